@@ -1,0 +1,61 @@
+# Build options, and the compile options of our own code. Third-party code never uses these interface targets.
+option(SKIFF_BUILD_TESTS "Build the tests" ON)
+option(SKIFF_BUILD_SAMPLES "Build the samples" ON)
+option(SKIFF_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+option(SKIFF_DELEGATE_XNNPACK "Build the XNNPACK delegate" ON)
+option(SKIFF_WERROR "Treat warnings as errors" OFF)
+if(CMAKE_CROSSCOMPILING)
+  set(skiff_on_host OFF)
+else()
+  set(skiff_on_host ON)
+endif()
+option(SKIFF_BUILD_CONVERTER "Build the converter and the host tool" ${skiff_on_host})
+set(SKIFF_SANITIZE "" CACHE STRING "Sanitizers for everything that is compiled here: \"address,undefined\", \"thread\" or empty")
+
+find_program(SKIFF_CCACHE ccache)
+foreach(language C CXX)
+  if(SKIFF_CCACHE AND NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+    set(CMAKE_${language}_COMPILER_LAUNCHER ${SKIFF_CCACHE})
+  endif()
+endforeach()
+
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+# -O2, not CMake's -O3: the fast loops live in the delegates' kernels, and the rest is measured in bytes.
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+# Sanitizers are directory-wide so that pthreadpool is instrumented too: a data race hides in an uninstrumented pool.
+# The vptr check needs the type information that the runtime is built without.
+if(SKIFF_SANITIZE)
+  add_compile_options(-fsanitize=${SKIFF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+  add_link_options(-fsanitize=${SKIFF_SANITIZE})
+  if(SKIFF_SANITIZE MATCHES "undefined")
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
+  endif()
+endif()
+
+# What every target of Skiff links. Contraction into fused multiply-add is off so that the reference kernels give the
+# same bits on every compiler and CPU; kernels that want it ask for it.
+add_library(skiff_options INTERFACE)
+target_compile_features(skiff_options INTERFACE cxx_std_20)
+target_compile_options(skiff_options INTERFACE -Wall -Wextra -Wnon-virtual-dtor -ffp-contract=off
+                                               $<$<BOOL:${SKIFF_WERROR}>:-Werror>)
+# GCC 12 reports overlapping copies inside its own std::string where there are none (GCC bug 105651).
+target_compile_options(
+  skiff_options
+  INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+target_include_directories(skiff_options INTERFACE ${PROJECT_SOURCE_DIR})
+
+# What device code (runtime/, delegates/, platforms/) links instead: it has to be small and must not throw.
+add_library(skiff_runtime_options INTERFACE)
+target_link_libraries(skiff_runtime_options INTERFACE skiff_options)
+target_compile_options(
+  skiff_runtime_options
+  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti> -ffunction-sections
+            -fdata-sections -fvisibility=hidden -fvisibility-inlines-hidden)
+
+# Device executables link this to drop what they do not use.
+add_library(skiff_small_executable INTERFACE)
+target_link_options(skiff_small_executable INTERFACE -Wl,--gc-sections -Wl,-z,max-page-size=16384)

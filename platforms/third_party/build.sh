@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Builds XNNPACK and cpuinfo once per architecture, uninstrumented, for every preset to share:
+#   build/third_party/src/<name>/        the pinned sources (pthreadpool and FXdiv are compiled by each build tree)
+#   build/third_party/<arch>/include/    headers of all of them
+#   build/third_party/<arch>/lib/        libXNNPACK.a libmicrokernels-prod.a libcpuinfo.a
+# A stamp keyed by the pinned commits and the flags makes a second call instant; a lock lets two configures race.
+# usage: build.sh ARCH [CMAKE_TOOLCHAIN_FILE]      environment: SKIFF_JOBS (default: all cores), SKIFF_SOURCE_CACHE
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+arch=${1:?usage: build.sh ARCH [CMAKE_TOOLCHAIN_FILE]}
+toolchain=${2:-}
+base=$root/build/third_party
+sources=$base/src
+out=$base/$arch
+
+flags=(
+  -DCMAKE_BUILD_TYPE=Release
+  -DCMAKE_POSITION_INDEPENDENT_CODE=ON
+  "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections"
+  "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections"
+  -DXNNPACK_LIBRARY_TYPE=static
+  -DXNNPACK_BUILD_ALL_MICROKERNELS=OFF
+  -DXNNPACK_BUILD_TESTS=OFF
+  -DXNNPACK_BUILD_BENCHMARKS=OFF
+  -DXNNPACK_ENABLE_KLEIDIAI=OFF
+)
+[[ -z $toolchain ]] || flags+=("-DCMAKE_TOOLCHAIN_FILE=$toolchain")
+key=$( (grep -v '^#' "$here/versions.txt"; printf '%s\n' "${flags[@]##*/}") | sha256sum | cut -d' ' -f1)
+
+is_current() { [[ -f $out/stamp && $(<"$out/stamp") == "$key" ]]; }
+is_current && exit 0
+
+mkdir -p "$base"
+exec 9>"$base/lock"
+flock 9
+is_current && exit 0
+echo "building XNNPACK for $arch: once, a few minutes" >&2
+
+bash "$here/fetch.sh" "$sources"
+rm -rf "$out"
+mkdir -p "$out/include" "$out/lib"
+
+if command -v ccache >/dev/null; then
+  export CCACHE_BASEDIR=$root
+  flags+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+fi
+if ! {
+  cmake -S "$sources/xnnpack" -B "$out/build" -G Ninja "${flags[@]}" \
+    -DCPUINFO_SOURCE_DIR="$sources/cpuinfo" -DPTHREADPOOL_SOURCE_DIR="$sources/pthreadpool" \
+    -DFXDIV_SOURCE_DIR="$sources/fxdiv" -DFP16_SOURCE_DIR="$sources/fp16" &&
+    cmake --build "$out/build" -j "${SKIFF_JOBS:-$(nproc)}" --target XNNPACK microkernels-prod cpuinfo
+} >"$out/log" 2>&1; then
+  tail -n 30 "$out/log" >&2
+  echo "build.sh: building XNNPACK for $arch failed; the whole log is $out/log" >&2
+  exit 1
+fi
+
+find "$out/build" -name '*.a' \( -name 'libXNNPACK*' -o -name 'libmicrokernels*' -o -name 'libcpuinfo*' \) \
+  -exec cp {} "$out/lib/" \;
+for name in xnnpack pthreadpool cpuinfo fxdiv fp16; do
+  cp -r "$sources/$name/include/." "$out/include/"
+done
+for library in XNNPACK microkernels-prod cpuinfo; do
+  [[ -f $out/lib/lib$library.a ]] || { echo "build.sh: lib$library.a was not built; see $out/log" >&2; exit 1; }
+done
+rm -rf "$out/build"
+echo "$key" >"$out/stamp"
