@@ -1,0 +1,69 @@
+#include "skiff/tensor.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace skiff {
+namespace {
+
+struct DTypeInfo {
+  const char* name;
+  int64_t size;
+};
+
+/// Indexed by DType.
+constexpr DTypeInfo kDTypes[kDTypeCount] = {
+    {"invalid", 0}, {"f32", 4}, {"f16", 2}, {"i8", 1},  {"u8", 1},   {"i16", 2}, {"u16", 2},
+    {"i32", 4},     {"u32", 4}, {"i64", 8}, {"u64", 8}, {"bool", 1}, {"f64", 8},
+};
+
+const DTypeInfo& Info(DType dtype) {
+  const auto index = static_cast<size_t>(dtype);
+  return kDTypes[index < kDTypeCount ? index : 0];
+}
+
+}  // namespace
+
+int64_t DTypeSize(DType dtype) { return Info(dtype).size; }
+
+const char* DTypeName(DType dtype) { return Info(dtype).name; }
+
+DType DTypeFromName(const char* name) {
+  for (int i = 1; i < kDTypeCount; ++i) {
+    if (std::strcmp(kDTypes[i].name, name) == 0) return static_cast<DType>(i);
+  }
+  return DType::kInvalid;
+}
+
+bool IsFloat(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kF64; }
+
+Shape::Shape(const int64_t* extents, int rank) : rank_(rank) {
+  for (int i = 0; i < rank; ++i) extents_[i] = extents[i];
+}
+
+int64_t Shape::ElementsBetween(int begin, int end) const {
+  int64_t product = 1;
+  for (int i = begin; i < end; ++i) product *= extents_[i];
+  return product;
+}
+
+bool Shape::operator==(const Shape& other) const {
+  if (rank_ != other.rank_) return false;
+  for (int i = 0; i < rank_; ++i) {
+    if (extents_[i] != other.extents_[i]) return false;
+  }
+  return true;
+}
+
+ShapeText::ShapeText(const Shape& shape) {
+  size_t length = 0;
+  text_[length++] = '[';
+  for (int i = 0; i < shape.rank(); ++i) {
+    length += static_cast<size_t>(std::snprintf(text_ + length, sizeof(text_) - length, "%s%lld", i == 0 ? "" : ", ",
+                                                static_cast<long long>(shape[i])));
+  }
+  text_[length++] = ']';
+  text_[length] = '\0';
+}
+
+}  // namespace skiff

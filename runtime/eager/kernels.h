@@ -1,0 +1,46 @@
+/// Reference kernels: plain loops that follow each operator's specification, accumulate floating point in double and
+/// integers exactly, and allocate nothing. They are the oracle of every test and the fallback of every delegate.
+#pragma once
+
+#include "ops/op.h"
+
+namespace skiff {
+
+// Elementwise.
+Status KernelUnary(const KernelArgs& args);
+Status KernelCast(const KernelArgs& args);
+Status KernelBinary(const KernelArgs& args);
+Status KernelCompare(const KernelArgs& args);
+Status KernelWhere(const KernelArgs& args);
+
+// Windows and products.
+Status KernelConv2d(const KernelArgs& args);
+Status KernelConvTranspose2d(const KernelArgs& args);
+Status KernelMaxPool2d(const KernelArgs& args);
+Status KernelAveragePool2d(const KernelArgs& args);
+Status KernelResize2d(const KernelArgs& args);
+Status KernelMatMul(const KernelArgs& args);
+Status KernelFullyConnected(const KernelArgs& args);
+
+// Reductions and normalisations.
+Status KernelSoftmax(const KernelArgs& args);
+Status KernelLayerNorm(const KernelArgs& args);
+Status KernelBatchNorm(const KernelArgs& args);
+Status KernelReduce(const KernelArgs& args);
+
+// Shapes and movement.
+Status KernelShape(const KernelArgs& args);
+Status KernelCopy(const KernelArgs& args);
+Status KernelTranspose(const KernelArgs& args);
+Status KernelConcat(const KernelArgs& args);
+Status KernelSplit(const KernelArgs& args);
+Status KernelSlice(const KernelArgs& args);
+Status KernelGather(const KernelArgs& args);
+Status KernelPad(const KernelArgs& args);
+Status KernelExpand(const KernelArgs& args);
+Status KernelTile(const KernelArgs& args);
+Status KernelFill(const KernelArgs& args);
+Status KernelRange(const KernelArgs& args);
+Status KernelChannelShuffle(const KernelArgs& args);
+
+}  // namespace skiff

@@ -1,0 +1,135 @@
+// Matrix products.
+#include "eager/dispatch.h"
+#include "eager/index.h"
+#include "eager/kernels.h"
+#include "eager/product.h"
+
+namespace skiff {
+namespace {
+
+using namespace eager;
+
+/// One m x k by k x n product; element (k, n) of b lies at k * b_depth_stride + n * b_column_stride.
+struct MatrixExtents {
+  int64_t m = 1;
+  int64_t k = 0;
+  int64_t n = 1;
+  int64_t b_depth_stride = 1;
+  int64_t b_column_stride = 0;
+};
+
+template <class T>
+void MultiplyFloat(const MatrixExtents& matrix, const T* a, const T* b, const ProductOutput<T>& out) {
+  const ProductColumns<T> columns{b, matrix.b_column_stride, matrix.b_depth_stride, matrix.n, matrix.k};
+  BlockedProduct(matrix.m, columns, out,
+                 [&](int64_t row, int64_t rows, int64_t first, int64_t count, double* block) {
+                   for (int64_t r = 0; r < rows; ++r) {
+                     const T* from = a + (row + r) * matrix.k + first;
+                     for (int64_t i = 0; i < count; ++i) block[i * kBlockRows + r] = ToDouble(from[i]);
+                   }
+                 });
+}
+
+/// Wraps like the element type: the low bits of a product or sum depend on the low bits of the operands only.
+void MultiplyInteger(const MatrixExtents& matrix, const TensorView& a, int64_t a_offset, const TensorView& b,
+                     int64_t b_offset, const LaneClamp<int64_t>& clamp, const TensorView& out,
+                     int64_t out_offset) {
+  const LoadFn<int64_t> load_a = Loader<int64_t>(a.dtype);
+  const LoadFn<int64_t> load_b = Loader<int64_t>(b.dtype);
+  const StoreFn<int64_t> store = Storer<int64_t>(out.dtype);
+  int64_t sums[kChunk];
+  int64_t row[kChunk];
+  for (int64_t m = 0; m < matrix.m; ++m) {
+    for (int64_t n = 0; n < matrix.n; n += kChunk) {
+      const int64_t count = matrix.n - n < kChunk ? matrix.n - n : kChunk;
+      std::memset(sums, 0, sizeof(sums));
+      for (int64_t k = 0; k < matrix.k; ++k) {
+        int64_t factor = 0;
+        load_a(a.data, a_offset + m * matrix.k + k, 1, 1, &factor);
+        load_b(b.data, b_offset + k * matrix.b_depth_stride + n * matrix.b_column_stride,
+               matrix.b_column_stride, count, row);
+        for (int64_t i = 0; i < count; ++i) {
+          sums[i] = static_cast<int64_t>(static_cast<uint64_t>(sums[i]) +
+                                         static_cast<uint64_t>(factor) * static_cast<uint64_t>(row[i]));
+        }
+      }
+      if (clamp.active) {
+        // The clamp compares values, so the sums must first wrap to the element type.
+        store(out.data, out_offset + m * matrix.n + n, count, sums);
+        Loader<int64_t>(out.dtype)(out.data, out_offset + m * matrix.n + n, 1, count, sums);
+        clamp.Apply(sums, count);
+      }
+      store(out.data, out_offset + m * matrix.n + n, count, sums);
+    }
+  }
+}
+
+Shape BatchShape(const Shape& shape) { return Shape(shape.begin(), shape.rank() > 2 ? shape.rank() - 2 : 0); }
+
+MatrixExtents MatrixOf(const Shape& a, const Shape& b, bool transpose_b) {
+  MatrixExtents matrix;
+  if (a.rank() > 1) matrix.m = a[a.rank() - 2];
+  matrix.k = a.last();
+  if (b.rank() > 1) {
+    matrix.n = b[b.rank() - (transpose_b ? 2 : 1)];
+    matrix.b_depth_stride = transpose_b ? 1 : matrix.n;
+    matrix.b_column_stride = transpose_b ? matrix.k : 1;
+  }
+  return matrix;
+}
+
+}  // namespace
+
+Status KernelMatMul(const KernelArgs& args) {
+  const auto& attrs = args.As<MatMulAttrs>();
+  const TensorView& a = args.inputs[0];
+  const TensorView& b = args.inputs[1];
+  const TensorView& out = args.outputs[0];
+  const MatrixExtents matrix = MatrixOf(a.shape, b.shape, attrs.transpose_b);
+  // The batch axes are broadcast like those of an elementwise operator, with whole matrices as elements.
+  const Shape a_batch = BatchShape(a.shape);
+  const Shape b_batch = BatchShape(b.shape);
+  const int batch_rank = a_batch.rank() > b_batch.rank() ? a_batch.rank() : b_batch.rank();
+  const auto walk = BroadcastWalk(Shape(out.shape.begin(), batch_rank), a_batch, b_batch);
+  const auto for_each_matrix = [&](auto&& multiply) {
+    walk.ForEachRun(1, [&](const auto& offsets, int64_t, const auto&) {
+      multiply(offsets[0] * matrix.m * matrix.n, offsets[1] * matrix.m * matrix.k,
+               offsets[2] * matrix.k * matrix.n);
+    });
+  };
+  if (IsInteger(a.dtype)) {
+    const LaneClamp<int64_t> clamp(attrs.min, attrs.max);
+    if (clamp.active && a.dtype == DType::kU64) return UnsupportedDType(args.op, a.dtype);
+    for_each_matrix([&](int64_t out_offset, int64_t a_offset, int64_t b_offset) {
+      MultiplyInteger(matrix, a, a_offset, b, b_offset, clamp, out, out_offset);
+    });
+    return OkStatus();
+  }
+  return VisitFloat(args.op, a.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const LaneClamp<double> clamp(attrs.min, attrs.max);
+    for_each_matrix([&](int64_t out_offset, int64_t a_offset, int64_t b_offset) {
+      MultiplyFloat(matrix, a.as<const T>() + a_offset, b.as<const T>() + b_offset,
+                    ProductOutput<T>{out.as<T>() + out_offset, matrix.n, nullptr, clamp});
+    });
+    return OkStatus();
+  });
+}
+
+Status KernelFullyConnected(const KernelArgs& args) {
+  const TensorView& x = args.inputs[0];
+  const TensorView& weights = args.inputs[1];
+  const TensorView& out = args.outputs[0];
+  const auto& attrs = args.As<ClampAttrs>();
+  MatrixExtents matrix = MatrixOf(x.shape, weights.shape, true);
+  matrix.m = x.shape.ElementsBetween(0, x.shape.rank() - 1);
+  return VisitFloat(args.op, x.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* bias = args.Has(2) ? args.inputs[2].as<const T>() : nullptr;
+    MultiplyFloat(matrix, x.as<const T>(), weights.as<const T>(),
+                  ProductOutput<T>{out.as<T>(), matrix.n, bias, LaneClamp<double>(attrs.min, attrs.max)});
+    return OkStatus();
+  });
+}
+
+}  // namespace skiff

@@ -1,0 +1,88 @@
+#include "eager/reference_node.h"
+
+#include <cstring>
+
+#include "ops/op.h"
+#include "plan/placement.h"
+
+namespace skiff {
+namespace {
+
+constexpr uint64_t kScratchAlignment = 64;
+
+uint64_t AlignUp(uint64_t bytes) { return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment; }
+
+/// Copies rows between two views of the same shape, either of which may be strided.
+void CopyRows(const TensorView& from, const TensorView& to) {
+  const int64_t size = DTypeSize(from.dtype);
+  const int64_t row = from.shape.last() * size;
+  if (row == 0) return;
+  const int64_t rows = from.bytes() / row;
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(to.as<char>() + i * to.row_stride * size, from.as<char>() + i * from.row_stride * size,
+                static_cast<size_t>(row));
+  }
+}
+
+}  // namespace
+
+Status ReferenceNode::Prepare(const SegmentView& segment, uint32_t node) {
+  segment_ = &segment;
+  node_ = &segment.nodes[node];
+  if (node_->op->kernel == nullptr) {
+    return Fail(StatusCode::kUnsupported, "node '%s': this build was made without the operator %s", node_->name, node_->op->name);
+  }
+  SKIFF_RETURN_IF_ERROR(Describe(node_->inputs, inputs_, input_views_));
+  return Describe(node_->outputs, outputs_, output_views_);
+}
+
+Status ReferenceNode::Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments, FixedArray<TensorView>& views) {
+  SKIFF_RETURN_IF_ERROR(arguments.Allocate(indices.size()));
+  SKIFF_RETURN_IF_ERROR(views.Allocate(indices.size()));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (indices[i] >= 0) arguments[i].tensor = &segment_->tensors[static_cast<size_t>(indices[i])];
+  }
+  return OkStatus();
+}
+
+Status ReferenceNode::Reshape() {
+  uint64_t scratch = 0;
+  for (FixedArray<Argument>* arguments : {&inputs_, &outputs_}) {
+    for (Argument& argument : *arguments) {
+      if (argument.tensor == nullptr) continue;
+      argument.strided = !argument.tensor->view.dense();
+      if (!argument.strided) continue;
+      argument.scratch_offset = scratch;
+      scratch += AlignUp(static_cast<uint64_t>(argument.tensor->view.bytes()));
+    }
+  }
+  return scratch_.size() == scratch ? OkStatus() : scratch_.Allocate(scratch);
+}
+
+Status ReferenceNode::Bind() {
+  const auto bind = [this](const FixedArray<Argument>& arguments, FixedArray<TensorView>& views) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].tensor == nullptr) continue;
+      const TensorView& tensor = arguments[i].tensor->view;
+      views[i] = TensorView(arguments[i].strided ? scratch_.data() + arguments[i].scratch_offset : tensor.data, tensor.dtype,
+                            tensor.shape);
+    }
+  };
+  bind(inputs_, input_views_);
+  bind(outputs_, output_views_);
+  return OkStatus();
+}
+
+Status ReferenceNode::Run() {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].strided) CopyRows(inputs_[i].tensor->view, input_views_[i]);
+  }
+  const KernelArgs args{node_->op->code, node_->attrs, input_views_, output_views_};
+  SKIFF_RETURN_IF_ERROR(node_->op->kernel(args));
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (outputs_[i].strided) CopyRows(output_views_[i], outputs_[i].tensor->view);
+  }
+  return OkStatus();
+}
+
+}  // namespace skiff

@@ -1,0 +1,35 @@
+/// Runs one node of a plan with its reference kernel: the step that the reference delegate is made of, and that other
+/// delegates fall back to. Strided views are gathered into scratch before the kernel and scattered after it, because
+/// kernels are dense.
+#pragma once
+
+#include "core/fixed_array.h"
+#include "skiff/delegate.h"
+
+namespace skiff {
+
+class ReferenceNode {
+ public:
+  /// kUnsupported when this build has no kernel for the operator.
+  Status Prepare(const SegmentView& segment, uint32_t node);
+  Status Reshape();
+  Status Bind();
+  Status Run();
+  uint64_t scratch_bytes() const { return scratch_.size(); }
+
+ private:
+  struct Argument {
+    const PlanTensor* tensor = nullptr;
+    uint64_t scratch_offset = 0;
+    bool strided = false;
+  };
+  Status Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments, FixedArray<TensorView>& views);
+
+  const SegmentView* segment_ = nullptr;
+  const PlanNode* node_ = nullptr;
+  FixedArray<Argument> inputs_, outputs_;
+  FixedArray<TensorView> input_views_, output_views_;
+  FixedArray<unsigned char> scratch_;
+};
+
+}  // namespace skiff

@@ -1,0 +1,38 @@
+/// The container around the FlatBuffer: a fixed header, the FlatBuffer part (kilobytes; copied, then verified), and
+/// the weights part (mapped, never copied). All integers are little-endian; offsets count from the file's beginning.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace skiff::format {
+
+static_assert(std::endian::native == std::endian::little, "a .skiff file is read as it lies in memory");
+
+/// The newest format that this build writes, and the newest that it reads.
+inline constexpr uint32_t kFormatVersion = 1;
+
+/// The newline bytes show a file that went through a text-mode transfer.
+inline constexpr unsigned char kMagic[8] = {'S', 'K', 'I', 'F', 'F', '\r', '\n', 0x1a};
+
+struct FileHeader {
+  unsigned char magic[8];
+  uint32_t container_version;
+  uint32_t reserved;
+  uint64_t model_offset;  ///< The FlatBuffer part.
+  uint64_t model_size;
+  uint64_t weights_offset;  ///< 64-byte aligned.
+  uint64_t weights_size;    ///< Without the readable tail.
+  uint64_t file_size;       ///< All of the file: a truncated one shows at once.
+  uint64_t reserved_2;
+};
+static_assert(sizeof(FileHeader) == 64);
+
+/// Kernels may read so far past a tensor's end; the file and every buffer of ours end with as many spare bytes.
+inline constexpr uint64_t kReadableTail = 16;
+
+inline constexpr uint64_t kAlignment = 64;
+constexpr uint64_t AlignUp(uint64_t value) { return (value + kAlignment - 1) / kAlignment * kAlignment; }
+
+}  // namespace skiff::format

@@ -1,0 +1,69 @@
+/// A verified model: what the FlatBuffer says, decoded once into plain structs whose every index, offset and size has
+/// been checked. Strings and extents point into the copied FlatBuffer part, constants into the mapped weights.
+#pragma once
+
+#include "core/fixed_array.h"
+#include "ops/op.h"
+#include "skiff/delegate.h"
+#include "skiff/model.h"
+
+namespace skiff {
+
+/// Where a plan's tensor lies.
+struct TensorPlacement {
+  static constexpr int32_t kRoot = -1;
+  int32_t view_of = kRoot;     ///< Index of the viewed tensor, which is no view itself.
+  uint64_t offset = 0;         ///< From the arena's beginning, or from the viewed tensor's.
+  const char* source = "";     ///< The source graph's tensor whose elements these are; "" when none.
+  Ints source_perm;
+};
+
+struct SegmentData {
+  DelegateKind delegate = DelegateKind::kReference;
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+struct PlanData {
+  Target target = Target::kCpu;
+  FixedArray<PlanTensor> tensors;  ///< `view.data` set for constants.
+  FixedArray<TensorPlacement> placements;
+  FixedArray<PlanNode> nodes;
+  FixedArray<AttrStorage> attrs;
+  FixedArray<int32_t> indices;  ///< Backs the nodes' inputs and outputs.
+  FixedArray<SegmentData> segments;
+  FixedArray<int32_t> inputs;
+  FixedArray<int32_t> outputs;
+  uint64_t arena_bytes = 0;
+};
+
+struct SignatureData {
+  const char* name = "";
+  FixedArray<PortInfo> inputs;
+  FixedArray<PortInfo> outputs;
+  FixedArray<FixedArray<const char*>> labels;  ///< One list per output.
+  FixedArray<PlanData> plans;
+};
+
+struct MetadataEntry {
+  const char* key = "";
+  const char* value = "";
+};
+
+struct ModelData {
+  FixedArray<uint64_t> flatbuffer;  ///< The copy; words, so that it is aligned.
+  FixedArray<SignatureData> signatures;
+  FixedArray<MetadataEntry> metadata;
+  uint32_t format_version = 0;
+  const char* producer = "";
+  uint64_t file_bytes = 0;
+  uint64_t model_bytes = 0;
+  uint64_t weights_bytes = 0;
+};
+
+/// Verifies and decodes a whole .skiff file that lies at `file`; constants will point into it, so it must outlive the
+/// result. Every failure is kInvalidModel (or kUnsupported for a newer format, kOutOfMemory) with a sentence in the
+/// log that begins with `name`.
+Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model);
+
+}  // namespace skiff

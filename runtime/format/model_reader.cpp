@@ -1,0 +1,353 @@
+// Reads an untrusted .skiff file: container header, FlatBuffers verifier, then every index, offset, size, enumeration
+// and attribute, with overflow-checked arithmetic. Nothing after this file checks the model again.
+#include <cstring>
+
+#include "format/attr_decoder.h"
+#include "format/container.h"
+#include "format/model_data.h"
+#include "format/plan_checker.h"
+#include "model_generated.h"
+
+namespace skiff {
+namespace {
+
+using format::FileHeader;
+
+/// A .skiff file names a few thousand nodes; these only stop a small malicious file from asking for huge tables.
+constexpr size_t kMaxIndices = size_t{1} << 24;
+
+template <class Vector>
+size_t SizeOf(const Vector* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+const char* TextOf(const flatbuffers::String* text) { return text == nullptr ? "" : text->c_str(); }
+
+class Reader {
+ public:
+  Reader(const char* name, Span<const uint8_t> file, ModelData* out) : name_(name), file_(file), out_(out) {}
+
+  Status Read() {
+    SKIFF_RETURN_IF_ERROR(ReadHeader());
+    SKIFF_RETURN_IF_ERROR(CopyAndVerify());
+    SKIFF_RETURN_IF_ERROR(CheckBlobs());
+    SKIFF_RETURN_IF_ERROR(ReadMetadata());
+    if (SizeOf(model_->signatures()) == 0) return Invalid("it has no signature");
+    SKIFF_RETURN_IF_ERROR(out_->signatures.Allocate(model_->signatures()->size()));
+    for (uint32_t i = 0; i < model_->signatures()->size(); ++i) {
+      SKIFF_RETURN_IF_ERROR(ReadSignature(*model_->signatures()->Get(i), out_->signatures[i]));
+    }
+    return OkStatus();
+  }
+
+ private:
+  template <class... Args>
+  Status Invalid(const char* what, Args... args) const {
+    char sentence[512];
+    if constexpr (sizeof...(args) == 0) {
+      std::snprintf(sentence, sizeof(sentence), "%s", what);
+    } else {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-security"
+      std::snprintf(sentence, sizeof(sentence), what, args...);
+#pragma GCC diagnostic pop
+    }
+    return Fail(StatusCode::kInvalidModel, "%s: not a usable .skiff file: %s", name_, sentence);
+  }
+
+  Status ReadHeader() {
+    if (file_.size() < sizeof(FileHeader)) return Invalid("%zu bytes are less than its header", file_.size());
+    std::memcpy(&header_, file_.data(), sizeof(header_));
+    if (std::memcmp(header_.magic, format::kMagic, sizeof(format::kMagic)) != 0) {
+      return Invalid("it does not begin with the mark of the format; make it with 'skiff convert'");
+    }
+    if (header_.container_version != 1) return TooNew("container", header_.container_version, 1);
+    if (header_.file_size != file_.size()) {
+      return Invalid("it should have %llu bytes and has %zu: it was cut or changed on its way",
+                     static_cast<unsigned long long>(header_.file_size), file_.size());
+    }
+    const uint64_t size = file_.size();
+    if (header_.model_offset != sizeof(FileHeader) || header_.model_size > size - sizeof(FileHeader) ||
+        header_.weights_offset > size || header_.weights_offset % format::kAlignment != 0 ||
+        header_.weights_offset < header_.model_offset + header_.model_size ||
+        header_.weights_size > size - header_.weights_offset ||
+        size - header_.weights_offset - header_.weights_size < format::kReadableTail) {
+      return Invalid("the header's offsets do not fit the file");
+    }
+    out_->file_bytes = size;
+    out_->model_bytes = header_.model_size;
+    out_->weights_bytes = header_.weights_size;
+    return OkStatus();
+  }
+
+  Status TooNew(const char* what, uint32_t version, uint32_t newest) const {
+    return Fail(StatusCode::kUnsupported, "%s: its %s version is %u, this build reads up to %u; update Skiff or convert again",
+                name_, what, version, newest);
+  }
+
+  Status CopyAndVerify() {
+    SKIFF_RETURN_IF_ERROR(out_->flatbuffer.Allocate(header_.model_size / sizeof(uint64_t) + 1));
+    std::memcpy(out_->flatbuffer.data(), file_.data() + header_.model_offset, header_.model_size);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(out_->flatbuffer.data());
+    if (header_.model_size < 16) return Invalid("its FlatBuffer part has only %llu bytes", static_cast<unsigned long long>(header_.model_size));
+    flatbuffers::Verifier verifier(bytes, header_.model_size);
+    if (!format::VerifyModelBuffer(verifier)) return Invalid("its FlatBuffer part is malformed");
+    model_ = format::GetModel(bytes);
+    if (model_->format_version() > format::kFormatVersion) return TooNew("format", model_->format_version(), format::kFormatVersion);
+    if (model_->format_version() == 0) return Invalid("its format version is 0");
+    out_->format_version = model_->format_version();
+    out_->producer = TextOf(model_->producer());
+    return OkStatus();
+  }
+
+  Status CheckBlobs() {
+    for (uint32_t i = 0; i < SizeOf(model_->blobs()); ++i) {
+      const format::Blob& blob = *model_->blobs()->Get(i);
+      if (blob.offset() % format::kAlignment != 0 || blob.offset() > header_.weights_size ||
+          blob.size() > header_.weights_size - blob.offset()) {
+        return Invalid("weights %u lie outside of the file", i);
+      }
+    }
+    return OkStatus();
+  }
+
+  Status ReadMetadata() {
+    SKIFF_RETURN_IF_ERROR(out_->metadata.Allocate(SizeOf(model_->metadata())));
+    for (size_t i = 0; i < out_->metadata.size(); ++i) {
+      const format::KeyValue& entry = *model_->metadata()->Get(static_cast<uint32_t>(i));
+      out_->metadata[i] = {TextOf(entry.key()), TextOf(entry.value())};
+    }
+    return OkStatus();
+  }
+
+  Status ReadSignature(const format::Signature& from, SignatureData& to) {
+    to.name = TextOf(from.name());
+    SKIFF_RETURN_IF_ERROR(ReadPorts(from.inputs(), to.inputs));
+    SKIFF_RETURN_IF_ERROR(ReadPorts(from.outputs(), to.outputs));
+    SKIFF_RETURN_IF_ERROR(to.labels.Allocate(to.outputs.size()));
+    for (uint32_t i = 0; i < to.outputs.size(); ++i) {
+      const auto* labels = from.outputs()->Get(i)->labels();
+      SKIFF_RETURN_IF_ERROR(CountIndices(SizeOf(labels)));
+      SKIFF_RETURN_IF_ERROR(to.labels[i].Allocate(SizeOf(labels)));
+      for (uint32_t j = 0; j < to.labels[i].size(); ++j) to.labels[i][j] = TextOf(labels->Get(j));
+      to.outputs[i].labels = {to.labels[i].data(), to.labels[i].size()};
+    }
+    if (SizeOf(from.plans()) == 0) return Invalid("signature '%s' has no plan", to.name);
+    SKIFF_RETURN_IF_ERROR(to.plans.Allocate(from.plans()->size()));
+    for (uint32_t i = 0; i < to.plans.size(); ++i) {
+      SKIFF_RETURN_IF_ERROR(ReadPlan(*from.plans()->Get(i), to, to.plans[i]));
+    }
+    return OkStatus();
+  }
+
+  Status ReadPorts(const flatbuffers::Vector<flatbuffers::Offset<format::Port>>* from, FixedArray<PortInfo>& to) {
+    SKIFF_RETURN_IF_ERROR(to.Allocate(SizeOf(from)));
+    for (uint32_t i = 0; i < to.size(); ++i) {
+      const format::Port& port = *from->Get(i);
+      to[i].name = TextOf(port.name());
+      SKIFF_RETURN_IF_ERROR(ReadType(port.dtype(), port.extents(), &to[i].dtype, &to[i].shape));
+      if (port.image() != nullptr) SKIFF_RETURN_IF_ERROR(ReadImage(*port.image(), to[i]));
+    }
+    return OkStatus();
+  }
+
+  Status ReadImage(const format::Image& from, PortInfo& port) {
+    ImageSpec& to = port.image;
+    to.channels = static_cast<uint32_t>(SizeOf(from.mean()));
+    to.width = from.width();
+    to.height = from.height();
+    to.bgr = from.bgr();
+    to.nhwc = from.nhwc();
+    const bool sizes = to.channels >= 1 && to.channels <= 4 && SizeOf(from.scale()) == to.channels && port.shape.rank() == 4 &&
+                       port.shape[0] == 1 && port.shape[to.nhwc ? 1 : 2] == to.height && port.shape[to.nhwc ? 2 : 3] == to.width &&
+                       port.shape[to.nhwc ? 3 : 1] == to.channels && port.dtype == DType::kF32;
+    if (!sizes) return Invalid("the image settings of input '%s' do not fit its shape", port.name);
+    for (uint32_t c = 0; c < to.channels; ++c) {
+      to.mean[c] = from.mean()->Get(c);
+      to.scale[c] = from.scale()->Get(c);
+    }
+    return OkStatus();
+  }
+
+  Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, DType* to_dtype, Shape* to_shape) {
+    *to_dtype = static_cast<DType>(dtype);
+    int64_t bytes = DTypeSize(*to_dtype);
+    if (bytes == 0) return Invalid("dtype %u is unknown", dtype);
+    if (SizeOf(extents) > kMaxRank) return Invalid("a tensor has rank %zu, at most %d is possible", SizeOf(extents), kMaxRank);
+    *to_shape = Shape();
+    int64_t volume = bytes;
+    for (uint32_t i = 0; i < SizeOf(extents); ++i) {
+      const int64_t extent = extents->Get(i);
+      if (extent < 0) {
+        return Fail(StatusCode::kUnsupported, "%s: it has dimensions that vary, which this build does not run; update Skiff", name_);
+      }
+      // Zero extents must not hide an overflow of the others: strides are products of them.
+      if (__builtin_mul_overflow(volume, extent > 0 ? extent : 1, &volume) || volume > (int64_t{1} << 46)) {
+        return Invalid("a tensor's size overflows");
+      }
+      to_shape->Append(extent);
+    }
+    return OkStatus();
+  }
+
+  Status CountIndices(size_t more) {
+    index_count_ += more;
+    return index_count_ > kMaxIndices ? Invalid("it has more than %zu references", kMaxIndices) : OkStatus();
+  }
+
+  Status ReadPlan(const format::Plan& from, const SignatureData& signature, PlanData& to) {
+    if (from.target() > static_cast<uint8_t>(Target::kVulkan)) return Invalid("target %u is unknown", from.target());
+    to.target = static_cast<Target>(from.target());
+    if (from.kind() != format::BucketKind::Exact || from.shape_node_count() != 0) {
+      return Fail(StatusCode::kUnsupported, "%s: it has plans for varying shapes, which this build does not run; update Skiff", name_);
+    }
+    if (from.arena_bytes() > (uint64_t{1} << 46)) return Invalid("the arena's size overflows");
+    to.arena_bytes = from.arena_bytes();
+    SKIFF_RETURN_IF_ERROR(ReadTensors(from, to));
+    SKIFF_RETURN_IF_ERROR(ReadNodes(from, to));
+    SKIFF_RETURN_IF_ERROR(ReadSegments(from, to));
+    SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.inputs(), signature.inputs, to, to.inputs, "input"));
+    SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.outputs(), signature.outputs, to, to.outputs, "output"));
+    char message[256] = "";
+    const Status status = CheckPlan(to, message, sizeof(message));
+    return status.code() == StatusCode::kInvalidModel ? Invalid("%s", message) : status;
+  }
+
+  Status ReadTensors(const format::Plan& from, PlanData& to) {
+    SKIFF_RETURN_IF_ERROR(to.tensors.Allocate(SizeOf(from.tensors())));
+    SKIFF_RETURN_IF_ERROR(to.placements.Allocate(to.tensors.size()));
+    for (uint32_t i = 0; i < to.tensors.size(); ++i) {
+      const format::Tensor& tensor = *from.tensors()->Get(i);
+      PlanTensor& out = to.tensors[i];
+      TensorPlacement& placement = to.placements[i];
+      DType dtype;
+      Shape shape;
+      SKIFF_RETURN_IF_ERROR(ReadType(tensor.dtype(), tensor.extents(), &dtype, &shape));
+      out.name = TextOf(tensor.name());
+      out.view = TensorView(nullptr, dtype, shape);
+      if (tensor.row_stride() != 0) {
+        if (tensor.row_stride() < shape.last() || tensor.row_stride() > (int64_t{1} << 40)) return Invalid("tensor %u has a bad stride", i);
+        out.view.row_stride = tensor.row_stride();
+      }
+      placement.view_of = tensor.view_of();
+      placement.offset = tensor.offset();
+      placement.source = TextOf(tensor.source());
+      if (SizeOf(tensor.source_perm()) > kMaxRank) return Invalid("tensor %u has a bad permutation", i);
+      for (uint32_t j = 0; j < SizeOf(tensor.source_perm()); ++j) {
+        const uint8_t axis = tensor.source_perm()->Get(j);
+        if (axis >= kMaxRank) return Invalid("tensor %u has a bad permutation", i);
+        placement.source_perm[placement.source_perm.size++] = axis;
+      }
+      if (tensor.blob() >= 0) {
+        if (static_cast<uint32_t>(tensor.blob()) >= SizeOf(model_->blobs())) return Invalid("tensor %u has no weights", i);
+        const format::Blob& blob = *model_->blobs()->Get(static_cast<uint32_t>(tensor.blob()));
+        if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || !out.view.dense() || placement.view_of != TensorPlacement::kRoot) {
+          return Invalid("the shape of constant %u does not fit its weights", i);
+        }
+        out.constant = true;
+        out.hash = {blob.hash_low(), blob.hash_high()};
+        // Kernels take inputs and outputs as the same view type, but never write a constant.
+        out.view.data = const_cast<uint8_t*>(file_.data() + header_.weights_offset + blob.offset());
+      }
+    }
+    return OkStatus();
+  }
+
+  Status ReadNodes(const format::Plan& from, PlanData& to) {
+    const size_t count = SizeOf(from.nodes());
+    size_t indices = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      indices += SizeOf(from.nodes()->Get(i)->inputs()) + SizeOf(from.nodes()->Get(i)->outputs());
+    }
+    SKIFF_RETURN_IF_ERROR(CountIndices(indices));
+    SKIFF_RETURN_IF_ERROR(to.nodes.Allocate(count));
+    SKIFF_RETURN_IF_ERROR(to.attrs.Allocate(count));
+    SKIFF_RETURN_IF_ERROR(to.indices.Allocate(indices));
+    int32_t* next = to.indices.data();
+    for (uint32_t i = 0; i < count; ++i) {
+      const format::Node& node = *from.nodes()->Get(i);
+      PlanNode& out = to.nodes[i];
+      out.op = FindOp(static_cast<OpCode>(node.op()));
+      if (out.op == nullptr) {
+        return Fail(StatusCode::kUnsupported, "%s: node %u uses operator %u, which this build does not know; update Skiff", name_, i,
+                    node.op());
+      }
+      out.name = TextOf(node.name());
+      const size_t inputs = SizeOf(node.inputs());
+      const size_t outputs = SizeOf(node.outputs());
+      const bool arity = inputs >= out.op->min_inputs && (out.op->max_inputs == kVariadic || inputs <= out.op->max_inputs) &&
+                         (out.op->outputs == kVariadic ? outputs >= 1 : outputs == out.op->outputs);
+      if (!arity) return Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, inputs, outputs);
+      SKIFF_RETURN_IF_ERROR(ReadIndices(node.inputs(), i, -1, to, &next, &out.inputs));
+      SKIFF_RETURN_IF_ERROR(ReadIndices(node.outputs(), i, 0, to, &next, &out.outputs));
+      for (size_t j = 0; j < out.op->min_inputs; ++j) {
+        if (out.inputs[j] < 0) return Invalid("node %u (%s) lacks input %zu", i, out.op->name, j);
+      }
+      InitAttrs(out.op->code, to.attrs[i]);
+      if (!DecodeAttrs(out.op->code, node.attrs(), to.attrs[i])) return Invalid("node %u (%s) has a bad attribute", i, out.op->name);
+      out.attrs = &to.attrs[i];
+    }
+    return OkStatus();
+  }
+
+  Status ReadIndices(const flatbuffers::Vector<int32_t>* from, uint32_t node, int32_t smallest, const PlanData& plan, int32_t** next,
+                     Span<const int32_t>* to) {
+    *to = {*next, SizeOf(from)};
+    for (uint32_t i = 0; i < SizeOf(from); ++i) {
+      const int32_t index = from->Get(i);
+      if (index < smallest || index >= static_cast<int64_t>(plan.tensors.size())) {
+        return Invalid("node %u refers to tensor %d of %zu", node, index, plan.tensors.size());
+      }
+      *(*next)++ = index;
+    }
+    return OkStatus();
+  }
+
+  Status ReadSegments(const format::Plan& from, PlanData& to) {
+    SKIFF_RETURN_IF_ERROR(to.segments.Allocate(SizeOf(from.segments())));
+    uint32_t covered = 0;
+    for (uint32_t i = 0; i < to.segments.size(); ++i) {
+      const format::Segment& segment = *from.segments()->Get(i);
+      if (segment.begin() != covered || segment.end() <= segment.begin() || segment.end() > to.nodes.size()) {
+        return Invalid("segment %u does not continue the one before it", i);
+      }
+      if (segment.delegate() >= kDelegateKindCount) {
+        return Fail(StatusCode::kUnsupported, "%s: it uses delegate %u, which this build does not know; update Skiff", name_,
+                    segment.delegate());
+      }
+      to.segments[i] = {static_cast<DelegateKind>(segment.delegate()), segment.begin(), segment.end()};
+      covered = segment.end();
+    }
+    return covered == to.nodes.size() ? OkStatus() : Invalid("the segments leave nodes out");
+  }
+
+  Status ReadPlanPorts(const flatbuffers::Vector<int32_t>* from, const FixedArray<PortInfo>& ports, const PlanData& plan,
+                       FixedArray<int32_t>& to, const char* what) {
+    if (SizeOf(from) != ports.size()) return Invalid("a plan has %zu %ss, its signature %zu", SizeOf(from), what, ports.size());
+    SKIFF_RETURN_IF_ERROR(to.Allocate(ports.size()));
+    for (uint32_t i = 0; i < to.size(); ++i) {
+      const int32_t index = from->Get(i);
+      if (index < 0 || index >= static_cast<int64_t>(plan.tensors.size())) return Invalid("%s %u refers to tensor %d", what, i, index);
+      const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
+      if (view.dtype != ports[i].dtype || !(view.shape == ports[i].shape) || !view.dense()) {
+        return Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);
+      }
+      to[i] = index;
+    }
+    return OkStatus();
+  }
+
+  const char* name_;
+  Span<const uint8_t> file_;
+  ModelData* out_;
+  FileHeader header_ = {};
+  const format::Model* model_ = nullptr;
+  size_t index_count_ = 0;
+};
+
+}  // namespace
+
+Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model) { return Reader(name, file, model).Read(); }
+
+}  // namespace skiff

@@ -1,0 +1,134 @@
+/// What a backend implements. A Delegate says which nodes it can run, keeps state per Model (packed weights), per
+/// Session (thread pool) and per segment (prepared operators), and runs segments. All delegates read the same nodes;
+/// CPU delegates share one arena that holds every tensor of a plan at an offset chosen by the converter.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "skiff/span.h"
+#include "skiff/tensor.h"
+
+namespace skiff {
+
+struct OpDef;
+struct AttrStorage;
+
+/// Numbers are file format.
+enum class DelegateKind : uint8_t { kReference = 0, kXnnpack = 1, kVulkan = 2 };
+inline constexpr int kDelegateKindCount = 3;
+const char* DelegateKindName(DelegateKind kind);
+
+/// 128 bits over a constant's elements: equal hashes mean equal content.
+struct ContentHash {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  bool operator==(const ContentHash&) const = default;
+};
+
+/// A tensor of a plan. `view.shape` holds the extents of the current shape. `view.data` is set for constants from
+/// the beginning (64-byte aligned, at least 16 readable bytes behind them), and for other tensors from Bind() on.
+struct PlanTensor {
+  const char* name = "";
+  TensorView view;
+  bool constant = false;
+  ContentHash hash;  ///< Of constants.
+};
+
+/// A node of a plan; inputs and outputs index the plan's tensors, -1 is an absent input.
+struct PlanNode {
+  const OpDef* op = nullptr;
+  const AttrStorage* attrs = nullptr;
+  const char* name = "";
+  Span<const int32_t> inputs;
+  Span<const int32_t> outputs;
+};
+
+/// What a support predicate sees: types and extents of one node, constants marked. Data may be null everywhere.
+struct NodeTypes {
+  const OpDef* op = nullptr;
+  const AttrStorage* attrs = nullptr;
+  Span<const PlanTensor* const> inputs;  ///< Null for an absent input.
+  Span<const PlanTensor* const> outputs;
+};
+
+/// Nodes [begin, end) of a plan, for one delegate. Everything outlives the prepared segment.
+struct SegmentView {
+  Span<const PlanTensor> tensors;  ///< All tensors of the plan; extents change in place between Reshape() calls.
+  Span<const PlanNode> nodes;      ///< All nodes of the plan.
+  uint32_t begin = 0;
+  uint32_t end = 0;
+};
+
+/// Receives the time of each node while profiling is on.
+class NodeTimer {
+ public:
+  virtual void Record(uint32_t node, uint64_t begin_ns, uint64_t end_ns) = 0;
+
+ protected:
+  ~NodeTimer() = default;
+};
+
+struct RunContext {
+  NodeTimer* timer = nullptr;                    ///< Null: do not read the clock.
+  const std::atomic<bool>* cancelled = nullptr;  ///< Polled between nodes; true ends the run with kCancelled.
+};
+
+/// Operators made ready. Used by one thread at a time.
+class PreparedSegment {
+ public:
+  virtual ~PreparedSegment() = default;
+  /// The extents (and the values of shape inputs) in the SegmentView's tensors are new; computes what depends on them. May
+  /// allocate. Called at least once before Bind().
+  virtual Status Reshape() = 0;
+  /// The addresses in the SegmentView's tensors are new. Allocates nothing.
+  virtual Status Bind() = 0;
+  /// Runs all nodes in order. Allocates nothing, opens nothing, logs nothing on success.
+  virtual Status Run(const RunContext& context) = 0;
+  /// True where the delegate could not run this node here (a missing CPU feature, for example), so that the
+  /// reference kernel does.
+  virtual bool FellBack(uint32_t node) const = 0;
+  /// Bytes of indirection buffers, workspaces and scratch that this segment holds beside the arena.
+  virtual uint64_t workspace_bytes() const = 0;
+};
+
+/// A delegate's part of one Session: its threads.
+class DelegateSession {
+ public:
+  virtual ~DelegateSession() = default;
+  virtual Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& segment) = 0;
+  /// After the last segment of a run: workers stop spinning and sleep.
+  virtual void Idle() = 0;
+};
+
+struct DelegateSessionOptions {
+  int threads = 1;
+  void* thread_pool = nullptr;  ///< A pthreadpool_t that outlives the Session, or null to make one.
+};
+
+/// A delegate's part of one Model: what all its Sessions share. Thread-safe.
+class ModelState {
+ public:
+  virtual ~ModelState() = default;
+  virtual Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) = 0;
+  /// Bytes of packed weights held at this moment.
+  virtual uint64_t packed_bytes() const = 0;
+};
+
+/// A backend. Stateless, thread-safe, lives as long as the process.
+class Delegate {
+ public:
+  virtual DelegateKind kind() const = 0;
+  /// Pure: the same answer on the host (which partitions by it) and on the device.
+  virtual bool Supports(const NodeTypes& node) const = 0;
+  virtual Result<std::unique_ptr<ModelState>> CreateModelState() const = 0;
+
+ protected:
+  ~Delegate() = default;
+};
+
+/// The delegate that runs everything with the reference kernels. Part of the runtime.
+const Delegate& ReferenceDelegate();
+
+}  // namespace skiff

@@ -1,0 +1,91 @@
+/// An opened model file: immutable, verified, shared by any number of Sessions and threads.
+#pragma once
+
+#include <memory>
+
+#include "skiff/delegate.h"
+#include "skiff/span.h"
+#include "skiff/tensor.h"
+
+namespace skiff {
+
+struct ModelData;
+
+/// What a plan is made for. Numbers are file format.
+enum class Target : uint8_t { kCpu = 0, kVulkan = 1 };
+const char* TargetName(Target target);
+
+/// How a picture becomes an input: resize to width x height (bilinear, half-pixel centres, edges clamped, no
+/// antialiasing, not rounded to 8 bits), order the channels, then (value - mean[c]) * scale[c] on values of 0..255.
+struct ImageSpec {
+  uint32_t width = 0;  ///< 0: this input is no picture.
+  uint32_t height = 0;
+  uint32_t channels = 0;
+  float mean[4] = {};
+  float scale[4] = {};
+  bool bgr = false;
+  bool nhwc = false;
+};
+
+/// A named input or output of a signature.
+struct PortInfo {
+  const char* name = "";
+  DType dtype = DType::kInvalid;
+  Shape shape;
+  ImageSpec image;                  ///< Inputs.
+  Span<const char* const> labels;   ///< Outputs of classifiers; may be empty.
+};
+
+struct SignatureInfo {
+  const char* name = "";
+  Span<const PortInfo> inputs;
+  Span<const PortInfo> outputs;
+};
+
+struct PlanSummary {
+  Target target = Target::kCpu;
+  uint64_t arena_bytes = 0;  ///< Activations of one Session.
+  uint32_t nodes = 0;
+};
+
+struct ModelOptions {
+  /// The delegates that plans may use; the reference delegate is always there. They must outlive the Model.
+  Span<const Delegate* const> delegates;
+};
+
+class Model {
+ public:
+  /// Maps and verifies a .skiff file. kIo: it cannot be read. kInvalidModel: it is no .skiff file, or damaged.
+  /// kUnsupported: its format is newer than this build.
+  static Result<std::unique_ptr<Model>> Open(const char* path, const ModelOptions& options = {});
+  /// The same over bytes in memory, which must outlive the Model, be 64-byte aligned and are not copied.
+  static Result<std::unique_ptr<Model>> Open(Span<const uint8_t> bytes, const ModelOptions& options = {});
+  ~Model();
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  int signature_count() const;
+  SignatureInfo signature(int index) const;
+  int plan_count(int signature) const;
+  PlanSummary plan(int signature, int plan) const;
+  /// The value of a metadata key; null when there is none.
+  const char* metadata(const char* key) const;
+  const char* producer() const;
+  uint64_t file_bytes() const;
+  uint64_t weights_bytes() const;
+  /// Bytes of packed weights that delegates hold for this Model at this moment.
+  uint64_t packed_bytes() const;
+
+  /// The decoded file, for Sessions and for tools that show all of it.
+  const ModelData& data() const;
+  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. kUnsupported when the
+  /// delegate is not among ModelOptions::delegates.
+  Result<ModelState*> StateOf(DelegateKind kind);
+
+ private:
+  struct Internals;
+  explicit Model(std::unique_ptr<Internals> internals);
+  std::unique_ptr<Internals> internals_;
+};
+
+}  // namespace skiff

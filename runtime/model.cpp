@@ -1,0 +1,141 @@
+#include "skiff/model.h"
+
+#include <atomic>
+#include <cstring>
+
+#include "core/platform.h"
+#include "format/container.h"
+#include "format/model_data.h"
+
+namespace skiff {
+
+const char* TargetName(Target target) { return target == Target::kCpu ? "cpu" : target == Target::kVulkan ? "vulkan" : "unknown"; }
+
+namespace {
+
+/// A lock that needs neither exceptions nor a system call where nobody waits; held while a state is made.
+class SpinLock {
+ public:
+  void lock() {
+    while (held_.test_and_set(std::memory_order_acquire)) held_.wait(true, std::memory_order_relaxed);
+  }
+  void unlock() {
+    held_.clear(std::memory_order_release);
+    held_.notify_one();
+  }
+
+ private:
+  std::atomic_flag held_ = ATOMIC_FLAG_INIT;
+};
+
+}  // namespace
+
+struct Model::Internals {
+  platform::MappedFile mapping;
+  ModelData data;
+  Span<const Delegate* const> delegates;
+  SpinLock lock;
+  std::unique_ptr<ModelState> states[kDelegateKindCount];
+
+  ~Internals() {
+    for (auto& state : states) state.reset();
+    if (mapping.data != nullptr) platform::UnmapFile(mapping);
+  }
+};
+
+Model::Model(std::unique_ptr<Internals> internals) : internals_(std::move(internals)) {}
+Model::~Model() = default;
+
+Result<std::unique_ptr<Model>> Model::Open(const char* path, const ModelOptions& options) {
+  SKIFF_ASSIGN_OR_RETURN(const platform::MappedFile mapping, platform::MapFile(path));
+  std::unique_ptr<Internals> internals(new (std::nothrow) Internals);
+  if (!internals) {
+    platform::UnmapFile(mapping);
+    return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", path);
+  }
+  internals->mapping = mapping;
+  internals->delegates = options.delegates;
+  SKIFF_RETURN_IF_ERROR(ReadModel(path, {mapping.data, mapping.size}, &internals->data));
+  std::unique_ptr<Model> model(new (std::nothrow) Model(std::move(internals)));
+  if (!model) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", path);
+  return model;
+}
+
+Result<std::unique_ptr<Model>> Model::Open(Span<const uint8_t> bytes, const ModelOptions& options) {
+  constexpr const char* kName = "the model in memory";
+  if (reinterpret_cast<uintptr_t>(bytes.data()) % format::kAlignment != 0) {
+    return Fail(StatusCode::kInvalidArgument, "%s must begin at a multiple of %llu bytes", kName,
+                static_cast<unsigned long long>(format::kAlignment));
+  }
+  std::unique_ptr<Internals> internals(new (std::nothrow) Internals);
+  if (!internals) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", kName);
+  internals->delegates = options.delegates;
+  SKIFF_RETURN_IF_ERROR(ReadModel(kName, bytes, &internals->data));
+  std::unique_ptr<Model> model(new (std::nothrow) Model(std::move(internals)));
+  if (!model) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", kName);
+  return model;
+}
+
+int Model::signature_count() const { return static_cast<int>(internals_->data.signatures.size()); }
+
+SignatureInfo Model::signature(int index) const {
+  const SignatureData& signature = internals_->data.signatures[static_cast<size_t>(index)];
+  return {signature.name, signature.inputs, signature.outputs};
+}
+
+int Model::plan_count(int signature) const {
+  return static_cast<int>(internals_->data.signatures[static_cast<size_t>(signature)].plans.size());
+}
+
+PlanSummary Model::plan(int signature, int plan) const {
+  const PlanData& data = internals_->data.signatures[static_cast<size_t>(signature)].plans[static_cast<size_t>(plan)];
+  return {data.target, data.arena_bytes, static_cast<uint32_t>(data.nodes.size())};
+}
+
+const char* Model::metadata(const char* key) const {
+  for (const MetadataEntry& entry : internals_->data.metadata) {
+    if (std::strcmp(entry.key, key) == 0) return entry.value;
+  }
+  return nullptr;
+}
+
+const char* Model::producer() const { return internals_->data.producer; }
+uint64_t Model::file_bytes() const { return internals_->data.file_bytes; }
+uint64_t Model::weights_bytes() const { return internals_->data.weights_bytes; }
+const ModelData& Model::data() const { return internals_->data; }
+
+uint64_t Model::packed_bytes() const {
+  uint64_t bytes = 0;
+  internals_->lock.lock();
+  for (const auto& state : internals_->states) bytes += state ? state->packed_bytes() : 0;
+  internals_->lock.unlock();
+  return bytes;
+}
+
+Result<ModelState*> Model::StateOf(DelegateKind kind) {
+  const Delegate* delegate = kind == DelegateKind::kReference ? &ReferenceDelegate() : nullptr;
+  for (const Delegate* candidate : internals_->delegates) {
+    if (candidate->kind() == kind) delegate = candidate;
+  }
+  if (delegate == nullptr) {
+    return Fail(StatusCode::kUnsupported, "the model uses the %s delegate, which was not passed in ModelOptions::delegates",
+                DelegateKindName(kind));
+  }
+  internals_->lock.lock();
+  std::unique_ptr<ModelState>& state = internals_->states[static_cast<size_t>(kind)];
+  Status status;
+  if (!state) {
+    Result<std::unique_ptr<ModelState>> made = delegate->CreateModelState();
+    if (made.ok()) {
+      state = std::move(made.value());
+    } else {
+      status = made.status();
+    }
+  }
+  ModelState* result = state.get();
+  internals_->lock.unlock();
+  if (!status.ok()) return status;
+  return result;
+}
+
+}  // namespace skiff

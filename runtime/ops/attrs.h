@@ -1,0 +1,243 @@
+/// Attribute structs of the operators. Each lists its fields once, in Fields(); encoding in the file, printing,
+/// parsing, equality and hashing all follow from that list (attr_codec.h). Every struct is trivially copyable and
+/// default values are what a missing field means. A field's tag is file format: never reuse one.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+
+#include "skiff/tensor.h"
+
+namespace skiff {
+
+/// Up to kMaxRank integers by value.
+struct Ints {
+  int64_t values[kMaxRank] = {};
+  int64_t size = 0;
+
+  constexpr Ints() = default;
+  constexpr Ints(std::initializer_list<int64_t> list) {
+    for (int64_t value : list) values[size++] = value;
+  }
+  constexpr int64_t operator[](int64_t i) const { return values[i]; }
+  constexpr int64_t& operator[](int64_t i) { return values[i]; }
+  constexpr const int64_t* begin() const { return values; }
+  constexpr const int64_t* end() const { return values + size; }
+};
+
+/// Names of an enumeration's values for the text form; specialised beside each enumeration.
+template <class E>
+struct EnumNames;
+
+#define SKIFF_ENUM_NAMES(E, ...)                          \
+  template <>                                             \
+  struct EnumNames<E> {                                   \
+    static constexpr const char* kNames[] = {__VA_ARGS__}; \
+  }
+
+#define SKIFF_FIELDS(...)                       \
+  template <class Self, class Visitor>          \
+  static constexpr void Fields([[maybe_unused]] Self& self, [[maybe_unused]] Visitor&& visit) { \
+    __VA_ARGS__                                 \
+  }
+
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// How pads come about. kExplicit: the pads field. The SAME kinds derive them from the extents so that
+/// output = ceil(input / stride), with the odd element at the end (upper) or at the beginning (lower).
+enum class AutoPad : int64_t { kExplicit = 0, kSameUpper = 1, kSameLower = 2, kValid = 3 };
+SKIFF_ENUM_NAMES(AutoPad, "explicit", "same_upper", "same_lower", "valid");
+
+enum class PadMode : int64_t { kConstant = 0, kReflect = 1, kEdge = 2, kWrap = 3 };
+SKIFF_ENUM_NAMES(PadMode, "constant", "reflect", "edge", "wrap");
+
+enum class ResizeMode : int64_t { kNearest = 0, kLinear = 1, kCubic = 2 };
+SKIFF_ENUM_NAMES(ResizeMode, "nearest", "linear", "cubic");
+
+enum class ResizeCoordinates : int64_t { kHalfPixel = 0, kPytorchHalfPixel = 1, kAlignCorners = 2, kAsymmetric = 3 };
+SKIFF_ENUM_NAMES(ResizeCoordinates, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric");
+
+enum class ResizeNearest : int64_t { kRoundPreferFloor = 0, kRoundPreferCeil = 1, kFloor = 2, kCeil = 3 };
+SKIFF_ENUM_NAMES(ResizeNearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil");
+
+enum class GeluKind : int64_t { kErf = 0, kTanh = 1 };
+SKIFF_ENUM_NAMES(GeluKind, "erf", "tanh");
+
+struct NoAttrs {
+  SKIFF_FIELDS()
+};
+
+/// A clamp of the result; also what a fused activation is. NaN passes through.
+struct ClampAttrs {
+  float min = -kInfinity;
+  float max = kInfinity;
+  SKIFF_FIELDS(visit(1, "min", self.min); visit(2, "max", self.max);)
+};
+
+struct AlphaAttrs {
+  float alpha = 0.01f;
+  SKIFF_FIELDS(visit(1, "alpha", self.alpha);)
+};
+
+struct HardSigmoidAttrs {
+  float alpha = 0.2f;
+  float beta = 0.5f;
+  SKIFF_FIELDS(visit(1, "alpha", self.alpha); visit(2, "beta", self.beta);)
+};
+
+struct GeluAttrs {
+  GeluKind approximate = GeluKind::kErf;
+  SKIFF_FIELDS(visit(1, "approximate", self.approximate);)
+};
+
+struct CastAttrs {
+  int64_t to = 0;  ///< A DType.
+  SKIFF_FIELDS(visit(1, "to", self.to);)
+};
+
+/// Spatial order is (height, width); pads are (top, left, bottom, right). `transposed` operators use output_pads.
+struct Conv2dAttrs {
+  Ints strides{1, 1};
+  Ints dilations{1, 1};
+  Ints pads{0, 0, 0, 0};
+  AutoPad auto_pad = AutoPad::kExplicit;
+  int64_t groups = 1;
+  float min = -kInfinity;
+  float max = kInfinity;
+  SKIFF_FIELDS(visit(1, "strides", self.strides); visit(2, "dilations", self.dilations); visit(3, "pads", self.pads);
+               visit(4, "auto_pad", self.auto_pad); visit(5, "groups", self.groups); visit(6, "min", self.min);
+               visit(7, "max", self.max);)
+};
+
+struct ConvTranspose2dAttrs {
+  Ints strides{1, 1};
+  Ints dilations{1, 1};
+  Ints pads{0, 0, 0, 0};
+  Ints output_pads{0, 0};
+  int64_t groups = 1;
+  float min = -kInfinity;
+  float max = kInfinity;
+  SKIFF_FIELDS(visit(1, "strides", self.strides); visit(2, "dilations", self.dilations); visit(3, "pads", self.pads);
+               visit(4, "output_pads", self.output_pads); visit(5, "groups", self.groups); visit(6, "min", self.min);
+               visit(7, "max", self.max);)
+};
+
+struct Pool2dAttrs {
+  Ints kernel{1, 1};
+  Ints strides{1, 1};
+  Ints dilations{1, 1};
+  Ints pads{0, 0, 0, 0};
+  AutoPad auto_pad = AutoPad::kExplicit;
+  bool ceil_mode = false;
+  bool count_include_pad = false;  ///< Average pooling only.
+  SKIFF_FIELDS(visit(1, "kernel", self.kernel); visit(2, "strides", self.strides); visit(3, "dilations", self.dilations);
+               visit(4, "pads", self.pads); visit(5, "auto_pad", self.auto_pad); visit(6, "ceil_mode", self.ceil_mode);
+               visit(7, "count_include_pad", self.count_include_pad);)
+};
+
+struct AxisAttrs {
+  int64_t axis = 0;  ///< May be negative: counted from the end.
+  SKIFF_FIELDS(visit(1, "axis", self.axis);)
+};
+
+/// Channels (innermost axis), seen as [groups, channels per group], change places: output channel c * groups + g is
+/// input channel g * (channels / groups) + c.
+struct GroupsAttrs {
+  int64_t groups = 1;
+  SKIFF_FIELDS(visit(1, "groups", self.groups);)
+};
+
+/// Split into the sizes of input 1, or into `parts` equal pieces (the last one smaller) where that is absent.
+struct SplitAttrs {
+  int64_t axis = 0;
+  int64_t parts = 0;
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "parts", self.parts);)
+};
+
+struct AxesAttrs {
+  Ints axes;
+  SKIFF_FIELDS(visit(1, "axes", self.axes);)
+};
+
+/// `axes` empty means all of them, unless `noop_when_empty`.
+struct ReduceAttrs {
+  Ints axes;
+  bool keep_dims = true;
+  bool noop_when_empty = false;
+  SKIFF_FIELDS(visit(1, "axes", self.axes); visit(2, "keep_dims", self.keep_dims);
+               visit(3, "noop_when_empty", self.noop_when_empty);)
+};
+
+struct NormAttrs {
+  int64_t axis = -1;  ///< LayerNorm: the first normalised axis. BatchNorm: the channel axis.
+  float epsilon = 1e-5f;
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "epsilon", self.epsilon);)
+};
+
+/// Extents [start, end) of the input's shape.
+struct ShapeAttrs {
+  int64_t start = 0;
+  int64_t end = std::numeric_limits<int64_t>::max();
+  SKIFF_FIELDS(visit(1, "start", self.start); visit(2, "end", self.end);)
+};
+
+/// A 0 in the target copies the input's extent, unless `allow_zero`.
+struct ReshapeAttrs {
+  bool allow_zero = false;
+  SKIFF_FIELDS(visit(1, "allow_zero", self.allow_zero);)
+};
+
+struct TransposeAttrs {
+  Ints perm;  ///< Output axis i is input axis perm[i]. Empty reverses the axes.
+  SKIFF_FIELDS(visit(1, "perm", self.perm);)
+};
+
+struct PadAttrs {
+  PadMode mode = PadMode::kConstant;
+  SKIFF_FIELDS(visit(1, "mode", self.mode);)
+};
+
+struct ResizeAttrs {
+  ResizeMode mode = ResizeMode::kNearest;
+  ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
+  ResizeNearest nearest = ResizeNearest::kRoundPreferFloor;
+  float cubic_coeff_a = -0.75f;
+  bool exclude_outside = false;
+  SKIFF_FIELDS(visit(1, "mode", self.mode); visit(2, "coordinates", self.coordinates);
+               visit(3, "nearest", self.nearest); visit(4, "cubic_coeff_a", self.cubic_coeff_a);
+               visit(5, "exclude_outside", self.exclude_outside);)
+};
+
+/// A tensor of the given extents filled with one value; `integer` is used by integer and bool dtypes.
+struct FillAttrs {
+  int64_t dtype = static_cast<int64_t>(DType::kF32);
+  float value = 0.0f;
+  int64_t integer = 0;
+  SKIFF_FIELDS(visit(1, "dtype", self.dtype); visit(2, "value", self.value); visit(3, "integer", self.integer);)
+};
+
+/// b is read as its last two axes swapped where `transpose_b`.
+struct MatMulAttrs {
+  bool transpose_b = false;
+  float min = -kInfinity;
+  float max = kInfinity;
+  SKIFF_FIELDS(visit(1, "transpose_b", self.transpose_b); visit(2, "min", self.min); visit(3, "max", self.max);)
+};
+
+/// Room for any attribute struct, by value.
+struct AttrStorage {
+  alignas(8) unsigned char bytes[384] = {};
+
+  template <class A>
+  A& as() {
+    static_assert(sizeof(A) <= sizeof(bytes));
+    return *reinterpret_cast<A*>(bytes);
+  }
+  template <class A>
+  const A& as() const {
+    return *reinterpret_cast<const A*>(bytes);
+  }
+};
+
+}  // namespace skiff

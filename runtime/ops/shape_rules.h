@@ -1,0 +1,72 @@
+/// Shape rules: extents and known values of the inputs in, dtypes and extents of the outputs out. One rule serves
+/// the converter, the device and the tests. ops.def says which operator uses which.
+#pragma once
+
+#include "ops/op.h"
+
+namespace skiff {
+
+// Elementwise.
+template <class D> Status InferSameAsInput(InferContext<D>& context);
+template <class D> Status InferCast(InferContext<D>& context);
+template <class D> Status InferBroadcast(InferContext<D>& context);      ///< Both dtypes equal.
+template <class D> Status InferBroadcastLeft(InferContext<D>& context);  ///< The result has the left dtype.
+template <class D> Status InferCompare(InferContext<D>& context);        ///< The result is bool.
+template <class D> Status InferWhere(InferContext<D>& context);
+
+// Windows and products.
+template <class D> Status InferConv2d(InferContext<D>& context);
+template <class D> Status InferConvTranspose2d(InferContext<D>& context);
+template <class D> Status InferPool2d(InferContext<D>& context);
+template <class D> Status InferResize2d(InferContext<D>& context);
+template <class D> Status InferMatMul(InferContext<D>& context);
+template <class D> Status InferFullyConnected(InferContext<D>& context);
+
+// Reductions, shapes, movement.
+template <class D> Status InferReduce(InferContext<D>& context);
+template <class D> Status InferSoftmax(InferContext<D>& context);
+template <class D> Status InferLayerNorm(InferContext<D>& context);
+template <class D> Status InferBatchNorm(InferContext<D>& context);
+template <class D> Status InferShape(InferContext<D>& context);
+template <class D> Status InferReshape(InferContext<D>& context);
+template <class D> Status InferFlatten(InferContext<D>& context);
+template <class D> Status InferSqueeze(InferContext<D>& context);
+template <class D> Status InferUnsqueeze(InferContext<D>& context);
+template <class D> Status InferTranspose(InferContext<D>& context);
+template <class D> Status InferChannelShuffle(InferContext<D>& context);
+template <class D> Status InferConcat(InferContext<D>& context);
+template <class D> Status InferSplit(InferContext<D>& context);
+template <class D> Status InferSlice(InferContext<D>& context);
+template <class D> Status InferGather(InferContext<D>& context);
+template <class D> Status InferPad(InferContext<D>& context);
+template <class D> Status InferExpand(InferContext<D>& context);
+template <class D> Status InferTile(InferContext<D>& context);
+template <class D> Status InferFill(InferContext<D>& context);
+template <class D> Status InferRange(InferContext<D>& context);
+
+/// Pads (begin, end) of one spatial axis: the explicit ones, or those that `auto_pad` derives from the extent.
+struct AxisPads {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin,
+                     int64_t end);
+
+/// Slice's start, end, step for one axis, clamped to the extent as NumPy and ONNX do it.
+struct SliceRange {
+  int64_t start = 0;
+  int64_t step = 1;
+  int64_t count = 0;
+};
+SliceRange ResolveSlice(int64_t extent, int64_t start, int64_t end, int64_t step);
+
+/// Normalises a possibly negative axis; -1 when it is outside [-rank, rank).
+int NormalizeAxis(int64_t axis, int rank);
+
+/// Bit i set: axis i is one of `axes`. False when one is out of range or named twice.
+bool AxesMask(const Ints& axes, int rank, uint32_t* mask);
+
+/// The same for the axes that a reduction of an input of this rank removes.
+bool ReducedAxes(const ReduceAttrs& attrs, int rank, uint32_t* mask);
+
+}  // namespace skiff

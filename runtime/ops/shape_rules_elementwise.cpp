@@ -1,0 +1,113 @@
+// Shape rules of elementwise operators.
+#include "ops/extent_math.h"
+#include "ops/shape_rules.h"
+
+namespace skiff {
+namespace {
+
+template <class D>
+void CopyShape(const InferInput<D>& from, InferOutput<D>& to) {
+  to.rank = from.rank;
+  for (int i = 0; i < from.rank; ++i) to.extents[i] = from.extents[i];
+}
+
+/// NumPy broadcasting of `input` into `output`, whose extents are the shape so far.
+template <class D>
+bool BroadcastInto(const InferInput<D>& input, InferOutput<D>& output) {
+  const int rank = input.rank > output.rank ? input.rank : output.rank;
+  InferOutput<D> result = output;
+  result.rank = rank;
+  for (int i = 1; i <= rank; ++i) {
+    const bool in_input = i <= input.rank;
+    const bool in_output = i <= output.rank;
+    D& extent = result.extents[rank - i];
+    if (!in_input) {
+      extent = output.extents[output.rank - i];
+    } else if (!in_output) {
+      extent = input.extents[input.rank - i];
+    } else {
+      const D a = input.extents[input.rank - i];
+      const D b = output.extents[output.rank - i];
+      const bool a_is_one = IsKnown(a) && KnownValue(a) == 1;
+      const bool b_is_one = IsKnown(b) && KnownValue(b) == 1;
+      if (!a_is_one && !b_is_one && !SameExtent(a, b)) return false;
+      extent = a_is_one ? b : a;
+    }
+  }
+  output = result;
+  return true;
+}
+
+template <class D>
+Status BroadcastAll(InferContext<D>& context, size_t first) {
+  InferOutput<D>& output = context.outputs[0];
+  output.rank = 0;
+  for (size_t i = first; i < context.inputs.size(); ++i) {
+    if (!BroadcastInto(context.inputs[i], output)) {
+      return context.Error("input %zu cannot be broadcast with the inputs before it: an extent is neither equal nor 1", i);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+template <class D>
+Status InferSameAsInput(InferContext<D>& context) {
+  CopyShape(context.inputs[0], context.outputs[0]);
+  context.outputs[0].dtype = context.inputs[0].dtype;
+  return OkStatus();
+}
+
+template <class D>
+Status InferCast(InferContext<D>& context) {
+  const int64_t to = context.template As<CastAttrs>().to;
+  if (to <= 0 || to >= kDTypeCount) return context.Error("the target dtype %lld is unknown", static_cast<long long>(to));
+  CopyShape(context.inputs[0], context.outputs[0]);
+  context.outputs[0].dtype = static_cast<DType>(to);
+  return OkStatus();
+}
+
+template <class D>
+Status InferBroadcast(InferContext<D>& context) {
+  if (context.inputs[0].dtype != context.inputs[1].dtype) {
+    return context.Error("the inputs have different dtypes: %s and %s", DTypeName(context.inputs[0].dtype),
+                         DTypeName(context.inputs[1].dtype));
+  }
+  return InferBroadcastLeft(context);
+}
+
+template <class D>
+Status InferBroadcastLeft(InferContext<D>& context) {
+  context.outputs[0].dtype = context.inputs[0].dtype;
+  return BroadcastAll(context, 0);
+}
+
+template <class D>
+Status InferCompare(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(InferBroadcast(context));
+  context.outputs[0].dtype = DType::kBool;
+  return OkStatus();
+}
+
+template <class D>
+Status InferWhere(InferContext<D>& context) {
+  if (context.inputs[0].dtype != DType::kBool) {
+    return context.Error("the condition must be bool, not %s", DTypeName(context.inputs[0].dtype));
+  }
+  if (context.inputs[1].dtype != context.inputs[2].dtype) {
+    return context.Error("the two values have different dtypes: %s and %s", DTypeName(context.inputs[1].dtype),
+                         DTypeName(context.inputs[2].dtype));
+  }
+  context.outputs[0].dtype = context.inputs[1].dtype;
+  return BroadcastAll(context, 0);
+}
+
+template Status InferSameAsInput(InferContext<int64_t>&);
+template Status InferCast(InferContext<int64_t>&);
+template Status InferBroadcast(InferContext<int64_t>&);
+template Status InferBroadcastLeft(InferContext<int64_t>&);
+template Status InferCompare(InferContext<int64_t>&);
+template Status InferWhere(InferContext<int64_t>&);
+
+}  // namespace skiff
