@@ -1,0 +1,69 @@
+// Shares a plan's nodes out among the delegates.
+#include <algorithm>
+
+#include "delegates/support.h"
+#include "emit/plan_draft.h"
+
+namespace skiff {
+namespace {
+
+DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const PartitionOptions& options) {
+  std::vector<const PlanTensor*> storage;
+  const bool supported = options.use_xnnpack && XnnpackSupports(draft.TypesOf(index, storage));
+  return supported ? DelegateKind::kXnnpack : DelegateKind::kReference;
+}
+
+std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
+  std::vector<SegmentData> segments;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (segments.empty() || segments.back().delegate != nodes[i].delegate) segments.push_back({nodes[i].delegate, i, i});
+    segments.back().end = i + 1;
+  }
+  return segments;
+}
+
+/// Greedy list scheduling: stays with a delegate for as long as one of its nodes is ready; among those, file order.
+std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
+  std::vector<int32_t> producer(draft.tensors.size(), -1);
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+    for (const int32_t output : draft.nodes[i].outputs) producer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
+  }
+  std::vector<int> missing(draft.nodes.size(), 0);
+  std::vector<std::vector<size_t>> users(draft.nodes.size());
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+    for (const int32_t input : draft.nodes[i].inputs) {
+      if (input < 0 || producer[static_cast<size_t>(input)] < 0) continue;
+      ++missing[i];
+      users[static_cast<size_t>(producer[static_cast<size_t>(input)])].push_back(i);
+    }
+  }
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (missing[i] == 0) ready.push_back(i);
+  }
+  std::vector<DraftNode> ordered;
+  DelegateKind current = draft.nodes.empty() ? DelegateKind::kReference : draft.nodes[0].delegate;
+  while (!ready.empty()) {
+    auto next = std::find_if(ready.begin(), ready.end(), [&](size_t i) { return draft.nodes[i].delegate == current; });
+    if (next == ready.end()) next = ready.begin();
+    const size_t chosen = *next;
+    ready.erase(next);
+    current = draft.nodes[chosen].delegate;
+    ordered.push_back(draft.nodes[chosen]);
+    for (const size_t user : users[chosen]) {
+      if (--missing[user] == 0) ready.insert(std::lower_bound(ready.begin(), ready.end(), user), user);
+    }
+  }
+  return ordered;
+}
+
+}  // namespace
+
+void Partition(PlanDraft& draft, const PartitionOptions& options) {
+  for (size_t i = 0; i < draft.nodes.size(); ++i) draft.nodes[i].delegate = ChooseDelegate(draft, i, options);
+  std::vector<DraftNode> grouped = GroupByDelegate(draft);
+  if (SegmentsOf(grouped).size() < SegmentsOf(draft.nodes).size()) draft.nodes = std::move(grouped);
+  draft.segments = SegmentsOf(draft.nodes);
+}
+
+}  // namespace skiff

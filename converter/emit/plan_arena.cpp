@@ -1,0 +1,228 @@
+// Decides where each tensor of a plan lies: inside another one (a view), over one that dies (in place), or in a buffer
+// of its own, whose offset the memory planner finds.
+#include <algorithm>
+
+#include "delegates/support.h"
+#include "emit/plan_draft.h"
+#include "graph/error.h"
+#include "plan/memory_planner.h"
+#include "plan/placement.h"
+
+namespace skiff {
+namespace {
+
+class ArenaPlanner {
+ public:
+  explicit ArenaPlanner(PlanDraft& draft) : draft_(draft), tensors_{draft.tensors.data(), draft.tensors.size()} {
+    const size_t count = draft.tensors.size();
+    producer_.assign(count, -1);
+    users_.resize(count);
+    graph_input_.assign(count, false);
+    graph_output_.assign(count, false);
+    buffer_of_.resize(count);
+    for (size_t i = 0; i < count; ++i) buffer_of_[i] = i;
+    for (size_t n = 0; n < draft.nodes.size(); ++n) {
+      views_.push_back(draft.ViewOf(n));
+      for (const int32_t output : draft.nodes[n].outputs) producer_[Slot(output)] = static_cast<int32_t>(n);
+      for (size_t i = 0; i < draft.nodes[n].inputs.size(); ++i) {
+        if (draft.nodes[n].inputs[i] >= 0) users_[Slot(draft.nodes[n].inputs[i])].push_back({n, i});
+      }
+    }
+    for (const int32_t input : draft.inputs) graph_input_[Slot(input)] = true;
+    for (const int32_t output : draft.outputs) graph_output_[Slot(output)] = true;
+  }
+
+  void Plan() {
+    // Outer concats first: an inner one then composes with the place that its result already has.
+    for (size_t n = views_.size(); n-- > 0;) {
+      if (views_[n].op->code == OpCode::kConcat) ViewConcatInputs(n);
+    }
+    for (size_t n = 0; n < views_.size(); ++n) {
+      if (views_[n].op->Is(kReinterpret)) ViewReinterpretation(n);
+      if (views_[n].op->code == OpCode::kSplit || views_[n].op->code == OpCode::kSlice) ViewParts(n);
+    }
+    for (size_t n = 0; n < views_.size(); ++n) {
+      if (views_[n].op->Is(kUnary) || views_[n].op->Is(kBinary)) RunInPlace(n);
+    }
+    AssignOffsets();
+  }
+
+ private:
+  struct User {
+    size_t node;
+    size_t input;
+  };
+
+  static size_t Slot(int32_t tensor) { return static_cast<size_t>(tensor); }
+  PlanTensor& Tensor(int32_t index) { return draft_.tensors[Slot(index)]; }
+  TensorPlacement& PlacementOf(int32_t index) { return draft_.placements[Slot(index)]; }
+  bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
+  DelegateKind DelegateOf(size_t node) const { return draft_.nodes[node].delegate; }
+
+  /// The reference delegate gathers strided tensors itself, so only faster ones are asked.
+  bool UsersTakeStrides(int32_t tensor) const {
+    return std::all_of(users_[Slot(tensor)].begin(), users_[Slot(tensor)].end(), [this](const User& user) {
+      std::vector<const PlanTensor*> storage;
+      return DelegateOf(user.node) == DelegateKind::kReference ||
+             XnnpackTakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
+    });
+  }
+
+  bool ProducerWritesStrides(int32_t tensor) const {
+    const auto node = Slot(producer_[Slot(tensor)]);
+    std::vector<const PlanTensor*> storage;
+    return DelegateOf(node) == DelegateKind::kReference || XnnpackWritesStridedOutput(draft_.TypesOf(node, storage));
+  }
+
+  /// Makes `part` a view of `whole` at `place` (and re-bases what was a view of `part`). False when that place cannot
+  /// be expressed within the place that `whole` itself has.
+  bool MakeView(int32_t part, int32_t whole, const Placement& place) {
+    TensorView& part_view = Tensor(part).view;
+    const TensorView& whole_view = Tensor(whole).view;
+    const bool by_rows = place.row_stride != part_view.shape.last() && part_view.shape.elements() > part_view.shape.last();
+    if (!whole_view.dense()) {
+      // Inside a strided tensor only parts of the innermost axis keep one stride.
+      const bool rows_match = whole_view.shape.elements() / whole_view.shape.last() == part_view.shape.elements() / part_view.shape.last();
+      if (!rows_match || place.offset + part_view.shape.last() > whole_view.shape.last()) return false;
+    }
+    const bool has_views = std::any_of(draft_.placements.begin(), draft_.placements.end(),
+                                       [part](const TensorPlacement& other) { return other.view_of == part; });
+    if (has_views) return false;
+    const uint64_t offset = static_cast<uint64_t>(place.offset * DTypeSize(part_view.dtype));
+    part_view.row_stride = whole_view.dense() ? (by_rows ? place.row_stride : part_view.shape.last()) : whole_view.row_stride;
+    const bool whole_is_root = IsRoot(whole);
+    PlacementOf(part).view_of = whole_is_root ? whole : PlacementOf(whole).view_of;
+    PlacementOf(part).offset = offset + (whole_is_root ? 0 : PlacementOf(whole).offset);
+    return true;
+  }
+
+  bool NeedsStride(const TensorView& part, const TensorView& whole, const Placement& place) const {
+    if (part.shape.elements() <= part.shape.last()) return false;
+    return place.row_stride != part.shape.last() || !whole.dense();
+  }
+
+  void ViewConcatInputs(size_t n) {
+    const PlanNode& node = views_[n];
+    const int32_t whole = node.outputs[0];
+    if (Tensor(whole).view.shape.elements() == 0) return;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const int32_t part = node.inputs[i];
+      Placement place;
+      const bool candidate = !Tensor(part).constant && !graph_input_[Slot(part)] && !graph_output_[Slot(part)] && IsRoot(part) &&
+                             producer_[Slot(part)] >= 0 && std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
+                             Tensor(part).view.shape.elements() > 0 && PlaceInConcat(tensors_, node, i, &place);
+      if (!candidate) continue;
+      if (NeedsStride(Tensor(part).view, Tensor(whole).view, place) && (!ProducerWritesStrides(part) || !UsersTakeStrides(part))) continue;
+      MakeView(part, whole, place);
+    }
+  }
+
+  void ViewReinterpretation(size_t n) {
+    const int32_t whole = views_[n].inputs[0];
+    const int32_t part = views_[n].outputs[0];
+    if (Tensor(whole).constant || !Tensor(whole).view.dense() || !IsRoot(part) || !Tensor(part).view.dense()) return;
+    MakeView(part, whole, {0, Tensor(part).view.shape.last()});
+  }
+
+  void ViewParts(size_t n) {
+    const PlanNode& node = views_[n];
+    const int32_t whole = node.inputs[0];
+    if (Tensor(whole).constant) return;
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const int32_t part = node.outputs[o];
+      Placement place;
+      if (!IsRoot(part) || Tensor(part).view.shape.elements() == 0 || !PlaceInInput(tensors_, node, o, &place)) continue;
+      const bool strided = NeedsStride(Tensor(part).view, Tensor(whole).view, place);
+      if (strided && (graph_output_[Slot(part)] || !UsersTakeStrides(part))) continue;
+      MakeView(part, whole, place);
+    }
+  }
+
+  /// The root tensor whose memory holds this one, after in-place merging.
+  size_t BufferOf(int32_t tensor) const {
+    size_t slot = Slot(tensor);
+    if (draft_.placements[slot].view_of != TensorPlacement::kRoot) slot = Slot(draft_.placements[slot].view_of);
+    while (buffer_of_[slot] != slot) slot = buffer_of_[slot];
+    return slot;
+  }
+
+  /// Nobody but node `n` reads any tensor of this buffer at or after `n`.
+  bool BufferDiesAt(size_t buffer, size_t n) const {
+    for (size_t t = 0; t < draft_.tensors.size(); ++t) {
+      if (draft_.tensors[t].constant || BufferOf(static_cast<int32_t>(t)) != buffer) continue;
+      if (graph_input_[t] || graph_output_[t]) return false;
+      if (producer_[t] >= static_cast<int32_t>(n)) return false;
+      for (const User& user : users_[t]) {
+        if (user.node > n) return false;
+      }
+    }
+    return true;
+  }
+
+  void RunInPlace(size_t n) {
+    const PlanNode& node = views_[n];
+    const int32_t output = node.outputs[0];
+    if (!IsRoot(output) || !Tensor(output).view.dense()) return;
+    for (const int32_t input : node.inputs) {
+      if (input < 0 || Tensor(input).constant || !IsRoot(input)) continue;
+      const TensorView& view = Tensor(input).view;
+      if (view.dtype != Tensor(output).view.dtype || !(view.shape == Tensor(output).view.shape)) continue;
+      const size_t buffer = BufferOf(input);
+      if (!BufferDiesAt(buffer, n)) continue;
+      // A second operand that is another view of the same buffer would be overwritten while it is read.
+      const bool aliased = std::any_of(node.inputs.begin(), node.inputs.end(), [&](int32_t other) {
+        return other >= 0 && other != input && !Tensor(other).constant && BufferOf(other) == buffer;
+      });
+      if (aliased) continue;
+      buffer_of_[Slot(output)] = buffer;
+      return;
+    }
+  }
+
+  void AssignOffsets() {
+    const auto end = static_cast<int32_t>(draft_.nodes.size());
+    std::vector<BufferLifetime> lifetimes;
+    std::vector<int32_t> index(draft_.tensors.size(), -1);
+    for (size_t t = 0; t < draft_.tensors.size(); ++t) {
+      const PlanTensor& tensor = draft_.tensors[t];
+      if (tensor.constant) continue;
+      const size_t buffer = BufferOf(static_cast<int32_t>(t));
+      // An input keeps its value between runs, so nothing else may use its memory.
+      const int32_t first = graph_input_[t] ? 0 : producer_[t];
+      int32_t last = graph_input_[t] || graph_output_[t] ? end : first;
+      for (const User& user : users_[t]) last = std::max(last, static_cast<int32_t>(user.node));
+      if (index[buffer] < 0) {
+        index[buffer] = static_cast<int32_t>(lifetimes.size());
+        lifetimes.push_back({static_cast<uint64_t>(draft_.tensors[buffer].view.bytes()), first, last});
+      }
+      BufferLifetime& lifetime = lifetimes[Slot(index[buffer])];
+      lifetime.first = std::min(lifetime.first, first);
+      lifetime.last = std::max(lifetime.last, last);
+    }
+    std::vector<uint64_t> offsets(lifetimes.size());
+    const Span<const BufferLifetime> buffers{lifetimes.data(), lifetimes.size()};
+    const Result<uint64_t> arena = PlanMemory(buffers, {offsets.data(), offsets.size()});
+    if (!arena.ok()) Throw(arena.status().code(), "planning the arena ran out of memory");
+    draft_.arena_bytes = arena.value();
+    draft_.arena_lower_bound = MemoryLowerBound(buffers);
+    for (size_t t = 0; t < draft_.tensors.size(); ++t) {
+      if (!draft_.tensors[t].constant && IsRoot(static_cast<int32_t>(t))) {
+        draft_.placements[t].offset = offsets[Slot(index[BufferOf(static_cast<int32_t>(t))])];
+      }
+    }
+  }
+
+  PlanDraft& draft_;
+  Span<const PlanTensor> tensors_;
+  std::vector<PlanNode> views_;
+  std::vector<int32_t> producer_;
+  std::vector<std::vector<User>> users_;
+  std::vector<bool> graph_input_, graph_output_;
+  std::vector<size_t> buffer_of_;  ///< Union-find over root tensors.
+};
+
+}  // namespace
+
+void PlanArena(PlanDraft& draft) { ArenaPlanner(draft).Plan(); }
+
+}  // namespace skiff

@@ -1,0 +1,53 @@
+/// A plan in the making: the graph's nodes in their final order as the runtime will see them, then, step by step, who
+/// runs each node and where each tensor lies.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/model_data.h"
+#include "graph/graph.h"
+
+namespace skiff {
+
+struct DraftNode {
+  NodeId id = kNoNode;
+  std::vector<int32_t> inputs;
+  std::vector<int32_t> outputs;
+  DelegateKind delegate = DelegateKind::kReference;
+};
+
+struct PlanDraft {
+  const Graph* graph = nullptr;
+  std::vector<PlanTensor> tensors;  ///< Names and constant data point into the graph.
+  std::vector<ValueId> values;      ///< The value of each tensor.
+  std::vector<DraftNode> nodes;
+  std::vector<SegmentData> segments;
+  std::vector<int32_t> inputs;
+  std::vector<int32_t> outputs;
+  std::vector<TensorPlacement> placements;
+  uint64_t arena_bytes = 0;
+  uint64_t arena_lower_bound = 0;  ///< The largest sum of live buffers at one node.
+
+  PlanNode ViewOf(size_t node) const;
+  /// For support predicates; `storage` backs the result.
+  NodeTypes TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const;
+};
+
+/// Tensors and nodes of a graph whose shapes are all static, in topological order.
+PlanDraft DraftPlan(const Graph& graph);
+
+/// How the nodes are shared out among delegates.
+struct PartitionOptions {
+  bool use_xnnpack = true;
+};
+/// Decides each node's delegate by its support predicate, reorders nodes so that segments are few and contiguous, and
+/// fills `segments`.
+void Partition(PlanDraft& draft, const PartitionOptions& options = {});
+
+/// Views (reshapes, channel concat and slices through strides), in-place operators, then offsets. Fills placements,
+/// row strides and arena bytes.
+void PlanArena(PlanDraft& draft);
+
+}  // namespace skiff

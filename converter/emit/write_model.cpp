@@ -1,0 +1,191 @@
+#include "emit/write_model.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "emit/attr_encoder.h"
+#include "format/container.h"
+#include "graph/error.h"
+#include "model_generated.h"
+
+namespace skiff {
+namespace {
+
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+constexpr const char* kProducer = "skiff 0.1.0";
+
+/// The weights part: every distinct content once.
+class BlobTable {
+ public:
+  int32_t Add(const PlanTensor& tensor) {
+    const auto size = static_cast<uint64_t>(tensor.view.bytes());
+    const auto [found, fresh] = index_.try_emplace({tensor.hash.low, tensor.hash.high, size}, static_cast<int32_t>(blobs_.size()));
+    if (fresh) {
+      blobs_.emplace_back(bytes_, size, tensor.hash.low, tensor.hash.high);
+      data_.push_back(static_cast<const uint8_t*>(tensor.view.data));
+      bytes_ = format::AlignUp(bytes_ + size);
+    }
+    return found->second;
+  }
+
+  const std::vector<format::Blob>& blobs() const { return blobs_; }
+  uint64_t bytes() const { return bytes_; }
+
+  void CopyTo(uint8_t* weights) const {
+    for (size_t i = 0; i < blobs_.size(); ++i) {
+      if (blobs_[i].size() > 0) std::memcpy(weights + blobs_[i].offset(), data_[i], blobs_[i].size());
+    }
+  }
+
+ private:
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, int32_t> index_;
+  std::vector<format::Blob> blobs_;
+  std::vector<const uint8_t*> data_;
+  uint64_t bytes_ = 0;
+};
+
+class Writer {
+ public:
+  Writer(const PlanDraft& draft, const WriteOptions& options) : draft_(draft), options_(options) {}
+
+  std::vector<uint8_t> Write() {
+    const Offset<format::Plan> plan = WritePlan();
+    const auto inputs = WritePorts(draft_.graph->inputs(), draft_.inputs, true);
+    const auto outputs = WritePorts(draft_.graph->outputs(), draft_.outputs, false);
+    const Offset<format::Signature> signature = format::CreateSignatureDirect(builder_, "main", &inputs, &outputs, &plans_.emplace_back(1, plan));
+    const std::vector<Offset<format::Signature>> signatures{signature};
+    std::vector<Offset<format::KeyValue>> metadata;
+    for (const auto& [key, value] : options_.metadata) metadata.push_back(format::CreateKeyValueDirect(builder_, key.c_str(), value.c_str()));
+    builder_.Finish(format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures, nullptr, &blobs_.blobs(), &metadata),
+                    format::ModelIdentifier());
+    return Assemble();
+  }
+
+ private:
+  const char* Debug(const char* name) const { return options_.strip ? nullptr : name; }
+
+  std::vector<Offset<format::Tensor>> WriteTensors() {
+    std::vector<Offset<format::Tensor>> tensors;
+    for (size_t i = 0; i < draft_.tensors.size(); ++i) {
+      const PlanTensor& tensor = draft_.tensors[i];
+      const TensorPlacement& placement = draft_.placements[i];
+      const Value& value = draft_.graph->value(draft_.values[i]);
+      const std::vector<int64_t> extents(tensor.view.shape.begin(), tensor.view.shape.end());
+      const std::vector<uint8_t> perm(value.source_perm.begin(), value.source_perm.end());
+      const bool dense = tensor.view.row_stride == tensor.view.shape.last();
+      const bool source = !options_.strip && !value.source.empty();
+      tensors.push_back(format::CreateTensorDirect(
+          builder_, static_cast<uint8_t>(tensor.view.dtype), &extents, tensor.constant ? blobs_.Add(tensor) : -1, placement.offset,
+          placement.view_of, dense ? 0 : tensor.view.row_stride, Debug(tensor.name), source ? value.source.c_str() : nullptr,
+          source && !perm.empty() ? &perm : nullptr));
+    }
+    return tensors;
+  }
+
+  std::vector<Offset<format::Node>> WriteNodes() {
+    std::vector<Offset<format::Node>> nodes;
+    for (size_t i = 0; i < draft_.nodes.size(); ++i) {
+      const PlanNode node = draft_.ViewOf(i);
+      const std::vector<Offset<format::Attr>> attrs = EncodeAttrs(builder_, node.op->code, *node.attrs);
+      nodes.push_back(format::CreateNodeDirect(builder_, static_cast<uint16_t>(node.op->code), &draft_.nodes[i].inputs,
+                                               &draft_.nodes[i].outputs, attrs.empty() ? nullptr : &attrs, Debug(node.name)));
+    }
+    return nodes;
+  }
+
+  Offset<format::Plan> WritePlan() {
+    const auto tensors = WriteTensors();
+    const auto nodes = WriteNodes();
+    std::vector<format::Segment> segments;
+    for (const SegmentData& segment : draft_.segments) segments.emplace_back(static_cast<uint8_t>(segment.delegate), segment.begin, segment.end);
+    return format::CreatePlanDirect(builder_, static_cast<uint8_t>(Target::kCpu), format::BucketKind::Exact, nullptr, &tensors, &nodes, 0,
+                                    &segments, &draft_.inputs, &draft_.outputs, draft_.arena_bytes);
+  }
+
+  std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports, const std::vector<int32_t>& tensors, bool inputs) {
+    std::vector<Offset<format::Port>> written;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const TensorView& view = draft_.tensors[static_cast<size_t>(tensors[i])].view;
+      const std::vector<int64_t> extents(view.shape.begin(), view.shape.end());
+      Offset<format::Image> image;
+      if (const auto found = options_.images.find(ports[i].name); inputs && found != options_.images.end()) {
+        const ImageSettings& settings = found->second;
+        image = format::CreateImageDirect(builder_, settings.width, settings.height, &settings.mean, &settings.scale, settings.bgr, settings.nhwc);
+      }
+      std::vector<Offset<flatbuffers::String>> labels;
+      if (const auto found = options_.labels.find(ports[i].name); !inputs && found != options_.labels.end()) {
+        for (const std::string& label : found->second) labels.push_back(builder_.CreateString(label));
+      }
+      written.push_back(format::CreatePortDirect(builder_, ports[i].name.c_str(), static_cast<uint8_t>(view.dtype), &extents, image,
+                                                 labels.empty() ? nullptr : &labels));
+    }
+    return written;
+  }
+
+  std::vector<uint8_t> Assemble() const {
+    format::FileHeader header = {};
+    std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
+    header.container_version = 1;
+    header.model_offset = sizeof(header);
+    header.model_size = builder_.GetSize();
+    header.weights_offset = format::AlignUp(header.model_offset + header.model_size);
+    header.weights_size = blobs_.bytes();
+    header.file_size = header.weights_offset + header.weights_size + format::kAlignment;
+    std::vector<uint8_t> file(header.file_size);
+    std::memcpy(file.data(), &header, sizeof(header));
+    std::memcpy(file.data() + header.model_offset, builder_.GetBufferPointer(), header.model_size);
+    blobs_.CopyTo(file.data() + header.weights_offset);
+    return file;
+  }
+
+  const PlanDraft& draft_;
+  const WriteOptions& options_;
+  FlatBufferBuilder builder_;
+  BlobTable blobs_;
+  std::vector<std::vector<Offset<format::Plan>>> plans_;
+};
+
+[[noreturn]] void ThrowIo(const std::string& path, const char* what) {
+  Throw(StatusCode::kIo, "{}: {}: {}", path, what, std::strerror(errno));
+}
+
+}  // namespace
+
+std::vector<uint8_t> SerializeModel(const PlanDraft& draft, const WriteOptions& options) { return Writer(draft, options).Write(); }
+
+void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes) {
+  std::string temporary = path + ".XXXXXX";
+  const int file = mkstemp(temporary.data());
+  if (file < 0) ThrowIo(path, "cannot make a temporary file beside it");
+  const auto abandon = [&](const char* what) {
+    const int reason = errno;
+    close(file);
+    unlink(temporary.c_str());
+    errno = reason;
+    ThrowIo(path, what);
+  };
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) abandon("cannot be written (an existing file was left as it was)");
+    done += static_cast<size_t>(written);
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0) abandon("cannot be completed (an existing file was left as it was)");
+  if (close(file) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+    const int reason = errno;
+    unlink(temporary.c_str());
+    errno = reason;
+    ThrowIo(path, "cannot be put in place (an existing file was left as it was)");
+  }
+}
+
+}  // namespace skiff

@@ -1,0 +1,142 @@
+#include "graph/evaluate.h"
+
+#include <algorithm>
+
+#include "core/error_capture.h"
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+/// No tensor that a graph makes may be larger than this; shape arithmetic gone wrong ends here instead of in bad_alloc.
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
+
+InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& values) {
+  InferInput<int64_t> input;
+  input.present = true;
+  input.dtype = data.dtype();
+  input.rank = data.shape().rank();
+  std::copy(data.shape().begin(), data.shape().end(), input.extents);
+  input.constant = data.data();
+  if (!IsFloat(data.dtype())) {
+    values = data.ToInts();
+    input.values = values.data();
+    input.value_count = data.elements();
+  }
+  return input;
+}
+
+}  // namespace
+
+std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
+                                     size_t output_count, const std::string& node_name) {
+  const OpDef* def = FindOp(op);
+  if (def == nullptr) Throw(StatusCode::kInternal, "node '{}': operator {} is not in the table", node_name, static_cast<int>(op));
+  std::vector<InferInput<int64_t>> described(inputs.size());
+  std::vector<std::vector<int64_t>> values(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] != nullptr) described[i] = DescribeInput(*inputs[i], values[i]);
+  }
+  std::vector<InferOutput<int64_t>> outputs(output_count);
+  char message[InferContext<int64_t>::kMessageBytes] = "";
+  InferContext<int64_t> context{op, &attrs, {described.data(), described.size()}, {outputs.data(), outputs.size()}, message};
+  if (const Status status = def->infer(context); !status.ok()) {
+    Throw(StatusCode::kInvalidModel, "node '{}' ({}): {}", node_name, def->name, message);
+  }
+  std::vector<TensorView> views;
+  for (const InferOutput<int64_t>& output : outputs) {
+    int64_t bytes = DTypeSize(output.dtype);
+    for (int i = 0; i < output.rank; ++i) {
+      if (__builtin_mul_overflow(bytes, output.extents[i], &bytes) || bytes > kMaxTensorBytes) {
+        Throw(StatusCode::kInvalidModel, "node '{}' ({}): the output {} would be larger than {} bytes", node_name, def->name,
+              ShapeText(Shape(output.extents, output.rank)).c_str(), kMaxTensorBytes);
+      }
+    }
+    views.emplace_back(nullptr, output.dtype, Shape(output.extents, output.rank));
+  }
+  return views;
+}
+
+std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
+                                   size_t output_count, const std::string& node_name) {
+  const OpDef* def = FindOp(op);
+  const std::vector<TensorView> types = InferOutputs(op, attrs, inputs, output_count, node_name);
+  if (def->kernel == nullptr) Throw(StatusCode::kUnsupported, "node '{}': this build has no kernel for {}", node_name, def->name);
+  std::vector<TensorView> input_views(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] != nullptr) input_views[i] = inputs[i]->view();
+  }
+  std::vector<TensorData> outputs;
+  std::vector<TensorView> output_views;
+  for (const TensorView& type : types) {
+    outputs.emplace_back(type.dtype, type.shape);
+    output_views.push_back(outputs.back().view());
+  }
+  ErrorCapture capture;
+  const KernelArgs args{op, &attrs, {input_views.data(), input_views.size()}, {output_views.data(), output_views.size()}};
+  if (const Status status = def->kernel(args); !status.ok()) {
+    Throw(status.code(), "node '{}' ({}): {}", node_name, def->name, capture.message());
+  }
+  return outputs;
+}
+
+namespace {
+
+void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& data, std::map<SymbolId, int64_t>& symbols) {
+  const Value& value = graph.value(port.value);
+  if (data.dtype() != value.dtype) {
+    Throw(StatusCode::kInvalidArgument, "input '{}' must be {}, got {}", port.name, DTypeName(value.dtype), DTypeName(data.dtype()));
+  }
+  if (!value.has_shape) return;
+  if (static_cast<int>(value.dims.size()) != data.shape().rank()) {
+    Throw(StatusCode::kInvalidArgument, "input '{}' must have rank {}, got {}", port.name, value.dims.size(),
+          ShapeText(data.shape()).c_str());
+  }
+  for (int axis = 0; axis < data.shape().rank(); ++axis) {
+    const Dim& dim = value.dims[static_cast<size_t>(axis)];
+    const int64_t extent = data.shape()[axis];
+    const int64_t expected = dim.constant() ? dim.value : symbols.try_emplace(dim.symbol, extent).first->second;
+    if (extent != expected) {
+      Throw(StatusCode::kInvalidArgument, "input '{}': dimension {} must be {}, got {} (shape {})", port.name, axis, expected,
+            extent, ShapeText(data.shape()).c_str());
+    }
+  }
+}
+
+}  // namespace
+
+std::map<std::string, TensorData> Evaluate(const Graph& graph, const std::map<std::string, TensorData>& inputs,
+                                           const EvaluateOptions& options) {
+  std::vector<TensorData> live(static_cast<size_t>(graph.value_count()));
+  std::vector<size_t> remaining(live.size(), 0);
+  std::map<SymbolId, int64_t> symbols;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    remaining[static_cast<size_t>(id)] = value.uses.size() + (graph.IsGraphOutput(id) ? 1 : 0);
+    if (value.constant) live[static_cast<size_t>(id)] = *value.constant;
+  }
+  for (const GraphPort& port : graph.inputs()) {
+    const auto found = inputs.find(port.name);
+    if (found == inputs.end()) Throw(StatusCode::kInvalidArgument, "no value was given for input '{}'", port.name);
+    CheckInput(graph, port, found->second, symbols);
+    live[static_cast<size_t>(port.value)] = found->second;
+  }
+  for (NodeId id : graph.TopologicalOrder()) {
+    const Node& node = graph.node(id);
+    std::vector<const TensorData*> arguments;
+    for (ValueId input : node.inputs) arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
+    std::vector<TensorData> results = EvaluateOp(node.op, node.attrs, arguments, node.outputs.size(), node.name);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (options.observe) options.observe(node.outputs[i], results[i]);
+      if (remaining[static_cast<size_t>(node.outputs[i])] > 0) live[static_cast<size_t>(node.outputs[i])] = std::move(results[i]);
+    }
+    for (ValueId input : node.inputs) {
+      if (input != kNoValue && --remaining[static_cast<size_t>(input)] == 0) live[static_cast<size_t>(input)] = TensorData();
+    }
+  }
+  std::map<std::string, TensorData> outputs;
+  for (const GraphPort& port : graph.outputs()) outputs[port.name] = live[static_cast<size_t>(port.value)];
+  return outputs;
+}
+
+}  // namespace skiff

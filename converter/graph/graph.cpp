@@ -1,0 +1,210 @@
+#include "graph/graph.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "graph/error.h"
+
+namespace skiff {
+
+struct Graph::NameIndex {
+  std::unordered_map<std::string, ValueId> values;
+};
+
+bool Value::has_static_shape() const {
+  return has_shape && std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.constant(); });
+}
+
+Shape Value::shape() const {
+  Shape shape;
+  for (const Dim& dim : dims) shape.Append(dim.value);
+  return shape;
+}
+
+std::string Graph::UniqueName(std::string_view wanted, std::string_view fallback) {
+  const std::string base(wanted.empty() ? fallback : wanted);
+  std::string name = base;
+  for (int i = 1; names_->values.contains(name); ++i) name = fmt::format("{}_{}", base, i);
+  return name;
+}
+
+ValueId Graph::AddValue(std::string_view wanted, std::string_view fallback) {
+  if (!names_) {
+    names_ = std::make_shared<NameIndex>();
+  } else if (names_.use_count() > 1) {
+    names_ = std::make_shared<NameIndex>(*names_);
+  }
+  const ValueId id = value_count();
+  Value& added = values_.emplace_back();
+  added.name = UniqueName(wanted, fallback);
+  names_->values.emplace(added.name, id);
+  return id;
+}
+
+ValueId Graph::AddInput(std::string_view input_name, DType dtype, std::vector<Dim> dims) {
+  const ValueId id = AddValue(input_name, "input");
+  Value& added = value(id);
+  added.dtype = dtype;
+  added.has_shape = true;
+  added.dims = std::move(dims);
+  added.source = added.name;
+  inputs_.push_back({std::string(input_name), id});
+  return id;
+}
+
+void Graph::AddOutput(std::string_view output_name, ValueId id) { outputs_.push_back({std::string(output_name), id}); }
+
+ValueId Graph::AddConstant(std::string_view constant_name, TensorData data) {
+  const ValueId id = AddValue(constant_name, "constant");
+  Value& added = value(id);
+  added.dtype = data.dtype();
+  added.has_shape = true;
+  added.dims.assign(data.shape().begin(), data.shape().end());
+  added.constant = std::move(data);
+  return id;
+}
+
+SymbolId Graph::AddSymbol(std::string_view symbol_name) {
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    if (symbols_[i].name == symbol_name) return static_cast<SymbolId>(i);
+  }
+  symbols_.emplace_back().name = symbol_name;
+  return static_cast<SymbolId>(symbols_.size() - 1);
+}
+
+SourceId Graph::AddSource(std::string_view source_name, std::string_view op) {
+  sources_.push_back({std::string(source_name), std::string(op), {}});
+  return static_cast<SourceId>(sources_.size() - 1);
+}
+
+NodeId Graph::AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<std::string>& output_names) {
+  const OpDef* def = FindOp(op);
+  if (def == nullptr) Throw(StatusCode::kInternal, "operator {} is not in the table", static_cast<int>(op));
+  const NodeId id = node_count();
+  nodes_.emplace_back();
+  Node& added = nodes_.back();
+  added.op = op;
+  added.position = id;
+  InitAttrs(op, added.attrs);
+  added.name = fmt::format("{}_{}", def->name, id);
+  added.inputs = std::move(inputs);
+  for (size_t i = 0; i < added.inputs.size(); ++i) {
+    if (added.inputs[i] != kNoValue) value(added.inputs[i]).uses.push_back({id, static_cast<int>(i)});
+  }
+  for (size_t i = 0; i < output_names.size(); ++i) {
+    const ValueId output = AddValue(output_names[i], def->name);
+    value(output).producer = id;
+    value(output).output_index = static_cast<int>(i);
+    added.outputs.push_back(output);
+  }
+  return id;
+}
+
+void Graph::SetInput(NodeId node_id, int index, ValueId to) {
+  Node& changed = node(node_id);
+  if (index >= static_cast<int>(changed.inputs.size())) changed.inputs.resize(static_cast<size_t>(index) + 1, kNoValue);
+  ValueId& slot = changed.inputs[static_cast<size_t>(index)];
+  if (slot != kNoValue) std::erase(value(slot).uses, Use{node_id, index});
+  slot = to;
+  if (to != kNoValue) value(to).uses.push_back({node_id, index});
+}
+
+void Graph::ReplaceUses(ValueId from, ValueId to) {
+  const std::vector<Use> uses = value(from).uses;
+  for (const Use& use : uses) SetInput(use.node, use.input, to);
+  for (GraphPort& port : outputs_) {
+    if (port.value == from) port.value = to;
+  }
+}
+
+void Graph::RemoveNode(NodeId id) {
+  Node& gone = node(id);
+  for (size_t i = 0; i < gone.inputs.size(); ++i) SetInput(id, static_cast<int>(i), kNoValue);
+  for (ValueId output : gone.outputs) value(output).producer = kNoNode;
+  gone.removed = true;
+}
+
+void Graph::MergeSources(NodeId to, NodeId from) {
+  for (SourceId source : node(from).sources) {
+    std::vector<SourceId>& sources = node(to).sources;
+    if (std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(source);
+  }
+}
+
+void Graph::Note(NodeId id, const std::string& sentence) {
+  for (SourceId source : node(id).sources) sources_[static_cast<size_t>(source)].notes.push_back(sentence);
+}
+
+ValueId Graph::FindValue(std::string_view value_name) const {
+  if (!names_) return kNoValue;
+  const auto found = names_->values.find(std::string(value_name));
+  return found == names_->values.end() ? kNoValue : found->second;
+}
+
+bool Graph::IsGraphInput(ValueId id) const {
+  return std::any_of(inputs_.begin(), inputs_.end(), [id](const GraphPort& port) { return port.value == id; });
+}
+
+bool Graph::IsGraphOutput(ValueId id) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [id](const GraphPort& port) { return port.value == id; });
+}
+
+NodeId Graph::ProducerOf(NodeId id, int index) const {
+  const Node& user = node(id);
+  if (index >= static_cast<int>(user.inputs.size())) return kNoNode;
+  const ValueId input = user.inputs[static_cast<size_t>(index)];
+  return input == kNoValue ? kNoNode : value(input).producer;
+}
+
+NodeId Graph::OnlyUser(ValueId id) const {
+  const Value& used = value(id);
+  return used.uses.size() == 1 && !IsGraphOutput(id) ? used.uses[0].node : kNoNode;
+}
+
+const TensorData* Graph::ConstantInput(NodeId id, int index) const {
+  const Node& user = node(id);
+  if (index >= static_cast<int>(user.inputs.size())) return nullptr;
+  const ValueId input = user.inputs[static_cast<size_t>(index)];
+  if (input == kNoValue || !value(input).constant) return nullptr;
+  return &*value(input).constant;
+}
+
+std::vector<NodeId> Graph::TopologicalOrder() const {
+  std::vector<int> missing(nodes_.size(), 0);
+  const auto later = [this](NodeId a, NodeId b) {
+    return std::pair(node(a).position, a) > std::pair(node(b).position, b);
+  };
+  std::priority_queue<NodeId, std::vector<NodeId>, decltype(later)> ready(later);
+  size_t live = 0;
+  for (NodeId id = 0; id < node_count(); ++id) {
+    if (node(id).removed) continue;
+    ++live;
+    for (ValueId input : node(id).inputs) {
+      if (input != kNoValue && value(input).producer != kNoNode) ++missing[static_cast<size_t>(id)];
+    }
+    if (missing[static_cast<size_t>(id)] == 0) ready.push(id);
+  }
+  std::vector<NodeId> order;
+  order.reserve(live);
+  while (!ready.empty()) {
+    const NodeId id = ready.top();
+    ready.pop();
+    order.push_back(id);
+    for (ValueId output : node(id).outputs) {
+      for (const Use& use : value(output).uses) {
+        if (--missing[static_cast<size_t>(use.node)] == 0) ready.push(use.node);
+      }
+    }
+  }
+  if (order.size() != live) {
+    for (NodeId id = 0; id < node_count(); ++id) {
+      if (!node(id).removed && missing[static_cast<size_t>(id)] > 0) {
+        Throw(StatusCode::kInvalidModel, "the graph has a cycle through node '{}'", node(id).name);
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace skiff

@@ -1,0 +1,227 @@
+/// The host's graph: nodes and values in vectors, addressed by id. Importers and the tracer build it, passes rewrite
+/// it, emit writes it. Operators are those of runtime/ops/ops.def.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ops/op.h"
+#include "skiff/tensor.h"
+
+namespace skiff {
+
+using ValueId = int32_t;
+using NodeId = int32_t;
+using SymbolId = int32_t;
+using SourceId = int32_t;
+inline constexpr ValueId kNoValue = -1;  ///< An absent optional input.
+inline constexpr NodeId kNoNode = -1;
+
+/// One dimension: a constant, or a Symbol.
+struct Dim {
+  int64_t value = 0;
+  SymbolId symbol = -1;
+
+  Dim() = default;
+  Dim(int64_t extent) : value(extent) {}  // NOLINT: a constant is a dimension
+  static Dim OfSymbol(SymbolId symbol) {
+    Dim dim;
+    dim.symbol = symbol;
+    return dim;
+  }
+  bool constant() const { return symbol < 0; }
+  bool operator==(const Dim&) const = default;
+};
+
+/// A named dimension that is not a constant, with its contract. No maximum: `max` is kUnbounded.
+struct Symbol {
+  static constexpr int64_t kUnbounded = INT64_MAX;
+  std::string name;  ///< Unique; "input#axis" for a placeholder of the source.
+  int64_t min = 0;
+  int64_t max = kUnbounded;
+  int64_t multiple = 1;
+};
+
+/// A constant tensor: shared, immutable elements, row-major.
+class TensorData {
+ public:
+  TensorData() = default;
+  /// Zero-filled.
+  TensorData(DType dtype, const Shape& shape);
+  /// Copies `shape.elements() * DTypeSize(dtype)` bytes.
+  TensorData(DType dtype, const Shape& shape, const void* elements);
+
+  static TensorData OfInts(const std::vector<int64_t>& values);  ///< i64 vector.
+  static TensorData OfFloats(const std::vector<float>& values);  ///< f32 vector.
+  static TensorData ScalarF32(float value);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int64_t elements() const { return shape_.elements(); }
+  size_t size_bytes() const { return static_cast<size_t>(elements() * DTypeSize(dtype_)); }
+  const void* data() const { return storage_.get(); }
+  template <class T>
+  const T* as() const {
+    return reinterpret_cast<const T*>(storage_.get());
+  }
+  /// For whoever has just made this tensor and has not shared it yet.
+  void* mutable_data() { return storage_.get(); }
+  /// A view for kernels; they only read inputs.
+  TensorView view() const;
+  /// The same elements under another shape of equally many elements.
+  TensorData Reshaped(const Shape& shape) const;
+  /// Elements of an integer or bool tensor, widened. Throws Error for other dtypes.
+  std::vector<int64_t> ToInts() const;
+  /// Elements of any float or integer tensor, converted.
+  std::vector<double> ToDoubles() const;
+
+ private:
+  DType dtype_ = DType::kInvalid;
+  Shape shape_;
+  std::shared_ptr<std::byte[]> storage_;
+};
+
+struct Use {
+  NodeId node = kNoNode;
+  int input = 0;
+  bool operator==(const Use&) const = default;
+};
+
+struct Value {
+  std::string name;  ///< Unique in the graph.
+  DType dtype = DType::kInvalid;
+  bool has_shape = false;
+  std::vector<Dim> dims;
+  std::optional<TensorData> constant;
+  NodeId producer = kNoNode;
+  int output_index = 0;  ///< Which output of the producer.
+  std::vector<Use> uses;
+  /// The tensor of the source graph whose elements this value holds, empty when none; this value is
+  /// Transpose(source, source_perm), and an empty source_perm is the identity. For layer-by-layer parity.
+  std::string source;
+  Ints source_perm;
+
+  /// All dimensions are constants. shape() only then.
+  bool has_static_shape() const;
+  Shape shape() const;
+  bool IsConstant() const { return constant.has_value(); }
+};
+
+struct Node {
+  OpCode op = OpCode::kInvalid;
+  AttrStorage attrs;
+  std::vector<ValueId> inputs;   ///< kNoValue where an optional input is absent.
+  std::vector<ValueId> outputs;
+  std::string name;              ///< The source node's name where there is one, else made from the operator's.
+  std::vector<SourceId> sources; ///< Nodes of the source file that this node stands for.
+  NodeId position = kNoNode;     ///< Where the node runs among those that are ready: the id of a node it replaces.
+  bool removed = false;
+
+  template <class A>
+  A& As() {
+    return attrs.as<A>();
+  }
+  template <class A>
+  const A& As() const {
+    return attrs.as<A>();
+  }
+};
+
+/// A node of the source file, and what the passes said about it (for --explain).
+struct SourceNode {
+  std::string name;
+  std::string op;
+  std::vector<std::string> notes;
+};
+
+/// A named input or output of the whole graph. The name outlives the value: passes replace values.
+struct GraphPort {
+  std::string name;
+  ValueId value = kNoValue;
+};
+
+class Graph {
+ public:
+  std::string name;
+
+  // Building. Names are made unique by a numeric suffix where they are taken or empty.
+  ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims);
+  void AddOutput(std::string_view name, ValueId value);
+  ValueId AddConstant(std::string_view name, TensorData data);
+  SymbolId AddSymbol(std::string_view name);  ///< The existing one, if the name is known.
+  SourceId AddSource(std::string_view name, std::string_view op);
+  /// A node with default attributes and `output_names.size()` fresh outputs, of unknown type. References from node()
+  /// and value() are invalid afterwards.
+  NodeId AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<std::string>& output_names);
+  /// The common case: one output; sets the attributes and the source of `like` (a node) where given. Returns the
+  /// output value.
+  template <class A = NoAttrs>
+  ValueId Emit(OpCode op, std::vector<ValueId> inputs, const A& attrs = {}, std::string_view output_name = {},
+               NodeId like = kNoNode) {
+    const NodeId id = AddNode(op, std::move(inputs), {std::string(output_name)});
+    node(id).attrs.as<A>() = attrs;
+    if (like != kNoNode) {
+      node(id).sources = node(like).sources;
+      node(id).position = node(like).position;
+    }
+    return node(id).outputs[0];
+  }
+
+  // Rewriting.
+  void SetInput(NodeId node, int index, ValueId value);
+  /// Every use of `from`, as a node's input or the graph's output, becomes a use of `to`.
+  void ReplaceUses(ValueId from, ValueId to);
+  /// Removes a node whose outputs nobody uses any more, and its uses of its inputs.
+  void RemoveNode(NodeId node);
+  /// Adds the sources of `from` to `to` (fusion: `to` now stands for both).
+  void MergeSources(NodeId to, NodeId from);
+  /// A sentence about every source of the node, for --explain.
+  void Note(NodeId node, const std::string& sentence);
+
+  // Looking.
+  Node& node(NodeId id) { return nodes_[static_cast<size_t>(id)]; }
+  const Node& node(NodeId id) const { return nodes_[static_cast<size_t>(id)]; }
+  Value& value(ValueId id) { return values_[static_cast<size_t>(id)]; }
+  const Value& value(ValueId id) const { return values_[static_cast<size_t>(id)]; }
+  NodeId node_count() const { return static_cast<NodeId>(nodes_.size()); }
+  ValueId value_count() const { return static_cast<ValueId>(values_.size()); }
+  const std::vector<GraphPort>& inputs() const { return inputs_; }
+  const std::vector<GraphPort>& outputs() const { return outputs_; }
+  std::vector<Symbol>& symbols() { return symbols_; }
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+  std::vector<SourceNode>& sources() { return sources_; }
+  const std::vector<SourceNode>& sources() const { return sources_; }
+  /// kNoValue when there is none of that name.
+  ValueId FindValue(std::string_view name) const;
+  bool IsGraphInput(ValueId value) const;
+  bool IsGraphOutput(ValueId value) const;
+  /// The node that makes input `index` of `node`; kNoNode for constants, graph inputs and absent inputs.
+  NodeId ProducerOf(NodeId node, int index) const;
+  /// The only user of the value, when it has one use and is no graph output; else kNoNode.
+  NodeId OnlyUser(ValueId value) const;
+  /// The constant behind input `index`, or null.
+  const TensorData* ConstantInput(NodeId node, int index) const;
+  /// Live nodes so that producers come first; among those that are ready, by position. Throws Error
+  /// (kInvalidModel) naming a node when there is a cycle.
+  std::vector<NodeId> TopologicalOrder() const;
+
+ private:
+  std::string UniqueName(std::string_view wanted, std::string_view fallback);
+  ValueId AddValue(std::string_view name, std::string_view fallback);
+
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<GraphPort> inputs_;
+  std::vector<GraphPort> outputs_;
+  std::vector<Symbol> symbols_;
+  std::vector<SourceNode> sources_;
+  struct NameIndex;
+  std::shared_ptr<NameIndex> names_;  ///< Copied with the graph on the first change after a copy.
+};
+
+}  // namespace skiff

@@ -1,0 +1,90 @@
+// TensorData: constant tensors of the host.
+#include <cstring>
+
+#include "core/half.h"
+#include "graph/error.h"
+#include "graph/graph.h"
+
+namespace skiff {
+namespace {
+
+/// Calls visit(const T*) with the element type of a number-like dtype; false for others.
+template <class Visitor>
+bool VisitElements(const TensorData& data, Visitor&& visit) {
+  switch (data.dtype()) {
+    case DType::kF32: visit(data.as<float>()); return true;
+    case DType::kF16: visit(data.as<Half>()); return true;
+    case DType::kF64: visit(data.as<double>()); return true;
+    case DType::kI8: visit(data.as<int8_t>()); return true;
+    case DType::kU8: visit(data.as<uint8_t>()); return true;
+    case DType::kI16: visit(data.as<int16_t>()); return true;
+    case DType::kU16: visit(data.as<uint16_t>()); return true;
+    case DType::kI32: visit(data.as<int32_t>()); return true;
+    case DType::kU32: visit(data.as<uint32_t>()); return true;
+    case DType::kI64: visit(data.as<int64_t>()); return true;
+    case DType::kU64: visit(data.as<uint64_t>()); return true;
+    case DType::kBool: visit(data.as<uint8_t>()); return true;
+    case DType::kInvalid: return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+TensorData::TensorData(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
+  // One spare element block, so that a zero-sized tensor still has an address.
+  storage_ = std::shared_ptr<std::byte[]>(new std::byte[size_bytes() + 16]());
+}
+
+TensorData::TensorData(DType dtype, const Shape& shape, const void* elements) : TensorData(dtype, shape) {
+  if (size_bytes() > 0) std::memcpy(storage_.get(), elements, size_bytes());
+}
+
+TensorData TensorData::OfInts(const std::vector<int64_t>& values) {
+  return TensorData(DType::kI64, Shape{static_cast<int64_t>(values.size())}, values.data());
+}
+
+TensorData TensorData::OfFloats(const std::vector<float>& values) {
+  return TensorData(DType::kF32, Shape{static_cast<int64_t>(values.size())}, values.data());
+}
+
+TensorData TensorData::ScalarF32(float value) { return TensorData(DType::kF32, Shape{}, &value); }
+
+TensorView TensorData::view() const { return TensorView(storage_.get(), dtype_, shape_); }
+
+TensorData TensorData::Reshaped(const Shape& shape) const {
+  if (shape.elements() != elements()) {
+    Throw(StatusCode::kInternal, "a constant of shape {} cannot take the shape {}", ShapeText(shape_).c_str(),
+          ShapeText(shape).c_str());
+  }
+  TensorData result = *this;
+  result.shape_ = shape;
+  return result;
+}
+
+std::vector<int64_t> TensorData::ToInts() const {
+  if (IsFloat(dtype_)) Throw(StatusCode::kInvalidModel, "integers were expected, got a tensor of {}", DTypeName(dtype_));
+  std::vector<int64_t> result(static_cast<size_t>(elements()));
+  VisitElements(*this, [&](const auto* data) {
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*data)>>) {
+      for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<int64_t>(data[i]);
+    }
+  });
+  return result;
+}
+
+std::vector<double> TensorData::ToDoubles() const {
+  std::vector<double> result(static_cast<size_t>(elements()));
+  VisitElements(*this, [&](const auto* data) {
+    for (size_t i = 0; i < result.size(); ++i) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*data)>, Half>) {
+        result[i] = static_cast<float>(data[i]);
+      } else {
+        result[i] = static_cast<double>(data[i]);
+      }
+    }
+  });
+  return result;
+}
+
+}  // namespace skiff

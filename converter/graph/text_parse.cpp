@@ -1,0 +1,344 @@
+// Text to graph. The grammar is described in text.h.
+#include <charconv>
+#include <cstring>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include "core/half.h"
+#include "graph/error.h"
+#include "graph/text.h"
+#include "graph/text_grammar.h"
+#include "graph/text_lexer.h"
+
+namespace skiff {
+namespace {
+
+using text::Lexer;
+using text::Token;
+using text::TokenKind;
+
+struct Type {
+  DType dtype = DType::kInvalid;
+  bool has_shape = false;
+  std::vector<Dim> dims;
+};
+
+/// A number as it was written; which of the two is used depends on the element type.
+struct Number {
+  double real = 0;
+  int64_t integer = 0;
+};
+
+void StoreElement(TensorData& data, int64_t i, const Number& number) {
+  void* to = static_cast<std::byte*>(data.mutable_data()) + i * DTypeSize(data.dtype());
+  const auto store = [to](auto value) { std::memcpy(to, &value, sizeof(value)); };
+  switch (data.dtype()) {
+    case DType::kF32:
+      return store(static_cast<float>(number.real));
+    case DType::kF64:
+      return store(number.real);
+    case DType::kF16:
+      return store(Half(static_cast<float>(number.real)));
+    case DType::kBool:
+      return store(static_cast<uint8_t>(number.integer != 0));
+    default:
+      std::memcpy(to, &number.integer, static_cast<size_t>(DTypeSize(data.dtype())));
+  }
+}
+
+/// SplitMix64, written out so that every platform draws the same values.
+uint64_t NextRandom(uint64_t& state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : lexer_(text) {}
+
+  Graph Run() {
+    Expect("graph");
+    graph_.name = TakeName("the graph's name").text;
+    Expect("{");
+    while (!TakeIf("}")) Statement();
+    if (lexer_.next().kind != TokenKind::kEnd)
+      Lexer::Fail(lexer_.next(), "text after the graph's closing brace");
+    return std::move(graph_);
+  }
+
+ private:
+  // Tokens.
+  bool TakeIf(std::string_view wanted) {
+    if (!lexer_.next().Is(wanted)) return false;
+    lexer_.Take();
+    return true;
+  }
+  Token Expect(std::string_view wanted) {
+    if (!lexer_.next().Is(wanted)) {
+      const std::string got =
+          lexer_.next().kind == TokenKind::kEnd ? "the end" : "'" + lexer_.next().text + "'";
+      Lexer::Fail(lexer_.next(), fmt::format("'{}' was expected, got {}", wanted, got));
+    }
+    return lexer_.Take();
+  }
+  Token TakeName(const char* what) {
+    if (lexer_.next().kind != TokenKind::kName) {
+      Lexer::Fail(lexer_.next(), fmt::format("{} was expected, got '{}'", what, lexer_.next().text));
+    }
+    return lexer_.Take();
+  }
+  template <class Element>
+  void List(std::string_view open, std::string_view close, Element&& element) {
+    Expect(open);
+    if (TakeIf(close)) return;
+    do {
+      element();
+    } while (TakeIf(","));
+    Expect(close);
+  }
+
+  Number TakeNumber() {
+    const Token token = lexer_.Take();
+    Number number;
+    const char* begin = token.text.data();
+    const char* end = begin + token.text.size();
+    const auto real = std::from_chars(begin, end, number.real);
+    if (token.quoted || real.ec != std::errc() || real.ptr != end) {
+      Lexer::Fail(token, fmt::format("a number was expected, got '{}'", token.text));
+    }
+    // A u64 beyond the range of i64 keeps its bits.
+    if (uint64_t large = 0;
+        std::from_chars(begin, end, number.integer).ec == std::errc::result_out_of_range &&
+        std::from_chars(begin, end, large).ec == std::errc()) {
+      number.integer = static_cast<int64_t>(large);
+    }
+    return number;
+  }
+  int64_t TakeInteger() {
+    const Token at = lexer_.next();
+    const Number number = TakeNumber();
+    if (at.text.find_first_not_of("-0123456789") != std::string::npos) {
+      Lexer::Fail(at, fmt::format("an integer was expected, got '{}'", at.text));
+    }
+    return number.integer;
+  }
+
+  // Types.
+  DType TakeDType() {
+    const Token token = TakeName("a dtype");
+    const DType dtype = DTypeFromName(token.text.c_str());
+    if (dtype == DType::kInvalid) Lexer::Fail(token, fmt::format("'{}' is no dtype", token.text));
+    return dtype;
+  }
+
+  Dim TakeDim() {
+    if (lexer_.next().kind == TokenKind::kName) return Dim::OfSymbol(graph_.AddSymbol(lexer_.Take().text));
+    const Token at = lexer_.next();
+    const int64_t extent = TakeInteger();
+    if (extent < 0) Lexer::Fail(at, "an extent cannot be negative");
+    return Dim(extent);
+  }
+
+  Type TakeType() {
+    Type type;
+    type.dtype = TakeDType();
+    if (!lexer_.next().Is("[")) return type;
+    const Token at = lexer_.next();
+    type.has_shape = true;
+    List("[", "]", [&] { type.dims.push_back(TakeDim()); });
+    if (type.dims.size() > kMaxRank)
+      Lexer::Fail(at, fmt::format("no tensor has more than {} dimensions", kMaxRank));
+    return type;
+  }
+
+  // Statements.
+  void Statement() {
+    if (TakeIf("symbol")) return SymbolStatement();
+    if (TakeIf("input")) return InputStatement();
+    if (TakeIf("const")) return ConstStatement();
+    if (TakeIf("output")) return OutputStatement();
+    NodeStatement();
+  }
+
+  void SymbolStatement() {
+    const SymbolId id = graph_.AddSymbol(TakeName("the symbol's name").text);
+    Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
+    Expect(":");
+    symbol.min = TakeInteger();
+    Expect(".");
+    Expect(".");
+    if (lexer_.next().kind == TokenKind::kNumber) symbol.max = TakeInteger();
+    if (TakeIf("multiple")) symbol.multiple = TakeInteger();
+  }
+
+  /// A name that nothing in the graph has yet.
+  std::string TakeFreshName(const char* what) {
+    const Token token = TakeName(what);
+    if (graph_.FindValue(token.text) != kNoValue) {
+      Lexer::Fail(token, fmt::format("the name '{}' is already taken", token.text));
+    }
+    return token.text;
+  }
+
+  void InputStatement() {
+    const std::string name = TakeFreshName("the input's name");
+    Expect(":");
+    Type type = TakeType();
+    const ValueId id = graph_.AddInput(name, type.dtype, std::move(type.dims));
+    graph_.value(id).has_shape = type.has_shape;
+  }
+
+  void ConstStatement() {
+    const std::string name = TakeFreshName("the constant's name");
+    Expect(":");
+    const Token at = lexer_.next();
+    const Type type = TakeType();
+    Shape shape;
+    for (const Dim& dim : type.dims) {
+      if (!dim.constant()) Lexer::Fail(at, "a constant's extents must be numbers");
+      shape.Append(dim.value);
+    }
+    if (!type.has_shape) Lexer::Fail(at, "a constant needs a shape; [] is that of a scalar");
+    Expect("=");
+    TensorData data(type.dtype, shape);
+    if (TakeIf("seed")) {
+      FillFromSeed(data, static_cast<uint64_t>(TakeInteger()));
+    } else if (lexer_.next().Is("data")) {
+      Lexer::Fail(lexer_.next(),
+                  "the elements of a large constant are not in the text; write 'seed N' to draw some");
+    } else {
+      TakeElements(data, at);
+    }
+    graph_.AddConstant(name, std::move(data));
+  }
+
+  void TakeElements(TensorData& data, const Token& at) {
+    std::vector<Number> numbers;
+    if (lexer_.next().Is("[")) {
+      List("[", "]", [&] { numbers.push_back(TakeNumber()); });
+    } else {
+      numbers.push_back(TakeNumber());
+    }
+    if (static_cast<int64_t>(numbers.size()) != data.elements()) {
+      Lexer::Fail(at, fmt::format("the shape {} has {} elements, {} are given",
+                                  ShapeText(data.shape()).c_str(), data.elements(), numbers.size()));
+    }
+    for (size_t i = 0; i < numbers.size(); ++i) StoreElement(data, static_cast<int64_t>(i), numbers[i]);
+  }
+
+  void OutputStatement() {
+    const Token name = TakeName("the output's name");
+    const ValueId value = TakeIf("=") ? TakeValue() : FindValue(name);
+    graph_.AddOutput(name.text, value);
+  }
+
+  ValueId FindValue(const Token& name) {
+    const ValueId id = graph_.FindValue(name.text);
+    if (id == kNoValue) Lexer::Fail(name, fmt::format("there is no value '{}' above this line", name.text));
+    return id;
+  }
+  ValueId TakeValue() { return FindValue(TakeName("a value")); }
+
+  /// a: f32[2], b = Split(x, _) {axis=1}
+  void NodeStatement() {
+    std::vector<std::string> names;
+    std::vector<Type> types;
+    do {
+      names.push_back(TakeFreshName("a result's name"));
+      types.push_back(TakeIf(":") ? TakeType() : Type());
+    } while (TakeIf(","));
+    Expect("=");
+    const Token op = TakeName("an operator");
+    const OpDef* def = FindOp(op.text.c_str());
+    if (def == nullptr) Lexer::Fail(op, fmt::format("there is no operator '{}'", op.text));
+    std::vector<ValueId> inputs;
+    List("(", ")", [&] { inputs.push_back(TakeIf("_") ? kNoValue : TakeValue()); });
+    const NodeId id = graph_.AddNode(def->code, std::move(inputs), names);
+    Node& node = graph_.node(id);
+    node.name = names[0];
+    node.sources = {graph_.AddSource(names[0], def->name)};
+    if (lexer_.next().Is("{")) TakeAttrs(def->code, node.attrs);
+    for (size_t i = 0; i < names.size(); ++i) {
+      Value& value = graph_.value(node.outputs[i]);
+      if (value.name != names[i]) Lexer::Fail(op, fmt::format("the name '{}' is already taken", names[i]));
+      value.source = value.name;
+      value.dtype = types[i].dtype;
+      value.has_shape = types[i].has_shape;
+      value.dims = std::move(types[i].dims);
+    }
+  }
+
+  // Attributes.
+  void TakeAttrs(OpCode op, AttrStorage& attrs) {
+    List("{", "}", [&] {
+      const Token field = TakeName("an attribute");
+      Expect("=");
+      bool found = false;
+      VisitAttrs(op, attrs, [&](int, const char* name, auto& member) {
+        if (field.text != name) return;
+        found = true;
+        TakeMember(field, member);
+      });
+      if (!found) Lexer::Fail(field, fmt::format("{} has no attribute '{}'", FindOp(op)->name, field.text));
+    });
+  }
+
+  template <class T>
+  void TakeMember(const Token& field, T& member) {
+    if constexpr (std::is_same_v<T, Ints>) {
+      member = Ints();
+      List("[", "]", [&] {
+        if (member.size == kMaxRank) Lexer::Fail(field, fmt::format("more than {} integers", kMaxRank));
+        member[member.size] = TakeInteger();
+        ++member.size;
+      });
+    } else if constexpr (std::is_enum_v<T>) {
+      const Token word = TakeName("a word");
+      for (size_t i = 0; i < std::size(EnumNames<T>::kNames); ++i) {
+        if (word.text == EnumNames<T>::kNames[i]) {
+          member = static_cast<T>(i);
+          return;
+        }
+      }
+      Lexer::Fail(word, fmt::format("'{}' is no value of '{}'", word.text, field.text));
+    } else if constexpr (std::is_same_v<T, bool>) {
+      const Token word = TakeName("'true' or 'false'");
+      if (!word.Is("true") && !word.Is("false")) Lexer::Fail(word, "'true' or 'false' was expected");
+      member = word.Is("true");
+    } else if constexpr (std::is_floating_point_v<T>) {
+      member = static_cast<T>(TakeNumber().real);
+    } else if (text::IsDTypeField(field.text)) {
+      member = static_cast<int64_t>(TakeDType());
+    } else {
+      member = TakeInteger();
+    }
+  }
+
+  /// Floats in [-1, 1), integers in [-8, 8) or [0, 8) where unsigned, bools.
+  static void FillFromSeed(TensorData& data, uint64_t seed) {
+    uint64_t state = seed;
+    const bool is_signed = data.dtype() == DType::kI8 || data.dtype() == DType::kI16 ||
+                           data.dtype() == DType::kI32 || data.dtype() == DType::kI64;
+    for (int64_t i = 0; i < data.elements(); ++i) {
+      const uint64_t bits = NextRandom(state);
+      Number number;
+      number.real = static_cast<double>(bits >> 40) * 0x1p-23 - 1.0;
+      number.integer = data.dtype() == DType::kBool ? static_cast<int64_t>(bits >> 63)
+                       : is_signed                  ? static_cast<int64_t>(bits >> 60) - 8
+                                                    : static_cast<int64_t>(bits >> 61);
+      StoreElement(data, i, number);
+    }
+  }
+
+  Lexer lexer_;
+  Graph graph_;
+};
+
+}  // namespace
+
+Graph ParseGraph(std::string_view text) { return Parser(text).Run(); }
+
+}  // namespace skiff

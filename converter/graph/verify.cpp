@@ -1,0 +1,137 @@
+#include "graph/verify.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/error.h"
+#include "graph/node_types.h"
+
+namespace skiff {
+namespace {
+
+template <class... Args>
+[[noreturn]] void Broken(const Graph& graph, const Node& node, fmt::format_string<Args...> format,
+                         Args&&... args) {
+  Throw(StatusCode::kInternal, "the graph '{}' is broken at {}: {}", graph.name, DescribeNode(graph, node),
+        fmt::format(format, std::forward<Args>(args)...));
+}
+
+template <class... Args>
+[[noreturn]] void Broken(const Graph& graph, fmt::format_string<Args...> format, Args&&... args) {
+  Throw(StatusCode::kInternal, "the graph '{}' is broken: {}", graph.name,
+        fmt::format(format, std::forward<Args>(args)...));
+}
+
+void CheckId(const Graph& graph, const Node& node, ValueId id) {
+  if (id < 0 || id >= graph.value_count()) Broken(graph, node, "there is no value number {}", id);
+}
+
+void CheckArity(const Graph& graph, const Node& node, const OpDef& def) {
+  const size_t count = node.inputs.size();
+  if (count < def.min_inputs || (def.max_inputs != kVariadic && count > def.max_inputs)) {
+    Broken(graph, node, "it has {} inputs, the operator takes {} to {}", count, def.min_inputs,
+           def.max_inputs);
+  }
+  const bool outputs_fit =
+      def.outputs == kVariadic ? !node.outputs.empty() : node.outputs.size() == def.outputs;
+  if (!outputs_fit)
+    Broken(graph, node, "it has {} outputs, the operator has {}", node.outputs.size(), def.outputs);
+}
+
+void CheckInputs(const Graph& graph, NodeId id, const OpDef& def) {
+  const Node& node = graph.node(id);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue) {
+      if (!IsOptionalInput(def, i)) Broken(graph, node, "input {} is missing", i);
+      continue;
+    }
+    CheckId(graph, node, node.inputs[i]);
+    const Value& value = graph.value(node.inputs[i]);
+    if (std::count(value.uses.begin(), value.uses.end(), Use{id, static_cast<int>(i)}) != 1) {
+      Broken(graph, node, "input {}, '{}', does not list this use exactly once", i, value.name);
+    }
+    if (value.producer == kNoNode && !value.constant && !graph.IsGraphInput(node.inputs[i])) {
+      Broken(graph, node, "nothing makes input {}, '{}'", i, value.name);
+    }
+  }
+}
+
+void CheckOutputs(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    CheckId(graph, node, node.outputs[i]);
+    const Value& value = graph.value(node.outputs[i]);
+    if (value.producer != id || value.output_index != static_cast<int>(i)) {
+      Broken(graph, node, "output {}, '{}', names another producer", i, value.name);
+    }
+    if (value.constant || graph.IsGraphInput(node.outputs[i])) {
+      Broken(graph, node, "output {}, '{}', is also a constant or a graph input", i, value.name);
+    }
+  }
+}
+
+void CheckTypes(const Graph& graph, const Node& node) {
+  if (!CanInfer(graph, node)) return;
+  const std::vector<TensorView> types = InferTypes(graph, node);
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Value& value = graph.value(node.outputs[i]);
+    if (value.dtype == DType::kInvalid || !value.has_static_shape()) continue;
+    if (value.dtype != types[i].dtype || !(value.shape() == types[i].shape)) {
+      Broken(graph, node, "output {}, '{}', is {}{}, the shape rule says {}{}", i, value.name,
+             DTypeName(value.dtype), ShapeText(value.shape()).c_str(), DTypeName(types[i].dtype),
+             ShapeText(types[i].shape).c_str());
+    }
+  }
+}
+
+void CheckValues(const Graph& graph) {
+  std::unordered_set<std::string> names;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    if (!names.insert(value.name).second) Broken(graph, "two values have the name '{}'", value.name);
+    for (const Use& use : value.uses) {
+      const bool exists = use.node >= 0 && use.node < graph.node_count() && !graph.node(use.node).removed;
+      if (!exists || use.input < 0 || use.input >= static_cast<int>(graph.node(use.node).inputs.size()) ||
+          graph.node(use.node).inputs[static_cast<size_t>(use.input)] != id) {
+        Broken(graph, "the value '{}' lists a use that does not exist (node {}, input {})", value.name,
+               use.node, use.input);
+      }
+    }
+    if (value.constant && (value.dtype != value.constant->dtype() || !value.has_static_shape() ||
+                           !(value.shape() == value.constant->shape()))) {
+      Broken(graph, "the constant '{}' has another type than its elements", value.name);
+    }
+  }
+}
+
+void CheckPorts(const Graph& graph) {
+  if (graph.outputs().empty()) Broken(graph, "it has no outputs");
+  for (const GraphPort& port : graph.outputs()) {
+    if (port.value < 0 || port.value >= graph.value_count())
+      Broken(graph, "the output '{}' has no value", port.name);
+    const Value& value = graph.value(port.value);
+    if (value.producer == kNoNode && !value.constant && !graph.IsGraphInput(port.value)) {
+      Broken(graph, "nothing makes the output '{}'", port.name);
+    }
+  }
+}
+
+}  // namespace
+
+void Verify(const Graph& graph) {
+  CheckValues(graph);
+  CheckPorts(graph);
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.removed) continue;
+    const OpDef* def = FindOp(node.op);
+    if (def == nullptr) Broken(graph, "node '{}' has an unknown operator", node.name);
+    CheckArity(graph, node, *def);
+    CheckInputs(graph, id, *def);
+    CheckOutputs(graph, id);
+    CheckTypes(graph, node);
+  }
+  graph.TopologicalOrder();
+}
+
+}  // namespace skiff

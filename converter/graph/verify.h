@@ -1,0 +1,12 @@
+/// Checks that a graph is well formed. It runs after every pass in debug builds and in all pass tests.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace skiff {
+
+/// Arity against ops.def, uses and producers consistent, no cycle, no removed node in use, known values typed as the
+/// shape rules say, unique names, outputs present. Throws Error (kInternal) naming the node and the broken rule.
+void Verify(const Graph& graph);
+
+}  // namespace skiff

@@ -1,0 +1,306 @@
+#include "import/onnx_builder.h"
+
+#include <algorithm>
+
+#include "core/half.h"
+#include "import/onnx_tensor.h"
+
+namespace skiff {
+namespace {
+
+using Attribute = onnx::AttributeProto;
+
+template <class T>
+void Store(TensorData& data, const std::vector<double>& numbers) {
+  auto* out = static_cast<T*>(data.mutable_data());
+  for (double number : numbers) *out++ = static_cast<T>(number);
+}
+
+}  // namespace
+
+TensorData MakeConstant(DType dtype, const Shape& shape, const std::vector<double>& numbers) {
+  TensorData data(dtype, shape);
+  switch (dtype) {
+    case DType::kF32:
+      Store<float>(data, numbers);
+      break;
+    case DType::kF64:
+      Store<double>(data, numbers);
+      break;
+    case DType::kI8:
+      Store<int8_t>(data, numbers);
+      break;
+    case DType::kU8:
+      Store<uint8_t>(data, numbers);
+      break;
+    case DType::kI16:
+      Store<int16_t>(data, numbers);
+      break;
+    case DType::kU16:
+      Store<uint16_t>(data, numbers);
+      break;
+    case DType::kI32:
+      Store<int32_t>(data, numbers);
+      break;
+    case DType::kU32:
+      Store<uint32_t>(data, numbers);
+      break;
+    case DType::kI64:
+      Store<int64_t>(data, numbers);
+      break;
+    case DType::kU64:
+      Store<uint64_t>(data, numbers);
+      break;
+    case DType::kBool:
+      Store<bool>(data, numbers);
+      break;
+    case DType::kF16: {
+      auto* out = static_cast<Half*>(data.mutable_data());
+      for (double number : numbers) *out++ = Half(static_cast<float>(number));
+      break;
+    }
+    case DType::kInvalid:
+      break;
+  }
+  return data;
+}
+
+OnnxBuilder::OnnxBuilder(Graph& graph, std::vector<KnownType>& types, Call call)
+    : graph_(graph), types_(types), call_(std::move(call)), results_(call_.output_names.size(), kNoValue) {}
+
+std::string OnnxBuilder::Where() const {
+  return fmt::format("node '{}' ({})", call_.label, call_.node->op_type());
+}
+
+ValueId OnnxBuilder::Input(size_t i) const {
+  if (!HasInput(i)) Invalid("input {} is missing; the node has {} inputs", i, call_.inputs.size());
+  return call_.inputs[i];
+}
+
+ValueId OnnxBuilder::OptionalInput(size_t i) const { return HasInput(i) ? call_.inputs[i] : kNoValue; }
+
+DType OnnxBuilder::DTypeOf(ValueId value) const {
+  const DType dtype = TypeOf(value).dtype;
+  if (dtype == DType::kInvalid) {
+    Unsupported("needs the element type of '{}', which is not known", graph_.value(value).name);
+  }
+  return dtype;
+}
+
+int OnnxBuilder::RankOf(ValueId value) const {
+  if (!TypeOf(value).HasRank()) {
+    Unsupported(
+        "needs the rank of '{}', which is not known; run onnx.shape_inference on the model, or export with "
+        "fixed shapes",
+        graph_.value(value).name);
+  }
+  return TypeOf(value).rank;
+}
+
+const TensorData* OnnxBuilder::ConstantOf(ValueId value) const {
+  if (value == kNoValue) return nullptr;
+  const std::optional<TensorData>& constant = graph_.value(value).constant;
+  return constant ? &*constant : nullptr;
+}
+
+std::vector<int64_t> OnnxBuilder::ConstantInts(size_t i, const char* what) const {
+  const TensorData* data = ConstantOf(Input(i));
+  if (data == nullptr) {
+    Unsupported("computes its {} at run time; export the model so that they are constant", what);
+  }
+  if (IsFloat(data->dtype())) {
+    Invalid("the {} (input {}) must be integers, not {}", what, i, DTypeName(data->dtype()));
+  }
+  return data->ToInts();
+}
+
+const Attribute* OnnxBuilder::Find(const char* name) const {
+  const auto& attributes = call_.node->attribute();
+  const auto found = std::find_if(attributes.begin(), attributes.end(),
+                                  [&](const Attribute& a) { return a.name() == name; });
+  return found == attributes.end() ? nullptr : &*found;
+}
+
+const Attribute* OnnxBuilder::Find(const char* name, Attribute::AttributeType type,
+                                   bool present(const Attribute&)) const {
+  const Attribute* attribute = Find(name);
+  if (attribute == nullptr) return nullptr;
+  // Files from before IR version 2 state no type; there, the field that is set tells.
+  const bool matches =
+      attribute->type() == type || (attribute->type() == Attribute::UNDEFINED && present(*attribute));
+  if (!matches) {
+    Invalid("attribute '{}' must be {}, not {}", name, Attribute::AttributeType_Name(type),
+            Attribute::AttributeType_Name(attribute->type()));
+  }
+  return attribute;
+}
+
+int64_t OnnxBuilder::Int(const char* name, int64_t fallback) const {
+  const Attribute* found = Find(name, Attribute::INT, [](const Attribute& a) { return a.has_i(); });
+  return found == nullptr ? fallback : found->i();
+}
+
+int64_t OnnxBuilder::RequiredInt(const char* name) const {
+  if (!HasAttribute(name)) Invalid("attribute '{}' is missing", name);
+  return Int(name, 0);
+}
+
+float OnnxBuilder::Float(const char* name, float fallback) const {
+  const Attribute* found = Find(name, Attribute::FLOAT, [](const Attribute& a) { return a.has_f(); });
+  return found == nullptr ? fallback : found->f();
+}
+
+std::string OnnxBuilder::String(const char* name, const char* fallback) const {
+  const Attribute* found = Find(name, Attribute::STRING, [](const Attribute& a) { return a.has_s(); });
+  return found == nullptr ? fallback : found->s();
+}
+
+std::optional<std::vector<int64_t>> OnnxBuilder::IntList(const char* name) const {
+  const Attribute* found = Find(name, Attribute::INTS, [](const Attribute&) { return true; });
+  if (found == nullptr) return std::nullopt;
+  return std::vector<int64_t>(found->ints().begin(), found->ints().end());
+}
+
+std::optional<std::vector<float>> OnnxBuilder::FloatList(const char* name) const {
+  const Attribute* found = Find(name, Attribute::FLOATS, [](const Attribute&) { return true; });
+  if (found == nullptr) return std::nullopt;
+  return std::vector<float>(found->floats().begin(), found->floats().end());
+}
+
+std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
+  const Attribute* found = Find(name, Attribute::TENSOR, [](const Attribute& a) { return a.has_t(); });
+  if (found == nullptr) return std::nullopt;
+  return ReadTensor(found->t(), call_.folder, fmt::format("{}.{}", call_.label, name));
+}
+
+Ints OnnxBuilder::ToInts(const std::vector<int64_t>& values, const char* what) const {
+  if (values.size() > kMaxRank) {
+    Invalid("{} has {} values; at most {} are possible", what, values.size(), kMaxRank);
+  }
+  Ints ints;
+  for (int64_t value : values) ints[ints.size++] = value;
+  return ints;
+}
+
+void OnnxBuilder::CheckRange(const char* name, const Ints& values, int64_t lowest) const {
+  for (int64_t value : values) {
+    if (value < lowest || value > kMaxWindowNumber) {
+      Invalid("attribute '{}' holds {}; numbers from {} to {} were expected", name, value, lowest,
+              kMaxWindowNumber);
+    }
+  }
+}
+
+WindowAttributes OnnxBuilder::Window(int spatial_rank) const {
+  if (spatial_rank != 1 && spatial_rank != 2) {
+    Unsupported("works on {} spatial axes; 1 and 2 are supported", spatial_rank);
+  }
+  WindowAttributes window;
+  window.spatial_rank = spatial_rank;
+  const size_t first = spatial_rank == 1 ? 1 : 0;  // A one-dimensional window lies along the width.
+  const auto read = [&](const char* name, Ints& into) {
+    const auto values = IntList(name);
+    if (!values) return;
+    const auto count = static_cast<size_t>(into.size / 2 * spatial_rank);
+    if (values->size() != count) {
+      Invalid("attribute '{}' has {} values, {} were expected", name, values->size(), count);
+    }
+    const size_t per_side = static_cast<size_t>(spatial_rank);
+    for (size_t i = 0; i < count; ++i) {
+      const size_t side = i / per_side;
+      into[static_cast<int64_t>(side * 2 + first + i % per_side)] = (*values)[i];
+    }
+  };
+  read("kernel_shape", window.kernel);
+  read("strides", window.strides);
+  read("dilations", window.dilations);
+  const std::string auto_pad = String("auto_pad", "NOTSET");
+  if (auto_pad == "SAME_UPPER") {
+    window.auto_pad = AutoPad::kSameUpper;
+  } else if (auto_pad == "SAME_LOWER") {
+    window.auto_pad = AutoPad::kSameLower;
+  } else if (auto_pad == "VALID") {
+    window.auto_pad = AutoPad::kValid;
+  } else if (auto_pad == "NOTSET" || auto_pad.empty()) {
+    read("pads", window.pads);
+  } else {
+    Invalid("attribute 'auto_pad' is '{}'; NOTSET, SAME_UPPER, SAME_LOWER or VALID was expected", auto_pad);
+  }
+  for (int64_t pad : window.pads) {
+    if (pad < 0) Unsupported("has negative pads; put a Slice in front of it instead");
+  }
+  for (const auto& [name, values] :
+       {std::pair("kernel_shape", window.kernel), std::pair("strides", window.strides),
+        std::pair("dilations", window.dilations), std::pair("pads", window.pads)}) {
+    CheckRange(name, values, std::string_view(name) == "pads" ? 0 : 1);
+  }
+  return window;
+}
+
+std::string OnnxBuilder::OutputName(size_t i) const {
+  const std::string& name = call_.output_names.at(i);
+  return name.empty() ? fmt::format("{}/unused_{}", call_.label, i) : name;
+}
+
+std::string OnnxBuilder::HelperName(const char* suffix) const {
+  return fmt::format("{}/{}", call_.output_names.empty() ? call_.label : OutputName(0), suffix);
+}
+
+NodeId OnnxBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
+                            const std::vector<std::string>& output_names, const char* suffix) {
+  while (!inputs.empty() && inputs.back() == kNoValue) inputs.pop_back();
+  const OpDef& def = *FindOp(op);
+  if (inputs.size() > def.max_inputs && def.max_inputs != kVariadic) {
+    Invalid("the node has {} inputs; at most {} were expected", inputs.size(), def.max_inputs);
+  }
+  if (inputs.size() < def.min_inputs) {
+    Invalid("the node has {} inputs; at least {} were expected", inputs.size(), def.min_inputs);
+  }
+  const NodeId id = graph_.AddNode(op, std::move(inputs), output_names);
+  Node& node = graph_.node(id);
+  node.name = suffix == nullptr ? call_.label : fmt::format("{}/{}", call_.label, suffix);
+  node.sources = {call_.source};
+  return id;
+}
+
+std::vector<ValueId> OnnxBuilder::Finish(NodeId id) {
+  types_.resize(static_cast<size_t>(graph_.value_count()));
+  const std::vector<KnownType> known = InferKnownTypes(graph_, graph_.node(id), types_, Where());
+  const std::vector<ValueId>& outputs = graph_.node(id).outputs;
+  for (size_t i = 0; i < outputs.size(); ++i) types_[static_cast<size_t>(outputs[i])] = known[i];
+  return outputs;
+}
+
+void OnnxBuilder::SetOutput(size_t i, ValueId value) {
+  results_.at(i) = value;
+  graph_.value(value).source = call_.output_names[i];
+}
+
+void OnnxBuilder::OutputConstant(TensorData data) {
+  const ValueId value = graph_.AddConstant(OutputName(0), std::move(data));
+  types_.resize(static_cast<size_t>(graph_.value_count()));
+  types_.back() = KnownType::Of(graph_.value(value));
+  SetOutput(0, value);
+}
+
+ValueId OnnxBuilder::Constant(const char* suffix, TensorData data) {
+  const ValueId value = graph_.AddConstant(HelperName(suffix), std::move(data));
+  types_.resize(static_cast<size_t>(graph_.value_count()));
+  types_.back() = KnownType::Of(graph_.value(value));
+  return value;
+}
+
+ValueId OnnxBuilder::ConstantInts(const char* suffix, const std::vector<int64_t>& values) {
+  return Constant(suffix, TensorData::OfInts(values));
+}
+
+ValueId OnnxBuilder::Scalar(const char* suffix, DType dtype, double number) {
+  return Constant(suffix, MakeConstant(dtype, Shape{}, {number}));
+}
+
+ValueId OnnxBuilder::CastTo(const char* suffix, ValueId value, DType dtype) {
+  if (DTypeOf(value) == dtype) return value;
+  return Emit(suffix, OpCode::kCast, {value}, CastAttrs{static_cast<int64_t>(dtype)});
+}
+
+}  // namespace skiff

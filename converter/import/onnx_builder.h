@@ -1,0 +1,151 @@
+/// What a row of the operator table gets to turn one ONNX node into Skiff nodes.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/error.h"
+#include "graph/graph.h"
+#include "import/known_type.h"
+#include "import/onnx_proto.h"
+
+namespace skiff {
+
+/// A dense NHWC window in attribute form; one-dimensional windows have height 1.
+struct WindowAttributes {
+  int spatial_rank = 2;  ///< 1 or 2, of the ONNX operator.
+  Ints kernel{1, 1};
+  Ints strides{1, 1};
+  Ints dilations{1, 1};
+  Ints pads{0, 0, 0, 0};  ///< Top, left, bottom, right.
+  AutoPad auto_pad = AutoPad::kExplicit;
+};
+
+class OnnxBuilder {
+ public:
+  /// Products and sums of two such numbers of a window cannot overflow.
+  static constexpr int64_t kMaxWindowNumber = int64_t{1} << 30;
+
+  /// How one ONNX node sits in the graph under construction.
+  struct Call {
+    const onnx::NodeProto* node = nullptr;
+    std::string label;  ///< The node's name in messages, --explain and Node::name.
+    int64_t opset = 0;
+    OpCode op = OpCode::kInvalid;           ///< From the table's row.
+    std::vector<ValueId> inputs;            ///< kNoValue where absent.
+    std::vector<std::string> output_names;  ///< Empty where the node leaves an output out.
+    std::vector<bool> output_used;
+    SourceId source = -1;
+    std::string folder;  ///< Of the model, for external data in attributes.
+  };
+
+  OnnxBuilder(Graph& graph, std::vector<KnownType>& types, Call call);
+
+  int64_t opset() const { return call_.opset; }
+  OpCode op() const { return call_.op; }
+
+  // Inputs.
+  size_t input_count() const { return call_.inputs.size(); }
+  bool HasInput(size_t i) const { return i < call_.inputs.size() && call_.inputs[i] != kNoValue; }
+  ValueId Input(size_t i) const;          ///< Throws when the node leaves it out.
+  ValueId OptionalInput(size_t i) const;  ///< kNoValue when the node leaves it out.
+  const KnownType& TypeOf(ValueId value) const { return types_[static_cast<size_t>(value)]; }
+  DType DTypeOf(ValueId value) const;                 ///< Throws when it is not known.
+  int RankOf(ValueId value) const;                    ///< Throws when it is not known.
+  const TensorData* ConstantOf(ValueId value) const;  ///< Null for kNoValue and what is computed.
+  /// The integers of a constant input. Unsupported when they are computed by the graph.
+  std::vector<int64_t> ConstantInts(size_t i, const char* what) const;
+
+  // Attributes. A type that differs from the wanted one throws.
+  bool HasAttribute(const char* name) const { return Find(name) != nullptr; }
+  int64_t Int(const char* name, int64_t fallback) const;
+  int64_t RequiredInt(const char* name) const;
+  bool Flag(const char* name, bool fallback = false) const { return Int(name, fallback ? 1 : 0) != 0; }
+  float Float(const char* name, float fallback) const;
+  std::string String(const char* name, const char* fallback) const;
+  std::optional<std::vector<int64_t>> IntList(const char* name) const;
+  std::optional<std::vector<float>> FloatList(const char* name) const;
+  std::optional<TensorData> Tensor(const char* name) const;
+  /// At most kMaxRank integers as an attribute of a Skiff operator.
+  Ints ToInts(const std::vector<int64_t>& values, const char* what) const;
+  /// Throws when a number lies outside [lowest, kMaxWindowNumber].
+  void CheckRange(const char* name, const Ints& values, int64_t lowest) const;
+  /// kernel_shape, strides, dilations, pads and auto_pad of a window over `spatial_rank` axes, in range.
+  WindowAttributes Window(int spatial_rank) const;
+
+  // Outputs.
+  size_t output_count() const { return call_.output_names.size(); }
+  /// Whether somebody reads ONNX output i.
+  bool OutputUsed(size_t i) const { return i < call_.output_used.size() && call_.output_used[i]; }
+  /// A helper value, called "<output>/<suffix>".
+  template <class A = NoAttrs>
+  ValueId Emit(const char* suffix, OpCode op, std::vector<ValueId> inputs, const A& attrs = {}) {
+    const NodeId id = AddNode(op, std::move(inputs), {HelperName(suffix)}, suffix);
+    graph_.node(id).As<A>() = attrs;
+    return Finish(id)[0];
+  }
+  /// The value that is ONNX output i.
+  template <class A = NoAttrs>
+  void Output(OpCode op, std::vector<ValueId> inputs, const A& attrs = {}, size_t i = 0) {
+    const NodeId id = AddNode(op, std::move(inputs), {OutputName(i)}, nullptr);
+    graph_.node(id).As<A>() = attrs;
+    SetOutput(i, Finish(id)[0]);
+  }
+  /// One node that makes all ONNX outputs.
+  template <class A>
+  void Outputs(OpCode op, std::vector<ValueId> inputs, const A& attrs) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < output_count(); ++i) names.push_back(OutputName(i));
+    const NodeId id = AddNode(op, std::move(inputs), names, nullptr);
+    graph_.node(id).As<A>() = attrs;
+    const std::vector<ValueId> values = Finish(id);
+    for (size_t i = 0; i < values.size(); ++i) SetOutput(i, values[i]);
+  }
+  /// ONNX output 0 is a constant.
+  void OutputConstant(TensorData data);
+  ValueId Constant(const char* suffix, TensorData data);
+  ValueId ConstantInts(const char* suffix, const std::vector<int64_t>& values);
+  /// A constant of rank 0.
+  ValueId Scalar(const char* suffix, DType dtype, double number);
+  /// The value itself where it has the dtype already.
+  ValueId CastTo(const char* suffix, ValueId value, DType dtype);
+  /// By ONNX output, kNoValue where none was made.
+  const std::vector<ValueId>& results() const { return results_; }
+
+  /// Throws kInvalidModel: "node 'x' (Conv): ..." .
+  template <class... Args>
+  [[noreturn]] void Invalid(fmt::format_string<Args...> format, Args&&... args) const {
+    Throw(StatusCode::kInvalidModel, "{}: {}", Where(), fmt::format(format, std::forward<Args>(args)...));
+  }
+  /// For a node that is valid ONNX but more than Skiff can do. The importer collects these and reports them
+  /// together; the sentence follows the operator's name and says what to do.
+  template <class... Args>
+  [[noreturn]] static void Unsupported(fmt::format_string<Args...> format, Args&&... args) {
+    Throw(StatusCode::kUnsupported, format, std::forward<Args>(args)...);
+  }
+
+ private:
+  const onnx::AttributeProto* Find(const char* name) const;
+  const onnx::AttributeProto* Find(const char* name, onnx::AttributeProto::AttributeType type,
+                                   bool present(const onnx::AttributeProto&)) const;
+  std::string Where() const;
+  std::string HelperName(const char* suffix) const;
+  std::string OutputName(size_t i) const;
+  NodeId AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<std::string>& output_names,
+                 const char* suffix);
+  /// Infers what is known of the outputs, which it returns.
+  std::vector<ValueId> Finish(NodeId node);
+  void SetOutput(size_t i, ValueId value);
+
+  Graph& graph_;
+  std::vector<KnownType>& types_;  ///< By ValueId.
+  Call call_;
+  std::vector<ValueId> results_;
+};
+
+/// A scalar or vector of one dtype from numbers; f16 rounds, integers truncate.
+TensorData MakeConstant(DType dtype, const Shape& shape, const std::vector<double>& numbers);
+
+}  // namespace skiff

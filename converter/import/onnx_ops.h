@@ -1,0 +1,43 @@
+/// The table of ONNX operators that Skiff imports: one row per operator and span of opset versions. Rows live
+/// beside their builders, in one file per family; to import another operator, write a builder there and add
+/// its row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "import/onnx_builder.h"
+
+namespace skiff {
+
+inline constexpr int64_t kOldestOnnxOpset = 6;
+/// The newest opset whose changes the rows take into account.
+inline constexpr int64_t kNewestOnnxOpset = 22;
+
+struct OnnxOp {
+  const char* name;
+  int64_t since;  ///< First and last opset in which the row's builder is right.
+  int64_t until;
+  void (*build)(OnnxBuilder& builder);
+  OpCode op = OpCode::kInvalid;  ///< For builders that serve several rows.
+};
+
+std::span<const OnnxOp> OnnxElementwiseOps();
+std::span<const OnnxOp> OnnxWindowOps();
+std::span<const OnnxOp> OnnxResizeOps();
+std::span<const OnnxOp> OnnxReductionOps();
+std::span<const OnnxOp> OnnxShapeOps();
+std::span<const OnnxOp> OnnxMovementOps();
+
+/// The row of an operator of the domain ai.onnx; null when no row covers the opset.
+const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);
+
+/// What a user can do about an operator that has no row, as a sentence.
+std::string OnnxRemedy(std::string_view domain, std::string_view name);
+
+/// The builder of operators that are one Skiff operator with the same inputs and no attributes.
+void BuildDirect(OnnxBuilder& builder);
+
+}  // namespace skiff

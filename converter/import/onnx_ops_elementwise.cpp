@@ -1,0 +1,251 @@
+// ONNX rows: elementwise operators.
+#include <cmath>
+#include <limits>
+
+#include "import/onnx_ops.h"
+#include "import/onnx_tensor.h"
+
+namespace skiff {
+namespace {
+
+constexpr int64_t kOldest = kOldestOnnxOpset;
+constexpr int64_t kNewest = kNewestOnnxOpset;
+
+/// Clamp's bounds are f32 attributes: exact for f32 and f16 only.
+bool ClampIsExact(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16; }
+
+void BuildRelu(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  if (ClampIsExact(b.DTypeOf(x))) return b.Output(OpCode::kClamp, {x}, ClampAttrs{.min = 0.0f});
+  b.Output(OpCode::kMax, {x, b.Scalar("zero", b.DTypeOf(x), 0)});
+}
+
+void BuildClipAttributes(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const float lowest = std::numeric_limits<float>::lowest();
+  const float min = b.Float("min", lowest);
+  const float max = b.Float("max", -lowest);
+  if (ClampIsExact(b.DTypeOf(x))) {
+    return b.Output(
+        OpCode::kClamp, {x},
+        ClampAttrs{.min = min == lowest ? -kInfinity : min, .max = max == -lowest ? kInfinity : max});
+  }
+  const ValueId low =
+      b.Emit("max", OpCode::kMax, {x, b.Scalar("low", b.DTypeOf(x), static_cast<double>(min))});
+  b.Output(OpCode::kMin, {low, b.Scalar("high", b.DTypeOf(x), static_cast<double>(max))});
+}
+
+void BuildClipInputs(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const ValueId min = b.OptionalInput(1);
+  const ValueId max = b.OptionalInput(2);
+  if (min == kNoValue && max == kNoValue) return b.Output(OpCode::kIdentity, {x});
+  ClampAttrs clamp;
+  const auto read = [&](ValueId bound, float& into) {
+    const TensorData* data = b.ConstantOf(bound);
+    if (bound == kNoValue) return true;
+    if (data == nullptr || data->elements() != 1) return false;
+    into = static_cast<float>(data->ToDoubles()[0]);
+    return true;
+  };
+  const bool constant = read(min, clamp.min) && read(max, clamp.max);
+  if (constant && ClampIsExact(b.DTypeOf(x))) return b.Output(OpCode::kClamp, {x}, clamp);
+  if (max == kNoValue) return b.Output(OpCode::kMax, {x, min});
+  b.Output(OpCode::kMin, {min == kNoValue ? x : b.Emit("max", OpCode::kMax, {x, min}), max});
+}
+
+void BuildLeakyRelu(OnnxBuilder& b) {
+  b.Output(OpCode::kLeakyRelu, {b.Input(0)}, AlphaAttrs{b.Float("alpha", 0.01f)});
+}
+void BuildElu(OnnxBuilder& b) { b.Output(OpCode::kElu, {b.Input(0)}, AlphaAttrs{b.Float("alpha", 1.0f)}); }
+
+void BuildSelu(OnnxBuilder& b) {
+  const ValueId elu =
+      b.Emit("elu", OpCode::kElu, {b.Input(0)}, AlphaAttrs{b.Float("alpha", 1.67326319217681884765625f)});
+  const float gamma = b.Float("gamma", 1.05070102214813232421875f);
+  b.Output(OpCode::kMul, {elu, b.Scalar("gamma", b.DTypeOf(elu), static_cast<double>(gamma))}, ClampAttrs{});
+}
+
+void BuildHardSigmoid(OnnxBuilder& b) {
+  b.Output(OpCode::kHardSigmoid, {b.Input(0)},
+           HardSigmoidAttrs{b.Float("alpha", 0.2f), b.Float("beta", 0.5f)});
+}
+
+void BuildSoftsign(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const ValueId magnitude = b.Emit("abs", OpCode::kAbs, {x});
+  b.Output(OpCode::kDiv,
+           {x, b.Emit("add", OpCode::kAdd, {magnitude, b.Scalar("one", b.DTypeOf(x), 1)}, ClampAttrs{})},
+           ClampAttrs{});
+}
+
+void BuildMish(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const ValueId tanh = b.Emit("tanh", OpCode::kTanh, {b.Emit("softplus", OpCode::kSoftplus, {x})});
+  b.Output(OpCode::kMul, {x, tanh}, ClampAttrs{});
+}
+
+void BuildGelu(OnnxBuilder& b) {
+  const std::string kind = b.String("approximate", "none");
+  if (kind != "none" && kind != "tanh") {
+    b.Invalid("attribute 'approximate' is '{}'; none or tanh was expected", kind);
+  }
+  b.Output(OpCode::kGelu, {b.Input(0)}, GeluAttrs{kind == "tanh" ? GeluKind::kTanh : GeluKind::kErf});
+}
+
+void BuildCast(OnnxBuilder& b) {
+  const int64_t to = b.RequiredInt("to");
+  const auto type = to < 0 || to > INT32_MAX ? -1 : static_cast<int32_t>(to);
+  const DType dtype = DTypeOfOnnx(type);
+  if (dtype == DType::kInvalid) b.Unsupported("casts to {}, which Skiff does not have", OnnxTypeName(type));
+  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(dtype)});
+}
+
+void BuildCastLike(OnnxBuilder& b) {
+  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
+}
+
+/// Dropout at inference is the identity.
+void BuildDropout(OnnxBuilder& b) {
+  if (b.opset() < 7 && !b.Flag("is_test")) {
+    b.Unsupported("is in training mode; export the model for inference");
+  }
+  if (b.HasInput(2)) {
+    const TensorData* training = b.ConstantOf(b.Input(2));
+    if (training == nullptr || training->elements() != 1 || training->ToInts()[0] != 0) {
+      b.Unsupported("may run in training mode; export the model for inference");
+    }
+  }
+  b.Output(OpCode::kIdentity, {b.Input(0)});
+}
+
+/// Input 1, shaped so that NumPy's broadcasting does what the file says. Before opset 7 the attribute `axis`
+/// may place it at other axes than the last ones.
+ValueId BroadcastRight(OnnxBuilder& b) {
+  const ValueId right = b.Input(1);
+  if (b.opset() >= 7 || !b.Flag("broadcast") || !b.HasAttribute("axis")) return right;
+  const int rank = b.RankOf(b.Input(0));
+  const int right_rank = b.RankOf(right);
+  const int64_t axis = b.Int("axis", 0);
+  const int64_t behind = rank - right_rank - (axis < 0 ? axis + rank : axis);
+  if (axis < -rank || axis >= rank || behind < 0) {
+    b.Invalid("attribute 'axis' is {} for inputs of rank {} and {}", axis, rank, right_rank);
+  }
+  AxesAttrs added;
+  for (int64_t i = 0; i < behind; ++i) added.axes[added.axes.size++] = right_rank + i;
+  return behind == 0 ? right : b.Emit("aligned", OpCode::kUnsqueeze, {right}, added);
+}
+
+void BuildArithmetic(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0), BroadcastRight(b)}, ClampAttrs{}); }
+void BuildLogic(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0), BroadcastRight(b)}); }
+
+/// Before opset 7 a slope vector belongs to the channels, axis 1.
+void BuildPRelu(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  ValueId slope = b.Input(1);
+  const KnownType& type = b.TypeOf(slope);
+  if (b.opset() < 7 && type.rank == 1 && type.extents[0] != 1) {
+    AxesAttrs behind;
+    for (int axis = 1; axis + 1 < b.RankOf(x); ++axis) behind.axes[behind.axes.size++] = axis;
+    slope = b.Emit("slope", OpCode::kUnsqueeze, {slope}, behind);
+  }
+  b.Output(OpCode::kPRelu, {x, slope});
+}
+
+/// A chain of binary operators over any number of inputs; the last one makes the output.
+template <class A>
+ValueId Chain(OnnxBuilder& b, const A& attrs, bool to_output) {
+  ValueId sum = b.Input(0);
+  for (size_t i = 1; i < b.input_count(); ++i) {
+    if (to_output && i + 1 == b.input_count()) {
+      b.Output(b.op(), {sum, b.Input(i)}, attrs);
+    } else {
+      sum = b.Emit(fmt::format("step_{}", i).c_str(), b.op(), {sum, b.Input(i)}, attrs);
+    }
+  }
+  if (to_output && b.input_count() == 1) b.Output(OpCode::kIdentity, {sum});
+  return sum;
+}
+
+void BuildMinMax(OnnxBuilder& b) { Chain(b, NoAttrs{}, true); }
+void BuildSum(OnnxBuilder& b) { Chain(b, ClampAttrs{}, true); }
+
+void BuildMean(OnnxBuilder& b) {
+  const ValueId sum = Chain(b, ClampAttrs{}, false);
+  b.Output(OpCode::kDiv, {sum, b.Scalar("count", b.DTypeOf(sum), static_cast<double>(b.input_count()))},
+           ClampAttrs{});
+}
+
+/// The result has the base's dtype. An integer base under a fractional exponent is computed in f64.
+void BuildPow(OnnxBuilder& b) {
+  const ValueId base = b.Input(0);
+  const ValueId exponent = BroadcastRight(b);
+  const DType dtype = b.DTypeOf(base);
+  if (IsFloat(dtype) || !IsFloat(b.DTypeOf(exponent))) {
+    return b.Output(OpCode::kPow, {base, b.CastTo("exponent", exponent, dtype)});
+  }
+  const ValueId wide =
+      b.Emit("wide", OpCode::kPow,
+             {b.CastTo("base", base, DType::kF64), b.CastTo("exponent", exponent, DType::kF64)});
+  b.Output(OpCode::kCast, {wide}, CastAttrs{static_cast<int64_t>(dtype)});
+}
+
+constexpr OnnxOp kRows[] = {
+    {"Abs", kOldest, kNewest, BuildDirect, OpCode::kAbs},
+    {"Neg", kOldest, kNewest, BuildDirect, OpCode::kNeg},
+    {"Exp", kOldest, kNewest, BuildDirect, OpCode::kExp},
+    {"Log", kOldest, kNewest, BuildDirect, OpCode::kLog},
+    {"Sqrt", kOldest, kNewest, BuildDirect, OpCode::kSqrt},
+    {"Reciprocal", kOldest, kNewest, BuildDirect, OpCode::kReciprocal},
+    {"Sigmoid", kOldest, kNewest, BuildDirect, OpCode::kSigmoid},
+    {"Tanh", kOldest, kNewest, BuildDirect, OpCode::kTanh},
+    {"Erf", 9, kNewest, BuildDirect, OpCode::kErf},
+    {"Floor", kOldest, kNewest, BuildDirect, OpCode::kFloor},
+    {"Ceil", kOldest, kNewest, BuildDirect, OpCode::kCeil},
+    {"Round", 11, kNewest, BuildDirect, OpCode::kRound},
+    {"Sign", 9, kNewest, BuildDirect, OpCode::kSign},
+    {"Sin", 7, kNewest, BuildDirect, OpCode::kSin},
+    {"Cos", 7, kNewest, BuildDirect, OpCode::kCos},
+    {"Not", kOldest, kNewest, BuildDirect, OpCode::kNot},
+    {"Softplus", kOldest, kNewest, BuildDirect, OpCode::kSoftplus},
+    {"HardSwish", 14, kNewest, BuildDirect, OpCode::kHardSwish},
+    {"Identity", kOldest, kNewest, BuildDirect, OpCode::kIdentity},
+    {"Relu", kOldest, kNewest, BuildRelu},
+    {"Clip", kOldest, 10, BuildClipAttributes},
+    {"Clip", 11, kNewest, BuildClipInputs},
+    {"LeakyRelu", kOldest, kNewest, BuildLeakyRelu},
+    {"Elu", kOldest, kNewest, BuildElu},
+    {"Selu", kOldest, kNewest, BuildSelu},
+    {"HardSigmoid", kOldest, kNewest, BuildHardSigmoid},
+    {"Softsign", kOldest, kNewest, BuildSoftsign},
+    {"Mish", 18, kNewest, BuildMish},
+    {"Gelu", 20, kNewest, BuildGelu},
+    {"PRelu", kOldest, kNewest, BuildPRelu},
+    {"Cast", kOldest, kNewest, BuildCast},
+    {"CastLike", 15, kNewest, BuildCastLike},
+    {"Dropout", kOldest, kNewest, BuildDropout},
+    {"Add", kOldest, kNewest, BuildArithmetic, OpCode::kAdd},
+    {"Sub", kOldest, kNewest, BuildArithmetic, OpCode::kSub},
+    {"Mul", kOldest, kNewest, BuildArithmetic, OpCode::kMul},
+    {"Div", kOldest, kNewest, BuildArithmetic, OpCode::kDiv},
+    {"Min", kOldest, kNewest, BuildMinMax, OpCode::kMin},
+    {"Max", kOldest, kNewest, BuildMinMax, OpCode::kMax},
+    {"Sum", kOldest, kNewest, BuildSum, OpCode::kAdd},
+    {"Mean", kOldest, kNewest, BuildMean, OpCode::kAdd},
+    {"Pow", kOldest, kNewest, BuildPow},
+    {"Equal", kOldest, kNewest, BuildLogic, OpCode::kEqual},
+    {"Less", kOldest, kNewest, BuildLogic, OpCode::kLess},
+    {"LessOrEqual", 12, kNewest, BuildDirect, OpCode::kLessOrEqual},
+    {"Greater", kOldest, kNewest, BuildLogic, OpCode::kGreater},
+    {"GreaterOrEqual", 12, kNewest, BuildDirect, OpCode::kGreaterOrEqual},
+    {"And", kOldest, kNewest, BuildLogic, OpCode::kAnd},
+    {"Or", kOldest, kNewest, BuildLogic, OpCode::kOr},
+    {"Xor", kOldest, kNewest, BuildLogic, OpCode::kXor},
+    {"Where", 9, kNewest, BuildDirect, OpCode::kWhere},
+};
+
+}  // namespace
+
+std::span<const OnnxOp> OnnxElementwiseOps() { return kRows; }
+
+}  // namespace skiff

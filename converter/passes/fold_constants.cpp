@@ -1,0 +1,82 @@
+// Evaluates what depends on constants only, with the reference kernels.
+#include <algorithm>
+
+#include "graph/node_types.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+/// A result may be this large whatever it was made from; beyond that it may be kMaxGrowth times its inputs.
+constexpr int64_t kSmallBytes = 64 * 1024;
+constexpr int64_t kMaxGrowth = 4;
+/// No list of extents or pads is larger.
+constexpr int64_t kMaxShapeInputBytes = 1024 * 1024;
+
+int64_t BytesWritten(const Graph& graph, const Node& node) {
+  int64_t bytes = 0;
+  for (ValueId id : node.outputs)
+    bytes += graph.value(id).shape().elements() * DTypeSize(graph.value(id).dtype);
+  return bytes;
+}
+
+/// Expand, Tile and Fill would turn a few bytes of the file into many.
+bool BlowsUp(const Graph& graph, const Node& node) {
+  int64_t read = 0;
+  for (ValueId id : node.inputs) {
+    if (id != kNoValue) read += static_cast<int64_t>(graph.value(id).constant->size_bytes());
+  }
+  const int64_t written = BytesWritten(graph, node);
+  return written > kSmallBytes && written > kMaxGrowth * read;
+}
+
+/// Some user can only be typed when it knows the elements.
+bool NeededAsValues(const Graph& graph, const Node& node) {
+  if (BytesWritten(graph, node) > kMaxShapeInputBytes) return false;
+  for (ValueId id : node.outputs) {
+    for (const Use& use : graph.value(id).uses) {
+      if (FindOp(graph.node(use.node).op)->NeedsValues(static_cast<size_t>(use.input))) return true;
+    }
+  }
+  return false;
+}
+
+bool CanFold(const Graph& graph, const Node& node) {
+  const bool is_output = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                     [&](ValueId id) { return graph.IsGraphOutput(id); });
+  const bool typed = std::all_of(node.outputs.begin(), node.outputs.end(),
+                                 [&](ValueId id) { return graph.value(id).has_static_shape(); });
+  if (is_output || !typed) return false;  // A graph output stays the result of a node.
+  if (node.op == OpCode::kShape) return graph.value(node.inputs[0]).has_static_shape();
+  const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    return id == kNoValue || graph.value(id).constant.has_value();
+  });
+  return constant && (!BlowsUp(graph, node) || NeededAsValues(graph, node));
+}
+
+std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& node) {
+  if (node.op == OpCode::kShape) return std::vector<TensorData>{StaticShape(graph, node)};
+  std::vector<const TensorData*> arguments;
+  for (ValueId id : node.inputs) arguments.push_back(id == kNoValue ? nullptr : &*graph.value(id).constant);
+  return EvaluateIfSupported(node, arguments);
+}
+
+}  // namespace
+
+void FoldConstants(Graph& graph) {
+  ForEachNode(graph, [&](NodeId id) {
+    if (!CanFold(graph, graph.node(id))) return;
+    std::optional<std::vector<TensorData>> results = Compute(graph, graph.node(id));
+    if (!results) return;
+    graph.Note(id, "evaluated ahead of time");
+    const std::vector<ValueId> outputs = graph.node(id).outputs;
+    std::vector<NodeId> producers;
+    for (size_t i = 0; i < graph.node(id).inputs.size(); ++i)
+      producers.push_back(graph.ProducerOf(id, static_cast<int>(i)));
+    graph.RemoveNode(id);
+    for (NodeId producer : producers) RemoveIfUnused(graph, producer);
+    for (size_t i = 0; i < outputs.size(); ++i) graph.value(outputs[i]).constant = std::move((*results)[i]);
+  });
+}
+
+}  // namespace skiff

@@ -1,0 +1,31 @@
+/// Folding y * a + b, with one number per output channel, into the operator that makes y.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace skiff {
+
+/// Conv2d, ConvTranspose2d and FullyConnected: output channels are axis 0 of the weights and the last axis of
+/// the result.
+bool IsLinear(OpCode op);
+
+/// Factors and addends per output channel.
+struct ChannelAffine {
+  std::vector<double> factor;
+  std::vector<double> addend;
+};
+
+/// Why the result of `linear` cannot be rescaled, or "" when it can: constant weights and bias, one use, no
+/// activation.
+std::string WhyNotRescalable(const Graph& graph, NodeId linear);
+
+/// Multiplies the weights and sets the bias; everything is computed in double and rounded once.
+void Rescale(Graph& graph, NodeId linear, const ChannelAffine& affine);
+
+/// The elements of a constant that is one number, or one per channel along the last axis; else nothing.
+std::optional<std::vector<double>> PerChannel(const Graph& graph, ValueId constant, int64_t channels);
+
+}  // namespace skiff

@@ -1,0 +1,30 @@
+/// Elementwise arithmetic read as a polynomial in two values, so that every order in which exporters write an
+/// activation looks the same.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "graph/graph.h"
+
+namespace skiff {
+
+/// Sum of coefficients[i][j] * x^i * e^j.
+struct Polynomial {
+  static constexpr size_t kMaxX = 3;
+  static constexpr size_t kMaxE = 1;
+  std::array<std::array<double, kMaxE + 1>, kMaxX + 1> coefficients{};
+
+  static Polynomial Constant(double number);
+  static Polynomial X();
+  static Polynomial E();
+};
+
+/// Whether the coefficients agree within `tolerance`, relative to the larger of each pair.
+bool IsClose(const Polynomial& a, const Polynomial& b, double tolerance);
+
+/// `value` as a polynomial in x and e (kNoValue: in x alone); nothing when another operator is in between,
+/// the degree is too high, or a constant is more than one number.
+std::optional<Polynomial> ReadPolynomial(const Graph& graph, ValueId value, ValueId x, ValueId e);
+
+}  // namespace skiff

@@ -1,0 +1,95 @@
+#include "graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+TEST(Graph, NamesAreMadeUnique) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const ValueId y = graph.Emit(OpCode::kNeg, {x}, NoAttrs(), "x");
+  const ValueId z = graph.Emit(OpCode::kNeg, {x});
+  EXPECT_EQ(graph.value(y).name, "x_1");
+  EXPECT_EQ(graph.value(z).name, "Neg");
+  EXPECT_EQ(graph.FindValue("x_1"), y);
+  EXPECT_EQ(graph.FindValue("nobody"), kNoValue);
+}
+
+TEST(Graph, ACopyIsIndependent) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  Graph copy = graph;
+  copy.Emit(OpCode::kNeg, {x}, NoAttrs(), "y");
+  EXPECT_EQ(graph.FindValue("y"), kNoValue);
+  EXPECT_TRUE(graph.value(x).uses.empty());
+  graph.Emit(OpCode::kExp, {x}, NoAttrs(), "y");
+  EXPECT_EQ(graph.value(graph.FindValue("y")).name, "y");
+}
+
+TEST(Graph, ReplacingUsesReachesNodesAndOutputs) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const ValueId y = graph.Emit(OpCode::kNeg, {x});
+  const ValueId z = graph.Emit(OpCode::kMul, {y, y});
+  graph.AddOutput("y", y);
+  graph.ReplaceUses(y, x);
+  EXPECT_EQ(graph.node(graph.value(z).producer).inputs, (std::vector<ValueId>{x, x}));
+  EXPECT_EQ(graph.outputs()[0].value, x);
+  EXPECT_TRUE(graph.value(y).uses.empty());
+  EXPECT_EQ(graph.value(x).uses.size(), 3u);
+}
+
+TEST(Graph, OnlyUserCountsTheGraphsOutputs) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const ValueId y = graph.Emit(OpCode::kNeg, {x});
+  EXPECT_EQ(graph.OnlyUser(x), graph.value(y).producer);
+  graph.AddOutput("x", x);
+  EXPECT_EQ(graph.OnlyUser(x), kNoNode);
+}
+
+TEST(Graph, OrderFollowsPositionsWhereItMay) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const NodeId first = graph.value(graph.Emit(OpCode::kNeg, {x})).producer;
+  const NodeId second = graph.value(graph.Emit(OpCode::kExp, {x})).producer;
+  // A node that replaces the first one runs where that ran, though it was made last.
+  const NodeId instead = graph.value(graph.Emit(OpCode::kAbs, {x}, NoAttrs(), "", first)).producer;
+  graph.RemoveNode(first);
+  EXPECT_EQ(graph.TopologicalOrder(), (std::vector<NodeId>{instead, second}));
+}
+
+TEST(Graph, ACycleIsAnError) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const ValueId y = graph.Emit(OpCode::kAdd, {x, x}, ClampAttrs());
+  const ValueId z = graph.Emit(OpCode::kNeg, {y});
+  graph.SetInput(graph.value(y).producer, 1, z);
+  EXPECT_THROW(graph.TopologicalOrder(), Error);
+}
+
+TEST(Graph, NotesReachAllMergedSources) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const NodeId a = graph.value(graph.Emit(OpCode::kNeg, {x})).producer;
+  const NodeId b = graph.value(graph.Emit(OpCode::kNeg, {x})).producer;
+  graph.node(a).sources = {graph.AddSource("one", "Neg")};
+  graph.node(b).sources = {graph.AddSource("two", "Neg")};
+  graph.MergeSources(a, b);
+  graph.MergeSources(a, b);
+  graph.Note(a, "merged");
+  EXPECT_EQ(graph.node(a).sources.size(), 2u);
+  EXPECT_EQ(graph.sources()[1].notes, (std::vector<std::string>{"merged"}));
+}
+
+TEST(TensorData, ReshapedSharesTheElements) {
+  const TensorData data = TensorData::OfFloats({1, 2, 3, 4});
+  EXPECT_EQ(data.Reshaped(Shape{2, 2}).data(), data.data());
+  EXPECT_THROW(data.Reshaped(Shape{3}), Error);
+}
+
+}  // namespace
+}  // namespace skiff

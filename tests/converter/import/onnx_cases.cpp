@@ -1,0 +1,119 @@
+#include "tests/converter/import/onnx_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "graph/error.h"
+#include "import/onnx.h"
+#include "import/onnx_ops.h"
+#include "import/onnx_proto.h"
+#include "import/onnx_tensor.h"
+
+namespace skiff {
+namespace {
+
+namespace fs = std::filesystem;
+
+TensorData ReadValue(const fs::path& folder, const char* kind, int index) {
+  return ReadTensorProto((folder / fmt::format("{}_{}.pb", kind, index)).string());
+}
+
+/// Inputs behind the first one become initializers.
+void MakeInputsConstant(onnx::ModelProto& model, const fs::path& set) {
+  for (int i = 1; i < model.graph().input_size(); ++i) {
+    onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
+    if (!tensor->ParseFromString(ReadProtobufFile((set / fmt::format("input_{}.pb", i)).string()))) {
+      Throw(StatusCode::kInvalidModel, "{}: input {} is damaged", set.string(), i);
+    }
+    tensor->set_name(model.graph().input(i).name());
+  }
+}
+
+Graph ImportCase(onnx::ModelProto model, const OnnxCase& test) {
+  const auto import = [&] {
+    const std::string bytes = model.SerializeAsString();
+    return ImportOnnxBytes(bytes.data(), bytes.size(), test.folder);
+  };
+  // Some cases name opset 1, for operators that have not changed since; Skiff reads later ones.
+  for (auto& opset : *model.mutable_opset_import()) {
+    if (opset.domain().empty() && opset.version() < kOldestOnnxOpset) opset.set_version(kOldestOnnxOpset);
+  }
+  try {
+    return import();
+  } catch (const Error& error) {
+    if (std::string(error.what()).find("at run time") == std::string::npos) throw;
+  }
+  MakeInputsConstant(model, fs::path(test.folder) / "test_data_set_0");
+  return import();
+}
+
+}  // namespace
+
+std::vector<OnnxCase> AllOnnxCases() {
+  const char* place = std::getenv("SKIFF_ONNX_TESTDATA");
+  const fs::path root = place != nullptr ? place : "/usr/share/libonnx-testdata/data";
+  std::vector<OnnxCase> cases;
+  for (const char* suite : {"node", "simple", "pytorch-converted", "pytorch-operator"}) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(root / suite, error)) {
+      if (fs::exists(entry.path() / "model.onnx")) {
+        cases.push_back({suite, entry.path().filename().string(), entry.path().string()});
+      }
+    }
+  }
+  std::sort(cases.begin(), cases.end(), [](const OnnxCase& a, const OnnxCase& b) {
+    return std::tie(a.suite, a.name) < std::tie(b.suite, b.name);
+  });
+  return cases;
+}
+
+OnnxCaseData LoadOnnxCase(const OnnxCase& test) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(ReadProtobufFile(test.folder + "/model.onnx"))) {
+    Throw(StatusCode::kInvalidModel, "{} is damaged", test.name);
+  }
+  OnnxCaseData data;
+  data.graph = ImportCase(model, test);
+  for (int i = 0;; ++i) {
+    const fs::path folder = fs::path(test.folder) / fmt::format("test_data_set_{}", i);
+    if (!fs::exists(folder)) break;
+    OnnxCaseData::Set& set = data.sets.emplace_back();
+    for (int j = 0; j < model.graph().input_size(); ++j) {
+      const std::string& name = model.graph().input(j).name();
+      const auto& ports = data.graph.inputs();
+      if (std::any_of(ports.begin(), ports.end(), [&](const GraphPort& port) { return port.name == name; })) {
+        set.inputs[name] = ReadValue(folder, "input", j);
+      }
+    }
+    for (int j = 0; j < model.graph().output_size(); ++j) {
+      set.outputs.emplace_back(model.graph().output(j).name(), ReadValue(folder, "output", j));
+    }
+  }
+  return data;
+}
+
+std::string CompareWithExpected(const TensorData& actual, const TensorData& expected) {
+  if (actual.dtype() != expected.dtype()) {
+    return fmt::format("{} instead of {}", DTypeName(actual.dtype()), DTypeName(expected.dtype()));
+  }
+  if (!(actual.shape() == expected.shape())) {
+    return fmt::format("the shape {} instead of {}", ShapeText(actual.shape()).c_str(),
+                       ShapeText(expected.shape()).c_str());
+  }
+  // NumPy sums f32 in f32, and some expectations were stored with few digits.
+  const double relative = !IsFloat(actual.dtype()) ? 0.0 : actual.dtype() == DType::kF16 ? 2e-3 : 2e-5;
+  const double absolute = IsFloat(actual.dtype()) ? 1e-6 : 0.0;
+  const std::vector<double> a = actual.ToDoubles();
+  const std::vector<double> e = expected.ToDoubles();
+  for (size_t i = 0; i < a.size(); ++i) {
+    const bool same = a[i] == e[i] || (std::isnan(a[i]) && std::isnan(e[i]));
+    if (!same && !(std::fabs(a[i] - e[i]) <= absolute + relative * std::fabs(e[i]))) {
+      return fmt::format("element {} is {} instead of {}", i, a[i], e[i]);
+    }
+  }
+  return "";
+}
+
+}  // namespace skiff

@@ -1,0 +1,50 @@
+/// The ONNX backend test suites (Debian: libonnx-testdata) as cases: a model, inputs and expected outputs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace skiff {
+
+struct OnnxCase {
+  std::string suite;   ///< "node", "simple", "pytorch-converted", "pytorch-operator".
+  std::string name;    ///< "test_abs".
+  std::string folder;  ///< Holds model.onnx and test_data_set_0, ...
+};
+
+/// A case made ready to run.
+struct OnnxCaseData {
+  Graph graph;
+  struct Set {
+    std::map<std::string, TensorData> inputs;
+    std::vector<std::pair<std::string, TensorData>> outputs;
+  };
+  std::vector<Set> sets;
+};
+
+/// Sorted; empty where the package is not installed. The environment variable SKIFF_ONNX_TESTDATA names
+/// another place.
+std::vector<OnnxCase> AllOnnxCases();
+
+/// Throws Error. Inputs that Skiff needs as constants (axes, scales) are turned into initializers.
+OnnxCaseData LoadOnnxCase(const OnnxCase& test);
+
+/// Empty when `actual` is what the suite expects, else a sentence. Suites compute with NumPy in the storage
+/// type.
+std::string CompareWithExpected(const TensorData& actual, const TensorData& expected);
+
+/// Why a case is out of scope; empty when it has to pass.
+struct OnnxCaseStatus {
+  enum Kind { kPasses, kUnsupported, kDiffers };
+  Kind kind = kPasses;
+  std::string reason;
+};
+OnnxCaseStatus StatusOf(const OnnxCase& test);
+
+/// Rows of the list of exceptions that match none of these cases.
+std::vector<std::string> UnusedExceptions(const std::vector<OnnxCase>& cases);
+
+}  // namespace skiff

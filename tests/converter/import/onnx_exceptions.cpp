@@ -1,0 +1,156 @@
+// Cases of the ONNX suites that are out of scope, with the reason. A case that starts to import must leave
+// this list, and a row that matches no case must go.
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "tests/converter/import/onnx_cases.h"
+
+namespace skiff {
+namespace {
+
+constexpr auto kUnsupported = OnnxCaseStatus::kUnsupported;
+constexpr auto kDiffers = OnnxCaseStatus::kDiffers;
+
+struct Exception {
+  const char* pattern;  ///< Of "suite/name", shell style.
+  OnnxCaseStatus::Kind kind;
+  const char* reason;
+};
+
+constexpr const char* kControlFlow = "control flow comes with sub-graphs in the IR";
+constexpr const char* kInteger = "integer arithmetic for quantised models comes with quantisation";
+constexpr const char* kNoOperator = "Skiff has no such operator yet";
+constexpr const char* kNoTensor = "sequences and optionals are not tensors";
+constexpr const char* kRandom = "random numbers differ between implementations by design";
+constexpr const char* kRecurrent = "recurrent operators come with loops";
+constexpr const char* kString = "there are no string tensors on a device";
+constexpr const char* kThreeAxes = "windows over three spatial axes are not supported";
+constexpr const char* kTraining = "training is out of scope";
+constexpr const char* kValuesDecide = "the output's shape depends on values that are not shapes";
+
+constexpr Exception kExceptions[] = {
+    {"node/test_acos*", kUnsupported, kNoOperator},
+    {"node/test_adagrad*", kUnsupported, kTraining},
+    {"node/test_adam*", kUnsupported, kTraining},
+    {"node/test_argm*", kUnsupported, kNoOperator},
+    {"node/test_asin*", kUnsupported, kNoOperator},
+    {"node/test_atan*", kUnsupported, kNoOperator},
+    {"node/test_averagepool_3d_default", kUnsupported, kThreeAxes},
+    {"node/test_basic_convinteger", kUnsupported, kInteger},
+    {"node/test_batchnorm_*_training_mode", kUnsupported, kTraining},
+    {"node/test_bernoulli*", kUnsupported, kRandom},
+    {"node/test_bitshift_*", kUnsupported, kNoOperator},
+    {"node/test_blackmanwindow", kUnsupported, kNoOperator},
+    {"node/test_blackmanwindow_symmetric", kUnsupported, kNoOperator},
+    {"node/test_cast*_BFLOAT16_*", kUnsupported, "there is no bfloat16"},
+    {"node/test_cast*_BFLOAT16", kUnsupported, "there is no bfloat16"},
+    {"node/test_cast*STRING*", kUnsupported, kString},
+    {"node/test_celu", kUnsupported, kNoOperator},
+    {"node/test_compress_*", kUnsupported, kValuesDecide},
+    {"node/test_convinteger_*", kUnsupported, kInteger},
+    {"node/test_convtranspose_3d", kUnsupported, kThreeAxes},
+    {"node/test_cosh*", kUnsupported, kNoOperator},
+    {"node/test_cumsum_*", kUnsupported, kNoOperator},
+    {"node/test_dequantizelinear*", kUnsupported, kInteger},
+    {"node/test_det_*", kUnsupported, kNoOperator},
+    {"node/test_dft*", kUnsupported, kNoOperator},
+    {"node/test_dropout_default_mask*", kUnsupported, kTraining},
+    {"node/test_dynamicquantizelinear*", kUnsupported, kInteger},
+    {"node/test_einsum_*", kUnsupported, kNoOperator},
+    {"node/test_eyelike_*", kUnsupported, kNoOperator},
+    {"node/test_gather_elements_*", kUnsupported, kNoOperator},
+    {"node/test_gathernd_*", kUnsupported, kNoOperator},
+    {"node/test_gridsample*", kUnsupported, kNoOperator},
+    {"node/test_gru_*", kUnsupported, kRecurrent},
+    {"node/test_hammingwindow", kUnsupported, kNoOperator},
+    {"node/test_hammingwindow_symmetric", kUnsupported, kNoOperator},
+    {"node/test_hannwindow", kUnsupported, kNoOperator},
+    {"node/test_hannwindow_symmetric", kUnsupported, kNoOperator},
+    {"node/test_hardmax_*", kUnsupported, kNoOperator},
+    {"node/test_identity_opt", kUnsupported, kNoTensor},
+    {"node/test_identity_sequence", kUnsupported, kNoTensor},
+    {"node/test_if", kUnsupported, kControlFlow},
+    {"node/test_if_*", kUnsupported, kControlFlow},
+    {"node/test_isinf*", kUnsupported, kNoOperator},
+    {"node/test_isnan", kUnsupported, kNoOperator},
+    {"node/test_loop*", kUnsupported, kControlFlow},
+    {"node/test_lrn*", kUnsupported, kNoOperator},
+    {"node/test_lstm_*", kUnsupported, kRecurrent},
+    {"node/test_matmulinteger", kUnsupported, kInteger},
+    {"node/test_maxpool_3d_default", kUnsupported, kThreeAxes},
+    {"node/test_maxpool_with_argmax_*", kUnsupported, "the indices of a maximum pool are not computed"},
+    {"node/test_maxunpool_*", kUnsupported, kNoOperator},
+    {"node/test_melweightmatrix", kUnsupported, kNoOperator},
+    {"node/test_mod_*", kUnsupported, kNoOperator},
+    {"node/test_momentum*", kUnsupported, kTraining},
+    {"node/test_mvn", kUnsupported, kNoOperator},
+    {"node/test_nesterov_momentum", kUnsupported, kTraining},
+    {"node/test_nllloss_*", kUnsupported, kTraining},
+    {"node/test_nonmaxsuppression_*", kUnsupported, kValuesDecide},
+    {"node/test_nonzero_example", kUnsupported, kValuesDecide},
+    {"node/test_onehot_*", kUnsupported, kNoOperator},
+    {"node/test_optional_*", kUnsupported, kNoTensor},
+    {"node/test_qlinear*", kUnsupported, kInteger},
+    {"node/test_quantizelinear*", kUnsupported, kInteger},
+    {"node/test_range_*_expanded", kUnsupported, kControlFlow},
+    {"node/test_resize_downsample_scales_*_align_corners", kDiffers,
+     "expects extent * scale before rounding as the resized length; the specification and PyTorch use the "
+     "rounded one"},
+    {"node/test_resize_downsample_sizes_nearest_tf_half_pixel_for_nn", kUnsupported,
+     "a mode of opset 11 only"},
+    {"node/test_resize_tf_crop_and_resize", kUnsupported, "a region of interest is not supported"},
+    {"node/test_reversesequence_*", kUnsupported, kNoOperator},
+    {"node/test_rnn_*", kUnsupported, kRecurrent},
+    {"node/test_roialign_*", kUnsupported, kNoOperator},
+    {"node/test_scan*", kUnsupported, kControlFlow},
+    {"node/test_scatter*", kUnsupported, kNoOperator},
+    {"node/test_sce_*", kUnsupported, kTraining},
+    {"node/test_sequence_*", kUnsupported, kNoTensor},
+    {"node/test_shrink_*", kUnsupported, kNoOperator},
+    {"node/test_simple_rnn_*", kUnsupported, kRecurrent},
+    {"node/test_sinh*", kUnsupported, kNoOperator},
+    {"node/test_stft*", kUnsupported, kNoOperator},
+    {"node/test_strnormalizer_*", kUnsupported, kString},
+    {"node/test_tan", kUnsupported, kNoOperator},
+    {"node/test_tan_example", kUnsupported, kNoOperator},
+    {"node/test_tfidfvectorizer_*", kUnsupported, kNoOperator},
+    {"node/test_thresholdedrelu*", kUnsupported, kNoOperator},
+    {"node/test_top_k*", kUnsupported, kNoOperator},
+    {"node/test_training_dropout*", kUnsupported, kTraining},
+    {"node/test_tril*", kUnsupported, kNoOperator},
+    {"node/test_triu*", kUnsupported, kNoOperator},
+    {"node/test_unique_*", kUnsupported, kValuesDecide},
+    {"pytorch-converted/test_*Pool3d*", kUnsupported, kThreeAxes},
+    {"pytorch-converted/test_Conv3d*", kUnsupported, kThreeAxes},
+    {"node/test_*window*_expanded", kDiffers, "its body takes pi as 3.14159, the expected output does not"},
+    {"simple/test_gradient_*", kUnsupported, kTraining},
+    {"simple/test_sequence_*", kUnsupported, kNoTensor},
+    {"simple/test_shrink", kUnsupported, kNoOperator},
+    {"simple/test_strnorm_*", kUnsupported, kString},
+};
+
+bool Matches(const Exception& row, const OnnxCase& test) {
+  return fnmatch(row.pattern, (test.suite + "/" + test.name).c_str(), 0) == 0;
+}
+
+}  // namespace
+
+OnnxCaseStatus StatusOf(const OnnxCase& test) {
+  const auto* row = std::find_if(std::begin(kExceptions), std::end(kExceptions),
+                                 [&](const Exception& e) { return Matches(e, test); });
+  return row == std::end(kExceptions) ? OnnxCaseStatus{} : OnnxCaseStatus{row->kind, row->reason};
+}
+
+std::vector<std::string> UnusedExceptions(const std::vector<OnnxCase>& cases) {
+  std::vector<std::string> unused;
+  for (const Exception& row : kExceptions) {
+    if (std::none_of(cases.begin(), cases.end(), [&](const OnnxCase& test) { return Matches(row, test); })) {
+      unused.emplace_back(row.pattern);
+    }
+  }
+  return unused;
+}
+
+}  // namespace skiff

@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "graph/text.h"
+#include "passes/passes.h"
+
+namespace skiff {
+namespace {
+
+Graph Small() {
+  return ParseGraph(R"(graph small {
+    input x: f32[2, 3]
+    const two: f32[] = 2
+    const three: f32[] = 3
+    six = Mul(two, three)
+    scaled = Mul(six, x)
+    same = Identity(scaled)
+    y = Clamp(same) {min=0}
+    output y
+  })");
+}
+
+constexpr const char* kOptimised = R"(graph small {
+  input x: f32[2, 3]
+  const six: f32[] = 6
+  y: f32[2, 3] = Mul(x, six) {min=0}
+  output y = y
+}
+)";
+
+TEST(Pipeline, RunsAllPasses) {
+  Graph graph = Small();
+  std::vector<std::pair<std::string, double>> timings;
+  PipelineOptions options;
+  options.verify = true;
+  options.timings_ms = &timings;
+  RunPipeline(graph, options);
+  EXPECT_EQ(PrintGraph(graph), kOptimised);
+  ASSERT_EQ(timings.size(), Pipeline().size());
+  EXPECT_EQ(timings.front().first, "infer-shapes");
+}
+
+TEST(Pipeline, RunningItAgainChangesNothing) {
+  Graph graph = Small();
+  RunPipeline(graph);
+  RunPipeline(graph);
+  EXPECT_EQ(PrintGraph(graph), kOptimised);
+}
+
+TEST(Pipeline, ADisabledPassDoesNotRun) {
+  Graph graph = Small();
+  PipelineOptions options;
+  options.disabled = {"fuse-activation", "canonicalize"};
+  RunPipeline(graph, options);
+  const std::string text = PrintGraph(graph);
+  EXPECT_NE(text.find("Identity"), std::string::npos) << text;
+  EXPECT_NE(text.find("Clamp"), std::string::npos) << text;
+}
+
+TEST(Pipeline, EveryPassThatIsNotRequiredCanBeDisabledAlone) {
+  for (const Pass& pass : Pipeline()) {
+    if (pass.required) continue;
+    Graph graph = Small();
+    PipelineOptions options;
+    options.verify = true;
+    options.disabled = {pass.name};
+    EXPECT_NO_THROW(RunPipeline(graph, options)) << pass.name;
+  }
+}
+
+TEST(Pipeline, RefusesToDisableWhatIsUnknownOrRequired) {
+  for (const auto& [name, message] :
+       {std::pair("fuse-everything", "there is no pass 'fuse-everything'"),
+        std::pair("infer-shapes", "the pass 'infer-shapes' cannot be disabled")}) {
+    Graph graph = Small();
+    PipelineOptions options;
+    options.disabled = {name};
+    try {
+      RunPipeline(graph, options);
+      ADD_FAILURE() << "no Error for " << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), StatusCode::kInvalidArgument);
+      EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Pipeline, DumpsAfterTheNamedPass) {
+  Graph graph = Small();
+  PipelineOptions options;
+  options.dump_after = {"fuse-activation"};
+  testing::internal::CaptureStderr();
+  RunPipeline(graph, options);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), std::string("# after fuse-activation\n") + kOptimised);
+  options.dump_after = {"nothing"};
+  EXPECT_THROW(RunPipeline(graph, options), Error);
+}
+
+TEST(Pipeline, NamesAreHyphenatedAndPurposesAreLines) {
+  for (const Pass& pass : Pipeline()) {
+    const std::string name = pass.name;
+    EXPECT_TRUE(std::all_of(name.begin(), name.end(), [](char c) {
+      return c == '-' || (c >= 'a' && c <= 'z');
+    })) << name;
+    EXPECT_EQ(std::string(pass.purpose).find('\n'), std::string::npos);
+    EXPECT_LT(std::string(pass.purpose).size(), 80u) << name;
+  }
+}
+
+}  // namespace
+}  // namespace skiff
