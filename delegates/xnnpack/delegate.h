@@ -1,0 +1,11 @@
+/// The XNNPACK delegate: every node on XNNPACK's operators, on kernels of our own, or on the reference
+/// kernel.
+#pragma once
+
+#include "skiff/delegate.h"
+
+namespace skiff {
+
+const Delegate& XnnpackDelegate();
+
+}  // namespace skiff

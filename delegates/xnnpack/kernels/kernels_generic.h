@@ -1,0 +1,203 @@
+// The kernels, in plain loops that the compiler vectorises. Included once by each translation unit that is
+// compiled for an instruction set; SKIFF_KERNELS names the table that it defines. Everything has internal
+// linkage and no other header brings functions in: an inline function compiled for AVX-512 must never be the
+// copy that the linker keeps.
+#include "delegates/xnnpack/kernels/kernels.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+constexpr float kInfinityValue = __builtin_inff();
+
+// Comparisons with the bound first let NaN through.
+inline float Clamped(float x, float min, float max) {
+  const float raised = x < min ? min : x;
+  return raised > max ? max : raised;
+}
+
+// Bit patterns are unsigned: their differences may wrap around for a NaN or a negative number.
+inline float FromBits(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline unsigned ToBits(float x) { return __builtin_bit_cast(unsigned, x); }
+
+// The polynomials below are minimax fits of the relative error.
+
+/// e^t on [-ln2/2, ln2/2].
+inline float ExpPolynomial(float t) {
+  float p = 0x1.6a1a72p-10f;
+  p = p * t + 0x1.123fc6p-7f;
+  p = p * t + 0x1.555916p-5f;
+  p = p * t + 0x1.55548ap-3f;
+  p = p * t + 0x1.fffffcp-2f;
+  return (p * t * t + t) + 1.0f;
+}
+
+constexpr float kLog2E = 0x1.715476p+0f;
+constexpr float kLn2High = 0x1.62e4p-1f;
+constexpr float kLn2Low = 0x1.7f7d1cp-20f;
+
+/// e^x. Adding the magic number leaves round(x / ln2) in the low mantissa bits.
+inline float Exp(float x) {
+  constexpr float kMagic = 0x1.8p23f;
+  const float bounded = Clamped(x, -104.0f, 89.0f);
+  const float shifted = bounded * kLog2E + kMagic;
+  const float n = shifted - kMagic;
+  const float t = (bounded - n * kLn2High) - n * kLn2Low;
+  // 2^n in two factors, so that neither under- nor overflows before the product does.
+  const int exponent = static_cast<int>(ToBits(shifted) - ToBits(kMagic));
+  const int half = exponent >> 1;
+  return ExpPolynomial(t) * FromBits(static_cast<unsigned>(half + 127) << 23) *
+         FromBits(static_cast<unsigned>(exponent - half + 127) << 23);
+}
+
+/// e^x for x <= 0, without subnormal results. The magic number also adds the exponent's bias.
+inline float ExpOfNegative(float x) {
+  constexpr float kMagic = 0x1.8p23f + 127.0f;
+  constexpr float kSmallest = -0x1.5d589ep6f;
+  const float shifted = x * kLog2E + kMagic;
+  const float n = shifted - kMagic;
+  const float t = (x - n * kLn2High) - n * kLn2Low;
+  const float result = ExpPolynomial(t) * FromBits(ToBits(shifted) << 23);
+  return x < kSmallest ? 0.0f : result;
+}
+
+/// Natural logarithm: x = 2^n m with m in [sqrt(1/2), sqrt(2)).
+inline float Log(float x) {
+  constexpr float kSqrtHalf = 0x1.6a09e6p-1f;
+  constexpr float kSmallestNormal = 0x1p-126f;
+  const bool subnormal = x < kSmallestNormal;
+  const float normal = subnormal ? x * 0x1p23f : x;
+  const unsigned bits = ToBits(normal) - ToBits(kSqrtHalf);
+  const float n = static_cast<float>(static_cast<int>(bits) >> 23) - (subnormal ? 23.0f : 0.0f);
+  const float m = FromBits((bits & 0x7fffffu) + ToBits(kSqrtHalf)) - 1.0f;
+  float p = 0x1.1457a2p-4f;
+  p = p * m - 0x1.de3c14p-4f;
+  p = p * m + 0x1.e6f06cp-4f;
+  p = p * m - 0x1.fc2208p-4f;
+  p = p * m + 0x1.233768p-3f;
+  p = p * m - 0x1.555c4ep-3f;
+  p = p * m + 0x1.99a4b6p-3f;
+  p = p * m - 0x1.000006p-2f;
+  p = p * m + 0x1.555548p-2f;
+  const float square = m * m;
+  const float tail = (p * m * square - 0x1.bd0106p-13f * n) - 0.5f * square;
+  const float result = (m + tail) + 0.693359375f * n;
+  const float special = x == 0.0f ? -kInfinityValue : (x == kInfinityValue ? x : __builtin_nanf(""));
+  return x > 0.0f && x < kInfinityValue ? result : special;
+}
+
+/// A polynomial near zero and (1 - e^-2x) / (1 + e^-2x) elsewhere, both computed.
+inline float Tanh(float x) {
+  const float a = x < 0 ? -x : x;
+  const float s = a * a;
+  float p = -0x1.75e1cap-8f;
+  p = p * s + 0x1.52269ap-6f;
+  p = p * s - 0x1.b83c5ap-5f;
+  p = p * s + 0x1.110726p-3f;
+  p = p * s - 0x1.555532p-2f;
+  const float near = p * s * a + a;
+  const float e = ExpOfNegative(-2.0f * a);
+  const float result = a < 0.625f ? near : (1.0f - e) / (1.0f + e);
+  return x < 0 ? -result : result;
+}
+
+/// erf: an odd polynomial up to 0.921875, 1 - e^(polynomial) beyond.
+inline float Erf(float x) {
+  const float a = x < 0 ? -x : x;
+  const float s = a * a;
+  float near = 0x1.5f1138p-14f;
+  near = near * s - 0x1.aae982p-11f;
+  near = near * s + 0x1.54dad6p-8f;
+  near = near * s - 0x1.b8107cp-6f;
+  near = near * s + 0x1.ce2e20p-4f;
+  near = near * s - 0x1.812744p-2f;
+  near = near * s + 0x1.20dd76p+0f;
+  const float b = a > 4.0f ? 4.0f : a;
+  float far = 0x1.5d71e0p-16f;
+  far = far * b - 0x1.c45916p-12f;
+  far = far * b + 0x1.106252p-8f;
+  far = far * b - 0x1.9aebb0p-6f;
+  far = far * b + 0x1.bb4548p-4f;
+  far = far * b + 0x1.444d1ep-1f;
+  far = far * b + 0x1.212626p+0f;
+  far = far * b - 0x1.62d8b6p-13f;
+  const float result = a < 0.921875f ? near * a : 1.0f - ExpOfNegative(-far);
+  return x < 0 ? -result : result;
+}
+
+using P = KernelParams;
+inline float ClampOf(float x, const P& p) { return Clamped(x, p.min, p.max); }
+inline float ExpOf(float x, const P&) { return Exp(x); }
+inline float ErfOf(float x, const P&) { return Erf(x); }
+inline float GeluTanhOf(float x, const P&) {
+  constexpr float kSqrtTwoOverPi = 0x1.988454p-1f;
+  return 0.5f * x * (1.0f + Tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
+}
+inline float HardSigmoidOf(float x, const P& p) { return Clamped(p.alpha * x + p.beta, 0.0f, 1.0f); }
+inline float LogOf(float x, const P&) { return Log(x); }
+inline float ReciprocalOf(float x, const P&) { return 1.0f / x; }
+inline float SigmoidOf(float x, const P&) {
+  const float e = ExpOfNegative(x < 0 ? x : -x);
+  return (x < 0 ? e : 1.0f) / (1.0f + e);
+}
+inline float SignOf(float x, const P&) { return x < 0 ? -1.0f : (x > 0 ? 1.0f : x); }
+inline float SiluOf(float x, const P& p) { return x * SigmoidOf(x, p); }
+inline float SqrtOf(float x, const P&) { return __builtin_sqrtf(x); }
+
+template <float (*kFunction)(float, const P&)>
+void Unary(size_t n, const float* x, float* y, const P& params) {
+  const P p = params;
+#pragma omp simd
+  for (size_t i = 0; i < n; ++i) y[i] = kFunction(x[i], p);
+}
+
+inline float AddOf(float a, float b) { return a + b; }
+inline float SubOf(float a, float b) { return a - b; }
+inline float MulOf(float a, float b) { return a * b; }
+inline float DivOf(float a, float b) { return a / b; }
+
+template <float (*kFunction)(float, float), int kScalar>
+void Binary(size_t n, const float* a, const float* b, float* y, const P& params) {
+  const float min = params.min;
+  const float max = params.max;
+  const float scalar = kScalar == 1 ? *a : (kScalar == 2 ? *b : 0.0f);
+#pragma omp simd
+  for (size_t i = 0; i < n; ++i) {
+    y[i] = Clamped(kFunction(kScalar == 1 ? scalar : a[i], kScalar == 2 ? scalar : b[i]), min, max);
+  }
+}
+
+void LayerNorm(size_t n, const float* x, const float* scale, const float* bias, float epsilon, float* y) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; ++i) sum += x[i];
+  const float mean = sum / static_cast<float>(n);
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
+  const float factor = 1.0f / __builtin_sqrtf(squares / static_cast<float>(n) + epsilon);
+  if (scale != nullptr && bias != nullptr) {
+#pragma omp simd
+    for (size_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
+  } else {
+    for (size_t i = 0; i < n; ++i) {
+      const float normal = (x[i] - mean) * factor;
+      y[i] = (scale != nullptr ? normal * scale[i] : normal) + (bias != nullptr ? bias[i] : 0.0f);
+    }
+  }
+}
+
+}  // namespace
+
+extern const Kernels SKIFF_KERNELS;
+const Kernels SKIFF_KERNELS = {
+    SKIFF_KERNELS_NAME,
+    {Unary<ClampOf>, Unary<ErfOf>, Unary<ExpOf>, Unary<GeluTanhOf>, Unary<HardSigmoidOf>, Unary<LogOf>,
+     Unary<ReciprocalOf>, Unary<SigmoidOf>, Unary<SignOf>, Unary<SiluOf>, Unary<SqrtOf>},
+    {{Binary<AddOf, 0>, Binary<AddOf, 1>, Binary<AddOf, 2>},
+     {Binary<SubOf, 0>, Binary<SubOf, 1>, Binary<SubOf, 2>},
+     {Binary<MulOf, 0>, Binary<MulOf, 1>, Binary<MulOf, 2>},
+     {Binary<DivOf, 0>, Binary<DivOf, 1>, Binary<DivOf, 2>}},
+    LayerNorm,
+};
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,250 @@
+// Matrix products: with constant weights packed once and shared, or packed anew at each run.
+#include "delegates/xnnpack/lowerings.h"
+#include "delegates/xnnpack/operator.h"
+#include "delegates/xnnpack/packed_weights.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+/// Rows of x times constant weights.
+class LinearStep final : public OperatorStep {
+ public:
+  /// `transposed`: the weights are [inputs, outputs], else [outputs, inputs].
+  LinearStep(const NodeView& node, const Environment& environment, float min, float max, bool transposed)
+      : OperatorStep(node, environment),
+        provider_(environment.weights),
+        min_(min),
+        max_(max),
+        transposed_(transposed) {}
+  ~LinearStep() override { operator_.Reset(); }  // Before the provider that it uses.
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    const Rows from = RowsOf(x);
+    Rows to = RowsOf(node_.out(0));
+    // A product with a vector drops the axis of its one output.
+    const TensorView& w = node_.in(1);
+    const auto outputs = static_cast<size_t>(w.shape.elements()) / from.length;
+    if (to.length != outputs) {
+      if (!node_.out(0).dense()) return Refuse();
+      to = {from.count, outputs, outputs};
+    }
+    const size_t strides[2] = {from.stride, to.stride};
+    if (!operator_ || strides[0] != created_strides_[0] || strides[1] != created_strides_[1]) {
+      SKIFF_RETURN_IF_ERROR(Create(from.length, outputs, strides));
+      created_strides_[0] = strides[0];
+      created_strides_[1] = strides[1];
+    }
+    const auto reshape =
+        x.dtype == DType::kF16 ? xnn_reshape_fully_connected_nc_f16 : xnn_reshape_fully_connected_nc_f32;
+    return FromXnn(reshape(operator_.get(), from.count, environment_.pool));
+  }
+
+  Status Bind(void*) override {
+    const TensorView& x = node_.in(0);
+    const TensorView& y = node_.out(0);
+    if (x.dtype == DType::kF16)
+      return FromXnn(xnn_setup_fully_connected_nc_f16(operator_.get(), x.data, y.data));
+    return FromXnn(xnn_setup_fully_connected_nc_f32(operator_.get(), x.as<const float>(), y.as<float>()));
+  }
+
+ private:
+  Status Create(size_t inputs, size_t outputs, const size_t (&strides)[2]) {
+    const TensorView& w = node_.in(1);
+    const bool has_bias = node_.Has(2);
+    const void* bias = has_bias ? node_.in(2).data : nullptr;
+    const uint32_t flags = transposed_ ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0;
+    PackingKey key;
+    key.kind = PackingKind::kLinear;
+    key.dtype = w.dtype;
+    key.has_bias = has_bias;
+    key.flags = flags;
+    key.weights = node_.input(1).hash;
+    if (has_bias) key.bias = node_.input(2).hash;
+    key.parameters[0] = inputs;
+    key.parameters[1] = outputs;
+    xnn_operator_t* made = operator_.Fresh();
+    xnn_weights_cache_t cache = provider_.For(key);
+    if (w.dtype == DType::kF16) {
+      return FromXnn(xnn_create_fully_connected_nc_f16(inputs, outputs, strides[0], strides[1], w.data, bias,
+                                                       min_, max_, flags, nullptr, cache, made));
+    }
+    return FromXnn(xnn_create_fully_connected_nc_f32(inputs, outputs, strides[0], strides[1],
+                                                     w.as<const float>(), static_cast<const float*>(bias),
+                                                     min_, max_, flags, nullptr, cache, made));
+  }
+
+  WeightsProvider provider_;
+  const float min_;
+  const float max_;
+  const bool transposed_;
+  size_t created_strides_[2] = {};
+};
+
+/// FullyConnected whose weights are computed.
+class DynamicLinearStep final : public OperatorStep {
+ public:
+  using OperatorStep::OperatorStep;
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    const TensorView& w = node_.in(1);
+    if (!w.dense()) return Refuse();
+    const bool f16 = x.dtype == DType::kF16;
+    if (!operator_) {
+      const auto& attrs = node_.As<ClampAttrs>();
+      const auto create =
+          f16 ? xnn_create_dynamic_fully_connected_nc_f16 : xnn_create_dynamic_fully_connected_nc_f32;
+      SKIFF_RETURN_IF_ERROR(FromXnn(create(attrs.min, attrs.max, /*flags=*/0, operator_.Fresh())));
+    }
+    const auto reshape =
+        f16 ? xnn_reshape_dynamic_fully_connected_nc_f16 : xnn_reshape_dynamic_fully_connected_nc_f32;
+    const Rows from = RowsOf(x);
+    const Rows to = RowsOf(node_.out(0));
+    size_t alignment = 0;
+    workspace_bytes_ = 0;
+    return FromXnn(reshape(operator_.get(), from.count, from.length, to.length, from.stride, to.stride,
+                           &workspace_bytes_, &alignment, environment_.pool));
+  }
+
+  Status Bind(void* workspace) override {
+    const TensorView& x = node_.in(0);
+    const TensorView& w = node_.in(1);
+    const TensorView& y = node_.out(0);
+    const void* bias = node_.Has(2) ? node_.in(2).data : nullptr;
+    if (x.dtype == DType::kF16) {
+      return FromXnn(
+          xnn_setup_dynamic_fully_connected_nc_f16(operator_.get(), workspace, x.data, w.data, bias, y.data));
+    }
+    return FromXnn(xnn_setup_dynamic_fully_connected_nc_f32(operator_.get(), workspace, x.as<const float>(),
+                                                            w.as<const float>(),
+                                                            static_cast<const float*>(bias), y.as<float>()));
+  }
+};
+
+/// The product as XNNPACK sees it: batches of [m, k] times [k, n].
+struct BatchShape {
+  size_t rank = 0;
+  size_t a[XNN_MAX_TENSOR_DIMS] = {};
+  size_t b[XNN_MAX_TENSOR_DIMS] = {};
+  size_t m = 1;
+  size_t k = 1;
+  size_t n = 1;
+};
+
+bool DescribeBatches(const Shape& a, const Shape& b, bool transpose_b, BatchShape* out) {
+  out->k = static_cast<size_t>(a.last());
+  out->n = b.rank() == 1 ? 1 : static_cast<size_t>(b[b.rank() - (transpose_b ? 2 : 1)]);
+  if (b.rank() <= 2) {  // One matrix for all rows of a.
+    out->m = static_cast<size_t>(a.elements()) / out->k;
+    return true;
+  }
+  out->m = a.rank() == 1 ? 1 : static_cast<size_t>(a[a.rank() - 2]);
+  const int a_rank = a.rank() > 2 ? a.rank() - 2 : 0;
+  const int b_rank = b.rank() - 2;
+  const int rank = a_rank > b_rank ? a_rank : b_rank;
+  for (int i = rank; i > 0; --i) {
+    const auto left = static_cast<size_t>(i <= a_rank ? a[a_rank - i] : 1);
+    const auto right = static_cast<size_t>(i <= b_rank ? b[b_rank - i] : 1);
+    if (left == 1 && right == 1) continue;
+    if (out->rank == XNN_MAX_TENSOR_DIMS) return false;
+    out->a[out->rank] = left;
+    out->b[out->rank++] = right;
+  }
+  return true;
+}
+
+class MatMulStep final : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() override {
+    const auto& attrs = node_.As<MatMulAttrs>();
+    const TensorView& a = node_.in(0);
+    const TensorView& b = node_.in(1);
+    const TensorView& y = node_.out(0);
+    if (!a.dense() || !b.dense() || !y.dense()) return Refuse();
+    const bool f16 = a.dtype == DType::kF16;
+    BatchShape shape;
+    if (!DescribeBatches(a.shape, b.shape, attrs.transpose_b, &shape)) return Refuse();
+    SKIFF_RETURN_IF_ERROR(Create(shape, f16));
+    const auto reshape =
+        f16 ? xnn_reshape_batch_matrix_multiply_nc_f16 : xnn_reshape_batch_matrix_multiply_nc_f32;
+    size_t alignment = 0;
+    workspace_bytes_ = 0;
+    SKIFF_RETURN_IF_ERROR(FromXnn(reshape(operator_.get(), shape.rank, shape.a, shape.b, shape.m, shape.k,
+                                          shape.n, &workspace_bytes_, &alignment, environment_.pool)));
+    return ReshapeClamp(attrs, static_cast<size_t>(y.shape.elements()), f16);
+  }
+
+  Status Bind(void* workspace) override {
+    const TensorView& a = node_.in(0);
+    const TensorView& b = node_.in(1);
+    const TensorView& y = node_.out(0);
+    if (a.dtype == DType::kF16) {
+      SKIFF_RETURN_IF_ERROR(FromXnn(
+          xnn_setup_batch_matrix_multiply_nc_f16(operator_.get(), workspace, a.data, b.data, y.data)));
+    } else {
+      SKIFF_RETURN_IF_ERROR(FromXnn(xnn_setup_batch_matrix_multiply_nc_f32(
+          operator_.get(), workspace, a.as<const float>(), b.as<const float>(), y.as<float>())));
+    }
+    return clamp_ ? FromXnn(xnn_setup_unary_elementwise_nc(clamp_.get(), y.data, y.data)) : OkStatus();
+  }
+
+  Status Run() override {
+    SKIFF_RETURN_IF_ERROR(operator_.Run(environment_.pool));
+    return clamp_ ? clamp_.Run(environment_.pool) : OkStatus();
+  }
+
+ private:
+  Status Create(const BatchShape& shape, bool f16) {
+    if (operator_) return OkStatus();
+    const PlanTensor& b = node_.input(1);
+    const bool transposed = node_.As<MatMulAttrs>().transpose_b || b.view.shape.rank() == 1;
+    const uint32_t flags = transposed ? XNN_FLAG_TRANSPOSE_B : 0;
+    if (f16) return FromXnn(xnn_create_batch_matrix_multiply_nc_f16(flags, operator_.Fresh()));
+    if (!b.constant) return FromXnn(xnn_create_batch_matrix_multiply_nc_f32(flags, operator_.Fresh()));
+    // XNNPACK takes no weights cache here: each Session packs its own copy, once.
+    size_t batches = 1;
+    for (size_t i = 0; i < shape.rank; ++i) batches *= shape.b[i];
+    return FromXnn(xnn_create_batch_matrix_multiply_nc_f32_const_weights(
+        batches, shape.k, shape.n, b.view.as<const float>(), flags, operator_.Fresh()));
+  }
+
+  Status ReshapeClamp(const MatMulAttrs& attrs, size_t elements, bool f16) {
+    if (attrs.min == -kInfinity && attrs.max == kInfinity) return OkStatus();
+    if (!clamp_) {
+      xnn_unary_params params{};
+      params.clamp.min = attrs.min;
+      params.clamp.max = attrs.max;
+      const xnn_datatype datatype = f16 ? xnn_datatype_fp16 : xnn_datatype_fp32;
+      SKIFF_RETURN_IF_ERROR(FromXnn(xnn_create_unary_elementwise_nc(
+          xnn_unary_clamp, datatype, datatype, &params, nullptr, nullptr, /*flags=*/0, clamp_.Fresh())));
+    }
+    return FromXnn(
+        xnn_reshape_unary_elementwise_nc(clamp_.get(), 1, elements, elements, elements, environment_.pool));
+  }
+
+  Operator operator_, clamp_;
+};
+
+}  // namespace
+
+Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment) {
+  const auto& attrs = node.As<ClampAttrs>();
+  const bool constant = node.input(1).constant && (!node.Has(2) || node.input(2).constant);
+  if (!constant) return MakeStep<DynamicLinearStep>(node, environment);
+  return MakeStep<LinearStep>(node, environment, attrs.min, attrs.max, false);
+}
+
+Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment) {
+  const auto& attrs = node.As<MatMulAttrs>();
+  const PlanTensor& b = node.input(1);
+  if (b.constant && b.view.shape.rank() <= 2) {
+    return MakeStep<LinearStep>(node, environment, attrs.min, attrs.max,
+                                b.view.shape.rank() == 2 && !attrs.transpose_b);
+  }
+  return MakeStep<MatMulStep>(node, environment);
+}
+
+}  // namespace skiff::xnnpack

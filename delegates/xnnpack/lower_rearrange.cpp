@@ -1,0 +1,165 @@
+// Operators that move elements, where XNNPACK's kernels do it better than a copy of blocks.
+#include "delegates/xnnpack/lowerings.h"
+#include "delegates/xnnpack/operator.h"
+#include "ops/shape_rules.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+/// XNNPACK's tiled transposition.
+class TransposeStep final : public OperatorStep {
+ public:
+  using OperatorStep::OperatorStep;
+
+  Status Reshape() override {
+    const TensorView& from = node_.in(0);
+    const Ints& perm = node_.As<TransposeAttrs>().perm;
+    const int rank = from.shape.rank();
+    if (!from.dense() || !node_.out(0).dense()) return Refuse();
+    // Axes of extent 1 carry no order; XNNPACK counts them against its limit.
+    size_t shape[XNN_MAX_TENSOR_DIMS];
+    size_t order[XNN_MAX_TENSOR_DIMS];
+    size_t kept_before[kMaxRank];
+    size_t count = 0;
+    for (int i = 0; i < rank; ++i) {
+      kept_before[i] = count;
+      if (from.shape[i] == 1) continue;
+      if (count == XNN_MAX_TENSOR_DIMS) return Refuse();
+      shape[count++] = static_cast<size_t>(from.shape[i]);
+    }
+    size_t written = 0;
+    for (int i = 0; i < rank; ++i) {
+      const auto axis = static_cast<int>(perm.size == 0 ? rank - 1 - i : perm[i]);
+      if (from.shape[axis] != 1) order[written++] = kept_before[axis];
+    }
+    if (count == 0) {
+      shape[0] = 1;
+      order[0] = 0;
+      count = 1;
+    }
+    const Functions& f = kFunctions[ElementBytes(from) == 8 ? 3 : ElementBytes(from) / 2];
+    setup_ = f.setup;
+    if (!operator_) SKIFF_RETURN_IF_ERROR(FromXnn(f.create(/*flags=*/0, operator_.Fresh())));
+    const xnn_status status = f.reshape(operator_.get(), count, shape, order, environment_.pool);
+    // This one XNNPACK function deletes the operator when it fails.
+    if (status != xnn_status_success) operator_.Abandon();
+    return FromXnn(status);
+  }
+
+  Status Bind(void*) override {
+    return FromXnn(setup_(operator_.get(), node_.in(0).data, node_.out(0).data));
+  }
+
+ private:
+  struct Functions {
+    xnn_status (*create)(uint32_t, xnn_operator_t*);
+    xnn_status (*reshape)(xnn_operator_t, size_t, const size_t*, const size_t*, pthreadpool_t);
+    xnn_status (*setup)(xnn_operator_t, const void*, void*);
+  };
+  /// Elements of 1, 2, 4 and 8 bytes.
+  static constexpr Functions kFunctions[] = {
+      {xnn_create_transpose_nd_x8, xnn_reshape_transpose_nd_x8, xnn_setup_transpose_nd_x8},
+      {xnn_create_transpose_nd_x16, xnn_reshape_transpose_nd_x16, xnn_setup_transpose_nd_x16},
+      {xnn_create_transpose_nd_x32, xnn_reshape_transpose_nd_x32, xnn_setup_transpose_nd_x32},
+      {xnn_create_transpose_nd_x64, xnn_reshape_transpose_nd_x64, xnn_setup_transpose_nd_x64},
+  };
+
+  xnn_status (*setup_)(xnn_operator_t, const void*, void*) = nullptr;
+};
+
+/// Padding with one value.
+class PadStep final : public OperatorStep {
+ public:
+  using OperatorStep::OperatorStep;
+
+  Status Reshape() override {
+    const TensorView& from = node_.in(0);
+    const int rank = from.shape.rank();
+    if (!from.dense() || !node_.out(0).dense() || rank > XNN_MAX_TENSOR_DIMS) return Refuse();
+    const int64_t count = node_.Has(3) ? node_.in(3).shape.elements() : rank;
+    size_t shape[XNN_MAX_TENSOR_DIMS];
+    size_t before[XNN_MAX_TENSOR_DIMS] = {};
+    size_t after[XNN_MAX_TENSOR_DIMS] = {};
+    for (int i = 0; i < rank; ++i) shape[i] = static_cast<size_t>(from.shape[i]);
+    for (int64_t i = 0; i < count; ++i) {
+      const int axis = NormalizeAxis(node_.Has(3) ? IntegerAt(node_.in(3), i) : i, rank);
+      const int64_t begin = IntegerAt(node_.in(1), i);
+      const int64_t end = IntegerAt(node_.in(1), count + i);
+      if (axis < 0 || begin < 0 || end < 0) return Refuse();
+      before[axis] = static_cast<size_t>(begin);
+      after[axis] = static_cast<size_t>(end);
+    }
+    const Functions& f = kFunctions[ElementBytes(from) / 2];
+    setup_ = f.setup;
+    if (!operator_) {
+      const uint64_t zero = 0;
+      const void* value = node_.Has(2) ? node_.in(2).data : &zero;
+      SKIFF_RETURN_IF_ERROR(FromXnn(f.create(value, /*flags=*/0, operator_.Fresh())));
+    }
+    return FromXnn(
+        f.reshape(operator_.get(), static_cast<size_t>(rank), shape, before, after, environment_.pool));
+  }
+
+  Status Bind(void*) override {
+    return FromXnn(setup_(operator_.get(), node_.in(0).data, node_.out(0).data));
+  }
+
+ private:
+  struct Functions {
+    xnn_status (*create)(const void*, uint32_t, xnn_operator_t*);
+    xnn_status (*reshape)(xnn_operator_t, size_t, const size_t*, const size_t*, const size_t*, pthreadpool_t);
+    xnn_status (*setup)(xnn_operator_t, const void*, void*);
+  };
+  /// Elements of 1, 2 and 4 bytes.
+  static constexpr Functions kFunctions[] = {
+      {xnn_create_constant_pad_nd_x8, xnn_reshape_constant_pad_nd_x8, xnn_setup_constant_pad_nd_x8},
+      {xnn_create_constant_pad_nd_x16, xnn_reshape_constant_pad_nd_x16, xnn_setup_constant_pad_nd_x16},
+      {xnn_create_constant_pad_nd_x32, xnn_reshape_constant_pad_nd_x32, xnn_setup_constant_pad_nd_x32},
+  };
+
+  xnn_status (*setup_)(xnn_operator_t, const void*, void*) = nullptr;
+};
+
+/// XNNPACK's interleaving of 32-bit channels.
+class XnnShuffleStep final : public OperatorStep {
+ public:
+  using OperatorStep::OperatorStep;
+
+  Status Reshape() override {
+    const Rows from = RowsOf(node_.in(0));
+    const Rows to = RowsOf(node_.out(0));
+    const auto groups = static_cast<size_t>(node_.As<GroupsAttrs>().groups);
+    if (groups <= 1 || from.length % groups != 0) return Refuse();
+    const size_t created[3] = {from.length, from.stride, to.stride};
+    if (!operator_ || created[0] != created_[0] || created[1] != created_[1] || created[2] != created_[2]) {
+      SKIFF_RETURN_IF_ERROR(
+          FromXnn(xnn_create_channel_shuffle_nc_x32(groups, from.length / groups, from.stride, to.stride,
+                                                    /*flags=*/0, operator_.Fresh())));
+      for (int i = 0; i < 3; ++i) created_[i] = created[i];
+    }
+    return FromXnn(xnn_reshape_channel_shuffle_nc_x32(operator_.get(), from.count, environment_.pool));
+  }
+
+  Status Bind(void*) override {
+    return FromXnn(xnn_setup_channel_shuffle_nc_x32(operator_.get(), node_.in(0).data, node_.out(0).data));
+  }
+
+ private:
+  size_t created_[3] = {};
+};
+
+}  // namespace
+
+Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment) {
+  return MakeStep<TransposeStep>(node, environment);
+}
+
+Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment) {
+  return MakeStep<PadStep>(node, environment);
+}
+
+Result<StepPointer> LowerChannelShuffle32(const NodeView& node, const Environment& environment) {
+  return MakeStep<XnnShuffleStep>(node, environment);
+}
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,42 @@
+/// One function for each name in the XNNPACK column of ops.def.
+#pragma once
+
+#include "delegates/xnnpack/step.h"
+
+namespace skiff::xnnpack {
+
+// lower_elementwise.cpp
+Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerCast(const NodeView& node, const Environment& environment);
+// lower_binary.cpp
+Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment);
+// lower_convolution.cpp
+Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerConvTranspose2d(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerBatchNorm(const NodeView& node, const Environment& environment);
+// lower_pool.cpp
+Result<StepPointer> LowerMaxPool2d(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerAveragePool2d(const NodeView& node, const Environment& environment);
+// lower_resize.cpp
+Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& environment);
+// lower_linear.cpp
+Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment);
+// lower_reduce.cpp
+Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerLayerNorm(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerReduce(const NodeView& node, const Environment& environment);
+// lower_movement.cpp
+Result<StepPointer> LowerCopy(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerConcat(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerSplit(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerSlice(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerExpand(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerTile(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerChannelShuffle(const NodeView& node, const Environment& environment);
+// lower_rearrange.cpp
+Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerChannelShuffle32(const NodeView& node, const Environment& environment);
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,60 @@
+#include "delegates/xnnpack/memory.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include <xnnpack.h>
+
+#include "skiff/log.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+thread_local int64_t allocated_bytes = 0;
+
+void* Counted(void* memory) {
+  if (memory != nullptr) allocated_bytes += static_cast<int64_t>(malloc_usable_size(memory));
+  return memory;
+}
+
+void Uncount(void* memory) {
+  if (memory != nullptr) allocated_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
+}
+
+void* Allocate(void*, size_t bytes) { return Counted(malloc(bytes)); }
+
+void* Reallocate(void*, void* memory, size_t bytes) {
+  const auto before = static_cast<int64_t>(memory == nullptr ? 0 : malloc_usable_size(memory));
+  void* moved = realloc(memory, bytes);
+  if (moved != nullptr) allocated_bytes += static_cast<int64_t>(malloc_usable_size(moved)) - before;
+  return moved;
+}
+
+void Deallocate(void*, void* memory) {
+  Uncount(memory);
+  free(memory);
+}
+
+void* AllocateAligned(void*, size_t alignment, size_t bytes) {
+  void* memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? Counted(memory) : nullptr;
+}
+
+constexpr xnn_allocator kAllocator = {nullptr, Allocate, Reallocate, Deallocate, AllocateAligned, Deallocate};
+
+xnn_status initialized = xnn_status_uninitialized;
+
+}  // namespace
+
+Status Initialize() {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, [] { initialized = xnn_initialize(&kAllocator); });
+  if (initialized == xnn_status_success) return OkStatus();
+  return Fail(StatusCode::kUnsupported, "XNNPACK cannot run on this CPU (its status %d)",
+              static_cast<int>(initialized));
+}
+
+int64_t AllocatedByThisThread() { return allocated_bytes; }
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,17 @@
+/// XNNPACK's memory, seen from here: initialisation, and how much its operators hold.
+#pragma once
+
+#include <cstdint>
+
+#include "skiff/status.h"
+
+namespace skiff::xnnpack {
+
+/// Once per process, from any thread. kUnsupported on a CPU that XNNPACK does not know.
+Status Initialize();
+
+/// Bytes that XNNPACK allocated less those that it freed, on this thread, since it started. Differences of
+/// two values taken around calls on one thread say what those calls kept.
+int64_t AllocatedByThisThread();
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,25 @@
+#include "delegates/xnnpack/operator.h"
+
+namespace skiff::xnnpack {
+
+Status FromXnn(xnn_status status) {
+  if (status == xnn_status_success) return OkStatus();
+  return Status(status == xnn_status_out_of_memory ? StatusCode::kOutOfMemory : StatusCode::kUnsupported);
+}
+
+Status Operator::RunFailed() {
+  return Fail(StatusCode::kInternal, "an XNNPACK operator was run before it was set up");
+}
+
+xnn_datatype DatatypeOf(DType dtype) { return dtype == DType::kF16 ? xnn_datatype_fp16 : xnn_datatype_fp32; }
+
+Rows RowsOf(const TensorView& view) {
+  const auto length = static_cast<size_t>(view.shape.last());
+  const auto elements = static_cast<size_t>(view.shape.elements());
+  Rows rows{length == 0 ? 0 : elements / length, length, static_cast<size_t>(view.row_stride)};
+  // The stride of a single row says nothing.
+  if (rows.count <= 1) rows.stride = length;
+  return rows;
+}
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,165 @@
+#include "delegates/xnnpack/segment.h"
+
+#include "core/platform.h"
+#include "delegates/support.h"
+#include "delegates/xnnpack/memory.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+bool IsEmpty(const PlanTensor& tensor) { return tensor.view.shape.elements() == 0; }
+
+/// What the support predicates see of a node.
+class Types {
+ public:
+  Status Describe(const SegmentView& segment, const PlanNode& node) {
+    SKIFF_RETURN_IF_ERROR(Point(segment, node.inputs, inputs_));
+    SKIFF_RETURN_IF_ERROR(Point(segment, node.outputs, outputs_));
+    types_ = {node.op, node.attrs, inputs_, outputs_};
+    return OkStatus();
+  }
+  const NodeTypes& types() const { return types_; }
+
+ private:
+  static Status Point(const SegmentView& segment, Span<const int32_t> indices,
+                      FixedArray<const PlanTensor*>& tensors) {
+    SKIFF_RETURN_IF_ERROR(tensors.Allocate(indices.size()));
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] >= 0) tensors[i] = &segment.tensors[static_cast<size_t>(indices[i])];
+    }
+    return OkStatus();
+  }
+
+  FixedArray<const PlanTensor*> inputs_, outputs_;
+  NodeTypes types_;
+};
+
+}  // namespace
+
+Segment::Segment(const SegmentView& segment, const Environment& environment, bool* ran)
+    : segment_(segment), environment_(environment), ran_(ran) {}
+
+Segment::~Segment() { platform::FreeAligned(workspace_); }
+
+Status Segment::Prepare() {
+  SKIFF_RETURN_IF_ERROR(nodes_.Allocate(segment_.end - segment_.begin));
+  for (uint32_t i = segment_.begin; i < segment_.end; ++i) {
+    const PlanNode& node = segment_.nodes[i];
+    Types types;
+    SKIFF_RETURN_IF_ERROR(types.Describe(segment_, node));
+    const LowerFn lower = FindLowering(node.op->code);
+    if (lower == nullptr || !XnnpackSupports(types.types())) continue;
+    Result<StepPointer> step = lower(NodeView(segment_, node), environment_);
+    if (step.ok()) {
+      nodes_[i - segment_.begin].step = std::move(*step);
+    } else if (step.status().code() != StatusCode::kUnsupported) {
+      return step.status();
+    }
+  }
+  return OkStatus();
+}
+
+/// XNNPACK's operators do not agree with each other on extents of zero, so none gets to see one.
+Segment::Mode Segment::ModeFor(const PlanNode& node) const {
+  bool nothing = true;
+  for (const int32_t output : node.outputs) {
+    if (output >= 0) nothing = nothing && IsEmpty(segment_.tensors[static_cast<size_t>(output)]);
+  }
+  if (nothing) return Mode::kNothing;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] < 0 || node.op->NeedsValues(i)) continue;
+    if (IsEmpty(segment_.tensors[static_cast<size_t>(node.inputs[i])])) return Mode::kReference;
+  }
+  return Mode::kStep;
+}
+
+Status Segment::UseReference(uint32_t index) {
+  Node& node = nodes_[index];
+  node.mode = Mode::kReference;
+  if (!node.reference_prepared) {
+    SKIFF_RETURN_IF_ERROR(node.reference.Prepare(segment_, segment_.begin + index));
+    node.reference_prepared = true;
+  }
+  return node.reference.Reshape();
+}
+
+Status Segment::ReshapeNode(uint32_t index) {
+  Node& node = nodes_[index];
+  node.mode = ModeFor(segment_.nodes[segment_.begin + index]);
+  if (node.mode == Mode::kNothing) return OkStatus();
+  if (node.step == nullptr || node.mode == Mode::kReference) return UseReference(index);
+  const Status status = node.step->Reshape();
+  return status.code() == StatusCode::kUnsupported ? UseReference(index) : status;
+}
+
+Status Segment::Reshape() {
+  const int64_t before = AllocatedByThisThread();
+  size_t workspace = 0;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
+    if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > workspace)
+      workspace = nodes_[i].step->workspace_bytes();
+  }
+  xnnpack_bytes_ += AllocatedByThisThread() - before;
+  return GrowWorkspace(workspace);
+}
+
+Status Segment::GrowWorkspace(size_t bytes) {
+  if (bytes <= workspace_size_) return OkStatus();
+  platform::FreeAligned(workspace_);
+  workspace_size_ = 0;
+  workspace_ = platform::AllocateAligned(bytes);
+  if (workspace_ == nullptr)
+    return Fail(StatusCode::kOutOfMemory, "cannot allocate a workspace of %zu bytes for XNNPACK", bytes);
+  workspace_size_ = bytes;
+  return OkStatus();
+}
+
+Status Segment::BindNode(uint32_t index) {
+  Node& node = nodes_[index];
+  if (node.mode == Mode::kNothing) return OkStatus();
+  if (node.mode == Mode::kReference) return node.reference.Bind();
+  const Status status = node.step->Bind(workspace_);
+  if (status.ok()) return status;
+  const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
+  return Fail(StatusCode::kInternal,
+              "node '%s' (%s): XNNPACK refused addresses after it had accepted the extents", plan_node.name,
+              plan_node.op->name);
+}
+
+Status Segment::Bind() {
+  for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(BindNode(i));
+  return OkStatus();
+}
+
+Status Segment::Run(const RunContext& context) {
+  *ran_ = environment_.pool != nullptr;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
+      return Status(StatusCode::kCancelled);
+    Node& node = nodes_[i];
+    const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
+    if (node.mode == Mode::kStep) {
+      SKIFF_RETURN_IF_ERROR(node.step->Run());
+    } else if (node.mode == Mode::kReference) {
+      SKIFF_RETURN_IF_ERROR(node.reference.Run());
+    }
+    if (context.timer != nullptr)
+      context.timer->Record(segment_.begin + i, begin, platform::NowNanoseconds());
+  }
+  return OkStatus();
+}
+
+bool Segment::FellBack(uint32_t node) const {
+  return node >= segment_.begin && node < segment_.end &&
+         nodes_[node - segment_.begin].mode == Mode::kReference;
+}
+
+uint64_t Segment::workspace_bytes() const {
+  uint64_t bytes = workspace_size_ + nodes_.size() * sizeof(Node);
+  if (xnnpack_bytes_ > 0) bytes += static_cast<uint64_t>(xnnpack_bytes_);
+  for (const Node& node : nodes_) bytes += node.reference.scratch_bytes();
+  return bytes;
+}
+
+}  // namespace skiff::xnnpack

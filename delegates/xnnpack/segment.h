@@ -1,0 +1,47 @@
+/// A segment's nodes as steps, each with the reference kernel behind it.
+#pragma once
+
+#include "core/fixed_array.h"
+#include "delegates/xnnpack/step.h"
+#include "eager/reference_node.h"
+
+namespace skiff::xnnpack {
+
+class Segment final : public PreparedSegment {
+ public:
+  /// `ran` is set when a run used the pool.
+  Segment(const SegmentView& segment, const Environment& environment, bool* ran);
+  ~Segment() override;
+
+  Status Prepare();
+  Status Reshape() override;
+  Status Bind() override;
+  Status Run(const RunContext& context) override;
+  bool FellBack(uint32_t node) const override;
+  uint64_t workspace_bytes() const override;
+
+ private:
+  enum class Mode : uint8_t { kStep, kReference, kNothing };
+  struct Node {
+    Mode mode = Mode::kReference;
+    StepPointer step;  ///< Null where there is no lowering, or no longer one.
+    bool reference_prepared = false;
+    ReferenceNode reference;
+  };
+
+  Mode ModeFor(const PlanNode& node) const;
+  Status ReshapeNode(uint32_t index);
+  Status BindNode(uint32_t index);
+  Status UseReference(uint32_t index);
+  Status GrowWorkspace(size_t bytes);
+
+  const SegmentView segment_;
+  const Environment environment_;
+  bool* const ran_;
+  FixedArray<Node> nodes_;
+  void* workspace_ = nullptr;
+  size_t workspace_size_ = 0;
+  int64_t xnnpack_bytes_ = 0;
+};
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,111 @@
+/// A node made ready for the CPU: XNNPACK operators, or kernels of our own. What a lowering function returns.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include <pthreadpool.h>
+
+#include "delegates/xnnpack/kernels/kernels.h"
+#include "ops/op.h"
+#include "skiff/delegate.h"
+
+namespace skiff::xnnpack {
+
+class PackedWeights;
+
+/// What lowerings share: one per segment, outlives its steps.
+struct Environment {
+  PackedWeights* weights = nullptr;
+  pthreadpool_t pool = nullptr;  ///< Null: single-threaded.
+  const Kernels* kernels = nullptr;
+};
+
+/// A node with its tensors at hand.
+class NodeView {
+ public:
+  NodeView(const SegmentView& segment, const PlanNode& node) : segment_(&segment), node_(&node) {}
+
+  OpCode op() const { return node_->op->code; }
+  const char* name() const { return node_->name; }
+  const char* op_name() const { return node_->op->name; }
+  const OpDef& def() const { return *node_->op; }
+  const AttrStorage& attrs() const { return *node_->attrs; }
+  size_t inputs() const { return node_->inputs.size(); }
+  size_t outputs() const { return node_->outputs.size(); }
+  bool Has(size_t i) const { return i < inputs() && node_->inputs[i] >= 0; }
+  /// Only where Has(i).
+  const PlanTensor& input(size_t i) const { return segment_->tensors[static_cast<size_t>(node_->inputs[i])]; }
+  const PlanTensor& output(size_t i) const {
+    return segment_->tensors[static_cast<size_t>(node_->outputs[i])];
+  }
+  const TensorView& in(size_t i) const { return input(i).view; }
+  const TensorView& out(size_t i) const { return output(i).view; }
+  template <class A>
+  const A& As() const {
+    return node_->attrs->as<A>();
+  }
+  bool IsOutput(size_t i) const { return i < outputs() && node_->outputs[i] >= 0; }
+
+ private:
+  const SegmentView* segment_;
+  const PlanNode* node_;
+};
+
+/// Instance and addresses: Reshape() depends on extents, Bind() on addresses only and is cheap, Run()
+/// computes. kUnsupported from Reshape() or Bind() hands the node to the reference kernel and is not logged.
+class Step {
+ public:
+  Step(const NodeView& node, const Environment& environment) : node_(node), environment_(environment) {}
+  virtual ~Step() = default;
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  virtual Status Reshape() = 0;
+  /// `workspace` holds workspace_bytes(), is aligned to 64 bytes, and belongs to this step while it runs.
+  virtual Status Bind(void* workspace) = 0;
+  virtual Status Run() = 0;
+  size_t workspace_bytes() const { return workspace_bytes_; }
+
+ protected:
+  const NodeView node_;
+  const Environment& environment_;
+  size_t workspace_bytes_ = 0;
+};
+
+using StepPointer = std::unique_ptr<Step>;
+/// Makes the step of a node that XnnpackSupports() accepted.
+using LowerFn = Result<StepPointer> (*)(const NodeView& node, const Environment& environment);
+
+template <class S, class... Arguments>
+Result<StepPointer> MakeStep(const NodeView& node, const Environment& environment,
+                             const Arguments&... arguments) {
+  StepPointer step(new (std::nothrow) S(node, environment, arguments...));
+  if (!step)
+    return Fail(StatusCode::kOutOfMemory, "node '%s' (%s): cannot allocate its step", node.name(),
+                node.op_name());
+  return step;
+}
+
+/// The lowering of an operator; null where the table names none.
+LowerFn FindLowering(OpCode op);
+
+/// A tensor as rows of the innermost axis.
+struct Rows {
+  size_t count = 0;
+  size_t length = 0;
+  size_t stride = 0;  ///< Elements between two rows.
+};
+Rows RowsOf(const TensorView& view);
+
+inline size_t ElementBytes(const TensorView& view) { return static_cast<size_t>(DTypeSize(view.dtype)); }
+
+/// Element i of an i32 or i64 tensor.
+inline int64_t IntegerAt(const TensorView& view, int64_t i) {
+  return view.dtype == DType::kI64 ? view.as<const int64_t>()[i] : view.as<const int32_t>()[i];
+}
+
+/// Unsupported, quietly: the reference kernel takes over.
+inline Status Refuse() { return Status(StatusCode::kUnsupported); }
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,253 @@
+// What the XNNPACK delegate has lowerings for, by types alone. No XNNPACK header is needed here.
+#include "delegates/support.h"
+
+#include "ops/op.h"
+#include "ops/shape_rules.h"
+
+namespace skiff {
+namespace {
+
+/// XNNPACK multiplies extents of windows in 32 bits; beyond this nothing is a real model any more.
+constexpr int64_t kMostWindow = 1 << 12;
+constexpr int kMostAxes = 6;  ///< XNN_MAX_TENSOR_DIMS, of axes with more than one element.
+
+bool IsF32(const PlanTensor* tensor) { return tensor != nullptr && tensor->view.dtype == DType::kF32; }
+
+/// f32 or f16, and the same for each of the tensors that are there.
+bool AreFloats(Span<const PlanTensor* const> tensors) {
+  const DType dtype = tensors[0]->view.dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF16) return false;
+  for (const PlanTensor* tensor : tensors) {
+    if (tensor != nullptr && tensor->view.dtype != dtype) return false;
+  }
+  return true;
+}
+
+bool Has(const NodeTypes& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != nullptr; }
+bool IsConstant(const NodeTypes& node, size_t i) { return Has(node, i) && node.inputs[i]->constant; }
+int RankOf(const NodeTypes& node, size_t i) { return node.inputs[i]->view.shape.rank(); }
+
+bool Within(const Ints& values, int64_t low, int64_t high) {
+  for (int64_t value : values) {
+    if (value < low || value > high) return false;
+  }
+  return true;
+}
+
+/// XNNPACK wants min < max.
+bool IsClamp(float min, float max) { return min < max; }
+
+template <class Attrs>
+bool IsWindow(const Attrs& attrs) {
+  return Within(attrs.strides, 1, kMostWindow) && Within(attrs.dilations, 1, kMostWindow) &&
+         Within(attrs.pads, 0, kMostWindow);
+}
+
+bool Supports_(const NodeTypes&) { return false; }
+
+bool SupportsUnary(const NodeTypes& node) {
+  if (!AreFloats(node.inputs)) return false;
+  if (node.op->code == OpCode::kClamp) {
+    const auto& attrs = node.attrs->as<ClampAttrs>();
+    return IsClamp(attrs.min, attrs.max);
+  }
+  if (IsF32(node.inputs[0])) return true;
+  switch (node.op->code) {  // These have no f16 kernel.
+    case OpCode::kErf:
+    case OpCode::kExp:
+    case OpCode::kGelu:
+    case OpCode::kHardSigmoid:
+    case OpCode::kLog:
+    case OpCode::kReciprocal:
+    case OpCode::kSign:
+    case OpCode::kSilu:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool SupportsCopy(const NodeTypes& node) { return DTypeSize(node.inputs[0]->view.dtype) > 0; }
+
+bool SupportsCast(const NodeTypes& node) {
+  const DType from = node.inputs[0]->view.dtype;
+  const DType to = node.outputs[0]->view.dtype;
+  const auto is = [&](DType a, DType b) { return from == a && to == b; };
+  return from == to || is(DType::kF32, DType::kF16) || is(DType::kF16, DType::kF32);
+}
+
+bool IsArithmetic(OpCode op) {
+  return op == OpCode::kAdd || op == OpCode::kSub || op == OpCode::kMul || op == OpCode::kDiv;
+}
+
+bool SupportsBinary(const NodeTypes& node) {
+  if (!AreFloats(node.inputs)) return false;
+  if (!IsArithmetic(node.op->code) || IsF32(node.inputs[0])) return true;
+  const auto& attrs = node.attrs->as<ClampAttrs>();
+  return IsClamp(attrs.min, attrs.max);
+}
+
+/// Weights of rank 4 and the bias are constants.
+bool HasConvolutionWeights(const NodeTypes& node) {
+  if (!AreFloats(node.inputs) || !IsConstant(node, 1) || (Has(node, 2) && !IsConstant(node, 2))) return false;
+  const Shape& weights = node.inputs[1]->view.shape;
+  return weights.rank() == 4 && weights[1] <= kMostWindow && weights[2] <= kMostWindow &&
+         weights.elements() > 0;
+}
+
+bool SupportsConv2d(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<Conv2dAttrs>();
+  return HasConvolutionWeights(node) && IsWindow(attrs) && IsClamp(attrs.min, attrs.max);
+}
+
+bool SupportsConvTranspose2d(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<ConvTranspose2dAttrs>();
+  return HasConvolutionWeights(node) && IsWindow(attrs) && Within(attrs.output_pads, 0, kMostWindow) &&
+         IsClamp(attrs.min, attrs.max);
+}
+
+bool SupportsBatchNorm(const NodeTypes& node) {
+  for (size_t i = 1; i < 5; ++i) {
+    if (!IsConstant(node, i)) return false;
+  }
+  return IsF32(node.inputs[0]) && AreFloats(node.inputs) &&
+         NormalizeAxis(node.attrs->as<NormAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
+}
+
+bool IsPool(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<Pool2dAttrs>();
+  // One tap is a copy of every n-th pixel, which XNNPACK does not take for a pool.
+  return AreFloats(node.inputs) && IsWindow(attrs) && Within(attrs.kernel, 1, kMostWindow) &&
+         attrs.kernel[0] * attrs.kernel[1] > 1;
+}
+
+bool SupportsMaxPool2d(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<Pool2dAttrs>();
+  return IsPool(node) && attrs.strides[0] <= attrs.kernel[0] && attrs.strides[1] <= attrs.kernel[1];
+}
+
+bool SupportsAveragePool2d(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<Pool2dAttrs>();
+  return IsPool(node) && attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
+}
+
+bool SupportsResize2d(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<ResizeAttrs>();
+  if (attrs.mode == ResizeMode::kNearest) return DTypeSize(node.inputs[0]->view.dtype) > 0;
+  const DType dtype = node.inputs[0]->view.dtype;
+  return attrs.mode == ResizeMode::kLinear && !attrs.exclude_outside &&
+         (dtype == DType::kF32 || dtype == DType::kF16);
+}
+
+bool SupportsFullyConnected(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<ClampAttrs>();
+  return AreFloats(node.inputs) && IsClamp(attrs.min, attrs.max);
+}
+
+bool SupportsMatMul(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<MatMulAttrs>();
+  return AreFloats(node.inputs) && IsClamp(attrs.min, attrs.max);
+}
+
+/// Along the innermost axis.
+bool SupportsSoftmax(const NodeTypes& node) {
+  return AreFloats(node.inputs) && RankOf(node, 0) > 0 &&
+         NormalizeAxis(node.attrs->as<AxisAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
+}
+
+bool SupportsLayerNorm(const NodeTypes& node) { return IsF32(node.inputs[0]) && AreFloats(node.inputs); }
+
+bool SupportsReduce(const NodeTypes& node) {
+  uint32_t mask = 0;
+  return AreFloats(node.inputs) && ReducedAxes(node.attrs->as<ReduceAttrs>(), RankOf(node, 0), &mask) &&
+         mask != 0;
+}
+
+bool SupportsConcat(const NodeTypes& node) { return SupportsCopy(node); }
+bool SupportsSplit(const NodeTypes& node) { return SupportsCopy(node); }
+bool SupportsSlice(const NodeTypes& node) { return SupportsCopy(node); }
+bool SupportsExpand(const NodeTypes& node) { return SupportsCopy(node); }
+bool SupportsTile(const NodeTypes& node) { return SupportsCopy(node); }
+
+/// Axes that may have more than one element.
+int AxesThatCount(const Shape& shape) {
+  int count = 0;
+  for (int64_t extent : shape) count += extent != 1 ? 1 : 0;
+  return count;
+}
+
+bool SupportsTranspose(const NodeTypes& node) {
+  return SupportsCopy(node) && AxesThatCount(node.inputs[0]->view.shape) <= kMostAxes;
+}
+
+bool SupportsPad(const NodeTypes& node) {
+  const int64_t size = DTypeSize(node.inputs[0]->view.dtype);
+  const bool takes_value = !Has(node, 2) || IsConstant(node, 2);
+  return (size == 1 || size == 2 || size == 4) && takes_value &&
+         node.attrs->as<PadAttrs>().mode == PadMode::kConstant && RankOf(node, 0) <= kMostAxes;
+}
+
+bool SupportsChannelShuffle(const NodeTypes& node) {
+  return SupportsCopy(node) && node.attrs->as<GroupsAttrs>().groups > 1;
+}
+
+struct Row {
+  OpCode op;
+  bool (*supports)(const NodeTypes& node);
+};
+
+/// From the table: a name in the XNNPACK column that has no predicate here does not compile.
+constexpr Row kRows[] = {
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
+  {OpCode::k##Name, Supports##Xnnpack},
+#include "ops/ops.def"
+#undef OP
+};
+
+const Row* FindRow(OpCode op) {
+  for (const Row& row : kRows) {
+    if (row.op == op) return &row;
+  }
+  return nullptr;
+}
+
+/// Lowerings that address input 0 and the outputs by rows that may lie apart.
+bool WorksOnRows(const NodeTypes& node) {
+  switch (node.op->code) {
+    case OpCode::kAdd:
+    case OpCode::kSub:
+    case OpCode::kMul:
+    case OpCode::kDiv:
+      return IsF32(node.inputs[0]);  // f16 runs on XNNPACK's binary operator, which is dense.
+    case OpCode::kMin:
+    case OpCode::kMax:
+    case OpCode::kPRelu:
+    case OpCode::kReduceSum:
+    case OpCode::kReduceMean:
+    case OpCode::kTranspose:
+    case OpCode::kPad:
+      return false;
+    case OpCode::kMatMul:
+      return IsConstant(node, 1) && RankOf(node, 1) == 2;
+    case OpCode::kLayerNorm:
+      return NormalizeAxis(node.attrs->as<NormAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+bool XnnpackSupports(const NodeTypes& node) {
+  const Row* row = FindRow(node.op->code);
+  return row != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr && row->supports(node);
+}
+
+bool XnnpackTakesStridedInput(const NodeTypes& node, size_t index) {
+  if (!XnnpackSupports(node) || !WorksOnRows(node)) return false;
+  return index == 0 || node.op->code == OpCode::kConcat || (index == 1 && IsArithmetic(node.op->code));
+}
+
+bool XnnpackWritesStridedOutput(const NodeTypes& node) { return XnnpackSupports(node) && WorksOnRows(node); }
+
+}  // namespace skiff

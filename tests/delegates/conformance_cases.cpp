@@ -1,0 +1,70 @@
+#include "conformance_cases.h"
+
+namespace skiff::testing {
+
+Case& CaseList::Add(OpCode op, const char* name, std::initializer_list<Argument> inputs) {
+  Case made;
+  made.op = op;
+  made.name = std::string(FindOp(op)->name) + "_" + name;
+  InitAttrs(op, made.attrs);
+  made.inputs = inputs;
+  cases_.push_back(std::move(made));
+  return cases_.back();
+}
+
+Case& CaseList::AddHalf(const Case& single) {
+  Case half = single;
+  half.name += "_f16";
+  for (Argument& input : half.inputs) {
+    if (input.dtype == DType::kF32) input.dtype = DType::kF16;
+  }
+  cases_.push_back(std::move(half));
+  return cases_.back();
+}
+
+Argument F32(std::initializer_list<int64_t> shape, double low, double high) {
+  Argument argument;
+  argument.shape = Shape(shape);
+  argument.low = low;
+  argument.high = high;
+  return argument;
+}
+
+Argument Weights(std::initializer_list<int64_t> shape, double low, double high) {
+  Argument argument = F32(shape, low, high);
+  argument.constant = true;
+  return argument;
+}
+
+Argument Integers(std::initializer_list<int64_t> values) {
+  Argument argument;
+  argument.dtype = DType::kI64;
+  argument.shape = Shape{static_cast<int64_t>(values.size())};
+  argument.constant = true;
+  for (int64_t value : values) argument.values.push_back(static_cast<double>(value));
+  return argument;
+}
+
+Argument Absent() {
+  Argument argument;
+  argument.absent = true;
+  return argument;
+}
+
+Argument Strided(Argument argument, int64_t gap) {
+  argument.row_gap = gap;
+  return argument;
+}
+
+const std::vector<Case>& ConformanceCases() {
+  static const std::vector<Case> cases = [] {
+    CaseList list;
+    AddElementwiseCases(list);
+    AddProductCases(list);
+    AddMovementCases(list);
+    return std::move(list.cases());
+  }();
+  return cases;
+}
+
+}  // namespace skiff::testing

@@ -1,0 +1,39 @@
+/// The table of the conformance test: nodes, keyed by operator.
+#pragma once
+
+#include <initializer_list>
+
+#include "node_harness.h"
+
+namespace skiff::testing {
+
+class CaseList {
+ public:
+  /// Adds a case of an f32 operator.
+  Case& Add(OpCode op, const char* name, std::initializer_list<Argument> inputs);
+  /// The same case in f16: every f32 argument becomes f16.
+  Case& AddHalf(const Case& single);
+  std::vector<Case>& cases() { return cases_; }
+
+ private:
+  std::vector<Case> cases_;
+};
+
+/// An f32 tensor.
+Argument F32(std::initializer_list<int64_t> shape, double low = -1, double high = 1);
+/// The same, constant.
+Argument Weights(std::initializer_list<int64_t> shape, double low = -1, double high = 1);
+/// A constant i64 vector: bounds, axes, pads.
+Argument Integers(std::initializer_list<int64_t> values);
+Argument Absent();
+/// A view whose rows lie `gap` elements apart.
+Argument Strided(Argument argument, int64_t gap);
+
+// conformance_elementwise.cpp, conformance_products.cpp, conformance_movement.cpp
+void AddElementwiseCases(CaseList& list);
+void AddProductCases(CaseList& list);
+void AddMovementCases(CaseList& list);
+
+const std::vector<Case>& ConformanceCases();
+
+}  // namespace skiff::testing

@@ -1,0 +1,138 @@
+#include <cmath>
+
+#include "conformance_cases.h"
+
+namespace skiff::testing {
+namespace {
+
+struct UnaryDomain {
+  OpCode op;
+  double low;
+  double high;
+  bool half;  ///< There is an f16 kernel too.
+};
+
+/// Where each operator is interesting; the ends are far enough for saturation.
+constexpr UnaryDomain kUnary[] = {
+    {OpCode::kAbs, -10, 10, true},     {OpCode::kNeg, -10, 10, true},
+    {OpCode::kExp, -20, 20, false},    {OpCode::kLog, 1e-3, 100, false},
+    {OpCode::kSqrt, 0, 100, true},     {OpCode::kReciprocal, 0.1, 10, false},
+    {OpCode::kSigmoid, -20, 20, true}, {OpCode::kTanh, -10, 10, true},
+    {OpCode::kErf, -4.5, 4.5, false},  {OpCode::kFloor, -10, 10, true},
+    {OpCode::kCeil, -10, 10, true},    {OpCode::kRound, -10, 10, true},
+    {OpCode::kSign, -1, 1, false},     {OpCode::kHardSwish, -5, 5, true},
+    {OpCode::kSilu, -20, 20, false},   {OpCode::kGelu, -6, 6, false},
+    {OpCode::kClamp, -10, 10, true},   {OpCode::kLeakyRelu, -5, 5, true},
+    {OpCode::kElu, -10, 3, true},      {OpCode::kHardSigmoid, 1, 4, false},
+};
+
+void SetUnaryAttrs(Case& made) {
+  if (made.op == OpCode::kClamp) made.As<ClampAttrs>() = {0, 6};
+  if (made.op == OpCode::kLeakyRelu) made.As<AlphaAttrs>().alpha = 0.2f;
+  if (made.op == OpCode::kElu) made.As<AlphaAttrs>().alpha = 0.7f;
+}
+
+void AddUnary(CaseList& list) {
+  for (const UnaryDomain& domain : kUnary) {
+    const auto add = [&](const char* name, std::initializer_list<int64_t> shape, int64_t in_gap,
+                         int64_t out_gap) {
+      Case& made = list.Add(domain.op, name, {Strided(F32(shape, domain.low, domain.high), in_gap)});
+      made.output_row_gap = out_gap;
+      SetUnaryAttrs(made);
+      if (domain.half) list.AddHalf(Case(made));
+    };
+    add("vector", {1009}, 0, 0);
+    add("image", {2, 5, 7, 13}, 0, 0);
+    add("one", {1}, 0, 0);
+    add("scalar", {}, 0, 0);
+    add("large", {3, 9000}, 0, 0);
+    add("strided_in", {1, 3, 5, 19}, 5, 0);
+    add("strided_out", {1, 3, 5, 19}, 0, 7);
+    add("strided_column", {6, 1}, 3, 2);
+    Case& in_place = list.Add(domain.op, "in_place", {F32({3, 257}, domain.low, domain.high)});
+    in_place.in_place = 0;
+    SetUnaryAttrs(in_place);
+  }
+  list.Add(OpCode::kGelu, "tanh", {F32({37, 11}, -6, 6)}).As<GeluAttrs>().approximate = GeluKind::kTanh;
+  Case& one_sided = list.Add(OpCode::kClamp, "relu", {F32({501}, -3, 3)});
+  one_sided.As<ClampAttrs>() = {0, kInfinity};
+  // Values outside the kernels' ordinary path.
+  for (OpCode op : {OpCode::kAbs, OpCode::kNeg, OpCode::kExp, OpCode::kLog, OpCode::kSqrt, OpCode::kSigmoid,
+                    OpCode::kTanh, OpCode::kErf, OpCode::kFloor, OpCode::kSign, OpCode::kSilu, OpCode::kClamp,
+                    OpCode::kReciprocal}) {
+    Argument special = F32({20}, 1, 2);
+    special.values = {NAN,   INFINITY, -INFINITY, 0, 100,        -100,     88.5,
+                      -87.5, 1e-30,    1e30,      1, 0.99999994, 1.0000001};
+    Case& made = list.Add(op, "special", {special});
+    SetUnaryAttrs(made);
+  }
+}
+
+void AddBinary(CaseList& list) {
+  struct Shapes {
+    const char* name;
+    std::initializer_list<int64_t> a;
+    std::initializer_list<int64_t> b;
+  };
+  const Shapes kShapes[] = {
+      {"same", {2, 3, 5, 7}, {2, 3, 5, 7}},
+      {"large", {20001}, {20001}},
+      {"row", {2, 9, 16}, {16}},
+      {"scalar_right", {4, 33}, {}},
+      {"scalar_left", {1}, {3, 41}},
+      {"column", {5, 17}, {5, 1}},
+      {"column_left", {5, 1}, {5, 17}},
+      {"both", {4, 1, 6}, {3, 1}},
+      {"channels", {2, 3, 4, 8}, {2, 1, 1, 8}},
+      {"six", {2, 1, 3, 1, 2, 5}, {1, 4, 1, 2, 1, 5}},
+      {"ones", {1, 1, 1, 1}, {1, 1}},
+  };
+  for (OpCode op :
+       {OpCode::kAdd, OpCode::kSub, OpCode::kMul, OpCode::kDiv, OpCode::kMin, OpCode::kMax, OpCode::kPRelu}) {
+    const bool arithmetic = op != OpCode::kMin && op != OpCode::kMax && op != OpCode::kPRelu;
+    const double low = op == OpCode::kDiv ? 0.5 : -2;
+    for (const Shapes& shapes : kShapes) {
+      list.AddHalf(Case(list.Add(op, shapes.name, {F32(shapes.a), F32(shapes.b, low, 2)})));
+    }
+    Case& in_place = list.Add(op, "in_place", {F32({7, 65}), F32({7, 65}, low, 2)});
+    in_place.in_place = 0;
+    if (!arithmetic) {
+      list.Add(op, "strided", {Strided(F32({6, 10}), 3), F32({6, 10})}).falls_back =
+          "XNNPACK's binary operator is dense";
+      continue;
+    }
+    const std::string clamped = "clamped_";
+    for (const Shapes& shapes : kShapes) {
+      Case& made = list.Add(op, (clamped + shapes.name).c_str(), {F32(shapes.a), F32(shapes.b, low, 2)});
+      made.As<ClampAttrs>() = {-0.25f, 0.5f};
+      list.AddHalf(Case(made));
+    }
+    list.Add(op, "strided_all", {Strided(F32({3, 4, 10}), 3), Strided(F32({3, 4, 10}, low, 2), 6)})
+        .output_row_gap = 5;
+    list.Add(op, "strided_row", {Strided(F32({3, 4, 10}), 3), F32({10}, low, 2)}).output_row_gap = 2;
+    list.Add(op, "strided_columns", {Strided(F32({30, 1}), 3), Strided(F32({30, 1}, low, 2), 1)})
+        .output_row_gap = 2;
+    list.AddHalf(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, 2)})).output_row_gap = 4;
+    list.cases().back().falls_back = "XNNPACK's binary operator is dense";
+  }
+  Argument special = F32({6});
+  special.values = {NAN, INFINITY, -INFINITY, 1, 2, 3};
+  list.Add(OpCode::kAdd, "special", {special, F32({6})}).As<ClampAttrs>() = {-10, 10};
+}
+
+}  // namespace
+
+void AddElementwiseCases(CaseList& list) {
+  AddUnary(list);
+  AddBinary(list);
+  for (DType to : {DType::kF16, DType::kF32}) {
+    Case& made =
+        list.Add(OpCode::kCast, to == DType::kF16 ? "to_f16" : "copy", {Strided(F32({3, 50}, -100, 100), 2)});
+    made.As<CastAttrs>().to = static_cast<int64_t>(to);
+  }
+  Argument half = F32({3, 50}, -100, 100);
+  half.dtype = DType::kF16;
+  list.Add(OpCode::kCast, "from_f16", {half}).As<CastAttrs>().to = static_cast<int64_t>(DType::kF32);
+}
+
+}  // namespace skiff::testing

@@ -1,0 +1,328 @@
+// Convolutions, pools, resizing, matrix products, reductions and normalisations.
+#include <cmath>
+
+#include "conformance_cases.h"
+
+namespace skiff::testing {
+namespace {
+
+struct ConvolutionShape {
+  const char* name;
+  int64_t height, width, inputs, outputs, kernel_y, kernel_x, groups;
+  Ints strides{1, 1};
+  Ints dilations{1, 1};
+  Ints pads{0, 0, 0, 0};
+  AutoPad auto_pad = AutoPad::kExplicit;
+};
+
+const ConvolutionShape kConvolutions[] = {
+    {"1x1", 7, 9, 13, 17, 1, 1, 1},
+    {"1x1_wide", 5, 5, 64, 96, 1, 1, 1},
+    {"1x1_stride", 9, 9, 8, 24, 1, 1, 1, {2, 2}},
+    {"1x1_pads", 4, 4, 8, 8, 1, 1, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"1x1_groups", 6, 6, 12, 20, 1, 1, 4},
+    {"3x3", 8, 8, 16, 16, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_odd_channels", 7, 5, 3, 11, 3, 3, 1, {2, 2}, {1, 1}, {0, 1, 1, 0}},
+    {"3x3_dilated", 11, 12, 5, 6, 3, 3, 1, {1, 1}, {2, 3}, {2, 3, 2, 3}},
+    {"3x3_groups", 8, 8, 12, 18, 3, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"5x2_stride_3_2", 17, 16, 4, 9, 5, 2, 1, {3, 2}, {1, 1}, {3, 0, 1, 2}},
+    {"7x7_stem", 23, 23, 3, 32, 7, 7, 1, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+    {"same_upper", 10, 9, 4, 8, 3, 3, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
+    {"same_lower", 10, 9, 4, 8, 4, 4, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameLower},
+    {"one_output_pixel", 5, 5, 6, 7, 5, 5, 1},
+    {"stride_beyond_kernel", 13, 13, 4, 4, 2, 2, 1, {3, 4}},
+    {"depthwise_1x1", 6, 6, 19, 19, 1, 1, 19},
+    {"depthwise_1x1_stride", 6, 6, 19, 19, 1, 1, 19, {2, 2}},
+    {"depthwise_3x3", 9, 9, 24, 24, 3, 3, 24, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise_3x3_odd", 10, 7, 35, 35, 3, 3, 35, {2, 2}, {1, 1}, {0, 1, 1, 0}},
+    {"depthwise_5x5", 12, 12, 16, 16, 5, 5, 16, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+    {"depthwise_7x7", 12, 12, 9, 9, 7, 7, 9, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+    {"depthwise_dilated", 14, 14, 8, 8, 3, 3, 8, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+    {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise_stride_beyond_kernel", 13, 13, 8, 8, 2, 2, 8, {3, 4}},
+};
+
+Case& AddConvolution(CaseList& list, const std::string& name, const ConvolutionShape& s, bool bias,
+                     int64_t batch = 1) {
+  Case& made = list.Add(OpCode::kConv2d, name.c_str(),
+                        {F32({batch, s.height, s.width, s.inputs}),
+                         Weights({s.outputs, s.kernel_y, s.kernel_x, s.inputs / s.groups}),
+                         bias ? Weights({s.outputs}) : Absent()});
+  auto& attrs = made.As<Conv2dAttrs>();
+  attrs.strides = s.strides;
+  attrs.dilations = s.dilations;
+  attrs.pads = s.pads;
+  attrs.auto_pad = s.auto_pad;
+  attrs.groups = s.groups;
+  return made;
+}
+
+void AddConvolutions(CaseList& list) {
+  for (const ConvolutionShape& shape : kConvolutions) {
+    const std::string name = shape.name;
+    list.AddHalf(Case(AddConvolution(list, name, shape, true)));
+    AddConvolution(list, name + "_no_bias", shape, false, 2);
+    Case& clamped = AddConvolution(list, name + "_clamped", shape, true);
+    clamped.As<Conv2dAttrs>().min = 0;
+    clamped.As<Conv2dAttrs>().max = 0.75f;
+    Case& strided = AddConvolution(list, name + "_strided", shape, true, 2);
+    strided.inputs[0].row_gap = 5;
+    strided.output_row_gap = 3;
+  }
+  Case& dynamic = AddConvolution(list, "dynamic_weights", kConvolutions[5], true);
+  dynamic.inputs[1].constant = false;
+  dynamic.falls_back = "XNNPACK packs the weights of a convolution before it runs";
+}
+
+void AddTransposed(CaseList& list) {
+  struct Transposed {
+    const char* name;
+    int64_t inputs, outputs, kernel, groups;
+    Ints strides{1, 1};
+    Ints pads{0, 0, 0, 0};
+    Ints output_pads{0, 0};
+    Ints dilations{1, 1};
+  };
+  const Transposed kShapes[] = {
+      {"stride_1", 5, 7, 3, 1},
+      {"stride_2", 8, 6, 2, 1, {2, 2}},
+      {"stride_2_kernel_3", 6, 9, 3, 1, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {"stride_3_2", 4, 4, 4, 1, {3, 2}, {1, 0, 2, 1}},
+      {"stride_beyond_kernel", 4, 5, 2, 1, {3, 3}},
+      {"groups", 8, 12, 4, 4, {2, 2}, {1, 1, 1, 1}},
+      {"dilated", 3, 4, 3, 1, {1, 1}, {1, 1, 1, 1}, {0, 0}, {2, 2}},
+  };
+  for (const Transposed& s : kShapes) {
+    for (const bool strided : {false, true}) {
+      Case& made =
+          list.Add(OpCode::kConvTranspose2d, (std::string(s.name) + (strided ? "_strided" : "")).c_str(),
+                   {F32({2, 6, 5, s.inputs}), Weights({s.outputs, s.kernel, s.kernel, s.inputs / s.groups}),
+                    Weights({s.outputs})});
+      auto& attrs = made.As<ConvTranspose2dAttrs>();
+      attrs.strides = s.strides;
+      attrs.pads = s.pads;
+      attrs.output_pads = s.output_pads;
+      attrs.dilations = s.dilations;
+      attrs.groups = s.groups;
+      attrs.max = strided ? 1.0f : kInfinity;
+      made.inputs[0].row_gap = strided ? 3 : 0;
+      made.output_row_gap = strided ? 5 : 0;
+      if (!strided) list.AddHalf(Case(made));
+    }
+  }
+}
+
+struct PoolShape {
+  const char* name;
+  Ints kernel, strides;
+  Ints pads{0, 0, 0, 0};
+  bool ceil_mode = false;
+  Ints dilations{1, 1};
+  AutoPad auto_pad = AutoPad::kExplicit;
+};
+
+Case& AddPool(CaseList& list, OpCode op, const std::string& name, const PoolShape& s, int64_t channels) {
+  Case& made = list.Add(op, name.c_str(), {F32({2, 11, 10, channels})});
+  auto& attrs = made.As<Pool2dAttrs>();
+  attrs.kernel = s.kernel;
+  attrs.strides = s.strides;
+  attrs.pads = s.pads;
+  attrs.ceil_mode = s.ceil_mode;
+  attrs.dilations = s.dilations;
+  attrs.auto_pad = s.auto_pad;
+  return made;
+}
+
+void AddPools(CaseList& list) {
+  const PoolShape kShapes[] = {
+      {"2x2", {2, 2}, {2, 2}},
+      {"3x3", {3, 3}, {2, 2}, {1, 1, 1, 1}},
+      {"3x3_asymmetric", {3, 3}, {2, 2}, {0, 1, 1, 0}},
+      {"3x3_stride_1", {3, 3}, {1, 1}, {1, 1, 1, 1}},
+      {"ceil", {3, 3}, {2, 2}, {0, 0, 0, 0}, true},
+      {"ceil_pads", {3, 3}, {2, 2}, {1, 1, 1, 1}, true},
+      {"5x3", {5, 3}, {3, 1}, {2, 1, 2, 1}},
+      {"large", {7, 7}, {2, 3}, {3, 3, 3, 3}},
+      {"13x5_stride_1", {9, 9}, {1, 1}, {4, 4, 4, 4}},
+      {"same", {3, 2}, {2, 2}, {0, 0, 0, 0}, false, {1, 1}, AutoPad::kSameUpper},
+      {"global", {11, 10}, {1, 1}},
+  };
+  for (const OpCode op : {OpCode::kMaxPool2d, OpCode::kAveragePool2d}) {
+    for (const PoolShape& shape : kShapes) {
+      const std::string name = shape.name;
+      list.AddHalf(Case(AddPool(list, op, name, shape, 17)));
+      Case& strided = AddPool(list, op, name + "_strided", shape, 8);
+      strided.inputs[0].row_gap = 4;
+      strided.output_row_gap = 9;
+      if (op != OpCode::kAveragePool2d || shape.ceil_mode) continue;
+      Case& counted = AddPool(list, op, name + "_count_pads", shape, 6);
+      counted.As<Pool2dAttrs>().count_include_pad = true;
+      list.AddHalf(Case(counted));
+    }
+    const char* overhang = "a window reaches beyond the padding that counts, so divisors differ";
+    Case& overhanging = AddPool(list, op, "ceil_count_pads", {"", {3, 3}, {2, 2}, {1, 1, 1, 1}, true}, 4);
+    overhanging.As<Pool2dAttrs>().count_include_pad = true;
+    if (op == OpCode::kAveragePool2d) overhanging.falls_back = overhang;
+    Case& one = AddPool(list, op, "1x1", {"", {1, 1}, {2, 2}}, 4);
+    one.falls_back = "XNNPACK has no pool of one tap";
+  }
+  AddPool(list, OpCode::kAveragePool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5);
+  AddPool(list, OpCode::kMaxPool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5).falls_back =
+      "XNNPACK wants stride <= kernel";
+  AddPool(list, OpCode::kMaxPool2d, "dilated", {"", {3, 3}, {1, 1}, {0, 0, 0, 0}, false, {2, 3}}, 5);
+  AddPool(list, OpCode::kMaxPool2d, "dilated_pads", {"", {3, 3}, {1, 1}, {2, 2, 2, 2}, false, {2, 2}}, 5)
+      .falls_back = "XNNPACK reads outside the image where a dilated window is padded";
+}
+
+void AddResizes(CaseList& list) {
+  struct Sizes {
+    const char* name;
+    int64_t height, width;
+  };
+  const Sizes kSizes[] = {{"up_2x", 12, 10}, {"up_odd", 17, 11}, {"down", 4, 3},
+                          {"mixed", 9, 2},   {"same", 6, 5},     {"to_one", 1, 1}};
+  struct Mode {
+    const char* name;
+    ResizeMode mode;
+    ResizeCoordinates coordinates;
+  };
+  const Mode kModes[] = {
+      {"linear_half_pixel", ResizeMode::kLinear, ResizeCoordinates::kHalfPixel},
+      {"linear_pytorch", ResizeMode::kLinear, ResizeCoordinates::kPytorchHalfPixel},
+      {"linear_corners", ResizeMode::kLinear, ResizeCoordinates::kAlignCorners},
+      {"linear_asymmetric", ResizeMode::kLinear, ResizeCoordinates::kAsymmetric},
+      {"nearest_half_pixel", ResizeMode::kNearest, ResizeCoordinates::kHalfPixel},
+      {"nearest_asymmetric", ResizeMode::kNearest, ResizeCoordinates::kAsymmetric},
+  };
+  for (const Mode& mode : kModes) {
+    for (const Sizes& sizes : kSizes) {
+      Case& made = list.Add(OpCode::kResize2d, (std::string(mode.name) + "_" + sizes.name).c_str(),
+                            {Strided(F32({2, 6, 5, 7}), 3), Integers({sizes.height, sizes.width})});
+      made.output_row_gap = 2;
+      made.As<ResizeAttrs>().mode = mode.mode;
+      made.As<ResizeAttrs>().coordinates = mode.coordinates;
+      if (mode.mode == ResizeMode::kNearest) made.As<ResizeAttrs>().nearest = ResizeNearest::kFloor;
+      if (mode.coordinates == ResizeCoordinates::kPytorchHalfPixel && sizes.height == 1) {
+        made.falls_back = "XNNPACK has no special case for one output pixel";
+      }
+      list.AddHalf(Case(made));
+    }
+  }
+  Argument scales = Weights({2});
+  scales.values = {2, 3};
+  list.Add(OpCode::kResize2d, "scales", {F32({1, 4, 5, 3}), Absent(), scales}).As<ResizeAttrs>().mode =
+      ResizeMode::kLinear;
+  scales.values = {1.6, 1.6};
+  Case& uneven = list.Add(OpCode::kResize2d, "uneven_scales", {F32({1, 4, 5, 3}), Absent(), scales});
+  uneven.As<ResizeAttrs>().mode = ResizeMode::kLinear;
+  uneven.falls_back = "XNNPACK derives the scale from the extents, which 1.6 x 4 does not";
+}
+
+void AddMatrixProducts(CaseList& list) {
+  const auto fully = [&](const char* name, Argument x, int64_t inputs, int64_t outputs, bool bias,
+                         bool constant) -> Case& {
+    Argument w = Weights({outputs, inputs});
+    Argument b = Weights({outputs});
+    w.constant = b.constant = constant;
+    return list.Add(OpCode::kFullyConnected, name, {x, w, bias ? b : Absent()});
+  };
+  list.AddHalf(Case(fully("vector", F32({37}), 37, 10, true, true)));
+  list.AddHalf(Case(fully("batch", F32({5, 64}), 64, 33, true, true)));
+  list.AddHalf(Case(fully("rank_4", F32({2, 3, 4, 15}), 15, 21, false, true)));
+  fully("strided", Strided(F32({2, 7, 15}), 6), 15, 21, true, true).output_row_gap = 5;
+  fully("clamped", F32({9, 40}), 40, 17, true, true).As<ClampAttrs>() = {0, 1.5f};
+  list.AddHalf(Case(fully("dynamic", F32({4, 19}), 19, 23, true, false)));
+  fully("dynamic_no_bias_strided", Strided(F32({4, 19}), 2), 19, 23, false, false).output_row_gap = 1;
+  fully("one_output", F32({3, 100}), 100, 1, true, true);
+
+  const auto matmul = [&](const char* name, Argument a, Argument b, bool transposed = false) -> Case& {
+    Case& made = list.Add(OpCode::kMatMul, name, {a, b});
+    made.As<MatMulAttrs>().transpose_b = transposed;
+    return made;
+  };
+  list.AddHalf(Case(matmul("weights", F32({2, 5, 24}), Weights({24, 31}))));
+  matmul("weights_transposed", F32({5, 24}), Weights({31, 24}), true);
+  matmul("weights_strided", Strided(F32({2, 5, 24}), 4), Weights({24, 31})).output_row_gap = 3;
+  matmul("weights_vector", F32({2, 5, 24}), Weights({24}));
+  matmul("vector_weights", F32({24}), Weights({24, 31}));
+  list.AddHalf(Case(matmul("matrices", F32({13, 24}), F32({24, 17}))));
+  matmul("matrices_transposed", F32({13, 24}), F32({17, 24}), true);
+  matmul("vectors", F32({24}), F32({24}));
+  matmul("matrix_vector", F32({7, 24}), F32({24}));
+  matmul("vector_matrix", F32({24}), F32({24, 9}));
+  list.AddHalf(Case(matmul("batches", F32({2, 3, 13, 24}), F32({2, 3, 24, 17}))));
+  matmul("batches_transposed", F32({2, 3, 13, 24}), F32({2, 3, 17, 24}), true);
+  matmul("broadcast_b", F32({2, 3, 5, 8}), F32({1, 3, 8, 6}));
+  matmul("broadcast_a", F32({5, 8}), F32({4, 3, 8, 6}));
+  matmul("broadcast_both", F32({2, 1, 5, 8}), F32({1, 3, 8, 6}));
+  matmul("batched_weights", F32({2, 3, 5, 8}), Weights({3, 8, 6}));
+  matmul("batched_vector", F32({3, 5, 8}), F32({8}));
+  Case& clamped = matmul("clamped", F32({2, 13, 24}), F32({2, 24, 17}));
+  clamped.As<MatMulAttrs>().min = -0.5f;
+  clamped.As<MatMulAttrs>().max = 1;
+  matmul("strided", Strided(F32({13, 24}), 2), F32({24, 17})).falls_back = "XNNPACK's batch product is dense";
+}
+
+void AddReductions(CaseList& list) {
+  const auto reduce = [&](const char* name, std::initializer_list<int64_t> shape, Ints axes,
+                          bool keep = true) {
+    for (const OpCode op : {OpCode::kReduceSum, OpCode::kReduceMean}) {
+      Case& made = list.Add(op, name, {F32(shape)});
+      made.As<ReduceAttrs>().axes = axes;
+      made.As<ReduceAttrs>().keep_dims = keep;
+      list.AddHalf(Case(made));
+    }
+  };
+  reduce("spatial", {2, 7, 7, 37}, {1, 2});
+  reduce("spatial_flat", {2, 7, 7, 37}, {1, 2}, false);
+  reduce("last", {5, 6, 131}, {-1});
+  reduce("all", {3, 4, 5}, {});
+  reduce("first", {9, 20}, {0});
+  reduce("split", {3, 4, 5, 6}, {0, 2});
+  reduce("extent_one", {2, 1, 1, 12}, {1, 2});
+  reduce("eight_axes", {2, 1, 3, 1, 2, 1, 3, 4}, {2, 6});
+  list.Add(OpCode::kReduceMean, "strided", {Strided(F32({2, 3, 3, 8}), 2)}).falls_back =
+      "XNNPACK's reduction is dense";
+
+  list.AddHalf(Case(list.Add(OpCode::kSoftmax, "rows", {F32({3, 7, 101}, -9, 9)}))).As<AxisAttrs>().axis = -1;
+  list.cases()[list.cases().size() - 2].As<AxisAttrs>().axis = -1;
+  Case& strided_softmax = list.Add(OpCode::kSoftmax, "strided", {Strided(F32({6, 11}, -4, 4), 5)});
+  strided_softmax.As<AxisAttrs>().axis = 1;
+  strided_softmax.output_row_gap = 2;
+  Argument masked = F32({2, 6});
+  masked.values = {1, -INFINITY, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
+  list.Add(OpCode::kSoftmax, "masked", {masked}).As<AxisAttrs>().axis = -1;
+  Case& one_softmax = list.Add(OpCode::kSoftmax, "one", {F32({6, 1}, -4, 4)});
+  one_softmax.As<AxisAttrs>().axis = 1;
+
+  const auto norm = [&](const char* name, Argument x, Argument scale, Argument bias, int64_t axis) -> Case& {
+    Case& made = list.Add(OpCode::kLayerNorm, name, {x, scale, bias});
+    made.As<NormAttrs>().axis = axis;
+    return made;
+  };
+  norm("rows", F32({4, 9, 129}, -3, 5), Weights({129}), Weights({129}), -1);
+  norm("no_bias", F32({4, 40}), Weights({40}), Absent(), 1);
+  norm("two_axes", F32({3, 5, 16}, 10, 11), Weights({5, 16}), Weights({5, 16}), 1);
+  norm("strided", Strided(F32({4, 33}), 3), Weights({33}), Weights({33}), -1).output_row_gap = 2;
+  norm("in_place", F32({4, 64}), Weights({64}), Weights({64}), -1).in_place = 0;
+  for (const bool strided : {false, true}) {
+    Case& made = list.Add(OpCode::kBatchNorm, strided ? "strided" : "image",
+                          {Strided(F32({2, 5, 4, 19}), strided ? 4 : 0), Weights({19}), Weights({19}),
+                           Weights({19}), Weights({19}, 0.1, 2)});
+    made.As<NormAttrs>().axis = -1;
+    made.output_row_gap = strided ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+void AddProductCases(CaseList& list) {
+  AddConvolutions(list);
+  AddTransposed(list);
+  AddPools(list);
+  AddResizes(list);
+  AddMatrixProducts(list);
+  AddReductions(list);
+}
+
+}  // namespace skiff::testing

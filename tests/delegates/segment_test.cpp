@@ -1,0 +1,245 @@
+// What a prepared segment promises beside numbers: fallbacks, copies that do not happen, cancellation,
+// threads, memory.
+#include <gtest/gtest.h>
+#include <pthreadpool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <thread>
+
+#include "delegates/registry.h"
+#include "delegates/support.h"
+#include "delegates/xnnpack/delegate.h"
+#include "node_harness.h"
+
+namespace skiff::testing {
+namespace {
+
+std::unique_ptr<ModelState> NewState() {
+  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState();
+  EXPECT_TRUE(state.ok());
+  return std::move(*state);
+}
+
+Argument F32(std::initializer_list<int64_t> shape, bool constant = false) {
+  Argument argument;
+  argument.shape = Shape(shape);
+  argument.constant = constant;
+  return argument;
+}
+
+Case MakeCase(OpCode op, std::initializer_list<Argument> inputs) {
+  Case made;
+  made.op = op;
+  made.name = FindOp(op)->name;
+  InitAttrs(op, made.attrs);
+  made.inputs = inputs;
+  return made;
+}
+
+Case Convolution() {
+  return MakeCase(OpCode::kConv2d, {F32({1, 12, 12, 16}), F32({32, 3, 3, 16}, true), F32({32}, true)});
+}
+
+/// A chain of unary nodes over one pair of buffers.
+class Chain {
+ public:
+  explicit Chain(size_t nodes, std::initializer_list<OpCode> ops, int64_t elements)
+      : buffers_(2, std::vector<float>(static_cast<size_t>(elements) + 16, 0.5f)) {
+    for (auto& buffer : buffers_) {
+      PlanTensor tensor;
+      tensor.view = TensorView(buffer.data(), DType::kF32, {elements});
+      tensors_.push_back(tensor);
+    }
+    for (OpCode op : ops) {
+      attrs_.emplace_back();
+      InitAttrs(op, attrs_.back());
+    }
+    size_t which = 0;
+    for (size_t i = 0; i < nodes; ++i) {
+      const OpCode op = ops.begin()[which];
+      nodes_.push_back(
+          {FindOp(op), &attrs_[which], "node", {&indices_[i % 2], 1}, {&indices_[(i + 1) % 2], 1}});
+      which = (which + 1) % ops.size();
+    }
+  }
+  SegmentView view() const {
+    return {{tensors_.data(), tensors_.size()},
+            {nodes_.data(), nodes_.size()},
+            0,
+            static_cast<uint32_t>(nodes_.size())};
+  }
+
+ private:
+  std::vector<std::vector<float>> buffers_;
+  std::vector<PlanTensor> tensors_;
+  std::deque<AttrStorage> attrs_;
+  std::vector<PlanNode> nodes_;
+  const int32_t indices_[2] = {0, 1};
+};
+
+std::unique_ptr<PreparedSegment> Ready(DelegateSession& session, const SegmentView& view) {
+  Result<std::unique_ptr<PreparedSegment>> prepared = session.Prepare(view);
+  EXPECT_TRUE(prepared.ok());
+  EXPECT_TRUE((*prepared)->Reshape().ok());
+  EXPECT_TRUE((*prepared)->Bind().ok());
+  return std::move(*prepared);
+}
+
+std::unique_ptr<DelegateSession> NewSession(ModelState& state, int threads, void* pool = nullptr) {
+  Result<std::unique_ptr<DelegateSession>> session = state.CreateSession({threads, pool});
+  EXPECT_TRUE(session.ok());
+  return std::move(*session);
+}
+
+TEST(Segment, UnsupportedNodesRunOnTheReferenceKernel) {
+  const auto state = NewState();
+  const auto session = NewSession(*state, 1);
+  const Chain chain(3, {OpCode::kAbs, OpCode::kSin}, 10);
+  const auto segment = Ready(*session, chain.view());
+  EXPECT_FALSE(segment->FellBack(0));
+  EXPECT_TRUE(segment->FellBack(1));
+  EXPECT_FALSE(segment->FellBack(2));
+  EXPECT_TRUE(segment->Run({}).ok());
+}
+
+TEST(Segment, CancelsBetweenNodes) {
+  const auto state = NewState();
+  const auto session = NewSession(*state, 1);
+  const Chain chain(4, {OpCode::kAbs}, 10);
+  const auto segment = Ready(*session, chain.view());
+  struct CancelAfterOne final : NodeTimer {
+    std::atomic<bool> cancelled{false};
+    int recorded = 0;
+    void Record(uint32_t, uint64_t, uint64_t) override {
+      ++recorded;
+      cancelled = true;
+    }
+  } timer;
+  const RunContext context{&timer, &timer.cancelled};
+  EXPECT_EQ(segment->Run(context).code(), StatusCode::kCancelled);
+  EXPECT_EQ(timer.recorded, 1);
+}
+
+TEST(Segment, SessionsShareOneCopyOfPackedWeights) {
+  const auto state = NewState();
+  Node first(Convolution(), 1);
+  const uint64_t once = first.Run(*state, {}).packed_bytes;
+  EXPECT_GE(once, 32u * 9 * 16 * sizeof(float));
+  EXPECT_EQ(first.Run(*state, {2, nullptr}).packed_bytes, once);
+  Node other_weights(Convolution(), 2);
+  EXPECT_EQ(other_weights.Run(*state, {}).packed_bytes, 2 * once);
+}
+
+TEST(Segment, ManySessionsPackAtTheSameTime) {
+  const auto state = NewState();
+  Node alone(Convolution(), 1);
+  const auto expected = alone.Run(*NewState(), {});
+  std::vector<std::thread> threads;
+  std::atomic<int> equal{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      Node node(Convolution(), 1);
+      const auto got = node.Run(*state, {});
+      equal += got.outputs == expected.outputs;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(equal, 4);
+  EXPECT_EQ(state->packed_bytes(), expected.packed_bytes);
+}
+
+TEST(Segment, IndirectionBuffersCountAsWorkspace) {
+  const auto state = NewState();
+  Node node(Convolution(), 1);
+  // One pointer for each tap of each output pixel.
+  EXPECT_GE(node.Run(*state, {}).workspace_bytes, 10u * 10 * 9 * sizeof(void*));
+}
+
+TEST(Segment, UsesAnInjectedPool) {
+  pthreadpool_t pool = pthreadpool_create(2);
+  {
+    const auto state = NewState();
+    const auto session = NewSession(*state, 1, pool);
+    const Chain chain(2, {OpCode::kAbs}, 100000);
+    const auto segment = Ready(*session, chain.view());
+    EXPECT_TRUE(segment->Run({}).ok());
+    session->Idle();
+  }
+  pthreadpool_destroy(pool);
+}
+
+/// Where the pieces of a Concat were computed in place, nothing is written: the memory is read-only here.
+TEST(Segment, ConcatSkipsWhatIsInPlace) {
+  auto* whole = static_cast<float*>(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(whole, MAP_FAILED);
+  std::vector<PlanTensor> tensors(3);
+  tensors[0].view = TensorView(whole, DType::kF32, {2, 2});
+  tensors[0].view.row_stride = 5;
+  tensors[1].view = TensorView(whole + 2, DType::kF32, {2, 3});
+  tensors[1].view.row_stride = 5;
+  tensors[2].view = TensorView(whole, DType::kF32, {2, 5});
+  AttrStorage attrs;
+  InitAttrs(OpCode::kConcat, attrs);
+  attrs.as<AxisAttrs>().axis = 1;
+  const int32_t inputs[] = {0, 1};
+  const int32_t outputs[] = {2};
+  const PlanNode node{FindOp(OpCode::kConcat), &attrs, "concat", {inputs, 2}, {outputs, 1}};
+  const auto state = NewState();
+  const auto session = NewSession(*state, 1);
+  const auto segment = Ready(*session, {{tensors.data(), 3}, {&node, 1}, 0, 1});
+  EXPECT_TRUE(segment->Run({}).ok());
+  EXPECT_FALSE(segment->FellBack(0));
+  munmap(whole, 4096);
+}
+
+TEST(Segment, EmptyTensorsAreNoWork) {
+  const auto state = NewState();
+  Node node(MakeCase(OpCode::kAdd, {F32({0, 4}), F32({4})}), 1);
+  EXPECT_TRUE(node.Run(*state, {}).outputs[0].empty());
+  Case sum = MakeCase(OpCode::kReduceSum, {F32({3, 0})});
+  sum.As<ReduceAttrs>().axes = {1};
+  Node reduce(sum, 1);
+  EXPECT_EQ(reduce.Run(*state, {}).outputs[0], std::vector<double>(3, 0.0));
+}
+
+TEST(Segment, WorkersSleepWhileIdle) {
+  const auto state = NewState();
+  const auto session = NewSession(*state, 4);
+  const Chain chain(4, {OpCode::kAbs}, 200000);
+  const auto segment = Ready(*session, chain.view());
+  const auto cpu_time = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return std::chrono::seconds(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           std::chrono::microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  };
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_TRUE(segment->Run({}).ok());
+    session->Idle();
+  }
+  const auto before = cpu_time();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LT(cpu_time() - before, std::chrono::milliseconds(20));
+}
+
+TEST(Registry, HoldsTheXnnpackDelegate) {
+  ASSERT_EQ(BuiltinDelegates().size(), 1u);
+  EXPECT_EQ(BuiltinDelegates()[0]->kind(), DelegateKind::kXnnpack);
+}
+
+TEST(Support, RefusesWhatNoLoweringCanDo) {
+  Case conv = Convolution();
+  conv.As<Conv2dAttrs>().min = 1;
+  conv.As<Conv2dAttrs>().max = 1;
+  EXPECT_FALSE(XnnpackSupports(Node(conv, 1).types())) << "an empty clamp";
+  Case huge = Convolution();
+  huge.As<Conv2dAttrs>().pads = {1 << 20, 0, 0, 0};
+  EXPECT_FALSE(XnnpackSupports(Node(huge, 1).types())) << "absurd pads";
+  Case softmax = MakeCase(OpCode::kSoftmax, {F32({3, 4})});
+  EXPECT_FALSE(XnnpackSupports(Node(softmax, 1).types())) << "not the innermost axis";
+}
+
+}  // namespace
+}  // namespace skiff::testing
