@@ -1,0 +1,75 @@
+#include "cli/bench.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/platform.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr size_t kTracedRuns = 5;
+
+double RunOnce(Session& session) {
+  const uint64_t begin = platform::NowNanoseconds();
+  Must([&] { return session.Run(); });
+  return static_cast<double>(platform::NowNanoseconds() - begin);
+}
+
+/// Clock reads between nodes cost time, so that these runs are apart from those that are reported as a whole.
+void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& options, BenchResult& result) {
+  SessionOptions session_options = options.session;
+  session_options.profile = true;
+  const std::unique_ptr<Session> session = CreateSession(model, session_options);
+  SetInputs(*session, inputs);
+  for (int i = 0; i < options.warmup; ++i) RunOnce(*session);
+  const auto count = static_cast<size_t>(session->node_count());
+  std::vector<std::vector<double>> times(count);
+  uint64_t origin = 0;
+  for (int run = 0; run < options.runs; ++run) {
+    TracedRun traced;
+    traced.begin_ns = platform::NowNanoseconds();
+    if (run == 0) origin = traced.begin_ns;
+    RunOnce(*session);
+    traced.end_ns = platform::NowNanoseconds() - origin;
+    traced.begin_ns -= origin;
+    for (size_t i = 0; i < count; ++i) {
+      const NodeInfo info = session->node(static_cast<int>(i));
+      times[i].push_back(static_cast<double>(info.last_ns));
+      traced.nodes.emplace_back(traced.begin_ns + info.last_begin_ns, info.last_ns);
+    }
+    if (result.traced.size() == kTracedRuns) result.traced.erase(result.traced.begin());
+    result.traced.push_back(std::move(traced));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    std::nth_element(times[i].begin(), times[i].begin() + static_cast<ptrdiff_t>(times[i].size() / 2), times[i].end());
+    result.nodes.push_back({session->node(static_cast<int>(i)), times[i][times[i].size() / 2]});
+  }
+}
+
+}  // namespace
+
+double BenchResult::Quantile(double share) const {
+  const auto last = static_cast<double>(runs_ns.size() - 1);
+  return runs_ns[static_cast<size_t>(std::ceil(share * last))];
+}
+
+BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& options) {
+  BenchResult result;
+  {
+    const uint64_t begin = platform::NowNanoseconds();
+    const std::unique_ptr<Session> session = CreateSession(model, options.session);
+    result.create_ns = static_cast<double>(platform::NowNanoseconds() - begin);
+    SetInputs(*session, inputs);
+    result.first_run_ns = RunOnce(*session);
+    for (int i = 0; i < options.warmup; ++i) RunOnce(*session);
+    for (int i = 0; i < options.runs; ++i) result.runs_ns.push_back(RunOnce(*session));
+    std::sort(result.runs_ns.begin(), result.runs_ns.end());
+    result.memory = session->memory_usage();
+    result.threads = session->threads();
+  }
+  ProfileNodes(model, inputs, options, result);
+  return result;
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,47 @@
+/// Measures a model: whole runs without profiling, then single nodes with it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/opened_model.h"
+
+namespace skiff::cli {
+
+struct BenchOptions {
+  SessionOptions session;
+  int runs = 50;
+  int warmup = 5;
+};
+
+/// One node, times over all profiled runs.
+struct NodeProfile {
+  NodeInfo info;  ///< Names point into the model.
+  double median_ns = 0;
+};
+
+/// When the nodes of one profiled run ran, in nanoseconds since the first profiled run began.
+struct TracedRun {
+  uint64_t begin_ns = 0;
+  uint64_t end_ns = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> nodes;  ///< Begin and duration, by node index.
+};
+
+struct BenchResult {
+  double create_ns = 0;     ///< Session creation: operators made, weights packed.
+  double first_run_ns = 0;
+  std::vector<double> runs_ns;  ///< Sorted.
+  std::vector<NodeProfile> nodes;
+  std::vector<TracedRun> traced;  ///< The last few profiled runs.
+  MemoryUsage memory;
+  int threads = 0;
+
+  /// The run time that `share` (0..1) of the runs did not pass.
+  double Quantile(double share) const;
+};
+
+/// Throws Error.
+BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& options);
+
+}  // namespace skiff::cli

@@ -1,0 +1,22 @@
+/// A measurement as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/bench.h"
+
+namespace skiff::cli {
+
+/// What is known beside the measurement itself.
+struct BenchContext {
+  std::string model;
+  std::string backend;
+  double load_ns = 0;
+  uint64_t file_bytes = 0;
+};
+
+std::string BenchText(const BenchContext& context, const BenchResult& result, size_t top_nodes);
+nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult& result);
+
+}  // namespace skiff::cli

@@ -1,0 +1,94 @@
+// skiff convert
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/convert_options.h"
+#include "cli/output_path.h"
+#include "cli/progress.h"
+#include "cli/summary.h"
+#include "cli/table.h"
+#include "cli/tensor_files.h"
+#include "graph/error.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Example, a classifier of photographs with its preprocessing and class names:\n"
+    "  skiff convert mobilenet.onnx -o mobilenet.skiff --shape image=1x3x224x224 --image-size 224x224 \\\n"
+    "    --mean 123.7,116.3,103.5 --scale 0.01712,0.01751,0.01743 --labels imagenet.txt";
+
+constexpr int kSteps = 5;
+
+struct Arguments : ConvertArguments {
+  std::string source;
+  std::string output;
+  std::string target = "cpu";
+  bool explain = false;
+};
+
+void PrintPasses() {
+  Table table({{"pass"}, {"can be disabled"}, {"purpose"}});
+  for (const Pass& pass : Pipeline()) table.Add({pass.name, pass.required ? "no" : "yes", pass.purpose});
+  fmt::print("{}", table.ToString());
+}
+
+void CheckSource(const Arguments& arguments) {
+  std::error_code error;
+  if (std::filesystem::equivalent(arguments.source, arguments.output, error)) {
+    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name", arguments.output);
+  }
+  constexpr std::string_view kMark = "SKIFF\r\n";
+  if (ReadFile(arguments.source).compare(0, kMark.size(), kMark) == 0) {
+    Throw(StatusCode::kInvalidArgument, "{}: is a converted model already; 'skiff convert' reads .onnx files", arguments.source);
+  }
+}
+
+void Convert(const Arguments& arguments) {
+  ConvertOptions options = ToConvertOptions(arguments);
+  CheckSource(arguments);
+  const std::string output = CheckOutputFile(arguments.output);
+  StepTimes times;
+  std::vector<std::pair<std::string, double>> pass_ms;
+  std::unique_ptr<ConvertResult> result;
+  {
+    Progress progress(kSteps);
+    options.progress = [&](const std::string& step) {
+      times.Begin(step);
+      progress.Step(step);
+    };
+    options.pipeline.timings_ms = &pass_ms;
+    result = ConvertFile(arguments.source, options);
+    WriteFileAtomically(output, result->file);
+    times.End();
+  }
+  if (arguments.explain) fmt::print("{}\n", Explain(*result));
+  fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
+}
+
+}  // namespace
+
+void AddConvert(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand("convert", "Turn a trained .onnx model into a .skiff file");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("source", arguments->source, "The .onnx model; external tensor data may lie in its own folder")->required()->type_name("IN.onnx");
+  command->add_option("-o,--output", arguments->output, "The file to write; an existing one is replaced whole or not at all")
+      ->required()
+      ->type_name("OUT.skiff");
+  AddPlanOptions(*command, *arguments);
+  AddFileOptions(*command, *arguments);
+  command->add_option("--target", arguments->target, "What the plan is for: cpu (default)")->type_name("TARGET")->check(CLI::IsMember({"cpu"}));
+  command->add_flag("--explain", arguments->explain, "Say for each source node what became of it");
+  command->add_flag_callback(
+      "--list-passes",
+      [] {
+        PrintPasses();
+        throw CLI::Success();
+      },
+      "Print the optimisations in their order, and stop");
+  command->footer(kFooter);
+  command->callback([arguments] { Convert(*arguments); });
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,64 @@
+// skiff inspect
+#include <fmt/format.h>
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/inspect.h"
+#include "cli/opened_model.h"
+#include "format/container.h"
+#include "import/onnx.h"
+#include "passes/passes.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Sizes are in bytes. Example:\n"
+    "  skiff inspect mobilenet.skiff --nodes";
+
+struct Arguments {
+  std::string model;
+  bool json = false;
+  bool nodes = false;
+};
+
+/// By the file's mark; a damaged .skiff file still gets that reader's message.
+bool IsSkiff(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char mark[sizeof(format::kMagic)] = {};
+  file.read(mark, sizeof(mark));
+  return std::memcmp(mark, format::kMagic, sizeof(mark)) == 0 || path.ends_with(".skiff");
+}
+
+void Inspect(const Arguments& arguments) {
+  const std::string& path = arguments.model;
+  std::string text;
+  if (IsSkiff(path)) {
+    OpenedModel opened(path);
+    text = arguments.json ? SkiffJson(path, opened.model()).dump(2) + "\n" : SkiffText(path, opened.model(), arguments.nodes);
+  } else {
+    Graph graph = ImportOnnx(path);
+    // Types of inner tensors follow from the inputs' where none is open.
+    const bool closed = std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
+    if (closed) InferShapes(graph);
+    text = arguments.json ? OnnxJson(path, graph).dump(2) + "\n" : OnnxText(path, graph, arguments.nodes);
+  }
+  fmt::print("{}", text);
+}
+
+}  // namespace
+
+void AddInspect(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand("inspect", "Show what is inside of a .skiff or .onnx file");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("model", arguments->model, "The file")->required()->type_name("MODEL");
+  CLI::Option* json = command->add_flag("--json", arguments->json, "Print JSON, with all nodes");
+  command->add_flag("--nodes", arguments->nodes, "List every node with its tensors")->excludes(json);
+  command->footer(kFooter);
+  command->callback([arguments] { Inspect(*arguments); });
+}
+
+}  // namespace skiff::cli

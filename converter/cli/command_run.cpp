@@ -1,0 +1,105 @@
+// skiff run
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "cli/commands.h"
+#include "cli/input_files.h"
+#include "cli/output_path.h"
+#include "cli/session_options.h"
+#include "cli/table.h"
+#include "cli/tensor_files.h"
+#include "core/platform.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "Pictures (.jpg, .png, .bmp) are resized and normalised as the model's image settings say; .npy and .pb carry their\n"
+    "own type; .bin holds raw little-endian elements.\n"
+    "Example:\n"
+    "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results";
+
+constexpr size_t kFirstValues = 6;
+
+struct Arguments : SessionArguments {
+  std::string model;
+  std::vector<std::string> inputs;
+  std::string output;
+  size_t top = 5;
+};
+
+std::string ValueText(const TensorData& tensor, double value) {
+  return IsFloat(tensor.dtype()) ? fmt::format("{:.6g}", value) : fmt::format("{}", value);
+}
+
+void PrintOutput(const PortInfo& port, const TensorData& tensor, size_t top) {
+  const std::vector<double> values = tensor.ToDoubles();
+  fmt::print("output '{}': {} {}", port.name, DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str());
+  if (!values.empty()) {
+    const auto [min, max] = std::minmax_element(values.begin(), values.end());
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    fmt::print(", min {}, max {}, mean {:.6g}", ValueText(tensor, *min), ValueText(tensor, *max), mean);
+  }
+  const auto broken = std::count_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
+  if (broken > 0) fmt::print(", {} not finite", broken);
+  fmt::print("\n  first values:");
+  for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i) fmt::print(" {}", ValueText(tensor, values[i]));
+  fmt::print("{}\n", values.size() > kFirstValues ? " ..." : "");
+  if (port.labels.size() != values.size() || port.labels.empty()) return;
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
+  for (size_t i = 0; i < std::min(top, order.size()); ++i) {
+    fmt::print("  {}. {}  (score {}, class {})\n", i + 1, port.labels[order[i]], ValueText(tensor, values[order[i]]), order[i]);
+  }
+}
+
+void WriteOutputs(const std::string& folder, const NamedTensors& outputs) {
+  std::set<std::string> taken;
+  for (const auto& [name, tensor] : outputs) {
+    std::string file = FileNameOf(name);
+    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}", FileNameOf(name), i);
+    WriteNpy(fmt::format("{}/{}.npy", folder, file), tensor.view());
+  }
+}
+
+void Run(const Arguments& arguments) {
+  OpenedModel opened(arguments.model);
+  const NamedTensors inputs = ReadInputArguments(arguments.inputs, opened.signature().inputs);
+  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
+  const std::unique_ptr<Session> session = CreateSession(opened.model(), ToSessionOptions(arguments));
+  SetInputs(*session, inputs);
+  const uint64_t begin = platform::NowNanoseconds();
+  Must([&] { return session->Run(); });
+  const uint64_t end = platform::NowNanoseconds();
+  const NamedTensors outputs = Outputs(*session);
+  if (!arguments.output.empty()) WriteOutputs(arguments.output, outputs);
+  for (const PortInfo& port : opened.signature().outputs) PrintOutput(port, outputs.at(port.name), arguments.top);
+  fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)), arguments.backend, session->threads(),
+             session->threads() == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand("run", "Run a .skiff model on files and print its outputs");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
+  command->add_option("-i,--input", arguments->inputs,
+                      "Value of an input: .npy, .pb, .bin, .jpg, .png or .bmp; repeatable; a model with one input needs no NAME=")
+      ->type_name("[NAME=]FILE")
+      ->allow_extra_args(false);
+  command->add_option("-o,--output", arguments->output, "Folder for the outputs, one NAME.npy each; made where it is missing")->type_name("DIR");
+  command->add_option("--top", arguments->top, "How many of the best classes to print where the model has labels (default 5)")
+      ->type_name("K")
+      ->check(CLI::Range(size_t{0}, size_t{1000}));
+  AddSessionOptions(*command, *arguments);
+  command->footer(kFooter);
+  command->callback([arguments] { Run(*arguments); });
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,168 @@
+#include "cli/convert_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "cli/tensor_files.h"
+#include "graph/error.h"
+
+namespace skiff::cli {
+namespace {
+
+[[noreturn]] void Malformed(const std::string& option, const std::string& text, const std::string& expected) {
+  throw CLI::ValidationError(fmt::format("{} {}", option, text), "expected " + expected);
+}
+
+template <class T>
+bool ParseNumber(const std::string& text, T& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end;
+}
+
+std::vector<std::string> Split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  if (!text.empty() && text.back() == separator) parts.emplace_back();
+  return parts;
+}
+
+/// Tensor names may contain '=', extents do not.
+std::pair<std::string, std::string> SplitAtLast(const std::string& option, const std::string& text, const std::string& expected) {
+  const size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0) Malformed(option, text, expected);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::vector<int64_t> ParseExtents(const std::string& text) {
+  std::vector<int64_t> extents;
+  for (const std::string& part : Split(text, 'x')) {
+    int64_t extent = -1;
+    if (!ParseNumber(part, extent) || extent < 0) return {};
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+/// One value for all channels, or one for each.
+std::vector<float> ParsePerChannel(const std::string& option, const std::string& text, size_t channels, float fallback) {
+  if (text.empty()) return std::vector<float>(channels, fallback);
+  std::vector<float> values;
+  for (const std::string& part : Split(text, ',')) {
+    float value = 0;
+    if (!ParseNumber(part, value)) Malformed(option, text, "numbers separated by commas, for example 127.5,127.5,127.5");
+    values.push_back(value);
+  }
+  if (values.size() == 1) return std::vector<float>(channels, values[0]);
+  if (values.size() != channels) Malformed(option, text, fmt::format("1 or {} numbers, got {}", channels, values.size()));
+  return values;
+}
+
+ImageSettings ParseImage(const ConvertArguments& arguments) {
+  static const std::map<std::string, size_t> kChannels = {{"", 3}, {"rgb", 3}, {"bgr", 3}, {"gray", 1}};
+  ImageSettings image;
+  const std::vector<int64_t> size = ParseExtents(arguments.image_size);
+  const auto usable = [](int64_t extent) { return extent > 0 && extent <= 65536; };
+  if (size.size() != 2 || !usable(size[0]) || !usable(size[1])) {
+    Malformed("--image-size", arguments.image_size, "WIDTHxHEIGHT in pixels, for example 224x224");
+  }
+  image.width = static_cast<uint32_t>(size[0]);
+  image.height = static_cast<uint32_t>(size[1]);
+  const size_t channels = kChannels.at(arguments.channels);
+  image.bgr = arguments.channels == "bgr";
+  image.mean = ParsePerChannel("--mean", arguments.mean, channels, 0);
+  image.scale = ParsePerChannel("--scale", arguments.scale, channels, 1);
+  return image;
+}
+
+std::vector<std::string> ReadLabels(const std::string& path) {
+  std::vector<std::string> labels = Split(ReadFile(path), '\n');
+  for (std::string& label : labels) {
+    if (!label.empty() && label.back() == '\r') label.pop_back();
+  }
+  while (!labels.empty() && labels.back().empty()) labels.pop_back();
+  if (labels.empty()) Throw(StatusCode::kInvalidArgument, "{}: holds no labels; expected one per line", path);
+  return labels;
+}
+
+std::set<std::string> PassNames(bool with_required) {
+  std::set<std::string> names;
+  for (const Pass& pass : Pipeline()) {
+    if (with_required || !pass.required) names.insert(pass.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
+  command
+      .add_option("--shape", arguments.shapes,
+                  "Shape of an input whose dimensions the file leaves open, for example image=1x3x224x224; repeatable")
+      ->type_name("NAME=AxBx...")
+      ->allow_extra_args(false);
+  command.add_option("--dim", arguments.dims, "Size of a named dimension, for example batch=1; repeatable")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  command.add_flag("--no-xnnpack", arguments.no_xnnpack, "Plan every node for the reference kernels");
+  command.add_option("--disable-pass", arguments.disabled_passes, "Leave out an optimisation (see skiff convert --list-passes); repeatable")
+      ->type_name("PASS")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(PassNames(false)).description(""));
+}
+
+void AddFileOptions(CLI::App& command, ConvertArguments& arguments) {
+  CLI::Option* size = command.add_option("--image-size", arguments.image_size,
+                                         "Pictures are resized to this many pixels (bilinear) for 4-D inputs of that size")
+                          ->type_name("WxH");
+  command.add_option("--mean", arguments.mean, "Subtracted from samples of 0..255, per channel of the input (default 0)")
+      ->type_name("A,B,C")
+      ->needs(size);
+  command.add_option("--scale", arguments.scale, "Multiplied after the mean is subtracted (default 1)")
+      ->type_name("A,B,C")
+      ->needs(size);
+  command.add_option("--channels", arguments.channels, "Order of the input's channels: rgb (default), bgr or gray")
+      ->type_name("ORDER")
+      ->needs(size)
+      ->check(CLI::IsMember({"rgb", "bgr", "gray"}));
+  command.add_option("--labels", arguments.labels, "Text file with one class name per line, stored with the outputs that have as many elements")
+      ->type_name("FILE");
+  command.add_flag("--strip", arguments.strip, "Leave out the names of nodes and inner tensors (no parity --layers afterwards)");
+  std::set<std::string> dumps = PassNames(true);
+  dumps.insert("all");
+  command.add_option("--dump-after", arguments.dump_after, "Print the graph to standard error after a pass, or after 'all'; repeatable")
+      ->type_name("PASS")
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(dumps).description(""));
+}
+
+ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
+  ConvertOptions options;
+  for (const std::string& text : arguments.shapes) {
+    constexpr const char* kExpected = "NAME=1x3x224x224";
+    const auto [name, extents] = SplitAtLast("--shape", text, kExpected);
+    const std::vector<int64_t> shape = ParseExtents(extents);
+    if (shape.empty() && !extents.empty()) Malformed("--shape", text, kExpected);
+    if (shape.size() > kMaxRank) Malformed("--shape", text, fmt::format("at most {} dimensions", kMaxRank));
+    if (!options.shapes.emplace(name, shape).second) Malformed("--shape", text, "each input once");
+  }
+  for (const std::string& text : arguments.dims) {
+    constexpr const char* kExpected = "NAME=SIZE, for example batch=1";
+    const auto [name, size] = SplitAtLast("--dim", text, kExpected);
+    int64_t extent = -1;
+    if (!ParseNumber(size, extent) || extent < 0) Malformed("--dim", text, kExpected);
+    if (!options.dims.emplace(name, extent).second) Malformed("--dim", text, "each dimension once");
+  }
+  if (!arguments.image_size.empty()) options.image = ParseImage(arguments);
+  if (!arguments.labels.empty()) options.labels = ReadLabels(arguments.labels);
+  options.partition.use_xnnpack = !arguments.no_xnnpack;
+  options.pipeline.disabled = {arguments.disabled_passes.begin(), arguments.disabled_passes.end()};
+  options.pipeline.dump_after = {arguments.dump_after.begin(), arguments.dump_after.end()};
+  options.strip = arguments.strip;
+  return options;
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,35 @@
+/// The options of `skiff convert`, as text from the command line and as ConvertOptions. `skiff parity` takes those that
+/// change the plan.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "convert.h"
+
+namespace skiff::cli {
+
+struct ConvertArguments {
+  std::vector<std::string> shapes;
+  std::vector<std::string> dims;
+  bool no_xnnpack = false;
+  std::vector<std::string> disabled_passes;
+  std::vector<std::string> dump_after;
+  bool strip = false;
+  std::string image_size;
+  std::string mean;
+  std::string scale;
+  std::string channels;
+  std::string labels;
+};
+
+/// --shape, --dim, --no-xnnpack, --disable-pass.
+void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
+/// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
+void AddFileOptions(CLI::App& command, ConvertArguments& arguments);
+
+/// Throws CLI::ValidationError where the text of an option is malformed, and Error where the labels cannot be read.
+ConvertOptions ToConvertOptions(const ConvertArguments& arguments);
+
+}  // namespace skiff::cli

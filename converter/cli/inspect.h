@@ -1,0 +1,20 @@
+/// What is inside of a model file, as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "graph/graph.h"
+#include "skiff/model.h"
+
+namespace skiff::cli {
+
+nlohmann::ordered_json SkiffJson(const std::string& path, const Model& model);
+/// `nodes`: also a list of all nodes with their tensors.
+std::string SkiffText(const std::string& path, const Model& model, bool nodes);
+
+nlohmann::ordered_json OnnxJson(const std::string& path, const Graph& graph);
+/// `nodes`: also the graph in text form.
+std::string OnnxText(const std::string& path, const Graph& graph, bool nodes);
+
+}  // namespace skiff::cli

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+#include <map>
+
+#include "cli/inspect.h"
+#include "cli/table.h"
+#include "graph/text.h"
+
+namespace skiff::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string DimText(const Graph& graph, const Dim& dim) {
+  return dim.constant() ? std::to_string(dim.value) : graph.symbols()[static_cast<size_t>(dim.symbol)].name;
+}
+
+std::vector<std::string> DimTexts(const Graph& graph, const Value& value) {
+  std::vector<std::string> texts;
+  for (const Dim& dim : value.dims) texts.push_back(DimText(graph, dim));
+  return texts;
+}
+
+Json PortsJson(const Graph& graph, const std::vector<GraphPort>& ports) {
+  Json json = Json::array();
+  for (const GraphPort& port : ports) {
+    const Value& value = graph.value(port.value);
+    json.push_back({{"name", port.name}, {"dtype", DTypeName(value.dtype)}});
+    if (value.has_shape) json.back()["shape"] = DimTexts(graph, value);
+  }
+  return json;
+}
+
+std::string PortText(const Graph& graph, const GraphPort& port) {
+  const Value& value = graph.value(port.value);
+  const std::string dtype = value.dtype == DType::kInvalid ? "" : DTypeName(value.dtype);
+  return fmt::format("'{}' {}{}", port.name, dtype, value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "");
+}
+
+std::map<std::string, size_t> SourceCounts(const Graph& graph) {
+  std::map<std::string, size_t> counts;
+  for (const SourceNode& source : graph.sources()) ++counts[source.op];
+  return counts;
+}
+
+uint64_t ConstantBytes(const Graph& graph) {
+  uint64_t bytes = 0;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    if (value.constant && !value.uses.empty()) bytes += value.constant->size_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Json OnnxJson(const std::string& path, const Graph& graph) {
+  return {{"file", path},
+          {"format", "onnx"},
+          {"graph", graph.name},
+          {"inputs", PortsJson(graph, graph.inputs())},
+          {"outputs", PortsJson(graph, graph.outputs())},
+          {"constant_bytes", ConstantBytes(graph)},
+          {"nodes", graph.sources().size()},
+          {"operators", SourceCounts(graph)}};
+}
+
+std::string OnnxText(const std::string& path, const Graph& graph, bool nodes) {
+  std::string text = fmt::format("{}: ONNX, graph '{}', {} nodes, {} bytes of constants\n", path, graph.name, graph.sources().size(), Grouped(ConstantBytes(graph)));
+  for (const GraphPort& port : graph.inputs()) text += fmt::format("input {}\n", PortText(graph, port));
+  for (const GraphPort& port : graph.outputs()) text += fmt::format("output {}\n", PortText(graph, port));
+  std::string open;
+  for (const Symbol& symbol : graph.symbols()) open += fmt::format(" --dim '{}=N'", symbol.name);
+  if (!open.empty()) text += fmt::format("open dimensions, to be fixed by 'skiff convert' with{}\n", open);
+  Table table({{"operator"}, {"nodes", Table::Align::kRight}});
+  for (const auto& [op, count] : SourceCounts(graph)) table.Add({op, std::to_string(count)});
+  text += '\n' + table.ToString();
+  if (nodes) text += '\n' + PrintGraph(graph);
+  return text;
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,58 @@
+#include "cli/opened_model.h"
+
+#include <cstring>
+
+#include "cli/tensor_files.h"
+#include "delegates/registry.h"
+#include "format/container.h"
+#include "graph/error.h"
+
+namespace skiff::cli {
+
+void ThrowStatus(Status status, const char* message) {
+  throw Error(status.code(), *message != '\0' ? message : StatusCodeName(status.code()));
+}
+
+OpenedModel::OpenedModel(const std::string& path)
+    : model_(Must([&] { return Model::Open(path.c_str(), {BuiltinDelegates()}); })) {}
+
+OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes) : storage_(new uint8_t[bytes.size() + format::kAlignment]) {
+  const auto address = reinterpret_cast<uintptr_t>(storage_.get());
+  uint8_t* aligned = storage_.get() + (format::AlignUp(address) - address);
+  std::memcpy(aligned, bytes.data(), bytes.size());
+  model_ = Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), {BuiltinDelegates()}); });
+}
+
+Backend BackendFromName(const std::string& name) { return name == "reference" ? Backend::kReference : Backend::kPlanned; }
+const char* BackendName(Backend backend) { return backend == Backend::kReference ? "reference" : "xnnpack"; }
+
+std::unique_ptr<Session> CreateSession(Model& model, const SessionOptions& options) {
+  return Must([&] { return Session::Create(model, options); });
+}
+
+void SetInputs(Session& session, const NamedTensors& inputs) {
+  for (const PortInfo& port : session.signature().inputs) {
+    const auto found = inputs.find(port.name);
+    if (found == inputs.end()) {
+      Throw(StatusCode::kInvalidArgument, "input '{}' ({} {}) has no value", port.name, DTypeName(port.dtype),
+            ShapeText(port.shape).c_str());
+    }
+    Must([&] { return session.SetInput(port.name, found->second.view()); });
+  }
+}
+
+NamedTensors Outputs(const Session& session) {
+  NamedTensors outputs;
+  for (const PortInfo& port : session.signature().outputs) {
+    outputs[port.name] = DenseCopy(Must([&] { return session.Output(port.name); }));
+  }
+  return outputs;
+}
+
+std::string PortNames(Span<const PortInfo> ports) {
+  std::string names;
+  for (const PortInfo& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name);
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace skiff::cli

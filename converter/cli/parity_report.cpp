@@ -1,0 +1,157 @@
+#include "cli/parity_report.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <cmath>
+
+#include "cli/table.h"
+
+namespace skiff::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// One group of comparisons, as tables and messages call it.
+struct Group {
+  std::string got;
+  std::string against;
+  const std::vector<TensorParity>* rows;
+};
+
+std::vector<Group> OutputGroups(const ParityReport& report) {
+  std::vector<Group> groups{{"eager", "expected", &report.eager_expected}};
+  for (const BackendParity& backend : report.backends) {
+    groups.push_back({BackendName(backend.backend), "eager", &backend.outputs});
+    groups.push_back({BackendName(backend.backend), "expected", &backend.expected});
+  }
+  return groups;
+}
+
+std::string TypeText(const TensorParity& row) { return fmt::format("{} {}", DTypeName(row.dtype), ShapeText(row.shape).c_str()); }
+
+const TensorParity* WorstOf(const std::vector<TensorParity>& rows) {
+  const auto worst = std::max_element(rows.begin(), rows.end(), [](const TensorParity& a, const TensorParity& b) {
+    return a.comparison.relative() < b.comparison.relative();
+  });
+  return worst == rows.end() ? nullptr : &*worst;
+}
+
+/// Multi-dimensional index of a flat one.
+std::string IndexText(const Shape& shape, int64_t flat) {
+  std::vector<int64_t> index(static_cast<size_t>(shape.rank()));
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    index[static_cast<size_t>(axis)] = flat % shape[axis];
+    flat /= shape[axis];
+  }
+  return fmt::format("[{}]", fmt::join(index, ", "));
+}
+
+std::string Details(const TensorParity& row) {
+  const Comparison& c = row.comparison;
+  if (!c.problem.empty()) return c.problem;
+  return fmt::format("{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}", c.outside, c.elements, Describe(row.tolerance),
+                     IndexText(row.shape, c.worst), c.worst_expected, c.worst_got);
+}
+
+std::string OutputsTable(const ParityReport& report) {
+  using Align = Table::Align;
+  Table table({{"compared"}, {"output"}, {"type"}, {"max error", Align::kRight}, {"of largest", Align::kRight}, {"allowed"}, {"result"}});
+  for (const Group& group : OutputGroups(report)) {
+    for (const TensorParity& row : *group.rows) {
+      table.Add({group.got + " / " + group.against, Shortened(row.name, 40), TypeText(row), fmt::format("{:.3g}", row.comparison.max_error),
+                 fmt::format("{:.2e}", row.comparison.relative()), Describe(row.tolerance), row.comparison.ok ? "ok" : "FAILED"});
+    }
+  }
+  return table.ToString();
+}
+
+std::string LayersTable(const BackendParity& backend) {
+  using Align = Table::Align;
+  Table table({{"layer"}, {"operator"}, {"type"}, {"max error", Align::kRight}, {"of largest", Align::kRight}, {"result"}});
+  const TensorParity* worst = WorstOf(backend.layers);
+  for (const TensorParity& row : backend.layers) {
+    std::string result = row.comparison.ok ? "ok" : "FAILED";
+    if (&row == worst && row.comparison.max_error > 0) result += ", worst";
+    table.Add({Shortened(row.name, 48), row.op, TypeText(row), fmt::format("{:.3g}", row.comparison.max_error),
+               fmt::format("{:.2e}", row.comparison.relative()), result});
+  }
+  return fmt::format("\nlayers on {}: {} compared with eager, {} more were fused away\n{}", BackendName(backend.backend), backend.layers.size(),
+                     backend.fused_away, backend.layers.empty() ? "" : table.ToString());
+}
+
+Json RowJson(const TensorParity& row) {
+  const Comparison& c = row.comparison;
+  Json json = {{"name", row.name},
+               {"dtype", DTypeName(row.dtype)},
+               {"shape", std::vector<int64_t>(row.shape.begin(), row.shape.end())},
+               {"ok", c.ok},
+               {"elements", c.elements},
+               {"outside", c.outside},
+               {"max_error", c.max_error},
+               {"largest", c.largest},
+               {"relative", c.relative()},
+               {"allowed", Describe(row.tolerance)}};
+  if (!row.op.empty()) json["operator"] = row.op;
+  if (!c.problem.empty()) json["problem"] = c.problem;
+  return json;
+}
+
+Json RowsJson(const std::vector<TensorParity>& rows) {
+  Json json = Json::array();
+  for (const TensorParity& row : rows) json.push_back(RowJson(row));
+  return json;
+}
+
+}  // namespace
+
+std::string Verdict(const ParityReport& report) {
+  double worst = 0;
+  size_t compared = 0;
+  for (const Group& group : OutputGroups(report)) {
+    for (const TensorParity& row : *group.rows) {
+      if (!row.comparison.ok) {
+        std::string text = fmt::format("PARITY FAILED: output '{}' of {} differs from {}: {}", row.name, group.got, group.against, Details(row));
+        for (const BackendParity& backend : report.backends) {
+          const TensorParity* layer = BackendName(backend.backend) == group.got ? backend.FirstBadLayer() : nullptr;
+          if (layer != nullptr) text += fmt::format("; the first layer that differs is '{}' ({})", layer->name, layer->op);
+        }
+        return text;
+      }
+      worst = std::max(worst, row.comparison.relative());
+      ++compared;
+    }
+  }
+  size_t layers = 0;
+  for (const BackendParity& backend : report.backends) {
+    if (const TensorParity* layer = backend.FirstBadLayer()) {
+      return fmt::format("PARITY FAILED: layer '{}' ({}) on {} differs from eager: {}", layer->name, layer->op, BackendName(backend.backend),
+                         Details(*layer));
+    }
+    layers += backend.layers.size();
+  }
+  std::string text = fmt::format("PARITY OK: {} output comparison{}, worst error {:.2e} of the largest element", compared, compared == 1 ? "" : "s", worst);
+  if (layers > 0) text += fmt::format("; {} layer comparisons", layers);
+  return text;
+}
+
+std::string ParityText(const ParityReport& report) {
+  std::string text = OutputsTable(report);
+  for (const BackendParity& backend : report.backends) {
+    if (!backend.layers.empty() || backend.fused_away > 0) text += LayersTable(backend);
+  }
+  return text + "\n" + Verdict(report) + "\n";
+}
+
+Json ParityJson(const ParityReport& report) {
+  Json json = {{"ok", report.ok()}, {"verdict", Verdict(report)}, {"eager_against_expected", RowsJson(report.eager_expected)}, {"backends", Json::array()}};
+  for (const BackendParity& backend : report.backends) {
+    json["backends"].push_back({{"backend", BackendName(backend.backend)},
+                                {"against_eager", RowsJson(backend.outputs)},
+                                {"against_expected", RowsJson(backend.expected)},
+                                {"layers", RowsJson(backend.layers)},
+                                {"fused_away", backend.fused_away}});
+  }
+  return json;
+}
+
+}  // namespace skiff::cli

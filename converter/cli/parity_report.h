@@ -1,0 +1,17 @@
+/// A parity report as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/parity.h"
+
+namespace skiff::cli {
+
+/// One line: "PARITY OK ..." or "PARITY FAILED ..." with the worst tensor.
+std::string Verdict(const ParityReport& report);
+/// Tables of outputs and layers; ends with the verdict.
+std::string ParityText(const ParityReport& report);
+nlohmann::ordered_json ParityJson(const ParityReport& report);
+
+}  // namespace skiff::cli

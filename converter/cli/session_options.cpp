@@ -1,0 +1,27 @@
+#include "cli/session_options.h"
+
+namespace skiff::cli {
+
+void AddThreadsOption(CLI::App& command, int& threads) {
+  command.add_option("--threads", threads, "Threads of the run (default: the usable cores, at most 4)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+}
+
+void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
+  command
+      .add_option("--backend", arguments.backend,
+                  "xnnpack (default): each node where the converter put it; reference: every node by its reference kernel, slow")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"xnnpack", "reference"}));
+  AddThreadsOption(command, arguments.threads);
+}
+
+SessionOptions ToSessionOptions(const SessionArguments& arguments) {
+  SessionOptions options;
+  options.backend = BackendFromName(arguments.backend);
+  options.threads = arguments.threads;
+  return options;
+}
+
+}  // namespace skiff::cli

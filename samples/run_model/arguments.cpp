@@ -1,0 +1,86 @@
+#include "arguments.h"
+
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+constexpr const char* kUsage =
+    "usage: skiff-run MODEL.skiff [options]\n"
+    "  --input NAME=FILE    raw little-endian elements; without any --input, a fixed pattern is used\n"
+    "  --output DIR         write each output to DIR/<number>.bin\n"
+    "  --expect NAME=FILE   compare an output with raw elements; exit code 3 when they differ\n"
+    "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
+    "  --backend NAME       xnnpack (default) or reference\n"
+    "  --threads N          default: the usable cores, at most 4\n"
+    "  --runs N             timed runs (default 1)\n";
+
+bool Fail(const char* what, const char* text) {
+  std::fprintf(stderr, "skiff-run: error: %s '%s'\n%s", what, text, kUsage);
+  return false;
+}
+
+bool ParseNamedFile(const char* text, NamedFile* files, int* count) {
+  const char* equals = std::strchr(text, '=');
+  if (equals == nullptr || equals == text || equals[1] == '\0') return Fail("expected NAME=FILE, got", text);
+  if (*count == Arguments::kMaxFiles) return Fail("too many files at", text);
+  files[(*count)++] = {text, static_cast<int>(equals - text), equals + 1};
+  return true;
+}
+
+bool ParseCount(const char* text, int* value) {
+  char* end = nullptr;
+  errno = 0;
+  const long number = std::strtol(text, &end, 10);
+  if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT_MAX) return Fail("expected a number from 1, got", text);
+  *value = static_cast<int>(number);
+  return true;
+}
+
+bool ParseTolerance(const char* text, double* value) {
+  char* end = nullptr;
+  *value = std::strtod(text, &end);
+  if (end == text || *end != '\0' || !(*value >= 0)) return Fail("expected a number from 0, got", text);
+  return true;
+}
+
+bool ParseBackend(const char* text, skiff::Backend* backend) {
+  const bool reference = std::strcmp(text, "reference") == 0;
+  if (!reference && std::strcmp(text, "xnnpack") != 0) return Fail("expected xnnpack or reference, got", text);
+  *backend = reference ? skiff::Backend::kReference : skiff::Backend::kPlanned;
+  return true;
+}
+
+bool ParseOption(const char* option, const char* value, Arguments* arguments) {
+  if (std::strcmp(option, "--input") == 0) return ParseNamedFile(value, arguments->inputs, &arguments->input_count);
+  if (std::strcmp(option, "--expect") == 0) return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
+  if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
+  if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session.backend);
+  if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);
+  if (std::strcmp(option, "--runs") == 0) return ParseCount(value, &arguments->runs);
+  if (std::strcmp(option, "--output") == 0) {
+    arguments->output = value;
+    return true;
+  }
+  return Fail("unknown option", option);
+}
+
+}  // namespace
+
+bool ParseArguments(int argc, char** argv, Arguments* arguments) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--", 2) != 0) {
+      if (arguments->model != nullptr) return Fail("one model was expected, got also", argv[i]);
+      arguments->model = argv[i];
+      continue;
+    }
+    if (i + 1 == argc) return Fail("a value is missing after", argv[i]);
+    if (!ParseOption(argv[i], argv[i + 1], arguments)) return false;
+    ++i;
+  }
+  if (arguments->model == nullptr) return Fail("a model was expected, got", "");
+  return true;
+}

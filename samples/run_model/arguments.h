@@ -1,0 +1,27 @@
+/// The command line of skiff-run.
+#pragma once
+
+#include "skiff/session.h"
+
+/// NAME=FILE. Both point into argv; the name's length is counted.
+struct NamedFile {
+  const char* name = nullptr;
+  int name_length = 0;
+  const char* file = nullptr;
+};
+
+struct Arguments {
+  static constexpr int kMaxFiles = 16;
+  const char* model = nullptr;
+  NamedFile inputs[kMaxFiles];
+  int input_count = 0;
+  NamedFile expected[kMaxFiles];
+  int expected_count = 0;
+  const char* output = nullptr;  ///< Folder.
+  double tolerance = 2e-5;       ///< Of the largest expected element.
+  skiff::SessionOptions session;
+  int runs = 1;
+};
+
+/// False, after a message on stderr, when the command line is wrong.
+bool ParseArguments(int argc, char** argv, Arguments* arguments);

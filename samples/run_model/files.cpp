@@ -1,0 +1,102 @@
+#include "files.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+namespace {
+
+using skiff::DType;
+
+struct CloseFile {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, CloseFile>;
+
+bool Fail(const char* path, const char* what) {
+  std::fprintf(stderr, "skiff-run: error: %s: %s\n", path, what);
+  return false;
+}
+
+/// Exact for every finite f16.
+double HalfValue(uint16_t bits) {
+  const int exponent = bits >> 10 & 31;
+  const double mantissa = bits & 1023;
+  double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  if (exponent == 31) magnitude = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+double Element(const skiff::TensorView& tensor, int64_t i) {
+  switch (tensor.dtype) {
+    case DType::kF32: return static_cast<double>(tensor.as<float>()[i]);
+    case DType::kF64: return tensor.as<double>()[i];
+    case DType::kF16: return HalfValue(tensor.as<uint16_t>()[i]);
+    case DType::kI8: return tensor.as<int8_t>()[i];
+    case DType::kU8:
+    case DType::kBool: return tensor.as<uint8_t>()[i];
+    case DType::kI16: return tensor.as<int16_t>()[i];
+    case DType::kU16: return tensor.as<uint16_t>()[i];
+    case DType::kI32: return tensor.as<int32_t>()[i];
+    case DType::kU32: return tensor.as<uint32_t>()[i];
+    case DType::kI64: return static_cast<double>(tensor.as<int64_t>()[i]);
+    case DType::kU64: return static_cast<double>(tensor.as<uint64_t>()[i]);
+    case DType::kInvalid: break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool ReadRaw(const char* path, const skiff::TensorView& tensor) {
+  const File file(std::fopen(path, "rb"));
+  if (!file) return Fail(path, std::strerror(errno));
+  const auto wanted = static_cast<size_t>(tensor.bytes());
+  const size_t got = std::fread(tensor.data, 1, wanted, file.get());
+  if (got == wanted && std::fgetc(file.get()) == EOF) return true;
+  char message[320];
+  std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted, skiff::DTypeName(tensor.dtype),
+                skiff::ShapeText(tensor.shape).c_str(), got < wanted ? "fewer" : "more");
+  return Fail(path, message);
+}
+
+bool WriteRaw(const char* path, const skiff::TensorView& tensor) {
+  File file(std::fopen(path, "wb"));
+  if (!file) return Fail(path, std::strerror(errno));
+  const bool written = std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) == static_cast<size_t>(tensor.bytes());
+  return (std::fclose(file.release()) == 0 && written) || Fail(path, std::strerror(errno));
+}
+
+Difference Compare(const skiff::TensorView& got, const skiff::TensorView& expected) {
+  Difference result;
+  for (int64_t i = 0; i < expected.shape.elements(); ++i) {
+    const double a = Element(got, i);
+    const double b = Element(expected, i);
+    if (std::isfinite(b)) result.largest = std::fmax(result.largest, std::fabs(b));
+    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    const bool finite = std::isfinite(a) && std::isfinite(b);
+    result.difference = std::fmax(result.difference, finite ? std::fabs(a - b) : std::numeric_limits<double>::infinity());
+  }
+  return result;
+}
+
+void FillPattern(const skiff::TensorView& tensor) {
+  uint32_t state = 1;
+  for (int64_t i = 0; i < tensor.shape.elements(); ++i) {
+    state = state * 1664525u + 1013904223u;
+    if (tensor.dtype == DType::kF32) {
+      tensor.as<float>()[i] = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+    } else if (tensor.dtype == DType::kF64) {
+      tensor.as<double>()[i] = static_cast<double>(state) * 0x1p-31 - 1.0;
+    } else if (tensor.dtype == DType::kF16) {
+      // The bits of 0.5 or more and below 1, with either sign.
+      tensor.as<uint16_t>()[i] = static_cast<uint16_t>(0x3800u | (state >> 22) | (state >> 8 & 0x8000u));
+    } else {
+      const int64_t size = skiff::DTypeSize(tensor.dtype);
+      std::memset(tensor.as<uint8_t>() + i * size, 0, static_cast<size_t>(size));
+      tensor.as<uint8_t>()[i * size] = static_cast<uint8_t>(state >> 31);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+// skiff-run: runs a model on a device, from raw files to raw files. Exit codes: 0 done, 1 bad input, model or file,
+// 2 usage, 3 an output differs from what was expected.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "arguments.h"
+#include "delegates/registry.h"
+#include "files.h"
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kBadInput = 1;
+constexpr int kUsage = 2;
+constexpr int kMismatch = 3;
+
+int PortIndex(skiff::Span<const skiff::PortInfo> ports, const NamedFile& wanted) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const auto length = static_cast<size_t>(wanted.name_length);
+    if (std::strlen(ports[i].name) == length && std::memcmp(ports[i].name, wanted.name, length) == 0) return static_cast<int>(i);
+  }
+  std::fprintf(stderr, "skiff-run: error: the model has no '%.*s'; it has", wanted.name_length, wanted.name);
+  for (const skiff::PortInfo& port : ports) std::fprintf(stderr, " '%s'", port.name);
+  std::fprintf(stderr, "\n");
+  return -1;
+}
+
+bool SetInputs(const Arguments& arguments, skiff::Session& session) {
+  const skiff::Span<const skiff::PortInfo> ports = session.signature().inputs;
+  for (int i = 0; arguments.input_count == 0 && i < static_cast<int>(ports.size()); ++i) {
+    auto buffer = session.InputBuffer(i);
+    if (!buffer.ok()) return false;
+    FillPattern(*buffer);
+  }
+  for (int i = 0; i < arguments.input_count; ++i) {
+    const int port = PortIndex(ports, arguments.inputs[i]);
+    if (port < 0) return false;
+    auto buffer = session.InputBuffer(port);
+    if (!buffer.ok() || !ReadRaw(arguments.inputs[i].file, *buffer)) return false;
+  }
+  return true;
+}
+
+double Milliseconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+}
+
+bool RunAll(const Arguments& arguments, skiff::Session& session) {
+  double first = 0;
+  double best = 0;
+  for (int i = 0; i < arguments.runs; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    if (!session.Run().ok()) return false;
+    const double took = Milliseconds(begin);
+    if (i == 0) first = took;
+    best = i == 0 ? took : std::min(best, took);
+  }
+  std::printf("run: first %.3f ms, best of %d %.3f ms, %d threads\n", first, arguments.runs, best, session.threads());
+  return true;
+}
+
+bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
+  const skiff::Span<const skiff::PortInfo> ports = session.signature().outputs;
+  for (int i = 0; i < static_cast<int>(ports.size()); ++i) {
+    const auto output = session.Output(i);
+    if (!output.ok()) return false;
+    const skiff::PortInfo& port = ports[static_cast<size_t>(i)];
+    std::printf("output %d '%s': %s %s\n", i, port.name, skiff::DTypeName(port.dtype), skiff::ShapeText(port.shape).c_str());
+    if (arguments.output == nullptr) continue;
+    char path[4096];
+    std::snprintf(path, sizeof(path), "%s/%d.bin", arguments.output, i);
+    if (!WriteRaw(path, output.value())) return false;
+  }
+  return true;
+}
+
+int CompareOutputs(const Arguments& arguments, const skiff::Session& session) {
+  int result = kDone;
+  for (int i = 0; i < arguments.expected_count; ++i) {
+    const int port = PortIndex(session.signature().outputs, arguments.expected[i]);
+    if (port < 0) return kBadInput;
+    const auto got = session.Output(port);
+    if (!got.ok()) return kBadInput;
+    skiff::TensorView expected = got.value();
+    const std::unique_ptr<double[]> memory(new (std::nothrow) double[static_cast<size_t>(expected.bytes()) / sizeof(double) + 1]);
+    if (!memory) return kBadInput;
+    expected.data = memory.get();
+    if (!ReadRaw(arguments.expected[i].file, expected)) return kBadInput;
+    const Difference found = Compare(got.value(), expected);
+    const bool ok = found.difference <= arguments.tolerance * found.largest;
+    std::printf("%s: '%.*s' differs by %.3g of the largest element %.3g (allowed %.3g)\n", ok ? "MATCH" : "MISMATCH",
+                arguments.expected[i].name_length, arguments.expected[i].name,
+                found.largest > 0 ? found.difference / found.largest : found.difference, found.largest, arguments.tolerance);
+    if (!ok) result = kMismatch;
+  }
+  return result;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!ParseArguments(argc, argv, &arguments)) return kUsage;
+  const auto begin = std::chrono::steady_clock::now();
+  auto model = skiff::Model::Open(arguments.model, {skiff::BuiltinDelegates()});
+  if (!model.ok()) return kBadInput;
+  auto session = skiff::Session::Create(**model, arguments.session);
+  if (!session.ok() || !SetInputs(arguments, **session)) return kBadInput;
+  std::printf("start: %.3f ms\n", Milliseconds(begin));
+  if (!RunAll(arguments, **session) || !UseOutputs(arguments, **session)) return kBadInput;
+  const skiff::MemoryUsage memory = session.value()->memory_usage();
+  std::printf("memory: arena %llu, workspace %llu, packed weights %llu, mapped weights %llu bytes\n",
+              static_cast<unsigned long long>(memory.arena), static_cast<unsigned long long>(memory.workspace),
+              static_cast<unsigned long long>(memory.packed_weights), static_cast<unsigned long long>(memory.mapped_weights));
+  const int result = CompareOutputs(arguments, **session);
+  return std::fflush(stdout) == 0 ? result : kBadInput;
+}
