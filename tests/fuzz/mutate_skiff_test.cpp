@@ -1,0 +1,227 @@
+// Damages the FlatBuffer part of .skiff files by bytes and by fields, opens them and, where that succeeds, runs them
+// on every backend. 1,000 of each kind per sample file.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "core/error_capture.h"
+#include "delegates/registry.h"
+#include "format/container.h"
+#include "model_generated.h"
+#include "tests/fuzz/outcomes.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+constexpr int kMutationsPerFile = 1000;
+
+/// A file taken apart: the FlatBuffer part, and the weights behind it.
+struct Parts {
+  std::vector<uint8_t> flatbuffer;
+  std::vector<uint8_t> weights;
+
+  explicit Parts(const std::vector<uint8_t>& file) {
+    format::FileHeader header;
+    std::memcpy(&header, file.data(), sizeof(header));
+    flatbuffer.assign(file.begin() + static_cast<long>(header.model_offset),
+                      file.begin() + static_cast<long>(header.model_offset + header.model_size));
+    weights.assign(file.begin() + static_cast<long>(header.weights_offset), file.end());
+  }
+
+  std::vector<uint8_t> Assemble(const uint8_t* model, size_t model_size) const {
+    format::FileHeader header = {};
+    std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
+    header.container_version = 1;
+    header.model_offset = sizeof(header);
+    header.model_size = model_size;
+    header.weights_offset = format::AlignUp(sizeof(header) + model_size);
+    header.weights_size = weights.size() - format::kAlignment;
+    header.file_size = header.weights_offset + weights.size();
+    std::vector<uint8_t> file(header.file_size);
+    std::memcpy(file.data(), &header, sizeof(header));
+    std::memcpy(file.data() + sizeof(header), model, model_size);
+    std::memcpy(file.data() + header.weights_offset, weights.data(), weights.size());
+    return file;
+  }
+};
+
+/// Opens and runs; the error's text, or "".
+std::string OpenAndRun(const std::vector<uint8_t>& file) {
+  const AlignedBytes bytes(file);
+  ErrorCapture capture;
+  ModelOptions options;
+  options.delegates = BuiltinDelegates();
+  Result<std::unique_ptr<Model>> model = Model::Open(bytes.span(), options);
+  if (!model.ok()) return capture.message();
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions session_options;
+    session_options.backend = backend;
+    session_options.threads = 1;
+    session_options.memory_limit = uint64_t{64} << 20;
+    Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
+    if (!session.ok()) return capture.message();
+    for (size_t i = 0; i < (*session)->signature().inputs.size(); ++i) {
+      Result<TensorView> input = (*session)->InputBuffer(static_cast<int>(i));
+      if (!input.ok()) return capture.message();
+      std::memset(input.value().data, 0x11, static_cast<size_t>(input.value().bytes()));
+    }
+    if (!(*session)->Run().ok()) return capture.message();
+  }
+  return "";
+}
+
+int64_t Unusual(std::mt19937& random, int64_t value) {
+  const int64_t choices[] = {0, 1, -1, -2, 2, 3, 7, 8, 9, value + 1, value - 1, value * 2, -value, 127, 255, 65535, int64_t{1} << 31,
+                             int64_t{1} << 40, INT64_MAX, INT64_MIN};
+  return choices[random() % std::size(choices)];
+}
+
+template <class T>
+void MutateVector(std::mt19937& random, std::vector<T>& values) {
+  const uint32_t action = random() % 8;
+  if (values.empty() || action == 0) {
+    values.push_back(static_cast<T>(Unusual(random, 1)));
+  } else if (action == 1) {
+    values.erase(values.begin() + static_cast<long>(random() % values.size()));
+  } else {
+    T& value = values[random() % values.size()];
+    value = static_cast<T>(Unusual(random, static_cast<int64_t>(value)));
+  }
+}
+
+template <class T>
+T* Pick(std::mt19937& random, std::vector<std::unique_ptr<T>>& items) {
+  return items.empty() ? nullptr : items[random() % items.size()].get();
+}
+
+void MutateNode(std::mt19937& random, format::NodeT& node) {
+  switch (random() % 5) {
+    case 0: node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 130 : random()); break;
+    case 1: MutateVector(random, node.inputs); break;
+    case 2: MutateVector(random, node.outputs); break;
+    case 3: {
+      auto attr = std::make_unique<format::AttrT>();
+      attr->tag = static_cast<uint8_t>(1 + random() % 7);
+      attr->ints = {Unusual(random, 2), Unusual(random, 2)};
+      node.attrs.push_back(std::move(attr));
+      break;
+    }
+    default:
+      if (format::AttrT* attr = Pick(random, node.attrs)) {
+        if (random() % 4 == 0) attr->tag = static_cast<uint8_t>(random());
+        MutateVector(random, attr->ints);
+      }
+  }
+}
+
+void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
+  switch (random() % 6) {
+    case 0: tensor.dtype = static_cast<uint8_t>(random() % 15); break;
+    case 1: MutateVector(random, tensor.extents); break;
+    case 2: tensor.blob = static_cast<int32_t>(Unusual(random, tensor.blob)); break;
+    case 3: tensor.offset = static_cast<uint64_t>(random() % 2 == 0 ? Unusual(random, static_cast<int64_t>(tensor.offset)) : (random() % 64) * 64); break;
+    case 4: tensor.view_of = static_cast<int32_t>(Unusual(random, tensor.view_of)); break;
+    default: tensor.row_stride = Unusual(random, tensor.extents.empty() ? 1 : tensor.extents.back()); break;
+  }
+}
+
+void MutateFields(std::mt19937& random, format::ModelT& model) {
+  format::SignatureT& signature = *model.signatures[0];
+  format::PlanT& plan = *signature.plans[0];
+  switch (random() % 10) {
+    case 0: case 1: case 2: if (auto* node = Pick(random, plan.nodes)) MutateNode(random, *node); break;
+    case 3: case 4: case 5: if (auto* tensor = Pick(random, plan.tensors)) MutateTensor(random, *tensor); break;
+    case 6: {
+      if (plan.segments.empty()) break;
+      format::Segment& segment = plan.segments[random() % plan.segments.size()];
+      segment = format::Segment(static_cast<uint8_t>(random() % 4), segment.begin() + random() % 2, segment.end() - random() % 2);
+      break;
+    }
+    case 7: MutateVector(random, random() % 2 == 0 ? plan.inputs : plan.outputs); break;
+    case 8: plan.arena_bytes = static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(plan.arena_bytes))); break;
+    default: {
+      if (model.blobs.empty()) break;
+      format::Blob& blob = model.blobs[random() % model.blobs.size()];
+      blob = format::Blob(static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(blob.offset()))),
+                          static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(blob.size()))), blob.hash_low(), blob.hash_high());
+    }
+  }
+}
+
+const char* const kAttention = R"(graph attention {
+  input x: f32[1, 6, 8]
+  input ids: i64[4]
+  const w: f32[8, 8] = seed 1
+  const table: f32[10, 8] = seed 2
+  const scale: f32[8] = seed 3
+  const bias: f32[8] = seed 4
+  const starts: i64[1] = [1]
+  const ends: i64[1] = [5]
+  const axes: i64[1] = [1]
+  const steps: i64[1] = [1]
+  const pads: i64[6] = [0, 1, 0, 0, 1, 0]
+  q: f32[1, 6, 8] = FullyConnected(x, w, _)
+  scores: f32[1, 6, 6] = MatMul(q, x) {transpose_b=true}
+  weights: f32[1, 6, 6] = Softmax(scores) {axis=-1}
+  mixed: f32[1, 6, 8] = MatMul(weights, x)
+  normed: f32[1, 6, 8] = LayerNorm(mixed, scale, bias)
+  cut: f32[1, 4, 8] = Slice(normed, starts, ends, axes, steps)
+  rows: f32[4, 8] = Gather(table, ids)
+  both: f32[1, 4, 8] = Add(cut, rows)
+  padded: f32[1, 6, 8] = Pad(both, pads)
+  turned: f32[1, 8, 6] = Transpose(padded) {perm=[0, 2, 1]}
+  output turned = turned
+}
+)";
+
+class MutateSkiff : public ::testing::TestWithParam<const char*> {
+ protected:
+  const Parts parts_{OpenedModel(GetParam()).converted->file};
+};
+
+void Check(const Outcomes& outcomes, const char* title) {
+  outcomes.Print(title);
+  const int past = outcomes.total() - outcomes.Matching("FlatBuffer part is malformed");
+  std::printf("%.1f %% got past the FlatBuffers verifier, %.1f %% ran\n", 100.0 * past / outcomes.total(),
+              100.0 * outcomes.ran() / outcomes.total());
+  EXPECT_EQ(outcomes.total(), kMutationsPerFile);
+  EXPECT_GT(past, kMutationsPerFile / 20) << "the mutations never reach our own checks";
+}
+
+TEST_P(MutateSkiff, ByBytes) {
+  Outcomes outcomes;
+  for (int seed = 0; seed < kMutationsPerFile; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    std::vector<uint8_t> model = parts_.flatbuffer;
+    const uint32_t changes = 1 + random() % 4;
+    for (uint32_t i = 0; i < changes; ++i) {
+      uint8_t& byte = model[random() % model.size()];
+      byte = static_cast<uint8_t>(random() % 3 == 0 ? byte ^ (1u << random() % 8) : random());
+    }
+    SCOPED_TRACE(seed);
+    outcomes.Add(OpenAndRun(parts_.Assemble(model.data(), model.size())));
+  }
+  Check(outcomes, "by bytes");
+}
+
+TEST_P(MutateSkiff, ByFields) {
+  Outcomes outcomes;
+  for (int seed = 0; seed < kMutationsPerFile; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    const std::unique_ptr<format::ModelT> model = format::UnPackModel(parts_.flatbuffer.data());
+    const uint32_t changes = 1 + random() % 2;
+    for (uint32_t i = 0; i < changes; ++i) MutateFields(random, *model);
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(format::Model::Pack(builder, model.get()), format::ModelIdentifier());
+    SCOPED_TRACE(seed);
+    outcomes.Add(OpenAndRun(parts_.Assemble(builder.GetBufferPointer(), builder.GetSize())));
+  }
+  Check(outcomes, "by fields");
+}
+
+INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff, ::testing::Values(kSmallNet, kAttention));
+
+}  // namespace
+}  // namespace skiff::testing

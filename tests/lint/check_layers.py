@@ -1,0 +1,69 @@
+"""Checks who includes whom (docs/architecture.md): usage: check_layers.py SOURCE_ROOT"""
+import pathlib
+import re
+import sys
+
+RUNTIME = {"runtime"}
+CONVERTER_CORE = {"runtime", "delegates/support.h", "converter/graph"}
+
+# folder: what it may include, as folders or files relative to the source root. The longest matching folder counts.
+ALLOWED = {
+    "runtime/include": {"runtime/include", "runtime/ops"},  # ops: forward-declared types of delegate.h only
+    "runtime/core": {"runtime/include", "runtime/core"},
+    "runtime/ops": {"runtime/include", "runtime/core", "runtime/ops", "runtime/eager/kernels.h"},
+    "runtime/plan": {"runtime/include", "runtime/core", "runtime/ops", "runtime/plan"},
+    "runtime/eager": {"runtime/include", "runtime/core", "runtime/ops", "runtime/plan", "runtime/eager"},
+    "runtime/format": {"runtime/include", "runtime/core", "runtime/ops", "runtime/plan", "runtime/format"},
+    "runtime": RUNTIME,
+    "delegates": {"runtime", "delegates"},
+    "delegates/support.h": {"runtime/include"},
+    "converter/graph": {"runtime", "converter/graph"},
+    "converter/import": CONVERTER_CORE | {"converter/import"},
+    "converter/passes": CONVERTER_CORE | {"converter/passes"},
+    "converter/emit": CONVERTER_CORE | {"converter/emit"},
+    "converter/cli": {"runtime", "delegates", "converter"},
+    "converter": {"runtime", "converter", "delegates/support.h"},
+    "platforms": {"runtime"},
+    "samples": {"runtime/include", "delegates/registry.h"},
+    "tests": {"runtime", "delegates", "converter", "platforms", "tests"},
+}
+INCLUDE_PATHS = ["runtime/include", "runtime", "converter", "", "delegates", "tests"]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def rule_for(path):
+    return max((folder for folder in ALLOWED if path == folder or path.startswith(folder + "/")), key=len)
+
+
+def resolve(root, including, name):
+    candidates = [including.parent / name] + [root / base / name for base in INCLUDE_PATHS]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate.resolve().relative_to(root).as_posix()
+    return None  # generated, or third party
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    wrong = []
+    checked = 0
+    for top in ("runtime", "delegates", "converter", "platforms", "samples", "tests"):
+        for path in sorted((root / top).rglob("*")):
+            if path.suffix not in (".h", ".cpp", ".inc", ".def"):
+                continue
+            relative = path.relative_to(root).as_posix()
+            rule = rule_for(relative)
+            checked += 1
+            for name in INCLUDE.findall(path.read_text()):
+                target = resolve(root, path, name)
+                if target is None:
+                    continue
+                if not any(target == allowed or target.startswith(allowed + "/") for allowed in ALLOWED[rule]):
+                    wrong.append(f"{relative} includes {target}; {rule} may include only {', '.join(sorted(ALLOWED[rule]))}")
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    print(f"{checked} files checked, {len(wrong)} includes against the layering")
+    return 1 if wrong or checked < 50 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+// Every model of the folder of trained models: those marked "passes" in models.json go through eager mode, the compiled plan on the
+// reference kernels and on XNNPACK, and are compared with the reference data beside them; the others must still be refused.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/npy.h"
+#include "core/half.h"
+#include "graph/error.h"
+#include "import/onnx.h"
+#include "tests/models/model_cases.h"
+
+namespace skiff::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+fs::path ModelsFolder() {
+  if (const char* folder = std::getenv("SKIFF_MODELS")) return folder;
+  return fs::path(SKIFF_SOURCE_DIR) / "../shared/models";
+}
+
+std::vector<json> Listed() {
+  std::ifstream stream(fs::path(SKIFF_SOURCE_DIR) / "tests/models/models.json");
+  return json::parse(stream).get<std::vector<json>>();
+}
+
+std::string TestName(const ::testing::TestParamInfo<json>& info) {
+  std::string name = info.param.at("file").get<std::string>();
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+std::vector<json> WithStatus(const std::string& status) {
+  std::vector<json> selected;
+  for (const json& entry : Listed()) {
+    if (entry.at("status") == status) selected.push_back(entry);
+  }
+  return selected;
+}
+
+class TrainedModel : public ::testing::TestWithParam<json> {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(ModelsFolder())) GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
+  }
+  fs::path file() const { return ModelsFolder() / GetParam().at("file").get<std::string>(); }
+};
+
+/// f32 data for an f16 input and the other way round: some reference data is that of the model before its conversion to f16.
+TensorData CastTo(const TensorData& data, DType dtype) {
+  if (data.dtype() == dtype) return data;
+  TensorData cast(dtype, data.shape());
+  const std::vector<double> values = data.ToDoubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (dtype == DType::kF16) static_cast<Half*>(cast.mutable_data())[i] = Half(static_cast<float>(values[i]));
+    if (dtype == DType::kF32) static_cast<float*>(cast.mutable_data())[i] = static_cast<float>(values[i]);
+  }
+  return cast;
+}
+
+struct Reference {
+  std::string name;
+  std::map<std::string, TensorData> inputs;
+  std::map<std::string, TensorData> outputs;
+  double tolerance = 0;
+};
+
+Reference LoadReference(const ModelCase& model, const fs::path& file, const json& entry) {
+  const Graph& graph = model.source();
+  Reference reference;
+  reference.name = entry.at("folder");
+  reference.tolerance = entry.value("tolerance", model.half() ? kF16NetTolerance : kF32NetTolerance);
+  const fs::path folder = file.parent_path() / reference.name;
+  const bool seeded = entry.at("kind") == "seeded";
+  if (seeded) reference.inputs = NumpySeededInputs(graph);
+  for (size_t i = 0; !seeded && i < graph.inputs().size(); ++i) {
+    const TensorData data = ReadTensorProto(folder / fmt::format("input_{}.pb", i));
+    reference.inputs[graph.inputs()[i].name] = CastTo(data, graph.value(graph.inputs()[i].value).dtype);
+  }
+  if (seeded) {  // The .json beside the arrays names the outputs in their order.
+    std::ifstream stream(folder / (file.stem().string() + ".json"));
+    const json about = json::parse(stream);
+    for (size_t i = 0; i < about.at("outputs").size(); ++i) {
+      const std::string name = about.at("outputs")[i];
+      reference.outputs[name] = cli::ReadNpy(folder / fmt::format("{}.out{}.npy", file.stem().string(), i));
+    }
+  }
+  for (size_t i = 0; !seeded && i < graph.outputs().size(); ++i) {
+    reference.outputs[graph.outputs()[i].name] = ReadTensorProto(folder / fmt::format("output_{}.pb", i));
+  }
+  return reference;
+}
+
+/// Outputs in the types and shapes of the reference data (which may be flattened, or f32 where the model is f16).
+std::map<std::string, TensorData> AsReference(const std::map<std::string, TensorData>& outputs, const Reference& reference) {
+  std::map<std::string, TensorData> result;
+  for (const auto& [name, expected] : reference.outputs) {
+    const TensorData& got = outputs.at(name);
+    EXPECT_EQ(got.elements(), expected.elements()) << name;
+    result[name] = CastTo(got, expected.dtype()).Reshaped(expected.shape());
+  }
+  return result;
+}
+
+TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
+  std::map<std::string, std::vector<int64_t>> shapes;
+  if (GetParam().contains("shapes")) shapes = GetParam().at("shapes");
+  ModelCase model(file(), shapes);
+  const double tolerance = GetParam().value("tolerance", model.half() ? kF16NetTolerance : kF32NetTolerance);
+
+  const auto inputs = RandomInputs(model.source(), 11);
+  const auto eager = model.RunEagerly(inputs);
+  const double reference = WorstRelative(model.Run(Backend::kReference, inputs), eager);
+  const double planned = WorstRelative(model.Run(Backend::kPlanned, inputs), eager);
+  EXPECT_LE(reference, tolerance);
+  EXPECT_LE(planned, tolerance);
+
+  std::string against;
+  for (const json& entry : GetParam().at("references")) {
+    const Reference data = LoadReference(model, file(), entry);
+    const double by_eager = WorstRelative(AsReference(model.RunEagerly(data.inputs), data), data.outputs);
+    const double by_plan = WorstRelative(AsReference(model.Run(Backend::kPlanned, data.inputs), data), data.outputs);
+    EXPECT_LE(by_eager, data.tolerance) << data.name;
+    EXPECT_LE(by_plan, data.tolerance) << data.name;
+    against += fmt::format("  {} {:.1e}/{:.1e}", data.name, by_eager, by_plan);
+  }
+  const PlanDraft& draft = model.converted().draft;
+  EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);
+  EXPECT_EQ(model.ConvolutionsElsewhere(), GetParam().value("convolutions_elsewhere", 0));
+  EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
+  EXPECT_EQ(model.TransposesBetweenConvolutions(), GetParam().value("transposes_between_convolutions", 0));
+  fmt::print("{}: nodes {} -> {} (reference {}, fell back {}), arena {} of at least {} bytes; relative to eager: reference {:.1e}, xnnpack {:.1e};{}\n",
+             GetParam().at("file").get<std::string>(), model.source().sources().size(), model.nodes(),
+             model.NodesOn(DelegateKind::kReference), model.fell_back(), draft.arena_bytes, draft.arena_lower_bound, reference, planned,
+             against);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, TrainedModel, ::testing::ValuesIn(WithStatus("passes")), TestName);
+
+class LaterModel : public TrainedModel {};
+
+TEST_P(LaterModel, IsRefusedWithAReason) {
+  EXPECT_NE(GetParam().at("reason"), "");
+  EXPECT_THROW(ModelCase(file(), {}), Error) << "it works now: mark it as passing in models.json";
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LaterModel, ::testing::ValuesIn(WithStatus("later")), TestName);
+
+TEST(TrainedModels, TheListNamesEveryFile) {
+  if (!fs::exists(ModelsFolder())) GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
+  std::set<std::string> listed;
+  for (const json& entry : Listed()) listed.insert(entry.at("file"));
+  for (const auto& entry : fs::recursive_directory_iterator(ModelsFolder())) {
+    if (entry.path().extension() != ".onnx" && entry.path().extension() != ".tflite") continue;
+    EXPECT_TRUE(listed.contains(fs::relative(entry.path(), ModelsFolder()).string())) << entry.path() << " is not in models.json";
+  }
+}
+
+}  // namespace
+}  // namespace skiff::testing

@@ -1,0 +1,70 @@
+#include "plan/memory_planner.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace skiff {
+namespace {
+
+uint64_t Plan(const std::vector<BufferLifetime>& buffers, std::vector<uint64_t>& offsets) {
+  offsets.assign(buffers.size(), 0);
+  const Result<uint64_t> arena = PlanMemory({buffers.data(), buffers.size()}, {offsets.data(), offsets.size()});
+  EXPECT_TRUE(arena.ok());
+  return arena.value();
+}
+
+void ExpectDisjoint(const std::vector<BufferLifetime>& buffers, const std::vector<uint64_t>& offsets, uint64_t arena) {
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    EXPECT_EQ(offsets[i] % 64, 0u);
+    EXPECT_LE(offsets[i] + buffers[i].bytes, arena);
+    for (size_t j = 0; j < i; ++j) {
+      const bool live_together = buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
+      const bool overlap = offsets[i] < offsets[j] + buffers[j].bytes && offsets[j] < offsets[i] + buffers[i].bytes;
+      EXPECT_FALSE(live_together && overlap) << i << " and " << j;
+    }
+  }
+}
+
+TEST(MemoryPlanner, AChainNeedsTwoBuffers) {
+  std::vector<BufferLifetime> chain;
+  for (int32_t i = 0; i < 10; ++i) chain.push_back({1000, i, i + 1});
+  std::vector<uint64_t> offsets;
+  const uint64_t arena = Plan(chain, offsets);
+  ExpectDisjoint(chain, offsets, arena);
+  EXPECT_EQ(arena, 2 * 1024u);
+  EXPECT_EQ(MemoryLowerBound({chain.data(), chain.size()}), 2 * 1024u);
+}
+
+TEST(MemoryPlanner, LargeBuffersOfWholePagesDoNotAliasInTheCache) {
+  const std::vector<BufferLifetime> pair{{1 << 20, 0, 1}, {1 << 20, 1, 2}};
+  std::vector<uint64_t> offsets;
+  Plan(pair, offsets);
+  EXPECT_NE(offsets[0] % 4096, offsets[1] % 4096);
+}
+
+TEST(MemoryPlanner, EmptyBuffersTakeNoRoom) {
+  const std::vector<BufferLifetime> buffers{{0, 0, 9}, {64, 0, 9}};
+  std::vector<uint64_t> offsets;
+  EXPECT_EQ(Plan(buffers, offsets), 64u);
+}
+
+TEST(MemoryPlanner, RandomLifetimesAreDisjoint) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    std::vector<BufferLifetime> buffers(40);
+    for (BufferLifetime& buffer : buffers) {
+      buffer.bytes = random() % 5000;
+      buffer.first = static_cast<int32_t>(random() % 30);
+      buffer.last = buffer.first + static_cast<int32_t>(random() % 6);
+    }
+    std::vector<uint64_t> offsets;
+    const uint64_t arena = Plan(buffers, offsets);
+    ExpectDisjoint(buffers, offsets, arena);
+    EXPECT_GE(arena + 64, MemoryLowerBound({buffers.data(), buffers.size()}));
+  }
+}
+
+}  // namespace
+}  // namespace skiff

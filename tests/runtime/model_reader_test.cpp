@@ -1,0 +1,105 @@
+// The loader against files that are damaged in ways a person would recognise; random damage is tests/fuzz.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/error_capture.h"
+#include "delegates/registry.h"
+#include "format/container.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Loader : public ::testing::Test {
+ protected:
+  StatusCode Open(const std::vector<uint8_t>& file) {
+    const AlignedBytes bytes(file);
+    ErrorCapture capture;
+    ModelOptions options;
+    options.delegates = BuiltinDelegates();
+    const StatusCode code = Model::Open(bytes.span(), options).status().code();
+    message_ = capture.message();
+    return code;
+  }
+
+  format::FileHeader Header() const {
+    format::FileHeader header;
+    std::memcpy(&header, file_.data(), sizeof(header));
+    return header;
+  }
+  void SetHeader(const format::FileHeader& header) { std::memcpy(file_.data(), &header, sizeof(header)); }
+
+  std::vector<uint8_t> file_ = OpenedModel(kSmallNet).converted->file;
+  std::string message_;
+};
+
+TEST_F(Loader, AcceptsItsOwnFile) { EXPECT_EQ(Open(file_), StatusCode::kOk) << message_; }
+
+TEST_F(Loader, NamesWhatIsWrong) {
+  EXPECT_EQ(Open({1, 2, 3}), StatusCode::kInvalidModel);
+  EXPECT_THAT(message_, HasSubstr("3 bytes"));
+  std::vector<uint8_t> other(1000, 'x');
+  EXPECT_EQ(Open(other), StatusCode::kInvalidModel);
+  EXPECT_THAT(message_, HasSubstr("skiff convert"));
+  std::vector<uint8_t> cut(file_.begin(), file_.end() - 100);
+  EXPECT_EQ(Open(cut), StatusCode::kInvalidModel);
+  EXPECT_THAT(message_, HasSubstr("cut or changed"));
+}
+
+TEST_F(Loader, RefusesNewerVersionsWithARemedy) {
+  format::FileHeader header = Header();
+  header.container_version = 2;
+  SetHeader(header);
+  EXPECT_EQ(Open(file_), StatusCode::kUnsupported);
+  EXPECT_THAT(message_, HasSubstr("update Skiff"));
+}
+
+TEST_F(Loader, ChecksTheHeadersOffsets) {
+  const format::FileHeader good = Header();
+  for (const uint64_t bad : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 40, ~uint64_t{0}}) {
+    format::FileHeader header = good;
+    header.model_size = bad;
+    SetHeader(header);
+    EXPECT_NE(Open(file_), StatusCode::kOk) << "model_size " << bad;
+    header = good;
+    header.weights_offset = bad;
+    SetHeader(header);
+    EXPECT_NE(Open(file_), StatusCode::kOk) << "weights_offset " << bad;
+    header = good;
+    header.weights_size = bad | 1;
+    SetHeader(header);
+    EXPECT_NE(Open(file_), StatusCode::kOk) << "weights_size " << bad;
+  }
+}
+
+TEST_F(Loader, FilesThatCannotBeReadAreNamed) {
+  ErrorCapture capture;
+  EXPECT_EQ(Model::Open("/nonexistent/model.skiff").status().code(), StatusCode::kIo);
+  EXPECT_THAT(capture.message(), HasSubstr("/nonexistent/model.skiff"));
+  EXPECT_EQ(Model::Open("/").status().code(), StatusCode::kIo);
+}
+
+TEST_F(Loader, EqualWeightsAreStoredOnce) {
+  const OpenedModel once(R"(graph g {
+    input x: f32[1, 64]
+    const w: f32[64, 64] = seed 1
+    y: f32[1, 64] = FullyConnected(x, w, _)
+    output y = y
+  })");
+  const OpenedModel twice(R"(graph g {
+    input x: f32[1, 64]
+    const w: f32[64, 64] = seed 1
+    const v: f32[64, 64] = seed 1
+    z: f32[1, 64] = FullyConnected(x, w, _)
+    y: f32[1, 64] = FullyConnected(z, v, _)
+    output y = y
+  })");
+  EXPECT_EQ(once.model->weights_bytes(), twice.model->weights_bytes());
+}
+
+}  // namespace
+}  // namespace skiff::testing
