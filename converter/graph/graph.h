@@ -159,9 +159,9 @@ class Graph {
   /// and value() are invalid afterwards.
   NodeId AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<std::string>& output_names);
   /// The common case: one output; sets the attributes and the source of `like` (a node) where given. Returns the
-  /// output value.
+  /// output value. `attrs` is a copy, because it may be another node's, which moves when a node is added.
   template <class A = NoAttrs>
-  ValueId Emit(OpCode op, std::vector<ValueId> inputs, const A& attrs = {}, std::string_view output_name = {},
+  ValueId Emit(OpCode op, std::vector<ValueId> inputs, A attrs = {}, std::string_view output_name = {},
                NodeId like = kNoNode) {
     const NodeId id = AddNode(op, std::move(inputs), {std::string(output_name)});
     node(id).attrs.as<A>() = attrs;

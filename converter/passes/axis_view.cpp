@@ -23,7 +23,8 @@ int64_t AxisView::Extent(const std::vector<int>& factors) const {
 
 std::vector<int> AxisView::Solid(const std::vector<int>& factors) const {
   std::vector<int> solid;
-  std::copy_if(factors.begin(), factors.end(), std::back_inserter(solid), [this](int factor) { return !IsUnit(factor); });
+  std::copy_if(factors.begin(), factors.end(), std::back_inserter(solid),
+               [this](int factor) { return !IsUnit(factor); });
   return solid;
 }
 
@@ -62,6 +63,38 @@ bool AxisView::Follows(const std::vector<int>& axis_order) const {
   return LiesAs(groups);
 }
 
+std::vector<AxisView::Run> AxisView::Runs(const std::vector<std::vector<int>>& groups) const {
+  const std::vector<int> positions = Positions();
+  const std::vector<int> next = NextInMemory();
+  std::vector<Run> runs;
+  for (size_t group = 0; group < groups.size(); ++group) {
+    int last = -1;
+    for (int factor : groups[group]) {
+      if (IsUnit(factor)) continue;
+      const int64_t extent = extents[static_cast<size_t>(factor)];
+      if (last >= 0 && next[static_cast<size_t>(last)] == factor) {
+        runs.back().extent *= extent;
+      } else {
+        runs.push_back({positions[static_cast<size_t>(factor)], static_cast<int>(group), extent});
+      }
+      last = factor;
+    }
+    if (last >= 0) continue;
+    const int beside = runs.empty() ? -1 : runs.back().place;
+    const int place = groups[group].empty() ? beside : positions[static_cast<size_t>(groups[group].front())];
+    runs.push_back({place, static_cast<int>(group), 1});
+  }
+  return runs;
+}
+
+std::vector<size_t> AxisView::InMemory(const std::vector<Run>& runs) {
+  std::vector<size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return runs[a].place < runs[b].place; });
+  return order;
+}
+
 std::vector<int> AxisView::MemoryOrder() const {
   const std::vector<int> positions = Positions();
   std::vector<int> places;
@@ -71,8 +104,9 @@ std::vector<int> AxisView::MemoryOrder() const {
   }
   std::vector<int> axis_order(axes.size());
   std::iota(axis_order.begin(), axis_order.end(), 0);
-  std::stable_sort(axis_order.begin(), axis_order.end(),
-                   [&](int a, int b) { return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)]; });
+  std::stable_sort(axis_order.begin(), axis_order.end(), [&](int a, int b) {
+    return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
+  });
   return axis_order;
 }
 
@@ -90,7 +124,8 @@ std::vector<std::vector<int>> AxisView::TensorAxes(const Shape& tensor) const {
   return groups;
 }
 
-std::vector<std::vector<int>> AxisView::CutTensorAxes(const Shape& tensor, const std::vector<uint64_t>& labels) const {
+std::vector<std::vector<int>> AxisView::CutTensorAxes(const Shape& tensor,
+                                                      const std::vector<uint64_t>& labels) const {
   std::vector<std::vector<int>> cut;
   for (const std::vector<int>& group : TensorAxes(tensor)) {
     cut.push_back({group.front()});
@@ -160,8 +195,10 @@ bool AxisView::Reshape(const Shape& target) {
 
 void AxisView::ReplaceAxis(int axis, int64_t extent) {
   std::vector<int>& factors = axes[static_cast<size_t>(axis)];
-  const size_t at = static_cast<size_t>(std::find(order.begin(), order.end(), factors.front()) - order.begin());
-  std::erase_if(order, [&](int factor) { return std::find(factors.begin(), factors.end(), factor) != factors.end(); });
+  const size_t at =
+      static_cast<size_t>(std::find(order.begin(), order.end(), factors.front()) - order.begin());
+  std::erase_if(
+      order, [&](int factor) { return std::find(factors.begin(), factors.end(), factor) != factors.end(); });
   factors = {InsertFactor(at, extent)};
 }
 
@@ -178,7 +215,9 @@ int AxisView::InsertFactor(size_t at, int64_t extent) {
 }
 
 bool CutAlike(AxisView& a, int axis_a, AxisView& b, int axis_b) {
-  const auto solid = [](const AxisView& view, int axis) { return view.Solid(view.axes[static_cast<size_t>(axis)]); };
+  const auto solid = [](const AxisView& view, int axis) {
+    return view.Solid(view.axes[static_cast<size_t>(axis)]);
+  };
   for (size_t i = 0; i < solid(a, axis_a).size(); ++i) {
     const std::vector<int> in_b = solid(b, axis_b);
     if (i >= in_b.size()) return false;

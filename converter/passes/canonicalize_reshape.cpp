@@ -60,6 +60,21 @@ bool SpellPermOut(Graph& graph, NodeId id) {
   return true;
 }
 
+/// What a Transpose reads holds the same source tensor in another layout. The name must survive the
+/// Transpose, which may cancel with another.
+bool HandSourceBack(Graph& graph, NodeId id) {
+  const Value& result = graph.value(graph.node(id).outputs[0]);
+  Value& x = graph.value(graph.node(id).inputs[0]);
+  if (x.producer == kNoNode || !x.source.empty() || result.source.empty()) return false;
+  const Ints perm = FullPerm(graph, id);
+  x.source = result.source;
+  x.source_perm = perm;
+  for (int64_t i = 0; i < perm.size; ++i) {
+    x.source_perm[perm[i]] = result.source_perm.size == 0 ? i : result.source_perm[i];
+  }
+  return true;
+}
+
 bool RemoveNoOpTranspose(Graph& graph, NodeId id) {
   const Ints perm = FullPerm(graph, id);
   if (!std::is_sorted(perm.begin(), perm.end())) return false;
@@ -144,12 +159,19 @@ bool MergeCasts(Graph& graph, NodeId id) {
 
 const std::vector<CanonicalRule>& ReshapeRules() {
   static const std::vector<CanonicalRule> rules = {
-      {OpCode::kIdentity, RemoveIdentity},   {OpCode::kSqueeze, SpellAsReshape},
-      {OpCode::kUnsqueeze, SpellAsReshape},  {OpCode::kFlatten, SpellAsReshape},
-      {OpCode::kReshape, RemoveNoOpReshape}, {OpCode::kReshape, SpellAsReshape},
-      {OpCode::kReshape, MergeReshapes},     {OpCode::kTranspose, RemoveNoOpTranspose},
-      {OpCode::kTranspose, SpellPermOut},    {OpCode::kTranspose, MergeTransposes},
-      {OpCode::kCast, RemoveNoOpCast},       {OpCode::kCast, MergeCasts},
+      {OpCode::kIdentity, RemoveIdentity},
+      {OpCode::kSqueeze, SpellAsReshape},
+      {OpCode::kUnsqueeze, SpellAsReshape},
+      {OpCode::kFlatten, SpellAsReshape},
+      {OpCode::kReshape, RemoveNoOpReshape},
+      {OpCode::kReshape, SpellAsReshape},
+      {OpCode::kReshape, MergeReshapes},
+      {OpCode::kTranspose, HandSourceBack},
+      {OpCode::kTranspose, RemoveNoOpTranspose},
+      {OpCode::kTranspose, SpellPermOut},
+      {OpCode::kTranspose, MergeTransposes},
+      {OpCode::kCast, RemoveNoOpCast},
+      {OpCode::kCast, MergeCasts},
   };
   return rules;
 }

@@ -1,6 +1,8 @@
-// Carries a layout plan out: emits its steps, moves outputs and source names over, removes what was rewritten.
+// Carries a layout plan out: emits its steps, moves outputs and source names over, removes what was
+// rewritten.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "graph/error.h"
 #include "passes/layout_plan.h"
@@ -39,7 +41,10 @@ TensorData TransposedData(const TensorData& data, const Ints& perm) {
 class Applier {
  public:
   Applier(Graph& graph, const LayoutPlan& plan)
-      : graph_(graph), plan_(plan), values_before_(graph.value_count()), emitted_(plan.tensors.size(), kNoValue) {
+      : graph_(graph),
+        plan_(plan),
+        values_before_(graph.value_count()),
+        emitted_(plan.tensors.size(), kNoValue) {
     for (ValueId id = 0; id < values_before_; ++id) emitted_[static_cast<size_t>(id)] = id;
   }
 
@@ -118,10 +123,11 @@ class Applier {
 
   void ExplainTranspose(NodeId id, const PlanStep& step) {
     const Value& moved = graph_.value(graph_.node(id).outputs[0]);
-    const std::string reason = step.like == kNoNode
-                                   ? std::string("the graph's output is in this order")
-                                   : fmt::format("{} '{}' cannot take its input in another order",
-                                                 FindOp(graph_.node(step.like).op)->name, graph_.node(step.like).name);
+    const std::string reason =
+        step.like == kNoNode
+            ? std::string("the graph's output is in this order")
+            : fmt::format("{} '{}' cannot take its input in another order",
+                          FindOp(graph_.node(step.like).op)->name, graph_.node(step.like).name);
     graph_.Note(id, fmt::format("a Transpose to {} runs: {}", ShapeText(moved.shape()).c_str(), reason));
   }
 
@@ -183,7 +189,8 @@ class Applier {
       if (graph_.value(value).producer == kNoNode) {
         // A graph output is never an input or a constant itself.
         const NodeId maker = graph_.value(port.value).producer;
-        value = EmitTyped(graph_, OpCode::kIdentity, {value}, NoAttrs(), graph_.value(port.value).name, maker);
+        value =
+            EmitTyped(graph_, OpCode::kIdentity, {value}, NoAttrs(), graph_.value(port.value).name, maker);
       }
       graph_.ReplaceUses(port.value, value);
     }
@@ -195,12 +202,28 @@ class Applier {
   std::vector<ValueId> emitted_;
 };
 
+/// Importers write transposes on behalf of other operators; only those of the source file are worth a word.
+void ExplainCancelled(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const auto is_transpose = [&](SourceId source) {
+    return graph.sources()[static_cast<size_t>(source)].op == "Transpose";
+  };
+  if (node.op != OpCode::kTranspose || !std::any_of(node.sources.begin(), node.sources.end(), is_transpose))
+    return;
+  graph.Note(id, "cancelled: whatever uses it works on the elements as they lie");
+}
+
 }  // namespace
 
 void ApplyLayoutPlan(Graph& graph, const LayoutPlan& plan) {
-  std::vector<NodeId> order = graph.TopologicalOrder();
+  const std::vector<NodeId> order = graph.TopologicalOrder();
   Applier(graph, plan).Run();
+  std::set<NodeId> carried_out;
+  for (const PlanStep& step : plan.steps) carried_out.insert(step.carries.begin(), step.carries.end());
   for (auto id = order.rbegin(); id != order.rend(); ++id) RemoveIfUnused(graph, *id);
+  for (NodeId id : order) {
+    if (graph.node(id).removed && !carried_out.contains(id)) ExplainCancelled(graph, id);
+  }
 }
 
 }  // namespace skiff

@@ -1,4 +1,5 @@
-/// The plan of ToNhwc: what the graph would become, as data, so that alternatives can be costed without touching it.
+/// The plan of ToNhwc: what the graph would become, as data, so that alternatives can be costed without
+/// touching it.
 #pragma once
 
 #include <optional>
@@ -28,16 +29,16 @@ struct PlanStep {
   AttrStorage attrs;
   std::vector<TensorId> inputs;  ///< kNoValue where absent. Reshape lists its data only.
   std::vector<TensorId> outputs;
-  NodeId like = kNoNode;         ///< The node that it rewrites, or that needed it; kNoNode for a graph output.
-  bool in_place = false;         ///< The node `like` stays and only gets these inputs.
-  std::vector<NodeId> carries;   ///< Nodes of the graph that a transposition or reshape carries out.
+  NodeId like = kNoNode;        ///< The node that it rewrites, or that needed it; kNoNode for a graph output.
+  bool in_place = false;        ///< The node `like` stays and only gets these inputs.
+  std::vector<NodeId> carries;  ///< Nodes of the graph that a transposition or reshape carries out.
 };
 
 /// A value of the graph: the elements of `tensor`, seen through `view`.
 struct Layout {
   TensorId tensor = -1;
   AxisView view;
-  std::vector<NodeId> carries;   ///< Reshapes and transpositions in the view that nobody has carried out yet.
+  std::vector<NodeId> carries;  ///< Reshapes and transpositions in the view that nobody has carried out yet.
   ValueId value = kNoValue;
 };
 

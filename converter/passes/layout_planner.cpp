@@ -1,21 +1,10 @@
 #include "passes/layout_planner.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "passes/layout_rules.h"
 
 namespace skiff {
-namespace {
-
-Ints ToInts(const std::vector<int>& values) {
-  Ints ints;
-  for (int value : values) ints[ints.size++] = value;
-  return ints;
-}
-
-}  // namespace
-
 LayoutPlanner::LayoutPlanner(const LayoutProblem& problem, const LayoutChoices& choices)
     : problem_(problem), choices_(choices) {
   const Graph& graph = problem.graph;
@@ -113,10 +102,12 @@ void LayoutPlanner::Settled(ValueId value) {
   const Layout layout = LayoutOf(value);
   const std::vector<int>& wanted = Wanted(value);
   if (choice->second == Settle::kWanted) {
-    if (static_cast<int>(wanted.size()) == layout.view.rank()) plan_.layouts[static_cast<size_t>(value)] = Ordered(layout, wanted);
+    if (static_cast<int>(wanted.size()) == layout.view.rank())
+      plan_.layouts[static_cast<size_t>(value)] = Ordered(layout, wanted);
   } else if (!LiesPlain(layout)) {
     const TensorId plain = Plain(layout);
-    plan_.layouts[static_cast<size_t>(value)] = Layout{plain, AxisView::Identity(tensor(plain).shape), {}, value};
+    plan_.layouts[static_cast<size_t>(value)] =
+        Layout{plain, AxisView::Identity(tensor(plain).shape), {}, value};
   }
 }
 
@@ -135,8 +126,8 @@ TensorId LayoutPlanner::AddInts(std::vector<int64_t> values) {
   return static_cast<TensorId>(plan_.tensors.size()) - 1;
 }
 
-std::vector<TensorId> LayoutPlanner::AddStep(OpCode op, const AttrStorage& attrs, std::vector<TensorId> inputs,
-                                             const std::vector<Shape>& shapes) {
+std::vector<TensorId> LayoutPlanner::AddStep(OpCode op, const AttrStorage& attrs,
+                                             std::vector<TensorId> inputs, const std::vector<Shape>& shapes) {
   PlanStep step;
   step.op = op;
   step.attrs = attrs;
@@ -154,12 +145,14 @@ std::vector<TensorId> LayoutPlanner::AddStep(OpCode op, const AttrStorage& attrs
   return step.outputs;
 }
 
-TensorId LayoutPlanner::Move(OpCode op, TensorId from, const Ints& perm, const Shape& shape, const Layout& layout) {
+TensorId LayoutPlanner::Move(OpCode op, TensorId from, const Ints& perm, const Shape& shape,
+                             const Layout& layout) {
   for (int32_t index : tensor(from).moves) {
     const PlanStep& known = plan_.steps[static_cast<size_t>(index)];
     if (known.op != op || !(tensor(known.outputs[0]).shape == shape)) continue;
     const Ints& known_perm = known.attrs.as<TransposeAttrs>().perm;
-    if (op == OpCode::kReshape || std::equal(perm.begin(), perm.end(), known_perm.begin(), known_perm.end())) {
+    if (op == OpCode::kReshape ||
+        std::equal(perm.begin(), perm.end(), known_perm.begin(), known_perm.end())) {
       return known.outputs[0];
     }
   }
@@ -195,15 +188,19 @@ TensorId LayoutPlanner::Move(OpCode op, TensorId from, const Ints& perm, const S
 }
 
 TensorId LayoutPlanner::Reshaped(TensorId from, const Shape& shape, const Layout& layout) {
-  if (tensor(from).step >= 0) {
-    const PlanStep& step = plan_.steps[static_cast<size_t>(tensor(from).step)];
-    if (step.op == OpCode::kReshape) from = step.inputs[0];
-  }
+  if (tensor(from).step >= 0 && StepOf(from).op == OpCode::kReshape) from = StepOf(from).inputs[0];
   if (tensor(from).shape == shape) return from;
   return Move(OpCode::kReshape, from, {}, shape, layout);
 }
 
-TensorId LayoutPlanner::Transposed(TensorId from, const Ints& perm, const Layout& layout) {
+TensorId LayoutPlanner::Transposed(TensorId from, Ints perm, const Layout& layout) {
+  // A value that was transposed early may be wanted as it was, or in a third order.
+  while (tensor(from).step >= 0 && StepOf(from).op == OpCode::kTranspose) {
+    const Ints& inner = StepOf(from).attrs.as<TransposeAttrs>().perm;
+    for (int64_t i = 0; i < perm.size; ++i) perm[i] = inner[perm[i]];
+    from = StepOf(from).inputs[0];
+  }
+  if (std::is_sorted(perm.begin(), perm.end())) return from;
   Shape shape;
   for (int64_t axis : perm) shape.Append(tensor(from).shape[static_cast<int>(axis)]);
   return Move(OpCode::kTranspose, from, perm, shape, layout);
@@ -223,54 +220,22 @@ void LayoutPlanner::Restore(const Checkpoint& to) {
 }
 
 TensorId LayoutPlanner::Arrange(const Layout& layout, const std::vector<std::vector<int>>& axes) {
-  /// Factors that lie together in memory and in the target: they move as one axis.
-  struct Run {
-    int place;
-    int64_t extent;
-  };
   const AxisView& view = layout.view;
-  const std::vector<int> positions = view.Positions();
-  const std::vector<int> next = view.NextInMemory();
-  const std::vector<int> memory = view.Solid(view.order);
-  std::vector<Run> runs;
   Shape target;
-  bool moves = false;
-  size_t seen = 0;
-  for (const std::vector<int>& axis : axes) {
-    int64_t extent = 1;
-    int last = -1;
-    for (int factor : axis) {
-      if (view.IsUnit(factor)) continue;
-      const int64_t length = view.extents[static_cast<size_t>(factor)];
-      moves |= memory[seen++] != factor;
-      if (last >= 0 && next[static_cast<size_t>(last)] == factor) {
-        runs.back().extent *= length;
-      } else {
-        runs.push_back({positions[static_cast<size_t>(factor)], length});
-      }
-      last = factor;
-      extent *= length;
-    }
-    if (last < 0) {
-      const int beside = runs.empty() ? -1 : runs.back().place;
-      runs.push_back({axis.empty() ? beside : positions[static_cast<size_t>(axis.front())], 1});
-    }
-    target.Append(extent);
+  for (const std::vector<int>& axis : axes) target.Append(view.Extent(axis));
+  if (view.LiesAs(axes)) return Reshaped(layout.tensor, target, layout);
+  std::vector<AxisView::Run> runs = view.Runs(axes);
+  if (runs.size() > static_cast<size_t>(kMaxRank)) {
+    std::erase_if(runs, [](const AxisView::Run& run) { return run.extent == 1; });
   }
-  if (!moves) return Reshaped(layout.tensor, target, layout);
-  if (runs.size() > static_cast<size_t>(kMaxRank)) std::erase_if(runs, [](const Run& run) { return run.extent == 1; });
-  std::vector<int> by_place(runs.size());
-  std::iota(by_place.begin(), by_place.end(), 0);
-  std::stable_sort(by_place.begin(), by_place.end(), [&](int a, int b) {
-    return runs[static_cast<size_t>(a)].place < runs[static_cast<size_t>(b)].place;
-  });
   Shape cut;
-  std::vector<int> perm(runs.size());
-  for (size_t i = 0; i < by_place.size(); ++i) {
-    cut.Append(runs[static_cast<size_t>(by_place[i])].extent);
-    perm[static_cast<size_t>(by_place[i])] = static_cast<int>(i);
+  Ints perm;
+  perm.size = static_cast<int64_t>(runs.size());
+  for (size_t run : AxisView::InMemory(runs)) {
+    perm[static_cast<int64_t>(run)] = cut.rank();
+    cut.Append(runs[run].extent);
   }
-  const TensorId moved = Transposed(Reshaped(layout.tensor, cut, layout), ToInts(perm), layout);
+  const TensorId moved = Transposed(Reshaped(layout.tensor, cut, layout), perm, layout);
   return Reshaped(moved, target, layout);
 }
 
@@ -290,52 +255,21 @@ Layout LayoutPlanner::Ordered(const Layout& layout, const std::vector<int>& orde
 }
 
 Layout LayoutPlanner::Regrouped(const Layout& layout) {
-  struct Run {
-    int place;
-    int axis;
-    int64_t extent;
-  };
-  const AxisView& view = layout.view;
-  const std::vector<int> positions = view.Positions();
-  const std::vector<int> next = view.NextInMemory();
-  std::vector<Run> runs;
-  for (int axis = 0; axis < view.rank(); ++axis) {
-    const std::vector<int>& factors = view.axes[static_cast<size_t>(axis)];
-    int last = -1;
-    for (int factor : factors) {
-      const int64_t extent = view.extents[static_cast<size_t>(factor)];
-      if (last >= 0 && next[static_cast<size_t>(last)] == factor) {
-        runs.back().extent *= extent;
-      } else {
-        runs.push_back({positions[static_cast<size_t>(factor)], axis, extent});
-      }
-      last = factor;
-    }
-    if (factors.empty()) runs.push_back({runs.empty() ? -1 : runs.back().place, axis, 1});
-  }
-  std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.place < b.place; });
+  const std::vector<AxisView::Run> runs = layout.view.Runs(layout.view.axes);
   if (runs.size() > static_cast<size_t>(kMaxRank)) return layout;
   Layout result;
   result.value = layout.value;
   result.carries = layout.carries;
-  result.view.axes.resize(view.axes.size());
-  Shape shape;
+  // One factor per run, named by its index; the runs of an axis come in the axis' order.
+  result.view.axes.resize(layout.view.axes.size());
   for (size_t i = 0; i < runs.size(); ++i) {
     result.view.extents.push_back(runs[i].extent);
-    result.view.order.push_back(static_cast<int>(i));
-    shape.Append(runs[i].extent);
+    result.view.axes[static_cast<size_t>(runs[i].group)].push_back(static_cast<int>(i));
   }
-  // The runs of one axis, in the axis' own order: that of its factors.
-  for (int axis = 0; axis < view.rank(); ++axis) {
-    std::vector<int>& factors = result.view.axes[static_cast<size_t>(axis)];
-    for (int factor : view.axes[static_cast<size_t>(axis)]) {
-      for (size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].axis == axis && runs[i].place == positions[static_cast<size_t>(factor)]) factors.push_back(static_cast<int>(i));
-      }
-    }
-    for (size_t i = 0; factors.empty() && i < runs.size(); ++i) {
-      if (runs[i].axis == axis) factors.push_back(static_cast<int>(i));
-    }
+  Shape shape;
+  for (size_t run : AxisView::InMemory(runs)) {
+    result.view.order.push_back(static_cast<int>(run));
+    shape.Append(runs[run].extent);
   }
   result.tensor = Reshaped(layout.tensor, shape, layout);
   return result;
@@ -359,11 +293,13 @@ Layout LayoutPlanner::Expose(const Layout& layout, const std::vector<int>& axes)
   for (int axis : axes) {
     const std::vector<int>& factors = view.axes[static_cast<size_t>(axis)];
     exposed &= TensorAxis(layout, axis) >= 0;
-    for (size_t i = 1; i < factors.size(); ++i) scattered |= next[static_cast<size_t>(factors[i - 1])] != factors[i];
+    for (size_t i = 1; i < factors.size(); ++i)
+      scattered |= next[static_cast<size_t>(factors[i - 1])] != factors[i];
   }
   if (exposed) return layout;
   const std::vector<int>& wanted = Wanted(layout.value);
-  if (wanted.size() == view.axes.size() && (scattered || view.Follows(wanted))) return Ordered(layout, wanted);
+  if (wanted.size() == view.axes.size() && (scattered || view.Follows(wanted)))
+    return Ordered(layout, wanted);
   return scattered ? Ordered(layout, view.MemoryOrder()) : Regrouped(layout);
 }
 

@@ -1,5 +1,5 @@
-/// Plans layouts: walks the graph once, keeps every reshape and transposition pending as an AxisView, and carries one
-/// out only where an operator cannot take its input as it lies.
+/// Plans layouts: walks the graph once, keeps every reshape and transposition pending as an AxisView, and
+/// carries one out only where an operator cannot take its input as it lies.
 #pragma once
 
 #include <unordered_map>
@@ -17,7 +17,8 @@ enum class Settle : uint8_t {
 };
 struct LayoutChoices {
   std::unordered_map<ValueId, Settle> settle;
-  std::unordered_map<NodeId, size_t> winner;  ///< Which of the inputs with different layouts the others follow.
+  std::unordered_map<NodeId, size_t>
+      winner;  ///< Which of the inputs with different layouts the others follow.
 };
 
 /// What is known before planning.
@@ -25,8 +26,8 @@ struct LayoutProblem {
   explicit LayoutProblem(const Graph& graph);
   const Graph& graph;
   std::vector<NodeId> order;
-  /// By value: the order of its axes in memory that its users would like best, from the transpositions behind it;
-  /// empty when unknown.
+  /// By value: the order of its axes in memory that its users would like best, from the transpositions behind
+  /// it; empty when unknown.
   std::vector<std::vector<int>> wanted;
 };
 
@@ -51,8 +52,8 @@ class LayoutPlanner {
   /// The elements of an integer constant behind input i; nothing where it is absent or not constant.
   std::optional<std::vector<int64_t>> ConstantInts(size_t i) const;
 
-  /// The tensor whose axes are these groups of the layout's factors. Reshapes, and transposes where they do not lie
-  /// in this order.
+  /// The tensor whose axes are these groups of the layout's factors. Reshapes, and transposes where they do
+  /// not lie in this order.
   TensorId Arrange(const Layout& layout, const std::vector<std::vector<int>>& axes);
   TensorId Plain(const Layout& layout) { return Arrange(layout, layout.view.axes); }
   /// Input i in its own order; kNoValue where it is absent.
@@ -60,8 +61,8 @@ class LayoutPlanner {
   TensorId Reshaped(TensorId from, const Shape& shape, const Layout& layout);
   /// The same value with its axes in this order in memory, each one axis of the tensor.
   Layout Ordered(const Layout& layout, const std::vector<int>& order);
-  /// The same value where each of these axes is one axis of the tensor; where elements must move for that, into the
-  /// wanted order.
+  /// The same value where each of these axes is one axis of the tensor; where elements must move for that,
+  /// into the wanted order.
   Layout Expose(const Layout& layout, const std::vector<int>& axes);
   /// Which axis of the tensor an axis is; -1 where it is not exactly one.
   int TensorAxis(const Layout& layout, int axis) const;
@@ -77,8 +78,8 @@ class LayoutPlanner {
   /// Takes all inputs in their own order and keeps the node.
   void KeepNode();
 
-  /// The way of `count` to plan the current node that moves least, the first of these: `way(i)` plans the node, or
-  /// returns false. Reshapes do not count: what they save here is lost behind the node as easily.
+  /// The way of `count` to plan the current node that moves least, the first of these: `way(i)` plans the
+  /// node, or returns false. Reshapes do not count: what they save here is lost behind the node as easily.
   template <class Way>
   bool Cheapest(size_t count, Way&& way);
 
@@ -87,14 +88,17 @@ class LayoutPlanner {
     size_t tensors, steps, moves;
     PlanCost cost;
   };
-  Checkpoint Save() const { return {plan_.tensors.size(), plan_.steps.size(), plan_.moves.size(), plan_.cost}; }
+  Checkpoint Save() const {
+    return {plan_.tensors.size(), plan_.steps.size(), plan_.moves.size(), plan_.cost};
+  }
   void Restore(const Checkpoint& to);
 
   void PlanNode(NodeId id);
   bool IsPlannable() const;
   bool HasStaticShape(ValueId value) const;
   TensorId Move(OpCode op, TensorId from, const Ints& perm, const Shape& shape, const Layout& layout);
-  TensorId Transposed(TensorId from, const Ints& perm, const Layout& layout);
+  TensorId Transposed(TensorId from, Ints perm, const Layout& layout);
+  const PlanStep& StepOf(TensorId id) const { return plan_.steps[static_cast<size_t>(tensor(id).step)]; }
   /// The same value, each stretch of an axis that lies together as one axis of the tensor.
   Layout Regrouped(const Layout& layout);
   /// Carries out what the choices say about a value that has just got its layout.

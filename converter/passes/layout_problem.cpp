@@ -1,4 +1,5 @@
-// What ToNhwc knows before it plans: the order of the nodes, which rule each has, and what layouts users want.
+// What ToNhwc knows before it plans: the order of the nodes, which rule each has, and what layouts users
+// want.
 #include <algorithm>
 #include <numeric>
 
@@ -43,9 +44,10 @@ constexpr RuleRow kRules[] = {
     {OpCode::kChannelShuffle, PlanChannelShuffle},
 };
 
-/// The order that the users of a node's results want for an input: that of the results, where the node keeps the
-/// axes apart and in place.
-std::vector<int> WantedOfInput(const Graph& graph, const Node& node, const std::vector<std::vector<int>>& wanted) {
+/// The order that the users of a node's results want for an input: that of the results, where the node keeps
+/// the axes apart and in place.
+std::vector<int> WantedOfInput(const Graph& graph, const Node& node,
+                               const std::vector<std::vector<int>>& wanted) {
   const Value& result = graph.value(node.outputs[0]);
   std::vector<int> order = wanted[static_cast<size_t>(node.outputs[0])];
   if (node.op == OpCode::kTranspose) {
@@ -59,7 +61,8 @@ std::vector<int> WantedOfInput(const Graph& graph, const Node& node, const std::
     return order;
   }
   const LayoutRule rule = FindLayoutRule(node.op);
-  const bool keeps_axes = rule != nullptr && rule != PlanReshape && rule != PlanMatMul && rule != PlanConv2d && rule != PlanGather;
+  const bool keeps_axes = rule != nullptr && rule != PlanReshape && rule != PlanMatMul &&
+                          rule != PlanConv2d && rule != PlanGather;
   return keeps_axes ? order : std::vector<int>();
 }
 

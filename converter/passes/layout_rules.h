@@ -14,7 +14,7 @@ LayoutRule FindLayoutRule(OpCode op);
 bool PlanElementwise(LayoutPlanner& planner);  ///< Any number of inputs, with broadcasting.
 bool PlanConcat(LayoutPlanner& planner);
 bool PlanTranspose(LayoutPlanner& planner);
-bool PlanReshape(LayoutPlanner& planner);      ///< And whatever else only regroups axes.
+bool PlanReshape(LayoutPlanner& planner);  ///< And whatever else only regroups axes.
 bool PlanReduce(LayoutPlanner& planner);
 bool PlanSoftmax(LayoutPlanner& planner);
 bool PlanBatchNorm(LayoutPlanner& planner);
@@ -26,8 +26,8 @@ bool PlanGather(LayoutPlanner& planner);
 bool PlanPad(LayoutPlanner& planner);
 bool PlanExpand(LayoutPlanner& planner);
 bool PlanTile(LayoutPlanner& planner);
-bool PlanMatMul(LayoutPlanner& planner);       ///< And FullyConnected.
-bool PlanConv2d(LayoutPlanner& planner);       ///< Pointwise ones; all others know their own order only.
+bool PlanMatMul(LayoutPlanner& planner);  ///< And FullyConnected.
+bool PlanConv2d(LayoutPlanner& planner);  ///< Pointwise ones; all others know their own order only.
 
 /// What a Slice keeps of one axis, as its inputs say it, and how much that is.
 struct AxisCut {
@@ -38,8 +38,8 @@ struct AxisCut {
 /// Plans a Slice of these axes.
 Layout SliceAxes(LayoutPlanner& planner, Layout layout, const std::vector<AxisCut>& cuts);
 
-/// The axes that an operator takes from a constant input, the first `count` where it is absent; nothing where the
-/// input is no constant.
+/// The axes that an operator takes from a constant input, the first `count` where it is absent; nothing where
+/// the input is no constant.
 std::optional<std::vector<int>> AxesInput(const LayoutPlanner& planner, size_t input, size_t count, int rank);
 
 }  // namespace skiff

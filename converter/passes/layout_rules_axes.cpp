@@ -8,18 +8,21 @@ namespace skiff {
 namespace {
 
 /// The layout of the result of an operator that leaves every extent as it is.
-void SetSameLayout(LayoutPlanner& planner, Layout layout, const AttrStorage& attrs, std::vector<TensorId> inputs) {
-  layout.tensor = planner.AddStep(planner.node().op, attrs, std::move(inputs), {planner.tensor(layout.tensor).shape})[0];
+void SetSameLayout(LayoutPlanner& planner, Layout layout, const AttrStorage& attrs,
+                   std::vector<TensorId> inputs) {
+  layout.tensor =
+      planner.AddStep(planner.node().op, attrs, std::move(inputs), {planner.tensor(layout.tensor).shape})[0];
   planner.SetOutput(0, std::move(layout));
 }
 
-/// The layout where the axes from `first` on are the tensor's innermost axes; nothing where elements would have to
-/// move for that.
+/// The layout where the axes from `first` on are the tensor's innermost axes; nothing where elements would
+/// have to move for that.
 std::optional<Layout> WithInnermost(LayoutPlanner& planner, const Layout& layout, int first) {
   const int rank = layout.view.rank();
   const int tensor_rank = planner.tensor(layout.tensor).shape.rank();
   bool exact = true;
-  for (int axis = first; axis < rank; ++axis) exact &= planner.TensorAxis(layout, axis) == tensor_rank - rank + axis;
+  for (int axis = first; axis < rank; ++axis)
+    exact &= planner.TensorAxis(layout, axis) == tensor_rank - rank + axis;
   if (exact) return layout;
   std::vector<int> order = layout.view.MemoryOrder();
   std::stable_partition(order.begin(), order.end(), [first](int axis) { return axis < first; });
@@ -42,7 +45,8 @@ bool PlanReduce(LayoutPlanner& planner) {
     const std::vector<int>& factors = layout.view.axes[static_cast<size_t>(axis)];
     const bool is_reduced = ((mask >> axis) & 1u) != 0;
     any |= is_reduced && layout.view.Extent(factors) > 1;
-    for (int factor : factors) reduced[static_cast<size_t>(factor)] = is_reduced && !layout.view.IsUnit(factor) ? 1 : 0;
+    for (int factor : factors)
+      reduced[static_cast<size_t>(factor)] = is_reduced && !layout.view.IsUnit(factor) ? 1 : 0;
     if (!is_reduced || attrs.keep_dims) axes.push_back(factors);
   }
   if (!any) {
@@ -52,7 +56,8 @@ bool PlanReduce(LayoutPlanner& planner) {
     planner.SetOutput(0, std::move(layout));
     return true;
   }
-  const std::vector<std::vector<int>> groups = layout.view.CutTensorAxes(planner.tensor(layout.tensor).shape, reduced);
+  const std::vector<std::vector<int>> groups =
+      layout.view.CutTensorAxes(planner.tensor(layout.tensor).shape, reduced);
   if (groups.size() > static_cast<size_t>(kMaxRank)) return false;
   AttrStorage step_attrs = planner.node().attrs;
   Ints& step_axes = step_attrs.as<ReduceAttrs>().axes;
@@ -77,7 +82,9 @@ bool PlanReduce(LayoutPlanner& planner) {
     }
   }
   for (std::vector<int>& axis : axes) {
-    std::erase_if(axis, [&](int factor) { return std::find(view.order.begin(), view.order.end(), factor) == view.order.end(); });
+    std::erase_if(axis, [&](int factor) {
+      return std::find(view.order.begin(), view.order.end(), factor) == view.order.end();
+    });
     if (axis.size() > 1 && view.Solid(axis).empty()) axis.resize(1);
   }
   const TensorId input = planner.Reshaped(layout.tensor, before, layout);
@@ -130,7 +137,8 @@ bool PlanLayerNorm(LayoutPlanner& planner) {
 }
 
 bool PlanChannelShuffle(LayoutPlanner& planner) {
-  const std::optional<Layout> layout = WithInnermost(planner, planner.Input(0), planner.Input(0).view.rank() - 1);
+  const std::optional<Layout> layout =
+      WithInnermost(planner, planner.Input(0), planner.Input(0).view.rank() - 1);
   if (!layout) return false;
   SetSameLayout(planner, *layout, planner.node().attrs, {layout->tensor});
   return true;
@@ -187,7 +195,8 @@ bool PlanPad(LayoutPlanner& planner) {
   std::vector<TensorId> inputs{layout.tensor, planner.AddInts(tensor_pads)};
   if (planner.HasInput(2)) inputs.push_back(planner.PlainInput(2));
   layout.tensor = planner.AddStep(std::move(inputs), shape);
-  for (int axis : exposed) layout.view.ReplaceAxis(axis, planner.tensor(planner.node().outputs[0]).shape[axis]);
+  for (int axis : exposed)
+    layout.view.ReplaceAxis(axis, planner.tensor(planner.node().outputs[0]).shape[axis]);
   planner.SetOutput(0, std::move(layout));
   return true;
 }
@@ -195,7 +204,8 @@ bool PlanPad(LayoutPlanner& planner) {
 bool PlanExpand(LayoutPlanner& planner) {
   const Shape target = planner.tensor(planner.node().outputs[0]).shape;
   Layout layout = planner.Input(0);
-  layout.view.axes.insert(layout.view.axes.begin(), static_cast<size_t>(target.rank() - layout.view.rank()), {});
+  layout.view.axes.insert(layout.view.axes.begin(), static_cast<size_t>(target.rank() - layout.view.rank()),
+                          {});
   std::vector<int> expanded;
   for (int axis = 0; axis < target.rank(); ++axis) {
     if (layout.view.AxisExtent(axis) != target[axis]) expanded.push_back(axis);
@@ -207,7 +217,8 @@ bool PlanExpand(LayoutPlanner& planner) {
     if (tensor_axis < 0) return false;
     shape[tensor_axis] = target[axis];
   }
-  const TensorId tensor = planner.AddStep({layout.tensor, planner.AddInts({shape.begin(), shape.end()})}, shape);
+  const TensorId tensor =
+      planner.AddStep({layout.tensor, planner.AddInts({shape.begin(), shape.end()})}, shape);
   layout.tensor = tensor;
   for (int axis : expanded) layout.view.ReplaceAxis(axis, target[axis]);
   planner.SetOutput(0, std::move(layout));

@@ -1,4 +1,5 @@
-// Layout rules of operators that bring several values together: one input leads, the others follow its layout.
+// Layout rules of operators that bring several values together: one input leads, the others follow its
+// layout.
 #include <algorithm>
 
 #include "ops/shape_rules.h"
@@ -18,7 +19,8 @@ Layout Aligned(Layout layout, int rank) {
   return layout;
 }
 
-/// By input: which may lead, without those that lie like one before them; inputs in the wanted order come first.
+/// By input: which may lead, without those that lie like one before them; inputs in the wanted order come
+/// first.
 std::vector<size_t> Leaders(const LayoutPlanner& planner, const std::vector<Layout>& operands,
                             const std::vector<bool>& eligible) {
   std::vector<size_t> leaders;
@@ -27,7 +29,8 @@ std::vector<size_t> Leaders(const LayoutPlanner& planner, const std::vector<Layo
     if (eligible[i] && std::none_of(leaders.begin(), leaders.end(), same)) leaders.push_back(i);
   }
   const std::vector<int>& wanted = planner.Wanted(planner.node().outputs[0]);
-  std::stable_partition(leaders.begin(), leaders.end(), [&](size_t i) { return operands[i].view.Follows(wanted); });
+  std::stable_partition(leaders.begin(), leaders.end(),
+                        [&](size_t i) { return operands[i].view.Follows(wanted); });
   return leaders;
 }
 
@@ -40,8 +43,8 @@ bool CutAxesAlike(AxisView& lead, AxisView& follower, int free) {
   return true;
 }
 
-/// Cuts the views of all operands so that every factor of a follower is a factor of the lead. An operand whose cuts
-/// do not match is taken in its own order, where it can be cut anywhere.
+/// Cuts the views of all operands so that every factor of a follower is a factor of the lead. An operand
+/// whose cuts do not match is taken in its own order, where it can be cut anywhere.
 bool CutOperandsAlike(LayoutPlanner& planner, std::vector<Layout>& operands, size_t lead, int free) {
   for (int round = 0; round < 2; ++round) {
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -91,7 +94,8 @@ bool FollowElementwise(LayoutPlanner& planner, std::vector<Layout> operands, siz
       if (matches[i][factor] >= 0) present[factor] |= uint64_t{1} << i;
     }
   }
-  const std::vector<std::vector<int>> groups = lead.view.CutTensorAxes(planner.tensor(lead.tensor).shape, present);
+  const std::vector<std::vector<int>> groups =
+      lead.view.CutTensorAxes(planner.tensor(lead.tensor).shape, present);
   if (groups.size() > static_cast<size_t>(kMaxRank)) return false;
   std::vector<TensorId> inputs;
   Shape shape;
@@ -102,11 +106,13 @@ bool FollowElementwise(LayoutPlanner& planner, std::vector<Layout> operands, siz
     for (const std::vector<int>& group : groups) {
       std::vector<int>& axis = axes.emplace_back();
       for (int factor : group) {
-        if (matches[i][static_cast<size_t>(factor)] >= 0) axis.push_back(matches[i][static_cast<size_t>(factor)]);
+        if (matches[i][static_cast<size_t>(factor)] >= 0)
+          axis.push_back(matches[i][static_cast<size_t>(factor)]);
       }
       target.Append(operands[i].view.Extent(axis));
     }
-    const bool as_it_is = operands[i].view.LiesAs(axes) && BroadcastsAs(planner.tensor(operands[i].tensor).shape, target);
+    const bool as_it_is =
+        operands[i].view.LiesAs(axes) && BroadcastsAs(planner.tensor(operands[i].tensor).shape, target);
     inputs.push_back(as_it_is ? operands[i].tensor : planner.Arrange(operands[i], axes));
   }
   lead.tensor = planner.AddStep(std::move(inputs), shape);
@@ -159,11 +165,13 @@ bool PlanElementwise(LayoutPlanner& planner) {
   for (size_t i = 0; i < planner.InputCount(); ++i) {
     operands.push_back(Aligned(planner.Input(i), shape.rank()));
     bool full = !planner.IsConstant(operands.back());
-    for (int axis = 0; axis < shape.rank(); ++axis) full &= operands.back().view.AxisExtent(axis) == shape[axis];
+    for (int axis = 0; axis < shape.rank(); ++axis)
+      full &= operands.back().view.AxisExtent(axis) == shape[axis];
     eligible.push_back(full);
   }
   const std::vector<size_t> leaders = Leaders(planner, operands, eligible);
-  return planner.Cheapest(leaders.size(), [&](size_t i) { return FollowElementwise(planner, operands, leaders[i]); });
+  return planner.Cheapest(leaders.size(),
+                          [&](size_t i) { return FollowElementwise(planner, operands, leaders[i]); });
 }
 
 bool PlanConcat(LayoutPlanner& planner) {
@@ -176,7 +184,8 @@ bool PlanConcat(LayoutPlanner& planner) {
     eligible.push_back(!planner.IsConstant(operands.back()));
   }
   const std::vector<size_t> leaders = Leaders(planner, operands, eligible);
-  return planner.Cheapest(leaders.size(), [&](size_t i) { return FollowConcat(planner, operands, leaders[i], axis); });
+  return planner.Cheapest(leaders.size(),
+                          [&](size_t i) { return FollowConcat(planner, operands, leaders[i], axis); });
 }
 
 }  // namespace skiff

@@ -46,12 +46,14 @@ bool PlanGather(LayoutPlanner& planner) {
   for (int i = tensor_axis + 1; i < shape.rank(); ++i) result.Append(shape[i]);
   AttrStorage attrs = planner.node().attrs;
   attrs.as<AxisAttrs>().axis = tensor_axis;
-  layout.tensor = planner.AddStep(OpCode::kGather, attrs, {layout.tensor, planner.PlainInput(1)}, {result})[0];
+  layout.tensor =
+      planner.AddStep(OpCode::kGather, attrs, {layout.tensor, planner.PlainInput(1)}, {result})[0];
   layout.view.ReplaceAxis(axis, 1);
   std::vector<std::vector<int>>& axes = layout.view.axes;
   const int old = axes[static_cast<size_t>(axis)].front();
   axes.erase(axes.begin() + axis);
-  size_t at = static_cast<size_t>(std::find(layout.view.order.begin(), layout.view.order.end(), old) - layout.view.order.begin());
+  size_t at = static_cast<size_t>(std::find(layout.view.order.begin(), layout.view.order.end(), old) -
+                                  layout.view.order.begin());
   layout.view.order.erase(layout.view.order.begin() + static_cast<std::ptrdiff_t>(at));
   for (int i = 0; i < index_shape.rank(); ++i) {
     axes.insert(axes.begin() + axis + i, std::vector<int>{layout.view.InsertFactor(at++, index_shape[i])});

@@ -1,5 +1,5 @@
-// Layout rules of products. A product with a constant matrix does the same to every row, so the rows may lie in any
-// order; and the contracted axis may lie in another order if the constant's axis is permuted alike.
+// Layout rules of products. A product with a constant matrix does the same to every row, so the rows may lie
+// in any order; and the contracted axis may lie in another order if the constant's axis is permuted alike.
 #include <algorithm>
 
 #include "passes/layout_rules.h"
@@ -11,16 +11,19 @@ namespace {
 std::optional<std::vector<int>> InnermostFactors(const AxisView& view) {
   std::vector<int> factors = view.Solid(view.axes.back());
   const std::vector<int> positions = view.Positions();
-  std::sort(factors.begin(), factors.end(),
-            [&](int a, int b) { return positions[static_cast<size_t>(a)] < positions[static_cast<size_t>(b)]; });
+  std::sort(factors.begin(), factors.end(), [&](int a, int b) {
+    return positions[static_cast<size_t>(a)] < positions[static_cast<size_t>(b)];
+  });
   const std::vector<int> memory = view.Solid(view.order);
-  if (memory.size() < factors.size() || !std::equal(factors.rbegin(), factors.rend(), memory.rbegin())) return {};
+  if (memory.size() < factors.size() || !std::equal(factors.rbegin(), factors.rend(), memory.rbegin()))
+    return {};
   return factors;
 }
 
-/// The groups of factors that make the rows axes of a tensor: the value's own axes where they lie in order, else
-/// whatever lies together.
-std::vector<std::vector<int>> RowGroups(const LayoutPlanner& planner, const Layout& rows, const std::vector<int>& columns) {
+/// The groups of factors that make the rows axes of a tensor: the value's own axes where they lie in order,
+/// else whatever lies together.
+std::vector<std::vector<int>> RowGroups(const LayoutPlanner& planner, const Layout& rows,
+                                        const std::vector<int>& columns) {
   std::vector<std::vector<int>> own(rows.view.axes.begin(), rows.view.axes.end() - 1);
   own.push_back(columns);
   if (rows.view.LiesAs(own)) {
@@ -29,16 +32,19 @@ std::vector<std::vector<int>> RowGroups(const LayoutPlanner& planner, const Layo
   }
   std::vector<uint64_t> label(rows.view.extents.size(), 0);
   for (int axis = 0; axis < rows.view.rank(); ++axis) {
-    for (int factor : rows.view.axes[static_cast<size_t>(axis)]) label[static_cast<size_t>(factor)] = static_cast<uint64_t>(axis);
+    for (int factor : rows.view.axes[static_cast<size_t>(axis)])
+      label[static_cast<size_t>(factor)] = static_cast<uint64_t>(axis);
   }
   std::vector<std::vector<int>> groups = rows.view.CutTensorAxes(planner.tensor(rows.tensor).shape, label);
-  const auto is_column = [&](int factor) { return std::find(columns.begin(), columns.end(), factor) != columns.end(); };
+  const auto is_column = [&](int factor) {
+    return std::find(columns.begin(), columns.end(), factor) != columns.end();
+  };
   std::erase_if(groups, [&](const std::vector<int>& group) { return is_column(group.front()); });
   return groups;
 }
 
-/// A constant matrix whose contracted axis lies like the rows' innermost factors. `contracted` says which of its two
-/// axes that is. -1 where there are too many factors.
+/// A constant matrix whose contracted axis lies like the rows' innermost factors. `contracted` says which of
+/// its two axes that is. -1 where there are too many factors.
 TensorId PermutedMatrix(LayoutPlanner& planner, Layout matrix, size_t contracted, const AxisView& rows,
                         const std::vector<int>& columns) {
   const std::vector<int> logical = rows.Solid(rows.axes.back());
@@ -52,7 +58,8 @@ TensorId PermutedMatrix(LayoutPlanner& planner, Layout matrix, size_t contracted
   std::vector<std::vector<int>> axes(2);
   axes[1 - contracted] = matrix.view.axes[contracted == 1 ? 0 : logical.size()];
   for (int factor : columns) {
-    const size_t place = static_cast<size_t>(std::find(logical.begin(), logical.end(), factor) - logical.begin());
+    const size_t place =
+        static_cast<size_t>(std::find(logical.begin(), logical.end(), factor) - logical.begin());
     const std::vector<int>& axis = matrix.view.axes[place + contracted];
     axes[contracted].insert(axes[contracted].end(), axis.begin(), axis.end());
   }
@@ -144,8 +151,9 @@ bool PlanConv2d(LayoutPlanner& planner) {
   Layout rows = planner.Input(0);
   Layout weights = planner.Input(1);
   const Shape weight_shape = planner.tensor(weights.tensor).shape;
-  const bool is_pointwise = weight_shape[1] == 1 && weight_shape[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1 &&
-                            std::all_of(attrs.pads.begin(), attrs.pads.end(), [](int64_t pad) { return pad == 0; });
+  const bool is_pointwise =
+      weight_shape[1] == 1 && weight_shape[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1 &&
+      std::all_of(attrs.pads.begin(), attrs.pads.end(), [](int64_t pad) { return pad == 0; });
   if (!is_pointwise || attrs.groups != 1 || !planner.IsConstant(weights) || rows.view.IsPlain()) return false;
   const std::optional<std::vector<int>> columns = InnermostFactors(rows.view);
   if (!columns) return false;
@@ -166,7 +174,8 @@ bool PlanConv2d(LayoutPlanner& planner) {
   for (const std::vector<int>& group : groups) shape.Append(rows.view.Extent(group));
   shape.Append(weight_shape[0]);
   groups.push_back(*columns);
-  std::vector<TensorId> inputs{planner.Arrange(rows, groups), planner.Reshaped(matrix, weight_shape, weights)};
+  std::vector<TensorId> inputs{planner.Arrange(rows, groups),
+                               planner.Reshaped(matrix, weight_shape, weights)};
   for (size_t i = 2; i < planner.InputCount(); ++i) inputs.push_back(planner.PlainInput(i));
   rows.tensor = planner.AddStep(std::move(inputs), shape);
   rows.view = result;

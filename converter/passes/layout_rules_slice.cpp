@@ -7,8 +7,9 @@
 namespace skiff {
 namespace {
 
-/// The cut on the tensor's axis of which the cut axis is a part: the outermost part can lose a stretch, the innermost
-/// one keep a single element (a step then). Nothing where it is neither, or where another cut has changed that axis.
+/// The cut on the tensor's axis of which the cut axis is a part: the outermost part can lose a stretch, the
+/// innermost one keep a single element (a step then). Nothing where it is neither, or where another cut has
+/// changed that axis.
 std::optional<AxisCut> CutOfPart(const Layout& layout, const std::vector<std::vector<int>>& tensor_axes,
                                  const std::vector<AxisCut>& before, const AxisCut& cut) {
   const std::vector<int>& part = layout.view.axes[static_cast<size_t>(cut.axis)];
@@ -18,7 +19,9 @@ std::optional<AxisCut> CutOfPart(const Layout& layout, const std::vector<std::ve
     const auto begin = std::search(whole.begin(), whole.end(), part.begin(), part.end());
     if (begin == whole.end()) continue;
     const int axis = static_cast<int>(i);
-    if (std::any_of(before.begin(), before.end(), [axis](const AxisCut& other) { return other.axis == axis; })) return {};
+    if (std::any_of(before.begin(), before.end(),
+                    [axis](const AxisCut& other) { return other.axis == axis; }))
+      return {};
     if (part.size() == whole.size()) return AxisCut{axis, cut.start, cut.end, cut.step, cut.count};
     const int64_t outer = layout.view.Extent({whole.begin(), begin});
     const int64_t extent = layout.view.Extent(part);
@@ -34,7 +37,8 @@ std::optional<AxisCut> CutOfPart(const Layout& layout, const std::vector<std::ve
 
 std::optional<std::vector<AxisCut>> CutsOfTensor(const LayoutPlanner& planner, const Layout& layout,
                                                  const std::vector<AxisCut>& cuts) {
-  const std::vector<std::vector<int>> tensor_axes = layout.view.TensorAxes(planner.tensor(layout.tensor).shape);
+  const std::vector<std::vector<int>> tensor_axes =
+      layout.view.TensorAxes(planner.tensor(layout.tensor).shape);
   std::vector<AxisCut> result;
   for (const AxisCut& cut : cuts) {
     const std::optional<AxisCut> in_tensor = CutOfPart(layout, tensor_axes, result, cut);
@@ -46,7 +50,8 @@ std::optional<std::vector<AxisCut>> CutsOfTensor(const LayoutPlanner& planner, c
 
 }  // namespace
 
-std::optional<std::vector<int>> AxesInput(const LayoutPlanner& planner, size_t input, size_t count, int rank) {
+std::optional<std::vector<int>> AxesInput(const LayoutPlanner& planner, size_t input, size_t count,
+                                          int rank) {
   std::vector<int> axes;
   if (!planner.HasInput(input)) {
     for (size_t i = 0; i < count; ++i) axes.push_back(static_cast<int>(i));

@@ -20,6 +20,7 @@ int SplitAxis(const Shape& whole, const Shape& split) {
 
 /// Whether the permutation exchanges `axis` and the next one, and nothing else.
 bool Exchanges(const Ints& perm, int axis) {
+  if (perm.size == 0) return false;  // All axes are reversed.
   for (int64_t i = 0; i < perm.size; ++i) {
     const int64_t expected = i == axis ? i + 1 : i == axis + 1 ? i - 1 : i;
     if (perm[i] != expected) return false;

@@ -1,10 +1,11 @@
 // Pushes transposes through the graph until they meet and cancel.
 //
-// Importers write each operator of a channels-first source as Transpose(0, 2, 3, 1), the channels-last operator,
-// Transpose(0, 3, 1, 2). This pass plans a layout for every value: reshapes and transpositions stay pending (AxisView)
-// while operators compute on the elements as they lie, and are carried out only where an operator needs its own order.
-// Most meet their inverse on the way and are never carried out. A second step looks at those that are left and tries
-// to carry them out elsewhere, where fewer elements move. The graph changes only if the plan is better than it.
+// Importers write each operator of a channels-first source as Transpose(0, 2, 3, 1), the channels-last
+// operator, Transpose(0, 3, 1, 2). This pass plans a layout for every value: reshapes and transpositions stay
+// pending (AxisView) while operators compute on the elements as they lie, and are carried out only where an
+// operator needs its own order. Most meet their inverse on the way and are never carried out. A second step
+// looks at those that are left and tries to carry them out elsewhere, where fewer elements move. The graph
+// changes only if the plan is better than it.
 #include <algorithm>
 #include <set>
 
@@ -49,15 +50,27 @@ class LayoutSearch {
 
   LayoutPlan PlanWith(const LayoutChoices& choices) { return LayoutPlanner(problem_, choices).Run(); }
 
+  /// Takes the best change around one transposition; false where no change around any of them is better.
   bool Improve() {
     std::set<ValueId> seen;
-    const std::vector<PlanMove> moves = plan_.moves;
-    for (const PlanMove& move : moves) {
+    for (const PlanMove& move : plan_.moves) {
+      std::optional<LayoutChoices> best;
+      PlanCost least = plan_.cost;
       for (ValueId value : Upstream(move)) {
         if (!seen.insert(value).second) continue;
-        if (TryAround(value)) return true;
-        if (plans_left_ == 0) return false;
+        for (LayoutChoices& changed : ChangesAt(value)) {
+          if (plans_left_ == 0) break;
+          --plans_left_;
+          const PlanCost cost = PlanWith(changed).cost;
+          if (!(cost < least)) continue;
+          least = cost;
+          best = std::move(changed);
+        }
       }
+      if (!best) continue;
+      choices_ = *std::move(best);
+      plan_ = PlanWith(choices_);
+      return true;
     }
     return false;
   }
@@ -70,7 +83,7 @@ class LayoutSearch {
       if (value == kNoValue || graph.value(value).constant || values.size() >= kMaxUpstream) return;
       if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
     };
-    if (move.at != kNoNode) {
+    if (move.at != kNoNode && HasWays(move.at)) {
       for (ValueId output : graph.node(move.at).outputs) add(output);
     }
     add(move.value);
@@ -82,35 +95,27 @@ class LayoutSearch {
     return values;
   }
 
-  /// Another input to follow first: that moves nothing by itself.
-  bool TryAround(ValueId value) {
-    const NodeId producer = problem_.graph.value(value).producer;
-    const LayoutRule rule = producer == kNoNode ? nullptr : FindLayoutRule(problem_.graph.node(producer).op);
-    const bool has_ways = rule == PlanElementwise || rule == PlanConcat || rule == PlanMatMul;
-    for (size_t winner = 0; has_ways && winner < 2 && problem_.graph.node(producer).inputs.size() > 1; ++winner) {
-      LayoutChoices changed = choices_;
-      changed.winner[producer] = winner;
-      if (Try(changed)) return true;
-    }
-    for (const Settle settle : {Settle::kPending, Settle::kPlain, Settle::kWanted}) {
-      if (settle == Settle::kWanted && problem_.wanted[static_cast<size_t>(value)].empty()) continue;
-      const auto known = choices_.settle.find(value);
-      if (settle == (known == choices_.settle.end() ? Settle::kPending : known->second)) continue;
-      LayoutChoices changed = choices_;
-      changed.settle[value] = settle;
-      if (Try(changed)) return true;
-    }
-    return false;
+  /// Whether the planner has a choice at this node: which of several inputs the others follow.
+  bool HasWays(NodeId id) const {
+    const Node& node = problem_.graph.node(id);
+    const LayoutRule rule = FindLayoutRule(node.op);
+    return node.inputs.size() > 1 && (rule == PlanElementwise || rule == PlanConcat || rule == PlanMatMul);
   }
 
-  bool Try(const LayoutChoices& changed) {
-    if (plans_left_ == 0) return false;
-    --plans_left_;
-    LayoutPlan plan = PlanWith(changed);
-    if (!(plan.cost < plan_.cost)) return false;
-    plan_ = std::move(plan);
-    choices_ = changed;
-    return true;
+  /// Another input to follow, or another time to transpose.
+  std::vector<LayoutChoices> ChangesAt(ValueId value) const {
+    std::vector<LayoutChoices> changes;
+    const NodeId producer = problem_.graph.value(value).producer;
+    for (size_t winner = 0; producer != kNoNode && HasWays(producer) && winner < 2; ++winner) {
+      changes.emplace_back(choices_).winner[producer] = winner;
+    }
+    const auto known = choices_.settle.find(value);
+    for (const Settle settle : {Settle::kPending, Settle::kPlain, Settle::kWanted}) {
+      if (settle == Settle::kWanted && problem_.wanted[static_cast<size_t>(value)].empty()) continue;
+      if (settle == (known == choices_.settle.end() ? Settle::kPending : known->second)) continue;
+      changes.emplace_back(choices_).settle[value] = settle;
+    }
+    return changes;
   }
 
   LayoutProblem problem_;

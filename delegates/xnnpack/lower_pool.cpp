@@ -182,6 +182,7 @@ class PaddedAveragePoolStep final : public Step {
  private:
   Status MakeWeights(const TensorView& x, const Pool2dAttrs& attrs) {
     const int64_t taps = attrs.kernel[0] * attrs.kernel[1];
+    if (taps > kMostWeights / x.shape[3]) return Refuse();
     const auto count = static_cast<size_t>(taps * x.shape[3]);
     const size_t bytes = count * ElementBytes(x);
     if (weights_.size() == bytes) return OkStatus();
@@ -197,6 +198,8 @@ class PaddedAveragePoolStep final : public Step {
     }
     return OkStatus();
   }
+
+  static constexpr int64_t kMostWeights = int64_t{1} << 24;
 
   FixedArray<unsigned char> weights_;
   Convolution convolution_;

@@ -131,8 +131,10 @@ std::vector<double> ElementsOf(const TensorView& view) {
 }
 
 Node::Node(const Case& description, uint32_t seed) : case_(description) {
-  std::mt19937 random(seed);
-  for (const Argument& argument : case_.inputs) AddInput(argument, random);
+  for (size_t i = 0; i < case_.inputs.size(); ++i) {
+    std::mt19937 random(seed * 16 + static_cast<uint32_t>(i));  // Each input's values depend on itself only.
+    AddInput(case_.inputs[i], random);
+  }
 
   std::vector<InferInput<int64_t>> inputs(inputs_.size());
   std::vector<std::vector<int64_t>> values(inputs_.size());

@@ -83,6 +83,9 @@ class Node {
   /// result.
   Outcome Run(ModelState& state, const DelegateSessionOptions& options);
 
+  /// Extents and addresses of all tensors become those of `other`, which has to live on.
+  void TakeTensorsOf(const Node& other) { tensors_ = other.tensors_; }
+
   NodeTypes types() const;
   SegmentView segment() const { return {{tensors_.data(), tensors_.size()}, {&node_, 1}, 0, 1}; }
   const TensorView& input(size_t i) const { return tensors_[static_cast<size_t>(inputs_[i])].view; }

@@ -204,6 +204,51 @@ TEST(Segment, EmptyTensorsAreNoWork) {
   EXPECT_EQ(reduce.Run(*state, {}).outputs[0], std::vector<double>(3, 0.0));
 }
 
+/// The extents of one prepared segment change back and forth; each time it computes what a fresh one does.
+TEST(Segment, FollowsNewExtents) {
+  Case pool = MakeCase(OpCode::kMaxPool2d, {F32({1, 8, 8, 6})});
+  pool.As<Pool2dAttrs>().kernel = {3, 3};
+  pool.As<Pool2dAttrs>().strides = {2, 2};
+  pool.As<Pool2dAttrs>().auto_pad = AutoPad::kSameUpper;
+  Case average = pool;
+  average.op = OpCode::kAveragePool2d;
+  Case convolution = MakeCase(OpCode::kConv2d, {F32({1, 8, 8, 6}), F32({5, 3, 3, 6}, true), F32({5}, true)});
+  convolution.As<Conv2dAttrs>().auto_pad = AutoPad::kSameUpper;
+  convolution.As<Conv2dAttrs>().strides = {2, 2};
+  Case depthwise = MakeCase(OpCode::kConv2d, {F32({1, 8, 8, 6}), F32({6, 3, 3, 1}, true), F32({6}, true)});
+  depthwise.As<Conv2dAttrs>().groups = 6;
+  Case sum = MakeCase(OpCode::kReduceMean, {F32({1, 8, 8, 6})});
+  sum.As<ReduceAttrs>().axes = {1, 2};
+  const Case cases[] = {pool,
+                        average,
+                        convolution,
+                        depthwise,
+                        sum,
+                        MakeCase(OpCode::kSigmoid, {F32({1, 8, 8, 6})}),
+                        MakeCase(OpCode::kAdd, {F32({1, 8, 8, 6}), F32({6})})};
+  for (const Case& description : cases) {
+    SCOPED_TRACE(FindOp(description.op)->name);
+    const auto state = NewState();
+    const auto session = NewSession(*state, 1);
+    Node changing(description, 1);
+    Result<std::unique_ptr<PreparedSegment>> prepared = session->Prepare(changing.segment());
+    ASSERT_TRUE(prepared.ok());
+    for (const auto& [height, width] : {std::pair{8, 8}, {5, 9}, {16, 3}, {8, 8}}) {
+      Case now = description;
+      now.inputs[0].shape[1] = height;
+      now.inputs[0].shape[2] = width;
+      Node fresh(now, 1);
+      const auto expected = fresh.Run(*state, {});
+      changing.TakeTensorsOf(fresh);
+      ASSERT_TRUE((*prepared)->Reshape().ok());
+      ASSERT_TRUE((*prepared)->Bind().ok());
+      ASSERT_TRUE((*prepared)->Run({}).ok());
+      EXPECT_FALSE((*prepared)->FellBack(0));
+      EXPECT_EQ(ElementsOf(changing.output(0)), expected.outputs[0]) << height << "x" << width;
+    }
+  }
+}
+
 TEST(Segment, WorkersSleepWhileIdle) {
   const auto state = NewState();
   const auto session = NewSession(*state, 4);

@@ -24,7 +24,7 @@ ALLOWED = {
     "converter/cli": {"runtime", "delegates", "converter"},
     "converter": {"runtime", "converter", "delegates/support.h"},
     "platforms": {"runtime"},
-    "samples": {"runtime/include", "delegates/registry.h"},
+    "samples": {"runtime/include", "delegates/registry.h", "samples"},
     "tests": {"runtime", "delegates", "converter", "platforms", "tests"},
 }
 INCLUDE_PATHS = ["runtime/include", "runtime", "converter", "", "delegates", "tests"]

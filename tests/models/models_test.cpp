@@ -108,13 +108,24 @@ std::map<std::string, TensorData> AsReference(const std::map<std::string, Tensor
   return result;
 }
 
+/// From [-1, 1) to the range that the net was trained on.
+void Rescale(std::map<std::string, TensorData>& inputs, float low, float high) {
+  for (auto& [name, data] : inputs) {
+    if (data.dtype() != DType::kF32) continue;
+    auto* elements = static_cast<float*>(data.mutable_data());
+    for (int64_t i = 0; i < data.elements(); ++i) elements[i] = low + (elements[i] + 1) / 2 * (high - low);
+  }
+}
+
 TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   std::map<std::string, std::vector<int64_t>> shapes;
   if (GetParam().contains("shapes")) shapes = GetParam().at("shapes");
   ModelCase model(file(), shapes);
   const double tolerance = GetParam().value("tolerance", model.half() ? kF16NetTolerance : kF32NetTolerance);
+  EXPECT_EQ(GetParam().contains("tolerance"), GetParam().contains("why")) << "a tolerance of its own needs its reason";
 
-  const auto inputs = RandomInputs(model.source(), 11);
+  auto inputs = RandomInputs(model.source(), 11);
+  if (GetParam().contains("range")) Rescale(inputs, GetParam().at("range")[0], GetParam().at("range")[1]);
   const auto eager = model.RunEagerly(inputs);
   const double reference = WorstRelative(model.Run(Backend::kReference, inputs), eager);
   const double planned = WorstRelative(model.Run(Backend::kPlanned, inputs), eager);

@@ -16,9 +16,10 @@ std::vector<bool> Reached(const Graph& graph, bool forward) {
     const Node& node = graph.node(id);
     const std::vector<ValueId>& from = forward ? node.inputs : node.outputs;
     const std::vector<ValueId>& to = forward ? node.outputs : node.inputs;
-    const bool reaches = node.op == OpCode::kConv2d || std::any_of(from.begin(), from.end(), [&](ValueId value) {
-                           return value != kNoValue && reached[static_cast<size_t>(value)];
-                         });
+    const bool reaches =
+        node.op == OpCode::kConv2d || std::any_of(from.begin(), from.end(), [&](ValueId value) {
+          return value != kNoValue && reached[static_cast<size_t>(value)];
+        });
     for (ValueId value : to) {
       if (reaches && value != kNoValue) reached[static_cast<size_t>(value)] = true;
     }
@@ -39,7 +40,8 @@ LayoutCount CountLayoutTransposes(const Graph& graph) {
     if (!MovesElements(shape, node.As<TransposeAttrs>().perm)) continue;
     ++count.transposes;
     count.elements += shape.elements();
-    const bool between = behind[static_cast<size_t>(node.inputs[0])] && before[static_cast<size_t>(node.outputs[0])];
+    const bool between =
+        behind[static_cast<size_t>(node.inputs[0])] && before[static_cast<size_t>(node.outputs[0])];
     count.between_convolutions += between ? 1 : 0;
   }
   return count;

@@ -15,7 +15,7 @@
 ///
 /// In place of the second graph, `error: text` is a part of the Error that must be thrown. The second graph
 /// is compared as text: constants that the first graph draws with `seed N` are written so again, other large
-/// ones by their hash. With SKIFF_UPDATE_CASES set in the environment the files are rewritten with what the
+/// ones by their hash. SKIFF_UPDATE_CASES=fuse_pad in the environment rewrites fuse_pad.txt with what the
 /// passes make; read the diff.
 #pragma once
 

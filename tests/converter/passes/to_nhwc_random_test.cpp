@@ -1,5 +1,5 @@
-// ToNhwc on random graphs of everything that it has a rule for: the numbers stay, bit for bit, the graph stays well
-// formed, source names stay true, and no more elements are moved than before.
+// ToNhwc on random graphs of everything that it has a rule for: the numbers stay, bit for bit, the graph
+// stays well formed, source names stay true, and no more elements are moved than before.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,12 +28,20 @@ class RandomGraph {
  public:
   explicit RandomGraph(uint32_t seed) : random_(seed) {
     graph_.name = "random";
-    for (const char* name : {"a", "b"}) pool_.push_back(graph_.AddInput(name, DType::kF32, {Pick({1, 2}), Pick({1, 2, 4}), Pick({1, 3, 4}), Pick({2, 6})}));
+    for (const char* name : {"a", "b"})
+      pool_.push_back(
+          graph_.AddInput(name, DType::kF32, {Pick({1, 2}), Pick({1, 2, 4}), Pick({1, 3, 4}), Pick({2, 6})}));
     const int steps = Draw(6, 24);
     for (int i = 0; i < steps; ++i) AddStep();
-    for (int i = 0; i < 3; ++i) graph_.AddOutput("last" + std::to_string(i), pool_[pool_.size() - 1 - static_cast<size_t>(i)]);
-    // Every value is what its source computed, so that the pass has names to keep.
-    for (ValueId id = 0; id < graph_.value_count(); ++id) graph_.value(id).source = graph_.value(id).name;
+    for (int i = 0; i < 3; ++i)
+      graph_.AddOutput("last" + std::to_string(i), pool_[pool_.size() - 1 - static_cast<size_t>(i)]);
+    // Every value holds a source, some of them permuted, so that the pass has names to keep.
+    for (ValueId id = 0; id < graph_.value_count(); ++id) {
+      Value& value = graph_.value(id);
+      value.source = value.name;
+      if (value.producer != kNoNode && Draw(0, 1) == 0)
+        value.source_perm = AnyPerm(static_cast<int>(value.dims.size()));
+    }
   }
 
   Graph& graph() { return graph_; }
@@ -41,14 +49,18 @@ class RandomGraph {
 
  private:
   int Draw(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  int64_t Pick(const std::vector<int64_t>& from) { return from[static_cast<size_t>(Draw(0, static_cast<int>(from.size()) - 1))]; }
+  int64_t Pick(const std::vector<int64_t>& from) {
+    return from[static_cast<size_t>(Draw(0, static_cast<int>(from.size()) - 1))];
+  }
   Shape ShapeOf(ValueId value) const { return graph_.value(value).shape(); }
   ValueId AnyValue() {
     // Late values more often: chains get long.
     const int last = static_cast<int>(pool_.size()) - 1;
     return pool_[static_cast<size_t>(std::max(Draw(0, last), Draw(0, last)))];
   }
-  ValueId Ints(const std::vector<int64_t>& values) { return graph_.AddConstant("", TensorData::OfInts(values)); }
+  ValueId Ints(const std::vector<int64_t>& values) {
+    return graph_.AddConstant("", TensorData::OfInts(values));
+  }
   ValueId Constant(const Shape& shape) { return graph_.AddConstant("", WholeNumbers(random_, shape, 3)); }
 
   template <class A = NoAttrs>
@@ -57,6 +69,13 @@ class RandomGraph {
     InferNode(graph_, graph_.value(result).producer);
     const Shape shape = ShapeOf(result);
     if (shape.elements() > 0 && shape.elements() <= 4096) pool_.push_back(result);
+  }
+
+  skiff::Ints AnyPerm(int rank) {
+    skiff::Ints perm;
+    for (int i = 0; i < rank; ++i) perm[perm.size++] = i;
+    std::shuffle(perm.values, perm.values + rank, random_);
+    return perm;
   }
 
   /// A value or a constant that broadcasts with this shape.
@@ -73,7 +92,8 @@ class RandomGraph {
       if (fits) return value;
     }
     Shape constant;
-    for (int axis = Draw(0, shape.rank()); axis < shape.rank(); ++axis) constant.Append(Draw(0, 1) == 0 ? 1 : shape[axis]);
+    for (int axis = Draw(0, shape.rank()); axis < shape.rank(); ++axis)
+      constant.Append(Draw(0, 1) == 0 ? 1 : shape[axis]);
     return Constant(constant);
   }
 
@@ -103,20 +123,21 @@ class RandomGraph {
     const int rank = shape.rank();
     const int axis = rank == 0 ? 0 : Draw(0, rank - 1);
     switch (Draw(0, rank == 0 ? 3 : 23)) {
-      case 0: return Add(OpCode::kClamp, {x}, ClampAttrs{-50.0f, 50.0f});
-      case 1: return Add(Draw(0, 1) == 0 ? OpCode::kAdd : OpCode::kMax, {x, Partner(shape)}, ClampAttrs());
-      case 2: return Add(OpCode::kSub, {Partner(shape), x}, ClampAttrs());
-      case 3: return Add(OpCode::kNeg, {x});
+      case 0:
+        return Add(OpCode::kClamp, {x}, ClampAttrs{-50.0f, 50.0f});
+      case 1:
+        return Add(Draw(0, 1) == 0 ? OpCode::kAdd : OpCode::kMax, {x, Partner(shape)}, ClampAttrs());
+      case 2:
+        return Add(OpCode::kSub, {Partner(shape), x}, ClampAttrs());
+      case 3:
+        return Add(OpCode::kNeg, {x});
       case 4:
       case 5:
       case 6:
       case 7: {
-        skiff::Ints perm;
-        for (int i = 0; i < rank; ++i) perm[perm.size++] = i;
+        skiff::Ints perm = AnyPerm(rank);
         if (rank == 4 && Draw(0, 1) == 0) {
           perm = Draw(0, 1) == 0 ? skiff::Ints{0, 2, 3, 1} : skiff::Ints{0, 3, 1, 2};
-        } else {
-          std::shuffle(perm.values, perm.values + rank, random_);
         }
         return Add(OpCode::kTranspose, {x}, TransposeAttrs{perm});
       }
@@ -149,8 +170,11 @@ class RandomGraph {
       case 12:
       case 13: {
         const int64_t start = Draw(0, static_cast<int>(shape[axis]) - 1);
-        if (Draw(0, 2) == 0) return Add(OpCode::kSlice, {x, Ints({-1}), Ints({INT64_MIN}), Ints({axis}), Ints({-Draw(1, 2)})});
-        if (rank > 1 && Draw(0, 1) == 0) return Add(OpCode::kSlice, {x, Ints({start, 0}), Ints({shape[axis], INT64_MAX}), Ints({axis, (axis + 1) % rank}), Ints({Draw(1, 2), 1})});
+        if (Draw(0, 2) == 0)
+          return Add(OpCode::kSlice, {x, Ints({-1}), Ints({INT64_MIN}), Ints({axis}), Ints({-Draw(1, 2)})});
+        if (rank > 1 && Draw(0, 1) == 0)
+          return Add(OpCode::kSlice, {x, Ints({start, 0}), Ints({shape[axis], INT64_MAX}),
+                                      Ints({axis, (axis + 1) % rank}), Ints({Draw(1, 2), 1})});
         return Add(OpCode::kSlice, {x, Ints({start}), Ints({start + 1}), Ints({axis})});
       }
       case 14: {
@@ -185,8 +209,11 @@ class RandomGraph {
         if (rank < 2) return;
         const bool swapped = Draw(0, 1) == 0;
         const int64_t columns = shape[rank - 1];
-        if (Draw(0, 2) == 0) return Add(OpCode::kFullyConnected, {x, Constant({3, columns}), Constant({3})}, ClampAttrs());
-        if (Draw(0, 1) == 0) return Add(OpCode::kMatMul, {x, Constant(swapped ? Shape{3, columns} : Shape{columns, 3})}, MatMulAttrs{swapped});
+        if (Draw(0, 2) == 0)
+          return Add(OpCode::kFullyConnected, {x, Constant({3, columns}), Constant({3})}, ClampAttrs());
+        if (Draw(0, 1) == 0)
+          return Add(OpCode::kMatMul, {x, Constant(swapped ? Shape{3, columns} : Shape{columns, 3})},
+                     MatMulAttrs{swapped});
         const ValueId right = graph_.Emit(OpCode::kTranspose, {x}, TransposeAttrs{LastTwoSwapped(rank)});
         InferNode(graph_, graph_.value(right).producer);
         return Add(OpCode::kMatMul, {x, right}, MatMulAttrs());
@@ -208,7 +235,8 @@ class RandomGraph {
         } else {
           Shape normalised;
           for (int i = axis; i < rank; ++i) normalised.Append(shape[i]);
-          result = graph_.Emit(OpCode::kLayerNorm, {x, Constant(normalised), Constant(normalised)}, NormAttrs{axis, 1e-5f});
+          result = graph_.Emit(OpCode::kLayerNorm, {x, Constant(normalised), Constant(normalised)},
+                               NormAttrs{axis, 1e-5f});
         }
         InferNode(graph_, graph_.value(result).producer);
         graph_.AddOutput("end" + std::to_string(graph_.outputs().size()), result);
@@ -217,7 +245,8 @@ class RandomGraph {
       default: {
         if (Draw(0, 1) == 0) {
           std::vector<ValueId> inputs{x};
-          for (int i = 0; i < 4; ++i) inputs.push_back(graph_.AddConstant("", TensorData(DType::kF32, {shape[axis]})));
+          for (int i = 0; i < 4; ++i)
+            inputs.push_back(graph_.AddConstant("", TensorData(DType::kF32, {shape[axis]})));
           // Variance 1, no epsilon: the result is whole.
           TensorData ones(DType::kF32, {shape[axis]});
           std::fill_n(static_cast<float*>(ones.mutable_data()), ones.elements(), 1.0f);
@@ -249,6 +278,12 @@ TensorData Permuted(const TensorData& data, const Ints& perm) {
   return EvaluateOp(OpCode::kTranspose, attrs, {&data}, 1, "permuted")[0];
 }
 
+Ints Inverse(const Ints& perm) {
+  Ints inverse = perm;
+  for (int64_t i = 0; i < perm.size; ++i) inverse[perm[i]] = i;
+  return inverse;
+}
+
 bool Same(const TensorData& a, const TensorData& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() && a.ToDoubles() == b.ToDoubles();
 }
@@ -271,12 +306,15 @@ TEST(ToNhwcRandom, KeepsTheNumbersAndMovesNoMore) {
     }
     std::map<std::string, TensorData> sources = inputs;
     EvaluateOptions options;
-    options.observe = [&](ValueId id, const TensorData& data) { sources[before.value(id).name] = data; };
+    options.observe = [&](ValueId id, const TensorData& data) {
+      sources[before.value(id).name] = Permuted(data, Inverse(before.value(id).source_perm));
+    };
     const std::map<std::string, TensorData> expected = Evaluate(before, inputs, options);
     options.observe = [&](ValueId id, const TensorData& data) {
       const Value& value = after.value(id);
       if (value.source.empty()) return;
-      EXPECT_TRUE(Same(Permuted(sources.at(value.source), value.source_perm), data)) << value.name << " is not " << value.source;
+      EXPECT_TRUE(Same(Permuted(sources.at(value.source), value.source_perm), data))
+          << value.name << " is not " << value.source;
     };
     const std::map<std::string, TensorData> got = Evaluate(after, inputs, options);
     for (const auto& [name, data] : expected) ASSERT_TRUE(Same(data, got.at(name))) << name;

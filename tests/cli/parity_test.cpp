@@ -1,0 +1,128 @@
+#include "cli/parity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/parity_report.h"
+#include "cli/random_inputs.h"
+#include "convert.h"
+#include "graph/error.h"
+#include "graph/text.h"
+
+namespace skiff::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A convolution (NCHW as in a source file), an activation and a matrix product; `seed` draws the product's weights.
+Graph SmallNet(int seed) {
+  return ParseGraph(fmt::format(R"(graph g {{
+    input image: f32[1, 3, 6, 6]
+    const w: f32[4, 3, 3, 3] = seed 1
+    const v: f32[16, 5] = seed {}
+    nhwc = Transpose(image) {{perm=[0, 2, 3, 1]}}
+    ohwi = Transpose(w) {{perm=[0, 2, 3, 1]}}
+    conv_nhwc = Conv2d(nhwc, ohwi, _) {{strides=[2, 2]}}
+    conv = Transpose(conv_nhwc) {{perm=[0, 3, 1, 2]}}
+    positive = Abs(conv)
+    const shape: i64[2] = [1, 16]
+    flat = Reshape(positive, shape)
+    scores = MatMul(flat, v)
+    output scores = scores
+  }})",
+                                    seed));
+}
+
+ParityReport Check(const Graph& source, const Graph& converted, bool layers) {
+  OpenedModel opened(ConvertGraph(converted)->file);
+  ParityRequest request;
+  request.inputs = RandomInputs(opened.model(), 1);
+  request.layers = layers;
+  request.threads = 1;
+  return CheckParity(source, opened.model(), request);
+}
+
+TEST(Parity, AConvertedNetAgreesLayerByLayer) {
+  const ParityReport report = Check(SmallNet(2), SmallNet(2), true);
+  EXPECT_TRUE(report.ok()) << ParityText(report);
+  ASSERT_EQ(report.backends.size(), 2u);
+  for (const BackendParity& backend : report.backends) {
+    EXPECT_GE(backend.layers.size(), 2u);
+    EXPECT_EQ(backend.FirstBadLayer(), nullptr);
+  }
+  EXPECT_THAT(Verdict(report), StartsWith("PARITY OK: 2 output comparisons"));
+}
+
+TEST(Parity, LayersAreComparedInTheSourcesOrderOfAxes) {
+  const ParityReport report = Check(SmallNet(2), SmallNet(2), true);
+  bool found = false;
+  for (const TensorParity& layer : report.backends[0].layers) {
+    if (layer.name != "positive") continue;
+    EXPECT_EQ(layer.shape, (Shape{1, 4, 2, 2}));
+    EXPECT_TRUE(layer.comparison.problem.empty());
+    found = true;
+  }
+  EXPECT_TRUE(found) << ParityText(report);
+}
+
+TEST(Parity, OtherWeightsFailAndTheFirstLayerIsNamed) {
+  const ParityReport report = Check(SmallNet(2), SmallNet(3), true);
+  EXPECT_FALSE(report.ok());
+  ASSERT_NE(report.backends[0].FirstBadLayer(), nullptr);
+  EXPECT_EQ(report.backends[0].FirstBadLayer()->name, "scores");
+  EXPECT_THAT(Verdict(report), StartsWith("PARITY FAILED: output 'scores' of xnnpack differs from eager: 5 of 5 elements"));
+  EXPECT_THAT(Verdict(report), HasSubstr("the first layer that differs is 'scores'"));
+}
+
+TEST(Parity, AGenerousToleranceIsRespected) {
+  OpenedModel opened(ConvertGraph(SmallNet(3))->file);
+  ParityRequest request;
+  request.inputs = RandomInputs(opened.model(), 1);
+  request.backends = {Backend::kReference};
+  request.tolerance = Tolerance{.atol = 1e6};
+  EXPECT_TRUE(CheckParity(SmallNet(2), opened.model(), request).ok());
+  request.tolerance = Tolerance{};
+  EXPECT_FALSE(CheckParity(SmallNet(2), opened.model(), request).ok());
+}
+
+TEST(Parity, ExpectedOutputsAreComparedWithEagerAndEveryBackend) {
+  OpenedModel opened(ConvertGraph(SmallNet(2))->file);
+  ParityRequest request;
+  request.inputs = RandomInputs(opened.model(), 1);
+  request.expected["scores"] = TensorData(DType::kF32, {1, 5});
+  const ParityReport report = CheckParity(SmallNet(2), opened.model(), request);
+  EXPECT_FALSE(report.ok());
+  ASSERT_EQ(report.eager_expected.size(), 1u);
+  EXPECT_FALSE(report.eager_expected[0].comparison.ok);
+  for (const BackendParity& backend : report.backends) {
+    EXPECT_TRUE(backend.outputs[0].comparison.ok);
+    EXPECT_FALSE(backend.expected[0].comparison.ok);
+  }
+  EXPECT_FALSE(ParityJson(report)["ok"].get<bool>());
+}
+
+TEST(Parity, ASourceOfOtherInputsIsRefused) {
+  const OpenedModel opened(ConvertGraph(SmallNet(2))->file);
+  Graph other = ParseGraph("graph g { input x: f32[2]  y = Abs(x)  output y = y }");
+  try {
+    FixToModel(other, opened.signature());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the model was not made from this source: its inputs are 'image', the source's are 'x'");
+  }
+}
+
+TEST(Parity, AStrippedModelHasNoLayers) {
+  ConvertOptions options;
+  options.strip = true;
+  OpenedModel opened(ConvertGraph(SmallNet(2), options)->file);
+  ParityRequest request;
+  request.inputs = RandomInputs(opened.model(), 1);
+  EXPECT_TRUE(CheckParity(SmallNet(2), opened.model(), request).ok());
+  request.layers = true;
+  EXPECT_THROW(CheckParity(SmallNet(2), opened.model(), request), Error);
+}
+
+}  // namespace
+}  // namespace skiff::cli
