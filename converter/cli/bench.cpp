@@ -17,7 +17,8 @@ double RunOnce(Session& session) {
 }
 
 /// Clock reads between nodes cost time, so that these runs are apart from those that are reported as a whole.
-void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& options, BenchResult& result) {
+void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& options,
+                  BenchResult& result) {
   SessionOptions session_options = options.session;
   session_options.profile = true;
   const std::unique_ptr<Session> session = CreateSession(model, session_options);
@@ -42,7 +43,8 @@ void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& 
     result.traced.push_back(std::move(traced));
   }
   for (size_t i = 0; i < count; ++i) {
-    std::nth_element(times[i].begin(), times[i].begin() + static_cast<ptrdiff_t>(times[i].size() / 2), times[i].end());
+    std::nth_element(times[i].begin(), times[i].begin() + static_cast<ptrdiff_t>(times[i].size() / 2),
+                     times[i].end());
     result.nodes.push_back({session->node(static_cast<int>(i)), times[i][times[i].size() / 2]});
   }
 }

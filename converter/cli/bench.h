@@ -29,7 +29,7 @@ struct TracedRun {
 };
 
 struct BenchResult {
-  double create_ns = 0;     ///< Session creation: operators made, weights packed.
+  double create_ns = 0;  ///< Session creation: operators made, weights packed.
   double first_run_ns = 0;
   std::vector<double> runs_ns;  ///< Sorted.
   std::vector<NodeProfile> nodes;

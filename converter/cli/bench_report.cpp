@@ -1,6 +1,7 @@
 #include "cli/bench_report.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -49,32 +50,50 @@ std::string DelegateText(const NodeInfo& info) {
 std::vector<Total> TotalsByDelegate(const BenchResult& result) { return TotalsBy(result, DelegateText); }
 
 double SumOfNodes(const BenchResult& result) {
-  return std::accumulate(result.nodes.begin(), result.nodes.end(), 0.0, [](double sum, const NodeProfile& node) { return sum + node.median_ns; });
+  return std::accumulate(result.nodes.begin(), result.nodes.end(), 0.0,
+                         [](double sum, const NodeProfile& node) { return sum + node.median_ns; });
 }
 
-std::string Rate(double amount, double ns) { return amount == 0 || ns == 0 ? "" : fmt::format("{:.1f}", amount / ns); }
+std::string Rate(double amount, double ns) {
+  return amount == 0 || ns == 0 ? "" : fmt::format("{:.1f}", amount / ns);
+}
 
 std::string TotalsTable(const std::string& title, const std::vector<Total>& totals, double all_ns) {
   using Align = Table::Align;
-  Table table({{title}, {"nodes", Align::kRight}, {"time", Align::kRight}, {"share", Align::kRight}, {"GFLOP/s", Align::kRight}, {"GB/s", Align::kRight}});
+  Table table({{title},
+               {"nodes", Align::kRight},
+               {"time", Align::kRight},
+               {"share", Align::kRight},
+               {"GFLOP/s", Align::kRight},
+               {"GB/s", Align::kRight}});
   for (const Total& total : totals) {
-    table.Add({total.key, std::to_string(total.nodes), Duration(total.ns), fmt::format("{:.1f} %", 100 * total.ns / std::max(all_ns, 1.0)),
-               Rate(2.0 * static_cast<double>(total.multiply_adds), total.ns), Rate(static_cast<double>(total.bytes), total.ns)});
+    table.Add({total.key, std::to_string(total.nodes), Duration(total.ns),
+               fmt::format("{:.1f} %", 100 * total.ns / std::max(all_ns, 1.0)),
+               Rate(2.0 * static_cast<double>(total.multiply_adds), total.ns),
+               Rate(static_cast<double>(total.bytes), total.ns)});
   }
   return table.ToString();
 }
 
 std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
   using Align = Table::Align;
-  Table table({{"node"}, {"operator"}, {"delegate"}, {"time", Align::kRight}, {"share", Align::kRight}, {"GFLOP/s", Align::kRight}, {"GB/s", Align::kRight}});
+  Table table({{"node"},
+               {"operator"},
+               {"delegate"},
+               {"time", Align::kRight},
+               {"share", Align::kRight},
+               {"GFLOP/s", Align::kRight},
+               {"GB/s", Align::kRight}});
   std::vector<const NodeProfile*> sorted;
   for (const NodeProfile& node : result.nodes) sorted.push_back(&node);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->median_ns > b->median_ns; });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto* a, const auto* b) { return a->median_ns > b->median_ns; });
   for (size_t i = 0; i < std::min(top, sorted.size()); ++i) {
     const NodeProfile& node = *sorted[i];
     table.Add({Shortened(node.info.name, 48), node.info.op, DelegateText(node.info), Duration(node.median_ns),
                fmt::format("{:.1f} %", 100 * node.median_ns / std::max(all_ns, 1.0)),
-               Rate(2.0 * static_cast<double>(node.info.multiply_adds), node.median_ns), Rate(static_cast<double>(node.info.bytes), node.median_ns)});
+               Rate(2.0 * static_cast<double>(node.info.multiply_adds), node.median_ns),
+               Rate(static_cast<double>(node.info.bytes), node.median_ns)});
   }
   return table.ToString();
 }
@@ -82,7 +101,11 @@ std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
 nlohmann::ordered_json TotalsJson(const std::vector<Total>& totals) {
   auto json = nlohmann::ordered_json::array();
   for (const Total& total : totals) {
-    json.push_back({{"name", total.key}, {"nodes", total.nodes}, {"median_ns", total.ns}, {"bytes", total.bytes}, {"multiply_adds", total.multiply_adds}});
+    json.push_back({{"name", total.key},
+                    {"nodes", total.nodes},
+                    {"median_ns", total.ns},
+                    {"bytes", total.bytes},
+                    {"multiply_adds", total.multiply_adds}});
   }
   return json;
 }
@@ -91,14 +114,19 @@ nlohmann::ordered_json TotalsJson(const std::vector<Total>& totals) {
 
 std::string BenchText(const BenchContext& context, const BenchResult& result, size_t top_nodes) {
   const double all_ns = SumOfNodes(result);
-  std::string text = fmt::format("{} on {}, {} thread{}\n", context.model, context.backend, result.threads, result.threads == 1 ? "" : "s");
-  text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)), Duration(result.Quantile(0)),
-                      Duration(result.Quantile(0.9)), result.runs_ns.size());
-  text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns), Duration(result.create_ns), Duration(result.first_run_ns));
-  text += fmt::format("memory:  arena {}, workspace {}, packed weights {}, mapped weights {} bytes\n\n", Grouped(result.memory.arena),
-                      Grouped(result.memory.workspace), Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_weights));
+  std::string text = fmt::format("{} on {}, {} thread{}\n", context.model, context.backend, result.threads,
+                                 result.threads == 1 ? "" : "s");
+  text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
+                      Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
+  text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
+                      Duration(result.create_ns), Duration(result.first_run_ns));
+  text += fmt::format("memory:  arena {}, workspace {}, packed weights {}, mapped weights {} bytes\n\n",
+                      Grouped(result.memory.arena), Grouped(result.memory.workspace),
+                      Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_weights));
   text += NodesTable(result, all_ns, top_nodes);
-  if (result.nodes.size() > top_nodes) text += fmt::format("... and {} more nodes (--top {} shows all)\n", result.nodes.size() - top_nodes, result.nodes.size());
+  if (result.nodes.size() > top_nodes)
+    text += fmt::format("... and {} more nodes (--top {} shows all)\n", result.nodes.size() - top_nodes,
+                        result.nodes.size());
   text += '\n' + TotalsTable("by operator", TotalsByOperator(result), all_ns);
   text += '\n' + TotalsTable("by delegate", TotalsByDelegate(result), all_ns);
   return text;

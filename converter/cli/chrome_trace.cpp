@@ -6,7 +6,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// A complete event; the format counts in microseconds.
-Json Event(const std::string& name, const std::string& category, uint64_t begin_ns, uint64_t duration_ns, Json arguments) {
+Json Event(const std::string& name, const std::string& category, uint64_t begin_ns, uint64_t duration_ns,
+           Json arguments) {
   return {{"name", name},
           {"cat", category},
           {"ph", "X"},
@@ -24,12 +25,14 @@ Json ChromeTrace(const std::string& model, const BenchResult& result) {
   events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", model}}}});
   for (size_t r = 0; r < result.traced.size(); ++r) {
     const TracedRun& run = result.traced[r];
-    events.push_back(Event("run " + std::to_string(r + 1), "run", run.begin_ns, run.end_ns - run.begin_ns, Json::object()));
+    events.push_back(Event("run " + std::to_string(r + 1), "run", run.begin_ns, run.end_ns - run.begin_ns,
+                           Json::object()));
     for (size_t i = 0; i < run.nodes.size(); ++i) {
       const NodeInfo& info = result.nodes[i].info;
       const auto& [begin, duration] = run.nodes[i];
-      events.push_back(Event(info.op, DelegateKindName(info.delegate), begin, duration,
-                             {{"node", info.name}, {"bytes", info.bytes}, {"multiply_adds", info.multiply_adds}}));
+      events.push_back(
+          Event(info.op, DelegateKindName(info.delegate), begin, duration,
+                {{"node", info.name}, {"bytes", info.bytes}, {"multiply_adds", info.multiply_adds}}));
     }
   }
   return {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};

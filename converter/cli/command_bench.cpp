@@ -1,5 +1,6 @@
 // skiff bench
 #include <fmt/format.h>
+
 #include <memory>
 
 #include "cli/bench_report.h"
@@ -15,7 +16,8 @@ namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Whole runs are timed without profiling; the times of single nodes come from as many profiled runs. GB/s counts what\n"
+    "Whole runs are timed without profiling; the times of single nodes come from as many profiled runs. GB/s "
+    "counts what\n"
     "each node reads and writes, constants included.\n"
     "Example, one thread, with a trace for ui.perfetto.dev:\n"
     "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json";
@@ -39,12 +41,14 @@ void RunBench(const Arguments& arguments) {
   context.load_ns = static_cast<double>(platform::NowNanoseconds() - begin);
   context.file_bytes = opened.model().file_bytes();
   const NamedTensors inputs = ReadInputSource(arguments.inputs, opened.model());
-  const BenchResult result = Bench(opened.model(), inputs, {ToSessionOptions(arguments), arguments.runs, arguments.warmup});
+  const BenchResult result =
+      Bench(opened.model(), inputs, {ToSessionOptions(arguments), arguments.runs, arguments.warmup});
   if (!trace_path.empty()) {
     const std::string trace = ChromeTrace(arguments.model, result).dump();
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});
   }
-  fmt::print("{}", arguments.json ? BenchJson(context, result).dump(2) + "\n" : BenchText(context, result, arguments.top));
+  fmt::print("{}", arguments.json ? BenchJson(context, result).dump(2) + "\n"
+                                  : BenchText(context, result, arguments.top));
 }
 
 }  // namespace
@@ -53,14 +57,22 @@ void AddBench(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("bench", "Measure a .skiff model: run times, single nodes, memory");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
-  command->add_option("--inputs", arguments->inputs, "Where the inputs come from (default random:1): see 'skiff parity --help'")
+  command
+      ->add_option("--inputs", arguments->inputs,
+                   "Where the inputs come from (default random:1): see 'skiff parity --help'")
       ->type_name("DIR|random:SEED[:LOW..HIGH]");
   AddSessionOptions(*command, *arguments);
-  command->add_option("--runs", arguments->runs, "Timed runs (default 50)")->type_name("N")->check(CLI::Range(1, 1000000));
-  command->add_option("--warmup", arguments->warmup, "Runs before them (default 5)")->type_name("N")->check(CLI::Range(0, 1000000));
-  command->add_option("--top", arguments->top, "How many of the slowest nodes to print (default 20)")->type_name("N");
+  command->add_option("--runs", arguments->runs, "Timed runs (default 50)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--warmup", arguments->warmup, "Runs before them (default 5)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  command->add_option("--top", arguments->top, "How many of the slowest nodes to print (default 20)")
+      ->type_name("N");
   command->add_flag("--json", arguments->json, "Print JSON; times in nanoseconds, sizes in bytes");
-  command->add_option("--trace", arguments->trace, "Write the last profiled runs as a Chrome trace")->type_name("FILE.json");
+  command->add_option("--trace", arguments->trace, "Write the last profiled runs as a Chrome trace")
+      ->type_name("FILE.json");
   command->footer(kFooter);
   command->callback([arguments] { RunBench(*arguments); });
 }

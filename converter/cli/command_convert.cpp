@@ -37,11 +37,13 @@ void PrintPasses() {
 void CheckSource(const Arguments& arguments) {
   std::error_code error;
   if (std::filesystem::equivalent(arguments.source, arguments.output, error)) {
-    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name", arguments.output);
+    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name",
+          arguments.output);
   }
   constexpr std::string_view kMark = "SKIFF\r\n";
   if (ReadFile(arguments.source).compare(0, kMark.size(), kMark) == 0) {
-    Throw(StatusCode::kInvalidArgument, "{}: is a converted model already; 'skiff convert' reads .onnx files", arguments.source);
+    Throw(StatusCode::kInvalidArgument, "{}: is a converted model already; 'skiff convert' reads .onnx files",
+          arguments.source);
   }
 }
 
@@ -72,13 +74,21 @@ void Convert(const Arguments& arguments) {
 void AddConvert(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("convert", "Turn a trained .onnx model into a .skiff file");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("source", arguments->source, "The .onnx model; external tensor data may lie in its own folder")->required()->type_name("IN.onnx");
-  command->add_option("-o,--output", arguments->output, "The file to write; an existing one is replaced whole or not at all")
+  command
+      ->add_option("source", arguments->source,
+                   "The .onnx model; external tensor data may lie in its own folder")
+      ->required()
+      ->type_name("IN.onnx");
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "The file to write; an existing one is replaced whole or not at all")
       ->required()
       ->type_name("OUT.skiff");
   AddPlanOptions(*command, *arguments);
   AddFileOptions(*command, *arguments);
-  command->add_option("--target", arguments->target, "What the plan is for: cpu (default)")->type_name("TARGET")->check(CLI::IsMember({"cpu"}));
+  command->add_option("--target", arguments->target, "What the plan is for: cpu (default)")
+      ->type_name("TARGET")
+      ->check(CLI::IsMember({"cpu"}));
   command->add_flag("--explain", arguments->explain, "Say for each source node what became of it");
   command->add_flag_callback(
       "--list-passes",

@@ -1,5 +1,6 @@
 // skiff inspect
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -38,11 +39,14 @@ void Inspect(const Arguments& arguments) {
   std::string text;
   if (IsSkiff(path)) {
     OpenedModel opened(path);
-    text = arguments.json ? SkiffJson(path, opened.model()).dump(2) + "\n" : SkiffText(path, opened.model(), arguments.nodes);
+    text = arguments.json ? SkiffJson(path, opened.model()).dump(2) + "\n"
+                          : SkiffText(path, opened.model(), arguments.nodes);
   } else {
     Graph graph = ImportOnnx(path);
     // Types of inner tensors follow from the inputs' where none is open.
-    const bool closed = std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
+    const bool closed = std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](const GraphPort& port) {
+      return graph.value(port.value).has_static_shape();
+    });
     if (closed) InferShapes(graph);
     text = arguments.json ? OnnxJson(path, graph).dump(2) + "\n" : OnnxText(path, graph, arguments.nodes);
   }

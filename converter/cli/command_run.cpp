@@ -1,5 +1,6 @@
 // skiff run
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -18,7 +19,8 @@ namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Pictures (.jpg, .png, .bmp) are resized and normalised as the model's image settings say; .npy and .pb carry their\n"
+    "Pictures (.jpg, .png, .bmp) are resized and normalised as the model's image settings say; .npy and .pb "
+    "carry their\n"
     "own type; .bin holds raw little-endian elements.\n"
     "Example:\n"
     "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results";
@@ -41,20 +43,24 @@ void PrintOutput(const PortInfo& port, const TensorData& tensor, size_t top) {
   fmt::print("output '{}': {} {}", port.name, DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str());
   if (!values.empty()) {
     const auto [min, max] = std::minmax_element(values.begin(), values.end());
-    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+    const double mean =
+        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
     fmt::print(", min {}, max {}, mean {:.6g}", ValueText(tensor, *min), ValueText(tensor, *max), mean);
   }
-  const auto broken = std::count_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
+  const auto broken =
+      std::count_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
   if (broken > 0) fmt::print(", {} not finite", broken);
   fmt::print("\n  first values:");
-  for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i) fmt::print(" {}", ValueText(tensor, values[i]));
+  for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i)
+    fmt::print(" {}", ValueText(tensor, values[i]));
   fmt::print("{}\n", values.size() > kFirstValues ? " ..." : "");
   if (port.labels.size() != values.size() || port.labels.empty()) return;
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
   for (size_t i = 0; i < std::min(top, order.size()); ++i) {
-    fmt::print("  {}. {}  (score {}, class {})\n", i + 1, port.labels[order[i]], ValueText(tensor, values[order[i]]), order[i]);
+    fmt::print("  {}. {}  (score {}, class {})\n", i + 1, port.labels[order[i]],
+               ValueText(tensor, values[order[i]]), order[i]);
   }
 }
 
@@ -78,9 +84,10 @@ void Run(const Arguments& arguments) {
   const uint64_t end = platform::NowNanoseconds();
   const NamedTensors outputs = Outputs(*session);
   if (!arguments.output.empty()) WriteOutputs(arguments.output, outputs);
-  for (const PortInfo& port : opened.signature().outputs) PrintOutput(port, outputs.at(port.name), arguments.top);
-  fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)), arguments.backend, session->threads(),
-             session->threads() == 1 ? "" : "s");
+  for (const PortInfo& port : opened.signature().outputs)
+    PrintOutput(port, outputs.at(port.name), arguments.top);
+  fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)),
+             arguments.backend, session->threads(), session->threads() == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -89,12 +96,19 @@ void AddRun(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("run", "Run a .skiff model on files and print its outputs");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
-  command->add_option("-i,--input", arguments->inputs,
-                      "Value of an input: .npy, .pb, .bin, .jpg, .png or .bmp; repeatable; a model with one input needs no NAME=")
+  command
+      ->add_option("-i,--input", arguments->inputs,
+                   "Value of an input: .npy, .pb, .bin, .jpg, .png or .bmp; repeatable; a model with one "
+                   "input needs no NAME=")
       ->type_name("[NAME=]FILE")
       ->allow_extra_args(false);
-  command->add_option("-o,--output", arguments->output, "Folder for the outputs, one NAME.npy each; made where it is missing")->type_name("DIR");
-  command->add_option("--top", arguments->top, "How many of the best classes to print where the model has labels (default 5)")
+  command
+      ->add_option("-o,--output", arguments->output,
+                   "Folder for the outputs, one NAME.npy each; made where it is missing")
+      ->type_name("DIR");
+  command
+      ->add_option("--top", arguments->top,
+                   "How many of the best classes to print where the model has labels (default 5)")
       ->type_name("K")
       ->check(CLI::Range(size_t{0}, size_t{1000}));
   AddSessionOptions(*command, *arguments);

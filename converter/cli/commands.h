@@ -1,5 +1,5 @@
-/// The subcommands. Each adds itself to the app; its callback runs while the command line is parsed, sets the exit code
-/// where it is not 0, and throws Error for bad input.
+/// The subcommands. Each adds itself to the app; its callback runs while the command line is parsed, sets the
+/// exit code where it is not 0, and throws Error for bad input.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -64,7 +64,8 @@ Comparison Compare(const TensorData& expected, const TensorData& got, const Tole
       result.worst_got = b[i];
     }
     const double magnitude = std::isfinite(a[i]) ? std::abs(a[i]) : 0;
-    const double allowed = tolerance.atol + tolerance.rtol * magnitude + tolerance.of_largest * result.largest;
+    const double allowed =
+        tolerance.atol + tolerance.rtol * magnitude + tolerance.of_largest * result.largest;
     if (std::isinf(error) || error > allowed) ++result.outside;
   }
   result.ok = result.outside == 0;

@@ -31,7 +31,8 @@ std::vector<std::string> Split(const std::string& text, char separator) {
 }
 
 /// Tensor names may contain '=', extents do not.
-std::pair<std::string, std::string> SplitAtLast(const std::string& option, const std::string& text, const std::string& expected) {
+std::pair<std::string, std::string> SplitAtLast(const std::string& option, const std::string& text,
+                                                const std::string& expected) {
   const size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0) Malformed(option, text, expected);
   return {text.substr(0, at), text.substr(at + 1)};
@@ -48,16 +49,19 @@ std::vector<int64_t> ParseExtents(const std::string& text) {
 }
 
 /// One value for all channels, or one for each.
-std::vector<float> ParsePerChannel(const std::string& option, const std::string& text, size_t channels, float fallback) {
+std::vector<float> ParsePerChannel(const std::string& option, const std::string& text, size_t channels,
+                                   float fallback) {
   if (text.empty()) return std::vector<float>(channels, fallback);
   std::vector<float> values;
   for (const std::string& part : Split(text, ',')) {
     float value = 0;
-    if (!ParseNumber(part, value)) Malformed(option, text, "numbers separated by commas, for example 127.5,127.5,127.5");
+    if (!ParseNumber(part, value))
+      Malformed(option, text, "numbers separated by commas, for example 127.5,127.5,127.5");
     values.push_back(value);
   }
   if (values.size() == 1) return std::vector<float>(channels, values[0]);
-  if (values.size() != channels) Malformed(option, text, fmt::format("1 or {} numbers, got {}", channels, values.size()));
+  if (values.size() != channels)
+    Malformed(option, text, fmt::format("1 or {} numbers, got {}", channels, values.size()));
   return values;
 }
 
@@ -101,39 +105,54 @@ std::set<std::string> PassNames(bool with_required) {
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
   command
       .add_option("--shape", arguments.shapes,
-                  "Shape of an input whose dimensions the file leaves open, for example image=1x3x224x224; repeatable")
+                  "Shape of an input whose dimensions the file leaves open, for example image=1x3x224x224; "
+                  "repeatable")
       ->type_name("NAME=AxBx...")
       ->allow_extra_args(false);
   command.add_option("--dim", arguments.dims, "Size of a named dimension, for example batch=1; repeatable")
       ->type_name("NAME=N")
       ->allow_extra_args(false);
   command.add_flag("--no-xnnpack", arguments.no_xnnpack, "Plan every node for the reference kernels");
-  command.add_option("--disable-pass", arguments.disabled_passes, "Leave out an optimisation (see skiff convert --list-passes); repeatable")
+  command
+      .add_option("--disable-pass", arguments.disabled_passes,
+                  "Leave out an optimisation (see skiff convert --list-passes); repeatable")
       ->type_name("PASS")
       ->allow_extra_args(false)
       ->check(CLI::IsMember(PassNames(false)).description(""));
 }
 
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments) {
-  CLI::Option* size = command.add_option("--image-size", arguments.image_size,
-                                         "Pictures are resized to this many pixels (bilinear) for 4-D inputs of that size")
-                          ->type_name("WxH");
-  command.add_option("--mean", arguments.mean, "Subtracted from samples of 0..255, per channel of the input (default 0)")
+  CLI::Option* size =
+      command
+          .add_option("--image-size", arguments.image_size,
+                      "Pictures are resized to this many pixels (bilinear) for 4-D inputs of that size")
+          ->type_name("WxH");
+  command
+      .add_option("--mean", arguments.mean,
+                  "Subtracted from samples of 0..255, per channel of the input (default 0)")
       ->type_name("A,B,C")
       ->needs(size);
   command.add_option("--scale", arguments.scale, "Multiplied after the mean is subtracted (default 1)")
       ->type_name("A,B,C")
       ->needs(size);
-  command.add_option("--channels", arguments.channels, "Order of the input's channels: rgb (default), bgr or gray")
+  command
+      .add_option("--channels", arguments.channels,
+                  "Order of the input's channels: rgb (default), bgr or gray")
       ->type_name("ORDER")
       ->needs(size)
       ->check(CLI::IsMember({"rgb", "bgr", "gray"}));
-  command.add_option("--labels", arguments.labels, "Text file with one class name per line, stored with the outputs that have as many elements")
+  command
+      .add_option(
+          "--labels", arguments.labels,
+          "Text file with one class name per line, stored with the outputs that have as many elements")
       ->type_name("FILE");
-  command.add_flag("--strip", arguments.strip, "Leave out the names of nodes and inner tensors (no parity --layers afterwards)");
+  command.add_flag("--strip", arguments.strip,
+                   "Leave out the names of nodes and inner tensors (no parity --layers afterwards)");
   std::set<std::string> dumps = PassNames(true);
   dumps.insert("all");
-  command.add_option("--dump-after", arguments.dump_after, "Print the graph to standard error after a pass, or after 'all'; repeatable")
+  command
+      .add_option("--dump-after", arguments.dump_after,
+                  "Print the graph to standard error after a pass, or after 'all'; repeatable")
       ->type_name("PASS")
       ->allow_extra_args(false)
       ->check(CLI::IsMember(dumps).description(""));

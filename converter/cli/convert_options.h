@@ -1,8 +1,9 @@
-/// The options of `skiff convert`, as text from the command line and as ConvertOptions. `skiff parity` takes those that
-/// change the plan.
+/// The options of `skiff convert`, as text from the command line and as ConvertOptions. `skiff parity` takes
+/// those that change the plan.
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
 /// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);
 
-/// Throws CLI::ValidationError where the text of an option is malformed, and Error where the labels cannot be read.
+/// Throws CLI::ValidationError where the text of an option is malformed, and Error where the labels cannot be
+/// read.
 ConvertOptions ToConvertOptions(const ConvertArguments& arguments);
 
 }  // namespace skiff::cli

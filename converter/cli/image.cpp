@@ -9,7 +9,8 @@
 namespace skiff::cli {
 namespace {
 
-/// Where one output coordinate samples the source: between two neighbours, `fraction` of the way to the second.
+/// Where one output coordinate samples the source: between two neighbours, `fraction` of the way to the
+/// second.
 struct Sample {
   int first;
   int second;
@@ -34,7 +35,11 @@ std::vector<float> ResizeBilinear(const Picture& picture, int width, int height)
   const std::vector<Sample> columns = SamplesOf(picture.width, width);
   const std::vector<Sample> rows = SamplesOf(picture.height, height);
   const auto at = [&](int y, int x, size_t c) {
-    return static_cast<float>(picture.samples[(static_cast<size_t>(y) * static_cast<size_t>(picture.width) + static_cast<size_t>(x)) * channels + c]);
+    return static_cast<float>(
+        picture
+            .samples[(static_cast<size_t>(y) * static_cast<size_t>(picture.width) + static_cast<size_t>(x)) *
+                         channels +
+                     c]);
   };
   std::vector<float> result;
   result.reserve(rows.size() * columns.size() * channels);
@@ -42,7 +47,8 @@ std::vector<float> ResizeBilinear(const Picture& picture, int width, int height)
     for (const Sample& x : columns) {
       for (size_t c = 0; c < channels; ++c) {
         const float top = (1 - x.fraction) * at(y.first, x.first, c) + x.fraction * at(y.first, x.second, c);
-        const float bottom = (1 - x.fraction) * at(y.second, x.first, c) + x.fraction * at(y.second, x.second, c);
+        const float bottom =
+            (1 - x.fraction) * at(y.second, x.first, c) + x.fraction * at(y.second, x.second, c);
         result.push_back((1 - y.fraction) * top + y.fraction * bottom);
       }
     }
@@ -52,7 +58,8 @@ std::vector<float> ResizeBilinear(const Picture& picture, int width, int height)
 
 TensorData PreprocessPicture(const Picture& picture, const PortInfo& port) {
   const ImageSpec& spec = port.image;
-  const std::vector<float> resized = ResizeBilinear(picture, static_cast<int>(spec.width), static_cast<int>(spec.height));
+  const std::vector<float> resized =
+      ResizeBilinear(picture, static_cast<int>(spec.width), static_cast<int>(spec.height));
   const size_t channels = spec.channels;
   const size_t pixels = resized.size() / channels;
   TensorData tensor(port.dtype, port.shape);
@@ -72,13 +79,15 @@ TensorData ReadImage(const std::string& path, const PortInfo& port) {
   const ImageSpec& spec = port.image;
   if (spec.width == 0) {
     Throw(StatusCode::kInvalidArgument,
-          "{}: the model does not say how a picture becomes its input '{}' ({} {}); convert it with --image-size WIDTHxHEIGHT "
+          "{}: the model does not say how a picture becomes its input '{}' ({} {}); convert it with "
+          "--image-size WIDTHxHEIGHT "
           "--mean R,G,B --scale R,G,B --channels rgb, or pass a .npy file",
           path, port.name, DTypeName(port.dtype), ShapeText(port.shape).c_str());
   }
   const int64_t elements = static_cast<int64_t>(spec.width) * spec.height * spec.channels;
   if (port.dtype != DType::kF32 || port.shape.elements() != elements || spec.channels == 2) {
-    Throw(StatusCode::kInvalidModel, "the image settings of input '{}' ({} {}) do not fit it: {}x{} with {} channels", port.name,
+    Throw(StatusCode::kInvalidModel,
+          "the image settings of input '{}' ({} {}) do not fit it: {}x{} with {} channels", port.name,
           DTypeName(port.dtype), ShapeText(port.shape).c_str(), spec.width, spec.height, spec.channels);
   }
   return PreprocessPicture(DecodePicture(ReadFile(path), static_cast<int>(spec.channels), path), port);

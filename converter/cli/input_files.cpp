@@ -31,15 +31,17 @@ Assignment SplitArgument(const std::string& argument, Span<const PortInfo> ports
   const bool plain = argument.find('=') == std::string::npos || fs::exists(argument, error);
   if (plain && ports.size() == 1) return {&ports[0], argument};
   if (plain) {
-    Throw(StatusCode::kInvalidArgument, "--input {}: the model has {} inputs, so each needs NAME=FILE; the names are {}",
-          argument, ports.size(), PortNames(ports));
+    Throw(StatusCode::kInvalidArgument,
+          "--input {}: the model has {} inputs, so each needs NAME=FILE; the names are {}", argument,
+          ports.size(), PortNames(ports));
   }
   Throw(StatusCode::kInvalidArgument, "--input {}: the model has no input '{}'; its inputs are {}", argument,
         argument.substr(0, argument.find('=')), PortNames(ports));
 }
 
 /// The file of port number `index`, or "".
-std::string FindTensorFile(const fs::path& folder, const std::string& kind, const std::string& port, size_t index) {
+std::string FindTensorFile(const fs::path& folder, const std::string& kind, const std::string& port,
+                           size_t index) {
   const std::string name = FileNameOf(port);
   for (const std::string& stem : {kind + "_" + name, name, fmt::format("{}_{}", kind, index)}) {
     for (const char* extension : {".npy", ".pb", ".bin"}) {
@@ -54,7 +56,8 @@ std::string FindTensorFile(const fs::path& folder, const std::string& kind, cons
 void CheckFolder(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    Throw(StatusCode::kIo, "{}: {}", folder, fs::exists(folder, error) ? "is no folder" : "there is no such folder");
+    Throw(StatusCode::kIo, "{}: {}", folder,
+          fs::exists(folder, error) ? "is no folder" : "there is no such folder");
   }
 }
 
@@ -71,8 +74,8 @@ NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<
   }
   for (const PortInfo& port : ports) {
     if (!inputs.contains(port.name)) {
-      Throw(StatusCode::kInvalidArgument, "input '{}' ({} {}) was not given; add --input '{}=FILE'", port.name,
-            DTypeName(port.dtype), ShapeText(port.shape).c_str(), port.name);
+      Throw(StatusCode::kInvalidArgument, "input '{}' ({} {}) was not given; add --input '{}=FILE'",
+            port.name, DTypeName(port.dtype), ShapeText(port.shape).c_str(), port.name);
     }
   }
   return inputs;
@@ -85,7 +88,8 @@ NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> por
     const std::string file = FindTensorFile(folder, "input", ports[i].name, i);
     if (file.empty()) {
       const std::string name = FileNameOf(ports[i].name);
-      Throw(StatusCode::kIo, "{}: there is no file for input '{}'; looked for input_{}, {} and input_{} as .npy, .pb and .bin",
+      Throw(StatusCode::kIo,
+            "{}: there is no file for input '{}'; looked for input_{}, {} and input_{} as .npy, .pb and .bin",
             folder, ports[i].name, name, name, i);
     }
     inputs[ports[i].name] = ReadInput(file, ports[i]);
@@ -101,7 +105,9 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
     if (!file.empty()) outputs[ports[i].name] = ReadTensor(file, ports[i]);
   }
   if (outputs.empty()) {
-    Throw(StatusCode::kIo, "{}: there is no file for any of the outputs {}; looked for output_NAME, NAME and output_0, ... as .npy, .pb and .bin",
+    Throw(StatusCode::kIo,
+          "{}: there is no file for any of the outputs {}; looked for output_NAME, NAME and output_0, ... as "
+          ".npy, .pb and .bin",
           folder, PortNames(ports));
   }
   return outputs;
@@ -112,7 +118,8 @@ bool IsRandomSource(const std::string& source) { return source.compare(0, kRando
 NamedTensors ReadInputSource(const std::string& source, const Model& model) {
   if (!IsRandomSource(source)) return ReadInputFolder(source, model.signature(0).inputs);
   const auto malformed = [&] {
-    Throw(StatusCode::kInvalidArgument, "--inputs {}: expected random:SEED or random:SEED:LOW..HIGH, for example random:7:0..255", source);
+    Throw(StatusCode::kInvalidArgument,
+          "--inputs {}: expected random:SEED or random:SEED:LOW..HIGH, for example random:7:0..255", source);
   };
   const char* end = source.data() + source.size();
   uint64_t seed = 0;
@@ -121,15 +128,20 @@ NamedTensors ReadInputSource(const std::string& source, const Model& model) {
   RandomRange range;
   if (after_seed.ptr != end) {
     const size_t dots = source.find("..");
-    const auto low = dots == std::string::npos ? after_seed : std::from_chars(after_seed.ptr + 1, source.data() + dots, range.low);
-    if (*after_seed.ptr != ':' || dots == std::string::npos || low.ec != std::errc() || low.ptr != source.data() + dots) malformed();
+    const auto low = dots == std::string::npos
+                         ? after_seed
+                         : std::from_chars(after_seed.ptr + 1, source.data() + dots, range.low);
+    if (*after_seed.ptr != ':' || dots == std::string::npos || low.ec != std::errc() ||
+        low.ptr != source.data() + dots)
+      malformed();
     const auto high = std::from_chars(source.data() + dots + 2, end, range.high);
     if (high.ec != std::errc() || high.ptr != end || !(range.low < range.high)) malformed();
   }
   return RandomInputs(model, seed, range);
 }
 
-std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder, const std::vector<GraphPort>& ports) {
+std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,
+                                                       const std::vector<GraphPort>& ports) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string file = FindTensorFile(folder, "input", ports[i].name, i);

@@ -8,12 +8,13 @@
 
 namespace skiff::cli {
 
-/// One NAME=FILE per input; a model with one input takes FILE alone. Throws Error for an unknown or repeated name, and
-/// for inputs that are left out.
+/// One NAME=FILE per input; a model with one input takes FILE alone. Throws Error for an unknown or repeated
+/// name, and for inputs that are left out.
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports);
 
-/// The tensors of a folder: for port number i of name N, input_N, N or input_i (output_...), as .npy, .pb or .bin. This is the
-/// layout of ONNX test sets (input_0.pb) and of folders with one .npy per name. Throws Error when a port has no file.
+/// The tensors of a folder: for port number i of name N, input_N, N or input_i (output_...), as .npy, .pb or
+/// .bin. This is the layout of ONNX test sets (input_0.pb) and of folders with one .npy per name. Throws
+/// Error when a port has no file.
 NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports);
 /// The same for outputs; one that has no file is left out, but at least one must be there.
 NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports);
@@ -22,8 +23,9 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
 NamedTensors ReadInputSource(const std::string& source, const Model& model);
 bool IsRandomSource(const std::string& source);
 
-/// The shapes of the inputs in a folder, by name, for a conversion whose dimensions are open. Inputs without a file, or
-/// with one that states no shape, are left out.
-std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder, const std::vector<GraphPort>& ports);
+/// The shapes of the inputs in a folder, by name, for a conversion whose dimensions are open. Inputs without
+/// a file, or with one that states no shape, are left out.
+std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,
+                                                       const std::vector<GraphPort>& ports);
 
 }  // namespace skiff::cli

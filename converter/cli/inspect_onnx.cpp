@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+
 #include <map>
 
 #include "cli/inspect.h"
@@ -33,7 +34,8 @@ Json PortsJson(const Graph& graph, const std::vector<GraphPort>& ports) {
 std::string PortText(const Graph& graph, const GraphPort& port) {
   const Value& value = graph.value(port.value);
   const std::string dtype = value.dtype == DType::kInvalid ? "" : DTypeName(value.dtype);
-  return fmt::format("'{}' {}{}", port.name, dtype, value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "");
+  return fmt::format("'{}' {}{}", port.name, dtype,
+                     value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "");
 }
 
 std::map<std::string, size_t> SourceCounts(const Graph& graph) {
@@ -65,7 +67,8 @@ Json OnnxJson(const std::string& path, const Graph& graph) {
 }
 
 std::string OnnxText(const std::string& path, const Graph& graph, bool nodes) {
-  std::string text = fmt::format("{}: ONNX, graph '{}', {} nodes, {} bytes of constants\n", path, graph.name, graph.sources().size(), Grouped(ConstantBytes(graph)));
+  std::string text = fmt::format("{}: ONNX, graph '{}', {} nodes, {} bytes of constants\n", path, graph.name,
+                                 graph.sources().size(), Grouped(ConstantBytes(graph)));
   for (const GraphPort& port : graph.inputs()) text += fmt::format("input {}\n", PortText(graph, port));
   for (const GraphPort& port : graph.outputs()) text += fmt::format("output {}\n", PortText(graph, port));
   std::string open;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+
 #include <map>
 
 #include "cli/inspect.h"
@@ -13,14 +14,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::vector<int64_t> Extents(const Shape& shape) { return {shape.begin(), shape.end()}; }
-std::string TypeText(DType dtype, const Shape& shape) { return fmt::format("{} {}", DTypeName(dtype), ShapeText(shape).c_str()); }
+std::string TypeText(DType dtype, const Shape& shape) {
+  return fmt::format("{} {}", DTypeName(dtype), ShapeText(shape).c_str());
+}
 
 std::string ImageText(const ImageSpec& image) {
   if (image.width == 0) return "";
   const std::vector<float> mean(image.mean, image.mean + image.channels);
   const std::vector<float> scale(image.scale, image.scale + image.channels);
   return fmt::format(", pictures as {}x{} {} {}, mean [{}], scale [{}]", image.width, image.height,
-                     image.channels == 1 ? "gray" : image.bgr ? "bgr" : "rgb", image.nhwc ? "nhwc" : "nchw", fmt::join(mean, ", "), fmt::join(scale, ", "));
+                     image.channels == 1 ? "gray"
+                     : image.bgr         ? "bgr"
+                                         : "rgb",
+                     image.nhwc ? "nhwc" : "nchw", fmt::join(mean, ", "), fmt::join(scale, ", "));
 }
 
 Json PortsJson(Span<const PortInfo> ports) {
@@ -36,13 +42,16 @@ Json PortsJson(Span<const PortInfo> ports) {
                         {"order", image.bgr ? "bgr" : "rgb"},
                         {"layout", image.nhwc ? "nhwc" : "nchw"}};
     }
-    if (!port.labels.empty()) entry["labels"] = std::vector<std::string>(port.labels.begin(), port.labels.end());
+    if (!port.labels.empty())
+      entry["labels"] = std::vector<std::string>(port.labels.begin(), port.labels.end());
     json.push_back(std::move(entry));
   }
   return json;
 }
 
-const PlanTensor* TensorAt(const PlanData& plan, int32_t index) { return index < 0 ? nullptr : &plan.tensors[static_cast<size_t>(index)]; }
+const PlanTensor* TensorAt(const PlanData& plan, int32_t index) {
+  return index < 0 ? nullptr : &plan.tensors[static_cast<size_t>(index)];
+}
 
 DelegateKind DelegateOf(const PlanData& plan, size_t node) {
   for (const SegmentData& segment : plan.segments) {
@@ -70,7 +79,11 @@ Json TensorsJson(const PlanData& plan, Span<const int32_t> indices) {
     if (tensor == nullptr) {
       json.push_back(nullptr);
     } else {
-      json.push_back({{"tensor", index}, {"name", tensor->name}, {"dtype", DTypeName(tensor->view.dtype)}, {"shape", Extents(tensor->view.shape)}, {"constant", tensor->constant}});
+      json.push_back({{"tensor", index},
+                      {"name", tensor->name},
+                      {"dtype", DTypeName(tensor->view.dtype)},
+                      {"shape", Extents(tensor->view.shape)},
+                      {"constant", tensor->constant}});
     }
   }
   return json;
@@ -97,21 +110,27 @@ std::string NodesText(const PlanData& plan) {
     std::string inputs;
     for (const int32_t index : node.inputs) {
       const PlanTensor* tensor = TensorAt(plan, index);
-      if (tensor != nullptr) inputs += fmt::format("{}{}{}", inputs.empty() ? "" : " ", ShapeText(tensor->view.shape).c_str(), tensor->constant ? "c" : "");
+      if (tensor != nullptr)
+        inputs += fmt::format("{}{}{}", inputs.empty() ? "" : " ", ShapeText(tensor->view.shape).c_str(),
+                              tensor->constant ? "c" : "");
     }
     const TensorView& output = TensorAt(plan, node.outputs[0])->view;
     const std::string attrs = PrintAttrs(node.op->code, *node.attrs);
-    table.Add({std::to_string(i), Shortened(node.name, 40), attrs.empty() ? node.op->name : fmt::format("{} {}", node.op->name, attrs),
+    table.Add({std::to_string(i), Shortened(node.name, 40),
+               attrs.empty() ? node.op->name : fmt::format("{} {}", node.op->name, attrs),
                DelegateKindName(DelegateOf(plan, i)), inputs, TypeText(output.dtype, output.shape)});
   }
   return table.ToString() + "(c: constant)\n";
 }
 
 std::string PlanText(const PlanData& plan) {
-  std::string text = fmt::format("  plan for {}: {} nodes ({} in {} segments), arena {} bytes, {} layout transposes\n", TargetName(plan.target), plan.nodes.size(),
-                                 DelegateCounts(plan.segments), plan.segments.size(), Grouped(plan.arena_bytes), CountOf(plan, OpCode::kTranspose));
+  std::string text =
+      fmt::format("  plan for {}: {} nodes ({} in {} segments), arena {} bytes, {} layout transposes\n",
+                  TargetName(plan.target), plan.nodes.size(), DelegateCounts(plan.segments),
+                  plan.segments.size(), Grouped(plan.arena_bytes), CountOf(plan, OpCode::kTranspose));
   std::string counts;
-  for (const auto& [op, count] : OperatorCounts(plan)) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", op, count);
+  for (const auto& [op, count] : OperatorCounts(plan))
+    counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", op, count);
   return text + fmt::format("    operators: {}\n", counts.empty() ? "none" : counts);
 }
 
@@ -144,22 +163,31 @@ Json SkiffJson(const std::string& path, const Model& model) {
                        {"operators", OperatorCounts(plan)},
                        {"nodes", NodesJson(plan)}});
     }
-    json["signatures"].push_back({{"name", signature.name}, {"inputs", PortsJson(signature.inputs)}, {"outputs", PortsJson(signature.outputs)}, {"plans", std::move(plans)}});
+    json["signatures"].push_back({{"name", signature.name},
+                                  {"inputs", PortsJson(signature.inputs)},
+                                  {"outputs", PortsJson(signature.outputs)},
+                                  {"plans", std::move(plans)}});
   }
   return json;
 }
 
 std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
   const ModelData& data = model.data();
-  std::string text = fmt::format("{}: Skiff format {}, made by {}\n", path, data.format_version, data.producer);
-  text += fmt::format("{} bytes, of which {} are weights\n", Grouped(data.file_bytes), Grouped(data.weights_bytes));
+  std::string text =
+      fmt::format("{}: Skiff format {}, made by {}\n", path, data.format_version, data.producer);
+  text += fmt::format("{} bytes, of which {} are weights\n", Grouped(data.file_bytes),
+                      Grouped(data.weights_bytes));
   for (const MetadataEntry& entry : data.metadata) text += fmt::format("{}: {}\n", entry.key, entry.value);
   for (const SignatureData& signature : data.signatures) {
     text += fmt::format("signature '{}'\n", signature.name);
-    for (const PortInfo& port : signature.inputs) text += fmt::format("  input '{}' {}{}\n", port.name, TypeText(port.dtype, port.shape), ImageText(port.image));
+    for (const PortInfo& port : signature.inputs)
+      text += fmt::format("  input '{}' {}{}\n", port.name, TypeText(port.dtype, port.shape),
+                          ImageText(port.image));
     for (const PortInfo& port : signature.outputs) {
       text += fmt::format("  output '{}' {}", port.name, TypeText(port.dtype, port.shape));
-      if (!port.labels.empty()) text += fmt::format(", {} labels: {}, {}, ...", port.labels.size(), port.labels[0], port.labels[port.labels.size() - 1]);
+      if (!port.labels.empty())
+        text += fmt::format(", {} labels: {}, {}, ...", port.labels.size(), port.labels[0],
+                            port.labels[port.labels.size() - 1]);
       text += '\n';
     }
     for (const PlanData& plan : signature.plans) {

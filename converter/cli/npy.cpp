@@ -17,23 +17,25 @@ struct TypeRow {
   DType dtype;
   const char* descr;  ///< Without the byte order.
 };
-constexpr TypeRow kTypes[] = {
-    {DType::kF32, "f4"}, {DType::kF16, "f2"}, {DType::kF64, "f8"}, {DType::kI8, "i1"},  {DType::kU8, "u1"},
-    {DType::kI16, "i2"}, {DType::kU16, "u2"}, {DType::kI32, "i4"}, {DType::kU32, "u4"}, {DType::kI64, "i8"},
-    {DType::kU64, "u8"}, {DType::kBool, "b1"}};
+constexpr TypeRow kTypes[] = {{DType::kF32, "f4"}, {DType::kF16, "f2"}, {DType::kF64, "f8"},
+                              {DType::kI8, "i1"},  {DType::kU8, "u1"},  {DType::kI16, "i2"},
+                              {DType::kU16, "u2"}, {DType::kI32, "i4"}, {DType::kU32, "u4"},
+                              {DType::kI64, "i8"}, {DType::kU64, "u8"}, {DType::kBool, "b1"}};
 
 DType TypeOf(const std::string& descr, const std::string& name) {
   const char order = descr.empty() ? '\0' : descr[0];
-  const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                 [&](const TypeRow& r) { return descr.size() > 1 && descr.substr(1) == r.descr; });
+  const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const TypeRow& r) {
+    return descr.size() > 1 && descr.substr(1) == r.descr;
+  });
   if (row == std::end(kTypes) || (order != '<' && order != '>' && order != '=' && order != '|')) {
     Throw(StatusCode::kUnsupported,
-          "{}: its element type '{}' is not supported; save it as float32, float16, float64, bool or an integer type",
+          "{}: its element type '{}' is not supported; save it as float32, float16, float64, bool or an "
+          "integer type",
           name, descr);
   }
   if (order == '>') {
-    Throw(StatusCode::kUnsupported, "{}: its elements are big-endian ('{}'); save array.astype('<{}')", name, descr,
-          row->descr);
+    Throw(StatusCode::kUnsupported, "{}: its elements are big-endian ('{}'); save array.astype('<{}')", name,
+          descr, row->descr);
   }
   return row->dtype;
 }
@@ -77,7 +79,8 @@ TensorData ParseNpy(std::string_view bytes, const std::string& name) {
   const NpyHeader header = ParseNpyHeader(bytes.substr(header_begin, header_size), name);
   const DType dtype = TypeOf(header.descr, name);
   if (header.fortran_order) {
-    Throw(StatusCode::kUnsupported, "{}: its elements are in Fortran order; save numpy.ascontiguousarray(array)", name);
+    Throw(StatusCode::kUnsupported,
+          "{}: its elements are in Fortran order; save numpy.ascontiguousarray(array)", name);
   }
   const uint64_t wanted = SizeOf(header.shape, dtype, name);
   const std::string_view elements = bytes.substr(header_begin + header_size);
@@ -91,7 +94,8 @@ TensorData ParseNpy(std::string_view bytes, const std::string& name) {
 std::vector<uint8_t> FormatNpy(const TensorView& tensor) {
   const auto* row = std::find_if(std::begin(kTypes), std::end(kTypes),
                                  [&](const TypeRow& r) { return r.dtype == tensor.dtype; });
-  if (row == std::end(kTypes)) Throw(StatusCode::kInternal, "a tensor without an element type cannot be saved");
+  if (row == std::end(kTypes))
+    Throw(StatusCode::kInternal, "a tensor without an element type cannot be saved");
   std::string extents = fmt::format("{}", fmt::join(tensor.shape.begin(), tensor.shape.end(), ", "));
   if (tensor.shape.rank() == 1) extents += ',';
   std::string header = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}), }}",
@@ -102,7 +106,8 @@ std::vector<uint8_t> FormatNpy(const TensorView& tensor) {
   header += '\n';
 
   std::vector<uint8_t> file(kMagic.begin(), kMagic.end());
-  file.insert(file.end(), {1, 0, static_cast<uint8_t>(header.size() & 0xff), static_cast<uint8_t>(header.size() >> 8)});
+  file.insert(file.end(),
+              {1, 0, static_cast<uint8_t>(header.size() & 0xff), static_cast<uint8_t>(header.size() >> 8)});
   file.insert(file.end(), header.begin(), header.end());
   const TensorData dense = DenseCopy(tensor);
   const auto* data = dense.as<uint8_t>();

@@ -10,8 +10,9 @@
 
 namespace skiff::cli {
 
-/// Throws Error: kIo (cannot be read), kInvalidModel (not .npy, malformed, truncated, trailing bytes), kUnsupported
-/// (big-endian, Fortran order, an element type that Skiff lacks). The message begins with `path`.
+/// Throws Error: kIo (cannot be read), kInvalidModel (not .npy, malformed, truncated, trailing bytes),
+/// kUnsupported (big-endian, Fortran order, an element type that Skiff lacks). The message begins with
+/// `path`.
 TensorData ReadNpy(const std::string& path);
 /// The same from bytes; `name` begins the messages.
 TensorData ParseNpy(std::string_view bytes, const std::string& name);

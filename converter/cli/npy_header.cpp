@@ -108,6 +108,8 @@ class HeaderParser {
 
 }  // namespace
 
-NpyHeader ParseNpyHeader(std::string_view text, const std::string& name) { return HeaderParser(text, name).Parse(); }
+NpyHeader ParseNpyHeader(std::string_view text, const std::string& name) {
+  return HeaderParser(text, name).Parse();
+}
 
 }  // namespace skiff::cli

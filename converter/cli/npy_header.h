@@ -14,8 +14,8 @@ struct NpyHeader {
   Shape shape;
 };
 
-/// Accepts exactly the keys descr, fortran_order and shape, in any order. Throws Error whose message begins with
-/// `name`.
+/// Accepts exactly the keys descr, fortran_order and shape, in any order. Throws Error whose message begins
+/// with `name`.
 NpyHeader ParseNpyHeader(std::string_view text, const std::string& name);
 
 }  // namespace skiff::cli

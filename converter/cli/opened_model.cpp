@@ -16,14 +16,18 @@ void ThrowStatus(Status status, const char* message) {
 OpenedModel::OpenedModel(const std::string& path)
     : model_(Must([&] { return Model::Open(path.c_str(), {BuiltinDelegates()}); })) {}
 
-OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes) : storage_(new uint8_t[bytes.size() + format::kAlignment]) {
+OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes)
+    : storage_(new uint8_t[bytes.size() + format::kAlignment]) {
   const auto address = reinterpret_cast<uintptr_t>(storage_.get());
   uint8_t* aligned = storage_.get() + (format::AlignUp(address) - address);
   std::memcpy(aligned, bytes.data(), bytes.size());
-  model_ = Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), {BuiltinDelegates()}); });
+  model_ =
+      Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), {BuiltinDelegates()}); });
 }
 
-Backend BackendFromName(const std::string& name) { return name == "reference" ? Backend::kReference : Backend::kPlanned; }
+Backend BackendFromName(const std::string& name) {
+  return name == "reference" ? Backend::kReference : Backend::kPlanned;
+}
 const char* BackendName(Backend backend) { return backend == Backend::kReference ? "reference" : "xnnpack"; }
 
 std::unique_ptr<Session> CreateSession(Model& model, const SessionOptions& options) {

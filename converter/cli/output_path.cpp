@@ -19,8 +19,8 @@ void CheckTakesFiles(const fs::path& folder, const std::string& path) {
   std::string probe = (folder / ".skiff.XXXXXX").string();
   const int file = mkstemp(probe.data());
   if (file < 0) {
-    Throw(StatusCode::kIo, "{}: cannot be written: no file can be made in the folder '{}': {}", path, folder.string(),
-          std::strerror(errno));
+    Throw(StatusCode::kIo, "{}: cannot be written: no file can be made in the folder '{}': {}", path,
+          folder.string(), std::strerror(errno));
   }
   close(file);
   unlink(probe.c_str());
@@ -45,7 +45,8 @@ void PrepareOutputFolder(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error || !fs::is_directory(path)) {
-    Throw(StatusCode::kIo, "{}: the folder cannot be made: {}", path, error ? error.message() : "it is a file");
+    Throw(StatusCode::kIo, "{}: the folder cannot be made: {}", path,
+          error ? error.message() : "it is a file");
   }
   CheckTakesFiles(path, path);
 }

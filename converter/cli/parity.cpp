@@ -14,20 +14,25 @@ bool AllOk(const std::vector<TensorParity>& rows) {
   return std::all_of(rows.begin(), rows.end(), [](const TensorParity& row) { return row.comparison.ok; });
 }
 
-/// The tolerance of each float tensor: the caller's, or the default, which depends on whether f16 takes part anywhere.
+/// The tolerance of each float tensor: the caller's, or the default, which depends on whether f16 takes part
+/// anywhere.
 struct Rule {
   std::optional<Tolerance> chosen;
   bool f16 = false;
 
-  Tolerance For(DType dtype) const { return chosen && IsFloat(dtype) ? *chosen : DefaultTolerance(dtype, f16); }
+  Tolerance For(DType dtype) const {
+    return chosen && IsFloat(dtype) ? *chosen : DefaultTolerance(dtype, f16);
+  }
 };
 
-TensorParity CompareRow(const std::string& name, const std::string& op, const TensorData& expected, const TensorData& got, const Rule& rule) {
+TensorParity CompareRow(const std::string& name, const std::string& op, const TensorData& expected,
+                        const TensorData& got, const Rule& rule) {
   const Tolerance tolerance = rule.For(expected.dtype());
   return {name, op, expected.dtype(), expected.shape(), tolerance, Compare(expected, got, tolerance)};
 }
 
-std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const NamedTensors& got, const Rule& rule, Span<const PortInfo> order) {
+std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const NamedTensors& got,
+                                         const Rule& rule, Span<const PortInfo> order) {
   std::vector<TensorParity> rows;
   for (const PortInfo& port : order) {
     if (const auto found = expected.find(port.name); found != expected.end()) {
@@ -40,32 +45,39 @@ std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const Nam
 }  // namespace
 
 const TensorParity* BackendParity::FirstBadLayer() const {
-  const auto found = std::find_if(layers.begin(), layers.end(), [](const TensorParity& row) { return !row.comparison.ok; });
+  const auto found =
+      std::find_if(layers.begin(), layers.end(), [](const TensorParity& row) { return !row.comparison.ok; });
   return found == layers.end() ? nullptr : &*found;
 }
 
 bool ParityReport::ok() const {
-  return AllOk(eager_expected) && std::all_of(backends.begin(), backends.end(), [](const BackendParity& backend) {
+  return AllOk(eager_expected) &&
+         std::all_of(backends.begin(), backends.end(), [](const BackendParity& backend) {
            return AllOk(backend.outputs) && AllOk(backend.expected) && AllOk(backend.layers);
          });
 }
 
 void FixToModel(Graph& source, const SignatureInfo& model) {
-  const auto check = [](const std::vector<GraphPort>& ports, Span<const PortInfo> of_model, const char* kind) {
+  const auto check = [](const std::vector<GraphPort>& ports, Span<const PortInfo> of_model,
+                        const char* kind) {
     std::string names;
     for (const GraphPort& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name);
-    const bool same = ports.size() == of_model.size() && std::all_of(ports.begin(), ports.end(), [&](const GraphPort& port) {
-                        return std::any_of(of_model.begin(), of_model.end(), [&](const PortInfo& other) { return port.name == other.name; });
+    const bool same = ports.size() == of_model.size() &&
+                      std::all_of(ports.begin(), ports.end(), [&](const GraphPort& port) {
+                        return std::any_of(of_model.begin(), of_model.end(),
+                                           [&](const PortInfo& other) { return port.name == other.name; });
                       });
     if (!same) {
-      Throw(StatusCode::kInvalidArgument, "the model was not made from this source: its {}s are {}, the source's are {}", kind,
+      Throw(StatusCode::kInvalidArgument,
+            "the model was not made from this source: its {}s are {}, the source's are {}", kind,
             PortNames(of_model), names);
     }
   };
   check(source.inputs(), model.inputs, "input");
   check(source.outputs(), model.outputs, "output");
   ConvertOptions options;
-  for (const PortInfo& port : model.inputs) options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
+  for (const PortInfo& port : model.inputs)
+    options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
   try {
     FixShapes(source, options);
   } catch (const Error& error) {
@@ -79,7 +91,9 @@ ParityReport CheckParity(const Graph& source, Model& model, const ParityRequest&
   };
   const SignatureInfo signature = model.signature(0);
   if (request.layers && !HasSources(model.data())) {
-    Throw(StatusCode::kInvalidArgument, "layers cannot be compared: the model was stripped of the source's tensor names; convert it without --strip");
+    Throw(StatusCode::kInvalidArgument,
+          "layers cannot be compared: the model was stripped of the source's tensor names; convert it "
+          "without --strip");
   }
   progress("eager");
   Rule rule{request.tolerance, false};

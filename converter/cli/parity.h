@@ -1,5 +1,6 @@
-/// Parity: does a converted model compute what its source computes? The source graph runs eagerly (operator by operator, by
-/// the reference kernels); the model's plan runs on each backend; outputs are compared, and layers where asked for.
+/// Parity: does a converted model compute what its source computes? The source graph runs eagerly (operator
+/// by operator, by the reference kernels); the model's plan runs on each backend; outputs are compared, and
+/// layers where asked for.
 #pragma once
 
 #include <functional>
@@ -51,8 +52,8 @@ struct ParityReport {
   bool ok() const;
 };
 
-/// Fixes the source's open dimensions to the model's shapes. Throws Error when the two do not belong together: other
-/// inputs, outputs or shapes.
+/// Fixes the source's open dimensions to the model's shapes. Throws Error when the two do not belong
+/// together: other inputs, outputs or shapes.
 void FixToModel(Graph& source, const SignatureInfo& model);
 
 /// `source` has constant input shapes. Throws Error where something cannot run at all.

@@ -23,28 +23,33 @@ TensorData ToSourceOrder(const TensorData& view, const Ints& perm, const std::st
 
 bool HasSources(const ModelData& model) {
   const auto& placements = model.signatures[0].plans[0].placements;
-  return std::any_of(placements.begin(), placements.end(), [](const TensorPlacement& placement) { return *placement.source != '\0'; });
+  return std::any_of(placements.begin(), placements.end(),
+                     [](const TensorPlacement& placement) { return *placement.source != '\0'; });
 }
 
-void AddLayer(const Graph& source, ValueId value, const TensorData& tensor, std::vector<EagerTensor>& layers) {
+void AddLayer(const Graph& source, ValueId value, const TensorData& tensor,
+              std::vector<EagerTensor>& layers) {
   const Value& info = source.value(value);
   if (info.source.empty() || info.producer == kNoNode) return;
   const Node& node = source.node(info.producer);
-  const std::string op = node.sources.empty() ? FindOp(node.op)->name : source.sources()[static_cast<size_t>(node.sources[0])].op;
+  const std::string op = node.sources.empty() ? FindOp(node.op)->name
+                                              : source.sources()[static_cast<size_t>(node.sources[0])].op;
   layers.push_back({info.source, op, tensor});
 }
 
 std::optional<TensorData> TapLayer(const Session& session, const ModelData& model, const EagerTensor& layer) {
   const PlanData& plan = model.signatures[0].plans[0];
   size_t i = 0;
-  while (i < plan.tensors.size() && (plan.tensors[i].constant || layer.name != plan.placements[i].source)) ++i;
+  while (i < plan.tensors.size() && (plan.tensors[i].constant || layer.name != plan.placements[i].source))
+    ++i;
   if (i == plan.tensors.size()) return std::nullopt;
   Ints perm;
   const TensorView view = Must([&] { return session.Tap(layer.name.c_str(), &perm); });
   TensorData tensor = DenseCopy(view);
   if (perm.size > 0) tensor = ToSourceOrder(tensor, perm, layer.name);
   // A plan may keep the elements under another shape (a flattened matrix, say).
-  if (!(tensor.shape() == layer.tensor.shape()) && tensor.elements() == layer.tensor.elements()) tensor = tensor.Reshaped(layer.tensor.shape());
+  if (!(tensor.shape() == layer.tensor.shape()) && tensor.elements() == layer.tensor.elements())
+    tensor = tensor.Reshaped(layer.tensor.shape());
   return tensor;
 }
 

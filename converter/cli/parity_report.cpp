@@ -1,6 +1,7 @@
 #include "cli/parity_report.h"
 
 #include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -27,12 +28,15 @@ std::vector<Group> OutputGroups(const ParityReport& report) {
   return groups;
 }
 
-std::string TypeText(const TensorParity& row) { return fmt::format("{} {}", DTypeName(row.dtype), ShapeText(row.shape).c_str()); }
+std::string TypeText(const TensorParity& row) {
+  return fmt::format("{} {}", DTypeName(row.dtype), ShapeText(row.shape).c_str());
+}
 
 const TensorParity* WorstOf(const std::vector<TensorParity>& rows) {
-  const auto worst = std::max_element(rows.begin(), rows.end(), [](const TensorParity& a, const TensorParity& b) {
-    return a.comparison.relative() < b.comparison.relative();
-  });
+  const auto worst =
+      std::max_element(rows.begin(), rows.end(), [](const TensorParity& a, const TensorParity& b) {
+        return a.comparison.relative() < b.comparison.relative();
+      });
   return worst == rows.end() ? nullptr : &*worst;
 }
 
@@ -49,17 +53,26 @@ std::string IndexText(const Shape& shape, int64_t flat) {
 std::string Details(const TensorParity& row) {
   const Comparison& c = row.comparison;
   if (!c.problem.empty()) return c.problem;
-  return fmt::format("{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}", c.outside, c.elements, Describe(row.tolerance),
-                     IndexText(row.shape, c.worst), c.worst_expected, c.worst_got);
+  return fmt::format("{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}", c.outside,
+                     c.elements, Describe(row.tolerance), IndexText(row.shape, c.worst), c.worst_expected,
+                     c.worst_got);
 }
 
 std::string OutputsTable(const ParityReport& report) {
   using Align = Table::Align;
-  Table table({{"compared"}, {"output"}, {"type"}, {"max error", Align::kRight}, {"of largest", Align::kRight}, {"allowed"}, {"result"}});
+  Table table({{"compared"},
+               {"output"},
+               {"type"},
+               {"max error", Align::kRight},
+               {"of largest", Align::kRight},
+               {"allowed"},
+               {"result"}});
   for (const Group& group : OutputGroups(report)) {
     for (const TensorParity& row : *group.rows) {
-      table.Add({group.got + " / " + group.against, Shortened(row.name, 40), TypeText(row), fmt::format("{:.3g}", row.comparison.max_error),
-                 fmt::format("{:.2e}", row.comparison.relative()), Describe(row.tolerance), row.comparison.ok ? "ok" : "FAILED"});
+      table.Add({group.got + " / " + group.against, Shortened(row.name, 40), TypeText(row),
+                 fmt::format("{:.3g}", row.comparison.max_error),
+                 fmt::format("{:.2e}", row.comparison.relative()), Describe(row.tolerance),
+                 row.comparison.ok ? "ok" : "FAILED"});
     }
   }
   return table.ToString();
@@ -67,16 +80,23 @@ std::string OutputsTable(const ParityReport& report) {
 
 std::string LayersTable(const BackendParity& backend) {
   using Align = Table::Align;
-  Table table({{"layer"}, {"operator"}, {"type"}, {"max error", Align::kRight}, {"of largest", Align::kRight}, {"result"}});
+  Table table({{"layer"},
+               {"operator"},
+               {"type"},
+               {"max error", Align::kRight},
+               {"of largest", Align::kRight},
+               {"result"}});
   const TensorParity* worst = WorstOf(backend.layers);
   for (const TensorParity& row : backend.layers) {
     std::string result = row.comparison.ok ? "ok" : "FAILED";
     if (&row == worst && row.comparison.max_error > 0) result += ", worst";
-    table.Add({Shortened(row.name, 48), row.op, TypeText(row), fmt::format("{:.3g}", row.comparison.max_error),
+    table.Add({Shortened(row.name, 48), row.op, TypeText(row),
+               fmt::format("{:.3g}", row.comparison.max_error),
                fmt::format("{:.2e}", row.comparison.relative()), result});
   }
-  return fmt::format("\nlayers on {}: {} compared with eager, {} more were fused away\n{}", BackendName(backend.backend), backend.layers.size(),
-                     backend.fused_away, backend.layers.empty() ? "" : table.ToString());
+  return fmt::format("\nlayers on {}: {} compared with eager, {} more were fused away\n{}",
+                     BackendName(backend.backend), backend.layers.size(), backend.fused_away,
+                     backend.layers.empty() ? "" : table.ToString());
 }
 
 Json RowJson(const TensorParity& row) {
@@ -110,10 +130,13 @@ std::string Verdict(const ParityReport& report) {
   for (const Group& group : OutputGroups(report)) {
     for (const TensorParity& row : *group.rows) {
       if (!row.comparison.ok) {
-        std::string text = fmt::format("PARITY FAILED: output '{}' of {} differs from {}: {}", row.name, group.got, group.against, Details(row));
+        std::string text = fmt::format("PARITY FAILED: output '{}' of {} differs from {}: {}", row.name,
+                                       group.got, group.against, Details(row));
         for (const BackendParity& backend : report.backends) {
-          const TensorParity* layer = BackendName(backend.backend) == group.got ? backend.FirstBadLayer() : nullptr;
-          if (layer != nullptr) text += fmt::format("; the first layer that differs is '{}' ({})", layer->name, layer->op);
+          const TensorParity* layer =
+              BackendName(backend.backend) == group.got ? backend.FirstBadLayer() : nullptr;
+          if (layer != nullptr)
+            text += fmt::format("; the first layer that differs is '{}' ({})", layer->name, layer->op);
         }
         return text;
       }
@@ -124,12 +147,14 @@ std::string Verdict(const ParityReport& report) {
   size_t layers = 0;
   for (const BackendParity& backend : report.backends) {
     if (const TensorParity* layer = backend.FirstBadLayer()) {
-      return fmt::format("PARITY FAILED: layer '{}' ({}) on {} differs from eager: {}", layer->name, layer->op, BackendName(backend.backend),
-                         Details(*layer));
+      return fmt::format("PARITY FAILED: layer '{}' ({}) on {} differs from eager: {}", layer->name,
+                         layer->op, BackendName(backend.backend), Details(*layer));
     }
     layers += backend.layers.size();
   }
-  std::string text = fmt::format("PARITY OK: {} output comparison{}, worst error {:.2e} of the largest element", compared, compared == 1 ? "" : "s", worst);
+  std::string text =
+      fmt::format("PARITY OK: {} output comparison{}, worst error {:.2e} of the largest element", compared,
+                  compared == 1 ? "" : "s", worst);
   if (layers > 0) text += fmt::format("; {} layer comparisons", layers);
   return text;
 }
@@ -143,7 +168,10 @@ std::string ParityText(const ParityReport& report) {
 }
 
 Json ParityJson(const ParityReport& report) {
-  Json json = {{"ok", report.ok()}, {"verdict", Verdict(report)}, {"eager_against_expected", RowsJson(report.eager_expected)}, {"backends", Json::array()}};
+  Json json = {{"ok", report.ok()},
+               {"verdict", Verdict(report)},
+               {"eager_against_expected", RowsJson(report.eager_expected)},
+               {"backends", Json::array()}};
   for (const BackendParity& backend : report.backends) {
     json["backends"].push_back({{"backend", BackendName(backend.backend)},
                                 {"against_eager", RowsJson(backend.outputs)},

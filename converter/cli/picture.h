@@ -16,9 +16,9 @@ struct Picture {
   std::vector<uint8_t> samples;
 };
 
-/// Decodes PNG, JPEG or BMP to `channels` channels: 1 is luminance, 3 is RGB, 4 is RGB with alpha. An alpha channel that is
-/// not asked for is dropped, not blended; grey pictures fill all colours. Throws Error (kInvalidModel) whose message
-/// begins with `name`.
+/// Decodes PNG, JPEG or BMP to `channels` channels: 1 is luminance, 3 is RGB, 4 is RGB with alpha. An alpha
+/// channel that is not asked for is dropped, not blended; grey pictures fill all colours. Throws Error
+/// (kInvalidModel) whose message begins with `name`.
 Picture DecodePicture(std::string_view bytes, int channels, const std::string& name);
 
 }  // namespace skiff::cli

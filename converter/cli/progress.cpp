@@ -25,7 +25,8 @@ void Progress::Step(const std::string& what) {
   ++done_;
   if (!visible_) return;
   const int filled = std::min(done_ * kWidth / steps_, kWidth);
-  const std::string line = fmt::format("{}[{:#<{}}{: <{}}] {}", kClearLine, "", filled, "", kWidth - filled, what);
+  const std::string line =
+      fmt::format("{}[{:#<{}}{: <{}}] {}", kClearLine, "", filled, "", kWidth - filled, what);
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
 }

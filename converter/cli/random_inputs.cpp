@@ -25,7 +25,8 @@ int64_t IndexLimit(const PlanData& plan, int32_t tensor) {
       const Shape& data = plan.tensors[static_cast<size_t>(node.inputs[0])].view.shape;
       const int64_t axis = node.attrs->as<AxisAttrs>().axis;
       tighten(data[static_cast<int>(axis < 0 ? axis + data.rank() : axis)]);
-    } else if (node.op->Is(kReinterpret) || node.op->code == OpCode::kCast || node.op->code == OpCode::kTranspose) {
+    } else if (node.op->Is(kReinterpret) || node.op->code == OpCode::kCast ||
+               node.op->code == OpCode::kTranspose) {
       tighten(IndexLimit(plan, node.outputs[0]));
     }
   }
@@ -40,23 +41,34 @@ void Fill(TensorData& tensor, const std::function<double()>& next) {
 
 void FillAny(TensorData& tensor, const std::function<double()>& next) {
   switch (tensor.dtype()) {
-    case DType::kF32: return Fill<float>(tensor, next);
-    case DType::kF64: return Fill<double>(tensor, next);
-    case DType::kI8: return Fill<int8_t>(tensor, next);
-    case DType::kI16: return Fill<int16_t>(tensor, next);
-    case DType::kU16: return Fill<uint16_t>(tensor, next);
-    case DType::kI32: return Fill<int32_t>(tensor, next);
-    case DType::kU32: return Fill<uint32_t>(tensor, next);
-    case DType::kI64: return Fill<int64_t>(tensor, next);
-    case DType::kU64: return Fill<uint64_t>(tensor, next);
+    case DType::kF32:
+      return Fill<float>(tensor, next);
+    case DType::kF64:
+      return Fill<double>(tensor, next);
+    case DType::kI8:
+      return Fill<int8_t>(tensor, next);
+    case DType::kI16:
+      return Fill<int16_t>(tensor, next);
+    case DType::kU16:
+      return Fill<uint16_t>(tensor, next);
+    case DType::kI32:
+      return Fill<int32_t>(tensor, next);
+    case DType::kU32:
+      return Fill<uint32_t>(tensor, next);
+    case DType::kI64:
+      return Fill<int64_t>(tensor, next);
+    case DType::kU64:
+      return Fill<uint64_t>(tensor, next);
     case DType::kU8:
-    case DType::kBool: return Fill<uint8_t>(tensor, next);
+    case DType::kBool:
+      return Fill<uint8_t>(tensor, next);
     case DType::kF16: {
       auto* data = static_cast<Half*>(tensor.mutable_data());
       for (int64_t i = 0; i < tensor.elements(); ++i) data[i] = Half(static_cast<float>(next()));
       return;
     }
-    case DType::kInvalid: return;
+    case DType::kInvalid:
+      return;
   }
 }
 
@@ -70,10 +82,14 @@ NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& 
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     const PortInfo& port = signature.inputs[i];
     const int64_t index_limit = IndexLimit(plan, plan.inputs[i]);
-    const int64_t limit = port.dtype == DType::kBool ? 2 : std::min<int64_t>(index_limit > 0 ? index_limit : kDefaultLimit, 100);
+    const int64_t limit = port.dtype == DType::kBool
+                              ? 2
+                              : std::min<int64_t>(index_limit > 0 ? index_limit : kDefaultLimit, 100);
     TensorData tensor(port.dtype, port.shape);
     // The distributions of <random> differ between standard libraries; these two lines do not.
-    const auto real = [&] { return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53); };
+    const auto real = [&] {
+      return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53);
+    };
     const auto integer = [&] { return static_cast<double>(generator() % static_cast<uint64_t>(limit)); };
     FillAny(tensor, IsFloat(port.dtype) ? std::function<double()>(real) : std::function<double()>(integer));
     inputs[port.name] = std::move(tensor);

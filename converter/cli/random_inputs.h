@@ -13,8 +13,8 @@ struct RandomRange {
   double high = 1;
 };
 
-/// The same values for the same model and seed on every machine. Integers are uniform below 8, or below what a Gather
-/// that uses them as indices allows, at most 100; booleans are 0 or 1.
+/// The same values for the same model and seed on every machine. Integers are uniform below 8, or below what
+/// a Gather that uses them as indices allows, at most 100; booleans are 0 or 1.
 NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range = {});
 
 }  // namespace skiff::cli

@@ -11,7 +11,8 @@ void AddThreadsOption(CLI::App& command, int& threads) {
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
   command
       .add_option("--backend", arguments.backend,
-                  "xnnpack (default): each node where the converter put it; reference: every node by its reference kernel, slow")
+                  "xnnpack (default): each node where the converter put it; reference: every node by its "
+                  "reference kernel, slow")
       ->type_name("NAME")
       ->check(CLI::IsMember({"xnnpack", "reference"}));
   AddThreadsOption(command, arguments.threads);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+
 #include <string>
 
 #include "cli/opened_model.h"

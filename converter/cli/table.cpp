@@ -15,7 +15,8 @@ std::string Table::ToString() const {
   std::string text;
   const auto add = [&](size_t i, const std::string& cell) {
     text += i == 0 ? "" : "  ";
-    text += columns_[i].align == Align::kRight ? fmt::format("{:>{}}", cell, widths[i]) : fmt::format("{:<{}}", cell, widths[i]);
+    text += columns_[i].align == Align::kRight ? fmt::format("{:>{}}", cell, widths[i])
+                                               : fmt::format("{:<{}}", cell, widths[i]);
   };
   const auto end_line = [&] {
     while (!text.empty() && text.back() == ' ') text.pop_back();
@@ -32,7 +33,8 @@ std::string Table::ToString() const {
 
 std::string Grouped(uint64_t number) {
   std::string text = std::to_string(number);
-  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<size_t>(at), ",");
+  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<size_t>(at), ",");
   return text;
 }
 

@@ -23,8 +23,8 @@ TensorData ReadRaw(const std::string& path, const PortInfo& type) {
   const std::string bytes = ReadFile(path);
   const auto wanted = static_cast<size_t>(type.shape.elements() * DTypeSize(type.dtype));
   if (bytes.size() != wanted) {
-    Throw(StatusCode::kInvalidArgument, "{}: '{}' is {} {}, which is {} bytes; the file has {}", path, type.name,
-          DTypeName(type.dtype), ShapeText(type.shape).c_str(), wanted, bytes.size());
+    Throw(StatusCode::kInvalidArgument, "{}: '{}' is {} {}, which is {} bytes; the file has {}", path,
+          type.name, DTypeName(type.dtype), ShapeText(type.shape).c_str(), wanted, bytes.size());
   }
   return TensorData(type.dtype, type.shape, bytes.data());
 }
@@ -37,25 +37,27 @@ struct Reader {
   TensorData (*read)(const std::string& path, const PortInfo& type);
   bool picture = false;
 };
-constexpr Reader kReaders[] = {{".npy", ReadNpyFile},     {".pb", ReadPb},          {".bin", ReadRaw},
-                               {".png", ReadImage, true}, {".jpg", ReadImage, true}, {".jpeg", ReadImage, true},
+constexpr Reader kReaders[] = {{".npy", ReadNpyFile},     {".pb", ReadPb},
+                               {".bin", ReadRaw},         {".png", ReadImage, true},
+                               {".jpg", ReadImage, true}, {".jpeg", ReadImage, true},
                                {".bmp", ReadImage, true}};
 
 const Reader& ReaderOf(const std::string& path, bool pictures) {
   std::string extension = fs::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   const auto* found = std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& reader) {
     return extension == reader.extension && (pictures || !reader.picture);
   });
   if (found == std::end(kReaders)) {
-    Throw(StatusCode::kInvalidArgument, "{}: unknown kind of file '{}'; known are .npy, .pb, .bin{}", path, extension,
-          pictures ? ", .png, .jpg, .jpeg and .bmp" : "");
+    Throw(StatusCode::kInvalidArgument, "{}: unknown kind of file '{}'; known are .npy, .pb, .bin{}", path,
+          extension, pictures ? ", .png, .jpg, .jpeg and .bmp" : "");
   }
   return *found;
 }
 
 const char* NumpyName(DType dtype) {
-  constexpr const char* kNames[] = {"",       "float32", "float16", "int8",  "uint8",  "int16", "uint16",
+  constexpr const char* kNames[] = {"",      "float32", "float16", "int8",   "uint8", "int16",  "uint16",
                                     "int32", "uint32",  "int64",   "uint64", "bool",  "float64"};
   static_assert(std::size(kNames) == kDTypeCount);
   return kNames[static_cast<size_t>(dtype)];
@@ -63,11 +65,12 @@ const char* NumpyName(DType dtype) {
 
 void CheckType(const std::string& path, const TensorData& tensor, const PortInfo& port) {
   const auto fail = [&](const std::string& remedy) {
-    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {} {}, the file holds {} {}; {}", path, port.name,
-          DTypeName(port.dtype), ShapeText(port.shape).c_str(), DTypeName(tensor.dtype()),
+    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {} {}, the file holds {} {}; {}", path,
+          port.name, DTypeName(port.dtype), ShapeText(port.shape).c_str(), DTypeName(tensor.dtype()),
           ShapeText(tensor.shape()).c_str(), remedy);
   };
-  if (tensor.dtype() != port.dtype) fail(fmt::format("save it with numpy as array.astype('{}')", NumpyName(port.dtype)));
+  if (tensor.dtype() != port.dtype)
+    fail(fmt::format("save it with numpy as array.astype('{}')", NumpyName(port.dtype)));
   if (!(tensor.shape() == port.shape)) {
     fail(fmt::format("reshape it, or convert the model with --shape '{}={}'", port.name,
                      fmt::join(tensor.shape().begin(), tensor.shape().end(), "x")));
@@ -78,7 +81,8 @@ void CheckType(const std::string& path, const TensorData& tensor, const PortInfo
 
 std::string ReadFile(const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
+  if (fs::is_directory(path, error))
+    Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
   std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -93,7 +97,8 @@ TensorData DenseCopy(const TensorView& view) {
   const int64_t rows = view.shape.elements() / view.shape.last();
   for (int64_t i = 0; i < rows; ++i) {
     std::memcpy(static_cast<uint8_t*>(result.mutable_data()) + i * view.shape.last() * size,
-                view.as<uint8_t>() + i * view.row_stride * size, static_cast<size_t>(view.shape.last() * size));
+                view.as<uint8_t>() + i * view.row_stride * size,
+                static_cast<size_t>(view.shape.last() * size));
   }
   return result;
 }
@@ -104,9 +109,13 @@ TensorData ReadInput(const std::string& path, const PortInfo& port) {
   return tensor;
 }
 
-TensorData ReadTensor(const std::string& path, const PortInfo& type) { return ReaderOf(path, false).read(path, type); }
+TensorData ReadTensor(const std::string& path, const PortInfo& type) {
+  return ReaderOf(path, false).read(path, type);
+}
 
-void WriteNpy(const std::string& path, const TensorView& tensor) { WriteFileAtomically(path, FormatNpy(tensor)); }
+void WriteNpy(const std::string& path, const TensorView& tensor) {
+  WriteFileAtomically(path, FormatNpy(tensor));
+}
 
 std::string FileNameOf(const std::string& tensor_name) {
   constexpr size_t kLongest = 100;

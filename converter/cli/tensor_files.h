@@ -15,8 +15,8 @@ std::string ReadFile(const std::string& path);
 TensorData DenseCopy(const TensorView& view);
 
 /// Reads the value of an input by the file's extension: .npy, .pb (ONNX TensorProto), .bin (raw little-endian
-/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png .bmp). Throws Error, also where dtype or
-/// shape are not the input's.
+/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png .bmp). Throws Error, also where
+/// dtype or shape are not the input's.
 TensorData ReadInput(const std::string& path, const PortInfo& port);
 /// Reads any tensor from .npy or .pb, or from .bin as `type` says.
 TensorData ReadTensor(const std::string& path, const PortInfo& type);
@@ -24,8 +24,8 @@ TensorData ReadTensor(const std::string& path, const PortInfo& type);
 /// Writes a .npy file atomically. Throws Error (kIo).
 void WriteNpy(const std::string& path, const TensorView& tensor);
 
-/// A tensor's name as a file name: anything but letters, digits, '_', '-' and '.' becomes '_'. Never empty, never
-/// hidden, at most 100 characters.
+/// A tensor's name as a file name: anything but letters, digits, '_', '-' and '.' becomes '_'. Never empty,
+/// never hidden, at most 100 characters.
 std::string FileNameOf(const std::string& tensor_name);
 
 }  // namespace skiff::cli

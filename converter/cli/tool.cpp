@@ -11,7 +11,8 @@ namespace skiff::cli {
 namespace {
 
 int Report(ExitCode code, const std::string& message) {
-  fmt::print(stderr, "skiff: error: {}\n", message);
+  // Not fmt::print, which throws where standard error cannot be written.
+  std::fputs(fmt::format("skiff: error: {}\n", message).c_str(), stderr);
   return code;
 }
 
@@ -40,7 +41,8 @@ int RunTool(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
 
   CLI::App app(
-      "Skiff turns a trained graph into one small file for phones and boards, runs it, and proves that it still\n"
+      "Skiff turns a trained graph into one small file for phones and boards, runs it, and proves that it "
+      "still\n"
       "computes the same numbers.",
       "skiff");
   app.set_version_flag("--version", "skiff " SKIFF_VERSION);

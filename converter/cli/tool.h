@@ -1,4 +1,5 @@
-/// The command-line tool: parses arguments, runs one subcommand, turns every failure into one message and an exit code.
+/// The command-line tool: parses arguments, runs one subcommand, turns every failure into one message and an
+/// exit code.
 #pragma once
 
 namespace skiff::cli {

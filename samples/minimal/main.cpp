@@ -1,4 +1,5 @@
-// The whole of running a model with one f32 input: open, make a session, fill the input, run, read the output.
+// The whole of running a model with one f32 input: open, make a session, fill the input, run, read the
+// output.
 #include <cstdio>
 
 #include "delegates/registry.h"  // <skiff/delegates.h> once Skiff is installed
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   if (!session.value()->Run().ok()) return 1;
   const auto output = session.value()->Output(0);
   if (!output.ok() || output.value().dtype != skiff::DType::kF32) return 1;
-  for (int64_t i = 0; i < output.value().shape.elements(); ++i) std::printf("%g\n", output.value().as<float>()[i]);
+  for (int64_t i = 0; i < output.value().shape.elements(); ++i)
+    std::printf("%g\n", output.value().as<float>()[i]);
   return 0;
 }

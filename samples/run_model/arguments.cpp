@@ -35,7 +35,8 @@ bool ParseCount(const char* text, int* value) {
   char* end = nullptr;
   errno = 0;
   const long number = std::strtol(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT_MAX) return Fail("expected a number from 1, got", text);
+  if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT_MAX)
+    return Fail("expected a number from 1, got", text);
   *value = static_cast<int>(number);
   return true;
 }
@@ -49,14 +50,17 @@ bool ParseTolerance(const char* text, double* value) {
 
 bool ParseBackend(const char* text, skiff::Backend* backend) {
   const bool reference = std::strcmp(text, "reference") == 0;
-  if (!reference && std::strcmp(text, "xnnpack") != 0) return Fail("expected xnnpack or reference, got", text);
+  if (!reference && std::strcmp(text, "xnnpack") != 0)
+    return Fail("expected xnnpack or reference, got", text);
   *backend = reference ? skiff::Backend::kReference : skiff::Backend::kPlanned;
   return true;
 }
 
 bool ParseOption(const char* option, const char* value, Arguments* arguments) {
-  if (std::strcmp(option, "--input") == 0) return ParseNamedFile(value, arguments->inputs, &arguments->input_count);
-  if (std::strcmp(option, "--expect") == 0) return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
+  if (std::strcmp(option, "--input") == 0)
+    return ParseNamedFile(value, arguments->inputs, &arguments->input_count);
+  if (std::strcmp(option, "--expect") == 0)
+    return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
   if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
   if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session.backend);
   if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);

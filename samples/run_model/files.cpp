@@ -31,19 +31,31 @@ double HalfValue(uint16_t bits) {
 
 double Element(const skiff::TensorView& tensor, int64_t i) {
   switch (tensor.dtype) {
-    case DType::kF32: return static_cast<double>(tensor.as<float>()[i]);
-    case DType::kF64: return tensor.as<double>()[i];
-    case DType::kF16: return HalfValue(tensor.as<uint16_t>()[i]);
-    case DType::kI8: return tensor.as<int8_t>()[i];
+    case DType::kF32:
+      return static_cast<double>(tensor.as<float>()[i]);
+    case DType::kF64:
+      return tensor.as<double>()[i];
+    case DType::kF16:
+      return HalfValue(tensor.as<uint16_t>()[i]);
+    case DType::kI8:
+      return tensor.as<int8_t>()[i];
     case DType::kU8:
-    case DType::kBool: return tensor.as<uint8_t>()[i];
-    case DType::kI16: return tensor.as<int16_t>()[i];
-    case DType::kU16: return tensor.as<uint16_t>()[i];
-    case DType::kI32: return tensor.as<int32_t>()[i];
-    case DType::kU32: return tensor.as<uint32_t>()[i];
-    case DType::kI64: return static_cast<double>(tensor.as<int64_t>()[i]);
-    case DType::kU64: return static_cast<double>(tensor.as<uint64_t>()[i]);
-    case DType::kInvalid: break;
+    case DType::kBool:
+      return tensor.as<uint8_t>()[i];
+    case DType::kI16:
+      return tensor.as<int16_t>()[i];
+    case DType::kU16:
+      return tensor.as<uint16_t>()[i];
+    case DType::kI32:
+      return tensor.as<int32_t>()[i];
+    case DType::kU32:
+      return tensor.as<uint32_t>()[i];
+    case DType::kI64:
+      return static_cast<double>(tensor.as<int64_t>()[i]);
+    case DType::kU64:
+      return static_cast<double>(tensor.as<uint64_t>()[i]);
+    case DType::kInvalid:
+      break;
   }
   return 0;
 }
@@ -57,15 +69,17 @@ bool ReadRaw(const char* path, const skiff::TensorView& tensor) {
   const size_t got = std::fread(tensor.data, 1, wanted, file.get());
   if (got == wanted && std::fgetc(file.get()) == EOF) return true;
   char message[320];
-  std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted, skiff::DTypeName(tensor.dtype),
-                skiff::ShapeText(tensor.shape).c_str(), got < wanted ? "fewer" : "more");
+  std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted,
+                skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
+                got < wanted ? "fewer" : "more");
   return Fail(path, message);
 }
 
 bool WriteRaw(const char* path, const skiff::TensorView& tensor) {
   File file(std::fopen(path, "wb"));
   if (!file) return Fail(path, std::strerror(errno));
-  const bool written = std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) == static_cast<size_t>(tensor.bytes());
+  const bool written = std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) ==
+                       static_cast<size_t>(tensor.bytes());
   return (std::fclose(file.release()) == 0 && written) || Fail(path, std::strerror(errno));
 }
 
@@ -77,7 +91,8 @@ Difference Compare(const skiff::TensorView& got, const skiff::TensorView& expect
     if (std::isfinite(b)) result.largest = std::fmax(result.largest, std::fabs(b));
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const bool finite = std::isfinite(a) && std::isfinite(b);
-    result.difference = std::fmax(result.difference, finite ? std::fabs(a - b) : std::numeric_limits<double>::infinity());
+    result.difference =
+        std::fmax(result.difference, finite ? std::fabs(a - b) : std::numeric_limits<double>::infinity());
   }
   return result;
 }

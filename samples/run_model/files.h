@@ -10,8 +10,8 @@ bool ReadRaw(const char* path, const skiff::TensorView& tensor);
 /// False, after a message, when the file cannot be written whole.
 bool WriteRaw(const char* path, const skiff::TensorView& tensor);
 
-/// The largest |a - b| and the largest |b| of two tensors of one type. NaN must meet NaN and an infinity the same one, else
-/// the difference is infinite.
+/// The largest |a - b| and the largest |b| of two tensors of one type. NaN must meet NaN and an infinity the
+/// same one, else the difference is infinite.
 struct Difference {
   double difference = 0;
   double largest = 0;

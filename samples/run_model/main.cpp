@@ -1,5 +1,5 @@
-// skiff-run: runs a model on a device, from raw files to raw files. Exit codes: 0 done, 1 bad input, model or file,
-// 2 usage, 3 an output differs from what was expected.
+// skiff-run: runs a model on a device, from raw files to raw files. Exit codes: 0 done, 1 bad input, model or
+// file, 2 usage, 3 an output differs from what was expected.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -20,7 +20,8 @@ constexpr int kMismatch = 3;
 int PortIndex(skiff::Span<const skiff::PortInfo> ports, const NamedFile& wanted) {
   for (size_t i = 0; i < ports.size(); ++i) {
     const auto length = static_cast<size_t>(wanted.name_length);
-    if (std::strlen(ports[i].name) == length && std::memcmp(ports[i].name, wanted.name, length) == 0) return static_cast<int>(i);
+    if (std::strlen(ports[i].name) == length && std::memcmp(ports[i].name, wanted.name, length) == 0)
+      return static_cast<int>(i);
   }
   std::fprintf(stderr, "skiff-run: error: the model has no '%.*s'; it has", wanted.name_length, wanted.name);
   for (const skiff::PortInfo& port : ports) std::fprintf(stderr, " '%s'", port.name);
@@ -58,7 +59,8 @@ bool RunAll(const Arguments& arguments, skiff::Session& session) {
     if (i == 0) first = took;
     best = i == 0 ? took : std::min(best, took);
   }
-  std::printf("run: first %.3f ms, best of %d %.3f ms, %d threads\n", first, arguments.runs, best, session.threads());
+  std::printf("run: first %.3f ms, best of %d %.3f ms, %d threads\n", first, arguments.runs, best,
+              session.threads());
   return true;
 }
 
@@ -68,7 +70,8 @@ bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
     const auto output = session.Output(i);
     if (!output.ok()) return false;
     const skiff::PortInfo& port = ports[static_cast<size_t>(i)];
-    std::printf("output %d '%s': %s %s\n", i, port.name, skiff::DTypeName(port.dtype), skiff::ShapeText(port.shape).c_str());
+    std::printf("output %d '%s': %s %s\n", i, port.name, skiff::DTypeName(port.dtype),
+                skiff::ShapeText(port.shape).c_str());
     if (arguments.output == nullptr) continue;
     char path[4096];
     std::snprintf(path, sizeof(path), "%s/%d.bin", arguments.output, i);
@@ -85,15 +88,17 @@ int CompareOutputs(const Arguments& arguments, const skiff::Session& session) {
     const auto got = session.Output(port);
     if (!got.ok()) return kBadInput;
     skiff::TensorView expected = got.value();
-    const std::unique_ptr<double[]> memory(new (std::nothrow) double[static_cast<size_t>(expected.bytes()) / sizeof(double) + 1]);
+    const std::unique_ptr<double[]> memory(
+        new (std::nothrow) double[static_cast<size_t>(expected.bytes()) / sizeof(double) + 1]);
     if (!memory) return kBadInput;
     expected.data = memory.get();
     if (!ReadRaw(arguments.expected[i].file, expected)) return kBadInput;
     const Difference found = Compare(got.value(), expected);
     const bool ok = found.difference <= arguments.tolerance * found.largest;
-    std::printf("%s: '%.*s' differs by %.3g of the largest element %.3g (allowed %.3g)\n", ok ? "MATCH" : "MISMATCH",
-                arguments.expected[i].name_length, arguments.expected[i].name,
-                found.largest > 0 ? found.difference / found.largest : found.difference, found.largest, arguments.tolerance);
+    std::printf("%s: '%.*s' differs by %.3g of the largest element %.3g (allowed %.3g)\n",
+                ok ? "MATCH" : "MISMATCH", arguments.expected[i].name_length, arguments.expected[i].name,
+                found.largest > 0 ? found.difference / found.largest : found.difference, found.largest,
+                arguments.tolerance);
     if (!ok) result = kMismatch;
   }
   return result;
@@ -113,8 +118,10 @@ int main(int argc, char** argv) {
   if (!RunAll(arguments, **session) || !UseOutputs(arguments, **session)) return kBadInput;
   const skiff::MemoryUsage memory = session.value()->memory_usage();
   std::printf("memory: arena %llu, workspace %llu, packed weights %llu, mapped weights %llu bytes\n",
-              static_cast<unsigned long long>(memory.arena), static_cast<unsigned long long>(memory.workspace),
-              static_cast<unsigned long long>(memory.packed_weights), static_cast<unsigned long long>(memory.mapped_weights));
+              static_cast<unsigned long long>(memory.arena),
+              static_cast<unsigned long long>(memory.workspace),
+              static_cast<unsigned long long>(memory.packed_weights),
+              static_cast<unsigned long long>(memory.mapped_weights));
   const int result = CompareOutputs(arguments, **session);
   return std::fflush(stdout) == 0 ? result : kBadInput;
 }

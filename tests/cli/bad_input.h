@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ struct BadInput {
   /// What the one message has to contain: what, where, expected, got, what to do.
   std::vector<std::string> message;
   int exit_code = 1;
-  RunOptions run;
+  RunOptions run = {};
 };
+
+void PrintTo(const BadInput& row, std::ostream* stream);
 
 /// Conversions of bad source files, and to bad places.
 std::vector<BadInput> BadSources();

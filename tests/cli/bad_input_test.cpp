@@ -1,5 +1,5 @@
-// Every kind of bad input ends in exactly one message that says what, where, expected, got and what to do, in the
-// documented exit code, and leaves an existing output file as it was.
+// Every kind of bad input ends in exactly one message that says what, where, expected, got and what to do, in
+// the documented exit code, and leaves an existing output file as it was.
 #include "tests/cli/bad_input.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +10,11 @@
 
 namespace skiff::testing {
 
-std::string GoodOnnx(const TempFolder& folder) { return folder.Write("good.onnx", Serialized(ProductModel())); }
+void PrintTo(const BadInput& row, std::ostream* stream) { *stream << row.name; }
+
+std::string GoodOnnx(const TempFolder& folder) {
+  return folder.Write("good.onnx", Serialized(ProductModel()));
+}
 
 std::string GoodSkiff(const TempFolder& folder) {
   const std::string path = folder / "good.skiff";
@@ -22,7 +26,8 @@ namespace {
 
 std::vector<BadInput> AllCases() {
   std::vector<BadInput> all = BadSources();
-  for (const std::vector<BadInput>& more : {BadTensors(), BadUsage()}) all.insert(all.end(), more.begin(), more.end());
+  for (const std::vector<BadInput>& more : {BadTensors(), BadUsage()})
+    all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 
@@ -46,7 +51,7 @@ TEST_P(BadInputTest, EndsInOneMessage) {
 
   EXPECT_EQ(result.exit_code, row.exit_code) << result.error;
   EXPECT_THAT(result.error, ::testing::StartsWith("skiff: error: "));
-  EXPECT_EQ(Count(result.error, "skiff: "), 1u) << result.error;
+  EXPECT_EQ(Count(result.error, "error: "), 1u) << result.error;
   EXPECT_TRUE(result.error.ends_with('\n'));
   for (const std::string& part : row.message) EXPECT_THAT(result.error, ::testing::HasSubstr(part));
   EXPECT_EQ(result.output, "");

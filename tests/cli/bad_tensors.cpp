@@ -21,7 +21,8 @@ std::string Npy(DType dtype, const Shape& shape) {
 }
 
 /// Runs the product model with some --input arguments; FOLDER in them is the test's folder.
-BadInput OfInputs(const std::string& name, const std::function<Arguments(const TempFolder&)>& inputs, const Arguments& message) {
+BadInput OfInputs(const std::string& name, const std::function<Arguments(const TempFolder&)>& inputs,
+                  const Arguments& message) {
   const auto prepare = [inputs](const TempFolder& folder) {
     Arguments arguments = {"run", GoodSkiff(folder)};
     for (const std::string& input : inputs(folder)) arguments.insert(arguments.end(), {"--input", input});
@@ -31,12 +32,15 @@ BadInput OfInputs(const std::string& name, const std::function<Arguments(const T
 }
 
 /// Runs the product model on one file.
-BadInput OfFile(const std::string& name, const std::string& file, const std::string& bytes, const Arguments& message) {
-  return OfInputs(name, [=](const TempFolder& folder) { return Arguments{"x=" + folder.Write(file, bytes)}; }, message);
+BadInput OfFile(const std::string& name, const std::string& file, const std::string& bytes,
+                const Arguments& message) {
+  return OfInputs(
+      name, [=](const TempFolder& folder) { return Arguments{"x=" + folder.Write(file, bytes)}; }, message);
 }
 
 /// Inspects a good .skiff file after a change to its bytes.
-BadInput OfModel(const std::string& name, const std::function<void(std::string&)>& change, const Arguments& message) {
+BadInput OfModel(const std::string& name, const std::function<void(std::string&)>& change,
+                 const Arguments& message) {
   const auto prepare = [change](const TempFolder& folder) {
     std::string bytes = ReadWhole(GoodSkiff(folder));
     change(bytes);
@@ -47,7 +51,9 @@ BadInput OfModel(const std::string& name, const std::function<void(std::string&)
   return {name, prepare, all};
 }
 
-format::FileHeader& HeaderOf(std::string& bytes) { return *reinterpret_cast<format::FileHeader*>(bytes.data()); }
+format::FileHeader& HeaderOf(std::string& bytes) {
+  return *reinterpret_cast<format::FileHeader*>(bytes.data());
+}
 
 void SetFormatVersion(std::string& bytes, uint32_t version) {
   auto* model = flatbuffers::GetMutableRoot<flatbuffers::Table>(bytes.data() + HeaderOf(bytes).model_offset);
@@ -56,47 +62,92 @@ void SetFormatVersion(std::string& bytes, uint32_t version) {
 
 std::vector<BadInput> BadModels() {
   return {
-      {"SkiffMissing", [](const TempFolder& folder) { return Arguments{"bench", folder / "none.skiff"}; }, {"none.skiff", "No such file"}},
-      {"SkiffIsText", [](const TempFolder& folder) { return Arguments{"bench", folder.Write("a.skiff", std::string(200, 'a'))}; }, {"a.skiff", "not a usable .skiff file", "skiff convert"}},
-      {"SkiffIsEmpty", [](const TempFolder& folder) { return Arguments{"bench", folder.Write("a.skiff", "")}; }, {"a.skiff", "empty"}},
-      {"SkiffIsOnnx", [](const TempFolder& folder) { return Arguments{"bench", GoodOnnx(folder)}; }, {"good.onnx", "not a usable .skiff file", "skiff convert"}},
-      OfModel("SkiffTruncated", [](std::string& b) { b.resize(b.size() - 64); }, {"cut or changed on its way"}),
+      {"SkiffMissing",
+       [](const TempFolder& folder) {
+         return Arguments{"bench", folder / "none.skiff"};
+       },
+       {"none.skiff", "No such file"}},
+      {"SkiffIsText",
+       [](const TempFolder& folder) {
+         return Arguments{"bench", folder.Write("a.skiff", std::string(200, 'a'))};
+       },
+       {"a.skiff", "not a usable .skiff file", "skiff convert"}},
+      {"SkiffIsEmpty",
+       [](const TempFolder& folder) {
+         return Arguments{"bench", folder.Write("a.skiff", "")};
+       },
+       {"a.skiff", "empty"}},
+      {"SkiffIsOnnx",
+       [](const TempFolder& folder) {
+         return Arguments{"bench", GoodOnnx(folder)};
+       },
+       {"good.onnx", "not a usable .skiff file", "skiff convert"}},
+      OfModel("SkiffTruncated", [](std::string& b) { b.resize(b.size() - 64); },
+              {"cut or changed on its way"}),
       OfModel("SkiffLonger", [](std::string& b) { b += "more"; }, {"cut or changed on its way"}),
-      OfModel("SkiffShorterThanItsHeader", [](std::string& b) { b.resize(20); }, {"20 bytes are less than its header"}),
-      OfModel("SkiffCorrupt", [](std::string& b) { std::memset(b.data() + HeaderOf(b).model_offset + 8, 0xee, 64); }, {"not a usable .skiff file"}),
-      OfModel("SkiffWeightsOutside", [](std::string& b) { HeaderOf(b).weights_offset = 1 << 30; }, {"do not fit the file"}),
-      OfModel("SkiffOfNewerContainer", [](std::string& b) { HeaderOf(b).container_version = 7; }, {"container version is 7", "reads up to 1", "update Skiff"}),
-      OfModel("SkiffOfNewerFormat", [](std::string& b) { SetFormatVersion(b, 99); }, {"format version is 99", "reads up to 1", "update Skiff"}),
+      OfModel("SkiffShorterThanItsHeader", [](std::string& b) { b.resize(20); },
+              {"20 bytes are less than its header"}),
+      OfModel("SkiffCorrupt",
+              [](std::string& b) { std::memset(b.data() + HeaderOf(b).model_offset + 8, 0xee, 64); },
+              {"not a usable .skiff file"}),
+      OfModel("SkiffWeightsOutside", [](std::string& b) { HeaderOf(b).weights_offset = 1 << 30; },
+              {"do not fit the file"}),
+      OfModel("SkiffOfNewerContainer", [](std::string& b) { HeaderOf(b).container_version = 7; },
+              {"container version is 7", "reads up to 1", "update Skiff"}),
+      OfModel("SkiffOfNewerFormat", [](std::string& b) { SetFormatVersion(b, 99); },
+              {"format version is 99", "reads up to 1", "update Skiff"}),
   };
 }
 
 std::vector<BadInput> BadInputFiles() {
   return {
-      OfInputs("InputLeftOut", [](const TempFolder&) { return Arguments{}; }, {"'x'", "f32 [1, 4]", "--input 'x=FILE'"}),
-      OfInputs("InputUnknown", [](const TempFolder&) { return Arguments{"image=a.npy"}; }, {"--input image=a.npy", "no input 'image'", "'x'"}),
-      OfInputs("InputTwice", [](const TempFolder& f) { const std::string a = "x=" + f.Write("a.npy", Npy(DType::kF32, {1, 4})); return Arguments{a, a}; }, {"--input x=", "already given"}),
-      OfInputs("InputMissingFile", [](const TempFolder& f) { return Arguments{"x=" + (f / "none.npy")}; }, {"none.npy", "cannot be opened", "No such file"}),
-      OfInputs("InputIsAFolder", [](const TempFolder& f) { std::filesystem::create_directory(f / "d.npy"); return Arguments{f / "d.npy"}; }, {"d.npy", "is a folder"}),
+      OfInputs("InputLeftOut", [](const TempFolder&) { return Arguments{}; },
+               {"'x'", "f32 [1, 4]", "--input 'x=FILE'"}),
+      OfInputs("InputUnknown", [](const TempFolder&) { return Arguments{"image=a.npy"}; },
+               {"--input image=a.npy", "no input 'image'", "'x'"}),
+      OfInputs("InputTwice",
+               [](const TempFolder& f) {
+                 const std::string a = "x=" + f.Write("a.npy", Npy(DType::kF32, {1, 4}));
+                 return Arguments{a, a};
+               },
+               {"--input x=", "already given"}),
+      OfInputs("InputMissingFile", [](const TempFolder& f) { return Arguments{"x=" + (f / "none.npy")}; },
+               {"none.npy", "cannot be opened", "No such file"}),
+      OfInputs("InputIsAFolder",
+               [](const TempFolder& f) {
+                 std::filesystem::create_directory(f / "d.npy");
+                 return Arguments{f / "d.npy"};
+               },
+               {"d.npy", "is a folder"}),
       OfFile("InputOfUnknownKind", "a.txt", "1 2 3 4", {"a.txt", "'.txt'", ".npy", ".png"}),
-      OfFile("InputOfWrongDtype", "a.npy", Npy(DType::kF64, {1, 4}), {"a.npy", "'x'", "f32 [1, 4]", "f64 [1, 4]", "astype('float32')"}),
-      OfFile("InputOfWrongRank", "a.npy", Npy(DType::kF32, {4}), {"a.npy", "'x'", "f32 [1, 4]", "f32 [4]", "reshape"}),
-      OfFile("InputOfWrongSize", "a.npy", Npy(DType::kF32, {1, 5}), {"a.npy", "'x'", "f32 [1, 4]", "f32 [1, 5]", "--shape 'x=1x5'"}),
+      OfFile("InputOfWrongDtype", "a.npy", Npy(DType::kF64, {1, 4}),
+             {"a.npy", "'x'", "f32 [1, 4]", "f64 [1, 4]", "astype('float32')"}),
+      OfFile("InputOfWrongRank", "a.npy", Npy(DType::kF32, {4}),
+             {"a.npy", "'x'", "f32 [1, 4]", "f32 [4]", "reshape"}),
+      OfFile("InputOfWrongSize", "a.npy", Npy(DType::kF32, {1, 5}),
+             {"a.npy", "'x'", "f32 [1, 4]", "f32 [1, 5]", "--shape 'x=1x5'"}),
       OfFile("InputRawOfWrongSize", "a.bin", "12345", {"a.bin", "'x'", "f32 [1, 4]", "16 bytes", "has 5"}),
-      OfFile("InputNpyTruncated", "a.npy", Npy(DType::kF32, {1, 4}).substr(0, 140), {"a.npy", "needs 16 bytes", "12 follow"}),
+      OfFile("InputNpyTruncated", "a.npy", Npy(DType::kF32, {1, 4}).substr(0, 140),
+             {"a.npy", "needs 16 bytes", "12 follow"}),
       OfFile("InputNpyIsText", "a.npy", "1 2 3 4", {"a.npy", "not a usable .npy file"}),
       OfFile("InputPbIsText", "a.pb", "1 2 3 4", {"a.pb", "not an ONNX tensor"}),
-      OfInputs("PictureForAPlainInput", [](const TempFolder&) { return Arguments{kPicture}; }, {kPicture, "'x'", "--image-size", "--mean", "--scale", "--channels", ".npy"}),
+      OfInputs("PictureForAPlainInput", [](const TempFolder&) { return Arguments{kPicture}; },
+               {kPicture, "'x'", "--image-size", "--mean", "--scale", "--channels", ".npy"}),
       {"PictureBroken",
        [](const TempFolder& folder) {
          ConvertOptions options;
          options.image = ImageSettings{4, 4, {0, 0, 0}, {1, 1, 1}, false, false};
-         WriteFileAtomically(folder / "picture.skiff", ConvertFile(folder.Write("picture.onnx", Serialized(PictureModel())), options)->file);
-         return Arguments{"run", folder / "picture.skiff", "--input", folder.Write("a.png", ReadWhole(kPicture).substr(0, 200))};
+         WriteFileAtomically(
+             folder / "picture.skiff",
+             ConvertFile(folder.Write("picture.onnx", Serialized(PictureModel())), options)->file);
+         return Arguments{"run", folder / "picture.skiff", "--input",
+                          folder.Write("a.png", ReadWhole(kPicture).substr(0, 200))};
        },
        {"a.png", "cannot be decoded"}},
       {"InputsNeedNames",
        [](const TempFolder& folder) {
-         WriteFileAtomically(folder / "two.skiff", ConvertFile(folder.Write("two.onnx", Serialized(TwoInputModel())))->file);
+         WriteFileAtomically(folder / "two.skiff",
+                             ConvertFile(folder.Write("two.onnx", Serialized(TwoInputModel())))->file);
          return Arguments{"run", folder / "two.skiff", "--input", "a.npy"};
        },
        {"--input a.npy", "2 inputs", "NAME=FILE", "'a', 'b'"}},
@@ -106,26 +157,67 @@ std::vector<BadInput> BadInputFiles() {
 std::vector<BadInput> BadPlaces() {
   const auto run_to = [](const std::function<std::string(const TempFolder&)>& output) {
     return [output](const TempFolder& folder) {
-      return Arguments{"run", GoodSkiff(folder), "--input", folder.Write("a.npy", Npy(DType::kF32, {1, 4})), "--output", output(folder)};
+      return Arguments{"run",      GoodSkiff(folder),
+                       "--input",  folder.Write("a.npy", Npy(DType::kF32, {1, 4})),
+                       "--output", output(folder)};
     };
   };
   std::vector<BadInput> cases = {
-      {"OutputFolderIsAFile", run_to([](const TempFolder& f) { return f.Write("file", ""); }), {"file", "cannot be made"}},
-      {"OutputFolderUnderAFile", run_to([](const TempFolder& f) { return f.Write("file", "") + "/sub"; }), {"file/sub", "cannot be made", "Not a directory"}},
-      {"TraceInMissingFolder", [](const TempFolder& f) { return Arguments{"bench", GoodSkiff(f), "--trace", f / "none/trace.json"}; }, {"none/trace.json", "cannot be written"}},
+      {"OutputFolderIsAFile",
+       run_to([](const TempFolder& f) { return f.Write("file", ""); }),
+       {"file", "cannot be made"}},
+      {"OutputFolderUnderAFile",
+       run_to([](const TempFolder& f) { return f.Write("file", "") + "/sub"; }),
+       {"file/sub", "cannot be made", "Not a directory"}},
+      {"TraceInMissingFolder",
+       [](const TempFolder& f) {
+         return Arguments{"bench", GoodSkiff(f), "--trace", f / "none/trace.json"};
+       },
+       {"none/trace.json", "cannot be written"}},
       {"ParityOfAnotherModel",
-       [](const TempFolder& f) { return Arguments{"parity", f.Write("two.onnx", Serialized(TwoInputModel())), GoodSkiff(f)}; },
+       [](const TempFolder& f) {
+         return Arguments{"parity", f.Write("two.onnx", Serialized(TwoInputModel())), GoodSkiff(f)};
+       },
        {"two.onnx", "good.skiff", "not made from this source", "'x'", "'a', 'b'"}},
-      {"ParityWithoutInputs", [](const TempFolder& f) { return Arguments{"parity", GoodOnnx(f), "--inputs", f / "none"}; }, {"none", "no such folder"}},
-      {"ParityInputsLackAFile", [](const TempFolder& f) { return Arguments{"parity", GoodOnnx(f), "--inputs", f.path()}; }, {"'x'", "input_x", "input_0"}},
-      {"ParityExpectLacksAFile", [](const TempFolder& f) { return Arguments{"parity", GoodOnnx(f), "--inputs", "random:1", "--expect", f.path()}; }, {"'y'", "output_0"}},
-      {"ParityBadSeed", [](const TempFolder& f) { return Arguments{"parity", GoodOnnx(f), "--inputs", "random:many"}; }, {"random:many", "random:SEED"}},
-      {"ParityBadRange", [](const TempFolder& f) { return Arguments{"parity", GoodOnnx(f), "--inputs", "random:1:5..2"}; }, {"random:1:5..2", "LOW..HIGH"}},
+      {"ParityWithoutInputs",
+       [](const TempFolder& f) {
+         return Arguments{"parity", GoodOnnx(f), "--inputs", f / "none"};
+       },
+       {"none", "no such folder"}},
+      {"ParityInputsLackAFile",
+       [](const TempFolder& f) {
+         return Arguments{"parity", GoodOnnx(f), "--inputs", f.path()};
+       },
+       {"'x'", "input_x", "input_0"}},
+      {"ParityExpectLacksAFile",
+       [](const TempFolder& f) {
+         return Arguments{"parity", GoodOnnx(f), "--inputs", "random:1", "--expect", f.path()};
+       },
+       {"'y'", "output_0"}},
+      {"ParityBadSeed",
+       [](const TempFolder& f) {
+         return Arguments{"parity", GoodOnnx(f), "--inputs", "random:many"};
+       },
+       {"random:many", "random:SEED"}},
+      {"ParityBadRange",
+       [](const TempFolder& f) {
+         return Arguments{"parity", GoodOnnx(f), "--inputs", "random:1:5..2"};
+       },
+       {"random:1:5..2", "LOW..HIGH"}},
   };
-  BadInput full_folder{"OutputFolderFull", run_to([](const TempFolder& f) { std::filesystem::create_directory(f / "results"); return f / "results"; }), {"results/y.npy", "cannot be written", "File too large"}};
+  BadInput full_folder{"OutputFolderFull",
+                       run_to([](const TempFolder& f) {
+                         std::filesystem::create_directory(f / "results");
+                         return f / "results";
+                       }),
+                       {"results/y.npy", "cannot be written", "File too large"}};
   full_folder.run.file_size_limit = 100;
   cases.push_back(full_folder);
-  BadInput full_stream{"StandardOutputFull", [](const TempFolder& f) { return Arguments{"inspect", GoodSkiff(f)}; }, {"standard output", "full"}};
+  BadInput full_stream{"StandardOutputFull",
+                       [](const TempFolder& f) {
+                         return Arguments{"inspect", GoodSkiff(f)};
+                       },
+                       {"standard output", "full"}};
   full_stream.run.standard_output = "/dev/full";
   cases.push_back(full_stream);
   return cases;
@@ -135,7 +227,8 @@ std::vector<BadInput> BadPlaces() {
 
 std::vector<BadInput> BadTensors() {
   std::vector<BadInput> all;
-  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadPlaces()}) all.insert(all.end(), some.begin(), some.end());
+  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadPlaces()})
+    all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 

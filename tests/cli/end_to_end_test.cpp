@@ -25,8 +25,9 @@ class EndToEnd : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TempFolder;
-    convert_ = RunSkiff({"convert", kSource, "-o", Model(), "--image-size", "32x32", "--mean", "127.5,127.5,127.5", "--scale", "0.00784313725", "--channels", "rgb",
-                         "--labels", kSample + "/labels.txt"});
+    convert_ =
+        RunSkiff({"convert", kSource, "-o", Model(), "--image-size", "32x32", "--mean", "127.5,127.5,127.5",
+                  "--scale", "0.00784313725", "--channels", "rgb", "--labels", kSample + "/labels.txt"});
   }
   static void TearDownTestSuite() { delete folder_; }
   static std::string Model() { return *folder_ / "characters.skiff"; }
@@ -47,7 +48,8 @@ RunResult EndToEnd::convert_;
 TEST_F(EndToEnd, ConvertSummarises) {
   EXPECT_EQ(convert_.exit_code, 0) << convert_.error;
   EXPECT_EQ(convert_.error, "");
-  for (const char* part : {"weights", "29 in the source", "xnnpack", "arena", "lower bound", "import", "optimise", "partition", "plan memory", "write"}) {
+  for (const char* part : {"weights", "29 in the source", "xnnpack", "arena", "lower bound", "import",
+                           "optimise", "partition", "plan memory", "write"}) {
     EXPECT_THAT(convert_.output, HasSubstr(part));
   }
   EXPECT_EQ(folder_->List().count("characters.skiff"), 1u);
@@ -58,7 +60,8 @@ TEST_F(EndToEnd, EveryPictureGetsItsLabel) {
   for (const auto& entry : std::filesystem::directory_iterator(kSample + "/images")) {
     const std::string label = entry.path().filename().string().substr(0, 1);
     for (const char* backend : {"xnnpack", "reference"}) {
-      const std::string output = Succeed({"run", Model(), "--input", "image=" + entry.path().string(), "--top", "1", "--backend", backend});
+      const std::string output = Succeed(
+          {"run", Model(), "--input", "image=" + entry.path().string(), "--top", "1", "--backend", backend});
       EXPECT_THAT(output, HasSubstr("  1. " + label + "  (score "));
       EXPECT_THAT(output, HasSubstr(std::string("(") + backend));
     }
@@ -72,20 +75,23 @@ TEST_F(EndToEnd, RunWritesWhatTheTrainingFrameworkComputed) {
     const std::string results = *folder_ / ("results_" + entry.path().filename().string());
     Succeed({"run", Model(), "--input", (entry.path() / "input_image.npy").string(), "--output", results});
     const std::vector<double> got = cli::ReadNpy(results + "/logits.npy").ToDoubles();
-    const std::vector<double> expected = cli::ReadNpy((entry.path() / "output_logits.npy").string()).ToDoubles();
+    const std::vector<double> expected =
+        cli::ReadNpy((entry.path() / "output_logits.npy").string()).ToDoubles();
     EXPECT_THAT(got, ::testing::Pointwise(::testing::DoubleNear(1e-4), expected));
   }
 }
 
 TEST_F(EndToEnd, ParityHoldsLayerByLayer) {
   const std::string output = Succeed({"parity", kSource, Model(), "--layers"});
-  EXPECT_THAT(output, AllOf(HasSubstr("PARITY OK: 2 output comparisons"), HasSubstr("layers on xnnpack"), HasSubstr("layers on reference"), HasSubstr("fused away"),
+  EXPECT_THAT(output, AllOf(HasSubstr("PARITY OK: 2 output comparisons"), HasSubstr("layers on xnnpack"),
+                            HasSubstr("layers on reference"), HasSubstr("fused away"),
                             HasSubstr("/13/HardSwish_output_0")));
 }
 
 TEST_F(EndToEnd, ParityHoldsAgainstTheTrainingFramework) {
   for (const auto& entry : std::filesystem::directory_iterator(kSample + "/reference")) {
-    const Json report = Json::parse(Succeed({"parity", kSource, "--expect", entry.path().string(), "--json"}));
+    const Json report =
+        Json::parse(Succeed({"parity", kSource, "--expect", entry.path().string(), "--json"}));
     EXPECT_TRUE(report["ok"].get<bool>());
     EXPECT_EQ(report["eager_against_expected"].size(), 1u);
     EXPECT_EQ(report["backends"].size(), 2u);
@@ -94,19 +100,25 @@ TEST_F(EndToEnd, ParityHoldsAgainstTheTrainingFramework) {
 }
 
 TEST_F(EndToEnd, ParityFailureIsExitCode3) {
-  const RunResult exact = RunSkiff({"parity", kSource, Model(), "--rtol", "0", "--atol", "0", "--layers", "--backend", "xnnpack"});
+  const RunResult exact = RunSkiff(
+      {"parity", kSource, Model(), "--rtol", "0", "--atol", "0", "--layers", "--backend", "xnnpack"});
   EXPECT_EQ(exact.exit_code, 3);
   EXPECT_EQ(exact.error, "");
-  EXPECT_THAT(exact.output, AllOf(HasSubstr("\nPARITY FAILED: output 'logits' of xnnpack differs from eager: "), HasSubstr("the first layer that differs is '")));
+  EXPECT_THAT(exact.output,
+              AllOf(HasSubstr("\nPARITY FAILED: output 'logits' of xnnpack differs from eager: "),
+                    HasSubstr("the first layer that differs is '")));
 }
 
 TEST_F(EndToEnd, ParityOfOtherWeightsFails) {
   const std::string good = folder_->Write("good.onnx", Serialized(ProductModel()));
-  const std::string other = folder_->Write("other.onnx", Serialized(ProductModel(), [](onnx::ModelProto& m) { m.mutable_graph()->mutable_initializer(0)->set_float_data(5, 9); }));
+  const std::string other = folder_->Write("other.onnx", Serialized(ProductModel(), [](onnx::ModelProto& m) {
+                                             m.mutable_graph()->mutable_initializer(0)->set_float_data(5, 9);
+                                           }));
   Succeed({"convert", other, "-o", *folder_ / "other.skiff"});
   const RunResult result = RunSkiff({"parity", good, *folder_ / "other.skiff"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.output, HasSubstr("PARITY FAILED: output 'y' of xnnpack differs from eager: 1 of 3 elements"));
+  EXPECT_THAT(result.output,
+              HasSubstr("PARITY FAILED: output 'y' of xnnpack differs from eager: 1 of 3 elements"));
 }
 
 TEST_F(EndToEnd, ParityTakesOpenDimensionsFromTheInputs) {
@@ -118,8 +130,11 @@ TEST_F(EndToEnd, ParityTakesOpenDimensionsFromTheInputs) {
 
 TEST_F(EndToEnd, BenchReportsAsJsonAndTrace) {
   const std::string trace_path = *folder_ / "trace.json";
-  const Json report = Json::parse(Succeed({"bench", Model(), "--runs", "5", "--warmup", "1", "--threads", "1", "--json", "--trace", trace_path}));
-  for (const char* key : {"median_ns", "min_ns", "p90_ns", "load_ns", "session_ns", "first_run_ns", "file_bytes"}) EXPECT_GT(report[key].get<double>(), 0) << key;
+  const Json report = Json::parse(Succeed(
+      {"bench", Model(), "--runs", "5", "--warmup", "1", "--threads", "1", "--json", "--trace", trace_path}));
+  for (const char* key :
+       {"median_ns", "min_ns", "p90_ns", "load_ns", "session_ns", "first_run_ns", "file_bytes"})
+    EXPECT_GT(report[key].get<double>(), 0) << key;
   EXPECT_LE(report["min_ns"].get<double>(), report["median_ns"].get<double>());
   EXPECT_LE(report["median_ns"].get<double>(), report["p90_ns"].get<double>());
   EXPECT_GT(report["memory"]["arena"].get<uint64_t>(), 0u);
@@ -143,21 +158,26 @@ TEST_F(EndToEnd, BenchReportsAsJsonAndTrace) {
 
 TEST_F(EndToEnd, BenchPrintsTables) {
   const std::string output = Succeed({"bench", Model(), "--runs", "2", "--backend", "reference"});
-  EXPECT_THAT(output, AllOf(HasSubstr("median"), HasSubstr("p90"), HasSubstr("first run"), HasSubstr("memory:"), HasSubstr("GFLOP/s"), HasSubstr("by operator"),
+  EXPECT_THAT(output, AllOf(HasSubstr("median"), HasSubstr("p90"), HasSubstr("first run"),
+                            HasSubstr("memory:"), HasSubstr("GFLOP/s"), HasSubstr("by operator"),
                             HasSubstr("by delegate"), HasSubstr("Conv2d")));
 }
 
 TEST_F(EndToEnd, InspectShowsBothKinds) {
   const std::string text = Succeed({"inspect", Model(), "--nodes"});
-  EXPECT_THAT(text, AllOf(HasSubstr("input 'image' f32 [1, 3, 32, 32], pictures as 32x32 rgb nchw, mean [127.5, 127.5, 127.5]"), HasSubstr("36 labels"),
-                          HasSubstr("layout transposes"), HasSubstr("Conv2d {strides=[2, 2]")));
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr(
+                "input 'image' f32 [1, 3, 32, 32], pictures as 32x32 rgb nchw, mean [127.5, 127.5, 127.5]"),
+            HasSubstr("36 labels"), HasSubstr("layout transposes"), HasSubstr("Conv2d {strides=[2, 2]")));
   const Json model = Json::parse(Succeed({"inspect", Model(), "--json"}));
   EXPECT_EQ(model["format"], "skiff");
   const Json& plan = model["signatures"][0]["plans"][0];
   EXPECT_EQ(plan["delegates"]["xnnpack"], plan["nodes"].size());
   EXPECT_EQ(model["signatures"][0]["inputs"][0]["image"]["width"], 32);
 
-  EXPECT_THAT(Succeed({"inspect", kSource}), AllOf(HasSubstr("29 nodes"), HasSubstr("BatchNormalization"), HasSubstr("output 'logits' f32 [1, 36]")));
+  EXPECT_THAT(Succeed({"inspect", kSource}), AllOf(HasSubstr("29 nodes"), HasSubstr("BatchNormalization"),
+                                                   HasSubstr("output 'logits' f32 [1, 36]")));
   const Json source = Json::parse(Succeed({"inspect", kSource, "--json"}));
   EXPECT_EQ(source["operators"]["Conv"], 8);
 }
@@ -165,7 +185,8 @@ TEST_F(EndToEnd, InspectShowsBothKinds) {
 TEST_F(EndToEnd, ConvertAgainReplacesTheFileAndExplains) {
   const std::string output = *folder_ / "again.skiff";
   folder_->Write("again.skiff", "old");
-  const std::string text = Succeed({"convert", kSource, "-o", output, "--explain", "--no-xnnpack", "--disable-pass", "fold-batch-norm"});
+  const std::string text = Succeed(
+      {"convert", kSource, "-o", output, "--explain", "--no-xnnpack", "--disable-pass", "fold-batch-norm"});
   EXPECT_THAT(text, AllOf(HasSubstr("/13/HardSwish (HardSwish):"), HasSubstr("reference")));
   EXPECT_THAT(ReadWhole(output), StartsWith("SKIFF\r\n"));
   EXPECT_THAT(Succeed({"parity", kSource, output}), HasSubstr("PARITY OK"));
@@ -182,7 +203,8 @@ TEST_F(EndToEnd, ConvertKeepsALink) {
 TEST_F(EndToEnd, HelpAndVersionSucceed) {
   EXPECT_THAT(Succeed({"--version"}), StartsWith("skiff "));
   EXPECT_THAT(Succeed({"--help"}), HasSubstr("Exit codes"));
-  for (const char* command : {"convert", "run", "bench", "parity", "inspect"}) EXPECT_THAT(Succeed({command, "--help"}), HasSubstr(std::string("  skiff ") + command));
+  for (const char* command : {"convert", "run", "bench", "parity", "inspect"})
+    EXPECT_THAT(Succeed({command, "--help"}), HasSubstr(std::string("  skiff ") + command));
   EXPECT_THAT(Succeed({"convert", "--list-passes"}), HasSubstr("fold-constants"));
 }
 
@@ -198,7 +220,8 @@ TEST_F(EndToEnd, DeviceProgramComparesRawFiles) {
   const std::string reference = kSample + "/reference/A_roboto-regular_64x64";
   const std::string input = "image=" + Raw(*folder_, reference + "/input_image.npy", "image.bin");
   const std::string expected = Raw(*folder_, reference + "/output_logits.npy", "logits.bin");
-  const RunResult good = RunProgram(SKIFF_RUN, {Model(), "--input", input, "--expect", "logits=" + expected, "--output", folder_->path()});
+  const RunResult good = RunProgram(
+      SKIFF_RUN, {Model(), "--input", input, "--expect", "logits=" + expected, "--output", folder_->path()});
   EXPECT_EQ(good.exit_code, 0) << good.error;
   EXPECT_THAT(good.output, AllOf(HasSubstr("MATCH: 'logits'"), HasSubstr("memory: arena")));
   EXPECT_EQ(ReadWhole(*folder_ / "0.bin").size(), 36 * sizeof(float));
@@ -212,10 +235,13 @@ TEST_F(EndToEnd, DeviceProgramRefusesBadInput) {
   EXPECT_EQ(RunProgram(SKIFF_RUN, {}).exit_code, 2);
   EXPECT_EQ(RunProgram(SKIFF_RUN, {Model(), "--input", "image"}).exit_code, 2);
   EXPECT_EQ(RunProgram(SKIFF_RUN, {kSource}).exit_code, 1);
-  const RunResult size = RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + folder_->Write("short.bin", "1234")});
+  const RunResult size =
+      RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + folder_->Write("short.bin", "1234")});
   EXPECT_EQ(size.exit_code, 1);
-  EXPECT_THAT(size.error, AllOf(HasSubstr("short.bin"), HasSubstr("expected 12288 bytes (f32 [1, 3, 32, 32])"), HasSubstr("fewer")));
-  const RunResult name = RunProgram(SKIFF_RUN, {Model(), "--input", "picture=" + folder_->Write("short.bin", "1234")});
+  EXPECT_THAT(size.error, AllOf(HasSubstr("short.bin"),
+                                HasSubstr("expected 12288 bytes (f32 [1, 3, 32, 32])"), HasSubstr("fewer")));
+  const RunResult name =
+      RunProgram(SKIFF_RUN, {Model(), "--input", "picture=" + folder_->Write("short.bin", "1234")});
   EXPECT_EQ(name.exit_code, 1);
   EXPECT_THAT(name.error, AllOf(HasSubstr("no 'picture'"), HasSubstr("'image'")));
 }

@@ -55,7 +55,8 @@ TEST(Image, PreprocessingIsThatOfTheTraining) {
   int compared = 0;
   for (const auto& folder : std::filesystem::directory_iterator(kCharacters + "/reference")) {
     const TensorData expected = ReadNpy((folder.path() / "input_image.npy").string());
-    const TensorData got = ReadImage(fmt::format("{}/images/{}.png", kCharacters, folder.path().filename().string()), port);
+    const TensorData got =
+        ReadImage(fmt::format("{}/images/{}.png", kCharacters, folder.path().filename().string()), port);
     ASSERT_EQ(got.shape(), expected.shape());
     EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.size_bytes()), 0) << folder.path();
     ++compared;
@@ -89,7 +90,9 @@ TEST(Image, ResizeSamplesHalfPixelCentresAndClamps) {
 }
 
 TEST(Image, BrokenPicturesAreErrors) {
-  for (const std::string bytes : {std::string(), std::string("no picture"), ReadFile(kCharacters + "/images/7_cantarell-bold_32x32.png").substr(0, 100)}) {
+  for (const std::string& bytes :
+       {std::string(), std::string("no picture"),
+        ReadFile(kCharacters + "/images/7_cantarell-bold_32x32.png").substr(0, 100)}) {
     try {
       DecodePicture(bytes, 3, "broken.png");
       ADD_FAILURE();

@@ -35,7 +35,8 @@ TEST(InputFolder, FindsFilesByNameThenByNumber) {
   WriteInts(folder, "input_a_b.npy", {1});
   WriteInts(folder, "c.npy", {2});
   WriteInts(folder, "input_2.npy", {3});
-  const PortInfo ports[] = {Port("a/b", DType::kI64, {1}), Port("c", DType::kI64, {1}), Port("d", DType::kI64, {1})};
+  const PortInfo ports[] = {Port("a/b", DType::kI64, {1}), Port("c", DType::kI64, {1}),
+                            Port("d", DType::kI64, {1})};
   const NamedTensors inputs = ReadInputFolder(folder.path(), {ports, 3});
   EXPECT_EQ(inputs.at("a/b").ToInts(), (std::vector<int64_t>{1}));
   EXPECT_EQ(inputs.at("c").ToInts(), (std::vector<int64_t>{2}));
@@ -56,8 +57,10 @@ TEST(InputArguments, NamesMayContainEqualsSigns) {
   const TempFolder folder;
   WriteInts(folder, "x=1.npy", {5});
   const PortInfo ports[] = {Port("p=q", DType::kI64, {1})};
-  EXPECT_EQ(ReadInputArguments({"p=q=" + (folder / "x=1.npy")}, {ports, 1}).at("p=q").ToInts(), (std::vector<int64_t>{5}));
-  EXPECT_EQ(ReadInputArguments({folder / "x=1.npy"}, {ports, 1}).at("p=q").ToInts(), (std::vector<int64_t>{5}));
+  EXPECT_EQ(ReadInputArguments({"p=q=" + (folder / "x=1.npy")}, {ports, 1}).at("p=q").ToInts(),
+            (std::vector<int64_t>{5}));
+  EXPECT_EQ(ReadInputArguments({folder / "x=1.npy"}, {ports, 1}).at("p=q").ToInts(),
+            (std::vector<int64_t>{5}));
 }
 
 TEST(InputArguments, RawFilesHoldElementsAsTheyAre) {

@@ -35,7 +35,8 @@ constexpr const char* kGoodHeader = "{'descr': '<i2', 'fortran_order': False, 's
 
 TEST(Npy, RoundTripOfEveryTypeAndRank) {
   for (int dtype = 1; dtype < kDTypeCount; ++dtype) {
-    for (const Shape& shape : {Shape{}, Shape{5}, Shape{2, 3}, Shape{2, 0, 3}, Shape{1, 2, 1, 2, 1, 2, 1, 2}}) {
+    for (const Shape& shape :
+         {Shape{}, Shape{5}, Shape{2, 3}, Shape{2, 0, 3}, Shape{1, 2, 1, 2, 1, 2, 1, 2}}) {
       TensorData tensor(static_cast<DType>(dtype), shape);
       auto* bytes = static_cast<uint8_t*>(tensor.mutable_data());
       std::iota(bytes, bytes + tensor.size_bytes(), uint8_t{1});
@@ -66,7 +67,8 @@ TEST(Npy, HeaderIsWhatNumpyWrites) {
 TEST(Npy, ReadsVersions2And3AndOtherSpacing) {
   const std::string header = "  {\"shape\":(2 , ),'fortran_order':False,'descr':'<i2'}\n";
   for (const int version : {1, 2, 3}) {
-    EXPECT_EQ(ParseNpy(File(header, std::string("\1\0\2\0", 4), version), "a.npy").ToInts(), (std::vector<int64_t>{1, 2}));
+    EXPECT_EQ(ParseNpy(File(header, std::string("\1\0\2\0", 4), version), "a.npy").ToInts(),
+              (std::vector<int64_t>{1, 2}));
   }
 }
 
@@ -95,18 +97,24 @@ TEST(Npy, MalformedFilesAreExplained) {
       {File("{'order': 'C'}", ""), "unknown key 'order'"},
       {File("{'descr': '<i2}", ""), "string without an end"},
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,)}", ""), "no extent at position"},
-      {File("{'descr': '<i2', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", ""), "more than 8 dimensions"},
+      {File("{'descr': '<i2', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", ""),
+       "more than 8 dimensions"},
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 4)}", ""), "too large"},
-      {File("{'descr': '<i2', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", ""), "too large"},
+      {File("{'descr': '<i2', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", ""),
+       "too large"},
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': ()} + 1", ""), "goes on after its dictionary"},
       {File("{'descr': '>i2', 'fortran_order': False, 'shape': (2,)}", elements), "big-endian"},
-      {File("{'descr': '<i2', 'fortran_order': True, 'shape': (1, 2)}", elements), "Fortran order; save numpy.ascontiguousarray"},
-      {File("{'descr': '<c8', 'fortran_order': False, 'shape': ()}", ""), "element type '<c8' is not supported"},
-      {File("{'descr': '|O', 'fortran_order': False, 'shape': ()}", ""), "element type '|O' is not supported"},
+      {File("{'descr': '<i2', 'fortran_order': True, 'shape': (1, 2)}", elements),
+       "Fortran order; save numpy.ascontiguousarray"},
+      {File("{'descr': '<c8', 'fortran_order': False, 'shape': ()}", ""),
+       "element type '<c8' is not supported"},
+      {File("{'descr': '|O', 'fortran_order': False, 'shape': ()}", ""),
+       "element type '|O' is not supported"},
       {File("{'descr': '', 'fortran_order': False, 'shape': ()}", ""), "element type '' is not supported"},
   };
   for (const Malformed& row : cases) {
-    EXPECT_THAT(MessageOf(row.bytes), ::testing::AllOf(::testing::StartsWith("a.npy: "), ::testing::HasSubstr(row.message)));
+    EXPECT_THAT(MessageOf(row.bytes),
+                ::testing::AllOf(::testing::StartsWith("a.npy: "), ::testing::HasSubstr(row.message)));
   }
 }
 

@@ -16,7 +16,8 @@ ModelProto EmptyModel() {
   return model;
 }
 
-void SetType(onnx::ValueInfoProto& info, const std::string& name, int32_t dtype, const std::vector<int64_t>& shape) {
+void SetType(onnx::ValueInfoProto& info, const std::string& name, int32_t dtype,
+             const std::vector<int64_t>& shape) {
   info.set_name(name);
   auto* tensor = info.mutable_type()->mutable_tensor_type();
   tensor->set_elem_type(dtype);
@@ -26,8 +27,8 @@ void SetType(onnx::ValueInfoProto& info, const std::string& name, int32_t dtype,
 
 }  // namespace
 
-onnx::NodeProto* AddNode(ModelProto& model, const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
-                         const std::vector<std::string>& outputs) {
+onnx::NodeProto* AddNode(ModelProto& model, const std::string& op, const std::string& name,
+                         const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   onnx::NodeProto* node = model.mutable_graph()->add_node();
   node->set_op_type(op);
   node->set_name(name);

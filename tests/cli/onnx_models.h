@@ -21,7 +21,7 @@ onnx::ModelProto TwoInputModel();
 /// The bytes of a model after a change.
 std::string Serialized(onnx::ModelProto model, const std::function<void(onnx::ModelProto&)>& change = {});
 
-onnx::NodeProto* AddNode(onnx::ModelProto& model, const std::string& op, const std::string& name, const std::vector<std::string>& inputs,
-                         const std::vector<std::string>& outputs);
+onnx::NodeProto* AddNode(onnx::ModelProto& model, const std::string& op, const std::string& name,
+                         const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
 }  // namespace skiff::testing

@@ -15,7 +15,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-/// A convolution (NCHW as in a source file), an activation and a matrix product; `seed` draws the product's weights.
+/// A convolution (NCHW as in a source file), an activation and a matrix product; `seed` draws the product's
+/// weights.
 Graph SmallNet(int seed) {
   return ParseGraph(fmt::format(R"(graph g {{
     input image: f32[1, 3, 6, 6]
@@ -31,7 +32,7 @@ Graph SmallNet(int seed) {
     scores = MatMul(flat, v)
     output scores = scores
   }})",
-                                    seed));
+                                seed));
 }
 
 ParityReport Check(const Graph& source, const Graph& converted, bool layers) {
@@ -71,7 +72,8 @@ TEST(Parity, OtherWeightsFailAndTheFirstLayerIsNamed) {
   EXPECT_FALSE(report.ok());
   ASSERT_NE(report.backends[0].FirstBadLayer(), nullptr);
   EXPECT_EQ(report.backends[0].FirstBadLayer()->name, "scores");
-  EXPECT_THAT(Verdict(report), StartsWith("PARITY FAILED: output 'scores' of xnnpack differs from eager: 5 of 5 elements"));
+  EXPECT_THAT(Verdict(report),
+              StartsWith("PARITY FAILED: output 'scores' of xnnpack differs from eager: 5 of 5 elements"));
   EXPECT_THAT(Verdict(report), HasSubstr("the first layer that differs is 'scores'"));
 }
 
@@ -109,7 +111,8 @@ TEST(Parity, ASourceOfOtherInputsIsRefused) {
     FixToModel(other, opened.signature());
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "the model was not made from this source: its inputs are 'image', the source's are 'x'");
+    EXPECT_STREQ(error.what(),
+                 "the model was not made from this source: its inputs are 'image', the source's are 'x'");
   }
 }
 

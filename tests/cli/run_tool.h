@@ -7,8 +7,8 @@
 namespace skiff::testing {
 
 struct RunOptions {
-  long file_size_limit = -1;   ///< Bytes that any file may have (as a full disk); -1: none.
-  std::string standard_output; ///< A path instead of a captured stream; "" captures.
+  long file_size_limit = -1;    ///< Bytes that any file may have (as a full disk); -1: none.
+  std::string standard_output;  ///< A path instead of a captured stream; "" captures.
 };
 
 struct RunResult {
@@ -17,7 +17,8 @@ struct RunResult {
   std::string error;
 };
 
-RunResult RunProgram(const std::string& program, const std::vector<std::string>& arguments, const RunOptions& options = {});
+RunResult RunProgram(const std::string& program, const std::vector<std::string>& arguments,
+                     const RunOptions& options = {});
 /// The skiff executable of this build.
 RunResult RunSkiff(const std::vector<std::string>& arguments, const RunOptions& options = {});
 

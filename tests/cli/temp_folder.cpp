@@ -11,7 +11,8 @@ namespace skiff::testing {
 namespace fs = std::filesystem;
 
 TempFolder::TempFolder() : path_((fs::temp_directory_path() / "skiff_test_XXXXXX").string()) {
-  if (mkdtemp(path_.data()) == nullptr) throw std::runtime_error("cannot make a folder for the test: " + path_);
+  if (mkdtemp(path_.data()) == nullptr)
+    throw std::runtime_error("cannot make a folder for the test: " + path_);
 }
 
 TempFolder::~TempFolder() {
@@ -28,7 +29,8 @@ std::string TempFolder::Write(const std::string& name, const std::string& bytes)
 
 std::set<std::string> TempFolder::List() const {
   std::set<std::string> names;
-  for (const auto& entry : fs::recursive_directory_iterator(path_)) names.insert(fs::relative(entry.path(), path_).string());
+  for (const auto& entry : fs::recursive_directory_iterator(path_))
+    names.insert(fs::relative(entry.path(), path_).string());
   return names;
 }
 
