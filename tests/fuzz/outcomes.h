@@ -38,7 +38,11 @@ class Outcomes {
     bool quoted = false;
     for (const char c : message) {
       if (c == '\n') break;
-      if (c == '\'') quoted = !quoted;
+      const bool opens = kind.empty() || kind.back() == ' ' || kind.back() == '(';  // Not the one in "model's".
+      if (c == '\'' && (quoted || opens)) {
+        quoted = !quoted;
+        continue;
+      }
       if (quoted || static_cast<unsigned char>(c) >= 0x80 || !std::isprint(static_cast<unsigned char>(c))) continue;
       if (std::isdigit(static_cast<unsigned char>(c))) {
         if (kind.empty() || kind.back() != '#') kind += '#';

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Counts with callgrind where the instructions of Session::Run go, and prints the share outside of kernels.
+
+  instructions.py path/to/overhead_bench MODEL.onnx [--runs 3] [--limit 2.0] [--top 12]
+
+One thread. Valgrind has no AVX-512, so XNNPACK and Skiff take their AVX2 kernels.
+"""
+import argparse
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# The first kind whose pattern matches a function's name is the function's kind.
+KINDS = [
+    ("XNNPACK kernels", True, re.compile(r"^xnn_.*ukernel")),
+    ("Skiff kernels", True, re.compile(r"skiff::xnnpack::.*::(Unary|Binary|LayerNorm)\b")),
+    ("XNNPACK dispatch", False, re.compile(r"^(xnn_|compute_)")),
+    ("pthreadpool", False, re.compile(r"^(pthreadpool_|thread_)")),
+    ("Skiff", False, re.compile(r"skiff")),
+    ("other", False, re.compile(r"")),
+]
+
+
+def read_self_costs(path):
+    """Instructions by function, calls not included, from callgrind's file format."""
+    names = {}
+    costs = collections.Counter()
+    function = None
+    skip_cost = False
+    for line in open(path):
+        if line.startswith("fn="):
+            match = re.match(r"fn=\((\d+)\)(?: (.*))?", line.rstrip("\n"))
+            if match.group(2):
+                names[match.group(1)] = match.group(2)
+            function = names[match.group(1)]
+        elif line.startswith("cfn="):
+            match = re.match(r"cfn=\((\d+)\)(?: (.*))?", line.rstrip("\n"))
+            if match.group(2):
+                names[match.group(1)] = match.group(2)
+        elif line.startswith("calls="):
+            skip_cost = True  # The next line is what the callee cost.
+        elif line[:1].isdigit() or line[:1] in "+-*":
+            if not skip_cost:
+                costs[function] += int(line.split()[1])
+            skip_cost = False
+    return costs
+
+
+def count(program, model, runs):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "callgrind.out")
+        command = ["valgrind", "--tool=callgrind", "--collect-atstart=no", "--dump-line=no",
+                   "--toggle-collect=skiff_bench_counted_runs", f"--callgrind-out-file={path}",
+                   program, model, "--instructions", str(runs)]
+        result = subprocess.run(command, capture_output=True, text=True)
+        if result.returncode != 0:
+            sys.exit(f"{' '.join(command)} ended with exit code {result.returncode}:\n{result.stderr[-2000:]}")
+        return read_self_costs(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="the built overhead_bench")
+    parser.add_argument("model", help="an ONNX model")
+    parser.add_argument("--runs", type=int, default=3, help="counted runs after one for warming up (default 3)")
+    parser.add_argument("--limit", type=float, help="exit code 3 when the share in percent is above this")
+    parser.add_argument("--top", type=int, default=12, help="functions outside of kernels to list (default 12)")
+    arguments = parser.parse_args()
+
+    costs = count(arguments.program, arguments.model, arguments.runs)
+    total = sum(costs.values())
+    if total == 0:
+        sys.exit("callgrind counted nothing: is overhead_bench stripped?")
+    kind_of = {name: next(kind for kind in KINDS if kind[2].search(name)) for name in costs}
+    print(f"{total / arguments.runs:,.0f} instructions a run")
+    for kind in KINDS:
+        instructions = sum(costs[name] for name in costs if kind_of[name] is kind)
+        print(f"  {kind[0]:18} {100 * instructions / total:7.3f} %")
+    outside = [(instructions, name) for name, instructions in costs.most_common() if not kind_of[name][1]]
+    share = 100 * sum(instructions for instructions, _ in outside) / total
+    print(f"outside of kernels: {share:.3f} %, most of it in")
+    for instructions, name in outside[:arguments.top]:
+        print(f"  {100 * instructions / total:7.3f} %  {instructions / arguments.runs:12,.0f}  {name[:100]}")
+    if arguments.limit is not None:
+        print(f"limit {arguments.limit} %: {'kept' if share <= arguments.limit else 'NOT KEPT'}")
+        sys.exit(0 if share <= arguments.limit else 3)
+
+
+if __name__ == "__main__":
+    main()
