@@ -14,7 +14,7 @@ struct EncodedField {
 
   bool SameAs(const EncodedField& other) const {
     return tag == other.tag && ints == other.ints && floats.size() == other.floats.size() &&
-           std::memcmp(floats.data(), other.floats.data(), floats.size() * sizeof(float)) == 0;
+           (floats.empty() || std::memcmp(floats.data(), other.floats.data(), floats.size() * sizeof(float)) == 0);
   }
 };
 

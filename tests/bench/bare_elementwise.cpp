@@ -1,6 +1,6 @@
 // Elementwise operators, reductions and softmax.
-#include "tests/bench/bare_builder.h"
 #include "graph/error.h"
+#include "tests/bench/bare_builder.h"
 
 namespace skiff::bench {
 namespace {
@@ -20,20 +20,20 @@ Operand OperandOf(const TensorView& view) {
 void AppendUnary(BareBuilder& builder, const PlanNode& node, xnn_unary_operator type,
                  const xnn_unary_params& params, const RowLayout& from, const float* x, const RowLayout& to,
                  float* y) {
-  Check(xnn_create_unary_elementwise_nc(type, xnn_datatype_fp32, xnn_datatype_fp32, &params, nullptr, nullptr, 0,
-                                        builder.New()),
+  Check(xnn_create_unary_elementwise_nc(type, xnn_datatype_fp32, xnn_datatype_fp32, &params, nullptr, nullptr,
+                                        0, builder.New()),
         node);
   Check(xnn_reshape_unary_elementwise_nc(builder.op(), from.count, from.length, from.stride, to.stride,
                                          builder.pool()),
         node);
-  builder.SetUp(0,
-                [op = builder.op(), x, y](void*) { return xnn_setup_unary_elementwise_nc(op, x, y); });
+  builder.SetUp(0, [op = builder.op(), x, y](void*) { return xnn_setup_unary_elementwise_nc(op, x, y); });
 }
 
 void AppendBinary(BareBuilder& builder, const PlanNode& node, xnn_binary_operator type, const Operand& a,
                   const Operand& b, float* y) {
-  Check(xnn_create_binary_elementwise_nd(type, xnn_datatype_fp32, nullptr, nullptr, nullptr, 0, builder.New()),
-        node);
+  Check(
+      xnn_create_binary_elementwise_nd(type, xnn_datatype_fp32, nullptr, nullptr, nullptr, 0, builder.New()),
+      node);
   Check(xnn_reshape_binary_elementwise_nd(builder.op(), a.shape.size(), a.shape.data(), b.shape.size(),
                                           b.shape.data(), builder.pool()),
         node);
@@ -62,10 +62,8 @@ struct UnaryRow {
   xnn_unary_operator type;
 };
 constexpr UnaryRow kUnaryRows[] = {
-    {OpCode::kAbs, xnn_unary_abs},
-    {OpCode::kNeg, xnn_unary_negate},
-    {OpCode::kSigmoid, xnn_unary_sigmoid},
-    {OpCode::kHardSwish, xnn_unary_hardswish},
+    {OpCode::kAbs, xnn_unary_abs},         {OpCode::kNeg, xnn_unary_negate},
+    {OpCode::kSigmoid, xnn_unary_sigmoid}, {OpCode::kHardSwish, xnn_unary_hardswish},
     {OpCode::kClamp, xnn_unary_clamp},
 };
 
@@ -91,7 +89,8 @@ void AddUnary(BareBuilder& builder, const PlanNode& node) {
   }
   for (const UnaryRow& row : kUnaryRows) {
     if (row.op != node.op->code) continue;
-    AppendUnary(builder, node, row.type, params, LayoutOf(x), x.as<const float>(), LayoutOf(y), y.as<float>());
+    AppendUnary(builder, node, row.type, params, LayoutOf(x), x.as<const float>(), LayoutOf(y),
+                y.as<float>());
   }
 }
 
@@ -149,7 +148,8 @@ void AddReduceMean(BareBuilder& builder, const PlanNode& node) {
                               &workspace, &alignment, builder.pool()),
         node);
   // Given a workspace, XNNPACK leaves f32 sums there instead of in the output.
-  builder.SetUp(0, [op = builder.op(), x, y](void*) { return xnn_setup_reduce_nd(op, nullptr, x.data, y.data); });
+  builder.SetUp(
+      0, [op = builder.op(), x, y](void*) { return xnn_setup_reduce_nd(op, nullptr, x.data, y.data); });
 }
 
 void AddSoftmax(BareBuilder& builder, const PlanNode& node) {

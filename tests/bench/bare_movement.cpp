@@ -1,6 +1,6 @@
 // Operators that move elements, or would if the plan had not put both sides in the same place.
-#include "tests/bench/bare_builder.h"
 #include "graph/error.h"
+#include "tests/bench/bare_builder.h"
 
 namespace skiff::bench {
 namespace {
@@ -10,10 +10,10 @@ void AppendCopy(BareBuilder& builder, const PlanNode& node, const RowLayout& row
                 size_t from_stride, float* to, size_t to_stride) {
   if (from == to && (from_stride == to_stride || rows.count == 1)) return;
   Check(xnn_create_copy_nc_x32(0, builder.New()), node);
-  Check(xnn_reshape_copy_nc_x32(builder.op(), rows.count, rows.length, from_stride, to_stride, builder.pool()),
-        node);
-  builder.SetUp(0,
-                [op = builder.op(), from, to](void*) { return xnn_setup_copy_nc_x32(op, from, to); });
+  Check(
+      xnn_reshape_copy_nc_x32(builder.op(), rows.count, rows.length, from_stride, to_stride, builder.pool()),
+      node);
+  builder.SetUp(0, [op = builder.op(), from, to](void*) { return xnn_setup_copy_nc_x32(op, from, to); });
   builder.Note(fmt::format("{} that the plan does not resolve: one copy", node.op->name));
 }
 
@@ -38,7 +38,8 @@ void AddTranspose(BareBuilder& builder, const PlanNode& node) {
   }
   Check(xnn_create_transpose_nd_x32(0, builder.New()), node);
   Check(xnn_reshape_transpose_nd_x32(builder.op(), rank, shape.data(), order.data(), builder.pool()), node);
-  builder.SetUp(0, [op = builder.op(), x, y](void*) { return xnn_setup_transpose_nd_x32(op, x.data, y.data); });
+  builder.SetUp(0,
+                [op = builder.op(), x, y](void*) { return xnn_setup_transpose_nd_x32(op, x.data, y.data); });
 }
 
 void AddReinterpret(BareBuilder& builder, const PlanNode& node) {
@@ -81,8 +82,8 @@ void AddChannelShuffle(BareBuilder& builder, const PlanNode& node) {
                                           builder.New()),
         node);
   Check(xnn_reshape_channel_shuffle_nc_x32(builder.op(), from.count, builder.pool()), node);
-  builder.SetUp(0,
-                [op = builder.op(), x, y](void*) { return xnn_setup_channel_shuffle_nc_x32(op, x.data, y.data); });
+  builder.SetUp(
+      0, [op = builder.op(), x, y](void*) { return xnn_setup_channel_shuffle_nc_x32(op, x.data, y.data); });
 }
 
 }  // namespace skiff::bench

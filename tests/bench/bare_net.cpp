@@ -1,7 +1,7 @@
 #include "tests/bench/bare_net.h"
 
-#include "tests/bench/bare_builder.h"
 #include "graph/error.h"
+#include "tests/bench/bare_builder.h"
 
 namespace skiff::bench {
 namespace {

@@ -1,5 +1,5 @@
-/// The yardstick: the XNNPACK operators of a plan, made by calls of its own (nothing of delegates/xnnpack is used)
-/// and run in a plain loop.
+/// The yardstick: the XNNPACK operators of a plan, made by calls of its own (nothing of delegates/xnnpack is
+/// used) and run in a plain loop.
 #pragma once
 
 #include <pthreadpool.h>
@@ -17,8 +17,9 @@ class BareBuilder;
 
 class BareNet {
  public:
-  /// Tensors lie in `arena` where the plan puts them. `plan`, `arena` and `pool` outlive the net; `pool` may be null.
-  /// XNNPACK must be initialised. Throws Error (kUnsupported) naming a node that it has no operators for.
+  /// Tensors lie in `arena` where the plan puts them. `plan`, `arena` and `pool` outlive the net; `pool` may
+  /// be null. XNNPACK must be initialised. Throws Error (kUnsupported) naming a node that it has no operators
+  /// for.
   BareNet(const PlanData& plan, unsigned char* arena, pthreadpool_t pool);
   ~BareNet();
   BareNet(const BareNet&) = delete;

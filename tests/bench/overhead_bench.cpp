@@ -1,17 +1,17 @@
 // What a Session costs beside the XNNPACK operators that it runs. README.md explains the figures.
-#include <CLI/CLI.hpp>
 #include <pthreadpool.h>
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include "cli/session_options.h"
+#include "graph/error.h"
 #include "tests/bench/bare_net.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/subject.h"
 #include "tests/bench/tiny_net.h"
-#include "cli/session_options.h"
-#include "graph/error.h"
 
 /// A symbol that instructions.py can name: callgrind counts only inside of it.
 extern "C" [[gnu::noinline]] void skiff_bench_counted_runs(skiff::Session& session, int runs) {
@@ -47,8 +47,9 @@ Pool NewPool(int threads) {
 /// The bare net leaves the pool's threads spinning, which the Session does not.
 void LetSleep(pthreadpool_t pool) {
   if (pool == nullptr) return;
-  pthreadpool_parallelize_1d(pool, [](void*, size_t) {}, nullptr, pthreadpool_get_threads_count(pool),
-                             PTHREADPOOL_FLAG_YIELD_WORKERS);
+  pthreadpool_parallelize_1d(
+      pool, [](void*, size_t) {}, nullptr, pthreadpool_get_threads_count(pool),
+      PTHREADPOOL_FLAG_YIELD_WORKERS);
 }
 
 /// The largest difference of any output, relative to that output's largest value.
@@ -97,7 +98,8 @@ struct Contest {
   BareNet bare;
 };
 
-/// Where memory happens to lie moves times by percents; a fresh pair of contestants per block averages over that.
+/// Where memory happens to lie moves times by percents; a fresh pair of contestants per block averages over
+/// that.
 Pairs Measure(Subject& subject, const Arguments& arguments, int repeats, pthreadpool_t pool) {
   constexpr double kTolerance = 1e-5;
   Pairs times;
@@ -106,8 +108,8 @@ Pairs Measure(Subject& subject, const Arguments& arguments, int repeats, pthread
     Contest contest(subject, pool);
     const double difference = contest.Difference();
     if (!(difference <= kTolerance)) {
-      Throw(StatusCode::kInternal, "the Session and the bare operators differ by {:.2e} of the largest output",
-            difference);
+      Throw(StatusCode::kInternal,
+            "the Session and the bare operators differ by {:.2e} of the largest output", difference);
     }
     if (block == 0) {
       fmt::print("plan: {} nodes, {} bare XNNPACK operators, largest difference {:.1e}\n",
@@ -164,8 +166,8 @@ int CompareTiny(const Arguments& arguments) {
   const Estimate session = MedianWithInterval(times.a);
   const Estimate bare = MedianWithInterval(times.b);
   const double per_node = 1.0 / (kTinyNodes * kTinyRepeats);
-  fmt::print("{} samples of {} runs over {} nodes of 4 elements, {} thread(s)\n", times.a.size(), kTinyRepeats,
-             kTinyNodes, arguments.threads);
+  fmt::print("{} samples of {} runs over {} nodes of 4 elements, {} thread(s)\n", times.a.size(),
+             kTinyRepeats, kTinyNodes, arguments.threads);
   for (const auto& [name, estimate] : {std::pair("Session", session), std::pair("bare   ", bare)}) {
     fmt::print("{} {:6.1f} ns a node, 95 % interval [{:.1f}, {:.1f}]\n", name, estimate.median * per_node,
                estimate.low * per_node, estimate.high * per_node);
@@ -178,15 +180,18 @@ int Run(int argc, char** argv) {
   CLI::App app("Compares a Session with the same XNNPACK operators in a plain loop", "overhead_bench");
   app.add_option("model", arguments.model, "The model")->type_name("MODEL.onnx");
   cli::AddPlanOptions(app, arguments.convert);
-  app.add_option("--threads", arguments.threads, "Threads of both sides (default 1)")->check(CLI::Range(1, 64));
+  app.add_option("--threads", arguments.threads, "Threads of both sides (default 1)")
+      ->check(CLI::Range(1, 64));
   app.add_option("--pairs", arguments.pairs, "Interleaved pairs (default 60)")->check(CLI::Range(1, 1000000));
   app.add_option("--blocks", arguments.blocks, "Fresh Sessions and operators to share them among (default 6)")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--instructions", arguments.instructions, "Only run the Session this often, for instructions.py")
+  app.add_option("--instructions", arguments.instructions,
+                 "Only run the Session this often, for instructions.py")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--tiny", arguments.tiny, "Measure a net of tiny operators instead of a model");
-  app.add_option("--limit", arguments.limit,
-                 "Exit code 3 when the interval of the ratio (of the ns a node with --tiny) reaches beyond this");
+  app.add_option(
+      "--limit", arguments.limit,
+      "Exit code 3 when the interval of the ratio (of the ns a node with --tiny) reaches beyond this");
   return RunProgram(argc, argv, app, [&] {
     if (arguments.tiny == !arguments.model.empty())
       Throw(StatusCode::kInvalidArgument, "expected either a model or --tiny");

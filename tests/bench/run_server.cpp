@@ -1,14 +1,15 @@
-// Keeps a Session alive and runs it on request, so that another program can alternate with it: "run N" on standard
-// input answers N durations in nanoseconds on one line, "save FOLDER" writes the outputs as .npy files.
+// Keeps a Session alive and runs it on request, so that another program can alternate with it: "run N" on
+// standard input answers N durations in nanoseconds on one line, "save FOLDER" writes the outputs as .npy
+// files.
 #include <CLI/CLI.hpp>
 
 #include <iostream>
 #include <sstream>
 
-#include "tests/bench/subject.h"
 #include "cli/tensor_files.h"
 #include "core/platform.h"
 #include "graph/error.h"
+#include "tests/bench/subject.h"
 
 namespace skiff::bench {
 namespace {

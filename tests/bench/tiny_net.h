@@ -5,8 +5,8 @@
 
 namespace skiff::bench {
 
-/// `nodes` operators (a multiple of 4) in a chain over 4 elements: Abs, Add, Neg, Sigmoid and again. No pass merges
-/// or removes one of them.
+/// `nodes` operators (a multiple of 4) in a chain over 4 elements: Abs, Add, Neg, Sigmoid and again. No pass
+/// merges or removes one of them.
 Graph TinyNet(int nodes);
 
 }  // namespace skiff::bench
