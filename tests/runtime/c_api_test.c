@@ -1,0 +1,267 @@
+/* The C API as a C program uses it: this file is C99 and sees the public headers only. */
+#include "c_api_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "skiff/c_api.h"
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define EXPECT(condition) \
+  if (!(condition)) return __FILE__ ":" TEXT(__LINE__) ": " #condition
+
+enum { kImageElements = 16 * 16 * 3, kScores = 10, kReadableTail = 16 };
+
+static SkiffTensor ImageTensor(const float* image) {
+  SkiffTensor tensor = {NULL, SKIFF_DTYPE_F32, 4, {1, 16, 16, 3}};
+  tensor.data = (void*)image;
+  return tensor;
+}
+
+static int Says(const char* message, const char* part) { return strstr(message, part) != NULL; }
+
+const char* RunTheModel(const char* path, const float* image, float* scores) {
+  char message[256] = "left over";
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  SkiffSessionOptions options;
+  const SkiffTensor input = ImageTensor(image);
+  SkiffTensor output;
+  SkiffMemoryUsage usage;
+
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(message[0] == '\0');
+  skiff_session_options_init(&options, sizeof(options));
+  options.threads = 2;
+  options.signature = skiff_model_signature_name(model, 0);
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_find_input(session, "image") == 0);
+  EXPECT(skiff_session_find_output(session, "scores") == 0);
+  EXPECT(skiff_session_set_input(session, 0, &input, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_cancel(session); /* Before the run: forgotten. */
+  EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_output(session, 0, &output, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(output.dtype == SKIFF_DTYPE_F32 && output.rank == 2 && output.extents[0] == 1 && output.extents[1] == kScores);
+  memcpy(scores, output.data, kScores * sizeof(float));
+
+  skiff_session_memory_usage(session, &usage, sizeof(usage));
+  EXPECT(usage.arena > 0 && usage.mapped_weights > 0);
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+  return NULL;
+}
+
+const char* BindAndWriteInPlace(const void* bytes, size_t size, const float* image, float* scores) {
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  SkiffTensor tensor;
+  float bound_scores[kScores];
+  float* own = calloc(1, kImageElements * sizeof(float) + kReadableTail);
+  EXPECT(own != NULL);
+  memcpy(own, image, kImageElements * sizeof(float));
+
+  EXPECT(skiff_model_open_bytes(bytes, size, &model, NULL, 0) == SKIFF_OK);
+  EXPECT(skiff_session_create(model, NULL, &session, NULL, 0) == SKIFF_OK);
+  tensor = ImageTensor(own);
+  EXPECT(skiff_session_bind_input(session, 0, &tensor, NULL, 0) == SKIFF_OK);
+  EXPECT(skiff_session_run(session, NULL, 0) == SKIFF_OK);
+  EXPECT(skiff_session_output(session, 0, &tensor, NULL, 0) == SKIFF_OK);
+  memcpy(bound_scores, tensor.data, sizeof(bound_scores));
+
+  EXPECT(skiff_session_input_buffer(session, 0, &tensor, NULL, 0) == SKIFF_OK);
+  EXPECT(tensor.data != own && tensor.rank == 4 && tensor.extents[3] == 3 && tensor.extents[4] == 0);
+  free(own); /* The input lives in the session again. */
+  memcpy(tensor.data, image, kImageElements * sizeof(float));
+  EXPECT(skiff_session_run(session, NULL, 0) == SKIFF_OK);
+  EXPECT(skiff_session_output(session, 0, &tensor, NULL, 0) == SKIFF_OK);
+  EXPECT(memcmp(tensor.data, bound_scores, sizeof(bound_scores)) == 0);
+  memcpy(scores, tensor.data, sizeof(bound_scores));
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+  return NULL;
+}
+
+const char* QueryTheModel(const char* path) {
+  char message[256];
+  SkiffModel* model = NULL;
+  SkiffTensor type;
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_model_signature_count(model) == 1);
+  EXPECT(skiff_model_signature_name(model, 0) != NULL && skiff_model_signature_name(model, 1) == NULL);
+  EXPECT(skiff_model_input_count(model, 0) == 1 && skiff_model_output_count(model, 0) == 1);
+  EXPECT(skiff_model_input_count(model, 1) == 0 && skiff_model_output_count(model, -1) == 0);
+  EXPECT(strcmp(skiff_model_input_name(model, 0, 0), "image") == 0);
+  EXPECT(strcmp(skiff_model_output_name(model, 0, 0), "scores") == 0);
+  EXPECT(skiff_model_input_name(model, 0, 1) == NULL && skiff_model_output_name(model, 1, 0) == NULL);
+
+  EXPECT(skiff_model_input_type(model, 0, 0, &type, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(type.data == NULL && type.dtype == SKIFF_DTYPE_F32 && type.rank == 4 && type.extents[1] == 16);
+  EXPECT(skiff_model_output_type(model, 0, 0, &type, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(type.rank == 2 && type.extents[1] == kScores);
+  EXPECT(skiff_model_output_type(model, 0, 3, &type, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "no output 3"));
+  EXPECT(skiff_model_input_type(model, 2, 0, &type, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "signature is 2"));
+  EXPECT(skiff_model_metadata(model, "no such key") == NULL);
+  skiff_model_close(model);
+  return NULL;
+}
+
+const char* MisuseTheModel(const char* path) {
+  char message[256];
+  char little[8];
+  unsigned char junk[256];
+  unsigned char* aligned = junk + (64 - (uintptr_t)junk % 64) % 64;
+  SkiffModel* model = (SkiffModel*)junk;
+  memset(junk, 'x', sizeof(junk));
+
+  EXPECT(skiff_model_open("no/such/file.skiff", &model, message, sizeof(message)) == SKIFF_IO);
+  EXPECT(model == NULL && Says(message, "no/such/file.skiff"));
+  EXPECT(skiff_model_open("no/such/file.skiff", &model, little, sizeof(little)) == SKIFF_IO);
+  EXPECT(strlen(little) == sizeof(little) - 1 && strncmp(little, message, sizeof(little) - 1) == 0);
+  EXPECT(skiff_model_open_bytes(aligned, 128, &model, message, sizeof(message)) == SKIFF_INVALID_MODEL);
+  EXPECT(skiff_model_open_bytes(aligned + 1, 128, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "multiple of 64"));
+  EXPECT(skiff_model_open(path, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_model_open(NULL, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "path is null"));
+  EXPECT(skiff_model_open_bytes(NULL, 0, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_model_signature_count(NULL) == 0 && skiff_model_input_name(NULL, 0, 0) == NULL);
+  skiff_model_close(NULL);
+  return NULL;
+}
+
+const char* MisuseTheSession(const char* path) {
+  char message[256];
+  const float pixel = 0;
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  SkiffSessionOptions options;
+  SkiffTensor tensor = ImageTensor(&pixel);
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+
+  EXPECT(skiff_session_create(NULL, NULL, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  skiff_session_options_init(&options, sizeof(options));
+  options.signature = "other";
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "'other'"));
+  skiff_session_options_init(&options, sizeof(options));
+  options.target = SKIFF_TARGET_VULKAN;
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_UNSUPPORTED);
+  options.target = 256; /* Would be the CPU in 8 bits. */
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "target is 256"));
+  skiff_session_options_init(&options, sizeof(options));
+  options.memory_limit = 1000;
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_OUT_OF_MEMORY);
+  EXPECT(session == NULL);
+
+  EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "input 'image' was never set"));
+  EXPECT(skiff_session_set_input(session, 1, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "no input 1"));
+  tensor.extents[1] = 8;
+  EXPECT(skiff_session_set_input(session, 0, &tensor, message, sizeof(message)) == SKIFF_NO_MATCHING_BUCKET);
+  tensor.dtype = SKIFF_DTYPE_I8;
+  EXPECT(skiff_session_set_input(session, 0, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "must be f32, got i8"));
+  tensor.dtype = 256 + SKIFF_DTYPE_F32;
+  EXPECT(skiff_session_set_input(session, 0, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "dtype is 257"));
+  tensor.rank = SKIFF_MAX_RANK + 1;
+  EXPECT(skiff_session_bind_input(session, 0, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "rank is 9"));
+  EXPECT(skiff_session_set_input(session, 0, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_input_buffer(session, 7, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_output(session, 5, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_output(session, 0, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_find_input(session, "picture") == -1 && skiff_session_find_output(session, NULL) == -1);
+  EXPECT(skiff_session_run(NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "session is null"));
+
+  /* None of it made the session unusable. */
+  EXPECT(skiff_session_input_buffer(session, 0, &tensor, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_cancel(NULL);
+  skiff_session_destroy(NULL);
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+  return NULL;
+}
+
+const char* GrowTheStructs(const char* path) {
+  char message[256];
+  struct {
+    SkiffSessionOptions known;
+    uint64_t later;
+  } options;
+  struct {
+    SkiffMemoryUsage known;
+    uint64_t later;
+  } usage;
+  uint64_t only_arena = 0;
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+
+  /* A newer program: welcome as long as it leaves the later field alone. */
+  memset(&options, 0xff, sizeof(options));
+  skiff_session_options_init(&options.known, sizeof(options));
+  EXPECT(options.known.size == sizeof(options) && options.later == 0);
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_OK);
+  memset(&usage, 0xff, sizeof(usage));
+  skiff_session_memory_usage(session, &usage.known, sizeof(usage));
+  EXPECT(usage.known.arena > 0 && usage.later == 0);
+  skiff_session_memory_usage(session, (SkiffMemoryUsage*)&only_arena, sizeof(only_arena));
+  EXPECT(only_arena == usage.known.arena);
+  skiff_session_destroy(session);
+  options.later = 1;
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_UNSUPPORTED);
+  EXPECT(session == NULL && Says(message, "newer than the library"));
+
+  /* Never initialised. */
+  options.known.size = 0;
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "skiff_session_options_init"));
+  options.known.size = 0xffffffffu;
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  skiff_model_close(model);
+  return NULL;
+}
+
+typedef struct Heard {
+  int count;
+  int32_t level;
+  char text[256];
+} Heard;
+
+static void Hear(void* user, int32_t level, const char* message) {
+  Heard* heard = user;
+  ++heard->count;
+  heard->level = level;
+  strncpy(heard->text, message, sizeof(heard->text) - 1);
+}
+
+const char* SinkTheLog(void) {
+  Heard heard = {0, -1, ""};
+  char message[256];
+  SkiffModel* model = NULL;
+  skiff_set_log_sink(Hear, &heard);
+  EXPECT(skiff_model_open("no/such/file.skiff", &model, NULL, 0) == SKIFF_IO);
+  EXPECT(heard.count == 1 && heard.level == SKIFF_LOG_ERROR && Says(heard.text, "no/such/file.skiff"));
+  EXPECT(skiff_model_open("no/such/file.skiff", &model, message, sizeof(message)) == SKIFF_IO);
+  EXPECT(heard.count == 1 && strcmp(message, heard.text) == 0);
+  skiff_set_log_sink(NULL, NULL);
+  return NULL;
+}
+
+const char* NameTheNumbers(void) {
+  EXPECT(strcmp(skiff_status_name(SKIFF_OK), "ok") == 0);
+  EXPECT(strcmp(skiff_status_name(SKIFF_INTERNAL), "internal error") == 0);
+  EXPECT(strcmp(skiff_status_name((SkiffStatus)256), "unknown status") == 0);
+  EXPECT(strcmp(skiff_dtype_name(SKIFF_DTYPE_BOOL), "bool") == 0 && skiff_dtype_size(SKIFF_DTYPE_F64) == 8);
+  EXPECT(strcmp(skiff_dtype_name(256 + SKIFF_DTYPE_F32), "invalid") == 0 && skiff_dtype_size(-1) == 0);
+  return NULL;
+}

@@ -1,0 +1,91 @@
+// Makes the model and the truth for c_api_test.c, and runs its checks.
+#include "tests/runtime/c_api_test.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "skiff/c_api.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+class CApi : public ::testing::Test {
+ protected:
+  CApi() {
+    char path[] = "/tmp/skiff_c_api_XXXXXX";
+    const int file = mkstemp(path);
+    if (file >= 0) close(file);
+    path_ = path;
+    const auto* data = reinterpret_cast<const char*>(bytes().data());
+    std::ofstream(path_, std::ios::binary).write(data, static_cast<std::streamsize>(bytes().size()));
+  }
+  ~CApi() override { unlink(path_.c_str()); }
+
+  Span<const uint8_t> bytes() const { return opened_.bytes.span(); }
+  const float* image() const { return static_cast<const float*>(image_.data()); }
+  float* scores() { return static_cast<float*>(scores_.mutable_data()); }
+  double Error() const { return Compare(scores_, expected_).difference; }
+
+  const OpenedModel opened_{kSmallNet};
+  std::string path_;
+  const TensorData image_ = RandomTensor(DType::kF32, Shape{1, 16, 16, 3}, 7);
+  const TensorData expected_ = Evaluate(ParseGraph(kSmallNet), {{"image", image_}}).at("scores");
+  TensorData scores_{DType::kF32, Shape{1, 10}};
+};
+
+TEST_F(CApi, RunsAModel) {
+  EXPECT_STREQ(RunTheModel(path_.c_str(), image(), scores()), nullptr);
+  EXPECT_LE(Error(), 1e-5);
+}
+
+TEST_F(CApi, BindsAndWritesInPlace) {
+  EXPECT_STREQ(BindAndWriteInPlace(bytes().data(), bytes().size(), image(), scores()), nullptr);
+  EXPECT_LE(Error(), 1e-5);
+}
+
+TEST_F(CApi, TellsTheModel) { EXPECT_STREQ(QueryTheModel(path_.c_str()), nullptr); }
+TEST_F(CApi, NamesMisuseOfModels) { EXPECT_STREQ(MisuseTheModel(path_.c_str()), nullptr); }
+TEST_F(CApi, NamesMisuseOfSessions) { EXPECT_STREQ(MisuseTheSession(path_.c_str()), nullptr); }
+TEST_F(CApi, StructsMayGrow) { EXPECT_STREQ(GrowTheStructs(path_.c_str()), nullptr); }
+TEST_F(CApi, MessagesGoToTheSinkOrTheBuffer) { EXPECT_STREQ(SinkTheLog(), nullptr); }
+TEST_F(CApi, NumbersHaveNames) { EXPECT_STREQ(NameTheNumbers(), nullptr); }
+TEST_F(CApi, TellsItsVersion) { EXPECT_STREQ(skiff_version_string(), SKIFF_VERSION); }
+
+TEST_F(CApi, AnotherThreadCancels) {
+  SkiffModel* model = nullptr;
+  ASSERT_EQ(skiff_model_open_bytes(bytes().data(), bytes().size(), &model, nullptr, 0), SKIFF_OK);
+  SkiffSessionOptions options;
+  skiff_session_options_init(&options, sizeof(options));
+  options.backend = SKIFF_BACKEND_REFERENCE;
+  SkiffSession* session = nullptr;
+  ASSERT_EQ(skiff_session_create(model, &options, &session, nullptr, 0), SKIFF_OK);
+  SkiffTensor input;
+  ASSERT_EQ(skiff_session_input_buffer(session, 0, &input, nullptr, 0), SKIFF_OK);
+
+  std::atomic<bool> done{false};
+  std::thread canceller([&] {
+    while (!done) skiff_session_cancel(session);
+  });
+  char message[64] = "";
+  SkiffStatus status = SKIFF_OK;
+  for (int i = 0; i < 100000 && status == SKIFF_OK; ++i) status = skiff_session_run(session, message, sizeof(message));
+  done = true;
+  canceller.join();
+  EXPECT_EQ(status, SKIFF_CANCELLED);
+  EXPECT_STREQ(message, "cancelled");
+  EXPECT_EQ(skiff_session_run(session, message, sizeof(message)), SKIFF_OK);
+  EXPECT_STREQ(message, "");
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+}
+
+}  // namespace
+}  // namespace skiff::testing

@@ -1,0 +1,23 @@
+/* What c_api_test.cpp asks of the C program's part: both languages read this header. */
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Each returns null, or the text of the first expectation that did not hold. The model is the small net of
+   tiny_models.h: one f32 input "image" [1, 16, 16, 3], one output "scores" [1, 10]. */
+const char* RunTheModel(const char* path, const float* image, float* scores);
+const char* BindAndWriteInPlace(const void* bytes, size_t size, const float* image, float* scores);
+const char* QueryTheModel(const char* path);
+const char* MisuseTheModel(const char* path);
+const char* MisuseTheSession(const char* path);
+const char* GrowTheStructs(const char* path);
+const char* SinkTheLog(void);
+const char* NameTheNumbers(void);
+
+#ifdef __cplusplus
+}
+#endif
