@@ -3,7 +3,8 @@
 
   compare_onnxruntime.py path/to/run_server MODEL.onnx [MODEL.onnx ...] [--threads 1 2] [--rounds 20]
 
-Needs the Python packages onnxruntime and numpy, best in a virtual environment; neither the build nor the tests do.
+Needs the Python packages onnxruntime and numpy, best in a virtual environment; the build and the tests do
+without them.
 """
 import argparse
 import math
@@ -75,7 +76,7 @@ def make_inputs(model, folder):
     feeds = {}
     for i, port in enumerate(session.get_inputs()):
         if port.type != "tensor(float)" or not all(isinstance(extent, int) for extent in port.shape):
-            sys.exit(f"{model}: input '{port.name}' is {port.type} {port.shape}; expected f32 and a fixed shape")
+            sys.exit(f"{model}: input '{port.name}' is {port.type} {port.shape}; expected f32, fixed extents")
         feeds[port.name] = generator.uniform(-1, 1, port.shape).astype(np.float32)
         np.save(os.path.join(folder, f"input_{i}.npy"), feeds[port.name])
     return feeds
@@ -122,12 +123,14 @@ def compare(server, model, threads, spin, rounds, runs):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("server", help="the built run_server")
     parser.add_argument("models", nargs="+", help="ONNX models with f32 inputs of fixed shape")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=20, help="both sides once in each (default 20)")
-    parser.add_argument("--runs", type=int, default=5, help="runs of a side in a round; their median counts (default 5)")
+    parser.add_argument("--runs", type=int, default=5,
+                        help="runs of a side in a round; their median counts (default 5)")
     arguments = parser.parse_args()
 
     print(f"onnxruntime {ort.__version__}; medians in ms; ratio = Skiff / onnxruntime with its 95 % interval")
@@ -140,7 +143,8 @@ def main():
             for spin in [True] if threads == 1 else [True, False]:
                 skiff, other, (ratio, low, high) = compare(arguments.server, model, threads, spin,
                                                            arguments.rounds, arguments.runs)
-                print(f"{name:28} {threads:7} {'yes' if spin and threads > 1 else 'no':>9} {skiff:9.2f} {other:9.2f} "
+                spins = "yes" if spin and threads > 1 else "no"
+                print(f"{name:28} {threads:7} {spins:>9} {skiff:9.2f} {other:9.2f} "
                       f"{ratio:7.3f} [{low:.3f}, {high:.3f}]", flush=True)
 
 

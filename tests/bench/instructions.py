@@ -57,17 +57,18 @@ def count(program, model, runs):
                    program, model, "--instructions", str(runs)]
         result = subprocess.run(command, capture_output=True, text=True)
         if result.returncode != 0:
-            sys.exit(f"{' '.join(command)} ended with exit code {result.returncode}:\n{result.stderr[-2000:]}")
+            sys.exit(f"{' '.join(command)}: exit code {result.returncode}:\n{result.stderr[-2000:]}")
         return read_self_costs(path)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the built overhead_bench")
     parser.add_argument("model", help="an ONNX model")
-    parser.add_argument("--runs", type=int, default=3, help="counted runs after one for warming up (default 3)")
+    parser.add_argument("--runs", type=int, default=3, help="counted runs after a warm-up (default 3)")
     parser.add_argument("--limit", type=float, help="exit code 3 when the share in percent is above this")
-    parser.add_argument("--top", type=int, default=12, help="functions outside of kernels to list (default 12)")
+    parser.add_argument("--top", type=int, default=12, help="functions outside of kernels to list")
     arguments = parser.parse_args()
 
     costs = count(arguments.program, arguments.model, arguments.runs)
