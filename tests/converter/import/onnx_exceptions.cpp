@@ -31,12 +31,9 @@ constexpr const char* kTraining = "training is out of scope";
 constexpr const char* kValuesDecide = "the output's shape depends on values that are not shapes";
 
 constexpr Exception kExceptions[] = {
-    {"node/test_acos*", kUnsupported, kNoOperator},
     {"node/test_adagrad*", kUnsupported, kTraining},
     {"node/test_adam*", kUnsupported, kTraining},
     {"node/test_argm*", kUnsupported, kNoOperator},
-    {"node/test_asin*", kUnsupported, kNoOperator},
-    {"node/test_atan*", kUnsupported, kNoOperator},
     {"node/test_averagepool_3d_default", kUnsupported, kThreeAxes},
     {"node/test_basic_convinteger", kUnsupported, kInteger},
     {"node/test_batchnorm_*_training_mode", kUnsupported, kTraining},
@@ -51,7 +48,6 @@ constexpr Exception kExceptions[] = {
     {"node/test_compress_*", kUnsupported, kValuesDecide},
     {"node/test_convinteger_*", kUnsupported, kInteger},
     {"node/test_convtranspose_3d", kUnsupported, kThreeAxes},
-    {"node/test_cosh*", kUnsupported, kNoOperator},
     {"node/test_cumsum_*", kUnsupported, kNoOperator},
     {"node/test_dequantizelinear*", kUnsupported, kInteger},
     {"node/test_det_*", kUnsupported, kNoOperator},
@@ -110,11 +106,8 @@ constexpr Exception kExceptions[] = {
     {"node/test_sequence_*", kUnsupported, kNoTensor},
     {"node/test_shrink_*", kUnsupported, kNoOperator},
     {"node/test_simple_rnn_*", kUnsupported, kRecurrent},
-    {"node/test_sinh*", kUnsupported, kNoOperator},
     {"node/test_stft*", kUnsupported, kNoOperator},
     {"node/test_strnormalizer_*", kUnsupported, kString},
-    {"node/test_tan", kUnsupported, kNoOperator},
-    {"node/test_tan_example", kUnsupported, kNoOperator},
     {"node/test_tfidfvectorizer_*", kUnsupported, kNoOperator},
     {"node/test_thresholdedrelu*", kUnsupported, kNoOperator},
     {"node/test_top_k*", kUnsupported, kNoOperator},
