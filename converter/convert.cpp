@@ -1,9 +1,13 @@
 #include "convert.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "core/error_capture.h"
+#include "core/platform.h"
 #include "graph/error.h"
 #include "import/onnx.h"
+#include "skiff/model.h"
 
 namespace skiff {
 namespace {
@@ -82,6 +86,27 @@ WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) 
   return write;
 }
 
+/// An input that is also an output gets a node of its own, so that the output does not change with the input.
+void CopyPassedThroughInputs(Graph& graph) {
+  for (size_t i = 0; i < graph.outputs().size(); ++i) {
+    const ValueId value = graph.outputs()[i].value;
+    if (!graph.IsGraphInput(value)) continue;
+    const ValueId copy = graph.Emit(OpCode::kIdentity, {value});
+    InferNode(graph, graph.value(copy).producer);
+    graph.SetOutput(i, copy);
+  }
+}
+
+/// What the loader would refuse is never written: an output file is only replaced by one that opens.
+void CheckOwnFile(const std::vector<uint8_t>& file) {
+  const std::unique_ptr<void, void (*)(void*)> copy(platform::AllocateAligned(file.size()), platform::FreeAligned);
+  if (!copy) Throw(StatusCode::kOutOfMemory, "there is no memory to check the file of {} bytes", file.size());
+  std::memcpy(copy.get(), file.data(), file.size());
+  ErrorCapture capture;
+  const auto opened = Model::Open({static_cast<const uint8_t*>(copy.get()), file.size()});
+  if (!opened.ok()) Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}", capture.message());
+}
+
 }  // namespace
 
 void FixShapes(Graph& graph, const ConvertOptions& options) {
@@ -123,6 +148,7 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   result->graph = std::move(graph);
   progress("optimise");
   RunPipeline(result->graph, options.pipeline);
+  CopyPassedThroughInputs(result->graph);
   progress("partition");
   result->draft = DraftPlan(result->graph);
   Partition(result->draft, options.partition);
@@ -130,6 +156,7 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   PlanArena(result->draft);
   progress("write");
   result->file = SerializeModel(result->draft, WriteOptionsFor(result->graph, options));
+  CheckOwnFile(result->file);
   return result;
 }
 

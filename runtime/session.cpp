@@ -17,6 +17,8 @@ int DefaultThreads() {
   return cores < 4 ? cores : 4;
 }
 
+constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 46;
+
 /// An input's place: its arena tensor, or the caller's memory.
 struct InputState {
   bool set = false;
@@ -142,6 +144,7 @@ Status Session::Internals::PlaceTensors() {
     if (tensors[i].constant || plan->placements[i].view_of != TensorPlacement::kRoot) continue;
     offsets[i] = options.keep_intermediates ? separate : plan->placements[i].offset;
     separate += format::AlignUp(static_cast<uint64_t>(tensors[i].view.bytes()));
+    if (separate > kMaxArenaBytes) return Fail(StatusCode::kOutOfMemory, "keeping every intermediate tensor needs too much memory");
   }
   arena_bytes = options.keep_intermediates ? separate : plan->arena_bytes;
   SKIFF_RETURN_IF_ERROR(CheckLimit(arena_bytes, "the arena"));
@@ -193,7 +196,7 @@ Status Session::Internals::CheckType(int index, const TensorView& tensor) const 
   }
   if (!(tensor.shape == port.shape)) {
     return Fail(tensor.shape.rank() == port.shape.rank() ? StatusCode::kNoMatchingBucket : StatusCode::kInvalidArgument,
-                "input '%s' must have the shape %s, got %s", port.name, ShapeText(port.shape).c_str(), ShapeText(tensor.shape).c_str());
+                "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'", port.name, ShapeText(port.shape).c_str(), ShapeText(tensor.shape).c_str());
   }
   if (tensor.data == nullptr && tensor.bytes() > 0) return Fail(StatusCode::kInvalidArgument, "input '%s' has no data", port.name);
   if (!tensor.dense()) return Fail(StatusCode::kInvalidArgument, "input '%s' must be dense", port.name);
@@ -286,6 +289,7 @@ Result<TensorView> Session::InputBuffer(int index) {
 
 Status Session::Run() {
   Internals& s = *internals_;
+  s.cancelled.store(false, std::memory_order_relaxed);
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     if (!s.inputs[i].set) return Fail(StatusCode::kInvalidArgument, "input '%s' was never set", s.signature->inputs[i].name);
   }
@@ -293,7 +297,6 @@ Status Session::Run() {
     for (const auto& segment : s.prepared) SKIFF_RETURN_IF_ERROR(segment->Bind());
     s.rebind = false;
   }
-  s.cancelled.store(false, std::memory_order_relaxed);
   if (s.options.profile) s.run_begin_ns = platform::NowNanoseconds();
   const RunContext context{s.options.profile ? &s : nullptr, &s.cancelled};
   Status status;

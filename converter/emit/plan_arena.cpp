@@ -117,10 +117,14 @@ class ArenaPlanner {
     }
   }
 
+  /// An output must outlive a change of the input, whose memory may even be the caller's.
+  bool IsOutputOfInput(int32_t part, int32_t whole) const { return graph_output_[Slot(part)] && graph_input_[BufferOf(whole)]; }
+
   void ViewReinterpretation(size_t n) {
     const int32_t whole = views_[n].inputs[0];
     const int32_t part = views_[n].outputs[0];
     if (Tensor(whole).constant || !Tensor(whole).view.dense() || !IsRoot(part) || !Tensor(part).view.dense()) return;
+    if (IsOutputOfInput(part, whole)) return;
     MakeView(part, whole, {0, Tensor(part).view.shape.last()});
   }
 
@@ -131,7 +135,7 @@ class ArenaPlanner {
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const int32_t part = node.outputs[o];
       Placement place;
-      if (!IsRoot(part) || Tensor(part).view.shape.elements() == 0 || !PlaceInInput(tensors_, node, o, &place)) continue;
+      if (!IsRoot(part) || Tensor(part).view.shape.elements() == 0 || IsOutputOfInput(part, whole) || !PlaceInInput(tensors_, node, o, &place)) continue;
       const bool strided = NeedsStride(Tensor(part).view, Tensor(whole).view, place);
       if (strided && (graph_output_[Slot(part)] || !UsersTakeStrides(part))) continue;
       MakeView(part, whole, place);

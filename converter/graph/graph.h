@@ -152,6 +152,7 @@ class Graph {
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
   ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims);
   void AddOutput(std::string_view name, ValueId value);
+  void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
   ValueId AddConstant(std::string_view name, TensorData data);
   SymbolId AddSymbol(std::string_view name);  ///< The existing one, if the name is known.
   SourceId AddSource(std::string_view name, std::string_view op);

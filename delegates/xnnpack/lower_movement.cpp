@@ -155,7 +155,8 @@ class SliceStep final : public MoveStep {
           ResolveSlice(from.shape[axis], IntegerAt(node_.in(1), i), IntegerAt(node_.in(2), i),
                        node_.Has(4) ? IntegerAt(node_.in(4), i) : 1);
       offset += range.start * from_strides[axis];
-      from_strides[axis] *= range.step;
+      if (range.count != to.shape[axis]) return Refuse();
+      if (range.count > 1) from_strides[axis] *= range.step;
     }
     if (!DescribeBlock(moves_[0], ElementBytes(from), to.shape, from_strides, to_strides)) return Refuse();
     moves_[0].from_offset = offset;

@@ -46,6 +46,9 @@ class LayerNormStep final : public Step {
     to_ = RowsOf(y);
     if (axis == x.shape.rank() - 1) return OkStatus();
     if (!x.dense() || !y.dense()) return Refuse();
+    for (size_t i = 1; i <= 2; ++i) {
+      if (node_.Has(i) && !node_.in(i).dense()) return Refuse();
+    }
     const auto length = static_cast<size_t>(x.shape.ElementsBetween(axis, x.shape.rank()));
     from_ = to_ = {static_cast<size_t>(x.shape.ElementsBetween(0, axis)), length, length};
     return OkStatus();

@@ -89,7 +89,11 @@ Status Segment::ReshapeNode(uint32_t index) {
   if (node.mode == Mode::kNothing) return OkStatus();
   if (node.step == nullptr || node.mode == Mode::kReference) return UseReference(index);
   const Status status = node.step->Reshape();
-  return status.code() == StatusCode::kUnsupported ? UseReference(index) : status;
+  if (status.ok()) return status;
+  if (status.code() == StatusCode::kUnsupported) return UseReference(index);
+  const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
+  return Fail(status.code(), "node '%s' (%s): XNNPACK could not prepare it: %s", plan_node.name, plan_node.op->name,
+              StatusCodeName(status.code()));
 }
 
 Status Segment::Reshape() {

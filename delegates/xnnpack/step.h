@@ -53,7 +53,7 @@ class NodeView {
 };
 
 /// Instance and addresses: Reshape() depends on extents, Bind() on addresses only and is cheap, Run()
-/// computes. kUnsupported from Reshape() or Bind() hands the node to the reference kernel and is not logged.
+/// computes. kUnsupported from Reshape() hands the node to the reference kernel and is not logged.
 class Step {
  public:
   Step(const NodeView& node, const Environment& environment) : node_(node), environment_(environment) {}

@@ -11,15 +11,15 @@ namespace skiff::eager {
 /// Rows and columns that a transposing copy moves together, so that both sides stay in the cache.
 inline constexpr int64_t kTile = 16;
 
-/// memcpy, except that nothing may be copied from or to null.
+/// memcpy, except that nothing may be copied from or to null, and that what is in place already stays.
 inline void CopyBytes(void* to, const void* from, int64_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+  if (bytes > 0 && to != from) std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
 template <class T>
 void CopyRun(const T* from, int64_t from_stride, T* to, int64_t to_stride, int64_t count) {
   if (from_stride == 1 && to_stride == 1) {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
+    CopyBytes(to, from, count * static_cast<int64_t>(sizeof(T)));
     return;
   }
   for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];

@@ -42,12 +42,10 @@ void PoolAll(const Pool& pool, const TensorView& x, const TensorView& out, Lane 
       const int64_t count = pool.channels - c < kChunk ? pool.channels - c : kChunk;
       int64_t inside = 0;
       for (int64_t i = 0; i < count; ++i) lanes[i] = initial;
-      for (int64_t tap_y = 0; tap_y < rows.taps; ++tap_y) {
-        const int64_t in_y = rows.Source(out_y, tap_y);
-        if (in_y < 0) continue;
-        for (int64_t tap_x = 0; tap_x < columns.taps; ++tap_x) {
-          const int64_t in_x = columns.Source(out_x, tap_x);
-          if (in_x < 0) continue;
+      for (int64_t tap_y = rows.FirstTap(out_y); tap_y < rows.EndTap(out_y); ++tap_y) {
+        const int64_t in_y = rows.Position(out_y, tap_y);
+        for (int64_t tap_x = columns.FirstTap(out_x); tap_x < columns.EndTap(out_x); ++tap_x) {
+          const int64_t in_x = columns.Position(out_x, tap_x);
           load(x.data, (image + in_y * columns.input + in_x) * pool.channels + c, 1, count, values);
           for (int64_t i = 0; i < count; ++i) lanes[i] = add(lanes[i], values[i]);
           ++inside;
@@ -60,13 +58,7 @@ void PoolAll(const Pool& pool, const TensorView& x, const TensorView& out, Lane 
 }
 
 /// Taps inside the padded input. What ceil mode adds beyond the padding does not count.
-int64_t PaddedTaps(const Window& window, int64_t out) {
-  int64_t count = 0;
-  for (int64_t tap = 0; tap < window.taps; ++tap) {
-    if (window.Position(out, tap) < window.input + window.pad_end) ++count;
-  }
-  return count;
-}
+int64_t PaddedTaps(const Window& window, int64_t out) { return window.TapsBefore(out, window.input + window.pad_end); }
 
 }  // namespace
 

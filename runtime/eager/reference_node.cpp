@@ -56,6 +56,9 @@ Status ReferenceNode::Reshape() {
       scratch += AlignUp(static_cast<uint64_t>(argument.tensor->view.bytes()));
     }
   }
+  // Nothing to compute, and kernels need not care for extents beside a zero.
+  empty_ = true;
+  for (const Argument& output : outputs_) empty_ = empty_ && output.tensor->view.shape.elements() == 0;
   return scratch_.size() == scratch ? OkStatus() : scratch_.Allocate(scratch);
 }
 
@@ -74,6 +77,7 @@ Status ReferenceNode::Bind() {
 }
 
 Status ReferenceNode::Run() {
+  if (empty_) return OkStatus();
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].strided) CopyRows(inputs_[i].tensor->view, input_views_[i]);
   }

@@ -30,6 +30,7 @@ class ReferenceNode {
   FixedArray<Argument> inputs_, outputs_;
   FixedArray<TensorView> input_views_, output_views_;
   FixedArray<unsigned char> scratch_;
+  bool empty_ = false;  ///< No output has an element.
 };
 
 }  // namespace skiff

@@ -23,6 +23,18 @@ struct Window {
     const int64_t position = Position(out, tap);
     return position >= 0 && position < input ? position : -1;
   }
+  /// Taps [FirstTap, EndTap) of an output position lie inside the input; there may be none.
+  int64_t FirstTap(int64_t out) const {
+    const int64_t before = -Position(out, 0);
+    return before <= 0 ? 0 : (before + dilation - 1) / dilation;
+  }
+  int64_t EndTap(int64_t out) const { return TapsBefore(out, input); }
+  /// Taps whose position lies before `limit`.
+  int64_t TapsBefore(int64_t out, int64_t limit) const {
+    const int64_t room = limit - Position(out, 0);
+    const int64_t count = room <= 0 ? 0 : (room - 1) / dilation + 1;
+    return count < taps ? count : taps;
+  }
   /// The input position that a transposed convolution spreads to `out` through this tap; -1 where there is
   /// none.
   int64_t TransposedSource(int64_t out, int64_t tap) const {

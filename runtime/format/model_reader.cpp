@@ -13,6 +13,12 @@ namespace {
 
 using format::FileHeader;
 
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 46;
+/// A tensor without elements has no bytes, but kernels may still walk its other extents.
+constexpr int64_t kMaxEmptyVolume = int64_t{1} << 28;
+/// Some checks are quadratic in the operands of one node.
+constexpr size_t kMaxOperands = 4096;
+
 /// A .skiff file names a few thousand nodes; these only stop a small malicious file from asking for huge tables.
 constexpr size_t kMaxIndices = size_t{1} << 24;
 
@@ -183,12 +189,12 @@ class Reader {
         return Fail(StatusCode::kUnsupported, "%s: it has dimensions that vary, which this build does not run; update Skiff", name_);
       }
       // Zero extents must not hide an overflow of the others: strides are products of them.
-      if (__builtin_mul_overflow(volume, extent > 0 ? extent : 1, &volume) || volume > (int64_t{1} << 46)) {
+      if (__builtin_mul_overflow(volume, extent > 0 ? extent : 1, &volume) || volume > kMaxTensorBytes) {
         return Invalid("a tensor's size overflows");
       }
       to_shape->Append(extent);
     }
-    return OkStatus();
+    return to_shape->elements() == 0 && volume > kMaxEmptyVolume ? Invalid("an empty tensor's extents are too large") : OkStatus();
   }
 
   Status CountIndices(size_t more) {
@@ -202,7 +208,7 @@ class Reader {
     if (from.kind() != format::BucketKind::Exact || from.shape_node_count() != 0) {
       return Fail(StatusCode::kUnsupported, "%s: it has plans for varying shapes, which this build does not run; update Skiff", name_);
     }
-    if (from.arena_bytes() > (uint64_t{1} << 46)) return Invalid("the arena's size overflows");
+    if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes)) return Invalid("the arena's size overflows");
     to.arena_bytes = from.arena_bytes();
     SKIFF_RETURN_IF_ERROR(ReadTensors(from, to));
     SKIFF_RETURN_IF_ERROR(ReadNodes(from, to));
@@ -227,7 +233,11 @@ class Reader {
       out.name = TextOf(tensor.name());
       out.view = TensorView(nullptr, dtype, shape);
       if (tensor.row_stride() != 0) {
-        if (tensor.row_stride() < shape.last() || tensor.row_stride() > (int64_t{1} << 40)) return Invalid("tensor %u has a bad stride", i);
+        int64_t span = 0;
+        const int64_t rows = shape.last() > 0 ? shape.elements() / shape.last() : 0;
+        if (tensor.row_stride() < shape.last() || __builtin_mul_overflow(rows, tensor.row_stride(), &span) || span > kMaxTensorBytes) {
+          return Invalid("tensor %u has a bad stride", i);
+        }
         out.view.row_stride = tensor.row_stride();
       }
       placement.view_of = tensor.view_of();
@@ -278,6 +288,7 @@ class Reader {
       const size_t outputs = SizeOf(node.outputs());
       const bool arity = inputs >= out.op->min_inputs && (out.op->max_inputs == kVariadic || inputs <= out.op->max_inputs) &&
                          (out.op->outputs == kVariadic ? outputs >= 1 : outputs == out.op->outputs);
+      if (inputs + outputs > kMaxOperands) return Invalid("node %u (%s) has more than %zu operands", i, out.op->name, kMaxOperands);
       if (!arity) return Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, inputs, outputs);
       SKIFF_RETURN_IF_ERROR(ReadIndices(node.inputs(), i, -1, to, &next, &out.inputs));
       SKIFF_RETURN_IF_ERROR(ReadIndices(node.outputs(), i, 0, to, &next, &out.outputs));

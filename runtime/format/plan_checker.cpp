@@ -11,8 +11,8 @@
 namespace skiff {
 namespace {
 
-/// Known values that a shape rule may ask for: pads of the largest rank, and a reshape target.
-constexpr int64_t kMaxKnownValues = 4 * kMaxRank;
+/// Known i32 values that a shape rule may ask for, widened into a buffer; i64 values are read where they lie.
+constexpr int64_t kMaxWidenedValues = 4 * kMaxRank;
 
 class Checker {
  public:
@@ -25,6 +25,7 @@ class Checker {
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
       SKIFF_RETURN_IF_ERROR(CheckTypes(i));
       SKIFF_RETURN_IF_ERROR(CheckOverlaps(i));
+      SKIFF_RETURN_IF_ERROR(CheckInputsStay(i));
     }
     return OkStatus();
   }
@@ -43,6 +44,7 @@ class Checker {
   /// Fills begins_: where each activation begins in the arena.
   Status CheckPlacements() {
     SKIFF_RETURN_IF_ERROR(begins_.Allocate(plan_.tensors.size()));
+    uint64_t used = 0;
     for (size_t i = 0; i < plan_.tensors.size(); ++i) {
       const PlanTensor& tensor = plan_.tensors[i];
       const TensorPlacement& placement = plan_.placements[i];
@@ -64,8 +66,11 @@ class Checker {
       }
       if (placement.offset > room || span > room - placement.offset) return Invalid("tensor %zu lies outside of its memory", i);
       begins_[i] = base + placement.offset;
+      const uint64_t end = begins_[i] + span;
+      used = used > end ? used : end;
     }
-    return OkStatus();
+    // A tiny file must not ask for a huge arena.
+    return plan_.arena_bytes <= format::AlignUp(used) ? OkStatus() : Invalid("the arena is larger than its tensors");
   }
 
   /// Each tensor is written once, before it is read.
@@ -107,7 +112,7 @@ class Checker {
     }
     SKIFF_RETURN_IF_ERROR(infer_inputs_.Allocate(inputs));
     SKIFF_RETURN_IF_ERROR(infer_outputs_.Allocate(outputs));
-    return values_.Allocate(inputs * kMaxKnownValues);
+    return values_.Allocate(inputs * kMaxWidenedValues);
   }
 
   void Describe(int32_t index, size_t slot) {
@@ -120,17 +125,15 @@ class Checker {
     if (!tensor.constant) return;
     input.constant = tensor.view.data;
     const int64_t count = tensor.view.shape.elements();
-    if (count > kMaxKnownValues) return;
-    int64_t* values = values_.data() + slot * kMaxKnownValues;
     if (tensor.view.dtype == DType::kI64) {
-      std::memcpy(values, tensor.view.data, static_cast<size_t>(count) * sizeof(int64_t));
-    } else if (tensor.view.dtype == DType::kI32) {
+      input.values = tensor.view.as<const int64_t>();
+      input.value_count = count;
+    } else if (tensor.view.dtype == DType::kI32 && count <= kMaxWidenedValues) {
+      int64_t* values = values_.data() + slot * kMaxWidenedValues;
       for (int64_t i = 0; i < count; ++i) values[i] = tensor.view.as<const int32_t>()[i];
-    } else {
-      return;
+      input.values = values;
+      input.value_count = count;
     }
-    input.values = values;
-    input.value_count = count;
   }
 
   Status CheckTypes(size_t index) {
@@ -203,6 +206,21 @@ class Checker {
         if (!MayOverlap(node, i, o)) {
           return Invalid("node %zu (%s) would overwrite its input %zu while reading it", index, node.op->name, i);
         }
+      }
+    }
+    return OkStatus();
+  }
+
+  /// A graph input may live in the caller's memory and keeps its value between runs: nobody writes it. An output that
+  /// is a view of it may only name elements that are already there.
+  Status CheckInputsStay(size_t index) {
+    const PlanNode& node = plan_.nodes[index];
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
+      for (const int32_t input : plan_.inputs) {
+        const bool writes = Overlap(node.outputs[o], input) || root == input;
+        const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) && node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
+        if (writes && !names_it) return Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name, input);
       }
     }
     return OkStatus();

@@ -75,7 +75,8 @@ Status InferContext<int64_t>::Error(const char* format, ...) const __attribute__
 
 /// Arguments of a reference kernel. Inputs and outputs are dense; an absent optional input has null data and
 /// dtype kInvalid. Output shapes are those of the shape rule and outputs never overlap inputs, except that a kUnary
-/// or kBinary operator may write over an input of the same size.
+/// or kBinary operator may write over an input of the same size, and that what a kReinterpret operator, Concat, Split or
+/// Slice copies may be in its place already.
 struct KernelArgs {
   OpCode op = OpCode::kInvalid;
   const AttrStorage* attrs = nullptr;

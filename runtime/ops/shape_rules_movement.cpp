@@ -108,8 +108,11 @@ Status InferGather(InferContext<D>& context) {
   return OkStatus();
 }
 
+constexpr int64_t kMaxPad = int64_t{1} << 46;
+
 /// Inputs: x, pads (all begins, then all ends), the constant (or absent), the axes (or absent: all). A
 /// negative pad crops; cropping comes before padding.
+
 template <class D>
 Status InferPad(InferContext<D>& context) {
   const PadMode mode = context.template As<PadAttrs>().mode;
@@ -146,6 +149,11 @@ Status InferPad(InferContext<D>& context) {
     seen |= 1u << axis;
     const D& begin = pads[i];
     const D& end = pads[count + i];
+    for (const D& pad : {begin, end}) {
+      if (IsKnown(pad) && (KnownValue(pad) > kMaxPad || KnownValue(pad) < -kMaxPad)) {
+        return context.Error("a pad of axis %d is beyond 2^46", axis);
+      }
+    }
     D cropped;
     if (!CheckedAdd(x.extents[axis], MinExtent(begin, D(0)), &cropped) ||
         !CheckedAdd(D(cropped), MinExtent(end, D(0)), &cropped) ||

@@ -53,11 +53,9 @@ bool WindowParametersFit(const Ints& ints) {
   return true;
 }
 
-}  // namespace
-
-template <class D>
-Status InferConv2d(InferContext<D>& context) {
-  const auto& attrs = context.template As<Conv2dAttrs>();
+/// What both convolutions require of input, weights (OHWI), bias and attributes.
+template <class D, class Attrs>
+Status CheckConvolutionOperands(InferContext<D>& context, const Attrs& attrs) {
   const InferInput<D>& x = context.inputs[0];
   const InferInput<D>& w = context.inputs[1];
   if (x.rank != 4 || w.rank != 4) {
@@ -70,18 +68,19 @@ Status InferConv2d(InferContext<D>& context) {
       !WindowParametersFit(attrs.strides) || !WindowParametersFit(attrs.dilations) || !WindowParametersFit(attrs.pads)) {
     return context.Error("strides, dilations and groups must be positive, pads not negative, all below 2^30");
   }
-  if (!IsKnown(w.extents[1]) || !IsKnown(w.extents[2]) || KnownValue(w.extents[1]) <= 0 || KnownValue(w.extents[2]) <= 0 ||
-      KnownValue(w.extents[1]) > kMaxWindowParameter || KnownValue(w.extents[2]) > kMaxWindowParameter) {
-    return context.Error("the kernel's height and width must be known and positive");
+  for (int i = 0; i < 4; ++i) {
+    const D& extent = w.extents[i];
+    if (!IsKnown(extent) || KnownValue(extent) <= 0 || KnownValue(extent) > kMaxWindowParameter) {
+      return context.Error("the weights' extents must be known, positive and below 2^30");
+    }
   }
   D grouped_channels;
-  if (!CheckedMultiply(w.extents[3], D(attrs.groups), &grouped_channels) ||
-      !SameExtent(x.extents[3], grouped_channels)) {
+  if (!CheckedMultiply(w.extents[3], D(attrs.groups), &grouped_channels) || !SameExtent(x.extents[3], grouped_channels)) {
     return context.Error("the input has %lld channels, the weights expect %lld in each of %lld groups",
                          static_cast<long long>(KnownValue(x.extents[3])), static_cast<long long>(KnownValue(w.extents[3])),
                          static_cast<long long>(attrs.groups));
   }
-  if (IsKnown(w.extents[0]) && KnownValue(w.extents[0]) % attrs.groups != 0) {
+  if (KnownValue(w.extents[0]) % attrs.groups != 0) {
     return context.Error("%lld output channels cannot be divided into %lld groups",
                          static_cast<long long>(KnownValue(w.extents[0])), static_cast<long long>(attrs.groups));
   }
@@ -89,6 +88,17 @@ Status InferConv2d(InferContext<D>& context) {
                          context.inputs[2].dtype != x.dtype)) {
     return context.Error("the bias must be a vector with one value per output channel, of the input's dtype");
   }
+  return OkStatus();
+}
+
+}  // namespace
+
+template <class D>
+Status InferConv2d(InferContext<D>& context) {
+  const auto& attrs = context.template As<Conv2dAttrs>();
+  SKIFF_RETURN_IF_ERROR(CheckConvolutionOperands(context, attrs));
+  const InferInput<D>& x = context.inputs[0];
+  const InferInput<D>& w = context.inputs[1];
   InferOutput<D>& out = context.outputs[0];
   out.dtype = x.dtype;
   out.rank = 4;
@@ -107,27 +117,12 @@ Status InferConv2d(InferContext<D>& context) {
 template <class D>
 Status InferConvTranspose2d(InferContext<D>& context) {
   const auto& attrs = context.template As<ConvTranspose2dAttrs>();
+  SKIFF_RETURN_IF_ERROR(CheckConvolutionOperands(context, attrs));
+  if (!NonNegative(attrs.output_pads, 2) || !WindowParametersFit(attrs.output_pads)) {
+    return context.Error("the output pads must not be negative, and below 2^30");
+  }
   const InferInput<D>& x = context.inputs[0];
   const InferInput<D>& w = context.inputs[1];
-  if (x.rank != 4 || w.rank != 4 || x.dtype != w.dtype) {
-    return context.Error("the input (NHWC) and the weights (OHWI) must have rank 4 and one dtype");
-  }
-  if (!PositivePair(attrs.strides) || !PositivePair(attrs.dilations) || attrs.groups <= 0 || !NonNegative(attrs.pads, 4) ||
-      !NonNegative(attrs.output_pads, 2) || !WindowParametersFit(attrs.strides) || !WindowParametersFit(attrs.dilations) ||
-      !WindowParametersFit(attrs.pads) || !WindowParametersFit(attrs.output_pads)) {
-    return context.Error("strides, dilations and groups must be positive, pads not negative, all below 2^30");
-  }
-  D grouped_channels;
-  if (!CheckedMultiply(w.extents[3], D(attrs.groups), &grouped_channels) ||
-      !SameExtent(x.extents[3], grouped_channels) ||
-      (IsKnown(w.extents[0]) && KnownValue(w.extents[0]) % attrs.groups != 0)) {
-    return context.Error("the weights' channels do not match the input's channels and %lld groups",
-                         static_cast<long long>(attrs.groups));
-  }
-  if (context.Has(2) && (context.inputs[2].rank != 1 || !SameExtent(context.inputs[2].extents[0], w.extents[0]) ||
-                         context.inputs[2].dtype != x.dtype)) {
-    return context.Error("the bias must be a vector with one value per output channel, of the input's dtype");
-  }
   InferOutput<D>& out = context.outputs[0];
   out.dtype = x.dtype;
   out.rank = 4;

@@ -201,8 +201,8 @@ TEST(Pad, Errors) {
   };
   ExpectError(run(kGrid, {1, 1}, PadMode::kConstant), "twice as many pads");
   ExpectError(run(kGrid, {-3, 0, 0, 0}, PadMode::kConstant), "would be -1");
-  ExpectError(run(kGrid, {kHighest, 0, 0, 0}, PadMode::kConstant), "63 bits");
-  ExpectError(run(kGrid, {kLowest, 0, kLowest, 0}, PadMode::kConstant), "63 bits");
+  ExpectError(run(kGrid, {kHighest, 0, 0, 0}, PadMode::kConstant), "beyond 2^46");
+  ExpectError(run(kGrid, {kLowest, 0, kLowest, 0}, PadMode::kConstant), "beyond 2^46");
   ExpectError(run(F32({0}, {}), {1, 0}, PadMode::kReflect), "no element left to reflect");
   ExpectError(run(F32({2}, {1, 2}), {-3, 4}, PadMode::kEdge), "no element left to edge");
   ExpectError(run(kGrid, {1, 1, 1, 1}, PadMode::kEdge, List({1, 1})), "twice or lies outside");

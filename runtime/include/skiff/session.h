@@ -58,7 +58,8 @@ class Session {
   int FindInput(const char* name) const;
   int FindOutput(const char* name) const;
 
-  /// Copies `tensor` into the input. Its dtype and shape must be the input's; kInvalidArgument names what differs.
+  /// Copies `tensor` into the input. Its dtype and shape must be the input's, else the message names what differs:
+  /// kNoMatchingBucket for extents that no plan of the file serves, kInvalidArgument for the rest.
   /// The value stays until it is set again: runs do not disturb it.
   Status SetInput(int index, const TensorView& tensor);
   Status SetInput(const char* name, const TensorView& tensor);
