@@ -2,78 +2,15 @@
 // on every backend. 1,000 of each kind per sample file.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <random>
 
-#include "core/error_capture.h"
-#include "delegates/registry.h"
-#include "format/container.h"
-#include "model_generated.h"
 #include "tests/fuzz/outcomes.h"
-#include "tests/support/tiny_models.h"
+#include "tests/fuzz/skiff_parts.h"
 
 namespace skiff::testing {
 namespace {
 
 constexpr int kMutationsPerFile = 1000;
-
-/// A file taken apart: the FlatBuffer part, and the weights behind it.
-struct Parts {
-  std::vector<uint8_t> flatbuffer;
-  std::vector<uint8_t> weights;
-
-  explicit Parts(const std::vector<uint8_t>& file) {
-    format::FileHeader header;
-    std::memcpy(&header, file.data(), sizeof(header));
-    flatbuffer.assign(file.begin() + static_cast<long>(header.model_offset),
-                      file.begin() + static_cast<long>(header.model_offset + header.model_size));
-    weights.assign(file.begin() + static_cast<long>(header.weights_offset), file.end());
-  }
-
-  std::vector<uint8_t> Assemble(const uint8_t* model, size_t model_size) const {
-    format::FileHeader header = {};
-    std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
-    header.container_version = 1;
-    header.model_offset = sizeof(header);
-    header.model_size = model_size;
-    header.weights_offset = format::AlignUp(sizeof(header) + model_size);
-    header.weights_size = weights.size() - format::kAlignment;
-    header.file_size = header.weights_offset + weights.size();
-    std::vector<uint8_t> file(header.file_size);
-    std::memcpy(file.data(), &header, sizeof(header));
-    std::memcpy(file.data() + sizeof(header), model, model_size);
-    std::memcpy(file.data() + header.weights_offset, weights.data(), weights.size());
-    return file;
-  }
-};
-
-/// Opens and runs; the error's text, or "".
-std::string OpenAndRun(const std::vector<uint8_t>& file) {
-  const AlignedBytes bytes(file);
-  ErrorCapture capture;
-  ModelOptions options;
-  options.delegates = BuiltinDelegates();
-  Result<std::unique_ptr<Model>> model = Model::Open(bytes.span(), options);
-  if (!model.ok()) return capture.message();
-  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
-    SessionOptions session_options;
-    session_options.backend = backend;
-    session_options.threads = 1;
-    session_options.memory_limit = uint64_t{64} << 20;
-    Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
-    if (!session.ok()) return capture.message();
-    for (size_t i = 0; i < (*session)->signature().inputs.size(); ++i) {
-      Result<TensorView> input = (*session)->InputBuffer(static_cast<int>(i));
-      if (!input.ok()) return capture.message();
-      // Small reals and, as integers, the index 1 or 0: a Gather of an undamaged file stays in range.
-      const TensorView& view = input.value();
-      std::memset(view.data, 0, static_cast<size_t>(view.bytes()));
-      for (int64_t j = 0; j < view.bytes(); j += 8) view.as<uint8_t>()[j] = 1;
-    }
-    if (!(*session)->Run().ok()) return capture.message();
-  }
-  return "";
-}
 
 int64_t Unusual(std::mt19937& random, int64_t value) {
   const int64_t choices[] = {0, 1, -1, -2, 2, 3, 7, 8, 9, value + 1, value - 1, value * 2, -value, 127, 255, 65535, int64_t{1} << 31,
@@ -224,13 +161,11 @@ TEST_P(MutateSkiff, ByFields) {
   Outcomes outcomes;
   for (int seed = 0; seed < kMutationsPerFile; ++seed) {
     std::mt19937 random(static_cast<uint32_t>(seed));
-    const std::unique_ptr<format::ModelT> model = format::UnPackModel(parts_.flatbuffer.data());
+    const std::unique_ptr<format::ModelT> model = parts_.Unpack();
     const uint32_t changes = 1 + random() % 2;
     for (uint32_t i = 0; i < changes; ++i) MutateFields(random, *model);
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(format::Model::Pack(builder, model.get()), format::ModelIdentifier());
     SCOPED_TRACE(seed);
-    outcomes.Add(OpenAndRun(parts_.Assemble(builder.GetBufferPointer(), builder.GetSize())));
+    outcomes.Add(OpenAndRun(parts_.Assemble(*model)));
   }
   Check(outcomes, "by fields");
 }

@@ -54,6 +54,24 @@ TEST_F(SmallNet, InputsKeepTheirValueBetweenRuns) {
   EXPECT_EQ(Compare(first.at("scores"), second.at("scores")).difference, 0);
 }
 
+/// A view would be free, but the output must not change when the caller prepares the next input.
+TEST(Outputs, StayWhenAnInputChanges) {
+  for (const char* line : {"const shape: i64[1] = [4]\n  y: f32[4] = Reshape(x, shape)", "y: f32[2, 2] = Identity(x)"}) {
+    const OpenedModel opened("graph g {\n  input x: f32[2, 2]\n  " + std::string(line) +
+                             "\n  output y = y\n  output same = x\n}\n");
+    const auto session = MakeSession(*opened.model);
+    const Result<TensorView> x = session->InputBuffer(0);
+    ASSERT_TRUE(x.ok());
+    float* values = x.value().as<float>();
+    for (int i = 0; i < 4; ++i) values[i] = static_cast<float>(i + 1);
+    ASSERT_TRUE(session->Run().ok());
+    for (int i = 0; i < 4; ++i) values[i] = -1;
+    for (int output = 0; output < 2; ++output) {
+      for (int i = 0; i < 4; ++i) EXPECT_EQ(session->Output(output).value().as<float>()[i], static_cast<float>(i + 1));
+    }
+  }
+}
+
 TEST_F(SmallNet, ABoundInputMayEndAtAnUnreadablePage) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t bytes = image_.size_bytes() + 16;  // What BindInput asks for, and not one byte more.

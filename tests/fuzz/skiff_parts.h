@@ -1,0 +1,84 @@
+/// Takes .skiff files apart and puts damaged ones together.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error_capture.h"
+#include "delegates/registry.h"
+#include "format/container.h"
+#include "model_generated.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+
+/// A file taken apart: the FlatBuffer part, and the weights behind it.
+struct Parts {
+  std::vector<uint8_t> flatbuffer;
+  std::vector<uint8_t> weights;
+
+  explicit Parts(const std::vector<uint8_t>& file) {
+    format::FileHeader header;
+    std::memcpy(&header, file.data(), sizeof(header));
+    flatbuffer.assign(file.begin() + static_cast<long>(header.model_offset),
+                      file.begin() + static_cast<long>(header.model_offset + header.model_size));
+    weights.assign(file.begin() + static_cast<long>(header.weights_offset), file.end());
+  }
+
+  std::unique_ptr<format::ModelT> Unpack() const { return format::UnPackModel(flatbuffer.data()); }
+
+  std::vector<uint8_t> Assemble(const uint8_t* model, size_t model_size) const {
+    format::FileHeader header = {};
+    std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
+    header.container_version = 1;
+    header.model_offset = sizeof(header);
+    header.model_size = model_size;
+    header.weights_offset = format::AlignUp(sizeof(header) + model_size);
+    header.weights_size = weights.size() - format::kAlignment;
+    header.file_size = header.weights_offset + weights.size();
+    std::vector<uint8_t> file(header.file_size);
+    std::memcpy(file.data(), &header, sizeof(header));
+    std::memcpy(file.data() + sizeof(header), model, model_size);
+    std::memcpy(file.data() + header.weights_offset, weights.data(), weights.size());
+    return file;
+  }
+
+  std::vector<uint8_t> Assemble(const format::ModelT& model) const {
+    flatbuffers::FlatBufferBuilder builder;
+    builder.Finish(format::Model::Pack(builder, &model), format::ModelIdentifier());
+    return Assemble(builder.GetBufferPointer(), builder.GetSize());
+  }
+};
+
+/// Opens a file and runs it on every backend; the error's text, or "".
+inline std::string OpenAndRun(const std::vector<uint8_t>& file, bool keep_intermediates = false) {
+  const AlignedBytes bytes(file);
+  ErrorCapture capture;
+  ModelOptions options;
+  options.delegates = BuiltinDelegates();
+  Result<std::unique_ptr<Model>> model = Model::Open(bytes.span(), options);
+  if (!model.ok()) return capture.message();
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions session_options;
+    session_options.backend = backend;
+    session_options.threads = 1;
+    session_options.memory_limit = uint64_t{64} << 20;
+    session_options.keep_intermediates = keep_intermediates;
+    Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
+    if (!session.ok()) return capture.message();
+    for (size_t i = 0; i < (*session)->signature().inputs.size(); ++i) {
+      Result<TensorView> input = (*session)->InputBuffer(static_cast<int>(i));
+      if (!input.ok()) return capture.message();
+      // Small reals and, as integers, the index 1 or 0: a Gather of an undamaged file stays in range.
+      const TensorView& view = input.value();
+      std::memset(view.data, 0, static_cast<size_t>(view.bytes()));
+      for (int64_t j = 0; j < view.bytes(); j += 8) view.as<uint8_t>()[j] = 1;
+    }
+    if (!(*session)->Run().ok()) return capture.message();
+  }
+  return "";
+}
+
+}  // namespace skiff::testing
