@@ -19,29 +19,36 @@ std::string InputNames(const Graph& graph) {
 }
 
 /// Sets a Symbol's value, or throws when another option gave it a different one.
-void Assign(const Graph& graph, std::map<SymbolId, int64_t>& values, SymbolId symbol, int64_t extent, const std::string& option) {
+void Assign(const Graph& graph, std::map<SymbolId, int64_t>& values, SymbolId symbol, int64_t extent,
+            const std::string& option) {
   const auto [found, fresh] = values.try_emplace(symbol, extent);
   if (!fresh && found->second != extent) {
-    Throw(StatusCode::kInvalidArgument, "{}: dimension '{}' would be {}, but it is {} elsewhere; equal names mean equal sizes", option,
+    Throw(StatusCode::kInvalidArgument,
+          "{}: dimension '{}' would be {}, but it is {} elsewhere; equal names mean equal sizes", option,
           graph.symbols()[static_cast<size_t>(symbol)].name, extent, found->second);
   }
 }
 
-void AssignShape(const Graph& graph, std::map<SymbolId, int64_t>& values, const std::string& name, const std::vector<int64_t>& shape) {
+void AssignShape(const Graph& graph, std::map<SymbolId, int64_t>& values, const std::string& name,
+                 const std::vector<int64_t>& shape) {
   const std::string option = fmt::format("--shape {}={}", name, fmt::join(shape, "x"));
-  const auto port = std::find_if(graph.inputs().begin(), graph.inputs().end(), [&](const GraphPort& p) { return p.name == name; });
+  const auto port = std::find_if(graph.inputs().begin(), graph.inputs().end(),
+                                 [&](const GraphPort& p) { return p.name == name; });
   if (port == graph.inputs().end()) {
-    Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are {}", option, name, InputNames(graph));
+    Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are {}", option, name,
+          InputNames(graph));
   }
   const std::vector<Dim>& dims = graph.value(port->value).dims;
   if (dims.size() != shape.size()) {
-    Throw(StatusCode::kInvalidArgument, "{}: input '{}' has {} dimensions, not {}", option, name, dims.size(), shape.size());
+    Throw(StatusCode::kInvalidArgument, "{}: input '{}' has {} dimensions, not {}", option, name, dims.size(),
+          shape.size());
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].constant()) {
       Assign(graph, values, dims[i].symbol, shape[i], option);
     } else if (dims[i].value != shape[i]) {
-      Throw(StatusCode::kInvalidArgument, "{}: dimension {} of input '{}' is {} in the model and cannot be {}", option, i, name,
+      Throw(StatusCode::kInvalidArgument,
+            "{}: dimension {} of input '{}' is {} in the model and cannot be {}", option, i, name,
             dims[i].value, shape[i]);
     }
   }
@@ -50,7 +57,8 @@ void AssignShape(const Graph& graph, std::map<SymbolId, int64_t>& values, const 
 /// "--dim batch=1 --dim seq=1" for the Symbols without a value.
 std::string MissingOptions(const Graph& graph, const std::set<SymbolId>& missing) {
   std::string options;
-  for (const SymbolId symbol : missing) options += fmt::format(" --dim '{}=N'", graph.symbols()[static_cast<size_t>(symbol)].name);
+  for (const SymbolId symbol : missing)
+    options += fmt::format(" --dim '{}=N'", graph.symbols()[static_cast<size_t>(symbol)].name);
   return options;
 }
 
@@ -64,23 +72,28 @@ WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) 
       const Shape shape = value.shape();
       ImageSettings settings = *options.image;
       const auto channels = static_cast<int64_t>(settings.mean.size());
-      const bool nchw = shape[0] == 1 && shape[1] == channels && shape[2] == settings.height && shape[3] == settings.width;
-      settings.nhwc = !nchw && shape[0] == 1 && shape[3] == channels && shape[1] == settings.height && shape[2] == settings.width;
+      const bool nchw =
+          shape[0] == 1 && shape[1] == channels && shape[2] == settings.height && shape[3] == settings.width;
+      settings.nhwc = !nchw && shape[0] == 1 && shape[3] == channels && shape[1] == settings.height &&
+                      shape[2] == settings.width;
       if (nchw || settings.nhwc) write.images[port.name] = settings;
     }
     if (write.images.empty()) {
-      Throw(StatusCode::kInvalidArgument, "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
+      Throw(StatusCode::kInvalidArgument,
+            "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
             options.image->width, options.image->height, options.image->mean.size(), InputNames(graph));
     }
   }
   if (!options.labels.empty()) {
     for (const GraphPort& port : graph.outputs()) {
       const Value& value = graph.value(port.value);
-      const bool fits = !value.dims.empty() && value.shape().elements() == static_cast<int64_t>(options.labels.size());
+      const bool fits =
+          !value.dims.empty() && value.shape().elements() == static_cast<int64_t>(options.labels.size());
       if (fits) write.labels[port.name] = options.labels;
     }
     if (write.labels.empty()) {
-      Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements", options.labels.size());
+      Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",
+            options.labels.size());
     }
   }
   return write;
@@ -99,12 +112,15 @@ void CopyPassedThroughInputs(Graph& graph) {
 
 /// What the loader would refuse is never written: an output file is only replaced by one that opens.
 void CheckOwnFile(const std::vector<uint8_t>& file) {
-  const std::unique_ptr<void, void (*)(void*)> copy(platform::AllocateAligned(file.size()), platform::FreeAligned);
+  const std::unique_ptr<void, void (*)(void*)> copy(platform::AllocateAligned(file.size()),
+                                                    platform::FreeAligned);
   if (!copy) Throw(StatusCode::kOutOfMemory, "there is no memory to check the file of {} bytes", file.size());
   std::memcpy(copy.get(), file.data(), file.size());
   ErrorCapture capture;
   const auto opened = Model::Open({static_cast<const uint8_t*>(copy.get()), file.size()});
-  if (!opened.ok()) Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}", capture.message());
+  if (!opened.ok())
+    Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}",
+          capture.message());
 }
 
 }  // namespace
@@ -113,14 +129,17 @@ void FixShapes(Graph& graph, const ConvertOptions& options) {
   std::map<SymbolId, int64_t> values;
   for (const auto& [name, shape] : options.shapes) AssignShape(graph, values, name, shape);
   for (const auto& [name, extent] : options.dims) {
-    const auto symbol = std::find_if(graph.symbols().begin(), graph.symbols().end(), [&, &wanted = name](const Symbol& s) { return s.name == wanted; });
+    const auto symbol = std::find_if(graph.symbols().begin(), graph.symbols().end(),
+                                     [&, &wanted = name](const Symbol& s) { return s.name == wanted; });
     if (symbol == graph.symbols().end()) {
       std::string names;
       for (const Symbol& known : graph.symbols()) names += " '" + known.name + "'";
-      Throw(StatusCode::kInvalidArgument, "--dim {}={}: the model has no dimension '{}'; its named dimensions are:{}", name, extent, name,
+      Throw(StatusCode::kInvalidArgument,
+            "--dim {}={}: the model has no dimension '{}'; its named dimensions are:{}", name, extent, name,
             names.empty() ? " none" : names);
     }
-    Assign(graph, values, static_cast<SymbolId>(symbol - graph.symbols().begin()), extent, fmt::format("--dim {}={}", name, extent));
+    Assign(graph, values, static_cast<SymbolId>(symbol - graph.symbols().begin()), extent,
+           fmt::format("--dim {}={}", name, extent));
   }
   std::set<SymbolId> missing;
   for (const GraphPort& port : graph.inputs()) {
@@ -135,7 +154,8 @@ void FixShapes(Graph& graph, const ConvertOptions& options) {
     }
   }
   if (!missing.empty()) {
-    Throw(StatusCode::kInvalidArgument, "the model leaves dimensions open; fix them with{} (or --shape INPUT=1x3x224x224)",
+    Throw(StatusCode::kInvalidArgument,
+          "the model leaves dimensions open; fix them with{} (or --shape INPUT=1x3x224x224)",
           MissingOptions(graph, missing));
   }
 }
@@ -170,7 +190,8 @@ std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const Conver
 std::string Explain(const ConvertResult& result) {
   std::vector<std::vector<size_t>> nodes_of(result.graph.sources().size());
   for (size_t i = 0; i < result.draft.nodes.size(); ++i) {
-    for (const SourceId source : result.graph.node(result.draft.nodes[i].id).sources) nodes_of[static_cast<size_t>(source)].push_back(i);
+    for (const SourceId source : result.graph.node(result.draft.nodes[i].id).sources)
+      nodes_of[static_cast<size_t>(source)].push_back(i);
   }
   std::string text;
   for (size_t s = 0; s < nodes_of.size(); ++s) {
@@ -178,7 +199,8 @@ std::string Explain(const ConvertResult& result) {
     text += fmt::format("{} ({}):", source.name, source.op);
     for (const size_t i : nodes_of[s]) {
       const PlanNode node = result.draft.ViewOf(i);
-      text += fmt::format(" runs as {} '{}' on {};", node.op->name, node.name, DelegateKindName(result.draft.nodes[i].delegate));
+      text += fmt::format(" runs as {} '{}' on {};", node.op->name, node.name,
+                          DelegateKindName(result.draft.nodes[i].delegate));
     }
     for (const std::string& note : source.notes) text += fmt::format(" {};", note);
     if (nodes_of[s].empty() && source.notes.empty()) text += " no output needs it: removed;";

@@ -19,8 +19,10 @@ struct ConvertOptions {
   std::map<std::string, int64_t> dims;                 ///< --dim: by Symbol name.
   PartitionOptions partition;
   PipelineOptions pipeline;
-  std::optional<ImageSettings> image;  ///< For every 4-D input whose size fits; height, width 0: from the input.
-  std::vector<std::string> labels;     ///< For every output whose last extent is their count.
+  /// For every 4-D input whose size fits; height, width 0: from the input.
+  std::optional<ImageSettings> image;
+  /// For every output whose last extent is their count.
+  std::vector<std::string> labels;
   bool strip = false;
   /// Told when a step begins, for a progress display; may be empty.
   std::function<void(const std::string& step)> progress;
@@ -32,8 +34,9 @@ struct ConvertResult {
   PlanDraft draft;  ///< Points into `graph`.
 };
 
-/// Gives every Symbol of the graph's inputs its value. Throws Error (kInvalidArgument) for an unknown input or dimension,
-/// a shape that contradicts the file's, and for dimensions that stay open (listing the options that would fix them).
+/// Gives every Symbol of the graph's inputs its value. Throws Error (kInvalidArgument) for an unknown input
+/// or dimension, a shape that contradicts the file's, and for dimensions that stay open (listing the options
+/// that would fix them).
 void FixShapes(Graph& graph, const ConvertOptions& options);
 
 /// Passes, partition and memory plan over a graph whose input shapes are fixed, and the file's bytes.

@@ -1,4 +1,5 @@
-// The C API over the C++ one. It lives here because opening a model for C programs needs the built-in delegates.
+// The C API over the C++ one. It lives here because opening a model for C programs needs the built-in
+// delegates.
 #include "skiff/c_api.h"
 
 #include <algorithm>
@@ -47,7 +48,8 @@ static_assert(Same(SKIFF_DTYPE_F64, DType::kF64));
 static_assert(kDTypeCount == SKIFF_DTYPE_F64 + 1, "a new element type needs its number in c_api.h");
 
 static_assert(Same(SKIFF_TARGET_CPU, Target::kCpu) && Same(SKIFF_TARGET_VULKAN, Target::kVulkan));
-static_assert(Same(SKIFF_BACKEND_PLANNED, Backend::kPlanned) && Same(SKIFF_BACKEND_REFERENCE, Backend::kReference));
+static_assert(Same(SKIFF_BACKEND_PLANNED, Backend::kPlanned) &&
+              Same(SKIFF_BACKEND_REFERENCE, Backend::kReference));
 static_assert(Same(SKIFF_LOG_INFO, LogLevel::kInfo) && Same(SKIFF_LOG_WARNING, LogLevel::kWarning));
 static_assert(Same(SKIFF_LOG_ERROR, LogLevel::kError));
 
@@ -103,7 +105,8 @@ Status ToView(const SkiffTensor* tensor, TensorView* view) {
 Status FromView(const TensorView& view, SkiffTensor* tensor) {
   SKIFF_RETURN_IF_ERROR(NotNull(tensor, "the tensor to fill"));
   if (!view.dense()) {
-    return Fail(StatusCode::kUnsupported, "a tensor of shape %s is not dense, which the C API has no way to tell",
+    return Fail(StatusCode::kUnsupported,
+                "a tensor of shape %s is not dense, which the C API has no way to tell",
                 ShapeText(view.shape).c_str());
   }
   *tensor = {view.data, static_cast<int32_t>(view.dtype), view.shape.rank(), {}};
@@ -115,15 +118,17 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
   if (given == nullptr) return OkStatus();
   const size_t size = given->size;
   if (size < kFirstOptionsSize || size > kMaxOptionsSize) {
-    return Fail(StatusCode::kInvalidArgument,
-                "SkiffSessionOptions::size is %zu, this library knows %zu; call skiff_session_options_init() first", size,
-                sizeof(*given));
+    return Fail(
+        StatusCode::kInvalidArgument,
+        "SkiffSessionOptions::size is %zu, this library knows %zu; call skiff_session_options_init() first",
+        size, sizeof(*given));
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const auto* unknown = bytes + std::min(size, sizeof(*given));
   if (std::any_of(unknown, bytes + size, [](unsigned char byte) { return byte != 0; })) {
     return Fail(StatusCode::kUnsupported,
-                "SkiffSessionOptions has a field set that Skiff %s does not know; its header is newer than the library",
+                "SkiffSessionOptions has a field set that Skiff %s does not know; its header is newer than "
+                "the library",
                 SKIFF_VERSION);
   }
   SKIFF_RETURN_IF_ERROR(InRange(given->target, SKIFF_TARGET_VULKAN + 1, "SkiffSessionOptions::target"));
@@ -138,17 +143,19 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
 }
 
 /// The inputs or outputs of a signature; none when there is no such signature.
-Span<const PortInfo> Ports(const SkiffModel* model, int32_t signature, Span<const PortInfo> SignatureInfo::*side) {
+Span<const PortInfo> Ports(const SkiffModel* model, int32_t signature,
+                           Span<const PortInfo> SignatureInfo::*side) {
   if (signature < 0 || signature >= skiff_model_signature_count(model)) return {};
   return Cpp(model)->signature(signature).*side;
 }
 
 const char* PortName(Span<const PortInfo> ports, int32_t index) {
-  return index >= 0 && static_cast<size_t>(index) < ports.size() ? ports[static_cast<size_t>(index)].name : nullptr;
+  return index >= 0 && static_cast<size_t>(index) < ports.size() ? ports[static_cast<size_t>(index)].name
+                                                                 : nullptr;
 }
 
-Status PortType(const SkiffModel* model, int32_t signature, int32_t index, Span<const PortInfo> SignatureInfo::*side,
-                SkiffTensor* type) {
+Status PortType(const SkiffModel* model, int32_t signature, int32_t index,
+                Span<const PortInfo> SignatureInfo::*side, SkiffTensor* type) {
   SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
   SKIFF_RETURN_IF_ERROR(InRange(signature, Cpp(model)->signature_count(), "the signature"));
   const Span<const PortInfo> ports = Ports(model, signature, side);
@@ -186,7 +193,8 @@ using namespace skiff;  // NOLINT: everything below is global because C has no n
 const char* skiff_version_string(void) { return SKIFF_VERSION; }
 
 const char* skiff_status_name(SkiffStatus status) {
-  return status >= 0 && status <= SKIFF_INTERNAL ? StatusCodeName(static_cast<StatusCode>(status)) : "unknown status";
+  return status >= 0 && status <= SKIFF_INTERNAL ? StatusCodeName(static_cast<StatusCode>(status))
+                                                 : "unknown status";
 }
 
 const char* skiff_dtype_name(int32_t dtype) {
@@ -241,8 +249,8 @@ const char* skiff_model_input_name(const SkiffModel* model, int32_t signature, i
   return PortName(Ports(model, signature, &SignatureInfo::inputs), index);
 }
 
-SkiffStatus skiff_model_input_type(const SkiffModel* model, int32_t signature, int32_t index, SkiffTensor* type,
-                                   char* message, size_t message_size) {
+SkiffStatus skiff_model_input_type(const SkiffModel* model, int32_t signature, int32_t index,
+                                   SkiffTensor* type, char* message, size_t message_size) {
   return Report(message, message_size,
                 [&] { return PortType(model, signature, index, &SignatureInfo::inputs, type); });
 }
@@ -255,8 +263,8 @@ const char* skiff_model_output_name(const SkiffModel* model, int32_t signature, 
   return PortName(Ports(model, signature, &SignatureInfo::outputs), index);
 }
 
-SkiffStatus skiff_model_output_type(const SkiffModel* model, int32_t signature, int32_t index, SkiffTensor* type,
-                                    char* message, size_t message_size) {
+SkiffStatus skiff_model_output_type(const SkiffModel* model, int32_t signature, int32_t index,
+                                    SkiffTensor* type, char* message, size_t message_size) {
   return Report(message, message_size,
                 [&] { return PortType(model, signature, index, &SignatureInfo::outputs, type); });
 }
@@ -272,8 +280,8 @@ void skiff_session_options_init(SkiffSessionOptions* options, size_t size) {
   FillPrefix(options, size, &defaults, sizeof(defaults));
 }
 
-SkiffStatus skiff_session_create(SkiffModel* model, const SkiffSessionOptions* options, SkiffSession** session,
-                                 char* message, size_t message_size) {
+SkiffStatus skiff_session_create(SkiffModel* model, const SkiffSessionOptions* options,
+                                 SkiffSession** session, char* message, size_t message_size) {
   if (session != nullptr) *session = nullptr;
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
@@ -296,8 +304,8 @@ int32_t skiff_session_find_output(const SkiffSession* session, const char* name)
   return session == nullptr || name == nullptr ? -1 : Cpp(session)->FindOutput(name);
 }
 
-SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor, char* message,
-                                    size_t message_size) {
+SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor,
+                                    char* message, size_t message_size) {
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
     TensorView view;
@@ -306,8 +314,8 @@ SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t index, const 
   });
 }
 
-SkiffStatus skiff_session_bind_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor, char* message,
-                                     size_t message_size) {
+SkiffStatus skiff_session_bind_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor,
+                                     char* message, size_t message_size) {
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
     TensorView view;
@@ -316,8 +324,8 @@ SkiffStatus skiff_session_bind_input(SkiffSession* session, int32_t index, const
   });
 }
 
-SkiffStatus skiff_session_input_buffer(SkiffSession* session, int32_t index, SkiffTensor* tensor, char* message,
-                                       size_t message_size) {
+SkiffStatus skiff_session_input_buffer(SkiffSession* session, int32_t index, SkiffTensor* tensor,
+                                       char* message, size_t message_size) {
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
     SKIFF_RETURN_IF_ERROR(NotNull(tensor, "the tensor to fill"));
@@ -337,8 +345,8 @@ void skiff_session_cancel(SkiffSession* session) {
   if (session != nullptr) Cpp(session)->Cancel();
 }
 
-SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, SkiffTensor* tensor, char* message,
-                                 size_t message_size) {
+SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, SkiffTensor* tensor,
+                                 char* message, size_t message_size) {
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
     SKIFF_ASSIGN_OR_RETURN(const TensorView view, Cpp(session)->Output(index));

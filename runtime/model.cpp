@@ -9,7 +9,9 @@
 
 namespace skiff {
 
-const char* TargetName(Target target) { return target == Target::kCpu ? "cpu" : target == Target::kVulkan ? "vulkan" : "unknown"; }
+const char* TargetName(Target target) {
+  return target == Target::kCpu ? "cpu" : target == Target::kVulkan ? "vulkan" : "unknown";
+}
 
 namespace {
 
@@ -88,7 +90,8 @@ int Model::plan_count(int signature) const {
 }
 
 PlanSummary Model::plan(int signature, int plan) const {
-  const PlanData& data = internals_->data.signatures[static_cast<size_t>(signature)].plans[static_cast<size_t>(plan)];
+  const PlanData& data =
+      internals_->data.signatures[static_cast<size_t>(signature)].plans[static_cast<size_t>(plan)];
   return {data.target, data.arena_bytes, static_cast<uint32_t>(data.nodes.size())};
 }
 
@@ -118,7 +121,8 @@ Result<ModelState*> Model::StateOf(DelegateKind kind) {
     if (candidate->kind() == kind) delegate = candidate;
   }
   if (delegate == nullptr) {
-    return Fail(StatusCode::kUnsupported, "the model uses the %s delegate, which was not passed in ModelOptions::delegates",
+    return Fail(StatusCode::kUnsupported,
+                "the model uses the %s delegate, which was not passed in ModelOptions::delegates",
                 DelegateKindName(kind));
   }
   internals_->lock.lock();

@@ -28,14 +28,17 @@ struct InputState {
 /// Multiply-adds of one node, 0 for operators that are bound by memory.
 uint64_t MultiplyAdds(const PlanNode& node, Span<const PlanTensor> tensors) {
   const Shape& out = tensors[static_cast<size_t>(node.outputs[0])].view.shape;
-  const auto input = [&](size_t i) -> const Shape& { return tensors[static_cast<size_t>(node.inputs[i])].view.shape; };
+  const auto input = [&](size_t i) -> const Shape& {
+    return tensors[static_cast<size_t>(node.inputs[i])].view.shape;
+  };
   int64_t per_output = 0;
   switch (node.op->code) {
     case OpCode::kConv2d:
       per_output = input(1).ElementsBetween(1, 4);
       break;
     case OpCode::kConvTranspose2d:
-      return static_cast<uint64_t>(input(0).elements() * input(1).elements() / (input(1)[3] > 0 ? input(1)[3] : 1) /
+      return static_cast<uint64_t>(input(0).elements() * input(1).elements() /
+                                   (input(1)[3] > 0 ? input(1)[3] : 1) /
                                    node.attrs->as<ConvTranspose2dAttrs>().groups);
     case OpCode::kMatMul:
     case OpCode::kFullyConnected:
@@ -99,8 +102,8 @@ Status Session::Internals::ChoosePlan() {
     }
   }
   if (signature == nullptr) {
-    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'", options.signature,
-                model->data().signatures[0].name);
+    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'",
+                options.signature, model->data().signatures[0].name);
   }
   for (const PlanData& candidate : signature->plans) {
     if (candidate.target == options.target) {
@@ -108,7 +111,8 @@ Status Session::Internals::ChoosePlan() {
       return OkStatus();
     }
   }
-  return Fail(StatusCode::kUnsupported, "the model has no plan for the target %s; make one with: skiff convert MODEL --target %s",
+  return Fail(StatusCode::kUnsupported,
+              "the model has no plan for the target %s; make one with: skiff convert MODEL --target %s",
               TargetName(options.target), TargetName(options.target));
 }
 
@@ -129,8 +133,8 @@ Status Session::Internals::ChooseSegments() {
 
 Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
   if (options.memory_limit == 0 || bytes <= options.memory_limit) return OkStatus();
-  return Fail(StatusCode::kOutOfMemory, "%s needs %llu bytes, the memory limit is %llu", what, static_cast<unsigned long long>(bytes),
-              static_cast<unsigned long long>(options.memory_limit));
+  return Fail(StatusCode::kOutOfMemory, "%s needs %llu bytes, the memory limit is %llu", what,
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options.memory_limit));
 }
 
 /// Allocates the arena and gives every tensor its address.
@@ -144,23 +148,27 @@ Status Session::Internals::PlaceTensors() {
     if (tensors[i].constant || plan->placements[i].view_of != TensorPlacement::kRoot) continue;
     offsets[i] = options.keep_intermediates ? separate : plan->placements[i].offset;
     separate += format::AlignUp(static_cast<uint64_t>(tensors[i].view.bytes()));
-    if (separate > kMaxArenaBytes) return Fail(StatusCode::kOutOfMemory, "keeping every intermediate tensor needs too much memory");
+    if (separate > kMaxArenaBytes)
+      return Fail(StatusCode::kOutOfMemory, "keeping every intermediate tensor needs too much memory");
   }
   arena_bytes = options.keep_intermediates ? separate : plan->arena_bytes;
   SKIFF_RETURN_IF_ERROR(CheckLimit(arena_bytes, "the arena"));
   arena = static_cast<unsigned char*>(platform::AllocateAligned(arena_bytes + format::kReadableTail));
   if (arena == nullptr) {
-    return Fail(StatusCode::kOutOfMemory, "cannot allocate an arena of %llu bytes", static_cast<unsigned long long>(arena_bytes));
+    return Fail(StatusCode::kOutOfMemory, "cannot allocate an arena of %llu bytes",
+                static_cast<unsigned long long>(arena_bytes));
   }
   std::memset(arena, 0, arena_bytes + format::kReadableTail);
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i].constant) continue;
     const TensorPlacement& placement = plan->placements[i];
     const bool root = placement.view_of == TensorPlacement::kRoot;
-    tensors[i].view.data = arena + (root ? offsets[i] : offsets[static_cast<size_t>(placement.view_of)] + placement.offset);
+    tensors[i].view.data =
+        arena + (root ? offsets[i] : offsets[static_cast<size_t>(placement.view_of)] + placement.offset);
   }
   SKIFF_RETURN_IF_ERROR(inputs.Allocate(plan->inputs.size()));
-  for (size_t i = 0; i < inputs.size(); ++i) inputs[i].arena = tensors[static_cast<size_t>(plan->inputs[i])].view.data;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i].arena = tensors[static_cast<size_t>(plan->inputs[i])].view.data;
   return OkStatus();
 }
 
@@ -188,17 +196,23 @@ uint64_t Session::Internals::workspace_bytes() const {
 
 Status Session::Internals::CheckType(int index, const TensorView& tensor) const {
   if (index < 0 || index >= static_cast<int>(signature->inputs.size())) {
-    return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index, signature->inputs.size());
+    return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
+                signature->inputs.size());
   }
   const PortInfo& port = signature->inputs[static_cast<size_t>(index)];
   if (tensor.dtype != port.dtype) {
-    return Fail(StatusCode::kInvalidArgument, "input '%s' must be %s, got %s", port.name, DTypeName(port.dtype), DTypeName(tensor.dtype));
+    return Fail(StatusCode::kInvalidArgument, "input '%s' must be %s, got %s", port.name,
+                DTypeName(port.dtype), DTypeName(tensor.dtype));
   }
   if (!(tensor.shape == port.shape)) {
-    return Fail(tensor.shape.rank() == port.shape.rank() ? StatusCode::kNoMatchingBucket : StatusCode::kInvalidArgument,
-                "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'", port.name, ShapeText(port.shape).c_str(), ShapeText(tensor.shape).c_str());
+    return Fail(
+        tensor.shape.rank() == port.shape.rank() ? StatusCode::kNoMatchingBucket
+                                                 : StatusCode::kInvalidArgument,
+        "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'",
+        port.name, ShapeText(port.shape).c_str(), ShapeText(tensor.shape).c_str());
   }
-  if (tensor.data == nullptr && tensor.bytes() > 0) return Fail(StatusCode::kInvalidArgument, "input '%s' has no data", port.name);
+  if (tensor.data == nullptr && tensor.bytes() > 0)
+    return Fail(StatusCode::kInvalidArgument, "input '%s' has no data", port.name);
   if (!tensor.dense()) return Fail(StatusCode::kInvalidArgument, "input '%s' must be dense", port.name);
   return OkStatus();
 }
@@ -210,7 +224,8 @@ void Session::Internals::MoveInput(int index, void* memory) {
   if (tensors[static_cast<size_t>(tensor)].view.data == memory) return;
   tensors[static_cast<size_t>(tensor)].view.data = memory;
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (plan->placements[i].view_of == tensor) tensors[i].view.data = static_cast<unsigned char*>(memory) + plan->placements[i].offset;
+    if (plan->placements[i].view_of == tensor)
+      tensors[i].view.data = static_cast<unsigned char*>(memory) + plan->placements[i].offset;
   }
   rebind = true;
 }
@@ -223,7 +238,8 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   made->model = &model;
   made->options = options;
-  if (options.threads < 0) return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
+  if (options.threads < 0)
+    return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
   if (options.threads == 0) made->options.threads = DefaultThreads();
   SKIFF_RETURN_IF_ERROR(made->ChoosePlan());
   SKIFF_RETURN_IF_ERROR(made->ChooseSegments());
@@ -272,8 +288,8 @@ Status Session::SetInput(const char* name, const TensorView& tensor) {
 Status Session::BindInput(int index, const TensorView& tensor) {
   SKIFF_RETURN_IF_ERROR(internals_->CheckType(index, tensor));
   if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(DTypeSize(tensor.dtype)) != 0) {
-    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes", index,
-                static_cast<long long>(DTypeSize(tensor.dtype)));
+    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes",
+                index, static_cast<long long>(DTypeSize(tensor.dtype)));
   }
   internals_->MoveInput(index, tensor.data);
   return OkStatus();
@@ -281,7 +297,8 @@ Status Session::BindInput(int index, const TensorView& tensor) {
 
 Result<TensorView> Session::InputBuffer(int index) {
   if (index < 0 || index >= static_cast<int>(internals_->inputs.size())) {
-    return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index, internals_->inputs.size());
+    return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
+                internals_->inputs.size());
   }
   internals_->MoveInput(index, internals_->inputs[static_cast<size_t>(index)].arena);
   return internals_->tensors[static_cast<size_t>(internals_->plan->inputs[static_cast<size_t>(index)])].view;
@@ -291,7 +308,8 @@ Status Session::Run() {
   Internals& s = *internals_;
   s.cancelled.store(false, std::memory_order_relaxed);
   for (size_t i = 0; i < s.inputs.size(); ++i) {
-    if (!s.inputs[i].set) return Fail(StatusCode::kInvalidArgument, "input '%s' was never set", s.signature->inputs[i].name);
+    if (!s.inputs[i].set)
+      return Fail(StatusCode::kInvalidArgument, "input '%s' was never set", s.signature->inputs[i].name);
   }
   if (s.rebind) {
     for (const auto& segment : s.prepared) SKIFF_RETURN_IF_ERROR(segment->Bind());
@@ -314,7 +332,8 @@ void Session::Cancel() { internals_->cancelled.store(true, std::memory_order_rel
 
 Result<TensorView> Session::Output(int index) const {
   if (index < 0 || index >= static_cast<int>(internals_->plan->outputs.size())) {
-    return Fail(StatusCode::kInvalidArgument, "there is no output %d; the signature has %zu", index, internals_->plan->outputs.size());
+    return Fail(StatusCode::kInvalidArgument, "there is no output %d; the signature has %zu", index,
+                internals_->plan->outputs.size());
   }
   return internals_->tensors[static_cast<size_t>(internals_->plan->outputs[static_cast<size_t>(index)])].view;
 }
@@ -339,11 +358,13 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
       return internals_->tensors[i].view;
     }
   }
-  return Fail(StatusCode::kInvalidArgument, "the plan has no tensor '%s': it was fused away, or the file was stripped", name);
+  return Fail(StatusCode::kInvalidArgument,
+              "the plan has no tensor '%s': it was fused away, or the file was stripped", name);
 }
 
 MemoryUsage Session::memory_usage() const {
-  return {internals_->arena_bytes, internals_->workspace_bytes(), internals_->model->packed_bytes(), internals_->model->weights_bytes()};
+  return {internals_->arena_bytes, internals_->workspace_bytes(), internals_->model->packed_bytes(),
+          internals_->model->weights_bytes()};
 }
 
 int Session::threads() const { return internals_->options.threads; }
@@ -367,7 +388,8 @@ NodeInfo Session::node(int index) const {
   info.multiply_adds = MultiplyAdds(node, internals_->tensors);
   for (const Span<const int32_t>& indices : {node.inputs, node.outputs}) {
     for (int32_t tensor : indices) {
-      if (tensor >= 0) info.bytes += static_cast<uint64_t>(internals_->tensors[static_cast<size_t>(tensor)].view.bytes());
+      if (tensor >= 0)
+        info.bytes += static_cast<uint64_t>(internals_->tensors[static_cast<size_t>(tensor)].view.bytes());
     }
   }
   return info;

@@ -14,7 +14,8 @@ struct EncodedField {
 
   bool SameAs(const EncodedField& other) const {
     return tag == other.tag && ints == other.ints && floats.size() == other.floats.size() &&
-           (floats.empty() || std::memcmp(floats.data(), other.floats.data(), floats.size() * sizeof(float)) == 0);
+           (floats.empty() ||
+            std::memcmp(floats.data(), other.floats.data(), floats.size() * sizeof(float)) == 0);
   }
 };
 
@@ -37,7 +38,8 @@ struct FieldCollector {
 
 }  // namespace
 
-std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op, const AttrStorage& attrs) {
+std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op,
+                                                           const AttrStorage& attrs) {
   AttrStorage defaults;
   InitAttrs(op, defaults);
   FieldCollector values;
@@ -48,7 +50,8 @@ std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBuff
   for (size_t i = 0; i < values.fields.size(); ++i) {
     const EncodedField& field = values.fields[i];
     if (field.SameAs(default_values.fields[i])) continue;
-    encoded.push_back(format::CreateAttrDirect(builder, static_cast<uint8_t>(field.tag), field.floats.empty() ? &field.ints : nullptr,
+    encoded.push_back(format::CreateAttrDirect(builder, static_cast<uint8_t>(field.tag),
+                                               field.floats.empty() ? &field.ints : nullptr,
                                                field.floats.empty() ? nullptr : &field.floats));
   }
   return encoded;

@@ -9,6 +9,7 @@
 namespace skiff {
 
 /// One Attr per field whose value is not the default.
-std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op, const AttrStorage& attrs);
+std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op,
+                                                           const AttrStorage& attrs);
 
 }  // namespace skiff

@@ -16,17 +16,20 @@ DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const Partitio
 std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
   std::vector<SegmentData> segments;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
-    if (segments.empty() || segments.back().delegate != nodes[i].delegate) segments.push_back({nodes[i].delegate, i, i});
+    if (segments.empty() || segments.back().delegate != nodes[i].delegate)
+      segments.push_back({nodes[i].delegate, i, i});
     segments.back().end = i + 1;
   }
   return segments;
 }
 
-/// Greedy list scheduling: stays with a delegate for as long as one of its nodes is ready; among those, file order.
+/// Greedy list scheduling: stays with a delegate for as long as one of its nodes is ready; among those, file
+/// order.
 std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
   std::vector<int32_t> producer(draft.tensors.size(), -1);
   for (size_t i = 0; i < draft.nodes.size(); ++i) {
-    for (const int32_t output : draft.nodes[i].outputs) producer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
+    for (const int32_t output : draft.nodes[i].outputs)
+      producer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
   }
   std::vector<int> missing(draft.nodes.size(), 0);
   std::vector<std::vector<size_t>> users(draft.nodes.size());
@@ -44,7 +47,8 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
   std::vector<DraftNode> ordered;
   DelegateKind current = draft.nodes.empty() ? DelegateKind::kReference : draft.nodes[0].delegate;
   while (!ready.empty()) {
-    auto next = std::find_if(ready.begin(), ready.end(), [&](size_t i) { return draft.nodes[i].delegate == current; });
+    auto next = std::find_if(ready.begin(), ready.end(),
+                             [&](size_t i) { return draft.nodes[i].delegate == current; });
     if (next == ready.end()) next = ready.begin();
     const size_t chosen = *next;
     ready.erase(next);

@@ -1,5 +1,5 @@
-// Decides where each tensor of a plan lies: inside another one (a view), over one that dies (in place), or in a buffer
-// of its own, whose offset the memory planner finds.
+// Decides where each tensor of a plan lies: inside another one (a view), over one that dies (in place), or in
+// a buffer of its own, whose offset the memory planner finds.
 #include <algorithm>
 
 #include "delegates/support.h"
@@ -13,7 +13,8 @@ namespace {
 
 class ArenaPlanner {
  public:
-  explicit ArenaPlanner(PlanDraft& draft) : draft_(draft), tensors_{draft.tensors.data(), draft.tensors.size()} {
+  explicit ArenaPlanner(PlanDraft& draft)
+      : draft_(draft), tensors_{draft.tensors.data(), draft.tensors.size()} {
     const size_t count = draft.tensors.size();
     producer_.assign(count, -1);
     users_.resize(count);
@@ -71,25 +72,30 @@ class ArenaPlanner {
   bool ProducerWritesStrides(int32_t tensor) const {
     const auto node = Slot(producer_[Slot(tensor)]);
     std::vector<const PlanTensor*> storage;
-    return DelegateOf(node) == DelegateKind::kReference || XnnpackWritesStridedOutput(draft_.TypesOf(node, storage));
+    return DelegateOf(node) == DelegateKind::kReference ||
+           XnnpackWritesStridedOutput(draft_.TypesOf(node, storage));
   }
 
-  /// Makes `part` a view of `whole` at `place` (and re-bases what was a view of `part`). False when that place cannot
-  /// be expressed within the place that `whole` itself has.
+  /// Makes `part` a view of `whole` at `place` (and re-bases what was a view of `part`). False when that
+  /// place cannot be expressed within the place that `whole` itself has.
   bool MakeView(int32_t part, int32_t whole, const Placement& place) {
     TensorView& part_view = Tensor(part).view;
     const TensorView& whole_view = Tensor(whole).view;
-    const bool by_rows = place.row_stride != part_view.shape.last() && part_view.shape.elements() > part_view.shape.last();
+    const bool by_rows =
+        place.row_stride != part_view.shape.last() && part_view.shape.elements() > part_view.shape.last();
     if (!whole_view.dense()) {
       // Inside a strided tensor only parts of the innermost axis keep one stride.
-      const bool rows_match = whole_view.shape.elements() / whole_view.shape.last() == part_view.shape.elements() / part_view.shape.last();
+      const bool rows_match = whole_view.shape.elements() / whole_view.shape.last() ==
+                              part_view.shape.elements() / part_view.shape.last();
       if (!rows_match || place.offset + part_view.shape.last() > whole_view.shape.last()) return false;
     }
-    const bool has_views = std::any_of(draft_.placements.begin(), draft_.placements.end(),
-                                       [part](const TensorPlacement& other) { return other.view_of == part; });
+    const bool has_views =
+        std::any_of(draft_.placements.begin(), draft_.placements.end(),
+                    [part](const TensorPlacement& other) { return other.view_of == part; });
     if (has_views) return false;
     const uint64_t offset = static_cast<uint64_t>(place.offset * DTypeSize(part_view.dtype));
-    part_view.row_stride = whole_view.dense() ? (by_rows ? place.row_stride : part_view.shape.last()) : whole_view.row_stride;
+    part_view.row_stride =
+        whole_view.dense() ? (by_rows ? place.row_stride : part_view.shape.last()) : whole_view.row_stride;
     const bool whole_is_root = IsRoot(whole);
     PlacementOf(part).view_of = whole_is_root ? whole : PlacementOf(whole).view_of;
     PlacementOf(part).offset = offset + (whole_is_root ? 0 : PlacementOf(whole).offset);
@@ -108,22 +114,28 @@ class ArenaPlanner {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int32_t part = node.inputs[i];
       Placement place;
-      const bool candidate = !Tensor(part).constant && !graph_input_[Slot(part)] && !graph_output_[Slot(part)] && IsRoot(part) &&
-                             producer_[Slot(part)] >= 0 && std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
-                             Tensor(part).view.shape.elements() > 0 && PlaceInConcat(tensors_, node, i, &place);
+      const bool candidate =
+          !Tensor(part).constant && !graph_input_[Slot(part)] && !graph_output_[Slot(part)] && IsRoot(part) &&
+          producer_[Slot(part)] >= 0 && std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
+          Tensor(part).view.shape.elements() > 0 && PlaceInConcat(tensors_, node, i, &place);
       if (!candidate) continue;
-      if (NeedsStride(Tensor(part).view, Tensor(whole).view, place) && (!ProducerWritesStrides(part) || !UsersTakeStrides(part))) continue;
+      if (NeedsStride(Tensor(part).view, Tensor(whole).view, place) &&
+          (!ProducerWritesStrides(part) || !UsersTakeStrides(part)))
+        continue;
       MakeView(part, whole, place);
     }
   }
 
   /// An output must outlive a change of the input, whose memory may even be the caller's.
-  bool IsOutputOfInput(int32_t part, int32_t whole) const { return graph_output_[Slot(part)] && graph_input_[BufferOf(whole)]; }
+  bool IsOutputOfInput(int32_t part, int32_t whole) const {
+    return graph_output_[Slot(part)] && graph_input_[BufferOf(whole)];
+  }
 
   void ViewReinterpretation(size_t n) {
     const int32_t whole = views_[n].inputs[0];
     const int32_t part = views_[n].outputs[0];
-    if (Tensor(whole).constant || !Tensor(whole).view.dense() || !IsRoot(part) || !Tensor(part).view.dense()) return;
+    if (Tensor(whole).constant || !Tensor(whole).view.dense() || !IsRoot(part) || !Tensor(part).view.dense())
+      return;
     if (IsOutputOfInput(part, whole)) return;
     MakeView(part, whole, {0, Tensor(part).view.shape.last()});
   }
@@ -135,7 +147,9 @@ class ArenaPlanner {
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const int32_t part = node.outputs[o];
       Placement place;
-      if (!IsRoot(part) || Tensor(part).view.shape.elements() == 0 || IsOutputOfInput(part, whole) || !PlaceInInput(tensors_, node, o, &place)) continue;
+      if (!IsRoot(part) || Tensor(part).view.shape.elements() == 0 || IsOutputOfInput(part, whole) ||
+          !PlaceInInput(tensors_, node, o, &place))
+        continue;
       const bool strided = NeedsStride(Tensor(part).view, Tensor(whole).view, place);
       if (strided && (graph_output_[Slot(part)] || !UsersTakeStrides(part))) continue;
       MakeView(part, whole, place);
@@ -145,7 +159,8 @@ class ArenaPlanner {
   /// The root tensor whose memory holds this one, after in-place merging.
   size_t BufferOf(int32_t tensor) const {
     size_t slot = Slot(tensor);
-    if (draft_.placements[slot].view_of != TensorPlacement::kRoot) slot = Slot(draft_.placements[slot].view_of);
+    if (draft_.placements[slot].view_of != TensorPlacement::kRoot)
+      slot = Slot(draft_.placements[slot].view_of);
     while (buffer_of_[slot] != slot) slot = buffer_of_[slot];
     return slot;
   }

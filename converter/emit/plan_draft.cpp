@@ -14,14 +14,17 @@ ContentHash HashOf(const TensorData& data) {
 
 class Drafter {
  public:
-  explicit Drafter(const Graph& graph) : graph_(graph), index_(static_cast<size_t>(graph.value_count()), -1) { draft_.graph = &graph; }
+  explicit Drafter(const Graph& graph) : graph_(graph), index_(static_cast<size_t>(graph.value_count()), -1) {
+    draft_.graph = &graph;
+  }
 
   PlanDraft Draft() {
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
       DraftNode node;
       node.id = id;
-      for (const ValueId input : graph_.node(id).inputs) node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
+      for (const ValueId input : graph_.node(id).inputs)
+        node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
       for (const ValueId output : graph_.node(id).outputs) node.outputs.push_back(IndexOf(output));
       draft_.nodes.push_back(std::move(node));
     }
@@ -59,7 +62,10 @@ class Drafter {
 PlanNode PlanDraft::ViewOf(size_t node) const {
   const DraftNode& draft = nodes[node];
   const Node& source = graph->node(draft.id);
-  return {FindOp(source.op), &source.attrs, source.name.c_str(), {draft.inputs.data(), draft.inputs.size()},
+  return {FindOp(source.op),
+          &source.attrs,
+          source.name.c_str(),
+          {draft.inputs.data(), draft.inputs.size()},
           {draft.outputs.data(), draft.outputs.size()}};
 }
 
@@ -69,7 +75,10 @@ NodeTypes PlanDraft::TypesOf(size_t node, std::vector<const PlanTensor*>& storag
   for (const Span<const int32_t>& indices : {view.inputs, view.outputs}) {
     for (const int32_t i : indices) storage.push_back(i < 0 ? nullptr : &tensors[static_cast<size_t>(i)]);
   }
-  return {view.op, view.attrs, {storage.data(), view.inputs.size()}, {storage.data() + view.inputs.size(), view.outputs.size()}};
+  return {view.op,
+          view.attrs,
+          {storage.data(), view.inputs.size()},
+          {storage.data() + view.inputs.size(), view.outputs.size()}};
 }
 
 PlanDraft DraftPlan(const Graph& graph) { return Drafter(graph).Draft(); }

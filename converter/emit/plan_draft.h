@@ -1,5 +1,5 @@
-/// A plan in the making: the graph's nodes in their final order as the runtime will see them, then, step by step, who
-/// runs each node and where each tensor lies.
+/// A plan in the making: the graph's nodes in their final order as the runtime will see them, then, step by
+/// step, who runs each node and where each tensor lies.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ PlanDraft DraftPlan(const Graph& graph);
 struct PartitionOptions {
   bool use_xnnpack = true;
 };
-/// Decides each node's delegate by its support predicate, reorders nodes so that segments are few and contiguous, and
-/// fills `segments`.
+/// Decides each node's delegate by its support predicate, reorders nodes so that segments are few and
+/// contiguous, and fills `segments`.
 void Partition(PlanDraft& draft, const PartitionOptions& options = {});
 
-/// Views (reshapes, channel concat and slices through strides), in-place operators, then offsets. Fills placements,
-/// row strides and arena bytes.
+/// Views (reshapes, channel concat and slices through strides), in-place operators, then offsets. Fills
+/// placements, row strides and arena bytes.
 void PlanArena(PlanDraft& draft);
 
 }  // namespace skiff

@@ -26,7 +26,8 @@ class BlobTable {
  public:
   int32_t Add(const PlanTensor& tensor) {
     const auto size = static_cast<uint64_t>(tensor.view.bytes());
-    const auto [found, fresh] = index_.try_emplace({tensor.hash.low, tensor.hash.high, size}, static_cast<int32_t>(blobs_.size()));
+    const auto [found, fresh] =
+        index_.try_emplace({tensor.hash.low, tensor.hash.high, size}, static_cast<int32_t>(blobs_.size()));
     if (fresh) {
       blobs_.emplace_back(bytes_, size, tensor.hash.low, tensor.hash.high);
       data_.push_back(static_cast<const uint8_t*>(tensor.view.data));
@@ -59,11 +60,14 @@ class Writer {
     const Offset<format::Plan> plan = WritePlan();
     const auto inputs = WritePorts(draft_.graph->inputs(), draft_.inputs, true);
     const auto outputs = WritePorts(draft_.graph->outputs(), draft_.outputs, false);
-    const Offset<format::Signature> signature = format::CreateSignatureDirect(builder_, "main", &inputs, &outputs, &plans_.emplace_back(1, plan));
+    const Offset<format::Signature> signature =
+        format::CreateSignatureDirect(builder_, "main", &inputs, &outputs, &plans_.emplace_back(1, plan));
     const std::vector<Offset<format::Signature>> signatures{signature};
     std::vector<Offset<format::KeyValue>> metadata;
-    for (const auto& [key, value] : options_.metadata) metadata.push_back(format::CreateKeyValueDirect(builder_, key.c_str(), value.c_str()));
-    builder_.Finish(format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures, nullptr, &blobs_.blobs(), &metadata),
+    for (const auto& [key, value] : options_.metadata)
+      metadata.push_back(format::CreateKeyValueDirect(builder_, key.c_str(), value.c_str()));
+    builder_.Finish(format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures,
+                                              nullptr, &blobs_.blobs(), &metadata),
                     format::ModelIdentifier());
     return Assemble();
   }
@@ -82,8 +86,9 @@ class Writer {
       const bool dense = tensor.view.row_stride == tensor.view.shape.last();
       const bool source = !options_.strip && !value.source.empty();
       tensors.push_back(format::CreateTensorDirect(
-          builder_, static_cast<uint8_t>(tensor.view.dtype), &extents, tensor.constant ? blobs_.Add(tensor) : -1, placement.offset,
-          placement.view_of, dense ? 0 : tensor.view.row_stride, Debug(tensor.name), source ? value.source.c_str() : nullptr,
+          builder_, static_cast<uint8_t>(tensor.view.dtype), &extents,
+          tensor.constant ? blobs_.Add(tensor) : -1, placement.offset, placement.view_of,
+          dense ? 0 : tensor.view.row_stride, Debug(tensor.name), source ? value.source.c_str() : nullptr,
           source && !perm.empty() ? &perm : nullptr));
     }
     return tensors;
@@ -94,8 +99,9 @@ class Writer {
     for (size_t i = 0; i < draft_.nodes.size(); ++i) {
       const PlanNode node = draft_.ViewOf(i);
       const std::vector<Offset<format::Attr>> attrs = EncodeAttrs(builder_, node.op->code, *node.attrs);
-      nodes.push_back(format::CreateNodeDirect(builder_, static_cast<uint16_t>(node.op->code), &draft_.nodes[i].inputs,
-                                               &draft_.nodes[i].outputs, attrs.empty() ? nullptr : &attrs, Debug(node.name)));
+      nodes.push_back(format::CreateNodeDirect(builder_, static_cast<uint16_t>(node.op->code),
+                                               &draft_.nodes[i].inputs, &draft_.nodes[i].outputs,
+                                               attrs.empty() ? nullptr : &attrs, Debug(node.name)));
     }
     return nodes;
   }
@@ -104,12 +110,15 @@ class Writer {
     const auto tensors = WriteTensors();
     const auto nodes = WriteNodes();
     std::vector<format::Segment> segments;
-    for (const SegmentData& segment : draft_.segments) segments.emplace_back(static_cast<uint8_t>(segment.delegate), segment.begin, segment.end);
-    return format::CreatePlanDirect(builder_, static_cast<uint8_t>(Target::kCpu), format::BucketKind::Exact, nullptr, &tensors, &nodes, 0,
-                                    &segments, &draft_.inputs, &draft_.outputs, draft_.arena_bytes);
+    for (const SegmentData& segment : draft_.segments)
+      segments.emplace_back(static_cast<uint8_t>(segment.delegate), segment.begin, segment.end);
+    return format::CreatePlanDirect(builder_, static_cast<uint8_t>(Target::kCpu), format::BucketKind::Exact,
+                                    nullptr, &tensors, &nodes, 0, &segments, &draft_.inputs, &draft_.outputs,
+                                    draft_.arena_bytes);
   }
 
-  std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports, const std::vector<int32_t>& tensors, bool inputs) {
+  std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports,
+                                               const std::vector<int32_t>& tensors, bool inputs) {
     std::vector<Offset<format::Port>> written;
     for (size_t i = 0; i < ports.size(); ++i) {
       const TensorView& view = draft_.tensors[static_cast<size_t>(tensors[i])].view;
@@ -117,13 +126,15 @@ class Writer {
       Offset<format::Image> image;
       if (const auto found = options_.images.find(ports[i].name); inputs && found != options_.images.end()) {
         const ImageSettings& settings = found->second;
-        image = format::CreateImageDirect(builder_, settings.width, settings.height, &settings.mean, &settings.scale, settings.bgr, settings.nhwc);
+        image = format::CreateImageDirect(builder_, settings.width, settings.height, &settings.mean,
+                                          &settings.scale, settings.bgr, settings.nhwc);
       }
       std::vector<Offset<flatbuffers::String>> labels;
       if (const auto found = options_.labels.find(ports[i].name); !inputs && found != options_.labels.end()) {
         for (const std::string& label : found->second) labels.push_back(builder_.CreateString(label));
       }
-      written.push_back(format::CreatePortDirect(builder_, ports[i].name.c_str(), static_cast<uint8_t>(view.dtype), &extents, image,
+      written.push_back(format::CreatePortDirect(builder_, ports[i].name.c_str(),
+                                                 static_cast<uint8_t>(view.dtype), &extents, image,
                                                  labels.empty() ? nullptr : &labels));
     }
     return written;
@@ -158,7 +169,9 @@ class Writer {
 
 }  // namespace
 
-std::vector<uint8_t> SerializeModel(const PlanDraft& draft, const WriteOptions& options) { return Writer(draft, options).Write(); }
+std::vector<uint8_t> SerializeModel(const PlanDraft& draft, const WriteOptions& options) {
+  return Writer(draft, options).Write();
+}
 
 void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes) {
   std::string temporary = path + ".XXXXXX";
@@ -179,7 +192,8 @@ void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& by
   }
   const mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0) abandon("cannot be completed (an existing file was left as it was)");
+  if (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0)
+    abandon("cannot be completed (an existing file was left as it was)");
   if (close(file) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
     const int reason = errno;
     unlink(temporary.c_str());

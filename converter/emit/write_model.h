@@ -20,17 +20,17 @@ struct ImageSettings {
 };
 
 struct WriteOptions {
-  bool strip = false;  ///< Leave out the names of nodes and intermediate tensors.
-  std::map<std::string, ImageSettings> images;              ///< By input name.
-  std::map<std::string, std::vector<std::string>> labels;   ///< By output name.
+  bool strip = false;                           ///< Leave out the names of nodes and intermediate tensors.
+  std::map<std::string, ImageSettings> images;  ///< By input name.
+  std::map<std::string, std::vector<std::string>> labels;  ///< By output name.
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
 /// The bytes of a file with one signature and one plan. Blobs of equal content are stored once.
 std::vector<uint8_t> SerializeModel(const PlanDraft& draft, const WriteOptions& options = {});
 
-/// Writes to a temporary file beside `path` and renames it, so that an existing file is replaced whole or not at all.
-/// Throws Error (kIo) naming the path and the system's reason.
+/// Writes to a temporary file beside `path` and renames it, so that an existing file is replaced whole or not
+/// at all. Throws Error (kIo) naming the path and the system's reason.
 void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes);
 
 }  // namespace skiff

@@ -1,5 +1,5 @@
-/// The converter's error: host code throws it with one complete sentence (what, where, expected, got, what to do).
-/// It never crosses into the runtime.
+/// The converter's error: host code throws it with one complete sentence (what, where, expected, got, what to
+/// do). It never crosses into the runtime.
 #pragma once
 
 #include <fmt/format.h>

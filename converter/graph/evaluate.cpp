@@ -8,7 +8,8 @@
 namespace skiff {
 namespace {
 
-/// No tensor that a graph makes may be larger than this; shape arithmetic gone wrong ends here instead of in bad_alloc.
+/// No tensor that a graph makes may be larger than this; shape arithmetic gone wrong ends here instead of in
+/// bad_alloc.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
 InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& values) {
@@ -28,10 +29,13 @@ InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& 
 
 }  // namespace
 
-std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
-                                     size_t output_count, const std::string& node_name) {
+std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
+                                     const std::vector<const TensorData*>& inputs, size_t output_count,
+                                     const std::string& node_name) {
   const OpDef* def = FindOp(op);
-  if (def == nullptr) Throw(StatusCode::kInternal, "node '{}': operator {} is not in the table", node_name, static_cast<int>(op));
+  if (def == nullptr)
+    Throw(StatusCode::kInternal, "node '{}': operator {} is not in the table", node_name,
+          static_cast<int>(op));
   std::vector<InferInput<int64_t>> described(inputs.size());
   std::vector<std::vector<int64_t>> values(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -39,7 +43,8 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs, const 
   }
   std::vector<InferOutput<int64_t>> outputs(output_count);
   char message[InferContext<int64_t>::kMessageBytes] = "";
-  InferContext<int64_t> context{op, &attrs, {described.data(), described.size()}, {outputs.data(), outputs.size()}, message};
+  InferContext<int64_t> context{
+      op, &attrs, {described.data(), described.size()}, {outputs.data(), outputs.size()}, message};
   if (const Status status = def->infer(context); !status.ok()) {
     Throw(StatusCode::kInvalidModel, "node '{}' ({}): {}", node_name, def->name, message);
   }
@@ -48,8 +53,8 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs, const 
     int64_t bytes = DTypeSize(output.dtype);
     for (int i = 0; i < output.rank; ++i) {
       if (__builtin_mul_overflow(bytes, output.extents[i], &bytes) || bytes > kMaxTensorBytes) {
-        Throw(StatusCode::kInvalidModel, "node '{}' ({}): the output {} would be larger than {} bytes", node_name, def->name,
-              ShapeText(Shape(output.extents, output.rank)).c_str(), kMaxTensorBytes);
+        Throw(StatusCode::kInvalidModel, "node '{}' ({}): the output {} would be larger than {} bytes",
+              node_name, def->name, ShapeText(Shape(output.extents, output.rank)).c_str(), kMaxTensorBytes);
       }
     }
     views.emplace_back(nullptr, output.dtype, Shape(output.extents, output.rank));
@@ -57,11 +62,13 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs, const 
   return views;
 }
 
-std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
-                                   size_t output_count, const std::string& node_name) {
+std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
+                                   const std::vector<const TensorData*>& inputs, size_t output_count,
+                                   const std::string& node_name) {
   const OpDef* def = FindOp(op);
   const std::vector<TensorView> types = InferOutputs(op, attrs, inputs, output_count, node_name);
-  if (def->kernel == nullptr) Throw(StatusCode::kUnsupported, "node '{}': this build has no kernel for {}", node_name, def->name);
+  if (def->kernel == nullptr)
+    Throw(StatusCode::kUnsupported, "node '{}': this build has no kernel for {}", node_name, def->name);
   std::vector<TensorView> input_views(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != nullptr) input_views[i] = inputs[i]->view();
@@ -73,7 +80,8 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs, const st
     output_views.push_back(outputs.back().view());
   }
   ErrorCapture capture;
-  const KernelArgs args{op, &attrs, {input_views.data(), input_views.size()}, {output_views.data(), output_views.size()}};
+  const KernelArgs args{
+      op, &attrs, {input_views.data(), input_views.size()}, {output_views.data(), output_views.size()}};
   if (const Status status = def->kernel(args); !status.ok()) {
     Throw(status.code(), "node '{}' ({}): {}", node_name, def->name, capture.message());
   }
@@ -82,10 +90,12 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs, const st
 
 namespace {
 
-void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& data, std::map<SymbolId, int64_t>& symbols) {
+void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& data,
+                std::map<SymbolId, int64_t>& symbols) {
   const Value& value = graph.value(port.value);
   if (data.dtype() != value.dtype) {
-    Throw(StatusCode::kInvalidArgument, "input '{}' must be {}, got {}", port.name, DTypeName(value.dtype), DTypeName(data.dtype()));
+    Throw(StatusCode::kInvalidArgument, "input '{}' must be {}, got {}", port.name, DTypeName(value.dtype),
+          DTypeName(data.dtype()));
   }
   if (!value.has_shape) return;
   if (static_cast<int>(value.dims.size()) != data.shape().rank()) {
@@ -95,17 +105,19 @@ void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& dat
   for (int axis = 0; axis < data.shape().rank(); ++axis) {
     const Dim& dim = value.dims[static_cast<size_t>(axis)];
     const int64_t extent = data.shape()[axis];
-    const int64_t expected = dim.constant() ? dim.value : symbols.try_emplace(dim.symbol, extent).first->second;
+    const int64_t expected =
+        dim.constant() ? dim.value : symbols.try_emplace(dim.symbol, extent).first->second;
     if (extent != expected) {
-      Throw(StatusCode::kInvalidArgument, "input '{}': dimension {} must be {}, got {} (shape {})", port.name, axis, expected,
-            extent, ShapeText(data.shape()).c_str());
+      Throw(StatusCode::kInvalidArgument, "input '{}': dimension {} must be {}, got {} (shape {})", port.name,
+            axis, expected, extent, ShapeText(data.shape()).c_str());
     }
   }
 }
 
 }  // namespace
 
-std::map<std::string, TensorData> Evaluate(const Graph& graph, const std::map<std::string, TensorData>& inputs,
+std::map<std::string, TensorData> Evaluate(const Graph& graph,
+                                           const std::map<std::string, TensorData>& inputs,
                                            const EvaluateOptions& options) {
   std::vector<TensorData> live(static_cast<size_t>(graph.value_count()));
   std::vector<size_t> remaining(live.size(), 0);
@@ -117,21 +129,26 @@ std::map<std::string, TensorData> Evaluate(const Graph& graph, const std::map<st
   }
   for (const GraphPort& port : graph.inputs()) {
     const auto found = inputs.find(port.name);
-    if (found == inputs.end()) Throw(StatusCode::kInvalidArgument, "no value was given for input '{}'", port.name);
+    if (found == inputs.end())
+      Throw(StatusCode::kInvalidArgument, "no value was given for input '{}'", port.name);
     CheckInput(graph, port, found->second, symbols);
     live[static_cast<size_t>(port.value)] = found->second;
   }
   for (NodeId id : graph.TopologicalOrder()) {
     const Node& node = graph.node(id);
     std::vector<const TensorData*> arguments;
-    for (ValueId input : node.inputs) arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
-    std::vector<TensorData> results = EvaluateOp(node.op, node.attrs, arguments, node.outputs.size(), node.name);
+    for (ValueId input : node.inputs)
+      arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
+    std::vector<TensorData> results =
+        EvaluateOp(node.op, node.attrs, arguments, node.outputs.size(), node.name);
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(node.outputs[i], results[i]);
-      if (remaining[static_cast<size_t>(node.outputs[i])] > 0) live[static_cast<size_t>(node.outputs[i])] = std::move(results[i]);
+      if (remaining[static_cast<size_t>(node.outputs[i])] > 0)
+        live[static_cast<size_t>(node.outputs[i])] = std::move(results[i]);
     }
     for (ValueId input : node.inputs) {
-      if (input != kNoValue && --remaining[static_cast<size_t>(input)] == 0) live[static_cast<size_t>(input)] = TensorData();
+      if (input != kNoValue && --remaining[static_cast<size_t>(input)] == 0)
+        live[static_cast<size_t>(input)] = TensorData();
     }
   }
   std::map<std::string, TensorData> outputs;

@@ -1,5 +1,5 @@
-/// Runs a graph eagerly: operator by operator with the reference kernels. It is the oracle of every parity check and
-/// what folds constants.
+/// Runs a graph eagerly: operator by operator with the reference kernels. It is the oracle of every parity
+/// check and what folds constants.
 #pragma once
 
 #include <functional>
@@ -11,23 +11,26 @@
 
 namespace skiff {
 
-/// Infers the output types of one operator call with the shape rule of ops.def. `inputs[i]` is null for an absent
-/// input. Throws Error naming the node: kInvalidModel where the rule refuses.
-std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
-                                     size_t output_count, const std::string& node_name);
+/// Infers the output types of one operator call with the shape rule of ops.def. `inputs[i]` is null for an
+/// absent input. Throws Error naming the node: kInvalidModel where the rule refuses.
+std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
+                                     const std::vector<const TensorData*>& inputs, size_t output_count,
+                                     const std::string& node_name);
 
 /// Computes one operator. Throws Error naming the node.
-std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
-                                   size_t output_count, const std::string& node_name);
+std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
+                                   const std::vector<const TensorData*>& inputs, size_t output_count,
+                                   const std::string& node_name);
 
 struct EvaluateOptions {
   /// Called for every computed value, in order, right after its node ran.
   std::function<void(ValueId, const TensorData&)> observe;
 };
 
-/// Runs the whole graph. `inputs` are by the names of graph.inputs(); shapes must match constants and be consistent
-/// over Symbols. Returns the outputs by name. Throws Error.
-std::map<std::string, TensorData> Evaluate(const Graph& graph, const std::map<std::string, TensorData>& inputs,
+/// Runs the whole graph. `inputs` are by the names of graph.inputs(); shapes must match constants and be
+/// consistent over Symbols. Returns the outputs by name. Throws Error.
+std::map<std::string, TensorData> Evaluate(const Graph& graph,
+                                           const std::map<std::string, TensorData>& inputs,
                                            const EvaluateOptions& options = {});
 
 }  // namespace skiff

@@ -53,7 +53,9 @@ ValueId Graph::AddInput(std::string_view input_name, DType dtype, std::vector<Di
   return id;
 }
 
-void Graph::AddOutput(std::string_view output_name, ValueId id) { outputs_.push_back({std::string(output_name), id}); }
+void Graph::AddOutput(std::string_view output_name, ValueId id) {
+  outputs_.push_back({std::string(output_name), id});
+}
 
 ValueId Graph::AddConstant(std::string_view constant_name, TensorData data) {
   const ValueId id = AddValue(constant_name, "constant");
@@ -103,7 +105,8 @@ NodeId Graph::AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<
 
 void Graph::SetInput(NodeId node_id, int index, ValueId to) {
   Node& changed = node(node_id);
-  if (index >= static_cast<int>(changed.inputs.size())) changed.inputs.resize(static_cast<size_t>(index) + 1, kNoValue);
+  if (index >= static_cast<int>(changed.inputs.size()))
+    changed.inputs.resize(static_cast<size_t>(index) + 1, kNoValue);
   ValueId& slot = changed.inputs[static_cast<size_t>(index)];
   if (slot != kNoValue) std::erase(value(slot).uses, Use{node_id, index});
   slot = to;
@@ -143,11 +146,13 @@ ValueId Graph::FindValue(std::string_view value_name) const {
 }
 
 bool Graph::IsGraphInput(ValueId id) const {
-  return std::any_of(inputs_.begin(), inputs_.end(), [id](const GraphPort& port) { return port.value == id; });
+  return std::any_of(inputs_.begin(), inputs_.end(),
+                     [id](const GraphPort& port) { return port.value == id; });
 }
 
 bool Graph::IsGraphOutput(ValueId id) const {
-  return std::any_of(outputs_.begin(), outputs_.end(), [id](const GraphPort& port) { return port.value == id; });
+  return std::any_of(outputs_.begin(), outputs_.end(),
+                     [id](const GraphPort& port) { return port.value == id; });
 }
 
 NodeId Graph::ProducerOf(NodeId id, int index) const {

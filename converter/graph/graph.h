@@ -1,5 +1,5 @@
-/// The host's graph: nodes and values in vectors, addressed by id. Importers and the tracer build it, passes rewrite
-/// it, emit writes it. Operators are those of runtime/ops/ops.def.
+/// The host's graph: nodes and values in vectors, addressed by id. Importers and the tracer build it, passes
+/// rewrite it, emit writes it. Operators are those of runtime/ops/ops.def.
 #pragma once
 
 #include <cstddef>
@@ -115,11 +115,12 @@ struct Value {
 struct Node {
   OpCode op = OpCode::kInvalid;
   AttrStorage attrs;
-  std::vector<ValueId> inputs;   ///< kNoValue where an optional input is absent.
+  std::vector<ValueId> inputs;  ///< kNoValue where an optional input is absent.
   std::vector<ValueId> outputs;
-  std::string name;              ///< The source node's name where there is one, else made from the operator's.
-  std::vector<SourceId> sources; ///< Nodes of the source file that this node stands for.
-  NodeId position = kNoNode;     ///< Where the node runs among those that are ready: the id of a node it replaces.
+  std::string name;  ///< The source node's name where there is one, else made from the operator's.
+  std::vector<SourceId> sources;  ///< Nodes of the source file that this node stands for.
+  NodeId position =
+      kNoNode;  ///< Where the node runs among those that are ready: the id of a node it replaces.
   bool removed = false;
 
   template <class A>
@@ -156,11 +157,11 @@ class Graph {
   ValueId AddConstant(std::string_view name, TensorData data);
   SymbolId AddSymbol(std::string_view name);  ///< The existing one, if the name is known.
   SourceId AddSource(std::string_view name, std::string_view op);
-  /// A node with default attributes and `output_names.size()` fresh outputs, of unknown type. References from node()
-  /// and value() are invalid afterwards.
+  /// A node with default attributes and `output_names.size()` fresh outputs, of unknown type. References from
+  /// node() and value() are invalid afterwards.
   NodeId AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<std::string>& output_names);
-  /// The common case: one output; sets the attributes and the source of `like` (a node) where given. Returns the
-  /// output value. `attrs` is a copy, because it may be another node's, which moves when a node is added.
+  /// The common case: one output; sets the attributes and the source of `like` (a node) where given. Returns
+  /// the output value. `attrs` is a copy, because it may be another node's, which moves when a node is added.
   template <class A = NoAttrs>
   ValueId Emit(OpCode op, std::vector<ValueId> inputs, A attrs = {}, std::string_view output_name = {},
                NodeId like = kNoNode) {

@@ -12,19 +12,44 @@ namespace {
 template <class Visitor>
 bool VisitElements(const TensorData& data, Visitor&& visit) {
   switch (data.dtype()) {
-    case DType::kF32: visit(data.as<float>()); return true;
-    case DType::kF16: visit(data.as<Half>()); return true;
-    case DType::kF64: visit(data.as<double>()); return true;
-    case DType::kI8: visit(data.as<int8_t>()); return true;
-    case DType::kU8: visit(data.as<uint8_t>()); return true;
-    case DType::kI16: visit(data.as<int16_t>()); return true;
-    case DType::kU16: visit(data.as<uint16_t>()); return true;
-    case DType::kI32: visit(data.as<int32_t>()); return true;
-    case DType::kU32: visit(data.as<uint32_t>()); return true;
-    case DType::kI64: visit(data.as<int64_t>()); return true;
-    case DType::kU64: visit(data.as<uint64_t>()); return true;
-    case DType::kBool: visit(data.as<uint8_t>()); return true;
-    case DType::kInvalid: return false;
+    case DType::kF32:
+      visit(data.as<float>());
+      return true;
+    case DType::kF16:
+      visit(data.as<Half>());
+      return true;
+    case DType::kF64:
+      visit(data.as<double>());
+      return true;
+    case DType::kI8:
+      visit(data.as<int8_t>());
+      return true;
+    case DType::kU8:
+      visit(data.as<uint8_t>());
+      return true;
+    case DType::kI16:
+      visit(data.as<int16_t>());
+      return true;
+    case DType::kU16:
+      visit(data.as<uint16_t>());
+      return true;
+    case DType::kI32:
+      visit(data.as<int32_t>());
+      return true;
+    case DType::kU32:
+      visit(data.as<uint32_t>());
+      return true;
+    case DType::kI64:
+      visit(data.as<int64_t>());
+      return true;
+    case DType::kU64:
+      visit(data.as<uint64_t>());
+      return true;
+    case DType::kBool:
+      visit(data.as<uint8_t>());
+      return true;
+    case DType::kInvalid:
+      return false;
   }
   return false;
 }
@@ -63,7 +88,8 @@ TensorData TensorData::Reshaped(const Shape& shape) const {
 }
 
 std::vector<int64_t> TensorData::ToInts() const {
-  if (IsFloat(dtype_)) Throw(StatusCode::kInvalidModel, "integers were expected, got a tensor of {}", DTypeName(dtype_));
+  if (IsFloat(dtype_))
+    Throw(StatusCode::kInvalidModel, "integers were expected, got a tensor of {}", DTypeName(dtype_));
   std::vector<int64_t> result(static_cast<size_t>(elements()));
   VisitElements(*this, [&](const auto* data) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*data)>>) {

@@ -8,13 +8,14 @@
 ///     output probabilities = conv
 ///   }
 ///
-/// An absent input is `_`; `output conv` is short for `output conv = conv`. Names of other characters than letters,
-/// digits, `_`, `.` and `/` are quoted. Attributes equal to their defaults are left out. Types of results are optional
-/// when parsing (shape inference fills them in). Constants of at most 16 elements print their values; larger ones
-/// print `= data 0x<hash>`, which parses only as `= seed N` (values drawn from a fixed generator).
+/// An absent input is `_`; `output conv` is short for `output conv = conv`. Names of other characters than
+/// letters, digits, `_`, `.` and `/` are quoted. Attributes equal to their defaults are left out. Types of
+/// results are optional when parsing (shape inference fills them in). Constants of at most 16 elements print
+/// their values; larger ones print `= data 0x<hash>`, which parses only as `= seed N` (values drawn from a
+/// fixed generator).
 ///
-/// Every parsed node is a source of its own, and its results are source tensors, so that tests can check what passes
-/// say about them.
+/// Every parsed node is a source of its own, and its results are source tensors, so that tests can check what
+/// passes say about them.
 #pragma once
 
 #include <string>

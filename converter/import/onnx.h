@@ -7,13 +7,14 @@
 
 namespace skiff {
 
-/// Reads a model file, and its external tensor data from the model's own folder. Dimensions that the file leaves
-/// open become Symbols: equal dim_params are one Symbol, empty names and placeholders are fresh ones. Functions are
-/// expanded. Nothing is folded or optimised: every source node becomes the operators that define it, so that the
-/// eager interpreter computes exactly what the file says.
+/// Reads a model file, and its external tensor data from the model's own folder. Dimensions that the file
+/// leaves open become Symbols: equal dim_params are one Symbol, empty names and placeholders are fresh ones.
+/// Functions are expanded. Nothing is folded or optimised: every source node becomes the operators that
+/// define it, so that the eager interpreter computes exactly what the file says.
 ///
-/// Throws Error: kIo (cannot be read), kInvalidModel (not ONNX, truncated, contradictory), kUnsupported (opset,
-/// dtype, or operators; all unsupported operators are listed at once with their nodes and what to do).
+/// Throws Error: kIo (cannot be read), kInvalidModel (not ONNX, truncated, contradictory), kUnsupported
+/// (opset, dtype, or operators; all unsupported operators are listed at once with their nodes and what to
+/// do).
 Graph ImportOnnx(const std::string& path);
 
 /// The same from bytes; `folder` is where external data may lie ("" forbids it).

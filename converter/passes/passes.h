@@ -9,22 +9,28 @@
 
 namespace skiff {
 
-/// Fills in dtype and dims of every value that has none yet, with the shape rules of ops.def, and folds what a shape
-/// rule needs to know (constants behind shape inputs). Throws Error (kInvalidModel) naming the node and its source.
+/// Fills in dtype and dims of every value that has none yet, with the shape rules of ops.def, and folds what
+/// a shape rule needs to know (constants behind shape inputs). Throws Error (kInvalidModel) naming the node
+/// and its source.
 void InferShapes(Graph& graph);
 /// The same for one node whose inputs are typed.
 void InferNode(Graph& graph, NodeId node);
 
-void FoldConstants(Graph& graph);      ///< Evaluates nodes whose inputs are constant, and Shape of static shapes.
-void Canonicalize(Graph& graph);       ///< Identities vanish, reshapes and transposes merge, one spelling for each thing.
-void RecognizeComposites(Graph& graph);  ///< HardSwish, Silu, Gelu, LayerNorm, ChannelShuffle out of their parts.
-void ToNhwc(Graph& graph);             ///< Pushes transposes through the graph until they meet and cancel.
-void SpellTransposesAsReshapes(Graph& graph);  ///< Transposes that only move extents of 1; after ToNhwc, which looks for transposes.
-void ShuffleStridedSlices(Graph& graph);  ///< Slices of every n-th channel: one ChannelShuffle and contiguous slices.
-void FoldBatchNorm(Graph& graph);      ///< BatchNorm into the convolution before it, else into Mul and Add.
-void FuseLinear(Graph& graph);         ///< MatMul by a constant becomes FullyConnected; Mul/Add constants fold into weights and bias.
-void FusePad(Graph& graph);            ///< Zero padding into the window operator behind it.
-void FuseActivation(Graph& graph);     ///< Clamp into the operator before it.
+void FoldConstants(Graph& graph);  ///< Evaluates nodes whose inputs are constant, and Shape of static shapes.
+void Canonicalize(
+    Graph& graph);  ///< Identities vanish, reshapes and transposes merge, one spelling for each thing.
+void RecognizeComposites(
+    Graph& graph);          ///< HardSwish, Silu, Gelu, LayerNorm, ChannelShuffle out of their parts.
+void ToNhwc(Graph& graph);  ///< Pushes transposes through the graph until they meet and cancel.
+void SpellTransposesAsReshapes(
+    Graph& graph);  ///< Transposes that only move extents of 1; after ToNhwc, which looks for transposes.
+void ShuffleStridedSlices(
+    Graph& graph);  ///< Slices of every n-th channel: one ChannelShuffle and contiguous slices.
+void FoldBatchNorm(Graph& graph);  ///< BatchNorm into the convolution before it, else into Mul and Add.
+void FuseLinear(Graph& graph);  ///< MatMul by a constant becomes FullyConnected; Mul/Add constants fold into
+                                ///< weights and bias.
+void FusePad(Graph& graph);     ///< Zero padding into the window operator behind it.
+void FuseActivation(Graph& graph);  ///< Clamp into the operator before it.
 void EliminateCommonSubexpressions(Graph& graph);
 void EliminateDeadCode(Graph& graph);  ///< Nodes that no output needs.
 

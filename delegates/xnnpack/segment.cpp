@@ -92,8 +92,8 @@ Status Segment::ReshapeNode(uint32_t index) {
   if (status.ok()) return status;
   if (status.code() == StatusCode::kUnsupported) return UseReference(index);
   const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
-  return Fail(status.code(), "node '%s' (%s): XNNPACK could not prepare it: %s", plan_node.name, plan_node.op->name,
-              StatusCodeName(status.code()));
+  return Fail(status.code(), "node '%s' (%s): XNNPACK could not prepare it: %s", plan_node.name,
+              plan_node.op->name, StatusCodeName(status.code()));
 }
 
 Status Segment::Reshape() {

@@ -42,7 +42,9 @@ void* AllocateAligned(size_t bytes) {
 void FreeAligned(void* memory) { free(memory); }
 
 Result<MappedFile> MapFile(const char* path) {
-  const auto fail = [path](const char* what) { return Fail(StatusCode::kIo, "%s: %s: %s", path, what, strerror(errno)); };
+  const auto fail = [path](const char* what) {
+    return Fail(StatusCode::kIo, "%s: %s: %s", path, what, strerror(errno));
+  };
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return fail("cannot be opened");
   struct stat info = {};
@@ -53,7 +55,9 @@ Result<MappedFile> MapFile(const char* path) {
   }
   if (!S_ISREG(info.st_mode) || info.st_size == 0) {
     close(file);
-    return Fail(StatusCode::kIo, "%s: %s", path, S_ISREG(info.st_mode) ? "is empty; convert the model again" : "is no regular file; name a .skiff file");
+    return Fail(StatusCode::kIo, "%s: %s", path,
+                S_ISREG(info.st_mode) ? "is empty; convert the model again"
+                                      : "is no regular file; name a .skiff file");
   }
   const auto size = static_cast<size_t>(info.st_size);
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);

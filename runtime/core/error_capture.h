@@ -1,5 +1,5 @@
-/// Takes the messages of the current thread instead of the log sink, for callers that turn a Status and its sentence
-/// into something else (the converter's exceptions, the C API's message buffer).
+/// Takes the messages of the current thread instead of the log sink, for callers that turn a Status and its
+/// sentence into something else (the converter's exceptions, the C API's message buffer).
 #pragma once
 
 #include "skiff/log.h"

@@ -1,5 +1,5 @@
-/// An array whose length is decided once. It stands in for std::vector where running out of memory must become a
-/// Status although exceptions are off.
+/// An array whose length is decided once. It stands in for std::vector where running out of memory must
+/// become a Status although exceptions are off.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@ template <class T>
 class FixedArray {
  public:
   FixedArray() = default;
-  FixedArray(FixedArray&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  FixedArray(FixedArray&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   FixedArray& operator=(FixedArray&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
@@ -32,9 +33,11 @@ class FixedArray {
     data_ = nullptr;
     size_ = 0;
     if (size == 0) return OkStatus();
-    if (size > static_cast<size_t>(-1) / 2 / sizeof(T)) return Fail(StatusCode::kOutOfMemory, "an array of %zu elements is too long", size);
+    if (size > static_cast<size_t>(-1) / 2 / sizeof(T))
+      return Fail(StatusCode::kOutOfMemory, "an array of %zu elements is too long", size);
     data_ = new (std::nothrow) T[size]();
-    if (data_ == nullptr) return Fail(StatusCode::kOutOfMemory, "cannot allocate %zu elements of %zu bytes", size, sizeof(T));
+    if (data_ == nullptr)
+      return Fail(StatusCode::kOutOfMemory, "cannot allocate %zu elements of %zu bytes", size, sizeof(T));
     size_ = size;
     return OkStatus();
   }

@@ -39,16 +39,26 @@ bool DeliverToCapture(const char* message) {
 
 const char* StatusCodeName(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kInvalidArgument: return "invalid argument";
-    case StatusCode::kInvalidModel: return "invalid model";
-    case StatusCode::kUnsupported: return "unsupported";
-    case StatusCode::kNoMatchingBucket: return "no matching bucket";
-    case StatusCode::kOutOfMemory: return "out of memory";
-    case StatusCode::kIo: return "input/output error";
-    case StatusCode::kCancelled: return "cancelled";
-    case StatusCode::kDeviceLost: return "device lost";
-    case StatusCode::kInternal: return "internal error";
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kInvalidArgument:
+      return "invalid argument";
+    case StatusCode::kInvalidModel:
+      return "invalid model";
+    case StatusCode::kUnsupported:
+      return "unsupported";
+    case StatusCode::kNoMatchingBucket:
+      return "no matching bucket";
+    case StatusCode::kOutOfMemory:
+      return "out of memory";
+    case StatusCode::kIo:
+      return "input/output error";
+    case StatusCode::kCancelled:
+      return "cancelled";
+    case StatusCode::kDeviceLost:
+      return "device lost";
+    case StatusCode::kInternal:
+      return "internal error";
   }
   return "unknown status";
 }

@@ -59,8 +59,8 @@ ShapeText::ShapeText(const Shape& shape) {
   size_t length = 0;
   text_[length++] = '[';
   for (int i = 0; i < shape.rank(); ++i) {
-    length += static_cast<size_t>(std::snprintf(text_ + length, sizeof(text_) - length, "%s%lld", i == 0 ? "" : ", ",
-                                                static_cast<long long>(shape[i])));
+    length += static_cast<size_t>(std::snprintf(text_ + length, sizeof(text_) - length, "%s%lld",
+                                                i == 0 ? "" : ", ", static_cast<long long>(shape[i])));
   }
   text_[length++] = ']';
   text_[length] = '\0';

@@ -1,5 +1,6 @@
-/// Reference kernels: plain loops that follow each operator's specification, accumulate floating point in double and
-/// integers exactly, and allocate nothing. They are the oracle of every test and the fallback of every delegate.
+/// Reference kernels: plain loops that follow each operator's specification, accumulate floating point in
+/// double and integers exactly, and allocate nothing. They are the oracle of every test and the fallback of
+/// every delegate.
 #pragma once
 
 #include "ops/op.h"

@@ -23,8 +23,8 @@ Pool Describe(const KernelArgs& args) {
           x.shape[0], x.shape[3]};
 }
 
-/// For each output pixel and block of channels: lanes begin as `initial`, become add(lane, value) for each tap inside
-/// the input, and pass finish(out_y, out_x, taps inside, count, lanes).
+/// For each output pixel and block of channels: lanes begin as `initial`, become add(lane, value) for each
+/// tap inside the input, and pass finish(out_y, out_x, taps inside, count, lanes).
 template <class Lane, class Add, class Finish>
 void PoolAll(const Pool& pool, const TensorView& x, const TensorView& out, Lane initial, Add add,
              Finish finish) {
@@ -58,7 +58,9 @@ void PoolAll(const Pool& pool, const TensorView& x, const TensorView& out, Lane 
 }
 
 /// Taps inside the padded input. What ceil mode adds beyond the padding does not count.
-int64_t PaddedTaps(const Window& window, int64_t out) { return window.TapsBefore(out, window.input + window.pad_end); }
+int64_t PaddedTaps(const Window& window, int64_t out) {
+  return window.TapsBefore(out, window.input + window.pad_end);
+}
 
 }  // namespace
 

@@ -12,7 +12,8 @@ class ReferenceSegment final : public PreparedSegment {
 
   Status Prepare() {
     SKIFF_RETURN_IF_ERROR(nodes_.Allocate(segment_.end - segment_.begin));
-    for (uint32_t i = segment_.begin; i < segment_.end; ++i) SKIFF_RETURN_IF_ERROR(nodes_[i - segment_.begin].Prepare(segment_, i));
+    for (uint32_t i = segment_.begin; i < segment_.end; ++i)
+      SKIFF_RETURN_IF_ERROR(nodes_[i - segment_.begin].Prepare(segment_, i));
     return OkStatus();
   }
 
@@ -28,10 +29,12 @@ class ReferenceSegment final : public PreparedSegment {
 
   Status Run(const RunContext& context) override {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed)) return Status(StatusCode::kCancelled);
+      if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
+        return Status(StatusCode::kCancelled);
       const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
       SKIFF_RETURN_IF_ERROR(nodes_[i].Run());
-      if (context.timer != nullptr) context.timer->Record(segment_.begin + i, begin, platform::NowNanoseconds());
+      if (context.timer != nullptr)
+        context.timer->Record(segment_.begin + i, begin, platform::NowNanoseconds());
     }
     return OkStatus();
   }

@@ -10,7 +10,9 @@ namespace {
 
 constexpr uint64_t kScratchAlignment = 64;
 
-uint64_t AlignUp(uint64_t bytes) { return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment; }
+uint64_t AlignUp(uint64_t bytes) {
+  return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+}
 
 /// Copies rows between two views of the same shape, either of which may be strided.
 void CopyRows(const TensorView& from, const TensorView& to) {
@@ -30,13 +32,15 @@ Status ReferenceNode::Prepare(const SegmentView& segment, uint32_t node) {
   segment_ = &segment;
   node_ = &segment.nodes[node];
   if (node_->op->kernel == nullptr) {
-    return Fail(StatusCode::kUnsupported, "node '%s': this build was made without the operator %s", node_->name, node_->op->name);
+    return Fail(StatusCode::kUnsupported, "node '%s': this build was made without the operator %s",
+                node_->name, node_->op->name);
   }
   SKIFF_RETURN_IF_ERROR(Describe(node_->inputs, inputs_, input_views_));
   return Describe(node_->outputs, outputs_, output_views_);
 }
 
-Status ReferenceNode::Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments, FixedArray<TensorView>& views) {
+Status ReferenceNode::Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments,
+                               FixedArray<TensorView>& views) {
   SKIFF_RETURN_IF_ERROR(arguments.Allocate(indices.size()));
   SKIFF_RETURN_IF_ERROR(views.Allocate(indices.size()));
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -67,8 +71,9 @@ Status ReferenceNode::Bind() {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].tensor == nullptr) continue;
       const TensorView& tensor = arguments[i].tensor->view;
-      views[i] = TensorView(arguments[i].strided ? scratch_.data() + arguments[i].scratch_offset : tensor.data, tensor.dtype,
-                            tensor.shape);
+      views[i] =
+          TensorView(arguments[i].strided ? scratch_.data() + arguments[i].scratch_offset : tensor.data,
+                     tensor.dtype, tensor.shape);
     }
   };
   bind(inputs_, input_views_);

@@ -1,6 +1,6 @@
-/// Runs one node of a plan with its reference kernel: the step that the reference delegate is made of, and that other
-/// delegates fall back to. Strided views are gathered into scratch before the kernel and scattered after it, because
-/// kernels are dense.
+/// Runs one node of a plan with its reference kernel: the step that the reference delegate is made of, and
+/// that other delegates fall back to. Strided views are gathered into scratch before the kernel and scattered
+/// after it, because kernels are dense.
 #pragma once
 
 #include "core/fixed_array.h"
@@ -23,7 +23,8 @@ class ReferenceNode {
     uint64_t scratch_offset = 0;
     bool strided = false;
   };
-  Status Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments, FixedArray<TensorView>& views);
+  Status Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments,
+                  FixedArray<TensorView>& views);
 
   const SegmentView* segment_ = nullptr;
   const PlanNode* node_ = nullptr;

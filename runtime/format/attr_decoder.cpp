@@ -24,8 +24,12 @@ class Decoder {
   bool good() const { return good_ && used_ == from_.size(); }
 
  private:
-  static uint32_t IntCount(const format::Attr& attr) { return attr.ints() == nullptr ? 0 : attr.ints()->size(); }
-  static uint32_t FloatCount(const format::Attr& attr) { return attr.floats() == nullptr ? 0 : attr.floats()->size(); }
+  static uint32_t IntCount(const format::Attr& attr) {
+    return attr.ints() == nullptr ? 0 : attr.ints()->size();
+  }
+  static uint32_t FloatCount(const format::Attr& attr) {
+    return attr.floats() == nullptr ? 0 : attr.floats()->size();
+  }
 
   static bool Decode(const format::Attr& attr, float& member) {
     if (FloatCount(attr) != 1 || IntCount(attr) != 0) return false;
@@ -64,7 +68,8 @@ class Decoder {
 
 }  // namespace
 
-bool DecodeAttrs(OpCode op, const flatbuffers::Vector<flatbuffers::Offset<format::Attr>>* from, AttrStorage& attrs) {
+bool DecodeAttrs(OpCode op, const flatbuffers::Vector<flatbuffers::Offset<format::Attr>>* from,
+                 AttrStorage& attrs) {
   if (from == nullptr || from->size() == 0) return true;
   Decoder decoder(*from);
   VisitAttrs(op, attrs, decoder);

@@ -1,5 +1,6 @@
-/// The container around the FlatBuffer: a fixed header, the FlatBuffer part (kilobytes; copied, then verified), and
-/// the weights part (mapped, never copied). All integers are little-endian; offsets count from the file's beginning.
+/// The container around the FlatBuffer: a fixed header, the FlatBuffer part (kilobytes; copied, then
+/// verified), and the weights part (mapped, never copied). All integers are little-endian; offsets count from
+/// the file's beginning.
 #pragma once
 
 #include <bit>
@@ -29,7 +30,8 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 64);
 
-/// Kernels may read so far past a tensor's end; the file and every buffer of ours end with as many spare bytes.
+/// Kernels may read so far past a tensor's end; the file and every buffer of ours end with as many spare
+/// bytes.
 inline constexpr uint64_t kReadableTail = 16;
 
 inline constexpr uint64_t kAlignment = 64;

@@ -1,5 +1,6 @@
-/// A verified model: what the FlatBuffer says, decoded once into plain structs whose every index, offset and size has
-/// been checked. Strings and extents point into the copied FlatBuffer part, constants into the mapped weights.
+/// A verified model: what the FlatBuffer says, decoded once into plain structs whose every index, offset and
+/// size has been checked. Strings and extents point into the copied FlatBuffer part, constants into the
+/// mapped weights.
 #pragma once
 
 #include "core/fixed_array.h"
@@ -12,9 +13,9 @@ namespace skiff {
 /// Where a plan's tensor lies.
 struct TensorPlacement {
   static constexpr int32_t kRoot = -1;
-  int32_t view_of = kRoot;     ///< Index of the viewed tensor, which is no view itself.
-  uint64_t offset = 0;         ///< From the arena's beginning, or from the viewed tensor's.
-  const char* source = "";     ///< The source graph's tensor whose elements these are; "" when none.
+  int32_t view_of = kRoot;  ///< Index of the viewed tensor, which is no view itself.
+  uint64_t offset = 0;      ///< From the arena's beginning, or from the viewed tensor's.
+  const char* source = "";  ///< The source graph's tensor whose elements these are; "" when none.
   Ints source_perm;
 };
 
@@ -61,9 +62,9 @@ struct ModelData {
   uint64_t weights_bytes = 0;
 };
 
-/// Verifies and decodes a whole .skiff file that lies at `file`; constants will point into it, so it must outlive the
-/// result. Every failure is kInvalidModel (or kUnsupported for a newer format, kOutOfMemory) with a sentence in the
-/// log that begins with `name`.
+/// Verifies and decodes a whole .skiff file that lies at `file`; constants will point into it, so it must
+/// outlive the result. Every failure is kInvalidModel (or kUnsupported for a newer format, kOutOfMemory) with
+/// a sentence in the log that begins with `name`.
 Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model);
 
 }  // namespace skiff

@@ -1,5 +1,6 @@
-// Reads an untrusted .skiff file: container header, FlatBuffers verifier, then every index, offset, size, enumeration
-// and attribute, with overflow-checked arithmetic. Nothing after this file checks the model again.
+// Reads an untrusted .skiff file: container header, FlatBuffers verifier, then every index, offset, size,
+// enumeration and attribute, with overflow-checked arithmetic. Nothing after this file checks the model
+// again.
 #include <cstring>
 
 #include "format/attr_decoder.h"
@@ -19,7 +20,8 @@ constexpr int64_t kMaxEmptyVolume = int64_t{1} << 28;
 /// Some checks are quadratic in the operands of one node.
 constexpr size_t kMaxOperands = 4096;
 
-/// A .skiff file names a few thousand nodes; these only stop a small malicious file from asking for huge tables.
+/// A .skiff file names a few thousand nodes; these only stop a small malicious file from asking for huge
+/// tables.
 constexpr size_t kMaxIndices = size_t{1} << 24;
 
 template <class Vector>
@@ -88,19 +90,23 @@ class Reader {
   }
 
   Status TooNew(const char* what, uint32_t version, uint32_t newest) const {
-    return Fail(StatusCode::kUnsupported, "%s: its %s version is %u, this build reads up to %u; update Skiff or convert again",
-                name_, what, version, newest);
+    return Fail(StatusCode::kUnsupported,
+                "%s: its %s version is %u, this build reads up to %u; update Skiff or convert again", name_,
+                what, version, newest);
   }
 
   Status CopyAndVerify() {
     SKIFF_RETURN_IF_ERROR(out_->flatbuffer.Allocate(header_.model_size / sizeof(uint64_t) + 1));
     std::memcpy(out_->flatbuffer.data(), file_.data() + header_.model_offset, header_.model_size);
     const auto* bytes = reinterpret_cast<const uint8_t*>(out_->flatbuffer.data());
-    if (header_.model_size < 16) return Invalid("its FlatBuffer part has only %llu bytes", static_cast<unsigned long long>(header_.model_size));
+    if (header_.model_size < 16)
+      return Invalid("its FlatBuffer part has only %llu bytes",
+                     static_cast<unsigned long long>(header_.model_size));
     flatbuffers::Verifier verifier(bytes, header_.model_size);
     if (!format::VerifyModelBuffer(verifier)) return Invalid("its FlatBuffer part is malformed");
     model_ = format::GetModel(bytes);
-    if (model_->format_version() > format::kFormatVersion) return TooNew("format", model_->format_version(), format::kFormatVersion);
+    if (model_->format_version() > format::kFormatVersion)
+      return TooNew("format", model_->format_version(), format::kFormatVersion);
     if (model_->format_version() == 0) return Invalid("its format version is 0");
     out_->format_version = model_->format_version();
     out_->producer = TextOf(model_->producer());
@@ -147,7 +153,8 @@ class Reader {
     return OkStatus();
   }
 
-  Status ReadPorts(const flatbuffers::Vector<flatbuffers::Offset<format::Port>>* from, FixedArray<PortInfo>& to) {
+  Status ReadPorts(const flatbuffers::Vector<flatbuffers::Offset<format::Port>>* from,
+                   FixedArray<PortInfo>& to) {
     SKIFF_RETURN_IF_ERROR(to.Allocate(SizeOf(from)));
     for (uint32_t i = 0; i < to.size(); ++i) {
       const format::Port& port = *from->Get(i);
@@ -165,8 +172,9 @@ class Reader {
     to.height = from.height();
     to.bgr = from.bgr();
     to.nhwc = from.nhwc();
-    const bool sizes = to.channels >= 1 && to.channels <= 4 && SizeOf(from.scale()) == to.channels && port.shape.rank() == 4 &&
-                       port.shape[0] == 1 && port.shape[to.nhwc ? 1 : 2] == to.height && port.shape[to.nhwc ? 2 : 3] == to.width &&
+    const bool sizes = to.channels >= 1 && to.channels <= 4 && SizeOf(from.scale()) == to.channels &&
+                       port.shape.rank() == 4 && port.shape[0] == 1 &&
+                       port.shape[to.nhwc ? 1 : 2] == to.height && port.shape[to.nhwc ? 2 : 3] == to.width &&
                        port.shape[to.nhwc ? 3 : 1] == to.channels && port.dtype == DType::kF32;
     if (!sizes) return Invalid("the image settings of input '%s' do not fit its shape", port.name);
     for (uint32_t c = 0; c < to.channels; ++c) {
@@ -176,17 +184,20 @@ class Reader {
     return OkStatus();
   }
 
-  Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, DType* to_dtype, Shape* to_shape) {
+  Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, DType* to_dtype,
+                  Shape* to_shape) {
     *to_dtype = static_cast<DType>(dtype);
     int64_t bytes = DTypeSize(*to_dtype);
     if (bytes == 0) return Invalid("dtype %u is unknown", dtype);
-    if (SizeOf(extents) > kMaxRank) return Invalid("a tensor has rank %zu, at most %d is possible", SizeOf(extents), kMaxRank);
+    if (SizeOf(extents) > kMaxRank)
+      return Invalid("a tensor has rank %zu, at most %d is possible", SizeOf(extents), kMaxRank);
     *to_shape = Shape();
     int64_t volume = bytes;
     for (uint32_t i = 0; i < SizeOf(extents); ++i) {
       const int64_t extent = extents->Get(i);
       if (extent < 0) {
-        return Fail(StatusCode::kUnsupported, "%s: it has dimensions that vary, which this build does not run; update Skiff", name_);
+        return Fail(StatusCode::kUnsupported,
+                    "%s: it has dimensions that vary, which this build does not run; update Skiff", name_);
       }
       // Zero extents must not hide an overflow of the others: strides are products of them.
       if (__builtin_mul_overflow(volume, extent > 0 ? extent : 1, &volume) || volume > kMaxTensorBytes) {
@@ -194,7 +205,9 @@ class Reader {
       }
       to_shape->Append(extent);
     }
-    return to_shape->elements() == 0 && volume > kMaxEmptyVolume ? Invalid("an empty tensor's extents are too large") : OkStatus();
+    return to_shape->elements() == 0 && volume > kMaxEmptyVolume
+               ? Invalid("an empty tensor's extents are too large")
+               : OkStatus();
   }
 
   Status CountIndices(size_t more) {
@@ -203,12 +216,15 @@ class Reader {
   }
 
   Status ReadPlan(const format::Plan& from, const SignatureData& signature, PlanData& to) {
-    if (from.target() > static_cast<uint8_t>(Target::kVulkan)) return Invalid("target %u is unknown", from.target());
+    if (from.target() > static_cast<uint8_t>(Target::kVulkan))
+      return Invalid("target %u is unknown", from.target());
     to.target = static_cast<Target>(from.target());
     if (from.kind() != format::BucketKind::Exact || from.shape_node_count() != 0) {
-      return Fail(StatusCode::kUnsupported, "%s: it has plans for varying shapes, which this build does not run; update Skiff", name_);
+      return Fail(StatusCode::kUnsupported,
+                  "%s: it has plans for varying shapes, which this build does not run; update Skiff", name_);
     }
-    if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes)) return Invalid("the arena's size overflows");
+    if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes))
+      return Invalid("the arena's size overflows");
     to.arena_bytes = from.arena_bytes();
     SKIFF_RETURN_IF_ERROR(ReadTensors(from, to));
     SKIFF_RETURN_IF_ERROR(ReadNodes(from, to));
@@ -235,7 +251,8 @@ class Reader {
       if (tensor.row_stride() != 0) {
         int64_t span = 0;
         const int64_t rows = shape.last() > 0 ? shape.elements() / shape.last() : 0;
-        if (tensor.row_stride() < shape.last() || __builtin_mul_overflow(rows, tensor.row_stride(), &span) || span > kMaxTensorBytes) {
+        if (tensor.row_stride() < shape.last() || __builtin_mul_overflow(rows, tensor.row_stride(), &span) ||
+            span > kMaxTensorBytes) {
           return Invalid("tensor %u has a bad stride", i);
         }
         out.view.row_stride = tensor.row_stride();
@@ -250,9 +267,11 @@ class Reader {
         placement.source_perm[placement.source_perm.size++] = axis;
       }
       if (tensor.blob() >= 0) {
-        if (static_cast<uint32_t>(tensor.blob()) >= SizeOf(model_->blobs())) return Invalid("tensor %u has no weights", i);
+        if (static_cast<uint32_t>(tensor.blob()) >= SizeOf(model_->blobs()))
+          return Invalid("tensor %u has no weights", i);
         const format::Blob& blob = *model_->blobs()->Get(static_cast<uint32_t>(tensor.blob()));
-        if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || !out.view.dense() || placement.view_of != TensorPlacement::kRoot) {
+        if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || !out.view.dense() ||
+            placement.view_of != TensorPlacement::kRoot) {
           return Invalid("the shape of constant %u does not fit its weights", i);
         }
         out.constant = true;
@@ -280,30 +299,35 @@ class Reader {
       PlanNode& out = to.nodes[i];
       out.op = FindOp(static_cast<OpCode>(node.op()));
       if (out.op == nullptr) {
-        return Fail(StatusCode::kUnsupported, "%s: node %u uses operator %u, which this build does not know; update Skiff", name_, i,
+        return Fail(StatusCode::kUnsupported,
+                    "%s: node %u uses operator %u, which this build does not know; update Skiff", name_, i,
                     node.op());
       }
       out.name = TextOf(node.name());
       const size_t inputs = SizeOf(node.inputs());
       const size_t outputs = SizeOf(node.outputs());
-      const bool arity = inputs >= out.op->min_inputs && (out.op->max_inputs == kVariadic || inputs <= out.op->max_inputs) &&
+      const bool arity = inputs >= out.op->min_inputs &&
+                         (out.op->max_inputs == kVariadic || inputs <= out.op->max_inputs) &&
                          (out.op->outputs == kVariadic ? outputs >= 1 : outputs == out.op->outputs);
-      if (inputs + outputs > kMaxOperands) return Invalid("node %u (%s) has more than %zu operands", i, out.op->name, kMaxOperands);
-      if (!arity) return Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, inputs, outputs);
+      if (inputs + outputs > kMaxOperands)
+        return Invalid("node %u (%s) has more than %zu operands", i, out.op->name, kMaxOperands);
+      if (!arity)
+        return Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, inputs, outputs);
       SKIFF_RETURN_IF_ERROR(ReadIndices(node.inputs(), i, -1, to, &next, &out.inputs));
       SKIFF_RETURN_IF_ERROR(ReadIndices(node.outputs(), i, 0, to, &next, &out.outputs));
       for (size_t j = 0; j < out.op->min_inputs; ++j) {
         if (out.inputs[j] < 0) return Invalid("node %u (%s) lacks input %zu", i, out.op->name, j);
       }
       InitAttrs(out.op->code, to.attrs[i]);
-      if (!DecodeAttrs(out.op->code, node.attrs(), to.attrs[i])) return Invalid("node %u (%s) has a bad attribute", i, out.op->name);
+      if (!DecodeAttrs(out.op->code, node.attrs(), to.attrs[i]))
+        return Invalid("node %u (%s) has a bad attribute", i, out.op->name);
       out.attrs = &to.attrs[i];
     }
     return OkStatus();
   }
 
-  Status ReadIndices(const flatbuffers::Vector<int32_t>* from, uint32_t node, int32_t smallest, const PlanData& plan, int32_t** next,
-                     Span<const int32_t>* to) {
+  Status ReadIndices(const flatbuffers::Vector<int32_t>* from, uint32_t node, int32_t smallest,
+                     const PlanData& plan, int32_t** next, Span<const int32_t>* to) {
     *to = {*next, SizeOf(from)};
     for (uint32_t i = 0; i < SizeOf(from); ++i) {
       const int32_t index = from->Get(i);
@@ -324,7 +348,8 @@ class Reader {
         return Invalid("segment %u does not continue the one before it", i);
       }
       if (segment.delegate() >= kDelegateKindCount) {
-        return Fail(StatusCode::kUnsupported, "%s: it uses delegate %u, which this build does not know; update Skiff", name_,
+        return Fail(StatusCode::kUnsupported,
+                    "%s: it uses delegate %u, which this build does not know; update Skiff", name_,
                     segment.delegate());
       }
       to.segments[i] = {static_cast<DelegateKind>(segment.delegate()), segment.begin(), segment.end()};
@@ -333,13 +358,15 @@ class Reader {
     return covered == to.nodes.size() ? OkStatus() : Invalid("the segments leave nodes out");
   }
 
-  Status ReadPlanPorts(const flatbuffers::Vector<int32_t>* from, const FixedArray<PortInfo>& ports, const PlanData& plan,
-                       FixedArray<int32_t>& to, const char* what) {
-    if (SizeOf(from) != ports.size()) return Invalid("a plan has %zu %ss, its signature %zu", SizeOf(from), what, ports.size());
+  Status ReadPlanPorts(const flatbuffers::Vector<int32_t>* from, const FixedArray<PortInfo>& ports,
+                       const PlanData& plan, FixedArray<int32_t>& to, const char* what) {
+    if (SizeOf(from) != ports.size())
+      return Invalid("a plan has %zu %ss, its signature %zu", SizeOf(from), what, ports.size());
     SKIFF_RETURN_IF_ERROR(to.Allocate(ports.size()));
     for (uint32_t i = 0; i < to.size(); ++i) {
       const int32_t index = from->Get(i);
-      if (index < 0 || index >= static_cast<int64_t>(plan.tensors.size())) return Invalid("%s %u refers to tensor %d", what, i, index);
+      if (index < 0 || index >= static_cast<int64_t>(plan.tensors.size()))
+        return Invalid("%s %u refers to tensor %d", what, i, index);
       const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
       if (view.dtype != ports[i].dtype || !(view.shape == ports[i].shape) || !view.dense()) {
         return Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);
@@ -359,6 +386,8 @@ class Reader {
 
 }  // namespace
 
-Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model) { return Reader(name, file, model).Read(); }
+Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model) {
+  return Reader(name, file, model).Read();
+}
 
 }  // namespace skiff

@@ -16,7 +16,8 @@ constexpr int64_t kMaxWidenedValues = 4 * kMaxRank;
 
 class Checker {
  public:
-  Checker(const PlanData& plan, char* message, size_t message_bytes) : plan_(plan), message_(message), message_bytes_(message_bytes) {}
+  Checker(const PlanData& plan, char* message, size_t message_bytes)
+      : plan_(plan), message_(message), message_bytes_(message_bytes) {}
 
   Status Check() {
     SKIFF_RETURN_IF_ERROR(CheckPlacements());
@@ -53,24 +54,28 @@ class Checker {
       uint64_t room = plan_.arena_bytes;
       uint64_t base = 0;
       if (placement.view_of == TensorPlacement::kRoot) {
-        if (placement.offset % format::kAlignment != 0 || !tensor.view.dense()) return Invalid("tensor %zu is misaligned", i);
+        if (placement.offset % format::kAlignment != 0 || !tensor.view.dense())
+          return Invalid("tensor %zu is misaligned", i);
       } else {
         const auto root = static_cast<size_t>(placement.view_of);
         if (placement.view_of < 0 || root >= plan_.tensors.size() || plan_.tensors[root].constant ||
             plan_.placements[root].view_of != TensorPlacement::kRoot) {
           return Invalid("tensor %zu is a view of tensor %d, which cannot be viewed", i, placement.view_of);
         }
-        if (placement.offset % static_cast<uint64_t>(DTypeSize(tensor.view.dtype)) != 0) return Invalid("tensor %zu is misaligned", i);
+        if (placement.offset % static_cast<uint64_t>(DTypeSize(tensor.view.dtype)) != 0)
+          return Invalid("tensor %zu is misaligned", i);
         room = static_cast<uint64_t>(plan_.tensors[root].view.bytes());
         base = plan_.placements[root].offset;
       }
-      if (placement.offset > room || span > room - placement.offset) return Invalid("tensor %zu lies outside of its memory", i);
+      if (placement.offset > room || span > room - placement.offset)
+        return Invalid("tensor %zu lies outside of its memory", i);
       begins_[i] = base + placement.offset;
       const uint64_t end = begins_[i] + span;
       used = used > end ? used : end;
     }
     // A tiny file must not ask for a huge arena.
-    return plan_.arena_bytes <= format::AlignUp(used) ? OkStatus() : Invalid("the arena is larger than its tensors");
+    return plan_.arena_bytes <= format::AlignUp(used) ? OkStatus()
+                                                      : Invalid("the arena is larger than its tensors");
   }
 
   /// Each tensor is written once, before it is read.
@@ -87,7 +92,8 @@ class Checker {
     }
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
       for (int32_t input : plan_.nodes[i].inputs) {
-        if (input >= 0 && !plan_.tensors[static_cast<size_t>(input)].constant && !defined[static_cast<size_t>(input)]) {
+        if (input >= 0 && !plan_.tensors[static_cast<size_t>(input)].constant &&
+            !defined[static_cast<size_t>(input)]) {
           return Invalid("node %zu reads tensor %d before it is written", i, input);
         }
       }
@@ -142,22 +148,26 @@ class Checker {
       infer_inputs_[i] = {};
       if (node.inputs[i] < 0) continue;
       if (node.op->NeedsValues(i) && !plan_.tensors[static_cast<size_t>(node.inputs[i])].constant) {
-        return Invalid("input %zu of node %zu (%s) decides a shape and is no constant", i, index, node.op->name);
+        return Invalid("input %zu of node %zu (%s) decides a shape and is no constant", i, index,
+                       node.op->name);
       }
       Describe(node.inputs[i], i);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) infer_outputs_[i] = {};
     char reason[InferContext<int64_t>::kMessageBytes] = "";
-    InferContext<int64_t> context{node.op->code, node.attrs, {infer_inputs_.data(), node.inputs.size()},
-                                  {infer_outputs_.data(), node.outputs.size()}, reason};
+    InferContext<int64_t> context{node.op->code,
+                                  node.attrs,
+                                  {infer_inputs_.data(), node.inputs.size()},
+                                  {infer_outputs_.data(), node.outputs.size()},
+                                  reason};
     if (!node.op->infer(context).ok()) return Invalid("node %zu (%s): %s", index, node.op->name, reason);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const InferOutput<int64_t>& inferred = infer_outputs_[i];
       const TensorView& stored = view(node.outputs[i]);
       if (stored.dtype != inferred.dtype || !(stored.shape == Shape(inferred.extents, inferred.rank))) {
-        return Invalid("node %zu (%s): output %zu is stored as %s %s, the operator makes %s %s", index, node.op->name, i,
-                       DTypeName(stored.dtype), ShapeText(stored.shape).c_str(), DTypeName(inferred.dtype),
-                       ShapeText(Shape(inferred.extents, inferred.rank)).c_str());
+        return Invalid("node %zu (%s): output %zu is stored as %s %s, the operator makes %s %s", index,
+                       node.op->name, i, DTypeName(stored.dtype), ShapeText(stored.shape).c_str(),
+                       DTypeName(inferred.dtype), ShapeText(Shape(inferred.extents, inferred.rank)).c_str());
       }
     }
     return OkStatus();
@@ -167,19 +177,21 @@ class Checker {
   bool Interleaved(int32_t a, int32_t b) const {
     const TensorView left = Located(a);
     const TensorView right = Located(b);
-    if (left.row_stride != right.row_stride || DTypeSize(left.dtype) != DTypeSize(right.dtype) || left.dense() ||
-        right.dense()) {
+    if (left.row_stride != right.row_stride || DTypeSize(left.dtype) != DTypeSize(right.dtype) ||
+        left.dense() || right.dense()) {
       return false;
     }
     const int64_t size = DTypeSize(left.dtype);
     const int64_t stride = left.row_stride * size;
-    const int64_t distance = static_cast<int64_t>(begins_[static_cast<size_t>(a)]) - static_cast<int64_t>(begins_[static_cast<size_t>(b)]);
+    const int64_t distance = static_cast<int64_t>(begins_[static_cast<size_t>(a)]) -
+                             static_cast<int64_t>(begins_[static_cast<size_t>(b)]);
     const int64_t phase = ((distance % stride) + stride) % stride;  // a's rows begin so far behind b's.
     return phase >= right.shape.last() * size && phase + left.shape.last() * size <= stride;
   }
 
   bool Overlap(int32_t a, int32_t b) const {
-    if (plan_.tensors[static_cast<size_t>(a)].constant || plan_.tensors[static_cast<size_t>(b)].constant) return false;
+    if (plan_.tensors[static_cast<size_t>(a)].constant || plan_.tensors[static_cast<size_t>(b)].constant)
+      return false;
     const uint64_t a_begin = begins_[static_cast<size_t>(a)];
     const uint64_t b_begin = begins_[static_cast<size_t>(b)];
     return a_begin < b_begin + static_cast<uint64_t>(SpanBytes(view(b))) &&
@@ -204,23 +216,26 @@ class Checker {
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] < 0 || !Overlap(node.outputs[o], node.inputs[i])) continue;
         if (!MayOverlap(node, i, o)) {
-          return Invalid("node %zu (%s) would overwrite its input %zu while reading it", index, node.op->name, i);
+          return Invalid("node %zu (%s) would overwrite its input %zu while reading it", index, node.op->name,
+                         i);
         }
       }
     }
     return OkStatus();
   }
 
-  /// A graph input may live in the caller's memory and keeps its value between runs: nobody writes it. An output that
-  /// is a view of it may only name elements that are already there.
+  /// A graph input may live in the caller's memory and keeps its value between runs: nobody writes it. An
+  /// output that is a view of it may only name elements that are already there.
   Status CheckInputsStay(size_t index) {
     const PlanNode& node = plan_.nodes[index];
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
       for (const int32_t input : plan_.inputs) {
         const bool writes = Overlap(node.outputs[o], input) || root == input;
-        const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) && node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
-        if (writes && !names_it) return Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name, input);
+        const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) &&
+                              node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
+        if (writes && !names_it)
+          return Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name, input);
       }
     }
     return OkStatus();
@@ -229,7 +244,8 @@ class Checker {
   bool MayOverlap(const PlanNode& node, size_t i, size_t o) const {
     const TensorView input = Located(node.inputs[i]);
     const TensorView output = Located(node.outputs[o]);
-    const bool same_place = input.data == output.data && input.dense() && output.dense() && input.bytes() == output.bytes();
+    const bool same_place =
+        input.data == output.data && input.dense() && output.dense() && input.bytes() == output.bytes();
     if (node.op->Is(kUnary) || node.op->Is(kBinary)) return same_place && input.dtype == output.dtype;
     if (node.op->Is(kReinterpret)) return same_place;
     Placement place;

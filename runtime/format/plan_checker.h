@@ -5,9 +5,9 @@
 
 namespace skiff {
 
-/// kInvalidModel with a sentence in `message`: a tensor lies outside of the arena, a node reads what nobody wrote,
-/// output types are not those of the shape rule, a shape input is no constant, or a node's output overlaps its inputs
-/// other than as its operator allows. kOutOfMemory is logged.
+/// kInvalidModel with a sentence in `message`: a tensor lies outside of the arena, a node reads what nobody
+/// wrote, output types are not those of the shape rule, a shape input is no constant, or a node's output
+/// overlaps its inputs other than as its operator allows. kOutOfMemory is logged.
 Status CheckPlan(const PlanData& plan, char* message, size_t message_bytes);
 
 }  // namespace skiff

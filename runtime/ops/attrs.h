@@ -1,6 +1,7 @@
-/// Attribute structs of the operators. Each lists its fields once, in Fields(); encoding in the file, printing,
-/// parsing, equality and hashing all follow from that list (attr_codec.h). Every struct is trivially copyable and
-/// default values are what a missing field means. A field's tag is file format: never reuse one.
+/// Attribute structs of the operators. Each lists its fields once, in Fields(); encoding in the file,
+/// printing, parsing, equality and hashing all follow from that list (attr_codec.h). Every struct is
+/// trivially copyable and default values are what a missing field means. A field's tag is file format: never
+/// reuse one.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +31,16 @@ struct Ints {
 template <class E>
 struct EnumNames;
 
-#define SKIFF_ENUM_NAMES(E, ...)                          \
-  template <>                                             \
-  struct EnumNames<E> {                                   \
+#define SKIFF_ENUM_NAMES(E, ...)                           \
+  template <>                                              \
+  struct EnumNames<E> {                                    \
     static constexpr const char* kNames[] = {__VA_ARGS__}; \
   }
 
-#define SKIFF_FIELDS(...)                       \
-  template <class Self, class Visitor>          \
+#define SKIFF_FIELDS(...)                                                                       \
+  template <class Self, class Visitor>                                                          \
   static constexpr void Fields([[maybe_unused]] Self& self, [[maybe_unused]] Visitor&& visit) { \
-    __VA_ARGS__                                 \
+    __VA_ARGS__                                                                                 \
   }
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -55,7 +56,12 @@ SKIFF_ENUM_NAMES(PadMode, "constant", "reflect", "edge", "wrap");
 enum class ResizeMode : int64_t { kNearest = 0, kLinear = 1, kCubic = 2 };
 SKIFF_ENUM_NAMES(ResizeMode, "nearest", "linear", "cubic");
 
-enum class ResizeCoordinates : int64_t { kHalfPixel = 0, kPytorchHalfPixel = 1, kAlignCorners = 2, kAsymmetric = 3 };
+enum class ResizeCoordinates : int64_t {
+  kHalfPixel = 0,
+  kPytorchHalfPixel = 1,
+  kAlignCorners = 2,
+  kAsymmetric = 3
+};
 SKIFF_ENUM_NAMES(ResizeCoordinates, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric");
 
 enum class ResizeNearest : int64_t { kRoundPreferFloor = 0, kRoundPreferCeil = 1, kFloor = 2, kCeil = 3 };
@@ -96,7 +102,8 @@ struct CastAttrs {
   SKIFF_FIELDS(visit(1, "to", self.to);)
 };
 
-/// Spatial order is (height, width); pads are (top, left, bottom, right). `transposed` operators use output_pads.
+/// Spatial order is (height, width); pads are (top, left, bottom, right). `transposed` operators use
+/// output_pads.
 struct Conv2dAttrs {
   Ints strides{1, 1};
   Ints dilations{1, 1};
@@ -105,9 +112,9 @@ struct Conv2dAttrs {
   int64_t groups = 1;
   float min = -kInfinity;
   float max = kInfinity;
-  SKIFF_FIELDS(visit(1, "strides", self.strides); visit(2, "dilations", self.dilations); visit(3, "pads", self.pads);
-               visit(4, "auto_pad", self.auto_pad); visit(5, "groups", self.groups); visit(6, "min", self.min);
-               visit(7, "max", self.max);)
+  SKIFF_FIELDS(visit(1, "strides", self.strides); visit(2, "dilations", self.dilations);
+               visit(3, "pads", self.pads); visit(4, "auto_pad", self.auto_pad);
+               visit(5, "groups", self.groups); visit(6, "min", self.min); visit(7, "max", self.max);)
 };
 
 struct ConvTranspose2dAttrs {
@@ -118,9 +125,9 @@ struct ConvTranspose2dAttrs {
   int64_t groups = 1;
   float min = -kInfinity;
   float max = kInfinity;
-  SKIFF_FIELDS(visit(1, "strides", self.strides); visit(2, "dilations", self.dilations); visit(3, "pads", self.pads);
-               visit(4, "output_pads", self.output_pads); visit(5, "groups", self.groups); visit(6, "min", self.min);
-               visit(7, "max", self.max);)
+  SKIFF_FIELDS(visit(1, "strides", self.strides); visit(2, "dilations", self.dilations);
+               visit(3, "pads", self.pads); visit(4, "output_pads", self.output_pads);
+               visit(5, "groups", self.groups); visit(6, "min", self.min); visit(7, "max", self.max);)
 };
 
 struct Pool2dAttrs {
@@ -131,8 +138,9 @@ struct Pool2dAttrs {
   AutoPad auto_pad = AutoPad::kExplicit;
   bool ceil_mode = false;
   bool count_include_pad = false;  ///< Average pooling only.
-  SKIFF_FIELDS(visit(1, "kernel", self.kernel); visit(2, "strides", self.strides); visit(3, "dilations", self.dilations);
-               visit(4, "pads", self.pads); visit(5, "auto_pad", self.auto_pad); visit(6, "ceil_mode", self.ceil_mode);
+  SKIFF_FIELDS(visit(1, "kernel", self.kernel); visit(2, "strides", self.strides);
+               visit(3, "dilations", self.dilations); visit(4, "pads", self.pads);
+               visit(5, "auto_pad", self.auto_pad); visit(6, "ceil_mode", self.ceil_mode);
                visit(7, "count_include_pad", self.count_include_pad);)
 };
 
@@ -141,8 +149,8 @@ struct AxisAttrs {
   SKIFF_FIELDS(visit(1, "axis", self.axis);)
 };
 
-/// Channels (innermost axis), seen as [groups, channels per group], change places: output channel c * groups + g is
-/// input channel g * (channels / groups) + c.
+/// Channels (innermost axis), seen as [groups, channels per group], change places: output channel c * groups
+/// + g is input channel g * (channels / groups) + c.
 struct GroupsAttrs {
   int64_t groups = 1;
   SKIFF_FIELDS(visit(1, "groups", self.groups);)
@@ -214,7 +222,8 @@ struct FillAttrs {
   int64_t dtype = static_cast<int64_t>(DType::kF32);
   float value = 0.0f;
   int64_t integer = 0;
-  SKIFF_FIELDS(visit(1, "dtype", self.dtype); visit(2, "value", self.value); visit(3, "integer", self.integer);)
+  SKIFF_FIELDS(visit(1, "dtype", self.dtype); visit(2, "value", self.value);
+               visit(3, "integer", self.integer);)
 };
 
 /// b is read as its last two axes swapped where `transpose_b`.
@@ -222,7 +231,8 @@ struct MatMulAttrs {
   bool transpose_b = false;
   float min = -kInfinity;
   float max = kInfinity;
-  SKIFF_FIELDS(visit(1, "transpose_b", self.transpose_b); visit(2, "min", self.min); visit(3, "max", self.max);)
+  SKIFF_FIELDS(visit(1, "transpose_b", self.transpose_b); visit(2, "min", self.min);
+               visit(3, "max", self.max);)
 };
 
 /// Room for any attribute struct, by value.

@@ -1,5 +1,5 @@
-/// The operations that a shape rule needs of an extent type, for concrete extents. The converter overloads the same
-/// names for symbolic extents; there, SameExtent records a guard where equality cannot be proved.
+/// The operations that a shape rule needs of an extent type, for concrete extents. The converter overloads
+/// the same names for symbolic extents; there, SameExtent records a guard where equality cannot be proved.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,18 @@ namespace skiff {
 inline bool IsKnown(int64_t) { return true; }
 inline int64_t KnownValue(int64_t extent) { return extent; }
 
-inline int64_t FloorDivide(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0); }
+inline int64_t FloorDivide(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
+}
 inline int64_t CeilDivide(int64_t a, int64_t b) { return -FloorDivide(-a, b); }
 inline int64_t MaxExtent(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t MinExtent(int64_t a, int64_t b) { return a < b ? a : b; }
 inline bool SameExtent(int64_t a, int64_t b) { return a == b; }
 
 /// Products and sums of extents from a file may not wrap around; these say so instead.
-inline bool MultiplyOverflows(int64_t a, int64_t b, int64_t* product) { return __builtin_mul_overflow(a, b, product); }
+inline bool MultiplyOverflows(int64_t a, int64_t b, int64_t* product) {
+  return __builtin_mul_overflow(a, b, product);
+}
 
 /// a + b and a * b of extents, or of numbers from a file; false when known numbers do not fit.
 template <class D>

@@ -23,10 +23,10 @@ enum class OpCode : uint16_t {
 /// Bits of OpDef::traits.
 enum OpTraits : uint32_t {
   kNone = 0,
-  kUnary = 1,         ///< Output element i depends on input element i only; may run in place.
-  kBinary = 2,        ///< Broadcast elementwise; may run in place over an input of the output's shape.
-  kCommutative = 4,   ///< Inputs 0 and 1 may be swapped.
-  kReinterpret = 8,   ///< The output is input 0's elements under another shape: a view where both are dense.
+  kUnary = 1,        ///< Output element i depends on input element i only; may run in place.
+  kBinary = 2,       ///< Broadcast elementwise; may run in place over an input of the output's shape.
+  kCommutative = 4,  ///< Inputs 0 and 1 may be swapped.
+  kReinterpret = 8,  ///< The output is input 0's elements under another shape: a view where both are dense.
 };
 
 /// What a shape rule sees of one input. `D` is how an extent is expressed: int64_t on the device and wherever
@@ -74,9 +74,9 @@ template <>
 Status InferContext<int64_t>::Error(const char* format, ...) const __attribute__((format(printf, 2, 3)));
 
 /// Arguments of a reference kernel. Inputs and outputs are dense; an absent optional input has null data and
-/// dtype kInvalid. Output shapes are those of the shape rule and outputs never overlap inputs, except that a kUnary
-/// or kBinary operator may write over an input of the same size, and that what a kReinterpret operator, Concat, Split or
-/// Slice copies may be in its place already.
+/// dtype kInvalid. Output shapes are those of the shape rule and outputs never overlap inputs, except that a
+/// kUnary or kBinary operator may write over an input of the same size, and that what a kReinterpret
+/// operator, Concat, Split or Slice copies may be in its place already.
 struct KernelArgs {
   OpCode op = OpCode::kInvalid;
   const AttrStorage* attrs = nullptr;
@@ -99,8 +99,8 @@ struct OpDef {
   OpCode code = OpCode::kInvalid;
   const char* name = "";
   uint8_t min_inputs = 0;
-  uint8_t max_inputs = 0;   ///< kVariadic: any number.
-  uint8_t outputs = 0;      ///< kVariadic: any number, at least one.
+  uint8_t max_inputs = 0;  ///< kVariadic: any number.
+  uint8_t outputs = 0;     ///< kVariadic: any number, at least one.
   uint32_t traits = kNone;
   uint32_t value_inputs = 0;  ///< Bit i: the values of input i decide shapes.
   InferFn infer = nullptr;
@@ -120,13 +120,14 @@ Span<const OpDef> AllOps();
 /// Writes the default attributes of an operator.
 void InitAttrs(OpCode code, AttrStorage& attrs);
 
-/// Calls visitor(attrs struct) with the struct that belongs to the operator, or does nothing for an unknown code.
+/// Calls visitor(attrs struct) with the struct that belongs to the operator, or does nothing for an unknown
+/// code.
 template <class Storage, class Visitor>
 void WithAttrs(OpCode code, Storage& storage, Visitor&& visitor) {
   switch (code) {
-#define OP(id, Name, Attrs, ...)              \
-  case OpCode::k##Name:                       \
-    visitor(storage.template as<Attrs>());    \
+#define OP(id, Name, Attrs, ...)           \
+  case OpCode::k##Name:                    \
+    visitor(storage.template as<Attrs>()); \
     break;
 #include "ops/ops.def"
 #undef OP

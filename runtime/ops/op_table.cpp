@@ -12,9 +12,16 @@ namespace skiff {
 namespace {
 
 constexpr OpDef kOps[] = {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer_, Kernel_, traits, values, Xnnpack, Vulkan)      \
-  {OpCode::k##Name, #Name,  min_in, max_in, out, static_cast<uint32_t>(traits), values, \
-   Infer##Infer_<int64_t>, SKIFF_OP_ENABLED_##Name ? Kernel##Kernel_ : nullptr},
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer_, Kernel_, traits, values, Xnnpack, Vulkan) \
+  {OpCode::k##Name,                                                                                \
+   #Name,                                                                                          \
+   min_in,                                                                                         \
+   max_in,                                                                                         \
+   out,                                                                                            \
+   static_cast<uint32_t>(traits),                                                                  \
+   values,                                                                                         \
+   Infer##Infer_<int64_t>,                                                                         \
+   SKIFF_OP_ENABLED_##Name ? Kernel##Kernel_ : nullptr},
 #include "ops/ops.def"
 #undef OP
 };

@@ -1,5 +1,5 @@
-/// Shape rules: extents and known values of the inputs in, dtypes and extents of the outputs out. One rule serves
-/// the converter, the device and the tests. ops.def says which operator uses which.
+/// Shape rules: extents and known values of the inputs in, dtypes and extents of the outputs out. One rule
+/// serves the converter, the device and the tests. ops.def says which operator uses which.
 #pragma once
 
 #include "ops/op.h"
@@ -7,50 +7,83 @@
 namespace skiff {
 
 // Elementwise.
-template <class D> Status InferSameAsInput(InferContext<D>& context);
-template <class D> Status InferCast(InferContext<D>& context);
-template <class D> Status InferBroadcast(InferContext<D>& context);      ///< Both dtypes equal.
-template <class D> Status InferBroadcastLeft(InferContext<D>& context);  ///< The result has the left dtype.
-template <class D> Status InferCompare(InferContext<D>& context);        ///< The result is bool.
-template <class D> Status InferWhere(InferContext<D>& context);
+template <class D>
+Status InferSameAsInput(InferContext<D>& context);
+template <class D>
+Status InferCast(InferContext<D>& context);
+template <class D>
+Status InferBroadcast(InferContext<D>& context);  ///< Both dtypes equal.
+template <class D>
+Status InferBroadcastLeft(InferContext<D>& context);  ///< The result has the left dtype.
+template <class D>
+Status InferCompare(InferContext<D>& context);  ///< The result is bool.
+template <class D>
+Status InferWhere(InferContext<D>& context);
 
 // Windows and products.
-template <class D> Status InferConv2d(InferContext<D>& context);
-template <class D> Status InferConvTranspose2d(InferContext<D>& context);
-template <class D> Status InferPool2d(InferContext<D>& context);
-template <class D> Status InferResize2d(InferContext<D>& context);
-template <class D> Status InferMatMul(InferContext<D>& context);
-template <class D> Status InferFullyConnected(InferContext<D>& context);
+template <class D>
+Status InferConv2d(InferContext<D>& context);
+template <class D>
+Status InferConvTranspose2d(InferContext<D>& context);
+template <class D>
+Status InferPool2d(InferContext<D>& context);
+template <class D>
+Status InferResize2d(InferContext<D>& context);
+template <class D>
+Status InferMatMul(InferContext<D>& context);
+template <class D>
+Status InferFullyConnected(InferContext<D>& context);
 
 // Reductions, shapes, movement.
-template <class D> Status InferReduce(InferContext<D>& context);
-template <class D> Status InferSoftmax(InferContext<D>& context);
-template <class D> Status InferLayerNorm(InferContext<D>& context);
-template <class D> Status InferBatchNorm(InferContext<D>& context);
-template <class D> Status InferShape(InferContext<D>& context);
-template <class D> Status InferReshape(InferContext<D>& context);
-template <class D> Status InferFlatten(InferContext<D>& context);
-template <class D> Status InferSqueeze(InferContext<D>& context);
-template <class D> Status InferUnsqueeze(InferContext<D>& context);
-template <class D> Status InferTranspose(InferContext<D>& context);
-template <class D> Status InferChannelShuffle(InferContext<D>& context);
-template <class D> Status InferConcat(InferContext<D>& context);
-template <class D> Status InferSplit(InferContext<D>& context);
-template <class D> Status InferSlice(InferContext<D>& context);
-template <class D> Status InferGather(InferContext<D>& context);
-template <class D> Status InferPad(InferContext<D>& context);
-template <class D> Status InferExpand(InferContext<D>& context);
-template <class D> Status InferTile(InferContext<D>& context);
-template <class D> Status InferFill(InferContext<D>& context);
-template <class D> Status InferRange(InferContext<D>& context);
+template <class D>
+Status InferReduce(InferContext<D>& context);
+template <class D>
+Status InferSoftmax(InferContext<D>& context);
+template <class D>
+Status InferLayerNorm(InferContext<D>& context);
+template <class D>
+Status InferBatchNorm(InferContext<D>& context);
+template <class D>
+Status InferShape(InferContext<D>& context);
+template <class D>
+Status InferReshape(InferContext<D>& context);
+template <class D>
+Status InferFlatten(InferContext<D>& context);
+template <class D>
+Status InferSqueeze(InferContext<D>& context);
+template <class D>
+Status InferUnsqueeze(InferContext<D>& context);
+template <class D>
+Status InferTranspose(InferContext<D>& context);
+template <class D>
+Status InferChannelShuffle(InferContext<D>& context);
+template <class D>
+Status InferConcat(InferContext<D>& context);
+template <class D>
+Status InferSplit(InferContext<D>& context);
+template <class D>
+Status InferSlice(InferContext<D>& context);
+template <class D>
+Status InferGather(InferContext<D>& context);
+template <class D>
+Status InferPad(InferContext<D>& context);
+template <class D>
+Status InferExpand(InferContext<D>& context);
+template <class D>
+Status InferTile(InferContext<D>& context);
+template <class D>
+Status InferFill(InferContext<D>& context);
+template <class D>
+Status InferRange(InferContext<D>& context);
 
-/// Pads (begin, end) of one spatial axis: the explicit ones, or those that `auto_pad` derives from the extent.
+/// Pads (begin, end) of one spatial axis: the explicit ones, or those that `auto_pad` derives from the
+/// extent.
 struct AxisPads {
   int64_t begin = 0;
   int64_t end = 0;
 };
-AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin,
-                     int64_t end);
+AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t stride, int64_t dilation,
+                     int64_t begin, int64_t end);
 
 /// Slice's start, end, step for one axis, clamped to the extent as NumPy and ONNX do it.
 struct SliceRange {

@@ -44,7 +44,8 @@ Status BroadcastAll(InferContext<D>& context, size_t first) {
   output.rank = 0;
   for (size_t i = first; i < context.inputs.size(); ++i) {
     if (!BroadcastInto(context.inputs[i], output)) {
-      return context.Error("input %zu cannot be broadcast with the inputs before it: an extent is neither equal nor 1", i);
+      return context.Error(
+          "input %zu cannot be broadcast with the inputs before it: an extent is neither equal nor 1", i);
     }
   }
   return OkStatus();
@@ -62,7 +63,8 @@ Status InferSameAsInput(InferContext<D>& context) {
 template <class D>
 Status InferCast(InferContext<D>& context) {
   const int64_t to = context.template As<CastAttrs>().to;
-  if (to <= 0 || to >= kDTypeCount) return context.Error("the target dtype %lld is unknown", static_cast<long long>(to));
+  if (to <= 0 || to >= kDTypeCount)
+    return context.Error("the target dtype %lld is unknown", static_cast<long long>(to));
   CopyShape(context.inputs[0], context.outputs[0]);
   context.outputs[0].dtype = static_cast<DType>(to);
   return OkStatus();
@@ -96,8 +98,8 @@ Status InferWhere(InferContext<D>& context) {
     return context.Error("the condition must be bool, not %s", DTypeName(context.inputs[0].dtype));
   }
   if (context.inputs[1].dtype != context.inputs[2].dtype) {
-    return context.Error("the two values have different dtypes: %s and %s", DTypeName(context.inputs[1].dtype),
-                         DTypeName(context.inputs[2].dtype));
+    return context.Error("the two values have different dtypes: %s and %s",
+                         DTypeName(context.inputs[1].dtype), DTypeName(context.inputs[2].dtype));
   }
   context.outputs[0].dtype = context.inputs[1].dtype;
   return BroadcastAll(context, 0);

@@ -7,8 +7,8 @@
 
 namespace skiff {
 
-AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t stride, int64_t dilation, int64_t begin,
-                     int64_t end) {
+AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t stride, int64_t dilation,
+                     int64_t begin, int64_t end) {
   if (auto_pad == AutoPad::kExplicit) return {begin, end};
   if (auto_pad == AutoPad::kValid) return {0, 0};
   const int64_t window = (kernel - 1) * dilation + 1;
@@ -29,12 +29,13 @@ bool NonNegative(const Ints& ints, int64_t size) {
   return true;
 }
 
-/// floor((extent + pads - window) / stride) + 1, or the ceiling. A window that would start in the end padding is
-/// dropped in ceil mode, as PyTorch does and ONNX since opset 19.
+/// floor((extent + pads - window) / stride) + 1, or the ceiling. A window that would start in the end padding
+/// is dropped in ceil mode, as PyTorch does and ONNX since opset 19.
 template <class D>
-D WindowCount(const D& extent, int64_t kernel, int64_t stride, int64_t dilation, AutoPad auto_pad, int64_t begin,
-              int64_t end, bool ceil_mode) {
-  if (auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower) return CeilDivide(extent, D(stride));
+D WindowCount(const D& extent, int64_t kernel, int64_t stride, int64_t dilation, AutoPad auto_pad,
+              int64_t begin, int64_t end, bool ceil_mode) {
+  if (auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower)
+    return CeilDivide(extent, D(stride));
   if (auto_pad == AutoPad::kValid) begin = end = 0;
   const int64_t window = (kernel - 1) * dilation + 1;
   const D span = extent + D(begin + end - window);
@@ -59,13 +60,15 @@ Status CheckConvolutionOperands(InferContext<D>& context, const Attrs& attrs) {
   const InferInput<D>& x = context.inputs[0];
   const InferInput<D>& w = context.inputs[1];
   if (x.rank != 4 || w.rank != 4) {
-    return context.Error("the input (NHWC) and the weights (OHWI) must have rank 4, not %d and %d", x.rank, w.rank);
+    return context.Error("the input (NHWC) and the weights (OHWI) must have rank 4, not %d and %d", x.rank,
+                         w.rank);
   }
   if (x.dtype != w.dtype) {
     return context.Error("the input is %s, the weights are %s", DTypeName(x.dtype), DTypeName(w.dtype));
   }
-  if (!PositivePair(attrs.strides) || !PositivePair(attrs.dilations) || attrs.groups <= 0 || !NonNegative(attrs.pads, 4) ||
-      !WindowParametersFit(attrs.strides) || !WindowParametersFit(attrs.dilations) || !WindowParametersFit(attrs.pads)) {
+  if (!PositivePair(attrs.strides) || !PositivePair(attrs.dilations) || attrs.groups <= 0 ||
+      !NonNegative(attrs.pads, 4) || !WindowParametersFit(attrs.strides) ||
+      !WindowParametersFit(attrs.dilations) || !WindowParametersFit(attrs.pads)) {
     return context.Error("strides, dilations and groups must be positive, pads not negative, all below 2^30");
   }
   for (int i = 0; i < 4; ++i) {
@@ -75,17 +78,21 @@ Status CheckConvolutionOperands(InferContext<D>& context, const Attrs& attrs) {
     }
   }
   D grouped_channels;
-  if (!CheckedMultiply(w.extents[3], D(attrs.groups), &grouped_channels) || !SameExtent(x.extents[3], grouped_channels)) {
+  if (!CheckedMultiply(w.extents[3], D(attrs.groups), &grouped_channels) ||
+      !SameExtent(x.extents[3], grouped_channels)) {
     return context.Error("the input has %lld channels, the weights expect %lld in each of %lld groups",
-                         static_cast<long long>(KnownValue(x.extents[3])), static_cast<long long>(KnownValue(w.extents[3])),
+                         static_cast<long long>(KnownValue(x.extents[3])),
+                         static_cast<long long>(KnownValue(w.extents[3])),
                          static_cast<long long>(attrs.groups));
   }
   if (KnownValue(w.extents[0]) % attrs.groups != 0) {
     return context.Error("%lld output channels cannot be divided into %lld groups",
-                         static_cast<long long>(KnownValue(w.extents[0])), static_cast<long long>(attrs.groups));
+                         static_cast<long long>(KnownValue(w.extents[0])),
+                         static_cast<long long>(attrs.groups));
   }
-  if (context.Has(2) && (context.inputs[2].rank != 1 || !SameExtent(context.inputs[2].extents[0], w.extents[0]) ||
-                         context.inputs[2].dtype != x.dtype)) {
+  if (context.Has(2) &&
+      (context.inputs[2].rank != 1 || !SameExtent(context.inputs[2].extents[0], w.extents[0]) ||
+       context.inputs[2].dtype != x.dtype)) {
     return context.Error("the bias must be a vector with one value per output channel, of the input's dtype");
   }
   return OkStatus();
@@ -104,10 +111,12 @@ Status InferConv2d(InferContext<D>& context) {
   out.rank = 4;
   out.extents[0] = x.extents[0];
   for (int axis = 0; axis < 2; ++axis) {
-    out.extents[1 + axis] = WindowCount(x.extents[1 + axis], KnownValue(w.extents[1 + axis]), attrs.strides[axis],
-                                        attrs.dilations[axis], attrs.auto_pad, attrs.pads[axis], attrs.pads[2 + axis], false);
+    out.extents[1 + axis] =
+        WindowCount(x.extents[1 + axis], KnownValue(w.extents[1 + axis]), attrs.strides[axis],
+                    attrs.dilations[axis], attrs.auto_pad, attrs.pads[axis], attrs.pads[2 + axis], false);
     if (IsKnown(out.extents[1 + axis]) && KnownValue(out.extents[1 + axis]) <= 0) {
-      return context.Error("the padded input's %s is smaller than the dilated kernel", axis == 0 ? "height" : "width");
+      return context.Error("the padded input's %s is smaller than the dilated kernel",
+                           axis == 0 ? "height" : "width");
     }
   }
   out.extents[3] = w.extents[0];
@@ -150,9 +159,11 @@ Status InferPool2d(InferContext<D>& context) {
   const InferInput<D>& x = context.inputs[0];
   if (x.rank != 4) return context.Error("the input must be NHWC of rank 4, not %d", x.rank);
   if (!PositivePair(attrs.kernel) || !PositivePair(attrs.strides) || !PositivePair(attrs.dilations) ||
-      !NonNegative(attrs.pads, 4) || !WindowParametersFit(attrs.kernel) || !WindowParametersFit(attrs.strides) ||
-      !WindowParametersFit(attrs.dilations) || !WindowParametersFit(attrs.pads)) {
-    return context.Error("kernel, strides and dilations must be positive pairs, pads four values >= 0, all below 2^30");
+      !NonNegative(attrs.pads, 4) || !WindowParametersFit(attrs.kernel) ||
+      !WindowParametersFit(attrs.strides) || !WindowParametersFit(attrs.dilations) ||
+      !WindowParametersFit(attrs.pads)) {
+    return context.Error(
+        "kernel, strides and dilations must be positive pairs, pads four values >= 0, all below 2^30");
   }
   InferOutput<D>& out = context.outputs[0];
   out.dtype = x.dtype;
@@ -160,10 +171,12 @@ Status InferPool2d(InferContext<D>& context) {
   out.extents[0] = x.extents[0];
   out.extents[3] = x.extents[3];
   for (int axis = 0; axis < 2; ++axis) {
-    out.extents[1 + axis] = WindowCount(x.extents[1 + axis], attrs.kernel[axis], attrs.strides[axis], attrs.dilations[axis],
-                                        attrs.auto_pad, attrs.pads[axis], attrs.pads[2 + axis], attrs.ceil_mode);
+    out.extents[1 + axis] =
+        WindowCount(x.extents[1 + axis], attrs.kernel[axis], attrs.strides[axis], attrs.dilations[axis],
+                    attrs.auto_pad, attrs.pads[axis], attrs.pads[2 + axis], attrs.ceil_mode);
     if (IsKnown(out.extents[1 + axis]) && KnownValue(out.extents[1 + axis]) <= 0) {
-      return context.Error("the padded input's %s is smaller than the window", axis == 0 ? "height" : "width");
+      return context.Error("the padded input's %s is smaller than the window",
+                           axis == 0 ? "height" : "width");
     }
   }
   return OkStatus();
@@ -194,12 +207,14 @@ Status InferResize2d(InferContext<D>& context) {
     for (int axis = 0; axis < 2; ++axis) {
       if (!IsKnown(x.extents[1 + axis])) return context.Error("scales need a known input extent");
       const double extent = std::floor(static_cast<double>(KnownValue(x.extents[1 + axis])) * scales[axis]);
-      if (!(extent >= 0 && extent < 1e9)) return context.Error("the scale %g is out of range", static_cast<double>(scales[axis]));
+      if (!(extent >= 0 && extent < 1e9))
+        return context.Error("the scale %g is out of range", static_cast<double>(scales[axis]));
       out.extents[1 + axis] = D(static_cast<int64_t>(extent));
     }
   }
   for (int axis = 0; axis < 2; ++axis) {
-    if (IsKnown(out.extents[1 + axis]) && (KnownValue(out.extents[1 + axis]) <= 0 || KnownValue(x.extents[1 + axis]) <= 0)) {
+    if (IsKnown(out.extents[1 + axis]) &&
+        (KnownValue(out.extents[1 + axis]) <= 0 || KnownValue(x.extents[1 + axis]) <= 0)) {
       return context.Error("the input's and the output's height and width must be at least 1");
     }
   }
@@ -211,13 +226,16 @@ Status InferMatMul(InferContext<D>& context) {
   const auto& attrs = context.template As<MatMulAttrs>();
   const InferInput<D>& a = context.inputs[0];
   const InferInput<D>& b = context.inputs[1];
-  if (a.dtype != b.dtype) return context.Error("the inputs have different dtypes: %s and %s", DTypeName(a.dtype), DTypeName(b.dtype));
+  if (a.dtype != b.dtype)
+    return context.Error("the inputs have different dtypes: %s and %s", DTypeName(a.dtype),
+                         DTypeName(b.dtype));
   if (a.rank < 1 || b.rank < 1) return context.Error("a scalar cannot be an input");
   if (attrs.transpose_b && b.rank < 2) return context.Error("transpose_b needs an input 1 of rank 2 or more");
   const D a_depth = a.extents[a.rank - 1];
   const D b_depth = b.rank == 1 ? b.extents[0] : b.extents[b.rank - (attrs.transpose_b ? 1 : 2)];
   if (!SameExtent(a_depth, b_depth)) {
-    return context.Error("the inner extents differ: %lld and %lld", static_cast<long long>(KnownValue(a_depth)),
+    return context.Error("the inner extents differ: %lld and %lld",
+                         static_cast<long long>(KnownValue(a_depth)),
                          static_cast<long long>(KnownValue(b_depth)));
   }
   const int a_batch = a.rank > 2 ? a.rank - 2 : 0;
@@ -232,7 +250,8 @@ Status InferMatMul(InferContext<D>& context) {
     const bool left_is_one = IsKnown(left) && KnownValue(left) == 1;
     const bool right_is_one = IsKnown(right) && KnownValue(right) == 1;
     if (!left_is_one && !right_is_one && !SameExtent(left, right)) {
-      return context.Error("the batch extents %lld and %lld cannot be broadcast", static_cast<long long>(KnownValue(left)),
+      return context.Error("the batch extents %lld and %lld cannot be broadcast",
+                           static_cast<long long>(KnownValue(left)),
                            static_cast<long long>(KnownValue(right)));
     }
     out.extents[batch - i] = left_is_one ? right : left;
@@ -255,8 +274,9 @@ Status InferFullyConnected(InferContext<D>& context) {
                          static_cast<long long>(KnownValue(x.extents[x.rank - 1])),
                          static_cast<long long>(KnownValue(w.extents[1])));
   }
-  if (context.Has(2) && (context.inputs[2].rank != 1 || !SameExtent(context.inputs[2].extents[0], w.extents[0]) ||
-                         context.inputs[2].dtype != x.dtype)) {
+  if (context.Has(2) &&
+      (context.inputs[2].rank != 1 || !SameExtent(context.inputs[2].extents[0], w.extents[0]) ||
+       context.inputs[2].dtype != x.dtype)) {
     return context.Error("the bias must be a vector with one value per output, of the input's dtype");
   }
   InferOutput<D>& out = context.outputs[0];

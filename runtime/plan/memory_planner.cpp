@@ -8,14 +8,18 @@ namespace {
 constexpr uint64_t kAlignment = 64;
 uint64_t Aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-/// Large buffers begin at different places within a page, so that an operator's input and output do not alias modulo
-/// 4 KB in the cache. The extra bytes are far below the planner's 5 % budget.
+/// Large buffers begin at different places within a page, so that an operator's input and output do not alias
+/// modulo 4 KB in the cache. The extra bytes are far below the planner's 5 % budget.
 constexpr uint64_t kStaggerFrom = uint64_t{64} << 10;
 constexpr uint64_t kStagger = 320;
 
-uint64_t Footprint(uint64_t bytes) { return Aligned(bytes) + (bytes >= kStaggerFrom && bytes % 4096 == 0 ? kStagger : 0); }
+uint64_t Footprint(uint64_t bytes) {
+  return Aligned(bytes) + (bytes >= kStaggerFrom && bytes % 4096 == 0 ? kStagger : 0);
+}
 
-bool Overlap(const BufferLifetime& a, const BufferLifetime& b) { return a.first <= b.last && b.first <= a.last; }
+bool Overlap(const BufferLifetime& a, const BufferLifetime& b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 struct Placed {
   uint64_t offset;
@@ -32,11 +36,14 @@ constexpr Order kOrders[] = {
     [](const BufferLifetime& a, const BufferLifetime& b) {
       return a.last - a.first != b.last - b.first ? a.last - a.first > b.last - b.first : a.bytes > b.bytes;
     },
-    [](const BufferLifetime& a, const BufferLifetime& b) { return a.first != b.first ? a.first < b.first : a.bytes > b.bytes; },
+    [](const BufferLifetime& a, const BufferLifetime& b) {
+      return a.first != b.first ? a.first < b.first : a.bytes > b.bytes;
+    },
 };
 
 /// Places all buffers in the given order at the lowest gap that holds them; the arena's bytes.
-uint64_t PlaceInOrder(Span<const BufferLifetime> buffers, Span<const uint32_t> order, Span<uint64_t> offsets, Span<Placed> neighbours) {
+uint64_t PlaceInOrder(Span<const BufferLifetime> buffers, Span<const uint32_t> order, Span<uint64_t> offsets,
+                      Span<Placed> neighbours) {
   uint64_t arena = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const BufferLifetime& buffer = buffers[order[i]];
@@ -49,10 +56,12 @@ uint64_t PlaceInOrder(Span<const BufferLifetime> buffers, Span<const uint32_t> o
         neighbours[count++] = {offsets[order[j]], offsets[order[j]] + Footprint(other.bytes)};
       }
     }
-    std::sort(neighbours.begin(), neighbours.begin() + count, [](const Placed& a, const Placed& b) { return a.offset < b.offset; });
+    std::sort(neighbours.begin(), neighbours.begin() + count,
+              [](const Placed& a, const Placed& b) { return a.offset < b.offset; });
     const uint64_t size = Footprint(buffer.bytes);
     uint64_t candidate = 0;
-    for (size_t j = 0; j < count && neighbours[j].offset < candidate + size; ++j) candidate = std::max(candidate, neighbours[j].end);
+    for (size_t j = 0; j < count && neighbours[j].offset < candidate + size; ++j)
+      candidate = std::max(candidate, neighbours[j].end);
     offsets[order[i]] = candidate;
     arena = std::max(arena, candidate + Aligned(buffer.bytes));
   }

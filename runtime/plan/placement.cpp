@@ -31,9 +31,12 @@ int OnlyDifferentAxis(const Shape& a, const Shape& b) {
 }
 
 /// The first element that a Slice takes along `axis`, when it takes every element from there on.
-bool SliceBegin(Span<const PlanTensor> tensors, const PlanNode& node, const Shape& whole, int axis, int64_t* begin) {
+bool SliceBegin(Span<const PlanTensor> tensors, const PlanNode& node, const Shape& whole, int axis,
+                int64_t* begin) {
   const auto operand = [&](size_t input) -> const PlanTensor* {
-    return input < node.inputs.size() && node.inputs[input] >= 0 ? &tensors[static_cast<size_t>(node.inputs[input])] : nullptr;
+    return input < node.inputs.size() && node.inputs[input] >= 0
+               ? &tensors[static_cast<size_t>(node.inputs[input])]
+               : nullptr;
   };
   const int64_t count = operand(1)->view.shape.elements();
   for (int64_t i = 0; i < count; ++i) {
@@ -46,7 +49,8 @@ bool SliceBegin(Span<const PlanTensor> tensors, const PlanNode& node, const Shap
     if (!ConstantElement(*operand(1), i, &start) || !ConstantElement(*operand(2), i, &end)) return false;
     // A negative step over one element leaves the shape alone, but only a step of 1 is a plain range.
     if (step != 1) return false;
-    if (NormalizeAxis(sliced, whole.rank()) == axis) *begin = ResolveSlice(whole[axis], start, end, step).start;
+    if (NormalizeAxis(sliced, whole.rank()) == axis)
+      *begin = ResolveSlice(whole[axis], start, end, step).start;
   }
   return true;
 }
@@ -83,7 +87,8 @@ bool PlaceInConcat(Span<const PlanTensor> tensors, const PlanNode& node, size_t 
   if (axis < 0) return false;
   int64_t begin = 0;
   for (size_t i = 0; i < input; ++i) begin += tensors[static_cast<size_t>(node.inputs[i])].view.shape[axis];
-  return PlaceAlongAxis(whole, tensors[static_cast<size_t>(node.inputs[input])].view.shape, axis, begin, placement);
+  return PlaceAlongAxis(whole, tensors[static_cast<size_t>(node.inputs[input])].view.shape, axis, begin,
+                        placement);
 }
 
 bool PlaceInInput(Span<const PlanTensor> tensors, const PlanNode& node, size_t output, Placement* placement) {
@@ -93,12 +98,14 @@ bool PlaceInInput(Span<const PlanTensor> tensors, const PlanNode& node, size_t o
   if (node.op->code == OpCode::kSplit) {
     const int axis = NormalizeAxis(node.attrs->as<SplitAttrs>().axis, whole.rank());
     if (axis < 0) return false;
-    for (size_t i = 0; i < output; ++i) begin += tensors[static_cast<size_t>(node.outputs[i])].view.shape[axis];
+    for (size_t i = 0; i < output; ++i)
+      begin += tensors[static_cast<size_t>(node.outputs[i])].view.shape[axis];
     return PlaceAlongAxis(whole, part, axis, begin, placement);
   }
   if (node.op->code != OpCode::kSlice || whole.rank() != part.rank()) return false;
   const int axis = OnlyDifferentAxis(whole, part);
-  return axis >= 0 && SliceBegin(tensors, node, whole, axis, &begin) && PlaceAlongAxis(whole, part, axis, begin, placement);
+  return axis >= 0 && SliceBegin(tensors, node, whole, axis, &begin) &&
+         PlaceAlongAxis(whole, part, axis, begin, placement);
 }
 
 }  // namespace skiff

@@ -163,8 +163,9 @@ TEST(Conv2d, EmptyBatchButNoEmptyWeights) {
   ExpectTensor(
       RunOp(OpCode::kConv2d, {F32({0, 3, 3, 2}, {}), Random(DType::kF32, {4, 3, 3, 2}, 1)}, Conv2dAttrs{}),
       {0, 1, 1, 4}, {});
-  ExpectError(Op(OpCode::kConv2d, {F32({1, 1, 2, 0}, {}), F32({1, 1, 1, 0}, {}), F32({1}, {3})}, Conv2dAttrs{}),
-              "weights' extents must be known, positive");
+  ExpectError(
+      Op(OpCode::kConv2d, {F32({1, 1, 2, 0}, {}), F32({1, 1, 1, 0}, {}), F32({1}, {3})}, Conv2dAttrs{}),
+      "weights' extents must be known, positive");
 }
 
 TEST(Conv2d, UnsupportedDType) {

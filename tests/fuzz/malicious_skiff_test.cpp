@@ -1,4 +1,5 @@
-// Files that a person made to do harm: each passes the FlatBuffers verifier, and each was once taken for good.
+// Files that a person made to do harm: each passes the FlatBuffers verifier, and each was once taken for
+// good.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +53,8 @@ TEST(MaliciousSkiff, StridesThatOverflow) {
 }
 
 TEST(MaliciousSkiff, AnArenaBeyondItsTensors) {
-  const auto file = Damaged(kActivations, [](format::ModelT&, format::PlanT& plan) { plan.arena_bytes = uint64_t{1} << 40; });
+  const auto file = Damaged(
+      kActivations, [](format::ModelT&, format::PlanT& plan) { plan.arena_bytes = uint64_t{1} << 40; });
   EXPECT_THAT(OpenAndRun(file), HasSubstr("the arena is larger than its tensors"));
 }
 
@@ -69,7 +71,8 @@ TEST(MaliciousSkiff, TensorsTooLargeToKeep) {
     plan.tensors[Find(plan, "a")]->offset = static_cast<uint64_t>(rows) * 32;
     plan.arena_bytes = static_cast<uint64_t>(rows) * 64;
   });
-  EXPECT_THAT(OpenAndRun(file, true), ::testing::AnyOf(HasSubstr("too much memory"), HasSubstr("overflows"), HasSubstr("memory limit")));
+  EXPECT_THAT(OpenAndRun(file, true), ::testing::AnyOf(HasSubstr("too much memory"), HasSubstr("overflows"),
+                                                       HasSubstr("memory limit")));
 }
 
 /// An input may be bound to the caller's memory, which nobody writes.
@@ -94,9 +97,10 @@ TEST(MaliciousSkiff, EmptyTensorsOfEndlessExtents) {
 /// Windows of 2^30 taps over a few elements are legal; they cost what the elements cost.
 TEST(MaliciousSkiff, WindowsMuchLargerThanTheInput) {
   for (const char* pool : {"MaxPool2d", "AveragePool2d"}) {
-    const std::string graph = std::string("graph g {\n  input x: f32[1, 8, 8, 2]\n  y: f32[1, 9, 9, 2] = ") + pool +
-                              "(x) {kernel=[1073741824, 1073741824], pads=[536870912, 536870912, 536870912, 536870912]}\n"
-                              "  output y = y\n}\n";
+    const std::string graph =
+        std::string("graph g {\n  input x: f32[1, 8, 8, 2]\n  y: f32[1, 9, 9, 2] = ") + pool +
+        "(x) {kernel=[1073741824, 1073741824], pads=[536870912, 536870912, 536870912, 536870912]}\n"
+        "  output y = y\n}\n";
     EXPECT_EQ(OpenAndRun(OpenedModel(graph).converted->file), "");
   }
 }
@@ -107,7 +111,10 @@ TEST(MaliciousSkiff, NodesOfThousandsOfOperands) {
     input z: f32[1, 8]
     y: f32[1, 16] = Concat(x, z) {axis=1}
     output y = y
-  })", [](format::ModelT&, format::PlanT& plan) { plan.nodes[0]->inputs.resize(100000, plan.nodes[0]->inputs[0]); });
+  })",
+                            [](format::ModelT&, format::PlanT& plan) {
+                              plan.nodes[0]->inputs.resize(100000, plan.nodes[0]->inputs[0]);
+                            });
   EXPECT_THAT(OpenAndRun(file), HasSubstr("more than 4096 operands"));
 }
 

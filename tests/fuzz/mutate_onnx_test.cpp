@@ -1,6 +1,6 @@
-// Damages ONNX files outside of their raw tensor data, by bytes and by fields, imports and converts them and, where
-// that succeeds, runs them eagerly. 2,000 in all over the files under 200 KB: the sample, the node tests of the
-// distribution's ONNX package, and the trained models where they are present.
+// Damages ONNX files outside of their raw tensor data, by bytes and by fields, imports and converts them and,
+// where that succeeds, runs them eagerly. 2,000 in all over the files under 200 KB: the sample, the node
+// tests of the distribution's ONNX package, and the trained models where they are present.
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
@@ -31,14 +31,16 @@ constexpr size_t kLargestFile = 200 * 1024;
 
 std::vector<fs::path> SampleFiles() {
   std::vector<fs::path> files;
-  const fs::path roots[] = {fs::path(SKIFF_SOURCE_DIR) / "samples", fs::path(SKIFF_SOURCE_DIR) / "../shared/models",
-                            "/usr/share/libonnx-testdata/data/pytorch-converted", "/usr/share/libonnx-testdata/data/simple",
-                            "/usr/share/libonnx-testdata/data/node"};
+  const fs::path roots[] = {
+      fs::path(SKIFF_SOURCE_DIR) / "samples", fs::path(SKIFF_SOURCE_DIR) / "../shared/models",
+      "/usr/share/libonnx-testdata/data/pytorch-converted", "/usr/share/libonnx-testdata/data/simple",
+      "/usr/share/libonnx-testdata/data/node"};
   for (const fs::path& root : roots) {
     std::vector<fs::path> found;
     if (!fs::exists(root)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root)) {
-      if (entry.path().extension() == ".onnx" && entry.file_size() < kLargestFile) found.push_back(entry.path());
+      if (entry.path().extension() == ".onnx" && entry.file_size() < kLargestFile)
+        found.push_back(entry.path());
     }
     std::sort(found.begin(), found.end());
     if (found.size() > 150) {  // A spread of the many node tests is enough.
@@ -94,16 +96,21 @@ void MutateBytes(std::mt19937& random, std::string& bytes) {
 
 void MutateScalar(std::mt19937& random, Message& message, const FieldDescriptor* field) {
   const auto* reflection = message.GetReflection();
-  const int64_t numbers[] = {0, 1, -1, 2, 3, 7, 16, 255, -128, int64_t{1} << 31, int64_t{1} << 40, INT64_MAX, INT64_MIN};
+  const int64_t numbers[] = {
+      0, 1, -1, 2, 3, 7, 16, 255, -128, int64_t{1} << 31, int64_t{1} << 40, INT64_MAX, INT64_MIN};
   const int64_t number = numbers[random() % std::size(numbers)];
-  const char* const strings[] = {"", "x", "Conv", "Relu", "SAME_UPPER", "axis", "ai.onnx", "com.example", "image"};
+  const char* const strings[] = {"",     "x",       "Conv",        "Relu", "SAME_UPPER",
+                                 "axis", "ai.onnx", "com.example", "image"};
   const std::string text = strings[random() % std::size(strings)];
-  const int index = field->is_repeated() ? static_cast<int>(random() % static_cast<uint32_t>(reflection->FieldSize(message, field))) : 0;
+  const int index =
+      field->is_repeated()
+          ? static_cast<int>(random() % static_cast<uint32_t>(reflection->FieldSize(message, field)))
+          : 0;
   switch (field->cpp_type()) {
-#define SKIFF_SET(kind, Name, value)                                                              \
-  case FieldDescriptor::CPPTYPE_##kind:                                                           \
-    field->is_repeated() ? reflection->SetRepeated##Name(&message, field, index, value)           \
-                         : reflection->Set##Name(&message, field, value);                         \
+#define SKIFF_SET(kind, Name, value)                                                    \
+  case FieldDescriptor::CPPTYPE_##kind:                                                 \
+    field->is_repeated() ? reflection->SetRepeated##Name(&message, field, index, value) \
+                         : reflection->Set##Name(&message, field, value);               \
     break
     SKIFF_SET(INT32, Int32, static_cast<int32_t>(number));
     SKIFF_SET(INT64, Int64, number);
@@ -114,11 +121,13 @@ void MutateScalar(std::mt19937& random, Message& message, const FieldDescriptor*
 #undef SKIFF_SET
     case FieldDescriptor::CPPTYPE_ENUM: {
       const auto* type = field->enum_type();
-      const auto* value = type->value(static_cast<int>(random() % static_cast<uint32_t>(type->value_count())));
+      const auto* value =
+          type->value(static_cast<int>(random() % static_cast<uint32_t>(type->value_count())));
       if (!field->is_repeated()) reflection->SetEnum(&message, field, value);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -133,7 +142,8 @@ void MutateMessage(std::mt19937& random, Message& message) {
   if (field->is_repeated() && random() % 6 == 0) {
     const int last = reflection->FieldSize(message, field) - 1;
     if (random() % 2 == 0) {
-      reflection->SwapElements(&message, field, static_cast<int>(random() % static_cast<uint32_t>(last + 1)), last);
+      reflection->SwapElements(&message, field, static_cast<int>(random() % static_cast<uint32_t>(last + 1)),
+                               last);
     }
     reflection->RemoveLast(&message, field);
     return;
@@ -146,7 +156,8 @@ void MutateMessage(std::mt19937& random, Message& message) {
     MutateScalar(random, message, field);
   } else if (field->is_repeated()) {
     const auto size = static_cast<uint32_t>(reflection->FieldSize(message, field));
-    MutateMessage(random, *reflection->MutableRepeatedMessage(&message, field, static_cast<int>(random() % size)));
+    MutateMessage(random,
+                  *reflection->MutableRepeatedMessage(&message, field, static_cast<int>(random() % size)));
   } else {
     MutateMessage(random, *reflection->MutableMessage(&message, field));
   }

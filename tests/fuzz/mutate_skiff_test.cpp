@@ -1,5 +1,5 @@
-// Damages the FlatBuffer part of .skiff files by bytes and by fields, opens them and, where that succeeds, runs them
-// on every backend. 1,000 of each kind per sample file.
+// Damages the FlatBuffer part of .skiff files by bytes and by fields, opens them and, where that succeeds,
+// runs them on every backend. 1,000 of each kind per sample file.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -13,8 +13,26 @@ namespace {
 constexpr int kMutationsPerFile = 1000;
 
 int64_t Unusual(std::mt19937& random, int64_t value) {
-  const int64_t choices[] = {0, 1, -1, -2, 2, 3, 7, 8, 9, value + 1, value - 1, value * 2, -value, 127, 255, 65535, int64_t{1} << 31,
-                             int64_t{1} << 40, INT64_MAX, INT64_MIN};
+  const int64_t choices[] = {0,
+                             1,
+                             -1,
+                             -2,
+                             2,
+                             3,
+                             7,
+                             8,
+                             9,
+                             value + 1,
+                             value - 1,
+                             value * 2,
+                             -value,
+                             127,
+                             255,
+                             65535,
+                             int64_t{1} << 31,
+                             int64_t{1} << 40,
+                             INT64_MAX,
+                             INT64_MIN};
   return choices[random() % std::size(choices)];
 }
 
@@ -38,9 +56,15 @@ T* Pick(std::mt19937& random, std::vector<std::unique_ptr<T>>& items) {
 
 void MutateNode(std::mt19937& random, format::NodeT& node) {
   switch (random() % 5) {
-    case 0: node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 130 : random()); break;
-    case 1: MutateVector(random, node.inputs); break;
-    case 2: MutateVector(random, node.outputs); break;
+    case 0:
+      node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 130 : random());
+      break;
+    case 1:
+      MutateVector(random, node.inputs);
+      break;
+    case 2:
+      MutateVector(random, node.outputs);
+      break;
     case 3: {
       auto attr = std::make_unique<format::AttrT>();
       attr->tag = static_cast<uint8_t>(1 + random() % 7);
@@ -58,12 +82,25 @@ void MutateNode(std::mt19937& random, format::NodeT& node) {
 
 void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
   switch (random() % 6) {
-    case 0: tensor.dtype = static_cast<uint8_t>(random() % 15); break;
-    case 1: MutateVector(random, tensor.extents); break;
-    case 2: tensor.blob = static_cast<int32_t>(Unusual(random, tensor.blob)); break;
-    case 3: tensor.offset = static_cast<uint64_t>(random() % 2 == 0 ? Unusual(random, static_cast<int64_t>(tensor.offset)) : (random() % 64) * 64); break;
-    case 4: tensor.view_of = static_cast<int32_t>(Unusual(random, tensor.view_of)); break;
-    default: tensor.row_stride = Unusual(random, tensor.extents.empty() ? 1 : tensor.extents.back()); break;
+    case 0:
+      tensor.dtype = static_cast<uint8_t>(random() % 15);
+      break;
+    case 1:
+      MutateVector(random, tensor.extents);
+      break;
+    case 2:
+      tensor.blob = static_cast<int32_t>(Unusual(random, tensor.blob));
+      break;
+    case 3:
+      tensor.offset = static_cast<uint64_t>(
+          random() % 2 == 0 ? Unusual(random, static_cast<int64_t>(tensor.offset)) : (random() % 64) * 64);
+      break;
+    case 4:
+      tensor.view_of = static_cast<int32_t>(Unusual(random, tensor.view_of));
+      break;
+    default:
+      tensor.row_stride = Unusual(random, tensor.extents.empty() ? 1 : tensor.extents.back());
+      break;
   }
 }
 
@@ -71,21 +108,35 @@ void MutateFields(std::mt19937& random, format::ModelT& model) {
   format::SignatureT& signature = *model.signatures[0];
   format::PlanT& plan = *signature.plans[0];
   switch (random() % 10) {
-    case 0: case 1: case 2: if (auto* node = Pick(random, plan.nodes)) MutateNode(random, *node); break;
-    case 3: case 4: case 5: if (auto* tensor = Pick(random, plan.tensors)) MutateTensor(random, *tensor); break;
+    case 0:
+    case 1:
+    case 2:
+      if (auto* node = Pick(random, plan.nodes)) MutateNode(random, *node);
+      break;
+    case 3:
+    case 4:
+    case 5:
+      if (auto* tensor = Pick(random, plan.tensors)) MutateTensor(random, *tensor);
+      break;
     case 6: {
       if (plan.segments.empty()) break;
       format::Segment& segment = plan.segments[random() % plan.segments.size()];
-      segment = format::Segment(static_cast<uint8_t>(random() % 4), segment.begin() + random() % 2, segment.end() - random() % 2);
+      segment = format::Segment(static_cast<uint8_t>(random() % 4), segment.begin() + random() % 2,
+                                segment.end() - random() % 2);
       break;
     }
-    case 7: MutateVector(random, random() % 2 == 0 ? plan.inputs : plan.outputs); break;
-    case 8: plan.arena_bytes = static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(plan.arena_bytes))); break;
+    case 7:
+      MutateVector(random, random() % 2 == 0 ? plan.inputs : plan.outputs);
+      break;
+    case 8:
+      plan.arena_bytes = static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(plan.arena_bytes)));
+      break;
     default: {
       if (model.blobs.empty()) break;
       format::Blob& blob = model.blobs[random() % model.blobs.size()];
       blob = format::Blob(static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(blob.offset()))),
-                          static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(blob.size()))), blob.hash_low(), blob.hash_high());
+                          static_cast<uint64_t>(Unusual(random, static_cast<int64_t>(blob.size()))),
+                          blob.hash_low(), blob.hash_high());
     }
   }
 }
@@ -171,7 +222,8 @@ TEST_P(MutateSkiff, ByFields) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,
-                         ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention}, Sample{"characters", nullptr}),
+                         ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention},
+                                           Sample{"characters", nullptr}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

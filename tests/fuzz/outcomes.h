@@ -10,7 +10,8 @@ namespace skiff::testing {
 
 class Outcomes {
  public:
-  /// `message` is an error's text, or "" for a clean run. Names and numbers are blanked, so that kinds remain.
+  /// `message` is an error's text, or "" for a clean run. Names and numbers are blanked, so that kinds
+  /// remain.
   void Add(const std::string& message) {
     ++total_;
     ++kinds_[message.empty() ? "ran" : Kind(message)];
@@ -38,12 +39,14 @@ class Outcomes {
     bool quoted = false;
     for (const char c : message) {
       if (c == '\n') break;
-      const bool opens = kind.empty() || kind.back() == ' ' || kind.back() == '(';  // Not the one in "model's".
+      const bool opens =
+          kind.empty() || kind.back() == ' ' || kind.back() == '(';  // Not the one in "model's".
       if (c == '\'' && (quoted || opens)) {
         quoted = !quoted;
         continue;
       }
-      if (quoted || static_cast<unsigned char>(c) >= 0x80 || !std::isprint(static_cast<unsigned char>(c))) continue;
+      if (quoted || static_cast<unsigned char>(c) >= 0x80 || !std::isprint(static_cast<unsigned char>(c)))
+        continue;
       if (std::isdigit(static_cast<unsigned char>(c))) {
         if (kind.empty() || kind.back() != '#') kind += '#';
       } else {

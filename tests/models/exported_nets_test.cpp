@@ -1,5 +1,5 @@
-// Nets exported from PyTorch with PyTorch eager's own inputs and outputs: SKIFF_EXPORTED_NETS names a folder with
-// NET/model.onnx and NET/case_*/{input_NAME,output_*}.npy.
+// Nets exported from PyTorch with PyTorch eager's own inputs and outputs: SKIFF_EXPORTED_NETS names a folder
+// with NET/model.onnx and NET/case_*/{input_NAME,output_*}.npy.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +40,8 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   std::map<std::string, TensorData> expected;
   const std::vector<fs::path> outputs = SortedEntries(folder, "output_");
   ASSERT_EQ(outputs.size(), model.source().outputs().size());
-  for (size_t i = 0; i < outputs.size(); ++i) expected[model.source().outputs()[i].name] = cli::ReadNpy(outputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    expected[model.source().outputs()[i].name] = cli::ReadNpy(outputs[i]);
 
   const double reference = WorstRelative(model.Run(Backend::kReference, inputs), expected);
   const double planned = WorstRelative(model.Run(Backend::kPlanned, inputs), expected);
@@ -51,9 +52,12 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   EXPECT_EQ(model.ConvolutionsElsewhere(), 0);
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), 0);
-  fmt::print("{}/{}: nodes {} -> {} (reference {}), arena {} of at least {} bytes; relative to PyTorch: reference {:.1e}, xnnpack {:.1e}\n",
-             net.filename().string(), folder.filename().string(), model.source().sources().size(), model.nodes(),
-             model.NodesOn(DelegateKind::kReference), draft.arena_bytes, draft.arena_lower_bound, reference, planned);
+  fmt::print(
+      "{}/{}: nodes {} -> {} (reference {}), arena {} of at least {} bytes; relative to PyTorch: reference "
+      "{:.1e}, xnnpack {:.1e}\n",
+      net.filename().string(), folder.filename().string(), model.source().sources().size(), model.nodes(),
+      model.NodesOn(DelegateKind::kReference), draft.arena_bytes, draft.arena_lower_bound, reference,
+      planned);
 }
 
 TEST(ExportedNets, MatchPyTorchEager) {

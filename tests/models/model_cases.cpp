@@ -33,7 +33,10 @@ bool IsConvolution(OpCode op) { return op == OpCode::kConv2d || op == OpCode::kC
 }  // namespace
 
 ModelCase::ModelCase(const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes)
-    : source_(ImportFixed(path, shapes)), converted_(ConvertGraph(source_)), file_(converted_->file), half_(UsesHalf(source_)) {
+    : source_(ImportFixed(path, shapes)),
+      converted_(ConvertGraph(source_)),
+      file_(converted_->file),
+      half_(UsesHalf(source_)) {
   ErrorCapture capture;
   ModelOptions options;
   options.delegates = BuiltinDelegates();
@@ -42,11 +45,13 @@ ModelCase::ModelCase(const std::string& path, const std::map<std::string, std::v
   model_ = std::move(opened.value());
 }
 
-std::map<std::string, TensorData> ModelCase::RunEagerly(const std::map<std::string, TensorData>& inputs) const {
+std::map<std::string, TensorData> ModelCase::RunEagerly(
+    const std::map<std::string, TensorData>& inputs) const {
   return Evaluate(source_, inputs);
 }
 
-std::map<std::string, TensorData> ModelCase::Run(Backend backend, const std::map<std::string, TensorData>& inputs) {
+std::map<std::string, TensorData> ModelCase::Run(Backend backend,
+                                                 const std::map<std::string, TensorData>& inputs) {
   ErrorCapture capture;
   SessionOptions options;
   options.backend = backend;
@@ -60,13 +65,15 @@ std::map<std::string, TensorData> ModelCase::Run(Backend backend, const std::map
 
 int ModelCase::NodesOn(DelegateKind delegate) const {
   const auto& nodes = converted_->draft.nodes;
-  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [&](const DraftNode& node) { return node.delegate == delegate; }));
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(),
+                                        [&](const DraftNode& node) { return node.delegate == delegate; }));
 }
 
 int ModelCase::CountOps(OpCode op) const {
   const auto& nodes = converted_->draft.nodes;
-  return static_cast<int>(
-      std::count_if(nodes.begin(), nodes.end(), [&](const DraftNode& node) { return converted_->graph.node(node.id).op == op; }));
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [&](const DraftNode& node) {
+    return converted_->graph.node(node.id).op == op;
+  }));
 }
 
 int ModelCase::ConvolutionsElsewhere() const {
@@ -84,7 +91,8 @@ int ModelCase::TransposesBetweenConvolutions() const {
   for (const NodeId id : order) {
     for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) {
       const NodeId producer = graph.ProducerOf(id, static_cast<int>(i));
-      if (producer != kNoNode && (after.contains(producer) || IsConvolution(graph.node(producer).op))) after.insert(id);
+      if (producer != kNoNode && (after.contains(producer) || IsConvolution(graph.node(producer).op)))
+        after.insert(id);
     }
   }
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
@@ -99,11 +107,13 @@ int ModelCase::TransposesBetweenConvolutions() const {
   }));
 }
 
-double WorstRelative(const std::map<std::string, TensorData>& got, const std::map<std::string, TensorData>& expected) {
+double WorstRelative(const std::map<std::string, TensorData>& got,
+                     const std::map<std::string, TensorData>& expected) {
   double worst = 0;
   for (const auto& [name, tensor] : expected) {
     const Difference difference = Compare(got.at(name), tensor);
-    worst = std::max(worst, difference.difference == 0 ? 0 : difference.difference / std::max(difference.largest, 1e-30));
+    worst = std::max(
+        worst, difference.difference == 0 ? 0 : difference.difference / std::max(difference.largest, 1e-30));
   }
   return worst;
 }

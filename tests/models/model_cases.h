@@ -1,5 +1,5 @@
-/// One real model taken through import, eager mode, conversion and every backend, with the figures that the tests
-/// check and print.
+/// One real model taken through import, eager mode, conversion and every backend, with the figures that the
+/// tests check and print.
 #pragma once
 
 #include <map>
@@ -49,10 +49,11 @@ class ModelCase {
 };
 
 /// The largest difference over all outputs, each relative to that output's largest value.
-double WorstRelative(const std::map<std::string, TensorData>& got, const std::map<std::string, TensorData>& expected);
+double WorstRelative(const std::map<std::string, TensorData>& got,
+                     const std::map<std::string, TensorData>& expected);
 
-/// The seeded inputs that some reference outputs were computed from: numpy.random.RandomState(0).rand() for each graph
-/// input in order (MT19937, 53-bit doubles, as documented by NumPy), as f32.
+/// The seeded inputs that some reference outputs were computed from: numpy.random.RandomState(0).rand() for
+/// each graph input in order (MT19937, 53-bit doubles, as documented by NumPy), as f32.
 std::map<std::string, TensorData> NumpySeededInputs(const Graph& graph);
 
 }  // namespace skiff::testing

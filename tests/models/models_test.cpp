@@ -1,5 +1,6 @@
-// Every model of the folder of trained models: those marked "passes" in models.json go through eager mode, the compiled plan on the
-// reference kernels and on XNNPACK, and are compared with the reference data beside them; the others must still be refused.
+// Every model of the folder of trained models: those marked "passes" in models.json go through eager mode,
+// the compiled plan on the reference kernels and on XNNPACK, and are compared with the reference data beside
+// them; the others must still be refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,8 @@ std::vector<json> Listed() {
 
 std::string TestName(const ::testing::TestParamInfo<json>& info) {
   std::string name = info.param.at("file").get<std::string>();
-  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
   return name;
 }
 
@@ -47,18 +49,21 @@ std::vector<json> WithStatus(const std::string& status) {
 class TrainedModel : public ::testing::TestWithParam<json> {
  protected:
   void SetUp() override {
-    if (!fs::exists(ModelsFolder())) GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
+    if (!fs::exists(ModelsFolder()))
+      GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
   }
   fs::path file() const { return ModelsFolder() / GetParam().at("file").get<std::string>(); }
 };
 
-/// f32 data for an f16 input and the other way round: some reference data is that of the model before its conversion to f16.
+/// f32 data for an f16 input and the other way round: some reference data is that of the model before its
+/// conversion to f16.
 TensorData CastTo(const TensorData& data, DType dtype) {
   if (data.dtype() == dtype) return data;
   TensorData cast(dtype, data.shape());
   const std::vector<double> values = data.ToDoubles();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (dtype == DType::kF16) static_cast<Half*>(cast.mutable_data())[i] = Half(static_cast<float>(values[i]));
+    if (dtype == DType::kF16)
+      static_cast<Half*>(cast.mutable_data())[i] = Half(static_cast<float>(values[i]));
     if (dtype == DType::kF32) static_cast<float*>(cast.mutable_data())[i] = static_cast<float>(values[i]);
   }
   return cast;
@@ -97,8 +102,10 @@ Reference LoadReference(const ModelCase& model, const fs::path& file, const json
   return reference;
 }
 
-/// Outputs in the types and shapes of the reference data (which may be flattened, or f32 where the model is f16).
-std::map<std::string, TensorData> AsReference(const std::map<std::string, TensorData>& outputs, const Reference& reference) {
+/// Outputs in the types and shapes of the reference data (which may be flattened, or f32 where the model is
+/// f16).
+std::map<std::string, TensorData> AsReference(const std::map<std::string, TensorData>& outputs,
+                                              const Reference& reference) {
   std::map<std::string, TensorData> result;
   for (const auto& [name, expected] : reference.outputs) {
     const TensorData& got = outputs.at(name);
@@ -122,7 +129,8 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   if (GetParam().contains("shapes")) shapes = GetParam().at("shapes");
   ModelCase model(file(), shapes);
   const double tolerance = GetParam().value("tolerance", model.half() ? kF16NetTolerance : kF32NetTolerance);
-  EXPECT_EQ(GetParam().contains("tolerance"), GetParam().contains("why")) << "a tolerance of its own needs its reason";
+  EXPECT_EQ(GetParam().contains("tolerance"), GetParam().contains("why"))
+      << "a tolerance of its own needs its reason";
 
   auto inputs = RandomInputs(model.source(), 11);
   if (GetParam().contains("range")) Rescale(inputs, GetParam().at("range")[0], GetParam().at("range")[1]);
@@ -136,7 +144,8 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   for (const json& entry : GetParam().at("references")) {
     const Reference data = LoadReference(model, file(), entry);
     const double by_eager = WorstRelative(AsReference(model.RunEagerly(data.inputs), data), data.outputs);
-    const double by_plan = WorstRelative(AsReference(model.Run(Backend::kPlanned, data.inputs), data), data.outputs);
+    const double by_plan =
+        WorstRelative(AsReference(model.Run(Backend::kPlanned, data.inputs), data), data.outputs);
     EXPECT_LE(by_eager, data.tolerance) << data.name;
     EXPECT_LE(by_plan, data.tolerance) << data.name;
     against += fmt::format("  {} {:.1e}/{:.1e}", data.name, by_eager, by_plan);
@@ -146,10 +155,12 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   EXPECT_EQ(model.ConvolutionsElsewhere(), GetParam().value("convolutions_elsewhere", 0));
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), GetParam().value("transposes_between_convolutions", 0));
-  fmt::print("{}: nodes {} -> {} (reference {}, fell back {}), arena {} of at least {} bytes; relative to eager: reference {:.1e}, xnnpack {:.1e};{}\n",
-             GetParam().at("file").get<std::string>(), model.source().sources().size(), model.nodes(),
-             model.NodesOn(DelegateKind::kReference), model.fell_back(), draft.arena_bytes, draft.arena_lower_bound, reference, planned,
-             against);
+  fmt::print(
+      "{}: nodes {} -> {} (reference {}, fell back {}), arena {} of at least {} bytes; relative to eager: "
+      "reference {:.1e}, xnnpack {:.1e};{}\n",
+      GetParam().at("file").get<std::string>(), model.source().sources().size(), model.nodes(),
+      model.NodesOn(DelegateKind::kReference), model.fell_back(), draft.arena_bytes, draft.arena_lower_bound,
+      reference, planned, against);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainedModel, ::testing::ValuesIn(WithStatus("passes")), TestName);
@@ -164,12 +175,14 @@ TEST_P(LaterModel, IsRefusedWithAReason) {
 INSTANTIATE_TEST_SUITE_P(Models, LaterModel, ::testing::ValuesIn(WithStatus("later")), TestName);
 
 TEST(TrainedModels, TheListNamesEveryFile) {
-  if (!fs::exists(ModelsFolder())) GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
+  if (!fs::exists(ModelsFolder()))
+    GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
   std::set<std::string> listed;
   for (const json& entry : Listed()) listed.insert(entry.at("file"));
   for (const auto& entry : fs::recursive_directory_iterator(ModelsFolder())) {
     if (entry.path().extension() != ".onnx" && entry.path().extension() != ".tflite") continue;
-    EXPECT_TRUE(listed.contains(fs::relative(entry.path(), ModelsFolder()).string())) << entry.path() << " is not in models.json";
+    EXPECT_TRUE(listed.contains(fs::relative(entry.path(), ModelsFolder()).string()))
+        << entry.path() << " is not in models.json";
   }
 }
 

@@ -1,5 +1,5 @@
-// After the first run with a shape, Run() allocates nothing. Counted in malloc itself, so that C code (the thread
-// pool, XNNPACK) is counted too.
+// After the first run with a shape, Run() allocates nothing. Counted in malloc itself, so that C code (the
+// thread pool, XNNPACK) is counted too.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -74,7 +74,8 @@ TEST_P(Allocations, NoneAfterTheFirstRun) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Allocations,
-                         ::testing::Combine(::testing::Values(Backend::kPlanned, Backend::kReference), ::testing::Values(1, 2)));
+                         ::testing::Combine(::testing::Values(Backend::kPlanned, Backend::kReference),
+                                            ::testing::Values(1, 2)));
 
 TEST(Allocations, TheCounterCounts) {
   allocations = 0;

@@ -42,7 +42,8 @@ const char* RunTheModel(const char* path, const float* image, float* scores) {
   skiff_session_cancel(session); /* Before the run: forgotten. */
   EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_OK);
   EXPECT(skiff_session_output(session, 0, &output, message, sizeof(message)) == SKIFF_OK);
-  EXPECT(output.dtype == SKIFF_DTYPE_F32 && output.rank == 2 && output.extents[0] == 1 && output.extents[1] == kScores);
+  EXPECT(output.dtype == SKIFF_DTYPE_F32 && output.rank == 2 && output.extents[0] == 1 &&
+         output.extents[1] == kScores);
   memcpy(scores, output.data, kScores * sizeof(float));
 
   skiff_session_memory_usage(session, &usage, sizeof(usage));
@@ -121,7 +122,8 @@ const char* MisuseTheModel(const char* path) {
   EXPECT(skiff_model_open("no/such/file.skiff", &model, little, sizeof(little)) == SKIFF_IO);
   EXPECT(strlen(little) == sizeof(little) - 1 && strncmp(little, message, sizeof(little) - 1) == 0);
   EXPECT(skiff_model_open_bytes(aligned, 128, &model, message, sizeof(message)) == SKIFF_INVALID_MODEL);
-  EXPECT(skiff_model_open_bytes(aligned + 1, 128, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_model_open_bytes(aligned + 1, 128, &model, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "multiple of 64"));
   EXPECT(skiff_model_open(path, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(skiff_model_open(NULL, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
@@ -177,7 +179,8 @@ const char* MisuseTheSession(const char* path) {
   EXPECT(skiff_session_input_buffer(session, 7, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(skiff_session_output(session, 5, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(skiff_session_output(session, 0, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
-  EXPECT(skiff_session_find_input(session, "picture") == -1 && skiff_session_find_output(session, NULL) == -1);
+  EXPECT(skiff_session_find_input(session, "picture") == -1 &&
+         skiff_session_find_output(session, NULL) == -1);
   EXPECT(skiff_session_run(NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "session is null"));
 
@@ -218,15 +221,18 @@ const char* GrowTheStructs(const char* path) {
   EXPECT(only_arena == usage.known.arena);
   skiff_session_destroy(session);
   options.later = 1;
-  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_UNSUPPORTED);
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) ==
+         SKIFF_UNSUPPORTED);
   EXPECT(session == NULL && Says(message, "newer than the library"));
 
   /* Never initialised. */
   options.known.size = 0;
-  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "skiff_session_options_init"));
   options.known.size = 0xffffffffu;
-  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
   skiff_model_close(model);
   return NULL;
 }

@@ -76,7 +76,8 @@ TEST_F(CApi, AnotherThreadCancels) {
   });
   char message[64] = "";
   SkiffStatus status = SKIFF_OK;
-  for (int i = 0; i < 100000 && status == SKIFF_OK; ++i) status = skiff_session_run(session, message, sizeof(message));
+  for (int i = 0; i < 100000 && status == SKIFF_OK; ++i)
+    status = skiff_session_run(session, message, sizeof(message));
   done = true;
   canceller.join();
   EXPECT_EQ(status, SKIFF_CANCELLED);

@@ -10,18 +10,21 @@ namespace {
 
 uint64_t Plan(const std::vector<BufferLifetime>& buffers, std::vector<uint64_t>& offsets) {
   offsets.assign(buffers.size(), 0);
-  const Result<uint64_t> arena = PlanMemory({buffers.data(), buffers.size()}, {offsets.data(), offsets.size()});
+  const Result<uint64_t> arena =
+      PlanMemory({buffers.data(), buffers.size()}, {offsets.data(), offsets.size()});
   EXPECT_TRUE(arena.ok());
   return arena.value();
 }
 
-void ExpectDisjoint(const std::vector<BufferLifetime>& buffers, const std::vector<uint64_t>& offsets, uint64_t arena) {
+void ExpectDisjoint(const std::vector<BufferLifetime>& buffers, const std::vector<uint64_t>& offsets,
+                    uint64_t arena) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     EXPECT_EQ(offsets[i] % 64, 0u);
     EXPECT_LE(offsets[i] + buffers[i].bytes, arena);
     for (size_t j = 0; j < i; ++j) {
       const bool live_together = buffers[i].first <= buffers[j].last && buffers[j].first <= buffers[i].last;
-      const bool overlap = offsets[i] < offsets[j] + buffers[j].bytes && offsets[j] < offsets[i] + buffers[i].bytes;
+      const bool overlap =
+          offsets[i] < offsets[j] + buffers[j].bytes && offsets[j] < offsets[i] + buffers[i].bytes;
       EXPECT_FALSE(live_together && overlap) << i << " and " << j;
     }
   }

@@ -56,7 +56,8 @@ TEST_F(SmallNet, InputsKeepTheirValueBetweenRuns) {
 
 /// A view would be free, but the output must not change when the caller prepares the next input.
 TEST(Outputs, StayWhenAnInputChanges) {
-  for (const char* line : {"const shape: i64[1] = [4]\n  y: f32[4] = Reshape(x, shape)", "y: f32[2, 2] = Identity(x)"}) {
+  for (const char* line :
+       {"const shape: i64[1] = [4]\n  y: f32[4] = Reshape(x, shape)", "y: f32[2, 2] = Identity(x)"}) {
     const OpenedModel opened("graph g {\n  input x: f32[2, 2]\n  " + std::string(line) +
                              "\n  output y = y\n  output same = x\n}\n");
     const auto session = MakeSession(*opened.model);
@@ -67,7 +68,8 @@ TEST(Outputs, StayWhenAnInputChanges) {
     ASSERT_TRUE(session->Run().ok());
     for (int i = 0; i < 4; ++i) values[i] = -1;
     for (int output = 0; output < 2; ++output) {
-      for (int i = 0; i < 4; ++i) EXPECT_EQ(session->Output(output).value().as<float>()[i], static_cast<float>(i + 1));
+      for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(session->Output(output).value().as<float>()[i], static_cast<float>(i + 1));
     }
   }
 }
@@ -76,7 +78,8 @@ TEST_F(SmallNet, ABoundInputMayEndAtAnUnreadablePage) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t bytes = image_.size_bytes() + 16;  // What BindInput asks for, and not one byte more.
   const size_t pages = (bytes + page - 1) / page;
-  auto* memory = static_cast<char*>(mmap(nullptr, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* memory = static_cast<char*>(
+      mmap(nullptr, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(memory, MAP_FAILED);
   ASSERT_EQ(mprotect(memory + pages * page, page, PROT_NONE), 0);
   char* bound = memory + pages * page - bytes;
@@ -123,10 +126,13 @@ TEST_F(SmallNet, MisuseIsNamed) {
   float pixel = 0;
   EXPECT_EQ(session->SetInput("picture", image_.view()).code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(capture.message(), HasSubstr("'picture'"));
-  EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kF32, Shape{1})).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kF32, Shape{1})).code(),
+            StatusCode::kInvalidArgument);
   EXPECT_THAT(capture.message(), HasSubstr("[1, 16, 16, 3], got [1]"));
-  EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kF32, Shape{1, 8, 16, 3})).code(), StatusCode::kNoMatchingBucket);
-  EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kI8, image_.shape())).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kF32, Shape{1, 8, 16, 3})).code(),
+            StatusCode::kNoMatchingBucket);
+  EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kI8, image_.shape())).code(),
+            StatusCode::kInvalidArgument);
   EXPECT_THAT(capture.message(), HasSubstr("must be f32, got i8"));
   EXPECT_FALSE(session->Output(5).ok());
   EXPECT_FALSE(session->Output("nothing").ok());

@@ -27,7 +27,8 @@ TEST(Threads, SessionsOfOneModelRunSideBySide) {
       if (!session.ok()) return;
       worst[t] = 0;
       for (int run = 0; run < 5; ++run) {
-        worst[t] = std::max(worst[t], Compare(RunSession(**session, {{"image", image}}).at("scores"), expected).difference);
+        worst[t] = std::max(
+            worst[t], Compare(RunSession(**session, {{"image", image}}).at("scores"), expected).difference);
       }
     });
   }
@@ -58,7 +59,9 @@ TEST(Threads, ARunIsCancelledFromAnotherThread) {
 double CpuSeconds() {
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 

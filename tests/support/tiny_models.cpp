@@ -34,7 +34,8 @@ const char* const kSmallNet = R"(graph small {
 }
 )";
 
-AlignedBytes::AlignedBytes(const std::vector<uint8_t>& bytes) : storage_(new uint8_t[bytes.size() + 64]), size_(bytes.size()) {
+AlignedBytes::AlignedBytes(const std::vector<uint8_t>& bytes)
+    : storage_(new uint8_t[bytes.size() + 64]), size_(bytes.size()) {
   const auto address = reinterpret_cast<uintptr_t>(storage_.get());
   data_ = storage_.get() + (64 - address % 64) % 64;
   std::memcpy(data_, bytes.data(), bytes.size());
@@ -59,12 +60,24 @@ TensorData RandomTensor(DType dtype, const Shape& shape, uint32_t seed) {
   };
   const auto real = [](uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-23f - 1.0f; };
   switch (dtype) {
-    case DType::kF32: fill(static_cast<float*>(nullptr), real); break;
-    case DType::kF64: fill(static_cast<double*>(nullptr), real); break;
-    case DType::kF16: fill(static_cast<Half*>(nullptr), [&](uint32_t bits) { return Half(real(bits)); }); break;
-    case DType::kI64: fill(static_cast<int64_t*>(nullptr), [](uint32_t bits) { return int64_t(bits % 10); }); break;
-    case DType::kI32: fill(static_cast<int32_t*>(nullptr), [](uint32_t bits) { return int32_t(bits % 10); }); break;
-    default: fill(static_cast<uint8_t*>(nullptr), [](uint32_t bits) { return uint8_t(bits % 2); }); break;
+    case DType::kF32:
+      fill(static_cast<float*>(nullptr), real);
+      break;
+    case DType::kF64:
+      fill(static_cast<double*>(nullptr), real);
+      break;
+    case DType::kF16:
+      fill(static_cast<Half*>(nullptr), [&](uint32_t bits) { return Half(real(bits)); });
+      break;
+    case DType::kI64:
+      fill(static_cast<int64_t*>(nullptr), [](uint32_t bits) { return int64_t(bits % 10); });
+      break;
+    case DType::kI32:
+      fill(static_cast<int32_t*>(nullptr), [](uint32_t bits) { return int32_t(bits % 10); });
+      break;
+    default:
+      fill(static_cast<uint8_t*>(nullptr), [](uint32_t bits) { return uint8_t(bits % 2); });
+      break;
   }
   return data;
 }
@@ -81,8 +94,8 @@ std::map<std::string, TensorData> RandomInputs(const Graph& graph, uint32_t seed
 Difference Compare(const TensorData& got, const TensorData& expected) {
   Difference result;
   if (got.dtype() != expected.dtype() || !(got.shape() == expected.shape())) {
-    Throw(StatusCode::kInternal, "compared {} {} with {} {}", DTypeName(got.dtype()), ShapeText(got.shape()).c_str(),
-          DTypeName(expected.dtype()), ShapeText(expected.shape()).c_str());
+    Throw(StatusCode::kInternal, "compared {} {} with {} {}", DTypeName(got.dtype()),
+          ShapeText(got.shape()).c_str(), DTypeName(expected.dtype()), ShapeText(expected.shape()).c_str());
   }
   const std::vector<double> a = got.ToDoubles();
   const std::vector<double> b = expected.ToDoubles();
@@ -97,7 +110,8 @@ Difference Compare(const TensorData& got, const TensorData& expected) {
   return result;
 }
 
-std::map<std::string, TensorData> RunSession(Session& session, const std::map<std::string, TensorData>& inputs) {
+std::map<std::string, TensorData> RunSession(Session& session,
+                                             const std::map<std::string, TensorData>& inputs) {
   ErrorCapture capture;
   const auto check = [&](Status status) {
     if (!status.ok()) Throw(status.code(), "{}", capture.message());
@@ -108,7 +122,8 @@ std::map<std::string, TensorData> RunSession(Session& session, const std::map<st
   for (size_t i = 0; i < session.signature().outputs.size(); ++i) {
     const Result<TensorView> view = session.Output(static_cast<int>(i));
     check(view.status());
-    outputs[session.signature().outputs[i].name] = TensorData(view.value().dtype, view.value().shape, view.value().data);
+    outputs[session.signature().outputs[i].name] =
+        TensorData(view.value().dtype, view.value().shape, view.value().data);
   }
   return outputs;
 }

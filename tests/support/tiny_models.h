@@ -11,7 +11,8 @@
 
 namespace skiff::testing {
 
-/// A convolution net with a residual block, a channel concat, a pool and a fully connected layer, in text form.
+/// A convolution net with a residual block, a channel concat, a pool and a fully connected layer, in text
+/// form.
 extern const char* const kSmallNet;
 
 /// Bytes at a 64-byte aligned address.
@@ -41,8 +42,8 @@ TensorData RandomTensor(DType dtype, const Shape& shape, uint32_t seed);
 /// Seeded values for every input of a graph.
 std::map<std::string, TensorData> RandomInputs(const Graph& graph, uint32_t seed);
 
-/// The largest |a - b|, and the largest |b|; NaN and infinities must agree in place and sign, else `difference` is
-/// infinite.
+/// The largest |a - b|, and the largest |b|; NaN and infinities must agree in place and sign, else
+/// `difference` is infinite.
 struct Difference {
   double difference = 0;
   double largest = 0;
@@ -50,6 +51,7 @@ struct Difference {
 Difference Compare(const TensorData& got, const TensorData& expected);
 
 /// Sets all inputs, runs, and copies the outputs by name. Throws Error when a call fails.
-std::map<std::string, TensorData> RunSession(Session& session, const std::map<std::string, TensorData>& inputs);
+std::map<std::string, TensorData> RunSession(Session& session,
+                                             const std::map<std::string, TensorData>& inputs);
 
 }  // namespace skiff::testing

@@ -1,17 +1,18 @@
-/// Skiff for C, and for every language that can call C. C99; the implementation is in the library of the delegates.
+/// Skiff for C, and for every language that can call C. C99; the implementation is in the library of the
+/// delegates.
 ///
 /// Stability: functions and numbers are only ever added. SkiffTensor never changes. SkiffSessionOptions and
-/// SkiffMemoryUsage grow at their end, and every call that takes one is told its size, so that a program and a library
-/// of different ages understand each other.
+/// SkiffMemoryUsage grow at their end, and every call that takes one is told its size, so that a program and
+/// a library of different ages understand each other.
 ///
-/// Errors: a call that can fail returns a SkiffStatus and takes `message`, a buffer of `message_size` bytes. After a
-/// failure it holds one sentence that says what was wrong and where, ended by a NUL and cut to fit; after success it
-/// is empty. 256 bytes hold most sentences, 1024 all of them. With a null buffer, or a size of 0, the sentence goes to
-/// the log sink instead. Null where a handle, a path or a result is needed is SKIFF_INVALID_ARGUMENT, never a crash.
-/// A result that could not be made is null.
+/// Errors: a call that can fail returns a SkiffStatus and takes `message`, a buffer of `message_size` bytes.
+/// After a failure it holds one sentence that says what was wrong and where, ended by a NUL and cut to fit;
+/// after success it is empty. 256 bytes hold most sentences, 1024 all of them. With a null buffer, or a size
+/// of 0, the sentence goes to the log sink instead. Null where a handle, a path or a result is needed is
+/// SKIFF_INVALID_ARGUMENT, never a crash. A result that could not be made is null.
 ///
-/// Threads: a SkiffModel may be used by any number of threads at once. A SkiffSession belongs to one thread at a
-/// time; skiff_session_cancel() alone may be called from others.
+/// Threads: a SkiffModel may be used by any number of threads at once. A SkiffSession belongs to one thread
+/// at a time; skiff_session_cancel() alone may be called from others.
 #pragma once
 
 #include <stddef.h>
@@ -29,15 +30,16 @@ extern "C" {
 /// The numbers of skiff::StatusCode.
 typedef enum SkiffStatus {
   SKIFF_OK = 0,
-  SKIFF_INVALID_ARGUMENT = 1,   ///< The caller passed something that the contract forbids (name, shape, dtype, null).
-  SKIFF_INVALID_MODEL = 2,      ///< The file is malformed or truncated.
-  SKIFF_UNSUPPORTED = 3,        ///< Valid, but this build, device or delegate cannot do it.
-  SKIFF_NO_MATCHING_BUCKET = 4, ///< No plan of the file serves this shape.
-  SKIFF_OUT_OF_MEMORY = 5,      ///< An allocation failed, or the memory limit would be passed.
-  SKIFF_IO = 6,                 ///< The operating system refused to read or map the file.
-  SKIFF_CANCELLED = 7,          ///< skiff_session_cancel() stopped the run.
-  SKIFF_DEVICE_LOST = 8,        ///< The GPU went away; the session must be made anew.
-  SKIFF_INTERNAL = 9            ///< A defect in Skiff.
+  SKIFF_INVALID_ARGUMENT =
+      1,  ///< The caller passed something that the contract forbids (name, shape, dtype, null).
+  SKIFF_INVALID_MODEL = 2,       ///< The file is malformed or truncated.
+  SKIFF_UNSUPPORTED = 3,         ///< Valid, but this build, device or delegate cannot do it.
+  SKIFF_NO_MATCHING_BUCKET = 4,  ///< No plan of the file serves this shape.
+  SKIFF_OUT_OF_MEMORY = 5,       ///< An allocation failed, or the memory limit would be passed.
+  SKIFF_IO = 6,                  ///< The operating system refused to read or map the file.
+  SKIFF_CANCELLED = 7,           ///< skiff_session_cancel() stopped the run.
+  SKIFF_DEVICE_LOST = 8,         ///< The GPU went away; the session must be made anew.
+  SKIFF_INTERNAL = 9             ///< A defect in Skiff.
 } SkiffStatus;
 
 /// Element types: the numbers of skiff::DType.
@@ -79,8 +81,8 @@ typedef struct SkiffSession SkiffSession;
 /// Borrowed elements, dense and row-major, with their type. Where only a type is told, `data` is null.
 typedef struct SkiffTensor {
   void* data;
-  int32_t dtype;  ///< A SkiffDType.
-  int32_t rank;   ///< 0 to SKIFF_MAX_RANK.
+  int32_t dtype;                    ///< A SkiffDType.
+  int32_t rank;                     ///< 0 to SKIFF_MAX_RANK.
   int64_t extents[SKIFF_MAX_RANK];  ///< The first `rank` count; the library sets the others to 0.
 } SkiffTensor;
 
@@ -91,7 +93,8 @@ typedef struct SkiffSessionOptions {
   int32_t backend;        ///< A SkiffBackend. Default: SKIFF_BACKEND_PLANNED.
   int32_t threads;        ///< 0, the default: as many as usable cores, at most 4.
   const char* signature;  ///< Null, the default: the first one of the file. Read during creation only.
-  void* thread_pool;      ///< A pthreadpool_t of the caller's, which outlives the session; `threads` is then ignored.
+  void* thread_pool;      ///< A pthreadpool_t of the caller's, which outlives the session; `threads` is then
+                          ///< ignored.
   uint64_t memory_limit;  ///< Bytes; 0, the default: none. Creation fails when the session would pass it.
 } SkiffSessionOptions;
 
@@ -112,25 +115,28 @@ SKIFF_API const char* skiff_dtype_name(int32_t dtype);
 /// Bytes of one element; 0 for other numbers.
 SKIFF_API int64_t skiff_dtype_size(int32_t dtype);
 
-/// Receives a message without a trailing newline, valid during the call only, with a SkiffLogLevel. It is called from
-/// any thread that uses Skiff, and must not call Skiff.
+/// Receives a message without a trailing newline, valid during the call only, with a SkiffLogLevel. It is
+/// called from any thread that uses Skiff, and must not call Skiff.
 typedef void (*SkiffLogSink)(void* user, int32_t level, const char* message);
-/// Replaces the sink; null restores the default, which writes to stderr (logcat on Android). Process-wide: call it
-/// before other threads use Skiff. `user` must live until the sink is replaced.
+/// Replaces the sink; null restores the default, which writes to stderr (logcat on Android). Process-wide:
+/// call it before other threads use Skiff. `user` must live until the sink is replaced.
 SKIFF_API void skiff_set_log_sink(SkiffLogSink sink, void* user);
 
-/// Maps and verifies a .skiff file. The file must not change while the model is open. SKIFF_IO: it cannot be read.
-/// SKIFF_INVALID_MODEL: it is no .skiff file, or damaged. SKIFF_UNSUPPORTED: its format is newer than this library.
-/// Hand the model back with skiff_model_close().
-SKIFF_API SkiffStatus skiff_model_open(const char* path, SkiffModel** model, char* message, size_t message_size);
-/// The same over bytes in memory. They are not copied: they must be 64-byte aligned, unchanged, and outlive the model.
-SKIFF_API SkiffStatus skiff_model_open_bytes(const void* bytes, size_t size, SkiffModel** model, char* message,
-                                             size_t message_size);
+/// Maps and verifies a .skiff file. The file must not change while the model is open. SKIFF_IO: it cannot be
+/// read. SKIFF_INVALID_MODEL: it is no .skiff file, or damaged. SKIFF_UNSUPPORTED: its format is newer than
+/// this library. Hand the model back with skiff_model_close().
+SKIFF_API SkiffStatus skiff_model_open(const char* path, SkiffModel** model, char* message,
+                                       size_t message_size);
+/// The same over bytes in memory. They are not copied: they must be 64-byte aligned, unchanged, and outlive
+/// the model.
+SKIFF_API SkiffStatus skiff_model_open_bytes(const void* bytes, size_t size, SkiffModel** model,
+                                             char* message, size_t message_size);
 /// Destroy its sessions first. Does nothing for null.
 SKIFF_API void skiff_model_close(SkiffModel* model);
 
-/// A signature is a named entry point with inputs and outputs; most files have one. Names live as long as the model.
-/// Out of range, or for a null model, counts are 0, names are null, and types are SKIFF_INVALID_ARGUMENT.
+/// A signature is a named entry point with inputs and outputs; most files have one. Names live as long as the
+/// model. Out of range, or for a null model, counts are 0, names are null, and types are
+/// SKIFF_INVALID_ARGUMENT.
 SKIFF_API int32_t skiff_model_signature_count(const SkiffModel* model);
 SKIFF_API const char* skiff_model_signature_name(const SkiffModel* model, int32_t signature);
 SKIFF_API int32_t skiff_model_input_count(const SkiffModel* model, int32_t signature);
@@ -147,9 +153,9 @@ SKIFF_API const char* skiff_model_metadata(const SkiffModel* model, const char* 
 /// Sets the defaults, and `options->size` to `size`, which is sizeof(SkiffSessionOptions).
 SKIFF_API void skiff_session_options_init(SkiffSessionOptions* options, size_t size);
 /// Prepares everything that a run needs. `model` must outlive the session; null `options` are the defaults.
-/// SKIFF_UNSUPPORTED: the file has no plan for the target, an operator is missing in this build, or the options use a
-/// field that this library does not know. SKIFF_OUT_OF_MEMORY: see memory_limit. Hand the session back with
-/// skiff_session_destroy().
+/// SKIFF_UNSUPPORTED: the file has no plan for the target, an operator is missing in this build, or the
+/// options use a field that this library does not know. SKIFF_OUT_OF_MEMORY: see memory_limit. Hand the
+/// session back with skiff_session_destroy().
 SKIFF_API SkiffStatus skiff_session_create(SkiffModel* model, const SkiffSessionOptions* options,
                                            SkiffSession** session, char* message, size_t message_size);
 /// No run may be in progress. Does nothing for null.
@@ -159,32 +165,33 @@ SKIFF_API void skiff_session_destroy(SkiffSession* session);
 SKIFF_API int32_t skiff_session_find_input(const SkiffSession* session, const char* name);
 SKIFF_API int32_t skiff_session_find_output(const SkiffSession* session, const char* name);
 
-/// Copies `tensor` into the input; the data are only read. The value stays until it is set again: runs do not disturb
-/// it. SKIFF_INVALID_ARGUMENT: the dtype or the rank is not the input's. SKIFF_NO_MATCHING_BUCKET: an extent is not.
+/// Copies `tensor` into the input; the data are only read. The value stays until it is set again: runs do not
+/// disturb it. SKIFF_INVALID_ARGUMENT: the dtype or the rank is not the input's. SKIFF_NO_MATCHING_BUCKET: an
+/// extent is not.
 SKIFF_API SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor,
                                               char* message, size_t message_size);
-/// Lets the input live in the caller's memory: no copy. The caller keeps `tensor->data` (not the struct) alive and
-/// unmoved until the input is bound or set again or the session ends, aligns it to the element's size, and promises
-/// that 16 bytes behind it are readable. New values may be written there between runs.
-SKIFF_API SkiffStatus skiff_session_bind_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor,
-                                               char* message, size_t message_size);
-/// The input's own buffer, to be written in place before each run; the session owns it. The input counts as set; it
-/// is all zeros until it is written.
+/// Lets the input live in the caller's memory: no copy. The caller keeps `tensor->data` (not the struct)
+/// alive and unmoved until the input is bound or set again or the session ends, aligns it to the element's
+/// size, and promises that 16 bytes behind it are readable. New values may be written there between runs.
+SKIFF_API SkiffStatus skiff_session_bind_input(SkiffSession* session, int32_t index,
+                                               const SkiffTensor* tensor, char* message, size_t message_size);
+/// The input's own buffer, to be written in place before each run; the session owns it. The input counts as
+/// set; it is all zeros until it is written.
 SKIFF_API SkiffStatus skiff_session_input_buffer(SkiffSession* session, int32_t index, SkiffTensor* tensor,
                                                  char* message, size_t message_size);
 
-/// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on success.
-/// SKIFF_INVALID_ARGUMENT names an input that was never set.
+/// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
+/// success. SKIFF_INVALID_ARGUMENT names an input that was never set.
 SKIFF_API SkiffStatus skiff_session_run(SkiffSession* session, char* message, size_t message_size);
-/// From any thread: a run in progress ends with SKIFF_CANCELLED at the next operator. Without one it does nothing; a
-/// later run starts anew. The session must be alive during the call. Does nothing for null.
+/// From any thread: a run in progress ends with SKIFF_CANCELLED at the next operator. Without one it does
+/// nothing; a later run starts anew. The session must be alive during the call. Does nothing for null.
 SKIFF_API void skiff_session_cancel(SkiffSession* session);
-/// A view of an output: the session's memory, valid until its next run or end. Its values mean something after a run
-/// that succeeded.
+/// A view of an output: the session's memory, valid until its next run or end. Its values mean something
+/// after a run that succeeded.
 SKIFF_API SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, SkiffTensor* tensor,
                                            char* message, size_t message_size);
-/// Fills the first `size` bytes of `usage`; pass sizeof(SkiffMemoryUsage). Fields that this library does not know, and
-/// all of them for a null session, become 0.
+/// Fills the first `size` bytes of `usage`; pass sizeof(SkiffMemoryUsage). Fields that this library does not
+/// know, and all of them for a null session, become 0.
 SKIFF_API void skiff_session_memory_usage(const SkiffSession* session, SkiffMemoryUsage* usage, size_t size);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
-/// What a backend implements. A Delegate says which nodes it can run, keeps state per Model (packed weights), per
-/// Session (thread pool) and per segment (prepared operators), and runs segments. All delegates read the same nodes;
-/// CPU delegates share one arena that holds every tensor of a plan at an offset chosen by the converter.
+/// What a backend implements. A Delegate says which nodes it can run, keeps state per Model (packed weights),
+/// per Session (thread pool) and per segment (prepared operators), and runs segments. All delegates read the
+/// same nodes; CPU delegates share one arena that holds every tensor of a plan at an offset chosen by the
+/// converter.
 #pragma once
 
 #include <atomic>
@@ -27,8 +28,9 @@ struct ContentHash {
   bool operator==(const ContentHash&) const = default;
 };
 
-/// A tensor of a plan. `view.shape` holds the extents of the current shape. `view.data` is set for constants from
-/// the beginning (64-byte aligned, at least 16 readable bytes behind them), and for other tensors from Bind() on.
+/// A tensor of a plan. `view.shape` holds the extents of the current shape. `view.data` is set for constants
+/// from the beginning (64-byte aligned, at least 16 readable bytes behind them), and for other tensors from
+/// Bind() on.
 struct PlanTensor {
   const char* name = "";
   TensorView view;
@@ -45,7 +47,8 @@ struct PlanNode {
   Span<const int32_t> outputs;
 };
 
-/// What a support predicate sees: types and extents of one node, constants marked. Data may be null everywhere.
+/// What a support predicate sees: types and extents of one node, constants marked. Data may be null
+/// everywhere.
 struct NodeTypes {
   const OpDef* op = nullptr;
   const AttrStorage* attrs = nullptr;
@@ -55,8 +58,9 @@ struct NodeTypes {
 
 /// Nodes [begin, end) of a plan, for one delegate. Everything outlives the prepared segment.
 struct SegmentView {
-  Span<const PlanTensor> tensors;  ///< All tensors of the plan; extents change in place between Reshape() calls.
-  Span<const PlanNode> nodes;      ///< All nodes of the plan.
+  Span<const PlanTensor>
+      tensors;                 ///< All tensors of the plan; extents change in place between Reshape() calls.
+  Span<const PlanNode> nodes;  ///< All nodes of the plan.
   uint32_t begin = 0;
   uint32_t end = 0;
 };
@@ -79,8 +83,8 @@ struct RunContext {
 class PreparedSegment {
  public:
   virtual ~PreparedSegment() = default;
-  /// The extents (and the values of shape inputs) in the SegmentView's tensors are new; computes what depends on them. May
-  /// allocate. Called at least once before Bind().
+  /// The extents (and the values of shape inputs) in the SegmentView's tensors are new; computes what depends
+  /// on them. May allocate. Called at least once before Bind().
   virtual Status Reshape() = 0;
   /// The addresses in the SegmentView's tensors are new. Allocates nothing.
   virtual Status Bind() = 0;

@@ -16,7 +16,8 @@ enum class Target : uint8_t { kCpu = 0, kVulkan = 1 };
 const char* TargetName(Target target);
 
 /// How a picture becomes an input: resize to width x height (bilinear, half-pixel centres, edges clamped, no
-/// antialiasing, not rounded to 8 bits), order the channels, then (value - mean[c]) * scale[c] on values of 0..255.
+/// antialiasing, not rounded to 8 bits), order the channels, then (value - mean[c]) * scale[c] on values of
+/// 0..255.
 struct ImageSpec {
   uint32_t width = 0;  ///< 0: this input is no picture.
   uint32_t height = 0;
@@ -32,8 +33,8 @@ struct PortInfo {
   const char* name = "";
   DType dtype = DType::kInvalid;
   Shape shape;
-  ImageSpec image;                  ///< Inputs.
-  Span<const char* const> labels;   ///< Outputs of classifiers; may be empty.
+  ImageSpec image;                 ///< Inputs.
+  Span<const char* const> labels;  ///< Outputs of classifiers; may be empty.
 };
 
 struct SignatureInfo {
@@ -55,8 +56,8 @@ struct ModelOptions {
 
 class Model {
  public:
-  /// Maps and verifies a .skiff file. kIo: it cannot be read. kInvalidModel: it is no .skiff file, or damaged.
-  /// kUnsupported: its format is newer than this build.
+  /// Maps and verifies a .skiff file. kIo: it cannot be read. kInvalidModel: it is no .skiff file, or
+  /// damaged. kUnsupported: its format is newer than this build.
   static Result<std::unique_ptr<Model>> Open(const char* path, const ModelOptions& options = {});
   /// The same over bytes in memory, which must outlive the Model, be 64-byte aligned and are not copied.
   static Result<std::unique_ptr<Model>> Open(Span<const uint8_t> bytes, const ModelOptions& options = {});
@@ -78,8 +79,8 @@ class Model {
 
   /// The decoded file, for Sessions and for tools that show all of it.
   const ModelData& data() const;
-  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. kUnsupported when the
-  /// delegate is not among ModelOptions::delegates.
+  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. kUnsupported when
+  /// the delegate is not among ModelOptions::delegates.
   Result<ModelState*> StateOf(DelegateKind kind);
 
  private:

@@ -1,4 +1,5 @@
-/// One thread's use of a Model: inputs in, Run, outputs out. Everything that Run needs is prepared at creation.
+/// One thread's use of a Model: inputs in, Run, outputs out. Everything that Run needs is prepared at
+/// creation.
 #pragma once
 
 #include <memory>
@@ -16,17 +17,19 @@ struct SessionOptions {
   const char* signature = nullptr;  ///< Null: the first one of the file.
   Target target = Target::kCpu;
   Backend backend = Backend::kPlanned;
-  int threads = 0;              ///< 0: min(4, cores in the affinity mask).
-  void* thread_pool = nullptr;  ///< A pthreadpool_t of the caller's, which outlives the Session; `threads` is then ignored.
-  uint64_t memory_limit = 0;    ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
-  bool profile = false;         ///< Take the time of every node.
+  int threads = 0;  ///< 0: min(4, cores in the affinity mask).
+  void* thread_pool =
+      nullptr;  ///< A pthreadpool_t of the caller's, which outlives the Session; `threads` is then ignored.
+  uint64_t memory_limit =
+      0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
+  bool profile = false;             ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
 };
 
 /// Bytes that a Session holds, by purpose.
 struct MemoryUsage {
-  uint64_t arena = 0;      ///< Activations: what the file promised.
-  uint64_t workspace = 0;  ///< Indirection buffers, scratch, prepared steps of the delegates.
+  uint64_t arena = 0;           ///< Activations: what the file promised.
+  uint64_t workspace = 0;       ///< Indirection buffers, scratch, prepared steps of the delegates.
   uint64_t packed_weights = 0;  ///< Shared by all Sessions of the Model.
   uint64_t mapped_weights = 0;  ///< The file's weights, paged in on demand and shared by all processes.
 };
@@ -36,18 +39,18 @@ struct NodeInfo {
   const char* name = "";
   const char* op = "";
   DelegateKind delegate = DelegateKind::kReference;  ///< That runs it.
-  bool fell_back = false;  ///< The plan asked for a faster delegate, which refused on this device.
-  uint64_t last_ns = 0;    ///< Duration in the last profiled run.
+  bool fell_back = false;      ///< The plan asked for a faster delegate, which refused on this device.
+  uint64_t last_ns = 0;        ///< Duration in the last profiled run.
   uint64_t last_begin_ns = 0;  ///< Since the beginning of that run.
-  uint64_t bytes = 0;      ///< Read and written, constants included.
+  uint64_t bytes = 0;          ///< Read and written, constants included.
   uint64_t multiply_adds = 0;  ///< Of convolutions and matrix products; 0 for others.
 };
 
 class Session {
  public:
-  /// `model` must outlive the Session. kUnsupported: the file has no plan for the target (the message prints the
-  /// convert line), or a plan needs an operator that this build lacks. kInvalidArgument: unknown signature.
-  /// kOutOfMemory: the arena cannot be allocated, or memory_limit would be passed.
+  /// `model` must outlive the Session. kUnsupported: the file has no plan for the target (the message prints
+  /// the convert line), or a plan needs an operator that this build lacks. kInvalidArgument: unknown
+  /// signature. kOutOfMemory: the arena cannot be allocated, or memory_limit would be passed.
   static Result<std::unique_ptr<Session>> Create(Model& model, const SessionOptions& options = {});
   ~Session();
   Session(const Session&) = delete;
@@ -58,19 +61,19 @@ class Session {
   int FindInput(const char* name) const;
   int FindOutput(const char* name) const;
 
-  /// Copies `tensor` into the input. Its dtype and shape must be the input's, else the message names what differs:
-  /// kNoMatchingBucket for extents that no plan of the file serves, kInvalidArgument for the rest.
+  /// Copies `tensor` into the input. Its dtype and shape must be the input's, else the message names what
+  /// differs: kNoMatchingBucket for extents that no plan of the file serves, kInvalidArgument for the rest.
   /// The value stays until it is set again: runs do not disturb it.
   Status SetInput(int index, const TensorView& tensor);
   Status SetInput(const char* name, const TensorView& tensor);
-  /// Lets the input live in the caller's memory: no copy. The caller keeps it alive and unmoved until it is bound or
-  /// set again, aligns it to the element's size, and promises that 16 bytes behind it are readable.
+  /// Lets the input live in the caller's memory: no copy. The caller keeps it alive and unmoved until it is
+  /// bound or set again, aligns it to the element's size, and promises that 16 bytes behind it are readable.
   Status BindInput(int index, const TensorView& tensor);
   /// The input's own buffer, to be written in place.
   Result<TensorView> InputBuffer(int index);
 
-  /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on success.
-  /// kInvalidArgument names an input that was never set. kCancelled: see Cancel().
+  /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
+  /// success. kInvalidArgument names an input that was never set. kCancelled: see Cancel().
   Status Run();
   /// From any thread: a Run() in progress ends with kCancelled at the next node. A later Run() starts anew.
   void Cancel();
@@ -78,8 +81,9 @@ class Session {
   /// A view of an output, valid until the next Run() or the Session's end.
   Result<TensorView> Output(int index) const;
   Result<TensorView> Output(const char* name) const;
-  /// An intermediate tensor by the plan's or the source graph's name; needs keep_intermediates. `source_perm`, where
-  /// given, receives the permutation by which the view's axes are the source tensor's: view = Transpose(source, perm).
+  /// An intermediate tensor by the plan's or the source graph's name; needs keep_intermediates.
+  /// `source_perm`, where given, receives the permutation by which the view's axes are the source tensor's:
+  /// view = Transpose(source, perm).
   Result<TensorView> Tap(const char* name, struct Ints* source_perm = nullptr) const;
 
   MemoryUsage memory_usage() const;

@@ -13,7 +13,7 @@ class Span {
   constexpr Span(T* data, size_t size) : data_(data), size_(size) {}
   /// Span<T> to Span<const T>.
   template <class U>
-    requires std::is_same_v<const U, T>
+  requires std::is_same_v<const U, T>
   constexpr Span(const Span<U>& other) : data_(other.data()), size_(other.size()) {}  // NOLINT
 
   size_t size() const { return size_; }

@@ -11,9 +11,10 @@ namespace skiff {
 /// Kinds of failure. The numbers are stable: they cross the C API and appear in logs.
 enum class StatusCode : uint8_t {
   kOk = 0,
-  kInvalidArgument = 1,   ///< The caller passed something that the contract forbids (name, shape, dtype, null).
-  kInvalidModel = 2,      ///< The file is malformed, truncated, or of a newer format version.
-  kUnsupported = 3,       ///< Valid, but this build, device or delegate cannot do it.
+  kInvalidArgument =
+      1,              ///< The caller passed something that the contract forbids (name, shape, dtype, null).
+  kInvalidModel = 2,  ///< The file is malformed, truncated, or of a newer format version.
+  kUnsupported = 3,   ///< Valid, but this build, device or delegate cannot do it.
   kNoMatchingBucket = 4,  ///< No plan of the file serves the shapes of this call.
   kOutOfMemory = 5,       ///< An allocation failed, or a memory limit would be passed.
   kIo = 6,                ///< The operating system refused to read, map or write a file.
@@ -45,7 +46,7 @@ inline constexpr Status OkStatus() { return Status(); }
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)), has_value_(true) {}                 // NOLINT: implicit by design
+  Result(T value) : value_(std::move(value)), has_value_(true) {}  // NOLINT: implicit by design
   Result(Status status) : status_(status.ok() ? Status(StatusCode::kInternal) : status) {}  // NOLINT
   Result(Result&& other) noexcept : status_(other.status_), has_value_(other.has_value_) {
     if (has_value_) new (&value_) T(std::move(other.value_));
@@ -76,13 +77,13 @@ class [[nodiscard]] Result {
 #define SKIFF_CONCAT_INNER(a, b) a##b
 #define SKIFF_CONCAT(a, b) SKIFF_CONCAT_INNER(a, b)
 
-#define SKIFF_RETURN_IF_ERROR(expression)                                        \
-  do {                                                                           \
+#define SKIFF_RETURN_IF_ERROR(expression)                                                     \
+  do {                                                                                        \
     if (::skiff::Status skiff_status = (expression); !skiff_status.ok()) return skiff_status; \
   } while (false)
 
-#define SKIFF_ASSIGN_OR_RETURN(declaration, expression)                          \
-  auto SKIFF_CONCAT(skiff_result_, __LINE__) = (expression);                     \
+#define SKIFF_ASSIGN_OR_RETURN(declaration, expression)                                                   \
+  auto SKIFF_CONCAT(skiff_result_, __LINE__) = (expression);                                              \
   if (!SKIFF_CONCAT(skiff_result_, __LINE__).ok()) return SKIFF_CONCAT(skiff_result_, __LINE__).status(); \
   declaration = std::move(SKIFF_CONCAT(skiff_result_, __LINE__).value())
 

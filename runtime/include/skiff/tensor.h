@@ -75,8 +75,8 @@ struct ShapeText {
 };
 
 /// Borrowed elements with their type. Row-major; the innermost rows (runs of shape.last() elements) lie
-/// `row_stride` elements apart, which is shape.last() for a dense tensor and more for a channel view into a wider
-/// tensor.
+/// `row_stride` elements apart, which is shape.last() for a dense tensor and more for a channel view into a
+/// wider tensor.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kInvalid;
