@@ -3,6 +3,8 @@
 #include <iterator>
 #include <type_traits>
 
+#include "format/aligned.h"
+
 namespace skiff {
 namespace {
 
@@ -16,7 +18,7 @@ class Decoder {
     for (const format::Attr* attr : from_) {
       if (attr->tag() != tag) continue;
       ++used_;
-      if (!Decode(*attr, member)) good_ = false;
+      if (!format::ElementsAreAligned(attr->ints()) || !Decode(*attr, member)) good_ = false;
     }
   }
 

@@ -3,6 +3,7 @@
 // again.
 #include <cstring>
 
+#include "format/aligned.h"
 #include "format/attr_decoder.h"
 #include "format/container.h"
 #include "format/model_data.h"
@@ -114,6 +115,7 @@ class Reader {
   }
 
   Status CheckBlobs() {
+    if (!format::ElementsAreAligned(model_->blobs())) return Invalid("its list of weights is misaligned");
     for (uint32_t i = 0; i < SizeOf(model_->blobs()); ++i) {
       const format::Blob& blob = *model_->blobs()->Get(i);
       if (blob.offset() % format::kAlignment != 0 || blob.offset() > header_.weights_size ||
@@ -191,6 +193,7 @@ class Reader {
     if (bytes == 0) return Invalid("dtype %u is unknown", dtype);
     if (SizeOf(extents) > kMaxRank)
       return Invalid("a tensor has rank %zu, at most %d is possible", SizeOf(extents), kMaxRank);
+    if (!format::ElementsAreAligned(extents)) return Invalid("a tensor's extents are misaligned");
     *to_shape = Shape();
     int64_t volume = bytes;
     for (uint32_t i = 0; i < SizeOf(extents); ++i) {
