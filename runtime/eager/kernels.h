@@ -44,4 +44,21 @@ Status KernelFill(const KernelArgs& args);
 Status KernelRange(const KernelArgs& args);
 Status KernelChannelShuffle(const KernelArgs& args);
 
+// Indices, order, scans.
+Status KernelTest(const KernelArgs& args);
+Status KernelArg(const KernelArgs& args);
+Status KernelTopK(const KernelArgs& args);
+Status KernelCumSum(const KernelArgs& args);
+Status KernelGatherElements(const KernelArgs& args);
+Status KernelGatherND(const KernelArgs& args);
+Status KernelScatterElements(const KernelArgs& args);
+Status KernelScatterND(const KernelArgs& args);
+Status KernelReverseSequence(const KernelArgs& args);
+Status KernelTrilu(const KernelArgs& args);
+
+// Sampling.
+Status KernelMaxPool2dIndices(const KernelArgs& args);
+Status KernelGridSample2d(const KernelArgs& args);
+Status KernelRoiAlign(const KernelArgs& args);
+
 }  // namespace skiff

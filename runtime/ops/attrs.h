@@ -70,6 +70,18 @@ SKIFF_ENUM_NAMES(ResizeNearest, "round_prefer_floor", "round_prefer_ceil", "floo
 enum class GeluKind : int64_t { kErf = 0, kTanh = 1 };
 SKIFF_ENUM_NAMES(GeluKind, "erf", "tanh");
 
+enum class GridSampleMode : int64_t { kNearest = 0, kLinear = 1, kCubic = 2 };
+SKIFF_ENUM_NAMES(GridSampleMode, "nearest", "linear", "cubic");
+
+enum class GridSamplePadding : int64_t { kZeros = 0, kBorder = 1, kReflection = 2 };
+SKIFF_ENUM_NAMES(GridSamplePadding, "zeros", "border", "reflection");
+
+enum class RoiAlignMode : int64_t { kAverage = 0, kMax = 1 };
+SKIFF_ENUM_NAMES(RoiAlignMode, "average", "max");
+
+enum class ScatterReduction : int64_t { kNone = 0, kAdd = 1, kMul = 2, kMin = 3, kMax = 4 };
+SKIFF_ENUM_NAMES(ScatterReduction, "none", "add", "mul", "min", "max");
+
 struct NoAttrs {
   SKIFF_FIELDS()
 };
@@ -233,6 +245,87 @@ struct MatMulAttrs {
   float max = kInfinity;
   SKIFF_FIELDS(visit(1, "transpose_b", self.transpose_b); visit(2, "min", self.min);
                visit(3, "max", self.max);)
+};
+
+struct IsInfAttrs {
+  bool negative = true;  ///< Minus infinity counts.
+  bool positive = true;  ///< Plus infinity counts.
+  SKIFF_FIELDS(visit(1, "negative", self.negative); visit(2, "positive", self.positive);)
+};
+
+/// The remainder's sign is the divisor's, as in Python; where `truncate`, the dividend's, as C's fmod.
+struct ModAttrs {
+  bool truncate = false;
+  SKIFF_FIELDS(visit(1, "truncate", self.truncate);)
+};
+
+/// x is NHWC; the grid is [N, height, width, 2] with (x, y) in [-1, 1] over the input's width and height.
+struct GridSampleAttrs {
+  GridSampleMode mode = GridSampleMode::kLinear;
+  GridSamplePadding padding = GridSamplePadding::kZeros;
+  bool align_corners = false;  ///< -1 and 1 are the centres of the border pixels, else their outer edges.
+  SKIFF_FIELDS(visit(1, "mode", self.mode); visit(2, "padding", self.padding);
+               visit(3, "align_corners", self.align_corners);)
+};
+
+/// x is NHWC; regions are [count, 4] with (x1, y1, x2, y2); the third input says which image each is from.
+struct RoiAlignAttrs {
+  RoiAlignMode mode = RoiAlignMode::kAverage;
+  int64_t height = 1;  ///< Of the output.
+  int64_t width = 1;
+  int64_t sampling_ratio = 0;  ///< Samples per output cell and axis; 0: ceil(region / output).
+  float spatial_scale = 1.0f;
+  bool half_pixel = true;  ///< Region coordinates are moved by half a pixel before sampling.
+  SKIFF_FIELDS(visit(1, "mode", self.mode); visit(2, "height", self.height); visit(3, "width", self.width);
+               visit(4, "sampling_ratio", self.sampling_ratio);
+               visit(5, "spatial_scale", self.spatial_scale); visit(6, "half_pixel", self.half_pixel);)
+};
+
+/// Of equal elements the first one wins, or the last one where `select_last`. A NaN wins over numbers.
+struct ArgAttrs {
+  int64_t axis = 0;
+  bool keep_dims = true;
+  bool select_last = false;
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "keep_dims", self.keep_dims);
+               visit(3, "select_last", self.select_last);)
+};
+
+/// Of equal elements the one with the smaller index comes first.
+struct TopKAttrs {
+  int64_t axis = -1;
+  bool largest = true;
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "largest", self.largest);)
+};
+
+/// The axis is input 1, a scalar or a vector of one element.
+struct CumSumAttrs {
+  bool exclusive = false;  ///< Element i is the sum of those before it.
+  bool reverse = false;    ///< From the end.
+  SKIFF_FIELDS(visit(1, "exclusive", self.exclusive); visit(2, "reverse", self.reverse);)
+};
+
+struct GatherNDAttrs {
+  int64_t batch_dims = 0;
+  SKIFF_FIELDS(visit(1, "batch_dims", self.batch_dims);)
+};
+
+/// `axis` is ScatterElements'. Updates that meet are reduced in the order of the indices.
+struct ScatterAttrs {
+  int64_t axis = 0;
+  ScatterReduction reduction = ScatterReduction::kNone;
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "reduction", self.reduction);)
+};
+
+struct ReverseAttrs {
+  int64_t batch_axis = 1;
+  int64_t time_axis = 0;
+  SKIFF_FIELDS(visit(1, "batch_axis", self.batch_axis); visit(2, "time_axis", self.time_axis);)
+};
+
+/// Keeps the triangle above (`upper`) or below the diagonal that input 1 (default 0) shifts to the right.
+struct TriluAttrs {
+  bool upper = true;
+  SKIFF_FIELDS(visit(1, "upper", self.upper);)
 };
 
 /// Room for any attribute struct, by value.

@@ -76,6 +76,36 @@ Status InferFill(InferContext<D>& context);
 template <class D>
 Status InferRange(InferContext<D>& context);
 
+// Indices, order, scans.
+template <class D>
+Status InferArg(InferContext<D>& context);
+template <class D>
+Status InferTopK(InferContext<D>& context);
+template <class D>
+Status InferCumSum(InferContext<D>& context);
+template <class D>
+Status InferGatherElements(InferContext<D>& context);
+template <class D>
+Status InferGatherND(InferContext<D>& context);
+template <class D>
+Status InferScatterElements(InferContext<D>& context);
+template <class D>
+Status InferScatterND(InferContext<D>& context);
+template <class D>
+Status InferReverseSequence(InferContext<D>& context);
+template <class D>
+Status InferTrilu(InferContext<D>& context);
+template <class D>
+Status InferTest(InferContext<D>& context);
+
+// Sampling.
+template <class D>
+Status InferPool2dIndices(InferContext<D>& context);
+template <class D>
+Status InferGridSample2d(InferContext<D>& context);
+template <class D>
+Status InferRoiAlign(InferContext<D>& context);
+
 /// Pads (begin, end) of one spatial axis: the explicit ones, or those that `auto_pad` derives from the
 /// extent.
 struct AxisPads {

@@ -1,0 +1,26 @@
+// Shape rules of operators that sample an image.
+#include "ops/extent_math.h"
+#include "ops/shape_rules.h"
+
+namespace skiff {
+
+template <class D>
+Status InferPool2dIndices(InferContext<D>& context) {
+  return context.Error("not built yet");
+}
+
+template <class D>
+Status InferGridSample2d(InferContext<D>& context) {
+  return context.Error("not built yet");
+}
+
+template <class D>
+Status InferRoiAlign(InferContext<D>& context) {
+  return context.Error("not built yet");
+}
+
+template Status InferPool2dIndices(InferContext<int64_t>&);
+template Status InferGridSample2d(InferContext<int64_t>&);
+template Status InferRoiAlign(InferContext<int64_t>&);
+
+}  // namespace skiff
