@@ -45,7 +45,7 @@ void AssignShape(const Graph& graph, std::map<SymbolId, int64_t>& values, const 
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].constant()) {
-      Assign(graph, values, dims[i].symbol, shape[i], option);
+      Assign(graph, values, dims[i].symbol(), shape[i], option);
     } else if (dims[i].value != shape[i]) {
       Throw(StatusCode::kInvalidArgument,
             "{}: dimension {} of input '{}' is {} in the model and cannot be {}", option, i, name,
@@ -145,9 +145,9 @@ void FixShapes(Graph& graph, const ConvertOptions& options) {
   for (const GraphPort& port : graph.inputs()) {
     for (Dim& dim : graph.value(port.value).dims) {
       if (dim.constant()) continue;
-      const auto found = values.find(dim.symbol);
+      const auto found = values.find(dim.symbol());
       if (found == values.end()) {
-        missing.insert(dim.symbol);
+        missing.insert(dim.symbol());
       } else {
         dim = Dim(found->second);
       }

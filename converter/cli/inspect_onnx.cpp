@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string DimText(const Graph& graph, const Dim& dim) {
-  return dim.constant() ? std::to_string(dim.value) : graph.symbols()[static_cast<size_t>(dim.symbol)].name;
+  return dim.constant() ? std::to_string(dim.value) : graph.symbols()[static_cast<size_t>(dim.symbol())].name;
 }
 
 std::vector<std::string> DimTexts(const Graph& graph, const Value& value) {

@@ -106,7 +106,7 @@ void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& dat
     const Dim& dim = value.dims[static_cast<size_t>(axis)];
     const int64_t extent = data.shape()[axis];
     const int64_t expected =
-        dim.constant() ? dim.value : symbols.try_emplace(dim.symbol, extent).first->second;
+        dim.constant() ? dim.value : symbols.try_emplace(dim.symbol(), extent).first->second;
     if (extent != expected) {
       Throw(StatusCode::kInvalidArgument, "input '{}': dimension {} must be {}, got {} (shape {})", port.name,
             axis, expected, extent, ShapeText(data.shape()).c_str());

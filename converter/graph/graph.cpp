@@ -75,6 +75,11 @@ SymbolId Graph::AddSymbol(std::string_view symbol_name) {
   return static_cast<SymbolId>(symbols_.size() - 1);
 }
 
+SymbolId Graph::AddFreshSymbol(std::string_view symbol_name) {
+  symbols_.emplace_back().name = fmt::format("{}~{}", symbol_name, symbols_.size());
+  return static_cast<SymbolId>(symbols_.size() - 1);
+}
+
 SourceId Graph::AddSource(std::string_view source_name, std::string_view op) {
   sources_.push_back({std::string(source_name), std::string(op), {}});
   return static_cast<SourceId>(sources_.size() - 1);

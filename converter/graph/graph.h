@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "graph/dim.h"
 #include "ops/op.h"
 #include "skiff/tensor.h"
 
@@ -17,35 +18,9 @@ namespace skiff {
 
 using ValueId = int32_t;
 using NodeId = int32_t;
-using SymbolId = int32_t;
 using SourceId = int32_t;
 inline constexpr ValueId kNoValue = -1;  ///< An absent optional input.
 inline constexpr NodeId kNoNode = -1;
-
-/// One dimension: a constant, or a Symbol.
-struct Dim {
-  int64_t value = 0;
-  SymbolId symbol = -1;
-
-  Dim() = default;
-  Dim(int64_t extent) : value(extent) {}  // NOLINT: a constant is a dimension
-  static Dim OfSymbol(SymbolId symbol) {
-    Dim dim;
-    dim.symbol = symbol;
-    return dim;
-  }
-  bool constant() const { return symbol < 0; }
-  bool operator==(const Dim&) const = default;
-};
-
-/// A named dimension that is not a constant, with its contract. No maximum: `max` is kUnbounded.
-struct Symbol {
-  static constexpr int64_t kUnbounded = INT64_MAX;
-  std::string name;  ///< Unique; "input#axis" for a placeholder of the source.
-  int64_t min = 0;
-  int64_t max = kUnbounded;
-  int64_t multiple = 1;
-};
 
 /// A constant tensor: shared, immutable elements, row-major.
 class TensorData {
@@ -98,6 +73,8 @@ struct Value {
   bool has_shape = false;
   std::vector<Dim> dims;
   std::optional<TensorData> constant;
+  /// The elements of a small integer tensor as expressions, where shape inference knows them.
+  std::shared_ptr<const std::vector<Dim>> elements;
   NodeId producer = kNoNode;
   int output_index = 0;  ///< Which output of the producer.
   std::vector<Use> uses;
@@ -156,6 +133,7 @@ class Graph {
   void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
   ValueId AddConstant(std::string_view name, TensorData data);
   SymbolId AddSymbol(std::string_view name);  ///< The existing one, if the name is known.
+  SymbolId AddFreshSymbol(std::string_view name);  ///< Its name is made unique.
   SourceId AddSource(std::string_view name, std::string_view op);
   /// A node with default attributes and `output_names.size()` fresh outputs, of unknown type. References from
   /// node() and value() are invalid afterwards.

@@ -3,27 +3,100 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/symbolic_rules.h"
 
 namespace skiff {
 namespace {
 
-const TensorData* FindKnown(const Graph& graph, ValueId id, const KnownValues& known) {
-  const Value& value = graph.value(id);
-  if (value.constant) return &*value.constant;
-  return known ? known(id) : nullptr;
-}
-
 /// No tensor may be larger; the bytes of all others can be computed without overflow.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
-void CheckSize(const Graph& graph, const Node& node, const InferOutput<int64_t>& output) {
-  int64_t bytes = DTypeSize(output.dtype);
-  for (int axis = 0; axis < output.rank; ++axis) {
-    if (__builtin_mul_overflow(bytes, output.extents[axis], &bytes) || bytes > kMaxTensorBytes) {
-      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
-            DescribeNode(graph, node), ShapeText(Shape(output.extents, output.rank)).c_str(),
-            kMaxTensorBytes);
+void CheckSize(const Graph& graph, const Node& node, const ValueType& type) {
+  int64_t bytes = DTypeSize(type.dtype);
+  for (const Dim& dim : type.dims) {
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 0), &bytes) || bytes > kMaxTensorBytes) {
+      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes", DescribeNode(graph, node),
+            DimsText(graph, type.dims), kMaxTensorBytes);
     }
+  }
+}
+
+using Elements = std::vector<Dim>;
+
+/// Describes a node's inputs to its shape rule; owns what the description points to.
+class Description {
+ public:
+  Description(const Graph& graph, const Node& node) : graph_(graph), node_(node), def_(*FindOp(node.op)) {
+    inputs_.resize(std::max<size_t>(node.inputs.size(), def_.min_inputs));
+    elements_.resize(inputs_.size());
+    known_.resize(inputs_.size());
+    outputs_.resize(node.outputs.size());
+    for (size_t i = 0; i < inputs_.size(); ++i) Describe(i);
+  }
+
+  InferContext<Dim> context() {
+    return {node_.op, &node_.attrs, {inputs_.data(), inputs_.size()}, {outputs_.data(), outputs_.size()}, message_};
+  }
+  const KnownInputs& known() const { return known_; }
+  const char* message() const { return message_; }
+  std::vector<InferOutput<Dim>>& outputs() { return outputs_; }
+
+ private:
+  void Describe(size_t i) {
+    if (i >= node_.inputs.size() || node_.inputs[i] == kNoValue) {
+      if (IsOptionalInput(def_, i)) return;
+      Throw(StatusCode::kInvalidModel, "{}: input {} is missing", DescribeNode(graph_, node_), i);
+    }
+    const Value& value = graph_.value(node_.inputs[i]);
+    if (value.dtype == DType::kInvalid || !value.has_shape) {
+      Throw(StatusCode::kInvalidModel, "{}: the shape of input {}, '{}', is not known", DescribeNode(graph_, node_), i,
+            value.name);
+    }
+    InferInput<Dim>& input = inputs_[i];
+    input.present = true;
+    input.dtype = value.dtype;
+    input.rank = static_cast<int>(value.dims.size());
+    std::copy(value.dims.begin(), value.dims.end(), input.extents);
+    if (value.constant) input.constant = value.constant->data();
+    elements_[i] = KnownElements(graph_, node_.inputs[i]);
+    if (!elements_[i] && def_.NeedsValues(i) && value.constant && !IsFloat(value.dtype)) {
+      const std::vector<int64_t> numbers = value.constant->ToInts();  // Longer than shape arithmetic cares for.
+      elements_[i] = std::make_shared<Elements>(numbers.begin(), numbers.end());
+    }
+    if (!elements_[i]) return;
+    known_[i] = elements_[i].get();
+    input.values = elements_[i]->data();
+    input.value_count = static_cast<int64_t>(elements_[i]->size());
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  const OpDef& def_;
+  std::vector<InferInput<Dim>> inputs_;
+  std::vector<std::shared_ptr<const Elements>> elements_;
+  KnownInputs known_;
+  std::vector<InferOutput<Dim>> outputs_;
+  char message_[InferContext<Dim>::kMessageBytes] = "";
+};
+
+/// Whether any extent or needed number is open: a refusal may then be for want of numbers.
+bool HasOpenNumbers(const InferContext<Dim>& context) {
+  const auto open = [](const Dim& dim) { return !dim.constant(); };
+  const OpDef* def = FindOp(context.op);
+  for (size_t i = 0; i < context.inputs.size(); ++i) {
+    const InferInput<Dim>& input = context.inputs[i];
+    if (std::any_of(input.extents, input.extents + input.rank, open)) return true;
+    if (std::any_of(input.values, input.values + input.value_count, open)) return true;
+    if (input.present && def->NeedsValues(i) && input.values == nullptr && input.constant == nullptr) return true;
+  }
+  return false;
+}
+
+/// The dimensions that a rule cannot tell: Symbols of their own.
+void FillOpaque(Graph& graph, const Node& node, InferOutput<Dim>& output, int rank) {
+  output.rank = rank;
+  for (int axis = 0; axis < rank; ++axis) {
+    output.extents[axis] = Dim::OfSymbol(graph.AddFreshSymbol(fmt::format("{}#{}", node.name, axis)));
   }
 }
 
@@ -33,57 +106,45 @@ bool IsOptionalInput(const OpDef& op, size_t i) {
   return i >= op.min_inputs || (op.code == OpCode::kResize2d && i == 1);
 }
 
-bool CanInfer(const Graph& graph, const Node& node, const KnownValues& known) {
+std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  if (value.elements || !value.constant || IsFloat(value.dtype)) return value.elements;
+  if (value.constant->elements() > kMaxShapeElements) return nullptr;
+  const std::vector<int64_t> numbers = value.constant->ToInts();
+  return std::make_shared<Elements>(numbers.begin(), numbers.end());
+}
+
+bool CanInfer(const Graph& graph, const Node& node) {
   const OpDef* def = FindOp(node.op);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
     const Value& value = graph.value(node.inputs[i]);
-    if (value.dtype == DType::kInvalid || !value.has_static_shape()) return false;
-    if (def->NeedsValues(i) && FindKnown(graph, node.inputs[i], known) == nullptr) return false;
+    if (value.dtype == DType::kInvalid || !value.has_shape) return false;
+    if (def->NeedsValues(i) && !value.constant && !value.elements) return false;
   }
   return true;
 }
 
-std::vector<TensorView> InferTypes(const Graph& graph, const Node& node, const KnownValues& known) {
-  const OpDef* def = FindOp(node.op);
-  std::vector<InferInput<int64_t>> inputs(std::max<size_t>(node.inputs.size(), def->min_inputs));
-  std::vector<std::vector<int64_t>> integers(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (i >= node.inputs.size() || node.inputs[i] == kNoValue) {
-      if (IsOptionalInput(*def, i)) continue;
-      Throw(StatusCode::kInvalidModel, "{}: input {} is missing", DescribeNode(graph, node), i);
-    }
-    const Value& value = graph.value(node.inputs[i]);
-    if (value.dtype == DType::kInvalid || !value.has_static_shape()) {
-      Throw(StatusCode::kInvalidModel,
-            "{}: the shape of input {}, '{}', is not known; give its open dimensions sizes",
-            DescribeNode(graph, node), i, value.name);
-    }
-    InferInput<int64_t>& input = inputs[i];
-    input.present = true;
-    input.dtype = value.dtype;
-    input.rank = static_cast<int>(value.dims.size());
-    for (int axis = 0; axis < input.rank; ++axis)
-      input.extents[axis] = value.dims[static_cast<size_t>(axis)].value;
-    const TensorData* data = FindKnown(graph, node.inputs[i], known);
-    if (data == nullptr) continue;
-    input.constant = data->data();
-    if (def->NeedsValues(i) && !IsFloat(data->dtype())) {
-      integers[i] = data->ToInts();
-      input.values = integers[i].data();
-      input.value_count = data->elements();
-    }
+std::vector<ValueType> InferTypes(Graph& graph, const Node& node) {
+  Description description(graph, node);
+  InferContext<Dim> context = description.context();
+  if (!InferSymbolic(context).ok()) {
+    DType dtype = DType::kInvalid;
+    int rank = 0;
+    const bool opaque = node.outputs.size() == 1 && HasOpenNumbers(context) && OpaqueType(context, &dtype, &rank);
+    if (!opaque) Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), description.message());
+    description.outputs()[0].dtype = dtype;
+    FillOpaque(graph, node, description.outputs()[0], rank);
   }
-  std::vector<InferOutput<int64_t>> outputs(node.outputs.size());
-  char message[InferContext<int64_t>::kMessageBytes] = "";
-  InferContext<int64_t> context{
-      node.op, &node.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, message};
-  if (!def->infer(context).ok())
-    Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), message);
-  std::vector<TensorView> types;
-  for (const InferOutput<int64_t>& output : outputs) {
-    CheckSize(graph, node, output);
-    types.emplace_back(nullptr, output.dtype, Shape(output.extents, output.rank));
+  std::vector<ValueType> types;
+  for (const InferOutput<Dim>& output : description.outputs()) {
+    types.push_back({output.dtype, {output.extents, output.extents + output.rank}, nullptr});
+    CheckSize(graph, node, types.back());
+  }
+  if (types.size() == 1 && !IsFloat(types[0].dtype)) {
+    bool computed = false;
+    std::vector<Dim> elements = SymbolicElements(context, description.known(), &computed);
+    if (computed) types[0].elements = std::make_shared<Elements>(std::move(elements));
   }
   return types;
 }
@@ -107,6 +168,14 @@ std::string DescribeNode(const Graph& graph, const Node& node) {
     text += fmt::format(", which comes from {} '{}'", source.op, source.name);
   }
   return text;
+}
+
+std::string DimsText(const Graph& graph, const std::vector<Dim>& dims) {
+  std::vector<std::string> texts;
+  for (const Dim& dim : dims) {
+    texts.push_back(dim.Text([&](SymbolId id) { return graph.symbols()[static_cast<size_t>(id)].name; }));
+  }
+  return fmt::format("[{}]", fmt::join(texts, ", "));
 }
 
 }  // namespace skiff

@@ -1,7 +1,7 @@
-/// Types of a node's results by the shape rules of ops.def, for graphs whose input types are known.
+/// Types of a node's results by the shape rules of ops.def, over extents that may be expressions.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,24 +9,34 @@
 
 namespace skiff {
 
-/// Elements of a value that are known beforehand, or null. The default knows the constants.
-using KnownValues = std::function<const TensorData*(ValueId)>;
+struct ValueType {
+  DType dtype = DType::kInvalid;
+  std::vector<Dim> dims;
+  /// See Value::elements.
+  std::shared_ptr<const std::vector<Dim>> elements;
+};
 
 /// Whether input `i` may be absent. Resize2d is the only operator with an optional input before a required
 /// one.
 bool IsOptionalInput(const OpDef& op, size_t i);
 
-/// Whether every present input has a dtype and constant extents, and the value of every shape input is known.
-bool CanInfer(const Graph& graph, const Node& node, const KnownValues& known = nullptr);
+/// Whether every present input has a type, and the elements of every shape input are known.
+bool CanInfer(const Graph& graph, const Node& node);
 
-/// One view without data per result. Throws Error (kInvalidModel) naming the node and its source: where the
-/// shape rule refuses, or where an input has no type.
-std::vector<TensorView> InferTypes(const Graph& graph, const Node& node, const KnownValues& known = nullptr);
+/// One type per result. What a rule cannot express becomes a fresh Symbol of the graph. Throws Error
+/// (kInvalidModel) naming the node and its source: where the shape rule refuses, or where an input has no type.
+std::vector<ValueType> InferTypes(Graph& graph, const Node& node);
+
+/// The elements of a small integer value: of a constant, or as inference left them; null when unknown.
+std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueId value);
 
 /// The result of a Shape node whose input's extents are constants.
 TensorData StaticShape(const Graph& graph, const Node& node);
 
 /// "node 'a' (Conv2d), which comes from Conv 'b'", for messages.
 std::string DescribeNode(const Graph& graph, const Node& node);
+
+/// "[batch, 3, floor((h-1)/2)+1]".
+std::string DimsText(const Graph& graph, const std::vector<Dim>& dims);
 
 }  // namespace skiff

@@ -135,7 +135,10 @@ class Parser {
   }
 
   Dim TakeDim() {
-    if (lexer_.next().kind == TokenKind::kName) return Dim::OfSymbol(graph_.AddSymbol(lexer_.Take().text));
+    if (lexer_.next().kind == TokenKind::kName) {
+      const SymbolId symbol = graph_.AddSymbol(lexer_.Take().text);
+      return Dim::OfSymbol(symbol, graph_.symbols()[static_cast<size_t>(symbol)]);
+    }
     const Token at = lexer_.next();
     const int64_t extent = TakeInteger();
     if (extent < 0) Lexer::Fail(at, "an extent cannot be negative");

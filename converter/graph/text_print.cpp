@@ -57,11 +57,16 @@ struct FieldPrinter {
   }
 };
 
-std::string DimsText(const Graph& graph, const std::vector<Dim>& dims) {
+/// Only Symbols and numbers can be read back; longer expressions follow from the shape rules.
+bool CanBeParsed(const std::vector<Dim>& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.constant() || dim.symbol() >= 0; });
+}
+
+std::string ShortDimsText(const Graph& graph, const std::vector<Dim>& dims) {
   std::vector<std::string> texts;
   for (const Dim& dim : dims) {
     texts.push_back(dim.constant() ? std::to_string(dim.value)
-                                   : NameText(graph.symbols()[static_cast<size_t>(dim.symbol)].name));
+                                   : NameText(graph.symbols()[static_cast<size_t>(dim.symbol())].name));
   }
   return fmt::format("[{}]", fmt::join(texts, ", "));
 }
@@ -69,7 +74,7 @@ std::string DimsText(const Graph& graph, const std::vector<Dim>& dims) {
 /// ": f32[1, 3]", or "" for a value without a type.
 std::string TypeText(const Graph& graph, const Value& value) {
   if (value.dtype == DType::kInvalid) return "";
-  return fmt::format(": {}{}", DTypeName(value.dtype), value.has_shape ? DimsText(graph, value.dims) : "");
+  return fmt::format(": {}{}", DTypeName(value.dtype), value.has_shape && CanBeParsed(value.dims) ? ShortDimsText(graph, value.dims) : "");
 }
 
 std::string ElementText(const TensorData& data, int64_t i) {

@@ -70,16 +70,18 @@ void CheckOutputs(const Graph& graph, NodeId id) {
   }
 }
 
-void CheckTypes(const Graph& graph, const Node& node) {
+/// On a copy, because rules that cannot tell an extent give it a Symbol of its own, which equals no other.
+void CheckTypes(Graph& scratch, const Graph& graph, const Node& node) {
   if (!CanInfer(graph, node)) return;
-  const std::vector<TensorView> types = InferTypes(graph, node);
+  const std::vector<ValueType> types = InferTypes(scratch, node);
   for (size_t i = 0; i < types.size(); ++i) {
     const Value& value = graph.value(node.outputs[i]);
-    if (value.dtype == DType::kInvalid || !value.has_static_shape()) continue;
-    if (value.dtype != types[i].dtype || !(value.shape() == types[i].shape)) {
-      Broken(graph, node, "output {}, '{}', is {}{}, the shape rule says {}{}", i, value.name,
-             DTypeName(value.dtype), ShapeText(value.shape()).c_str(), DTypeName(types[i].dtype),
-             ShapeText(types[i].shape).c_str());
+    if (value.dtype == DType::kInvalid || !value.has_shape) continue;
+    const bool same = value.dims.size() == types[i].dims.size() &&
+                      std::equal(value.dims.begin(), value.dims.end(), types[i].dims.begin(), SameExtent);
+    if (value.dtype != types[i].dtype || !same) {
+      Broken(graph, node, "output {}, '{}', is {}{}, the shape rule says {}{}", i, value.name, DTypeName(value.dtype),
+             DimsText(graph, value.dims), DTypeName(types[i].dtype), DimsText(graph, types[i].dims));
     }
   }
 }
@@ -121,6 +123,7 @@ void CheckPorts(const Graph& graph) {
 void Verify(const Graph& graph) {
   CheckValues(graph);
   CheckPorts(graph);
+  Graph scratch = graph;
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     const Node& node = graph.node(id);
     if (node.removed) continue;
@@ -129,7 +132,7 @@ void Verify(const Graph& graph) {
     CheckArity(graph, node, *def);
     CheckInputs(graph, id, *def);
     CheckOutputs(graph, id);
-    CheckTypes(graph, node);
+    CheckTypes(scratch, graph, node);
   }
   graph.TopologicalOrder();
 }

@@ -204,10 +204,12 @@ template <class A>
 bool SpellPads(Graph& graph, NodeId id) {
   A& attrs = graph.node(id).As<A>();
   if (attrs.auto_pad == AutoPad::kExplicit) return false;
-  const Shape input = graph.value(graph.node(id).inputs[0]).shape();
+  const std::vector<Dim>& input = graph.value(graph.node(id).inputs[0]).dims;
+  const bool depends = attrs.auto_pad != AutoPad::kValid;
+  if (depends && !(input[1].constant() && input[2].constant())) return false;  // Derived on the device.
   const Ints kernel = KernelExtents(graph, id);
   for (int axis = 0; axis < 2; ++axis) {
-    const AxisPads pads = ResolvePads(attrs.auto_pad, input[1 + axis], kernel[axis], attrs.strides[axis],
+    const AxisPads pads = ResolvePads(attrs.auto_pad, input[static_cast<size_t>(1 + axis)].value, kernel[axis], attrs.strides[axis],
                                       attrs.dilations[axis], attrs.pads[axis], attrs.pads[2 + axis]);
     attrs.pads[axis] = pads.begin;
     attrs.pads[2 + axis] = pads.end;

@@ -17,18 +17,18 @@ bool RemoveIdentity(Graph& graph, NodeId id) {
 /// Squeeze, Unsqueeze, Flatten, and Reshape with 0, -1 or an i32 target: a Reshape to the output's own
 /// extents.
 bool SpellAsReshape(Graph& graph, NodeId id) {
-  const Shape shape = graph.value(graph.node(id).outputs[0]).shape();
-  const std::vector<int64_t> target(shape.begin(), shape.end());
-  const bool has_zero = std::find(target.begin(), target.end(), 0) != target.end();
+  ReshapeAttrs attrs;
+  const auto target = ReshapeTarget(graph.value(graph.node(id).inputs[0]).dims,
+                                    graph.value(graph.node(id).outputs[0]).dims, &attrs);
+  if (!target) return false;
   const bool is_reshape = graph.node(id).op == OpCode::kReshape;
-  if (is_reshape && graph.node(id).As<ReshapeAttrs>().allow_zero == has_zero &&
+  if (is_reshape && graph.node(id).As<ReshapeAttrs>().allow_zero == attrs.allow_zero &&
       graph.value(graph.node(id).inputs[1]).dtype == DType::kI64 &&
-      IntConstant(graph, graph.node(id).inputs[1]) == target) {
+      IntConstant(graph, graph.node(id).inputs[1]) == target->ToInts()) {
     return false;
   }
-  const ValueId extents =
-      graph.AddConstant(graph.value(graph.node(id).outputs[0]).name + ".shape", TensorData::OfInts(target));
-  Become(graph, id, OpCode::kReshape, {graph.node(id).inputs[0], extents}, ReshapeAttrs{has_zero});
+  const ValueId extents = graph.AddConstant(graph.value(graph.node(id).outputs[0]).name + ".shape", *target);
+  Become(graph, id, OpCode::kReshape, {graph.node(id).inputs[0], extents}, attrs);
   return true;
 }
 
@@ -39,8 +39,20 @@ bool RemoveNoOpReshape(Graph& graph, NodeId id) {
 
 bool MergeReshapes(Graph& graph, NodeId id) {
   const NodeId inner = ProducerWith(graph, graph.node(id).inputs[0], OpCode::kReshape);
-  if (inner == kNoNode) return false;
-  SetInputs(graph, id, {graph.node(inner).inputs[0], graph.node(id).inputs[1]});
+  const auto target = IntConstant(graph, graph.node(id).inputs[1]);
+  if (inner == kNoNode || !target) return false;
+  // A 0 copies an extent of what it reads, which would be another one.
+  const bool copies = !graph.node(id).As<ReshapeAttrs>().allow_zero && std::count(target->begin(), target->end(), 0) > 0;
+  ReshapeAttrs attrs = graph.node(id).As<ReshapeAttrs>();
+  ValueId extents = graph.node(id).inputs[1];
+  if (copies) {
+    const auto spelled = ReshapeTarget(graph.value(graph.node(inner).inputs[0]).dims,
+                                       graph.value(graph.node(id).outputs[0]).dims, &attrs);
+    if (!spelled) return false;
+    extents = graph.AddConstant(graph.value(graph.node(id).outputs[0]).name + ".shape", *spelled);
+  }
+  graph.node(id).As<ReshapeAttrs>() = attrs;
+  SetInputs(graph, id, {graph.node(inner).inputs[0], extents});
   return true;
 }
 

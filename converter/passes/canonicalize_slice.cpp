@@ -17,9 +17,13 @@ struct AxisRange {
   SliceRange range;
 };
 
-/// Ranges of the axes that are really cut, in the order of the axes. Nothing when a list is not constant.
+/// Exporters write the largest integer for "to the end"; no tensor has as many elements.
+constexpr int64_t kToTheEnd = int64_t{1} << 30;
+
+/// Ranges of the axes that are really cut, in the order of the axes. Nothing when a list is not constant, or when an
+/// axis is cut whose extent is open.
 std::optional<std::vector<AxisRange>> ReadSlice(const Graph& graph, NodeId id) {
-  const Shape shape = graph.value(graph.node(id).inputs[0]).shape();
+  const std::vector<Dim>& dims = graph.value(graph.node(id).inputs[0]).dims;
   const auto starts = IntConstant(graph, InputOf(graph, id, 1));
   const auto ends = IntConstant(graph, InputOf(graph, id, 2));
   if (!starts || !ends) return {};
@@ -34,9 +38,14 @@ std::optional<std::vector<AxisRange>> ReadSlice(const Graph& graph, NodeId id) {
   }
   std::vector<AxisRange> ranges;
   for (size_t i = 0; i < axes.size(); ++i) {
-    const int axis = NormalizeAxis(axes[i], shape.rank());
-    const SliceRange range = ResolveSlice(shape[axis], (*starts)[i], (*ends)[i], steps[i]);
-    const bool everything = range.count == shape[axis] && (range.step > 0 || range.count <= 1);
+    const int axis = NormalizeAxis(axes[i], static_cast<int>(dims.size()));
+    const Dim& extent = dims[static_cast<size_t>(axis)];
+    if (!extent.constant()) {
+      if ((*starts)[i] == 0 && (*ends)[i] >= kToTheEnd && steps[i] == 1) continue;
+      return {};
+    }
+    const SliceRange range = ResolveSlice(extent.value, (*starts)[i], (*ends)[i], steps[i]);
+    const bool everything = range.count == extent.value && (range.step > 0 || range.count <= 1);
     if (!everything) ranges.push_back({axis, range});
   }
   std::sort(ranges.begin(), ranges.end(),
@@ -49,13 +58,13 @@ struct SliceLists {
   std::vector<int64_t> starts, ends, axes, steps;
 };
 
-SliceLists SpellSlice(const std::vector<AxisRange>& ranges, const Shape& shape) {
+SliceLists SpellSlice(const std::vector<AxisRange>& ranges, const std::vector<Dim>& dims) {
   SliceLists lists;
   for (const auto& [axis, range] : ranges) {
     const int64_t step = range.count <= 1 ? 1 : range.step;
     const int64_t last = range.start + (range.count - 1) * step;
     // The element before the first one has no non-negative number.
-    const int64_t before_first = -shape[axis] - 1;
+    const int64_t before_first = -dims[static_cast<size_t>(axis)].value - 1;
     lists.starts.push_back(range.count == 0 ? 0 : range.start);
     lists.ends.push_back(range.count == 0 ? 0 : step > 0 ? last + 1 : last > 0 ? last - 1 : before_first);
     lists.axes.push_back(axis);
@@ -65,7 +74,7 @@ SliceLists SpellSlice(const std::vector<AxisRange>& ranges, const Shape& shape) 
 }
 
 void WriteSlice(Graph& graph, NodeId id, ValueId x, const std::vector<AxisRange>& ranges) {
-  const SliceLists lists = SpellSlice(ranges, graph.value(x).shape());
+  const SliceLists lists = SpellSlice(ranges, graph.value(x).dims);
   const std::string name = graph.value(graph.node(id).outputs[0]).name;
   const ValueId starts = graph.AddConstant(name + ".starts", TensorData::OfInts(lists.starts));
   const ValueId ends = graph.AddConstant(name + ".ends", TensorData::OfInts(lists.ends));
@@ -78,7 +87,7 @@ bool SpellSliceOut(Graph& graph, NodeId id) {
   const auto ranges = ReadSlice(graph, id);
   if (!ranges) return false;
   if (ranges->empty()) return Bypass(graph, id, graph.node(id).inputs[0], kDoesNothing);
-  const SliceLists lists = SpellSlice(*ranges, graph.value(graph.node(id).inputs[0]).shape());
+  const SliceLists lists = SpellSlice(*ranges, graph.value(graph.node(id).inputs[0]).dims);
   const std::vector<int64_t>* wanted[] = {&lists.starts, &lists.ends, &lists.axes, &lists.steps};
   bool canonical = true;
   for (int i = 0; i < 4; ++i) {
@@ -142,24 +151,28 @@ bool SpellGatherAsSlice(Graph& graph, NodeId id) {
   const auto indices = IntConstant(graph, graph.node(id).inputs[1]);
   if (!indices) return false;
   const ValueId x = graph.node(id).inputs[0];
-  const Shape shape = graph.value(x).shape();
-  const int axis = NormalizeAxis(graph.node(id).As<AxisAttrs>().axis, shape.rank());
-  const auto range = AsRange(*indices, shape[axis]);
+  const std::vector<Dim>& dims = graph.value(x).dims;
+  const int axis = NormalizeAxis(graph.node(id).As<AxisAttrs>().axis, static_cast<int>(dims.size()));
+  if (!dims[static_cast<size_t>(axis)].constant()) return false;
+  const auto range = AsRange(*indices, dims[static_cast<size_t>(axis)].value);
   if (!range) return false;
   if (graph.value(graph.node(id).inputs[1]).dims.size() == 1) {
     WriteSlice(graph, id, x, {{axis, *range}});
     return true;
   }
   const std::string name = graph.value(graph.node(id).outputs[0]).name;
-  const Shape output = graph.value(graph.node(id).outputs[0]).shape();
+  if (indices->size() > 1 && !graph.value(graph.node(id).outputs[0]).has_static_shape()) return false;
   const ValueId slice = EmitTyped(graph, OpCode::kGather,
                                   {x, graph.AddConstant(name + ".indices", TensorData::OfInts(*indices))},
                                   graph.node(id).As<AxisAttrs>(), name + ".slice", id);
   WriteSlice(graph, graph.value(slice).producer, x, {{axis, *range}});
-  const bool has_zero = std::find(output.begin(), output.end(), 0) != output.end();
-  const ValueId target =
-      graph.AddConstant(name + ".shape", TensorData::OfInts({output.begin(), output.end()}));
-  Become(graph, id, OpCode::kReshape, {slice, target}, ReshapeAttrs{has_zero});
+  ReshapeAttrs attrs;
+  const auto target = ReshapeTarget(graph.value(slice).dims, graph.value(graph.node(id).outputs[0]).dims, &attrs);
+  if (target) {
+    Become(graph, id, OpCode::kReshape, {slice, graph.AddConstant(name + ".shape", *target)}, attrs);
+  } else {
+    Become(graph, id, OpCode::kSqueeze, {slice}, AxesAttrs{{axis}});
+  }
   return true;
 }
 
@@ -232,7 +245,7 @@ std::vector<Dim> Broadcast(const std::vector<Dim>& a, const std::vector<Dim>& b)
   const std::vector<Dim>& shorter = a.size() >= b.size() ? b : a;
   const size_t offset = result.size() - shorter.size();
   for (size_t i = 0; i < shorter.size(); ++i) {
-    if (result[offset + i].value == 1) result[offset + i] = shorter[i];
+    if (result[offset + i] == Dim(1)) result[offset + i] = shorter[i];
   }
   return result;
 }

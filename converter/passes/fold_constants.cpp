@@ -41,13 +41,28 @@ bool NeededAsValues(const Graph& graph, const Node& node) {
   return false;
 }
 
+/// Shape inference knows the only result's elements, as numbers, although an input's extents are open.
+bool HasKnownElements(const Graph& graph, const Node& node) {
+  const Value& value = graph.value(node.outputs[0]);
+  return node.outputs.size() == 1 && value.dtype == DType::kI64 && value.elements &&
+         value.shape().elements() == static_cast<int64_t>(value.elements->size()) &&
+         std::all_of(value.elements->begin(), value.elements->end(), [](const Dim& dim) { return dim.constant(); });
+}
+
+TensorData ElementsOf(const Value& value) {
+  std::vector<int64_t> numbers;
+  for (const Dim& element : *value.elements) numbers.push_back(element.value);
+  return TensorData::OfInts(numbers).Reshaped(value.shape());
+}
+
 bool CanFold(const Graph& graph, const Node& node) {
   const bool is_output = std::any_of(node.outputs.begin(), node.outputs.end(),
                                      [&](ValueId id) { return graph.IsGraphOutput(id); });
   const bool typed = std::all_of(node.outputs.begin(), node.outputs.end(),
                                  [&](ValueId id) { return graph.value(id).has_static_shape(); });
   if (is_output || !typed) return false;  // A graph output stays the result of a node.
-  if (node.op == OpCode::kShape) return graph.value(node.inputs[0]).has_static_shape();
+  if (node.op == OpCode::kShape && graph.value(node.inputs[0]).has_static_shape()) return true;
+  if (HasKnownElements(graph, node)) return true;
   const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
     return id == kNoValue || graph.value(id).constant.has_value();
   });
@@ -55,6 +70,7 @@ bool CanFold(const Graph& graph, const Node& node) {
 }
 
 std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& node) {
+  if (HasKnownElements(graph, node)) return std::vector<TensorData>{ElementsOf(graph.value(node.outputs[0]))};
   if (node.op == OpCode::kShape) return std::vector<TensorData>{StaticShape(graph, node)};
   std::vector<const TensorData*> arguments;
   for (ValueId id : node.inputs) arguments.push_back(id == kNoValue ? nullptr : &*graph.value(id).constant);

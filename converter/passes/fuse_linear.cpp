@@ -53,7 +53,9 @@ ValueId VariableOperand(const Graph& graph, NodeId id) {
 /// it knows.
 std::optional<ChannelAffine> ReadAffine(const Graph& graph, NodeId id, ValueId y) {
   const Node& node = graph.node(id);
-  const auto channels = static_cast<size_t>(graph.value(y).shape().last());
+  const Dim& last = graph.value(y).dims.back();
+  if (!last.constant()) return {};
+  const auto channels = static_cast<size_t>(last.value);
   ChannelAffine affine{std::vector<double>(channels, 1.0), std::vector<double>(channels, 0.0)};
   if (node.op == OpCode::kNeg) {
     affine.factor.assign(channels, -1.0);

@@ -2,21 +2,21 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/error.h"
 #include "graph/node_types.h"
+#include "graph/symbolic_rules.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
 namespace {
 
-/// Shape arithmetic works on a few numbers; what is larger is data, and left to FoldConstants.
-constexpr int64_t kMaxShapeElements = 64;
-
-void SetTypes(Graph& graph, const Node& node, const std::vector<TensorView>& types) {
+void SetTypes(Graph& graph, NodeId id, std::vector<ValueType> types) {
   for (size_t i = 0; i < types.size(); ++i) {
-    Value& value = graph.value(node.outputs[i]);
+    Value& value = graph.value(graph.node(id).outputs[i]);
     value.dtype = types[i].dtype;
     value.has_shape = true;
-    value.dims.assign(types[i].shape.begin(), types[i].shape.end());
+    value.dims = std::move(types[i].dims);
+    value.elements = std::move(types[i].elements);
   }
 }
 
@@ -26,31 +26,50 @@ bool HasTypes(const Graph& graph, const Node& node) {
   });
 }
 
-/// Small tensors whose elements follow from constants and shapes.
-class ShapeArithmetic {
- public:
-  explicit ShapeArithmetic(const Graph& graph) : graph_(graph) {}
+bool AllConstant(const std::vector<Dim>& elements) {
+  return std::all_of(elements.begin(), elements.end(), [](const Dim& dim) { return dim.constant(); });
+}
 
-  const TensorData* Find(ValueId id) const {
+template <class T>
+TensorData Narrowed(const Value& value) {
+  TensorData data(value.dtype, value.shape());
+  std::transform(value.elements->begin(), value.elements->end(), static_cast<T*>(data.mutable_data()),
+                 [](const Dim& element) { return static_cast<T>(element.value); });
+  return data;
+}
+
+/// A value whose elements are all numbers, as a constant; of the dtypes that shape arithmetic uses.
+std::optional<TensorData> ConstantOf(const Value& value) {
+  if (value.shape().elements() != static_cast<int64_t>(value.elements->size())) return {};
+  if (value.dtype == DType::kI64) return Narrowed<int64_t>(value);
+  if (value.dtype == DType::kI32) return Narrowed<int32_t>(value);
+  if (value.dtype == DType::kBool) return Narrowed<uint8_t>(value);
+  return {};
+}
+
+/// The elements of a small value whose inputs are all known, where expressions could not tell them (floating-point
+/// arithmetic on extents, as exporters write it for Resize).
+class FloatArithmetic {
+ public:
+  explicit FloatArithmetic(const Graph& graph) : graph_(graph) {}
+
+  const TensorData* Find(ValueId id) {
     if (graph_.value(id).constant) return &*graph_.value(id).constant;
-    const auto found = computed_.find(id);
-    return found == computed_.end() ? nullptr : &found->second;
+    if (const auto found = computed_.find(id); found != computed_.end()) return &found->second;
+    const Value& value = graph_.value(id);
+    if (!value.elements || !AllConstant(*value.elements) || !value.has_static_shape()) return nullptr;
+    std::optional<TensorData> numbers = ConstantOf(value);
+    return numbers ? &(computed_[id] = *std::move(numbers)) : nullptr;
   }
 
-  /// Computes the results of a typed node where that is possible and they are small.
   void Learn(const Node& node) {
-    if (node.op == OpCode::kShape) {
-      computed_[node.outputs[0]] = StaticShape(graph_, node);
-      return;
-    }
     std::vector<const TensorData*> arguments;
     for (ValueId id : node.inputs) {
       arguments.push_back(id == kNoValue ? nullptr : Find(id));
-      if (id != kNoValue && (arguments.back() == nullptr || arguments.back()->elements() > kMaxShapeElements))
-        return;
+      if (id != kNoValue && (arguments.back() == nullptr || arguments.back()->elements() > kMaxShapeElements)) return;
     }
     for (ValueId id : node.outputs) {
-      if (graph_.value(id).shape().elements() > kMaxShapeElements) return;
+      if (!graph_.value(id).has_static_shape() || graph_.value(id).shape().elements() > kMaxShapeElements) return;
     }
     auto results = EvaluateIfSupported(node, arguments);
     if (!results) return;
@@ -62,26 +81,41 @@ class ShapeArithmetic {
   std::unordered_map<ValueId, TensorData> computed_;
 };
 
-/// Shape inputs whose elements are known become constants, so that the node can be typed alone from now on.
-void PinShapeInputs(Graph& graph, NodeId id, const ShapeArithmetic& arithmetic) {
+/// Numbers that decide a shape and are known only on the device: Symbols of any value, until then.
+void GiveElements(Graph& graph, ValueId id) {
+  const Value& value = graph.value(id);
+  if (value.elements || IsFloat(value.dtype) || !value.has_static_shape()) return;
+  const int64_t count = value.shape().elements();
+  if (count > kMaxShapeElements) return;
+  auto elements = std::make_shared<std::vector<Dim>>();
+  for (int64_t i = 0; i < count; ++i) {
+    const SymbolId symbol = graph.AddSymbol(fmt::format("{}[{}]", graph.value(id).name, i));
+    graph.symbols()[static_cast<size_t>(symbol)].min = INT64_MIN;
+    elements->push_back(Dim::OfSymbol(symbol, graph.symbols()[static_cast<size_t>(symbol)]));
+  }
+  graph.value(id).elements = std::move(elements);
+}
+
+/// Shape inputs whose elements are numbers become constants, so that the node can be typed alone from now on.
+void PinShapeInputs(Graph& graph, NodeId id, FloatArithmetic& arithmetic) {
   const OpDef* def = FindOp(graph.node(id).op);
   for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) {
     const ValueId input = graph.node(id).inputs[i];
     if (input == kNoValue || graph.value(input).constant || !def->NeedsValues(i)) continue;
     if (const TensorData* data = arithmetic.Find(input)) {
       graph.SetInput(id, static_cast<int>(i), graph.AddConstant(graph.value(input).name + ".value", *data));
+    } else {
+      GiveElements(graph, input);
     }
   }
 }
 
 }  // namespace
 
-void InferNode(Graph& graph, NodeId id) {
-  SetTypes(graph, graph.node(id), InferTypes(graph, graph.node(id)));
-}
+void InferNode(Graph& graph, NodeId id) { SetTypes(graph, id, InferTypes(graph, graph.node(id))); }
 
 void InferShapes(Graph& graph) {
-  ShapeArithmetic arithmetic(graph);
+  FloatArithmetic arithmetic(graph);
   for (NodeId id : graph.TopologicalOrder()) {
     PinShapeInputs(graph, id, arithmetic);
     if (!HasTypes(graph, graph.node(id))) InferNode(graph, id);

@@ -7,15 +7,15 @@ namespace skiff {
 namespace {
 
 /// The axis that is split into [groups, channels], or -1. All other extents must stay.
-int SplitAxis(const Shape& whole, const Shape& split) {
-  if (split.rank() != whole.rank() + 1) return -1;
-  int axis = 0;
-  while (axis < whole.rank() && whole[axis] == split[axis]) ++axis;
-  if (axis == whole.rank() || split[axis] * split[axis + 1] != whole[axis]) return -1;
-  for (int i = axis + 1; i < whole.rank(); ++i) {
-    if (whole[i] != split[i + 1]) return -1;
+int SplitAxis(const std::vector<Dim>& whole, const std::vector<Dim>& split) {
+  if (split.size() != whole.size() + 1) return -1;
+  size_t axis = 0;
+  while (axis < whole.size() && whole[axis] == split[axis]) ++axis;
+  if (axis == whole.size() || !split[axis].constant() || !(split[axis] * split[axis + 1] == whole[axis])) return -1;
+  for (size_t i = axis + 1; i < whole.size(); ++i) {
+    if (!(whole[i] == split[i + 1])) return -1;
   }
-  return axis;
+  return static_cast<int>(axis);
 }
 
 /// Whether the permutation exchanges `axis` and the next one, and nothing else.
@@ -71,12 +71,12 @@ void RecognizeChannelShuffle(Graph& graph) {
     const NodeId split = ProducerWith(graph, graph.node(transpose).inputs[0], OpCode::kReshape);
     if (split == kNoNode) return;
     const ValueId x = graph.node(split).inputs[0];
-    const Shape shape = graph.value(graph.node(split).outputs[0]).shape();
-    const int axis = SplitAxis(graph.value(x).shape(), shape);
+    const std::vector<Dim> dims = graph.value(graph.node(split).outputs[0]).dims;
+    const int axis = SplitAxis(graph.value(x).dims, dims);
     // Axis 0 is the batch, which has no channels.
     if (axis < 1 || !Exchanges(graph.node(transpose).As<TransposeAttrs>().perm, axis)) return;
     if (!SameType(graph, x, graph.node(id).outputs[0])) return;
-    Rewrite(graph, id, x, axis, shape[axis]);
+    Rewrite(graph, id, x, axis, dims[static_cast<size_t>(axis)].value);
   });
 }
 

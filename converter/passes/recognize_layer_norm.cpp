@@ -99,6 +99,7 @@ NodeId UserWithFactor(Graph& graph, ValueId value, OpCode op, const Shape& wante
   const NodeId user = graph.OnlyUser(value);
   if (user == kNoNode || graph.node(user).op != op) return kNoNode;
   const ValueId other = graph.node(user).inputs[graph.node(user).inputs[0] == value ? 1 : 0];
+  if (!graph.value(other).has_static_shape()) return kNoNode;
   const Shape shape = graph.value(other).shape();
   if (shape == wanted) {
     *factor = other;
@@ -112,6 +113,11 @@ NodeId UserWithFactor(Graph& graph, ValueId value, OpCode op, const Shape& wante
   *factor =
       graph.AddConstant(graph.value(other).name + ".vector", graph.value(other).constant->Reshaped(wanted));
   return user;
+}
+
+bool NormalisesKnownExtents(const Graph& graph, const Normalised& norm) {
+  const std::vector<Dim>& dims = graph.value(norm.x).dims;
+  return std::all_of(dims.begin() + norm.attrs.axis, dims.end(), [](const Dim& dim) { return dim.constant(); });
 }
 
 void Rewrite(Graph& graph, NodeId id, const Normalised& norm) {
@@ -141,7 +147,8 @@ void Rewrite(Graph& graph, NodeId id, const Normalised& norm) {
 
 void RecognizeLayerNorm(Graph& graph) {
   ForEachNode(graph, [&](NodeId id) {
-    if (const auto norm = MatchNormalised(graph, id)) Rewrite(graph, id, *norm);
+    const auto norm = MatchNormalised(graph, id);
+    if (norm && NormalisesKnownExtents(graph, *norm)) Rewrite(graph, id, *norm);
   });
 }
 

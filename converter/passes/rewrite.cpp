@@ -60,6 +60,28 @@ TensorData RoundedTo(DType dtype, const Shape& shape, const std::vector<double>&
   return data;
 }
 
+std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to, ReshapeAttrs* attrs) {
+  std::vector<int64_t> target;
+  int derived = 0;
+  bool has_zero = false;
+  bool copies = false;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (to[i].constant()) {
+      has_zero = has_zero || to[i].value == 0;
+      target.push_back(to[i].value);
+    } else if (i < from.size() && from[i] == to[i]) {
+      copies = true;
+      target.push_back(0);
+    } else {
+      ++derived;
+      target.push_back(-1);
+    }
+  }
+  if (derived > 1 || (has_zero && (copies || derived > 0))) return {};
+  attrs->allow_zero = has_zero;
+  return TensorData::OfInts(target);
+}
+
 bool SameType(const Graph& graph, ValueId a, ValueId b) {
   const Value& left = graph.value(a);
   const Value& right = graph.value(b);

@@ -7,10 +7,10 @@
 namespace skiff {
 namespace {
 
-bool MovesOnlyOnes(const Shape& shape, const Ints& perm) {
+bool MovesOnlyOnes(const std::vector<Dim>& dims, const Ints& perm) {
   int64_t last = -1;
   for (int64_t axis : perm) {
-    if (shape[static_cast<int>(axis)] == 1) continue;
+    if (dims[static_cast<size_t>(axis)] == Dim(1)) continue;
     if (axis < last) return false;
     last = axis;
   }
@@ -23,12 +23,12 @@ void SpellTransposesAsReshapes(Graph& graph) {
   ForEachNode(graph, [&](NodeId id) {
     if (graph.node(id).op != OpCode::kTranspose) return;
     const ValueId x = graph.node(id).inputs[0];
-    if (!MovesOnlyOnes(graph.value(x).shape(), graph.node(id).As<TransposeAttrs>().perm)) return;
-    const Shape output = graph.value(graph.node(id).outputs[0]).shape();
-    const bool has_zero = std::find(output.begin(), output.end(), 0) != output.end();
-    const ValueId target = graph.AddConstant(graph.value(graph.node(id).outputs[0]).name + ".shape",
-                                             TensorData::OfInts({output.begin(), output.end()}));
-    Become(graph, id, OpCode::kReshape, {x, target}, ReshapeAttrs{has_zero});
+    if (!MovesOnlyOnes(graph.value(x).dims, graph.node(id).As<TransposeAttrs>().perm)) return;
+    const Value& output = graph.value(graph.node(id).outputs[0]);
+    ReshapeAttrs attrs;
+    const auto target = ReshapeTarget(graph.value(x).dims, output.dims, &attrs);
+    if (!target) return;
+    Become(graph, id, OpCode::kReshape, {x, graph.AddConstant(output.name + ".shape", *target)}, attrs);
   });
 }
 

@@ -7,9 +7,11 @@
 // looks at those that are left and tries to carry them out elsewhere, where fewer elements move. The graph
 // changes only if the plan is better than it.
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "passes/layout_rules.h"
+#include "passes/nominal_sizes.h"
 #include "passes/passes.h"
 
 namespace skiff {
@@ -137,13 +139,34 @@ bool MovesElements(const Shape& shape, const Ints& perm) {
   return false;
 }
 
-void ToNhwc(Graph& graph) {
+namespace {
+
+void ToNhwcWithNumbers(Graph& graph) {
   const PlanCost before = CostOf(graph);
   if (before.transposes == 0) return;
   const LayoutPlan plan = LayoutSearch(graph).Run();
   if (std::pair(plan.cost.moved, plan.cost.transposes) < std::pair(before.moved, before.transposes)) {
     ApplyLayoutPlan(graph, plan);
   }
+}
+
+bool HasOpenDims(const Graph& graph) {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).has_shape && !graph.value(id).has_static_shape()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ToNhwc(Graph& graph) {
+  if (!HasOpenDims(graph)) return ToNhwcWithNumbers(graph);
+  std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
+  if (!nominal) return;
+  Graph sized = graph;
+  nominal->Apply(sized);
+  ToNhwcWithNumbers(sized);
+  if (nominal->Restore(graph, sized)) graph = std::move(sized);
 }
 
 }  // namespace skiff

@@ -1,5 +1,6 @@
 /// The operations that a shape rule needs of an extent type, for concrete extents. The converter overloads
-/// the same names for symbolic extents; there, SameExtent records a guard where equality cannot be proved.
+/// the same names for expressions (graph/dim.h); there, SameExtent is false only where two are never equal: the device
+/// asks again, with numbers, at every new shape.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,8 @@ inline int64_t CeilDivide(int64_t a, int64_t b) { return -FloorDivide(-a, b); }
 inline int64_t MaxExtent(int64_t a, int64_t b) { return a > b ? a : b; }
 inline int64_t MinExtent(int64_t a, int64_t b) { return a < b ? a : b; }
 inline bool SameExtent(int64_t a, int64_t b) { return a == b; }
+/// What two extents that are broadcast with each other give, when neither is known to be 1.
+inline int64_t BroadcastExtent(int64_t a, int64_t) { return a; }
 
 /// Products and sums of extents from a file may not wrap around; these say so instead.
 inline bool MultiplyOverflows(int64_t a, int64_t b, int64_t* product) {

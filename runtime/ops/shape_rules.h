@@ -4,6 +4,13 @@
 
 #include "ops/op.h"
 
+/// Rules are compiled for one extent type: for numbers in the runtime, for expressions in the converter, which defines
+/// this macro.
+#ifndef SKIFF_RULE_EXTENT
+#define SKIFF_RULE_EXTENT int64_t
+#endif
+#define SKIFF_INSTANTIATE_RULE(Rule) template Status Rule(InferContext<SKIFF_RULE_EXTENT>& context)
+
 namespace skiff {
 
 // Elementwise.

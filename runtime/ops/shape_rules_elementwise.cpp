@@ -31,7 +31,7 @@ bool BroadcastInto(const InferInput<D>& input, InferOutput<D>& output) {
       const bool a_is_one = IsKnown(a) && KnownValue(a) == 1;
       const bool b_is_one = IsKnown(b) && KnownValue(b) == 1;
       if (!a_is_one && !b_is_one && !SameExtent(a, b)) return false;
-      extent = a_is_one ? b : a;
+      extent = a_is_one ? b : (b_is_one ? a : BroadcastExtent(a, b));
     }
   }
   output = result;
@@ -105,11 +105,11 @@ Status InferWhere(InferContext<D>& context) {
   return BroadcastAll(context, 0);
 }
 
-template Status InferSameAsInput(InferContext<int64_t>&);
-template Status InferCast(InferContext<int64_t>&);
-template Status InferBroadcast(InferContext<int64_t>&);
-template Status InferBroadcastLeft(InferContext<int64_t>&);
-template Status InferCompare(InferContext<int64_t>&);
-template Status InferWhere(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferSameAsInput);
+SKIFF_INSTANTIATE_RULE(InferCast);
+SKIFF_INSTANTIATE_RULE(InferBroadcast);
+SKIFF_INSTANTIATE_RULE(InferBroadcastLeft);
+SKIFF_INSTANTIATE_RULE(InferCompare);
+SKIFF_INSTANTIATE_RULE(InferWhere);
 
 }  // namespace skiff

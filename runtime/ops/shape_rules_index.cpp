@@ -54,15 +54,15 @@ Status InferTest(InferContext<D>& context) {
   return context.Error("not built yet");
 }
 
-template Status InferArg(InferContext<int64_t>&);
-template Status InferTopK(InferContext<int64_t>&);
-template Status InferCumSum(InferContext<int64_t>&);
-template Status InferGatherElements(InferContext<int64_t>&);
-template Status InferGatherND(InferContext<int64_t>&);
-template Status InferScatterElements(InferContext<int64_t>&);
-template Status InferScatterND(InferContext<int64_t>&);
-template Status InferReverseSequence(InferContext<int64_t>&);
-template Status InferTrilu(InferContext<int64_t>&);
-template Status InferTest(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferArg);
+SKIFF_INSTANTIATE_RULE(InferTopK);
+SKIFF_INSTANTIATE_RULE(InferCumSum);
+SKIFF_INSTANTIATE_RULE(InferGatherElements);
+SKIFF_INSTANTIATE_RULE(InferGatherND);
+SKIFF_INSTANTIATE_RULE(InferScatterElements);
+SKIFF_INSTANTIATE_RULE(InferScatterND);
+SKIFF_INSTANTIATE_RULE(InferReverseSequence);
+SKIFF_INSTANTIATE_RULE(InferTrilu);
+SKIFF_INSTANTIATE_RULE(InferTest);
 
 }  // namespace skiff

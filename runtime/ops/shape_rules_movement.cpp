@@ -112,7 +112,6 @@ constexpr int64_t kMaxPad = int64_t{1} << 46;
 
 /// Inputs: x, pads (all begins, then all ends), the constant (or absent), the axes (or absent: all). A
 /// negative pad crops; cropping comes before padding.
-
 template <class D>
 Status InferPad(InferContext<D>& context) {
   const PadMode mode = context.template As<PadAttrs>().mode;
@@ -192,7 +191,8 @@ Status InferExpand(InferContext<D>& context) {
       return context.Error("extent %lld cannot be expanded to %lld", static_cast<long long>(KnownValue(have)),
                            static_cast<long long>(KnownValue(want)));
     }
-    out.extents[out.rank - i] = IsValue(have, 1) ? want : have;
+    out.extents[out.rank - i] =
+        IsValue(have, 1) ? want : (IsValue(want, 1) ? have : BroadcastExtent(have, want));
   }
   return OkStatus();
 }
@@ -218,11 +218,11 @@ Status InferTile(InferContext<D>& context) {
   return OkStatus();
 }
 
-template Status InferConcat(InferContext<int64_t>&);
-template Status InferSplit(InferContext<int64_t>&);
-template Status InferGather(InferContext<int64_t>&);
-template Status InferPad(InferContext<int64_t>&);
-template Status InferExpand(InferContext<int64_t>&);
-template Status InferTile(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferConcat);
+SKIFF_INSTANTIATE_RULE(InferSplit);
+SKIFF_INSTANTIATE_RULE(InferGather);
+SKIFF_INSTANTIATE_RULE(InferPad);
+SKIFF_INSTANTIATE_RULE(InferExpand);
+SKIFF_INSTANTIATE_RULE(InferTile);
 
 }  // namespace skiff

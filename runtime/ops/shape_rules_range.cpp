@@ -7,23 +7,6 @@
 
 namespace skiff {
 
-SliceRange ResolveSlice(int64_t extent, int64_t start, int64_t end, int64_t step) {
-  if (step == 0) return {0, 1, 0};
-  // The most negative step cannot be negated; no extent tells it from the next one.
-  if (step == std::numeric_limits<int64_t>::min()) ++step;
-  const int64_t low = step > 0 ? 0 : -1;
-  const int64_t high = step > 0 ? extent : extent - 1;
-  const auto clamp = [&](int64_t position) {
-    if (position < 0) position += extent;
-    return position < low ? low : (position > high ? high : position);
-  };
-  start = clamp(start);
-  end = clamp(end);
-  const int64_t distance = step > 0 ? end - start : start - end;
-  const int64_t stride = step > 0 ? step : -step;
-  return {distance > 0 ? start : 0, step, distance > 0 ? (distance - 1) / stride + 1 : 0};
-}
-
 namespace {
 
 /// Bounds at least this far out mean "to the end": exporters write the largest or smallest integer.
@@ -222,8 +205,8 @@ Status InferRange(InferContext<D>& context) {
   return is_float ? FloatRange(context, &out.extents[0]) : IntegerRange(context, &out.extents[0]);
 }
 
-template Status InferSlice(InferContext<int64_t>&);
-template Status InferFill(InferContext<int64_t>&);
-template Status InferRange(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferSlice);
+SKIFF_INSTANTIATE_RULE(InferFill);
+SKIFF_INSTANTIATE_RULE(InferRange);
 
 }  // namespace skiff

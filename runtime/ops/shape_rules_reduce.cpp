@@ -4,28 +4,6 @@
 
 namespace skiff {
 
-int NormalizeAxis(int64_t axis, int rank) {
-  if (axis < -int64_t{rank} || axis >= rank) return -1;
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
-
-bool AxesMask(const Ints& axes, int rank, uint32_t* mask) {
-  *mask = 0;
-  if (axes.size < 0 || axes.size > kMaxRank) return false;
-  for (int64_t axis : axes) {
-    const int index = NormalizeAxis(axis, rank);
-    if (index < 0 || ((*mask >> index) & 1u) != 0) return false;
-    *mask |= 1u << index;
-  }
-  return true;
-}
-
-bool ReducedAxes(const ReduceAttrs& attrs, int rank, uint32_t* mask) {
-  if (!AxesMask(attrs.axes, rank, mask)) return false;
-  if (attrs.axes.size == 0 && !attrs.noop_when_empty) *mask = (1u << rank) - 1;
-  return true;
-}
-
 namespace {
 
 template <class D>
@@ -110,9 +88,9 @@ Status InferBatchNorm(InferContext<D>& context) {
   return CopyInput(context);
 }
 
-template Status InferReduce(InferContext<int64_t>&);
-template Status InferSoftmax(InferContext<int64_t>&);
-template Status InferLayerNorm(InferContext<int64_t>&);
-template Status InferBatchNorm(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferReduce);
+SKIFF_INSTANTIATE_RULE(InferSoftmax);
+SKIFF_INSTANTIATE_RULE(InferLayerNorm);
+SKIFF_INSTANTIATE_RULE(InferBatchNorm);
 
 }  // namespace skiff

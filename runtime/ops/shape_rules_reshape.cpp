@@ -190,12 +190,12 @@ Status InferChannelShuffle(InferContext<D>& context) {
   return OkStatus();
 }
 
-template Status InferShape(InferContext<int64_t>&);
-template Status InferReshape(InferContext<int64_t>&);
-template Status InferFlatten(InferContext<int64_t>&);
-template Status InferSqueeze(InferContext<int64_t>&);
-template Status InferUnsqueeze(InferContext<int64_t>&);
-template Status InferTranspose(InferContext<int64_t>&);
-template Status InferChannelShuffle(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferShape);
+SKIFF_INSTANTIATE_RULE(InferReshape);
+SKIFF_INSTANTIATE_RULE(InferFlatten);
+SKIFF_INSTANTIATE_RULE(InferSqueeze);
+SKIFF_INSTANTIATE_RULE(InferUnsqueeze);
+SKIFF_INSTANTIATE_RULE(InferTranspose);
+SKIFF_INSTANTIATE_RULE(InferChannelShuffle);
 
 }  // namespace skiff

@@ -19,8 +19,8 @@ Status InferRoiAlign(InferContext<D>& context) {
   return context.Error("not built yet");
 }
 
-template Status InferPool2dIndices(InferContext<int64_t>&);
-template Status InferGridSample2d(InferContext<int64_t>&);
-template Status InferRoiAlign(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferPool2dIndices);
+SKIFF_INSTANTIATE_RULE(InferGridSample2d);
+SKIFF_INSTANTIATE_RULE(InferRoiAlign);
 
 }  // namespace skiff

@@ -7,16 +7,6 @@
 
 namespace skiff {
 
-AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t stride, int64_t dilation,
-                     int64_t begin, int64_t end) {
-  if (auto_pad == AutoPad::kExplicit) return {begin, end};
-  if (auto_pad == AutoPad::kValid) return {0, 0};
-  const int64_t window = (kernel - 1) * dilation + 1;
-  const int64_t total = MaxExtent(0, (CeilDivide(extent, stride) - 1) * stride + window - extent);
-  const int64_t small = total / 2;
-  return auto_pad == AutoPad::kSameUpper ? AxisPads{small, total - small} : AxisPads{total - small, small};
-}
-
 namespace {
 
 bool PositivePair(const Ints& ints) { return ints.size == 2 && ints[0] > 0 && ints[1] > 0; }
@@ -182,6 +172,23 @@ Status InferPool2d(InferContext<D>& context) {
   return OkStatus();
 }
 
+namespace {
+
+/// floor(extent * scale) where the scale or its inverse is a whole number.
+template <class D>
+bool ScaleOpenExtent(const D& extent, float scale, D* scaled) {
+  if (scale >= 1.0f && scale < 65536.0f && scale == std::floor(scale)) {
+    *scaled = extent * D(static_cast<int64_t>(scale));
+    return true;
+  }
+  const float inverse = 1.0f / scale;
+  if (!(inverse > 1.0f && inverse < 65536.0f) || inverse != std::floor(inverse)) return false;
+  *scaled = FloorDivide(extent, D(static_cast<int64_t>(inverse)));
+  return true;
+}
+
+}  // namespace
+
 /// Inputs: x (NHWC), sizes (i64[2]: height, width) or absent, scales (f32[2]) or absent.
 template <class D>
 Status InferResize2d(InferContext<D>& context) {
@@ -205,7 +212,11 @@ Status InferResize2d(InferContext<D>& context) {
     float scales[2];
     std::memcpy(scales, context.inputs[2].constant, sizeof(scales));
     for (int axis = 0; axis < 2; ++axis) {
-      if (!IsKnown(x.extents[1 + axis])) return context.Error("scales need a known input extent");
+      if (!IsKnown(x.extents[1 + axis])) {
+        if (!ScaleOpenExtent(x.extents[1 + axis], scales[axis], &out.extents[1 + axis]))
+          return context.Error("the scale %g of an extent that is not known is no whole number", static_cast<double>(scales[axis]));
+        continue;
+      }
       const double extent = std::floor(static_cast<double>(KnownValue(x.extents[1 + axis])) * scales[axis]);
       if (!(extent >= 0 && extent < 1e9))
         return context.Error("the scale %g is out of range", static_cast<double>(scales[axis]));
@@ -214,7 +225,7 @@ Status InferResize2d(InferContext<D>& context) {
   }
   for (int axis = 0; axis < 2; ++axis) {
     if (IsKnown(out.extents[1 + axis]) &&
-        (KnownValue(out.extents[1 + axis]) <= 0 || KnownValue(x.extents[1 + axis]) <= 0)) {
+        (KnownValue(out.extents[1 + axis]) <= 0 || (IsKnown(x.extents[1 + axis]) && KnownValue(x.extents[1 + axis]) <= 0))) {
       return context.Error("the input's and the output's height and width must be at least 1");
     }
   }
@@ -254,7 +265,7 @@ Status InferMatMul(InferContext<D>& context) {
                            static_cast<long long>(KnownValue(left)),
                            static_cast<long long>(KnownValue(right)));
     }
-    out.extents[batch - i] = left_is_one ? right : left;
+    out.extents[batch - i] = left_is_one ? right : (right_is_one ? left : BroadcastExtent(left, right));
   }
   if (a.rank > 1) out.extents[out.rank++] = a.extents[a.rank - 2];
   if (b.rank > 1) out.extents[out.rank++] = b.extents[b.rank - (attrs.transpose_b ? 2 : 1)];
@@ -287,11 +298,11 @@ Status InferFullyConnected(InferContext<D>& context) {
   return OkStatus();
 }
 
-template Status InferConv2d(InferContext<int64_t>&);
-template Status InferConvTranspose2d(InferContext<int64_t>&);
-template Status InferPool2d(InferContext<int64_t>&);
-template Status InferResize2d(InferContext<int64_t>&);
-template Status InferMatMul(InferContext<int64_t>&);
-template Status InferFullyConnected(InferContext<int64_t>&);
+SKIFF_INSTANTIATE_RULE(InferConv2d);
+SKIFF_INSTANTIATE_RULE(InferConvTranspose2d);
+SKIFF_INSTANTIATE_RULE(InferPool2d);
+SKIFF_INSTANTIATE_RULE(InferResize2d);
+SKIFF_INSTANTIATE_RULE(InferMatMul);
+SKIFF_INSTANTIATE_RULE(InferFullyConnected);
 
 }  // namespace skiff
