@@ -92,7 +92,14 @@ int Model::plan_count(int signature) const {
 PlanSummary Model::plan(int signature, int plan) const {
   const PlanData& data =
       internals_->data.signatures[static_cast<size_t>(signature)].plans[static_cast<size_t>(plan)];
-  return {data.target, data.arena_bytes, static_cast<uint32_t>(data.nodes.size())};
+  return {data.target, data.kind, data.ranges, data.arena_bytes, static_cast<uint32_t>(data.nodes.size())};
+}
+
+Span<const SymbolInfo> Model::symbols() const { return internals_->data.symbols; }
+
+const char* BucketKindName(BucketKind kind) {
+  constexpr const char* kNames[] = {"exact", "relaxed", "unbounded"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 const char* Model::metadata(const char* key) const {

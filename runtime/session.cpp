@@ -4,10 +4,11 @@
 #include <cstring>
 
 #include "core/platform.h"
-#include "eager/reference_node.h"
 #include "format/container.h"
 #include "format/model_data.h"
+#include "input_contract.h"
 #include "ops/op.h"
+#include "shape_state.h"
 
 namespace skiff {
 namespace {
@@ -17,12 +18,40 @@ int DefaultThreads() {
   return cores < 4 ? cores : 4;
 }
 
-constexpr uint64_t kMaxArenaBytes = uint64_t{1} << 46;
+/// Aligned memory with readable bytes behind it, as XNNPACK wants them. Grows; the content is then lost.
+class Buffer {
+ public:
+  Buffer() = default;
+  ~Buffer() { platform::FreeAligned(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
 
-/// An input's place: its arena tensor, or the caller's memory.
-struct InputState {
+  Status Grow(uint64_t bytes, const char* what) {
+    if (data_ != nullptr && bytes <= size_) return OkStatus();
+    platform::FreeAligned(data_);
+    size_ = 0;
+    data_ = static_cast<unsigned char*>(platform::AllocateAligned(bytes + format::kReadableTail));
+    if (data_ == nullptr) {
+      return Fail(StatusCode::kOutOfMemory, "cannot allocate %s of %llu bytes", what,
+                  static_cast<unsigned long long>(bytes));
+    }
+    std::memset(data_, 0, bytes + format::kReadableTail);
+    size_ = bytes;
+    return OkStatus();
+  }
+  unsigned char* data() const { return data_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  unsigned char* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+struct InputSlot {
   bool set = false;
-  void* arena = nullptr;
+  bool borrowed = false;  ///< Lives in the caller's memory.
+  Shape shape;
+  Buffer buffer;  ///< Unused where the input lies in the arena.
 };
 
 /// Multiply-adds of one node, 0 for operators that are bound by memory.
@@ -52,21 +81,23 @@ uint64_t MultiplyAdds(const PlanNode& node, Span<const PlanTensor> tensors) {
 
 }  // namespace
 
-struct Session::Internals final : NodeTimer {
+struct Session::Internals final : NodeTimer, DelegateSessions {
   Model* model = nullptr;
   SessionOptions options;
   const SignatureData* signature = nullptr;
-  const PlanData* plan = nullptr;
-  FixedArray<PlanTensor> tensors;  ///< The plan's, with this Session's addresses.
-  FixedArray<SegmentData> segments;
-  unsigned char* arena = nullptr;
-  uint64_t arena_bytes = 0;
-  FixedArray<InputState> inputs;
-  FixedArray<DelegateKind> node_delegates;
+  bool one_shape = false;  ///< One exact plan: ready at creation, with its inputs in the arena.
+  FixedArray<InputSlot> inputs;
+  FixedArray<void*> input_places;        ///< Null: in the arena.
+  FixedArray<TensorView> input_views;    ///< Of the values that are set.
+  FixedArray<int64_t> sizes;             ///< Of the model's Symbols, in the last call.
+  Buffer arena;
   std::unique_ptr<DelegateSession> sessions[kDelegateKindCount];
-  FixedArray<std::unique_ptr<PreparedSegment>> prepared;
+  FixedArray<ShapeState> states;
+  ShapeState* current = nullptr;
+  bool reshape = true;      ///< A shape, or a shape input's value, may have changed since the last run.
+  uint64_t addresses = 1;   ///< Counts changes of the arena's and the inputs' addresses.
+  uint64_t runs = 0;
   std::atomic<bool> cancelled{false};
-  bool rebind = true;
   uint64_t run_begin_ns = 0;
   struct Times {
     uint64_t begin_ns = 0;
@@ -74,27 +105,26 @@ struct Session::Internals final : NodeTimer {
   };
   FixedArray<Times> times;
 
-  ~Internals() {
-    prepared = {};
-    for (auto& session : sessions) session.reset();
-    platform::FreeAligned(arena);
-  }
-
   void Record(uint32_t node, uint64_t begin_ns, uint64_t end_ns) override {
     times[node] = {begin_ns - run_begin_ns, end_ns - begin_ns};
   }
+  Result<DelegateSession*> Get(DelegateKind kind) override;
 
-  Status ChoosePlan();
-  Status ChooseSegments();
-  Status PlaceTensors();
-  Status PrepareSegments();
+  Status ChooseSignature();
+  Status Allocate();
+  Status PrepareOneShape();
+  Status ChooseState();
+  Status GrowArena(uint64_t bytes);
   Status CheckLimit(uint64_t bytes, const char* what) const;
-  Status CheckType(int index, const TensorView& tensor) const;
-  void MoveInput(int index, void* memory);
+  Status CheckIndex(int index) const;
+  void SetPlace(int index, void* place, const Shape& shape);
+  Result<TensorView> OwnPlace(int index, const Shape& shape);
+  bool DecidesShape(int index) const;
   uint64_t workspace_bytes() const;
+  uint64_t input_bytes() const;
 };
 
-Status Session::Internals::ChoosePlan() {
+Status Session::Internals::ChooseSignature() {
   for (const SignatureData& candidate : model->data().signatures) {
     if (options.signature == nullptr || std::strcmp(options.signature, candidate.name) == 0) {
       signature = &candidate;
@@ -102,33 +132,18 @@ Status Session::Internals::ChoosePlan() {
     }
   }
   if (signature == nullptr) {
-    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'",
-                options.signature, model->data().signatures[0].name);
+    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'", options.signature,
+                model->data().signatures[0].name);
   }
-  for (const PlanData& candidate : signature->plans) {
-    if (candidate.target == options.target) {
-      plan = &candidate;
-      return OkStatus();
-    }
+  size_t plans = 0;
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target != options.target) continue;
+    one_shape = ++plans == 1 && !plan.inputs_outside;
   }
+  if (plans > 0) return OkStatus();
   return Fail(StatusCode::kUnsupported,
               "the model has no plan for the target %s; make one with: skiff convert MODEL --target %s",
               TargetName(options.target), TargetName(options.target));
-}
-
-Status Session::Internals::ChooseSegments() {
-  if (options.backend == Backend::kPlanned) {
-    SKIFF_RETURN_IF_ERROR(segments.Allocate(plan->segments.size()));
-    for (size_t i = 0; i < segments.size(); ++i) segments[i] = plan->segments[i];
-  } else if (!plan->nodes.empty()) {
-    SKIFF_RETURN_IF_ERROR(segments.Allocate(1));
-    segments[0] = {DelegateKind::kReference, 0, static_cast<uint32_t>(plan->nodes.size())};
-  }
-  SKIFF_RETURN_IF_ERROR(node_delegates.Allocate(plan->nodes.size()));
-  for (const SegmentData& segment : segments) {
-    for (uint32_t i = segment.begin; i < segment.end; ++i) node_delegates[i] = segment.delegate;
-  }
-  return times.Allocate(plan->nodes.size());
 }
 
 Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
@@ -137,97 +152,133 @@ Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
               static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options.memory_limit));
 }
 
-/// Allocates the arena and gives every tensor its address.
-Status Session::Internals::PlaceTensors() {
-  SKIFF_RETURN_IF_ERROR(tensors.Allocate(plan->tensors.size()));
-  FixedArray<uint64_t> offsets;
-  SKIFF_RETURN_IF_ERROR(offsets.Allocate(tensors.size()));
-  uint64_t separate = 0;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    tensors[i] = plan->tensors[i];
-    if (tensors[i].constant || plan->placements[i].view_of != TensorPlacement::kRoot) continue;
-    offsets[i] = options.keep_intermediates ? separate : plan->placements[i].offset;
-    separate += format::AlignUp(static_cast<uint64_t>(tensors[i].view.bytes()));
-    if (separate > kMaxArenaBytes)
-      return Fail(StatusCode::kOutOfMemory, "keeping every intermediate tensor needs too much memory");
+Status Session::Internals::Allocate() {
+  const size_t count = signature->inputs.size();
+  SKIFF_RETURN_IF_ERROR(inputs.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(input_places.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(input_views.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(sizes.Allocate(model->data().symbols.size()));
+  const int kept = options.kept_shapes > 1 ? options.kept_shapes : 1;
+  SKIFF_RETURN_IF_ERROR(states.Allocate(one_shape ? 1 : static_cast<size_t>(kept)));
+  size_t nodes = 0;
+  uint64_t largest = 0;
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target != options.target) continue;
+    nodes = plan.nodes.size() > nodes ? plan.nodes.size() : nodes;
+    largest = plan.arena_bytes > largest ? plan.arena_bytes : largest;
   }
-  arena_bytes = options.keep_intermediates ? separate : plan->arena_bytes;
-  SKIFF_RETURN_IF_ERROR(CheckLimit(arena_bytes, "the arena"));
-  arena = static_cast<unsigned char*>(platform::AllocateAligned(arena_bytes + format::kReadableTail));
-  if (arena == nullptr) {
-    return Fail(StatusCode::kOutOfMemory, "cannot allocate an arena of %llu bytes",
-                static_cast<unsigned long long>(arena_bytes));
-  }
-  std::memset(arena, 0, arena_bytes + format::kReadableTail);
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].constant) continue;
-    const TensorPlacement& placement = plan->placements[i];
-    const bool root = placement.view_of == TensorPlacement::kRoot;
-    tensors[i].view.data =
-        arena + (root ? offsets[i] : offsets[static_cast<size_t>(placement.view_of)] + placement.offset);
-  }
-  SKIFF_RETURN_IF_ERROR(inputs.Allocate(plan->inputs.size()));
-  for (size_t i = 0; i < inputs.size(); ++i)
-    inputs[i].arena = tensors[static_cast<size_t>(plan->inputs[i])].view.data;
-  return OkStatus();
+  SKIFF_RETURN_IF_ERROR(times.Allocate(nodes));
+  return options.keep_intermediates ? OkStatus() : GrowArena(largest);
 }
 
-Status Session::Internals::PrepareSegments() {
-  const DelegateSessionOptions delegate_options{options.threads, options.thread_pool};
-  SKIFF_RETURN_IF_ERROR(prepared.Allocate(segments.size()));
-  for (size_t i = 0; i < segments.size(); ++i) {
-    std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(segments[i].delegate)];
-    if (!session) {
-      SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(segments[i].delegate));
-      SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession(delegate_options));
-    }
-    const SegmentView view{tensors, plan->nodes, segments[i].begin, segments[i].end};
-    SKIFF_ASSIGN_OR_RETURN(prepared[i], session->Prepare(view));
-    SKIFF_RETURN_IF_ERROR(prepared[i]->Reshape());
+Status Session::Internals::GrowArena(uint64_t bytes) {
+  if (arena.data() != nullptr && bytes <= arena.size()) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(CheckLimit(bytes, "the arena"));
+  ++addresses;
+  return arena.Grow(bytes, "an arena");
+}
+
+Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
+  std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(kind)];
+  if (!session) {
+    SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
+    SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool}));
   }
-  return CheckLimit(arena_bytes + workspace_bytes(), "the arena with the delegates' workspace");
+  return session.get();
+}
+
+/// Everything that a run needs, because there is nothing to wait for.
+Status Session::Internals::PrepareOneShape() {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].shape = signature->inputs[i].shape;
+    input_views[i] = TensorView(nullptr, signature->inputs[i].dtype, inputs[i].shape);
+  }
+  const PlanData* plan = nullptr;
+  for (const PlanData& candidate : signature->plans) {
+    if (candidate.target == options.target) plan = &candidate;
+  }
+  current = &states[0];
+  SKIFF_RETURN_IF_ERROR(current->Prepare(*plan, options, input_views, *this));
+  SKIFF_RETURN_IF_ERROR(GrowArena(current->arena_bytes()));
+  reshape = false;
+  return CheckLimit(arena.size() + workspace_bytes(), "the arena with the delegates' workspace");
+}
+
+/// The state for the inputs' shapes: one that is ready, or the one used longest ago, made ready.
+Status Session::Internals::ChooseState() {
+  SKIFF_RETURN_IF_ERROR(SolveSymbols(model->data(), *signature, input_views, sizes));
+  SKIFF_ASSIGN_OR_RETURN(const PlanData* plan, ChoosePlan(model->data(), *signature, options.target, sizes));
+  ShapeState* chosen = nullptr;
+  for (ShapeState& state : states) {
+    if (state.Is(*plan, input_views)) chosen = &state;
+  }
+  if (chosen == nullptr) {
+    chosen = &states[0];
+    for (ShapeState& state : states) chosen = state.last_use < chosen->last_use ? &state : chosen;
+    current = nullptr;
+    SKIFF_RETURN_IF_ERROR(chosen->Prepare(*plan, options, input_views, *this));
+    SKIFF_RETURN_IF_ERROR(GrowArena(chosen->arena_bytes()));
+    SKIFF_RETURN_IF_ERROR(
+        CheckLimit(arena.size() + input_bytes() + workspace_bytes(), "the arena with the delegates' workspace"));
+  }
+  current = chosen;
+  reshape = false;
+  return OkStatus();
 }
 
 uint64_t Session::Internals::workspace_bytes() const {
   uint64_t bytes = 0;
-  for (const auto& segment : prepared) bytes += segment->workspace_bytes();
+  for (const ShapeState& state : states) bytes += state.ready() ? state.workspace_bytes() : 0;
   return bytes;
 }
 
-Status Session::Internals::CheckType(int index, const TensorView& tensor) const {
-  if (index < 0 || index >= static_cast<int>(signature->inputs.size())) {
-    return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
-                signature->inputs.size());
-  }
-  const PortInfo& port = signature->inputs[static_cast<size_t>(index)];
-  if (tensor.dtype != port.dtype) {
-    return Fail(StatusCode::kInvalidArgument, "input '%s' must be %s, got %s", port.name,
-                DTypeName(port.dtype), DTypeName(tensor.dtype));
-  }
-  if (!(tensor.shape == port.shape)) {
-    return Fail(
-        tensor.shape.rank() == port.shape.rank() ? StatusCode::kNoMatchingBucket
-                                                 : StatusCode::kInvalidArgument,
-        "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'",
-        port.name, ShapeText(port.shape).c_str(), ShapeText(tensor.shape).c_str());
-  }
-  if (tensor.data == nullptr && tensor.bytes() > 0)
-    return Fail(StatusCode::kInvalidArgument, "input '%s' has no data", port.name);
-  if (!tensor.dense()) return Fail(StatusCode::kInvalidArgument, "input '%s' must be dense", port.name);
-  return OkStatus();
+uint64_t Session::Internals::input_bytes() const {
+  uint64_t bytes = 0;
+  for (const InputSlot& slot : inputs) bytes += slot.buffer.size();
+  return bytes;
 }
 
-/// Lets an input, and every view of it, live at `memory`.
-void Session::Internals::MoveInput(int index, void* memory) {
-  const int32_t tensor = plan->inputs[static_cast<size_t>(index)];
-  inputs[static_cast<size_t>(index)].set = true;
-  if (tensors[static_cast<size_t>(tensor)].view.data == memory) return;
-  tensors[static_cast<size_t>(tensor)].view.data = memory;
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    if (plan->placements[i].view_of == tensor)
-      tensors[i].view.data = static_cast<unsigned char*>(memory) + plan->placements[i].offset;
+Status Session::Internals::CheckIndex(int index) const {
+  if (index >= 0 && index < static_cast<int>(inputs.size())) return OkStatus();
+  return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index, inputs.size());
+}
+
+bool Session::Internals::DecidesShape(int index) const {
+  for (const PlanData& plan : signature->plans) {
+    if (plan.shape_inputs[static_cast<size_t>(index)]) return true;
   }
-  rebind = true;
+  return false;
+}
+
+/// An input now lives at `place` (null: in the arena) with this shape.
+void Session::Internals::SetPlace(int index, void* place, const Shape& shape) {
+  const auto i = static_cast<size_t>(index);
+  if (input_places[i] != place) ++addresses;
+  input_places[i] = place;
+  if (!one_shape && (!inputs[i].set || !(inputs[i].shape == shape) || DecidesShape(index))) reshape = true;
+  inputs[i].set = true;
+  inputs[i].shape = shape;
+  input_views[i] = TensorView(place, signature->inputs[i].dtype, shape);
+}
+
+/// The Session's own memory for an input of this shape.
+Result<TensorView> Session::Internals::OwnPlace(int index, const Shape& shape) {
+  const auto i = static_cast<size_t>(index);
+  inputs[i].borrowed = false;
+  if (one_shape) {
+    SetPlace(index, nullptr, shape);
+    const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().inputs[i])].view;
+    if (view.data != nullptr && current->bound_to == addresses) return view;
+    SKIFF_RETURN_IF_ERROR(current->Bind(arena.data(), input_places));
+    current->bound_to = addresses;
+    return current->tensors()[static_cast<size_t>(current->plan().inputs[i])].view;
+  }
+  const TensorView wanted(nullptr, signature->inputs[i].dtype, shape);
+  const auto bytes = static_cast<uint64_t>(wanted.bytes());
+  SKIFF_RETURN_IF_ERROR(CheckLimit(arena.size() + input_bytes() + bytes, "the arena with the inputs"));
+  SKIFF_RETURN_IF_ERROR(inputs[i].buffer.Grow(bytes, "an input"));
+  SetPlace(index, inputs[i].buffer.data(), shape);
+  return input_views[i];
 }
 
 Session::Session(std::unique_ptr<Internals> internals) : internals_(std::move(internals)) {}
@@ -238,13 +289,11 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   made->model = &model;
   made->options = options;
-  if (options.threads < 0)
-    return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
+  if (options.threads < 0) return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
   if (options.threads == 0) made->options.threads = DefaultThreads();
-  SKIFF_RETURN_IF_ERROR(made->ChoosePlan());
-  SKIFF_RETURN_IF_ERROR(made->ChooseSegments());
-  SKIFF_RETURN_IF_ERROR(made->PlaceTensors());
-  SKIFF_RETURN_IF_ERROR(made->PrepareSegments());
+  SKIFF_RETURN_IF_ERROR(made->ChooseSignature());
+  SKIFF_RETURN_IF_ERROR(made->Allocate());
+  if (made->one_shape) SKIFF_RETURN_IF_ERROR(made->PrepareOneShape());
   std::unique_ptr<Session> session(new (std::nothrow) Session(std::move(made)));
   if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   return session;
@@ -269,9 +318,12 @@ int Session::FindInput(const char* name) const { return FindPort(internals_->sig
 int Session::FindOutput(const char* name) const { return FindPort(internals_->signature->outputs, name); }
 
 Status Session::SetInput(int index, const TensorView& tensor) {
-  SKIFF_RETURN_IF_ERROR(internals_->CheckType(index, tensor));
-  SKIFF_ASSIGN_OR_RETURN(const TensorView buffer, InputBuffer(index));
-  if (tensor.bytes() > 0) std::memcpy(buffer.data, tensor.data, static_cast<size_t>(tensor.bytes()));
+  Internals& s = *internals_;
+  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
+  SKIFF_ASSIGN_OR_RETURN(const TensorView place, s.OwnPlace(index, tensor.shape));
+  if (tensor.bytes() > 0 && place.data != tensor.data)
+    std::memcpy(place.data, tensor.data, static_cast<size_t>(tensor.bytes()));
   return OkStatus();
 }
 
@@ -286,22 +338,38 @@ Status Session::SetInput(const char* name, const TensorView& tensor) {
 }
 
 Status Session::BindInput(int index, const TensorView& tensor) {
-  SKIFF_RETURN_IF_ERROR(internals_->CheckType(index, tensor));
+  Internals& s = *internals_;
+  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
   if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(DTypeSize(tensor.dtype)) != 0) {
-    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes",
-                index, static_cast<long long>(DTypeSize(tensor.dtype)));
+    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes", index,
+                static_cast<long long>(DTypeSize(tensor.dtype)));
   }
-  internals_->MoveInput(index, tensor.data);
+  s.SetPlace(index, tensor.data, tensor.shape);
+  s.inputs[static_cast<size_t>(index)].borrowed = true;
   return OkStatus();
 }
 
 Result<TensorView> Session::InputBuffer(int index) {
-  if (index < 0 || index >= static_cast<int>(internals_->inputs.size())) {
-    return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
-                internals_->inputs.size());
+  Internals& s = *internals_;
+  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  const PortInfo& port = s.signature->inputs[static_cast<size_t>(index)];
+  for (int64_t extent : port.shape) {
+    if (extent < 0) {
+      return Fail(StatusCode::kInvalidArgument, "input '%s' has open dimensions; say which shape its buffer is for",
+                  port.name);
+    }
   }
-  internals_->MoveInput(index, internals_->inputs[static_cast<size_t>(index)].arena);
-  return internals_->tensors[static_cast<size_t>(internals_->plan->inputs[static_cast<size_t>(index)])].view;
+  return s.OwnPlace(index, port.shape);
+}
+
+Result<TensorView> Session::InputBuffer(int index, const Shape& shape) {
+  Internals& s = *internals_;
+  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  const PortInfo& port = s.signature->inputs[static_cast<size_t>(index)];
+  char anything = 0;
+  SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), port, TensorView(&anything, port.dtype, shape)));
+  return s.OwnPlace(index, shape);
 }
 
 Status Session::Run() {
@@ -310,15 +378,19 @@ Status Session::Run() {
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     if (!s.inputs[i].set)
       return Fail(StatusCode::kInvalidArgument, "input '%s' was never set", s.signature->inputs[i].name);
+    // The values in the session's own buffer, or the caller's, may be others than at the last run.
+    if (!s.one_shape && s.DecidesShape(static_cast<int>(i))) s.reshape = true;
   }
-  if (s.rebind) {
-    for (const auto& segment : s.prepared) SKIFF_RETURN_IF_ERROR(segment->Bind());
-    s.rebind = false;
+  if (s.reshape) SKIFF_RETURN_IF_ERROR(s.ChooseState());
+  s.current->last_use = ++s.runs;
+  if (s.current->bound_to != s.addresses) {
+    SKIFF_RETURN_IF_ERROR(s.current->Bind(s.arena.data(), s.input_places));
+    s.current->bound_to = s.addresses;
   }
   if (s.options.profile) s.run_begin_ns = platform::NowNanoseconds();
   const RunContext context{s.options.profile ? &s : nullptr, &s.cancelled};
   Status status;
-  for (const auto& segment : s.prepared) {
+  for (const auto& segment : s.current->segments()) {
     status = segment->Run(context);
     if (!status.ok()) break;
   }
@@ -331,11 +403,14 @@ Status Session::Run() {
 void Session::Cancel() { internals_->cancelled.store(true, std::memory_order_relaxed); }
 
 Result<TensorView> Session::Output(int index) const {
-  if (index < 0 || index >= static_cast<int>(internals_->plan->outputs.size())) {
+  if (index < 0 || index >= static_cast<int>(internals_->signature->outputs.size())) {
     return Fail(StatusCode::kInvalidArgument, "there is no output %d; the signature has %zu", index,
-                internals_->plan->outputs.size());
+                internals_->signature->outputs.size());
   }
-  return internals_->tensors[static_cast<size_t>(internals_->plan->outputs[static_cast<size_t>(index)])].view;
+  ShapeState* state = internals_->current;
+  if (state == nullptr || (!internals_->one_shape && internals_->runs == 0))
+    return Fail(StatusCode::kInvalidArgument, "the outputs have no shape before the first run");
+  return state->tensors()[static_cast<size_t>(state->plan().outputs[static_cast<size_t>(index)])].view;
 }
 
 Result<TensorView> Session::Output(const char* name) const {
@@ -348,48 +423,49 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
   if (!internals_->options.keep_intermediates) {
     return Fail(StatusCode::kInvalidArgument, "tapping '%s' needs SessionOptions::keep_intermediates", name);
   }
-  const PlanData& plan = *internals_->plan;
+  if (internals_->current == nullptr) return Fail(StatusCode::kInvalidArgument, "there is nothing to tap before a run");
+  const PlanData& plan = internals_->current->plan();
   // A tensor that holds the source's elements wins over one that only shares the name.
   for (const bool by_source : {true, false}) {
     for (size_t i = 0; i < plan.tensors.size(); ++i) {
       const char* candidate = by_source ? plan.placements[i].source : plan.tensors[i].name;
       if (plan.tensors[i].constant || std::strcmp(candidate, name) != 0) continue;
       if (source_perm != nullptr) *source_perm = by_source ? plan.placements[i].source_perm : Ints();
-      return internals_->tensors[i].view;
+      return internals_->current->tensors()[i].view;
     }
   }
-  return Fail(StatusCode::kInvalidArgument,
-              "the plan has no tensor '%s': it was fused away, or the file was stripped", name);
+  return Fail(StatusCode::kInvalidArgument, "the plan has no tensor '%s': it was fused away, or the file was stripped",
+              name);
 }
 
 MemoryUsage Session::memory_usage() const {
-  return {internals_->arena_bytes, internals_->workspace_bytes(), internals_->model->packed_bytes(),
-          internals_->model->weights_bytes()};
+  return {internals_->arena.size(), internals_->workspace_bytes(), internals_->model->packed_bytes(),
+          internals_->model->weights_bytes(), internals_->input_bytes()};
 }
 
 int Session::threads() const { return internals_->options.threads; }
-int Session::node_count() const { return static_cast<int>(internals_->plan->nodes.size()); }
+
+int Session::node_count() const {
+  return internals_->current == nullptr ? 0 : static_cast<int>(internals_->current->plan().nodes.size());
+}
 
 NodeInfo Session::node(int index) const {
-  const auto i = static_cast<size_t>(index);
-  const PlanNode& node = internals_->plan->nodes[i];
+  const auto i = static_cast<uint32_t>(index);
+  ShapeState& state = *internals_->current;
+  const PlanNode& node = state.plan().nodes[i];
   NodeInfo info;
   info.name = node.name;
   info.op = node.op->name;
-  info.delegate = internals_->node_delegates[i];
-  for (size_t s = 0; s < internals_->segments.size(); ++s) {
-    if (i >= internals_->segments[s].begin && i < internals_->segments[s].end) {
-      info.fell_back = internals_->prepared[s]->FellBack(static_cast<uint32_t>(index));
-    }
-  }
-  if (info.fell_back) info.delegate = DelegateKind::kReference;
+  info.shape_program = i < state.plan().shape_node_count;
+  info.fell_back = state.FellBack(i);
+  info.delegate = info.fell_back ? DelegateKind::kReference : state.delegate(i);
   info.last_ns = internals_->times[i].duration_ns;
   info.last_begin_ns = internals_->times[i].begin_ns;
-  info.multiply_adds = MultiplyAdds(node, internals_->tensors);
+  if (info.shape_program) return info;
+  info.multiply_adds = MultiplyAdds(node, state.tensors());
   for (const Span<const int32_t>& indices : {node.inputs, node.outputs}) {
     for (int32_t tensor : indices) {
-      if (tensor >= 0)
-        info.bytes += static_cast<uint64_t>(internals_->tensors[static_cast<size_t>(tensor)].view.bytes());
+      if (tensor >= 0) info.bytes += static_cast<uint64_t>(state.tensors()[static_cast<size_t>(tensor)].view.bytes());
     }
   }
   return info;

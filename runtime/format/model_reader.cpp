@@ -7,8 +7,8 @@
 #include "format/attr_decoder.h"
 #include "format/container.h"
 #include "format/model_data.h"
-#include "format/plan_checker.h"
 #include "model_generated.h"
+#include "plan/shaped_plan.h"
 
 namespace skiff {
 namespace {
@@ -41,6 +41,7 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(CopyAndVerify());
     SKIFF_RETURN_IF_ERROR(CheckBlobs());
     SKIFF_RETURN_IF_ERROR(ReadMetadata());
+    SKIFF_RETURN_IF_ERROR(ReadSymbols());
     if (SizeOf(model_->signatures()) == 0) return Invalid("it has no signature");
     SKIFF_RETURN_IF_ERROR(out_->signatures.Allocate(model_->signatures()->size()));
     for (uint32_t i = 0; i < model_->signatures()->size(); ++i) {
@@ -135,6 +136,17 @@ class Reader {
     return OkStatus();
   }
 
+  Status ReadSymbols() {
+    SKIFF_RETURN_IF_ERROR(out_->symbols.Allocate(SizeOf(model_->symbols())));
+    for (uint32_t i = 0; i < out_->symbols.size(); ++i) {
+      const format::Symbol& symbol = *model_->symbols()->Get(i);
+      if (symbol.min() < 0 || symbol.max() < symbol.min() || symbol.multiple() < 1)
+        return Invalid("dimension %u has no sizes that it could be", i);
+      out_->symbols[i] = {TextOf(symbol.name()), symbol.min(), symbol.max(), symbol.multiple()};
+    }
+    return OkStatus();
+  }
+
   Status ReadSignature(const format::Signature& from, SignatureData& to) {
     to.name = TextOf(from.name());
     SKIFF_RETURN_IF_ERROR(ReadPorts(from.inputs(), to.inputs));
@@ -161,8 +173,22 @@ class Reader {
     for (uint32_t i = 0; i < to.size(); ++i) {
       const format::Port& port = *from->Get(i);
       to[i].name = TextOf(port.name());
-      SKIFF_RETURN_IF_ERROR(ReadType(port.dtype(), port.extents(), &to[i].dtype, &to[i].shape));
+      SKIFF_RETURN_IF_ERROR(ReadType(port.dtype(), port.extents(), true, &to[i].dtype, &to[i].shape));
+      SKIFF_RETURN_IF_ERROR(ReadPortSymbols(port, to[i]));
       if (port.image() != nullptr) SKIFF_RETURN_IF_ERROR(ReadImage(*port.image(), to[i]));
+    }
+    return OkStatus();
+  }
+
+  /// A negative extent is Symbol -1 - extent; the lowest number means an output's that only the device knows.
+  Status ReadPortSymbols(const format::Port& from, PortInfo& to) {
+    for (int axis = 0; axis < to.shape.rank(); ++axis) {
+      const int64_t extent = from.extents()->Get(static_cast<uint32_t>(axis));
+      if (extent >= 0 || extent == INT64_MIN) continue;
+      const int64_t symbol = -1 - extent;
+      if (symbol >= static_cast<int64_t>(out_->symbols.size()))
+        return Invalid("'%s' has a dimension %lld, which is not in the file", to.name, static_cast<long long>(symbol));
+      to.symbols[axis] = static_cast<int32_t>(symbol);
     }
     return OkStatus();
   }
@@ -186,7 +212,8 @@ class Reader {
     return OkStatus();
   }
 
-  Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, DType* to_dtype,
+  /// Extents that vary become -1, where they may be there.
+  Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary, DType* to_dtype,
                   Shape* to_shape) {
     *to_dtype = static_cast<DType>(dtype);
     int64_t bytes = DTypeSize(*to_dtype);
@@ -196,19 +223,22 @@ class Reader {
     if (!format::ElementsAreAligned(extents)) return Invalid("a tensor's extents are misaligned");
     *to_shape = Shape();
     int64_t volume = bytes;
+    bool varies = false;
     for (uint32_t i = 0; i < SizeOf(extents); ++i) {
       const int64_t extent = extents->Get(i);
-      if (extent < 0) {
-        return Fail(StatusCode::kUnsupported,
-                    "%s: it has dimensions that vary, which this build does not run; update Skiff", name_);
+      if (extent < 0 && may_vary) {
+        varies = true;
+        to_shape->Append(-1);
+        continue;
       }
+      if (extent < 0) return Invalid("a tensor of a plan for one shape has an open extent");
       // Zero extents must not hide an overflow of the others: strides are products of them.
       if (__builtin_mul_overflow(volume, extent > 0 ? extent : 1, &volume) || volume > kMaxTensorBytes) {
         return Invalid("a tensor's size overflows");
       }
       to_shape->Append(extent);
     }
-    return to_shape->elements() == 0 && volume > kMaxEmptyVolume
+    return !varies && to_shape->elements() == 0 && volume > kMaxEmptyVolume
                ? Invalid("an empty tensor's extents are too large")
                : OkStatus();
   }
@@ -222,10 +252,16 @@ class Reader {
     if (from.target() > static_cast<uint8_t>(Target::kVulkan))
       return Invalid("target %u is unknown", from.target());
     to.target = static_cast<Target>(from.target());
-    if (from.kind() != format::BucketKind::Exact || from.shape_node_count() != 0) {
-      return Fail(StatusCode::kUnsupported,
-                  "%s: it has plans for varying shapes, which this build does not run; update Skiff", name_);
+    if (from.kind() > format::BucketKind::Unbounded) {
+      return Fail(StatusCode::kUnsupported, "%s: it has a plan of kind %d, which this build does not know; update Skiff",
+                  name_, static_cast<int>(from.kind()));
     }
+    to.kind = static_cast<BucketKind>(from.kind());
+    to.inputs_outside = from.inputs_outside();
+    to.shape_node_count = from.shape_node_count();
+    const bool exact = to.kind == BucketKind::kExact;
+    if (exact ? to.shape_node_count != 0 : !to.inputs_outside) return Invalid("a plan's parts contradict its kind");
+    SKIFF_RETURN_IF_ERROR(ReadRanges(from, to));
     if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes))
       return Invalid("the arena's size overflows");
     to.arena_bytes = from.arena_bytes();
@@ -234,9 +270,31 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(ReadSegments(from, to));
     SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.inputs(), signature.inputs, to, to.inputs, "input"));
     SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.outputs(), signature.outputs, to, to.outputs, "output"));
-    char message[256] = "";
-    const Status status = CheckPlan(to, message, sizeof(message));
-    return status.code() == StatusCode::kInvalidModel ? Invalid("%s", message) : status;
+    PlanMessage message;
+    Status status = OrderPlan(to, message);
+    if (status.ok() && exact) status = CheckShape(to, message);
+    return status.code() == StatusCode::kInvalidModel ? Invalid("%s", message.text) : status;
+  }
+
+  /// A plan of one shape is checked now; others at every new shape.
+  Status CheckShape(const PlanData& plan, PlanMessage& message) {
+    FixedArray<TensorView> inputs;
+    SKIFF_RETURN_IF_ERROR(inputs.Allocate(plan.inputs.size()));
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = plan.tensors[static_cast<size_t>(plan.inputs[i])].view;
+    ShapedPlan shaped;
+    SKIFF_RETURN_IF_ERROR(shaped.Init(plan, false));
+    return shaped.Shape(inputs, message);
+  }
+
+  Status ReadRanges(const format::Plan& from, PlanData& to) {
+    SKIFF_RETURN_IF_ERROR(to.ranges.Allocate(SizeOf(from.ranges())));
+    for (uint32_t i = 0; i < to.ranges.size(); ++i) {
+      const format::Range& range = *from.ranges()->Get(i);
+      if (range.symbol() >= out_->symbols.size() || range.min() < 0 || range.max() < range.min())
+        return Invalid("range %u of a plan is of no dimension, or empty", i);
+      to.ranges[i] = {range.symbol(), range.min(), range.max()};
+    }
+    return OkStatus();
   }
 
   Status ReadTensors(const format::Plan& from, PlanData& to) {
@@ -248,18 +306,13 @@ class Reader {
       TensorPlacement& placement = to.placements[i];
       DType dtype;
       Shape shape;
-      SKIFF_RETURN_IF_ERROR(ReadType(tensor.dtype(), tensor.extents(), &dtype, &shape));
+      const bool may_vary = to.kind != BucketKind::kExact && tensor.blob() < 0;
+      SKIFF_RETURN_IF_ERROR(ReadType(tensor.dtype(), tensor.extents(), may_vary, &dtype, &shape));
       out.name = TextOf(tensor.name());
       out.view = TensorView(nullptr, dtype, shape);
-      if (tensor.row_stride() != 0) {
-        int64_t span = 0;
-        const int64_t rows = shape.last() > 0 ? shape.elements() / shape.last() : 0;
-        if (tensor.row_stride() < shape.last() || __builtin_mul_overflow(rows, tensor.row_stride(), &span) ||
-            span > kMaxTensorBytes) {
-          return Invalid("tensor %u has a bad stride", i);
-        }
-        out.view.row_stride = tensor.row_stride();
-      }
+      if (tensor.row_stride() < 0 || tensor.row_stride() > kMaxTensorBytes) return Invalid("tensor %u has a bad stride", i);
+      placement.row_stride = tensor.row_stride();
+      placement.buffer = tensor.buffer();
       placement.view_of = tensor.view_of();
       placement.offset = tensor.offset();
       placement.source = TextOf(tensor.source());
@@ -273,7 +326,7 @@ class Reader {
         if (static_cast<uint32_t>(tensor.blob()) >= SizeOf(model_->blobs()))
           return Invalid("tensor %u has no weights", i);
         const format::Blob& blob = *model_->blobs()->Get(static_cast<uint32_t>(tensor.blob()));
-        if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || !out.view.dense() ||
+        if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || placement.row_stride != 0 ||
             placement.view_of != TensorPlacement::kRoot) {
           return Invalid("the shape of constant %u does not fit its weights", i);
         }
@@ -344,7 +397,8 @@ class Reader {
 
   Status ReadSegments(const format::Plan& from, PlanData& to) {
     SKIFF_RETURN_IF_ERROR(to.segments.Allocate(SizeOf(from.segments())));
-    uint32_t covered = 0;
+    uint32_t covered = to.shape_node_count;
+    if (covered > to.nodes.size()) return Invalid("the shape program is longer than the plan");
     for (uint32_t i = 0; i < to.segments.size(); ++i) {
       const format::Segment& segment = *from.segments()->Get(i);
       if (segment.begin() != covered || segment.end() <= segment.begin() || segment.end() > to.nodes.size()) {
@@ -361,6 +415,12 @@ class Reader {
     return covered == to.nodes.size() ? OkStatus() : Invalid("the segments leave nodes out");
   }
 
+  static bool Agree(const Shape& tensor, const Shape& port) {
+    bool agree = tensor.rank() == port.rank();
+    for (int i = 0; agree && i < tensor.rank(); ++i) agree = tensor[i] == port[i] || tensor[i] < 0 || port[i] < 0;
+    return agree;
+  }
+
   Status ReadPlanPorts(const flatbuffers::Vector<int32_t>* from, const FixedArray<PortInfo>& ports,
                        const PlanData& plan, FixedArray<int32_t>& to, const char* what) {
     if (SizeOf(from) != ports.size())
@@ -371,7 +431,8 @@ class Reader {
       if (index < 0 || index >= static_cast<int64_t>(plan.tensors.size()))
         return Invalid("%s %u refers to tensor %d", what, i, index);
       const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
-      if (view.dtype != ports[i].dtype || !(view.shape == ports[i].shape) || !view.dense()) {
+      const bool dense = plan.placements[static_cast<size_t>(index)].row_stride == 0;
+      if (view.dtype != ports[i].dtype || !Agree(view.shape, ports[i].shape) || !dense) {
         return Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);
       }
       to[i] = index;

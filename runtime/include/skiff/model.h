@@ -32,7 +32,8 @@ struct ImageSpec {
 struct PortInfo {
   const char* name = "";
   DType dtype = DType::kInvalid;
-  Shape shape;
+  Shape shape;  ///< -1 where the extent varies.
+  int32_t symbols[kMaxRank] = {-1, -1, -1, -1, -1, -1, -1, -1};  ///< Which Symbol of the Model an extent is, or -1.
   ImageSpec image;                 ///< Inputs.
   Span<const char* const> labels;  ///< Outputs of classifiers; may be empty.
 };
@@ -43,9 +44,34 @@ struct SignatureInfo {
   Span<const PortInfo> outputs;
 };
 
+/// A named dimension that varies, with its contract. Dimensions of one name are equal in a call.
+struct SymbolInfo {
+  static constexpr int64_t kUnbounded = INT64_MAX;
+  const char* name = "";
+  int64_t min = 0;
+  int64_t max = kUnbounded;
+  int64_t multiple = 1;
+};
+
+enum class BucketKind : uint8_t {
+  kExact = 0,      ///< One shape; memory is planned ahead.
+  kRelaxed = 1,    ///< A range of shapes in memory that is planned ahead for the whole range.
+  kUnbounded = 2,  ///< Memory is planned on the device, at each new shape.
+};
+const char* BucketKindName(BucketKind kind);
+
+/// The sizes of one Symbol that a plan serves.
+struct SymbolRange {
+  uint32_t symbol = 0;
+  int64_t min = 0;
+  int64_t max = 0;
+};
+
 struct PlanSummary {
   Target target = Target::kCpu;
-  uint64_t arena_bytes = 0;  ///< Activations of one Session.
+  BucketKind kind = BucketKind::kExact;
+  Span<const SymbolRange> ranges;
+  uint64_t arena_bytes = 0;  ///< Activations of one Session; 0 when the plan is unbounded.
   uint32_t nodes = 0;
 };
 
@@ -67,6 +93,7 @@ class Model {
 
   int signature_count() const;
   SignatureInfo signature(int index) const;
+  Span<const SymbolInfo> symbols() const;
   int plan_count(int signature) const;
   PlanSummary plan(int signature, int plan) const;
   /// The value of a metadata key; null when there is none.

@@ -22,6 +22,7 @@ struct SessionOptions {
       nullptr;  ///< A pthreadpool_t of the caller's, which outlives the Session; `threads` is then ignored.
   uint64_t memory_limit =
       0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
+  int kept_shapes = 2;  ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
   bool profile = false;             ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
 };
@@ -32,6 +33,7 @@ struct MemoryUsage {
   uint64_t workspace = 0;       ///< Indirection buffers, scratch, prepared steps of the delegates.
   uint64_t packed_weights = 0;  ///< Shared by all Sessions of the Model.
   uint64_t mapped_weights = 0;  ///< The file's weights, paged in on demand and shared by all processes.
+  uint64_t inputs = 0;          ///< Buffers of the inputs, where they do not lie in the arena.
 };
 
 /// One node as it will run.
@@ -39,6 +41,7 @@ struct NodeInfo {
   const char* name = "";
   const char* op = "";
   DelegateKind delegate = DelegateKind::kReference;  ///< That runs it.
+  bool shape_program = false;  ///< Runs once per new shape, not per run.
   bool fell_back = false;      ///< The plan asked for a faster delegate, which refused on this device.
   uint64_t last_ns = 0;        ///< Duration in the last profiled run.
   uint64_t last_begin_ns = 0;  ///< Since the beginning of that run.
@@ -69,8 +72,10 @@ class Session {
   /// Lets the input live in the caller's memory: no copy. The caller keeps it alive and unmoved until it is
   /// bound or set again, aligns it to the element's size, and promises that 16 bytes behind it are readable.
   Status BindInput(int index, const TensorView& tensor);
-  /// The input's own buffer, to be written in place.
+  /// The input's own buffer, to be written in place. kInvalidArgument where a dimension is open.
   Result<TensorView> InputBuffer(int index);
+  /// The same for an input of this shape.
+  Result<TensorView> InputBuffer(int index, const Shape& shape);
 
   /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
   /// success. kInvalidArgument names an input that was never set. kCancelled: see Cancel().

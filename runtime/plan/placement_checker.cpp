@@ -1,0 +1,166 @@
+#include "plan/placement_checker.h"
+
+#include "format/container.h"
+#include "ops/op.h"
+#include "plan/placement.h"
+
+namespace skiff {
+namespace {
+
+/// Buffers of graph inputs beside the arena get addresses that no arena has, so that all places can be compared.
+constexpr uint64_t kOutside = uint64_t{1} << 48;
+constexpr size_t kMaxInputs = 4096;
+
+class Checker {
+ public:
+  Checker(const PlacedTensors& placed, PlanMessage& message)
+      : placed_(placed), plan_(placed.plan), tensors_(placed.tensors), message_(message) {}
+
+  Status Check() {
+    if (plan_.inputs.size() > kMaxInputs) return message_.Invalid("it has more than %zu inputs", kMaxInputs);
+    SKIFF_RETURN_IF_ERROR(CheckPlaces());
+    for (size_t i = plan_.shape_node_count; i < plan_.nodes.size(); ++i) {
+      SKIFF_RETURN_IF_ERROR(CheckOverlaps(i));
+      SKIFF_RETURN_IF_ERROR(CheckInputsStay(i));
+    }
+    return OkStatus();
+  }
+
+ private:
+  const TensorView& view(int32_t index) const { return tensors_[static_cast<size_t>(index)].view; }
+  bool IsElsewhere(int32_t index) const {
+    return tensors_[static_cast<size_t>(index)].constant || plan_.IsShapeValue(index);
+  }
+
+  /// Fills begins_: where each activation begins.
+  Status CheckPlaces() {
+    SKIFF_RETURN_IF_ERROR(begins_.Allocate(tensors_.size()));
+    uint64_t used = 0;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      const TensorPlacement& placement = plan_.placements[i];
+      if (IsElsewhere(static_cast<int32_t>(i))) continue;
+      const TensorView& tensor = tensors_[i].view;
+      const bool is_view = placement.view_of != TensorPlacement::kRoot;
+      const size_t root = is_view ? static_cast<size_t>(placement.view_of) : i;
+      if (is_view && IsElsewhere(placement.view_of))
+        return message_.Invalid("tensor %zu is a view of tensor %zu, which cannot be viewed", i, root);
+      if (tensor.row_stride < tensor.shape.last() || !SpanFits(tensor))
+        return message_.Invalid("tensor %zu has a bad stride", i);
+      const auto span = static_cast<uint64_t>(SpanBytes(tensor));
+      const bool outside = plan_.inputs_outside && placed_.input_of[root] >= 0;
+      const uint64_t base = outside ? kOutside * (1 + static_cast<uint64_t>(placed_.input_of[root])) : placed_.offsets[root];
+      const auto root_bytes = static_cast<uint64_t>(tensors_[root].view.bytes());
+      const uint64_t offset = is_view ? placement.offset : (outside ? 0 : base);
+      const uint64_t room = is_view || outside ? root_bytes : placed_.arena_bytes;
+      const auto alignment = is_view ? static_cast<uint64_t>(DTypeSize(tensor.dtype)) : format::kAlignment;
+      if (offset % alignment != 0 || (!is_view && !tensor.dense())) return message_.Invalid("tensor %zu is misaligned", i);
+      if (offset > room || span > room - offset) return message_.Invalid("tensor %zu lies outside of its memory", i);
+      begins_[i] = base + (is_view ? placement.offset : 0);
+      if (!outside) used = begins_[i] + span > used ? begins_[i] + span : used;
+    }
+    // A tiny file must not ask for a huge arena.
+    const bool exact = plan_.kind == BucketKind::kExact && !placed_.kept_apart;
+    return !exact || plan_.arena_bytes <= format::AlignUp(used) ? OkStatus()
+                                                              : message_.Invalid("the arena is larger than its tensors");
+  }
+
+  static bool SpanFits(const TensorView& tensor) {
+    const int64_t rows = tensor.shape.last() > 0 ? tensor.shape.elements() / tensor.shape.last() : 0;
+    int64_t elements = 0;
+    return !__builtin_mul_overflow(rows, tensor.row_stride, &elements) && elements <= (int64_t{1} << 46);
+  }
+
+  /// Rows of two channel views into one wider tensor cover the same span and no common byte.
+  bool Interleaved(int32_t a, int32_t b) const {
+    const TensorView left = Located(a);
+    const TensorView right = Located(b);
+    if (left.row_stride != right.row_stride || DTypeSize(left.dtype) != DTypeSize(right.dtype) ||
+        left.dense() || right.dense()) {
+      return false;
+    }
+    const int64_t size = DTypeSize(left.dtype);
+    const int64_t stride = left.row_stride * size;
+    const int64_t distance = static_cast<int64_t>(begins_[static_cast<size_t>(a)]) -
+                             static_cast<int64_t>(begins_[static_cast<size_t>(b)]);
+    const int64_t phase = ((distance % stride) + stride) % stride;  // a's rows begin so far behind b's.
+    return phase >= right.shape.last() * size && phase + left.shape.last() * size <= stride;
+  }
+
+  bool Overlap(int32_t a, int32_t b) const {
+    if (IsElsewhere(a) || IsElsewhere(b))
+      return false;
+    const uint64_t a_begin = begins_[static_cast<size_t>(a)];
+    const uint64_t b_begin = begins_[static_cast<size_t>(b)];
+    return a_begin < b_begin + static_cast<uint64_t>(SpanBytes(view(b))) &&
+           b_begin < a_begin + static_cast<uint64_t>(SpanBytes(view(a))) && !Interleaved(a, b);
+  }
+
+  /// The tensors' views with addresses relative to the arena's beginning, so that places can be compared.
+  TensorView Located(int32_t index) const {
+    TensorView located = view(index);
+    located.data = reinterpret_cast<void*>(begins_[static_cast<size_t>(index)]);
+    return located;
+  }
+
+  Status CheckOverlaps(size_t index) {
+    const PlanNode& node = plan_.nodes[index];
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      for (size_t other = 0; other < o; ++other) {
+        if (Overlap(node.outputs[o], node.outputs[other])) {
+          return message_.Invalid("node %zu (%s) writes two outputs to the same memory", index, node.op->name);
+        }
+      }
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] < 0 || !Overlap(node.outputs[o], node.inputs[i])) continue;
+        if (!MayOverlap(node, i, o)) {
+          return message_.Invalid("node %zu (%s) would overwrite its input %zu while reading it", index, node.op->name,
+                         i);
+        }
+      }
+    }
+    return OkStatus();
+  }
+
+  /// A graph input may live in the caller's memory and keeps its value between runs: nobody writes it. An
+  /// output that is a view of it may only name elements that are already there.
+  Status CheckInputsStay(size_t index) {
+    const PlanNode& node = plan_.nodes[index];
+    for (size_t o = 0; o < node.outputs.size(); ++o) {
+      const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
+      for (const int32_t input : plan_.inputs) {
+        const bool writes = Overlap(node.outputs[o], input) || root == input;
+        const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) &&
+                              node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
+        if (writes && !names_it)
+          return message_.Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name, input);
+      }
+    }
+    return OkStatus();
+  }
+
+  bool MayOverlap(const PlanNode& node, size_t i, size_t o) const {
+    const TensorView input = Located(node.inputs[i]);
+    const TensorView output = Located(node.outputs[o]);
+    const bool same_place =
+        input.data == output.data && input.dense() && output.dense() && input.bytes() == output.bytes();
+    if (node.op->Is(kUnary) || node.op->Is(kBinary)) return same_place && input.dtype == output.dtype;
+    if (node.op->Is(kReinterpret)) return same_place;
+    Placement place;
+    if (node.op->code == OpCode::kConcat) {
+      return PlaceInConcat(tensors_, node, i, &place) && IsInPlace(output, input, place);
+    }
+    return PlaceInInput(tensors_, node, o, &place) && i == 0 && IsInPlace(input, output, place);
+  }
+
+  const PlacedTensors& placed_;
+  const PlanData& plan_;
+  Span<const PlanTensor> tensors_;
+  PlanMessage& message_;
+  FixedArray<uint64_t> begins_;
+};
+
+}  // namespace
+
+Status CheckPlacement(const PlacedTensors& placed, PlanMessage& message) { return Checker(placed, message).Check(); }
+
+}  // namespace skiff

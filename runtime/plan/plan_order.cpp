@@ -1,0 +1,132 @@
+#include "plan/plan_order.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+#include "ops/op.h"
+
+namespace skiff {
+namespace {
+
+class Orderer {
+ public:
+  Orderer(PlanData& plan, PlanMessage& message) : plan_(plan), message_(message) {}
+
+  Status Order() {
+    SKIFF_RETURN_IF_ERROR(defined_.Allocate(plan_.tensors.size()));
+    SKIFF_RETURN_IF_ERROR(plan_.infer_order.Allocate(plan_.nodes.size()));
+    SKIFF_RETURN_IF_ERROR(plan_.shape_values.Allocate(plan_.tensors.size()));
+    SKIFF_RETURN_IF_ERROR(plan_.shape_inputs.Allocate(plan_.inputs.size()));
+    SKIFF_RETURN_IF_ERROR(CheckViews());
+    for (int32_t input : plan_.inputs) {
+      if (!Define(input)) return message_.Invalid("tensor %d is an input twice, or a constant", input);
+    }
+    SKIFF_RETURN_IF_ERROR(Merge());
+    for (int32_t output : plan_.outputs) {
+      if (!Known(output)) return message_.Invalid("output tensor %d is never written", output);
+    }
+    return CheckDeciders();
+  }
+
+ private:
+  const PlanTensor& Tensor(int32_t index) const { return plan_.tensors[static_cast<size_t>(index)]; }
+  bool Known(int32_t index) const {
+    return index < 0 || Tensor(index).constant || defined_[static_cast<size_t>(index)];
+  }
+  bool Define(int32_t index) {
+    if (Known(index)) return false;
+    return defined_[static_cast<size_t>(index)] = true;
+  }
+
+  Status CheckViews() {
+    for (size_t i = 0; i < plan_.tensors.size(); ++i) {
+      const TensorPlacement& placement = plan_.placements[i];
+      for (const int32_t target : {placement.view_of, placement.buffer}) {
+        if (target == TensorPlacement::kRoot) continue;
+        const auto root = static_cast<size_t>(target);
+        if (target < 0 || root >= plan_.tensors.size() || plan_.tensors[root].constant ||
+            plan_.placements[root].view_of != TensorPlacement::kRoot) {
+          return message_.Invalid("tensor %zu is a view of tensor %d, which cannot be viewed", i, target);
+        }
+      }
+      if (placement.view_of == TensorPlacement::kRoot && placement.row_stride != 0 && !plan_.tensors[i].constant)
+        return message_.Invalid("tensor %zu has a row stride and is no view", i);
+    }
+    return OkStatus();
+  }
+
+  bool Ready(uint32_t node) const {
+    for (int32_t input : plan_.nodes[node].inputs) {
+      if (!Known(input)) return false;
+    }
+    return true;
+  }
+
+  Status Take(uint32_t node, size_t* at) {
+    for (int32_t output : plan_.nodes[node].outputs) {
+      if (!Define(output)) return message_.Invalid("node %u writes tensor %d, which is not its own", node, output);
+      if (node < plan_.shape_node_count) plan_.shape_values[static_cast<size_t>(output)] = true;
+    }
+    plan_.infer_order[(*at)++] = node;
+    return OkStatus();
+  }
+
+  /// Two ordered lists into one: shape nodes as early as possible.
+  Status Merge() {
+    uint32_t shape = 0;
+    uint32_t data = plan_.shape_node_count;
+    size_t at = 0;
+    while (at < plan_.nodes.size()) {
+      if (shape < plan_.shape_node_count && Ready(shape)) {
+        SKIFF_RETURN_IF_ERROR(Take(shape++, &at));
+      } else if (data < plan_.nodes.size() && Ready(data)) {
+        SKIFF_RETURN_IF_ERROR(Take(data++, &at));
+      } else {
+        return message_.Invalid("node %u reads a tensor before it is written",
+                                data < plan_.nodes.size() ? data : shape);
+      }
+    }
+    return OkStatus();
+  }
+
+  /// What must be known before the run: all inputs of shape nodes but Shape's, and the shape inputs of the others.
+  Status CheckDeciders() {
+    for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
+      const PlanNode& node = plan_.nodes[i];
+      const bool computes = i < plan_.shape_node_count && node.op->code != OpCode::kShape;
+      for (size_t j = 0; j < node.inputs.size(); ++j) {
+        const int32_t input = node.inputs[j];
+        if (input < 0 || !(computes || node.op->NeedsValues(j))) continue;
+        if (Tensor(input).constant || plan_.shape_values[static_cast<size_t>(input)] || MarkInput(input)) continue;
+        return message_.Invalid("input %zu of node %u (%s) decides a shape and is not known before the run", j, i,
+                                node.op->name);
+      }
+    }
+    return OkStatus();
+  }
+
+  bool MarkInput(int32_t tensor) {
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      if (plan_.inputs[i] == tensor) return plan_.shape_inputs[i] = plan_.kind != BucketKind::kExact;
+    }
+    return false;
+  }
+
+  PlanData& plan_;
+  PlanMessage& message_;
+  FixedArray<bool> defined_;
+};
+
+}  // namespace
+
+Status PlanMessage::Invalid(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  return Status(StatusCode::kInvalidModel);
+}
+
+Status OrderPlan(PlanData& plan, PlanMessage& message) { return Orderer(plan, message).Order(); }
+
+}  // namespace skiff

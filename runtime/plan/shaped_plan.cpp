@@ -1,0 +1,287 @@
+#include "plan/shaped_plan.h"
+
+#include <cstring>
+
+#include "core/error_capture.h"
+#include "format/container.h"
+#include "ops/op.h"
+#include "plan/placement_checker.h"
+
+namespace skiff {
+namespace {
+
+/// Known i32 values that a shape rule may ask for, widened into a buffer; i64 values are read where they lie.
+constexpr int64_t kMaxWidenedValues = 4 * kMaxRank;
+constexpr int64_t kMaxTensorBytes = int64_t{1} << 46;
+constexpr int64_t kMaxEmptyVolume = int64_t{1} << 28;
+/// What the shape program computes at first, and at most.
+constexpr size_t kFirstValueBytes = 4096;
+constexpr size_t kMaxValueBytes = size_t{1} << 26;
+
+/// False when the bytes overflow, or when zero extents hide a volume that kernels could walk.
+bool SizeFits(const InferOutput<int64_t>& type) {
+  int64_t volume = DTypeSize(type.dtype);
+  bool empty = false;
+  for (int i = 0; i < type.rank; ++i) {
+    if (type.extents[i] < 0) return false;
+    empty = empty || type.extents[i] == 0;
+    const int64_t extent = type.extents[i] > 0 ? type.extents[i] : 1;
+    if (__builtin_mul_overflow(volume, extent, &volume) || volume > kMaxTensorBytes) return false;
+  }
+  return !empty || volume <= kMaxEmptyVolume;
+}
+
+/// The stored extents, of which -1 fits everything.
+bool Matches(const TensorView& stored, const InferOutput<int64_t>& inferred) {
+  if (stored.dtype != inferred.dtype || stored.shape.rank() != inferred.rank) return false;
+  for (int i = 0; i < inferred.rank; ++i) {
+    if (stored.shape[i] >= 0 && stored.shape[i] != inferred.extents[i]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
+  plan_ = &plan;
+  keep_apart_ = keep_apart;
+  const size_t count = plan.tensors.size();
+  SKIFF_RETURN_IF_ERROR(tensors_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(offsets_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(buffer_of_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(input_of_.Allocate(count));
+  for (size_t i = 0; i < count; ++i) {
+    tensors_[i] = plan.tensors[i];
+    input_of_[i] = buffer_of_[i] = -1;
+  }
+  for (size_t i = 0; i < plan.inputs.size(); ++i)
+    input_of_[static_cast<size_t>(plan.inputs[i])] = static_cast<int32_t>(i);
+  SKIFF_RETURN_IF_ERROR(FindLifetimes());
+  size_t inputs = 0;
+  size_t outputs = 0;
+  for (const PlanNode& node : plan.nodes) {
+    inputs = node.inputs.size() > inputs ? node.inputs.size() : inputs;
+    outputs = node.outputs.size() > outputs ? node.outputs.size() : outputs;
+  }
+  SKIFF_RETURN_IF_ERROR(infer_inputs_.Allocate(inputs));
+  SKIFF_RETURN_IF_ERROR(infer_outputs_.Allocate(outputs));
+  SKIFF_RETURN_IF_ERROR(kernel_views_.Allocate(inputs + outputs));
+  return widened_.Allocate(inputs * kMaxWidenedValues);
+}
+
+/// The buffers that are planned at each new shape, and when each is needed; that does not depend on the shape.
+Status ShapedPlan::FindLifetimes() {
+  const PlanData& plan = *plan_;
+  if (keep_apart_ || plan.kind != BucketKind::kUnbounded) return OkStatus();
+  size_t buffers = 0;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const auto index = static_cast<int32_t>(i);
+    if (RootOf(index) == index && !Elsewhere(index)) buffer_of_[i] = static_cast<int32_t>(buffers++);
+  }
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (!Elsewhere(static_cast<int32_t>(i))) buffer_of_[i] = buffer_of_[static_cast<size_t>(RootOf(static_cast<int32_t>(i)))];
+  }
+  SKIFF_RETURN_IF_ERROR(lifetimes_.Allocate(buffers));
+  SKIFF_RETURN_IF_ERROR(buffer_offsets_.Allocate(buffers));
+  for (BufferLifetime& lifetime : lifetimes_) lifetime = {0, INT32_MAX, 0};
+  const auto use = [&](int32_t tensor, int32_t at) {
+    const int32_t buffer = tensor < 0 ? -1 : buffer_of_[static_cast<size_t>(tensor)];
+    if (buffer < 0) return;
+    BufferLifetime& lifetime = lifetimes_[static_cast<size_t>(buffer)];
+    lifetime.first = at < lifetime.first ? at : lifetime.first;
+    lifetime.last = at > lifetime.last ? at : lifetime.last;
+  };
+  for (uint32_t n = plan.shape_node_count; n < plan.nodes.size(); ++n) {
+    for (int32_t tensor : plan.nodes[n].inputs) use(tensor, static_cast<int32_t>(n));
+    for (int32_t tensor : plan.nodes[n].outputs) use(tensor, static_cast<int32_t>(n));
+  }
+  for (int32_t tensor : plan.outputs) use(tensor, static_cast<int32_t>(plan.nodes.size()));
+  return OkStatus();
+}
+
+/// The tensor whose buffer holds this one in an unbounded plan, or that it is a view of.
+int32_t ShapedPlan::RootOf(int32_t tensor) const {
+  const auto follow = [this](int32_t at, int32_t TensorPlacement::*link) {
+    const int32_t next = plan_->placements[static_cast<size_t>(at)].*link;
+    return next == TensorPlacement::kRoot ? at : next;
+  };
+  const int32_t root = follow(tensor, &TensorPlacement::view_of);
+  // A chain of in-place steps names its first buffer; longer chains are cut by the loader's checks.
+  return follow(root, &TensorPlacement::buffer);
+}
+
+bool ShapedPlan::Elsewhere(int32_t tensor) const {
+  const auto i = static_cast<size_t>(tensor);
+  return tensors_[i].constant || plan_->IsShapeValue(tensor) || (plan_->inputs_outside && input_of_[i] >= 0);
+}
+
+void ShapedPlan::Describe(int32_t index, size_t slot) {
+  const PlanTensor& tensor = tensors_[static_cast<size_t>(index)];
+  InferInput<int64_t>& input = infer_inputs_[slot];
+  input = {};
+  input.present = true;
+  input.dtype = tensor.view.dtype;
+  input.rank = tensor.view.shape.rank();
+  for (int i = 0; i < input.rank; ++i) input.extents[i] = tensor.view.shape[i];
+  const int32_t port = input_of_[static_cast<size_t>(index)];
+  const bool known = tensor.constant || plan_->IsShapeValue(index) ||
+                     (port >= 0 && plan_->shape_inputs[static_cast<size_t>(port)]);
+  if (!known) return;
+  input.constant = tensor.view.data;
+  const int64_t count = tensor.view.shape.elements();
+  if (tensor.view.dtype == DType::kI64) {
+    input.values = tensor.view.as<const int64_t>();
+    input.value_count = count;
+  } else if (tensor.view.dtype == DType::kI32 && count <= kMaxWidenedValues) {
+    int64_t* values = widened_.data() + slot * kMaxWidenedValues;
+    for (int64_t i = 0; i < count; ++i) values[i] = tensor.view.as<const int32_t>()[i];
+    input.values = values;
+    input.value_count = count;
+  }
+}
+
+Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
+  const PlanNode& node = plan_->nodes[index];
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const InferOutput<int64_t>& inferred = infer_outputs_[i];
+    const auto at = static_cast<size_t>(node.outputs[i]);
+    const TensorView& stored = plan_->tensors[at].view;
+    const skiff::Shape shape(inferred.extents, inferred.rank);
+    if (!Matches(stored, inferred)) {
+      return message.Invalid("node %u '%s' (%s): output %zu is stored as %s %s, the operator makes %s %s", index,
+                             node.name, node.op->name, i, DTypeName(stored.dtype), ShapeText(stored.shape).c_str(),
+                             DTypeName(inferred.dtype), ShapeText(shape).c_str());
+    }
+    if (!SizeFits(inferred)) {
+      return message.Invalid("node %u '%s' (%s): output %zu would be %s, which is too large", index, node.name,
+                             node.op->name, i, ShapeText(shape).c_str());
+    }
+    TensorView& view = tensors_[at].view;
+    view.shape = shape;
+    view.row_stride = plan_->placements[at].row_stride != 0 ? plan_->placements[at].row_stride : shape.last();
+  }
+  return OkStatus();
+}
+
+/// Runs a node of the shape program. Its results lie in values_, which the caller has made large enough.
+Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
+  const PlanNode& node = plan_->nodes[index];
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    kernel_views_[i] = node.inputs[i] < 0 ? TensorView() : tensors_[static_cast<size_t>(node.inputs[i])].view;
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    TensorView& view = tensors_[static_cast<size_t>(node.outputs[i])].view;
+    const uint64_t end = values_used_ + format::AlignUp(static_cast<uint64_t>(view.bytes()));
+    if (end > kMaxValueBytes)
+      return message.Invalid("node %u '%s' (%s) makes too many numbers for a shape", index, node.name, node.op->name);
+    if (end > values_.size()) return Status(StatusCode::kOutOfMemory);
+    view.data = values_.data() + values_used_;
+    values_used_ = end;
+    kernel_views_[node.inputs.size() + i] = view;
+  }
+  if (node.op->kernel == nullptr)
+    return message.Invalid("node '%s': this build was made without the operator %s", node.name, node.op->name);
+  ErrorCapture capture;
+  const KernelArgs args{node.op->code,
+                        node.attrs,
+                        {kernel_views_.data(), node.inputs.size()},
+                        {kernel_views_.data() + node.inputs.size(), node.outputs.size()}};
+  const Status status = node.op->kernel(args);
+  if (status.ok()) return status;
+  return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, capture.message());
+}
+
+Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
+  const PlanNode& node = plan_->nodes[index];
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    infer_inputs_[i] = {};
+    if (node.inputs[i] >= 0) Describe(node.inputs[i], i);
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) infer_outputs_[i] = {};
+  char reason[InferContext<int64_t>::kMessageBytes] = "";
+  InferContext<int64_t> context{node.op->code,
+                                node.attrs,
+                                {infer_inputs_.data(), node.inputs.size()},
+                                {infer_outputs_.data(), node.outputs.size()},
+                                reason};
+  if (!node.op->infer(context).ok())
+    return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, reason);
+  SKIFF_RETURN_IF_ERROR(StoreTypes(index, message));
+  return index < plan_->shape_node_count ? ComputeValues(index, message) : OkStatus();
+}
+
+Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
+  values_used_ = 0;
+  for (size_t i = 0; i < plan_->inputs.size(); ++i) {
+    const auto at = static_cast<size_t>(plan_->inputs[i]);
+    tensors_[at].view = TensorView(inputs[i].data, plan_->tensors[at].view.dtype, inputs[i].shape);
+  }
+  for (const uint32_t node : plan_->infer_order) SKIFF_RETURN_IF_ERROR(InferNode(node, message));
+  return OkStatus();
+}
+
+Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
+  Status status = Infer(inputs, message);
+  while (status.code() == StatusCode::kOutOfMemory && message.text[0] == '\0') {
+    const size_t wanted = values_.size() == 0 ? kFirstValueBytes : values_.size() * 2;
+    SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + format::kAlignment));
+    status = Infer(inputs, message);
+  }
+  SKIFF_RETURN_IF_ERROR(status);
+  return Place(message);
+}
+
+/// Lifetimes are those of the plan, sizes those of this shape.
+Status ShapedPlan::PlanBuffers() {
+  for (BufferLifetime& lifetime : lifetimes_) lifetime.bytes = 0;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (buffer_of_[i] < 0 || plan_->placements[i].view_of != TensorPlacement::kRoot) continue;
+    BufferLifetime& lifetime = lifetimes_[static_cast<size_t>(buffer_of_[i])];
+    const auto bytes = static_cast<uint64_t>(tensors_[i].view.bytes());
+    lifetime.bytes = bytes > lifetime.bytes ? bytes : lifetime.bytes;
+  }
+  SKIFF_ASSIGN_OR_RETURN(arena_bytes_, PlanMemory(lifetimes_, buffer_offsets_));
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (buffer_of_[i] >= 0) offsets_[i] = buffer_offsets_[static_cast<size_t>(buffer_of_[i])];
+  }
+  return OkStatus();
+}
+
+Status ShapedPlan::KeepApart() {
+  arena_bytes_ = 0;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    if (plan_->placements[i].view_of != TensorPlacement::kRoot || Elsewhere(static_cast<int32_t>(i))) continue;
+    offsets_[i] = arena_bytes_;
+    arena_bytes_ += format::AlignUp(static_cast<uint64_t>(tensors_[i].view.bytes()));
+    if (arena_bytes_ > static_cast<uint64_t>(kMaxTensorBytes))
+      return Fail(StatusCode::kOutOfMemory, "keeping every intermediate tensor needs too much memory");
+  }
+  return OkStatus();
+}
+
+Status ShapedPlan::Place(PlanMessage& message) {
+  if (keep_apart_) {
+    SKIFF_RETURN_IF_ERROR(KeepApart());
+  } else if (plan_->kind == BucketKind::kUnbounded) {
+    SKIFF_RETURN_IF_ERROR(PlanBuffers());
+  } else {
+    for (size_t i = 0; i < tensors_.size(); ++i) offsets_[i] = plan_->placements[i].offset;
+    arena_bytes_ = plan_->arena_bytes;
+  }
+  return CheckPlacement({*plan_, tensors_, offsets_, input_of_, arena_bytes_, keep_apart_}, message);
+}
+
+void ShapedPlan::Locate(unsigned char* arena, Span<void* const> inputs) {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const auto index = static_cast<int32_t>(i);
+    if (tensors_[i].constant || plan_->IsShapeValue(index)) continue;
+    const TensorPlacement& placement = plan_->placements[i];
+    const bool view = placement.view_of != TensorPlacement::kRoot;
+    const auto root = view ? static_cast<size_t>(placement.view_of) : i;
+    void* const own = input_of_[root] >= 0 ? inputs[static_cast<size_t>(input_of_[root])] : nullptr;
+    auto* base = own != nullptr ? static_cast<unsigned char*>(own) : arena + offsets_[root];
+    tensors_[i].view.data = base + (view ? placement.offset : 0);
+  }
+}
+
+}  // namespace skiff

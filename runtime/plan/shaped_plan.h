@@ -1,0 +1,57 @@
+/// A plan at one shape: the extents of all tensors, the elements that the shape program computes, and where everything
+/// lies. Made by the loader, to check plans of one shape, and by a Session at each new shape.
+#pragma once
+
+#include "plan/memory_planner.h"
+#include "plan/plan_order.h"
+
+namespace skiff {
+
+class ShapedPlan {
+ public:
+  /// `keep_apart`: no two tensors share memory.
+  Status Init(const PlanData& plan, bool keep_apart);
+
+  /// `inputs`: shape and, of shape inputs, elements of each graph input. Fills tensors() but for addresses of
+  /// activations. On kInvalidModel and kInvalidArgument the message says which node cannot take these shapes.
+  Status Shape(Span<const TensorView> inputs, PlanMessage& message);
+
+  /// Gives the activations their addresses. `inputs` are those of the graph inputs, null where one lies in the arena.
+  void Locate(unsigned char* arena, Span<void* const> inputs);
+
+  const PlanData& plan() const { return *plan_; }
+  FixedArray<PlanTensor>& tensors() { return tensors_; }
+  uint64_t arena_bytes() const { return arena_bytes_; }
+  uint64_t value_bytes() const { return values_.size(); }
+
+ private:
+  Status Infer(Span<const TensorView> inputs, PlanMessage& message);
+  Status InferNode(uint32_t node, PlanMessage& message);
+  void Describe(int32_t tensor, size_t slot);
+  Status StoreTypes(uint32_t node, PlanMessage& message);
+  Status ComputeValues(uint32_t node, PlanMessage& message);
+  Status Place(PlanMessage& message);
+  Status FindLifetimes();
+  Status PlanBuffers();
+  Status KeepApart();
+  int32_t RootOf(int32_t tensor) const;
+  bool Elsewhere(int32_t tensor) const;
+
+  const PlanData* plan_ = nullptr;
+  bool keep_apart_ = false;
+  FixedArray<PlanTensor> tensors_;
+  FixedArray<uint64_t> offsets_;  ///< Of root tensors in the arena.
+  FixedArray<int32_t> buffer_of_;  ///< Index into lifetimes_, or -1.
+  FixedArray<BufferLifetime> lifetimes_;
+  FixedArray<uint64_t> buffer_offsets_;
+  FixedArray<int32_t> input_of_;  ///< Of root tensors that are graph inputs: which; else -1.
+  FixedArray<unsigned char> values_;
+  size_t values_used_ = 0;
+  uint64_t arena_bytes_ = 0;
+  FixedArray<InferInput<int64_t>> infer_inputs_;
+  FixedArray<InferOutput<int64_t>> infer_outputs_;
+  FixedArray<int64_t> widened_;
+  FixedArray<TensorView> kernel_views_;
+};
+
+}  // namespace skiff

@@ -1,0 +1,60 @@
+/// A plan made ready for one shape of the inputs. A Session keeps a few and reshapes the one used longest ago.
+#pragma once
+
+#include <memory>
+
+#include "plan/shaped_plan.h"
+#include "skiff/delegate.h"
+#include "skiff/session.h"
+
+namespace skiff {
+
+/// Makes a delegate's part of the Session at the first call.
+class DelegateSessions {
+ public:
+  virtual Result<DelegateSession*> Get(DelegateKind kind) = 0;
+
+ protected:
+  ~DelegateSessions() = default;
+};
+
+class ShapeState {
+ public:
+  /// Whether this is `plan` at these shapes and shape inputs' elements.
+  bool Is(const PlanData& plan, Span<const TensorView> inputs) const;
+
+  /// Makes the state ready for `plan` at a shape, whatever it was before. After a failure it is nothing's.
+  /// kInvalidArgument: the plan's operators cannot take these inputs.
+  Status Prepare(const PlanData& plan, const SessionOptions& options, Span<const TensorView> inputs,
+                 DelegateSessions& sessions);
+
+  /// Tells the operators where everything lies.
+  Status Bind(unsigned char* arena, Span<void* const> inputs);
+
+  bool ready() const { return ready_; }
+  const PlanData& plan() const { return shaped_.plan(); }
+  Span<const PlanTensor> tensors() { return shaped_.tensors(); }
+  uint64_t arena_bytes() const { return shaped_.arena_bytes(); }
+  uint64_t workspace_bytes() const;
+  Span<std::unique_ptr<PreparedSegment>> segments() { return prepared_; }
+  bool FellBack(uint32_t node) const;
+  DelegateKind delegate(uint32_t node) const;
+
+  uint64_t last_use = 0;
+  uint64_t bound_to = 0;  ///< The Session's count of address changes at the last Bind().
+
+ private:
+  Status Adopt(const PlanData& plan, const SessionOptions& options);
+  Status Remember(Span<const TensorView> inputs);
+  size_t KeyBytes(const PlanData& plan, Span<const TensorView> inputs) const;
+
+  bool ready_ = false;
+  const PlanData* adopted_ = nullptr;
+  ShapedPlan shaped_;
+  FixedArray<SegmentData> segments_;
+  FixedArray<std::unique_ptr<PreparedSegment>> prepared_;
+  FixedArray<Shape> shapes_;
+  FixedArray<unsigned char> elements_;  ///< Of the shape inputs, one after the other.
+};
+
+}  // namespace skiff
