@@ -18,18 +18,25 @@ std::string InputNames(const Graph& graph) {
   return names;
 }
 
+std::string RangeText(const DimRange& range) {
+  if (range.min == range.max) return std::to_string(range.min);
+  const std::string end = range.max == Symbol::kUnbounded ? "" : std::to_string(range.max);
+  return fmt::format("{}..{}{}", range.min, end,
+                     range.multiple > 1 ? fmt::format(",multiple={}", range.multiple) : "");
+}
+
 /// Sets a Symbol's value, or throws when another option gave it a different one.
-void Assign(const Graph& graph, std::map<SymbolId, int64_t>& values, SymbolId symbol, int64_t extent,
+void Assign(const Graph& graph, std::map<SymbolId, DimRange>& values, SymbolId symbol, const DimRange& range,
             const std::string& option) {
-  const auto [found, fresh] = values.try_emplace(symbol, extent);
-  if (!fresh && found->second != extent) {
+  const auto [found, fresh] = values.try_emplace(symbol, range);
+  if (!fresh && !(found->second == range)) {
     Throw(StatusCode::kInvalidArgument,
           "{}: dimension '{}' would be {}, but it is {} elsewhere; equal names mean equal sizes", option,
-          graph.symbols()[static_cast<size_t>(symbol)].name, extent, found->second);
+          graph.symbols()[static_cast<size_t>(symbol)].name, RangeText(range), RangeText(found->second));
   }
 }
 
-void AssignShape(const Graph& graph, std::map<SymbolId, int64_t>& values, const std::string& name,
+void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const std::string& name,
                  const std::vector<int64_t>& shape) {
   const std::string option = fmt::format("--shape {}={}", name, fmt::join(shape, "x"));
   const auto port = std::find_if(graph.inputs().begin(), graph.inputs().end(),
@@ -45,6 +52,7 @@ void AssignShape(const Graph& graph, std::map<SymbolId, int64_t>& values, const 
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].constant()) {
+      if (shape[i] < 0) Throw(StatusCode::kInvalidArgument, "{}: a size cannot be negative", option);
       Assign(graph, values, dims[i].symbol(), shape[i], option);
     } else if (dims[i].value != shape[i]) {
       Throw(StatusCode::kInvalidArgument,
@@ -68,7 +76,7 @@ WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) 
   if (options.image) {
     for (const GraphPort& port : graph.inputs()) {
       const Value& value = graph.value(port.value);
-      if (value.dims.size() != 4 || value.dtype != DType::kF32) continue;
+      if (value.dims.size() != 4 || value.dtype != DType::kF32 || !value.has_static_shape()) continue;
       const Shape shape = value.shape();
       ImageSettings settings = *options.image;
       const auto channels = static_cast<int64_t>(settings.mean.size());
@@ -87,8 +95,8 @@ WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) 
   if (!options.labels.empty()) {
     for (const GraphPort& port : graph.outputs()) {
       const Value& value = graph.value(port.value);
-      const bool fits =
-          !value.dims.empty() && value.shape().elements() == static_cast<int64_t>(options.labels.size());
+      const bool fits = !value.dims.empty() && value.has_static_shape() &&
+                        value.shape().elements() == static_cast<int64_t>(options.labels.size());
       if (fits) write.labels[port.name] = options.labels;
     }
     if (write.labels.empty()) {
@@ -110,6 +118,20 @@ void CopyPassedThroughInputs(Graph& graph) {
   }
 }
 
+/// The plan's bucket: the whole contract.
+void SetRanges(PlanDraft& draft) {
+  std::set<SymbolId> symbols;
+  for (const GraphPort& port : draft.graph->inputs()) {
+    for (const Dim& dim : draft.graph->value(port.value).dims) {
+      if (!dim.constant()) symbols.insert(dim.symbol());
+    }
+  }
+  for (const SymbolId id : symbols) {
+    const Symbol& symbol = draft.graph->symbols()[static_cast<size_t>(id)];
+    draft.ranges.push_back({static_cast<uint32_t>(id), symbol.min, symbol.max});
+  }
+}
+
 /// What the loader would refuse is never written: an output file is only replaced by one that opens.
 void CheckOwnFile(const std::vector<uint8_t>& file) {
   const std::unique_ptr<void, void (*)(void*)> copy(platform::AllocateAligned(file.size()),
@@ -126,38 +148,57 @@ void CheckOwnFile(const std::vector<uint8_t>& file) {
 }  // namespace
 
 void FixShapes(Graph& graph, const ConvertOptions& options) {
-  std::map<SymbolId, int64_t> values;
-  for (const auto& [name, shape] : options.shapes) AssignShape(graph, values, name, shape);
-  for (const auto& [name, extent] : options.dims) {
+  std::map<SymbolId, DimRange> ranges;
+  for (const auto& [name, shape] : options.shapes) AssignShape(graph, ranges, name, shape);
+  for (const auto& [name, range] : options.dims) {
+    const std::string option = fmt::format("--dim {}={}", name, RangeText(range));
     const auto symbol = std::find_if(graph.symbols().begin(), graph.symbols().end(),
                                      [&, &wanted = name](const Symbol& s) { return s.name == wanted; });
     if (symbol == graph.symbols().end()) {
       std::string names;
       for (const Symbol& known : graph.symbols()) names += " '" + known.name + "'";
-      Throw(StatusCode::kInvalidArgument,
-            "--dim {}={}: the model has no dimension '{}'; its named dimensions are:{}", name, extent, name,
-            names.empty() ? " none" : names);
+      Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are:{}",
+            option, name, names.empty() ? " none" : names);
     }
-    Assign(graph, values, static_cast<SymbolId>(symbol - graph.symbols().begin()), extent,
-           fmt::format("--dim {}={}", name, extent));
+    if (range.min < 0 || range.max < range.min || range.multiple < 1)
+      Throw(StatusCode::kInvalidArgument, "{}: no size is in this range", option);
+    Assign(graph, ranges, static_cast<SymbolId>(symbol - graph.symbols().begin()), range, option);
   }
-  std::set<SymbolId> missing;
+  std::set<SymbolId> open;
   for (const GraphPort& port : graph.inputs()) {
     for (Dim& dim : graph.value(port.value).dims) {
       if (dim.constant()) continue;
-      const auto found = values.find(dim.symbol());
-      if (found == values.end()) {
-        missing.insert(dim.symbol());
-      } else {
-        dim = Dim(found->second);
-      }
+      Symbol& symbol = graph.symbols()[static_cast<size_t>(dim.symbol())];
+      const auto found = ranges.find(dim.symbol());
+      const DimRange range = found == ranges.end() ? DimRange() : found->second;
+      if (found == ranges.end()) open.insert(dim.symbol());
+      symbol.min = range.min;
+      symbol.max = range.max;
+      symbol.multiple = range.multiple;
+      dim = Dim::OfSymbol(dim.symbol(), symbol);
     }
   }
-  if (!missing.empty()) {
+  if (!open.empty() && !options.keep_open) {
     Throw(StatusCode::kInvalidArgument,
           "the model leaves dimensions open; fix them with{} (or --shape INPUT=1x3x224x224)",
-          MissingOptions(graph, missing));
+          MissingOptions(graph, open));
   }
+}
+
+std::string OpenDimsHint(const Graph& graph) {
+  std::set<SymbolId> open;
+  for (const GraphPort& port : graph.inputs()) {
+    for (const Dim& dim : graph.value(port.value).dims) {
+      if (!dim.constant() && !graph.symbols()[static_cast<size_t>(dim.symbol())].bounded())
+        open.insert(dim.symbol());
+    }
+  }
+  if (open.empty()) return "";
+  std::string options;
+  for (const SymbolId symbol : open)
+    options += fmt::format(" --dim '{}=1..MAX'", graph.symbols()[static_cast<size_t>(symbol)].name);
+  return fmt::format("memory is planned on the device at each new shape;{} would let it be planned ahead",
+                     options);
 }
 
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
@@ -171,6 +212,7 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   CopyPassedThroughInputs(result->graph);
   progress("partition");
   result->draft = DraftPlan(result->graph);
+  SetRanges(result->draft);
   Partition(result->draft, options.partition);
   progress("plan memory");
   PlanArena(result->draft);

@@ -14,9 +14,24 @@
 
 namespace skiff {
 
+/// The sizes that a dimension may have.
+struct DimRange {
+  int64_t min = 1;
+  int64_t max = Symbol::kUnbounded;
+  int64_t multiple = 1;
+
+  DimRange() = default;
+  DimRange(int64_t size) : min(size), max(size) {}  // NOLINT: one size is a range
+  DimRange(int64_t smallest, int64_t largest, int64_t step = 1)
+      : min(smallest), max(largest), multiple(step) {}
+  bool operator==(const DimRange&) const = default;
+};
+
 struct ConvertOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  ///< --shape: by input name.
-  std::map<std::string, int64_t> dims;                 ///< --dim: by Symbol name.
+  std::map<std::string, DimRange> dims;                ///< --dim: by Symbol name.
+  bool keep_open =
+      true;  ///< Dimensions that nothing fixes stay open, as the file's contract; else they are an error.
   PartitionOptions partition;
   PipelineOptions pipeline;
   /// For every 4-D input whose size fits; height, width 0: from the input.
@@ -38,6 +53,9 @@ struct ConvertResult {
 /// or dimension, a shape that contradicts the file's, and for dimensions that stay open (listing the options
 /// that would fix them).
 void FixShapes(Graph& graph, const ConvertOptions& options);
+
+/// Which options would bound the dimensions without a maximum; "" when all have one.
+std::string OpenDimsHint(const Graph& graph);
 
 /// Passes, partition and memory plan over a graph whose input shapes are fixed, and the file's bytes.
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options = {});

@@ -34,15 +34,18 @@ Status CheckContract(const PortInfo& port, int axis, const SymbolInfo& symbol, i
   const auto value = static_cast<long long>(extent);
   if (extent < symbol.min || extent > symbol.max) {
     if (symbol.max == SymbolInfo::kUnbounded)
-      return Fail(StatusCode::kNoMatchingBucket, "input '%s': dimension %d ('%s') is %lld; the model takes %lld or more",
-                  port.name, axis, symbol.name, value, static_cast<long long>(symbol.min));
+      return Fail(StatusCode::kNoMatchingBucket,
+                  "input '%s': dimension %d ('%s') is %lld; the model takes %lld or more", port.name, axis,
+                  symbol.name, value, static_cast<long long>(symbol.min));
     return Fail(StatusCode::kNoMatchingBucket,
-                "input '%s': dimension %d ('%s') is %lld; the model was converted for %lld to %lld", port.name, axis,
-                symbol.name, value, static_cast<long long>(symbol.min), static_cast<long long>(symbol.max));
+                "input '%s': dimension %d ('%s') is %lld; the model was converted for %lld to %lld",
+                port.name, axis, symbol.name, value, static_cast<long long>(symbol.min),
+                static_cast<long long>(symbol.max));
   }
   if (extent % symbol.multiple != 0)
-    return Fail(StatusCode::kNoMatchingBucket, "input '%s': dimension %d ('%s') is %lld; it must be a multiple of %lld",
-                port.name, axis, symbol.name, value, static_cast<long long>(symbol.multiple));
+    return Fail(StatusCode::kNoMatchingBucket,
+                "input '%s': dimension %d ('%s') is %lld; it must be a multiple of %lld", port.name, axis,
+                symbol.name, value, static_cast<long long>(symbol.multiple));
   return OkStatus();
 }
 
@@ -65,17 +68,18 @@ bool Contains(const PlanData& plan, Span<const int64_t> sizes) {
 
 Status CheckInput(const ModelData& model, const PortInfo& port, const TensorView& tensor) {
   if (tensor.dtype != port.dtype) {
-    return Fail(StatusCode::kInvalidArgument, "input '%s' must be %s, got %s", port.name, DTypeName(port.dtype),
-                DTypeName(tensor.dtype));
+    return Fail(StatusCode::kInvalidArgument, "input '%s' must be %s, got %s", port.name,
+                DTypeName(port.dtype), DTypeName(tensor.dtype));
   }
   const bool same_rank = tensor.shape.rank() == port.shape.rank();
   bool fits = same_rank;
   for (int i = 0; fits && i < port.shape.rank(); ++i)
     fits = port.shape[i] < 0 ? tensor.shape[i] >= 0 : tensor.shape[i] == port.shape[i];
   if (!fits) {
-    return Fail(same_rank ? StatusCode::kNoMatchingBucket : StatusCode::kInvalidArgument,
-                "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'",
-                port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str());
+    return Fail(
+        same_rank ? StatusCode::kNoMatchingBucket : StatusCode::kInvalidArgument,
+        "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'",
+        port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str());
   }
   for (int i = 0; i < port.shape.rank(); ++i) {
     if (port.symbols[i] < 0) continue;
@@ -99,7 +103,8 @@ Status SolveSymbols(const ModelData& model, const SignatureData& signature, Span
       const int64_t extent = inputs[i].shape[axis];
       if (sizes[symbol] >= 0 && sizes[symbol] != extent) {
         return Fail(StatusCode::kInvalidArgument,
-                    "input '%s': dimension %d ('%s') is %lld, but '%s' is %lld in another input; equal names mean equal "
+                    "input '%s': dimension %d ('%s') is %lld, but '%s' is %lld in another input; equal names "
+                    "mean equal "
                     "sizes",
                     port.name, axis, model.symbols[symbol].name, static_cast<long long>(extent),
                     model.symbols[symbol].name, static_cast<long long>(sizes[symbol]));
@@ -127,7 +132,8 @@ Result<const PlanData*> ChoosePlan(const ModelData& model, const SignatureData& 
     used += written > 0 ? static_cast<size_t>(written) : 0;
   }
   return Fail(StatusCode::kNoMatchingBucket,
-              "no plan of the file serves%s; convert with a --dim range or a --bucket that contains it", text);
+              "no plan of the file serves%s; convert with a --dim range or a --bucket that contains it",
+              text);
 }
 
 }  // namespace skiff

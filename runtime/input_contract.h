@@ -1,12 +1,13 @@
-/// What the inputs of a call must be: the contract of each dimension, and that dimensions of one name are equal.
+/// What the inputs of a call must be: the contract of each dimension, and that dimensions of one name are
+/// equal.
 #pragma once
 
 #include "format/model_data.h"
 
 namespace skiff {
 
-/// Dtype, rank, fixed extents and the contracts of the others. kNoMatchingBucket for extents, kInvalidArgument for the
-/// rest; the message names the input, the dimension, the value and what is allowed.
+/// Dtype, rank, fixed extents and the contracts of the others. kNoMatchingBucket for extents,
+/// kInvalidArgument for the rest; the message names the input, the dimension, the value and what is allowed.
 Status CheckInput(const ModelData& model, const PortInfo& port, const TensorView& tensor);
 
 /// The size of every Symbol in a call; -1 where no input has it. kInvalidArgument: two inputs disagree.

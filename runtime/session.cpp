@@ -87,15 +87,15 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   const SignatureData* signature = nullptr;
   bool one_shape = false;  ///< One exact plan: ready at creation, with its inputs in the arena.
   FixedArray<InputSlot> inputs;
-  FixedArray<void*> input_places;        ///< Null: in the arena.
-  FixedArray<TensorView> input_views;    ///< Of the values that are set.
-  FixedArray<int64_t> sizes;             ///< Of the model's Symbols, in the last call.
+  FixedArray<void*> input_places;      ///< Null: in the arena.
+  FixedArray<TensorView> input_views;  ///< Of the values that are set.
+  FixedArray<int64_t> sizes;           ///< Of the model's Symbols, in the last call.
   Buffer arena;
   std::unique_ptr<DelegateSession> sessions[kDelegateKindCount];
   FixedArray<ShapeState> states;
   ShapeState* current = nullptr;
-  bool reshape = true;      ///< A shape, or a shape input's value, may have changed since the last run.
-  uint64_t addresses = 1;   ///< Counts changes of the arena's and the inputs' addresses.
+  bool reshape = true;     ///< A shape, or a shape input's value, may have changed since the last run.
+  uint64_t addresses = 1;  ///< Counts changes of the arena's and the inputs' addresses.
   uint64_t runs = 0;
   std::atomic<bool> cancelled{false};
   uint64_t run_begin_ns = 0;
@@ -132,8 +132,8 @@ Status Session::Internals::ChooseSignature() {
     }
   }
   if (signature == nullptr) {
-    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'", options.signature,
-                model->data().signatures[0].name);
+    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'",
+                options.signature, model->data().signatures[0].name);
   }
   size_t plans = 0;
   for (const PlanData& plan : signature->plans) {
@@ -218,8 +218,8 @@ Status Session::Internals::ChooseState() {
     current = nullptr;
     SKIFF_RETURN_IF_ERROR(chosen->Prepare(*plan, options, input_views, *this));
     SKIFF_RETURN_IF_ERROR(GrowArena(chosen->arena_bytes()));
-    SKIFF_RETURN_IF_ERROR(
-        CheckLimit(arena.size() + input_bytes() + workspace_bytes(), "the arena with the delegates' workspace"));
+    SKIFF_RETURN_IF_ERROR(CheckLimit(arena.size() + input_bytes() + workspace_bytes(),
+                                     "the arena with the delegates' workspace"));
   }
   current = chosen;
   reshape = false;
@@ -240,7 +240,8 @@ uint64_t Session::Internals::input_bytes() const {
 
 Status Session::Internals::CheckIndex(int index) const {
   if (index >= 0 && index < static_cast<int>(inputs.size())) return OkStatus();
-  return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index, inputs.size());
+  return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
+              inputs.size());
 }
 
 bool Session::Internals::DecidesShape(int index) const {
@@ -289,7 +290,8 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   made->model = &model;
   made->options = options;
-  if (options.threads < 0) return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
+  if (options.threads < 0)
+    return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
   if (options.threads == 0) made->options.threads = DefaultThreads();
   SKIFF_RETURN_IF_ERROR(made->ChooseSignature());
   SKIFF_RETURN_IF_ERROR(made->Allocate());
@@ -342,8 +344,8 @@ Status Session::BindInput(int index, const TensorView& tensor) {
   SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
   if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(DTypeSize(tensor.dtype)) != 0) {
-    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes", index,
-                static_cast<long long>(DTypeSize(tensor.dtype)));
+    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes",
+                index, static_cast<long long>(DTypeSize(tensor.dtype)));
   }
   s.SetPlace(index, tensor.data, tensor.shape);
   s.inputs[static_cast<size_t>(index)].borrowed = true;
@@ -356,8 +358,8 @@ Result<TensorView> Session::InputBuffer(int index) {
   const PortInfo& port = s.signature->inputs[static_cast<size_t>(index)];
   for (int64_t extent : port.shape) {
     if (extent < 0) {
-      return Fail(StatusCode::kInvalidArgument, "input '%s' has open dimensions; say which shape its buffer is for",
-                  port.name);
+      return Fail(StatusCode::kInvalidArgument,
+                  "input '%s' has open dimensions; say which shape its buffer is for", port.name);
     }
   }
   return s.OwnPlace(index, port.shape);
@@ -423,7 +425,8 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
   if (!internals_->options.keep_intermediates) {
     return Fail(StatusCode::kInvalidArgument, "tapping '%s' needs SessionOptions::keep_intermediates", name);
   }
-  if (internals_->current == nullptr) return Fail(StatusCode::kInvalidArgument, "there is nothing to tap before a run");
+  if (internals_->current == nullptr)
+    return Fail(StatusCode::kInvalidArgument, "there is nothing to tap before a run");
   const PlanData& plan = internals_->current->plan();
   // A tensor that holds the source's elements wins over one that only shares the name.
   for (const bool by_source : {true, false}) {
@@ -434,8 +437,8 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
       return internals_->current->tensors()[i].view;
     }
   }
-  return Fail(StatusCode::kInvalidArgument, "the plan has no tensor '%s': it was fused away, or the file was stripped",
-              name);
+  return Fail(StatusCode::kInvalidArgument,
+              "the plan has no tensor '%s': it was fused away, or the file was stripped", name);
 }
 
 MemoryUsage Session::memory_usage() const {
@@ -465,7 +468,8 @@ NodeInfo Session::node(int index) const {
   info.multiply_adds = MultiplyAdds(node, state.tensors());
   for (const Span<const int32_t>& indices : {node.inputs, node.outputs}) {
     for (int32_t tensor : indices) {
-      if (tensor >= 0) info.bytes += static_cast<uint64_t>(state.tensors()[static_cast<size_t>(tensor)].view.bytes());
+      if (tensor >= 0)
+        info.bytes += static_cast<uint64_t>(state.tensors()[static_cast<size_t>(tensor)].view.bytes());
     }
   }
   return info;

@@ -1,4 +1,5 @@
-/// A plan made ready for one shape of the inputs. A Session keeps a few and reshapes the one used longest ago.
+/// A plan made ready for one shape of the inputs. A Session keeps a few and reshapes the one used longest
+/// ago.
 #pragma once
 
 #include <memory>

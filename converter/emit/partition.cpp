@@ -16,6 +16,7 @@ DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const Partitio
 std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
   std::vector<SegmentData> segments;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].shape_program) continue;
     if (segments.empty() || segments.back().delegate != nodes[i].delegate)
       segments.push_back({nodes[i].delegate, i, i});
     segments.back().end = i + 1;
@@ -26,14 +27,15 @@ std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
 /// Greedy list scheduling: stays with a delegate for as long as one of its nodes is ready; among those, file
 /// order.
 std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
+  const size_t first = draft.shape_node_count;
   std::vector<int32_t> producer(draft.tensors.size(), -1);
-  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+  for (size_t i = first; i < draft.nodes.size(); ++i) {
     for (const int32_t output : draft.nodes[i].outputs)
       producer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
   }
   std::vector<int> missing(draft.nodes.size(), 0);
   std::vector<std::vector<size_t>> users(draft.nodes.size());
-  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+  for (size_t i = first; i < draft.nodes.size(); ++i) {
     for (const int32_t input : draft.nodes[i].inputs) {
       if (input < 0 || producer[static_cast<size_t>(input)] < 0) continue;
       ++missing[i];
@@ -41,11 +43,11 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
     }
   }
   std::vector<size_t> ready;
-  for (size_t i = 0; i < missing.size(); ++i) {
+  for (size_t i = first; i < missing.size(); ++i) {
     if (missing[i] == 0) ready.push_back(i);
   }
-  std::vector<DraftNode> ordered;
-  DelegateKind current = draft.nodes.empty() ? DelegateKind::kReference : draft.nodes[0].delegate;
+  std::vector<DraftNode> ordered(draft.nodes.begin(), draft.nodes.begin() + static_cast<long>(first));
+  DelegateKind current = ready.empty() ? DelegateKind::kReference : draft.nodes[first].delegate;
   while (!ready.empty()) {
     auto next = std::find_if(ready.begin(), ready.end(),
                              [&](size_t i) { return draft.nodes[i].delegate == current; });
@@ -64,6 +66,7 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
 }  // namespace
 
 void Partition(PlanDraft& draft, const PartitionOptions& options) {
+  draft.FindTypicalTypes();
   for (size_t i = 0; i < draft.nodes.size(); ++i) draft.nodes[i].delegate = ChooseDelegate(draft, i, options);
   std::vector<DraftNode> grouped = GroupByDelegate(draft);
   if (SegmentsOf(grouped).size() < SegmentsOf(draft.nodes).size()) draft.nodes = std::move(grouped);

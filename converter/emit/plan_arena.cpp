@@ -14,7 +14,9 @@ namespace {
 class ArenaPlanner {
  public:
   explicit ArenaPlanner(PlanDraft& draft)
-      : draft_(draft), tensors_{draft.tensors.data(), draft.tensors.size()} {
+      : draft_(draft),
+        types_(draft.typical.empty() ? draft.tensors : draft.typical),
+        tensors_{types_.data(), types_.size()} {
     const size_t count = draft.tensors.size();
     producer_.assign(count, -1);
     users_.resize(count);
@@ -22,8 +24,12 @@ class ArenaPlanner {
     graph_output_.assign(count, false);
     buffer_of_.resize(count);
     for (size_t i = 0; i < count; ++i) buffer_of_[i] = i;
+    shape_value_.assign(count, false);
     for (size_t n = 0; n < draft.nodes.size(); ++n) {
       views_.push_back(draft.ViewOf(n));
+      if (draft.nodes[n].shape_program) {
+        for (const int32_t output : draft.nodes[n].outputs) shape_value_[Slot(output)] = true;
+      }
       for (const int32_t output : draft.nodes[n].outputs) producer_[Slot(output)] = static_cast<int32_t>(n);
       for (size_t i = 0; i < draft.nodes[n].inputs.size(); ++i) {
         if (draft.nodes[n].inputs[i] >= 0) users_[Slot(draft.nodes[n].inputs[i])].push_back({n, i});
@@ -35,17 +41,26 @@ class ArenaPlanner {
 
   void Plan() {
     // Outer concats first: an inner one then composes with the place that its result already has.
-    for (size_t n = views_.size(); n-- > 0;) {
+    const size_t first = draft_.shape_node_count;
+    for (size_t n = views_.size(); n-- > first;) {
       if (views_[n].op->code == OpCode::kConcat) ViewConcatInputs(n);
     }
-    for (size_t n = 0; n < views_.size(); ++n) {
+    for (size_t n = first; n < views_.size(); ++n) {
       if (views_[n].op->Is(kReinterpret)) ViewReinterpretation(n);
       if (views_[n].op->code == OpCode::kSplit || views_[n].op->code == OpCode::kSlice) ViewParts(n);
     }
-    for (size_t n = 0; n < views_.size(); ++n) {
+    for (size_t n = first; n < views_.size(); ++n) {
       if (views_[n].op->Is(kUnary) || views_[n].op->Is(kBinary)) RunInPlace(n);
     }
     AssignOffsets();
+    for (size_t i = 0; i < types_.size(); ++i) {
+      TensorView& view = draft_.tensors[i].view;
+      if (types_[i].view.row_stride == types_[i].view.shape.last()) {
+        view.row_stride = view.shape.last();
+      } else {
+        view.row_stride = types_[i].view.row_stride;
+      }
+    }
   }
 
  private:
@@ -55,7 +70,25 @@ class ArenaPlanner {
   };
 
   static size_t Slot(int32_t tensor) { return static_cast<size_t>(tensor); }
-  PlanTensor& Tensor(int32_t index) { return draft_.tensors[Slot(index)]; }
+  /// With sizes that may occur, where they are open.
+  PlanTensor& Tensor(int32_t index) { return types_[Slot(index)]; }
+  const std::vector<Dim>& DimsOf(int32_t index) const {
+    return draft_.graph->value(draft_.values[Slot(index)]).dims;
+  }
+  /// The place of a part is the same at every size: one shape only, or the innermost axis, whose extents are
+  /// numbers.
+  bool PlaceIsFixed(int32_t part, int32_t whole) const {
+    const std::vector<Dim>& outer = DimsOf(whole);
+    const std::vector<Dim>& inner = DimsOf(part);
+    if (draft_.kind == BucketKind::kExact) return true;
+    if (inner.empty() || inner.size() != outer.size() || !inner.back().constant() || !outer.back().constant())
+      return false;
+    return std::equal(inner.begin(), inner.end() - 1, outer.begin());
+  }
+  bool IsPlanned(int32_t index) const {
+    const size_t slot = Slot(index);
+    return !types_[slot].constant && !shape_value_[slot] && !(draft_.inputs_outside && graph_input_[slot]);
+  }
   TensorPlacement& PlacementOf(int32_t index) { return draft_.placements[Slot(index)]; }
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
   DelegateKind DelegateOf(size_t node) const { return draft_.nodes[node].delegate; }
@@ -115,7 +148,8 @@ class ArenaPlanner {
       const int32_t part = node.inputs[i];
       Placement place;
       const bool candidate =
-          !Tensor(part).constant && !graph_input_[Slot(part)] && !graph_output_[Slot(part)] && IsRoot(part) &&
+          !Tensor(part).constant && !shape_value_[Slot(part)] && PlaceIsFixed(part, whole) &&
+          !graph_input_[Slot(part)] && !graph_output_[Slot(part)] && IsRoot(part) &&
           producer_[Slot(part)] >= 0 && std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
           Tensor(part).view.shape.elements() > 0 && PlaceInConcat(tensors_, node, i, &place);
       if (!candidate) continue;
@@ -134,7 +168,8 @@ class ArenaPlanner {
   void ViewReinterpretation(size_t n) {
     const int32_t whole = views_[n].inputs[0];
     const int32_t part = views_[n].outputs[0];
-    if (Tensor(whole).constant || !Tensor(whole).view.dense() || !IsRoot(part) || !Tensor(part).view.dense())
+    if (Tensor(whole).constant || shape_value_[Slot(whole)] || !Tensor(whole).view.dense() || !IsRoot(part) ||
+        !Tensor(part).view.dense())
       return;
     if (IsOutputOfInput(part, whole)) return;
     MakeView(part, whole, {0, Tensor(part).view.shape.last()});
@@ -143,12 +178,12 @@ class ArenaPlanner {
   void ViewParts(size_t n) {
     const PlanNode& node = views_[n];
     const int32_t whole = node.inputs[0];
-    if (Tensor(whole).constant) return;
+    if (Tensor(whole).constant || shape_value_[Slot(whole)]) return;
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       const int32_t part = node.outputs[o];
       Placement place;
-      if (!IsRoot(part) || Tensor(part).view.shape.elements() == 0 || IsOutputOfInput(part, whole) ||
-          !PlaceInInput(tensors_, node, o, &place))
+      if (!IsRoot(part) || !PlaceIsFixed(part, whole) || Tensor(part).view.shape.elements() == 0 ||
+          IsOutputOfInput(part, whole) || !PlaceInInput(tensors_, node, o, &place))
         continue;
       const bool strided = NeedsStride(Tensor(part).view, Tensor(whole).view, place);
       if (strided && (graph_output_[Slot(part)] || !UsersTakeStrides(part))) continue;
@@ -168,7 +203,7 @@ class ArenaPlanner {
   /// Nobody but node `n` reads any tensor of this buffer at or after `n`.
   bool BufferDiesAt(size_t buffer, size_t n) const {
     for (size_t t = 0; t < draft_.tensors.size(); ++t) {
-      if (draft_.tensors[t].constant || BufferOf(static_cast<int32_t>(t)) != buffer) continue;
+      if (!IsPlanned(static_cast<int32_t>(t)) || BufferOf(static_cast<int32_t>(t)) != buffer) continue;
       if (graph_input_[t] || graph_output_[t]) return false;
       if (producer_[t] >= static_cast<int32_t>(n)) return false;
       for (const User& user : users_[t]) {
@@ -183,14 +218,14 @@ class ArenaPlanner {
     const int32_t output = node.outputs[0];
     if (!IsRoot(output) || !Tensor(output).view.dense()) return;
     for (const int32_t input : node.inputs) {
-      if (input < 0 || Tensor(input).constant || !IsRoot(input)) continue;
+      if (input < 0 || !IsPlanned(input) || !IsRoot(input)) continue;
       const TensorView& view = Tensor(input).view;
-      if (view.dtype != Tensor(output).view.dtype || !(view.shape == Tensor(output).view.shape)) continue;
+      if (view.dtype != Tensor(output).view.dtype || DimsOf(input) != DimsOf(output)) continue;
       const size_t buffer = BufferOf(input);
       if (!BufferDiesAt(buffer, n)) continue;
       // A second operand that is another view of the same buffer would be overwritten while it is read.
       const bool aliased = std::any_of(node.inputs.begin(), node.inputs.end(), [&](int32_t other) {
-        return other >= 0 && other != input && !Tensor(other).constant && BufferOf(other) == buffer;
+        return other >= 0 && other != input && IsPlanned(other) && BufferOf(other) == buffer;
       });
       if (aliased) continue;
       buffer_of_[Slot(output)] = buffer;
@@ -203,8 +238,8 @@ class ArenaPlanner {
     std::vector<BufferLifetime> lifetimes;
     std::vector<int32_t> index(draft_.tensors.size(), -1);
     for (size_t t = 0; t < draft_.tensors.size(); ++t) {
-      const PlanTensor& tensor = draft_.tensors[t];
-      if (tensor.constant) continue;
+      const size_t root = IsRoot(static_cast<int32_t>(t)) ? t : Slot(draft_.placements[t].view_of);
+      if (!IsPlanned(static_cast<int32_t>(root)) || !IsPlanned(static_cast<int32_t>(t))) continue;
       const size_t buffer = BufferOf(static_cast<int32_t>(t));
       // An input keeps its value between runs, so nothing else may use its memory.
       const int32_t first = graph_input_[t] ? 0 : producer_[t];
@@ -212,12 +247,14 @@ class ArenaPlanner {
       for (const User& user : users_[t]) last = std::max(last, static_cast<int32_t>(user.node));
       if (index[buffer] < 0) {
         index[buffer] = static_cast<int32_t>(lifetimes.size());
-        lifetimes.push_back({static_cast<uint64_t>(draft_.tensors[buffer].view.bytes()), first, last});
+        lifetimes.push_back({BytesOf(buffer), first, last});
       }
       BufferLifetime& lifetime = lifetimes[Slot(index[buffer])];
+      lifetime.bytes = std::max(lifetime.bytes, BytesOf(root));
       lifetime.first = std::min(lifetime.first, first);
       lifetime.last = std::max(lifetime.last, last);
     }
+    if (draft_.kind == BucketKind::kUnbounded) return NameBuffers();
     std::vector<uint64_t> offsets(lifetimes.size());
     const Span<const BufferLifetime> buffers{lifetimes.data(), lifetimes.size()};
     const Result<uint64_t> arena = PlanMemory(buffers, {offsets.data(), offsets.size()});
@@ -225,18 +262,34 @@ class ArenaPlanner {
     draft_.arena_bytes = arena.value();
     draft_.arena_lower_bound = MemoryLowerBound(buffers);
     for (size_t t = 0; t < draft_.tensors.size(); ++t) {
-      if (!draft_.tensors[t].constant && IsRoot(static_cast<int32_t>(t))) {
+      if (IsPlanned(static_cast<int32_t>(t)) && IsRoot(static_cast<int32_t>(t))) {
         draft_.placements[t].offset = offsets[Slot(index[BufferOf(static_cast<int32_t>(t))])];
       }
     }
   }
 
+  uint64_t BytesOf(size_t tensor) const {
+    return draft_.kind == BucketKind::kExact
+               ? static_cast<uint64_t>(types_[tensor].view.bytes())
+               : static_cast<uint64_t>(std::max<int64_t>(draft_.largest_bytes[tensor], 0));
+  }
+
+  /// The device finds the offsets; it needs to know which tensors share a buffer.
+  void NameBuffers() {
+    for (size_t t = 0; t < types_.size(); ++t) {
+      const auto index = static_cast<int32_t>(t);
+      if (IsPlanned(index) && IsRoot(index) && BufferOf(index) != t)
+        draft_.placements[t].buffer = static_cast<int32_t>(BufferOf(index));
+    }
+  }
+
   PlanDraft& draft_;
+  std::vector<PlanTensor>& types_;
   Span<const PlanTensor> tensors_;
   std::vector<PlanNode> views_;
   std::vector<int32_t> producer_;
   std::vector<std::vector<User>> users_;
-  std::vector<bool> graph_input_, graph_output_;
+  std::vector<bool> graph_input_, graph_output_, shape_value_;
   std::vector<size_t> buffer_of_;  ///< Union-find over root tensors.
 };
 

@@ -2,7 +2,10 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
+
 #include "graph/error.h"
+#include "graph/node_types.h"
 
 namespace skiff {
 namespace {
@@ -12,6 +15,46 @@ ContentHash HashOf(const TensorData& data) {
   return {hash.low64, hash.high64};
 }
 
+/// Nodes whose results decide shapes, and all that these need: up to Shape, constants and graph inputs. By
+/// NodeId.
+std::vector<bool> ShapeProgram(const Graph& graph) {
+  std::vector<bool> member(static_cast<size_t>(graph.node_count()), false);
+  std::vector<NodeId> pending;
+  const auto need = [&](ValueId value) {
+    if (value == kNoValue || graph.value(value).producer == kNoNode) return;
+    const NodeId producer = graph.value(value).producer;
+    if (member[static_cast<size_t>(producer)]) return;
+    member[static_cast<size_t>(producer)] = true;
+    pending.push_back(producer);
+  };
+  for (const NodeId id : graph.TopologicalOrder()) {
+    const Node& node = graph.node(id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (FindOp(node.op)->NeedsValues(i)) need(node.inputs[i]);
+    }
+  }
+  while (!pending.empty()) {
+    const Node& node = graph.node(pending.back());
+    pending.pop_back();
+    if (node.op == OpCode::kShape) continue;
+    for (const ValueId input : node.inputs) need(input);
+  }
+  // What is large, or comes from an input that is no list of numbers, is data: such a shape is known too
+  // late.
+  for (const NodeId id : graph.TopologicalOrder()) {
+    if (!member[static_cast<size_t>(id)] || graph.node(id).op == OpCode::kShape) continue;
+    for (const ValueId input : graph.node(id).inputs) {
+      if (input == kNoValue || !graph.IsGraphInput(input) || graph.value(input).dims.size() <= 1) continue;
+      Throw(StatusCode::kUnsupported,
+            "{}: a shape depends on the elements of input '{}', which is no list of numbers; shapes that "
+            "follow from data "
+            "are not supported",
+            DescribeNode(graph, graph.node(id)), graph.value(input).name);
+    }
+  }
+  return member;
+}
+
 class Drafter {
  public:
   explicit Drafter(const Graph& graph) : graph_(graph), index_(static_cast<size_t>(graph.value_count()), -1) {
@@ -19,17 +62,24 @@ class Drafter {
   }
 
   PlanDraft Draft() {
+    const std::vector<bool> shape_program = ShapeProgram(graph_);
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
       DraftNode node;
       node.id = id;
+      node.shape_program = shape_program[static_cast<size_t>(id)];
       for (const ValueId input : graph_.node(id).inputs)
         node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
       for (const ValueId output : graph_.node(id).outputs) node.outputs.push_back(IndexOf(output));
       draft_.nodes.push_back(std::move(node));
     }
     for (const GraphPort& port : graph_.outputs()) draft_.outputs.push_back(IndexOf(port.value));
+    std::stable_partition(draft_.nodes.begin(), draft_.nodes.end(),
+                          [](const DraftNode& node) { return node.shape_program; });
+    draft_.shape_node_count = static_cast<uint32_t>(std::count_if(
+        draft_.nodes.begin(), draft_.nodes.end(), [](const DraftNode& node) { return node.shape_program; }));
     draft_.placements.resize(draft_.tensors.size());
+    ChooseKind();
     return std::move(draft_);
   }
 
@@ -38,11 +88,14 @@ class Drafter {
     int32_t& index = index_[static_cast<size_t>(id)];
     if (index >= 0) return index;
     const Value& value = graph_.value(id);
-    if (!value.has_static_shape()) Throw(StatusCode::kInternal, "value '{}' has no static shape", value.name);
+    if (!value.has_shape) Throw(StatusCode::kInternal, "value '{}' has no shape", value.name);
     index = static_cast<int32_t>(draft_.tensors.size());
     PlanTensor& tensor = draft_.tensors.emplace_back();
     tensor.name = value.name.c_str();
-    tensor.view = TensorView(nullptr, value.dtype, value.shape());
+    Shape shape;
+    for (const Dim& dim : value.dims) shape.Append(dim.constant() ? dim.value : -1);
+    tensor.view = TensorView(nullptr, value.dtype, shape);
+    draft_.largest_bytes.push_back(LargestBytes(value));
     if (value.constant) {
       tensor.constant = true;
       tensor.view.data = value.constant->view().data;
@@ -51,6 +104,49 @@ class Drafter {
     draft_.values.push_back(id);
     return index;
   }
+
+  /// The interval maximum of a value's bytes; -1 where it has none.
+  static int64_t LargestBytes(const Value& value) {
+    Dim bytes(DTypeSize(value.dtype));
+    for (const Dim& dim : value.dims) bytes = bytes * dim;
+    const int64_t largest = bytes.bounds().max;
+    return largest >= kMaxTensorBytes ? -1 : std::max<int64_t>(largest, 0);
+  }
+
+  void ChooseKind() {
+    bool open = draft_.shape_node_count > 0;
+    bool bounded = true;
+    for (size_t i = 0; i < draft_.tensors.size(); ++i) {
+      if (draft_.tensors[i].constant) continue;
+      for (const int64_t extent : draft_.tensors[i].view.shape) open = open || extent < 0;
+      const NodeId producer = graph_.value(draft_.values[i]).producer;
+      const bool planned = producer != kNoNode && !ShapeNode(producer);
+      bounded = bounded && (!planned || draft_.largest_bytes[i] >= 0);
+    }
+    if (!open && !ReadsShapeInput()) return;
+    draft_.kind = bounded ? BucketKind::kRelaxed : BucketKind::kUnbounded;
+    draft_.inputs_outside = true;
+  }
+
+  bool ShapeNode(NodeId id) const {
+    return std::any_of(draft_.nodes.begin(), draft_.nodes.begin() + draft_.shape_node_count,
+                       [id](const DraftNode& node) { return node.id == id; });
+  }
+
+  /// A graph input whose elements a shape rule needs.
+  bool ReadsShapeInput() const {
+    for (const DraftNode& draft : draft_.nodes) {
+      const Node& node = graph_.node(draft.id);
+      for (size_t i = 0; i < node.inputs.size(); ++i) {
+        if (node.inputs[i] != kNoValue && FindOp(node.op)->NeedsValues(i) &&
+            graph_.IsGraphInput(node.inputs[i]))
+          return true;
+      }
+    }
+    return false;
+  }
+
+  static constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
   const Graph& graph_;
   PlanDraft draft_;
@@ -72,13 +168,40 @@ PlanNode PlanDraft::ViewOf(size_t node) const {
 NodeTypes PlanDraft::TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const {
   const PlanNode view = ViewOf(node);
   storage.clear();
+  const std::vector<PlanTensor>& types = typical.empty() ? tensors : typical;
   for (const Span<const int32_t>& indices : {view.inputs, view.outputs}) {
-    for (const int32_t i : indices) storage.push_back(i < 0 ? nullptr : &tensors[static_cast<size_t>(i)]);
+    for (const int32_t i : indices) storage.push_back(i < 0 ? nullptr : &types[static_cast<size_t>(i)]);
   }
   return {view.op,
           view.attrs,
           {storage.data(), view.inputs.size()},
           {storage.data() + view.inputs.size(), view.outputs.size()}};
+}
+
+void PlanDraft::FindTypicalTypes() {
+  if (kind == BucketKind::kExact) return;
+  typical = tensors;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Value& value = graph->value(values[i]);
+    Shape shape;
+    for (const Dim& dim : value.dims) {
+      const Bounds bounds = dim.bounds();
+      shape.Append(dim.constant()                ? dim.value
+                   : bounds.max < kTypicalExtent ? std::max<int64_t>(bounds.max, 1)
+                                                 : kTypicalExtent);
+    }
+    typical[i].view = TensorView(tensors[i].view.data, value.dtype, shape);
+    typical[i].view.row_stride = tensors[i].constant ? shape.last() : tensors[i].view.row_stride;
+    if (shape.rank() > 0 && tensors[i].view.shape.last() < 0) typical[i].view.row_stride = shape.last();
+  }
+  // A list that is known once the shape is serves as a constant where a delegate wants one.
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    const Node& node = graph->node(nodes[n].id);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (nodes[n].inputs[i] >= 0 && FindOp(node.op)->NeedsValues(i))
+        typical[static_cast<size_t>(nodes[n].inputs[i])].constant = true;
+    }
+  }
 }
 
 PlanDraft DraftPlan(const Graph& graph) { return Drafter(graph).Draft(); }

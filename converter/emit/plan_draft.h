@@ -13,6 +13,7 @@ namespace skiff {
 
 struct DraftNode {
   NodeId id = kNoNode;
+  bool shape_program = false;  ///< Runs once per new shape.
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   DelegateKind delegate = DelegateKind::kReference;
@@ -27,15 +28,28 @@ struct PlanDraft {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   std::vector<TensorPlacement> placements;
+  BucketKind kind = BucketKind::kExact;
+  uint32_t shape_node_count = 0;  ///< The first nodes are the shape program.
+  bool inputs_outside = false;
+  std::vector<SymbolRange> ranges;     ///< Symbols of the graph.
+  std::vector<int64_t> largest_bytes;  ///< By tensor, over the bucket; -1: without a limit.
   uint64_t arena_bytes = 0;
+  std::vector<PlanTensor>
+      typical;  ///< The tensors with sizes that may occur, for support predicates; empty: `tensors`.
   uint64_t arena_lower_bound = 0;  ///< The largest sum of live buffers at one node.
+
+  /// An open extent is taken to be its largest, at most this.
+  static constexpr int64_t kTypicalExtent = 37;
+  /// Fills `typical`.
+  void FindTypicalTypes();
 
   PlanNode ViewOf(size_t node) const;
   /// For support predicates; `storage` backs the result.
   NodeTypes TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const;
 };
 
-/// Tensors and nodes of a graph whose shapes are all static, in topological order.
+/// Tensors and nodes in topological order, the shape program first. Open extents are -1. Throws Error
+/// (kUnsupported) naming the node when a shape depends on computed data.
 PlanDraft DraftPlan(const Graph& graph);
 
 /// How the nodes are shared out among delegates.

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -66,9 +67,11 @@ class Writer {
     std::vector<Offset<format::KeyValue>> metadata;
     for (const auto& [key, value] : options_.metadata)
       metadata.push_back(format::CreateKeyValueDirect(builder_, key.c_str(), value.c_str()));
-    builder_.Finish(format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures,
-                                              nullptr, &blobs_.blobs(), &metadata),
-                    format::ModelIdentifier());
+    const auto symbols = WriteSymbols();
+    builder_.Finish(
+        format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures,
+                                  symbols.empty() ? nullptr : &symbols, &blobs_.blobs(), &metadata),
+        format::ModelIdentifier());
     return Assemble();
   }
 
@@ -89,7 +92,7 @@ class Writer {
           builder_, static_cast<uint8_t>(tensor.view.dtype), &extents,
           tensor.constant ? blobs_.Add(tensor) : -1, placement.offset, placement.view_of,
           dense ? 0 : tensor.view.row_stride, Debug(tensor.name), source ? value.source.c_str() : nullptr,
-          source && !perm.empty() ? &perm : nullptr));
+          source && !perm.empty() ? &perm : nullptr, placement.buffer));
     }
     return tensors;
   }
@@ -106,15 +109,47 @@ class Writer {
     return nodes;
   }
 
+  /// Only the Symbols of inputs are the file's business.
+  bool IsInputSymbol(SymbolId symbol) const {
+    for (const GraphPort& port : draft_.graph->inputs()) {
+      for (const Dim& dim : draft_.graph->value(port.value).dims) {
+        if (symbol >= 0 && dim.symbol() == symbol) return true;
+      }
+    }
+    return false;
+  }
+
+  uint32_t SymbolIndex(SymbolId symbol) {
+    const auto known =
+        static_cast<size_t>(std::find(symbols_.begin(), symbols_.end(), symbol) - symbols_.begin());
+    if (known == symbols_.size()) symbols_.push_back(symbol);
+    return static_cast<uint32_t>(known);
+  }
+
+  std::vector<Offset<format::Symbol>> WriteSymbols() {
+    std::vector<Offset<format::Symbol>> written;
+    for (const SymbolId id : symbols_) {
+      const Symbol& symbol = draft_.graph->symbols()[static_cast<size_t>(id)];
+      written.push_back(
+          format::CreateSymbolDirect(builder_, symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple));
+    }
+    return written;
+  }
+
   Offset<format::Plan> WritePlan() {
     const auto tensors = WriteTensors();
     const auto nodes = WriteNodes();
     std::vector<format::Segment> segments;
     for (const SegmentData& segment : draft_.segments)
       segments.emplace_back(static_cast<uint8_t>(segment.delegate), segment.begin, segment.end);
-    return format::CreatePlanDirect(builder_, static_cast<uint8_t>(Target::kCpu), format::BucketKind::Exact,
-                                    nullptr, &tensors, &nodes, 0, &segments, &draft_.inputs, &draft_.outputs,
-                                    draft_.arena_bytes);
+    std::vector<Offset<format::Range>> ranges;
+    for (const SymbolRange& range : draft_.ranges)
+      ranges.push_back(format::CreateRange(builder_, SymbolIndex(static_cast<SymbolId>(range.symbol)),
+                                           range.min, range.max));
+    return format::CreatePlanDirect(
+        builder_, static_cast<uint8_t>(Target::kCpu), static_cast<format::BucketKind>(draft_.kind),
+        ranges.empty() ? nullptr : &ranges, &tensors, &nodes, draft_.shape_node_count, &segments,
+        &draft_.inputs, &draft_.outputs, draft_.arena_bytes, draft_.inputs_outside);
   }
 
   std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports,
@@ -122,7 +157,13 @@ class Writer {
     std::vector<Offset<format::Port>> written;
     for (size_t i = 0; i < ports.size(); ++i) {
       const TensorView& view = draft_.tensors[static_cast<size_t>(tensors[i])].view;
-      const std::vector<int64_t> extents(view.shape.begin(), view.shape.end());
+      std::vector<int64_t> extents;
+      for (const Dim& dim : draft_.graph->value(ports[i].value).dims) {
+        // What is no Symbol of an input is found on the device.
+        extents.push_back(dim.constant()                ? dim.value
+                          : IsInputSymbol(dim.symbol()) ? -1 - int64_t{SymbolIndex(dim.symbol())}
+                                                        : INT64_MIN);
+      }
       Offset<format::Image> image;
       if (const auto found = options_.images.find(ports[i].name); inputs && found != options_.images.end()) {
         const ImageSettings& settings = found->second;
@@ -161,6 +202,7 @@ class Writer {
   FlatBufferBuilder builder_;
   BlobTable blobs_;
   std::vector<std::vector<Offset<format::Plan>>> plans_;
+  std::vector<SymbolId> symbols_;  ///< In the order of the file.
 };
 
 [[noreturn]] void ThrowIo(const std::string& path, const char* what) {

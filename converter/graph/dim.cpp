@@ -106,7 +106,8 @@ Dim Dim::OfAtom(Kind kind, const Dim& a, const Dim& b) {
 }
 
 SymbolId Dim::symbol() const {
-  const bool single = value == 0 && terms_.size() == 1 && terms_[0].coefficient == 1 && terms_[0].factors.size() == 1;
+  const bool single =
+      value == 0 && terms_.size() == 1 && terms_[0].coefficient == 1 && terms_[0].factors.size() == 1;
   return single ? terms_[0].factors[0]->symbol : -1;
 }
 
@@ -175,9 +176,10 @@ std::string Dim::Render(const std::function<std::string(SymbolId)>& name) const 
       product += product.empty() ? "" : "*";
       const std::string a = factor->a.Render(name);
       const std::string b = factor->b.Render(name);
-      product += factor->kind == Kind::kSymbol        ? name(factor->symbol)
-                 : factor->kind == Kind::kFloorDivide ? "floor((" + a + ")/(" + b + "))"
-                                                      : (factor->kind == Kind::kMin ? "min(" : "max(") + a + ", " + b + ")";
+      product += factor->kind == Kind::kSymbol ? name(factor->symbol)
+                 : factor->kind == Kind::kFloorDivide
+                     ? "floor((" + a + ")/(" + b + "))"
+                     : (factor->kind == Kind::kMin ? "min(" : "max(") + a + ", " + b + ")";
     }
     append(term.coefficient, product);
   }
@@ -227,7 +229,8 @@ Dim operator*(const Dim& a, const Dim& b) {
     for (const Dim::Term& r : right) {
       Dim::Term term{SaturatingMultiply(l.coefficient, r.coefficient), l.factors};
       term.factors.insert(term.factors.end(), r.factors.begin(), r.factors.end());
-      std::sort(term.factors.begin(), term.factors.end(), [](const auto& x, const auto& y) { return x->key < y->key; });
+      std::sort(term.factors.begin(), term.factors.end(),
+                [](const auto& x, const auto& y) { return x->key < y->key; });
       product.AddTerm(std::move(term));
     }
   }
@@ -237,7 +240,8 @@ Dim operator*(const Dim& a, const Dim& b) {
 bool operator==(const Dim& a, const Dim& b) {
   if (a.value != b.value || a.terms_.size() != b.terms_.size()) return false;
   for (size_t i = 0; i < a.terms_.size(); ++i) {
-    if (a.terms_[i].coefficient != b.terms_[i].coefficient || FactorsKey(a.terms_[i]) != FactorsKey(b.terms_[i]))
+    if (a.terms_[i].coefficient != b.terms_[i].coefficient ||
+        FactorsKey(a.terms_[i]) != FactorsKey(b.terms_[i]))
       return false;
   }
   return true;
@@ -254,7 +258,8 @@ Dim FloorDivide(const Dim& a, const Dim& b) {
     Dim rest(a.value - quotient.value * b.value);
     for (const Dim::Term& term : a.terms_) {
       (term.coefficient % b.value == 0 ? quotient : rest)
-          .AddTerm({term.coefficient % b.value == 0 ? term.coefficient / b.value : term.coefficient, term.factors});
+          .AddTerm({term.coefficient % b.value == 0 ? term.coefficient / b.value : term.coefficient,
+                    term.factors});
     }
     const Bounds left = rest.bounds();
     if (DivideDown(left.min, b.value) == DivideDown(left.max, b.value) && !Infinite(left.min))

@@ -1,5 +1,6 @@
-/// Dimensions that are constants or expressions over Symbols: sums of products of Symbols, with floor division,
-/// minimum and maximum. Equal expressions have one form, so that == proves equality wherever arithmetic can.
+/// Dimensions that are constants or expressions over Symbols: sums of products of Symbols, with floor
+/// division, minimum and maximum. Equal expressions have one form, so that == proves equality wherever
+/// arithmetic can.
 #pragma once
 
 #include <cstdint>
@@ -90,8 +91,8 @@ Dim FloorDivide(const Dim& a, const Dim& b);
 Dim CeilDivide(const Dim& a, const Dim& b);
 Dim MinExtent(const Dim& a, const Dim& b);
 Dim MaxExtent(const Dim& a, const Dim& b);
-/// False where the two are never equal. What cannot be decided here is checked by the device, with the same rule, at
-/// every new shape.
+/// False where the two are never equal. What cannot be decided here is checked by the device, with the same
+/// rule, at every new shape.
 bool SameExtent(const Dim& a, const Dim& b);
 /// Where its sign is open it could be a -1 or a position from the end, which mean something else.
 inline bool IsNonNegative(const Dim& dim) { return dim.bounds().min >= 0; }

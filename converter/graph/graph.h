@@ -132,7 +132,7 @@ class Graph {
   void AddOutput(std::string_view name, ValueId value);
   void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
   ValueId AddConstant(std::string_view name, TensorData data);
-  SymbolId AddSymbol(std::string_view name);  ///< The existing one, if the name is known.
+  SymbolId AddSymbol(std::string_view name);       ///< The existing one, if the name is known.
   SymbolId AddFreshSymbol(std::string_view name);  ///< Its name is made unique.
   SourceId AddSource(std::string_view name, std::string_view op);
   /// A node with default attributes and `output_names.size()` fresh outputs, of unknown type. References from

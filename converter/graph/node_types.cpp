@@ -14,9 +14,10 @@ constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 void CheckSize(const Graph& graph, const Node& node, const ValueType& type) {
   int64_t bytes = DTypeSize(type.dtype);
   for (const Dim& dim : type.dims) {
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 0), &bytes) || bytes > kMaxTensorBytes) {
-      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes", DescribeNode(graph, node),
-            DimsText(graph, type.dims), kMaxTensorBytes);
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 0), &bytes) ||
+        bytes > kMaxTensorBytes) {
+      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
+            DescribeNode(graph, node), DimsText(graph, type.dims), kMaxTensorBytes);
     }
   }
 }
@@ -35,7 +36,11 @@ class Description {
   }
 
   InferContext<Dim> context() {
-    return {node_.op, &node_.attrs, {inputs_.data(), inputs_.size()}, {outputs_.data(), outputs_.size()}, message_};
+    return {node_.op,
+            &node_.attrs,
+            {inputs_.data(), inputs_.size()},
+            {outputs_.data(), outputs_.size()},
+            message_};
   }
   const KnownInputs& known() const { return known_; }
   const char* message() const { return message_; }
@@ -49,8 +54,8 @@ class Description {
     }
     const Value& value = graph_.value(node_.inputs[i]);
     if (value.dtype == DType::kInvalid || !value.has_shape) {
-      Throw(StatusCode::kInvalidModel, "{}: the shape of input {}, '{}', is not known", DescribeNode(graph_, node_), i,
-            value.name);
+      Throw(StatusCode::kInvalidModel, "{}: the shape of input {}, '{}', is not known",
+            DescribeNode(graph_, node_), i, value.name);
     }
     InferInput<Dim>& input = inputs_[i];
     input.present = true;
@@ -60,7 +65,8 @@ class Description {
     if (value.constant) input.constant = value.constant->data();
     elements_[i] = KnownElements(graph_, node_.inputs[i]);
     if (!elements_[i] && def_.NeedsValues(i) && value.constant && !IsFloat(value.dtype)) {
-      const std::vector<int64_t> numbers = value.constant->ToInts();  // Longer than shape arithmetic cares for.
+      const std::vector<int64_t> numbers =
+          value.constant->ToInts();  // Longer than shape arithmetic cares for.
       elements_[i] = std::make_shared<Elements>(numbers.begin(), numbers.end());
     }
     if (!elements_[i]) return;
@@ -87,7 +93,8 @@ bool HasOpenNumbers(const InferContext<Dim>& context) {
     const InferInput<Dim>& input = context.inputs[i];
     if (std::any_of(input.extents, input.extents + input.rank, open)) return true;
     if (std::any_of(input.values, input.values + input.value_count, open)) return true;
-    if (input.present && def->NeedsValues(i) && input.values == nullptr && input.constant == nullptr) return true;
+    if (input.present && def->NeedsValues(i) && input.values == nullptr && input.constant == nullptr)
+      return true;
   }
   return false;
 }
@@ -131,7 +138,8 @@ std::vector<ValueType> InferTypes(Graph& graph, const Node& node) {
   if (!InferSymbolic(context).ok()) {
     DType dtype = DType::kInvalid;
     int rank = 0;
-    const bool opaque = node.outputs.size() == 1 && HasOpenNumbers(context) && OpaqueType(context, &dtype, &rank);
+    const bool opaque =
+        node.outputs.size() == 1 && HasOpenNumbers(context) && OpaqueType(context, &dtype, &rank);
     if (!opaque) Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), description.message());
     description.outputs()[0].dtype = dtype;
     FillOpaque(graph, node, description.outputs()[0], rank);

@@ -124,8 +124,8 @@ std::optional<Elements> SliceElements(const KnownInputs& known) {
     if (known[i] != nullptr && (known[i]->size() != 1 || !(*known[i])[0].constant())) return {};
   }
   const int64_t step = known.size() > 4 && known[4] != nullptr ? (*known[4])[0].value : 1;
-  const SliceRange range = ResolveSlice(static_cast<int64_t>(known[0]->size()), (*known[1])[0].value,
-                                        (*known[2])[0].value, step);
+  const SliceRange range =
+      ResolveSlice(static_cast<int64_t>(known[0]->size()), (*known[1])[0].value, (*known[2])[0].value, step);
   Elements result;
   for (int64_t i = 0; i < range.count; ++i)
     result.push_back((*known[0])[static_cast<size_t>(range.start + i * range.step)]);
@@ -226,7 +226,9 @@ Status InferSymbolic(InferContext<Dim>& context) {
 
 bool OpaqueType(const InferContext<Dim>& context, DType* dtype, int* rank) {
   const auto count = [&](size_t i) {
-    return context.Has(i) && context.inputs[i].values != nullptr ? static_cast<int>(context.inputs[i].value_count) : -1;
+    return context.Has(i) && context.inputs[i].values != nullptr
+               ? static_cast<int>(context.inputs[i].value_count)
+               : -1;
   };
   *dtype = context.inputs[0].dtype;
   *rank = -1;
@@ -256,14 +258,17 @@ bool OpaqueType(const InferContext<Dim>& context, DType* dtype, int* rank) {
   return *rank >= 0 && *rank <= kMaxRank && *dtype != DType::kInvalid;
 }
 
-std::vector<Dim> SymbolicElements(const InferContext<Dim>& context, const KnownInputs& known, bool* computed) {
+std::vector<Dim> SymbolicElements(const InferContext<Dim>& context, const KnownInputs& known,
+                                  bool* computed) {
   *computed = false;
   std::optional<Elements> result;
   if (context.op == OpCode::kShape) {
     result = ShapeElements(context);
-  } else if (!known.empty() && std::all_of(known.begin(), known.end(), [](const Elements* list) { return list != nullptr; })) {
+  } else if (!known.empty() &&
+             std::all_of(known.begin(), known.end(), [](const Elements* list) { return list != nullptr; })) {
     result = Compute(context, known);
-  } else if (context.op == OpCode::kSlice && known[0] != nullptr && known[1] != nullptr && known[2] != nullptr) {
+  } else if (context.op == OpCode::kSlice && known[0] != nullptr && known[1] != nullptr &&
+             known[2] != nullptr) {
     result = Compute(context, known);  // Its axes and steps may be absent.
   }
   if (!result || result->size() > static_cast<size_t>(kMaxShapeElements)) return {};

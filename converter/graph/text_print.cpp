@@ -59,7 +59,8 @@ struct FieldPrinter {
 
 /// Only Symbols and numbers can be read back; longer expressions follow from the shape rules.
 bool CanBeParsed(const std::vector<Dim>& dims) {
-  return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.constant() || dim.symbol() >= 0; });
+  return std::all_of(dims.begin(), dims.end(),
+                     [](const Dim& dim) { return dim.constant() || dim.symbol() >= 0; });
 }
 
 std::string ShortDimsText(const Graph& graph, const std::vector<Dim>& dims) {
@@ -74,7 +75,8 @@ std::string ShortDimsText(const Graph& graph, const std::vector<Dim>& dims) {
 /// ": f32[1, 3]", or "" for a value without a type.
 std::string TypeText(const Graph& graph, const Value& value) {
   if (value.dtype == DType::kInvalid) return "";
-  return fmt::format(": {}{}", DTypeName(value.dtype), value.has_shape && CanBeParsed(value.dims) ? ShortDimsText(graph, value.dims) : "");
+  return fmt::format(": {}{}", DTypeName(value.dtype),
+                     value.has_shape && CanBeParsed(value.dims) ? ShortDimsText(graph, value.dims) : "");
 }
 
 std::string ElementText(const TensorData& data, int64_t i) {

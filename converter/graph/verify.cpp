@@ -80,8 +80,9 @@ void CheckTypes(Graph& scratch, const Graph& graph, const Node& node) {
     const bool same = value.dims.size() == types[i].dims.size() &&
                       std::equal(value.dims.begin(), value.dims.end(), types[i].dims.begin(), SameExtent);
     if (value.dtype != types[i].dtype || !same) {
-      Broken(graph, node, "output {}, '{}', is {}{}, the shape rule says {}{}", i, value.name, DTypeName(value.dtype),
-             DimsText(graph, value.dims), DTypeName(types[i].dtype), DimsText(graph, types[i].dims));
+      Broken(graph, node, "output {}, '{}', is {}{}, the shape rule says {}{}", i, value.name,
+             DTypeName(value.dtype), DimsText(graph, value.dims), DTypeName(types[i].dtype),
+             DimsText(graph, types[i].dims));
     }
   }
 }

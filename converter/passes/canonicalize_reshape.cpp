@@ -42,7 +42,8 @@ bool MergeReshapes(Graph& graph, NodeId id) {
   const auto target = IntConstant(graph, graph.node(id).inputs[1]);
   if (inner == kNoNode || !target) return false;
   // A 0 copies an extent of what it reads, which would be another one.
-  const bool copies = !graph.node(id).As<ReshapeAttrs>().allow_zero && std::count(target->begin(), target->end(), 0) > 0;
+  const bool copies =
+      !graph.node(id).As<ReshapeAttrs>().allow_zero && std::count(target->begin(), target->end(), 0) > 0;
   ReshapeAttrs attrs = graph.node(id).As<ReshapeAttrs>();
   ValueId extents = graph.node(id).inputs[1];
   if (copies) {

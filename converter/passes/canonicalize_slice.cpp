@@ -20,8 +20,8 @@ struct AxisRange {
 /// Exporters write the largest integer for "to the end"; no tensor has as many elements.
 constexpr int64_t kToTheEnd = int64_t{1} << 30;
 
-/// Ranges of the axes that are really cut, in the order of the axes. Nothing when a list is not constant, or when an
-/// axis is cut whose extent is open.
+/// Ranges of the axes that are really cut, in the order of the axes. Nothing when a list is not constant, or
+/// when an axis is cut whose extent is open.
 std::optional<std::vector<AxisRange>> ReadSlice(const Graph& graph, NodeId id) {
   const std::vector<Dim>& dims = graph.value(graph.node(id).inputs[0]).dims;
   const auto starts = IntConstant(graph, InputOf(graph, id, 1));
@@ -167,7 +167,8 @@ bool SpellGatherAsSlice(Graph& graph, NodeId id) {
                                   graph.node(id).As<AxisAttrs>(), name + ".slice", id);
   WriteSlice(graph, graph.value(slice).producer, x, {{axis, *range}});
   ReshapeAttrs attrs;
-  const auto target = ReshapeTarget(graph.value(slice).dims, graph.value(graph.node(id).outputs[0]).dims, &attrs);
+  const auto target =
+      ReshapeTarget(graph.value(slice).dims, graph.value(graph.node(id).outputs[0]).dims, &attrs);
   if (target) {
     Become(graph, id, OpCode::kReshape, {slice, graph.AddConstant(name + ".shape", *target)}, attrs);
   } else {

@@ -46,7 +46,8 @@ bool HasKnownElements(const Graph& graph, const Node& node) {
   const Value& value = graph.value(node.outputs[0]);
   return node.outputs.size() == 1 && value.dtype == DType::kI64 && value.elements &&
          value.shape().elements() == static_cast<int64_t>(value.elements->size()) &&
-         std::all_of(value.elements->begin(), value.elements->end(), [](const Dim& dim) { return dim.constant(); });
+         std::all_of(value.elements->begin(), value.elements->end(),
+                     [](const Dim& dim) { return dim.constant(); });
 }
 
 TensorData ElementsOf(const Value& value) {

@@ -47,8 +47,8 @@ std::optional<TensorData> ConstantOf(const Value& value) {
   return {};
 }
 
-/// The elements of a small value whose inputs are all known, where expressions could not tell them (floating-point
-/// arithmetic on extents, as exporters write it for Resize).
+/// The elements of a small value whose inputs are all known, where expressions could not tell them
+/// (floating-point arithmetic on extents, as exporters write it for Resize).
 class FloatArithmetic {
  public:
   explicit FloatArithmetic(const Graph& graph) : graph_(graph) {}
@@ -66,10 +66,12 @@ class FloatArithmetic {
     std::vector<const TensorData*> arguments;
     for (ValueId id : node.inputs) {
       arguments.push_back(id == kNoValue ? nullptr : Find(id));
-      if (id != kNoValue && (arguments.back() == nullptr || arguments.back()->elements() > kMaxShapeElements)) return;
+      if (id != kNoValue && (arguments.back() == nullptr || arguments.back()->elements() > kMaxShapeElements))
+        return;
     }
     for (ValueId id : node.outputs) {
-      if (!graph_.value(id).has_static_shape() || graph_.value(id).shape().elements() > kMaxShapeElements) return;
+      if (!graph_.value(id).has_static_shape() || graph_.value(id).shape().elements() > kMaxShapeElements)
+        return;
     }
     auto results = EvaluateIfSupported(node, arguments);
     if (!results) return;

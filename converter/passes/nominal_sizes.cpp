@@ -10,7 +10,8 @@
 namespace skiff {
 namespace {
 
-/// Large enough not to be some layer's width, small enough for the product of four of them and a few thousand channels.
+/// Large enough not to be some layer's width, small enough for the product of four of them and a few thousand
+/// channels.
 constexpr int64_t kSmallest = 7001;
 constexpr int kAttempts = 8;
 
@@ -59,7 +60,8 @@ bool NominalSizes::TellsApart(const Graph& graph) {
     const auto [found, fresh] = expressions_.try_emplace(NumberOf(dim), dim);
     apart = apart && found->first > 1 && (fresh || found->second == dim);
   });
-  return apart && std::none_of(numbers_.begin(), numbers_.end(), [&](int64_t n) { return expressions_.contains(n); });
+  return apart &&
+         std::none_of(numbers_.begin(), numbers_.end(), [&](int64_t n) { return expressions_.contains(n); });
 }
 
 void NominalSizes::Apply(Graph& graph) const {
@@ -113,10 +115,13 @@ bool NominalSizes::Restore(const Graph& original, Graph& sized) const {
       }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const bool added = node.inputs[i] != kNoValue && node.inputs[i] >= original.value_count();
-        if (added && FindOp(node.op)->NeedsValues(i) && !RestoreConstant(sized, id, static_cast<int>(i))) return false;
+        if (added && FindOp(node.op)->NeedsValues(i) && !RestoreConstant(sized, id, static_cast<int>(i)))
+          return false;
       }
-      // Elements that inference gave an original value are still right: the pass moves data, and shapes are none.
-      const auto known = node.outputs[0] < original.value_count() ? original.value(node.outputs[0]).elements : nullptr;
+      // Elements that inference gave an original value are still right: the pass moves data, and shapes are
+      // none.
+      const auto known =
+          node.outputs[0] < original.value_count() ? original.value(node.outputs[0]).elements : nullptr;
       InferNode(sized, id);
       if (known) sized.value(sized.node(id).outputs[0]).elements = known;
       size_t at = 0;
@@ -124,7 +129,8 @@ bool NominalSizes::Restore(const Graph& original, Graph& sized) const {
         for (const Dim& dim : sized.value(output).dims) {
           // A dimension that only the device knows has a new Symbol now, and no number to compare.
           bool fresh = false;
-          dim.VisitSymbols([&](SymbolId symbol) { fresh = fresh || static_cast<size_t>(symbol) >= sizes_.size(); });
+          dim.VisitSymbols(
+              [&](SymbolId symbol) { fresh = fresh || static_cast<size_t>(symbol) >= sizes_.size(); });
           if (!fresh && NumberOf(dim) != numbers[at]) return false;
           ++at;
         }

@@ -1,7 +1,7 @@
-/// Lets a pass that thinks in numbers work on a graph with open dimensions: every Symbol gets a large prime, so that
-/// different expressions are different numbers and none is like a number of the graph. What the pass has made is taken
-/// over only if each number in it can be traced back to one expression, and the shape rules, asked again with
-/// expressions, find the same outputs.
+/// Lets a pass that thinks in numbers work on a graph with open dimensions: every Symbol gets a large prime,
+/// so that different expressions are different numbers and none is like a number of the graph. What the pass
+/// has made is taken over only if each number in it can be traced back to one expression, and the shape
+/// rules, asked again with expressions, find the same outputs.
 #pragma once
 
 #include <map>
@@ -20,7 +20,8 @@ class NominalSizes {
 
   /// Replaces every dimension of the graph by its number.
   void Apply(Graph& graph) const;
-  /// The way back, for a graph that a pass has changed: false, and `sized` is of no use, where that is not possible.
+  /// The way back, for a graph that a pass has changed: false, and `sized` is of no use, where that is not
+  /// possible.
   bool Restore(const Graph& original, Graph& sized) const;
 
  private:

@@ -11,7 +11,8 @@ int SplitAxis(const std::vector<Dim>& whole, const std::vector<Dim>& split) {
   if (split.size() != whole.size() + 1) return -1;
   size_t axis = 0;
   while (axis < whole.size() && whole[axis] == split[axis]) ++axis;
-  if (axis == whole.size() || !split[axis].constant() || !(split[axis] * split[axis + 1] == whole[axis])) return -1;
+  if (axis == whole.size() || !split[axis].constant() || !(split[axis] * split[axis + 1] == whole[axis]))
+    return -1;
   for (size_t i = axis + 1; i < whole.size(); ++i) {
     if (!(whole[i] == split[i + 1])) return -1;
   }

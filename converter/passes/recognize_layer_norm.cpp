@@ -117,7 +117,8 @@ NodeId UserWithFactor(Graph& graph, ValueId value, OpCode op, const Shape& wante
 
 bool NormalisesKnownExtents(const Graph& graph, const Normalised& norm) {
   const std::vector<Dim>& dims = graph.value(norm.x).dims;
-  return std::all_of(dims.begin() + norm.attrs.axis, dims.end(), [](const Dim& dim) { return dim.constant(); });
+  return std::all_of(dims.begin() + norm.attrs.axis, dims.end(),
+                     [](const Dim& dim) { return dim.constant(); });
 }
 
 void Rewrite(Graph& graph, NodeId id, const Normalised& norm) {

@@ -60,7 +60,8 @@ TensorData RoundedTo(DType dtype, const Shape& shape, const std::vector<double>&
   return data;
 }
 
-std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to, ReshapeAttrs* attrs) {
+std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
+                                        ReshapeAttrs* attrs) {
   std::vector<int64_t> target;
   int derived = 0;
   bool has_zero = false;

@@ -32,10 +32,11 @@ std::optional<std::vector<int64_t>> IntConstant(const Graph& graph, ValueId valu
 /// A constant of these numbers, each rounded to the dtype.
 TensorData RoundedTo(DType dtype, const Shape& shape, const std::vector<double>& numbers);
 
-/// A Reshape target for values of these dimensions, at most one of them no number: it is -1. Dimensions that the input
-/// has at the same place may also be 0, "as the input's", unless `attrs` says otherwise. Nothing where numbers alone
-/// cannot say it.
-std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to, ReshapeAttrs* attrs);
+/// A Reshape target for values of these dimensions, at most one of them no number: it is -1. Dimensions that
+/// the input has at the same place may also be 0, "as the input's", unless `attrs` says otherwise. Nothing
+/// where numbers alone cannot say it.
+std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
+                                        ReshapeAttrs* attrs);
 
 bool SameType(const Graph& graph, ValueId a, ValueId b);
 /// Neither bound of the clamp does anything.

@@ -2,17 +2,12 @@
 
 #include <cstring>
 
+#include "core/align.h"
 #include "ops/op.h"
 #include "plan/placement.h"
 
 namespace skiff {
 namespace {
-
-constexpr uint64_t kScratchAlignment = 64;
-
-uint64_t AlignUp(uint64_t bytes) {
-  return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
-}
 
 /// Copies rows between two views of the same shape, either of which may be strided.
 void CopyRows(const TensorView& from, const TensorView& to) {

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/align.h"
+
 namespace skiff::format {
 
 static_assert(std::endian::native == std::endian::little, "a .skiff file is read as it lies in memory");
@@ -30,11 +32,8 @@ struct FileHeader {
 };
 static_assert(sizeof(FileHeader) == 64);
 
-/// Kernels may read so far past a tensor's end; the file and every buffer of ours end with as many spare
-/// bytes.
-inline constexpr uint64_t kReadableTail = 16;
-
-inline constexpr uint64_t kAlignment = 64;
-constexpr uint64_t AlignUp(uint64_t value) { return (value + kAlignment - 1) / kAlignment * kAlignment; }
+using skiff::AlignUp;
+using skiff::kAlignment;
+using skiff::kReadableTail;
 
 }  // namespace skiff::format

@@ -187,7 +187,8 @@ class Reader {
       if (extent >= 0 || extent == INT64_MIN) continue;
       const int64_t symbol = -1 - extent;
       if (symbol >= static_cast<int64_t>(out_->symbols.size()))
-        return Invalid("'%s' has a dimension %lld, which is not in the file", to.name, static_cast<long long>(symbol));
+        return Invalid("'%s' has a dimension %lld, which is not in the file", to.name,
+                       static_cast<long long>(symbol));
       to.symbols[axis] = static_cast<int32_t>(symbol);
     }
     return OkStatus();
@@ -253,14 +254,16 @@ class Reader {
       return Invalid("target %u is unknown", from.target());
     to.target = static_cast<Target>(from.target());
     if (from.kind() > format::BucketKind::Unbounded) {
-      return Fail(StatusCode::kUnsupported, "%s: it has a plan of kind %d, which this build does not know; update Skiff",
-                  name_, static_cast<int>(from.kind()));
+      return Fail(StatusCode::kUnsupported,
+                  "%s: it has a plan of kind %d, which this build does not know; update Skiff", name_,
+                  static_cast<int>(from.kind()));
     }
     to.kind = static_cast<BucketKind>(from.kind());
     to.inputs_outside = from.inputs_outside();
     to.shape_node_count = from.shape_node_count();
     const bool exact = to.kind == BucketKind::kExact;
-    if (exact ? to.shape_node_count != 0 : !to.inputs_outside) return Invalid("a plan's parts contradict its kind");
+    if (exact ? to.shape_node_count != 0 : !to.inputs_outside)
+      return Invalid("a plan's parts contradict its kind");
     SKIFF_RETURN_IF_ERROR(ReadRanges(from, to));
     if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes))
       return Invalid("the arena's size overflows");
@@ -280,7 +283,8 @@ class Reader {
   Status CheckShape(const PlanData& plan, PlanMessage& message) {
     FixedArray<TensorView> inputs;
     SKIFF_RETURN_IF_ERROR(inputs.Allocate(plan.inputs.size()));
-    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = plan.tensors[static_cast<size_t>(plan.inputs[i])].view;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inputs[i] = plan.tensors[static_cast<size_t>(plan.inputs[i])].view;
     ShapedPlan shaped;
     SKIFF_RETURN_IF_ERROR(shaped.Init(plan, false));
     return shaped.Shape(inputs, message);
@@ -310,7 +314,8 @@ class Reader {
       SKIFF_RETURN_IF_ERROR(ReadType(tensor.dtype(), tensor.extents(), may_vary, &dtype, &shape));
       out.name = TextOf(tensor.name());
       out.view = TensorView(nullptr, dtype, shape);
-      if (tensor.row_stride() < 0 || tensor.row_stride() > kMaxTensorBytes) return Invalid("tensor %u has a bad stride", i);
+      if (tensor.row_stride() < 0 || tensor.row_stride() > kMaxTensorBytes)
+        return Invalid("tensor %u has a bad stride", i);
       placement.row_stride = tensor.row_stride();
       placement.buffer = tensor.buffer();
       placement.view_of = tensor.view_of();
@@ -417,7 +422,8 @@ class Reader {
 
   static bool Agree(const Shape& tensor, const Shape& port) {
     bool agree = tensor.rank() == port.rank();
-    for (int i = 0; agree && i < tensor.rank(); ++i) agree = tensor[i] == port[i] || tensor[i] < 0 || port[i] < 0;
+    for (int i = 0; agree && i < tensor.rank(); ++i)
+      agree = tensor[i] == port[i] || tensor[i] < 0 || port[i] < 0;
     return agree;
   }
 

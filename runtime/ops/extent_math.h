@@ -1,6 +1,6 @@
 /// The operations that a shape rule needs of an extent type, for concrete extents. The converter overloads
-/// the same names for expressions (graph/dim.h); there, SameExtent is false only where two are never equal: the device
-/// asks again, with numbers, at every new shape.
+/// the same names for expressions (graph/dim.h); there, SameExtent is false only where two are never equal:
+/// the device asks again, with numbers, at every new shape.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,8 @@
 
 #include "ops/op.h"
 
-/// Rules are compiled for one extent type: for numbers in the runtime, for expressions in the converter, which defines
-/// this macro.
+/// Rules are compiled for one extent type: for numbers in the runtime, for expressions in the converter,
+/// which defines this macro.
 #ifndef SKIFF_RULE_EXTENT
 #define SKIFF_RULE_EXTENT int64_t
 #endif

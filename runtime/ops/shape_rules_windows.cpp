@@ -214,7 +214,8 @@ Status InferResize2d(InferContext<D>& context) {
     for (int axis = 0; axis < 2; ++axis) {
       if (!IsKnown(x.extents[1 + axis])) {
         if (!ScaleOpenExtent(x.extents[1 + axis], scales[axis], &out.extents[1 + axis]))
-          return context.Error("the scale %g of an extent that is not known is no whole number", static_cast<double>(scales[axis]));
+          return context.Error("the scale %g of an extent that is not known is no whole number",
+                               static_cast<double>(scales[axis]));
         continue;
       }
       const double extent = std::floor(static_cast<double>(KnownValue(x.extents[1 + axis])) * scales[axis]);
@@ -225,7 +226,8 @@ Status InferResize2d(InferContext<D>& context) {
   }
   for (int axis = 0; axis < 2; ++axis) {
     if (IsKnown(out.extents[1 + axis]) &&
-        (KnownValue(out.extents[1 + axis]) <= 0 || (IsKnown(x.extents[1 + axis]) && KnownValue(x.extents[1 + axis]) <= 0))) {
+        (KnownValue(out.extents[1 + axis]) <= 0 ||
+         (IsKnown(x.extents[1 + axis]) && KnownValue(x.extents[1 + axis]) <= 0))) {
       return context.Error("the input's and the output's height and width must be at least 1");
     }
   }

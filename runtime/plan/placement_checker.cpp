@@ -1,13 +1,14 @@
 #include "plan/placement_checker.h"
 
-#include "format/container.h"
+#include "core/align.h"
 #include "ops/op.h"
 #include "plan/placement.h"
 
 namespace skiff {
 namespace {
 
-/// Buffers of graph inputs beside the arena get addresses that no arena has, so that all places can be compared.
+/// Buffers of graph inputs beside the arena get addresses that no arena has, so that all places can be
+/// compared.
 constexpr uint64_t kOutside = uint64_t{1} << 48;
 constexpr size_t kMaxInputs = 4096;
 
@@ -48,20 +49,24 @@ class Checker {
         return message_.Invalid("tensor %zu has a bad stride", i);
       const auto span = static_cast<uint64_t>(SpanBytes(tensor));
       const bool outside = plan_.inputs_outside && placed_.input_of[root] >= 0;
-      const uint64_t base = outside ? kOutside * (1 + static_cast<uint64_t>(placed_.input_of[root])) : placed_.offsets[root];
+      const uint64_t base =
+          outside ? kOutside * (1 + static_cast<uint64_t>(placed_.input_of[root])) : placed_.offsets[root];
       const auto root_bytes = static_cast<uint64_t>(tensors_[root].view.bytes());
       const uint64_t offset = is_view ? placement.offset : (outside ? 0 : base);
       const uint64_t room = is_view || outside ? root_bytes : placed_.arena_bytes;
-      const auto alignment = is_view ? static_cast<uint64_t>(DTypeSize(tensor.dtype)) : format::kAlignment;
-      if (offset % alignment != 0 || (!is_view && !tensor.dense())) return message_.Invalid("tensor %zu is misaligned", i);
-      if (offset > room || span > room - offset) return message_.Invalid("tensor %zu lies outside of its memory", i);
+      const auto alignment = is_view ? static_cast<uint64_t>(DTypeSize(tensor.dtype)) : kAlignment;
+      if (offset % alignment != 0 || (!is_view && !tensor.dense()))
+        return message_.Invalid("tensor %zu is misaligned", i);
+      if (offset > room || span > room - offset)
+        return message_.Invalid("tensor %zu lies outside of its memory", i);
       begins_[i] = base + (is_view ? placement.offset : 0);
       if (!outside) used = begins_[i] + span > used ? begins_[i] + span : used;
     }
     // A tiny file must not ask for a huge arena.
     const bool exact = plan_.kind == BucketKind::kExact && !placed_.kept_apart;
-    return !exact || plan_.arena_bytes <= format::AlignUp(used) ? OkStatus()
-                                                              : message_.Invalid("the arena is larger than its tensors");
+    return !exact || plan_.arena_bytes <= AlignUp(used)
+               ? OkStatus()
+               : message_.Invalid("the arena is larger than its tensors");
   }
 
   static bool SpanFits(const TensorView& tensor) {
@@ -87,8 +92,7 @@ class Checker {
   }
 
   bool Overlap(int32_t a, int32_t b) const {
-    if (IsElsewhere(a) || IsElsewhere(b))
-      return false;
+    if (IsElsewhere(a) || IsElsewhere(b)) return false;
     const uint64_t a_begin = begins_[static_cast<size_t>(a)];
     const uint64_t b_begin = begins_[static_cast<size_t>(b)];
     return a_begin < b_begin + static_cast<uint64_t>(SpanBytes(view(b))) &&
@@ -107,14 +111,15 @@ class Checker {
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       for (size_t other = 0; other < o; ++other) {
         if (Overlap(node.outputs[o], node.outputs[other])) {
-          return message_.Invalid("node %zu (%s) writes two outputs to the same memory", index, node.op->name);
+          return message_.Invalid("node %zu (%s) writes two outputs to the same memory", index,
+                                  node.op->name);
         }
       }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         if (node.inputs[i] < 0 || !Overlap(node.outputs[o], node.inputs[i])) continue;
         if (!MayOverlap(node, i, o)) {
-          return message_.Invalid("node %zu (%s) would overwrite its input %zu while reading it", index, node.op->name,
-                         i);
+          return message_.Invalid("node %zu (%s) would overwrite its input %zu while reading it", index,
+                                  node.op->name, i);
         }
       }
     }
@@ -132,7 +137,8 @@ class Checker {
         const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) &&
                               node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
         if (writes && !names_it)
-          return message_.Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name, input);
+          return message_.Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name,
+                                  input);
       }
     }
     return OkStatus();
@@ -161,6 +167,8 @@ class Checker {
 
 }  // namespace
 
-Status CheckPlacement(const PlacedTensors& placed, PlanMessage& message) { return Checker(placed, message).Check(); }
+Status CheckPlacement(const PlacedTensors& placed, PlanMessage& message) {
+  return Checker(placed, message).Check();
+}
 
 }  // namespace skiff

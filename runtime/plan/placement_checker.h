@@ -1,5 +1,6 @@
-/// Whether the places of a plan's tensors are good at one shape: inside their memory, aligned, and no node destroys
-/// what it or a later run still needs. Files are untrusted, so this is asked before the first run at every shape.
+/// Whether the places of a plan's tensors are good at one shape: inside their memory, aligned, and no node
+/// destroys what it or a later run still needs. Files are untrusted, so this is asked before the first run at
+/// every shape.
 #pragma once
 
 #include "plan/plan_order.h"
@@ -8,11 +9,11 @@ namespace skiff {
 
 struct PlacedTensors {
   const PlanData& plan;
-  Span<const PlanTensor> tensors;   ///< Extents of this shape.
-  Span<const uint64_t> offsets;     ///< Of root tensors in the arena.
-  Span<const int32_t> input_of;     ///< Which graph input a tensor is, or -1.
+  Span<const PlanTensor> tensors;  ///< Extents of this shape.
+  Span<const uint64_t> offsets;    ///< Of root tensors in the arena.
+  Span<const int32_t> input_of;    ///< Which graph input a tensor is, or -1.
   uint64_t arena_bytes;
-  bool kept_apart;                  ///< Every root tensor has its own place.
+  bool kept_apart;  ///< Every root tensor has its own place.
 };
 
 Status CheckPlacement(const PlacedTensors& placed, PlanMessage& message);

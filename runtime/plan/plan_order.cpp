@@ -49,7 +49,8 @@ class Orderer {
           return message_.Invalid("tensor %zu is a view of tensor %d, which cannot be viewed", i, target);
         }
       }
-      if (placement.view_of == TensorPlacement::kRoot && placement.row_stride != 0 && !plan_.tensors[i].constant)
+      if (placement.view_of == TensorPlacement::kRoot && placement.row_stride != 0 &&
+          !plan_.tensors[i].constant)
         return message_.Invalid("tensor %zu has a row stride and is no view", i);
     }
     return OkStatus();
@@ -64,7 +65,8 @@ class Orderer {
 
   Status Take(uint32_t node, size_t* at) {
     for (int32_t output : plan_.nodes[node].outputs) {
-      if (!Define(output)) return message_.Invalid("node %u writes tensor %d, which is not its own", node, output);
+      if (!Define(output))
+        return message_.Invalid("node %u writes tensor %d, which is not its own", node, output);
       if (node < plan_.shape_node_count) plan_.shape_values[static_cast<size_t>(output)] = true;
     }
     plan_.infer_order[(*at)++] = node;
@@ -89,7 +91,8 @@ class Orderer {
     return OkStatus();
   }
 
-  /// What must be known before the run: all inputs of shape nodes but Shape's, and the shape inputs of the others.
+  /// What must be known before the run: all inputs of shape nodes but Shape's, and the shape inputs of the
+  /// others.
   Status CheckDeciders() {
     for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
       const PlanNode& node = plan_.nodes[i];
@@ -97,9 +100,10 @@ class Orderer {
       for (size_t j = 0; j < node.inputs.size(); ++j) {
         const int32_t input = node.inputs[j];
         if (input < 0 || !(computes || node.op->NeedsValues(j))) continue;
-        if (Tensor(input).constant || plan_.shape_values[static_cast<size_t>(input)] || MarkInput(input)) continue;
-        return message_.Invalid("input %zu of node %u (%s) decides a shape and is not known before the run", j, i,
-                                node.op->name);
+        if (Tensor(input).constant || plan_.shape_values[static_cast<size_t>(input)] || MarkInput(input))
+          continue;
+        return message_.Invalid("input %zu of node %u (%s) decides a shape and is not known before the run",
+                                j, i, node.op->name);
       }
     }
     return OkStatus();

@@ -1,7 +1,7 @@
 /// What is checked and worked out about a plan once, when it is loaded, whatever its shapes will be.
 #pragma once
 
-#include "format/model_data.h"
+#include "plan/plan_data.h"
 
 namespace skiff {
 
@@ -13,8 +13,9 @@ struct PlanMessage {
   Status Invalid(const char* format, ...) __attribute__((format(printf, 2, 3)));
 };
 
-/// Each tensor is written once and before it is read, views are of tensors that can be viewed, and what decides a shape
-/// is a constant, a graph input or made by the shape program. Fills infer_order, shape_values and shape_inputs.
+/// Each tensor is written once and before it is read, views are of tensors that can be viewed, and what
+/// decides a shape is a constant, a graph input or made by the shape program. Fills infer_order, shape_values
+/// and shape_inputs.
 Status OrderPlan(PlanData& plan, PlanMessage& message);
 
 }  // namespace skiff

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "core/align.h"
 #include "core/error_capture.h"
-#include "format/container.h"
 #include "ops/op.h"
 #include "plan/placement_checker.h"
 
@@ -69,7 +69,8 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
   return widened_.Allocate(inputs * kMaxWidenedValues);
 }
 
-/// The buffers that are planned at each new shape, and when each is needed; that does not depend on the shape.
+/// The buffers that are planned at each new shape, and when each is needed; that does not depend on the
+/// shape.
 Status ShapedPlan::FindLifetimes() {
   const PlanData& plan = *plan_;
   if (keep_apart_ || plan.kind != BucketKind::kUnbounded) return OkStatus();
@@ -79,7 +80,8 @@ Status ShapedPlan::FindLifetimes() {
     if (RootOf(index) == index && !Elsewhere(index)) buffer_of_[i] = static_cast<int32_t>(buffers++);
   }
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (!Elsewhere(static_cast<int32_t>(i))) buffer_of_[i] = buffer_of_[static_cast<size_t>(RootOf(static_cast<int32_t>(i)))];
+    if (!Elsewhere(static_cast<int32_t>(i)))
+      buffer_of_[i] = buffer_of_[static_cast<size_t>(RootOf(static_cast<int32_t>(i)))];
   }
   SKIFF_RETURN_IF_ERROR(lifetimes_.Allocate(buffers));
   SKIFF_RETURN_IF_ERROR(buffer_offsets_.Allocate(buffers));
@@ -148,13 +150,14 @@ Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
     const TensorView& stored = plan_->tensors[at].view;
     const skiff::Shape shape(inferred.extents, inferred.rank);
     if (!Matches(stored, inferred)) {
-      return message.Invalid("node %u '%s' (%s): output %zu is stored as %s %s, the operator makes %s %s", index,
-                             node.name, node.op->name, i, DTypeName(stored.dtype), ShapeText(stored.shape).c_str(),
-                             DTypeName(inferred.dtype), ShapeText(shape).c_str());
+      return message.Invalid("node %u '%s' (%s): output %zu is stored as %s %s, the operator makes %s %s",
+                             index, node.name, node.op->name, i, DTypeName(stored.dtype),
+                             ShapeText(stored.shape).c_str(), DTypeName(inferred.dtype),
+                             ShapeText(shape).c_str());
     }
     if (!SizeFits(inferred)) {
-      return message.Invalid("node %u '%s' (%s): output %zu would be %s, which is too large", index, node.name,
-                             node.op->name, i, ShapeText(shape).c_str());
+      return message.Invalid("node %u '%s' (%s): output %zu would be %s, which is too large", index,
+                             node.name, node.op->name, i, ShapeText(shape).c_str());
     }
     TensorView& view = tensors_[at].view;
     view.shape = shape;
@@ -171,16 +174,18 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     TensorView& view = tensors_[static_cast<size_t>(node.outputs[i])].view;
-    const uint64_t end = values_used_ + format::AlignUp(static_cast<uint64_t>(view.bytes()));
+    const uint64_t end = values_used_ + AlignUp(static_cast<uint64_t>(view.bytes()));
     if (end > kMaxValueBytes)
-      return message.Invalid("node %u '%s' (%s) makes too many numbers for a shape", index, node.name, node.op->name);
+      return message.Invalid("node %u '%s' (%s) makes too many numbers for a shape", index, node.name,
+                             node.op->name);
     if (end > values_.size()) return Status(StatusCode::kOutOfMemory);
     view.data = values_.data() + values_used_;
     values_used_ = end;
     kernel_views_[node.inputs.size() + i] = view;
   }
   if (node.op->kernel == nullptr)
-    return message.Invalid("node '%s': this build was made without the operator %s", node.name, node.op->name);
+    return message.Invalid("node '%s': this build was made without the operator %s", node.name,
+                           node.op->name);
   ErrorCapture capture;
   const KernelArgs args{node.op->code,
                         node.attrs,
@@ -224,7 +229,7 @@ Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
   Status status = Infer(inputs, message);
   while (status.code() == StatusCode::kOutOfMemory && message.text[0] == '\0') {
     const size_t wanted = values_.size() == 0 ? kFirstValueBytes : values_.size() * 2;
-    SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + format::kAlignment));
+    SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + kAlignment));
     status = Infer(inputs, message);
   }
   SKIFF_RETURN_IF_ERROR(status);
@@ -250,9 +255,10 @@ Status ShapedPlan::PlanBuffers() {
 Status ShapedPlan::KeepApart() {
   arena_bytes_ = 0;
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (plan_->placements[i].view_of != TensorPlacement::kRoot || Elsewhere(static_cast<int32_t>(i))) continue;
+    if (plan_->placements[i].view_of != TensorPlacement::kRoot || Elsewhere(static_cast<int32_t>(i)))
+      continue;
     offsets_[i] = arena_bytes_;
-    arena_bytes_ += format::AlignUp(static_cast<uint64_t>(tensors_[i].view.bytes()));
+    arena_bytes_ += AlignUp(static_cast<uint64_t>(tensors_[i].view.bytes()));
     if (arena_bytes_ > static_cast<uint64_t>(kMaxTensorBytes))
       return Fail(StatusCode::kOutOfMemory, "keeping every intermediate tensor needs too much memory");
   }

@@ -1,5 +1,5 @@
-/// A plan at one shape: the extents of all tensors, the elements that the shape program computes, and where everything
-/// lies. Made by the loader, to check plans of one shape, and by a Session at each new shape.
+/// A plan at one shape: the extents of all tensors, the elements that the shape program computes, and where
+/// everything lies. Made by the loader, to check plans of one shape, and by a Session at each new shape.
 #pragma once
 
 #include "plan/memory_planner.h"
@@ -16,7 +16,8 @@ class ShapedPlan {
   /// activations. On kInvalidModel and kInvalidArgument the message says which node cannot take these shapes.
   Status Shape(Span<const TensorView> inputs, PlanMessage& message);
 
-  /// Gives the activations their addresses. `inputs` are those of the graph inputs, null where one lies in the arena.
+  /// Gives the activations their addresses. `inputs` are those of the graph inputs, null where one lies in
+  /// the arena.
   void Locate(unsigned char* arena, Span<void* const> inputs);
 
   const PlanData& plan() const { return *plan_; }
@@ -40,7 +41,7 @@ class ShapedPlan {
   const PlanData* plan_ = nullptr;
   bool keep_apart_ = false;
   FixedArray<PlanTensor> tensors_;
-  FixedArray<uint64_t> offsets_;  ///< Of root tensors in the arena.
+  FixedArray<uint64_t> offsets_;   ///< Of root tensors in the arena.
   FixedArray<int32_t> buffer_of_;  ///< Index into lifetimes_, or -1.
   FixedArray<BufferLifetime> lifetimes_;
   FixedArray<uint64_t> buffer_offsets_;

@@ -33,9 +33,10 @@ struct PortInfo {
   const char* name = "";
   DType dtype = DType::kInvalid;
   Shape shape;  ///< -1 where the extent varies.
-  int32_t symbols[kMaxRank] = {-1, -1, -1, -1, -1, -1, -1, -1};  ///< Which Symbol of the Model an extent is, or -1.
-  ImageSpec image;                 ///< Inputs.
-  Span<const char* const> labels;  ///< Outputs of classifiers; may be empty.
+  int32_t symbols[kMaxRank] = {-1, -1, -1, -1,
+                               -1, -1, -1, -1};  ///< Which Symbol of the Model an extent is, or -1.
+  ImageSpec image;                               ///< Inputs.
+  Span<const char* const> labels;                ///< Outputs of classifiers; may be empty.
 };
 
 struct SignatureInfo {

@@ -22,8 +22,8 @@ struct SessionOptions {
       nullptr;  ///< A pthreadpool_t of the caller's, which outlives the Session; `threads` is then ignored.
   uint64_t memory_limit =
       0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
-  int kept_shapes = 2;  ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
-  bool profile = false;             ///< Take the time of every node.
+  int kept_shapes = 2;   ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
+  bool profile = false;  ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
 };
 
@@ -41,7 +41,7 @@ struct NodeInfo {
   const char* name = "";
   const char* op = "";
   DelegateKind delegate = DelegateKind::kReference;  ///< That runs it.
-  bool shape_program = false;  ///< Runs once per new shape, not per run.
+  bool shape_program = false;                        ///< Runs once per new shape, not per run.
   bool fell_back = false;      ///< The plan asked for a faster delegate, which refused on this device.
   uint64_t last_ns = 0;        ///< Duration in the last profiled run.
   uint64_t last_begin_ns = 0;  ///< Since the beginning of that run.

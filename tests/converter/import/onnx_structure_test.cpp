@@ -79,7 +79,8 @@ TEST(OnnxStructure, OpenDimensionsBecomeSymbols) {
   const Graph graph = model.Import();
   const auto name = [&](const char* input, size_t axis) {
     const Dim& dim = graph.value(graph.FindValue(input)).dims[axis];
-    return dim.constant() ? std::to_string(dim.value) : graph.symbols()[static_cast<size_t>(dim.symbol())].name;
+    return dim.constant() ? std::to_string(dim.value)
+                          : graph.symbols()[static_cast<size_t>(dim.symbol())].name;
   };
   EXPECT_EQ(name("a", 0), "batch");
   EXPECT_EQ(name("a", 1), "a#1");

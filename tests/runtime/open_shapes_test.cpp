@@ -1,0 +1,243 @@
+// Plans that serve many shapes: one file, one Session, compared with the eager interpreter at each size.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error_capture.h"
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct OpenGraph {
+  const char* name;
+  const char* text;
+  std::vector<std::map<std::string, int64_t>> sizes;
+  BucketKind kind = BucketKind::kRelaxed;
+};
+
+void PrintTo(const OpenGraph& graph, std::ostream* out) { *out << graph.name; }
+
+const OpenGraph kGraphs[] = {
+    {"elementwise",
+     R"(graph g {
+       symbol n: 1..64
+       input x: f32[n, 6]
+       const b: f32[6] = seed 1
+       a = Add(x, b)
+       y = Tanh(a)
+       output y = y
+     })",
+     {{{"n", 1}}, {{"n", 7}}, {{"n", 64}}, {{"n", 7}}}},
+    {"convolutions",
+     R"(graph g {
+       symbol batch: 1..4
+       symbol h: 8..40
+       symbol w: 8..40
+       input image: f32[batch, h, w, 3]
+       const w1: f32[8, 3, 3, 3] = seed 1
+       const w2: f32[8, 3, 3, 8] = seed 2
+       const w3: f32[8, 1, 1, 16] = seed 3
+       a = Conv2d(image, w1, _) {strides=[2, 2], pads=[1, 1, 1, 1], min=0}
+       b = Conv2d(a, w2, _) {pads=[1, 1, 1, 1], min=0}
+       c = Concat(a, b) {axis=3}
+       d = Conv2d(c, w3, _)
+       e = Add(d, a)
+       f = MaxPool2d(e) {kernel=[2, 2], strides=[2, 2]}
+       y = ReduceMean(f) {axes=[1, 2]}
+       output y = y
+       output e = e
+     })",
+     {{{"batch", 1}, {"h", 8}, {"w", 8}},
+      {{"batch", 4}, {"h", 40}, {"w", 40}},
+      {{"batch", 3}, {"h", 17}, {"w", 9}},
+      {{"batch", 1}, {"h", 39}, {"w", 8}}}},
+    {"attention",
+     R"(graph g {
+       symbol batch: 1..3
+       symbol seq: 1..20
+       input x: f32[batch, seq, 16]
+       const wq: f32[16, 16] = seed 1
+       const wk: f32[16, 16] = seed 2
+       const wv: f32[16, 16] = seed 3
+       const zero: i64[1] = [0]
+       const one: i64[1] = [1]
+       const heads: i64[2] = [4, 4]
+       const whole: i64[1] = [16]
+       q = FullyConnected(x, wq, _)
+       k = FullyConnected(x, wk, _)
+       v = FullyConnected(x, wv, _)
+       shape = Shape(x)
+       batch = Gather(shape, zero) {axis=0}
+       length = Gather(shape, one) {axis=0}
+       split = Concat(batch, length, heads) {axis=0}
+       join = Concat(batch, length, whole) {axis=0}
+       q4 = Reshape(q, split)
+       k4 = Reshape(k, split)
+       v4 = Reshape(v, split)
+       qt = Transpose(q4) {perm=[0, 2, 1, 3]}
+       kt = Transpose(k4) {perm=[0, 2, 3, 1]}
+       vt = Transpose(v4) {perm=[0, 2, 1, 3]}
+       s = MatMul(qt, kt)
+       p = Softmax(s) {axis=-1}
+       o = MatMul(p, vt)
+       ot = Transpose(o) {perm=[0, 2, 1, 3]}
+       y = Reshape(ot, join)
+       output y = y
+     })",
+     {{{"batch", 1}, {"seq", 1}},
+      {{"batch", 3}, {"seq", 20}},
+      {{"batch", 2}, {"seq", 5}},
+      {{"batch", 1}, {"seq", 13}}}},
+    {"positions",
+     R"(graph g {
+       symbol seq: 1..30
+       input x: f32[1, seq, 4]
+       const table: f32[30, 4] = seed 1
+       const zero: i64[] = 0
+       const one: i64[] = 1
+       const axis: i64[1] = [0]
+       const start: i64[1] = [0]
+       shape = Shape(x)
+       length = Gather(shape, one) {axis=0}
+       end = Unsqueeze(length) {axes=[0]}
+       rows = Slice(table, start, end, axis)
+       y = Add(x, rows)
+       output y = y
+     })",
+     {{{"seq", 1}}, {{"seq", 30}}, {{"seq", 11}}}},
+    {"unbounded",
+     R"(graph g {
+       symbol n: 1..
+       input x: f32[n, 6]
+       const w: f32[5, 6] = seed 1
+       a = FullyConnected(x, w, _)
+       b = Tanh(a)
+       c = Concat(x, b) {axis=1}
+       y = Transpose(c)
+       output y = y
+       output b = b
+     })",
+     {{{"n", 1}}, {{"n", 9}}, {{"n", 300}}, {{"n", 2}}},
+     BucketKind::kUnbounded},
+};
+
+int64_t SizeOf(const Graph& graph, const Dim& dim, const std::map<std::string, int64_t>& sizes) {
+  return dim
+      .Replace([&](SymbolId id) { return Dim(sizes.at(graph.symbols()[static_cast<size_t>(id)].name)); })
+      .value;
+}
+
+std::map<std::string, TensorData> InputsOf(const Graph& graph, const std::map<std::string, int64_t>& sizes) {
+  std::map<std::string, TensorData> inputs;
+  for (const GraphPort& port : graph.inputs()) {
+    const Value& value = graph.value(port.value);
+    Shape shape;
+    for (const Dim& dim : value.dims) shape.Append(SizeOf(graph, dim, sizes));
+    inputs[port.name] = RandomTensor(value.dtype, shape, static_cast<uint32_t>(inputs.size()) + 3);
+  }
+  return inputs;
+}
+
+class OpenShapes : public ::testing::TestWithParam<OpenGraph> {};
+
+TEST_P(OpenShapes, MatchEagerAtEachSize) {
+  const Graph source = ParseGraph(GetParam().text);
+  OpenedModel opened(GetParam().text);
+  EXPECT_EQ(opened.model->plan(0, 0).kind, GetParam().kind);
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    for (const bool keep : {false, true}) {
+      SessionOptions options;
+      options.backend = backend;
+      options.keep_intermediates = keep;
+      ErrorCapture capture;
+      auto session = Session::Create(*opened.model, options);
+      ASSERT_TRUE(session.ok()) << capture.message();
+      for (const auto& sizes : GetParam().sizes) {
+        const auto inputs = InputsOf(source, sizes);
+        const auto expected = Evaluate(source, inputs);
+        const auto got = RunSession(**session, inputs);
+        for (const auto& [name, data] : expected) {
+          ASSERT_TRUE(got.at(name).shape() == data.shape()) << name;
+          const Difference difference = Compare(got.at(name), data);
+          EXPECT_LE(difference.difference, 4e-6 * std::max(difference.largest, 1e-3))
+              << name << ", reference " << (backend == Backend::kReference) << ", keep " << keep;
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, OpenShapes, ::testing::ValuesIn(kGraphs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(OpenContract, EachViolationIsNamedAndTheSessionGoesOn) {
+  OpenedModel opened(R"(graph g {
+    symbol n: 2..8
+    symbol m: 1..
+    input a: f32[n, m]
+    input b: f32[n, m]
+    c = Add(a, b)
+    output c = c
+  })");
+  ErrorCapture capture;
+  auto session = Session::Create(*opened.model);
+  ASSERT_TRUE(session.ok());
+  std::vector<float> data(200, 1.0f);
+  const auto set = [&](int index, DType dtype, const Shape& shape) {
+    return (*session)->SetInput(index, TensorView(data.data(), dtype, shape)).code();
+  };
+  EXPECT_EQ(set(0, DType::kF32, Shape{9, 3}), StatusCode::kNoMatchingBucket);
+  EXPECT_THAT(capture.message(), HasSubstr("'n') is 9; the model was converted for 2 to 8"));
+  EXPECT_EQ(set(0, DType::kF32, Shape{1, 3}), StatusCode::kNoMatchingBucket);
+  EXPECT_EQ(set(0, DType::kF32, Shape{3}), StatusCode::kInvalidArgument);
+  EXPECT_THAT(capture.message(), HasSubstr("[n, m], got [3]"));
+  EXPECT_EQ(set(0, DType::kI32, Shape{3, 3}), StatusCode::kInvalidArgument);
+  ASSERT_EQ(set(0, DType::kF32, Shape{3, 3}), StatusCode::kOk);
+  ASSERT_EQ(set(1, DType::kF32, Shape{4, 3}), StatusCode::kOk);
+  EXPECT_EQ((*session)->Run().code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(capture.message(), HasSubstr("'n' is 3 in another input"));
+  EXPECT_FALSE((*session)->Output(0).ok());
+  ASSERT_EQ(set(1, DType::kF32, Shape{3, 3}), StatusCode::kOk);
+  ASSERT_TRUE((*session)->Run().ok()) << capture.message();
+  EXPECT_EQ((*session)->Output(0).value().as<float>()[8], 2.0f);
+}
+
+/// A graph input whose elements decide a shape.
+TEST(ShapeInputs, AreReadAtEachRun) {
+  OpenedModel opened(R"(graph g {
+    input x: f32[2, 6]
+    input target: i64[2]
+    a = Reshape(x, target)
+    y = Neg(a)
+    output y = y
+  })");
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions options;
+    options.backend = backend;
+    ErrorCapture capture;
+    auto session = Session::Create(*opened.model, options);
+    ASSERT_TRUE(session.ok()) << capture.message();
+    const TensorData x = RandomTensor(DType::kF32, Shape{2, 6}, 1);
+    ASSERT_TRUE((*session)->SetInput("x", x.view()).ok());
+    for (const auto& [wanted, made] : std::map<std::vector<int64_t>, Shape>{{{3, 4}, Shape{3, 4}},
+                                                                            {{-1, 2}, Shape{6, 2}},
+                                                                            {{0, -1}, Shape{2, 6}},
+                                                                            {{12, 1}, Shape{12, 1}}}) {
+      ASSERT_TRUE((*session)->SetInput("target", TensorData::OfInts(wanted).view()).ok());
+      ASSERT_TRUE((*session)->Run().ok()) << capture.message();
+      EXPECT_TRUE((*session)->Output(0).value().shape == made);
+    }
+    ASSERT_TRUE((*session)->SetInput("target", TensorData::OfInts({5, 5}).view()).ok());
+    EXPECT_EQ((*session)->Run().code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(capture.message(), HasSubstr("'a' (Reshape)"));
+    ASSERT_TRUE((*session)->SetInput("target", TensorData::OfInts({6, 2}).view()).ok());
+    EXPECT_TRUE((*session)->Run().ok());
+  }
+}
+
+}  // namespace
+}  // namespace skiff::testing
