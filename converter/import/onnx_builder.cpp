@@ -173,6 +173,14 @@ std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
   return ReadTensor(found->t(), call_.folder, fmt::format("{}.{}", call_.label, name));
 }
 
+DType OnnxBuilder::DTypeAttribute(const char* name) const {
+  const int64_t number = RequiredInt(name);
+  const auto type = number < 0 || number > INT32_MAX ? -1 : static_cast<int32_t>(number);
+  const DType dtype = DTypeOfOnnx(type);
+  if (dtype == DType::kInvalid) Unsupported("makes {}, which Skiff does not have", OnnxTypeName(type));
+  return dtype;
+}
+
 Ints OnnxBuilder::ToInts(const std::vector<int64_t>& values, const char* what) const {
   if (values.size() > kMaxRank) {
     Invalid("{} has {} values; at most {} are possible", what, values.size(), kMaxRank);

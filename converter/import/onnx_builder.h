@@ -68,6 +68,8 @@ class OnnxBuilder {
   std::optional<std::vector<int64_t>> IntList(const char* name) const;
   std::optional<std::vector<float>> FloatList(const char* name) const;
   std::optional<TensorData> Tensor(const char* name) const;
+  /// An element type, as ONNX numbers them. Unsupported where Skiff has no such dtype.
+  DType DTypeAttribute(const char* name) const;
   /// At most kMaxRank integers as an attribute of a Skiff operator.
   Ints ToInts(const std::vector<int64_t>& values, const char* what) const;
   /// Throws when a number lies outside [lowest, kMaxWindowNumber].
