@@ -17,9 +17,51 @@ Lane Sum(Lane a, Lane b) {
   }
 }
 
+template <class Lane>
+struct Scan {
+  LoadFn<Lane> load;
+  StoreFn<Lane> store;
+  const void* data;
+  void* out;
+  int64_t extent;
+  int64_t inner;  ///< Elements from one index of the axis to the next.
+  bool exclusive;
+  bool reverse;
+
+  /// The axis is the innermost one.
+  void AlongRow(int64_t offset) const {
+    Lane lanes[kChunk];
+    Lane sum = 0;
+    for (int64_t done = 0; done < extent; done += kChunk) {
+      const int64_t count = extent - done < kChunk ? extent - done : kChunk;
+      const int64_t first = offset + (reverse ? extent - done - count : done);
+      load(data, first, 1, count, lanes);
+      for (int64_t i = 0; i < count; ++i) {
+        Lane& lane = lanes[reverse ? count - 1 - i : i];
+        const Lane before = sum;
+        sum = Sum(sum, lane);
+        lane = exclusive ? before : sum;
+      }
+      store(out, first, count, lanes);
+    }
+  }
+
+  /// `count` sums beside each other, so that memory is read in order.
+  void BesideAxis(int64_t offset, int64_t count) const {
+    Lane lanes[kChunk];
+    Lane sums[kChunk] = {};
+    for (int64_t i = 0; i < extent; ++i) {
+      const int64_t at = offset + (reverse ? extent - 1 - i : i) * inner;
+      load(data, at, 1, count, lanes);
+      if (exclusive) store(out, at, count, sums);
+      for (int64_t j = 0; j < count; ++j) sums[j] = Sum(sums[j], lanes[j]);
+      if (!exclusive) store(out, at, count, sums);
+    }
+  }
+};
+
 }  // namespace
 
-/// Sums beside the axis grow side by side, so that memory is read in order.
 Status KernelCumSum(const KernelArgs& args) {
   const auto& attrs = args.As<CumSumAttrs>();
   const TensorView& x = args.inputs[0];
@@ -31,27 +73,23 @@ Status KernelCumSum(const KernelArgs& args) {
                 static_cast<long long>(requested), x.shape.rank());
   }
   if (x.dtype == DType::kBool) return UnsupportedDType(args.op, x.dtype);
+  if (out.shape.elements() == 0) return OkStatus();
   const int64_t extent = x.shape[axis];
   const int64_t outer = x.shape.ElementsBetween(0, axis);
   const int64_t inner = x.shape.ElementsBetween(axis + 1, x.shape.rank());
-  if (args.outputs[0].shape.elements() == 0) return OkStatus();
   return VisitLane(args.op, x.dtype, [&](auto tag) {
     using Lane = decltype(tag);
-    const LoadFn<Lane> load = Loader<Lane>(x.dtype);
-    const StoreFn<Lane> store = Storer<Lane>(out.dtype);
-    Lane values[kChunk];
+    const Scan<Lane> scan{
+        Loader<Lane>(x.dtype), Storer<Lane>(out.dtype), x.data, out.data, extent, inner, attrs.exclusive,
+        attrs.reverse};
     for (int64_t o = 0; o < outer; ++o) {
+      if (inner == 1) {
+        scan.AlongRow(o * extent);
+        continue;
+      }
       for (int64_t done = 0; done < inner; done += kChunk) {
         const int64_t count = inner - done < kChunk ? inner - done : kChunk;
-        Lane sums[kChunk] = {};
-        for (int64_t i = 0; i < extent; ++i) {
-          const int64_t step = attrs.reverse ? extent - 1 - i : i;
-          const int64_t offset = (o * extent + step) * inner + done;
-          load(x.data, offset, 1, count, values);
-          if (attrs.exclusive) store(out.data, offset, count, sums);
-          for (int64_t j = 0; j < count; ++j) sums[j] = Sum(sums[j], values[j]);
-          if (!attrs.exclusive) store(out.data, offset, count, sums);
-        }
+        scan.BesideAxis(o * extent * inner + done, count);
       }
     }
     return OkStatus();

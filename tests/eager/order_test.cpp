@@ -37,6 +37,7 @@ TEST(Arg, EveryDType) {
 TEST(Arg, WideRowsAndEmptyTensors) {
   const Tensor x = Iota(DType::kI32, {3, 600}, 0);
   ExpectValues(RunOp(OpCode::kArgMax, {x}, ArgAttrs{0, false, false}), std::vector<double>(600, 2));
+  ExpectValues(RunOp(OpCode::kArgMax, {x}, ArgAttrs{1, false, false}), {599, 599, 599});
   ExpectTensor(RunOp(OpCode::kArgMax, {F32({0, 3}, {})}, ArgAttrs{1, false, false}), {0}, {});
   ExpectError(Op(OpCode::kArgMax, {F32({0, 3}, {})}, ArgAttrs{}), "no element");
   ExpectError(Op(OpCode::kArgMax, {F32({3}, {1, 2, 3})}, ArgAttrs{.axis = 1}), "axis 1");
@@ -116,6 +117,20 @@ TEST(CumSum, Directions) {
   ExpectValues(RunOp(OpCode::kCumSum, {x, last}, CumSumAttrs{true, true}), {5, 3, 0, 50, 30, 0});
   ExpectValues(RunOp(OpCode::kCumSum, {x, I64({}, {0})}, CumSumAttrs{}), {1, 2, 3, 11, 22, 33});
   ExpectTensor(RunOp(OpCode::kCumSum, {F32({0, 2}, {}), last}, CumSumAttrs{}), {0, 2}, {});
+}
+
+TEST(CumSum, RowsLongerThanAChunk) {
+  for (const bool exclusive : {false, true}) {
+    for (const bool reverse : {false, true}) {
+      std::vector<double> expected(601);
+      for (int i = 0; i < 601; ++i) {
+        const int before = reverse ? 600 - i : i;
+        expected[static_cast<size_t>(i)] = before + (exclusive ? 0 : 1);
+      }
+      const Tensor ones = Make(DType::kI32, {601}, std::vector<double>(601, 1));
+      ExpectValues(RunOp(OpCode::kCumSum, {ones, List({0})}, CumSumAttrs{exclusive, reverse}), expected);
+    }
+  }
 }
 
 TEST(CumSum, IntegersWrapAndFloatsAddInDouble) {
