@@ -256,6 +256,7 @@ Rule PartialRule(OpCode op) {
                                                 {OpCode::kReduceProd, ReduceType},
                                                 {OpCode::kArgMax, ArgType},
                                                 {OpCode::kArgMin, ArgType},
+                                                {OpCode::kTopK, RankOfInput},
                                                 {OpCode::kCumSum, SameAsInput},
                                                 {OpCode::kIsNaN, TestType},
                                                 {OpCode::kIsInf, TestType},
@@ -362,7 +363,10 @@ std::vector<KnownType> InferKnownTypes(const Graph& graph, const Node& node,
   const Call call{graph, node, types};
   if (CanRunShapeRule(call, def)) return RunShapeRule(call, def, label);
   const Rule rule = PartialRule(node.op);
-  return std::vector<KnownType>(node.outputs.size(), rule == nullptr ? KnownType() : rule(call));
+  std::vector<KnownType> outputs(node.outputs.size(), rule == nullptr ? KnownType() : rule(call));
+  // Of the operators above, the only one whose outputs differ in their dtypes.
+  if (node.op == OpCode::kTopK && outputs.size() == 2) outputs[1].dtype = DType::kI64;
+  return outputs;
 }
 
 }  // namespace skiff

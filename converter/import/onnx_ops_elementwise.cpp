@@ -155,7 +155,7 @@ void BuildCastLike(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
 }
 
-/// Dropout at inference is the identity.
+/// Dropout at inference is the identity, and its mask keeps everything.
 void BuildDropout(OnnxBuilder& b) {
   if (b.opset() < 7 && !b.Flag("is_test")) {
     b.Unsupported("is in training mode; export the model for inference");
@@ -167,6 +167,11 @@ void BuildDropout(OnnxBuilder& b) {
     }
   }
   b.Output(OpCode::kIdentity, {b.Input(0)});
+  if (!b.OutputUsed(1)) return;
+  // A bool since opset 10, before that of the input's dtype.
+  const DType dtype = b.opset() < 10 ? b.DTypeOf(b.Input(0)) : DType::kBool;
+  const ValueId shape = b.Emit("shape", OpCode::kShape, {b.Input(0)}, ShapeAttrs{});
+  b.Output(OpCode::kFill, {shape}, FillAttrs{static_cast<int64_t>(dtype), 1.0f, 1}, 1);
 }
 
 /// Input 1, shaped so that NumPy's broadcasting does what the file says. Before opset 7 the attribute `axis`

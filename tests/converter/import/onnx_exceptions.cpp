@@ -48,7 +48,6 @@ constexpr Exception kExceptions[] = {
     {"node/test_dequantizelinear*", kUnsupported, kInteger},
     {"node/test_det_*", kUnsupported, kNoOperator},
     {"node/test_dft*", kUnsupported, kNoOperator},
-    {"node/test_dropout_default_mask*", kUnsupported, kTraining},
     {"node/test_dynamicquantizelinear*", kUnsupported, kInteger},
     {"node/test_einsum_*", kUnsupported, kNoOperator},
     {"node/test_gridsample*", kUnsupported, kNoOperator},

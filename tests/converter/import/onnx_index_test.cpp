@@ -36,7 +36,8 @@ TEST(OnnxIndex, AGraphInputMaySayHowMany) {
   OnnxModel top;
   top.AddInput("x", {4});
   top.AddInput("k", {1}, onnx::TensorProto::INT64);
-  top.AddNode("TopK", {"x", "k"}, {"y", "i"});
+  top.AddNode("TopK", {"x", "k"}, {"v", "i"});
+  top.AddNode("Relu", {"v"}, {"y"});  // Needs to know an element type.
   top.AddOutput("y");
   const TensorData x = Floats({4}, {3, 9, 1, 8});
   EXPECT_THAT(AsFloats(RunModel(top, {{"x", x}, {"k", Integers({1}, {1})}})), ElementsAre(9));
@@ -119,6 +120,19 @@ TEST(OnnxIndex, CeluKeepsPositiveNumbers) {
   const std::vector<float> y = AsFloats(RunModel(model, {{"x", Floats({2}, {0.7f, -3})}}));
   EXPECT_EQ(y[0], 0.7f);
   EXPECT_NEAR(y[1], 3 * std::expm1(-1.0f), 1e-6f);
+}
+
+TEST(OnnxIndex, TheMaskOfADropoutKeepsEverything) {
+  for (int64_t opset : {9, 13}) {
+    OnnxModel model(opset);
+    model.AddInput("x", {2});
+    model.AddNode("Dropout", {"x"}, {"y", "mask"});
+    model.AddOutput("mask");
+    const TensorData mask = RunModel(model, {{"x", Floats({2}, {0, 7})}});
+    EXPECT_EQ(mask.dtype(), opset == 9 ? DType::kF32 : DType::kBool);
+    EXPECT_EQ(mask.shape(), Shape{2});
+    EXPECT_THAT(AsFloats(mask), ElementsAre(1, 1));
+  }
 }
 
 TEST(OnnxIndex, AxesThatFollowFromARank) {
