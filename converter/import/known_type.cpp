@@ -198,6 +198,34 @@ KnownType GatherType(const Call& call) {
   return type;
 }
 
+KnownType ArgType(const Call& call) {
+  const KnownType in = call.In(0);
+  const bool drops = in.HasRank() && in.rank > 0 && !call.node.As<ArgAttrs>().keep_dims;
+  return KnownType(DType::kI64, drops ? in.rank - 1 : in.rank);
+}
+
+KnownType TestType(const Call& call) {
+  KnownType type = call.In(0);
+  type.dtype = DType::kBool;
+  return type;
+}
+
+KnownType GatherElementsType(const Call& call) {
+  KnownType type = call.In(1);
+  type.dtype = call.In(0).dtype;
+  return type;
+}
+
+KnownType GatherNDType(const Call& call) {
+  const KnownType in = call.In(0);
+  const KnownType indices = call.In(1);
+  const int64_t length = indices.rank > 0 ? indices.extents[indices.rank - 1] : KnownType::kUnknownExtent;
+  const int64_t batch_dims = call.node.As<GatherNDAttrs>().batch_dims;
+  if (!in.HasRank() || length < 0 || batch_dims < 0) return KnownType(in.dtype);
+  const int64_t rest = in.rank - batch_dims - length;
+  return rest < 0 ? KnownType(in.dtype) : KnownType(in.dtype, indices.rank - 1 + static_cast<int>(rest));
+}
+
 KnownType RangeType(const Call& call) { return KnownType(call.In(0).dtype, 1); }
 
 using Rule = KnownType (*)(const Call&);
@@ -226,6 +254,12 @@ Rule PartialRule(OpCode op) {
                                                 {OpCode::kReduceMax, ReduceType},
                                                 {OpCode::kReduceMin, ReduceType},
                                                 {OpCode::kReduceProd, ReduceType},
+                                                {OpCode::kArgMax, ArgType},
+                                                {OpCode::kArgMin, ArgType},
+                                                {OpCode::kTopK, RankOfInput},
+                                                {OpCode::kCumSum, SameAsInput},
+                                                {OpCode::kIsNaN, TestType},
+                                                {OpCode::kIsInf, TestType},
                                                 {OpCode::kShape, ShapeType},
                                                 {OpCode::kReshape, ReshapeType},
                                                 {OpCode::kFlatten, FlattenType},
@@ -237,6 +271,12 @@ Rule PartialRule(OpCode op) {
                                                 {OpCode::kSplit, RankOfInput},
                                                 {OpCode::kSlice, SliceType},
                                                 {OpCode::kGather, GatherType},
+                                                {OpCode::kGatherElements, GatherElementsType},
+                                                {OpCode::kGatherND, GatherNDType},
+                                                {OpCode::kScatterElements, SameAsInput},
+                                                {OpCode::kScatterND, SameAsInput},
+                                                {OpCode::kReverseSequence, SameAsInput},
+                                                {OpCode::kTrilu, SameAsInput},
                                                 {OpCode::kPad, RankOfInput},
                                                 {OpCode::kExpand, ExpandType},
                                                 {OpCode::kTile, RankOfInput},
@@ -323,7 +363,10 @@ std::vector<KnownType> InferKnownTypes(const Graph& graph, const Node& node,
   const Call call{graph, node, types};
   if (CanRunShapeRule(call, def)) return RunShapeRule(call, def, label);
   const Rule rule = PartialRule(node.op);
-  return std::vector<KnownType>(node.outputs.size(), rule == nullptr ? KnownType() : rule(call));
+  std::vector<KnownType> outputs(node.outputs.size(), rule == nullptr ? KnownType() : rule(call));
+  // Of the operators above, the only one whose outputs differ in their dtypes.
+  if (node.op == OpCode::kTopK && outputs.size() == 2) outputs[1].dtype = DType::kI64;
+  return outputs;
 }
 
 }  // namespace skiff

@@ -13,7 +13,7 @@ const OnnxTable& Table() {
   static const OnnxTable table = [] {
     OnnxTable rows;
     for (const auto family : {OnnxElementwiseOps(), OnnxWindowOps(), OnnxResizeOps(), OnnxReductionOps(),
-                              OnnxShapeOps(), OnnxMovementOps()}) {
+                              OnnxShapeOps(), OnnxMovementOps(), OnnxIndexOps(), OnnxLossOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;

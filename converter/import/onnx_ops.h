@@ -14,7 +14,7 @@ namespace skiff {
 
 inline constexpr int64_t kOldestOnnxOpset = 6;
 /// The newest opset whose changes the rows take into account.
-inline constexpr int64_t kNewestOnnxOpset = 22;
+inline constexpr int64_t kNewestOnnxOpset = 23;
 
 struct OnnxOp {
   const char* name;
@@ -30,6 +30,8 @@ std::span<const OnnxOp> OnnxResizeOps();
 std::span<const OnnxOp> OnnxReductionOps();
 std::span<const OnnxOp> OnnxShapeOps();
 std::span<const OnnxOp> OnnxMovementOps();
+std::span<const OnnxOp> OnnxIndexOps();
+std::span<const OnnxOp> OnnxLossOps();
 
 /// The row of an operator of the domain ai.onnx; null when no row covers the opset.
 const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);

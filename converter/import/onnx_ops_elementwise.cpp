@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "import/onnx_ops.h"
-#include "import/onnx_tensor.h"
 
 namespace skiff {
 namespace {
@@ -66,6 +65,61 @@ void BuildSelu(OnnxBuilder& b) {
   b.Output(OpCode::kMul, {elu, b.Scalar("gamma", b.DTypeOf(elu), static_cast<double>(gamma))}, ClampAttrs{});
 }
 
+/// max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). The sum keeps a positive x as it is, which dividing it
+/// by alpha and multiplying again would not.
+void BuildCelu(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const float alpha = b.Float("alpha", 1.0f);
+  if (!(alpha > 0)) b.Unsupported("has alpha = {}; numbers above 0 are supported", alpha);
+  if (alpha == 1.0f) return b.Output(OpCode::kElu, {x}, AlphaAttrs{alpha});
+  const ValueId scale = b.Scalar("alpha", b.DTypeOf(x), static_cast<double>(alpha));
+  const ValueId ratio = b.Emit("ratio", OpCode::kDiv, {x, scale}, ClampAttrs{});
+  const ValueId elu = b.Emit("elu", OpCode::kElu, {ratio}, AlphaAttrs{alpha});
+  const ValueId negative = b.Emit("negative", OpCode::kClamp, {elu}, ClampAttrs{.max = 0.0f});
+  const ValueId positive = b.Emit("positive", OpCode::kClamp, {x}, ClampAttrs{.min = 0.0f});
+  b.Output(OpCode::kAdd, {positive, negative}, ClampAttrs{});
+}
+
+void BuildThresholdedRelu(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const DType dtype = b.DTypeOf(x);
+  const ValueId alpha = b.Scalar("alpha", dtype, static_cast<double>(b.Float("alpha", 1.0f)));
+  b.Output(OpCode::kWhere, {b.Emit("above", OpCode::kGreater, {x, alpha}), x, b.Scalar("zero", dtype, 0)});
+}
+
+/// x + bias below -lambd, x - bias above lambd, else 0. Integers are computed in f64, where the attributes
+/// keep their fractions and signs.
+void BuildShrink(OnnxBuilder& b) {
+  const DType dtype = b.DTypeOf(b.Input(0));
+  const DType wide = IsFloat(dtype) ? dtype : DType::kF64;
+  const ValueId x = b.CastTo("wide", b.Input(0), wide);
+  const auto lambd = static_cast<double>(b.Float("lambd", 0.5f));
+  const ValueId bias = b.Scalar("bias", wide, static_cast<double>(b.Float("bias", 0.0f)));
+  const ValueId above = b.Emit("above", OpCode::kGreater, {x, b.Scalar("lambd", wide, lambd)});
+  const ValueId below = b.Emit("below", OpCode::kLess, {x, b.Scalar("minus_lambd", wide, -lambd)});
+  const ValueId lowered = b.Emit("lowered", OpCode::kSub, {x, bias}, ClampAttrs{});
+  const ValueId raised = b.Emit("raised", OpCode::kAdd, {x, bias}, ClampAttrs{});
+  const ValueId rest = b.Emit("rest", OpCode::kWhere, {above, lowered, b.Scalar("zero", wide, 0)});
+  if (wide == dtype) return b.Output(OpCode::kWhere, {below, raised, rest});
+  b.Output(OpCode::kCast, {b.Emit("shrunk", OpCode::kWhere, {below, raised, rest})},
+           CastAttrs{static_cast<int64_t>(dtype)});
+}
+
+void BuildIsInf(OnnxBuilder& b) {
+  b.Output(OpCode::kIsInf, {b.Input(0)},
+           IsInfAttrs{b.Flag("detect_negative", true), b.Flag("detect_positive", true)});
+}
+
+void BuildMod(OnnxBuilder& b) { b.Output(OpCode::kMod, {b.Input(0), b.Input(1)}, ModAttrs{b.Flag("fmod")}); }
+
+void BuildBitShift(OnnxBuilder& b) {
+  const std::string direction = b.String("direction", "");
+  if (direction != "LEFT" && direction != "RIGHT") {
+    b.Invalid("attribute 'direction' is '{}'; LEFT or RIGHT was expected", direction);
+  }
+  b.Output(direction == "LEFT" ? OpCode::kShiftLeft : OpCode::kShiftRight, {b.Input(0), b.Input(1)});
+}
+
 void BuildHardSigmoid(OnnxBuilder& b) {
   b.Output(OpCode::kHardSigmoid, {b.Input(0)},
            HardSigmoidAttrs{b.Float("alpha", 0.2f), b.Float("beta", 0.5f)});
@@ -94,18 +148,14 @@ void BuildGelu(OnnxBuilder& b) {
 }
 
 void BuildCast(OnnxBuilder& b) {
-  const int64_t to = b.RequiredInt("to");
-  const auto type = to < 0 || to > INT32_MAX ? -1 : static_cast<int32_t>(to);
-  const DType dtype = DTypeOfOnnx(type);
-  if (dtype == DType::kInvalid) b.Unsupported("casts to {}, which Skiff does not have", OnnxTypeName(type));
-  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(dtype)});
+  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeAttribute("to"))});
 }
 
 void BuildCastLike(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
 }
 
-/// Dropout at inference is the identity.
+/// Dropout at inference is the identity, and its mask keeps everything.
 void BuildDropout(OnnxBuilder& b) {
   if (b.opset() < 7 && !b.Flag("is_test")) {
     b.Unsupported("is in training mode; export the model for inference");
@@ -117,6 +167,11 @@ void BuildDropout(OnnxBuilder& b) {
     }
   }
   b.Output(OpCode::kIdentity, {b.Input(0)});
+  if (!b.OutputUsed(1)) return;
+  // A bool since opset 10, before that of the input's dtype.
+  const DType dtype = b.opset() < 10 ? b.DTypeOf(b.Input(0)) : DType::kBool;
+  const ValueId shape = b.Emit("shape", OpCode::kShape, {b.Input(0)}, ShapeAttrs{});
+  b.Output(OpCode::kFill, {shape}, FillAttrs{static_cast<int64_t>(dtype), 1.0f, 1}, 1);
 }
 
 /// Input 1, shaped so that NumPy's broadcasting does what the file says. Before opset 7 the attribute `axis`
@@ -219,12 +274,18 @@ constexpr OnnxOp kRows[] = {
     {"Softplus", kOldest, kNewest, BuildDirect, OpCode::kSoftplus},
     {"HardSwish", 14, kNewest, BuildDirect, OpCode::kHardSwish},
     {"Identity", kOldest, kNewest, BuildDirect, OpCode::kIdentity},
+    {"BitwiseNot", 18, kNewest, BuildDirect, OpCode::kBitwiseNot},
+    {"IsNaN", 9, kNewest, BuildDirect, OpCode::kIsNaN},
+    {"IsInf", 10, kNewest, BuildIsInf},
     {"Relu", kOldest, kNewest, BuildRelu},
     {"Clip", kOldest, 10, BuildClipAttributes},
     {"Clip", 11, kNewest, BuildClipInputs},
     {"LeakyRelu", kOldest, kNewest, BuildLeakyRelu},
     {"Elu", kOldest, kNewest, BuildElu},
     {"Selu", kOldest, kNewest, BuildSelu},
+    {"Celu", 12, kNewest, BuildCelu},
+    {"ThresholdedRelu", kOldest, kNewest, BuildThresholdedRelu},
+    {"Shrink", 9, kNewest, BuildShrink},
     {"HardSigmoid", kOldest, kNewest, BuildHardSigmoid},
     {"Softsign", kOldest, kNewest, BuildSoftsign},
     {"Mish", 18, kNewest, BuildMish},
@@ -242,6 +303,11 @@ constexpr OnnxOp kRows[] = {
     {"Sum", kOldest, kNewest, BuildSum, OpCode::kAdd},
     {"Mean", kOldest, kNewest, BuildMean, OpCode::kAdd},
     {"Pow", kOldest, kNewest, BuildPow},
+    {"Mod", 10, kNewest, BuildMod},
+    {"BitShift", 11, kNewest, BuildBitShift},
+    {"BitwiseAnd", 18, kNewest, BuildDirect, OpCode::kBitwiseAnd},
+    {"BitwiseOr", 18, kNewest, BuildDirect, OpCode::kBitwiseOr},
+    {"BitwiseXor", 18, kNewest, BuildDirect, OpCode::kBitwiseXor},
     {"Equal", kOldest, kNewest, BuildLogic, OpCode::kEqual},
     {"Less", kOldest, kNewest, BuildLogic, OpCode::kLess},
     {"LessOrEqual", 12, kNewest, BuildDirect, OpCode::kLessOrEqual},

@@ -23,6 +23,26 @@ void Map(int64_t count, Lane* a, const Lane* b) {
   for (int64_t i = 0; i < count; ++i) a[i] = kFunction(a[i], b[i]);
 }
 
+/// The remainder of a truncated quotient, with the dividend's sign. x % 0 is 0, as x / 0 is: no input may
+/// stop the program.
+template <class Lane>
+Lane Remainder(Lane a, Lane b) {
+  if constexpr (std::is_same_v<Lane, double>) {
+    return std::fmod(a, b);
+  } else {
+    // -1 divides everything; the most negative integer by it would trap.
+    if (b == Lane(0) || (std::is_signed_v<Lane> && b == static_cast<Lane>(-1))) return 0;
+    return a % b;
+  }
+}
+
+/// The remainder of a floored quotient: it has the divisor's sign.
+template <class Lane>
+Lane Modulo(Lane a, Lane b) {
+  const Lane rest = Remainder(a, b);
+  return rest != Lane(0) && (rest < Lane(0)) != (b < Lane(0)) ? rest + b : rest;
+}
+
 constexpr BinaryRow<double> kFloatRows[] = {
     {OpCode::kAdd, Map<double, [](double a, double b) { return a + b; }>},
     {OpCode::kSub, Map<double, [](double a, double b) { return a - b; }>},
@@ -33,6 +53,7 @@ constexpr BinaryRow<double> kFloatRows[] = {
     {OpCode::kMax, Map<double, [](double a, double b) { return b < a || std::isnan(a) ? a : b; }>},
     {OpCode::kPow, Map<double, [](double a, double b) { return std::pow(a, b); }>},
     {OpCode::kPRelu, Map<double, [](double a, double b) { return a < 0 ? a * b : a; }>},
+    {OpCode::kMod, Map<double, Modulo<double>>},
 };
 
 /// Wrapping arithmetic, in the unsigned type because signed overflow is undefined.
@@ -82,6 +103,18 @@ constexpr BinaryRow<Lane> kIntegerRows[] = {
     {OpCode::kPow, Map<Lane, Power<Lane>>},
     {OpCode::kPRelu,
      MapWrapped<Lane, [](uint64_t a, uint64_t b) { return static_cast<Lane>(a) < Lane(0) ? a * b : a; }>},
+    {OpCode::kMod, Map<Lane, Modulo<Lane>>},
+    {OpCode::kBitwiseAnd, Map<Lane, [](Lane a, Lane b) { return static_cast<Lane>(a & b); }>},
+    {OpCode::kBitwiseOr, Map<Lane, [](Lane a, Lane b) { return static_cast<Lane>(a | b); }>},
+    {OpCode::kBitwiseXor, Map<Lane, [](Lane a, Lane b) { return static_cast<Lane>(a ^ b); }>},
+};
+
+/// Of unsigned dtypes alone. A lane is as wide as the widest of them; storing drops what is shifted beyond a
+/// narrower one.
+template <class Lane>
+constexpr BinaryRow<Lane> kShiftRows[] = {
+    {OpCode::kShiftLeft, MapWrapped<Lane, [](uint64_t a, uint64_t b) { return b < 64 ? (a << b) : 0; }>},
+    {OpCode::kShiftRight, MapWrapped<Lane, [](uint64_t a, uint64_t b) { return b < 64 ? (a >> b) : 0; }>},
 };
 
 constexpr BinaryRow<int64_t> kBoolRows[] = {
@@ -106,8 +139,19 @@ BinaryFn<Lane> FindFunction(OpCode op, DType dtype) {
     if constexpr (std::is_same_v<Lane, int64_t>) {
       if (dtype == DType::kBool) return FindRow(kBoolRows, op);
     }
+    // Unsigned dtypes are those that hold nothing below 0.
+    if (op == OpCode::kShiftLeft || op == OpCode::kShiftRight) {
+      return LowestOf<Lane>(dtype) == Lane(0) ? FindRow(kShiftRows<Lane>, op) : nullptr;
+    }
     return FindRow(kIntegerRows<Lane>, op);
   }
+}
+
+template <class Lane>
+BinaryFn<Lane> FunctionOf(const KernelArgs& args) {
+  const DType dtype = args.inputs[0].dtype;
+  const bool truncates = args.op == OpCode::kMod && args.As<ModAttrs>().truncate && dtype != DType::kBool;
+  return truncates ? Map<Lane, Remainder<Lane>> : FindFunction<Lane>(args.op, dtype);
 }
 
 bool HasClamp(OpCode op) {
@@ -122,7 +166,7 @@ Status KernelBinary(const KernelArgs& args) {
   const TensorView& out = args.outputs[0];
   return VisitLane(args.op, a.dtype, [&](auto tag) -> Status {
     using Lane = decltype(tag);
-    const BinaryFn<Lane> apply = FindFunction<Lane>(args.op, a.dtype);
+    const BinaryFn<Lane> apply = FunctionOf<Lane>(args);
     const LoadFn<Lane> load_a = Loader<Lane>(a.dtype);
     // Pow alone takes an exponent of another dtype. An integer base with a fractional exponent has no row.
     const LoadFn<Lane> load_b = Loader<Lane>(b.dtype);

@@ -87,6 +87,7 @@ template <class Lane>
 constexpr UnaryRow<Lane> kIntegerRows[] = {
     {OpCode::kAbs, Map<Lane, [](Lane x, const P&) { return x < Lane(0) ? Negated(x) : x; }>},
     {OpCode::kNeg, Map<Lane, [](Lane x, const P&) { return Negated(x); }>},
+    {OpCode::kBitwiseNot, Map<Lane, [](Lane x, const P&) { return static_cast<Lane>(~x); }>},
     {OpCode::kSign,
      Map<Lane, [](Lane x, const P&) { return static_cast<Lane>((x > Lane(0)) - (x < Lane(0))); }>},
 };
