@@ -182,7 +182,15 @@ Status InferPool2d(InferContext<D>& context) {
   return OkStatus();
 }
 
-/// Inputs: x (NHWC), sizes (i64[2]: height, width) or absent, scales (f32[2]) or absent.
+template <class D>
+Status InferPool2dIndices(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(InferPool2d(context));
+  context.outputs[0].dtype = DType::kI64;
+  return OkStatus();
+}
+
+/// Inputs: x (NHWC), sizes (i64[2]: height, width) or absent, scales (f32[2]) or absent. Sizes decide the
+/// extents where both are given; scales then only say where the output lies over the input.
 template <class D>
 Status InferResize2d(InferContext<D>& context) {
   const InferInput<D>& x = context.inputs[0];
@@ -195,6 +203,10 @@ Status InferResize2d(InferContext<D>& context) {
   if (context.Has(1)) {
     if (context.inputs[1].values == nullptr || context.inputs[1].value_count != 2) {
       return context.Error("the sizes must be two known integers (height, width)");
+    }
+    if (context.Has(2) && (context.inputs[2].dtype != DType::kF32 || context.inputs[2].rank != 1 ||
+                           !SameExtent(context.inputs[2].extents[0], D(2)))) {
+      return context.Error("the scales must be two f32 (height, width)");
     }
     for (int axis = 0; axis < 2; ++axis) out.extents[1 + axis] = context.inputs[1].values[axis];
   } else {
@@ -290,6 +302,7 @@ Status InferFullyConnected(InferContext<D>& context) {
 template Status InferConv2d(InferContext<int64_t>&);
 template Status InferConvTranspose2d(InferContext<int64_t>&);
 template Status InferPool2d(InferContext<int64_t>&);
+template Status InferPool2dIndices(InferContext<int64_t>&);
 template Status InferResize2d(InferContext<int64_t>&);
 template Status InferMatMul(InferContext<int64_t>&);
 template Status InferFullyConnected(InferContext<int64_t>&);
