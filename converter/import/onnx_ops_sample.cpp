@@ -1,4 +1,5 @@
 // ONNX rows: operators that sample images at computed positions, and those that place them.
+#include "import/onnx_choice.h"
 #include "import/onnx_nhwc.h"
 #include "import/onnx_ops.h"
 
@@ -7,40 +8,25 @@ namespace {
 
 constexpr int64_t kNewest = kNewestOnnxOpset;
 
-template <class E>
-struct Choice {
-  const char* name;
-  E value;
-};
-
-/// The value that a string attribute names.
-template <class E, size_t N>
-E Choose(OnnxBuilder& b, const char* attribute, const char* fallback, const Choice<E> (&choices)[N]) {
-  const std::string text = b.String(attribute, fallback);
-  for (const Choice<E>& choice : choices) {
-    if (text == choice.name) return choice.value;
-  }
-  b.Invalid("attribute '{}' is '{}', which is none of its values", attribute, text);
-}
-
 /// The names of the modes changed with opset 20.
-constexpr Choice<GridSampleMode> kGridModes[] = {{"nearest", GridSampleMode::kNearest},
-                                                 {"linear", GridSampleMode::kLinear},
-                                                 {"bilinear", GridSampleMode::kLinear},
-                                                 {"cubic", GridSampleMode::kCubic},
-                                                 {"bicubic", GridSampleMode::kCubic}};
-constexpr Choice<GridSamplePadding> kGridPaddings[] = {{"zeros", GridSamplePadding::kZeros},
-                                                       {"border", GridSamplePadding::kBorder},
-                                                       {"reflection", GridSamplePadding::kReflection}};
-constexpr Choice<RoiAlignMode> kRoiModes[] = {{"avg", RoiAlignMode::kAverage}, {"max", RoiAlignMode::kMax}};
-constexpr Choice<bool> kRoiCoordinates[] = {{"half_pixel", true}, {"output_half_pixel", false}};
+constexpr OnnxChoice<GridSampleMode> kGridModes[] = {{"nearest", GridSampleMode::kNearest},
+                                                     {"linear", GridSampleMode::kLinear},
+                                                     {"bilinear", GridSampleMode::kLinear},
+                                                     {"cubic", GridSampleMode::kCubic},
+                                                     {"bicubic", GridSampleMode::kCubic}};
+constexpr OnnxChoice<GridSamplePadding> kGridPaddings[] = {{"zeros", GridSamplePadding::kZeros},
+                                                           {"border", GridSamplePadding::kBorder},
+                                                           {"reflection", GridSamplePadding::kReflection}};
+constexpr OnnxChoice<RoiAlignMode> kRoiModes[] = {{"avg", RoiAlignMode::kAverage},
+                                                  {"max", RoiAlignMode::kMax}};
+constexpr OnnxChoice<bool> kRoiCoordinates[] = {{"half_pixel", true}, {"output_half_pixel", false}};
 
 void BuildGridSample(OnnxBuilder& b) {
   const int rank = b.RankOf(b.Input(0));
   if (rank != 4) b.Unsupported("samples {} spatial axes; 2 are supported", rank - 2);
   GridSampleAttrs attrs;
-  attrs.mode = Choose(b, "mode", "bilinear", kGridModes);
-  attrs.padding = Choose(b, "padding_mode", "zeros", kGridPaddings);
+  attrs.mode = ChooseValue(b, "mode", "bilinear", kGridModes);
+  attrs.padding = ChooseValue(b, "padding_mode", "zeros", kGridPaddings);
   attrs.align_corners = b.Flag("align_corners");
   OutputFromNhwc(b, b.Emit("sampled", OpCode::kGridSample2d, {ToNhwc(b, b.Input(0), 2), b.Input(1)}, attrs),
                  2);
@@ -49,13 +35,13 @@ void BuildGridSample(OnnxBuilder& b) {
 /// Before opset 16 there was no half pixel.
 void BuildRoiAlign(OnnxBuilder& b) {
   RoiAlignAttrs attrs;
-  attrs.mode = Choose(b, "mode", "avg", kRoiModes);
+  attrs.mode = ChooseValue(b, "mode", "avg", kRoiModes);
   attrs.height = b.Int("output_height", 1);
   attrs.width = b.Int("output_width", 1);
   attrs.sampling_ratio = b.Int("sampling_ratio", 0);
   attrs.spatial_scale = b.Float("spatial_scale", 1.0f);
   attrs.half_pixel =
-      b.opset() >= 16 && Choose(b, "coordinate_transformation_mode", "half_pixel", kRoiCoordinates);
+      b.opset() >= 16 && ChooseValue(b, "coordinate_transformation_mode", "half_pixel", kRoiCoordinates);
   const ValueId x = ToNhwc(b, b.Input(0), 2);
   OutputFromNhwc(b, b.Emit("aligned", OpCode::kRoiAlign, {x, b.Input(1), b.Input(2)}, attrs), 2);
 }

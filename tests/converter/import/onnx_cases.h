@@ -33,7 +33,8 @@ std::vector<OnnxCase> AllOnnxCases();
 OnnxCaseData LoadOnnxCase(const OnnxCase& test);
 
 /// Empty when `actual` is what the suite expects, else a sentence. Suites compute with NumPy in the storage
-/// type. `rounded`: the expected floats were written down with four decimals.
+/// type. `rounded`: the expected floats were written down with four decimals, the last of which
+/// may be off by one.
 std::string CompareWithExpected(const TensorData& actual, const TensorData& expected, bool rounded = false);
 
 /// Why a case is out of scope, or compared less sharply; empty when it has to pass.

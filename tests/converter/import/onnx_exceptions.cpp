@@ -89,9 +89,6 @@ constexpr Exception kExceptions[] = {
     {"node/test_resize_downsample_scales_*_align_corners", kDiffers,
      "expects extent * scale before rounding as the resized length; the specification and PyTorch use the "
      "rounded one"},
-    {"node/test_resize_downsample_sizes_nearest_tf_half_pixel_for_nn", kUnsupported,
-     "a mode of opset 11 only"},
-    {"node/test_resize_tf_crop_and_resize", kUnsupported, "a region of interest is not supported"},
     {"node/test_reversesequence_*", kUnsupported, kNoOperator},
     {"node/test_rnn_*", kUnsupported, kRecurrent},
     {"node/test_roialign_aligned_*", kRounded, kFourDecimals},
