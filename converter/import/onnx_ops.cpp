@@ -13,8 +13,8 @@ const OnnxTable& Table() {
   static const OnnxTable table = [] {
     OnnxTable rows;
     for (const auto family :
-         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxSampleOps(), OnnxResizeOps(),
-          OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps()}) {
+         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(), OnnxSampleOps(),
+          OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;

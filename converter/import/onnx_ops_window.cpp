@@ -1,7 +1,7 @@
-// ONNX rows: convolutions and matrix products. A convolution over three axes is the sum, over the taps of its
-// depth, of plane convolutions of shifted volumes.
+// ONNX rows: convolutions and matrix products.
 #include <algorithm>
 
+#include "import/onnx_convolution.h"
 #include "import/onnx_nhwc.h"
 #include "import/onnx_ops.h"
 
@@ -34,50 +34,6 @@ int64_t Groups(OnnxBuilder& b) {
   return groups;
 }
 
-/// OIHW or OIW to OHWI.
-ValueId ConvolutionWeights(OnnxBuilder& b, ValueId w, int spatial_rank) {
-  if (spatial_rank == 1) w = b.Emit("weights_2d", OpCode::kUnsqueeze, {w}, AxesAttrs{{2}});
-  return b.Emit("weights", OpCode::kTranspose, {w}, TransposeAttrs{{0, 2, 3, 1}});
-}
-
-/// The sum over the taps of the depth. `slice` cuts the planes under one tap out of a volume, `plane`
-/// convolves them with the weights of the tap, which have no depth any more; the bias belongs to one tap.
-template <class Slice, class Plane>
-ValueId SumOverDepth(OnnxBuilder& b, ValueId w, ValueId bias, int64_t taps, Slice&& slice, Plane&& plane) {
-  ValueId sum = kNoValue;
-  ValueId volume = kNoValue;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    volume = slice(tap);
-    const ValueId weights = Pick(b, "weights_of_tap", w, 2, tap);
-    const ValueId part = plane(FoldDepth(b, volume), weights, tap == 0 ? bias : kNoValue);
-    sum = tap == 0 ? part : b.Emit("sum", OpCode::kAdd, {sum, part}, ClampAttrs{});
-  }
-  return UnfoldDepth(b, sum, volume);
-}
-
-/// Taps of the depth become nodes.
-void CheckDepthTaps(OnnxBuilder& b, int64_t taps) {
-  constexpr int64_t kMostTaps = 64;
-  if (taps > kMostTaps)
-    b.Unsupported("has {} taps along its depth; at most {} are supported", taps, kMostTaps);
-}
-
-void BuildConv3d(OnnxBuilder& b, const WindowAttributes& window, const Conv2dAttrs& attrs) {
-  const WindowAxis depth = ResolvedDepth(b, window, b.Input(0));
-  CheckDepthTaps(b, depth.kernel);
-  const ValueId x = PadAxis(b, "padded", ToNdhwc(b, b.Input(0)), 1, depth.pad_begin, depth.pad_end);
-  const ValueId y = SumOverDepth(
-      b, b.Input(1), b.OptionalInput(2), depth.kernel,
-      [&](int64_t tap) {
-        const int64_t at = tap * depth.dilation;
-        return SliceAxis(b, "under_tap", x, 1, at, depth.Span() - 1 - at, depth.stride);
-      },
-      [&](ValueId planes, ValueId weights, ValueId bias) {
-        return b.Emit("conv", OpCode::kConv2d, {planes, ConvolutionWeights(b, weights, 2), bias}, attrs);
-      });
-  b.Output(OpCode::kTranspose, {y}, TransposeAttrs{{0, 4, 1, 2, 3}});
-}
-
 void BuildConv(OnnxBuilder& b) {
   const ValueId w = b.Input(1);
   const WindowAttributes window = ConvolutionWindow(b, w);
@@ -87,31 +43,14 @@ void BuildConv(OnnxBuilder& b) {
   attrs.pads = window.pads;
   attrs.auto_pad = window.auto_pad;
   attrs.groups = Groups(b);
-  if (window.spatial_rank == 3) return BuildConv3d(b, window, attrs);
+  if (window.spatial_rank == 3) {
+    const ValueId y = VolumeConvolution(b, b.Input(0), w, b.OptionalInput(2), window, attrs);
+    return b.Output(OpCode::kTranspose, {y}, TransposeAttrs{{0, 4, 1, 2, 3}});
+  }
   const ValueId x = ToNhwc(b, b.Input(0), window.spatial_rank);
   const ValueId ohwi = ConvolutionWeights(b, w, window.spatial_rank);
   OutputFromNhwc(b, b.Emit("conv", OpCode::kConv2d, {x, ohwi, b.OptionalInput(2)}, attrs),
                  window.spatial_rank);
-}
-
-/// ONNX [C_in, C_out / groups, kh, kw] to OHWI: every group's slice of C_in belongs to its own C_out / groups
-/// outputs.
-ValueId TransposedWeights(OnnxBuilder& b, ValueId w, int64_t groups, int spatial_rank) {
-  if (spatial_rank == 1) w = b.Emit("weights_2d", OpCode::kUnsqueeze, {w}, AxesAttrs{{2}});
-  if (groups == 1) return b.Emit("weights", OpCode::kTranspose, {w}, TransposeAttrs{{1, 2, 3, 0}});
-  const KnownType type = b.TypeOf(w);
-  if (!type.IsStatic()) {
-    b.Unsupported("has groups and weights of unknown shape; export with constant weights");
-  }
-  if (type.extents[0] % groups != 0) {
-    b.Invalid("{} input channels cannot be divided into {} groups", type.extents[0], groups);
-  }
-  const int64_t* e = type.extents;
-  w = b.Emit("weights_grouped", OpCode::kReshape,
-             {w, b.ConstantInts("grouped", {groups, e[0] / groups, e[1], e[2], e[3]})}, ReshapeAttrs{});
-  w = b.Emit("weights_swapped", OpCode::kTranspose, {w}, TransposeAttrs{{0, 2, 3, 4, 1}});
-  return b.Emit("weights", OpCode::kReshape,
-                {w, b.ConstantInts("ohwi", {groups * e[1], e[2], e[3], e[0] / groups})}, ReshapeAttrs{});
 }
 
 /// Pads of one axis of a transposed convolution whose output extent is given; a negative total lengthens the
@@ -127,19 +66,14 @@ void PadsForExtent(AutoPad auto_pad, int64_t total, WindowAxis& axis, int64_t& o
   axis.pad_end = end_first ? total - small : small;
 }
 
-/// One axis of a transposed convolution, with the pads resolved.
-struct TransposedAxis {
-  WindowAxis window;
-  int64_t output_pad = 0;
-};
-
 /// Depth, height and width; what the node does not have keeps its defaults.
-std::vector<TransposedAxis> TransposedAxes(OnnxBuilder& b, const WindowAttributes& window) {
-  std::vector<TransposedAxis> axes(3);
-  axes[0].window = window.depth;
+TransposedWindow TransposedAxes(OnnxBuilder& b, const WindowAttributes& window) {
+  TransposedWindow axes;
+  axes.spatial_rank = window.spatial_rank;
+  axes.axes[0].window = window.depth;
   for (int i = 0; i < 2; ++i) {
-    axes[static_cast<size_t>(1 + i)].window = {window.kernel[i], window.strides[i], window.dilations[i],
-                                               window.pads[i], window.pads[2 + i]};
+    axes.axes[1 + i].window = {window.kernel[i], window.strides[i], window.dilations[i], window.pads[i],
+                               window.pads[2 + i]};
   }
   const auto spatial = [&](const char* name) {
     auto values = b.IntList(name);
@@ -154,7 +88,7 @@ std::vector<TransposedAxis> TransposedAxes(OnnxBuilder& b, const WindowAttribute
   const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
   for (int i = 0; i < window.spatial_rank; ++i) {
     const auto place = static_cast<size_t>(i);
-    TransposedAxis& axis = axes[3 - static_cast<size_t>(window.spatial_rank) + place];
+    TransposedAxis& axis = axes.axes[3 - window.spatial_rank + i];
     if (output_padding) axis.output_pad = (*output_padding)[place];
     if (!output_shape && !same) continue;
     const int64_t extent = b.TypeOf(b.Input(0)).extents[2 + i];
@@ -174,56 +108,13 @@ std::vector<TransposedAxis> TransposedAxes(OnnxBuilder& b, const WindowAttribute
   return axes;
 }
 
-/// The volume with stride - 1 planes of zeros behind every plane.
-ValueId StretchDepth(OnnxBuilder& b, ValueId x, int64_t stride) {
-  if (stride == 1) return x;
-  const ValueId apart = b.Emit("apart", OpCode::kUnsqueeze, {x}, AxesAttrs{{2}});
-  return ReshapeTo(b, "stretched", PadAxis(b, "zeros_between", apart, 2, 0, stride - 1),
-                   {ExtentsOf(b, x, 0, 1), b.ConstantInts("depth", {-1}), ExtentsOf(b, x, 2, 5)});
-}
-
-/// NDHWC. Output plane o is the sum of the stretched input's planes o + pad_begin - tap * dilation.
-ValueId ConvTransposeVolume(OnnxBuilder& b, ValueId x, ValueId w, ValueId bias, const TransposedAxis& axis,
-                            const ConvTranspose2dAttrs& attrs) {
-  const WindowAxis& depth = axis.window;
-  CheckDepthTaps(b, depth.kernel);
-  const int64_t reach = depth.Span() - 1;
-  x = PadAxis(b, "padded", StretchDepth(b, x, depth.stride), 1, reach - depth.pad_begin,
-              reach - depth.pad_end + axis.output_pad - (depth.stride - 1));
-  return SumOverDepth(
-      b, w, bias, depth.kernel,
-      [&](int64_t tap) {
-        const int64_t at = tap * depth.dilation;
-        return SliceAxis(b, "under_tap", x, 1, reach - at, at);
-      },
-      [&](ValueId planes, ValueId weights, ValueId tap_bias) {
-        return b.Emit("conv", OpCode::kConvTranspose2d,
-                      {planes, TransposedWeights(b, weights, attrs.groups, 2), tap_bias}, attrs);
-      });
-}
-
 void BuildConvTranspose(OnnxBuilder& b) {
   const ValueId w = b.Input(1);
   const WindowAttributes window = ConvolutionWindow(b, w);
-  const std::vector<TransposedAxis> axes = TransposedAxes(b, window);
-  ConvTranspose2dAttrs attrs;
-  attrs.groups = Groups(b);
-  attrs.strides = window.strides;
-  attrs.dilations = window.dilations;
-  for (int i = 0; i < 2; ++i) {
-    const TransposedAxis& axis = axes[static_cast<size_t>(1 + i)];
-    attrs.pads[i] = axis.window.pad_begin;
-    attrs.pads[2 + i] = axis.window.pad_end;
-    attrs.output_pads[i] = axis.output_pad;
-  }
-  if (window.spatial_rank == 3) {
-    const ValueId y = ConvTransposeVolume(b, ToNdhwc(b, b.Input(0)), w, b.OptionalInput(2), axes[0], attrs);
-    return b.Output(OpCode::kTranspose, {y}, TransposeAttrs{{0, 4, 1, 2, 3}});
-  }
-  const ValueId x = ToNhwc(b, b.Input(0), window.spatial_rank);
-  const ValueId ohwi = TransposedWeights(b, w, attrs.groups, window.spatial_rank);
-  OutputFromNhwc(b, b.Emit("conv", OpCode::kConvTranspose2d, {x, ohwi, b.OptionalInput(2)}, attrs),
-                 window.spatial_rank);
+  const TransposedWindow axes = TransposedAxes(b, window);
+  const ValueId y = TransposedConvolution(b, b.Input(0), w, b.OptionalInput(2), axes, Groups(b));
+  if (window.spatial_rank != 3) return OutputFromNhwc(b, y, window.spatial_rank);
+  b.Output(OpCode::kTranspose, {y}, TransposeAttrs{{0, 4, 1, 2, 3}});
 }
 
 void BuildMatMul(OnnxBuilder& b) { b.Output(OpCode::kMatMul, {b.Input(0), b.Input(1)}, MatMulAttrs{}); }
