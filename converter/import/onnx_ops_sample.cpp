@@ -2,6 +2,7 @@
 #include "import/onnx_choice.h"
 #include "import/onnx_nhwc.h"
 #include "import/onnx_ops.h"
+#include "import/onnx_volume_sample.h"
 
 namespace skiff {
 namespace {
@@ -23,11 +24,17 @@ constexpr OnnxChoice<bool> kRoiCoordinates[] = {{"half_pixel", true}, {"output_h
 
 void BuildGridSample(OnnxBuilder& b) {
   const int rank = b.RankOf(b.Input(0));
-  if (rank != 4) b.Unsupported("samples {} spatial axes; 2 are supported", rank - 2);
+  if (rank != 4 && rank != 5) b.Unsupported("samples {} spatial axes; 2 and 3 are supported", rank - 2);
   GridSampleAttrs attrs;
   attrs.mode = ChooseValue(b, "mode", "bilinear", kGridModes);
   attrs.padding = ChooseValue(b, "padding_mode", "zeros", kGridPaddings);
   attrs.align_corners = b.Flag("align_corners");
+  if (rank == 5) {
+    if (attrs.mode == GridSampleMode::kCubic)
+      b.Invalid("cubic sampling is defined for 2 spatial axes, not 3");
+    const ValueId y = VolumeSample(b, b.Input(0), b.Input(1), attrs);
+    return b.Output(OpCode::kTranspose, {y}, TransposeAttrs{{0, 4, 1, 2, 3}});
+  }
   OutputFromNhwc(b, b.Emit("sampled", OpCode::kGridSample2d, {ToNhwc(b, b.Input(0), 2), b.Input(1)}, attrs),
                  2);
 }

@@ -254,6 +254,52 @@ TEST(OnnxWindows, DeformConvWithoutOffsets) {
   EXPECT_THAT(results[1], Pointwise(FloatNear(2e-4f), results[0]));
 }
 
+/// A volume that repeats one image is sampled as that image is, whatever the depth.
+TEST(OnnxWindows, GridSampleOfRepeatedImages) {
+  const std::vector<float> at = {-1.3f, -0.7f, -0.1f, 0.2f, 0.9f, 1.6f};
+  const TensorData image = Whole({1, 2, 3, 4}, 9);
+  std::vector<float> repeated;
+  for (size_t c = 0; c < 2; ++c) {
+    for (int d = 0; d < 3; ++d) {
+      for (size_t i = 0; i < 12; ++i) repeated.push_back(AsFloats(image)[c * 12 + i]);
+    }
+  }
+  std::vector<float> plane_grid;
+  std::vector<float> volume_grid;
+  for (float y : at) {
+    for (float x : at) {
+      plane_grid.insert(plane_grid.end(), {x, y});
+      volume_grid.insert(volume_grid.end(), {x, y, x / 2});
+    }
+  }
+  for (const char* mode : {"linear", "nearest"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      for (const int64_t align_corners : {0, 1}) {
+        if (align_corners == 0 && std::string(padding) == "zeros") continue;  // The depth fades out, too.
+        std::vector<std::vector<float>> results;
+        for (const bool volume : {false, true}) {
+          OnnxModel model(20);
+          auto* info = volume ? model.AddInput("x", {1, 2, 3, 3, 4}) : model.AddInput("x", {1, 2, 3, 4});
+          Open(info, {0, 2, 3});
+          if (volume) {
+            model.AddFloats("grid", {1, 1, 6, 6, 3}, volume_grid);
+          } else {
+            model.AddFloats("grid", {1, 6, 6, 2}, plane_grid);
+          }
+          auto* node = model.AddNode("GridSample", {"x", "grid"}, {"y"});
+          SetString(node, "mode", mode);
+          SetString(node, "padding_mode", padding);
+          SetInt(node, "align_corners", align_corners);
+          model.AddOutput("y");
+          results.push_back(
+              AsFloats(RunModel(model, {{"x", volume ? Floats({1, 2, 3, 3, 4}, repeated) : image}})));
+        }
+        EXPECT_THAT(results[1], Pointwise(FloatNear(1e-4f), results[0])) << mode << " " << padding;
+      }
+    }
+  }
+}
+
 TEST(OnnxWindows, AffineGridOfOnePixel) {
   for (const int64_t align_corners : {0, 1}) {
     OnnxModel model(20);
