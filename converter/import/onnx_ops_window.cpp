@@ -98,12 +98,13 @@ TransposedWindow TransposedAxes(OnnxBuilder& b, const WindowAttributes& window) 
     }
     // With SAME the output is the input's extent times the stride, whatever that extent is.
     const int64_t span = axis.window.Span();
-    int64_t full = span - axis.window.stride;
-    if (output_shape && (__builtin_mul_overflow(axis.window.stride, extent - 1, &full) ||
-                         __builtin_add_overflow(full, span - (*output_shape)[place], &full))) {
+    int64_t full = span + axis.output_pad - axis.window.stride;
+    if (output_shape &&
+        (__builtin_mul_overflow(axis.window.stride, extent - 1, &full) ||
+         __builtin_add_overflow(full, span + axis.output_pad - (*output_shape)[place], &full))) {
       b.Invalid("the output's extent on spatial axis {} does not fit in 63 bits", i);
     }
-    PadsForExtent(window.auto_pad, full + axis.output_pad, axis.window, axis.output_pad);
+    PadsForExtent(window.auto_pad, full, axis.window, axis.output_pad);
   }
   return axes;
 }

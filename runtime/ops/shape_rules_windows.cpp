@@ -212,7 +212,9 @@ Status InferResize2d(InferContext<D>& context) {
   } else {
     if (!context.Has(2) || context.inputs[2].constant == nullptr || context.inputs[2].dtype != DType::kF32 ||
         context.inputs[2].rank != 1 || KnownValue(context.inputs[2].extents[0]) != 2) {
-      return context.Error("either sizes or two constant f32 scales (height, width) are needed");
+      return context.Error(
+          "either sizes (input 1) or two f32 scales (input 2: height, width), known before the run, are "
+          "needed");
     }
     float scales[2];
     std::memcpy(scales, context.inputs[2].constant, sizeof(scales));
