@@ -29,10 +29,11 @@ struct SampleRange {
 };
 
 SampleRange SamplesInside(const RegionAxis& axis, int64_t out) {
+  if (!(axis.count > 0)) return {};  // A region that is turned around has no samples of its own.
   const double step = axis.cell / axis.count;
   const double begin = axis.start + static_cast<double>(out) * axis.cell;
-  // A region without extent, or turned around, has few samples: those that the attribute asks for.
-  if (!(step > 0)) return {0, axis.count > 0 ? static_cast<int64_t>(axis.count) : 0};
+  // The attribute asked for samples of a region without extent, or turned around.
+  if (!(step > 0)) return {0, static_cast<int64_t>(axis.count)};
   // Beyond 2^53 neighbouring samples cannot be told apart.
   const double last = std::fmin(axis.count, 0x1p53);
   const auto clip = [&](double sample) { return sample < 0 ? 0.0 : std::fmin(sample, last); };
