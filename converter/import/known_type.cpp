@@ -35,6 +35,8 @@ KnownType SameAsInput(const Call& call) { return call.In(0); }
 
 KnownType RankOfInput(const Call& call) { return KnownType(call.In(0).dtype, call.In(0).rank); }
 
+KnownType IndicesType(const Call& call) { return KnownType(DType::kI64, call.In(0).rank); }
+
 KnownType CastType(const Call& call) {
   KnownType type = call.In(0);
   type.dtype = static_cast<DType>(call.node.As<CastAttrs>().to);
@@ -244,6 +246,9 @@ Rule PartialRule(OpCode op) {
                                                 {OpCode::kMaxPool2d, RankOfInput},
                                                 {OpCode::kAveragePool2d, RankOfInput},
                                                 {OpCode::kResize2d, RankOfInput},
+                                                {OpCode::kMaxPool2dIndices, IndicesType},
+                                                {OpCode::kGridSample2d, RankOfInput},
+                                                {OpCode::kRoiAlign, RankOfInput},
                                                 {OpCode::kMatMul, MatMulType},
                                                 {OpCode::kSoftmax, SameAsInput},
                                                 {OpCode::kLogSoftmax, SameAsInput},

@@ -203,28 +203,33 @@ void OnnxBuilder::CheckRange(const char* name, const Ints& values, int64_t lowes
 }
 
 WindowAttributes OnnxBuilder::Window(int spatial_rank) const {
-  if (spatial_rank != 1 && spatial_rank != 2) {
-    Unsupported("works on {} spatial axes; 1 and 2 are supported", spatial_rank);
+  if (spatial_rank < 1 || spatial_rank > 3) {
+    Unsupported("works on {} spatial axes; 1 to 3 are supported", spatial_rank);
   }
   WindowAttributes window;
   window.spatial_rank = spatial_rank;
-  const size_t first = spatial_rank == 1 ? 1 : 0;  // A one-dimensional window lies along the width.
-  const auto read = [&](const char* name, Ints& into) {
+  // The last two axes are height and width, a third one in front is the depth; a single one is the width.
+  const auto read = [&](const char* name, int64_t lowest, Ints& plane, std::vector<int64_t*> depth) {
     const auto values = IntList(name);
     if (!values) return;
-    const auto count = static_cast<size_t>(into.size / 2 * spatial_rank);
+    const size_t per_side = static_cast<size_t>(spatial_rank);
+    const size_t count = depth.size() * per_side;
     if (values->size() != count) {
       Invalid("attribute '{}' has {} values, {} were expected", name, values->size(), count);
     }
-    const size_t per_side = static_cast<size_t>(spatial_rank);
     for (size_t i = 0; i < count; ++i) {
+      const int64_t value = (*values)[i];
+      if (value < 0 && lowest == 0) Unsupported("has negative {}; put a Slice in front of it instead", name);
+      CheckRange(name, {value}, lowest);
       const size_t side = i / per_side;
-      into[static_cast<int64_t>(side * 2 + first + i % per_side)] = (*values)[i];
+      const size_t axis = i % per_side + 3 - per_side;
+      (axis == 0 ? *depth[side] : plane[static_cast<int64_t>(side * 2 + axis - 1)]) = value;
     }
   };
-  read("kernel_shape", window.kernel);
-  read("strides", window.strides);
-  read("dilations", window.dilations);
+  WindowAxis& depth = window.depth;
+  read("kernel_shape", 1, window.kernel, {&depth.kernel});
+  read("strides", 1, window.strides, {&depth.stride});
+  read("dilations", 1, window.dilations, {&depth.dilation});
   const std::string auto_pad = String("auto_pad", "NOTSET");
   if (auto_pad == "SAME_UPPER") {
     window.auto_pad = AutoPad::kSameUpper;
@@ -233,17 +238,9 @@ WindowAttributes OnnxBuilder::Window(int spatial_rank) const {
   } else if (auto_pad == "VALID") {
     window.auto_pad = AutoPad::kValid;
   } else if (auto_pad == "NOTSET" || auto_pad.empty()) {
-    read("pads", window.pads);
+    read("pads", 0, window.pads, {&depth.pad_begin, &depth.pad_end});
   } else {
     Invalid("attribute 'auto_pad' is '{}'; NOTSET, SAME_UPPER, SAME_LOWER or VALID was expected", auto_pad);
-  }
-  for (int64_t pad : window.pads) {
-    if (pad < 0) Unsupported("has negative pads; put a Slice in front of it instead");
-  }
-  for (const auto& [name, values] :
-       {std::pair("kernel_shape", window.kernel), std::pair("strides", window.strides),
-        std::pair("dilations", window.dilations), std::pair("pads", window.pads)}) {
-    CheckRange(name, values, std::string_view(name) == "pads" ? 0 : 1);
   }
   return window;
 }

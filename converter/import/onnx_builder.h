@@ -13,9 +13,21 @@
 
 namespace skiff {
 
+/// A window along one axis.
+struct WindowAxis {
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t pad_begin = 0;
+  int64_t pad_end = 0;
+
+  int64_t Span() const { return (kernel - 1) * dilation + 1; }
+};
+
 /// A dense NHWC window in attribute form; one-dimensional windows have height 1.
 struct WindowAttributes {
-  int spatial_rank = 2;  ///< 1 or 2, of the ONNX operator.
+  int spatial_rank = 2;  ///< 1 to 3, of the ONNX operator.
+  WindowAxis depth;      ///< The axis in front of height and width.
   Ints kernel{1, 1};
   Ints strides{1, 1};
   Ints dilations{1, 1};

@@ -26,7 +26,11 @@ struct OnnxOp {
 
 std::span<const OnnxOp> OnnxElementwiseOps();
 std::span<const OnnxOp> OnnxWindowOps();
+std::span<const OnnxOp> OnnxPoolOps();
+std::span<const OnnxOp> OnnxPatchOps();
+std::span<const OnnxOp> OnnxSampleOps();
 std::span<const OnnxOp> OnnxResizeOps();
+std::span<const OnnxOp> OnnxNormalizeOps();
 std::span<const OnnxOp> OnnxReductionOps();
 std::span<const OnnxOp> OnnxShapeOps();
 std::span<const OnnxOp> OnnxMovementOps();

@@ -1,7 +1,9 @@
-// ONNX rows: Resize in all its forms, and Upsample before it. Skiff resizes the two spatial axes of NHWC.
+// ONNX rows: Resize in all its forms, and Upsample before it. Skiff resizes the two spatial axes of NHWC. A
+// resize is separable: more axes, or others, are resized in pairs of neighbours.
 #include <algorithm>
-#include <array>
 
+#include "import/onnx_choice.h"
+#include "import/onnx_nhwc.h"
 #include "import/onnx_ops.h"
 
 namespace skiff {
@@ -12,52 +14,35 @@ constexpr int64_t kNewest = kNewestOnnxOpset;
 /// What one Resize node asks for, before it is laid out as NHWC.
 struct Request {
   ValueId x = kNoValue;
-  ValueId scales = kNoValue;  ///< One of the two is present.
+  ValueId scales = kNoValue;  ///< At least one of the two; where both are, sizes decide the extents.
   ValueId sizes = kNoValue;
-  std::vector<int64_t> axes;  ///< The axes that the elements of scales or sizes belong to.
+  std::vector<int64_t> axes;  ///< The axes that the elements of scales, sizes and roi belong to.
+  std::vector<double> roi;    ///< The beginnings, then the ends. Empty: all of the input.
+  bool every_axis = false;    ///< Batch and channels may change, too, where nothing shows that they do not.
   ResizeAttrs attrs;
 };
 
-template <class E, size_t N>
-E Choose(OnnxBuilder& b, const char* attribute, const std::string& text,
-         const std::array<std::pair<const char*, E>, N>& choices) {
-  for (const auto& [name, value] : choices) {
-    if (text == name) return value;
-  }
-  b.Unsupported(
-      "has {} = {}, which is not supported; export with another mode (half_pixel, align_corners, asymmetric)",
-      attribute, text);
-}
+constexpr OnnxChoice<ResizeMode> kModes[] = {{"nearest", ResizeMode::kNearest},
+                                             {"linear", ResizeMode::kLinear},
+                                             {"bilinear", ResizeMode::kLinear},
+                                             {"cubic", ResizeMode::kCubic}};
+constexpr OnnxChoice<ResizeCoordinates> kCoordinates[] = {
+    {"half_pixel", ResizeCoordinates::kHalfPixel},
+    {"half_pixel_symmetric", ResizeCoordinates::kHalfPixelSymmetric},
+    {"pytorch_half_pixel", ResizeCoordinates::kPytorchHalfPixel},
+    {"align_corners", ResizeCoordinates::kAlignCorners},
+    {"asymmetric", ResizeCoordinates::kAsymmetric},
+    {"tf_crop_and_resize", ResizeCoordinates::kTfCropAndResize},
+    {"tf_half_pixel_for_nn", ResizeCoordinates::kTfHalfPixelForNn}};
+constexpr OnnxChoice<ResizeNearest> kNearest[] = {{"round_prefer_floor", ResizeNearest::kRoundPreferFloor},
+                                                  {"round_prefer_ceil", ResizeNearest::kRoundPreferCeil},
+                                                  {"floor", ResizeNearest::kFloor},
+                                                  {"ceil", ResizeNearest::kCeil}};
 
-ResizeMode Mode(OnnxBuilder& b) {
-  static constexpr std::array<std::pair<const char*, ResizeMode>, 4> kModes = {
-      {{"nearest", ResizeMode::kNearest},
-       {"linear", ResizeMode::kLinear},
-       {"bilinear", ResizeMode::kLinear},
-       {"cubic", ResizeMode::kCubic}}};
-  return Choose(b, "mode", b.String("mode", "nearest"), kModes);
-}
-
-ResizeCoordinates Coordinates(OnnxBuilder& b, bool has_sizes) {
-  const std::string text = b.String("coordinate_transformation_mode", "half_pixel");
-  // The symmetric kind differs only where extent * scale is not a whole number, which sizes exclude.
-  if (text == "half_pixel_symmetric" && has_sizes) return ResizeCoordinates::kHalfPixel;
-  static constexpr std::array<std::pair<const char*, ResizeCoordinates>, 4> kKinds = {
-      {{"half_pixel", ResizeCoordinates::kHalfPixel},
-       {"pytorch_half_pixel", ResizeCoordinates::kPytorchHalfPixel},
-       {"align_corners", ResizeCoordinates::kAlignCorners},
-       {"asymmetric", ResizeCoordinates::kAsymmetric}}};
-  return Choose(b, "coordinate_transformation_mode", text, kKinds);
-}
-
-ResizeNearest Nearest(OnnxBuilder& b) {
-  static constexpr std::array<std::pair<const char*, ResizeNearest>, 4> kKinds = {
-      {{"round_prefer_floor", ResizeNearest::kRoundPreferFloor},
-       {"round_prefer_ceil", ResizeNearest::kRoundPreferCeil},
-       {"floor", ResizeNearest::kFloor},
-       {"ceil", ResizeNearest::kCeil}}};
-  return Choose(b, "nearest_mode", b.String("nearest_mode", "round_prefer_floor"), kKinds);
-}
+/// What to do with the two sides of an image whose sizes ask for another ratio.
+enum class Ratio { kStretch, kNotLarger, kNotSmaller };
+constexpr OnnxChoice<Ratio> kRatios[] = {
+    {"stretch", Ratio::kStretch}, {"not_larger", Ratio::kNotLarger}, {"not_smaller", Ratio::kNotSmaller}};
 
 /// The place of an axis in scales or sizes; -1 when the axis keeps its extent.
 int64_t PlaceOf(const Request& request, int64_t axis) {
@@ -65,99 +50,194 @@ int64_t PlaceOf(const Request& request, int64_t axis) {
   return found == request.axes.end() ? -1 : found - request.axes.begin();
 }
 
-/// Whether the request provably leaves an axis alone. Computed sizes are trusted: exporters copy the extents
-/// of the other axes from the input.
+/// The region of interest of an axis.
+std::pair<double, double> RoiOf(const Request& request, int64_t axis) {
+  const int64_t place = PlaceOf(request, axis);
+  if (request.roi.empty() || place < 0) return {0.0, 1.0};
+  return {request.roi[static_cast<size_t>(place)],
+          request.roi[request.axes.size() + static_cast<size_t>(place)]};
+}
+
+/// Whether the request leaves an axis alone. Computed scales and sizes are trusted to leave the first two
+/// alone: exporters copy their extents from the input.
 bool KeepsAxis(OnnxBuilder& b, const Request& request, int64_t axis) {
   const int64_t place = PlaceOf(request, axis);
   if (place < 0) return true;
-  if (request.scales != kNoValue) {
-    return b.ConstantOf(request.scales)->ToDoubles()[static_cast<size_t>(place)] == 1.0;
+  if (RoiOf(request, axis) != std::pair(0.0, 1.0)) return false;
+  const bool trusted = axis < 2 && b.RankOf(request.x) > 2 && !request.every_axis;
+  if (request.sizes == kNoValue) {
+    const TensorData* scales = b.ConstantOf(request.scales);
+    return scales == nullptr ? trusted : scales->ToDoubles()[static_cast<size_t>(place)] == 1.0;
   }
   const TensorData* sizes = b.ConstantOf(request.sizes);
   const int64_t extent = b.TypeOf(request.x).extents[axis];
-  return sizes == nullptr || extent == KnownType::kUnknownExtent ||
-         sizes->ToInts()[static_cast<size_t>(place)] == extent;
+  if (sizes == nullptr || extent == KnownType::kUnknownExtent) return trusted;
+  return sizes->ToInts()[static_cast<size_t>(place)] == extent;
 }
 
-/// Scales or sizes of the two spatial axes, in this order, for a height that may be an added axis (-1).
-std::array<ValueId, 2> SpatialTarget(OnnxBuilder& b, const Request& request, int64_t height, int64_t width) {
-  const int64_t places[] = {height < 0 ? -1 : PlaceOf(request, height), PlaceOf(request, width)};
-  if (request.scales != kNoValue) {
-    const std::vector<double> all = b.ConstantOf(request.scales)->ToDoubles();
+/// Elements of scales or sizes as one vector of two. An axis of -1 was added and keeps its extent of 1.
+ValueId PairOf(OnnxBuilder& b, const Request& request, ValueId all, int64_t first, int64_t second,
+               bool is_size) {
+  const auto place = [&](int64_t axis) { return axis < 0 ? -1 : PlaceOf(request, axis); };
+  if (const TensorData* constant = b.ConstantOf(all); constant != nullptr && !is_size) {
+    const std::vector<double> numbers = constant->ToDoubles();
     std::vector<float> two;
-    for (int64_t place : places)
-      two.push_back(place < 0 ? 1.0f : static_cast<float>(all[static_cast<size_t>(place)]));
-    return {kNoValue, b.Constant("spatial_scales", TensorData::OfFloats(two))};
+    for (int64_t axis : {first, second}) {
+      const int64_t at = place(axis);
+      two.push_back(at < 0 ? 1.0f : static_cast<float>(numbers[static_cast<size_t>(at)]));
+    }
+    return b.Constant("spatial_scales", TensorData::OfFloats(two));
+  }
+  const auto slice = [&](const char* suffix, int64_t from, int64_t to) {
+    return b.Emit(suffix, OpCode::kSlice, {all, b.ConstantInts("from", {from}), b.ConstantInts("to", {to})});
+  };
+  const char* suffix = is_size ? "spatial_sizes" : "spatial_scales";
+  if (place(first) >= 0 && place(second) == place(first) + 1) {
+    return slice(suffix, place(first), place(second) + 1);
   }
   std::vector<ValueId> parts;
-  const int64_t axes[] = {height, width};
-  for (int i = 0; i < 2; ++i) {
-    if (places[i] < 0) {
-      parts.push_back(axes[i] < 0
-                          ? b.ConstantInts("one", {1})
-                          : b.Emit("kept", OpCode::kShape, {request.x}, ShapeAttrs{axes[i], axes[i] + 1}));
-    } else if (i == 0 && places[1] == places[0] + 1) {
-      return {
-          b.Emit("spatial_sizes", OpCode::kSlice,
-                 {request.sizes, b.ConstantInts("from", {places[0]}), b.ConstantInts("to", {places[1] + 1})}),
-          kNoValue};
+  for (int64_t axis : {first, second}) {
+    if (place(axis) >= 0) {
+      parts.push_back(slice("one_axis", place(axis), place(axis) + 1));
+    } else if (!is_size) {
+      parts.push_back(b.Constant("kept", TensorData::OfFloats({1.0f})));
     } else {
-      parts.push_back(b.Emit(
-          i == 0 ? "height" : "width", OpCode::kSlice,
-          {request.sizes, b.ConstantInts("from", {places[i]}), b.ConstantInts("to", {places[i] + 1})}));
+      parts.push_back(axis < 0 ? b.ConstantInts("one", {1}) : ExtentsOf(b, request.x, axis, axis + 1));
     }
   }
-  return {b.Emit("spatial_sizes", OpCode::kConcat, parts, AxisAttrs{0}), kNoValue};
+  return b.Emit(suffix, OpCode::kConcat, parts, AxisAttrs{0});
+}
+
+/// The operands of one Resize2d whose height and width are these axes.
+struct Plane {
+  ValueId sizes = kNoValue;
+  ValueId scales = kNoValue;
+  ResizeAttrs attrs;
+};
+
+Plane PlaneOf(OnnxBuilder& b, const Request& request, int64_t height, int64_t width) {
+  Plane plane;
+  plane.attrs = request.attrs;
+  if (request.sizes != kNoValue) plane.sizes = PairOf(b, request, request.sizes, height, width, true);
+  if (request.scales != kNoValue) plane.scales = PairOf(b, request, request.scales, height, width, false);
+  const auto rows = RoiOf(request, height);
+  const auto columns = RoiOf(request, width);
+  plane.attrs.roi_top = static_cast<float>(rows.first);
+  plane.attrs.roi_bottom = static_cast<float>(rows.second);
+  plane.attrs.roi_left = static_cast<float>(columns.first);
+  plane.attrs.roi_right = static_cast<float>(columns.second);
+  return plane;
+}
+
+/// The product of the extents [start, end) as a vector of one.
+ValueId ProductOf(OnnxBuilder& b, ValueId x, int64_t start, int64_t end) {
+  if (start == end) return b.ConstantInts("one", {1});
+  const ValueId extents = ExtentsOf(b, x, start, end);
+  return end - start == 1 ? extents : b.Emit("product", OpCode::kReduceProd, {extents}, ReduceAttrs{{0}});
+}
+
+/// Resizes `axis` and, where `pair`, the next one, in [axes before, axis, next or 1, axes behind].
+ValueId ResizeNeighbours(OnnxBuilder& b, const Request& request, int64_t axis, bool pair) {
+  const ValueId x = request.x;
+  const int64_t rank = b.RankOf(x);
+  const int64_t behind = axis + (pair ? 2 : 1);
+  const ValueId next = pair ? ExtentsOf(b, x, axis + 1, axis + 2) : b.ConstantInts("one", {1});
+  const ValueId image = ReshapeTo(
+      b, "image", x,
+      {ProductOf(b, x, 0, axis), ExtentsOf(b, x, axis, axis + 1), next, ProductOf(b, x, behind, rank)});
+  const Plane plane = PlaneOf(b, request, axis, pair ? axis + 1 : -1);
+  const ValueId resized =
+      b.Emit("resized", OpCode::kResize2d, {image, plane.sizes, plane.scales}, plane.attrs);
+  std::vector<ValueId> extents;
+  if (axis > 0) extents.push_back(ExtentsOf(b, x, 0, axis));
+  extents.push_back(ExtentsOf(b, resized, 1, pair ? 3 : 2));
+  if (behind < rank) extents.push_back(ExtentsOf(b, x, behind, rank));
+  return ReshapeTo(b, "step", resized, std::move(extents));
+}
+
+void ResizeStepByStep(OnnxBuilder& b, Request request, const std::vector<int64_t>& moving) {
+  for (size_t i = 0; i < moving.size(); ++i) {
+    const int64_t axis = moving[i];
+    const bool pair = i + 1 < moving.size() && moving[i + 1] == axis + 1;
+    request.x = ResizeNeighbours(b, request, axis, pair);
+    if (pair) ++i;
+  }
+  b.Output(OpCode::kIdentity, {request.x});
 }
 
 void Resize(OnnxBuilder& b, const Request& request) {
   const int rank = b.RankOf(request.x);
-  const auto keeps = [&](int64_t axis) { return KeepsAxis(b, request, axis); };
-  const bool channels_first = (rank == 3 || rank == 4) && keeps(0) && keeps(1);
-  const bool channels_last = rank == 4 && keeps(0) && keeps(3);
-  if (!channels_first && !channels_last) {
-    b.Unsupported(
-        "resizes axes other than the two (or one) behind batch and channels of an input of rank {}; split it "
-        "into steps",
-        rank);
+  std::vector<int64_t> moving;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (!KeepsAxis(b, request, axis)) moving.push_back(axis);
   }
-  if (!channels_first) {
-    const auto [sizes, scales] = SpatialTarget(b, request, 1, 2);
-    return b.Output(OpCode::kResize2d, {request.x, sizes, scales}, request.attrs);
+  const auto all_within = [&](int64_t first, int64_t last) {
+    return std::all_of(moving.begin(), moving.end(),
+                       [&](int64_t axis) { return axis >= first && axis <= last; });
+  };
+  if ((rank == 3 || rank == 4) && all_within(2, 3)) {
+    const Plane plane = rank == 3 ? PlaneOf(b, request, -1, 2) : PlaneOf(b, request, 2, 3);
+    const ValueId x = ToNhwc(b, request.x, rank - 2);
+    const ValueId y = b.Emit("resized", OpCode::kResize2d, {x, plane.sizes, plane.scales}, plane.attrs);
+    return OutputFromNhwc(b, y, rank - 2);
   }
-  ValueId x = request.x;
-  if (rank == 3) x = b.Emit("as_2d", OpCode::kUnsqueeze, {x}, AxesAttrs{{2}});
-  x = b.Emit("nhwc", OpCode::kTranspose, {x}, TransposeAttrs{{0, 2, 3, 1}});
-  const auto [sizes, scales] = rank == 3 ? SpatialTarget(b, request, -1, 2) : SpatialTarget(b, request, 2, 3);
-  const ValueId y = b.Emit("resized", OpCode::kResize2d, {x, sizes, scales}, request.attrs);
-  const TransposeAttrs back{{0, 3, 1, 2}};
-  if (rank == 4) return b.Output(OpCode::kTranspose, {y}, back);
-  b.Output(OpCode::kSqueeze, {b.Emit("nchw", OpCode::kTranspose, {y}, back)}, AxesAttrs{{2}});
+  if (rank == 4 && all_within(1, 2)) {
+    const Plane plane = PlaneOf(b, request, 1, 2);
+    return b.Output(OpCode::kResize2d, {request.x, plane.sizes, plane.scales}, plane.attrs);
+  }
+  ResizeStepByStep(b, request, moving);
 }
 
-/// Checks scales (constant floats) or sizes (a vector) and fills in the axes that they speak of.
+/// Sizes that keep the ratio of the listed axes: one scale for all of them, the smallest or largest one that
+/// the sizes ask for. Computed in double, as the specification's reference does.
+void KeepRatio(OnnxBuilder& b, Request& request, Ratio ratio) {
+  std::vector<ValueId> extents;
+  for (int64_t axis : request.axes) extents.push_back(ExtentsOf(b, request.x, axis, axis + 1));
+  const ValueId listed = b.Emit("extents", OpCode::kConcat, extents, AxisAttrs{0});
+  const ValueId from = b.CastTo("extents_f64", listed, DType::kF64);
+  const ValueId to = b.CastTo("sizes_f64", request.sizes, DType::kF64);
+  const ValueId ratios = b.Emit("ratios", OpCode::kDiv, {to, from}, ClampAttrs{});
+  const OpCode choose = ratio == Ratio::kNotLarger ? OpCode::kReduceMin : OpCode::kReduceMax;
+  const ValueId scale = b.Emit("scale", choose, {ratios}, ReduceAttrs{{0}});
+  const ValueId exact = b.Emit("exact", OpCode::kMul, {from, scale}, ClampAttrs{});
+  const ValueId raised =
+      b.Emit("raised", OpCode::kAdd, {exact, b.Scalar("half", DType::kF64, 0.5)}, ClampAttrs{});
+  const ValueId count = b.ConstantInts("count", {static_cast<int64_t>(request.axes.size())});
+  request.sizes = b.CastTo("sizes", b.Emit("rounded", OpCode::kFloor, {raised}), DType::kI64);
+  request.scales = b.Emit("scales", OpCode::kExpand, {b.CastTo("scale_f32", scale, DType::kF32), count});
+  request.every_axis = true;
+}
+
+/// Checks scales or sizes and fills in the axes that they speak of.
 void CompleteRequest(OnnxBuilder& b, Request& request) {
   const int rank = b.RankOf(request.x);
   if (request.axes.empty()) {
     for (int axis = 0; axis < rank; ++axis) request.axes.push_back(axis);
   }
+  uint32_t seen = 0;
   for (int64_t& axis : request.axes) {
     if (axis < -rank || axis >= rank) b.Invalid("axis {} is outside an input of rank {}", axis, rank);
     if (axis < 0) axis += rank;
+    if (((seen >> axis) & 1u) != 0) b.Invalid("axis {} is named twice", axis);
+    seen |= 1u << axis;
   }
-  const ValueId target = request.scales != kNoValue ? request.scales : request.sizes;
   if (request.scales != kNoValue) {
-    if (b.ConstantOf(target) == nullptr) {
-      b.Unsupported("computes its scales at run time; export with sizes, or with constant scales");
+    if (!IsFloat(b.DTypeOf(request.scales))) b.Invalid("the scales must be floats");
+    if (b.ConstantOf(request.scales) == nullptr) {
+      request.scales = b.CastTo("scales_f32", request.scales, DType::kF32);
     }
-    if (!IsFloat(b.ConstantOf(target)->dtype())) b.Invalid("the scales must be floats");
-  } else if (b.ConstantOf(target) != nullptr && IsFloat(b.ConstantOf(target)->dtype())) {
+  } else if (IsFloat(b.DTypeOf(request.sizes))) {
     b.Invalid("the sizes must be integers");
   }
-  const KnownType& type = b.TypeOf(target);
+  const KnownType& type = b.TypeOf(request.scales != kNoValue ? request.scales : request.sizes);
   const auto count = static_cast<int64_t>(request.axes.size());
-  if (type.rank != 1 || (type.extents[0] != KnownType::kUnknownExtent && type.extents[0] != count)) {
+  const bool open = !type.HasRank() || (type.rank == 1 && type.extents[0] == KnownType::kUnknownExtent);
+  if (!open && (type.rank != 1 || type.extents[0] != count)) {
     b.Invalid("scales or sizes must be a vector of {} values, one per axis", count);
+  }
+  if (!request.roi.empty() && request.roi.size() != 2 * request.axes.size()) {
+    b.Invalid("the region of interest has {} values; {} were expected, two per axis", request.roi.size(),
+              2 * count);
   }
 }
 
@@ -166,7 +246,7 @@ void ResizeByScales(OnnxBuilder& b, ValueId scales) {
   Request request;
   request.x = b.Input(0);
   request.scales = scales;
-  request.attrs.mode = Mode(b);
+  request.attrs.mode = ChooseValue(b, "mode", "nearest", kModes);
   request.attrs.coordinates = ResizeCoordinates::kAsymmetric;
   request.attrs.nearest = ResizeNearest::kFloor;
   CompleteRequest(b, request);
@@ -181,12 +261,22 @@ void BuildUpsampleAttributes(OnnxBuilder& b) {
 
 void BuildUpsampleInput(OnnxBuilder& b) { ResizeByScales(b, b.Input(1)); }
 
+std::vector<double> RegionOfInterest(OnnxBuilder& b) {
+  if (!b.HasInput(1)) b.Invalid("tf_crop_and_resize needs a region of interest (input 1)");
+  const TensorData* roi = b.ConstantOf(b.Input(1));
+  if (roi == nullptr) {
+    b.Unsupported("computes its region of interest at run time; export with a constant one");
+  }
+  if (!IsFloat(roi->dtype())) b.Invalid("the region of interest must be floats");
+  return roi->ToDoubles();
+}
+
 void BuildResize(OnnxBuilder& b) {
   // An input that is there but empty counts as absent.
   const auto given = [&](size_t i) {
     const ValueId value = b.OptionalInput(i);
-    const TensorData* constant = b.ConstantOf(value);
-    return constant != nullptr && constant->elements() == 0 ? kNoValue : value;
+    return value != kNoValue && b.TypeOf(value).rank == 1 && b.TypeOf(value).extents[0] == 0 ? kNoValue
+                                                                                             : value;
   };
   Request request;
   request.x = b.Input(0);
@@ -195,18 +285,24 @@ void BuildResize(OnnxBuilder& b) {
   if (request.sizes == kNoValue && request.scales == kNoValue) {
     b.Invalid("the node has neither scales nor sizes");
   }
-  if (b.Flag("antialias")) b.Unsupported("has antialias = 1");
-  if (request.sizes != kNoValue && b.String("keep_aspect_ratio_policy", "stretch") != "stretch") {
-    b.Unsupported("has keep_aspect_ratio_policy = {}; export with stretch",
-                  b.String("keep_aspect_ratio_policy", ""));
-  }
-  request.attrs.mode = Mode(b);
-  request.attrs.coordinates = Coordinates(b, request.sizes != kNoValue);
-  request.attrs.nearest = Nearest(b);
-  request.attrs.cubic_coeff_a = b.Float("cubic_coeff_a", -0.75f);
-  request.attrs.exclude_outside = b.Flag("exclude_outside");
+  ResizeAttrs& attrs = request.attrs;
+  attrs.mode = ChooseValue(b, "mode", "nearest", kModes);
+  attrs.coordinates = ChooseValue(b, "coordinate_transformation_mode", "half_pixel", kCoordinates);
+  attrs.nearest = ChooseValue(b, "nearest_mode", "round_prefer_floor", kNearest);
+  attrs.cubic_coeff_a = b.Float("cubic_coeff_a", -0.75f);
+  attrs.exclude_outside = b.Flag("exclude_outside");
+  attrs.antialias = b.Flag("antialias") && attrs.mode != ResizeMode::kNearest;
+  attrs.extrapolation = b.Float("extrapolation_value", 0.0f);
+  if (attrs.coordinates == ResizeCoordinates::kTfCropAndResize) request.roi = RegionOfInterest(b);
   request.axes = b.IntList("axes").value_or(std::vector<int64_t>{});
   CompleteRequest(b, request);
+  const Ratio ratio = ChooseValue(b, "keep_aspect_ratio_policy", "stretch", kRatios);
+  if (request.sizes != kNoValue && ratio != Ratio::kStretch) {
+    KeepRatio(b, request, ratio);
+  } else if (request.sizes != kNoValue && attrs.coordinates == ResizeCoordinates::kHalfPixelSymmetric) {
+    // The symmetric kind differs only where extent * scale is not a whole number, which sizes exclude.
+    attrs.coordinates = ResizeCoordinates::kHalfPixel;
+  }
   Resize(b, request);
 }
 

@@ -66,7 +66,7 @@ class LinearResizeStep final : public OperatorStep {
       const auto output = static_cast<double>(y.shape[1 + axis]);
       if (attrs.coordinates == ResizeCoordinates::kPytorchHalfPixel && output == 1 && input != 1)
         return false;
-      if (attrs.coordinates == ResizeCoordinates::kAlignCorners || node_.Has(1) || !node_.Has(2)) continue;
+      if (attrs.coordinates == ResizeCoordinates::kAlignCorners || !node_.Has(2)) continue;
       const double scaled = input * static_cast<double>(node_.in(2).as<const float>()[axis]);
       if (std::fabs(scaled - output) > 1e-6 * output) return false;
     }

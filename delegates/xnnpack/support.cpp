@@ -133,9 +133,11 @@ bool SupportsAveragePool2d(const NodeTypes& node) {
 
 bool SupportsResize2d(const NodeTypes& node) {
   const auto& attrs = node.attrs->as<ResizeAttrs>();
+  if (attrs.coordinates == ResizeCoordinates::kTfCropAndResize) return false;
   if (attrs.mode == ResizeMode::kNearest) return DTypeSize(node.inputs[0]->view.dtype) > 0;
   const DType dtype = node.inputs[0]->view.dtype;
-  return attrs.mode == ResizeMode::kLinear && !attrs.exclude_outside &&
+  return attrs.mode == ResizeMode::kLinear && !attrs.exclude_outside && !attrs.antialias &&
+         attrs.coordinates <= ResizeCoordinates::kAsymmetric &&
          (dtype == DType::kF32 || dtype == DType::kF16);
 }
 

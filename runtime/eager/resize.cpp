@@ -1,46 +1,32 @@
 // Resize of height and width, NHWC, as the ONNX operator Resize defines it.
 #include <cstring>
 
-#include "eager/dispatch.h"
+#include "eager/interpolate.h"
 #include "eager/kernels.h"
+#include "eager/resize_axis.h"
 
 namespace skiff {
+namespace eager {
+
+void StoreExtrapolated(const KernelArgs& args, int64_t out) {
+  const auto value = static_cast<double>(args.As<ResizeAttrs>().extrapolation);
+  const TensorView& y = args.outputs[0];
+  const int64_t end = out + y.shape[3];
+  if (IsFloat(y.dtype)) {
+    for (const StoreFn<double> store = Storer<double>(y.dtype); out < end; ++out)
+      store(y.data, out, 1, &value);
+    return;
+  }
+  const auto whole = static_cast<int64_t>(ResizeAxis::Bounded(value));
+  for (const StoreFn<int64_t> store = Storer<int64_t>(y.dtype); out < end; ++out)
+    store(y.data, out, 1, &whole);
+}
+
+}  // namespace eager
+
 namespace {
 
 using namespace eager;
-
-/// The input positions that one output position mixes along one axis.
-struct Taps {
-  int count = 1;
-  int64_t index[4] = {};
-  double weight[4] = {1, 0, 0, 0};
-};
-
-struct ResizeAxis {
-  int64_t input;
-  int64_t output;
-  double scale;  ///< As given, or 0: output / input.
-};
-
-/// The output position in input coordinates.
-double SourceCoordinate(const ResizeAxis& axis, ResizeCoordinates coordinates, int64_t out) {
-  const auto position = static_cast<double>(out);
-  const auto input = static_cast<double>(axis.input);
-  const auto output = static_cast<double>(axis.output);
-  // Multiplied before divided: a quotient that is an integer comes out exact.
-  const auto divided = [&](double x) { return axis.scale > 0 ? x / axis.scale : x * input / output; };
-  switch (coordinates) {
-    case ResizeCoordinates::kAsymmetric:
-      return divided(position);
-    case ResizeCoordinates::kAlignCorners:
-      return axis.output == 1 ? 0.0 : position * (input - 1) / (output - 1);
-    case ResizeCoordinates::kPytorchHalfPixel:
-      return axis.output == 1 ? 0.0 : divided(position + 0.5) - 0.5;
-    case ResizeCoordinates::kHalfPixel:
-      break;
-  }
-  return divided(position + 0.5) - 0.5;
-}
 
 double NearestOf(double x, ResizeNearest nearest) {
   switch (nearest) {
@@ -56,34 +42,20 @@ double NearestOf(double x, ResizeNearest nearest) {
   return std::ceil(x);
 }
 
-/// Keys' cubic convolution kernel with parameter a, at the distances of the four neighbours.
-void CubicWeights(double fraction, double a, double (&weight)[4]) {
-  const auto far = [a](double d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
-  const auto near = [a](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
-  weight[0] = far(fraction + 1);
-  weight[1] = near(fraction);
-  weight[2] = near(1 - fraction);
-  weight[3] = far(2 - fraction);
-}
-
+/// Without taps where the position is extrapolated.
 Taps TapsOf(const ResizeAxis& axis, const ResizeAttrs& attrs, int64_t out) {
   Taps taps;
-  double x = SourceCoordinate(axis, attrs.coordinates, out);
+  double x = axis.Source(attrs.coordinates, out);
+  if (axis.IsExtrapolated(attrs.coordinates, x)) {
+    taps.count = 0;
+    return taps;
+  }
+  x = ResizeAxis::Bounded(x);
   if (attrs.mode == ResizeMode::kNearest) {
-    x = NearestOf(x, attrs.nearest);
-    taps.index[0] = static_cast<int64_t>(x);
+    taps.index[0] = static_cast<int64_t>(NearestOf(x, attrs.nearest));
   } else {
-    const double floor = std::floor(x);
-    const double fraction = x - floor;
-    const bool cubic = attrs.mode == ResizeMode::kCubic;
-    taps.count = cubic ? 4 : 2;
-    if (cubic) {
-      CubicWeights(fraction, static_cast<double>(attrs.cubic_coeff_a), taps.weight);
-    } else {
-      taps.weight[0] = 1 - fraction;
-      taps.weight[1] = fraction;
-    }
-    for (int i = 0; i < taps.count; ++i) taps.index[i] = static_cast<int64_t>(floor) + i - (cubic ? 1 : 0);
+    taps = attrs.mode == ResizeMode::kCubic ? CubicTaps(x, static_cast<double>(attrs.cubic_coeff_a))
+                                            : LinearTaps(x);
   }
   double sum = 0;
   for (int i = 0; i < taps.count; ++i) {
@@ -98,26 +70,24 @@ Taps TapsOf(const ResizeAxis& axis, const ResizeAttrs& attrs, int64_t out) {
   return taps;
 }
 
-ResizeAxis AxisOf(const KernelArgs& args, int axis) {
-  // Sizes decide alone where they are given; the shape rule reads them first too.
-  const bool scaled = !args.Has(1) && args.Has(2);
-  return {args.inputs[0].shape[1 + axis], args.outputs[0].shape[1 + axis],
-          scaled ? static_cast<double>(args.inputs[2].as<const float>()[axis]) : 0.0};
-}
-
 /// visit(first element of the output pixel, element offset of the batch, row taps, column taps).
 template <class Visit>
 void ForEachPixel(const KernelArgs& args, Visit&& visit) {
   const auto& attrs = args.As<ResizeAttrs>();
-  const ResizeAxis rows = AxisOf(args, 0);
-  const ResizeAxis columns = AxisOf(args, 1);
+  const ResizeAxis rows = ResizeAxis::Of(args, 0);
+  const ResizeAxis columns = ResizeAxis::Of(args, 1);
   const int64_t channels = args.inputs[0].shape[3];
   int64_t out = 0;
   for (int64_t n = 0; n < args.inputs[0].shape[0]; ++n) {
     for (int64_t y = 0; y < rows.output; ++y) {
       const Taps row_taps = TapsOf(rows, attrs, y);
       for (int64_t x = 0; x < columns.output; ++x, out += channels) {
-        visit(out, n * rows.input * columns.input * channels, row_taps, TapsOf(columns, attrs, x));
+        const Taps column_taps = TapsOf(columns, attrs, x);
+        if (row_taps.count == 0 || column_taps.count == 0) {
+          StoreExtrapolated(args, out);
+        } else {
+          visit(out, n * rows.input * columns.input * channels, row_taps, column_taps);
+        }
       }
     }
   }
@@ -136,42 +106,24 @@ void ResizeNearestAll(const KernelArgs& args) {
   });
 }
 
-void ResizeMixedAll(const KernelArgs& args) {
-  const TensorView& x = args.inputs[0];
-  const LoadFn<double> load = Loader<double>(x.dtype);
-  const StoreFn<double> store = Storer<double>(x.dtype);
-  const int64_t channels = x.shape[3];
-  double sums[kChunk];
-  double values[kChunk];
-  ForEachPixel(args, [&](int64_t out, int64_t image, const Taps& row, const Taps& column) {
-    for (int64_t c = 0; c < channels; c += kChunk) {
-      const int64_t count = channels - c < kChunk ? channels - c : kChunk;
-      for (int64_t i = 0; i < count; ++i) sums[i] = 0;
-      for (int j = 0; j < row.count; ++j) {
-        for (int k = 0; k < column.count; ++k) {
-          const double weight = row.weight[j] * column.weight[k];
-          // A neighbour without weight must not turn an infinity into a NaN.
-          if (weight == 0) continue;
-          load(x.data, image + (row.index[j] * x.shape[2] + column.index[k]) * channels + c, 1, count,
-               values);
-          for (int64_t i = 0; i < count; ++i) sums[i] += weight * values[i];
-        }
-      }
-      store(args.outputs[0].data, out + c, count, sums);
-    }
-  });
-}
-
 }  // namespace
 
 Status KernelResize2d(const KernelArgs& args) {
   const DType dtype = args.inputs[0].dtype;
-  if (args.As<ResizeAttrs>().mode == ResizeMode::kNearest) {
+  const auto& attrs = args.As<ResizeAttrs>();
+  if (attrs.mode == ResizeMode::kNearest) {
     ResizeNearestAll(args);
     return OkStatus();
   }
   if (!IsFloat(dtype)) return UnsupportedDType(args.op, dtype);
-  ResizeMixedAll(args);
+  if (attrs.antialias) {
+    ResizeAntialiased(args);
+    return OkStatus();
+  }
+  const PixelMixer mixer(args.inputs[0], args.outputs[0]);
+  ForEachPixel(args, [&](int64_t out, int64_t image, const Taps& row, const Taps& column) {
+    mixer.Mix(image, row, column, out);
+  });
   return OkStatus();
 }
 

@@ -60,9 +60,13 @@ enum class ResizeCoordinates : int64_t {
   kHalfPixel = 0,
   kPytorchHalfPixel = 1,
   kAlignCorners = 2,
-  kAsymmetric = 3
+  kAsymmetric = 3,
+  kHalfPixelSymmetric = 4,
+  kTfCropAndResize = 5,
+  kTfHalfPixelForNn = 6
 };
-SKIFF_ENUM_NAMES(ResizeCoordinates, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric");
+SKIFF_ENUM_NAMES(ResizeCoordinates, "half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
+                 "half_pixel_symmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn");
 
 enum class ResizeNearest : int64_t { kRoundPreferFloor = 0, kRoundPreferCeil = 1, kFloor = 2, kCeil = 3 };
 SKIFF_ENUM_NAMES(ResizeNearest, "round_prefer_floor", "round_prefer_ceil", "floor", "ceil");
@@ -218,15 +222,25 @@ struct PadAttrs {
   SKIFF_FIELDS(visit(1, "mode", self.mode);)
 };
 
+/// The region of interest (in parts of the extent - 1) and the value outside it are tf_crop_and_resize's.
 struct ResizeAttrs {
   ResizeMode mode = ResizeMode::kNearest;
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
   ResizeNearest nearest = ResizeNearest::kRoundPreferFloor;
   float cubic_coeff_a = -0.75f;
   bool exclude_outside = false;
+  bool antialias = false;  ///< Of the modes linear and cubic, where the image shrinks.
+  float roi_top = 0.0f;
+  float roi_left = 0.0f;
+  float roi_bottom = 1.0f;
+  float roi_right = 1.0f;
+  float extrapolation = 0.0f;
   SKIFF_FIELDS(visit(1, "mode", self.mode); visit(2, "coordinates", self.coordinates);
                visit(3, "nearest", self.nearest); visit(4, "cubic_coeff_a", self.cubic_coeff_a);
-               visit(5, "exclude_outside", self.exclude_outside);)
+               visit(5, "exclude_outside", self.exclude_outside); visit(6, "antialias", self.antialias);
+               visit(7, "roi_top", self.roi_top); visit(8, "roi_left", self.roi_left);
+               visit(9, "roi_bottom", self.roi_bottom); visit(10, "roi_right", self.roi_right);
+               visit(11, "extrapolation", self.extrapolation);)
 };
 
 /// A tensor of the given extents filled with one value; `integer` is used by integer and bool dtypes.
@@ -277,8 +291,8 @@ struct RoiAlignAttrs {
   float spatial_scale = 1.0f;
   bool half_pixel = true;  ///< Region coordinates are moved by half a pixel before sampling.
   SKIFF_FIELDS(visit(1, "mode", self.mode); visit(2, "height", self.height); visit(3, "width", self.width);
-               visit(4, "sampling_ratio", self.sampling_ratio);
-               visit(5, "spatial_scale", self.spatial_scale); visit(6, "half_pixel", self.half_pixel);)
+               visit(4, "sampling_ratio", self.sampling_ratio); visit(5, "spatial_scale", self.spatial_scale);
+               visit(6, "half_pixel", self.half_pixel);)
 };
 
 /// Of equal elements the first one wins, or the last one where `select_last`. A NaN wins over numbers.

@@ -189,7 +189,15 @@ bool ScaleOpenExtent(const D& extent, float scale, D* scaled) {
 
 }  // namespace
 
-/// Inputs: x (NHWC), sizes (i64[2]: height, width) or absent, scales (f32[2]) or absent.
+template <class D>
+Status InferPool2dIndices(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(InferPool2d(context));
+  context.outputs[0].dtype = DType::kI64;
+  return OkStatus();
+}
+
+/// Inputs: x (NHWC), sizes (i64[2]: height, width) or absent, scales (f32[2]) or absent. Sizes decide the
+/// extents where both are given; scales then only say where the output lies over the input.
 template <class D>
 Status InferResize2d(InferContext<D>& context) {
   const InferInput<D>& x = context.inputs[0];
@@ -203,11 +211,17 @@ Status InferResize2d(InferContext<D>& context) {
     if (context.inputs[1].values == nullptr || context.inputs[1].value_count != 2) {
       return context.Error("the sizes must be two known integers (height, width)");
     }
+    if (context.Has(2) && (context.inputs[2].dtype != DType::kF32 || context.inputs[2].rank != 1 ||
+                           !SameExtent(context.inputs[2].extents[0], D(2)))) {
+      return context.Error("the scales must be two f32 (height, width)");
+    }
     for (int axis = 0; axis < 2; ++axis) out.extents[1 + axis] = context.inputs[1].values[axis];
   } else {
     if (!context.Has(2) || context.inputs[2].constant == nullptr || context.inputs[2].dtype != DType::kF32 ||
         context.inputs[2].rank != 1 || KnownValue(context.inputs[2].extents[0]) != 2) {
-      return context.Error("either sizes or two constant f32 scales (height, width) are needed");
+      return context.Error(
+          "either sizes (input 1) or two f32 scales (input 2: height, width), known before the run, are "
+          "needed");
     }
     float scales[2];
     std::memcpy(scales, context.inputs[2].constant, sizeof(scales));
@@ -303,6 +317,7 @@ Status InferFullyConnected(InferContext<D>& context) {
 SKIFF_INSTANTIATE_RULE(InferConv2d);
 SKIFF_INSTANTIATE_RULE(InferConvTranspose2d);
 SKIFF_INSTANTIATE_RULE(InferPool2d);
+SKIFF_INSTANTIATE_RULE(InferPool2dIndices);
 SKIFF_INSTANTIATE_RULE(InferResize2d);
 SKIFF_INSTANTIATE_RULE(InferMatMul);
 SKIFF_INSTANTIATE_RULE(InferFullyConnected);

@@ -93,5 +93,21 @@ TEST(AveragePool2d, DilationAndDTypes) {
       StatusCode::kUnsupported);
 }
 
+/// Positions count in the NCHW tensor: image, channel, row, column.
+TEST(MaxPool2dIndices, CountsAsOnnxDoes) {
+  const Tensor x = Iota(DType::kF32, {2, 2, 2, 2}, 0);
+  ExpectTensor(RunOp(OpCode::kMaxPool2dIndices, {x}, Attrs({2, 2}, {1, 1})), {2, 1, 1, 2}, {3, 7, 11, 15});
+  EXPECT_EQ(RunOp(OpCode::kMaxPool2dIndices, {x}, Attrs({2, 2}, {1, 1})).dtype, DType::kI64);
+}
+
+TEST(MaxPool2dIndices, TiesNanAndEmptyWindows) {
+  const Tensor x = F32({1, 1, 6, 1}, {5, 5, -kInf, -kInf, kNan, 9});
+  ExpectValues(RunOp(OpCode::kMaxPool2dIndices, {x}, Attrs({1, 2}, {1, 2})), {0, 2, 4});
+  // The second window begins behind the input.
+  ExpectValues(
+      RunOp(OpCode::kMaxPool2dIndices, {F32({1, 1, 1, 1}, {3})}, Attrs({1, 1}, {1, 1}, {0, 0, 0, 1})),
+      {0, -1});
+}
+
 }  // namespace
 }  // namespace skiff::test

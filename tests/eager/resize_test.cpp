@@ -148,5 +148,55 @@ TEST(Resize2d, ManyChannelsAndHalf) {
   ExpectTensor(out, {2, 2, 1, 300}, expected);
 }
 
+/// The values of the specification's examples.
+TEST(Resize2d, Antialias) {
+  ResizeAttrs attrs = Mode(ResizeMode::kLinear);
+  attrs.antialias = true;
+  ExpectTensor(ResizeBy(Grid(4, 4), 0.6, 0.6, attrs), {1, 2, 2, 1}, {2.875, 4.5, 9.375, 11.0}, 1e-6);
+  ExpectTensor(ResizeTo(Grid(4, 4), 3, 3, attrs), {1, 3, 3, 1},
+               {2.3636363, 3.590909, 4.818182, 7.2727275, 8.5, 9.727273, 12.181818, 13.409091, 14.636364},
+               1e-6);
+  attrs.mode = ResizeMode::kCubic;
+  ExpectTensor(ResizeBy(Grid(4, 4), 0.6, 0.6, attrs), {1, 2, 2, 1},
+               {2.5180721, 4.2858863, 9.589329, 11.357142}, 2e-6);
+}
+
+TEST(Resize2d, AntialiasChangesNothingWhereTheImageGrows) {
+  for (const ResizeMode mode : {ResizeMode::kLinear, ResizeMode::kCubic}) {
+    ResizeAttrs attrs = Mode(mode);
+    const std::vector<double> plain = Values(ResizeTo(Grid(4, 4), 7, 9, attrs));
+    attrs.antialias = true;
+    ExpectValues(ResizeTo(Grid(4, 4), 7, 9, attrs), plain, 1e-5);
+  }
+}
+
+TEST(Resize2d, CropAndResize) {
+  ResizeAttrs attrs = Mode(ResizeMode::kLinear, ResizeCoordinates::kTfCropAndResize);
+  attrs.roi_left = 1.0f / 3;
+  attrs.roi_right = 5.0f / 3;
+  attrs.extrapolation = 10;
+  ExpectTensor(ResizeTo(Grid(1, 4), 1, 3, attrs), {1, 1, 3, 1}, {2, 4, 10}, 1e-5);
+  attrs.mode = ResizeMode::kNearest;
+  ExpectTensor(RunOp(OpCode::kResize2d, {Make(DType::kU8, {1, 1, 4, 1}, {1, 2, 3, 4}), List({1, 3})}, attrs),
+               {1, 1, 3, 1}, {2, 4, 10});
+  attrs.roi_left = -std::numeric_limits<float>::infinity();
+  attrs.antialias = true;
+  attrs.mode = ResizeMode::kCubic;
+  for (const double value : Values(ResizeTo(Grid(1, 4), 1, 3, attrs))) EXPECT_EQ(value, 10);
+}
+
+/// Sizes decide the extent and scales the coordinates where both are there.
+TEST(Resize2d, SizesAndScales) {
+  const ResizeAttrs attrs = Mode(ResizeMode::kLinear, ResizeCoordinates::kAsymmetric);
+  ExpectTensor(RunOp(OpCode::kResize2d, {Grid(1, 4), List({1, 3}), F32({2}, {1, 0.7})}, attrs), {1, 1, 3, 1},
+               {1, 1 + 1 / 0.7, 1 + 2 / 0.7}, 1e-6);
+  ExpectError(Op(OpCode::kResize2d, {Grid(1, 4), List({1, 3}), F32({1}, {1})}, attrs), "two f32");
+}
+
+TEST(Resize2d, SymmetricCentre) {
+  const ResizeAttrs attrs = Mode(ResizeMode::kLinear, ResizeCoordinates::kHalfPixelSymmetric);
+  ExpectTensor(ResizeBy(Grid(1, 4), 1, 0.6, attrs), {1, 1, 2, 1}, {2.5 - 0.5 / 0.6, 2.5 + 0.5 / 0.6}, 1e-6);
+}
+
 }  // namespace
 }  // namespace skiff::test

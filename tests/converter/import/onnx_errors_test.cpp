@@ -32,7 +32,7 @@ TEST(OnnxErrors, AllUnsupportedOperatorsAreListedAtOnce) {
   model.AddNode("Relu", {"h0"}, {"r"}, "behind");
   model.AddNode("NonZero", {"r"}, {"t"}, "places");
   SetString(model.AddNode("MaxPool", {"x"}, {"p"}, "pool"), "auto_pad", "VALID");
-  SetInts(model.proto.mutable_graph()->mutable_node(7), "kernel_shape", {2, 2, 2});
+  SetInts(model.proto.mutable_graph()->mutable_node(7), "kernel_shape", {2, 2, 2, 2});
   model.AddNode("FusedConv", {"x"}, {"f"}, "fused")->set_domain("com.microsoft");
   model.AddOutput("t");
   ExpectError(
@@ -40,7 +40,7 @@ TEST(OnnxErrors, AllUnsupportedOperatorsAreListedAtOnce) {
       AllOf(HasSubstr("4 things"),
             HasSubstr("operator LSTM of ai.onnx opset 17 (5 times: 'lstm_0', 'lstm_1', 'lstm_2' and 2 more)"),
             HasSubstr("operator NonZero of ai.onnx opset 17 (1 time: 'places')"),
-            HasSubstr("MaxPool of ai.onnx opset 17 works on 3 spatial axes"),
+            HasSubstr("MaxPool of ai.onnx opset 17 works on 4 spatial axes"),
             HasSubstr("FusedConv of com.microsoft"), HasSubstr("Recurrent operators"),
             Not(HasSubstr("'behind'"))));
 }
