@@ -12,8 +12,9 @@ using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
 const OnnxTable& Table() {
   static const OnnxTable table = [] {
     OnnxTable rows;
-    for (const auto family : {OnnxElementwiseOps(), OnnxWindowOps(), OnnxResizeOps(), OnnxReductionOps(),
-                              OnnxShapeOps(), OnnxMovementOps()}) {
+    for (const auto family :
+         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxResizeOps(), OnnxReductionOps(), OnnxShapeOps(),
+          OnnxMovementOps(), OnnxNormOps(), OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;

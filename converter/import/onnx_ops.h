@@ -14,7 +14,7 @@ namespace skiff {
 
 inline constexpr int64_t kOldestOnnxOpset = 6;
 /// The newest opset whose changes the rows take into account.
-inline constexpr int64_t kNewestOnnxOpset = 22;
+inline constexpr int64_t kNewestOnnxOpset = 23;
 
 struct OnnxOp {
   const char* name;
@@ -28,6 +28,10 @@ std::span<const OnnxOp> OnnxElementwiseOps();
 std::span<const OnnxOp> OnnxWindowOps();
 std::span<const OnnxOp> OnnxResizeOps();
 std::span<const OnnxOp> OnnxReductionOps();
+std::span<const OnnxOp> OnnxNormOps();
+std::span<const OnnxOp> OnnxAttentionOps();
+std::span<const OnnxOp> OnnxEinsumOps();
+std::span<const OnnxOp> OnnxSpectrumOps();
 std::span<const OnnxOp> OnnxShapeOps();
 std::span<const OnnxOp> OnnxMovementOps();
 
