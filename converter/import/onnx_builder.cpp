@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/half.h"
+#include "import/known_value.h"
 #include "import/onnx_tensor.h"
 
 namespace skiff {
@@ -104,8 +105,8 @@ const TensorData* OnnxBuilder::ConstantOf(ValueId value) const {
 }
 
 std::vector<int64_t> OnnxBuilder::ConstantInts(size_t i, const char* what) const {
-  const TensorData* data = ConstantOf(Input(i));
-  if (data == nullptr) {
+  const std::optional<TensorData> data = FindKnownValue(graph_, types_, Input(i));
+  if (!data) {
     Unsupported("computes its {} at run time; export the model so that they are constant", what);
   }
   if (IsFloat(data->dtype())) {

@@ -55,7 +55,8 @@ class OnnxBuilder {
   DType DTypeOf(ValueId value) const;                 ///< Throws when it is not known.
   int RankOf(ValueId value) const;                    ///< Throws when it is not known.
   const TensorData* ConstantOf(ValueId value) const;  ///< Null for kNoValue and what is computed.
-  /// The integers of a constant input. Unsupported when they are computed by the graph.
+  /// The integers of an input that is constant, or follows from constants and ranks. Unsupported when the
+  /// graph computes them from other inputs.
   std::vector<int64_t> ConstantInts(size_t i, const char* what) const;
 
   // Attributes. A type that differs from the wanted one throws.

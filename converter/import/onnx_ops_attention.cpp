@@ -203,8 +203,14 @@ void BuildRotaryEmbedding(OnnxBuilder& b) {
   const auto angles = [&](const char* suffix, size_t input) {
     ValueId cache = b.Input(input);
     const auto name = [&](const char* step) { return fmt::format("{}_{}", suffix, step); };
-    if (b.HasInput(3))
-      cache = b.Emit(name("of_calls").c_str(), OpCode::kGather, {cache, b.Input(3)}, AxisAttrs{0});
+    // Caches made for whole heads serve partial rotation too: their first columns count.
+    const KnownType& type = b.TypeOf(cache);
+    if (type.HasRank() && type.rank > 0 && type.extents[type.rank - 1] > size / 2) {
+      cache = EmitSlice(b, name("columns").c_str(), cache, type.rank - 1, 0, size / 2);
+    }
+    if (b.HasInput(3)) {
+      cache = b.Emit(name("of_call").c_str(), OpCode::kGather, {cache, b.Input(3)}, AxisAttrs{0});
+    }
     return EmitUnsqueeze(b, suffix, cache, {rank == 3 ? 2 : 1});
   };
   const ValueId cosine = angles("cosine", 1);

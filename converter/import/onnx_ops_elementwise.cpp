@@ -105,7 +105,7 @@ void BuildCastLike(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
 }
 
-/// Dropout at inference is the identity.
+/// Dropout at inference is the identity, and keeps all elements.
 void BuildDropout(OnnxBuilder& b) {
   if (b.opset() < 7 && !b.Flag("is_test")) {
     b.Unsupported("is in training mode; export the model for inference");
@@ -116,7 +116,12 @@ void BuildDropout(OnnxBuilder& b) {
       b.Unsupported("may run in training mode; export the model for inference");
     }
   }
-  b.Output(OpCode::kIdentity, {b.Input(0)});
+  const ValueId x = b.Input(0);
+  b.Output(OpCode::kIdentity, {x});
+  if (!b.OutputUsed(1)) return;
+  FillAttrs kept{.value = 1.0f, .integer = 1};
+  kept.dtype = static_cast<int64_t>(b.opset() < 10 ? b.DTypeOf(x) : DType::kBool);
+  b.Output(OpCode::kFill, {b.Emit("shape", OpCode::kShape, {x}, ShapeAttrs{})}, kept, 1);
 }
 
 /// Input 1, shaped so that NumPy's broadcasting does what the file says. Before opset 7 the attribute `axis`

@@ -59,15 +59,17 @@ DType StashType(OnnxBuilder& b, DType dtype) {
   return dtype == DType::kF64 ? dtype : stash;
 }
 
-/// The input's extents from `axis` on are the factor's, as far as is known: no broadcasting.
+/// The input's extents from `axis` on are the factor's, which cannot be repeated along any axis.
 bool CoversNormalisedAxes(OnnxBuilder& b, ValueId x, ValueId factor, int axis) {
   const KnownType& of_x = b.TypeOf(x);
   const KnownType& type = b.TypeOf(factor);
   if (type.rank != of_x.rank - axis) return false;
   for (int i = 0; i < type.rank; ++i) {
-    const int64_t extent = of_x.extents[axis + i];
-    if (extent != type.extents[i] && (extent != KnownType::kUnknownExtent || type.extents[i] == 1))
-      return false;
+    const int64_t extent = type.extents[i];
+    const int64_t wanted = of_x.extents[axis + i];
+    const bool same = extent == wanted && extent != KnownType::kUnknownExtent;
+    const bool must_be_same = wanted == KnownType::kUnknownExtent && extent > 1;
+    if (!same && !must_be_same) return false;
   }
   return true;
 }

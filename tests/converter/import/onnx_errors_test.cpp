@@ -197,14 +197,15 @@ TEST(OnnxErrors, Attributes) {
 }
 
 TEST(OnnxErrors, OutputsThatNobodyCanMake) {
-  OnnxModel model;
-  model.AddInput("x", {2});
-  model.AddNode("Dropout", {"x"}, {"y", "mask"}, "drop");
+  OnnxModel model(9);
+  model.AddInput("x", {1, 2});
+  for (const char* name : {"scale", "bias", "mean", "variance"}) model.AddFloats(name, {2}, {1, 1});
+  model.AddNode("BatchNormalization", {"x", "scale", "bias", "mean", "variance"}, {"y", "new_mean"}, "norm");
   model.AddOutput("y");
   EXPECT_NO_THROW(model.Import()) << "an output that nobody reads does not matter";
-  model.AddOutput("mask");
+  model.AddOutput("new_mean");
   ExpectError(model, StatusCode::kUnsupported,
-              AllOf(HasSubstr("Dropout"), HasSubstr("output 1 of operator Dropout")));
+              AllOf(HasSubstr("'norm'"), HasSubstr("output 1 of operator BatchNormalization")));
 }
 
 }  // namespace
