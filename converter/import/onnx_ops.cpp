@@ -61,6 +61,12 @@ const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset) {
   return nullptr;
 }
 
+std::vector<const OnnxOp*> AllOnnxOps() {
+  std::vector<const OnnxOp*> all;
+  for (const auto& [name, rows] : Table()) all.insert(all.end(), rows.begin(), rows.end());
+  return all;
+}
+
 std::string OnnxRemedy(std::string_view domain, std::string_view name) {
   if (!domain.empty()) {
     return fmt::format(

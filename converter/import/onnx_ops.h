@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "import/onnx_builder.h"
 
@@ -37,6 +38,9 @@ std::span<const OnnxOp> OnnxMovementOps();
 
 /// The row of an operator of the domain ai.onnx; null when no row covers the opset.
 const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);
+
+/// All rows, sorted by name.
+std::vector<const OnnxOp*> AllOnnxOps();
 
 /// What a user can do about an operator that has no row, as a sentence.
 std::string OnnxRemedy(std::string_view domain, std::string_view name);
