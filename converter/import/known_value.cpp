@@ -1,6 +1,7 @@
 #include "import/known_value.h"
 
 #include <algorithm>
+#include <map>
 
 #include "graph/error.h"
 #include "graph/evaluate.h"
@@ -9,21 +10,24 @@
 namespace skiff {
 namespace {
 
-constexpr int64_t kMaxElements = 1024;
-/// Nodes looked at for one value: a diamond of nodes is walked once per path.
-constexpr int kMaxVisits = 256;
+/// No axis or matrix is computed from more nodes.
+constexpr size_t kMaxNodes = 256;
 
 class Finder {
  public:
-  Finder(const Graph& graph, const std::vector<KnownType>& types) : graph_(graph), types_(types) {}
+  Finder(const Graph& graph, const std::vector<KnownType>& types, int64_t max_elements)
+      : graph_(graph), types_(types), max_elements_(max_elements) {}
 
   std::optional<TensorData> Find(ValueId id) {
     const Value& value = graph_.value(id);
     if (value.constant) return value.constant;
-    if (value.producer == kNoNode || ++visits_ > kMaxVisits) return {};
+    if (value.producer == kNoNode) return {};
+    if (const auto known = found_.find(id); known != found_.end()) return known->second;
+    if (found_.size() >= kMaxNodes) return {};
+    found_[id] = {};
     const Node& node = graph_.node(value.producer);
     if (node.outputs.size() != 1) return {};
-    return node.op == OpCode::kShape ? FindShape(node) : Compute(node);
+    return found_[id] = node.op == OpCode::kShape ? FindShape(node) : Compute(node);
   }
 
  private:
@@ -47,12 +51,12 @@ class Finder {
         continue;
       }
       std::optional<TensorData> data = Find(input);
-      if (!data || data->elements() > kMaxElements) return {};
+      if (!data || data->elements() > max_elements_) return {};
       inputs.push_back(&known.emplace_back(std::move(*data)));
     }
     try {
       const std::vector<TensorView> outputs = InferOutputs(node.op, node.attrs, inputs, 1, node.name);
-      if (outputs[0].shape.elements() > kMaxElements) return {};
+      if (outputs[0].shape.elements() > max_elements_) return {};
       return EvaluateOp(node.op, node.attrs, inputs, 1, node.name)[0];
     } catch (const Error&) {
       return {};  // Whoever runs the node will say what is wrong with it.
@@ -61,14 +65,15 @@ class Finder {
 
   const Graph& graph_;
   const std::vector<KnownType>& types_;
-  int visits_ = 0;
+  int64_t max_elements_;
+  std::map<ValueId, std::optional<TensorData>> found_;
 };
 
 }  // namespace
 
 std::optional<TensorData> FindKnownValue(const Graph& graph, const std::vector<KnownType>& types,
-                                         ValueId value) {
-  return Finder(graph, types).Find(value);
+                                         ValueId value, int64_t max_elements) {
+  return Finder(graph, types, max_elements).Find(value);
 }
 
 }  // namespace skiff

@@ -1,6 +1,6 @@
 // ONNX rows: spectra and what audio front ends need around them. A discrete Fourier transform is one product
-// with a matrix of cosines and sines, which fold-constants computes ahead of time where the lengths are
-// known. The matrices are computed in f64 from angles that integer arithmetic has reduced to one turn.
+// with a matrix of cosines and sines, which the importer computes where the lengths are known. The matrices
+// are computed in f64 from angles that integer arithmetic has reduced to one turn.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -137,7 +137,8 @@ void BuildDft(OnnxBuilder& b) {
   } else {
     t.length = t.rows;
   }
-  const ValueId matrix = b.CastTo("matrix_rounded", EmitMatrix(b, t), b.DTypeOf(x));
+  const ValueId matrix =
+      b.CastTo("matrix_rounded", b.Precomputed("matrix_known", EmitMatrix(b, t)), b.DTypeOf(x));
   std::vector<int64_t> flat(static_cast<size_t>(rank - 2), 0);
   std::vector<int64_t> pairs = flat;
   flat.push_back(-1);
@@ -161,13 +162,15 @@ void BuildStft(OnnxBuilder& b) {
   t.complex_input = IsComplex(b, x);
   t.onesided = b.Flag("onesided", true);
   if (t.onesided && t.complex_input) b.Invalid("a one-sided spectrum needs a real signal");
-  if (b.HasInput(3)) {
+  if (window != kNoValue) {
+    t.length = EmitExtent(b, "length", window, 0);  // frame_length, where given, must be the same.
+  } else if (b.HasInput(3)) {
     t.length = b.CastTo("length_i64", EmitScalarInput(b, "length", 3), DType::kI64);
   } else {
-    t.length = window != kNoValue ? EmitExtent(b, "length", window, 0) : EmitExtent(b, "length", x, 1);
+    t.length = EmitExtent(b, "length", x, 1);
   }
   t.rows = t.length;
-  ValueId matrix = EmitMatrix(b, t);
+  ValueId matrix = b.Precomputed("matrix_known", EmitMatrix(b, t));
   if (window != kNoValue) {
     // Each element of the window weighs the rows of one element of the frame.
     ValueId weights = AsColumn(b, "window_column", b.CastTo("window_f64", window, DType::kF64));
@@ -285,7 +288,8 @@ void BuildMelWeightMatrix(OnnxBuilder& b) {
   const ValueId sides = b.Emit("sides", OpCode::kMax, {lower, Real(b, "nothing", 0)});
   const ValueId at_peak = b.Emit("at_peak", OpCode::kEqual, {bin, peak});
   const ValueId triangles = b.Emit("triangles", OpCode::kWhere, {at_peak, Real(b, "peak_height", 1), sides});
-  b.Output(OpCode::kCast, {triangles}, CastAttrs{static_cast<int64_t>(dtype)});
+  b.Output(OpCode::kCast, {b.Precomputed("triangles_known", triangles)},
+           CastAttrs{static_cast<int64_t>(dtype)});
 }
 
 constexpr OnnxOp kRows[] = {

@@ -67,6 +67,21 @@ TEST(OnnxSpectrum, TheInverseGivesTheSignalBack) {
   for (size_t i = 0; i < signal.size(); ++i) EXPECT_NEAR(AsFloats(whole)[2 * i], signal[i], 1e-5f);
 }
 
+/// The matrix would be too large for fold-constants, measured by what it is made from.
+TEST(OnnxSpectrum, KnownLengthsGiveConstantMatrices) {
+  OnnxModel model(17);
+  model.AddInput("x", {1, 1000, 1});
+  model.AddInts("step", {160});
+  model.AddInts("length", {400});
+  model.AddNode("STFT", {"x", "step", "", "length"}, {"y"});
+  model.AddOutput("y");
+  const Graph graph = model.Import();
+  const ValueId matrix = graph.FindValue("y/matrix_known");
+  ASSERT_NE(matrix, kNoValue);
+  ASSERT_TRUE(graph.value(matrix).constant);
+  EXPECT_EQ(graph.value(matrix).constant->shape(), (Shape{400, 402}));
+}
+
 TEST(OnnxSpectrum, WindowsOfASizeGivenAtRunTime) {
   const std::vector<float> window = AsFloats([] {
     OnnxModel model(17);
