@@ -105,7 +105,9 @@ const TensorData* OnnxBuilder::ConstantOf(ValueId value) const {
 }
 
 std::vector<int64_t> OnnxBuilder::ConstantInts(size_t i, const char* what) const {
-  const std::optional<TensorData> data = FindKnownValue(graph_, types_, Input(i));
+  const TensorData* constant = ConstantOf(Input(i));
+  const std::optional<TensorData> data =
+      constant != nullptr ? *constant : FindKnownValue(graph_, types_, Input(i));
   if (!data) {
     Unsupported("computes its {} at run time; export the model so that they are constant", what);
   }
@@ -172,6 +174,14 @@ std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
   const Attribute* found = Find(name, Attribute::TENSOR, [](const Attribute& a) { return a.has_t(); });
   if (found == nullptr) return std::nullopt;
   return ReadTensor(found->t(), call_.folder, fmt::format("{}.{}", call_.label, name));
+}
+
+DType OnnxBuilder::DTypeAttribute(const char* name) const {
+  const int64_t number = RequiredInt(name);
+  const auto type = number < 0 || number > INT32_MAX ? -1 : static_cast<int32_t>(number);
+  const DType dtype = DTypeOfOnnx(type);
+  if (dtype == DType::kInvalid) Unsupported("makes {}, which Skiff does not have", OnnxTypeName(type));
+  return dtype;
 }
 
 Ints OnnxBuilder::ToInts(const std::vector<int64_t>& values, const char* what) const {

@@ -55,8 +55,8 @@ class OnnxBuilder {
   DType DTypeOf(ValueId value) const;                 ///< Throws when it is not known.
   int RankOf(ValueId value) const;                    ///< Throws when it is not known.
   const TensorData* ConstantOf(ValueId value) const;  ///< Null for kNoValue and what is computed.
-  /// The integers of an input that is constant, or follows from constants and ranks. Unsupported when the
-  /// graph computes them from other inputs.
+  /// The integers of an input that is constant, or follows from constants and known ranks and extents.
+  /// Unsupported when it is computed from the graph's inputs.
   std::vector<int64_t> ConstantInts(size_t i, const char* what) const;
 
   // Attributes. A type that differs from the wanted one throws.
@@ -69,6 +69,8 @@ class OnnxBuilder {
   std::optional<std::vector<int64_t>> IntList(const char* name) const;
   std::optional<std::vector<float>> FloatList(const char* name) const;
   std::optional<TensorData> Tensor(const char* name) const;
+  /// An element type, as ONNX numbers them. Unsupported where Skiff has no such dtype.
+  DType DTypeAttribute(const char* name) const;
   /// At most kMaxRank integers as an attribute of a Skiff operator.
   Ints ToInts(const std::vector<int64_t>& values, const char* what) const;
   /// Throws when a number lies outside [lowest, kMaxWindowNumber].

@@ -1,8 +1,5 @@
 #include "import/onnx_emit.h"
 
-#include <limits>
-
-#include "import/onnx_tensor.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
@@ -62,16 +59,7 @@ ValueId EmitScalarInput(OnnxBuilder& b, const char* suffix, size_t input) {
 }
 
 DType TypeAttribute(OnnxBuilder& b, const char* name, DType fallback) {
-  if (!b.HasAttribute(name)) return fallback;
-  const int64_t number = b.Int(name, 0);
-  const auto type =
-      number < 0 || number > std::numeric_limits<int32_t>::max() ? -1 : static_cast<int32_t>(number);
-  const DType dtype = DTypeOfOnnx(type);
-  if (dtype == DType::kInvalid) {
-    OnnxBuilder::Unsupported("has the attribute {} = {}, which Skiff does not have", name,
-                             OnnxTypeName(type));
-  }
-  return dtype;
+  return b.HasAttribute(name) ? b.DTypeAttribute(name) : fallback;
 }
 
 int AxisOf(OnnxBuilder& b, const char* name, int64_t axis, int rank) {

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "import/onnx_ops.h"
-#include "import/onnx_tensor.h"
 
 namespace skiff {
 namespace {
@@ -94,18 +93,14 @@ void BuildGelu(OnnxBuilder& b) {
 }
 
 void BuildCast(OnnxBuilder& b) {
-  const int64_t to = b.RequiredInt("to");
-  const auto type = to < 0 || to > INT32_MAX ? -1 : static_cast<int32_t>(to);
-  const DType dtype = DTypeOfOnnx(type);
-  if (dtype == DType::kInvalid) b.Unsupported("casts to {}, which Skiff does not have", OnnxTypeName(type));
-  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(dtype)});
+  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeAttribute("to"))});
 }
 
 void BuildCastLike(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
 }
 
-/// Dropout at inference is the identity, and keeps all elements.
+/// Dropout at inference is the identity, and its mask keeps everything.
 void BuildDropout(OnnxBuilder& b) {
   if (b.opset() < 7 && !b.Flag("is_test")) {
     b.Unsupported("is in training mode; export the model for inference");
@@ -116,12 +111,12 @@ void BuildDropout(OnnxBuilder& b) {
       b.Unsupported("may run in training mode; export the model for inference");
     }
   }
-  const ValueId x = b.Input(0);
-  b.Output(OpCode::kIdentity, {x});
+  b.Output(OpCode::kIdentity, {b.Input(0)});
   if (!b.OutputUsed(1)) return;
-  FillAttrs kept{.value = 1.0f, .integer = 1};
-  kept.dtype = static_cast<int64_t>(b.opset() < 10 ? b.DTypeOf(x) : DType::kBool);
-  b.Output(OpCode::kFill, {b.Emit("shape", OpCode::kShape, {x}, ShapeAttrs{})}, kept, 1);
+  // A bool since opset 10, before that of the input's dtype.
+  const DType dtype = b.opset() < 10 ? b.DTypeOf(b.Input(0)) : DType::kBool;
+  const ValueId shape = b.Emit("shape", OpCode::kShape, {b.Input(0)}, ShapeAttrs{});
+  b.Output(OpCode::kFill, {shape}, FillAttrs{static_cast<int64_t>(dtype), 1.0f, 1}, 1);
 }
 
 /// Input 1, shaped so that NumPy's broadcasting does what the file says. Before opset 7 the attribute `axis`
