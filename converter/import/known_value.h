@@ -1,18 +1,17 @@
-/// The elements of small values that the graph computes from constants and from what is known of shapes. Axes
-/// are attributes in Skiff; exporters and ONNX functions write them as arithmetic on a rank.
+/// The elements of tensors that are fixed although nodes compute them: axes and sizes that exporters derive
+/// from ranks and constants, matrices that a composition needs.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "graph/graph.h"
 #include "import/known_type.h"
 
 namespace skiff {
 
-/// Nothing where `value` depends on a graph's input, or on more than a few elements or nodes. Throws Error
-/// where the arithmetic itself is invalid.
+/// Nothing where the elements depend on an input's elements or on extents that are not known, or where a
+/// tensor on the way has more than `max_elements`. `types` are by ValueId.
 std::optional<TensorData> FindKnownValue(const Graph& graph, const std::vector<KnownType>& types,
-                                         ValueId value);
+                                         ValueId value, int64_t max_elements = 1024);
 
 }  // namespace skiff

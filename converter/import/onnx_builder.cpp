@@ -311,4 +311,10 @@ ValueId OnnxBuilder::CastTo(const char* suffix, ValueId value, DType dtype) {
   return Emit(suffix, OpCode::kCast, {value}, CastAttrs{static_cast<int64_t>(dtype)});
 }
 
+ValueId OnnxBuilder::Precomputed(const char* suffix, ValueId value) {
+  constexpr int64_t kMaxElements = int64_t{1} << 24;
+  std::optional<TensorData> data = FindKnownValue(graph_, types_, value, kMaxElements);
+  return data ? Constant(suffix, std::move(*data)) : value;
+}
+
 }  // namespace skiff

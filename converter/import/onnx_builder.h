@@ -126,6 +126,9 @@ class OnnxBuilder {
   ValueId Scalar(const char* suffix, DType dtype, double number);
   /// The value itself where it has the dtype already.
   ValueId CastTo(const char* suffix, ValueId value, DType dtype);
+  /// A constant in the place of a value that no input decides, else the value itself. For what fold-constants
+  /// would leave to the device because it is much larger than what it is made from.
+  ValueId Precomputed(const char* suffix, ValueId value);
   /// By ONNX output, kNoValue where none was made.
   const std::vector<ValueId>& results() const { return results_; }
 

@@ -15,7 +15,7 @@ const OnnxTable& Table() {
     for (const auto family :
          {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(), OnnxSampleOps(),
           OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps(),
-          OnnxIndexOps(), OnnxLossOps()}) {
+          OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(), OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;
@@ -60,6 +60,12 @@ const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset) {
     if (opset >= row->since && opset <= row->until) return row;
   }
   return nullptr;
+}
+
+std::vector<const OnnxOp*> AllOnnxOps() {
+  std::vector<const OnnxOp*> all;
+  for (const auto& [name, rows] : Table()) all.insert(all.end(), rows.begin(), rows.end());
+  return all;
 }
 
 std::string OnnxRemedy(std::string_view domain, std::string_view name) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "import/onnx_builder.h"
 
@@ -32,6 +33,10 @@ std::span<const OnnxOp> OnnxSampleOps();
 std::span<const OnnxOp> OnnxResizeOps();
 std::span<const OnnxOp> OnnxNormalizeOps();
 std::span<const OnnxOp> OnnxReductionOps();
+std::span<const OnnxOp> OnnxNormOps();
+std::span<const OnnxOp> OnnxAttentionOps();
+std::span<const OnnxOp> OnnxEinsumOps();
+std::span<const OnnxOp> OnnxSpectrumOps();
 std::span<const OnnxOp> OnnxShapeOps();
 std::span<const OnnxOp> OnnxMovementOps();
 std::span<const OnnxOp> OnnxIndexOps();
@@ -39,6 +44,9 @@ std::span<const OnnxOp> OnnxLossOps();
 
 /// The row of an operator of the domain ai.onnx; null when no row covers the opset.
 const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);
+
+/// All rows, sorted by name.
+std::vector<const OnnxOp*> AllOnnxOps();
 
 /// What a user can do about an operator that has no row, as a sentence.
 std::string OnnxRemedy(std::string_view domain, std::string_view name);

@@ -1,4 +1,4 @@
-// ONNX rows: reductions, normalisations and softmax.
+// ONNX rows: reductions and softmax.
 #include <limits>
 
 #include "import/onnx_ops.h"
@@ -98,61 +98,6 @@ void BuildSoftmaxFlattened(OnnxBuilder& b) {
            ReshapeAttrs{.allow_zero = true});
 }
 
-void BuildBatchNormalization(OnnxBuilder& b) {
-  if (b.Flag("training_mode") || (b.opset() < 7 && !b.Flag("is_test"))) {
-    b.Unsupported("is in training mode; export the model for inference (model.eval())");
-  }
-  if (b.opset() < 9 && !b.Flag("spatial", true)) b.Unsupported("has spatial = 0 (statistics per element)");
-  const DType dtype = b.DTypeOf(b.Input(0));
-  const char* names[] = {"", "scale", "bias", "mean", "variance"};
-  std::vector<ValueId> inputs = {b.Input(0)};
-  for (size_t i = 1; i < 5; ++i) inputs.push_back(b.CastTo(names[i], b.Input(i), dtype));
-  b.Output(OpCode::kBatchNorm, std::move(inputs), NormAttrs{1, b.Float("epsilon", 1e-5f)});
-}
-
-/// mean, x - mean, and sqrt(variance + epsilon) over some axes.
-struct Moments {
-  ValueId mean = kNoValue;
-  ValueId centred = kNoValue;
-  ValueId deviation = kNoValue;
-};
-
-Moments EmitMoments(OnnxBuilder& b, ValueId x, const ReduceAttrs& axes) {
-  Moments m;
-  m.mean = b.Emit("mean", OpCode::kReduceMean, {x}, axes);
-  m.centred = b.Emit("centred", OpCode::kSub, {x, m.mean}, ClampAttrs{});
-  const ValueId variance = b.Emit("variance", OpCode::kReduceMean, {Square(b, m.centred)}, axes);
-  const ValueId epsilon = b.Scalar("epsilon", b.DTypeOf(x), static_cast<double>(b.Float("epsilon", 1e-5f)));
-  m.deviation = b.Emit("deviation", OpCode::kSqrt,
-                       {b.Emit("variance_eps", OpCode::kAdd, {variance, epsilon}, ClampAttrs{})});
-  return m;
-}
-
-void BuildLayerNormalization(OnnxBuilder& b) {
-  const ValueId x = b.Input(0);
-  const int64_t axis = b.Int("axis", -1);
-  b.Output(OpCode::kLayerNorm, {x, b.Input(1), b.OptionalInput(2)},
-           NormAttrs{axis, b.Float("epsilon", 1e-5f)});
-  if (!b.OutputUsed(1) && !b.OutputUsed(2)) return;
-  ReduceAttrs axes;
-  const int rank = b.RankOf(x);
-  for (int64_t i = axis < 0 ? axis + rank : axis; i >= 0 && i < rank; ++i) axes.axes[axes.axes.size++] = i;
-  const Moments m = EmitMoments(b, x, axes);
-  if (b.OutputUsed(1)) b.Output(OpCode::kIdentity, {m.mean}, NoAttrs{}, 1);
-  if (b.OutputUsed(2)) b.Output(OpCode::kReciprocal, {m.deviation}, NoAttrs{}, 2);
-}
-
-void BuildInstanceNormalization(OnnxBuilder& b) {
-  const ValueId x = b.Input(0);
-  const Moments m = EmitMoments(b, x, SpatialAxes(b, x));
-  AxesAttrs behind;
-  for (int axis = 1; axis + 1 < b.RankOf(x); ++axis) behind.axes[behind.axes.size++] = axis;
-  const ValueId scale = b.Emit("scale", OpCode::kUnsqueeze, {b.Input(1)}, behind);
-  const ValueId bias = b.Emit("bias", OpCode::kUnsqueeze, {b.Input(2)}, behind);
-  const ValueId normal = b.Emit("normal", OpCode::kDiv, {m.centred, m.deviation}, ClampAttrs{});
-  b.Output(OpCode::kAdd, {b.Emit("scaled", OpCode::kMul, {normal, scale}, ClampAttrs{}), bias}, ClampAttrs{});
-}
-
 constexpr OnnxOp kRows[] = {
     {"ReduceSum", kOldest, 12, BuildReduce<false>, OpCode::kReduceSum},
     {"ReduceSum", 13, kNewest, BuildReduce<true>, OpCode::kReduceSum},
@@ -180,9 +125,6 @@ constexpr OnnxOp kRows[] = {
     {"Softmax", 13, kNewest, BuildSoftmax, OpCode::kSoftmax},
     {"LogSoftmax", kOldest, 12, BuildSoftmaxFlattened, OpCode::kLogSoftmax},
     {"LogSoftmax", 13, kNewest, BuildSoftmax, OpCode::kLogSoftmax},
-    {"BatchNormalization", kOldest, kNewest, BuildBatchNormalization},
-    {"LayerNormalization", 17, kNewest, BuildLayerNormalization},
-    {"InstanceNormalization", kOldest, kNewest, BuildInstanceNormalization},
 };
 
 }  // namespace

@@ -31,6 +31,26 @@ void MakeInputsConstant(onnx::ModelProto& model, const fs::path& set) {
   }
 }
 
+std::vector<OnnxCase> CasesIn(const fs::path& folder, const std::string& suite) {
+  std::vector<OnnxCase> cases;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (fs::exists(entry.path() / "model.onnx")) {
+      cases.push_back({suite, entry.path().filename().string(), entry.path().string()});
+    }
+  }
+  return cases;
+}
+
+/// The same model and expected output.
+bool IsSameCase(const fs::path& a, const fs::path& b) {
+  for (const char* file : {"model.onnx", "test_data_set_0/output_0.pb"}) {
+    if (!fs::exists(a / file) || !fs::exists(b / file)) return false;
+    if (ReadProtobufFile((a / file).string()) != ReadProtobufFile((b / file).string())) return false;
+  }
+  return true;
+}
+
 Graph ImportCase(onnx::ModelProto model, const OnnxCase& test) {
   const auto import = [&] {
     const std::string bytes = model.SerializeAsString();
@@ -56,10 +76,14 @@ std::vector<OnnxCase> AllOnnxCases() {
   const fs::path root = place != nullptr ? place : "/usr/share/libonnx-testdata/data";
   std::vector<OnnxCase> cases;
   for (const char* suite : {"node", "simple", "pytorch-converted", "pytorch-operator"}) {
-    std::error_code error;
-    for (const auto& entry : fs::directory_iterator(root / suite, error)) {
-      if (fs::exists(entry.path() / "model.onnx")) {
-        cases.push_back({suite, entry.path().filename().string(), entry.path().string()});
+    for (OnnxCase& test : CasesIn(root / suite, suite)) cases.push_back(std::move(test));
+  }
+  const fs::path newer = fs::path(SKIFF_SOURCE_DIR) / "build/third_party/onnx_1_18";
+  for (const char* suite : {"node", "simple"}) {
+    if (place != nullptr) break;
+    for (OnnxCase& test : CasesIn(newer / suite, std::string(suite) + "-1.18")) {
+      if (!IsSameCase(root / suite / test.name, test.folder)) {
+        cases.push_back(std::move(test));
       }
     }
   }

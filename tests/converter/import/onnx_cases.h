@@ -10,7 +10,8 @@
 namespace skiff {
 
 struct OnnxCase {
-  std::string suite;   ///< "node", "simple", "pytorch-converted", "pytorch-operator".
+  std::string
+      suite;  ///< "node", "simple", "pytorch-converted", "pytorch-operator", "node-1.18", "simple-1.18".
   std::string name;    ///< "test_abs".
   std::string folder;  ///< Holds model.onnx and test_data_set_0, ...
 };
@@ -25,8 +26,9 @@ struct OnnxCaseData {
   std::vector<Set> sets;
 };
 
-/// Sorted; empty where the package is not installed. The environment variable SKIFF_ONNX_TESTDATA names
-/// another place.
+/// Sorted; empty where the package is not installed. What platforms/onnx_node_cases fetches is "node-1.18"
+/// and "simple-1.18", without the cases that the older suite has as well. The environment variable
+/// SKIFF_ONNX_TESTDATA names another place, instead of both.
 std::vector<OnnxCase> AllOnnxCases();
 
 /// Throws Error. Inputs that Skiff needs as constants (axes, scales) are turned into initializers.
@@ -45,7 +47,8 @@ struct OnnxCaseStatus {
 };
 OnnxCaseStatus StatusOf(const OnnxCase& test);
 
-/// Rows of the list of exceptions that match none of these cases.
+/// Rows of the list of exceptions that match none of these cases. Rows of a suite that is absent are not
+/// judged.
 std::vector<std::string> UnusedExceptions(const std::vector<OnnxCase>& cases);
 
 }  // namespace skiff

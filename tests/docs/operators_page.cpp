@@ -1,0 +1,140 @@
+#include "tests/docs/operators_page.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "import/onnx_ops.h"
+#include "tests/docs/kernel_dtypes.h"
+#include "tests/docs/operator_notes.h"
+
+namespace skiff {
+namespace {
+
+std::vector<std::string> DelegatesOf(OpCode op) {
+  std::vector<std::string> delegates;
+  const auto add = [&](std::string_view lowering, const char* delegate) {
+    if (lowering != "_") delegates.emplace_back(delegate);
+  };
+  switch (op) {
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
+  case OpCode::k##Name:                                                                          \
+    add(#Xnnpack, "xnnpack");                                                                    \
+    add(#Vulkan, "vulkan");                                                                      \
+    break;
+#include "ops/ops.def"
+#undef OP
+    case OpCode::kInvalid:
+      break;
+  }
+  return delegates;
+}
+
+std::string DTypesText(const std::vector<DType>& taken) {
+  if (taken.empty()) return "none yet";
+  if (taken.size() == kDTypeCount - 1) return "all";
+  std::vector<DType> rest = taken;
+  std::vector<std::string> words;
+  const auto name_group = [&](const char* name, const std::vector<DType>& group) {
+    const auto in_group = [&](DType dtype) {
+      return std::find(group.begin(), group.end(), dtype) != group.end();
+    };
+    if (std::count_if(rest.begin(), rest.end(), in_group) != static_cast<int64_t>(group.size())) return;
+    words.emplace_back(name);
+    std::erase_if(rest, in_group);
+  };
+  name_group("floats", {DType::kF16, DType::kF32, DType::kF64});
+  name_group("integers", {DType::kI8, DType::kU8, DType::kI16, DType::kU16, DType::kI32, DType::kU32,
+                          DType::kI64, DType::kU64});
+  for (DType dtype : rest) words.emplace_back(DTypeName(dtype));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// "Clip 6-10, 11-23" without the spans where one follows the other: "Clip 6-23".
+std::string OpsetsText(std::vector<std::pair<int64_t, int64_t>> spans) {
+  std::sort(spans.begin(), spans.end());
+  std::vector<std::pair<int64_t, int64_t>> joined;
+  for (const auto& span : spans) {
+    if (!joined.empty() && span.first <= joined.back().second + 1) {
+      joined.back().second = std::max(joined.back().second, span.second);
+    } else {
+      joined.push_back(span);
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [first, last] : joined) words.push_back(fmt::format("{}-{}", first, last));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// What an ONNX operator becomes, where that is one operator of the core set.
+struct OnnxEntry {
+  OpCode op = OpCode::kInvalid;  ///< kInvalid: a composition.
+  std::vector<std::pair<int64_t, int64_t>> spans;
+};
+
+std::map<std::string, OnnxEntry> OnnxEntries() {
+  std::map<std::string, OnnxEntry> entries;
+  for (const OnnxOp* row : AllOnnxOps()) {
+    OnnxEntry& entry = entries[row->name];
+    entry.spans.emplace_back(row->since, row->until);
+    const OpDef* same_name = FindOp(row->name);
+    if (row->op != OpCode::kInvalid) entry.op = row->op;
+    if (entry.op == OpCode::kInvalid && same_name != nullptr) entry.op = same_name->code;
+  }
+  for (const OnnxRenaming& renaming : OnnxRenamings()) entries.at(renaming.onnx).op = renaming.op;
+  return entries;
+}
+
+std::string OperatorRow(const OpDef& op, const std::map<std::string, OnnxEntry>& entries) {
+  const auto notes = OperatorNotes();
+  const auto note =
+      std::find_if(notes.begin(), notes.end(), [&](const OperatorNote& n) { return n.op == op.code; });
+  std::vector<std::string> onnx;
+  for (const auto& [name, entry] : entries) {
+    if (entry.op == op.code) onnx.push_back(name);
+  }
+  const std::vector<std::string> delegates = DelegatesOf(op.code);
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", op.name, note == notes.end() ? "" : note->computes,
+                     DTypesText(KernelDTypes(op.code)), fmt::join(delegates, ", "), fmt::join(onnx, ", "),
+                     note == notes.end() ? "" : note->limits);
+}
+
+/// "|x|" inside a table's cell.
+std::string Escaped(std::string row) {
+  const std::string bars = "| |x|;";
+  if (const size_t at = row.find(bars); at != std::string::npos) row.replace(at, bars.size(), "| \\|x\\|;");
+  return row;
+}
+
+}  // namespace
+
+std::string OperatorsPage() {
+  const std::map<std::string, OnnxEntry> entries = OnnxEntries();
+  std::string page =
+      "# Operators\n\n"
+      "Made by `tests/docs/write_operators_page` from `runtime/ops/ops.def`, the importer's tables and the "
+      "reference kernels; a test "
+      "compares.\n\n"
+      "## The core set\n\n"
+      "Every operator runs on the `reference` delegate, for the dtypes of its kernel; the column *Delegates* "
+      "names "
+      "those that have a lowering as well (for which of the dtypes, their support predicate says). *ONNX* "
+      "names the "
+      "operators that become this one.\n\n"
+      "| Operator | Computes | Dtypes | Delegates | ONNX | Limits |\n|---|---|---|---|---|---|\n";
+  for (const OpDef& op : AllOps()) page += Escaped(OperatorRow(op, entries));
+  page += fmt::format(
+      "\n## ONNX operators\n\n"
+      "The importer reads opsets {} to {} of ai.onnx. An operator without an entry in the second column "
+      "becomes several "
+      "operators of the core set, which passes may fuse again.\n\n"
+      "| ONNX operator | Becomes | Opsets |\n|---|---|---|\n",
+      kOldestOnnxOpset, kNewestOnnxOpset);
+  for (const auto& [name, entry] : entries) {
+    const OpDef* op = FindOp(entry.op);
+    page += fmt::format("| {} | {} | {} |\n", name, op == nullptr ? "" : op->name, OpsetsText(entry.spans));
+  }
+  return page;
+}
+
+}  // namespace skiff
