@@ -66,6 +66,8 @@ void Convert(const Arguments& arguments) {
     times.End();
   }
   if (arguments.explain) fmt::print("{}\n", Explain(*result));
+  if (const std::string hint = OpenDimsHint(result->graph); !hint.empty())
+    fmt::print(stderr, "hint: {}\n", hint);
   fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
 }
 

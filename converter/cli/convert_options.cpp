@@ -100,6 +100,26 @@ std::set<std::string> PassNames(bool with_required) {
   return names;
 }
 
+/// "7", "1..512", "1.." and "8..512,multiple=8".
+bool ParseRange(std::string text, DimRange& range) {
+  constexpr std::string_view kMultiple = ",multiple=";
+  if (const size_t comma = text.find(kMultiple); comma != std::string::npos) {
+    if (!ParseNumber(text.substr(comma + kMultiple.size()), range.multiple) || range.multiple < 1)
+      return false;
+    text.resize(comma);
+  }
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) {
+    if (!ParseNumber(text, range.min)) return false;
+    range.max = range.min;
+  } else {
+    const std::string end = text.substr(dots + 2);
+    if (!ParseNumber(text.substr(0, dots), range.min) || (!end.empty() && !ParseNumber(end, range.max)))
+      return false;
+  }
+  return range.min >= 0 && range.max >= range.min && range.max / range.multiple >= 1;
+}
+
 }  // namespace
 
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
@@ -109,8 +129,11 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
                   "repeatable")
       ->type_name("NAME=AxBx...")
       ->allow_extra_args(false);
-  command.add_option("--dim", arguments.dims, "Size of a named dimension, for example batch=1; repeatable")
-      ->type_name("NAME=N")
+  command
+      .add_option("--dim", arguments.dims,
+                  "Size of a named dimension, or the range of sizes that will occur: batch=1, seq=1..512, "
+                  "seq=8..512,multiple=8, seq=1..; repeatable. What stays open may have any size from 1 on")
+      ->type_name("NAME=N|MIN..MAX")
       ->allow_extra_args(false);
   command.add_flag("--no-xnnpack", arguments.no_xnnpack, "Plan every node for the reference kernels");
   command
@@ -169,11 +192,14 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
     if (!options.shapes.emplace(name, shape).second) Malformed("--shape", text, "each input once");
   }
   for (const std::string& text : arguments.dims) {
-    constexpr const char* kExpected = "NAME=SIZE, for example batch=1";
-    const auto [name, size] = SplitAtLast("--dim", text, kExpected);
-    int64_t extent = -1;
-    if (!ParseNumber(size, extent) || extent < 0) Malformed("--dim", text, kExpected);
-    if (!options.dims.emplace(name, extent).second) Malformed("--dim", text, "each dimension once");
+    constexpr const char* kExpected =
+        "NAME=SIZE or NAME=MIN..MAX[,multiple=M], for example batch=1 or seq=1..512";
+    const size_t equals = text.find('=');
+    DimRange range;
+    if (equals == 0 || equals == std::string::npos || !ParseRange(text.substr(equals + 1), range))
+      Malformed("--dim", text, kExpected);
+    if (!options.dims.emplace(text.substr(0, equals), range).second)
+      Malformed("--dim", text, "each dimension once");
   }
   if (!arguments.image_size.empty()) options.image = ParseImage(arguments);
   if (!arguments.labels.empty()) options.labels = ReadLabels(arguments.labels);

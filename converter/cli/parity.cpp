@@ -76,8 +76,11 @@ void FixToModel(Graph& source, const SignatureInfo& model) {
   check(source.inputs(), model.inputs, "input");
   check(source.outputs(), model.outputs, "output");
   ConvertOptions options;
-  for (const PortInfo& port : model.inputs)
-    options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
+  for (const PortInfo& port : model.inputs) {
+    const bool open =
+        std::any_of(port.shape.begin(), port.shape.end(), [](int64_t extent) { return extent < 0; });
+    if (!open) options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
+  }
   try {
     FixShapes(source, options);
   } catch (const Error& error) {

@@ -6,6 +6,7 @@
 
 #include "core/half.h"
 #include "format/model_data.h"
+#include "graph/error.h"
 
 namespace skiff::cli {
 namespace {
@@ -24,7 +25,7 @@ int64_t IndexLimit(const PlanData& plan, int32_t tensor) {
     if (node.op->code == OpCode::kGather && used - node.inputs.begin() == 1) {
       const Shape& data = plan.tensors[static_cast<size_t>(node.inputs[0])].view.shape;
       const int64_t axis = node.attrs->as<AxisAttrs>().axis;
-      tighten(data[static_cast<int>(axis < 0 ? axis + data.rank() : axis)]);
+      tighten(data[static_cast<int>(axis < 0 ? axis + data.rank() : axis)]);  // Open ones, -1, limit nothing.
     } else if (node.op->Is(kReinterpret) || node.op->code == OpCode::kCast ||
                node.op->code == OpCode::kTranspose) {
       tighten(IndexLimit(plan, node.outputs[0]));
@@ -74,7 +75,34 @@ void FillAny(TensorData& tensor, const std::function<double()>& next) {
 
 }  // namespace
 
+std::vector<int64_t> DefaultSizes(const Model& model) {
+  constexpr int64_t kUnboundedSize = 7;
+  std::vector<int64_t> sizes;
+  for (const SymbolInfo& symbol : model.symbols()) {
+    const int64_t wanted =
+        symbol.max == SymbolInfo::kUnbounded ? std::max(symbol.min, kUnboundedSize) : symbol.max;
+    sizes.push_back(std::max<int64_t>(wanted / symbol.multiple, 1) * symbol.multiple);
+  }
+  return sizes;
+}
+
+Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int64_t>& sizes) {
+  Shape shape = port.shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (port.symbols[axis] >= 0) shape[axis] = sizes.at(static_cast<size_t>(port.symbols[axis]));
+    if (shape[axis] < 0)
+      Throw(StatusCode::kInternal, "input '{}' of {} has an open dimension without a name", port.name,
+            model.producer());
+  }
+  return shape;
+}
+
 NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range) {
+  return RandomInputs(model, DefaultSizes(model), seed, range);
+}
+
+NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
+                          const RandomRange& range) {
   const SignatureInfo signature = model.signature(0);
   const PlanData& plan = model.data().signatures[0].plans[0];
   std::mt19937_64 generator(seed);
@@ -85,7 +113,7 @@ NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& 
     const int64_t limit = port.dtype == DType::kBool
                               ? 2
                               : std::min<int64_t>(index_limit > 0 ? index_limit : kDefaultLimit, 100);
-    TensorData tensor(port.dtype, port.shape);
+    TensorData tensor(port.dtype, SizedShape(model, port, sizes));
     // The distributions of <random> differ between standard libraries; these two lines do not.
     const auto real = [&] {
       return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53);

@@ -71,7 +71,10 @@ void CheckType(const std::string& path, const TensorData& tensor, const PortInfo
   };
   if (tensor.dtype() != port.dtype)
     fail(fmt::format("save it with numpy as array.astype('{}')", NumpyName(port.dtype)));
-  if (!(tensor.shape() == port.shape)) {
+  bool fits = tensor.shape().rank() == port.shape.rank();
+  for (int i = 0; fits && i < port.shape.rank(); ++i)
+    fits = port.shape[i] < 0 || port.shape[i] == tensor.shape()[i];  // Open ones are the Session's business.
+  if (!fits) {
     fail(fmt::format("reshape it, or convert the model with --shape '{}={}'", port.name,
                      fmt::join(tensor.shape().begin(), tensor.shape().end(), "x")));
   }

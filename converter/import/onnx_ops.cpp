@@ -12,10 +12,10 @@ using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
 const OnnxTable& Table() {
   static const OnnxTable table = [] {
     OnnxTable rows;
-    for (const auto family :
-         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(), OnnxSampleOps(),
-          OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps(),
-          OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(), OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
+    for (const auto family : {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(),
+                              OnnxSampleOps(), OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(),
+                              OnnxShapeOps(), OnnxMovementOps(), OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(),
+                              OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;

@@ -170,7 +170,6 @@ std::vector<BadInput> BadShapes() {
       OfOptions("UnknownDimName", {"--dim", "rows=2"}, {"--dim rows=2", "no dimension 'rows'", "'batch'"},
                 open),
       OfOptions("ShapeAndDimDisagree", {"--shape", "x=2x4", "--dim", "batch=3"}, {"batch", "3", "2"}, open),
-      OfOptions("OpenDimension", {}, {"leaves dimensions open", "--dim 'batch=N'", "--shape"}, open),
       OfOptions("ImageSizeFitsNoInput", {"--image-size", "8x8"}, {"--image-size 8x8", "fits no input", "'x'"},
                 PictureModel()),
       {"LabelsMissing",
