@@ -18,13 +18,6 @@ std::string InputNames(const Graph& graph) {
   return names;
 }
 
-std::string RangeText(const DimRange& range) {
-  if (range.min == range.max) return std::to_string(range.min);
-  const std::string end = range.max == Symbol::kUnbounded ? "" : std::to_string(range.max);
-  return fmt::format("{}..{}{}", range.min, end,
-                     range.multiple > 1 ? fmt::format(",multiple={}", range.multiple) : "");
-}
-
 /// Sets a Symbol's value, or throws when another option gave it a different one.
 void Assign(const Graph& graph, std::map<SymbolId, DimRange>& values, SymbolId symbol, const DimRange& range,
             const std::string& option) {
@@ -58,6 +51,33 @@ void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const
       Throw(StatusCode::kInvalidArgument,
             "{}: dimension {} of input '{}' is {} in the model and cannot be {}", option, i, name,
             dims[i].value, shape[i]);
+    }
+  }
+}
+
+SymbolId FindSymbol(const Graph& graph, const std::string& name, const std::string& option) {
+  const auto symbol = std::find_if(graph.symbols().begin(), graph.symbols().end(),
+                                   [&](const Symbol& s) { return s.name == name; });
+  if (symbol != graph.symbols().end()) return static_cast<SymbolId>(symbol - graph.symbols().begin());
+  std::string names;
+  for (const Symbol& known : graph.symbols()) names += " '" + known.name + "'";
+  Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are:{}",
+        option, name, names.empty() ? " none" : names);
+}
+
+/// Every bucket is about dimensions that the model has and lies inside of their contracts.
+void CheckBuckets(const Graph& graph, const ConvertOptions& options) {
+  for (const auto& bucket : options.buckets) {
+    for (const auto& [name, range] : bucket) {
+      const std::string option = fmt::format("--bucket {}={}", name, RangeText(range));
+      const Symbol& symbol = graph.symbols()[static_cast<size_t>(FindSymbol(graph, name, option))];
+      const DimRange contract(symbol.min, symbol.max, symbol.multiple);
+      if (range.min < contract.min || range.max > contract.max)
+        Throw(StatusCode::kInvalidArgument, "{}: is outside of the sizes that dimension '{}' may have: {}",
+              option, name, RangeText(contract));
+      if (range.min == range.max && range.min % contract.multiple != 0)
+        Throw(StatusCode::kInvalidArgument, "{}: dimension '{}' must be a multiple of {}", option, name,
+              contract.multiple);
     }
   }
 }
@@ -152,17 +172,10 @@ void FixShapes(Graph& graph, const ConvertOptions& options) {
   for (const auto& [name, shape] : options.shapes) AssignShape(graph, ranges, name, shape);
   for (const auto& [name, range] : options.dims) {
     const std::string option = fmt::format("--dim {}={}", name, RangeText(range));
-    const auto symbol = std::find_if(graph.symbols().begin(), graph.symbols().end(),
-                                     [&, &wanted = name](const Symbol& s) { return s.name == wanted; });
-    if (symbol == graph.symbols().end()) {
-      std::string names;
-      for (const Symbol& known : graph.symbols()) names += " '" + known.name + "'";
-      Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are:{}",
-            option, name, names.empty() ? " none" : names);
-    }
+    const SymbolId symbol = FindSymbol(graph, name, option);
     if (range.min < 0 || range.max < range.min || range.multiple < 1)
       Throw(StatusCode::kInvalidArgument, "{}: no size is in this range", option);
-    Assign(graph, ranges, static_cast<SymbolId>(symbol - graph.symbols().begin()), range, option);
+    Assign(graph, ranges, symbol, range, option);
   }
   std::set<SymbolId> open;
   for (const GraphPort& port : graph.inputs()) {
@@ -183,6 +196,14 @@ void FixShapes(Graph& graph, const ConvertOptions& options) {
           "the model leaves dimensions open; fix them with{} (or --shape INPUT=1x3x224x224)",
           MissingOptions(graph, open));
   }
+  CheckBuckets(graph, options);
+}
+
+std::string RangeText(const DimRange& range) {
+  if (range.min == range.max) return std::to_string(range.min);
+  const std::string end = range.max == Symbol::kUnbounded ? "" : std::to_string(range.max);
+  return fmt::format("{}..{}{}", range.min, end,
+                     range.multiple > 1 ? fmt::format(",multiple={}", range.multiple) : "");
 }
 
 std::string OpenDimsHint(const Graph& graph) {

@@ -30,6 +30,9 @@ struct DimRange {
 struct ConvertOptions {
   std::map<std::string, std::vector<int64_t>> shapes;  ///< --shape: by input name.
   std::map<std::string, DimRange> dims;                ///< --dim: by Symbol name.
+  /// --bucket: the ranges that one plan each serves, by Symbol name; Symbols that are left out have the range
+  /// of their contract. Empty: one plan for the whole contract.
+  std::vector<std::map<std::string, DimRange>> buckets;
   bool keep_open =
       true;  ///< Dimensions that nothing fixes stay open, as the file's contract; else they are an error.
   PartitionOptions partition;
@@ -49,10 +52,13 @@ struct ConvertResult {
   PlanDraft draft;  ///< Points into `graph`.
 };
 
-/// Gives every Symbol of the graph's inputs its value. Throws Error (kInvalidArgument) for an unknown input
-/// or dimension, a shape that contradicts the file's, and for dimensions that stay open (listing the options
-/// that would fix them).
+/// Gives every Symbol of the graph's inputs its contract, and checks that the buckets lie inside of it.
+/// Throws Error (kInvalidArgument) for an unknown input or dimension, a shape that contradicts the file's,
+/// and for dimensions that stay open (listing the options that would fix them).
 void FixShapes(Graph& graph, const ConvertOptions& options);
+
+/// "1..512,multiple=8", "7", "1..": a range as --dim takes it.
+std::string RangeText(const DimRange& range);
 
 /// Which options would bound the dimensions without a maximum; "" when all have one.
 std::string OpenDimsHint(const Graph& graph);

@@ -84,7 +84,7 @@ int Parity(const Arguments& arguments) {
     progress.Step(arguments.model.empty() ? "import and convert" : "import");
     Graph source = ImportOnnx(arguments.source);
     const std::unique_ptr<OpenedModel> opened = Prepare(arguments, source);
-    request.inputs = ReadInputSource(InputsOf(arguments), opened->model());
+    request.inputs = ReadInputSource(InputsOf(arguments), opened->model(), SymbolSizes(opened->model()));
     if (!arguments.expected.empty())
       request.expected = ReadOutputFolder(arguments.expected, opened->signature().outputs);
     if (!arguments.backends.empty()) {
