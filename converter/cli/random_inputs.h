@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-#include "cli/opened_model.h"
-#include "cli/sizes.h"
+#include "cli/model_sizes.h"
 
 namespace skiff::cli {
 
@@ -13,17 +12,6 @@ struct RandomRange {
   double low = -1;
   double high = 1;
 };
-
-/// A size for each Symbol of the model: the largest of its contract, or 7 where there is none.
-std::vector<int64_t> DefaultSizes(const Model& model);
-/// The sizes that are known, and the default of the others.
-std::vector<int64_t> ClosedSizes(const Model& model, const SymbolSizes& sizes);
-/// The sizes that these inputs have. Throws Error where two inputs disagree.
-std::vector<int64_t> SizesOf(const Model& model, const NamedTensors& inputs);
-/// Sizes near `sizes` that differ in each Symbol whose contract allows it.
-std::vector<int64_t> OtherSizes(const Model& model, const std::vector<int64_t>& sizes);
-/// The port's shape at these sizes.
-Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int64_t>& sizes);
 
 /// The same values for the same model and seed on every machine. Integers are uniform below 8, or below the
 /// extents that they index at these sizes, at most 100; booleans are 0 or 1. Inputs whose elements decide a
