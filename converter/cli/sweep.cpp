@@ -26,7 +26,8 @@ struct Range {
     if (!bounded()) return std::max(first(), 7 / multiple * multiple);
     const int64_t steps = (last() - first()) / multiple;
     const int64_t middle = first() + steps / 2 * multiple;
-    return middle % 2 == 0 && middle + multiple < last() ? middle + multiple : middle;
+    const bool next_is_odd = middle % 2 == 0 && multiple % 2 == 1;
+    return next_is_odd && middle + multiple < last() ? middle + multiple : middle;
   }
 };
 
