@@ -8,13 +8,6 @@
 namespace skiff {
 namespace {
 
-std::string RangeText(const DimRange& range) {
-  if (range.min == range.max) return std::to_string(range.min);
-  const std::string end = range.max == Symbol::kUnbounded ? "" : std::to_string(range.max);
-  return fmt::format("{}..{}{}", range.min, end,
-                     range.multiple > 1 ? fmt::format(",multiple={}", range.multiple) : "");
-}
-
 /// Sets a Symbol's value, or throws when another option gave it a different one.
 void Assign(const Graph& graph, std::map<SymbolId, DimRange>& values, SymbolId symbol, const DimRange& range,
             const std::string& option) {
@@ -80,6 +73,13 @@ void Renew(Graph& graph) {
 
 }  // namespace
 
+std::string RangeText(const DimRange& range) {
+  if (range.min == range.max) return std::to_string(range.min);
+  const std::string end = range.max == Symbol::kUnbounded ? "" : std::to_string(range.max);
+  return fmt::format("{}..{}{}", range.min, end,
+                     range.multiple > 1 ? fmt::format(",multiple={}", range.multiple) : "");
+}
+
 std::string InputNames(const Graph& graph) {
   std::string names;
   for (const GraphPort& port : graph.inputs()) names += (names.empty() ? "'" : ", '") + port.name + "'";
@@ -112,14 +112,15 @@ void FixShapes(Graph& graph, const ShapeContract& contract) {
 
 void NarrowTo(Graph& graph, const Bucket& bucket) {
   for (const auto& [name, range] : bucket) {
-    const std::string option = "--bucket " + BucketText(bucket);
+    const std::string option = fmt::format("--bucket {}={}", name, RangeText(range));
     Symbol& symbol = graph.symbols()[static_cast<size_t>(FindDimension(graph, name, option))];
     if (range.min < symbol.min || range.max > symbol.max || range.max < range.min) {
-      Throw(StatusCode::kInvalidArgument, "{}: {} is outside of what --dim allows, {}", option,
-            RangeText(range), RangeText(DimRange(symbol.min, symbol.max, symbol.multiple)));
+      Throw(StatusCode::kInvalidArgument, "{}: is outside of the sizes that dimension '{}' may have: {}",
+            option, name, RangeText(DimRange(symbol.min, symbol.max, symbol.multiple)));
     }
     if (range.min == range.max && range.min % symbol.multiple != 0)
-      Throw(StatusCode::kInvalidArgument, "{}: {} is no multiple of {}", option, range.min, symbol.multiple);
+      Throw(StatusCode::kInvalidArgument, "{}: dimension '{}' must be a multiple of {}", option, name,
+            symbol.multiple);
     symbol.min = range.min;
     symbol.max = range.max;
   }

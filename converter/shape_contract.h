@@ -40,6 +40,9 @@ void FixShapes(Graph& graph, const ShapeContract& contract);
 /// unknown dimension or leaves the contract.
 void NarrowTo(Graph& graph, const Bucket& bucket);
 
+/// "1..512,multiple=8", "7", "1..": a range as --dim takes it.
+std::string RangeText(const DimRange& range);
+
 /// "seq=1..16, batch=1", for messages and reports.
 std::string BucketText(const Bucket& bucket);
 

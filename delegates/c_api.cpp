@@ -57,9 +57,13 @@ static_assert(SKIFF_MAX_RANK == kMaxRank);
 static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 // The first published struct ended here. Later fields come behind it, and padding at the end would hide them.
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
-static_assert(sizeof(SkiffSessionOptions) == kFirstOptionsSize);
+static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, kept_shapes) + sizeof(int64_t));
+static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, inputs) + sizeof(uint64_t));
+static_assert(SKIFF_UNBOUNDED == SymbolInfo::kUnbounded);
 // No later struct will be longer: a greater number is memory that was never initialised.
 constexpr size_t kMaxOptionsSize = 4096;
+// Each kept shape holds operators of its own; beyond this it is a mistake.
+constexpr int kMaxKeptShapes = 1000;
 
 // The handles are the C++ objects under another name.
 Model* Cpp(SkiffModel* model) { return reinterpret_cast<Model*>(model); }
@@ -131,14 +135,22 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
                 "the library",
                 SKIFF_VERSION);
   }
-  SKIFF_RETURN_IF_ERROR(InRange(given->target, SKIFF_TARGET_VULKAN + 1, "SkiffSessionOptions::target"));
-  SKIFF_RETURN_IF_ERROR(InRange(given->backend, SKIFF_BACKEND_REFERENCE + 1, "SkiffSessionOptions::backend"));
-  options->signature = given->signature;
-  options->target = static_cast<Target>(given->target);
-  options->backend = static_cast<Backend>(given->backend);
-  options->threads = given->threads;
-  options->thread_pool = given->thread_pool;
-  options->memory_limit = given->memory_limit;
+  // Fields that an older program does not have are 0, which is their default.
+  SkiffSessionOptions known = {};
+  std::memcpy(&known, given, std::min(size, sizeof(known)));
+  SKIFF_RETURN_IF_ERROR(InRange(known.target, SKIFF_TARGET_VULKAN + 1, "SkiffSessionOptions::target"));
+  SKIFF_RETURN_IF_ERROR(InRange(known.backend, SKIFF_BACKEND_REFERENCE + 1, "SkiffSessionOptions::backend"));
+  if (known.kept_shapes < 0 || known.kept_shapes > kMaxKeptShapes) {
+    return Fail(StatusCode::kInvalidArgument, "SkiffSessionOptions::kept_shapes is %lld; it must be 0 to %d",
+                static_cast<long long>(known.kept_shapes), kMaxKeptShapes);
+  }
+  options->signature = known.signature;
+  options->target = static_cast<Target>(known.target);
+  options->backend = static_cast<Backend>(known.backend);
+  options->threads = known.threads;
+  options->thread_pool = known.thread_pool;
+  options->memory_limit = known.memory_limit;
+  if (known.kept_shapes > 0) options->kept_shapes = static_cast<int>(known.kept_shapes);
   return OkStatus();
 }
 
@@ -165,6 +177,14 @@ Status PortType(const SkiffModel* model, int32_t signature, int32_t index,
   }
   const PortInfo& port = ports[static_cast<size_t>(index)];
   return FromView(TensorView(nullptr, port.dtype, port.shape), type);
+}
+
+int32_t PortSymbol(const SkiffModel* model, int32_t signature, int32_t index, int32_t axis,
+                   Span<const PortInfo> SignatureInfo::*side) {
+  const Span<const PortInfo> ports = Ports(model, signature, side);
+  if (index < 0 || static_cast<size_t>(index) >= ports.size()) return -1;
+  const PortInfo& port = ports[static_cast<size_t>(index)];
+  return axis >= 0 && axis < port.shape.rank() ? port.symbols[axis] : -1;
 }
 
 Status OpenInto(Result<std::unique_ptr<Model>> opened, SkiffModel** model) {
@@ -269,6 +289,38 @@ SkiffStatus skiff_model_output_type(const SkiffModel* model, int32_t signature, 
                 [&] { return PortType(model, signature, index, &SignatureInfo::outputs, type); });
 }
 
+int32_t skiff_model_input_symbol(const SkiffModel* model, int32_t signature, int32_t index, int32_t axis) {
+  return PortSymbol(model, signature, index, axis, &SignatureInfo::inputs);
+}
+
+int32_t skiff_model_output_symbol(const SkiffModel* model, int32_t signature, int32_t index, int32_t axis) {
+  return PortSymbol(model, signature, index, axis, &SignatureInfo::outputs);
+}
+
+int32_t skiff_model_symbol_count(const SkiffModel* model) {
+  return model == nullptr ? 0 : static_cast<int32_t>(Cpp(model)->symbols().size());
+}
+
+const char* skiff_model_symbol_name(const SkiffModel* model, int32_t symbol) {
+  if (symbol < 0 || symbol >= skiff_model_symbol_count(model)) return nullptr;
+  return Cpp(model)->symbols()[static_cast<size_t>(symbol)].name;
+}
+
+SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t symbol, int64_t* min, int64_t* max,
+                                     int64_t* multiple, char* message, size_t message_size) {
+  return Report(message, message_size, [&]() -> Status {
+    SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
+    const int32_t count = skiff_model_symbol_count(model);
+    if (symbol < 0 || symbol >= count)
+      return Fail(StatusCode::kInvalidArgument, "there is no symbol %d; the model has %d", symbol, count);
+    const SymbolInfo& info = Cpp(model)->symbols()[static_cast<size_t>(symbol)];
+    if (min != nullptr) *min = info.min;
+    if (max != nullptr) *max = info.max;
+    if (multiple != nullptr) *multiple = info.multiple;
+    return OkStatus();
+  });
+}
+
 const char* skiff_model_metadata(const SkiffModel* model, const char* key) {
   return model == nullptr || key == nullptr ? nullptr : Cpp(model)->metadata(key);
 }
@@ -334,6 +386,19 @@ SkiffStatus skiff_session_input_buffer(SkiffSession* session, int32_t index, Ski
   });
 }
 
+SkiffStatus skiff_session_input_buffer_of_shape(SkiffSession* session, int32_t index, const int64_t* extents,
+                                                int32_t rank, SkiffTensor* tensor, char* message,
+                                                size_t message_size) {
+  return Report(message, message_size, [&]() -> Status {
+    SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
+    SKIFF_RETURN_IF_ERROR(NotNull(tensor, "the tensor to fill"));
+    SKIFF_RETURN_IF_ERROR(InRange(rank, kMaxRank + 1, "the rank"));
+    if (rank > 0) SKIFF_RETURN_IF_ERROR(NotNull(extents, "the extents"));
+    SKIFF_ASSIGN_OR_RETURN(const TensorView view, Cpp(session)->InputBuffer(index, Shape(extents, rank)));
+    return FromView(view, tensor);
+  });
+}
+
 SkiffStatus skiff_session_run(SkiffSession* session, char* message, size_t message_size) {
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
@@ -358,7 +423,7 @@ void skiff_session_memory_usage(const SkiffSession* session, SkiffMemoryUsage* u
   SkiffMemoryUsage known = {};
   if (session != nullptr) {
     const MemoryUsage held = Cpp(session)->memory_usage();
-    known = {held.arena, held.workspace, held.packed_weights, held.mapped_weights};
+    known = {held.arena, held.workspace, held.packed_weights, held.mapped_weights, held.inputs};
   }
   FillPrefix(usage, size, &known, sizeof(known));
 }

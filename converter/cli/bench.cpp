@@ -16,6 +16,12 @@ double RunOnce(Session& session) {
   return static_cast<double>(platform::NowNanoseconds() - begin);
 }
 
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 /// Clock reads between nodes cost time, so that these runs are apart from those that are reported as a whole.
 void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& options,
                   BenchResult& result) {
@@ -43,10 +49,28 @@ void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& 
     result.traced.push_back(std::move(traced));
   }
   for (size_t i = 0; i < count; ++i) {
-    std::nth_element(times[i].begin(), times[i].begin() + static_cast<ptrdiff_t>(times[i].size() / 2),
-                     times[i].end());
-    result.nodes.push_back({session->node(static_cast<int>(i)), times[i][times[i].size() / 2]});
+    result.nodes.push_back({session->node(static_cast<int>(i)), MedianOf(times[i])});
   }
+}
+
+/// A Session that keeps one shape only meets each change as a new shape.
+void MeasureShapeChanges(Model& model, const NamedTensors& inputs, const BenchOptions& options,
+                         BenchResult& result) {
+  SessionOptions session_options = options.session;
+  session_options.kept_shapes = 1;
+  const std::unique_ptr<Session> session = CreateSession(model, session_options);
+  std::vector<double> changed;
+  std::vector<double> unchanged;
+  for (int i = 0; i < std::max(options.warmup, 1) + options.runs; ++i) {
+    SetInputs(*session, options.other_inputs);
+    RunOnce(*session);
+    SetInputs(*session, inputs);
+    changed.push_back(RunOnce(*session));
+    unchanged.push_back(RunOnce(*session));
+  }
+  const auto warm = std::max(options.warmup, 1);
+  result.changed_run_ns = MedianOf({changed.begin() + warm, changed.end()});
+  result.unchanged_run_ns = MedianOf({unchanged.begin() + warm, unchanged.end()});
 }
 
 }  // namespace
@@ -70,6 +94,7 @@ BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& 
     result.memory = session->memory_usage();
     result.threads = session->threads();
   }
+  if (!options.other_inputs.empty()) MeasureShapeChanges(model, inputs, options, result);
   ProfileNodes(model, inputs, options, result);
   return result;
 }

@@ -13,6 +13,8 @@ struct BenchOptions {
   SessionOptions session;
   int runs = 50;
   int warmup = 5;
+  /// Inputs of another shape, to measure a change of shape with; empty: it is not measured.
+  NamedTensors other_inputs;
 };
 
 /// One node, times over all profiled runs.
@@ -31,6 +33,8 @@ struct TracedRun {
 struct BenchResult {
   double create_ns = 0;  ///< Session creation: operators made, weights packed.
   double first_run_ns = 0;
+  double changed_run_ns = 0;    ///< Median of first runs after a change of shape; 0: not measured.
+  double unchanged_run_ns = 0;  ///< Median of the runs right behind them, which have the same shape.
   std::vector<double> runs_ns;  ///< Sorted.
   std::vector<NodeProfile> nodes;
   std::vector<TracedRun> traced;  ///< The last few profiled runs.

@@ -24,6 +24,7 @@ template <class KeyOf>
 std::vector<Total> TotalsBy(const BenchResult& result, KeyOf key_of) {
   std::map<std::string, Total> totals;
   for (const NodeProfile& node : result.nodes) {
+    if (node.info.shape_program) continue;
     Total& total = totals[key_of(node.info)];
     ++total.nodes;
     total.ns += node.median_ns;
@@ -48,6 +49,11 @@ std::string DelegateText(const NodeInfo& info) {
 }
 
 std::vector<Total> TotalsByDelegate(const BenchResult& result) { return TotalsBy(result, DelegateText); }
+
+/// What a new shape costs beyond the run itself.
+double ReshapeTime(const BenchResult& result) {
+  return std::max(result.changed_run_ns - result.unchanged_run_ns, 0.0);
+}
 
 double SumOfNodes(const BenchResult& result) {
   return std::accumulate(result.nodes.begin(), result.nodes.end(), 0.0,
@@ -85,7 +91,9 @@ std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
                {"GFLOP/s", Align::kRight},
                {"GB/s", Align::kRight}});
   std::vector<const NodeProfile*> sorted;
-  for (const NodeProfile& node : result.nodes) sorted.push_back(&node);
+  for (const NodeProfile& node : result.nodes) {
+    if (!node.info.shape_program) sorted.push_back(&node);
+  }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto* a, const auto* b) { return a->median_ns > b->median_ns; });
   for (size_t i = 0; i < std::min(top, sorted.size()); ++i) {
@@ -116,17 +124,27 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
   const double all_ns = SumOfNodes(result);
   std::string text = fmt::format("{} on {}, {} thread{}\n", context.model, context.backend, result.threads,
                                  result.threads == 1 ? "" : "s");
+  if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
   text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
                       Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
   text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
                       Duration(result.create_ns), Duration(result.first_run_ns));
-  text += fmt::format("memory:  arena {}, workspace {}, packed weights {}, mapped weights {} bytes\n\n",
-                      Grouped(result.memory.arena), Grouped(result.memory.workspace),
-                      Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_weights));
+  if (!context.other_sizes.empty())
+    text += fmt::format("reshape: {}; the first call after a change from {} takes {}, the next {}\n",
+                        Duration(ReshapeTime(result)), context.other_sizes, Duration(result.changed_run_ns),
+                        Duration(result.unchanged_run_ns));
+  text += fmt::format(
+      "memory:  arena {}, inputs {}, workspace {}, packed weights {}, mapped weights {} bytes\n\n",
+      Grouped(result.memory.arena), Grouped(result.memory.inputs), Grouped(result.memory.workspace),
+      Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_weights));
   text += NodesTable(result, all_ns, top_nodes);
-  if (result.nodes.size() > top_nodes)
-    text += fmt::format("... and {} more nodes (--top {} shows all)\n", result.nodes.size() - top_nodes,
-                        result.nodes.size());
+  const auto shape_nodes =
+      static_cast<size_t>(std::count_if(result.nodes.begin(), result.nodes.end(),
+                                        [](const NodeProfile& node) { return node.info.shape_program; }));
+  const size_t nodes = result.nodes.size() - shape_nodes;
+  if (nodes > top_nodes)
+    text += fmt::format("... and {} more nodes (--top {} shows all)\n", nodes - top_nodes, nodes);
+  if (shape_nodes > 0) text += fmt::format("({} nodes run at a new shape only)\n", shape_nodes);
   text += '\n' + TotalsTable("by operator", TotalsByOperator(result), all_ns);
   text += '\n' + TotalsTable("by delegate", TotalsByDelegate(result), all_ns);
   return text;
@@ -144,7 +162,15 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                                  {"session_ns", result.create_ns},
                                  {"first_run_ns", result.first_run_ns},
                                  {"file_bytes", context.file_bytes}};
+  if (!context.sizes.empty()) json["sizes"] = context.sizes;
+  if (!context.other_sizes.empty()) {
+    json["reshape"] = {{"from", context.other_sizes},
+                       {"ns", ReshapeTime(result)},
+                       {"first_run_ns", result.changed_run_ns},
+                       {"next_run_ns", result.unchanged_run_ns}};
+  }
   json["memory"] = {{"arena", result.memory.arena},
+                    {"inputs", result.memory.inputs},
                     {"workspace", result.memory.workspace},
                     {"packed_weights", result.memory.packed_weights},
                     {"mapped_weights", result.memory.mapped_weights}};
@@ -154,6 +180,7 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                              {"operator", node.info.op},
                              {"delegate", DelegateKindName(node.info.delegate)},
                              {"fell_back", node.info.fell_back},
+                             {"shape_program", node.info.shape_program},
                              {"median_ns", node.median_ns},
                              {"bytes", node.info.bytes},
                              {"multiply_adds", node.info.multiply_adds}});

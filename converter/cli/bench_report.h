@@ -15,6 +15,8 @@ struct BenchContext {
   std::string backend;
   double load_ns = 0;
   uint64_t file_bytes = 0;
+  std::string sizes;        ///< Of the open dimensions: "batch=2, seq=7"; "" when none is open.
+  std::string other_sizes;  ///< From which the shape changed; "" when that was not measured.
 };
 
 std::string BenchText(const BenchContext& context, const BenchResult& result, size_t top_nodes);

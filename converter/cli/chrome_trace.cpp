@@ -29,6 +29,7 @@ Json ChromeTrace(const std::string& model, const BenchResult& result) {
                            Json::object()));
     for (size_t i = 0; i < run.nodes.size(); ++i) {
       const NodeInfo& info = result.nodes[i].info;
+      if (info.shape_program) continue;  // It did not run in this call.
       const auto& [begin, duration] = run.nodes[i];
       events.push_back(
           Event(info.op, DelegateKindName(info.delegate), begin, duration,

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/output_path.h"
+#include "cli/random_inputs.h"
 #include "cli/session_options.h"
 #include "core/platform.h"
 #include "emit/write_model.h"
@@ -20,11 +21,15 @@ constexpr const char* kFooter =
     "counts what\n"
     "each node reads and writes, constants included.\n"
     "Example, one thread, with a trace for ui.perfetto.dev:\n"
-    "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json";
+    "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json\n"
+    "Open dimensions have the sizes that --dim says; else the largest of their contract, or 7 where it has "
+    "no "
+    "end.";
 
 struct Arguments : SessionArguments {
   std::string model;
   std::string inputs = "random:1";
+  std::vector<std::string> dims;
   int runs = 50;
   int warmup = 5;
   size_t top = 20;
@@ -35,14 +40,28 @@ struct Arguments : SessionArguments {
 void RunBench(const Arguments& arguments) {
   std::string trace_path;
   if (!arguments.trace.empty()) trace_path = CheckOutputFile(arguments.trace);
-  BenchContext context{arguments.model, arguments.backend, 0, 0};
+  NamedSizes dims;
+  for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
+  BenchContext context{arguments.model, arguments.backend, 0, 0, "", ""};
   const uint64_t begin = platform::NowNanoseconds();
   OpenedModel opened(arguments.model);
   context.load_ns = static_cast<double>(platform::NowNanoseconds() - begin);
   context.file_bytes = opened.model().file_bytes();
-  const NamedTensors inputs = ReadInputSource(arguments.inputs, opened.model());
-  const BenchResult result =
-      Bench(opened.model(), inputs, {ToSessionOptions(arguments), arguments.runs, arguments.warmup});
+  SymbolSizes sizes(opened.model());
+  sizes.Set(dims, "--dim");
+  const NamedTensors inputs = ReadInputSource(arguments.inputs, opened.model(), sizes);
+  sizes.sizes = SizesOf(opened.model(), inputs);
+  context.sizes = SizesText(sizes.symbols, sizes.sizes);
+  BenchOptions options{ToSessionOptions(arguments), arguments.runs, arguments.warmup, {}};
+  if (IsRandomSource(arguments.inputs)) {
+    const std::vector<int64_t> other = OtherSizes(opened.model(), sizes.sizes);
+    if (other != sizes.sizes) {
+      context.other_sizes = SizesText(sizes.symbols, other);
+      sizes.sizes = other;
+      options.other_inputs = ReadInputSource(arguments.inputs, opened.model(), sizes);
+    }
+  }
+  const BenchResult result = Bench(opened.model(), inputs, options);
   if (!trace_path.empty()) {
     const std::string trace = ChromeTrace(arguments.model, result).dump();
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});
@@ -61,6 +80,7 @@ void AddBench(CLI::App& app, int&) {
       ->add_option("--inputs", arguments->inputs,
                    "Where the inputs come from (default random:1): see 'skiff parity --help'")
       ->type_name("DIR|random:SEED[:LOW..HIGH]");
+  AddSizesOption(*command, arguments->dims);
   AddSessionOptions(*command, *arguments);
   command->add_option("--runs", arguments->runs, "Timed runs (default 50)")
       ->type_name("N")

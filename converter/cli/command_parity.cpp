@@ -1,12 +1,16 @@
 // skiff parity
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/convert_options.h"
 #include "cli/input_files.h"
+#include "cli/model_sizes.h"
 #include "cli/parity_report.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
+#include "cli/sweep.h"
+#include "cli/sweep_report.h"
 #include "cli/tool.h"
 #include "graph/error.h"
 #include "import/onnx.h"
@@ -24,10 +28,15 @@ constexpr const char* kFooter =
     "(ONNX test sets) or\n"
     ".bin; a folder of expected outputs likewise output_.... random:SEED draws reals from [-1, 1), "
     "random:SEED:0..255 from\n"
-    "[0, 255). Dimensions that the source leaves open take the sizes of the tensors in the folder.\n"
-    "The exit code is 3 when parity fails. Examples:\n"
+    "[0, 255). Dimensions that the source leaves open take the sizes of the tensors in the folder; with "
+    "random inputs --at\n"
+    "and --sweep choose them. Sizes that the source itself refuses are listed, and do not fail as long as "
+    "the "
+    "model refuses\n"
+    "them as well. The exit code is 3 when parity fails. Examples:\n"
     "  skiff parity mobilenet.onnx mobilenet.skiff --inputs random:7 --layers\n"
-    "  skiff parity resnet.onnx --inputs test_data_set_0 --expect test_data_set_0 --backend xnnpack";
+    "  skiff parity resnet.onnx --inputs test_data_set_0 --expect test_data_set_0 --backend xnnpack\n"
+    "  skiff parity bert.onnx --dim batch=1..8 --dim seq=1..512 --sweep";
 
 constexpr const char* kDefaultInputs = "random:1";
 
@@ -40,6 +49,8 @@ struct Arguments : ConvertArguments {
   int threads = 0;
   std::optional<double> rtol;
   std::optional<double> atol;
+  std::vector<std::string> at;
+  bool sweep = false;
   bool layers = false;
   bool json = false;
 };
@@ -50,13 +61,27 @@ std::string InputsOf(const Arguments& arguments) {
   return arguments.expected.empty() ? kDefaultInputs : arguments.expected;
 }
 
+/// The sizes of the tensors in the folder for dimensions of which no option speaks.
+void TakeSizesOf(const std::string& folder, const Graph& source, ConvertOptions& options) {
+  const auto shapes = ReadShapes(folder, source.inputs());
+  for (const GraphPort& port : source.inputs()) {
+    const auto shape = shapes.find(port.name);
+    if (shape == shapes.end() || options.shapes.contains(port.name)) continue;
+    const std::vector<Dim>& dims = source.value(port.value).dims;
+    for (size_t axis = 0; axis < std::min(dims.size(), shape->second.size()); ++axis) {
+      if (dims[axis].constant()) continue;
+      const std::string& name = source.symbols()[static_cast<size_t>(dims[axis].symbol())].name;
+      options.dims.emplace(name, shape->second[axis]);
+    }
+  }
+}
+
 /// The model: from its file, or converted here and now.
 std::unique_ptr<OpenedModel> Prepare(const Arguments& arguments, Graph& source) {
   if (arguments.model.empty()) {
     ConvertOptions options = ToConvertOptions(arguments);
     const std::string inputs = InputsOf(arguments);
-    if (!source.symbols().empty() && !IsRandomSource(inputs))
-      options.shapes.merge(ReadShapes(inputs, source.inputs()));
+    if (!source.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, source, options);
     FixShapes(source, options);
     return std::make_unique<OpenedModel>(ConvertGraph(source, options)->file);
   }
@@ -69,36 +94,89 @@ std::unique_ptr<OpenedModel> Prepare(const Arguments& arguments, Graph& source) 
   return opened;
 }
 
+ParityOptions ToParityOptions(const Arguments& arguments) {
+  ParityOptions options;
+  if (!arguments.backends.empty()) {
+    options.backends.clear();
+    for (const std::string& name : arguments.backends) options.backends.push_back(BackendFromName(name));
+  }
+  options.threads = arguments.threads;
+  if (arguments.rtol || arguments.atol)
+    options.tolerance = Tolerance{.atol = arguments.atol.value_or(0), .rtol = arguments.rtol.value_or(0)};
+  options.layers = arguments.layers;
+  return options;
+}
+
+/// The calls: sizes of open dimensions, -1 where they follow from files or from the default.
+std::vector<SymbolSizes> CallsOf(const Arguments& arguments, const Model& model) {
+  std::vector<SymbolSizes> calls;
+  for (const std::string& text : arguments.at) {
+    NamedSizes named;
+    ParseSizes("--at", text, named);
+    calls.emplace_back(model).Set(named, "--at");
+  }
+  if (arguments.sweep) {
+    for (const std::vector<int64_t>& sizes : SweepSizes(model)) calls.emplace_back(model).sizes = sizes;
+  }
+  if (calls.empty()) calls.emplace_back(model);
+  return calls;
+}
+
+/// Files hold tensors of one size.
+void CheckSizesFitFiles(const Arguments& arguments) {
+  const bool files = !IsRandomSource(InputsOf(arguments)) || !arguments.expected.empty();
+  if (files && (arguments.sweep || arguments.at.size() > 1)) {
+    throw CLI::ValidationError(arguments.sweep ? "--sweep" : "--at",
+                               "needs random inputs: the files of --inputs and --expect have one size");
+  }
+}
+
 int Parity(const Arguments& arguments) {
   const bool conversion_options = !arguments.shapes.empty() || !arguments.dims.empty() ||
-                                  arguments.no_xnnpack || !arguments.disabled_passes.empty();
+                                  !arguments.buckets.empty() || arguments.no_xnnpack ||
+                                  !arguments.disabled_passes.empty();
   if (!arguments.model.empty() && conversion_options) {
-    throw CLI::ValidationError("--shape, --dim, --no-xnnpack, --disable-pass",
-                               "are only for a conversion here; MODEL.skiff has its own");
+    throw CLI::ValidationError(
+        "--shape, --dim, --bucket, --no-xnnpack, --disable-pass",
+        "are only for a conversion here; MODEL.skiff has its own (sizes of a call: --at)");
   }
-  ParityRequest request;
-  ParityReport report;
+  CheckSizesFitFiles(arguments);
+  for (const std::string& text : arguments.at) {
+    NamedSizes named;
+    ParseSizes("--at", text, named);
+  }
+  ParityOptions options = ToParityOptions(arguments);
+  std::unique_ptr<OpenedModel> opened;
+  std::vector<SizedReport> cases;
   {
-    Progress progress(2 + static_cast<int>(arguments.backends.empty() ? request.backends.size()
-                                                                      : arguments.backends.size()));
-    progress.Step(arguments.model.empty() ? "import and convert" : "import");
+    const bool sized = arguments.sweep || !arguments.at.empty();
+    std::optional<Progress> progress(std::in_place, 2 + static_cast<int>(options.backends.size()));
+    progress->Step(arguments.model.empty() ? "import and convert" : "import");
     Graph source = ImportOnnx(arguments.source);
-    const std::unique_ptr<OpenedModel> opened = Prepare(arguments, source);
-    request.inputs = ReadInputSource(InputsOf(arguments), opened->model());
-    if (!arguments.expected.empty())
-      request.expected = ReadOutputFolder(arguments.expected, opened->signature().outputs);
-    if (!arguments.backends.empty()) {
-      request.backends.clear();
-      for (const std::string& name : arguments.backends) request.backends.push_back(BackendFromName(name));
+    opened = Prepare(arguments, source);
+    const std::vector<SymbolSizes> calls = CallsOf(arguments, opened->model());
+    if (sized) progress.emplace(static_cast<int>(calls.size() * (1 + options.backends.size())));
+    options.note_refusals = sized;
+    std::string where;
+    options.progress = [&](const std::string& step) { progress->Step(where + step); };
+    ParityChecker checker(source, opened->model(), options);
+    for (const SymbolSizes& call : calls) {
+      const NamedTensors inputs = ReadInputSource(InputsOf(arguments), opened->model(), call);
+      SizedReport& one = cases.emplace_back();
+      one.sizes = SizesOf(opened->model(), inputs);
+      if (sized) where = SizesText(call.symbols, one.sizes) + " ";
+      NamedTensors expected;
+      if (!arguments.expected.empty())
+        expected = ReadOutputFolder(arguments.expected, opened->signature().outputs, call);
+      one.report = checker.Check(inputs, expected);
     }
-    request.threads = arguments.threads;
-    if (arguments.rtol || arguments.atol) {
-      request.tolerance = Tolerance{.atol = arguments.atol.value_or(0), .rtol = arguments.rtol.value_or(0)};
-    }
-    request.layers = arguments.layers;
-    request.progress = [&](const std::string& step) { progress.Step(step); };
-    report = CheckParity(source, opened->model(), request);
   }
+  const Model& model = opened->model();
+  if (arguments.sweep || !arguments.at.empty()) {
+    fmt::print("{}", arguments.json ? SweepJson(model, cases).dump(2) + "\n" : SweepText(model, cases));
+    return SweepOk(cases) ? kDone : kParityFailed;
+  }
+  const ParityReport& report = cases[0].report;
   fmt::print("{}", arguments.json ? ParityJson(report).dump(2) + "\n" : ParityText(report));
   return report.ok() ? kDone : kParityFailed;
 }
@@ -135,6 +213,16 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--layers", arguments->layers,
                     "Compare every tensor of the source that the plan still has");
+  command
+      ->add_option(
+          "--at", arguments->at,
+          "Sizes of open dimensions to compare at; repeatable (default: the largest of the contract, "
+          "or 7 where it has no end)")
+      ->type_name("NAME=SIZE,...")
+      ->allow_extra_args(false);
+  command->add_flag("--sweep", arguments->sweep,
+                    "Compare at the edges of every plan: each open dimension at min, min+1, an odd size "
+                    "inside, max-1, max, and at 0 and 1 where they are allowed");
   command->add_flag("--json", arguments->json, "Print JSON");
   AddPlanOptions(*command, *arguments);
   command->footer(kFooter);

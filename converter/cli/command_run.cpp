@@ -11,6 +11,7 @@
 #include "cli/input_files.h"
 #include "cli/output_path.h"
 #include "cli/session_options.h"
+#include "cli/sizes.h"
 #include "cli/table.h"
 #include "cli/tensor_files.h"
 #include "core/platform.h"
@@ -21,15 +22,17 @@ namespace {
 constexpr const char* kFooter =
     "Pictures (.jpg, .png, .bmp) are resized and normalised as the model's image settings say; .npy and .pb "
     "carry their\n"
-    "own type; .bin holds raw little-endian elements.\n"
-    "Example:\n"
-    "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results";
+    "own type and shape; .bin holds raw little-endian elements: --dim says the sizes of open dimensions.\n"
+    "Examples:\n"
+    "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results\n"
+    "  skiff run bert.skiff --input ids=ids.bin --dim seq=7";
 
 constexpr size_t kFirstValues = 6;
 
 struct Arguments : SessionArguments {
   std::string model;
   std::vector<std::string> inputs;
+  std::vector<std::string> dims;
   std::string output;
   size_t top = 5;
 };
@@ -74,8 +77,12 @@ void WriteOutputs(const std::string& folder, const NamedTensors& outputs) {
 }
 
 void Run(const Arguments& arguments) {
+  NamedSizes dims;
+  for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
   OpenedModel opened(arguments.model);
-  const NamedTensors inputs = ReadInputArguments(arguments.inputs, opened.signature().inputs);
+  SymbolSizes sizes(opened.model());
+  sizes.Set(dims, "--dim");
+  const NamedTensors inputs = ReadInputArguments(arguments.inputs, opened.signature().inputs, sizes);
   if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
   const std::unique_ptr<Session> session = CreateSession(opened.model(), ToSessionOptions(arguments));
   SetInputs(*session, inputs);
@@ -102,6 +109,7 @@ void AddRun(CLI::App& app, int&) {
                    "input needs no NAME=")
       ->type_name("[NAME=]FILE")
       ->allow_extra_args(false);
+  AddSizesOption(*command, arguments->dims);
   command
       ->add_option("-o,--output", arguments->output,
                    "Folder for the outputs, one NAME.npy each; made where it is missing")

@@ -117,7 +117,45 @@ bool ParseRange(std::string text, DimRange& range) {
     if (!ParseNumber(text.substr(0, dots), range.min) || (!end.empty() && !ParseNumber(end, range.max)))
       return false;
   }
-  return range.min >= 0 && range.max >= range.min && range.max / range.multiple >= 1;
+  return range.min >= 0 && range.max >= range.min && range.max / range.multiple >= 1 &&
+         range.max / range.multiple * range.multiple >= range.min;
+}
+
+/// "seq=16,32..64": the dimension, and the range of each bucket.
+std::pair<std::string, std::vector<DimRange>> ParseBuckets(const std::string& text) {
+  constexpr const char* kExpected =
+      "NAME=SIZE,SIZE,... or NAME=MIN..MAX,..., for example seq=16,32 or seq=1..16,17..64; one dimension in "
+      "each --bucket";
+  const auto [name, list] = SplitAtLast("--bucket", text, kExpected);
+  std::vector<DimRange> ranges;
+  for (const std::string& part : Split(list, ',')) {
+    DimRange range;
+    if (!ParseRange(part, range)) Malformed("--bucket", text, kExpected);
+    if (std::find(ranges.begin(), ranges.end(), range) != ranges.end())
+      Malformed("--bucket", text, "each range once");
+    ranges.push_back(range);
+  }
+  if (ranges.empty() || name.find('=') != std::string::npos) Malformed("--bucket", text, kExpected);
+  return {name, ranges};
+}
+
+/// Every combination of the dimensions' ranges.
+std::vector<std::map<std::string, DimRange>> CrossProduct(const std::vector<std::string>& texts) {
+  constexpr size_t kMaxBuckets = 256;
+  std::vector<std::map<std::string, DimRange>> buckets;
+  for (const std::string& text : texts) {
+    const auto [name, ranges] = ParseBuckets(text);
+    if (buckets.empty()) buckets.emplace_back();
+    if (buckets[0].contains(name)) Malformed("--bucket", text, "each dimension once");
+    std::vector<std::map<std::string, DimRange>> longer;
+    for (const auto& bucket : buckets) {
+      for (const DimRange& range : ranges) longer.emplace_back(bucket)[name] = range;
+    }
+    if (longer.size() > kMaxBuckets)
+      Malformed("--bucket", text, fmt::format("at most {} combinations, got {}", kMaxBuckets, longer.size()));
+    buckets = std::move(longer);
+  }
+  return buckets;
 }
 
 }  // namespace
@@ -134,6 +172,12 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
                   "Size of a named dimension, or the range of sizes that will occur: batch=1, seq=1..512, "
                   "seq=8..512,multiple=8, seq=1..; repeatable. What stays open may have any size from 1 on")
       ->type_name("NAME=N|MIN..MAX")
+      ->allow_extra_args(false);
+  command
+      .add_option("--bucket", arguments.buckets,
+                  "Sizes, or ranges of sizes, of a named dimension that get a plan each: seq=16,32,64 or "
+                  "seq=1..16,17..64; repeatable, and several dimensions give every combination")
+      ->type_name("NAME=N|MIN..MAX,...")
       ->allow_extra_args(false);
   command.add_flag("--no-xnnpack", arguments.no_xnnpack, "Plan every node for the reference kernels");
   command
@@ -201,6 +245,7 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
     if (!options.dims.emplace(text.substr(0, equals), range).second)
       Malformed("--dim", text, "each dimension once");
   }
+  options.buckets = CrossProduct(arguments.buckets);
   if (!arguments.image_size.empty()) options.image = ParseImage(arguments);
   if (!arguments.labels.empty()) options.labels = ReadLabels(arguments.labels);
   options.partition.use_xnnpack = !arguments.no_xnnpack;

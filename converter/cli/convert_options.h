@@ -14,6 +14,7 @@ namespace skiff::cli {
 struct ConvertArguments {
   std::vector<std::string> shapes;
   std::vector<std::string> dims;
+  std::vector<std::string> buckets;
   bool no_xnnpack = false;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;
@@ -25,7 +26,7 @@ struct ConvertArguments {
   std::string labels;
 };
 
-/// --shape, --dim, --no-xnnpack, --disable-pass.
+/// --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
 /// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);

@@ -63,25 +63,27 @@ void CheckFolder(const std::string& folder) {
 
 }  // namespace
 
-NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports) {
+NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
+                                const SymbolSizes& sizes) {
   NamedTensors inputs;
   for (const std::string& argument : arguments) {
     const auto [port, file] = SplitArgument(argument, ports);
     if (inputs.contains(port->name)) {
       Throw(StatusCode::kInvalidArgument, "--input {}: input '{}' was already given", argument, port->name);
     }
-    inputs[port->name] = ReadInput(file, *port);
+    inputs[port->name] = ReadInput(file, *port, sizes);
   }
   for (const PortInfo& port : ports) {
     if (!inputs.contains(port.name)) {
-      Throw(StatusCode::kInvalidArgument, "input '{}' ({} {}) was not given; add --input '{}=FILE'",
-            port.name, DTypeName(port.dtype), ShapeText(port.shape).c_str(), port.name);
+      Throw(StatusCode::kInvalidArgument, "input '{}' ({}) was not given; add --input '{}=FILE'", port.name,
+            sizes.TypeText(port), port.name);
     }
   }
   return inputs;
 }
 
-NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports) {
+NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports,
+                             const SymbolSizes& sizes) {
   CheckFolder(folder);
   NamedTensors inputs;
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -92,17 +94,18 @@ NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> por
             "{}: there is no file for input '{}'; looked for input_{}, {} and input_{} as .npy, .pb and .bin",
             folder, ports[i].name, name, name, i);
     }
-    inputs[ports[i].name] = ReadInput(file, ports[i]);
+    inputs[ports[i].name] = ReadInput(file, ports[i], sizes);
   }
   return inputs;
 }
 
-NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports) {
+NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports,
+                              const SymbolSizes& sizes) {
   CheckFolder(folder);
   NamedTensors outputs;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string file = FindTensorFile(folder, "output", ports[i].name, i);
-    if (!file.empty()) outputs[ports[i].name] = ReadTensor(file, ports[i]);
+    if (!file.empty()) outputs[ports[i].name] = ReadTensor(file, ports[i], sizes);
   }
   if (outputs.empty()) {
     Throw(StatusCode::kIo,
@@ -115,8 +118,8 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
 
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }
 
-NamedTensors ReadInputSource(const std::string& source, const Model& model) {
-  if (!IsRandomSource(source)) return ReadInputFolder(source, model.signature(0).inputs);
+NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes) {
+  if (!IsRandomSource(source)) return ReadInputFolder(source, model.signature(0).inputs, sizes);
   const auto malformed = [&] {
     Throw(StatusCode::kInvalidArgument,
           "--inputs {}: expected random:SEED or random:SEED:LOW..HIGH, for example random:7:0..255", source);
@@ -137,7 +140,7 @@ NamedTensors ReadInputSource(const std::string& source, const Model& model) {
     const auto high = std::from_chars(source.data() + dots + 2, end, range.high);
     if (high.ec != std::errc() || high.ptr != end || !(range.low < range.high)) malformed();
   }
-  return RandomInputs(model, seed, range);
+  return RandomInputs(model, ClosedSizes(model, sizes), seed, range);
 }
 
 std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,

@@ -5,22 +5,27 @@
 #include <vector>
 
 #include "cli/opened_model.h"
+#include "cli/sizes.h"
 
 namespace skiff::cli {
 
 /// One NAME=FILE per input; a model with one input takes FILE alone. Throws Error for an unknown or repeated
-/// name, and for inputs that are left out.
-NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports);
+/// name, and for inputs that are left out. `sizes`: of open dimensions, for files that state no shape.
+NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
+                                const SymbolSizes& sizes = {});
 
 /// The tensors of a folder: for port number i of name N, input_N, N or input_i (output_...), as .npy, .pb or
 /// .bin. This is the layout of ONNX test sets (input_0.pb) and of folders with one .npy per name. Throws
 /// Error when a port has no file.
-NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports);
+NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports,
+                             const SymbolSizes& sizes = {});
 /// The same for outputs; one that has no file is left out, but at least one must be there.
-NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports);
+NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports,
+                              const SymbolSizes& sizes = {});
 
-/// "random:SEED", "random:SEED:LOW..HIGH", or a folder.
-NamedTensors ReadInputSource(const std::string& source, const Model& model);
+/// "random:SEED", "random:SEED:LOW..HIGH", or a folder. Random values have DefaultSizes() where `sizes` are
+/// not known.
+NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes);
 bool IsRandomSource(const std::string& source);
 
 /// The shapes of the inputs in a folder, by name, for a conversion whose dimensions are open. Inputs without

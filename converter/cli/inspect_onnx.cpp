@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/inspect.h"
@@ -38,6 +39,20 @@ std::string PortText(const Graph& graph, const GraphPort& port) {
                      value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "");
 }
 
+/// The names of the inputs' open dimensions, in their order.
+std::vector<std::string> OpenDimensions(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphPort& port : graph.inputs()) {
+    const Value& value = graph.value(port.value);
+    for (size_t axis = 0; axis < value.dims.size(); ++axis) {
+      const std::string name = DimText(graph, value.dims[axis]);
+      if (!value.dims[axis].constant() && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  }
+  return names;
+}
+
 std::map<std::string, size_t> SourceCounts(const Graph& graph) {
   std::map<std::string, size_t> counts;
   for (const SourceNode& source : graph.sources()) ++counts[source.op];
@@ -62,6 +77,7 @@ Json OnnxJson(const std::string& path, const Graph& graph) {
           {"inputs", PortsJson(graph, graph.inputs())},
           {"outputs", PortsJson(graph, graph.outputs())},
           {"constant_bytes", ConstantBytes(graph)},
+          {"open_dimensions", OpenDimensions(graph)},
           {"nodes", graph.sources().size()},
           {"operators", SourceCounts(graph)}};
 }
@@ -71,9 +87,16 @@ std::string OnnxText(const std::string& path, const Graph& graph, bool nodes) {
                                  graph.sources().size(), Grouped(ConstantBytes(graph)));
   for (const GraphPort& port : graph.inputs()) text += fmt::format("input {}\n", PortText(graph, port));
   for (const GraphPort& port : graph.outputs()) text += fmt::format("output {}\n", PortText(graph, port));
-  std::string open;
-  for (const Symbol& symbol : graph.symbols()) open += fmt::format(" --dim '{}=N'", symbol.name);
-  if (!open.empty()) text += fmt::format("open dimensions, to be fixed by 'skiff convert' with{}\n", open);
+  std::string bounds;
+  std::string sizes;
+  for (const std::string& name : OpenDimensions(graph)) {
+    bounds += fmt::format(" --dim '{}=1..MAX'", name);
+    sizes += fmt::format(" --dim '{}=N'", name);
+  }
+  if (!bounds.empty())
+    text += fmt::format(
+        "open dimensions; 'skiff convert' keeps them open, plans memory ahead with{}, or fixes them with{}\n",
+        bounds, sizes);
   Table table({{"operator"}, {"nodes", Table::Align::kRight}});
   for (const auto& [op, count] : SourceCounts(graph)) table.Add({op, std::to_string(count)});
   text += '\n' + table.ToString();

@@ -3,7 +3,8 @@
 #include <map>
 
 #include "cli/inspect.h"
-#include "cli/summary.h"
+#include "cli/plan_table.h"
+#include "cli/sizes.h"
 #include "cli/table.h"
 #include "format/model_data.h"
 #include "graph/text.h"
@@ -29,10 +30,46 @@ std::string ImageText(const ImageSpec& image) {
                      image.nhwc ? "nhwc" : "nchw", fmt::join(mean, ", "), fmt::join(scale, ", "));
 }
 
-Json PortsJson(Span<const PortInfo> ports) {
+/// Numbers, and the names of open dimensions ("?" for those that only a run knows).
+Json ShapeJson(Span<const SymbolInfo> symbols, const PortInfo& port) {
+  Json json = Json::array();
+  const std::vector<std::string> names = AxisTexts(symbols, port);
+  for (int axis = 0; axis < port.shape.rank(); ++axis) {
+    if (port.shape[axis] >= 0) {
+      json.push_back(port.shape[axis]);
+    } else {
+      json.push_back(names[static_cast<size_t>(axis)]);
+    }
+  }
+  return json;
+}
+
+/// A maximum that there is none of is null.
+Json MaximumJson(int64_t max) { return max == SymbolInfo::kUnbounded ? Json() : Json(max); }
+
+Json SymbolsJson(const ModelData& model) {
+  Json json = Json::array();
+  for (const SymbolInfo& symbol : model.symbols) {
+    json.push_back({{"name", symbol.name},
+                    {"min", symbol.min},
+                    {"max", MaximumJson(symbol.max)},
+                    {"multiple", symbol.multiple}});
+  }
+  return json;
+}
+
+Json RangesJson(const ModelData& model, const PlanData& plan) {
+  Json json = Json::object();
+  for (const SymbolRange& range : plan.ranges) {
+    json[model.symbols[range.symbol].name] = {{"min", range.min}, {"max", MaximumJson(range.max)}};
+  }
+  return json;
+}
+
+Json PortsJson(Span<const SymbolInfo> symbols, Span<const PortInfo> ports) {
   Json json = Json::array();
   for (const PortInfo& port : ports) {
-    Json entry = {{"name", port.name}, {"dtype", DTypeName(port.dtype)}, {"shape", Extents(port.shape)}};
+    Json entry = {{"name", port.name}, {"dtype", DTypeName(port.dtype)}, {"shape", ShapeJson(symbols, port)}};
     if (port.image.width > 0) {
       const ImageSpec& image = port.image;
       entry["image"] = {{"width", image.width},
@@ -97,6 +134,7 @@ Json NodesJson(const PlanData& plan) {
                     {"operator", node.op->name},
                     {"attributes", PrintAttrs(node.op->code, *node.attrs)},
                     {"delegate", DelegateKindName(DelegateOf(plan, i))},
+                    {"shape_program", i < plan.shape_node_count},
                     {"inputs", TensorsJson(plan, node.inputs)},
                     {"outputs", TensorsJson(plan, node.outputs)}});
   }
@@ -118,20 +156,19 @@ std::string NodesText(const PlanData& plan) {
     const std::string attrs = PrintAttrs(node.op->code, *node.attrs);
     table.Add({std::to_string(i), Shortened(node.name, 40),
                attrs.empty() ? node.op->name : fmt::format("{} {}", node.op->name, attrs),
-               DelegateKindName(DelegateOf(plan, i)), inputs, TypeText(output.dtype, output.shape)});
+               i < plan.shape_node_count ? "shape program" : DelegateKindName(DelegateOf(plan, i)), inputs,
+               TypeText(output.dtype, output.shape)});
   }
   return table.ToString() + "(c: constant)\n";
 }
 
-std::string PlanText(const PlanData& plan) {
-  std::string text =
-      fmt::format("  plan for {}: {} nodes ({} in {} segments), arena {} bytes, {} layout transposes\n",
-                  TargetName(plan.target), plan.nodes.size(), DelegateCounts(plan.segments),
-                  plan.segments.size(), Grouped(plan.arena_bytes), CountOf(plan, OpCode::kTranspose));
+std::string PlanText(const PlanData& plan, size_t index) {
   std::string counts;
   for (const auto& [op, count] : OperatorCounts(plan))
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", op, count);
-  return text + fmt::format("    operators: {}\n", counts.empty() ? "none" : counts);
+  return fmt::format("  plan {}: {} in {} segments, {} layout transposes\n    operators: {}\n", index,
+                     DelegateCounts(plan.segments), plan.segments.size(), CountOf(plan, OpCode::kTranspose),
+                     counts.empty() ? "none" : counts);
 }
 
 }  // namespace
@@ -145,18 +182,24 @@ Json SkiffJson(const std::string& path, const Model& model) {
                {"file_bytes", data.file_bytes},
                {"weights_bytes", data.weights_bytes},
                {"metadata", Json::object()},
+               {"symbols", SymbolsJson(data)},
                {"signatures", Json::array()}};
   for (const MetadataEntry& entry : data.metadata) json["metadata"][entry.key] = entry.value;
   for (const SignatureData& signature : data.signatures) {
     Json plans = Json::array();
     for (const PlanData& plan : signature.plans) {
       Json delegates = Json::object();
-      for (size_t i = 0; i < plan.nodes.size(); ++i) {
+      for (size_t i = plan.shape_node_count; i < plan.nodes.size(); ++i) {
         const char* name = DelegateKindName(DelegateOf(plan, i));
         delegates[name] = delegates.value(name, 0) + 1;
       }
+      const NodeCounts counts = CountNodes(plan);
       plans.push_back({{"target", TargetName(plan.target)},
+                       {"kind", BucketKindName(plan.kind)},
+                       {"ranges", RangesJson(data, plan)},
                        {"arena_bytes", plan.arena_bytes},
+                       {"shape_program_nodes", counts.shape_program},
+                       {"reference_nodes", counts.reference},
                        {"segments", plan.segments.size()},
                        {"layout_transposes", CountOf(plan, OpCode::kTranspose)},
                        {"delegates", std::move(delegates)},
@@ -164,8 +207,8 @@ Json SkiffJson(const std::string& path, const Model& model) {
                        {"nodes", NodesJson(plan)}});
     }
     json["signatures"].push_back({{"name", signature.name},
-                                  {"inputs", PortsJson(signature.inputs)},
-                                  {"outputs", PortsJson(signature.outputs)},
+                                  {"inputs", PortsJson(data.symbols, signature.inputs)},
+                                  {"outputs", PortsJson(data.symbols, signature.outputs)},
                                   {"plans", std::move(plans)}});
   }
   return json;
@@ -177,22 +220,26 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
       fmt::format("{}: Skiff format {}, made by {}\n", path, data.format_version, data.producer);
   text += fmt::format("{} bytes, of which {} are weights\n", Grouped(data.file_bytes),
                       Grouped(data.weights_bytes));
+  for (const SymbolInfo& symbol : data.symbols)
+    text +=
+        fmt::format("dimension '{}': {}\n", symbol.name, RangeText(symbol.min, symbol.max, symbol.multiple));
   for (const MetadataEntry& entry : data.metadata) text += fmt::format("{}: {}\n", entry.key, entry.value);
   for (const SignatureData& signature : data.signatures) {
     text += fmt::format("signature '{}'\n", signature.name);
     for (const PortInfo& port : signature.inputs)
-      text += fmt::format("  input '{}' {}{}\n", port.name, TypeText(port.dtype, port.shape),
+      text += fmt::format("  input '{}' {}{}\n", port.name, OpenTypeText(data.symbols, port),
                           ImageText(port.image));
     for (const PortInfo& port : signature.outputs) {
-      text += fmt::format("  output '{}' {}", port.name, TypeText(port.dtype, port.shape));
+      text += fmt::format("  output '{}' {}", port.name, OpenTypeText(data.symbols, port));
       if (!port.labels.empty())
         text += fmt::format(", {} labels: {}, {}, ...", port.labels.size(), port.labels[0],
                             port.labels[port.labels.size() - 1]);
       text += '\n';
     }
-    for (const PlanData& plan : signature.plans) {
-      text += PlanText(plan);
-      if (nodes) text += '\n' + NodesText(plan);
+    text += '\n' + PlansTable(data, signature) + '\n';
+    for (size_t i = 0; i < signature.plans.size(); ++i) {
+      text += PlanText(signature.plans[i], i);
+      if (nodes) text += '\n' + NodesText(signature.plans[i]);
     }
   }
   return text;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/model_sizes.h"
 #include "cli/parity_layers.h"
 #include "convert.h"
 #include "graph/error.h"
@@ -42,6 +43,34 @@ std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const Nam
   return rows;
 }
 
+/// What the model fixes of an input that the source leaves open.
+void FixPort(const Graph& source, const PortInfo& port, ConvertOptions& options) {
+  const bool open =
+      std::any_of(port.shape.begin(), port.shape.end(), [](int64_t extent) { return extent < 0; });
+  if (!open) {
+    options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
+    return;
+  }
+  const auto found = std::find_if(source.inputs().begin(), source.inputs().end(),
+                                  [&](const GraphPort& other) { return other.name == port.name; });
+  const std::vector<Dim>& dims = source.value(found->value).dims;
+  bool same = static_cast<int>(dims.size()) == port.shape.rank();
+  for (size_t axis = 0; same && axis < dims.size(); ++axis) {
+    const int64_t extent = port.shape[static_cast<int>(axis)];
+    if (dims[axis].constant()) {
+      same = dims[axis].value == extent;
+    } else if (extent >= 0) {
+      const auto symbol = static_cast<size_t>(dims[axis].symbol());
+      options.dims.emplace(source.symbols()[symbol].name, extent);
+    }
+  }
+  if (!same) {
+    Throw(StatusCode::kInvalidArgument,
+          "the model was not made from this source: its input '{}' is {}, the source's has other dimensions",
+          port.name, ShapeText(port.shape).c_str());
+  }
+}
+
 }  // namespace
 
 const TensorParity* BackendParity::FirstBadLayer() const {
@@ -50,11 +79,14 @@ const TensorParity* BackendParity::FirstBadLayer() const {
   return found == layers.end() ? nullptr : &*found;
 }
 
+bool ParityReport::Holds(const BackendParity& backend) const {
+  if (!refused.empty() || !backend.refused.empty()) return !refused.empty() && !backend.refused.empty();
+  return AllOk(backend.outputs) && AllOk(backend.expected) && AllOk(backend.layers);
+}
+
 bool ParityReport::ok() const {
-  return AllOk(eager_expected) &&
-         std::all_of(backends.begin(), backends.end(), [](const BackendParity& backend) {
-           return AllOk(backend.outputs) && AllOk(backend.expected) && AllOk(backend.layers);
-         });
+  return AllOk(eager_expected) && std::all_of(backends.begin(), backends.end(),
+                                              [&](const BackendParity& backend) { return Holds(backend); });
 }
 
 void FixToModel(Graph& source, const SignatureInfo& model) {
@@ -76,11 +108,7 @@ void FixToModel(Graph& source, const SignatureInfo& model) {
   check(source.inputs(), model.inputs, "input");
   check(source.outputs(), model.outputs, "output");
   ConvertOptions options;
-  for (const PortInfo& port : model.inputs) {
-    const bool open =
-        std::any_of(port.shape.begin(), port.shape.end(), [](int64_t extent) { return extent < 0; });
-    if (!open) options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
-  }
+  for (const PortInfo& port : model.inputs) FixPort(source, port, options);
   try {
     FixShapes(source, options);
   } catch (const Error& error) {
@@ -88,55 +116,95 @@ void FixToModel(Graph& source, const SignatureInfo& model) {
   }
 }
 
-ParityReport CheckParity(const Graph& source, Model& model, const ParityRequest& request) {
-  const auto progress = [&](const std::string& step) {
-    if (request.progress) request.progress(step);
-  };
-  const SignatureInfo signature = model.signature(0);
-  if (request.layers && !HasSources(model.data())) {
+struct ParityChecker::Eager {
+  NamedTensors outputs;
+  std::vector<EagerTensor> layers;
+  Rule rule;
+  std::string refused;
+};
+
+ParityChecker::ParityChecker(const Graph& source, Model& model, ParityOptions options)
+    : source_(source), model_(model), options_(std::move(options)) {
+  if (options_.layers && !HasSources(model.data())) {
     Throw(StatusCode::kInvalidArgument,
           "layers cannot be compared: the model was stripped of the source's tensor names; convert it "
           "without --strip");
   }
-  progress("eager");
-  Rule rule{request.tolerance, false};
-  std::vector<EagerTensor> layers;
+}
+
+ParityChecker::Eager ParityChecker::RunEager(const NamedTensors& inputs) {
+  Eager eager;
+  eager.rule.chosen = options_.tolerance;
   EvaluateOptions options;
   options.observe = [&](ValueId value, const TensorData& tensor) {
-    rule.f16 |= tensor.dtype() == DType::kF16;
-    if (request.layers) AddLayer(source, value, tensor, layers);
+    eager.rule.f16 |= tensor.dtype() == DType::kF16;
+    if (options_.layers) AddLayer(source_, value, tensor, eager.layers);
   };
-  const NamedTensors eager = Evaluate(source, request.inputs, options);
+  eager.outputs = Evaluate(source_, inputs, options);
+  return eager;
+}
 
+NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, Backend backend, bool keep_intermediates,
+                                const NamedTensors& inputs) {
+  if (!session) {
+    SessionOptions options;
+    options.backend = backend;
+    options.threads = options_.threads;
+    options.keep_intermediates = keep_intermediates;
+    session = CreateSession(model_, options);
+  }
+  SetInputs(*session, inputs);
+  Must([&] { return session->Run(); });
+  return Outputs(*session);
+}
+
+void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
+                                 BackendParity& result) {
+  BackendSessions& sessions = sessions_[result.backend];
+  const Span<const PortInfo> order = model_.signature(0).outputs;
+  const NamedTensors outputs = Run(sessions.session, result.backend, false, inputs);
+  result.outputs = CompareOutputs(eager.outputs, outputs, eager.rule, order);
+  result.expected = CompareOutputs(expected, outputs, eager.rule, order);
+  if (!options_.layers) return;
+  Run(sessions.tapped, result.backend, true, inputs);
+  const PlanData& plan = PlanAt(model_, SizesOf(model_, inputs));
+  for (const EagerTensor& layer : eager.layers) {
+    const std::optional<TensorData> got = TapLayer(*sessions.tapped, plan, layer);
+    if (got) {
+      result.layers.push_back(CompareRow(layer.name, layer.op, layer.tensor, *got, eager.rule));
+    } else {
+      ++result.fused_away;
+    }
+  }
+}
+
+ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors& expected) {
+  const auto progress = [&](const std::string& step) {
+    if (options_.progress) options_.progress(step);
+  };
+  /// What was refused, where refusals are noted.
+  const auto attempt = [&](auto&& run) -> std::string {
+    try {
+      run();
+    } catch (const Error& error) {
+      // Memory and defects of Skiff are no answer about the inputs.
+      const bool about_inputs =
+          error.code() != StatusCode::kOutOfMemory && error.code() != StatusCode::kInternal;
+      if (!options_.note_refusals || !about_inputs) throw;
+      return error.what();
+    }
+    return "";
+  };
   ParityReport report;
-  report.eager_expected = CompareOutputs(request.expected, eager, rule, signature.outputs);
-  for (const Backend backend : request.backends) {
+  Eager eager;
+  progress("eager");
+  report.refused = attempt([&] { eager = RunEager(inputs); });
+  report.eager_expected = CompareOutputs(expected, eager.outputs, eager.rule, model_.signature(0).outputs);
+  for (const Backend backend : options_.backends) {
     progress(BackendName(backend));
-    SessionOptions session_options;
-    session_options.backend = backend;
-    session_options.threads = request.threads;
-    // Outputs come from a Session as applications use it: with tensors that share memory.
-    const std::unique_ptr<Session> session = CreateSession(model, session_options);
-    SetInputs(*session, request.inputs);
-    Must([&] { return session->Run(); });
-    const NamedTensors outputs = Outputs(*session);
     BackendParity& result = report.backends.emplace_back();
     result.backend = backend;
-    result.outputs = CompareOutputs(eager, outputs, rule, signature.outputs);
-    result.expected = CompareOutputs(request.expected, outputs, rule, signature.outputs);
-    if (!request.layers) continue;
-    session_options.keep_intermediates = true;
-    const std::unique_ptr<Session> tapped = CreateSession(model, session_options);
-    SetInputs(*tapped, request.inputs);
-    Must([&] { return tapped->Run(); });
-    for (const EagerTensor& layer : layers) {
-      const std::optional<TensorData> got = TapLayer(*tapped, model.data(), layer);
-      if (got) {
-        result.layers.push_back(CompareRow(layer.name, layer.op, layer.tensor, *got, rule));
-      } else {
-        ++result.fused_away;
-      }
-    }
+    result.refused = attempt([&] { CheckBackend(eager, inputs, expected, result); });
   }
   return report;
 }

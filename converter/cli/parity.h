@@ -14,13 +14,13 @@
 
 namespace skiff::cli {
 
-struct ParityRequest {
-  NamedTensors inputs;
-  NamedTensors expected;  ///< Outputs of the original framework, where known; may be some of them, or empty.
+struct ParityOptions {
   std::vector<Backend> backends = {Backend::kPlanned, Backend::kReference};
   int threads = 0;
   std::optional<Tolerance> tolerance;  ///< Instead of DefaultTolerance() for float tensors.
   bool layers = false;
+  /// Inputs that eager mode or a plan cannot take are part of the report instead of an Error.
+  bool note_refusals = false;
   std::function<void(const std::string& step)> progress;  ///< May be empty.
 };
 
@@ -40,6 +40,7 @@ struct BackendParity {
   std::vector<TensorParity> expected;  ///< Plan against the expected outputs.
   std::vector<TensorParity> layers;    ///< Plan against eager, in the source's order.
   size_t fused_away = 0;               ///< Source tensors that the plan does not have.
+  std::string refused;                 ///< Why the plan did not run; "" when it did.
 
   /// The first layer beyond its tolerance, or null.
   const TensorParity* FirstBadLayer() const;
@@ -48,15 +49,43 @@ struct BackendParity {
 struct ParityReport {
   std::vector<TensorParity> eager_expected;  ///< Eager against the expected outputs.
   std::vector<BackendParity> backends;
+  std::string refused;  ///< Why eager mode did not run; "" when it did. The plans must then refuse as well.
 
+  bool Holds(const BackendParity& backend) const;
   bool ok() const;
 };
 
-/// Fixes the source's open dimensions to the model's shapes. Throws Error when the two do not belong
+/// Fixes the source's open dimensions where the model's are fixed. Throws Error when the two do not belong
 /// together: other inputs, outputs or shapes.
 void FixToModel(Graph& source, const SignatureInfo& model);
 
-/// `source` has constant input shapes. Throws Error where something cannot run at all.
-ParityReport CheckParity(const Graph& source, Model& model, const ParityRequest& request);
+/// Compares at one shape after the other, in the same Sessions, as an application would use them.
+class ParityChecker {
+ public:
+  /// `source` and `model` must outlive the checker. Throws Error when layers are wanted that the model lacks.
+  ParityChecker(const Graph& source, Model& model, ParityOptions options);
+
+  /// `expected`: outputs of the original framework, where known; may be some of them, or empty. Throws Error
+  /// where something cannot run at all.
+  ParityReport Check(const NamedTensors& inputs, const NamedTensors& expected = {});
+
+ private:
+  struct Eager;
+  struct BackendSessions {
+    std::unique_ptr<Session> session;  ///< As applications use it: tensors share memory.
+    std::unique_ptr<Session> tapped;   ///< Keeps intermediates; only for layers.
+  };
+
+  Eager RunEager(const NamedTensors& inputs);
+  void CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
+                    BackendParity& result);
+  NamedTensors Run(std::unique_ptr<Session>& session, Backend backend, bool keep_intermediates,
+                   const NamedTensors& inputs);
+
+  const Graph& source_;
+  Model& model_;
+  ParityOptions options_;
+  std::map<Backend, BackendSessions> sessions_;
+};
 
 }  // namespace skiff::cli

@@ -37,8 +37,7 @@ void AddLayer(const Graph& source, ValueId value, const TensorData& tensor,
   layers.push_back({info.source, op, tensor});
 }
 
-std::optional<TensorData> TapLayer(const Session& session, const ModelData& model, const EagerTensor& layer) {
-  const PlanData& plan = model.signatures[0].plans[0];
+std::optional<TensorData> TapLayer(const Session& session, const PlanData& plan, const EagerTensor& layer) {
   size_t i = 0;
   while (i < plan.tensors.size() && (plan.tensors[i].constant || layer.name != plan.placements[i].source))
     ++i;

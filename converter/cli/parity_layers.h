@@ -24,8 +24,8 @@ bool HasSources(const ModelData& model);
 /// Appends the value when it is a tensor of the source file.
 void AddLayer(const Graph& source, ValueId value, const TensorData& tensor, std::vector<EagerTensor>& layers);
 
-/// The plan's copy of a layer, in the source's order of axes; nothing when the plan does not have it. The
-/// Session keeps intermediates and has run.
-std::optional<TensorData> TapLayer(const Session& session, const ModelData& model, const EagerTensor& layer);
+/// The copy of a layer that `plan` has, in the source's order of axes; nothing when it does not have it. The
+/// Session keeps intermediates and has just run that plan.
+std::optional<TensorData> TapLayer(const Session& session, const PlanData& plan, const EagerTensor& layer);
 
 }  // namespace skiff::cli

@@ -124,34 +124,49 @@ Json RowsJson(const std::vector<TensorParity>& rows) {
 
 }  // namespace
 
+std::string FailureText(const ParityReport& report) {
+  for (const BackendParity& backend : report.backends) {
+    const char* name = BackendName(backend.backend);
+    if (report.Holds(backend) || (backend.refused.empty() && report.refused.empty())) continue;
+    return backend.refused.empty()
+               ? fmt::format("eager mode refuses what {} computes: {}", name, report.refused)
+               : fmt::format("{} refuses what eager mode computes: {}", name, backend.refused);
+  }
+  for (const Group& group : OutputGroups(report)) {
+    for (const TensorParity& row : *group.rows) {
+      if (row.comparison.ok) continue;
+      std::string text = fmt::format("output '{}' of {} differs from {}: {}", row.name, group.got,
+                                     group.against, Details(row));
+      for (const BackendParity& backend : report.backends) {
+        const TensorParity* layer =
+            BackendName(backend.backend) == group.got ? backend.FirstBadLayer() : nullptr;
+        if (layer != nullptr)
+          text += fmt::format("; the first layer that differs is '{}' ({})", layer->name, layer->op);
+      }
+      return text;
+    }
+  }
+  for (const BackendParity& backend : report.backends) {
+    if (const TensorParity* layer = backend.FirstBadLayer()) {
+      return fmt::format("layer '{}' ({}) on {} differs from eager: {}", layer->name, layer->op,
+                         BackendName(backend.backend), Details(*layer));
+    }
+  }
+  return "";
+}
+
 std::string Verdict(const ParityReport& report) {
+  if (const std::string failure = FailureText(report); !failure.empty()) return "PARITY FAILED: " + failure;
   double worst = 0;
   size_t compared = 0;
   for (const Group& group : OutputGroups(report)) {
     for (const TensorParity& row : *group.rows) {
-      if (!row.comparison.ok) {
-        std::string text = fmt::format("PARITY FAILED: output '{}' of {} differs from {}: {}", row.name,
-                                       group.got, group.against, Details(row));
-        for (const BackendParity& backend : report.backends) {
-          const TensorParity* layer =
-              BackendName(backend.backend) == group.got ? backend.FirstBadLayer() : nullptr;
-          if (layer != nullptr)
-            text += fmt::format("; the first layer that differs is '{}' ({})", layer->name, layer->op);
-        }
-        return text;
-      }
       worst = std::max(worst, row.comparison.relative());
       ++compared;
     }
   }
   size_t layers = 0;
-  for (const BackendParity& backend : report.backends) {
-    if (const TensorParity* layer = backend.FirstBadLayer()) {
-      return fmt::format("PARITY FAILED: layer '{}' ({}) on {} differs from eager: {}", layer->name,
-                         layer->op, BackendName(backend.backend), Details(*layer));
-    }
-    layers += backend.layers.size();
-  }
+  for (const BackendParity& backend : report.backends) layers += backend.layers.size();
   std::string text =
       fmt::format("PARITY OK: {} output comparison{}, worst error {:.2e} of the largest element", compared,
                   compared == 1 ? "" : "s", worst);
@@ -172,12 +187,14 @@ Json ParityJson(const ParityReport& report) {
                {"verdict", Verdict(report)},
                {"eager_against_expected", RowsJson(report.eager_expected)},
                {"backends", Json::array()}};
+  if (!report.refused.empty()) json["refused"] = report.refused;
   for (const BackendParity& backend : report.backends) {
     json["backends"].push_back({{"backend", BackendName(backend.backend)},
                                 {"against_eager", RowsJson(backend.outputs)},
                                 {"against_expected", RowsJson(backend.expected)},
                                 {"layers", RowsJson(backend.layers)},
                                 {"fused_away", backend.fused_away}});
+    if (!backend.refused.empty()) json["backends"].back()["refused"] = backend.refused;
   }
   return json;
 }

@@ -9,6 +9,8 @@
 
 namespace skiff::cli {
 
+/// The first thing that differs: "output 'y' of xnnpack differs from eager: ..."; "" when nothing does.
+std::string FailureText(const ParityReport& report);
 /// One line: "PARITY OK ..." or "PARITY FAILED ..." with the worst tensor.
 std::string Verdict(const ParityReport& report);
 /// Tables of outputs and layers; ends with the verdict.

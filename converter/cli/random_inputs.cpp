@@ -3,36 +3,20 @@
 #include <algorithm>
 #include <functional>
 #include <random>
+#include <utility>
 
+#include "cli/index_limits.h"
+#include "cli/model_sizes.h"
+#include "core/error_capture.h"
 #include "core/half.h"
-#include "format/model_data.h"
 #include "graph/error.h"
+#include "plan/shaped_plan.h"
 
 namespace skiff::cli {
 namespace {
 
 constexpr int64_t kDefaultLimit = 8;
-
-/// The smallest extent that some Gather indexes by the elements of `tensor`; 0 when none does.
-int64_t IndexLimit(const PlanData& plan, int32_t tensor) {
-  int64_t limit = 0;
-  const auto tighten = [&](int64_t other) {
-    if (other > 0) limit = limit == 0 ? other : std::min(limit, other);
-  };
-  for (const PlanNode& node : plan.nodes) {
-    const auto* used = std::find(node.inputs.begin(), node.inputs.end(), tensor);
-    if (used == node.inputs.end()) continue;
-    if (node.op->code == OpCode::kGather && used - node.inputs.begin() == 1) {
-      const Shape& data = plan.tensors[static_cast<size_t>(node.inputs[0])].view.shape;
-      const int64_t axis = node.attrs->as<AxisAttrs>().axis;
-      tighten(data[static_cast<int>(axis < 0 ? axis + data.rank() : axis)]);  // Open ones, -1, limit nothing.
-    } else if (node.op->Is(kReinterpret) || node.op->code == OpCode::kCast ||
-               node.op->code == OpCode::kTranspose) {
-      tighten(IndexLimit(plan, node.outputs[0]));
-    }
-  }
-  return limit;
-}
+constexpr int64_t kLargestIndexLimit = 100;
 
 template <class T>
 void Fill(TensorData& tensor, const std::function<double()>& next) {
@@ -73,29 +57,30 @@ void FillAny(TensorData& tensor, const std::function<double()>& next) {
   }
 }
 
+void FillShapeInput(TensorData& tensor, const ShapeValues& values, std::mt19937_64& generator) {
+  const auto count = static_cast<uint64_t>(values.high - values.low + 1);
+  bool first = values.first.has_value();
+  FillAny(tensor, [&] {
+    const int64_t drawn = values.low + static_cast<int64_t>(generator() % count);
+    return static_cast<double>(std::exchange(first, false) ? *values.first : drawn);
+  });
+}
+
+/// The shape of each tensor of the plan for these inputs; as stored where the plan refuses them, which the
+/// run will then say.
+std::vector<Shape> ShapesAt(const PlanData& plan, const std::vector<TensorView>& inputs) {
+  ErrorCapture quiet;
+  ShapedPlan shaped;
+  PlanMessage message;
+  const bool known = plan.kind != BucketKind::kExact && shaped.Init(plan, true).ok() &&
+                     shaped.Shape({inputs.data(), inputs.size()}, message).ok();
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < plan.tensors.size(); ++i)
+    shapes.push_back(known ? shaped.tensors()[i].view.shape : plan.tensors[i].view.shape);
+  return shapes;
+}
+
 }  // namespace
-
-std::vector<int64_t> DefaultSizes(const Model& model) {
-  constexpr int64_t kUnboundedSize = 7;
-  std::vector<int64_t> sizes;
-  for (const SymbolInfo& symbol : model.symbols()) {
-    const int64_t wanted =
-        symbol.max == SymbolInfo::kUnbounded ? std::max(symbol.min, kUnboundedSize) : symbol.max;
-    sizes.push_back(std::max<int64_t>(wanted / symbol.multiple, 1) * symbol.multiple);
-  }
-  return sizes;
-}
-
-Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int64_t>& sizes) {
-  Shape shape = port.shape;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    if (port.symbols[axis] >= 0) shape[axis] = sizes.at(static_cast<size_t>(port.symbols[axis]));
-    if (shape[axis] < 0)
-      Throw(StatusCode::kInternal, "input '{}' of {} has an open dimension without a name", port.name,
-            model.producer());
-  }
-  return shape;
-}
 
 NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range) {
   return RandomInputs(model, DefaultSizes(model), seed, range);
@@ -103,24 +88,33 @@ NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& 
 
 NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
                           const RandomRange& range) {
-  const SignatureInfo signature = model.signature(0);
-  const PlanData& plan = model.data().signatures[0].plans[0];
-  std::mt19937_64 generator(seed);
+  const SignatureData& signature = model.data().signatures[0];
+  const PlanData& plan = PlanAt(model, sizes);
   NamedTensors inputs;
+  std::vector<TensorView> views;
+  // Elements that decide shapes come first: what others index depends on them.
+  std::mt19937_64 shape_generator(seed);
   for (size_t i = 0; i < signature.inputs.size(); ++i) {
     const PortInfo& port = signature.inputs[i];
-    const int64_t index_limit = IndexLimit(plan, plan.inputs[i]);
-    const int64_t limit = port.dtype == DType::kBool
-                              ? 2
-                              : std::min<int64_t>(index_limit > 0 ? index_limit : kDefaultLimit, 100);
-    TensorData tensor(port.dtype, SizedShape(model, port, sizes));
+    TensorData& tensor = inputs[port.name] = TensorData(port.dtype, SizedShape(model, port, sizes));
+    if (plan.shape_inputs[i]) FillShapeInput(tensor, ShapeValuesOf(plan, i, port.name), shape_generator);
+    views.push_back(tensor.view());
+  }
+  const std::vector<Shape> shapes = ShapesAt(plan, views);
+  std::mt19937_64 generator(seed);
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    const PortInfo& port = signature.inputs[i];
+    if (plan.shape_inputs[i]) continue;
+    const int64_t indexed = IndexLimit(plan, shapes, plan.inputs[i]).value_or(kDefaultLimit);
+    const int64_t limit =
+        port.dtype == DType::kBool ? 2 : std::clamp<int64_t>(indexed, 1, kLargestIndexLimit);
     // The distributions of <random> differ between standard libraries; these two lines do not.
     const auto real = [&] {
       return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53);
     };
     const auto integer = [&] { return static_cast<double>(generator() % static_cast<uint64_t>(limit)); };
-    FillAny(tensor, IsFloat(port.dtype) ? std::function<double()>(real) : std::function<double()>(integer));
-    inputs[port.name] = std::move(tensor);
+    FillAny(inputs[port.name],
+            IsFloat(port.dtype) ? std::function<double()>(real) : std::function<double()>(integer));
   }
   return inputs;
 }

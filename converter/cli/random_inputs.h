@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cli/opened_model.h"
+#include "cli/model_sizes.h"
 
 namespace skiff::cli {
 
@@ -13,13 +13,9 @@ struct RandomRange {
   double high = 1;
 };
 
-/// A size for each Symbol of the model: the largest of its contract, or 7 where there is none.
-std::vector<int64_t> DefaultSizes(const Model& model);
-/// The port's shape at these sizes.
-Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int64_t>& sizes);
-
-/// The same values for the same model and seed on every machine. Integers are uniform below 8, or below what
-/// a Gather that uses them as indices allows, at most 100; booleans are 0 or 1.
+/// The same values for the same model and seed on every machine. Integers are uniform below 8, or below the
+/// extents that they index at these sizes, at most 100; booleans are 0 or 1. Inputs whose elements decide a
+/// shape get values that their operator takes; throws Error naming the input where that is not known.
 NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range = {});
 /// The same at other sizes than the default ones.
 NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,

@@ -2,6 +2,12 @@
 
 namespace skiff::cli {
 
+void AddSizesOption(CLI::App& command, std::vector<std::string>& dims) {
+  command.add_option("--dim", dims, "Size of an open dimension in this call; repeatable")
+      ->type_name("NAME=SIZE")
+      ->allow_extra_args(false);
+}
+
 void AddThreadsOption(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "Threads of the run (default: the usable cores, at most 4)")
       ->type_name("N")

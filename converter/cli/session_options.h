@@ -1,9 +1,10 @@
-/// --backend and --threads.
+/// --backend, --threads and --dim.
 #pragma once
 
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 #include "cli/opened_model.h"
 
@@ -14,6 +15,8 @@ struct SessionArguments {
   int threads = 0;
 };
 
+/// --dim: sizes of open dimensions, read by ParseSizes().
+void AddSizesOption(CLI::App& command, std::vector<std::string>& dims);
 void AddThreadsOption(CLI::App& command, int& threads);
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments);
 SessionOptions ToSessionOptions(const SessionArguments& arguments);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "cli/opened_model.h"
+#include "cli/plan_table.h"
 #include "cli/table.h"
 
 namespace skiff::cli {
@@ -24,35 +24,29 @@ void StepTimes::End() {
   running_ = false;
 }
 
-std::string DelegateCounts(Span<const SegmentData> segments) {
-  std::map<DelegateKind, uint32_t, std::greater<>> counts;
-  for (const SegmentData& segment : segments) counts[segment.delegate] += segment.end - segment.begin;
-  std::string text;
-  for (const auto& [delegate, count] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", DelegateKindName(delegate), count);
-  }
-  return text.empty() ? "none" : text;
-}
-
 std::string ConversionSummary(const std::string& path, const ConvertResult& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms) {
   // The written file is the authority on what is in it.
   const OpenedModel opened(result.file);
   const ModelData& data = opened.data();
-  const PlanDraft& draft = result.draft;
   std::string text = fmt::format("{}: {} bytes, of which {} are weights\n", path, Grouped(data.file_bytes),
                                  Grouped(data.weights_bytes));
+  if (const std::string contract = ContractText(data); !contract.empty())
+    text += fmt::format("sizes:   {}\n", contract);
+  const SignatureData& signature = data.signatures[0];
+  const Span<const SegmentData> segments = signature.plans[0].segments;
   text += fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
-                      result.graph.sources().size(), draft.nodes.size(),
-                      DelegateCounts({draft.segments.data(), draft.segments.size()}), draft.segments.size(),
-                      draft.segments.size() == 1 ? "" : "s");
-  const double over =
-      draft.arena_lower_bound == 0
-          ? 0
-          : 100.0 *
-                (static_cast<double>(draft.arena_bytes) / static_cast<double>(draft.arena_lower_bound) - 1);
-  text += fmt::format("arena:   {} bytes, {:.1f} % above the lower bound of {}\n", Grouped(draft.arena_bytes),
-                      over, Grouped(draft.arena_lower_bound));
+                      result.graph.sources().size(), signature.plans[0].nodes.size(),
+                      DelegateCounts(segments), segments.size(), segments.size() == 1 ? "" : "s");
+  text += '\n' + PlansTable(data, signature);
+  if (result.draft.arena_lower_bound > 0) {
+    const double over = 100.0 * (static_cast<double>(result.draft.arena_bytes) /
+                                     static_cast<double>(result.draft.arena_lower_bound) -
+                                 1);
+    text += fmt::format("(the arena of plan 0 is {:.1f} % above its lower bound of {} bytes)\n", over,
+                        Grouped(result.draft.arena_lower_bound));
+  }
+  text += '\n';
   text += "time:   ";
   for (const auto& [step, milliseconds] : times.milliseconds())
     text += fmt::format(" {} {:.1f} ms,", step, milliseconds);

@@ -26,7 +26,4 @@ class StepTimes {
 std::string ConversionSummary(const std::string& path, const ConvertResult& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms);
 
-/// "xnnpack 21, reference 1": how many nodes of a plan each delegate runs.
-std::string DelegateCounts(Span<const SegmentData> segments);
-
 }  // namespace skiff::cli

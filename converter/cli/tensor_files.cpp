@@ -19,7 +19,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TensorData ReadRaw(const std::string& path, const PortInfo& type) {
+TensorData ReadRaw(const std::string& path, const PortInfo& type, const SymbolSizes& sizes) {
+  if (const std::string missing = sizes.MissingOptions(type); !missing.empty()) {
+    Throw(StatusCode::kInvalidArgument,
+          "{}: raw elements have no shape, and '{}' is {}; say its sizes with {}, or use .npy", path,
+          type.name, sizes.TypeText(type), missing);
+  }
   const std::string bytes = ReadFile(path);
   const auto wanted = static_cast<size_t>(type.shape.elements() * DTypeSize(type.dtype));
   if (bytes.size() != wanted) {
@@ -29,18 +34,23 @@ TensorData ReadRaw(const std::string& path, const PortInfo& type) {
   return TensorData(type.dtype, type.shape, bytes.data());
 }
 
-TensorData ReadPb(const std::string& path, const PortInfo&) { return ReadTensorProto(path); }
-TensorData ReadNpyFile(const std::string& path, const PortInfo&) { return ReadNpy(path); }
+TensorData ReadPb(const std::string& path, const PortInfo&, const SymbolSizes&) {
+  return ReadTensorProto(path);
+}
+TensorData ReadNpyFile(const std::string& path, const PortInfo&, const SymbolSizes&) { return ReadNpy(path); }
+TensorData ReadPicture(const std::string& path, const PortInfo& port, const SymbolSizes&) {
+  return ReadImage(path, port);
+}
 
 struct Reader {
   const char* extension;
-  TensorData (*read)(const std::string& path, const PortInfo& type);
+  TensorData (*read)(const std::string& path, const PortInfo& type, const SymbolSizes& sizes);
   bool picture = false;
 };
-constexpr Reader kReaders[] = {{".npy", ReadNpyFile},     {".pb", ReadPb},
-                               {".bin", ReadRaw},         {".png", ReadImage, true},
-                               {".jpg", ReadImage, true}, {".jpeg", ReadImage, true},
-                               {".bmp", ReadImage, true}};
+constexpr Reader kReaders[] = {{".npy", ReadNpyFile},       {".pb", ReadPb},
+                               {".bin", ReadRaw},           {".png", ReadPicture, true},
+                               {".jpg", ReadPicture, true}, {".jpeg", ReadPicture, true},
+                               {".bmp", ReadPicture, true}};
 
 const Reader& ReaderOf(const std::string& path, bool pictures) {
   std::string extension = fs::path(path).extension().string();
@@ -63,11 +73,12 @@ const char* NumpyName(DType dtype) {
   return kNames[static_cast<size_t>(dtype)];
 }
 
-void CheckType(const std::string& path, const TensorData& tensor, const PortInfo& port) {
+void CheckType(const std::string& path, const TensorData& tensor, const PortInfo& port,
+               const SymbolSizes& sizes) {
   const auto fail = [&](const std::string& remedy) {
-    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {} {}, the file holds {} {}; {}", path,
-          port.name, DTypeName(port.dtype), ShapeText(port.shape).c_str(), DTypeName(tensor.dtype()),
-          ShapeText(tensor.shape()).c_str(), remedy);
+    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {}, the file holds {} {}; {}", path,
+          port.name, sizes.TypeText(port), DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(),
+          remedy);
   };
   if (tensor.dtype() != port.dtype)
     fail(fmt::format("save it with numpy as array.astype('{}')", NumpyName(port.dtype)));
@@ -106,14 +117,15 @@ TensorData DenseCopy(const TensorView& view) {
   return result;
 }
 
-TensorData ReadInput(const std::string& path, const PortInfo& port) {
-  TensorData tensor = ReaderOf(path, true).read(path, port);
-  CheckType(path, tensor, port);
+TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes) {
+  const PortInfo sized = sizes.Sized(port);
+  TensorData tensor = ReaderOf(path, true).read(path, sized, sizes);
+  CheckType(path, tensor, sized, sizes);
   return tensor;
 }
 
-TensorData ReadTensor(const std::string& path, const PortInfo& type) {
-  return ReaderOf(path, false).read(path, type);
+TensorData ReadTensor(const std::string& path, const PortInfo& type, const SymbolSizes& sizes) {
+  return ReaderOf(path, false).read(path, sizes.Sized(type), sizes);
 }
 
 void WriteNpy(const std::string& path, const TensorView& tensor) {

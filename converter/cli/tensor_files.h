@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/sizes.h"
 #include "graph/graph.h"
 #include "skiff/model.h"
 
@@ -15,11 +16,11 @@ std::string ReadFile(const std::string& path);
 TensorData DenseCopy(const TensorView& view);
 
 /// Reads the value of an input by the file's extension: .npy, .pb (ONNX TensorProto), .bin (raw little-endian
-/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png .bmp). Throws Error, also where
-/// dtype or shape are not the input's.
-TensorData ReadInput(const std::string& path, const PortInfo& port);
-/// Reads any tensor from .npy or .pb, or from .bin as `type` says.
-TensorData ReadTensor(const std::string& path, const PortInfo& type);
+/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png .bmp). `sizes` are those of open
+/// dimensions, which only .bin needs. Throws Error, also where dtype or shape are not the input's.
+TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes = {});
+/// Reads any tensor from .npy or .pb, or from .bin as `type` and `sizes` say.
+TensorData ReadTensor(const std::string& path, const PortInfo& type, const SymbolSizes& sizes = {});
 
 /// Writes a .npy file atomically. Throws Error (kIo).
 void WriteNpy(const std::string& path, const TensorView& tensor);

@@ -46,8 +46,13 @@ std::optional<NominalSizes> NominalSizes::Choose(const Graph& graph) {
   return {};
 }
 
+/// -1 for a dimension with Symbols that came after the choice: extents that only the device knows.
 int64_t NominalSizes::NumberOf(const Dim& dim) const {
-  return dim.Replace([&](SymbolId symbol) { return Dim(sizes_[static_cast<size_t>(symbol)]); }).value;
+  const Dim number = dim.Replace([&](SymbolId symbol) {
+    const auto i = static_cast<size_t>(symbol);
+    return i < sizes_.size() ? Dim(sizes_[i]) : Dim::OfSymbol(symbol);
+  });
+  return number.constant() ? number.value : -1;
 }
 
 bool NominalSizes::TellsApart(const Graph& graph) {
@@ -127,11 +132,8 @@ bool NominalSizes::Restore(const Graph& original, Graph& sized) const {
       size_t at = 0;
       for (const ValueId output : sized.node(id).outputs) {
         for (const Dim& dim : sized.value(output).dims) {
-          // A dimension that only the device knows has a new Symbol now, and no number to compare.
-          bool fresh = false;
-          dim.VisitSymbols(
-              [&](SymbolId symbol) { fresh = fresh || static_cast<size_t>(symbol) >= sizes_.size(); });
-          if (!fresh && NumberOf(dim) != numbers[at]) return false;
+          const int64_t number = NumberOf(dim);
+          if (number >= 0 && number != numbers[at]) return false;
           ++at;
         }
       }

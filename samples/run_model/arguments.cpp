@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kUsage =
     "usage: skiff-run MODEL.skiff [options]\n"
     "  --input NAME=FILE    raw little-endian elements; without any --input, a fixed pattern is used\n"
+    "  --shape NAME=1x7     the shape of an input whose dimensions are open\n"
     "  --output DIR         write each output to DIR/<number>.bin\n"
     "  --expect NAME=FILE   compare an output with raw elements; exit code 3 when they differ\n"
     "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
@@ -29,6 +30,26 @@ bool ParseNamedFile(const char* text, NamedFile* files, int* count) {
   if (*count == Arguments::kMaxFiles) return Fail("too many files at", text);
   files[(*count)++] = {text, static_cast<int>(equals - text), equals + 1};
   return true;
+}
+
+bool ParseNamedShape(const char* text, Arguments* arguments) {
+  const char* equals = std::strrchr(text, '=');
+  if (equals == nullptr || equals == text) return Fail("expected NAME=1x7, got", text);
+  if (arguments->shape_count == Arguments::kMaxFiles) return Fail("too many shapes at", text);
+  NamedShape& named = arguments->shapes[arguments->shape_count++];
+  named = {text, static_cast<int>(equals - text), {}};
+  const char* at = equals + 1;
+  while (true) {
+    char* end = nullptr;
+    errno = 0;
+    const long long extent = std::strtoll(at, &end, 10);
+    const bool digits = *at >= '0' && *at <= '9';
+    if (!digits || errno != 0 || (*end != 'x' && *end != '\0') || named.shape.rank() == skiff::kMaxRank)
+      return Fail("expected NAME=1x7, got", text);
+    named.shape.Append(extent);
+    if (*end == '\0') return true;
+    at = end + 1;
+  }
 }
 
 bool ParseCount(const char* text, int* value) {
@@ -61,6 +82,7 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
     return ParseNamedFile(value, arguments->inputs, &arguments->input_count);
   if (std::strcmp(option, "--expect") == 0)
     return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
+  if (std::strcmp(option, "--shape") == 0) return ParseNamedShape(value, arguments);
   if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
   if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session.backend);
   if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);

@@ -10,6 +10,13 @@ struct NamedFile {
   const char* file = nullptr;
 };
 
+/// NAME=1x7: the sizes of an input whose dimensions are open.
+struct NamedShape {
+  const char* name = nullptr;
+  int name_length = 0;
+  skiff::Shape shape;
+};
+
 struct Arguments {
   static constexpr int kMaxFiles = 16;
   const char* model = nullptr;
@@ -17,6 +24,8 @@ struct Arguments {
   int input_count = 0;
   NamedFile expected[kMaxFiles];
   int expected_count = 0;
+  NamedShape shapes[kMaxFiles];
+  int shape_count = 0;
   const char* output = nullptr;  ///< Folder.
   double tolerance = 2e-5;       ///< Of the largest expected element.
   skiff::SessionOptions session;

@@ -17,29 +17,44 @@ constexpr int kBadInput = 1;
 constexpr int kUsage = 2;
 constexpr int kMismatch = 3;
 
-int PortIndex(skiff::Span<const skiff::PortInfo> ports, const NamedFile& wanted) {
+int PortIndex(skiff::Span<const skiff::PortInfo> ports, const char* name, int name_length) {
   for (size_t i = 0; i < ports.size(); ++i) {
-    const auto length = static_cast<size_t>(wanted.name_length);
-    if (std::strlen(ports[i].name) == length && std::memcmp(ports[i].name, wanted.name, length) == 0)
+    const auto length = static_cast<size_t>(name_length);
+    if (std::strlen(ports[i].name) == length && std::memcmp(ports[i].name, name, length) == 0)
       return static_cast<int>(i);
   }
-  std::fprintf(stderr, "skiff-run: error: the model has no '%.*s'; it has", wanted.name_length, wanted.name);
+  std::fprintf(stderr, "skiff-run: error: the model has no '%.*s'; it has", name_length, name);
   for (const skiff::PortInfo& port : ports) std::fprintf(stderr, " '%s'", port.name);
   std::fprintf(stderr, "\n");
   return -1;
 }
 
+/// Memory for an input, of the shape that --shape says.
+skiff::Result<skiff::TensorView> InputBuffer(const Arguments& arguments, skiff::Session& session, int port) {
+  const char* name = session.signature().inputs[static_cast<size_t>(port)].name;
+  for (int i = 0; i < arguments.shape_count; ++i) {
+    const NamedShape& named = arguments.shapes[i];
+    const auto length = static_cast<size_t>(named.name_length);
+    if (std::strlen(name) == length && std::memcmp(name, named.name, length) == 0)
+      return session.InputBuffer(port, named.shape);
+  }
+  return session.InputBuffer(port);
+}
+
 bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   const skiff::Span<const skiff::PortInfo> ports = session.signature().inputs;
+  for (int i = 0; i < arguments.shape_count; ++i) {
+    if (PortIndex(ports, arguments.shapes[i].name, arguments.shapes[i].name_length) < 0) return false;
+  }
   for (int i = 0; arguments.input_count == 0 && i < static_cast<int>(ports.size()); ++i) {
-    auto buffer = session.InputBuffer(i);
+    auto buffer = InputBuffer(arguments, session, i);
     if (!buffer.ok()) return false;
     FillPattern(*buffer);
   }
   for (int i = 0; i < arguments.input_count; ++i) {
-    const int port = PortIndex(ports, arguments.inputs[i]);
+    const int port = PortIndex(ports, arguments.inputs[i].name, arguments.inputs[i].name_length);
     if (port < 0) return false;
-    auto buffer = session.InputBuffer(port);
+    auto buffer = InputBuffer(arguments, session, port);
     if (!buffer.ok() || !ReadRaw(arguments.inputs[i].file, *buffer)) return false;
   }
   return true;
@@ -67,11 +82,11 @@ bool RunAll(const Arguments& arguments, skiff::Session& session) {
 bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
   const skiff::Span<const skiff::PortInfo> ports = session.signature().outputs;
   for (int i = 0; i < static_cast<int>(ports.size()); ++i) {
-    const auto output = session.Output(i);
+    auto output = session.Output(i);
     if (!output.ok()) return false;
     const skiff::PortInfo& port = ports[static_cast<size_t>(i)];
     std::printf("output %d '%s': %s %s\n", i, port.name, skiff::DTypeName(port.dtype),
-                skiff::ShapeText(port.shape).c_str());
+                skiff::ShapeText(output->shape).c_str());
     if (arguments.output == nullptr) continue;
     char path[4096];
     std::snprintf(path, sizeof(path), "%s/%d.bin", arguments.output, i);
@@ -83,7 +98,8 @@ bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
 int CompareOutputs(const Arguments& arguments, const skiff::Session& session) {
   int result = kDone;
   for (int i = 0; i < arguments.expected_count; ++i) {
-    const int port = PortIndex(session.signature().outputs, arguments.expected[i]);
+    const int port =
+        PortIndex(session.signature().outputs, arguments.expected[i].name, arguments.expected[i].name_length);
     if (port < 0) return kBadInput;
     const auto got = session.Output(port);
     if (!got.ok()) return kBadInput;
@@ -117,11 +133,12 @@ int main(int argc, char** argv) {
   std::printf("start: %.3f ms\n", Milliseconds(begin));
   if (!RunAll(arguments, **session) || !UseOutputs(arguments, **session)) return kBadInput;
   const skiff::MemoryUsage memory = session.value()->memory_usage();
-  std::printf("memory: arena %llu, workspace %llu, packed weights %llu, mapped weights %llu bytes\n",
-              static_cast<unsigned long long>(memory.arena),
-              static_cast<unsigned long long>(memory.workspace),
-              static_cast<unsigned long long>(memory.packed_weights),
-              static_cast<unsigned long long>(memory.mapped_weights));
+  std::printf(
+      "memory: arena %llu, inputs %llu, workspace %llu, packed weights %llu, mapped weights %llu bytes\n",
+      static_cast<unsigned long long>(memory.arena), static_cast<unsigned long long>(memory.inputs),
+      static_cast<unsigned long long>(memory.workspace),
+      static_cast<unsigned long long>(memory.packed_weights),
+      static_cast<unsigned long long>(memory.mapped_weights));
   const int result = CompareOutputs(arguments, **session);
   return std::fflush(stdout) == 0 ? result : kBadInput;
 }

@@ -154,6 +154,66 @@ std::vector<BadInput> BadInputFiles() {
   };
 }
 
+/// Runs a command on the product model with an open dimension 'batch' of 2 to 8, in steps of 2.
+BadInput OfOpenModel(const std::string& name, const std::function<Arguments(const TempFolder&)>& arguments,
+                     const Arguments& message) {
+  const auto prepare = [arguments](const TempFolder& folder) {
+    const std::string source = folder.Write("open.onnx", Serialized(OpenProductModel()));
+    ConvertOptions options;
+    options.dims["batch"] = {2, 8, 2};
+    WriteFileAtomically(folder / "open.skiff", ConvertFile(source, options)->file);
+    return arguments(folder);
+  };
+  return {name, prepare, message};
+}
+
+/// Calls outside of a model's contract, and raw files without their sizes.
+std::vector<BadInput> BadSizes() {
+  const auto run = [](const std::string& file, const std::string& bytes, const Arguments& more) {
+    return [=](const TempFolder& f) {
+      Arguments all = {"run", f / "open.skiff", "--input", f.Write(file, bytes)};
+      all.insert(all.end(), more.begin(), more.end());
+      return all;
+    };
+  };
+  const auto plain = [](const Arguments& words) {
+    return [words](const TempFolder& f) {
+      Arguments all = words;
+      for (std::string& word : all)
+        word = word == "MODEL" ? f / "open.skiff" : word == "SOURCE" ? f / "open.onnx" : word;
+      return all;
+    };
+  };
+  return {
+      OfOpenModel("OpenInputTooLarge", run("a.npy", Npy(DType::kF32, {10, 4}), {}),
+                  {"'x'", "'batch'", "10", "2 to 8"}),
+      OfOpenModel("OpenInputOfNoMultiple", run("a.npy", Npy(DType::kF32, {3, 4}), {}),
+                  {"'x'", "'batch'", "3", "multiple of 2"}),
+      OfOpenModel("OpenInputOfOtherSize", run("a.npy", Npy(DType::kF32, {2, 5}), {}),
+                  {"a.npy", "'x'", "f32 [batch, 4]", "f32 [2, 5]"}),
+      OfOpenModel("OpenInputUnlikeDim", run("a.npy", Npy(DType::kF32, {2, 4}), {"--dim", "batch=4"}),
+                  {"a.npy", "'x'", "f32 [4, 4]", "f32 [2, 4]"}),
+      OfOpenModel("OpenRawInputWithoutSize", run("a.bin", std::string(32, 'a'), {}),
+                  {"a.bin", "'x'", "f32 [batch, 4]", "--dim 'batch=N'", ".npy"}),
+      OfOpenModel("OpenRawInputOfWrongSize", run("a.bin", std::string(32, 'a'), {"--dim", "batch=4"}),
+                  {"a.bin", "'x'", "f32 [4, 4]", "64 bytes", "has 32"}),
+      OfOpenModel("OpenInputLeftOut", plain({"run", "MODEL"}), {"'x'", "f32 [batch, 4]", "--input 'x=FILE'"}),
+      OfOpenModel("RunDimUnknown", run("a.npy", Npy(DType::kF32, {2, 4}), {"--dim", "seq=2"}),
+                  {"--dim seq=2", "no open dimension 'seq'", "'batch'"}),
+      OfOpenModel("BenchDimTooLarge", plain({"bench", "MODEL", "--dim", "batch=9"}),
+                  {"--dim batch=9", "'batch'", "2..8,multiple=2"}),
+      OfOpenModel("AtTooSmall", plain({"parity", "SOURCE", "MODEL", "--at", "batch=1"}),
+                  {"--at batch=1", "'batch'", "2..8,multiple=2"}),
+      OfOpenModel("AtUnknown", plain({"parity", "SOURCE", "MODEL", "--at", "rows=2"}),
+                  {"--at rows=2", "no open dimension 'rows'", "'batch'"}),
+      {"AtOfAFixedModel",
+       [](const TempFolder& f) {
+         return Arguments{"parity", GoodOnnx(f), "--at", "batch=2"};
+       },
+       {"--at batch=2", "no open dimension 'batch'", "none"}},
+  };
+}
+
 std::vector<BadInput> BadPlaces() {
   const auto run_to = [](const std::function<std::string(const TempFolder&)>& output) {
     return [output](const TempFolder& folder) {
@@ -227,7 +287,7 @@ std::vector<BadInput> BadPlaces() {
 
 std::vector<BadInput> BadTensors() {
   std::vector<BadInput> all;
-  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadPlaces()})
+  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadSizes(), BadPlaces()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -35,13 +35,17 @@ Graph SmallNet(int seed) {
                                 seed));
 }
 
+ParityReport CheckOnce(const Graph& source, OpenedModel& opened, const ParityOptions& options,
+                       const NamedTensors& expected = {}) {
+  return ParityChecker(source, opened.model(), options).Check(RandomInputs(opened.model(), 1), expected);
+}
+
 ParityReport Check(const Graph& source, const Graph& converted, bool layers) {
   OpenedModel opened(ConvertGraph(converted)->file);
-  ParityRequest request;
-  request.inputs = RandomInputs(opened.model(), 1);
-  request.layers = layers;
-  request.threads = 1;
-  return CheckParity(source, opened.model(), request);
+  ParityOptions options;
+  options.layers = layers;
+  options.threads = 1;
+  return CheckOnce(source, opened, options);
 }
 
 TEST(Parity, AConvertedNetAgreesLayerByLayer) {
@@ -79,21 +83,18 @@ TEST(Parity, OtherWeightsFailAndTheFirstLayerIsNamed) {
 
 TEST(Parity, AGenerousToleranceIsRespected) {
   OpenedModel opened(ConvertGraph(SmallNet(3))->file);
-  ParityRequest request;
-  request.inputs = RandomInputs(opened.model(), 1);
-  request.backends = {Backend::kReference};
-  request.tolerance = Tolerance{.atol = 1e6};
-  EXPECT_TRUE(CheckParity(SmallNet(2), opened.model(), request).ok());
-  request.tolerance = Tolerance{};
-  EXPECT_FALSE(CheckParity(SmallNet(2), opened.model(), request).ok());
+  ParityOptions options;
+  options.backends = {Backend::kReference};
+  options.tolerance = Tolerance{.atol = 1e6};
+  EXPECT_TRUE(CheckOnce(SmallNet(2), opened, options).ok());
+  options.tolerance = Tolerance{};
+  EXPECT_FALSE(CheckOnce(SmallNet(2), opened, options).ok());
 }
 
 TEST(Parity, ExpectedOutputsAreComparedWithEagerAndEveryBackend) {
   OpenedModel opened(ConvertGraph(SmallNet(2))->file);
-  ParityRequest request;
-  request.inputs = RandomInputs(opened.model(), 1);
-  request.expected["scores"] = TensorData(DType::kF32, {1, 5});
-  const ParityReport report = CheckParity(SmallNet(2), opened.model(), request);
+  const ParityReport report =
+      CheckOnce(SmallNet(2), opened, {}, {{"scores", TensorData(DType::kF32, {1, 5})}});
   EXPECT_FALSE(report.ok());
   ASSERT_EQ(report.eager_expected.size(), 1u);
   EXPECT_FALSE(report.eager_expected[0].comparison.ok);
@@ -120,11 +121,10 @@ TEST(Parity, AStrippedModelHasNoLayers) {
   ConvertOptions options;
   options.strip = true;
   OpenedModel opened(ConvertGraph(SmallNet(2), options)->file);
-  ParityRequest request;
-  request.inputs = RandomInputs(opened.model(), 1);
-  EXPECT_TRUE(CheckParity(SmallNet(2), opened.model(), request).ok());
-  request.layers = true;
-  EXPECT_THROW(CheckParity(SmallNet(2), opened.model(), request), Error);
+  ParityOptions parity;
+  EXPECT_TRUE(CheckOnce(SmallNet(2), opened, parity).ok());
+  parity.layers = true;
+  EXPECT_THROW(CheckOnce(SmallNet(2), opened, parity), Error);
 }
 
 }  // namespace

@@ -225,6 +225,13 @@ const char* GrowTheStructs(const char* path) {
          SKIFF_UNSUPPORTED);
   EXPECT(session == NULL && Says(message, "newer than the library"));
 
+  /* An older program, whose struct ends before kept_shapes. */
+  memset(&options, 0xff, sizeof(options));
+  skiff_session_options_init(&options.known, offsetof(SkiffSessionOptions, kept_shapes));
+  EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_destroy(session);
+  session = NULL;
+
   /* Never initialised. */
   options.known.size = 0;
   EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) ==
@@ -233,6 +240,72 @@ const char* GrowTheStructs(const char* path) {
   options.known.size = 0xffffffffu;
   EXPECT(skiff_session_create(model, &options.known, &session, message, sizeof(message)) ==
          SKIFF_INVALID_ARGUMENT);
+  skiff_model_close(model);
+  return NULL;
+}
+
+const char* ChangeTheShape(const char* path) {
+  char message[256];
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  SkiffSessionOptions options;
+  SkiffMemoryUsage usage;
+  SkiffTensor tensor;
+  int64_t min = 0, max = 0, multiple = 0;
+  int32_t n, i;
+  const int64_t many[1] = {1000};
+  int64_t shape[2] = {2, 3};
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_model_symbol_count(model) == 2 && skiff_model_symbol_count(NULL) == 0);
+
+  EXPECT(skiff_model_input_type(model, 0, 0, &tensor, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(tensor.extents[0] == -1 && tensor.extents[1] == 3);
+  EXPECT(skiff_model_output_type(model, 0, 0, &tensor, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(tensor.extents[0] == -1 && tensor.extents[1] == 3);
+  n = skiff_model_input_symbol(model, 0, 0, 0);
+  EXPECT(n >= 0 && strcmp(skiff_model_symbol_name(model, n), "n") == 0);
+  EXPECT(skiff_model_output_symbol(model, 0, 0, 0) == n);
+  EXPECT(skiff_model_input_symbol(model, 0, 0, 1) == -1 && skiff_model_input_symbol(model, 0, 0, 2) == -1);
+  EXPECT(skiff_model_input_symbol(model, 0, 9, 0) == -1 && skiff_model_output_symbol(NULL, 0, 0, 0) == -1);
+  EXPECT(skiff_model_symbol_range(model, n, &min, &max, &multiple, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(min == 2 && max == 8 && multiple == 2);
+  EXPECT(skiff_model_symbol_range(model, 1 - n, NULL, &max, NULL, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(max == SKIFF_UNBOUNDED);
+  EXPECT(skiff_model_symbol_range(model, 2, &min, &max, &multiple, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "no symbol 2; the model has 2") && skiff_model_symbol_name(model, 2) == NULL);
+
+  skiff_session_options_init(&options, sizeof(options));
+  EXPECT(options.kept_shapes == 0);
+  options.kept_shapes = -1;
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "kept_shapes is -1"));
+  options.kept_shapes = 1;
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_input_buffer(session, 0, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "open dimensions"));
+  EXPECT(skiff_session_input_buffer_of_shape(session, 0, NULL, 2, &tensor, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_input_buffer_of_shape(session, 0, shape, 9, &tensor, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_input_buffer_of_shape(session, 1, many, 1, &tensor, message, sizeof(message)) ==
+         SKIFF_OK);
+  for (shape[0] = 0; shape[0] <= 10; ++shape[0]) {
+    const int allowed = shape[0] >= 2 && shape[0] <= 8 && shape[0] % 2 == 0;
+    EXPECT(skiff_session_input_buffer_of_shape(session, 0, shape, 2, &tensor, message, sizeof(message)) ==
+           (allowed ? SKIFF_OK : SKIFF_NO_MATCHING_BUCKET));
+    EXPECT(allowed || Says(message, "'n'"));
+    if (!allowed) continue;
+    EXPECT(tensor.extents[0] == shape[0] && tensor.extents[1] == 3);
+    for (i = 0; i < shape[0] * 3; ++i) ((float*)tensor.data)[i] = (float)i;
+    EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_OK);
+    EXPECT(skiff_session_output(session, 0, &tensor, message, sizeof(message)) == SKIFF_OK);
+    EXPECT(tensor.extents[0] == shape[0]);
+    for (i = 0; i < shape[0] * 3; ++i) EXPECT(((float*)tensor.data)[i] == 2 * (float)i);
+  }
+  skiff_session_memory_usage(session, &usage, sizeof(usage));
+  EXPECT(usage.inputs >= 8 * 3 * sizeof(float) + 1000 * sizeof(int32_t));
+  skiff_session_destroy(session);
   skiff_model_close(model);
   return NULL;
 }

@@ -17,25 +17,36 @@
 namespace skiff::testing {
 namespace {
 
-class CApi : public ::testing::Test {
- protected:
-  CApi() {
+/// A temporary file with these bytes.
+class ModelFile {
+ public:
+  explicit ModelFile(Span<const uint8_t> bytes) {
     char path[] = "/tmp/skiff_c_api_XXXXXX";
     const int file = mkstemp(path);
     if (file >= 0) close(file);
     path_ = path;
-    const auto* data = reinterpret_cast<const char*>(bytes().data());
-    std::ofstream(path_, std::ios::binary).write(data, static_cast<std::streamsize>(bytes().size()));
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
-  ~CApi() override { unlink(path_.c_str()); }
+  ~ModelFile() { unlink(path_.c_str()); }
+  ModelFile(const ModelFile&) = delete;
+  ModelFile& operator=(const ModelFile&) = delete;
 
+  const char* c_str() const { return path_.c_str(); }
+
+ private:
+  std::string path_;
+};
+
+class CApi : public ::testing::Test {
+ protected:
   Span<const uint8_t> bytes() const { return opened_.bytes.span(); }
   const float* image() const { return static_cast<const float*>(image_.data()); }
   float* scores() { return static_cast<float*>(scores_.mutable_data()); }
   double Error() const { return Compare(scores_, expected_).difference; }
 
   const OpenedModel opened_{kSmallNet};
-  std::string path_;
+  const ModelFile path_{bytes()};
   const TensorData image_ = RandomTensor(DType::kF32, Shape{1, 16, 16, 3}, 7);
   const TensorData expected_ = Evaluate(ParseGraph(kSmallNet), {{"image", image_}}).at("scores");
   TensorData scores_{DType::kF32, Shape{1, 10}};
@@ -55,6 +66,19 @@ TEST_F(CApi, TellsTheModel) { EXPECT_STREQ(QueryTheModel(path_.c_str()), nullptr
 TEST_F(CApi, NamesMisuseOfModels) { EXPECT_STREQ(MisuseTheModel(path_.c_str()), nullptr); }
 TEST_F(CApi, NamesMisuseOfSessions) { EXPECT_STREQ(MisuseTheSession(path_.c_str()), nullptr); }
 TEST_F(CApi, StructsMayGrow) { EXPECT_STREQ(GrowTheStructs(path_.c_str()), nullptr); }
+TEST_F(CApi, ShapesMayChange) {
+  const OpenedModel open(R"(graph g {
+    symbol n: 2..8 multiple 2
+    symbol m: 1..
+    input x: f32[n, 3]
+    input w: i32[m]
+    y = Add(x, x)
+    z = Add(w, w)
+    output y = y
+    output z = z
+  })");
+  EXPECT_STREQ(ChangeTheShape(ModelFile(open.bytes.span()).c_str()), nullptr);
+}
 TEST_F(CApi, MessagesGoToTheSinkOrTheBuffer) { EXPECT_STREQ(SinkTheLog(), nullptr); }
 TEST_F(CApi, NumbersHaveNames) { EXPECT_STREQ(NameTheNumbers(), nullptr); }
 TEST_F(CApi, TellsItsVersion) { EXPECT_STREQ(skiff_version_string(), SKIFF_VERSION); }

@@ -77,6 +77,8 @@ typedef struct SkiffModel SkiffModel;
 typedef struct SkiffSession SkiffSession;
 
 #define SKIFF_MAX_RANK 8
+/// The greatest size of a symbol that has none.
+#define SKIFF_UNBOUNDED INT64_MAX
 
 /// Borrowed elements, dense and row-major, with their type. Where only a type is told, `data` is null.
 typedef struct SkiffTensor {
@@ -96,6 +98,8 @@ typedef struct SkiffSessionOptions {
   void* thread_pool;      ///< A pthreadpool_t of the caller's, which outlives the session; `threads` is then
                           ///< ignored.
   uint64_t memory_limit;  ///< Bytes; 0, the default: none. Creation fails when the session would pass it.
+  int64_t kept_shapes;  ///< Shapes that stay prepared, so that a run with one of the last ones costs nothing
+                        ///< extra; 0, the default: 2.
 } SkiffSessionOptions;
 
 /// Bytes that a session holds, by purpose.
@@ -104,6 +108,7 @@ typedef struct SkiffMemoryUsage {
   uint64_t workspace;       ///< Scratch and prepared operators of the delegates.
   uint64_t packed_weights;  ///< Shared by all sessions of the model.
   uint64_t mapped_weights;  ///< The file's weights, paged in on demand and shared by all processes.
+  uint64_t inputs;          ///< Buffers of the inputs, where they do not lie in the arena.
 } SkiffMemoryUsage;
 
 /// "0.1.0", for example. Strings that the functions of this group return live as long as the process.
@@ -147,6 +152,22 @@ SKIFF_API int32_t skiff_model_output_count(const SkiffModel* model, int32_t sign
 SKIFF_API const char* skiff_model_output_name(const SkiffModel* model, int32_t signature, int32_t index);
 SKIFF_API SkiffStatus skiff_model_output_type(const SkiffModel* model, int32_t signature, int32_t index,
                                               SkiffTensor* type, char* message, size_t message_size);
+/// In these types an extent that varies is -1. Its symbol is a named dimension with a contract: extents of
+/// one symbol are equal in a call. The functions below number the symbols of a model from 0; -1 where the
+/// extent is fixed, where only a run knows it (outputs), and for what is out of range.
+SKIFF_API int32_t skiff_model_input_symbol(const SkiffModel* model, int32_t signature, int32_t index,
+                                           int32_t axis);
+SKIFF_API int32_t skiff_model_output_symbol(const SkiffModel* model, int32_t signature, int32_t index,
+                                            int32_t axis);
+/// 0 for a null model.
+SKIFF_API int32_t skiff_model_symbol_count(const SkiffModel* model);
+/// Lives as long as the model; null out of range.
+SKIFF_API const char* skiff_model_symbol_name(const SkiffModel* model, int32_t symbol);
+/// The sizes that a symbol may have: multiples of `multiple` from `min` to `max`, which is SKIFF_UNBOUNDED
+/// where there is no limit. Null for what is not wanted.
+SKIFF_API SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t symbol, int64_t* min,
+                                               int64_t* max, int64_t* multiple, char* message,
+                                               size_t message_size);
 /// The value of a metadata key; null when there is none.
 SKIFF_API const char* skiff_model_metadata(const SkiffModel* model, const char* key);
 
@@ -167,7 +188,7 @@ SKIFF_API int32_t skiff_session_find_output(const SkiffSession* session, const c
 
 /// Copies `tensor` into the input; the data are only read. The value stays until it is set again: runs do not
 /// disturb it. SKIFF_INVALID_ARGUMENT: the dtype or the rank is not the input's. SKIFF_NO_MATCHING_BUCKET: an
-/// extent is not.
+/// extent is not, or is outside of its symbol's range.
 SKIFF_API SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor,
                                               char* message, size_t message_size);
 /// Lets the input live in the caller's memory: no copy. The caller keeps `tensor->data` (not the struct)
@@ -176,18 +197,25 @@ SKIFF_API SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t ind
 SKIFF_API SkiffStatus skiff_session_bind_input(SkiffSession* session, int32_t index,
                                                const SkiffTensor* tensor, char* message, size_t message_size);
 /// The input's own buffer, to be written in place before each run; the session owns it. The input counts as
-/// set; it is all zeros until it is written.
+/// set; it is all zeros until it is written. SKIFF_INVALID_ARGUMENT where an extent varies.
 SKIFF_API SkiffStatus skiff_session_input_buffer(SkiffSession* session, int32_t index, SkiffTensor* tensor,
                                                  char* message, size_t message_size);
+/// The same for an input whose extents vary: `extents` are those of this call. The buffer moves when a larger
+/// shape needs more room than any before.
+SKIFF_API SkiffStatus skiff_session_input_buffer_of_shape(SkiffSession* session, int32_t index,
+                                                          const int64_t* extents, int32_t rank,
+                                                          SkiffTensor* tensor, char* message,
+                                                          size_t message_size);
 
-/// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
-/// success. SKIFF_INVALID_ARGUMENT names an input that was never set.
+/// Computes the outputs. After the first run with a shape it allocates nothing, opens nothing, and logs
+/// nothing on success. SKIFF_INVALID_ARGUMENT names an input that was never set, or two inputs that give one
+/// symbol different sizes. SKIFF_NO_MATCHING_BUCKET: no plan of the file serves the sizes.
 SKIFF_API SkiffStatus skiff_session_run(SkiffSession* session, char* message, size_t message_size);
 /// From any thread: a run in progress ends with SKIFF_CANCELLED at the next operator. Without one it does
 /// nothing; a later run starts anew. The session must be alive during the call. Does nothing for null.
 SKIFF_API void skiff_session_cancel(SkiffSession* session);
 /// A view of an output: the session's memory, valid until its next run or end. Its values mean something
-/// after a run that succeeded.
+/// after a run that succeeded; before the first one, an output whose extents vary is SKIFF_INVALID_ARGUMENT.
 SKIFF_API SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, SkiffTensor* tensor,
                                            char* message, size_t message_size);
 /// Fills the first `size` bytes of `usage`; pass sizeof(SkiffMemoryUsage). Fields that this library does not

@@ -1,0 +1,72 @@
+#include "cli/plan_table.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+
+#include "cli/sizes.h"
+#include "cli/table.h"
+
+namespace skiff::cli {
+
+std::string RangesText(const ModelData& model, const PlanData& plan) {
+  std::string text;
+  for (const SymbolRange& range : plan.ranges) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", model.symbols[range.symbol].name,
+                        RangeText(range.min, range.max));
+  }
+  return text;
+}
+
+std::string ContractText(const ModelData& model) {
+  std::string text;
+  for (const SymbolInfo& symbol : model.symbols) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", symbol.name,
+                        RangeText(symbol.min, symbol.max, symbol.multiple));
+  }
+  return text;
+}
+
+NodeCounts CountNodes(const PlanData& plan) {
+  NodeCounts counts{plan.shape_node_count, plan.nodes.size() - plan.shape_node_count, 0};
+  for (const SegmentData& segment : plan.segments) {
+    if (segment.delegate == DelegateKind::kReference) counts.reference += segment.end - segment.begin;
+  }
+  return counts;
+}
+
+std::string PlansTable(const ModelData& model, const SignatureData& signature) {
+  using Align = Table::Align;
+  Table table({{"plan", Align::kRight},
+               {"target"},
+               {"kind"},
+               {"sizes"},
+               {"arena bytes", Align::kRight},
+               {"nodes", Align::kRight},
+               {"on reference", Align::kRight},
+               {"shape program", Align::kRight}});
+  for (size_t i = 0; i < signature.plans.size(); ++i) {
+    const PlanData& plan = signature.plans[i];
+    const NodeCounts nodes = CountNodes(plan);
+    const std::string ranges = RangesText(model, plan);
+    table.Add({std::to_string(i), TargetName(plan.target), BucketKindName(plan.kind),
+               ranges.empty() ? "fixed" : ranges,
+               plan.kind == BucketKind::kUnbounded ? "at run time" : Grouped(plan.arena_bytes),
+               std::to_string(nodes.data_program), std::to_string(nodes.reference),
+               std::to_string(nodes.shape_program)});
+  }
+  return table.ToString();
+}
+
+std::string DelegateCounts(Span<const SegmentData> segments) {
+  std::map<DelegateKind, uint32_t, std::greater<>> counts;
+  for (const SegmentData& segment : segments) counts[segment.delegate] += segment.end - segment.begin;
+  std::string text;
+  for (const auto& [delegate, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", DelegateKindName(delegate), count);
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace skiff::cli

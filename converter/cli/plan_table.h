@@ -1,0 +1,30 @@
+/// The plans of a model and the contracts of its dimensions, as conversion and inspection show them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "format/model_data.h"
+
+namespace skiff::cli {
+
+/// "seq 1..512, batch 1..8"; "" for a plan of a model whose dimensions are all fixed.
+std::string RangesText(const ModelData& model, const PlanData& plan);
+/// "batch 1..8, seq 8..512,multiple=8"; "" without Symbols.
+std::string ContractText(const ModelData& model);
+
+/// How many nodes of a plan run at every call, and how many of those by the reference kernels.
+struct NodeCounts {
+  size_t shape_program = 0;
+  size_t data_program = 0;
+  size_t reference = 0;
+};
+NodeCounts CountNodes(const PlanData& plan);
+
+/// One row for each plan: target, kind, sizes, arena, nodes of both programs.
+std::string PlansTable(const ModelData& model, const SignatureData& signature);
+
+/// "xnnpack 21, reference 1": how many nodes of a plan each delegate runs.
+std::string DelegateCounts(Span<const SegmentData> segments);
+
+}  // namespace skiff::cli

@@ -1,0 +1,26 @@
+/// Parity at several sizes as one table and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+#include "cli/parity.h"
+
+namespace skiff::cli {
+
+struct SizedReport {
+  std::vector<int64_t> sizes;  ///< By Symbol of the model.
+  ParityReport report;
+};
+
+/// One line: "PARITY OK ..." or "PARITY FAILED ..." with the first case that fails.
+std::string SweepVerdict(const Model& model, const std::vector<SizedReport>& cases);
+/// Whether every case holds, and at least one was compared at all.
+bool SweepOk(const std::vector<SizedReport>& cases);
+/// One row for each case and backend, the cases that fail in detail, the verdict.
+std::string SweepText(const Model& model, const std::vector<SizedReport>& cases);
+nlohmann::ordered_json SweepJson(const Model& model, const std::vector<SizedReport>& cases);
+
+}  // namespace skiff::cli
