@@ -16,6 +16,16 @@ Status ProductError(const InferContext<D>& context) {
   return context.Error("the product of the extents does not fit in 63 bits");
 }
 
+/// Whether an open number of a target means an extent even where it turns out to be 0, which would copy the
+/// input's: then that is 0 as well.
+template <class D>
+bool ZeroIsNoCopy(const InferInput<D>& x, int axis, const D& number) {
+  if (IsKnown(number) || IsPositive(number)) return true;
+  if (axis >= x.rank || IsKnown(x.extents[axis])) return false;
+  const D factor = FloorDivide(number, x.extents[axis]);
+  return factor * x.extents[axis] == number && IsPositive(factor);
+}
+
 }  // namespace
 
 template <class D>
@@ -63,6 +73,9 @@ Status InferReshape(InferContext<D>& context) {
     if (!IsNonNegative(target[i])) {
       return context.Error("target axis %d is %lld; extents, 0 and one -1 are possible", i,
                            static_cast<long long>(KnownValue(target[i])));
+    }
+    if (!attrs.allow_zero && !ZeroIsNoCopy(x, i, target[i])) {
+      return context.Error("target axis %d may turn out to be 0, which copies the input's extent", i);
     }
     out.extents[i] = target[i];
     if (!CheckedMultiply(D(wanted), target[i], &wanted)) return ProductError(context);
