@@ -334,7 +334,9 @@ bool SameExtent(const Dim& a, const Dim& b) {
 
 Dim BroadcastExtent(const Dim& a, const Dim& b) {
   if (a == b || a.bounds().min >= 2) return a;
-  return b.bounds().min >= 2 ? b : MaxExtent(a, b);
+  if (b.bounds().min >= 2) return b;
+  // The larger one, but that an extent of 0 wins over 1.
+  return MaxExtent(a, b) * MinExtent(MinExtent(a, b), Dim(1));
 }
 
 }  // namespace skiff

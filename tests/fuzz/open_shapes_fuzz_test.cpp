@@ -131,7 +131,9 @@ TEST(OpenShapesFuzz, PlansComputeWhatEagerModeComputes) {
   constexpr int kMostFailures = 10;
   const char* const only = std::getenv("SKIFF_FUZZ_SEED");
   const auto first = static_cast<uint32_t>(only == nullptr ? 1 : std::strtoul(only, nullptr, 10));
-  const uint32_t last = only == nullptr ? 2000 : first;
+  const char* const count = std::getenv("SKIFF_FUZZ_COUNT");
+  const auto graphs = static_cast<uint32_t>(count != nullptr ? std::strtoul(count, nullptr, 10) : 2000);
+  const uint32_t last = only != nullptr && count == nullptr ? first : first + graphs - 1;
   Kinds kinds;
   int failures = 0;
   for (uint32_t seed = first; seed <= last && failures < kMostFailures; ++seed) {
@@ -142,7 +144,7 @@ TEST(OpenShapesFuzz, PlansComputeWhatEagerModeComputes) {
   }
   std::printf("%d exact, %d relaxed, %d unbounded plans; %d of these though all dimensions have a maximum\n",
               kinds.exact, kinds.relaxed, kinds.unbounded, kinds.needlessly_unbounded);
-  if (only != nullptr || failures > 0) return;
+  if (only != nullptr || count != nullptr || failures > 0) return;
   EXPECT_GT(kinds.relaxed, 800);
   EXPECT_GT(kinds.unbounded, 200);
   EXPECT_LT(kinds.needlessly_unbounded, 40);

@@ -43,7 +43,7 @@ RandomOpenGraph::RandomOpenGraph(uint32_t seed) : random_(seed) {
   graph_.name = "random" + std::to_string(seed);
   DrawSymbols();
   DrawInputs();
-  const int steps = Draw(3, 14);
+  const int steps = Draw(4, 24);
   for (int i = 0; i < steps; ++i) AddStep();
   DrawOutputs();
 }
