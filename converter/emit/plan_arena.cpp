@@ -160,6 +160,19 @@ class ArenaPlanner {
     }
   }
 
+  /// A Concat that writes this root reads the tensor: as a view of the root, it would be overwritten
+  /// meanwhile.
+  bool IsJoinedInto(int32_t part, int32_t whole) const {
+    const auto root = [this](int32_t tensor) {
+      const int32_t viewed = draft_.placements[Slot(tensor)].view_of;
+      return viewed == TensorPlacement::kRoot ? tensor : viewed;
+    };
+    return std::any_of(users_[Slot(part)].begin(), users_[Slot(part)].end(), [&](const User& user) {
+      const PlanNode& node = views_[user.node];
+      return node.op->code == OpCode::kConcat && root(node.outputs[0]) == root(whole);
+    });
+  }
+
   /// An output must outlive a change of the input, whose memory may even be the caller's.
   bool IsOutputOfInput(int32_t part, int32_t whole) const {
     return graph_output_[Slot(part)] && graph_input_[BufferOf(whole)];
@@ -171,7 +184,7 @@ class ArenaPlanner {
     if (Tensor(whole).constant || shape_value_[Slot(whole)] || !Tensor(whole).view.dense() || !IsRoot(part) ||
         !Tensor(part).view.dense())
       return;
-    if (IsOutputOfInput(part, whole)) return;
+    if (IsOutputOfInput(part, whole) || IsJoinedInto(part, whole)) return;
     MakeView(part, whole, {0, Tensor(part).view.shape.last()});
   }
 
@@ -183,7 +196,8 @@ class ArenaPlanner {
       const int32_t part = node.outputs[o];
       Placement place;
       if (!IsRoot(part) || !PlaceIsFixed(part, whole) || Tensor(part).view.shape.elements() == 0 ||
-          IsOutputOfInput(part, whole) || !PlaceInInput(tensors_, node, o, &place))
+          IsOutputOfInput(part, whole) || IsJoinedInto(part, whole) ||
+          !PlaceInInput(tensors_, node, o, &place))
         continue;
       const bool strided = NeedsStride(Tensor(part).view, Tensor(whole).view, place);
       if (strided && (graph_output_[Slot(part)] || !UsersTakeStrides(part))) continue;
