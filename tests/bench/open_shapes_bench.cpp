@@ -62,10 +62,17 @@ std::string Text(const MemoryUsage& usage) {
                      mib(usage.arena), mib(usage.workspace), mib(usage.packed_weights), mib(usage.inputs));
 }
 
-void Print(const Way& way, double nodes, double same) {
+/// Ratio and difference are those of calls side by side: the sizes differ from call to call.
+void Print(const Way& way, const Way& same, double nodes) {
   const double median = Median(way.microseconds);
+  std::vector<double> ratios, differences;
+  const size_t step = same.microseconds.size() / way.microseconds.size();
+  for (size_t i = 0; i < way.microseconds.size(); ++i) {
+    ratios.push_back(way.microseconds[i] / same.microseconds[i * step]);
+    differences.push_back(way.microseconds[i] - same.microseconds[i * step]);
+  }
   fmt::print("  {:44} {:10.1f} us  p99 {:10.1f} us  {:6.3f} x same size  {:+7.0f} ns a node\n", way.name,
-             median, Percentile(way.microseconds, 0.99), median / same, (median - same) * 1e3 / nodes);
+             median, Percentile(way.microseconds, 0.99), Median(ratios), Median(differences) * 1e3 / nodes);
 }
 
 int Measure(const std::string& path, const ConvertOptions& options, int calls, int distinct, int64_t most) {
@@ -116,8 +123,7 @@ int Measure(const std::string& path, const ConvertOptions& options, int calls, i
   fmt::print("{}: {} plan, {} nodes, {} of them for shapes; {} calls, {} sizes\n", path,
              plan.kind == BucketKind::kUnbounded ? "unbounded" : "relaxed", plan.nodes.size(),
              plan.shape_node_count, calls, distinct);
-  const double same = Median(ways[1].microseconds);
-  for (const Way& way : ways) Print(way, static_cast<double>(plan.nodes.size()), same);
+  for (const Way& way : ways) Print(way, ways[1], static_cast<double>(plan.nodes.size()));
   fmt::print("  open Session: {}\n  one exact Session: {}\n", Text(changing->memory_usage()),
              Text(sizes[0].exact->memory_usage()));
   return 0;
