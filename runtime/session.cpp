@@ -115,6 +115,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status PrepareOneShape();
   Status ChooseState();
   Status GrowArena(uint64_t bytes);
+  void Poison();
   Status CheckLimit(uint64_t bytes, const char* what) const;
   Status CheckIndex(int index) const;
   void SetPlace(int index, void* place, const Shape& shape);
@@ -176,6 +177,12 @@ Status Session::Internals::GrowArena(uint64_t bytes) {
   SKIFF_RETURN_IF_ERROR(CheckLimit(bytes, "the arena"));
   ++addresses;
   return arena.Grow(bytes, "an arena");
+}
+
+/// Where inputs lie in the arena, they stay.
+void Session::Internals::Poison() {
+  if (one_shape) return current->Poison();
+  std::memset(arena.data(), 0xFF, arena.size() + format::kReadableTail);
 }
 
 Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
@@ -389,6 +396,7 @@ Status Session::Run() {
     SKIFF_RETURN_IF_ERROR(s.current->Bind(s.arena.data(), s.input_places));
     s.current->bound_to = s.addresses;
   }
+  if (s.options.poison) s.Poison();
   if (s.options.profile) s.run_begin_ns = platform::NowNanoseconds();
   const RunContext context{s.options.profile ? &s : nullptr, &s.cancelled};
   Status status;

@@ -1,5 +1,6 @@
 #include "shape_state.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace skiff {
@@ -87,6 +88,19 @@ Status ShapeState::Bind(unsigned char* arena, Span<void* const> inputs) {
   shaped_.Locate(arena, inputs);
   for (const auto& segment : prepared_) SKIFF_RETURN_IF_ERROR(segment->Bind());
   return OkStatus();
+}
+
+void ShapeState::Poison() {
+  constexpr int kNaN = 0xFF;  // In every floating-point type; -1 in integers.
+  const PlanData& plan = shaped_.plan();
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    const TensorView& view = shaped_.tensors()[i].view;
+    const auto index = static_cast<int32_t>(i);
+    const bool input = std::find(plan.inputs.begin(), plan.inputs.end(), index) != plan.inputs.end();
+    if (plan.tensors[i].constant || plan.IsShapeValue(index) || input) continue;
+    if (plan.placements[i].view_of != TensorPlacement::kRoot) continue;
+    std::memset(view.data, kNaN, static_cast<size_t>(view.bytes()));
+  }
 }
 
 uint64_t ShapeState::workspace_bytes() const {

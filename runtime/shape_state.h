@@ -32,6 +32,10 @@ class ShapeState {
   /// Tells the operators where everything lies.
   Status Bind(unsigned char* arena, Span<void* const> inputs);
 
+  /// Overwrites all activations but graph inputs, so that an element which a run reads without having written
+  /// it shows.
+  void Poison();
+
   bool ready() const { return ready_; }
   const PlanData& plan() const { return shaped_.plan(); }
   Span<const PlanTensor> tensors() { return shaped_.tensors(); }

@@ -25,42 +25,43 @@ std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
 }
 
 /// Greedy list scheduling: stays with a delegate for as long as one of its nodes is ready; among those, file
-/// order.
+/// order. Nodes of the shape program take part as soon as they can: a data node whose shape they decide must
+/// not come before the data nodes whose shapes they read.
 std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
-  const size_t first = draft.shape_node_count;
   std::vector<int32_t> producer(draft.tensors.size(), -1);
-  for (size_t i = first; i < draft.nodes.size(); ++i) {
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
     for (const int32_t output : draft.nodes[i].outputs)
       producer[static_cast<size_t>(output)] = static_cast<int32_t>(i);
   }
   std::vector<int> missing(draft.nodes.size(), 0);
   std::vector<std::vector<size_t>> users(draft.nodes.size());
-  for (size_t i = first; i < draft.nodes.size(); ++i) {
+  std::vector<size_t> ready;
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
     for (const int32_t input : draft.nodes[i].inputs) {
       if (input < 0 || producer[static_cast<size_t>(input)] < 0) continue;
       ++missing[i];
       users[static_cast<size_t>(producer[static_cast<size_t>(input)])].push_back(i);
     }
-  }
-  std::vector<size_t> ready;
-  for (size_t i = first; i < missing.size(); ++i) {
     if (missing[i] == 0) ready.push_back(i);
   }
-  std::vector<DraftNode> ordered(draft.nodes.begin(), draft.nodes.begin() + static_cast<long>(first));
-  DelegateKind current = ready.empty() ? DelegateKind::kReference : draft.nodes[first].delegate;
+  std::vector<DraftNode> shape_nodes, data_nodes;
+  const size_t first = draft.shape_node_count;
+  DelegateKind current = first < draft.nodes.size() ? draft.nodes[first].delegate : DelegateKind::kReference;
   while (!ready.empty()) {
-    auto next = std::find_if(ready.begin(), ready.end(),
-                             [&](size_t i) { return draft.nodes[i].delegate == current; });
+    auto next = std::find_if(ready.begin(), ready.end(), [&](size_t i) {
+      return draft.nodes[i].shape_program || draft.nodes[i].delegate == current;
+    });
     if (next == ready.end()) next = ready.begin();
     const size_t chosen = *next;
     ready.erase(next);
-    current = draft.nodes[chosen].delegate;
-    ordered.push_back(draft.nodes[chosen]);
+    if (!draft.nodes[chosen].shape_program) current = draft.nodes[chosen].delegate;
+    (draft.nodes[chosen].shape_program ? shape_nodes : data_nodes).push_back(draft.nodes[chosen]);
     for (const size_t user : users[chosen]) {
       if (--missing[user] == 0) ready.insert(std::lower_bound(ready.begin(), ready.end(), user), user);
     }
   }
-  return ordered;
+  shape_nodes.insert(shape_nodes.end(), data_nodes.begin(), data_nodes.end());
+  return shape_nodes;
 }
 
 }  // namespace

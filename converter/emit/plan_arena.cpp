@@ -140,6 +140,19 @@ class ArenaPlanner {
     return place.row_stride != part.shape.last() || !whole.dense();
   }
 
+  /// A Concat that writes this root reads the tensor: as a view of the root, it would be overwritten
+  /// meanwhile.
+  bool IsJoinedInto(int32_t part, int32_t whole, size_t after = 0) const {
+    const auto root = [this](int32_t tensor) {
+      const int32_t viewed = draft_.placements[Slot(tensor)].view_of;
+      return viewed == TensorPlacement::kRoot ? tensor : viewed;
+    };
+    return std::any_of(users_[Slot(part)].begin(), users_[Slot(part)].end(), [&](const User& user) {
+      const PlanNode& node = views_[user.node];
+      return user.node >= after && node.op->code == OpCode::kConcat && root(node.outputs[0]) == root(whole);
+    });
+  }
+
   void ViewConcatInputs(size_t n) {
     const PlanNode& node = views_[n];
     const int32_t whole = node.outputs[0];
@@ -147,11 +160,12 @@ class ArenaPlanner {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const int32_t part = node.inputs[i];
       Placement place;
-      const bool candidate =
-          !Tensor(part).constant && !shape_value_[Slot(part)] && PlaceIsFixed(part, whole) &&
-          !graph_input_[Slot(part)] && !graph_output_[Slot(part)] && IsRoot(part) &&
-          producer_[Slot(part)] >= 0 && std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
-          Tensor(part).view.shape.elements() > 0 && PlaceInConcat(tensors_, node, i, &place);
+      const bool candidate = !Tensor(part).constant && !shape_value_[Slot(part)] &&
+                             PlaceIsFixed(part, whole) && !graph_input_[Slot(part)] &&
+                             !graph_output_[Slot(part)] && IsRoot(part) && producer_[Slot(part)] >= 0 &&
+                             std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
+                             Tensor(part).view.shape.elements() > 0 && !IsJoinedInto(part, whole, n + 1) &&
+                             PlaceInConcat(tensors_, node, i, &place);
       if (!candidate) continue;
       if (NeedsStride(Tensor(part).view, Tensor(whole).view, place) &&
           (!ProducerWritesStrides(part) || !UsersTakeStrides(part)))
@@ -171,7 +185,7 @@ class ArenaPlanner {
     if (Tensor(whole).constant || shape_value_[Slot(whole)] || !Tensor(whole).view.dense() || !IsRoot(part) ||
         !Tensor(part).view.dense())
       return;
-    if (IsOutputOfInput(part, whole)) return;
+    if (IsOutputOfInput(part, whole) || IsJoinedInto(part, whole)) return;
     MakeView(part, whole, {0, Tensor(part).view.shape.last()});
   }
 
@@ -183,7 +197,8 @@ class ArenaPlanner {
       const int32_t part = node.outputs[o];
       Placement place;
       if (!IsRoot(part) || !PlaceIsFixed(part, whole) || Tensor(part).view.shape.elements() == 0 ||
-          IsOutputOfInput(part, whole) || !PlaceInInput(tensors_, node, o, &place))
+          IsOutputOfInput(part, whole) || IsJoinedInto(part, whole) ||
+          !PlaceInInput(tensors_, node, o, &place))
         continue;
       const bool strided = NeedsStride(Tensor(part).view, Tensor(whole).view, place);
       if (strided && (graph_output_[Slot(part)] || !UsersTakeStrides(part))) continue;

@@ -106,10 +106,15 @@ class Drafter {
   }
 
   /// The interval maximum of a value's bytes; -1 where it has none.
-  static int64_t LargestBytes(const Value& value) {
+  int64_t LargestBytes(const Value& value) const {
     Dim bytes(DTypeSize(value.dtype));
     for (const Dim& dim : value.dims) bytes = bytes * dim;
-    const int64_t largest = bytes.bounds().max;
+    int64_t largest = bytes.bounds().max;
+    // The same elements as its input, whose number may be known better.
+    if (value.producer != kNoNode && FindOp(graph_.node(value.producer).op)->Is(kReinterpret)) {
+      const int64_t source = LargestBytes(graph_.value(graph_.node(value.producer).inputs[0]));
+      if (source >= 0) largest = std::min(largest, source);
+    }
     return largest >= kMaxTensorBytes ? -1 : std::max<int64_t>(largest, 0);
   }
 

@@ -10,6 +10,9 @@ constexpr int64_t kMinusInfinity = INT64_MIN;
 constexpr int64_t kInfinity = INT64_MAX;
 /// Longer sums are kept whole: multiplying two of them would explode.
 constexpr size_t kMaxTerms = 32;
+/// How many quotients of a sum are replaced to find its bounds, and their largest divisor.
+constexpr int kQuotientDepth = 3;
+constexpr int64_t kMostDivisor = 1 << 16;
 
 bool Infinite(int64_t number) { return number == kMinusInfinity || number == kInfinity; }
 
@@ -111,12 +114,29 @@ SymbolId Dim::symbol() const {
   return single ? terms_[0].factors[0]->symbol : -1;
 }
 
-Bounds Dim::bounds() const {
+Bounds Dim::bounds() const { return bounds(kQuotientDepth); }
+
+Bounds Dim::bounds(int depth) const {
   Bounds sum{value, value};
   for (const Term& term : terms_) {
     Bounds product{term.coefficient, term.coefficient};
     for (const auto& factor : term.factors) product = Multiply(product, factor->bounds());
     sum = {SaturatingAdd(sum.min, product.min), SaturatingAdd(sum.max, product.max)};
+  }
+  if (depth == 0 || terms_.size() < 2) return sum;
+  for (const Term& term : terms_) {
+    if (term.factors.size() != 1 || term.factors[0]->kind != Kind::kFloorDivide) continue;
+    const Dim& divisor = term.factors[0]->b;
+    if (!divisor.constant() || divisor.value < 2 || divisor.value > kMostDivisor) continue;
+    // floor(a/d) is (a - r) / d with r in [0, d-1]: d times the sum has no quotient, only r.
+    Dim rest = *this;
+    rest.AddTerm({-term.coefficient, term.factors});
+    const Bounds scaled = (rest * divisor + term.factors[0]->a * Dim(term.coefficient)).bounds(depth - 1);
+    const int64_t remainder = SaturatingMultiply(-term.coefficient, divisor.value - 1);
+    const int64_t least = SaturatingAdd(scaled.min, std::min<int64_t>(remainder, 0));
+    const int64_t most = SaturatingAdd(scaled.max, std::max<int64_t>(remainder, 0));
+    if (!Infinite(least)) sum.min = std::max(sum.min, -DivideDown(-least, divisor.value));
+    if (!Infinite(most)) sum.max = std::min(sum.max, DivideDown(most, divisor.value));
   }
   return sum;
 }
@@ -314,7 +334,9 @@ bool SameExtent(const Dim& a, const Dim& b) {
 
 Dim BroadcastExtent(const Dim& a, const Dim& b) {
   if (a == b || a.bounds().min >= 2) return a;
-  return b.bounds().min >= 2 ? b : MaxExtent(a, b);
+  if (b.bounds().min >= 2) return b;
+  // The larger one, but that an extent of 0 wins over 1.
+  return MaxExtent(a, b) * MinExtent(MinExtent(a, b), Dim(1));
 }
 
 }  // namespace skiff

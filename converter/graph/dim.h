@@ -50,7 +50,8 @@ class Dim {
   bool constant() const { return terms_.empty(); }
   /// The Symbol that this dimension is, or -1 for constants and longer expressions.
   SymbolId symbol() const;
-  /// What the value can be, by the contracts of the Symbols.
+  /// What the value can be, by the contracts of the Symbols. An atom is bounded alone, but for quotients by
+  /// numbers, which may cancel against the rest: n - floor(n/2) is known to be at least 0.
   Bounds bounds() const;
   /// Calls visit for every Symbol in the expression.
   void VisitSymbols(const std::function<void(SymbolId)>& visit) const;
@@ -73,6 +74,7 @@ class Dim {
 
   static Dim OfAtom(Kind kind, const Dim& a, const Dim& b);
   void AddTerm(Term term);
+  Bounds bounds(int depth) const;
   std::string Render(const std::function<std::string(SymbolId)>& name) const;
 
   std::vector<Term> terms_;  ///< Sorted by their factors' keys; coefficients are not 0.
@@ -96,6 +98,7 @@ Dim MaxExtent(const Dim& a, const Dim& b);
 bool SameExtent(const Dim& a, const Dim& b);
 /// Where its sign is open it could be a -1 or a position from the end, which mean something else.
 inline bool IsNonNegative(const Dim& dim) { return dim.bounds().min >= 0; }
+inline bool IsPositive(const Dim& dim) { return dim.bounds().min > 0; }
 /// The extent that two broadcast extents give, of which neither is known to be 1.
 Dim BroadcastExtent(const Dim& a, const Dim& b);
 

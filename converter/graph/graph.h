@@ -126,6 +126,8 @@ struct GraphPort {
 class Graph {
  public:
   std::string name;
+  /// Extents are stand-ins for open ones (passes/nominal_sizes.h): no tensor will be as large.
+  bool nominal_sizes = false;
 
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
   ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims);

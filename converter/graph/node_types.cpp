@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "graph/symbolic_rules.h"
+#include "ops/shape_rules.h"
 
 namespace skiff {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
 void CheckSize(const Graph& graph, const Node& node, const ValueType& type) {
+  if (graph.nominal_sizes) return;
   int64_t bytes = DTypeSize(type.dtype);
   for (const Dim& dim : type.dims) {
     if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 0), &bytes) ||
@@ -99,11 +101,29 @@ bool HasOpenNumbers(const InferContext<Dim>& context) {
   return false;
 }
 
-/// The dimensions that a rule cannot tell: Symbols of their own.
-void FillOpaque(Graph& graph, const Node& node, InferOutput<Dim>& output, int rank) {
+/// Whether an operator that takes a part of its input leaves this axis alone.
+bool KeepsAxis(const InferContext<Dim>& context, int axis) {
+  const int rank = context.inputs[0].rank;
+  if (context.op == OpCode::kSplit) return NormalizeAxis(context.As<SplitAttrs>().axis, rank) != axis;
+  if (!context.Has(3) || context.inputs[3].values == nullptr) return false;
+  const InferInput<Dim>& axes = context.inputs[3];
+  return std::all_of(axes.values, axes.values + axes.value_count, [&](const Dim& sliced) {
+    return sliced.constant() && NormalizeAxis(sliced.value, rank) != axis;
+  });
+}
+
+/// The dimensions that a rule cannot tell: Symbols of their own. A part is no larger than the whole.
+void FillOpaque(Graph& graph, const Node& node, const InferContext<Dim>& context, InferOutput<Dim>& output,
+                int rank) {
+  const bool part = context.op == OpCode::kSlice || context.op == OpCode::kSplit;
   output.rank = rank;
   for (int axis = 0; axis < rank; ++axis) {
-    output.extents[axis] = Dim::OfSymbol(graph.AddFreshSymbol(fmt::format("{}#{}", node.name, axis)));
+    output.extents[axis] = context.inputs[0].extents[axis];
+    if (part && KeepsAxis(context, axis)) continue;
+    const SymbolId id = graph.AddFreshSymbol(fmt::format("{}#{}", node.name, axis));
+    Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
+    if (part) symbol.max = std::max<int64_t>(output.extents[axis].bounds().max, 0);
+    output.extents[axis] = Dim::OfSymbol(id, symbol);
   }
 }
 
@@ -138,11 +158,12 @@ std::vector<ValueType> InferTypes(Graph& graph, const Node& node) {
   if (!InferSymbolic(context).ok()) {
     DType dtype = DType::kInvalid;
     int rank = 0;
-    const bool opaque =
-        node.outputs.size() == 1 && HasOpenNumbers(context) && OpaqueType(context, &dtype, &rank);
+    const bool opaque = HasOpenNumbers(context) && OpaqueType(context, &dtype, &rank);
     if (!opaque) Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), description.message());
-    description.outputs()[0].dtype = dtype;
-    FillOpaque(graph, node, description.outputs()[0], rank);
+    for (InferOutput<Dim>& output : description.outputs()) {
+      output.dtype = dtype;
+      FillOpaque(graph, node, context, output, rank);
+    }
   }
   std::vector<ValueType> types;
   for (const InferOutput<Dim>& output : description.outputs()) {

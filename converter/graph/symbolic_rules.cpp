@@ -225,10 +225,13 @@ Status InferSymbolic(InferContext<Dim>& context) {
 }
 
 bool OpaqueType(const InferContext<Dim>& context, DType* dtype, int* rank) {
+  // How many numbers a list has, even where none of them is known.
   const auto count = [&](size_t i) {
-    return context.Has(i) && context.inputs[i].values != nullptr
-               ? static_cast<int>(context.inputs[i].value_count)
-               : -1;
+    if (!context.Has(i)) return -1;
+    const InferInput<Dim>& list = context.inputs[i];
+    if (list.values != nullptr) return static_cast<int>(list.value_count);
+    const bool fixed = list.rank == 1 && list.extents[0].constant() && list.extents[0].value <= kMaxRank;
+    return fixed ? static_cast<int>(list.extents[0].value) : -1;
   };
   *dtype = context.inputs[0].dtype;
   *rank = -1;
@@ -237,6 +240,7 @@ bool OpaqueType(const InferContext<Dim>& context, DType* dtype, int* rank) {
     case OpCode::kPad:
     case OpCode::kTile:
     case OpCode::kResize2d:
+    case OpCode::kSplit:
       *rank = context.inputs[0].rank;
       break;
     case OpCode::kReshape:

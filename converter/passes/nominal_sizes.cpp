@@ -12,7 +12,9 @@ namespace {
 
 /// Large enough not to be some layer's width, small enough for the product of four of them and a few thousand
 /// channels.
-constexpr int64_t kSmallest = 7001;
+constexpr int64_t kSmallest = 2003;
+/// Passes multiply extents.
+constexpr int64_t kMostElements = int64_t{1} << 56;
 constexpr int kAttempts = 8;
 
 bool IsPrime(int64_t number) {
@@ -65,6 +67,13 @@ bool NominalSizes::TellsApart(const Graph& graph) {
     const auto [found, fresh] = expressions_.try_emplace(NumberOf(dim), dim);
     apart = apart && found->first > 1 && (fresh || found->second == dim);
   });
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    int64_t elements = 1;
+    for (const Dim& dim : graph.value(id).dims) {
+      apart = apart && !__builtin_mul_overflow(elements, std::max<int64_t>(NumberOf(dim), 1), &elements) &&
+              elements <= kMostElements;
+    }
+  }
   return apart &&
          std::none_of(numbers_.begin(), numbers_.end(), [&](int64_t n) { return expressions_.contains(n); });
 }
@@ -74,6 +83,7 @@ void NominalSizes::Apply(Graph& graph) const {
     for (Dim& dim : graph.value(id).dims) dim = Dim(NumberOf(dim));
     graph.value(id).elements = nullptr;
   }
+  graph.nominal_sizes = true;
 }
 
 /// A list of numbers that the pass wrote: only a Reshape's target may hold sizes, which become -1 or 0.
@@ -104,6 +114,7 @@ bool NominalSizes::RestoreConstant(Graph& graph, NodeId id, int input) const {
 }
 
 bool NominalSizes::Restore(const Graph& original, Graph& sized) const {
+  sized.nominal_sizes = false;
   for (ValueId id = 0; id < original.value_count(); ++id) {
     const Value& before = original.value(id);
     Value& after = sized.value(id);

@@ -57,6 +57,13 @@ class MoveStep : public Step {
   }
 
  protected:
+  /// Fresh moves in the same memory.
+  Status Renew(size_t count) {
+    if (moves_.size() != count) return moves_.Allocate(count);
+    for (Move& move : moves_) move = Move();
+    return OkStatus();
+  }
+
   FixedArray<Move> moves_;
   bool inputs_move_ = false;  ///< Move i is of input i to output 0; else of input 0 to output i.
 };
@@ -67,7 +74,7 @@ class CopyStep final : public MoveStep {
   using MoveStep::MoveStep;
 
   Status Reshape() override {
-    SKIFF_RETURN_IF_ERROR(moves_.Allocate(1));
+    SKIFF_RETURN_IF_ERROR(Renew(1));
     const TensorView& from = node_.in(0);
     const TensorView& to = node_.out(0);
     // Rows of both sides must be made of the shorter rows of one of them; a dense side has rows of any
@@ -114,8 +121,7 @@ class PiecesStep final : public MoveStep {
     if (axis < 0) return Refuse();
     int64_t whole_strides[kMaxRank];
     StridesOf(whole, whole_strides);
-    if (moves_.empty())
-      SKIFF_RETURN_IF_ERROR(moves_.Allocate(inputs_move_ ? node_.inputs() : node_.outputs()));
+    if (moves_.empty()) SKIFF_RETURN_IF_ERROR(Renew(inputs_move_ ? node_.inputs() : node_.outputs()));
     int64_t begin = 0;
     for (size_t i = 0; i < moves_.size(); ++i) {
       const TensorView& piece = inputs_move_ ? node_.in(i) : node_.out(i);
@@ -142,7 +148,7 @@ class SliceStep final : public MoveStep {
   Status Reshape() override {
     const TensorView& from = node_.in(0);
     const TensorView& to = node_.out(0);
-    SKIFF_RETURN_IF_ERROR(moves_.Allocate(1));
+    SKIFF_RETURN_IF_ERROR(Renew(1));
     int64_t from_strides[kMaxRank];
     int64_t to_strides[kMaxRank];
     StridesOf(from, from_strides);
@@ -172,7 +178,7 @@ class ExpandStep final : public MoveStep {
   Status Reshape() override {
     const TensorView& from = node_.in(0);
     const TensorView& to = node_.out(0);
-    SKIFF_RETURN_IF_ERROR(moves_.Allocate(1));
+    SKIFF_RETURN_IF_ERROR(Renew(1));
     int64_t strides[kMaxRank];
     int64_t from_strides[kMaxRank] = {};
     int64_t to_strides[kMaxRank];
@@ -195,7 +201,7 @@ class TileStep final : public MoveStep {
   Status Reshape() override {
     const TensorView& from = node_.in(0);
     const TensorView& to = node_.out(0);
-    SKIFF_RETURN_IF_ERROR(moves_.Allocate(1));
+    SKIFF_RETURN_IF_ERROR(Renew(1));
     int64_t from_strides[kMaxRank];
     int64_t to_strides[kMaxRank];
     StridesOf(from, from_strides);
@@ -223,7 +229,7 @@ class ShuffleStep final : public MoveStep {
     const int64_t groups = node_.As<GroupsAttrs>().groups;
     const auto length = static_cast<int64_t>(from.length);
     if (groups < 1 || length % groups != 0) return Refuse();
-    SKIFF_RETURN_IF_ERROR(moves_.Allocate(1));
+    SKIFF_RETURN_IF_ERROR(Renew(1));
     const Shape block{static_cast<int64_t>(from.count), length / groups, groups};
     const int64_t from_strides[3] = {static_cast<int64_t>(from.stride), 1, length / groups};
     const int64_t to_strides[3] = {static_cast<int64_t>(to.stride), groups, 1};

@@ -83,8 +83,8 @@ class NearestResizeStep final : public Step {
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    SKIFF_RETURN_IF_ERROR(FindSources(0, x.shape[1], y.shape[1], rows_));
-    SKIFF_RETURN_IF_ERROR(FindSources(1, x.shape[2], y.shape[2], columns_));
+    SKIFF_RETURN_IF_ERROR(FindSources(0, rows_));
+    SKIFF_RETURN_IF_ERROR(FindSources(1, columns_));
     pixel_bytes_ = static_cast<size_t>(x.shape[3]) * ElementBytes(x);
     from_stride_ = RowsOf(x).stride * ElementBytes(x);
     to_stride_ = RowsOf(y).stride * ElementBytes(x);
@@ -112,7 +112,13 @@ class NearestResizeStep final : public Step {
 
  private:
   /// Lets the reference kernel resize the pixels' own numbers along one axis.
-  Status FindSources(int axis, int64_t input, int64_t output, FixedArray<int32_t>& sources) {
+  Status FindSources(int axis, FixedArray<int32_t>& sources) {
+    const int64_t input = node_.in(0).shape[1 + axis];
+    const int64_t output = node_.out(0).shape[1 + axis];
+    // Scales that are no constants can change while the extents stay.
+    const bool scaled = node_.Has(2) && !node_.input(2).constant;
+    if (found_[axis][0] == input && found_[axis][1] == output && !scaled) return OkStatus();
+    found_[axis][0] = -1;
     FixedArray<int32_t> numbers;
     SKIFF_RETURN_IF_ERROR(numbers.Allocate(static_cast<size_t>(input)));
     for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int32_t>(i);
@@ -125,7 +131,10 @@ class NearestResizeStep final : public Step {
                                   node_.Has(1) ? node_.in(1) : TensorView(),
                                   node_.Has(2) ? node_.in(2) : TensorView()};
     const TensorView outputs[1] = {TensorView(sources.data(), DType::kI32, to)};
-    return node_.def().kernel({node_.op(), &node_.attrs(), {inputs, 3}, {outputs, 1}});
+    SKIFF_RETURN_IF_ERROR(node_.def().kernel({node_.op(), &node_.attrs(), {inputs, 3}, {outputs, 1}}));
+    found_[axis][0] = input;
+    found_[axis][1] = output;
+    return OkStatus();
   }
 
   void CopyRow(size_t image, size_t row) const {
@@ -138,6 +147,7 @@ class NearestResizeStep final : public Step {
   }
 
   FixedArray<int32_t> rows_, columns_;
+  int64_t found_[2][2] = {{-1, -1}, {-1, -1}};  ///< By axis: the extents that the tables are for.
   size_t pixel_bytes_ = 0, from_stride_ = 0, to_stride_ = 0;
   size_t height_ = 0, width_ = 0, images_ = 0;
   const char* x_ = nullptr;

@@ -9,31 +9,6 @@ namespace {
 
 bool IsEmpty(const PlanTensor& tensor) { return tensor.view.shape.elements() == 0; }
 
-/// What the support predicates see of a node.
-class Types {
- public:
-  Status Describe(const SegmentView& segment, const PlanNode& node) {
-    SKIFF_RETURN_IF_ERROR(Point(segment, node.inputs, inputs_));
-    SKIFF_RETURN_IF_ERROR(Point(segment, node.outputs, outputs_));
-    types_ = {node.op, node.attrs, inputs_, outputs_};
-    return OkStatus();
-  }
-  const NodeTypes& types() const { return types_; }
-
- private:
-  static Status Point(const SegmentView& segment, Span<const int32_t> indices,
-                      FixedArray<const PlanTensor*>& tensors) {
-    SKIFF_RETURN_IF_ERROR(tensors.Allocate(indices.size()));
-    for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] >= 0) tensors[i] = &segment.tensors[static_cast<size_t>(indices[i])];
-    }
-    return OkStatus();
-  }
-
-  FixedArray<const PlanTensor*> inputs_, outputs_;
-  NodeTypes types_;
-};
-
 }  // namespace
 
 Segment::Segment(const SegmentView& segment, const Environment& environment, bool* ran)
@@ -45,17 +20,35 @@ Status Segment::Prepare() {
   SKIFF_RETURN_IF_ERROR(nodes_.Allocate(segment_.end - segment_.begin));
   for (uint32_t i = segment_.begin; i < segment_.end; ++i) {
     const PlanNode& node = segment_.nodes[i];
-    Types types;
-    SKIFF_RETURN_IF_ERROR(types.Describe(segment_, node));
-    const LowerFn lower = FindLowering(node.op->code);
-    if (lower == nullptr || !XnnpackSupports(types.types())) continue;
-    Result<StepPointer> step = lower(NodeView(segment_, node), environment_);
-    if (step.ok()) {
-      nodes_[i - segment_.begin].step = std::move(*step);
-    } else if (step.status().code() != StatusCode::kUnsupported) {
-      return step.status();
-    }
+    nodes_[i - segment_.begin].lower = FindLowering(node.op->code);
+    SKIFF_RETURN_IF_ERROR(Describe(node, nodes_[i - segment_.begin]));
   }
+  return OkStatus();
+}
+
+Status Segment::Describe(const PlanNode& plan_node, Node& node) {
+  const size_t inputs = plan_node.inputs.size();
+  SKIFF_RETURN_IF_ERROR(node.tensors.Allocate(inputs + plan_node.outputs.size()));
+  for (size_t i = 0; i < node.tensors.size(); ++i) {
+    const int32_t tensor = i < inputs ? plan_node.inputs[i] : plan_node.outputs[i - inputs];
+    node.tensors[i] = tensor < 0 ? nullptr : &segment_.tensors[static_cast<size_t>(tensor)];
+  }
+  node.types = {plan_node.op,
+                plan_node.attrs,
+                {node.tensors.data(), inputs},
+                {node.tensors.data() + inputs, plan_node.outputs.size()}};
+  return OkStatus();
+}
+
+/// Makes the node's step at the first shape that the predicate accepts. kUnsupported: not at this one.
+Status Segment::Lower(uint32_t index) {
+  Node& node = nodes_[index];
+  if (node.lower == nullptr || !XnnpackSupports(node.types)) return Refuse();
+  if (node.step != nullptr) return OkStatus();
+  Result<StepPointer> step =
+      node.lower(NodeView(segment_, segment_.nodes[segment_.begin + index]), environment_);
+  if (!step.ok()) return step.status();
+  node.step = std::move(*step);
   return OkStatus();
 }
 
@@ -87,8 +80,9 @@ Status Segment::ReshapeNode(uint32_t index) {
   Node& node = nodes_[index];
   node.mode = ModeFor(segment_.nodes[segment_.begin + index]);
   if (node.mode == Mode::kNothing) return OkStatus();
-  if (node.step == nullptr || node.mode == Mode::kReference) return UseReference(index);
-  const Status status = node.step->Reshape();
+  if (node.mode == Mode::kReference) return UseReference(index);
+  Status status = Lower(index);
+  if (status.ok()) status = node.step->Reshape();
   if (status.ok()) return status;
   if (status.code() == StatusCode::kUnsupported) return UseReference(index);
   const PlanNode& plan_node = segment_.nodes[segment_.begin + index];

@@ -24,12 +24,17 @@ class Segment final : public PreparedSegment {
   enum class Mode : uint8_t { kStep, kReference, kNothing };
   struct Node {
     Mode mode = Mode::kReference;
-    StepPointer step;  ///< Null where there is no lowering, or no longer one.
+    FixedArray<const PlanTensor*> tensors;  ///< Inputs, then outputs.
+    NodeTypes types;                        ///< What the support predicate sees.
+    LowerFn lower = nullptr;                ///< Null where there is no lowering.
+    StepPointer step;                       ///< Null until the predicate accepts a shape.
     bool reference_prepared = false;
     ReferenceNode reference;
   };
 
+  Status Describe(const PlanNode& plan_node, Node& node);
   Mode ModeFor(const PlanNode& node) const;
+  Status Lower(uint32_t index);
   Status ReshapeNode(uint32_t index);
   Status BindNode(uint32_t index);
   Status UseReference(uint32_t index);

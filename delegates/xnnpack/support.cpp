@@ -1,6 +1,9 @@
 // What the XNNPACK delegate has lowerings for, by types alone. No XNNPACK header is needed here.
 #include "delegates/support.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "ops/op.h"
 #include "ops/shape_rules.h"
 
@@ -206,11 +209,11 @@ constexpr Row kRows[] = {
 #undef OP
 };
 
+/// The table is sorted. Asked for every node at every new shape.
 const Row* FindRow(OpCode op) {
-  for (const Row& row : kRows) {
-    if (row.op == op) return &row;
-  }
-  return nullptr;
+  const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), op,
+                                    [](const Row& a, OpCode b) { return a.op < b; });
+  return row != std::end(kRows) && row->op == op ? row : nullptr;
 }
 
 /// Lowerings that address input 0 and the outputs by rows that may lie apart.

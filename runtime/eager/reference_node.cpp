@@ -58,7 +58,7 @@ Status ReferenceNode::Reshape() {
   // Nothing to compute, and kernels need not care for extents beside a zero.
   empty_ = true;
   for (const Argument& output : outputs_) empty_ = empty_ && output.tensor->view.shape.elements() == 0;
-  return scratch_.size() == scratch ? OkStatus() : scratch_.Allocate(scratch);
+  return scratch_.size() >= scratch ? OkStatus() : scratch_.Allocate(scratch);
 }
 
 Status ReferenceNode::Bind() {

@@ -49,6 +49,14 @@ bool CheckedMultiply(const D& a, const D& b, D* product) {
   return true;
 }
 
+inline bool IsPositive(int64_t number) { return number > 0; }
+
+/// Whether two extents can be broadcast with each other: at some size, where they are open.
+template <class D>
+bool CanBroadcast(const D& a, const D& b) {
+  return SameExtent(a, b) || SameExtent(a, D(1)) || SameExtent(b, D(1));
+}
+
 /// Whether a number can be taken as an extent; a symbolic one must be provable, or leaves a guard.
 template <class D>
 bool IsNonNegative(const D& number) {

@@ -30,7 +30,7 @@ bool BroadcastInto(const InferInput<D>& input, InferOutput<D>& output) {
       const D b = output.extents[output.rank - i];
       const bool a_is_one = IsKnown(a) && KnownValue(a) == 1;
       const bool b_is_one = IsKnown(b) && KnownValue(b) == 1;
-      if (!a_is_one && !b_is_one && !SameExtent(a, b)) return false;
+      if (!CanBroadcast(a, b)) return false;
       extent = a_is_one ? b : (b_is_one ? a : BroadcastExtent(a, b));
     }
   }

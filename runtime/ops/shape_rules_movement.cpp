@@ -187,7 +187,7 @@ Status InferExpand(InferContext<D>& context) {
     const D have = i <= x.rank ? x.extents[x.rank - i] : D(1);
     const D want = i <= target_rank ? shape[target_rank - i] : D(1);
     if (!IsNonNegative(want)) return context.Error("the shape has a negative extent");
-    if (!IsValue(have, 1) && !IsValue(want, 1) && !SameExtent(have, want)) {
+    if (!CanBroadcast(have, want)) {
       return context.Error("extent %lld cannot be expanded to %lld", static_cast<long long>(KnownValue(have)),
                            static_cast<long long>(KnownValue(want)));
     }

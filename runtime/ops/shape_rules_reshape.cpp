@@ -16,6 +16,18 @@ Status ProductError(const InferContext<D>& context) {
   return context.Error("the product of the extents does not fit in 63 bits");
 }
 
+/// Whether an open number of a target means an extent even where it turns out to be 0, which would copy the
+/// input's: then that is 0 as well. A -1 in the target would still tell a copy from an equal extent, unless
+/// the extents are always equal.
+template <class D>
+bool ZeroIsNoCopy(const InferInput<D>& x, int axis, const D& number, bool derives) {
+  if (IsKnown(number) || IsPositive(number)) return true;
+  if (axis >= x.rank || IsKnown(x.extents[axis])) return false;
+  if (derives) return number == x.extents[axis];
+  const D factor = FloorDivide(number, x.extents[axis]);
+  return factor * x.extents[axis] == number && IsPositive(factor);
+}
+
 }  // namespace
 
 template <class D>
@@ -44,6 +56,8 @@ Status InferReshape(InferContext<D>& context) {
   InferOutput<D>& out = context.outputs[0];
   out.dtype = x.dtype;
   out.rank = static_cast<int>(target.count);
+  bool derives = false;
+  for (int i = 0; i < out.rank; ++i) derives = derives || IsValue(target[i], -1);
   int inferred = -1;
   bool copied[kMaxRank] = {};
   D wanted(1);
@@ -63,6 +77,9 @@ Status InferReshape(InferContext<D>& context) {
     if (!IsNonNegative(target[i])) {
       return context.Error("target axis %d is %lld; extents, 0 and one -1 are possible", i,
                            static_cast<long long>(KnownValue(target[i])));
+    }
+    if (!attrs.allow_zero && !ZeroIsNoCopy(x, i, target[i], derives)) {
+      return context.Error("target axis %d may turn out to be 0, which copies the input's extent", i);
     }
     out.extents[i] = target[i];
     if (!CheckedMultiply(D(wanted), target[i], &wanted)) return ProductError(context);

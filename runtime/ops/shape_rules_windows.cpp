@@ -276,7 +276,7 @@ Status InferMatMul(InferContext<D>& context) {
     const D right = i <= b_batch ? b.extents[b_batch - i] : D(1);
     const bool left_is_one = IsKnown(left) && KnownValue(left) == 1;
     const bool right_is_one = IsKnown(right) && KnownValue(right) == 1;
-    if (!left_is_one && !right_is_one && !SameExtent(left, right)) {
+    if (!CanBroadcast(left, right)) {
       return context.Error("the batch extents %lld and %lld cannot be broadcast",
                            static_cast<long long>(KnownValue(left)),
                            static_cast<long long>(KnownValue(right)));

@@ -78,7 +78,9 @@ Result<uint64_t> PlanMemory(Span<const BufferLifetime> buffers, Span<uint64_t> o
   SKIFF_RETURN_IF_ERROR(trial.Allocate(buffers.size()));
   SKIFF_RETURN_IF_ERROR(neighbours.Allocate(buffers.size()));
   uint64_t best = UINT64_MAX;
+  const uint64_t bound = MemoryLowerBound(buffers);
   for (const Order before : kOrders) {
+    if (best <= bound) break;  // No order can be better; the device plans at every new shape.
     for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
       if (before(buffers[a], buffers[b])) return true;

@@ -57,6 +57,10 @@ class Checker {
       const auto alignment = is_view ? static_cast<uint64_t>(DTypeSize(tensor.dtype)) : kAlignment;
       if (offset % alignment != 0 || (!is_view && !tensor.dense()))
         return message_.Invalid("tensor %zu is misaligned", i);
+      if (span == 0) {  // Has no place, whatever the plan says of other shapes.
+        begins_[i] = base;
+        continue;
+      }
       if (offset > room || span > room - offset)
         return message_.Invalid("tensor %zu lies outside of its memory", i);
       begins_[i] = base + (is_view ? placement.offset : 0);
@@ -93,6 +97,7 @@ class Checker {
 
   bool Overlap(int32_t a, int32_t b) const {
     if (IsElsewhere(a) || IsElsewhere(b)) return false;
+    if (view(a).shape.elements() == 0 || view(b).shape.elements() == 0) return false;
     const uint64_t a_begin = begins_[static_cast<size_t>(a)];
     const uint64_t b_begin = begins_[static_cast<size_t>(b)];
     return a_begin < b_begin + static_cast<uint64_t>(SpanBytes(view(b))) &&
@@ -131,6 +136,7 @@ class Checker {
   Status CheckInputsStay(size_t index) {
     const PlanNode& node = plan_.nodes[index];
     for (size_t o = 0; o < node.outputs.size(); ++o) {
+      if (view(node.outputs[o]).shape.elements() == 0) continue;
       const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
       for (const int32_t input : plan_.inputs) {
         const bool writes = Overlap(node.outputs[o], input) || root == input;

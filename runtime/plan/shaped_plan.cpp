@@ -286,7 +286,8 @@ void ShapedPlan::Locate(unsigned char* arena, Span<void* const> inputs) {
     const auto root = view ? static_cast<size_t>(placement.view_of) : i;
     void* const own = input_of_[root] >= 0 ? inputs[static_cast<size_t>(input_of_[root])] : nullptr;
     auto* base = own != nullptr ? static_cast<unsigned char*>(own) : arena + offsets_[root];
-    tensors_[i].view.data = base + (view ? placement.offset : 0);
+    const bool inside = view && tensors_[i].view.shape.elements() > 0;
+    tensors_[i].view.data = base + (inside ? placement.offset : 0);
   }
 }
 

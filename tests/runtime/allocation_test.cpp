@@ -77,6 +77,64 @@ INSTANTIATE_TEST_SUITE_P(Backends, Allocations,
                          ::testing::Combine(::testing::Values(Backend::kPlanned, Backend::kReference),
                                             ::testing::Values(1, 2)));
 
+constexpr const char* kOpenNet = R"(graph open {
+  symbol batch: 1..4
+  symbol size: 8..24
+  input image: f32[batch, size, size, 3]
+  const w1: f32[8, 3, 3, 3] = seed 1
+  const w2: f32[8, 1, 1, 8] = seed 2
+  const zero: i64[1] = [0]
+  const rest: i64[1] = [-1]
+  stem = Conv2d(image, w1, _) {strides=[2, 2], pads=[1, 1, 1, 1], min=0}
+  left = Conv2d(stem, w2, _)
+  sum = Add(stem, left)
+  pooled = MaxPool2d(sum) {kernel=[2, 2], strides=[2, 2]}
+  turned = Transpose(pooled) {perm=[0, 3, 1, 2]}
+  shape = Shape(turned)
+  first = Gather(shape, zero) {axis=0}
+  target = Concat(first, rest) {axis=0}
+  flat = Reshape(turned, target)
+  scores = Softmax(flat) {axis=-1}
+  output scores = scores
+}
+)";
+
+class OpenAllocations : public ::testing::TestWithParam<Backend> {};
+
+/// Each of the shapes that a Session keeps, in turn; with the inputs' bytes changing, too.
+TEST_P(OpenAllocations, NoneForTheShapesThatAreKept) {
+  OpenedModel opened(kOpenNet);
+  SessionOptions options;
+  options.backend = GetParam();
+  options.threads = 1;
+  options.kept_shapes = 3;
+  Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const TensorData images[] = {RandomTensor(DType::kF32, Shape{1, 8, 8, 3}, 7),
+                               RandomTensor(DType::kF32, Shape{4, 24, 24, 3}, 8),
+                               RandomTensor(DType::kF32, Shape{2, 17, 17, 3}, 9)};
+  const auto run_all = [&] {
+    Status status;
+    for (const TensorData& image : images) {
+      if (status.ok()) status = (*session)->SetInput(0, image.view());
+      if (status.ok()) status = (*session)->Run();
+      if (status.ok()) status = (*session)->Output(0).status();
+    }
+    return status;
+  };
+  ASSERT_TRUE(run_all().ok());
+  allocations = 0;
+  counting = true;
+  Status status;
+  for (int i = 0; i < 5 && status.ok(); ++i) status = run_all();
+  counting = false;
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(allocations.load(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, OpenAllocations,
+                         ::testing::Values(Backend::kPlanned, Backend::kReference));
+
 TEST(Allocations, TheCounterCounts) {
   allocations = 0;
   counting = true;

@@ -25,6 +25,7 @@ struct SessionOptions {
   int kept_shapes = 2;   ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
   bool profile = false;  ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
+  bool poison = false;  ///< Debugging aid: before each run, all memory but the inputs' is filled with NaN.
 };
 
 /// Bytes that a Session holds, by purpose.
