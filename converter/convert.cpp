@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "core/error_capture.h"
 #include "core/platform.h"
@@ -11,84 +12,6 @@
 
 namespace skiff {
 namespace {
-
-std::string InputNames(const Graph& graph) {
-  std::string names;
-  for (const GraphPort& port : graph.inputs()) names += (names.empty() ? "'" : ", '") + port.name + "'";
-  return names;
-}
-
-/// Sets a Symbol's value, or throws when another option gave it a different one.
-void Assign(const Graph& graph, std::map<SymbolId, DimRange>& values, SymbolId symbol, const DimRange& range,
-            const std::string& option) {
-  const auto [found, fresh] = values.try_emplace(symbol, range);
-  if (!fresh && !(found->second == range)) {
-    Throw(StatusCode::kInvalidArgument,
-          "{}: dimension '{}' would be {}, but it is {} elsewhere; equal names mean equal sizes", option,
-          graph.symbols()[static_cast<size_t>(symbol)].name, RangeText(range), RangeText(found->second));
-  }
-}
-
-void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const std::string& name,
-                 const std::vector<int64_t>& shape) {
-  const std::string option = fmt::format("--shape {}={}", name, fmt::join(shape, "x"));
-  const auto port = std::find_if(graph.inputs().begin(), graph.inputs().end(),
-                                 [&](const GraphPort& p) { return p.name == name; });
-  if (port == graph.inputs().end()) {
-    Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are {}", option, name,
-          InputNames(graph));
-  }
-  const std::vector<Dim>& dims = graph.value(port->value).dims;
-  if (dims.size() != shape.size()) {
-    Throw(StatusCode::kInvalidArgument, "{}: input '{}' has {} dimensions, not {}", option, name, dims.size(),
-          shape.size());
-  }
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (!dims[i].constant()) {
-      if (shape[i] < 0) Throw(StatusCode::kInvalidArgument, "{}: a size cannot be negative", option);
-      Assign(graph, values, dims[i].symbol(), shape[i], option);
-    } else if (dims[i].value != shape[i]) {
-      Throw(StatusCode::kInvalidArgument,
-            "{}: dimension {} of input '{}' is {} in the model and cannot be {}", option, i, name,
-            dims[i].value, shape[i]);
-    }
-  }
-}
-
-SymbolId FindSymbol(const Graph& graph, const std::string& name, const std::string& option) {
-  const auto symbol = std::find_if(graph.symbols().begin(), graph.symbols().end(),
-                                   [&](const Symbol& s) { return s.name == name; });
-  if (symbol != graph.symbols().end()) return static_cast<SymbolId>(symbol - graph.symbols().begin());
-  std::string names;
-  for (const Symbol& known : graph.symbols()) names += " '" + known.name + "'";
-  Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are:{}",
-        option, name, names.empty() ? " none" : names);
-}
-
-/// Every bucket is about dimensions that the model has and lies inside of their contracts.
-void CheckBuckets(const Graph& graph, const ConvertOptions& options) {
-  for (const auto& bucket : options.buckets) {
-    for (const auto& [name, range] : bucket) {
-      const std::string option = fmt::format("--bucket {}={}", name, RangeText(range));
-      const Symbol& symbol = graph.symbols()[static_cast<size_t>(FindSymbol(graph, name, option))];
-      const DimRange contract(symbol.min, symbol.max, symbol.multiple);
-      if (range.min < contract.min || range.max > contract.max)
-        Throw(StatusCode::kInvalidArgument, "{}: is outside of the sizes that dimension '{}' may have: {}",
-              option, name, RangeText(contract));
-      if (range.min == range.max && range.min % contract.multiple != 0)
-        Throw(StatusCode::kInvalidArgument, "{}: dimension '{}' must be a multiple of {}", option, name,
-              contract.multiple);
-    }
-  }
-}
-
-/// "--dim batch=1 --dim seq=1" for the Symbols without a value.
-std::string MissingOptions(const Graph& graph, const std::set<SymbolId>& missing) {
-  std::string options;
-  for (const SymbolId symbol : missing)
-    options += fmt::format(" --dim '{}=N'", graph.symbols()[static_cast<size_t>(symbol)].name);
-  return options;
-}
 
 WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) {
   WriteOptions write;
@@ -138,18 +61,22 @@ void CopyPassedThroughInputs(Graph& graph) {
   }
 }
 
-/// The plan's bucket: the whole contract.
-void SetRanges(PlanDraft& draft) {
-  std::set<SymbolId> symbols;
-  for (const GraphPort& port : draft.graph->inputs()) {
-    for (const Dim& dim : draft.graph->value(port.value).dims) {
-      if (!dim.constant()) symbols.insert(dim.symbol());
-    }
-  }
+/// The plan's bucket, by the contracts that its graph's Symbols have.
+void SetRanges(PlanDraft& draft, const std::set<SymbolId>& symbols) {
   for (const SymbolId id : symbols) {
     const Symbol& symbol = draft.graph->symbols()[static_cast<size_t>(id)];
     draft.ranges.push_back({static_cast<uint32_t>(id), symbol.min, symbol.max});
   }
+}
+
+std::set<SymbolId> OpenSymbols(const Graph& graph) {
+  std::set<SymbolId> symbols;
+  for (const GraphPort& port : graph.inputs()) {
+    for (const Dim& dim : graph.value(port.value).dims) {
+      if (!dim.constant()) symbols.insert(dim.symbol());
+    }
+  }
+  return symbols;
 }
 
 /// What the loader would refuse is never written: an output file is only replaced by one that opens.
@@ -165,80 +92,47 @@ void CheckOwnFile(const std::vector<uint8_t>& file) {
           capture.message());
 }
 
+void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
+  RunPipeline(planned.graph, options.pipeline);
+  CopyPassedThroughInputs(planned.graph);
+}
+
+/// Plans that share a file share the Session's input buffers, which then lie outside of the arena.
+void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of_several,
+           const ConvertOptions& options) {
+  planned.draft = DraftPlan(planned.graph);
+  planned.draft.inputs_outside = planned.draft.inputs_outside || one_of_several;
+  SetRanges(planned.draft, symbols);
+  Partition(planned.draft, options.partition);
+}
+
 }  // namespace
 
-void FixShapes(Graph& graph, const ConvertOptions& options) {
-  std::map<SymbolId, DimRange> ranges;
-  for (const auto& [name, shape] : options.shapes) AssignShape(graph, ranges, name, shape);
-  for (const auto& [name, range] : options.dims) {
-    const std::string option = fmt::format("--dim {}={}", name, RangeText(range));
-    const SymbolId symbol = FindSymbol(graph, name, option);
-    if (range.min < 0 || range.max < range.min || range.multiple < 1)
-      Throw(StatusCode::kInvalidArgument, "{}: no size is in this range", option);
-    Assign(graph, ranges, symbol, range, option);
-  }
-  std::set<SymbolId> open;
-  for (const GraphPort& port : graph.inputs()) {
-    for (Dim& dim : graph.value(port.value).dims) {
-      if (dim.constant()) continue;
-      Symbol& symbol = graph.symbols()[static_cast<size_t>(dim.symbol())];
-      const auto found = ranges.find(dim.symbol());
-      const DimRange range = found == ranges.end() ? DimRange() : found->second;
-      if (found == ranges.end()) open.insert(dim.symbol());
-      symbol.min = range.min;
-      symbol.max = range.max;
-      symbol.multiple = range.multiple;
-      dim = Dim::OfSymbol(dim.symbol(), symbol);
-    }
-  }
-  if (!open.empty() && !options.keep_open) {
-    Throw(StatusCode::kInvalidArgument,
-          "the model leaves dimensions open; fix them with{} (or --shape INPUT=1x3x224x224)",
-          MissingOptions(graph, open));
-  }
-  CheckBuckets(graph, options);
-}
-
-std::string RangeText(const DimRange& range) {
-  if (range.min == range.max) return std::to_string(range.min);
-  const std::string end = range.max == Symbol::kUnbounded ? "" : std::to_string(range.max);
-  return fmt::format("{}..{}{}", range.min, end,
-                     range.multiple > 1 ? fmt::format(",multiple={}", range.multiple) : "");
-}
-
-std::string OpenDimsHint(const Graph& graph) {
-  std::set<SymbolId> open;
-  for (const GraphPort& port : graph.inputs()) {
-    for (const Dim& dim : graph.value(port.value).dims) {
-      if (!dim.constant() && !graph.symbols()[static_cast<size_t>(dim.symbol())].bounded())
-        open.insert(dim.symbol());
-    }
-  }
-  if (open.empty()) return "";
-  std::string options;
-  for (const SymbolId symbol : open)
-    options += fmt::format(" --dim '{}=1..MAX'", graph.symbols()[static_cast<size_t>(symbol)].name);
-  return fmt::format("memory is planned on the device at each new shape;{} would let it be planned ahead",
-                     options);
-}
-
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
-  const auto progress = [&](const char* step) {
+  const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);
   };
   auto result = std::make_unique<ConvertResult>();
+  for (const Bucket& bucket : options.buckets) {
+    result->buckets.push_back(std::make_unique<PlannedGraph>());
+    result->buckets.back()->graph = graph;
+    NarrowTo(result->buckets.back()->graph, bucket);
+  }
+  const std::set<SymbolId> symbols = OpenSymbols(graph);
   result->graph = std::move(graph);
   progress("optimise");
-  RunPipeline(result->graph, options.pipeline);
-  CopyPassedThroughInputs(result->graph);
+  Optimise(*result, options);
+  for (const auto& bucket : result->buckets) Optimise(*bucket, options);
   progress("partition");
-  result->draft = DraftPlan(result->graph);
-  SetRanges(result->draft);
-  Partition(result->draft, options.partition);
+  Draft(*result, symbols, !result->buckets.empty(), options);
+  for (const auto& bucket : result->buckets) Draft(*bucket, symbols, true, options);
   progress("plan memory");
   PlanArena(result->draft);
+  for (const auto& bucket : result->buckets) PlanArena(bucket->draft);
   progress("write");
-  result->file = SerializeModel(result->draft, WriteOptionsFor(result->graph, options));
+  std::vector<const PlanDraft*> drafts{&result->draft};
+  for (const auto& bucket : result->buckets) drafts.push_back(&bucket->draft);
+  result->file = SerializeModel(drafts, WriteOptionsFor(result->graph, options));
   CheckOwnFile(result->file);
   return result;
 }

@@ -3,38 +3,21 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "emit/write_model.h"
 #include "graph/graph.h"
 #include "passes/passes.h"
+#include "shape_contract.h"
 
 namespace skiff {
 
-/// The sizes that a dimension may have.
-struct DimRange {
-  int64_t min = 1;
-  int64_t max = Symbol::kUnbounded;
-  int64_t multiple = 1;
-
-  DimRange() = default;
-  DimRange(int64_t size) : min(size), max(size) {}  // NOLINT: one size is a range
-  DimRange(int64_t smallest, int64_t largest, int64_t step = 1)
-      : min(smallest), max(largest), multiple(step) {}
-  bool operator==(const DimRange&) const = default;
-};
-
-struct ConvertOptions {
-  std::map<std::string, std::vector<int64_t>> shapes;  ///< --shape: by input name.
-  std::map<std::string, DimRange> dims;                ///< --dim: by Symbol name.
-  /// --bucket: the ranges that one plan each serves, by Symbol name; Symbols that are left out have the range
-  /// of their contract. Empty: one plan for the whole contract.
-  std::vector<std::map<std::string, DimRange>> buckets;
-  bool keep_open =
-      true;  ///< Dimensions that nothing fixes stay open, as the file's contract; else they are an error.
+struct ConvertOptions : ShapeContract {
+  /// Buckets that get plans of their own beside the plan for the whole contract.
+  std::vector<Bucket> buckets;
   PartitionOptions partition;
   PipelineOptions pipeline;
   /// For every 4-D input whose size fits; height, width 0: from the input.
@@ -46,24 +29,20 @@ struct ConvertOptions {
   std::function<void(const std::string& step)> progress;
 };
 
-struct ConvertResult {
-  std::vector<uint8_t> file;
-  Graph graph;      ///< As it was emitted.
+/// A graph as it was emitted, and the plan made from it.
+struct PlannedGraph {
+  Graph graph;
   PlanDraft draft;  ///< Points into `graph`.
 };
 
-/// Gives every Symbol of the graph's inputs its contract, and checks that the buckets lie inside of it.
-/// Throws Error (kInvalidArgument) for an unknown input or dimension, a shape that contradicts the file's,
-/// and for dimensions that stay open (listing the options that would fix them).
-void FixShapes(Graph& graph, const ConvertOptions& options);
+struct ConvertResult : PlannedGraph {  ///< Of the whole contract.
+  std::vector<uint8_t> file;
+  std::vector<std::unique_ptr<PlannedGraph>>
+      buckets;  ///< In the order of the options; plans behind the first.
+};
 
-/// "1..512,multiple=8", "7", "1..": a range as --dim takes it.
-std::string RangeText(const DimRange& range);
-
-/// Which options would bound the dimensions without a maximum; "" when all have one.
-std::string OpenDimsHint(const Graph& graph);
-
-/// Passes, partition and memory plan over a graph whose input shapes are fixed, and the file's bytes.
+/// Passes, partition and memory plan over a graph, for the whole contract of its Symbols and for each bucket,
+/// and the file's bytes.
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options = {});
 
 /// From a model file (.onnx).

@@ -10,6 +10,7 @@ void AddConvert(CLI::App& app, int& exit_code);
 void AddRun(CLI::App& app, int& exit_code);
 void AddBench(CLI::App& app, int& exit_code);
 void AddParity(CLI::App& app, int& exit_code);
+void AddBuckets(CLI::App& app, int& exit_code);
 void AddInspect(CLI::App& app, int& exit_code);
 
 }  // namespace skiff::cli

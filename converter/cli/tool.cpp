@@ -56,6 +56,7 @@ int RunTool(int argc, char** argv) {
   AddRun(app, code);
   AddBench(app, code);
   AddParity(app, code);
+  AddBuckets(app, code);
   AddInspect(app, code);
 
   try {

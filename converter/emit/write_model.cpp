@@ -55,14 +55,17 @@ class BlobTable {
 
 class Writer {
  public:
-  Writer(const PlanDraft& draft, const WriteOptions& options) : draft_(draft), options_(options) {}
+  Writer(const std::vector<const PlanDraft*>& drafts, const WriteOptions& options)
+      : drafts_(drafts), options_(options) {}
 
   std::vector<uint8_t> Write() {
-    const Offset<format::Plan> plan = WritePlan();
-    const auto inputs = WritePorts(draft_.graph->inputs(), draft_.inputs, true);
-    const auto outputs = WritePorts(draft_.graph->outputs(), draft_.outputs, false);
+    std::vector<Offset<format::Plan>> plans;
+    for (const PlanDraft* draft : drafts_) plans.push_back(WritePlan(*draft));
+    const PlanDraft& whole = *drafts_.front();
+    const auto inputs = WritePorts(whole, whole.graph->inputs(), whole.inputs, true);
+    const auto outputs = WritePorts(whole, whole.graph->outputs(), whole.outputs, false);
     const Offset<format::Signature> signature =
-        format::CreateSignatureDirect(builder_, "main", &inputs, &outputs, &plans_.emplace_back(1, plan));
+        format::CreateSignatureDirect(builder_, "main", &inputs, &outputs, &plans);
     const std::vector<Offset<format::Signature>> signatures{signature};
     std::vector<Offset<format::KeyValue>> metadata;
     for (const auto& [key, value] : options_.metadata)
@@ -76,43 +79,49 @@ class Writer {
   }
 
  private:
-  const char* Debug(const char* name) const { return options_.strip ? nullptr : name; }
+  /// Plans of one file name the same things.
+  Offset<flatbuffers::String> Debug(const char* name) {
+    return options_.strip || name == nullptr ? Offset<flatbuffers::String>()
+                                             : builder_.CreateSharedString(name);
+  }
 
-  std::vector<Offset<format::Tensor>> WriteTensors() {
+  std::vector<Offset<format::Tensor>> WriteTensors(const PlanDraft& draft) {
     std::vector<Offset<format::Tensor>> tensors;
-    for (size_t i = 0; i < draft_.tensors.size(); ++i) {
-      const PlanTensor& tensor = draft_.tensors[i];
-      const TensorPlacement& placement = draft_.placements[i];
-      const Value& value = draft_.graph->value(draft_.values[i]);
+    for (size_t i = 0; i < draft.tensors.size(); ++i) {
+      const PlanTensor& tensor = draft.tensors[i];
+      const TensorPlacement& placement = draft.placements[i];
+      const Value& value = draft.graph->value(draft.values[i]);
       const std::vector<int64_t> extents(tensor.view.shape.begin(), tensor.view.shape.end());
       const std::vector<uint8_t> perm(value.source_perm.begin(), value.source_perm.end());
       const bool dense = tensor.view.row_stride == tensor.view.shape.last();
       const bool source = !options_.strip && !value.source.empty();
-      tensors.push_back(format::CreateTensorDirect(
-          builder_, static_cast<uint8_t>(tensor.view.dtype), &extents,
-          tensor.constant ? blobs_.Add(tensor) : -1, placement.offset, placement.view_of,
-          dense ? 0 : tensor.view.row_stride, Debug(tensor.name), source ? value.source.c_str() : nullptr,
-          source && !perm.empty() ? &perm : nullptr, placement.buffer));
+      tensors.push_back(
+          format::CreateTensor(builder_, static_cast<uint8_t>(tensor.view.dtype),
+                               builder_.CreateVector(extents), tensor.constant ? blobs_.Add(tensor) : -1,
+                               placement.offset, placement.view_of, dense ? 0 : tensor.view.row_stride,
+                               Debug(tensor.name), Debug(source ? value.source.c_str() : nullptr),
+                               source && !perm.empty() ? builder_.CreateVector(perm) : 0, placement.buffer));
     }
     return tensors;
   }
 
-  std::vector<Offset<format::Node>> WriteNodes() {
+  std::vector<Offset<format::Node>> WriteNodes(const PlanDraft& draft) {
     std::vector<Offset<format::Node>> nodes;
-    for (size_t i = 0; i < draft_.nodes.size(); ++i) {
-      const PlanNode node = draft_.ViewOf(i);
+    for (size_t i = 0; i < draft.nodes.size(); ++i) {
+      const PlanNode node = draft.ViewOf(i);
       const std::vector<Offset<format::Attr>> attrs = EncodeAttrs(builder_, node.op->code, *node.attrs);
-      nodes.push_back(format::CreateNodeDirect(builder_, static_cast<uint16_t>(node.op->code),
-                                               &draft_.nodes[i].inputs, &draft_.nodes[i].outputs,
-                                               attrs.empty() ? nullptr : &attrs, Debug(node.name)));
+      nodes.push_back(format::CreateNode(builder_, static_cast<uint16_t>(node.op->code),
+                                         builder_.CreateVector(draft.nodes[i].inputs),
+                                         builder_.CreateVector(draft.nodes[i].outputs),
+                                         attrs.empty() ? 0 : builder_.CreateVector(attrs), Debug(node.name)));
     }
     return nodes;
   }
 
   /// Only the Symbols of inputs are the file's business.
   bool IsInputSymbol(SymbolId symbol) const {
-    for (const GraphPort& port : draft_.graph->inputs()) {
-      for (const Dim& dim : draft_.graph->value(port.value).dims) {
+    for (const GraphPort& port : drafts_.front()->graph->inputs()) {
+      for (const Dim& dim : drafts_.front()->graph->value(port.value).dims) {
         if (symbol >= 0 && dim.symbol() == symbol) return true;
       }
     }
@@ -129,36 +138,36 @@ class Writer {
   std::vector<Offset<format::Symbol>> WriteSymbols() {
     std::vector<Offset<format::Symbol>> written;
     for (const SymbolId id : symbols_) {
-      const Symbol& symbol = draft_.graph->symbols()[static_cast<size_t>(id)];
+      const Symbol& symbol = drafts_.front()->graph->symbols()[static_cast<size_t>(id)];
       written.push_back(
           format::CreateSymbolDirect(builder_, symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple));
     }
     return written;
   }
 
-  Offset<format::Plan> WritePlan() {
-    const auto tensors = WriteTensors();
-    const auto nodes = WriteNodes();
+  Offset<format::Plan> WritePlan(const PlanDraft& draft) {
+    const auto tensors = WriteTensors(draft);
+    const auto nodes = WriteNodes(draft);
     std::vector<format::Segment> segments;
-    for (const SegmentData& segment : draft_.segments)
+    for (const SegmentData& segment : draft.segments)
       segments.emplace_back(static_cast<uint8_t>(segment.delegate), segment.begin, segment.end);
     std::vector<Offset<format::Range>> ranges;
-    for (const SymbolRange& range : draft_.ranges)
+    for (const SymbolRange& range : draft.ranges)
       ranges.push_back(format::CreateRange(builder_, SymbolIndex(static_cast<SymbolId>(range.symbol)),
                                            range.min, range.max));
     return format::CreatePlanDirect(
-        builder_, static_cast<uint8_t>(Target::kCpu), static_cast<format::BucketKind>(draft_.kind),
-        ranges.empty() ? nullptr : &ranges, &tensors, &nodes, draft_.shape_node_count, &segments,
-        &draft_.inputs, &draft_.outputs, draft_.arena_bytes, draft_.inputs_outside);
+        builder_, static_cast<uint8_t>(Target::kCpu), static_cast<format::BucketKind>(draft.kind),
+        ranges.empty() ? nullptr : &ranges, &tensors, &nodes, draft.shape_node_count, &segments,
+        &draft.inputs, &draft.outputs, draft.arena_bytes, draft.inputs_outside);
   }
 
-  std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports,
+  std::vector<Offset<format::Port>> WritePorts(const PlanDraft& draft, const std::vector<GraphPort>& ports,
                                                const std::vector<int32_t>& tensors, bool inputs) {
     std::vector<Offset<format::Port>> written;
     for (size_t i = 0; i < ports.size(); ++i) {
-      const TensorView& view = draft_.tensors[static_cast<size_t>(tensors[i])].view;
+      const TensorView& view = draft.tensors[static_cast<size_t>(tensors[i])].view;
       std::vector<int64_t> extents;
-      for (const Dim& dim : draft_.graph->value(ports[i].value).dims) {
+      for (const Dim& dim : draft.graph->value(ports[i].value).dims) {
         // What is no Symbol of an input is found on the device.
         extents.push_back(dim.constant()                ? dim.value
                           : IsInputSymbol(dim.symbol()) ? -1 - int64_t{SymbolIndex(dim.symbol())}
@@ -197,11 +206,10 @@ class Writer {
     return file;
   }
 
-  const PlanDraft& draft_;
+  const std::vector<const PlanDraft*>& drafts_;
   const WriteOptions& options_;
   FlatBufferBuilder builder_;
   BlobTable blobs_;
-  std::vector<std::vector<Offset<format::Plan>>> plans_;
   std::vector<SymbolId> symbols_;  ///< In the order of the file.
 };
 
@@ -211,8 +219,9 @@ class Writer {
 
 }  // namespace
 
-std::vector<uint8_t> SerializeModel(const PlanDraft& draft, const WriteOptions& options) {
-  return Writer(draft, options).Write();
+std::vector<uint8_t> SerializeModel(const std::vector<const PlanDraft*>& drafts,
+                                    const WriteOptions& options) {
+  return Writer(drafts, options).Write();
 }
 
 void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes) {

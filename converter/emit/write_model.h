@@ -26,8 +26,10 @@ struct WriteOptions {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-/// The bytes of a file with one signature and one plan. Blobs of equal content are stored once.
-std::vector<uint8_t> SerializeModel(const PlanDraft& draft, const WriteOptions& options = {});
+/// The bytes of a file with one signature and these plans, the first of which has the signature's types: the
+/// others are for parts of its contract. Blobs of equal content are stored once.
+std::vector<uint8_t> SerializeModel(const std::vector<const PlanDraft*>& drafts,
+                                    const WriteOptions& options = {});
 
 /// Writes to a temporary file beside `path` and renames it, so that an existing file is replaced whole or not
 /// at all. Throws Error (kIo) naming the path and the system's reason.

@@ -13,11 +13,9 @@
 namespace skiff::testing {
 namespace {
 
-Graph ImportFixed(const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes) {
+Graph ImportFixed(const std::string& path, const ShapeContract& contract) {
   Graph graph = ImportOnnx(path);
-  ConvertOptions options;
-  options.shapes = shapes;
-  FixShapes(graph, options);
+  FixShapes(graph, contract);
   return graph;
 }
 
@@ -33,7 +31,10 @@ bool IsConvolution(OpCode op) { return op == OpCode::kConv2d || op == OpCode::kC
 }  // namespace
 
 ModelCase::ModelCase(const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes)
-    : source_(ImportFixed(path, shapes)),
+    : ModelCase(path, ShapeContract{shapes, {}}) {}
+
+ModelCase::ModelCase(const std::string& path, const ShapeContract& contract)
+    : source_(ImportFixed(path, contract)),
       converted_(ConvertGraph(source_)),
       file_(converted_->file),
       half_(UsesHalf(source_)) {
@@ -50,17 +51,23 @@ std::map<std::string, TensorData> ModelCase::RunEagerly(
   return Evaluate(source_, inputs);
 }
 
-std::map<std::string, TensorData> ModelCase::Run(Backend backend,
-                                                 const std::map<std::string, TensorData>& inputs) {
+std::unique_ptr<Session> ModelCase::Open(Backend backend) {
   ErrorCapture capture;
   SessionOptions options;
   options.backend = backend;
   options.threads = 2;
   Result<std::unique_ptr<Session>> session = Session::Create(*model_, options);
   if (!session.ok()) Throw(session.status().code(), "{}", capture.message());
+  return std::move(session.value());
+}
+
+std::map<std::string, TensorData> ModelCase::Run(Backend backend,
+                                                 const std::map<std::string, TensorData>& inputs) {
+  const std::unique_ptr<Session> session = Open(backend);
+  std::map<std::string, TensorData> outputs = RunSession(*session, inputs);
   fell_back_ = 0;
-  for (int i = 0; i < (*session)->node_count(); ++i) fell_back_ += (*session)->node(i).fell_back ? 1 : 0;
-  return RunSession(**session, inputs);
+  for (int i = 0; i < session->node_count(); ++i) fell_back_ += session->node(i).fell_back ? 1 : 0;
+  return outputs;
 }
 
 int ModelCase::NodesOn(DelegateKind delegate) const {

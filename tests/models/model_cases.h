@@ -20,6 +20,8 @@ class ModelCase {
  public:
   /// Imports `path` and fixes open dimensions by input shapes. Throws Error.
   ModelCase(const std::string& path, const std::map<std::string, std::vector<int64_t>>& shapes);
+  /// Leaves dimensions open, within the contract.
+  ModelCase(const std::string& path, const ShapeContract& contract);
 
   const Graph& source() const { return source_; }
   const ConvertResult& converted() const { return *converted_; }
@@ -27,6 +29,8 @@ class ModelCase {
 
   std::map<std::string, TensorData> RunEagerly(const std::map<std::string, TensorData>& inputs) const;
   std::map<std::string, TensorData> Run(Backend backend, const std::map<std::string, TensorData>& inputs);
+
+  std::unique_ptr<Session> Open(Backend backend);
 
   int fell_back() const { return fell_back_; }
 

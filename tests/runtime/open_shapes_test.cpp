@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error_capture.h"
+#include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "tests/support/tiny_models.h"
@@ -204,6 +205,52 @@ TEST(OpenContract, EachViolationIsNamedAndTheSessionGoesOn) {
   ASSERT_EQ(set(1, DType::kF32, Shape{3, 3}), StatusCode::kOk);
   ASSERT_TRUE((*session)->Run().ok()) << capture.message();
   EXPECT_EQ((*session)->Output(0).value().as<float>()[8], 2.0f);
+}
+
+/// One file, several plans: the narrowest that fits runs, and weights are stored and packed once.
+TEST(Buckets, AreChosenAndShareWeights) {
+  const char* text = R"(graph g {
+    symbol n: 1..64
+    input x: f32[n, 32]
+    const w1: f32[48, 32] = seed 1
+    const w2: f32[8, 48] = seed 2
+    a = FullyConnected(x, w1, _)
+    b = Tanh(a)
+    y = FullyConnected(b, w2, _)
+    output y = y
+  })";
+  ConvertOptions options;
+  options.buckets = {{{"n", 16}}, {{"n", DimRange(1, 8)}}};
+  const OpenedModel one(text);
+  const OpenedModel several(text, options);
+  ASSERT_EQ(several.model->plan_count(0), 3);
+  EXPECT_EQ(several.model->plan(0, 0).kind, BucketKind::kRelaxed);
+  EXPECT_EQ(several.model->plan(0, 1).kind, BucketKind::kExact);
+  EXPECT_EQ(several.model->plan(0, 2).kind, BucketKind::kRelaxed);
+  EXPECT_LT(several.model->plan(0, 2).arena_bytes, several.model->plan(0, 0).arena_bytes);
+  EXPECT_EQ(several.model->weights_bytes(), one.model->weights_bytes());
+
+  const Graph source = ParseGraph(text);
+  const auto run = [&](const OpenedModel& opened) {
+    auto session = Session::Create(*opened.model);
+    for (const int64_t n : {16, 3, 64, 8, 16, 17}) {
+      const auto inputs = InputsOf(source, {{"n", n}});
+      const Difference difference =
+          Compare(RunSession(**session, inputs).at("y"), Evaluate(source, inputs).at("y"));
+      EXPECT_LE(difference.difference, 4e-6 * difference.largest) << n;
+    }
+    return opened.model->packed_bytes();
+  };
+  EXPECT_EQ(run(several), run(one));
+}
+
+TEST(Buckets, OutsideTheContractAreRefused) {
+  const char* text = "graph g {\n  symbol n: 1..64\n  input x: f32[n]\n  y = Neg(x)\n  output y = y\n}\n";
+  for (const Bucket& bucket : {Bucket{{"n", 65}}, Bucket{{"m", 3}}, Bucket{{"n", DimRange(0, 3)}}}) {
+    ConvertOptions options;
+    options.buckets = {bucket};
+    EXPECT_THROW(ConvertGraph(ParseGraph(text), options), Error) << BucketText(bucket);
+  }
 }
 
 /// A graph input whose elements decide a shape.

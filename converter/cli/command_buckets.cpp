@@ -1,0 +1,133 @@
+// skiff buckets
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/buckets.h"
+#include "cli/commands.h"
+#include "cli/convert_options.h"
+#include "cli/progress.h"
+#include "cli/table.h"
+#include "graph/error.h"
+#include "import/onnx.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "A plan for a range of sizes runs each call at its exact size; its memory is planned for the largest. "
+    "Plans of their\n"
+    "own for smaller sizes touch less memory, and plans for one size save a little time. The cost of a list "
+    "is the\n"
+    "expected arena of a call, relative to that of one plan, plus the expected share of time that is lost "
+    "against\n"
+    "exact plans, measured here; every further plan has to lower it by 5 %.\n"
+    "SHAPES.csv has a header of dimension names and one row per call; a column 'count' says how often.\n"
+    "Example:\n"
+    "  skiff buckets encoder.onnx --uniform batch=1 --uniform seq=1..128 --max-plans 4";
+
+/// The conversions and measurements that are reported; only a guess for the progress line.
+constexpr int kSteps = 24;
+
+struct Arguments {
+  std::string source;
+  std::string shapes;
+  std::vector<std::string> uniform;
+  size_t max_plans = 4;
+  int threads = 0;
+};
+
+std::string ConvertLine(const Arguments& arguments, const BucketProposal& proposal) {
+  std::string line = fmt::format("skiff convert {} -o MODEL.skiff", arguments.source);
+  for (const auto& [name, range] : proposal.contract) {
+    line += range.min == range.max ? fmt::format(" --dim {}={}", name, range.min)
+                                   : fmt::format(" --dim {}={}..{}", name, range.min, range.max);
+  }
+  // The last bucket needs no plan of its own: the plan for all shapes serves it with the same memory.
+  for (size_t i = 0; i + 1 < proposal.buckets.size(); ++i) {
+    const BucketCost& bucket = proposal.buckets[i];
+    line += i == 0 ? fmt::format(" --bucket {}=", proposal.symbol) : ",";
+    line += bucket.exact ? std::to_string(bucket.largest)
+                         : fmt::format("{}..{}", bucket.smallest, bucket.largest);
+  }
+  return line;
+}
+
+void Print(const Arguments& arguments, const BucketProposal& proposal) {
+  using Align = Table::Align;
+  Table table({{"bucket"},
+               {"kind"},
+               {"calls", Align::kRight},
+               {"arena bytes", Align::kRight},
+               {"time lost", Align::kRight}});
+  for (const BucketCost& bucket : proposal.buckets) {
+    const std::string sizes = bucket.smallest == bucket.largest
+                                  ? std::to_string(bucket.largest)
+                                  : fmt::format("{}..{}", bucket.smallest, bucket.largest);
+    table.Add({fmt::format("{}={}", proposal.symbol, sizes), bucket.exact ? "exact" : "relaxed",
+               fmt::format("{:.1f} %", 100 * bucket.calls), Grouped(bucket.arena_bytes),
+               fmt::format("{:.1f} %", 100 * bucket.time_lost)});
+  }
+  fmt::print("{}", table.ToString());
+  fmt::print("cost {:.3f}, of one plan {:.3f}\n", proposal.cost, proposal.cost_of_one);
+  if (proposal.buckets.size() == 1)
+    fmt::print("one plan for all shapes is best: no list of up to {} lowers the cost by 5 % a plan\n",
+               arguments.max_plans);
+  fmt::print("{}\n", ConvertLine(arguments, proposal));
+}
+
+void Buckets(const Arguments& arguments) {
+  if (arguments.shapes.empty() == arguments.uniform.empty())
+    throw CLI::ValidationError("--shapes, --uniform", "one of them says which shapes occur");
+  ObservedShapes shapes;
+  if (!arguments.shapes.empty()) {
+    shapes = ReadObservedShapes(arguments.shapes);
+  } else {
+    ConvertArguments dims;
+    dims.dims = arguments.uniform;
+    const ConvertOptions options = ToConvertOptions(dims);
+    for (const auto& [name, range] : options.dims) {
+      if (range.max == Symbol::kUnbounded)
+        throw CLI::ValidationError(
+            "--uniform", fmt::format("'{}' needs a largest size, for example {}=1..128", name, name));
+    }
+    shapes = UniformShapes(options.dims);
+  }
+  BucketProposal proposal;
+  {
+    Progress progress(kSteps);
+    BucketOptions options;
+    options.max_plans = arguments.max_plans;
+    options.threads = arguments.threads;
+    options.progress = [&](const std::string& step) { progress.Step(step); };
+    proposal = ProposeBuckets(ImportOnnx(arguments.source), shapes, options);
+  }
+  Print(arguments, proposal);
+}
+
+}  // namespace
+
+void AddBuckets(CLI::App& app, int&) {
+  CLI::App* command = app.add_subcommand("buckets", "Propose plans for the shapes that a model will meet");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("source", arguments->source, "The .onnx model")->required()->type_name("MODEL.onnx");
+  command->add_option("--shapes", arguments->shapes, "Observed sizes of the model's open dimensions")
+      ->type_name("SHAPES.csv");
+  command
+      ->add_option("--uniform", arguments->uniform,
+                   "Every size of a dimension equally often, instead; repeatable")
+      ->type_name("NAME=MIN..MAX")
+      ->allow_extra_args(false);
+  command->add_option("--max-plans", arguments->max_plans, "Plans to propose at most (default 4)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  command
+      ->add_option("--threads", arguments->threads,
+                   "Threads of the measured runs (default: as many as 'skiff run')")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command->footer(kFooter);
+  command->callback([arguments] { Buckets(*arguments); });
+}
+
+}  // namespace skiff::cli
