@@ -61,7 +61,8 @@ void RunBench(const Arguments& arguments) {
       options.other_inputs = ReadInputSource(arguments.inputs, opened.model(), sizes);
     }
   }
-  const BenchResult result = Bench(opened.model(), inputs, options);
+  const BenchResult result =
+      AtSizes(context.sizes, "--dim", [&] { return Bench(opened.model(), inputs, options); });
   if (!trace_path.empty()) {
     const std::string trace = ChromeTrace(arguments.model, result).dump();
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});

@@ -164,11 +164,12 @@ int Parity(const Arguments& arguments) {
       const NamedTensors inputs = ReadInputSource(InputsOf(arguments), opened->model(), call);
       SizedReport& one = cases.emplace_back();
       one.sizes = SizesOf(opened->model(), inputs);
-      if (sized) where = SizesText(call.symbols, one.sizes) + " ";
+      const std::string at = SizesText(call.symbols, one.sizes);
+      if (sized) where = at + " ";
       NamedTensors expected;
       if (!arguments.expected.empty())
         expected = ReadOutputFolder(arguments.expected, opened->signature().outputs, call);
-      one.report = checker.Check(inputs, expected);
+      one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
     }
   }
   const Model& model = opened->model();

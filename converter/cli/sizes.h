@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/error.h"
 #include "skiff/model.h"
 
 namespace skiff::cli {
@@ -38,6 +39,17 @@ struct SymbolSizes {
 
 /// "batch=2, seq=7"; "" for a model without Symbols.
 std::string SizesText(Span<const SymbolInfo> symbols, const std::vector<int64_t>& sizes);
+/// Makes a call whose Error then says at which sizes it happened, and by which option there are others.
+template <class Call>
+auto AtSizes(const std::string& sizes, const char* option, Call&& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    if (sizes.empty()) throw;
+    throw Error(error.code(), fmt::format("at {} ({} chooses other sizes): {}", sizes, option, error.what()));
+  }
+}
+
 /// "1..512", "7", "1.." and, with a multiple, "8..512,multiple=8": as --dim takes it.
 std::string RangeText(int64_t min, int64_t max, int64_t multiple = 1);
 /// The axes of a port: "batch", "3", or "?" for what only the device knows.

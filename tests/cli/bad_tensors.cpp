@@ -206,6 +206,16 @@ std::vector<BadInput> BadSizes() {
                   {"--at batch=1", "'batch'", "2..8,multiple=2"}),
       OfOpenModel("AtUnknown", plain({"parity", "SOURCE", "MODEL", "--at", "rows=2"}),
                   {"--at rows=2", "no open dimension 'rows'", "'batch'"}),
+      {"DefaultSizesThatTheSourceRefuses",
+       [](const TempFolder& f) {
+         const auto add = [](onnx::ModelProto& m) {
+           m.mutable_graph()->mutable_node(0)->set_op_type("Add");
+           m.mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
+           m.mutable_graph()->mutable_initializer(0)->set_dims(1, 4);
+         };
+         return Arguments{"parity", f.Write("sum.onnx", Serialized(OpenProductModel(), add))};
+       },
+       {"at batch=7", "--at", "'product' (Add)", "cannot be broadcast"}},
       {"AtOfAFixedModel",
        [](const TempFolder& f) {
          return Arguments{"parity", GoodOnnx(f), "--at", "batch=2"};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/npy.h"
@@ -122,6 +123,21 @@ TEST_F(OpenModel, ASweepVisitsTheEdgesOfThePlan) {
   EXPECT_EQ(Batches(SucceedJson({"parity", source_, "--dim", "batch=0..9,multiple=3", "--sweep"})),
             (std::vector<int64_t>{0, 3, 6, 9}))
       << "the sizes of a conversion here and now, 0 because it is allowed";
+}
+
+TEST_F(OpenModel, ASweepVisitsEveryBucket) {
+  const std::string model = folder_ / "buckets.skiff";
+  EXPECT_THAT(
+      Succeed({"convert", source_, "-o", model, "--dim", "batch=1..9", "--bucket", "batch=4,6..8"}),
+      AllOf(HasSubstr("batch 4 "), HasSubstr("batch 6..8"), HasSubstr("batch 1..9"), HasSubstr("exact")));
+  const Json report = SucceedJson({"parity", source_, model, "--sweep"});
+  std::map<int64_t, std::string> kinds;
+  for (const Json& one : report["cases"])
+    kinds[one["sizes"]["batch"].get<int64_t>()] =
+        fmt::format("{} {}", one["plan"].get<int>(), one["kind"].get<std::string>());
+  EXPECT_THAT(kinds,
+              ::testing::IsSupersetOf(std::map<int64_t, std::string>{
+                  {1, "0 relaxed"}, {4, "1 exact"}, {6, "2 relaxed"}, {8, "2 relaxed"}, {9, "0 relaxed"}}));
 }
 
 TEST_F(OpenModel, ASweepFailsAsAWholeWhenOneSizeFails) {
