@@ -58,9 +58,10 @@ std::map<std::string, TensorData> ModelCase::Run(Backend backend,
   options.threads = 2;
   Result<std::unique_ptr<Session>> session = Session::Create(*model_, options);
   if (!session.ok()) Throw(session.status().code(), "{}", capture.message());
+  std::map<std::string, TensorData> outputs = RunSession(**session, inputs);
   fell_back_ = 0;
   for (int i = 0; i < (*session)->node_count(); ++i) fell_back_ += (*session)->node(i).fell_back ? 1 : 0;
-  return RunSession(**session, inputs);
+  return outputs;
 }
 
 int ModelCase::NodesOn(DelegateKind delegate) const {
