@@ -45,9 +45,10 @@ Result<StepPointer> LowerSlice(const NodeView& node, const Environment& environm
 Result<StepPointer> LowerExpand(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerTile(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerChannelShuffle(const NodeView& node, const Environment& environment);
+// lower_pad.cpp
+Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment);
 // lower_rearrange.cpp
 Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment);
-Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerChannelShuffle32(const NodeView& node, const Environment& environment);
 
 }  // namespace skiff::xnnpack

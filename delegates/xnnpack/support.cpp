@@ -237,9 +237,9 @@ bool SupportsTranspose(const NodeTypes& node) {
 
 bool SupportsPad(const NodeTypes& node) {
   const int64_t size = DTypeSize(node.inputs[0]->view.dtype);
+  if (node.attrs->as<PadAttrs>().mode != PadMode::kConstant) return size > 0 && RankOf(node, 0) > 0;
   const bool takes_value = !Has(node, 2) || IsConstant(node, 2);
-  return (size == 1 || size == 2 || size == 4) && takes_value &&
-         node.attrs->as<PadAttrs>().mode == PadMode::kConstant && RankOf(node, 0) <= kMostAxes;
+  return (size == 1 || size == 2 || size == 4) && takes_value && RankOf(node, 0) <= kMostAxes;
 }
 
 bool SupportsChannelShuffle(const NodeTypes& node) {
