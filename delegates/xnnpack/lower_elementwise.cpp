@@ -76,14 +76,12 @@ class KernelUnaryStep final : public KernelRowsStep {
 
   void Compute(size_t n, const void* x, void* y) const override {
     if (!half_) return kernel_(n, static_cast<const float*>(x), static_cast<float*>(y), params_);
-    const ConvertFn widen = environment_.kernels->convert[static_cast<size_t>(ConvertKernel::kF16ToF32)];
-    const ConvertFn narrow = environment_.kernels->convert[static_cast<size_t>(ConvertKernel::kF32ToF16)];
     float block[kHalfBlock];
     for (size_t i = 0; i < n; i += kHalfBlock) {
       const size_t count = n - i < kHalfBlock ? n - i : kHalfBlock;
-      widen(count, static_cast<const uint16_t*>(x) + i, block);
+      environment_.kernels->widen(count, static_cast<const uint16_t*>(x) + i, block);
       kernel_(count, block, block, params_);
-      narrow(count, block, static_cast<uint16_t*>(y) + i);
+      environment_.kernels->narrow(count, block, static_cast<uint16_t*>(y) + i);
     }
   }
 
@@ -95,8 +93,7 @@ class KernelUnaryStep final : public KernelRowsStep {
 class ConvertStep final : public KernelRowsStep {
  public:
   ConvertStep(const NodeView& node, const Environment& environment, ConvertKernel kernel)
-      : KernelRowsStep(node, environment),
-        kernel_(environment.kernels->convert[static_cast<size_t>(kernel)]) {}
+      : KernelRowsStep(node, environment), kernel_(kMaskKernels.convert[static_cast<size_t>(kernel)]) {}
 
  private:
   void Compute(size_t n, const void* x, void* y) const override { kernel_(n, x, y); }

@@ -123,8 +123,8 @@ TEST(Kernels, LayerNormKeepsASmallVariance) {
 TEST(Kernels, ConvertHalves) {
   for (const Kernels* kernels : UsableKernels()) {
     SCOPED_TRACE(kernels->name);
-    const ConvertFn widen = kernels->convert[static_cast<size_t>(ConvertKernel::kF16ToF32)];
-    const ConvertFn narrow = kernels->convert[static_cast<size_t>(ConvertKernel::kF32ToF16)];
+    const ConvertFn widen = kernels->widen;
+    const ConvertFn narrow = kernels->narrow;
     std::vector<uint16_t> halves(65536);
     for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
     std::vector<float> floats(halves.size());

@@ -39,14 +39,14 @@ enum class UnaryKernel {
 /// Numbers of Kernels::binary. All clamp their result to [min, max]; NaN passes through.
 enum class BinaryKernel { kAdd, kSub, kMul, kDiv, kMin, kMax, kPow, kPRelu, kCount };
 
-/// Numbers of Kernels::compare.
+/// Numbers of MaskKernels::compare.
 enum class Relation { kEqual, kLess, kLessOrEqual, kCount };
 enum class CompareType { kF32, kI32, kI64, kU8, kCount };
 
-/// Numbers of Kernels::logic: of bytes that are 0 or 1.
+/// Numbers of MaskKernels::logic: of bytes that are 0 or 1.
 enum class LogicKernel { kAnd, kOr, kXor, kCount };
 
-/// Numbers of Kernels::convert. From f32 it truncates toward zero, saturates, and takes NaN to 0.
+/// Numbers of MaskKernels::convert. From f32 it truncates toward zero, saturates, and takes NaN to 0.
 enum class ConvertKernel {
   kU8ToF32,
   kU8ToI32,
@@ -61,8 +61,6 @@ enum class ConvertKernel {
   kF32ToI64,
   kF32ToU8,
   kF32ToBool,
-  kF16ToF32,
-  kF32ToF16,
   kNot,  ///< Of bool.
   kCount
 };
@@ -99,18 +97,24 @@ struct Kernels {
   const char* name = "";
   UnaryFn unary[static_cast<size_t>(UnaryKernel::kCount)] = {};
   BinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kForms] = {};
+  ReduceRowFn reduce_row[static_cast<size_t>(ReduceKernel::kCount)] = {};
+  ReduceRowsFn reduce_rows[static_cast<size_t>(ReduceKernel::kCount)] = {};
+  LogSoftmaxFn log_softmax = nullptr;
+  LayerNormFn layer_norm = nullptr;
+  LayerNormFn layer_norm_half = nullptr;
+  ConvertFn widen = nullptr;   ///< f16 to f32.
+  ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
+};
+
+struct MaskKernels {
   CompareFn compare[static_cast<size_t>(Relation::kCount)][static_cast<size_t>(CompareType::kCount)][kForms] =
       {};
   LogicFn logic[static_cast<size_t>(LogicKernel::kCount)][kForms] = {};
   /// By log2 of the element's bytes, then: neither, a, b, both are single values.
   ChooseFn choose[4][4] = {};
   ConvertFn convert[static_cast<size_t>(ConvertKernel::kCount)] = {};
-  ReduceRowFn reduce_row[static_cast<size_t>(ReduceKernel::kCount)] = {};
-  ReduceRowsFn reduce_rows[static_cast<size_t>(ReduceKernel::kCount)] = {};
-  LogSoftmaxFn log_softmax = nullptr;
-  LayerNormFn layer_norm = nullptr;
-  LayerNormFn layer_norm_half = nullptr;
 };
+extern const MaskKernels kMaskKernels;
 
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();

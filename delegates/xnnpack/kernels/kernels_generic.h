@@ -183,21 +183,12 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
-#include "delegates/xnnpack/kernels/kernels_masks.inc"
 #include "delegates/xnnpack/kernels/kernels_rows.inc"
 
 }  // namespace
 
-#define SKIFF_FORMS(kernel, ...) \
-  { kernel<__VA_ARGS__, 0>, kernel<__VA_ARGS__, 1>, kernel<__VA_ARGS__, 2> }
-#define SKIFF_BINARY(function) SKIFF_FORMS(Binary, function)
-#define SKIFF_COMPARE(relation)                                                          \
-  {                                                                                      \
-    SKIFF_FORMS(Compare, relation, float), SKIFF_FORMS(Compare, relation, int32_t),      \
-        SKIFF_FORMS(Compare, relation, int64_t), SKIFF_FORMS(Compare, relation, uint8_t) \
-  }
-#define SKIFF_CHOOSE(T) \
-  { Choose<T, 0>, Choose<T, 1>, Choose<T, 2>, Choose<T, 3> }
+#define SKIFF_BINARY(function) \
+  { Binary<function, 0>, Binary<function, 1>, Binary<function, 2> }
 
 extern const Kernels SKIFF_KERNELS;
 const Kernels SKIFF_KERNELS = {
@@ -207,18 +198,13 @@ const Kernels SKIFF_KERNELS = {
      Unary<SinOf>, Unary<SoftplusOf>, Unary<SqrtOf>},
     {SKIFF_BINARY(AddOf), SKIFF_BINARY(SubOf), SKIFF_BINARY(MulOf), SKIFF_BINARY(DivOf), SKIFF_BINARY(MinOf),
      SKIFF_BINARY(MaxOf), SKIFF_BINARY(PowOf), SKIFF_BINARY(PReluOf)},
-    {SKIFF_COMPARE(Equal), SKIFF_COMPARE(Less), SKIFF_COMPARE(LessOrEqual)},
-    {SKIFF_FORMS(Logic, And), SKIFF_FORMS(Logic, Or), SKIFF_FORMS(Logic, Xor)},
-    {SKIFF_CHOOSE(uint8_t), SKIFF_CHOOSE(uint16_t), SKIFF_CHOOSE(uint32_t), SKIFF_CHOOSE(uint64_t)},
-    {Convert<uint8_t, float>, Convert<uint8_t, int32_t>, Convert<uint8_t, int64_t>, Convert<int32_t, float>,
-     Convert<int32_t, int64_t>, ToBool<int32_t>, Convert<int64_t, float>, Convert<int64_t, int32_t>,
-     ToBool<int64_t>, Truncate<int32_t>, Truncate<int64_t>, Truncate<uint8_t>, ToBool<float>, Widen, Narrow,
-     Not},
     {ReduceRow<Highest>, ReduceRow<Lowest>, ReduceRow<Product>},
     {ReduceRows<Highest>, ReduceRows<Lowest>, ReduceRows<Product>},
     LogSoftmax,
     LayerNorm<float>,
     LayerNorm<uint16_t>,
+    Widen,
+    Narrow,
 };
 
 }  // namespace skiff::xnnpack

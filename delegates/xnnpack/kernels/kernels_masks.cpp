@@ -1,4 +1,9 @@
-// Part of kernels_generic.h: comparisons, choices, masks and conversions between types.
+// Comparisons, choices, masks and conversions between types. They wait for memory, not for arithmetic: the
+// baseline's vectors are enough.
+#include "delegates/xnnpack/kernels/kernels.h"
+
+namespace skiff::xnnpack {
+namespace {
 
 struct Equal {
   template <class T>
@@ -106,39 +111,25 @@ void Truncate(size_t n, const void* x, void* y) {
   }
 }
 
-// Between f16 and f32 by arithmetic on bits, which vectorises everywhere and rounds to nearest even
-// (M. Dukhan, FP16).
+}  // namespace
 
-inline float ToFloat(uint16_t half) {
-  const unsigned word = static_cast<unsigned>(half) << 16;
-  const unsigned twice = word + word;
-  const float normal = FromBits((twice >> 4) + (0xe0u << 23)) * 0x1p-112f;
-  const float subnormal = FromBits((twice >> 17) | (126u << 23)) - 0.5f;
-  return FromBits((word & 0x80000000u) | ToBits(twice < (1u << 27) ? subnormal : normal));
-}
+#define SKIFF_FORMS(kernel, ...) \
+  { kernel<__VA_ARGS__, 0>, kernel<__VA_ARGS__, 1>, kernel<__VA_ARGS__, 2> }
+#define SKIFF_COMPARE(relation)                                                          \
+  {                                                                                      \
+    SKIFF_FORMS(Compare, relation, float), SKIFF_FORMS(Compare, relation, int32_t),      \
+        SKIFF_FORMS(Compare, relation, int64_t), SKIFF_FORMS(Compare, relation, uint8_t) \
+  }
+#define SKIFF_CHOOSE(T) \
+  { Choose<T, 0>, Choose<T, 1>, Choose<T, 2>, Choose<T, 3> }
 
-inline uint16_t ToHalf(float x) {
-  const unsigned word = ToBits(x);
-  const unsigned twice = word + word;
-  const float magnitude = FromBits(word & 0x7fffffffu);
-  const float base = (magnitude * 0x1p+112f) * 0x1p-110f;
-  const unsigned exponent = twice & 0xff000000u;
-  const unsigned bias = exponent < 0x71000000u ? 0x71000000u : exponent;
-  const unsigned bits = ToBits(FromBits((bias >> 1) + 0x07800000u) + base);
-  const unsigned rounded = ((bits >> 13) & 0x7c00u) + (bits & 0x0fffu);
-  return static_cast<uint16_t>((word >> 16 & 0x8000u) | (twice > 0xff000000u ? 0x7e00u : rounded));
-}
+const MaskKernels kMaskKernels = {
+    {SKIFF_COMPARE(Equal), SKIFF_COMPARE(Less), SKIFF_COMPARE(LessOrEqual)},
+    {SKIFF_FORMS(Logic, And), SKIFF_FORMS(Logic, Or), SKIFF_FORMS(Logic, Xor)},
+    {SKIFF_CHOOSE(uint8_t), SKIFF_CHOOSE(uint16_t), SKIFF_CHOOSE(uint32_t), SKIFF_CHOOSE(uint64_t)},
+    {Convert<uint8_t, float>, Convert<uint8_t, int32_t>, Convert<uint8_t, int64_t>, Convert<int32_t, float>,
+     Convert<int32_t, int64_t>, ToBool<int32_t>, Convert<int64_t, float>, Convert<int64_t, int32_t>,
+     ToBool<int64_t>, Truncate<int32_t>, Truncate<int64_t>, Truncate<uint8_t>, ToBool<float>, Not},
+};
 
-void Widen(size_t n, const void* x, void* y) {
-  const auto* from = static_cast<const uint16_t*>(x);
-  auto* to = static_cast<float*>(y);
-#pragma omp simd
-  for (size_t i = 0; i < n; ++i) to[i] = ToFloat(from[i]);
-}
-
-void Narrow(size_t n, const void* x, void* y) {
-  const auto* from = static_cast<const float*>(x);
-  auto* to = static_cast<uint16_t*>(y);
-#pragma omp simd
-  for (size_t i = 0; i < n; ++i) to[i] = ToHalf(from[i]);
-}
+}  // namespace skiff::xnnpack
