@@ -51,6 +51,8 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   EXPECT_LE(WorstRelative(open.Run(Backend::kPlanned, inputs), expected), kF32NetTolerance);
   const PlanDraft& draft = model.converted().draft;
   EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);
+  EXPECT_EQ(model.NodesOn(DelegateKind::kReference), 0);
+  EXPECT_EQ(model.fell_back(), 0);
   EXPECT_EQ(model.ConvolutionsElsewhere(), 0);
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), 0);

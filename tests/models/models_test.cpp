@@ -160,6 +160,8 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   }
   const PlanDraft& draft = model.converted().draft;
   EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);
+  EXPECT_EQ(model.NodesOn(DelegateKind::kReference), 0) << "an operator of a real model has no fast path";
+  EXPECT_EQ(model.fell_back(), 0);
   EXPECT_EQ(model.ConvolutionsElsewhere(), GetParam().value("convolutions_elsewhere", 0));
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), GetParam().value("transposes_between_convolutions", 0));
