@@ -5,16 +5,12 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// A kernel of ours over rows.
-class KernelUnaryStep final : public Step {
+/// A kernel of ours over rows: the elements of a row that lie side by side.
+class KernelRowsStep : public Step {
  public:
-  KernelUnaryStep(const NodeView& node, const Environment& environment, UnaryKernel kernel,
-                  const KernelParams& params)
-      : Step(node, environment),
-        kernel_(environment.kernels->unary[static_cast<size_t>(kernel)]),
-        params_(params) {}
+  using Step::Step;
 
-  Status Reshape() override {
+  Status Reshape() final {
     from_ = RowsOf(node_.in(0));
     to_ = RowsOf(node_.out(0));
     if (from_.stride == from_.length && to_.stride == to_.length)
@@ -22,20 +18,20 @@ class KernelUnaryStep final : public Step {
     return OkStatus();
   }
 
-  Status Bind(void*) override {
-    x_ = node_.in(0).as<const float>();
-    y_ = node_.out(0).as<float>();
+  Status Bind(void*) final {
+    x_ = node_.in(0).as<const char>();
+    y_ = node_.out(0).as<char>();
     return OkStatus();
   }
 
-  Status Run() override {
+  Status Run() final {
     if (from_.count == 1) {
       // One long run: threads take blocks of it.
       pthreadpool_parallelize_1d_tile_1d(
           environment_.pool,
           [](void* self, size_t begin, size_t count) {
-            const auto* s = static_cast<const KernelUnaryStep*>(self);
-            s->kernel_(count, s->x_ + begin, s->y_ + begin, s->params_);
+            const auto* s = static_cast<const KernelRowsStep*>(self);
+            s->Compute(count, s->x_ + begin * s->x_bytes_, s->y_ + begin * s->y_bytes_);
           },
           this, from_.length, environment_.pool == nullptr ? from_.length : kBlock,
           PTHREADPOOL_FLAG_DISABLE_DENORMALS);
@@ -44,21 +40,65 @@ class KernelUnaryStep final : public Step {
     pthreadpool_parallelize_1d(
         environment_.pool,
         [](void* self, size_t row) {
-          const auto* s = static_cast<const KernelUnaryStep*>(self);
-          s->kernel_(s->from_.length, s->x_ + row * s->from_.stride, s->y_ + row * s->to_.stride, s->params_);
+          const auto* s = static_cast<const KernelRowsStep*>(self);
+          s->Compute(s->from_.length, s->x_ + row * s->from_.stride * s->x_bytes_,
+                     s->y_ + row * s->to_.stride * s->y_bytes_);
         },
         this, from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
     return OkStatus();
   }
 
+ protected:
+  virtual void Compute(size_t n, const void* x, void* y) const = 0;
+
  private:
   static constexpr size_t kBlock = 8192;
 
+  const size_t x_bytes_ = ElementBytes(node_.in(0));
+  const size_t y_bytes_ = ElementBytes(node_.out(0));
+  Rows from_, to_;
+  const char* x_ = nullptr;
+  char* y_ = nullptr;
+};
+
+/// f32, or f16 in blocks that are computed in f32.
+class KernelUnaryStep final : public KernelRowsStep {
+ public:
+  KernelUnaryStep(const NodeView& node, const Environment& environment, UnaryKernel kernel,
+                  const KernelParams& params)
+      : KernelRowsStep(node, environment),
+        kernel_(environment.kernels->unary[static_cast<size_t>(kernel)]),
+        params_(params),
+        half_(node.in(0).dtype == DType::kF16) {}
+
+ private:
+  static constexpr size_t kHalfBlock = 512;
+
+  void Compute(size_t n, const void* x, void* y) const override {
+    if (!half_) return kernel_(n, static_cast<const float*>(x), static_cast<float*>(y), params_);
+    float block[kHalfBlock];
+    for (size_t i = 0; i < n; i += kHalfBlock) {
+      const size_t count = n - i < kHalfBlock ? n - i : kHalfBlock;
+      environment_.kernels->widen(count, static_cast<const uint16_t*>(x) + i, block);
+      kernel_(count, block, block, params_);
+      environment_.kernels->narrow(count, block, static_cast<uint16_t*>(y) + i);
+    }
+  }
+
   const UnaryFn kernel_;
   const KernelParams params_;
-  Rows from_, to_;
-  const float* x_ = nullptr;
-  float* y_ = nullptr;
+  const bool half_;
+};
+
+class ConvertStep final : public KernelRowsStep {
+ public:
+  ConvertStep(const NodeView& node, const Environment& environment, ConvertKernel kernel)
+      : KernelRowsStep(node, environment), kernel_(kMaskKernels.convert[static_cast<size_t>(kernel)]) {}
+
+ private:
+  void Compute(size_t n, const void* x, void* y) const override { kernel_(n, x, y); }
+
+  const ConvertFn kernel_;
 };
 
 class XnnUnaryStep final : public OperatorStep {
@@ -93,8 +133,8 @@ struct XnnRow {
   xnn_unary_operator type;
 };
 
-/// Where both tables have an operator, ours serves f32: XNNPACK's square root of infinity and sigmoid of 1e30
-/// are NaN (AVX-512), and its logarithm is inexact near 1.
+/// XNNPACK's f32 square root of infinity and sigmoid of 1e30 are NaN (AVX-512), its logarithm is inexact near
+/// 1, and some of its operators have no f16: the next table comes first.
 constexpr XnnRow kXnnRows[] = {
     {OpCode::kAbs, xnn_unary_abs},
     {OpCode::kNeg, xnn_unary_negate},
@@ -111,21 +151,28 @@ constexpr XnnRow kXnnRows[] = {
     {OpCode::kElu, xnn_unary_elu},
 };
 
+/// Ours, and for which type they are the better ones.
 struct KernelRow {
   OpCode op;
   UnaryKernel kernel;
+  bool f32;
+  bool f16;
 };
 
 constexpr KernelRow kKernelRows[] = {
-    {OpCode::kErf, UnaryKernel::kErf},
-    {OpCode::kExp, UnaryKernel::kExp},
-    {OpCode::kHardSigmoid, UnaryKernel::kHardSigmoid},
-    {OpCode::kLog, UnaryKernel::kLog},
-    {OpCode::kReciprocal, UnaryKernel::kReciprocal},
-    {OpCode::kSigmoid, UnaryKernel::kSigmoid},
-    {OpCode::kSign, UnaryKernel::kSign},
-    {OpCode::kSilu, UnaryKernel::kSilu},
-    {OpCode::kSqrt, UnaryKernel::kSqrt},
+    {OpCode::kCos, UnaryKernel::kCos, true, true},
+    {OpCode::kErf, UnaryKernel::kErf, true, true},
+    {OpCode::kExp, UnaryKernel::kExp, true, true},
+    {OpCode::kGelu, UnaryKernel::kGelu, false, true},
+    {OpCode::kHardSigmoid, UnaryKernel::kHardSigmoid, true, true},
+    {OpCode::kLog, UnaryKernel::kLog, true, true},
+    {OpCode::kReciprocal, UnaryKernel::kReciprocal, true, true},
+    {OpCode::kSigmoid, UnaryKernel::kSigmoid, true, false},
+    {OpCode::kSign, UnaryKernel::kSign, true, true},
+    {OpCode::kSilu, UnaryKernel::kSilu, true, true},
+    {OpCode::kSin, UnaryKernel::kSin, true, true},
+    {OpCode::kSoftplus, UnaryKernel::kSoftplus, true, true},
+    {OpCode::kSqrt, UnaryKernel::kSqrt, true, false},
 };
 
 KernelParams KernelParamsOf(const NodeView& node) {
@@ -156,17 +203,42 @@ xnn_unary_params XnnParamsOf(const NodeView& node) {
   return params;
 }
 
+struct ConvertRow {
+  DType from;
+  DType to;
+  ConvertKernel kernel;
+};
+
+constexpr ConvertRow kConvertRows[] = {
+    {DType::kBool, DType::kF32, ConvertKernel::kU8ToF32},
+    {DType::kBool, DType::kI32, ConvertKernel::kU8ToI32},
+    {DType::kBool, DType::kI64, ConvertKernel::kU8ToI64},
+    {DType::kU8, DType::kF32, ConvertKernel::kU8ToF32},
+    {DType::kU8, DType::kI32, ConvertKernel::kU8ToI32},
+    {DType::kU8, DType::kI64, ConvertKernel::kU8ToI64},
+    {DType::kI32, DType::kF32, ConvertKernel::kI32ToF32},
+    {DType::kI32, DType::kI64, ConvertKernel::kI32ToI64},
+    {DType::kI32, DType::kBool, ConvertKernel::kI32ToBool},
+    {DType::kI64, DType::kF32, ConvertKernel::kI64ToF32},
+    {DType::kI64, DType::kI32, ConvertKernel::kI64ToI32},
+    {DType::kI64, DType::kBool, ConvertKernel::kI64ToBool},
+    {DType::kF32, DType::kI32, ConvertKernel::kF32ToI32},
+    {DType::kF32, DType::kI64, ConvertKernel::kF32ToI64},
+    {DType::kF32, DType::kU8, ConvertKernel::kF32ToU8},
+    {DType::kF32, DType::kBool, ConvertKernel::kF32ToBool},
+};
+
 }  // namespace
 
 Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environment) {
-  if (node.in(0).dtype == DType::kF32) {
-    if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh) {
-      return MakeStep<KernelUnaryStep>(node, environment, UnaryKernel::kGeluTanh, KernelParams());
-    }
-    for (const KernelRow& row : kKernelRows) {
-      if (row.op == node.op())
-        return MakeStep<KernelUnaryStep>(node, environment, row.kernel, KernelParamsOf(node));
-    }
+  const auto on_kernel = [&](UnaryKernel kernel) {
+    return MakeStep<KernelUnaryStep>(node, environment, kernel, KernelParamsOf(node));
+  };
+  const bool f16 = node.in(0).dtype == DType::kF16;
+  if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh)
+    return on_kernel(UnaryKernel::kGeluTanh);
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op == node.op() && (f16 ? row.f16 : row.f32)) return on_kernel(row.kernel);
   }
   for (const XnnRow& row : kXnnRows) {
     if (row.op == node.op()) return MakeStep<XnnUnaryStep>(node, environment, row.type, XnnParamsOf(node));
@@ -174,8 +246,17 @@ Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environm
   return Refuse();
 }
 
+Result<StepPointer> LowerNot(const NodeView& node, const Environment& environment) {
+  return MakeStep<ConvertStep>(node, environment, ConvertKernel::kNot);
+}
+
 Result<StepPointer> LowerCast(const NodeView& node, const Environment& environment) {
-  if (node.in(0).dtype == node.out(0).dtype) return LowerCopy(node, environment);
+  const DType from = node.in(0).dtype;
+  const DType to = node.out(0).dtype;
+  if (from == to) return LowerCopy(node, environment);
+  for (const ConvertRow& row : kConvertRows) {
+    if (row.from == from && row.to == to) return MakeStep<ConvertStep>(node, environment, row.kernel);
+  }
   return MakeStep<XnnUnaryStep>(node, environment, xnn_unary_convert, xnn_unary_params());
 }
 

@@ -67,59 +67,6 @@ class TransposeStep final : public OperatorStep {
   xnn_status (*setup_)(xnn_operator_t, const void*, void*) = nullptr;
 };
 
-/// Padding with one value.
-class PadStep final : public OperatorStep {
- public:
-  using OperatorStep::OperatorStep;
-
-  Status Reshape() override {
-    const TensorView& from = node_.in(0);
-    const int rank = from.shape.rank();
-    if (!from.dense() || !node_.out(0).dense() || rank > XNN_MAX_TENSOR_DIMS) return Refuse();
-    const int64_t count = node_.Has(3) ? node_.in(3).shape.elements() : rank;
-    size_t shape[XNN_MAX_TENSOR_DIMS];
-    size_t before[XNN_MAX_TENSOR_DIMS] = {};
-    size_t after[XNN_MAX_TENSOR_DIMS] = {};
-    for (int i = 0; i < rank; ++i) shape[i] = static_cast<size_t>(from.shape[i]);
-    for (int64_t i = 0; i < count; ++i) {
-      const int axis = NormalizeAxis(node_.Has(3) ? IntegerAt(node_.in(3), i) : i, rank);
-      const int64_t begin = IntegerAt(node_.in(1), i);
-      const int64_t end = IntegerAt(node_.in(1), count + i);
-      if (axis < 0 || begin < 0 || end < 0) return Refuse();
-      before[axis] = static_cast<size_t>(begin);
-      after[axis] = static_cast<size_t>(end);
-    }
-    const Functions& f = kFunctions[ElementBytes(from) / 2];
-    setup_ = f.setup;
-    if (!operator_) {
-      const uint64_t zero = 0;
-      const void* value = node_.Has(2) ? node_.in(2).data : &zero;
-      SKIFF_RETURN_IF_ERROR(FromXnn(f.create(value, /*flags=*/0, operator_.Fresh())));
-    }
-    return FromXnn(
-        f.reshape(operator_.get(), static_cast<size_t>(rank), shape, before, after, environment_.pool));
-  }
-
-  Status Bind(void*) override {
-    return FromXnn(setup_(operator_.get(), node_.in(0).data, node_.out(0).data));
-  }
-
- private:
-  struct Functions {
-    xnn_status (*create)(const void*, uint32_t, xnn_operator_t*);
-    xnn_status (*reshape)(xnn_operator_t, size_t, const size_t*, const size_t*, const size_t*, pthreadpool_t);
-    xnn_status (*setup)(xnn_operator_t, const void*, void*);
-  };
-  /// Elements of 1, 2 and 4 bytes.
-  static constexpr Functions kFunctions[] = {
-      {xnn_create_constant_pad_nd_x8, xnn_reshape_constant_pad_nd_x8, xnn_setup_constant_pad_nd_x8},
-      {xnn_create_constant_pad_nd_x16, xnn_reshape_constant_pad_nd_x16, xnn_setup_constant_pad_nd_x16},
-      {xnn_create_constant_pad_nd_x32, xnn_reshape_constant_pad_nd_x32, xnn_setup_constant_pad_nd_x32},
-  };
-
-  xnn_status (*setup_)(xnn_operator_t, const void*, void*) = nullptr;
-};
-
 /// XNNPACK's interleaving of 32-bit channels.
 class XnnShuffleStep final : public OperatorStep {
  public:
@@ -152,10 +99,6 @@ class XnnShuffleStep final : public OperatorStep {
 
 Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment) {
   return MakeStep<TransposeStep>(node, environment);
-}
-
-Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment) {
-  return MakeStep<PadStep>(node, environment);
 }
 
 Result<StepPointer> LowerChannelShuffle32(const NodeView& node, const Environment& environment) {

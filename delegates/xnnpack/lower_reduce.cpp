@@ -55,11 +55,14 @@ class LayerNormStep final : public Step {
   }
 
   Status Bind(void*) override {
-    const auto optional = [&](size_t i) { return node_.Has(i) ? node_.in(i).as<const float>() : nullptr; };
-    x_ = node_.in(0).as<const float>();
+    const auto optional = [&](size_t i) -> const void* { return node_.Has(i) ? node_.in(i).data : nullptr; };
+    const bool f16 = node_.in(0).dtype == DType::kF16;
+    kernel_ = f16 ? environment_.kernels->layer_norm_half : environment_.kernels->layer_norm;
+    bytes_ = ElementBytes(node_.in(0));
+    x_ = node_.in(0).as<const char>();
     scale_ = optional(1);
     bias_ = optional(2);
-    y_ = node_.out(0).as<float>();
+    y_ = node_.out(0).as<char>();
     return OkStatus();
   }
 
@@ -68,20 +71,22 @@ class LayerNormStep final : public Step {
         environment_.pool,
         [](void* self, size_t row) {
           const auto* s = static_cast<const LayerNormStep*>(self);
-          s->environment_.kernels->layer_norm(s->from_.length, s->x_ + row * s->from_.stride, s->scale_,
-                                              s->bias_, s->epsilon_, s->y_ + row * s->to_.stride);
+          s->kernel_(s->from_.length, s->x_ + row * s->from_.stride * s->bytes_, s->scale_, s->bias_,
+                     s->epsilon_, s->y_ + row * s->to_.stride * s->bytes_);
         },
         this, from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
     return OkStatus();
   }
 
  private:
+  LayerNormFn kernel_ = nullptr;
+  size_t bytes_ = 0;
   Rows from_, to_;
   float epsilon_ = 0;
-  const float* x_ = nullptr;
-  const float* scale_ = nullptr;
-  const float* bias_ = nullptr;
-  float* y_ = nullptr;
+  const char* x_ = nullptr;
+  const void* scale_ = nullptr;
+  const void* bias_ = nullptr;
+  char* y_ = nullptr;
 };
 
 class ReduceStep final : public OperatorStep {

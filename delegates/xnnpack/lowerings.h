@@ -8,8 +8,13 @@ namespace skiff::xnnpack {
 // lower_elementwise.cpp
 Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCast(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerNot(const NodeView& node, const Environment& environment);
 // lower_binary.cpp
 Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment);
+// lower_masks.cpp
+Result<StepPointer> LowerCompare(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerLogic(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerWhere(const NodeView& node, const Environment& environment);
 // lower_convolution.cpp
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerConvTranspose2d(const NodeView& node, const Environment& environment);
@@ -26,6 +31,12 @@ Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environ
 Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerLayerNorm(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerReduce(const NodeView& node, const Environment& environment);
+// lower_rows.cpp
+Result<StepPointer> LowerExtremum(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerArg(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment);
+// lower_gather.cpp
+Result<StepPointer> LowerGather(const NodeView& node, const Environment& environment);
 // lower_movement.cpp
 Result<StepPointer> LowerCopy(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerConcat(const NodeView& node, const Environment& environment);
@@ -34,9 +45,10 @@ Result<StepPointer> LowerSlice(const NodeView& node, const Environment& environm
 Result<StepPointer> LowerExpand(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerTile(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerChannelShuffle(const NodeView& node, const Environment& environment);
+// lower_pad.cpp
+Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment);
 // lower_rearrange.cpp
 Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment);
-Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerChannelShuffle32(const NodeView& node, const Environment& environment);
 
 }  // namespace skiff::xnnpack

@@ -54,29 +54,50 @@ bool SupportsUnary(const NodeTypes& node) {
     const auto& attrs = node.attrs->as<ClampAttrs>();
     return IsClamp(attrs.min, attrs.max);
   }
-  if (IsF32(node.inputs[0])) return true;
-  switch (node.op->code) {  // These have no f16 kernel.
-    case OpCode::kErf:
-    case OpCode::kExp:
-    case OpCode::kGelu:
-    case OpCode::kHardSigmoid:
-    case OpCode::kLog:
-    case OpCode::kReciprocal:
-    case OpCode::kSign:
-    case OpCode::kSilu:
-      return false;
-    default:
-      return true;
-  }
+  return true;
 }
+
+/// Types of the casts that have a kernel; the same type is a copy.
+struct CastRow {
+  DType from;
+  DType to;
+};
+
+constexpr CastRow kCasts[] = {
+    {DType::kF32, DType::kF16},  {DType::kF16, DType::kF32},  {DType::kBool, DType::kF32},
+    {DType::kBool, DType::kI32}, {DType::kBool, DType::kI64}, {DType::kU8, DType::kF32},
+    {DType::kU8, DType::kI32},   {DType::kU8, DType::kI64},   {DType::kI32, DType::kF32},
+    {DType::kI32, DType::kI64},  {DType::kI32, DType::kBool}, {DType::kI64, DType::kF32},
+    {DType::kI64, DType::kI32},  {DType::kI64, DType::kBool}, {DType::kF32, DType::kI32},
+    {DType::kF32, DType::kI64},  {DType::kF32, DType::kU8},   {DType::kF32, DType::kBool},
+};
 
 bool SupportsCopy(const NodeTypes& node) { return DTypeSize(node.inputs[0]->view.dtype) > 0; }
 
 bool SupportsCast(const NodeTypes& node) {
   const DType from = node.inputs[0]->view.dtype;
   const DType to = node.outputs[0]->view.dtype;
-  const auto is = [&](DType a, DType b) { return from == a && to == b; };
-  return from == to || is(DType::kF32, DType::kF16) || is(DType::kF16, DType::kF32);
+  if (from == to) return true;
+  for (const CastRow& row : kCasts) {
+    if (row.from == from && row.to == to) return true;
+  }
+  return false;
+}
+
+bool IsBool(const PlanTensor* tensor) { return tensor != nullptr && tensor->view.dtype == DType::kBool; }
+
+bool SupportsNot(const NodeTypes& node) { return IsBool(node.inputs[0]); }
+bool SupportsLogic(const NodeTypes& node) { return IsBool(node.inputs[0]) && IsBool(node.inputs[1]); }
+
+bool SupportsCompare(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  return dtype == node.inputs[1]->view.dtype &&
+         (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU8 ||
+          dtype == DType::kBool);
+}
+
+bool SupportsWhere(const NodeTypes& node) {
+  return IsBool(node.inputs[0]) && DTypeSize(node.outputs[0]->view.dtype) > 0;
 }
 
 bool IsArithmetic(OpCode op) {
@@ -85,7 +106,8 @@ bool IsArithmetic(OpCode op) {
 
 bool SupportsBinary(const NodeTypes& node) {
   if (!AreFloats(node.inputs)) return false;
-  if (!IsArithmetic(node.op->code) || IsF32(node.inputs[0])) return true;
+  if (IsF32(node.inputs[0])) return true;
+  if (!IsArithmetic(node.op->code)) return node.op->code != OpCode::kPow;
   const auto& attrs = node.attrs->as<ClampAttrs>();
   return IsClamp(attrs.min, attrs.max);
 }
@@ -154,18 +176,49 @@ bool SupportsMatMul(const NodeTypes& node) {
   return AreFloats(node.inputs) && IsClamp(attrs.min, attrs.max);
 }
 
-/// Along the innermost axis.
-bool SupportsSoftmax(const NodeTypes& node) {
-  return AreFloats(node.inputs) && RankOf(node, 0) > 0 &&
-         NormalizeAxis(node.attrs->as<AxisAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
+bool IsInnermost(const NodeTypes& node, int64_t axis) {
+  return RankOf(node, 0) > 0 && NormalizeAxis(axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
 }
 
-bool SupportsLayerNorm(const NodeTypes& node) { return IsF32(node.inputs[0]) && AreFloats(node.inputs); }
+bool SupportsSoftmax(const NodeTypes& node) {
+  return AreFloats(node.inputs) && IsInnermost(node, node.attrs->as<AxisAttrs>().axis);
+}
+
+bool SupportsLogSoftmax(const NodeTypes& node) {
+  return IsF32(node.inputs[0]) && IsInnermost(node, node.attrs->as<AxisAttrs>().axis);
+}
+
+bool SupportsArg(const NodeTypes& node) {
+  return IsF32(node.inputs[0]) && IsInnermost(node, node.attrs->as<ArgAttrs>().axis);
+}
+
+bool SupportsLayerNorm(const NodeTypes& node) { return AreFloats(node.inputs); }
 
 bool SupportsReduce(const NodeTypes& node) {
   uint32_t mask = 0;
   return AreFloats(node.inputs) && ReducedAxes(node.attrs->as<ReduceAttrs>(), RankOf(node, 0), &mask) &&
          mask != 0;
+}
+
+/// The reduced axes must be neighbours, or what lies between them must have extent 1.
+bool SupportsExtremum(const NodeTypes& node) {
+  uint32_t mask = 0;
+  if (!IsF32(node.inputs[0]) || !ReducedAxes(node.attrs->as<ReduceAttrs>(), RankOf(node, 0), &mask))
+    return false;
+  uint32_t gap = 0;  // Axes that are kept after the first reduced one.
+  for (int i = 0; i < RankOf(node, 0); ++i) {
+    const bool reduced = ((mask >> i) & 1u) != 0;
+    if (node.inputs[0]->view.shape[i] == 1) continue;
+    if (reduced && gap == 2) return false;
+    if (reduced) gap = 1;
+    if (!reduced && gap == 1) gap = 2;
+  }
+  return mask != 0;
+}
+
+bool SupportsGather(const NodeTypes& node) {
+  const DType dtype = node.inputs[1]->view.dtype;
+  return DTypeSize(node.inputs[0]->view.dtype) > 0 && (dtype == DType::kI32 || dtype == DType::kI64);
 }
 
 bool SupportsConcat(const NodeTypes& node) { return SupportsCopy(node); }
@@ -187,9 +240,9 @@ bool SupportsTranspose(const NodeTypes& node) {
 
 bool SupportsPad(const NodeTypes& node) {
   const int64_t size = DTypeSize(node.inputs[0]->view.dtype);
+  if (node.attrs->as<PadAttrs>().mode != PadMode::kConstant) return size > 0 && RankOf(node, 0) > 0;
   const bool takes_value = !Has(node, 2) || IsConstant(node, 2);
-  return (size == 1 || size == 2 || size == 4) && takes_value &&
-         node.attrs->as<PadAttrs>().mode == PadMode::kConstant && RankOf(node, 0) <= kMostAxes;
+  return (size == 1 || size == 2 || size == 4) && takes_value && RankOf(node, 0) <= kMostAxes;
 }
 
 bool SupportsChannelShuffle(const NodeTypes& node) {
@@ -223,12 +276,16 @@ bool WorksOnRows(const NodeTypes& node) {
     case OpCode::kSub:
     case OpCode::kMul:
     case OpCode::kDiv:
-      return IsF32(node.inputs[0]);  // f16 runs on XNNPACK's binary operator, which is dense.
     case OpCode::kMin:
     case OpCode::kMax:
     case OpCode::kPRelu:
+      return IsF32(node.inputs[0]);  // f16 runs on XNNPACK's binary operator, which is dense.
     case OpCode::kReduceSum:
     case OpCode::kReduceMean:
+    case OpCode::kReduceMax:
+    case OpCode::kReduceMin:
+    case OpCode::kReduceProd:
+    case OpCode::kGather:
     case OpCode::kTranspose:
     case OpCode::kPad:
       return false;
@@ -250,9 +307,13 @@ bool XnnpackSupports(const NodeTypes& node) {
 
 bool XnnpackTakesStridedInput(const NodeTypes& node, size_t index) {
   if (!XnnpackSupports(node) || !WorksOnRows(node)) return false;
-  return index == 0 || node.op->code == OpCode::kConcat || (index == 1 && IsArithmetic(node.op->code));
+  return index == 0 || node.op->code == OpCode::kConcat || node.op->code == OpCode::kWhere ||
+         node.op->Is(kBinary);
 }
 
-bool XnnpackWritesStridedOutput(const NodeTypes& node) { return XnnpackSupports(node) && WorksOnRows(node); }
+bool XnnpackWritesStridedOutput(const NodeTypes& node) {
+  const bool is_arg = node.op->code == OpCode::kArgMax || node.op->code == OpCode::kArgMin;
+  return XnnpackSupports(node) && WorksOnRows(node) && !is_arg;
+}
 
 }  // namespace skiff

@@ -60,6 +60,8 @@ const std::vector<Case>& ConformanceCases() {
   static const std::vector<Case> cases = [] {
     CaseList list;
     AddElementwiseCases(list);
+    AddMaskCases(list);
+    AddRowCases(list);
     AddProductCases(list);
     AddMovementCases(list);
     return std::move(list.cases());

@@ -29,8 +29,10 @@ Argument Absent();
 /// A view whose rows lie `gap` elements apart.
 Argument Strided(Argument argument, int64_t gap);
 
-// conformance_elementwise.cpp, conformance_products.cpp, conformance_movement.cpp
+// conformance_elementwise.cpp, conformance_masks.cpp, ...
 void AddElementwiseCases(CaseList& list);
+void AddMaskCases(CaseList& list);
+void AddRowCases(CaseList& list);
 void AddProductCases(CaseList& list);
 void AddMovementCases(CaseList& list);
 

@@ -9,21 +9,18 @@ struct UnaryDomain {
   OpCode op;
   double low;
   double high;
-  bool half;  ///< There is an f16 kernel too.
 };
 
-/// Where each operator is interesting; the ends are far enough for saturation.
+/// Where each operator is interesting; the ends are far enough for saturation. All exist in f32 and f16.
 constexpr UnaryDomain kUnary[] = {
-    {OpCode::kAbs, -10, 10, true},     {OpCode::kNeg, -10, 10, true},
-    {OpCode::kExp, -20, 20, false},    {OpCode::kLog, 1e-3, 100, false},
-    {OpCode::kSqrt, 0, 100, true},     {OpCode::kReciprocal, 0.1, 10, false},
-    {OpCode::kSigmoid, -20, 20, true}, {OpCode::kTanh, -10, 10, true},
-    {OpCode::kErf, -4.5, 4.5, false},  {OpCode::kFloor, -10, 10, true},
-    {OpCode::kCeil, -10, 10, true},    {OpCode::kRound, -10, 10, true},
-    {OpCode::kSign, -1, 1, false},     {OpCode::kHardSwish, -5, 5, true},
-    {OpCode::kSilu, -20, 20, false},   {OpCode::kGelu, -6, 6, false},
-    {OpCode::kClamp, -10, 10, true},   {OpCode::kLeakyRelu, -5, 5, true},
-    {OpCode::kElu, -10, 3, true},      {OpCode::kHardSigmoid, 1, 4, false},
+    {OpCode::kAbs, -10, 10},     {OpCode::kNeg, -10, 10},      {OpCode::kExp, -20, 11},
+    {OpCode::kLog, 1e-3, 100},   {OpCode::kSqrt, 0, 100},      {OpCode::kReciprocal, 0.1, 10},
+    {OpCode::kSigmoid, -20, 20}, {OpCode::kTanh, -10, 10},     {OpCode::kErf, -4.5, 4.5},
+    {OpCode::kFloor, -10, 10},   {OpCode::kCeil, -10, 10},     {OpCode::kRound, -10, 10},
+    {OpCode::kSign, -1, 1},      {OpCode::kHardSwish, -5, 5},  {OpCode::kSilu, -20, 20},
+    {OpCode::kGelu, -6, 6},      {OpCode::kClamp, -10, 10},    {OpCode::kLeakyRelu, -5, 5},
+    {OpCode::kElu, -10, 3},      {OpCode::kHardSigmoid, 1, 4}, {OpCode::kSin, -1e4, 1e4},
+    {OpCode::kCos, -1e4, 1e4},   {OpCode::kSoftplus, -20, 20},
 };
 
 void SetUnaryAttrs(Case& made) {
@@ -39,7 +36,7 @@ void AddUnary(CaseList& list) {
       Case& made = list.Add(domain.op, name, {Strided(F32(shape, domain.low, domain.high), in_gap)});
       made.output_row_gap = out_gap;
       SetUnaryAttrs(made);
-      if (domain.half) list.AddHalf(Case(made));
+      list.AddHalf(Case(made));
     };
     add("vector", {1009}, 0, 0);
     add("image", {2, 5, 7, 13}, 0, 0);
@@ -53,19 +50,27 @@ void AddUnary(CaseList& list) {
     in_place.in_place = 0;
     SetUnaryAttrs(in_place);
   }
-  list.Add(OpCode::kGelu, "tanh", {F32({37, 11}, -6, 6)}).As<GeluAttrs>().approximate = GeluKind::kTanh;
+  Case& gelu = list.Add(OpCode::kGelu, "tanh", {F32({37, 11}, -6, 6)});
+  gelu.As<GeluAttrs>().approximate = GeluKind::kTanh;
+  list.AddHalf(Case(gelu));
   Case& one_sided = list.Add(OpCode::kClamp, "relu", {F32({501}, -3, 3)});
   one_sided.As<ClampAttrs>() = {0, kInfinity};
   // Values outside the kernels' ordinary path.
   for (OpCode op : {OpCode::kAbs, OpCode::kNeg, OpCode::kExp, OpCode::kLog, OpCode::kSqrt, OpCode::kSigmoid,
                     OpCode::kTanh, OpCode::kErf, OpCode::kFloor, OpCode::kSign, OpCode::kSilu, OpCode::kClamp,
-                    OpCode::kReciprocal}) {
+                    OpCode::kReciprocal, OpCode::kSin, OpCode::kCos, OpCode::kSoftplus}) {
     Argument special = F32({20}, 1, 2);
     special.values = {NAN,   INFINITY, -INFINITY, 0, 100,        -100,     88.5,
                       -87.5, 1e-30,    1e30,      1, 0.99999994, 1.0000001};
     Case& made = list.Add(op, "special", {special});
     SetUnaryAttrs(made);
   }
+}
+
+Argument OneOf(double value) {
+  Argument one = F32({});
+  one.values = {value};
+  return one;
 }
 
 void AddBinary(CaseList& list) {
@@ -94,19 +99,9 @@ void AddBinary(CaseList& list) {
     for (const Shapes& shapes : kShapes) {
       list.AddHalf(Case(list.Add(op, shapes.name, {F32(shapes.a), F32(shapes.b, low, 2)})));
     }
+    list.AddHalf(Case(list.Add(op, "empty", {F32({3, 0, 2}), F32({2})})));
     Case& in_place = list.Add(op, "in_place", {F32({7, 65}), F32({7, 65}, low, 2)});
     in_place.in_place = 0;
-    if (!arithmetic) {
-      list.Add(op, "strided", {Strided(F32({6, 10}), 3), F32({6, 10})}).falls_back =
-          "XNNPACK's binary operator is dense";
-      continue;
-    }
-    const std::string clamped = "clamped_";
-    for (const Shapes& shapes : kShapes) {
-      Case& made = list.Add(op, (clamped + shapes.name).c_str(), {F32(shapes.a), F32(shapes.b, low, 2)});
-      made.As<ClampAttrs>() = {-0.25f, 0.5f};
-      list.AddHalf(Case(made));
-    }
     list.Add(op, "strided_all", {Strided(F32({3, 4, 10}), 3), Strided(F32({3, 4, 10}, low, 2), 6)})
         .output_row_gap = 5;
     list.Add(op, "strided_row", {Strided(F32({3, 4, 10}), 3), F32({10}, low, 2)}).output_row_gap = 2;
@@ -114,10 +109,25 @@ void AddBinary(CaseList& list) {
         .output_row_gap = 2;
     list.AddHalf(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, 2)})).output_row_gap = 4;
     list.cases().back().falls_back = "XNNPACK's binary operator is dense";
+    if (!arithmetic) continue;
+    const std::string clamped = "clamped_";
+    for (const Shapes& shapes : kShapes) {
+      Case& made = list.Add(op, (clamped + shapes.name).c_str(), {F32(shapes.a), F32(shapes.b, low, 2)});
+      made.As<ClampAttrs>() = {-0.25f, 0.5f};
+      list.AddHalf(Case(made));
+    }
   }
+  for (const Shapes& shapes : kShapes)
+    list.Add(OpCode::kPow, shapes.name, {F32(shapes.a, 0.1, 4), F32(shapes.b, -3, 3)});
+  list.Add(OpCode::kPow, "strided", {Strided(F32({6, 10}, 0.1, 4), 3), F32({}, 2.5, 2.5)}).output_row_gap = 2;
   Argument special = F32({6});
   special.values = {NAN, INFINITY, -INFINITY, 1, 2, 3};
   list.Add(OpCode::kAdd, "special", {special, F32({6})}).As<ClampAttrs>() = {-10, 10};
+  for (OpCode op : {OpCode::kMin, OpCode::kMax, OpCode::kPow, OpCode::kPRelu}) {
+    list.Add(op, "special_left", {special, F32({6})});
+    list.Add(op, "special_right", {F32({6}), special});
+    list.Add(op, "special_scalar", {F32({6}), OneOf(NAN)});
+  }
 }
 
 }  // namespace
@@ -125,14 +135,6 @@ void AddBinary(CaseList& list) {
 void AddElementwiseCases(CaseList& list) {
   AddUnary(list);
   AddBinary(list);
-  for (DType to : {DType::kF16, DType::kF32}) {
-    Case& made =
-        list.Add(OpCode::kCast, to == DType::kF16 ? "to_f16" : "copy", {Strided(F32({3, 50}, -100, 100), 2)});
-    made.As<CastAttrs>().to = static_cast<int64_t>(to);
-  }
-  Argument half = F32({3, 50}, -100, 100);
-  half.dtype = DType::kF16;
-  list.Add(OpCode::kCast, "from_f16", {half}).As<CastAttrs>().to = static_cast<int64_t>(DType::kF32);
 }
 
 }  // namespace skiff::testing

@@ -101,9 +101,26 @@ void AddRearrangements(CaseList& list) {
   list.AddHalf(Case(list.Add(OpCode::kPad, "value", {F32({3, 4}), Integers({1, 2, 3, 4}), value})));
   list.Add(OpCode::kPad, "axes", {F32({3, 4, 5}), Integers({2, 1}), Absent(), Integers({-2})});
   list.Add(OpCode::kPad, "crop", {F32({3, 4}), Integers({-1, 2, 0, 0})}).falls_back = "a negative pad crops";
-  Case& reflect = list.Add(OpCode::kPad, "reflect", {F32({3, 4}), Integers({1, 1, 1, 1})});
-  reflect.As<PadAttrs>().mode = PadMode::kReflect;
-  reflect.falls_back = "XNNPACK pads with one value only";
+  for (const PadMode mode : {PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
+    const auto repeated = [&](const char* name, Argument x, Argument pads,
+                              Argument axes = Absent()) -> Case& {
+      const std::string full =
+          std::string(EnumNames<PadMode>::kNames[static_cast<size_t>(mode)]) + "_" + name;
+      Case& made = list.Add(OpCode::kPad, full.c_str(), {x, pads, Absent(), axes});
+      made.As<PadAttrs>().mode = mode;
+      return made;
+    };
+    list.AddHalf(Case(repeated("both", F32({3, 4}), Integers({1, 1, 1, 1}))));
+    repeated("outer", F32({2, 3, 4, 5}), Integers({0, 2, 1, 0, 0, 1, 2, 0}));
+    repeated("many_rows", F32({40, 7, 100}), Integers({0, 0, 3, 0, 0, 99}));
+    repeated("beyond", F32({2, 3}), Integers({0, 7, 5, 4}));
+    repeated("axes", F32({3, 4, 5}), Integers({2, 1}), Integers({-2}));
+    repeated("nothing", F32({3, 4}), Integers({0, 0, 0, 0}));
+    repeated("i64", OfType(F32({9}, 0, 99), DType::kI64), Integers({3, 4}));
+    repeated("crop", F32({3, 4}), Integers({-1, 2, 0, 0})).falls_back = "a negative pad crops";
+    repeated("strided", Strided(F32({3, 4}), 1), Integers({1, 1, 1, 1})).falls_back =
+        "the copies read dense rows";
+  }
 
   for (const int64_t groups : {2, 3, 4, 5}) {
     Case& made = list.Add(OpCode::kChannelShuffle, ("groups_" + std::to_string(groups)).c_str(),

@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "core/half.h"
 #include "delegates/xnnpack/memory.h"
 
 namespace skiff::xnnpack {
@@ -38,6 +39,10 @@ const Row kRows[] = {
     {"clamp", UnaryKernel::kClamp, -3, 3, [](double x) { return std::fmin(std::fmax(x, -1), 2); }, 0, 0},
     {"erf", UnaryKernel::kErf, -5, 5, [](double x) { return std::erf(x); }, 3, 0},
     {"erf near zero", UnaryKernel::kErf, -1e-3, 1e-3, [](double x) { return std::erf(x); }, 3, 0},
+    {"cos", UnaryKernel::kCos, -1e4, 1e4, [](double x) { return std::cos(x); }, 1, 0},
+    {"sin", UnaryKernel::kSin, -1e4, 1e4, [](double x) { return std::sin(x); }, 1, 0},
+    {"softplus", UnaryKernel::kSoftplus, -60, 60, [](double x) { return std::log1p(std::exp(x)); }, 4, 0},
+    {"gelu", UnaryKernel::kGelu, -6, 6, [](double x) { return 0.5 * x * std::erfc(-x * M_SQRT1_2); }, 0, 4},
     {"exp", UnaryKernel::kExp, -87, 88, [](double x) { return std::exp(x); }, 2, 0},
     {"gelu tanh", UnaryKernel::kGeluTanh, -6, 6,
      [](double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); },
@@ -111,6 +116,38 @@ TEST(Kernels, LayerNormKeepsASmallVariance) {
     kernels->layer_norm(x.size(), x.data(), nullptr, nullptr, 0, y.data());
     EXPECT_NEAR(y[0], 1, 1e-5) << kernels->name;
     EXPECT_NEAR(y[1], -1, 1e-5) << kernels->name;
+  }
+}
+
+/// Every f16 widens exactly, and every f32 narrows as the runtime's own conversion does.
+TEST(Kernels, ConvertHalves) {
+  for (const Kernels* kernels : UsableKernels()) {
+    SCOPED_TRACE(kernels->name);
+    const ConvertFn widen = kernels->widen;
+    const ConvertFn narrow = kernels->narrow;
+    std::vector<uint16_t> halves(65536);
+    for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
+    std::vector<float> floats(halves.size());
+    widen(halves.size(), halves.data(), floats.data());
+    size_t wrong = 0;
+    for (size_t i = 0; i < halves.size(); ++i) {
+      const float expected = HalfToFloat(halves[i]);
+      wrong += std::isnan(expected) ? !std::isnan(floats[i]) : floats[i] != expected;
+    }
+    EXPECT_EQ(wrong, 0u);
+    // Each f16 and its neighbours half a step away, where rounding decides.
+    for (const float factor :
+         {1.0f, 1.0f + 0x1p-11f, 1.0f - 0x1p-12f, 1.0f + 0x1.8p-11f, 1.0f + 0x1.000002p-11f}) {
+      std::vector<float> near(floats);
+      for (float& value : near) value *= factor;
+      std::vector<uint16_t> back(halves.size());
+      narrow(near.size(), near.data(), back.data());
+      wrong = 0;
+      for (size_t i = 0; i < near.size(); ++i) {
+        wrong += std::isnan(near[i]) ? !std::isnan(HalfToFloat(back[i])) : back[i] != FloatToHalf(near[i]);
+      }
+      EXPECT_EQ(wrong, 0u) << factor;
+    }
   }
 }
 

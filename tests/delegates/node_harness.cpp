@@ -75,6 +75,7 @@ double ElementOf(const TensorView& view, int64_t index) {
     case DType::kI8:
       return view.as<const int8_t>()[i];
     case DType::kU8:
+    case DType::kBool:
       return view.as<const uint8_t>()[i];
     case DType::kI32:
       return view.as<const int32_t>()[i];
@@ -99,6 +100,9 @@ void SetElement(const TensorView& view, int64_t index, double value) {
       return;
     case DType::kI8:
       view.as<int8_t>()[i] = static_cast<int8_t>(value);
+      return;
+    case DType::kBool:
+      view.as<uint8_t>()[i] = value != 0 ? 1 : 0;
       return;
     case DType::kU8:
       view.as<uint8_t>()[i] = static_cast<uint8_t>(value);

@@ -96,7 +96,7 @@ std::unique_ptr<DelegateSession> NewSession(ModelState& state, int threads, void
 TEST(Segment, UnsupportedNodesRunOnTheReferenceKernel) {
   const auto state = NewState();
   const auto session = NewSession(*state, 1);
-  const Chain chain(3, {OpCode::kAbs, OpCode::kSin}, 10);
+  const Chain chain(3, {OpCode::kAbs, OpCode::kAtan}, 10);
   const auto segment = Ready(*session, chain.view());
   EXPECT_FALSE(segment->FellBack(0));
   EXPECT_TRUE(segment->FellBack(1));

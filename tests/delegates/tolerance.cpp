@@ -12,6 +12,7 @@ enum class Kind {
   kInput,      ///< c * eps * |x|: the formula cancels, so that its terms are as large as the input.
   kTerms,      ///< c * eps * sum of absolute terms, from the reference with absolute inputs.
   kLayerNorm,  ///< The same, by hand: the deviations cancel.
+  kLargest,    ///< c * eps * max|x|: the largest of a row is subtracted from all.
   kResize,     ///< c * eps * extent * max|x|: the sampling position is rounded in f32.
 };
 
@@ -32,6 +33,9 @@ constexpr Rule kRules[] = {
     {OpCode::kTanh, Kind::kUlp, 6},
     {OpCode::kErf, Kind::kUlp, 4},
     {OpCode::kSilu, Kind::kUlp, 4},
+    {OpCode::kSin, Kind::kUlp, 1},
+    {OpCode::kCos, Kind::kUlp, 1},
+    {OpCode::kSoftplus, Kind::kUlp, 4},
     {OpCode::kElu, Kind::kUlp, 3},
     {OpCode::kLeakyRelu, Kind::kUlp, 1},
     {OpCode::kHardSigmoid, Kind::kInput,
@@ -43,6 +47,7 @@ constexpr Rule kRules[] = {
     {OpCode::kSub, Kind::kUlp, 0.5},
     {OpCode::kMul, Kind::kUlp, 0.5},
     {OpCode::kDiv, Kind::kUlp, 1},
+    {OpCode::kPow, Kind::kUlp, 1},
     {OpCode::kPRelu, Kind::kUlp, 0.5},
     {OpCode::kConv2d, Kind::kTerms, 8},
     {OpCode::kConvTranspose2d, Kind::kTerms, 8},
@@ -51,6 +56,8 @@ constexpr Rule kRules[] = {
     {OpCode::kFullyConnected, Kind::kTerms, 8},
     {OpCode::kReduceSum, Kind::kTerms, 8},
     {OpCode::kReduceMean, Kind::kTerms, 8},
+    {OpCode::kReduceProd, Kind::kTerms, 16},   // Each rounding is one of the whole product.
+    {OpCode::kLogSoftmax, Kind::kLargest, 8},  // Its results are up to 2 max|x| + log(length).
     {OpCode::kBatchNorm, Kind::kTerms, 8},
     {OpCode::kLayerNorm, Kind::kLayerNorm, 4},
     {OpCode::kSoftmax, Kind::kUlp, 16},  // x - max is rounded: as many eps as its size, 18 in the cases.
@@ -149,6 +156,14 @@ std::vector<double> Allowed(Node& node, const Rule& rule, const std::vector<doub
     case Kind::kLayerNorm:
       terms = LayerNormTerms(node);
       break;
+    case Kind::kLargest: {
+      double largest = 0;
+      for (double value : ElementsOf(node.input(0))) {
+        if (std::isfinite(value)) largest = std::fmax(largest, std::fabs(value));
+      }
+      terms.assign(allowed.size(), largest);
+      break;
+    }
     case Kind::kResize: {
       if (node.description().attrs.as<ResizeAttrs>().mode == ResizeMode::kNearest) return allowed;
       double largest = 0;

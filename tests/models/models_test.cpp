@@ -46,6 +46,14 @@ std::vector<json> WithStatus(const std::string& status) {
   return selected;
 }
 
+std::vector<json> With(const std::string& key) {
+  std::vector<json> selected;
+  for (const json& entry : Listed()) {
+    if (entry.contains(key)) selected.push_back(entry);
+  }
+  return selected;
+}
+
 class TrainedModel : public ::testing::TestWithParam<json> {
  protected:
   void SetUp() override {
@@ -152,6 +160,8 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   }
   const PlanDraft& draft = model.converted().draft;
   EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);
+  EXPECT_EQ(model.NodesOn(DelegateKind::kReference), 0) << "an operator of a real model has no fast path";
+  EXPECT_EQ(model.fell_back(), 0);
   EXPECT_EQ(model.ConvolutionsElsewhere(), GetParam().value("convolutions_elsewhere", 0));
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), GetParam().value("transposes_between_convolutions", 0));
@@ -164,6 +174,33 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainedModel, ::testing::ValuesIn(WithStatus("passes")), TestName);
+
+/// One file for all shapes: dimensions that the model leaves open stay so, and each shape in turn must give
+/// what eager mode computes.
+class OpenModel : public TrainedModel {};
+
+TEST_P(OpenModel, MatchesEagerAtEachShape) {
+  using Shapes = std::map<std::string, std::vector<int64_t>>;
+  ModelCase open(file(), {});
+  const double tolerance = GetParam().value("tolerance", open.half() ? kF16NetTolerance : kF32NetTolerance);
+  std::vector<Shapes> all = GetParam().at("other_shapes");
+  all.push_back(GetParam().at("shapes"));
+  for (const Shapes& shapes : all) {
+    SCOPED_TRACE(json(shapes).dump());
+    std::map<std::string, TensorData> inputs;
+    for (const GraphPort& port : open.source().inputs()) {
+      const std::vector<int64_t>& extents = shapes.at(port.name);
+      inputs[port.name] = RandomTensor(open.source().value(port.value).dtype,
+                                       Shape(extents.data(), static_cast<int>(extents.size())), 11);
+    }
+    const auto eager = open.RunEagerly(inputs);
+    EXPECT_LE(WorstRelative(open.Run(Backend::kReference, inputs), eager), tolerance);
+    EXPECT_LE(WorstRelative(open.Run(Backend::kPlanned, inputs), eager), tolerance);
+    EXPECT_EQ(open.fell_back(), 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, OpenModel, ::testing::ValuesIn(With("other_shapes")), TestName);
 
 class LaterModel : public TrainedModel {};
 

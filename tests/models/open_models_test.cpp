@@ -85,9 +85,9 @@ std::map<std::string, TensorData> InputsAt(const Graph& graph, const Sizes& size
   return inputs;
 }
 
-class OpenModel : public ::testing::TestWithParam<json> {};
+class SweptModel : public ::testing::TestWithParam<json> {};
 
-TEST_P(OpenModel, MatchesEagerOverTheSweep) {
+TEST_P(SweptModel, MatchesEagerOverTheSweep) {
   if (!fs::exists(ModelsFolder()))
     GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
   const json& entry = GetParam();
@@ -122,7 +122,7 @@ std::string TestName(const ::testing::TestParamInfo<json>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Listed, OpenModel, ::testing::ValuesIn(Listed()), TestName);
+INSTANTIATE_TEST_SUITE_P(Listed, SweptModel, ::testing::ValuesIn(Listed()), TestName);
 
 /// Where a net's dimensions are open, all of PyTorch's cases come from one file and one Session.
 TEST(OpenExportedNets, MatchPyTorchEagerFromOneFile) {

@@ -1,9 +1,10 @@
-/// Kernels of our own for what XNNPACK has no operator for, or an inexact one. All are f32, work on
-/// contiguous runs, and exist once for each instruction set that is worth it; the set is chosen once, by what
-/// the CPU has.
+/// Kernels of our own for what XNNPACK has no operator for, or an inexact one. They compute in f32 (masks and
+/// indices aside), work on contiguous runs, and exist once for each instruction set that is worth it; the set
+/// is chosen once, by what the CPU has.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace skiff::xnnpack {
 
@@ -18,8 +19,10 @@ struct KernelParams {
 /// Numbers of Kernels::unary.
 enum class UnaryKernel {
   kClamp,
+  kCos,
   kErf,
   kExp,
+  kGelu,
   kGeluTanh,
   kHardSigmoid,
   kLog,
@@ -27,28 +30,91 @@ enum class UnaryKernel {
   kSigmoid,
   kSign,
   kSilu,
+  kSin,
+  kSoftplus,
   kSqrt,
   kCount
 };
 
 /// Numbers of Kernels::binary. All clamp their result to [min, max]; NaN passes through.
-enum class BinaryKernel { kAdd, kSub, kMul, kDiv, kCount };
+enum class BinaryKernel { kAdd, kSub, kMul, kDiv, kMin, kMax, kPow, kPRelu, kCount };
+
+/// Numbers of MaskKernels::compare.
+enum class Relation { kEqual, kLess, kLessOrEqual, kCount };
+enum class CompareType { kF32, kI32, kI64, kU8, kCount };
+
+/// Numbers of MaskKernels::logic: of bytes that are 0 or 1.
+enum class LogicKernel { kAnd, kOr, kXor, kCount };
+
+/// Numbers of MaskKernels::convert. From f32 it truncates toward zero, saturates, and takes NaN to 0.
+enum class ConvertKernel {
+  kU8ToF32,
+  kU8ToI32,
+  kU8ToI64,
+  kI32ToF32,
+  kI32ToI64,
+  kI32ToBool,
+  kI64ToF32,
+  kI64ToI32,
+  kI64ToBool,
+  kF32ToI32,
+  kF32ToI64,
+  kF32ToU8,
+  kF32ToBool,
+  kNot,  ///< Of bool.
+  kCount
+};
+
+/// Numbers of Kernels::reduce_row and reduce_rows. A NaN among the elements is the result.
+enum class ReduceKernel { kMax, kMin, kProd, kCount };
 
 /// y may be x.
 using UnaryFn = void (*)(size_t n, const float* x, float* y, const KernelParams& params);
 /// y may be a or b.
 using BinaryFn = void (*)(size_t n, const float* a, const float* b, float* y, const KernelParams& params);
+/// y is 0 or 1.
+using CompareFn = void (*)(size_t n, const void* a, const void* b, uint8_t* y);
+using LogicFn = void (*)(size_t n, const uint8_t* a, const uint8_t* b, uint8_t* y);
+/// y = condition ? a : b, of elements of one size.
+using ChooseFn = void (*)(size_t n, const uint8_t* condition, const void* a, const void* b, void* y);
+using ConvertFn = void (*)(size_t n, const void* x, void* y);
+/// The reduction of n elements, at least one.
+using ReduceRowFn = float (*)(size_t n, const float* x);
+/// y[i] = the reduction of x[i], x[stride + i], ... over `count` rows, at least one.
+using ReduceRowsFn = void (*)(size_t count, size_t stride, size_t n, const float* x, float* y);
+/// One row: x - log(sum of e^x). y may be x.
+using LogSoftmaxFn = void (*)(size_t n, const float* x, float* y);
 /// One row: y = (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias may be null. y may be x.
-using LayerNormFn = void (*)(size_t n, const float* x, const float* scale, const float* bias, float epsilon,
-                             float* y);
+/// All are f32, or all are f16.
+using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const void* bias, float epsilon,
+                             void* y);
+
+/// Where one input is a single value: a run of it is not in memory.
+enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
+constexpr size_t kForms = static_cast<size_t>(Form::kCount);
 
 struct Kernels {
   const char* name = "";
   UnaryFn unary[static_cast<size_t>(UnaryKernel::kCount)] = {};
-  /// [0]: both vectors. [1]: a is one value. [2]: b is one value.
-  BinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][3] = {};
+  BinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kForms] = {};
+  ReduceRowFn reduce_row[static_cast<size_t>(ReduceKernel::kCount)] = {};
+  ReduceRowsFn reduce_rows[static_cast<size_t>(ReduceKernel::kCount)] = {};
+  LogSoftmaxFn log_softmax = nullptr;
   LayerNormFn layer_norm = nullptr;
+  LayerNormFn layer_norm_half = nullptr;
+  ConvertFn widen = nullptr;   ///< f16 to f32.
+  ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
 };
+
+struct MaskKernels {
+  CompareFn compare[static_cast<size_t>(Relation::kCount)][static_cast<size_t>(CompareType::kCount)][kForms] =
+      {};
+  LogicFn logic[static_cast<size_t>(LogicKernel::kCount)][kForms] = {};
+  /// By log2 of the element's bytes, then: neither, a, b, both are single values.
+  ChooseFn choose[4][4] = {};
+  ConvertFn convert[static_cast<size_t>(ConvertKernel::kCount)] = {};
+};
+extern const MaskKernels kMaskKernels;
 
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();

@@ -128,6 +128,7 @@ using P = KernelParams;
 inline float ClampOf(float x, const P& p) { return Clamped(x, p.min, p.max); }
 inline float ExpOf(float x, const P&) { return Exp(x); }
 inline float ErfOf(float x, const P&) { return Erf(x); }
+inline float GeluOf(float x, const P&) { return 0.5f * x * (1.0f + Erf(x * 0x1.6a09e6p-1f)); }
 inline float GeluTanhOf(float x, const P&) {
   constexpr float kSqrtTwoOverPi = 0x1.988454p-1f;
   return 0.5f * x * (1.0f + Tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
@@ -141,6 +142,17 @@ inline float SigmoidOf(float x, const P&) {
 }
 inline float SignOf(float x, const P&) { return x < 0 ? -1.0f : (x > 0 ? 1.0f : x); }
 inline float SiluOf(float x, const P& p) { return x * SigmoidOf(x, p); }
+// The C library's are exact for arguments of any size; they are rare enough to stay scalar.
+inline float CosOf(float x, const P&) { return __builtin_cosf(x); }
+inline float SinOf(float x, const P&) { return __builtin_sinf(x); }
+/// log(1 + e^x) so that the exponential cannot overflow, and log(1 + e) by its rounded argument u: the error
+/// of u is that of e - (u - 1).
+inline float SoftplusOf(float x, const P&) {
+  const float e = ExpOfNegative(x < 0 ? x : -x);
+  const float u = 1.0f + e;
+  const float log = Log(u) + (e - (u - 1.0f)) / u;
+  return x > 0 ? x + log : (x == x ? log : x);
+}
 inline float SqrtOf(float x, const P&) { return __builtin_sqrtf(x); }
 
 template <float (*kFunction)(float, const P&)>
@@ -154,6 +166,11 @@ inline float AddOf(float a, float b) { return a + b; }
 inline float SubOf(float a, float b) { return a - b; }
 inline float MulOf(float a, float b) { return a * b; }
 inline float DivOf(float a, float b) { return a / b; }
+// A NaN on either side stays.
+inline float MinOf(float a, float b) { return a < b || a != a ? a : b; }
+inline float MaxOf(float a, float b) { return a > b || a != a ? a : b; }
+inline float PowOf(float a, float b) { return __builtin_powf(a, b); }
+inline float PReluOf(float a, float b) { return a < 0 ? a * b : a; }
 
 template <float (*kFunction)(float, float), int kScalar>
 void Binary(size_t n, const float* a, const float* b, float* y, const P& params) {
@@ -166,38 +183,28 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
-void LayerNorm(size_t n, const float* x, const float* scale, const float* bias, float epsilon, float* y) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; ++i) sum += x[i];
-  const float mean = sum / static_cast<float>(n);
-  float squares = 0;
-#pragma omp simd reduction(+ : squares)
-  for (size_t i = 0; i < n; ++i) squares += (x[i] - mean) * (x[i] - mean);
-  const float factor = 1.0f / __builtin_sqrtf(squares / static_cast<float>(n) + epsilon);
-  if (scale != nullptr && bias != nullptr) {
-#pragma omp simd
-    for (size_t i = 0; i < n; ++i) y[i] = (x[i] - mean) * factor * scale[i] + bias[i];
-  } else {
-    for (size_t i = 0; i < n; ++i) {
-      const float normal = (x[i] - mean) * factor;
-      y[i] = (scale != nullptr ? normal * scale[i] : normal) + (bias != nullptr ? bias[i] : 0.0f);
-    }
-  }
-}
+#include "delegates/xnnpack/kernels/kernels_rows.inc"
 
 }  // namespace
+
+#define SKIFF_BINARY(function) \
+  { Binary<function, 0>, Binary<function, 1>, Binary<function, 2> }
 
 extern const Kernels SKIFF_KERNELS;
 const Kernels SKIFF_KERNELS = {
     SKIFF_KERNELS_NAME,
-    {Unary<ClampOf>, Unary<ErfOf>, Unary<ExpOf>, Unary<GeluTanhOf>, Unary<HardSigmoidOf>, Unary<LogOf>,
-     Unary<ReciprocalOf>, Unary<SigmoidOf>, Unary<SignOf>, Unary<SiluOf>, Unary<SqrtOf>},
-    {{Binary<AddOf, 0>, Binary<AddOf, 1>, Binary<AddOf, 2>},
-     {Binary<SubOf, 0>, Binary<SubOf, 1>, Binary<SubOf, 2>},
-     {Binary<MulOf, 0>, Binary<MulOf, 1>, Binary<MulOf, 2>},
-     {Binary<DivOf, 0>, Binary<DivOf, 1>, Binary<DivOf, 2>}},
-    LayerNorm,
+    {Unary<ClampOf>, Unary<CosOf>, Unary<ErfOf>, Unary<ExpOf>, Unary<GeluOf>, Unary<GeluTanhOf>,
+     Unary<HardSigmoidOf>, Unary<LogOf>, Unary<ReciprocalOf>, Unary<SigmoidOf>, Unary<SignOf>, Unary<SiluOf>,
+     Unary<SinOf>, Unary<SoftplusOf>, Unary<SqrtOf>},
+    {SKIFF_BINARY(AddOf), SKIFF_BINARY(SubOf), SKIFF_BINARY(MulOf), SKIFF_BINARY(DivOf), SKIFF_BINARY(MinOf),
+     SKIFF_BINARY(MaxOf), SKIFF_BINARY(PowOf), SKIFF_BINARY(PReluOf)},
+    {ReduceRow<Highest>, ReduceRow<Lowest>, ReduceRow<Product>},
+    {ReduceRows<Highest>, ReduceRows<Lowest>, ReduceRows<Product>},
+    LogSoftmax,
+    LayerNorm<float>,
+    LayerNorm<uint16_t>,
+    Widen,
+    Narrow,
 };
 
 }  // namespace skiff::xnnpack

@@ -1,0 +1,118 @@
+// Extrema, products, positions, normalisations of rows, and gathering them.
+#include <cmath>
+
+#include "conformance_cases.h"
+
+namespace skiff::testing {
+namespace {
+
+Argument Special(std::initializer_list<int64_t> shape) {
+  Argument special = F32(shape);
+  special.values = {1, NAN, 3, INFINITY, -INFINITY, 2, -INFINITY, -INFINITY, -INFINITY, 5, 6, 7};
+  return special;
+}
+
+void AddReductions(CaseList& list) {
+  for (const OpCode op : {OpCode::kReduceMax, OpCode::kReduceMin, OpCode::kReduceProd}) {
+    const auto add = [&](const char* name, const Argument& x, Ints axes, bool keep = true) -> Case& {
+      Case& made = list.Add(op, name, {x});
+      made.As<ReduceAttrs>().axes = axes;
+      made.As<ReduceAttrs>().keep_dims = keep;
+      return made;
+    };
+    add("spatial", F32({2, 7, 7, 37}, 0.8, 1.2), {1, 2});
+    add("wide", F32({3, 5, 2500}, 0.8, 1.2), {1});
+    add("last", F32({5, 6, 131}, 0.8, 1.2), {-1});
+    add("last_short", F32({5, 6, 3}), {-1}, false);
+    add("all", F32({3, 4, 5}), {}, false);
+    add("first", F32({9, 20}), {0});
+    add("extent_one", F32({2, 1, 1, 12}), {1, 2});
+    add("around_extent_one", F32({2, 5, 1, 6, 3}), {1, 3});
+    add("empty", F32({0, 5}), {1});
+    add("nothing_to_reduce", F32({3, 0}), {1}).falls_back = "an input has no elements";
+    add("special", Special({4, 3}), {1});
+    add("special_columns", Special({4, 3}), {0});
+    add("apart", F32({3, 4, 5}), {0, 2}).falls_back = "the reduced axes are not neighbours";
+    add("strided", Strided(F32({3, 5}), 2), {1}).falls_back = "the kernels read dense rows";
+  }
+}
+
+void AddPositions(CaseList& list) {
+  for (const OpCode op : {OpCode::kArgMax, OpCode::kArgMin}) {
+    const auto add = [&](const char* name, const Argument& x, bool last = false) -> Case& {
+      Case& made = list.Add(op, name, {x});
+      made.As<ArgAttrs>() = {-1, false, last};
+      return made;
+    };
+    add("rows", F32({3, 7, 101}));
+    add("short", F32({9, 5}));
+    add("one", F32({6, 1}));
+    add("empty", F32({0, 4}));
+    add("strided", Strided(F32({6, 33}), 4));
+    Argument equal = F32({3, 40});
+    for (int i = 0; i < 120; ++i) equal.values.push_back(i % 7 % 3);
+    add("first_of_equal", equal);
+    add("last_of_equal", equal, true);
+    add("special", Special({4, 3}));
+    add("special_last", Special({4, 3}), true);
+    Case& other = add("other_axis", F32({4, 5}));
+    other.As<ArgAttrs>().axis = 0;
+    other.falls_back = "the axis is not the innermost one";
+  }
+}
+
+void AddLogSoftmax(CaseList& list) {
+  const auto add = [&](const char* name, const Argument& x) -> Case& {
+    Case& made = list.Add(OpCode::kLogSoftmax, name, {x});
+    made.As<AxisAttrs>().axis = -1;
+    return made;
+  };
+  add("rows", F32({3, 7, 101}, -9, 9));
+  add("one", F32({6, 1}, -4, 4));
+  add("empty", F32({0, 4}));
+  add("in_place", F32({5, 65}, -4, 4)).in_place = 0;
+  add("strided", Strided(F32({6, 11}, -4, 4), 5)).output_row_gap = 2;
+  Argument masked = F32({2, 6});
+  masked.values = {1, -INFINITY, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
+  add("masked", masked);
+  add("special", Special({4, 3}));
+}
+
+void AddGathers(CaseList& list) {
+  const auto indices = [](DType dtype, std::initializer_list<int64_t> shape,
+                          std::initializer_list<double> values) {
+    Argument argument = F32(shape);
+    argument.dtype = dtype;
+    argument.values = values;
+    return argument;
+  };
+  const auto add = [&](const char* name, Argument x, const Argument& at, int64_t axis,
+                       DType dtype = DType::kF32) -> Case& {
+    x.dtype = dtype;
+    Case& made = list.Add(OpCode::kGather, name, {x, at});
+    made.As<AxisAttrs>().axis = axis;
+    return made;
+  };
+  const Argument four = indices(DType::kI64, {2, 2}, {0, 5, -1, 2});
+  add("rows", F32({6, 33}), four, 0);
+  add("rows_f16", F32({6, 33}), four, 0, DType::kF16);
+  add("rows_i64", F32({6, 3}, 0, 99), four, 0, DType::kI64);
+  add("middle", F32({3, 6, 5}), four, 1);
+  add("elements", F32({3, 6}), indices(DType::kI32, {3}, {1, -6, 5}), -1);
+  add("bytes", F32({3, 6}, 0, 99), four, 1, DType::kU8);
+  add("scalar", F32({6, 4}), indices(DType::kI64, {}, {3}), 0);
+  add("large", F32({6, 40000}), four, 0);
+  add("no_indices", F32({6, 4}), indices(DType::kI64, {0}, {}), 0);
+  add("strided", Strided(F32({6, 4}), 2), four, 0).falls_back = "the copies read dense rows";
+}
+
+}  // namespace
+
+void AddRowCases(CaseList& list) {
+  AddReductions(list);
+  AddPositions(list);
+  AddLogSoftmax(list);
+  AddGathers(list);
+}
+
+}  // namespace skiff::testing
