@@ -51,7 +51,7 @@ bool IsSameCase(const fs::path& a, const fs::path& b) {
   return true;
 }
 
-Graph ImportCase(onnx::ModelProto model, const OnnxCase& test) {
+Graph ImportCase(onnx::ModelProto model, const OnnxCase& test, bool* frozen) {
   const auto import = [&] {
     const std::string bytes = model.SerializeAsString();
     return ImportOnnxBytes(bytes.data(), bytes.size(), test.folder);
@@ -65,6 +65,7 @@ Graph ImportCase(onnx::ModelProto model, const OnnxCase& test) {
   } catch (const Error& error) {
     if (std::string(error.what()).find("at run time") == std::string::npos) throw;
   }
+  *frozen = true;
   MakeInputsConstant(model, fs::path(test.folder) / "test_data_set_0");
   return import();
 }
@@ -99,7 +100,7 @@ OnnxCaseData LoadOnnxCase(const OnnxCase& test) {
     Throw(StatusCode::kInvalidModel, "{} is damaged", test.name);
   }
   OnnxCaseData data;
-  data.graph = ImportCase(model, test);
+  data.graph = ImportCase(model, test, &data.frozen);
   for (int i = 0;; ++i) {
     const fs::path folder = fs::path(test.folder) / fmt::format("test_data_set_{}", i);
     if (!fs::exists(folder)) break;

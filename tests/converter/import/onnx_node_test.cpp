@@ -35,6 +35,7 @@ TEST_P(OnnxSuite, MatchesTheExpectedOutputs) {
     ASSERT_NE(status.kind, OnnxCaseStatus::kUnsupported)
         << "imports although it is listed as out of scope (" << status.reason << "): take it off the list";
     ASSERT_FALSE(data.sets.empty());
+    EXPECT_TRUE(!data.frozen || WhyFrozen(GetParam()) != nullptr) << "inputs are frozen, which is not listed";
     const std::string difference = FirstDifference(data, status.kind == OnnxCaseStatus::kRounded);
     if (status.kind == OnnxCaseStatus::kDiffers) {
       EXPECT_NE(difference, "") << "matches although it is listed as different (" << status.reason << ")";
