@@ -47,7 +47,7 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   const double planned = WorstRelative(model.Run(Backend::kPlanned, inputs), expected);
   EXPECT_LE(reference, kF32NetTolerance);
   EXPECT_LE(planned, kF32NetTolerance);
-  ModelCase open(net / "model.onnx", {});  // The same with its dimensions open, where it has open ones.
+  ModelCase open(net / "model.onnx", ShapeContract());  // The same with its dimensions open, where it has open ones.
   EXPECT_LE(WorstRelative(open.Run(Backend::kPlanned, inputs), expected), kF32NetTolerance);
   const PlanDraft& draft = model.converted().draft;
   EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);

@@ -181,7 +181,7 @@ class OpenModel : public TrainedModel {};
 
 TEST_P(OpenModel, MatchesEagerAtEachShape) {
   using Shapes = std::map<std::string, std::vector<int64_t>>;
-  ModelCase open(file(), {});
+  ModelCase open(file(), ShapeContract());
   const double tolerance = GetParam().value("tolerance", open.half() ? kF16NetTolerance : kF32NetTolerance);
   std::vector<Shapes> all = GetParam().at("other_shapes");
   all.push_back(GetParam().at("shapes"));
