@@ -46,16 +46,10 @@ void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const
 }
 
 SymbolId FindDimension(const Graph& graph, const std::string& name, const std::string& option) {
-  std::set<SymbolId> known;
-  for (const GraphPort& port : graph.inputs()) {
-    for (const Dim& dim : graph.value(port.value).dims)
-      dim.VisitSymbols([&](SymbolId id) { known.insert(id); });
-  }
   std::string names;
-  for (const SymbolId id : known) {
-    const std::string& candidate = graph.symbols()[static_cast<size_t>(id)].name;
-    if (candidate == name) return id;
-    names += " '" + candidate + "'";
+  for (size_t id = 0; id < graph.symbols().size(); ++id) {
+    if (graph.symbols()[id].name == name) return static_cast<SymbolId>(id);
+    names += " '" + graph.symbols()[id].name + "'";
   }
   Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are:{}",
         option, name, names.empty() ? " none" : names);
@@ -115,12 +109,12 @@ void NarrowTo(Graph& graph, const Bucket& bucket) {
     const std::string option = fmt::format("--bucket {}={}", name, RangeText(range));
     Symbol& symbol = graph.symbols()[static_cast<size_t>(FindDimension(graph, name, option))];
     if (range.min < symbol.min || range.max > symbol.max || range.max < range.min) {
-      Throw(StatusCode::kInvalidArgument, "{}: is outside of the sizes that dimension '{}' may have: {}",
+      Throw(StatusCode::kInvalidArgument, "{}: is outside of what --dim allows for dimension '{}': {}",
             option, name, RangeText(DimRange(symbol.min, symbol.max, symbol.multiple)));
     }
     if (range.min == range.max && range.min % symbol.multiple != 0)
-      Throw(StatusCode::kInvalidArgument, "{}: dimension '{}' must be a multiple of {}", option, name,
-            symbol.multiple);
+      Throw(StatusCode::kInvalidArgument, "{}: dimension '{}' cannot be {}, no multiple of {}", option, name,
+            range.min, symbol.multiple);
     symbol.min = range.min;
     symbol.max = range.max;
   }
