@@ -189,7 +189,8 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
   std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(kind)];
   if (!session) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
-    SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool}));
+    SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool,
+                                                         options.keep_intermediates, options.profile}));
   }
   return session.get();
 }

@@ -73,7 +73,8 @@ Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, 
   for (size_t i = 0; i < segments_.size(); ++i) {
     if (!prepared_[i]) {
       SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions.Get(segments_[i].delegate));
-      const SegmentView view{shaped_.tensors(), plan.nodes, segments_[i].begin, segments_[i].end};
+      const SegmentView view{shaped_.tensors(), plan.nodes, segments_[i].begin, segments_[i].end,
+                             plan.outputs};
       SKIFF_ASSIGN_OR_RETURN(prepared_[i], session->Prepare(view));
     }
     SKIFF_RETURN_IF_ERROR(prepared_[i]->Reshape());
