@@ -100,10 +100,21 @@ void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
 /// Plans that share a file share the Session's input buffers, which then lie outside of the arena.
 void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of_several,
            const ConvertOptions& options) {
-  planned.draft = DraftPlan(planned.graph);
-  planned.draft.inputs_outside = planned.draft.inputs_outside || one_of_several;
-  SetRanges(planned.draft, symbols);
-  Partition(planned.draft, options.partition);
+  const auto draft = [&](Target target) {
+    PlanDraft made = DraftPlan(planned.graph);
+    made.target = target;
+    made.inputs_outside = made.inputs_outside || one_of_several;
+    SetRanges(made, symbols);
+    Partition(made, options.partition);
+    return made;
+  };
+  planned.draft = draft(Target::kCpu);
+  if (options.vulkan) planned.vulkan = draft(Target::kVulkan);
+}
+
+void PlanArenas(PlannedGraph& planned) {
+  PlanArena(planned.draft);
+  if (planned.vulkan) PlanArena(*planned.vulkan);
 }
 
 }  // namespace
@@ -127,11 +138,15 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   Draft(*result, symbols, !result->buckets.empty(), options);
   for (const auto& bucket : result->buckets) Draft(*bucket, symbols, true, options);
   progress("plan memory");
-  PlanArena(result->draft);
-  for (const auto& bucket : result->buckets) PlanArena(bucket->draft);
+  PlanArenas(*result);
+  for (const auto& bucket : result->buckets) PlanArenas(*bucket);
   progress("write");
   std::vector<const PlanDraft*> drafts{&result->draft};
   for (const auto& bucket : result->buckets) drafts.push_back(&bucket->draft);
+  if (result->vulkan) drafts.push_back(&*result->vulkan);
+  for (const auto& bucket : result->buckets) {
+    if (bucket->vulkan) drafts.push_back(&*bucket->vulkan);
+  }
   result->file = SerializeModel(drafts, WriteOptionsFor(result->graph, options));
   CheckOwnFile(result->file);
   return result;

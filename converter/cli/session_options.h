@@ -15,6 +15,8 @@ struct SessionArguments {
   int threads = 0;
 };
 
+/// The names of backends.
+CLI::Validator BackendCheck();
 /// --dim: sizes of open dimensions, read by ParseSizes().
 void AddSizesOption(CLI::App& command, std::vector<std::string>& dims);
 void AddThreadsOption(CLI::App& command, int& threads);

@@ -9,8 +9,9 @@ namespace {
 
 DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const PartitionOptions& options) {
   std::vector<const PlanTensor*> storage;
-  const bool supported = options.use_xnnpack && XnnpackSupports(draft.TypesOf(index, storage));
-  return supported ? DelegateKind::kXnnpack : DelegateKind::kReference;
+  const NodeTypes types = draft.TypesOf(index, storage);
+  if (draft.target == Target::kVulkan && VulkanSupports(types)) return DelegateKind::kVulkan;
+  return options.use_xnnpack && XnnpackSupports(types) ? DelegateKind::kXnnpack : DelegateKind::kReference;
 }
 
 std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {

@@ -44,12 +44,23 @@ ModelState* StateOf(const Configuration& configuration) {
   return at->second.get();
 }
 
-/// With f16 storage every float is rounded; the reference does the same where the tensors are f16.
+/// With f16 storage every float is rounded; the reference does the same where the tensors are f16. The scales of a Resize
+/// are no tensor of the device.
 Case InHalf(Case description) {
-  for (Argument& input : description.inputs) {
-    if (input.dtype == DType::kF32) input.dtype = DType::kF16;
+  for (size_t i = 0; i < description.inputs.size(); ++i) {
+    const bool scales = description.op == OpCode::kResize2d && i > 0;
+    if (description.inputs[i].dtype == DType::kF32 && !scales) description.inputs[i].dtype = DType::kF16;
   }
   return description;
+}
+
+/// The reference kernel knows what a result is that no element goes into.
+bool ReadsNothing(const Node& node) {
+  for (size_t i = 0; i < node.inputs(); ++i) {
+    const bool moved = FindOp(node.description().op)->NeedsValues(i) || node.description().op == OpCode::kConcat;
+    if (node.HasInput(i) && !moved && node.input(i).shape.elements() == 0) return node.output(0).shape.elements() > 0;
+  }
+  return false;
 }
 
 struct Parameter {
@@ -70,8 +81,8 @@ TEST_P(VulkanConformance, MatchesTheReference) {
   const uint64_t messages = vulkan::ValidationMessages();
   const Node::Outcome got = node.Run(*state, {});
   EXPECT_EQ(vulkan::ValidationMessages(), messages) << "the validation layer had something to say";
-  EXPECT_EQ(Compare(node, got, expected, **reference), "");
-  EXPECT_FALSE(got.fell_back) << "no shader ran";
+  EXPECT_EQ(Compare(node, got, expected, **reference, DelegateKind::kVulkan), "");
+  EXPECT_EQ(got.fell_back, ReadsNothing(node)) << "whether a shader ran";
 }
 
 std::vector<Parameter> AllParameters() {

@@ -14,11 +14,14 @@ float ExpMinusOneNearZero(float r) {
   return p * r * r + r;
 }
 
-/// x = n ln 2 + r. The high part of ln 2 has few bits, so that its multiples are exact.
+/// x = n ln 2 + r. The high part of ln 2 has few bits, so that its multiples are exact. `precise` here and below: a
+/// compiler that adds the parts of a constant together undoes what they are for.
 float ReduceByLn2(float x, out int n) {
   float k = roundEven(x * 1.44269504);
   n = int(k);
-  return (x - k * 0.693359375) + k * 2.12194440e-4;
+  precise float r = x - k * 0.693359375;
+  r = r + k * 2.12194440e-4;
+  return r;
 }
 
 float Exp(float x) {
@@ -68,7 +71,9 @@ float Log(float x) {
     n += 1;
   }
   float k = float(n);
-  return k * 0.693359375 + (LogNearOne(m - 1.0) - k * 2.12194440e-4);
+  precise float low = LogNearOne(m - 1.0) - k * 2.12194440e-4;
+  precise float sum = k * 0.693359375 + low;
+  return sum;
 }
 
 /// log(1 + x) for x in [0, 1].
@@ -103,21 +108,4 @@ float Erf(float x) {
     y = a > 4.0 ? 1.0 : 1.0 - Exp(-a * a) / (a + f) * 0.564189584;
   }
   return x < 0.0 ? -y : y;
-}
-
-/// Sine of x = k pi / 2 + r, where `quarter` counts quarter turns that are added: 0 sine, 1 cosine.
-float SineOf(float x, int quarter) {
-  if (IsNaN(x) || abs(x) == kInfinity) return uintBitsToFloat(0x7fc00000u);
-  float k = roundEven(x * 0.636619772);
-  // pi / 2 in four parts whose multiples are exact for k below 2^13.
-  float r = x - k * 1.5703125;
-  r = r - k * 4.83751297e-4;
-  r = r - k * 7.54953362e-8;
-  r = r - k * 2.56334e-12;
-  float z = r * r;
-  int phase = (int(k) + quarter) & 3;
-  float sine = ((((2.75573192e-6 * z - 1.98412698e-4) * z + 8.33333333e-3) * z - 0.166666667) * z) * r + r;
-  float cosine = (((((-2.75573192e-7 * z + 2.48015873e-5) * z - 1.38888889e-3) * z + 4.16666667e-2) * z - 0.5) * z) + 1.0;
-  float y = (phase & 1) == 0 ? sine : cosine;
-  return (phase & 2) == 0 ? y : -y;
 }

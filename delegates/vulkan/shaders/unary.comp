@@ -37,8 +37,6 @@ float Apply(float v) {
     case OP_Ceil: return ceil(v);
     case OP_Round: return roundEven(v);
     case OP_Sign: return v < 0.0 ? -1.0 : (v > 0.0 ? 1.0 : v);
-    case OP_Sin: return SineOf(v, 0);
-    case OP_Cos: return SineOf(v, 1);
     case OP_Softplus: return max(v, 0.0) + LogOnePlus(Exp(-abs(v)));
     case OP_HardSwish: return v * Clamped(v / 6.0 + 0.5, 0.0, 1.0);
     case OP_Silu: return v / (1.0 + Exp(-v));

@@ -37,7 +37,8 @@ void main() {
     bi += index * p.b_strides[axis];
   }
   if (kWords == 0) {
-    y[i] = condition[ci] != 0u ? a[ai] : b[bi];
+    // Choosing between two f16 would take more than 16-bit storage.
+    y[i] = T(condition[ci] != 0u ? float(a[ai]) : float(b[bi]));
   } else {
     y_word[i] = condition[ci] != 0u ? a_word[ai] : b_word[bi];
   }
