@@ -1,6 +1,7 @@
 #include "delegates/vulkan/delegate.h"
 
 #include "delegates/support.h"
+#include "delegates/vulkan/canary.h"
 #include "delegates/vulkan/segment.h"
 
 namespace skiff {
@@ -32,7 +33,8 @@ class State final : public ModelState {
       : device_(std::move(device)), options_(options), weights_(device_, options_) {}
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
-    std::unique_ptr<DelegateSession> session(new (std::nothrow) Session(device_, options_, weights_, options));
+    std::unique_ptr<DelegateSession> session(new (std::nothrow)
+                                                 Session(device_, options_, weights_, options));
     if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a Vulkan session");
     return session;
   }
@@ -56,6 +58,8 @@ Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState() const {
     return Fail(StatusCode::kUnsupported, "'%s' has no 16-bit storage, which f16 activations need",
                 device->name());
   }
+  if (options_.fault != VulkanFault::kDeviceLost)
+    SKIFF_RETURN_IF_ERROR(vulkan::CheckDevice(device, options_));
   std::unique_ptr<ModelState> state(new (std::nothrow) vulkan::State(std::move(device), options_));
   if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the Vulkan state");
   return state;

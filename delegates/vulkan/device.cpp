@@ -95,7 +95,8 @@ Result<VkPhysicalDevice> Choose(VkInstance instance, const VulkanOptions& option
     VkPhysicalDeviceProperties properties;
     vkGetPhysicalDeviceProperties(devices[i], &properties);
     if (options.device != nullptr && !IsChosen(options.device, i, properties.deviceName)) continue;
-    if (best != VK_NULL_HANDLE && RankOf(properties.deviceType) >= RankOf(best_properties.deviceType)) continue;
+    if (best != VK_NULL_HANDLE && RankOf(properties.deviceType) >= RankOf(best_properties.deviceType))
+      continue;
     best = devices[i];
     best_properties = properties;
   }
@@ -192,8 +193,8 @@ Status Device::CreateLayouts() {
   layout.pSetLayouts = &set_layout_;
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &push;
-  SKIFF_RETURN_IF_ERROR(Check(vkCreatePipelineLayout(device_, &layout, nullptr, &pipeline_layout_),
-                              "vkCreatePipelineLayout"));
+  SKIFF_RETURN_IF_ERROR(
+      Check(vkCreatePipelineLayout(device_, &layout, nullptr, &pipeline_layout_), "vkCreatePipelineLayout"));
   pipelines_.reset(new (std::nothrow) Pipelines(*this));
   return pipelines_ ? OkStatus() : Fail(StatusCode::kOutOfMemory, "cannot allocate the list of pipelines");
 }

@@ -48,6 +48,12 @@ class Device {
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
   VkPipelineLayout pipeline_layout() const { return pipeline_layout_; }
   bool lost() const { return lost_; }
+  /// Shaders, by number, that are known to go wrong here.
+  bool IsQuarantined(uint32_t shader) const { return ((quarantine_ >> shader) & 1u) != 0; }
+  void Quarantine(uint32_t shader) { quarantine_ |= 1u << shader; }
+  /// Whether CheckDevice() has been through with this storage type.
+  bool IsChecked(bool f16) const { return checked_[f16 ? 1 : 0]; }
+  void SetChecked(bool f16) { checked_[f16 ? 1 : 0] = true; }
   Pipelines& pipelines() { return *pipelines_; }
 
   /// Hands work to the queue; from any thread.
@@ -76,6 +82,8 @@ class Device {
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout pipeline_layout_ = VK_NULL_HANDLE;
   std::atomic<bool> lost_{false};
+  std::atomic<uint32_t> quarantine_{0};
+  std::atomic<bool> checked_[2] = {};
   std::unique_ptr<Pipelines> pipelines_;
 };
 

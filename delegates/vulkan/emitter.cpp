@@ -60,7 +60,8 @@ Result<Operand> Emitter::Store(const WeightsKey& key, Span<const float> elements
   unsigned char* host = nullptr;
   SKIFF_ASSIGN_OR_RETURN(const Operand place,
                          weights_.Add(key, elements.size() * DeviceBytes(DType::kF32, f16()), &host));
-  TensorView view(const_cast<float*>(elements.data()), DType::kF32, Shape{static_cast<int64_t>(elements.size())});
+  TensorView view(const_cast<float*>(elements.data()), DType::kF32,
+                  Shape{static_cast<int64_t>(elements.size())});
   ToDevice(view, f16(), host);
   return place;
 }
@@ -93,9 +94,21 @@ Status Emitter::Alias(size_t output) {
   return program_.aliases.Append({node_->outputs[output], node_->inputs[0]});
 }
 
+bool Emitter::IsQuarantined(Shader shader) const {
+  if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return true;
+  const char* name = ShaderName(shader);
+  const size_t length = std::strlen(name);
+  for (const char* at = options_.quarantine; at != nullptr; at = std::strchr(at, ',')) {
+    at += *at == ',' ? 1 : 0;
+    if (std::strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+  }
+  return false;
+}
+
 Status Emitter::Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
                     size_t push_bytes, uint64_t groups) {
   if (groups == 0) return OkStatus();
+  if (IsQuarantined(key.shader)) return Refuse();
   vulkan::Dispatch dispatch;
   dispatch.key = key;
   std::copy(operands.begin(), operands.end(), dispatch.operands);

@@ -67,7 +67,8 @@ class Emitter {
   Status Dispatch(Shader shader, std::initializer_list<uint32_t> constants,
                   std::initializer_list<Operand> operands, const Push& push, uint64_t invocations) {
     static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
-    return Add(KeyOf(shader, constants), operands, &push, sizeof(Push), (invocations + kGroupSize - 1) / kGroupSize);
+    return Add(KeyOf(shader, constants), operands, &push, sizeof(Push),
+               (invocations + kGroupSize - 1) / kGroupSize);
   }
   /// The same, for a shader that counts work groups.
   template <class Push>
@@ -82,9 +83,10 @@ class Emitter {
   }
 
  private:
+  bool IsQuarantined(Shader shader) const;
   PipelineKey KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const;
-  Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push, size_t push_bytes,
-             uint64_t groups);
+  Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
+             size_t push_bytes, uint64_t groups);
   Result<Operand> TensorOperand(int32_t tensor);
   Result<Operand> Upload(const PlanTensor& tensor);
   Result<Operand> Store(const WeightsKey& key, Span<const float> elements);
@@ -100,8 +102,8 @@ class Emitter {
 };
 
 template <class Fill>
-Result<Operand> Emitter::Packed(const ContentHash& hash, uint32_t layout, std::initializer_list<int64_t> sizes,
-                                uint64_t elements, Fill&& fill) {
+Result<Operand> Emitter::Packed(const ContentHash& hash, uint32_t layout,
+                                std::initializer_list<int64_t> sizes, uint64_t elements, Fill&& fill) {
   WeightsKey key{hash, layout};
   size_t i = 0;
   for (const int64_t size : sizes) key.sizes[i++] = static_cast<uint32_t>(size);

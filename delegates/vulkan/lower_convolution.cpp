@@ -41,7 +41,8 @@ class Floats {
  public:
   explicit Floats(const TensorView& view) : view_(view) {}
   float operator[](int64_t i) const {
-    return view_.dtype == DType::kF16 ? HalfToFloat(view_.as<const uint16_t>()[i]) : view_.as<const float>()[i];
+    return view_.dtype == DType::kF16 ? HalfToFloat(view_.as<const uint16_t>()[i])
+                                      : view_.as<const float>()[i];
   }
 
  private:
@@ -52,9 +53,10 @@ class Floats {
 Result<Operand> PaddedBias(Emitter& emit, int64_t channels) {
   const bool has = emit.Has(2);
   const ContentHash hash = has ? emit.input(2).hash : ContentHash{};
-  return emit.Packed(hash, kPaddedBias, {channels, has}, static_cast<uint64_t>(Blocks(channels) * 4), [&](float* to) {
-    for (int64_t i = 0; has && i < channels; ++i) to[i] = Floats(emit.in(2))[i];
-  });
+  return emit.Packed(hash, kPaddedBias, {channels, has}, static_cast<uint64_t>(Blocks(channels) * 4),
+                     [&](float* to) {
+                       for (int64_t i = 0; has && i < channels; ++i) to[i] = Floats(emit.in(2))[i];
+                     });
 }
 
 /// OHWI to [kernel row][kernel column][input channel][output channel].
@@ -63,8 +65,8 @@ Result<Operand> PackedConvolution(Emitter& emit) {
   const int64_t outputs = shape[0];
   const int64_t patch = shape.ElementsBetween(1, 4);
   const int64_t columns = Blocks(outputs) * 4;
-  return emit.Packed(emit.input(1).hash, kConvolutionWeights, {outputs, patch}, static_cast<uint64_t>(patch * columns),
-                     [&](float* to) {
+  return emit.Packed(emit.input(1).hash, kConvolutionWeights, {outputs, patch},
+                     static_cast<uint64_t>(patch * columns), [&](float* to) {
                        const Floats from(emit.in(1));
                        for (int64_t k = 0; k < patch; ++k) {
                          for (int64_t o = 0; o < outputs; ++o) to[k * columns + o] = from[o * patch + k];
@@ -76,8 +78,8 @@ Result<Operand> PackedDepthwise(Emitter& emit) {
   const Shape& shape = emit.in(1).shape;
   const int64_t channels = shape[0];
   const int64_t taps = shape[1] * shape[2];
-  return emit.Packed(emit.input(1).hash, kDepthwiseWeights, {channels, taps}, static_cast<uint64_t>(taps * channels),
-                     [&](float* to) {
+  return emit.Packed(emit.input(1).hash, kDepthwiseWeights, {channels, taps},
+                     static_cast<uint64_t>(taps * channels), [&](float* to) {
                        const Floats from(emit.in(1));
                        for (int64_t t = 0; t < taps; ++t) {
                          for (int64_t c = 0; c < channels; ++c) to[t * channels + c] = from[c * taps + t];
@@ -104,8 +106,8 @@ Status EmitBlocked(Emitter& emit, const Operand& weights, const ConvolutionPush&
   SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, push.out_channels));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const bool point = !transposed && push.kernel_height == 1 && push.kernel_width == 1 && push.stride_y == 1 &&
-                     push.stride_x == 1 && push.pad_top == 0 && push.pad_left == 0 && push.in_height == push.out_height &&
-                     push.in_width == push.out_width;
+                     push.stride_x == 1 && push.pad_top == 0 && push.pad_left == 0 &&
+                     push.in_height == push.out_height && push.in_width == push.out_width;
   const bool in4 = push.depth % 4 == 0;
   const bool out4 = push.out_channels % 4 == 0;
   constexpr uint32_t kTile = 4;
@@ -114,7 +116,8 @@ Status EmitBlocked(Emitter& emit, const Operand& weights, const ConvolutionPush&
     SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kConv, {any, point, in4, out4, transposed}));
   const uint64_t invocations =
       uint64_t{(push.pixels + tile - 1) / tile} * static_cast<uint64_t>(Blocks(push.out_channels));
-  return emit.Dispatch(Shader::kConv, {tile, point, in4, out4, transposed}, {x, weights, bias, y}, push, invocations);
+  return emit.Dispatch(Shader::kConv, {tile, point, in4, out4, transposed}, {x, weights, bias, y}, push,
+                       invocations);
 }
 
 Status EmitDepthwise(Emitter& emit, const ConvolutionPush& push) {
@@ -274,7 +277,8 @@ Status LowerMatMul(Emitter& emit) {
   Axes<2, 6> axes;
   for (int axis = 0; axis < batch.rank(); ++axis) {
     const auto i = static_cast<size_t>(axis);
-    const std::array<int64_t, 2> step = {a_strides[i] * int64_t{push.rows} * depth, b_strides[i] * depth * columns};
+    const std::array<int64_t, 2> step = {a_strides[i] * int64_t{push.rows} * depth,
+                                         b_strides[i] * depth * columns};
     if (!axes.Append(batch[axis], step)) return Refuse();
   }
   push.matrices = U32(batch.elements());

@@ -97,7 +97,8 @@ Status LowerBinary(Emitter& emit) {
   const auto op = static_cast<uint32_t>(emit.op());
   SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kBinary, {op, 0}));
   SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kBinary, {op, 1}));
-  const bool same = emit.in(0).shape.elements() == out.elements() && emit.in(1).shape.elements() == out.elements();
+  const bool same =
+      emit.in(0).shape.elements() == out.elements() && emit.in(1).shape.elements() == out.elements();
   const uint64_t count = same ? VectorsOf(out) : static_cast<uint64_t>(out.elements());
   push.count = static_cast<uint32_t>(count);
   return emit.Dispatch(Shader::kBinary, {op, same ? 1u : 0u}, {a, b, y}, push, count);
@@ -112,7 +113,8 @@ Status LowerCompare(Emitter& emit) {
   const DType dtype = emit.in(0).dtype;
   const uint32_t words = IsFloat(dtype) ? 0 : (DTypeSize(dtype) == 8 ? 2 : 1);
   const BinaryPush push = BroadcastPush(emit.out(0).shape, emit.in(0).shape, emit.in(second).shape);
-  return emit.Dispatch(Shader::kCompare, {static_cast<uint32_t>(emit.op()), words}, {a, b, y}, push, push.count);
+  return emit.Dispatch(Shader::kCompare, {static_cast<uint32_t>(emit.op()), words}, {a, b, y}, push,
+                       push.count);
 }
 
 Status LowerWhere(Emitter& emit) {
@@ -150,9 +152,7 @@ Status LowerCast(Emitter& emit) {
   if (from == to || (IsFloat(from) && IsFloat(to))) return LowerAlias(emit);
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
-  const struct {
-    uint32_t count;
-  } push{static_cast<uint32_t>(emit.out(0).shape.elements())};
+  const struct { uint32_t count; } push{static_cast<uint32_t>(emit.out(0).shape.elements())};
   return emit.Dispatch(Shader::kCast, {CastKind(from), CastKind(to)}, {x, y}, push, push.count);
 }
 

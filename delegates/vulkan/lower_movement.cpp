@@ -60,7 +60,8 @@ Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, DType dty
     int32_t strides[2][8];
   } push{static_cast<uint32_t>(block.extents.elements() * element.per_element),
          axes.rank,
-         {static_cast<int32_t>(block.from * element.per_element), static_cast<int32_t>(block.to * element.per_element)},
+         {static_cast<int32_t>(block.from * element.per_element),
+          static_cast<int32_t>(block.to * element.per_element)},
          {},
          {}};
   std::memcpy(push.extents, axes.extents, sizeof(push.extents));

@@ -57,7 +57,14 @@ Status LowerReduce(Emitter& emit) {
     int32_t kept_strides[kMostAxes];
     uint32_t reduced_extents[kMostAxes];
     int32_t reduced_strides[kMostAxes];
-  } push{static_cast<uint32_t>(emit.out(0).shape.elements()), static_cast<uint32_t>(length), kept.rank, reduced.rank, {}, {}, {}, {}};
+  } push{static_cast<uint32_t>(emit.out(0).shape.elements()),
+         static_cast<uint32_t>(length),
+         kept.rank,
+         reduced.rank,
+         {},
+         {},
+         {},
+         {}};
   std::memcpy(push.kept_extents, kept.extents, sizeof(kept.extents));
   std::memcpy(push.kept_strides, kept.strides[0], sizeof(push.kept_strides));
   std::memcpy(push.reduced_extents, reduced.extents, sizeof(reduced.extents));
@@ -66,7 +73,8 @@ Status LowerReduce(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const auto op = static_cast<uint32_t>(emit.op());
   for (const uint32_t any : {0u, 1u}) SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kReduce, {op, any}));
-  if (IsShared(push.count, length)) return emit.DispatchGroups(Shader::kReduce, {op, 1}, {x, y}, push, push.count);
+  if (IsShared(push.count, length))
+    return emit.DispatchGroups(Shader::kReduce, {op, 1}, {x, y}, push, push.count);
   return emit.Dispatch(Shader::kReduce, {op, 0}, {x, y}, push, push.count);
 }
 
@@ -76,10 +84,12 @@ Status LowerArg(Emitter& emit) {
   const RowsAlong rows = AlongAxis(in, NormalizeAxis(attrs.axis, in.rank()));
   const struct {
     uint32_t count, extent, inner;
-  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent), static_cast<uint32_t>(rows.inner)};
+  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+         static_cast<uint32_t>(rows.inner)};
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
-  return emit.Dispatch(Shader::kArg, {static_cast<uint32_t>(emit.op()), attrs.select_last}, {x, y}, push, push.count);
+  return emit.Dispatch(Shader::kArg, {static_cast<uint32_t>(emit.op()), attrs.select_last}, {x, y}, push,
+                       push.count);
 }
 
 Status LowerSoftmax(Emitter& emit) {
@@ -87,7 +97,8 @@ Status LowerSoftmax(Emitter& emit) {
   const RowsAlong rows = AlongAxis(in, NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank()));
   const struct {
     uint32_t rows, extent, inner;
-  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent), static_cast<uint32_t>(rows.inner)};
+  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+         static_cast<uint32_t>(rows.inner)};
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const bool is_log = emit.op() == OpCode::kLogSoftmax;
@@ -134,23 +145,25 @@ Status LowerBatchNorm(Emitter& emit) {
   uint32_t epsilon = 0;
   std::memcpy(&epsilon, &emit.As<NormAttrs>().epsilon, sizeof(epsilon));
   const auto count = static_cast<uint64_t>((channels + 3) / 4 * 4);
-  SKIFF_ASSIGN_OR_RETURN(const Operand scale, emit.Packed(hash, kBatchNormScale, {epsilon}, count, [&](float* to) {
-    for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<float>(factor(c));
-  }));
-  SKIFF_ASSIGN_OR_RETURN(const Operand shift, emit.Packed(hash, kBatchNormShift, {epsilon}, count, [&](float* to) {
-    for (int64_t c = 0; c < channels; ++c) {
-      to[c] = static_cast<float>(static_cast<double>(ElementOf(emit.in(2), c)) -
-                                 static_cast<double>(ElementOf(emit.in(3), c)) * factor(c));
-    }
-  }));
+  SKIFF_ASSIGN_OR_RETURN(const Operand scale,
+                         emit.Packed(hash, kBatchNormScale, {epsilon}, count, [&](float* to) {
+                           for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<float>(factor(c));
+                         }));
+  SKIFF_ASSIGN_OR_RETURN(
+      const Operand shift, emit.Packed(hash, kBatchNormShift, {epsilon}, count, [&](float* to) {
+        for (int64_t c = 0; c < channels; ++c) {
+          to[c] = static_cast<float>(static_cast<double>(ElementOf(emit.in(2), c)) -
+                                     static_cast<double>(ElementOf(emit.in(3), c)) * factor(c));
+        }
+      }));
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const auto rows = static_cast<uint32_t>(in.elements() / channels);
   const auto c = static_cast<uint32_t>(channels);
   // As the shader grouped_conv takes a convolution: one pixel per row, one channel per group.
   const struct {
-    uint32_t pixels, in_height, in_width, in_channels, out_height, out_width, out_channels, depth, group_outputs,
-        kernel_height, kernel_width;
+    uint32_t pixels, in_height, in_width, in_channels, out_height, out_width, out_channels, depth,
+        group_outputs, kernel_height, kernel_width;
     int32_t stride[2], dilation[2], pads[2];
     float low, high;
   } push{rows, 1, 1, c, 1, 1, c, 1, 1, 1, 1, {1, 1}, {1, 1}, {0, 0}, -kInfinity, kInfinity};

@@ -71,8 +71,12 @@ Status LowerResize2d(Emitter& emit) {
   const auto u32 = [](int64_t value) { return static_cast<uint32_t>(value); };
   const struct {
     uint32_t count, channels, in_height, in_width, out_height, out_width;
-  } push{u32(out.elements() * element.per_element), u32(out[3] * element.per_element), u32(in[1]), u32(in[2]),
-         u32(out[1]), u32(out[2])};
+  } push{u32(out.elements() * element.per_element),
+         u32(out[3] * element.per_element),
+         u32(in[1]),
+         u32(in[2]),
+         u32(out[1]),
+         u32(out[2])};
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand positions, emit.Table(table));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));

@@ -1,4 +1,5 @@
-// Operator to lowering, from the table: a name in the Vulkan column that has no function here does not compile.
+// Operator to lowering, from the table: a name in the Vulkan column that has no function here does not
+// compile.
 #include "delegates/vulkan/lowerings.h"
 
 namespace skiff::vulkan {

@@ -16,7 +16,8 @@ struct Wish {
 };
 
 constexpr Wish kWishes[] = {
-    {MemoryUse::kDevice, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, true},
+    {MemoryUse::kDevice, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kHost | VK_MEMORY_PROPERTY_HOST_CACHED_BIT,
+     true},
     {MemoryUse::kDevice, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT | kHost, true},
     {MemoryUse::kDevice, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, false},
     {MemoryUse::kUpload, kHost, false},

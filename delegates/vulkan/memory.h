@@ -10,8 +10,8 @@ namespace skiff::vulkan {
 inline constexpr uint64_t kTensorAlignment = 256;
 
 enum class MemoryUse : uint8_t {
-  kDevice,  ///< What shaders work on; mapped as well where that costs nothing.
-  kUpload,  ///< Written by the host.
+  kDevice,    ///< What shaders work on; mapped as well where that costs nothing.
+  kUpload,    ///< Written by the host.
   kDownload,  ///< Read by the host.
 };
 

@@ -21,9 +21,12 @@ VulkanFault FaultFromName(const char* name) {
     const char* name;
     VulkanFault fault;
   } kRows[] = {
-      {"no-device", VulkanFault::kNoDevice},          {"old-driver", VulkanFault::kOldDriver},
-      {"missing-feature", VulkanFault::kMissingFeature}, {"out-of-memory", VulkanFault::kOutOfMemory},
-      {"pipeline", VulkanFault::kPipeline},           {"device-lost", VulkanFault::kDeviceLost},
+      {"no-device", VulkanFault::kNoDevice},
+      {"old-driver", VulkanFault::kOldDriver},
+      {"missing-feature", VulkanFault::kMissingFeature},
+      {"out-of-memory", VulkanFault::kOutOfMemory},
+      {"pipeline", VulkanFault::kPipeline},
+      {"device-lost", VulkanFault::kDeviceLost},
       {"wrong-result", VulkanFault::kWrongResult},
   };
   for (const auto& row : kRows) {
@@ -41,6 +44,7 @@ VulkanOptions VulkanOptionsFromEnvironment() {
   options.force_staging = Flag("SKIFF_VULKAN_STAGING");
   options.validation = Flag("SKIFF_VULKAN_VALIDATION");
   options.cache_folder = Text("SKIFF_VULKAN_CACHE");
+  options.quarantine = Text("SKIFF_VULKAN_QUARANTINE");
   options.fault = FaultFromName(Text("SKIFF_VULKAN_FAULT"));
   return options;
 }

@@ -29,11 +29,13 @@ struct VulkanOptions {
   bool validation = false;
   /// A folder, private to the application, for the driver's compiled pipelines. Null: none are kept.
   const char* cache_folder = nullptr;
+  /// Names of shaders that must not be used, separated by commas (delegates/vulkan/shaders.def): their nodes
+  /// run with their reference kernels. Null: none.
+  const char* quarantine = nullptr;
   VulkanFault fault = VulkanFault::kNone;
 };
 
-/// From SKIFF_VULKAN_DEVICE, SKIFF_VULKAN_F16, SKIFF_VULKAN_STAGING, SKIFF_VULKAN_VALIDATION,
-/// SKIFF_VULKAN_CACHE and SKIFF_VULKAN_FAULT (docs/vulkan.md).
+/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _CACHE, _QUARANTINE and _FAULT (docs/vulkan.md).
 VulkanOptions VulkanOptionsFromEnvironment();
 
 }  // namespace skiff

@@ -72,7 +72,8 @@ FixedArray<unsigned char> ReadData(const Device& device, const char* folder) {
   std::fclose(file);
   const Header expected = HeaderOf(device, data.data(), data.size());
   good = good && std::memcmp(&header, &expected, sizeof(header)) == 0;
-  if (!good) Log(LogLevel::kWarning, "%s is damaged; pipelines are compiled anew", PathOf(device, folder).text);
+  if (!good)
+    Log(LogLevel::kWarning, "%s is damaged; pipelines are compiled anew", PathOf(device, folder).text);
   return good ? std::move(data) : std::move(none);
 }
 
@@ -93,7 +94,8 @@ Result<VkPipelineCache> LoadPipelineCache(const Device& device, const char* fold
 void StorePipelineCache(const Device& device, VkPipelineCache cache, const char* folder) {
   size_t size = 0;
   FixedArray<unsigned char> data;
-  if (vkGetPipelineCacheData(device.handle(), cache, &size, nullptr) != VK_SUCCESS || !data.Allocate(size).ok() ||
+  if (vkGetPipelineCacheData(device.handle(), cache, &size, nullptr) != VK_SUCCESS ||
+      !data.Allocate(size).ok() ||
       vkGetPipelineCacheData(device.handle(), cache, &size, data.data()) != VK_SUCCESS) {
     return;
   }

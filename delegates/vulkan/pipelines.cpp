@@ -30,11 +30,11 @@ Result<VkPipeline> Create(const Device& device, VkPipelineCache cache, const Pip
   info.stage.pSpecializationInfo = &constants;
   info.layout = device.pipeline_layout();
   VkPipeline pipeline = VK_NULL_HANDLE;
-  const VkResult result =
-      vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
+  const VkResult result = vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &pipeline);
   vkDestroyShaderModule(device.handle(), module, nullptr);
   if (result == VK_SUCCESS) return pipeline;
-  Log(LogLevel::kError, "the driver of '%s' does not compile the shader %s", device.name(), ShaderName(key.shader));
+  Log(LogLevel::kError, "the driver of '%s' does not compile the shader %s", device.name(),
+      ShaderName(key.shader));
   return Check(result, "vkCreateComputePipelines");
 }
 
@@ -108,7 +108,8 @@ Status Pipelines::CreateAll(Span<Pipeline> wanted) {
   for (size_t i = 0; i < started; ++i) pthread_join(threads[i], nullptr);
   if (!batch.failed) return OkStatus();
   for (const Pipeline& pipeline : wanted) vkDestroyPipeline(device_.handle(), pipeline.handle, nullptr);
-  return Fail(StatusCode::kUnsupported, "the driver of '%s' cannot compile a shader of Skiff", device_.name());
+  return Fail(StatusCode::kUnsupported, "the driver of '%s' cannot compile a shader of Skiff",
+              device_.name());
 }
 
 Status Pipelines::Make(Span<const PipelineKey> keys, const VulkanOptions& options) {
@@ -120,7 +121,8 @@ Status Pipelines::Make(Span<const PipelineKey> keys, const VulkanOptions& option
     if (!known) SKIFF_RETURN_IF_ERROR(wanted.Append({key}));
   }
   if (options.fault == VulkanFault::kPipeline)
-    return Fail(StatusCode::kUnsupported, "the driver of '%s' cannot compile a shader of Skiff", device_.name());
+    return Fail(StatusCode::kUnsupported, "the driver of '%s' cannot compile a shader of Skiff",
+                device_.name());
   if (wanted.empty()) return OkStatus();
   if (cache_ == VK_NULL_HANDLE) {
     SKIFF_ASSIGN_OR_RETURN(cache_, LoadPipelineCache(device_, options.cache_folder));

@@ -37,7 +37,8 @@ const Resident* Residency::Find(const NodeSpan& span, const Operand& operand) co
 }
 
 /// The tensor is used by this node of the span; the first time it gets a resident.
-Status Residency::Touch(const ResidencyInput& input, NodeSpan& span, int32_t tensor, uint32_t node, bool written) {
+Status Residency::Touch(const ResidencyInput& input, NodeSpan& span, int32_t tensor, uint32_t node,
+                        bool written) {
   const PlanTensor& plan_tensor = input.segment.tensors[static_cast<size_t>(tensor)];
   if (plan_tensor.constant) return OkStatus();
   const auto time = static_cast<int32_t>(node);
@@ -127,7 +128,8 @@ Status Residency::Plan(const ResidencyInput& input) {
   residents.Truncate(0);
   for (uint32_t n = input.segment.begin; n < input.segment.end;) {
     NodeSpan span{n, n, input.on_gpu[n - input.segment.begin], 0, 0};
-    while (span.end < input.segment.end && input.on_gpu[span.end - input.segment.begin] == span.gpu) ++span.end;
+    while (span.end < input.segment.end && input.on_gpu[span.end - input.segment.begin] == span.gpu)
+      ++span.end;
     n = span.end;
     SKIFF_RETURN_IF_ERROR(AddSpan(input, span));
   }

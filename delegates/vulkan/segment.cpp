@@ -14,8 +14,8 @@ namespace {
 /// Bytes that a shader sees of an operand: up to a whole vec4.
 uint64_t BoundBytes(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + 15) / 16 * 16; }
 
-void Barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written, VkPipelineStageFlags to,
-             VkAccessFlags accessed) {
+void Barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
+             VkPipelineStageFlags to, VkAccessFlags accessed) {
   const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, written, accessed};
   vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
 }
@@ -112,8 +112,8 @@ Status Segment::MakeTable() {
     std::memcpy(table_.mapped(), program_.table.begin(), bytes);
     return OkStatus();
   }
-  SKIFF_ASSIGN_OR_RETURN(
-      const Buffer staging, Buffer::Create(environment_.device, bytes, MemoryUse::kUpload, *environment_.options));
+  SKIFF_ASSIGN_OR_RETURN(const Buffer staging, Buffer::Create(environment_.device, bytes, MemoryUse::kUpload,
+                                                              *environment_.options));
   std::memcpy(staging.mapped(), program_.table.begin(), bytes);
   Commands copy;
   SKIFF_RETURN_IF_ERROR(copy.Begin(environment_.device, 0));
@@ -259,7 +259,8 @@ Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, C
         break;
       case Operand::Place::kTensor:
       case Operand::Place::kScratch:
-        buffers[i] = {arena_->device.handle(), residency_.Find(span, operand)->offset, BoundBytes(operand.bytes)};
+        buffers[i] = {arena_->device.handle(), residency_.Find(span, operand)->offset,
+                      BoundBytes(operand.bytes)};
         break;
       case Operand::Place::kTable:
         buffers[i] = {table_.handle(), operand.offset, BoundBytes(operand.bytes)};
@@ -273,8 +274,8 @@ Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, C
   SKIFF_ASSIGN_OR_RETURN(const VkDescriptorSet set, commands.Bind({buffers, kMaxBindings}));
   vkCmdBindPipeline(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE,
                     environment_.device->pipelines().Find(dispatch.key));
-  vkCmdBindDescriptorSets(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline_layout(), 0, 1, &set, 0,
-                          nullptr);
+  vkCmdBindDescriptorSets(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline_layout(), 0, 1,
+                          &set, 0, nullptr);
   vkCmdPushConstants(commands.handle(), device.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
                      dispatch.push);
   vkCmdDispatch(commands.handle(), dispatch.groups[0], dispatch.groups[1], 1);
@@ -291,8 +292,9 @@ Status Segment::PrepareQueries(const NodeSpan& span, Recording& recording) {
     VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     info.queryCount = count;
-    SKIFF_RETURN_IF_ERROR(Check(
-        vkCreateQueryPool(environment_.device->handle(), &info, nullptr, &recording.queries), "vkCreateQueryPool"));
+    SKIFF_RETURN_IF_ERROR(
+        Check(vkCreateQueryPool(environment_.device->handle(), &info, nullptr, &recording.queries),
+              "vkCreateQueryPool"));
     recording.query_count = count;
   }
   if (stamps_.size() < count) SKIFF_RETURN_IF_ERROR(stamps_.Allocate(count));
@@ -317,21 +319,24 @@ void Segment::Upload(const NodeSpan& span) const {
 }
 
 void Segment::Download(const NodeSpan& span) const {
-  unsigned char* from = arena_->device.mapped() != nullptr ? arena_->device.mapped() : arena_->download.mapped();
+  unsigned char* from =
+      arena_->device.mapped() != nullptr ? arena_->device.mapped() : arena_->download.mapped();
   for (size_t i = span.first_resident; i < span.end_resident; ++i) {
     const Resident& resident = residency_.residents[i];
     if (!resident.download) continue;
-    if (environment_.options->fault == VulkanFault::kWrongResult) from[resident.offset + 3] ^= 0x40;
+    if (environment_.options->fault == VulkanFault::kWrongResult) from[resident.offset + 3] ^= 0x55;
     FromDevice(from + resident.offset, f16(), segment_.tensors[static_cast<size_t>(resident.tensor)].view);
   }
 }
 
-Status Segment::ReportTimes(const NodeSpan& span, const Recording& recording, uint64_t begin_ns, NodeTimer& timer) {
+Status Segment::ReportTimes(const NodeSpan& span, const Recording& recording, uint64_t begin_ns,
+                            NodeTimer& timer) {
   const uint32_t count = span.end - span.begin + 1;
-  SKIFF_RETURN_IF_ERROR(Check(vkGetQueryPoolResults(environment_.device->handle(), recording.queries, 0, count,
-                                                    count * sizeof(uint64_t), stamps_.data(), sizeof(uint64_t),
-                                                    VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-                              "vkGetQueryPoolResults"));
+  SKIFF_RETURN_IF_ERROR(
+      Check(vkGetQueryPoolResults(environment_.device->handle(), recording.queries, 0, count,
+                                  count * sizeof(uint64_t), stamps_.data(), sizeof(uint64_t),
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+            "vkGetQueryPoolResults"));
   const auto since_begin = [&](uint32_t i) {
     return begin_ns + static_cast<uint64_t>(static_cast<double>(stamps_[i] - stamps_[0]) *
                                             environment_.device->timestamp_ns());

@@ -13,7 +13,7 @@ namespace skiff::vulkan {
 /// segment whose shape needs more makes a larger one, and those prepared before keep theirs.
 struct Arena {
   Buffer device;
-  Buffer upload;    ///< Nothing where the device's memory is mapped.
+  Buffer upload;  ///< Nothing where the device's memory is mapped.
   Buffer download;
 };
 
@@ -77,8 +77,8 @@ class Segment final : public PreparedSegment {
   const Environment environment_;
   FixedArray<TensorUse> uses_;
   FixedArray<Described> described_;  ///< By node of the segment.
-  FixedArray<bool> on_gpu_;  ///< By node of the segment.
-  FixedArray<bool> empty_;   ///< No output of the node has an element: nothing to do.
+  FixedArray<bool> on_gpu_;          ///< By node of the segment.
+  FixedArray<bool> empty_;           ///< No output of the node has an element: nothing to do.
   FixedArray<ReferenceSlot> references_;
   Program program_;
   Residency residency_;

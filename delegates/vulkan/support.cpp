@@ -39,7 +39,8 @@ bool IsSigned(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64
 bool SupportsCompare(const NodeTypes& node) {
   const DType dtype = node.inputs[0]->view.dtype;
   if (node.op->code == OpCode::kNot) return dtype == DType::kBool;
-  const bool logic = node.op->code == OpCode::kAnd || node.op->code == OpCode::kOr || node.op->code == OpCode::kXor;
+  const bool logic =
+      node.op->code == OpCode::kAnd || node.op->code == OpCode::kOr || node.op->code == OpCode::kXor;
   if (logic) return dtype == DType::kBool;
   return dtype == node.inputs[1]->view.dtype && (IsFloat16Or32(node.inputs[0]) || IsSigned(dtype));
 }
@@ -53,14 +54,16 @@ bool SupportsCast(const NodeTypes& node) {
   const DType from = node.inputs[0]->view.dtype;
   const DType to = node.outputs[0]->view.dtype;
   if (from == to) return IsStored(node.inputs[0]);
-  if (IsFloat16Or32(node.inputs[0])) return IsFloat16Or32(node.outputs[0]) || to == DType::kI32 || to == DType::kBool;
+  if (IsFloat16Or32(node.inputs[0]))
+    return IsFloat16Or32(node.outputs[0]) || to == DType::kI32 || to == DType::kBool;
   if (!IsSigned(from)) return false;
   if (IsFloat16Or32(node.outputs[0])) return from != DType::kI64;
   return IsSigned(to);
 }
 
 bool HasConstantWeights(const NodeTypes& node) {
-  return AreFloats(node) && IsConstant(node, 1) && (!Has(node, 2) || IsConstant(node, 2)) && RankOf(node, 1) == 4;
+  return AreFloats(node) && IsConstant(node, 1) && (!Has(node, 2) || IsConstant(node, 2)) &&
+         RankOf(node, 1) == 4;
 }
 bool SupportsConv2d(const NodeTypes& node) { return HasConstantWeights(node); }
 bool SupportsConvTranspose2d(const NodeTypes& node) { return HasConstantWeights(node); }
@@ -84,7 +87,8 @@ bool SupportsBatchNorm(const NodeTypes& node) {
   for (size_t i = 1; i < 5; ++i) {
     if (!IsConstant(node, i)) return false;
   }
-  return AreFloats(node) && NormalizeAxis(node.attrs->as<NormAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
+  return AreFloats(node) &&
+         NormalizeAxis(node.attrs->as<NormAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
 }
 
 bool SupportsAlias(const NodeTypes& node) { return IsStored(node.inputs[0]); }
@@ -126,8 +130,8 @@ constexpr Row kRows[] = {
 bool VulkanSupports(const NodeTypes& node) {
   const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), node.op->code,
                                     [](const Row& a, OpCode b) { return a.op < b; });
-  return row != std::end(kRows) && row->op == node.op->code && node.inputs.size() > 0 && node.inputs[0] != nullptr &&
-         row->supports(node);
+  return row != std::end(kRows) && row->op == node.op->code && node.inputs.size() > 0 &&
+         node.inputs[0] != nullptr && row->supports(node);
 }
 
 }  // namespace skiff

@@ -49,11 +49,11 @@ struct Row {
 };
 
 constexpr Row kRows[] = {
-    {DType::kF32, false, CopyRow<4>, CopyRow<4>},    {DType::kF32, true, NarrowFloat, WidenHalf},
-    {DType::kF16, false, WidenHalf, NarrowFloat},    {DType::kF16, true, CopyRow<2>, CopyRow<2>},
-    {DType::kI64, false, CopyRow<8>, CopyRow<8>},    {DType::kU64, false, CopyRow<8>, CopyRow<8>},
-    {DType::kI32, false, CopyRow<4>, CopyRow<4>},    {DType::kU32, false, CopyRow<4>, CopyRow<4>},
-    {DType::kBool, false, WidenByte, NarrowWord},    {DType::kU8, false, WidenByte, NarrowWord},
+    {DType::kF32, false, CopyRow<4>, CopyRow<4>}, {DType::kF32, true, NarrowFloat, WidenHalf},
+    {DType::kF16, false, WidenHalf, NarrowFloat}, {DType::kF16, true, CopyRow<2>, CopyRow<2>},
+    {DType::kI64, false, CopyRow<8>, CopyRow<8>}, {DType::kU64, false, CopyRow<8>, CopyRow<8>},
+    {DType::kI32, false, CopyRow<4>, CopyRow<4>}, {DType::kU32, false, CopyRow<4>, CopyRow<4>},
+    {DType::kBool, false, WidenByte, NarrowWord}, {DType::kU8, false, WidenByte, NarrowWord},
     {DType::kI8, false, WidenSigned, NarrowWord},
 };
 

@@ -29,8 +29,10 @@ Status Weights::AddChunk(uint64_t bytes) {
 }
 
 Result<Operand> Weights::Add(const WeightsKey& key, uint64_t bytes, unsigned char** host) {
-  const uint64_t room = (std::max<uint64_t>(bytes, 1) + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
-  const bool fits = !chunks_.empty() && chunks_[chunks_.size() - 1].used + room <= chunks_[chunks_.size() - 1].device.bytes();
+  const uint64_t room =
+      (std::max<uint64_t>(bytes, 1) + kTensorAlignment - 1) / kTensorAlignment * kTensorAlignment;
+  const bool fits = !chunks_.empty() &&
+                    chunks_[chunks_.size() - 1].used + room <= chunks_[chunks_.size() - 1].device.bytes();
   if (!fits) {
     SKIFF_RETURN_IF_ERROR(Flush());
     if (!chunks_.empty()) chunks_[chunks_.size() - 1].staging = Buffer();
@@ -56,8 +58,8 @@ Status Weights::Flush() {
   vkCmdCopyBuffer(copy.handle(), chunk.staging.handle(), chunk.device.handle(), 1, &region);
   VkMemoryBarrier visible{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
                           VK_ACCESS_SHADER_READ_BIT};
-  vkCmdPipelineBarrier(copy.handle(), VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0, 1,
-                       &visible, 0, nullptr, 0, nullptr);
+  vkCmdPipelineBarrier(copy.handle(), VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0,
+                       1, &visible, 0, nullptr, 0, nullptr);
   SKIFF_RETURN_IF_ERROR(copy.End());
   SKIFF_RETURN_IF_ERROR(copy.Run());
   chunk.flushed = chunk.used;

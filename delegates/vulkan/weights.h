@@ -22,7 +22,8 @@ class Weights {
 
   /// The constant's place; place kNone where it was never added.
   Operand Find(const WeightsKey& key);
-  /// Room for `bytes`, which the caller fills at `*host` before Flush(). kOutOfMemory: the device has no more.
+  /// Room for `bytes`, which the caller fills at `*host` before Flush(). kOutOfMemory: the device has no
+  /// more.
   Result<Operand> Add(const WeightsKey& key, uint64_t bytes, unsigned char** host);
   /// Brings what was added to the device.
   Status Flush();

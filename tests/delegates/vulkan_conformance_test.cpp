@@ -1,5 +1,5 @@
-// Every Vulkan lowering against the reference kernel: with f32 and with f16 storage, in mapped memory and through staging
-// buffers, with the validation layer listening.
+// Every Vulkan lowering against the reference kernel: with f32 and with f16 storage, in mapped memory and
+// through staging buffers, with the validation layer listening.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,8 +44,8 @@ ModelState* StateOf(const Configuration& configuration) {
   return at->second.get();
 }
 
-/// With f16 storage every float is rounded; the reference does the same where the tensors are f16. The scales of a Resize
-/// are no tensor of the device.
+/// With f16 storage every float is rounded; the reference does the same where the tensors are f16. The scales
+/// of a Resize are no tensor of the device.
 Case InHalf(Case description) {
   for (size_t i = 0; i < description.inputs.size(); ++i) {
     const bool scales = description.op == OpCode::kResize2d && i > 0;
@@ -57,8 +57,10 @@ Case InHalf(Case description) {
 /// The reference kernel knows what a result is that no element goes into.
 bool ReadsNothing(const Node& node) {
   for (size_t i = 0; i < node.inputs(); ++i) {
-    const bool moved = FindOp(node.description().op)->NeedsValues(i) || node.description().op == OpCode::kConcat;
-    if (node.HasInput(i) && !moved && node.input(i).shape.elements() == 0) return node.output(0).shape.elements() > 0;
+    const bool moved =
+        FindOp(node.description().op)->NeedsValues(i) || node.description().op == OpCode::kConcat;
+    if (node.HasInput(i) && !moved && node.input(i).shape.elements() == 0)
+      return node.output(0).shape.elements() > 0;
   }
   return false;
 }

@@ -66,7 +66,7 @@ void AddTap(ivec4 first, uint weight, uint blocks) {
       [[unroll]] for (int t = 0; t < 4; ++t) {
         if (t >= kTile) break;
         vec4 v = first[t] < 0 ? vec4(0.0) : vec4(x4[(uint(first[t]) + c) / 4]);
-        sums[t] += v.x * w0 + v.y * w1 + v.z * w2 + v.w * w3;
+        sums[t] = fma(v.wwww, w3, fma(v.zzzz, w2, fma(v.yyyy, w1, fma(v.xxxx, w0, sums[t]))));
       }
       weight += 4 * blocks;
     } else {
@@ -74,7 +74,7 @@ void AddTap(ivec4 first, uint weight, uint blocks) {
       [[unroll]] for (int t = 0; t < 4; ++t) {
         if (t >= kTile) break;
         float v = first[t] < 0 ? 0.0 : float(x[uint(first[t]) + c]);
-        sums[t] += v * w;
+        sums[t] = fma(vec4(v), w, sums[t]);
       }
       weight += blocks;
     }

@@ -46,8 +46,8 @@ void main() {
     for (int kx = 0; kx < int(p.kernel_width); ++kx) {
       int in_x = left + kx * p.dilation_x;
       if (in_x < 0 || in_x >= int(p.in_width)) continue;
-      sum += vec4(x[((image * p.in_height + in_y) * p.in_width + in_x) * blocks + block]) *
-             vec4(weights[(ky * p.kernel_width + kx) * blocks + block]);
+      sum = fma(vec4(x[((image * p.in_height + in_y) * p.in_width + in_x) * blocks + block]),
+                vec4(weights[(ky * p.kernel_width + kx) * blocks + block]), sum);
     }
   }
   y[i] = T4(Clamped(sum, p.low, p.high));

@@ -59,7 +59,7 @@ void main() {
       if (in_x < 0) continue;
       uint from = ((image * p.in_height + in_y) * p.in_width + in_x) * p.in_channels + group_first;
       uint weight = ((channel * p.kernel_height + ky) * p.kernel_width + kx) * p.depth;
-      for (uint c = 0; c < p.depth; ++c) sum += float(x[from + c]) * float(weights[weight + c]);
+      for (uint c = 0; c < p.depth; ++c) sum = fma(float(x[from + c]), float(weights[weight + c]), sum);
     }
   }
   y[i] = T(Clamped(sum, p.low, p.high));

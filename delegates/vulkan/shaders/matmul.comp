@@ -54,7 +54,7 @@ void main() {
   for (uint k = 0; k < p.depth; ++k) {
     vec4 v = vec4(float(b[b_column.x + k * step]), float(b[b_column.y + k * step]), float(b[b_column.z + k * step]),
                   float(b[b_column.w + k * step]));
-    [[unroll]] for (int t = 0; t < 4; ++t) sums[t] += float(a[a_row[t] + k]) * v;
+    [[unroll]] for (int t = 0; t < 4; ++t) sums[t] = fma(vec4(a[a_row[t] + k]), v, sums[t]);
   }
   for (uint t = 0; t < 4 && row + t < p.rows; ++t) {
     for (uint c = 0; c < 4 && column + c < p.columns; ++c) {
