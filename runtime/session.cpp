@@ -198,7 +198,7 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
   if (!session) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
     SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool,
-                                                         options.keep_intermediates, options.profile}));
+                                                          options.keep_intermediates, options.profile}));
   }
   return session.get();
 }

@@ -84,8 +84,8 @@ std::unique_ptr<OpenedModel> Prepare(const Arguments& arguments, Graph& source) 
     const std::string inputs = InputsOf(arguments);
     if (!source.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, source, options);
     FixShapes(source, options);
-    options.vulkan = std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") !=
-                     arguments.backends.end();
+    options.vulkan =
+        std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end();
     return std::make_unique<OpenedModel>(ConvertGraph(source, options)->file);
   }
   auto opened = std::make_unique<OpenedModel>(arguments.model);

@@ -53,7 +53,7 @@ struct RunsOn {
   Backend backend = Backend::kPlanned;
   Target target = Target::kCpu;
 
-  RunsOn(Backend backend) : backend(backend) {}                       // NOLINT: a backend of the cpu plan
+  RunsOn(Backend backend) : backend(backend) {}  // NOLINT: a backend of the cpu plan
   RunsOn(Backend backend, Target target) : backend(backend), target(target) {}
   auto operator<=>(const RunsOn&) const = default;
 };

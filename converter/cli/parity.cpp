@@ -93,7 +93,8 @@ const TensorParity* BackendParity::FirstBadLayer() const {
 
 bool ParityReport::Holds(const BackendParity& backend) const {
   if (!refused.empty() || !backend.refused.empty()) return !refused.empty() && !backend.refused.empty();
-  return backend.unstable.empty() && AllOk(backend.outputs) && AllOk(backend.expected) && AllOk(backend.layers);
+  return backend.unstable.empty() && AllOk(backend.outputs) && AllOk(backend.expected) &&
+         AllOk(backend.layers);
 }
 
 bool ParityReport::ok() const {

@@ -17,7 +17,7 @@ namespace skiff::cli {
 struct ParityOptions {
   std::vector<RunsOn> backends = {Backend::kPlanned, Backend::kReference};
   int threads = 0;
-  int repeat = 1;  ///< Runs of each backend, whose outputs must be the same bits.
+  int repeat = 1;                      ///< Runs of each backend, whose outputs must be the same bits.
   std::optional<Tolerance> tolerance;  ///< Instead of DefaultTolerance() for float tensors.
   bool layers = false;
   /// Inputs that eager mode or a plan cannot take are part of the report instead of an Error.

@@ -134,8 +134,8 @@ std::string FailureText(const ParityReport& report) {
   }
   for (const BackendParity& backend : report.backends) {
     if (backend.unstable.empty()) continue;
-    return fmt::format("output '{}' of {} has other bits in another run with the same inputs", backend.unstable,
-                       BackendName(backend.backend));
+    return fmt::format("output '{}' of {} has other bits in another run with the same inputs",
+                       backend.unstable, BackendName(backend.backend));
   }
   for (const Group& group : OutputGroups(report)) {
     for (const TensorParity& row : *group.rows) {
