@@ -27,6 +27,11 @@ InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& 
   return input;
 }
 
+/// Who is speaking, in messages: a node of a graph, or an operator that was called.
+std::string Speaker(const std::string& node_name, const OpDef& def) {
+  return node_name.empty() ? def.name : fmt::format("node '{}' ({})", node_name, def.name);
+}
+
 }  // namespace
 
 std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
@@ -46,15 +51,16 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
   InferContext<int64_t> context{
       op, &attrs, {described.data(), described.size()}, {outputs.data(), outputs.size()}, message};
   if (const Status status = def->infer(context); !status.ok()) {
-    Throw(StatusCode::kInvalidModel, "node '{}' ({}): {}", node_name, def->name, message);
+    Throw(StatusCode::kInvalidModel, "{}: {}", Speaker(node_name, *def), message);
   }
   std::vector<TensorView> views;
   for (const InferOutput<int64_t>& output : outputs) {
     int64_t bytes = DTypeSize(output.dtype);
     for (int i = 0; i < output.rank; ++i) {
       if (__builtin_mul_overflow(bytes, output.extents[i], &bytes) || bytes > kMaxTensorBytes) {
-        Throw(StatusCode::kInvalidModel, "node '{}' ({}): the output {} would be larger than {} bytes",
-              node_name, def->name, ShapeText(Shape(output.extents, output.rank)).c_str(), kMaxTensorBytes);
+        Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
+              Speaker(node_name, *def), ShapeText(Shape(output.extents, output.rank)).c_str(),
+              kMaxTensorBytes);
       }
     }
     views.emplace_back(nullptr, output.dtype, Shape(output.extents, output.rank));
@@ -83,7 +89,7 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
   const KernelArgs args{
       op, &attrs, {input_views.data(), input_views.size()}, {output_views.data(), output_views.size()}};
   if (const Status status = def->kernel(args); !status.ok()) {
-    Throw(status.code(), "node '{}' ({}): {}", node_name, def->name, capture.message());
+    Throw(status.code(), "{}: {}", Speaker(node_name, *def), capture.message());
   }
   return outputs;
 }

@@ -17,7 +17,7 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
                                      const std::vector<const TensorData*>& inputs, size_t output_count,
                                      const std::string& node_name);
 
-/// Computes one operator. Throws Error naming the node.
+/// Computes one operator. Throws Error naming the node, or the operator where the name is empty.
 std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
                                    const std::vector<const TensorData*>& inputs, size_t output_count,
                                    const std::string& node_name);

@@ -56,6 +56,11 @@ Status KernelScatterND(const KernelArgs& args);
 Status KernelReverseSequence(const KernelArgs& args);
 Status KernelTrilu(const KernelArgs& args);
 
+// Effects.
+Status KernelPrint(const KernelArgs& args);
+Status KernelAssert(const KernelArgs& args);
+Status KernelCheckNumerics(const KernelArgs& args);
+
 // Sampling.
 Status KernelMaxPool2dIndices(const KernelArgs& args);
 Status KernelGridSample2d(const KernelArgs& args);

@@ -26,6 +26,8 @@ enum OpTraits : uint32_t {
   kUnary = 1,        ///< Output element i depends on input element i only; may run in place.
   kBinary = 2,       ///< Broadcast elementwise; may run in place over an input of the output's shape.
   kCommutative = 4,  ///< Inputs 0 and 1 may be swapped.
+  kEffect =
+      16,  ///< Acts (prints, refuses) instead of computing: never dropped, merged or computed ahead of time.
   kReinterpret = 8,  ///< The output is input 0's elements under another shape: a view where both are dense.
 };
 

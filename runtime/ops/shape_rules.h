@@ -27,6 +27,9 @@ Status InferCompare(InferContext<D>& context);  ///< The result is bool.
 template <class D>
 Status InferWhere(InferContext<D>& context);
 
+template <class D>
+Status InferEffect(InferContext<D>& context);
+
 // Windows and products.
 template <class D>
 Status InferConv2d(InferContext<D>& context);
