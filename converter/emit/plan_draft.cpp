@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "graph/node_types.h"
+#include "graph/shape_program.h"
 
 namespace skiff {
 namespace {
@@ -15,32 +16,9 @@ ContentHash HashOf(const TensorData& data) {
   return {hash.low64, hash.high64};
 }
 
-/// Nodes whose results decide shapes, and all that these need: up to Shape, constants and graph inputs. By
-/// NodeId.
-std::vector<bool> ShapeProgram(const Graph& graph) {
-  std::vector<bool> member(static_cast<size_t>(graph.node_count()), false);
-  std::vector<NodeId> pending;
-  const auto need = [&](ValueId value) {
-    if (value == kNoValue || graph.value(value).producer == kNoNode) return;
-    const NodeId producer = graph.value(value).producer;
-    if (member[static_cast<size_t>(producer)]) return;
-    member[static_cast<size_t>(producer)] = true;
-    pending.push_back(producer);
-  };
-  for (const NodeId id : graph.TopologicalOrder()) {
-    const Node& node = graph.node(id);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (FindOp(node.op)->NeedsValues(i)) need(node.inputs[i]);
-    }
-  }
-  while (!pending.empty()) {
-    const Node& node = graph.node(pending.back());
-    pending.pop_back();
-    if (node.op == OpCode::kShape) continue;
-    for (const ValueId input : node.inputs) need(input);
-  }
-  // What is large, or comes from an input that is no list of numbers, is data: such a shape is known too
-  // late.
+/// Throws Error for a shape that would be known too late: what is large, or comes from an input that is no
+/// list of numbers, is data.
+void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
   for (const NodeId id : graph.TopologicalOrder()) {
     if (!member[static_cast<size_t>(id)] || graph.node(id).op == OpCode::kShape) continue;
     for (const ValueId input : graph.node(id).inputs) {
@@ -52,7 +30,6 @@ std::vector<bool> ShapeProgram(const Graph& graph) {
             DescribeNode(graph, graph.node(id)), graph.value(input).name);
     }
   }
-  return member;
 }
 
 class Drafter {
@@ -63,6 +40,7 @@ class Drafter {
 
   PlanDraft Draft() {
     const std::vector<bool> shape_program = ShapeProgram(graph_);
+    CheckShapeProgram(graph_, shape_program);
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
       DraftNode node;
@@ -143,8 +121,7 @@ class Drafter {
     for (const DraftNode& draft : draft_.nodes) {
       const Node& node = graph_.node(draft.id);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != kNoValue && FindOp(node.op)->NeedsValues(i) &&
-            graph_.IsGraphInput(node.inputs[i]))
+        if (node.inputs[i] != kNoValue && NeedsValues(node, i) && graph_.IsGraphInput(node.inputs[i]))
           return true;
       }
     }
@@ -167,7 +144,8 @@ PlanNode PlanDraft::ViewOf(size_t node) const {
           &source.attrs,
           source.name.c_str(),
           {draft.inputs.data(), draft.inputs.size()},
-          {draft.outputs.data(), draft.outputs.size()}};
+          {draft.outputs.data(), draft.outputs.size()},
+          {}};
 }
 
 NodeTypes PlanDraft::TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const {
@@ -203,7 +181,7 @@ void PlanDraft::FindTypicalTypes() {
   for (size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = graph->node(nodes[n].id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (nodes[n].inputs[i] >= 0 && FindOp(node.op)->NeedsValues(i))
+      if (nodes[n].inputs[i] >= 0 && NeedsValues(node, i))
         typical[static_cast<size_t>(nodes[n].inputs[i])].constant = true;
     }
   }

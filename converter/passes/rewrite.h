@@ -45,7 +45,8 @@ inline bool IsUnbounded(float min, float max) { return min == -kInfinity && max 
 /// "is used 2 times", "is an output of the graph": why a value cannot be taken away, for notes.
 std::string DescribeUses(const Graph& graph, ValueId value);
 
-/// EvaluateOp, or nothing where the reference kernels do not take the dtype; such a node is left to the run.
+/// EvaluateNode, or nothing where the reference kernels do not take the dtype; such a node is left to the
+/// run.
 std::optional<std::vector<TensorData>> EvaluateIfSupported(const Node& node,
                                                            const std::vector<const TensorData*>& inputs);
 
@@ -71,8 +72,8 @@ void Become(Graph& graph, NodeId node, OpCode op, const std::vector<ValueId>& in
   SetInputs(graph, node, inputs);
 }
 
-/// Removes the node if nobody uses its outputs, and then those of its producers that only it used. `heir`,
-/// where given, now stands for their sources.
+/// Removes the node if nobody uses its outputs and it has no effect, and then those of its producers that
+/// only it used. `heir`, where given, now stands for their sources.
 void RemoveIfUnused(Graph& graph, NodeId node, NodeId heir = kNoNode);
 
 /// Uses `value` in place of the node's only output, with equal elements and type, and removes the node.

@@ -24,11 +24,7 @@ Tensors Compute(OpCode op, const AttrStorage& attrs, const Tensors& inputs, size
   std::vector<const TensorData*> arguments;
   for (const Tensor& input : inputs) {
     if (!input.empty() && input.symbolic()) {
-      ThrowAt(where, StatusCode::kInvalidArgument,
-              "an operand of {} was made at {} by the trace of '{}', which is over: it stands for a value of "
-              "that graph "
-              "only. Return it from the function, or keep state in a Variable",
-              FindOp(op)->name, PlaceText(input.impl()->where), input.impl()->frame->function());
+      ThrowAt(where, StatusCode::kInvalidArgument, "{}", LeakText(input));
     }
     arguments.push_back(input.empty() ? nullptr : &input.impl()->data);
   }

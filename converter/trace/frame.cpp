@@ -12,6 +12,15 @@ thread_local Frame* g_current = nullptr;
 
 }  // namespace
 
+std::string LeakText(const Tensor& tensor) {
+  const Tensor::Impl& impl = *tensor.impl();
+  const bool body = impl.frame->outer() != nullptr;
+  return fmt::format(
+      "an operand was made at {} by {} '{}', which is over: it stands for a value of that graph only. {}",
+      PlaceText(impl.where), body ? "a body of Cond or While," : "the trace of", impl.frame->function(),
+      body ? "Return it from the body" : "Return it from the function, or keep state in a Variable");
+}
+
 Frame::Frame(std::string function, std::shared_ptr<Frame> outer)
     : function_(std::move(function)), outer_(std::move(outer)) {
   graph.name = function_;
@@ -39,19 +48,7 @@ ValueId Frame::Import(const Tensor& tensor, const Location& where) {
     return known->second;
   }
   if (impl.frame.get() == this) return impl.value;
-  if (impl.frame->finished()) {
-    ThrowAt(where, StatusCode::kInvalidArgument,
-            "an operand was made at {} by the trace of '{}', which is over: it stands for a value of that "
-            "graph only. "
-            "Return it from the function, or keep state in a Variable",
-            PlaceText(impl.where), impl.frame->function());
-  }
-  if (!outer_) {
-    ThrowAt(
-        where, StatusCode::kInvalidArgument,
-        "an operand was made at {} inside a body of '{}' and is used outside of it: return it from the body",
-        PlaceText(impl.where), impl.frame->function());
-  }
+  if (impl.frame->finished() || !outer_) ThrowAt(where, StatusCode::kInvalidArgument, "{}", LeakText(tensor));
   return InputFor({Capture::Kind::kValue, outer_->Import(tensor, where), nullptr, kNoValue});
 }
 

@@ -76,6 +76,9 @@ class Frame : public std::enable_shared_from_this<Frame> {
   bool has_effects_ = false;
 };
 
+/// The sentence for a symbolic tensor that is used where its graph is not in the making.
+std::string LeakText(const Tensor& tensor);
+
 /// Makes a frame the current one of this thread; null: operators compute at once.
 class FrameScope {
  public:

@@ -7,6 +7,9 @@
 
 namespace skiff {
 
+/// Of operators with bodies, which the runtime runs itself (runtime/control).
+inline constexpr KernelFn KernelNone = nullptr;
+
 // Elementwise.
 Status KernelUnary(const KernelArgs& args);
 Status KernelCast(const KernelArgs& args);

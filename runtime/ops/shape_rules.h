@@ -108,6 +108,13 @@ Status InferTrilu(InferContext<D>& context);
 template <class D>
 Status InferTest(InferContext<D>& context);
 
+/// The types of such a node follow from its bodies, which a rule does not see: ShapedPlan and InferTypes ask
+/// them.
+template <class D>
+Status InferBodies(InferContext<D>& context) {
+  return context.Error("an operator with bodies has no shape rule of its own");
+}
+
 // Sampling.
 template <class D>
 Status InferPool2dIndices(InferContext<D>& context);
