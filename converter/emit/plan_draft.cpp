@@ -19,6 +19,12 @@ ContentHash HashOf(const TensorData& data) {
 /// Throws Error for a shape that would be known too late: what is large, or comes from an input that is no
 /// list of numbers, is data.
 void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    if (!member[static_cast<size_t>(id)] || graph.node(id).bodies.empty()) continue;
+    Throw(StatusCode::kUnsupported,
+          "{}: a shape depends on the elements that it returns; that is not supported",
+          DescribeNode(graph, graph.node(id)));
+  }
   for (const NodeId id : graph.TopologicalOrder()) {
     if (!member[static_cast<size_t>(id)] || graph.node(id).op == OpCode::kShape) continue;
     for (const ValueId input : graph.node(id).inputs) {
@@ -49,6 +55,11 @@ class Drafter {
       for (const ValueId input : graph_.node(id).inputs)
         node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
       for (const ValueId output : graph_.node(id).outputs) node.outputs.push_back(IndexOf(output));
+      for (const Graph& body : graph_.node(id).bodies) {
+        node.bodies.push_back(DraftPlan(body));
+        node.bodies.back().inputs_outside = true;
+      }
+      if (!node.bodies.empty()) node.outputs.push_back(AddScratch(node.bodies));
       draft_.nodes.push_back(std::move(node));
     }
     for (const GraphPort& port : graph_.outputs()) draft_.outputs.push_back(IndexOf(port.value));
@@ -62,6 +73,19 @@ class Drafter {
   }
 
  private:
+  /// Its bytes are known when the bodies' arenas are planned.
+  int32_t AddScratch(const std::vector<PlanDraft>& bodies) {
+    const bool unbounded = std::any_of(bodies.begin(), bodies.end(), [](const PlanDraft& body) {
+      return body.kind == BucketKind::kUnbounded;
+    });
+    PlanTensor& tensor = draft_.tensors.emplace_back();
+    tensor.name = "scratch";
+    tensor.view = TensorView(nullptr, DType::kU8, Shape{-1});
+    draft_.largest_bytes.push_back(unbounded ? -1 : 0);
+    draft_.values.push_back(kNoValue);
+    return static_cast<int32_t>(draft_.tensors.size() - 1);
+  }
+
   int32_t IndexOf(ValueId id) {
     int32_t& index = index_[static_cast<size_t>(id)];
     if (index >= 0) return index;
@@ -101,6 +125,11 @@ class Drafter {
     bool bounded = true;
     for (size_t i = 0; i < draft_.tensors.size(); ++i) {
       if (draft_.tensors[i].constant) continue;
+      if (draft_.values[i] == kNoValue) {
+        open = open || draft_.largest_bytes[i] < 0;
+        bounded = bounded && draft_.largest_bytes[i] >= 0;
+        continue;
+      }
       for (const int64_t extent : draft_.tensors[i].view.shape) open = open || extent < 0;
       const NodeId producer = graph_.value(draft_.values[i]).producer;
       const bool planned = producer != kNoNode && !ShapeNode(producer);
@@ -165,6 +194,7 @@ void PlanDraft::FindTypicalTypes() {
   if (kind == BucketKind::kExact) return;
   typical = tensors;
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (values[i] == kNoValue) continue;
     const Value& value = graph->value(values[i]);
     Shape shape;
     for (const Dim& dim : value.dims) {

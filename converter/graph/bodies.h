@@ -13,14 +13,13 @@
 
 #include "graph/graph.h"
 #include "graph/node_types.h"
+#include "plan/body_ports.h"
 
 namespace skiff {
 
 /// What the text form and messages call the bodies of an operator, in order; empty for one without bodies.
 std::span<const char* const> BodyNames(OpCode op);
 
-/// The input of the node that is the bodies' first one: an If's condition is not passed on.
-inline size_t FirstBodyInput(OpCode op) { return op == OpCode::kIf ? 1 : 0; }
 /// How many of a While's inputs are loop variables; 0 for an If.
 inline size_t LoopVariables(const Node& node) { return node.op == OpCode::kWhile ? node.outputs.size() : 0; }
 

@@ -137,6 +137,8 @@ class Graph {
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
   ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims);
   void AddOutput(std::string_view name, ValueId value);
+  /// Its value must have no use any more.
+  void RemoveInput(size_t index) { inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(index)); }
   void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
   /// The same inputs in another order.
   void OrderInputs(const std::vector<ValueId>& order);

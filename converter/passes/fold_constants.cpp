@@ -85,6 +85,12 @@ std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& n
 
 void FoldConstants(Graph& graph) {
   ForEachNode(graph, [&](NodeId id) {
+    const TensorData* condition = graph.node(id).op == OpCode::kIf ? graph.ConstantInput(id, 0) : nullptr;
+    if (condition != nullptr) {
+      for (NodeId inlined : InlineBranch(graph, id, *condition->as<uint8_t>() != 0))
+        InferNode(graph, inlined);
+      return;
+    }
     if (!CanFold(graph, graph.node(id))) return;
     std::optional<std::vector<TensorData>> results = Compute(graph, graph.node(id));
     if (!results) return;

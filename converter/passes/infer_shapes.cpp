@@ -165,13 +165,32 @@ void InferNode(Graph& graph, NodeId id) {
   SetTypes(graph, id, InferTypes(graph, graph.node(id)));
 }
 
+namespace {
+
+/// A branch that is never taken may even be of other types.
+const TensorData* KnownCondition(const Node& node, FloatArithmetic& arithmetic) {
+  const TensorData* condition = node.op == OpCode::kIf ? arithmetic.Find(node.inputs[0]) : nullptr;
+  return condition != nullptr && condition->dtype() == DType::kBool && condition->elements() == 1 ? condition
+                                                                                                  : nullptr;
+}
+
+void InferInOrder(Graph& graph, NodeId id, FloatArithmetic& arithmetic) {
+  if (graph.node(id).removed) return;
+  if (const TensorData* condition = KnownCondition(graph.node(id), arithmetic)) {
+    for (NodeId inlined : InlineBranch(graph, id, *condition->as<uint8_t>() != 0))
+      InferInOrder(graph, inlined, arithmetic);
+    return;
+  }
+  PinShapeInputs(graph, id, arithmetic);
+  if (!graph.node(id).bodies.empty() || !HasTypes(graph, graph.node(id))) InferNode(graph, id);
+  arithmetic.Learn(graph.node(id));
+}
+
+}  // namespace
+
 void InferShapes(Graph& graph) {
   FloatArithmetic arithmetic(graph);
-  for (NodeId id : graph.TopologicalOrder()) {
-    PinShapeInputs(graph, id, arithmetic);
-    if (!graph.node(id).bodies.empty() || !HasTypes(graph, graph.node(id))) InferNode(graph, id);
-    arithmetic.Learn(graph.node(id));
-  }
+  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id, arithmetic);
 }
 
 }  // namespace skiff

@@ -80,6 +80,10 @@ void RemoveIfUnused(Graph& graph, NodeId node, NodeId heir = kNoNode);
 /// False, and nothing happens, where a graph output would become a graph input or a constant.
 bool Bypass(Graph& graph, NodeId node, ValueId value, const std::string& note);
 
+/// Puts a branch of an If into its place. The nodes that it consists of, in order; their results have no
+/// types yet.
+std::vector<NodeId> InlineBranch(Graph& graph, NodeId node, bool condition);
+
 /// `node` now computes what its only user `user` computed from its output: it takes over that user's output,
 /// with name and source, and the user is removed.
 void TakeOver(Graph& graph, NodeId node, NodeId user);
