@@ -50,7 +50,8 @@ WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) 
   return write;
 }
 
-/// An input that is also an output gets a node of its own, so that the output does not change with the input.
+/// An input that is also an output gets a node of its own, so that the output does not change with the input;
+/// nor does that of a body.
 void CopyPassedThroughInputs(Graph& graph) {
   for (size_t i = 0; i < graph.outputs().size(); ++i) {
     const ValueId value = graph.outputs()[i].value;
@@ -58,6 +59,9 @@ void CopyPassedThroughInputs(Graph& graph) {
     const ValueId copy = graph.Emit(OpCode::kIdentity, {value});
     InferNode(graph, graph.value(copy).producer);
     graph.SetOutput(i, copy);
+  }
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    for (Graph& body : graph.node(id).bodies) CopyPassedThroughInputs(body);
   }
 }
 

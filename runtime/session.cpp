@@ -440,11 +440,7 @@ Status Session::Run() {
   if (s.options.poison) s.Poison();
   if (s.options.profile) s.run_begin_ns = platform::NowNanoseconds();
   const RunContext context{s.options.profile ? &s : nullptr, &s.cancelled};
-  Status status;
-  for (const auto& segment : s.current->segments()) {
-    status = segment->Run(context);
-    if (!status.ok()) break;
-  }
+  const Status status = s.current->Run(context);
   for (const auto& session : s.sessions) {
     if (session) session->Idle();
   }

@@ -43,18 +43,10 @@ Status ShapeState::Remember(Span<const TensorView> inputs) {
   return OkStatus();
 }
 
-Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options) {
+Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options, DelegateSessions& sessions) {
   adopted_ = nullptr;
-  prepared_ = {};
   SKIFF_RETURN_IF_ERROR(shaped_.Init(plan, options.keep_intermediates));
-  const auto nodes = static_cast<uint32_t>(plan.nodes.size());
-  if (options.backend == Backend::kPlanned) {
-    SKIFF_RETURN_IF_ERROR(segments_.Allocate(plan.segments.size()));
-    for (size_t i = 0; i < segments_.size(); ++i) segments_[i] = plan.segments[i];
-  } else if (plan.shape_node_count < nodes) {
-    SKIFF_RETURN_IF_ERROR(segments_.Allocate(1));
-    segments_[0] = {DelegateKind::kReference, plan.shape_node_count, nodes};
-  }
+  SKIFF_RETURN_IF_ERROR(prepared_.Adopt(shaped_, options.backend, sessions));
   adopted_ = &plan;
   return OkStatus();
 }
@@ -62,23 +54,13 @@ Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options) {
 Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, Span<const TensorView> inputs,
                            DelegateSessions& sessions) {
   ready_ = false;
-  if (adopted_ != &plan) SKIFF_RETURN_IF_ERROR(Adopt(plan, options));
+  if (adopted_ != &plan) SKIFF_RETURN_IF_ERROR(Adopt(plan, options, sessions));
   PlanMessage message;
   if (const Status status = shaped_.Shape(inputs, message); !status.ok()) {
     if (status.code() != StatusCode::kInvalidModel) return status;
     return Fail(StatusCode::kInvalidArgument, "these input shapes cannot be run: %s", message.text);
   }
-  const bool fresh = prepared_.size() != segments_.size();
-  if (fresh) SKIFF_RETURN_IF_ERROR(prepared_.Allocate(segments_.size()));
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    if (!prepared_[i]) {
-      SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions.Get(segments_[i].delegate));
-      const SegmentView view{shaped_.tensors(), plan.nodes, segments_[i].begin, segments_[i].end,
-                             plan.outputs};
-      SKIFF_ASSIGN_OR_RETURN(prepared_[i], session->Prepare(view));
-    }
-    SKIFF_RETURN_IF_ERROR(prepared_[i]->Reshape());
-  }
+  SKIFF_RETURN_IF_ERROR(prepared_.Reshape());
   SKIFF_RETURN_IF_ERROR(Remember(inputs));
   bound_to = 0;
   ready_ = true;
@@ -87,8 +69,7 @@ Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, 
 
 Status ShapeState::Bind(unsigned char* arena, Span<void* const> inputs) {
   shaped_.Locate(arena, inputs);
-  for (const auto& segment : prepared_) SKIFF_RETURN_IF_ERROR(segment->Bind());
-  return OkStatus();
+  return prepared_.Bind();
 }
 
 void ShapeState::Poison() {
@@ -102,27 +83,6 @@ void ShapeState::Poison() {
     if (plan.placements[i].view_of != TensorPlacement::kRoot) continue;
     std::memset(view.data, kNaN, static_cast<size_t>(view.bytes()));
   }
-}
-
-uint64_t ShapeState::workspace_bytes() const {
-  uint64_t bytes = shaped_.value_bytes();
-  for (const auto& segment : prepared_) bytes += segment ? segment->workspace_bytes() : 0;
-  return bytes;
-}
-
-bool ShapeState::FellBack(uint32_t node) const {
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    if (node >= segments_[i].begin && node < segments_[i].end)
-      return prepared_.size() > i && prepared_[i] && prepared_[i]->FellBack(node);
-  }
-  return false;
-}
-
-DelegateKind ShapeState::delegate(uint32_t node) const {
-  for (const SegmentData& segment : segments_) {
-    if (node >= segment.begin && node < segment.end) return segment.delegate;
-  }
-  return DelegateKind::kReference;
 }
 
 }  // namespace skiff

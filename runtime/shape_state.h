@@ -2,22 +2,9 @@
 /// ago.
 #pragma once
 
-#include <memory>
-
-#include "plan/shaped_plan.h"
-#include "skiff/delegate.h"
-#include "skiff/session.h"
+#include "prepared_plan.h"
 
 namespace skiff {
-
-/// Makes a delegate's part of the Session at the first call.
-class DelegateSessions {
- public:
-  virtual Result<DelegateSession*> Get(DelegateKind kind) = 0;
-
- protected:
-  ~DelegateSessions() = default;
-};
 
 class ShapeState {
  public:
@@ -40,24 +27,23 @@ class ShapeState {
   const PlanData& plan() const { return shaped_.plan(); }
   Span<const PlanTensor> tensors() { return shaped_.tensors(); }
   uint64_t arena_bytes() const { return shaped_.arena_bytes(); }
-  uint64_t workspace_bytes() const;
-  Span<std::unique_ptr<PreparedSegment>> segments() { return prepared_; }
-  bool FellBack(uint32_t node) const;
-  DelegateKind delegate(uint32_t node) const;
+  uint64_t workspace_bytes() const { return shaped_.value_bytes() + prepared_.workspace_bytes(); }
+  Status Run(const RunContext& context) { return prepared_.Run(context); }
+  bool FellBack(uint32_t node) const { return prepared_.FellBack(node); }
+  DelegateKind delegate(uint32_t node) const { return prepared_.delegate(node); }
 
   uint64_t last_use = 0;
   uint64_t bound_to = 0;  ///< The Session's count of address changes at the last Bind().
 
  private:
-  Status Adopt(const PlanData& plan, const SessionOptions& options);
+  Status Adopt(const PlanData& plan, const SessionOptions& options, DelegateSessions& sessions);
   Status Remember(Span<const TensorView> inputs);
   size_t KeyBytes(const PlanData& plan, Span<const TensorView> inputs) const;
 
   bool ready_ = false;
   const PlanData* adopted_ = nullptr;
   ShapedPlan shaped_;
-  FixedArray<SegmentData> segments_;
-  FixedArray<std::unique_ptr<PreparedSegment>> prepared_;
+  PreparedPlan prepared_;
   FixedArray<Shape> shapes_;
   FixedArray<unsigned char> elements_;  ///< Of the shape inputs, one after the other.
 };

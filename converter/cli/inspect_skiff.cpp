@@ -7,6 +7,7 @@
 #include "cli/sizes.h"
 #include "cli/table.h"
 #include "format/model_data.h"
+#include "graph/bodies.h"
 #include "graph/text.h"
 
 namespace skiff::cli {
@@ -137,12 +138,19 @@ Json NodesJson(const PlanData& plan) {
                     {"shape_program", i < plan.shape_node_count},
                     {"inputs", TensorsJson(plan, node.inputs)},
                     {"outputs", TensorsJson(plan, node.outputs)}});
+    for (size_t b = 0; b < node.bodies.size(); ++b) {
+      const PlanData& body = node.bodies[b];
+      json.back()["bodies"].push_back({{"name", BodyNames(node.op->code)[b]},
+                                       {"kind", BucketKindName(body.kind)},
+                                       {"arena_bytes", body.arena_bytes},
+                                       {"nodes", NodesJson(body)}});
+    }
   }
   return json;
 }
 
-std::string NodesText(const PlanData& plan) {
-  Table table({{"#", Table::Align::kRight}, {"node"}, {"operator"}, {"delegate"}, {"inputs"}, {"output"}});
+/// Those of a body are indented under their node.
+void AddNodes(Table& table, const PlanData& plan, const std::string& indent) {
   for (size_t i = 0; i < plan.nodes.size(); ++i) {
     const PlanNode& node = plan.nodes[i];
     std::string inputs;
@@ -154,11 +162,20 @@ std::string NodesText(const PlanData& plan) {
     }
     const TensorView& output = TensorAt(plan, node.outputs[0])->view;
     const std::string attrs = PrintAttrs(node.op->code, *node.attrs);
-    table.Add({std::to_string(i), Shortened(node.name, 40),
+    table.Add({std::to_string(i), indent + Shortened(node.name, 40),
                attrs.empty() ? node.op->name : fmt::format("{} {}", node.op->name, attrs),
                i < plan.shape_node_count ? "shape program" : DelegateKindName(DelegateOf(plan, i)), inputs,
                TypeText(output.dtype, output.shape)});
+    for (size_t b = 0; b < node.bodies.size(); ++b) {
+      table.Add({"", fmt::format("{}  {}:", indent, BodyNames(node.op->code)[b]), "", "", "", ""});
+      AddNodes(table, node.bodies[b], indent + "    ");
+    }
   }
+}
+
+std::string NodesText(const PlanData& plan) {
+  Table table({{"#", Table::Align::kRight}, {"node"}, {"operator"}, {"delegate"}, {"inputs"}, {"output"}});
+  AddNodes(table, plan, "");
   return table.ToString() + "(c: constant)\n";
 }
 

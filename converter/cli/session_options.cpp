@@ -32,6 +32,10 @@ void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
   AddThreadsOption(command, arguments.threads);
 }
 
+std::string BackendText(const std::string& backend, Target target) {
+  return BackendFromName(backend).target == target ? backend : backend + " fell back to xnnpack";
+}
+
 SessionOptions ToSessionOptions(const SessionArguments& arguments) {
   SessionOptions options;
   const RunsOn runs_on = BackendFromName(arguments.backend);

@@ -22,5 +22,7 @@ void AddSizesOption(CLI::App& command, std::vector<std::string>& dims);
 void AddThreadsOption(CLI::App& command, int& threads);
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments);
 SessionOptions ToSessionOptions(const SessionArguments& arguments);
+/// The backend's name, and that the cpu plan took its place where it did.
+std::string BackendText(const std::string& backend, Target target);
 
 }  // namespace skiff::cli

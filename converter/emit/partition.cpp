@@ -8,18 +8,20 @@ namespace skiff {
 namespace {
 
 DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const PartitionOptions& options) {
+  if (!draft.nodes[index].bodies.empty()) return DelegateKind::kControl;
   std::vector<const PlanTensor*> storage;
   const NodeTypes types = draft.TypesOf(index, storage);
   if (draft.target == Target::kVulkan && VulkanSupports(types)) return DelegateKind::kVulkan;
   return options.use_xnnpack && XnnpackSupports(types) ? DelegateKind::kXnnpack : DelegateKind::kReference;
 }
 
+/// A node with bodies is a segment of its own.
 std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
   std::vector<SegmentData> segments;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].shape_program) continue;
-    if (segments.empty() || segments.back().delegate != nodes[i].delegate)
-      segments.push_back({nodes[i].delegate, i, i});
+    const bool joins = !segments.empty() && segments.back().delegate == nodes[i].delegate;
+    if (!joins || nodes[i].delegate == DelegateKind::kControl) segments.push_back({nodes[i].delegate, i, i});
     segments.back().end = i + 1;
   }
   return segments;
@@ -73,6 +75,9 @@ void Partition(PlanDraft& draft, const PartitionOptions& options) {
   std::vector<DraftNode> grouped = GroupByDelegate(draft);
   if (SegmentsOf(grouped).size() < SegmentsOf(draft.nodes).size()) draft.nodes = std::move(grouped);
   draft.segments = SegmentsOf(draft.nodes);
+  for (DraftNode& node : draft.nodes) {
+    for (PlanDraft& body : node.bodies) Partition(body, options);
+  }
 }
 
 }  // namespace skiff

@@ -93,10 +93,11 @@ class ArenaPlanner {
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
   DelegateKind DelegateOf(size_t node) const { return draft_.nodes[node].delegate; }
 
-  /// The others gather strided tensors themselves, so only XNNPACK is asked.
+  /// The others gather strided tensors themselves and bodies want them dense, so only XNNPACK is asked.
   bool UsersTakeStrides(int32_t tensor) const {
     return std::all_of(users_[Slot(tensor)].begin(), users_[Slot(tensor)].end(), [this](const User& user) {
       std::vector<const PlanTensor*> storage;
+      if (DelegateOf(user.node) == DelegateKind::kControl) return false;
       return DelegateOf(user.node) != DelegateKind::kXnnpack ||
              XnnpackTakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
     });
@@ -105,6 +106,7 @@ class ArenaPlanner {
   bool ProducerWritesStrides(int32_t tensor) const {
     const auto node = Slot(producer_[Slot(tensor)]);
     std::vector<const PlanTensor*> storage;
+    if (DelegateOf(node) == DelegateKind::kControl) return false;
     return DelegateOf(node) != DelegateKind::kXnnpack ||
            XnnpackWritesStridedOutput(draft_.TypesOf(node, storage));
   }
@@ -308,8 +310,29 @@ class ArenaPlanner {
   std::vector<size_t> buffer_of_;  ///< Union-find over root tensors.
 };
 
+/// Plans the arenas of a node's bodies, which run one after the other, and makes its scratch as large as the
+/// larger one; where only the device can tell, its extent stays open.
+void PlanScratch(PlanDraft& draft, DraftNode& node) {
+  uint64_t bytes = 0;
+  for (PlanDraft& body : node.bodies) {
+    PlanArena(body);
+    bytes = std::max(bytes, body.arena_bytes);
+  }
+  const auto scratch = static_cast<size_t>(node.outputs.back());
+  if (draft.largest_bytes[scratch] < 0) return;
+  draft.largest_bytes[scratch] = static_cast<int64_t>(bytes);
+  const TensorView view(nullptr, DType::kU8, Shape{static_cast<int64_t>(bytes)});
+  draft.tensors[scratch].view = view;
+  if (!draft.typical.empty()) draft.typical[scratch].view = view;
+}
+
 }  // namespace
 
-void PlanArena(PlanDraft& draft) { ArenaPlanner(draft).Plan(); }
+void PlanArena(PlanDraft& draft) {
+  for (DraftNode& node : draft.nodes) {
+    if (!node.bodies.empty()) PlanScratch(draft, node);
+  }
+  ArenaPlanner(draft).Plan();
+}
 
 }  // namespace skiff

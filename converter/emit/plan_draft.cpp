@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "graph/node_types.h"
+#include "graph/shape_program.h"
 
 namespace skiff {
 namespace {
@@ -15,32 +16,15 @@ ContentHash HashOf(const TensorData& data) {
   return {hash.low64, hash.high64};
 }
 
-/// Nodes whose results decide shapes, and all that these need: up to Shape, constants and graph inputs. By
-/// NodeId.
-std::vector<bool> ShapeProgram(const Graph& graph) {
-  std::vector<bool> member(static_cast<size_t>(graph.node_count()), false);
-  std::vector<NodeId> pending;
-  const auto need = [&](ValueId value) {
-    if (value == kNoValue || graph.value(value).producer == kNoNode) return;
-    const NodeId producer = graph.value(value).producer;
-    if (member[static_cast<size_t>(producer)]) return;
-    member[static_cast<size_t>(producer)] = true;
-    pending.push_back(producer);
-  };
-  for (const NodeId id : graph.TopologicalOrder()) {
-    const Node& node = graph.node(id);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (FindOp(node.op)->NeedsValues(i)) need(node.inputs[i]);
-    }
+/// Throws Error for a shape that would be known too late: what is large, or comes from an input that is no
+/// list of numbers, is data.
+void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    if (!member[static_cast<size_t>(id)] || graph.node(id).bodies.empty()) continue;
+    Throw(StatusCode::kUnsupported,
+          "{}: a shape depends on the elements that it returns; that is not supported",
+          DescribeNode(graph, graph.node(id)));
   }
-  while (!pending.empty()) {
-    const Node& node = graph.node(pending.back());
-    pending.pop_back();
-    if (node.op == OpCode::kShape) continue;
-    for (const ValueId input : node.inputs) need(input);
-  }
-  // What is large, or comes from an input that is no list of numbers, is data: such a shape is known too
-  // late.
   for (const NodeId id : graph.TopologicalOrder()) {
     if (!member[static_cast<size_t>(id)] || graph.node(id).op == OpCode::kShape) continue;
     for (const ValueId input : graph.node(id).inputs) {
@@ -52,7 +36,6 @@ std::vector<bool> ShapeProgram(const Graph& graph) {
             DescribeNode(graph, graph.node(id)), graph.value(input).name);
     }
   }
-  return member;
 }
 
 class Drafter {
@@ -63,6 +46,7 @@ class Drafter {
 
   PlanDraft Draft() {
     const std::vector<bool> shape_program = ShapeProgram(graph_);
+    CheckShapeProgram(graph_, shape_program);
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
       DraftNode node;
@@ -71,6 +55,11 @@ class Drafter {
       for (const ValueId input : graph_.node(id).inputs)
         node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
       for (const ValueId output : graph_.node(id).outputs) node.outputs.push_back(IndexOf(output));
+      for (const Graph& body : graph_.node(id).bodies) {
+        node.bodies.push_back(DraftPlan(body));
+        node.bodies.back().inputs_outside = true;
+      }
+      if (!node.bodies.empty()) node.outputs.push_back(AddScratch(node.bodies));
       draft_.nodes.push_back(std::move(node));
     }
     for (const GraphPort& port : graph_.outputs()) draft_.outputs.push_back(IndexOf(port.value));
@@ -84,6 +73,19 @@ class Drafter {
   }
 
  private:
+  /// Its bytes are known when the bodies' arenas are planned.
+  int32_t AddScratch(const std::vector<PlanDraft>& bodies) {
+    const bool unbounded = std::any_of(bodies.begin(), bodies.end(), [](const PlanDraft& body) {
+      return body.kind == BucketKind::kUnbounded;
+    });
+    PlanTensor& tensor = draft_.tensors.emplace_back();
+    tensor.name = "scratch";
+    tensor.view = TensorView(nullptr, DType::kU8, Shape{-1});
+    draft_.largest_bytes.push_back(unbounded ? -1 : 0);
+    draft_.values.push_back(kNoValue);
+    return static_cast<int32_t>(draft_.tensors.size() - 1);
+  }
+
   int32_t IndexOf(ValueId id) {
     int32_t& index = index_[static_cast<size_t>(id)];
     if (index >= 0) return index;
@@ -123,6 +125,11 @@ class Drafter {
     bool bounded = true;
     for (size_t i = 0; i < draft_.tensors.size(); ++i) {
       if (draft_.tensors[i].constant) continue;
+      if (draft_.values[i] == kNoValue) {
+        open = open || draft_.largest_bytes[i] < 0;
+        bounded = bounded && draft_.largest_bytes[i] >= 0;
+        continue;
+      }
       for (const int64_t extent : draft_.tensors[i].view.shape) open = open || extent < 0;
       const NodeId producer = graph_.value(draft_.values[i]).producer;
       const bool planned = producer != kNoNode && !ShapeNode(producer);
@@ -143,8 +150,7 @@ class Drafter {
     for (const DraftNode& draft : draft_.nodes) {
       const Node& node = graph_.node(draft.id);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != kNoValue && FindOp(node.op)->NeedsValues(i) &&
-            graph_.IsGraphInput(node.inputs[i]))
+        if (node.inputs[i] != kNoValue && NeedsValues(node, i) && graph_.IsGraphInput(node.inputs[i]))
           return true;
       }
     }
@@ -167,7 +173,8 @@ PlanNode PlanDraft::ViewOf(size_t node) const {
           &source.attrs,
           source.name.c_str(),
           {draft.inputs.data(), draft.inputs.size()},
-          {draft.outputs.data(), draft.outputs.size()}};
+          {draft.outputs.data(), draft.outputs.size()},
+          {}};
 }
 
 NodeTypes PlanDraft::TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const {
@@ -187,6 +194,7 @@ void PlanDraft::FindTypicalTypes() {
   if (kind == BucketKind::kExact) return;
   typical = tensors;
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (values[i] == kNoValue) continue;
     const Value& value = graph->value(values[i]);
     Shape shape;
     for (const Dim& dim : value.dims) {
@@ -203,7 +211,7 @@ void PlanDraft::FindTypicalTypes() {
   for (size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = graph->node(nodes[n].id);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (nodes[n].inputs[i] >= 0 && FindOp(node.op)->NeedsValues(i))
+      if (nodes[n].inputs[i] >= 0 && NeedsValues(node, i))
         typical[static_cast<size_t>(nodes[n].inputs[i])].constant = true;
     }
   }

@@ -11,18 +11,23 @@
 
 namespace skiff {
 
+struct PlanDraft;
+
 struct DraftNode {
   NodeId id = kNoNode;
   bool shape_program = false;  ///< Runs once per new shape.
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   DelegateKind delegate = DelegateKind::kReference;
+  /// Of the node's bodies. The node then has one more output than in the graph, the last one: its scratch, in
+  /// which the bodies' arenas lie.
+  std::vector<PlanDraft> bodies;
 };
 
 struct PlanDraft {
   const Graph* graph = nullptr;
   std::vector<PlanTensor> tensors;  ///< Names and constant data point into the graph.
-  std::vector<ValueId> values;      ///< The value of each tensor.
+  std::vector<ValueId> values;      ///< The value of each tensor; kNoValue for a scratch.
   std::vector<DraftNode> nodes;
   std::vector<SegmentData> segments;
   std::vector<int32_t> inputs;
@@ -57,12 +62,12 @@ PlanDraft DraftPlan(const Graph& graph);
 struct PartitionOptions {
   bool use_xnnpack = true;
 };
-/// Decides each node's delegate by its support predicate, reorders nodes so that segments are few and
-/// contiguous, and fills `segments`.
+/// Decides each node's delegate by its support predicate (nodes with bodies belong to kControl), reorders
+/// nodes so that segments are few and contiguous, and fills `segments`.
 void Partition(PlanDraft& draft, const PartitionOptions& options = {});
 
 /// Views (reshapes, channel concat and slices through strides), in-place operators, then offsets. Fills
-/// placements, row strides and arena bytes.
+/// placements, row strides and arena bytes, of bodies first.
 void PlanArena(PlanDraft& draft);
 
 }  // namespace skiff

@@ -90,7 +90,8 @@ class Writer {
     for (size_t i = 0; i < draft.tensors.size(); ++i) {
       const PlanTensor& tensor = draft.tensors[i];
       const TensorPlacement& placement = draft.placements[i];
-      const Value& value = draft.graph->value(draft.values[i]);
+      static const Value kScratch;
+      const Value& value = draft.values[i] == kNoValue ? kScratch : draft.graph->value(draft.values[i]);
       const std::vector<int64_t> extents(tensor.view.shape.begin(), tensor.view.shape.end());
       const std::vector<uint8_t> perm(value.source_perm.begin(), value.source_perm.end());
       const bool dense = tensor.view.row_stride == tensor.view.shape.last();
@@ -110,10 +111,12 @@ class Writer {
     for (size_t i = 0; i < draft.nodes.size(); ++i) {
       const PlanNode node = draft.ViewOf(i);
       const std::vector<Offset<format::Attr>> attrs = EncodeAttrs(builder_, node.op->code, *node.attrs);
-      nodes.push_back(format::CreateNode(builder_, static_cast<uint16_t>(node.op->code),
-                                         builder_.CreateVector(draft.nodes[i].inputs),
-                                         builder_.CreateVector(draft.nodes[i].outputs),
-                                         attrs.empty() ? 0 : builder_.CreateVector(attrs), Debug(node.name)));
+      std::vector<Offset<format::Plan>> bodies;
+      for (const PlanDraft& body : draft.nodes[i].bodies) bodies.push_back(WritePlan(body));
+      nodes.push_back(format::CreateNode(
+          builder_, static_cast<uint16_t>(node.op->code), builder_.CreateVector(draft.nodes[i].inputs),
+          builder_.CreateVector(draft.nodes[i].outputs), attrs.empty() ? 0 : builder_.CreateVector(attrs),
+          Debug(node.name), bodies.empty() ? 0 : builder_.CreateVector(bodies)));
     }
     return nodes;
   }

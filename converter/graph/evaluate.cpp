@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error_capture.h"
+#include "graph/bodies.h"
 #include "graph/error.h"
 
 namespace skiff {
@@ -27,6 +28,11 @@ InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& 
   return input;
 }
 
+/// Who is speaking, in messages: a node of a graph, or an operator that was called.
+std::string Speaker(const std::string& node_name, const OpDef& def) {
+  return node_name.empty() ? def.name : fmt::format("node '{}' ({})", node_name, def.name);
+}
+
 }  // namespace
 
 std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
@@ -46,15 +52,16 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
   InferContext<int64_t> context{
       op, &attrs, {described.data(), described.size()}, {outputs.data(), outputs.size()}, message};
   if (const Status status = def->infer(context); !status.ok()) {
-    Throw(StatusCode::kInvalidModel, "node '{}' ({}): {}", node_name, def->name, message);
+    Throw(StatusCode::kInvalidModel, "{}: {}", Speaker(node_name, *def), message);
   }
   std::vector<TensorView> views;
   for (const InferOutput<int64_t>& output : outputs) {
     int64_t bytes = DTypeSize(output.dtype);
     for (int i = 0; i < output.rank; ++i) {
       if (__builtin_mul_overflow(bytes, output.extents[i], &bytes) || bytes > kMaxTensorBytes) {
-        Throw(StatusCode::kInvalidModel, "node '{}' ({}): the output {} would be larger than {} bytes",
-              node_name, def->name, ShapeText(Shape(output.extents, output.rank)).c_str(), kMaxTensorBytes);
+        Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
+              Speaker(node_name, *def), ShapeText(Shape(output.extents, output.rank)).c_str(),
+              kMaxTensorBytes);
       }
     }
     views.emplace_back(nullptr, output.dtype, Shape(output.extents, output.rank));
@@ -83,7 +90,7 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
   const KernelArgs args{
       op, &attrs, {input_views.data(), input_views.size()}, {output_views.data(), output_views.size()}};
   if (const Status status = def->kernel(args); !status.ok()) {
-    Throw(status.code(), "node '{}' ({}): {}", node_name, def->name, capture.message());
+    Throw(status.code(), "{}: {}", Speaker(node_name, *def), capture.message());
   }
   return outputs;
 }
@@ -114,33 +121,27 @@ void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& dat
   }
 }
 
-}  // namespace
+std::string TypeText(const TensorData& data) {
+  return std::string(DTypeName(data.dtype())) + ShapeText(data.shape()).c_str();
+}
 
-std::map<std::string, TensorData> Evaluate(const Graph& graph,
-                                           const std::map<std::string, TensorData>& inputs,
-                                           const EvaluateOptions& options) {
+/// Runs a graph over its inputs in order; the outputs in order.
+std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorData>& inputs,
+                                 const EvaluateOptions& options) {
   std::vector<TensorData> live(static_cast<size_t>(graph.value_count()));
   std::vector<size_t> remaining(live.size(), 0);
-  std::map<SymbolId, int64_t> symbols;
   for (ValueId id = 0; id < graph.value_count(); ++id) {
     const Value& value = graph.value(id);
     remaining[static_cast<size_t>(id)] = value.uses.size() + (graph.IsGraphOutput(id) ? 1 : 0);
     if (value.constant) live[static_cast<size_t>(id)] = *value.constant;
   }
-  for (const GraphPort& port : graph.inputs()) {
-    const auto found = inputs.find(port.name);
-    if (found == inputs.end())
-      Throw(StatusCode::kInvalidArgument, "no value was given for input '{}'", port.name);
-    CheckInput(graph, port, found->second, symbols);
-    live[static_cast<size_t>(port.value)] = found->second;
-  }
+  for (size_t i = 0; i < inputs.size(); ++i) live[static_cast<size_t>(graph.inputs()[i].value)] = inputs[i];
   for (NodeId id : graph.TopologicalOrder()) {
     const Node& node = graph.node(id);
     std::vector<const TensorData*> arguments;
     for (ValueId input : node.inputs)
       arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
-    std::vector<TensorData> results =
-        EvaluateOp(node.op, node.attrs, arguments, node.outputs.size(), node.name);
+    std::vector<TensorData> results = EvaluateNode(node, arguments);
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(node.outputs[i], results[i]);
       if (remaining[static_cast<size_t>(node.outputs[i])] > 0)
@@ -151,8 +152,65 @@ std::map<std::string, TensorData> Evaluate(const Graph& graph,
         live[static_cast<size_t>(input)] = TensorData();
     }
   }
+  std::vector<TensorData> outputs;
+  for (const GraphPort& port : graph.outputs()) outputs.push_back(live[static_cast<size_t>(port.value)]);
+  return outputs;
+}
+
+bool IsTrue(const Node& node, const TensorData& condition) {
+  if (condition.dtype() != DType::kBool || condition.elements() != 1) {
+    Throw(StatusCode::kInvalidModel, "node '{}' ({}): the condition is {}; it must be a bool of one element",
+          node.name, FindOp(node.op)->name, TypeText(condition));
+  }
+  return *condition.as<uint8_t>() != 0;
+}
+
+std::vector<TensorData> RunIf(const Node& node, const std::vector<const TensorData*>& inputs) {
+  std::vector<TensorData> arguments;
+  for (size_t i = FirstBodyInput(node.op); i < inputs.size(); ++i) arguments.push_back(*inputs[i]);
+  return RunGraph(node.bodies[IsTrue(node, *inputs[0]) ? 0 : 1], arguments, {});
+}
+
+std::vector<TensorData> RunWhile(const Node& node, const std::vector<const TensorData*>& inputs) {
+  std::vector<TensorData> values;
+  for (const TensorData* input : inputs) values.push_back(*input);
+  while (IsTrue(node, RunGraph(node.bodies[0], values, {})[0])) {
+    std::vector<TensorData> next = RunGraph(node.bodies[1], values, {});
+    for (size_t i = 0; i < next.size(); ++i) {
+      if (next[i].dtype() != values[i].dtype() || !(next[i].shape() == values[i].shape())) {
+        ThrowLoopVariableChanges(fmt::format("node '{}' (While)", node.name), i,
+                                 node.bodies[1].inputs()[i].name, TypeText(values[i]), TypeText(next[i]));
+      }
+      values[i] = std::move(next[i]);
+    }
+  }
+  values.resize(node.outputs.size());
+  return values;
+}
+
+}  // namespace
+
+std::vector<TensorData> EvaluateNode(const Node& node, const std::vector<const TensorData*>& inputs) {
+  if (node.op == OpCode::kIf) return RunIf(node, inputs);
+  if (node.op == OpCode::kWhile) return RunWhile(node, inputs);
+  return EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name);
+}
+
+std::map<std::string, TensorData> Evaluate(const Graph& graph,
+                                           const std::map<std::string, TensorData>& inputs,
+                                           const EvaluateOptions& options) {
+  std::map<SymbolId, int64_t> symbols;
+  std::vector<TensorData> values;
+  for (const GraphPort& port : graph.inputs()) {
+    const auto found = inputs.find(port.name);
+    if (found == inputs.end())
+      Throw(StatusCode::kInvalidArgument, "no value was given for input '{}'", port.name);
+    CheckInput(graph, port, found->second, symbols);
+    values.push_back(found->second);
+  }
+  std::vector<TensorData> results = RunGraph(graph, values, options);
   std::map<std::string, TensorData> outputs;
-  for (const GraphPort& port : graph.outputs()) outputs[port.name] = live[static_cast<size_t>(port.value)];
+  for (size_t i = 0; i < results.size(); ++i) outputs[graph.outputs()[i].name] = std::move(results[i]);
   return outputs;
 }
 

@@ -17,13 +17,16 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
                                      const std::vector<const TensorData*>& inputs, size_t output_count,
                                      const std::string& node_name);
 
-/// Computes one operator. Throws Error naming the node.
+/// Computes one operator. Throws Error naming the node, or the operator where the name is empty.
 std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
                                    const std::vector<const TensorData*>& inputs, size_t output_count,
                                    const std::string& node_name);
 
+/// Computes one node, whose bodies, where it has some, fit it (CheckBodies). Throws Error naming the node.
+std::vector<TensorData> EvaluateNode(const Node& node, const std::vector<const TensorData*>& inputs);
+
 struct EvaluateOptions {
-  /// Called for every computed value, in order, right after its node ran.
+  /// Called for every computed value but those in bodies, in order, right after its node ran.
   std::function<void(ValueId, const TensorData&)> observe;
 };
 

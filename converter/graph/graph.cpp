@@ -53,6 +53,15 @@ ValueId Graph::AddInput(std::string_view input_name, DType dtype, std::vector<Di
   return id;
 }
 
+void Graph::OrderInputs(const std::vector<ValueId>& order) {
+  std::vector<GraphPort> ordered;
+  for (const ValueId id : order) {
+    ordered.push_back(*std::find_if(inputs_.begin(), inputs_.end(),
+                                    [id](const GraphPort& port) { return port.value == id; }));
+  }
+  inputs_ = std::move(ordered);
+}
+
 void Graph::AddOutput(std::string_view output_name, ValueId id) {
   outputs_.push_back({std::string(output_name), id});
 }

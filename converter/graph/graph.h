@@ -89,6 +89,8 @@ struct Value {
   bool IsConstant() const { return constant.has_value(); }
 };
 
+class Graph;
+
 struct Node {
   OpCode op = OpCode::kInvalid;
   AttrStorage attrs;
@@ -99,6 +101,9 @@ struct Node {
   NodeId position =
       kNoNode;  ///< Where the node runs among those that are ready: the id of a node it replaces.
   bool removed = false;
+  /// What an operator with bodies (graph/bodies.h) runs. A body sees nothing of the graph around it but its
+  /// inputs; its Symbols are those of the graph around it, with the same ids, and maybe more.
+  std::vector<Graph> bodies;
 
   template <class A>
   A& As() {
@@ -132,7 +137,11 @@ class Graph {
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
   ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims);
   void AddOutput(std::string_view name, ValueId value);
+  /// Its value must have no use any more.
+  void RemoveInput(size_t index) { inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(index)); }
   void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
+  /// The same inputs in another order.
+  void OrderInputs(const std::vector<ValueId>& order);
   ValueId AddConstant(std::string_view name, TensorData data);
   SymbolId AddSymbol(std::string_view name);       ///< The existing one, if the name is known.
   SymbolId AddFreshSymbol(std::string_view name);  ///< Its name is made unique.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "graph/bodies.h"
 #include "graph/error.h"
+#include "graph/shape_program.h"
 #include "graph/symbolic_rules.h"
 #include "ops/shape_rules.h"
 
@@ -142,17 +144,23 @@ std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueI
 }
 
 bool CanInfer(const Graph& graph, const Node& node) {
-  const OpDef* def = FindOp(node.op);
+  const auto typed = [](const Value& value) { return value.dtype != DType::kInvalid && value.has_shape; };
+  for (const Graph& body : node.bodies) {
+    for (const GraphPort& port : body.outputs()) {
+      if (!typed(body.value(port.value))) return false;
+    }
+  }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
     const Value& value = graph.value(node.inputs[i]);
-    if (value.dtype == DType::kInvalid || !value.has_shape) return false;
-    if (def->NeedsValues(i) && !value.constant && !value.elements) return false;
+    if (!typed(value)) return false;
+    if (NeedsValues(node, i) && !value.constant && !value.elements) return false;
   }
   return true;
 }
 
 std::vector<ValueType> InferTypes(Graph& graph, const Node& node) {
+  if (FindOp(node.op)->Is(kBodies)) return BodyResults(graph, node);
   Description description(graph, node);
   InferContext<Dim> context = description.context();
   if (!InferSymbolic(context).ok()) {

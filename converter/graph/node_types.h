@@ -23,9 +23,9 @@ bool IsOptionalInput(const OpDef& op, size_t i);
 /// Whether every present input has a type, and the elements of every shape input are known.
 bool CanInfer(const Graph& graph, const Node& node);
 
-/// One type per result. What a rule cannot express becomes a fresh Symbol of the graph. Throws Error
-/// (kInvalidModel) naming the node and its source: where the shape rule refuses, or where an input has no
-/// type.
+/// One type per result; those of a node with bodies follow from the types that its bodies have already. What
+/// a rule cannot express becomes a fresh Symbol of the graph. Throws Error (kInvalidModel) naming the node
+/// and its source: where the shape rule refuses, or where an input has no type.
 std::vector<ValueType> InferTypes(Graph& graph, const Node& node);
 
 /// The elements of a small integer value: of a constant, or as inference left them; null when unknown.

@@ -8,6 +8,18 @@
 ///     output probabilities = conv
 ///   }
 ///
+/// Bodies follow their node; their inputs need no types, because the node's have them, and their Symbols are
+/// those of the graph around them:
+///
+///   y: f32[2] = If(c, x) then {
+///     input x
+///     output x
+///   } else {
+///     input x
+///     n: f32[2] = Neg(x)
+///     output n
+///   }
+///
 /// An absent input is `_`; `output conv` is short for `output conv = conv`. Names of other characters than
 /// letters, digits, `_`, `.` and `/` are quoted. Attributes equal to their defaults are left out. Types of
 /// results are optional when parsing (shape inference fills them in). Constants of at most 16 elements print

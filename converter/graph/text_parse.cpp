@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/half.h"
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/text.h"
 #include "graph/text_grammar.h"
@@ -188,8 +189,8 @@ class Parser {
 
   void InputStatement() {
     const std::string name = TakeFreshName("the input's name");
-    Expect(":");
-    Type type = TakeType();
+    if (!in_body_) Expect(":");
+    Type type = !in_body_ || TakeIf(":") ? TakeType() : Type();
     const ValueId id = graph_.AddInput(name, type.dtype, std::move(type.dims));
     graph_.value(id).has_shape = type.has_shape;
   }
@@ -272,6 +273,22 @@ class Parser {
       value.has_shape = types[i].has_shape;
       value.dims = std::move(types[i].dims);
     }
+    for (const char* body : BodyNames(def->code)) TakeBody(id, body);
+  }
+
+  /// then {...}
+  void TakeBody(NodeId id, const char* name) {
+    Expect(name);
+    Expect("{");
+    Graph outer = std::exchange(graph_, Graph());
+    const bool outer_in_body = std::exchange(in_body_, true);
+    graph_.name = name;
+    graph_.symbols() = outer.symbols();
+    while (!TakeIf("}")) Statement();
+    outer.symbols() = graph_.symbols();
+    Graph body = std::exchange(graph_, std::move(outer));
+    graph_.node(id).bodies.push_back(std::move(body));
+    in_body_ = outer_in_body;
   }
 
   // Attributes.
@@ -338,6 +355,7 @@ class Parser {
 
   Lexer lexer_;
   Graph graph_;
+  bool in_body_ = false;
 };
 
 }  // namespace

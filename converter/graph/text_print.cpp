@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/half.h"
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/text.h"
 #include "graph/text_grammar.h"
@@ -103,13 +104,24 @@ std::string DataText(const TensorData& data) {
 }
 
 std::string SymbolText(const Symbol& symbol) {
-  std::string line = fmt::format("  symbol {}: {}..", NameText(symbol.name), symbol.min);
+  std::string line = fmt::format("symbol {}: {}..", NameText(symbol.name), symbol.min);
   if (symbol.max != Symbol::kUnbounded) line += std::to_string(symbol.max);
   if (symbol.multiple != 1) line += fmt::format(" multiple {}", symbol.multiple);
   return line + "\n";
 }
 
-std::string NodeText(const Graph& graph, const Node& node) {
+std::string Statements(const Graph& graph, const std::string& indent);
+
+/// " then {...} else {...}"
+std::string BodiesText(const Node& node, const std::string& indent) {
+  std::string text;
+  const auto names = BodyNames(node.op);
+  for (size_t b = 0; b < node.bodies.size() && b < names.size(); ++b)
+    text += fmt::format(" {} {{\n{}{}}}", names[b], Statements(node.bodies[b], indent + "  "), indent);
+  return text;
+}
+
+std::string NodeText(const Graph& graph, const Node& node, const std::string& indent) {
   std::vector<std::string> results;
   for (ValueId id : node.outputs) {
     const Value& value = graph.value(id);
@@ -119,8 +131,32 @@ std::string NodeText(const Graph& graph, const Node& node) {
   for (ValueId id : node.inputs) arguments.push_back(id == kNoValue ? "_" : NameText(graph.value(id).name));
   std::string attrs = PrintAttrs(node.op, node.attrs);
   if (!attrs.empty()) attrs.insert(0, " ");
-  return fmt::format("  {} = {}({}){}\n", fmt::join(results, ", "), FindOp(node.op)->name,
-                     fmt::join(arguments, ", "), attrs);
+  return fmt::format("{} = {}({}){}{}\n", fmt::join(results, ", "), FindOp(node.op)->name,
+                     fmt::join(arguments, ", "), attrs, BodiesText(node, indent));
+}
+
+/// What stands between a graph's braces.
+std::string Statements(const Graph& graph, const std::string& indent) {
+  std::string result;
+  const auto line = [&](const std::string& text) { result += indent + text; };
+  for (const Symbol& symbol : graph.symbols()) {
+    if (!(symbol.min == 0 && symbol.max == Symbol::kUnbounded && symbol.multiple == 1))
+      line(SymbolText(symbol));
+  }
+  for (const GraphPort& port : graph.inputs()) {
+    line(fmt::format("input {}{}\n", NameText(port.name), TypeText(graph, graph.value(port.value))));
+  }
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    if (!value.constant || (value.uses.empty() && !graph.IsGraphOutput(id))) continue;
+    line(fmt::format("const {}{} = {}\n", NameText(value.name), TypeText(graph, value),
+                     DataText(*value.constant)));
+  }
+  for (NodeId id : graph.TopologicalOrder()) line(NodeText(graph, graph.node(id), indent));
+  for (const GraphPort& port : graph.outputs()) {
+    line(fmt::format("output {} = {}\n", NameText(port.name), NameText(graph.value(port.value).name)));
+  }
+  return result;
 }
 
 }  // namespace
@@ -140,26 +176,7 @@ std::string PrintAttrs(OpCode op, const AttrStorage& attrs) {
 }
 
 std::string PrintGraph(const Graph& graph) {
-  std::string result = fmt::format("graph {} {{\n", NameText(graph.name));
-  for (const Symbol& symbol : graph.symbols()) {
-    if (!(symbol.min == 0 && symbol.max == Symbol::kUnbounded && symbol.multiple == 1))
-      result += SymbolText(symbol);
-  }
-  for (const GraphPort& port : graph.inputs()) {
-    const Value& value = graph.value(port.value);
-    result += fmt::format("  input {}{}\n", NameText(port.name), TypeText(graph, value));
-  }
-  for (ValueId id = 0; id < graph.value_count(); ++id) {
-    const Value& value = graph.value(id);
-    if (!value.constant || (value.uses.empty() && !graph.IsGraphOutput(id))) continue;
-    result += fmt::format("  const {}{} = {}\n", NameText(value.name), TypeText(graph, value),
-                          DataText(*value.constant));
-  }
-  for (NodeId id : graph.TopologicalOrder()) result += NodeText(graph, graph.node(id));
-  for (const GraphPort& port : graph.outputs()) {
-    result += fmt::format("  output {} = {}\n", NameText(port.name), NameText(graph.value(port.value).name));
-  }
-  return result + "}\n";
+  return fmt::format("graph {} {{\n{}}}\n", NameText(graph.name), Statements(graph, "  "));
 }
 
 }  // namespace skiff

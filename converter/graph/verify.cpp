@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 
@@ -87,6 +88,28 @@ void CheckTypes(Graph& scratch, const Graph& graph, const Node& node) {
   }
 }
 
+/// The bodies themselves, and that their inputs have the types of the node's.
+void CheckNodeBodies(const Graph& graph, const Node& node) {
+  CheckBodies(graph, node);
+  const auto names = BodyNames(node.op);
+  for (size_t b = 0; b < names.size(); ++b) {
+    const Graph& body = node.bodies[b];
+    for (size_t i = 0; i < body.inputs().size(); ++i) {
+      const Value& inner = body.value(body.inputs()[i].value);
+      const Value& outer = graph.value(node.inputs[i + FirstBodyInput(node.op)]);
+      if (inner.dtype == DType::kInvalid || !inner.has_shape || !outer.has_shape) continue;
+      const bool same = inner.dims.size() == outer.dims.size() &&
+                        std::equal(inner.dims.begin(), inner.dims.end(), outer.dims.begin(), SameExtent);
+      if (inner.dtype != outer.dtype || !same) {
+        Broken(graph, node, "input {} of its body '{}', '{}', is {}{}, the node passes it {}{}", i, names[b],
+               inner.name, DTypeName(inner.dtype), DimsText(body, inner.dims), DTypeName(outer.dtype),
+               DimsText(graph, outer.dims));
+      }
+    }
+    Verify(body);
+  }
+}
+
 void CheckValues(const Graph& graph) {
   std::unordered_set<std::string> names;
   for (ValueId id = 0; id < graph.value_count(); ++id) {
@@ -133,6 +156,7 @@ void Verify(const Graph& graph) {
     CheckArity(graph, node, *def);
     CheckInputs(graph, id, *def);
     CheckOutputs(graph, id);
+    CheckNodeBodies(graph, node);
     CheckTypes(scratch, graph, node);
   }
   graph.TopologicalOrder();

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "graph/bodies.h"
 #include "graph/text.h"
 #include "graph/text_grammar.h"
 #include "passes/rewrite.h"
@@ -53,6 +54,7 @@ void EliminateCommonSubexpressions(Graph& graph) {
   MergeConstants(graph);
   std::map<std::string, NodeId> seen;
   ForEachNode(graph, [&](NodeId id) {
+    if (HasEffect(graph.node(id)) || !graph.node(id).bodies.empty()) return;
     const auto [twin, fresh] = seen.try_emplace(Key(graph, id), id);
     if (fresh) return;
     const NodeId kept = twin->second;

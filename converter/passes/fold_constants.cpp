@@ -1,7 +1,9 @@
 // Evaluates what depends on constants only, with the reference kernels.
 #include <algorithm>
 
+#include "graph/bodies.h"
 #include "graph/node_types.h"
+#include "graph/shape_program.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -35,7 +37,7 @@ bool NeededAsValues(const Graph& graph, const Node& node) {
   if (BytesWritten(graph, node) > kMaxShapeInputBytes) return false;
   for (ValueId id : node.outputs) {
     for (const Use& use : graph.value(id).uses) {
-      if (FindOp(graph.node(use.node).op)->NeedsValues(static_cast<size_t>(use.input))) return true;
+      if (NeedsValues(graph.node(use.node), static_cast<size_t>(use.input))) return true;
     }
   }
   return false;
@@ -61,6 +63,7 @@ bool CanFold(const Graph& graph, const Node& node) {
                                      [&](ValueId id) { return graph.IsGraphOutput(id); });
   const bool typed = std::all_of(node.outputs.begin(), node.outputs.end(),
                                  [&](ValueId id) { return graph.value(id).has_static_shape(); });
+  if (HasEffect(node) || !node.bodies.empty()) return false;
   if (is_output || !typed) return false;  // A graph output stays the result of a node.
   if (node.op == OpCode::kShape && graph.value(node.inputs[0]).has_static_shape()) return true;
   if (HasKnownElements(graph, node)) return true;
@@ -82,6 +85,12 @@ std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& n
 
 void FoldConstants(Graph& graph) {
   ForEachNode(graph, [&](NodeId id) {
+    const TensorData* condition = graph.node(id).op == OpCode::kIf ? graph.ConstantInput(id, 0) : nullptr;
+    if (condition != nullptr) {
+      for (NodeId inlined : InlineBranch(graph, id, *condition->as<uint8_t>() != 0))
+        InferNode(graph, inlined);
+      return;
+    }
     if (!CanFold(graph, graph.node(id))) return;
     std::optional<std::vector<TensorData>> results = Compute(graph, graph.node(id));
     if (!results) return;

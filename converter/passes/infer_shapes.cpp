@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
+#include "graph/shape_program.h"
 #include "graph/symbolic_rules.h"
 #include "passes/rewrite.h"
 
@@ -63,6 +65,7 @@ class FloatArithmetic {
   }
 
   void Learn(const Node& node) {
+    if (HasEffect(node) || !node.bodies.empty()) return;
     std::vector<const TensorData*> arguments;
     for (ValueId id : node.inputs) {
       arguments.push_back(id == kNoValue ? nullptr : Find(id));
@@ -91,7 +94,7 @@ void GiveElements(Graph& graph, ValueId id) {
   if (count > kMaxShapeElements) return;
   auto elements = std::make_shared<std::vector<Dim>>();
   for (int64_t i = 0; i < count; ++i) {
-    const SymbolId symbol = graph.AddSymbol(fmt::format("{}[{}]", graph.value(id).name, i));
+    const SymbolId symbol = graph.AddFreshSymbol(fmt::format("{}[{}]", graph.value(id).name, i));
     graph.symbols()[static_cast<size_t>(symbol)].min = INT64_MIN;
     elements->push_back(Dim::OfSymbol(symbol, graph.symbols()[static_cast<size_t>(symbol)]));
   }
@@ -100,10 +103,9 @@ void GiveElements(Graph& graph, ValueId id) {
 
 /// Shape inputs whose elements are numbers become constants, so that the node can be typed alone from now on.
 void PinShapeInputs(Graph& graph, NodeId id, FloatArithmetic& arithmetic) {
-  const OpDef* def = FindOp(graph.node(id).op);
   for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) {
     const ValueId input = graph.node(id).inputs[i];
-    if (input == kNoValue || graph.value(input).constant || !def->NeedsValues(i)) continue;
+    if (input == kNoValue || graph.value(input).constant || !NeedsValues(graph.node(id), i)) continue;
     if (const TensorData* data = arithmetic.Find(input)) {
       graph.SetInput(id, static_cast<int>(i), graph.AddConstant(graph.value(input).name + ".value", *data));
     } else {
@@ -112,17 +114,83 @@ void PinShapeInputs(Graph& graph, NodeId id, FloatArithmetic& arithmetic) {
   }
 }
 
+/// Forgets all types, which come from the inputs again.
+void ForgetTypes(Graph& graph) {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    Value& value = graph.value(id);
+    if (value.constant) continue;
+    value.dtype = DType::kInvalid;
+    value.has_shape = false;
+    value.dims.clear();
+    value.elements = nullptr;
+  }
+}
+
+/// Types the bodies anew from the node's inputs. They share the graph's Symbols, which may become more; the
+/// elements of a loop variable are others in each iteration.
+void InferBodies(Graph& graph, NodeId id) {
+  CheckBodies(graph, graph.node(id));
+  const size_t variables = LoopVariables(graph.node(id));
+  for (size_t b = 0; b < graph.node(id).bodies.size(); ++b) {
+    Graph body = std::move(graph.node(id).bodies[b]);
+    ForgetTypes(body);
+    body.symbols() = graph.symbols();
+    body.nominal_sizes = graph.nominal_sizes;
+    for (size_t i = 0; i < body.inputs().size(); ++i) {
+      const ValueId from = graph.node(id).inputs[i + FirstBodyInput(graph.node(id).op)];
+      Value& to = body.value(body.inputs()[i].value);
+      to.dtype = graph.value(from).dtype;
+      to.has_shape = graph.value(from).has_shape;
+      to.dims = graph.value(from).dims;
+      if (i >= variables) to.elements = KnownElements(graph, from);
+    }
+    InferShapes(body);
+    graph.symbols() = body.symbols();
+    graph.node(id).bodies[b] = std::move(body);
+  }
+  for (size_t i = 0; i < variables; ++i) {
+    if (!NeedsValues(graph.node(id), i)) continue;
+    Throw(StatusCode::kUnsupported,
+          "{}: the elements of loop variable {} '{}' decide a shape inside of the loop, which would differ "
+          "from one "
+          "iteration to the next; take parts with Gather instead of Slice, and write them with ScatterND",
+          DescribeNode(graph, graph.node(id)), i, graph.value(graph.node(id).inputs[i]).name);
+  }
+}
+
 }  // namespace
 
-void InferNode(Graph& graph, NodeId id) { SetTypes(graph, id, InferTypes(graph, graph.node(id))); }
+void InferNode(Graph& graph, NodeId id) {
+  if (FindOp(graph.node(id).op)->Is(kBodies)) InferBodies(graph, id);
+  SetTypes(graph, id, InferTypes(graph, graph.node(id)));
+}
+
+namespace {
+
+/// A branch that is never taken may even be of other types.
+const TensorData* KnownCondition(const Node& node, FloatArithmetic& arithmetic) {
+  const TensorData* condition = node.op == OpCode::kIf ? arithmetic.Find(node.inputs[0]) : nullptr;
+  return condition != nullptr && condition->dtype() == DType::kBool && condition->elements() == 1 ? condition
+                                                                                                  : nullptr;
+}
+
+void InferInOrder(Graph& graph, NodeId id, FloatArithmetic& arithmetic) {
+  if (graph.node(id).removed) return;
+  if (const TensorData* condition = KnownCondition(graph.node(id), arithmetic)) {
+    for (NodeId inlined : InlineBranch(graph, id, *condition->as<uint8_t>() != 0))
+      InferInOrder(graph, inlined, arithmetic);
+    return;
+  }
+  PinShapeInputs(graph, id, arithmetic);
+  if (!graph.node(id).bodies.empty() || !HasTypes(graph, graph.node(id))) InferNode(graph, id);
+  arithmetic.Learn(graph.node(id));
+}
+
+}  // namespace
 
 void InferShapes(Graph& graph) {
   FloatArithmetic arithmetic(graph);
-  for (NodeId id : graph.TopologicalOrder()) {
-    PinShapeInputs(graph, id, arithmetic);
-    if (!HasTypes(graph, graph.node(id))) InferNode(graph, id);
-    arithmetic.Learn(graph.node(id));
-  }
+  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id, arithmetic);
 }
 
 }  // namespace skiff

@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "graph/node_types.h"
+#include "graph/shape_program.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -131,8 +132,7 @@ bool NominalSizes::Restore(const Graph& original, Graph& sized) const {
       }
       for (size_t i = 0; i < node.inputs.size(); ++i) {
         const bool added = node.inputs[i] != kNoValue && node.inputs[i] >= original.value_count();
-        if (added && FindOp(node.op)->NeedsValues(i) && !RestoreConstant(sized, id, static_cast<int>(i)))
-          return false;
+        if (added && NeedsValues(node, i) && !RestoreConstant(sized, id, static_cast<int>(i))) return false;
       }
       // Elements that inference gave an original value are still right: the pass moves data, and shapes are
       // none.

@@ -16,6 +16,7 @@ void InferShapes(Graph& graph);
 /// The same for one node whose inputs are typed.
 void InferNode(Graph& graph, NodeId node);
 
+void SinkConstants(Graph& graph);  ///< What is the same in every run of a body moves into the body.
 void FoldConstants(Graph& graph);  ///< Evaluates nodes whose inputs are constant, and Shape of static shapes.
 void Canonicalize(
     Graph& graph);  ///< Identities vanish, reshapes and transposes merge, one spelling for each thing.
@@ -52,7 +53,7 @@ struct PipelineOptions {
   std::vector<std::pair<std::string, double>>* timings_ms = nullptr;
 };
 
-/// Runs the pipeline over a graph whose input shapes are constants.
+/// Runs the pipeline over a graph, then over the bodies of its nodes.
 void RunPipeline(Graph& graph, const PipelineOptions& options = {});
 
 }  // namespace skiff

@@ -44,6 +44,7 @@ void CheckDumps(const PipelineOptions& options) {
 
 const std::vector<Pass>& Pipeline() {
   static const std::vector<Pass> passes = {
+      {"sink-constants", "constants around a body become constants in it", SinkConstants},
       {"infer-shapes", "dtype and shape of every value; constants behind shape inputs", InferShapes, true},
       {"fold-constants", "evaluates what depends on constants and shapes only", FoldConstants},
       {"canonicalize", "one spelling for each thing; identities vanish", Canonicalize},
@@ -65,6 +66,7 @@ const std::vector<Pass>& Pipeline() {
       {"canonicalize", "what fusion has brought together", Canonicalize},
       {"eliminate-common-subexpressions", "equal nodes and equal constants become one",
        EliminateCommonSubexpressions},
+      {"sink-constants", "what has become constant around a body", SinkConstants},
       {"eliminate-dead-code", "nodes that no output needs", EliminateDeadCode},
   };
   return passes;
@@ -83,6 +85,10 @@ void RunPipeline(Graph& graph, const PipelineOptions& options) {
     if (options.dump_after.contains(pass.name) || options.dump_after.contains("all")) {
       fmt::print(stderr, "# after {}\n{}", pass.name, PrintGraph(graph));
     }
+  }
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    if (graph.node(id).removed) continue;
+    for (Graph& body : graph.node(id).bodies) RunPipeline(body, options);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/half.h"
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
 
@@ -98,7 +99,7 @@ std::string DescribeUses(const Graph& graph, ValueId id) {
 std::optional<std::vector<TensorData>> EvaluateIfSupported(const Node& node,
                                                            const std::vector<const TensorData*>& inputs) {
   try {
-    return EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name);
+    return EvaluateNode(node, inputs);
   } catch (const Error& error) {
     if (error.code() != StatusCode::kUnsupported) throw;
     return {};
@@ -106,7 +107,7 @@ std::optional<std::vector<TensorData>> EvaluateIfSupported(const Node& node,
 }
 
 void RemoveIfUnused(Graph& graph, NodeId id, NodeId heir) {
-  if (id == kNoNode || graph.node(id).removed) return;
+  if (id == kNoNode || graph.node(id).removed || HasEffect(graph.node(id))) return;
   for (ValueId output : graph.node(id).outputs) {
     if (!graph.value(output).uses.empty() || graph.IsGraphOutput(output)) return;
   }

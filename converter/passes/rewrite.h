@@ -45,7 +45,8 @@ inline bool IsUnbounded(float min, float max) { return min == -kInfinity && max 
 /// "is used 2 times", "is an output of the graph": why a value cannot be taken away, for notes.
 std::string DescribeUses(const Graph& graph, ValueId value);
 
-/// EvaluateOp, or nothing where the reference kernels do not take the dtype; such a node is left to the run.
+/// EvaluateNode, or nothing where the reference kernels do not take the dtype; such a node is left to the
+/// run.
 std::optional<std::vector<TensorData>> EvaluateIfSupported(const Node& node,
                                                            const std::vector<const TensorData*>& inputs);
 
@@ -71,13 +72,17 @@ void Become(Graph& graph, NodeId node, OpCode op, const std::vector<ValueId>& in
   SetInputs(graph, node, inputs);
 }
 
-/// Removes the node if nobody uses its outputs, and then those of its producers that only it used. `heir`,
-/// where given, now stands for their sources.
+/// Removes the node if nobody uses its outputs and it has no effect, and then those of its producers that
+/// only it used. `heir`, where given, now stands for their sources.
 void RemoveIfUnused(Graph& graph, NodeId node, NodeId heir = kNoNode);
 
 /// Uses `value` in place of the node's only output, with equal elements and type, and removes the node.
 /// False, and nothing happens, where a graph output would become a graph input or a constant.
 bool Bypass(Graph& graph, NodeId node, ValueId value, const std::string& note);
+
+/// Puts a branch of an If into its place. The nodes that it consists of, in order; their results have no
+/// types yet.
+std::vector<NodeId> InlineBranch(Graph& graph, NodeId node, bool condition);
 
 /// `node` now computes what its only user `user` computed from its output: it takes over that user's output,
 /// with name and source, and the user is removed.

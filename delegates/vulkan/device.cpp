@@ -224,7 +224,7 @@ Status Device::Submit(VkCommandBuffer commands, VkFence fence) {
 }
 
 Status Device::Wait(VkFence fence) {
-  constexpr uint64_t kTooLong = 120ull * 1000 * 1000 * 1000;
+  constexpr uint64_t kTooLong = 600ull * 1000 * 1000 * 1000;
   return Note(vkWaitForFences(device_, 1, &fence, VK_TRUE, kTooLong), "vkWaitForFences");
 }
 

@@ -94,21 +94,22 @@ Status Emitter::Alias(size_t output) {
   return program_.aliases.Append({node_->outputs[output], node_->inputs[0]});
 }
 
-bool Emitter::IsQuarantined(Shader shader) const {
-  if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return true;
+bool Emitter::IsUsable(Shader shader) const {
+  if (CodeOf(shader, f16()).words == nullptr) return false;
+  if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return false;
   const char* name = ShaderName(shader);
   const size_t length = std::strlen(name);
   for (const char* at = options_.quarantine; at != nullptr; at = std::strchr(at, ',')) {
     at += *at == ',' ? 1 : 0;
-    if (std::strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return true;
+    if (std::strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return false;
   }
-  return false;
+  return true;
 }
 
 Status Emitter::Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
                     size_t push_bytes, uint64_t groups) {
   if (groups == 0) return OkStatus();
-  if (IsQuarantined(key.shader)) return Refuse();
+  if (!IsUsable(key.shader)) return Refuse();
   vulkan::Dispatch dispatch;
   dispatch.key = key;
   std::copy(operands.begin(), operands.end(), dispatch.operands);

@@ -83,7 +83,8 @@ class Emitter {
   }
 
  private:
-  bool IsQuarantined(Shader shader) const;
+  /// Part of this build, and not quarantined.
+  bool IsUsable(Shader shader) const;
   PipelineKey KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const;
   Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
              size_t push_bytes, uint64_t groups);

@@ -17,7 +17,7 @@ struct ShaderCode {
   size_t bytes = 0;
 };
 
-/// SPIR-V of a shader, for f32 or f16 storage.
+/// SPIR-V of a shader, for f32 or f16 storage; null words where the build left it out (SKIFF_VULKAN_SHADERS).
 ShaderCode CodeOf(Shader shader, bool f16);
 const char* ShaderName(Shader shader);
 

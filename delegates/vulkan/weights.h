@@ -48,7 +48,7 @@ class Weights {
   std::mutex lock_;
   List<Entry> entries_;
   List<Chunk> chunks_;
-  uint64_t bytes_ = 0;
+  std::atomic<uint64_t> bytes_{0};
 };
 
 }  // namespace skiff::vulkan

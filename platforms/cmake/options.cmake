@@ -14,6 +14,7 @@ else()
 endif()
 option(SKIFF_VULKAN "Build the Vulkan delegate (default: where volk, the Vulkan headers and glslc are found)"
        ${skiff_vulkan_found})
+set(SKIFF_VULKAN_SHADERS "" CACHE STRING "Shader families to build in (delegates/vulkan/shaders.def), or empty: all")
 option(SKIFF_WERROR "Treat warnings as errors" OFF)
 if(CMAKE_CROSSCOMPILING)
   set(skiff_on_host OFF)

@@ -28,6 +28,14 @@ void DefaultLog(LogLevel level, const char* message) {
 #endif
 }
 
+void DefaultPrint(const char* text) {
+#ifdef __ANDROID__
+  __android_log_print(ANDROID_LOG_INFO, "skiff", "%s", text);
+#else
+  fprintf(stderr, "%s\n", text);
+#endif
+}
+
 uint64_t NowNanoseconds() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -12,6 +12,9 @@ namespace skiff::platform {
 /// Where messages go while no LogSink is set.
 void DefaultLog(LogLevel level, const char* message);
 
+/// Where the Print operator's lines go while no PrintSink is set.
+void DefaultPrint(const char* text);
+
 /// Monotonic time.
 uint64_t NowNanoseconds();
 

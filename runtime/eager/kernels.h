@@ -7,6 +7,9 @@
 
 namespace skiff {
 
+/// Of operators with bodies, which the runtime runs itself (runtime/control).
+inline constexpr KernelFn KernelNone = nullptr;
+
 // Elementwise.
 Status KernelUnary(const KernelArgs& args);
 Status KernelCast(const KernelArgs& args);
@@ -55,6 +58,11 @@ Status KernelScatterElements(const KernelArgs& args);
 Status KernelScatterND(const KernelArgs& args);
 Status KernelReverseSequence(const KernelArgs& args);
 Status KernelTrilu(const KernelArgs& args);
+
+// Effects.
+Status KernelPrint(const KernelArgs& args);
+Status KernelAssert(const KernelArgs& args);
+Status KernelCheckNumerics(const KernelArgs& args);
 
 // Sampling.
 Status KernelMaxPool2dIndices(const KernelArgs& args);

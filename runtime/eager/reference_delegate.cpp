@@ -91,7 +91,7 @@ constexpr ReferenceDelegateImplementation kReferenceDelegate;
 const Delegate& ReferenceDelegate() { return kReferenceDelegate; }
 
 const char* DelegateKindName(DelegateKind kind) {
-  constexpr const char* kNames[kDelegateKindCount] = {"reference", "xnnpack", "vulkan"};
+  constexpr const char* kNames[kDelegateKindCount] = {"reference", "xnnpack", "vulkan", "control"};
   const auto index = static_cast<size_t>(kind);
   return index < kDelegateKindCount ? kNames[index] : "unknown";
 }

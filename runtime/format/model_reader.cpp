@@ -8,6 +8,7 @@
 #include "format/container.h"
 #include "format/model_data.h"
 #include "model_generated.h"
+#include "plan/body_ports.h"
 #include "plan/shaped_plan.h"
 
 namespace skiff {
@@ -162,7 +163,7 @@ class Reader {
     if (SizeOf(from.plans()) == 0) return Invalid("signature '%s' has no plan", to.name);
     SKIFF_RETURN_IF_ERROR(to.plans.Allocate(from.plans()->size()));
     for (uint32_t i = 0; i < to.plans.size(); ++i) {
-      SKIFF_RETURN_IF_ERROR(ReadPlan(*from.plans()->Get(i), to, to.plans[i]));
+      SKIFF_RETURN_IF_ERROR(ReadPlan(*from.plans()->Get(i), {to.inputs, to.outputs}, to.plans[i]));
     }
     return OkStatus();
   }
@@ -249,7 +250,14 @@ class Reader {
     return index_count_ > kMaxIndices ? Invalid("it has more than %zu references", kMaxIndices) : OkStatus();
   }
 
-  Status ReadPlan(const format::Plan& from, const SignatureData& signature, PlanData& to) {
+  /// What a plan's inputs and outputs must be; a body's shapes are compared when they are known (ShapedPlan).
+  struct PlanPorts {
+    Span<const PortInfo> inputs;
+    Span<const PortInfo> outputs;
+    bool of_body = false;
+  };
+
+  Status ReadPlan(const format::Plan& from, const PlanPorts& ports, PlanData& to) {
     if (from.target() > static_cast<uint8_t>(Target::kVulkan))
       return Invalid("target %u is unknown", from.target());
     to.target = static_cast<Target>(from.target());
@@ -262,7 +270,7 @@ class Reader {
     to.inputs_outside = from.inputs_outside();
     to.shape_node_count = from.shape_node_count();
     const bool exact = to.kind == BucketKind::kExact;
-    if (exact ? to.shape_node_count != 0 : !to.inputs_outside)
+    if ((exact && to.shape_node_count != 0) || ((!exact || ports.of_body) && !to.inputs_outside))
       return Invalid("a plan's parts contradict its kind");
     SKIFF_RETURN_IF_ERROR(ReadRanges(from, to));
     if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes))
@@ -270,12 +278,14 @@ class Reader {
     to.arena_bytes = from.arena_bytes();
     SKIFF_RETURN_IF_ERROR(ReadTensors(from, to));
     SKIFF_RETURN_IF_ERROR(ReadNodes(from, to));
+    SKIFF_RETURN_IF_ERROR(ReadBodies(from, to));
     SKIFF_RETURN_IF_ERROR(ReadSegments(from, to));
-    SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.inputs(), signature.inputs, to, to.inputs, "input"));
-    SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.outputs(), signature.outputs, to, to.outputs, "output"));
+    SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.inputs(), ports.inputs, ports.of_body, to, to.inputs, "input"));
+    SKIFF_RETURN_IF_ERROR(
+        ReadPlanPorts(from.outputs(), ports.outputs, ports.of_body, to, to.outputs, "output"));
     PlanMessage message;
     Status status = OrderPlan(to, message);
-    if (status.ok() && exact) status = CheckShape(to, message);
+    if (status.ok() && exact && !ports.of_body) status = CheckShape(to, message);
     return status.code() == StatusCode::kInvalidModel ? Invalid("%s", message.text) : status;
   }
 
@@ -387,6 +397,63 @@ class Reader {
     return OkStatus();
   }
 
+  /// What the nodes with bodies run. Nothing is around a body but what the node passes it.
+  Status ReadBodies(const format::Plan& from, PlanData& to) {
+    size_t count = 0;
+    for (uint32_t i = 0; i < to.nodes.size(); ++i) count += SizeOf(from.nodes()->Get(i)->bodies());
+    SKIFF_RETURN_IF_ERROR(CountIndices(count));
+    SKIFF_RETURN_IF_ERROR(to.bodies.Allocate(count));
+    if (count > 0 && ++body_depth_ > kMaxBodyDepth)
+      return Invalid("bodies lie in bodies more than %d deep", kMaxBodyDepth);
+    PlanData* next = to.bodies.data();
+    for (uint32_t i = 0; i < to.nodes.size(); ++i) {
+      const format::Node& node = *from.nodes()->Get(i);
+      PlanNode& out = to.nodes[i];
+      const size_t bodies = SizeOf(node.bodies());
+      if (bodies != (out.op->Is(kBodies) ? kBodyCount : 0))
+        return Invalid("node %u (%s) has %zu bodies", i, out.op->name, bodies);
+      if (bodies == 0) continue;
+      if (out.outputs.size() < 2 || out.inputs.size() < FirstBodyInput(out.op->code) + LoopVariables(out))
+        return Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, out.inputs.size(),
+                       out.outputs.size());
+      for (uint32_t b = 0; b < bodies; ++b)
+        SKIFF_RETURN_IF_ERROR(ReadBody(*node.bodies()->Get(b), i, b, to, next[b]));
+      out.bodies = {next, bodies};
+      next += bodies;
+    }
+    if (count > 0) --body_depth_;
+    return OkStatus();
+  }
+
+  Status ReadBody(const format::Plan& from, uint32_t index, uint32_t body, const PlanData& plan,
+                  PlanData& to) {
+    const PlanNode& node = plan.nodes[index];
+    const size_t first = FirstBodyInput(node.op->code);
+    FixedArray<PortInfo> inputs;
+    SKIFF_RETURN_IF_ERROR(inputs.Allocate(node.inputs.size() - first));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int32_t tensor = node.inputs[i + first];
+      if (tensor < 0) return Invalid("node %u (%s) lacks input %zu", index, node.op->name, i + first);
+      inputs[i].dtype = plan.tensors[static_cast<size_t>(tensor)].view.dtype;
+    }
+    const bool asks = node.op->code == OpCode::kWhile && body == 0;
+    FixedArray<PortInfo> outputs;
+    SKIFF_RETURN_IF_ERROR(outputs.Allocate(asks ? 1 : BodyResults(node).size()));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i].dtype = asks ? DType::kBool : plan.tensors[static_cast<size_t>(node.outputs[i])].view.dtype;
+    }
+    SKIFF_RETURN_IF_ERROR(ReadPlan(from, {inputs, outputs, true}, to));
+    // The results are copied to where a While's loop variables lie, one after the other.
+    for (const int32_t output : to.outputs) {
+      const int32_t root = to.placements[static_cast<size_t>(output)].view_of;
+      for (const int32_t input : to.inputs) {
+        if (output == input || root == input)
+          return Invalid("an output of a body of node %u (%s) lies in an input", index, node.op->name);
+      }
+    }
+    return OkStatus();
+  }
+
   Status ReadIndices(const flatbuffers::Vector<int32_t>* from, uint32_t node, int32_t smallest,
                      const PlanData& plan, int32_t** next, Span<const int32_t>* to) {
     *to = {*next, SizeOf(from)};
@@ -416,6 +483,14 @@ class Reader {
       }
       to.segments[i] = {static_cast<DelegateKind>(segment.delegate()), segment.begin(), segment.end()};
       covered = segment.end();
+      const bool control = to.segments[i].delegate == DelegateKind::kControl;
+      if (control && segment.end() - segment.begin() != 1)
+        return Invalid("segment %u holds more than a node with bodies", i);
+      for (uint32_t n = segment.begin(); n < segment.end(); ++n) {
+        if (to.nodes[n].bodies.empty() == control)
+          return Invalid("node %u (%s) is in a segment of the %s delegate", n, to.nodes[n].op->name,
+                         DelegateKindName(to.segments[i].delegate));
+      }
     }
     return covered == to.nodes.size() ? OkStatus() : Invalid("the segments leave nodes out");
   }
@@ -427,10 +502,11 @@ class Reader {
     return agree;
   }
 
-  Status ReadPlanPorts(const flatbuffers::Vector<int32_t>* from, const FixedArray<PortInfo>& ports,
+  Status ReadPlanPorts(const flatbuffers::Vector<int32_t>* from, Span<const PortInfo> ports, bool of_body,
                        const PlanData& plan, FixedArray<int32_t>& to, const char* what) {
     if (SizeOf(from) != ports.size())
-      return Invalid("a plan has %zu %ss, its signature %zu", SizeOf(from), what, ports.size());
+      return Invalid("a plan has %zu %ss, its %s %zu", SizeOf(from), what, of_body ? "node" : "signature",
+                     ports.size());
     SKIFF_RETURN_IF_ERROR(to.Allocate(ports.size()));
     for (uint32_t i = 0; i < to.size(); ++i) {
       const int32_t index = from->Get(i);
@@ -438,7 +514,7 @@ class Reader {
         return Invalid("%s %u refers to tensor %d", what, i, index);
       const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
       const bool dense = plan.placements[static_cast<size_t>(index)].row_stride == 0;
-      if (view.dtype != ports[i].dtype || !Agree(view.shape, ports[i].shape) || !dense) {
+      if (view.dtype != ports[i].dtype || (!of_body && !Agree(view.shape, ports[i].shape)) || !dense) {
         return Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);
       }
       to[i] = index;
@@ -452,6 +528,7 @@ class Reader {
   FileHeader header_ = {};
   const format::Model* model_ = nullptr;
   size_t index_count_ = 0;
+  int body_depth_ = 0;
 };
 
 }  // namespace

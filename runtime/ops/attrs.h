@@ -180,13 +180,13 @@ struct SplitAttrs {
 };
 
 struct AxesAttrs {
-  Ints axes;
+  Ints axes = {};
   SKIFF_FIELDS(visit(1, "axes", self.axes);)
 };
 
 /// `axes` empty means all of them, unless `noop_when_empty`.
 struct ReduceAttrs {
-  Ints axes;
+  Ints axes = {};
   bool keep_dims = true;
   bool noop_when_empty = false;
   SKIFF_FIELDS(visit(1, "axes", self.axes); visit(2, "keep_dims", self.keep_dims);
@@ -213,7 +213,7 @@ struct ReshapeAttrs {
 };
 
 struct TransposeAttrs {
-  Ints perm;  ///< Output axis i is input axis perm[i]. Empty reverses the axes.
+  Ints perm = {};  ///< Output axis i is input axis perm[i]. Empty reverses the axes.
   SKIFF_FIELDS(visit(1, "perm", self.perm);)
 };
 

@@ -27,6 +27,8 @@ enum OpTraits : uint32_t {
   kBinary = 2,       ///< Broadcast elementwise; may run in place over an input of the output's shape.
   kCommutative = 4,  ///< Inputs 0 and 1 may be swapped.
   kReinterpret = 8,  ///< The output is input 0's elements under another shape: a view where both are dense.
+  kEffect = 16,      ///< Does something beside computing its outputs: never dropped, folded or merged.
+  kBodies = 32,      ///< Runs graphs of its own, its bodies, which also decide the types of its outputs.
 };
 
 /// What a shape rule sees of one input. `D` is how an extent is expressed: int64_t on the device and wherever

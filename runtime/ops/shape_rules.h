@@ -27,6 +27,9 @@ Status InferCompare(InferContext<D>& context);  ///< The result is bool.
 template <class D>
 Status InferWhere(InferContext<D>& context);
 
+template <class D>
+Status InferEffect(InferContext<D>& context);
+
 // Windows and products.
 template <class D>
 Status InferConv2d(InferContext<D>& context);
@@ -104,6 +107,13 @@ template <class D>
 Status InferTrilu(InferContext<D>& context);
 template <class D>
 Status InferTest(InferContext<D>& context);
+
+/// The types of such a node follow from its bodies, which a rule does not see: ShapedPlan and InferTypes ask
+/// them.
+template <class D>
+Status InferBodies(InferContext<D>& context) {
+  return context.Error("an operator with bodies has no shape rule of its own");
+}
 
 // Sampling.
 template <class D>

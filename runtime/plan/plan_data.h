@@ -36,6 +36,7 @@ struct PlanData {
   FixedArray<uint32_t> infer_order;  ///< All nodes, so that each comes when its inputs' types are known.
   FixedArray<AttrStorage> attrs;
   FixedArray<int32_t> indices;  ///< Backs the nodes' inputs and outputs.
+  FixedArray<PlanData> bodies;  ///< Backs the nodes' bodies.
   FixedArray<SegmentData> segments;
   FixedArray<int32_t> inputs;
   FixedArray<int32_t> outputs;

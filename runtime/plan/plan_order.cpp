@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "ops/op.h"
+#include "plan/body_ports.h"
 
 namespace skiff {
 namespace {
@@ -97,9 +98,15 @@ class Orderer {
     for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
       const PlanNode& node = plan_.nodes[i];
       const bool computes = i < plan_.shape_node_count && node.op->code != OpCode::kShape;
+      if (computes && !node.bodies.empty())
+        return message_.Invalid("node %u (%s) has bodies and cannot decide a shape", i, node.op->name);
+      for (size_t j = 0; j < LoopVariables(node); ++j) {
+        if (NeedsValues(node, j))
+          return message_.Invalid("loop variable %zu of node %u (%s) decides a shape", j, i, node.op->name);
+      }
       for (size_t j = 0; j < node.inputs.size(); ++j) {
         const int32_t input = node.inputs[j];
-        if (input < 0 || !(computes || node.op->NeedsValues(j))) continue;
+        if (input < 0 || !(computes || NeedsValues(node, j))) continue;
         if (Tensor(input).constant || plan_.shape_values[static_cast<size_t>(input)] || MarkInput(input))
           continue;
         return message_.Invalid("input %zu of node %u (%s) decides a shape and is not known before the run",
@@ -129,6 +136,15 @@ Status PlanMessage::Invalid(const char* format, ...) {
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   return Status(StatusCode::kInvalidModel);
+}
+
+bool NeedsValues(const PlanNode& node, size_t input) {
+  if (node.bodies.empty()) return node.op->NeedsValues(input);
+  const size_t first = FirstBodyInput(node.op->code);
+  for (const PlanData& body : node.bodies) {
+    if (input >= first && body.shape_inputs[input - first]) return true;
+  }
+  return false;
 }
 
 Status OrderPlan(PlanData& plan, PlanMessage& message) { return Orderer(plan, message).Order(); }

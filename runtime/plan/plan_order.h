@@ -18,4 +18,8 @@ struct PlanMessage {
 /// and shape_inputs.
 Status OrderPlan(PlanData& plan, PlanMessage& message);
 
+/// Whether the elements of an input decide a shape: of an output, or inside of the node's bodies, which are
+/// in order.
+bool NeedsValues(const PlanNode& node, size_t input);
+
 }  // namespace skiff

@@ -5,6 +5,7 @@
 #include "core/align.h"
 #include "core/error_capture.h"
 #include "ops/op.h"
+#include "plan/body_ports.h"
 #include "plan/placement_checker.h"
 
 namespace skiff {
@@ -32,12 +33,21 @@ bool SizeFits(const InferOutput<int64_t>& type) {
 }
 
 /// The stored extents, of which -1 fits everything.
-bool Matches(const TensorView& stored, const InferOutput<int64_t>& inferred) {
-  if (stored.dtype != inferred.dtype || stored.shape.rank() != inferred.rank) return false;
-  for (int i = 0; i < inferred.rank; ++i) {
-    if (stored.shape[i] >= 0 && stored.shape[i] != inferred.extents[i]) return false;
+bool Matches(const TensorView& stored, DType dtype, const Shape& shape) {
+  if (stored.dtype != dtype || stored.shape.rank() != shape.rank()) return false;
+  for (int i = 0; i < shape.rank(); ++i) {
+    if (stored.shape[i] >= 0 && stored.shape[i] != shape[i]) return false;
   }
   return true;
+}
+
+bool SameType(const TensorView& a, const TensorView& b) { return a.dtype == b.dtype && a.shape == b.shape; }
+bool IsCondition(const TensorView& view) { return view.dtype == DType::kBool && view.shape.elements() == 1; }
+
+InferOutput<int64_t> TypeOf(const TensorView& view) {
+  InferOutput<int64_t> type{view.dtype, view.shape.rank()};
+  for (int i = 0; i < type.rank; ++i) type.extents[i] = view.shape[i];
+  return type;
 }
 
 }  // namespace
@@ -66,6 +76,8 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
   SKIFF_RETURN_IF_ERROR(infer_inputs_.Allocate(inputs));
   SKIFF_RETURN_IF_ERROR(infer_outputs_.Allocate(outputs));
   SKIFF_RETURN_IF_ERROR(kernel_views_.Allocate(inputs + outputs));
+  SKIFF_RETURN_IF_ERROR(bodies_.Allocate(plan.bodies.size()));
+  for (size_t i = 0; i < bodies_.size(); ++i) SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false));
   return widened_.Allocate(inputs * kMaxWidenedValues);
 }
 
@@ -149,7 +161,7 @@ Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
     const auto at = static_cast<size_t>(node.outputs[i]);
     const TensorView& stored = plan_->tensors[at].view;
     const skiff::Shape shape(inferred.extents, inferred.rank);
-    if (!Matches(stored, inferred)) {
+    if (!Matches(stored, inferred.dtype, shape)) {
       return message.Invalid("node %u '%s' (%s): output %zu is stored as %s %s, the operator makes %s %s",
                              index, node.name, node.op->name, i, DTypeName(stored.dtype),
                              ShapeText(stored.shape).c_str(), DTypeName(inferred.dtype),
@@ -178,7 +190,8 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
     if (end > kMaxValueBytes)
       return message.Invalid("node %u '%s' (%s) makes too many numbers for a shape", index, node.name,
                              node.op->name);
-    if (end > values_.size()) return Status(StatusCode::kOutOfMemory);
+    values_too_small_ = end > values_.size();
+    if (values_too_small_) return Status(StatusCode::kOutOfMemory);
     view.data = values_.data() + values_used_;
     values_used_ = end;
     kernel_views_[node.inputs.size() + i] = view;
@@ -196,8 +209,65 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
   return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, capture.message());
 }
 
+Span<ShapedPlan> ShapedPlan::BodiesOf(uint32_t node) {
+  const Span<const PlanData> bodies = plan_->nodes[node].bodies;
+  return {bodies_.data() + (bodies.data() - plan_->bodies.data()), bodies.size()};
+}
+
+/// Shapes the bodies of a node at its inputs. Fills infer_outputs_.
+Status ShapedPlan::InferBodies(uint32_t index, PlanMessage& message) {
+  const PlanNode& node = plan_->nodes[index];
+  const size_t first = FirstBodyInput(node.op->code);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    kernel_views_[i] = tensors_[static_cast<size_t>(node.inputs[i])].view;
+    if (!kernel_views_[i].dense())
+      return message.Invalid("node %u '%s' (%s): input %zu is strided", index, node.name, node.op->name, i);
+  }
+  uint64_t scratch = 0;
+  for (ShapedPlan& body : BodiesOf(index)) {
+    PlanMessage inner;
+    const Status status = body.Shape({kernel_views_.data() + first, node.inputs.size() - first}, inner);
+    if (!status.ok() && status.code() != StatusCode::kInvalidModel) return status;
+    if (!status.ok())
+      return message.Invalid("in a body of node %u '%s' (%s): %.400s", index, node.name, node.op->name,
+                             inner.text);
+    scratch = body.arena_bytes() > scratch ? body.arena_bytes() : scratch;
+  }
+  infer_outputs_[node.outputs.size() - 1] = {DType::kU8, 1, {static_cast<int64_t>(scratch)}};
+  return CompareBodies(index, message);
+}
+
+/// Whether the bodies return what the node needs of them.
+Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
+  const PlanNode& node = plan_->nodes[index];
+  const bool choose = node.op->code == OpCode::kIf;
+  const Span<ShapedPlan> bodies = BodiesOf(index);
+  const auto output = [](ShapedPlan& body, size_t i) -> const TensorView& {
+    return body.tensors()[static_cast<size_t>(body.plan().outputs[i])].view;
+  };
+  if (!IsCondition(choose ? kernel_views_[0] : output(bodies[0], 0)))
+    return message.Invalid("node %u '%s' (%s): the condition is no bool of one element", index, node.name,
+                           node.op->name);
+  for (size_t i = 0; i < BodyResults(node).size(); ++i) {
+    const TensorView& expected = choose ? output(bodies[0], i) : kernel_views_[i];
+    const TensorView& got = output(bodies[1], i);
+    if (!SameType(expected, got)) {
+      return message.Invalid("node %u '%s' (%s): output %zu is %s %s %s and %s %s %s", index, node.name,
+                             node.op->name, i, DTypeName(expected.dtype), ShapeText(expected.shape).c_str(),
+                             choose ? "in one branch" : "before the loop", DTypeName(got.dtype),
+                             ShapeText(got.shape).c_str(), choose ? "in the other" : "after an iteration");
+    }
+    infer_outputs_[i] = TypeOf(expected);
+  }
+  return OkStatus();
+}
+
 Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
+  if (!node.bodies.empty()) {
+    SKIFF_RETURN_IF_ERROR(InferBodies(index, message));
+    return StoreTypes(index, message);
+  }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     infer_inputs_[i] = {};
     if (node.inputs[i] >= 0) Describe(node.inputs[i], i);
@@ -217,8 +287,15 @@ Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
 
 Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
   values_used_ = 0;
+  values_too_small_ = false;
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     const auto at = static_cast<size_t>(plan_->inputs[i]);
+    const TensorView& stored = plan_->tensors[at].view;
+    if (!Matches(stored, inputs[i].dtype, inputs[i].shape)) {
+      return message.Invalid("input %zu is stored as %s %s and is %s %s", i, DTypeName(stored.dtype),
+                             ShapeText(stored.shape).c_str(), DTypeName(inputs[i].dtype),
+                             ShapeText(inputs[i].shape).c_str());
+    }
     tensors_[at].view = TensorView(inputs[i].data, plan_->tensors[at].view.dtype, inputs[i].shape);
   }
   for (const uint32_t node : plan_->infer_order) SKIFF_RETURN_IF_ERROR(InferNode(node, message));
@@ -227,7 +304,7 @@ Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
 
 Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
   Status status = Infer(inputs, message);
-  while (status.code() == StatusCode::kOutOfMemory && message.text[0] == '\0') {
+  while (values_too_small_) {
     const size_t wanted = values_.size() == 0 ? kFirstValueBytes : values_.size() * 2;
     SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + kAlignment));
     status = Infer(inputs, message);
@@ -275,6 +352,12 @@ Status ShapedPlan::Place(PlanMessage& message) {
     arena_bytes_ = plan_->arena_bytes;
   }
   return CheckPlacement({*plan_, tensors_, offsets_, input_of_, arena_bytes_, keep_apart_}, message);
+}
+
+uint64_t ShapedPlan::value_bytes() const {
+  uint64_t bytes = values_.size();
+  for (const ShapedPlan& body : bodies_) bytes += body.value_bytes();
+  return bytes;
 }
 
 void ShapedPlan::Locate(unsigned char* arena, Span<void* const> inputs) {

@@ -20,14 +20,20 @@ class ShapedPlan {
   /// the arena.
   void Locate(unsigned char* arena, Span<void* const> inputs);
 
+  /// The plans of a node's bodies, at the shapes of its inputs.
+  Span<ShapedPlan> BodiesOf(uint32_t node);
+
   const PlanData& plan() const { return *plan_; }
   FixedArray<PlanTensor>& tensors() { return tensors_; }
   uint64_t arena_bytes() const { return arena_bytes_; }
-  uint64_t value_bytes() const { return values_.size(); }
+  /// Of what is kept beside the arena.
+  uint64_t value_bytes() const;
 
  private:
   Status Infer(Span<const TensorView> inputs, PlanMessage& message);
   Status InferNode(uint32_t node, PlanMessage& message);
+  Status InferBodies(uint32_t node, PlanMessage& message);
+  Status CompareBodies(uint32_t node, PlanMessage& message);
   void Describe(int32_t tensor, size_t slot);
   Status StoreTypes(uint32_t node, PlanMessage& message);
   Status ComputeValues(uint32_t node, PlanMessage& message);
@@ -48,11 +54,13 @@ class ShapedPlan {
   FixedArray<int32_t> input_of_;  ///< Of root tensors that are graph inputs: which; else -1.
   FixedArray<unsigned char> values_;
   size_t values_used_ = 0;
+  bool values_too_small_ = false;
   uint64_t arena_bytes_ = 0;
   FixedArray<InferInput<int64_t>> infer_inputs_;
   FixedArray<InferOutput<int64_t>> infer_outputs_;
   FixedArray<int64_t> widened_;
   FixedArray<TensorView> kernel_views_;
+  FixedArray<ShapedPlan> bodies_;  ///< Of plan().bodies.
 };
 
 }  // namespace skiff

@@ -113,6 +113,12 @@ constexpr OperatorNote kNotes[] = {
      "an index out of range is an error"},
     {OpCode::kReverseSequence, "the first elements of each sequence in reverse"},
     {OpCode::kTrilu, "the upper or lower triangle of matrices, zeros elsewhere"},
+    {OpCode::kIf, "the branch that the condition chooses", "both branches return the same dtypes and shapes"},
+    {OpCode::kPrint, "prints a line at every run: a text in which a zero byte stands for the next tensor"},
+    {OpCode::kAssert, "the run ends with an error where an element of the condition is false"},
+    {OpCode::kCheckNumerics, "the run ends with an error where an element is NaN or infinite"},
+    {OpCode::kWhile, "the body again and again, as long as the condition holds",
+     "loop variables keep their dtypes and shapes; their elements decide no shape"},
 };
 
 constexpr OnnxRenaming kRenamings[] = {

@@ -95,8 +95,8 @@ std::string OperatorRow(const OpDef& op, const std::map<std::string, OnnxEntry>&
   }
   const std::vector<std::string> delegates = DelegatesOf(op.code);
   return fmt::format("| {} | {} | {} | {} | {} | {} |\n", op.name, note == notes.end() ? "" : note->computes,
-                     DTypesText(KernelDTypes(op.code)), fmt::join(delegates, ", "), fmt::join(onnx, ", "),
-                     note == notes.end() ? "" : note->limits);
+                     op.Is(kBodies) ? "all" : DTypesText(KernelDTypes(op.code)), fmt::join(delegates, ", "),
+                     fmt::join(onnx, ", "), note == notes.end() ? "" : note->limits);
 }
 
 /// "|x|" inside a table's cell.
@@ -116,7 +116,10 @@ std::string OperatorsPage() {
       "reference kernels; a test "
       "compares.\n\n"
       "## The core set\n\n"
-      "Every operator runs on the `reference` delegate, for the dtypes of its kernel; the column *Delegates* "
+      "Every operator runs on the `reference` delegate, for the dtypes of its kernel, and those with bodies "
+      "are "
+      "run by "
+      "the runtime itself; the column *Delegates* "
       "names "
       "those that have a lowering as well (for which of the dtypes, their support predicate says). *ONNX* "
       "names the "

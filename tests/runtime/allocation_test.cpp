@@ -132,6 +132,57 @@ TEST_P(OpenAllocations, NoneForTheShapesThatAreKept) {
   EXPECT_EQ(allocations.load(), 0);
 }
 
+/// Counts down, with a convolution and a choice in each iteration.
+constexpr const char* kLoop = R"(graph loop {
+  symbol n: 1..4
+  input image: f32[n, 8, 8, 4]
+  const w: f32[4, 3, 3, 4] = seed 1
+  const begin: i64[] = 5
+  left, last = While(begin, image, w) condition {
+    input left input image input w
+    const zero: i64[] = 0
+    go = Greater(left, zero)
+    output go
+  } body {
+    input left input image input w
+    const one: i64[] = 1
+    const three: i64[] = 3
+    next = Sub(left, one)
+    big = Greater(left, three)
+    a = If(big, image, w) then {
+      input image input w
+      a = Conv2d(image, w, _) {pads=[1, 1, 1, 1], min=0}
+      output a
+    } else {
+      input image input w
+      a = Tanh(image)
+      output a
+    }
+    output next
+    output a
+  }
+  output last
+}
+)";
+
+TEST_P(OpenAllocations, NoneInALoop) {
+  OpenedModel opened(kLoop);
+  SessionOptions options;
+  options.backend = GetParam();
+  Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const TensorData image = RandomTensor(DType::kF32, Shape{2, 8, 8, 4}, 7);
+  ASSERT_TRUE((*session)->SetInput(0, image.view()).ok());
+  ASSERT_TRUE((*session)->Run().ok());
+  allocations = 0;
+  counting = true;
+  Status status;
+  for (int i = 0; i < 5 && status.ok(); ++i) status = (*session)->Run();
+  counting = false;
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(allocations.load(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, OpenAllocations,
                          ::testing::Values(Backend::kPlanned, Backend::kReference));
 

@@ -15,10 +15,11 @@ namespace skiff {
 
 struct OpDef;
 struct AttrStorage;
+struct PlanData;
 
-/// Numbers are file format.
-enum class DelegateKind : uint8_t { kReference = 0, kXnnpack = 1, kVulkan = 2 };
-inline constexpr int kDelegateKindCount = 3;
+/// Numbers are file format. kControl is the runtime itself, which runs the nodes with bodies.
+enum class DelegateKind : uint8_t { kReference = 0, kXnnpack = 1, kVulkan = 2, kControl = 3 };
+inline constexpr int kDelegateKindCount = 4;
 const char* DelegateKindName(DelegateKind kind);
 
 /// 128 bits over a constant's elements: equal hashes mean equal content.
@@ -45,6 +46,7 @@ struct PlanNode {
   const char* name = "";
   Span<const int32_t> inputs;
   Span<const int32_t> outputs;
+  Span<const PlanData> bodies = {};  ///< The plans of what If and While run; empty for other operators.
 };
 
 /// What a support predicate sees: types and extents of one node, constants marked. Data may be null

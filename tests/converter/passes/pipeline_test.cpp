@@ -39,7 +39,37 @@ TEST(Pipeline, RunsAllPasses) {
   RunPipeline(graph, options);
   EXPECT_EQ(PrintGraph(graph), kOptimised);
   ASSERT_EQ(timings.size(), Pipeline().size());
-  EXPECT_EQ(timings.front().first, "infer-shapes");
+  EXPECT_EQ(timings.front().first, "sink-constants");
+}
+
+TEST(Pipeline, RunsOverBodies) {
+  Graph graph = ParseGraph(R"(graph g {
+    input c: bool[]
+    input x: f32[1, 4]
+    const w: f32[4, 4] = seed 1
+    const k: f32[] = 2
+    k2 = Mul(k, k)
+    y = If(c, x, w, k2) then {
+      input x input w input k
+      m = MatMul(x, w)
+      r = Clamp(m) {min=0}
+      output r
+    } else {
+      input x input w input k
+      d = MatMul(x, w)
+      s = Mul(x, k)
+      output s
+    }
+    output y
+  })");
+  PipelineOptions options;
+  options.verify = true;
+  RunPipeline(graph, options);
+  const std::string text = PrintGraph(graph);
+  EXPECT_NE(text.find("If(c, x)"), std::string::npos) << text;
+  EXPECT_NE(text.find("r: f32[1, 4] = FullyConnected(x, w_1.weights) {min=0}"), std::string::npos) << text;
+  EXPECT_NE(text.find("const k2: f32[] = 4"), std::string::npos) << text;
+  EXPECT_EQ(text.find("MatMul"), std::string::npos) << text;
 }
 
 TEST(Pipeline, RunningItAgainChangesNothing) {

@@ -1,0 +1,127 @@
+#include "graph/bodies.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+constexpr const char* kIfBodies[] = {"then", "else"};
+constexpr const char* kWhileBodies[] = {"condition", "body"};
+
+const Value& Output(const Graph& body, size_t i) { return body.value(body.outputs()[i].value); }
+
+std::string TypeText(const Graph& graph, const Value& value) {
+  return DTypeName(value.dtype) + DimsText(graph, value.dims);
+}
+
+/// Types that may be equal on the device, which asks again at every new shape.
+bool MayBeEqual(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.dims.size() == b.dims.size() &&
+         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), SameExtent);
+}
+
+void CheckCondition(const Graph& graph, const Node& node, const Graph& names, const Value& condition) {
+  const auto is_one = [](const Dim& dim) { return SameExtent(dim, 1); };
+  if (condition.dtype == DType::kBool && std::all_of(condition.dims.begin(), condition.dims.end(), is_one))
+    return;
+  Throw(StatusCode::kInvalidModel, "{}: the condition '{}' is {}; it must be a bool of one element",
+        DescribeNode(graph, node), condition.name, TypeText(names, condition));
+}
+
+/// Of two types that may be equal, the dimensions that are known better.
+std::vector<Dim> BetterDims(const Value& a, const Value& b) {
+  std::vector<Dim> dims = a.dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].constant() && b.dims[i].constant()) dims[i] = b.dims[i];
+  }
+  return dims;
+}
+
+std::vector<ValueType> IfResults(const Graph& graph, const Node& node) {
+  CheckCondition(graph, node, graph, graph.value(node.inputs[0]));
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value& a = Output(node.bodies[0], i);
+    const Value& b = Output(node.bodies[1], i);
+    if (!MayBeEqual(a, b)) {
+      Throw(StatusCode::kInvalidModel,
+            "{}: output {} is {} ('{}') in the branch '{}' and {} ('{}') in the branch '{}'; both must "
+            "return the "
+            "same type",
+            DescribeNode(graph, node), i, TypeText(node.bodies[0], a), a.name, kIfBodies[0],
+            TypeText(node.bodies[1], b), b.name, kIfBodies[1]);
+    }
+    types.push_back({a.dtype, BetterDims(a, b), nullptr});
+  }
+  return types;
+}
+
+std::vector<ValueType> WhileResults(const Graph& graph, const Node& node) {
+  CheckCondition(graph, node, node.bodies[0], Output(node.bodies[0], 0));
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value& before = graph.value(node.inputs[i]);
+    const Value& after = Output(node.bodies[1], i);
+    if (!MayBeEqual(before, after)) {
+      ThrowLoopVariableChanges(DescribeNode(graph, node), i, before.name, TypeText(graph, before),
+                               TypeText(node.bodies[1], after));
+    }
+    types.push_back({before.dtype, before.dims, nullptr});
+  }
+  return types;
+}
+
+}  // namespace
+
+std::span<const char* const> BodyNames(OpCode op) {
+  if (op == OpCode::kIf) return kIfBodies;
+  if (op == OpCode::kWhile) return kWhileBodies;
+  return {};
+}
+
+void ThrowLoopVariableChanges(const std::string& node, size_t variable, const std::string& name,
+                              const std::string& before, const std::string& after) {
+  Throw(StatusCode::kInvalidModel,
+        "{}: loop variable {} '{}' changes its type from {} to {}; a loop variable keeps its dtype and "
+        "shape: make it "
+        "as large as it gets before the loop, and write a part of it in each iteration",
+        node, variable, name, before, after);
+}
+
+void CheckBodies(const Graph& graph, const Node& node) {
+  const auto names = BodyNames(node.op);
+  if (node.bodies.size() != names.size()) {
+    Throw(StatusCode::kInvalidModel, "{}: it has {} bodies, the operator runs {}", DescribeNode(graph, node),
+          node.bodies.size(), names.size());
+  }
+  for (size_t b = 0; b < names.size(); ++b) {
+    const Graph& body = node.bodies[b];
+    const bool asks = node.op == OpCode::kWhile && b == 0;
+    const size_t inputs = node.inputs.size() - std::min(FirstBodyInput(node.op), node.inputs.size());
+    const size_t outputs = asks ? 1 : node.outputs.size();
+    if (body.inputs().size() == inputs && body.outputs().size() == outputs && LoopVariables(node) <= inputs)
+      continue;
+    Throw(StatusCode::kInvalidModel,
+          "{}: its body '{}' has {} inputs and {} outputs, the node wants {} and {}",
+          DescribeNode(graph, node), names[b], body.inputs().size(), body.outputs().size(), inputs, outputs);
+  }
+}
+
+std::vector<ValueType> BodyResults(const Graph& graph, const Node& node) {
+  CheckBodies(graph, node);
+  return node.op == OpCode::kIf ? IfResults(graph, node) : WhileResults(graph, node);
+}
+
+bool HasEffect(const Node& node) {
+  if (FindOp(node.op)->Is(kEffect)) return true;
+  return std::any_of(node.bodies.begin(), node.bodies.end(), [](const Graph& body) {
+    for (NodeId id = 0; id < body.node_count(); ++id) {
+      if (!body.node(id).removed && HasEffect(body.node(id))) return true;
+    }
+    return false;
+  });
+}
+
+}  // namespace skiff

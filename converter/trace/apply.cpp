@@ -1,0 +1,79 @@
+#include "trace/apply.h"
+
+#include <filesystem>
+
+#include "graph/evaluate.h"
+#include "passes/passes.h"
+#include "trace/effects.h"
+#include "trace/frame.h"
+
+namespace skiff::eager {
+namespace {
+
+/// The sentence of an error, with the place of the call before it and the operands' types behind it.
+[[noreturn]] void Rethrow(const Error& error, const Tensors& inputs, const Location& where) {
+  std::string types;
+  for (const Tensor& input : inputs)
+    types += (types.empty() ? "" : ", ") + (input.empty() ? "-" : input.TypeText());
+  throw PlacedError(error.code(),
+                    fmt::format("{}: {} (operands: {})", PlaceText(where), error.what(), types));
+}
+
+Tensors Compute(OpCode op, const AttrStorage& attrs, const Tensors& inputs, size_t output_count,
+                const Location& where) {
+  std::vector<const TensorData*> arguments;
+  for (const Tensor& input : inputs) {
+    if (!input.empty() && input.symbolic()) {
+      ThrowAt(where, StatusCode::kInvalidArgument, "{}", LeakText(input));
+    }
+    arguments.push_back(input.empty() ? nullptr : &input.impl()->data);
+  }
+  Tensors outputs;
+  for (TensorData& result : EvaluateOp(op, attrs, arguments, output_count, ""))
+    outputs.emplace_back(std::move(result));
+  return outputs;
+}
+
+Tensors Record(Frame& frame, OpCode op, const AttrStorage& attrs, const Tensors& inputs, size_t output_count,
+               const Location& where) {
+  std::vector<ValueId> values;
+  for (const Tensor& input : inputs) values.push_back(input.empty() ? kNoValue : frame.Import(input, where));
+  Graph& graph = frame.graph;
+  const NodeId id = graph.AddNode(op, values, std::vector<std::string>(output_count));
+  graph.node(id).attrs = attrs;
+  try {
+    InferNode(graph, id);
+  } catch (const Error&) {
+    graph.RemoveNode(id);  // The function may catch the error and go on.
+    throw;
+  }
+  graph.node(id).sources = {graph.AddSource(PlaceText(where), FindOp(op)->name)};
+  Tensors outputs;
+  for (const ValueId output : graph.node(id).outputs) outputs.push_back(frame.Export(output, where));
+  return outputs;
+}
+
+}  // namespace
+
+std::string PlaceText(const Location& where) {
+  return fmt::format("{}:{}", std::filesystem::path(where.file_name()).filename().string(), where.line());
+}
+
+Tensors Apply(OpCode op, const AttrStorage& attrs, Tensors inputs, size_t output_count,
+              const Location& where) {
+  while (inputs.size() > FindOp(op)->min_inputs && inputs.back().empty()) inputs.pop_back();
+  Tensors outputs;
+  try {
+    Frame* frame = Frame::Current();
+    outputs = frame != nullptr ? Record(*frame, op, attrs, inputs, output_count, where)
+                               : Compute(op, attrs, inputs, output_count, where);
+  } catch (const PlacedError&) {
+    throw;
+  } catch (const Error& error) {
+    Rethrow(error, inputs, where);
+  }
+  CheckResults(op, outputs, where);
+  return outputs;
+}
+
+}  // namespace skiff::eager

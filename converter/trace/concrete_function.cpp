@@ -1,0 +1,160 @@
+#include "trace/concrete_function.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "convert.h"
+#include "core/error_capture.h"
+#include "core/platform.h"
+#include "delegates/registry.h"
+#include "graph/error.h"
+#include "graph/node_types.h"
+#include "graph/text.h"
+
+namespace skiff::eager {
+namespace {
+
+/// Larger inputs are lent to the Session instead of copied: by then telling every operator the new address
+/// costs less.
+constexpr int64_t kLentBytes = 64 * 1024;
+
+double Seconds(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+template <class T>
+T ValueOf(Result<T>&& result, const ErrorCapture& capture, const std::string& name) {
+  if (!result.ok()) Throw(result.status().code(), "{}: {}", name, capture.message());
+  return std::move(result.value());
+}
+
+std::string PortType(const Graph& graph, const GraphPort& port) {
+  const Value& value = graph.value(port.value);
+  return DTypeName(value.dtype) + DimsText(graph, value.dims);
+}
+
+}  // namespace
+
+struct ConcreteFunction::Compiled {
+  std::unique_ptr<void, void (*)(void*)> file{nullptr, platform::FreeAligned};
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Session> session;
+  Tensors lent;  ///< By input: keeps alive what the Session reads in place.
+};
+
+ConcreteFunction::ConcreteFunction(Traced traced, FunctionOptions options)
+    : traced_(std::move(traced)), options_(std::move(options)) {}
+ConcreteFunction::~ConcreteFunction() = default;
+
+const Session* ConcreteFunction::session() const { return compiled_ ? compiled_->session.get() : nullptr; }
+
+std::string ConcreteFunction::SignatureText() const {
+  const Graph& graph = traced_.graph;
+  std::vector<std::string> arguments, results;
+  for (size_t i = 0; i < traced_.arguments.size(); ++i)
+    arguments.push_back(graph.inputs()[i].name + ": " + traced_.arguments[i].Text());
+  if (!traced_.static_arguments.empty()) arguments.push_back(traced_.static_arguments);
+  for (size_t i = 0; i < result_count(); ++i) results.push_back(PortType(graph, graph.outputs()[i]));
+  return fmt::format("{}({}) -> ({})", options_.name, fmt::join(arguments, ", "), fmt::join(results, ", "));
+}
+
+std::string ConcreteFunction::GraphText() const { return PrintGraph(traced_.graph); }
+
+int ConcreteFunction::Match(const Tensors& arguments) const {
+  if (arguments.size() != traced_.arguments.size()) return -1;
+  int open = 0;
+  // Few Symbols in few arguments: a list is faster than a map.
+  std::pair<const std::string*, int64_t> sizes[16];
+  size_t known = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const TensorSpec& spec = traced_.arguments[i];
+    const TensorData& data = arguments[i].data();
+    const Shape& shape = data.shape();
+    if (data.dtype() != spec.dtype || shape.rank() != static_cast<int>(spec.dims.size())) return -1;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const DimSpec& dim = spec.dims[static_cast<size_t>(axis)];
+      if (!dim.open()) {
+        if (shape[axis] != dim.size()) return -1;
+        continue;
+      }
+      ++open;
+      const DimRange& range = dim.range;
+      if (shape[axis] < range.min || shape[axis] > range.max || shape[axis] % range.multiple != 0) return -1;
+      size_t s = 0;
+      while (s < known && *sizes[s].first != dim.name) ++s;
+      if (s < known && sizes[s].second != shape[axis]) return -1;
+      if (s == known && known < std::size(sizes)) sizes[known++] = {&dim.name, shape[axis]};
+    }
+  }
+  return open;
+}
+
+void ConcreteFunction::Compile() {
+  const auto begin = std::chrono::steady_clock::now();
+  ConvertOptions options;
+  options.pipeline = options_.pipeline;
+  options.buckets = options_.buckets;
+  for (const TensorSpec& argument : traced_.arguments) {
+    for (const DimSpec& dim : argument.dims) {
+      if (dim.open()) options.dims[dim.name] = dim.range;
+    }
+  }
+  Graph graph = traced_.graph;
+  FixShapes(graph, options);
+  const std::unique_ptr<ConvertResult> converted = ConvertGraph(std::move(graph), options);
+  auto compiled = std::make_unique<Compiled>();
+  compiled->file.reset(platform::AllocateAligned(converted->file.size()));
+  if (!compiled->file)
+    Throw(StatusCode::kOutOfMemory, "{}: there is no memory for the compiled graph", options_.name);
+  std::memcpy(compiled->file.get(), converted->file.data(), converted->file.size());
+  ErrorCapture capture;
+  const Span<const uint8_t> bytes{static_cast<const uint8_t*>(compiled->file.get()), converted->file.size()};
+  compiled->model = ValueOf(Model::Open(bytes, {BuiltinDelegates()}), capture, options_.name);
+  SessionOptions session;
+  session.backend = options_.backend;
+  session.threads = options_.threads;
+  session.kept_shapes = options_.kept_shapes;
+  compiled->session = ValueOf(Session::Create(*compiled->model, session), capture, options_.name);
+  compiled->lent.resize(traced_.graph.inputs().size());
+  compiled_ = std::move(compiled);
+  compile_seconds_ = Seconds(begin);
+}
+
+void ConcreteFunction::SetInputs(const Tensors& arguments) {
+  for (size_t i = 0; i < compiled_->lent.size(); ++i) {
+    const Tensor& tensor = i < arguments.size() ? arguments[i] : traced_.reads[i - arguments.size()]->value;
+    const TensorView view = tensor.data().view();
+    const bool lend = view.bytes() >= kLentBytes;
+    ErrorCapture capture;
+    const int index = static_cast<int>(i);
+    const Status status =
+        lend ? compiled_->session->BindInput(index, view) : compiled_->session->SetInput(index, view);
+    if (!status.ok()) Throw(status.code(), "{}: {}", options_.name, capture.message());
+    compiled_->lent[i] = lend ? tensor : Tensor();
+  }
+}
+
+Tensors ConcreteFunction::Call(const Tensors& arguments) {
+  const std::lock_guard lock(mutex_);
+  if (!compiled_) Compile();
+  SetInputs(arguments);
+  {
+    ErrorCapture capture;
+    const Status status = compiled_->session->Run();
+    if (!status.ok()) Throw(status.code(), "{}: {}", options_.name, capture.message());
+  }
+  ++calls_;
+  Tensors results;
+  const size_t count = traced_.graph.outputs().size();
+  results.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    const TensorView view = compiled_->session->Output(static_cast<int>(i)).value();
+    results.emplace_back(TensorData(view.dtype, view.shape, view.data));
+  }
+  for (size_t i = 0; i < traced_.assigned.size(); ++i)
+    traced_.assigned[i]->value = results[result_count() + i];
+  results.resize(result_count());
+  return results;
+}
+
+}  // namespace skiff::eager

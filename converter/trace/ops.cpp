@@ -1,0 +1,216 @@
+#include "trace/ops.h"
+
+#include "trace/apply.h"
+
+namespace skiff::eager {
+namespace {
+
+template <class A>
+Tensors ApplyMany(OpCode op, const A& attrs, const Tensors& inputs, size_t outputs, const Location& where) {
+  AttrStorage storage;
+  InitAttrs(op, storage);
+  storage.as<A>() = attrs;
+  return Apply(op, storage, inputs, outputs, where);
+}
+
+/// One result; absent inputs are empty tensors.
+template <class A>
+Tensor ApplyOne(OpCode op, const A& attrs, const Tensors& inputs, const Location& where) {
+  return ApplyMany(op, attrs, inputs, 1, where)[0];
+}
+
+/// A number takes the dtype of the other operand.
+template <class A>
+Tensor ApplyTwo(OpCode op, const A& attrs, const Operand& a, const Operand& b) {
+  const DType dtype = a.is_number() ? b.tensor().dtype() : a.tensor().dtype();
+  return ApplyOne(op, attrs, {a.As(dtype), b.is_number() ? b.As(dtype) : b.tensor()}, a.where());
+}
+
+Tensor Axis(int64_t axis) { return Tensor::Scalar(axis); }
+
+}  // namespace
+
+#define SKIFF_EAGER_DEFINE(Name) \
+  Tensor Name(Operand x) { return ApplyOne(OpCode::k##Name, NoAttrs(), {x.tensor()}, x.where()); }
+SKIFF_EAGER_UNARY(SKIFF_EAGER_DEFINE)
+#undef SKIFF_EAGER_DEFINE
+
+Tensor Relu(Operand x) { return Clamp(x, 0.0f, kInfinity); }
+Tensor Clamp(Operand x, float min, float max) {
+  return ApplyOne(OpCode::kClamp, ClampAttrs{min, max}, {x.tensor()}, x.where());
+}
+Tensor Gelu(Operand x, const GeluAttrs& attrs) {
+  return ApplyOne(OpCode::kGelu, attrs, {x.tensor()}, x.where());
+}
+Tensor LeakyRelu(Operand x, float alpha) {
+  return ApplyOne(OpCode::kLeakyRelu, AlphaAttrs{alpha}, {x.tensor()}, x.where());
+}
+Tensor Elu(Operand x, float alpha) {
+  return ApplyOne(OpCode::kElu, AlphaAttrs{alpha}, {x.tensor()}, x.where());
+}
+Tensor HardSigmoid(Operand x, const HardSigmoidAttrs& attrs) {
+  return ApplyOne(OpCode::kHardSigmoid, attrs, {x.tensor()}, x.where());
+}
+Tensor IsInf(Operand x, const IsInfAttrs& attrs) {
+  return ApplyOne(OpCode::kIsInf, attrs, {x.tensor()}, x.where());
+}
+Tensor Cast(Operand x, DType to) {
+  return ApplyOne(OpCode::kCast, CastAttrs{static_cast<int64_t>(to)}, {x.tensor()}, x.where());
+}
+
+#define SKIFF_EAGER_DEFINE(Name)                                                                             \
+  Tensor Name(Operand a, Operand b) {                                                                        \
+    using Attrs = std::conditional_t<OpCode::k##Name == OpCode::kAdd || OpCode::k##Name == OpCode::kSub ||   \
+                                         OpCode::k##Name == OpCode::kMul || OpCode::k##Name == OpCode::kDiv, \
+                                     ClampAttrs, NoAttrs>;                                                   \
+    return ApplyTwo(OpCode::k##Name, Attrs(), a, b);                                                         \
+  }
+SKIFF_EAGER_BINARY(SKIFF_EAGER_DEFINE)
+#undef SKIFF_EAGER_DEFINE
+
+Tensor Mod(Operand a, Operand b, const ModAttrs& attrs) { return ApplyTwo(OpCode::kMod, attrs, a, b); }
+Tensor Where(const Tensor& condition, Operand a, Operand b) {
+  const DType dtype = a.is_number() ? b.tensor().dtype() : a.tensor().dtype();
+  return ApplyOne(OpCode::kWhere, NoAttrs(),
+                  {condition, a.As(dtype), b.is_number() ? b.As(dtype) : b.tensor()}, a.where());
+}
+
+Tensor Conv2d(Operand x, const Tensor& weights, const Tensor& bias, const Conv2dAttrs& attrs) {
+  return ApplyOne(OpCode::kConv2d, attrs, {x.tensor(), weights, bias}, x.where());
+}
+Tensor ConvTranspose2d(Operand x, const Tensor& weights, const Tensor& bias,
+                       const ConvTranspose2dAttrs& attrs) {
+  return ApplyOne(OpCode::kConvTranspose2d, attrs, {x.tensor(), weights, bias}, x.where());
+}
+Tensor MaxPool2d(Operand x, const Pool2dAttrs& attrs) {
+  return ApplyOne(OpCode::kMaxPool2d, attrs, {x.tensor()}, x.where());
+}
+Tensor AveragePool2d(Operand x, const Pool2dAttrs& attrs) {
+  return ApplyOne(OpCode::kAveragePool2d, attrs, {x.tensor()}, x.where());
+}
+Tensor MaxPool2dIndices(Operand x, const Pool2dAttrs& attrs) {
+  return ApplyOne(OpCode::kMaxPool2dIndices, attrs, {x.tensor()}, x.where());
+}
+Tensor Resize2d(Operand x, const IntList& size, const ResizeAttrs& attrs) {
+  return ApplyOne(OpCode::kResize2d, attrs, {x.tensor(), size.tensor()}, x.where());
+}
+Tensor GridSample2d(Operand x, const Tensor& grid, const GridSampleAttrs& attrs) {
+  return ApplyOne(OpCode::kGridSample2d, attrs, {x.tensor(), grid}, x.where());
+}
+Tensor RoiAlign(Operand x, const Tensor& regions, const Tensor& images, const RoiAlignAttrs& attrs) {
+  return ApplyOne(OpCode::kRoiAlign, attrs, {x.tensor(), regions, images}, x.where());
+}
+Tensor MatMul(Operand a, const Tensor& b, const MatMulAttrs& attrs) {
+  return ApplyOne(OpCode::kMatMul, attrs, {a.tensor(), b}, a.where());
+}
+Tensor FullyConnected(Operand x, const Tensor& weights, const Tensor& bias, const ClampAttrs& attrs) {
+  return ApplyOne(OpCode::kFullyConnected, attrs, {x.tensor(), weights, bias}, x.where());
+}
+
+#define SKIFF_EAGER_DEFINE(Name)                                      \
+  Tensor Name(Operand x, const ReduceAttrs& attrs) {                  \
+    return ApplyOne(OpCode::k##Name, attrs, {x.tensor()}, x.where()); \
+  }
+SKIFF_EAGER_REDUCE(SKIFF_EAGER_DEFINE)
+#undef SKIFF_EAGER_DEFINE
+
+Tensor Softmax(Operand x, int64_t axis) {
+  return ApplyOne(OpCode::kSoftmax, AxisAttrs{axis}, {x.tensor()}, x.where());
+}
+Tensor LogSoftmax(Operand x, int64_t axis) {
+  return ApplyOne(OpCode::kLogSoftmax, AxisAttrs{axis}, {x.tensor()}, x.where());
+}
+Tensor LayerNorm(Operand x, const Tensor& scale, const Tensor& bias, const NormAttrs& attrs) {
+  return ApplyOne(OpCode::kLayerNorm, attrs, {x.tensor(), scale, bias}, x.where());
+}
+Tensor BatchNorm(Operand x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
+                 const Tensor& variance, const NormAttrs& attrs) {
+  return ApplyOne(OpCode::kBatchNorm, attrs, {x.tensor(), scale, bias, mean, variance}, x.where());
+}
+Tensor ArgMax(Operand x, const ArgAttrs& attrs) {
+  return ApplyOne(OpCode::kArgMax, attrs, {x.tensor()}, x.where());
+}
+Tensor ArgMin(Operand x, const ArgAttrs& attrs) {
+  return ApplyOne(OpCode::kArgMin, attrs, {x.tensor()}, x.where());
+}
+std::pair<Tensor, Tensor> TopK(Operand x, int64_t k, const TopKAttrs& attrs) {
+  const Tensors results =
+      ApplyMany(OpCode::kTopK, attrs, {x.tensor(), Tensor::Of<int64_t>({k})}, 2, x.where());
+  return {results[0], results[1]};
+}
+Tensor CumSum(Operand x, int64_t axis, const CumSumAttrs& attrs) {
+  return ApplyOne(OpCode::kCumSum, attrs, {x.tensor(), Axis(axis)}, x.where());
+}
+
+Tensor ShapeOf(Operand x, const ShapeAttrs& attrs) {
+  return ApplyOne(OpCode::kShape, attrs, {x.tensor()}, x.where());
+}
+Tensor Reshape(Operand x, const IntList& shape, const ReshapeAttrs& attrs) {
+  return ApplyOne(OpCode::kReshape, attrs, {x.tensor(), shape.tensor()}, x.where());
+}
+Tensor Flatten(Operand x, int64_t axis) {
+  return ApplyOne(OpCode::kFlatten, AxisAttrs{axis}, {x.tensor()}, x.where());
+}
+Tensor Squeeze(Operand x, const Ints& axes) {
+  return ApplyOne(OpCode::kSqueeze, AxesAttrs{axes}, {x.tensor()}, x.where());
+}
+Tensor Unsqueeze(Operand x, const Ints& axes) {
+  return ApplyOne(OpCode::kUnsqueeze, AxesAttrs{axes}, {x.tensor()}, x.where());
+}
+Tensor Transpose(Operand x, const Ints& perm) {
+  return ApplyOne(OpCode::kTranspose, TransposeAttrs{perm}, {x.tensor()}, x.where());
+}
+Tensor Concat(const Tensors& parts, int64_t axis, const Location& where) {
+  return ApplyOne(OpCode::kConcat, AxisAttrs{axis}, parts, where);
+}
+Tensors Split(Operand x, const std::vector<int64_t>& sizes, int64_t axis) {
+  return ApplyMany(OpCode::kSplit, SplitAttrs{axis, 0}, {x.tensor(), Tensor::Of(sizes)}, sizes.size(),
+                   x.where());
+}
+Tensor Slice(Operand x, const IntList& starts, const IntList& ends, const IntList& axes,
+             const IntList& steps) {
+  return ApplyOne(OpCode::kSlice, NoAttrs(),
+                  {x.tensor(), starts.tensor(), ends.tensor(), axes.tensor(), steps.tensor()}, x.where());
+}
+Tensor Gather(Operand x, const Tensor& indices, int64_t axis) {
+  return ApplyOne(OpCode::kGather, AxisAttrs{axis}, {x.tensor(), indices}, x.where());
+}
+Tensor Pad(Operand x, const IntList& pads, const PadAttrs& attrs, const Tensor& value) {
+  return ApplyOne(OpCode::kPad, attrs, {x.tensor(), pads.tensor(), value}, x.where());
+}
+Tensor Expand(Operand x, const IntList& shape) {
+  return ApplyOne(OpCode::kExpand, NoAttrs(), {x.tensor(), shape.tensor()}, x.where());
+}
+Tensor Tile(Operand x, const IntList& repeats) {
+  return ApplyOne(OpCode::kTile, NoAttrs(), {x.tensor(), repeats.tensor()}, x.where());
+}
+Tensor Fill(const IntList& shape, DType dtype, double value, const Location& where) {
+  const FillAttrs attrs{static_cast<int64_t>(dtype), static_cast<float>(value), static_cast<int64_t>(value)};
+  return ApplyOne(OpCode::kFill, attrs, {shape.tensor()}, where);
+}
+Tensor Range(Operand start, const Tensor& limit, const Tensor& delta) {
+  return ApplyOne(OpCode::kRange, NoAttrs(), {start.As(limit.dtype()), limit, delta}, start.where());
+}
+Tensor ChannelShuffle(Operand x, int64_t groups) {
+  return ApplyOne(OpCode::kChannelShuffle, GroupsAttrs{groups}, {x.tensor()}, x.where());
+}
+Tensor GatherElements(Operand x, const Tensor& indices, int64_t axis) {
+  return ApplyOne(OpCode::kGatherElements, AxisAttrs{axis}, {x.tensor(), indices}, x.where());
+}
+Tensor GatherND(Operand x, const Tensor& indices, const GatherNDAttrs& attrs) {
+  return ApplyOne(OpCode::kGatherND, attrs, {x.tensor(), indices}, x.where());
+}
+Tensor ScatterElements(Operand x, const Tensor& indices, const Tensor& updates, const ScatterAttrs& attrs) {
+  return ApplyOne(OpCode::kScatterElements, attrs, {x.tensor(), indices, updates}, x.where());
+}
+Tensor ScatterND(Operand x, const Tensor& indices, const Tensor& updates, const ScatterAttrs& attrs) {
+  return ApplyOne(OpCode::kScatterND, attrs, {x.tensor(), indices, updates}, x.where());
+}
+Tensor ReverseSequence(Operand x, const Tensor& lengths, const ReverseAttrs& attrs) {
+  return ApplyOne(OpCode::kReverseSequence, attrs, {x.tensor(), lengths}, x.where());
+}
+Tensor Trilu(Operand x, bool upper, int64_t diagonal) {
+  return ApplyOne(OpCode::kTrilu, TriluAttrs{upper}, {x.tensor(), Tensor::Scalar(diagonal)}, x.where());
+}
+
+}  // namespace skiff::eager

@@ -1,0 +1,75 @@
+/// What is behind every Function: the ConcreteFunctions, how a call finds one, and when it traces another.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "trace/concrete_function.h"
+
+namespace skiff::eager {
+
+/// Figures since the Function was made.
+struct FunctionStatistics {
+  uint64_t traces = 0;
+  uint64_t hits = 0;     ///< Calls that found their ConcreteFunction.
+  uint64_t misses = 0;   ///< Calls that traced.
+  uint64_t dropped = 0;  ///< ConcreteFunctions that made room for others.
+  uint64_t eager_calls = 0;
+  uint64_t inlined_calls = 0;  ///< Made by other Functions while these were traced.
+  double trace_seconds = 0;
+  double compile_seconds = 0;
+};
+
+/// The C++ code, over its tensor arguments.
+using Body = std::function<Tensors(const Tensors& arguments)>;
+
+class Polymorphic {
+ public:
+  explicit Polymorphic(FunctionOptions options);
+
+  /// `static_arguments`: the values of arguments that are no tensors, as text; part of the key. `body` has
+  /// them bound.
+  Tensors Call(const Tensors& arguments, const std::string& static_arguments, const Body& body);
+  /// The ConcreteFunction for these types, traced where there is none; nothing is run.
+  std::shared_ptr<ConcreteFunction> Get(const std::vector<TensorSpec>& types,
+                                        const std::string& static_arguments, const Body& body);
+
+  std::vector<std::shared_ptr<ConcreteFunction>> concrete_functions() const;
+  FunctionStatistics statistics() const;
+  FunctionOptions& options() { return options_; }
+
+ private:
+  /// What calls that differ in their extents only have in common.
+  struct Family {
+    std::vector<std::vector<int64_t>> extents;  ///< All extents of the arguments, by trace.
+    bool relaxable = true;
+    double seconds = 0;
+  };
+
+  bool RunsEagerly() const;
+  std::shared_ptr<ConcreteFunction> Find(const Tensors& arguments, const std::string& static_arguments);
+  std::shared_ptr<ConcreteFunction> TraceFor(const Tensors& arguments, const std::string& static_arguments,
+                                             const Body& body);
+  std::shared_ptr<ConcreteFunction> Trace(std::vector<TensorSpec> types, const std::string& static_arguments,
+                                          const Body& body);
+  std::vector<TensorSpec> Relaxed(const std::vector<TensorSpec>& exact, const Family& family) const;
+  void CheckSignature(const Tensors& arguments) const;
+  void Keep(std::shared_ptr<ConcreteFunction> made);
+  void Advise(const std::vector<TensorSpec>& types, const std::string& key);
+  std::string ArgumentName(size_t index) const;
+
+  FunctionOptions options_;
+  std::vector<TensorSpec> signature_;  ///< Parsed input_signature.
+  mutable std::recursive_mutex mutex_;
+  std::vector<std::shared_ptr<ConcreteFunction>> concrete_;
+  std::map<std::string, Family> families_;
+  FunctionStatistics statistics_;
+  uint64_t uses_ = 0;
+  bool advised_ = false;
+};
+
+}  // namespace skiff::eager

@@ -1,0 +1,29 @@
+/// How the inputs and outputs of a node with bodies (If, While) belong to those of its bodies. In a plan, its
+/// last output is its scratch: bytes in which the arenas of the bodies lie, which never run at the same time.
+#pragma once
+
+#include "ops/op.h"
+#include "skiff/delegate.h"
+
+namespace skiff {
+
+/// If: then, else. While: condition, body.
+inline constexpr size_t kBodyCount = 2;
+/// Bodies in bodies.
+inline constexpr int kMaxBodyDepth = 16;
+
+/// The input of the node that is the bodies' first one: an If's condition is not passed on.
+inline size_t FirstBodyInput(OpCode op) { return op == OpCode::kIf ? 1 : 0; }
+
+/// The outputs but the scratch.
+inline Span<const int32_t> BodyResults(const PlanNode& node) {
+  return {node.outputs.data(), node.outputs.size() - 1};
+}
+inline int32_t ScratchOf(const PlanNode& node) { return node.outputs[node.outputs.size() - 1]; }
+
+/// How many of a While's inputs are loop variables: they come first, and each has its result. 0 for an If.
+inline size_t LoopVariables(const PlanNode& node) {
+  return node.op->code == OpCode::kWhile ? BodyResults(node).size() : 0;
+}
+
+}  // namespace skiff

@@ -1,0 +1,69 @@
+// Eager tensors: elements, types, numbers as operands, and what errors say.
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "trace/ops.h"
+
+namespace skiff::eager {
+namespace {
+
+using testing::ElementsAre;
+
+TEST(Tensor, HoldsElementsWithTheirType) {
+  const Tensor x = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_EQ(x.dtype(), DType::kF32);
+  EXPECT_EQ(x.TypeText(), "f32[2, 3]");
+  EXPECT_EQ(x.dim(-1), 3);
+  EXPECT_THAT(x.ToVector<float>(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(Tensor::Scalar(int64_t{7}).item<int64_t>(), 7);
+  EXPECT_THAT(Tensor::Full(DType::kI32, {2}, 3).ToVector<int32_t>(), ElementsAre(3, 3));
+}
+
+TEST(Tensor, WrongUseIsAnErrorThatSaysWhy) {
+  EXPECT_ERROR(Tensor::Of<float>({1, 2, 3}, {2, 2}), "3 values cannot fill the shape [2, 2]");
+  EXPECT_ERROR(Tensor::Of<float>({1, 2}).as<int32_t>(), "f32[2] were asked for as i32");
+  EXPECT_ERROR(Tensor::Of<float>({1, 2}).item<float>(), "where exactly one is needed");
+  EXPECT_ERROR(Tensor().dtype(), "holds nothing");
+  EXPECT_ERROR(Tensor::Scalar(1.0f).dim(0), "rank 0 has no axis 0");
+  EXPECT_ERROR(Tensor::Full(DType::kU8, {1}, 300), "u8 cannot hold 300");
+}
+
+TEST(Ops, BroadcastAndTakeNumbersOfTheOtherOperandsType) {
+  const Tensor x = Tensor::Of<float>({1, 2, 3, 4}, {2, 2});
+  EXPECT_THAT((x + Tensor::Of<float>({10, 20})).ToVector<float>(), ElementsAre(11, 22, 13, 24));
+  EXPECT_THAT((1 - x * 2).ToVector<float>(), ElementsAre(-1, -3, -5, -7));
+  EXPECT_THAT((x > 2.5).ToVector<bool>(), ElementsAre(false, false, true, true));
+  const Tensor n = Tensor::Of<int32_t>({7, -7});
+  EXPECT_THAT((n % 4).ToVector<int32_t>(), ElementsAre(3, 1));
+  EXPECT_THAT((n + 1).ToVector<int32_t>(), ElementsAre(8, -6));
+  EXPECT_THAT(Where(n > 0, n, 0).ToVector<int32_t>(), ElementsAre(7, 0));
+}
+
+TEST(Ops, ErrorsNameThePlaceTheOperatorAndTheOperands) {
+  const Tensor a = Tensor::Zeros(DType::kF32, {2, 3});
+  EXPECT_ERROR(MatMul(a, a), "tensor_test.cpp:");
+  EXPECT_ERROR(MatMul(a, a), "MatMul: ");
+  EXPECT_ERROR(MatMul(a, a), "(operands: f32[2, 3], f32[2, 3])");
+  EXPECT_ERROR(a + Tensor::Zeros(DType::kI32, {2, 3}), "operands: f32[2, 3], i32[2, 3]");
+  EXPECT_ERROR(Tensor::Zeros(DType::kI32, {2}) + 0.5, "0.5 cannot be a number of dtype i32");
+  EXPECT_ERROR(Exp(2.0), "nothing says which dtype the number 2 has");
+  EXPECT_ERROR(a + Tensor(), "empty Tensor");
+}
+
+TEST(Ops, MoveAndReduce) {
+  const Tensor x = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  EXPECT_THAT(Reshape(x, {3, -1}).shape(), Shape({3, 2}));
+  EXPECT_THAT(Transpose(x).ToVector<float>(), ElementsAre(1, 4, 2, 5, 3, 6));
+  EXPECT_THAT(ReduceMax(x, {.axes = {1}, .keep_dims = false}).ToVector<float>(), ElementsAre(3, 6));
+  EXPECT_THAT(Slice(x, {0, 1}, {2, 3}).ToVector<float>(), ElementsAre(2, 3, 5, 6));
+  EXPECT_THAT(Slice(x, {-1}, {0}, {1}, {-1}).ToVector<float>(), ElementsAre(3, 2, 6, 5));
+  EXPECT_THAT(Concat({x, x}, 0).shape(), Shape({4, 3}));
+  const Tensors parts = Split(x, {1, 2}, 1);
+  EXPECT_THAT(parts[1].ToVector<float>(), ElementsAre(2, 3, 5, 6));
+  EXPECT_THAT(TopK(x, 2).second.ToVector<int64_t>(), ElementsAre(2, 1, 2, 1));
+  EXPECT_THAT(ShapeOf(x).ToVector<int64_t>(), ElementsAre(2, 3));
+  EXPECT_THAT(FullyConnected(x, Tensor::Of<float>({1, 1, 1}, {1, 3})).ToVector<float>(), ElementsAre(6, 15));
+}
+
+}  // namespace
+}  // namespace skiff::eager
