@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "delegates/vulkan/transfer.h"
+#include "eager/dispatch.h"
 
 namespace skiff::vulkan {
 namespace {
@@ -11,6 +12,14 @@ namespace {
 constexpr uint32_t kAsIs = 0;
 
 }  // namespace
+
+int64_t FirstOutside(const TensorView& indices, int64_t extent) {
+  for (int64_t i = 0; i < indices.shape.elements(); ++i) {
+    const int64_t index = eager::IntegerAt(indices, i);
+    if (index < -extent || index >= extent) return i;
+  }
+  return -1;
+}
 
 Status Emitter::CheckRange(uint64_t bytes) const {
   return bytes <= device_.limits().maxStorageBufferRange ? OkStatus() : Refuse();
@@ -86,6 +95,16 @@ Result<Operand> Emitter::Table(Span<const uint32_t> words) {
   for (const uint32_t word : words) SKIFF_RETURN_IF_ERROR(program_.table.Append(word));
   while (program_.table.size() % kWords != 0) SKIFF_RETURN_IF_ERROR(program_.table.Append(0));
   return operand;
+}
+
+Status Emitter::CheckIndices(size_t i, int64_t extent) {
+  if (input(i).constant) return FirstOutside(in(i), extent) < 0 ? OkStatus() : Refuse();
+  for (uint32_t n = segment_.begin; n < segment_.end; ++n) {
+    for (const int32_t output : segment_.nodes[n].outputs) {
+      if (output == node_->inputs[i]) return Refuse();
+    }
+  }
+  return program_.checks.Append({index_, node_->inputs[i], extent});
 }
 
 Status Emitter::Alias(size_t output) {

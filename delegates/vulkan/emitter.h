@@ -19,6 +19,9 @@ inline constexpr uint32_t kGroupSize = 64;
 /// Unsupported at these extents, quietly: the reference kernel takes over.
 inline Status Refuse() { return Status(StatusCode::kUnsupported); }
 
+/// The position of the first index outside of [-extent, extent); -1 where there is none.
+int64_t FirstOutside(const TensorView& indices, int64_t extent);
+
 class Emitter {
  public:
   Emitter(const SegmentView& segment, const Device& device, const VulkanOptions& options, Weights& weights,
@@ -58,6 +61,9 @@ class Emitter {
   Result<Operand> Scratch(uint64_t elements);
   /// Words that depend on the extents and are too many for push constants.
   Result<Operand> Table(Span<const uint32_t> words);
+  /// Input i holds indices in [-extent, extent). kUnsupported where the host cannot see that: constants are
+  /// looked at now, what comes from outside of the segment before each run.
+  Status CheckIndices(size_t i, int64_t extent);
   /// Output i has input 0's elements in its place.
   Status Alias(size_t output);
 

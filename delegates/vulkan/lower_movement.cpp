@@ -256,10 +256,7 @@ Status LowerGather(Emitter& emit) {
   const Shape& in = emit.in(0).shape;
   const int axis = NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank());
   const MovedElement element = MovedAs(emit.in(0).dtype);
-  for (int64_t i = 0; i < emit.in(1).shape.elements(); ++i) {
-    const int64_t index = eager::IntegerAt(emit.in(1), i);
-    if (index < -in[axis] || index >= in[axis]) return Refuse();  // The reference kernel says which.
-  }
+  SKIFF_RETURN_IF_ERROR(emit.CheckIndices(1, in[axis]));
   const struct {
     uint32_t count;
     uint32_t inner;

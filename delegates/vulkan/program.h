@@ -39,6 +39,13 @@ struct TensorAlias {
   int32_t of = -1;
 };
 
+/// Integers that the host looks at before they go to the device, because a shader cannot report a wrong one.
+struct IndexCheck {
+  uint32_t node = 0;
+  int32_t tensor = -1;
+  int64_t extent = 0;  ///< Each is in [-extent, extent).
+};
+
 /// Memory that only one node uses.
 struct ScratchBuffer {
   uint32_t node = 0;
@@ -50,13 +57,14 @@ struct Program {
   List<PipelineKey> variants;  ///< Pipelines that other shapes of the bucket will want.
   List<ScratchBuffer> scratch;
   List<TensorAlias> aliases;
+  List<IndexCheck> checks;
   List<uint32_t> table;  ///< What dispatches read beside tensors and push constants.
 
   struct Mark {
-    size_t dispatches = 0, variants = 0, scratch = 0, aliases = 0, table = 0;
+    size_t dispatches = 0, variants = 0, scratch = 0, aliases = 0, checks = 0, table = 0;
   };
   Mark mark() const {
-    return {dispatches.size(), variants.size(), scratch.size(), aliases.size(), table.size()};
+    return {dispatches.size(), variants.size(), scratch.size(), aliases.size(), checks.size(), table.size()};
   }
   /// Forgets what came after the mark.
   void Truncate(const Mark& mark) {
@@ -64,6 +72,7 @@ struct Program {
     variants.Truncate(mark.variants);
     scratch.Truncate(mark.scratch);
     aliases.Truncate(mark.aliases);
+    checks.Truncate(mark.checks);
     table.Truncate(mark.table);
   }
 };

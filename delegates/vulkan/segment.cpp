@@ -309,6 +309,21 @@ Status Segment::Bind() {
   return OkStatus();
 }
 
+Status Segment::CheckIndices(const NodeSpan& span) const {
+  for (const IndexCheck& check : program_.checks) {
+    if (check.node < span.begin || check.node >= span.end) continue;
+    const TensorView& indices = segment_.tensors[static_cast<size_t>(check.tensor)].view;
+    const int64_t at = FirstOutside(indices, check.extent);
+    if (at < 0) continue;
+    const auto extent = static_cast<long long>(check.extent);
+    return Fail(StatusCode::kInvalidArgument,
+                "node '%s' (%s): the index at position %lld is outside [-%lld, %lld)",
+                segment_.nodes[check.node].name, segment_.nodes[check.node].op->name,
+                static_cast<long long>(at), extent, extent);
+  }
+  return OkStatus();
+}
+
 void Segment::Upload(const NodeSpan& span) const {
   unsigned char* to = arena_->device.mapped() != nullptr ? arena_->device.mapped() : arena_->upload.mapped();
   for (size_t i = span.first_resident; i < span.end_resident; ++i) {
@@ -348,6 +363,7 @@ Status Segment::ReportTimes(const NodeSpan& span, const Recording& recording, ui
 Status Segment::RunOnGpu(const NodeSpan& span, Recording& recording, const RunContext& context) {
   if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
     return Status(StatusCode::kCancelled);
+  SKIFF_RETURN_IF_ERROR(CheckIndices(span));
   Upload(span);
   const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
   SKIFF_RETURN_IF_ERROR(recording.commands.Run(environment_.options->fault));

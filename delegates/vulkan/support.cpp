@@ -106,10 +106,10 @@ bool SupportsPad(const NodeTypes& node) {
          RankOf(node, 0) > 0;
 }
 
-/// Computed indices outside of the input are an error that a shader cannot report, so they stay on the CPU.
+/// Indices that the segment itself computes are refused at run time: a shader cannot report a wrong one.
 bool SupportsGather(const NodeTypes& node) {
   const DType dtype = node.inputs[1]->view.dtype;
-  return IsStored(node.inputs[0]) && IsConstant(node, 1) && (dtype == DType::kI32 || dtype == DType::kI64);
+  return IsStored(node.inputs[0]) && (dtype == DType::kI32 || dtype == DType::kI64);
 }
 
 struct Row {

@@ -200,6 +200,30 @@ TEST_F(VulkanSession, RunsQuarantinedShadersOnTheCpuVisibly) {
   EXPECT_EQ(fell_back, 4);
 }
 
+TEST_F(VulkanSession, RefusesIndicesOutsideOfTheTable) {
+  Opened opened(R"(graph rows {
+    input ids: i64[3]
+    const table: f32[5, 8] = seed 1
+    rows: f32[3, 8] = Gather(table, ids) {axis=0}
+    y: f32[3, 8] = Tanh(rows)
+    output y = y
+  })",
+                TestOptions());
+  const auto session = opened.MustCreate();
+  EXPECT_EQ(session->node(0).delegate, DelegateKind::kVulkan);
+  const auto run = [&](std::initializer_list<int64_t> ids) {
+    TensorData tensor(DType::kI64, Shape{3});
+    std::copy(ids.begin(), ids.end(), static_cast<int64_t*>(tensor.mutable_data()));
+    if (!session->SetInput("ids", tensor.view()).ok()) return StatusCode::kInternal;
+    return session->Run().code();
+  };
+  EXPECT_EQ(run({0, -5, 4}), StatusCode::kOk);
+  ErrorCapture capture;
+  EXPECT_EQ(run({0, 1, 5}), StatusCode::kInvalidArgument);
+  EXPECT_THAT(capture.message(), HasSubstr("position 2 is outside [-5, 5)"));
+  EXPECT_EQ(run({0, 1, 2}), StatusCode::kOk) << "the Session still works";
+}
+
 TEST_F(VulkanSession, KeepsIntermediatesForTaps) {
   Opened opened(kSmallNet, TestOptions());
   SessionOptions options;
