@@ -8,6 +8,7 @@
 
 #include "cli/sizes.h"
 #include "cli/table.h"
+#include "core/platform.h"
 #include "graph/error.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/shape_calls.h"
@@ -29,6 +30,7 @@ struct Arguments {
   size_t distinct = 16;
   int64_t most = 64;
   bool paced = false;
+  bool cpu_time = false;
   cli::ConvertArguments convert;
 };
 
@@ -154,8 +156,10 @@ int Measure(const Arguments& arguments) {
 
   std::vector<uint64_t> peaks;
   for (const File& file : files) peaks.push_back(PeakBytes(file.bytes, file.kept, calls, kMemoryRounds));
+  const Clock clock = arguments.cpu_time ? ThreadNanoseconds : platform::NowNanoseconds;
   std::vector<std::unique_ptr<Way>> ways;
-  for (const File& file : files) ways.push_back(std::make_unique<Way>(file.name, file.bytes, file.kept));
+  for (const File& file : files)
+    ways.push_back(std::make_unique<Way>(file.name, file.bytes, file.kept, clock));
   std::vector<Way*> all, quick;
   for (const auto& way : ways) all.push_back(way.get());
   quick.assign(all.begin(), all.end() - 1);
@@ -187,6 +191,7 @@ int Run(int argc, char** argv) {
   app.add_option("--sizes", arguments.distinct, "Different sizes (default 16)")
       ->check(CLI::Range(size_t{4}, size_t{1000}));
   app.add_option("--most", arguments.most, "The largest size of a dimension without a maximum (default 64)");
+  app.add_flag("--cpu-time", arguments.cpu_time, "Time that the thread had a processor, for busy machines");
   app.add_flag("--paced", arguments.paced,
                "Print 'ready' and await a line before each round of four calls; in the end print the first "
                "way's times");

@@ -27,11 +27,16 @@ enum class CallKind { kNew, kSame, kBefore, kBack };
 inline constexpr CallKind kRound[] = {CallKind::kNew, CallKind::kSame, CallKind::kBefore, CallKind::kBack};
 inline constexpr size_t kRoundCalls = sizeof(kRound) / sizeof(kRound[0]);
 
+/// What calls are timed with, in nanoseconds: the wall's clock, or the time that this thread had a processor,
+/// which on a busy machine leaves out what others took.
+using Clock = uint64_t (*)();
+uint64_t ThreadNanoseconds();
+
 /// One way to serve the calls.
 class Way {
  public:
   /// A Session that keeps `kept` shapes; 0: a new Session for each call.
-  Way(std::string name, const std::vector<uint8_t>& file, int kept);
+  Way(std::string name, const std::vector<uint8_t>& file, int kept, Clock clock);
 
   void Call(const SizedCall& call, CallKind kind);
 
@@ -47,6 +52,7 @@ class Way {
   cli::OpenedModel opened_;
   SessionOptions options_;
   bool anew_;
+  Clock clock_;
   std::unique_ptr<Session> session_;
   std::vector<double> times_[kRoundCalls];
 };
