@@ -138,13 +138,13 @@ NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes,
                           const RandomRange& range, const InputRanges& ranges) {
   const SignatureData& signature = model.data().signatures[0];
   const PlanData& plan = PlanAt(model, sizes);
-  CheckNames(ranges, signature.inputs);
+  CheckNames(ranges, signature.caller_inputs());
   NamedTensors inputs;
   std::vector<TensorView> views;
   // Elements that decide shapes come first: what others index depends on them.
   std::mt19937_64 shape_generator(seed);
-  for (size_t i = 0; i < signature.inputs.size(); ++i) {
-    const PortInfo& port = signature.inputs[i];
+  for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
+    const PortInfo& port = signature.caller_inputs()[i];
     TensorData& tensor = inputs[port.name] = TensorData(port.dtype, SizedShape(model, port, sizes));
     if (plan.shape_inputs[i]) {
       const std::optional<RandomRange> given = Given(ranges, port);
@@ -155,10 +155,12 @@ NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes,
     }
     views.push_back(tensor.view());
   }
+  for (size_t i = signature.input_count; i < signature.inputs.size(); ++i)
+    views.push_back(model.variables()[static_cast<size_t>(signature.inputs[i].variable)].initial);
   const std::vector<Shape> shapes = ShapesAt(plan, views);
   std::mt19937_64 generator(seed);
-  for (size_t i = 0; i < signature.inputs.size(); ++i) {
-    const PortInfo& port = signature.inputs[i];
+  for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
+    const PortInfo& port = signature.caller_inputs()[i];
     if (plan.shape_inputs[i]) continue;
     const std::optional<RandomRange> given = Given(ranges, port);
     if (IsFloat(port.dtype)) {
