@@ -123,7 +123,7 @@ void PlanArenas(PlannedGraph& planned) {
 
 }  // namespace
 
-std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
+std::unique_ptr<ConvertResult> PlanGraph(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);
   };
@@ -144,15 +144,30 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   progress("plan memory");
   PlanArenas(*result);
   for (const auto& bucket : result->buckets) PlanArenas(*bucket);
-  progress("write");
-  std::vector<const PlanDraft*> drafts{&result->draft};
-  for (const auto& bucket : result->buckets) drafts.push_back(&bucket->draft);
-  if (result->vulkan) drafts.push_back(&*result->vulkan);
-  for (const auto& bucket : result->buckets) {
-    if (bucket->vulkan) drafts.push_back(&*bucket->vulkan);
+  return result;
+}
+
+SignatureDraft SignatureOf(const ConvertResult& planned) {
+  SignatureDraft signature;
+  signature.plans.push_back(&planned.draft);
+  for (const auto& bucket : planned.buckets) signature.plans.push_back(&bucket->draft);
+  if (planned.vulkan) signature.plans.push_back(&*planned.vulkan);
+  for (const auto& bucket : planned.buckets) {
+    if (bucket->vulkan) signature.plans.push_back(&*bucket->vulkan);
   }
-  result->file = SerializeModel(drafts, WriteOptionsFor(result->graph, options));
-  CheckOwnFile(result->file);
+  return signature;
+}
+
+std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& options) {
+  std::vector<uint8_t> file = SerializeModel(draft, options);
+  CheckOwnFile(file);
+  return file;
+}
+
+std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
+  std::unique_ptr<ConvertResult> result = PlanGraph(std::move(graph), options);
+  if (options.progress) options.progress("write");
+  result->file = WriteChecked({{SignatureOf(*result)}, {}}, WriteOptionsFor(result->graph, options));
   return result;
 }
 

@@ -90,6 +90,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   FixedArray<void*> input_places;      ///< Null: in the arena.
   FixedArray<TensorView> input_views;  ///< Of the values that are set.
   FixedArray<int64_t> sizes;           ///< Of the model's Symbols, in the last call.
+  std::unique_ptr<Variables> own_variables;
+  Variables* variables = nullptr;
   Buffer arena;
   std::unique_ptr<DelegateSession> sessions[kDelegateKindCount];
   FixedArray<ShapeState> states;
@@ -112,6 +114,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
 
   Status ChooseSignature();
   Status Start();
+  Status TakeVariables();
+  void KeepVariables();
   Status Allocate();
   Status AllocateStates();
   bool MayFallBack(Status status) const;
@@ -149,6 +153,33 @@ Status Session::Internals::ChooseSignature() {
   return Fail(StatusCode::kUnsupported,
               "the model has no plan for the target %s; make one with: skiff convert MODEL --target %s",
               TargetName(options.target), TargetName(options.target));
+}
+
+/// Inputs that are variables lie where these are.
+Status Session::Internals::TakeVariables() {
+  variables = options.variables;
+  if (variables == nullptr) {
+    SKIFF_ASSIGN_OR_RETURN(own_variables, Variables::Create(*model));
+    variables = own_variables.get();
+  }
+  if (&variables->model() != model)
+    return Fail(StatusCode::kInvalidArgument, "SessionOptions::variables are those of another Model");
+  for (size_t i = signature->input_count; i < inputs.size(); ++i) {
+    const PortInfo& port = signature->inputs[i];
+    SetPlace(static_cast<int>(i), variables->data(port.variable), port.shape);
+    inputs[i].borrowed = true;
+  }
+  return OkStatus();
+}
+
+/// After a run that went well: a failed one leaves the state as it was.
+void Session::Internals::KeepVariables() {
+  for (size_t i = signature->output_count; i < signature->outputs.size(); ++i) {
+    const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().outputs[i])].view;
+    if (view.bytes() > 0)
+      std::memcpy(variables->data(signature->outputs[i].variable), view.data,
+                  static_cast<size_t>(view.bytes()));
+  }
 }
 
 Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
@@ -222,6 +253,7 @@ Status Session::Internals::PrepareOneShape() {
 
 Status Session::Internals::Start() {
   SKIFF_RETURN_IF_ERROR(Allocate());
+  SKIFF_RETURN_IF_ERROR(TakeVariables());
   if (options.target == Target::kVulkan) SKIFF_RETURN_IF_ERROR(Get(DelegateKind::kVulkan).status());
   return one_shape ? PrepareOneShape() : OkStatus();
 }
@@ -283,9 +315,9 @@ uint64_t Session::Internals::input_bytes() const {
 }
 
 Status Session::Internals::CheckIndex(int index) const {
-  if (index >= 0 && index < static_cast<int>(inputs.size())) return OkStatus();
+  if (index >= 0 && index < static_cast<int>(signature->input_count)) return OkStatus();
   return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
-              inputs.size());
+              signature->input_count);
 }
 
 bool Session::Internals::DecidesShape(int index) const {
@@ -350,12 +382,13 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
 }
 
 SignatureInfo Session::signature() const {
-  return {internals_->signature->name, internals_->signature->inputs, internals_->signature->outputs};
+  return {internals_->signature->name, internals_->signature->caller_inputs(),
+          internals_->signature->caller_outputs()};
 }
 
 namespace {
 
-int FindPort(const FixedArray<PortInfo>& ports, const char* name) {
+int FindPort(Span<const PortInfo> ports, const char* name) {
   for (size_t i = 0; i < ports.size(); ++i) {
     if (std::strcmp(ports[i].name, name) == 0) return static_cast<int>(i);
   }
@@ -364,8 +397,12 @@ int FindPort(const FixedArray<PortInfo>& ports, const char* name) {
 
 }  // namespace
 
-int Session::FindInput(const char* name) const { return FindPort(internals_->signature->inputs, name); }
-int Session::FindOutput(const char* name) const { return FindPort(internals_->signature->outputs, name); }
+int Session::FindInput(const char* name) const {
+  return FindPort(internals_->signature->caller_inputs(), name);
+}
+int Session::FindOutput(const char* name) const {
+  return FindPort(internals_->signature->caller_outputs(), name);
+}
 
 Status Session::SetInput(int index, const TensorView& tensor) {
   Internals& s = *internals_;
@@ -381,8 +418,8 @@ Status Session::SetInput(const char* name, const TensorView& tensor) {
   const int index = FindInput(name);
   if (index < 0) {
     return Fail(StatusCode::kInvalidArgument, "there is no input '%s'; the first of %zu is '%s'", name,
-                internals_->signature->inputs.size(),
-                internals_->signature->inputs.empty() ? "" : internals_->signature->inputs[0].name);
+                internals_->signature->input_count,
+                internals_->signature->input_count == 0 ? "" : internals_->signature->inputs[0].name);
   }
   return SetInput(index, tensor);
 }
@@ -444,15 +481,16 @@ Status Session::Run() {
   for (const auto& session : s.sessions) {
     if (session) session->Idle();
   }
+  if (status.ok()) s.KeepVariables();
   return status;
 }
 
 void Session::Cancel() { internals_->cancelled.store(true, std::memory_order_relaxed); }
 
 Result<TensorView> Session::Output(int index) const {
-  if (index < 0 || index >= static_cast<int>(internals_->signature->outputs.size())) {
+  if (index < 0 || index >= static_cast<int>(internals_->signature->output_count)) {
     return Fail(StatusCode::kInvalidArgument, "there is no output %d; the signature has %zu", index,
-                internals_->signature->outputs.size());
+                internals_->signature->output_count);
   }
   ShapeState* state = internals_->current;
   if (state == nullptr || (!internals_->one_shape && internals_->runs == 0))
@@ -486,9 +524,15 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
               "the plan has no tensor '%s': it was fused away, or the file was stripped", name);
 }
 
+Variables& Session::variables() { return *internals_->variables; }
+
 MemoryUsage Session::memory_usage() const {
-  return {internals_->arena.size(), internals_->workspace_bytes(), internals_->model->packed_bytes(),
-          internals_->model->weights_bytes(), internals_->input_bytes()};
+  return {internals_->arena.size(),
+          internals_->workspace_bytes(),
+          internals_->model->packed_bytes(),
+          internals_->model->weights_bytes(),
+          internals_->own_variables ? internals_->own_variables->bytes() : 0,
+          internals_->input_bytes()};
 }
 
 Target Session::target() const { return internals_->options.target; }

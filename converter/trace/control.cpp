@@ -161,6 +161,7 @@ Tensors CondTensors(const Tensor& condition, const std::function<Tensors()>& the
   std::vector<ValueId> inputs{chosen};
   for (const Capture& source : sources) inputs.push_back(ValueOf(*outer, source));
   const size_t outputs = yes.results.size();
+  if (outputs == 0) return {};  // Neither branch does anything that anyone could see.
   std::vector<Graph> bodies;
   for (BodyTrace* body : {&yes, &no}) bodies.push_back(GraphOf(*body, 0, sources));
   return AddControlNode(*outer, OpCode::kIf, std::move(inputs), std::move(bodies), state, outputs, where);
@@ -169,6 +170,7 @@ Tensors CondTensors(const Tensor& condition, const std::function<Tensors()>& the
 Tensors WhileTensors(const std::function<Tensor(const Tensors&)>& condition,
                      const std::function<Tensors(const Tensors&)>& body, const Tensors& initial,
                      const Location& where) {
+  if (initial.empty()) ThrowAt(where, StatusCode::kInvalidArgument, "While needs at least one variable");
   Frame* outer = Frame::Current();
   if (outer == nullptr) {
     Tensors variables = initial;

@@ -117,8 +117,10 @@ Status Residency::PlaceAll() {
     const bool own = residents[i].root == static_cast<int32_t>(i);
     lifetimes[i] = {own ? residents[i].bytes / kUnit : 0, residents[i].first, residents[i].last};
   }
-  SKIFF_ASSIGN_OR_RETURN(const uint64_t units, PlanMemory(lifetimes, offsets));
-  arena_bytes = units * kUnit;
+  MemoryPlanner planner;
+  SKIFF_RETURN_IF_ERROR(planner.Init(lifetimes));
+  constexpr double kSlack = 0.02;
+  arena_bytes = planner.Plan(lifetimes, kSlack, offsets) * kUnit;
   for (Resident& resident : residents) resident.offset = offsets[static_cast<size_t>(resident.root)] * kUnit;
   return OkStatus();
 }

@@ -263,7 +263,7 @@ TEST(Control, MisuseNamesThePlaceAndTheRemedy) {
   Tensor escaped;
   Function escapes = [&](const Tensor& x) {
     Cond(
-        x > 0, [&] { escaped = x * 2; }, [&] { escaped = x; });
+        x > 0, [&] { escaped = x * 2; }, [&] { escaped = x * 3; });
     return escaped + 1;
   };
   EXPECT_ERROR(escapes(Number(1)), "Return it from the body");
