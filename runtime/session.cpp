@@ -113,9 +113,9 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Result<DelegateSession*> Get(DelegateKind kind) override;
 
   Status ChooseSignature();
-  Status Start();
   Status TakeVariables();
   void KeepVariables();
+  Status Start();
   Status Allocate();
   Status AllocateStates();
   bool MayFallBack(Status status) const;

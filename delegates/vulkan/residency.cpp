@@ -108,6 +108,9 @@ Status Residency::AddSpan(const ResidencyInput& input, NodeSpan& span) {
   return spans.Append(span);
 }
 
+/// An arena this much above the lower bound is good enough at a new shape.
+constexpr double kSlack = 0.05;
+
 Status Residency::PlaceAll() {
   FixedArray<BufferLifetime> lifetimes;
   FixedArray<uint64_t> offsets;
@@ -119,7 +122,6 @@ Status Residency::PlaceAll() {
   }
   MemoryPlanner planner;
   SKIFF_RETURN_IF_ERROR(planner.Init(lifetimes));
-  constexpr double kSlack = 0.02;
   arena_bytes = planner.Plan(lifetimes, kSlack, offsets) * kUnit;
   for (Resident& resident : residents) resident.offset = offsets[static_cast<size_t>(resident.root)] * kUnit;
   return OkStatus();
