@@ -21,6 +21,10 @@ Sample Ints(const Shape& shape, std::vector<double> elements) {
   return {shape, DType::kI64, std::move(elements)};
 }
 
+/// What effects begin with: the effect before, and a text without a place for a tensor.
+Sample Byte() { return {Shape{}, DType::kU8, {0}}; }
+Sample Text() { return {Shape{0}, DType::kU8, {}}; }
+
 /// By reference kernel; one vector where none is named.
 std::vector<Sample> SamplesFor(const std::string& kernel) {
   static const std::map<std::string, std::vector<Sample>> kSamples = {
@@ -56,6 +60,9 @@ std::vector<Sample> SamplesFor(const std::string& kernel) {
       {"ScatterND", {Of({2}), Ints({1, 1}, {0}), Of({1})}},
       {"ReverseSequence", {Of({2, 2}), Ints({2}, {1, 2})}},
       {"Trilu", {Of({2, 2})}},
+      {"Print", {Byte(), Text(), Of({2})}},
+      {"Assert", {Byte(), Text(), Of({2})}},
+      {"CheckNumerics", {Byte(), Text(), Of({2})}},
   };
   const auto found = kSamples.find(kernel);
   return found == kSamples.end() ? std::vector<Sample>{Of({2})} : found->second;

@@ -166,7 +166,9 @@ constexpr const char* kLoop = R"(graph loop {
 }
 )";
 
-TEST_P(OpenAllocations, NoneInALoop) {
+class LoopAllocations : public ::testing::TestWithParam<Backend> {};
+
+TEST_P(LoopAllocations, NoneInALoop) {
   OpenedModel opened(kLoop);
   SessionOptions options;
   options.backend = GetParam();
@@ -187,6 +189,9 @@ TEST_P(OpenAllocations, NoneInALoop) {
 INSTANTIATE_TEST_SUITE_P(Backends, OpenAllocations,
                          ::testing::Combine(::testing::Values(Backend::kPlanned, Backend::kReference),
                                             ::testing::Values(kRelaxed, kUnbounded)));
+
+INSTANTIATE_TEST_SUITE_P(Backends, LoopAllocations,
+                         ::testing::Values(Backend::kPlanned, Backend::kReference));
 
 TEST(Allocations, TheCounterCounts) {
   allocations = 0;
