@@ -72,6 +72,7 @@ Ref Drawer::AnyWhole(const Scope& scope) {
 
 Ref Drawer::PartnerOf(const Scope& scope, size_t value) {
   return Any(scope, [&](size_t other) {
+    if (other == value) return false;
     for (const Tensors& values : scope.values) {
       const Shape large = values[value].shape(), small = values[other].shape();
       if (values[value].dtype() != values[other].dtype() || small.rank() > large.rank()) return false;

@@ -60,7 +60,7 @@ class Drawer {
   Ref Any(const Scope& scope, const std::function<bool(size_t)>& fits);
   Ref AnyOf(const Scope& scope, DType dtype, int least_rank = 0);
   Ref AnyWhole(const Scope& scope);
-  /// A value of the same dtype that can be broadcast to `value`'s shape.
+  /// Another value of the same dtype that can be broadcast to `value`'s shape.
   Ref PartnerOf(const Scope& scope, size_t value);
   /// An axis of a value of rank 1 or more.
   int64_t Axis(const Scope& scope, size_t value);

@@ -32,32 +32,29 @@ Scope Inside(const Scope& scope) {
   return inside;
 }
 
-/// The last value that has the type of `like` with every set of inputs; `like` itself is one.
-size_t LastLike(const Scope& scope, size_t like, bool whole) {
-  for (size_t value = scope.size(); value-- > like;) {
-    bool same = scope.At(value).dtype() == scope.At(like).dtype() && (scope.whole[value] || !whole);
-    for (const Tensors& values : scope.values) same = same && values[value].shape() == values[like].shape();
-    if (same) return value;
-  }
-  return like;
+/// Whether elements of `from` may become part of a value like `like`: no rounding where it must be exact.
+bool MayBecome(const Scope& scope, size_t from, size_t like) {
+  return scope.whole[from] || (!scope.whole[like] && scope.At(from).dtype() == scope.At(like).dtype());
 }
 
-/// Steps, of which at least one makes a value like `like` from it.
+/// `x` changed by the largest element of `by`, its type kept.
+Tensor Changed(const Tensor& x, const Tensor& by) {
+  const Tensor largest = Cast(ReduceMax(by, {.keep_dims = false}), x.dtype());
+  return x.dtype() == DType::kBool ? Xor(x, largest) : x - largest;
+}
+
+/// A few steps, and a value of the type of `like` that depends on the last one.
 Block DrawBlock(Drawer& draw, Scope inside, size_t like) {
-  const bool whole = inside.whole[like];
-  const int wanted = draw.Int(0, 3);
+  const size_t outside = inside.size();
+  const int wanted = draw.Int(1, 3);
   for (int i = 0; i < wanted; ++i) DrawStep(draw, inside);
-  const size_t last = LastLike(inside, like, whole);
-  const int number = draw.Int(-2, 3);
-  if (inside.At(like).dtype() == DType::kBool) {
-    draw.AddOne(inside, fmt::format("Xor(v{}, v{})", last, like), true,
-                [=](const Tensors& v) { return Xor(v[last], v[like]); });
-  } else {
-    draw.AddOne(inside, fmt::format("Sub(v{}, v{} - {})", last, like, number), whole,
-                [=](const Tensors& v) { return v[last] - (v[like] - number); });
-  }
-  const size_t result = LastLike(inside, like, whole);
-  return {inside.steps, result, inside.whole[result]};
+  size_t by = inside.size() - 1;
+  while (by >= outside && !MayBecome(inside, by, like)) --by;
+  if (by < outside) by = like;
+  if (draw.AddOne(inside, fmt::format("v{} changed by the largest of v{}", like, by), inside.whole[like],
+                  [=](const Tensors& v) { return Changed(v[like], v[by]); }))
+    return {inside.steps, inside.size() - 1, inside.whole[like]};
+  return {inside.steps, like, inside.whole[like]};
 }
 
 /// bool[], from whole numbers.
