@@ -112,7 +112,7 @@ void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of
 
 }  // namespace
 
-std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
+std::unique_ptr<ConvertResult> PlanGraph(Graph graph, const ConvertOptions& options) {
   const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);
   };
@@ -133,11 +133,26 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   progress("plan memory");
   PlanArena(result->draft);
   for (const auto& bucket : result->buckets) PlanArena(bucket->draft);
-  progress("write");
-  std::vector<const PlanDraft*> drafts{&result->draft};
-  for (const auto& bucket : result->buckets) drafts.push_back(&bucket->draft);
-  result->file = SerializeModel(drafts, WriteOptionsFor(result->graph, options));
-  CheckOwnFile(result->file);
+  return result;
+}
+
+SignatureDraft SignatureOf(const ConvertResult& planned) {
+  SignatureDraft signature;
+  signature.plans.push_back(&planned.draft);
+  for (const auto& bucket : planned.buckets) signature.plans.push_back(&bucket->draft);
+  return signature;
+}
+
+std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& options) {
+  std::vector<uint8_t> file = SerializeModel(draft, options);
+  CheckOwnFile(file);
+  return file;
+}
+
+std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
+  std::unique_ptr<ConvertResult> result = PlanGraph(std::move(graph), options);
+  if (options.progress) options.progress("write");
+  result->file = WriteChecked({{SignatureOf(*result)}, {}}, WriteOptionsFor(result->graph, options));
   return result;
 }
 

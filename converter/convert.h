@@ -41,8 +41,17 @@ struct ConvertResult : PlannedGraph {  ///< Of the whole contract.
       buckets;  ///< In the order of the options; plans behind the first.
 };
 
-/// Passes, partition and memory plan over a graph, for the whole contract of its Symbols and for each bucket,
-/// and the file's bytes.
+/// Passes, partition and memory plan over a graph, for the whole contract of its Symbols and for each bucket;
+/// no file yet.
+std::unique_ptr<ConvertResult> PlanGraph(Graph graph, const ConvertOptions& options = {});
+
+/// What a file says about a graph that was planned; points into `planned`.
+SignatureDraft SignatureOf(const ConvertResult& planned);
+
+/// The bytes of a file, which a loader has opened once. Throws Error (kInternal) where it did not.
+std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& options);
+
+/// PlanGraph, and the bytes of a file with that one signature.
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options = {});
 
 /// From a model file (.onnx).

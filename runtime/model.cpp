@@ -82,7 +82,7 @@ int Model::signature_count() const { return static_cast<int>(internals_->data.si
 
 SignatureInfo Model::signature(int index) const {
   const SignatureData& signature = internals_->data.signatures[static_cast<size_t>(index)];
-  return {signature.name, signature.inputs, signature.outputs};
+  return {signature.name, signature.caller_inputs(), signature.caller_outputs()};
 }
 
 int Model::plan_count(int signature) const {
@@ -95,6 +95,7 @@ PlanSummary Model::plan(int signature, int plan) const {
   return {data.target, data.kind, data.ranges, data.arena_bytes, static_cast<uint32_t>(data.nodes.size())};
 }
 
+Span<const VariableInfo> Model::variables() const { return internals_->data.variables; }
 Span<const SymbolInfo> Model::symbols() const { return internals_->data.symbols; }
 
 const char* BucketKindName(BucketKind kind) {

@@ -90,6 +90,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   FixedArray<void*> input_places;      ///< Null: in the arena.
   FixedArray<TensorView> input_views;  ///< Of the values that are set.
   FixedArray<int64_t> sizes;           ///< Of the model's Symbols, in the last call.
+  std::unique_ptr<Variables> own_variables;
+  Variables* variables = nullptr;
   Buffer arena;
   std::unique_ptr<DelegateSession> sessions[kDelegateKindCount];
   FixedArray<ShapeState> states;
@@ -111,6 +113,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Result<DelegateSession*> Get(DelegateKind kind) override;
 
   Status ChooseSignature();
+  Status TakeVariables();
+  void KeepVariables();
   Status Allocate();
   Status PrepareOneShape();
   Status ChooseState();
@@ -145,6 +149,33 @@ Status Session::Internals::ChooseSignature() {
   return Fail(StatusCode::kUnsupported,
               "the model has no plan for the target %s; make one with: skiff convert MODEL --target %s",
               TargetName(options.target), TargetName(options.target));
+}
+
+/// Inputs that are variables lie where these are.
+Status Session::Internals::TakeVariables() {
+  variables = options.variables;
+  if (variables == nullptr) {
+    SKIFF_ASSIGN_OR_RETURN(own_variables, Variables::Create(*model));
+    variables = own_variables.get();
+  }
+  if (&variables->model() != model)
+    return Fail(StatusCode::kInvalidArgument, "SessionOptions::variables are those of another Model");
+  for (size_t i = signature->input_count; i < inputs.size(); ++i) {
+    const PortInfo& port = signature->inputs[i];
+    SetPlace(static_cast<int>(i), variables->data(port.variable), port.shape);
+    inputs[i].borrowed = true;
+  }
+  return OkStatus();
+}
+
+/// After a run that went well: a failed one leaves the state as it was.
+void Session::Internals::KeepVariables() {
+  for (size_t i = signature->output_count; i < signature->outputs.size(); ++i) {
+    const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().outputs[i])].view;
+    if (view.bytes() > 0)
+      std::memcpy(variables->data(signature->outputs[i].variable), view.data,
+                  static_cast<size_t>(view.bytes()));
+  }
 }
 
 Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
@@ -246,9 +277,9 @@ uint64_t Session::Internals::input_bytes() const {
 }
 
 Status Session::Internals::CheckIndex(int index) const {
-  if (index >= 0 && index < static_cast<int>(inputs.size())) return OkStatus();
+  if (index >= 0 && index < static_cast<int>(signature->input_count)) return OkStatus();
   return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
-              inputs.size());
+              signature->input_count);
 }
 
 bool Session::Internals::DecidesShape(int index) const {
@@ -302,6 +333,7 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
   if (options.threads == 0) made->options.threads = DefaultThreads();
   SKIFF_RETURN_IF_ERROR(made->ChooseSignature());
   SKIFF_RETURN_IF_ERROR(made->Allocate());
+  SKIFF_RETURN_IF_ERROR(made->TakeVariables());
   if (made->one_shape) SKIFF_RETURN_IF_ERROR(made->PrepareOneShape());
   std::unique_ptr<Session> session(new (std::nothrow) Session(std::move(made)));
   if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
@@ -309,12 +341,13 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
 }
 
 SignatureInfo Session::signature() const {
-  return {internals_->signature->name, internals_->signature->inputs, internals_->signature->outputs};
+  return {internals_->signature->name, internals_->signature->caller_inputs(),
+          internals_->signature->caller_outputs()};
 }
 
 namespace {
 
-int FindPort(const FixedArray<PortInfo>& ports, const char* name) {
+int FindPort(Span<const PortInfo> ports, const char* name) {
   for (size_t i = 0; i < ports.size(); ++i) {
     if (std::strcmp(ports[i].name, name) == 0) return static_cast<int>(i);
   }
@@ -323,8 +356,12 @@ int FindPort(const FixedArray<PortInfo>& ports, const char* name) {
 
 }  // namespace
 
-int Session::FindInput(const char* name) const { return FindPort(internals_->signature->inputs, name); }
-int Session::FindOutput(const char* name) const { return FindPort(internals_->signature->outputs, name); }
+int Session::FindInput(const char* name) const {
+  return FindPort(internals_->signature->caller_inputs(), name);
+}
+int Session::FindOutput(const char* name) const {
+  return FindPort(internals_->signature->caller_outputs(), name);
+}
 
 Status Session::SetInput(int index, const TensorView& tensor) {
   Internals& s = *internals_;
@@ -340,8 +377,8 @@ Status Session::SetInput(const char* name, const TensorView& tensor) {
   const int index = FindInput(name);
   if (index < 0) {
     return Fail(StatusCode::kInvalidArgument, "there is no input '%s'; the first of %zu is '%s'", name,
-                internals_->signature->inputs.size(),
-                internals_->signature->inputs.empty() ? "" : internals_->signature->inputs[0].name);
+                internals_->signature->input_count,
+                internals_->signature->input_count == 0 ? "" : internals_->signature->inputs[0].name);
   }
   return SetInput(index, tensor);
 }
@@ -403,15 +440,16 @@ Status Session::Run() {
   for (const auto& session : s.sessions) {
     if (session) session->Idle();
   }
+  if (status.ok()) s.KeepVariables();
   return status;
 }
 
 void Session::Cancel() { internals_->cancelled.store(true, std::memory_order_relaxed); }
 
 Result<TensorView> Session::Output(int index) const {
-  if (index < 0 || index >= static_cast<int>(internals_->signature->outputs.size())) {
+  if (index < 0 || index >= static_cast<int>(internals_->signature->output_count)) {
     return Fail(StatusCode::kInvalidArgument, "there is no output %d; the signature has %zu", index,
-                internals_->signature->outputs.size());
+                internals_->signature->output_count);
   }
   ShapeState* state = internals_->current;
   if (state == nullptr || (!internals_->one_shape && internals_->runs == 0))
@@ -445,9 +483,15 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
               "the plan has no tensor '%s': it was fused away, or the file was stripped", name);
 }
 
+Variables& Session::variables() { return *internals_->variables; }
+
 MemoryUsage Session::memory_usage() const {
-  return {internals_->arena.size(), internals_->workspace_bytes(), internals_->model->packed_bytes(),
-          internals_->model->weights_bytes(), internals_->input_bytes()};
+  return {internals_->arena.size(),
+          internals_->workspace_bytes(),
+          internals_->model->packed_bytes(),
+          internals_->model->weights_bytes(),
+          internals_->own_variables ? internals_->own_variables->bytes() : 0,
+          internals_->input_bytes()};
 }
 
 int Session::threads() const { return internals_->options.threads; }

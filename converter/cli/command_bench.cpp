@@ -29,6 +29,7 @@ constexpr const char* kFooter =
 struct Arguments : SessionArguments {
   std::string model;
   std::string inputs = "random:1";
+  std::vector<std::string> ranges;
   std::vector<std::string> dims;
   int runs = 50;
   int warmup = 5;
@@ -40,6 +41,7 @@ struct Arguments : SessionArguments {
 void RunBench(const Arguments& arguments) {
   std::string trace_path;
   if (!arguments.trace.empty()) trace_path = CheckOutputFile(arguments.trace);
+  const InputRanges ranges = ParseInputRanges(arguments.ranges);
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
   BenchContext context{arguments.model, arguments.backend, 0, 0, "", ""};
@@ -49,7 +51,7 @@ void RunBench(const Arguments& arguments) {
   context.file_bytes = opened.model().file_bytes();
   SymbolSizes sizes(opened.model());
   sizes.Set(dims, "--dim");
-  const NamedTensors inputs = ReadInputSource(arguments.inputs, opened.model(), sizes);
+  const NamedTensors inputs = ReadInputSource(arguments.inputs, opened.model(), sizes, ranges);
   sizes.sizes = SizesOf(opened.model(), inputs);
   context.sizes = SizesText(sizes.symbols, sizes.sizes);
   BenchOptions options{ToSessionOptions(arguments), arguments.runs, arguments.warmup, {}};
@@ -58,7 +60,7 @@ void RunBench(const Arguments& arguments) {
     if (other != sizes.sizes) {
       context.other_sizes = SizesText(sizes.symbols, other);
       sizes.sizes = other;
-      options.other_inputs = ReadInputSource(arguments.inputs, opened.model(), sizes);
+      options.other_inputs = ReadInputSource(arguments.inputs, opened.model(), sizes, ranges);
     }
   }
   const BenchResult result =
@@ -81,6 +83,7 @@ void AddBench(CLI::App& app, int&) {
       ->add_option("--inputs", arguments->inputs,
                    "Where the inputs come from (default random:1): see 'skiff parity --help'")
       ->type_name("DIR|random:SEED[:LOW..HIGH]");
+  AddInputRangeOption(*command, arguments->ranges);
   AddSizesOption(*command, arguments->dims);
   AddSessionOptions(*command, *arguments);
   command->add_option("--runs", arguments->runs, "Timed runs (default 50)")

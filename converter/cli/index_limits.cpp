@@ -93,11 +93,11 @@ ShapeValues ShapeValuesOf(const PlanData& plan, size_t input, const std::string&
     if (found != std::end(kShapeInputRules)) values = found->values;
   });
   if (!values) {
-    Throw(
-        StatusCode::kInvalidArgument,
-        "the elements of input '{}' decide a shape, and random ones would make no sense; give the inputs as "
-        "files: --inputs DIR",
-        name);
+    Throw(StatusCode::kInvalidArgument,
+          "the elements of input '{}' decide a shape, and it is not known which make sense; say so with "
+          "--input-range "
+          "'{}=LOW..HIGH', or give the inputs as files: --inputs DIR",
+          name, name);
   }
   return *values;
 }

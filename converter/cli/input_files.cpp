@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 
-#include "cli/random_inputs.h"
 #include "cli/tensor_files.h"
 #include "graph/error.h"
 
@@ -59,6 +59,17 @@ void CheckFolder(const std::string& folder) {
     Throw(StatusCode::kIo, "{}: {}", folder,
           fs::exists(folder, error) ? "is no folder" : "there is no such folder");
   }
+}
+
+/// "LOW..HIGH", finite numbers.
+bool ParseRange(std::string_view text, RandomRange* range) {
+  const size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return false;
+  const char* end = text.data() + text.size();
+  const auto low = std::from_chars(text.data(), text.data() + dots, range->low);
+  const auto high = std::from_chars(text.data() + dots + 2, end, range->high);
+  return low.ec == std::errc() && low.ptr == text.data() + dots && high.ec == std::errc() &&
+         high.ptr == end && std::isfinite(range->low) && std::isfinite(range->high);
 }
 
 }  // namespace
@@ -118,8 +129,15 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
 
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }
 
-NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes) {
-  if (!IsRandomSource(source)) return ReadInputFolder(source, model.signature(0).inputs, sizes);
+NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes,
+                             const InputRanges& ranges) {
+  if (!IsRandomSource(source)) {
+    if (!ranges.empty())
+      Throw(StatusCode::kInvalidArgument,
+            "--input-range {}: is for random inputs, and --inputs {} names a folder", ranges.begin()->first,
+            source);
+    return ReadInputFolder(source, model.signature(0).inputs, sizes);
+  }
   const auto malformed = [&] {
     Throw(StatusCode::kInvalidArgument,
           "--inputs {}: expected random:SEED or random:SEED:LOW..HIGH, for example random:7:0..255", source);
@@ -130,17 +148,27 @@ NamedTensors ReadInputSource(const std::string& source, const Model& model, cons
   if (after_seed.ec != std::errc()) malformed();
   RandomRange range;
   if (after_seed.ptr != end) {
-    const size_t dots = source.find("..");
-    const auto low = dots == std::string::npos
-                         ? after_seed
-                         : std::from_chars(after_seed.ptr + 1, source.data() + dots, range.low);
-    if (*after_seed.ptr != ':' || dots == std::string::npos || low.ec != std::errc() ||
-        low.ptr != source.data() + dots)
-      malformed();
-    const auto high = std::from_chars(source.data() + dots + 2, end, range.high);
-    if (high.ec != std::errc() || high.ptr != end || !(range.low < range.high)) malformed();
+    const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &range);
+    if (!good || !(range.low < range.high)) malformed();
   }
-  return RandomInputs(model, ClosedSizes(model, sizes), seed, range);
+  return RandomInputs(model, ClosedSizes(model, sizes), seed, range, ranges);
+}
+
+InputRanges ParseInputRanges(const std::vector<std::string>& texts) {
+  InputRanges ranges;
+  for (const std::string& text : texts) {
+    const size_t at = text.rfind('=');
+    RandomRange range;
+    if (at == std::string::npos || at == 0 || !ParseRange(std::string_view(text).substr(at + 1), &range) ||
+        !(range.low <= range.high)) {
+      Throw(StatusCode::kInvalidArgument, "--input-range {}: expected NAME=LOW..HIGH, for example mask=0..1",
+            text);
+    }
+    if (!ranges.emplace(text.substr(0, at), range).second)
+      Throw(StatusCode::kInvalidArgument, "--input-range {}: input '{}' already has a range", text,
+            text.substr(0, at));
+  }
+  return ranges;
 }
 
 std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/opened_model.h"
+#include "cli/random_inputs.h"
 #include "cli/sizes.h"
 
 namespace skiff::cli {
@@ -24,8 +25,11 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
                               const SymbolSizes& sizes = {});
 
 /// "random:SEED", "random:SEED:LOW..HIGH", or a folder. Random values have DefaultSizes() where `sizes` are
-/// not known.
-NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes);
+/// not known. Throws Error where `ranges`, which are for random values, come with a folder.
+NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes,
+                             const InputRanges& ranges = {});
+/// "mask=0..1" of --input-range, each. Throws Error where one is malformed, or an input comes twice.
+InputRanges ParseInputRanges(const std::vector<std::string>& texts);
 bool IsRandomSource(const std::string& source);
 
 /// The shapes of the inputs in a folder, by name, for a conversion whose dimensions are open. Inputs without

@@ -224,9 +224,16 @@ Json SkiffJson(const std::string& path, const Model& model) {
                        {"nodes", NodesJson(plan)}});
     }
     json["signatures"].push_back({{"name", signature.name},
-                                  {"inputs", PortsJson(data.symbols, signature.inputs)},
-                                  {"outputs", PortsJson(data.symbols, signature.outputs)},
+                                  {"inputs", PortsJson(data.symbols, signature.caller_inputs())},
+                                  {"outputs", PortsJson(data.symbols, signature.caller_outputs())},
                                   {"plans", std::move(plans)}});
+  }
+  json["variables"] = Json::array();
+  for (const VariableInfo& variable : data.variables) {
+    const Shape& shape = variable.initial.shape;
+    json["variables"].push_back({{"name", variable.name},
+                                 {"dtype", DTypeName(variable.initial.dtype)},
+                                 {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
   }
   return json;
 }
@@ -241,12 +248,15 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
     text +=
         fmt::format("dimension '{}': {}\n", symbol.name, RangeText(symbol.min, symbol.max, symbol.multiple));
   for (const MetadataEntry& entry : data.metadata) text += fmt::format("{}: {}\n", entry.key, entry.value);
+  for (const VariableInfo& variable : data.variables)
+    text += fmt::format("variable '{}' {}{}\n", variable.name, DTypeName(variable.initial.dtype),
+                        ShapeText(variable.initial.shape).c_str());
   for (const SignatureData& signature : data.signatures) {
     text += fmt::format("signature '{}'\n", signature.name);
-    for (const PortInfo& port : signature.inputs)
+    for (const PortInfo& port : signature.caller_inputs())
       text += fmt::format("  input '{}' {}{}\n", port.name, OpenTypeText(data.symbols, port),
                           ImageText(port.image));
-    for (const PortInfo& port : signature.outputs) {
+    for (const PortInfo& port : signature.caller_outputs()) {
       text += fmt::format("  output '{}' {}", port.name, OpenTypeText(data.symbols, port));
       if (!port.labels.empty())
         text += fmt::format(", {} labels: {}, {}, ...", port.labels.size(), port.labels[0],

@@ -56,7 +56,7 @@ std::vector<int64_t> DefaultSizes(const Model& model) {
 std::vector<int64_t> SizesOf(const Model& model, const NamedTensors& inputs) {
   const SignatureData& signature = model.data().signatures[0];
   std::vector<TensorView> views;
-  for (const PortInfo& port : signature.inputs) {
+  for (const PortInfo& port : signature.caller_inputs()) {
     views.push_back(inputs.at(port.name).view());
     Must([&] { return CheckInput(model.data(), port, views.back()); });
   }

@@ -1,7 +1,9 @@
 #include "cli/random_inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -57,13 +59,59 @@ void FillAny(TensorData& tensor, const std::function<double()>& next) {
   }
 }
 
+/// Whole numbers from low to high. The distributions of <random> differ between standard libraries; this does
+/// not.
+double DrawWhole(std::mt19937_64& generator, int64_t low, int64_t high) {
+  return static_cast<double>(low + static_cast<int64_t>(generator() % static_cast<uint64_t>(high - low + 1)));
+}
+double DrawReal(std::mt19937_64& generator, const RandomRange& range) {
+  return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53);
+}
+
 void FillShapeInput(TensorData& tensor, const ShapeValues& values, std::mt19937_64& generator) {
-  const auto count = static_cast<uint64_t>(values.high - values.low + 1);
   bool first = values.first.has_value();
   FillAny(tensor, [&] {
-    const int64_t drawn = values.low + static_cast<int64_t>(generator() % count);
-    return static_cast<double>(std::exchange(first, false) ? *values.first : drawn);
+    const double drawn = DrawWhole(generator, values.low, values.high);
+    return std::exchange(first, false) ? static_cast<double>(*values.first) : drawn;
   });
+}
+
+/// The whole numbers of an integer type, up to where a double is exact.
+RandomRange WholeNumbersOf(DType dtype) {
+  constexpr double kMost = 0x1p53;
+  if (dtype == DType::kBool) return {0, 1};
+  const bool has_sign =
+      dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32 || dtype == DType::kI64;
+  const double half = std::ldexp(1.0, static_cast<int>(8 * DTypeSize(dtype) - 1));
+  return {has_sign ? -std::min(half, kMost) : 0, std::min(has_sign ? half - 1 : 2 * half - 1, kMost)};
+}
+
+void CheckRange(const std::string& name, DType dtype, const RandomRange& range) {
+  if (IsFloat(dtype)) return;
+  const RandomRange all = WholeNumbersOf(dtype);
+  const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
+  if (whole && range.low >= all.low && range.high <= all.high) return;
+  Throw(
+      StatusCode::kInvalidArgument,
+      "--input-range {}={}..{}: the input holds {}, so both ends must be whole numbers from {:.0f} to {:.0f}",
+      name, range.low, range.high, DTypeName(dtype), all.low, all.high);
+}
+
+/// The range of this input, where one was given.
+std::optional<RandomRange> Given(const InputRanges& ranges, const PortInfo& port) {
+  const auto found = ranges.find(port.name);
+  if (found == ranges.end()) return {};
+  CheckRange(port.name, port.dtype, found->second);
+  return found->second;
+}
+
+void CheckNames(const InputRanges& ranges, Span<const PortInfo> ports) {
+  for (const auto& [name, range] : ranges) {
+    const auto is_it = [&, &wanted = name](const PortInfo& port) { return wanted == port.name; };
+    if (std::any_of(ports.begin(), ports.end(), is_it)) continue;
+    Throw(StatusCode::kInvalidArgument, "--input-range {}: the model has no input '{}'; its inputs are {}",
+          name, name, PortNames(ports));
+  }
 }
 
 /// The shape of each tensor of the plan for these inputs; as stored where the plan refuses them, which the
@@ -87,34 +135,44 @@ NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& 
 }
 
 NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
-                          const RandomRange& range) {
+                          const RandomRange& range, const InputRanges& ranges) {
   const SignatureData& signature = model.data().signatures[0];
   const PlanData& plan = PlanAt(model, sizes);
+  CheckNames(ranges, signature.caller_inputs());
   NamedTensors inputs;
   std::vector<TensorView> views;
   // Elements that decide shapes come first: what others index depends on them.
   std::mt19937_64 shape_generator(seed);
-  for (size_t i = 0; i < signature.inputs.size(); ++i) {
-    const PortInfo& port = signature.inputs[i];
+  for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
+    const PortInfo& port = signature.caller_inputs()[i];
     TensorData& tensor = inputs[port.name] = TensorData(port.dtype, SizedShape(model, port, sizes));
-    if (plan.shape_inputs[i]) FillShapeInput(tensor, ShapeValuesOf(plan, i, port.name), shape_generator);
+    if (plan.shape_inputs[i]) {
+      const std::optional<RandomRange> given = Given(ranges, port);
+      const ShapeValues values =
+          given ? ShapeValues{static_cast<int64_t>(given->low), static_cast<int64_t>(given->high), {}}
+                : ShapeValuesOf(plan, i, port.name);
+      FillShapeInput(tensor, values, shape_generator);
+    }
     views.push_back(tensor.view());
   }
+  for (size_t i = signature.input_count; i < signature.inputs.size(); ++i)
+    views.push_back(model.variables()[static_cast<size_t>(signature.inputs[i].variable)].initial);
   const std::vector<Shape> shapes = ShapesAt(plan, views);
   std::mt19937_64 generator(seed);
-  for (size_t i = 0; i < signature.inputs.size(); ++i) {
-    const PortInfo& port = signature.inputs[i];
+  for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
+    const PortInfo& port = signature.caller_inputs()[i];
     if (plan.shape_inputs[i]) continue;
+    const std::optional<RandomRange> given = Given(ranges, port);
+    if (IsFloat(port.dtype)) {
+      FillAny(inputs[port.name], [&] { return DrawReal(generator, given.value_or(range)); });
+      continue;
+    }
     const int64_t indexed = IndexLimit(plan, shapes, plan.inputs[i]).value_or(kDefaultLimit);
     const int64_t limit =
         port.dtype == DType::kBool ? 2 : std::clamp<int64_t>(indexed, 1, kLargestIndexLimit);
-    // The distributions of <random> differ between standard libraries; these two lines do not.
-    const auto real = [&] {
-      return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53);
-    };
-    const auto integer = [&] { return static_cast<double>(generator() % static_cast<uint64_t>(limit)); };
-    FillAny(inputs[port.name],
-            IsFloat(port.dtype) ? std::function<double()>(real) : std::function<double()>(integer));
+    const int64_t low = given ? static_cast<int64_t>(given->low) : 0;
+    const int64_t high = given ? static_cast<int64_t>(given->high) : limit - 1;
+    FillAny(inputs[port.name], [&] { return DrawWhole(generator, low, high); });
   }
   return inputs;
 }

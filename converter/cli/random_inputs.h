@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "cli/model_sizes.h"
 
@@ -13,12 +15,17 @@ struct RandomRange {
   double high = 1;
 };
 
+/// By input name, where the rules below know too little: reals are uniform in [low, high), integers and
+/// booleans among low, ..., high.
+using InputRanges = std::map<std::string, RandomRange>;
+
 /// The same values for the same model and seed on every machine. Integers are uniform below 8, or below the
 /// extents that they index at these sizes, at most 100; booleans are 0 or 1. Inputs whose elements decide a
 /// shape get values that their operator takes; throws Error naming the input where that is not known.
 NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range = {});
-/// The same at other sizes than the default ones.
+/// The same at other sizes than the default ones. Throws Error for a name in `ranges` that no input has, and
+/// for a range that the input's type does not hold.
 NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
-                          const RandomRange& range = {});
+                          const RandomRange& range = {}, const InputRanges& ranges = {});
 
 }  // namespace skiff::cli

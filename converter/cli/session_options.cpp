@@ -8,6 +8,17 @@ void AddSizesOption(CLI::App& command, std::vector<std::string>& dims) {
       ->allow_extra_args(false);
 }
 
+void AddInputRangeOption(CLI::App& command, std::vector<std::string>& ranges) {
+  command
+      .add_option("--input-range", ranges,
+                  "What the random elements of one input are drawn from, for inputs whose values mean "
+                  "something, such "
+                  "as a mask of 0 and 1: integers and booleans from LOW to HIGH, both included, reals from "
+                  "[LOW, HIGH); repeatable (default: integers below 8, or below the extent that they index)")
+      ->type_name("NAME=LOW..HIGH")
+      ->allow_extra_args(false);
+}
+
 void AddThreadsOption(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "Threads of the run (default: the usable cores, at most 4)")
       ->type_name("N")

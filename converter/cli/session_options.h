@@ -1,4 +1,4 @@
-/// --backend, --threads and --dim.
+/// --backend, --threads, --dim and --input-range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,6 +17,8 @@ struct SessionArguments {
 
 /// --dim: sizes of open dimensions, read by ParseSizes().
 void AddSizesOption(CLI::App& command, std::vector<std::string>& dims);
+/// --input-range: read by ParseInputRanges().
+void AddInputRangeOption(CLI::App& command, std::vector<std::string>& ranges);
 void AddThreadsOption(CLI::App& command, int& threads);
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments);
 SessionOptions ToSessionOptions(const SessionArguments& arguments);

@@ -274,10 +274,11 @@ class ArenaPlanner {
     if (draft_.kind == BucketKind::kUnbounded) return NameBuffers();
     std::vector<uint64_t> offsets(lifetimes.size());
     const Span<const BufferLifetime> buffers{lifetimes.data(), lifetimes.size()};
-    const Result<uint64_t> arena = PlanMemory(buffers, {offsets.data(), offsets.size()});
-    if (!arena.ok()) Throw(arena.status().code(), "planning the arena ran out of memory");
-    draft_.arena_bytes = arena.value();
-    draft_.arena_lower_bound = MemoryLowerBound(buffers);
+    MemoryPlanner planner;
+    if (const Status status = planner.Init(buffers); !status.ok())
+      Throw(status.code(), "planning the arena ran out of memory");
+    draft_.arena_bytes = planner.Plan(buffers, /*slack=*/0, {offsets.data(), offsets.size()});
+    draft_.arena_lower_bound = planner.LowerBound(buffers);
     for (size_t t = 0; t < draft_.tensors.size(); ++t) {
       if (IsPlanned(static_cast<int32_t>(t)) && IsRoot(static_cast<int32_t>(t))) {
         draft_.placements[t].offset = offsets[Slot(index[BufferOf(static_cast<int32_t>(t))])];

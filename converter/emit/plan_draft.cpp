@@ -11,11 +11,6 @@
 namespace skiff {
 namespace {
 
-ContentHash HashOf(const TensorData& data) {
-  const XXH128_hash_t hash = XXH3_128bits(data.data(), data.size_bytes());
-  return {hash.low64, hash.high64};
-}
-
 /// Throws Error for a shape that would be known too late: what is large, or comes from an input that is no
 /// list of numbers, is data.
 void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
@@ -165,6 +160,11 @@ class Drafter {
 };
 
 }  // namespace
+
+ContentHash HashOf(const TensorData& data) {
+  const XXH128_hash_t hash = XXH3_128bits(data.data(), data.size_bytes());
+  return {hash.low64, hash.high64};
+}
 
 PlanNode PlanDraft::ViewOf(size_t node) const {
   const DraftNode& draft = nodes[node];

@@ -13,6 +13,9 @@ namespace skiff {
 
 struct PlanDraft;
 
+/// Equal for equal elements.
+ContentHash HashOf(const TensorData& data);
+
 struct DraftNode {
   NodeId id = kNoNode;
   bool shape_program = false;  ///< Runs once per new shape.

@@ -55,30 +55,48 @@ class BlobTable {
 
 class Writer {
  public:
-  Writer(const std::vector<const PlanDraft*>& drafts, const WriteOptions& options)
-      : drafts_(drafts), options_(options) {}
+  Writer(const FileDraft& file, const WriteOptions& options) : file_(file), options_(options) {}
 
   std::vector<uint8_t> Write() {
-    std::vector<Offset<format::Plan>> plans;
-    for (const PlanDraft* draft : drafts_) plans.push_back(WritePlan(*draft));
-    const PlanDraft& whole = *drafts_.front();
-    const auto inputs = WritePorts(whole, whole.graph->inputs(), whole.inputs, true);
-    const auto outputs = WritePorts(whole, whole.graph->outputs(), whole.outputs, false);
-    const Offset<format::Signature> signature =
-        format::CreateSignatureDirect(builder_, "main", &inputs, &outputs, &plans);
-    const std::vector<Offset<format::Signature>> signatures{signature};
+    std::vector<Offset<format::Signature>> signatures;
+    for (const SignatureDraft& signature : file_.signatures) signatures.push_back(WriteSignature(signature));
     std::vector<Offset<format::KeyValue>> metadata;
     for (const auto& [key, value] : options_.metadata)
       metadata.push_back(format::CreateKeyValueDirect(builder_, key.c_str(), value.c_str()));
+    const auto variables = WriteVariables();
     const auto symbols = WriteSymbols();
-    builder_.Finish(
-        format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures,
-                                  symbols.empty() ? nullptr : &symbols, &blobs_.blobs(), &metadata),
-        format::ModelIdentifier());
+    builder_.Finish(format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures,
+                                              symbols.empty() ? nullptr : &symbols, &blobs_.blobs(),
+                                              &metadata, variables.empty() ? nullptr : &variables),
+                    format::ModelIdentifier());
     return Assemble();
   }
 
  private:
+  Offset<format::Signature> WriteSignature(const SignatureDraft& signature) {
+    whole_ = signature.plans.front();
+    std::vector<Offset<format::Plan>> plans;
+    for (const PlanDraft* draft : signature.plans) plans.push_back(WritePlan(*draft));
+    const auto inputs = WritePorts(whole_->graph->inputs(), whole_->inputs, signature.read_variables, true);
+    const auto outputs =
+        WritePorts(whole_->graph->outputs(), whole_->outputs, signature.assigned_variables, false);
+    return format::CreateSignatureDirect(builder_, signature.name.c_str(), &inputs, &outputs, &plans);
+  }
+
+  std::vector<Offset<format::Variable>> WriteVariables() {
+    std::vector<Offset<format::Variable>> written;
+    for (const auto& [name, value] : file_.variables) {
+      PlanTensor initial;
+      initial.view = value.view();
+      initial.hash = HashOf(value);
+      const std::vector<int64_t> extents(value.shape().begin(), value.shape().end());
+      written.push_back(format::CreateVariableDirect(builder_, name.c_str(),
+                                                     static_cast<uint8_t>(value.dtype()), &extents,
+                                                     static_cast<uint32_t>(blobs_.Add(initial))));
+    }
+    return written;
+  }
+
   /// Plans of one file name the same things.
   Offset<flatbuffers::String> Debug(const char* name) {
     return options_.strip || name == nullptr ? Offset<flatbuffers::String>()
@@ -123,15 +141,17 @@ class Writer {
 
   /// Only the Symbols of inputs are the file's business.
   bool IsInputSymbol(SymbolId symbol) const {
-    for (const GraphPort& port : drafts_.front()->graph->inputs()) {
-      for (const Dim& dim : drafts_.front()->graph->value(port.value).dims) {
+    for (const GraphPort& port : whole_->graph->inputs()) {
+      for (const Dim& dim : whole_->graph->value(port.value).dims) {
         if (symbol >= 0 && dim.symbol() == symbol) return true;
       }
     }
     return false;
   }
 
-  uint32_t SymbolIndex(SymbolId symbol) {
+  /// In the file. Symbols of two signatures are different ones, whatever their names.
+  uint32_t SymbolIndex(SymbolId id) {
+    const std::pair symbol(whole_->graph, id);
     const auto known =
         static_cast<size_t>(std::find(symbols_.begin(), symbols_.end(), symbol) - symbols_.begin());
     if (known == symbols_.size()) symbols_.push_back(symbol);
@@ -140,8 +160,8 @@ class Writer {
 
   std::vector<Offset<format::Symbol>> WriteSymbols() {
     std::vector<Offset<format::Symbol>> written;
-    for (const SymbolId id : symbols_) {
-      const Symbol& symbol = drafts_.front()->graph->symbols()[static_cast<size_t>(id)];
+    for (const auto& [graph, id] : symbols_) {
+      const Symbol& symbol = graph->symbols()[static_cast<size_t>(id)];
       written.push_back(
           format::CreateSymbolDirect(builder_, symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple));
     }
@@ -164,13 +184,16 @@ class Writer {
         &draft.inputs, &draft.outputs, draft.arena_bytes, draft.inputs_outside);
   }
 
-  std::vector<Offset<format::Port>> WritePorts(const PlanDraft& draft, const std::vector<GraphPort>& ports,
-                                               const std::vector<int32_t>& tensors, bool inputs) {
+  /// Of the signature that is being written; the last ports are variables'.
+  std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports,
+                                               const std::vector<int32_t>& tensors,
+                                               const std::vector<int32_t>& variables, bool inputs) {
     std::vector<Offset<format::Port>> written;
+    const size_t callers = ports.size() - variables.size();
     for (size_t i = 0; i < ports.size(); ++i) {
-      const TensorView& view = draft.tensors[static_cast<size_t>(tensors[i])].view;
+      const TensorView& view = whole_->tensors[static_cast<size_t>(tensors[i])].view;
       std::vector<int64_t> extents;
-      for (const Dim& dim : draft.graph->value(ports[i].value).dims) {
+      for (const Dim& dim : whole_->graph->value(ports[i].value).dims) {
         // What is no Symbol of an input is found on the device.
         extents.push_back(dim.constant()                ? dim.value
                           : IsInputSymbol(dim.symbol()) ? -1 - int64_t{SymbolIndex(dim.symbol())}
@@ -186,9 +209,9 @@ class Writer {
       if (const auto found = options_.labels.find(ports[i].name); !inputs && found != options_.labels.end()) {
         for (const std::string& label : found->second) labels.push_back(builder_.CreateString(label));
       }
-      written.push_back(format::CreatePortDirect(builder_, ports[i].name.c_str(),
-                                                 static_cast<uint8_t>(view.dtype), &extents, image,
-                                                 labels.empty() ? nullptr : &labels));
+      written.push_back(format::CreatePortDirect(
+          builder_, ports[i].name.c_str(), static_cast<uint8_t>(view.dtype), &extents, image,
+          labels.empty() ? nullptr : &labels, i < callers ? -1 : variables[i - callers]));
     }
     return written;
   }
@@ -209,11 +232,12 @@ class Writer {
     return file;
   }
 
-  const std::vector<const PlanDraft*>& drafts_;
+  const FileDraft& file_;
   const WriteOptions& options_;
   FlatBufferBuilder builder_;
   BlobTable blobs_;
-  std::vector<SymbolId> symbols_;  ///< In the order of the file.
+  const PlanDraft* whole_ = nullptr;                        ///< Of the signature that is being written.
+  std::vector<std::pair<const Graph*, SymbolId>> symbols_;  ///< In the order of the file.
 };
 
 [[noreturn]] void ThrowIo(const std::string& path, const char* what) {
@@ -222,9 +246,8 @@ class Writer {
 
 }  // namespace
 
-std::vector<uint8_t> SerializeModel(const std::vector<const PlanDraft*>& drafts,
-                                    const WriteOptions& options) {
-  return Writer(drafts, options).Write();
+std::vector<uint8_t> SerializeModel(const FileDraft& draft, const WriteOptions& options) {
+  return Writer(draft, options).Write();
 }
 
 void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes) {

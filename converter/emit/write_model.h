@@ -26,10 +26,21 @@ struct WriteOptions {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-/// The bytes of a file with one signature and these plans, the first of which has the signature's types: the
-/// others are for parts of its contract. Blobs of equal content are stored once.
-std::vector<uint8_t> SerializeModel(const std::vector<const PlanDraft*>& drafts,
-                                    const WriteOptions& options = {});
+/// A named entry point. The first plan has its types; the others are for parts of its contract.
+struct SignatureDraft {
+  std::string name = "main";
+  std::vector<const PlanDraft*> plans;
+  /// The graph's last inputs (outputs) are these variables' values before (after) a run, by index.
+  std::vector<int32_t> read_variables, assigned_variables;
+};
+
+struct FileDraft {
+  std::vector<SignatureDraft> signatures;
+  std::vector<std::pair<std::string, TensorData>> variables;  ///< With their initial values.
+};
+
+/// The bytes of the file. Blobs of equal content are stored once, whichever signature uses them.
+std::vector<uint8_t> SerializeModel(const FileDraft& draft, const WriteOptions& options = {});
 
 /// Writes to a temporary file beside `path` and renames it, so that an existing file is replaced whole or not
 /// at all. Throws Error (kIo) naming the path and the system's reason.

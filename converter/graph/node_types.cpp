@@ -1,6 +1,7 @@
 #include "graph/node_types.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "graph/bodies.h"
 #include "graph/error.h"
@@ -114,17 +115,75 @@ bool KeepsAxis(const InferContext<Dim>& context, int axis) {
   });
 }
 
-/// The dimensions that a rule cannot tell: Symbols of their own. A part is no larger than the whole.
+/// What is known of an extent that a rule refused to tell: all of it, or its largest value.
+struct PartlyKnown {
+  std::optional<Dim> extent;
+  int64_t most = Symbol::kUnbounded;
+};
+
+int64_t Largest(const Dim& dim) { return std::max<int64_t>(dim.bounds().max, 0); }
+
+/// A part is no larger than the whole.
+PartlyKnown ExtentOfPart(const InferContext<Dim>& context, int, int axis) {
+  const Dim& whole = context.inputs[0].extents[axis];
+  if (KeepsAxis(context, axis)) return {whole};
+  return {{}, Largest(whole)};
+}
+
+/// A number in the target is an extent, a copy of the input's where it is 0, or for -1 what remains of the
+/// elements.
+PartlyKnown ReshapedExtent(const InferContext<Dim>& context, int, int axis) {
+  const InferInput<Dim>& x = context.inputs[0];
+  const InferInput<Dim>& target = context.inputs[1];
+  if (target.values == nullptr || axis >= target.value_count) return {};
+  const Dim& number = target.values[axis];
+  const bool copies = axis < x.rank && !context.As<ReshapeAttrs>().allow_zero;
+  if (IsPositive(number)) return {number};
+  if (copies && number == Dim(0)) return {x.extents[axis]};
+  int64_t most = Largest(number);
+  if (copies) most = std::max(most, Largest(x.extents[axis]));
+  if (IsNonNegative(number)) return {{}, most};
+  Dim elements(1);  // Copied extents do not count, so that none of the factors may be 0.
+  for (int i = 0; i < x.rank; ++i) elements = elements * MaxExtent(x.extents[i], Dim(1));
+  return {{}, std::max(most, Largest(elements))};
+}
+
+/// The larger one of two that are broadcast, or 0.
+PartlyKnown ExpandedExtent(const InferContext<Dim>& context, int rank, int axis) {
+  const InferInput<Dim>& x = context.inputs[0];
+  const InferInput<Dim>& target = context.inputs[1];
+  if (target.values == nullptr) return {};
+  const int64_t in_x = axis - (rank - x.rank);
+  const int64_t in_target = axis - (rank - target.value_count);
+  const int64_t most = in_x < 0 ? 0 : Largest(x.extents[in_x]);
+  return {{}, in_target < 0 ? most : std::max(most, Largest(target.values[in_target]))};
+}
+
+struct PartlyKnownRow {
+  OpCode op;
+  PartlyKnown (*extent)(const InferContext<Dim>& context, int rank, int axis);
+};
+constexpr PartlyKnownRow kPartlyKnown[] = {{OpCode::kSlice, ExtentOfPart},
+                                           {OpCode::kSplit, ExtentOfPart},
+                                           {OpCode::kReshape, ReshapedExtent},
+                                           {OpCode::kExpand, ExpandedExtent}};
+
+/// The dimensions that a rule cannot tell: Symbols of their own.
 void FillOpaque(Graph& graph, const Node& node, const InferContext<Dim>& context, InferOutput<Dim>& output,
                 int rank) {
-  const bool part = context.op == OpCode::kSlice || context.op == OpCode::kSplit;
+  const auto* row = std::find_if(std::begin(kPartlyKnown), std::end(kPartlyKnown),
+                                 [&](const PartlyKnownRow& other) { return other.op == context.op; });
   output.rank = rank;
   for (int axis = 0; axis < rank; ++axis) {
-    output.extents[axis] = context.inputs[0].extents[axis];
-    if (part && KeepsAxis(context, axis)) continue;
+    const PartlyKnown known =
+        row == std::end(kPartlyKnown) ? PartlyKnown() : row->extent(context, rank, axis);
+    if (known.extent) {
+      output.extents[axis] = *known.extent;
+      continue;
+    }
     const SymbolId id = graph.AddFreshSymbol(fmt::format("{}#{}", node.name, axis));
     Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
-    if (part) symbol.max = std::max<int64_t>(output.extents[axis].bounds().max, 0);
+    symbol.max = known.most;
     output.extents[axis] = Dim::OfSymbol(id, symbol);
   }
 }

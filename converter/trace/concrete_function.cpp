@@ -89,8 +89,7 @@ int ConcreteFunction::Match(const Tensors& arguments) const {
   return open;
 }
 
-void ConcreteFunction::Compile() {
-  const auto begin = std::chrono::steady_clock::now();
+std::unique_ptr<ConvertResult> ConcreteFunction::Plan() const {
   ConvertOptions options;
   options.pipeline = options_.pipeline;
   options.buckets = options_.buckets;
@@ -101,14 +100,20 @@ void ConcreteFunction::Compile() {
   }
   Graph graph = traced_.graph;
   FixShapes(graph, options);
-  const std::unique_ptr<ConvertResult> converted = ConvertGraph(std::move(graph), options);
+  return PlanGraph(std::move(graph), options);
+}
+
+void ConcreteFunction::Compile() {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::unique_ptr<ConvertResult> planned = Plan();
+  const std::vector<uint8_t> file = WriteChecked({{SignatureOf(*planned)}, {}}, {});
   auto compiled = std::make_unique<Compiled>();
-  compiled->file.reset(platform::AllocateAligned(converted->file.size()));
+  compiled->file.reset(platform::AllocateAligned(file.size()));
   if (!compiled->file)
     Throw(StatusCode::kOutOfMemory, "{}: there is no memory for the compiled graph", options_.name);
-  std::memcpy(compiled->file.get(), converted->file.data(), converted->file.size());
+  std::memcpy(compiled->file.get(), file.data(), file.size());
   ErrorCapture capture;
-  const Span<const uint8_t> bytes{static_cast<const uint8_t*>(compiled->file.get()), converted->file.size()};
+  const Span<const uint8_t> bytes{static_cast<const uint8_t*>(compiled->file.get()), file.size()};
   compiled->model = ValueOf(Model::Open(bytes, {BuiltinDelegates()}), capture, options_.name);
   SessionOptions session;
   session.backend = options_.backend;

@@ -11,6 +11,10 @@
 #include "trace/tensor_spec.h"
 #include "trace/variable.h"
 
+namespace skiff {
+struct ConvertResult;
+}
+
 namespace skiff::eager {
 
 class ConcreteFunction {
@@ -48,6 +52,9 @@ class ConcreteFunction {
   /// Computes the results, and assigns its variables once all has gone well. Compiles at the first call.
   /// Thread-safe: calls wait for each other. Throws Error.
   Tensors Call(const Tensors& arguments);
+
+  /// Passes, partition and memory plan over its graph, for a file.
+  std::unique_ptr<ConvertResult> Plan() const;
 
   uint64_t calls() const { return calls_; }
   double trace_seconds() const { return traced_.trace_seconds; }

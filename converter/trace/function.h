@@ -179,7 +179,7 @@ class Function<R(Args...)> {
     return count;
   }
   template <size_t... I, class Given>
-  static Arguments Placed(std::index_sequence<I...>, const Given& given, size_t list_size) {
+  static Arguments Placed(std::index_sequence<I...>, const Given& given, [[maybe_unused]] size_t list_size) {
     return Arguments{PlaceOne<I>(given, list_size)...};
   }
   template <size_t I, class Given>

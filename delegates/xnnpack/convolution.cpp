@@ -1,18 +1,22 @@
 #include "delegates/xnnpack/convolution.h"
 
+#include <algorithm>
+
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 
 bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_t output, int64_t kernel,
              int64_t stride, int64_t dilation, uint32_t* begin, uint32_t* end) {
-  const AxisPads resolved =
-      ResolvePads(auto_pad, input, kernel, stride, dilation, pads[axis], pads[2 + axis]);
+  const AxisPads given = ResolvePads(auto_pad, input, kernel, stride, dilation, pads[axis], pads[2 + axis]);
   const int64_t window = (kernel - 1) * dilation + 1;
-  const int64_t touched = (output - 1) * stride + window - input - resolved.begin;
-  if (resolved.begin < 0 || resolved.begin > UINT32_MAX || touched > UINT32_MAX) return false;
-  *begin = static_cast<uint32_t>(resolved.begin);
-  *end = touched > 0 ? static_cast<uint32_t>(touched) : 0;
+  const int64_t touched = (output - 1) * stride + window - input - given.begin;
+  // XNNPACK rounds down as well: what the last window leaves over does no harm.
+  const bool as_many = given.end >= touched && given.end < touched + stride;
+  const int64_t wanted = as_many ? given.end : std::max<int64_t>(touched, 0);
+  if (given.begin < 0 || given.begin > UINT32_MAX || wanted < 0 || wanted > UINT32_MAX) return false;
+  *begin = static_cast<uint32_t>(given.begin);
+  *end = static_cast<uint32_t>(wanted);
   return true;
 }
 
@@ -44,14 +48,14 @@ Status Convolution::Create(const ConvolutionWeights& weights) {
     return FromXnn(xnn_create_convolution2d_nhwc_f16(
         g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
         g.dilations[0], g.dilations[1], g.groups, g.group_input_channels, g.group_output_channels,
-        g.input_stride, g.output_stride, weights.weights, weights.bias, g.min, g.max, /*flags=*/0, nullptr,
-        cache, made));
+        g.input_stride, g.output_stride, weights.weights, weights.bias, g.min, g.max, g.flags, nullptr, cache,
+        made));
   }
   return FromXnn(xnn_create_convolution2d_nhwc_f32(
       g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
       g.dilations[0], g.dilations[1], g.groups, g.group_input_channels, g.group_output_channels,
       g.input_stride, g.output_stride, static_cast<const float*>(weights.weights),
-      static_cast<const float*>(weights.bias), g.min, g.max, /*flags=*/0, nullptr, cache, made));
+      static_cast<const float*>(weights.bias), g.min, g.max, g.flags, nullptr, cache, made));
 }
 
 Status Convolution::Reshape(DType dtype, const ConvolutionGeometry& geometry,

@@ -20,6 +20,7 @@ struct ConvolutionGeometry {
   size_t output_stride = 0;
   float min = -kInfinity;
   float max = kInfinity;
+  uint32_t flags = 0;  ///< XNN_FLAG_TENSORFLOW_SAME_PADDING: it finds the pads itself, at each size.
   bool operator==(const ConvolutionGeometry&) const = default;
 };
 
@@ -32,7 +33,8 @@ struct ConvolutionWeights {
   ContentHash bias_hash;
 };
 
-/// Pads of one axis, as XNNPACK wants them: those at the end cut or extended to what `output` windows touch.
+/// Pads of one axis, with which XNNPACK makes `output` windows: those of the node, which do not change with
+/// the input's size, and only where they make more or fewer (ceil mode) others at the end.
 bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_t output, int64_t kernel,
              int64_t stride, int64_t dilation, uint32_t* begin, uint32_t* end);
 

@@ -10,6 +10,16 @@
 namespace skiff::xnnpack {
 namespace {
 
+/// The pads depend on the input's size; where XNNPACK finds them, the operator need not be made anew. It
+/// subtracts without a sign, so windows must not leave pixels out.
+bool XnnpackFindsPads(const Conv2dAttrs& attrs, const Shape& weights) {
+  if (attrs.auto_pad != AutoPad::kSameUpper) return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    if ((weights[1 + axis] - 1) * attrs.dilations[axis] + 1 < attrs.strides[axis]) return false;
+  }
+  return true;
+}
+
 class ConvolutionStep final : public Step {
  public:
   ConvolutionStep(const NodeView& node, const Environment& environment)
@@ -33,6 +43,10 @@ class ConvolutionStep final : public Step {
       g.kernel[axis] = static_cast<uint32_t>(w.shape[1 + axis]);
       g.strides[axis] = static_cast<uint32_t>(attrs.strides[axis]);
       g.dilations[axis] = static_cast<uint32_t>(attrs.dilations[axis]);
+    }
+    if (XnnpackFindsPads(attrs, w.shape)) {
+      g.flags = XNN_FLAG_TENSORFLOW_SAME_PADDING;
+      for (uint32_t& pad : g.pads) pad = 0;
     }
     g.groups = static_cast<uint32_t>(attrs.groups);
     g.group_input_channels = static_cast<size_t>(w.shape[3]);

@@ -20,17 +20,19 @@ PackingKey WithoutSize(PackingKey key) {
 }  // namespace
 
 PackedWeights::~PackedWeights() {
-  while (first_ != nullptr) {
-    Entry* entry = first_;
-    first_ = entry->next;
-    platform::FreeAligned(entry->blob);
-    delete entry;
+  for (Entry*& chain : chains_) {
+    while (chain != nullptr) {
+      Entry* entry = chain;
+      chain = entry->next;
+      platform::FreeAligned(entry->blob);
+      delete entry;
+    }
   }
 }
 
-PackedWeights::Entry* PackedWeights::FindLocked(const PackingKey& key) const {
+PackedWeights::Entry* PackedWeights::FindLocked(const PackingKey& key) {
   const PackingKey wanted = WithoutSize(key);
-  for (Entry* entry = first_; entry != nullptr; entry = entry->next) {
+  for (Entry* entry = ChainOf(key); entry != nullptr; entry = entry->next) {
     if (WithoutSize(entry->key) == wanted) return entry;
   }
   return nullptr;
@@ -49,9 +51,10 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
     platform::FreeAligned(blob);
     return entry->blob;
   }
-  entry = new (std::nothrow) Entry{key, blob, first_};
+  Entry*& chain = ChainOf(key);
+  entry = new (std::nothrow) Entry{key, blob, chain};
   if (entry == nullptr) return nullptr;
-  first_ = entry;
+  chain = entry;
   bytes_.fetch_add(key.packed_bytes, std::memory_order_relaxed);
   entries_count_.fetch_add(1, std::memory_order_relaxed);
   return blob;

@@ -62,10 +62,13 @@ class PackedWeights {
     void* blob = nullptr;
     Entry* next = nullptr;
   };
-  Entry* FindLocked(const PackingKey& key) const;
+  /// Chains of a few entries each: nets have hundreds of blobs, and content hashes spread evenly.
+  static constexpr size_t kChains = 256;
+  Entry*& ChainOf(const PackingKey& key) { return chains_[key.weights.low % kChains]; }
+  Entry* FindLocked(const PackingKey& key);
 
   std::mutex mutex_;
-  Entry* first_ = nullptr;
+  Entry* chains_[kChains] = {};
   std::atomic<uint64_t> bytes_{0}, entries_count_{0}, packings_{0};
 };
 

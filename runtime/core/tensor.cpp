@@ -41,12 +41,6 @@ Shape::Shape(const int64_t* extents, int rank) : rank_(rank) {
   for (int i = 0; i < rank; ++i) extents_[i] = extents[i];
 }
 
-int64_t Shape::ElementsBetween(int begin, int end) const {
-  int64_t product = 1;
-  for (int i = begin; i < end; ++i) product *= extents_[i];
-  return product;
-}
-
 bool Shape::operator==(const Shape& other) const {
   if (rank_ != other.rank_) return false;
   for (int i = 0; i < rank_; ++i) {

@@ -13,6 +13,12 @@ struct SignatureData {
   FixedArray<PortInfo> outputs;
   FixedArray<FixedArray<const char*>> labels;  ///< One list per output.
   FixedArray<PlanData> plans;
+
+  /// The ports of the caller come first; those of variables follow.
+  size_t input_count = 0;
+  size_t output_count = 0;
+  Span<const PortInfo> caller_inputs() const { return {inputs.data(), input_count}; }
+  Span<const PortInfo> caller_outputs() const { return {outputs.data(), output_count}; }
 };
 
 struct MetadataEntry {
@@ -24,6 +30,7 @@ struct ModelData {
   FixedArray<uint64_t> flatbuffer;  ///< The copy; words, so that it is aligned.
   FixedArray<SignatureData> signatures;
   FixedArray<SymbolInfo> symbols;
+  FixedArray<VariableInfo> variables;
   FixedArray<MetadataEntry> metadata;
   uint32_t format_version = 0;
   const char* producer = "";

@@ -43,6 +43,7 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(CheckBlobs());
     SKIFF_RETURN_IF_ERROR(ReadMetadata());
     SKIFF_RETURN_IF_ERROR(ReadSymbols());
+    SKIFF_RETURN_IF_ERROR(ReadVariables());
     if (SizeOf(model_->signatures()) == 0) return Invalid("it has no signature");
     SKIFF_RETURN_IF_ERROR(out_->signatures.Allocate(model_->signatures()->size()));
     for (uint32_t i = 0; i < model_->signatures()->size(); ++i) {
@@ -148,10 +149,53 @@ class Reader {
     return OkStatus();
   }
 
+  Status ReadVariables() {
+    SKIFF_RETURN_IF_ERROR(out_->variables.Allocate(SizeOf(model_->variables())));
+    for (uint32_t i = 0; i < out_->variables.size(); ++i) {
+      const format::Variable& from = *model_->variables()->Get(i);
+      VariableInfo& to = out_->variables[i];
+      DType dtype;
+      Shape shape;
+      SKIFF_RETURN_IF_ERROR(ReadType(from.dtype(), from.extents(), false, &dtype, &shape));
+      to.name = TextOf(from.name());
+      to.initial = TensorView(nullptr, dtype, shape);
+      if (from.blob() >= SizeOf(model_->blobs())) return Invalid("variable '%s' has no value", to.name);
+      const format::Blob& blob = *model_->blobs()->Get(from.blob());
+      if (static_cast<uint64_t>(to.initial.bytes()) != blob.size())
+        return Invalid("the shape of variable '%s' does not fit its value", to.name);
+      to.initial.data = const_cast<uint8_t*>(file_.data() + header_.weights_offset + blob.offset());
+    }
+    return OkStatus();
+  }
+
+  /// Ports of variables come after the caller's, have their variable's type, and no variable has two.
+  Status CheckVariablePorts(const FixedArray<PortInfo>& ports, size_t* callers) const {
+    *callers = 0;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      const PortInfo& port = ports[i];
+      if (port.variable < 0) {
+        if (i != *callers) return Invalid("'%s' comes after a port of a variable", port.name);
+        ++*callers;
+        continue;
+      }
+      if (static_cast<size_t>(port.variable) >= out_->variables.size())
+        return Invalid("'%s' is variable %d, which is not in the file", port.name, port.variable);
+      const TensorView& variable = out_->variables[static_cast<size_t>(port.variable)].initial;
+      if (port.dtype != variable.dtype || !(port.shape == variable.shape))
+        return Invalid("'%s' has another type than its variable", port.name);
+      for (size_t j = *callers; j < i; ++j) {
+        if (ports[j].variable == port.variable) return Invalid("'%s' is a variable twice", port.name);
+      }
+    }
+    return OkStatus();
+  }
+
   Status ReadSignature(const format::Signature& from, SignatureData& to) {
     to.name = TextOf(from.name());
     SKIFF_RETURN_IF_ERROR(ReadPorts(from.inputs(), to.inputs));
     SKIFF_RETURN_IF_ERROR(ReadPorts(from.outputs(), to.outputs));
+    SKIFF_RETURN_IF_ERROR(CheckVariablePorts(to.inputs, &to.input_count));
+    SKIFF_RETURN_IF_ERROR(CheckVariablePorts(to.outputs, &to.output_count));
     SKIFF_RETURN_IF_ERROR(to.labels.Allocate(to.outputs.size()));
     for (uint32_t i = 0; i < to.outputs.size(); ++i) {
       const auto* labels = from.outputs()->Get(i)->labels();
@@ -174,6 +218,7 @@ class Reader {
     for (uint32_t i = 0; i < to.size(); ++i) {
       const format::Port& port = *from->Get(i);
       to[i].name = TextOf(port.name());
+      to[i].variable = port.variable() < 0 ? -1 : port.variable();
       SKIFF_RETURN_IF_ERROR(ReadType(port.dtype(), port.extents(), true, &to[i].dtype, &to[i].shape));
       SKIFF_RETURN_IF_ERROR(ReadPortSymbols(port, to[i]));
       if (port.image() != nullptr) SKIFF_RETURN_IF_ERROR(ReadImage(*port.image(), to[i]));

@@ -21,11 +21,6 @@ bool Overlap(const BufferLifetime& a, const BufferLifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
-struct Placed {
-  uint64_t offset;
-  uint64_t end;
-};
-
 using Order = bool (*)(const BufferLifetime& a, const BufferLifetime& b);
 
 constexpr Order kOrders[] = {
@@ -41,69 +36,95 @@ constexpr Order kOrders[] = {
     },
 };
 
-/// Places all buffers in the given order at the lowest gap that holds them; the arena's bytes.
-uint64_t PlaceInOrder(Span<const BufferLifetime> buffers, Span<const uint32_t> order, Span<uint64_t> offsets,
-                      Span<Placed> neighbours) {
-  uint64_t arena = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const BufferLifetime& buffer = buffers[order[i]];
-    offsets[order[i]] = 0;
-    if (buffer.bytes == 0) continue;
-    size_t count = 0;
-    for (size_t j = 0; j < i; ++j) {
-      const BufferLifetime& other = buffers[order[j]];
-      if (other.bytes > 0 && Overlap(buffer, other)) {
-        neighbours[count++] = {offsets[order[j]], offsets[order[j]] + Footprint(other.bytes)};
+constexpr size_t kOrderCount = sizeof(kOrders) / sizeof(kOrders[0]);
+
+}  // namespace
+
+Status MemoryPlanner::Init(Span<const BufferLifetime> buffers) {
+  const size_t count = buffers.size();
+  SKIFF_RETURN_IF_ERROR(first_neighbour_.Allocate(count + 1));
+  SKIFF_RETURN_IF_ERROR(order_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(placed_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(trial_.Allocate(count));
+  size_t pairs = 0;
+  size_t most = 0;
+  const auto visit = [&](const auto& found) {
+    for (uint32_t i = 0; i < count; ++i) {
+      for (uint32_t j = 0; j < count; ++j) {
+        if (i != j && Overlap(buffers[i], buffers[j])) found(i, j);
       }
     }
-    std::sort(neighbours.begin(), neighbours.begin() + count,
-              [](const Placed& a, const Placed& b) { return a.offset < b.offset; });
-    const uint64_t size = Footprint(buffer.bytes);
+  };
+  visit([&](uint32_t i, uint32_t) { ++first_neighbour_[i + 1]; });
+  for (size_t i = 0; i < count; ++i) {
+    most = std::max(most, first_neighbour_[i + 1]);
+    first_neighbour_[i + 1] += first_neighbour_[i];
+  }
+  SKIFF_RETURN_IF_ERROR(blocks_.Allocate(most));
+  SKIFF_RETURN_IF_ERROR(neighbours_.Allocate(first_neighbour_[count]));
+  visit([&](uint32_t, uint32_t j) { neighbours_[pairs++] = j; });
+  return OkStatus();
+}
+
+/// Places all buffers in order_ at the lowest gap that holds them; the arena's bytes. Fills trial_.
+uint64_t MemoryPlanner::PlaceInOrder(Span<const BufferLifetime> buffers) {
+  std::fill(placed_.begin(), placed_.end(), false);
+  uint64_t arena = 0;
+  for (const uint32_t at : order_) {
+    trial_[at] = 0;
+    const uint64_t bytes = buffers[at].bytes;
+    if (bytes == 0) continue;
+    size_t count = 0;
+    for (size_t i = first_neighbour_[at]; i < first_neighbour_[at + 1]; ++i) {
+      const uint32_t other = neighbours_[i];
+      if (placed_[other]) blocks_[count++] = {trial_[other], trial_[other] + Footprint(buffers[other].bytes)};
+    }
+    std::sort(blocks_.begin(), blocks_.begin() + count,
+              [](const Block& a, const Block& b) { return a.begin < b.begin; });
     uint64_t candidate = 0;
-    for (size_t j = 0; j < count && neighbours[j].offset < candidate + size; ++j)
-      candidate = std::max(candidate, neighbours[j].end);
-    offsets[order[i]] = candidate;
-    arena = std::max(arena, candidate + Aligned(buffer.bytes));
+    for (size_t i = 0; i < count && blocks_[i].begin < candidate + Footprint(bytes); ++i)
+      candidate = std::max(candidate, blocks_[i].end);
+    trial_[at] = candidate;
+    placed_[at] = true;
+    arena = std::max(arena, candidate + Aligned(bytes));
   }
   return arena;
 }
 
-}  // namespace
-
-Result<uint64_t> PlanMemory(Span<const BufferLifetime> buffers, Span<uint64_t> offsets) {
-  FixedArray<uint32_t> order;
-  FixedArray<uint64_t> trial;
-  FixedArray<Placed> neighbours;
-  SKIFF_RETURN_IF_ERROR(order.Allocate(buffers.size()));
-  SKIFF_RETURN_IF_ERROR(trial.Allocate(buffers.size()));
-  SKIFF_RETURN_IF_ERROR(neighbours.Allocate(buffers.size()));
-  uint64_t best = UINT64_MAX;
-  const uint64_t bound = MemoryLowerBound(buffers);
-  for (const Order before : kOrders) {
-    if (best <= bound) break;  // No order can be better; the device plans at every new shape.
-    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      if (before(buffers[a], buffers[b])) return true;
-      return before(buffers[b], buffers[a]) ? false : a < b;
-    });
-    const uint64_t arena = PlaceInOrder(buffers, order, trial, neighbours);
-    if (arena >= best) continue;
-    best = arena;
-    std::copy(trial.begin(), trial.end(), offsets.begin());
-  }
-  return best;
-}
-
-uint64_t MemoryLowerBound(Span<const BufferLifetime> buffers) {
+/// The sum of live buffers only grows where some buffer begins.
+uint64_t MemoryPlanner::LowerBound(Span<const BufferLifetime> buffers) const {
   uint64_t bound = 0;
-  for (const BufferLifetime& at : buffers) {  // The sum only grows where some buffer begins.
-    uint64_t live = 0;
-    for (const BufferLifetime& other : buffers) {
-      if (other.first <= at.first && at.first <= other.last) live += Aligned(other.bytes);
+  for (size_t at = 0; at < buffers.size(); ++at) {
+    uint64_t live = Aligned(buffers[at].bytes);
+    for (size_t i = first_neighbour_[at]; i < first_neighbour_[at + 1]; ++i) {
+      const BufferLifetime& other = buffers[neighbours_[i]];
+      if (other.first <= buffers[at].first) live += Aligned(other.bytes);
     }
     bound = std::max(bound, live);
   }
   return bound;
+}
+
+uint64_t MemoryPlanner::Plan(Span<const BufferLifetime> buffers, double slack, Span<uint64_t> offsets) {
+  const uint64_t bound = LowerBound(buffers);
+  const uint64_t enough = bound + static_cast<uint64_t>(static_cast<double>(bound) * slack);
+  uint64_t best = UINT64_MAX;
+  const size_t first = winner_;
+  for (size_t tried = 0; tried < kOrderCount && best > enough; ++tried) {
+    const size_t now = (first + tried) % kOrderCount;
+    const Order before = kOrders[now];
+    for (uint32_t i = 0; i < order_.size(); ++i) order_[i] = i;
+    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+      if (before(buffers[a], buffers[b])) return true;
+      return before(buffers[b], buffers[a]) ? false : a < b;
+    });
+    const uint64_t arena = PlaceInOrder(buffers);
+    if (arena >= best) continue;
+    best = arena;
+    winner_ = now;
+    std::copy(trial_.begin(), trial_.end(), offsets.begin());
+  }
+  return best;
 }
 
 }  // namespace skiff

@@ -1,5 +1,5 @@
-/// Plans activation memory: lifetimes in, offsets out. Pure. The converter runs it and stores the result; a
-/// plan for an unbounded shape will run the same function on the device.
+/// Plans activation memory: lifetimes in, offsets out. The converter stores the result; for an unbounded
+/// shape the device plans at each new shape.
 ///
 /// Greedy by size after Pisarchyk and Lee, "Efficient memory management for deep neural net inference"
 /// (2020): buffers in a fixed order, each at the lowest gap among those already placed whose lifetimes
@@ -17,11 +17,37 @@ struct BufferLifetime {
   int32_t last = 0;
 };
 
-/// Fills `offsets` (as many as there are buffers; multiples of 64) and returns the arena's bytes.
-Result<uint64_t> PlanMemory(Span<const BufferLifetime> buffers, Span<uint64_t> offsets);
+/// Plans buffers whose lifetimes stay while their sizes change. What depends on lifetimes alone is found
+/// once.
+class MemoryPlanner {
+ public:
+  /// Memory grows with the number of pairs that are live together.
+  Status Init(Span<const BufferLifetime> buffers);
 
-/// The largest sum of buffers that are live at one node, each rounded up to 64 bytes: no arena can be
-/// smaller.
-uint64_t MemoryLowerBound(Span<const BufferLifetime> buffers);
+  /// Fills `offsets` (as many as there are buffers; multiples of 64) and returns the arena's bytes. Allocates
+  /// nothing. `buffers`: those of Init() with the present sizes. Ends with the first order whose arena is at
+  /// most `slack` larger than the lower bound, as a part of that; the order that won the last time comes
+  /// first.
+  uint64_t Plan(Span<const BufferLifetime> buffers, double slack, Span<uint64_t> offsets);
+
+  /// The largest sum of buffers that are live at one node, each rounded up to 64 bytes: no arena can be
+  /// smaller.
+  uint64_t LowerBound(Span<const BufferLifetime> buffers) const;
+
+ private:
+  struct Block {
+    uint64_t begin;
+    uint64_t end;
+  };
+  uint64_t PlaceInOrder(Span<const BufferLifetime> buffers);
+
+  FixedArray<size_t> first_neighbour_;  ///< By buffer, index into neighbours_; one more for the end.
+  FixedArray<uint32_t> neighbours_;     ///< Buffers that are live together with this one.
+  FixedArray<uint32_t> order_;
+  FixedArray<bool> placed_;
+  FixedArray<uint64_t> trial_;
+  FixedArray<Block> blocks_;
+  size_t winner_ = 0;
+};
 
 }  // namespace skiff

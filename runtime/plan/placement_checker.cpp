@@ -14,8 +14,8 @@ constexpr size_t kMaxInputs = 4096;
 
 class Checker {
  public:
-  Checker(const PlacedTensors& placed, PlanMessage& message)
-      : placed_(placed), plan_(placed.plan), tensors_(placed.tensors), message_(message) {}
+  Checker(const PlacedTensors& placed, Span<Place> places, PlanMessage& message)
+      : placed_(placed), plan_(placed.plan), tensors_(placed.tensors), places_(places), message_(message) {}
 
   Status Check() {
     if (plan_.inputs.size() > kMaxInputs) return message_.Invalid("it has more than %zu inputs", kMaxInputs);
@@ -33,9 +33,8 @@ class Checker {
     return tensors_[static_cast<size_t>(index)].constant || plan_.IsShapeValue(index);
   }
 
-  /// Fills begins_: where each activation begins.
+  /// Fills places_ for each activation.
   Status CheckPlaces() {
-    SKIFF_RETURN_IF_ERROR(begins_.Allocate(tensors_.size()));
     uint64_t used = 0;
     for (size_t i = 0; i < tensors_.size(); ++i) {
       const TensorPlacement& placement = plan_.placements[i];
@@ -58,13 +57,14 @@ class Checker {
       if (offset % alignment != 0 || (!is_view && !tensor.dense()))
         return message_.Invalid("tensor %zu is misaligned", i);
       if (span == 0) {  // Has no place, whatever the plan says of other shapes.
-        begins_[i] = base;
+        places_[i] = {base, base};
         continue;
       }
       if (offset > room || span > room - offset)
         return message_.Invalid("tensor %zu lies outside of its memory", i);
-      begins_[i] = base + (is_view ? placement.offset : 0);
-      if (!outside) used = begins_[i] + span > used ? begins_[i] + span : used;
+      const uint64_t begin = base + (is_view ? placement.offset : 0);
+      places_[i] = {begin, begin + span};
+      if (!outside) used = begin + span > used ? begin + span : used;
     }
     // A tiny file must not ask for a huge arena.
     const bool exact = plan_.kind == BucketKind::kExact && !placed_.kept_apart;
@@ -89,25 +89,24 @@ class Checker {
     }
     const int64_t size = DTypeSize(left.dtype);
     const int64_t stride = left.row_stride * size;
-    const int64_t distance = static_cast<int64_t>(begins_[static_cast<size_t>(a)]) -
-                             static_cast<int64_t>(begins_[static_cast<size_t>(b)]);
+    const int64_t distance = static_cast<int64_t>(places_[static_cast<size_t>(a)].begin) -
+                             static_cast<int64_t>(places_[static_cast<size_t>(b)].begin);
     const int64_t phase = ((distance % stride) + stride) % stride;  // a's rows begin so far behind b's.
     return phase >= right.shape.last() * size && phase + left.shape.last() * size <= stride;
   }
 
   bool Overlap(int32_t a, int32_t b) const {
     if (IsElsewhere(a) || IsElsewhere(b)) return false;
-    if (view(a).shape.elements() == 0 || view(b).shape.elements() == 0) return false;
-    const uint64_t a_begin = begins_[static_cast<size_t>(a)];
-    const uint64_t b_begin = begins_[static_cast<size_t>(b)];
-    return a_begin < b_begin + static_cast<uint64_t>(SpanBytes(view(b))) &&
-           b_begin < a_begin + static_cast<uint64_t>(SpanBytes(view(a))) && !Interleaved(a, b);
+    const Place& left = places_[static_cast<size_t>(a)];
+    const Place& right = places_[static_cast<size_t>(b)];
+    if (left.begin == left.end || right.begin == right.end) return false;
+    return left.begin < right.end && right.begin < left.end && !Interleaved(a, b);
   }
 
   /// The tensors' views with addresses relative to the arena's beginning, so that places can be compared.
   TensorView Located(int32_t index) const {
     TensorView located = view(index);
-    located.data = reinterpret_cast<void*>(begins_[static_cast<size_t>(index)]);
+    located.data = reinterpret_cast<void*>(places_[static_cast<size_t>(index)].begin);
     return located;
   }
 
@@ -167,14 +166,14 @@ class Checker {
   const PlacedTensors& placed_;
   const PlanData& plan_;
   Span<const PlanTensor> tensors_;
+  Span<Place> places_;
   PlanMessage& message_;
-  FixedArray<uint64_t> begins_;
 };
 
 }  // namespace
 
-Status CheckPlacement(const PlacedTensors& placed, PlanMessage& message) {
-  return Checker(placed, message).Check();
+Status CheckPlacement(const PlacedTensors& placed, Span<Place> places, PlanMessage& message) {
+  return Checker(placed, places, message).Check();
 }
 
 }  // namespace skiff

@@ -16,6 +16,13 @@ struct PlacedTensors {
   bool kept_apart;  ///< Every root tensor has its own place.
 };
 
-Status CheckPlacement(const PlacedTensors& placed, PlanMessage& message);
+/// The bytes from a tensor's first element to the end of its last one; equal where it has none.
+struct Place {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+/// `places`: room for as many as there are tensors.
+Status CheckPlacement(const PlacedTensors& placed, Span<Place> places, PlanMessage& message);
 
 }  // namespace skiff

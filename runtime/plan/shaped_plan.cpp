@@ -6,7 +6,6 @@
 #include "core/error_capture.h"
 #include "ops/op.h"
 #include "plan/body_ports.h"
-#include "plan/placement_checker.h"
 
 namespace skiff {
 namespace {
@@ -18,6 +17,8 @@ constexpr int64_t kMaxEmptyVolume = int64_t{1} << 28;
 /// What the shape program computes at first, and at most.
 constexpr size_t kFirstValueBytes = 4096;
 constexpr size_t kMaxValueBytes = size_t{1} << 26;
+/// How much more than necessary an arena may take before the planner looks for a better one.
+constexpr double kArenaSlack = 0.05;
 
 /// False when the bytes overflow, or when zero extents hide a volume that kernels could walk.
 bool SizeFits(const InferOutput<int64_t>& type) {
@@ -60,6 +61,7 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
   SKIFF_RETURN_IF_ERROR(offsets_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(buffer_of_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(input_of_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(places_.Allocate(count));
   for (size_t i = 0; i < count; ++i) {
     tensors_[i] = plan.tensors[i];
     input_of_[i] = buffer_of_[i] = -1;
@@ -110,7 +112,7 @@ Status ShapedPlan::FindLifetimes() {
     for (int32_t tensor : plan.nodes[n].outputs) use(tensor, static_cast<int32_t>(n));
   }
   for (int32_t tensor : plan.outputs) use(tensor, static_cast<int32_t>(plan.nodes.size()));
-  return OkStatus();
+  return planner_.Init(lifetimes_);
 }
 
 /// The tensor whose buffer holds this one in an unbounded plan, or that it is a view of.
@@ -314,7 +316,7 @@ Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
 }
 
 /// Lifetimes are those of the plan, sizes those of this shape.
-Status ShapedPlan::PlanBuffers() {
+void ShapedPlan::PlanBuffers() {
   for (BufferLifetime& lifetime : lifetimes_) lifetime.bytes = 0;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (buffer_of_[i] < 0 || plan_->placements[i].view_of != TensorPlacement::kRoot) continue;
@@ -322,11 +324,10 @@ Status ShapedPlan::PlanBuffers() {
     const auto bytes = static_cast<uint64_t>(tensors_[i].view.bytes());
     lifetime.bytes = bytes > lifetime.bytes ? bytes : lifetime.bytes;
   }
-  SKIFF_ASSIGN_OR_RETURN(arena_bytes_, PlanMemory(lifetimes_, buffer_offsets_));
+  arena_bytes_ = planner_.Plan(lifetimes_, kArenaSlack, buffer_offsets_);
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (buffer_of_[i] >= 0) offsets_[i] = buffer_offsets_[static_cast<size_t>(buffer_of_[i])];
   }
-  return OkStatus();
 }
 
 Status ShapedPlan::KeepApart() {
@@ -346,12 +347,12 @@ Status ShapedPlan::Place(PlanMessage& message) {
   if (keep_apart_) {
     SKIFF_RETURN_IF_ERROR(KeepApart());
   } else if (plan_->kind == BucketKind::kUnbounded) {
-    SKIFF_RETURN_IF_ERROR(PlanBuffers());
+    PlanBuffers();
   } else {
     for (size_t i = 0; i < tensors_.size(); ++i) offsets_[i] = plan_->placements[i].offset;
     arena_bytes_ = plan_->arena_bytes;
   }
-  return CheckPlacement({*plan_, tensors_, offsets_, input_of_, arena_bytes_, keep_apart_}, message);
+  return CheckPlacement({*plan_, tensors_, offsets_, input_of_, arena_bytes_, keep_apart_}, places_, message);
 }
 
 uint64_t ShapedPlan::value_bytes() const {

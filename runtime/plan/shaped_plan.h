@@ -3,7 +3,7 @@
 #pragma once
 
 #include "plan/memory_planner.h"
-#include "plan/plan_order.h"
+#include "plan/placement_checker.h"
 
 namespace skiff {
 
@@ -39,7 +39,7 @@ class ShapedPlan {
   Status ComputeValues(uint32_t node, PlanMessage& message);
   Status Place(PlanMessage& message);
   Status FindLifetimes();
-  Status PlanBuffers();
+  void PlanBuffers();
   Status KeepApart();
   int32_t RootOf(int32_t tensor) const;
   bool Elsewhere(int32_t tensor) const;
@@ -50,7 +50,9 @@ class ShapedPlan {
   FixedArray<uint64_t> offsets_;   ///< Of root tensors in the arena.
   FixedArray<int32_t> buffer_of_;  ///< Index into lifetimes_, or -1.
   FixedArray<BufferLifetime> lifetimes_;
+  MemoryPlanner planner_;
   FixedArray<uint64_t> buffer_offsets_;
+  FixedArray<skiff::Place> places_;
   FixedArray<int32_t> input_of_;  ///< Of root tensors that are graph inputs: which; else -1.
   FixedArray<unsigned char> values_;
   size_t values_used_ = 0;

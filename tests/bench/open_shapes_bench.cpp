@@ -1,148 +1,202 @@
-// What a change of shape costs: calls with random sizes, on a plan that serves them all, a Session for each
-// size, and a Session for each call; interleaved, so that the machine's moods burden all alike.
+// What a change of shape costs: plans for ranges and without a limit, exact buckets, and a Session for each
+// call; interleaved, so that the machine's moods burden all alike.
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <random>
+#include <iostream>
 
-#include "cli/random_inputs.h"
+#include "cli/sizes.h"
+#include "cli/table.h"
 #include "core/platform.h"
 #include "graph/error.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/shape_calls.h"
 #include "tests/bench/subject.h"
 
 namespace skiff::bench {
 namespace {
 
-double Microseconds(uint64_t nanoseconds) { return static_cast<double>(nanoseconds) * 1e-3; }
+/// What the open dimensions' cost may be: beside the same size, or a node, whichever is larger.
+constexpr double kMostRatio = 1.15;
+constexpr double kMostMicrosecondsANode = 1.0;
+/// A Session for each call is slow, and no faster the next time.
+constexpr size_t kAnewEvery = 10;
+constexpr size_t kMemoryRounds = 20;
+
+struct Arguments {
+  std::string model;
+  size_t calls = 1000;
+  size_t distinct = 16;
+  int64_t most = 64;
+  bool paced = false;
+  bool cpu_time = false;
+  cli::ConvertArguments convert;
+};
+
+struct File {
+  std::string name;
+  std::vector<uint8_t> bytes;
+  int kept = SessionOptions().kept_shapes;
+};
 
 double Percentile(std::vector<double> values, double part) {
-  const auto at = static_cast<size_t>(part * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<long>(at), values.end());
-  return values[at];
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(part * static_cast<double>(values.size() - 1))];
 }
 
-/// One way to serve the calls.
-struct Way {
-  const char* name;
-  std::vector<double> microseconds;
-};
-
-/// A size with its inputs, and the exact Session that was prepared for it.
-struct Size {
-  std::vector<int64_t> symbols;
-  cli::NamedTensors inputs;
-  std::unique_ptr<ConvertResult> converted;
-  std::unique_ptr<cli::OpenedModel> opened;
-  std::unique_ptr<Session> exact;
-};
-
-double Call(Session& session, const cli::NamedTensors& inputs) {
-  const uint64_t begin = platform::NowNanoseconds();
-  cli::SetInputs(session, inputs);
-  cli::Must([&] { return session.Run(); });
-  return Microseconds(platform::NowNanoseconds() - begin);
+bool IsUnbounded(const std::vector<uint8_t>& file) {
+  cli::OpenedModel opened(file);
+  return opened.data().signatures[0].plans[0].kind == BucketKind::kUnbounded;
 }
 
-std::vector<int64_t> DrawSizes(const Model& model, std::mt19937& random, int64_t most) {
-  std::vector<int64_t> sizes;
-  for (const SymbolInfo& symbol : model.symbols()) {
-    const int64_t max = std::min(symbol.max, std::max(symbol.min, most));
-    const int64_t low = (std::max<int64_t>(symbol.min, 1) + symbol.multiple - 1) / symbol.multiple;
-    sizes.push_back(
-        std::uniform_int_distribution<int64_t>(low, std::max(low, max / symbol.multiple))(random) *
-        symbol.multiple);
+/// The contract as it was given, and without its upper ends.
+std::vector<File> OpenFiles(const std::string& path, const ConvertOptions& options) {
+  std::vector<File> files;
+  files.push_back({"relaxed", ConvertFile(path, options)->file});
+  if (IsUnbounded(files[0].bytes)) {
+    files[0].name = "unbounded";
+    return files;
   }
-  return sizes;
+  ConvertOptions endless = options;
+  for (auto& [name, range] : endless.dims) range.max = Symbol::kUnbounded;
+  files.push_back({"unbounded", ConvertFile(path, endless)->file});
+  if (!IsUnbounded(files[1].bytes)) files.pop_back();
+  return files;
 }
 
-std::string Text(const MemoryUsage& usage) {
-  const auto mib = [](uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
-  return fmt::format("arena {:.2f}, workspace {:.2f}, packed weights {:.2f}, inputs {:.2f} MiB",
-                     mib(usage.arena), mib(usage.workspace), mib(usage.packed_weights), mib(usage.inputs));
+/// A plan of its own for each size, and all of them kept.
+File ExactFile(const std::string& path, ConvertOptions options, const Model& model,
+               const std::vector<SizedCall>& calls) {
+  for (const SizedCall& call : calls) {
+    Bucket& bucket = options.buckets.emplace_back();
+    for (size_t i = 0; i < call.sizes.size(); ++i) bucket[model.symbols()[i].name] = DimRange(call.sizes[i]);
+  }
+  return {"exact buckets", ConvertFile(path, options)->file, static_cast<int>(calls.size())};
 }
 
-/// Ratio and difference are those of calls side by side: the sizes differ from call to call.
-void Print(const Way& way, const Way& same, double nodes) {
-  const double median = Median(way.microseconds);
+/// Waits for a line where another program's calls take turns with these.
+void AwaitTurn(bool paced) {
+  if (!paced) return;
+  std::string line;
+  fmt::print("ready\n");
+  std::fflush(stdout);
+  if (!std::getline(std::cin, line))
+    Throw(StatusCode::kIo, "no line came to say that it is this program's turn");
+}
+
+std::vector<double> AllTimes(const Way& way) {
+  std::vector<double> all;
+  for (const CallKind kind : kRound) all.insert(all.end(), way.times(kind).begin(), way.times(kind).end());
+  return all;
+}
+
+void PrintTimes(const std::vector<std::unique_ptr<Way>>& ways, const std::vector<uint64_t>& peaks) {
+  constexpr auto kRight = cli::Table::Align::kRight;
+  cli::Table table({{"us", cli::Table::Align::kLeft},
+                    {"median", kRight},
+                    {"p90", kRight},
+                    {"p99", kRight},
+                    {"new size", kRight},
+                    {"its p99", kRight},
+                    {"same size", kRight},
+                    {"size before", kRight},
+                    {"peak MiB", kRight}});
+  const auto text = [](double microseconds) { return fmt::format("{:.1f}", microseconds); };
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const Way& way = *ways[i];
+    const std::vector<double> all = AllTimes(way);
+    const std::vector<double>& fresh = way.times(CallKind::kNew);
+    table.Add({way.name(), text(Median(all)), text(Percentile(all, 0.9)), text(Percentile(all, 0.99)),
+               text(Median(fresh)), text(Percentile(fresh, 0.99)), text(Median(way.times(CallKind::kSame))),
+               text(Median(way.times(CallKind::kBefore))),
+               fmt::format("{:.1f}", static_cast<double>(peaks[i]) / (1 << 20))});
+  }
+  fmt::print("{}", table.ToString());
+}
+
+/// Call by call, because sizes differ from round to round.
+struct Beside {
+  double ratio;
+  double difference;
+};
+
+Beside Compare(const std::vector<double>& times, const std::vector<double>& same) {
   std::vector<double> ratios, differences;
-  const size_t step = same.microseconds.size() / way.microseconds.size();
-  for (size_t i = 0; i < way.microseconds.size(); ++i) {
-    ratios.push_back(way.microseconds[i] / same.microseconds[i * step]);
-    differences.push_back(way.microseconds[i] - same.microseconds[i * step]);
+  for (size_t i = 0; i < times.size(); ++i) {
+    ratios.push_back(times[i] / same[i]);
+    differences.push_back(times[i] - same[i]);
   }
-  fmt::print("  {:44} {:10.1f} us  p99 {:10.1f} us  {:6.3f} x same size  {:+7.0f} ns a node\n", way.name,
-             median, Percentile(way.microseconds, 0.99), Median(ratios), Median(differences) * 1e3 / nodes);
+  return {Median(ratios), Median(differences)};
 }
 
-int Measure(const std::string& path, const ConvertOptions& options, int calls, int distinct, int64_t most) {
-  const auto converted = ConvertFile(path, options);
-  cli::OpenedModel opened(converted->file);
-  SessionOptions session_options;
-  session_options.threads = 1;
-  std::mt19937 random(1);
-  std::vector<Size> sizes(static_cast<size_t>(distinct));
-  for (Size& size : sizes) {
-    size.symbols = DrawSizes(opened.model(), random, most);
-    size.inputs = cli::RandomInputs(opened.model(), size.symbols, 1);
-    ConvertOptions exact = options;
-    const auto& symbols = opened.model().symbols();
-    for (size_t i = 0; i < symbols.size(); ++i) exact.dims[symbols[i].name] = DimRange(size.symbols[i]);
-    size.converted = ConvertFile(path, exact);
-    size.opened = std::make_unique<cli::OpenedModel>(size.converted->file);
-    size.exact = cli::CreateSession(size.opened->model(), session_options);
-    Call(*size.exact, size.inputs);
-  }
-  const auto changing = cli::CreateSession(opened.model(), session_options);
-  const auto steady = cli::CreateSession(opened.model(), session_options);
-  SessionOptions keeping_options = session_options;
-  keeping_options.kept_shapes = distinct;
-  const auto keeping = cli::CreateSession(opened.model(), keeping_options);
-  for (const Size& size : sizes) Call(*keeping, size.inputs);
+void PrintCosts(const Way& way) {
+  const auto nodes = static_cast<double>(way.first_plan().nodes.size());
+  const Beside fresh = Compare(way.times(CallKind::kNew), way.times(CallKind::kSame));
+  const Beside back = Compare(way.times(CallKind::kBack), way.times(CallKind::kSame));
+  const bool within = fresh.ratio < kMostRatio || fresh.difference / nodes < kMostMicrosecondsANode;
+  fmt::print(
+      "{}: a new size costs {:.3f} x the same size, {:+.0f} ns a node ({}); one that is kept {:.3f} x\n",
+      way.name(), fresh.ratio, fresh.difference * 1e3 / nodes,
+      within ? "within 1.15 x or 1 us a node" : "MORE THAN 1.15 x AND 1 us a node", back.ratio);
+}
 
-  Way ways[] = {{"open plan, another size at each call", {}},
-                {"open plan, the same size again", {}},
-                {"open plan, a size that is kept", {}},
-                {"exact Session, prepared", {}},
-                {"a Session for each call", {}}};
-  for (int i = 0; i < calls; ++i) {
-    // Never one of the two sizes that the Session keeps.
-    const Size& size = sizes[static_cast<size_t>(i % distinct)];
-    Call(*steady, size.inputs);
-    ways[0].microseconds.push_back(Call(*changing, size.inputs));
-    ways[1].microseconds.push_back(Call(*steady, size.inputs));
-    ways[2].microseconds.push_back(Call(*keeping, size.inputs));
-    ways[3].microseconds.push_back(Call(*size.exact, size.inputs));
-    if (i % 10 != 0) continue;
-    const uint64_t begin = platform::NowNanoseconds();
-    const auto fresh = cli::CreateSession(opened.model(), session_options);
-    Call(*fresh, size.inputs);
-    ways[4].microseconds.push_back(Microseconds(platform::NowNanoseconds() - begin));
+int Measure(const Arguments& arguments) {
+  const ConvertOptions options = cli::ToConvertOptions(arguments.convert);
+  std::vector<File> files = OpenFiles(arguments.model, options);
+  std::vector<SizedCall> calls;
+  {
+    cli::OpenedModel opened(files[0].bytes);
+    calls = DrawCalls(opened.model(), arguments.distinct, arguments.most);
+    files.push_back(ExactFile(arguments.model, options, opened.model(), calls));
+    for (const SizedCall& call : calls)
+      fmt::print("sizes {}\n", cli::SizesText(opened.model().symbols(), call.sizes));
   }
-  const PlanData& plan = opened.data().signatures[0].plans[0];
-  fmt::print("{}: {} plan, {} nodes, {} of them for shapes; {} calls, {} sizes\n", path,
-             plan.kind == BucketKind::kUnbounded ? "unbounded" : "relaxed", plan.nodes.size(),
-             plan.shape_node_count, calls, distinct);
-  for (const Way& way : ways) Print(way, ways[1], static_cast<double>(plan.nodes.size()));
-  fmt::print("  open Session: {}\n  one exact Session: {}\n", Text(changing->memory_usage()),
-             Text(sizes[0].exact->memory_usage()));
+  files.push_back({"anew for each call", files[0].bytes, 0});
+
+  std::vector<uint64_t> peaks;
+  for (const File& file : files) peaks.push_back(PeakBytes(file.bytes, file.kept, calls, kMemoryRounds));
+  const Clock clock = arguments.cpu_time ? ThreadNanoseconds : platform::NowNanoseconds;
+  std::vector<std::unique_ptr<Way>> ways;
+  for (const File& file : files)
+    ways.push_back(std::make_unique<Way>(file.name, file.bytes, file.kept, clock));
+  std::vector<Way*> all, quick;
+  for (const auto& way : ways) all.push_back(way.get());
+  quick.assign(all.begin(), all.end() - 1);
+  for (size_t round = 0; round < calls.size(); ++round) RunRound(round, calls, all);
+  for (const auto& way : ways) way->Forget();
+
+  const size_t rounds = (arguments.calls + kRoundCalls - 1) / kRoundCalls;
+  for (size_t round = 0; round < rounds; ++round) {
+    AwaitTurn(arguments.paced);
+    RunRound(round, calls, round % kAnewEvery == 0 ? all : quick);
+  }
+  const PlanData& plan = ways[0]->first_plan();
+  fmt::print("{}: {} nodes, {} of them for shapes; {} calls, {} sizes, one thread\n", arguments.model,
+             plan.nodes.size(), plan.shape_node_count, rounds * kRoundCalls, calls.size());
+  PrintTimes(ways, peaks);
+  for (const auto& way : ways) {
+    if (way.get() != all.back()) PrintCosts(*way);
+  }
+  if (arguments.paced) fmt::print("times {:.1f}\n", fmt::join(AllTimes(*ways[0]), " "));
   return 0;
 }
 
 int Run(int argc, char** argv) {
-  std::string model;
-  int calls = 1000;
-  int distinct = 16;
-  int64_t most = 64;
-  cli::ConvertArguments convert;
+  Arguments arguments;
   CLI::App app("Measures changes of shape", "open_shapes_bench");
-  app.add_option("model", model, "The model")->required()->type_name("MODEL.onnx");
-  app.add_option("--calls", calls, "Calls of each kind (default 1000)")->check(CLI::Range(1, 1000000));
-  app.add_option("--sizes", distinct, "Different sizes (default 16)")->check(CLI::Range(3, 10000));
-  app.add_option("--most", most, "The largest size of a dimension without a maximum (default 64)");
-  cli::AddPlanOptions(app, convert);
-  return RunProgram(argc, argv, app,
-                    [&] { return Measure(model, cli::ToConvertOptions(convert), calls, distinct, most); });
+  app.add_option("model", arguments.model, "The model")->required()->type_name("MODEL.onnx");
+  app.add_option("--calls", arguments.calls, "Calls of each way (default 1000)")
+      ->check(CLI::Range(size_t{4}, size_t{1000000}));
+  app.add_option("--sizes", arguments.distinct, "Different sizes (default 16)")
+      ->check(CLI::Range(size_t{4}, size_t{1000}));
+  app.add_option("--most", arguments.most, "The largest size of a dimension without a maximum (default 64)");
+  app.add_flag("--cpu-time", arguments.cpu_time, "Time that the thread had a processor, for busy machines");
+  app.add_flag("--paced", arguments.paced,
+               "Print 'ready' and await a line before each round of four calls; in the end print the first "
+               "way's times");
+  cli::AddPlanOptions(app, arguments.convert);
+  return RunProgram(argc, argv, app, [&] { return Measure(arguments); });
 }
 
 }  // namespace

@@ -6,7 +6,8 @@
 namespace skiff::bench {
 
 Subject::Subject(const ConvertResult& converted, const std::string& inputs)
-    : opened_(converted.file), inputs_(cli::ReadInputSource(inputs, opened_.model())) {}
+    : opened_(converted.file),
+      inputs_(cli::ReadInputSource(inputs, opened_.model(), cli::SymbolSizes(opened_.model()))) {}
 
 std::unique_ptr<Session> Subject::NewSession(const SessionOptions& options) {
   std::unique_ptr<Session> session = cli::CreateSession(opened_.model(), options);

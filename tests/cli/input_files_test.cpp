@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "cli/npy.h"
 #include "cli/random_inputs.h"
@@ -17,6 +19,7 @@ namespace skiff::cli {
 namespace {
 
 using ::skiff::testing::TempFolder;
+using ::testing::HasSubstr;
 
 PortInfo Port(const char* name, DType dtype, const Shape& shape) {
   PortInfo port;
@@ -92,6 +95,57 @@ TEST(RandomInputs, StayInTheDomainOfTheirUse) {
   const NamedTensors inputs = RandomInputs(opened.model(), 3);
   for (const int64_t id : inputs.at("ids").ToInts()) EXPECT_TRUE(id >= 0 && id < 3) << id;
   for (const double value : inputs.at("x").ToDoubles()) EXPECT_TRUE(value >= -1 && value < 1) << value;
+}
+
+class InputRangesTest : public ::testing::Test {
+ protected:
+  NamedTensors Draw(const std::vector<std::string>& ranges, const std::string& source = "random:3") {
+    return ReadInputSource(source, opened_.model(), SymbolSizes(opened_.model()), ParseInputRanges(ranges));
+  }
+  std::string WhyNot(const std::vector<std::string>& ranges, const std::string& source = "random:3") {
+    try {
+      Draw(ranges, source);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "drawn";
+  }
+
+  OpenedModel opened_{ConvertGraph(ParseGraph(R"(graph g {
+    input mask: i64[200]
+    input small: u8[8]
+    input real: f32[64]
+    m = Cast(mask) {to=f32}
+    s = Cast(small) {to=f32}
+    y = Abs(real)
+    output m = m
+    output s = s
+    output y = y
+  })"))
+                          ->file};
+};
+
+TEST_F(InputRangesTest, HoldForTheInputThatTheyName) {
+  const NamedTensors inputs = Draw({"mask=0..1", "real=5..6.5"});
+  const std::vector<int64_t> mask = inputs.at("mask").ToInts();
+  EXPECT_EQ(std::set<int64_t>(mask.begin(), mask.end()), (std::set<int64_t>{0, 1}));
+  for (const double value : inputs.at("real").ToDoubles()) EXPECT_TRUE(value >= 5 && value < 6.5) << value;
+  const std::vector<int64_t> plain = Draw({}).at("mask").ToInts();
+  EXPECT_GT(*std::max_element(plain.begin(), plain.end()), 1);
+  const std::vector<int64_t> negative = Draw({"mask=-3..-3"}).at("mask").ToInts();
+  EXPECT_EQ(std::set<int64_t>(negative.begin(), negative.end()), std::set<int64_t>{-3});
+}
+
+TEST_F(InputRangesTest, ErrorsNameTheOptionAndWhatIsAllowed) {
+  EXPECT_THAT(WhyNot({"mask"}), HasSubstr("--input-range mask: expected NAME=LOW..HIGH"));
+  EXPECT_THAT(WhyNot({"mask=1..0"}), HasSubstr("expected NAME=LOW..HIGH"));
+  EXPECT_THAT(WhyNot({"mask=0..inf"}), HasSubstr("expected NAME=LOW..HIGH"));
+  EXPECT_THAT(WhyNot({"mask=0..1", "mask=0..2"}), HasSubstr("'mask' already has a range"));
+  EXPECT_THAT(WhyNot({"masks=0..1"}), HasSubstr("no input 'masks'; its inputs are 'mask', 'small', 'real'"));
+  EXPECT_THAT(WhyNot({"small=0..256"}),
+              HasSubstr("holds u8, so both ends must be whole numbers from 0 to 255"));
+  EXPECT_THAT(WhyNot({"mask=0..0.5"}), HasSubstr("whole numbers"));
+  EXPECT_THAT(WhyNot({"mask=0..1"}, "folder"), HasSubstr("is for random inputs"));
 }
 
 }  // namespace

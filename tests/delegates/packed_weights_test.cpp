@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/platform.h"
 #include "delegates/xnnpack/convolution.h"
 #include "delegates/xnnpack/memory.h"
 
@@ -96,6 +97,68 @@ TEST_F(PackedWeightsTest, DepthwiseKeepsOneEntry) {
   Make(geometry_, source_);
   EXPECT_EQ(weights_.entries(), 1u);
   EXPECT_EQ(weights_.bytes(), bytes);
+}
+
+/// A chain holds several entries; each must be found again.
+TEST_F(PackedWeightsTest, FindsEachOfManyEntries) {
+  constexpr uint64_t kEntries = 1000;
+  std::vector<void*> blobs;
+  for (uint64_t i = 0; i < kEntries; ++i) {
+    PackingKey key;
+    key.weights = {i % 300, i};
+    EXPECT_EQ(weights_.Find(key), nullptr);
+    blobs.push_back(platform::AllocateAligned(64));
+    EXPECT_EQ(weights_.Insert(key, blobs.back()), blobs.back());
+  }
+  for (uint64_t i = 0; i < kEntries; ++i) {
+    PackingKey key;
+    key.weights = {i % 300, i};
+    EXPECT_EQ(weights_.Find(key), blobs[i]);
+  }
+  EXPECT_EQ(weights_.entries(), kEntries);
+}
+
+struct Window {
+  int64_t kernel, stride, dilation, begin, end;
+};
+
+/// How many windows XNNPACK makes.
+int64_t Windows(int64_t input, const Window& window, uint32_t begin, uint32_t end) {
+  return (input + begin + end - ((window.kernel - 1) * window.dilation + 1)) / window.stride + 1;
+}
+
+constexpr Window kWindows[] = {{3, 2, 1, 1, 1}, {3, 2, 1, 0, 0}, {1, 2, 1, 0, 0}, {5, 3, 1, 2, 2},
+                               {3, 3, 2, 2, 1}, {7, 2, 1, 3, 3}, {2, 3, 1, 0, 1}};
+
+TEST(FitPads, AreThoseOfTheNodeWhateverTheSize) {
+  for (const Window& w : kWindows) {
+    for (int64_t input = 8; input < 40; ++input) {
+      const int64_t output = Windows(input, w, static_cast<uint32_t>(w.begin), static_cast<uint32_t>(w.end));
+      uint32_t begin = 99;
+      uint32_t end = 99;
+      ASSERT_TRUE(FitPads(AutoPad::kExplicit, {w.begin, w.begin, w.end, w.end}, 0, input, output, w.kernel,
+                          w.stride, w.dilation, &begin, &end));
+      EXPECT_EQ(begin, w.begin);
+      EXPECT_EQ(end, w.end) << w.kernel << " over " << input;
+    }
+  }
+}
+
+/// Ceil mode has one window more, or the same number.
+TEST(FitPads, GrowForAWindowThatReachesFurther) {
+  for (const Window& w : kWindows) {
+    for (int64_t input = 8; input < 40; ++input) {
+      const int64_t floor = Windows(input, w, static_cast<uint32_t>(w.begin), static_cast<uint32_t>(w.end));
+      uint32_t begin = 0;
+      uint32_t end = 0;
+      ASSERT_TRUE(FitPads(AutoPad::kExplicit, {w.begin, w.begin, w.end, w.end}, 0, input, floor + 1, w.kernel,
+                          w.stride, w.dilation, &begin, &end));
+      EXPECT_EQ(Windows(input, w, begin, end), floor + 1) << w.kernel << " over " << input;
+      ASSERT_TRUE(FitPads(AutoPad::kExplicit, {w.begin, w.begin, w.end + w.stride, w.end + w.stride}, 0,
+                          input, floor, w.kernel, w.stride, w.dilation, &begin, &end));
+      EXPECT_EQ(Windows(input, w, begin, end), floor) << "cut, " << w.kernel << " over " << input;
+    }
+  }
 }
 
 TEST(PackingKeyTest, EveryParameterCounts) {

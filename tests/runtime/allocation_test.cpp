@@ -5,6 +5,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <string>
 
 #include "tests/support/tiny_models.h"
 
@@ -77,9 +78,9 @@ INSTANTIATE_TEST_SUITE_P(Backends, Allocations,
                          ::testing::Combine(::testing::Values(Backend::kPlanned, Backend::kReference),
                                             ::testing::Values(1, 2)));
 
-constexpr const char* kOpenNet = R"(graph open {
-  symbol batch: 1..4
-  symbol size: 8..24
+constexpr const char* kRelaxed = "symbol batch: 1..4\n symbol size: 8..24\n";
+constexpr const char* kUnbounded = "symbol batch: 1..\n symbol size: 8..\n";
+constexpr const char* kOpenNet = R"(
   input image: f32[batch, size, size, 3]
   const w1: f32[8, 3, 3, 3] = seed 1
   const w2: f32[8, 1, 1, 8] = seed 2
@@ -99,13 +100,13 @@ constexpr const char* kOpenNet = R"(graph open {
 }
 )";
 
-class OpenAllocations : public ::testing::TestWithParam<Backend> {};
+class OpenAllocations : public ::testing::TestWithParam<std::tuple<Backend, const char*>> {};
 
 /// Each of the shapes that a Session keeps, in turn; with the inputs' bytes changing, too.
 TEST_P(OpenAllocations, NoneForTheShapesThatAreKept) {
-  OpenedModel opened(kOpenNet);
+  OpenedModel opened((std::string("graph open {\n") + std::get<1>(GetParam()) + kOpenNet).c_str());
   SessionOptions options;
-  options.backend = GetParam();
+  options.backend = std::get<0>(GetParam());
   options.threads = 1;
   options.kept_shapes = 3;
   Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
@@ -184,7 +185,8 @@ TEST_P(OpenAllocations, NoneInALoop) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, OpenAllocations,
-                         ::testing::Values(Backend::kPlanned, Backend::kReference));
+                         ::testing::Combine(::testing::Values(Backend::kPlanned, Backend::kReference),
+                                            ::testing::Values(kRelaxed, kUnbounded)));
 
 TEST(Allocations, TheCounterCounts) {
   allocations = 0;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -10,10 +11,25 @@ namespace {
 
 uint64_t Plan(const std::vector<BufferLifetime>& buffers, std::vector<uint64_t>& offsets) {
   offsets.assign(buffers.size(), 0);
-  const Result<uint64_t> arena =
-      PlanMemory({buffers.data(), buffers.size()}, {offsets.data(), offsets.size()});
-  EXPECT_TRUE(arena.ok());
-  return arena.value();
+  MemoryPlanner planner;
+  EXPECT_TRUE(planner.Init({buffers.data(), buffers.size()}).ok());
+  return planner.Plan({buffers.data(), buffers.size()}, 0, {offsets.data(), offsets.size()});
+}
+
+uint64_t LowerBound(const std::vector<BufferLifetime>& buffers) {
+  MemoryPlanner planner;
+  EXPECT_TRUE(planner.Init({buffers.data(), buffers.size()}).ok());
+  return planner.LowerBound({buffers.data(), buffers.size()});
+}
+
+std::vector<BufferLifetime> RandomBuffers(std::mt19937& random) {
+  std::vector<BufferLifetime> buffers(40);
+  for (BufferLifetime& buffer : buffers) {
+    buffer.bytes = random() % 5000;
+    buffer.first = static_cast<int32_t>(random() % 30);
+    buffer.last = buffer.first + static_cast<int32_t>(random() % 6);
+  }
+  return buffers;
 }
 
 void ExpectDisjoint(const std::vector<BufferLifetime>& buffers, const std::vector<uint64_t>& offsets,
@@ -37,7 +53,7 @@ TEST(MemoryPlanner, AChainNeedsTwoBuffers) {
   const uint64_t arena = Plan(chain, offsets);
   ExpectDisjoint(chain, offsets, arena);
   EXPECT_EQ(arena, 2 * 1024u);
-  EXPECT_EQ(MemoryLowerBound({chain.data(), chain.size()}), 2 * 1024u);
+  EXPECT_EQ(LowerBound(chain), 2 * 1024u);
 }
 
 TEST(MemoryPlanner, LargeBuffersOfWholePagesDoNotAliasInTheCache) {
@@ -56,16 +72,31 @@ TEST(MemoryPlanner, EmptyBuffersTakeNoRoom) {
 TEST(MemoryPlanner, RandomLifetimesAreDisjoint) {
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
-    std::vector<BufferLifetime> buffers(40);
-    for (BufferLifetime& buffer : buffers) {
-      buffer.bytes = random() % 5000;
-      buffer.first = static_cast<int32_t>(random() % 30);
-      buffer.last = buffer.first + static_cast<int32_t>(random() % 6);
-    }
+    const std::vector<BufferLifetime> buffers = RandomBuffers(random);
     std::vector<uint64_t> offsets;
     const uint64_t arena = Plan(buffers, offsets);
     ExpectDisjoint(buffers, offsets, arena);
-    EXPECT_GE(arena + 64, MemoryLowerBound({buffers.data(), buffers.size()}));
+    EXPECT_GE(arena + 64, LowerBound(buffers));
+  }
+}
+
+TEST(MemoryPlanner, OtherSizesOfTheSameLifetimesAreWithinTheSlackOrAsGoodAsCanBe) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<BufferLifetime> buffers = RandomBuffers(random);
+    MemoryPlanner planner;
+    ASSERT_TRUE(planner.Init({buffers.data(), buffers.size()}).ok());
+    for (int shape = 0; shape < 10; ++shape) {
+      for (BufferLifetime& buffer : buffers) buffer.bytes = random() % 5000;
+      std::vector<uint64_t> offsets(buffers.size());
+      const uint64_t arena =
+          planner.Plan({buffers.data(), buffers.size()}, 0.05, {offsets.data(), offsets.size()});
+      ExpectDisjoint(buffers, offsets, arena);
+      std::vector<uint64_t> best;
+      const double bound = static_cast<double>(planner.LowerBound({buffers.data(), buffers.size()}));
+      EXPECT_LE(static_cast<double>(arena),
+                std::max(bound * 1.05 + 1, static_cast<double>(Plan(buffers, best))));
+    }
   }
 }
 

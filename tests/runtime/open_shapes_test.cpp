@@ -110,6 +110,20 @@ const OpenGraph kGraphs[] = {
        output y = y
      })",
      {{{"seq", 1}}, {{"seq", 30}}, {{"seq", 11}}}},
+    {"reshape_to_what_may_be_zero",
+     R"(graph g {
+       symbol n: 0..5
+       input x: f32[n, 6]
+       const zero: i64[1] = [0]
+       const six: i64[1] = [6]
+       shape = Shape(x)
+       rows = Gather(shape, zero) {axis=0}
+       target = Concat(six, rows) {axis=0}
+       turned = Reshape(x, target)
+       y = Tanh(turned)
+       output y = y
+     })",
+     {{{"n", 1}}, {{"n", 5}}, {{"n", 3}}}},
     {"unbounded",
      R"(graph g {
        symbol n: 1..

@@ -37,6 +37,13 @@ struct PortInfo {
                                -1, -1, -1, -1};  ///< Which Symbol of the Model an extent is, or -1.
   ImageSpec image;                               ///< Inputs.
   Span<const char* const> labels;                ///< Outputs of classifiers; may be empty.
+  int32_t variable = -1;  ///< The variable that the Session feeds or keeps here; -1: it is the caller's.
+};
+
+/// State of a Model: what one run leaves to the next (see Variables).
+struct VariableInfo {
+  const char* name = "";
+  TensorView initial;
 };
 
 struct SignatureInfo {
@@ -95,6 +102,7 @@ class Model {
   int signature_count() const;
   SignatureInfo signature(int index) const;
   Span<const SymbolInfo> symbols() const;
+  Span<const VariableInfo> variables() const;
   int plan_count(int signature) const;
   PlanSummary plan(int signature, int plan) const;
   /// The value of a metadata key; null when there is none.

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "skiff/model.h"
+#include "skiff/variables.h"
 
 namespace skiff {
 
@@ -25,6 +25,7 @@ struct SessionOptions {
   int kept_shapes = 2;   ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
   bool profile = false;  ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
+  Variables* variables = nullptr;   ///< Of the same Model, to share its state; null: the Session has its own.
   bool poison = false;  ///< Debugging aid: before each run, all memory but the inputs' is filled with NaN.
 };
 
@@ -34,6 +35,7 @@ struct MemoryUsage {
   uint64_t workspace = 0;       ///< Indirection buffers, scratch, prepared steps of the delegates.
   uint64_t packed_weights = 0;  ///< Shared by all Sessions of the Model.
   uint64_t mapped_weights = 0;  ///< The file's weights, paged in on demand and shared by all processes.
+  uint64_t variables = 0;       ///< State, where the Session has its own.
   uint64_t inputs = 0;          ///< Buffers of the inputs, where they do not lie in the arena.
 };
 
@@ -91,6 +93,9 @@ class Session {
   /// `source_perm`, where given, receives the permutation by which the view's axes are the source tensor's:
   /// view = Transpose(source, perm).
   Result<TensorView> Tap(const char* name, struct Ints* source_perm = nullptr) const;
+
+  /// The state that this Session reads and leaves: its own, or SessionOptions::variables.
+  Variables& variables();
 
   MemoryUsage memory_usage() const;
   int threads() const;

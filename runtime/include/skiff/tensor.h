@@ -55,7 +55,11 @@ class Shape {
   /// The product of all extents; 1 for rank 0.
   int64_t elements() const { return ElementsBetween(0, rank_); }
   /// The product of the extents of axes [begin, end).
-  int64_t ElementsBetween(int begin, int end) const;
+  int64_t ElementsBetween(int begin, int end) const {
+    int64_t product = 1;
+    for (int i = begin; i < end; ++i) product *= extents_[i];
+    return product;
+  }
   /// The innermost extent; 1 for rank 0.
   int64_t last() const { return rank_ == 0 ? 1 : extents_[rank_ - 1]; }
   bool operator==(const Shape& other) const;

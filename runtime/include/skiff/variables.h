@@ -1,0 +1,40 @@
+/// The values of a Model's variables: state that one run leaves to the next.
+#pragma once
+
+#include <memory>
+
+#include "skiff/model.h"
+
+namespace skiff {
+
+/// A Session makes one for itself, or shares one through SessionOptions::variables: Sessions of several
+/// signatures of one Model (a step and a reset, say) then see the same state. Not thread-safe: Sessions that
+/// share one take turns.
+class Variables {
+ public:
+  /// Initial values, as the file has them. `model` must outlive the result. kOutOfMemory.
+  static Result<std::unique_ptr<Variables>> Create(const Model& model);
+  ~Variables();
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+  /// Back to the initial values.
+  void Reset();
+  /// A view that may be written, valid as long as this object. kInvalidArgument: there is none of that name.
+  Result<TensorView> Get(const char* name) const;
+  /// Copies the elements: how an application restores what it saved. kInvalidArgument: another dtype or
+  /// shape.
+  Status Set(const char* name, const TensorView& value);
+
+  const Model& model() const;
+  /// The elements of variable `index` of Model::variables(), 64-byte aligned.
+  void* data(int index) const;
+  uint64_t bytes() const;
+
+ private:
+  struct Internals;
+  explicit Variables(std::unique_ptr<Internals> internals);
+  std::unique_ptr<Internals> internals_;
+};
+
+}  // namespace skiff
