@@ -11,7 +11,7 @@ namespace skiff::eager {
 namespace {
 
 /// What a function's operand is moved into first, so that it is defined there and does not magnify errors.
-enum class Domain { kAny, kSmall, kUnit, kPositive, kAboveOne, kHalves };
+enum class Domain { kAny, kSmall, kUnit, kModerate, kPositive, kAboveOne, kHalves };
 
 Tensor Into(Domain domain, const Tensor& x) {
   switch (domain) {
@@ -19,6 +19,8 @@ Tensor Into(Domain domain, const Tensor& x) {
       return Clamp(x, -1.5f, 1.5f);
     case Domain::kUnit:
       return Clamp(x, -0.75f, 0.75f);
+    case Domain::kModerate:
+      return Clamp(x, -16.0f, 16.0f);
     case Domain::kPositive:
       return Abs(x) + 0.5f;
     case Domain::kAboveOne:
@@ -249,7 +251,7 @@ void DrawAlongAxis(Drawer& draw, Scope& scope) {
       const Tensor bias = draw.Elements(DType::kF32, {width}, false);
       // An epsilon that keeps rows of nearly equal elements from magnifying their rounding errors.
       draw.AddOne(scope, fmt::format("LayerNorm(v{})", *x), false, [=](const Tensors& v) {
-        return LayerNorm(v[*x], scale, bias, {.axis = -1, .epsilon = 0.25f});
+        return LayerNorm(Into(Domain::kModerate, v[*x]), scale, bias, {.axis = -1, .epsilon = 0.25f});
       });
     }
   }
@@ -261,8 +263,10 @@ void DrawProduct(Drawer& draw, Scope& scope) {
   if (!x) return;
   const int64_t depth = scope.At(*x).dim(scope.At(*x).rank() - 1);
   const int64_t width = draw.Int(1, 5);
-  const bool whole = draw.Chance(60);
-  const bool exact = whole && scope.whole[*x];
+  // Whole numbers may be large, and errors are relative to the terms: their weights are whole, and nothing is
+  // rounded.
+  const bool exact = scope.whole[*x];
+  const bool whole = exact || draw.Chance(30);
   switch (draw.Int(0, 2)) {
     case 0: {
       const Tensor weights = draw.Elements(DType::kF32, {depth, width}, whole);
@@ -278,8 +282,8 @@ void DrawProduct(Drawer& draw, Scope& scope) {
       return;
     }
     default:
-      if (const Ref y = draw.AnyOf(scope, DType::kF32, 2)) {
-        draw.AddOne(scope, fmt::format("MatMul(v{}, v{}^T)", *x, *y), scope.whole[*x] && scope.whole[*y],
+      if (const Ref y = draw.AnyOf(scope, DType::kF32, 2); y && (scope.whole[*y] || !exact)) {
+        draw.AddOne(scope, fmt::format("MatMul(v{}, v{}^T)", *x, *y), exact,
                     [x = *x, y = *y](const Tensors& v) {
                       return MatMul(v[x], Clamp(v[y], -3, 3), {.transpose_b = true});
                     });
@@ -294,8 +298,8 @@ void DrawWindow(Drawer& draw, Scope& scope) {
   if (!x) return;
   const int64_t in = scope.At(*x).dim(3), kernel = draw.Int(1, 3), stride = draw.Int(1, 2);
   const int64_t pad = draw.Int(0, static_cast<int>(kernel) - 1);
-  const bool whole = draw.Chance(60);
-  const bool exact = whole && scope.whole[*x];
+  const bool exact = scope.whole[*x];
+  const bool whole = exact || draw.Chance(30);
   const std::string size = fmt::format("{}x{}, stride {}, pad {}", kernel, kernel, stride, pad);
   const Pool2dAttrs pool{.kernel = {kernel, kernel}, .strides = {stride, stride}, .pads = {pad, pad, 0, 0}};
   switch (draw.Int(0, 5)) {
@@ -310,7 +314,8 @@ void DrawWindow(Drawer& draw, Scope& scope) {
     case 2:
       draw.AddOne(scope, fmt::format("Resize2d(v{}, {}, {})", *x, kernel + 2, stride + 3), false,
                   [=](const Tensors& v) {
-                    return Resize2d(v[*x], {kernel + 2, stride + 3}, {.mode = ResizeMode::kLinear});
+                    return Resize2d(Into(Domain::kModerate, v[*x]), {kernel + 2, stride + 3},
+                                    {.mode = ResizeMode::kLinear});
                   });
       return;
     case 3: {

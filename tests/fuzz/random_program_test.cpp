@@ -1,5 +1,5 @@
 // The same C++ code gives the same numbers in every mode: random programs run eagerly, traced and compiled,
-// and by the reference kernels without any optional pass, where not one bit may differ.
+// saved and loaded, and by the reference kernels without any optional pass, where not one bit may differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,9 +7,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/error_capture.h"
+#include "delegates/registry.h"
 #include "graph/error.h"
+#include "skiff/session.h"
 #include "tests/fuzz/random_program.h"
+#include "tests/support/tiny_models.h"
 #include "trace/function.h"
+#include "trace/save.h"
 
 namespace skiff::eager {
 namespace {
@@ -82,12 +87,63 @@ bool HasOpenTrace(const ProgramFunction& function) {
 
 using Expected = std::array<Tensors, kInputSets>;
 
+/// A file of one signature per set of inputs, run by the device's runtime.
+class SavedProgram {
+ public:
+  SavedProgram(const RandomProgram& program, const ProgramFunction& function) : program_(program) {
+    std::vector<SavedSignature> signatures;
+    for (const std::string& name : SignatureNames()) {
+      std::vector<std::string> types;
+      for (const Tensor& input : program.inputs(signatures.size())) types.push_back(SpecOf(input).Text());
+      signatures.push_back({name, function.Concrete(types)});
+    }
+    file_ = std::make_unique<skiff::testing::AlignedBytes>(SerializeFunctions(signatures));
+    ErrorCapture capture;
+    auto model = Model::Open(file_->span(), {BuiltinDelegates()});
+    if (!model.ok()) Throw(model.status().code(), "{}", capture.message());
+    model_ = std::move(model.value());
+    for (const std::string& name : SignatureNames()) {
+      SessionOptions options;
+      options.signature = name.c_str();
+      options.threads = 1;
+      auto session = Session::Create(*model_, options);
+      if (!session.ok()) Throw(session.status().code(), "{}", capture.message());
+      sessions_.push_back(std::move(session.value()));
+    }
+  }
+
+  Tensors Run(size_t set) {
+    const Tensors& inputs = program_.inputs(set);
+    Session& session = *sessions_[set];
+    ErrorCapture capture;
+    Status status;
+    for (size_t i = 0; i < inputs.size() && status.ok(); ++i)
+      status = session.SetInput(static_cast<int>(i), inputs[i].data().view());
+    if (status.ok()) status = session.Run();
+    if (!status.ok()) Throw(status.code(), "{}", capture.message());
+    Tensors results;
+    for (size_t i = 0; i < program_.output_count(); ++i) {
+      const TensorView view = session.Output(static_cast<int>(i)).value();
+      results.emplace_back(TensorData(view.dtype, view.shape, view.data));
+    }
+    return results;
+  }
+
+ private:
+  static std::vector<std::string> SignatureNames() { return {"first", "second"}; }
+
+  const RandomProgram& program_;
+  std::unique_ptr<skiff::testing::AlignedBytes> file_;
+  std::unique_ptr<Model> model_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+};
+
 /// Throws Error where a call with one of the sets, first, again, or after the other one, is not as expected.
-void CheckCalls(const RandomProgram& program, const ProgramFunction& function, const Expected& expected,
-                const char* mode, bool same_bits) {
+void CheckCalls(const RandomProgram& program, const std::function<Tensors(size_t set)>& call,
+                const Expected& expected, const char* mode, bool same_bits = false) {
   for (const size_t set : {0, 1, 0, 0, 1}) {
     try {
-      const Tensors got = function(program.inputs(set));
+      const Tensors got = call(set);
       for (size_t i = 0; i < got.size(); ++i) {
         const double allowed = program.IsExact(i) ? 0 : kTolerance * std::max(program.Scale(set), 1.0);
         std::string wrong = Difference(got[i], expected[set][i], allowed);
@@ -111,8 +167,15 @@ void CheckProgram(const RandomProgram& program, Figures& figures) {
     }
   }
   const ProgramFunction compiled = FunctionOf(program, {});
-  CheckCalls(program, compiled, expected, "compiled", false);
-  CheckCalls(program, FunctionOf(program, PlainOptions()), expected, "reference without passes", true);
+  const auto check = [&](const ProgramFunction& function, const char* mode, bool same_bits = false) {
+    CheckCalls(
+        program, [&](size_t set) { return function(program.inputs(set)); }, expected, mode, same_bits);
+  };
+  check(compiled, "compiled");
+  check(FunctionOf(program, PlainOptions()), "reference without passes", true);
+  SavedProgram saved(program, FunctionOf(program, {}));
+  CheckCalls(
+      program, [&](size_t set) { return saved.Run(set); }, expected, "saved and loaded");
   figures.branching += program.Has("Cond") ? 1 : 0;
   figures.looping += program.Has("While") ? 1 : 0;
   if (!program.open()) return;
@@ -121,8 +184,7 @@ void CheckProgram(const RandomProgram& program, Figures& figures) {
     return;
   }
   ++figures.open;
-  CheckCalls(program, FunctionOf(program, {.input_signature = program.signature()}), expected,
-             "with an input_signature", false);
+  check(FunctionOf(program, {.input_signature = program.signature()}), "with an input_signature");
 }
 
 std::string CheckSeed(uint32_t seed, Figures& figures) {
