@@ -57,7 +57,7 @@ void ModeSpeed(const Options& options) {
            {"dense 10, 20, 30 on [60, 28, 28]", shallow, digits, 100, 20},
            {"dense 1000, 2000, 3000", deep, digits, 5, 1},
            {"CNN with preprocessing, 300x400", pictures, NoisePicture(300, 400), 5, 1},
-           {"rows [7, 20], dense 64, 64, 1", rows, Uniform({7, 20}, 5), 200, 50},
+           {"rows [7, 20], dense 64, 64, 10", rows, Uniform({7, 20}, 5), 200, 50},
        })
     Measure(workload, options.quick);
 }

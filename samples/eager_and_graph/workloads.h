@@ -53,10 +53,10 @@ class PictureNet {
 /// Noise, u8 [1, height, width, 3].
 Tensor NoisePicture(int64_t height, int64_t width);
 
-/// Rows [X, 20] of any number: their maximum, then dense 64, 64, 1.
+/// Rows [X, 20] of any number: their maximum, then dense 64, 64, 10.
 class RowsNet {
  public:
-  RowsNet() : head_(20, {64, 64, 1}) {}
+  RowsNet() : head_(20, {64, 64, 10}) {}
   Tensor operator()(const Tensor& rows) const;
 
  private:

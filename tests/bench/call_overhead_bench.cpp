@@ -66,7 +66,7 @@ void Run() {
   std::printf("%-36s %10s %10s %10s  95 %%\n", "[ns]", "call", "Run()", "over");
   Measure({"x + y, f32[4]", {add, exact}, vectors});
   Measure({"x + y, the last of 20 traces", {add, exact}, vectors, 19});
-  Measure({"rows [7, 20], dense 64, 64, 1", {rows, exact}, {sample::Uniform({7, 20}, 3)}});
+  Measure({"rows [7, 20], dense 64, 64, 10", {rows, exact}, {sample::Uniform({7, 20}, 3)}});
   Measure({"the same, input_signature f32[x, 20]", {rows, open}, {sample::Uniform({7, 20}, 3)}});
 }
 
