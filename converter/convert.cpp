@@ -104,10 +104,21 @@ void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
 /// Plans that share a file share the Session's input buffers, which then lie outside of the arena.
 void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of_several,
            const ConvertOptions& options) {
-  planned.draft = DraftPlan(planned.graph);
-  planned.draft.inputs_outside = planned.draft.inputs_outside || one_of_several;
-  SetRanges(planned.draft, symbols);
-  Partition(planned.draft, options.partition);
+  const auto draft = [&](Target target) {
+    PlanDraft made = DraftPlan(planned.graph);
+    made.target = target;
+    made.inputs_outside = made.inputs_outside || one_of_several;
+    SetRanges(made, symbols);
+    Partition(made, options.partition);
+    return made;
+  };
+  planned.draft = draft(Target::kCpu);
+  if (options.vulkan) planned.vulkan = draft(Target::kVulkan);
+}
+
+void PlanArenas(PlannedGraph& planned) {
+  PlanArena(planned.draft);
+  if (planned.vulkan) PlanArena(*planned.vulkan);
 }
 
 }  // namespace
@@ -131,8 +142,8 @@ std::unique_ptr<ConvertResult> PlanGraph(Graph graph, const ConvertOptions& opti
   Draft(*result, symbols, !result->buckets.empty(), options);
   for (const auto& bucket : result->buckets) Draft(*bucket, symbols, true, options);
   progress("plan memory");
-  PlanArena(result->draft);
-  for (const auto& bucket : result->buckets) PlanArena(bucket->draft);
+  PlanArenas(*result);
+  for (const auto& bucket : result->buckets) PlanArenas(*bucket);
   return result;
 }
 
@@ -140,6 +151,10 @@ SignatureDraft SignatureOf(const ConvertResult& planned) {
   SignatureDraft signature;
   signature.plans.push_back(&planned.draft);
   for (const auto& bucket : planned.buckets) signature.plans.push_back(&bucket->draft);
+  if (planned.vulkan) signature.plans.push_back(&*planned.vulkan);
+  for (const auto& bucket : planned.buckets) {
+    if (bucket->vulkan) signature.plans.push_back(&*bucket->vulkan);
+  }
   return signature;
 }
 

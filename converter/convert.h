@@ -19,6 +19,8 @@ struct ConvertOptions : ShapeContract {
   /// Buckets that get plans of their own beside the plan for the whole contract.
   std::vector<Bucket> buckets;
   PartitionOptions partition;
+  /// A plan for the GPU beside each plan for the CPU, which runs where there is no GPU.
+  bool vulkan = false;
   PipelineOptions pipeline;
   /// For every 4-D input whose size fits; height, width 0: from the input.
   std::optional<ImageSettings> image;
@@ -29,10 +31,11 @@ struct ConvertOptions : ShapeContract {
   std::function<void(const std::string& step)> progress;
 };
 
-/// A graph as it was emitted, and the plan made from it.
+/// A graph as it was emitted, and the plans made from it, which point into it.
 struct PlannedGraph {
   Graph graph;
-  PlanDraft draft;  ///< Points into `graph`.
+  PlanDraft draft;                  ///< For the CPU.
+  std::optional<PlanDraft> vulkan;  ///< Where ConvertOptions asked for it.
 };
 
 struct ConvertResult : PlannedGraph {  ///< Of the whole contract.

@@ -1,5 +1,8 @@
 #include "delegates/registry.h"
 
+#ifdef SKIFF_WITH_VULKAN
+#include "delegates/vulkan/delegate.h"
+#endif
 #ifdef SKIFF_WITH_XNNPACK
 #include "delegates/xnnpack/delegate.h"
 #endif
@@ -7,12 +10,16 @@
 namespace skiff {
 
 Span<const Delegate* const> BuiltinDelegates() {
+  static const Delegate* const delegates[] = {
 #ifdef SKIFF_WITH_XNNPACK
-  static const Delegate* const delegates[] = {&XnnpackDelegate()};
-  return {delegates, 1};
-#else
-  return {};
+      &XnnpackDelegate(),
 #endif
+#ifdef SKIFF_WITH_VULKAN
+      &BuiltinVulkanDelegate(),
+#endif
+      &ReferenceDelegate(),  // Every runtime has it; an array needs an element.
+  };
+  return {delegates, sizeof(delegates) / sizeof(*delegates) - 1};
 }
 
 }  // namespace skiff

@@ -17,4 +17,9 @@ bool XnnpackTakesStridedInput(const NodeTypes& node, size_t index);
 /// The lowering writes its outputs in place when they are views with gaps between their rows.
 bool XnnpackWritesStridedOutput(const NodeTypes& node);
 
+/// The Vulkan delegate has a lowering for this node. What a lowering then refuses at its extents, or on its
+/// device, runs with the reference kernel. It takes views with gaps everywhere: they become dense on the way
+/// to the device.
+bool VulkanSupports(const NodeTypes& node);
+
 }  // namespace skiff

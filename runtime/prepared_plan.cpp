@@ -48,7 +48,8 @@ Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const Segm
   if (segment.delegate == DelegateKind::kControl)
     return PrepareControlSegment(*shaped_, segment.begin, backend_, *sessions_);
   SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions_->Get(segment.delegate));
-  return session->Prepare({shaped_->tensors(), shaped_->plan().nodes, segment.begin, segment.end});
+  return session->Prepare(
+      {shaped_->tensors(), shaped_->plan().nodes, segment.begin, segment.end, shaped_->plan().outputs});
 }
 
 Status PreparedPlan::Reshape() {

@@ -115,9 +115,13 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status ChooseSignature();
   Status TakeVariables();
   void KeepVariables();
+  Status Start();
   Status Allocate();
+  Status AllocateStates();
+  bool MayFallBack(Status status) const;
   Status PrepareOneShape();
   Status ChooseState();
+  Status PrepareState();
   Status GrowArena(uint64_t bytes);
   void Poison();
   Status CheckLimit(uint64_t bytes, const char* what) const;
@@ -190,6 +194,10 @@ Status Session::Internals::Allocate() {
   SKIFF_RETURN_IF_ERROR(input_places.Allocate(count));
   SKIFF_RETURN_IF_ERROR(input_views.Allocate(count));
   SKIFF_RETURN_IF_ERROR(sizes.Allocate(model->data().symbols.size()));
+  return AllocateStates();
+}
+
+Status Session::Internals::AllocateStates() {
   const int kept = options.kept_shapes > 1 ? options.kept_shapes : 1;
   SKIFF_RETURN_IF_ERROR(states.Allocate(one_shape ? 1 : static_cast<size_t>(kept)));
   size_t nodes = 0;
@@ -220,7 +228,8 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
   std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(kind)];
   if (!session) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
-    SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool}));
+    SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool,
+                                                          options.keep_intermediates, options.profile}));
   }
   return session.get();
 }
@@ -242,8 +251,37 @@ Status Session::Internals::PrepareOneShape() {
   return CheckLimit(arena.size() + workspace_bytes(), "the arena with the delegates' workspace");
 }
 
-/// The state for the inputs' shapes: one that is ready, or the one used longest ago, made ready.
+Status Session::Internals::Start() {
+  SKIFF_RETURN_IF_ERROR(Allocate());
+  SKIFF_RETURN_IF_ERROR(TakeVariables());
+  if (options.target == Target::kVulkan) SKIFF_RETURN_IF_ERROR(Get(DelegateKind::kVulkan).status());
+  return one_shape ? PrepareOneShape() : OkStatus();
+}
+
+/// A device that is absent, unable or full; the cpu plan needs none.
+bool Session::Internals::MayFallBack(Status status) const {
+  if (!options.fall_back || options.target == Target::kCpu) return false;
+  if (status.code() != StatusCode::kUnsupported && status.code() != StatusCode::kOutOfMemory) return false;
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target != Target::kCpu) continue;
+    Log(LogLevel::kWarning, "the %s plan cannot run here (%s); the cpu plan runs instead",
+        TargetName(options.target), StatusCodeName(status.code()));
+    return true;
+  }
+  return false;
+}
+
 Status Session::Internals::ChooseState() {
+  const Status status = PrepareState();
+  if (status.ok() || !MayFallBack(status)) return status;
+  options.target = Target::kCpu;
+  current = nullptr;
+  SKIFF_RETURN_IF_ERROR(AllocateStates());
+  return PrepareState();
+}
+
+/// The state for the inputs' shapes: one that is ready, or the one used longest ago, made ready.
+Status Session::Internals::PrepareState() {
   SKIFF_RETURN_IF_ERROR(SolveSymbols(model->data(), *signature, input_views, sizes));
   SKIFF_ASSIGN_OR_RETURN(const PlanData* plan, ChoosePlan(model->data(), *signature, options.target, sizes));
   ShapeState* chosen = nullptr;
@@ -332,9 +370,12 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
     return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
   if (options.threads == 0) made->options.threads = DefaultThreads();
   SKIFF_RETURN_IF_ERROR(made->ChooseSignature());
-  SKIFF_RETURN_IF_ERROR(made->Allocate());
-  SKIFF_RETURN_IF_ERROR(made->TakeVariables());
-  if (made->one_shape) SKIFF_RETURN_IF_ERROR(made->PrepareOneShape());
+  if (const Status status = made->Start(); !status.ok()) {
+    if (!made->MayFallBack(status)) return status;
+    SessionOptions on_cpu = options;
+    on_cpu.target = Target::kCpu;
+    return Create(model, on_cpu);
+  }
   std::unique_ptr<Session> session(new (std::nothrow) Session(std::move(made)));
   if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   return session;
@@ -493,6 +534,8 @@ MemoryUsage Session::memory_usage() const {
           internals_->own_variables ? internals_->own_variables->bytes() : 0,
           internals_->input_bytes()};
 }
+
+Target Session::target() const { return internals_->options.target; }
 
 int Session::threads() const { return internals_->options.threads; }
 

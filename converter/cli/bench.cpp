@@ -93,6 +93,7 @@ BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& 
     std::sort(result.runs_ns.begin(), result.runs_ns.end());
     result.memory = session->memory_usage();
     result.threads = session->threads();
+    result.target = session->target();
   }
   if (!options.other_inputs.empty()) MeasureShapeChanges(model, inputs, options, result);
   ProfileNodes(model, inputs, options, result);

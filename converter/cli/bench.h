@@ -40,6 +40,7 @@ struct BenchResult {
   std::vector<TracedRun> traced;  ///< The last few profiled runs.
   MemoryUsage memory;
   int threads = 0;
+  Target target = Target::kCpu;  ///< What ran.
 
   /// The run time that `share` (0..1) of the runs did not pass.
   double Quantile(double share) const;

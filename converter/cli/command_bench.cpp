@@ -65,6 +65,7 @@ void RunBench(const Arguments& arguments) {
   }
   const BenchResult result =
       AtSizes(context.sizes, "--dim", [&] { return Bench(opened.model(), inputs, options); });
+  context.backend = BackendText(arguments.backend, result.target);
   if (!trace_path.empty()) {
     const std::string trace = ChromeTrace(arguments.model, result).dump();
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});

@@ -49,6 +49,7 @@ void CheckSource(const Arguments& arguments) {
 
 void Convert(const Arguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
+  options.vulkan = arguments.target == "vulkan";
   CheckSource(arguments);
   const std::string output = CheckOutputFile(arguments.output);
   StepTimes times;
@@ -88,9 +89,12 @@ void AddConvert(CLI::App& app, int&) {
       ->type_name("OUT.skiff");
   AddPlanOptions(*command, *arguments);
   AddFileOptions(*command, *arguments);
-  command->add_option("--target", arguments->target, "What the plan is for: cpu (default)")
+  command
+      ->add_option("--target", arguments->target,
+                   "What the plans are for: cpu (default), or vulkan: a plan for the GPU beside each one for "
+                   "the CPU, which runs where there is no GPU")
       ->type_name("TARGET")
-      ->check(CLI::IsMember({"cpu"}));
+      ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_flag("--explain", arguments->explain, "Say for each source node what became of it");
   command->add_flag_callback(
       "--list-passes",

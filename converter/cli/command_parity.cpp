@@ -49,6 +49,7 @@ struct Arguments : ConvertArguments {
   std::vector<std::string> ranges;
   std::vector<std::string> backends;
   int threads = 0;
+  int repeat = 1;
   std::optional<double> rtol;
   std::optional<double> atol;
   std::vector<std::string> at;
@@ -85,6 +86,8 @@ std::unique_ptr<OpenedModel> Prepare(const Arguments& arguments, Graph& source) 
     const std::string inputs = InputsOf(arguments);
     if (!source.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, source, options);
     FixShapes(source, options);
+    options.vulkan =
+        std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end();
     return std::make_unique<OpenedModel>(ConvertGraph(source, options)->file);
   }
   auto opened = std::make_unique<OpenedModel>(arguments.model);
@@ -103,6 +106,7 @@ ParityOptions ToParityOptions(const Arguments& arguments) {
     for (const std::string& name : arguments.backends) options.backends.push_back(BackendFromName(name));
   }
   options.threads = arguments.threads;
+  options.repeat = arguments.repeat;
   if (arguments.rtol || arguments.atol)
     options.tolerance = Tolerance{.atol = arguments.atol.value_or(0), .rtol = arguments.rtol.value_or(0)};
   options.layers = arguments.layers;
@@ -222,10 +226,17 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->add_option("--expect", arguments->expected,
                    "Folder with outputs of the original framework, compared as well")
       ->type_name("DIR");
-  command->add_option("--backend", arguments->backends, "xnnpack or reference; repeatable (default: both)")
+  command
+      ->add_option("--backend", arguments->backends,
+                   "xnnpack, vulkan or reference; repeatable (default: xnnpack and reference)")
       ->type_name("NAME")
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"xnnpack", "reference"}));
+      ->check(BackendCheck());
+  command
+      ->add_option("--repeat", arguments->repeat,
+                   "Run each backend so often, and fail where two runs differ in a bit (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
   AddThreadsOption(*command, arguments->threads);
   command->add_option("--rtol", arguments->rtol, "Tolerance relative to each expected element")
       ->type_name("R")

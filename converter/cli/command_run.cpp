@@ -94,7 +94,7 @@ void Run(const Arguments& arguments) {
   for (const PortInfo& port : opened.signature().outputs)
     PrintOutput(port, outputs.at(port.name), arguments.top);
   fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)),
-             arguments.backend, session->threads(), session->threads() == 1 ? "" : "s");
+             BackendText(arguments.backend, session->target()), session->threads(), session->threads() == 1 ? "" : "s");
 }
 
 }  // namespace

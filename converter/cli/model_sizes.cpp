@@ -22,9 +22,9 @@ std::vector<int64_t> CornerOf(const Model& model, const PlanData& plan, std::vec
 
 }  // namespace
 
-const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes) {
+const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes, Target target) {
   return *Must([&] {
-    return ChoosePlan(model.data(), model.data().signatures[0], Target::kCpu, {sizes.data(), sizes.size()});
+    return ChoosePlan(model.data(), model.data().signatures[0], target, {sizes.data(), sizes.size()});
   });
 }
 

@@ -12,7 +12,7 @@ namespace skiff::cli {
 /// Whether a plan of the file serves these sizes.
 bool IsServed(const Model& model, const std::vector<int64_t>& sizes);
 /// The plan that serves them. Throws Error where none does.
-const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes);
+const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes, Target target = Target::kCpu);
 
 /// A size for each Symbol of the model: the largest of its contract, or 7 where there is none.
 std::vector<int64_t> DefaultSizes(const Model& model);

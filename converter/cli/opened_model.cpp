@@ -25,10 +25,15 @@ OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes)
       Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), {BuiltinDelegates()}); });
 }
 
-Backend BackendFromName(const std::string& name) {
-  return name == "reference" ? Backend::kReference : Backend::kPlanned;
+RunsOn BackendFromName(const std::string& name) {
+  if (name == "reference") return Backend::kReference;
+  return {Backend::kPlanned, name == "vulkan" ? Target::kVulkan : Target::kCpu};
 }
-const char* BackendName(Backend backend) { return backend == Backend::kReference ? "reference" : "xnnpack"; }
+
+const char* BackendName(const RunsOn& runs_on) {
+  if (runs_on.backend == Backend::kReference) return "reference";
+  return runs_on.target == Target::kVulkan ? "vulkan" : "xnnpack";
+}
 
 std::unique_ptr<Session> CreateSession(Model& model, const SessionOptions& options) {
   return Must([&] { return Session::Create(model, options); });

@@ -48,9 +48,21 @@ class OpenedModel {
 
 using NamedTensors = std::map<std::string, TensorData>;
 
-/// "xnnpack" (each node where the converter put it) and "reference".
-Backend BackendFromName(const std::string& name);
-const char* BackendName(Backend backend);
+/// What the tool calls a backend: which plan of the file runs, and by what.
+struct RunsOn {
+  Backend backend = Backend::kPlanned;
+  Target target = Target::kCpu;
+
+  RunsOn(Backend backend) : backend(backend) {}  // NOLINT: a backend of the cpu plan
+  RunsOn(Backend backend, Target target) : backend(backend), target(target) {}
+  auto operator<=>(const RunsOn&) const = default;
+};
+
+/// "xnnpack" (each node of the cpu plan where the converter put it), "reference", and "vulkan" (the same of
+/// the vulkan plan).
+RunsOn BackendFromName(const std::string& name);
+const char* BackendName(const RunsOn& runs_on);
+inline constexpr const char* kBackendNames[] = {"xnnpack", "vulkan", "reference"};
 
 std::unique_ptr<Session> CreateSession(Model& model, const SessionOptions& options);
 /// Throws Error naming inputs that are missing.

@@ -1,6 +1,7 @@
 #include "cli/parity.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "cli/model_sizes.h"
 #include "cli/parity_layers.h"
@@ -43,6 +44,17 @@ std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const Nam
   return rows;
 }
 
+/// The name of an output whose bits differ between two runs; "" when there is none.
+std::string FirstChanged(const NamedTensors& before, const NamedTensors& after) {
+  for (const auto& [name, tensor] : before) {
+    const TensorData& again = after.at(name);
+    if (tensor.size_bytes() != again.size_bytes() ||
+        (tensor.size_bytes() > 0 && std::memcmp(tensor.data(), again.data(), tensor.size_bytes()) != 0))
+      return name;
+  }
+  return "";
+}
+
 /// What the model fixes of an input that the source leaves open.
 void FixPort(const Graph& source, const PortInfo& port, ConvertOptions& options) {
   const bool open =
@@ -81,7 +93,8 @@ const TensorParity* BackendParity::FirstBadLayer() const {
 
 bool ParityReport::Holds(const BackendParity& backend) const {
   if (!refused.empty() || !backend.refused.empty()) return !refused.empty() && !backend.refused.empty();
-  return AllOk(backend.outputs) && AllOk(backend.expected) && AllOk(backend.layers);
+  return backend.unstable.empty() && AllOk(backend.outputs) && AllOk(backend.expected) &&
+         AllOk(backend.layers);
 }
 
 bool ParityReport::ok() const {
@@ -144,11 +157,13 @@ ParityChecker::Eager ParityChecker::RunEager(const NamedTensors& inputs) {
   return eager;
 }
 
-NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, Backend backend, bool keep_intermediates,
-                                const NamedTensors& inputs) {
+NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn& backend,
+                                bool keep_intermediates, const NamedTensors& inputs) {
   if (!session) {
     SessionOptions options;
-    options.backend = backend;
+    options.backend = backend.backend;
+    options.target = backend.target;
+    options.fall_back = false;  // What is compared must be what was asked for.
     options.threads = options_.threads;
     options.keep_intermediates = keep_intermediates;
     session = CreateSession(model_, options);
@@ -165,9 +180,11 @@ void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs,
   const NamedTensors outputs = Run(sessions.session, result.backend, false, inputs);
   result.outputs = CompareOutputs(eager.outputs, outputs, eager.rule, order);
   result.expected = CompareOutputs(expected, outputs, eager.rule, order);
+  for (int run = 1; run < options_.repeat && result.unstable.empty(); ++run)
+    result.unstable = FirstChanged(outputs, Run(sessions.session, result.backend, false, inputs));
   if (!options_.layers) return;
   Run(sessions.tapped, result.backend, true, inputs);
-  const PlanData& plan = PlanAt(model_, SizesOf(model_, inputs));
+  const PlanData& plan = PlanAt(model_, SizesOf(model_, inputs), result.backend.target);
   for (const EagerTensor& layer : eager.layers) {
     const std::optional<TensorData> got = TapLayer(*sessions.tapped, plan, layer);
     if (got) {
@@ -200,7 +217,7 @@ ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors
   progress("eager");
   report.refused = attempt([&] { eager = RunEager(inputs); });
   report.eager_expected = CompareOutputs(expected, eager.outputs, eager.rule, model_.signature(0).outputs);
-  for (const Backend backend : options_.backends) {
+  for (const RunsOn& backend : options_.backends) {
     progress(BackendName(backend));
     BackendParity& result = report.backends.emplace_back();
     result.backend = backend;

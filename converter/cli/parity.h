@@ -15,8 +15,9 @@
 namespace skiff::cli {
 
 struct ParityOptions {
-  std::vector<Backend> backends = {Backend::kPlanned, Backend::kReference};
+  std::vector<RunsOn> backends = {Backend::kPlanned, Backend::kReference};
   int threads = 0;
+  int repeat = 1;                      ///< Runs of each backend, whose outputs must be the same bits.
   std::optional<Tolerance> tolerance;  ///< Instead of DefaultTolerance() for float tensors.
   bool layers = false;
   /// Inputs that eager mode or a plan cannot take are part of the report instead of an Error.
@@ -35,11 +36,12 @@ struct TensorParity {
 };
 
 struct BackendParity {
-  Backend backend = Backend::kPlanned;
+  RunsOn backend = Backend::kPlanned;
   std::vector<TensorParity> outputs;   ///< Plan against eager.
   std::vector<TensorParity> expected;  ///< Plan against the expected outputs.
   std::vector<TensorParity> layers;    ///< Plan against eager, in the source's order.
   size_t fused_away = 0;               ///< Source tensors that the plan does not have.
+  std::string unstable;                ///< The output that another run gave other bits; "" when none did.
   std::string refused;                 ///< Why the plan did not run; "" when it did.
 
   /// The first layer beyond its tolerance, or null.
@@ -79,13 +81,13 @@ class ParityChecker {
   Eager RunEager(const NamedTensors& inputs);
   void CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
                     BackendParity& result);
-  NamedTensors Run(std::unique_ptr<Session>& session, Backend backend, bool keep_intermediates,
+  NamedTensors Run(std::unique_ptr<Session>& session, const RunsOn& backend, bool keep_intermediates,
                    const NamedTensors& inputs);
 
   const Graph& source_;
   Model& model_;
   ParityOptions options_;
-  std::map<Backend, BackendSessions> sessions_;
+  std::map<RunsOn, BackendSessions> sessions_;
 };
 
 }  // namespace skiff::cli

@@ -132,6 +132,11 @@ std::string FailureText(const ParityReport& report) {
                ? fmt::format("eager mode refuses what {} computes: {}", name, report.refused)
                : fmt::format("{} refuses what eager mode computes: {}", name, backend.refused);
   }
+  for (const BackendParity& backend : report.backends) {
+    if (backend.unstable.empty()) continue;
+    return fmt::format("output '{}' of {} has other bits in another run with the same inputs",
+                       backend.unstable, BackendName(backend.backend));
+  }
   for (const Group& group : OutputGroups(report)) {
     for (const TensorParity& row : *group.rows) {
       if (row.comparison.ok) continue;
@@ -195,6 +200,7 @@ Json ParityJson(const ParityReport& report) {
                                 {"layers", RowsJson(backend.layers)},
                                 {"fused_away", backend.fused_away}});
     if (!backend.refused.empty()) json["backends"].back()["refused"] = backend.refused;
+    if (!backend.unstable.empty()) json["backends"].back()["unstable"] = backend.unstable;
   }
   return json;
 }

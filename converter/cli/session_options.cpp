@@ -1,6 +1,13 @@
 #include "cli/session_options.h"
 
+#include <iterator>
+#include <set>
+
 namespace skiff::cli {
+
+CLI::Validator BackendCheck() {
+  return CLI::IsMember(std::set<std::string>(std::begin(kBackendNames), std::end(kBackendNames)));
+}
 
 void AddSizesOption(CLI::App& command, std::vector<std::string>& dims) {
   command.add_option("--dim", dims, "Size of an open dimension in this call; repeatable")
@@ -28,16 +35,23 @@ void AddThreadsOption(CLI::App& command, int& threads) {
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
   command
       .add_option("--backend", arguments.backend,
-                  "xnnpack (default): each node where the converter put it; reference: every node by its "
+                  "xnnpack (default): each node where the converter put it; vulkan: the same of the plan for "
+                  "the GPU, which 'skiff convert --target vulkan' makes; reference: every node by its "
                   "reference kernel, slow")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"xnnpack", "reference"}));
+      ->check(BackendCheck());
   AddThreadsOption(command, arguments.threads);
+}
+
+std::string BackendText(const std::string& backend, Target target) {
+  return BackendFromName(backend).target == target ? backend : backend + " fell back to xnnpack";
 }
 
 SessionOptions ToSessionOptions(const SessionArguments& arguments) {
   SessionOptions options;
-  options.backend = BackendFromName(arguments.backend);
+  const RunsOn runs_on = BackendFromName(arguments.backend);
+  options.backend = runs_on.backend;
+  options.target = runs_on.target;
   options.threads = arguments.threads;
   return options;
 }

@@ -15,6 +15,8 @@ struct SessionArguments {
   int threads = 0;
 };
 
+/// The names of backends.
+CLI::Validator BackendCheck();
 /// --dim: sizes of open dimensions, read by ParseSizes().
 void AddSizesOption(CLI::App& command, std::vector<std::string>& dims);
 /// --input-range: read by ParseInputRanges().
@@ -22,5 +24,7 @@ void AddInputRangeOption(CLI::App& command, std::vector<std::string>& ranges);
 void AddThreadsOption(CLI::App& command, int& threads);
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments);
 SessionOptions ToSessionOptions(const SessionArguments& arguments);
+/// The backend's name, and that the cpu plan took its place where it did.
+std::string BackendText(const std::string& backend, Target target);
 
 }  // namespace skiff::cli

@@ -10,8 +10,9 @@ namespace {
 DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const PartitionOptions& options) {
   if (!draft.nodes[index].bodies.empty()) return DelegateKind::kControl;
   std::vector<const PlanTensor*> storage;
-  const bool supported = options.use_xnnpack && XnnpackSupports(draft.TypesOf(index, storage));
-  return supported ? DelegateKind::kXnnpack : DelegateKind::kReference;
+  const NodeTypes types = draft.TypesOf(index, storage);
+  if (draft.target == Target::kVulkan && VulkanSupports(types)) return DelegateKind::kVulkan;
+  return options.use_xnnpack && XnnpackSupports(types) ? DelegateKind::kXnnpack : DelegateKind::kReference;
 }
 
 /// A node with bodies is a segment of its own.

@@ -93,12 +93,12 @@ class ArenaPlanner {
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
   DelegateKind DelegateOf(size_t node) const { return draft_.nodes[node].delegate; }
 
-  /// The reference delegate gathers strided tensors itself, bodies want them dense, and the others are asked.
+  /// The others gather strided tensors themselves and bodies want them dense, so only XNNPACK is asked.
   bool UsersTakeStrides(int32_t tensor) const {
     return std::all_of(users_[Slot(tensor)].begin(), users_[Slot(tensor)].end(), [this](const User& user) {
       std::vector<const PlanTensor*> storage;
       if (DelegateOf(user.node) == DelegateKind::kControl) return false;
-      return DelegateOf(user.node) == DelegateKind::kReference ||
+      return DelegateOf(user.node) != DelegateKind::kXnnpack ||
              XnnpackTakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
     });
   }
@@ -107,7 +107,7 @@ class ArenaPlanner {
     const auto node = Slot(producer_[Slot(tensor)]);
     std::vector<const PlanTensor*> storage;
     if (DelegateOf(node) == DelegateKind::kControl) return false;
-    return DelegateOf(node) == DelegateKind::kReference ||
+    return DelegateOf(node) != DelegateKind::kXnnpack ||
            XnnpackWritesStridedOutput(draft_.TypesOf(node, storage));
   }
 

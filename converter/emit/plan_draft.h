@@ -36,6 +36,7 @@ struct PlanDraft {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   std::vector<TensorPlacement> placements;
+  Target target = Target::kCpu;
   BucketKind kind = BucketKind::kExact;
   uint32_t shape_node_count = 0;  ///< The first nodes are the shape program.
   bool inputs_outside = false;

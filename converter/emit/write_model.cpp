@@ -179,7 +179,7 @@ class Writer {
       ranges.push_back(format::CreateRange(builder_, SymbolIndex(static_cast<SymbolId>(range.symbol)),
                                            range.min, range.max));
     return format::CreatePlanDirect(
-        builder_, static_cast<uint8_t>(Target::kCpu), static_cast<format::BucketKind>(draft.kind),
+        builder_, static_cast<uint8_t>(draft.target), static_cast<format::BucketKind>(draft.kind),
         ranges.empty() ? nullptr : &ranges, &tensors, &nodes, draft.shape_node_count, &segments,
         &draft.inputs, &draft.outputs, draft.arena_bytes, draft.inputs_outside);
   }

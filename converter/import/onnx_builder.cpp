@@ -104,10 +104,13 @@ const TensorData* OnnxBuilder::ConstantOf(ValueId value) const {
   return constant ? &*constant : nullptr;
 }
 
+std::optional<TensorData> OnnxBuilder::KnownValueOf(ValueId value) const {
+  const TensorData* constant = ConstantOf(value);
+  return constant != nullptr ? *constant : FindKnownValue(graph_, types_, value);
+}
+
 std::vector<int64_t> OnnxBuilder::ConstantInts(size_t i, const char* what) const {
-  const TensorData* constant = ConstantOf(Input(i));
-  const std::optional<TensorData> data =
-      constant != nullptr ? *constant : FindKnownValue(graph_, types_, Input(i));
+  const std::optional<TensorData> data = KnownValueOf(Input(i));
   if (!data) {
     Unsupported("computes its {} at run time; export the model so that they are constant", what);
   }
@@ -282,6 +285,34 @@ std::vector<ValueId> OnnxBuilder::Finish(NodeId id) {
 void OnnxBuilder::SetOutput(size_t i, ValueId value) {
   results_.at(i) = value;
   graph_.value(value).source = call_.output_names[i];
+}
+
+OnnxBuilder::Body OnnxBuilder::ImportBody(const char* name, const std::vector<KnownType>& types,
+                                          const AddBodyOutputs& add_outputs) const {
+  const Attribute* found = Find(name, Attribute::GRAPH, [](const Attribute& a) { return a.has_g(); });
+  if (found == nullptr) Invalid("attribute '{}' is missing", name);
+  if (static_cast<size_t>(found->g().input_size()) != types.size()) {
+    Invalid("the sub-graph '{}' has {} inputs, {} were expected", name, found->g().input_size(),
+            types.size());
+  }
+  return call_.import_body(found->g(), types, add_outputs);
+}
+
+void OnnxBuilder::OutputBodies(OpCode op, std::vector<ValueId> inputs, std::vector<Graph> bodies,
+                               const std::vector<KnownType>& types, size_t first) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const bool output = i >= first && i - first < output_count();
+    names.push_back(output ? OutputName(i - first) : fmt::format("{}/{}", call_.label, i));
+  }
+  const NodeId id = AddNode(op, std::move(inputs), names, nullptr);
+  graph_.node(id).bodies = std::move(bodies);
+  types_.resize(static_cast<size_t>(graph_.value_count()));
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ValueId value = graph_.node(id).outputs[i];
+    types_[static_cast<size_t>(value)] = types[i];
+    if (i >= first && i - first < output_count()) SetOutput(i - first, value);
+  }
 }
 
 void OnnxBuilder::OutputConstant(TensorData data) {

@@ -1,6 +1,7 @@
 /// What a row of the operator table gets to turn one ONNX node into Skiff nodes.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -40,6 +41,14 @@ class OnnxBuilder {
   /// Products and sums of two such numbers of a window cannot overflow.
   static constexpr int64_t kMaxWindowNumber = int64_t{1} << 30;
 
+  /// A sub-graph as it was imported.
+  struct Body {
+    Graph graph;
+    std::vector<KnownType> types;  ///< Of the sub-graph's outputs.
+  };
+  /// Adds the outputs of a body, given the values of the sub-graph's; null: they are the same.
+  using AddBodyOutputs = std::function<void(Graph& body, const std::vector<ValueId>& results)>;
+
   /// How one ONNX node sits in the graph under construction.
   struct Call {
     const onnx::NodeProto* node = nullptr;
@@ -50,7 +59,11 @@ class OnnxBuilder {
     std::vector<std::string> output_names;  ///< Empty where the node leaves an output out.
     std::vector<bool> output_used;
     SourceId source = -1;
-    std::string folder;  ///< Of the model, for external data in attributes.
+    std::string folder;             ///< Of the model, for external data in attributes.
+    std::vector<ValueId> captured;  ///< What the node's sub-graphs read of the graph around them.
+    std::function<Body(const onnx::GraphProto& body, const std::vector<KnownType>& types,
+                       const AddBodyOutputs& add_outputs)>
+        import_body;
   };
 
   OnnxBuilder(Graph& graph, std::vector<KnownType>& types, Call call);
@@ -67,6 +80,8 @@ class OnnxBuilder {
   DType DTypeOf(ValueId value) const;                 ///< Throws when it is not known.
   int RankOf(ValueId value) const;                    ///< Throws when it is not known.
   const TensorData* ConstantOf(ValueId value) const;  ///< Null for kNoValue and what is computed.
+  /// The elements of a value that is constant, or follows from constants and known ranks and extents.
+  std::optional<TensorData> KnownValueOf(ValueId value) const;
   /// The integers of an input that is constant, or follows from constants and known ranks and extents.
   /// Unsupported when it is computed from the graph's inputs.
   std::vector<int64_t> ConstantInts(size_t i, const char* what) const;
@@ -129,6 +144,18 @@ class OnnxBuilder {
   /// A constant in the place of a value that no input decides, else the value itself. For what fold-constants
   /// would leave to the device because it is much larger than what it is made from.
   ValueId Precomputed(const char* suffix, ValueId value);
+
+  // Bodies.
+  /// The values that are the last inputs of every body, after those that the sub-graph names itself.
+  const std::vector<ValueId>& captured() const { return call_.captured; }
+  /// The sub-graph in an attribute; `types` are those of the inputs that it names. Throws when it is not
+  /// there.
+  Body ImportBody(const char* attribute, const std::vector<KnownType>& types,
+                  const AddBodyOutputs& add_outputs) const;
+  /// One node with bodies, whose outputs from `first` on are all ONNX outputs.
+  void OutputBodies(OpCode op, std::vector<ValueId> inputs, std::vector<Graph> bodies,
+                    const std::vector<KnownType>& types, size_t first);
+
   /// By ONNX output, kNoValue where none was made.
   const std::vector<ValueId>& results() const { return results_; }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "graph/error.h"
+#include "import/onnx_bodies.h"
 
 namespace skiff {
 namespace {
@@ -88,7 +89,7 @@ std::vector<int> OrderNodes(const OnnxNodes& nodes, const std::function<bool(con
   std::vector<std::vector<int>> users(missing.size());
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (int i = 0; i < nodes.size(); ++i) {
-    for (const std::string& input : nodes.Get(i).input()) {
+    for (const std::string& input : TensorsReadBy(nodes.Get(i))) {
       if (input.empty() || defined(input)) continue;
       const auto found = producer.find(input);
       if (found == producer.end()) {

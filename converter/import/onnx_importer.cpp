@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "graph/error.h"
+#include "import/onnx_bodies.h"
 #include "import/onnx_ops.h"
 #include "import/onnx_tensor.h"
 
@@ -13,6 +14,8 @@ namespace {
 
 /// Stands for a tensor whose node could not be imported: nodes behind it are not built, only looked up.
 constexpr ValueId kPoisoned = -2;
+/// The message for a node whose body could not be imported, which has been noted already.
+constexpr const char* kInBody = "has a sub-graph that cannot be imported";
 /// Functions that call functions can multiply; no real model comes near these.
 constexpr size_t kMaxNodes = 1'000'000;
 constexpr int kMaxFunctionDepth = 32;
@@ -39,7 +42,7 @@ Graph OnnxImporter::Import() {
   graph_.name = model_.graph().name();
   ReadFunctions();
   ReadDeclaredTypes();
-  AddInitializers(scope);
+  AddInitializers(model_.graph(), scope);
   AddInputs(scope);
   std::vector<std::string> outputs;
   for (const auto& output : model_.graph().output()) outputs.push_back(output.name());
@@ -111,8 +114,8 @@ void OnnxImporter::Bind(Scope& scope, const std::string& tensor, ValueId value) 
   }
 }
 
-void OnnxImporter::AddInitializers(Scope& scope) {
-  for (const auto& tensor : model_.graph().initializer()) {
+void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope) {
+  for (const auto& tensor : graph.initializer()) {
     if (tensor.name().empty()) Throw(StatusCode::kInvalidModel, "an initializer has no name");
     if (DTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
       AddProblem(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
@@ -120,12 +123,13 @@ void OnnxImporter::AddInitializers(Scope& scope) {
       Bind(scope, tensor.name(), kPoisoned);
       continue;
     }
-    const ValueId value = graph_.AddConstant(tensor.name(), ReadTensor(tensor, folder_, tensor.name()));
-    graph_.value(value).source = tensor.name();
+    const std::string name = ExportedName(scope, tensor.name());
+    const ValueId value = graph_.AddConstant(name, ReadTensor(tensor, folder_, tensor.name()));
+    graph_.value(value).source = name;
     AddKnownType(value);
     Bind(scope, tensor.name(), value);
   }
-  for (const auto& sparse : model_.graph().sparse_initializer()) {
+  for (const auto& sparse : graph.sparse_initializer()) {
     AddProblem("sparse initializers", "Store them dense.", sparse.values().name());
     Bind(scope, sparse.values().name(), kPoisoned);
   }
@@ -210,7 +214,12 @@ void OnnxImporter::AddOutputs(const Scope& scope) {
 
 void OnnxImporter::BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs) {
   std::unordered_set<std::string_view> read(outputs.begin(), outputs.end());
-  for (const auto& node : nodes) read.insert(node.input().begin(), node.input().end());
+  std::vector<std::string> captured;
+  for (const auto& node : nodes) {
+    read.insert(node.input().begin(), node.input().end());
+    for (std::string& name : CapturedTensors(node)) captured.push_back(std::move(name));
+  }
+  read.insert(captured.begin(), captured.end());
   const auto defined = [&](const std::string& tensor) { return scope.values.contains(tensor); };
   for (int i : OrderNodes(nodes, defined, scope.prefix)) {
     const onnx::NodeProto& node = nodes.Get(i);
@@ -252,7 +261,20 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     call.inputs.push_back(input.empty() ? kNoValue : scope.values.at(input));
     poisoned |= call.inputs.back() == kPoisoned;
   }
+  std::vector<std::string> captured;
+  for (const std::string& tensor : CapturedTensors(node)) {
+    const ValueId value = scope.values.at(tensor);
+    poisoned |= value == kPoisoned;
+    if (value == kNoValue) continue;                           // Left out by the caller of a function.
+    if (value >= 0 && graph_.value(value).constant) continue;  // A constant in the body, too.
+    captured.push_back(tensor);
+    call.captured.push_back(value);
+  }
   if (poisoned) return Poison(scope, node);
+  call.import_body = [&](const onnx::GraphProto& body, const std::vector<KnownType>& types,
+                         const OnnxBuilder::AddBodyOutputs& add_outputs) {
+    return ImportBody(body, scope, label, captured, types, add_outputs);
+  };
   call.node = &node;
   call.label = label;
   call.opset = version;
@@ -269,7 +291,8 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     row->build(builder);
   } catch (const Error& error) {
     if (error.code() != StatusCode::kUnsupported) throw;
-    AddProblem(fmt::format("{} {}", what, error.what()), "", label);
+    if (error.what() != std::string_view(kInBody))
+      AddProblem(fmt::format("{} {}", what, error.what()), "", label);
     return Poison(scope, node);
   }
   types_.resize(static_cast<size_t>(graph_.value_count()));
@@ -343,6 +366,86 @@ void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onn
     }
     Bind(scope, call.output(i), found->second);
   }
+}
+
+ValueId OnnxImporter::AddBodyInput(Scope& scope, const std::string& tensor, const KnownType& type) {
+  const ValueId value = graph_.AddInput(ExportedName(scope, tensor), DType::kInvalid, {});
+  graph_.value(value).has_shape = false;  // Known when the node's inputs are.
+  graph_.value(value).source.clear();
+  types_.resize(static_cast<size_t>(graph_.value_count()));
+  types_[static_cast<size_t>(value)] = type;
+  Bind(scope, tensor, value);
+  return value;
+}
+
+OnnxBuilder::Body OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
+                                           const std::string& label, const std::vector<std::string>& captured,
+                                           const std::vector<KnownType>& types,
+                                           const OnnxBuilder::AddBodyOutputs& add_outputs) {
+  if (outer.depth >= kMaxFunctionDepth)
+    Throw(StatusCode::kInvalidModel, "node '{}' lies in more than {} sub-graphs", label, kMaxFunctionDepth);
+  std::vector<KnownType> captured_types;
+  for (const std::string& tensor : captured)
+    captured_types.push_back(types_[static_cast<size_t>(outer.values.at(tensor))]);
+  /// The graph around the body, which comes back whatever happens.
+  struct Around {
+    OnnxImporter& importer;
+    Graph graph = std::move(importer.graph_);
+    std::vector<KnownType> types = std::move(importer.types_);
+    ~Around() {
+      importer.graph_ = std::move(graph);
+      importer.types_ = std::move(types);
+    }
+  } around{*this};
+  graph_ = Graph();
+  types_.clear();
+  graph_.name = body.name();
+  graph_.symbols() = around.graph.symbols();
+  const auto constant_around = [&](const std::string& tensor) -> const Value* {
+    const auto found = outer.values.find(tensor);
+    if (found == outer.values.end() || found->second < 0) return nullptr;
+    const Value& value = around.graph.value(found->second);
+    return value.constant ? &value : nullptr;
+  };
+  Scope scope;
+  scope.prefix = label + "/";
+  scope.depth = outer.depth + 1;
+  scope.opsets = outer.opsets;
+  for (int i = 0; i < body.input_size(); ++i)
+    AddBodyInput(scope, body.input(i).name(), types[static_cast<size_t>(i)]);
+  for (size_t i = 0; i < captured.size(); ++i) AddBodyInput(scope, captured[i], captured_types[i]);
+  for (const std::string& tensor : OuterTensors(body)) {
+    if (const Value* constant = constant_around(tensor)) {
+      const ValueId value = graph_.AddConstant(constant->name, *constant->constant);
+      AddKnownType(value);
+      Bind(scope, tensor, value);
+    } else if (const auto found = outer.values.find(tensor);
+               found != outer.values.end() && found->second == kNoValue) {
+      Bind(scope, tensor, kNoValue);
+    }
+  }
+  AddInitializers(body, scope);
+  std::vector<std::string> outputs;
+  for (const auto& output : body.output()) outputs.push_back(output.name());
+  BuildNodes(body.node(), scope, outputs);
+  std::vector<ValueId> results;
+  OnnxBuilder::Body imported;
+  for (const std::string& output : outputs) {
+    const auto found = scope.values.find(output);
+    if (found == scope.values.end() || found->second == kNoValue)
+      Throw(StatusCode::kInvalidModel, "node '{}': its sub-graph '{}' makes no output '{}'", label,
+            body.name(), output);
+    if (found->second == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
+    results.push_back(found->second);
+    imported.types.push_back(types_[static_cast<size_t>(found->second)]);
+  }
+  if (add_outputs) {
+    add_outputs(graph_, results);
+  } else {
+    for (size_t i = 0; i < results.size(); ++i) graph_.AddOutput(outputs[i], results[i]);
+  }
+  imported.graph = std::move(graph_);
+  return imported;
 }
 
 void OnnxImporter::AddProblem(const std::string& what, const std::string& remedy, const std::string& name) {

@@ -48,7 +48,7 @@ class OnnxImporter {
   Opsets ReadOpsets(const OpsetImports& imports, const std::string& owner);
   void ReadFunctions();
   void ReadDeclaredTypes();
-  void AddInitializers(Scope& scope);
+  void AddInitializers(const onnx::GraphProto& graph, Scope& scope);
   void AddInputs(Scope& scope);
   void AddOutputs(const Scope& scope);
   std::vector<Dim> ReadDims(const onnx::ValueInfoProto& input);
@@ -58,6 +58,11 @@ class OnnxImporter {
                  const std::vector<bool>& used);
   void ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
                       const std::string& label);
+  /// A sub-graph of a node in `outer`. Its inputs are those that it names, then the captured tensors.
+  OnnxBuilder::Body ImportBody(const onnx::GraphProto& body, const Scope& outer, const std::string& label,
+                               const std::vector<std::string>& captured, const std::vector<KnownType>& types,
+                               const OnnxBuilder::AddBodyOutputs& add_outputs);
+  ValueId AddBodyInput(Scope& scope, const std::string& tensor, const KnownType& type);
   const onnx::FunctionProto* FindFunction(const std::string& domain, const std::string& name) const;
 
   /// What a tensor of the scope is called in the Graph.

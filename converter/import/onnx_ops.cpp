@@ -15,7 +15,7 @@ const OnnxTable& Table() {
     for (const auto family : {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(),
                               OnnxSampleOps(), OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(),
                               OnnxShapeOps(), OnnxMovementOps(), OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(),
-                              OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
+                              OnnxControlOps(), OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;
@@ -28,17 +28,13 @@ struct Remedy {
   const char* sentence;
 };
 
-constexpr const char* kControlFlow =
-    "Control flow is not supported: export the model with its branches and loops resolved (for example with "
-    "onnxsim, or by "
-    "tracing instead of scripting).";
+constexpr const char* kScan =
+    "Scan is not supported: export the loop as a Loop that carries its state, or with its steps unrolled.";
 constexpr const char* kQuantised = "Quantised operators are not supported: convert the float model instead.";
 constexpr const char* kRecurrent =
     "Recurrent operators are not supported: export the cell step by step, as matrix products.";
 constexpr Remedy kRemedies[] = {
-    {"If", kControlFlow},
-    {"Loop", kControlFlow},
-    {"Scan", kControlFlow},
+    {"Scan", kScan},
     {"LSTM", kRecurrent},
     {"GRU", kRecurrent},
     {"RNN", kRecurrent},

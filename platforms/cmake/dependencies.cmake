@@ -2,6 +2,8 @@
 #   skiff_third_party::flatbuffers   headers only                                    runtime
 #   skiff_third_party::xnnpack       XNNPACK, its micro-kernels, cpuinfo, pool       delegates/xnnpack
 #   skiff_third_party::pthreadpool   compiled in this build tree                     delegates
+#   skiff_third_party::volk          Vulkan's headers, and its loader opened at run   delegates/vulkan
+#                                    time
 #   skiff_third_party::onnx_proto    the ONNX protobuf classes (1.12) and protobuf   converter
 #   skiff_third_party::{cli11,fmt,json,stb,xxhash}                                          converter
 #   GTest::gtest GTest::gtest_main GTest::gmock GTest::gmock_main                    tests
@@ -66,6 +68,23 @@ if(SKIFF_DELEGATE_XNNPACK)
     skiff_third_party::xnnpack
     INTERFACE skiff_third_party::XNNPACK skiff_third_party::microkernels-prod skiff_third_party::cpuinfo pthreadpool
               ${CMAKE_DL_LIBS} m)
+endif()
+
+# volk comes as one source file, and opens the loader at run time: nothing of Vulkan is linked. As above, a cross
+# compiler sees a folder with what is wanted.
+if(SKIFF_VULKAN)
+  set(include ${PROJECT_BINARY_DIR}/third_party/vulkan)
+  file(MAKE_DIRECTORY ${include})
+  foreach(header vulkan vk_video)
+    file(CREATE_LINK ${SKIFF_VULKAN_INCLUDE}/${header} ${include}/${header} SYMBOLIC)
+  endforeach()
+  file(CREATE_LINK ${SKIFF_VOLK_INCLUDE}/volk.h ${include}/volk.h SYMBOLIC)
+  add_library(volk STATIC ${SKIFF_VOLK_INCLUDE}/volk.c)
+  target_include_directories(volk SYSTEM PUBLIC ${include})
+  target_compile_definitions(volk PUBLIC VK_NO_PROTOTYPES)
+  target_compile_options(volk PRIVATE -w -ffunction-sections -fdata-sections)
+  target_link_libraries(volk PUBLIC ${CMAKE_DL_LIBS})
+  add_library(skiff_third_party::volk ALIAS volk)
 endif()
 
 if(SKIFF_BUILD_CONVERTER)

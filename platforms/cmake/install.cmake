@@ -11,7 +11,8 @@ install(DIRECTORY runtime/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} 
 install(FILES delegates/registry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff RENAME delegates.h)
 
 set(skiff_archives)
-foreach(target skiff_delegates skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform pthreadpool)
+foreach(target skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
+               pthreadpool volk)
   if(TARGET ${target})
     install(TARGETS ${target} ARCHIVE DESTINATION ${skiff_library_dir})
     list(APPEND skiff_archives lib${target}.a)

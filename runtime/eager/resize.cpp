@@ -7,26 +7,7 @@
 
 namespace skiff {
 namespace eager {
-
-void StoreExtrapolated(const KernelArgs& args, int64_t out) {
-  const auto value = static_cast<double>(args.As<ResizeAttrs>().extrapolation);
-  const TensorView& y = args.outputs[0];
-  const int64_t end = out + y.shape[3];
-  if (IsFloat(y.dtype)) {
-    for (const StoreFn<double> store = Storer<double>(y.dtype); out < end; ++out)
-      store(y.data, out, 1, &value);
-    return;
-  }
-  const auto whole = static_cast<int64_t>(ResizeAxis::Bounded(value));
-  for (const StoreFn<int64_t> store = Storer<int64_t>(y.dtype); out < end; ++out)
-    store(y.data, out, 1, &whole);
-}
-
-}  // namespace eager
-
 namespace {
-
-using namespace eager;
 
 double NearestOf(double x, ResizeNearest nearest) {
   switch (nearest) {
@@ -42,7 +23,8 @@ double NearestOf(double x, ResizeNearest nearest) {
   return std::ceil(x);
 }
 
-/// Without taps where the position is extrapolated.
+}  // namespace
+
 Taps TapsOf(const ResizeAxis& axis, const ResizeAttrs& attrs, int64_t out) {
   Taps taps;
   double x = axis.Source(attrs.coordinates, out);
@@ -69,6 +51,26 @@ Taps TapsOf(const ResizeAxis& axis, const ResizeAttrs& attrs, int64_t out) {
   }
   return taps;
 }
+
+void StoreExtrapolated(const KernelArgs& args, int64_t out) {
+  const auto value = static_cast<double>(args.As<ResizeAttrs>().extrapolation);
+  const TensorView& y = args.outputs[0];
+  const int64_t end = out + y.shape[3];
+  if (IsFloat(y.dtype)) {
+    for (const StoreFn<double> store = Storer<double>(y.dtype); out < end; ++out)
+      store(y.data, out, 1, &value);
+    return;
+  }
+  const auto whole = static_cast<int64_t>(ResizeAxis::Bounded(value));
+  for (const StoreFn<int64_t> store = Storer<int64_t>(y.dtype); out < end; ++out)
+    store(y.data, out, 1, &whole);
+}
+
+}  // namespace eager
+
+namespace {
+
+using namespace eager;
 
 /// visit(first element of the output pixel, element offset of the batch, row taps, column taps).
 template <class Visit>

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "eager/interpolate.h"
 #include "ops/op.h"
 
 namespace skiff::eager {
@@ -69,6 +70,10 @@ struct ResizeAxis {
     return source < -kFar ? -kFar : (source < kFar ? source : kFar);
   }
 };
+
+/// The input positions that an output position mixes, clipped to the input. None where the position is
+/// extrapolated.
+Taps TapsOf(const ResizeAxis& axis, const ResizeAttrs& attrs, int64_t out);
 
 /// Resize2d with attribute `antialias` in the modes linear and cubic.
 void ResizeAntialiased(const KernelArgs& args);

@@ -15,7 +15,7 @@ constexpr const char* kUsage =
     "  --output DIR         write each output to DIR/<number>.bin\n"
     "  --expect NAME=FILE   compare an output with raw elements; exit code 3 when they differ\n"
     "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
-    "  --backend NAME       xnnpack (default) or reference\n"
+    "  --backend NAME       xnnpack (default), vulkan or reference\n"
     "  --threads N          default: the usable cores, at most 4\n"
     "  --runs N             timed runs (default 1)\n";
 
@@ -69,11 +69,15 @@ bool ParseTolerance(const char* text, double* value) {
   return true;
 }
 
-bool ParseBackend(const char* text, skiff::Backend* backend) {
+/// Whoever names the GPU wants to know when it does not run: no falling back.
+bool ParseBackend(const char* text, skiff::SessionOptions* options) {
   const bool reference = std::strcmp(text, "reference") == 0;
-  if (!reference && std::strcmp(text, "xnnpack") != 0)
-    return Fail("expected xnnpack or reference, got", text);
-  *backend = reference ? skiff::Backend::kReference : skiff::Backend::kPlanned;
+  const bool vulkan = std::strcmp(text, "vulkan") == 0;
+  if (!reference && !vulkan && std::strcmp(text, "xnnpack") != 0)
+    return Fail("expected xnnpack, vulkan or reference, got", text);
+  options->backend = reference ? skiff::Backend::kReference : skiff::Backend::kPlanned;
+  options->target = vulkan ? skiff::Target::kVulkan : skiff::Target::kCpu;
+  options->fall_back = false;
   return true;
 }
 
@@ -84,7 +88,7 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
     return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
   if (std::strcmp(option, "--shape") == 0) return ParseNamedShape(value, arguments);
   if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
-  if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session.backend);
+  if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session);
   if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);
   if (std::strcmp(option, "--runs") == 0) return ParseCount(value, &arguments->runs);
   if (std::strcmp(option, "--output") == 0) {

@@ -100,6 +100,14 @@ void AddGathers(CaseList& list) {
   add("middle", F32({3, 6, 5}), four, 1);
   add("elements", F32({3, 6}), indices(DType::kI32, {3}, {1, -6, 5}), -1);
   add("bytes", F32({3, 6}, 0, 99), four, 1, DType::kU8);
+  Argument constant = four;
+  constant.constant = true;
+  add("constant", F32({3, 6, 5}), constant, 1);
+  add("constant_f16", F32({3, 6, 5}), constant, 1, DType::kF16);
+  add("constant_i64", F32({6, 3}, 0, 99), constant, 0, DType::kI64);
+  constant = indices(DType::kI32, {3}, {1, -6, 5});
+  constant.constant = true;
+  add("constant_i32", F32({3, 6}), constant, -1);
   add("scalar", F32({6, 4}), indices(DType::kI64, {}, {3}), 0);
   add("large", F32({6, 40000}), four, 0);
   add("no_indices", F32({6, 4}), indices(DType::kI64, {0}, {}), 0);

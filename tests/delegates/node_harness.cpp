@@ -172,7 +172,8 @@ Node::Node(const Case& description, uint32_t seed) : case_(description) {
            &case_.attrs,
            case_.name.c_str(),
            {inputs_.data(), inputs_.size()},
-           {outputs_.data(), outputs_.size()}};
+           {outputs_.data(), outputs_.size()},
+           {}};
   for (int32_t i : inputs_) input_pointers_.push_back(i < 0 ? nullptr : &tensors_[static_cast<size_t>(i)]);
   for (int32_t i : outputs_) output_pointers_.push_back(&tensors_[static_cast<size_t>(i)]);
 }

@@ -11,6 +11,6 @@ namespace skiff::testing {
 /// Compares the outcome of the fast path with that of the reference; "" or what is wrong. `terms_state` runs
 /// the reference on absolute values where the rule needs the sum of absolute terms.
 std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& reference,
-                    ModelState& terms_state);
+                    ModelState& terms_state, DelegateKind delegate = DelegateKind::kXnnpack);
 
 }  // namespace skiff::testing

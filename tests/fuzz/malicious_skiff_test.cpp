@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "graph/error.h"
+#include "ops/op.h"
 #include "tests/fuzz/skiff_parts.h"
 
 namespace skiff::testing {
@@ -126,6 +128,110 @@ TEST(MaliciousSkiff, SplitsOfManyPiecesAreNoDamage) {
   for (int i = 1; i < 40; ++i) graph += ", p" + std::to_string(i) + ": f32[1, 1]";
   graph += " = Split(x, sizes) {axis=1}\n  y: f32[1, 1] = Add(p3, p39)\n  output y = y\n}\n";
   EXPECT_EQ(OpenAndRun(OpenedModel(graph).converted->file), "");
+}
+
+const char* const kLoop = R"(graph g {
+  input n: i64[]
+  input x: f32[4]
+  const zero: i64[] = 0
+  i, y, z = While(zero, x, x, n) condition {
+    input i input y input z input n
+    go: bool[] = Less(i, n)
+    output go
+  } body {
+    input i input y input z input n
+    const one: i64[] = 1
+    next = Add(i, one)
+    a = Tanh(z)
+    b = Exp(y)
+    output next
+    output a
+    output b
+  }
+  output y = y
+  output z = z
+})";
+
+struct LoopDamage {
+  const char* name;
+  std::function<void(format::PlanT& plan, format::NodeT& loop)> apply;
+  const char* message;
+};
+
+/// Bodies that do not fit their node.
+TEST(MaliciousSkiff, BodiesOfLies) {
+  const LoopDamage kDamages[] = {
+      {"no bodies", [](format::PlanT&, format::NodeT& loop) { loop.bodies.clear(); }, "has 0 bodies"},
+      {"one body", [](format::PlanT&, format::NodeT& loop) { loop.bodies.pop_back(); }, "has 1 bodies"},
+      {"bodies of another operator",
+       [](format::PlanT&, format::NodeT& loop) { loop.op = static_cast<uint16_t>(OpCode::kConcat); },
+       "outputs"},
+      {"an input less", [](format::PlanT&, format::NodeT& loop) { loop.bodies[1]->inputs.pop_back(); },
+       "a plan has 3 inputs, its node 4"},
+      {"an output more", [](format::PlanT&, format::NodeT& loop) { loop.bodies[0]->outputs.push_back(0); },
+       "a plan has 2 outputs, its node 1"},
+      {"an absent input", [](format::PlanT&, format::NodeT& loop) { loop.inputs[3] = -1; }, "lacks input 3"},
+      {"a condition of numbers",
+       [](format::PlanT&, format::NodeT& loop) { loop.bodies[0]->outputs[0] = loop.bodies[0]->inputs[0]; },
+       "has another type"},
+      {"a variable of another type",
+       [](format::PlanT&, format::NodeT& loop) { std::swap(loop.inputs[0], loop.inputs[1]); },
+       "has another type"},
+      {"an output that is an input",
+       [](format::PlanT&, format::NodeT& loop) { loop.bodies[1]->outputs[1] = loop.bodies[1]->inputs[2]; },
+       "lies in an input"},
+      {"inputs in the arena",
+       [](format::PlanT&, format::NodeT& loop) { loop.bodies[1]->inputs_outside = false; },
+       "contradict its kind"},
+      {"a small scratch",
+       [](format::PlanT& plan, format::NodeT& loop) {
+         plan.tensors[static_cast<size_t>(loop.outputs.back())]->extents = {1};
+       },
+       "is stored as u8 [1]"},
+      {"a small arena", [](format::PlanT&, format::NodeT& loop) { loop.bodies[1]->arena_bytes = 4; },
+       "lies outside of its memory"},
+      {"a body over its inputs",
+       [](format::PlanT&, format::NodeT& loop) {
+         format::PlanT& body = *loop.bodies[1];
+         body.tensors[static_cast<size_t>(body.nodes.back()->outputs[0])]->view_of = body.inputs[1];
+       },
+       "lies in an input"},
+      {"a segment of the wrong delegate",
+       [](format::PlanT& plan, format::NodeT&) {
+         plan.segments[0] = format::Segment(0, plan.segments[0].begin(), plan.segments[0].end());
+       },
+       "is in a segment of the reference delegate"},
+      {"control of a plain node",
+       [](format::PlanT&, format::NodeT& loop) {
+         const format::Segment& segment = loop.bodies[0]->segments[0];
+         loop.bodies[0]->segments[0] = format::Segment(3, segment.begin(), segment.end());
+       },
+       "is in a segment of the control delegate"},
+      {"no scratch", [](format::PlanT&, format::NodeT& loop) { loop.outputs.resize(1); },
+       "has 4 inputs and 1 outputs"},
+  };
+  for (const LoopDamage& damage : kDamages) {
+    const auto file = Damaged(kLoop, [&](format::ModelT&, format::PlanT& plan) {
+      for (const auto& node : plan.nodes) {
+        if (!node->bodies.empty()) return damage.apply(plan, *node);
+      }
+    });
+    EXPECT_THAT(OpenAndRun(file), HasSubstr(damage.message)) << damage.name;
+  }
+  EXPECT_EQ(OpenAndRun(OpenedModel(kLoop).converted->file), "");
+}
+
+TEST(MaliciousSkiff, BodiesInBodiesWithoutAnEnd) {
+  const auto nested = [&](int depth) {
+    std::string text = "y = Neg(x) output y";
+    for (int i = 0; i < depth; ++i) {
+      text = "y = If(c, c, x) then { input c input x " + text +
+             " } else { input c input x n = Exp(x) output n } output y";
+    }
+    return "graph g { input c: bool[] input x: f32[2] " + text + " }";
+  };
+  EXPECT_EQ(OpenAndRun(OpenedModel(nested(16)).converted->file), "");
+  EXPECT_THROW(OpenedModel(nested(17)), Error);
 }
 
 }  // namespace

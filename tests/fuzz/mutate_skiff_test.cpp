@@ -57,7 +57,7 @@ T* Pick(std::mt19937& random, std::vector<std::unique_ptr<T>>& items) {
 void MutateNode(std::mt19937& random, format::NodeT& node) {
   switch (random() % 5) {
     case 0:
-      node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 130 : random());
+      node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 145 : random());
       break;
     case 1:
       MutateVector(random, node.inputs);
@@ -104,9 +104,18 @@ void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
   }
 }
 
+/// The plan, or one of a body in it.
+format::PlanT& SomePlan(std::mt19937& random, format::PlanT& plan) {
+  for (const auto& node : plan.nodes) {
+    if (!node->bodies.empty() && random() % 2 == 0)
+      return SomePlan(random, *node->bodies[random() % node->bodies.size()]);
+  }
+  return plan;
+}
+
 void MutateFields(std::mt19937& random, format::ModelT& model) {
   format::SignatureT& signature = *model.signatures[0];
-  format::PlanT& plan = *signature.plans[0];
+  format::PlanT& plan = SomePlan(random, *signature.plans[0]);
   switch (random() % 10) {
     case 0:
     case 1:
@@ -121,7 +130,7 @@ void MutateFields(std::mt19937& random, format::ModelT& model) {
     case 6: {
       if (plan.segments.empty()) break;
       format::Segment& segment = plan.segments[random() % plan.segments.size()];
-      segment = format::Segment(static_cast<uint8_t>(random() % 4), segment.begin() + random() % 2,
+      segment = format::Segment(static_cast<uint8_t>(random() % 5), segment.begin() + random() % 2,
                                 segment.end() - random() % 2);
       break;
     }
@@ -164,6 +173,39 @@ const char* const kAttention = R"(graph attention {
   padded: f32[1, 6, 8] = Pad(both, pads)
   turned: f32[1, 8, 6] = Transpose(padded) {perm=[0, 2, 1]}
   output turned = turned
+}
+)";
+
+const char* const kLoop = R"(graph loop {
+  input n: i64[]
+  input x: f32[1, 6, 6, 4]
+  const w: f32[4, 3, 3, 4] = seed 1
+  const zero: i64[] = 0
+  i, y, z = While(zero, x, x, n, w) condition {
+    input i input y input z input n input w
+    go: bool[] = Less(i, n)
+    output go
+  } body {
+    input i input y input z input n input w
+    const one: i64[] = 1
+    next = Add(i, one)
+    first = Equal(i, one)
+    a = If(first, y, w) then {
+      input y input w
+      c = Conv2d(y, w, _) {pads=[1, 1, 1, 1]}
+      output c
+    } else {
+      input y input w
+      t = Tanh(y)
+      s = Add(t, y)
+      output s
+    }
+    output next
+    output z
+    output a
+  }
+  s = Add(y, z)
+  output s
 }
 )";
 
@@ -223,7 +265,7 @@ TEST_P(MutateSkiff, ByFields) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,
                          ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention},
-                                           Sample{"characters", nullptr}),
+                                           Sample{"loop", kLoop}, Sample{"characters", nullptr}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

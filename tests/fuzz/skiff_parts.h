@@ -1,9 +1,13 @@
 /// Takes .skiff files apart and puts damaged ones together.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/error_capture.h"
@@ -52,6 +56,26 @@ struct Parts {
   }
 };
 
+/// A damaged loop may never end.
+inline Status RunForAWhile(Session& session) {
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool over = false;
+  std::thread watch([&] {
+    std::unique_lock<std::mutex> lock(mutex);
+    // Run() takes back a cancellation that comes before it begins.
+    while (!ended.wait_for(lock, std::chrono::milliseconds(200), [&] { return over; })) session.Cancel();
+  });
+  const Status status = session.Run();
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    over = true;
+  }
+  ended.notify_one();
+  watch.join();
+  return status;
+}
+
 /// Opens a file and runs it on every backend; the error's text, or "".
 inline std::string OpenAndRun(const std::vector<uint8_t>& file, bool keep_intermediates = false) {
   const AlignedBytes bytes(file);
@@ -76,7 +100,8 @@ inline std::string OpenAndRun(const std::vector<uint8_t>& file, bool keep_interm
       std::memset(view.data, 0, static_cast<size_t>(view.bytes()));
       for (int64_t j = 0; j < view.bytes(); j += 8) view.as<uint8_t>()[j] = 1;
     }
-    if (!(*session)->Run().ok()) return capture.message();
+    if (const Status status = RunForAWhile(**session); !status.ok())
+      return status.code() == StatusCode::kCancelled ? "an endless loop was cancelled" : capture.message();
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include "cli/npy.h"
 #include "graph/error.h"
 #include "tests/models/model_cases.h"
+#include "tests/support/vulkan.h"
 
 namespace skiff::testing {
 namespace {
@@ -47,21 +48,28 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   const double planned = WorstRelative(model.Run(Backend::kPlanned, inputs), expected);
   EXPECT_LE(reference, kF32NetTolerance);
   EXPECT_LE(planned, kF32NetTolerance);
-  ModelCase open(net / "model.onnx", ShapeContract());  // The same with its dimensions open, where it has open ones.
+  EXPECT_EQ(model.fell_back(), 0);
+  double vulkan = 0;
+  if (HasVulkan()) {
+    vulkan = WorstRelative(model.Run(Backend::kPlanned, inputs, Target::kVulkan), expected);
+    EXPECT_LE(vulkan, kF32NetTolerance);
+    EXPECT_EQ(model.fell_back(), 0) << "on the GPU";
+  }
+  ModelCase open(net / "model.onnx",
+                 ShapeContract());  // The same with its dimensions open, where it has open ones.
   EXPECT_LE(WorstRelative(open.Run(Backend::kPlanned, inputs), expected), kF32NetTolerance);
   const PlanDraft& draft = model.converted().draft;
   EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);
   EXPECT_EQ(model.NodesOn(DelegateKind::kReference), 0);
-  EXPECT_EQ(model.fell_back(), 0);
   EXPECT_EQ(model.ConvolutionsElsewhere(), 0);
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), 0);
   fmt::print(
       "{}/{}: nodes {} -> {} (reference {}), arena {} of at least {} bytes; relative to PyTorch: reference "
-      "{:.1e}, xnnpack {:.1e}\n",
+      "{:.1e}, xnnpack {:.1e}, vulkan {} ({} nodes beside it)\n",
       net.filename().string(), folder.filename().string(), model.source().sources().size(), model.nodes(),
-      model.NodesOn(DelegateKind::kReference), draft.arena_bytes, draft.arena_lower_bound, reference,
-      planned);
+      model.NodesOn(DelegateKind::kReference), draft.arena_bytes, draft.arena_lower_bound, reference, planned,
+      HasVulkan() ? fmt::format("{:.1e}", vulkan) : "skipped: no device", model.NodesBesideTheGpu());
 }
 
 TEST(ExportedNets, MatchPyTorchEager) {

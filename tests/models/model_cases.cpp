@@ -26,6 +26,12 @@ bool UsesHalf(const Graph& graph) {
   return false;
 }
 
+ConvertOptions ForAllTargets() {
+  ConvertOptions options;
+  options.vulkan = true;
+  return options;
+}
+
 bool IsConvolution(OpCode op) { return op == OpCode::kConv2d || op == OpCode::kConvTranspose2d; }
 
 }  // namespace
@@ -35,7 +41,7 @@ ModelCase::ModelCase(const std::string& path, const std::map<std::string, std::v
 
 ModelCase::ModelCase(const std::string& path, const ShapeContract& contract)
     : source_(ImportFixed(path, contract)),
-      converted_(ConvertGraph(source_)),
+      converted_(ConvertGraph(source_, ForAllTargets())),
       file_(converted_->file),
       half_(UsesHalf(source_)) {
   ErrorCapture capture;
@@ -51,9 +57,11 @@ std::map<std::string, TensorData> ModelCase::RunEagerly(
   return Evaluate(source_, inputs);
 }
 
-std::unique_ptr<Session> ModelCase::Open(Backend backend) {
+std::unique_ptr<Session> ModelCase::Open(Backend backend, Target target) {
   ErrorCapture capture;
   SessionOptions options;
+  options.target = target;
+  options.fall_back = false;
   options.backend = backend;
   options.threads = 2;
   Result<std::unique_ptr<Session>> session = Session::Create(*model_, options);
@@ -62,8 +70,9 @@ std::unique_ptr<Session> ModelCase::Open(Backend backend) {
 }
 
 std::map<std::string, TensorData> ModelCase::Run(Backend backend,
-                                                 const std::map<std::string, TensorData>& inputs) {
-  const std::unique_ptr<Session> session = Open(backend);
+                                                 const std::map<std::string, TensorData>& inputs,
+                                                 Target target) {
+  const std::unique_ptr<Session> session = Open(backend, target);
   std::map<std::string, TensorData> outputs = RunSession(*session, inputs);
   fell_back_ = 0;
   for (int i = 0; i < session->node_count(); ++i) fell_back_ += session->node(i).fell_back ? 1 : 0;
@@ -74,6 +83,13 @@ int ModelCase::NodesOn(DelegateKind delegate) const {
   const auto& nodes = converted_->draft.nodes;
   return static_cast<int>(std::count_if(nodes.begin(), nodes.end(),
                                         [&](const DraftNode& node) { return node.delegate == delegate; }));
+}
+
+int ModelCase::NodesBesideTheGpu() const {
+  const auto& nodes = converted_->vulkan->nodes;
+  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const DraftNode& node) {
+    return !node.shape_program && node.delegate != DelegateKind::kVulkan;
+  }));
 }
 
 int ModelCase::CountOps(OpCode op) const {

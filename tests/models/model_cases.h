@@ -28,15 +28,18 @@ class ModelCase {
   bool half() const { return half_; }
 
   std::map<std::string, TensorData> RunEagerly(const std::map<std::string, TensorData>& inputs) const;
-  std::map<std::string, TensorData> Run(Backend backend, const std::map<std::string, TensorData>& inputs);
+  std::map<std::string, TensorData> Run(Backend backend, const std::map<std::string, TensorData>& inputs,
+                                        Target target = Target::kCpu);
 
-  std::unique_ptr<Session> Open(Backend backend);
+  std::unique_ptr<Session> Open(Backend backend, Target target = Target::kCpu);
 
   int fell_back() const { return fell_back_; }
 
   // What the optimised graph looks like.
   int nodes() const { return static_cast<int>(converted_->draft.nodes.size()); }
   int NodesOn(DelegateKind delegate) const;
+  /// Nodes of the plan for the GPU that are planned for the CPU, the shape program aside.
+  int NodesBesideTheGpu() const;
   int CountOps(OpCode op) const;
   /// Convolutions that XNNPACK does not run.
   int ConvolutionsElsewhere() const;

@@ -14,6 +14,7 @@
 #include "graph/error.h"
 #include "import/onnx.h"
 #include "tests/models/model_cases.h"
+#include "tests/support/vulkan.h"
 
 namespace skiff::testing {
 namespace {
@@ -148,6 +149,8 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
   EXPECT_LE(reference, tolerance);
   EXPECT_LE(planned, tolerance);
 
+  const int fell_back = model.fell_back();
+
   std::string against;
   for (const json& entry : GetParam().at("references")) {
     const Reference data = LoadReference(model, file(), entry);
@@ -158,19 +161,30 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
     EXPECT_LE(by_plan, data.tolerance) << data.name;
     against += fmt::format("  {} {:.1e}/{:.1e}", data.name, by_eager, by_plan);
   }
+  // On the GPU: all of it, with the validation layer silent.
+  double vulkan = 0;
+  if (HasVulkan()) {
+    const uint64_t messages = VulkanMessages();
+    vulkan = WorstRelative(model.Run(Backend::kPlanned, inputs, Target::kVulkan), eager);
+    EXPECT_LE(vulkan, tolerance);
+    EXPECT_EQ(model.NodesBesideTheGpu(), 0) << "an operator of a real model has no shader";
+    EXPECT_EQ(model.fell_back(), 0) << "on the GPU";
+    EXPECT_EQ(VulkanMessages(), messages);
+  }
+
   const PlanDraft& draft = model.converted().draft;
   EXPECT_LE(draft.arena_bytes, draft.arena_lower_bound * 105 / 100);
   EXPECT_EQ(model.NodesOn(DelegateKind::kReference), 0) << "an operator of a real model has no fast path";
-  EXPECT_EQ(model.fell_back(), 0);
+  EXPECT_EQ(fell_back, 0);
   EXPECT_EQ(model.ConvolutionsElsewhere(), GetParam().value("convolutions_elsewhere", 0));
   EXPECT_EQ(model.CountOps(OpCode::kBatchNorm), 0);
   EXPECT_EQ(model.TransposesBetweenConvolutions(), GetParam().value("transposes_between_convolutions", 0));
   fmt::print(
       "{}: nodes {} -> {} (reference {}, fell back {}), arena {} of at least {} bytes; relative to eager: "
-      "reference {:.1e}, xnnpack {:.1e};{}\n",
+      "reference {:.1e}, xnnpack {:.1e}, vulkan {};{}\n",
       GetParam().at("file").get<std::string>(), model.source().sources().size(), model.nodes(),
-      model.NodesOn(DelegateKind::kReference), model.fell_back(), draft.arena_bytes, draft.arena_lower_bound,
-      reference, planned, against);
+      model.NodesOn(DelegateKind::kReference), fell_back, draft.arena_bytes, draft.arena_lower_bound,
+      reference, planned, HasVulkan() ? fmt::format("{:.1e}", vulkan) : "skipped: no device", against);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, TrainedModel, ::testing::ValuesIn(WithStatus("passes")), TestName);
@@ -206,10 +220,15 @@ class LaterModel : public TrainedModel {};
 
 TEST_P(LaterModel, IsRefusedWithAReason) {
   EXPECT_NE(GetParam().at("reason"), "");
-  EXPECT_THROW(ModelCase(file(), ShapeContract()), Error) << "it works now: mark it as passing in models.json";
+  EXPECT_THROW(ModelCase(file(), ShapeContract()), Error)
+      << "it works now: mark it as passing in models.json";
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, LaterModel, ::testing::ValuesIn(WithStatus("later")), TestName);
+
+TEST(TrainedModels, RunOnTheGpu) {
+  if (!HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here: no model was tried on one";
+}
 
 TEST(TrainedModels, TheListNamesEveryFile) {
   if (!fs::exists(ModelsFolder()))

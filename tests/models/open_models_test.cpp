@@ -13,6 +13,7 @@
 #include "cli/npy.h"
 #include "graph/error.h"
 #include "tests/models/model_cases.h"
+#include "tests/support/vulkan.h"
 
 namespace skiff::testing {
 namespace {
@@ -98,21 +99,27 @@ TEST_P(SweptModel, MatchesEagerOverTheSweep) {
   ModelCase model(ModelsFolder() / entry.at("file").get<std::string>(), contract);
   const auto reference = model.Open(Backend::kReference);
   const auto planned = model.Open(Backend::kPlanned);
-  double worst[2] = {};
+  const auto vulkan = HasVulkan() ? model.Open(Backend::kPlanned, Target::kVulkan) : nullptr;
+  const uint64_t messages = VulkanMessages();
+  double worst[3] = {};
   const std::vector<Sizes> sweep = Sweep(contract.dims);
   for (const Sizes& sizes : sweep) {
     SCOPED_TRACE(fmt::format("{}", sizes));
     const auto inputs = InputsAt(model.source(), sizes);
     const auto eager = model.RunEagerly(inputs);
-    const double differences[2] = {WorstRelative(RunSession(*reference, inputs), eager),
-                                   WorstRelative(RunSession(*planned, inputs), eager)};
-    for (int i = 0; i < 2; ++i) {
-      EXPECT_LE(differences[i], tolerance) << (i == 0 ? "reference" : "xnnpack");
+    const double differences[] = {WorstRelative(RunSession(*reference, inputs), eager),
+                                  WorstRelative(RunSession(*planned, inputs), eager),
+                                  vulkan ? WorstRelative(RunSession(*vulkan, inputs), eager) : 0.0};
+    for (int i = 0; i < 3; ++i) {
+      constexpr const char* kNames[] = {"reference", "xnnpack", "vulkan"};
+      EXPECT_LE(differences[i], tolerance) << kNames[i];
       worst[i] = std::max(worst[i], differences[i]);
     }
   }
-  fmt::print("{}: {} sizes; reference {:.1e}, xnnpack {:.1e}\n", entry.at("file").get<std::string>(),
-             sweep.size(), worst[0], worst[1]);
+  EXPECT_EQ(VulkanMessages(), messages) << "the validation layer had something to say";
+  fmt::print("{}: {} sizes; reference {:.1e}, xnnpack {:.1e}, vulkan {}\n",
+             entry.at("file").get<std::string>(), sweep.size(), worst[0], worst[1],
+             vulkan ? fmt::format("{:.1e}", worst[2]) : "skipped: no device");
 }
 
 std::string TestName(const ::testing::TestParamInfo<json>& info) {

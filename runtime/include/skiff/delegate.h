@@ -65,6 +65,7 @@ struct SegmentView {
   Span<const PlanNode> nodes;  ///< All nodes of the plan.
   uint32_t begin = 0;
   uint32_t end = 0;
+  Span<const int32_t> outputs = {};  ///< Tensors of the plan that its caller reads, beside those that no node does.
 };
 
 /// Receives the time of each node while profiling is on.
@@ -110,7 +111,9 @@ class DelegateSession {
 
 struct DelegateSessionOptions {
   int threads = 1;
-  void* thread_pool = nullptr;  ///< A pthreadpool_t that outlives the Session, or null to make one.
+  void* thread_pool = nullptr;      ///< A pthreadpool_t that outlives the Session, or null to make one.
+  bool keep_intermediates = false;  ///< All tensors have host memory of their own and shall be found there.
+  bool profile = false;             ///< Runs may come with a NodeTimer.
 };
 
 /// A delegate's part of one Model: what all its Sessions share. Thread-safe.

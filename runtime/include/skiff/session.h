@@ -16,6 +16,9 @@ enum class Backend : uint8_t {
 struct SessionOptions {
   const char* signature = nullptr;  ///< Null: the first one of the file.
   Target target = Target::kCpu;
+  /// Where the target's device is absent, refuses the model or runs out of memory, the cpu plan runs instead;
+  /// Session::target() tells. Off: that is an error.
+  bool fall_back = true;
   Backend backend = Backend::kPlanned;
   int threads = 0;  ///< 0: min(4, cores in the affinity mask).
   void* thread_pool =
@@ -98,6 +101,8 @@ class Session {
   Variables& variables();
 
   MemoryUsage memory_usage() const;
+  /// What the Session runs on: SessionOptions::target, or kCpu where it fell back.
+  Target target() const;
   int threads() const;
   int node_count() const;
   NodeInfo node(int index) const;

@@ -45,13 +45,15 @@ TEST(OnnxErrors, AllUnsupportedOperatorsAreListedAtOnce) {
             Not(HasSubstr("'behind'"))));
 }
 
-TEST(OnnxErrors, SubgraphsAreUnsupported) {
+TEST(OnnxErrors, AMissingSubgraphIsNamed) {
   OnnxModel model = Identity();
   auto* node = model.AddNode("If", {"x"}, {"z"}, "branch");
   auto* attribute = node->add_attribute();
   attribute->set_name("then_branch");
   attribute->set_type(onnx::AttributeProto::GRAPH);
-  ExpectError(model, StatusCode::kUnsupported, AllOf(HasSubstr("operator If"), HasSubstr("Control flow")));
+  attribute->mutable_g()->add_output()->set_name("x");
+  ExpectError(model, StatusCode::kInvalidModel,
+              HasSubstr("node 'branch' (If): attribute 'else_branch' is missing"));
 }
 
 TEST(OnnxErrors, NotOnnx) {

@@ -1,0 +1,73 @@
+#include "delegates/vulkan/delegate.h"
+
+#include "delegates/support.h"
+#include "delegates/vulkan/canary.h"
+#include "delegates/vulkan/segment.h"
+
+namespace skiff {
+namespace vulkan {
+namespace {
+
+class Session final : public DelegateSession {
+ public:
+  Session(std::shared_ptr<Device> device, const VulkanOptions& options, Weights& weights,
+          const DelegateSessionOptions& session)
+      : environment_{std::move(device), &options, &weights, session, &arena_} {}
+
+  Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
+    std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_));
+    if (!segment) return Fail(StatusCode::kOutOfMemory, "cannot allocate a Vulkan segment");
+    SKIFF_RETURN_IF_ERROR(segment->Prepare());
+    return std::unique_ptr<PreparedSegment>(std::move(segment));
+  }
+  void Idle() override {}
+
+ private:
+  std::shared_ptr<Arena> arena_;
+  const Environment environment_;
+};
+
+class State final : public ModelState {
+ public:
+  State(std::shared_ptr<Device> device, const VulkanOptions& options)
+      : device_(std::move(device)), options_(options), weights_(device_, options_) {}
+
+  Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
+    std::unique_ptr<DelegateSession> session(new (std::nothrow)
+                                                 Session(device_, options_, weights_, options));
+    if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a Vulkan session");
+    return session;
+  }
+  uint64_t packed_bytes() const override { return weights_.bytes(); }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  const VulkanOptions options_;
+  Weights weights_;
+};
+
+}  // namespace
+}  // namespace vulkan
+
+bool VulkanDelegate::Supports(const NodeTypes& node) const { return VulkanSupports(node); }
+
+Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState() const {
+  SKIFF_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Device> device, vulkan::Device::Get(options_));
+  const bool has_f16 = device->has_f16_storage() && options_.fault != VulkanFault::kMissingFeature;
+  if (options_.f16_storage && !has_f16) {
+    return Fail(StatusCode::kUnsupported, "'%s' has no 16-bit storage, which f16 activations need",
+                device->name());
+  }
+  if (options_.fault != VulkanFault::kDeviceLost)
+    SKIFF_RETURN_IF_ERROR(vulkan::CheckDevice(device, options_));
+  std::unique_ptr<ModelState> state(new (std::nothrow) vulkan::State(std::move(device), options_));
+  if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the Vulkan state");
+  return state;
+}
+
+const Delegate& BuiltinVulkanDelegate() {
+  static const VulkanDelegate delegate(VulkanOptionsFromEnvironment());
+  return delegate;
+}
+
+}  // namespace skiff

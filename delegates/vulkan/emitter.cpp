@@ -1,0 +1,146 @@
+#include "delegates/vulkan/emitter.h"
+
+#include <algorithm>
+
+#include "delegates/vulkan/transfer.h"
+#include "eager/dispatch.h"
+
+namespace skiff::vulkan {
+namespace {
+
+/// The layout of constants that are used as they are; packings have numbers of their own (lowerings.h).
+constexpr uint32_t kAsIs = 0;
+
+}  // namespace
+
+int64_t FirstOutside(const TensorView& indices, int64_t extent) {
+  for (int64_t i = 0; i < indices.shape.elements(); ++i) {
+    const int64_t index = eager::IntegerAt(indices, i);
+    if (index < -extent || index >= extent) return i;
+  }
+  return -1;
+}
+
+Status Emitter::CheckRange(uint64_t bytes) const {
+  return bytes <= device_.limits().maxStorageBufferRange ? OkStatus() : Refuse();
+}
+
+PipelineKey Emitter::KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const {
+  PipelineKey key;
+  key.shader = shader;
+  key.f16 = f16();
+  key.constants[0] = kGroupSize;
+  std::copy(constants.begin(), constants.end(), key.constants + 1);
+  return key;
+}
+
+Result<Operand> Emitter::TensorOperand(int32_t tensor) {
+  const TensorView& view = segment_.tensors[static_cast<size_t>(tensor)].view;
+  const uint32_t size = DeviceBytes(view.dtype, f16());
+  if (size == 0) return Refuse();
+  Operand operand;
+  operand.place = Operand::Place::kTensor;
+  operand.index = tensor;
+  operand.bytes = static_cast<uint64_t>(view.shape.elements()) * size;
+  SKIFF_RETURN_IF_ERROR(CheckRange(operand.bytes));
+  return operand;
+}
+
+Result<Operand> Emitter::In(size_t i) {
+  return input(i).constant ? Upload(input(i)) : TensorOperand(node_->inputs[i]);
+}
+
+Result<Operand> Emitter::Out(size_t i) { return TensorOperand(node_->outputs[i]); }
+
+Result<Operand> Emitter::Upload(const PlanTensor& tensor) {
+  const WeightsKey key{tensor.hash, kAsIs, {static_cast<uint32_t>(tensor.view.dtype)}};
+  if (const Operand known = weights_.Find(key); known.place != Operand::Place::kNone) return known;
+  const uint64_t bytes =
+      static_cast<uint64_t>(tensor.view.shape.elements()) * DeviceBytes(tensor.view.dtype, f16());
+  if (bytes == 0) return Refuse();
+  SKIFF_RETURN_IF_ERROR(CheckRange(bytes));
+  unsigned char* host = nullptr;
+  SKIFF_ASSIGN_OR_RETURN(const Operand place, weights_.Add(key, bytes, &host));
+  ToDevice(tensor.view, f16(), host);
+  return place;
+}
+
+Result<Operand> Emitter::Store(const WeightsKey& key, Span<const float> elements) {
+  unsigned char* host = nullptr;
+  SKIFF_ASSIGN_OR_RETURN(const Operand place,
+                         weights_.Add(key, elements.size() * DeviceBytes(DType::kF32, f16()), &host));
+  TensorView view(const_cast<float*>(elements.data()), DType::kF32,
+                  Shape{static_cast<int64_t>(elements.size())});
+  ToDevice(view, f16(), host);
+  return place;
+}
+
+Result<Operand> Emitter::Scratch(uint64_t elements) {
+  Operand operand;
+  operand.place = Operand::Place::kScratch;
+  operand.index = static_cast<int32_t>(program_.scratch.size());
+  operand.bytes = elements * DeviceBytes(DType::kF32, f16());
+  SKIFF_RETURN_IF_ERROR(CheckRange(operand.bytes));
+  SKIFF_RETURN_IF_ERROR(program_.scratch.Append({index_, operand.bytes}));
+  return operand;
+}
+
+Result<Operand> Emitter::Table(Span<const uint32_t> words) {
+  constexpr size_t kWords = kTensorAlignment / 4;
+  Operand operand;
+  operand.place = Operand::Place::kTable;
+  operand.offset = program_.table.size() * 4;
+  operand.bytes = words.size() * 4;
+  SKIFF_RETURN_IF_ERROR(CheckRange(operand.bytes));
+  for (const uint32_t word : words) SKIFF_RETURN_IF_ERROR(program_.table.Append(word));
+  while (program_.table.size() % kWords != 0) SKIFF_RETURN_IF_ERROR(program_.table.Append(0));
+  return operand;
+}
+
+Status Emitter::CheckIndices(size_t i, int64_t extent) {
+  if (input(i).constant) return FirstOutside(in(i), extent) < 0 ? OkStatus() : Refuse();
+  for (uint32_t n = segment_.begin; n < segment_.end; ++n) {
+    for (const int32_t output : segment_.nodes[n].outputs) {
+      if (output == node_->inputs[i]) return Refuse();
+    }
+  }
+  return program_.checks.Append({index_, node_->inputs[i], extent});
+}
+
+Status Emitter::Alias(size_t output) {
+  SKIFF_RETURN_IF_ERROR(TensorOperand(node_->outputs[output]).status());
+  if (input(0).constant) return Refuse();
+  return program_.aliases.Append({node_->outputs[output], node_->inputs[0]});
+}
+
+bool Emitter::IsUsable(Shader shader) const {
+  if (CodeOf(shader, f16()).words == nullptr) return false;
+  if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return false;
+  const char* name = ShaderName(shader);
+  const size_t length = std::strlen(name);
+  for (const char* at = options_.quarantine; at != nullptr; at = std::strchr(at, ',')) {
+    at += *at == ',' ? 1 : 0;
+    if (std::strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0')) return false;
+  }
+  return true;
+}
+
+Status Emitter::Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
+                    size_t push_bytes, uint64_t groups) {
+  if (groups == 0) return OkStatus();
+  if (!IsUsable(key.shader)) return Refuse();
+  vulkan::Dispatch dispatch;
+  dispatch.key = key;
+  std::copy(operands.begin(), operands.end(), dispatch.operands);
+  dispatch.output = static_cast<int>(operands.size()) - 1;
+  std::memcpy(dispatch.push, push, push_bytes);
+  const uint64_t most = device_.limits().maxComputeWorkGroupCount[0];
+  dispatch.groups[0] = static_cast<uint32_t>(std::min(groups, most));
+  const uint64_t rows = (groups + dispatch.groups[0] - 1) / dispatch.groups[0];
+  if (rows > device_.limits().maxComputeWorkGroupCount[1]) return Refuse();
+  dispatch.groups[1] = static_cast<uint32_t>(rows);
+  dispatch.node = index_;
+  return program_.dispatches.Append(dispatch);
+}
+
+}  // namespace skiff::vulkan

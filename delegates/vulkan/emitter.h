@@ -1,0 +1,131 @@
+/// How a lowering tells what the GPU is to do for a node: a pure function from the node at its extents to
+/// dispatches. Lowerings run at every new shape; nothing that they choose constants by may change inside a
+/// bucket, or the pipelines of all choices are asked for (Needs).
+#pragma once
+
+#include <cstring>
+#include <initializer_list>
+
+#include "delegates/vulkan/program.h"
+#include "delegates/vulkan/weights.h"
+#include "ops/op.h"
+#include "skiff/delegate.h"
+
+namespace skiff::vulkan {
+
+/// Invocations of a work group.
+inline constexpr uint32_t kGroupSize = 64;
+
+/// Unsupported at these extents, quietly: the reference kernel takes over.
+inline Status Refuse() { return Status(StatusCode::kUnsupported); }
+
+/// The position of the first index outside of [-extent, extent); -1 where there is none.
+int64_t FirstOutside(const TensorView& indices, int64_t extent);
+
+class Emitter {
+ public:
+  Emitter(const SegmentView& segment, const Device& device, const VulkanOptions& options, Weights& weights,
+          Program& program)
+      : segment_(segment), device_(device), options_(options), weights_(weights), program_(program) {}
+
+  /// What follows is about this node.
+  void Begin(uint32_t node) {
+    index_ = node;
+    node_ = &segment_.nodes[node];
+  }
+
+  OpCode op() const { return node_->op->code; }
+  size_t inputs() const { return node_->inputs.size(); }
+  size_t outputs() const { return node_->outputs.size(); }
+  bool Has(size_t i) const { return i < inputs() && node_->inputs[i] >= 0; }
+  const PlanTensor& input(size_t i) const { return segment_.tensors[static_cast<size_t>(node_->inputs[i])]; }
+  const TensorView& in(size_t i) const { return input(i).view; }
+  const TensorView& out(size_t i) const {
+    return segment_.tensors[static_cast<size_t>(node_->outputs[i])].view;
+  }
+  template <class A>
+  const A& As() const {
+    return node_->attrs->as<A>();
+  }
+  bool f16() const { return options_.f16_storage; }
+
+  /// An input as it is; constants are brought to the device. kUnsupported: more than a shader can address.
+  Result<Operand> In(size_t i);
+  Result<Operand> Out(size_t i);
+  /// An input constant in another order: fill(floats) writes `elements` of them. `layout` and `sizes` say
+  /// everything that the order depends on.
+  template <class Fill>
+  Result<Operand> Packed(const ContentHash& hash, uint32_t layout, std::initializer_list<int64_t> sizes,
+                         uint64_t elements, Fill&& fill);
+  /// Room for floats between two dispatches of the node.
+  Result<Operand> Scratch(uint64_t elements);
+  /// Words that depend on the extents and are too many for push constants.
+  Result<Operand> Table(Span<const uint32_t> words);
+  /// Input i holds indices in [-extent, extent). kUnsupported where the host cannot see that: constants are
+  /// looked at now, what comes from outside of the segment before each run.
+  Status CheckIndices(size_t i, int64_t extent);
+  /// Output i has input 0's elements in its place.
+  Status Alias(size_t output);
+
+  /// One dispatch. `constants` are the shader's own specialisation constants, `operands` its bindings in
+  /// order, the last of which is written. `invocations` are those of the shader's FlatIndex().
+  template <class Push>
+  Status Dispatch(Shader shader, std::initializer_list<uint32_t> constants,
+                  std::initializer_list<Operand> operands, const Push& push, uint64_t invocations) {
+    static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
+    return Add(KeyOf(shader, constants), operands, &push, sizeof(Push),
+               (invocations + kGroupSize - 1) / kGroupSize);
+  }
+  /// The same, for a shader that counts work groups.
+  template <class Push>
+  Status DispatchGroups(Shader shader, std::initializer_list<uint32_t> constants,
+                        std::initializer_list<Operand> operands, const Push& push, uint64_t groups) {
+    static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
+    return Add(KeyOf(shader, constants), operands, &push, sizeof(Push), groups);
+  }
+  /// A pipeline that the node wants at other extents.
+  Status Needs(Shader shader, std::initializer_list<uint32_t> constants) {
+    return program_.variants.Append(KeyOf(shader, constants));
+  }
+
+ private:
+  /// Part of this build, and not quarantined.
+  bool IsUsable(Shader shader) const;
+  PipelineKey KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const;
+  Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
+             size_t push_bytes, uint64_t groups);
+  Result<Operand> TensorOperand(int32_t tensor);
+  Result<Operand> Upload(const PlanTensor& tensor);
+  Result<Operand> Store(const WeightsKey& key, Span<const float> elements);
+  Status CheckRange(uint64_t bytes) const;
+
+  const SegmentView& segment_;
+  const Device& device_;
+  const VulkanOptions& options_;
+  Weights& weights_;
+  Program& program_;
+  uint32_t index_ = 0;
+  const PlanNode* node_ = nullptr;
+};
+
+template <class Fill>
+Result<Operand> Emitter::Packed(const ContentHash& hash, uint32_t layout,
+                                std::initializer_list<int64_t> sizes, uint64_t elements, Fill&& fill) {
+  WeightsKey key{hash, layout};
+  size_t i = 0;
+  for (const int64_t size : sizes) key.sizes[i++] = static_cast<uint32_t>(size);
+  if (const Operand known = weights_.Find(key); known.place != Operand::Place::kNone) return known;
+  SKIFF_RETURN_IF_ERROR(CheckRange(elements * DeviceBytes(DType::kF32, f16())));
+  FixedArray<float> floats;
+  SKIFF_RETURN_IF_ERROR(floats.Allocate(elements));
+  fill(floats.data());
+  return Store(key, floats);
+}
+
+/// A lowering. kUnsupported: not at these extents, or not on this device.
+using LowerFn = Status (*)(Emitter& emit);
+
+/// Null where the table names none.
+LowerFn FindLowering(OpCode op);
+
+}  // namespace skiff::vulkan

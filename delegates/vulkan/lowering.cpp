@@ -1,0 +1,31 @@
+// Operator to lowering, from the table: a name in the Vulkan column that has no function here does not
+// compile.
+#include "delegates/vulkan/lowerings.h"
+
+namespace skiff::vulkan {
+namespace {
+
+constexpr LowerFn Lower_ = nullptr;
+
+struct Row {
+  OpCode op;
+  LowerFn lower;
+};
+
+constexpr Row kRows[] = {
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
+  {OpCode::k##Name, Lower##Vulkan},
+#include "ops/ops.def"
+#undef OP
+};
+
+}  // namespace
+
+LowerFn FindLowering(OpCode op) {
+  for (const Row& row : kRows) {
+    if (row.op == op) return row.lower;
+  }
+  return nullptr;
+}
+
+}  // namespace skiff::vulkan

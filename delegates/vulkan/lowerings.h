@@ -1,0 +1,68 @@
+/// One function for each name in the Vulkan column of ops.def, and what they share.
+#pragma once
+
+#include "delegates/vulkan/emitter.h"
+
+namespace skiff::vulkan {
+
+/// How constants are packed (WeightsKey::layout). 0 is "as they are".
+enum WeightsLayout : uint32_t {
+  kConvolutionWeights = 1,  ///< [kernel row][kernel column][input channel][output channel, padded to 4].
+  kDepthwiseWeights,        ///< [kernel row][kernel column][channel].
+  kMatrixWeights,           ///< [depth][column, padded to 4], from [depth, column].
+  kPaddedBias,              ///< Zeros up to a multiple of 4, and where there is no bias.
+  kBatchNormScale,
+  kBatchNormShift,
+};
+
+/// Elements for shaders that move them: 0 floats, 1 words of 32 bits; 64-bit elements are an axis of 2 words.
+struct MovedElement {
+  uint32_t words = 0;
+  int64_t per_element = 1;
+};
+MovedElement MovedAs(DType dtype);
+
+/// A strided block of `input` to a strided block of `output`, strides and beginnings in elements.
+struct Block {
+  Shape extents;
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t from_strides[kMaxRank] = {};
+  int64_t to_strides[kMaxRank] = {};
+};
+Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, DType dtype, const Block& block);
+
+// lower_elementwise.cpp
+Status LowerUnary(Emitter& emit);
+Status LowerBinary(Emitter& emit);
+Status LowerCompare(Emitter& emit);
+Status LowerWhere(Emitter& emit);
+Status LowerCast(Emitter& emit);
+// lower_convolution.cpp
+Status LowerConv2d(Emitter& emit);
+Status LowerConvTranspose2d(Emitter& emit);
+Status LowerFullyConnected(Emitter& emit);
+Status LowerMatMul(Emitter& emit);
+// lower_windows.cpp
+Status LowerMaxPool2d(Emitter& emit);
+Status LowerAveragePool2d(Emitter& emit);
+Status LowerResize2d(Emitter& emit);
+// lower_rows.cpp
+Status LowerReduce(Emitter& emit);
+Status LowerArg(Emitter& emit);
+Status LowerSoftmax(Emitter& emit);
+Status LowerLayerNorm(Emitter& emit);
+Status LowerBatchNorm(Emitter& emit);
+// lower_movement.cpp
+Status LowerAlias(Emitter& emit);
+Status LowerTranspose(Emitter& emit);
+Status LowerChannelShuffle(Emitter& emit);
+Status LowerConcat(Emitter& emit);
+Status LowerSplit(Emitter& emit);
+Status LowerSlice(Emitter& emit);
+Status LowerExpand(Emitter& emit);
+Status LowerTile(Emitter& emit);
+Status LowerPad(Emitter& emit);
+Status LowerGather(Emitter& emit);
+
+}  // namespace skiff::vulkan

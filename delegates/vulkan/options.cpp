@@ -1,0 +1,52 @@
+#include "delegates/vulkan/options.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace skiff {
+namespace {
+
+const char* Text(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : nullptr;
+}
+
+bool Flag(const char* name) {
+  const char* value = Text(name);
+  return value != nullptr && std::strcmp(value, "0") != 0;
+}
+
+VulkanFault FaultFromName(const char* name) {
+  constexpr struct {
+    const char* name;
+    VulkanFault fault;
+  } kRows[] = {
+      {"no-device", VulkanFault::kNoDevice},
+      {"old-driver", VulkanFault::kOldDriver},
+      {"missing-feature", VulkanFault::kMissingFeature},
+      {"out-of-memory", VulkanFault::kOutOfMemory},
+      {"pipeline", VulkanFault::kPipeline},
+      {"device-lost", VulkanFault::kDeviceLost},
+      {"wrong-result", VulkanFault::kWrongResult},
+  };
+  for (const auto& row : kRows) {
+    if (name != nullptr && std::strcmp(row.name, name) == 0) return row.fault;
+  }
+  return VulkanFault::kNone;
+}
+
+}  // namespace
+
+VulkanOptions VulkanOptionsFromEnvironment() {
+  VulkanOptions options;
+  options.device = Text("SKIFF_VULKAN_DEVICE");
+  options.f16_storage = Flag("SKIFF_VULKAN_F16");
+  options.force_staging = Flag("SKIFF_VULKAN_STAGING");
+  options.validation = Flag("SKIFF_VULKAN_VALIDATION");
+  options.cache_folder = Text("SKIFF_VULKAN_CACHE");
+  options.quarantine = Text("SKIFF_VULKAN_QUARANTINE");
+  options.fault = FaultFromName(Text("SKIFF_VULKAN_FAULT"));
+  return options;
+}
+
+}  // namespace skiff

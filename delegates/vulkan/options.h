@@ -1,0 +1,41 @@
+/// How a VulkanDelegate behaves. Strings must outlive the delegate.
+#pragma once
+
+#include <cstdint>
+
+namespace skiff {
+
+/// Something that goes wrong on purpose, so that what is done about it can be tested.
+enum class VulkanFault : uint8_t {
+  kNone = 0,
+  kNoDevice,        ///< The loader finds no device.
+  kOldDriver,       ///< The device speaks Vulkan 1.0 only.
+  kMissingFeature,  ///< The device has no 16-bit storage.
+  kOutOfMemory,     ///< Device memory cannot be allocated.
+  kPipeline,        ///< No pipeline can be made.
+  kDeviceLost,      ///< The device is lost when work is handed to it.
+  kWrongResult,     ///< Shaders compute wrong numbers.
+};
+
+struct VulkanOptions {
+  /// A device's number in the driver's list, or a part of its name. Null: the fastest kind there is.
+  const char* device = nullptr;
+  /// Activations and weights are kept in f16; sums are still accumulated in f32.
+  bool f16_storage = false;
+  /// Copies through staging buffers although the device's memory could be mapped.
+  bool force_staging = false;
+  /// Loads the validation layer and counts its messages. Process-wide: the first delegate that needs a device
+  /// decides.
+  bool validation = false;
+  /// A folder, private to the application, for the driver's compiled pipelines. Null: none are kept.
+  const char* cache_folder = nullptr;
+  /// Names of shaders that must not be used, separated by commas (delegates/vulkan/shaders.def): their nodes
+  /// run with their reference kernels. Null: none.
+  const char* quarantine = nullptr;
+  VulkanFault fault = VulkanFault::kNone;
+};
+
+/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _CACHE, _QUARANTINE and _FAULT (docs/vulkan.md).
+VulkanOptions VulkanOptionsFromEnvironment();
+
+}  // namespace skiff

@@ -1,0 +1,405 @@
+#include "delegates/vulkan/segment.h"
+
+#include <algorithm>
+
+#include "core/platform.h"
+#include "delegates/support.h"
+#include "delegates/vulkan/emitter.h"
+#include "delegates/vulkan/hazards.h"
+#include "delegates/vulkan/transfer.h"
+
+namespace skiff::vulkan {
+namespace {
+
+/// Bytes that a shader sees of an operand: up to a whole vec4.
+uint64_t BoundBytes(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + 15) / 16 * 16; }
+
+void Barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
+             VkPipelineStageFlags to, VkAccessFlags accessed) {
+  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, written, accessed};
+  vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
+bool HasElements(const SegmentView& segment, Span<const int32_t> tensors) {
+  return std::any_of(tensors.begin(), tensors.end(), [&](int32_t tensor) {
+    return tensor >= 0 && segment.tensors[static_cast<size_t>(tensor)].view.shape.elements() > 0;
+  });
+}
+
+/// An input without elements beside an output with some: a case for the reference kernel.
+bool ReadsNothing(const SegmentView& segment, const PlanNode& node) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] < 0 || node.op->NeedsValues(i) || node.op->code == OpCode::kConcat) continue;
+    if (segment.tensors[static_cast<size_t>(node.inputs[i])].view.shape.elements() == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Segment::~Segment() {
+  for (const Recording& recording : recordings_)
+    vkDestroyQueryPool(environment_.device->handle(), recording.queries, nullptr);
+}
+
+Status Segment::Prepare() {
+  const size_t count = segment_.end - segment_.begin;
+  SKIFF_RETURN_IF_ERROR(on_gpu_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(empty_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(references_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(uses_.Allocate(segment_.tensors.size()));
+  for (size_t n = 0; n < segment_.nodes.size(); ++n) {
+    for (const int32_t input : segment_.nodes[n].inputs) {
+      if (input >= 0) uses_[static_cast<size_t>(input)].last_reader = static_cast<int32_t>(n);
+    }
+    for (const int32_t output : segment_.nodes[n].outputs) {
+      if (output >= 0) uses_[static_cast<size_t>(output)].producer = static_cast<int32_t>(n);
+    }
+  }
+  for (const int32_t output : segment_.outputs) uses_[static_cast<size_t>(output)].plan_output = true;
+  SKIFF_RETURN_IF_ERROR(described_.Allocate(count));
+  for (uint32_t n = segment_.begin; n < segment_.end; ++n)
+    SKIFF_RETURN_IF_ERROR(Describe(segment_.nodes[n], described_[n - segment_.begin]));
+  return OkStatus();
+}
+
+Status Segment::Describe(const PlanNode& node, Described& described) const {
+  const size_t inputs = node.inputs.size();
+  SKIFF_RETURN_IF_ERROR(described.tensors.Allocate(inputs + node.outputs.size()));
+  for (size_t i = 0; i < described.tensors.size(); ++i) {
+    const int32_t tensor = i < inputs ? node.inputs[i] : node.outputs[i - inputs];
+    described.tensors[i] = tensor < 0 ? nullptr : &segment_.tensors[static_cast<size_t>(tensor)];
+  }
+  described.types = {node.op,
+                     node.attrs,
+                     {described.tensors.data(), inputs},
+                     {described.tensors.data() + inputs, node.outputs.size()}};
+  return OkStatus();
+}
+
+/// Asks each node's lowering for its dispatches at these extents.
+Status Segment::Lower() {
+  const std::lock_guard<std::mutex> guard(environment_.weights->lock());
+  program_.Truncate({});
+  Emitter emit(segment_, *environment_.device, *environment_.options, *environment_.weights, program_);
+  for (uint32_t n = segment_.begin; n < segment_.end; ++n) {
+    const PlanNode& node = segment_.nodes[n];
+    const uint32_t i = n - segment_.begin;
+    empty_[i] = !HasElements(segment_, node.outputs);
+    on_gpu_[i] = true;
+    if (empty_[i]) continue;
+    const Program::Mark before = program_.mark();
+    emit.Begin(n);
+    const bool able = VulkanSupports(described_[i].types) && !ReadsNothing(segment_, node);
+    const Status status = able ? FindLowering(node.op->code)(emit) : Refuse();
+    if (status.ok()) continue;
+    if (status.code() != StatusCode::kUnsupported) return status;
+    program_.Truncate(before);
+    on_gpu_[i] = false;
+    if (!references_[i].prepared) SKIFF_RETURN_IF_ERROR(references_[i].node.Prepare(segment_, n));
+    references_[i].prepared = true;
+    SKIFF_RETURN_IF_ERROR(references_[i].node.Reshape());
+  }
+  return environment_.weights->Flush();
+}
+
+Status Segment::MakeTable() {
+  const uint64_t bytes = program_.table.size() * 4;
+  if (bytes == 0) return OkStatus();
+  SKIFF_ASSIGN_OR_RETURN(
+      table_, Buffer::Create(environment_.device, bytes, MemoryUse::kDevice, *environment_.options));
+  if (table_.mapped() != nullptr) {
+    std::memcpy(table_.mapped(), program_.table.begin(), bytes);
+    return OkStatus();
+  }
+  SKIFF_ASSIGN_OR_RETURN(const Buffer staging, Buffer::Create(environment_.device, bytes, MemoryUse::kUpload,
+                                                              *environment_.options));
+  std::memcpy(staging.mapped(), program_.table.begin(), bytes);
+  Commands copy;
+  SKIFF_RETURN_IF_ERROR(copy.Begin(environment_.device, 0));
+  const VkBufferCopy region{0, 0, bytes};
+  vkCmdCopyBuffer(copy.handle(), staging.handle(), table_.handle(), 1, &region);
+  Barrier(copy.handle(), VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT);
+  SKIFF_RETURN_IF_ERROR(copy.End());
+  return copy.Run();
+}
+
+Status Segment::GrowArena() {
+  const uint64_t bytes = std::max<uint64_t>(residency_.arena_bytes, kTensorAlignment);
+  std::shared_ptr<Arena>& newest = *environment_.arena;
+  if (!newest || newest->device.bytes() < bytes) {
+    std::shared_ptr<Arena> larger(new (std::nothrow) Arena);
+    if (!larger) return Fail(StatusCode::kOutOfMemory, "cannot allocate an arena");
+    const auto create = [&](Buffer& buffer, MemoryUse use) -> Status {
+      SKIFF_ASSIGN_OR_RETURN(buffer, Buffer::Create(environment_.device, bytes, use, *environment_.options));
+      return OkStatus();
+    };
+    SKIFF_RETURN_IF_ERROR(create(larger->device, MemoryUse::kDevice));
+    if (larger->device.mapped() == nullptr) {
+      SKIFF_RETURN_IF_ERROR(create(larger->upload, MemoryUse::kUpload));
+      SKIFF_RETURN_IF_ERROR(create(larger->download, MemoryUse::kDownload));
+    }
+    newest = std::move(larger);
+  }
+  arena_ = newest;
+  return OkStatus();
+}
+
+Status Segment::Reshape() {
+  SKIFF_RETURN_IF_ERROR(Lower());
+  List<PipelineKey> keys;
+  for (const Dispatch& dispatch : program_.dispatches) SKIFF_RETURN_IF_ERROR(keys.Append(dispatch.key));
+  for (const PipelineKey& key : program_.variants) SKIFF_RETURN_IF_ERROR(keys.Append(key));
+  SKIFF_RETURN_IF_ERROR(environment_.device->pipelines().Make(keys, *environment_.options));
+  SKIFF_RETURN_IF_ERROR(
+      residency_.Plan({segment_, uses_, program_, on_gpu_, f16(), environment_.session.keep_intermediates}));
+  SKIFF_RETURN_IF_ERROR(MakeTable());
+  SKIFF_RETURN_IF_ERROR(GrowArena());
+  return RecordAll();
+}
+
+Status Segment::RecordAll() {
+  if (recordings_.size() < residency_.spans.size()) {
+    FixedArray<Recording> more;
+    SKIFF_RETURN_IF_ERROR(more.Allocate(residency_.spans.size()));
+    for (size_t i = 0; i < recordings_.size(); ++i) more[i] = std::move(recordings_[i]);
+    recordings_ = std::move(more);
+  }
+  for (size_t i = 0; i < residency_.spans.size(); ++i) {
+    if (residency_.spans[i].gpu) SKIFF_RETURN_IF_ERROR(Record(residency_.spans[i], recordings_[i]));
+  }
+  return OkStatus();
+}
+
+/// Copies between the staging buffers and the arena: each tensor lies at the same offset in all of them.
+void Segment::RecordTransfers(const NodeSpan& span, bool up, VkCommandBuffer commands) const {
+  for (size_t i = span.first_resident; i < span.end_resident; ++i) {
+    const Resident& resident = residency_.residents[i];
+    if (!(up ? resident.upload : resident.download)) continue;
+    const VkBufferCopy region{resident.offset, resident.offset, resident.bytes};
+    vkCmdCopyBuffer(commands, up ? arena_->upload.handle() : arena_->device.handle(),
+                    up ? arena_->device.handle() : arena_->download.handle(), 1, &region);
+  }
+}
+
+Status Segment::Record(const NodeSpan& span, Recording& recording) {
+  uint32_t dispatches = 0;
+  for (const Dispatch& dispatch : program_.dispatches)
+    dispatches += dispatch.node >= span.begin && dispatch.node < span.end ? 1 : 0;
+  SKIFF_RETURN_IF_ERROR(recording.commands.Begin(environment_.device, dispatches));
+  SKIFF_RETURN_IF_ERROR(PrepareQueries(span, recording));
+  const VkCommandBuffer commands = recording.commands.handle();
+  const bool staged = arena_->device.mapped() == nullptr;
+  if (staged) {
+    RecordTransfers(span, true, commands);
+    Barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT);
+  }
+  SKIFF_RETURN_IF_ERROR(RecordDispatches(span, recording));
+  if (staged) {
+    Barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+            VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_READ_BIT);
+    RecordTransfers(span, false, commands);
+  }
+  Barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+          VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_WRITE_BIT, VK_PIPELINE_STAGE_HOST_BIT,
+          VK_ACCESS_HOST_READ_BIT);
+  return recording.commands.End();
+}
+
+/// Nodes in their order, with a barrier in front of a dispatch that touches what an earlier one still does.
+Status Segment::RecordDispatches(const NodeSpan& span, Recording& recording) {
+  const VkCommandBuffer commands = recording.commands.handle();
+  Hazards hazards;
+  uint32_t node = span.begin;
+  uint32_t stamp = 0;
+  const auto stamp_until = [&](uint32_t end) {
+    for (; node < end && recording.query_count > 0; ++node)
+      vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, recording.queries, ++stamp);
+  };
+  if (recording.query_count > 0)
+    vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, recording.queries, 0);
+  for (const Dispatch& dispatch : program_.dispatches) {
+    if (dispatch.node < span.begin || dispatch.node >= span.end) continue;
+    stamp_until(dispatch.node);
+    ByteRange reads[kMaxBindings];
+    size_t read_count = 0;
+    ByteRange write;
+    for (int i = 0; i <= dispatch.output; ++i) {
+      const Resident* resident = residency_.Find(span, dispatch.operands[i]);
+      const Operand::Place place = dispatch.operands[i].place;
+      if (place != Operand::Place::kTensor && place != Operand::Place::kScratch) continue;
+      const ByteRange range{resident->offset, resident->offset + resident->bytes};
+      if (i == dispatch.output) {
+        write = range;
+      } else {
+        reads[read_count++] = range;
+      }
+    }
+    if (hazards.Conflicts({reads, read_count}, write)) {
+      Barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
+              VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
+      hazards.Clear();
+    }
+    SKIFF_RETURN_IF_ERROR(hazards.Note({reads, read_count}, write));
+    SKIFF_RETURN_IF_ERROR(RecordDispatch(span, dispatch, recording.commands));
+  }
+  stamp_until(span.end);
+  return OkStatus();
+}
+
+Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, Commands& commands) {
+  VkDescriptorBufferInfo buffers[kMaxBindings] = {};
+  for (int i = 0; i <= dispatch.output; ++i) {
+    const Operand& operand = dispatch.operands[i];
+    switch (operand.place) {
+      case Operand::Place::kNone:
+        break;
+      case Operand::Place::kTensor:
+      case Operand::Place::kScratch:
+        buffers[i] = {arena_->device.handle(), residency_.Find(span, operand)->offset,
+                      BoundBytes(operand.bytes)};
+        break;
+      case Operand::Place::kTable:
+        buffers[i] = {table_.handle(), operand.offset, BoundBytes(operand.bytes)};
+        break;
+      case Operand::Place::kConstant:
+        buffers[i] = {operand.buffer, operand.offset, BoundBytes(operand.bytes)};
+        break;
+    }
+  }
+  const Device& device = *environment_.device;
+  SKIFF_ASSIGN_OR_RETURN(const VkDescriptorSet set, commands.Bind({buffers, kMaxBindings}));
+  vkCmdBindPipeline(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE,
+                    environment_.device->pipelines().Find(dispatch.key));
+  vkCmdBindDescriptorSets(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline_layout(), 0, 1,
+                          &set, 0, nullptr);
+  vkCmdPushConstants(commands.handle(), device.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
+                     dispatch.push);
+  vkCmdDispatch(commands.handle(), dispatch.groups[0], dispatch.groups[1], 1);
+  return OkStatus();
+}
+
+/// One timestamp in front of the span and one behind each node.
+Status Segment::PrepareQueries(const NodeSpan& span, Recording& recording) {
+  if (!environment_.session.profile || environment_.device->timestamp_ns() == 0) return OkStatus();
+  const uint32_t count = span.end - span.begin + 1;
+  if (recording.query_count < count) {
+    vkDestroyQueryPool(environment_.device->handle(), recording.queries, nullptr);
+    recording.queries = VK_NULL_HANDLE;
+    VkQueryPoolCreateInfo info{VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO};
+    info.queryType = VK_QUERY_TYPE_TIMESTAMP;
+    info.queryCount = count;
+    SKIFF_RETURN_IF_ERROR(
+        Check(vkCreateQueryPool(environment_.device->handle(), &info, nullptr, &recording.queries),
+              "vkCreateQueryPool"));
+    recording.query_count = count;
+  }
+  if (stamps_.size() < count) SKIFF_RETURN_IF_ERROR(stamps_.Allocate(count));
+  vkCmdResetQueryPool(recording.commands.handle(), recording.queries, 0, count);
+  return OkStatus();
+}
+
+Status Segment::Bind() {
+  for (ReferenceSlot& reference : references_) {
+    if (reference.prepared) SKIFF_RETURN_IF_ERROR(reference.node.Bind());
+  }
+  return OkStatus();
+}
+
+Status Segment::CheckIndices(const NodeSpan& span) const {
+  for (const IndexCheck& check : program_.checks) {
+    if (check.node < span.begin || check.node >= span.end) continue;
+    const TensorView& indices = segment_.tensors[static_cast<size_t>(check.tensor)].view;
+    const int64_t at = FirstOutside(indices, check.extent);
+    if (at < 0) continue;
+    const auto extent = static_cast<long long>(check.extent);
+    return Fail(StatusCode::kInvalidArgument,
+                "node '%s' (%s): the index at position %lld is outside [-%lld, %lld)",
+                segment_.nodes[check.node].name, segment_.nodes[check.node].op->name,
+                static_cast<long long>(at), extent, extent);
+  }
+  return OkStatus();
+}
+
+void Segment::Upload(const NodeSpan& span) const {
+  unsigned char* to = arena_->device.mapped() != nullptr ? arena_->device.mapped() : arena_->upload.mapped();
+  for (size_t i = span.first_resident; i < span.end_resident; ++i) {
+    const Resident& resident = residency_.residents[i];
+    if (resident.upload)
+      ToDevice(segment_.tensors[static_cast<size_t>(resident.tensor)].view, f16(), to + resident.offset);
+  }
+}
+
+void Segment::Download(const NodeSpan& span) const {
+  unsigned char* from =
+      arena_->device.mapped() != nullptr ? arena_->device.mapped() : arena_->download.mapped();
+  for (size_t i = span.first_resident; i < span.end_resident; ++i) {
+    const Resident& resident = residency_.residents[i];
+    if (!resident.download) continue;
+    if (environment_.options->fault == VulkanFault::kWrongResult) from[resident.offset + 3] ^= 0x55;
+    FromDevice(from + resident.offset, f16(), segment_.tensors[static_cast<size_t>(resident.tensor)].view);
+  }
+}
+
+Status Segment::ReportTimes(const NodeSpan& span, const Recording& recording, uint64_t begin_ns,
+                            NodeTimer& timer) {
+  const uint32_t count = span.end - span.begin + 1;
+  SKIFF_RETURN_IF_ERROR(
+      Check(vkGetQueryPoolResults(environment_.device->handle(), recording.queries, 0, count,
+                                  count * sizeof(uint64_t), stamps_.data(), sizeof(uint64_t),
+                                  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
+            "vkGetQueryPoolResults"));
+  const auto since_begin = [&](uint32_t i) {
+    return begin_ns + static_cast<uint64_t>(static_cast<double>(stamps_[i] - stamps_[0]) *
+                                            environment_.device->timestamp_ns());
+  };
+  for (uint32_t i = 1; i < count; ++i) timer.Record(span.begin + i - 1, since_begin(i - 1), since_begin(i));
+  return OkStatus();
+}
+
+Status Segment::RunOnGpu(const NodeSpan& span, Recording& recording, const RunContext& context) {
+  if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
+    return Status(StatusCode::kCancelled);
+  SKIFF_RETURN_IF_ERROR(CheckIndices(span));
+  Upload(span);
+  const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
+  SKIFF_RETURN_IF_ERROR(recording.commands.Run(environment_.options->fault));
+  Download(span);
+  if (context.timer == nullptr || recording.query_count == 0) return OkStatus();
+  return ReportTimes(span, recording, begin, *context.timer);
+}
+
+Status Segment::RunOnHost(const NodeSpan& span, const RunContext& context) {
+  for (uint32_t n = span.begin; n < span.end; ++n) {
+    if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
+      return Status(StatusCode::kCancelled);
+    const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
+    SKIFF_RETURN_IF_ERROR(references_[n - segment_.begin].node.Run());
+    if (context.timer != nullptr) context.timer->Record(n, begin, platform::NowNanoseconds());
+  }
+  return OkStatus();
+}
+
+Status Segment::Run(const RunContext& context) {
+  for (size_t i = 0; i < residency_.spans.size(); ++i) {
+    const NodeSpan& span = residency_.spans[i];
+    SKIFF_RETURN_IF_ERROR(span.gpu ? RunOnGpu(span, recordings_[i], context) : RunOnHost(span, context));
+  }
+  return OkStatus();
+}
+
+bool Segment::FellBack(uint32_t node) const {
+  return node >= segment_.begin && node < segment_.end && !on_gpu_[node - segment_.begin];
+}
+
+uint64_t Segment::workspace_bytes() const {
+  uint64_t bytes = table_.bytes() + program_.dispatches.memory_bytes();
+  if (arena_) bytes += arena_->device.bytes() + arena_->upload.bytes() + arena_->download.bytes();
+  for (const ReferenceSlot& reference : references_) bytes += reference.node.scratch_bytes();
+  return bytes;
+}
+
+}  // namespace skiff::vulkan

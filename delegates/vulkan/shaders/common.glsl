@@ -1,0 +1,31 @@
+// What every shader shares. Buffers of floats hold T (f32 or f16, by F16) and are computed with as float. One binding may
+// be declared as T and as T4: tensors begin and end at multiples of 256 bytes.
+#extension GL_EXT_control_flow_attributes : require
+#if F16
+#extension GL_EXT_shader_16bit_storage : require
+#define T float16_t
+#define T4 f16vec4
+#else
+#define T float
+#define T4 vec4
+#endif
+
+layout(local_size_x_id = 0) in;
+
+/// The number of this invocation in a dispatch of any size.
+uint FlatIndex() {
+  return gl_GlobalInvocationID.x + gl_GlobalInvocationID.y * gl_NumWorkGroups.x * gl_WorkGroupSize.x;
+}
+
+/// The number of this work group.
+uint FlatGroup() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups.x; }
+
+bool IsNaN(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
+
+/// NaN passes through.
+float Clamped(float x, float low, float high) { return x < low ? low : (x > high ? high : x); }
+vec4 Clamped(vec4 x, float low, float high) {
+  return vec4(Clamped(x.x, low, high), Clamped(x.y, low, high), Clamped(x.z, low, high), Clamped(x.w, low, high));
+}
+
+#define kInfinity uintBitsToFloat(0x7f800000u)

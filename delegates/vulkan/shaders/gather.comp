@@ -1,0 +1,39 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Slices of x along one axis, chosen by integers: y[o, j, i] = x[o, indices[j], i].
+#include "common.glsl"
+
+/// Elements: 0 floats in the storage type, else 32-bit words.
+layout(constant_id = 1) const uint kWords = 0;
+/// Words of an index: 1 or 2.
+layout(constant_id = 2) const uint kIndexWords = 1;
+
+layout(binding = 0) readonly buffer X { T x[]; };
+layout(binding = 0) readonly buffer XWord { uint x_word[]; };
+layout(binding = 1) readonly buffer I { int indices[]; };
+layout(binding = 2) writeonly buffer Y { T y[]; };
+layout(binding = 2) writeonly buffer YWord { uint y_word[]; };
+layout(push_constant) uniform Push {
+  uint count;
+  uint inner;
+  uint chosen;
+  int extent;
+} p;
+
+void main() {
+  uint i = FlatIndex();
+  if (i >= p.count) return;
+  uint within = i % p.inner;
+  uint j = i / p.inner % p.chosen;
+  uint outer = i / p.inner / p.chosen;
+  int index = indices[j * kIndexWords];
+  if (index < 0) index += p.extent;
+  // The host has looked at them; whatever happens in between, none may reach outside of x.
+  index = clamp(index, 0, p.extent - 1);
+  uint from = (outer * uint(p.extent) + uint(index)) * p.inner + within;
+  if (kWords == 0) {
+    y[i] = x[from];
+  } else {
+    y_word[i] = x_word[from];
+  }
+}

@@ -1,0 +1,137 @@
+// What the Vulkan delegate has lowerings for, by types alone. No Vulkan header is needed here.
+#include <algorithm>
+#include <iterator>
+
+#include "delegates/support.h"
+#include "ops/op.h"
+#include "ops/shape_rules.h"
+
+namespace skiff {
+namespace {
+
+bool IsFloat16Or32(const PlanTensor* tensor) {
+  return tensor == nullptr || tensor->view.dtype == DType::kF32 || tensor->view.dtype == DType::kF16;
+}
+
+bool AreFloats(const NodeTypes& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), IsFloat16Or32) && IsFloat16Or32(node.outputs[0]);
+}
+
+/// Types of which the device has tensors: what is moved keeps its bits.
+bool IsStored(const PlanTensor* tensor) {
+  constexpr DType kStored[] = {DType::kF32, DType::kF16, DType::kI32,  DType::kU32, DType::kI64,
+                               DType::kU64, DType::kI8,  DType::kBool, DType::kU8};
+  return tensor != nullptr &&
+         std::find(std::begin(kStored), std::end(kStored), tensor->view.dtype) != std::end(kStored);
+}
+
+bool Has(const NodeTypes& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != nullptr; }
+bool IsConstant(const NodeTypes& node, size_t i) { return Has(node, i) && node.inputs[i]->constant; }
+int RankOf(const NodeTypes& node, size_t i) { return node.inputs[i]->view.shape.rank(); }
+
+bool Supports_(const NodeTypes&) { return false; }
+
+bool SupportsUnary(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsBinary(const NodeTypes& node) { return AreFloats(node); }
+
+bool IsSigned(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kBool; }
+
+bool SupportsCompare(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  if (node.op->code == OpCode::kNot) return dtype == DType::kBool;
+  const bool logic =
+      node.op->code == OpCode::kAnd || node.op->code == OpCode::kOr || node.op->code == OpCode::kXor;
+  if (logic) return dtype == DType::kBool;
+  return dtype == node.inputs[1]->view.dtype && (IsFloat16Or32(node.inputs[0]) || IsSigned(dtype));
+}
+
+bool SupportsWhere(const NodeTypes& node) {
+  return node.inputs[0]->view.dtype == DType::kBool && IsStored(node.outputs[0]);
+}
+
+/// Of 64-bit integers only those conversions that need no arithmetic on them.
+bool SupportsCast(const NodeTypes& node) {
+  const DType from = node.inputs[0]->view.dtype;
+  const DType to = node.outputs[0]->view.dtype;
+  if (from == to) return IsStored(node.inputs[0]);
+  if (IsFloat16Or32(node.inputs[0]))
+    return IsFloat16Or32(node.outputs[0]) || to == DType::kI32 || to == DType::kBool;
+  if (!IsSigned(from)) return false;
+  if (IsFloat16Or32(node.outputs[0])) return from != DType::kI64;
+  return IsSigned(to);
+}
+
+bool HasConstantWeights(const NodeTypes& node) {
+  return AreFloats(node) && IsConstant(node, 1) && (!Has(node, 2) || IsConstant(node, 2)) &&
+         RankOf(node, 1) == 4;
+}
+bool SupportsConv2d(const NodeTypes& node) { return HasConstantWeights(node); }
+bool SupportsConvTranspose2d(const NodeTypes& node) { return HasConstantWeights(node); }
+bool SupportsFullyConnected(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsMatMul(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsMaxPool2d(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsAveragePool2d(const NodeTypes& node) { return AreFloats(node); }
+
+bool SupportsResize2d(const NodeTypes& node) {
+  const auto& attrs = node.attrs->as<ResizeAttrs>();
+  if (attrs.coordinates == ResizeCoordinates::kTfCropAndResize || attrs.antialias) return false;
+  return attrs.mode == ResizeMode::kNearest ? IsStored(node.inputs[0]) : IsFloat16Or32(node.inputs[0]);
+}
+
+bool SupportsSoftmax(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsLayerNorm(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsReduce(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsArg(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); }
+
+bool SupportsBatchNorm(const NodeTypes& node) {
+  for (size_t i = 1; i < 5; ++i) {
+    if (!IsConstant(node, i)) return false;
+  }
+  return AreFloats(node) &&
+         NormalizeAxis(node.attrs->as<NormAttrs>().axis, RankOf(node, 0)) == RankOf(node, 0) - 1;
+}
+
+bool SupportsAlias(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsTranspose(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsChannelShuffle(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsConcat(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsSplit(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsSlice(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsExpand(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsTile(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+
+bool SupportsPad(const NodeTypes& node) {
+  const bool constant_value = !Has(node, 2) || IsConstant(node, 2);
+  return IsStored(node.inputs[0]) && DTypeSize(node.inputs[0]->view.dtype) <= 4 && constant_value &&
+         RankOf(node, 0) > 0;
+}
+
+/// Indices that the segment itself computes are refused at run time: a shader cannot report a wrong one.
+bool SupportsGather(const NodeTypes& node) {
+  const DType dtype = node.inputs[1]->view.dtype;
+  return IsStored(node.inputs[0]) && (dtype == DType::kI32 || dtype == DType::kI64);
+}
+
+struct Row {
+  OpCode op;
+  bool (*supports)(const NodeTypes& node);
+};
+
+/// From the table: a name in the Vulkan column that has no predicate here does not compile.
+constexpr Row kRows[] = {
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
+  {OpCode::k##Name, Supports##Vulkan},
+#include "ops/ops.def"
+#undef OP
+};
+
+}  // namespace
+
+bool VulkanSupports(const NodeTypes& node) {
+  const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), node.op->code,
+                                    [](const Row& a, OpCode b) { return a.op < b; });
+  return row != std::end(kRows) && row->op == node.op->code && node.inputs.size() > 0 &&
+         node.inputs[0] != nullptr && row->supports(node);
+}
+
+}  // namespace skiff

@@ -1,0 +1,403 @@
+// Sessions on the GPU: what they compute, what they keep, and what happens where the device is absent or
+// fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "core/error_capture.h"
+#include "delegates/vulkan/delegate.h"
+#include "delegates/vulkan/device.h"
+#include "delegates/vulkan/pipelines.h"
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "tests/support/tiny_models.h"
+#ifdef SKIFF_WITH_XNNPACK
+#include "delegates/xnnpack/delegate.h"
+#endif
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Tensors = std::map<std::string, TensorData>;
+
+/// A product per row over a dimension that stays open, with what the GPU leaves to the CPU (Tan) in between.
+constexpr const char* kOpenNet = R"(graph open {
+  symbol rows: 1..1000
+  input x: f32[rows, 12]
+  const w1: f32[16, 12] = seed 1
+  const w2: f32[5, 16] = seed 2
+  const scale: f32[16] = seed 3
+  const shift: f32[16] = seed 4
+  first: f32[rows, 16] = FullyConnected(x, w1, _)
+  normal: f32[rows, 16] = LayerNorm(first, scale, shift)
+  bounded: f32[rows, 16] = Sigmoid(normal)
+  bent: f32[rows, 16] = Tan(bounded)
+  sum: f32[rows, 16] = Add(bent, first)
+  last: f32[rows, 5] = FullyConnected(sum, w2, _)
+  output y = last
+  output chances = bounded
+}
+)";
+
+VulkanOptions TestOptions() {
+  VulkanOptions options = VulkanOptionsFromEnvironment();
+  options.validation = true;
+  return options;
+}
+
+bool HasDevice() {
+  ErrorCapture quiet;
+  return vulkan::Device::Get(TestOptions()).ok();
+}
+
+ConvertOptions ForTheGpu() {
+  ConvertOptions options;
+  options.vulkan = true;
+  return options;
+}
+
+/// A file opened with a Vulkan delegate of its own.
+class Opened {
+ public:
+  Opened(const std::string& text, const VulkanOptions& options, const ConvertOptions& convert = ForTheGpu())
+      : source_(ParseGraph(text)),
+        converted_(ConvertGraph(source_, convert)),
+        bytes_(converted_->file),
+        vulkan_(options) {
+    const Delegate* const delegates[] = {
+        &vulkan_,
+#ifdef SKIFF_WITH_XNNPACK
+        &XnnpackDelegate(),
+#endif
+    };
+    std::copy(std::begin(delegates), std::end(delegates), delegates_);
+    ModelOptions model_options;
+    model_options.delegates = {delegates_, std::size(delegates)};
+    Result<std::unique_ptr<Model>> opened = Model::Open(bytes_.span(), model_options);
+    if (!opened.ok()) throw std::runtime_error("the model does not open");
+    model_ = std::move(*opened);
+  }
+
+  Model& model() { return *model_; }
+  const Graph& source() const { return source_; }
+  const ConvertResult& converted() const { return *converted_; }
+  Result<std::unique_ptr<Session>> Create(SessionOptions options = {}) {
+    options.target = Target::kVulkan;
+    return Session::Create(*model_, options);
+  }
+  std::unique_ptr<Session> MustCreate(const SessionOptions& options = {}) {
+    Result<std::unique_ptr<Session>> session = Create(options);
+    if (!session.ok()) throw std::runtime_error("there is no session");
+    return std::move(*session);
+  }
+
+ private:
+  const Graph source_;
+  std::unique_ptr<ConvertResult> converted_;
+  AlignedBytes bytes_;
+  VulkanDelegate vulkan_;
+  const Delegate* delegates_[2] = {};
+  std::unique_ptr<Model> model_;
+};
+
+void ExpectNear(const Tensors& got, const Tensors& expected, double relative = 2e-5) {
+  for (const auto& [name, tensor] : expected) {
+    const Difference difference = Compare(got.at(name), tensor);
+    EXPECT_LE(difference.difference, relative * difference.largest) << name;
+  }
+}
+
+Tensors RowsOf(int64_t rows, uint32_t seed) {
+  return {{"x", RandomTensor(DType::kF32, Shape{rows, 12}, seed)}};
+}
+
+class VulkanSession : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasDevice()) GTEST_SKIP() << "there is no Vulkan device here";
+    messages_ = vulkan::ValidationMessages();
+  }
+  void TearDown() override {
+    EXPECT_EQ(vulkan::ValidationMessages(), messages_) << "the validation layer had something to say";
+  }
+
+ private:
+  uint64_t messages_ = 0;
+};
+
+TEST_F(VulkanSession, RunsANetAsEagerModeDoes) {
+  for (const bool staged : {false, true}) {
+    for (const bool f16 : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << (staged ? "staged " : "mapped ") << (f16 ? "f16" : "f32"));
+      VulkanOptions options = TestOptions();
+      options.force_staging = staged;
+      options.f16_storage = f16;
+      Opened opened(kSmallNet, options);
+      const auto session = opened.MustCreate();
+      EXPECT_EQ(session->target(), Target::kVulkan);
+      for (int i = 0; i < session->node_count(); ++i) {
+        EXPECT_EQ(session->node(i).delegate, DelegateKind::kVulkan) << session->node(i).op;
+        EXPECT_FALSE(session->node(i).fell_back) << session->node(i).op;
+      }
+      const Tensors inputs = RandomInputs(opened.source(), 7);
+      const Tensors expected = Evaluate(opened.source(), inputs);
+      ExpectNear(RunSession(*session, inputs), expected, f16 ? 1e-2 : 2e-5);
+      ExpectNear(RunSession(*session, inputs), expected, f16 ? 1e-2 : 2e-5);
+    }
+  }
+}
+
+TEST_F(VulkanSession, GivesTheSameBitsAtEveryRun) {
+  Opened opened(kSmallNet, TestOptions());
+  const auto session = opened.MustCreate();
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  const TensorData first = RunSession(*session, inputs).at("scores");
+  for (int run = 0; run < 20; ++run) {
+    const TensorData again = RunSession(*session, inputs).at("scores");
+    ASSERT_EQ(std::memcmp(first.data(), again.data(), first.size_bytes()), 0) << "run " << run;
+  }
+}
+
+TEST_F(VulkanSession, SharesASegmentWithTheCpuAndMeetsNewShapes) {
+  for (const bool staged : {false, true}) {
+    VulkanOptions options = TestOptions();
+    options.force_staging = staged;
+    Opened opened(kOpenNet, options);
+    ASSERT_EQ(opened.converted().vulkan->segments.size(), 3u) << "GPU, CPU, GPU";
+    const auto session = opened.MustCreate();
+    const auto device = *vulkan::Device::Get(options);
+    size_t pipelines = 0;
+    for (const int64_t rows : {3, 1, 64, 7, 200, 1, 2}) {
+      SCOPED_TRACE(rows);
+      const Tensors inputs = RowsOf(rows, static_cast<uint32_t>(rows));
+      ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+      if (pipelines == 0) pipelines = device->pipelines().made();
+      EXPECT_EQ(device->pipelines().made(), pipelines) << "a new shape made a pipeline";
+    }
+  }
+}
+
+TEST_F(VulkanSession, RunsQuarantinedShadersOnTheCpuVisibly) {
+  VulkanOptions options = TestOptions();
+  options.quarantine = "softmax,conv";
+  Opened opened(kSmallNet, options);
+  const auto session = opened.MustCreate();
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+  int fell_back = 0;
+  for (int i = 0; i < session->node_count(); ++i) {
+    const NodeInfo node = session->node(i);
+    const bool product = std::string(node.op) == "Conv2d" || std::string(node.op) == "FullyConnected";
+    EXPECT_EQ(node.fell_back, product) << node.op;
+    fell_back += node.fell_back ? 1 : 0;
+  }
+  EXPECT_EQ(fell_back, 4);
+}
+
+TEST_F(VulkanSession, RefusesIndicesOutsideOfTheTable) {
+  Opened opened(R"(graph rows {
+    input ids: i64[3]
+    const table: f32[5, 8] = seed 1
+    rows: f32[3, 8] = Gather(table, ids) {axis=0}
+    y: f32[3, 8] = Tanh(rows)
+    output y = y
+  })",
+                TestOptions());
+  const auto session = opened.MustCreate();
+  EXPECT_EQ(session->node(0).delegate, DelegateKind::kVulkan);
+  const auto run = [&](std::initializer_list<int64_t> ids) {
+    TensorData tensor(DType::kI64, Shape{3});
+    std::copy(ids.begin(), ids.end(), static_cast<int64_t*>(tensor.mutable_data()));
+    if (!session->SetInput("ids", tensor.view()).ok()) return StatusCode::kInternal;
+    return session->Run().code();
+  };
+  EXPECT_EQ(run({0, -5, 4}), StatusCode::kOk);
+  ErrorCapture capture;
+  EXPECT_EQ(run({0, 1, 5}), StatusCode::kInvalidArgument);
+  EXPECT_THAT(capture.message(), HasSubstr("position 2 is outside [-5, 5)"));
+  EXPECT_EQ(run({0, 1, 2}), StatusCode::kOk) << "the Session still works";
+}
+
+TEST_F(VulkanSession, KeepsIntermediatesForTaps) {
+  Opened opened(kSmallNet, TestOptions());
+  SessionOptions options;
+  options.keep_intermediates = true;
+  const auto session = opened.MustCreate(options);
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+  Tensors eager;
+  EvaluateOptions observe;
+  observe.observe = [&](ValueId value, const TensorData& tensor) {
+    eager[opened.source().value(value).name] = tensor;
+  };
+  Evaluate(opened.source(), inputs, observe);
+  Result<TensorView> pooled = session->Tap("pooled");
+  ASSERT_TRUE(pooled.ok());
+  TensorData copy(DType::kF32, pooled->shape);
+  std::memcpy(copy.mutable_data(), pooled->data, copy.size_bytes());
+  ExpectNear({{"pooled", copy}}, {{"pooled", eager.at("pooled").Reshaped(copy.shape())}});
+}
+
+TEST_F(VulkanSession, ReportsTheTimeOfEachNode) {
+  Opened opened(kSmallNet, TestOptions());
+  SessionOptions options;
+  options.profile = true;
+  const auto session = opened.MustCreate(options);
+  RunSession(*session, RandomInputs(opened.source(), 7));
+  uint64_t total = 0;
+  for (int i = 0; i < session->node_count(); ++i) total += session->node(i).last_ns;
+  EXPECT_GT(total, 0u);
+}
+
+TEST_F(VulkanSession, SharesWeightsAmongSessionsOfSeveralThreads) {
+  Opened opened(kSmallNet, TestOptions());
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  const Tensors expected = Evaluate(opened.source(), inputs);
+  const auto first = opened.MustCreate();
+  const uint64_t packed = opened.model().packed_bytes();
+  EXPECT_GT(packed, 0u);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      const auto session = opened.MustCreate();
+      for (int run = 0; run < 5; ++run) ExpectNear(RunSession(*session, inputs), expected);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(opened.model().packed_bytes(), packed);
+}
+
+TEST_F(VulkanSession, KeepsPipelinesInAFileAndSurvivesItsDamage) {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "skiff_vulkan_test_cache";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const std::string name = folder.string();
+  const auto run = [&] {
+    VulkanOptions options = TestOptions();
+    options.cache_folder = name.c_str();
+    Opened opened(kSmallNet, options);
+    const auto session = opened.MustCreate();
+    const Tensors inputs = RandomInputs(opened.source(), 7);
+    ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+  };
+  const auto files = [&] {
+    std::vector<std::filesystem::path> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) found.push_back(entry.path());
+    return found;
+  };
+  run();
+  ASSERT_EQ(files().size(), 1u) << "one file, and nothing temporary";
+  const auto size = std::filesystem::file_size(files()[0]);
+  EXPECT_GT(size, 88u);
+  run();
+  {
+    std::fstream file(files()[0], std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(100);
+    file.put('?');
+  }
+  std::vector<std::string> log;
+  SetLogSink([](void* to, LogLevel,
+                const char* message) { static_cast<std::vector<std::string>*>(to)->push_back(message); },
+             &log);
+  run();
+  SetLogSink(nullptr, nullptr);
+  EXPECT_THAT(log, ::testing::Contains(HasSubstr("is damaged")));
+  EXPECT_EQ(std::filesystem::file_size(files()[0]), size) << "written anew";
+  std::filesystem::remove_all(folder);
+}
+
+/// What goes wrong, and the sentence about it.
+struct Failure {
+  VulkanFault fault;
+  const char* sentence;
+  StatusCode code;
+};
+
+constexpr Failure kFailures[] = {
+    {VulkanFault::kNoDevice, "finds no device", StatusCode::kUnsupported},
+    {VulkanFault::kOldDriver, "speaks Vulkan 1.0; Skiff needs 1.1", StatusCode::kUnsupported},
+    {VulkanFault::kMissingFeature, "has no 16-bit storage", StatusCode::kUnsupported},
+    {VulkanFault::kOutOfMemory, "cannot allocate", StatusCode::kOutOfMemory},
+    {VulkanFault::kPipeline, "cannot compile a shader", StatusCode::kUnsupported},
+    {VulkanFault::kWrongResult, "computes wrong numbers", StatusCode::kUnsupported},
+};
+
+class VulkanFailure : public ::testing::TestWithParam<Failure> {
+ protected:
+  void SetUp() override {
+    if (!HasDevice()) GTEST_SKIP() << "there is no Vulkan device here";
+    options_ = TestOptions();
+    options_.fault = GetParam().fault;
+    options_.f16_storage = GetParam().fault == VulkanFault::kMissingFeature;
+  }
+  VulkanOptions options_;
+};
+
+TEST_P(VulkanFailure, FallsBackToTheCpuVisibly) {
+  for (const char* net : {kSmallNet, kOpenNet}) {
+    Opened opened(net, options_);
+    const Tensors inputs = net == kSmallNet ? RandomInputs(opened.source(), 7) : RowsOf(3, 7);
+    std::vector<std::string> log;
+    SetLogSink([](void* to, LogLevel,
+                  const char* message) { static_cast<std::vector<std::string>*>(to)->push_back(message); },
+               &log);
+    const auto session = opened.MustCreate();
+    const Tensors outputs = RunSession(*session, inputs);
+    SetLogSink(nullptr, nullptr);
+    EXPECT_EQ(session->target(), Target::kCpu);
+    EXPECT_THAT(log, ::testing::Contains(HasSubstr(GetParam().sentence)));
+    EXPECT_THAT(log, ::testing::Contains(HasSubstr("the cpu plan runs instead")));
+    ExpectNear(outputs, Evaluate(opened.source(), inputs));
+  }
+}
+
+TEST_P(VulkanFailure, IsAnErrorWhereTheGpuIsDemanded) {
+  Opened opened(kSmallNet, options_);
+  SessionOptions demanding;
+  demanding.fall_back = false;
+  ErrorCapture capture;
+  EXPECT_EQ(opened.Create(demanding).status().code(), GetParam().code);
+  EXPECT_THAT(capture.message(), HasSubstr(GetParam().sentence));
+}
+
+std::string FaultName(const ::testing::TestParamInfo<Failure>& info) {
+  constexpr const char* kNames[] = {"none",          "no_device", "old_driver",  "missing_feature",
+                                    "out_of_memory", "pipeline",  "device_lost", "wrong_result"};
+  return kNames[static_cast<size_t>(info.param.fault)];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VulkanFailure, ::testing::ValuesIn(kFailures), FaultName);
+
+TEST_F(VulkanSession, ReportsALostDeviceAndStartsAnew) {
+  VulkanOptions options = TestOptions();
+  options.fault = VulkanFault::kDeviceLost;
+  {
+    Opened opened(kSmallNet, options);
+    const auto session = opened.MustCreate();
+    const Tensors inputs = RandomInputs(opened.source(), 7);
+    ASSERT_TRUE(session->SetInput("image", inputs.at("image").view()).ok());
+    ErrorCapture capture;
+    EXPECT_EQ(session->Run().code(), StatusCode::kDeviceLost);
+    EXPECT_THAT(capture.message(), HasSubstr("the device is lost"));
+  }
+  Opened opened(kSmallNet, TestOptions());
+  const auto session = opened.MustCreate();
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+}
+
+TEST(VulkanPlan, IsMissingUnlessAskedFor) {
+  Opened opened(kSmallNet, TestOptions(), ConvertOptions());
+  ErrorCapture capture;
+  EXPECT_EQ(opened.Create().status().code(), StatusCode::kUnsupported);
+  EXPECT_THAT(capture.message(), HasSubstr("--target vulkan"));
+}
+
+}  // namespace
+}  // namespace skiff::testing
