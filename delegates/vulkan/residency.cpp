@@ -108,6 +108,9 @@ Status Residency::AddSpan(const ResidencyInput& input, NodeSpan& span) {
   return spans.Append(span);
 }
 
+/// An arena this much above the lower bound is good enough at a new shape.
+constexpr double kSlack = 0.05;
+
 Status Residency::PlaceAll() {
   FixedArray<BufferLifetime> lifetimes;
   FixedArray<uint64_t> offsets;
@@ -117,8 +120,9 @@ Status Residency::PlaceAll() {
     const bool own = residents[i].root == static_cast<int32_t>(i);
     lifetimes[i] = {own ? residents[i].bytes / kUnit : 0, residents[i].first, residents[i].last};
   }
-  SKIFF_ASSIGN_OR_RETURN(const uint64_t units, PlanMemory(lifetimes, offsets));
-  arena_bytes = units * kUnit;
+  MemoryPlanner planner;
+  SKIFF_RETURN_IF_ERROR(planner.Init(lifetimes));
+  arena_bytes = planner.Plan(lifetimes, kSlack, offsets) * kUnit;
   for (Resident& resident : residents) resident.offset = offsets[static_cast<size_t>(resident.root)] * kUnit;
   return OkStatus();
 }
