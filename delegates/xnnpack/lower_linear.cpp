@@ -1,4 +1,6 @@
 // Matrix products: with constant weights packed once and shared, or packed anew at each run.
+#include <atomic>
+
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lowerings.h"
 #include "delegates/xnnpack/operator.h"
@@ -7,9 +9,10 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// XNNPACK takes a few rows of x at a time and reads all weights for each of them. Weights of this size stay
-/// in the L2 cache of a core for the next rows; larger ones are cut into blocks of outputs.
-constexpr size_t kBlockBytes = 512 * 1024;
+/// XNNPACK takes a few rows of x at a time and reads all weights for each of them. More weights than an L2
+/// cache holds are cut into blocks of outputs, which stay in the cache of a core for the next rows.
+constexpr size_t kCutBytes = 2 * 1024 * 1024;
+constexpr size_t kBlockBytes = 256 * 1024;
 /// So few rows are one tile of any micro-kernel, and meet each weight once.
 constexpr size_t kFewRows = 4;
 
@@ -48,7 +51,7 @@ class LinearStep final : public Step {
     const auto reshape =
         x.dtype == DType::kF16 ? xnn_reshape_fully_connected_nc_f16 : xnn_reshape_fully_connected_nc_f32;
     for (const Operator& block : blocks_)
-      SKIFF_RETURN_IF_ERROR(FromXnn(reshape(block.get(), from.count, environment_.pool)));
+      SKIFF_RETURN_IF_ERROR(FromXnn(reshape(block.get(), from.count, PoolOfBlock())));
     return OkStatus();
   }
 
@@ -67,17 +70,26 @@ class LinearStep final : public Step {
   }
 
   Status Run() override {
-    for (const Operator& block : blocks_) SKIFF_RETURN_IF_ERROR(block.Run(environment_.pool));
-    return OkStatus();
+    if (blocks_.size() == 1) return blocks_[0].Run(environment_.pool);
+    failed_.store(false, std::memory_order_relaxed);
+    pthreadpool_parallelize_1d(environment_.pool, &RunBlock, this, blocks_.size(), /*flags=*/0);
+    return failed_.load(std::memory_order_relaxed) ? Status(StatusCode::kInternal) : OkStatus();
   }
 
  private:
+  /// Threads share the blocks of a layer, not the work of a block: they wait for each other once.
+  pthreadpool_t PoolOfBlock() const { return blocks_.size() == 1 ? environment_.pool : nullptr; }
+  static void RunBlock(void* step, size_t block) {
+    auto& self = *static_cast<LinearStep*>(step);
+    if (!self.blocks_[block].Run(nullptr).ok()) self.failed_.store(true, std::memory_order_relaxed);
+  }
+
   /// Of a block; a multiple of any micro-kernel's tile.
   size_t BlockOutputs(const Rows& from, size_t outputs) const {
     constexpr size_t kTile = 64;
     const size_t output_bytes = from.length * static_cast<size_t>(DTypeSize(node_.in(1).dtype));
     // Transposed weights of a block do not lie together.
-    if (transposed_ || from.count <= kFewRows || outputs * output_bytes < 2 * kBlockBytes) return outputs;
+    if (transposed_ || from.count <= kFewRows || outputs * output_bytes < kCutBytes) return outputs;
     const size_t tiles = kBlockBytes / (output_bytes * kTile);
     return tiles == 0 ? kTile : tiles * kTile;
   }
@@ -118,6 +130,7 @@ class LinearStep final : public Step {
   WeightsProvider provider_;  // Before the operators, which use it as long as they live.
   FixedArray<Operator> blocks_;
   size_t block_outputs_ = 0;
+  std::atomic<bool> failed_{false};
   const float min_;
   const float max_;
   const bool transposed_;
