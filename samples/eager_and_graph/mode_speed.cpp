@@ -49,7 +49,8 @@ void ModeSpeed(const Options& options) {
   const PictureNet pictures;
   const RowsNet rows;
   const Tensor digits = Uniform({60, 28, 28}, 3);
-  std::printf("Speed by mode (one thread, medians; the CNN has %.1f million parameters)\n", pictures.parameters() * 1e-6);
+  std::printf("Speed by mode (one thread, medians; the CNN has %.1f million parameters)\n",
+              pictures.parameters() * 1e-6);
   std::printf("  %-36s %12s %12s %9s %12s\n", "", "eager [us]", "graph [us]", "ratio", "1st call [ms]");
   for (const Workload& workload : std::initializer_list<Workload>{
            {"power of 100, While", PowerByLoop, PowerBase(), 100, 20},

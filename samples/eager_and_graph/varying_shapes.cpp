@@ -27,12 +27,15 @@ struct Way {
 /// One thread: so little work is not worth waking others.
 std::vector<Way> Ways(const RowsNet& net) {
   return {
-      {"exact traces", RowsFunction(net, {.relax_shapes = false, .retrace_warning = 0, .threads = 1}), kMostRows},
-      {"one input_signature, f32[x, 20]", RowsFunction(net, {.input_signature = {"f32[x, 20]"}, .threads = 1}), 1},
+      {"exact traces", RowsFunction(net, {.relax_shapes = false, .retrace_warning = 0, .threads = 1}),
+       kMostRows},
+      {"one input_signature, f32[x, 20]",
+       RowsFunction(net, {.input_signature = {"f32[x, 20]"}, .threads = 1}), 1},
       {"relaxed shapes", RowsFunction(net, {.threads = 1}), 2},
       {"buckets 1..4 and 5..10",
        RowsFunction(net, {.input_signature = {"f32[x<=10, 20]"},
-                          .buckets = {{{"x", DimRange(1, 4)}}, {{"x", DimRange(5, kMostRows)}}}, .threads = 1}),
+                          .buckets = {{{"x", DimRange(1, 4)}}, {{"x", DimRange(5, kMostRows)}}},
+                          .threads = 1}),
        1},
   };
 }
