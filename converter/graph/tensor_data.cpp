@@ -54,15 +54,19 @@ bool VisitElements(const TensorData& data, Visitor&& visit) {
   return false;
 }
 
+// One spare element block, so that a zero-sized tensor still has an address.
+constexpr size_t kSpareBytes = 16;
+
 }  // namespace
 
 TensorData::TensorData(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
-  // One spare element block, so that a zero-sized tensor still has an address.
-  storage_ = std::shared_ptr<std::byte[]>(new std::byte[size_bytes() + 16]());
+  storage_ = std::shared_ptr<std::byte[]>(new std::byte[size_bytes() + kSpareBytes]());
 }
 
-TensorData::TensorData(DType dtype, const Shape& shape, const void* elements) : TensorData(dtype, shape) {
-  if (size_bytes() > 0) std::memcpy(storage_.get(), elements, size_bytes());
+TensorData::TensorData(DType dtype, const Shape& shape, const void* elements) : dtype_(dtype), shape_(shape) {
+  const size_t bytes = size_bytes();
+  storage_ = std::shared_ptr<std::byte[]>(new std::byte[bytes + kSpareBytes]);
+  if (bytes > 0) std::memcpy(storage_.get(), elements, bytes);
 }
 
 TensorData TensorData::OfInts(const std::vector<int64_t>& values) {

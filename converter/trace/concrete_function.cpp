@@ -64,7 +64,10 @@ int ConcreteFunction::Match(const Tensors& arguments) const {
   if (arguments.size() != traced_.arguments.size()) return -1;
   int open = 0;
   // Few Symbols in few arguments: a list is faster than a map.
-  std::pair<const std::string*, int64_t> sizes[16];
+  struct {
+    const std::string* name;
+    int64_t size;
+  } sizes[16];
   size_t known = 0;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const TensorSpec& spec = traced_.arguments[i];
@@ -81,8 +84,8 @@ int ConcreteFunction::Match(const Tensors& arguments) const {
       const DimRange& range = dim.range;
       if (shape[axis] < range.min || shape[axis] > range.max || shape[axis] % range.multiple != 0) return -1;
       size_t s = 0;
-      while (s < known && *sizes[s].first != dim.name) ++s;
-      if (s < known && sizes[s].second != shape[axis]) return -1;
+      while (s < known && *sizes[s].name != dim.name) ++s;
+      if (s < known && sizes[s].size != shape[axis]) return -1;
       if (s == known && known < std::size(sizes)) sizes[known++] = {&dim.name, shape[axis]};
     }
   }
@@ -125,27 +128,25 @@ void ConcreteFunction::Compile() {
   compile_seconds_ = Seconds(begin);
 }
 
-void ConcreteFunction::SetInputs(const Tensors& arguments) {
-  for (size_t i = 0; i < compiled_->lent.size(); ++i) {
-    const Tensor& tensor = i < arguments.size() ? arguments[i] : traced_.reads[i - arguments.size()]->value;
-    const TensorView view = tensor.data().view();
-    const bool lend = view.bytes() >= kLentBytes;
-    ErrorCapture capture;
-    const int index = static_cast<int>(i);
-    const Status status =
-        lend ? compiled_->session->BindInput(index, view) : compiled_->session->SetInput(index, view);
-    if (!status.ok()) Throw(status.code(), "{}: {}", options_.name, capture.message());
-    compiled_->lent[i] = lend ? tensor : Tensor();
-  }
+Status ConcreteFunction::SetInput(size_t index, const Tensor& tensor) {
+  const TensorView view = tensor.data().view();
+  const bool lend = view.bytes() >= kLentBytes;
+  if (lend || !compiled_->lent[index].empty()) compiled_->lent[index] = lend ? tensor : Tensor();
+  Session& session = *compiled_->session;
+  return lend ? session.BindInput(static_cast<int>(index), view)
+              : session.SetInput(static_cast<int>(index), view);
 }
 
 Tensors ConcreteFunction::Call(const Tensors& arguments) {
   const std::lock_guard lock(mutex_);
   if (!compiled_) Compile();
-  SetInputs(arguments);
   {
     ErrorCapture capture;
-    const Status status = compiled_->session->Run();
+    Status status;
+    for (size_t i = 0; i < arguments.size() && status.ok(); ++i) status = SetInput(i, arguments[i]);
+    for (size_t i = 0; i < traced_.reads.size() && status.ok(); ++i)
+      status = SetInput(arguments.size() + i, traced_.reads[i]->value);
+    if (status.ok()) status = compiled_->session->Run();
     if (!status.ok()) Throw(status.code(), "{}: {}", options_.name, capture.message());
   }
   ++calls_;

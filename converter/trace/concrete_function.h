@@ -68,7 +68,7 @@ class ConcreteFunction {
  private:
   struct Compiled;
   void Compile();
-  void SetInputs(const Tensors& arguments);
+  Status SetInput(size_t index, const Tensor& tensor);
 
   Traced traced_;
   FunctionOptions options_;

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <functional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -52,7 +53,9 @@ struct Argument<Tensor> {
 template <>
 struct Argument<Tensors> {
   static void Collect(const Tensors& value, Tensors& tensors, std::string& key) {
-    key += fmt::format("{}{} tensors", key.empty() ? "" : ", ", value.size());
+    if (!key.empty()) key += ", ";
+    key += std::to_string(value.size());
+    key += " tensors";
     tensors.insert(tensors.end(), value.begin(), value.end());
   }
   static Tensors Restore(const Tensors& value, const Tensors& tensors, size_t& next) {
@@ -131,6 +134,7 @@ class Function<R(Args...)> {
 
   R operator()(const std::decay_t<Args>&... args) const {
     Tensors tensors;
+    tensors.reserve(sizeof...(Args));
     std::string key;
     (internal::Argument<std::decay_t<Args>>::Collect(args, tensors, key), ...);
     return internal::Results<R>::From(core_->Call(tensors, key, BodyOf(args...)));
@@ -194,7 +198,7 @@ class Function<R(Args...)> {
     }
   }
 
-  Body BodyOf(const std::decay_t<Args>&... args) const {
+  auto BodyOf(const std::decay_t<Args>&... args) const {
     return [this, &args...](const Tensors& tensors) {
       [[maybe_unused]] size_t next = 0;
       // Braces evaluate from left to right; a call's arguments need not.

@@ -114,9 +114,9 @@ std::shared_ptr<ConcreteFunction> Polymorphic::Find(const Tensors& arguments,
                                                     const std::string& static_arguments) {
   const std::shared_ptr<ConcreteFunction>* best = nullptr;
   int fewest = 0;
+  const bool checks_results = ChecksEveryResult();
   for (const auto& candidate : concrete_) {
-    if (candidate->checks_results() != ChecksEveryResult() ||
-        candidate->static_arguments() != static_arguments)
+    if (candidate->checks_results() != checks_results || candidate->static_arguments() != static_arguments)
       continue;
     const int open = candidate->Match(arguments);
     if (open < 0 || (best != nullptr && open >= fewest)) continue;

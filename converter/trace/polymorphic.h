@@ -1,7 +1,6 @@
 /// What is behind every Function: the ConcreteFunctions, how a call finds one, and when it traces another.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,8 +23,21 @@ struct FunctionStatistics {
   double compile_seconds = 0;
 };
 
-/// The C++ code, over its tensor arguments.
-using Body = std::function<Tensors(const Tensors& arguments)>;
+/// The C++ code, over its tensor arguments; for the duration of a call. Unlike a std::function it owns
+/// nothing, and so it costs nothing where a trace is found.
+class Body {
+ public:
+  template <class Callable>
+  Body(const Callable& code)  // NOLINT: a lambda is one
+      : code_(&code), run_([](const void* code, const Tensors& arguments) {
+          return (*static_cast<const Callable*>(code))(arguments);
+        }) {}
+  Tensors operator()(const Tensors& arguments) const { return run_(code_, arguments); }
+
+ private:
+  const void* code_;
+  Tensors (*run_)(const void* code, const Tensors& arguments);
+};
 
 class Polymorphic {
  public:

@@ -1,4 +1,7 @@
 // Matrix products: with constant weights packed once and shared, or packed anew at each run.
+#include <atomic>
+
+#include "core/fixed_array.h"
 #include "delegates/xnnpack/lowerings.h"
 #include "delegates/xnnpack/operator.h"
 #include "delegates/xnnpack/packed_weights.h"
@@ -6,17 +9,23 @@
 namespace skiff::xnnpack {
 namespace {
 
+/// XNNPACK takes a few rows of x at a time and reads all weights for each of them. More weights than an L2
+/// cache holds are cut into blocks of outputs, which stay in the cache of a core for the next rows.
+constexpr size_t kCutBytes = 2 * 1024 * 1024;
+constexpr size_t kBlockBytes = 256 * 1024;
+/// So few rows are one tile of any micro-kernel, and meet each weight once.
+constexpr size_t kFewRows = 4;
+
 /// Rows of x times constant weights.
-class LinearStep final : public OperatorStep {
+class LinearStep final : public Step {
  public:
   /// `transposed`: the weights are [inputs, outputs], else [outputs, inputs].
   LinearStep(const NodeView& node, const Environment& environment, float min, float max, bool transposed)
-      : OperatorStep(node, environment),
+      : Step(node, environment),
         provider_(environment.weights),
         min_(min),
         max_(max),
         transposed_(transposed) {}
-  ~LinearStep() override { operator_.Reset(); }  // Before the provider that it uses.
 
   Status Reshape() override {
     const TensorView& x = node_.in(0);
@@ -30,29 +39,72 @@ class LinearStep final : public OperatorStep {
       to = {from.count, outputs, outputs};
     }
     const size_t strides[2] = {from.stride, to.stride};
-    if (!operator_ || strides[0] != created_strides_[0] || strides[1] != created_strides_[1]) {
-      SKIFF_RETURN_IF_ERROR(Create(from.length, outputs, strides));
+    if (blocks_.empty() || strides[0] != created_strides_[0] || strides[1] != created_strides_[1]) {
+      // Once cut they stay so: weights are packed only once.
+      if (blocks_.empty()) block_outputs_ = BlockOutputs(from, outputs);
+      SKIFF_RETURN_IF_ERROR(blocks_.Allocate((outputs + block_outputs_ - 1) / block_outputs_));
+      for (size_t i = 0; i < blocks_.size(); ++i)
+        SKIFF_RETURN_IF_ERROR(Create(i, from.length, outputs, strides));
       created_strides_[0] = strides[0];
       created_strides_[1] = strides[1];
     }
     const auto reshape =
         x.dtype == DType::kF16 ? xnn_reshape_fully_connected_nc_f16 : xnn_reshape_fully_connected_nc_f32;
-    return FromXnn(reshape(operator_.get(), from.count, environment_.pool));
+    for (const Operator& block : blocks_)
+      SKIFF_RETURN_IF_ERROR(FromXnn(reshape(block.get(), from.count, PoolOfBlock())));
+    return OkStatus();
   }
 
   Status Bind(void*) override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (x.dtype == DType::kF16)
-      return FromXnn(xnn_setup_fully_connected_nc_f16(operator_.get(), x.data, y.data));
-    return FromXnn(xnn_setup_fully_connected_nc_f32(operator_.get(), x.as<const float>(), y.as<float>()));
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      void* const to = At(y, i * block_outputs_);
+      const xnn_operator_t block = blocks_[i].get();
+      SKIFF_RETURN_IF_ERROR(FromXnn(
+          x.dtype == DType::kF16
+              ? xnn_setup_fully_connected_nc_f16(block, x.data, to)
+              : xnn_setup_fully_connected_nc_f32(block, x.as<const float>(), static_cast<float*>(to))));
+    }
+    return OkStatus();
+  }
+
+  Status Run() override {
+    if (blocks_.size() == 1) return blocks_[0].Run(environment_.pool);
+    failed_.store(false, std::memory_order_relaxed);
+    pthreadpool_parallelize_1d(environment_.pool, &RunBlock, this, blocks_.size(), /*flags=*/0);
+    return failed_.load(std::memory_order_relaxed) ? Status(StatusCode::kInternal) : OkStatus();
   }
 
  private:
-  Status Create(size_t inputs, size_t outputs, const size_t (&strides)[2]) {
+  /// Threads share the blocks of a layer, not the work of a block: they wait for each other once.
+  pthreadpool_t PoolOfBlock() const { return blocks_.size() == 1 ? environment_.pool : nullptr; }
+  static void RunBlock(void* step, size_t block) {
+    auto& self = *static_cast<LinearStep*>(step);
+    if (!self.blocks_[block].Run(nullptr).ok()) self.failed_.store(true, std::memory_order_relaxed);
+  }
+
+  /// Of a block; a multiple of any micro-kernel's tile.
+  size_t BlockOutputs(const Rows& from, size_t outputs) const {
+    constexpr size_t kTile = 64;
+    const size_t output_bytes = from.length * static_cast<size_t>(DTypeSize(node_.in(1).dtype));
+    // Transposed weights of a block do not lie together.
+    if (transposed_ || from.count <= kFewRows || outputs * output_bytes < kCutBytes) return outputs;
+    const size_t tiles = kBlockBytes / (output_bytes * kTile);
+    return tiles == 0 ? kTile : tiles * kTile;
+  }
+
+  static void* At(const TensorView& view, size_t element) {
+    return static_cast<char*>(view.data) + element * static_cast<size_t>(DTypeSize(view.dtype));
+  }
+
+  Status Create(size_t block, size_t inputs, size_t all_outputs, const size_t (&strides)[2]) {
+    const size_t first = block * block_outputs_;
+    const size_t outputs = all_outputs - first < block_outputs_ ? all_outputs - first : block_outputs_;
     const TensorView& w = node_.in(1);
+    const void* weights = At(w, first * inputs);
     const bool has_bias = node_.Has(2);
-    const void* bias = has_bias ? node_.in(2).data : nullptr;
+    const void* bias = has_bias ? At(node_.in(2), first) : nullptr;
     const uint32_t flags = transposed_ ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0;
     PackingKey key;
     key.kind = PackingKind::kLinear;
@@ -63,18 +115,22 @@ class LinearStep final : public OperatorStep {
     if (has_bias) key.bias = node_.input(2).hash;
     key.parameters[0] = inputs;
     key.parameters[1] = outputs;
-    xnn_operator_t* made = operator_.Fresh();
+    key.parameters[2] = first;
+    xnn_operator_t* made = blocks_[block].Fresh();
     xnn_weights_cache_t cache = provider_.For(key);
     if (w.dtype == DType::kF16) {
-      return FromXnn(xnn_create_fully_connected_nc_f16(inputs, outputs, strides[0], strides[1], w.data, bias,
+      return FromXnn(xnn_create_fully_connected_nc_f16(inputs, outputs, strides[0], strides[1], weights, bias,
                                                        min_, max_, flags, nullptr, cache, made));
     }
-    return FromXnn(xnn_create_fully_connected_nc_f32(inputs, outputs, strides[0], strides[1],
-                                                     w.as<const float>(), static_cast<const float*>(bias),
-                                                     min_, max_, flags, nullptr, cache, made));
+    return FromXnn(xnn_create_fully_connected_nc_f32(
+        inputs, outputs, strides[0], strides[1], static_cast<const float*>(weights),
+        static_cast<const float*>(bias), min_, max_, flags, nullptr, cache, made));
   }
 
-  WeightsProvider provider_;
+  WeightsProvider provider_;  // Before the operators, which use it as long as they live.
+  FixedArray<Operator> blocks_;
+  size_t block_outputs_ = 0;
+  std::atomic<bool> failed_{false};
   const float min_;
   const float max_;
   const bool transposed_;

@@ -19,7 +19,7 @@ class ErrorCapture {
  private:
   friend bool DeliverToCapture(const char* message);
   ErrorCapture* outer_;
-  char message_[1024] = {};
+  char message_[1024];  ///< Text up to its end: most captures catch nothing, and cost nothing.
 };
 
 /// For log.cpp: true when the thread has a capture, which then holds the message.

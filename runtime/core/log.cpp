@@ -28,7 +28,10 @@ void Emit(LogLevel level, const char* format, va_list arguments) {
 
 }  // namespace
 
-ErrorCapture::ErrorCapture() : outer_(innermost_capture) { innermost_capture = this; }
+ErrorCapture::ErrorCapture() : outer_(innermost_capture) {
+  message_[0] = 0;
+  innermost_capture = this;
+}
 ErrorCapture::~ErrorCapture() { innermost_capture = outer_; }
 
 bool DeliverToCapture(const char* message) {

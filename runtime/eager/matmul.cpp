@@ -1,4 +1,6 @@
 // Matrix products.
+#include <algorithm>
+
 #include "eager/dispatch.h"
 #include "eager/index.h"
 #include "eager/kernels.h"
@@ -30,37 +32,38 @@ void MultiplyFloat(const MatrixExtents& matrix, const T* a, const T* b, const Pr
                  });
 }
 
-/// Wraps like the element type: the low bits of a product or sum depend on the low bits of the operands only.
-void MultiplyInteger(const MatrixExtents& matrix, const TensorView& a, int64_t a_offset, const TensorView& b,
-                     int64_t b_offset, const LaneClamp<int64_t>& clamp, const TensorView& out,
-                     int64_t out_offset) {
-  const LoadFn<int64_t> load_a = Loader<int64_t>(a.dtype);
-  const LoadFn<int64_t> load_b = Loader<int64_t>(b.dtype);
-  const StoreFn<int64_t> store = Storer<int64_t>(out.dtype);
-  int64_t sums[kChunk];
-  int64_t row[kChunk];
-  for (int64_t m = 0; m < matrix.m; ++m) {
+/// U is the unsigned type of the elements' size: the low bits of a product or sum depend on the low bits of
+/// the operands only, so that signed elements wrap alike.
+template <class U>
+void MultiplyInteger(const MatrixExtents& matrix, const U* a, const U* b, U* out) {
+  using Wide =
+      std::conditional_t<(sizeof(U) < sizeof(uint32_t)), uint32_t, U>;  // Not int, which may overflow.
+  Wide sums[kChunk];
+  for (int64_t m = 0; m < matrix.m; ++m, a += matrix.k, out += matrix.n) {
     for (int64_t n = 0; n < matrix.n; n += kChunk) {
       const int64_t count = matrix.n - n < kChunk ? matrix.n - n : kChunk;
-      std::memset(sums, 0, sizeof(sums));
+      std::fill_n(sums, count, Wide{0});
       for (int64_t k = 0; k < matrix.k; ++k) {
-        int64_t factor = 0;
-        load_a(a.data, a_offset + m * matrix.k + k, 1, 1, &factor);
-        load_b(b.data, b_offset + k * matrix.b_depth_stride + n * matrix.b_column_stride,
-               matrix.b_column_stride, count, row);
-        for (int64_t i = 0; i < count; ++i) {
-          sums[i] = static_cast<int64_t>(static_cast<uint64_t>(sums[i]) +
-                                         static_cast<uint64_t>(factor) * static_cast<uint64_t>(row[i]));
-        }
+        const Wide factor = a[k];
+        const U* row = b + k * matrix.b_depth_stride + n * matrix.b_column_stride;
+        for (int64_t i = 0; i < count; ++i) sums[i] += factor * row[i * matrix.b_column_stride];
       }
-      if (clamp.active) {
-        // The clamp compares values, so the sums must first wrap to the element type.
-        store(out.data, out_offset + m * matrix.n + n, count, sums);
-        Loader<int64_t>(out.dtype)(out.data, out_offset + m * matrix.n + n, 1, count, sums);
-        clamp.Apply(sums, count);
-      }
-      store(out.data, out_offset + m * matrix.n + n, count, sums);
+      for (int64_t i = 0; i < count; ++i) out[n + i] = static_cast<U>(sums[i]);
     }
+  }
+}
+
+/// The clamp compares values: of the sums as they are once they have wrapped to the element type.
+void ClampIntegers(const LaneClamp<int64_t>& clamp, const TensorView& out) {
+  const LoadFn<int64_t> load = Loader<int64_t>(out.dtype);
+  const StoreFn<int64_t> store = Storer<int64_t>(out.dtype);
+  int64_t lanes[kChunk];
+  const int64_t elements = out.shape.elements();
+  for (int64_t i = 0; i < elements; i += kChunk) {
+    const int64_t count = elements - i < kChunk ? elements - i : kChunk;
+    load(out.data, i, 1, count, lanes);
+    clamp.Apply(lanes, count);
+    store(out.data, i, count, lanes);
   }
 }
 
@@ -100,10 +103,16 @@ Status KernelMatMul(const KernelArgs& args) {
   if (IsInteger(a.dtype)) {
     const LaneClamp<int64_t> clamp(attrs.min, attrs.max);
     if (clamp.active && a.dtype == DType::kU64) return UnsupportedDType(args.op, a.dtype);
-    for_each_matrix([&](int64_t out_offset, int64_t a_offset, int64_t b_offset) {
-      MultiplyInteger(matrix, a, a_offset, b, b_offset, clamp, out, out_offset);
+    const Status multiplied = VisitSize(args.op, a.dtype, [&](auto tag) {
+      using U = typename decltype(tag)::Type;
+      for_each_matrix([&](int64_t out_offset, int64_t a_offset, int64_t b_offset) {
+        MultiplyInteger(matrix, a.as<const U>() + a_offset, b.as<const U>() + b_offset,
+                        out.as<U>() + out_offset);
+      });
+      return OkStatus();
     });
-    return OkStatus();
+    if (multiplied.ok() && clamp.active) ClampIntegers(clamp, out);
+    return multiplied;
   }
   return VisitFloat(args.op, a.dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;

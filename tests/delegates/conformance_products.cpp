@@ -234,6 +234,11 @@ void AddMatrixProducts(CaseList& list) {
   list.AddHalf(Case(fully("dynamic", F32({4, 19}), 19, 23, true, false)));
   fully("dynamic_no_bias_strided", Strided(F32({4, 19}), 2), 19, 23, false, false).output_row_gap = 1;
   fully("one_output", F32({3, 100}), 100, 1, true, true);
+  // More weights than a cache holds: cut into blocks, of which the last one is smaller.
+  list.AddHalf(Case(fully("blocks", F32({9, 150}), 150, 7001, true, true)));
+  Case& blocks = fully("blocks_strided_clamped", Strided(F32({9, 150}), 2), 150, 3601, false, true);
+  blocks.output_row_gap = 3;
+  blocks.As<ClampAttrs>() = {-0.5f, 1};
 
   const auto matmul = [&](const char* name, Argument a, Argument b, bool transposed = false) -> Case& {
     Case& made = list.Add(OpCode::kMatMul, name, {a, b});

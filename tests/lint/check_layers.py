@@ -27,7 +27,8 @@ ALLOWED = {
                   "converter/shape_contract.h", "delegates/support.h"},
     "platforms": {"runtime"},
     "samples": {"runtime/include", "delegates/registry.h", "samples"},
-    "tests": {"runtime", "delegates", "converter", "platforms", "tests"},
+    "samples/eager_and_graph": {"runtime/include", "converter/trace", "converter/graph/error.h", "samples/eager_and_graph"},
+    "tests": {"runtime", "delegates", "converter", "platforms", "samples/eager_and_graph", "tests"},
 }
 INCLUDE_PATHS = ["runtime/include", "runtime", "converter", "", "delegates", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

@@ -1,0 +1,230 @@
+// The same C++ code gives the same numbers in every mode: random programs run eagerly, traced and compiled,
+// saved and loaded, and by the reference kernels without any optional pass, where not one bit may differ.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error_capture.h"
+#include "delegates/registry.h"
+#include "graph/error.h"
+#include "skiff/session.h"
+#include "tests/fuzz/random_program.h"
+#include "tests/support/tiny_models.h"
+#include "trace/function.h"
+#include "trace/save.h"
+
+namespace skiff::eager {
+namespace {
+
+/// Of a whole net's largest number (docs/numerics.md).
+constexpr double kTolerance = 2e-5;
+
+struct Figures {
+  int outputs = 0;
+  int with_nan = 0;
+  int open = 0;    ///< Programs whose inputs vary and whose trace has an open extent.
+  int closed = 0;  ///< Programs whose inputs vary, and whose code needs a number.
+  int branching = 0;
+  int looping = 0;
+};
+
+bool HasNan(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kF32) return false;
+  const float* data = tensor.as<float>();
+  return std::any_of(data, data + tensor.elements(), [](float x) { return std::isnan(x); });
+}
+
+bool SameBits(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         std::memcmp(a.data().data(), b.data().data(), static_cast<size_t>(a.data().view().bytes())) == 0;
+}
+
+/// What is wrong with `got`; "" when nothing is.
+std::string Difference(const Tensor& got, const Tensor& expected, double allowed) {
+  if (got.dtype() != expected.dtype() || !(got.shape() == expected.shape()))
+    return fmt::format("is {}, not {}", got.TypeText(), expected.TypeText());
+  if (got.dtype() != DType::kF32) return SameBits(got, expected) ? "" : "differs";
+  double largest = 0;
+  for (int64_t i = 0; i < got.elements(); ++i) {
+    const double a = got.as<float>()[i], b = expected.as<float>()[i];
+    if (std::isnan(a) != std::isnan(b)) return fmt::format("element {} is {}, not {}", i, a, b);
+    if (!std::isnan(a)) largest = std::max(largest, std::fabs(a - b));
+  }
+  return largest <= allowed ? "" : fmt::format("differs by {}; {} is allowed", largest, allowed);
+}
+
+/// All optional passes off, by the reference kernels.
+FunctionOptions PlainOptions() {
+  FunctionOptions options;
+  for (const Pass& pass : Pipeline()) {
+    if (!pass.required) options.pipeline.disabled.insert(pass.name);
+  }
+  options.backend = Backend::kReference;
+  return options;
+}
+
+using ProgramFunction = Function<Tensors(const Tensors&)>;
+
+ProgramFunction FunctionOf(const RandomProgram& program, FunctionOptions options) {
+  options.retrace_warning = 0;
+  options.threads = 1;
+  return ProgramFunction([&program](const Tensors& inputs) { return program(inputs); }, std::move(options));
+}
+
+bool HasOpenTrace(const ProgramFunction& function) {
+  for (const auto& concrete : function.ConcreteFunctions()) {
+    for (const TensorSpec& argument : concrete->arguments()) {
+      if (std::any_of(argument.dims.begin(), argument.dims.end(),
+                      [](const DimSpec& dim) { return dim.open(); }))
+        return true;
+    }
+  }
+  return false;
+}
+
+using Expected = std::array<Tensors, kInputSets>;
+
+/// A file of one signature per set of inputs, run by the device's runtime.
+class SavedProgram {
+ public:
+  SavedProgram(const RandomProgram& program, const ProgramFunction& function) : program_(program) {
+    std::vector<SavedSignature> signatures;
+    for (const std::string& name : SignatureNames()) {
+      std::vector<std::string> types;
+      for (const Tensor& input : program.inputs(signatures.size())) types.push_back(SpecOf(input).Text());
+      signatures.push_back({name, function.Concrete(types)});
+    }
+    file_ = std::make_unique<skiff::testing::AlignedBytes>(SerializeFunctions(signatures));
+    ErrorCapture capture;
+    auto model = Model::Open(file_->span(), {BuiltinDelegates()});
+    if (!model.ok()) Throw(model.status().code(), "{}", capture.message());
+    model_ = std::move(model.value());
+    for (const std::string& name : SignatureNames()) {
+      SessionOptions options;
+      options.signature = name.c_str();
+      options.threads = 1;
+      auto session = Session::Create(*model_, options);
+      if (!session.ok()) Throw(session.status().code(), "{}", capture.message());
+      sessions_.push_back(std::move(session.value()));
+    }
+  }
+
+  Tensors Run(size_t set) {
+    const Tensors& inputs = program_.inputs(set);
+    Session& session = *sessions_[set];
+    ErrorCapture capture;
+    Status status;
+    for (size_t i = 0; i < inputs.size() && status.ok(); ++i)
+      status = session.SetInput(static_cast<int>(i), inputs[i].data().view());
+    if (status.ok()) status = session.Run();
+    if (!status.ok()) Throw(status.code(), "{}", capture.message());
+    Tensors results;
+    for (size_t i = 0; i < program_.output_count(); ++i) {
+      const TensorView view = session.Output(static_cast<int>(i)).value();
+      results.emplace_back(TensorData(view.dtype, view.shape, view.data));
+    }
+    return results;
+  }
+
+ private:
+  static std::vector<std::string> SignatureNames() { return {"first", "second"}; }
+
+  const RandomProgram& program_;
+  std::unique_ptr<skiff::testing::AlignedBytes> file_;
+  std::unique_ptr<Model> model_;
+  std::vector<std::unique_ptr<Session>> sessions_;
+};
+
+/// Throws Error where a call with one of the sets, first, again, or after the other one, is not as expected.
+void CheckCalls(const RandomProgram& program, const std::function<Tensors(size_t set)>& call,
+                const Expected& expected, const char* mode, bool same_bits = false) {
+  for (const size_t set : {0, 1, 0, 0, 1}) {
+    try {
+      const Tensors got = call(set);
+      for (size_t i = 0; i < got.size(); ++i) {
+        const double allowed = program.IsExact(i) ? 0 : kTolerance * std::max(program.Scale(set), 1.0);
+        std::string wrong = Difference(got[i], expected[set][i], allowed);
+        if (wrong.empty() && same_bits && !SameBits(got[i], expected[set][i])) wrong = "differs in its bits";
+        if (!wrong.empty()) Throw(StatusCode::kInternal, "result {} {}", i, wrong);
+      }
+    } catch (const Error& error) {
+      Throw(error.code(), "{}, with inputs {}: {}", mode, set, error.what());
+    }
+  }
+}
+
+/// Throws Error where a mode computes something else than the program itself.
+void CheckProgram(const RandomProgram& program, Figures& figures) {
+  Expected expected;
+  for (size_t set = 0; set < kInputSets; ++set) {
+    expected[set] = program(program.inputs(set));
+    for (const Tensor& output : expected[set]) {
+      ++figures.outputs;
+      figures.with_nan += HasNan(output) ? 1 : 0;
+    }
+  }
+  const ProgramFunction compiled = FunctionOf(program, {});
+  const auto check = [&](const ProgramFunction& function, const char* mode, bool same_bits = false) {
+    CheckCalls(
+        program, [&](size_t set) { return function(program.inputs(set)); }, expected, mode, same_bits);
+  };
+  check(compiled, "compiled");
+  check(FunctionOf(program, PlainOptions()), "reference without passes", true);
+  SavedProgram saved(program, FunctionOf(program, {}));
+  CheckCalls(
+      program, [&](size_t set) { return saved.Run(set); }, expected, "saved and loaded");
+  figures.branching += program.Has("Cond") ? 1 : 0;
+  figures.looping += program.Has("While") ? 1 : 0;
+  if (!program.open()) return;
+  if (!HasOpenTrace(compiled)) {
+    ++figures.closed;
+    return;
+  }
+  ++figures.open;
+  check(FunctionOf(program, {.input_signature = program.signature()}), "with an input_signature");
+}
+
+std::string CheckSeed(uint32_t seed, Figures& figures) {
+  std::string text = fmt::format("SKIFF_FUZZ_SEED={}\n", seed);
+  try {
+    const RandomProgram program(seed);
+    text += program.Text();
+    CheckProgram(program, figures);
+  } catch (const Error& error) {
+    return error.what() + std::string("\n") + text;
+  }
+  return "";
+}
+
+TEST(RandomProgram, GivesTheSameNumbersInEveryMode) {
+  constexpr int kMostFailures = 10;
+  const char* const only = std::getenv("SKIFF_FUZZ_SEED");
+  const auto first = static_cast<uint32_t>(only == nullptr ? 1 : std::strtoul(only, nullptr, 10));
+  const char* const count = std::getenv("SKIFF_FUZZ_COUNT");
+  const auto programs = static_cast<uint32_t>(count != nullptr ? std::strtoul(count, nullptr, 10) : 2000);
+  const uint32_t last = only != nullptr && count == nullptr ? first : first + programs - 1;
+  Figures figures;
+  int failures = 0;
+  for (uint32_t seed = first; seed <= last && failures < kMostFailures; ++seed) {
+    const std::string wrong = CheckSeed(seed, figures);
+    if (wrong.empty()) continue;
+    ++failures;
+    ADD_FAILURE() << wrong;
+  }
+  std::printf(
+      "%d programs branch, %d loop, %d work at every size, %d need a trace per size; %d of %d outputs hold "
+      "NaN\n",
+      figures.branching, figures.looping, figures.open, figures.closed, figures.with_nan, figures.outputs);
+  if (only != nullptr || count != nullptr || failures > 0) return;
+  EXPECT_LT(figures.with_nan, 0.05 * figures.outputs);
+  EXPECT_GT(figures.branching, 400);
+  EXPECT_GT(figures.looping, 400);
+  EXPECT_GT(figures.open, 400);
+  EXPECT_LT(figures.closed, figures.open);
+}
+
+}  // namespace
+}  // namespace skiff::eager
