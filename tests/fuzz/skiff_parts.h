@@ -64,7 +64,7 @@ inline Status RunForAWhile(Session& session) {
   std::thread watch([&] {
     std::unique_lock<std::mutex> lock(mutex);
     // Run() takes back a cancellation that comes before it begins.
-    while (!ended.wait_for(lock, std::chrono::milliseconds(200), [&] { return over; })) session.Cancel();
+    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return over; })) session.Cancel();
   });
   const Status status = session.Run();
   {
