@@ -7,20 +7,34 @@
 namespace skiff {
 namespace {
 
-/// Whether graph input `i`'s elements decide a shape.
-bool DecidesShape(const Graph& graph, size_t i) {
-  const std::vector<bool> program = ShapeProgram(graph);
-  const std::vector<Use>& uses = graph.value(graph.inputs()[i].value).uses;
-  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-    const Node& user = graph.node(use.node);
-    const bool computes = program[static_cast<size_t>(use.node)] && user.op != OpCode::kShape;
-    return computes || NeedsValues(user, static_cast<size_t>(use.input));
-  });
+/// By node, then by input: whether its elements decide a shape. Bodies may lie in bodies, so each is looked
+/// at once.
+using Needs = std::vector<std::vector<bool>>;
+
+std::vector<bool> InputsThatDecide(const Graph& body);
+
+std::vector<bool> NeedsOf(const Node& node) {
+  std::vector<bool> needs(node.inputs.size(), false);
+  if (node.bodies.empty()) {
+    for (size_t i = 0; i < needs.size(); ++i) needs[i] = FindOp(node.op)->NeedsValues(i);
+    return needs;
+  }
+  const size_t first = FirstBodyInput(node.op);
+  for (const Graph& body : node.bodies) {
+    const std::vector<bool> decide = InputsThatDecide(body);
+    for (size_t i = 0; i < decide.size() && first + i < needs.size(); ++i)
+      needs[first + i] = needs[first + i] || decide[i];
+  }
+  return needs;
 }
 
-}  // namespace
+Needs NeedsOf(const Graph& graph) {
+  Needs needs(static_cast<size_t>(graph.node_count()));
+  for (const NodeId id : graph.TopologicalOrder()) needs[static_cast<size_t>(id)] = NeedsOf(graph.node(id));
+  return needs;
+}
 
-std::vector<bool> ShapeProgram(const Graph& graph) {
+std::vector<bool> ShapeProgram(const Graph& graph, const Needs& needs) {
   std::vector<bool> member(static_cast<size_t>(graph.node_count()), false);
   std::vector<NodeId> pending;
   const auto need = [&](ValueId value) {
@@ -30,10 +44,10 @@ std::vector<bool> ShapeProgram(const Graph& graph) {
     member[static_cast<size_t>(producer)] = true;
     pending.push_back(producer);
   };
-  for (const NodeId id : graph.TopologicalOrder()) {
-    const Node& node = graph.node(id);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (NeedsValues(node, i)) need(node.inputs[i]);
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    const std::vector<bool>& inputs = needs[static_cast<size_t>(id)];
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i]) need(graph.node(id).inputs[i]);
     }
   }
   while (!pending.empty()) {
@@ -45,11 +59,28 @@ std::vector<bool> ShapeProgram(const Graph& graph) {
   return member;
 }
 
+/// By graph input: whether its elements decide a shape.
+std::vector<bool> InputsThatDecide(const Graph& body) {
+  const Needs needs = NeedsOf(body);
+  const std::vector<bool> program = ShapeProgram(body, needs);
+  std::vector<bool> decide;
+  for (const GraphPort& port : body.inputs()) {
+    const std::vector<Use>& uses = body.value(port.value).uses;
+    decide.push_back(std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+      const auto user = static_cast<size_t>(use.node);
+      const bool computes = program[user] && body.node(use.node).op != OpCode::kShape;
+      return computes || needs[user][static_cast<size_t>(use.input)];
+    }));
+  }
+  return decide;
+}
+
+}  // namespace
+
+std::vector<bool> ShapeProgram(const Graph& graph) { return ShapeProgram(graph, NeedsOf(graph)); }
+
 bool NeedsValues(const Node& node, size_t i) {
-  if (node.bodies.empty()) return FindOp(node.op)->NeedsValues(i);
-  const size_t first = FirstBodyInput(node.op);
-  return i >= first && std::any_of(node.bodies.begin(), node.bodies.end(),
-                                   [&](const Graph& body) { return DecidesShape(body, i - first); });
+  return node.bodies.empty() ? FindOp(node.op)->NeedsValues(i) : NeedsOf(node)[i];
 }
 
 }  // namespace skiff
