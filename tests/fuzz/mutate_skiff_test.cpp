@@ -13,6 +13,7 @@ namespace {
 constexpr int kMutationsPerFile = 1000;
 
 int64_t Unusual(std::mt19937& random, int64_t value) {
+  const auto bits = static_cast<uint64_t>(value);  // Neighbours of the ends wrap.
   const int64_t choices[] = {0,
                              1,
                              -1,
@@ -22,10 +23,10 @@ int64_t Unusual(std::mt19937& random, int64_t value) {
                              7,
                              8,
                              9,
-                             value + 1,
-                             value - 1,
-                             value * 2,
-                             -value,
+                             static_cast<int64_t>(bits + 1),
+                             static_cast<int64_t>(bits - 1),
+                             static_cast<int64_t>(bits * 2),
+                             static_cast<int64_t>(0 - bits),
                              127,
                              255,
                              65535,
