@@ -60,38 +60,6 @@ std::string ConcreteFunction::SignatureText() const {
 
 std::string ConcreteFunction::GraphText() const { return PrintGraph(traced_.graph); }
 
-int ConcreteFunction::Match(const Tensors& arguments) const {
-  if (arguments.size() != traced_.arguments.size()) return -1;
-  int open = 0;
-  // Few Symbols in few arguments: a list is faster than a map.
-  struct {
-    const std::string* name;
-    int64_t size;
-  } sizes[16];
-  size_t known = 0;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const TensorSpec& spec = traced_.arguments[i];
-    const TensorData& data = arguments[i].data();
-    const Shape& shape = data.shape();
-    if (data.dtype() != spec.dtype || shape.rank() != static_cast<int>(spec.dims.size())) return -1;
-    for (int axis = 0; axis < shape.rank(); ++axis) {
-      const DimSpec& dim = spec.dims[static_cast<size_t>(axis)];
-      if (!dim.open()) {
-        if (shape[axis] != dim.size()) return -1;
-        continue;
-      }
-      ++open;
-      const DimRange& range = dim.range;
-      if (shape[axis] < range.min || shape[axis] > range.max || shape[axis] % range.multiple != 0) return -1;
-      size_t s = 0;
-      while (s < known && *sizes[s].name != dim.name) ++s;
-      if (s < known && sizes[s].size != shape[axis]) return -1;
-      if (s == known && known < std::size(sizes)) sizes[known++] = {&dim.name, shape[axis]};
-    }
-  }
-  return open;
-}
-
 std::unique_ptr<ConvertResult> ConcreteFunction::Plan() const {
   ConvertOptions options;
   options.pipeline = options_.pipeline;

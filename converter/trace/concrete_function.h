@@ -46,9 +46,6 @@ class ConcreteFunction {
   std::string SignatureText() const;
   std::string GraphText() const;
 
-  /// Whether these arguments are within its types: the number of extents that are open, -1 where they are
-  /// not.
-  int Match(const Tensors& arguments) const;
   /// Computes the results, and assigns its variables once all has gone well. Compiles at the first call.
   /// Thread-safe: calls wait for each other. Throws Error.
   Tensors Call(const Tensors& arguments);

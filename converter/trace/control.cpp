@@ -155,13 +155,13 @@ Tensors CondTensors(const Tensor& condition, const std::function<Tensors()>& the
   state.Add(*no.frame);
   state.AppendTo(yes);
   state.AppendTo(no);
+  const size_t outputs = yes.results.size();
+  if (outputs == 0) return {};  // Neither branch does anything that anyone could see.
   std::vector<Capture> sources;
   AddSources(*yes.frame, sources);
   AddSources(*no.frame, sources);
   std::vector<ValueId> inputs{chosen};
   for (const Capture& source : sources) inputs.push_back(ValueOf(*outer, source));
-  const size_t outputs = yes.results.size();
-  if (outputs == 0) return {};  // Neither branch does anything that anyone could see.
   std::vector<Graph> bodies;
   for (BodyTrace* body : {&yes, &no}) bodies.push_back(GraphOf(*body, 0, sources));
   return AddControlNode(*outer, OpCode::kIf, std::move(inputs), std::move(bodies), state, outputs, where);

@@ -96,11 +96,8 @@ ValueId Frame::Read(const std::shared_ptr<VariableState>& variable) {
 
 void Frame::Assign(const std::shared_ptr<VariableState>& variable, ValueId value) {
   variables_[variable] = value;
-  if (!Assigns(variable)) assigned_.push_back(variable);
-}
-
-bool Frame::Assigns(const std::shared_ptr<VariableState>& variable) const {
-  return std::find(assigned_.begin(), assigned_.end(), variable) != assigned_.end();
+  if (std::find(assigned_.begin(), assigned_.end(), variable) == assigned_.end())
+    assigned_.push_back(variable);
 }
 
 ValueId Frame::Effects() {

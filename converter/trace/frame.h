@@ -45,7 +45,6 @@ class Frame : public std::enable_shared_from_this<Frame> {
   /// The value that a variable has at this point of the trace.
   ValueId Read(const std::shared_ptr<VariableState>& variable);
   void Assign(const std::shared_ptr<VariableState>& variable, ValueId value);
-  bool Assigns(const std::shared_ptr<VariableState>& variable) const;
   /// What orders side effects: each takes the last one's result.
   ValueId Effects();
   void SetEffects(ValueId value) {

@@ -168,7 +168,7 @@ class Function<R(Args...)> {
   }
   FunctionStatistics statistics() const { return core_->statistics(); }
   uint64_t trace_count() const { return core_->statistics().traces; }
-  void RunEagerly(bool on) { core_->options().run_eagerly = on; }
+  void RunEagerly(bool on) { core_->RunEagerly(on); }
 
  private:
   using Arguments = std::tuple<std::decay_t<Args>...>;

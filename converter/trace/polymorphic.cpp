@@ -86,27 +86,32 @@ bool Polymorphic::RunsEagerly() const {
 }
 
 Tensors Polymorphic::Call(const Tensors& arguments, const std::string& static_arguments, const Body& body) {
+  const std::shared_ptr<ConcreteFunction> found = Choose(arguments, static_arguments, body);
+  return found ? found->Call(arguments) : body(arguments);
+}
+
+/// Null where the C++ code itself shall run.
+std::shared_ptr<ConcreteFunction> Polymorphic::Choose(const Tensors& arguments,
+                                                      const std::string& static_arguments, const Body& body) {
+  const std::lock_guard lock(mutex_);
   if (Frame::Current() != nullptr) {
     ++statistics_.inlined_calls;
-    return body(arguments);
+    return nullptr;
   }
   if (RunsEagerly()) {
     ++statistics_.eager_calls;
-    return body(arguments);
+    return nullptr;
   }
-  std::shared_ptr<ConcreteFunction> found;
-  {
-    const std::lock_guard lock(mutex_);
-    found = Find(arguments, static_arguments);
-    if (found) {
-      ++statistics_.hits;
-    } else {
-      ++statistics_.misses;
-      found = TraceFor(arguments, static_arguments, body);
-    }
-    found->last_use = ++uses_;
-  }
-  return found->Call(arguments);
+  std::shared_ptr<ConcreteFunction> found = Find(arguments, static_arguments);
+  ++(found ? statistics_.hits : statistics_.misses);
+  if (!found) found = TraceFor(arguments, static_arguments, body);
+  found->last_use = ++uses_;
+  return found;
+}
+
+void Polymorphic::RunEagerly(bool on) {
+  const std::lock_guard lock(mutex_);
+  options_.run_eagerly = on;
 }
 
 /// The one with the fewest open extents.
@@ -118,7 +123,7 @@ std::shared_ptr<ConcreteFunction> Polymorphic::Find(const Tensors& arguments,
   for (const auto& candidate : concrete_) {
     if (candidate->checks_results() != checks_results || candidate->static_arguments() != static_arguments)
       continue;
-    const int open = candidate->Match(arguments);
+    const int open = MatchTypes(candidate->arguments(), arguments);
     if (open < 0 || (best != nullptr && open >= fewest)) continue;
     best = &candidate;
     fewest = open;
@@ -127,7 +132,7 @@ std::shared_ptr<ConcreteFunction> Polymorphic::Find(const Tensors& arguments,
   return best == nullptr ? nullptr : *best;
 }
 
-void Polymorphic::CheckSignature(const Tensors& arguments) const {
+void Polymorphic::RefuseArguments(const Tensors& arguments) const {
   std::string got;
   for (const Tensor& argument : arguments) got += (got.empty() ? "" : ", ") + argument.TypeText();
   Throw(
@@ -140,10 +145,9 @@ std::shared_ptr<ConcreteFunction> Polymorphic::TraceFor(const Tensors& arguments
                                                         const std::string& static_arguments,
                                                         const Body& body) {
   if (!signature_.empty()) {
-    const auto made = Trace(signature_, static_arguments, body);
-    if (made->Match(arguments) < 0) CheckSignature(arguments);
-    Keep(made);
-    return made;
+    if (MatchTypes(signature_, arguments) < 0) RefuseArguments(arguments);
+    Keep(Trace(signature_, static_arguments, body));
+    return concrete_.back();
   }
   const std::vector<TensorSpec> exact = SpecsOf(arguments);
   const std::string key = FamilyKey(exact, static_arguments);
@@ -161,7 +165,6 @@ std::shared_ptr<ConcreteFunction> Polymorphic::TraceFor(const Tensors& arguments
     }
   }
   if (!made) made = Trace(exact, static_arguments, body);
-  family.seconds += made->trace_seconds();
   Keep(made);
   Advise(exact, key);
   return made;

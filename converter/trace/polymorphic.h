@@ -52,24 +52,25 @@ class Polymorphic {
 
   std::vector<std::shared_ptr<ConcreteFunction>> concrete_functions() const;
   FunctionStatistics statistics() const;
-  FunctionOptions& options() { return options_; }
+  void RunEagerly(bool on);
 
  private:
   /// What calls that differ in their extents only have in common.
   struct Family {
     std::vector<std::vector<int64_t>> extents;  ///< All extents of the arguments, by trace.
     bool relaxable = true;
-    double seconds = 0;
   };
 
   bool RunsEagerly() const;
+  std::shared_ptr<ConcreteFunction> Choose(const Tensors& arguments, const std::string& static_arguments,
+                                           const Body& body);
   std::shared_ptr<ConcreteFunction> Find(const Tensors& arguments, const std::string& static_arguments);
   std::shared_ptr<ConcreteFunction> TraceFor(const Tensors& arguments, const std::string& static_arguments,
                                              const Body& body);
   std::shared_ptr<ConcreteFunction> Trace(std::vector<TensorSpec> types, const std::string& static_arguments,
                                           const Body& body);
   std::vector<TensorSpec> Relaxed(const std::vector<TensorSpec>& exact, const Family& family) const;
-  void CheckSignature(const Tensors& arguments) const;
+  [[noreturn]] void RefuseArguments(const Tensors& arguments) const;
   void Keep(std::shared_ptr<ConcreteFunction> made);
   void Advise(const std::vector<TensorSpec>& types, const std::string& key);
   std::string ArgumentName(size_t index) const;

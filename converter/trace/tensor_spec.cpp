@@ -82,6 +82,35 @@ TensorSpec ParseTensorSpec(std::string_view text) {
   return spec;
 }
 
+int MatchTypes(const std::vector<TensorSpec>& types, const Tensors& tensors) {
+  if (tensors.size() != types.size()) return -1;
+  int open = 0;
+  // Few Symbols in few arguments: a list is faster than a map.
+  std::pair<const std::string*, int64_t> sizes[16];
+  size_t known = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const TensorData& data = tensors[i].data();
+    const Shape& shape = data.shape();
+    if (data.dtype() != types[i].dtype || shape.rank() != static_cast<int>(types[i].dims.size())) return -1;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const DimSpec& dim = types[i].dims[static_cast<size_t>(axis)];
+      if (!dim.open()) {
+        if (shape[axis] != dim.size()) return -1;
+        continue;
+      }
+      ++open;
+      const DimRange& range = dim.range;
+      if (shape[axis] < range.min || shape[axis] > range.max || shape[axis] % range.multiple != 0) return -1;
+      size_t s = 0;
+      while (s < known && *sizes[s].first != dim.name) ++s;
+      if (s < known && sizes[s].second != shape[axis]) return -1;
+      // Beyond the list's end the Session compares, and refuses.
+      if (s == known && known < std::size(sizes)) sizes[known++] = {&dim.name, shape[axis]};
+    }
+  }
+  return open;
+}
+
 TensorSpec SpecOf(const Tensor& tensor) {
   TensorSpec spec;
   spec.dtype = tensor.dtype();

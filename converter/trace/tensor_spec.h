@@ -32,6 +32,9 @@ struct TensorSpec {
 /// other. Throws Error (kInvalidArgument) with what was expected.
 TensorSpec ParseTensorSpec(std::string_view text);
 
+/// Whether the tensors have these types: the number of extents that are open, -1 where they have not.
+int MatchTypes(const std::vector<TensorSpec>& types, const Tensors& tensors);
+
 /// The type of a tensor that is there.
 TensorSpec SpecOf(const Tensor& tensor);
 

@@ -229,6 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Models, LaterModel, ::testing::ValuesIn(WithStatus("lat
 
 TEST(TrainedModels, RunOnTheGpu) {
   if (!HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here: no model was tried on one";
+  EXPECT_EQ(VulkanMessages(), 0u) << "the validation layer has something to say about the device";
 }
 
 TEST(TrainedModels, TheListNamesEveryFile) {

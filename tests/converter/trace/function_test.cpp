@@ -81,6 +81,7 @@ TEST(Function, AnInputSignatureFixesOneTrace) {
   EXPECT_ERROR(peak(Tensor::Zeros(DType::kF32, {9, 2})),
                "'peak' was called with (f32[9, 2]), which its input_signature (f32[n<=8, 2])");
   EXPECT_ERROR(peak(Tensor::Zeros(DType::kI32, {1, 2})), "i32[1, 2]");
+  EXPECT_EQ(peak.trace_count(), 1u) << "a call that is refused traces nothing";
 }
 
 TEST(Function, ResultsMayBeManyAndNone) {
