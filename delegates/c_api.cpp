@@ -348,6 +348,10 @@ SkiffStatus skiff_session_create(SkiffModel* model, const SkiffSessionOptions* o
 
 void skiff_session_destroy(SkiffSession* session) { delete Cpp(session); }
 
+int32_t skiff_session_target(const SkiffSession* session) {
+  return static_cast<int32_t>(session == nullptr ? Target::kCpu : Cpp(session)->target());
+}
+
 int32_t skiff_session_find_input(const SkiffSession* session, const char* name) {
   return session == nullptr || name == nullptr ? -1 : Cpp(session)->FindInput(name);
 }

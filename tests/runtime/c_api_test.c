@@ -160,6 +160,7 @@ const char* MisuseTheSession(const char* path) {
   EXPECT(session == NULL);
 
   EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_target(session) == SKIFF_TARGET_CPU && skiff_session_target(NULL) == SKIFF_TARGET_CPU);
   EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "input 'image' was never set"));
   EXPECT(skiff_session_set_input(session, 1, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);

@@ -182,6 +182,10 @@ SKIFF_API SkiffStatus skiff_session_create(SkiffModel* model, const SkiffSession
 /// No run may be in progress. Does nothing for null.
 SKIFF_API void skiff_session_destroy(SkiffSession* session);
 
+/// The SkiffTarget that the session runs on: SKIFF_TARGET_CPU also where the wanted one's device is absent or
+/// refused the model, and for a null session.
+SKIFF_API int32_t skiff_session_target(const SkiffSession* session);
+
 /// The index of the input or output of this name in the session's signature; -1 when there is none.
 SKIFF_API int32_t skiff_session_find_input(const SkiffSession* session, const char* name);
 SKIFF_API int32_t skiff_session_find_output(const SkiffSession* session, const char* name);

@@ -1,0 +1,116 @@
+#include "natives.h"
+#include "support.h"
+
+namespace skiff::jni {
+namespace {
+
+/// The C API's functions over a signature's inputs, or over its outputs.
+struct Ports {
+  decltype(&skiff_model_input_count) count;
+  decltype(&skiff_model_input_name) name;
+  decltype(&skiff_model_input_type) type;
+  decltype(&skiff_model_input_symbol) symbol;
+};
+constexpr Ports kInputs = {&skiff_model_input_count, &skiff_model_input_name, &skiff_model_input_type,
+                           &skiff_model_input_symbol};
+constexpr Ports kOutputs = {&skiff_model_output_count, &skiff_model_output_name, &skiff_model_output_type,
+                            &skiff_model_output_symbol};
+const Ports& PortsOf(jboolean output) { return output == JNI_TRUE ? kOutputs : kInputs; }
+
+const SkiffModel* FromJava(jlong model) { return FromHandle<SkiffModel>(model); }
+
+jlong OpenModel(JNIEnv* env, jclass, jbyteArray path) {
+  const Text text(env, path);
+  SkiffModel* model = nullptr;
+  if (text.ok()) {
+    Succeeds(env, [&](char* message, size_t size) {
+      return skiff_model_open(text.c_str(), &model, message, size);
+    });
+  }
+  return ToHandle(model);
+}
+
+jlong OpenModelBytes(JNIEnv* env, jclass, jobject direct, jint offset, jint bytes) {
+  const auto* begin = static_cast<const uint8_t*>(env->GetDirectBufferAddress(direct)) + offset;
+  SkiffModel* model = nullptr;
+  Succeeds(env, [&](char* message, size_t size) {
+    return skiff_model_open_bytes(begin, static_cast<size_t>(bytes), &model, message, size);
+  });
+  return ToHandle(model);
+}
+
+void CloseModel(JNIEnv*, jclass, jlong model) { skiff_model_close(FromHandle<SkiffModel>(model)); }
+
+jint SignatureCount(JNIEnv*, jclass, jlong model) { return skiff_model_signature_count(FromJava(model)); }
+
+jbyteArray SignatureName(JNIEnv* env, jclass, jlong model, jint signature) {
+  return ToBytes(env, skiff_model_signature_name(FromJava(model), signature));
+}
+
+jint PortCount(JNIEnv*, jclass, jlong model, jint signature, jboolean output) {
+  return PortsOf(output).count(FromJava(model), signature);
+}
+
+jbyteArray PortName(JNIEnv* env, jclass, jlong model, jint signature, jboolean output, jint index) {
+  return ToBytes(env, PortsOf(output).name(FromJava(model), signature, index));
+}
+
+jlongArray PortType(JNIEnv* env, jclass, jlong model, jint signature, jboolean output, jint index) {
+  SkiffTensor type;
+  const bool known = Succeeds(env, [&](char* message, size_t size) {
+    return PortsOf(output).type(FromJava(model), signature, index, &type, message, size);
+  });
+  if (!known) return nullptr;
+  jlong values[1 + SKIFF_MAX_RANK] = {type.dtype};
+  for (int32_t axis = 0; axis < type.rank; ++axis) values[1 + axis] = type.extents[axis];
+  return ToLongs(env, values, 1 + type.rank);
+}
+
+jint PortSymbol(JNIEnv*, jclass, jlong model, jint signature, jboolean output, jint index, jint axis) {
+  return PortsOf(output).symbol(FromJava(model), signature, index, axis);
+}
+
+jint SymbolCount(JNIEnv*, jclass, jlong model) { return skiff_model_symbol_count(FromJava(model)); }
+
+jbyteArray SymbolName(JNIEnv* env, jclass, jlong model, jint symbol) {
+  return ToBytes(env, skiff_model_symbol_name(FromJava(model), symbol));
+}
+
+jlongArray SymbolRange(JNIEnv* env, jclass, jlong model, jint symbol) {
+  int64_t min = 0;
+  int64_t max = 0;
+  int64_t multiple = 0;
+  const bool known = Succeeds(env, [&](char* message, size_t size) {
+    return skiff_model_symbol_range(FromJava(model), symbol, &min, &max, &multiple, message, size);
+  });
+  const jlong values[] = {min, max, multiple};
+  return known ? ToLongs(env, values, 3) : nullptr;
+}
+
+jbyteArray Metadata(JNIEnv* env, jclass, jlong model, jbyteArray key) {
+  const Text text(env, key);
+  return text.ok() ? ToBytes(env, skiff_model_metadata(FromJava(model), text.c_str())) : nullptr;
+}
+
+}  // namespace
+
+Natives ModelNatives() {
+  static const JNINativeMethod kMethods[] = {
+      Native("openModel", "([B)J", &OpenModel),
+      Native("openModelBytes", "(Ljava/nio/ByteBuffer;II)J", &OpenModelBytes),
+      Native("closeModel", "(J)V", &CloseModel),
+      Native("signatureCount", "(J)I", &SignatureCount),
+      Native("signatureName", "(JI)[B", &SignatureName),
+      Native("portCount", "(JIZ)I", &PortCount),
+      Native("portName", "(JIZI)[B", &PortName),
+      Native("portType", "(JIZI)[J", &PortType),
+      Native("portSymbol", "(JIZII)I", &PortSymbol),
+      Native("symbolCount", "(J)I", &SymbolCount),
+      Native("symbolName", "(JI)[B", &SymbolName),
+      Native("symbolRange", "(JI)[J", &SymbolRange),
+      Native("metadata", "(J[B)[B", &Metadata),
+  };
+  return {kMethods, sizeof(kMethods) / sizeof(kMethods[0])};
+}
+
+}  // namespace skiff::jni

@@ -1,0 +1,116 @@
+#include <algorithm>
+
+#include "natives.h"
+#include "support.h"
+
+namespace skiff::jni {
+namespace {
+
+SkiffSession* FromJava(jlong session) { return FromHandle<SkiffSession>(session); }
+
+jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend, jint threads,
+                    jbyteArray signature, jlong memory_limit, jlong kept_shapes) {
+  const Text text(env, signature);
+  if (!text.ok()) return 0;
+  SkiffSessionOptions options;
+  skiff_session_options_init(&options, sizeof(options));
+  options.target = target;
+  options.backend = backend;
+  options.threads = threads;
+  options.signature = text.c_str();
+  options.memory_limit = static_cast<uint64_t>(memory_limit);
+  options.kept_shapes = kept_shapes;
+  SkiffSession* session = nullptr;
+  Succeeds(env, [&](char* message, size_t size) {
+    return skiff_session_create(FromHandle<SkiffModel>(model), &options, &session, message, size);
+  });
+  return ToHandle(session);
+}
+
+void DestroySession(JNIEnv*, jclass, jlong session) { skiff_session_destroy(FromJava(session)); }
+
+/// io.skiff.Session has checked that the buffer is direct and holds the whole tensor.
+void GiveInput(JNIEnv* env, decltype(&skiff_session_set_input) give, jlong session, jint index,
+               jobject direct, jint offset, jint dtype, jlongArray shape) {
+  SkiffTensor tensor = {};
+  tensor.data = static_cast<uint8_t*>(env->GetDirectBufferAddress(direct)) + offset;
+  tensor.dtype = dtype;
+  tensor.rank = env->GetArrayLength(shape);
+  env->GetLongArrayRegion(shape, 0, std::min(tensor.rank, SKIFF_MAX_RANK),
+                          reinterpret_cast<jlong*>(tensor.extents));
+  if (env->ExceptionCheck()) return;
+  Succeeds(env, [&](char* message, size_t size) {
+    return give(FromJava(session), index, &tensor, message, size);
+  });
+}
+
+void SetInput(JNIEnv* env, jclass, jlong session, jint index, jobject direct, jint offset, jint dtype,
+              jlongArray shape) {
+  GiveInput(env, &skiff_session_set_input, session, index, direct, offset, dtype, shape);
+}
+
+void BindInput(JNIEnv* env, jclass, jlong session, jint index, jobject direct, jint offset, jint dtype,
+               jlongArray shape) {
+  GiveInput(env, &skiff_session_bind_input, session, index, direct, offset, dtype, shape);
+}
+
+jobject InputBuffer(JNIEnv* env, jclass, jlong session, jint index, jlongArray shape) {
+  const jint rank = env->GetArrayLength(shape);
+  jlong extents[SKIFF_MAX_RANK] = {};
+  env->GetLongArrayRegion(shape, 0, std::min(rank, SKIFF_MAX_RANK), extents);
+  if (env->ExceptionCheck()) return nullptr;
+  SkiffTensor tensor;
+  const bool found = Succeeds(env, [&](char* message, size_t size) {
+    return skiff_session_input_buffer_of_shape(
+        FromJava(session), index, reinterpret_cast<const int64_t*>(extents), rank, &tensor, message, size);
+  });
+  return found ? ToBuffer(env, tensor) : nullptr;
+}
+
+void Run(JNIEnv* env, jclass, jlong session) {
+  Succeeds(env,
+           [&](char* message, size_t size) { return skiff_session_run(FromJava(session), message, size); });
+}
+
+void Cancel(JNIEnv*, jclass, jlong session) { skiff_session_cancel(FromJava(session)); }
+
+jobject Output(JNIEnv* env, jclass, jlong session, jint index, jlongArray shape) {
+  SkiffTensor tensor;
+  const bool found = Succeeds(env, [&](char* message, size_t size) {
+    return skiff_session_output(FromJava(session), index, &tensor, message, size);
+  });
+  if (!found) return nullptr;
+  env->SetLongArrayRegion(shape, 0, tensor.rank, reinterpret_cast<const jlong*>(tensor.extents));
+  return env->ExceptionCheck() ? nullptr : ToBuffer(env, tensor);
+}
+
+jint TargetOf(JNIEnv*, jclass, jlong session) { return skiff_session_target(FromJava(session)); }
+
+jlongArray MemoryUsage(JNIEnv* env, jclass, jlong session) {
+  SkiffMemoryUsage usage;
+  skiff_session_memory_usage(FromJava(session), &usage, sizeof(usage));
+  const jlong bytes[] = {static_cast<jlong>(usage.arena), static_cast<jlong>(usage.workspace),
+                         static_cast<jlong>(usage.packed_weights), static_cast<jlong>(usage.mapped_weights),
+                         static_cast<jlong>(usage.inputs)};
+  return ToLongs(env, bytes, 5);
+}
+
+}  // namespace
+
+Natives SessionNatives() {
+  static const JNINativeMethod kMethods[] = {
+      Native("createSession", "(JIII[BJJ)J", &CreateSession),
+      Native("destroySession", "(J)V", &DestroySession),
+      Native("setInput", "(JILjava/nio/ByteBuffer;II[J)V", &SetInput),
+      Native("bindInput", "(JILjava/nio/ByteBuffer;II[J)V", &BindInput),
+      Native("inputBuffer", "(JI[J)Ljava/nio/ByteBuffer;", &InputBuffer),
+      Native("run", "(J)V", &Run),
+      Native("cancel", "(J)V", &Cancel),
+      Native("output", "(JI[J)Ljava/nio/ByteBuffer;", &Output),
+      Native("target", "(J)I", &TargetOf),
+      Native("memoryUsage", "(J)[J", &MemoryUsage),
+  };
+  return {kMethods, sizeof(kMethods) / sizeof(kMethods[0])};
+}
+
+}  // namespace skiff::jni

@@ -1,0 +1,54 @@
+package io.skiff;
+
+import org.jetbrains.annotations.NotNull;
+
+/** The type of a tensor's elements. */
+public enum DType {
+  F32(1),
+  /** IEEE 754 half precision; Java has no type for it. */
+  F16(2),
+  I8(3),
+  U8(4),
+  I16(5),
+  U16(6),
+  I32(7),
+  U32(8),
+  I64(9),
+  U64(10),
+  /** One byte, 0 or 1. */
+  BOOL(11),
+  F64(12);
+
+  private final int number;
+  private final int size;
+  private final String text;
+
+  DType(int number) {
+    this.number = number;
+    this.size = Native.dtypeSize(number);
+    this.text = Native.text(Native.dtypeName(number));
+  }
+
+  /** Bytes of one element. */
+  public int size() {
+    return size;
+  }
+
+  /** As the native library writes it: {@code "f32"}, for example. */
+  @Override
+  public @NotNull String toString() {
+    return text;
+  }
+
+  int number() {
+    return number;
+  }
+
+  static DType of(long number) {
+    for (DType dtype : values()) {
+      if (dtype.number == number)
+        return dtype;
+    }
+    throw new AssertionError("the native library has an element type " + number + " that this class has not");
+  }
+}

@@ -1,0 +1,43 @@
+package io.skiff;
+
+import org.jetbrains.annotations.NotNull;
+
+/** Bytes that a {@link Session} holds, by purpose. Immutable. */
+public final class MemoryUsage {
+  private final long[] bytes;
+
+  MemoryUsage(long[] bytes) {
+    this.bytes = bytes;
+  }
+
+  /** Activations: what the file promised. */
+  public long arena() {
+    return bytes[0];
+  }
+
+  /** Scratch and prepared operators. */
+  public long workspace() {
+    return bytes[1];
+  }
+
+  /** Weights in the order that kernels read them; shared by all sessions of the model. */
+  public long packedWeights() {
+    return bytes[2];
+  }
+
+  /** The file's weights, paged in on demand and shared by all processes. */
+  public long mappedWeights() {
+    return bytes[3];
+  }
+
+  /** Buffers of the inputs, where they do not lie in the arena. */
+  public long inputs() {
+    return bytes[4];
+  }
+
+  @Override
+  public @NotNull String toString() {
+    return "arena " + arena() + ", workspace " + workspace() + ", packed weights " + packedWeights()
+        + ", mapped weights " + mappedWeights() + ", inputs " + inputs() + " bytes";
+  }
+}

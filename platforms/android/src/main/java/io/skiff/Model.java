@@ -1,0 +1,144 @@
+package io.skiff;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.jetbrains.annotations.NotNull;
+import org.jetbrains.annotations.Nullable;
+
+/**
+ * An opened {@code .skiff} file: immutable, verified, and free to be used by any number of threads at once.
+ * {@link #close()} it.
+ */
+public final class Model implements AutoCloseable {
+  /** What the native library reads weights at. */
+  private static final int ALIGNMENT = 64;
+
+  private final ModelHandle handle;
+  private final List<Signature> signatures;
+
+  private Model(long address, @Nullable ByteBuffer bytes) {
+    handle = new ModelHandle(this, address, bytes);
+    boolean described = false;
+    try {
+      signatures = describe(address);
+      described = true;
+    } finally {
+      if (!described)
+        handle.close();
+    }
+  }
+
+  /**
+   * Maps and verifies a file, which must not change while the model is open.
+   *
+   * @throws SkiffException {@link Status#IO}: it cannot be read; {@link Status#INVALID_MODEL}: it is no
+   *     .skiff file, or damaged; {@link Status#UNSUPPORTED}: its format is newer than this library
+   */
+  public static @NotNull Model open(@NotNull String path) {
+    Handle.closeLost();
+    return new Model(Native.openModel(Native.utf8(path)), null);
+  }
+
+  /**
+   * Verifies a model in memory: what lies between the position and the limit of a direct buffer, such as a
+   * mapped file. It must not change while the model is open, and is kept alive. Where it begins at a multiple
+   * of 64 bytes it is used as it is; otherwise it is copied once. (Assets of an APK are aligned to 4 bytes
+   * only.)
+   *
+   * @throws IllegalArgumentException when the buffer is not direct
+   * @throws SkiffException as for a path
+   */
+  public static @NotNull Model open(@NotNull ByteBuffer bytes) {
+    if (!bytes.isDirect())
+      throw new IllegalArgumentException("the model's buffer is not direct");
+    Handle.closeLost();
+    ByteBuffer aligned = isAligned(bytes) ? bytes : alignedCopy(bytes);
+    return new Model(Native.openModelBytes(aligned, aligned.position(), aligned.remaining()), aligned);
+  }
+
+  /** At least one. */
+  public @NotNull List<@NotNull Signature> signatures() {
+    return signatures;
+  }
+
+  /** @throws IllegalArgumentException when there is none of this name */
+  public @NotNull Signature signature(@NotNull String name) {
+    List<String> names = new ArrayList<>();
+    for (Signature signature : signatures) {
+      if (signature.name().equals(name))
+        return signature;
+      names.add(signature.name());
+    }
+    throw new IllegalArgumentException("the model has no signature '" + name + "'; it has " + names);
+  }
+
+  /** The value of a metadata key; null when there is none. */
+  public @Nullable String metadata(@NotNull String key) {
+    long address = handle.acquire();
+    try {
+      byte[] value = Native.metadata(address, Native.utf8(key));
+      return value == null ? null : Native.text(value);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * No session can be made any more. Those that were go on, and the native memory is freed with the last of
+   * them. Does nothing the second time.
+   */
+  @Override
+  public void close() {
+    handle.close();
+  }
+
+  ModelHandle handle() {
+    return handle;
+  }
+
+  private static boolean isAligned(ByteBuffer bytes) {
+    return (Native.address(bytes) + bytes.position()) % ALIGNMENT == 0;
+  }
+
+  private static ByteBuffer alignedCopy(ByteBuffer bytes) {
+    ByteBuffer memory = ByteBuffer.allocateDirect(bytes.remaining() + ALIGNMENT - 1);
+    int begin = (int) ((ALIGNMENT - Native.address(memory) % ALIGNMENT) % ALIGNMENT);
+    memory.position(begin);
+    memory.put(bytes.duplicate());
+    memory.limit(memory.position());
+    memory.position(begin);
+    return memory;
+  }
+
+  private static List<Signature> describe(long model) {
+    List<Symbol> symbols = new ArrayList<>();
+    for (int i = 0; i < Native.symbolCount(model); ++i) {
+      symbols.add(new Symbol(Native.text(Native.symbolName(model, i)), Native.symbolRange(model, i)));
+    }
+    List<Signature> signatures = new ArrayList<>();
+    for (int i = 0; i < Native.signatureCount(model); ++i) {
+      signatures.add(new Signature(Native.text(Native.signatureName(model, i)),
+          ports(model, i, false, symbols), ports(model, i, true, symbols)));
+    }
+    return Collections.unmodifiableList(signatures);
+  }
+
+  private static List<TensorType> ports(long model, int signature, boolean output, List<Symbol> symbols) {
+    List<TensorType> types = new ArrayList<>();
+    for (int i = 0; i < Native.portCount(model, signature, output); ++i) {
+      long[] type = Native.portType(model, signature, output, i);
+      long[] shape = new long[type.length - 1];
+      Symbol[] varying = new Symbol[shape.length];
+      for (int axis = 0; axis < shape.length; ++axis) {
+        shape[axis] = type[axis + 1];
+        int symbol = Native.portSymbol(model, signature, output, i, axis);
+        varying[axis] = symbol < 0 ? null : symbols.get(symbol);
+      }
+      String name = Native.text(Native.portName(model, signature, output, i));
+      types.add(new TensorType(name, DType.of(type[0]), shape, varying));
+    }
+    return types;
+  }
+}

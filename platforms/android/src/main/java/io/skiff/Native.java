@@ -1,0 +1,91 @@
+package io.skiff;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.jetbrains.annotations.Nullable;
+
+/**
+ * The functions of libskiff_jni: the C API (skiff/c_api.h), one to one. Handles are addresses; the classes
+ * that own them see to it that none is used after its end. Text travels as UTF-8 bytes, because JNI's own
+ * strings are in an encoding of Java's. What fails throws {@link SkiffException}.
+ */
+final class Native {
+  static {
+    System.loadLibrary("skiff_jni");
+  }
+
+  private Native() {}
+
+  static byte[] utf8(String text) {
+    if (text.indexOf('\0') >= 0)
+      throw new IllegalArgumentException("the text holds a NUL character: " + text);
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  static String text(byte[] utf8) {
+    return new String(utf8, StandardCharsets.UTF_8);
+  }
+
+  static native byte[] version();
+
+  static native byte[] statusName(int status);
+
+  static native byte[] dtypeName(int dtype);
+
+  static native int dtypeSize(int dtype);
+
+  /** Where a direct buffer's first byte lies. */
+  static native long address(ByteBuffer direct);
+
+  static native long openModel(byte[] path);
+
+  static native long openModelBytes(ByteBuffer direct, int offset, int size);
+
+  static native void closeModel(long model);
+
+  static native int signatureCount(long model);
+
+  static native byte[] signatureName(long model, int signature);
+
+  static native int portCount(long model, int signature, boolean output);
+
+  static native byte[] portName(long model, int signature, boolean output, int index);
+
+  /** The element type's number, then the extents. */
+  static native long[] portType(long model, int signature, boolean output, int index);
+
+  static native int portSymbol(long model, int signature, boolean output, int index, int axis);
+
+  static native int symbolCount(long model);
+
+  static native byte[] symbolName(long model, int symbol);
+
+  /** Min, max, multiple. */
+  static native long[] symbolRange(long model, int symbol);
+
+  static native byte @Nullable[] metadata(long model, byte[] key);
+
+  static native long createSession(long model, int target, int backend, int threads,
+      byte @Nullable[] signature, long memoryLimit, long keptShapes);
+
+  static native void destroySession(long session);
+
+  static native void setInput(
+      long session, int index, ByteBuffer direct, int offset, int dtype, long[] shape);
+
+  static native void bindInput(
+      long session, int index, ByteBuffer direct, int offset, int dtype, long[] shape);
+
+  static native ByteBuffer inputBuffer(long session, int index, long[] shape);
+
+  static native void run(long session);
+
+  static native void cancel(long session);
+
+  /** Fills {@code shape}, which has the output's rank. */
+  static native ByteBuffer output(long session, int index, long[] shape);
+
+  static native int target(long session);
+
+  static native long[] memoryUsage(long session);
+}

@@ -1,0 +1,248 @@
+package io.skiff;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import org.jetbrains.annotations.NotNull;
+
+/**
+ * One use of a {@link Model}: its inputs, outputs and activations. {@link #close()} it.
+ *
+ * <p>Threads: a session belongs to one thread at a time; a call during another thread's is an {@link
+ * IllegalStateException}. {@link #cancel()} and {@link #close()} may come from any thread at any time.
+ *
+ * <p>Buffers: {@link #inputBuffer} and {@link #output} give views of the session's own memory. They must not
+ * be touched after the session was closed, nor after the last reference to it is gone: that memory is freed
+ * then.
+ */
+public final class Session implements AutoCloseable {
+  /** What kernels may read behind a bound input. */
+  private static final int READABLE_BEHIND = 16;
+
+  private final SessionHandle handle;
+  private final Signature signature;
+
+  private Session(long address, ModelHandle model, Signature signature) {
+    this.signature = signature;
+    this.handle = new SessionHandle(this, address, model, signature.inputs().size());
+  }
+
+  /** With the default options. */
+  public static @NotNull Session create(@NotNull Model model) {
+    return create(model, new SessionOptions());
+  }
+
+  /**
+   * Prepares everything that a run needs.
+   *
+   * @throws IllegalStateException when the model is closed
+   * @throws IllegalArgumentException when the model has no such signature
+   * @throws SkiffException {@link Status#UNSUPPORTED}: the file has no plan for the target, or this build
+   *     lacks an operator; {@link Status#OUT_OF_MEMORY}: see {@link SessionOptions#memoryLimit}
+   */
+  public static @NotNull Session create(@NotNull Model model, @NotNull SessionOptions options) {
+    Handle.closeLost();
+    Signature signature =
+        options.signature == null ? model.signatures().get(0) : model.signature(options.signature);
+    ModelHandle handle = model.handle();
+    long address = handle.acquire();
+    boolean created = false;
+    try {
+      Session session = new Session(
+          Native.createSession(address, options.target.number(), options.backend.number(), options.threads,
+              Native.utf8(signature.name()), options.memoryLimit, options.keptShapes),
+          handle, signature);
+      created = true;
+      return session;
+    } finally {
+      if (!created)
+        handle.release();
+    }
+  }
+
+  public @NotNull Signature signature() {
+    return signature;
+  }
+
+  /**
+   * Copies what lies between the position and the limit of a direct buffer into an input. The value stays
+   * until it is set again.
+   *
+   * @param shape the extents of this call; none where the input's are fixed
+   * @throws IllegalArgumentException when the buffer is not direct, not in native byte order, or not of the
+   *     input's size
+   * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
+   */
+  public void setInput(@NotNull String name, @NotNull ByteBuffer data, long @NotNull... shape) {
+    int index = signature.inputIndex(name);
+    TensorType type = signature.inputs().get(index);
+    long[] extents = extents(type, shape);
+    check(type, extents, data);
+    long session = handle.enter();
+    try {
+      Native.setInput(session, index, data, data.position(), type.dtype().number(), extents);
+      handle.bound[index] = null;
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * Lets an input live in a direct buffer of the caller's, from its position to its limit: no copy. The
+   * buffer is kept alive, and new values may be written there between runs, until the input is set or bound
+   * again or the session closed. It must be the caller's own memory, not another session's.
+   *
+   * @param shape the extents of this call; none where the input's are fixed
+   * @throws IllegalArgumentException as for {@link #setInput}, or when fewer than 16 bytes of the buffer's
+   *     capacity lie behind the limit (kernels read ahead)
+   * @throws SkiffException as for {@link #setInput}; {@link Status#INVALID_ARGUMENT}: not aligned to the
+   *     element's size
+   */
+  public void bindInput(@NotNull String name, @NotNull ByteBuffer data, long @NotNull... shape) {
+    int index = signature.inputIndex(name);
+    TensorType type = signature.inputs().get(index);
+    long[] extents = extents(type, shape);
+    check(type, extents, data);
+    if (data.capacity() - data.limit() < READABLE_BEHIND) {
+      throw new IllegalArgumentException("the buffer bound to " + type + " ends "
+          + (data.capacity() - data.limit()) + " bytes behind its limit; allocate " + READABLE_BEHIND
+          + " bytes more");
+    }
+    long session = handle.enter();
+    try {
+      Native.bindInput(session, index, data, data.position(), type.dtype().number(), extents);
+      handle.bound[index] = data;
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * The input's own buffer, to be written before each run: direct, in native byte order, without a copy. It
+   * is all zeros until it is written. Where extents vary it moves when a larger shape needs more room than
+   * any before: ask again at each new shape.
+   *
+   * @param shape the extents of this call; none where the input's are fixed
+   * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
+   */
+  public @NotNull ByteBuffer inputBuffer(@NotNull String name, long @NotNull... shape) {
+    int index = signature.inputIndex(name);
+    long[] extents = extents(signature.inputs().get(index), shape);
+    long session = handle.enter();
+    try {
+      ByteBuffer buffer = Native.inputBuffer(session, index, extents);
+      handle.bound[index] = null;
+      return buffer.order(ByteOrder.nativeOrder());
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * Computes the outputs.
+   *
+   * @throws SkiffException {@link Status#INVALID_ARGUMENT} names an input that was never set; {@link
+   *     Status#CANCELLED}: see {@link #cancel()}
+   */
+  public void run() {
+    long session = handle.enter();
+    try {
+      Native.run(session);
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * A view of an output, without a copy; its values mean something after a run that succeeded.
+   *
+   * @throws SkiffException {@link Status#INVALID_ARGUMENT}: before the first run, where extents vary
+   */
+  public @NotNull Tensor output(@NotNull String name) {
+    int index = signature.outputIndex(name);
+    TensorType type = signature.outputs().get(index);
+    long[] shape = new long[type.rank()];
+    long session = handle.enter();
+    try {
+      ByteBuffer buffer = Native.output(session, index, shape);
+      return new Tensor(type.dtype(), shape, buffer.asReadOnlyBuffer().order(ByteOrder.nativeOrder()));
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * From any thread: a run in progress ends with {@link Status#CANCELLED} at the next operator. Without one,
+   * and after
+   * {@link #close()}, it does nothing; a later run starts anew.
+   */
+  public void cancel() {
+    handle.cancel();
+  }
+
+  /** What the session runs on: that of the options, or {@link Target#CPU} where it fell back. */
+  public @NotNull Target target() {
+    long session = handle.enter();
+    try {
+      return Target.of(Native.target(session));
+    } finally {
+      handle.exit();
+    }
+  }
+
+  public @NotNull MemoryUsage memoryUsage() {
+    long session = handle.enter();
+    try {
+      return new MemoryUsage(Native.memoryUsage(session));
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * Cancels a run in progress, waits for its end, and frees the native memory. Does nothing the second time.
+   */
+  @Override
+  public void close() {
+    handle.close();
+  }
+
+  private static long[] extents(TensorType type, long[] shape) {
+    if (shape.length == 0 && type.isFixed())
+      return type.shape();
+    if (shape.length != type.rank()) {
+      throw new IllegalArgumentException("the shape " + Arrays.toString(shape) + " has not the rank of "
+          + type + "; give all " + type.rank() + " extents");
+    }
+    return shape.clone();
+  }
+
+  /** The native library trusts in the buffer's size. */
+  private static void check(TensorType type, long[] extents, ByteBuffer data) {
+    if (!data.isDirect()) {
+      throw new IllegalArgumentException(
+          "the buffer for " + type + " is not direct; see ByteBuffer.allocateDirect()");
+    }
+    if (type.dtype().size() > 1 && data.order() != ByteOrder.nativeOrder()) {
+      throw new IllegalArgumentException("the buffer for " + type + " is " + data.order()
+          + "; say order(ByteOrder.nativeOrder()) before writing to it");
+    }
+    if (data.remaining() != bytes(type, extents)) {
+      throw new IllegalArgumentException("the buffer for " + type + " has " + data.remaining()
+          + " bytes from its position "
+          + "to its limit; " + Arrays.toString(extents) + " takes " + bytes(type, extents));
+    }
+  }
+
+  private static long bytes(TensorType type, long[] extents) {
+    long bytes = type.dtype().size();
+    for (long extent : extents) {
+      if (extent < 0 || (extent > 0 && bytes > Integer.MAX_VALUE / extent)) {
+        throw new IllegalArgumentException("the shape " + Arrays.toString(extents) + " for " + type
+            + " is negative or takes more than a buffer can hold");
+      }
+      bytes *= extent;
+    }
+    return bytes;
+  }
+}

@@ -1,0 +1,59 @@
+package io.skiff;
+
+import java.util.Objects;
+import org.jetbrains.annotations.NotNull;
+import org.jetbrains.annotations.Nullable;
+
+/** How a {@link Session} is made. Read during {@link Session#create} only. */
+public final class SessionOptions {
+  Target target = Target.CPU;
+  Backend backend = Backend.PLANNED;
+  int threads;
+  @Nullable String signature;
+  long memoryLimit;
+  int keptShapes;
+
+  /**
+   * Default: {@link Target#CPU}. Where the target's device is absent or refuses the model, the CPU runs it:
+   * {@link Session#target()} tells.
+   */
+  public @NotNull SessionOptions target(@NotNull Target target) {
+    this.target = Objects.requireNonNull(target, "target");
+    return this;
+  }
+
+  /** Default: {@link Backend#PLANNED}. */
+  public @NotNull SessionOptions backend(@NotNull Backend backend) {
+    this.backend = Objects.requireNonNull(backend, "backend");
+    return this;
+  }
+
+  /** 0, the default: as many as usable cores, at most 4. */
+  public @NotNull SessionOptions threads(int threads) {
+    this.threads = threads;
+    return this;
+  }
+
+  /** Null, the default: the first one of the file. */
+  public @NotNull SessionOptions signature(@Nullable String signature) {
+    this.signature = signature;
+    return this;
+  }
+
+  /** Bytes; 0, the default: none. Creation fails when the session would pass it. */
+  public @NotNull SessionOptions memoryLimit(long bytes) {
+    if (bytes < 0)
+      throw new IllegalArgumentException("the memory limit is " + bytes + "; it must be 0 or more bytes");
+    this.memoryLimit = bytes;
+    return this;
+  }
+
+  /**
+   * Shapes that stay prepared, so that a run with one of the last ones costs nothing extra; 0, the
+   * default: 2.
+   */
+  public @NotNull SessionOptions keptShapes(int shapes) {
+    this.keptShapes = shapes;
+    return this;
+  }
+}

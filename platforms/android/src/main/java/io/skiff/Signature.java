@@ -1,0 +1,56 @@
+package io.skiff;
+
+import java.util.Collections;
+import java.util.List;
+import org.jetbrains.annotations.NotNull;
+
+/** A named entry point of a model, with its inputs and outputs. Immutable. */
+public final class Signature {
+  private final String name;
+  private final List<TensorType> inputs;
+  private final List<TensorType> outputs;
+
+  Signature(String name, List<TensorType> inputs, List<TensorType> outputs) {
+    this.name = name;
+    this.inputs = Collections.unmodifiableList(inputs);
+    this.outputs = Collections.unmodifiableList(outputs);
+  }
+
+  public @NotNull String name() {
+    return name;
+  }
+
+  public @NotNull List<@NotNull TensorType> inputs() {
+    return inputs;
+  }
+
+  public @NotNull List<@NotNull TensorType> outputs() {
+    return outputs;
+  }
+
+  /** @throws IllegalArgumentException when there is no input of this name */
+  public @NotNull TensorType input(@NotNull String name) {
+    return inputs.get(inputIndex(name));
+  }
+
+  /** @throws IllegalArgumentException when there is no output of this name */
+  public @NotNull TensorType output(@NotNull String name) {
+    return outputs.get(outputIndex(name));
+  }
+
+  int inputIndex(String name) {
+    return index(inputs, name, "input");
+  }
+
+  int outputIndex(String name) {
+    return index(outputs, name, "output");
+  }
+
+  private static int index(List<TensorType> types, String name, String what) {
+    for (int i = 0; i < types.size(); ++i) {
+      if (types.get(i).name().equals(name))
+        return i;
+    }
+    throw new IllegalArgumentException("the signature has no " + what + " '" + name + "'; it has " + types);
+  }
+}

@@ -1,0 +1,21 @@
+/**
+ * Runs trained models from {@code .skiff} files.
+ *
+ * <pre>{@code
+ * try (Model model = Model.open(path);
+ *     Session session = Session.create(model)) {
+ *   session.inputBuffer("image").asFloatBuffer().put(pixels);
+ *   session.run();
+ *   FloatBuffer scores = session.output("logits").data().asFloatBuffer();
+ * }
+ * }</pre>
+ *
+ * <p>Errors: what a call itself can see to be wrong (a name that the model does not have, a buffer of the
+ * wrong size) is an {@link java.lang.IllegalArgumentException}; use of something closed, or of a {@link
+ * io.skiff.Session} by two threads at once, is an {@link java.lang.IllegalStateException}; what the native
+ * library refuses is a {@link io.skiff.SkiffException} with its status and one sentence.
+ *
+ * <p>Threads: a {@link io.skiff.Model} may be used by any number of threads at once. A {@link
+ * io.skiff.Session} belongs to one thread at a time.
+ */
+package io.skiff;

@@ -1,0 +1,139 @@
+package io.skiff;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import org.junit.Test;
+import org.junit.function.ThrowingRunnable;
+
+public class LifetimeTest {
+  private static void assertClosed(ThrowingRunnable call) {
+    String message = assertThrows(IllegalStateException.class, call).getMessage();
+    assertTrue(message, message.endsWith("is closed"));
+  }
+
+  @Test
+  public void nothingWorksAfterClosing() {
+    Model model = Model.open(TestModels.SMALL);
+    Session session = Session.create(model);
+    session.inputBuffer("image");
+    session.close();
+    model.close();
+    List<ThrowingRunnable> calls = Arrays.<ThrowingRunnable>asList(()
+                                                                       -> session.run(),
+        ()
+            -> session.setInput("image", TestModels.floats(new float[16 * 16 * 3])),
+        ()
+            -> session.inputBuffer("image"),
+        ()
+            -> session.output("scores"),
+        ()
+            -> session.memoryUsage(),
+        () -> session.target(), () -> Session.create(model), () -> model.metadata("key"));
+    for (ThrowingRunnable call : calls) assertClosed(call);
+    session.cancel();
+    session.close();
+    model.close();
+    assertEquals("scores", model.signatures().get(0).outputs().get(0).name());
+  }
+
+  @Test
+  public void aSessionOutlivesItsModelsClosing() throws IOException {
+    Model model = Model.open(TestModels.CHARACTERS);
+    try (Session session = Session.create(model)) {
+      model.close();
+      session.setInput("image", TestModels.reference("input_image.npy"));
+      session.run();
+      TestModels.assertIsReference(session.output("logits"));
+    }
+  }
+
+  private static void lose(int count) {
+    for (int i = 0; i < count; ++i) Session.create(Model.open(TestModels.SMALL)).inputBuffer("image");
+  }
+
+  @Test
+  public void whatWasLostIsClosedAndReported() throws InterruptedException {
+    final int count = 20;
+    final List<String> warnings = Collections.synchronizedList(new ArrayList<String>());
+    Handler listener = new Handler() {
+      @Override
+      public void publish(LogRecord record) {
+        warnings.add(record.getMessage());
+      }
+
+      @Override
+      public void flush() {}
+
+      @Override
+      public void close() {}
+    };
+    Logger logger = Logger.getLogger("io.skiff");
+    logger.addHandler(listener);
+    logger.setUseParentHandlers(false);
+    try {
+      lose(count);
+      for (int tries = 0; warnings.size() < 2 * count && tries < 200; ++tries) {
+        System.gc();
+        Thread.sleep(10);
+        Model.open(TestModels.SMALL).close();
+      }
+    } finally {
+      logger.removeHandler(listener);
+      logger.setUseParentHandlers(true);
+    }
+    assertEquals(2 * count, warnings.size());
+    assertEquals(count,
+        Collections.frequency(warnings, "a Session was not closed: use try-with-resources, or close()"));
+  }
+
+  /** Every 50th with a worker thread. */
+  private static void cycle(int count) {
+    for (int i = 0; i < count; ++i) {
+      SessionOptions options = new SessionOptions().threads(i % 50 == 0 ? 2 : 1);
+      try (Model model = Model.open(TestModels.SMALL); Session session = Session.create(model, options)) {
+        session.inputBuffer("image");
+        session.run();
+        session.output("scores").data().getFloat(0);
+      }
+    }
+  }
+
+  private static long residentKilobytes() throws IOException {
+    for (String line : Files.readAllLines(Paths.get("/proc/self/status"), StandardCharsets.US_ASCII)) {
+      if (line.startsWith("VmRSS:"))
+        return Long.parseLong(line.replaceAll("[^0-9]", ""));
+    }
+    throw new IOException("/proc/self/status has no VmRSS");
+  }
+
+  /**
+   * The bound: a leak of 200 bytes in each of 10,000 cycles passes it; what the virtual machine's compiler
+   * and malloc still take after as many cycles of warming up is less. (The tests run in a heap of constant
+   * size that is resident from the beginning.)
+   */
+  @Test
+  public void memoryStaysFlat() throws IOException {
+    int cycles = Integer.getInteger("skiff.test.cycles", 10000);
+    cycle(cycles);
+    System.gc();
+    long before = residentKilobytes();
+    cycle(cycles);
+    System.gc();
+    long grown = residentKilobytes() - before;
+    System.out.println(cycles + " cycles of open, run and close: memory grew by " + grown + " KiB");
+    assertTrue(grown + " KiB in " + cycles + " cycles", grown < 2000);
+  }
+}

@@ -1,0 +1,179 @@
+package io.skiff;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.util.Arrays;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+public class ModelTest {
+  @Rule public final TemporaryFolder folder = new TemporaryFolder();
+
+  private static SkiffException refusal(final String path) {
+    return assertThrows(SkiffException.class, () -> Model.open(path).close());
+  }
+
+  private static byte[] bytesOf(String path) throws IOException {
+    return Files.readAllBytes(new File(path).toPath());
+  }
+
+  /** That a model works which lives in this buffer. */
+  private static void assertWorks(ByteBuffer bytes) {
+    int position = bytes.position();
+    int limit = bytes.limit();
+    try (Model model = Model.open(bytes); Session session = Session.create(model)) {
+      session.inputBuffer("image");
+      session.run();
+      assertEquals(40, session.output("scores").data().remaining());
+    }
+    assertEquals(position, bytes.position());
+    assertEquals(limit, bytes.limit());
+  }
+
+  @Test
+  public void tellsItsSignatures() {
+    try (Model model = Model.open(TestModels.TWO_SIGNATURES)) {
+      assertEquals(2, model.signatures().size());
+      Signature open = model.signatures().get(0);
+      assertEquals("double", open.name());
+      assertEquals(2, open.inputs().size());
+      TensorType x = open.input("x");
+      assertEquals(DType.F32, x.dtype());
+      assertArrayEquals(new long[] {TensorType.VARIES, 3}, x.shape());
+      assertEquals("x: f32[-1, 3]", x.toString());
+      assertEquals("n=2..8,multiple=2", x.symbol(0).toString());
+      assertNull(x.symbol(1));
+      Symbol m = open.input("w").symbol(0);
+      assertEquals("m", m.name());
+      assertEquals(1, m.min());
+      assertEquals(Symbol.UNBOUNDED, m.max());
+      assertEquals(1, m.multiple());
+      assertEquals(DType.I32, open.output("z").dtype());
+
+      Signature fixed = model.signature("größe 😀");
+      assertTrue(fixed.input("a").isFixed());
+      assertArrayEquals(new long[] {4}, fixed.output("b").shape());
+      assertThrows(UnsupportedOperationException.class, () -> model.signatures().clear());
+    }
+  }
+
+  @Test
+  public void namesWhatItHasInstead() {
+    try (Model model = Model.open(TestModels.TWO_SIGNATURES)) {
+      String message =
+          assertThrows(IllegalArgumentException.class, () -> model.signature("triple")).getMessage();
+      assertTrue(message, message.contains("'triple'") && message.contains("double"));
+      message = assertThrows(IllegalArgumentException.class, () -> model.signatures().get(0).output("q"))
+                    .getMessage();
+      assertTrue(message, message.contains("no output 'q'") && message.contains("y: f32"));
+    }
+  }
+
+  @Test
+  public void tellsItsMetadata() {
+    try (Model model = Model.open(TestModels.TWO_SIGNATURES)) {
+      assertEquals("Zoë 😀", model.metadata("author"));
+      assertEquals("", model.metadata("empty"));
+      assertNull(model.metadata("nothing"));
+      assertThrows(IllegalArgumentException.class, () -> model.metadata("author\0"));
+    }
+  }
+
+  @Test
+  public void opensAFileWhateverItsName() throws IOException {
+    File file = folder.newFile("größe 😀.skiff");
+    Files.write(file.toPath(), bytesOf(TestModels.SMALL));
+    try (Model model = Model.open(file.getPath())) {
+      assertEquals("image", model.signatures().get(0).inputs().get(0).name());
+    }
+  }
+
+  @Test
+  public void opensAMappedFileInPlace() throws IOException {
+    try (RandomAccessFile file = new RandomAccessFile(TestModels.SMALL, "r")) {
+      assertWorks(file.getChannel().map(FileChannel.MapMode.READ_ONLY, 0, file.length()));
+    }
+  }
+
+  @Test
+  public void opensBytesAtAnyPlace() throws IOException {
+    byte[] bytes = bytesOf(TestModels.SMALL);
+    ByteBuffer memory = ByteBuffer.allocateDirect(bytes.length + 80);
+    for (int begin = 0; begin < 80; ++begin) {
+      memory.clear();
+      memory.position(begin);
+      memory.put(bytes);
+      memory.limit(begin + bytes.length);
+      memory.position(begin);
+      assertWorks(memory);
+    }
+    assertThrows(IllegalArgumentException.class, () -> Model.open(ByteBuffer.wrap(bytes)));
+  }
+
+  /** The collector must not take the memory of a model that only the native library still reads. */
+  @Test
+  public void keepsItsBytesAlive() throws IOException {
+    try (Model model = Model.open(TestModels.direct(bytesOf(TestModels.CHARACTERS)))) {
+      for (int i = 0; i < 20; ++i) {
+        System.gc();
+        ByteBuffer other = ByteBuffer.allocateDirect(1 << 20);
+        while (other.hasRemaining()) other.putLong(-1);
+      }
+      try (Session session = Session.create(model)) {
+        session.setInput("image", TestModels.reference("input_image.npy"));
+        session.run();
+        TestModels.assertIsReference(session.output("logits"));
+      }
+    }
+  }
+
+  @Test
+  public void refusesWhatIsNoModel() throws IOException {
+    SkiffException missing = refusal(folder.getRoot() + "/none ü.skiff");
+    assertEquals(Status.IO, missing.status());
+    assertTrue(missing.getMessage(), missing.getMessage().contains("none ü.skiff"));
+
+    File damaged = folder.newFile();
+    byte[] bytes = bytesOf(TestModels.SMALL);
+    Files.write(damaged.toPath(), Arrays.copyOf(bytes, bytes.length / 2));
+    SkiffException refused = refusal(damaged.getPath());
+    assertEquals(Status.INVALID_MODEL, refused.status());
+    assertTrue(refused.getMessage(), refused.getMessage().contains(damaged.getPath()));
+    assertEquals("invalid model", refused.status().toString());
+
+    assertThrows(SkiffException.class, () -> Model.open(ByteBuffer.allocateDirect(0)));
+    assertThrows(NullPointerException.class, () -> Model.open((String) null));
+  }
+
+  @Test
+  public void theLibraryTellsItsVersion() {
+    assertEquals(System.getProperty("skiff.test.version"), Skiff.version());
+  }
+
+  /** The numbers of the enums are those of the C API. */
+  @Test
+  public void enumsAreTheNativeLibrarys() {
+    for (DType dtype : DType.values()) {
+      assertEquals(dtype.name().toLowerCase(), dtype.toString());
+      assertEquals(dtype, DType.of(dtype.number()));
+    }
+    assertEquals(2, DType.F16.size());
+    assertEquals(8, DType.U64.size());
+    assertEquals(Arrays
+                     .asList("invalid argument", "invalid model", "unsupported", "no matching bucket",
+                         "out of memory", "input/output error", "cancelled", "device lost", "internal error")
+                     .toString(),
+        Arrays.toString(Status.values()));
+  }
+}

@@ -1,0 +1,59 @@
+// Writes the models of the Java API's tests: write_java_models FOLDER
+#include <cstdio>
+
+#include "convert.h"
+#include "emit/write_model.h"
+#include "graph/error.h"
+#include "graph/text.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+// Two signatures, open dimensions, small integers, and names that are not ASCII.
+const char* const kDouble = R"(graph double {
+  symbol n: 2..8 multiple 2
+  symbol m: 1..
+  input x: f32[n, 3]
+  input w: i32[m]
+  y = Add(x, x)
+  z = Add(w, w)
+  output y = y
+  output z = z
+})";
+const char* const kFixed = R"(graph fixed {
+  input a: f32[4]
+  b = Neg(a)
+  output b = b
+})";
+
+void Write(const std::string& folder) {
+  const auto small = ConvertGraph(ParseGraph(kSmallNet));
+  WriteFileAtomically(folder + "/small.skiff", small->file);
+
+  const auto doubled = PlanGraph(ParseGraph(kDouble));
+  const auto fixed = PlanGraph(ParseGraph(kFixed));
+  FileDraft draft{{SignatureOf(*doubled), SignatureOf(*fixed)}, {}};
+  draft.signatures[0].name = "double";
+  draft.signatures[1].name = "größe 😀";
+  WriteOptions options;
+  options.metadata = {{"author", "Zoë 😀"}, {"empty", ""}};
+  WriteFileAtomically(folder + "/two_signatures.skiff", WriteChecked(draft, options));
+}
+
+}  // namespace
+}  // namespace skiff::testing
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: write_java_models FOLDER\n");
+    return 2;
+  }
+  try {
+    skiff::testing::Write(argv[1]);
+  } catch (const skiff::Error& error) {
+    std::fprintf(stderr, "write_java_models: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
