@@ -5,6 +5,7 @@
 #include "core/fixed_array.h"
 #include "core/half.h"
 #include "delegates/xnnpack/convolution.h"
+#include "delegates/xnnpack/depthwise.h"
 #include "delegates/xnnpack/lowerings.h"
 
 namespace skiff::xnnpack {
@@ -218,6 +219,8 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
+  if (const DepthwiseFn kernel = FindDepthwise(node, *environment.kernels))
+    return LowerDepthwise(node, environment, kernel);
   return MakeStep<ConvolutionStep>(node, environment);
 }
 

@@ -19,6 +19,7 @@ enum class PackingKind : uint32_t {
   kLinear = 3,
   kAverageAsConvolution = 4,
   kBatchNorm = 5,
+  kDepthwise = 6,  ///< For our own kernels.
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one.
