@@ -26,6 +26,15 @@ const char* const kFixed = R"(graph fixed {
   b = Neg(a)
   output b = b
 })";
+// A variable: the graph's last input is its value before a run, the last output that after it.
+const char* const kCounter = R"(graph counter {
+  input step: f32[1]
+  input count: f32[1]
+  sum = Add(count, step)
+  negative = Neg(sum)
+  output negative = negative
+  output count = sum
+})";
 
 void Write(const std::string& folder) {
   const auto small = ConvertGraph(ParseGraph(kSmallNet));
@@ -39,6 +48,14 @@ void Write(const std::string& folder) {
   WriteOptions options;
   options.metadata = {{"author", "Zoë 😀"}, {"empty", ""}};
   WriteFileAtomically(folder + "/two_signatures.skiff", WriteChecked(draft, options));
+
+  const auto counter = PlanGraph(ParseGraph(kCounter));
+  TensorData five(DType::kF32, Shape{1});
+  *static_cast<float*>(five.mutable_data()) = 5;
+  FileDraft counting{{SignatureOf(*counter)}, {{"count", five}}};
+  counting.signatures[0].read_variables = {0};
+  counting.signatures[0].assigned_variables = {0};
+  WriteFileAtomically(folder + "/counter.skiff", WriteChecked(counting, {}));
 }
 
 }  // namespace

@@ -87,6 +87,12 @@ jlongArray SymbolRange(JNIEnv* env, jclass, jlong model, jint symbol) {
   return known ? ToLongs(env, values, 3) : nullptr;
 }
 
+jint VariableCount(JNIEnv*, jclass, jlong model) { return skiff_model_variable_count(FromJava(model)); }
+
+jbyteArray VariableName(JNIEnv* env, jclass, jlong model, jint variable) {
+  return ToBytes(env, skiff_model_variable_name(FromJava(model), variable));
+}
+
 jbyteArray Metadata(JNIEnv* env, jclass, jlong model, jbyteArray key) {
   const Text text(env, key);
   return text.ok() ? ToBytes(env, skiff_model_metadata(FromJava(model), text.c_str())) : nullptr;
@@ -108,6 +114,8 @@ Natives ModelNatives() {
       Native("symbolCount", "(J)I", &SymbolCount),
       Native("symbolName", "(JI)[B", &SymbolName),
       Native("symbolRange", "(JI)[J", &SymbolRange),
+      Native("variableCount", "(J)I", &VariableCount),
+      Native("variableName", "(JI)[B", &VariableName),
       Native("metadata", "(J[B)[B", &Metadata),
   };
   return {kMethods, sizeof(kMethods) / sizeof(kMethods[0])};

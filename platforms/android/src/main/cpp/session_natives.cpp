@@ -9,7 +9,7 @@ namespace {
 SkiffSession* FromJava(jlong session) { return FromHandle<SkiffSession>(session); }
 
 jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend, jint threads,
-                    jbyteArray signature, jlong memory_limit, jlong kept_shapes) {
+                    jbyteArray signature, jlong memory_limit, jlong kept_shapes, jboolean fall_back) {
   const Text text(env, signature);
   if (!text.ok()) return 0;
   SkiffSessionOptions options;
@@ -20,6 +20,7 @@ jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend,
   options.signature = text.c_str();
   options.memory_limit = static_cast<uint64_t>(memory_limit);
   options.kept_shapes = kept_shapes;
+  options.no_fall_back = fall_back == JNI_FALSE;
   SkiffSession* session = nullptr;
   Succeeds(env, [&](char* message, size_t size) {
     return skiff_session_create(FromHandle<SkiffModel>(model), &options, &session, message, size);
@@ -74,32 +75,48 @@ void Run(JNIEnv* env, jclass, jlong session) {
 
 void Cancel(JNIEnv*, jclass, jlong session) { skiff_session_cancel(FromJava(session)); }
 
-jobject Output(JNIEnv* env, jclass, jlong session, jint index, jlongArray shape) {
+/// A buffer over a tensor; `type` receives its element type, its rank and its extents.
+jobject ToJava(JNIEnv* env, const SkiffTensor& tensor, jlongArray type) {
+  jlong numbers[2 + SKIFF_MAX_RANK] = {tensor.dtype, tensor.rank};
+  std::copy(tensor.extents, tensor.extents + tensor.rank, numbers + 2);
+  env->SetLongArrayRegion(type, 0, 2 + tensor.rank, numbers);
+  return env->ExceptionCheck() ? nullptr : ToBuffer(env, tensor);
+}
+
+jobject Output(JNIEnv* env, jclass, jlong session, jint index, jlongArray type) {
   SkiffTensor tensor;
   const bool found = Succeeds(env, [&](char* message, size_t size) {
     return skiff_session_output(FromJava(session), index, &tensor, message, size);
   });
-  if (!found) return nullptr;
-  env->SetLongArrayRegion(shape, 0, tensor.rank, reinterpret_cast<const jlong*>(tensor.extents));
-  return env->ExceptionCheck() ? nullptr : ToBuffer(env, tensor);
+  return found ? ToJava(env, tensor, type) : nullptr;
 }
+
+jobject Variable(JNIEnv* env, jclass, jlong session, jint variable, jlongArray type) {
+  SkiffTensor tensor;
+  const bool found = Succeeds(env, [&](char* message, size_t size) {
+    return skiff_session_variable(FromJava(session), variable, &tensor, message, size);
+  });
+  return found ? ToJava(env, tensor, type) : nullptr;
+}
+
+void ResetVariables(JNIEnv*, jclass, jlong session) { skiff_session_reset_variables(FromJava(session)); }
 
 jint TargetOf(JNIEnv*, jclass, jlong session) { return skiff_session_target(FromJava(session)); }
 
 jlongArray MemoryUsage(JNIEnv* env, jclass, jlong session) {
   SkiffMemoryUsage usage;
   skiff_session_memory_usage(FromJava(session), &usage, sizeof(usage));
-  const jlong bytes[] = {static_cast<jlong>(usage.arena), static_cast<jlong>(usage.workspace),
+  const jlong bytes[] = {static_cast<jlong>(usage.arena),          static_cast<jlong>(usage.workspace),
                          static_cast<jlong>(usage.packed_weights), static_cast<jlong>(usage.mapped_weights),
-                         static_cast<jlong>(usage.inputs)};
-  return ToLongs(env, bytes, 5);
+                         static_cast<jlong>(usage.inputs),         static_cast<jlong>(usage.variables)};
+  return ToLongs(env, bytes, 6);
 }
 
 }  // namespace
 
 Natives SessionNatives() {
   static const JNINativeMethod kMethods[] = {
-      Native("createSession", "(JIII[BJJ)J", &CreateSession),
+      Native("createSession", "(JIII[BJJZ)J", &CreateSession),
       Native("destroySession", "(J)V", &DestroySession),
       Native("setInput", "(JILjava/nio/ByteBuffer;II[J)V", &SetInput),
       Native("bindInput", "(JILjava/nio/ByteBuffer;II[J)V", &BindInput),
@@ -107,6 +124,8 @@ Natives SessionNatives() {
       Native("run", "(J)V", &Run),
       Native("cancel", "(J)V", &Cancel),
       Native("output", "(JI[J)Ljava/nio/ByteBuffer;", &Output),
+      Native("variable", "(JI[J)Ljava/nio/ByteBuffer;", &Variable),
+      Native("resetVariables", "(J)V", &ResetVariables),
       Native("target", "(J)I", &TargetOf),
       Native("memoryUsage", "(J)[J", &MemoryUsage),
   };

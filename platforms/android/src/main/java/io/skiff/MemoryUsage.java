@@ -35,9 +35,15 @@ public final class MemoryUsage {
     return bytes[4];
   }
 
+  /** State, where the session has its own. */
+  public long variables() {
+    return bytes[5];
+  }
+
   @Override
   public @NotNull String toString() {
     return "arena " + arena() + ", workspace " + workspace() + ", packed weights " + packedWeights()
-        + ", mapped weights " + mappedWeights() + ", inputs " + inputs() + " bytes";
+        + ", mapped weights " + mappedWeights() + ", inputs " + inputs() + ", variables " + variables()
+        + " bytes";
   }
 }

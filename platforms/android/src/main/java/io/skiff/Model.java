@@ -17,12 +17,14 @@ public final class Model implements AutoCloseable {
 
   private final ModelHandle handle;
   private final List<Signature> signatures;
+  private final List<String> variables;
 
   private Model(long address, @Nullable ByteBuffer bytes) {
     handle = new ModelHandle(this, address, bytes);
     boolean described = false;
     try {
       signatures = describe(address);
+      variables = variableNames(address);
       described = true;
     } finally {
       if (!described)
@@ -74,6 +76,11 @@ public final class Model implements AutoCloseable {
     throw new IllegalArgumentException("the model has no signature '" + name + "'; it has " + names);
   }
 
+  /** The names of the model's variables: state that one run leaves to the next. */
+  public @NotNull List<@NotNull String> variables() {
+    return variables;
+  }
+
   /** The value of a metadata key; null when there is none. */
   public @Nullable String metadata(@NotNull String key) {
     long address = handle.acquire();
@@ -123,6 +130,13 @@ public final class Model implements AutoCloseable {
           ports(model, i, false, symbols), ports(model, i, true, symbols)));
     }
     return Collections.unmodifiableList(signatures);
+  }
+
+  private static List<String> variableNames(long model) {
+    List<String> names = new ArrayList<>();
+    for (int i = 0; i < Native.variableCount(model); ++i)
+      names.add(Native.text(Native.variableName(model, i)));
+    return Collections.unmodifiableList(names);
   }
 
   private static List<TensorType> ports(long model, int signature, boolean output, List<Symbol> symbols) {

@@ -63,10 +63,14 @@ final class Native {
   /** Min, max, multiple. */
   static native long[] symbolRange(long model, int symbol);
 
+  static native int variableCount(long model);
+
+  static native byte[] variableName(long model, int variable);
+
   static native byte @Nullable[] metadata(long model, byte[] key);
 
   static native long createSession(long model, int target, int backend, int threads,
-      byte @Nullable[] signature, long memoryLimit, long keptShapes);
+      byte @Nullable[] signature, long memoryLimit, long keptShapes, boolean fallBack);
 
   static native void destroySession(long session);
 
@@ -82,8 +86,13 @@ final class Native {
 
   static native void cancel(long session);
 
-  /** Fills {@code shape}, which has the output's rank. */
-  static native ByteBuffer output(long session, int index, long[] shape);
+  /** Fills {@code type}: the element type's number, the rank, then the extents. */
+  static native ByteBuffer output(long session, int index, long[] type);
+
+  /** As output(). */
+  static native ByteBuffer variable(long session, int variable, long[] type);
+
+  static native void resetVariables(long session);
 
   static native int target(long session);
 

@@ -3,6 +3,7 @@ package io.skiff;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.List;
 import org.jetbrains.annotations.NotNull;
 
 /**
@@ -21,10 +22,12 @@ public final class Session implements AutoCloseable {
 
   private final SessionHandle handle;
   private final Signature signature;
+  private final List<String> variables;
 
-  private Session(long address, ModelHandle model, Signature signature) {
+  private Session(long address, Model model, Signature signature) {
     this.signature = signature;
-    this.handle = new SessionHandle(this, address, model, signature.inputs().size());
+    this.variables = model.variables();
+    this.handle = new SessionHandle(this, address, model.handle(), signature.inputs().size());
   }
 
   /** With the default options. */
@@ -44,19 +47,17 @@ public final class Session implements AutoCloseable {
     Handle.closeLost();
     Signature signature =
         options.signature == null ? model.signatures().get(0) : model.signature(options.signature);
-    ModelHandle handle = model.handle();
-    long address = handle.acquire();
+    long address = model.handle().acquire();
     boolean created = false;
     try {
-      Session session = new Session(
+      long session =
           Native.createSession(address, options.target.number(), options.backend.number(), options.threads,
-              Native.utf8(signature.name()), options.memoryLimit, options.keptShapes),
-          handle, signature);
+              Native.utf8(signature.name()), options.memoryLimit, options.keptShapes, options.fallBack);
       created = true;
-      return session;
+      return new Session(session, model, signature);
     } finally {
       if (!created)
-        handle.release();
+        model.handle().release();
     }
   }
 
@@ -160,12 +161,41 @@ public final class Session implements AutoCloseable {
    */
   public @NotNull Tensor output(@NotNull String name) {
     int index = signature.outputIndex(name);
-    TensorType type = signature.outputs().get(index);
-    long[] shape = new long[type.rank()];
+    long[] type = new long[Tensor.TYPE_SIZE];
     long session = handle.enter();
     try {
-      ByteBuffer buffer = Native.output(session, index, shape);
-      return new Tensor(type.dtype(), shape, buffer.asReadOnlyBuffer().order(ByteOrder.nativeOrder()));
+      ByteBuffer buffer = Native.output(session, index, type);
+      return new Tensor(type, buffer.asReadOnlyBuffer());
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * A view of a variable: what the last run left. It may be read and written between runs, which is how an
+   * application keeps and restores state.
+   *
+   * @throws IllegalArgumentException when the model has no variable of this name
+   */
+  public @NotNull Tensor variable(@NotNull String name) {
+    int index = variables.indexOf(name);
+    if (index < 0) {
+      throw new IllegalArgumentException("the model has no variable '" + name + "'; it has " + variables);
+    }
+    long[] type = new long[Tensor.TYPE_SIZE];
+    long session = handle.enter();
+    try {
+      return new Tensor(type, Native.variable(session, index, type));
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /** All variables back to the values in the file. */
+  public void resetVariables() {
+    long session = handle.enter();
+    try {
+      Native.resetVariables(session);
     } finally {
       handle.exit();
     }

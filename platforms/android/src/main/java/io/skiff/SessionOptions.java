@@ -12,11 +12,9 @@ public final class SessionOptions {
   @Nullable String signature;
   long memoryLimit;
   int keptShapes;
+  boolean fallBack = true;
 
-  /**
-   * Default: {@link Target#CPU}. Where the target's device is absent or refuses the model, the CPU runs it:
-   * {@link Session#target()} tells.
-   */
+  /** Default: {@link Target#CPU}. */
   public @NotNull SessionOptions target(@NotNull Target target) {
     this.target = Objects.requireNonNull(target, "target");
     return this;
@@ -54,6 +52,15 @@ public final class SessionOptions {
    */
   public @NotNull SessionOptions keptShapes(int shapes) {
     this.keptShapes = shapes;
+    return this;
+  }
+
+  /**
+   * True, the default: where the target's device is absent, refuses the model or runs out of memory, the CPU
+   * runs it, and {@link Session#target()} tells. False: creation fails.
+   */
+  public @NotNull SessionOptions fallBack(boolean fallBack) {
+    this.fallBack = fallBack;
     return this;
   }
 }

@@ -1,18 +1,23 @@
 package io.skiff;
 
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
 import org.jetbrains.annotations.NotNull;
 
-/** A view of an output: its shape in this run, and its elements without a copy. */
+/** A view of an output or a variable: its shape, and its elements without a copy. */
 public final class Tensor {
   private final DType dtype;
   private final long[] shape;
   private final ByteBuffer data;
 
-  Tensor(DType dtype, long[] shape, ByteBuffer data) {
-    this.dtype = dtype;
-    this.shape = shape;
-    this.data = data;
+  /** What Native.output() takes: an element type, a rank, and extents for the greatest rank. */
+  static final int TYPE_SIZE = 2 + 8;
+
+  Tensor(long[] type, ByteBuffer data) {
+    this.dtype = DType.of(type[0]);
+    this.shape = Arrays.copyOfRange(type, 2, 2 + (int) type[1]);
+    this.data = data.order(ByteOrder.nativeOrder());
   }
 
   public @NotNull DType dtype() {
@@ -25,8 +30,9 @@ public final class Tensor {
   }
 
   /**
-   * The elements, dense and row-major: direct, read-only, in native byte order. They are the session's
-   * memory: valid until its next run, and never to be touched after it was closed or became unreachable.
+   * The elements, dense and row-major: direct, in native byte order. They are the session's memory, never to
+   * be touched after it was closed or became unreachable. Those of an output are read-only, and valid until
+   * the next run.
    */
   public @NotNull ByteBuffer data() {
     return data;

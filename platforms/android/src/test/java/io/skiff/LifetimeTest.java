@@ -5,11 +5,11 @@ import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.logging.Handler;
@@ -26,27 +26,29 @@ public class LifetimeTest {
 
   @Test
   public void nothingWorksAfterClosing() {
-    Model model = Model.open(TestModels.SMALL);
+    Model model = Model.open(TestModels.COUNTER);
     Session session = Session.create(model);
-    session.inputBuffer("image");
     session.close();
     model.close();
-    List<ThrowingRunnable> calls = Arrays.<ThrowingRunnable>asList(()
-                                                                       -> session.run(),
-        ()
-            -> session.setInput("image", TestModels.floats(new float[16 * 16 * 3])),
-        ()
-            -> session.inputBuffer("image"),
-        ()
-            -> session.output("scores"),
-        ()
-            -> session.memoryUsage(),
-        () -> session.target(), () -> Session.create(model), () -> model.metadata("key"));
+    List<ThrowingRunnable> calls = new ArrayList<>();
+    calls.add(() -> session.run());
+    calls.add(() -> session.setInput("step", TestModels.floats(1)));
+    ByteBuffer withReadableTail = TestModels.floats(1, 0, 0, 0, 0);
+    withReadableTail.limit(4);
+    calls.add(() -> session.bindInput("step", withReadableTail));
+    calls.add(() -> session.inputBuffer("step"));
+    calls.add(() -> session.output("negative"));
+    calls.add(() -> session.variable("count"));
+    calls.add(() -> session.resetVariables());
+    calls.add(() -> session.memoryUsage());
+    calls.add(() -> session.target());
+    calls.add(() -> Session.create(model));
+    calls.add(() -> model.metadata("key"));
     for (ThrowingRunnable call : calls) assertClosed(call);
     session.cancel();
     session.close();
     model.close();
-    assertEquals("scores", model.signatures().get(0).outputs().get(0).name());
+    assertEquals("negative", model.signatures().get(0).outputs().get(0).name());
   }
 
   @Test

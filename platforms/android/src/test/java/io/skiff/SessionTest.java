@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.ReadOnlyBufferException;
+import java.util.Arrays;
 import org.junit.After;
 import org.junit.Test;
 import org.junit.function.ThrowingRunnable;
@@ -191,6 +192,41 @@ public class SessionTest {
   private static void refuses(Session session, String part, ByteBuffer data, long... shape) {
     assertRefused(part, () -> session.setInput("a", data, shape));
     assertRefused(part, () -> session.bindInput("a", data, shape));
+  }
+
+  @Test
+  public void variablesKeepStateBetweenRuns() {
+    try (Model model = Model.open(TestModels.COUNTER); Session session = Session.create(model)) {
+      assertEquals(Arrays.asList("count"), model.variables());
+      assertEquals(Arrays.asList(), open.variables());
+      Tensor count = session.variable("count");
+      assertArrayEquals(new long[] {1}, count.shape());
+      assertEquals(5f, count.data().getFloat(0), 0f);
+      session.setInput("step", TestModels.floats(2));
+      session.run();
+      session.run();
+      assertEquals(9f, session.variable("count").data().getFloat(0), 0f);
+      session.variable("count").data().putFloat(0, 100);
+      session.run();
+      assertEquals(-102f, session.output("negative").data().getFloat(0), 0f);
+      session.resetVariables();
+      assertEquals(5f, session.variable("count").data().getFloat(0), 0f);
+      assertTrue(session.memoryUsage().variables() >= 4);
+      assertRefused("no variable 'sum'; it has [count]", () -> session.variable("sum"));
+    }
+  }
+
+  /** A file without plans for the GPU is refused in any case. */
+  @Test
+  public void fallingBackCanBeForbidden() {
+    SessionOptions strict = new SessionOptions().target(Target.VULKAN).fallBack(false);
+    assertEquals(
+        Status.UNSUPPORTED, assertThrows(SkiffException.class, () -> Session.create(open, strict)).status());
+    if (Target.valueOf(System.getProperty("skiff.test.gpu")) == Target.CPU) {
+      assertThrows(SkiffException.class, () -> Session.create(characters, strict));
+    } else {
+      Session.create(characters, strict).close();
+    }
   }
 
   @Test

@@ -16,6 +16,7 @@ import java.nio.file.Files;
 final class TestModels {
   static final String SMALL = path("small.skiff");
   static final String TWO_SIGNATURES = path("two_signatures.skiff");
+  static final String COUNTER = path("counter.skiff");
   static final String CHARACTERS = path("characters.skiff");
   /** Of the largest element: docs/numerics.md. */
   private static final float TOLERANCE = 2e-5f;
