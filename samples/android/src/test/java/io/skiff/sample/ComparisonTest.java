@@ -1,0 +1,104 @@
+package io.skiff.sample;
+
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import io.skiff.Model;
+import io.skiff.SessionOptions;
+import java.awt.image.BufferedImage;
+import java.io.File;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.List;
+import javax.imageio.ImageIO;
+import org.junit.After;
+import org.junit.Before;
+import org.junit.Test;
+
+/**
+ * What the application computes and says, without Android: over the assets that it ships and all sample
+ * pictures.
+ */
+public class ComparisonTest {
+  private static final File CHARACTERS = new File(System.getProperty("skiff.test.characters"));
+  private static final File ASSETS = new File(System.getProperty("skiff.test.assets"));
+
+  private final Model model = Model.open(new File(ASSETS, "characters.skiff").getPath());
+  private List<String> labels;
+
+  @Before
+  public void readLabels() throws IOException {
+    labels = Files.readAllLines(new File(ASSETS, "labels.txt").toPath(), StandardCharsets.UTF_8);
+  }
+
+  @After
+  public void close() {
+    model.close();
+  }
+
+  private static int[] pixels(BufferedImage picture) {
+    return picture.getRGB(0, 0, picture.getWidth(), picture.getHeight(), null, 0, picture.getWidth());
+  }
+
+  @Test
+  public void namesEverySamplePicture() throws IOException {
+    File[] pictures = new File(CHARACTERS, "images").listFiles();
+    assertEquals(6, pictures.length);
+    try (Classifier classifier = new Classifier(model, labels, new SessionOptions())) {
+      for (File file : pictures) {
+        BufferedImage picture = ImageIO.read(file);
+        Classifier.Answer answer =
+            classifier.classify(pixels(picture), picture.getWidth(), picture.getHeight());
+        assertEquals(file.getName(), file.getName().substring(0, 1), answer.label);
+        assertTrue(answer.probability > 0.5 && answer.probability <= 1);
+        assertTrue(answer.milliseconds > 0);
+      }
+    }
+  }
+
+  /** This picture is resized; PyTorch's tensor of it is in the tree. */
+  @Test
+  public void preprocessesAsInTraining() throws IOException {
+    BufferedImage picture = ImageIO.read(new File(CHARACTERS, "images/A_roboto-regular_64x64.png"));
+    ByteBuffer npy =
+        ByteBuffer
+            .wrap(Files.readAllBytes(
+                new File(CHARACTERS, "reference/A_roboto-regular_64x64/input_image.npy").toPath()))
+            .order(ByteOrder.LITTLE_ENDIAN);
+    npy.position(10 + npy.getShort(8));
+    FloatBuffer expected = npy.slice().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
+    FloatBuffer got = FloatBuffer.allocate(3 * 32 * 32);
+    Preprocessing.write(pixels(picture), picture.getWidth(), picture.getHeight(), got);
+    assertEquals(expected.limit(), got.limit());
+    for (int i = 0; i < got.limit(); ++i) assertEquals(expected.get(i), got.get(i), 1e-6f);
+  }
+
+  @Test
+  public void comparesTheBackends() throws IOException {
+    BufferedImage picture = ImageIO.read(new File(ASSETS, "picture.png"));
+    boolean hasGpu = System.getProperty("skiff.test.gpu").equals("VULKAN");
+    try (Comparison comparison = new Comparison(model, labels)) {
+      for (boolean onGpu : new boolean[] {false, true}) {
+        String shown = comparison.classify(pixels(picture), picture.getWidth(), picture.getHeight(), onGpu);
+        assertTrue(shown, shown.startsWith("R ("));
+        assertTrue(shown, shown.contains(" by the " + (onGpu && hasGpu ? "GPU" : "CPU")));
+        assertTrue(shown, shown.contains("\nCPU: R in "));
+        assertTrue(shown, shown.contains("\nGPU: R in ") == hasGpu);
+        assertTrue(shown, shown.contains("\nCPU, reference kernels: R in "));
+      }
+    }
+  }
+
+  @Test
+  public void wantsAModelWithAnImage() {
+    String path = new File(System.getProperty("skiff.test.models"), "counter.skiff").getPath();
+    try (Model other = Model.open(path)) {
+      assertThrows(IllegalArgumentException.class, () -> new Comparison(other, labels));
+    }
+  }
+}
