@@ -5,8 +5,8 @@
 #include "core/fixed_array.h"
 #include "core/half.h"
 #include "delegates/xnnpack/convolution.h"
-#include "delegates/xnnpack/depthwise.h"
 #include "delegates/xnnpack/lowerings.h"
+#include "delegates/xnnpack/own_kernels.h"
 
 namespace skiff::xnnpack {
 namespace {

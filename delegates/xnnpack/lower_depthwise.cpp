@@ -2,9 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/platform.h"
 #include "delegates/xnnpack/convolution.h"
-#include "delegates/xnnpack/depthwise.h"
+#include "delegates/xnnpack/own_kernels.h"
 #include "delegates/xnnpack/packed_weights.h"
 
 namespace skiff::xnnpack {
@@ -85,12 +84,7 @@ class DepthwiseStep final : public Step {
     key.parameters[0] = channels;
     key.parameters[1] = size;
     key.packed_bytes = (1 + size * size) * channels * sizeof(float);
-    void* packed = environment_.weights->Find(key);
-    if (packed == nullptr) {
-      void* blob = platform::AllocateAligned(key.packed_bytes);
-      if (blob == nullptr)
-        return Fail(StatusCode::kOutOfMemory, "node '%s': its packed weights", node_.name());
-      environment_.weights->CountPacking();
+    const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       auto* to = static_cast<float*>(blob);
       const auto* taps = w.as<const float>();
       if (has_bias)
@@ -103,12 +97,9 @@ class DepthwiseStep final : public Step {
             to[(1 + column * size + row) * channels + c] = taps[(c * size + row) * size + column];
         }
       }
-      packed = environment_.weights->Insert(key, blob);
-      if (packed == nullptr) {
-        platform::FreeAligned(blob);
-        return Fail(StatusCode::kOutOfMemory, "node '%s': its packed weights", node_.name());
-      }
-    }
+    });
+    if (packed == nullptr)
+      return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node_.name());
     args_.weights = static_cast<const float*>(packed);
     return OkStatus();
   }

@@ -240,6 +240,9 @@ void AddMatrixProducts(CaseList& list) {
   list.AddHalf(Case(fully("dynamic", F32({4, 19}), 19, 23, true, false)));
   fully("dynamic_no_bias_strided", Strided(F32({4, 19}), 2), 19, 23, false, false).output_row_gap = 1;
   fully("one_output", F32({3, 100}), 100, 1, true, true);
+  // As many rows as a tile of the kernels, one more, and several blocks of them.
+  for (const int64_t rows : {1, 2, 7, 11, 12, 13, 97, 205})
+    fully(("rows_" + std::to_string(rows)).c_str(), F32({rows, 21}), 21, rows % 2 == 0 ? 50 : 40, true, true);
   // More weights than a cache holds: cut into blocks, of which the last one is smaller.
   list.AddHalf(Case(fully("blocks", F32({9, 150}), 150, 7001, true, true)));
   Case& blocks = fully("blocks_strided_clamped", Strided(F32({9, 150}), 2), 150, 3601, false, true);

@@ -109,6 +109,23 @@ struct DepthwiseArgs {
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
 
+/// Rows of `inputs` elements times weights, plus a bias: what does not change from panel to panel.
+struct DenseArgs {
+  const float* x = nullptr;
+  float* y = nullptr;
+  /// Panels of Kernels::dense_outputs outputs, the last one of as many as half of that hold if those suffice:
+  /// a row of biases, then a row for each input. Outputs that do not exist are 0.
+  const float* weights = nullptr;
+  size_t inputs = 0;
+  size_t outputs = 0;
+  size_t x_stride = 0;  ///< Elements from row to row.
+  size_t y_stride = 0;
+  float min = 0;
+  float max = 0;
+};
+/// The panel that begins with `first_output`, of the rows [first_row, end_row).
+using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_output);
+
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
 constexpr size_t kForms = static_cast<size_t>(Form::kCount);
@@ -127,6 +144,8 @@ struct Kernels {
   /// 3 x 3 and 5 x 5, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[2][2] = {};
   size_t depthwise_channels = 0;  ///< The fewest that they take.
+  DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
+  size_t dense_outputs = 0;       ///< Of a panel.
 };
 
 struct MaskKernels {

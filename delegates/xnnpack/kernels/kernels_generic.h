@@ -185,6 +185,9 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 
 // The tiles of these need 32 registers; what they gain on Arm was not measured yet.
 #if defined(__AVX512F__)
+#include "delegates/xnnpack/kernels/kernels_vector.inc"
+
+#include "delegates/xnnpack/kernels/kernels_dense.inc"
 #include "delegates/xnnpack/kernels/kernels_depthwise.inc"
 #endif
 #include "delegates/xnnpack/kernels/kernels_rows.inc"
@@ -212,6 +215,8 @@ const Kernels SKIFF_KERNELS = {
 #if defined(__AVX512F__)
     {{Depthwise<3, 1>, Depthwise<3, 2>}, {Depthwise<5, 1>, Depthwise<5, 2>}},
     kLanes,
+    Dense,
+    2 * kLanes,
 #endif
 };
 
