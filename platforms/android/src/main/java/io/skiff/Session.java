@@ -61,6 +61,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
+  /** The entry point that this session runs. */
   public @NotNull Signature signature() {
     return signature;
   }
@@ -220,6 +221,7 @@ public final class Session implements AutoCloseable {
     }
   }
 
+  /** What this session holds now. */
   public @NotNull MemoryUsage memoryUsage() {
     long session = handle.enter();
     try {

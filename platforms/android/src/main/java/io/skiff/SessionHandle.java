@@ -29,11 +29,10 @@ final class SessionHandle extends Handle {
 
   /** The native session, for this thread alone until exit(). */
   long enter() {
-    if (closing)
-      throw new IllegalStateException("the session is closed");
-    if (!use.tryLock()) {
-      throw new IllegalStateException(
-          "another thread is using this session; a session belongs to one thread at a time");
+    if (closing || !use.tryLock()) {
+      throw new IllegalStateException(closing
+              ? "the session is closed"
+              : "another thread is using this session; a session belongs to one thread at a time");
     }
     if (address == 0) {
       use.unlock();

@@ -16,14 +16,17 @@ public final class Signature {
     this.outputs = Collections.unmodifiableList(outputs);
   }
 
+  /** As the file has it. */
   public @NotNull String name() {
     return name;
   }
 
+  /** In the order of the file. */
   public @NotNull List<@NotNull TensorType> inputs() {
     return inputs;
   }
 
+  /** In the order of the file. */
   public @NotNull List<@NotNull TensorType> outputs() {
     return outputs;
   }

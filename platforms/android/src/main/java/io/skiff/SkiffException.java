@@ -14,6 +14,7 @@ public final class SkiffException extends RuntimeException {
     this.status = Status.of(status);
   }
 
+  /** What kind of failure it was; the sentence is {@link #getMessage()}. */
   public @NotNull Status status() {
     return status;
   }

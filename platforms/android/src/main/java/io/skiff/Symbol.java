@@ -23,10 +23,12 @@ public final class Symbol {
     this.multiple = range[2];
   }
 
+  /** As the source model named the dimension. */
   public @NotNull String name() {
     return name;
   }
 
+  /** The smallest size. */
   public long min() {
     return min;
   }
@@ -36,6 +38,7 @@ public final class Symbol {
     return max;
   }
 
+  /** What every size is a multiple of. */
   public long multiple() {
     return multiple;
   }

@@ -2,6 +2,7 @@ package io.skiff;
 
 /** What a plan of the file is made for. */
 public enum Target {
+  /** What every device has. */
   CPU(0),
   /** The GPU, where the device has Vulkan. */
   VULKAN(1);

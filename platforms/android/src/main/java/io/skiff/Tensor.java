@@ -20,6 +20,7 @@ public final class Tensor {
     this.data = data.order(ByteOrder.nativeOrder());
   }
 
+  /** The type of {@link #data()}. */
   public @NotNull DType dtype() {
     return dtype;
   }

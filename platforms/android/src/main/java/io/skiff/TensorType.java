@@ -21,14 +21,17 @@ public final class TensorType {
     this.symbols = symbols;
   }
 
+  /** What the calls of a {@link Session} know it by. */
   public @NotNull String name() {
     return name;
   }
 
+  /** The type of each element. */
   public @NotNull DType dtype() {
     return dtype;
   }
 
+  /** How many extents it has. */
   public int rank() {
     return shape.length;
   }
