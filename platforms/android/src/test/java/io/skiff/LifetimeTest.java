@@ -123,9 +123,9 @@ public class LifetimeTest {
   }
 
   /**
-   * The bound: a leak of 200 bytes in each of 10,000 cycles passes it; what the virtual machine's compiler
-   * and malloc still take after as many cycles of warming up is less. (The tests run in a heap of constant
-   * size that is resident from the beginning.)
+   * The bound: a leak of 200 bytes in each of 10,000 cycles passes it; what malloc and the virtual machine
+   * (see its arguments in CMakeLists.txt) still take after as many cycles of warming up is less. Under an
+   * emulator the emulator's own memory is counted too, hence the property.
    */
   @Test
   public void memoryStaysFlat() throws IOException {
@@ -137,6 +137,7 @@ public class LifetimeTest {
     System.gc();
     long grown = residentKilobytes() - before;
     System.out.println(cycles + " cycles of open, run and close: memory grew by " + grown + " KiB");
-    assertTrue(grown + " KiB in " + cycles + " cycles", grown < 2000);
+    assertTrue(
+        grown + " KiB in " + cycles + " cycles", grown < Integer.getInteger("skiff.test.kilobytes", 2000));
   }
 }
