@@ -11,14 +11,17 @@ namespace {
 
 class Session final : public DelegateSession {
  public:
-  Session(PackedWeights& weights, pthreadpool_t pool, bool owns_pool)
-      : environment_{&weights, pool, &SelectKernels()}, owned_pool_(owns_pool ? pool : nullptr) {}
+  Session(PackedWeights& weights, pthreadpool_t pool, bool owns_pool, bool thread_small_work)
+      : environment_{&weights, pool, &SelectKernels()},
+        owned_pool_(owns_pool ? pool : nullptr),
+        thread_small_work_(thread_small_work) {}
   ~Session() override {
     if (owned_pool_ != nullptr) pthreadpool_destroy(owned_pool_);
   }
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
-    std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_, &ran_));
+    std::unique_ptr<Segment> segment(new (std::nothrow)
+                                         Segment(view, environment_, thread_small_work_, &ran_));
     if (!segment) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment");
     SKIFF_RETURN_IF_ERROR(segment->Prepare());
     return std::unique_ptr<PreparedSegment>(std::move(segment));
@@ -36,6 +39,7 @@ class Session final : public DelegateSession {
  private:
   const Environment environment_;
   const pthreadpool_t owned_pool_;
+  const bool thread_small_work_;
   bool ran_ = false;
 };
 
@@ -49,7 +53,8 @@ class State final : public ModelState {
       if (pool == nullptr)
         return Fail(StatusCode::kOutOfMemory, "cannot start a pool of %d threads", options.threads);
     }
-    std::unique_ptr<DelegateSession> session(new (std::nothrow) Session(weights_, pool, make_pool));
+    std::unique_ptr<DelegateSession> session(
+        new (std::nothrow) Session(weights_, pool, make_pool, options.thread_small_work));
     if (!session) {
       if (make_pool) pthreadpool_destroy(pool);
       return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK session");

@@ -65,7 +65,8 @@ struct SegmentView {
   Span<const PlanNode> nodes;  ///< All nodes of the plan.
   uint32_t begin = 0;
   uint32_t end = 0;
-  Span<const int32_t> outputs = {};  ///< Tensors of the plan that its caller reads, beside those that no node does.
+  Span<const int32_t> outputs =
+      {};  ///< Tensors of the plan that its caller reads, beside those that no node does.
 };
 
 /// Receives the time of each node while profiling is on.
@@ -114,6 +115,7 @@ struct DelegateSessionOptions {
   void* thread_pool = nullptr;      ///< A pthreadpool_t that outlives the Session, or null to make one.
   bool keep_intermediates = false;  ///< All tensors have host memory of their own and shall be found there.
   bool profile = false;             ///< Runs may come with a NodeTimer.
+  bool thread_small_work = false;   ///< SessionOptions::thread_small_work.
 };
 
 /// A delegate's part of one Model: what all its Sessions share. Thread-safe.

@@ -29,6 +29,8 @@ struct SessionOptions {
   bool profile = false;  ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
   Variables* variables = nullptr;   ///< Of the same Model, to share its state; null: the Session has its own.
+  /// Threads also share work that is over before they are awake: for tests of what they share.
+  bool thread_small_work = false;
   bool poison = false;  ///< Debugging aid: before each run, all memory but the inputs' is filled with NaN.
 };
 
