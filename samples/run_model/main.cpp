@@ -126,18 +126,25 @@ int main(int argc, char** argv) {
   Arguments arguments;
   if (!ParseArguments(argc, argv, &arguments)) return kUsage;
   const auto begin = std::chrono::steady_clock::now();
-  auto model = skiff::Model::Open(arguments.model, {skiff::BuiltinDelegates()});
+  skiff::ModelOptions options;
+  options.delegates = skiff::BuiltinDelegates();
+  options.cache_folder = arguments.cache_folder;
+  auto model = skiff::Model::Open(arguments.model, options);
   if (!model.ok()) return kBadInput;
+  const double opened = Milliseconds(begin);
   auto session = skiff::Session::Create(**model, arguments.session);
-  if (!session.ok() || !SetInputs(arguments, **session)) return kBadInput;
-  std::printf("start: %.3f ms\n", Milliseconds(begin));
+  if (!session.ok()) return kBadInput;
+  std::printf("start: open %.3f ms, session %.3f ms\n", opened, Milliseconds(begin) - opened);
+  if (!SetInputs(arguments, **session)) return kBadInput;
   if (!RunAll(arguments, **session) || !UseOutputs(arguments, **session)) return kBadInput;
   const skiff::MemoryUsage memory = session.value()->memory_usage();
   std::printf(
-      "memory: arena %llu, inputs %llu, workspace %llu, packed weights %llu, mapped weights %llu bytes\n",
+      "memory: arena %llu, inputs %llu, workspace %llu, packed weights %llu and %llu mapped, mapped weights "
+      "%llu bytes\n",
       static_cast<unsigned long long>(memory.arena), static_cast<unsigned long long>(memory.inputs),
       static_cast<unsigned long long>(memory.workspace),
       static_cast<unsigned long long>(memory.packed_weights),
+      static_cast<unsigned long long>(memory.mapped_packed_weights),
       static_cast<unsigned long long>(memory.mapped_weights));
   const int result = CompareOutputs(arguments, **session);
   return std::fflush(stdout) == 0 ? result : kBadInput;
