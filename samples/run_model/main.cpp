@@ -60,6 +60,19 @@ bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   return true;
 }
 
+/// Of the process so far; 0 where the system does not tell.
+long PeakResidentKilobytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  if (file == nullptr) return 0;
+  char line[256];
+  long kilobytes = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr &&
+         std::sscanf(line, "VmHWM: %ld kB", &kilobytes) != 1) {
+  }
+  std::fclose(file);
+  return kilobytes;
+}
+
 double Milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
 }
@@ -146,6 +159,7 @@ int main(int argc, char** argv) {
       static_cast<unsigned long long>(memory.packed_weights),
       static_cast<unsigned long long>(memory.mapped_packed_weights),
       static_cast<unsigned long long>(memory.mapped_weights));
+  std::printf("peak resident memory: %ld KiB\n", PeakResidentKilobytes());
   const int result = CompareOutputs(arguments, **session);
   return std::fflush(stdout) == 0 ? result : kBadInput;
 }
