@@ -20,9 +20,13 @@ enum class PackingKind : uint32_t {
   kLinear = 3,
   kAverageAsConvolution = 4,
   kBatchNorm = 5,
+  kDepthwise = 6,  ///< For our own kernels, as is the next.
+  kDense = 7,
 };
 
-/// Everything that decides the bytes of a packed blob. Two equal keys may share one.
+/// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:
+/// where our own kernels come to pack otherwise under the same key, the file's version changes
+/// (packed_weights_file.cpp).
 struct PackingKey {
   PackingKind kind = PackingKind::kConvolution;
   DType dtype = DType::kInvalid;
@@ -63,7 +67,18 @@ class PackedWeights {
   /// All blobs in the order in which they came, which is that of the nodes: a start reads the file from its
   /// beginning to its end. Adopted ones keep the file's checksum.
   Status List(FixedArray<PackedBlob>* blobs);
-  void CountPacking() { packings_.fetch_add(1, std::memory_order_relaxed); }
+  /// Memory to pack into, which counts as one packing.
+  void* AllocateBlob(size_t bytes);
+  /// The blob of this key; where there is none yet, `fill` packs it into key.packed_bytes of memory. Null
+  /// when memory ran out.
+  template <class Fill>
+  const void* FindOrPack(const PackingKey& key, const Fill& fill) {
+    if (const void* found = Find(key)) return found;
+    void* const blob = AllocateBlob(key.packed_bytes);
+    if (blob == nullptr) return nullptr;
+    fill(blob);
+    return InsertOrFree(key, blob);
+  }
 
   /// Of the blobs that were packed here, and of those found in the cache file.
   PackedBytes bytes() const {
@@ -90,6 +105,7 @@ class PackedWeights {
   Entry* FindLocked(const PackingKey& key);
   Status AddLocked(const Entry& entry);
   bool CheckLocked(Entry& entry);
+  const void* InsertOrFree(const PackingKey& key, void* blob);
 
   std::mutex mutex_;
   Entry* chains_[kChains] = {};

@@ -14,7 +14,8 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Its last digit changes with the layout below, and with what the fields of a PackingKey mean.
+/// Its last digit changes with the layout below, with what the fields of a PackingKey mean, and with how our
+/// own kernels pack.
 constexpr char kMagic[8] = {'S', 'K', 'I', 'F', 'F', 'P', 'W', '1'};
 
 struct Header {

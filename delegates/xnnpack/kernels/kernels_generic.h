@@ -183,6 +183,13 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
+// The tiles of these need 32 registers; what they gain on Arm was not measured yet.
+#if defined(__AVX512F__)
+#include "delegates/xnnpack/kernels/kernels_vector.inc"
+
+#include "delegates/xnnpack/kernels/kernels_dense.inc"
+#include "delegates/xnnpack/kernels/kernels_depthwise.inc"
+#endif
 #include "delegates/xnnpack/kernels/kernels_rows.inc"
 
 }  // namespace
@@ -205,6 +212,12 @@ const Kernels SKIFF_KERNELS = {
     LayerNorm<uint16_t>,
     Widen,
     Narrow,
+#if defined(__AVX512F__)
+    {{Depthwise<3, 1>, Depthwise<3, 2>}, {Depthwise<5, 1>, Depthwise<5, 2>}},
+    kLanes,
+    Dense,
+    2 * kLanes,
+#endif
 };
 
 }  // namespace skiff::xnnpack
