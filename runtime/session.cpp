@@ -348,6 +348,7 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
     on_cpu.target = Target::kCpu;
     return Create(model, on_cpu);
   }
+  model.TrySaveCache();  // Not at the Model's end alone: processes are killed.
   std::unique_ptr<Session> session(new (std::nothrow) Session(std::move(made)));
   if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   return session;
@@ -499,12 +500,14 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
 Variables& Session::variables() { return *internals_->variables; }
 
 MemoryUsage Session::memory_usage() const {
+  const PackedBytes packed = internals_->model->packed_bytes();
   return {internals_->arena.size(),
           internals_->workspace_bytes(),
-          internals_->model->packed_bytes(),
+          packed.heap,
           internals_->model->weights_bytes(),
           internals_->own_variables ? internals_->own_variables->bytes() : 0,
-          internals_->input_bytes()};
+          internals_->input_bytes(),
+          packed.mapped};
 }
 
 Target Session::target() const { return internals_->options.target; }

@@ -2,7 +2,7 @@
 
 #include "delegates/support.h"
 #include "delegates/xnnpack/memory.h"
-#include "delegates/xnnpack/packed_weights.h"
+#include "delegates/xnnpack/packed_weights_file.h"
 #include "delegates/xnnpack/segment.h"
 
 namespace skiff {
@@ -45,6 +45,8 @@ class Session final : public DelegateSession {
 
 class State final : public ModelState {
  public:
+  explicit State(const ModelStateOptions& options) : file_(options) { file_.Load(weights_); }
+
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
     auto* pool = static_cast<pthreadpool_t>(options.thread_pool);
     const bool make_pool = pool == nullptr && options.threads > 1;
@@ -62,9 +64,11 @@ class State final : public ModelState {
     return session;
   }
 
-  uint64_t packed_bytes() const override { return weights_.bytes(); }
+  PackedBytes packed_bytes() const override { return weights_.bytes(); }
+  Status SaveCache() override { return file_.Save(weights_); }
 
  private:
+  PackedWeightsFile file_;  // Outlives what was adopted from it.
   PackedWeights weights_;
 };
 
@@ -72,9 +76,9 @@ class Implementation final : public Delegate {
  public:
   DelegateKind kind() const override { return DelegateKind::kXnnpack; }
   bool Supports(const NodeTypes& node) const override { return XnnpackSupports(node); }
-  Result<std::unique_ptr<ModelState>> CreateModelState() const override {
+  Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
     SKIFF_RETURN_IF_ERROR(Initialize());
-    std::unique_ptr<ModelState> state(new (std::nothrow) State);
+    std::unique_ptr<ModelState> state(new (std::nothrow) State(options));
     if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the XNNPACK state");
     return state;
   }

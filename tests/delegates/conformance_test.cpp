@@ -15,7 +15,7 @@ namespace skiff::testing {
 namespace {
 
 std::unique_ptr<ModelState> NewState(const Delegate& delegate) {
-  Result<std::unique_ptr<ModelState>> state = delegate.CreateModelState();
+  Result<std::unique_ptr<ModelState>> state = delegate.CreateModelState({});
   if (!state.ok()) throw std::runtime_error("the delegate cannot start");
   return std::move(*state);
 }

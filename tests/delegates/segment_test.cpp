@@ -17,7 +17,7 @@ namespace skiff::testing {
 namespace {
 
 std::unique_ptr<ModelState> NewState() {
-  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState();
+  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState({});
   EXPECT_TRUE(state.ok());
   return std::move(*state);
 }
@@ -180,7 +180,7 @@ TEST(Segment, ManySessionsPackAtTheSameTime) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(equal, 4);
-  EXPECT_EQ(state->packed_bytes(), expected.packed_bytes);
+  EXPECT_EQ(state->packed_bytes().heap, expected.packed_bytes);
 }
 
 TEST(Segment, IndirectionBuffersCountAsWorkspace) {
