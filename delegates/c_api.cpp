@@ -58,7 +58,9 @@ static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 // The first published struct ended here. Later fields come behind it, and padding at the end would hide them.
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
 static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, variables_of) + sizeof(void*));
-static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, variables) + sizeof(uint64_t));
+static_assert(sizeof(SkiffMemoryUsage) ==
+              offsetof(SkiffMemoryUsage, mapped_packed_weights) + sizeof(uint64_t));
+static_assert(sizeof(SkiffModelOptions) == offsetof(SkiffModelOptions, cache_folder) + sizeof(const char*));
 static_assert(SKIFF_UNBOUNDED == SymbolInfo::kUnbounded);
 // No later struct will be longer: a greater number is memory that was never initialised.
 constexpr size_t kMaxOptionsSize = 4096;
@@ -118,26 +120,51 @@ Status FromView(const TensorView& view, SkiffTensor* tensor) {
   return OkStatus();
 }
 
-Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
-  if (given == nullptr) return OkStatus();
+/// What is known about a struct of options of which older and newer programs have other lengths.
+struct OptionsText {
+  const char* name;
+  const char* init;   ///< The function that sets the defaults.
+  size_t first_size;  ///< Of the first one that was published.
+};
+constexpr OptionsText kSessionOptions = {"SkiffSessionOptions", "skiff_session_options_init",
+                                         kFirstOptionsSize};
+constexpr OptionsText kModelOptions = {"SkiffModelOptions", "skiff_model_options_init",
+                                       sizeof(SkiffModelOptions)};
+
+/// The fields that this library knows. Those that an older program does not have are 0, which is their
+/// default.
+template <class Options>
+Status TakeKnown(const Options* given, const OptionsText& text, Options* known) {
   const size_t size = given->size;
-  if (size < kFirstOptionsSize || size > kMaxOptionsSize) {
-    return Fail(
-        StatusCode::kInvalidArgument,
-        "SkiffSessionOptions::size is %zu, this library knows %zu; call skiff_session_options_init() first",
-        size, sizeof(*given));
+  if (size < text.first_size || size > kMaxOptionsSize) {
+    return Fail(StatusCode::kInvalidArgument, "%s::size is %zu, this library knows %zu; call %s() first",
+                text.name, size, sizeof(*given), text.init);
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   const auto* unknown = bytes + std::min(size, sizeof(*given));
   if (std::any_of(unknown, bytes + size, [](unsigned char byte) { return byte != 0; })) {
     return Fail(StatusCode::kUnsupported,
-                "SkiffSessionOptions has a field set that Skiff %s does not know; its header is newer than "
-                "the library",
-                SKIFF_VERSION);
+                "%s has a field set that Skiff %s does not know; its header is newer than the library",
+                text.name, SKIFF_VERSION);
   }
-  // Fields that an older program does not have are 0, which is their default.
+  std::memcpy(known, given, std::min(size, sizeof(*known)));
+  return OkStatus();
+}
+
+Status ToOptions(const SkiffModelOptions* given, ModelOptions* options) {
+  options->delegates = BuiltinDelegates();
+  if (given == nullptr) return OkStatus();
+  SkiffModelOptions known = {};
+  SKIFF_RETURN_IF_ERROR(TakeKnown(given, kModelOptions, &known));
+  SKIFF_RETURN_IF_ERROR(InRange(static_cast<int32_t>(known.reserved), 1, "SkiffModelOptions::reserved"));
+  options->cache_folder = known.cache_folder;
+  return OkStatus();
+}
+
+Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
+  if (given == nullptr) return OkStatus();
   SkiffSessionOptions known = {};
-  std::memcpy(&known, given, std::min(size, sizeof(known)));
+  SKIFF_RETURN_IF_ERROR(TakeKnown(given, kSessionOptions, &known));
   SKIFF_RETURN_IF_ERROR(InRange(known.target, SKIFF_TARGET_VULKAN + 1, "SkiffSessionOptions::target"));
   SKIFF_RETURN_IF_ERROR(InRange(known.backend, SKIFF_BACKEND_REFERENCE + 1, "SkiffSessionOptions::backend"));
   if (known.kept_shapes < 0 || known.kept_shapes > kMaxKeptShapes) {
@@ -207,6 +234,14 @@ void FillPrefix(void* to, size_t size, const void* from, size_t known) {
   std::memcpy(to, from, std::min(size, known));
 }
 
+/// All defaults are zero, also those of fields that only the caller's header knows.
+template <class Options>
+void InitOptions(Options* options, size_t size) {
+  Options defaults = {};
+  defaults.size = static_cast<uint32_t>(size);
+  FillPrefix(options, size, &defaults, sizeof(defaults));
+}
+
 }  // namespace
 }  // namespace skiff
 
@@ -232,23 +267,46 @@ void skiff_set_log_sink(SkiffLogSink sink, void* user) {
   SetLogSink(sink != nullptr ? &ForwardToC : nullptr, user);
 }
 
-SkiffStatus skiff_model_open(const char* path, SkiffModel** model, char* message, size_t message_size) {
+void skiff_model_options_init(SkiffModelOptions* options, size_t size) { InitOptions(options, size); }
+
+SkiffStatus skiff_model_open_with(const char* path, const SkiffModelOptions* options, SkiffModel** model,
+                                  char* message, size_t message_size) {
   if (model != nullptr) *model = nullptr;
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(path, "the path"));
     SKIFF_RETURN_IF_ERROR(NotNull(model, "the place for the model"));
-    return OpenInto(Model::Open(path, {BuiltinDelegates()}), model);
+    ModelOptions model_options;
+    SKIFF_RETURN_IF_ERROR(ToOptions(options, &model_options));
+    return OpenInto(Model::Open(path, model_options), model);
+  });
+}
+
+SkiffStatus skiff_model_open(const char* path, SkiffModel** model, char* message, size_t message_size) {
+  return skiff_model_open_with(path, nullptr, model, message, message_size);
+}
+
+SkiffStatus skiff_model_open_bytes_with(const void* bytes, size_t size, const SkiffModelOptions* options,
+                                        SkiffModel** model, char* message, size_t message_size) {
+  if (model != nullptr) *model = nullptr;
+  return Report(message, message_size, [&]() -> Status {
+    SKIFF_RETURN_IF_ERROR(NotNull(bytes, "the model in memory"));
+    SKIFF_RETURN_IF_ERROR(NotNull(model, "the place for the model"));
+    ModelOptions model_options;
+    SKIFF_RETURN_IF_ERROR(ToOptions(options, &model_options));
+    const Span<const uint8_t> span(static_cast<const uint8_t*>(bytes), size);
+    return OpenInto(Model::Open(span, model_options), model);
   });
 }
 
 SkiffStatus skiff_model_open_bytes(const void* bytes, size_t size, SkiffModel** model, char* message,
                                    size_t message_size) {
-  if (model != nullptr) *model = nullptr;
+  return skiff_model_open_bytes_with(bytes, size, nullptr, model, message, message_size);
+}
+
+SkiffStatus skiff_model_save_cache(SkiffModel* model, char* message, size_t message_size) {
   return Report(message, message_size, [&]() -> Status {
-    SKIFF_RETURN_IF_ERROR(NotNull(bytes, "the model in memory"));
-    SKIFF_RETURN_IF_ERROR(NotNull(model, "the place for the model"));
-    const Span<const uint8_t> span(static_cast<const uint8_t*>(bytes), size);
-    return OpenInto(Model::Open(span, {BuiltinDelegates()}), model);
+    SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
+    return Cpp(model)->SaveCache();
   });
 }
 
@@ -336,12 +394,7 @@ const char* skiff_model_metadata(const SkiffModel* model, const char* key) {
   return model == nullptr || key == nullptr ? nullptr : Cpp(model)->metadata(key);
 }
 
-void skiff_session_options_init(SkiffSessionOptions* options, size_t size) {
-  // All defaults are zero, also those of fields that only the caller's header knows.
-  SkiffSessionOptions defaults = {};
-  defaults.size = static_cast<uint32_t>(size);
-  FillPrefix(options, size, &defaults, sizeof(defaults));
-}
+void skiff_session_options_init(SkiffSessionOptions* options, size_t size) { InitOptions(options, size); }
 
 SkiffStatus skiff_session_create(SkiffModel* model, const SkiffSessionOptions* options,
                                  SkiffSession** session, char* message, size_t message_size) {
@@ -457,8 +510,8 @@ void skiff_session_memory_usage(const SkiffSession* session, SkiffMemoryUsage* u
   SkiffMemoryUsage known = {};
   if (session != nullptr) {
     const MemoryUsage held = Cpp(session)->memory_usage();
-    known = {held.arena,          held.workspace, held.packed_weights,
-             held.mapped_weights, held.inputs,    held.variables};
+    known = {held.arena,  held.workspace, held.packed_weights,       held.mapped_weights,
+             held.inputs, held.variables, held.mapped_packed_weights};
   }
   FillPrefix(usage, size, &known, sizeof(known));
 }

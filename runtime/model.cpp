@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "core/error_capture.h"
 #include "core/platform.h"
 #include "format/container.h"
 #include "format/model_data.h"
@@ -36,10 +37,44 @@ struct Model::Internals {
   platform::MappedFile mapping;
   ModelData data;
   Span<const Delegate* const> delegates;
+  FixedArray<char> cache_folder;
+  std::atomic<bool> cache_failed{false};
   SpinLock lock;
   std::unique_ptr<ModelState> states[kDelegateKindCount];
 
+  Status TakeOptions(const ModelOptions& options) {
+    delegates = options.delegates;
+    if (options.cache_folder == nullptr) return OkStatus();
+    const size_t size = std::strlen(options.cache_folder) + 1;
+    SKIFF_RETURN_IF_ERROR(cache_folder.Allocate(size));
+    std::memcpy(cache_folder.data(), options.cache_folder, size);
+    return OkStatus();
+  }
+  ModelState* StateNow(size_t kind) {
+    lock.lock();
+    ModelState* state = states[kind].get();
+    lock.unlock();
+    return state;
+  }
+  Status SaveCache() {
+    Status first = OkStatus();
+    for (size_t kind = 0; kind < kDelegateKindCount; ++kind) {
+      ModelState* state = StateNow(kind);
+      const Status status = state == nullptr ? OkStatus() : state->SaveCache();
+      if (first.ok()) first = status;
+    }
+    return first;
+  }
+  /// A start that will be slow again is no reason to fail. One warning: what fails now fails the next time.
+  void TrySaveCache() {
+    if (cache_failed.load(std::memory_order_relaxed)) return;
+    ErrorCapture capture;
+    if (SaveCache().ok()) return;
+    cache_failed.store(true, std::memory_order_relaxed);
+    Log(LogLevel::kWarning, "%s; the next start will not be faster", capture.message());
+  }
   ~Internals() {
+    TrySaveCache();
     for (auto& state : states) state.reset();
     if (mapping.data != nullptr) platform::UnmapFile(mapping);
   }
@@ -56,7 +91,7 @@ Result<std::unique_ptr<Model>> Model::Open(const char* path, const ModelOptions&
     return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", path);
   }
   internals->mapping = mapping;
-  internals->delegates = options.delegates;
+  SKIFF_RETURN_IF_ERROR(internals->TakeOptions(options));
   SKIFF_RETURN_IF_ERROR(ReadModel(path, {mapping.data, mapping.size}, &internals->data));
   std::unique_ptr<Model> model(new (std::nothrow) Model(std::move(internals)));
   if (!model) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", path);
@@ -71,7 +106,7 @@ Result<std::unique_ptr<Model>> Model::Open(Span<const uint8_t> bytes, const Mode
   }
   std::unique_ptr<Internals> internals(new (std::nothrow) Internals);
   if (!internals) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", kName);
-  internals->delegates = options.delegates;
+  SKIFF_RETURN_IF_ERROR(internals->TakeOptions(options));
   SKIFF_RETURN_IF_ERROR(ReadModel(kName, bytes, &internals->data));
   std::unique_ptr<Model> model(new (std::nothrow) Model(std::move(internals)));
   if (!model) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", kName);
@@ -115,13 +150,19 @@ uint64_t Model::file_bytes() const { return internals_->data.file_bytes; }
 uint64_t Model::weights_bytes() const { return internals_->data.weights_bytes; }
 const ModelData& Model::data() const { return internals_->data; }
 
-uint64_t Model::packed_bytes() const {
-  uint64_t bytes = 0;
-  internals_->lock.lock();
-  for (const auto& state : internals_->states) bytes += state ? state->packed_bytes() : 0;
-  internals_->lock.unlock();
-  return bytes;
+PackedBytes Model::packed_bytes() const {
+  PackedBytes sum;
+  for (size_t kind = 0; kind < kDelegateKindCount; ++kind) {
+    const ModelState* state = internals_->StateNow(kind);
+    const PackedBytes bytes = state == nullptr ? PackedBytes() : state->packed_bytes();
+    sum.heap += bytes.heap;
+    sum.mapped += bytes.mapped;
+  }
+  return sum;
 }
+
+Status Model::SaveCache() { return internals_->SaveCache(); }
+void Model::TrySaveCache() { internals_->TrySaveCache(); }
 
 Result<ModelState*> Model::StateOf(DelegateKind kind) {
   const Delegate* delegate = kind == DelegateKind::kReference ? &ReferenceDelegate() : nullptr;
@@ -137,7 +178,8 @@ Result<ModelState*> Model::StateOf(DelegateKind kind) {
   std::unique_ptr<ModelState>& state = internals_->states[static_cast<size_t>(kind)];
   Status status;
   if (!state) {
-    Result<std::unique_ptr<ModelState>> made = delegate->CreateModelState();
+    Result<std::unique_ptr<ModelState>> made =
+        delegate->CreateModelState({internals_->cache_folder.data(), internals_->data.weights_id});
     if (made.ok()) {
       state = std::move(made.value());
     } else {

@@ -7,7 +7,7 @@
 #include "format/container.h"
 #include "format/model_data.h"
 #include "input_contract.h"
-#include "ops/op.h"
+#include "plan/work.h"
 #include "shape_state.h"
 
 namespace skiff {
@@ -54,31 +54,6 @@ struct InputSlot {
   Shape shape;
   Buffer buffer;  ///< Unused where the input lies in the arena.
 };
-
-/// Multiply-adds of one node, 0 for operators that are bound by memory.
-uint64_t MultiplyAdds(const PlanNode& node, Span<const PlanTensor> tensors) {
-  const Shape& out = tensors[static_cast<size_t>(node.outputs[0])].view.shape;
-  const auto input = [&](size_t i) -> const Shape& {
-    return tensors[static_cast<size_t>(node.inputs[i])].view.shape;
-  };
-  int64_t per_output = 0;
-  switch (node.op->code) {
-    case OpCode::kConv2d:
-      per_output = input(1).ElementsBetween(1, 4);
-      break;
-    case OpCode::kConvTranspose2d:
-      return static_cast<uint64_t>(input(0).elements() * input(1).elements() /
-                                   (input(1)[3] > 0 ? input(1)[3] : 1) /
-                                   node.attrs->as<ConvTranspose2dAttrs>().groups);
-    case OpCode::kMatMul:
-    case OpCode::kFullyConnected:
-      per_output = input(0).last();
-      break;
-    default:
-      break;
-  }
-  return static_cast<uint64_t>(out.elements() * per_output);
-}
 
 }  // namespace
 
@@ -231,8 +206,9 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
   std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(kind)];
   if (!session) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
-    SKIFF_ASSIGN_OR_RETURN(session, state->CreateSession({options.threads, options.thread_pool,
-                                                          options.keep_intermediates, options.profile}));
+    SKIFF_ASSIGN_OR_RETURN(
+        session, state->CreateSession({options.threads, options.thread_pool, options.keep_intermediates,
+                                       options.profile, options.thread_small_work}));
   }
   return session.get();
 }
@@ -372,6 +348,7 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
     on_cpu.target = Target::kCpu;
     return Create(model, on_cpu);
   }
+  model.TrySaveCache();  // Not at the Model's end alone: processes are killed.
   std::unique_ptr<Session> session(new (std::nothrow) Session(std::move(made)));
   if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   return session;
@@ -523,12 +500,14 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
 Variables& Session::variables() { return *internals_->variables; }
 
 MemoryUsage Session::memory_usage() const {
+  const PackedBytes packed = internals_->model->packed_bytes();
   return {internals_->arena.size(),
           internals_->workspace_bytes(),
-          internals_->model->packed_bytes(),
+          packed.heap,
           internals_->model->weights_bytes(),
           internals_->own_variables ? internals_->own_variables->bytes() : 0,
-          internals_->input_bytes()};
+          internals_->input_bytes(),
+          packed.mapped};
 }
 
 Target Session::target() const { return internals_->options.target; }
@@ -552,13 +531,9 @@ NodeInfo Session::node(int index) const {
   info.last_ns = internals_->times[i].duration_ns;
   info.last_begin_ns = internals_->times[i].begin_ns;
   if (info.shape_program) return info;
-  info.multiply_adds = MultiplyAdds(node, state.tensors());
-  for (const Span<const int32_t>& indices : {node.inputs, node.outputs}) {
-    for (int32_t tensor : indices) {
-      if (tensor >= 0)
-        info.bytes += static_cast<uint64_t>(state.tensors()[static_cast<size_t>(tensor)].view.bytes());
-    }
-  }
+  const Work work = WorkOf(node, state.tensors());
+  info.multiply_adds = work.multiply_adds;
+  info.bytes = work.bytes;
   return info;
 }
 

@@ -134,9 +134,11 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
                         Duration(ReshapeTime(result)), context.other_sizes, Duration(result.changed_run_ns),
                         Duration(result.unchanged_run_ns));
   text += fmt::format(
-      "memory:  arena {}, inputs {}, workspace {}, packed weights {}, mapped weights {} bytes\n\n",
+      "memory:  arena {}, inputs {}, workspace {}, packed weights {} and {} mapped, mapped weights {} "
+      "bytes\n\n",
       Grouped(result.memory.arena), Grouped(result.memory.inputs), Grouped(result.memory.workspace),
-      Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_weights));
+      Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_packed_weights),
+      Grouped(result.memory.mapped_weights));
   text += NodesTable(result, all_ns, top_nodes);
   const auto shape_nodes =
       static_cast<size_t>(std::count_if(result.nodes.begin(), result.nodes.end(),
@@ -173,7 +175,8 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                     {"inputs", result.memory.inputs},
                     {"workspace", result.memory.workspace},
                     {"packed_weights", result.memory.packed_weights},
-                    {"mapped_weights", result.memory.mapped_weights}};
+                    {"mapped_weights", result.memory.mapped_weights},
+                    {"mapped_packed_weights", result.memory.mapped_packed_weights}};
   json["nodes"] = nlohmann::ordered_json::array();
   for (const NodeProfile& node : result.nodes) {
     json["nodes"].push_back({{"name", node.info.name},

@@ -46,7 +46,7 @@ void RunBench(const Arguments& arguments) {
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
   BenchContext context{arguments.model, arguments.backend, 0, 0, "", ""};
   const uint64_t begin = platform::NowNanoseconds();
-  OpenedModel opened(arguments.model);
+  OpenedModel opened(arguments.model, arguments.cache_folder);
   context.load_ns = static_cast<double>(platform::NowNanoseconds() - begin);
   context.file_bytes = opened.model().file_bytes();
   SymbolSizes sizes(opened.model());

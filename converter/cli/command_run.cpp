@@ -79,7 +79,7 @@ void WriteOutputs(const std::string& folder, const NamedTensors& outputs) {
 void Run(const Arguments& arguments) {
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
-  OpenedModel opened(arguments.model);
+  OpenedModel opened(arguments.model, arguments.cache_folder);
   SymbolSizes sizes(opened.model());
   sizes.Set(dims, "--dim");
   const NamedTensors inputs = ReadInputArguments(arguments.inputs, opened.signature().inputs, sizes);
@@ -94,7 +94,8 @@ void Run(const Arguments& arguments) {
   for (const PortInfo& port : opened.signature().outputs)
     PrintOutput(port, outputs.at(port.name), arguments.top);
   fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)),
-             BackendText(arguments.backend, session->target()), session->threads(), session->threads() == 1 ? "" : "s");
+             BackendText(arguments.backend, session->target()), session->threads(),
+             session->threads() == 1 ? "" : "s");
 }
 
 }  // namespace

@@ -13,8 +13,13 @@ void ThrowStatus(Status status, const char* message) {
   throw Error(status.code(), *message != '\0' ? message : StatusCodeName(status.code()));
 }
 
-OpenedModel::OpenedModel(const std::string& path)
-    : model_(Must([&] { return Model::Open(path.c_str(), {BuiltinDelegates()}); })) {}
+OpenedModel::OpenedModel(const std::string& path, const std::string& cache_folder)
+    : model_(Must([&] {
+        ModelOptions options;
+        options.delegates = BuiltinDelegates();
+        options.cache_folder = cache_folder.empty() ? nullptr : cache_folder.c_str();
+        return Model::Open(path.c_str(), options);
+      })) {}
 
 OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes)
     : storage_(new uint8_t[bytes.size() + format::kAlignment]) {

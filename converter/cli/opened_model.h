@@ -34,7 +34,8 @@ auto Must(Call&& call) {
 /// A model with the built-in delegates, from a file or from bytes that it keeps.
 class OpenedModel {
  public:
-  explicit OpenedModel(const std::string& path);
+  /// `cache_folder`: see ModelOptions; empty for none.
+  explicit OpenedModel(const std::string& path, const std::string& cache_folder = "");
   explicit OpenedModel(const std::vector<uint8_t>& bytes);
 
   Model& model() { return *model_; }

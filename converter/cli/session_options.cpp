@@ -41,6 +41,12 @@ void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
       ->type_name("NAME")
       ->check(BackendCheck());
   AddThreadsOption(command, arguments.threads);
+  command
+      .add_option("--cache", arguments.cache_folder,
+                  "A folder of your own in which packed weights are kept, so that the next start maps them "
+                  "(default: none)")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory);
 }
 
 std::string BackendText(const std::string& backend, Target target) {

@@ -1,4 +1,4 @@
-/// --backend, --threads, --dim and --input-range.
+/// --backend, --threads, --cache, --dim and --input-range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,6 +13,7 @@ namespace skiff::cli {
 struct SessionArguments {
   std::string backend = "xnnpack";
   int threads = 0;
+  std::string cache_folder;
 };
 
 /// The names of backends.

@@ -125,11 +125,12 @@ class ProbeRun {
 
 }  // namespace
 
-Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& options) {
+Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& options,
+                   const char* cache_folder) {
   if (options.fault == VulkanFault::kNone && device->IsChecked(options.f16_storage)) return OkStatus();
   Weights weights(device, options);
   std::shared_ptr<Arena> arena;
-  const Environment environment{device, &options, &weights, {}, &arena};
+  const Environment environment{device, &options, cache_folder, &weights, {}, &arena};
   // A driver without a defect stays far below; one with a defect is rarely near.
   const double allowed = options.f16_storage ? 1e-2 : 1e-4;
   size_t tried = 0;

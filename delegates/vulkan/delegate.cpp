@@ -10,9 +10,9 @@ namespace {
 
 class Session final : public DelegateSession {
  public:
-  Session(std::shared_ptr<Device> device, const VulkanOptions& options, Weights& weights,
-          const DelegateSessionOptions& session)
-      : environment_{std::move(device), &options, &weights, session, &arena_} {}
+  Session(std::shared_ptr<Device> device, const VulkanOptions& options, const char* cache_folder,
+          Weights& weights, const DelegateSessionOptions& session)
+      : environment_{std::move(device), &options, cache_folder, &weights, session, &arena_} {}
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
     std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_));
@@ -29,20 +29,24 @@ class Session final : public DelegateSession {
 
 class State final : public ModelState {
  public:
-  State(std::shared_ptr<Device> device, const VulkanOptions& options)
-      : device_(std::move(device)), options_(options), weights_(device_, options_) {}
+  State(std::shared_ptr<Device> device, const VulkanOptions& options, const char* cache_folder)
+      : device_(std::move(device)),
+        options_(options),
+        cache_folder_(cache_folder),
+        weights_(device_, options_) {}
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
-    std::unique_ptr<DelegateSession> session(new (std::nothrow)
-                                                 Session(device_, options_, weights_, options));
+    std::unique_ptr<DelegateSession> session(
+        new (std::nothrow) Session(device_, options_, cache_folder_, weights_, options));
     if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a Vulkan session");
     return session;
   }
-  uint64_t packed_bytes() const override { return weights_.bytes(); }
+  PackedBytes packed_bytes() const override { return {weights_.bytes(), 0}; }
 
  private:
   const std::shared_ptr<Device> device_;
   const VulkanOptions options_;
+  const char* const cache_folder_;
   Weights weights_;
 };
 
@@ -51,7 +55,7 @@ class State final : public ModelState {
 
 bool VulkanDelegate::Supports(const NodeTypes& node) const { return VulkanSupports(node); }
 
-Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState() const {
+Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState(const ModelStateOptions& options) const {
   SKIFF_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Device> device, vulkan::Device::Get(options_));
   const bool has_f16 = device->has_f16_storage() && options_.fault != VulkanFault::kMissingFeature;
   if (options_.f16_storage && !has_f16) {
@@ -59,8 +63,9 @@ Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState() const {
                 device->name());
   }
   if (options_.fault != VulkanFault::kDeviceLost)
-    SKIFF_RETURN_IF_ERROR(vulkan::CheckDevice(device, options_));
-  std::unique_ptr<ModelState> state(new (std::nothrow) vulkan::State(std::move(device), options_));
+    SKIFF_RETURN_IF_ERROR(vulkan::CheckDevice(device, options_, options.cache_folder));
+  std::unique_ptr<ModelState> state(new (std::nothrow)
+                                        vulkan::State(std::move(device), options_, options.cache_folder));
   if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the Vulkan state");
   return state;
 }

@@ -43,7 +43,6 @@ VulkanOptions VulkanOptionsFromEnvironment() {
   options.f16_storage = Flag("SKIFF_VULKAN_F16");
   options.force_staging = Flag("SKIFF_VULKAN_STAGING");
   options.validation = Flag("SKIFF_VULKAN_VALIDATION");
-  options.cache_folder = Text("SKIFF_VULKAN_CACHE");
   options.quarantine = Text("SKIFF_VULKAN_QUARANTINE");
   options.fault = FaultFromName(Text("SKIFF_VULKAN_FAULT"));
   return options;

@@ -27,15 +27,13 @@ struct VulkanOptions {
   /// Loads the validation layer and counts its messages. Process-wide: the first delegate that needs a device
   /// decides.
   bool validation = false;
-  /// A folder, private to the application, for the driver's compiled pipelines. Null: none are kept.
-  const char* cache_folder = nullptr;
   /// Names of shaders that must not be used, separated by commas (delegates/vulkan/shaders.def): their nodes
   /// run with their reference kernels. Null: none.
   const char* quarantine = nullptr;
   VulkanFault fault = VulkanFault::kNone;
 };
 
-/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _CACHE, _QUARANTINE and _FAULT (docs/vulkan.md).
+/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _QUARANTINE and _FAULT (docs/vulkan.md).
 VulkanOptions VulkanOptionsFromEnvironment();
 
 }  // namespace skiff

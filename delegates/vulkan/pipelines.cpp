@@ -112,7 +112,7 @@ Status Pipelines::CreateAll(Span<Pipeline> wanted) {
               device_.name());
 }
 
-Status Pipelines::Make(Span<const PipelineKey> keys, const VulkanOptions& options) {
+Status Pipelines::Make(Span<const PipelineKey> keys, const VulkanOptions& options, const char* cache_folder) {
   const std::lock_guard<std::mutex> guard(lock_);
   List<Pipeline> wanted;
   for (const PipelineKey& key : keys) {
@@ -125,11 +125,11 @@ Status Pipelines::Make(Span<const PipelineKey> keys, const VulkanOptions& option
                 device_.name());
   if (wanted.empty()) return OkStatus();
   if (cache_ == VK_NULL_HANDLE) {
-    SKIFF_ASSIGN_OR_RETURN(cache_, LoadPipelineCache(device_, options.cache_folder));
+    SKIFF_ASSIGN_OR_RETURN(cache_, LoadPipelineCache(device_, cache_folder));
   }
   SKIFF_RETURN_IF_ERROR(CreateAll({wanted.begin(), wanted.size()}));
   for (const Pipeline& pipeline : wanted) SKIFF_RETURN_IF_ERROR(pipelines_.Append(pipeline));
-  if (options.cache_folder != nullptr) StorePipelineCache(device_, cache_, options.cache_folder);
+  if (cache_folder != nullptr) StorePipelineCache(device_, cache_, cache_folder);
   return OkStatus();
 }
 

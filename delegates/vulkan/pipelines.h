@@ -32,9 +32,10 @@ class Pipelines {
   Pipelines(const Pipelines&) = delete;
   Pipelines& operator=(const Pipelines&) = delete;
 
-  /// Makes those that do not exist yet, and keeps them in the options' cache folder. kUnsupported: the driver
-  /// cannot compile one of them; the message names it.
-  Status Make(Span<const PipelineKey> keys, const VulkanOptions& options);
+  /// Makes those that do not exist yet, and keeps them in the cache folder (null: none), whose
+  /// file is read before the first is made. kUnsupported: the driver cannot compile one of them; the message
+  /// names it.
+  Status Make(Span<const PipelineKey> keys, const VulkanOptions& options, const char* cache_folder);
   /// VK_NULL_HANDLE for what was never made.
   VkPipeline Find(const PipelineKey& key);
   /// How many were made so far.

@@ -151,7 +151,8 @@ Status Segment::Reshape() {
   List<PipelineKey> keys;
   for (const Dispatch& dispatch : program_.dispatches) SKIFF_RETURN_IF_ERROR(keys.Append(dispatch.key));
   for (const PipelineKey& key : program_.variants) SKIFF_RETURN_IF_ERROR(keys.Append(key));
-  SKIFF_RETURN_IF_ERROR(environment_.device->pipelines().Make(keys, *environment_.options));
+  SKIFF_RETURN_IF_ERROR(
+      environment_.device->pipelines().Make(keys, *environment_.options, environment_.cache_folder));
   SKIFF_RETURN_IF_ERROR(
       residency_.Plan({segment_, uses_, program_, on_gpu_, f16(), environment_.session.keep_intermediates}));
   SKIFF_RETURN_IF_ERROR(MakeTable());

@@ -20,6 +20,7 @@ struct Arena {
 struct Environment {
   std::shared_ptr<Device> device;
   const VulkanOptions* options = nullptr;
+  const char* cache_folder = nullptr;  ///< For compiled pipelines; null: none are kept.
   Weights* weights = nullptr;
   DelegateSessionOptions session;
   std::shared_ptr<Arena>* arena = nullptr;  ///< The Session's newest.

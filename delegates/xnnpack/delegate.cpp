@@ -2,7 +2,7 @@
 
 #include "delegates/support.h"
 #include "delegates/xnnpack/memory.h"
-#include "delegates/xnnpack/packed_weights.h"
+#include "delegates/xnnpack/packed_weights_file.h"
 #include "delegates/xnnpack/segment.h"
 
 namespace skiff {
@@ -11,14 +11,17 @@ namespace {
 
 class Session final : public DelegateSession {
  public:
-  Session(PackedWeights& weights, pthreadpool_t pool, bool owns_pool)
-      : environment_{&weights, pool, &SelectKernels()}, owned_pool_(owns_pool ? pool : nullptr) {}
+  Session(PackedWeights& weights, pthreadpool_t pool, bool owns_pool, bool thread_small_work)
+      : environment_{&weights, pool, &SelectKernels()},
+        owned_pool_(owns_pool ? pool : nullptr),
+        thread_small_work_(thread_small_work) {}
   ~Session() override {
     if (owned_pool_ != nullptr) pthreadpool_destroy(owned_pool_);
   }
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
-    std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_, &ran_));
+    std::unique_ptr<Segment> segment(new (std::nothrow)
+                                         Segment(view, environment_, thread_small_work_, &ran_));
     if (!segment) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment");
     SKIFF_RETURN_IF_ERROR(segment->Prepare());
     return std::unique_ptr<PreparedSegment>(std::move(segment));
@@ -36,11 +39,14 @@ class Session final : public DelegateSession {
  private:
   const Environment environment_;
   const pthreadpool_t owned_pool_;
+  const bool thread_small_work_;
   bool ran_ = false;
 };
 
 class State final : public ModelState {
  public:
+  explicit State(const ModelStateOptions& options) : file_(options) { file_.Load(weights_); }
+
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
     auto* pool = static_cast<pthreadpool_t>(options.thread_pool);
     const bool make_pool = pool == nullptr && options.threads > 1;
@@ -49,7 +55,8 @@ class State final : public ModelState {
       if (pool == nullptr)
         return Fail(StatusCode::kOutOfMemory, "cannot start a pool of %d threads", options.threads);
     }
-    std::unique_ptr<DelegateSession> session(new (std::nothrow) Session(weights_, pool, make_pool));
+    std::unique_ptr<DelegateSession> session(
+        new (std::nothrow) Session(weights_, pool, make_pool, options.thread_small_work));
     if (!session) {
       if (make_pool) pthreadpool_destroy(pool);
       return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK session");
@@ -57,9 +64,11 @@ class State final : public ModelState {
     return session;
   }
 
-  uint64_t packed_bytes() const override { return weights_.bytes(); }
+  PackedBytes packed_bytes() const override { return weights_.bytes(); }
+  Status SaveCache() override { return file_.Save(weights_); }
 
  private:
+  PackedWeightsFile file_;  // Outlives what was adopted from it.
   PackedWeights weights_;
 };
 
@@ -67,9 +76,9 @@ class Implementation final : public Delegate {
  public:
   DelegateKind kind() const override { return DelegateKind::kXnnpack; }
   bool Supports(const NodeTypes& node) const override { return XnnpackSupports(node); }
-  Result<std::unique_ptr<ModelState>> CreateModelState() const override {
+  Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
     SKIFF_RETURN_IF_ERROR(Initialize());
-    std::unique_ptr<ModelState> state(new (std::nothrow) State);
+    std::unique_ptr<ModelState> state(new (std::nothrow) State(options));
     if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the XNNPACK state");
     return state;
   }

@@ -1,5 +1,6 @@
 #include "delegates/xnnpack/packed_weights.h"
 
+#include "core/checksum.h"
 #include "core/platform.h"
 
 namespace skiff::xnnpack {
@@ -24,7 +25,7 @@ PackedWeights::~PackedWeights() {
     while (chain != nullptr) {
       Entry* entry = chain;
       chain = entry->next;
-      platform::FreeAligned(entry->blob);
+      if (entry->place == Place::kHeap) platform::FreeAligned(entry->blob);
       delete entry;
     }
   }
@@ -32,10 +33,69 @@ PackedWeights::~PackedWeights() {
 
 PackedWeights::Entry* PackedWeights::FindLocked(const PackingKey& key) {
   const PackingKey wanted = WithoutSize(key);
-  for (Entry* entry = ChainOf(key); entry != nullptr; entry = entry->next) {
-    if (WithoutSize(entry->key) == wanted) return entry;
+  for (Entry** link = &ChainOf(key); *link != nullptr; link = &(*link)->next) {
+    Entry* entry = *link;
+    if (WithoutSize(entry->key) != wanted) continue;
+    if (CheckLocked(*entry)) return entry;
+    *link = entry->next;
+    delete entry;
+    return nullptr;
   }
   return nullptr;
+}
+
+/// True for what may be used. Reading the whole blob costs little more than the page faults that its first
+/// use would take in any case.
+bool PackedWeights::CheckLocked(Entry& entry) {
+  if (entry.place != Place::kMappedUnchecked) return true;
+  if (Checksum(entry.blob, entry.key.packed_bytes) != entry.checksum) {
+    if (!warned_) Log(LogLevel::kWarning, "%s is damaged; its weights are packed anew", file_);
+    warned_ = true;
+    return false;
+  }
+  entry.place = Place::kMapped;
+  mapped_bytes_.fetch_add(entry.key.packed_bytes, std::memory_order_relaxed);
+  return true;
+}
+
+Status PackedWeights::AddLocked(const Entry& entry) {
+  Entry* added = new (std::nothrow) Entry(entry);
+  if (added == nullptr) return Fail(StatusCode::kOutOfMemory, "cannot list packed weights");
+  added->order = came_++;
+  added->next = ChainOf(entry.key);
+  ChainOf(entry.key) = added;
+  return OkStatus();
+}
+
+Status PackedWeights::Adopt(const PackedBlob& blob, const char* file) {
+  const std::lock_guard lock(mutex_);
+  file_ = file;
+  Entry entry;
+  entry.key = blob.key;
+  entry.blob = const_cast<void*>(blob.bytes);  // XNNPACK only reads it.
+  entry.place = Place::kMappedUnchecked;
+  entry.checksum = blob.checksum;
+  return AddLocked(entry);
+}
+
+Status PackedWeights::List(FixedArray<PackedBlob>* blobs) {
+  const std::lock_guard lock(mutex_);
+  FixedArray<const Entry*> ordered;
+  SKIFF_RETURN_IF_ERROR(ordered.Allocate(came_));
+  size_t count = 0;
+  for (const Entry* chain : chains_) {
+    for (const Entry* entry = chain; entry != nullptr; entry = entry->next, ++count)
+      ordered[entry->order] = entry;
+  }
+  SKIFF_RETURN_IF_ERROR(blobs->Allocate(count));
+  size_t i = 0;
+  for (const Entry* entry : ordered) {
+    if (entry == nullptr) continue;  // It was damaged.
+    const bool heap = entry->place == Place::kHeap;
+    (*blobs)[i++] = {entry->key, entry->blob,
+                     heap ? Checksum(entry->blob, entry->key.packed_bytes) : entry->checksum};
+  }
+  return OkStatus();
 }
 
 void* PackedWeights::Find(const PackingKey& key) {
@@ -51,10 +111,10 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
     platform::FreeAligned(blob);
     return entry->blob;
   }
-  Entry*& chain = ChainOf(key);
-  entry = new (std::nothrow) Entry{key, blob, chain};
-  if (entry == nullptr) return nullptr;
-  chain = entry;
+  Entry made;
+  made.key = key;
+  made.blob = blob;
+  if (!AddLocked(made).ok()) return nullptr;
   bytes_.fetch_add(key.packed_bytes, std::memory_order_relaxed);
   entries_count_.fetch_add(1, std::memory_order_relaxed);
   return blob;

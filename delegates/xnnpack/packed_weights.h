@@ -9,6 +9,7 @@
 
 #include <xnnpack.h>
 
+#include "core/fixed_array.h"
 #include "skiff/delegate.h"
 
 namespace skiff::xnnpack {
@@ -23,7 +24,9 @@ enum class PackingKind : uint32_t {
   kDense = 7,
 };
 
-/// Everything that decides the bytes of a packed blob. Two equal keys may share one.
+/// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:
+/// where our own kernels come to pack otherwise under the same key, the file's version changes
+/// (packed_weights_file.cpp).
 struct PackingKey {
   PackingKind kind = PackingKind::kConvolution;
   DType dtype = DType::kInvalid;
@@ -35,6 +38,13 @@ struct PackingKey {
   ContentHash bias;
   uint64_t parameters[10] = {};  ///< Geometry, groups, zero points, scales: whatever the kind has.
   bool operator==(const PackingKey&) const = default;
+};
+
+/// A packed blob as a cache file keeps it.
+struct PackedBlob {
+  PackingKey key;
+  const void* bytes = nullptr;  ///< key.packed_bytes of them, and XNN_EXTRA_BYTES that are readable.
+  uint64_t checksum = 0;
 };
 
 /// Thread-safe. Entries stay where they are until the Model goes.
@@ -51,6 +61,12 @@ class PackedWeights {
   /// another thread put there first. Null when memory for the entry ran out; the blob stays the caller's
   /// then.
   void* Insert(const PackingKey& key, void* blob);
+  /// Keeps a blob of the cache file `file`, whose mapping and name outlive this object. Its checksum is
+  /// looked at when it is first found: a damaged blob is dropped then, after a warning.
+  Status Adopt(const PackedBlob& blob, const char* file);
+  /// All blobs in the order in which they came, which is that of the nodes: a start reads the file from its
+  /// beginning to its end. Adopted ones keep the file's checksum.
+  Status List(FixedArray<PackedBlob>* blobs);
   /// Memory to pack into, which counts as one packing.
   void* AllocateBlob(size_t bytes);
   /// The blob of this key; where there is none yet, `fill` packs it into key.packed_bytes of memory. Null
@@ -64,26 +80,39 @@ class PackedWeights {
     return InsertOrFree(key, blob);
   }
 
-  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  /// Of the blobs that were packed here, and of those found in the cache file.
+  PackedBytes bytes() const {
+    return {bytes_.load(std::memory_order_relaxed), mapped_bytes_.load(std::memory_order_relaxed)};
+  }
+  /// Blobs that were packed here.
   uint64_t entries() const { return entries_count_.load(std::memory_order_relaxed); }
   /// How often XNNPACK asked for memory to pack into.
   uint64_t packings() const { return packings_.load(std::memory_order_relaxed); }
 
  private:
+  enum class Place : uint8_t { kHeap, kMapped, kMappedUnchecked };
   struct Entry {
     PackingKey key;
     void* blob = nullptr;
+    Place place = Place::kHeap;
+    uint64_t checksum = 0;  ///< Of mapped ones.
+    size_t order = 0;       ///< How many came before it.
     Entry* next = nullptr;
   };
   /// Chains of a few entries each: nets have hundreds of blobs, and content hashes spread evenly.
   static constexpr size_t kChains = 256;
   Entry*& ChainOf(const PackingKey& key) { return chains_[key.weights.low % kChains]; }
   Entry* FindLocked(const PackingKey& key);
+  Status AddLocked(const Entry& entry);
+  bool CheckLocked(Entry& entry);
   const void* InsertOrFree(const PackingKey& key, void* blob);
 
   std::mutex mutex_;
   Entry* chains_[kChains] = {};
-  std::atomic<uint64_t> bytes_{0}, entries_count_{0}, packings_{0};
+  size_t came_ = 0;  ///< Entries ever added.
+  const char* file_ = "";
+  bool warned_ = false;
+  std::atomic<uint64_t> bytes_{0}, mapped_bytes_{0}, entries_count_{0}, packings_{0};
 };
 
 /// What one XNNPACK operator gets as its weights cache: it remembers the key of that operator. It must

@@ -3,16 +3,34 @@
 #include "core/platform.h"
 #include "delegates/support.h"
 #include "delegates/xnnpack/memory.h"
+#include "plan/work.h"
 
 namespace skiff::xnnpack {
 namespace {
+
+/// How long one thread takes, from the rates of a middling core. Only the order of magnitude matters.
+double Nanoseconds(const Work& work) {
+#if defined(__x86_64__)
+  constexpr double kMultiplyAdds = 20;  // Per nanosecond.
+  constexpr double kBytes = 8;
+#else
+  constexpr double kMultiplyAdds = 5;
+  constexpr double kBytes = 3;
+#endif
+  return static_cast<double>(work.multiply_adds) / kMultiplyAdds + static_cast<double>(work.bytes) / kBytes;
+}
+
+/// To wake a pool takes tens of microseconds; once it is awake, to share a node takes a few.
+constexpr double kWorthWaking = 200e3;
+constexpr double kWorthSharing = 10e3;
 
 bool IsEmpty(const PlanTensor& tensor) { return tensor.view.shape.elements() == 0; }
 
 }  // namespace
 
-Segment::Segment(const SegmentView& segment, const Environment& environment, bool* ran)
-    : segment_(segment), environment_(environment), ran_(ran) {}
+Segment::Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work,
+                 bool* ran)
+    : segment_(segment), environment_(environment), thread_small_work_(thread_small_work), ran_(ran) {}
 
 Segment::~Segment() { platform::FreeAligned(workspace_); }
 
@@ -20,6 +38,7 @@ Status Segment::Prepare() {
   SKIFF_RETURN_IF_ERROR(nodes_.Allocate(segment_.end - segment_.begin));
   for (uint32_t i = segment_.begin; i < segment_.end; ++i) {
     const PlanNode& node = segment_.nodes[i];
+    nodes_[i - segment_.begin].environment = environment_;
     nodes_[i - segment_.begin].lower = FindLowering(node.op->code);
     SKIFF_RETURN_IF_ERROR(Describe(node, nodes_[i - segment_.begin]));
   }
@@ -46,7 +65,7 @@ Status Segment::Lower(uint32_t index) {
   if (node.lower == nullptr || !XnnpackSupports(node.types)) return Refuse();
   if (node.step != nullptr) return OkStatus();
   Result<StepPointer> step =
-      node.lower(NodeView(segment_, segment_.nodes[segment_.begin + index]), environment_);
+      node.lower(NodeView(segment_, segment_.nodes[segment_.begin + index]), node.environment);
   if (!step.ok()) return step.status();
   node.step = std::move(*step);
   return OkStatus();
@@ -76,6 +95,21 @@ Status Segment::UseReference(uint32_t index) {
   return node.reference.Reshape();
 }
 
+/// Which nodes share their work among the threads: none where all that could be shared is over before the
+/// threads are awake.
+void Segment::ChooseThreads() {
+  uses_pool_ = environment_.pool != nullptr;
+  if (!uses_pool_ || thread_small_work_) return;
+  double shared = 0;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    const double alone = Nanoseconds(WorkOf(segment_.nodes[segment_.begin + i], segment_.tensors));
+    nodes_[i].environment.pool = alone >= kWorthSharing ? environment_.pool : nullptr;
+    shared += alone >= kWorthSharing ? alone : 0;
+  }
+  uses_pool_ = shared >= kWorthWaking;
+  for (Node& node : nodes_) node.environment.pool = uses_pool_ ? node.environment.pool : nullptr;
+}
+
 Status Segment::ReshapeNode(uint32_t index) {
   Node& node = nodes_[index];
   node.mode = ModeFor(segment_.nodes[segment_.begin + index]);
@@ -93,6 +127,7 @@ Status Segment::ReshapeNode(uint32_t index) {
 Status Segment::Reshape() {
   const int64_t before = AllocatedByThisThread();
   size_t workspace = 0;
+  ChooseThreads();
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
     if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > workspace)
@@ -131,7 +166,7 @@ Status Segment::Bind() {
 }
 
 Status Segment::Run(const RunContext& context) {
-  *ran_ = environment_.pool != nullptr;
+  *ran_ = *ran_ || uses_pool_;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
       return Status(StatusCode::kCancelled);

@@ -9,8 +9,8 @@ namespace skiff::xnnpack {
 
 class Segment final : public PreparedSegment {
  public:
-  /// `ran` is set when a run used the pool.
-  Segment(const SegmentView& segment, const Environment& environment, bool* ran);
+  /// `ran` is set when a run used the pool. `thread_small_work`: see SessionOptions.
+  Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work, bool* ran);
   ~Segment() override;
 
   Status Prepare();
@@ -27,6 +27,7 @@ class Segment final : public PreparedSegment {
     FixedArray<const PlanTensor*> tensors;  ///< Inputs, then outputs.
     NodeTypes types;                        ///< What the support predicate sees.
     LowerFn lower = nullptr;                ///< Null where there is no lowering.
+    Environment environment;                ///< With the pool where the work is worth it.
     StepPointer step;                       ///< Null until the predicate accepts a shape.
     bool reference_prepared = false;
     ReferenceNode reference;
@@ -35,6 +36,7 @@ class Segment final : public PreparedSegment {
   Status Describe(const PlanNode& plan_node, Node& node);
   Mode ModeFor(const PlanNode& node) const;
   Status Lower(uint32_t index);
+  void ChooseThreads();
   Status ReshapeNode(uint32_t index);
   Status BindNode(uint32_t index);
   Status UseReference(uint32_t index);
@@ -42,7 +44,9 @@ class Segment final : public PreparedSegment {
 
   const SegmentView segment_;
   const Environment environment_;
+  const bool thread_small_work_;
   bool* const ran_;
+  bool uses_pool_ = false;
   FixedArray<Node> nodes_;
   void* workspace_ = nullptr;
   size_t workspace_size_ = 0;

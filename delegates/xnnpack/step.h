@@ -14,10 +14,10 @@ namespace skiff::xnnpack {
 
 class PackedWeights;
 
-/// What lowerings share: one per segment, outlives its steps.
+/// What a step finds around it; outlives it.
 struct Environment {
   PackedWeights* weights = nullptr;
-  pthreadpool_t pool = nullptr;  ///< Null: single-threaded.
+  pthreadpool_t pool = nullptr;  ///< Null: single-threaded. May change before a Reshape().
   const Kernels* kernels = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -79,6 +80,56 @@ Result<MappedFile> MapFile(const char* path) {
 }
 
 void UnmapFile(const MappedFile& file) { munmap(const_cast<uint8_t*>(file.data), file.size); }
+
+bool FileExists(const char* path) { return access(path, F_OK) == 0; }
+
+namespace {
+
+bool WriteAll(int file, Span<const Span<const uint8_t>> parts) {
+  for (const Span<const uint8_t>& part : parts) {
+    size_t written = 0;
+    while (written < part.size()) {
+      const ssize_t count = write(file, part.data() + written, part.size() - written);
+      if (count < 0 && errno != EINTR) return false;
+      if (count > 0) written += static_cast<size_t>(count);
+    }
+  }
+  return true;
+}
+
+/// The file that the name stands for is the one that is open: nobody has renamed or removed it since.
+bool IsAt(int file, const char* path) {
+  struct stat opened = {};
+  struct stat named = {};
+  return fstat(file, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino &&
+         opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+Status ReplaceFile(const char* path, Span<const Span<const uint8_t>> parts) {
+  const auto fail = [path] {
+    return Fail(StatusCode::kIo, "%s cannot be written: %s", path, strerror(errno));
+  };
+  char temporary[4096];
+  if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= static_cast<int>(sizeof(temporary))) {
+    errno = ENAMETOOLONG;
+    return fail();
+  }
+  // One temporary name, so that a process that was killed leaves one file at most, which the next one takes
+  // over; the lock keeps two processes from writing to it at once.
+  const int file = open(temporary, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return fail();
+  Status status = OkStatus();
+  if (flock(file, LOCK_EX | LOCK_NB) == 0 && IsAt(file, temporary)) {
+    if (ftruncate(file, 0) != 0 || !WriteAll(file, parts) || rename(temporary, path) != 0) {
+      status = fail();
+      unlink(temporary);
+    }
+  }
+  close(file);
+  return status;
+}
 
 int UsableCores() {
   cpu_set_t cores;

@@ -1,5 +1,6 @@
-/// Takes the messages of the current thread instead of the log sink, for callers that turn a Status and its
-/// sentence into something else (the converter's exceptions, the C API's message buffer).
+/// Takes the errors of the current thread instead of the log sink, for callers that turn a Status and its
+/// sentence into something else (the converter's exceptions, the C API's message buffer). Warnings have no
+/// Status and go to the sink as ever.
 #pragma once
 
 #include "skiff/log.h"
@@ -13,7 +14,7 @@ class ErrorCapture {
   ErrorCapture(const ErrorCapture&) = delete;
   ErrorCapture& operator=(const ErrorCapture&) = delete;
 
-  /// The newest message of this thread since construction; "" when there was none.
+  /// The newest error of this thread since construction; "" when there was none.
   const char* message() const { return message_; }
 
  private:

@@ -18,7 +18,7 @@ thread_local ErrorCapture* innermost_capture = nullptr;
 void Emit(LogLevel level, const char* format, va_list arguments) {
   char message[1024];
   std::vsnprintf(message, sizeof(message), format, arguments);
-  if (DeliverToCapture(message)) return;
+  if (level == LogLevel::kError && DeliverToCapture(message)) return;
   if (const LogSink sink = current_sink.load()) {
     sink(current_user.load(), level, message);
   } else {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "skiff/log.h"
+#include "skiff/span.h"
 
 namespace skiff::platform {
 
@@ -30,6 +31,15 @@ struct MappedFile {
 /// kIo names the path and the system's reason in the log. Directories and empty files are errors.
 Result<MappedFile> MapFile(const char* path);
 void UnmapFile(const MappedFile& file);
+
+/// False also where that cannot be found out.
+bool FileExists(const char* path);
+/// Puts the parts, one after the other, in the place of the file at `path`, whole or not at all: other
+/// processes see the old file or the new one, and mappings of the old one stay as they are. Where another
+/// process is doing so at this moment, its file is left to be the new one, and that is kOk. kIo names the
+/// path and the system's reason in the log. Not flushed to the disk: after a power cut the file may be
+/// damaged.
+Status ReplaceFile(const char* path, Span<const Span<const uint8_t>> parts);
 
 /// Cores that this process may run on (its affinity mask); at least 1.
 int UsableCores();

@@ -70,14 +70,14 @@ class ReferenceModelState final : public ModelState {
     if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a reference session");
     return session;
   }
-  uint64_t packed_bytes() const override { return 0; }
+  PackedBytes packed_bytes() const override { return {}; }
 };
 
 class ReferenceDelegateImplementation final : public Delegate {
  public:
   DelegateKind kind() const override { return DelegateKind::kReference; }
   bool Supports(const NodeTypes& node) const override { return node.op->kernel != nullptr; }
-  Result<std::unique_ptr<ModelState>> CreateModelState() const override {
+  Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions&) const override {
     std::unique_ptr<ModelState> state(new (std::nothrow) ReferenceModelState);
     if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the reference state");
     return state;

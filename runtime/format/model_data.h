@@ -37,6 +37,7 @@ struct ModelData {
   uint64_t file_bytes = 0;
   uint64_t model_bytes = 0;
   uint64_t weights_bytes = 0;
+  uint64_t weights_id = 0;  ///< Over the hashes of all weights.
 };
 
 /// Verifies and decodes a whole .skiff file that lies at `file`; constants will point into it, so it must

@@ -3,6 +3,7 @@
 // again.
 #include <cstring>
 
+#include "core/checksum.h"
 #include "format/aligned.h"
 #include "format/attr_decoder.h"
 #include "format/container.h"
@@ -125,6 +126,8 @@ class Reader {
           blob.size() > header_.weights_size - blob.offset()) {
         return Invalid("weights %u lie outside of the file", i);
       }
+      const uint64_t known_by[] = {out_->weights_id, blob.hash_low(), blob.hash_high()};
+      out_->weights_id = Checksum(known_by, sizeof(known_by));
     }
     return OkStatus();
   }

@@ -17,7 +17,8 @@ constexpr const char* kUsage =
     "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
     "  --backend NAME       xnnpack (default), vulkan or reference\n"
     "  --threads N          default: the usable cores, at most 4\n"
-    "  --runs N             timed runs (default 1)\n";
+    "  --runs N             timed runs (default 1)\n"
+    "  --cache DIR          keep packed weights in this folder; the next start maps them\n";
 
 bool Fail(const char* what, const char* text) {
   std::fprintf(stderr, "skiff-run: error: %s '%s'\n%s", what, text, kUsage);
@@ -91,6 +92,10 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
   if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session);
   if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);
   if (std::strcmp(option, "--runs") == 0) return ParseCount(value, &arguments->runs);
+  if (std::strcmp(option, "--cache") == 0) {
+    arguments->cache_folder = value;
+    return true;
+  }
   if (std::strcmp(option, "--output") == 0) {
     arguments->output = value;
     return true;

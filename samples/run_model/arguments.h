@@ -29,6 +29,7 @@ struct Arguments {
   const char* output = nullptr;  ///< Folder.
   double tolerance = 2e-5;       ///< Of the largest expected element.
   skiff::SessionOptions session;
+  const char* cache_folder = nullptr;  ///< For packed weights.
   int runs = 1;
 };
 

@@ -60,6 +60,19 @@ bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   return true;
 }
 
+/// Of the process so far; 0 where the system does not tell.
+long PeakResidentKilobytes() {
+  std::FILE* file = std::fopen("/proc/self/status", "r");
+  if (file == nullptr) return 0;
+  char line[256];
+  long kilobytes = 0;
+  while (std::fgets(line, sizeof(line), file) != nullptr &&
+         std::sscanf(line, "VmHWM: %ld kB", &kilobytes) != 1) {
+  }
+  std::fclose(file);
+  return kilobytes;
+}
+
 double Milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
 }
@@ -126,19 +139,27 @@ int main(int argc, char** argv) {
   Arguments arguments;
   if (!ParseArguments(argc, argv, &arguments)) return kUsage;
   const auto begin = std::chrono::steady_clock::now();
-  auto model = skiff::Model::Open(arguments.model, {skiff::BuiltinDelegates()});
+  skiff::ModelOptions options;
+  options.delegates = skiff::BuiltinDelegates();
+  options.cache_folder = arguments.cache_folder;
+  auto model = skiff::Model::Open(arguments.model, options);
   if (!model.ok()) return kBadInput;
+  const double opened = Milliseconds(begin);
   auto session = skiff::Session::Create(**model, arguments.session);
-  if (!session.ok() || !SetInputs(arguments, **session)) return kBadInput;
-  std::printf("start: %.3f ms\n", Milliseconds(begin));
+  if (!session.ok()) return kBadInput;
+  std::printf("start: open %.3f ms, session %.3f ms\n", opened, Milliseconds(begin) - opened);
+  if (!SetInputs(arguments, **session)) return kBadInput;
   if (!RunAll(arguments, **session) || !UseOutputs(arguments, **session)) return kBadInput;
   const skiff::MemoryUsage memory = session.value()->memory_usage();
   std::printf(
-      "memory: arena %llu, inputs %llu, workspace %llu, packed weights %llu, mapped weights %llu bytes\n",
+      "memory: arena %llu, inputs %llu, workspace %llu, packed weights %llu and %llu mapped, mapped weights "
+      "%llu bytes\n",
       static_cast<unsigned long long>(memory.arena), static_cast<unsigned long long>(memory.inputs),
       static_cast<unsigned long long>(memory.workspace),
       static_cast<unsigned long long>(memory.packed_weights),
+      static_cast<unsigned long long>(memory.mapped_packed_weights),
       static_cast<unsigned long long>(memory.mapped_weights));
+  std::printf("peak resident memory: %ld KiB\n", PeakResidentKilobytes());
   const int result = CompareOutputs(arguments, **session);
   return std::fflush(stdout) == 0 ? result : kBadInput;
 }

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Counts with callgrind where the instructions of Session::Run go, and prints the share outside of kernels.
+"""Counts where the instructions of Session::Run go, and prints the share outside of kernels. One thread.
 
   instructions.py path/to/overhead_bench MODEL.onnx [--runs 3] [--limit 2.0] [--top 12]
+  instructions.py path/to/aarch64/skiff-run MODEL.skiff --emulated cortex-a76 [--shape NAME=1x16]
 
-One thread. Valgrind has no AVX-512, so XNNPACK and Skiff take their AVX2 kernels.
+The first with callgrind. Valgrind has no AVX-512, so XNNPACK and Skiff take their AVX2 kernels. The second with
+qemu-user: what N runs more cost, counted by function; code of shared libraries (the C library's) is '?'.
 """
 import argparse
 import collections
@@ -61,20 +63,50 @@ def count(program, model, runs):
         return read_self_costs(path)
 
 
+def count_emulated(arguments):
+    """Of `runs` runs: the difference between twice as many and as many, so that the start does not count."""
+    with tempfile.TemporaryDirectory() as folder:
+        plugin = os.path.join(folder, "count.so")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "count_instructions.c")
+        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", plugin, source], check=True)
+
+        def counts(runs):
+            path = os.path.join(folder, "counts.txt")
+            command = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu", arguments.emulated, "-plugin",
+                       f"{plugin},to={path}", arguments.program, arguments.model, "--threads", "1", "--runs", str(runs)]
+            for shape in arguments.shape:
+                command += ["--shape", shape]
+            result = subprocess.run(command, capture_output=True, text=True)
+            if result.returncode != 0:
+                sys.exit(f"{' '.join(command)}: exit code {result.returncode}:\n{result.stderr[-2000:]}")
+            text = subprocess.run(["c++filt"], stdin=open(path), capture_output=True, text=True, check=True).stdout
+            costs = collections.Counter()
+            for line in text.splitlines():
+                instructions, name = line.split(" ", 1)
+                costs[name] += int(instructions)
+            return costs
+
+        few = counts(arguments.runs)
+        many = counts(2 * arguments.runs)
+        return collections.Counter({name: many[name] - few[name] for name in many if many[name] != few[name]})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="the built overhead_bench")
-    parser.add_argument("model", help="an ONNX model")
+    parser.add_argument("program", help="the built overhead_bench; with --emulated, skiff-run for aarch64")
+    parser.add_argument("model", help="an ONNX model; with --emulated, a .skiff file")
+    parser.add_argument("--emulated", metavar="CPU", help="count on this CPU of qemu-aarch64, cortex-a53 for example")
+    parser.add_argument("--shape", action="append", default=[], metavar="NAME=1x16", help="as in skiff-run")
     parser.add_argument("--runs", type=int, default=3, help="counted runs after a warm-up (default 3)")
     parser.add_argument("--limit", type=float, help="exit code 3 when the share in percent is above this")
     parser.add_argument("--top", type=int, default=12, help="functions outside of kernels to list")
     arguments = parser.parse_args()
 
-    costs = count(arguments.program, arguments.model, arguments.runs)
+    costs = count_emulated(arguments) if arguments.emulated else count(arguments.program, arguments.model, arguments.runs)
     total = sum(costs.values())
-    if total == 0:
-        sys.exit("callgrind counted nothing: is overhead_bench stripped?")
+    if total == 0 or not any(kind[1] and kind[2].search(name) for kind in KINDS for name in costs):
+        sys.exit("no kernel was counted: is the program stripped?")
     kind_of = {name: next(kind for kind in KINDS if kind[2].search(name)) for name in costs}
     print(f"{total / arguments.runs:,.0f} instructions a run")
     for kind in KINDS:

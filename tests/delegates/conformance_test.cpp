@@ -15,7 +15,7 @@ namespace skiff::testing {
 namespace {
 
 std::unique_ptr<ModelState> NewState(const Delegate& delegate) {
-  Result<std::unique_ptr<ModelState>> state = delegate.CreateModelState();
+  Result<std::unique_ptr<ModelState>> state = delegate.CreateModelState({});
   if (!state.ok()) throw std::runtime_error("the delegate cannot start");
   return std::move(*state);
 }
@@ -27,8 +27,8 @@ pthreadpool_t SharedPool() {
   return pool.get();
 }
 
-/// Where the CPU has no arithmetic on f16, XNNPACK refuses most operators on it, and the reference kernels run
-/// them.
+/// Where the CPU has no arithmetic on f16, XNNPACK refuses most operators on it, and the reference kernels
+/// run them.
 bool CpuHasHalf() {
 #if CPUINFO_ARCH_ARM || CPUINFO_ARCH_ARM64
   static const bool has = cpuinfo_initialize() && cpuinfo_has_arm_neon_fp16_arith();
@@ -50,7 +50,7 @@ TEST_P(Conformance, MatchesTheReference) {
                                 [](const Argument& input) { return input.dtype == DType::kF16; });
   for (const pthreadpool_t pool : {pthreadpool_t(nullptr), SharedPool()}) {
     SCOPED_TRACE(pool == nullptr ? "one thread" : "two threads");
-    const Node::Outcome got = node.Run(*fast_state, {1, pool});
+    const Node::Outcome got = node.Run(*fast_state, {1, pool, false, false, /*thread_small_work=*/true});
     EXPECT_EQ(Compare(node, got, expected, *reference_state), "");
     if (half && !CpuHasHalf()) continue;
     EXPECT_EQ(got.fell_back, description.falls_back != nullptr)

@@ -262,7 +262,7 @@ Node::Outcome Node::Run(ModelState& state, const DelegateSessionOptions& options
     if (outcome.damage.empty()) outcome.damage = FindDamage();
   }
   outcome.fell_back = prepared->FellBack(0);
-  outcome.packed_bytes = state.packed_bytes();
+  outcome.packed_bytes = state.packed_bytes().heap;
   return outcome;
 }
 

@@ -48,12 +48,12 @@ TEST_F(PackedWeightsTest, TheSameTwiceIsPackedOnce) {
   Make(geometry_, source_);
   EXPECT_EQ(weights_.entries(), 1u);
   EXPECT_EQ(weights_.packings(), 1u);
-  const uint64_t bytes = weights_.bytes();
+  const uint64_t bytes = weights_.bytes().heap;
   EXPECT_GE(bytes, values_.size() * sizeof(float));
   Make(geometry_, source_);
   EXPECT_EQ(weights_.entries(), 1u);
   EXPECT_EQ(weights_.packings(), 1u);
-  EXPECT_EQ(weights_.bytes(), bytes);
+  EXPECT_EQ(weights_.bytes().heap, bytes);
 }
 
 TEST_F(PackedWeightsTest, StridesOfViewsAndClampsShareOneEntry) {
@@ -93,10 +93,10 @@ TEST_F(PackedWeightsTest, DepthwiseKeepsOneEntry) {
   geometry_.group_output_channels = 1;
   geometry_.output_stride = 8;
   Make(geometry_, source_);
-  const uint64_t bytes = weights_.bytes();
+  const uint64_t bytes = weights_.bytes().heap;
   Make(geometry_, source_);
   EXPECT_EQ(weights_.entries(), 1u);
-  EXPECT_EQ(weights_.bytes(), bytes);
+  EXPECT_EQ(weights_.bytes().heap, bytes);
 }
 
 /// A chain holds several entries; each must be found again.

@@ -17,7 +17,7 @@ namespace skiff::testing {
 namespace {
 
 std::unique_ptr<ModelState> NewState() {
-  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState();
+  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState({});
   EXPECT_TRUE(state.ok());
   return std::move(*state);
 }
@@ -88,7 +88,8 @@ std::unique_ptr<PreparedSegment> Ready(DelegateSession& session, const SegmentVi
 }
 
 std::unique_ptr<DelegateSession> NewSession(ModelState& state, int threads, void* pool = nullptr) {
-  Result<std::unique_ptr<DelegateSession>> session = state.CreateSession({threads, pool});
+  Result<std::unique_ptr<DelegateSession>> session =
+      state.CreateSession({threads, pool, false, false, /*thread_small_work=*/true});
   EXPECT_TRUE(session.ok());
   return std::move(*session);
 }
@@ -102,6 +103,38 @@ TEST(Segment, UnsupportedNodesRunOnTheReferenceKernel) {
   EXPECT_TRUE(segment->FellBack(1));
   EXPECT_FALSE(segment->FellBack(2));
   EXPECT_TRUE(segment->Run({}).ok());
+}
+
+/// While another user holds the pool: what needs none does not wait for it.
+TEST(Segment, LittleWorkLeavesThePoolAlone) {
+  const std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)> pool(pthreadpool_create(2),
+                                                                          pthreadpool_destroy);
+  const auto state = NewState();
+  Result<std::unique_ptr<DelegateSession>> created = state->CreateSession({2, pool.get()});
+  ASSERT_TRUE(created.ok());
+  const auto session = std::move(*created);
+  const Chain chain(4, {OpCode::kAbs}, 10);
+  const auto segment = Ready(*session, chain.view());
+  struct Holder {
+    std::atomic<bool> holds{false};
+    std::atomic<bool> release{false};
+    std::atomic<bool> in_time{false};
+  } holder;
+  std::thread other([&] {
+    const auto hold = [](void* context, size_t) {
+      auto& self = *static_cast<Holder*>(context);
+      self.holds = true;
+      for (int i = 0; i < 10000 && !self.release; ++i) usleep(1000);
+      self.in_time = self.release.load();
+    };
+    pthreadpool_parallelize_1d(pool.get(), hold, &holder, 2, 0);  // One would run without the pool.
+  });
+  while (!holder.holds) usleep(100);
+  EXPECT_TRUE(segment->Run({}).ok());
+  session->Idle();
+  holder.release = true;
+  other.join();
+  EXPECT_TRUE(holder.in_time);
 }
 
 TEST(Segment, CancelsBetweenNodes) {
@@ -147,7 +180,7 @@ TEST(Segment, ManySessionsPackAtTheSameTime) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(equal, 4);
-  EXPECT_EQ(state->packed_bytes(), expected.packed_bytes);
+  EXPECT_EQ(state->packed_bytes().heap, expected.packed_bytes);
 }
 
 TEST(Segment, IndirectionBuffersCountAsWorkspace) {

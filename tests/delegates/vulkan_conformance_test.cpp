@@ -38,7 +38,7 @@ ModelState* StateOf(const Configuration& configuration) {
     options.f16_storage = configuration.f16_storage;
     options.force_staging = configuration.force_staging;
     ErrorCapture quiet;
-    Result<std::unique_ptr<ModelState>> made = VulkanDelegate(options).CreateModelState();
+    Result<std::unique_ptr<ModelState>> made = VulkanDelegate(options).CreateModelState({});
     if (made.ok()) at->second = std::move(*made);
   }
   return at->second.get();
@@ -78,7 +78,7 @@ TEST_P(VulkanConformance, MatchesTheReference) {
   if (state == nullptr) GTEST_SKIP() << "there is no Vulkan device here";
   const Case& listed = ConformanceCases()[GetParam().index];
   Node node(configuration.f16_storage ? InHalf(listed) : listed, static_cast<uint32_t>(GetParam().index) + 1);
-  auto reference = ReferenceDelegate().CreateModelState();
+  auto reference = ReferenceDelegate().CreateModelState({});
   const Node::Outcome expected = node.Run(**reference, {});
   const uint64_t messages = vulkan::ValidationMessages();
   const Node::Outcome got = node.Run(*state, {});

@@ -55,6 +55,7 @@ TEST_P(Allocations, NoneAfterTheFirstRun) {
   SessionOptions options;
   options.backend = std::get<0>(GetParam());
   options.threads = std::get<1>(GetParam());
+  options.thread_small_work = true;
   Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
   ASSERT_TRUE(session.ok());
   const TensorData image = RandomTensor(DType::kF32, Shape{1, 16, 16, 3}, 7);

@@ -245,6 +245,60 @@ const char* GrowTheStructs(const char* path) {
   return NULL;
 }
 
+/* Two starts with a cache folder: the second finds the weights packed. */
+const char* KeepACache(const char* path, const void* bytes, size_t size, const char* folder) {
+  char message[256];
+  struct {
+    SkiffModelOptions known;
+    uint64_t later;
+  } options;
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  SkiffMemoryUsage first, second;
+  memset(&options, 0xff, sizeof(options));
+  skiff_model_options_init(&options.known, sizeof(options));
+  EXPECT(options.known.size == sizeof(options) && options.known.cache_folder == NULL && options.later == 0);
+  options.known.cache_folder = folder;
+  EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_memory_usage(session, &first, sizeof(first));
+  EXPECT(skiff_model_save_cache(model, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+  EXPECT(skiff_model_open_bytes_with(bytes, size, &options.known, &model, message, sizeof(message)) ==
+         SKIFF_OK);
+  EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_memory_usage(session, &second, sizeof(second));
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+  EXPECT(first.packed_weights > 0 && first.mapped_packed_weights == 0);
+  EXPECT(second.packed_weights == 0 && second.mapped_packed_weights == first.packed_weights);
+
+  /* A folder that is not there is no reason to fail, except where the caller asks. */
+  options.known.cache_folder = "/nonexistent/folder";
+  EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_model_save_cache(model, message, sizeof(message)) == SKIFF_IO);
+  EXPECT(Says(message, "/nonexistent/folder") && Says(message, "cannot be written"));
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+
+  options.later = 1;
+  EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) == SKIFF_UNSUPPORTED);
+  EXPECT(model == NULL && Says(message, "newer than the library"));
+  options.known.size = 0;
+  EXPECT(skiff_model_open_bytes_with(bytes, size, &options.known, &model, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "skiff_model_options_init"));
+  skiff_model_options_init(&options.known, sizeof(options.known));
+  options.known.reserved = 1;
+  EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "reserved"));
+  EXPECT(skiff_model_save_cache(NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  return NULL;
+}
+
 const char* ChangeTheShape(const char* path) {
   char message[256];
   SkiffModel* model = NULL;

@@ -12,6 +12,7 @@
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "skiff/c_api.h"
+#include "tests/cli/temp_folder.h"
 #include "tests/support/tiny_models.h"
 #include "trace/function.h"
 #include "trace/ops.h"
@@ -68,6 +69,12 @@ TEST_F(CApi, BindsAndWritesInPlace) {
 TEST_F(CApi, TellsTheModel) { EXPECT_STREQ(QueryTheModel(path_.c_str()), nullptr); }
 TEST_F(CApi, NamesMisuseOfModels) { EXPECT_STREQ(MisuseTheModel(path_.c_str()), nullptr); }
 TEST_F(CApi, NamesMisuseOfSessions) { EXPECT_STREQ(MisuseTheSession(path_.c_str()), nullptr); }
+#ifdef SKIFF_WITH_XNNPACK
+TEST_F(CApi, KeepsACache) {
+  const TempFolder folder;
+  EXPECT_STREQ(KeepACache(path_.c_str(), bytes().data(), bytes().size(), folder.path().c_str()), nullptr);
+}
+#endif
 TEST_F(CApi, StructsMayGrow) { EXPECT_STREQ(GrowTheStructs(path_.c_str()), nullptr); }
 TEST_F(CApi, ShapesMayChange) {
   const OpenedModel open(R"(graph g {

@@ -15,6 +15,7 @@ const char* QueryTheModel(const char* path);
 const char* MisuseTheModel(const char* path);
 const char* MisuseTheSession(const char* path);
 const char* GrowTheStructs(const char* path);
+const char* KeepACache(const char* path, const void* bytes, size_t size, const char* folder);
 /* The model: y[n, 3] = x[n, 3] + x, f32, n in 2..8, a multiple of 2; z[m] of i32 input w[m] without a limit.
  */
 const char* ChangeTheShape(const char* path);

@@ -253,7 +253,7 @@ TEST(Buckets, AreChosenAndShareWeights) {
           Compare(RunSession(**session, inputs).at("y"), Evaluate(source, inputs).at("y"));
       EXPECT_LE(difference.difference, 4e-6 * difference.largest) << n;
     }
-    return opened.model->packed_bytes();
+    return opened.model->packed_bytes().heap;
   };
   EXPECT_EQ(run(several), run(one));
 }

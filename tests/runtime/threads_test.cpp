@@ -23,6 +23,7 @@ TEST(Threads, SessionsOfOneModelRunSideBySide) {
     threads.emplace_back([&, t] {
       SessionOptions options;
       options.threads = 1 + static_cast<int>(t % 2);
+      options.thread_small_work = true;
       Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
       if (!session.ok()) return;
       worst[t] = 0;
@@ -69,6 +70,7 @@ TEST(Threads, WorkersSleepWhileIdle) {
   OpenedModel opened(kSmallNet);
   SessionOptions options;
   options.threads = 4;
+  options.thread_small_work = true;
   Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
   ASSERT_TRUE(session.ok());
   const TensorData image = RandomTensor(DType::kF32, Shape{1, 16, 16, 3}, 3);

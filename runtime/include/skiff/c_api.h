@@ -88,6 +88,16 @@ typedef struct SkiffTensor {
   int64_t extents[SKIFF_MAX_RANK];  ///< The first `rank` count; the library sets the others to 0.
 } SkiffTensor;
 
+/// Begin with skiff_model_options_init(), which sets every default.
+typedef struct SkiffModelOptions {
+  uint32_t size;      ///< Bytes of this struct in the caller's program.
+  uint32_t reserved;  ///< 0.
+  /// A folder that exists and is private to the application, for files that make the next start faster:
+  /// packed weights (one file per model, about as large as the model), and compiled pipelines of the GPU.
+  /// Null, the default: none. Read during the call only. Files that are deleted or damaged are made anew.
+  const char* cache_folder;
+} SkiffModelOptions;
+
 /// Begin with skiff_session_options_init(), which sets every default.
 typedef struct SkiffSessionOptions {
   uint32_t size;          ///< Bytes of this struct in the caller's program.
@@ -110,12 +120,13 @@ typedef struct SkiffSessionOptions {
 
 /// Bytes that a session holds, by purpose.
 typedef struct SkiffMemoryUsage {
-  uint64_t arena;           ///< Activations: what the file promised.
-  uint64_t workspace;       ///< Scratch and prepared operators of the delegates.
-  uint64_t packed_weights;  ///< Shared by all sessions of the model.
-  uint64_t mapped_weights;  ///< The file's weights, paged in on demand and shared by all processes.
-  uint64_t inputs;          ///< Buffers of the inputs, where they do not lie in the arena.
-  uint64_t variables;       ///< State, where the session has its own.
+  uint64_t arena;                  ///< Activations: what the file promised.
+  uint64_t workspace;              ///< Scratch and prepared operators of the delegates.
+  uint64_t packed_weights;         ///< In memory of the process; shared by all sessions of the model.
+  uint64_t mapped_weights;         ///< The file's weights, paged in on demand and shared by all processes.
+  uint64_t inputs;                 ///< Buffers of the inputs, where they do not lie in the arena.
+  uint64_t variables;              ///< State, where the session has its own.
+  uint64_t mapped_packed_weights;  ///< In the cache file: mapped as well, and shared by all processes.
 } SkiffMemoryUsage;
 
 /// "0.1.0", for example. Strings that the functions of this group return live as long as the process.
@@ -143,6 +154,19 @@ SKIFF_API SkiffStatus skiff_model_open(const char* path, SkiffModel** model, cha
 /// the model.
 SKIFF_API SkiffStatus skiff_model_open_bytes(const void* bytes, size_t size, SkiffModel** model,
                                              char* message, size_t message_size);
+/// Sets the defaults, and `options->size` to `size`, which is sizeof(SkiffModelOptions).
+SKIFF_API void skiff_model_options_init(SkiffModelOptions* options, size_t size);
+/// The two functions above with options; null `options` are the defaults. SKIFF_UNSUPPORTED also where the
+/// options use a field that this library does not know.
+SKIFF_API SkiffStatus skiff_model_open_with(const char* path, const SkiffModelOptions* options,
+                                            SkiffModel** model, char* message, size_t message_size);
+SKIFF_API SkiffStatus skiff_model_open_bytes_with(const void* bytes, size_t size,
+                                                  const SkiffModelOptions* options, SkiffModel** model,
+                                                  char* message, size_t message_size);
+/// Writes to the cache folder what sessions have packed since; skiff_session_create() and skiff_model_close()
+/// do so as well. For programs that are rather killed than ended, after the first run: the weights of a model
+/// with open dimensions are packed then. SKIFF_IO: a file could not be written; the message says why.
+SKIFF_API SkiffStatus skiff_model_save_cache(SkiffModel* model, char* message, size_t message_size);
 /// Destroy its sessions first. Does nothing for null.
 SKIFF_API void skiff_model_close(SkiffModel* model);
 

@@ -65,7 +65,8 @@ struct SegmentView {
   Span<const PlanNode> nodes;  ///< All nodes of the plan.
   uint32_t begin = 0;
   uint32_t end = 0;
-  Span<const int32_t> outputs = {};  ///< Tensors of the plan that its caller reads, beside those that no node does.
+  Span<const int32_t> outputs =
+      {};  ///< Tensors of the plan that its caller reads, beside those that no node does.
 };
 
 /// Receives the time of each node while profiling is on.
@@ -114,6 +115,13 @@ struct DelegateSessionOptions {
   void* thread_pool = nullptr;      ///< A pthreadpool_t that outlives the Session, or null to make one.
   bool keep_intermediates = false;  ///< All tensors have host memory of their own and shall be found there.
   bool profile = false;             ///< Runs may come with a NodeTimer.
+  bool thread_small_work = false;   ///< SessionOptions::thread_small_work.
+};
+
+/// Bytes of packed weights.
+struct PackedBytes {
+  uint64_t heap = 0;
+  uint64_t mapped = 0;  ///< In a cache file: paged in on demand, given back under memory pressure.
 };
 
 /// A delegate's part of one Model: what all its Sessions share. Thread-safe.
@@ -121,8 +129,16 @@ class ModelState {
  public:
   virtual ~ModelState() = default;
   virtual Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) = 0;
-  /// Bytes of packed weights held at this moment.
-  virtual uint64_t packed_bytes() const = 0;
+  /// Held at this moment.
+  virtual PackedBytes packed_bytes() const = 0;
+  /// Writes what was made since it was last written to the cache folder, where there is one.
+  virtual Status SaveCache() { return OkStatus(); }
+};
+
+/// What a delegate is told about the Model that a state is for. The strings outlive the state.
+struct ModelStateOptions {
+  const char* cache_folder = nullptr;  ///< ModelOptions::cache_folder.
+  uint64_t weights_id = 0;             ///< Over the hashes of the file's weights.
 };
 
 /// A backend. Stateless, thread-safe, lives as long as the process.
@@ -131,7 +147,7 @@ class Delegate {
   virtual DelegateKind kind() const = 0;
   /// Pure: the same answer on the host (which partitions by it) and on the device.
   virtual bool Supports(const NodeTypes& node) const = 0;
-  virtual Result<std::unique_ptr<ModelState>> CreateModelState() const = 0;
+  virtual Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const = 0;
 
  protected:
   ~Delegate() = default;

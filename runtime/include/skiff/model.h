@@ -86,6 +86,11 @@ struct PlanSummary {
 struct ModelOptions {
   /// The delegates that plans may use; the reference delegate is always there. They must outlive the Model.
   Span<const Delegate* const> delegates;
+  /// A folder that exists and is private to the application, for files that make the next start faster:
+  /// packed weights (one file per model, about as large as the model), and compiled pipelines of the GPU.
+  /// Null: none. Nothing breaks when the files are deleted while no Model is open, or damaged: they are made
+  /// anew.
+  const char* cache_folder = nullptr;
 };
 
 class Model {
@@ -111,7 +116,12 @@ class Model {
   uint64_t file_bytes() const;
   uint64_t weights_bytes() const;
   /// Bytes of packed weights that delegates hold for this Model at this moment.
-  uint64_t packed_bytes() const;
+  PackedBytes packed_bytes() const;
+  /// Writes to ModelOptions::cache_folder what delegates have packed since; Session::Create() and the Model's
+  /// end do so as well. For programs that are rather killed than ended, after the first run: weights of a
+  /// model with open dimensions are packed then. Thread-safe. kIo: a file could not be written; the log says
+  /// why.
+  Status SaveCache();
 
   /// The decoded file, for Sessions and for tools that show all of it.
   const ModelData& data() const;
@@ -120,8 +130,12 @@ class Model {
   Result<ModelState*> StateOf(DelegateKind kind);
 
  private:
+  friend class Session;
   struct Internals;
   explicit Model(std::unique_ptr<Internals> internals);
+  /// SaveCache() whose failure is a warning.
+  void TrySaveCache();
+
   std::unique_ptr<Internals> internals_;
 };
 

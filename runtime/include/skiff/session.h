@@ -29,6 +29,8 @@ struct SessionOptions {
   bool profile = false;  ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
   Variables* variables = nullptr;   ///< Of the same Model, to share its state; null: the Session has its own.
+  /// Threads also share work that is over before they are awake: for tests of what they share.
+  bool thread_small_work = false;
   bool poison = false;  ///< Debugging aid: before each run, all memory but the inputs' is filled with NaN.
 };
 
@@ -36,10 +38,11 @@ struct SessionOptions {
 struct MemoryUsage {
   uint64_t arena = 0;           ///< Activations: what the file promised.
   uint64_t workspace = 0;       ///< Indirection buffers, scratch, prepared steps of the delegates.
-  uint64_t packed_weights = 0;  ///< Shared by all Sessions of the Model.
+  uint64_t packed_weights = 0;  ///< In memory of the process; shared by all Sessions of the Model.
   uint64_t mapped_weights = 0;  ///< The file's weights, paged in on demand and shared by all processes.
   uint64_t variables = 0;       ///< State, where the Session has its own.
   uint64_t inputs = 0;          ///< Buffers of the inputs, where they do not lie in the arena.
+  uint64_t mapped_packed_weights = 0;  ///< In the cache file: mapped as well, and shared by all processes.
 };
 
 /// One node as it will run.
