@@ -76,7 +76,8 @@ class ReferenceModelState final : public ModelState {
 class ReferenceDelegateImplementation final : public Delegate {
  public:
   DelegateKind kind() const override { return DelegateKind::kReference; }
-  bool Supports(const NodeTypes& node) const override { return node.op->kernel != nullptr; }
+  bool Supports(const NodeTypes& node) const override { return Has(*node.op); }
+  bool Has(const OpDef& op) const override { return op.kernel != nullptr; }
   Result<std::unique_ptr<ModelState>> CreateModelState() const override {
     std::unique_ptr<ModelState> state(new (std::nothrow) ReferenceModelState);
     if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the reference state");
