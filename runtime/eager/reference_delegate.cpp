@@ -55,6 +55,8 @@ class ReferenceSegment final : public PreparedSegment {
 class ReferenceSession final : public DelegateSession {
  public:
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& segment) override {
+    if constexpr (!kBuildHasKernels)
+      return Fail(StatusCode::kUnsupported, "this build of Skiff has no reference kernels; %s", kRebuildHint);
     std::unique_ptr<ReferenceSegment> prepared(new (std::nothrow) ReferenceSegment(segment));
     if (!prepared) return Fail(StatusCode::kOutOfMemory, "cannot allocate a reference segment");
     SKIFF_RETURN_IF_ERROR(prepared->Prepare());

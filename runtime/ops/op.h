@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/fixed_array.h"
 #include "ops/attrs.h"
@@ -112,7 +113,12 @@ struct OpDef {
   bool NeedsValues(size_t input) const { return input < 32 && ((value_inputs >> input) & 1u) != 0; }
 };
 
-/// A build without operators that have bodies needs none of what runs these.
+/// A build without reference kernels, or without operators that have bodies, needs none of what runs these.
+inline constexpr bool kBuildHasKernels = false
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, ...) || std::string_view(#Kernel) != "None"
+#include "ops/build_ops.def"
+#undef OP
+    ;
 inline constexpr bool kBuildHasBodies = ((0
 #define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, ...) | (traits)
 #include "ops/build_ops.def"

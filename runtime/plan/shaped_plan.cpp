@@ -281,7 +281,7 @@ Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   if (!node.op->infer(context).ok())
     return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, reason);
   SKIFF_RETURN_IF_ERROR(StoreTypes(index, message));
-  return index < plan_->shape_node_count ? ComputeValues(index, message) : OkStatus();
+  return kBuildHasKernels && index < plan_->shape_node_count ? ComputeValues(index, message) : OkStatus();
 }
 
 Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {

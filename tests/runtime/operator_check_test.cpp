@@ -70,7 +70,7 @@ TEST_F(OperatorCheck, ALoweringMayRefuseAShapeOfARange) {
 TEST_F(OperatorCheck, NeitherLoweringNorKernel) {
   static const EmptyDelegate empty;
   const Delegate* const delegates[] = {&empty};
-  const auto model = Model::Open(opened_.bytes.span(), {{delegates, 1}});
+  auto model = Model::Open(opened_.bytes.span(), {{delegates, 1}});
   ASSERT_TRUE(model.ok());
   EXPECT_THAT(Refusal(Backend::kPlanned, **model), HasSubstr("leaves out Conv2d for the xnnpack delegate"));
 }
