@@ -57,8 +57,8 @@ static_assert(SKIFF_MAX_RANK == kMaxRank);
 static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 // The first published struct ended here. Later fields come behind it, and padding at the end would hide them.
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
-static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, kept_shapes) + sizeof(int64_t));
-static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, inputs) + sizeof(uint64_t));
+static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, variables_of) + sizeof(void*));
+static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, variables) + sizeof(uint64_t));
 static_assert(SKIFF_UNBOUNDED == SymbolInfo::kUnbounded);
 // No later struct will be longer: a greater number is memory that was never initialised.
 constexpr size_t kMaxOptionsSize = 4096;
@@ -151,6 +151,8 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
   options->thread_pool = known.thread_pool;
   options->memory_limit = known.memory_limit;
   if (known.kept_shapes > 0) options->kept_shapes = static_cast<int>(known.kept_shapes);
+  options->fall_back = known.no_fall_back == 0;
+  if (known.variables_of != nullptr) options->variables = &Cpp(known.variables_of)->variables();
   return OkStatus();
 }
 
@@ -321,6 +323,15 @@ SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t symbol, in
   });
 }
 
+int32_t skiff_model_variable_count(const SkiffModel* model) {
+  return model == nullptr ? 0 : static_cast<int32_t>(Cpp(model)->variables().size());
+}
+
+const char* skiff_model_variable_name(const SkiffModel* model, int32_t variable) {
+  if (variable < 0 || variable >= skiff_model_variable_count(model)) return nullptr;
+  return Cpp(model)->variables()[static_cast<size_t>(variable)].name;
+}
+
 const char* skiff_model_metadata(const SkiffModel* model, const char* key) {
   return model == nullptr || key == nullptr ? nullptr : Cpp(model)->metadata(key);
 }
@@ -419,11 +430,35 @@ SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, Ski
   });
 }
 
+SkiffStatus skiff_session_variable(SkiffSession* session, int32_t variable, SkiffTensor* tensor,
+                                   char* message, size_t message_size) {
+  return Report(message, message_size, [&]() -> Status {
+    SKIFF_RETURN_IF_ERROR(NotNull(session, "the session"));
+    const Variables& variables = Cpp(session)->variables();
+    const Span<const VariableInfo> infos = variables.model().variables();
+    if (variable < 0 || static_cast<size_t>(variable) >= infos.size()) {
+      return Fail(StatusCode::kInvalidArgument, "there is no variable %d; the model has %zu", variable,
+                  infos.size());
+    }
+    const TensorView& initial = infos[static_cast<size_t>(variable)].initial;
+    return FromView(TensorView(variables.data(variable), initial.dtype, initial.shape), tensor);
+  });
+}
+
+void skiff_session_reset_variables(SkiffSession* session) {
+  if (session != nullptr) Cpp(session)->variables().Reset();
+}
+
+int32_t skiff_session_target(const SkiffSession* session) {
+  return session == nullptr ? SKIFF_TARGET_CPU : static_cast<int32_t>(Cpp(session)->target());
+}
+
 void skiff_session_memory_usage(const SkiffSession* session, SkiffMemoryUsage* usage, size_t size) {
   SkiffMemoryUsage known = {};
   if (session != nullptr) {
     const MemoryUsage held = Cpp(session)->memory_usage();
-    known = {held.arena, held.workspace, held.packed_weights, held.mapped_weights, held.inputs};
+    known = {held.arena,          held.workspace, held.packed_weights,
+             held.mapped_weights, held.inputs,    held.variables};
   }
   FillPrefix(usage, size, &known, sizeof(known));
 }

@@ -50,7 +50,8 @@ class Buffer {
 
 struct InputSlot {
   bool set = false;
-  bool borrowed = false;  ///< Lives in the caller's memory.
+  bool borrowed = false;       ///< Lives in the caller's memory.
+  bool decides_shape = false;  ///< By its elements, in some plan.
   Shape shape;
   Buffer buffer;  ///< Unused where the input lies in the arena.
 };
@@ -130,7 +131,6 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status CheckIndex(int index) const;
   void SetPlace(int index, void* place, const Shape& shape);
   Result<TensorView> OwnPlace(int index, const Shape& shape);
-  bool DecidesShape(int index) const;
   uint64_t workspace_bytes() const;
   uint64_t input_bytes() const;
 };
@@ -193,6 +193,9 @@ Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
 Status Session::Internals::Allocate() {
   const size_t count = signature->inputs.size();
   SKIFF_RETURN_IF_ERROR(inputs.Allocate(count));
+  for (const PlanData& plan : signature->plans) {
+    for (size_t i = 0; i < count; ++i) inputs[i].decides_shape |= plan.shape_inputs[i];
+  }
   SKIFF_RETURN_IF_ERROR(input_places.Allocate(count));
   SKIFF_RETURN_IF_ERROR(input_views.Allocate(count));
   SKIFF_RETURN_IF_ERROR(sizes.Allocate(model->data().symbols.size()));
@@ -247,7 +250,7 @@ Status Session::Internals::PrepareOneShape() {
     if (candidate.target == options.target) plan = &candidate;
   }
   current = &states[0];
-  SKIFF_RETURN_IF_ERROR(current->Prepare(*plan, options, input_views, *this));
+  SKIFF_RETURN_IF_ERROR(current->Prepare(*plan, options, sizes, input_views, *this));
   SKIFF_RETURN_IF_ERROR(GrowArena(current->arena_bytes()));
   reshape = false;
   return CheckLimit(arena.size() + workspace_bytes(), "the arena with the delegates' workspace");
@@ -297,14 +300,13 @@ Status Session::Internals::PrepareState() {
   SKIFF_RETURN_IF_ERROR(SolveSymbols(model->data(), *signature, input_views, sizes));
   SKIFF_ASSIGN_OR_RETURN(const PlanData* plan, ChoosePlan(model->data(), *signature, options.target, sizes));
   ShapeState* chosen = nullptr;
-  for (ShapeState& state : states) {
-    if (state.Is(*plan, input_views)) chosen = &state;
-  }
+  for (size_t i = 0; chosen == nullptr && i < states.size(); ++i)
+    chosen = states[i].Is(*plan, sizes, input_views) ? &states[i] : nullptr;
   if (chosen == nullptr) {
     chosen = &states[0];
     for (ShapeState& state : states) chosen = state.last_use < chosen->last_use ? &state : chosen;
     current = nullptr;
-    SKIFF_RETURN_IF_ERROR(chosen->Prepare(*plan, options, input_views, *this));
+    SKIFF_RETURN_IF_ERROR(chosen->Prepare(*plan, options, sizes, input_views, *this));
     SKIFF_RETURN_IF_ERROR(GrowArena(chosen->arena_bytes()));
     SKIFF_RETURN_IF_ERROR(CheckLimit(arena.size() + input_bytes() + workspace_bytes(),
                                      "the arena with the delegates' workspace"));
@@ -332,19 +334,13 @@ Status Session::Internals::CheckIndex(int index) const {
               signature->input_count);
 }
 
-bool Session::Internals::DecidesShape(int index) const {
-  for (const PlanData& plan : signature->plans) {
-    if (plan.shape_inputs[static_cast<size_t>(index)]) return true;
-  }
-  return false;
-}
-
 /// An input now lives at `place` (null: in the arena) with this shape.
 void Session::Internals::SetPlace(int index, void* place, const Shape& shape) {
   const auto i = static_cast<size_t>(index);
   if (input_places[i] != place) ++addresses;
   input_places[i] = place;
-  if (!one_shape && (!inputs[i].set || !(inputs[i].shape == shape) || DecidesShape(index))) reshape = true;
+  if (!one_shape && (!inputs[i].set || !(inputs[i].shape == shape) || inputs[i].decides_shape))
+    reshape = true;
   inputs[i].set = true;
   inputs[i].shape = shape;
   input_views[i] = TensorView(place, signature->inputs[i].dtype, shape);
@@ -478,7 +474,7 @@ Status Session::Run() {
     if (!s.inputs[i].set)
       return Fail(StatusCode::kInvalidArgument, "input '%s' was never set", s.signature->inputs[i].name);
     // The values in the session's own buffer, or the caller's, may be others than at the last run.
-    if (!s.one_shape && s.DecidesShape(static_cast<int>(i))) s.reshape = true;
+    if (!s.one_shape && s.inputs[i].decides_shape) s.reshape = true;
   }
   if (s.reshape) SKIFF_RETURN_IF_ERROR(s.ChooseState());
   s.current->last_use = ++s.runs;

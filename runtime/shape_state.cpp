@@ -5,36 +5,26 @@
 
 namespace skiff {
 
-size_t ShapeState::KeyBytes(const PlanData& plan, Span<const TensorView> inputs) const {
-  size_t bytes = 0;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (plan.shape_inputs[i]) bytes += static_cast<size_t>(inputs[i].bytes());
-  }
-  return bytes;
-}
-
-bool ShapeState::Is(const PlanData& plan, Span<const TensorView> inputs) const {
-  if (!ready_ || adopted_ != &plan) return false;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!(shapes_[i] == inputs[i].shape)) return false;
-  }
+bool ShapeState::SameElements(Span<const TensorView> inputs) const {
   size_t at = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto bytes = static_cast<size_t>(inputs[i].bytes());
-    if (!plan.shape_inputs[i] || bytes == 0) continue;
+    if (!adopted_->shape_inputs[i] || bytes == 0) continue;
     if (std::memcmp(elements_.data() + at, inputs[i].data, bytes) != 0) return false;
     at += bytes;
   }
   return true;
 }
 
-Status ShapeState::Remember(Span<const TensorView> inputs) {
-  if (shapes_.size() != inputs.size()) SKIFF_RETURN_IF_ERROR(shapes_.Allocate(inputs.size()));
-  const size_t wanted = KeyBytes(*adopted_, inputs);
-  if (elements_.size() < wanted) SKIFF_RETURN_IF_ERROR(elements_.Allocate(wanted));
+Status ShapeState::Remember(Span<const int64_t> sizes, Span<const TensorView> inputs) {
+  if (sizes_.size() != sizes.size()) SKIFF_RETURN_IF_ERROR(sizes_.Allocate(sizes.size()));
+  std::copy(sizes.begin(), sizes.end(), sizes_.data());
+  elements_used_ = 0;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    elements_used_ += adopted_->shape_inputs[i] ? static_cast<size_t>(inputs[i].bytes()) : 0;
+  if (elements_.size() < elements_used_) SKIFF_RETURN_IF_ERROR(elements_.Allocate(elements_used_));
   size_t at = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    shapes_[i] = inputs[i].shape;
     const auto bytes = static_cast<size_t>(inputs[i].bytes());
     if (!adopted_->shape_inputs[i] || bytes == 0) continue;
     std::memcpy(elements_.data() + at, inputs[i].data, bytes);
@@ -51,8 +41,8 @@ Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options, De
   return OkStatus();
 }
 
-Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, Span<const TensorView> inputs,
-                           DelegateSessions& sessions) {
+Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, Span<const int64_t> sizes,
+                           Span<const TensorView> inputs, DelegateSessions& sessions) {
   ready_ = false;
   if (adopted_ != &plan) SKIFF_RETURN_IF_ERROR(Adopt(plan, options, sessions));
   PlanMessage message;
@@ -61,7 +51,7 @@ Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, 
     return Fail(StatusCode::kInvalidArgument, "these input shapes cannot be run: %s", message.text);
   }
   SKIFF_RETURN_IF_ERROR(prepared_.Reshape());
-  SKIFF_RETURN_IF_ERROR(Remember(inputs));
+  SKIFF_RETURN_IF_ERROR(Remember(sizes, inputs));
   bound_to = 0;
   ready_ = true;
   return OkStatus();

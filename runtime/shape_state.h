@@ -2,19 +2,25 @@
 /// ago.
 #pragma once
 
+#include <algorithm>
+
 #include "prepared_plan.h"
 
 namespace skiff {
 
 class ShapeState {
  public:
-  /// Whether this is `plan` at these shapes and shape inputs' elements.
-  bool Is(const PlanData& plan, Span<const TensorView> inputs) const;
+  /// Whether this is `plan` at these sizes of the model's Symbols, which say all about the inputs' shapes,
+  /// and with these elements of the shape inputs.
+  bool Is(const PlanData& plan, Span<const int64_t> sizes, Span<const TensorView> inputs) const {
+    return ready_ && adopted_ == &plan && std::equal(sizes.begin(), sizes.end(), sizes_.data()) &&
+           (elements_used_ == 0 || SameElements(inputs));
+  }
 
   /// Makes the state ready for `plan` at a shape, whatever it was before. After a failure it is nothing's.
   /// kInvalidArgument: the plan's operators cannot take these inputs.
-  Status Prepare(const PlanData& plan, const SessionOptions& options, Span<const TensorView> inputs,
-                 DelegateSessions& sessions);
+  Status Prepare(const PlanData& plan, const SessionOptions& options, Span<const int64_t> sizes,
+                 Span<const TensorView> inputs, DelegateSessions& sessions);
 
   /// Tells the operators where everything lies.
   Status Bind(unsigned char* arena, Span<void* const> inputs);
@@ -37,15 +43,16 @@ class ShapeState {
 
  private:
   Status Adopt(const PlanData& plan, const SessionOptions& options, DelegateSessions& sessions);
-  Status Remember(Span<const TensorView> inputs);
-  size_t KeyBytes(const PlanData& plan, Span<const TensorView> inputs) const;
+  bool SameElements(Span<const TensorView> inputs) const;
+  Status Remember(Span<const int64_t> sizes, Span<const TensorView> inputs);
 
   bool ready_ = false;
   const PlanData* adopted_ = nullptr;
   ShapedPlan shaped_;
   PreparedPlan prepared_;
-  FixedArray<Shape> shapes_;
+  FixedArray<int64_t> sizes_;
   FixedArray<unsigned char> elements_;  ///< Of the shape inputs, one after the other.
+  size_t elements_used_ = 0;            ///< Bytes of them.
 };
 
 }  // namespace skiff

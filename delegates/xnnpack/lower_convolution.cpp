@@ -6,6 +6,7 @@
 #include "core/half.h"
 #include "delegates/xnnpack/convolution.h"
 #include "delegates/xnnpack/lowerings.h"
+#include "delegates/xnnpack/own_kernels.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -217,6 +218,8 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
+  if (const DepthwiseFn kernel = FindDepthwise(node, *environment.kernels))
+    return LowerDepthwise(node, environment, kernel);
   return MakeStep<ConvolutionStep>(node, environment);
 }
 

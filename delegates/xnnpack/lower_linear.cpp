@@ -4,6 +4,7 @@
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lowerings.h"
 #include "delegates/xnnpack/operator.h"
+#include "delegates/xnnpack/own_kernels.h"
 #include "delegates/xnnpack/packed_weights.h"
 
 namespace skiff::xnnpack {
@@ -19,13 +20,8 @@ constexpr size_t kFewRows = 4;
 /// Rows of x times constant weights.
 class LinearStep final : public Step {
  public:
-  /// `transposed`: the weights are [inputs, outputs], else [outputs, inputs].
-  LinearStep(const NodeView& node, const Environment& environment, float min, float max, bool transposed)
-      : Step(node, environment),
-        provider_(environment.weights),
-        min_(min),
-        max_(max),
-        transposed_(transposed) {}
+  LinearStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
+      : Step(node, environment), provider_(environment.weights), layer_(layer) {}
 
   Status Reshape() override {
     const TensorView& x = node_.in(0);
@@ -89,7 +85,7 @@ class LinearStep final : public Step {
     constexpr size_t kTile = 64;
     const size_t output_bytes = from.length * static_cast<size_t>(DTypeSize(node_.in(1).dtype));
     // Transposed weights of a block do not lie together.
-    if (transposed_ || from.count <= kFewRows || outputs * output_bytes < kCutBytes) return outputs;
+    if (layer_.transposed || from.count <= kFewRows || outputs * output_bytes < kCutBytes) return outputs;
     const size_t tiles = kBlockBytes / (output_bytes * kTile);
     return tiles == 0 ? kTile : tiles * kTile;
   }
@@ -105,7 +101,7 @@ class LinearStep final : public Step {
     const void* weights = At(w, first * inputs);
     const bool has_bias = node_.Has(2);
     const void* bias = has_bias ? At(node_.in(2), first) : nullptr;
-    const uint32_t flags = transposed_ ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0;
+    const uint32_t flags = layer_.transposed ? XNN_FLAG_TRANSPOSE_WEIGHTS : 0;
     PackingKey key;
     key.kind = PackingKind::kLinear;
     key.dtype = w.dtype;
@@ -120,20 +116,18 @@ class LinearStep final : public Step {
     xnn_weights_cache_t cache = provider_.For(key);
     if (IsF16(w.dtype)) {
       return FromXnn(xnn_create_fully_connected_nc_f16(inputs, outputs, strides[0], strides[1], weights, bias,
-                                                       min_, max_, flags, nullptr, cache, made));
+                                                       layer_.min, layer_.max, flags, nullptr, cache, made));
     }
     return FromXnn(xnn_create_fully_connected_nc_f32(
         inputs, outputs, strides[0], strides[1], static_cast<const float*>(weights),
-        static_cast<const float*>(bias), min_, max_, flags, nullptr, cache, made));
+        static_cast<const float*>(bias), layer_.min, layer_.max, flags, nullptr, cache, made));
   }
 
   WeightsProvider provider_;  // Before the operators, which use it as long as they live.
   FixedArray<Operator> blocks_;
   size_t block_outputs_ = 0;
   std::atomic<bool> failed_{false};
-  const float min_;
-  const float max_;
-  const bool transposed_;
+  const DenseLayer layer_;
   size_t created_strides_[2] = {};
 };
 
@@ -305,23 +299,27 @@ class MatMulStep final : public Step {
   Operator operator_, clamp_;
 };
 
+Result<StepPointer> LowerConstantWeights(const NodeView& node, const Environment& environment,
+                                         const DenseLayer& layer) {
+  if (RunsDense(node, environment)) return LowerDense(node, environment, layer);
+  return MakeStep<LinearStep>(node, environment, layer);
+}
+
 }  // namespace
 
 Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<ClampAttrs>();
   const bool constant = node.input(1).constant && (!node.Has(2) || node.input(2).constant);
   if (!constant) return MakeStep<DynamicLinearStep>(node, environment);
-  return MakeStep<LinearStep>(node, environment, attrs.min, attrs.max, false);
+  return LowerConstantWeights(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
 }
 
 Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<MatMulAttrs>();
   const PlanTensor& b = node.input(1);
-  if (b.constant && b.view.shape.rank() <= 2) {
-    return MakeStep<LinearStep>(node, environment, attrs.min, attrs.max,
-                                b.view.shape.rank() == 2 && !attrs.transpose_b);
-  }
-  return MakeStep<MatMulStep>(node, environment);
+  if (!b.constant || b.view.shape.rank() > 2) return MakeStep<MatMulStep>(node, environment);
+  const bool transposed = b.view.shape.rank() == 2 && !attrs.transpose_b;
+  return LowerConstantWeights(node, environment, {attrs.min, attrs.max, transposed});
 }
 
 }  // namespace skiff::xnnpack

@@ -60,6 +60,17 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
   return blob;
 }
 
+void* PackedWeights::AllocateBlob(size_t bytes) {
+  packings_.fetch_add(1, std::memory_order_relaxed);
+  return platform::AllocateAligned(bytes + kReadableTail);
+}
+
+const void* PackedWeights::InsertOrFree(const PackingKey& key, void* blob) {
+  const void* const kept = Insert(key, blob);
+  if (kept == nullptr) platform::FreeAligned(blob);
+  return kept;
+}
+
 WeightsProvider::WeightsProvider(PackedWeights* weights) : weights_(weights), provider_{} {
   provider_.context = this;
   provider_.look_up = LookUp;
@@ -90,9 +101,8 @@ size_t WeightsProvider::LookUp(void* context, const xnn_weights_cache_look_up_ke
 
 void* WeightsProvider::ReserveSpace(void* context, size_t bytes) {
   auto* self = static_cast<WeightsProvider*>(context);
-  self->weights_->CountPacking();
   platform::FreeAligned(self->reserved_);
-  self->reserved_ = platform::AllocateAligned(bytes + kReadableTail);
+  self->reserved_ = self->weights_->AllocateBlob(bytes);
   return self->reserved_;
 }
 

@@ -19,6 +19,8 @@ enum class PackingKind : uint32_t {
   kLinear = 3,
   kAverageAsConvolution = 4,
   kBatchNorm = 5,
+  kDepthwise = 6,  ///< For our own kernels, as is the next.
+  kDense = 7,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one.
@@ -49,7 +51,18 @@ class PackedWeights {
   /// another thread put there first. Null when memory for the entry ran out; the blob stays the caller's
   /// then.
   void* Insert(const PackingKey& key, void* blob);
-  void CountPacking() { packings_.fetch_add(1, std::memory_order_relaxed); }
+  /// Memory to pack into, which counts as one packing.
+  void* AllocateBlob(size_t bytes);
+  /// The blob of this key; where there is none yet, `fill` packs it into key.packed_bytes of memory. Null
+  /// when memory ran out.
+  template <class Fill>
+  const void* FindOrPack(const PackingKey& key, const Fill& fill) {
+    if (const void* found = Find(key)) return found;
+    void* const blob = AllocateBlob(key.packed_bytes);
+    if (blob == nullptr) return nullptr;
+    fill(blob);
+    return InsertOrFree(key, blob);
+  }
 
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
   uint64_t entries() const { return entries_count_.load(std::memory_order_relaxed); }
@@ -66,6 +79,7 @@ class PackedWeights {
   static constexpr size_t kChains = 256;
   Entry*& ChainOf(const PackingKey& key) { return chains_[key.weights.low % kChains]; }
   Entry* FindLocked(const PackingKey& key);
+  const void* InsertOrFree(const PackingKey& key, void* blob);
 
   std::mutex mutex_;
   Entry* chains_[kChains] = {};

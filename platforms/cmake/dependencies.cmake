@@ -33,11 +33,16 @@ skiff_add_headers(flatbuffers flatbuffers/flatbuffers.h)
 if(SKIFF_DELEGATE_XNNPACK)
   set(skiff_third_party_root ${PROJECT_SOURCE_DIR}/build/third_party)
   set(skiff_third_party_arch ${CMAKE_SYSTEM_PROCESSOR})
+  set(arguments)
+  if(CMAKE_TOOLCHAIN_FILE)
+    list(APPEND arguments -DCMAKE_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE})
+  endif()
   if(ANDROID)
-    set(skiff_third_party_arch android-${CMAKE_ANDROID_ARCH_ABI})
+    set(skiff_third_party_arch android-${ANDROID_ABI})
+    list(APPEND arguments -DANDROID_ABI=${ANDROID_ABI} -DANDROID_PLATFORM=${ANDROID_PLATFORM})
   endif()
   execute_process(
-    COMMAND bash ${PROJECT_SOURCE_DIR}/platforms/third_party/build.sh ${skiff_third_party_arch} ${CMAKE_TOOLCHAIN_FILE}
+    COMMAND bash ${PROJECT_SOURCE_DIR}/platforms/third_party/build.sh ${skiff_third_party_arch} ${arguments}
     COMMAND_ERROR_IS_FATAL ANY)
 
   set(skiff_third_party_include ${skiff_third_party_root}/${skiff_third_party_arch}/include)

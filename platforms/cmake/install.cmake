@@ -1,10 +1,12 @@
-# Installs what an application links: headers, static libraries (ours and the kernels' under lib/skiff/), the tools,
-# the licences, and a package file for find_package(skiff CONFIG). The package file is written by hand rather than
-# exported: the archives form one link group, and their build-tree dependencies mean nothing to an application.
+# Installs what an application links: headers, static libraries (ours and the kernels' under lib/skiff/), the shared
+# library of the C API, the tools, the licences, and how to find them: a package file for find_package(skiff CONFIG), and
+# one for pkg-config. The package file is written by hand rather than exported: the archives form one link group, and
+# their build-tree dependencies mean nothing to an application.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(skiff_library_dir ${CMAKE_INSTALL_LIBDIR}/skiff)
+set(skiff_shared_library ${CMAKE_INSTALL_LIBDIR}/libskiff.so.${PROJECT_VERSION})
 set(skiff_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/skiff)
 
 install(DIRECTORY runtime/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
@@ -29,6 +31,11 @@ if(SKIFF_DELEGATE_XNNPACK)
             RENAME LICENSE.${name})
   endforeach()
 endif()
+if(TARGET skiff_shared)
+  install(TARGETS skiff_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  configure_file(platforms/cmake/skiff.pc.in ${PROJECT_BINARY_DIR}/skiff.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/skiff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 foreach(target skiff skiff-run)
@@ -38,7 +45,8 @@ foreach(target skiff skiff-run)
 endforeach()
 
 configure_package_config_file(platforms/cmake/skiffConfig.cmake.in ${PROJECT_BINARY_DIR}/skiffConfig.cmake
-                              INSTALL_DESTINATION ${skiff_package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR skiff_library_dir)
+                              INSTALL_DESTINATION ${skiff_package_dir}
+                              PATH_VARS CMAKE_INSTALL_INCLUDEDIR skiff_library_dir skiff_shared_library)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/skiffConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/skiffConfig.cmake ${PROJECT_BINARY_DIR}/skiffConfigVersion.cmake
         DESTINATION ${skiff_package_dir})

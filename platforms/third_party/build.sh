@@ -4,12 +4,12 @@
 #   build/third_party/<arch>/include/    headers of all of them
 #   build/third_party/<arch>/lib/        libXNNPACK.a libmicrokernels-prod.a libcpuinfo.a
 # A stamp keyed by the pinned commits and the flags makes a second call instant; a lock lets two configures race.
-# usage: build.sh ARCH [CMAKE_TOOLCHAIN_FILE]      environment: SKIFF_JOBS (default: all cores), SKIFF_SOURCE_CACHE
+# usage: build.sh ARCH [CMAKE_ARGUMENT...]      environment: SKIFF_JOBS (default: all cores), SKIFF_SOURCE_CACHE
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-arch=${1:?usage: build.sh ARCH [CMAKE_TOOLCHAIN_FILE]}
-toolchain=${2:-}
+arch=${1:?usage: build.sh ARCH [CMAKE_ARGUMENT...]}
+shift
 base=$root/build/third_party
 sources=$base/src
 out=$base/$arch
@@ -24,8 +24,8 @@ flags=(
   -DXNNPACK_BUILD_TESTS=OFF
   -DXNNPACK_BUILD_BENCHMARKS=OFF
   -DXNNPACK_ENABLE_KLEIDIAI=OFF
+  "$@"
 )
-[[ -z $toolchain ]] || flags+=("-DCMAKE_TOOLCHAIN_FILE=$toolchain")
 key=$( (grep -v '^#' "$here/versions.txt"; printf '%s\n' "${flags[@]##*/}") | sha256sum | cut -d' ' -f1)
 
 is_current() { [[ -f $out/stamp && $(<"$out/stamp") == "$key" ]]; }

@@ -36,6 +36,12 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_3x3", 9, 9, 24, 24, 3, 3, 24, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_3x3_odd", 10, 7, 35, 35, 3, 3, 35, {2, 2}, {1, 1}, {0, 1, 1, 0}},
     {"depthwise_5x5", 12, 12, 16, 16, 5, 5, 16, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+    {"depthwise_inside", 8, 11, 33, 33, 3, 3, 33},
+    {"depthwise_narrow", 9, 3, 40, 40, 3, 3, 40, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise_stride", 9, 14, 48, 48, 3, 3, 48, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise_wide_pads", 4, 5, 17, 17, 3, 3, 17, {1, 1}, {1, 1}, {4, 5, 3, 4}},
+    {"depthwise_same", 10, 13, 32, 32, 3, 3, 32, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
+    {"depthwise_5x5_stride", 11, 10, 20, 20, 5, 5, 20, {2, 2}, {1, 1}, {2, 1, 2, 2}},
     {"depthwise_7x7", 12, 12, 9, 9, 7, 7, 9, {1, 1}, {1, 1}, {3, 3, 3, 3}},
     {"depthwise_dilated", 14, 14, 8, 8, 3, 3, 8, {1, 1}, {2, 2}, {2, 2, 2, 2}},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -234,6 +240,9 @@ void AddMatrixProducts(CaseList& list) {
   list.AddHalf(Case(fully("dynamic", F32({4, 19}), 19, 23, true, false)));
   fully("dynamic_no_bias_strided", Strided(F32({4, 19}), 2), 19, 23, false, false).output_row_gap = 1;
   fully("one_output", F32({3, 100}), 100, 1, true, true);
+  // As many rows as a tile of the kernels, one more, and several blocks of them.
+  for (const int64_t rows : {1, 2, 7, 11, 12, 13, 97, 205})
+    fully(("rows_" + std::to_string(rows)).c_str(), F32({rows, 21}), 21, rows % 2 == 0 ? 50 : 40, true, true);
   // More weights than a cache holds: cut into blocks, of which the last one is smaller.
   list.AddHalf(Case(fully("blocks", F32({9, 150}), 150, 7001, true, true)));
   Case& blocks = fully("blocks_strided_clamped", Strided(F32({9, 150}), 2), 150, 3601, false, true);

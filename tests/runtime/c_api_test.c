@@ -48,6 +48,7 @@ const char* RunTheModel(const char* path, const float* image, float* scores) {
 
   skiff_session_memory_usage(session, &usage, sizeof(usage));
   EXPECT(usage.arena > 0 && usage.mapped_weights > 0);
+  EXPECT(skiff_session_target(session) == SKIFF_TARGET_CPU && skiff_session_target(NULL) == SKIFF_TARGET_CPU);
   skiff_session_destroy(session);
   skiff_model_close(model);
   return NULL;
@@ -306,6 +307,61 @@ const char* ChangeTheShape(const char* path) {
   skiff_session_memory_usage(session, &usage, sizeof(usage));
   EXPECT(usage.inputs >= 8 * 3 * sizeof(float) + 1000 * sizeof(int32_t));
   skiff_session_destroy(session);
+  skiff_model_close(model);
+  return NULL;
+}
+
+/* Runs step with x = 2; -1 where something failed. */
+static float Step(SkiffSession* session) {
+  const float two = 2;
+  SkiffTensor x = {NULL, SKIFF_DTYPE_F32, 0, {0}};
+  SkiffTensor result;
+  x.data = (void*)&two;
+  if (skiff_session_set_input(session, 0, &x, NULL, 0) != SKIFF_OK) return -1;
+  if (skiff_session_run(session, NULL, 0) != SKIFF_OK) return -1;
+  if (skiff_session_output(session, 0, &result, NULL, 0) != SKIFF_OK) return -1;
+  return *(const float*)result.data;
+}
+
+const char* KeepTheState(const char* path) {
+  char message[256];
+  SkiffModel* model = NULL;
+  SkiffSession* step = NULL;
+  SkiffSession* reset = NULL;
+  SkiffSessionOptions options;
+  SkiffMemoryUsage usage;
+  SkiffTensor count;
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_model_variable_count(model) == 1 && skiff_model_variable_count(NULL) == 0);
+  EXPECT(strcmp(skiff_model_variable_name(model, 0), "count") == 0);
+  EXPECT(skiff_model_variable_name(model, 1) == NULL && skiff_model_variable_name(model, -1) == NULL);
+
+  skiff_session_options_init(&options, sizeof(options));
+  options.signature = "step";
+  EXPECT(skiff_session_create(model, &options, &step, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_memory_usage(step, &usage, sizeof(usage));
+  EXPECT(usage.variables >= sizeof(float));
+  EXPECT(Step(step) == 3 && Step(step) == 5);
+  EXPECT(skiff_session_variable(step, 0, &count, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(count.dtype == SKIFF_DTYPE_F32 && count.rank == 0 && *(const float*)count.data == 5);
+  *(float*)count.data = 10;
+  EXPECT(Step(step) == 12);
+  skiff_session_reset_variables(step);
+  EXPECT(Step(step) == 3);
+
+  options.signature = "reset";
+  options.variables_of = step;
+  EXPECT(skiff_session_create(model, &options, &reset, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_run(reset, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(Step(step) == 2);
+
+  EXPECT(skiff_session_variable(step, 1, &count, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "there is no variable 1; the model has 1"));
+  EXPECT(skiff_session_variable(NULL, 0, &count, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_session_variable(step, 0, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  skiff_session_reset_variables(NULL);
+  skiff_session_destroy(reset);
+  skiff_session_destroy(step);
   skiff_model_close(model);
   return NULL;
 }

@@ -13,6 +13,9 @@
 #include "graph/text.h"
 #include "skiff/c_api.h"
 #include "tests/support/tiny_models.h"
+#include "trace/function.h"
+#include "trace/ops.h"
+#include "trace/save.h"
 
 namespace skiff::testing {
 namespace {
@@ -78,6 +81,20 @@ TEST_F(CApi, ShapesMayChange) {
     output z = z
   })");
   EXPECT_STREQ(ChangeTheShape(ModelFile(open.bytes.span()).c_str()), nullptr);
+}
+TEST_F(CApi, KeepsState) {
+  eager::Variable count("count", eager::Tensor::Scalar(1.0f));
+  eager::Function<eager::Tensor(const eager::Tensor&)> step = [&](const eager::Tensor& x) {
+    count.AssignAdd(x);
+    return count + 0.0f;
+  };
+  eager::Function<eager::Tensor()> reset = [&] {
+    count.Assign(count * 0.0f);
+    return count + 0.0f;
+  };
+  const std::vector<uint8_t> file =
+      eager::SerializeFunctions({{"step", step.Concrete({"f32[]"})}, {"reset", reset.Concrete({})}});
+  EXPECT_STREQ(KeepTheState(ModelFile({file.data(), file.size()}).c_str()), nullptr);
 }
 TEST_F(CApi, MessagesGoToTheSinkOrTheBuffer) { EXPECT_STREQ(SinkTheLog(), nullptr); }
 TEST_F(CApi, NumbersHaveNames) { EXPECT_STREQ(NameTheNumbers(), nullptr); }

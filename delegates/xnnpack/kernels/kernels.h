@@ -98,6 +98,43 @@ using LogSoftmaxFn = void (*)(size_t n, const float* x, float* y);
 using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const void* bias, float epsilon,
                              void* y);
 
+/// A depthwise convolution of one picture, NHWC: what does not change from row to row of the output.
+struct DepthwiseArgs {
+  const float* x = nullptr;
+  float* y = nullptr;
+  /// Biases, then the taps column by column: one row of `channels` each.
+  const float* weights = nullptr;
+  size_t channels = 0;
+  size_t height = 0;
+  size_t width = 0;
+  size_t output_width = 0;
+  size_t x_stride = 0;  ///< Elements from pixel to pixel.
+  size_t y_stride = 0;
+  long top = 0;  ///< Pads.
+  long left = 0;
+  float min = 0;
+  float max = 0;
+};
+/// The rows [first_row, end_row) of the output.
+using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
+
+/// Rows of `inputs` elements times weights, plus a bias: what does not change from panel to panel.
+struct DenseArgs {
+  const float* x = nullptr;
+  float* y = nullptr;
+  /// Panels of Kernels::dense_outputs outputs, the last one of as many as half of that hold if those suffice:
+  /// a row of biases, then a row for each input. Outputs that do not exist are 0.
+  const float* weights = nullptr;
+  size_t inputs = 0;
+  size_t outputs = 0;
+  size_t x_stride = 0;  ///< Elements from row to row.
+  size_t y_stride = 0;
+  float min = 0;
+  float max = 0;
+};
+/// The panel that begins with `first_output`, of the rows [first_row, end_row).
+using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_output);
+
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
 constexpr size_t kForms = static_cast<size_t>(Form::kCount);
@@ -114,6 +151,11 @@ struct Kernels {
   LayerNormFn layer_norm_half = nullptr;
   ConvertFn widen = nullptr;   ///< f16 to f32.
   ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
+  /// 3 x 3 and 5 x 5, by stride - 1. Null where XNNPACK's kernels are the better ones.
+  DepthwiseFn depthwise[2][2] = {};
+  size_t depthwise_channels = 0;  ///< The fewest that they take.
+  DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
+  size_t dense_outputs = 0;       ///< Of a panel.
 };
 
 // Of integers and masks, which need no particular instruction set. A table each: a build links those that it

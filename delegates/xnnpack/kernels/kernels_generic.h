@@ -204,12 +204,22 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
+// The tiles of these need 32 registers; what they gain on Arm was not measured yet.
+#if defined(__AVX512F__)
+#include "delegates/xnnpack/kernels/kernels_vector.inc"
+
+#include "delegates/xnnpack/kernels/kernels_dense.inc"
+#include "delegates/xnnpack/kernels/kernels_depthwise.inc"
+#endif
 #include "delegates/xnnpack/kernels/kernels_rows.inc"
 
 }  // namespace
 
 // A product that XNNPACK does not clamp is clamped by ours.
 constexpr bool kClamps = IsLowered(Op::kClamp) || IsLowered(Op::kMatMul);
+#if defined(__AVX512F__)
+constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul);
+#endif
 constexpr bool kReducesMax = IsLowered(Op::kReduceMax) || IsLowered(Op::kArgMax);
 constexpr bool kReducesMin = IsLowered(Op::kReduceMin) || IsLowered(Op::kArgMin);
 
@@ -258,6 +268,13 @@ const Kernels SKIFF_KERNELS = {
     SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,
     SKIFF_XNNPACK_F16 ? Widen : nullptr,
     SKIFF_XNNPACK_F16 ? Narrow : nullptr,
+#if defined(__AVX512F__)
+    {{SKIFF_KEPT(Conv2d, Depthwise<3, 1>), SKIFF_KEPT(Conv2d, Depthwise<3, 2>)},
+     {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)}},
+    kLanes,
+    kHasDense ? Dense : nullptr,
+    2 * kLanes,
+#endif
 };
 
 }  // namespace skiff::xnnpack

@@ -98,8 +98,14 @@ typedef struct SkiffSessionOptions {
   void* thread_pool;      ///< A pthreadpool_t of the caller's, which outlives the session; `threads` is then
                           ///< ignored.
   uint64_t memory_limit;  ///< Bytes; 0, the default: none. Creation fails when the session would pass it.
-  int64_t kept_shapes;  ///< Shapes that stay prepared, so that a run with one of the last ones costs nothing
-                        ///< extra; 0, the default: 2.
+  int64_t kept_shapes;   ///< Shapes that stay prepared, so that a run with one of the last ones costs nothing
+                         ///< extra; 0, the default: 2.
+  int32_t no_fall_back;  ///< Not 0: where the target's device is absent, refuses the model or runs out of
+                         ///< memory, creation fails. 0, the default: the cpu plan runs instead, and
+                         ///< skiff_session_target() tells.
+  SkiffSession* variables_of;  ///< A session of the same model whose variables this one shares, so that a
+                               ///< step and a reset, say, see the same state. It must outlive this one, and
+                               ///< the two take turns. Null, the default: the session has its own.
 } SkiffSessionOptions;
 
 /// Bytes that a session holds, by purpose.
@@ -109,6 +115,7 @@ typedef struct SkiffMemoryUsage {
   uint64_t packed_weights;  ///< Shared by all sessions of the model.
   uint64_t mapped_weights;  ///< The file's weights, paged in on demand and shared by all processes.
   uint64_t inputs;          ///< Buffers of the inputs, where they do not lie in the arena.
+  uint64_t variables;       ///< State, where the session has its own.
 } SkiffMemoryUsage;
 
 /// "0.1.0", for example. Strings that the functions of this group return live as long as the process.
@@ -168,6 +175,10 @@ SKIFF_API const char* skiff_model_symbol_name(const SkiffModel* model, int32_t s
 SKIFF_API SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t symbol, int64_t* min,
                                                int64_t* max, int64_t* multiple, char* message,
                                                size_t message_size);
+/// Variables are state that one run leaves to the next. 0 for a null model.
+SKIFF_API int32_t skiff_model_variable_count(const SkiffModel* model);
+/// Lives as long as the model; null out of range.
+SKIFF_API const char* skiff_model_variable_name(const SkiffModel* model, int32_t variable);
 /// The value of a metadata key; null when there is none.
 SKIFF_API const char* skiff_model_metadata(const SkiffModel* model, const char* key);
 
@@ -218,6 +229,15 @@ SKIFF_API void skiff_session_cancel(SkiffSession* session);
 /// after a run that succeeded; before the first one, an output whose extents vary is SKIFF_INVALID_ARGUMENT.
 SKIFF_API SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, SkiffTensor* tensor,
                                            char* message, size_t message_size);
+/// A view of a variable, numbered as in the model: what the last run left. It may be read and written between
+/// runs, which is how an application keeps and restores state. Valid until the session that owns it ends.
+SKIFF_API SkiffStatus skiff_session_variable(SkiffSession* session, int32_t variable, SkiffTensor* tensor,
+                                             char* message, size_t message_size);
+/// All variables back to the values in the file. Does nothing for null.
+SKIFF_API void skiff_session_reset_variables(SkiffSession* session);
+/// The SkiffTarget that the session runs on: the one asked for, or SKIFF_TARGET_CPU where it fell back, and
+/// for null.
+SKIFF_API int32_t skiff_session_target(const SkiffSession* session);
 /// Fills the first `size` bytes of `usage`; pass sizeof(SkiffMemoryUsage). Fields that this library does not
 /// know, and all of them for a null session, become 0.
 SKIFF_API void skiff_session_memory_usage(const SkiffSession* session, SkiffMemoryUsage* usage, size_t size);

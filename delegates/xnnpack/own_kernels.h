@@ -1,0 +1,21 @@
+/// Convolutions and products by kernels of our own, where they are faster than XNNPACK's on this CPU.
+#pragma once
+
+#include "delegates/xnnpack/step.h"
+
+namespace skiff::xnnpack {
+
+/// The kernel for a depthwise Conv2d node; null where XNNPACK's convolution has to run it.
+DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels);
+Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel);
+
+/// Input 0, as rows, times the constant input 1, plus input 2 where there is one.
+struct DenseLayer {
+  float min = 0;
+  float max = 0;
+  bool transposed = false;  ///< The weights are [inputs, outputs], else [outputs, inputs].
+};
+bool RunsDense(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerDense(const NodeView& node, const Environment& environment, const DenseLayer& layer);
+
+}  // namespace skiff::xnnpack
