@@ -164,16 +164,19 @@ PackedBytes Model::packed_bytes() const {
 Status Model::SaveCache() { return internals_->SaveCache(); }
 void Model::TrySaveCache() { internals_->TrySaveCache(); }
 
-Result<ModelState*> Model::StateOf(DelegateKind kind) {
+Result<const Delegate*> Model::DelegateOf(DelegateKind kind) const {
   const Delegate* delegate = kind == DelegateKind::kReference ? &ReferenceDelegate() : nullptr;
   for (const Delegate* candidate : internals_->delegates) {
     if (candidate->kind() == kind) delegate = candidate;
   }
-  if (delegate == nullptr) {
-    return Fail(StatusCode::kUnsupported,
-                "the model uses the %s delegate, which was not passed in ModelOptions::delegates",
-                DelegateKindName(kind));
-  }
+  if (delegate != nullptr) return delegate;
+  return Fail(StatusCode::kUnsupported,
+              "the model uses the %s delegate, which was not passed in ModelOptions::delegates",
+              DelegateKindName(kind));
+}
+
+Result<ModelState*> Model::StateOf(DelegateKind kind) {
+  SKIFF_ASSIGN_OR_RETURN(const Delegate* delegate, DelegateOf(kind));
   internals_->lock.lock();
   std::unique_ptr<ModelState>& state = internals_->states[static_cast<size_t>(kind)];
   Status status;

@@ -1,6 +1,7 @@
 #include "prepared_plan.h"
 
 #include "control_segment.h"
+#include "ops/op.h"
 
 namespace skiff {
 namespace {
@@ -45,7 +46,7 @@ Status PreparedPlan::ShareOut(Backend backend) {
 }
 
 Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const SegmentData& segment) {
-  if (segment.delegate == DelegateKind::kControl)
+  if (kBuildHasBodies && segment.delegate == DelegateKind::kControl)
     return PrepareControlSegment(*shaped_, segment.begin, backend_, *sessions_);
   SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions_->Get(segment.delegate));
   return session->Prepare(

@@ -7,6 +7,7 @@
 #include "format/container.h"
 #include "format/model_data.h"
 #include "input_contract.h"
+#include "operator_check.h"
 #include "plan/work.h"
 #include "shape_state.h"
 
@@ -89,6 +90,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Result<DelegateSession*> Get(DelegateKind kind) override;
 
   Status ChooseSignature();
+  Status CheckPlans(Target target) const;
   Status TakeVariables();
   void KeepVariables();
   Status Start();
@@ -230,7 +232,16 @@ Status Session::Internals::PrepareOneShape() {
   return CheckLimit(arena.size() + workspace_bytes(), "the arena with the delegates' workspace");
 }
 
+/// Nothing that a run may need is missing from this build.
+Status Session::Internals::CheckPlans(Target target) const {
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target == target) SKIFF_RETURN_IF_ERROR(CheckOperators(plan, options.backend, *model));
+  }
+  return OkStatus();
+}
+
 Status Session::Internals::Start() {
+  SKIFF_RETURN_IF_ERROR(CheckPlans(options.target));
   SKIFF_RETURN_IF_ERROR(Allocate());
   SKIFF_RETURN_IF_ERROR(TakeVariables());
   if (options.target == Target::kVulkan) SKIFF_RETURN_IF_ERROR(Get(DelegateKind::kVulkan).status());
@@ -243,6 +254,7 @@ bool Session::Internals::MayFallBack(Status status) const {
   if (status.code() != StatusCode::kUnsupported && status.code() != StatusCode::kOutOfMemory) return false;
   for (const PlanData& plan : signature->plans) {
     if (plan.target != Target::kCpu) continue;
+    if (!CheckPlans(Target::kCpu).ok()) return false;
     Log(LogLevel::kWarning, "the %s plan cannot run here (%s); the cpu plan runs instead",
         TargetName(options.target), StatusCodeName(status.code()));
     return true;

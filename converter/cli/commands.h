@@ -12,5 +12,6 @@ void AddBench(CLI::App& app, int& exit_code);
 void AddParity(CLI::App& app, int& exit_code);
 void AddBuckets(CLI::App& app, int& exit_code);
 void AddInspect(CLI::App& app, int& exit_code);
+void AddSizeList(CLI::App& app, int& exit_code);
 
 }  // namespace skiff::cli

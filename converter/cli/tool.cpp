@@ -58,6 +58,7 @@ int RunTool(int argc, char** argv) {
   AddParity(app, code);
   AddBuckets(app, code);
   AddInspect(app, code);
+  AddSizeList(app, code);
 
   try {
     app.parse(argc, argv);

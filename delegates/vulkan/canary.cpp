@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "delegates/vulkan/emitter.h"
 #include "delegates/vulkan/segment.h"
 #include "eager/reference_node.h"
 #include "ops/op.h"
@@ -41,6 +42,13 @@ Span<const Probe> Probes() {
       {Shader::kSoftmax, OpCode::kSoftmax, {2, 100}, {{2, 100}}, 1, LastAxis},
   };
   return {probes, std::size(probes)};
+}
+
+/// The shader, the lowering, and the kernel to compare with.
+bool IsInBuild(const Probe& probe, bool f16) {
+  const OpDef* op = FindOp(probe.op);
+  return op != nullptr && op->kernel != nullptr && FindLowering(probe.op) != nullptr &&
+         CodeOf(probe.shader, f16).words != nullptr;
 }
 
 /// Values in [-1, 1] that no two probes share, exact in f16.
@@ -136,7 +144,7 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
   size_t tried = 0;
   size_t wrong = 0;
   for (const Probe& probe : Probes()) {
-    if (CodeOf(probe.shader, options.f16_storage).words == nullptr) continue;
+    if (!IsInBuild(probe, options.f16_storage)) continue;
     ++tried;
     SKIFF_ASSIGN_OR_RETURN(const double difference, ProbeRun(probe).Difference(environment));
     if (difference <= allowed) continue;

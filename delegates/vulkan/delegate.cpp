@@ -2,6 +2,7 @@
 
 #include "delegates/support.h"
 #include "delegates/vulkan/canary.h"
+#include "delegates/vulkan/emitter.h"
 #include "delegates/vulkan/segment.h"
 
 namespace skiff {
@@ -54,6 +55,7 @@ class State final : public ModelState {
 }  // namespace vulkan
 
 bool VulkanDelegate::Supports(const NodeTypes& node) const { return VulkanSupports(node); }
+bool VulkanDelegate::Has(const OpDef& op) const { return vulkan::FindLowering(op.code) != nullptr; }
 
 Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState(const ModelStateOptions& options) const {
   SKIFF_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Device> device, vulkan::Device::Get(options_));

@@ -1,6 +1,7 @@
 # Compiles shaders/*.comp with glslc into tables of words, and writes the source that holds them:
 #   skiff_vulkan_shaders(TARGET)   adds that source to the target.
-# Operators are told apart inside of a shader by their numbers in ops.def, which it includes as ops.glsl.
+# Operators are told apart inside of a shader by their numbers in ops.def, which it includes as ops.glsl; HAS_<Name> says
+# whether the build has the operator.
 function(skiff_vulkan_shaders target)
   set(folder ${CMAKE_CURRENT_SOURCE_DIR}/vulkan)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/vulkan_shaders)
@@ -10,8 +11,14 @@ function(skiff_vulkan_shaders target)
   file(STRINGS ${operators} rows REGEX "^OP\\(")
   set(numbers "")
   foreach(row IN LISTS rows)
-    string(REGEX REPLACE "^OP\\( *([0-9]+), *([A-Za-z0-9]+),.*" "#define OP_\\2 \\1u" define "${row}")
-    string(APPEND numbers "${define}\n")
+    string(REGEX REPLACE "^OP\\( *([0-9]+), *([A-Za-z0-9]+),.*" "\\1;\\2" parts "${row}")
+    list(GET parts 0 number)
+    list(GET parts 1 name)
+    set(has true)
+    if(SKIFF_OPERATORS AND NOT name IN_LIST SKIFF_OPERATORS_VULKAN)
+      set(has false)
+    endif()
+    string(APPEND numbers "#define OP_${name} ${number}u\n#define HAS_${name} ${has}\n")
   endforeach()
   file(GENERATE OUTPUT ${generated}/ops.glsl CONTENT "${numbers}")
 
@@ -24,7 +31,7 @@ function(skiff_vulkan_shaders target)
     list(GET names 0 name)
     list(GET names 1 file)
     set(row_words "")
-    if(SKIFF_VULKAN_SHADERS AND NOT file IN_LIST SKIFF_VULKAN_SHADERS)
+    if((SKIFF_VULKAN_SHADERS OR SKIFF_OPERATORS) AND NOT file IN_LIST SKIFF_VULKAN_SHADERS)
       string(APPEND table "    {},\n")
       continue()
     endif()

@@ -119,9 +119,10 @@ struct Row {
 
 /// From the table: a name in the Vulkan column that has no predicate here does not compile.
 constexpr Row kRows[] = {
+    {OpCode::kInvalid, Supports_},  // An array needs an element.
 #define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
   {OpCode::k##Name, Supports##Vulkan},
-#include "ops/ops.def"
+#include "ops/build_ops.def"
 #undef OP
 };
 

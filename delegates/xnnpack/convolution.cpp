@@ -44,7 +44,7 @@ Status Convolution::Create(const ConvolutionWeights& weights) {
 
   xnn_operator_t* made = operator_.Fresh();
   xnn_weights_cache_t cache = provider_.For(key);
-  if (dtype_ == DType::kF16) {
+  if (IsF16(dtype_)) {
     return FromXnn(xnn_create_convolution2d_nhwc_f16(
         g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
         g.dilations[0], g.dilations[1], g.groups, g.group_input_channels, g.group_output_channels,
@@ -68,8 +68,7 @@ Status Convolution::Reshape(DType dtype, const ConvolutionGeometry& geometry,
     geometry_ = geometry;
     SKIFF_RETURN_IF_ERROR(Create(weights));
   }
-  const auto reshape =
-      dtype == DType::kF16 ? xnn_reshape_convolution2d_nhwc_f16 : xnn_reshape_convolution2d_nhwc_f32;
+  const auto reshape = IsF16(dtype) ? xnn_reshape_convolution2d_nhwc_f16 : xnn_reshape_convolution2d_nhwc_f32;
   size_t alignment = 0;
   size_t height = 0;
   size_t width = 0;
@@ -83,7 +82,7 @@ Status Convolution::Reshape(DType dtype, const ConvolutionGeometry& geometry,
 }
 
 Status Convolution::Bind(void* workspace, const void* input, void* output) {
-  if (dtype_ == DType::kF16)
+  if (IsF16(dtype_))
     return FromXnn(xnn_setup_convolution2d_nhwc_f16(operator_.get(), workspace, input, output));
   return FromXnn(xnn_setup_convolution2d_nhwc_f32(
       operator_.get(), workspace, static_cast<const float*>(input), static_cast<float*>(output)));

@@ -76,6 +76,7 @@ class Implementation final : public Delegate {
  public:
   DelegateKind kind() const override { return DelegateKind::kXnnpack; }
   bool Supports(const NodeTypes& node) const override { return XnnpackSupports(node); }
+  bool Has(const OpDef& op) const override { return FindLowering(op.code) != nullptr; }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
     SKIFF_RETURN_IF_ERROR(Initialize());
     std::unique_ptr<ModelState> state(new (std::nothrow) State(options));

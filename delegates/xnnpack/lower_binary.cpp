@@ -128,7 +128,7 @@ Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environ
     if (node.out(0).dtype == DType::kF32) {
       return MakeStep<KernelBinaryStep>(node, environment, row.kernel);
     }
-    if (row.type == xnn_binary_invalid) break;
+    if (!kHasF16 || row.type == xnn_binary_invalid) break;
     return MakeStep<XnnBinaryStep>(node, environment, row.type, ClampOf(node));
   }
   return Refuse();

@@ -150,7 +150,7 @@ class TransposedStep final : public OperatorStep {
     const TensorView& w = node_.in(1);
     const TensorView& y = node_.out(0);
     if (!IndirectionFits(y.shape.ElementsBetween(1, 3), w.shape.ElementsBetween(1, 3))) return Refuse();
-    const bool f16 = x.dtype == DType::kF16;
+    const bool f16 = IsF16(x.dtype);
     const size_t strides[2] = {RowsOf(x).stride, RowsOf(y).stride};
     if (!operator_ || strides[0] != created_strides_[0] || strides[1] != created_strides_[1]) {
       SKIFF_RETURN_IF_ERROR(Create(attrs, w, f16, strides));
@@ -171,8 +171,7 @@ class TransposedStep final : public OperatorStep {
   Status Bind(void*) override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (x.dtype == DType::kF16)
-      return FromXnn(xnn_setup_deconvolution2d_nhwc_f16(operator_.get(), x.data, y.data));
+    if (IsF16(x.dtype)) return FromXnn(xnn_setup_deconvolution2d_nhwc_f16(operator_.get(), x.data, y.data));
     return FromXnn(xnn_setup_deconvolution2d_nhwc_f32(operator_.get(), x.as<const float>(), y.as<float>()));
   }
 

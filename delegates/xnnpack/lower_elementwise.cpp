@@ -69,7 +69,7 @@ class KernelUnaryStep final : public KernelRowsStep {
       : KernelRowsStep(node, environment),
         kernel_(environment.kernels->unary[static_cast<size_t>(kernel)]),
         params_(params),
-        half_(node.in(0).dtype == DType::kF16) {}
+        half_(IsF16(node.in(0).dtype)) {}
 
  private:
   static constexpr size_t kHalfBlock = 512;
@@ -93,7 +93,20 @@ class KernelUnaryStep final : public KernelRowsStep {
 class ConvertStep final : public KernelRowsStep {
  public:
   ConvertStep(const NodeView& node, const Environment& environment, ConvertKernel kernel)
-      : KernelRowsStep(node, environment), kernel_(kMaskKernels.convert[static_cast<size_t>(kernel)]) {}
+      : KernelRowsStep(node, environment), kernel_(kConvertKernels[static_cast<size_t>(kernel)]) {}
+
+ private:
+  void Compute(size_t n, const void* x, void* y) const override { kernel_(n, x, y); }
+
+  const ConvertFn kernel_;
+};
+
+/// Between f32 and f16.
+class HalfStep final : public KernelRowsStep {
+ public:
+  HalfStep(const NodeView& node, const Environment& environment)
+      : KernelRowsStep(node, environment),
+        kernel_(node.in(0).dtype == DType::kF16 ? environment.kernels->widen : environment.kernels->narrow) {}
 
  private:
   void Compute(size_t n, const void* x, void* y) const override { kernel_(n, x, y); }
@@ -151,7 +164,8 @@ constexpr XnnRow kXnnRows[] = {
     {OpCode::kElu, xnn_unary_elu},
 };
 
-/// Ours, and for which type they are the better ones.
+/// Ours, and for which type they are the better ones. The others are for builds without XNNPACK's
+/// (kOwnUnary).
 struct KernelRow {
   OpCode op;
   UnaryKernel kernel;
@@ -160,26 +174,48 @@ struct KernelRow {
 };
 
 constexpr KernelRow kKernelRows[] = {
+    {OpCode::kAbs, UnaryKernel::kAbs, false, false},
+    {OpCode::kCeil, UnaryKernel::kCeil, false, false},
+    {OpCode::kClamp, UnaryKernel::kClamp, false, false},
     {OpCode::kCos, UnaryKernel::kCos, true, true},
+    {OpCode::kElu, UnaryKernel::kElu, false, false},
     {OpCode::kErf, UnaryKernel::kErf, true, true},
     {OpCode::kExp, UnaryKernel::kExp, true, true},
+    {OpCode::kFloor, UnaryKernel::kFloor, false, false},
     {OpCode::kGelu, UnaryKernel::kGelu, false, true},
     {OpCode::kHardSigmoid, UnaryKernel::kHardSigmoid, true, true},
+    {OpCode::kHardSwish, UnaryKernel::kHardSwish, false, false},
+    {OpCode::kLeakyRelu, UnaryKernel::kLeakyRelu, false, false},
     {OpCode::kLog, UnaryKernel::kLog, true, true},
+    {OpCode::kNeg, UnaryKernel::kNeg, false, false},
     {OpCode::kReciprocal, UnaryKernel::kReciprocal, true, true},
+    {OpCode::kRound, UnaryKernel::kRound, false, false},
     {OpCode::kSigmoid, UnaryKernel::kSigmoid, true, false},
     {OpCode::kSign, UnaryKernel::kSign, true, true},
     {OpCode::kSilu, UnaryKernel::kSilu, true, true},
     {OpCode::kSin, UnaryKernel::kSin, true, true},
     {OpCode::kSoftplus, UnaryKernel::kSoftplus, true, true},
     {OpCode::kSqrt, UnaryKernel::kSqrt, true, false},
+    {OpCode::kTanh, UnaryKernel::kTanh, false, false},
 };
 
 KernelParams KernelParamsOf(const NodeView& node) {
   KernelParams params;
-  if (node.op() == OpCode::kHardSigmoid) {
-    params.alpha = node.As<HardSigmoidAttrs>().alpha;
-    params.beta = node.As<HardSigmoidAttrs>().beta;
+  switch (node.op()) {
+    case OpCode::kClamp:
+      params.min = node.As<ClampAttrs>().min;
+      params.max = node.As<ClampAttrs>().max;
+      break;
+    case OpCode::kElu:
+    case OpCode::kLeakyRelu:
+      params.alpha = node.As<AlphaAttrs>().alpha;
+      break;
+    case OpCode::kHardSigmoid:
+      params.alpha = node.As<HardSigmoidAttrs>().alpha;
+      params.beta = node.As<HardSigmoidAttrs>().beta;
+      break;
+    default:
+      break;
   }
   return params;
 }
@@ -234,12 +270,13 @@ Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environm
   const auto on_kernel = [&](UnaryKernel kernel) {
     return MakeStep<KernelUnaryStep>(node, environment, kernel, KernelParamsOf(node));
   };
-  const bool f16 = node.in(0).dtype == DType::kF16;
+  const bool f16 = IsF16(node.in(0).dtype);
   if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh)
     return on_kernel(UnaryKernel::kGeluTanh);
   for (const KernelRow& row : kKernelRows) {
-    if (row.op == node.op() && (f16 ? row.f16 : row.f32)) return on_kernel(row.kernel);
+    if (row.op == node.op() && (kOwnUnary || (f16 ? row.f16 : row.f32))) return on_kernel(row.kernel);
   }
+  if (kOwnUnary) return Refuse();
   for (const XnnRow& row : kXnnRows) {
     if (row.op == node.op()) return MakeStep<XnnUnaryStep>(node, environment, row.type, XnnParamsOf(node));
   }
@@ -257,6 +294,9 @@ Result<StepPointer> LowerCast(const NodeView& node, const Environment& environme
   for (const ConvertRow& row : kConvertRows) {
     if (row.from == from && row.to == to) return MakeStep<ConvertStep>(node, environment, row.kernel);
   }
+  // What is left is from f32 to f16 or back.
+  if (!kHasF16) return Refuse();
+  if (kOwnUnary) return MakeStep<HalfStep>(node, environment);
   return MakeStep<XnnUnaryStep>(node, environment, xnn_unary_convert, xnn_unary_params());
 }
 

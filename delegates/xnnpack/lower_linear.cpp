@@ -45,7 +45,7 @@ class LinearStep final : public Step {
       created_strides_[1] = strides[1];
     }
     const auto reshape =
-        x.dtype == DType::kF16 ? xnn_reshape_fully_connected_nc_f16 : xnn_reshape_fully_connected_nc_f32;
+        IsF16(x.dtype) ? xnn_reshape_fully_connected_nc_f16 : xnn_reshape_fully_connected_nc_f32;
     for (const Operator& block : blocks_)
       SKIFF_RETURN_IF_ERROR(FromXnn(reshape(block.get(), from.count, PoolOfBlock())));
     return OkStatus();
@@ -58,7 +58,7 @@ class LinearStep final : public Step {
       void* const to = At(y, i * block_outputs_);
       const xnn_operator_t block = blocks_[i].get();
       SKIFF_RETURN_IF_ERROR(FromXnn(
-          x.dtype == DType::kF16
+          IsF16(x.dtype)
               ? xnn_setup_fully_connected_nc_f16(block, x.data, to)
               : xnn_setup_fully_connected_nc_f32(block, x.as<const float>(), static_cast<float*>(to))));
     }
@@ -114,7 +114,7 @@ class LinearStep final : public Step {
     key.parameters[2] = first;
     xnn_operator_t* made = blocks_[block].Fresh();
     xnn_weights_cache_t cache = provider_.For(key);
-    if (w.dtype == DType::kF16) {
+    if (IsF16(w.dtype)) {
       return FromXnn(xnn_create_fully_connected_nc_f16(inputs, outputs, strides[0], strides[1], weights, bias,
                                                        layer_.min, layer_.max, flags, nullptr, cache, made));
     }
@@ -140,7 +140,7 @@ class DynamicLinearStep final : public OperatorStep {
     const TensorView& x = node_.in(0);
     const TensorView& w = node_.in(1);
     if (!w.dense()) return Refuse();
-    const bool f16 = x.dtype == DType::kF16;
+    const bool f16 = IsF16(x.dtype);
     if (!operator_) {
       const auto& attrs = node_.As<ClampAttrs>();
       const auto create =
@@ -162,7 +162,7 @@ class DynamicLinearStep final : public OperatorStep {
     const TensorView& w = node_.in(1);
     const TensorView& y = node_.out(0);
     const void* bias = node_.Has(2) ? node_.in(2).data : nullptr;
-    if (x.dtype == DType::kF16) {
+    if (IsF16(x.dtype)) {
       return FromXnn(
           xnn_setup_dynamic_fully_connected_nc_f16(operator_.get(), workspace, x.data, w.data, bias, y.data));
     }
@@ -214,7 +214,7 @@ class MatMulStep final : public Step {
     const TensorView& b = node_.in(1);
     const TensorView& y = node_.out(0);
     if (!a.dense() || !b.dense() || !y.dense()) return Refuse();
-    const bool f16 = a.dtype == DType::kF16;
+    const bool f16 = IsF16(a.dtype);
     BatchShape shape;
     if (!DescribeBatches(a.shape, b.shape, attrs.transpose_b, &shape)) return Refuse();
     SKIFF_RETURN_IF_ERROR(Create(shape, f16));
@@ -231,19 +231,30 @@ class MatMulStep final : public Step {
     const TensorView& a = node_.in(0);
     const TensorView& b = node_.in(1);
     const TensorView& y = node_.out(0);
-    if (a.dtype == DType::kF16) {
+    if (IsF16(a.dtype)) {
       SKIFF_RETURN_IF_ERROR(FromXnn(
           xnn_setup_batch_matrix_multiply_nc_f16(operator_.get(), workspace, a.data, b.data, y.data)));
     } else {
       SKIFF_RETURN_IF_ERROR(FromXnn(xnn_setup_batch_matrix_multiply_nc_f32(
           operator_.get(), workspace, a.as<const float>(), b.as<const float>(), y.as<float>())));
     }
-    return clamp_ ? FromXnn(xnn_setup_unary_elementwise_nc(clamp_.get(), y.data, y.data)) : OkStatus();
+    if (!kHasF16 || !clamp_) return OkStatus();
+    return FromXnn(xnn_setup_unary_elementwise_nc(clamp_.get(), y.data, y.data));
   }
 
   Status Run() override {
     SKIFF_RETURN_IF_ERROR(operator_.Run(environment_.pool));
-    return clamp_ ? clamp_.Run(environment_.pool) : OkStatus();
+    if (clamp_) return clamp_.Run(environment_.pool);
+    if (clamped_elements_ == 0) return OkStatus();
+    pthreadpool_parallelize_1d_tile_1d(
+        environment_.pool,
+        [](void* self, size_t begin, size_t count) {
+          const auto* s = static_cast<const MatMulStep*>(self);
+          float* y = s->node_.out(0).as<float>() + begin;
+          s->environment_.kernels->unary[static_cast<size_t>(UnaryKernel::kClamp)](count, y, y, s->params_);
+        },
+        this, clamped_elements_, /*tile=*/8192, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
   }
 
  private:
@@ -261,20 +272,30 @@ class MatMulStep final : public Step {
         batches, shape.k, shape.n, b.view.as<const float>(), flags, operator_.Fresh()));
   }
 
+  /// f32 is clamped by the kernel of ours, f16 by XNNPACK's.
   Status ReshapeClamp(const MatMulAttrs& attrs, size_t elements, bool f16) {
+    clamped_elements_ = 0;
     if (attrs.min == -kInfinity && attrs.max == kInfinity) return OkStatus();
+    if (!f16) {
+      params_.min = attrs.min;
+      params_.max = attrs.max;
+      clamped_elements_ = elements;
+      return OkStatus();
+    }
     if (!clamp_) {
       xnn_unary_params params{};
       params.clamp.min = attrs.min;
       params.clamp.max = attrs.max;
-      const xnn_datatype datatype = f16 ? xnn_datatype_fp16 : xnn_datatype_fp32;
-      SKIFF_RETURN_IF_ERROR(FromXnn(xnn_create_unary_elementwise_nc(
-          xnn_unary_clamp, datatype, datatype, &params, nullptr, nullptr, /*flags=*/0, clamp_.Fresh())));
+      SKIFF_RETURN_IF_ERROR(
+          FromXnn(xnn_create_unary_elementwise_nc(xnn_unary_clamp, xnn_datatype_fp16, xnn_datatype_fp16,
+                                                  &params, nullptr, nullptr, /*flags=*/0, clamp_.Fresh())));
     }
     return FromXnn(
         xnn_reshape_unary_elementwise_nc(clamp_.get(), 1, elements, elements, elements, environment_.pool));
   }
 
+  KernelParams params_;
+  size_t clamped_elements_ = 0;  ///< Of an f32 result with bounds.
   Operator operator_, clamp_;
 };
 

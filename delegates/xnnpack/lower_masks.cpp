@@ -37,8 +37,8 @@ class CompareStep final : public BroadcastStep {
  private:
   void Choose(const bool (&repeats)[BroadcastAxes::kMostOperands - 1]) override {
     const bool swapped[BroadcastAxes::kMostOperands - 1] = {repeats[1], repeats[0]};
-    function_ = kMaskKernels.compare[static_cast<size_t>(row_.relation)][static_cast<size_t>(type_)]
-                                    [FormOf(row_.swapped ? swapped : repeats)];
+    function_ = kCompareKernels[static_cast<size_t>(row_.relation)][static_cast<size_t>(type_)]
+                               [FormOf(row_.swapped ? swapped : repeats)];
   }
   void Compute(size_t n, const Addresses& at) const override {
     function_(n, at[row_.swapped ? 2 : 1], at[row_.swapped ? 1 : 2], reinterpret_cast<uint8_t*>(at[0]));
@@ -56,7 +56,7 @@ class LogicStep final : public BroadcastStep {
 
  private:
   void Choose(const bool (&repeats)[BroadcastAxes::kMostOperands - 1]) override {
-    function_ = kMaskKernels.logic[static_cast<size_t>(kernel_)][FormOf(repeats)];
+    function_ = kLogicKernels[static_cast<size_t>(kernel_)][FormOf(repeats)];
   }
   void Compute(size_t n, const Addresses& at) const override {
     function_(n, reinterpret_cast<const uint8_t*>(at[1]), reinterpret_cast<const uint8_t*>(at[2]),
@@ -78,7 +78,7 @@ class WhereStep final : public BroadcastStep {
     size_t log = 0;
     while ((size_t{1} << log) < ElementBytes(node_.out(0))) ++log;
     one_condition_ = repeats[0];
-    for (size_t i = 0; i < 4; ++i) functions_[i] = kMaskKernels.choose[log][i];
+    for (size_t i = 0; i < 4; ++i) functions_[i] = kChooseKernels[log][i];
     form_ = (repeats[1] ? 1u : 0u) | (repeats[2] ? 2u : 0u);
   }
   void Compute(size_t n, const Addresses& at) const override {

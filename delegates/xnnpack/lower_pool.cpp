@@ -57,7 +57,7 @@ class MaxPoolStep final : public OperatorStep {
     if (!DescribePool(attrs, x, y, &g)) return Refuse();
     // With a dilation, XNNPACK's stand-in for a pixel of the padding can lie outside the image.
     if (g.any_pads() && (attrs.dilations[0] > 1 || attrs.dilations[1] > 1)) return Refuse();
-    const bool f16 = x.dtype == DType::kF16;
+    const bool f16 = IsF16(x.dtype);
     if (!operator_ || !(g == geometry_)) {
       geometry_ = g;
       const auto create = f16 ? xnn_create_max_pooling2d_nhwc_f16 : xnn_create_max_pooling2d_nhwc_f32;
@@ -80,8 +80,7 @@ class MaxPoolStep final : public OperatorStep {
   Status Bind(void*) override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (x.dtype == DType::kF16)
-      return FromXnn(xnn_setup_max_pooling2d_nhwc_f16(operator_.get(), x.data, y.data));
+    if (IsF16(x.dtype)) return FromXnn(xnn_setup_max_pooling2d_nhwc_f16(operator_.get(), x.data, y.data));
     return FromXnn(xnn_setup_max_pooling2d_nhwc_f32(operator_.get(), x.as<const float>(), y.as<float>()));
   }
 
@@ -100,7 +99,7 @@ class AveragePoolStep final : public OperatorStep {
     const TensorView& y = node_.out(0);
     PoolGeometry g;
     if (!DescribePool(attrs, x, y, &g)) return Refuse();
-    const bool f16 = x.dtype == DType::kF16;
+    const bool f16 = IsF16(x.dtype);
     if (!operator_ || !(g == geometry_)) {
       geometry_ = g;
       const auto create = f16 ? xnn_create_average_pooling2d_nhwc_f16 : xnn_create_average_pooling2d_nhwc_f32;
@@ -125,7 +124,7 @@ class AveragePoolStep final : public OperatorStep {
   Status Bind(void* workspace) override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (x.dtype == DType::kF16) {
+    if (IsF16(x.dtype)) {
       return FromXnn(xnn_setup_average_pooling2d_nhwc_f16(operator_.get(), workspace, x.data, y.data));
     }
     return FromXnn(
@@ -190,7 +189,7 @@ class PaddedAveragePoolStep final : public Step {
     const float value = static_cast<float>(1.0 / static_cast<double>(taps));
     const uint16_t half = FloatToHalf(value);
     for (size_t i = 0; i < count; ++i) {
-      if (x.dtype == DType::kF16) {
+      if (IsF16(x.dtype)) {
         std::memcpy(weights_.data() + 2 * i, &half, sizeof(half));
       } else {
         std::memcpy(weights_.data() + 4 * i, &value, sizeof(value));

@@ -11,7 +11,7 @@ class SoftmaxStep final : public OperatorStep {
   using OperatorStep::OperatorStep;
 
   Status Reshape() override {
-    const bool f16 = node_.in(0).dtype == DType::kF16;
+    const bool f16 = IsF16(node_.in(0).dtype);
     if (!operator_) {
       const auto create = f16 ? xnn_create_softmax_nc_f16 : xnn_create_softmax_nc_f32;
       SKIFF_RETURN_IF_ERROR(FromXnn(create(/*flags=*/0, operator_.Fresh())));
@@ -26,7 +26,7 @@ class SoftmaxStep final : public OperatorStep {
   Status Bind(void*) override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (x.dtype == DType::kF16) return FromXnn(xnn_setup_softmax_nc_f16(operator_.get(), x.data, y.data));
+    if (IsF16(x.dtype)) return FromXnn(xnn_setup_softmax_nc_f16(operator_.get(), x.data, y.data));
     return FromXnn(xnn_setup_softmax_nc_f32(operator_.get(), x.as<const float>(), y.as<float>()));
   }
 };
@@ -56,7 +56,7 @@ class LayerNormStep final : public Step {
 
   Status Bind(void*) override {
     const auto optional = [&](size_t i) -> const void* { return node_.Has(i) ? node_.in(i).data : nullptr; };
-    const bool f16 = node_.in(0).dtype == DType::kF16;
+    const bool f16 = IsF16(node_.in(0).dtype);
     kernel_ = f16 ? environment_.kernels->layer_norm_half : environment_.kernels->layer_norm;
     bytes_ = ElementBytes(node_.in(0));
     x_ = node_.in(0).as<const char>();
@@ -125,7 +125,7 @@ class ReduceStep final : public OperatorStep {
     SKIFF_RETURN_IF_ERROR(FromXnn(xnn_reshape_reduce_nd(operator_.get(), reduced, axes, rank, shape, &bytes,
                                                         &alignment, environment_.pool)));
     // f32 sums into the output itself, and would leave the sums in a workspace that it was given.
-    workspace_bytes_ = x.dtype == DType::kF16 ? bytes : 0;
+    workspace_bytes_ = IsF16(x.dtype) ? bytes : 0;
     return OkStatus();
   }
 

@@ -17,7 +17,7 @@ class LinearResizeStep final : public OperatorStep {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
     if (!CoordinatesAgree() || !IndirectionFits(y.shape.ElementsBetween(1, 3), 4)) return Refuse();
-    const bool f16 = x.dtype == DType::kF16;
+    const bool f16 = IsF16(x.dtype);
     const size_t created[4] = {static_cast<size_t>(y.shape[1]), static_cast<size_t>(y.shape[2]),
                                RowsOf(x).stride, RowsOf(y).stride};
     if (!operator_ || std::memcmp(created, created_, sizeof(created)) != 0) {
@@ -37,7 +37,7 @@ class LinearResizeStep final : public OperatorStep {
   Status Bind(void* workspace) override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (x.dtype == DType::kF16) {
+    if (IsF16(x.dtype)) {
       return FromXnn(xnn_setup_resize_bilinear2d_nhwc_f16(operator_.get(), workspace, x.data, y.data));
     }
     return FromXnn(

@@ -6,6 +6,7 @@
 
 #include <pthreadpool.h>
 
+#include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"

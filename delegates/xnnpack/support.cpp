@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "delegates/xnnpack/build.h"
 #include "ops/op.h"
 #include "ops/shape_rules.h"
 
@@ -19,7 +20,7 @@ bool IsF32(const PlanTensor* tensor) { return tensor != nullptr && tensor->view.
 /// f32 or f16, and the same for each of the tensors that are there.
 bool AreFloats(Span<const PlanTensor* const> tensors) {
   const DType dtype = tensors[0]->view.dtype;
-  if (dtype != DType::kF32 && dtype != DType::kF16) return false;
+  if (dtype != DType::kF32 && !xnnpack::IsF16(dtype)) return false;
   for (const PlanTensor* tensor : tensors) {
     if (tensor != nullptr && tensor->view.dtype != dtype) return false;
   }
@@ -78,6 +79,7 @@ bool SupportsCast(const NodeTypes& node) {
   const DType from = node.inputs[0]->view.dtype;
   const DType to = node.outputs[0]->view.dtype;
   if (from == to) return true;
+  if (!xnnpack::kHasF16 && (from == DType::kF16 || to == DType::kF16)) return false;
   for (const CastRow& row : kCasts) {
     if (row.from == from && row.to == to) return true;
   }
@@ -163,7 +165,7 @@ bool SupportsResize2d(const NodeTypes& node) {
   const DType dtype = node.inputs[0]->view.dtype;
   return attrs.mode == ResizeMode::kLinear && !attrs.exclude_outside && !attrs.antialias &&
          attrs.coordinates <= ResizeCoordinates::kAsymmetric &&
-         (dtype == DType::kF32 || dtype == DType::kF16);
+         (dtype == DType::kF32 || xnnpack::IsF16(dtype));
 }
 
 bool SupportsFullyConnected(const NodeTypes& node) {
@@ -256,9 +258,10 @@ struct Row {
 
 /// From the table: a name in the XNNPACK column that has no predicate here does not compile.
 constexpr Row kRows[] = {
+    {OpCode::kInvalid, Supports_},  // An array needs an element.
 #define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
   {OpCode::k##Name, Supports##Xnnpack},
-#include "ops/ops.def"
+#include "ops/build_ops.def"
 #undef OP
 };
 

@@ -63,7 +63,8 @@ if(SKIFF_DELEGATE_XNNPACK)
   target_include_directories(pthreadpool PRIVATE ${pool}/src ${skiff_third_party_root}/src/fxdiv/include)
   target_compile_definitions(pthreadpool PUBLIC PTHREADPOOL_NO_DEPRECATED_API=1
                                          PRIVATE PTHREADPOOL_USE_FASTPATH=${pool_fast_path} _GNU_SOURCE=1)
-  target_compile_options(pthreadpool PRIVATE -w -ffunction-sections -fdata-sections)
+  target_compile_options(pthreadpool PRIVATE -w -ffunction-sections -fdata-sections
+                                             $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables>)
   target_link_libraries(pthreadpool PUBLIC Threads::Threads)
   add_library(skiff_third_party::pthreadpool ALIAS pthreadpool)
 

@@ -3,6 +3,8 @@ option(SKIFF_BUILD_TESTS "Build the tests" ON)
 option(SKIFF_BUILD_SAMPLES "Build the samples" ON)
 option(SKIFF_BUILD_BENCHMARKS "Build the benchmarks" OFF)
 option(SKIFF_DELEGATE_XNNPACK "Build the XNNPACK delegate" ON)
+option(SKIFF_XNNPACK_UNARY "Run unary operators on XNNPACK's kernels where these are better; OFF: on ours, which are smaller"
+       ON)
 # The headers and the shader compiler are found on the host; the loader is opened at run time.
 find_path(SKIFF_VOLK_INCLUDE volk.h PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH)
 find_path(SKIFF_VULKAN_INCLUDE vulkan/vulkan.h PATHS /usr/include NO_CMAKE_FIND_ROOT_PATH)
@@ -24,6 +26,8 @@ else()
   set(skiff_jni_found OFF)
 endif()
 option(SKIFF_JNI "Build the library for Java (default: where jni.h is found)" ${skiff_jni_found})
+set(SKIFF_OPERATORS "" CACHE FILEPATH "List of the operators to build in (skiff size-list writes it), or empty: all")
+option(SKIFF_LTO "Optimise the runtime and its delegates as one program where a program asks for it at its link, too (GCC)" OFF)
 option(SKIFF_WERROR "Treat warnings as errors" OFF)
 if(CMAKE_CROSSCOMPILING)
   set(skiff_on_host OFF)
@@ -67,16 +71,26 @@ target_compile_options(skiff_options INTERFACE -Wall -Wextra -Wnon-virtual-dtor 
 target_compile_options(
   skiff_options
   INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
+# What only operators that are left out use is dropped by the compiler, and no mistake.
+target_compile_options(skiff_options INTERFACE $<$<BOOL:${SKIFF_OPERATORS}>:-Wno-unused-function>)
 target_include_directories(skiff_options INTERFACE ${PROJECT_SOURCE_DIR})
 
-# What device code (runtime/, delegates/, platforms/) links instead: it has to be small and must not throw.
+# What device code (runtime/, delegates/, platforms/) links instead: it has to be small and must not throw. A build for
+# size has no tables to unwind it by, either: a tenth of the code; nor does it spread the instructions that save
+# registers, which come in pairs. Objects for link-time optimisation hold machine code as well: a program may link them
+# as any others.
 add_library(skiff_runtime_options INTERFACE)
 target_link_libraries(skiff_runtime_options INTERFACE skiff_options)
 target_compile_options(
   skiff_runtime_options
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions> $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti> -ffunction-sections
-            -fdata-sections -fvisibility=hidden -fvisibility-inlines-hidden)
+            -fdata-sections -fvisibility=hidden -fvisibility-inlines-hidden
+            $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables> $<$<CONFIG:MinSizeRel>:-fno-unwind-tables>
+            $<$<AND:$<CONFIG:MinSizeRel>,$<CXX_COMPILER_ID:GNU>>:-fno-schedule-insns2>)
+set(skiff_lto $<AND:$<BOOL:${SKIFF_LTO}>,$<CXX_COMPILER_ID:GNU>>)
+target_compile_options(skiff_runtime_options INTERFACE $<${skiff_lto}:-flto=auto> $<${skiff_lto}:-ffat-lto-objects>)
 
 # Device executables link this to drop what they do not use.
 add_library(skiff_small_executable INTERFACE)
-target_link_options(skiff_small_executable INTERFACE -Wl,--gc-sections -Wl,-z,max-page-size=16384)
+target_link_options(skiff_small_executable INTERFACE -Wl,--gc-sections -Wl,-z,max-page-size=16384
+                                                        $<${skiff_lto}:-flto=auto>)

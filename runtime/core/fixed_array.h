@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdlib>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,10 @@
 #include "skiff/span.h"
 
 namespace skiff {
+
+/// Zeroed memory for `count` elements, from calloc; null for none. One function for all types: this is most
+/// of the code of an array.
+Result<void*> AllocateElements(size_t count, size_t bytes);
 
 template <class T>
 class FixedArray {
@@ -25,20 +30,15 @@ class FixedArray {
   }
   FixedArray(const FixedArray&) = delete;
   FixedArray& operator=(const FixedArray&) = delete;
-  ~FixedArray() { delete[] data_; }
+  ~FixedArray() { Release(); }
 
   /// Replaces the content by `size` value-initialised elements.
   Status Allocate(size_t size) {
-    delete[] data_;
-    data_ = nullptr;
-    size_ = 0;
-    if (size == 0) return OkStatus();
-    if (size > static_cast<size_t>(-1) / 2 / sizeof(T))
-      return Fail(StatusCode::kOutOfMemory, "an array of %zu elements is too long", size);
-    data_ = new (std::nothrow) T[size]();
-    if (data_ == nullptr)
-      return Fail(StatusCode::kOutOfMemory, "cannot allocate %zu elements of %zu bytes", size, sizeof(T));
-    size_ = size;
+    static_assert(alignof(T) <= alignof(std::max_align_t));
+    Release();
+    SKIFF_ASSIGN_OR_RETURN(void* const memory, AllocateElements(size, sizeof(T)));
+    data_ = static_cast<T*>(memory);
+    for (size_ = 0; size_ < size; ++size_) new (data_ + size_) T();
     return OkStatus();
   }
 
@@ -56,6 +56,15 @@ class FixedArray {
   const T* end() const { return data_ + size_; }
 
  private:
+  void Release() {
+    if constexpr (!std::is_trivially_destructible_v<T>) {
+      while (size_ > 0) data_[--size_].~T();
+    }
+    std::free(data_);
+    data_ = nullptr;
+    size_ = 0;
+  }
+
   T* data_ = nullptr;
   size_t size_ = 0;
 };

@@ -55,6 +55,8 @@ class ReferenceSegment final : public PreparedSegment {
 class ReferenceSession final : public DelegateSession {
  public:
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& segment) override {
+    if constexpr (!kBuildHasKernels)
+      return Fail(StatusCode::kUnsupported, "this build of Skiff has no reference kernels; %s", kRebuildHint);
     std::unique_ptr<ReferenceSegment> prepared(new (std::nothrow) ReferenceSegment(segment));
     if (!prepared) return Fail(StatusCode::kOutOfMemory, "cannot allocate a reference segment");
     SKIFF_RETURN_IF_ERROR(prepared->Prepare());
@@ -76,7 +78,8 @@ class ReferenceModelState final : public ModelState {
 class ReferenceDelegateImplementation final : public Delegate {
  public:
   DelegateKind kind() const override { return DelegateKind::kReference; }
-  bool Supports(const NodeTypes& node) const override { return node.op->kernel != nullptr; }
+  bool Supports(const NodeTypes& node) const override { return Has(*node.op); }
+  bool Has(const OpDef& op) const override { return op.kernel != nullptr; }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions&) const override {
     std::unique_ptr<ModelState> state(new (std::nothrow) ReferenceModelState);
     if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the reference state");

@@ -26,9 +26,9 @@ void CopyRows(const TensorView& from, const TensorView& to) {
 Status ReferenceNode::Prepare(const SegmentView& segment, uint32_t node) {
   segment_ = &segment;
   node_ = &segment.nodes[node];
-  if (node_->op->kernel == nullptr) {
-    return Fail(StatusCode::kUnsupported, "node '%s': this build was made without the operator %s",
-                node_->name, node_->op->name);
+  if (!kBuildHasKernels || node_->op->kernel == nullptr) {
+    return Fail(StatusCode::kUnsupported, "node '%s': this build of Skiff has no reference kernel of %s; %s",
+                node_->name, node_->op->name, kRebuildHint);
   }
   SKIFF_RETURN_IF_ERROR(Describe(node_->inputs, inputs_, input_views_));
   return Describe(node_->outputs, outputs_, output_views_);

@@ -1,6 +1,8 @@
 // Reads an untrusted .skiff file: container header, FlatBuffers verifier, then every index, offset, size,
 // enumeration and attribute, with overflow-checked arithmetic. Nothing after this file checks the model
 // again.
+#include <cstdarg>
+#include <cstdio>
 #include <cstring>
 
 #include "core/checksum.h"
@@ -54,18 +56,12 @@ class Reader {
   }
 
  private:
-  template <class... Args>
-  Status Invalid(const char* what, Args... args) const {
+  Status Invalid(const char* what, ...) const __attribute__((format(printf, 2, 3))) {
     char sentence[512];
-    if constexpr (sizeof...(args) == 0) {
-      std::snprintf(sentence, sizeof(sentence), "%s", what);
-    } else {
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-#pragma GCC diagnostic ignored "-Wformat-security"
-      std::snprintf(sentence, sizeof(sentence), what, args...);
-#pragma GCC diagnostic pop
-    }
+    va_list arguments;
+    va_start(arguments, what);
+    std::vsnprintf(sentence, sizeof(sentence), what, arguments);
+    va_end(arguments);
     return Fail(StatusCode::kInvalidModel, "%s: not a usable .skiff file: %s", name_, sentence);
   }
 
@@ -326,7 +322,7 @@ class Reader {
     to.arena_bytes = from.arena_bytes();
     SKIFF_RETURN_IF_ERROR(ReadTensors(from, to));
     SKIFF_RETURN_IF_ERROR(ReadNodes(from, to));
-    SKIFF_RETURN_IF_ERROR(ReadBodies(from, to));
+    if (kBuildHasBodies) SKIFF_RETURN_IF_ERROR(ReadBodies(from, to));
     SKIFF_RETURN_IF_ERROR(ReadSegments(from, to));
     SKIFF_RETURN_IF_ERROR(ReadPlanPorts(from.inputs(), ports.inputs, ports.of_body, to, to.inputs, "input"));
     SKIFF_RETURN_IF_ERROR(
@@ -417,12 +413,8 @@ class Reader {
       const format::Node& node = *from.nodes()->Get(i);
       PlanNode& out = to.nodes[i];
       out.op = FindOp(static_cast<OpCode>(node.op()));
-      if (out.op == nullptr) {
-        return Fail(StatusCode::kUnsupported,
-                    "%s: node %u uses operator %u, which this build does not know; update Skiff", name_, i,
-                    node.op());
-      }
       out.name = TextOf(node.name());
+      if (out.op == nullptr) return UnknownOperator(node.op(), i, out.name);
       const size_t inputs = SizeOf(node.inputs());
       const size_t outputs = SizeOf(node.outputs());
       const bool arity = inputs >= out.op->min_inputs &&
@@ -443,6 +435,16 @@ class Reader {
       out.attrs = &to.attrs[i];
     }
     return OkStatus();
+  }
+
+  Status UnknownOperator(uint16_t op, uint32_t node, const char* name) const {
+    if (const char* absent = OpName(static_cast<OpCode>(op)))
+      return Fail(StatusCode::kUnsupported,
+                  "%s: node %u '%s' is a %s, which this build of Skiff leaves out; %s", name_, node, name,
+                  absent, kRebuildHint);
+    return Fail(StatusCode::kUnsupported,
+                "%s: node %u uses operator %u, which this build does not know; update Skiff", name_, node,
+                op);
   }
 
   /// What the nodes with bodies run. Nothing is around a body but what the node passes it.

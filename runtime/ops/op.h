@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "core/fixed_array.h"
 #include "ops/attrs.h"
@@ -106,32 +107,52 @@ struct OpDef {
   uint32_t traits = kNone;
   uint32_t value_inputs = 0;  ///< Bit i: the values of input i decide shapes.
   InferFn infer = nullptr;
-  KernelFn kernel = nullptr;  ///< Null in a build whose SKIFF_OP_ENABLED_<Name> is 0.
+  KernelFn kernel = nullptr;  ///< Null where the build's list does not name it (SKIFF_OPERATORS_REFERENCE).
 
   bool Is(OpTraits trait) const { return (traits & trait) != 0; }
   bool NeedsValues(size_t input) const { return input < 32 && ((value_inputs >> input) & 1u) != 0; }
 };
 
-/// The row of an operator; null when the code is not in the table.
+/// A build without reference kernels, or without operators that have bodies, needs none of what runs these.
+inline constexpr bool kBuildHasKernels = false
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, ...) || std::string_view(#Kernel) != "None"
+#include "ops/build_ops.def"
+#undef OP
+    ;
+inline constexpr bool kBuildHasBodies = ((0
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, ...) | (traits)
+#include "ops/build_ops.def"
+#undef OP
+                                          ) &
+                                         kBodies) != 0;
+
+/// The row of an operator; null when the code is not in the table, or not in this build (SKIFF_OPERATORS).
 const OpDef* FindOp(OpCode code);
 /// By name, as in the text form; null when there is none.
 const OpDef* FindOp(const char* name);
-/// All rows, in the table's order.
+/// The name of any operator, also of one that this build leaves out; null when the code is not in the table.
+const char* OpName(OpCode code);
+/// All rows of this build, in the table's order.
 Span<const OpDef> AllOps();
+
+/// What to do about an operator that the build leaves out; messages end with it.
+inline constexpr const char* kRebuildHint =
+    "build Skiff with all operators, or with this model's list: skiff size-list MODEL, then "
+    "-DSKIFF_OPERATORS=LIST";
 
 /// Writes the default attributes of an operator.
 void InitAttrs(OpCode code, AttrStorage& attrs);
 
-/// Calls visitor(attrs struct) with the struct that belongs to the operator, or does nothing for an unknown
-/// code.
+/// Calls visitor(attrs struct) with the struct that belongs to the operator, or does nothing for a code
+/// that is not in this build.
 template <class Storage, class Visitor>
-void WithAttrs(OpCode code, Storage& storage, Visitor&& visitor) {
+void WithAttrs(OpCode code, [[maybe_unused]] Storage& storage, [[maybe_unused]] Visitor&& visitor) {
   switch (code) {
 #define OP(id, Name, Attrs, ...)           \
   case OpCode::k##Name:                    \
     visitor(storage.template as<Attrs>()); \
     break;
-#include "ops/ops.def"
+#include "ops/build_ops.def"
 #undef OP
     default:
       break;

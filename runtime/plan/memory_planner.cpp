@@ -21,6 +21,13 @@ bool Overlap(const BufferLifetime& a, const BufferLifetime& b) {
   return a.first <= b.last && b.first <= a.last;
 }
 
+/// A heap's: a quarter of the code of std::sort, and the planner's lists are short.
+template <class Iterator, class Before>
+void Sort(Iterator begin, Iterator end, const Before& before) {
+  std::make_heap(begin, end, before);
+  std::sort_heap(begin, end, before);
+}
+
 using Order = bool (*)(const BufferLifetime& a, const BufferLifetime& b);
 
 constexpr Order kOrders[] = {
@@ -79,7 +86,7 @@ uint64_t MemoryPlanner::PlaceInOrder(Span<const BufferLifetime> buffers) {
       const uint32_t other = neighbours_[i];
       if (placed_[other]) blocks_[count++] = {trial_[other], trial_[other] + Footprint(buffers[other].bytes)};
     }
-    std::sort(blocks_.begin(), blocks_.begin() + count,
+    Sort(blocks_.begin(), blocks_.begin() + count,
               [](const Block& a, const Block& b) { return a.begin < b.begin; });
     uint64_t candidate = 0;
     for (size_t i = 0; i < count && blocks_[i].begin < candidate + Footprint(bytes); ++i)
@@ -114,7 +121,7 @@ uint64_t MemoryPlanner::Plan(Span<const BufferLifetime> buffers, double slack, S
     const size_t now = (first + tried) % kOrderCount;
     const Order before = kOrders[now];
     for (uint32_t i = 0; i < order_.size(); ++i) order_[i] = i;
-    std::sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
+    Sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) {
       if (before(buffers[a], buffers[b])) return true;
       return before(buffers[b], buffers[a]) ? false : a < b;
     });

@@ -198,9 +198,6 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
     values_used_ = end;
     kernel_views_[node.inputs.size() + i] = view;
   }
-  if (node.op->kernel == nullptr)
-    return message.Invalid("node '%s': this build was made without the operator %s", node.name,
-                           node.op->name);
   ErrorCapture capture;
   const KernelArgs args{node.op->code,
                         node.attrs,
@@ -266,7 +263,7 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
 
 Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
-  if (!node.bodies.empty()) {
+  if (kBuildHasBodies && !node.bodies.empty()) {
     SKIFF_RETURN_IF_ERROR(InferBodies(index, message));
     return StoreTypes(index, message);
   }
@@ -284,7 +281,7 @@ Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   if (!node.op->infer(context).ok())
     return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, reason);
   SKIFF_RETURN_IF_ERROR(StoreTypes(index, message));
-  return index < plan_->shape_node_count ? ComputeValues(index, message) : OkStatus();
+  return kBuildHasKernels && index < plan_->shape_node_count ? ComputeValues(index, message) : OkStatus();
 }
 
 Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {

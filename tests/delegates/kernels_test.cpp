@@ -36,7 +36,12 @@ struct Row {
 };
 
 const Row kRows[] = {
+    {"abs", UnaryKernel::kAbs, -3, 3, [](double x) { return std::fabs(x); }, 0, 0},
+    {"ceil", UnaryKernel::kCeil, -5, 5, [](double x) { return std::ceil(x); }, 0, 0},
     {"clamp", UnaryKernel::kClamp, -3, 3, [](double x) { return std::fmin(std::fmax(x, -1), 2); }, 0, 0},
+    {"elu", UnaryKernel::kElu, -90, 5, [](double x) { return x > 0 ? x : 0.2f * std::expm1(x); }, 3, 0},
+    {"elu near zero", UnaryKernel::kElu, -1e-3, 1e-3,
+     [](double x) { return x > 0 ? x : 0.2f * std::expm1(x); }, 3, 0},
     {"erf", UnaryKernel::kErf, -5, 5, [](double x) { return std::erf(x); }, 3, 0},
     {"erf near zero", UnaryKernel::kErf, -1e-3, 1e-3, [](double x) { return std::erf(x); }, 3, 0},
     {"cos", UnaryKernel::kCos, -1e4, 1e4, [](double x) { return std::cos(x); }, 1, 0},
@@ -47,16 +52,23 @@ const Row kRows[] = {
     {"gelu tanh", UnaryKernel::kGeluTanh, -6, 6,
      [](double x) { return 0.5 * x * (1 + std::tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x))); },
      0, 4},
+    {"floor", UnaryKernel::kFloor, -5, 5, [](double x) { return std::floor(x); }, 0, 0},
     {"hard sigmoid", UnaryKernel::kHardSigmoid, 1, 4,
      [](double x) { return std::fmin(std::fmax(0.2f * x + 0.5, 0), 1); }, 2, 0},
+    {"hard swish", UnaryKernel::kHardSwish, -4, 4,
+     [](double x) { return x * std::fmin(std::fmax(x + 3, 0), 6) / 6; }, 2, 4},
+    {"leaky relu", UnaryKernel::kLeakyRelu, -3, 3, [](double x) { return x < 0 ? 0.2f * x : x; }, 0.5, 0},
     {"log", UnaryKernel::kLog, 1e-6, 4, [](double x) { return std::log(x); }, 3, 0},
     {"log near one", UnaryKernel::kLog, 0.98, 1.02, [](double x) { return std::log(x); }, 3, 0},
     {"log of large", UnaryKernel::kLog, 1, 1e30, [](double x) { return std::log(x); }, 3, 0},
+    {"neg", UnaryKernel::kNeg, -3, 3, [](double x) { return -x; }, 0, 0},
     {"reciprocal", UnaryKernel::kReciprocal, 0.1, 10, [](double x) { return 1 / x; }, 0.5, 0},
+    {"round", UnaryKernel::kRound, -5, 5, [](double x) { return std::nearbyint(x); }, 0, 0},
     {"sigmoid", UnaryKernel::kSigmoid, -30, 30, [](double x) { return 1 / (1 + std::exp(-x)); }, 3, 0},
     {"sign", UnaryKernel::kSign, -1, 1, [](double x) { return x < 0 ? -1.0 : 1.0; }, 0, 0},
     {"silu", UnaryKernel::kSilu, -20, 20, [](double x) { return x / (1 + std::exp(-x)); }, 4, 0},
     {"sqrt", UnaryKernel::kSqrt, 0, 1000, [](double x) { return std::sqrt(x); }, 0.5, 0},
+    {"tanh", UnaryKernel::kTanh, -10, 10, [](double x) { return std::tanh(x); }, 3, 0},
 };
 
 TEST(Kernels, MatchTheirFormulas) {

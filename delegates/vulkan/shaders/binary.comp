@@ -55,7 +55,7 @@ float Apply(float u, float v) {
     case OP_Div: return u / v;
     case OP_Min: return u < v || IsNaN(u) ? u : v;
     case OP_Max: return v < u || IsNaN(u) ? u : v;
-    case OP_Pow: return Power(u, v);
+    case OP_Pow: return HAS_Pow ? Power(u, v) : u;
     case OP_PRelu: return u < 0.0 ? u * v : u;
   }
   return u;

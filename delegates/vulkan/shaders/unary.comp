@@ -22,28 +22,29 @@ float Gelu(float v) {
   return 0.5 * v * (1.0 + Erf(v * 0.707106781));
 }
 
+// What the build leaves out (HAS_) costs nothing: these shaders are large because of their functions.
 float Apply(float v) {
   switch (kOp) {
-    case OP_Abs: return abs(v);
-    case OP_Neg: return -v;
-    case OP_Exp: return Exp(v);
-    case OP_Log: return Log(v);
-    case OP_Sqrt: return v < 0.0 ? uintBitsToFloat(0x7fc00000u) : sqrt(v);
-    case OP_Reciprocal: return 1.0 / v;
-    case OP_Sigmoid: return Sigmoid(v);
-    case OP_Tanh: return Tanh(v);
-    case OP_Erf: return Erf(v);
-    case OP_Floor: return floor(v);
-    case OP_Ceil: return ceil(v);
-    case OP_Round: return roundEven(v);
-    case OP_Sign: return v < 0.0 ? -1.0 : (v > 0.0 ? 1.0 : v);
-    case OP_Softplus: return max(v, 0.0) + LogOnePlus(Exp(-abs(v)));
-    case OP_HardSwish: return v * Clamped(v / 6.0 + 0.5, 0.0, 1.0);
-    case OP_Silu: return v / (1.0 + Exp(-v));
-    case OP_Gelu: return Gelu(v);
-    case OP_LeakyRelu: return v < 0.0 ? p.alpha * v : v;
-    case OP_Elu: return v < 0.0 ? p.alpha * ExpMinusOne(v) : v;
-    case OP_HardSigmoid: return Clamped(p.alpha * v + p.beta, 0.0, 1.0);
+    case OP_Abs: return HAS_Abs ? abs(v) : v;
+    case OP_Neg: return HAS_Neg ? -v : v;
+    case OP_Exp: return HAS_Exp ? Exp(v) : v;
+    case OP_Log: return HAS_Log ? Log(v) : v;
+    case OP_Sqrt: return HAS_Sqrt ? (v < 0.0 ? uintBitsToFloat(0x7fc00000u) : sqrt(v)) : v;
+    case OP_Reciprocal: return HAS_Reciprocal ? 1.0 / v : v;
+    case OP_Sigmoid: return HAS_Sigmoid ? Sigmoid(v) : v;
+    case OP_Tanh: return HAS_Tanh ? Tanh(v) : v;
+    case OP_Erf: return HAS_Erf ? Erf(v) : v;
+    case OP_Floor: return HAS_Floor ? floor(v) : v;
+    case OP_Ceil: return HAS_Ceil ? ceil(v) : v;
+    case OP_Round: return HAS_Round ? roundEven(v) : v;
+    case OP_Sign: return HAS_Sign ? (v < 0.0 ? -1.0 : (v > 0.0 ? 1.0 : v)) : v;
+    case OP_Softplus: return HAS_Softplus ? max(v, 0.0) + LogOnePlus(Exp(-abs(v))) : v;
+    case OP_HardSwish: return HAS_HardSwish ? v * Clamped(v / 6.0 + 0.5, 0.0, 1.0) : v;
+    case OP_Silu: return HAS_Silu ? v / (1.0 + Exp(-v)) : v;
+    case OP_Gelu: return HAS_Gelu ? Gelu(v) : v;
+    case OP_LeakyRelu: return HAS_LeakyRelu ? (v < 0.0 ? p.alpha * v : v) : v;
+    case OP_Elu: return HAS_Elu ? (v < 0.0 ? p.alpha * ExpMinusOne(v) : v) : v;
+    case OP_HardSigmoid: return HAS_HardSigmoid ? Clamped(p.alpha * v + p.beta, 0.0, 1.0) : v;
   }
   return v;
 }

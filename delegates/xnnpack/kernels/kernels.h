@@ -18,35 +18,44 @@ struct KernelParams {
 
 /// Numbers of Kernels::unary.
 enum class UnaryKernel {
+  kAbs,
+  kCeil,
   kClamp,
   kCos,
+  kElu,
   kErf,
   kExp,
+  kFloor,
   kGelu,
   kGeluTanh,
   kHardSigmoid,
+  kHardSwish,
+  kLeakyRelu,
   kLog,
+  kNeg,
   kReciprocal,
+  kRound,
   kSigmoid,
   kSign,
   kSilu,
   kSin,
   kSoftplus,
   kSqrt,
+  kTanh,
   kCount
 };
 
 /// Numbers of Kernels::binary. All clamp their result to [min, max]; NaN passes through.
 enum class BinaryKernel { kAdd, kSub, kMul, kDiv, kMin, kMax, kPow, kPRelu, kCount };
 
-/// Numbers of MaskKernels::compare.
+/// Numbers of kCompareKernels.
 enum class Relation { kEqual, kLess, kLessOrEqual, kCount };
 enum class CompareType { kF32, kI32, kI64, kU8, kCount };
 
-/// Numbers of MaskKernels::logic: of bytes that are 0 or 1.
+/// Numbers of kLogicKernels: of bytes that are 0 or 1.
 enum class LogicKernel { kAnd, kOr, kXor, kCount };
 
-/// Numbers of MaskKernels::convert. From f32 it truncates toward zero, saturates, and takes NaN to 0.
+/// Numbers of kConvertKernels. From f32 it truncates toward zero, saturates, and takes NaN to 0.
 enum class ConvertKernel {
   kU8ToF32,
   kU8ToI32,
@@ -130,6 +139,7 @@ using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
 constexpr size_t kForms = static_cast<size_t>(Form::kCount);
 
+/// Null: a kernel of operators that this build leaves out.
 struct Kernels {
   const char* name = "";
   UnaryFn unary[static_cast<size_t>(UnaryKernel::kCount)] = {};
@@ -148,15 +158,14 @@ struct Kernels {
   size_t dense_outputs = 0;       ///< Of a panel.
 };
 
-struct MaskKernels {
-  CompareFn compare[static_cast<size_t>(Relation::kCount)][static_cast<size_t>(CompareType::kCount)][kForms] =
-      {};
-  LogicFn logic[static_cast<size_t>(LogicKernel::kCount)][kForms] = {};
-  /// By log2 of the element's bytes, then: neither, a, b, both are single values.
-  ChooseFn choose[4][4] = {};
-  ConvertFn convert[static_cast<size_t>(ConvertKernel::kCount)] = {};
-};
-extern const MaskKernels kMaskKernels;
+// Of integers and masks, which need no particular instruction set. A table each: a build links those that it
+// uses.
+extern const CompareFn kCompareKernels[static_cast<size_t>(Relation::kCount)]
+                                      [static_cast<size_t>(CompareType::kCount)][kForms];
+extern const LogicFn kLogicKernels[static_cast<size_t>(LogicKernel::kCount)][kForms];
+/// By log2 of the element's bytes, then: neither, a, b, both are single values.
+extern const ChooseFn kChooseKernels[4][4];
+extern const ConvertFn kConvertKernels[static_cast<size_t>(ConvertKernel::kCount)];
 
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();

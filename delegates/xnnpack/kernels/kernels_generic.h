@@ -2,6 +2,7 @@
 // compiled for an instruction set; SKIFF_KERNELS names the table that it defines. Everything has internal
 // linkage and no other header brings functions in: an inline function compiled for AVX-512 must never be the
 // copy that the linker keeps.
+#include "delegates/xnnpack/kernels/kept.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
@@ -21,15 +22,16 @@ inline unsigned ToBits(float x) { return __builtin_bit_cast(unsigned, x); }
 
 // The polynomials below are minimax fits of the relative error.
 
-/// e^t on [-ln2/2, ln2/2].
-inline float ExpPolynomial(float t) {
+/// e^t - 1 on [-ln2/2, ln2/2].
+inline float ExpMinusOnePolynomial(float t) {
   float p = 0x1.6a1a72p-10f;
   p = p * t + 0x1.123fc6p-7f;
   p = p * t + 0x1.555916p-5f;
   p = p * t + 0x1.55548ap-3f;
   p = p * t + 0x1.fffffcp-2f;
-  return (p * t * t + t) + 1.0f;
+  return p * t * t + t;
 }
+inline float ExpPolynomial(float t) { return ExpMinusOnePolynomial(t) + 1.0f; }
 
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr float kLn2High = 0x1.62e4p-1f;
@@ -125,17 +127,35 @@ inline float Erf(float x) {
 }
 
 using P = KernelParams;
+inline float AbsOf(float x, const P&) { return __builtin_fabsf(x); }
+inline float CeilOf(float x, const P&) { return __builtin_ceilf(x); }
 inline float ClampOf(float x, const P& p) { return Clamped(x, p.min, p.max); }
 inline float ExpOf(float x, const P&) { return Exp(x); }
+/// alpha (e^x - 1) below zero: 2^n q + (2^n - 1), where q = e^t - 1 is exact near zero.
+inline float EluOf(float x, const P& p) {
+  constexpr float kMagic = 0x1.8p23f + 127.0f;
+  const float bounded = x > 0 ? 0.0f : (x < -18.0f ? -18.0f : x);
+  const float shifted = bounded * kLog2E + kMagic;
+  const float n = shifted - kMagic;
+  const float t = (bounded - n * kLn2High) - n * kLn2Low;
+  const float scale = FromBits(ToBits(shifted) << 23);
+  const float below = scale * ExpMinusOnePolynomial(t) + (scale - 1.0f);
+  return x > 0 ? x : p.alpha * below;
+}
 inline float ErfOf(float x, const P&) { return Erf(x); }
+inline float FloorOf(float x, const P&) { return __builtin_floorf(x); }
 inline float GeluOf(float x, const P&) { return 0.5f * x * (1.0f + Erf(x * 0x1.6a09e6p-1f)); }
 inline float GeluTanhOf(float x, const P&) {
   constexpr float kSqrtTwoOverPi = 0x1.988454p-1f;
   return 0.5f * x * (1.0f + Tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
 }
 inline float HardSigmoidOf(float x, const P& p) { return Clamped(p.alpha * x + p.beta, 0.0f, 1.0f); }
+inline float HardSwishOf(float x, const P&) { return x * Clamped(x + 3.0f, 0.0f, 6.0f) / 6.0f; }
+inline float LeakyReluOf(float x, const P& p) { return x < 0 ? p.alpha * x : x; }
 inline float LogOf(float x, const P&) { return Log(x); }
+inline float NegOf(float x, const P&) { return -x; }
 inline float ReciprocalOf(float x, const P&) { return 1.0f / x; }
+inline float RoundOf(float x, const P&) { return __builtin_rintf(x); }
 inline float SigmoidOf(float x, const P&) {
   const float e = ExpOfNegative(x < 0 ? x : -x);
   return (x < 0 ? e : 1.0f) / (1.0f + e);
@@ -154,6 +174,7 @@ inline float SoftplusOf(float x, const P&) {
   return x > 0 ? x + log : (x == x ? log : x);
 }
 inline float SqrtOf(float x, const P&) { return __builtin_sqrtf(x); }
+inline float TanhOf(float x, const P&) { return Tanh(x); }
 
 template <float (*kFunction)(float, const P&)>
 void Unary(size_t n, const float* x, float* y, const P& params) {
@@ -194,28 +215,64 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 
 }  // namespace
 
-#define SKIFF_BINARY(function) \
-  { Binary<function, 0>, Binary<function, 1>, Binary<function, 2> }
+// A product that XNNPACK does not clamp is clamped by ours.
+constexpr bool kClamps = IsLowered(Op::kClamp) || IsLowered(Op::kMatMul);
+#if defined(__AVX512F__)
+constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul);
+#endif
+constexpr bool kReducesMax = IsLowered(Op::kReduceMax) || IsLowered(Op::kArgMax);
+constexpr bool kReducesMin = IsLowered(Op::kReduceMin) || IsLowered(Op::kArgMin);
+
+#define SKIFF_UNARY(Operator) SKIFF_KEPT(Operator, Unary<Operator##Of>)
+#define SKIFF_BINARY(Operator)                                                                    \
+  {                                                                                               \
+    SKIFF_KEPT(Operator, Binary<Operator##Of, 0>), SKIFF_KEPT(Operator, Binary<Operator##Of, 1>), \
+        SKIFF_KEPT(Operator, Binary<Operator##Of, 2>)                                             \
+  }
 
 extern const Kernels SKIFF_KERNELS;
 const Kernels SKIFF_KERNELS = {
     SKIFF_KERNELS_NAME,
-    {Unary<ClampOf>, Unary<CosOf>, Unary<ErfOf>, Unary<ExpOf>, Unary<GeluOf>, Unary<GeluTanhOf>,
-     Unary<HardSigmoidOf>, Unary<LogOf>, Unary<ReciprocalOf>, Unary<SigmoidOf>, Unary<SignOf>, Unary<SiluOf>,
-     Unary<SinOf>, Unary<SoftplusOf>, Unary<SqrtOf>},
-    {SKIFF_BINARY(AddOf), SKIFF_BINARY(SubOf), SKIFF_BINARY(MulOf), SKIFF_BINARY(DivOf), SKIFF_BINARY(MinOf),
-     SKIFF_BINARY(MaxOf), SKIFF_BINARY(PowOf), SKIFF_BINARY(PReluOf)},
-    {ReduceRow<Highest>, ReduceRow<Lowest>, ReduceRow<Product>},
-    {ReduceRows<Highest>, ReduceRows<Lowest>, ReduceRows<Product>},
-    LogSoftmax,
-    LayerNorm<float>,
-    LayerNorm<uint16_t>,
-    Widen,
-    Narrow,
+    {SKIFF_UNARY(Abs),
+     SKIFF_UNARY(Ceil),
+     kClamps ? Unary<ClampOf> : nullptr,
+     SKIFF_UNARY(Cos),
+     SKIFF_UNARY(Elu),
+     SKIFF_UNARY(Erf),
+     SKIFF_UNARY(Exp),
+     SKIFF_UNARY(Floor),
+     SKIFF_UNARY(Gelu),
+     SKIFF_KEPT(Gelu, Unary<GeluTanhOf>),
+     SKIFF_UNARY(HardSigmoid),
+     SKIFF_UNARY(HardSwish),
+     SKIFF_UNARY(LeakyRelu),
+     SKIFF_UNARY(Log),
+     SKIFF_UNARY(Neg),
+     SKIFF_UNARY(Reciprocal),
+     SKIFF_UNARY(Round),
+     SKIFF_UNARY(Sigmoid),
+     SKIFF_UNARY(Sign),
+     SKIFF_UNARY(Silu),
+     SKIFF_UNARY(Sin),
+     SKIFF_UNARY(Softplus),
+     SKIFF_UNARY(Sqrt),
+     SKIFF_UNARY(Tanh)},
+    {SKIFF_BINARY(Add), SKIFF_BINARY(Sub), SKIFF_BINARY(Mul), SKIFF_BINARY(Div), SKIFF_BINARY(Min),
+     SKIFF_BINARY(Max), SKIFF_BINARY(Pow), SKIFF_BINARY(PRelu)},
+    {kReducesMax ? ReduceRow<Highest> : nullptr, kReducesMin ? ReduceRow<Lowest> : nullptr,
+     SKIFF_KEPT(ReduceProd, ReduceRow<Product>)},
+    {kReducesMax ? ReduceRows<Highest> : nullptr, kReducesMin ? ReduceRows<Lowest> : nullptr,
+     SKIFF_KEPT(ReduceProd, ReduceRows<Product>)},
+    SKIFF_KEPT(LogSoftmax, LogSoftmax),
+    SKIFF_KEPT(LayerNorm, LayerNorm<float>),
+    SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,
+    SKIFF_XNNPACK_F16 ? Widen : nullptr,
+    SKIFF_XNNPACK_F16 ? Narrow : nullptr,
 #if defined(__AVX512F__)
-    {{Depthwise<3, 1>, Depthwise<3, 2>}, {Depthwise<5, 1>, Depthwise<5, 2>}},
+    {{SKIFF_KEPT(Conv2d, Depthwise<3, 1>), SKIFF_KEPT(Conv2d, Depthwise<3, 2>)},
+     {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)}},
     kLanes,
-    Dense,
+    kHasDense ? Dense : nullptr,
     2 * kLanes,
 #endif
 };

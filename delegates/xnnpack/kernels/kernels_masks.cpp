@@ -123,13 +123,30 @@ void Truncate(size_t n, const void* x, void* y) {
 #define SKIFF_CHOOSE(T) \
   { Choose<T, 0>, Choose<T, 1>, Choose<T, 2>, Choose<T, 3> }
 
-const MaskKernels kMaskKernels = {
-    {SKIFF_COMPARE(Equal), SKIFF_COMPARE(Less), SKIFF_COMPARE(LessOrEqual)},
-    {SKIFF_FORMS(Logic, And), SKIFF_FORMS(Logic, Or), SKIFF_FORMS(Logic, Xor)},
-    {SKIFF_CHOOSE(uint8_t), SKIFF_CHOOSE(uint16_t), SKIFF_CHOOSE(uint32_t), SKIFF_CHOOSE(uint64_t)},
-    {Convert<uint8_t, float>, Convert<uint8_t, int32_t>, Convert<uint8_t, int64_t>, Convert<int32_t, float>,
-     Convert<int32_t, int64_t>, ToBool<int32_t>, Convert<int64_t, float>, Convert<int64_t, int32_t>,
-     ToBool<int64_t>, Truncate<int32_t>, Truncate<int64_t>, Truncate<uint8_t>, ToBool<float>, Not},
+const CompareFn kCompareKernels[static_cast<size_t>(Relation::kCount)][static_cast<size_t>(
+    CompareType::kCount)][kForms] = {SKIFF_COMPARE(Equal), SKIFF_COMPARE(Less), SKIFF_COMPARE(LessOrEqual)};
+
+const LogicFn kLogicKernels[static_cast<size_t>(LogicKernel::kCount)][kForms] = {
+    SKIFF_FORMS(Logic, And), SKIFF_FORMS(Logic, Or), SKIFF_FORMS(Logic, Xor)};
+
+const ChooseFn kChooseKernels[4][4] = {SKIFF_CHOOSE(uint8_t), SKIFF_CHOOSE(uint16_t), SKIFF_CHOOSE(uint32_t),
+                                       SKIFF_CHOOSE(uint64_t)};
+
+const ConvertFn kConvertKernels[static_cast<size_t>(ConvertKernel::kCount)] = {
+    Convert<uint8_t, float>,
+    Convert<uint8_t, int32_t>,
+    Convert<uint8_t, int64_t>,
+    Convert<int32_t, float>,
+    Convert<int32_t, int64_t>,
+    ToBool<int32_t>,
+    Convert<int64_t, float>,
+    Convert<int64_t, int32_t>,
+    ToBool<int64_t>,
+    Truncate<int32_t>,
+    Truncate<int64_t>,
+    Truncate<uint8_t>,
+    ToBool<float>,
+    Not,
 };
 
 }  // namespace skiff::xnnpack

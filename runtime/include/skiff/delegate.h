@@ -147,6 +147,8 @@ class Delegate {
   virtual DelegateKind kind() const = 0;
   /// Pure: the same answer on the host (which partitions by it) and on the device.
   virtual bool Supports(const NodeTypes& node) const = 0;
+  /// This build has code for the operator (SKIFF_OPERATORS may leave it out), whatever the types.
+  virtual bool Has(const OpDef& op) const = 0;
   virtual Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const = 0;
 
  protected:

@@ -96,7 +96,8 @@ struct ModelOptions {
 class Model {
  public:
   /// Maps and verifies a .skiff file. kIo: it cannot be read. kInvalidModel: it is no .skiff file, or
-  /// damaged. kUnsupported: its format is newer than this build.
+  /// damaged. kUnsupported: its format is newer than this build, or it has an operator that this build leaves
+  /// out.
   static Result<std::unique_ptr<Model>> Open(const char* path, const ModelOptions& options = {});
   /// The same over bytes in memory, which must outlive the Model, be 64-byte aligned and are not copied.
   static Result<std::unique_ptr<Model>> Open(Span<const uint8_t> bytes, const ModelOptions& options = {});
@@ -125,8 +126,9 @@ class Model {
 
   /// The decoded file, for Sessions and for tools that show all of it.
   const ModelData& data() const;
-  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. kUnsupported when
-  /// the delegate is not among ModelOptions::delegates.
+  /// kUnsupported when the delegate is not among ModelOptions::delegates.
+  Result<const Delegate*> DelegateOf(DelegateKind kind) const;
+  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. Fails as DelegateOf.
   Result<ModelState*> StateOf(DelegateKind kind);
 
  private:

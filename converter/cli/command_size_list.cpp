@@ -1,0 +1,71 @@
+// skiff size-list
+#include <fmt/format.h>
+
+#include <fstream>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/opened_model.h"
+#include "cli/output_path.h"
+#include "cli/size_list.h"
+#include "graph/error.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kFooter =
+    "A runtime built with the list has only these operators; a model that needs another one is refused with "
+    "its name "
+    "when it\n"
+    "is opened, or when its session is made. Reference kernels are listed for nodes that run on them: those "
+    "that the "
+    "plans\n"
+    "give to 'reference', shape programs, and every node of a plan for a range of shapes, because a delegate "
+    "may refuse "
+    "a\n"
+    "shape. A node of an exact plan that only some device's CPU or GPU refuses needs --fallbacks.\n"
+    "Example:\n"
+    "  skiff size-list detect.skiff classify.skiff -o operators.cmake\n"
+    "  cmake --preset minimal -DSKIFF_OPERATORS=$PWD/operators.cmake && cmake --build --preset minimal";
+
+struct Arguments {
+  std::vector<std::string> models;
+  std::string output;
+  bool fallbacks = false;
+};
+
+void List(const Arguments& arguments) {
+  const std::string output = arguments.output.empty() ? "" : CheckOutputFile(arguments.output);
+  SizeList list;
+  std::vector<std::string> sources;
+  for (const std::string& path : arguments.models) {
+    OpenedModel opened(path);
+    AddModel(opened.model(), arguments.fallbacks, &list);
+    sources.push_back(path.substr(path.find_last_of('/') + 1));
+  }
+  const std::string text = SizeListText(list, sources);
+  if (output.empty()) {
+    fmt::print("{}", text);
+    return;
+  }
+  std::ofstream file(output, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) Throw(StatusCode::kIo, "{}: cannot be written (is the disk full?)", arguments.output);
+}
+
+}  // namespace
+
+void AddSizeList(CLI::App& app, int&) {
+  CLI::App* command =
+      app.add_subcommand("size-list", "List the operators of models, for a build with no others");
+  auto arguments = std::make_shared<Arguments>();
+  command->add_option("models", arguments->models, "The files")->required()->type_name("MODEL");
+  command->add_option("-o,--output", arguments->output, "Where the list goes (default: standard output)")
+      ->type_name("FILE");
+  command->add_flag("--fallbacks", arguments->fallbacks, "List the reference kernels of all nodes, too");
+  command->footer(kFooter);
+  command->callback([arguments] { List(*arguments); });
+}
+
+}  // namespace skiff::cli

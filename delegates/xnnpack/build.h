@@ -1,0 +1,18 @@
+/// What this build of the delegate leaves out, as constants: the compiler drops the branches, the linker what
+/// they call.
+#pragma once
+
+#include "skiff/tensor.h"
+
+namespace skiff::xnnpack {
+
+/// XNNPACK's f16 operators are in the build (SKIFF_OPERATORS_F16 of the operator list).
+inline constexpr bool kHasF16 = SKIFF_XNNPACK_F16;
+
+/// Unary operators run on kernels of ours only (SKIFF_XNNPACK_UNARY is off): XNNPACK's come all or none.
+inline constexpr bool kOwnUnary = !SKIFF_XNNPACK_UNARY;
+
+/// The f16 branch of a lowering. A build without f16 sees none: XnnpackSupports() refuses such nodes.
+constexpr bool IsF16(DType dtype) { return kHasF16 && dtype == DType::kF16; }
+
+}  // namespace skiff::xnnpack
