@@ -19,24 +19,38 @@ const Ports& PortsOf(jboolean output) { return output == JNI_TRUE ? kOutputs : k
 
 const SkiffModel* FromJava(jlong model) { return FromHandle<SkiffModel>(model); }
 
-jlong OpenModel(JNIEnv* env, jclass, jbyteArray path) {
-  const Text text(env, path);
+/// `open` takes a path or bytes; the folder may be null.
+template <class Open>
+jlong OpenWith(JNIEnv* env, jbyteArray cache_folder, const Open& open) {
+  const Text folder(env, cache_folder);
   SkiffModel* model = nullptr;
-  if (text.ok()) {
-    Succeeds(env, [&](char* message, size_t size) {
-      return skiff_model_open(text.c_str(), &model, message, size);
-    });
-  }
+  if (!folder.ok()) return 0;
+  SkiffModelOptions options;
+  skiff_model_options_init(&options, sizeof(options));
+  options.cache_folder = folder.c_str();
+  Succeeds(env, [&](char* message, size_t size) { return open(&options, &model, message, size); });
   return ToHandle(model);
 }
 
-jlong OpenModelBytes(JNIEnv* env, jclass, jobject direct, jint offset, jint bytes) {
-  const auto* begin = static_cast<const uint8_t*>(env->GetDirectBufferAddress(direct)) + offset;
-  SkiffModel* model = nullptr;
-  Succeeds(env, [&](char* message, size_t size) {
-    return skiff_model_open_bytes(begin, static_cast<size_t>(bytes), &model, message, size);
+jlong OpenModel(JNIEnv* env, jclass, jbyteArray path, jbyteArray cache_folder) {
+  const Text text(env, path);
+  if (!text.ok()) return 0;
+  return OpenWith(env, cache_folder, [&](const auto* options, auto** model, char* message, size_t size) {
+    return skiff_model_open_with(text.c_str(), options, model, message, size);
   });
-  return ToHandle(model);
+}
+
+jlong OpenModelBytes(JNIEnv* env, jclass, jobject direct, jint offset, jint bytes, jbyteArray cache_folder) {
+  const auto* begin = static_cast<const uint8_t*>(env->GetDirectBufferAddress(direct)) + offset;
+  return OpenWith(env, cache_folder, [&](const auto* options, auto** model, char* message, size_t size) {
+    return skiff_model_open_bytes_with(begin, static_cast<size_t>(bytes), options, model, message, size);
+  });
+}
+
+void SaveCache(JNIEnv* env, jclass, jlong model) {
+  Succeeds(env, [&](char* message, size_t size) {
+    return skiff_model_save_cache(FromHandle<SkiffModel>(model), message, size);
+  });
 }
 
 void CloseModel(JNIEnv*, jclass, jlong model) { skiff_model_close(FromHandle<SkiffModel>(model)); }
@@ -102,8 +116,9 @@ jbyteArray Metadata(JNIEnv* env, jclass, jlong model, jbyteArray key) {
 
 Natives ModelNatives() {
   static const JNINativeMethod kMethods[] = {
-      Native("openModel", "([B)J", &OpenModel),
-      Native("openModelBytes", "(Ljava/nio/ByteBuffer;II)J", &OpenModelBytes),
+      Native("openModel", "([B[B)J", &OpenModel),
+      Native("openModelBytes", "(Ljava/nio/ByteBuffer;II[B)J", &OpenModelBytes),
+      Native("saveCache", "(J)V", &SaveCache),
       Native("closeModel", "(J)V", &CloseModel),
       Native("signatureCount", "(J)I", &SignatureCount),
       Native("signatureName", "(JI)[B", &SignatureName),

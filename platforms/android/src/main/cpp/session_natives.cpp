@@ -106,10 +106,14 @@ jint TargetOf(JNIEnv*, jclass, jlong session) { return skiff_session_target(From
 jlongArray MemoryUsage(JNIEnv* env, jclass, jlong session) {
   SkiffMemoryUsage usage;
   skiff_session_memory_usage(FromJava(session), &usage, sizeof(usage));
-  const jlong bytes[] = {static_cast<jlong>(usage.arena),          static_cast<jlong>(usage.workspace),
-                         static_cast<jlong>(usage.packed_weights), static_cast<jlong>(usage.mapped_weights),
-                         static_cast<jlong>(usage.inputs),         static_cast<jlong>(usage.variables)};
-  return ToLongs(env, bytes, 6);
+  const jlong bytes[] = {static_cast<jlong>(usage.arena),
+                         static_cast<jlong>(usage.workspace),
+                         static_cast<jlong>(usage.packed_weights),
+                         static_cast<jlong>(usage.mapped_weights),
+                         static_cast<jlong>(usage.inputs),
+                         static_cast<jlong>(usage.variables),
+                         static_cast<jlong>(usage.mapped_packed_weights)};
+  return ToLongs(env, bytes, 7);
 }
 
 }  // namespace

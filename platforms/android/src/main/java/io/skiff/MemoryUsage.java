@@ -40,6 +40,11 @@ public final class MemoryUsage {
     return bytes[5];
   }
 
+  /** Those of the packed weights that are in the cache file: mapped as well, and shared by all processes. */
+  public long mappedPackedWeights() {
+    return bytes[6];
+  }
+
   @Override
   public @NotNull String toString() {
     return "arena " + arena() + ", workspace " + workspace() + ", packed weights " + packedWeights()

@@ -39,8 +39,15 @@ public final class Model implements AutoCloseable {
    *     .skiff file, or damaged; {@link Status#UNSUPPORTED}: its format is newer than this library
    */
   public static @NotNull Model open(@NotNull String path) {
+    return open(path, new ModelOptions());
+  }
+
+  /**
+   * The same with options.
+   */
+  public static @NotNull Model open(@NotNull String path, @NotNull ModelOptions options) {
     Handle.closeLost();
-    return new Model(Native.openModel(Native.utf8(path)), null);
+    return new Model(Native.openModel(Native.utf8(path), Native.utf8OrNull(options.cacheFolder)), null);
   }
 
   /**
@@ -53,11 +60,20 @@ public final class Model implements AutoCloseable {
    * @throws SkiffException as for a path
    */
   public static @NotNull Model open(@NotNull ByteBuffer bytes) {
+    return open(bytes, new ModelOptions());
+  }
+
+  /**
+   * The same with options.
+   */
+  public static @NotNull Model open(@NotNull ByteBuffer bytes, @NotNull ModelOptions options) {
     if (!bytes.isDirect())
       throw new IllegalArgumentException("the model's buffer is not direct");
     Handle.closeLost();
     ByteBuffer aligned = isAligned(bytes) ? bytes : alignedCopy(bytes);
-    return new Model(Native.openModelBytes(aligned, aligned.position(), aligned.remaining()), aligned);
+    return new Model(Native.openModelBytes(aligned, aligned.position(), aligned.remaining(),
+                         Native.utf8OrNull(options.cacheFolder)),
+        aligned);
   }
 
   /** At least one. */
@@ -87,6 +103,22 @@ public final class Model implements AutoCloseable {
     try {
       byte[] value = Native.metadata(address, Native.utf8(key));
       return value == null ? null : Native.text(value);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * Writes to the cache folder what sessions have packed since it was last written. Creating a session and
+   * closing the model do so as well; an application that may be killed at any time calls it after the first
+   * run.
+   *
+   * @throws SkiffException {@link Status#IO}: a file could not be written
+   */
+  public void saveCache() {
+    long address = handle.acquire();
+    try {
+      Native.saveCache(address);
     } finally {
       handle.release();
     }

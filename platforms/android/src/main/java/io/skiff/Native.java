@@ -22,6 +22,10 @@ final class Native {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
+  static byte @Nullable[] utf8OrNull(@Nullable String text) {
+    return text == null ? null : utf8(text);
+  }
+
   static String text(byte[] utf8) {
     return new String(utf8, StandardCharsets.UTF_8);
   }
@@ -37,9 +41,11 @@ final class Native {
   /** Where a direct buffer's first byte lies. */
   static native long address(ByteBuffer direct);
 
-  static native long openModel(byte[] path);
+  static native long openModel(byte[] path, byte @Nullable[] cacheFolder);
 
-  static native long openModelBytes(ByteBuffer direct, int offset, int size);
+  static native long openModelBytes(ByteBuffer direct, int offset, int size, byte @Nullable[] cacheFolder);
+
+  static native void saveCache(long model);
 
   static native void closeModel(long model);
 

@@ -156,6 +156,28 @@ public class ModelTest {
     assertThrows(NullPointerException.class, () -> Model.open((String) null));
   }
 
+  /** A second opening maps what the first one packed. */
+  @Test
+  public void keepsPackedWeightsInAFolder() throws IOException {
+    ModelOptions options = new ModelOptions().cacheFolder(folder.newFolder("größe").getPath());
+    long packed;
+    try (Model model = Model.open(TestModels.CHARACTERS, options); Session session = Session.create(model)) {
+      packed = session.memoryUsage().packedWeights() + session.memoryUsage().mappedPackedWeights();
+      model.saveCache();
+    }
+    ByteBuffer bytes = TestModels.direct(bytesOf(TestModels.CHARACTERS));
+    for (Model model :
+        Arrays.asList(Model.open(TestModels.CHARACTERS, options), Model.open(bytes, options))) {
+      try (Session session = Session.create(model)) {
+        assertTrue(session.memoryUsage().mappedPackedWeights() > packed / 2);
+        session.setInput("image", TestModels.reference("input_image.npy"));
+        session.run();
+        TestModels.assertIsReference(session.output("logits"));
+      }
+      model.close();
+    }
+  }
+
   @Test
   public void theLibraryTellsItsVersion() {
     assertEquals(System.getProperty("skiff.test.version"), Skiff.version());
