@@ -1,6 +1,6 @@
 // The C API over the C++ one. It lives here because opening a model for C programs needs the built-in
 // delegates.
-#include "skiff/c_api.h"
+#include "skiff/skiff.h"
 
 #include <algorithm>
 #include <atomic>
@@ -45,7 +45,7 @@ static_assert(Same(SKIFF_DTYPE_I64, DType::kI64));
 static_assert(Same(SKIFF_DTYPE_U64, DType::kU64));
 static_assert(Same(SKIFF_DTYPE_BOOL, DType::kBool));
 static_assert(Same(SKIFF_DTYPE_F64, DType::kF64));
-static_assert(kDTypeCount == SKIFF_DTYPE_F64 + 1, "a new element type needs its number in c_api.h");
+static_assert(kDTypeCount == SKIFF_DTYPE_F64 + 1, "a new element type needs its number in skiff.h");
 
 static_assert(Same(SKIFF_TARGET_CPU, Target::kCpu) && Same(SKIFF_TARGET_VULKAN, Target::kVulkan));
 static_assert(Same(SKIFF_BACKEND_PLANNED, Backend::kPlanned) &&

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "skiff/c_api.h"
+#include "skiff/skiff.h"
 
 enum { kSide = 32, kChannels = 3, kPixels = kSide * kSide, kClasses = 36, kMegabyte = 1 << 20 };
 

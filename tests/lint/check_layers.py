@@ -26,7 +26,7 @@ ALLOWED = {
     "converter": {"runtime", "converter/import", "converter/graph", "converter/passes", "converter/emit", "converter/convert.h",
                   "converter/shape_contract.h", "delegates/support.h"},
     "platforms": {"runtime"},
-    "platforms/android": {"runtime/include/skiff/c_api.h", "platforms/android"},
+    "platforms/android": {"runtime/include/skiff/skiff.h", "platforms/android"},
     "samples": {"runtime/include", "delegates/registry.h", "samples"},
     "samples/eager_and_graph": {"runtime/include", "converter/trace", "converter/graph/error.h", "samples/eager_and_graph"},
     "tests": {"runtime", "delegates", "converter", "platforms", "samples/eager_and_graph", "tests"},

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What libskiff.so shows and needs: exactly the functions of the C header, and nothing unusual from outside.
 
-usage: check_shared_library.py READELF libskiff.so c_api.h
+usage: check_shared_library.py READELF libskiff.so skiff.h
 """
 import re
 import subprocess

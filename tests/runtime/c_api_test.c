@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "skiff/c_api.h"
+#include "skiff/skiff.h"
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)

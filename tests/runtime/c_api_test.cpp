@@ -11,7 +11,7 @@
 
 #include "graph/evaluate.h"
 #include "graph/text.h"
-#include "skiff/c_api.h"
+#include "skiff/skiff.h"
 #include "tests/cli/temp_folder.h"
 #include "tests/support/tiny_models.h"
 #include "trace/function.h"

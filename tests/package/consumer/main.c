@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "skiff/c_api.h"
+#include "skiff/skiff.h"
 
 int main(int argc, char** argv) {
   char message[256] = "usage: MODEL.skiff";

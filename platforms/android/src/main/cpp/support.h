@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "skiff/c_api.h"
+#include "skiff/skiff.h"
 
 namespace skiff::jni {
 

@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import org.jetbrains.annotations.Nullable;
 
 /**
- * The functions of libskiff_jni: the C API (skiff/c_api.h), one to one. Handles are addresses; the classes
+ * The functions of libskiff_jni: the C API (skiff/skiff.h), one to one. Handles are addresses; the classes
  * that own them see to it that none is used after its end. Text travels as UTF-8 bytes, because JNI's own
  * strings are in an encoding of Java's. What fails throws {@link SkiffException}.
  */
