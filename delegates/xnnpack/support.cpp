@@ -241,10 +241,7 @@ bool SupportsTranspose(const NodeTypes& node) {
 }
 
 bool SupportsPad(const NodeTypes& node) {
-  const int64_t size = DTypeSize(node.inputs[0]->view.dtype);
-  if (node.attrs->as<PadAttrs>().mode != PadMode::kConstant) return size > 0 && RankOf(node, 0) > 0;
-  const bool takes_value = !Has(node, 2) || IsConstant(node, 2);
-  return (size == 1 || size == 2 || size == 4) && takes_value && RankOf(node, 0) <= kMostAxes;
+  return DTypeSize(node.inputs[0]->view.dtype) > 0 && RankOf(node, 0) > 0;
 }
 
 bool SupportsChannelShuffle(const NodeTypes& node) {

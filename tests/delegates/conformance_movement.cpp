@@ -100,7 +100,13 @@ void AddRearrangements(CaseList& list) {
       Case(list.Add(OpCode::kPad, "image", {F32({2, 3, 4, 5}), Integers({0, 1, 2, 0, 0, 3, 1, 0})})));
   list.AddHalf(Case(list.Add(OpCode::kPad, "value", {F32({3, 4}), Integers({1, 2, 3, 4}), value})));
   list.Add(OpCode::kPad, "axes", {F32({3, 4, 5}), Integers({2, 1}), Absent(), Integers({-2})});
-  list.Add(OpCode::kPad, "crop", {F32({3, 4}), Integers({-1, 2, 0, 0})}).falls_back = "a negative pad crops";
+  list.Add(OpCode::kPad, "crop", {F32({3, 4}), Integers({-1, 2, 0, 0})});
+  list.Add(OpCode::kPad, "shift", {F32({3, 4, 2}), Integers({0, -1, 0, 0, 1, 0})});
+  list.Add(OpCode::kPad, "crop_both", {F32({5, 6}), Integers({1, -2, -1, -3}), value});
+  list.Add(OpCode::kPad, "i64", {OfType(F32({2, 5}, 0, 99), DType::kI64), Integers({1, 0, 0, 2})});
+  list.Add(OpCode::kPad, "many_rows", {F32({40, 7, 100}), Integers({2, 0, 3, 0, 1, 99})});
+  list.Add(OpCode::kPad, "strided", {Strided(F32({3, 4}), 1), Integers({1, 1, 1, 1})}).falls_back =
+      "the copies read dense rows";
   for (const PadMode mode : {PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
     const auto repeated = [&](const char* name, Argument x, Argument pads,
                               Argument axes = Absent()) -> Case& {
