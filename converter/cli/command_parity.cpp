@@ -140,15 +140,13 @@ void CheckSizesFitFiles(const Arguments& arguments) {
 /// Random integers can be values that the model was not made for, at which small differences grow; "" where
 /// there are none without a range.
 std::string RandomInputsHint(const Model& model, const InputRanges& ranges) {
-  for (const PortInfo& port : model.signature(0).inputs) {
-    if (IsFloat(port.dtype) || ranges.contains(port.name)) continue;
-    return fmt::format(
-        "note: the elements of input '{}' were random; if it only takes some values, as a mask of 0 and 1 "
-        "does, say so: "
-        "--input-range '{}=0..1'\n",
-        port.name, port.name);
-  }
-  return "";
+  const std::vector<std::string> names = InputsWithoutRule(model, ranges);
+  if (names.empty()) return "";
+  return fmt::format(
+      "note: the elements of '{}' were random; if the model only takes some values, as a mask of 0 and 1 "
+      "does, say so: "
+      "--input-range '{}=0..1'\n",
+      fmt::join(names, "', '"), names[0]);
 }
 
 int Parity(const Arguments& arguments) {

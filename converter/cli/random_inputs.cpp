@@ -177,4 +177,19 @@ NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes,
   return inputs;
 }
 
+std::vector<std::string> InputsWithoutRule(const Model& model, const InputRanges& ranges) {
+  std::vector<std::string> names;
+  const SignatureInfo signature = model.signature(0);
+  const PlanData& plan = model.data().signatures[0].plans[0];
+  std::vector<Shape> shapes;
+  for (const PlanTensor& tensor : plan.tensors) shapes.push_back(tensor.view.shape);
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    const PortInfo& port = signature.inputs[i];
+    const bool whole = !IsFloat(port.dtype) && port.dtype != DType::kBool;
+    if (!whole || ranges.contains(port.name) || plan.shape_inputs[i]) continue;
+    if (!IndexLimit(plan, shapes, plan.inputs[i])) names.emplace_back(port.name);
+  }
+  return names;
+}
+
 }  // namespace skiff::cli

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/model_sizes.h"
 
@@ -27,5 +28,9 @@ NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& 
 /// for a range that the input's type does not hold.
 NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
                           const RandomRange& range = {}, const InputRanges& ranges = {});
+
+/// Inputs of integers that neither index anything nor decide a shape, so that no rule above says which values
+/// mean something (a mask, a position), and that no range speaks of.
+std::vector<std::string> InputsWithoutRule(const Model& model, const InputRanges& ranges);
 
 }  // namespace skiff::cli

@@ -117,6 +117,25 @@ TEST(RandomInputs, IndicesStayBelowAnExtentThatIsOpen) {
   }
 }
 
+TEST(RandomInputs, WhatNoRuleSpeaksOfIsNamed) {
+  OpenedModel opened = Convert(R"(graph g {
+    input ids: i64[3]
+    input mask: i64[3]
+    input on: bool[3]
+    input rows: i64[2]
+    input x: f32[3]
+    const table: f32[5, 2] = seed 1
+    picked = Gather(table, ids)
+    shaped = Reshape(picked, rows)
+    masked = Cast(mask) {to=f32}
+    chosen = Where(on, masked, x)
+    output shaped = shaped
+    output chosen = chosen
+  })");
+  EXPECT_THAT(InputsWithoutRule(opened.model(), {}), ElementsAre("mask"));
+  EXPECT_THAT(InputsWithoutRule(opened.model(), {{"mask", {0, 1}}}), ElementsAre());
+}
+
 TEST(RandomInputs, ShapeInputsGetValuesThatTheirOperatorTakesOrAnError) {
   OpenedModel reshape = Convert(R"(graph g {
     input x: f32[2, 6]
