@@ -10,14 +10,15 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: skiff-run MODEL.skiff [options]\n"
-    "  --input NAME=FILE    raw little-endian elements; without any --input, a fixed pattern is used\n"
-    "  --shape NAME=1x7     the shape of an input whose dimensions are open\n"
-    "  --output DIR         write each output to DIR/<number>.bin\n"
-    "  --expect NAME=FILE   compare an output with raw elements; exit code 3 when they differ\n"
+    "  --input NAME=FILE    a .npy file, or raw little-endian elements; without any --input, a fixed pattern "
+    "is used\n"
+    "  --shape NAME=1x7     the shape of an input whose dimensions are open, where no .npy file says it\n"
+    "  --output DIR         write each output to DIR/<number>.npy\n"
+    "  --expect NAME=FILE   compare an output with a file (.npy or raw); exit code 3 when they differ\n"
     "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
     "  --backend NAME       xnnpack (default), vulkan or reference\n"
     "  --threads N          default: the usable cores, at most 4\n"
-    "  --runs N             timed runs (default 1)\n"
+    "  --bench N            timed runs (default 1)\n"
     "  --cache DIR          keep packed weights in this folder; the next start maps them\n";
 
 bool Fail(const char* what, const char* text) {
@@ -91,7 +92,7 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
   if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
   if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session);
   if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);
-  if (std::strcmp(option, "--runs") == 0) return ParseCount(value, &arguments->runs);
+  if (std::strcmp(option, "--bench") == 0) return ParseCount(value, &arguments->runs);
   if (std::strcmp(option, "--cache") == 0) {
     arguments->cache_folder = value;
     return true;

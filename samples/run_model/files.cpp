@@ -62,24 +62,45 @@ double Element(const skiff::TensorView& tensor, int64_t i) {
 
 }  // namespace
 
-bool ReadRaw(const char* path, const skiff::TensorView& tensor) {
+bool IsNpy(const char* path) {
+  const size_t length = std::strlen(path);
+  return length > 4 && std::strcmp(path + length - 4, ".npy") == 0;
+}
+
+bool ReadType(const char* path, NpyHeader* header) {
+  const File file(std::fopen(path, "rb"));
+  return file ? ReadNpyHeader(file.get(), path, header) : Fail(path, std::strerror(errno));
+}
+
+bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
   const File file(std::fopen(path, "rb"));
   if (!file) return Fail(path, std::strerror(errno));
+  char message[512];
+  if (IsNpy(path)) {
+    NpyHeader header;
+    if (!ReadNpyHeader(file.get(), path, &header)) return false;
+    if (header.dtype != tensor.dtype || !(header.shape == tensor.shape)) {
+      std::snprintf(message, sizeof(message), "expected %s %s, the file has %s %s",
+                    skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
+                    skiff::DTypeName(header.dtype), skiff::ShapeText(header.shape).c_str());
+      return Fail(path, message);
+    }
+  }
   const auto wanted = static_cast<size_t>(tensor.bytes());
   const size_t got = std::fread(tensor.data, 1, wanted, file.get());
   if (got == wanted && std::fgetc(file.get()) == EOF) return true;
-  char message[320];
   std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted,
                 skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
                 got < wanted ? "fewer" : "more");
   return Fail(path, message);
 }
 
-bool WriteRaw(const char* path, const skiff::TensorView& tensor) {
+bool WriteTensor(const char* path, const skiff::TensorView& tensor) {
   File file(std::fopen(path, "wb"));
   if (!file) return Fail(path, std::strerror(errno));
-  const bool written = std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) ==
-                       static_cast<size_t>(tensor.bytes());
+  const bool written = WriteNpyHeader(file.get(), {tensor.dtype, tensor.shape}) &&
+                       std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) ==
+                           static_cast<size_t>(tensor.bytes());
   return (std::fclose(file.release()) == 0 && written) || Fail(path, std::strerror(errno));
 }
 

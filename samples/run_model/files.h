@@ -1,14 +1,18 @@
-/// Tensors in raw files.
+/// Tensors in files: .npy, or raw elements.
 #pragma once
 
 #include <memory>
 
-#include "skiff/tensor.h"
+#include "npy.h"
 
-/// Fills `tensor` from a file that has exactly its bytes; false, after a message, otherwise.
-bool ReadRaw(const char* path, const skiff::TensorView& tensor);
-/// False, after a message, when the file cannot be written whole.
-bool WriteRaw(const char* path, const skiff::TensorView& tensor);
+bool IsNpy(const char* path);
+/// The type that a .npy file says. False after a message.
+bool ReadType(const char* path, NpyHeader* header);
+/// Fills `tensor` from a file that has exactly its elements, and, where it is a .npy file, its type and
+/// shape; false, after a message, otherwise.
+bool ReadTensor(const char* path, const skiff::TensorView& tensor);
+/// As a .npy file. False, after a message, when it cannot be written whole.
+bool WriteTensor(const char* path, const skiff::TensorView& tensor);
 
 /// The largest |a - b| and the largest |b| of two tensors of one type. NaN must meet NaN and an infinity the
 /// same one, else the difference is infinite.

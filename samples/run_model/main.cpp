@@ -1,4 +1,4 @@
-// skiff-run: runs a model on a device, from raw files to raw files. Exit codes: 0 done, 1 bad input, model or
+// skiff-run: runs a model on a device, from files to files. Exit codes: 0 done, 1 bad input, model or
 // file, 2 usage, 3 an output differs from what was expected.
 #include <algorithm>
 #include <chrono>
@@ -54,8 +54,11 @@ bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   for (int i = 0; i < arguments.input_count; ++i) {
     const int port = PortIndex(ports, arguments.inputs[i].name, arguments.inputs[i].name_length);
     if (port < 0) return false;
-    auto buffer = InputBuffer(arguments, session, port);
-    if (!buffer.ok() || !ReadRaw(arguments.inputs[i].file, *buffer)) return false;
+    const char* file = arguments.inputs[i].file;
+    NpyHeader type;
+    if (IsNpy(file) && !ReadType(file, &type)) return false;
+    auto buffer = IsNpy(file) ? session.InputBuffer(port, type.shape) : InputBuffer(arguments, session, port);
+    if (!buffer.ok() || !ReadTensor(file, *buffer)) return false;
   }
   return true;
 }
@@ -102,8 +105,8 @@ bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
                 skiff::ShapeText(output->shape).c_str());
     if (arguments.output == nullptr) continue;
     char path[4096];
-    std::snprintf(path, sizeof(path), "%s/%d.bin", arguments.output, i);
-    if (!WriteRaw(path, output.value())) return false;
+    std::snprintf(path, sizeof(path), "%s/%d.npy", arguments.output, i);
+    if (!WriteTensor(path, output.value())) return false;
   }
   return true;
 }
@@ -121,7 +124,7 @@ int CompareOutputs(const Arguments& arguments, const skiff::Session& session) {
         new (std::nothrow) double[static_cast<size_t>(expected.bytes()) / sizeof(double) + 1]);
     if (!memory) return kBadInput;
     expected.data = memory.get();
-    if (!ReadRaw(arguments.expected[i].file, expected)) return kBadInput;
+    if (!ReadTensor(arguments.expected[i].file, expected)) return kBadInput;
     const Difference found = Compare(got.value(), expected);
     const bool ok = found.difference <= arguments.tolerance * found.largest;
     std::printf("%s: '%.*s' differs by %.3g of the largest element %.3g (allowed %.3g)\n",

@@ -73,7 +73,7 @@ def count_emulated(arguments):
         def counts(runs):
             path = os.path.join(folder, "counts.txt")
             command = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu", arguments.emulated, "-plugin",
-                       f"{plugin},to={path}", arguments.program, arguments.model, "--threads", "1", "--runs", str(runs)]
+                       f"{plugin},to={path}", arguments.program, arguments.model, "--threads", "1", "--bench", str(runs)]
             for shape in arguments.shape:
                 command += ["--shape", shape]
             result = subprocess.run(command, capture_output=True, text=True)
