@@ -248,8 +248,9 @@ TEST_F(PackedWeightsFileTest, SurvivesTruncation) {
   std::vector<size_t> sizes = {0, 1, kHeaderBytes - 1, kHeaderBytes, kHeaderBytes + 1, good_.size() - 1};
   for (size_t row = 0; row < kKinds; ++row) {
     const size_t begin = kHeaderBytes + row * kRowBytes;
-    const size_t blob = Word(good_, begin + kOffsetInRow);
-    for (const size_t end : {begin + kRowBytes, blob, blob + Word(good_, begin + kBytesInRow)})
+    const auto blob = static_cast<size_t>(Word(good_, begin + kOffsetInRow));
+    const auto bytes = static_cast<size_t>(Word(good_, begin + kBytesInRow));
+    for (const size_t end : {begin + kRowBytes, blob, blob + bytes})
       for (const size_t size : {end - 1, end, end + 1}) sizes.push_back(size);
   }
   for (const size_t size : sizes) {
