@@ -224,11 +224,31 @@ TEST_F(EndToEnd, DeviceProgramComparesRawFiles) {
       SKIFF_RUN, {Model(), "--input", input, "--expect", "logits=" + expected, "--output", folder_->path()});
   EXPECT_EQ(good.exit_code, 0) << good.error;
   EXPECT_THAT(good.output, AllOf(HasSubstr("MATCH: 'logits'"), HasSubstr("memory: arena")));
-  EXPECT_EQ(ReadWhole(*folder_ / "0.bin").size(), 36 * sizeof(float));
+  EXPECT_EQ(ReadWhole(Raw(*folder_, *folder_ / "0.npy", "0.bin")).size(), 36 * sizeof(float));
 
   const RunResult other = RunProgram(SKIFF_RUN, {Model(), "--expect", "logits=" + expected});
   EXPECT_EQ(other.exit_code, 3);
   EXPECT_THAT(other.output, HasSubstr("MISMATCH: 'logits'"));
+}
+
+TEST_F(EndToEnd, DeviceProgramReadsWhatItWrites) {
+  const std::string reference = kSample + "/reference/A_roboto-regular_64x64";
+  const std::string input = "image=" + reference + "/input_image.npy";
+  const RunResult first = RunProgram(
+      SKIFF_RUN, {Model(), "--input", input, "--expect", "logits=" + reference + "/output_logits.npy",
+                  "--output", folder_->path(), "--bench", "3"});
+  EXPECT_EQ(first.exit_code, 0) << first.error;
+  EXPECT_THAT(first.output, HasSubstr("best of 3"));
+  const RunResult again = RunProgram(SKIFF_RUN, {Model(), "--input", input, "--tolerance", "0", "--expect",
+                                                 "logits=" + (*folder_ / "0.npy")});
+  EXPECT_EQ(again.exit_code, 0) << again.output << again.error;
+  const RunResult shape = RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + (*folder_ / "0.npy")});
+  EXPECT_EQ(shape.exit_code, 1);
+  EXPECT_THAT(shape.error, HasSubstr("must have the shape [1, 3, 32, 32], got [1, 36]"));
+  const RunResult text =
+      RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + folder_->Write("short.npy", "1234")});
+  EXPECT_EQ(text.exit_code, 1);
+  EXPECT_THAT(text.error, HasSubstr("short.npy: not a usable .npy file"));
 }
 
 TEST_F(EndToEnd, DeviceProgramRefusesBadInput) {
