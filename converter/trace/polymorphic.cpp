@@ -106,6 +106,7 @@ std::shared_ptr<ConcreteFunction> Polymorphic::Choose(const Tensors& arguments,
   ++(found ? statistics_.hits : statistics_.misses);
   if (!found) found = TraceFor(arguments, static_arguments, body);
   found->last_use = ++uses_;
+  last_ = found;
   return found;
 }
 
@@ -114,16 +115,21 @@ void Polymorphic::RunEagerly(bool on) {
   options_.run_eagerly = on;
 }
 
-/// The one with the fewest open extents.
+/// The one with the fewest open extents. Calls often repeat, and nothing has fewer than none: the one used
+/// last is asked first.
 std::shared_ptr<ConcreteFunction> Polymorphic::Find(const Tensors& arguments,
                                                     const std::string& static_arguments) {
+  const bool checks_results = ChecksEveryResult();
+  const auto match = [&](const ConcreteFunction& candidate) {
+    const bool same =
+        candidate.checks_results() == checks_results && candidate.static_arguments() == static_arguments;
+    return same ? MatchTypes(candidate.arguments(), arguments) : -1;
+  };
+  if (last_ && match(*last_) == 0) return last_;
   const std::shared_ptr<ConcreteFunction>* best = nullptr;
   int fewest = 0;
-  const bool checks_results = ChecksEveryResult();
   for (const auto& candidate : concrete_) {
-    if (candidate->checks_results() != checks_results || candidate->static_arguments() != static_arguments)
-      continue;
-    const int open = MatchTypes(candidate->arguments(), arguments);
+    const int open = match(*candidate);
     if (open < 0 || (best != nullptr && open >= fewest)) continue;
     best = &candidate;
     fewest = open;

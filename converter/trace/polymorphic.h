@@ -79,6 +79,7 @@ class Polymorphic {
   std::vector<TensorSpec> signature_;  ///< Parsed input_signature.
   mutable std::recursive_mutex mutex_;
   std::vector<std::shared_ptr<ConcreteFunction>> concrete_;
+  std::shared_ptr<ConcreteFunction> last_;  ///< The one used last, which is the last to be dropped.
   std::map<std::string, Family> families_;
   FunctionStatistics statistics_;
   uint64_t uses_ = 0;
