@@ -33,6 +33,8 @@ if(SKIFF_DELEGATE_XNNPACK)
 endif()
 if(TARGET skiff_shared)
   install(TARGETS skiff_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  # The folder of libraries may be deep: lib/x86_64-linux-gnu.
+  file(RELATIVE_PATH skiff_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(platforms/cmake/skiff.pc.in ${PROJECT_BINARY_DIR}/skiff.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/skiff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
