@@ -93,11 +93,12 @@ Tensors Polymorphic::Call(const Tensors& arguments, const std::string& static_ar
 /// Null where the C++ code itself shall run.
 std::shared_ptr<ConcreteFunction> Polymorphic::Choose(const Tensors& arguments,
                                                       const std::string& static_arguments, const Body& body) {
-  const std::lock_guard lock(mutex_);
+  // Without the lock: two Functions that are traced by two threads may call each other.
   if (Frame::Current() != nullptr) {
-    ++statistics_.inlined_calls;
+    ++inlined_calls_;
     return nullptr;
   }
+  const std::lock_guard lock(mutex_);
   if (RunsEagerly()) {
     ++statistics_.eager_calls;
     return nullptr;
@@ -310,6 +311,7 @@ std::vector<std::shared_ptr<ConcreteFunction>> Polymorphic::concrete_functions()
 FunctionStatistics Polymorphic::statistics() const {
   const std::lock_guard lock(mutex_);
   FunctionStatistics result = statistics_;
+  result.inlined_calls = inlined_calls_;
   for (const auto& concrete : concrete_) result.compile_seconds += concrete->compile_seconds();
   return result;
 }

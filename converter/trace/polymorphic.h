@@ -1,6 +1,7 @@
 /// What is behind every Function: the ConcreteFunctions, how a call finds one, and when it traces another.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -82,6 +83,7 @@ class Polymorphic {
   std::shared_ptr<ConcreteFunction> last_;  ///< The one used last, which is the last to be dropped.
   std::map<std::string, Family> families_;
   FunctionStatistics statistics_;
+  std::atomic<uint64_t> inlined_calls_ = 0;
   uint64_t uses_ = 0;
   bool advised_ = false;
 };

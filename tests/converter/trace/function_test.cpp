@@ -1,6 +1,10 @@
 // Functions: when they trace, what they find again, and that graph and eager agree.
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <latch>
+#include <thread>
+
 #include "expect_error.h"
 #include "skiff/log.h"
 #include "trace/effects.h"
@@ -102,6 +106,29 @@ TEST(Function, InlinesOthers) {
   EXPECT_EQ(square.trace_count(), 0u);
   EXPECT_EQ(square.statistics().inlined_calls, 2u);
   EXPECT_THAT(quartic.ConcreteFunctions()[0]->GraphText(), HasSubstr("Mul(Mul"));
+}
+
+/// Both are being traced when they call each other.
+TEST(Function, ThatCallEachOtherAreTracedSideBySide) {
+  std::latch both(2);
+  std::function<Tensor(const Tensor&)> call_left, call_right;
+  Function left([&](const Tensor& x, bool calls) {
+    if (!calls) return x + 1.0f;
+    both.arrive_and_wait();
+    return call_right(x);
+  });
+  Function right([&](const Tensor& x, bool calls) {
+    if (!calls) return x + 2.0f;
+    both.arrive_and_wait();
+    return call_left(x);
+  });
+  call_left = [&](const Tensor& x) { return left(x, false); };
+  call_right = [&](const Tensor& x) { return right(x, false); };
+  float from_left = 0;
+  std::thread other([&] { from_left = left(Tensor::Scalar(0.0f), true).item<float>(); });
+  EXPECT_EQ(right(Tensor::Scalar(0.0f), true).item<float>(), 1);
+  other.join();
+  EXPECT_EQ(from_left, 2);
 }
 
 TEST(Function, KeepsTheLastTraces) {
