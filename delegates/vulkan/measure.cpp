@@ -146,7 +146,7 @@ Status MeasureSegment(const SegmentView& view, const Environment& environment) {
     const Variant variant = VariantOf(dispatch);
     const bool listed =
         std::any_of(rows.begin(), rows.end(), [&](const TuningRow& row) { return row.Is(variant); });
-    if (listed || environment.tuning->Knows(variant)) continue;
+    if (listed || environment.tuning->HasMeasured(variant)) continue;
     SKIFF_RETURN_IF_ERROR(rows.Append(RowFor(dispatch)));
     tiled = tiled || rows[rows.size() - 1].HasChoiceOfTile();
   }

@@ -6,7 +6,7 @@
 namespace skiff::vulkan {
 
 /// At the extents of this moment, and with zeros for inputs: no shader's time depends on values. Variants
-/// that the environment's tuning knows are left alone. Sizes that do not work are not chosen.
+/// that were measured for the Model before are left alone. Sizes that do not work are not chosen.
 Status MeasureSegment(const SegmentView& view, const Environment& environment);
 
 }  // namespace skiff::vulkan

@@ -21,8 +21,7 @@ enum class VulkanFault : uint8_t {
 enum class VulkanTuning : uint8_t {
   kUse = 0,  ///< They are read from the cache folder.
   kIgnore,   ///< All sizes are by rule.
-  kMeasure,  ///< As kUse; what is not known yet is measured at each new shape, which takes seconds, and
-             ///< written.
+  kMeasure,  ///< They are measured for each Model, anew, and written: at each new shape, in seconds.
 };
 
 struct VulkanOptions {

@@ -58,6 +58,7 @@ bool TuningRow::Is(const Variant& variant) const {
 Tuning::Tuning(const Device& device, const VulkanOptions& options, const char* cache_folder)
     : device_(device), options_(options), cache_folder_(cache_folder) {
   if (options.tuning != VulkanTuning::kIgnore && cache_folder != nullptr && !Load().ok()) rows_.Truncate(0);
+  read_ = rows_.size();
 }
 
 /// The file may have been written by anybody: a checksum does not tell sense from nonsense.
@@ -86,9 +87,10 @@ const TuningRow* Tuning::Find(const Variant& variant) const {
   return nullptr;
 }
 
-bool Tuning::Knows(const Variant& variant) const {
+bool Tuning::HasMeasured(const Variant& variant) const {
   const std::lock_guard<std::mutex> guard(lock_);
-  return Find(variant) != nullptr;
+  const TuningRow* row = Find(variant);
+  return row != nullptr && row >= rows_.begin() + read_;
 }
 
 Choice Tuning::Of(const Variant& variant) const {
@@ -110,11 +112,12 @@ Status Tuning::Add(Span<const TuningRow> rows) {
       return known.shader == row.shader && known.f16 == row.f16 &&
              std::equal(std::begin(row.constants), std::end(row.constants), known.constants);
     });
-    if (at != rows_.end()) {
-      *at = row;
-    } else {
+    if (at == rows_.end()) {
       SKIFF_RETURN_IF_ERROR(rows_.Append(row));
+      continue;
     }
+    *at = row;
+    if (at < rows_.begin() + read_) std::swap(*at, rows_[--read_]);
   }
   if (cache_folder_ != nullptr)
     StoreCacheFile(device_, FileKind(), cache_folder_,

@@ -44,7 +44,8 @@ class Tuning {
 
   /// As the options force it, as measured, or by rule.
   Choice Of(const Variant& variant) const;
-  bool Knows(const Variant& variant) const;
+  /// By Add(), not from the file.
+  bool HasMeasured(const Variant& variant) const;
   /// Takes the place of what was known, and writes the file where there is a folder.
   Status Add(Span<const TuningRow> rows);
   /// Not while another thread adds.
@@ -60,6 +61,7 @@ class Tuning {
   const char* const cache_folder_;
   mutable std::mutex lock_;
   List<TuningRow> rows_;
+  size_t read_ = 0;  ///< So many of them, the first, are from the file.
 };
 
 }  // namespace skiff::vulkan
