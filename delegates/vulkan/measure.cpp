@@ -152,8 +152,13 @@ Status MeasureSegment(const SegmentView& view, const Environment& environment) {
   }
   if (rows.empty()) return OkStatus();
   SKIFF_ASSIGN_OR_RETURN(const FixedArray<uint64_t> by_rule, rule->Time());
-  for (TuningRow& row : rows) row.rule_ns = row.chosen_ns = TimeOf(row, dispatches, view.begin, by_rule);
-
+  FixedArray<Choice> rules;
+  SKIFF_RETURN_IF_ERROR(rules.Allocate(rows.size()));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rules[i] = rows[i].choice;
+    rows[i].rule_ns = TimeOf(rows[i], dispatches, view.begin, by_rule);
+    rows[i].chosen_ns = UINT64_MAX;
+  }
   for (const uint32_t tile : kTiles) {
     if (tile != kMostTile && !tiled) break;
     for (const uint32_t group : kGroupSizes) {
@@ -161,15 +166,24 @@ Status MeasureSegment(const SegmentView& view, const Environment& environment) {
       SKIFF_ASSIGN_OR_RETURN(const FixedArray<uint64_t> times,
                              TimesWith(view, environment, {group, tile}, pipelines, dispatches.size()));
       if (times.empty()) continue;
-      for (TuningRow& row : rows) {
+      for (size_t i = 0; i < rows.size(); ++i) {
+        TuningRow& row = rows[i];
+        const Choice tried{group, row.HasChoiceOfTile() ? tile : rules[i].tile};
         const uint64_t time = TimeOf(row, dispatches, view.begin, times);
-        if (static_cast<double>(time) > kWorthwhile * static_cast<double>(row.rule_ns) ||
-            time >= row.chosen_ns)
-          continue;
-        row.choice = {group, row.HasChoiceOfTile() ? tile : row.choice.tile};
-        row.chosen_ns = time;
+        if (tried == rules[i]) {
+          row.rule_ns = std::min(row.rule_ns, time);
+        } else if (time < row.chosen_ns) {
+          row.choice = tried;
+          row.chosen_ns = time;
+        }
       }
     }
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (static_cast<double>(rows[i].chosen_ns) <= kWorthwhile * static_cast<double>(rows[i].rule_ns))
+      continue;
+    rows[i].choice = rules[i];
+    rows[i].chosen_ns = rows[i].rule_ns;
   }
   return environment.tuning->Add(rows);
 }
