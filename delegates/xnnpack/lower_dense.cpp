@@ -89,12 +89,11 @@ class DenseStep final : public Step {
       std::fill_n(to, width, 0.0f);
       if (bias != nullptr) std::copy_n(bias + first, exist, to);
       to += width;
-      std::fill_n(to, args_.inputs * width, 0.0f);
-      for (size_t i = 0; i < exist; ++i) {
-        const float* from = weights + (first + i) * output_step;
-        for (size_t k = 0; k < args_.inputs; ++k) to[k * width + i] = from[k * input_step];
+      const float* from = weights + first * output_step;
+      for (size_t k = 0; k < args_.inputs; ++k, from += input_step, to += width) {
+        for (size_t i = 0; i < exist; ++i) to[i] = from[i * output_step];
+        std::fill(to + exist, to + width, 0.0f);
       }
-      to += args_.inputs * width;
     }
   }
 
