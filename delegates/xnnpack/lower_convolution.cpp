@@ -21,17 +21,6 @@ bool XnnpackFindsPads(const Conv2dAttrs& attrs, const Shape& weights) {
   return true;
 }
 
-/// One product of a pixel's channels with the weights.
-bool IsPointwise(const NodeView& node) {
-  const auto& attrs = node.As<Conv2dAttrs>();
-  const Shape& w = node.in(1).shape;
-  const bool one_tap = w[1] == 1 && w[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1;
-  bool pads = false;
-  if (attrs.auto_pad == AutoPad::kExplicit)
-    for (const int64_t pad : attrs.pads) pads |= pad != 0;
-  return one_tap && !pads && attrs.groups == 1;
-}
-
 class ConvolutionStep final : public Step {
  public:
   ConvolutionStep(const NodeView& node, const Environment& environment)
@@ -229,12 +218,9 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
-  if (IsPointwise(node) && RunsDense(node, environment)) {
-    const auto& attrs = node.As<Conv2dAttrs>();
-    return LowerDense(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
-  }
   if (const DepthwiseFn kernel = FindDepthwise(node, *environment.kernels))
     return LowerDepthwise(node, environment, kernel);
+  if (RunsDenseConvolution(node, environment)) return LowerDenseConvolution(node, environment);
   return MakeStep<ConvolutionStep>(node, environment);
 }
 
