@@ -218,7 +218,7 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
-  if (const DepthwiseFn kernel = FindDepthwise(node, *environment.kernels))
+  if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
   return MakeStep<ConvolutionStep>(node, environment);
 }
