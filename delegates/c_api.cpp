@@ -2,8 +2,10 @@
 // delegates.
 #include "skiff/skiff.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <iterator>
 #include <optional>
 
 #include "core/error_capture.h"
@@ -36,9 +38,20 @@ Span<const PortInfo> Ports(const SkiffModel* model, int32_t signature,
   return Cpp(model)->signature(signature).*side;
 }
 
-const char* PortName(Span<const PortInfo> ports, int32_t index) {
-  return index >= 0 && static_cast<size_t>(index) < ports.size() ? ports[static_cast<size_t>(index)].name
+/// Null when there is no such port.
+const PortInfo* PortAt(Span<const PortInfo> ports, int32_t index) {
+  return index >= 0 && static_cast<size_t>(index) < ports.size() ? &ports[static_cast<size_t>(index)]
                                                                  : nullptr;
+}
+
+const char* PortName(Span<const PortInfo> ports, int32_t index) {
+  const PortInfo* port = PortAt(ports, index);
+  return port == nullptr ? nullptr : port->name;
+}
+
+Span<const char* const> Labels(const SkiffModel* model, int32_t signature, int32_t index) {
+  const PortInfo* port = PortAt(Ports(model, signature, &SignatureInfo::outputs), index);
+  return port == nullptr ? Span<const char* const>() : port->labels;
 }
 
 Status PortType(const SkiffModel* model, int32_t signature, int32_t index,
@@ -46,20 +59,18 @@ Status PortType(const SkiffModel* model, int32_t signature, int32_t index,
   SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
   SKIFF_RETURN_IF_ERROR(InRange(signature, Cpp(model)->signature_count(), "the signature"));
   const Span<const PortInfo> ports = Ports(model, signature, side);
-  if (index < 0 || static_cast<size_t>(index) >= ports.size()) {
+  const PortInfo* port = PortAt(ports, index);
+  if (port == nullptr) {
     return Fail(StatusCode::kInvalidArgument, "there is no %s %d; signature %d has %zu",
                 side == &SignatureInfo::inputs ? "input" : "output", index, signature, ports.size());
   }
-  const PortInfo& port = ports[static_cast<size_t>(index)];
-  return FromView(TensorView(nullptr, port.dtype, port.shape), type);
+  return FromView(TensorView(nullptr, port->dtype, port->shape), type);
 }
 
 int32_t PortSymbol(const SkiffModel* model, int32_t signature, int32_t index, int32_t axis,
                    Span<const PortInfo> SignatureInfo::*side) {
-  const Span<const PortInfo> ports = Ports(model, signature, side);
-  if (index < 0 || static_cast<size_t>(index) >= ports.size()) return -1;
-  const PortInfo& port = ports[static_cast<size_t>(index)];
-  return axis >= 0 && axis < port.shape.rank() ? port.symbols[axis] : -1;
+  const PortInfo* port = PortAt(Ports(model, signature, side), index);
+  return port != nullptr && axis >= 0 && axis < port->shape.rank() ? port->symbols[axis] : -1;
 }
 
 Status OpenInto(Result<std::unique_ptr<Model>> opened, SkiffModel** model) {
@@ -210,6 +221,31 @@ SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t symbol, in
     if (multiple != nullptr) *multiple = info.multiple;
     return OkStatus();
   });
+}
+
+int32_t skiff_model_input_image(const SkiffModel* model, int32_t signature, int32_t index,
+                                SkiffImageSpec* spec, size_t size) {
+  const PortInfo* port = PortAt(Ports(model, signature, &SignatureInfo::inputs), index);
+  SkiffImageSpec known = {};
+  if (port != nullptr) {
+    const ImageSpec& image = port->image;
+    known = {image.width, image.height, image.channels, image.bgr, image.nhwc, {}, {}};
+    std::copy(std::begin(image.mean), std::end(image.mean), known.mean);
+    std::copy(std::begin(image.scale), std::end(image.scale), known.scale);
+  }
+  FillPrefix(spec, size, &known, sizeof(known));
+  return known.width != 0;
+}
+
+int32_t skiff_model_output_label_count(const SkiffModel* model, int32_t signature, int32_t index) {
+  return static_cast<int32_t>(Labels(model, signature, index).size());
+}
+
+const char* skiff_model_output_label(const SkiffModel* model, int32_t signature, int32_t index,
+                                     int32_t label) {
+  const Span<const char* const> labels = Labels(model, signature, index);
+  return label >= 0 && static_cast<size_t>(label) < labels.size() ? labels[static_cast<size_t>(label)]
+                                                                  : nullptr;
 }
 
 int32_t skiff_model_variable_count(const SkiffModel* model) {

@@ -55,6 +55,8 @@ constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit)
 static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, variables_of) + sizeof(void*));
 static_assert(sizeof(SkiffMemoryUsage) ==
               offsetof(SkiffMemoryUsage, mapped_packed_weights) + sizeof(uint64_t));
+static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, scale) + sizeof(ImageSpec::scale));
+static_assert(sizeof(SkiffImageSpec::mean) == sizeof(ImageSpec::mean));
 static_assert(sizeof(SkiffModelOptions) == offsetof(SkiffModelOptions, cache_folder) + sizeof(const char*));
 // No later struct will be longer: a greater number is memory that was never initialised.
 constexpr size_t kMaxOptionsSize = 4096;
