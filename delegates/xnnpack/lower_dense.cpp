@@ -1,4 +1,4 @@
-// Rows times constant weights with kernels of our own: fully connected layers, matrix products and 1 x 1
+// Rows times constant weights with kernels of our own: fully connected layers, matrix products, 1 x 1
 // convolutions.
 #include <algorithm>
 
@@ -11,15 +11,35 @@ namespace {
 /// Rows that one thread takes through all weights of a panel: they stay in its cache from panel to panel.
 constexpr size_t kBlockRows = 96;
 
+void PackPanels(const NodeView& node, const DenseArgs& args, bool transposed, size_t panel, size_t columns,
+                float* to) {
+  const auto* weights = node.in(1).as<const float>();
+  const float* const bias = node.Has(2) ? node.in(2).as<const float>() : nullptr;
+  const size_t input_step = transposed ? args.outputs : 1;
+  const size_t output_step = transposed ? 1 : args.inputs();
+  for (size_t first = 0; first < columns; first += panel) {
+    const size_t width = std::min(panel, columns - first);
+    const size_t exist = std::min(width, args.outputs - first);
+    std::fill_n(to, width, 0.0f);
+    if (bias != nullptr) std::copy_n(bias + first, exist, to);
+    to += width;
+    const float* from = weights + first * output_step;
+    for (size_t k = 0; k < args.inputs(); ++k, from += input_step, to += width) {
+      for (size_t i = 0; i < exist; ++i) to[i] = from[i * output_step];
+      std::fill(to + exist, to + width, 0.0f);
+    }
+  }
+}
+
 class DenseStep final : public Step {
  public:
   DenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
-      : Step(node, environment), layer_(layer), panel_(environment.kernels->dense_outputs) {}
+      : Step(node, environment), layer_(layer) {}
 
   Status Reshape() override {
     const Rows from = RowsOf(node_.in(0));
     const Rows to = RowsOf(node_.out(0));
-    args_.inputs = from.length;
+    args_.run = from.length;
     args_.outputs = static_cast<size_t>(node_.in(1).shape.elements()) / from.length;
     args_.x_stride = from.stride;
     args_.y_stride = to.stride;
@@ -31,7 +51,12 @@ class DenseStep final : public Step {
     args_.min = layer_.min;
     args_.max = layer_.max;
     rows_ = from.count;
-    return args_.weights == nullptr ? Pack() : OkStatus();
+    blocks_ = (rows_ + kBlockRows - 1) / kBlockRows;
+    // Threads that end early find something left.
+    const size_t threads = pthreadpool_get_threads_count(environment_.pool);
+    const size_t parts = threads == 1 ? 1 : 3 * threads / blocks_;
+    at_once_ = OutputsAtOnce(args_, *environment_.kernels, parts);
+    return PackDense(node_, environment_, layer_.transposed, &args_);
   }
 
   Status Bind(void*) override {
@@ -41,70 +66,65 @@ class DenseStep final : public Step {
   }
 
   Status Run() override {
-    const size_t blocks = (rows_ + kBlockRows - 1) / kBlockRows;
-    const size_t panels = (args_.outputs + panel_ - 1) / panel_;
-    pthreadpool_parallelize_2d(environment_.pool, &RunPanel, this, blocks, panels, /*flags=*/0);
+    pthreadpool_parallelize_2d(
+        environment_.pool,
+        [](void* step, size_t block, size_t part) {
+          const auto& self = *static_cast<const DenseStep*>(step);
+          self.RunPart(block * kBlockRows, part * self.at_once_);
+        },
+        this, blocks_, (args_.outputs + at_once_ - 1) / at_once_, /*flags=*/0);
     return OkStatus();
   }
 
  private:
-  static void RunPanel(void* step, size_t block, size_t panel) {
-    const auto& self = *static_cast<const DenseStep*>(step);
-    const size_t first = block * kBlockRows;
-    self.environment_.kernels->dense(self.args_, first, std::min(first + kBlockRows, self.rows_),
-                                     panel * self.panel_);
-  }
-
-  Status Pack() {
-    const TensorView& w = node_.in(1);
-    const size_t half = panel_ / 2;
-    const size_t columns = (args_.outputs + half - 1) / half * half;  // With those that do not exist.
-    PackingKey key;
-    key.kind = PackingKind::kDense;
-    key.dtype = w.dtype;
-    key.has_bias = node_.Has(2);
-    key.flags = layer_.transposed ? 1 : 0;
-    key.weights = node_.input(1).hash;
-    if (key.has_bias) key.bias = node_.input(2).hash;
-    key.parameters[0] = args_.inputs;
-    key.parameters[1] = args_.outputs;
-    key.parameters[2] = panel_;
-    key.packed_bytes = (1 + args_.inputs) * columns * sizeof(float);
-    const void* const packed = environment_.weights->FindOrPack(
-        key, [&](void* blob) { PackPanels(static_cast<float*>(blob), columns); });
-    if (packed == nullptr)
-      return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node_.name());
-    args_.weights = static_cast<const float*>(packed);
-    return OkStatus();
-  }
-
-  void PackPanels(float* to, size_t columns) const {
-    const auto* weights = node_.in(1).as<const float>();
-    const float* const bias = node_.Has(2) ? node_.in(2).as<const float>() : nullptr;
-    const size_t input_step = layer_.transposed ? args_.outputs : 1;
-    const size_t output_step = layer_.transposed ? 1 : args_.inputs;
-    for (size_t first = 0; first < columns; first += panel_) {
-      const size_t width = std::min(panel_, columns - first);
-      const size_t exist = std::min(width, args_.outputs - first);
-      std::fill_n(to, width, 0.0f);
-      if (bias != nullptr) std::copy_n(bias + first, exist, to);
-      to += width;
-      std::fill_n(to, args_.inputs * width, 0.0f);
-      for (size_t i = 0; i < exist; ++i) {
-        const float* from = weights + (first + i) * output_step;
-        for (size_t k = 0; k < args_.inputs; ++k) to[k * width + i] = from[k * input_step];
-      }
-      to += args_.inputs * width;
-    }
+  void RunPart(size_t row, size_t output) const {
+    DenseArgs args = args_;
+    args.x += row * args.x_stride;
+    args.y += row * args.y_stride;
+    environment_.kernels->dense(args, std::min(kBlockRows, rows_ - row), output, output + at_once_);
   }
 
   const DenseLayer layer_;
-  const size_t panel_;
   DenseArgs args_;
   size_t rows_ = 0;
+  size_t blocks_ = 0;
+  size_t at_once_ = 0;  ///< Outputs.
 };
 
 }  // namespace
+
+Status PackDense(const NodeView& node, const Environment& environment, bool transposed, DenseArgs* args) {
+  if (args->weights != nullptr) return OkStatus();
+  const size_t panel = environment.kernels->dense_outputs;
+  const size_t half = panel / 2;
+  const size_t columns = (args->outputs + half - 1) / half * half;  // With those that do not exist.
+  PackingKey key;
+  key.kind = PackingKind::kDense;
+  key.dtype = node.in(1).dtype;
+  key.has_bias = node.Has(2);
+  key.flags = transposed ? 1 : 0;
+  key.weights = node.input(1).hash;
+  if (key.has_bias) key.bias = node.input(2).hash;
+  key.parameters[0] = args->inputs();
+  key.parameters[1] = args->outputs;
+  key.parameters[2] = panel;
+  key.packed_bytes = (1 + args->inputs()) * columns * sizeof(float);
+  const void* const packed = environment.weights->FindOrPack(key, [&](void* blob) {
+    PackPanels(node, *args, transposed, panel, columns, static_cast<float*>(blob));
+  });
+  if (packed == nullptr)
+    return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node.name());
+  args->weights = static_cast<const float*>(packed);
+  return OkStatus();
+}
+
+size_t OutputsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts) {
+  constexpr size_t kStayingBytes = 24 * 1024;
+  const size_t panel = kernels.dense_outputs;
+  const size_t panels = (args.outputs + panel - 1) / panel;
+  const size_t fit = kStayingBytes / (args.inputs() * panel * sizeof(float));
+  return std::clamp<size_t>(fit, 1, panels / std::clamp<size_t>(parts, 1, panels)) * panel;
+}
 
 bool RunsDense(const NodeView& node, const Environment& environment) {
   return environment.kernels->dense != nullptr && node.in(0).dtype == DType::kF32;

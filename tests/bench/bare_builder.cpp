@@ -28,6 +28,7 @@ BareBuilder::BareBuilder(const PlanData& plan, unsigned char* arena, pthreadpool
       const bool root = placement.view_of == TensorPlacement::kRoot;
       const uint64_t whole = root ? 0 : plan.placements[static_cast<size_t>(placement.view_of)].offset;
       view.data = arena + whole + placement.offset;
+      if (placement.row_stride != 0) view.row_stride = placement.row_stride;
     }
     views_.push_back(view);
   }

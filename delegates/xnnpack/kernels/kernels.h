@@ -118,22 +118,29 @@ struct DepthwiseArgs {
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
 
-/// Rows of `inputs` elements times weights, plus a bias: what does not change from panel to panel.
+/// Rows of inputs times weights, plus a bias: what does not change from panel to panel.
 struct DenseArgs {
   const float* x = nullptr;
   float* y = nullptr;
   /// Panels of Kernels::dense_outputs outputs, the last one of as many as half of that hold if those suffice:
   /// a row of biases, then a row for each input. Outputs that do not exist are 0.
   const float* weights = nullptr;
-  size_t inputs = 0;
+  /// A row of x is `run` inputs side by side, and more such runs where it is the window of a convolution: runs[0] times
+  /// runs[1] of them, run_strides apart.
+  size_t run = 0;
+  size_t runs[2] = {1, 1};
+  size_t run_strides[2] = {};
   size_t outputs = 0;
   size_t x_stride = 0;  ///< Elements from row to row.
   size_t y_stride = 0;
   float min = 0;
   float max = 0;
+
+  size_t inputs() const { return runs[0] * runs[1] * run; }
 };
-/// The panel that begins with `first_output`, of the rows [first_row, end_row).
-using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_output);
+/// The outputs [first_output, end_output) that exist, of `rows` rows; a panel begins with first_output. Some rows meet all
+/// weights before the next ones do.
+using DenseFn = void (*)(const DenseArgs& args, size_t rows, size_t first_output, size_t end_output);
 
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };

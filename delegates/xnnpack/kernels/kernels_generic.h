@@ -218,7 +218,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 // A product that XNNPACK does not clamp is clamped by ours.
 constexpr bool kClamps = IsLowered(Op::kClamp) || IsLowered(Op::kMatMul);
 #if defined(__AVX512F__)
-constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul);
+constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
 #endif
 constexpr bool kReducesMax = IsLowered(Op::kReduceMax) || IsLowered(Op::kArgMax);
 constexpr bool kReducesMin = IsLowered(Op::kReduceMin) || IsLowered(Op::kArgMin);
