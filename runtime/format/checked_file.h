@@ -4,8 +4,8 @@
 
 #include "format/container.h"
 #include "model_generated.h"
-#include "skiff/span.h"
 #include "skiff/log.h"
+#include "skiff/span.h"
 #include "skiff/tensor.h"
 
 namespace skiff {
@@ -25,6 +25,7 @@ struct CheckedFile {
   format::FileHeader header = {};
   const format::Model* model = nullptr;  ///< The verified copy of the FlatBuffer part.
   size_t index_count = 0;
+  int body_depth = 0;  ///< Of the plan that is being read.
 
   /// kInvalidModel, with the sentence in the log.
   Status Invalid(const char* what, ...) const __attribute__((format(printf, 2, 3)));
