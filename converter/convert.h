@@ -22,7 +22,7 @@ struct ConvertOptions : ShapeContract {
   /// A plan for the GPU beside each plan for the CPU, which runs where there is no GPU.
   bool vulkan = false;
   PipelineOptions pipeline;
-  /// For every 4-D input whose size fits; height, width 0: from the input.
+  /// For every 4-D input whose size fits.
   std::optional<ImageSettings> image;
   /// For every output whose last extent is their count.
   std::vector<std::string> labels;
