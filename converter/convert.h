@@ -10,6 +10,7 @@
 
 #include "emit/write_model.h"
 #include "graph/graph.h"
+#include "import/onnx.h"
 #include "passes/passes.h"
 #include "shape_contract.h"
 
@@ -18,6 +19,8 @@ namespace skiff {
 struct ConvertOptions : ShapeContract {
   /// Buckets that get plans of their own beside the plan for the whole contract.
   std::vector<Bucket> buckets;
+  /// Inputs that become constants (ConvertFile).
+  FixedInputs fixed_inputs;
   PartitionOptions partition;
   /// A plan for the GPU beside each plan for the CPU, which runs where there is no GPU.
   bool vulkan = false;
