@@ -173,7 +173,7 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
 
 std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const ConvertOptions& options) {
   if (options.progress) options.progress("import");
-  Graph graph = ImportOnnx(path);
+  Graph graph = ImportOnnx(path, options.fixed_inputs);
   FixShapes(graph, options);
   return ConvertGraph(std::move(graph), options);
 }

@@ -10,6 +10,7 @@
 
 #include "emit/write_model.h"
 #include "graph/graph.h"
+#include "import/onnx.h"
 #include "passes/passes.h"
 #include "shape_contract.h"
 
@@ -18,11 +19,13 @@ namespace skiff {
 struct ConvertOptions : ShapeContract {
   /// Buckets that get plans of their own beside the plan for the whole contract.
   std::vector<Bucket> buckets;
+  /// Inputs that become constants (ConvertFile).
+  FixedInputs fixed_inputs;
   PartitionOptions partition;
   /// A plan for the GPU beside each plan for the CPU, which runs where there is no GPU.
   bool vulkan = false;
   PipelineOptions pipeline;
-  /// For every 4-D input whose size fits; height, width 0: from the input.
+  /// For every 4-D input whose size fits.
   std::optional<ImageSettings> image;
   /// For every output whose last extent is their count.
   std::vector<std::string> labels;

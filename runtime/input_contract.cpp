@@ -35,8 +35,10 @@ Status CheckContract(const PortInfo& port, int axis, const SymbolInfo& symbol, i
   if (extent < symbol.min || extent > symbol.max) {
     if (symbol.max == SymbolInfo::kUnbounded)
       return Fail(StatusCode::kNoMatchingBucket,
-                  "input '%s': dimension %d ('%s') is %lld; the model takes %lld or more", port.name, axis,
-                  symbol.name, value, static_cast<long long>(symbol.min));
+                  "input '%s': dimension %d ('%s') is %lld; the model was converted for %lld or more (--dim "
+                  "'%s=%lld..' takes it)",
+                  port.name, axis, symbol.name, value, static_cast<long long>(symbol.min), symbol.name,
+                  value);
     return Fail(StatusCode::kNoMatchingBucket,
                 "input '%s': dimension %d ('%s') is %lld; the model was converted for %lld to %lld",
                 port.name, axis, symbol.name, value, static_cast<long long>(symbol.min),

@@ -171,7 +171,7 @@ int Parity(const Arguments& arguments) {
     const bool sized = arguments.sweep || !arguments.at.empty();
     std::optional<Progress> progress(std::in_place, 2 + static_cast<int>(options.backends.size()));
     progress->Step(arguments.model.empty() ? "import and convert" : "import");
-    Graph source = ImportOnnx(arguments.source);
+    Graph source = ImportOnnx(arguments.source, ToFixedInputs(arguments));
     opened = Prepare(arguments, source);
     const std::vector<SymbolSizes> calls = CallsOf(arguments, opened->model());
     if (sized) progress.emplace(static_cast<int>(calls.size() * (1 + options.backends.size())));

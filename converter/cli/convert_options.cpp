@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -162,6 +163,13 @@ std::vector<std::map<std::string, DimRange>> CrossProduct(const std::vector<std:
 
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
   command
+      .add_option(
+          "--set", arguments.fixed_inputs,
+          "Number of an input that is always the same, such as a sampling rate: it becomes a constant, and "
+          "branches that depend on it are chosen now; repeatable")
+      ->type_name("NAME=NUMBER")
+      ->allow_extra_args(false);
+  command
       .add_option("--shape", arguments.shapes,
                   "Shape of an input whose dimensions the file leaves open, for example image=1x3x224x224; "
                   "repeatable")
@@ -225,8 +233,21 @@ void AddFileOptions(CLI::App& command, ConvertArguments& arguments) {
       ->check(CLI::IsMember(dumps).description(""));
 }
 
+FixedInputs ToFixedInputs(const ConvertArguments& arguments) {
+  FixedInputs fixed;
+  for (const std::string& text : arguments.fixed_inputs) {
+    constexpr const char* kExpected = "NAME=NUMBER, for example sr=16000";
+    const auto [name, number] = SplitAtLast("--set", text, kExpected);
+    double value = 0;
+    if (!ParseNumber(number, value) || !std::isfinite(value)) Malformed("--set", text, kExpected);
+    if (!fixed.emplace(name, value).second) Malformed("--set", text, "each input once");
+  }
+  return fixed;
+}
+
 ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   ConvertOptions options;
+  options.fixed_inputs = ToFixedInputs(arguments);
   for (const std::string& text : arguments.shapes) {
     constexpr const char* kExpected = "NAME=1x3x224x224";
     const auto [name, extents] = SplitAtLast("--shape", text, kExpected);

@@ -15,6 +15,7 @@ struct ConvertArguments {
   std::vector<std::string> shapes;
   std::vector<std::string> dims;
   std::vector<std::string> buckets;
+  std::vector<std::string> fixed_inputs;
   bool no_xnnpack = false;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;
@@ -26,10 +27,13 @@ struct ConvertArguments {
   std::string labels;
 };
 
-/// --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
+/// --set, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
 /// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);
+
+/// --set. Throws CLI::ValidationError where it is malformed.
+FixedInputs ToFixedInputs(const ConvertArguments& arguments);
 
 /// Throws CLI::ValidationError where the text of an option is malformed, and Error where the labels cannot be
 /// read.

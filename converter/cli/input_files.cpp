@@ -39,11 +39,15 @@ Assignment SplitArgument(const std::string& argument, Span<const PortInfo> ports
         argument.substr(0, argument.find('=')), PortNames(ports));
 }
 
-/// The file of port number `index`, or "".
+/// The file of port number `index`, or "". Of a name that is a number itself, as PyTorch gives them, the file
+/// with that number is another port's.
 std::string FindTensorFile(const fs::path& folder, const std::string& kind, const std::string& port,
                            size_t index) {
   const std::string name = FileNameOf(port);
-  for (const std::string& stem : {kind + "_" + name, name, fmt::format("{}_{}", kind, index)}) {
+  const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+  const std::string by_name = kind + "_" + name;
+  const std::string by_number = fmt::format("{}_{}", kind, index);
+  for (const std::string& stem : {is_number ? by_number : by_name, name, is_number ? by_name : by_number}) {
     for (const char* extension : {".npy", ".pb", ".bin"}) {
       const fs::path file = folder / (stem + extension);
       std::error_code error;

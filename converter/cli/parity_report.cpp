@@ -53,9 +53,17 @@ std::string IndexText(const Shape& shape, int64_t flat) {
 std::string Details(const TensorParity& row) {
   const Comparison& c = row.comparison;
   if (!c.problem.empty()) return c.problem;
-  return fmt::format("{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}", c.outside,
-                     c.elements, Describe(row.tolerance), IndexText(row.shape, c.worst), c.worst_expected,
-                     c.worst_got);
+  // What a sigmoid makes of a negative argument: its rounding is large beside the result.
+  constexpr double kSmallOutput = 0.01;
+  constexpr double kSmallError = 1e-6;
+  const bool may_be_probability = IsFloat(row.dtype) && c.largest < kSmallOutput && c.max_error < kSmallError;
+  return fmt::format(
+      "{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}{}", c.outside, c.elements,
+      Describe(row.tolerance), IndexText(row.shape, c.worst), c.worst_expected, c.worst_got,
+      may_be_probability ? fmt::format("; all elements are at most {:.2g}: if they are probabilities, "
+                                       "which may be as large as 1, compare with --atol 1e-5",
+                                       c.largest)
+                         : "");
 }
 
 std::string OutputsTable(const ParityReport& report) {

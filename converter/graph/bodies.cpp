@@ -46,12 +46,13 @@ std::vector<ValueType> IfResults(const Graph& graph, const Node& node) {
     const Value& a = Output(node.bodies[0], i);
     const Value& b = Output(node.bodies[1], i);
     if (!MayBeEqual(a, b)) {
-      Throw(StatusCode::kInvalidModel,
-            "{}: output {} is {} ('{}') in the branch '{}' and {} ('{}') in the branch '{}'; both must "
-            "return the "
-            "same type",
-            DescribeNode(graph, node), i, TypeText(node.bodies[0], a), a.name, kIfBodies[0],
-            TypeText(node.bodies[1], b), b.name, kIfBodies[1]);
+      Throw(
+          StatusCode::kInvalidModel,
+          "{}: output {} is {} ('{}') in the branch '{}' and {} ('{}') in the branch '{}'; both must "
+          "return the same type. Where the condition follows from a dimension or an input that is always the "
+          "same, fix that (--dim NAME=N, --set NAME=NUMBER): then only the chosen branch counts",
+          DescribeNode(graph, node), i, TypeText(node.bodies[0], a), a.name, kIfBodies[0],
+          TypeText(node.bodies[1], b), b.name, kIfBodies[1]);
     }
     types.push_back({a.dtype, BetterDims(a, b), nullptr});
   }

@@ -228,6 +228,9 @@ KnownType GatherNDType(const Call& call) {
   return rest < 0 ? KnownType(in.dtype) : KnownType(in.dtype, indices.rank - 1 + static_cast<int>(rest));
 }
 
+/// Of the first output; the last states have no axis of steps.
+KnownType RecurrentType(const Call& call) { return KnownType(call.In(0).dtype, 3); }
+
 KnownType RangeType(const Call& call) { return KnownType(call.In(0).dtype, 1); }
 
 using Rule = KnownType (*)(const Call&);
@@ -282,6 +285,9 @@ Rule PartialRule(OpCode op) {
                                                 {OpCode::kScatterND, SameAsInput},
                                                 {OpCode::kReverseSequence, SameAsInput},
                                                 {OpCode::kTrilu, SameAsInput},
+                                                {OpCode::kLstm, RecurrentType},
+                                                {OpCode::kGru, RecurrentType},
+                                                {OpCode::kRnn, RecurrentType},
                                                 {OpCode::kPad, RankOfInput},
                                                 {OpCode::kExpand, ExpandType},
                                                 {OpCode::kTile, RankOfInput},
@@ -369,8 +375,9 @@ std::vector<KnownType> InferKnownTypes(const Graph& graph, const Node& node,
   if (CanRunShapeRule(call, def)) return RunShapeRule(call, def, label);
   const Rule rule = PartialRule(node.op);
   std::vector<KnownType> outputs(node.outputs.size(), rule == nullptr ? KnownType() : rule(call));
-  // Of the operators above, the only one whose outputs differ in their dtypes.
+  // Of the operators above, those whose outputs differ.
   if (node.op == OpCode::kTopK && outputs.size() == 2) outputs[1].dtype = DType::kI64;
+  for (size_t i = 1; rule == RecurrentType && i < outputs.size(); ++i) outputs[i].rank = 2;
   return outputs;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "graph/error.h"
+#include "import/onnx_builder.h"
 #include "import/onnx_importer.h"
 #include "import/onnx_tensor.h"
 
@@ -36,20 +37,54 @@ onnx::ModelProto ParseModelFile(const std::string& path) {
   }
 }
 
+/// Gives an input its number as an initializer, which makes it a constant.
+void FixInput(onnx::GraphProto& graph, const std::string& name, double number) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    names.push_back(input.name());
+    if (input.name() != name) continue;
+    const onnx::TypeProto::Tensor& type = input.type().tensor_type();
+    const DType dtype = DTypeOfOnnx(type.elem_type());
+    bool one = dtype != DType::kInvalid && type.has_shape();
+    for (const auto& dim : type.shape().dim()) one &= dim.has_dim_value() && dim.dim_value() == 1;
+    if (!one)
+      Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: it is not a tensor of one element",
+            name);
+    const TensorData data = MakeConstant(dtype, Shape{}, {number});
+    if (data.ToDoubles()[0] != number)
+      Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: {} is no {}", name, number,
+            DTypeName(dtype));
+    onnx::TensorProto* constant = graph.add_initializer();
+    constant->set_name(name);
+    constant->set_data_type(type.elem_type());
+    for (const auto& dim : type.shape().dim()) constant->add_dims(dim.dim_value());
+    constant->set_raw_data(data.data(), static_cast<size_t>(DTypeSize(dtype)));
+    return;
+  }
+  Throw(StatusCode::kInvalidArgument, "the model has no input '{}'; its inputs are '{}'", name,
+        fmt::join(names, "', '"));
+}
+
+void FixInputs(onnx::GraphProto& graph, const FixedInputs& fixed) {
+  for (const auto& [name, number] : fixed) FixInput(graph, name, number);
+}
+
 }  // namespace
 
-Graph ImportOnnx(const std::string& path) {
-  const onnx::ModelProto model = ParseModelFile(path);
+Graph ImportOnnx(const std::string& path, const FixedInputs& fixed) {
+  onnx::ModelProto model = ParseModelFile(path);
   const std::string folder = std::filesystem::path(path).parent_path().string();
   try {
+    FixInputs(*model.mutable_graph(), fixed);
     return OnnxImporter(model, folder.empty() ? "." : folder).Import();
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
   }
 }
 
-Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder) {
-  const onnx::ModelProto model = ParseModel(bytes, size, "the model");
+Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder, const FixedInputs& fixed) {
+  onnx::ModelProto model = ParseModel(bytes, size, "the model");
+  FixInputs(*model.mutable_graph(), fixed);
   return OnnxImporter(model, folder).Import();
 }
 

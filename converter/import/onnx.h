@@ -1,11 +1,16 @@
 /// Imports ONNX models (protobuf, opset 6 to the newest that the tables cover) into a Graph.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "graph/graph.h"
 
 namespace skiff {
+
+/// Numbers of inputs that are the same in every call: these become constants, and what follows from them is
+/// known.
+using FixedInputs = std::map<std::string, double>;
 
 /// Reads a model file, and its external tensor data from the model's own folder. Dimensions that the file
 /// leaves open become Symbols: equal dim_params are one Symbol, empty names and placeholders are fresh ones.
@@ -14,11 +19,12 @@ namespace skiff {
 ///
 /// Throws Error: kIo (cannot be read), kInvalidModel (not ONNX, truncated, contradictory), kUnsupported
 /// (opset, dtype, or operators; all unsupported operators are listed at once with their nodes and what to
-/// do).
-Graph ImportOnnx(const std::string& path);
+/// do); kInvalidArgument where `fixed` names what is no input of one element.
+Graph ImportOnnx(const std::string& path, const FixedInputs& fixed = {});
 
 /// The same from bytes; `folder` is where external data may lie ("" forbids it).
-Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder);
+Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder,
+                      const FixedInputs& fixed = {});
 
 /// One TensorProto (for example input_0.pb of the ONNX test suites) as a tensor. Throws Error.
 TensorData ReadTensorProto(const std::string& path);

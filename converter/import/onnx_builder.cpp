@@ -173,6 +173,12 @@ std::optional<std::vector<float>> OnnxBuilder::FloatList(const char* name) const
   return std::vector<float>(found->floats().begin(), found->floats().end());
 }
 
+std::optional<std::vector<std::string>> OnnxBuilder::StringList(const char* name) const {
+  const Attribute* found = Find(name, Attribute::STRINGS, [](const Attribute&) { return true; });
+  if (found == nullptr) return std::nullopt;
+  return std::vector<std::string>(found->strings().begin(), found->strings().end());
+}
+
 std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
   const Attribute* found = Find(name, Attribute::TENSOR, [](const Attribute& a) { return a.has_t(); });
   if (found == nullptr) return std::nullopt;

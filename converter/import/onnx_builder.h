@@ -95,6 +95,7 @@ class OnnxBuilder {
   std::string String(const char* name, const char* fallback) const;
   std::optional<std::vector<int64_t>> IntList(const char* name) const;
   std::optional<std::vector<float>> FloatList(const char* name) const;
+  std::optional<std::vector<std::string>> StringList(const char* name) const;
   std::optional<TensorData> Tensor(const char* name) const;
   /// An element type, as ONNX numbers them. Unsupported where Skiff has no such dtype.
   DType DTypeAttribute(const char* name) const;
@@ -115,6 +116,16 @@ class OnnxBuilder {
     const NodeId id = AddNode(op, std::move(inputs), {HelperName(suffix)}, suffix);
     graph_.node(id).As<A>() = attrs;
     return Finish(id)[0];
+  }
+  /// A node with several results; its values are called "<output>/<suffix>".
+  template <class A>
+  std::vector<ValueId> EmitAll(const std::vector<std::string>& suffixes, OpCode op,
+                               std::vector<ValueId> inputs, const A& attrs) {
+    std::vector<std::string> names;
+    for (const std::string& suffix : suffixes) names.push_back(HelperName(suffix.c_str()));
+    const NodeId id = AddNode(op, std::move(inputs), names, suffixes.front().c_str());
+    graph_.node(id).As<A>() = attrs;
+    return Finish(id);
   }
   /// The value that is ONNX output i.
   template <class A = NoAttrs>

@@ -12,10 +12,11 @@ using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
 const OnnxTable& Table() {
   static const OnnxTable table = [] {
     OnnxTable rows;
-    for (const auto family : {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(),
-                              OnnxSampleOps(), OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(),
-                              OnnxShapeOps(), OnnxMovementOps(), OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(),
-                              OnnxControlOps(), OnnxAttentionOps(), OnnxEinsumOps(), OnnxSpectrumOps()}) {
+    for (const auto family :
+         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(), OnnxSampleOps(),
+          OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps(),
+          OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(), OnnxControlOps(), OnnxAttentionOps(), OnnxEinsumOps(),
+          OnnxSpectrumOps(), OnnxRecurrentOps()}) {
       for (const OnnxOp& row : family) rows[row.name].push_back(&row);
     }
     return rows;
@@ -31,13 +32,16 @@ struct Remedy {
 constexpr const char* kScan =
     "Scan is not supported: export the loop as a Loop that carries its state, or with its steps unrolled.";
 constexpr const char* kQuantised = "Quantised operators are not supported: convert the float model instead.";
-constexpr const char* kRecurrent =
-    "Recurrent operators are not supported: export the cell step by step, as matrix products.";
+constexpr const char* kValuesDecide =
+    "How large its result is depends on computed values, which can be no shape: cut the model in front of "
+    "it, and do this "
+    "step in the program.";
 constexpr Remedy kRemedies[] = {
+    {"Compress", kValuesDecide},
+    {"NonMaxSuppression", kValuesDecide},
+    {"NonZero", kValuesDecide},
+    {"Unique", kValuesDecide},
     {"Scan", kScan},
-    {"LSTM", kRecurrent},
-    {"GRU", kRecurrent},
-    {"RNN", kRecurrent},
     {"QLinearConv", kQuantised},
     {"QLinearMatMul", kQuantised},
     {"QuantizeLinear", kQuantised},

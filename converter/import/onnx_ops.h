@@ -42,6 +42,7 @@ std::span<const OnnxOp> OnnxMovementOps();
 std::span<const OnnxOp> OnnxIndexOps();
 std::span<const OnnxOp> OnnxLossOps();
 std::span<const OnnxOp> OnnxControlOps();
+std::span<const OnnxOp> OnnxRecurrentOps();
 
 /// The row of an operator of the domain ai.onnx; null when no row covers the opset.
 const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);

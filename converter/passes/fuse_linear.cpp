@@ -8,17 +8,34 @@
 namespace skiff {
 namespace {
 
-TensorData Transposed(const TensorData& data) {
+/// Tile by tile: of a large matrix a row's elements lie in as many cache lines of the result.
+template <class T>
+void TransposeInto(const TensorData& data, TensorData& result) {
+  constexpr int64_t kTile = 32;
   const int64_t rows = data.shape()[0];
   const int64_t columns = data.shape()[1];
-  const int64_t size = DTypeSize(data.dtype());
-  TensorData result(data.dtype(), Shape{columns, rows});
-  const auto* from = static_cast<const std::byte*>(data.data());
-  auto* to = static_cast<std::byte*>(result.mutable_data());
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      std::copy_n(from + (row * columns + column) * size, size, to + (column * rows + row) * size);
+  const T* from = static_cast<const T*>(data.data());
+  T* to = static_cast<T*>(result.mutable_data());
+  for (int64_t row = 0; row < rows; row += kTile) {
+    for (int64_t column = 0; column < columns; column += kTile) {
+      for (int64_t c = column; c < std::min(column + kTile, columns); ++c) {
+        for (int64_t r = row; r < std::min(row + kTile, rows); ++r) to[c * rows + r] = from[r * columns + c];
+      }
     }
+  }
+}
+
+TensorData Transposed(const TensorData& data) {
+  TensorData result(data.dtype(), Shape{data.shape()[1], data.shape()[0]});
+  switch (DTypeSize(data.dtype())) {
+    case 2:
+      TransposeInto<uint16_t>(data, result);
+      break;
+    case 4:
+      TransposeInto<uint32_t>(data, result);
+      break;
+    default:
+      TransposeInto<uint64_t>(data, result);
   }
   return result;
 }

@@ -79,25 +79,24 @@ void BroadcastStep::RunBlock(size_t begin, size_t count) const {
 }
 
 void BroadcastStep::RunRows(size_t begin, size_t count) const {
-  // The position of the first row; from there on the odometer turns.
-  int64_t position[kMaxRank] = {};
-  Addresses at;
-  for (int t = 0; t < operands_; ++t) at[t] = base_[t];
-  auto rest = static_cast<int64_t>(begin);
-  for (int i = 0; i < outer_count_; ++i) {
-    position[i] = rest % outer_[i].extent;
-    rest /= outer_[i].extent;
-    for (int t = 0; t < operands_; ++t) at[t] += position[i] * outer_[i].stride[t];
-  }
-  for (size_t row = 0; row < count; ++row) {
-    Compute(static_cast<size_t>(run_.extent), at);
+  const BroadcastAxes::Axis& rows = outer_[0];
+  const auto run = static_cast<size_t>(run_.extent);
+  while (count > 0) {
+    Addresses at;
+    std::copy(std::begin(base_), std::end(base_), at);
+    auto rest = static_cast<int64_t>(begin);
     for (int i = 0; i < outer_count_; ++i) {
-      const bool wraps = ++position[i] == outer_[i].extent;
-      const int64_t steps = wraps ? 1 - outer_[i].extent : 1;
-      for (int t = 0; t < operands_; ++t) at[t] += steps * outer_[i].stride[t];
-      if (!wraps) break;
-      position[i] = 0;
+      for (int t = 0; t < operands_; ++t) at[t] += rest % outer_[i].extent * outer_[i].stride[t];
+      rest /= outer_[i].extent;
     }
+    const auto extent = static_cast<size_t>(rows.extent);
+    const size_t stretch = std::min(count, extent - begin % extent);
+    for (size_t row = 0; row < stretch; ++row) {
+      Compute(run, at);
+      for (int t = 0; t < BroadcastAxes::kMostOperands; ++t) at[t] += rows.stride[t];
+    }
+    begin += stretch;
+    count -= stretch;
   }
 }
 

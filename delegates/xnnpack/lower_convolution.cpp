@@ -218,9 +218,10 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
-  if (const DepthwiseFn kernel = FindDepthwise(node, *environment.kernels))
+  if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
-  if (RunsDenseConvolution(node, environment)) return LowerDenseConvolution(node, environment);
+  if (kHasOwnKernels && RunsDenseConvolution(node, environment))
+    return LowerDenseConvolution(node, environment);
   return MakeStep<ConvolutionStep>(node, environment);
 }
 

@@ -301,7 +301,7 @@ class MatMulStep final : public Step {
 
 Result<StepPointer> LowerConstantWeights(const NodeView& node, const Environment& environment,
                                          const DenseLayer& layer) {
-  if (RunsDense(node, environment)) return LowerDense(node, environment, layer);
+  if (kHasOwnKernels && RunsDense(node, environment)) return LowerDense(node, environment, layer);
   return MakeStep<LinearStep>(node, environment, layer);
 }
 

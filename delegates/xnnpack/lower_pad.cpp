@@ -2,39 +2,47 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/fixed_array.h"
 #include "delegates/xnnpack/lowerings.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 namespace {
 
-/// Outside of the input, where a value stands.
-constexpr int64_t kOutside = -1;
+/// One axis, or neighbours that are not padded and count as one.
+struct Axis {
+  int64_t from = 1;    ///< Extent of the input.
+  int64_t to = 1;      ///< Extent of the output.
+  int64_t begin = 0;   ///< Where the input begins in the output; negative where it is cropped.
+  int64_t stride = 0;  ///< Of the input, in bytes.
 
-/// Where position `i` comes from, counted from the first of `extent` elements that are there.
-int64_t SourceOf(PadMode mode, int64_t i, int64_t extent) {
-  if (i >= 0 && i < extent) return i;
-  if (mode == PadMode::kConstant) return kOutside;
-  if (mode == PadMode::kEdge) return i < 0 ? 0 : extent - 1;
-  const int64_t period = mode == PadMode::kWrap ? extent : 2 * (extent - 1);
-  if (period == 0) return 0;
-  const int64_t phase = (i % period + period) % period;
-  return phase < extent ? phase : period - phase;
+  bool padded() const { return begin != 0 || from != to; }
+};
+
+/// Positions of an output's axis that follow on: where they come from.
+struct Source {
+  int64_t count = 0;
+  int64_t first = 0;  ///< Of the input, the first of them.
+  int64_t step = 0;   ///< From one to the next: 1, 0 or -1.
+  bool outside = false;
+};
+
+/// From position `i` of the output on, as many as follow one rule.
+Source SourceOf(PadMode mode, const Axis& axis, int64_t i) {
+  const int64_t end = axis.to - axis.begin;
+  const int64_t at = i - axis.begin;
+  if (at >= 0 && at < axis.from) return {std::min(axis.from, end) - at, at, 1};
+  const int64_t beside = (at < 0 ? std::min<int64_t>(0, end) : end) - at;
+  if (mode == PadMode::kConstant) return {beside, 0, 0, /*outside=*/true};
+  const int64_t last = axis.from - 1;
+  if (mode == PadMode::kEdge || last == 0) return {beside, at < 0 ? 0 : last, 0};
+  const int64_t period = mode == PadMode::kWrap ? axis.from : 2 * last;
+  const int64_t phase = (at % period + period) % period;
+  if (mode == PadMode::kWrap) return {std::min(beside, period - phase), phase, 1};
+  if (phase < last) return {std::min(beside, last - phase), phase, 1};
+  return {std::min(beside, period - phase), period - phase, -1};
 }
 
-template <class T>
-void Fill(char* to, const void* value, size_t bytes) {
-  T element;
-  std::memcpy(&element, value, sizeof(T));
-  std::fill_n(reinterpret_cast<T*>(to), bytes / sizeof(T), element);
-}
-using FillFn = void (*)(char* to, const void* value, size_t bytes);
-/// By log2 of the element's bytes.
-constexpr FillFn kFill[] = {Fill<uint8_t>, Fill<uint16_t>, Fill<uint32_t>, Fill<uint64_t>};
-
-/// A table says where each position along each axis comes from. Along the innermost padded axis the part that
-/// stays is copied in one run.
+/// The output as rows of the innermost axis that is padded. Neighbouring rows are copied and filled together.
 class PadStep final : public Step {
  public:
   using Step::Step;
@@ -42,7 +50,7 @@ class PadStep final : public Step {
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const Shape& to = node_.out(0).shape;
-    const PadMode mode = node_.As<PadAttrs>().mode;
+    mode_ = node_.As<PadAttrs>().mode;
     const int rank = x.shape.rank();
     if (rank == 0 || !x.dense() || !node_.out(0).dense()) return Refuse();
     int64_t begins[kMaxRank] = {};
@@ -51,13 +59,25 @@ class PadStep final : public Step {
       const int axis = NormalizeAxis(node_.Has(3) ? IntegerAt(node_.in(3), i) : i, rank);
       begins[axis < 0 ? 0 : axis] = IntegerAt(node_.in(1), i);
       const bool crops = IntegerAt(node_.in(1), i) < 0 || IntegerAt(node_.in(1), count + i) < 0;
-      if (axis < 0 || (crops && mode != PadMode::kConstant)) return Refuse();
+      if (axis < 0 || (crops && mode_ != PadMode::kConstant)) return Refuse();
     }
-    axis_ = rank - 1;
-    while (axis_ > 0 && begins[axis_] == 0 && to[axis_] == x.shape[axis_]) --axis_;
-    kept_begin_ = std::clamp<int64_t>(begins[axis_], 0, to[axis_]);
-    kept_end_ = std::clamp<int64_t>(begins[axis_] + x.shape[axis_], kept_begin_, to[axis_]);
-    return FillSources(x, to, begins, mode);
+    int last = rank - 1;
+    while (last > 0 && begins[last] == 0 && to[last] == x.shape[last]) --last;
+    const auto element = static_cast<int64_t>(ElementBytes(x));
+    outer_[0] = Axis();
+    outer_count_ = 1;
+    for (int i = 0; i <= last; ++i) {
+      const Axis axis = {x.shape[i], to[i], begins[i], x.shape.ElementsBetween(i + 1, rank) * element};
+      Axis& before = outer_[outer_count_ - 1];
+      if (i == last) {
+        inner_ = axis;
+      } else if (!before.padded() && !axis.padded()) {
+        before = {before.from * axis.from, before.to * axis.to, 0, axis.stride};
+      } else {
+        outer_[outer_count_++] = axis;
+      }
+    }
+    return OkStatus();
   }
 
   Status Bind(void*) override {
@@ -65,89 +85,89 @@ class PadStep final : public Step {
     const TensorView& x = node_.in(0);
     from_ = x.as<const char>();
     to_ = node_.out(0).as<char>();
-    value_ = node_.Has(2) ? node_.in(2).data : &kZero;
-    size_t log2 = 0;
-    while ((size_t{1} << log2) < ElementBytes(x)) ++log2;
-    fill_ = kFill[log2];
+    const void* value = node_.Has(2) ? node_.in(2).data : &kZero;
+    for (size_t i = 0; i < kFillBytes; i += ElementBytes(x)) std::memcpy(fill_ + i, value, ElementBytes(x));
     return OkStatus();
   }
 
   Status Run() override {
-    const auto rows = static_cast<size_t>(node_.out(0).shape.ElementsBetween(0, axis_));
-    const auto row_bytes = static_cast<size_t>(node_.out(0).shape[axis_] * run_bytes_);
-    const size_t tile = environment_.pool == nullptr ? rows : 1 + kBytesPerTask / row_bytes;
+    size_t rows = 1;
+    for (int i = 0; i < outer_count_; ++i) rows *= static_cast<size_t>(outer_[i].to);
     pthreadpool_parallelize_1d_tile_1d(
         environment_.pool,
         [](void* self, size_t begin, size_t count) {
-          const auto* s = static_cast<const PadStep*>(self);
-          for (size_t row = begin; row < begin + count; ++row) s->CopyRow(static_cast<int64_t>(row));
+          static_cast<const PadStep*>(self)->PadRows(static_cast<int64_t>(begin),
+                                                     static_cast<int64_t>(count));
         },
-        this, rows, tile, /*flags=*/0);
+        this, rows, 1 + kBytesPerTask / static_cast<size_t>(RowBytes()), /*flags=*/0);
     return OkStatus();
   }
 
  private:
-  static constexpr size_t kBytesPerTask = 64 * 1024;
+  /// Rows are walked over twice, by the copy and by the fill, the second time in the cache.
+  static constexpr size_t kBytesPerTask = 16 * 1024;
+  static constexpr size_t kFillBytes = 64;
 
-  Status FillSources(const TensorView& x, const Shape& to, const int64_t (&begins)[kMaxRank], PadMode mode) {
-    int64_t total = 0;
-    for (int axis = 0; axis <= axis_; ++axis) {
-      first_source_[axis] = total;
-      total += to[axis];
-    }
-    SKIFF_RETURN_IF_ERROR(sources_.Allocate(static_cast<size_t>(total)));
-    const auto element = static_cast<int64_t>(ElementBytes(x));
-    for (int axis = 0; axis <= axis_; ++axis) {
-      const int64_t stride = x.shape.ElementsBetween(axis + 1, x.shape.rank()) * element;
-      for (int64_t i = 0; i < to[axis]; ++i) {
-        const int64_t source = SourceOf(mode, i - begins[axis], x.shape[axis]);
-        sources_[static_cast<size_t>(first_source_[axis] + i)] =
-            source == kOutside ? kOutside : source * stride;
+  int64_t RowBytes() const { return inner_.to * inner_.stride; }
+
+  void PadRows(int64_t row, int64_t count) const {
+    for (int64_t done = 0; count > 0; row += done, count -= done) {
+      const char* from = from_;
+      bool outside = false;
+      int64_t rest = row;
+      int64_t stride = 0;
+      for (int i = outer_count_ - 1; i >= 0; --i) {
+        const Axis& axis = outer_[i];
+        const Source source = SourceOf(mode_, axis, rest % axis.to);
+        rest /= axis.to;
+        from += source.first * axis.stride;
+        outside = outside || source.outside;
+        if (i < outer_count_ - 1) continue;
+        done = std::min(source.count, count);
+        stride = source.step * axis.stride;
       }
-      run_bytes_ = stride;
+      char* to = to_ + row * RowBytes();
+      outside ? FillRows(1, done * RowBytes(), to) : PadInner(done, from, stride, to);
     }
-    return OkStatus();
   }
 
-  void CopyRow(int64_t row) const {
-    const Shape& shape = node_.out(0).shape;
-    char* to = to_ + row * shape[axis_] * run_bytes_;
-    const char* from = from_;
-    int64_t rest = row;
-    for (int axis = axis_ - 1; axis >= 0; --axis) {
-      const int64_t source = sources_[static_cast<size_t>(first_source_[axis] + rest % shape[axis])];
-      if (source == kOutside) return fill_(to, value_, static_cast<size_t>(shape[axis_] * run_bytes_));
-      from += source;
-      rest /= shape[axis];
+  /// Rows that come from rows of the input, which lie `stride` bytes apart.
+  void PadInner(int64_t rows, const char* from, int64_t stride, char* to) const {
+    for (int64_t i = 0; i < inner_.to;) {
+      const Source source = SourceOf(mode_, inner_, i);
+      const int64_t bytes = source.count * inner_.stride;
+      char* target = to + i * inner_.stride;
+      i += source.count;
+      if (source.outside) {
+        FillRows(rows, bytes, target);
+      } else if (source.step == 1) {
+        CopyRows(static_cast<size_t>(rows), static_cast<size_t>(bytes), from + source.first * inner_.stride,
+                 stride, target, RowBytes());
+      } else {
+        for (int64_t row = 0; row < rows; ++row) {
+          CopyRows(static_cast<size_t>(source.count), static_cast<size_t>(inner_.stride),
+                   from + row * stride + source.first * inner_.stride, source.step * inner_.stride,
+                   target + row * RowBytes(), inner_.stride);
+        }
+      }
     }
-    WritePieces(from, to, 0, kept_begin_);
-    if (kept_end_ > kept_begin_) {
-      std::memcpy(to + kept_begin_ * run_bytes_, from + SourceAt(kept_begin_),
-                  static_cast<size_t>((kept_end_ - kept_begin_) * run_bytes_));
-    }
-    WritePieces(from, to, kept_end_, shape[axis_]);
   }
 
-  /// Positions [begin, end) of the innermost padded axis, none of which stays.
-  void WritePieces(const char* from, char* to, int64_t begin, int64_t end) const {
-    if (node_.As<PadAttrs>().mode == PadMode::kConstant)
-      return fill_(to + begin * run_bytes_, value_, static_cast<size_t>((end - begin) * run_bytes_));
-    for (int64_t i = begin; i < end; ++i)
-      std::memcpy(to + i * run_bytes_, from + SourceAt(i), static_cast<size_t>(run_bytes_));
+  void FillRows(int64_t rows, int64_t bytes, char* to) const {
+    const auto whole = static_cast<size_t>(bytes) / kFillBytes;
+    const auto rest = static_cast<size_t>(bytes) % kFillBytes;
+    for (int64_t row = 0; whole > 0 && row < rows; ++row)
+      CopyRows(whole, kFillBytes, fill_, 0, to + row * RowBytes(), kFillBytes);
+    CopyRows(static_cast<size_t>(rows), rest, fill_, 0, to + whole * kFillBytes, RowBytes());
   }
 
-  int64_t SourceAt(int64_t i) const { return sources_[static_cast<size_t>(first_source_[axis_] + i)]; }
-
-  FixedArray<int64_t> sources_;  ///< Offsets in bytes, or kOutside, axis after axis.
-  int64_t first_source_[kMaxRank] = {};
-  int axis_ = 0;            ///< The innermost one that is padded.
-  int64_t kept_begin_ = 0;  ///< Along it, of the output.
-  int64_t kept_end_ = 0;
-  int64_t run_bytes_ = 0;  ///< Inside of it.
+  PadMode mode_ = PadMode::kConstant;
+  Axis outer_[kMaxRank];  ///< The first one may have one position only.
+  Axis inner_;            ///< The innermost one that is padded.
+  int outer_count_ = 0;
   const char* from_ = nullptr;
   char* to_ = nullptr;
-  const void* value_ = nullptr;
-  FillFn fill_ = nullptr;
+  char fill_[kFillBytes] = {};  ///< The value, repeated.
 };
 
 }  // namespace

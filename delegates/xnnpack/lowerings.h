@@ -35,6 +35,8 @@ Result<StepPointer> LowerReduce(const NodeView& node, const Environment& environ
 Result<StepPointer> LowerExtremum(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerArg(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment);
+// lower_recurrent.cpp
+Result<StepPointer> LowerRecurrent(const NodeView& node, const Environment& environment);
 // lower_gather.cpp
 Result<StepPointer> LowerGather(const NodeView& node, const Environment& environment);
 // lower_movement.cpp

@@ -1,36 +1,12 @@
 #include "delegates/xnnpack/nd_copy.h"
 
-#include <cstring>
+#include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
 namespace {
 
 /// Pieces smaller than this are not worth waking a thread for.
 constexpr size_t kBytesPerTask = 64 * 1024;
-
-template <size_t kBytes>
-void CopyElements(int64_t count, const char* from, int64_t from_stride, char* to, int64_t to_stride) {
-  for (int64_t i = 0; i < count; ++i, from += from_stride, to += to_stride) std::memcpy(to, from, kBytes);
-}
-
-void CopyRuns(size_t bytes, int64_t count, const char* from, int64_t from_stride, char* to,
-              int64_t to_stride) {
-  switch (bytes) {
-    case 1:
-      return CopyElements<1>(count, from, from_stride, to, to_stride);
-    case 2:
-      return CopyElements<2>(count, from, from_stride, to, to_stride);
-    case 4:
-      return CopyElements<4>(count, from, from_stride, to, to_stride);
-    case 8:
-      return CopyElements<8>(count, from, from_stride, to, to_stride);
-    case 16:
-      return CopyElements<16>(count, from, from_stride, to, to_stride);
-    default:
-      break;
-  }
-  for (int64_t i = 0; i < count; ++i, from += from_stride, to += to_stride) std::memcpy(to, from, bytes);
-}
 
 }  // namespace
 
@@ -80,7 +56,7 @@ void NdCopy::Finish() {
 
 void NdCopy::CopyAxes(int axis, const char* from, char* to) const {
   const Axis& a = axes_[axis];
-  if (axis == count_ - 1) return CopyRuns(run_bytes_, a.extent, from, a.from, to, a.to);
+  if (axis == count_ - 1) return CopyRows(static_cast<size_t>(a.extent), run_bytes_, from, a.from, to, a.to);
   for (int64_t i = 0; i < a.extent; ++i) CopyAxes(axis + 1, from + i * a.from, to + i * a.to);
 }
 

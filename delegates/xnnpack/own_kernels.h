@@ -5,6 +5,13 @@
 
 namespace skiff::xnnpack {
 
+/// Whether any table of this architecture has such kernels; where none has, none of their steps is linked.
+#if defined(__x86_64__)
+inline constexpr bool kHasOwnKernels = true;
+#else
+inline constexpr bool kHasOwnKernels = false;
+#endif
+
 /// The kernel for a depthwise Conv2d node; null where XNNPACK's convolution has to run it.
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels);
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel);

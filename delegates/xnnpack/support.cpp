@@ -223,6 +223,12 @@ bool SupportsGather(const NodeTypes& node) {
   return DTypeSize(node.inputs[0]->view.dtype) > 0 && (dtype == DType::kI32 || dtype == DType::kI64);
 }
 
+/// Peepholes are too rare for kernels of their own.
+bool SupportsRecurrent(const NodeTypes& node) {
+  const bool constant = IsConstant(node, 1) && (!Has(node, 2) || IsConstant(node, 2));
+  return IsF32(node.inputs[0]) && constant && !Has(node, 6);
+}
+
 bool SupportsConcat(const NodeTypes& node) { return SupportsCopy(node); }
 bool SupportsSplit(const NodeTypes& node) { return SupportsCopy(node); }
 bool SupportsSlice(const NodeTypes& node) { return SupportsCopy(node); }
@@ -288,6 +294,9 @@ bool WorksOnRows(const NodeTypes& node) {
     case OpCode::kGather:
     case OpCode::kTranspose:
     case OpCode::kPad:
+    case OpCode::kLstm:
+    case OpCode::kGru:
+    case OpCode::kRnn:
       return false;
     case OpCode::kMatMul:
       return IsConstant(node, 1) && RankOf(node, 1) == 2;

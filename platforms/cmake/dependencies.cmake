@@ -7,7 +7,6 @@
 #   skiff_third_party::onnx_proto    the ONNX protobuf classes (1.12) and protobuf   converter
 #   skiff_third_party::{cli11,fmt,json,stb,xxhash}                                          converter
 #   GTest::gtest GTest::gtest_main GTest::gmock GTest::gmock_main                    tests
-#   benchmark::benchmark benchmark::benchmark_main                                   benchmarks
 find_package(Threads REQUIRED)
 
 # A header-only package of the host serves every target CPU. A cross compiler must not see the host's whole include
@@ -121,8 +120,4 @@ if(SKIFF_BUILD_TESTS)
   else()
     find_package(GTest REQUIRED)
   endif()
-endif()
-
-if(SKIFF_BUILD_BENCHMARKS)
-  find_package(benchmark REQUIRED)
 endif()

@@ -1,7 +1,7 @@
 # Installs what an application links: headers, static libraries (ours and the kernels' under lib/skiff/), the shared
-# library of the C API, the tools, the licences, and how to find them: a package file for find_package(skiff CONFIG), and
-# one for pkg-config. The package file is written by hand rather than exported: the archives form one link group, and
-# their build-tree dependencies mean nothing to an application.
+# library of the C API, the frontend for C++ programs on the host, the tools, the licences, and how to find them: a package
+# file for find_package(skiff CONFIG), and one for pkg-config. The package file is written by hand rather than exported: the
+# archives form one link group, and their build-tree dependencies mean nothing to an application.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -37,6 +37,24 @@ if(TARGET skiff_shared)
   file(RELATIVE_PATH skiff_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(platforms/cmake/skiff.pc.in ${PROJECT_BINARY_DIR}/skiff.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/skiff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+# The C++ frontend, for programs on the host: the package's component "trace". Its headers name those of the converter and
+# of the runtime's inside from their roots, so they get a folder of their own.
+set(skiff_trace_archives)
+if(TARGET skiff_trace)
+  set(skiff_host_headers ${CMAKE_INSTALL_INCLUDEDIR}/skiff-host)
+  install(DIRECTORY converter/trace DESTINATION ${skiff_host_headers} FILES_MATCHING PATTERN "*.h")
+  set(converter_headers graph/dim.h graph/error.h graph/graph.h graph/text.h passes/passes.h shape_contract.h)
+  set(runtime_headers core/fixed_array.h ops/attrs.h ops/op.h ops/ops.def)
+  foreach(root converter runtime)
+    foreach(header ${${root}_headers})
+      cmake_path(GET header PARENT_PATH folder)
+      install(FILES ${root}/${header} DESTINATION ${skiff_host_headers}/${folder})
+    endforeach()
+  endforeach()
+  install(FILES ${PROJECT_BINARY_DIR}/runtime/generated/ops/build_ops.def DESTINATION ${skiff_host_headers}/ops)
+  install(TARGETS skiff_trace skiff_converter ARCHIVE DESTINATION ${skiff_library_dir})
+  set(skiff_trace_archives libskiff_trace.a libskiff_converter.a)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -59,6 +59,8 @@ Status KernelScatterND(const KernelArgs& args);
 Status KernelReverseSequence(const KernelArgs& args);
 Status KernelTrilu(const KernelArgs& args);
 
+Status KernelRecurrent(const KernelArgs& args);
+
 // Effects.
 Status KernelPrint(const KernelArgs& args);
 Status KernelAssert(const KernelArgs& args);

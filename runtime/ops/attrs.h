@@ -342,6 +342,16 @@ struct TriluAttrs {
   SKIFF_FIELDS(visit(1, "upper", self.upper);)
 };
 
+/// Lstm, Gru, Rnn.
+struct RecurrentAttrs {
+  bool reverse = false;  ///< From the last step to the first.
+  bool reset_after =
+      false;          ///< Gru: the reset gate multiplies the recurrent product, not the state in front of it.
+  bool relu = false;  ///< Rnn: in place of tanh.
+  SKIFF_FIELDS(visit(1, "reverse", self.reverse); visit(2, "reset_after", self.reset_after);
+               visit(3, "relu", self.relu);)
+};
+
 /// Room for any attribute struct, by value.
 struct AttrStorage {
   alignas(8) unsigned char bytes[384] = {};

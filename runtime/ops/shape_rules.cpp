@@ -34,6 +34,21 @@ SliceRange ResolveSlice(int64_t extent, int64_t start, int64_t end, int64_t step
   return {distance > 0 ? start : 0, step, distance > 0 ? (distance - 1) / stride + 1 : 0};
 }
 
+Status CheckLengths(OpCode op, const TensorView& lengths, int64_t steps) {
+  for (int64_t i = 0; i < lengths.shape.elements(); ++i) {
+    const int64_t length =
+        lengths.dtype == DType::kI32 ? lengths.as<const int32_t>()[i] : lengths.as<const int64_t>()[i];
+    if (length < 0 || length > steps) {
+      return Fail(StatusCode::kInvalidArgument, "%s: length %lld of sequence %lld is outside [0, %lld]",
+                  OpName(op), static_cast<long long>(length), static_cast<long long>(i),
+                  static_cast<long long>(steps));
+    }
+  }
+  return OkStatus();
+}
+
+int GatesOf(OpCode op) { return op == OpCode::kLstm ? 4 : op == OpCode::kGru ? 3 : 1; }
+
 int NormalizeAxis(int64_t axis, int rank) {
   if (axis < -int64_t{rank} || axis >= rank) return -1;
   return static_cast<int>(axis < 0 ? axis + rank : axis);

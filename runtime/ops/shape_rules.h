@@ -115,6 +115,9 @@ Status InferBodies(InferContext<D>& context) {
   return context.Error("an operator with bodies has no shape rule of its own");
 }
 
+template <class D>
+Status InferRecurrent(InferContext<D>& context);
+
 // Sampling.
 template <class D>
 Status InferPool2dIndices(InferContext<D>& context);
@@ -122,6 +125,12 @@ template <class D>
 Status InferGridSample2d(InferContext<D>& context);
 template <class D>
 Status InferRoiAlign(InferContext<D>& context);
+
+/// Fails where a length of Lstm, Gru or Rnn is outside [0, steps].
+Status CheckLengths(OpCode op, const TensorView& lengths, int64_t steps);
+
+/// How many rows of weights a recurrent layer has for each unit of its state.
+int GatesOf(OpCode op);
 
 /// Pads (begin, end) of one spatial axis: the explicit ones, or those that `auto_pad` derives from the
 /// extent.

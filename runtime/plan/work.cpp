@@ -24,6 +24,11 @@ uint64_t MultiplyAdds(const PlanNode& node, Span<const PlanTensor> tensors) {
     case OpCode::kFullyConnected:
       per_output = input(0).last();
       break;
+    case OpCode::kLstm:
+    case OpCode::kGru:
+    case OpCode::kRnn:
+      per_output = input(1)[0];
+      break;
     default:
       break;
   }

@@ -15,10 +15,15 @@ import subprocess
 import sys
 import tempfile
 
+# The functions of delegates/xnnpack/kernels.
+SKIFF_KERNELS = re.compile(
+    r"skiff::xnnpack::(.*::)?(Unary|Binary|Compare|Logic|Choose|Convert|ToBool|Not|Truncate|Widen|Narrow|ReduceRows?"
+    r"|LogSoftmax|LayerNorm|Depthwise\w*|Dense\w*|Copy(Long)?Rows|Copy\w*Pieces?)[<(]")
+
 # The first kind whose pattern matches a function's name is the function's kind.
 KINDS = [
     ("XNNPACK kernels", True, re.compile(r"^xnn_.*ukernel")),
-    ("Skiff kernels", True, re.compile(r"skiff::xnnpack::.*::(Unary|Binary|LayerNorm)\b")),
+    ("Skiff kernels", True, SKIFF_KERNELS),
     ("XNNPACK dispatch", False, re.compile(r"^(xnn_|compute_)")),
     ("pthreadpool", False, re.compile(r"^(pthreadpool_|thread_)")),
     ("Skiff", False, re.compile(r"skiff")),

@@ -46,6 +46,20 @@ TEST(InputFolder, FindsFilesByNameThenByNumber) {
   EXPECT_EQ(inputs.at("d").ToInts(), (std::vector<int64_t>{3}));
 }
 
+/// PyTorch calls tensors by numbers: input_1 is the second input, not the one that is called 1.
+TEST(InputFolder, ANumberIsAPlaceBeforeItIsAName) {
+  const TempFolder folder;
+  WriteInts(folder, "input_0.npy", {10});
+  WriteInts(folder, "input_1.npy", {11});
+  WriteInts(folder, "7.npy", {12});
+  const PortInfo ports[] = {Port("1", DType::kI64, {1}), Port("0", DType::kI64, {1}),
+                            Port("7", DType::kI64, {1})};
+  const NamedTensors inputs = ReadInputFolder(folder.path(), {ports, 3});
+  EXPECT_EQ(inputs.at("1").ToInts(), (std::vector<int64_t>{10}));
+  EXPECT_EQ(inputs.at("0").ToInts(), (std::vector<int64_t>{11}));
+  EXPECT_EQ(inputs.at("7").ToInts(), (std::vector<int64_t>{12}));
+}
+
 TEST(OutputFolder, LeavesOutWhatIsNotThereButNotAll) {
   const TempFolder folder;
   const PortInfo ports[] = {Port("a", DType::kI64, {1}), Port("b", DType::kI64, {1})};

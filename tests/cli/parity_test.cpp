@@ -13,6 +13,7 @@ namespace skiff::cli {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A convolution (NCHW as in a source file), an activation and a matrix product; `seed` draws the product's
@@ -103,6 +104,17 @@ TEST(Parity, ExpectedOutputsAreComparedWithEagerAndEveryBackend) {
     EXPECT_FALSE(backend.expected[0].comparison.ok);
   }
   EXPECT_FALSE(ParityJson(report)["ok"].get<bool>());
+}
+
+TEST(Parity, SmallProbabilitiesAreToldFromErrors) {
+  const Graph zero = ParseGraph("graph g { input x: f32[2]  y = Sub(x, x)  output y = y }");
+  OpenedModel opened(ConvertGraph(zero)->file);
+  const auto verdict = [&](float expected) -> std::string {
+    const float values[] = {expected, expected};
+    return ParityJson(CheckOnce(zero, opened, {}, {{"y", TensorData(DType::kF32, {2}, values)}}))["verdict"];
+  };
+  EXPECT_THAT(verdict(5e-7f), HasSubstr("compare with --atol 1e-5"));
+  EXPECT_THAT(verdict(5e-6f), Not(HasSubstr("--atol")));
 }
 
 TEST(Parity, ASourceOfOtherInputsIsRefused) {

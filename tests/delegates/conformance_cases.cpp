@@ -63,6 +63,7 @@ const std::vector<Case>& ConformanceCases() {
     AddMaskCases(list);
     AddRowCases(list);
     AddProductCases(list);
+    AddRecurrentCases(list);
     AddMovementCases(list);
     return std::move(list.cases());
   }();

@@ -34,6 +34,7 @@ void AddElementwiseCases(CaseList& list);
 void AddMaskCases(CaseList& list);
 void AddRowCases(CaseList& list);
 void AddProductCases(CaseList& list);
+void AddRecurrentCases(CaseList& list);
 void AddMovementCases(CaseList& list);
 
 const std::vector<Case>& ConformanceCases();

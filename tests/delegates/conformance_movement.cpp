@@ -100,6 +100,7 @@ void AddRearrangements(CaseList& list) {
   list.AddHalf(
       Case(list.Add(OpCode::kPad, "image", {F32({2, 3, 4, 5}), Integers({0, 1, 2, 0, 0, 3, 1, 0})})));
   list.AddHalf(Case(list.Add(OpCode::kPad, "value", {F32({3, 4}), Integers({1, 2, 3, 4}), value})));
+  list.Add(OpCode::kPad, "channels", {F32({2, 30, 20, 6}), Integers({0, 0, 0, 0, 0, 0, 0, 19}), value});
   list.Add(OpCode::kPad, "axes", {F32({3, 4, 5}), Integers({2, 1}), Absent(), Integers({-2})});
   list.Add(OpCode::kPad, "crop", {F32({3, 4}), Integers({-1, 2, 0, 0})});
   list.Add(OpCode::kPad, "shift", {F32({3, 4, 2}), Integers({0, -1, 0, 0, 1, 0})});
@@ -120,6 +121,7 @@ void AddRearrangements(CaseList& list) {
     list.AddHalf(Case(repeated("both", F32({3, 4}), Integers({1, 1, 1, 1}))));
     repeated("outer", F32({2, 3, 4, 5}), Integers({0, 2, 1, 0, 0, 1, 2, 0}));
     repeated("many_rows", F32({40, 7, 100}), Integers({0, 0, 3, 0, 0, 99}));
+    repeated("channels", F32({2, 30, 20, 6}), Integers({0, 1, 0, 2, 0, 2, 0, 3}));
     repeated("beyond", F32({2, 3}), Integers({0, 7, 5, 4}));
     repeated("axes", F32({3, 4, 5}), Integers({2, 1}), Integers({-2}));
     repeated("nothing", F32({3, 4}), Integers({0, 0, 0, 0}));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -159,6 +160,33 @@ TEST(Kernels, ConvertHalves) {
         wrong += std::isnan(near[i]) ? !std::isnan(HalfToFloat(back[i])) : back[i] != FloatToHalf(near[i]);
       }
       EXPECT_EQ(wrong, 0u) << factor;
+    }
+  }
+}
+
+/// Bytes between rows are left as they are, also behind the last row.
+TEST(Kernels, CopyRowsOfAllLengths) {
+  constexpr size_t kRowsCopied = 3;
+  constexpr int64_t kGap = 5;
+  for (size_t bytes = 0; bytes <= 1100; bytes += bytes < 200 ? 1 : 37) {
+    const auto x_stride = static_cast<int64_t>(bytes) + kGap;
+    std::vector<char> x(kRowsCopied * static_cast<size_t>(x_stride));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<char>(i % 251 + 1);
+    struct Stretch {
+      int64_t first, stride;
+    };
+    for (const Stretch& from : {Stretch{0, x_stride}, {0, 0}, {2 * x_stride, -x_stride}}) {
+      const size_t y_stride = bytes + kGap;
+      std::vector<char> y(kRowsCopied * y_stride);
+      std::vector<char> expected(y);
+      for (size_t row = 0; row < kRowsCopied; ++row) {
+        const auto first = x.begin() + from.first + static_cast<int64_t>(row) * from.stride;
+        std::copy(first, first + static_cast<int64_t>(bytes),
+                  expected.begin() + static_cast<int64_t>(row * y_stride));
+      }
+      CopyRows(kRowsCopied, bytes, x.data() + from.first, from.stride, y.data(),
+               static_cast<int64_t>(y_stride));
+      EXPECT_EQ(y, expected) << bytes << " bytes, stride " << from.stride;
     }
   }
 }

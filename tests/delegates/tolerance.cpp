@@ -13,7 +13,8 @@ enum class Kind {
   kTerms,      ///< c * eps * sum of absolute terms, from the reference with absolute inputs.
   kLayerNorm,  ///< The same, by hand: the deviations cancel.
   kLargest,    ///< c * eps * max|x|: the largest of a row is subtracted from all.
-  kResize,     ///< c * eps * extent * max|x|: the sampling position is rounded in f32.
+  kState,   ///< c * eps, of every output: states of about 1, from gates whose rounding fades over the steps.
+  kResize,  ///< c * eps * extent * max|x|: the sampling position is rounded in f32.
 };
 
 struct Rule {
@@ -62,6 +63,9 @@ constexpr Rule kRules[] = {
     {OpCode::kLayerNorm, Kind::kLayerNorm, 4},
     {OpCode::kSoftmax, Kind::kUlp, 16},  // x - max is rounded: as many eps as its size, 18 in the cases.
     {OpCode::kResize2d, Kind::kResize, 2},
+    {OpCode::kLstm, Kind::kState, 32},
+    {OpCode::kGru, Kind::kState, 32},
+    {OpCode::kRnn, Kind::kState, 32},
 };
 
 /// Where shaders have a rule of their own.
@@ -137,7 +141,7 @@ std::vector<double> LayerNormTerms(const Node& node) {
   return terms;
 }
 
-/// The largest difference that is allowed, for each element of output 0.
+/// The largest difference that is allowed, for each element of an output.
 std::vector<double> Allowed(Node& node, const Rule& rule, const std::vector<double>& reference,
                             ModelState& terms_state) {
   const DType dtype = node.output(0).dtype;
@@ -172,6 +176,9 @@ std::vector<double> Allowed(Node& node, const Rule& rule, const std::vector<doub
       terms.assign(allowed.size(), largest);
       break;
     }
+    case Kind::kState:
+      terms.assign(allowed.size(), 1.0);
+      break;
     case Kind::kResize: {
       if (node.description().attrs.as<ResizeAttrs>().mode == ResizeMode::kNearest) return allowed;
       double largest = 0;
@@ -194,8 +201,9 @@ std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& 
   const Rule rule = RuleOf(node.description().op, delegate);
   for (size_t output = 0; output < reference.outputs.size(); ++output) {
     const std::vector<double>& expected = reference.outputs[output];
-    const std::vector<double> allowed =
-        output == 0 ? Allowed(node, rule, expected, terms_state) : std::vector<double>(expected.size(), 0.0);
+    const std::vector<double> allowed = output == 0 || rule.kind == Kind::kState
+                                            ? Allowed(node, rule, expected, terms_state)
+                                            : std::vector<double>(expected.size(), 0.0);
     for (size_t i = 0; i < expected.size(); ++i) {
       const double got = fast.outputs[output][i];
       const bool near = std::isfinite(expected[i]) && std::fabs(got - expected[i]) <= allowed[i];

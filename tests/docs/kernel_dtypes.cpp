@@ -5,6 +5,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "import/onnx_builder.h"
+#include "ops/shape_rules.h"
 
 namespace skiff {
 namespace {
@@ -94,6 +95,8 @@ AttrStorage AttrsFor(OpCode op, DType dtype) {
 bool Takes(OpCode op, DType dtype) {
   std::vector<Sample> samples = SamplesFor(KernelName(op));
   if (op == OpCode::kReshape) samples.push_back(Ints({1}, {2}));
+  if (KernelName(op) == std::string_view("Recurrent"))
+    samples = {Of({1, 1, GatesOf(op)}), Of({GatesOf(op), 1})};
   std::vector<TensorData> inputs;
   for (const Sample& sample : samples) {
     const DType type = sample.dtype == DType::kInvalid ? dtype : sample.dtype;

@@ -14,6 +14,7 @@ run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_BUI
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/moved/bin/skiff convert ${SOURCE_MODEL} -o ${WORK}/model.skiff)
 run(${WORK}/build/consumer ${WORK}/model.skiff)
+run(${WORK}/build/traced ${WORK}/traced.skiff)
 foreach(program c_skiff__skiff c_skiff__shared c_PkgConfig__skiff_pc)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/moved/lib ${WORK}/build/${program} ${WORK}/model.skiff)
 endforeach()

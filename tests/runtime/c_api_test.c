@@ -377,6 +377,40 @@ static float Step(SkiffSession* session) {
   return *(const float*)result.data;
 }
 
+const char* ReadTheSettings(const char* path) {
+  char message[256];
+  SkiffModel* model = NULL;
+  struct {
+    SkiffImageSpec spec;
+    uint32_t unknown; /* A field that a later header may have. */
+  } newer = {{7, 7, 7, 7, 7, {7}, {7}}, 7};
+  SkiffImageSpec spec;
+  uint32_t width = 7;
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_model_input_image(model, 0, 0, &spec, sizeof(spec)) != 0);
+  EXPECT(spec.width == 16 && spec.height == 16 && spec.channels == 3 && spec.bgr != 0 && spec.nhwc != 0);
+  EXPECT(spec.mean[0] == 1 && spec.mean[1] == 2 && spec.mean[2] == 3);
+  EXPECT(spec.scale[0] == 0.5f && spec.scale[1] == 0.25f && spec.scale[2] == 0.125f);
+  EXPECT(skiff_model_input_image(model, 0, 0, NULL, 0) != 0);
+  EXPECT(skiff_model_input_image(model, 0, 0, (SkiffImageSpec*)&width, sizeof(width)) != 0 && width == 16);
+  EXPECT(skiff_model_input_image(model, 0, 0, &newer.spec, sizeof(newer)) != 0);
+  EXPECT(newer.spec.scale[2] == 0.125f && newer.unknown == 0);
+  EXPECT(skiff_model_input_image(model, 0, 1, &spec, sizeof(spec)) == 0 && spec.width == 0);
+  EXPECT(skiff_model_input_image(model, -1, 0, NULL, 0) == 0);
+  EXPECT(skiff_model_input_image(NULL, 0, 0, NULL, 0) == 0);
+
+  EXPECT(skiff_model_output_label_count(model, 0, 0) == kScores);
+  EXPECT(strcmp(skiff_model_output_label(model, 0, 0, 0), "a") == 0);
+  EXPECT(strcmp(skiff_model_output_label(model, 0, 0, kScores - 1), "j") == 0);
+  EXPECT(skiff_model_output_label(model, 0, 0, kScores) == NULL);
+  EXPECT(skiff_model_output_label(model, 0, 0, -1) == NULL);
+  EXPECT(skiff_model_output_label_count(model, 0, 1) == 0 &&
+         skiff_model_output_label_count(model, 1, 0) == 0);
+  EXPECT(skiff_model_output_label_count(NULL, 0, 0) == 0 && skiff_model_output_label(NULL, 0, 0, 0) == NULL);
+  skiff_model_close(model);
+  return NULL;
+}
+
 const char* KeepTheState(const char* path) {
   char message[256];
   SkiffModel* model = NULL;

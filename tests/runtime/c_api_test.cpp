@@ -67,6 +67,17 @@ TEST_F(CApi, BindsAndWritesInPlace) {
 }
 
 TEST_F(CApi, TellsTheModel) { EXPECT_STREQ(QueryTheModel(path_.c_str()), nullptr); }
+TEST_F(CApi, TellsPicturesAndLabels) {
+  ConvertOptions options;
+  options.image.emplace();
+  options.image->width = options.image->height = 16;
+  options.image->bgr = true;
+  options.image->mean = {1, 2, 3};
+  options.image->scale = {0.5f, 0.25f, 0.125f};
+  for (char label = 'a'; label <= 'j'; ++label) options.labels.emplace_back(1, label);
+  const OpenedModel model(kSmallNet, options);
+  EXPECT_STREQ(ReadTheSettings(ModelFile(model.bytes.span()).c_str()), nullptr);
+}
 TEST_F(CApi, NamesMisuseOfModels) { EXPECT_STREQ(MisuseTheModel(path_.c_str()), nullptr); }
 TEST_F(CApi, NamesMisuseOfSessions) { EXPECT_STREQ(MisuseTheSession(path_.c_str()), nullptr); }
 #ifdef SKIFF_WITH_XNNPACK

@@ -16,6 +16,9 @@ const char* MisuseTheModel(const char* path);
 const char* MisuseTheSession(const char* path);
 const char* GrowTheStructs(const char* path);
 const char* KeepACache(const char* path, const void* bytes, size_t size, const char* folder);
+/* The small net again; its image has the settings bgr, mean 1, 2, 3, scale 0.5, 0.25, 0.125, and its scores
+   the labels "a" to "j". */
+const char* ReadTheSettings(const char* path);
 /* The model: y[n, 3] = x[n, 3] + x, f32, n in 2..8, a multiple of 2; z[m] of i32 input w[m] without a limit.
  */
 const char* ChangeTheShape(const char* path);

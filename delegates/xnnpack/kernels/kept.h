@@ -32,8 +32,16 @@ consteval bool IsLowered(int id) {
   return false;
 }
 
+/// What the steps of recurrent layers are made of.
+consteval bool IsPartOfRecurrent(int id) {
+  const bool recurs = IsLowered(Op::kLstm) || IsLowered(Op::kGru) || IsLowered(Op::kRnn);
+  return recurs &&
+         (id == Op::kSigmoid || id == Op::kTanh || id == Op::kAdd || id == Op::kSub || id == Op::kMul);
+}
+
 }  // namespace
 }  // namespace skiff::xnnpack
 
 /// The kernel of an operator, or null where the build has no lowering of it.
-#define SKIFF_KEPT(Operator, ...) (IsLowered(Op::k##Operator) ? __VA_ARGS__ : nullptr)
+#define SKIFF_KEPT(Operator, ...) \
+  (IsLowered(Op::k##Operator) || IsPartOfRecurrent(Op::k##Operator) ? __VA_ARGS__ : nullptr)

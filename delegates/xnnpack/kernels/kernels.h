@@ -174,6 +174,9 @@ extern const LogicFn kLogicKernels[static_cast<size_t>(LogicKernel::kCount)][kFo
 extern const ChooseFn kChooseKernels[4][4];
 extern const ConvertFn kConvertKernels[static_cast<size_t>(ConvertKernel::kCount)];
 
+/// Copies rows of `bytes`; strides are in bytes too, and may be 0 or negative. The two sides do not overlap.
+void CopyRows(size_t rows, size_t bytes, const void* x, int64_t x_stride, void* y, int64_t y_stride);
+
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();
 

@@ -88,6 +88,19 @@ typedef struct SkiffTensor {
   int64_t extents[SKIFF_MAX_RANK];  ///< The first `rank` count; the library sets the others to 0.
 } SkiffTensor;
 
+/// How a picture becomes an input: resized to width x height (bilinear, half-pixel centres, edges clamped, no
+/// antialiasing, not rounded to 8 bits), its channels put in order, then (value - mean[c]) * scale[c] on
+/// values of 0 to 255.
+typedef struct SkiffImageSpec {
+  uint32_t width;
+  uint32_t height;
+  uint32_t channels;  ///< 1 to 4; as many of the arrays' elements count.
+  int32_t bgr;        ///< Not 0: blue comes first. 0: red.
+  int32_t nhwc;       ///< Not 0: [1, height, width, channels]. 0: [1, channels, height, width].
+  float mean[4];
+  float scale[4];
+} SkiffImageSpec;
+
 /// Begin with skiff_model_options_init(), which sets every default.
 typedef struct SkiffModelOptions {
   uint32_t size;      ///< Bytes of this struct in the caller's program.
@@ -199,6 +212,17 @@ SKIFF_API const char* skiff_model_symbol_name(const SkiffModel* model, int32_t s
 SKIFF_API SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t symbol, int64_t* min,
                                                int64_t* max, int64_t* multiple, char* message,
                                                size_t message_size);
+/// Not 0 where the input is a picture whose settings are in the file (`skiff convert --image-size`). Fills
+/// the first `size` bytes of `spec`; pass sizeof(SkiffImageSpec). Fields that this library does not know, and
+/// all of them where the input is no picture or is out of range, become 0. A null `spec` only asks.
+SKIFF_API int32_t skiff_model_input_image(const SkiffModel* model, int32_t signature, int32_t index,
+                                          SkiffImageSpec* spec, size_t size);
+/// The names of an output's classes, in the order of its last axis, where they are in the file (`skiff
+/// convert
+/// --labels`). Out of range the count is 0 and a label null. Labels live as long as the model.
+SKIFF_API int32_t skiff_model_output_label_count(const SkiffModel* model, int32_t signature, int32_t index);
+SKIFF_API const char* skiff_model_output_label(const SkiffModel* model, int32_t signature, int32_t index,
+                                               int32_t label);
 /// Variables are state that one run leaves to the next. 0 for a null model.
 SKIFF_API int32_t skiff_model_variable_count(const SkiffModel* model);
 /// Lives as long as the model; null out of range.

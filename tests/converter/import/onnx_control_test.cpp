@@ -61,6 +61,51 @@ TEST(OnnxControl, BranchesReadWhatIsAroundThem) {
   EXPECT_THAT(AsFloats(RunBoth(Choice(), {{"c", Bool(false)}, {"x", x}})), ElementsAre(9, 18));
 }
 
+/// A net with a branch for each sampling rate, as voice detectors are: the one for 8000 Hz cannot take the
+/// input.
+OnnxModel TwoRates() {
+  OnnxModel model;
+  model.AddInput("x", {1, 512});
+  model.AddInput("sr", {}, onnx::TensorProto::INT64);
+  model.AddInts("wide", {16000});
+  model.AddNode("Equal", {"sr", "wide"}, {"is_wide"});
+  onnx::NodeProto* node = model.AddNode("If", {"is_wide"}, {"y"}, "rate");
+  onnx::GraphProto* then_branch = AddBody(node, "then_branch");
+  AddNode(then_branch, "ReduceSum", {"x"}, "t");
+  then_branch->add_output()->set_name("t");
+  onnx::GraphProto* else_branch = AddBody(node, "else_branch");
+  model.AddFloats("narrow", {256, 1}, std::vector<float>(256, 1.0f));
+  AddNode(else_branch, "MatMul", {"x", "narrow"}, "e");
+  else_branch->add_output()->set_name("e");
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxControl, AnInputThatIsFixedChoosesTheBranch) {
+  const std::string bytes = TwoRates().Bytes();
+  const Graph graph = ImportOnnxBytes(bytes.data(), bytes.size(), "", {{"sr", 16000}});
+  ASSERT_EQ(graph.inputs().size(), 1u);
+  EXPECT_EQ(graph.inputs()[0].name, "x");
+  const TensorData ones = Floats(Shape{1, 512}, std::vector<float>(512, 1.0f));
+  EXPECT_THAT(AsFloats(Evaluate(graph, {{"x", ones}}).at("y")), ElementsAre(512));
+}
+
+TEST(OnnxControl, WhatCannotBeFixedIsNamed) {
+  const std::string bytes = TwoRates().Bytes();
+  const auto message = [&](const FixedInputs& fixed) -> std::string {
+    try {
+      ImportOnnxBytes(bytes.data(), bytes.size(), "", fixed);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), StatusCode::kInvalidArgument);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message({{"rate", 1}}), HasSubstr("no input 'rate'; its inputs are 'x', 'sr'"));
+  EXPECT_THAT(message({{"x", 1}}), HasSubstr("not a tensor of one element"));
+  EXPECT_THAT(message({{"sr", 0.5}}), HasSubstr("0.5 is no i64"));
+}
+
 TEST(OnnxControl, ABranchThatIsNeverTakenMayBeWrong) {
   OnnxModel model;
   model.AddInput("x", {2, 1});

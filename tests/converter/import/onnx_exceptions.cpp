@@ -32,7 +32,6 @@ constexpr const char* kNoOperator = "Skiff has no such operator yet";
 constexpr const char* kNoTensor = "sequences and optionals are not tensors";
 constexpr const char* kPi = "expects numbers computed with pi = 3.1415; bodies take 3.14159";
 constexpr const char* kRandom = "random numbers differ between implementations by design";
-constexpr const char* kRecurrent = "recurrent operators come with loops";
 constexpr const char* kScanOutputs = "a Loop cannot collect values yet";
 constexpr const char* kSmallType = "there are no elements of 4 or 8 bits but integers of 8";
 constexpr const char* kString = "there are no string tensors on a device";
@@ -75,7 +74,6 @@ constexpr Exception kExceptions[] = {
     {"node/test_det_*", kUnsupported, kNoOperator},
     {"node/test_dynamicquantizelinear*", kUnsupported, kInteger},
     {"node/test_gridsample_bicubic", kRounded, kFourDecimals},
-    {"node/test_gru_*", kUnsupported, kRecurrent},
     {"node/test_hammingwindow*", kDiffers, kPi},
     {"node/test_hannwindow*", kDiffers, kPi},
     {"node/test_identity_opt", kUnsupported, kNoTensor},
@@ -83,7 +81,6 @@ constexpr Exception kExceptions[] = {
     {"node/test_if_*", kUnsupported, kNoTensor},
     {"node/test_loop*_seq*", kUnsupported, kNoTensor},
     {"node/test_loop11", kUnsupported, kScanOutputs},
-    {"node/test_lstm_*", kUnsupported, kRecurrent},
     {"node/test_matmulinteger", kUnsupported, kInteger},
     {"node/test_momentum*", kUnsupported, kTraining},
     {"node/test_nesterov_momentum", kUnsupported, kTraining},
@@ -96,11 +93,9 @@ constexpr Exception kExceptions[] = {
     {"node/test_resize_downsample_scales_*_align_corners", kDiffers,
      "expects extent * scale before rounding as the resized length; the specification and PyTorch use the "
      "rounded one"},
-    {"node/test_rnn_*", kUnsupported, kRecurrent},
     {"node/test_roialign_aligned_*", kRounded, kFourDecimals},
     {"node/test_scan*", kUnsupported, "there is no Scan yet"},
     {"node/test_sequence_*", kUnsupported, kNoTensor},
-    {"node/test_simple_rnn_*", kUnsupported, kRecurrent},
     {"node/test_strnormalizer_*", kUnsupported, kString},
     {"node/test_tfidfvectorizer_*", kUnsupported, kNoOperator},
     {"node/test_training_dropout*", kUnsupported, kTraining},

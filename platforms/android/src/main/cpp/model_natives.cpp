@@ -84,6 +84,28 @@ jint PortSymbol(JNIEnv*, jclass, jlong model, jint signature, jboolean output, j
   return PortsOf(output).symbol(FromJava(model), signature, index, axis);
 }
 
+jboolean InputImage(JNIEnv* env, jclass, jlong model, jint signature, jint index, jintArray to_sizes,
+                    jfloatArray to_values) {
+  SkiffImageSpec spec;
+  if (skiff_model_input_image(FromJava(model), signature, index, &spec, sizeof(spec)) == 0) return JNI_FALSE;
+  const jint sizes[] = {static_cast<jint>(spec.width), static_cast<jint>(spec.height),
+                        static_cast<jint>(spec.channels), spec.bgr, spec.nhwc};
+  env->SetIntArrayRegion(to_sizes, 0, 5, sizes);
+  if (env->ExceptionCheck()) return JNI_FALSE;
+  env->SetFloatArrayRegion(to_values, 0, 4, spec.mean);
+  if (env->ExceptionCheck()) return JNI_FALSE;
+  env->SetFloatArrayRegion(to_values, 4, 4, spec.scale);
+  return env->ExceptionCheck() ? JNI_FALSE : JNI_TRUE;
+}
+
+jint LabelCount(JNIEnv*, jclass, jlong model, jint signature, jint index) {
+  return skiff_model_output_label_count(FromJava(model), signature, index);
+}
+
+jbyteArray Label(JNIEnv* env, jclass, jlong model, jint signature, jint index, jint label) {
+  return ToBytes(env, skiff_model_output_label(FromJava(model), signature, index, label));
+}
+
 jint SymbolCount(JNIEnv*, jclass, jlong model) { return skiff_model_symbol_count(FromJava(model)); }
 
 jbyteArray SymbolName(JNIEnv* env, jclass, jlong model, jint symbol) {
@@ -126,6 +148,9 @@ Natives ModelNatives() {
       Native("portName", "(JIZI)[B", &PortName),
       Native("portType", "(JIZI)[J", &PortType),
       Native("portSymbol", "(JIZII)I", &PortSymbol),
+      Native("inputImage", "(JII[I[F)Z", &InputImage),
+      Native("labelCount", "(JII)I", &LabelCount),
+      Native("label", "(JIII)[B", &Label),
       Native("symbolCount", "(J)I", &SymbolCount),
       Native("symbolName", "(JI)[B", &SymbolName),
       Native("symbolRange", "(JI)[J", &SymbolRange),

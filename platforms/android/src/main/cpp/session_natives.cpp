@@ -9,7 +9,8 @@ namespace {
 SkiffSession* FromJava(jlong session) { return FromHandle<SkiffSession>(session); }
 
 jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend, jint threads,
-                    jbyteArray signature, jlong memory_limit, jlong kept_shapes, jboolean fall_back) {
+                    jbyteArray signature, jlong memory_limit, jlong kept_shapes, jboolean fall_back,
+                    jlong variables_of) {
   const Text text(env, signature);
   if (!text.ok()) return 0;
   SkiffSessionOptions options;
@@ -21,6 +22,7 @@ jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend,
   options.memory_limit = static_cast<uint64_t>(memory_limit);
   options.kept_shapes = kept_shapes;
   options.no_fall_back = fall_back == JNI_FALSE;
+  options.variables_of = FromJava(variables_of);
   SkiffSession* session = nullptr;
   Succeeds(env, [&](char* message, size_t size) {
     return skiff_session_create(FromHandle<SkiffModel>(model), &options, &session, message, size);
@@ -120,7 +122,7 @@ jlongArray MemoryUsage(JNIEnv* env, jclass, jlong session) {
 
 Natives SessionNatives() {
   static const JNINativeMethod kMethods[] = {
-      Native("createSession", "(JIII[BJJZ)J", &CreateSession),
+      Native("createSession", "(JIII[BJJZJ)J", &CreateSession),
       Native("destroySession", "(J)V", &DestroySession),
       Native("setInput", "(JILjava/nio/ByteBuffer;II[J)V", &SetInput),
       Native("bindInput", "(JILjava/nio/ByteBuffer;II[J)V", &BindInput),

@@ -171,6 +171,19 @@ public final class Model implements AutoCloseable {
     return Collections.unmodifiableList(names);
   }
 
+  private static @Nullable ImageSpec image(long model, int signature, int input) {
+    int[] sizes = new int[ImageSpec.SIZES];
+    float[] values = new float[2 * ImageSpec.MOST_CHANNELS];
+    return Native.inputImage(model, signature, input, sizes, values) ? new ImageSpec(sizes, values) : null;
+  }
+
+  private static List<String> labels(long model, int signature, int output) {
+    List<String> labels = new ArrayList<>();
+    for (int i = 0; i < Native.labelCount(model, signature, output); ++i)
+      labels.add(Native.text(Native.label(model, signature, output, i)));
+    return labels;
+  }
+
   private static List<TensorType> ports(long model, int signature, boolean output, List<Symbol> symbols) {
     List<TensorType> types = new ArrayList<>();
     for (int i = 0; i < Native.portCount(model, signature, output); ++i) {
@@ -183,7 +196,9 @@ public final class Model implements AutoCloseable {
         varying[axis] = symbol < 0 ? null : symbols.get(symbol);
       }
       String name = Native.text(Native.portName(model, signature, output, i));
-      types.add(new TensorType(name, DType.of(type[0]), shape, varying));
+      types.add(
+          new TensorType(name, DType.of(type[0]), shape, varying, output ? null : image(model, signature, i),
+              output ? labels(model, signature, i) : Collections.<String>emptyList()));
     }
     return types;
   }

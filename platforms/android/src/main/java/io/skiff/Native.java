@@ -30,6 +30,24 @@ final class Native {
     return new String(utf8, StandardCharsets.UTF_8);
   }
 
+  private static volatile @Nullable LogSink sink;
+
+  static void setLogSink(@Nullable LogSink newSink) {
+    sink = newSink;
+    forwardLog(newSink != null);
+  }
+
+  /** Called by the native library, from any thread. */
+  @SuppressWarnings("unused")
+  private static void log(int level, byte[] message) {
+    LogSink current = sink;
+    if (current != null)
+      current.log(LogSink.Level.values()[level], text(message));
+  }
+
+  /** To log(), or where messages go by default. */
+  private static native void forwardLog(boolean toJava);
+
   static native byte[] version();
 
   static native byte[] statusName(int status);
@@ -62,6 +80,13 @@ final class Native {
 
   static native int portSymbol(long model, int signature, boolean output, int index, int axis);
 
+  /** False where the input is no picture. Else fills both arrays (ImageSpec). */
+  static native boolean inputImage(long model, int signature, int index, int[] sizes, float[] values);
+
+  static native int labelCount(long model, int signature, int index);
+
+  static native byte[] label(long model, int signature, int index, int label);
+
   static native int symbolCount(long model);
 
   static native byte[] symbolName(long model, int symbol);
@@ -76,7 +101,7 @@ final class Native {
   static native byte @Nullable[] metadata(long model, byte[] key);
 
   static native long createSession(long model, int target, int backend, int threads,
-      byte @Nullable[] signature, long memoryLimit, long keptShapes, boolean fallBack);
+      byte @Nullable[] signature, long memoryLimit, long keptShapes, boolean fallBack, long variablesOf);
 
   static native void destroySession(long session);
 

@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.List;
 import org.jetbrains.annotations.NotNull;
+import org.jetbrains.annotations.Nullable;
 
 /**
  * One use of a {@link Model}: its inputs, outputs and activations. {@link #close()} it.
@@ -24,10 +25,10 @@ public final class Session implements AutoCloseable {
   private final Signature signature;
   private final List<String> variables;
 
-  private Session(long address, Model model, Signature signature) {
+  private Session(long address, Model model, Signature signature, @Nullable SessionHandle variablesOf) {
     this.signature = signature;
     this.variables = model.variables();
-    this.handle = new SessionHandle(this, address, model.handle(), signature.inputs().size());
+    this.handle = new SessionHandle(this, address, model.handle(), signature.inputs().size(), variablesOf);
   }
 
   /** With the default options. */
@@ -38,7 +39,7 @@ public final class Session implements AutoCloseable {
   /**
    * Prepares everything that a run needs.
    *
-   * @throws IllegalStateException when the model is closed
+   * @throws IllegalStateException when the model, or the session whose variables it shares, is closed
    * @throws IllegalArgumentException when the model has no such signature
    * @throws SkiffException {@link Status#UNSUPPORTED}: the file has no plan for the target, or this build
    *     lacks an operator; {@link Status#OUT_OF_MEMORY}: see {@link SessionOptions#memoryLimit}
@@ -47,15 +48,21 @@ public final class Session implements AutoCloseable {
     Handle.closeLost();
     Signature signature =
         options.signature == null ? model.signatures().get(0) : model.signature(options.signature);
+    SessionHandle owner = options.variablesOf == null ? null : options.variablesOf.handle;
     long address = model.handle().acquire();
     boolean created = false;
+    boolean entered = false;
     try {
-      long session =
-          Native.createSession(address, options.target.number(), options.backend.number(), options.threads,
-              Native.utf8(signature.name()), options.memoryLimit, options.keptShapes, options.fallBack);
+      long variables = owner == null ? 0 : owner.enter();
+      entered = owner != null;
+      long session = Native.createSession(address, options.target.number(), options.backend.number(),
+          options.threads, Native.utf8(signature.name()), options.memoryLimit, options.keptShapes,
+          options.fallBack, variables);
       created = true;
-      return new Session(session, model, signature);
+      return new Session(session, model, signature, owner);
     } finally {
+      if (entered)
+        owner.exit();
       if (!created)
         model.handle().release();
     }

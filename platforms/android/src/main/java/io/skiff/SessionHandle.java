@@ -3,6 +3,7 @@ package io.skiff;
 import java.nio.ByteBuffer;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jetbrains.annotations.Nullable;
 
 /** A native session, used by one thread at a time. */
 final class SessionHandle extends Handle {
@@ -13,18 +14,29 @@ final class SessionHandle extends Handle {
   final ByteBuffer[] bound;
 
   private final ModelHandle model;
-  /** Held during each use. */
-  private final ReentrantLock use = new ReentrantLock();
+  /** Its variables are this one's, so its native session lives as long. */
+  private final @Nullable SessionHandle variablesOf;
+  /** Held during each use; one for all sessions that share variables. */
+  private final ReentrantLock use;
   private volatile boolean closing;
+  /** Written with `use` held. */
+  private boolean closed;
+  /** This one until it is closed, and those that share its variables. Changes with `use` held. */
+  private int users = 1;
   /** Written with `use` and this object's monitor held; cancel() takes the monitor alone. */
   private long address;
 
-  /** Takes over an acquire() of the model. */
-  SessionHandle(Session owner, long address, ModelHandle model, int inputs) {
+  /** Takes over an acquire() of the model. `variablesOf` is entered. */
+  SessionHandle(
+      Session owner, long address, ModelHandle model, int inputs, @Nullable SessionHandle variablesOf) {
     super(owner);
     this.address = address;
     this.model = model;
     this.bound = new ByteBuffer[inputs];
+    this.variablesOf = variablesOf;
+    this.use = variablesOf == null ? new ReentrantLock() : variablesOf.use;
+    if (variablesOf != null)
+      ++variablesOf.users;
   }
 
   /** The native session, for this thread alone until exit(). */
@@ -32,9 +44,10 @@ final class SessionHandle extends Handle {
     if (closing || !use.tryLock()) {
       throw new IllegalStateException(closing
               ? "the session is closed"
-              : "another thread is using this session; a session belongs to one thread at a time");
+              : "another thread is using this session, or one that shares its variables; they belong to one "
+                  + "thread at a time");
     }
-    if (address == 0) {
+    if (closed) {
       use.unlock();
       throw new IllegalStateException("the session is closed");
     }
@@ -55,8 +68,9 @@ final class SessionHandle extends Handle {
   void end() {
     closing = true;
     waitForUse();
+    closed = true;
     try {
-      destroy();
+      release();
     } finally {
       use.unlock();
     }
@@ -78,9 +92,17 @@ final class SessionHandle extends Handle {
       Thread.currentThread().interrupt();
   }
 
+  private void release() {
+    if (--users > 0)
+      return;
+    destroy();
+    model.release();
+    if (variablesOf != null)
+      variablesOf.release();
+  }
+
   private synchronized void destroy() {
     Native.destroySession(address);
     address = 0;
-    model.release();
   }
 }

@@ -13,6 +13,7 @@ public final class SessionOptions {
   long memoryLimit;
   int keptShapes;
   boolean fallBack = true;
+  @Nullable Session variablesOf;
 
   /** Default: {@link Target#CPU}. */
   public @NotNull SessionOptions target(@NotNull Target target) {
@@ -52,6 +53,16 @@ public final class SessionOptions {
    */
   public @NotNull SessionOptions keptShapes(int shapes) {
     this.keptShapes = shapes;
+    return this;
+  }
+
+  /**
+   * A session of the same model whose variables the new one shares, so that a step and a reset, say, see the
+   * same state. The two then count as one session: they belong to one thread at a time, and closing the first
+   * waits for the second's run. Null, the default: the session has its own.
+   */
+  public @NotNull SessionOptions variablesOf(@Nullable Session session) {
+    this.variablesOf = session;
     return this;
   }
 

@@ -1,10 +1,14 @@
 package io.skiff;
 
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
 import org.jetbrains.annotations.NotNull;
 import org.jetbrains.annotations.Nullable;
 
-/** The name, the element type and the shape of an input or output. Immutable. */
+/**
+ * The name, the element type and the shape of an input or output, and what the file says of it. Immutable.
+ */
 public final class TensorType {
   /** In a shape: an extent that varies. */
   public static final long VARIES = -1;
@@ -13,12 +17,17 @@ public final class TensorType {
   private final DType dtype;
   private final long[] shape;
   private final Symbol[] symbols;
+  private final @Nullable ImageSpec image;
+  private final List<String> labels;
 
-  TensorType(String name, DType dtype, long[] shape, Symbol[] symbols) {
+  TensorType(String name, DType dtype, long[] shape, Symbol[] symbols, @Nullable ImageSpec image,
+      List<String> labels) {
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
     this.symbols = symbols;
+    this.image = image;
+    this.labels = Collections.unmodifiableList(labels);
   }
 
   /** What the calls of a {@link Session} know it by. */
@@ -56,6 +65,16 @@ public final class TensorType {
         return false;
     }
     return true;
+  }
+
+  /** How a picture becomes this input; null where the file does not say, and for outputs. */
+  public @Nullable ImageSpec image() {
+    return image;
+  }
+
+  /** The names of this output's classes, in the order of its last axis; empty where the file has none. */
+  public @NotNull List<@NotNull String> labels() {
+    return labels;
   }
 
   @Override

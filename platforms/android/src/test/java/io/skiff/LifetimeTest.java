@@ -62,6 +62,29 @@ public class LifetimeTest {
     }
   }
 
+  /** Variables live as long as a session that uses them. */
+  @Test
+  public void variablesOutliveTheirSession() {
+    Model model = Model.open(TestModels.COUNTER);
+    Session first = Session.create(model);
+    Session second = Session.create(model, new SessionOptions().variablesOf(first));
+    Session third = Session.create(model, new SessionOptions().variablesOf(second));
+    model.close();
+    first.close();
+    assertThrows(IllegalStateException.class, () -> first.run());
+    first.cancel();
+    second.close();
+    third.setInput("step", TestModels.floats(2));
+    third.run();
+    assertEquals(7f, third.variable("count").data().getFloat(0), 0f);
+    third.close();
+    SessionOptions late = new SessionOptions().variablesOf(first);
+    try (Model again = Model.open(TestModels.COUNTER)) {
+      assertThrows(IllegalStateException.class, () -> Session.create(again, late));
+      Session.create(again).close();
+    }
+  }
+
   private static void lose(int count) {
     for (int i = 0; i < count; ++i) Session.create(Model.open(TestModels.SMALL)).inputBuffer("image");
   }

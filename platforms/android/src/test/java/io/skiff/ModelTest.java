@@ -12,7 +12,9 @@ import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
@@ -88,6 +90,50 @@ public class ModelTest {
       assertNull(model.metadata("nothing"));
       assertThrows(IllegalArgumentException.class, () -> model.metadata("author\0"));
     }
+  }
+
+  @Test
+  public void tellsPicturesAndLabels() {
+    try (Model model = Model.open(TestModels.CHARACTERS); Model other = Model.open(TestModels.SMALL)) {
+      Signature signature = model.signatures().get(0);
+      ImageSpec image = signature.input("image").image();
+      assertEquals("32x32x3", image.toString());
+      assertTrue(image.blueFirst() && !image.channelsLast());
+      assertEquals(128f, image.mean(1), 0f);
+      assertEquals(128.5f, image.mean(2), 0f);
+      assertEquals(0.0078125f, image.scale(2), 0f);
+      assertThrows(IllegalArgumentException.class, () -> image.mean(3));
+      assertThrows(IllegalArgumentException.class, () -> image.scale(-1));
+      List<String> labels = signature.output("logits").labels();
+      assertEquals(36, labels.size());
+      assertEquals("0", labels.get(0));
+      assertEquals("Z", labels.get(35));
+      assertThrows(UnsupportedOperationException.class, () -> labels.clear());
+      assertNull(signature.output("logits").image());
+      assertNull(other.signatures().get(0).input("image").image());
+      assertTrue(other.signatures().get(0).output("scores").labels().isEmpty());
+    }
+  }
+
+  /** A cache that cannot be written is a warning. */
+  @Test
+  public void messagesGoToTheSink() {
+    List<String> messages = new ArrayList<>();
+    ModelOptions options = new ModelOptions().cacheFolder(folder.getRoot() + "/none ü");
+    Skiff.setLogSink((level, message) -> {
+      messages.add(level + " " + message);
+      throw new IllegalStateException("dropped");
+    });
+    try {
+      try (Model model = Model.open(TestModels.SMALL, options); Session session = Session.create(model)) {
+        session.inputBuffer("image");
+        session.run();
+      }
+    } finally {
+      Skiff.setLogSink(null);
+    }
+    assertEquals(messages.toString(), 1, messages.size());
+    assertTrue(messages.get(0), messages.get(0).startsWith("WARNING ") && messages.get(0).contains("none ü"));
   }
 
   @Test

@@ -216,6 +216,26 @@ public class SessionTest {
     }
   }
 
+  @Test
+  public void sessionsShareVariables() {
+    try (Model model = Model.open(TestModels.COUNTER); Session first = Session.create(model);
+         Session second = Session.create(model, new SessionOptions().variablesOf(first));
+         Session other = Session.create(model)) {
+      for (Session session : Arrays.asList(first, second, other)) {
+        session.setInput("step", TestModels.floats(2));
+        session.run();
+      }
+      assertEquals(9f, first.variable("count").data().getFloat(0), 0f);
+      assertEquals(9f, second.variable("count").data().getFloat(0), 0f);
+      assertEquals(7f, other.variable("count").data().getFloat(0), 0f);
+      second.resetVariables();
+      assertEquals(5f, first.variable("count").data().getFloat(0), 0f);
+      SessionOptions mixed = new SessionOptions().variablesOf(first);
+      assertEquals(Status.INVALID_ARGUMENT,
+          assertThrows(SkiffException.class, () -> Session.create(open, mixed)).status());
+    }
+  }
+
   /** A file without plans for the GPU is refused in any case. */
   @Test
   public void fallingBackCanBeForbidden() {

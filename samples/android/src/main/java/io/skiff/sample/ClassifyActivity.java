@@ -15,15 +15,10 @@ import android.widget.Switch;
 import android.widget.TextView;
 import io.skiff.Model;
 import io.skiff.SkiffException;
-import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
@@ -172,19 +167,10 @@ public final class ClassifyActivity extends Activity {
       direct.put(bytes);
       direct.flip();
       model = Model.open(direct);
-      comparison = new Comparison(model, readLabels());
+      comparison = new Comparison(model);
     } catch (IOException | RuntimeException | UnsatisfiedLinkError e) {
       say(e.toString());
     }
-  }
-
-  private List<String> readLabels() throws IOException {
-    List<String> labels = new ArrayList<>();
-    try (BufferedReader reader = new BufferedReader(
-             new InputStreamReader(getAssets().open("labels.txt"), StandardCharsets.UTF_8))) {
-      for (String line = reader.readLine(); line != null; line = reader.readLine()) labels.add(line);
-    }
-    return labels;
   }
 
   private static byte[] readAll(InputStream content) throws IOException {

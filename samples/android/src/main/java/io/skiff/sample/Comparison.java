@@ -5,7 +5,6 @@ import io.skiff.Model;
 import io.skiff.SessionOptions;
 import io.skiff.SkiffException;
 import io.skiff.Target;
-import java.util.List;
 import java.util.Locale;
 import org.jetbrains.annotations.NotNull;
 
@@ -21,7 +20,7 @@ final class Comparison implements AutoCloseable {
   private final String[] refusals = new String[NAMES.length];
 
   /** The model is the caller's to close. */
-  Comparison(@NotNull Model model, @NotNull List<String> labels) {
+  Comparison(@NotNull Model model) {
     SessionOptions[] options = {
         new SessionOptions(),
         new SessionOptions().target(Target.VULKAN).fallBack(false),
@@ -29,7 +28,7 @@ final class Comparison implements AutoCloseable {
     };
     for (int i = 0; i < options.length; ++i) {
       try {
-        classifiers[i] = new Classifier(model, labels, options[i]);
+        classifiers[i] = new Classifier(model, options[i]);
       } catch (SkiffException e) {
         refusals[i] = e.getMessage();
       }

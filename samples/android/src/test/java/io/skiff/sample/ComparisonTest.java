@@ -12,12 +12,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.util.List;
 import javax.imageio.ImageIO;
 import org.junit.After;
-import org.junit.Before;
 import org.junit.Test;
 
 /**
@@ -29,12 +26,6 @@ public class ComparisonTest {
   private static final File ASSETS = new File(System.getProperty("skiff.test.assets"));
 
   private final Model model = Model.open(new File(ASSETS, "characters.skiff").getPath());
-  private List<String> labels;
-
-  @Before
-  public void readLabels() throws IOException {
-    labels = Files.readAllLines(new File(ASSETS, "labels.txt").toPath(), StandardCharsets.UTF_8);
-  }
 
   @After
   public void close() {
@@ -49,7 +40,7 @@ public class ComparisonTest {
   public void namesEverySamplePicture() throws IOException {
     File[] pictures = new File(CHARACTERS, "images").listFiles();
     assertEquals(6, pictures.length);
-    try (Classifier classifier = new Classifier(model, labels, new SessionOptions())) {
+    try (Classifier classifier = new Classifier(model, new SessionOptions())) {
       for (File file : pictures) {
         BufferedImage picture = ImageIO.read(file);
         Classifier.Answer answer =
@@ -73,7 +64,8 @@ public class ComparisonTest {
     npy.position(10 + npy.getShort(8));
     FloatBuffer expected = npy.slice().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
     FloatBuffer got = FloatBuffer.allocate(3 * 32 * 32);
-    Preprocessing.write(pixels(picture), picture.getWidth(), picture.getHeight(), got);
+    new Preprocessing(model.signatures().get(0).input("image").image())
+        .write(pixels(picture), picture.getWidth(), picture.getHeight(), got);
     assertEquals(expected.limit(), got.limit());
     for (int i = 0; i < got.limit(); ++i) assertEquals(expected.get(i), got.get(i), 1e-6f);
   }
@@ -82,7 +74,7 @@ public class ComparisonTest {
   public void comparesTheBackends() throws IOException {
     BufferedImage picture = ImageIO.read(new File(ASSETS, "picture.png"));
     boolean hasGpu = System.getProperty("skiff.test.gpu").equals("VULKAN");
-    try (Comparison comparison = new Comparison(model, labels)) {
+    try (Comparison comparison = new Comparison(model)) {
       for (boolean onGpu : new boolean[] {false, true}) {
         String shown = comparison.classify(pixels(picture), picture.getWidth(), picture.getHeight(), onGpu);
         assertTrue(shown, shown.startsWith("R ("));
@@ -98,7 +90,7 @@ public class ComparisonTest {
   public void wantsAModelWithAnImage() {
     String path = new File(System.getProperty("skiff.test.models"), "counter.skiff").getPath();
     try (Model other = Model.open(path)) {
-      assertThrows(IllegalArgumentException.class, () -> new Comparison(other, labels));
+      assertThrows(IllegalArgumentException.class, () -> new Comparison(other));
     }
   }
 }

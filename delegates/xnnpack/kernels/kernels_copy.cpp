@@ -1,0 +1,65 @@
+// Copies of rows. They wait for memory, not for arithmetic: the baseline's vectors are enough.
+#include <cstring>
+
+#include "delegates/xnnpack/kernels/kernels.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+/// From here on the C library's copy knows the CPU's caches better.
+constexpr size_t kLongRow = 1024;
+
+template <size_t kBytes>
+void CopyPiece(const char* x, char* y) {
+  std::memcpy(y, x, kBytes);
+}
+
+/// Rows of kPiece to 2 * kPiece bytes: two pieces, which may overlap.
+template <size_t kPiece>
+void CopyTwoPieces(size_t rows, size_t bytes, const char* x, int64_t x_stride, char* y, int64_t y_stride) {
+  const size_t second = bytes - kPiece;
+  for (size_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) {
+    CopyPiece<kPiece>(x, y);
+    CopyPiece<kPiece>(x + second, y + second);
+  }
+}
+
+template <size_t kBytes>
+void CopyOnePiece(size_t rows, const char* x, int64_t x_stride, char* y, int64_t y_stride) {
+  for (size_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) CopyPiece<kBytes>(x, y);
+}
+
+/// More than 32 bytes: whole pieces, and the last one from the end.
+void CopyLongRows(size_t rows, size_t bytes, const char* x, int64_t x_stride, char* y, int64_t y_stride) {
+  for (size_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) {
+    if (bytes >= kLongRow) {
+      std::memcpy(y, x, bytes);
+      continue;
+    }
+    size_t i = 0;
+    for (; i + 64 <= bytes; i += 64) CopyPiece<64>(x + i, y + i);
+    if (i + 32 <= bytes) {
+      CopyPiece<32>(x + i, y + i);
+      i += 32;
+    }
+    if (i < bytes) CopyPiece<32>(x + bytes - 32, y + bytes - 32);
+  }
+}
+
+}  // namespace
+
+void CopyRows(size_t rows, size_t bytes, const void* from, int64_t x_stride, void* to, int64_t y_stride) {
+  const auto* x = static_cast<const char*>(from);
+  auto* y = static_cast<char*>(to);
+  if (bytes > 32) return CopyLongRows(rows, bytes, x, x_stride, y, y_stride);
+  if (bytes > 16) return CopyTwoPieces<16>(rows, bytes, x, x_stride, y, y_stride);
+  if (bytes == 16) return CopyOnePiece<16>(rows, x, x_stride, y, y_stride);
+  if (bytes > 8) return CopyTwoPieces<8>(rows, bytes, x, x_stride, y, y_stride);
+  if (bytes == 8) return CopyOnePiece<8>(rows, x, x_stride, y, y_stride);
+  if (bytes > 4) return CopyTwoPieces<4>(rows, bytes, x, x_stride, y, y_stride);
+  if (bytes == 4) return CopyOnePiece<4>(rows, x, x_stride, y, y_stride);
+  if (bytes >= 2) return CopyTwoPieces<2>(rows, bytes, x, x_stride, y, y_stride);
+  if (bytes == 1) return CopyOnePiece<1>(rows, x, x_stride, y, y_stride);
+}
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,73 @@
+package io.skiff;
+
+import org.jetbrains.annotations.NotNull;
+
+/**
+ * How a picture becomes an input: resized to {@link #width()} x {@link #height()} (bilinear, half-pixel
+ * centres, edges clamped, no antialiasing, not rounded to 8 bits), its channels put in order, then (value -
+ * mean) * scale on values of 0 to 255. Immutable.
+ */
+public final class ImageSpec {
+  /**
+   * Numbers that the native library fills: width, height, channels, whether blue is first, and channels
+   * last.
+   */
+  static final int SIZES = 5;
+  /** Means, then scales. */
+  static final int MOST_CHANNELS = 4;
+
+  private final int[] sizes;
+  private final float[] values;
+
+  ImageSpec(int[] sizes, float[] values) {
+    this.sizes = sizes;
+    this.values = values;
+  }
+
+  /** In pixels. */
+  public int width() {
+    return sizes[0];
+  }
+
+  /** In pixels. */
+  public int height() {
+    return sizes[1];
+  }
+
+  /** 1 to 4. */
+  public int channels() {
+    return sizes[2];
+  }
+
+  /** True: blue, green, red. False: red, green, blue. */
+  public boolean blueFirst() {
+    return sizes[3] != 0;
+  }
+
+  /** True: the input's shape is [1, height, width, channels]. False: [1, channels, height, width]. */
+  public boolean channelsLast() {
+    return sizes[4] != 0;
+  }
+
+  /** Of a channel, in the input's order. */
+  public float mean(int channel) {
+    return values[check(channel)];
+  }
+
+  /** Of a channel, in the input's order. */
+  public float scale(int channel) {
+    return values[MOST_CHANNELS + check(channel)];
+  }
+
+  private int check(int channel) {
+    if (channel < 0 || channel >= channels())
+      throw new IllegalArgumentException(
+          "there is no channel " + channel + "; the picture has " + channels());
+    return channel;
+  }
+
+  @Override
+  public @NotNull String toString() {
+    return width() + "x" + height() + "x" + channels();
+  }
+}

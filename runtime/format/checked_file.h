@@ -1,0 +1,44 @@
+/// What the readers of an untrusted .skiff file share: where its parts lie, what none of them may exceed, and
+/// errors that name the file.
+#pragma once
+
+#include "format/container.h"
+#include "model_generated.h"
+#include "skiff/log.h"
+#include "skiff/span.h"
+#include "skiff/tensor.h"
+
+namespace skiff {
+
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 46;
+
+template <class Vector>
+size_t SizeOf(const Vector* vector) {
+  return vector == nullptr ? 0 : vector->size();
+}
+
+inline const char* TextOf(const flatbuffers::String* text) { return text == nullptr ? "" : text->c_str(); }
+
+struct CheckedFile {
+  const char* name = "";  ///< Errors begin with it.
+  Span<const uint8_t> bytes;
+  format::FileHeader header = {};
+  const format::Model* model = nullptr;  ///< The verified copy of the FlatBuffer part.
+  size_t index_count = 0;
+  int body_depth = 0;  ///< Of the plan that is being read.
+
+  /// kInvalidModel, with the sentence in the log.
+  Status Invalid(const char* what, ...) const __attribute__((format(printf, 2, 3)));
+  /// Extents that vary become -1, where they may be there.
+  Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary, DType* to_dtype,
+                  Shape* to_shape) const;
+  /// Fails when the file has asked for tables of more entries than any honest one.
+  Status CountIndices(size_t more);
+  /// The elements of a constant. Kernels take inputs and outputs as the same view type, but never write
+  /// these.
+  void* WeightsOf(const format::Blob& blob) const {
+    return const_cast<uint8_t*>(bytes.data() + header.weights_offset + blob.offset());
+  }
+};
+
+}  // namespace skiff

@@ -1,0 +1,287 @@
+// Plans, with the bodies in their nodes.
+#include "format/plan_reader.h"
+
+#include "format/attr_decoder.h"
+#include "plan/body_ports.h"
+#include "plan/shaped_plan.h"
+
+namespace skiff {
+namespace {
+
+/// Some checks are quadratic in the operands of one node.
+constexpr size_t kMaxOperands = 4096;
+
+/// A plan of one shape is checked now; others at every new shape.
+Status CheckShape(const PlanData& plan, PlanMessage& message) {
+  FixedArray<TensorView> inputs;
+  SKIFF_RETURN_IF_ERROR(inputs.Allocate(plan.inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    inputs[i] = plan.tensors[static_cast<size_t>(plan.inputs[i])].view;
+  ShapedPlan shaped;
+  SKIFF_RETURN_IF_ERROR(shaped.Init(plan, false));
+  return shaped.Shape(inputs, message);
+}
+
+Status ReadRanges(CheckedFile& file, const format::Plan& from, PlanData& to) {
+  SKIFF_RETURN_IF_ERROR(to.ranges.Allocate(SizeOf(from.ranges())));
+  for (uint32_t i = 0; i < to.ranges.size(); ++i) {
+    const format::Range& range = *from.ranges()->Get(i);
+    if (range.symbol() >= SizeOf(file.model->symbols()) || range.min() < 0 || range.max() < range.min())
+      return file.Invalid("range %u of a plan is of no dimension, or empty", i);
+    to.ranges[i] = {range.symbol(), range.min(), range.max()};
+  }
+  return OkStatus();
+}
+
+Status ReadTensors(CheckedFile& file, const format::Plan& from, PlanData& to) {
+  SKIFF_RETURN_IF_ERROR(to.tensors.Allocate(SizeOf(from.tensors())));
+  SKIFF_RETURN_IF_ERROR(to.placements.Allocate(to.tensors.size()));
+  for (uint32_t i = 0; i < to.tensors.size(); ++i) {
+    const format::Tensor& tensor = *from.tensors()->Get(i);
+    PlanTensor& out = to.tensors[i];
+    TensorPlacement& placement = to.placements[i];
+    DType dtype;
+    Shape shape;
+    const bool may_vary = to.kind != BucketKind::kExact && tensor.blob() < 0;
+    SKIFF_RETURN_IF_ERROR(file.ReadType(tensor.dtype(), tensor.extents(), may_vary, &dtype, &shape));
+    out.name = TextOf(tensor.name());
+    out.view = TensorView(nullptr, dtype, shape);
+    if (tensor.row_stride() < 0 || tensor.row_stride() > kMaxTensorBytes)
+      return file.Invalid("tensor %u has a bad stride", i);
+    placement.row_stride = tensor.row_stride();
+    placement.buffer = tensor.buffer();
+    placement.view_of = tensor.view_of();
+    placement.offset = tensor.offset();
+    placement.source = TextOf(tensor.source());
+    if (SizeOf(tensor.source_perm()) > kMaxRank) return file.Invalid("tensor %u has a bad permutation", i);
+    for (uint32_t j = 0; j < SizeOf(tensor.source_perm()); ++j) {
+      const uint8_t axis = tensor.source_perm()->Get(j);
+      if (axis >= kMaxRank) return file.Invalid("tensor %u has a bad permutation", i);
+      placement.source_perm[placement.source_perm.size++] = axis;
+    }
+    if (tensor.blob() >= 0) {
+      if (static_cast<uint32_t>(tensor.blob()) >= SizeOf(file.model->blobs()))
+        return file.Invalid("tensor %u has no weights", i);
+      const format::Blob& blob = *file.model->blobs()->Get(static_cast<uint32_t>(tensor.blob()));
+      if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || placement.row_stride != 0 ||
+          placement.view_of != TensorPlacement::kRoot) {
+        return file.Invalid("the shape of constant %u does not fit its weights", i);
+      }
+      out.constant = true;
+      out.hash = {blob.hash_low(), blob.hash_high()};
+      out.view.data = file.WeightsOf(blob);
+    }
+  }
+  return OkStatus();
+}
+
+Status ReadIndices(CheckedFile& file, const flatbuffers::Vector<int32_t>* from, uint32_t node,
+                   int32_t smallest, const PlanData& plan, int32_t** next, Span<const int32_t>* to) {
+  *to = {*next, SizeOf(from)};
+  for (uint32_t i = 0; i < SizeOf(from); ++i) {
+    const int32_t index = from->Get(i);
+    if (index < smallest || index >= static_cast<int64_t>(plan.tensors.size())) {
+      return file.Invalid("node %u refers to tensor %d of %zu", node, index, plan.tensors.size());
+    }
+    *(*next)++ = index;
+  }
+  return OkStatus();
+}
+
+Status UnknownOperator(CheckedFile& file, uint16_t op, uint32_t node, const char* name) {
+  if (const char* absent = OpName(static_cast<OpCode>(op)))
+    return Fail(StatusCode::kUnsupported,
+                "%s: node %u '%s' is a %s, which this build of Skiff leaves out; %s", file.name, node, name,
+                absent, kRebuildHint);
+  return Fail(StatusCode::kUnsupported,
+              "%s: node %u uses operator %u, which this build does not know; update Skiff", file.name, node,
+              op);
+}
+
+Status ReadNodes(CheckedFile& file, const format::Plan& from, PlanData& to) {
+  const size_t count = SizeOf(from.nodes());
+  size_t indices = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    indices += SizeOf(from.nodes()->Get(i)->inputs()) + SizeOf(from.nodes()->Get(i)->outputs());
+  }
+  SKIFF_RETURN_IF_ERROR(file.CountIndices(indices));
+  SKIFF_RETURN_IF_ERROR(to.nodes.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(to.attrs.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(to.indices.Allocate(indices));
+  int32_t* next = to.indices.data();
+  for (uint32_t i = 0; i < count; ++i) {
+    const format::Node& node = *from.nodes()->Get(i);
+    PlanNode& out = to.nodes[i];
+    out.op = FindOp(static_cast<OpCode>(node.op()));
+    out.name = TextOf(node.name());
+    if (out.op == nullptr) return UnknownOperator(file, node.op(), i, out.name);
+    const size_t inputs = SizeOf(node.inputs());
+    const size_t outputs = SizeOf(node.outputs());
+    const bool arity = inputs >= out.op->min_inputs &&
+                       (out.op->max_inputs == kVariadic || inputs <= out.op->max_inputs) &&
+                       (out.op->outputs == kVariadic ? outputs >= 1 : outputs == out.op->outputs);
+    if (inputs + outputs > kMaxOperands)
+      return file.Invalid("node %u (%s) has more than %zu operands", i, out.op->name, kMaxOperands);
+    if (!arity)
+      return file.Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, inputs, outputs);
+    SKIFF_RETURN_IF_ERROR(ReadIndices(file, node.inputs(), i, -1, to, &next, &out.inputs));
+    SKIFF_RETURN_IF_ERROR(ReadIndices(file, node.outputs(), i, 0, to, &next, &out.outputs));
+    for (size_t j = 0; j < out.op->min_inputs; ++j) {
+      if (out.inputs[j] < 0) return file.Invalid("node %u (%s) lacks input %zu", i, out.op->name, j);
+    }
+    InitAttrs(out.op->code, to.attrs[i]);
+    if (!DecodeAttrs(out.op->code, node.attrs(), to.attrs[i]))
+      return file.Invalid("node %u (%s) has a bad attribute", i, out.op->name);
+    out.attrs = &to.attrs[i];
+  }
+  return OkStatus();
+}
+
+Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uint32_t body,
+                const PlanData& plan, PlanData& to) {
+  const PlanNode& node = plan.nodes[index];
+  const size_t first = FirstBodyInput(node.op->code);
+  FixedArray<PortInfo> inputs;
+  SKIFF_RETURN_IF_ERROR(inputs.Allocate(node.inputs.size() - first));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int32_t tensor = node.inputs[i + first];
+    if (tensor < 0) return file.Invalid("node %u (%s) lacks input %zu", index, node.op->name, i + first);
+    inputs[i].dtype = plan.tensors[static_cast<size_t>(tensor)].view.dtype;
+  }
+  const bool asks = node.op->code == OpCode::kWhile && body == 0;
+  FixedArray<PortInfo> outputs;
+  SKIFF_RETURN_IF_ERROR(outputs.Allocate(asks ? 1 : BodyResults(node).size()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i].dtype = asks ? DType::kBool : plan.tensors[static_cast<size_t>(node.outputs[i])].view.dtype;
+  }
+  SKIFF_RETURN_IF_ERROR(ReadPlan(file, from, {inputs, outputs, true}, to));
+  // The results are copied to where a While's loop variables lie, one after the other.
+  for (const int32_t output : to.outputs) {
+    const int32_t root = to.placements[static_cast<size_t>(output)].view_of;
+    for (const int32_t input : to.inputs) {
+      if (output == input || root == input)
+        return file.Invalid("an output of a body of node %u (%s) lies in an input", index, node.op->name);
+    }
+  }
+  return OkStatus();
+}
+
+/// What the nodes with bodies run. Nothing is around a body but what the node passes it.
+Status ReadBodies(CheckedFile& file, const format::Plan& from, PlanData& to) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < to.nodes.size(); ++i) count += SizeOf(from.nodes()->Get(i)->bodies());
+  SKIFF_RETURN_IF_ERROR(file.CountIndices(count));
+  SKIFF_RETURN_IF_ERROR(to.bodies.Allocate(count));
+  if (count > 0 && ++file.body_depth > kMaxBodyDepth)
+    return file.Invalid("bodies lie in bodies more than %d deep", kMaxBodyDepth);
+  PlanData* next = to.bodies.data();
+  for (uint32_t i = 0; i < to.nodes.size(); ++i) {
+    const format::Node& node = *from.nodes()->Get(i);
+    PlanNode& out = to.nodes[i];
+    const size_t bodies = SizeOf(node.bodies());
+    if (bodies != (out.op->Is(kBodies) ? kBodyCount : 0))
+      return file.Invalid("node %u (%s) has %zu bodies", i, out.op->name, bodies);
+    if (bodies == 0) continue;
+    if (out.outputs.size() < 2 || out.inputs.size() < FirstBodyInput(out.op->code) + LoopVariables(out))
+      return file.Invalid("node %u (%s) has %zu inputs and %zu outputs", i, out.op->name, out.inputs.size(),
+                          out.outputs.size());
+    for (uint32_t b = 0; b < bodies; ++b)
+      SKIFF_RETURN_IF_ERROR(ReadBody(file, *node.bodies()->Get(b), i, b, to, next[b]));
+    out.bodies = {next, bodies};
+    next += bodies;
+  }
+  if (count > 0) --file.body_depth;
+  return OkStatus();
+}
+
+Status ReadSegments(CheckedFile& file, const format::Plan& from, PlanData& to) {
+  SKIFF_RETURN_IF_ERROR(to.segments.Allocate(SizeOf(from.segments())));
+  uint32_t covered = to.shape_node_count;
+  if (covered > to.nodes.size()) return file.Invalid("the shape program is longer than the plan");
+  for (uint32_t i = 0; i < to.segments.size(); ++i) {
+    const format::Segment& segment = *from.segments()->Get(i);
+    if (segment.begin() != covered || segment.end() <= segment.begin() || segment.end() > to.nodes.size()) {
+      return file.Invalid("segment %u does not continue the one before it", i);
+    }
+    if (segment.delegate() >= kDelegateKindCount) {
+      return Fail(StatusCode::kUnsupported,
+                  "%s: it uses delegate %u, which this build does not know; update Skiff", file.name,
+                  segment.delegate());
+    }
+    to.segments[i] = {static_cast<DelegateKind>(segment.delegate()), segment.begin(), segment.end()};
+    covered = segment.end();
+    const bool control = to.segments[i].delegate == DelegateKind::kControl;
+    if (control && segment.end() - segment.begin() != 1)
+      return file.Invalid("segment %u holds more than a node with bodies", i);
+    for (uint32_t n = segment.begin(); n < segment.end(); ++n) {
+      if (to.nodes[n].bodies.empty() == control)
+        return file.Invalid("node %u (%s) is in a segment of the %s delegate", n, to.nodes[n].op->name,
+                            DelegateKindName(to.segments[i].delegate));
+    }
+  }
+  return covered == to.nodes.size() ? OkStatus() : file.Invalid("the segments leave nodes out");
+}
+
+bool Agree(const Shape& tensor, const Shape& port) {
+  bool agree = tensor.rank() == port.rank();
+  for (int i = 0; agree && i < tensor.rank(); ++i)
+    agree = tensor[i] == port[i] || tensor[i] < 0 || port[i] < 0;
+  return agree;
+}
+
+Status ReadPlanPorts(CheckedFile& file, const flatbuffers::Vector<int32_t>* from, Span<const PortInfo> ports,
+                     bool of_body, const PlanData& plan, FixedArray<int32_t>& to, const char* what) {
+  if (SizeOf(from) != ports.size())
+    return file.Invalid("a plan has %zu %ss, its %s %zu", SizeOf(from), what, of_body ? "node" : "signature",
+                        ports.size());
+  SKIFF_RETURN_IF_ERROR(to.Allocate(ports.size()));
+  for (uint32_t i = 0; i < to.size(); ++i) {
+    const int32_t index = from->Get(i);
+    if (index < 0 || index >= static_cast<int64_t>(plan.tensors.size()))
+      return file.Invalid("%s %u refers to tensor %d", what, i, index);
+    const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
+    const bool dense = plan.placements[static_cast<size_t>(index)].row_stride == 0;
+    if (view.dtype != ports[i].dtype || (!of_body && !Agree(view.shape, ports[i].shape)) || !dense) {
+      return file.Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);
+    }
+    to[i] = index;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& ports, PlanData& to) {
+  if (from.target() > static_cast<uint8_t>(Target::kVulkan))
+    return file.Invalid("target %u is unknown", from.target());
+  to.target = static_cast<Target>(from.target());
+  if (from.kind() > format::BucketKind::Unbounded) {
+    return Fail(StatusCode::kUnsupported,
+                "%s: it has a plan of kind %d, which this build does not know; update Skiff", file.name,
+                static_cast<int>(from.kind()));
+  }
+  to.kind = static_cast<BucketKind>(from.kind());
+  to.inputs_outside = from.inputs_outside();
+  to.shape_node_count = from.shape_node_count();
+  const bool exact = to.kind == BucketKind::kExact;
+  if ((exact && to.shape_node_count != 0) || ((!exact || ports.of_body) && !to.inputs_outside))
+    return file.Invalid("a plan's parts contradict its kind");
+  SKIFF_RETURN_IF_ERROR(ReadRanges(file, from, to));
+  if (from.arena_bytes() > static_cast<uint64_t>(kMaxTensorBytes))
+    return file.Invalid("the arena's size overflows");
+  to.arena_bytes = from.arena_bytes();
+  SKIFF_RETURN_IF_ERROR(ReadTensors(file, from, to));
+  SKIFF_RETURN_IF_ERROR(ReadNodes(file, from, to));
+  if (kBuildHasBodies) SKIFF_RETURN_IF_ERROR(ReadBodies(file, from, to));
+  SKIFF_RETURN_IF_ERROR(ReadSegments(file, from, to));
+  SKIFF_RETURN_IF_ERROR(
+      ReadPlanPorts(file, from.inputs(), ports.inputs, ports.of_body, to, to.inputs, "input"));
+  SKIFF_RETURN_IF_ERROR(
+      ReadPlanPorts(file, from.outputs(), ports.outputs, ports.of_body, to, to.outputs, "output"));
+  PlanMessage message;
+  Status status = OrderPlan(to, message);
+  if (status.ok() && exact && !ports.of_body) status = CheckShape(to, message);
+  return status.code() == StatusCode::kInvalidModel ? file.Invalid("%s", message.text) : status;
+}
+
+}  // namespace skiff
