@@ -106,6 +106,49 @@ std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
   return table.ToString();
 }
 
+std::string Sizes(uint32_t group, uint32_t tile) {
+  return tile == 0 ? std::to_string(group) : fmt::format("{} x {}", group, tile);
+}
+
+std::string TuningText(const BenchContext& context, const BenchResult& result) {
+  if (context.tuning.empty()) return "";
+  std::string text = fmt::format("tuning:  {} shader variants have measured sizes", context.tuning.size());
+  if (context.median_by_rule_ns == 0) return text + " (--tune measures anew)\n";
+  text += fmt::format("; median run {} by rule, {} tuned\n\n", Duration(context.median_by_rule_ns),
+                      Duration(result.Quantile(0.5)));
+  using Align = Table::Align;
+  Table table({{"shader"},
+               {"constants"},
+               {"by rule", Align::kRight},
+               {"time", Align::kRight},
+               {"tuned", Align::kRight},
+               {"time", Align::kRight}});
+  for (const TunedShader& shader : context.tuning) {
+    table.Add({shader.shader + (shader.f16 ? " f16" : ""), shader.constants,
+               Sizes(shader.group_by_rule, shader.tile_by_rule), Duration(shader.ns_by_rule),
+               Sizes(shader.group, shader.tile), Duration(shader.ns)});
+  }
+  return text + table.ToString() +
+         "(invocations of a work group, x pixels of an invocation; times of all nodes in one run)\n";
+}
+
+nlohmann::ordered_json TuningJson(const BenchContext& context) {
+  nlohmann::ordered_json json = {{"shaders", nlohmann::ordered_json::array()}};
+  if (context.median_by_rule_ns != 0) json["median_by_rule_ns"] = context.median_by_rule_ns;
+  for (const TunedShader& shader : context.tuning) {
+    json["shaders"].push_back({{"name", shader.shader},
+                               {"constants", shader.constants},
+                               {"f16", shader.f16},
+                               {"group_by_rule", shader.group_by_rule},
+                               {"group", shader.group},
+                               {"tile_by_rule", shader.tile_by_rule},
+                               {"tile", shader.tile},
+                               {"ns_by_rule", shader.ns_by_rule},
+                               {"ns", shader.ns}});
+  }
+  return json;
+}
+
 nlohmann::ordered_json TotalsJson(const std::vector<Total>& totals) {
   auto json = nlohmann::ordered_json::array();
   for (const Total& total : totals) {
@@ -135,10 +178,11 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
                         Duration(result.unchanged_run_ns));
   text += fmt::format(
       "memory:  arena {}, inputs {}, workspace {}, packed weights {} and {} mapped, mapped weights {} "
-      "bytes\n\n",
+      "bytes\n",
       Grouped(result.memory.arena), Grouped(result.memory.inputs), Grouped(result.memory.workspace),
       Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_packed_weights),
       Grouped(result.memory.mapped_weights));
+  text += TuningText(context, result) + '\n';
   text += NodesTable(result, all_ns, top_nodes);
   const auto shape_nodes =
       static_cast<size_t>(std::count_if(result.nodes.begin(), result.nodes.end(),
@@ -177,6 +221,7 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                     {"packed_weights", result.memory.packed_weights},
                     {"mapped_weights", result.memory.mapped_weights},
                     {"mapped_packed_weights", result.memory.mapped_packed_weights}};
+  if (!context.tuning.empty()) json["tuning"] = TuningJson(context);
   json["nodes"] = nlohmann::ordered_json::array();
   for (const NodeProfile& node : result.nodes) {
     json["nodes"].push_back({{"name", node.info.name},

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/bench.h"
+#include "cli/tune.h"
 
 namespace skiff::cli {
 
@@ -15,8 +15,10 @@ struct BenchContext {
   std::string backend;
   double load_ns = 0;
   uint64_t file_bytes = 0;
-  std::string sizes;        ///< Of the open dimensions: "batch=2, seq=7"; "" when none is open.
-  std::string other_sizes;  ///< From which the shape changed; "" when that was not measured.
+  std::string sizes;                ///< Of the open dimensions: "batch=2, seq=7"; "" when none is open.
+  std::string other_sizes;          ///< From which the shape changed; "" when that was not measured.
+  std::vector<TunedShader> tuning;  ///< What the cache folder holds for the GPU that ran.
+  double median_by_rule_ns = 0;     ///< Before --tune measured it; 0: it did not.
 };
 
 std::string BenchText(const BenchContext& context, const BenchResult& result, size_t top_nodes);

@@ -35,6 +35,7 @@ struct Arguments : SessionArguments {
   int warmup = 5;
   size_t top = 20;
   bool json = false;
+  bool tune = false;
   std::string trace;
 };
 
@@ -44,7 +45,8 @@ void RunBench(const Arguments& arguments) {
   const InputRanges ranges = ParseInputRanges(arguments.ranges);
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
-  BenchContext context{arguments.model, arguments.backend, 0, 0, "", ""};
+  BenchContext context;
+  context.model = arguments.model;
   const uint64_t begin = platform::NowNanoseconds();
   OpenedModel opened(arguments.model, arguments.cache_folder);
   context.load_ns = static_cast<double>(platform::NowNanoseconds() - begin);
@@ -63,9 +65,12 @@ void RunBench(const Arguments& arguments) {
       options.other_inputs = ReadInputSource(arguments.inputs, opened.model(), sizes, ranges);
     }
   }
+  if (arguments.tune)
+    context.median_by_rule_ns = Tune(arguments.model, arguments.cache_folder, inputs, options).Quantile(0.5);
   const BenchResult result =
       AtSizes(context.sizes, "--dim", [&] { return Bench(opened.model(), inputs, options); });
   context.backend = BackendText(arguments.backend, result.target);
+  if (result.target == Target::kVulkan) context.tuning = ReadTuning(arguments.cache_folder);
   if (!trace_path.empty()) {
     const std::string trace = ChromeTrace(arguments.model, result).dump();
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});
@@ -98,8 +103,17 @@ void AddBench(CLI::App& app, int&) {
   command->add_flag("--json", arguments->json, "Print JSON; times in nanoseconds, sizes in bytes");
   command->add_option("--trace", arguments->trace, "Write the last profiled runs as a Chrome trace")
       ->type_name("FILE.json");
+  command->add_flag(
+      "--tune", arguments->tune,
+      "Measure which sizes of work groups are fastest on this machine's GPU, and keep them in the "
+      "folder of --cache, where later Sessions find them; needs --backend vulkan");
   command->footer(kFooter);
-  command->callback([arguments] { RunBench(*arguments); });
+  command->callback([arguments] {
+    if (arguments->tune && (arguments->backend != "vulkan" || arguments->cache_folder.empty()))
+      throw CLI::ValidationError("--tune",
+                                 "needs --backend vulkan, and a folder for what it finds: --cache DIR");
+    RunBench(*arguments);
+  });
 }
 
 }  // namespace skiff::cli

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "cli/tensor_files.h"
-#include "delegates/registry.h"
 #include "format/container.h"
 #include "graph/error.h"
 
@@ -13,10 +12,11 @@ void ThrowStatus(Status status, const char* message) {
   throw Error(status.code(), *message != '\0' ? message : StatusCodeName(status.code()));
 }
 
-OpenedModel::OpenedModel(const std::string& path, const std::string& cache_folder)
+OpenedModel::OpenedModel(const std::string& path, const std::string& cache_folder,
+                         Span<const Delegate* const> delegates)
     : model_(Must([&] {
         ModelOptions options;
-        options.delegates = BuiltinDelegates();
+        options.delegates = delegates;
         options.cache_folder = cache_folder.empty() ? nullptr : cache_folder.c_str();
         return Model::Open(path.c_str(), options);
       })) {}

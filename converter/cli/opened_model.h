@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error_capture.h"
+#include "delegates/registry.h"
 #include "format/model_data.h"
 #include "graph/graph.h"
 #include "skiff/session.h"
@@ -31,11 +32,12 @@ auto Must(Call&& call) {
   }
 }
 
-/// A model with the built-in delegates, from a file or from bytes that it keeps.
+/// A model from a file, or from bytes that it keeps.
 class OpenedModel {
  public:
   /// `cache_folder`: see ModelOptions; empty for none.
-  explicit OpenedModel(const std::string& path, const std::string& cache_folder = "");
+  explicit OpenedModel(const std::string& path, const std::string& cache_folder = "",
+                       Span<const Delegate* const> delegates = BuiltinDelegates());
   explicit OpenedModel(const std::vector<uint8_t>& bytes);
 
   Model& model() { return *model_; }

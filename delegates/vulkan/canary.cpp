@@ -138,7 +138,9 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
   if (options.fault == VulkanFault::kNone && device->IsChecked(options.f16_storage)) return OkStatus();
   Weights weights(device, options);
   std::shared_ptr<Arena> arena;
-  const Environment environment{device, &options, cache_folder, &weights, {}, &arena};
+  Tuning tuning(*device, options, nullptr);
+  const Environment environment{device, &options, cache_folder, &weights, &tuning, &device->pipelines(),
+                                {},     &arena};
   // A driver without a defect stays far below; one with a defect is rarely near.
   const double allowed = options.f16_storage ? 1e-2 : 1e-4;
   size_t tried = 0;

@@ -11,9 +11,10 @@ namespace {
 
 class Session final : public DelegateSession {
  public:
-  Session(std::shared_ptr<Device> device, const VulkanOptions& options, const char* cache_folder,
-          Weights& weights, const DelegateSessionOptions& session)
-      : environment_{std::move(device), &options, cache_folder, &weights, session, &arena_} {}
+  Session(const std::shared_ptr<Device>& device, const VulkanOptions& options, const char* cache_folder,
+          Weights& weights, Tuning& tuning, const DelegateSessionOptions& session)
+      : environment_{device,  &options, cache_folder, &weights, &tuning, &device->pipelines(),
+                     session, &arena_} {}
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
     std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_));
@@ -34,11 +35,12 @@ class State final : public ModelState {
       : device_(std::move(device)),
         options_(options),
         cache_folder_(cache_folder),
-        weights_(device_, options_) {}
+        weights_(device_, options_),
+        tuning_(*device_, options_, cache_folder) {}
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
     std::unique_ptr<DelegateSession> session(
-        new (std::nothrow) Session(device_, options_, cache_folder_, weights_, options));
+        new (std::nothrow) Session(device_, options_, cache_folder_, weights_, tuning_, options));
     if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate a Vulkan session");
     return session;
   }
@@ -49,6 +51,7 @@ class State final : public ModelState {
   const VulkanOptions options_;
   const char* const cache_folder_;
   Weights weights_;
+  Tuning tuning_;
 };
 
 }  // namespace

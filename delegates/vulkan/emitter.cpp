@@ -29,8 +29,10 @@ PipelineKey Emitter::KeyOf(Shader shader, std::initializer_list<uint32_t> consta
   PipelineKey key;
   key.shader = shader;
   key.f16 = f16();
-  key.constants[0] = kGroupSize;
   std::copy(constants.begin(), constants.end(), key.constants + 1);
+  const Choice choice = tuning_.Of(key);
+  key.constants[0] = choice.group_size;
+  if (HasTile(shader)) key.constants[1] = choice.tile;
   return key;
 }
 

@@ -7,14 +7,12 @@
 #include <initializer_list>
 
 #include "delegates/vulkan/program.h"
+#include "delegates/vulkan/tuning.h"
 #include "delegates/vulkan/weights.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
 
 namespace skiff::vulkan {
-
-/// Invocations of a work group.
-inline constexpr uint32_t kGroupSize = 64;
 
 /// Unsupported at these extents, quietly: the reference kernel takes over.
 inline Status Refuse() { return Status(StatusCode::kUnsupported); }
@@ -24,9 +22,14 @@ int64_t FirstOutside(const TensorView& indices, int64_t extent);
 
 class Emitter {
  public:
-  Emitter(const SegmentView& segment, const Device& device, const VulkanOptions& options, Weights& weights,
-          Program& program)
-      : segment_(segment), device_(device), options_(options), weights_(weights), program_(program) {}
+  Emitter(const SegmentView& segment, const Device& device, const VulkanOptions& options,
+          const Tuning& tuning, Weights& weights, Program& program)
+      : segment_(segment),
+        device_(device),
+        options_(options),
+        tuning_(tuning),
+        weights_(weights),
+        program_(program) {}
 
   /// What follows is about this node.
   void Begin(uint32_t node) {
@@ -73,8 +76,8 @@ class Emitter {
   Status Dispatch(Shader shader, std::initializer_list<uint32_t> constants,
                   std::initializer_list<Operand> operands, const Push& push, uint64_t invocations) {
     static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
-    return Add(KeyOf(shader, constants), operands, &push, sizeof(Push),
-               (invocations + kGroupSize - 1) / kGroupSize);
+    const PipelineKey key = KeyOf(shader, constants);
+    return Add(key, operands, &push, sizeof(Push), (invocations + key.constants[0] - 1) / key.constants[0]);
   }
   /// The same, for a shader that counts work groups.
   template <class Push>
@@ -82,6 +85,10 @@ class Emitter {
                         std::initializer_list<Operand> operands, const Push& push, uint64_t groups) {
     static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
     return Add(KeyOf(shader, constants), operands, &push, sizeof(Push), groups);
+  }
+  /// What takes the place of the first constant, the rule's tile, where the shader has tiles.
+  uint32_t TileOf(Shader shader, std::initializer_list<uint32_t> constants) const {
+    return KeyOf(shader, constants).constants[1];
   }
   /// A pipeline that the node wants at other extents.
   Status Needs(Shader shader, std::initializer_list<uint32_t> constants) {
@@ -102,6 +109,7 @@ class Emitter {
   const SegmentView& segment_;
   const Device& device_;
   const VulkanOptions& options_;
+  const Tuning& tuning_;
   Weights& weights_;
   Program& program_;
   uint32_t index_ = 0;

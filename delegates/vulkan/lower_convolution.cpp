@@ -110,13 +110,13 @@ Status EmitBlocked(Emitter& emit, const Operand& weights, const ConvolutionPush&
                      push.in_height == push.out_height && push.in_width == push.out_width;
   const bool in4 = push.depth % 4 == 0;
   const bool out4 = push.out_channels % 4 == 0;
-  constexpr uint32_t kTile = 4;
-  const uint32_t tile = push.pixels == 1 ? 1 : kTile;
-  for (const uint32_t any : {1u, kTile})
+  const uint32_t by_rule = push.pixels == 1 ? 1 : kMostTile;
+  const uint32_t tile = emit.TileOf(Shader::kConv, {by_rule, point, in4, out4, transposed});
+  for (const uint32_t any : {1u, kMostTile})
     SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kConv, {any, point, in4, out4, transposed}));
   const uint64_t invocations =
       uint64_t{(push.pixels + tile - 1) / tile} * static_cast<uint64_t>(Blocks(push.out_channels));
-  return emit.Dispatch(Shader::kConv, {tile, point, in4, out4, transposed}, {x, weights, bias, y}, push,
+  return emit.Dispatch(Shader::kConv, {by_rule, point, in4, out4, transposed}, {x, weights, bias, y}, push,
                        invocations);
 }
 

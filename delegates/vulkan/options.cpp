@@ -35,6 +35,12 @@ VulkanFault FaultFromName(const char* name) {
   return VulkanFault::kNone;
 }
 
+VulkanTuning TuningFromName(const char* name) {
+  if (name == nullptr) return VulkanTuning::kUse;
+  if (std::strcmp(name, "ignore") == 0) return VulkanTuning::kIgnore;
+  return std::strcmp(name, "measure") == 0 ? VulkanTuning::kMeasure : VulkanTuning::kUse;
+}
+
 }  // namespace
 
 VulkanOptions VulkanOptionsFromEnvironment() {
@@ -44,6 +50,7 @@ VulkanOptions VulkanOptionsFromEnvironment() {
   options.force_staging = Flag("SKIFF_VULKAN_STAGING");
   options.validation = Flag("SKIFF_VULKAN_VALIDATION");
   options.quarantine = Text("SKIFF_VULKAN_QUARANTINE");
+  options.tuning = TuningFromName(Text("SKIFF_VULKAN_TUNING"));
   options.fault = FaultFromName(Text("SKIFF_VULKAN_FAULT"));
   return options;
 }

@@ -17,6 +17,13 @@ enum class VulkanFault : uint8_t {
   kWrongResult,     ///< Shaders compute wrong numbers.
 };
 
+/// What becomes of the sizes of work groups that `skiff bench --tune` measured.
+enum class VulkanTuning : uint8_t {
+  kUse = 0,  ///< They are read from the cache folder.
+  kIgnore,   ///< All sizes are by rule.
+  kMeasure,  ///< They are measured for each Model, anew, and written: at each new shape, in seconds.
+};
+
 struct VulkanOptions {
   /// A device's number in the driver's list, or a part of its name. Null: the fastest kind there is.
   const char* device = nullptr;
@@ -30,10 +37,15 @@ struct VulkanOptions {
   /// Names of shaders that must not be used, separated by commas (delegates/vulkan/shaders.def): their nodes
   /// run with their reference kernels. Null: none.
   const char* quarantine = nullptr;
+  VulkanTuning tuning = VulkanTuning::kUse;
+  /// Invocations of every work group, a power of two, and pixels of an invocation of the shader conv (1, 2 or
+  /// 4); 0: by rule, or as measured.
+  uint32_t group_size = 0;
+  uint32_t conv_tile = 0;
   VulkanFault fault = VulkanFault::kNone;
 };
 
-/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _QUARANTINE and _FAULT (docs/vulkan.md).
+/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _QUARANTINE, _TUNING and _FAULT (docs/vulkan.md).
 VulkanOptions VulkanOptionsFromEnvironment();
 
 }  // namespace skiff

@@ -6,6 +6,7 @@
 #include "delegates/support.h"
 #include "delegates/vulkan/emitter.h"
 #include "delegates/vulkan/hazards.h"
+#include "delegates/vulkan/measure.h"
 #include "delegates/vulkan/transfer.h"
 
 namespace skiff::vulkan {
@@ -81,7 +82,8 @@ Status Segment::Describe(const PlanNode& node, Described& described) const {
 Status Segment::Lower() {
   const std::lock_guard<std::mutex> guard(environment_.weights->lock());
   program_.Truncate({});
-  Emitter emit(segment_, *environment_.device, *environment_.options, *environment_.weights, program_);
+  Emitter emit(segment_, *environment_.device, *environment_.options, *environment_.tuning,
+               *environment_.weights, program_);
   for (uint32_t n = segment_.begin; n < segment_.end; ++n) {
     const PlanNode& node = segment_.nodes[n];
     const uint32_t i = n - segment_.begin;
@@ -147,12 +149,13 @@ Status Segment::GrowArena() {
 }
 
 Status Segment::Reshape() {
+  if (environment_.options->tuning == VulkanTuning::kMeasure)
+    SKIFF_RETURN_IF_ERROR(MeasureSegment(segment_, environment_));
   SKIFF_RETURN_IF_ERROR(Lower());
   List<PipelineKey> keys;
   for (const Dispatch& dispatch : program_.dispatches) SKIFF_RETURN_IF_ERROR(keys.Append(dispatch.key));
   for (const PipelineKey& key : program_.variants) SKIFF_RETURN_IF_ERROR(keys.Append(key));
-  SKIFF_RETURN_IF_ERROR(
-      environment_.device->pipelines().Make(keys, *environment_.options, environment_.cache_folder));
+  SKIFF_RETURN_IF_ERROR(environment_.pipelines->Make(keys, *environment_.options, environment_.cache_folder));
   SKIFF_RETURN_IF_ERROR(
       residency_.Plan({segment_, uses_, program_, on_gpu_, f16(), environment_.session.keep_intermediates}));
   SKIFF_RETURN_IF_ERROR(MakeTable());
@@ -274,7 +277,7 @@ Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, C
   const Device& device = *environment_.device;
   SKIFF_ASSIGN_OR_RETURN(const VkDescriptorSet set, commands.Bind({buffers, kMaxBindings}));
   vkCmdBindPipeline(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE,
-                    environment_.device->pipelines().Find(dispatch.key));
+                    environment_.pipelines->Find(dispatch.key));
   vkCmdBindDescriptorSets(commands.handle(), VK_PIPELINE_BIND_POINT_COMPUTE, device.pipeline_layout(), 0, 1,
                           &set, 0, nullptr);
   vkCmdPushConstants(commands.handle(), device.pipeline_layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, kPushBytes,
@@ -388,6 +391,18 @@ Status Segment::Run(const RunContext& context) {
   for (size_t i = 0; i < residency_.spans.size(); ++i) {
     const NodeSpan& span = residency_.spans[i];
     SKIFF_RETURN_IF_ERROR(span.gpu ? RunOnGpu(span, recordings_[i], context) : RunOnHost(span, context));
+  }
+  return OkStatus();
+}
+
+Status Segment::Time(NodeTimer& timer) {
+  const Buffer& inputs = arena_->device.mapped() != nullptr ? arena_->device : arena_->upload;
+  std::memset(inputs.mapped(), 0, inputs.bytes());
+  for (size_t i = 0; i < residency_.spans.size(); ++i) {
+    if (!residency_.spans[i].gpu) continue;
+    const uint64_t begin = platform::NowNanoseconds();
+    SKIFF_RETURN_IF_ERROR(recordings_[i].commands.Run(environment_.options->fault));
+    SKIFF_RETURN_IF_ERROR(ReportTimes(residency_.spans[i], recordings_[i], begin, timer));
   }
   return OkStatus();
 }

@@ -4,6 +4,7 @@
 
 #include "delegates/vulkan/commands.h"
 #include "delegates/vulkan/residency.h"
+#include "delegates/vulkan/tuning.h"
 #include "delegates/vulkan/weights.h"
 #include "eager/reference_node.h"
 
@@ -22,6 +23,8 @@ struct Environment {
   const VulkanOptions* options = nullptr;
   const char* cache_folder = nullptr;  ///< For compiled pipelines; null: none are kept.
   Weights* weights = nullptr;
+  Tuning* tuning = nullptr;
+  Pipelines* pipelines = nullptr;  ///< The device's; what is measured has its own.
   DelegateSessionOptions session;
   std::shared_ptr<Arena>* arena = nullptr;  ///< The Session's newest.
 };
@@ -38,6 +41,11 @@ class Segment final : public PreparedSegment {
   Status Run(const RunContext& context) override;
   bool FellBack(uint32_t node) const override;
   uint64_t workspace_bytes() const override;
+
+  Span<const Dispatch> dispatches() const { return program_.dispatches; }
+  /// Runs what is on the GPU with zeros for inputs, where the session options have profiling on. Not on a
+  /// Segment that is bound.
+  Status Time(NodeTimer& timer);
 
  private:
   struct ReferenceSlot {

@@ -81,6 +81,7 @@ std::vector<BadInput> BadUsage() {
       Usage("UnknownBackend", {"run", "a.skiff", "--backend", "abacus"},
             {"--backend", "abacus", "reference"}),
       Usage("NoThreads", {"run", "a.skiff", "--threads", "0"}, {"--threads", "0"}),
+      Usage("TuneWithoutTheGpu", {"bench", "a.skiff", "--tune"}, {"--tune", "--backend vulkan", "--cache"}),
       Usage("NoRuns", {"bench", "a.skiff", "--runs", "0"}, {"--runs", "0"}),
       Usage("NegativeTolerance", {"parity", "a.onnx", "--atol", "-1"}, {"--atol", "-1"}),
       Usage("ConversionOptionsForAModel", {"parity", "a.onnx", "a.skiff", "--no-xnnpack"},

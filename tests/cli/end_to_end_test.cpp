@@ -163,6 +163,32 @@ TEST_F(EndToEnd, BenchPrintsTables) {
                             HasSubstr("by delegate"), HasSubstr("Conv2d")));
 }
 
+TEST_F(EndToEnd, BenchTunesTheGpuForLaterRuns) {
+  const std::string model = *folder_ / "gpu.skiff";
+  const std::string cache = *folder_ / "cache";
+  std::filesystem::create_directory(cache);
+  ASSERT_EQ(RunSkiff({"convert", kSource, "-o", model, "--target", "vulkan"}).exit_code, 0);
+  const auto bench = [&](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"bench",   model, "--runs",    "2",     "--json",
+                                          "--cache", cache, "--backend", "vulkan"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const RunResult result = RunSkiff(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return Json::parse(result.output);
+  };
+  const Json before = bench({});
+  EXPECT_FALSE(before.contains("tuning"));
+  if (before["backend"] != "vulkan") GTEST_SKIP() << "there is no Vulkan device here";
+  const Json tuned = bench({"--tune"});
+  EXPECT_GT(tuned["tuning"]["median_by_rule_ns"].get<double>(), 0);
+  ASSERT_GE(tuned["tuning"]["shaders"].size(), 5u);
+  for (const Json& shader : tuned["tuning"]["shaders"]) {
+    EXPECT_GT(shader["group"].get<int>(), 0);
+    EXPECT_LE(shader["ns"].get<double>(), shader["ns_by_rule"].get<double>());
+  }
+  EXPECT_EQ(bench({})["tuning"]["shaders"], tuned["tuning"]["shaders"]) << "a later run reads the file";
+}
+
 TEST_F(EndToEnd, InspectShowsBothKinds) {
   const std::string text = Succeed({"inspect", Model(), "--nodes"});
   EXPECT_THAT(

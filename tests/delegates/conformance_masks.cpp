@@ -52,6 +52,9 @@ void AddCasts(CaseList& list) {
     add("vector", OfType(from, {10007}, low, 250));
     add("strided", Strided(OfType(from, {6, 33}, low, 250), 2)).output_row_gap = 3;
     add("empty", OfType(from, {4, 0}));
+    Argument constant = OfType(from, {7, 143}, low, 250);
+    constant.constant = true;
+    add("constant", constant);
   }
   // What does not fit saturates, and NaN is 0; what has no exact f32 is rounded once.
   for (DType to : {DType::kI32, DType::kI64, DType::kU8, DType::kBool}) {

@@ -20,6 +20,7 @@ void AddCopies(CaseList& list) {
   odd.falls_back = "rows of 6 and of 4 with gaps share no rows to copy";
   list.Add(OpCode::kReshape, "i64", {OfType(F32({2, 3}, 0, 100), DType::kI64), Integers({6})});
   list.Add(OpCode::kFlatten, "image", {F32({2, 3, 4, 5})}).As<AxisAttrs>().axis = 1;
+  list.Add(OpCode::kFlatten, "constant", {Weights({2, 3, 4, 5})}).As<AxisAttrs>().axis = 1;
   list.Add(OpCode::kSqueeze, "one", {F32({2, 1, 5})}).As<AxesAttrs>().axes = {1};
   list.Add(OpCode::kUnsqueeze, "one", {Strided(F32({2, 5}), 2)}).As<AxesAttrs>().axes = {1};
   list.AddHalf(Case(list.Add(OpCode::kIdentity, "strided", {Strided(F32({2, 5}), 2)})));

@@ -11,6 +11,7 @@
 #include "delegates/support.h"
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/device.h"
+#include "delegates/vulkan/emitter.h"
 #include "tolerance.h"
 
 namespace skiff::testing {
@@ -20,12 +21,18 @@ struct Configuration {
   const char* name;
   bool f16_storage;
   bool force_staging;
+  uint32_t group_size = 0;  ///< 0: by rule.
+  uint32_t conv_tile = 0;
 };
 
 constexpr Configuration kConfigurations[] = {
     {"f32", false, false},
     {"f32_staged", false, true},
     {"f16", true, false},
+    {"f16_staged", true, true},
+    // The smallest and the largest that are tuned (delegates/vulkan/measure.cpp).
+    {"f32_small", false, false, 32, 1},
+    {"f16_large", true, false, 256, 2},
 };
 
 /// One Model for all cases of a configuration; null where there is no device.
@@ -37,6 +44,8 @@ ModelState* StateOf(const Configuration& configuration) {
     options.validation = true;
     options.f16_storage = configuration.f16_storage;
     options.force_staging = configuration.force_staging;
+    options.group_size = configuration.group_size;
+    options.conv_tile = configuration.conv_tile;
     ErrorCapture quiet;
     Result<std::unique_ptr<ModelState>> made = VulkanDelegate(options).CreateModelState({});
     if (made.ok()) at->second = std::move(*made);
@@ -102,6 +111,53 @@ INSTANTIATE_TEST_SUITE_P(All, VulkanConformance, ::testing::ValuesIn(AllParamete
                            return ConformanceCases()[info.param.index].name + "_" +
                                   kConfigurations[info.param.configuration].name;
                          });
+
+using Names = std::set<std::string>;
+
+/// The shader families that a node's lowering asks for, whether it dispatches them at these extents or not.
+Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device) {
+  const VulkanOptions options;
+  const vulkan::Tuning tuning(*device, options, nullptr);
+  vulkan::Weights weights(device, options);
+  vulkan::Program program;
+  const SegmentView segment = node.segment();
+  vulkan::Emitter emit(segment, *device, options, tuning, weights, program);
+  emit.Begin(0);
+  EXPECT_TRUE(vulkan::FindLowering(node.description().op)(emit).ok());
+  Names families;
+  for (const vulkan::Dispatch& dispatch : program.dispatches)
+    families.insert(vulkan::ShaderName(dispatch.key.shader));
+  for (const vulkan::PipelineKey& key : program.variants) families.insert(vulkan::ShaderName(key.shader));
+  return families;
+}
+
+/// A build from an operator list has what the table says and nothing else.
+TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
+  auto device = vulkan::Device::Get(VulkanOptionsFromEnvironment());
+  if (!device.ok()) GTEST_SKIP() << "there is no Vulkan device here";
+  std::map<std::string, Names> table;
+#define USES(Lowering, Family) table[#Lowering].insert(#Family);
+#include "delegates/vulkan/lowering_shaders.def"
+#undef USES
+  std::map<OpCode, std::string> lowerings;
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
+  lowerings[OpCode::k##Name] = #Vulkan;
+#include "ops/ops.def"
+#undef OP
+  std::map<std::string, Names> used;
+  for (const Parameter& parameter : AllParameters()) {
+    if (parameter.configuration != 0) continue;
+    const Case& description = ConformanceCases()[parameter.index];
+    const Node node(description, 1);
+    if (ReadsNothing(node)) continue;
+    const std::string& lowering = lowerings.at(description.op);
+    for (const std::string& family : FamiliesOf(node, *device)) {
+      used[lowering].insert(family);
+      EXPECT_TRUE(table[lowering].contains(family)) << description.name << " asks for " << family;
+    }
+  }
+  EXPECT_EQ(used, table) << "a row that no case needs";
+}
 
 TEST(VulkanConformanceTable, CoversEveryLowering) {
   std::set<OpCode> covered;

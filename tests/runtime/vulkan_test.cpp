@@ -13,6 +13,7 @@
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/device.h"
 #include "delegates/vulkan/pipelines.h"
+#include "delegates/vulkan/tuning.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "tests/support/tiny_models.h"
@@ -275,41 +276,160 @@ TEST_F(VulkanSession, SharesWeightsAmongSessionsOfSeveralThreads) {
   EXPECT_EQ(opened.model().packed_bytes().heap, packed);
 }
 
+/// An empty folder, gone at the end.
+class CacheFolder {
+ public:
+  CacheFolder() : path_(std::filesystem::temp_directory_path() / "skiff_vulkan_test_cache") {
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directory(path_);
+    name_ = path_.string();
+  }
+  ~CacheFolder() { std::filesystem::remove_all(path_); }
+
+  const char* name() const { return name_.c_str(); }
+  /// The only file of a kind.
+  std::filesystem::path FileOf(const char* extension) const {
+    std::filesystem::path found;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      if (entry.path().extension() != extension) continue;
+      EXPECT_EQ(found, "") << "one file, and nothing temporary";
+      found = entry.path();
+    }
+    return found;
+  }
+
+ private:
+  std::filesystem::path path_;
+  std::string name_;
+};
+
+void Overwrite(const std::filesystem::path& path, std::streamoff position, char with) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(position);
+  file.put(with);
+}
+
+/// Messages while it lives.
+class LogCapture {
+ public:
+  LogCapture() {
+    SetLogSink([](void* to, LogLevel,
+                  const char* message) { static_cast<LogCapture*>(to)->lines_.push_back(message); },
+               this);
+  }
+  ~LogCapture() { SetLogSink(nullptr, nullptr); }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+TEST_F(VulkanSession, MeasuresSizesOfWorkGroupsForLaterSessions) {
+  struct {
+    const char* net;
+    bool f16;
+    bool staged;
+  } const kRuns[] = {{kSmallNet, false, false}, {kOpenNet, true, true}};
+  for (const auto& run : kRuns) {
+    SCOPED_TRACE(::testing::Message() << (run.f16 ? "f16 " : "f32 ") << (run.staged ? "staged" : "mapped"));
+    const CacheFolder folder;
+    VulkanOptions options = TestOptions();
+    options.f16_storage = run.f16;
+    options.force_staging = run.staged;
+    const auto device = *vulkan::Device::Get(options);
+    const auto expect_parity = [&] {
+      Opened opened(run.net, options, ForTheGpu(), folder.name());
+      const auto session = opened.MustCreate();
+      for (const int64_t rows : {3, 70}) {
+        const Tensors inputs = run.net == kOpenNet
+                                   ? RowsOf(rows, 7)
+                                   : RandomInputs(opened.source(), static_cast<uint32_t>(rows));
+        ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs), run.f16 ? 1e-2 : 2e-5);
+      }
+    };
+
+    options.tuning = VulkanTuning::kMeasure;
+    expect_parity();
+    options.tuning = VulkanTuning::kUse;
+    vulkan::Tuning measured(*device, options, folder.name());
+    ASSERT_GE(measured.rows().size(), 4u);
+    for (const vulkan::TuningRow& row : measured.rows()) {
+      EXPECT_EQ(row.f16, run.f16 ? 1u : 0u);
+      EXPECT_GT(row.rule_ns, 0u);
+      EXPECT_LE(row.chosen_ns, row.rule_ns);
+    }
+
+    // What the file says is what runs, whatever that is.
+    std::vector<vulkan::TuningRow> rows(measured.rows().begin(), measured.rows().end());
+    for (vulkan::TuningRow& row : rows) row.choice = {16, row.choice.tile == 0 ? 0u : 1u};
+    ASSERT_TRUE(measured.Add({rows.data(), rows.size()}).ok());
+    expect_parity();
+    for (const vulkan::TuningRow& row : rows) {
+      vulkan::PipelineKey key{static_cast<vulkan::Shader>(row.shader), run.f16};
+      std::copy(std::begin(row.constants), std::end(row.constants), key.constants);
+      EXPECT_EQ(measured.Of(key), row.choice);
+      key.constants[0] = row.choice.group_size;
+      if (row.choice.tile != 0) key.constants[1] = row.choice.tile;
+      EXPECT_NE(device->pipelines().Find(key), VkPipeline{}) << vulkan::ShaderName(key.shader);
+    }
+  }
+}
+
+TEST_F(VulkanSession, DoesNotBelieveAFileOfSizesThatMakesNoSense) {
+  const CacheFolder folder;
+  const VulkanOptions options = TestOptions();
+  const auto device = *vulkan::Device::Get(options);
+  const auto shader = [](vulkan::Shader name) { return static_cast<uint32_t>(name); };
+  vulkan::TuningRow good;
+  good.shader = shader(vulkan::Shader::kUnary);
+  good.choice = {32, 0};
+  std::vector<vulkan::TuningRow> rows(7, good);
+  for (uint32_t i = 0; i < rows.size(); ++i) rows[i].constants[2] = i;  // So that none is another's.
+  rows[1].shader = 1000;
+  rows[2].choice.group_size = 48;
+  rows[3].choice.group_size = 1u << 30;
+  rows[4].choice.group_size = 0;
+  rows[5].choice.tile = 2;
+  rows[6].shader = shader(vulkan::Shader::kConv);
+  rows[6].constants[1] = 4;
+  rows[6].choice.tile = 5;
+  vulkan::Tuning wrote(*device, options, folder.name());
+  ASSERT_TRUE(wrote.Add({rows.data(), rows.size()}).ok());
+  EXPECT_EQ(vulkan::Tuning(*device, options, folder.name()).rows().size(), 1u);
+  VulkanOptions ignoring = options;
+  ignoring.tuning = VulkanTuning::kIgnore;
+  EXPECT_EQ(vulkan::Tuning(*device, ignoring, folder.name()).rows().size(), 0u);
+
+  Overwrite(folder.FileOf(".tuning"), 100, '?');
+  const LogCapture log;
+  EXPECT_EQ(vulkan::Tuning(*device, options, folder.name()).rows().size(), 0u);
+  EXPECT_THAT(log.lines(), ::testing::Contains(HasSubstr("is damaged")));
+  Opened opened(kSmallNet, options, ForTheGpu(), folder.name());
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*opened.MustCreate(), inputs), Evaluate(opened.source(), inputs));
+}
+
 TEST_F(VulkanSession, KeepsPipelinesInAFileAndSurvivesItsDamage) {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "skiff_vulkan_test_cache";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directory(folder);
-  const std::string name = folder.string();
+  const CacheFolder folder;
   const auto run = [&] {
-    Opened opened(kSmallNet, TestOptions(), ForTheGpu(), name.c_str());
+    Opened opened(kSmallNet, TestOptions(), ForTheGpu(), folder.name());
     const auto session = opened.MustCreate();
     const Tensors inputs = RandomInputs(opened.source(), 7);
     ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
   };
-  const auto files = [&] {
-    std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) found.push_back(entry.path());
-    return found;
-  };
   run();
-  ASSERT_EQ(files().size(), 1u) << "one file, and nothing temporary";
-  const auto size = std::filesystem::file_size(files()[0]);
+  const std::filesystem::path file = folder.FileOf(".pipelines");
+  ASSERT_NE(file, "");
+  const auto size = std::filesystem::file_size(file);
   EXPECT_GT(size, 96u);
   run();
+  Overwrite(file, 100, '?');
   {
-    std::fstream file(files()[0], std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(100);
-    file.put('?');
+    const LogCapture log;
+    run();
+    EXPECT_THAT(log.lines(), ::testing::Contains(HasSubstr("is damaged")));
   }
-  std::vector<std::string> log;
-  SetLogSink([](void* to, LogLevel,
-                const char* message) { static_cast<std::vector<std::string>*>(to)->push_back(message); },
-             &log);
-  run();
-  SetLogSink(nullptr, nullptr);
-  EXPECT_THAT(log, ::testing::Contains(HasSubstr("is damaged")));
-  EXPECT_EQ(std::filesystem::file_size(files()[0]), size) << "written anew";
-  std::filesystem::remove_all(folder);
+  EXPECT_EQ(std::filesystem::file_size(folder.FileOf(".pipelines")), size) << "written anew";
 }
 
 /// What goes wrong, and the sentence about it.
@@ -343,16 +463,12 @@ TEST_P(VulkanFailure, FallsBackToTheCpuVisibly) {
   for (const char* net : {kSmallNet, kOpenNet}) {
     Opened opened(net, options_);
     const Tensors inputs = net == kSmallNet ? RandomInputs(opened.source(), 7) : RowsOf(3, 7);
-    std::vector<std::string> log;
-    SetLogSink([](void* to, LogLevel,
-                  const char* message) { static_cast<std::vector<std::string>*>(to)->push_back(message); },
-               &log);
+    const LogCapture log;
     const auto session = opened.MustCreate();
     const Tensors outputs = RunSession(*session, inputs);
-    SetLogSink(nullptr, nullptr);
     EXPECT_EQ(session->target(), Target::kCpu);
-    EXPECT_THAT(log, ::testing::Contains(HasSubstr(GetParam().sentence)));
-    EXPECT_THAT(log, ::testing::Contains(HasSubstr("the cpu plan runs instead")));
+    EXPECT_THAT(log.lines(), ::testing::Contains(HasSubstr(GetParam().sentence)));
+    EXPECT_THAT(log.lines(), ::testing::Contains(HasSubstr("the cpu plan runs instead")));
     ExpectNear(outputs, Evaluate(opened.source(), inputs));
   }
 }

@@ -17,11 +17,13 @@ bool HasVulkan() {
   return has;
 }
 
+bool VulkanStoresF16() { return VulkanOptionsFromEnvironment().f16_storage; }
 uint64_t VulkanMessages() { return vulkan::ValidationMessages(); }
 
 #else
 
 bool HasVulkan() { return false; }
+bool VulkanStoresF16() { return false; }
 uint64_t VulkanMessages() { return 0; }
 
 #endif

@@ -15,7 +15,7 @@ layout(push_constant) uniform Push {
   float epsilon;
 } p;
 
-const uint kLanes = 64;
+const uint kLanes = gl_WorkGroupSize.x;
 shared float lanes[kLanes];
 
 float Sum(float v) {

@@ -21,7 +21,7 @@ layout(push_constant) uniform Push {
   uint reduced_strides[5];
 } p;
 
-const uint kLanes = 64;
+const uint kLanes = gl_WorkGroupSize.x;
 shared float lanes[kLanes];
 
 float Joined(float total, float v) {

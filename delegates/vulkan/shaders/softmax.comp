@@ -15,7 +15,7 @@ layout(push_constant) uniform Push {
   uint inner;
 } p;
 
-const uint kLanes = 64;
+const uint kLanes = gl_WorkGroupSize.x;
 shared float lanes[kLanes];
 
 /// Over the work group; every invocation gets the result.
