@@ -26,6 +26,14 @@ Tensor ApplyTwo(OpCode op, const A& attrs, const Operand& a, const Operand& b) {
   return ApplyOne(op, attrs, {a.As(dtype), b.is_number() ? b.As(dtype) : b.tensor()}, a.where());
 }
 
+/// Of a layer without a cell state.
+RecurrentResults ApplyRecurrent(OpCode op, const Operand& x, const Tensor& weights,
+                                const RecurrentInputs& inputs, const RecurrentAttrs& attrs) {
+  const Tensors results =
+      ApplyMany(op, attrs, {x.tensor(), weights, inputs.bias, inputs.state, inputs.lengths}, 2, x.where());
+  return {results[0], results[1], Tensor()};
+}
+
 Tensor Axis(int64_t axis) { return Tensor::Scalar(axis); }
 
 }  // namespace
@@ -140,6 +148,23 @@ std::pair<Tensor, Tensor> TopK(Operand x, int64_t k, const TopKAttrs& attrs) {
 }
 Tensor CumSum(Operand x, int64_t axis, const CumSumAttrs& attrs) {
   return ApplyOne(OpCode::kCumSum, attrs, {x.tensor(), Axis(axis)}, x.where());
+}
+
+RecurrentResults Lstm(Operand x, const Tensor& weights, const RecurrentInputs& inputs,
+                      const RecurrentAttrs& attrs) {
+  const Tensors results = ApplyMany(
+      OpCode::kLstm, attrs,
+      {x.tensor(), weights, inputs.bias, inputs.state, inputs.lengths, inputs.cell, inputs.peepholes}, 3,
+      x.where());
+  return {results[0], results[1], results[2]};
+}
+RecurrentResults Gru(Operand x, const Tensor& weights, const RecurrentInputs& inputs,
+                     const RecurrentAttrs& attrs) {
+  return ApplyRecurrent(OpCode::kGru, x, weights, inputs, attrs);
+}
+RecurrentResults Rnn(Operand x, const Tensor& weights, const RecurrentInputs& inputs,
+                     const RecurrentAttrs& attrs) {
+  return ApplyRecurrent(OpCode::kRnn, x, weights, inputs, attrs);
 }
 
 Tensor ShapeOf(Operand x, const ShapeAttrs& attrs) {

@@ -115,6 +115,29 @@ Tensor ArgMin(Operand x, const ArgAttrs& attrs = {});
 std::pair<Tensor, Tensor> TopK(Operand x, int64_t k, const TopKAttrs& attrs = {});
 Tensor CumSum(Operand x, int64_t axis, const CumSumAttrs& attrs = {});
 
+// Recurrent layers.
+/// What they take where it is there; empty tensors are absent.
+struct RecurrentInputs {
+  Tensor bias = {};       ///< Of the recurrent product, [gates x H].
+  Tensor state = {};      ///< The first, [B, H]; absent: 0.
+  Tensor lengths = {};    ///< Steps of each sequence, [B], i32 or i64; absent: all.
+  Tensor cell = {};       ///< Lstm: its first cell state, [B, H]; absent: 0.
+  Tensor peepholes = {};  ///< Lstm: [3 x H], of the input, output and forget gate.
+};
+struct RecurrentResults {
+  Tensor states;  ///< At each step, [T, B, H].
+  Tensor state;   ///< The last, [B, H].
+  Tensor cell;    ///< Lstm: its last cell state, [B, H].
+};
+/// x: the sequence times the input weights, [T, B, gates x H], one FullyConnected for all steps; weights: the recurrent
+/// ones, [gates x H, H]. Gates: Lstm input, output, forget, cell; Gru update, reset, hidden; Rnn one.
+RecurrentResults Lstm(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
+                      const RecurrentAttrs& attrs = {});
+RecurrentResults Gru(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
+                     const RecurrentAttrs& attrs = {});
+RecurrentResults Rnn(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
+                     const RecurrentAttrs& attrs = {});
+
 // Shapes and movement.
 /// The extents as an i64 vector: what a function uses that must work at every size.
 Tensor ShapeOf(Operand x, const ShapeAttrs& attrs = {});

@@ -1,6 +1,8 @@
 // Eager tensors: elements, types, numbers as operands, and what errors say.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "expect_error.h"
 #include "trace/ops.h"
 
@@ -8,6 +10,7 @@ namespace skiff::eager {
 namespace {
 
 using testing::ElementsAre;
+using testing::FloatNear;
 
 TEST(Tensor, HoldsElementsWithTheirType) {
   const Tensor x = Tensor::Of<float>({1, 2, 3, 4, 5, 6}, {2, 3});
@@ -63,6 +66,31 @@ TEST(Ops, MoveAndReduce) {
   EXPECT_THAT(TopK(x, 2).second.ToVector<int64_t>(), ElementsAre(2, 1, 2, 1));
   EXPECT_THAT(ShapeOf(x).ToVector<int64_t>(), ElementsAre(2, 3));
   EXPECT_THAT(FullyConnected(x, Tensor::Of<float>({1, 1, 1}, {1, 3})).ToVector<float>(), ElementsAre(6, 15));
+}
+
+/// Two steps of one unit, by the formulas of the layers.
+TEST(Ops, RecurrentLayersAreTheirSteps) {
+  const Tensor weights = Tensor::Of<float>({0.5f}, {1, 1});
+  const Tensor x = Tensor::Of<float>({0.25f, -0.75f}, {2, 1, 1});
+  const RecurrentResults rnn = Rnn(x, weights, {.state = Tensor::Full(DType::kF32, {1, 1}, 0.125)});
+  const float first = std::tanh(0.25f + 0.5f * 0.125f);
+  EXPECT_THAT(rnn.states.ToVector<float>(),
+              ElementsAre(FloatNear(first, 1e-6f), FloatNear(std::tanh(-0.75f + 0.5f * first), 1e-6f)));
+  EXPECT_THAT(rnn.state.ToVector<float>(), ElementsAre(rnn.states.ToVector<float>()[1]));
+  EXPECT_TRUE(rnn.cell.empty());
+
+  const Tensor one = Tensor::Full(DType::kF32, {1, 1, 1}, 1);
+  const RecurrentResults lstm = Lstm(Concat({one, one, one, one}, 2), Tensor::Zeros(DType::kF32, {4, 1}),
+                                     {.cell = Tensor::Full(DType::kF32, {1, 1}, 2)});
+  const float gate = 1 / (1 + std::exp(-1.0f));
+  const float cell = gate * 2 + gate * std::tanh(1.0f);
+  EXPECT_THAT(lstm.cell.ToVector<float>(), ElementsAre(FloatNear(cell, 1e-6f)));
+  EXPECT_THAT(lstm.state.ToVector<float>(), ElementsAre(FloatNear(gate * std::tanh(cell), 1e-6f)));
+
+  const RecurrentResults gru = Gru(Concat({one, one, one}, 2), Tensor::Zeros(DType::kF32, {3, 1}),
+                                   {.state = Tensor::Full(DType::kF32, {1, 1}, 3)});
+  EXPECT_THAT(gru.state.ToVector<float>(),
+              ElementsAre(FloatNear(gate * 3 + (1 - gate) * std::tanh(1.0f), 1e-6f)));
 }
 
 }  // namespace
