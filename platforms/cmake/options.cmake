@@ -56,6 +56,8 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 if(SKIFF_SANITIZE)
   add_compile_options(-fsanitize=${SKIFF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${SKIFF_SANITIZE})
+  # For sources that take long to compile and little time to run.
+  set(skiff_quick_compile -O0)
   if(SKIFF_SANITIZE MATCHES "undefined")
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=vptr>)
   endif()
