@@ -13,10 +13,10 @@ constexpr uint32_t kAsIs = 0;
 
 }  // namespace
 
-int64_t FirstOutside(const TensorView& indices, int64_t extent) {
-  for (int64_t i = 0; i < indices.shape.elements(); ++i) {
-    const int64_t index = eager::IntegerAt(indices, i);
-    if (index < -extent || index >= extent) return i;
+int64_t FirstOutside(const TensorView& integers, int64_t low, int64_t end) {
+  for (int64_t i = 0; i < integers.shape.elements(); ++i) {
+    const int64_t integer = eager::IntegerAt(integers, i);
+    if (integer < low || integer >= end) return i;
   }
   return -1;
 }
@@ -77,11 +77,11 @@ Result<Operand> Emitter::Store(const WeightsKey& key, Span<const float> elements
   return place;
 }
 
-Result<Operand> Emitter::Scratch(uint64_t elements) {
+Result<Operand> Emitter::Scratch(uint64_t words) {
   Operand operand;
   operand.place = Operand::Place::kScratch;
   operand.index = static_cast<int32_t>(program_.scratch.size());
-  operand.bytes = elements * DeviceBytes(DType::kF32, f16());
+  operand.bytes = words * 4;
   SKIFF_RETURN_IF_ERROR(CheckRange(operand.bytes));
   SKIFF_RETURN_IF_ERROR(program_.scratch.Append({index_, operand.bytes}));
   return operand;
@@ -99,14 +99,14 @@ Result<Operand> Emitter::Table(Span<const uint32_t> words) {
   return operand;
 }
 
-Status Emitter::CheckIndices(size_t i, int64_t extent) {
-  if (input(i).constant) return FirstOutside(in(i), extent) < 0 ? OkStatus() : Refuse();
+Status Emitter::CheckIndices(size_t i, int64_t low, int64_t end) {
+  if (input(i).constant) return FirstOutside(in(i), low, end) < 0 ? OkStatus() : Refuse();
   for (uint32_t n = segment_.begin; n < segment_.end; ++n) {
     for (const int32_t output : segment_.nodes[n].outputs) {
       if (output == node_->inputs[i]) return Refuse();
     }
   }
-  return program_.checks.Append({index_, node_->inputs[i], extent});
+  return program_.checks.Append({index_, node_->inputs[i], low, end});
 }
 
 Status Emitter::Alias(size_t output) {
@@ -127,14 +127,15 @@ bool Emitter::IsUsable(Shader shader) const {
   return true;
 }
 
-Status Emitter::Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
-                    size_t push_bytes, uint64_t groups) {
+Status Emitter::Add(const PipelineKey& key, std::initializer_list<Operand> operands, size_t written,
+                    const void* push, size_t push_bytes, uint64_t groups) {
   if (groups == 0) return OkStatus();
   if (!IsUsable(key.shader)) return Refuse();
   vulkan::Dispatch dispatch;
   dispatch.key = key;
   std::copy(operands.begin(), operands.end(), dispatch.operands);
-  dispatch.output = static_cast<int>(operands.size()) - 1;
+  dispatch.bindings = static_cast<int>(operands.size());
+  dispatch.reads = dispatch.bindings - static_cast<int>(written);
   std::memcpy(dispatch.push, push, push_bytes);
   const uint64_t most = device_.limits().maxComputeWorkGroupCount[0];
   dispatch.groups[0] = static_cast<uint32_t>(std::min(groups, most));

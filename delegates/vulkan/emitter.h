@@ -17,8 +17,8 @@ namespace skiff::vulkan {
 /// Unsupported at these extents, quietly: the reference kernel takes over.
 inline Status Refuse() { return Status(StatusCode::kUnsupported); }
 
-/// The position of the first index outside of [-extent, extent); -1 where there is none.
-int64_t FirstOutside(const TensorView& indices, int64_t extent);
+/// The position of the first integer outside of [low, end); -1 where there is none.
+int64_t FirstOutside(const TensorView& integers, int64_t low, int64_t end);
 
 class Emitter {
  public:
@@ -60,13 +60,13 @@ class Emitter {
   template <class Fill>
   Result<Operand> Packed(const ContentHash& hash, uint32_t layout, std::initializer_list<int64_t> sizes,
                          uint64_t elements, Fill&& fill);
-  /// Room for floats between two dispatches of the node.
-  Result<Operand> Scratch(uint64_t elements);
+  /// Room for words of 32 bits between two dispatches of the node.
+  Result<Operand> Scratch(uint64_t words);
   /// Words that depend on the extents and are too many for push constants.
   Result<Operand> Table(Span<const uint32_t> words);
-  /// Input i holds indices in [-extent, extent). kUnsupported where the host cannot see that: constants are
+  /// Input i holds integers in [low, end). kUnsupported where the host cannot see that: constants are
   /// looked at now, what comes from outside of the segment before each run.
-  Status CheckIndices(size_t i, int64_t extent);
+  Status CheckIndices(size_t i, int64_t low, int64_t end);
   /// Output i has input 0's elements in its place.
   Status Alias(size_t output);
 
@@ -77,14 +77,16 @@ class Emitter {
                   std::initializer_list<Operand> operands, const Push& push, uint64_t invocations) {
     static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
     const PipelineKey key = KeyOf(shader, constants);
-    return Add(key, operands, &push, sizeof(Push), (invocations + key.constants[0] - 1) / key.constants[0]);
+    return Add(key, operands, 1, &push, sizeof(Push),
+               (invocations + key.constants[0] - 1) / key.constants[0]);
   }
-  /// The same, for a shader that counts work groups.
+  /// The same, for a shader that counts work groups, and may write more than the last operand.
   template <class Push>
   Status DispatchGroups(Shader shader, std::initializer_list<uint32_t> constants,
-                        std::initializer_list<Operand> operands, const Push& push, uint64_t groups) {
+                        std::initializer_list<Operand> operands, const Push& push, uint64_t groups,
+                        size_t written = 1) {
     static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
-    return Add(KeyOf(shader, constants), operands, &push, sizeof(Push), groups);
+    return Add(KeyOf(shader, constants), operands, written, &push, sizeof(Push), groups);
   }
   /// What takes the place of the first constant, the rule's tile, where the shader has tiles.
   uint32_t TileOf(Shader shader, std::initializer_list<uint32_t> constants) const {
@@ -99,8 +101,8 @@ class Emitter {
   /// Part of this build, and not quarantined.
   bool IsUsable(Shader shader) const;
   PipelineKey KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const;
-  Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, const void* push,
-             size_t push_bytes, uint64_t groups);
+  Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, size_t written,
+             const void* push, size_t push_bytes, uint64_t groups);
   Result<Operand> TensorOperand(int32_t tensor);
   Result<Operand> Upload(const PlanTensor& tensor);
   Result<Operand> Store(const WeightsKey& key, Span<const float> elements);

@@ -12,16 +12,20 @@ bool Overlaps(Span<const ByteRange> ranges, const ByteRange& other) {
 
 }  // namespace
 
-bool Hazards::Conflicts(Span<const ByteRange> reads, const ByteRange& write) const {
+bool Hazards::Conflicts(Span<const ByteRange> reads, Span<const ByteRange> writes) const {
   for (const ByteRange& read : reads) {
     if (Overlaps(writes_, read)) return true;
   }
-  return Overlaps(reads_, write) || Overlaps(writes_, write);
+  for (const ByteRange& write : writes) {
+    if (Overlaps(reads_, write) || Overlaps(writes_, write)) return true;
+  }
+  return false;
 }
 
-Status Hazards::Note(Span<const ByteRange> reads, const ByteRange& write) {
+Status Hazards::Note(Span<const ByteRange> reads, Span<const ByteRange> writes) {
   for (const ByteRange& read : reads) SKIFF_RETURN_IF_ERROR(reads_.Append(read));
-  return writes_.Append(write);
+  for (const ByteRange& write : writes) SKIFF_RETURN_IF_ERROR(writes_.Append(write));
+  return OkStatus();
 }
 
 void Hazards::Clear() {

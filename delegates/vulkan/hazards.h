@@ -14,8 +14,8 @@ struct ByteRange {
 class Hazards {
  public:
   /// Whether work that reads and writes these must wait for earlier work.
-  bool Conflicts(Span<const ByteRange> reads, const ByteRange& write) const;
-  Status Note(Span<const ByteRange> reads, const ByteRange& write);
+  bool Conflicts(Span<const ByteRange> reads, Span<const ByteRange> writes) const;
+  Status Note(Span<const ByteRange> reads, Span<const ByteRange> writes);
   /// After a barrier nothing is pending.
   void Clear();
 

@@ -1,7 +1,6 @@
 // Convolutions, and products with constant and computed matrices.
 #include <algorithm>
 
-#include "core/half.h"
 #include "delegates/vulkan/axes.h"
 #include "delegates/vulkan/lowerings.h"
 #include "eager/index.h"
@@ -35,19 +34,6 @@ struct ConvolutionPush {
 
 uint32_t U32(int64_t value) { return static_cast<uint32_t>(value); }
 int64_t Blocks(int64_t channels) { return (channels + 3) / 4; }
-
-/// Elements of a constant as floats.
-class Floats {
- public:
-  explicit Floats(const TensorView& view) : view_(view) {}
-  float operator[](int64_t i) const {
-    return view_.dtype == DType::kF16 ? HalfToFloat(view_.as<const uint16_t>()[i])
-                                      : view_.as<const float>()[i];
-  }
-
- private:
-  const TensorView& view_;
-};
 
 /// Input 2, or zeros; up to a multiple of 4.
 Result<Operand> PaddedBias(Emitter& emit, int64_t channels) {

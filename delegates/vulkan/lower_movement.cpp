@@ -1,5 +1,4 @@
 // Operators that move elements. Each is one strided copy, or one per part.
-#include "core/half.h"
 #include "delegates/vulkan/axes.h"
 #include "delegates/vulkan/lowerings.h"
 #include "eager/dispatch.h"
@@ -15,7 +14,7 @@ using eager::DenseStrides;
 Status EmitAll(Emitter& emit, const Block& block) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
-  return EmitCopy(emit, x, y, emit.out(0).dtype, block);
+  return EmitCopy(emit, x, y, MovedAs(emit.out(0).dtype), block);
 }
 
 /// The block of `part` that begins at `begin` of the axis, in a dense tensor of shape `whole`, and the dense
@@ -43,8 +42,8 @@ MovedElement MovedAs(DType dtype) {
   return {1, DTypeSize(dtype) == 8 ? 2 : 1};
 }
 
-Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, DType dtype, const Block& block) {
-  const MovedElement element = MovedAs(dtype);
+Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, const MovedElement& element,
+                const Block& block) {
   Axes<2, 8> axes;
   for (int axis = 0; axis < block.extents.rank(); ++axis) {
     const std::array<int64_t, 2> step = {block.from_strides[axis] * element.per_element,
@@ -121,7 +120,7 @@ Status LowerConcat(Emitter& emit) {
     Set(block.from_strides, place.part);
     Set(block.to_strides, place.whole);
     SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(i));
-    SKIFF_RETURN_IF_ERROR(EmitCopy(emit, x, y, emit.out(0).dtype, block));
+    SKIFF_RETURN_IF_ERROR(EmitCopy(emit, x, y, MovedAs(emit.out(0).dtype), block));
   }
   return OkStatus();
 }
@@ -141,7 +140,7 @@ Status LowerSplit(Emitter& emit) {
     Set(block.from_strides, place.whole);
     Set(block.to_strides, place.part);
     SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(i));
-    SKIFF_RETURN_IF_ERROR(EmitCopy(emit, x, y, emit.out(i).dtype, block));
+    SKIFF_RETURN_IF_ERROR(EmitCopy(emit, x, y, MovedAs(emit.out(i).dtype), block));
   }
   return OkStatus();
 }
@@ -256,7 +255,7 @@ Status LowerGather(Emitter& emit) {
   const Shape& in = emit.in(0).shape;
   const int axis = NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank());
   const MovedElement element = MovedAs(emit.in(0).dtype);
-  SKIFF_RETURN_IF_ERROR(emit.CheckIndices(1, in[axis]));
+  SKIFF_RETURN_IF_ERROR(emit.CheckIndices(1, -in[axis], in[axis]));
   const struct {
     uint32_t count;
     uint32_t inner;

@@ -1,7 +1,6 @@
 // Reductions and normalisations.
 #include <cmath>
 
-#include "core/half.h"
 #include "delegates/vulkan/axes.h"
 #include "delegates/vulkan/lowerings.h"
 #include "eager/index.h"
@@ -16,10 +15,6 @@ constexpr int64_t kLongRow = 64;
 constexpr int64_t kManyRows = 4096;
 
 bool IsShared(int64_t rows, int64_t length) { return length >= kLongRow && rows < kManyRows; }
-
-float ElementOf(const TensorView& view, int64_t i) {
-  return view.dtype == DType::kF16 ? HalfToFloat(view.as<const uint16_t>()[i]) : view.as<const float>()[i];
-}
 
 /// The rows along one axis of a dense tensor.
 struct RowsAlong {
@@ -132,16 +127,11 @@ Status LowerBatchNorm(Emitter& emit) {
   const Shape& in = emit.in(0).shape;
   const auto channels = in.last();
   const auto factor = [&](int64_t c) {
-    return static_cast<double>(ElementOf(emit.in(1), c)) /
-           std::sqrt(static_cast<double>(ElementOf(emit.in(4), c)) +
+    return static_cast<double>(Floats(emit.in(1))[c]) /
+           std::sqrt(static_cast<double>(Floats(emit.in(4))[c]) +
                      static_cast<double>(emit.As<NormAttrs>().epsilon));
   };
-  // All four decide both constants; the sum of their hashes stands for them.
-  ContentHash hash;
-  for (size_t i = 1; i < 5; ++i) {
-    hash.low = hash.low * 0x100000001b3u + emit.input(i).hash.low;
-    hash.high = hash.high * 0x100000001b3u + emit.input(i).hash.high;
-  }
+  const ContentHash hash = HashOfInputs(emit, {1, 2, 3, 4});
   uint32_t epsilon = 0;
   std::memcpy(&epsilon, &emit.As<NormAttrs>().epsilon, sizeof(epsilon));
   const auto count = static_cast<uint64_t>((channels + 3) / 4 * 4);
@@ -152,8 +142,8 @@ Status LowerBatchNorm(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(
       const Operand shift, emit.Packed(hash, kBatchNormShift, {epsilon}, count, [&](float* to) {
         for (int64_t c = 0; c < channels; ++c) {
-          to[c] = static_cast<float>(static_cast<double>(ElementOf(emit.in(2), c)) -
-                                     static_cast<double>(ElementOf(emit.in(3), c)) * factor(c));
+          to[c] = static_cast<float>(static_cast<double>(Floats(emit.in(2))[c]) -
+                                     static_cast<double>(Floats(emit.in(3))[c]) * factor(c));
         }
       }));
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));

@@ -22,6 +22,16 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
+ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inputs) {
+  ContentHash hash;
+  for (const size_t i : inputs) {
+    const ContentHash input = emit.Has(i) ? emit.input(i).hash : ContentHash{};
+    hash.low = hash.low * 0x100000001b3u + input.low;
+    hash.high = hash.high * 0x100000001b3u + input.high;
+  }
+  return hash;
+}
+
 LowerFn FindLowering(OpCode op) {
   for (const Row& row : kRows) {
     if (row.op == op) return row.lower;

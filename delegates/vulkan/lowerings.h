@@ -1,6 +1,7 @@
 /// One function for each name in the Vulkan column of ops.def, and what they share.
 #pragma once
 
+#include "core/half.h"
 #include "delegates/vulkan/emitter.h"
 
 namespace skiff::vulkan {
@@ -13,7 +14,24 @@ enum WeightsLayout : uint32_t {
   kPaddedBias,              ///< Zeros up to a multiple of 4, and where there is no bias.
   kBatchNormScale,
   kBatchNormShift,
+  kRecurrentWeights,  ///< As recurrent.comp says.
 };
+
+/// Elements of a constant as floats.
+class Floats {
+ public:
+  explicit Floats(const TensorView& view) : view_(view) {}
+  float operator[](int64_t i) const {
+    return view_.dtype == DType::kF16 ? HalfToFloat(view_.as<const uint16_t>()[i])
+                                      : view_.as<const float>()[i];
+  }
+
+ private:
+  const TensorView& view_;
+};
+
+/// Stands for several inputs that decide one constant together.
+ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inputs);
 
 /// Elements for shaders that move them: 0 floats, 1 words of 32 bits; 64-bit elements are an axis of 2 words.
 struct MovedElement {
@@ -21,6 +39,9 @@ struct MovedElement {
   int64_t per_element = 1;
 };
 MovedElement MovedAs(DType dtype);
+/// Floats in the storage type to f32 in scratch, and back.
+inline constexpr MovedElement kToSingle{2, 1};
+inline constexpr MovedElement kFromSingle{3, 1};
 
 /// A strided block of `input` to a strided block of `output`, strides and beginnings in elements.
 struct Block {
@@ -30,7 +51,8 @@ struct Block {
   int64_t from_strides[kMaxRank] = {};
   int64_t to_strides[kMaxRank] = {};
 };
-Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, DType dtype, const Block& block);
+Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, const MovedElement& element,
+                const Block& block);
 
 // lower_elementwise.cpp
 Status LowerUnary(Emitter& emit);
@@ -53,6 +75,8 @@ Status LowerArg(Emitter& emit);
 Status LowerSoftmax(Emitter& emit);
 Status LowerLayerNorm(Emitter& emit);
 Status LowerBatchNorm(Emitter& emit);
+// lower_recurrent.cpp
+Status LowerRecurrent(Emitter& emit);
 // lower_movement.cpp
 Status LowerAlias(Emitter& emit);
 Status LowerTranspose(Emitter& emit);

@@ -27,7 +27,8 @@ struct Operand {
 struct Dispatch {
   PipelineKey key;
   Operand operands[kMaxBindings];
-  int output = 0;  ///< The operand that is written. It is not read.
+  int reads = 0;     ///< So many operands are only read,
+  int bindings = 0;  ///< those from there up to this one are written. Scratch may be both.
   uint32_t push[kPushBytes / 4] = {};
   uint32_t groups[2] = {1, 1};
   uint32_t node = 0;
@@ -43,7 +44,8 @@ struct TensorAlias {
 struct IndexCheck {
   uint32_t node = 0;
   int32_t tensor = -1;
-  int64_t extent = 0;  ///< Each is in [-extent, extent).
+  int64_t low = 0;  ///< Each is in [low, end).
+  int64_t end = 0;
 };
 
 /// Memory that only one node uses.

@@ -81,7 +81,7 @@ Status Residency::AddSpan(const ResidencyInput& input, NodeSpan& span) {
     // What a node reads is what its dispatches name: shape inputs stay on the host.
     for (const Dispatch& dispatch : input.program.dispatches) {
       if (dispatch.node != n) continue;
-      for (int i = 0; i < dispatch.output; ++i) {
+      for (int i = 0; i < dispatch.reads; ++i) {
         const Operand& operand = dispatch.operands[i];
         if (operand.place == Operand::Place::kTensor && !IsOutput(node, operand.index))
           SKIFF_RETURN_IF_ERROR(Touch(input, span, operand.index, n, false));

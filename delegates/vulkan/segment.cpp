@@ -229,25 +229,26 @@ Status Segment::RecordDispatches(const NodeSpan& span, Recording& recording) {
     if (dispatch.node < span.begin || dispatch.node >= span.end) continue;
     stamp_until(dispatch.node);
     ByteRange reads[kMaxBindings];
+    ByteRange writes[kMaxBindings];
     size_t read_count = 0;
-    ByteRange write;
-    for (int i = 0; i <= dispatch.output; ++i) {
+    size_t write_count = 0;
+    for (int i = 0; i < dispatch.bindings; ++i) {
       const Resident* resident = residency_.Find(span, dispatch.operands[i]);
       const Operand::Place place = dispatch.operands[i].place;
       if (place != Operand::Place::kTensor && place != Operand::Place::kScratch) continue;
       const ByteRange range{resident->offset, resident->offset + resident->bytes};
-      if (i == dispatch.output) {
-        write = range;
-      } else {
+      if (i < dispatch.reads) {
         reads[read_count++] = range;
+      } else {
+        writes[write_count++] = range;
       }
     }
-    if (hazards.Conflicts({reads, read_count}, write)) {
+    if (hazards.Conflicts({reads, read_count}, {writes, write_count})) {
       Barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
               VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
       hazards.Clear();
     }
-    SKIFF_RETURN_IF_ERROR(hazards.Note({reads, read_count}, write));
+    SKIFF_RETURN_IF_ERROR(hazards.Note({reads, read_count}, {writes, write_count}));
     SKIFF_RETURN_IF_ERROR(RecordDispatch(span, dispatch, recording.commands));
   }
   stamp_until(span.end);
@@ -256,7 +257,7 @@ Status Segment::RecordDispatches(const NodeSpan& span, Recording& recording) {
 
 Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, Commands& commands) {
   VkDescriptorBufferInfo buffers[kMaxBindings] = {};
-  for (int i = 0; i <= dispatch.output; ++i) {
+  for (int i = 0; i < dispatch.bindings; ++i) {
     const Operand& operand = dispatch.operands[i];
     switch (operand.place) {
       case Operand::Place::kNone:
@@ -317,13 +318,12 @@ Status Segment::CheckIndices(const NodeSpan& span) const {
   for (const IndexCheck& check : program_.checks) {
     if (check.node < span.begin || check.node >= span.end) continue;
     const TensorView& indices = segment_.tensors[static_cast<size_t>(check.tensor)].view;
-    const int64_t at = FirstOutside(indices, check.extent);
+    const int64_t at = FirstOutside(indices, check.low, check.end);
     if (at < 0) continue;
-    const auto extent = static_cast<long long>(check.extent);
-    return Fail(StatusCode::kInvalidArgument,
-                "node '%s' (%s): the index at position %lld is outside [-%lld, %lld)",
-                segment_.nodes[check.node].name, segment_.nodes[check.node].op->name,
-                static_cast<long long>(at), extent, extent);
+    return Fail(
+        StatusCode::kInvalidArgument, "node '%s' (%s): the integer at position %lld is outside [%lld, %lld)",
+        segment_.nodes[check.node].name, segment_.nodes[check.node].op->name, static_cast<long long>(at),
+        static_cast<long long>(check.low), static_cast<long long>(check.end));
   }
   return OkStatus();
 }

@@ -112,6 +112,17 @@ bool SupportsGather(const NodeTypes& node) {
   return IsStored(node.inputs[0]) && (dtype == DType::kI32 || dtype == DType::kI64);
 }
 
+/// The weights, their bias and the peepholes are packed together.
+bool SupportsRecurrent(const NodeTypes& node) {
+  for (const size_t i : {1u, 2u, 6u}) {
+    if (Has(node, i) && !IsConstant(node, i)) return false;
+  }
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (i != 4 && !IsFloat16Or32(node.inputs[i])) return false;
+  }
+  return true;
+}
+
 struct Row {
   OpCode op;
   bool (*supports)(const NodeTypes& node);

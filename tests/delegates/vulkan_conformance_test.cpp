@@ -68,8 +68,9 @@ bool ReadsNothing(const Node& node) {
   for (size_t i = 0; i < node.inputs(); ++i) {
     const bool moved =
         FindOp(node.description().op)->NeedsValues(i) || node.description().op == OpCode::kConcat;
-    if (node.HasInput(i) && !moved && node.input(i).shape.elements() == 0)
-      return node.output(0).shape.elements() > 0;
+    for (size_t output = 0; node.HasInput(i) && !moved && output < node.outputs(); ++output) {
+      if (node.input(i).shape.elements() == 0 && node.output(output).shape.elements() > 0) return true;
+    }
   }
   return false;
 }

@@ -3,7 +3,8 @@
 // A strided block to a strided block: transposes, slices, concatenation, repetition.
 #include "common.glsl"
 
-/// Elements: 0 floats in the storage type, else 32-bit words (an axis of 2 stands for 64 bits).
+/// Elements: 0 floats in the storage type, 1 32-bit words (an axis of 2 stands for 64 bits), 2 floats in the storage type
+/// that become f32, 3 f32 that become floats in the storage type.
 layout(constant_id = 1) const uint kWords = 0;
 
 layout(binding = 0) readonly buffer X { T x[]; };
@@ -32,9 +33,10 @@ void main() {
     from += index * p.x_strides[axis];
     to += index * p.y_strides[axis];
   }
-  if (kWords == 0) {
-    y[to] = x[from];
-  } else {
-    y_word[to] = x_word[from];
+  switch (kWords) {
+    case 0: y[to] = x[from]; break;
+    case 1: y_word[to] = x_word[from]; break;
+    case 2: y_word[to] = floatBitsToUint(float(x[from])); break;
+    case 3: y[to] = T(uintBitsToFloat(x_word[from])); break;
   }
 }
