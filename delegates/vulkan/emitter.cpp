@@ -13,14 +13,6 @@ constexpr uint32_t kAsIs = 0;
 
 }  // namespace
 
-int64_t FirstOutside(const TensorView& integers, int64_t low, int64_t end) {
-  for (int64_t i = 0; i < integers.shape.elements(); ++i) {
-    const int64_t integer = eager::IntegerAt(integers, i);
-    if (integer < low || integer >= end) return i;
-  }
-  return -1;
-}
-
 Status Emitter::CheckRange(uint64_t bytes) const {
   return bytes <= device_.limits().maxStorageBufferRange ? OkStatus() : Refuse();
 }
@@ -99,14 +91,28 @@ Result<Operand> Emitter::Table(Span<const uint32_t> words) {
   return operand;
 }
 
-Status Emitter::CheckIndices(size_t i, int64_t low, int64_t end) {
-  if (input(i).constant) return FirstOutside(in(i), low, end) < 0 ? OkStatus() : Refuse();
-  for (uint32_t n = segment_.begin; n < segment_.end; ++n) {
-    for (const int32_t output : segment_.nodes[n].outputs) {
-      if (output == node_->inputs[i]) return Refuse();
+Status Emitter::CheckIntegers(size_t i, int64_t low, int64_t end) {
+  const int64_t count = in(i).shape.elements();
+  if (input(i).constant) {
+    for (int64_t at = 0; at < count; ++at) {
+      const int64_t value = eager::IntegerAt(in(i), at);
+      if (value < low || value >= end) return Refuse();
     }
+    return OkStatus();
   }
-  return program_.checks.Append({index_, node_->inputs[i], low, end});
+  const struct {
+    uint32_t count;
+    int32_t low;
+    int32_t end;
+  } push{static_cast<uint32_t>(count), static_cast<int32_t>(low), static_cast<int32_t>(end)};
+  SKIFF_ASSIGN_OR_RETURN(const Operand integers, In(i));
+  Operand report;
+  report.place = Operand::Place::kReport;
+  report.index = static_cast<int32_t>(program_.checks.size());
+  report.bytes = 4;
+  SKIFF_RETURN_IF_ERROR(program_.checks.Append({index_, low, end}));
+  const uint32_t words = DTypeSize(in(i).dtype) == 8 ? 2 : 1;
+  return Dispatch(Shader::kCheck, {words}, {integers, report}, push, push.count);
 }
 
 Status Emitter::Alias(size_t output) {

@@ -17,9 +17,6 @@ namespace skiff::vulkan {
 /// Unsupported at these extents, quietly: the reference kernel takes over.
 inline Status Refuse() { return Status(StatusCode::kUnsupported); }
 
-/// The position of the first integer outside of [low, end); -1 where there is none.
-int64_t FirstOutside(const TensorView& integers, int64_t low, int64_t end);
-
 class Emitter {
  public:
   Emitter(const SegmentView& segment, const Device& device, const VulkanOptions& options,
@@ -64,9 +61,9 @@ class Emitter {
   Result<Operand> Scratch(uint64_t words);
   /// Words that depend on the extents and are too many for push constants.
   Result<Operand> Table(Span<const uint32_t> words);
-  /// Input i holds integers in [low, end). kUnsupported where the host cannot see that: constants are
-  /// looked at now, what comes from outside of the segment before each run.
-  Status CheckIndices(size_t i, int64_t low, int64_t end);
+  /// The integers of input i are in [low, end), or a run fails. What reads them must not rely on it: it runs
+  /// before the host knows. kUnsupported: a constant has others.
+  Status CheckIntegers(size_t i, int64_t low, int64_t end);
   /// Output i has input 0's elements in its place.
   Status Alias(size_t output);
 

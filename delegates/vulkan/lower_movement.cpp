@@ -255,7 +255,7 @@ Status LowerGather(Emitter& emit) {
   const Shape& in = emit.in(0).shape;
   const int axis = NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank());
   const MovedElement element = MovedAs(emit.in(0).dtype);
-  SKIFF_RETURN_IF_ERROR(emit.CheckIndices(1, -in[axis], in[axis]));
+  SKIFF_RETURN_IF_ERROR(emit.CheckIntegers(1, -in[axis], in[axis]));
   const struct {
     uint32_t count;
     uint32_t inner;

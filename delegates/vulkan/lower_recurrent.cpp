@@ -84,7 +84,7 @@ Status EmitStart(Emitter& emit, const Layer& layer, const Operand& scratch) {
         EmitCopy(emit, first, scratch, kToSingle, Part(state, 0, input == 3 ? 0 : 2 * state)));
   }
   if (!emit.Has(4)) return OkStatus();
-  SKIFF_RETURN_IF_ERROR(emit.CheckIndices(4, 0, int64_t{layer.steps} + 1));
+  SKIFF_RETURN_IF_ERROR(emit.CheckIntegers(4, 0, int64_t{layer.steps} + 1));
   SKIFF_ASSIGN_OR_RETURN(const Operand lengths, emit.In(4));
   // Of 64 bits the lower ones.
   const int64_t words = DTypeSize(emit.in(4).dtype) / 4;

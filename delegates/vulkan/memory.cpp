@@ -69,7 +69,7 @@ Result<Buffer> Buffer::Create(const std::shared_ptr<Device>& device, uint64_t by
   VkBufferCreateInfo info{VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-  if (use == MemoryUse::kDevice) info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+  if (use != MemoryUse::kUpload) info.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
   SKIFF_RETURN_IF_ERROR(
       Check(vkCreateBuffer(device->handle(), &info, nullptr, &made.buffer_), "vkCreateBuffer"));
   VkMemoryRequirements needs;

@@ -12,7 +12,7 @@ inline constexpr uint64_t kTensorAlignment = 256;
 enum class MemoryUse : uint8_t {
   kDevice,    ///< What shaders work on; mapped as well where that costs nothing.
   kUpload,    ///< Written by the host.
-  kDownload,  ///< Read by the host.
+  kDownload,  ///< Read by the host; shaders may write it.
 };
 
 class Buffer {

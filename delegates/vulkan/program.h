@@ -16,6 +16,7 @@ struct Operand {
     kScratch,   ///< `index` counts the node's temporaries in the program.
     kTable,     ///< The program's table at `offset`.
     kConstant,  ///< `buffer` at `offset`.
+    kReport,    ///< What the host reads of check `index`.
   };
   Place place = Place::kNone;
   int32_t index = -1;
@@ -40,11 +41,10 @@ struct TensorAlias {
   int32_t of = -1;
 };
 
-/// Integers that the host looks at before they go to the device, because a shader cannot report a wrong one.
-struct IndexCheck {
+/// Integers that a shader looks at, and reports where the first one is that is outside of [low, end).
+struct IntegerCheck {
   uint32_t node = 0;
-  int32_t tensor = -1;
-  int64_t low = 0;  ///< Each is in [low, end).
+  int64_t low = 0;
   int64_t end = 0;
 };
 
@@ -59,7 +59,7 @@ struct Program {
   List<PipelineKey> variants;  ///< Pipelines that other shapes of the bucket will want.
   List<ScratchBuffer> scratch;
   List<TensorAlias> aliases;
-  List<IndexCheck> checks;
+  List<IntegerCheck> checks;
   List<uint32_t> table;  ///< What dispatches read beside tensors and push constants.
 
   struct Mark {

@@ -12,6 +12,9 @@
 namespace skiff::vulkan {
 namespace {
 
+/// Of the report, in front of a run.
+constexpr uint32_t kNoneOutside = UINT32_MAX;
+
 /// Bytes that a shader sees of an operand: up to a whole vec4.
 uint64_t BoundBytes(uint64_t bytes) { return (std::max<uint64_t>(bytes, 1) + 15) / 16 * 16; }
 
@@ -127,6 +130,14 @@ Status Segment::MakeTable() {
   return copy.Run();
 }
 
+Status Segment::MakeReport() {
+  const uint64_t bytes = program_.checks.size() * kTensorAlignment;
+  if (bytes <= report_.bytes()) return OkStatus();
+  SKIFF_ASSIGN_OR_RETURN(
+      report_, Buffer::Create(environment_.device, bytes, MemoryUse::kDownload, *environment_.options));
+  return OkStatus();
+}
+
 Status Segment::GrowArena() {
   const uint64_t bytes = std::max<uint64_t>(residency_.arena_bytes, kTensorAlignment);
   std::shared_ptr<Arena>& newest = *environment_.arena;
@@ -159,6 +170,7 @@ Status Segment::Reshape() {
   SKIFF_RETURN_IF_ERROR(
       residency_.Plan({segment_, uses_, program_, on_gpu_, f16(), environment_.session.keep_intermediates}));
   SKIFF_RETURN_IF_ERROR(MakeTable());
+  SKIFF_RETURN_IF_ERROR(MakeReport());
   SKIFF_RETURN_IF_ERROR(GrowArena());
   return RecordAll();
 }
@@ -273,6 +285,10 @@ Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, C
       case Operand::Place::kConstant:
         buffers[i] = {operand.buffer, operand.offset, BoundBytes(operand.bytes)};
         break;
+      case Operand::Place::kReport:
+        buffers[i] = {report_.handle(), static_cast<uint64_t>(operand.index) * kTensorAlignment,
+                      BoundBytes(operand.bytes)};
+        break;
     }
   }
   const Device& device = *environment_.device;
@@ -314,16 +330,24 @@ Status Segment::Bind() {
   return OkStatus();
 }
 
-Status Segment::CheckIndices(const NodeSpan& span) const {
-  for (const IndexCheck& check : program_.checks) {
+void Segment::ClearReport(const NodeSpan& span) const {
+  for (size_t i = 0; i < program_.checks.size(); ++i) {
+    if (program_.checks[i].node >= span.begin && program_.checks[i].node < span.end)
+      std::memcpy(report_.mapped() + i * kTensorAlignment, &kNoneOutside, sizeof(kNoneOutside));
+  }
+}
+
+Status Segment::ReadReport(const NodeSpan& span) const {
+  for (size_t i = 0; i < program_.checks.size(); ++i) {
+    const IntegerCheck& check = program_.checks[i];
     if (check.node < span.begin || check.node >= span.end) continue;
-    const TensorView& indices = segment_.tensors[static_cast<size_t>(check.tensor)].view;
-    const int64_t at = FirstOutside(indices, check.low, check.end);
-    if (at < 0) continue;
-    return Fail(
-        StatusCode::kInvalidArgument, "node '%s' (%s): the integer at position %lld is outside [%lld, %lld)",
-        segment_.nodes[check.node].name, segment_.nodes[check.node].op->name, static_cast<long long>(at),
-        static_cast<long long>(check.low), static_cast<long long>(check.end));
+    uint32_t first = 0;
+    std::memcpy(&first, report_.mapped() + i * kTensorAlignment, sizeof(first));
+    if (first == kNoneOutside) continue;
+    const PlanNode& node = segment_.nodes[check.node];
+    return Fail(StatusCode::kInvalidArgument,
+                "node '%s' (%s): the integer at position %u is outside [%lld, %lld)", node.name,
+                node.op->name, first, static_cast<long long>(check.low), static_cast<long long>(check.end));
   }
   return OkStatus();
 }
@@ -367,10 +391,11 @@ Status Segment::ReportTimes(const NodeSpan& span, const Recording& recording, ui
 Status Segment::RunOnGpu(const NodeSpan& span, Recording& recording, const RunContext& context) {
   if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
     return Status(StatusCode::kCancelled);
-  SKIFF_RETURN_IF_ERROR(CheckIndices(span));
+  ClearReport(span);
   Upload(span);
   const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
   SKIFF_RETURN_IF_ERROR(recording.commands.Run(environment_.options->fault));
+  SKIFF_RETURN_IF_ERROR(ReadReport(span));
   Download(span);
   if (context.timer == nullptr || recording.query_count == 0) return OkStatus();
   return ReportTimes(span, recording, begin, *context.timer);
@@ -412,7 +437,7 @@ bool Segment::FellBack(uint32_t node) const {
 }
 
 uint64_t Segment::workspace_bytes() const {
-  uint64_t bytes = table_.bytes() + program_.dispatches.memory_bytes();
+  uint64_t bytes = table_.bytes() + report_.bytes() + program_.dispatches.memory_bytes();
   if (arena_) bytes += arena_->device.bytes() + arena_->upload.bytes() + arena_->download.bytes();
   for (const ReferenceSlot& reference : references_) bytes += reference.node.scratch_bytes();
   return bytes;

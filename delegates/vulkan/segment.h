@@ -69,6 +69,7 @@ class Segment final : public PreparedSegment {
   bool f16() const { return environment_.options->f16_storage; }
   Status Lower();
   Status MakeTable();
+  Status MakeReport();
   Status GrowArena();
   Status RecordAll();
   Status Record(const NodeSpan& span, Recording& recording);
@@ -78,7 +79,8 @@ class Segment final : public PreparedSegment {
   Status PrepareQueries(const NodeSpan& span, Recording& recording);
   Status RunOnGpu(const NodeSpan& span, Recording& recording, const RunContext& context);
   Status RunOnHost(const NodeSpan& span, const RunContext& context);
-  Status CheckIndices(const NodeSpan& span) const;
+  void ClearReport(const NodeSpan& span) const;
+  Status ReadReport(const NodeSpan& span) const;
   void Upload(const NodeSpan& span) const;
   void Download(const NodeSpan& span) const;
   Status ReportTimes(const NodeSpan& span, const Recording& recording, uint64_t begin_ns, NodeTimer& timer);
@@ -93,6 +95,7 @@ class Segment final : public PreparedSegment {
   Program program_;
   Residency residency_;
   Buffer table_;
+  Buffer report_;  ///< A word per check, kTensorAlignment apart.
   std::shared_ptr<Arena> arena_;
   FixedArray<Recording> recordings_;  ///< By span.
   FixedArray<uint64_t> stamps_;

@@ -106,7 +106,6 @@ bool SupportsPad(const NodeTypes& node) {
          RankOf(node, 0) > 0;
 }
 
-/// Indices that the segment itself computes are refused at run time: a shader cannot report a wrong one.
 bool SupportsGather(const NodeTypes& node) {
   const DType dtype = node.inputs[1]->view.dtype;
   return IsStored(node.inputs[0]) && (dtype == DType::kI32 || dtype == DType::kI64);

@@ -203,28 +203,80 @@ TEST_F(VulkanSession, RunsQuarantinedShadersOnTheCpuVisibly) {
   EXPECT_EQ(fell_back, 4);
 }
 
-TEST_F(VulkanSession, RefusesIndicesOutsideOfTheTable) {
-  Opened opened(R"(graph rows {
-    input ids: i64[3]
-    const table: f32[5, 8] = seed 1
-    rows: f32[3, 8] = Gather(table, ids) {axis=0}
-    y: f32[3, 8] = Tanh(rows)
-    output y = y
-  })",
-                TestOptions());
-  const auto session = opened.MustCreate();
-  EXPECT_EQ(session->node(0).delegate, DelegateKind::kVulkan);
-  const auto run = [&](std::initializer_list<int64_t> ids) {
-    TensorData tensor(DType::kI64, Shape{3});
-    std::copy(ids.begin(), ids.end(), static_cast<int64_t*>(tensor.mutable_data()));
-    if (!session->SetInput("ids", tensor.view()).ok()) return StatusCode::kInternal;
-    return session->Run().code();
+TEST_F(VulkanSession, RefusesIntegersOutsideOfTheirRange) {
+  struct {
+    const char* graph;
+    std::vector<double> good, bad;
+    const char* message;
+  } const kRuns[] = {
+      {R"(graph rows {
+        input ids: i64[3]
+        const table: f32[5, 8] = seed 1
+        rows: f32[3, 8] = Gather(table, ids) {axis=0}
+        y: f32[3, 8] = Tanh(rows)
+        output y = y
+      })",
+       {0, -5, 4},
+       {0, 1, 5},
+       "position 2 is outside [-5, 5)"},
+      {R"(graph computed {
+        input ids: f32[3]
+        const table: f32[5, 8] = seed 1
+        rounded: i32[3] = Cast(ids) {to=i32}
+        rows: f32[3, 8] = Gather(table, rounded) {axis=0}
+        y: f32[3, 8] = Tanh(rows)
+        output y = y
+      })",
+       {0.5, -5, 4},
+       {1, -6, 7},
+       "position 1 is outside [-5, 5)"},
+      {R"(graph lengths {
+        input ids: i64[2]
+        const x: f32[4, 2, 3] = seed 1
+        const r: f32[3, 3] = seed 2
+        y: f32[4, 2, 3], last: f32[2, 3] = Rnn(x, r, _, _, ids)
+        output y = y
+        output last = last
+      })",
+       {4, 0},
+       {3, -1},
+       "position 1 is outside [0, 5)"},
   };
-  EXPECT_EQ(run({0, -5, 4}), StatusCode::kOk);
-  ErrorCapture capture;
-  EXPECT_EQ(run({0, 1, 5}), StatusCode::kInvalidArgument);
-  EXPECT_THAT(capture.message(), HasSubstr("position 2 is outside [-5, 5)"));
-  EXPECT_EQ(run({0, 1, 2}), StatusCode::kOk) << "the Session still works";
+  for (const auto& run : kRuns) {
+    for (const bool staged : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << run.message << (staged ? " staged" : " mapped"));
+      VulkanOptions options = TestOptions();
+      options.force_staging = staged;
+      Opened opened(run.graph, options);
+      const auto session = opened.MustCreate();
+      const DType dtype = opened.source().value(opened.source().inputs()[0].value).dtype;
+      const auto with = [&](const std::vector<double>& values) {
+        TensorData tensor(dtype, Shape{static_cast<int64_t>(values.size())});
+        for (size_t i = 0; i < values.size(); ++i) {
+          if (dtype == DType::kF32)
+            static_cast<float*>(tensor.mutable_data())[i] = static_cast<float>(values[i]);
+          if (dtype == DType::kI64)
+            static_cast<int64_t*>(tensor.mutable_data())[i] = static_cast<int64_t>(values[i]);
+        }
+        return Tensors{{"ids", tensor}};
+      };
+      const auto expect_parity = [&] {
+        ExpectNear(RunSession(*session, with(run.good)), Evaluate(opened.source(), with(run.good)));
+      };
+      expect_parity();
+      for (int i = 0; i < session->node_count(); ++i) {
+        EXPECT_EQ(session->node(i).delegate, DelegateKind::kVulkan) << session->node(i).op;
+        EXPECT_FALSE(session->node(i).fell_back) << session->node(i).op;
+      }
+      {
+        ErrorCapture capture;
+        ASSERT_TRUE(session->SetInput("ids", with(run.bad).at("ids").view()).ok());
+        EXPECT_EQ(session->Run().code(), StatusCode::kInvalidArgument);
+        EXPECT_THAT(capture.message(), HasSubstr(run.message));
+      }
+      expect_parity();
+    }
+  }
 }
 
 TEST_F(VulkanSession, KeepsIntermediatesForTaps) {

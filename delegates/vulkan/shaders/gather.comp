@@ -28,7 +28,7 @@ void main() {
   uint outer = i / p.inner / p.chosen;
   int index = indices[j * kIndexWords];
   if (index < 0) index += p.extent;
-  // The host has looked at them; whatever happens in between, none may reach outside of x.
+  // The shader check reports what is outside; none may reach outside of x.
   index = clamp(index, 0, p.extent - 1);
   uint from = (outer * uint(p.extent) + uint(index)) * p.inner + within;
   if (kWords == 0) {
