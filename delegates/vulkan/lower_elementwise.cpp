@@ -70,6 +70,7 @@ bool HasClamp(OpCode op) {
 uint32_t CastKind(DType dtype) {
   if (IsFloat(dtype)) return 0;
   if (dtype == DType::kBool) return 3;
+  if (dtype == DType::kU8) return 4;
   return DTypeSize(dtype) == 8 ? 2 : 1;
 }
 
@@ -95,6 +96,10 @@ Status LowerBinary(Emitter& emit) {
     push.high = emit.As<ClampAttrs>().max;
   }
   const auto op = static_cast<uint32_t>(emit.op());
+  if (const DType dtype = emit.out(0).dtype; !IsFloat(dtype)) {
+    const uint32_t words = DTypeSize(dtype) == 8 ? 2 : 1;
+    return emit.Dispatch(Shader::kIntegerBinary, {op, words}, {a, b, y}, push, push.count);
+  }
   SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kBinary, {op, 0}));
   SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kBinary, {op, 1}));
   const bool same =

@@ -32,7 +32,24 @@ int RankOf(const NodeTypes& node, size_t i) { return node.inputs[i]->view.shape.
 bool Supports_(const NodeTypes&) { return false; }
 
 bool SupportsUnary(const NodeTypes& node) { return AreFloats(node); }
-bool SupportsBinary(const NodeTypes& node) { return AreFloats(node); }
+/// Of integers what the shader integer_binary has, without a clamp.
+bool SupportsBinary(const NodeTypes& node) {
+  const DType dtype = node.outputs[0]->view.dtype;
+  if (dtype != DType::kI32 && dtype != DType::kI64) return AreFloats(node);
+  switch (node.op->code) {
+    case OpCode::kAdd:
+    case OpCode::kSub:
+    case OpCode::kMul: {
+      const auto& attrs = node.attrs->as<ClampAttrs>();
+      return attrs.min == -kInfinity && attrs.max == kInfinity;
+    }
+    case OpCode::kMin:
+    case OpCode::kMax:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool IsSigned(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kBool; }
 
@@ -49,16 +66,14 @@ bool SupportsWhere(const NodeTypes& node) {
   return node.inputs[0]->view.dtype == DType::kBool && IsStored(node.outputs[0]);
 }
 
-/// Of 64-bit integers only those conversions that need no arithmetic on them.
+/// What the shader cast knows; equal types are only moved.
+bool IsCast(DType dtype) { return IsSigned(dtype) || dtype == DType::kU8; }
+
 bool SupportsCast(const NodeTypes& node) {
   const DType from = node.inputs[0]->view.dtype;
   const DType to = node.outputs[0]->view.dtype;
   if (from == to) return IsStored(node.inputs[0]);
-  if (IsFloat16Or32(node.inputs[0]))
-    return IsFloat16Or32(node.outputs[0]) || to == DType::kI32 || to == DType::kBool;
-  if (!IsSigned(from)) return false;
-  if (IsFloat16Or32(node.outputs[0])) return from != DType::kI64;
-  return IsSigned(to);
+  return (IsFloat16Or32(node.inputs[0]) || IsCast(from)) && (IsFloat16Or32(node.outputs[0]) || IsCast(to));
 }
 
 bool HasConstantWeights(const NodeTypes& node) {

@@ -60,6 +60,8 @@ Case InHalf(Case description) {
     const bool scales = description.op == OpCode::kResize2d && i > 0;
     if (description.inputs[i].dtype == DType::kF32 && !scales) description.inputs[i].dtype = DType::kF16;
   }
+  if (description.op == OpCode::kCast && description.As<CastAttrs>().to == static_cast<int64_t>(DType::kF32))
+    description.As<CastAttrs>().to = static_cast<int64_t>(DType::kF16);
   return description;
 }
 

@@ -1,51 +1,71 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// From one type to another, one element at a time.
+// From one type to another, one element at a time, by way of a 64-bit integer.
 #include "common.glsl"
 
 const uint kFloat = 0;
 const uint kInt32 = 1;
 const uint kInt64 = 2;
 const uint kBool = 3;
+const uint kByte = 4;
 layout(constant_id = 1) const uint kFrom = 0;
 layout(constant_id = 2) const uint kTo = 0;
 
 layout(binding = 0) readonly buffer X { T x[]; };
-layout(binding = 0) readonly buffer XInt { int x_int[]; };
+layout(binding = 0) readonly buffer XWord { uint x_word[]; };
 layout(binding = 1) writeonly buffer Y { T y[]; };
-layout(binding = 1) writeonly buffer YInt { int y_int[]; };
+layout(binding = 1) writeonly buffer YWord { uint y_word[]; };
 layout(push_constant) uniform Push { uint count; } p;
 
-/// Toward zero, saturated; NaN is 0.
-int Truncated(float v) {
-  if (IsNaN(v)) return 0;
-  if (v >= 2147483648.0) return 2147483647;
-  if (v <= -2147483648.0) return int(0x80000000u);
-  return int(v);
+/// 64 bits: the lower word, the upper one.
+uvec2 Negated(uvec2 v) { return uvec2(~v.x + 1u, ~v.y + (v.x == 0u ? 1u : 0u)); }
+
+/// Toward zero, saturated; NaN is 0. All steps are exact.
+uvec2 Truncated(float v) {
+  if (IsNaN(v)) return uvec2(0u);
+  float limit = kTo == kInt64 ? 9223372036854775808.0 : (kTo == kByte ? 255.0 : 2147483648.0);
+  if (kTo == kByte) return uvec2(uint(clamp(v, 0.0, limit)), 0u);
+  if (v <= -limit) return kTo == kInt64 ? uvec2(0u, 0x80000000u) : uvec2(0x80000000u, ~0u);
+  if (v >= limit) return kTo == kInt64 ? uvec2(~0u, 0x7fffffffu) : uvec2(0x7fffffffu, 0u);
+  float size = floor(abs(v));
+  float high = floor(size / 4294967296.0);
+  uvec2 whole = uvec2(uint(size - high * 4294967296.0), uint(high));
+  return v < 0.0 ? Negated(whole) : whole;
+}
+
+/// The 32 leading bits, the last of which stands for those behind it as well: one rounding remains.
+float ToFloat(uvec2 v) {
+  uvec2 size = int(v.y) < 0 ? Negated(v) : v;
+  uint shift = size.y == 0u ? 0u : uint(findMSB(size.y)) + 1u;
+  uint leading = shift == 32u ? size.y : (shift == 0u ? size.x : size.y << (32u - shift) | size.x >> shift);
+  uint behind = shift == 32u ? size.x : (shift == 0u ? 0u : size.x << (32u - shift));
+  float whole = float(leading | (behind != 0u ? 1u : 0u)) * uintBitsToFloat((shift + 127u) << 23);
+  return int(v.y) < 0 ? -whole : whole;
 }
 
 void main() {
   uint i = FlatIndex();
   if (i >= p.count) return;
-  if (kFrom == kFloat) {
-    float v = float(x[i]);
-    if (kTo == kBool) {
-      y_int[i] = v != 0.0 ? 1 : 0;
-    } else {
-      y_int[i] = Truncated(v);
-    }
+  if (kFrom == kFloat && kTo == kBool) {
+    y_word[i] = float(x[i]) != 0.0 ? 1u : 0u;
     return;
   }
-  int low = kFrom == kInt64 ? x_int[2 * i] : x_int[i];
-  int high = kFrom == kInt64 ? x_int[2 * i + 1] : (low < 0 ? -1 : 0);
-  if (kTo == kFloat) {
-    y[i] = T(float(low));
-  } else if (kTo == kBool) {
-    y_int[i] = low != 0 || (kFrom == kInt64 && high != 0) ? 1 : 0;
-  } else if (kTo == kInt64) {
-    y_int[2 * i] = low;
-    y_int[2 * i + 1] = high;
+  uvec2 value;
+  if (kFrom == kFloat) {
+    value = Truncated(float(x[i]));
+  } else if (kFrom == kInt64) {
+    value = uvec2(x_word[2 * i], x_word[2 * i + 1]);
   } else {
-    y_int[i] = low;
+    value = uvec2(x_word[i], int(x_word[i]) < 0 ? ~0u : 0u);
+  }
+  switch (kTo) {
+    case kFloat: y[i] = T(ToFloat(value)); break;
+    case kInt32: y_word[i] = value.x; break;
+    case kInt64:
+      y_word[2 * i] = value.x;
+      y_word[2 * i + 1] = value.y;
+      break;
+    case kBool: y_word[i] = value.x != 0u || value.y != 0u ? 1u : 0u; break;
+    case kByte: y_word[i] = value.x & 255u; break;
   }
 }

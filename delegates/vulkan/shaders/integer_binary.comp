@@ -1,0 +1,63 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// Two operands of signed integers with broadcasting, wrapping around; y is dense.
+#include "common.glsl"
+#include "ops.glsl"
+
+layout(constant_id = 1) const uint kOp = 0;
+/// Words of an element: 1 or 2, the lower one first.
+layout(constant_id = 2) const uint kWords = 1;
+
+layout(binding = 0) readonly buffer A { uint a[]; };
+layout(binding = 1) readonly buffer B { uint b[]; };
+layout(binding = 2) writeonly buffer Y { uint y[]; };
+layout(push_constant) uniform Push {
+  uint count;
+  uint rank;
+  float low;
+  float high;
+  uint extents[8];
+  uint a_strides[8];
+  uint b_strides[8];
+} p;
+
+bool IsLess(uvec2 u, uvec2 v) { return int(u.y) < int(v.y) || (u.y == v.y && u.x < v.x); }
+
+uvec2 Apply(uvec2 u, uvec2 v) {
+  uint low;
+  uint high;
+  switch (kOp) {
+    case OP_Add:
+      low = uaddCarry(u.x, v.x, high);
+      return uvec2(low, u.y + v.y + high);
+    case OP_Sub:
+      low = usubBorrow(u.x, v.x, high);
+      return uvec2(low, u.y - v.y - high);
+    case OP_Mul:
+      umulExtended(u.x, v.x, high, low);
+      return uvec2(low, high + u.x * v.y + u.y * v.x);
+    case OP_Min: return IsLess(v, u) ? v : u;
+    case OP_Max: return IsLess(u, v) ? v : u;
+  }
+  return u;
+}
+
+/// An element of one word is widened with its sign.
+uvec2 Element(uint low, uint high) { return uvec2(low, kWords == 2 ? high : (int(low) < 0 ? ~0u : 0u)); }
+
+void main() {
+  uint i = FlatIndex();
+  if (i >= p.count) return;
+  uint rest = i;
+  uint ai = 0;
+  uint bi = 0;
+  for (uint axis = p.rank; axis-- > 0;) {
+    uint index = rest % p.extents[axis];
+    rest /= p.extents[axis];
+    ai += index * p.a_strides[axis] * kWords;
+    bi += index * p.b_strides[axis] * kWords;
+  }
+  uvec2 result = Apply(Element(a[ai], a[ai + kWords - 1]), Element(b[bi], b[bi + kWords - 1]));
+  y[i * kWords] = result.x;
+  if (kWords == 2) y[i * kWords + 1] = result.y;
+}
