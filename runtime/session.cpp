@@ -2,18 +2,13 @@
 
 #include <cstring>
 
-#include "core/platform.h"
+#include "core/thread_count.h"
 #include "input_contract.h"
 #include "plan/work.h"
 #include "session_internals.h"
 
 namespace skiff {
 namespace {
-
-int DefaultThreads() {
-  const int cores = platform::UsableCores();
-  return cores < 4 ? cores : 4;
-}
 
 int FindPort(Span<const PortInfo> ports, const char* name) {
   for (size_t i = 0; i < ports.size(); ++i) {
@@ -32,9 +27,7 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   made->model = &model;
   made->options = options;
-  if (options.threads < 0)
-    return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
-  if (options.threads == 0) made->options.threads = DefaultThreads();
+  SKIFF_ASSIGN_OR_RETURN(made->options.threads, ThreadCount(options.threads));
   SKIFF_RETURN_IF_ERROR(made->ChooseSignature());
   if (const Status status = made->Start(); !status.ok()) {
     if (!made->MayFallBack(status)) return status;

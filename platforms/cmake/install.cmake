@@ -11,6 +11,7 @@ set(skiff_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/skiff)
 
 install(DIRECTORY runtime/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES delegates/registry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff RENAME delegates.h)
+install(FILES delegates/thread_pool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
 
 set(skiff_archives)
 foreach(target skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
