@@ -1,5 +1,6 @@
 #include "skiff/session.h"
 
+#include <atomic>
 #include <cstring>
 
 #include "core/thread_count.h"
@@ -16,6 +17,23 @@ int FindPort(Span<const PortInfo> ports, const char* name) {
   }
   return -1;
 }
+
+/// Two runs at once would write to the same memory: the second one is refused.
+class OnlyRun {
+ public:
+  explicit OnlyRun(std::atomic<bool>& running)
+      : running_(running), taken_(!running.exchange(true, std::memory_order_acquire)) {}
+  ~OnlyRun() {
+    if (taken_) running_.store(false, std::memory_order_release);
+  }
+  OnlyRun(const OnlyRun&) = delete;
+  OnlyRun& operator=(const OnlyRun&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  std::atomic<bool>& running_;
+  const bool taken_;
+};
 
 }  // namespace
 
@@ -78,8 +96,9 @@ Status Session::BindInput(int index, const TensorView& tensor) {
   SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
   if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(DTypeSize(tensor.dtype)) != 0) {
-    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes",
-                index, static_cast<long long>(DTypeSize(tensor.dtype)));
+    return Fail(StatusCode::kInvalidArgument, "the memory bound to input '%s' is not aligned to %lld bytes",
+                s.signature->inputs[static_cast<size_t>(index)].name,
+                static_cast<long long>(DTypeSize(tensor.dtype)));
   }
   s.SetPlace(index, tensor.data, tensor.shape);
   s.inputs[static_cast<size_t>(index)].borrowed = true;
@@ -110,6 +129,10 @@ Result<TensorView> Session::InputBuffer(int index, const Shape& shape) {
 
 Status Session::Run() {
   Internals& s = *internals_;
+  const OnlyRun only(s.running);
+  if (!only.taken())
+    return Fail(StatusCode::kInvalidArgument,
+                "another thread is running this session; make one for each thread");
   s.cancelled.store(false, std::memory_order_relaxed);
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     if (!s.inputs[i].set)

@@ -283,6 +283,10 @@ const char* KeepACache(const char* path, const void* bytes, size_t size, const c
   skiff_session_destroy(session);
   skiff_model_close(model);
 
+  options.known.cache_folder = "";
+  EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(model == NULL && Says(message, "cache_folder is empty"));
   options.later = 1;
   EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) == SKIFF_UNSUPPORTED);
   EXPECT(model == NULL && Says(message, "newer than the library"));

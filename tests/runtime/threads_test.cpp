@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <limits>
 #include <set>
@@ -126,6 +127,31 @@ TEST(Threads, ARunIsCancelledFromAnotherThread) {
   done = true;
   canceller.join();
   EXPECT_EQ(status.code(), StatusCode::kCancelled);
+  EXPECT_TRUE((*session)->Run().ok());
+}
+
+TEST(Threads, OneSessionRunsOnceAtATime) {
+  OpenedModel opened(kSmallNet);
+  SessionOptions options;
+  options.backend = Backend::kReference;
+  Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const TensorData image = RandomTensor(DType::kF32, Shape{1, 16, 16, 3}, 3);
+  ASSERT_TRUE((*session)->SetInput(0, image.view()).ok());
+  std::atomic<bool> met{false};
+  const auto run = [&] {
+    const ErrorCapture said;
+    Status status;
+    for (int i = 0; i < 100000 && status.ok() && !met; ++i) status = (*session)->Run();
+    if (status.ok()) return;
+    met = true;
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(said.message(), ::testing::HasSubstr("another thread is running this session"));
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  EXPECT_TRUE(met);
   EXPECT_TRUE((*session)->Run().ok());
 }
 

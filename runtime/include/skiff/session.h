@@ -91,7 +91,8 @@ class Session {
   Result<TensorView> InputBuffer(int index, const Shape& shape);
 
   /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
-  /// success. kInvalidArgument names an input that was never set. kCancelled: see Cancel().
+  /// success. kInvalidArgument names an input that was never set, or says that another thread's Run() is in
+  /// progress. kCancelled: see Cancel().
   Status Run();
   /// From any thread: a Run() in progress ends with kCancelled at the next node. A later Run() starts anew.
   void Cancel();

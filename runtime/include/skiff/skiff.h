@@ -283,7 +283,8 @@ SKIFF_API SkiffStatus skiff_session_input_buffer_of_shape(SkiffSession* session,
 
 /// Computes the outputs. After the first run with a shape it allocates nothing, opens nothing, and logs
 /// nothing on success. SKIFF_INVALID_ARGUMENT names an input that was never set, or two inputs that give one
-/// symbol different sizes. SKIFF_NO_MATCHING_BUCKET: no plan of the file serves the sizes.
+/// symbol different sizes, or says that another thread is running this session. SKIFF_NO_MATCHING_BUCKET: no
+/// plan of the file serves the sizes.
 SKIFF_API SkiffStatus skiff_session_run(SkiffSession* session, char* message, size_t message_size);
 /// From any thread: a run in progress ends with SKIFF_CANCELLED at the next operator. Without one it does
 /// nothing; a later run starts anew. The session must be alive during the call. Does nothing for null.
