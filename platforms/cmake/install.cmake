@@ -1,7 +1,8 @@
 # Installs what an application links: headers, static libraries (ours and the kernels' under lib/skiff/), the shared
-# library of the C API, the frontend for C++ programs on the host, the tools, the licences, and how to find them: a package
-# file for find_package(skiff CONFIG), and one for pkg-config. The package file is written by hand rather than exported: the
-# archives form one link group, and their build-tree dependencies mean nothing to an application.
+# library of the C API, Java's classes with their library, the frontend for C++ programs on the host, the tools, the
+# licences, and how to find them: a package file for find_package(skiff CONFIG), and one for pkg-config. The package file is
+# written by hand rather than exported: the archives form one link group, and their build-tree dependencies mean nothing to
+# an application.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -38,6 +39,13 @@ if(TARGET skiff_shared)
   file(RELATIVE_PATH skiff_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
   configure_file(platforms/cmake/skiff.pc.in ${PROJECT_BINARY_DIR}/skiff.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/skiff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+# For Java programs on the desktop and on boards; Android takes both from its AAR.
+if(TARGET skiff_jni)
+  install(TARGETS skiff_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET skiff_java)
+  install_jar(skiff_java DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
 endif()
 # The C++ frontend, for programs on the host: the package's component "trace". Its headers name those of the converter and
 # of the runtime's inside from their roots, so they get a folder of their own.
