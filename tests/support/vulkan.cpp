@@ -17,7 +17,7 @@ bool HasVulkan() {
   return has;
 }
 
-bool VulkanStoresF16() { return VulkanOptionsFromEnvironment().f16_storage; }
+bool VulkanStoresF16() { return VulkanOptionsFromEnvironment().precision != VulkanPrecision::kF32; }
 uint64_t VulkanMessages() { return vulkan::ValidationMessages(); }
 
 #else
