@@ -79,6 +79,7 @@ class Segment final : public PreparedSegment {
   Status RunOnGpu(const NodeSpan& span, Recording& recording, const RunContext& context);
   Status RunOnHost(const NodeSpan& span, const RunContext& context);
   Status CheckIndices(const NodeSpan& span) const;
+  void Poison() const;
   void Upload(const NodeSpan& span) const;
   void Download(const NodeSpan& span) const;
   Status ReportTimes(const NodeSpan& span, const Recording& recording, uint64_t begin_ns, NodeTimer& timer);

@@ -186,6 +186,24 @@ TEST_F(VulkanSession, SharesASegmentWithTheCpuAndMeetsNewShapes) {
   }
 }
 
+/// Two copies to one place would race, even of the same bytes: the synchronisation check says so.
+TEST_F(VulkanSession, BringsATensorAndItsReshapeBackInOneCopy) {
+  VulkanOptions options = TestOptions();
+  options.force_staging = true;
+  Opened opened(R"(graph both {
+    input x: f32[6, 4]
+    const shape: i64[2] = [3, 8]
+    bounded: f32[6, 4] = Tanh(x)
+    wide: f32[3, 8] = Reshape(bounded, shape)
+    output tall = bounded
+    output wide = wide
+  })",
+                options);
+  const auto session = opened.MustCreate();
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+}
+
 TEST_F(VulkanSession, RunsQuarantinedShadersOnTheCpuVisibly) {
   VulkanOptions options = TestOptions();
   options.quarantine = "softmax,conv";
