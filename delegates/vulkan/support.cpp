@@ -49,16 +49,13 @@ bool SupportsWhere(const NodeTypes& node) {
   return node.inputs[0]->view.dtype == DType::kBool && IsStored(node.outputs[0]);
 }
 
-/// Of 64-bit integers only those conversions that need no arithmetic on them.
+/// From pictures and what is computed with or indexes, to the latter.
 bool SupportsCast(const NodeTypes& node) {
   const DType from = node.inputs[0]->view.dtype;
   const DType to = node.outputs[0]->view.dtype;
   if (from == to) return IsStored(node.inputs[0]);
-  if (IsFloat16Or32(node.inputs[0]))
-    return IsFloat16Or32(node.outputs[0]) || to == DType::kI32 || to == DType::kBool;
-  if (!IsSigned(from)) return false;
-  if (IsFloat16Or32(node.outputs[0])) return from != DType::kI64;
-  return IsSigned(to);
+  return (IsFloat16Or32(node.inputs[0]) || IsSigned(from) || from == DType::kU8) &&
+         (IsFloat16Or32(node.outputs[0]) || IsSigned(to));
 }
 
 bool HasConstantWeights(const NodeTypes& node) {

@@ -17,12 +17,16 @@
 namespace skiff::testing {
 namespace {
 
+/// No tensor of a case is larger.
+constexpr VulkanLimits kLimits = {1200128, 100, 128};
+
 struct Configuration {
   const char* name;
   bool f16_storage;
   bool force_staging;
   uint32_t group_size = 0;  ///< 0: by rule.
   uint32_t conv_tile = 0;
+  VulkanLimits limits = {};
 };
 
 constexpr Configuration kConfigurations[] = {
@@ -33,6 +37,9 @@ constexpr Configuration kConfigurations[] = {
     // The smallest and the largest that are tuned (delegates/vulkan/measure.cpp).
     {"f32_small", false, false, 32, 1},
     {"f16_large", true, false, 256, 2},
+    // A small device: work groups of 128 at most, many rows of them, and weights that are seen in parts.
+    {"f32_limited", false, false, 256, 4, kLimits},
+    {"f16_limited", true, false, 256, 4, kLimits},
 };
 
 /// One Model for all cases of a configuration; null where there is no device.
@@ -46,6 +53,7 @@ ModelState* StateOf(const Configuration& configuration) {
     options.force_staging = configuration.force_staging;
     options.group_size = configuration.group_size;
     options.conv_tile = configuration.conv_tile;
+    options.limits = configuration.limits;
     ErrorCapture quiet;
     Result<std::unique_ptr<ModelState>> made = VulkanDelegate(options).CreateModelState({});
     if (made.ok()) at->second = std::move(*made);
@@ -60,6 +68,8 @@ Case InHalf(Case description) {
     const bool scales = description.op == OpCode::kResize2d && i > 0;
     if (description.inputs[i].dtype == DType::kF32 && !scales) description.inputs[i].dtype = DType::kF16;
   }
+  if (description.op == OpCode::kCast && description.As<CastAttrs>().to == static_cast<int64_t>(DType::kF32))
+    description.As<CastAttrs>().to = static_cast<int64_t>(DType::kF16);
   return description;
 }
 
@@ -114,9 +124,9 @@ INSTANTIATE_TEST_SUITE_P(All, VulkanConformance, ::testing::ValuesIn(AllParamete
 
 using Names = std::set<std::string>;
 
-/// The shader families that a node's lowering asks for, whether it dispatches them at these extents or not.
-Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device) {
-  const VulkanOptions options;
+/// What a node's lowering asks for.
+vulkan::Program ProgramOf(const Node& node, const std::shared_ptr<vulkan::Device>& device,
+                          const VulkanOptions& options = {}) {
   const vulkan::Tuning tuning(*device, options, nullptr);
   vulkan::Weights weights(device, options);
   vulkan::Program program;
@@ -124,6 +134,12 @@ Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device
   vulkan::Emitter emit(segment, *device, options, tuning, weights, program);
   emit.Begin(0);
   EXPECT_TRUE(vulkan::FindLowering(node.description().op)(emit).ok());
+  return program;
+}
+
+/// The shader families, whether it dispatches them at these extents or not.
+Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device) {
+  const vulkan::Program program = ProgramOf(node, device);
   Names families;
   for (const vulkan::Dispatch& dispatch : program.dispatches)
     families.insert(vulkan::ShaderName(dispatch.key.shader));
@@ -157,6 +173,23 @@ TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
     }
   }
   EXPECT_EQ(used, table) << "a row that no case needs";
+}
+
+TEST(VulkanConformanceTable, HasWeightsThatASmallDeviceSeesInParts) {
+  auto device = vulkan::Device::Get(VulkanOptionsFromEnvironment());
+  if (!device.ok()) GTEST_SKIP() << "there is no Vulkan device here";
+  VulkanOptions options;
+  options.limits = kLimits;
+  std::set<OpCode> in_parts = {OpCode::kConv2d, OpCode::kFullyConnected, OpCode::kMatMul, OpCode::kGather};
+  std::set<OpCode> missing = in_parts;
+  for (const Parameter& parameter : AllParameters()) {
+    const Case& description = ConformanceCases()[parameter.index];
+    if (parameter.configuration != 0 || !in_parts.contains(description.op)) continue;
+    const Node node(description, 1);
+    if (!ReadsNothing(node) && ProgramOf(node, *device, options).dispatches.size() > 1)
+      missing.erase(description.op);
+  }
+  EXPECT_EQ(missing, std::set<OpCode>());
 }
 
 TEST(VulkanConformanceTable, CoversEveryLowering) {

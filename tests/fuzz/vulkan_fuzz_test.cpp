@@ -36,6 +36,8 @@ class Setup {
     const auto chance = [&](uint32_t percent) { return random.random()() % 100 < percent; };
     options_.validation = true;
     options_.force_staging = chance(50);
+    // So small that larger tensors are out of the shaders' reach: which nodes fall back depends on the sizes.
+    if (chance(25)) options_.limits = {512u << random.random()() % 4, 3, 64};
     options_.f16_storage = chance(25) && FitsHalf(random.graph());
     if (chance(50)) {
       for (const char* family : kFamilies) {
@@ -50,8 +52,9 @@ class Setup {
   Span<const Delegate* const> delegates() const { return {delegates_, std::size(delegates_)}; }
   double inexact() const { return options_.f16_storage ? kInexactInHalf : kInexact; }
   std::string Text() const {
-    return fmt::format("{} {} quarantine={}\n", options_.f16_storage ? "f16" : "f32",
-                       options_.force_staging ? "staged" : "mapped", quarantine_);
+    return fmt::format("{} {} range={} quarantine={}\n", options_.f16_storage ? "f16" : "f32",
+                       options_.force_staging ? "staged" : "mapped", options_.limits.buffer_range,
+                       quarantine_);
   }
 
  private:
