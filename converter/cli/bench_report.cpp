@@ -124,7 +124,7 @@ std::string TuningText(const BenchContext& context, const BenchResult& result) {
                {"tuned", Align::kRight},
                {"time", Align::kRight}});
   for (const TunedShader& shader : context.tuning) {
-    table.Add({shader.shader + (shader.f16 ? " f16" : ""), shader.constants,
+    table.Add({shader.shader + (shader.precision == "f32" ? "" : " " + shader.precision), shader.constants,
                Sizes(shader.group_by_rule, shader.tile_by_rule), Duration(shader.ns_by_rule),
                Sizes(shader.group, shader.tile), Duration(shader.ns)});
   }
@@ -138,7 +138,7 @@ nlohmann::ordered_json TuningJson(const BenchContext& context) {
   for (const TunedShader& shader : context.tuning) {
     json["shaders"].push_back({{"name", shader.shader},
                                {"constants", shader.constants},
-                               {"f16", shader.f16},
+                               {"precision", shader.precision},
                                {"group_by_rule", shader.group_by_rule},
                                {"group", shader.group},
                                {"tile_by_rule", shader.tile_by_rule},

@@ -40,6 +40,11 @@ std::string ConstantsText(const vulkan::TuningRow& row) {
   return text;
 }
 
+const char* PrecisionName(VulkanPrecision precision) {
+  constexpr const char* kNames[] = {"f32", "f16", "f16 arithmetic"};
+  return kNames[static_cast<size_t>(precision)];
+}
+
 }  // namespace
 
 std::vector<TunedShader> ReadTuning(const std::string& cache_folder) {
@@ -51,11 +56,13 @@ std::vector<TunedShader> ReadTuning(const std::string& cache_folder) {
   const vulkan::Tuning tuning(**device, OptionsFor(VulkanTuning::kUse), cache_folder.c_str());
   std::vector<TunedShader> shaders;
   for (const vulkan::TuningRow& row : tuning.rows()) {
-    vulkan::Variant variant{static_cast<vulkan::Shader>(row.shader), row.f16 != 0};
+    vulkan::Variant variant{static_cast<vulkan::Shader>(row.shader),
+                            static_cast<VulkanPrecision>(row.precision)};
     std::copy(std::begin(row.constants), std::end(row.constants), variant.constants);
     const vulkan::Choice rule = by_rule.Of(variant);
-    shaders.push_back({vulkan::ShaderName(variant.shader), ConstantsText(row), variant.f16, rule.group_size,
-                       row.choice.group_size, rule.tile, row.choice.tile, static_cast<double>(row.rule_ns),
+    shaders.push_back({vulkan::ShaderName(variant.shader), ConstantsText(row),
+                       PrecisionName(variant.precision), rule.group_size, row.choice.group_size, rule.tile,
+                       row.choice.tile, static_cast<double>(row.rule_ns),
                        static_cast<double>(row.chosen_ns)});
   }
   std::stable_sort(shaders.begin(), shaders.end(),

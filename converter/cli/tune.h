@@ -12,7 +12,7 @@ namespace skiff::cli {
 struct TunedShader {
   std::string shader;
   std::string constants;  ///< Of its variant.
-  bool f16 = false;
+  std::string precision;  ///< "f32", "f16", "f16 arithmetic".
   uint32_t group_by_rule = 0;
   uint32_t group = 0;
   uint32_t tile_by_rule = 0;  ///< 0: it has no tiles.

@@ -12,13 +12,8 @@
 namespace skiff {
 namespace {
 
-/// Stands for a tensor whose node could not be imported: nodes behind it are not built, only looked up.
-constexpr ValueId kPoisoned = -2;
-/// The message for a node whose body could not be imported, which has been noted already.
-constexpr const char* kInBody = "has a sub-graph that cannot be imported";
 /// Functions that call functions can multiply; no real model comes near these.
 constexpr size_t kMaxNodes = 1'000'000;
-constexpr int kMaxFunctionDepth = 32;
 /// Nodes named in one line of the message about unsupported operators.
 constexpr size_t kNamesInMessage = 3;
 
@@ -325,127 +320,6 @@ const onnx::FunctionProto* OnnxImporter::FindFunction(const std::string& domain,
                                                       const std::string& name) const {
   const auto found = functions_.find({domain, name});
   return found == functions_.end() ? nullptr : found->second;
-}
-
-void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call,
-                                  Scope& scope, const std::string& label) {
-  if (scope.depth >= kMaxFunctionDepth) {
-    Throw(StatusCode::kInvalidModel,
-          "node '{}' calls the function {} more than {} levels deep; it seems to call itself", label,
-          function.name(), kMaxFunctionDepth);
-  }
-  if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
-    Throw(StatusCode::kInvalidModel,
-          "node '{}' calls the function {} with {} inputs and {} outputs; it has {} and {}", label,
-          function.name(), call.input_size(), call.output_size(), function.input_size(),
-          function.output_size());
-  }
-  Scope body;
-  body.prefix = label + "/";
-  body.depth = scope.depth + 1;
-  body.opsets = ReadOpsets(function.opset_import(), fmt::format("the function {}", function.name()));
-  for (const auto& [domain, version] : scope.opsets) body.opsets.emplace(domain, version);
-  for (int i = 0; i < function.input_size(); ++i) {
-    const bool given = i < call.input_size() && !call.input(i).empty();
-    Bind(body, function.input(i), given ? scope.values.at(call.input(i)) : kNoValue);
-  }
-  std::vector<std::string> outputs;
-  for (int i = 0; i < call.output_size(); ++i) {
-    if (call.output(i).empty()) continue;
-    body.exported.emplace(function.output(i), ExportedName(scope, call.output(i)));
-    outputs.push_back(function.output(i));
-  }
-  const OnnxNodes nodes = BindFunctionAttributes(function, call);
-  BuildNodes(nodes, body, outputs);
-  for (int i = 0; i < call.output_size(); ++i) {
-    if (call.output(i).empty()) continue;
-    const auto found = body.values.find(function.output(i));
-    if (found == body.values.end() || found->second == kNoValue) {
-      Throw(StatusCode::kInvalidModel, "the function {} makes no output '{}', which node '{}' reads",
-            function.name(), function.output(i), label);
-    }
-    Bind(scope, call.output(i), found->second);
-  }
-}
-
-ValueId OnnxImporter::AddBodyInput(Scope& scope, const std::string& tensor, const KnownType& type) {
-  const ValueId value = graph_.AddInput(ExportedName(scope, tensor), DType::kInvalid, {});
-  graph_.value(value).has_shape = false;  // Known when the node's inputs are.
-  graph_.value(value).source.clear();
-  types_.resize(static_cast<size_t>(graph_.value_count()));
-  types_[static_cast<size_t>(value)] = type;
-  Bind(scope, tensor, value);
-  return value;
-}
-
-OnnxBuilder::Body OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
-                                           const std::string& label, const std::vector<std::string>& captured,
-                                           const std::vector<KnownType>& types,
-                                           const OnnxBuilder::AddBodyOutputs& add_outputs) {
-  if (outer.depth >= kMaxFunctionDepth)
-    Throw(StatusCode::kInvalidModel, "node '{}' lies in more than {} sub-graphs", label, kMaxFunctionDepth);
-  std::vector<KnownType> captured_types;
-  for (const std::string& tensor : captured)
-    captured_types.push_back(types_[static_cast<size_t>(outer.values.at(tensor))]);
-  /// The graph around the body, which comes back whatever happens.
-  struct Around {
-    OnnxImporter& importer;
-    Graph graph = std::move(importer.graph_);
-    std::vector<KnownType> types = std::move(importer.types_);
-    ~Around() {
-      importer.graph_ = std::move(graph);
-      importer.types_ = std::move(types);
-    }
-  } around{*this};
-  graph_ = Graph();
-  types_.clear();
-  graph_.name = body.name();
-  graph_.symbols() = around.graph.symbols();
-  const auto constant_around = [&](const std::string& tensor) -> const Value* {
-    const auto found = outer.values.find(tensor);
-    if (found == outer.values.end() || found->second < 0) return nullptr;
-    const Value& value = around.graph.value(found->second);
-    return value.constant ? &value : nullptr;
-  };
-  Scope scope;
-  scope.prefix = label + "/";
-  scope.depth = outer.depth + 1;
-  scope.opsets = outer.opsets;
-  for (int i = 0; i < body.input_size(); ++i)
-    AddBodyInput(scope, body.input(i).name(), types[static_cast<size_t>(i)]);
-  for (size_t i = 0; i < captured.size(); ++i) AddBodyInput(scope, captured[i], captured_types[i]);
-  for (const std::string& tensor : OuterTensors(body)) {
-    if (const Value* constant = constant_around(tensor)) {
-      const ValueId value = graph_.AddConstant(constant->name, *constant->constant);
-      AddKnownType(value);
-      Bind(scope, tensor, value);
-    } else if (const auto found = outer.values.find(tensor);
-               found != outer.values.end() && found->second == kNoValue) {
-      Bind(scope, tensor, kNoValue);
-    }
-  }
-  AddInitializers(body, scope);
-  std::vector<std::string> outputs;
-  for (const auto& output : body.output()) outputs.push_back(output.name());
-  BuildNodes(body.node(), scope, outputs);
-  std::vector<ValueId> results;
-  OnnxBuilder::Body imported;
-  for (const std::string& output : outputs) {
-    const auto found = scope.values.find(output);
-    if (found == scope.values.end() || found->second == kNoValue)
-      Throw(StatusCode::kInvalidModel, "node '{}': its sub-graph '{}' makes no output '{}'", label,
-            body.name(), output);
-    if (found->second == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
-    results.push_back(found->second);
-    imported.types.push_back(types_[static_cast<size_t>(found->second)]);
-  }
-  if (add_outputs) {
-    add_outputs(graph_, results);
-  } else {
-    for (size_t i = 0; i < results.size(); ++i) graph_.AddOutput(outputs[i], results[i]);
-  }
-  imported.graph = std::move(graph_);
-  return imported;
 }
 
 void OnnxImporter::AddProblem(const std::string& what, const std::string& remedy, const std::string& name) {

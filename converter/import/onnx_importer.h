@@ -25,6 +25,11 @@ class OnnxImporter {
   Graph Import();
 
  private:
+  /// Stands for a tensor whose node could not be imported: nodes behind it are not built, only looked up.
+  static constexpr ValueId kPoisoned = -2;
+  /// The message for a node whose body could not be imported, which has been noted already.
+  static constexpr const char* kInBody = "has a sub-graph that cannot be imported";
+
   using OpsetImports = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
   using Opsets = std::map<std::string, int64_t>;  ///< By domain; ai.onnx is "".
 

@@ -124,6 +124,57 @@ bool MergeSlices(Graph& graph, NodeId id) {
   return true;
 }
 
+/// The inputs of a Concat with elements in [first, last] of its axis, and where the first of them begins.
+struct JoinedParts {
+  std::vector<ValueId> parts;
+  int64_t begin = 0;
+};
+
+/// Nothing where an extent is open.
+std::optional<JoinedParts> PartsAt(const Graph& graph, NodeId concat, int axis, int64_t first, int64_t last) {
+  JoinedParts found;
+  int64_t begin = 0;
+  for (const ValueId part : graph.node(concat).inputs) {
+    const Dim& extent = graph.value(part).dims[static_cast<size_t>(axis)];
+    if (!extent.constant()) return {};
+    const int64_t end = begin + extent.value;
+    if (begin <= last && end > first) {
+      if (found.parts.empty()) found.begin = begin;
+      found.parts.push_back(part);
+    }
+    begin = end;
+  }
+  return found;
+}
+
+/// Elements of a Concat that all come from one input are taken from there. Those of whole inputs are joined
+/// without the others, if nobody needs these.
+bool SliceWhatWasJoined(Graph& graph, NodeId id) {
+  const ValueId joined = graph.node(id).inputs[0];
+  const NodeId concat = ProducerWith(graph, joined, OpCode::kConcat);
+  if (concat == kNoNode) return false;
+  auto ranges = ReadSlice(graph, id);
+  if (!ranges) return false;
+  const int axis = NormalizeAxis(graph.node(concat).As<AxisAttrs>().axis,
+                                 static_cast<int>(graph.value(joined).dims.size()));
+  const auto cut = std::find_if(ranges->begin(), ranges->end(),
+                                [&](const AxisRange& range) { return range.axis == axis; });
+  if (cut == ranges->end() || cut->range.count == 0) return false;
+  const int64_t start = cut->range.start;
+  const int64_t end = start + (cut->range.count - 1) * cut->range.step;
+  const auto found = PartsAt(graph, concat, axis, std::min(start, end), std::max(start, end));
+  if (!found) return false;
+  ValueId x = found->parts.front();
+  if (found->parts.size() > 1) {
+    const bool all = found->parts.size() == graph.node(concat).inputs.size();
+    if (all || graph.OnlyUser(joined) != id) return false;
+    x = EmitTyped(graph, OpCode::kConcat, found->parts, AxisAttrs{axis}, graph.value(joined).name, concat);
+  }
+  cut->range.start -= found->begin;
+  WriteSlice(graph, id, x, *ranges);
+  return true;
+}
+
 bool RemoveSplitIntoOne(Graph& graph, NodeId id) {
   if (graph.node(id).outputs.size() != 1) return false;
   return SameType(graph, graph.node(id).inputs[0], graph.node(id).outputs[0]) &&
@@ -275,11 +326,11 @@ bool LetUsersBroadcast(Graph& graph, NodeId id) {
 
 const std::vector<CanonicalRule>& SliceRules() {
   static const std::vector<CanonicalRule> rules = {
-      {OpCode::kSlice, SpellSliceOut},      {OpCode::kSlice, MergeSlices},
-      {OpCode::kSplit, RemoveSplitIntoOne}, {OpCode::kGather, SpellGatherAsSlice},
-      {OpCode::kConcat, RemoveConcatOfOne}, {OpCode::kConcat, MergeConcats},
-      {OpCode::kPad, SpellPadOut},          {OpCode::kExpand, RemoveNoOpExpand},
-      {OpCode::kExpand, LetUsersBroadcast},
+      {OpCode::kSlice, SpellSliceOut},       {OpCode::kSlice, MergeSlices},
+      {OpCode::kSlice, SliceWhatWasJoined},  {OpCode::kSplit, RemoveSplitIntoOne},
+      {OpCode::kGather, SpellGatherAsSlice}, {OpCode::kConcat, RemoveConcatOfOne},
+      {OpCode::kConcat, MergeConcats},       {OpCode::kPad, SpellPadOut},
+      {OpCode::kExpand, RemoveNoOpExpand},   {OpCode::kExpand, LetUsersBroadcast},
   };
   return rules;
 }

@@ -45,10 +45,10 @@ Span<const Probe> Probes() {
 }
 
 /// The shader, the lowering, and the kernel to compare with.
-bool IsInBuild(const Probe& probe, bool f16) {
+bool IsInBuild(const Probe& probe, VulkanPrecision precision) {
   const OpDef* op = FindOp(probe.op);
   return op != nullptr && op->kernel != nullptr && FindLowering(probe.op) != nullptr &&
-         CodeOf(probe.shader, f16).words != nullptr;
+         CodeOf(probe.shader, precision).words != nullptr;
 }
 
 /// Values in [-1, 1] that no two probes share, exact in f16.
@@ -135,18 +135,18 @@ class ProbeRun {
 
 Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& options,
                    const char* cache_folder) {
-  if (options.fault == VulkanFault::kNone && device->IsChecked(options.f16_storage)) return OkStatus();
+  if (options.fault == VulkanFault::kNone && device->IsChecked(options.precision)) return OkStatus();
   Weights weights(device, options);
   std::shared_ptr<Arena> arena;
   Tuning tuning(*device, options, nullptr);
   const Environment environment{device, &options, cache_folder, &weights, &tuning, &device->pipelines(),
                                 {},     &arena};
   // A driver without a defect stays far below; one with a defect is rarely near.
-  const double allowed = options.f16_storage ? 1e-2 : 1e-4;
+  const double allowed = options.precision == VulkanPrecision::kF32 ? 1e-4 : 1e-2;
   size_t tried = 0;
   size_t wrong = 0;
   for (const Probe& probe : Probes()) {
-    if (!IsInBuild(probe, options.f16_storage)) continue;
+    if (!IsInBuild(probe, options.precision)) continue;
     ++tried;
     SKIFF_ASSIGN_OR_RETURN(const double difference, ProbeRun(probe).Difference(environment));
     if (difference <= allowed) continue;
@@ -158,7 +158,7 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
   if (wrong > 0 && wrong == tried)
     return Fail(StatusCode::kUnsupported, "'%s' computes wrong numbers with every shader that was tried",
                 device->name());
-  if (options.fault == VulkanFault::kNone) device->SetChecked(options.f16_storage);
+  if (options.fault == VulkanFault::kNone) device->SetChecked(options.precision);
   return OkStatus();
 }
 

@@ -62,10 +62,11 @@ bool VulkanDelegate::Has(const OpDef& op) const { return vulkan::FindLowering(op
 
 Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState(const ModelStateOptions& options) const {
   SKIFF_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Device> device, vulkan::Device::Get(options_));
-  const bool has_f16 = device->has_f16_storage() && options_.fault != VulkanFault::kMissingFeature;
-  if (options_.f16_storage && !has_f16) {
-    return Fail(StatusCode::kUnsupported, "'%s' has no 16-bit storage, which f16 activations need",
-                device->name());
+  const bool lacks = !device->Has(options_.precision) || options_.fault == VulkanFault::kMissingFeature;
+  if (options_.precision != VulkanPrecision::kF32 && lacks) {
+    const bool storage = options_.precision == VulkanPrecision::kF16Storage;
+    return Fail(StatusCode::kUnsupported, "'%s' has no 16-bit %s", device->name(),
+                storage ? "storage, which f16 activations need" : "storage and arithmetic for shaders");
   }
   if (options_.fault != VulkanFault::kDeviceLost)
     SKIFF_RETURN_IF_ERROR(vulkan::CheckDevice(device, options_, options.cache_folder));

@@ -66,6 +66,18 @@ bool IsChosen(const char* chosen, uint32_t index, const char* name) {
   return *end == '\0' ? number == index : std::strstr(name, chosen) != nullptr;
 }
 
+bool HasExtension(VkPhysicalDevice physical, const char* name) {
+  uint32_t count = 0;
+  FixedArray<VkExtensionProperties> extensions;
+  if (vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, nullptr) != VK_SUCCESS) return false;
+  if (!extensions.Allocate(count).ok()) return false;
+  if (vkEnumerateDeviceExtensionProperties(physical, nullptr, &count, extensions.data()) < VK_SUCCESS)
+    return false;
+  return std::any_of(extensions.begin(), extensions.end(), [&](const VkExtensionProperties& extension) {
+    return std::strcmp(extension.extensionName, name) == 0;
+  });
+}
+
 /// -1: the device has none.
 int ComputeFamily(VkPhysicalDevice physical, uint32_t* timestamp_bits) {
   uint32_t count = 0;
@@ -153,10 +165,18 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
   largest_allocation_ = allocations.maxMemoryAllocationSize;
   vkGetPhysicalDeviceMemoryProperties(physical, &memory_);
 
+  const char* const arithmetic_extension = VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME;
+  const bool has_extension = HasExtension(physical, arithmetic_extension);
+  VkPhysicalDeviceShaderFloat16Int8Features arithmetic16{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
   VkPhysicalDevice16BitStorageFeatures storage16{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
+  storage16.pNext = has_extension ? &arithmetic16 : nullptr;
   VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &storage16};
   vkGetPhysicalDeviceFeatures2(physical, &features);
-  f16_storage_ = storage16.storageBuffer16BitAccess == VK_TRUE;
+  if (storage16.storageBuffer16BitAccess == VK_TRUE) {
+    best_precision_ = arithmetic16.shaderFloat16 == VK_TRUE ? VulkanPrecision::kF16Arithmetic
+                                                            : VulkanPrecision::kF16Storage;
+  }
 
   uint32_t timestamp_bits = 0;
   const int family = ComputeFamily(physical, &timestamp_bits);
@@ -167,7 +187,11 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
 
   // Only what the shaders use is turned on.
   storage16 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
-  storage16.storageBuffer16BitAccess = f16_storage_ ? VK_TRUE : VK_FALSE;
+  storage16.storageBuffer16BitAccess = Has(VulkanPrecision::kF16Storage) ? VK_TRUE : VK_FALSE;
+  const bool arithmetic = Has(VulkanPrecision::kF16Arithmetic);
+  arithmetic16 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
+  arithmetic16.shaderFloat16 = VK_TRUE;
+  if (arithmetic) storage16.pNext = &arithmetic16;
   constexpr float kPriority = 1.0f;
   VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queue.queueFamilyIndex = queue_family_;
@@ -176,6 +200,8 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &storage16};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = arithmetic ? 1 : 0;
+  info.ppEnabledExtensionNames = &arithmetic_extension;
   SKIFF_RETURN_IF_ERROR(Check(vkCreateDevice(physical, &info, nullptr, &device_), "vkCreateDevice"));
   vkGetDeviceQueue(device_, queue_family_, 0, &queue_);
   return CreateLayouts();

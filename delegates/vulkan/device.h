@@ -41,7 +41,7 @@ class Device {
   const VkPhysicalDeviceIDProperties& identity() const { return identity_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
-  bool has_f16_storage() const { return f16_storage_; }
+  bool Has(VulkanPrecision precision) const { return precision <= best_precision_; }
   /// Ticks of the queue's timestamps are this many nanoseconds; 0: there are none.
   double timestamp_ns() const { return timestamp_ns_; }
   uint32_t queue_family() const { return queue_family_; }
@@ -52,9 +52,9 @@ class Device {
   /// Shaders, by number, that are known to go wrong here.
   bool IsQuarantined(uint32_t shader) const { return ((quarantine_ >> shader) & 1u) != 0; }
   void Quarantine(uint32_t shader) { quarantine_ |= 1u << shader; }
-  /// Whether CheckDevice() has been through with this storage type.
-  bool IsChecked(bool f16) const { return checked_[f16 ? 1 : 0]; }
-  void SetChecked(bool f16) { checked_[f16 ? 1 : 0] = true; }
+  /// Whether CheckDevice() has been through.
+  bool IsChecked(VulkanPrecision precision) const { return checked_[static_cast<size_t>(precision)]; }
+  void SetChecked(VulkanPrecision precision) { checked_[static_cast<size_t>(precision)] = true; }
   Pipelines& pipelines() { return *pipelines_; }
 
   /// Hands work to the queue; from any thread.
@@ -76,7 +76,7 @@ class Device {
   VkPhysicalDeviceMemoryProperties memory_ = {};
   uint64_t largest_allocation_ = 0;
   uint32_t subgroup_size_ = 1;
-  bool f16_storage_ = false;
+  VulkanPrecision best_precision_ = VulkanPrecision::kF32;
   double timestamp_ns_ = 0;
   uint32_t queue_family_ = 0;
   VkQueue queue_ = VK_NULL_HANDLE;
@@ -85,7 +85,7 @@ class Device {
   VkPipelineLayout pipeline_layout_ = VK_NULL_HANDLE;
   std::atomic<bool> lost_{false};
   std::atomic<uint32_t> quarantine_{0};
-  std::atomic<bool> checked_[2] = {};
+  std::atomic<bool> checked_[3] = {};
   std::unique_ptr<Pipelines> pipelines_;
 };
 

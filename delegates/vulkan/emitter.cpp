@@ -28,7 +28,7 @@ Status Emitter::CheckRange(uint64_t bytes) const {
 PipelineKey Emitter::KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const {
   PipelineKey key;
   key.shader = shader;
-  key.f16 = f16();
+  key.precision = options_.precision;
   std::copy(constants.begin(), constants.end(), key.constants + 1);
   const Choice choice = tuning_.Of(key);
   key.constants[0] = choice.group_size;
@@ -123,7 +123,7 @@ Status Emitter::Alias(size_t output) {
 }
 
 bool Emitter::IsUsable(Shader shader) const {
-  if (CodeOf(shader, f16()).words == nullptr) return false;
+  if (CodeOf(shader, options_.precision).words == nullptr) return false;
   if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return false;
   const char* name = ShaderName(shader);
   const size_t length = std::strlen(name);

@@ -51,7 +51,7 @@ class Emitter {
   const A& As() const {
     return node_->attrs->as<A>();
   }
-  bool f16() const { return options_.f16_storage; }
+  bool f16() const { return options_.precision != VulkanPrecision::kF32; }
 
   /// An input as it is; constants are brought to the device. kUnsupported: more than a shader can address.
   Result<Operand> In(size_t i);

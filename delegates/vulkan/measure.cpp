@@ -95,7 +95,7 @@ TuningRow RowFor(const Dispatch& by_rule) {
   const Variant variant = VariantOf(by_rule);
   TuningRow row;
   row.shader = static_cast<uint32_t>(variant.shader);
-  row.f16 = variant.f16 ? 1 : 0;
+  row.precision = static_cast<uint32_t>(variant.precision);
   std::copy(std::begin(variant.constants), std::end(variant.constants), row.constants);
   row.choice = {by_rule.key.constants[0], HasTile(variant.shader) ? variant.constants[1] : 0};
   return row;

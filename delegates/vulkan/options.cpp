@@ -35,6 +35,12 @@ VulkanFault FaultFromName(const char* name) {
   return VulkanFault::kNone;
 }
 
+VulkanPrecision PrecisionFromName(const char* name) {
+  if (name == nullptr || std::strcmp(name, "0") == 0) return VulkanPrecision::kF32;
+  return std::strcmp(name, "arithmetic") == 0 ? VulkanPrecision::kF16Arithmetic
+                                              : VulkanPrecision::kF16Storage;
+}
+
 VulkanTuning TuningFromName(const char* name) {
   if (name == nullptr) return VulkanTuning::kUse;
   if (std::strcmp(name, "ignore") == 0) return VulkanTuning::kIgnore;
@@ -46,7 +52,7 @@ VulkanTuning TuningFromName(const char* name) {
 VulkanOptions VulkanOptionsFromEnvironment() {
   VulkanOptions options;
   options.device = Text("SKIFF_VULKAN_DEVICE");
-  options.f16_storage = Flag("SKIFF_VULKAN_F16");
+  options.precision = PrecisionFromName(Text("SKIFF_VULKAN_F16"));
   options.force_staging = Flag("SKIFF_VULKAN_STAGING");
   options.validation = Flag("SKIFF_VULKAN_VALIDATION");
   options.quarantine = Text("SKIFF_VULKAN_QUARANTINE");

@@ -10,11 +10,20 @@ enum class VulkanFault : uint8_t {
   kNone = 0,
   kNoDevice,        ///< The loader finds no device.
   kOldDriver,       ///< The device speaks Vulkan 1.0 only.
-  kMissingFeature,  ///< The device has no 16-bit storage.
+  kMissingFeature,  ///< The device has neither 16-bit storage nor 16-bit arithmetic.
   kOutOfMemory,     ///< Device memory cannot be allocated.
   kPipeline,        ///< No pipeline can be made.
   kDeviceLost,      ///< The device is lost when work is handed to it.
   kWrongResult,     ///< Shaders compute wrong numbers.
+};
+
+/// What floats are on the device. Sums, statistics and functions are always computed in f32.
+enum class VulkanPrecision : uint8_t {
+  kF32 = 0,
+  kF16Storage,     ///< Activations and weights are kept in f16.
+  kF16Arithmetic,  ///< Convolutions and products with constants also multiply in f16, and add up four
+                   ///< products before f32 takes over: twice as fast on most phones, with more rounding, and
+                   ///< infinite where four products exceed 65,504.
 };
 
 /// What becomes of the sizes of work groups that `skiff bench --tune` measured.
@@ -34,8 +43,7 @@ struct VulkanLimits {
 struct VulkanOptions {
   /// A device's number in the driver's list, or a part of its name. Null: the fastest kind there is.
   const char* device = nullptr;
-  /// Activations and weights are kept in f16; sums are still accumulated in f32.
-  bool f16_storage = false;
+  VulkanPrecision precision = VulkanPrecision::kF32;
   /// Copies through staging buffers although the device's memory could be mapped.
   bool force_staging = false;
   /// Loads the validation layer and counts its messages. Process-wide: the first delegate that needs a device

@@ -11,7 +11,7 @@ namespace skiff::vulkan {
 namespace {
 
 Result<VkPipeline> Create(const Device& device, VkPipelineCache cache, const PipelineKey& key) {
-  const ShaderCode code = CodeOf(key.shader, key.f16);
+  const ShaderCode code = CodeOf(key.shader, key.precision);
   VkShaderModuleCreateInfo module_info{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   module_info.codeSize = code.bytes;
   module_info.pCode = code.words;

@@ -14,7 +14,7 @@ struct PipelineKey {
   static constexpr int kMaxConstants = 8;
 
   Shader shader = Shader::kUnary;
-  bool f16 = false;                        ///< Storage.
+  VulkanPrecision precision = VulkanPrecision::kF32;
   uint32_t constants[kMaxConstants] = {};  ///< 0: invocations of a work group; then the shader's own.
 
   bool operator==(const PipelineKey&) const = default;

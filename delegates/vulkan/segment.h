@@ -66,7 +66,7 @@ class Segment final : public PreparedSegment {
   };
 
   Status Describe(const PlanNode& node, Described& described) const;
-  bool f16() const { return environment_.options->f16_storage; }
+  bool f16() const { return environment_.options->precision != VulkanPrecision::kF32; }
   Status Lower();
   Status MakeTable();
   Status GrowArena();

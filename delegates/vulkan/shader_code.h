@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "delegates/vulkan/options.h"
+
 namespace skiff::vulkan {
 
 enum class Shader : uint8_t {
@@ -17,8 +19,9 @@ struct ShaderCode {
   size_t bytes = 0;
 };
 
-/// SPIR-V of a shader, for f32 or f16 storage; null words where the build left it out (SKIFF_VULKAN_SHADERS).
-ShaderCode CodeOf(Shader shader, bool f16);
+/// SPIR-V of a shader; null words where the build left it out (SKIFF_VULKAN_SHADERS). Shaders that have
+/// nothing to compute in f16 are the same with f16 arithmetic as with f16 storage.
+ShaderCode CodeOf(Shader shader, VulkanPrecision precision);
 const char* ShaderName(Shader shader);
 
 }  // namespace skiff::vulkan

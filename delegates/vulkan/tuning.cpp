@@ -20,8 +20,10 @@ static_assert(sizeof(TuningRow) == 64, "no padding: rows are written as they are
 /// Over the code of all shaders: what was measured holds for these.
 uint64_t ShadersId() {
   uint64_t id = 0;
-  for (uint32_t i = 0; i < kShaderCount * 2; ++i) {
-    const ShaderCode code = CodeOf(static_cast<Shader>(i / 2), i % 2 != 0);
+  constexpr uint32_t kPrecisions = static_cast<uint32_t>(VulkanPrecision::kF16Arithmetic) + 1;
+  for (uint32_t i = 0; i < kShaderCount * kPrecisions; ++i) {
+    const ShaderCode code =
+        CodeOf(static_cast<Shader>(i / kPrecisions), static_cast<VulkanPrecision>(i % kPrecisions));
     id = id * 0x100000001b3u + Checksum(code.words, code.bytes);
   }
   return id;
@@ -50,7 +52,8 @@ uint32_t LargestGroup(const Device& device, const VulkanOptions& options) {
 }
 
 bool TuningRow::Is(const Variant& variant) const {
-  return shader == static_cast<uint32_t>(variant.shader) && (f16 != 0) == variant.f16 &&
+  return shader == static_cast<uint32_t>(variant.shader) &&
+         precision == static_cast<uint32_t>(variant.precision) &&
          std::equal(std::begin(constants), std::end(constants), variant.constants);
 }
 
@@ -63,7 +66,8 @@ Tuning::Tuning(const Device& device, const VulkanOptions& options, const char* c
 /// The file may have been written by anybody: a checksum does not tell sense from nonsense.
 bool Tuning::IsSound(const TuningRow& row) const {
   const uint32_t group = row.choice.group_size;
-  if (row.shader >= kShaderCount || row.f16 > 1) return false;
+  if (row.shader >= kShaderCount || row.precision > static_cast<uint32_t>(VulkanPrecision::kF16Arithmetic))
+    return false;
   if (group == 0 || (group & (group - 1)) != 0 || group > LargestGroup(device_, options_)) return false;
   if (!HasTile(static_cast<Shader>(row.shader))) return row.choice.tile == 0;
   return row.choice.tile >= 1 && row.choice.tile <= std::min(row.constants[1], kMostTile);
@@ -108,7 +112,7 @@ Status Tuning::Add(Span<const TuningRow> rows) {
   const std::lock_guard<std::mutex> guard(lock_);
   for (const TuningRow& row : rows) {
     TuningRow* at = std::find_if(rows_.begin(), rows_.end(), [&](const TuningRow& known) {
-      return known.shader == row.shader && known.f16 == row.f16 &&
+      return known.shader == row.shader && known.precision == row.precision &&
              std::equal(std::begin(row.constants), std::end(row.constants), known.constants);
     });
     if (at == rows_.end()) {

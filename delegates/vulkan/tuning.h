@@ -26,7 +26,7 @@ uint32_t LargestGroup(const Device& device, const VulkanOptions& options);
 /// What was measured for a variant. Rows are the content of the file.
 struct TuningRow {
   uint32_t shader = 0;
-  uint32_t f16 = 0;
+  uint32_t precision = 0;
   uint32_t constants[PipelineKey::kMaxConstants] = {};
   Choice choice;
   uint64_t rule_ns = 0;    ///< All nodes of the variant in one run, as the rule has it.

@@ -22,7 +22,7 @@ constexpr VulkanLimits kLimits = {1200128, 100, 128};
 
 struct Configuration {
   const char* name;
-  bool f16_storage;
+  VulkanPrecision precision;
   bool force_staging;
   uint32_t group_size = 0;  ///< 0: by rule.
   uint32_t conv_tile = 0;
@@ -30,16 +30,17 @@ struct Configuration {
 };
 
 constexpr Configuration kConfigurations[] = {
-    {"f32", false, false},
-    {"f32_staged", false, true},
-    {"f16", true, false},
-    {"f16_staged", true, true},
+    {"f32", VulkanPrecision::kF32, false},
+    {"f32_staged", VulkanPrecision::kF32, true},
+    {"f16", VulkanPrecision::kF16Storage, false},
+    {"f16_staged", VulkanPrecision::kF16Storage, true},
+    {"f16_arithmetic", VulkanPrecision::kF16Arithmetic, false},
     // The smallest and the largest that are tuned (delegates/vulkan/measure.cpp).
-    {"f32_small", false, false, 32, 1},
-    {"f16_large", true, false, 256, 2},
+    {"f32_small", VulkanPrecision::kF32, false, 32, 1},
+    {"f16_large", VulkanPrecision::kF16Storage, false, 256, 2},
     // A small device: work groups of 128 at most, many rows of them, and weights that are seen in parts.
-    {"f32_limited", false, false, 256, 4, kLimits},
-    {"f16_limited", true, false, 256, 4, kLimits},
+    {"f32_limited", VulkanPrecision::kF32, false, 256, 4, kLimits},
+    {"f16_limited", VulkanPrecision::kF16Storage, false, 256, 4, kLimits},
 };
 
 /// One Model for all cases of a configuration; null where there is no device.
@@ -49,7 +50,7 @@ ModelState* StateOf(const Configuration& configuration) {
   if (is_new) {
     VulkanOptions options = VulkanOptionsFromEnvironment();
     options.validation = true;
-    options.f16_storage = configuration.f16_storage;
+    options.precision = configuration.precision;
     options.force_staging = configuration.force_staging;
     options.group_size = configuration.group_size;
     options.conv_tile = configuration.conv_tile;
@@ -84,6 +85,30 @@ bool ReadsNothing(const Node& node) {
   return false;
 }
 
+using Names = std::set<std::string>;
+
+const std::map<std::string, Names>& FamiliesByLowering() {
+  static const std::map<std::string, Names> table = [] {
+    std::map<std::string, Names> families;
+#define USES(Lowering, Family) families[#Lowering].insert(#Family);
+#include "delegates/vulkan/lowering_shaders.def"
+#undef USES
+    return families;
+  }();
+  return table;
+}
+
+/// "_" for an operator without one.
+const std::string& LoweringOf(OpCode op) {
+  static const std::map<OpCode, std::string> lowerings = {
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
+  {OpCode::k##Name, #Vulkan},
+#include "ops/ops.def"
+#undef OP
+  };
+  return lowerings.at(op);
+}
+
 struct Parameter {
   size_t index;
   size_t configuration;
@@ -96,7 +121,8 @@ TEST_P(VulkanConformance, MatchesTheReference) {
   ModelState* state = StateOf(configuration);
   if (state == nullptr) GTEST_SKIP() << "there is no Vulkan device here";
   const Case& listed = ConformanceCases()[GetParam().index];
-  Node node(configuration.f16_storage ? InHalf(listed) : listed, static_cast<uint32_t>(GetParam().index) + 1);
+  Node node(configuration.precision == VulkanPrecision::kF32 ? listed : InHalf(listed),
+            static_cast<uint32_t>(GetParam().index) + 1);
   auto reference = ReferenceDelegate().CreateModelState({});
   const Node::Outcome expected = node.Run(**reference, {});
   const uint64_t messages = vulkan::ValidationMessages();
@@ -106,10 +132,29 @@ TEST_P(VulkanConformance, MatchesTheReference) {
   EXPECT_EQ(got.fell_back, ReadsNothing(node)) << "whether a shader ran";
 }
 
+/// Whether one of the lowering's shaders computes something in f16.
+bool HasF16Arithmetic(OpCode op) {
+  constexpr vulkan::Shader kShaders[] = {
+#define SHADER(Name, file) vulkan::Shader::k##Name,
+#include "delegates/vulkan/shaders.def"
+#undef SHADER
+  };
+  const auto found = FamiliesByLowering().find(LoweringOf(op));
+  if (found == FamiliesByLowering().end()) return false;
+  const Names& families = found->second;
+  return std::any_of(std::begin(kShaders), std::end(kShaders), [&](vulkan::Shader shader) {
+    return families.contains(vulkan::ShaderName(shader)) &&
+           vulkan::CodeOf(shader, VulkanPrecision::kF16Arithmetic).words !=
+               vulkan::CodeOf(shader, VulkanPrecision::kF16Storage).words;
+  });
+}
+
 std::vector<Parameter> AllParameters() {
   std::vector<Parameter> all;
   for (size_t c = 0; c < std::size(kConfigurations); ++c) {
     for (size_t i = 0; i < ConformanceCases().size(); ++i) {
+      const bool arithmetic = kConfigurations[c].precision == VulkanPrecision::kF16Arithmetic;
+      if (arithmetic && !HasF16Arithmetic(ConformanceCases()[i].op)) continue;
       if (VulkanSupports(Node(ConformanceCases()[i], 1).types())) all.push_back({i, c});
     }
   }
@@ -121,8 +166,6 @@ INSTANTIATE_TEST_SUITE_P(All, VulkanConformance, ::testing::ValuesIn(AllParamete
                            return ConformanceCases()[info.param.index].name + "_" +
                                   kConfigurations[info.param.configuration].name;
                          });
-
-using Names = std::set<std::string>;
 
 /// What a node's lowering asks for.
 vulkan::Program ProgramOf(const Node& node, const std::shared_ptr<vulkan::Device>& device,
@@ -151,22 +194,14 @@ Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device
 TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
   auto device = vulkan::Device::Get(VulkanOptionsFromEnvironment());
   if (!device.ok()) GTEST_SKIP() << "there is no Vulkan device here";
-  std::map<std::string, Names> table;
-#define USES(Lowering, Family) table[#Lowering].insert(#Family);
-#include "delegates/vulkan/lowering_shaders.def"
-#undef USES
-  std::map<OpCode, std::string> lowerings;
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  lowerings[OpCode::k##Name] = #Vulkan;
-#include "ops/ops.def"
-#undef OP
+  std::map<std::string, Names> table = FamiliesByLowering();
   std::map<std::string, Names> used;
   for (const Parameter& parameter : AllParameters()) {
     if (parameter.configuration != 0) continue;
     const Case& description = ConformanceCases()[parameter.index];
     const Node node(description, 1);
     if (ReadsNothing(node)) continue;
-    const std::string& lowering = lowerings.at(description.op);
+    const std::string& lowering = LoweringOf(description.op);
     for (const std::string& family : FamiliesOf(node, *device)) {
       used[lowering].insert(family);
       EXPECT_TRUE(table[lowering].contains(family)) << description.name << " asks for " << family;
@@ -195,19 +230,13 @@ TEST(VulkanConformanceTable, HasWeightsThatASmallDeviceSeesInParts) {
 TEST(VulkanConformanceTable, CoversEveryLowering) {
   std::set<OpCode> covered;
   for (const Parameter& parameter : AllParameters()) covered.insert(ConformanceCases()[parameter.index].op);
-  const struct {
-    OpCode op;
-    const char* lowering;
-  } kRows[] = {
+  constexpr OpCode kOps[] = {
 #define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, #Vulkan},
+  OpCode::k##Name,
 #include "ops/ops.def"
 #undef OP
   };
-  for (const auto& row : kRows) {
-    const bool has_lowering = std::string(row.lowering) != "_";
-    EXPECT_EQ(covered.contains(row.op), has_lowering) << FindOp(row.op)->name;
-  }
+  for (const OpCode op : kOps) EXPECT_EQ(covered.contains(op), LoweringOf(op) != "_") << FindOp(op)->name;
 }
 
 }  // namespace

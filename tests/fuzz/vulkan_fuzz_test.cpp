@@ -38,7 +38,7 @@ class Setup {
     options_.force_staging = chance(50);
     // So small that larger tensors are out of the shaders' reach: which nodes fall back depends on the sizes.
     if (chance(25)) options_.limits = {512u << random.random()() % 4, 3, 64};
-    options_.f16_storage = chance(25) && FitsHalf(random.graph());
+    if (chance(25) && FitsHalf(random.graph())) options_.precision = VulkanPrecision::kF16Storage;
     if (chance(50)) {
       for (const char* family : kFamilies) {
         if (chance(15)) quarantine_ += std::string(quarantine_.empty() ? "" : ",") + family;
@@ -50,9 +50,10 @@ class Setup {
   }
 
   Span<const Delegate* const> delegates() const { return {delegates_, std::size(delegates_)}; }
-  double inexact() const { return options_.f16_storage ? kInexactInHalf : kInexact; }
+  bool f16() const { return options_.precision != VulkanPrecision::kF32; }
+  double inexact() const { return f16() ? kInexactInHalf : kInexact; }
   std::string Text() const {
-    return fmt::format("{} {} range={} quarantine={}\n", options_.f16_storage ? "f16" : "f32",
+    return fmt::format("{} {} range={} quarantine={}\n", f16() ? "f16" : "f32",
                        options_.force_staging ? "staged" : "mapped", options_.limits.buffer_range,
                        quarantine_);
   }

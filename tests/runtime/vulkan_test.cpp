@@ -140,7 +140,7 @@ TEST_F(VulkanSession, RunsANetAsEagerModeDoes) {
       SCOPED_TRACE(::testing::Message() << (staged ? "staged " : "mapped ") << (f16 ? "f16" : "f32"));
       VulkanOptions options = TestOptions();
       options.force_staging = staged;
-      options.f16_storage = f16;
+      options.precision = f16 ? VulkanPrecision::kF16Storage : VulkanPrecision::kF32;
       Opened opened(kSmallNet, options);
       const auto session = opened.MustCreate();
       EXPECT_EQ(session->target(), Target::kVulkan);
@@ -352,7 +352,7 @@ TEST_F(VulkanSession, MeasuresSizesOfWorkGroupsForLaterSessions) {
     SCOPED_TRACE(::testing::Message() << (run.f16 ? "f16 " : "f32 ") << (run.staged ? "staged" : "mapped"));
     const CacheFolder folder;
     VulkanOptions options = TestOptions();
-    options.f16_storage = run.f16;
+    options.precision = run.f16 ? VulkanPrecision::kF16Storage : VulkanPrecision::kF32;
     options.force_staging = run.staged;
     const auto device = *vulkan::Device::Get(options);
     const auto expect_parity = [&] {
@@ -372,7 +372,7 @@ TEST_F(VulkanSession, MeasuresSizesOfWorkGroupsForLaterSessions) {
     vulkan::Tuning measured(*device, options, folder.name());
     ASSERT_GE(measured.rows().size(), 4u);
     for (const vulkan::TuningRow& row : measured.rows()) {
-      EXPECT_EQ(row.f16, run.f16 ? 1u : 0u);
+      EXPECT_EQ(row.precision, run.f16 ? 1u : 0u);
       EXPECT_GT(row.rule_ns, 0u);
       EXPECT_LE(row.chosen_ns, row.rule_ns);
     }
@@ -383,7 +383,7 @@ TEST_F(VulkanSession, MeasuresSizesOfWorkGroupsForLaterSessions) {
     ASSERT_TRUE(measured.Add({rows.data(), rows.size()}).ok());
     expect_parity();
     for (const vulkan::TuningRow& row : rows) {
-      vulkan::PipelineKey key{static_cast<vulkan::Shader>(row.shader), run.f16};
+      vulkan::PipelineKey key{static_cast<vulkan::Shader>(row.shader), options.precision};
       std::copy(std::begin(row.constants), std::end(row.constants), key.constants);
       EXPECT_EQ(measured.Of(key), row.choice);
       key.constants[0] = row.choice.group_size;
@@ -455,12 +455,16 @@ struct Failure {
   VulkanFault fault;
   const char* sentence;
   StatusCode code;
+  VulkanPrecision precision = VulkanPrecision::kF32;
 };
 
 constexpr Failure kFailures[] = {
     {VulkanFault::kNoDevice, "finds no device", StatusCode::kUnsupported},
     {VulkanFault::kOldDriver, "speaks Vulkan 1.0; Skiff needs 1.1", StatusCode::kUnsupported},
-    {VulkanFault::kMissingFeature, "has no 16-bit storage", StatusCode::kUnsupported},
+    {VulkanFault::kMissingFeature, "has no 16-bit storage, which", StatusCode::kUnsupported,
+     VulkanPrecision::kF16Storage},
+    {VulkanFault::kMissingFeature, "has no 16-bit storage and arithmetic", StatusCode::kUnsupported,
+     VulkanPrecision::kF16Arithmetic},
     {VulkanFault::kOutOfMemory, "cannot allocate", StatusCode::kOutOfMemory},
     {VulkanFault::kPipeline, "cannot compile a shader", StatusCode::kUnsupported},
     {VulkanFault::kWrongResult, "computes wrong numbers", StatusCode::kUnsupported},
@@ -472,7 +476,7 @@ class VulkanFailure : public ::testing::TestWithParam<Failure> {
     if (!HasDevice()) GTEST_SKIP() << "there is no Vulkan device here";
     options_ = TestOptions();
     options_.fault = GetParam().fault;
-    options_.f16_storage = GetParam().fault == VulkanFault::kMissingFeature;
+    options_.precision = GetParam().precision;
   }
   VulkanOptions options_;
 };
@@ -503,7 +507,8 @@ TEST_P(VulkanFailure, IsAnErrorWhereTheGpuIsDemanded) {
 std::string FaultName(const ::testing::TestParamInfo<Failure>& info) {
   constexpr const char* kNames[] = {"none",          "no_device", "old_driver",  "missing_feature",
                                     "out_of_memory", "pipeline",  "device_lost", "wrong_result"};
-  return kNames[static_cast<size_t>(info.param.fault)];
+  const bool arithmetic = info.param.precision == VulkanPrecision::kF16Arithmetic;
+  return std::string(kNames[static_cast<size_t>(info.param.fault)]) + (arithmetic ? "_arithmetic" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, VulkanFailure, ::testing::ValuesIn(kFailures), FaultName);

@@ -8,14 +8,15 @@ function(run)
   execute_process(COMMAND ${ARGV} WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
-# Shader variables of an object file, k<Name>0 for f32 and k<Name>1 for f16, and their bytes.
+# Shader variables of an object file, k<Name>0 for f32, k<Name>1 for f16 and some k<Name>2 for f16 arithmetic, and their
+# bytes.
 function(read_shaders object names_to bytes_to)
   execute_process(COMMAND ${NM} --print-size --radix=d ${object} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL "[0-9]+ r [A-Za-z0-9_]*L[0-9]+k[A-Za-z0-9]+[01]E" symbols "${symbols}")
+  string(REGEX MATCHALL "[0-9]+ r [A-Za-z0-9_]*L[0-9]+k[A-Za-z0-9]+[012]E" symbols "${symbols}")
   set(names "")
   set(bytes 0)
   foreach(symbol IN LISTS symbols)
-    string(REGEX REPLACE "^0*([0-9]+) r .*L[0-9]+k([A-Za-z0-9]+[01])E$" "\\1;\\2" parts "${symbol}")
+    string(REGEX REPLACE "^0*([0-9]+) r .*L[0-9]+k([A-Za-z0-9]+[012])E$" "\\1;\\2" parts "${symbol}")
     list(GET parts 0 size)
     list(GET parts 1 name)
     list(APPEND names ${name})
@@ -38,7 +39,9 @@ run(${WORK}/build/samples/run_model/skiff-run ${WORK}/characters.skiff --backend
 set(folder delegates/CMakeFiles/skiff_delegate_vulkan.dir/vulkan_shaders)
 read_shaders(${WORK}/build/${folder}/shader_code.cpp.o names bytes)
 read_shaders(${ALL_SHADERS}/${folder}/shader_code.cpp.o all_names all_bytes)
+list(FILTER names EXCLUDE REGEX 2$)
 list(LENGTH names count)
+list(FILTER all_names EXCLUDE REGEX 2$)
 list(LENGTH all_names all_count)
 include(${WORK}/characters.cmake)
 list(LENGTH SKIFF_VULKAN_SHADERS families)

@@ -18,7 +18,7 @@ bool HasVulkan() {
   return device.ok();
 }
 
-bool VulkanStoresF16() { return VulkanOptionsFromEnvironment().f16_storage; }
+bool VulkanStoresF16() { return VulkanOptionsFromEnvironment().precision != VulkanPrecision::kF32; }
 uint64_t VulkanMessages() { return vulkan::ValidationMessages(); }
 
 #else

@@ -1,6 +1,13 @@
 // What every shader shares. Buffers of floats hold T (f32 or f16, by F16) and are computed with as float. One binding may
-// be declared as T and as T4: tensors begin and end at multiples of 256 bytes.
+// be declared as T and as T4: tensors begin and end at multiples of 256 bytes. Products may be computed as P4, where F16
+// is 2 in f16.
 #extension GL_EXT_control_flow_attributes : require
+#if F16 == 2
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#define P4 f16vec4
+#else
+#define P4 vec4
+#endif
 #if F16
 #extension GL_EXT_shader_16bit_storage : require
 #define T float16_t

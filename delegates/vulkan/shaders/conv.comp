@@ -57,18 +57,27 @@ int Source(int position, int tap, int stride, int dilation, int pad, uint extent
 
 vec4 sums[4];
 
+/// A rounded sum of f16 products goes no further than four of them.
+vec4 PlusProducts(vec4 sum, P4 v, P4 w0, P4 w1, P4 w2, P4 w3) {
+#if F16 == 2
+  return sum + vec4(fma(v.wwww, w3, fma(v.zzzz, w2, fma(v.yyyy, w1, v.xxxx * w0))));
+#else
+  return fma(v.wwww, w3, fma(v.zzzz, w2, fma(v.yyyy, w1, fma(v.xxxx, w0, sum))));
+#endif
+}
+
 /// Adds one tap: first[t] is where the pixel's input channels begin, -1 for a pixel of the padding.
 void AddTap(ivec4 first, uint weight, uint blocks) {
   for (uint c = 0; c < p.depth; c += kVectorIn ? 4 : 1) {
     if (kVectorIn) {
-      vec4 w0 = vec4(weights[weight]);
-      vec4 w1 = vec4(weights[weight + blocks]);
-      vec4 w2 = vec4(weights[weight + 2 * blocks]);
-      vec4 w3 = vec4(weights[weight + 3 * blocks]);
+      P4 w0 = P4(weights[weight]);
+      P4 w1 = P4(weights[weight + blocks]);
+      P4 w2 = P4(weights[weight + 2 * blocks]);
+      P4 w3 = P4(weights[weight + 3 * blocks]);
       [[unroll]] for (int t = 0; t < 4; ++t) {
         if (t >= kTile) break;
-        vec4 v = first[t] < 0 ? vec4(0.0) : vec4(x4[(uint(first[t]) + c) / 4]);
-        sums[t] = fma(v.wwww, w3, fma(v.zzzz, w2, fma(v.yyyy, w1, fma(v.xxxx, w0, sums[t]))));
+        P4 v = first[t] < 0 ? P4(0.0) : P4(x4[(uint(first[t]) + c) / 4]);
+        sums[t] = PlusProducts(sums[t], v, w0, w1, w2, w3);
       }
       weight += 4 * blocks;
     } else {
