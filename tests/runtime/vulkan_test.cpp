@@ -2,6 +2,7 @@
 // fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -297,7 +298,9 @@ TEST_F(VulkanSession, SharesWeightsAmongSessionsOfSeveralThreads) {
 /// An empty folder, gone at the end.
 class CacheFolder {
  public:
-  CacheFolder() : path_(std::filesystem::temp_directory_path() / "skiff_vulkan_test_cache") {
+  CacheFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("skiff_vulkan_test_cache_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directory(path_);
     name_ = path_.string();
