@@ -10,6 +10,7 @@
 
 #include "core/error_capture.h"
 #include "delegates/c_arguments.h"
+#include "delegates/thread_pool.h"
 
 namespace skiff {
 namespace {
@@ -260,6 +261,19 @@ const char* skiff_model_variable_name(const SkiffModel* model, int32_t variable)
 const char* skiff_model_metadata(const SkiffModel* model, const char* key) {
   return model == nullptr || key == nullptr ? nullptr : Cpp(model)->metadata(key);
 }
+
+SkiffStatus skiff_thread_pool_create(int32_t threads, SkiffThreadPool** pool, char* message,
+                                     size_t message_size) {
+  if (pool != nullptr) *pool = nullptr;
+  return Report(message, message_size, [&]() -> Status {
+    SKIFF_RETURN_IF_ERROR(NotNull(pool, "the place for the thread pool"));
+    SKIFF_ASSIGN_OR_RETURN(ThreadPool made, CreateThreadPool(threads));
+    *pool = static_cast<SkiffThreadPool*>(made.release());
+    return OkStatus();
+  });
+}
+
+void skiff_thread_pool_destroy(SkiffThreadPool* pool) { ThreadPool ended(pool); }
 
 void skiff_session_options_init(SkiffSessionOptions* options, size_t size) { InitOptions(options, size); }
 

@@ -8,7 +8,7 @@
 
 namespace skiff {
 
-// The handles are the C++ objects under another name.
+// The handles are the C++ objects under another name; that of a thread pool is the pool itself.
 inline Model* Cpp(SkiffModel* model) { return reinterpret_cast<Model*>(model); }
 inline const Model* Cpp(const SkiffModel* model) { return reinterpret_cast<const Model*>(model); }
 inline Session* Cpp(SkiffSession* session) { return reinterpret_cast<Session*>(session); }

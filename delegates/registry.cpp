@@ -1,5 +1,8 @@
 #include "delegates/registry.h"
 
+#include "delegates/thread_pool.h"
+#include "skiff/log.h"
+
 #ifdef SKIFF_WITH_VULKAN
 #include "delegates/vulkan/delegate.h"
 #endif
@@ -21,5 +24,15 @@ Span<const Delegate* const> BuiltinDelegates() {
   };
   return {delegates, sizeof(delegates) / sizeof(*delegates) - 1};
 }
+
+#ifndef SKIFF_WITH_XNNPACK
+void DestroyThreadPool::operator()(void*) const {}
+
+Result<ThreadPool> CreateThreadPool(int) {
+  return Fail(
+      StatusCode::kUnsupported,
+      "this build of Skiff has no XNNPACK, and runs everything on the calling thread: leave the pool out");
+}
+#endif
 
 }  // namespace skiff

@@ -45,6 +45,8 @@ struct Model::Internals {
   Status TakeOptions(const ModelOptions& options) {
     delegates = options.delegates;
     if (options.cache_folder == nullptr) return OkStatus();
+    if (*options.cache_folder == '\0')  // Would be the root of the file system.
+      return Fail(StatusCode::kInvalidArgument, "cache_folder is empty; name a folder, or leave it null");
     const size_t size = std::strlen(options.cache_folder) + 1;
     SKIFF_RETURN_IF_ERROR(cache_folder.Allocate(size));
     std::memcpy(cache_folder.data(), options.cache_folder, size);

@@ -1,8 +1,9 @@
 #include "skiff/session.h"
 
+#include <atomic>
 #include <cstring>
 
-#include "core/platform.h"
+#include "core/thread_count.h"
 #include "input_contract.h"
 #include "plan/work.h"
 #include "session_internals.h"
@@ -10,17 +11,29 @@
 namespace skiff {
 namespace {
 
-int DefaultThreads() {
-  const int cores = platform::UsableCores();
-  return cores < 4 ? cores : 4;
-}
-
 int FindPort(Span<const PortInfo> ports, const char* name) {
   for (size_t i = 0; i < ports.size(); ++i) {
     if (std::strcmp(ports[i].name, name) == 0) return static_cast<int>(i);
   }
   return -1;
 }
+
+/// Two runs at once would write to the same memory: the second one is refused.
+class OnlyRun {
+ public:
+  explicit OnlyRun(std::atomic<bool>& running)
+      : running_(running), taken_(!running.exchange(true, std::memory_order_acquire)) {}
+  ~OnlyRun() {
+    if (taken_) running_.store(false, std::memory_order_release);
+  }
+  OnlyRun(const OnlyRun&) = delete;
+  OnlyRun& operator=(const OnlyRun&) = delete;
+  bool taken() const { return taken_; }
+
+ private:
+  std::atomic<bool>& running_;
+  const bool taken_;
+};
 
 }  // namespace
 
@@ -32,9 +45,7 @@ Result<std::unique_ptr<Session>> Session::Create(Model& model, const SessionOpti
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate a session");
   made->model = &model;
   made->options = options;
-  if (options.threads < 0)
-    return Fail(StatusCode::kInvalidArgument, "%d threads are not possible", options.threads);
-  if (options.threads == 0) made->options.threads = DefaultThreads();
+  SKIFF_ASSIGN_OR_RETURN(made->options.threads, ThreadCount(options.threads));
   SKIFF_RETURN_IF_ERROR(made->ChooseSignature());
   if (const Status status = made->Start(); !status.ok()) {
     if (!made->MayFallBack(status)) return status;
@@ -85,8 +96,9 @@ Status Session::BindInput(int index, const TensorView& tensor) {
   SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
   if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(DTypeSize(tensor.dtype)) != 0) {
-    return Fail(StatusCode::kInvalidArgument, "the memory bound to input %d is not aligned to %lld bytes",
-                index, static_cast<long long>(DTypeSize(tensor.dtype)));
+    return Fail(StatusCode::kInvalidArgument, "the memory bound to input '%s' is not aligned to %lld bytes",
+                s.signature->inputs[static_cast<size_t>(index)].name,
+                static_cast<long long>(DTypeSize(tensor.dtype)));
   }
   s.SetPlace(index, tensor.data, tensor.shape);
   s.inputs[static_cast<size_t>(index)].borrowed = true;
@@ -117,6 +129,10 @@ Result<TensorView> Session::InputBuffer(int index, const Shape& shape) {
 
 Status Session::Run() {
   Internals& s = *internals_;
+  const OnlyRun only(s.running);
+  if (!only.taken())
+    return Fail(StatusCode::kInvalidArgument,
+                "another thread is running this session; make one for each thread");
   s.cancelled.store(false, std::memory_order_relaxed);
   for (size_t i = 0; i < s.inputs.size(); ++i) {
     if (!s.inputs[i].set)

@@ -38,6 +38,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   uint64_t addresses = 1;  ///< Counts changes of the arena's and the inputs' addresses.
   uint64_t runs = 0;
   std::atomic<bool> cancelled{false};
+  std::atomic<bool> running{false};
   uint64_t run_begin_ns = 0;
   struct Times {
     uint64_t begin_ns = 0;

@@ -1,6 +1,7 @@
 #include "delegates/xnnpack/delegate.h"
 
 #include "delegates/support.h"
+#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/packed_weights_file.h"
 #include "delegates/xnnpack/segment.h"
@@ -11,13 +12,13 @@ namespace {
 
 class Session final : public DelegateSession {
  public:
-  Session(PackedWeights& weights, pthreadpool_t pool, bool owns_pool, bool thread_small_work)
-      : environment_{&weights, pool, &SelectKernels()},
-        owned_pool_(owns_pool ? pool : nullptr),
+  /// Runs on `shared_pool` where there is one, else on its own.
+  Session(PackedWeights& weights, void* shared_pool, ThreadPool own_pool, bool thread_small_work)
+      : own_pool_(std::move(own_pool)),
+        environment_{&weights,
+                     static_cast<pthreadpool_t>(shared_pool != nullptr ? shared_pool : own_pool_.get()),
+                     &SelectKernels()},
         thread_small_work_(thread_small_work) {}
-  ~Session() override {
-    if (owned_pool_ != nullptr) pthreadpool_destroy(owned_pool_);
-  }
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
     std::unique_ptr<Segment> segment(new (std::nothrow)
@@ -37,8 +38,8 @@ class Session final : public DelegateSession {
   }
 
  private:
+  const ThreadPool own_pool_;
   const Environment environment_;
-  const pthreadpool_t owned_pool_;
   const bool thread_small_work_;
   bool ran_ = false;
 };
@@ -48,19 +49,13 @@ class State final : public ModelState {
   explicit State(const ModelStateOptions& options) : file_(options) { file_.Load(weights_); }
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
-    auto* pool = static_cast<pthreadpool_t>(options.thread_pool);
-    const bool make_pool = pool == nullptr && options.threads > 1;
-    if (make_pool) {
-      pool = pthreadpool_create(static_cast<size_t>(options.threads));
-      if (pool == nullptr)
-        return Fail(StatusCode::kOutOfMemory, "cannot start a pool of %d threads", options.threads);
+    ThreadPool own_pool;
+    if (options.thread_pool == nullptr && options.threads > 1) {
+      SKIFF_ASSIGN_OR_RETURN(own_pool, CreateThreadPool(options.threads));
     }
-    std::unique_ptr<DelegateSession> session(
-        new (std::nothrow) Session(weights_, pool, make_pool, options.thread_small_work));
-    if (!session) {
-      if (make_pool) pthreadpool_destroy(pool);
-      return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK session");
-    }
+    std::unique_ptr<DelegateSession> session(new (std::nothrow) Session(
+        weights_, options.thread_pool, std::move(own_pool), options.thread_small_work));
+    if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK session");
     return session;
   }
 

@@ -1,7 +1,8 @@
 # Installs what an application links: headers, static libraries (ours and the kernels' under lib/skiff/), the shared
-# library of the C API, the frontend for C++ programs on the host, the tools, the licences, and how to find them: a package
-# file for find_package(skiff CONFIG), and one for pkg-config. The package file is written by hand rather than exported: the
-# archives form one link group, and their build-tree dependencies mean nothing to an application.
+# library of the C API, Java's classes with their library, the frontend for C++ programs on the host, the tools, the
+# licences, and how to find them: a package file for find_package(skiff CONFIG), and one for pkg-config. The package file is
+# written by hand rather than exported: the archives form one link group, and their build-tree dependencies mean nothing to
+# an application.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -11,6 +12,7 @@ set(skiff_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/skiff)
 
 install(DIRECTORY runtime/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES delegates/registry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff RENAME delegates.h)
+install(FILES delegates/thread_pool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
 
 set(skiff_archives)
 foreach(target skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
@@ -38,6 +40,13 @@ if(TARGET skiff_shared)
   configure_file(platforms/cmake/skiff.pc.in ${PROJECT_BINARY_DIR}/skiff.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/skiff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
+# For Java programs on the desktop and on boards; Android takes both from its AAR.
+if(TARGET skiff_jni)
+  install(TARGETS skiff_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+if(TARGET skiff_java)
+  install_jar(skiff_java DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
+endif()
 # The C++ frontend, for programs on the host: the package's component "trace". Its headers name those of the converter and
 # of the runtime's inside from their roots, so they get a folder of their own.
 set(skiff_trace_archives)
@@ -57,6 +66,15 @@ if(TARGET skiff_trace)
   set(skiff_trace_archives libskiff_trace.a libskiff_converter.a)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# What comes from packages of the system and is compiled in; Debian keeps their licences here.
+set(skiff_licence_flatbuffers libflatbuffers-dev)
+set(skiff_licence_volk libvulkan-volk-dev)
+foreach(name flatbuffers volk)
+  set(licence /usr/share/doc/${skiff_licence_${name}}/copyright)
+  if(EXISTS ${licence})
+    install(FILES ${licence} DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME LICENSE.${name})
+  endif()
+endforeach()
 
 foreach(target skiff skiff-run)
   if(TARGET ${target})

@@ -13,13 +13,15 @@ constexpr const char* kUsage =
     "  --input NAME=FILE    a .npy file, or raw little-endian elements; without any --input, a fixed pattern "
     "is used\n"
     "  --shape NAME=1x7     the shape of an input whose dimensions are open, where no .npy file says it\n"
-    "  --output DIR         write each output to DIR/<number>.npy\n"
+    "  --signature NAME     the entry point to run, where the model has several (default: its first)\n"
+    "  --output DIR         write each output to DIR/<number>.npy; the folder is made where it is absent\n"
     "  --expect NAME=FILE   compare an output with a file (.npy or raw); exit code 3 when they differ\n"
     "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
     "  --backend NAME       xnnpack (default), vulkan or reference\n"
     "  --threads N          default: the usable cores, at most 4\n"
-    "  --bench N            timed runs (default 1)\n"
-    "  --cache DIR          keep packed weights in this folder; the next start maps them\n";
+    "  --bench N            time N more runs after the first one\n"
+    "  --cache DIR          keep packed weights in this folder; the next start maps them\n"
+    "exit codes: 0 done, 1 bad input, model or file, 2 usage, 3 an output differs from what was expected\n";
 
 bool Fail(const char* what, const char* text) {
   std::fprintf(stderr, "skiff-run: error: %s '%s'\n%s", what, text, kUsage);
@@ -92,9 +94,13 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
   if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
   if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session);
   if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);
-  if (std::strcmp(option, "--bench") == 0) return ParseCount(value, &arguments->runs);
+  if (std::strcmp(option, "--bench") == 0) return ParseCount(value, &arguments->bench);
   if (std::strcmp(option, "--cache") == 0) {
     arguments->cache_folder = value;
+    return true;
+  }
+  if (std::strcmp(option, "--signature") == 0) {
+    arguments->session.signature = value;
     return true;
   }
   if (std::strcmp(option, "--output") == 0) {
@@ -108,6 +114,11 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
 
 bool ParseArguments(int argc, char** argv, Arguments* arguments) {
   for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--help") == 0) {
+      std::fputs(kUsage, stdout);
+      arguments->help = true;
+      return true;
+    }
     if (std::strncmp(argv[i], "--", 2) != 0) {
       if (arguments->model != nullptr) return Fail("one model was expected, got also", argv[i]);
       arguments->model = argv[i];

@@ -30,7 +30,8 @@ struct Arguments {
   double tolerance = 2e-5;       ///< Of the largest expected element.
   skiff::SessionOptions session;
   const char* cache_folder = nullptr;  ///< For packed weights.
-  int runs = 1;
+  int bench = 0;                       ///< Timed runs after the first.
+  bool help = false;                   ///< It was asked for and has been printed; nothing else counts.
 };
 
 /// False, after a message on stderr, when the command line is wrong.

@@ -1,5 +1,7 @@
 #include "files.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -93,6 +95,10 @@ bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
                 skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
                 got < wanted ? "fewer" : "more");
   return Fail(path, message);
+}
+
+bool MakeFolder(const char* path) {
+  return mkdir(path, 0777) == 0 || errno == EEXIST || Fail(path, std::strerror(errno));
 }
 
 bool WriteTensor(const char* path, const skiff::TensorView& tensor) {

@@ -12,6 +12,8 @@ bool ReadType(const char* path, NpyHeader* header);
 /// shape; false, after a message, otherwise.
 bool ReadTensor(const char* path, const skiff::TensorView& tensor);
 /// As a .npy file. False, after a message, when it cannot be written whole.
+/// True also where the folder exists. Its parent must.
+bool MakeFolder(const char* path);
 bool WriteTensor(const char* path, const skiff::TensorView& tensor);
 
 /// The largest |a - b| and the largest |b| of two tensors of one type. NaN must meet NaN and an infinity the

@@ -46,6 +46,8 @@ bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   for (int i = 0; i < arguments.shape_count; ++i) {
     if (PortIndex(ports, arguments.shapes[i].name, arguments.shapes[i].name_length) < 0) return false;
   }
+  if (arguments.input_count == 0 && ports.size() > 0)
+    std::printf("inputs: a fixed pattern, because no --input names a file\n");
   for (int i = 0; arguments.input_count == 0 && i < static_cast<int>(ports.size()); ++i) {
     auto buffer = InputBuffer(arguments, session, i);
     if (!buffer.ok()) return false;
@@ -80,18 +82,30 @@ double Milliseconds(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
 }
 
+bool TimedRun(skiff::Session& session, double* milliseconds) {
+  const auto begin = std::chrono::steady_clock::now();
+  if (!session.Run().ok()) return false;
+  *milliseconds = Milliseconds(begin);
+  return true;
+}
+
 bool RunAll(const Arguments& arguments, skiff::Session& session) {
   double first = 0;
-  double best = 0;
-  for (int i = 0; i < arguments.runs; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    if (!session.Run().ok()) return false;
-    const double took = Milliseconds(begin);
-    if (i == 0) first = took;
-    best = i == 0 ? took : std::min(best, took);
+  if (!TimedRun(session, &first)) return false;
+  std::printf("run: first %.3f ms, %d threads\n", first, session.threads());
+  if (arguments.bench == 0) return true;
+  const auto count = static_cast<size_t>(arguments.bench);
+  const std::unique_ptr<double[]> took(new (std::nothrow) double[count]);
+  if (!took) {
+    std::fprintf(stderr, "skiff-run: error: no memory for the times of %zu runs\n", count);
+    return false;
   }
-  std::printf("run: first %.3f ms, best of %d %.3f ms, %d threads\n", first, arguments.runs, best,
-              session.threads());
+  for (size_t i = 0; i < count; ++i) {
+    if (!TimedRun(session, &took[i])) return false;
+  }
+  std::sort(took.get(), took.get() + count);
+  std::printf("bench: %zu more, min %.3f ms, median %.3f ms, p90 %.3f ms\n", count, took[0],
+              took[(count - 1) / 2], took[(count * 9 + 9) / 10 - 1]);
   return true;
 }
 
@@ -141,6 +155,8 @@ int CompareOutputs(const Arguments& arguments, const skiff::Session& session) {
 int main(int argc, char** argv) {
   Arguments arguments;
   if (!ParseArguments(argc, argv, &arguments)) return kUsage;
+  if (arguments.help) return kDone;
+  if (arguments.output != nullptr && !MakeFolder(arguments.output)) return kBadInput;
   const auto begin = std::chrono::steady_clock::now();
   skiff::ModelOptions options;
   options.delegates = skiff::BuiltinDelegates();

@@ -74,6 +74,8 @@ bool ReadNpyHeader(std::FILE* file, const char* path, NpyHeader* header) {
     if (descr != nullptr && std::strncmp(descr, known.text, std::strlen(known.text)) == 0)
       header->dtype = known.dtype;
   }
+  if (descr != nullptr && *descr == '>')
+    return Fail(path, "its elements are big-endian; save it with astype(a.dtype.newbyteorder('<'))");
   if (header->dtype == DType::kInvalid) return Fail(path, "its elements have no type that a tensor has");
   const char* order = ValueOf(text, "fortran_order");
   if (order == nullptr || !ParseShape(ValueOf(text, "shape"), &header->shape))

@@ -262,13 +262,19 @@ TEST_F(EndToEnd, DeviceProgramReadsWhatItWrites) {
   const std::string input = "image=" + reference + "/input_image.npy";
   const RunResult first = RunProgram(
       SKIFF_RUN, {Model(), "--input", input, "--expect", "logits=" + reference + "/output_logits.npy",
-                  "--output", folder_->path(), "--bench", "3"});
+                  "--output", *folder_ / "made", "--bench", "3"});
   EXPECT_EQ(first.exit_code, 0) << first.error;
-  EXPECT_THAT(first.output, HasSubstr("best of 3"));
+  double min = 0, median = 0, p90 = 0;
+  const size_t bench = first.output.find("bench: 3 more");
+  ASSERT_NE(bench, std::string::npos) << first.output;
+  ASSERT_EQ(std::sscanf(first.output.c_str() + bench, "bench: 3 more, min %lf ms, median %lf ms, p90 %lf ms",
+                        &min, &median, &p90),
+            3);
+  EXPECT_TRUE(0 < min && min <= median && median <= p90) << first.output;
   const RunResult again = RunProgram(SKIFF_RUN, {Model(), "--input", input, "--tolerance", "0", "--expect",
-                                                 "logits=" + (*folder_ / "0.npy")});
+                                                 "logits=" + (*folder_ / "made/0.npy")});
   EXPECT_EQ(again.exit_code, 0) << again.output << again.error;
-  const RunResult shape = RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + (*folder_ / "0.npy")});
+  const RunResult shape = RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + (*folder_ / "made/0.npy")});
   EXPECT_EQ(shape.exit_code, 1);
   EXPECT_THAT(shape.error, HasSubstr("must have the shape [1, 3, 32, 32], got [1, 36]"));
   const RunResult text =
@@ -279,6 +285,15 @@ TEST_F(EndToEnd, DeviceProgramReadsWhatItWrites) {
 
 TEST_F(EndToEnd, DeviceProgramRefusesBadInput) {
   EXPECT_EQ(RunProgram(SKIFF_RUN, {}).exit_code, 2);
+  const RunResult help = RunProgram(SKIFF_RUN, {"--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.output, HasSubstr("usage: skiff-run"));
+  const RunResult folder = RunProgram(SKIFF_RUN, {Model(), "--output", *folder_ / "no/such"});
+  EXPECT_EQ(folder.exit_code, 1);
+  EXPECT_THAT(folder.error, HasSubstr("no/such: No such file or directory"));
+  const RunResult signature = RunProgram(SKIFF_RUN, {Model(), "--signature", "other"});
+  EXPECT_EQ(signature.exit_code, 1);
+  EXPECT_THAT(signature.error, HasSubstr("no signature 'other'; its first is 'main'"));
   EXPECT_EQ(RunProgram(SKIFF_RUN, {Model(), "--input", "image"}).exit_code, 2);
   EXPECT_EQ(RunProgram(SKIFF_RUN, {kSource}).exit_code, 1);
   const RunResult size =

@@ -1,5 +1,5 @@
 # Variables: BUILD (build tree), WORK (scratch folder), CONSUMER (application's source), SOURCE_MODEL (.onnx),
-# GENERATOR, CC, CXX.
+# GENERATOR, CC, CXX, JAVA (where there are classes for it).
 file(REMOVE_RECURSE ${WORK})
 # The prefix has moved when it is used: nothing in it may know where it was installed.
 set(ENV{PKG_CONFIG_PATH} ${WORK}/moved/lib/pkgconfig)
@@ -18,3 +18,8 @@ run(${WORK}/build/traced ${WORK}/traced.skiff)
 foreach(program c_skiff__skiff c_skiff__shared c_PkgConfig__skiff_pc)
   run(${CMAKE_COMMAND} -E env LD_LIBRARY_PATH=${WORK}/moved/lib ${WORK}/build/${program} ${WORK}/model.skiff)
 endforeach()
+# Java compiles and runs a single file.
+if(EXISTS ${WORK}/moved/share/java/skiff.jar)
+  run(${JAVA} -cp ${WORK}/moved/share/java/skiff.jar -Djava.library.path=${WORK}/moved/lib ${CONSUMER}/Main.java
+      ${WORK}/model.skiff)
+endif()

@@ -283,6 +283,10 @@ const char* KeepACache(const char* path, const void* bytes, size_t size, const c
   skiff_session_destroy(session);
   skiff_model_close(model);
 
+  options.known.cache_folder = "";
+  EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(model == NULL && Says(message, "cache_folder is empty"));
   options.later = 1;
   EXPECT(skiff_model_open_with(path, &options.known, &model, message, sizeof(message)) == SKIFF_UNSUPPORTED);
   EXPECT(model == NULL && Says(message, "newer than the library"));
@@ -296,6 +300,51 @@ const char* KeepACache(const char* path, const void* bytes, size_t size, const c
          SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "reserved"));
   EXPECT(skiff_model_save_cache(NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  return NULL;
+}
+
+const char* ShareThreads(const char* path, const float* image, float* scores) {
+  char message[256];
+  SkiffModel* model = NULL;
+  SkiffThreadPool* pool = (SkiffThreadPool*)message;
+  SkiffSession* sessions[2] = {NULL, NULL};
+  SkiffSessionOptions options;
+  const SkiffTensor input = ImageTensor(image);
+  SkiffTensor output;
+  int i;
+  EXPECT(skiff_thread_pool_create(257, &pool, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(pool == NULL && Says(message, "257 threads were asked for; it must be 0 to 256"));
+  EXPECT(skiff_thread_pool_create(-1, &pool, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_thread_pool_create(2, NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "the place for the thread pool is null"));
+  skiff_thread_pool_destroy(NULL);
+
+  EXPECT(skiff_thread_pool_create(2, &pool, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(pool != NULL && message[0] == '\0');
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  skiff_session_options_init(&options, sizeof(options));
+  options.thread_pool = pool;
+  for (i = 0; i < 2; ++i) {
+    EXPECT(skiff_session_create(model, &options, &sessions[i], message, sizeof(message)) == SKIFF_OK);
+  }
+  for (i = 0; i < 2; ++i) {
+    EXPECT(skiff_session_set_input(sessions[i], 0, &input, message, sizeof(message)) == SKIFF_OK);
+    EXPECT(skiff_session_run(sessions[i], message, sizeof(message)) == SKIFF_OK);
+  }
+  /* What is left does not need the one that ends first. */
+  skiff_session_destroy(sessions[0]);
+  EXPECT(skiff_session_run(sessions[1], message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_output(sessions[1], 0, &output, message, sizeof(message)) == SKIFF_OK);
+  memcpy(scores, output.data, kScores * sizeof(float));
+  skiff_session_destroy(sessions[1]);
+  skiff_thread_pool_destroy(pool);
+
+  options.thread_pool = NULL;
+  options.threads = 1000000;
+  EXPECT(skiff_session_create(model, &options, &sessions[0], message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(sessions[0] == NULL && Says(message, "1000000 threads"));
+  skiff_model_close(model);
   return NULL;
 }
 

@@ -81,6 +81,10 @@ TEST_F(CApi, TellsPicturesAndLabels) {
 TEST_F(CApi, NamesMisuseOfModels) { EXPECT_STREQ(MisuseTheModel(path_.c_str()), nullptr); }
 TEST_F(CApi, NamesMisuseOfSessions) { EXPECT_STREQ(MisuseTheSession(path_.c_str()), nullptr); }
 #ifdef SKIFF_WITH_XNNPACK
+TEST_F(CApi, SessionsShareThreads) {
+  EXPECT_STREQ(ShareThreads(path_.c_str(), image(), scores()), nullptr);
+  EXPECT_LE(Error(), 1e-5);
+}
 TEST_F(CApi, KeepsACache) {
   const TempFolder folder;
   EXPECT_STREQ(KeepACache(path_.c_str(), bytes().data(), bytes().size(), folder.path().c_str()), nullptr);

@@ -15,6 +15,7 @@ const char* QueryTheModel(const char* path);
 const char* MisuseTheModel(const char* path);
 const char* MisuseTheSession(const char* path);
 const char* GrowTheStructs(const char* path);
+const char* ShareThreads(const char* path, const float* image, float* scores);
 const char* KeepACache(const char* path, const void* bytes, size_t size, const char* folder);
 /* The small net again; its image has the settings bgr, mean 1, 2, 3, scale 0.5, 0.25, 0.125, and its scores
    the labels "a" to "j". */

@@ -13,6 +13,9 @@ enum class Backend : uint8_t {
   kReference = 1,  ///< Every node by its reference kernel: slow, and the truth.
 };
 
+/// More than any device has cores: beyond this it is a mistake.
+inline constexpr int kMaxThreads = 256;
+
 struct SessionOptions {
   const char* signature = nullptr;  ///< Null: the first one of the file.
   Target target = Target::kCpu;
@@ -20,9 +23,10 @@ struct SessionOptions {
   /// Session::target() tells. Off: that is an error.
   bool fall_back = true;
   Backend backend = Backend::kPlanned;
-  int threads = 0;  ///< 0: min(4, cores in the affinity mask).
-  void* thread_pool =
-      nullptr;  ///< A pthreadpool_t of the caller's, which outlives the Session; `threads` is then ignored.
+  int threads = 0;  ///< At most kMaxThreads; 0: min(4, cores in the affinity mask).
+  /// Threads that Sessions share (skiff/thread_pool.h): a pthreadpool_t, which outlives the Session.
+  /// `threads` is then ignored. Null: the Session has its own.
+  void* thread_pool = nullptr;
   uint64_t memory_limit =
       0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
   int kept_shapes = 2;   ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
@@ -87,7 +91,8 @@ class Session {
   Result<TensorView> InputBuffer(int index, const Shape& shape);
 
   /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
-  /// success. kInvalidArgument names an input that was never set. kCancelled: see Cancel().
+  /// success. kInvalidArgument names an input that was never set, or says that another thread's Run() is in
+  /// progress. kCancelled: see Cancel().
   Status Run();
   /// From any thread: a Run() in progress ends with kCancelled at the next node. A later Run() starts anew.
   void Cancel();
@@ -106,6 +111,7 @@ class Session {
   MemoryUsage memory_usage() const;
   /// What the Session runs on: SessionOptions::target, or kCpu where it fell back.
   Target target() const;
+  /// What came of SessionOptions::threads; a shared pool has as many as it was made with.
   int threads() const;
   int node_count() const;
   NodeInfo node(int index) const;

@@ -12,7 +12,8 @@
 /// SKIFF_INVALID_ARGUMENT, never a crash. A result that could not be made is null.
 ///
 /// Threads: a SkiffModel may be used by any number of threads at once. A SkiffSession belongs to one thread
-/// at a time; skiff_session_cancel() alone may be called from others.
+/// at a time; skiff_session_cancel() alone may be called from others. A SkiffThreadPool may be used by any
+/// number of sessions, on any threads.
 #pragma once
 
 #include <stddef.h>
@@ -75,6 +76,8 @@ typedef enum SkiffLogLevel { SKIFF_LOG_INFO = 0, SKIFF_LOG_WARNING = 1, SKIFF_LO
 typedef struct SkiffModel SkiffModel;
 /// One use of a model: its inputs, outputs and activations.
 typedef struct SkiffSession SkiffSession;
+/// Worker threads that several sessions share.
+typedef struct SkiffThreadPool SkiffThreadPool;
 
 #define SKIFF_MAX_RANK 8
 /// The greatest size of a symbol that has none.
@@ -116,10 +119,10 @@ typedef struct SkiffSessionOptions {
   uint32_t size;          ///< Bytes of this struct in the caller's program.
   int32_t target;         ///< A SkiffTarget. Default: SKIFF_TARGET_CPU.
   int32_t backend;        ///< A SkiffBackend. Default: SKIFF_BACKEND_PLANNED.
-  int32_t threads;        ///< 0, the default: as many as usable cores, at most 4.
+  int32_t threads;        ///< At most 256; 0, the default: as many as usable cores, at most 4.
   const char* signature;  ///< Null, the default: the first one of the file. Read during creation only.
-  void* thread_pool;      ///< A pthreadpool_t of the caller's, which outlives the session; `threads` is then
-                          ///< ignored.
+  void* thread_pool;      ///< A SkiffThreadPool, which outlives the session; `threads` is then ignored. Null,
+                          ///< the default: the session has threads of its own.
   uint64_t memory_limit;  ///< Bytes; 0, the default: none. Creation fails when the session would pass it.
   int64_t kept_shapes;   ///< Shapes that stay prepared, so that a run with one of the last ones costs nothing
                          ///< extra; 0, the default: 2.
@@ -230,6 +233,18 @@ SKIFF_API const char* skiff_model_variable_name(const SkiffModel* model, int32_t
 /// The value of a metadata key; null when there is none.
 SKIFF_API const char* skiff_model_metadata(const SkiffModel* model, const char* key);
 
+/// Starts worker threads for SkiffSessionOptions::thread_pool: an application with many sessions then has one
+/// set of threads, not one for each. `threads` counts the one that calls skiff_session_run(); 0: as many as
+/// usable cores, at most 4. Sessions that share a pool may run at the same time, on different threads: an
+/// operator whose work is shared out has the whole pool until it is done, and those of other sessions wait;
+/// small operators wait for nobody. SKIFF_INVALID_ARGUMENT: `threads` is less than 0 or more than 256.
+/// SKIFF_UNSUPPORTED: this build runs everything on the calling thread. Hand the pool back with
+/// skiff_thread_pool_destroy().
+SKIFF_API SkiffStatus skiff_thread_pool_create(int32_t threads, SkiffThreadPool** pool, char* message,
+                                               size_t message_size);
+/// Destroy the sessions that use it first. Does nothing for null.
+SKIFF_API void skiff_thread_pool_destroy(SkiffThreadPool* pool);
+
 /// Sets the defaults, and `options->size` to `size`, which is sizeof(SkiffSessionOptions).
 SKIFF_API void skiff_session_options_init(SkiffSessionOptions* options, size_t size);
 /// Prepares everything that a run needs. `model` must outlive the session; null `options` are the defaults.
@@ -268,7 +283,8 @@ SKIFF_API SkiffStatus skiff_session_input_buffer_of_shape(SkiffSession* session,
 
 /// Computes the outputs. After the first run with a shape it allocates nothing, opens nothing, and logs
 /// nothing on success. SKIFF_INVALID_ARGUMENT names an input that was never set, or two inputs that give one
-/// symbol different sizes. SKIFF_NO_MATCHING_BUCKET: no plan of the file serves the sizes.
+/// symbol different sizes, or says that another thread is running this session. SKIFF_NO_MATCHING_BUCKET: no
+/// plan of the file serves the sizes.
 SKIFF_API SkiffStatus skiff_session_run(SkiffSession* session, char* message, size_t message_size);
 /// From any thread: a run in progress ends with SKIFF_CANCELLED at the next operator. Without one it does
 /// nothing; a later run starts anew. The session must be alive during the call. Does nothing for null.

@@ -8,9 +8,21 @@ namespace {
 
 SkiffSession* FromJava(jlong session) { return FromHandle<SkiffSession>(session); }
 
+jlong CreateThreadPool(JNIEnv* env, jclass, jint threads) {
+  SkiffThreadPool* pool = nullptr;
+  Succeeds(env, [&](char* message, size_t size) {
+    return skiff_thread_pool_create(threads, &pool, message, size);
+  });
+  return ToHandle(pool);
+}
+
+void DestroyThreadPool(JNIEnv*, jclass, jlong pool) {
+  skiff_thread_pool_destroy(FromHandle<SkiffThreadPool>(pool));
+}
+
 jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend, jint threads,
-                    jbyteArray signature, jlong memory_limit, jlong kept_shapes, jboolean fall_back,
-                    jlong variables_of) {
+                    jlong thread_pool, jbyteArray signature, jlong memory_limit, jlong kept_shapes,
+                    jboolean fall_back, jlong variables_of) {
   const Text text(env, signature);
   if (!text.ok()) return 0;
   SkiffSessionOptions options;
@@ -18,6 +30,7 @@ jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend,
   options.target = target;
   options.backend = backend;
   options.threads = threads;
+  options.thread_pool = FromHandle<SkiffThreadPool>(thread_pool);
   options.signature = text.c_str();
   options.memory_limit = static_cast<uint64_t>(memory_limit);
   options.kept_shapes = kept_shapes;
@@ -122,7 +135,9 @@ jlongArray MemoryUsage(JNIEnv* env, jclass, jlong session) {
 
 Natives SessionNatives() {
   static const JNINativeMethod kMethods[] = {
-      Native("createSession", "(JIII[BJJZJ)J", &CreateSession),
+      Native("createThreadPool", "(I)J", &CreateThreadPool),
+      Native("destroyThreadPool", "(J)V", &DestroyThreadPool),
+      Native("createSession", "(JIIIJ[BJJZJ)J", &CreateSession),
       Native("destroySession", "(J)V", &DestroySession),
       Native("setInput", "(JILjava/nio/ByteBuffer;II[J)V", &SetInput),
       Native("bindInput", "(JILjava/nio/ByteBuffer;II[J)V", &BindInput),

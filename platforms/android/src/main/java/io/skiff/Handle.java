@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.logging.Logger;
 
 /**
- * Owns a native object until it is closed. If its owner (a Model or Session) was lost without having been
+ * Owns a native object until it is closed. If its owner (a Model, for example) was lost without having been
  * closed, the next one that is opened closes it: native memory is not leaked, but the log says that it was
  * forgotten.
  */

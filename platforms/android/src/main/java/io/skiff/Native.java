@@ -100,7 +100,11 @@ final class Native {
 
   static native byte @Nullable[] metadata(long model, byte[] key);
 
-  static native long createSession(long model, int target, int backend, int threads,
+  static native long createThreadPool(int threads);
+
+  static native void destroyThreadPool(long pool);
+
+  static native long createSession(long model, int target, int backend, int threads, long threadPool,
       byte @Nullable[] signature, long memoryLimit, long keptShapes, boolean fallBack, long variablesOf);
 
   static native void destroySession(long session);

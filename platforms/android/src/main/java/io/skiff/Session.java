@@ -25,10 +25,12 @@ public final class Session implements AutoCloseable {
   private final Signature signature;
   private final List<String> variables;
 
-  private Session(long address, Model model, Signature signature, @Nullable SessionHandle variablesOf) {
+  private Session(long address, Model model, @Nullable SharedHandle threadPool, Signature signature,
+      @Nullable SessionHandle variablesOf) {
     this.signature = signature;
     this.variables = model.variables();
-    this.handle = new SessionHandle(this, address, model.handle(), signature.inputs().size(), variablesOf);
+    this.handle =
+        new SessionHandle(this, address, model.handle(), threadPool, signature.inputs().size(), variablesOf);
   }
 
   /** With the default options. */
@@ -39,7 +41,8 @@ public final class Session implements AutoCloseable {
   /**
    * Prepares everything that a run needs.
    *
-   * @throws IllegalStateException when the model, or the session whose variables it shares, is closed
+   * @throws IllegalStateException when the model, the thread pool, or the session whose variables it shares,
+   *     is closed
    * @throws IllegalArgumentException when the model has no such signature
    * @throws SkiffException {@link Status#UNSUPPORTED}: the file has no plan for the target, or this build
    *     lacks an operator; {@link Status#OUT_OF_MEMORY}: see {@link SessionOptions#memoryLimit}
@@ -49,20 +52,26 @@ public final class Session implements AutoCloseable {
     Signature signature =
         options.signature == null ? model.signatures().get(0) : model.signature(options.signature);
     SessionHandle owner = options.variablesOf == null ? null : options.variablesOf.handle;
+    SharedHandle threadPool = options.threadPool == null ? null : options.threadPool.handle();
     long address = model.handle().acquire();
     boolean created = false;
+    boolean acquired = false;
     boolean entered = false;
     try {
+      long pool = threadPool == null ? 0 : threadPool.acquire();
+      acquired = threadPool != null;
       long variables = owner == null ? 0 : owner.enter();
       entered = owner != null;
       long session = Native.createSession(address, options.target.number(), options.backend.number(),
-          options.threads, Native.utf8(signature.name()), options.memoryLimit, options.keptShapes,
+          options.threads, pool, Native.utf8(signature.name()), options.memoryLimit, options.keptShapes,
           options.fallBack, variables);
       created = true;
-      return new Session(session, model, signature, owner);
+      return new Session(session, model, threadPool, signature, owner);
     } finally {
       if (entered)
         owner.exit();
+      if (acquired && !created)
+        threadPool.release();
       if (!created)
         model.handle().release();
     }

@@ -14,6 +14,8 @@ final class SessionHandle extends Handle {
   final ByteBuffer[] bound;
 
   private final ModelHandle model;
+  /** Null where the session has threads of its own. */
+  private final @Nullable SharedHandle threadPool;
   /** Its variables are this one's, so its native session lives as long. */
   private final @Nullable SessionHandle variablesOf;
   /** Held during each use; one for all sessions that share variables. */
@@ -26,12 +28,13 @@ final class SessionHandle extends Handle {
   /** Written with `use` and this object's monitor held; cancel() takes the monitor alone. */
   private long address;
 
-  /** Takes over an acquire() of the model. `variablesOf` is entered. */
-  SessionHandle(
-      Session owner, long address, ModelHandle model, int inputs, @Nullable SessionHandle variablesOf) {
+  /** Takes over an acquire() of the model, and of the thread pool. `variablesOf` is entered. */
+  SessionHandle(Session owner, long address, ModelHandle model, @Nullable SharedHandle threadPool, int inputs,
+      @Nullable SessionHandle variablesOf) {
     super(owner);
     this.address = address;
     this.model = model;
+    this.threadPool = threadPool;
     this.bound = new ByteBuffer[inputs];
     this.variablesOf = variablesOf;
     this.use = variablesOf == null ? new ReentrantLock() : variablesOf.use;
@@ -96,6 +99,8 @@ final class SessionHandle extends Handle {
     if (--users > 0)
       return;
     destroy();
+    if (threadPool != null)
+      threadPool.release();
     model.release();
     if (variablesOf != null)
       variablesOf.release();

@@ -9,6 +9,7 @@ public final class SessionOptions {
   Target target = Target.CPU;
   Backend backend = Backend.PLANNED;
   int threads;
+  @Nullable ThreadPool threadPool;
   @Nullable String signature;
   long memoryLimit;
   int keptShapes;
@@ -27,9 +28,15 @@ public final class SessionOptions {
     return this;
   }
 
-  /** 0, the default: as many as usable cores, at most 4. */
+  /** At most 256; 0, the default: as many as usable cores, at most 4. */
   public @NotNull SessionOptions threads(int threads) {
     this.threads = threads;
+    return this;
+  }
+
+  /** Threads that sessions share, instead of {@link #threads}. Null, the default: the session has its own. */
+  public @NotNull SessionOptions threadPool(@Nullable ThreadPool pool) {
+    this.threadPool = pool;
     return this;
   }
 

@@ -4,9 +4,13 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -50,12 +54,22 @@ public class ThreadsTest {
     return result;
   }
 
-  @Test
-  public void sessionsOfOneModelRunInParallel() throws Exception {
+  /** The numbers of the process's threads. Those of one that has ended may stay for a moment. */
+  private static Set<String> threads() {
+    return new HashSet<>(Arrays.asList(new File("/proc/self/task").list()));
+  }
+
+  private static Set<String> threadsSince(Set<String> before) {
+    Set<String> started = threads();
+    started.removeAll(before);
+    return started;
+  }
+
+  private void runInParallel(SessionOptions options) throws Exception {
     List<Future<Void>> results = new ArrayList<>();
     for (int i = 0; i < 4; ++i) {
       results.add(workers.submit(() -> {
-        try (Session session = Session.create(model, new SessionOptions().threads(1))) {
+        try (Session session = Session.create(model, options)) {
           session.setInput("image", TestModels.reference("input_image.npy"));
           for (int run = 0; run < 50; ++run) {
             session.run();
@@ -66,6 +80,79 @@ public class ThreadsTest {
       }));
     }
     for (Future<Void> result : results) result.get();
+  }
+
+  @Test
+  public void sessionsOfOneModelRunInParallel() throws Exception {
+    runInParallel(new SessionOptions().threads(1));
+  }
+
+  @Test
+  public void sessionsShareAThreadPool() throws Exception {
+    try (ThreadPool pool = new ThreadPool(3)) {
+      runInParallel(new SessionOptions().threadPool(pool));
+    }
+  }
+
+  /** The workers of 50 sessions are those of their pool. (The machine may start a thread meanwhile.) */
+  @Test
+  public void aPoolBoundsTheThreads() {
+    Set<String> before = threads();
+    List<Session> sessions = new ArrayList<>();
+    try (ThreadPool pool = new ThreadPool(3)) {
+      SessionOptions options = new SessionOptions().threadPool(pool);
+      for (int i = 0; i < 50; ++i) sessions.add(Session.create(model, options));
+      int started = threadsSince(before).size();
+      assertTrue(started + " threads", started >= 2 && started < 10);
+    } finally {
+      for (Session session : sessions) session.close();
+    }
+  }
+
+  @Test
+  public void aSessionOutlivesItsPoolsClosing() throws IOException {
+    ThreadPool pool = new ThreadPool(2);
+    SessionOptions options = new SessionOptions().threadPool(pool);
+    try (Session session = Session.create(model, options)) {
+      pool.close();
+      pool.close();
+      session.setInput("image", TestModels.reference("input_image.npy"));
+      session.run();
+      TestModels.assertIsReference(session.output("logits"));
+      IllegalStateException closed =
+          assertThrows(IllegalStateException.class, () -> Session.create(model, options));
+      assertEquals("the thread pool is closed", closed.getMessage());
+    }
+  }
+
+  /** What a failed creation has taken it gives back: the threads end. */
+  @Test
+  public void aSessionThatIsNotMadeReleasesThePool() throws InterruptedException {
+    Set<String> before = threads();
+    Set<String> started;
+    try (ThreadPool pool = new ThreadPool(40)) {
+      SessionOptions options = new SessionOptions().threadPool(pool).memoryLimit(1);
+      assertThrows(SkiffException.class, () -> Session.create(model, options));
+      started = threadsSince(before);
+      assertTrue(started.size() + " threads", started.size() >= 39);
+    }
+    for (int tries = 0; tries < 1000 && started.size() >= 39; ++tries) {
+      Thread.sleep(10);
+      started.retainAll(threads());
+    }
+    assertTrue(started.size() + " threads", started.size() < 39);
+  }
+
+  @Test
+  public void threadsHaveALimit() {
+    for (int threads : new int[] {-1, 257, Integer.MAX_VALUE}) {
+      SkiffException refused = assertThrows(SkiffException.class, () -> new ThreadPool(threads));
+      assertEquals(Status.INVALID_ARGUMENT, refused.status());
+      assertTrue(refused.getMessage(), refused.getMessage().contains("it must be 0 to 256"));
+      SessionOptions options = new SessionOptions().threads(threads);
+      assertEquals(refused.getMessage(),
+          assertThrows(SkiffException.class, () -> Session.create(model, options)).getMessage());
+    }
   }
 
   @Test
