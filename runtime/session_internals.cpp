@@ -107,7 +107,7 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
     SKIFF_ASSIGN_OR_RETURN(
         session, state->CreateSession({options.threads, options.thread_pool, options.keep_intermediates,
-                                       options.profile, options.thread_small_work}));
+                                       options.profile, options.thread_small_work, options.poison}));
   }
   return session.get();
 }

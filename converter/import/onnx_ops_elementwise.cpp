@@ -155,12 +155,18 @@ void BuildCastLike(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
 }
 
+/// Of a Dropout: torchvision's Swin is exported with one in training mode whose ratio is 0.
+bool DropsNothing(OnnxBuilder& b) {
+  const TensorData* ratio = b.HasInput(1) ? b.ConstantOf(b.Input(1)) : nullptr;
+  return ratio != nullptr && ratio->elements() == 1 && ratio->ToDoubles()[0] == 0;
+}
+
 /// Dropout at inference is the identity, and its mask keeps everything.
 void BuildDropout(OnnxBuilder& b) {
   if (b.opset() < 7 && !b.Flag("is_test")) {
     b.Unsupported("is in training mode; export the model for inference");
   }
-  if (b.HasInput(2)) {
+  if (b.HasInput(2) && !DropsNothing(b)) {
     const TensorData* training = b.ConstantOf(b.Input(2));
     if (training == nullptr || training->elements() != 1 || training->ToInts()[0] != 0) {
       b.Unsupported("may run in training mode; export the model for inference");

@@ -64,6 +64,7 @@ std::unique_ptr<ConvertResult> ConcreteFunction::Plan() const {
   ConvertOptions options;
   options.pipeline = options_.pipeline;
   options.buckets = options_.buckets;
+  options.vulkan = options_.target == Target::kVulkan;
   for (const TensorSpec& argument : traced_.arguments) {
     for (const DimSpec& dim : argument.dims) {
       if (dim.open()) options.dims[dim.name] = dim.range;
@@ -88,6 +89,7 @@ void ConcreteFunction::Compile() {
   compiled->model = ValueOf(Model::Open(bytes, {BuiltinDelegates()}), capture, options_.name);
   SessionOptions session;
   session.backend = options_.backend;
+  session.target = options_.target;
   session.threads = options_.threads;
   session.kept_shapes = options_.kept_shapes;
   compiled->session = ValueOf(Session::Create(*compiled->model, session), capture, options_.name);

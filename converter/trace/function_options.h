@@ -30,8 +30,10 @@ struct FunctionOptions {
   std::optional<bool> run_eagerly = {};
   PipelineOptions pipeline = {};        ///< Passes that are off, and dumps.
   Backend backend = Backend::kPlanned;  ///< kReference: the graph, by the reference kernels.
-  int threads = 0;                      ///< See SessionOptions.
-  int kept_shapes = 16;                 ///< See SessionOptions; memory is no concern on the host.
+  /// kVulkan: calls run on the GPU where there is one, and files get plans for it beside those for the CPU.
+  Target target = Target::kCpu;
+  int threads = 0;       ///< See SessionOptions.
+  int kept_shapes = 16;  ///< See SessionOptions; memory is no concern on the host.
 };
 
 /// Whether functions run their C++ code at every call, so that a debugger can step through it. Process-wide;

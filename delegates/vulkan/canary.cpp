@@ -158,7 +158,9 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
   if (wrong > 0 && wrong == tried)
     return Fail(StatusCode::kUnsupported, "'%s' computes wrong numbers with every shader that was tried",
                 device->name());
-  if (options.fault == VulkanFault::kNone) device->SetChecked(options.precision);
+  // A shader that this Model must not use was not tried.
+  if (options.fault == VulkanFault::kNone && options.quarantine == nullptr)
+    device->SetChecked(options.precision);
   return OkStatus();
 }
 

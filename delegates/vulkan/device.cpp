@@ -152,13 +152,17 @@ Result<std::shared_ptr<Device>> Device::Get(const VulkanOptions& options) {
 }
 
 Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
-  VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES};
+  VkPhysicalDeviceMaintenance3Properties allocations{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_3_PROPERTIES};
+  VkPhysicalDeviceSubgroupProperties subgroup{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
+                                              &allocations};
   identity_ = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, &subgroup};
   VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &identity_};
   vkGetPhysicalDeviceProperties2(physical, &properties);
   identity_.pNext = nullptr;
   properties_ = properties.properties;
   subgroup_size_ = subgroup.subgroupSize;
+  largest_allocation_ = allocations.maxMemoryAllocationSize;
   vkGetPhysicalDeviceMemoryProperties(physical, &memory_);
 
   const char* const arithmetic_extension = VK_KHR_SHADER_FLOAT16_INT8_EXTENSION_NAME;
@@ -179,7 +183,7 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
   if (family < 0)
     return Fail(StatusCode::kUnsupported, "the Vulkan device '%s' has no queue for compute", name());
   queue_family_ = static_cast<uint32_t>(family);
-  timestamp_ns_ = timestamp_bits > 0 ? static_cast<double>(limits().timestampPeriod) : 0.0;
+  timestamp_ns_ = timestamp_bits > 0 ? static_cast<double>(properties_.limits.timestampPeriod) : 0.0;
 
   // Only what the shaders use is turned on.
   storage16 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES};
@@ -223,6 +227,17 @@ Status Device::CreateLayouts() {
       Check(vkCreatePipelineLayout(device_, &layout, nullptr, &pipeline_layout_), "vkCreatePipelineLayout"));
   pipelines_.reset(new (std::nothrow) Pipelines(*this));
   return pipelines_ ? OkStatus() : Fail(StatusCode::kOutOfMemory, "cannot allocate the list of pipelines");
+}
+
+VulkanLimits Device::LimitsFor(const VulkanOptions& options) const {
+  const VkPhysicalDeviceLimits& own = properties_.limits;
+  const auto lower = [](auto limit, auto asked) { return asked == 0 ? limit : std::min(limit, asked); };
+  return {
+      lower(std::min<uint64_t>(own.maxStorageBufferRange, largest_allocation_), options.limits.buffer_range),
+      lower(std::min(own.maxComputeWorkGroupCount[0], own.maxComputeWorkGroupCount[1]),
+            options.limits.group_count),
+      lower(std::min(own.maxComputeWorkGroupInvocations, own.maxComputeWorkGroupSize[0]),
+            options.limits.group_size)};
 }
 
 Device::Device() = default;

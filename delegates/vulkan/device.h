@@ -36,7 +36,8 @@ class Device {
   VkDevice handle() const { return device_; }
   const char* name() const { return properties_.deviceName; }
   const VkPhysicalDeviceProperties& properties() const { return properties_; }
-  const VkPhysicalDeviceLimits& limits() const { return properties_.limits; }
+  /// The device's, or those of the options where they are lower.
+  VulkanLimits LimitsFor(const VulkanOptions& options) const;
   const VkPhysicalDeviceIDProperties& identity() const { return identity_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
@@ -73,6 +74,7 @@ class Device {
   VkPhysicalDeviceProperties properties_ = {};
   VkPhysicalDeviceIDProperties identity_ = {};
   VkPhysicalDeviceMemoryProperties memory_ = {};
+  uint64_t largest_allocation_ = 0;
   uint32_t subgroup_size_ = 1;
   VulkanPrecision best_precision_ = VulkanPrecision::kF32;
   double timestamp_ns_ = 0;

@@ -14,7 +14,7 @@ constexpr uint32_t kAsIs = 0;
 }  // namespace
 
 Status Emitter::CheckRange(uint64_t bytes) const {
-  return bytes <= device_.limits().maxStorageBufferRange ? OkStatus() : Refuse();
+  return bytes <= limits_.buffer_range ? OkStatus() : Refuse();
 }
 
 PipelineKey Emitter::KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const {
@@ -41,21 +41,28 @@ Result<Operand> Emitter::TensorOperand(int32_t tensor) {
 }
 
 Result<Operand> Emitter::In(size_t i) {
-  return input(i).constant ? Upload(input(i)) : TensorOperand(node_->inputs[i]);
+  if (!input(i).constant) return TensorOperand(node_->inputs[i]);
+  return InPart(i, 0, in(i).shape.elements());
 }
 
 Result<Operand> Emitter::Out(size_t i) { return TensorOperand(node_->outputs[i]); }
 
-Result<Operand> Emitter::Upload(const PlanTensor& tensor) {
-  const WeightsKey key{tensor.hash, kAsIs, {static_cast<uint32_t>(tensor.view.dtype)}};
+int64_t Emitter::MostElements(DType dtype) const {
+  return static_cast<int64_t>(limits_.buffer_range / DeviceBytes(dtype, f16()));
+}
+
+Result<Operand> Emitter::InPart(size_t i, int64_t first, int64_t count) {
+  const DType dtype = in(i).dtype;
+  const auto u32 = [](int64_t value) { return static_cast<uint32_t>(value); };
+  const WeightsKey key{input(i).hash, kAsIs, {static_cast<uint32_t>(dtype), u32(first), u32(count)}};
   if (const Operand known = weights_.Find(key); known.place != Operand::Place::kNone) return known;
-  const uint64_t bytes =
-      static_cast<uint64_t>(tensor.view.shape.elements()) * DeviceBytes(tensor.view.dtype, f16());
+  const uint64_t bytes = static_cast<uint64_t>(count) * DeviceBytes(dtype, f16());
   if (bytes == 0) return Refuse();
   SKIFF_RETURN_IF_ERROR(CheckRange(bytes));
   unsigned char* host = nullptr;
   SKIFF_ASSIGN_OR_RETURN(const Operand place, weights_.Add(key, bytes, &host));
-  ToDevice(tensor.view, f16(), host);
+  ToDevice(TensorView(in(i).as<unsigned char>() + first * DTypeSize(dtype), dtype, Shape{count}), f16(),
+           host);
   return place;
 }
 
@@ -143,10 +150,10 @@ Status Emitter::Add(const PipelineKey& key, std::initializer_list<Operand> opera
   dispatch.bindings = static_cast<int>(operands.size());
   dispatch.reads = dispatch.bindings - static_cast<int>(written);
   std::memcpy(dispatch.push, push, push_bytes);
-  const uint64_t most = device_.limits().maxComputeWorkGroupCount[0];
+  const uint64_t most = limits_.group_count;
   dispatch.groups[0] = static_cast<uint32_t>(std::min(groups, most));
   const uint64_t rows = (groups + dispatch.groups[0] - 1) / dispatch.groups[0];
-  if (rows > device_.limits().maxComputeWorkGroupCount[1]) return Refuse();
+  if (rows > most) return Refuse();
   dispatch.groups[1] = static_cast<uint32_t>(rows);
   dispatch.node = index_;
   return program_.dispatches.Append(dispatch);

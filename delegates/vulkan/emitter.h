@@ -24,6 +24,7 @@ class Emitter {
       : segment_(segment),
         device_(device),
         options_(options),
+        limits_(device.LimitsFor(options)),
         tuning_(tuning),
         weights_(weights),
         program_(program) {}
@@ -51,6 +52,10 @@ class Emitter {
 
   /// An input as it is; constants are brought to the device. kUnsupported: more than a shader can address.
   Result<Operand> In(size_t i);
+  /// Neighbouring elements of an input constant, as they are.
+  Result<Operand> InPart(size_t i, int64_t first, int64_t count);
+  /// How many elements of this type a shader can see at once.
+  int64_t MostElements(DType dtype) const;
   Result<Operand> Out(size_t i);
   /// An input constant in another order: fill(floats) writes `elements` of them. `layout` and `sizes` say
   /// everything that the order depends on.
@@ -101,13 +106,13 @@ class Emitter {
   Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, size_t written,
              const void* push, size_t push_bytes, uint64_t groups);
   Result<Operand> TensorOperand(int32_t tensor);
-  Result<Operand> Upload(const PlanTensor& tensor);
   Result<Operand> Store(const WeightsKey& key, Span<const float> elements);
   Status CheckRange(uint64_t bytes) const;
 
   const SegmentView& segment_;
   const Device& device_;
   const VulkanOptions& options_;
+  const VulkanLimits limits_;
   const Tuning& tuning_;
   Weights& weights_;
   Program& program_;

@@ -30,33 +30,21 @@ struct ConvolutionPush {
   int32_t pad_left = 0;
   float low = -kInfinity;
   float high = kInfinity;
+  // Of the shader conv alone.
+  uint32_t out_first = 0;  ///< Where out_channels begin among those of a pixel, which are out_step.
+  uint32_t out_step = 0;
 };
 
 uint32_t U32(int64_t value) { return static_cast<uint32_t>(value); }
 int64_t Blocks(int64_t channels) { return (channels + 3) / 4; }
 
-/// Input 2, or zeros; up to a multiple of 4.
-Result<Operand> PaddedBias(Emitter& emit, int64_t channels) {
+/// Elements of input 2, or zeros; up to a multiple of 4.
+Result<Operand> PaddedBias(Emitter& emit, int64_t first, int64_t count) {
   const bool has = emit.Has(2);
   const ContentHash hash = has ? emit.input(2).hash : ContentHash{};
-  return emit.Packed(hash, kPaddedBias, {channels, has}, static_cast<uint64_t>(Blocks(channels) * 4),
+  return emit.Packed(hash, kPaddedBias, {first, count, has}, static_cast<uint64_t>(Blocks(count) * 4),
                      [&](float* to) {
-                       for (int64_t i = 0; has && i < channels; ++i) to[i] = Floats(emit.in(2))[i];
-                     });
-}
-
-/// OHWI to [kernel row][kernel column][input channel][output channel].
-Result<Operand> PackedConvolution(Emitter& emit) {
-  const Shape& shape = emit.in(1).shape;
-  const int64_t outputs = shape[0];
-  const int64_t patch = shape.ElementsBetween(1, 4);
-  const int64_t columns = Blocks(outputs) * 4;
-  return emit.Packed(emit.input(1).hash, kConvolutionWeights, {outputs, patch},
-                     static_cast<uint64_t>(patch * columns), [&](float* to) {
-                       const Floats from(emit.in(1));
-                       for (int64_t k = 0; k < patch; ++k) {
-                         for (int64_t o = 0; o < outputs; ++o) to[k * columns + o] = from[o * patch + k];
-                       }
+                       for (int64_t i = 0; has && i < count; ++i) to[i] = Floats(emit.in(2))[first + i];
                      });
 }
 
@@ -73,23 +61,34 @@ Result<Operand> PackedDepthwise(Emitter& emit) {
                      });
 }
 
-/// A matrix of [depth, columns], or of [columns, depth] where `transposed`.
-Result<Operand> PackedMatrix(Emitter& emit, int64_t depth, int64_t columns, bool transposed) {
-  const int64_t padded = Blocks(columns) * 4;
-  return emit.Packed(emit.input(1).hash, kMatrixWeights, {depth, columns, transposed},
-                     static_cast<uint64_t>(depth * padded), [&](float* to) {
-                       const Floats from(emit.in(1));
-                       for (int64_t k = 0; k < depth; ++k) {
-                         for (int64_t n = 0; n < columns; ++n)
-                           to[k * padded + n] = from[transposed ? n * depth + k : k * columns + n];
-                       }
-                     });
+/// Input 1 as a matrix of [depth, columns], or of [columns, depth] where `transposed`.
+struct WeightsMatrix {
+  int64_t depth;
+  int64_t columns;
+  bool transposed;
+};
+
+/// OHWI: a column is an output channel.
+WeightsMatrix AsMatrix(const Shape& weights) { return {weights.ElementsBetween(1, 4), weights[0], true}; }
+
+/// Some columns as [depth][column, padded to 4].
+Result<Operand> PackedColumns(Emitter& emit, const WeightsMatrix& matrix, int64_t first, int64_t count) {
+  const auto [depth, columns, transposed] = matrix;
+  const int64_t padded = Blocks(count) * 4;
+  const auto fill = [&, depth = depth, columns = columns, transposed = transposed](float* to) {
+    const Floats from(emit.in(1));
+    for (int64_t k = 0; k < depth; ++k) {
+      for (int64_t n = first; n < first + count; ++n)
+        to[k * padded + n - first] = from[transposed ? n * depth + k : k * columns + n];
+    }
+  };
+  return emit.Packed(emit.input(1).hash, kMatrixWeights, {depth, columns, transposed, first, count},
+                     static_cast<uint64_t>(depth * padded), fill);
 }
 
 /// The constants of the shader conv. The tile of 1 serves calls with a single output pixel.
-Status EmitBlocked(Emitter& emit, const Operand& weights, const ConvolutionPush& push, bool transposed) {
+Status EmitBlocked(Emitter& emit, const WeightsMatrix& matrix, ConvolutionPush push, bool transposed) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
-  SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, push.out_channels));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const bool point = !transposed && push.kernel_height == 1 && push.kernel_width == 1 && push.stride_y == 1 &&
                      push.stride_x == 1 && push.pad_top == 0 && push.pad_left == 0 &&
@@ -100,16 +99,28 @@ Status EmitBlocked(Emitter& emit, const Operand& weights, const ConvolutionPush&
   const uint32_t tile = emit.TileOf(Shader::kConv, {by_rule, point, in4, out4, transposed});
   for (const uint32_t any : {1u, kMostTile})
     SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kConv, {any, point, in4, out4, transposed}));
-  const uint64_t invocations =
-      uint64_t{(push.pixels + tile - 1) / tile} * static_cast<uint64_t>(Blocks(push.out_channels));
-  return emit.Dispatch(Shader::kConv, {by_rule, point, in4, out4, transposed}, {x, weights, bias, y}, push,
-                       invocations);
+  // Weights that a shader cannot see at once are worked through in parts.
+  const int64_t most = emit.MostElements(DType::kF32) / matrix.depth / 4 * 4;
+  if (most == 0) return Refuse();
+  push.out_step = U32(matrix.columns);
+  for (int64_t first = 0; first < matrix.columns; first += most) {
+    const int64_t count = std::min(most, matrix.columns - first);
+    push.out_first = U32(first);
+    push.out_channels = U32(count);
+    SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedColumns(emit, matrix, first, count));
+    SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, first, count));
+    const uint64_t invocations =
+        uint64_t{(push.pixels + tile - 1) / tile} * static_cast<uint64_t>(Blocks(count));
+    SKIFF_RETURN_IF_ERROR(emit.Dispatch(Shader::kConv, {by_rule, point, in4, out4, transposed},
+                                        {x, weights, bias, y}, push, invocations));
+  }
+  return OkStatus();
 }
 
 Status EmitDepthwise(Emitter& emit, const ConvolutionPush& push) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedDepthwise(emit));
-  SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, push.out_channels));
+  SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, 0, push.out_channels));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   return emit.Dispatch(Shader::kDepthwise, {}, {x, weights, bias, y}, push,
                        uint64_t{push.pixels} * (push.out_channels / 4));
@@ -118,7 +129,7 @@ Status EmitDepthwise(Emitter& emit, const ConvolutionPush& push) {
 Status EmitGrouped(Emitter& emit, const ConvolutionPush& push, bool transposed) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand weights, emit.In(1));
-  SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, push.out_channels));
+  SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, 0, push.out_channels));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   return emit.Dispatch(Shader::kGroupedConv, {transposed}, {x, weights, bias, y}, push,
                        uint64_t{push.pixels} * push.out_channels);
@@ -169,8 +180,7 @@ Status LowerConvolution(Emitter& emit, bool transposed) {
   const bool one_group = push.group_outputs == push.out_channels;
   const bool aligned_groups = push.group_outputs % 4 == 0 && push.depth % 4 == 0;
   if (!one_group && !aligned_groups) return EmitGrouped(emit, push, transposed);
-  SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedConvolution(emit));
-  return EmitBlocked(emit, weights, push, transposed);
+  return EmitBlocked(emit, AsMatrix(emit.in(1).shape), push, transposed);
 }
 
 /// A product with rows of `depth` elements is a 1x1 convolution over as many pixels.
@@ -222,8 +232,8 @@ Status LowerFullyConnected(Emitter& emit) {
   if (depth == 0) return Refuse();
   const int64_t rows = emit.in(0).shape.elements() / depth;
   if (emit.input(1).constant && (!emit.Has(2) || emit.input(2).constant)) {
-    SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedMatrix(emit, depth, columns, true));
-    return EmitBlocked(emit, weights, DescribeProduct(rows, depth, columns, attrs.min, attrs.max), false);
+    return EmitBlocked(emit, {depth, columns, true},
+                       DescribeProduct(rows, depth, columns, attrs.min, attrs.max), false);
   }
   MatMulPush push;
   push.rows = U32(rows);
@@ -242,8 +252,7 @@ Status LowerMatMul(Emitter& emit) {
   const int64_t depth = a.last();
   const int64_t columns = b.rank() < 2 ? 1 : b[b.rank() - (attrs.transpose_b ? 2 : 1)];
   if (emit.input(1).constant && b.rank() == 2) {
-    SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedMatrix(emit, depth, columns, attrs.transpose_b));
-    return EmitBlocked(emit, weights,
+    return EmitBlocked(emit, {depth, columns, attrs.transpose_b},
                        DescribeProduct(a.elements() / depth, depth, columns, attrs.min, attrs.max), false);
   }
   MatMulPush push;

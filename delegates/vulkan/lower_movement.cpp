@@ -1,4 +1,7 @@
 // Operators that move elements. Each is one strided copy, or one per part.
+#include <algorithm>
+
+#include "core/half.h"
 #include "delegates/vulkan/axes.h"
 #include "delegates/vulkan/lowerings.h"
 #include "eager/dispatch.h"
@@ -256,19 +259,38 @@ Status LowerGather(Emitter& emit) {
   const int axis = NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank());
   const MovedElement element = MovedAs(emit.in(0).dtype);
   SKIFF_RETURN_IF_ERROR(emit.CheckIntegers(1, -in[axis], in[axis]));
-  const struct {
+  const int64_t inner = in.ElementsBetween(axis + 1, in.rank());
+  struct {
     uint32_t count;
     uint32_t inner;
     uint32_t chosen;
     int32_t extent;
+    int32_t first;
+    uint32_t held;
   } push{static_cast<uint32_t>(emit.out(0).shape.elements() * element.per_element),
-         static_cast<uint32_t>(in.ElementsBetween(axis + 1, in.rank()) * element.per_element),
-         static_cast<uint32_t>(emit.in(1).shape.elements()), static_cast<int32_t>(in[axis])};
-  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+         static_cast<uint32_t>(inner * element.per_element),
+         static_cast<uint32_t>(emit.in(1).shape.elements()),
+         static_cast<int32_t>(in[axis]),
+         0,
+         static_cast<uint32_t>(in[axis])};
   SKIFF_ASSIGN_OR_RETURN(const Operand indices, emit.In(1));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const uint32_t index_words = DTypeSize(emit.in(1).dtype) == 8 ? 2 : 1;
-  return emit.Dispatch(Shader::kGather, {element.words, index_words}, {x, indices, y}, push, push.count);
+  // A table that a shader cannot see at once is looked through in parts.
+  const bool is_table = emit.input(0).constant && in.ElementsBetween(0, axis) == 1;
+  const int64_t most =
+      is_table ? emit.MostElements(emit.in(0).dtype) / std::max<int64_t>(inner, 1) : in[axis];
+  if (most == 0) return Refuse();
+  for (int64_t first = 0; first < in[axis]; first += most) {
+    const int64_t held = std::min(most, in[axis] - first);
+    push.first = static_cast<int32_t>(first);
+    push.held = static_cast<uint32_t>(held);
+    SKIFF_ASSIGN_OR_RETURN(const Operand x,
+                           is_table ? emit.InPart(0, first * inner, held * inner) : emit.In(0));
+    SKIFF_RETURN_IF_ERROR(
+        emit.Dispatch(Shader::kGather, {element.words, index_words}, {x, indices, y}, push, push.count));
+  }
+  return OkStatus();
 }
 
 }  // namespace skiff::vulkan

@@ -8,10 +8,9 @@ namespace skiff::vulkan {
 
 /// How constants are packed (WeightsKey::layout). 0 is "as they are".
 enum WeightsLayout : uint32_t {
-  kConvolutionWeights = 1,  ///< [kernel row][kernel column][input channel][output channel, padded to 4].
-  kDepthwiseWeights,        ///< [kernel row][kernel column][channel].
-  kMatrixWeights,           ///< [depth][column, padded to 4], from [depth, column].
-  kPaddedBias,              ///< Zeros up to a multiple of 4, and where there is no bias.
+  kDepthwiseWeights = 1,  ///< [kernel row][kernel column][channel].
+  kMatrixWeights,         ///< [depth][column, padded to 4]; a convolution's columns are output channels.
+  kPaddedBias,            ///< Zeros up to a multiple of 4, and where there is no bias.
   kBatchNormScale,
   kBatchNormShift,
   kRecurrentWeights,  ///< As recurrent.comp says.

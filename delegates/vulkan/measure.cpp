@@ -162,7 +162,7 @@ Status MeasureSegment(const SegmentView& view, const Environment& environment) {
   for (const uint32_t tile : kTiles) {
     if (tile != kMostTile && !tiled) break;
     for (const uint32_t group : kGroupSizes) {
-      if (group > LargestGroup(*environment.device)) break;
+      if (group > LargestGroup(*environment.device, *environment.options)) break;
       SKIFF_ASSIGN_OR_RETURN(const FixedArray<uint64_t> times,
                              TimesWith(view, environment, {group, tile}, pipelines, dispatches.size()));
       if (times.empty()) continue;

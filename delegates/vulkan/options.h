@@ -33,6 +33,13 @@ enum class VulkanTuning : uint8_t {
   kMeasure,  ///< They are measured for each Model, anew, and written: at each new shape, in seconds.
 };
 
+/// Lower limits than the device's own, so that what is done about them can be tested. 0: the device's.
+struct VulkanLimits {
+  uint64_t buffer_range = 0;  ///< Bytes that a shader sees of a buffer; a multiple of 256.
+  uint32_t group_count = 0;   ///< Work groups along an axis.
+  uint32_t group_size = 0;    ///< Invocations of a work group.
+};
+
 struct VulkanOptions {
   /// A device's number in the driver's list, or a part of its name. Null: the fastest kind there is.
   const char* device = nullptr;
@@ -51,6 +58,7 @@ struct VulkanOptions {
   uint32_t group_size = 0;
   uint32_t conv_tile = 0;
   VulkanFault fault = VulkanFault::kNone;
+  VulkanLimits limits;
 };
 
 /// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _QUARANTINE, _TUNING and _FAULT (docs/vulkan.md).

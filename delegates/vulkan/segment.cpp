@@ -189,10 +189,16 @@ Status Segment::RecordAll() {
 }
 
 /// Copies between the staging buffers and the arena: each tensor lies at the same offset in all of them.
+/// Tensors that share their memory are copied once; two copies to one place would race.
 void Segment::RecordTransfers(const NodeSpan& span, bool up, VkCommandBuffer commands) const {
+  const auto moves = [&](const Resident& resident) { return up ? resident.upload : resident.download; };
+  const Resident* const first = residency_.residents.begin() + span.first_resident;
   for (size_t i = span.first_resident; i < span.end_resident; ++i) {
     const Resident& resident = residency_.residents[i];
-    if (!(up ? resident.upload : resident.download)) continue;
+    const bool copied = std::any_of(first, &resident, [&](const Resident& earlier) {
+      return earlier.root == resident.root && moves(earlier);
+    });
+    if (copied || !moves(resident)) continue;
     const VkBufferCopy region{resident.offset, resident.offset, resident.bytes};
     vkCmdCopyBuffer(commands, up ? arena_->upload.handle() : arena_->device.handle(),
                     up ? arena_->device.handle() : arena_->download.handle(), 1, &region);
@@ -207,6 +213,11 @@ Status Segment::Record(const NodeSpan& span, Recording& recording) {
   SKIFF_RETURN_IF_ERROR(PrepareQueries(span, recording));
   const VkCommandBuffer commands = recording.commands.handle();
   const bool staged = arena_->device.mapped() == nullptr;
+  if (staged && environment_.session.poison) {
+    vkCmdFillBuffer(commands, arena_->device.handle(), 0, VK_WHOLE_SIZE, ~0u);
+    Barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+            VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT);
+  }
   if (staged) {
     RecordTransfers(span, true, commands);
     Barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -352,6 +363,13 @@ Status Segment::ReadReport(const NodeSpan& span) const {
   return OkStatus();
 }
 
+/// What the host sees of the arena: NaN in floats, -1 in integers. What it does not see the commands fill.
+void Segment::Poison() const {
+  for (const Buffer* buffer : {&arena_->device, &arena_->upload, &arena_->download}) {
+    if (buffer->mapped() != nullptr) std::memset(buffer->mapped(), 0xFF, buffer->bytes());
+  }
+}
+
 void Segment::Upload(const NodeSpan& span) const {
   unsigned char* to = arena_->device.mapped() != nullptr ? arena_->device.mapped() : arena_->upload.mapped();
   for (size_t i = span.first_resident; i < span.end_resident; ++i) {
@@ -392,6 +410,7 @@ Status Segment::RunOnGpu(const NodeSpan& span, Recording& recording, const RunCo
   if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
     return Status(StatusCode::kCancelled);
   ClearReport(span);
+  if (environment_.session.poison) Poison();
   Upload(span);
   const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
   SKIFF_RETURN_IF_ERROR(recording.commands.Run(environment_.options->fault));

@@ -81,6 +81,7 @@ class Segment final : public PreparedSegment {
   Status RunOnHost(const NodeSpan& span, const RunContext& context);
   void ClearReport(const NodeSpan& span) const;
   Status ReadReport(const NodeSpan& span) const;
+  void Poison() const;
   void Upload(const NodeSpan& span) const;
   void Download(const NodeSpan& span) const;
   Status ReportTimes(const NodeSpan& span, const Recording& recording, uint64_t begin_ns, NodeTimer& timer);

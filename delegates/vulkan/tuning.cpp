@@ -34,19 +34,18 @@ CacheFileKind FileKind() {
 }
 
 /// 64 invocations fill the subgroups of every GPU but those with wider ones.
-uint32_t GroupByRule(const Device& device) {
-  return std::min(std::max(64u, device.subgroup_size()), LargestGroup(device));
+uint32_t GroupByRule(const Device& device, const VulkanOptions& options) {
+  return std::min(std::max(64u, device.subgroup_size()), LargestGroup(device, options));
 }
 
-Choice ByRule(const Device& device, const Variant& variant) {
-  return {GroupByRule(device), HasTile(variant.shader) ? variant.constants[1] : 0};
+Choice ByRule(const Device& device, const VulkanOptions& options, const Variant& variant) {
+  return {GroupByRule(device, options), HasTile(variant.shader) ? variant.constants[1] : 0};
 }
 
 }  // namespace
 
-uint32_t LargestGroup(const Device& device) {
-  const uint32_t most =
-      std::min(device.limits().maxComputeWorkGroupInvocations, device.limits().maxComputeWorkGroupSize[0]);
+uint32_t LargestGroup(const Device& device, const VulkanOptions& options) {
+  const uint32_t most = device.LimitsFor(options).group_size;
   uint32_t largest = 1;
   while (largest <= most / 2) largest *= 2;
   return largest;
@@ -69,7 +68,7 @@ bool Tuning::IsSound(const TuningRow& row) const {
   const uint32_t group = row.choice.group_size;
   if (row.shader >= kShaderCount || row.precision > static_cast<uint32_t>(VulkanPrecision::kF16Arithmetic))
     return false;
-  if (group == 0 || (group & (group - 1)) != 0 || group > LargestGroup(device_)) return false;
+  if (group == 0 || (group & (group - 1)) != 0 || group > LargestGroup(device_, options_)) return false;
   if (!HasTile(static_cast<Shader>(row.shader))) return row.choice.tile == 0;
   return row.choice.tile >= 1 && row.choice.tile <= std::min(row.constants[1], kMostTile);
 }
@@ -98,9 +97,9 @@ bool Tuning::HasMeasured(const Variant& variant) const {
 }
 
 Choice Tuning::Of(const Variant& variant) const {
-  Choice choice = ByRule(device_, variant);
+  Choice choice = ByRule(device_, options_, variant);
   if (options_.group_size != 0) {
-    choice.group_size = std::min(options_.group_size, LargestGroup(device_));
+    choice.group_size = std::min(options_.group_size, LargestGroup(device_, options_));
     if (choice.tile > 1 && options_.conv_tile != 0) choice.tile = options_.conv_tile;
     return choice;
   }

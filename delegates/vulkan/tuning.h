@@ -21,7 +21,7 @@ constexpr bool HasTile(Shader shader) { return shader == Shader::kConv; }
 inline constexpr uint32_t kMostTile = 4;
 
 /// Invocations that a work group can have, a power of two.
-uint32_t LargestGroup(const Device& device);
+uint32_t LargestGroup(const Device& device, const VulkanOptions& options);
 
 /// What was measured for a variant. Rows are the content of the file.
 struct TuningRow {

@@ -11,7 +11,7 @@ namespace skiff::vulkan {
 struct WeightsKey {
   ContentHash hash;
   uint32_t layout = 0;  ///< The packing's name, chosen by the lowering.
-  uint32_t sizes[3] = {};
+  uint32_t sizes[5] = {};
   bool operator==(const WeightsKey&) const = default;
 };
 

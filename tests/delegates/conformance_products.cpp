@@ -30,6 +30,7 @@ const ConvolutionShape kConvolutions[] = {
     {"3x3_wide_pads", 4, 5, 8, 40, 3, 3, 1, {1, 1}, {1, 1}, {4, 5, 3, 4}},
     {"3x3_inside", 9, 15, 6, 20, 3, 3, 1, {2, 1}},
     {"5x2_stride_3_2", 17, 16, 4, 9, 5, 2, 1, {3, 2}, {1, 1}, {3, 0, 1, 2}},
+    {"3x3_many_weights", 3, 4, 128, 640, 3, 3, 2, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"7x7_stem", 23, 23, 3, 32, 7, 7, 1, {2, 2}, {1, 1}, {3, 3, 3, 3}},
     {"same_upper", 10, 9, 4, 8, 3, 3, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"same_lower", 10, 9, 4, 8, 4, 4, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameLower},
@@ -260,6 +261,7 @@ void AddMatrixProducts(CaseList& list) {
   };
   list.AddHalf(Case(matmul("weights", F32({2, 5, 24}), Weights({24, 31}))));
   matmul("weights_transposed", F32({5, 24}), Weights({31, 24}), true);
+  matmul("many_weights", F32({3, 600}), Weights({600, 903}));
   matmul("weights_strided", Strided(F32({2, 5, 24}), 4), Weights({24, 31})).output_row_gap = 3;
   matmul("weights_vector", F32({2, 5, 24}), Weights({24}));
   matmul("vector_weights", F32({24}), Weights({24, 31}));

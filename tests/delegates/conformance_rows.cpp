@@ -108,6 +108,12 @@ void AddGathers(CaseList& list) {
   constant = indices(DType::kI32, {3}, {1, -6, 5});
   constant.constant = true;
   add("constant_i32", F32({3, 6}), constant, -1);
+  Argument table = F32({1100, 531});
+  table.constant = true;
+  add("table", table, indices(DType::kI64, {3, 2}, {0, 1099, -1, 493, 494, 700}), 0);
+  table = F32({1, 1200, 130}, 0, 99);
+  table.constant = true;
+  add("table_i64", table, indices(DType::kI32, {4}, {0, 1199, -2, 1153}), 1, DType::kI64);
   add("scalar", F32({6, 4}), indices(DType::kI64, {}, {3}), 0);
   add("large", F32({6, 40000}), four, 0);
   add("no_indices", F32({6, 4}), indices(DType::kI64, {0}, {}), 0);

@@ -17,12 +17,16 @@
 namespace skiff::testing {
 namespace {
 
+/// No tensor of a case is larger, but for recurrent weights.
+constexpr VulkanLimits kLimits = {1200128, 100, 128};
+
 struct Configuration {
   const char* name;
   VulkanPrecision precision;
   bool force_staging;
   uint32_t group_size = 0;  ///< 0: by rule.
   uint32_t conv_tile = 0;
+  VulkanLimits limits = {};
 };
 
 constexpr Configuration kConfigurations[] = {
@@ -34,6 +38,9 @@ constexpr Configuration kConfigurations[] = {
     // The smallest and the largest that are tuned (delegates/vulkan/measure.cpp).
     {"f32_small", VulkanPrecision::kF32, false, 32, 1},
     {"f16_large", VulkanPrecision::kF16Storage, false, 256, 2},
+    // A small device: work groups of 128 at most, many rows of them, and weights that are seen in parts.
+    {"f32_limited", VulkanPrecision::kF32, false, 256, 4, kLimits},
+    {"f16_limited", VulkanPrecision::kF16Storage, false, 256, 4, kLimits},
 };
 
 /// One Model for all cases of a configuration; null where there is no device.
@@ -47,6 +54,7 @@ ModelState* StateOf(const Configuration& configuration) {
     options.force_staging = configuration.force_staging;
     options.group_size = configuration.group_size;
     options.conv_tile = configuration.conv_tile;
+    options.limits = configuration.limits;
     ErrorCapture quiet;
     Result<std::unique_ptr<ModelState>> made = VulkanDelegate(options).CreateModelState({});
     if (made.ok()) at->second = std::move(*made);
@@ -102,6 +110,14 @@ const std::string& LoweringOf(OpCode op) {
   return lowerings.at(op);
 }
 
+/// Recurrent weights, unlike others, are not worked through in parts: f32 layers of 2,900 units and more,
+/// where a shader sees 128 MiB.
+bool IsTooLarge(const Node& node, const Configuration& configuration) {
+  const int64_t bytes = configuration.precision == VulkanPrecision::kF32 ? 4 : 2;
+  return LoweringOf(node.description().op) == "Recurrent" && configuration.limits.buffer_range != 0 &&
+         node.input(1).shape.elements() * bytes > static_cast<int64_t>(configuration.limits.buffer_range);
+}
+
 struct Parameter {
   size_t index;
   size_t configuration;
@@ -122,7 +138,7 @@ TEST_P(VulkanConformance, MatchesTheReference) {
   const Node::Outcome got = node.Run(*state, {});
   EXPECT_EQ(vulkan::ValidationMessages(), messages) << "the validation layer had something to say";
   EXPECT_EQ(Compare(node, got, expected, **reference, DelegateKind::kVulkan), "");
-  EXPECT_EQ(got.fell_back, ReadsNothing(node)) << "whether a shader ran";
+  EXPECT_EQ(got.fell_back, ReadsNothing(node) || IsTooLarge(node, configuration)) << "whether a shader ran";
 }
 
 /// Whether one of the lowering's shaders computes something in f16.
@@ -160,9 +176,9 @@ INSTANTIATE_TEST_SUITE_P(All, VulkanConformance, ::testing::ValuesIn(AllParamete
                                   kConfigurations[info.param.configuration].name;
                          });
 
-/// The shader families that a node's lowering asks for, whether it dispatches them at these extents or not.
-Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device) {
-  const VulkanOptions options;
+/// What a node's lowering asks for.
+vulkan::Program ProgramOf(const Node& node, const std::shared_ptr<vulkan::Device>& device,
+                          const VulkanOptions& options = {}) {
   const vulkan::Tuning tuning(*device, options, nullptr);
   vulkan::Weights weights(device, options);
   vulkan::Program program;
@@ -170,6 +186,12 @@ Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device
   vulkan::Emitter emit(segment, *device, options, tuning, weights, program);
   emit.Begin(0);
   EXPECT_TRUE(vulkan::FindLowering(node.description().op)(emit).ok());
+  return program;
+}
+
+/// The shader families, whether it dispatches them at these extents or not.
+Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device) {
+  const vulkan::Program program = ProgramOf(node, device);
   Names families;
   for (const vulkan::Dispatch& dispatch : program.dispatches)
     families.insert(vulkan::ShaderName(dispatch.key.shader));
@@ -195,6 +217,23 @@ TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
     }
   }
   EXPECT_EQ(used, table) << "a row that no case needs";
+}
+
+TEST(VulkanConformanceTable, HasWeightsThatASmallDeviceSeesInParts) {
+  auto device = vulkan::Device::Get(VulkanOptionsFromEnvironment());
+  if (!device.ok()) GTEST_SKIP() << "there is no Vulkan device here";
+  VulkanOptions options;
+  options.limits = kLimits;
+  std::set<OpCode> in_parts = {OpCode::kConv2d, OpCode::kFullyConnected, OpCode::kMatMul, OpCode::kGather};
+  std::set<OpCode> missing = in_parts;
+  for (const Parameter& parameter : AllParameters()) {
+    const Case& description = ConformanceCases()[parameter.index];
+    if (parameter.configuration != 0 || !in_parts.contains(description.op)) continue;
+    const Node node(description, 1);
+    if (!ReadsNothing(node) && ProgramOf(node, *device, options).dispatches.size() > 1)
+      missing.erase(description.op);
+  }
+  EXPECT_EQ(missing, std::set<OpCode>());
 }
 
 TEST(VulkanConformanceTable, CoversEveryLowering) {

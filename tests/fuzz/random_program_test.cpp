@@ -13,6 +13,7 @@
 #include "skiff/session.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/support/tiny_models.h"
+#include "tests/support/vulkan.h"
 #include "trace/function.h"
 #include "trace/save.h"
 
@@ -156,8 +157,7 @@ void CheckCalls(const RandomProgram& program, const std::function<Tensors(size_t
   }
 }
 
-/// Throws Error where a mode computes something else than the program itself.
-void CheckProgram(const RandomProgram& program, Figures& figures) {
+Expected Evaluate(const RandomProgram& program, Figures& figures) {
   Expected expected;
   for (size_t set = 0; set < kInputSets; ++set) {
     expected[set] = program(program.inputs(set));
@@ -166,13 +166,21 @@ void CheckProgram(const RandomProgram& program, Figures& figures) {
       figures.with_nan += HasNan(output) ? 1 : 0;
     }
   }
+  return expected;
+}
+
+void CheckFunction(const RandomProgram& program, const Expected& expected, const ProgramFunction& function,
+                   const char* mode, bool same_bits = false) {
+  CheckCalls(
+      program, [&](size_t set) { return function(program.inputs(set)); }, expected, mode, same_bits);
+}
+
+/// Throws Error where a mode computes something else than the program itself.
+void CheckProgram(const RandomProgram& program, Figures& figures) {
+  const Expected expected = Evaluate(program, figures);
   const ProgramFunction compiled = FunctionOf(program, {});
-  const auto check = [&](const ProgramFunction& function, const char* mode, bool same_bits = false) {
-    CheckCalls(
-        program, [&](size_t set) { return function(program.inputs(set)); }, expected, mode, same_bits);
-  };
-  check(compiled, "compiled");
-  check(FunctionOf(program, PlainOptions()), "reference without passes", true);
+  CheckFunction(program, expected, compiled, "compiled");
+  CheckFunction(program, expected, FunctionOf(program, PlainOptions()), "reference without passes", true);
   SavedProgram saved(program, FunctionOf(program, {}));
   CheckCalls(
       program, [&](size_t set) { return saved.Run(set); }, expected, "saved and loaded");
@@ -184,53 +192,74 @@ void CheckProgram(const RandomProgram& program, Figures& figures) {
     return;
   }
   ++figures.open;
-  check(FunctionOf(program, {.input_signature = program.signature()}), "with an input_signature");
+  CheckFunction(program, expected, FunctionOf(program, {.input_signature = program.signature()}),
+                "with an input_signature");
 }
 
-std::string CheckSeed(uint32_t seed, Figures& figures) {
-  std::string text = fmt::format("SKIFF_FUZZ_SEED={}\n", seed);
-  try {
-    const RandomProgram program(seed);
-    text += program.Text();
-    CheckProgram(program, figures);
-  } catch (const Error& error) {
-    return error.what() + std::string("\n") + text;
+void CheckOnTheGpu(const RandomProgram& program, Figures& figures) {
+  const uint64_t messages = skiff::testing::VulkanMessages();
+  const ProgramFunction function = FunctionOf(program, {.target = Target::kVulkan});
+  CheckFunction(program, Evaluate(program, figures), function, "on the GPU");
+  for (const auto& concrete : function.ConcreteFunctions()) {
+    if (concrete->session()->target() != Target::kVulkan)
+      Throw(StatusCode::kInternal, "the cpu plan ran instead of the GPU's");
   }
-  return "";
+  if (skiff::testing::VulkanMessages() != messages)
+    Throw(StatusCode::kInternal, "the validation layer had something to say");
 }
 
 /// Under a sanitizer a program takes ten times as long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr uint32_t kPrograms = 200;
+constexpr uint32_t kGpuPrograms = 20;
 #else
 constexpr uint32_t kPrograms = 2000;
+constexpr uint32_t kGpuPrograms = 150;
 #endif
 
-TEST(RandomProgram, GivesTheSameNumbersInEveryMode) {
+/// Checks `count` programs, or those that the environment names. True where all were right and none was
+/// named.
+bool CheckSeeds(uint32_t count, void (*check)(const RandomProgram&, Figures&), Figures& figures) {
   constexpr int kMostFailures = 10;
   const char* const only = std::getenv("SKIFF_FUZZ_SEED");
+  const char* const more = std::getenv("SKIFF_FUZZ_COUNT");
   const auto first = static_cast<uint32_t>(only == nullptr ? 1 : std::strtoul(only, nullptr, 10));
-  const char* const count = std::getenv("SKIFF_FUZZ_COUNT");
-  const auto programs = static_cast<uint32_t>(count != nullptr ? std::strtoul(count, nullptr, 10) : kPrograms);
-  const uint32_t last = only != nullptr && count == nullptr ? first : first + programs - 1;
-  Figures figures;
+  if (only != nullptr) count = 1;
+  if (more != nullptr) count = static_cast<uint32_t>(std::strtoul(more, nullptr, 10));
   int failures = 0;
-  for (uint32_t seed = first; seed <= last && failures < kMostFailures; ++seed) {
-    const std::string wrong = CheckSeed(seed, figures);
-    if (wrong.empty()) continue;
-    ++failures;
-    ADD_FAILURE() << wrong;
+  for (uint32_t seed = first; seed < first + count && failures < kMostFailures; ++seed) {
+    std::string text = fmt::format("SKIFF_FUZZ_SEED={}\n", seed);
+    try {
+      const RandomProgram program(seed);
+      text += program.Text();
+      check(program, figures);
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what() << "\n" << text;
+      ++failures;
+    }
   }
+  return only == nullptr && more == nullptr && failures == 0;
+}
+
+TEST(RandomProgram, GivesTheSameNumbersInEveryMode) {
+  Figures figures;
+  const bool whole = CheckSeeds(kPrograms, CheckProgram, figures);
   std::printf(
       "%d programs branch, %d loop, %d work at every size, %d need a trace per size; %d of %d outputs hold "
       "NaN\n",
       figures.branching, figures.looping, figures.open, figures.closed, figures.with_nan, figures.outputs);
-  if (only != nullptr || count != nullptr || failures > 0) return;
+  if (!whole) return;
   EXPECT_LT(figures.with_nan, 0.05 * figures.outputs);
-  EXPECT_GT(figures.branching, static_cast<int>(programs / 5));
-  EXPECT_GT(figures.looping, static_cast<int>(programs / 5));
-  EXPECT_GT(figures.open, static_cast<int>(programs / 5));
+  EXPECT_GT(figures.branching, static_cast<int>(kPrograms / 5));
+  EXPECT_GT(figures.looping, static_cast<int>(kPrograms / 5));
+  EXPECT_GT(figures.open, static_cast<int>(kPrograms / 5));
   EXPECT_LT(figures.closed, figures.open);
+}
+
+TEST(RandomProgram, GivesTheSameNumbersOnTheGpu) {
+  if (!skiff::testing::HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here";
+  Figures figures;
+  CheckSeeds(kGpuPrograms, CheckOnTheGpu, figures);
 }
 
 }  // namespace

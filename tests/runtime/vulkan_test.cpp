@@ -2,6 +2,7 @@
 // fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -186,6 +187,24 @@ TEST_F(VulkanSession, SharesASegmentWithTheCpuAndMeetsNewShapes) {
   }
 }
 
+/// Two copies to one place would race, even of the same bytes: the synchronisation check says so.
+TEST_F(VulkanSession, BringsATensorAndItsReshapeBackInOneCopy) {
+  VulkanOptions options = TestOptions();
+  options.force_staging = true;
+  Opened opened(R"(graph both {
+    input x: f32[6, 4]
+    const shape: i64[2] = [3, 8]
+    bounded: f32[6, 4] = Tanh(x)
+    wide: f32[3, 8] = Reshape(bounded, shape)
+    output tall = bounded
+    output wide = wide
+  })",
+                options);
+  const auto session = opened.MustCreate();
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+}
+
 TEST_F(VulkanSession, RunsQuarantinedShadersOnTheCpuVisibly) {
   VulkanOptions options = TestOptions();
   options.quarantine = "softmax,conv";
@@ -331,7 +350,9 @@ TEST_F(VulkanSession, SharesWeightsAmongSessionsOfSeveralThreads) {
 /// An empty folder, gone at the end.
 class CacheFolder {
  public:
-  CacheFolder() : path_(std::filesystem::temp_directory_path() / "skiff_vulkan_test_cache") {
+  CacheFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("skiff_vulkan_test_cache_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directory(path_);
     name_ = path_.string();

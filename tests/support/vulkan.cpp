@@ -10,11 +10,12 @@ namespace skiff::testing {
 #ifdef SKIFF_WITH_VULKAN
 
 bool HasVulkan() {
-  static const bool has = [] {
+  // Kept, so that Models which come and go make each pipeline once.
+  static const auto device = [] {
     ErrorCapture quiet;
-    return vulkan::Device::Get(VulkanOptionsFromEnvironment()).ok();
+    return vulkan::Device::Get(VulkanOptionsFromEnvironment());
   }();
-  return has;
+  return device.ok();
 }
 
 bool VulkanStoresF16() { return VulkanOptionsFromEnvironment().precision != VulkanPrecision::kF32; }

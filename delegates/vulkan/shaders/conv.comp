@@ -28,7 +28,7 @@ layout(push_constant) uniform Push {
   uint in_channels;
   uint out_height;
   uint out_width;
-  uint out_channels;
+  uint out_channels;  ///< That are computed here.
   uint depth;          ///< Input channels of a group.
   uint group_outputs;  ///< Output channels of a group.
   uint kernel_height;
@@ -41,6 +41,8 @@ layout(push_constant) uniform Push {
   int pad_left;
   float low;
   float high;
+  uint out_first;  ///< Where they begin among the out_step channels of a pixel.
+  uint out_step;
 } p;
 
 /// The input position under a tap; -1 outside of the input.
@@ -97,7 +99,7 @@ void main() {
   uint pixel = i / blocks * kTile;
   if (pixel >= p.pixels) return;
   [[unroll]] for (int t = 0; t < 4; ++t) sums[t] = vec4(bias[block]);
-  uint group_first = block * 4 / p.group_outputs * p.depth;
+  uint group_first = (p.out_first + block * 4) / p.group_outputs * p.depth;
   if (kPoint) {
     ivec4 first;
     [[unroll]] for (int t = 0; t < 4; ++t) {
@@ -125,7 +127,7 @@ void main() {
   }
   for (uint t = 0; t < kTile && pixel + t < p.pixels; ++t) {
     vec4 result = Clamped(sums[t], p.low, p.high);
-    uint to = (pixel + t) * p.out_channels + block * 4;
+    uint to = (pixel + t) * p.out_step + p.out_first + block * 4;
     if (kVectorOut) {
       y4[to / 4] = T4(result);
     } else {

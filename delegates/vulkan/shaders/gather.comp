@@ -18,6 +18,8 @@ layout(push_constant) uniform Push {
   uint inner;
   uint chosen;
   int extent;
+  int first;  ///< The slices that x holds; others are left to other dispatches.
+  uint held;
 } p;
 
 void main() {
@@ -30,7 +32,9 @@ void main() {
   if (index < 0) index += p.extent;
   // The shader check reports what is outside; none may reach outside of x.
   index = clamp(index, 0, p.extent - 1);
-  uint from = (outer * uint(p.extent) + uint(index)) * p.inner + within;
+  uint slice = uint(index - p.first);
+  if (slice >= p.held) return;
+  uint from = (outer * p.held + slice) * p.inner + within;
   if (kWords == 0) {
     y[i] = x[from];
   } else {

@@ -116,6 +116,7 @@ struct DelegateSessionOptions {
   bool keep_intermediates = false;  ///< All tensors have host memory of their own and shall be found there.
   bool profile = false;             ///< Runs may come with a NodeTimer.
   bool thread_small_work = false;   ///< SessionOptions::thread_small_work.
+  bool poison = false;              ///< SessionOptions::poison, of memory of its own.
 };
 
 /// Bytes of packed weights.

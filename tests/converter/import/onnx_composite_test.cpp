@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "graph/error.h"
 #include "tests/converter/import/onnx_model.h"
 
 namespace skiff {
@@ -191,6 +192,25 @@ TEST(OnnxDropout, TheMaskKeepsEverything) {
     const TensorData mask = RunModel(model, {{"x", Floats({2}, {0, 1})}});
     EXPECT_EQ(mask.dtype(), opset < 10 ? DType::kF32 : DType::kBool);
     EXPECT_THAT(mask.ToDoubles(), Each(1.0));
+  }
+}
+
+TEST(OnnxDropout, DropsNothingInTrainingWithARatioOfZero) {
+  const bool yes = true;
+  const std::map<std::string, TensorData> inputs = {{"x", Floats({2}, {3, 4})},
+                                                    {"training", TensorData(DType::kBool, Shape{}, &yes)}};
+  for (const float ratio : {0.0f, 0.5f}) {
+    OnnxModel model(16);
+    model.AddInput("x", {2});
+    model.AddInput("training", {}, onnx::TensorProto::BOOL);
+    model.AddFloats("ratio", {}, {ratio});
+    model.AddNode("Dropout", {"x", "ratio", "training"}, {"y"});
+    model.AddOutput("y");
+    if (ratio == 0) {
+      EXPECT_THAT(AsFloats(RunModel(model, inputs)), ElementsAre(3, 4));
+    } else {
+      EXPECT_THROW(RunModel(model, inputs), Error);
+    }
   }
 }
 
