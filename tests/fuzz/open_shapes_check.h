@@ -1,8 +1,6 @@
 /// What tests with random open graphs share: plans at several sizes in one Session, against eager mode.
 #pragma once
 
-#include <functional>
-
 #include "graph/error.h"
 #include "tests/fuzz/random_open_graph.h"
 #include "tests/support/tiny_models.h"
@@ -31,9 +29,5 @@ std::unique_ptr<Session> MustCreate(Model& model, const SessionOptions& options)
 /// Throws Error where an output is not as expected: those that are no whole numbers by more than `inexact` of
 /// the largest number, or of 1 where all are smaller; others at all.
 void CheckSame(const RandomOpenGraph& random, const Tensors& got, const Tensors& expected, double inexact);
-
-/// check(seed, text) for `count` seeds, or those that the environment names (CMakeLists.txt); an Error that
-/// it throws becomes a failure that prints `text`. True where all seeds were right and none was named.
-bool CheckSeeds(uint32_t count, const std::function<void(uint32_t seed, std::string& text)>& check);
 
 }  // namespace skiff::testing

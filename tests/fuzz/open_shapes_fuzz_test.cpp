@@ -6,6 +6,7 @@
 
 #include "delegates/registry.h"
 #include "tests/fuzz/open_shapes_check.h"
+#include "tests/fuzz/seeds.h"
 
 namespace skiff::testing {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 
 #include "core/error_capture.h"
@@ -12,6 +11,7 @@
 #include "graph/error.h"
 #include "skiff/session.h"
 #include "tests/fuzz/random_program.h"
+#include "tests/fuzz/seeds.h"
 #include "tests/support/tiny_models.h"
 #include "tests/support/vulkan.h"
 #include "trace/function.h"
@@ -217,33 +217,18 @@ constexpr uint32_t kPrograms = 2000;
 constexpr uint32_t kGpuPrograms = 150;
 #endif
 
-/// Checks `count` programs, or those that the environment names. True where all were right and none was
-/// named.
-bool CheckSeeds(uint32_t count, void (*check)(const RandomProgram&, Figures&), Figures& figures) {
-  constexpr int kMostFailures = 10;
-  const char* const only = std::getenv("SKIFF_FUZZ_SEED");
-  const char* const more = std::getenv("SKIFF_FUZZ_COUNT");
-  const auto first = static_cast<uint32_t>(only == nullptr ? 1 : std::strtoul(only, nullptr, 10));
-  if (only != nullptr) count = 1;
-  if (more != nullptr) count = static_cast<uint32_t>(std::strtoul(more, nullptr, 10));
-  int failures = 0;
-  for (uint32_t seed = first; seed < first + count && failures < kMostFailures; ++seed) {
-    std::string text = fmt::format("SKIFF_FUZZ_SEED={}\n", seed);
-    try {
-      const RandomProgram program(seed);
-      text += program.Text();
-      check(program, figures);
-    } catch (const Error& error) {
-      ADD_FAILURE() << error.what() << "\n" << text;
-      ++failures;
-    }
-  }
-  return only == nullptr && more == nullptr && failures == 0;
+/// True where all programs were right and none was named (SKIFF_FUZZ_SEED).
+bool CheckPrograms(uint32_t count, void (*check)(const RandomProgram&, Figures&), Figures& figures) {
+  return skiff::testing::CheckSeeds(count, [&](uint32_t seed, std::string& text) {
+    const RandomProgram program(seed);
+    text += program.Text();
+    check(program, figures);
+  });
 }
 
 TEST(RandomProgram, GivesTheSameNumbersInEveryMode) {
   Figures figures;
-  const bool whole = CheckSeeds(kPrograms, CheckProgram, figures);
+  const bool whole = CheckPrograms(kPrograms, CheckProgram, figures);
   std::printf(
       "%d programs branch, %d loop, %d work at every size, %d need a trace per size; %d of %d outputs hold "
       "NaN\n",
@@ -259,7 +244,7 @@ TEST(RandomProgram, GivesTheSameNumbersInEveryMode) {
 TEST(RandomProgram, GivesTheSameNumbersOnTheGpu) {
   if (!skiff::testing::HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here";
   Figures figures;
-  CheckSeeds(kGpuPrograms, CheckOnTheGpu, figures);
+  CheckPrograms(kGpuPrograms, CheckOnTheGpu, figures);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "delegates/vulkan/device.h"
 #include "delegates/vulkan/shader_code.h"
 #include "tests/fuzz/open_shapes_check.h"
+#include "tests/fuzz/seeds.h"
 #ifdef SKIFF_WITH_XNNPACK
 #include "delegates/xnnpack/delegate.h"
 #endif
