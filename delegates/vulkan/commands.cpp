@@ -4,6 +4,12 @@
 
 namespace skiff::vulkan {
 
+void Barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
+             VkPipelineStageFlags to, VkAccessFlags accessed) {
+  const VkMemoryBarrier barrier{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, written, accessed};
+  vkCmdPipelineBarrier(commands, from, to, 0, 1, &barrier, 0, nullptr, 0, nullptr);
+}
+
 Commands::~Commands() { Destroy(); }
 
 Commands::Commands(Commands&& other) noexcept { *this = std::move(other); }

@@ -5,6 +5,10 @@
 
 namespace skiff::vulkan {
 
+/// What was written in the first stage is seen by accesses in the second.
+void Barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags written,
+             VkPipelineStageFlags to, VkAccessFlags accessed);
+
 class Commands {
  public:
   Commands() = default;

@@ -56,10 +56,8 @@ Status Weights::Flush() {
   SKIFF_RETURN_IF_ERROR(copy.Begin(device_, 0));
   const VkBufferCopy region{chunk.flushed, chunk.flushed, chunk.used - chunk.flushed};
   vkCmdCopyBuffer(copy.handle(), chunk.staging.handle(), chunk.device.handle(), 1, &region);
-  VkMemoryBarrier visible{VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr, VK_ACCESS_TRANSFER_WRITE_BIT,
-                          VK_ACCESS_SHADER_READ_BIT};
-  vkCmdPipelineBarrier(copy.handle(), VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, 0,
-                       1, &visible, 0, nullptr, 0, nullptr);
+  Barrier(copy.handle(), VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
+          VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT);
   SKIFF_RETURN_IF_ERROR(copy.End());
   SKIFF_RETURN_IF_ERROR(copy.Run());
   chunk.flushed = chunk.used;
