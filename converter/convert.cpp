@@ -7,7 +7,7 @@
 #include "core/error_capture.h"
 #include "core/platform.h"
 #include "graph/error.h"
-#include "import/onnx.h"
+#include "import/onnx/import_onnx.h"
 #include "skiff/model.h"
 
 namespace skiff {
@@ -19,7 +19,8 @@ WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) 
   if (options.image) {
     for (const GraphPort& port : graph.inputs()) {
       const Value& value = graph.value(port.value);
-      if (value.dims.size() != 4 || value.dtype != DType::kF32 || !value.has_static_shape()) continue;
+      const bool reals = value.dtype == DType::kF32 || value.quantization != nullptr;
+      if (value.dims.size() != 4 || !reals || !value.has_static_shape()) continue;
       const Shape shape = value.shape();
       ImageSettings settings = *options.image;
       const auto channels = static_cast<int64_t>(settings.mean.size());
@@ -173,9 +174,8 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
 
 std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const ConvertOptions& options) {
   if (options.progress) options.progress("import");
-  Graph graph = ImportOnnx(path, options.fixed_inputs);
-  FixShapes(graph, options);
-  return ConvertGraph(std::move(graph), options);
+  ImportOptions import{options.fixed_inputs, [&](Graph& graph) { FixShapes(graph, options); }};
+  return ConvertGraph(ImportModel(path, import), options);
 }
 
 std::string Explain(const ConvertResult& result) {

@@ -10,7 +10,7 @@
 
 #include "emit/write_model.h"
 #include "graph/graph.h"
-#include "import/onnx.h"
+#include "import/import_model.h"
 #include "passes/passes.h"
 #include "shape_contract.h"
 

@@ -23,7 +23,7 @@ using ThreadPool = std::unique_ptr<void, DestroyThreadPool>;
 /// operators of another.
 ///
 /// kInvalidArgument: more than kMaxThreads. kUnsupported: this build runs nothing on more than one thread.
-/// kOutOfMemory: no memory for it.
+/// kOutOfMemory: no memory for it, or the system does not give so many threads. None is left then.
 Result<ThreadPool> CreateThreadPool(int threads = 0);
 
 }  // namespace skiff

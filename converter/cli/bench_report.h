@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/tune.h"
+#include "tune/shaders.h"
 
 namespace skiff::cli {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/bench.h"
+#include "run/bench.h"
 
 namespace skiff::cli {
 

@@ -7,11 +7,12 @@
 #include "cli/chrome_trace.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
-#include "cli/output_path.h"
-#include "cli/random_inputs.h"
+#include "cli/parse_sizes.h"
 #include "cli/session_options.h"
 #include "core/platform.h"
 #include "emit/write_model.h"
+#include "files/output_path.h"
+#include "run/random_inputs.h"
 
 namespace skiff::cli {
 namespace {

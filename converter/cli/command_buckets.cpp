@@ -3,13 +3,13 @@
 
 #include <memory>
 
-#include "cli/buckets.h"
 #include "cli/commands.h"
 #include "cli/convert_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "graph/error.h"
-#include "import/onnx.h"
+#include "import/import_model.h"
+#include "tune/buckets.h"
 
 namespace skiff::cli {
 namespace {
@@ -100,7 +100,7 @@ void Buckets(const Arguments& arguments) {
     options.max_plans = arguments.max_plans;
     options.threads = arguments.threads;
     options.progress = [&](const std::string& step) { progress.Step(step); };
-    proposal = ProposeBuckets(ImportOnnx(arguments.source), shapes, options);
+    proposal = ProposeBuckets(ImportModel(arguments.source), shapes, options);
   }
   Print(arguments, proposal);
 }

@@ -4,11 +4,11 @@
 
 #include "cli/commands.h"
 #include "cli/convert_options.h"
-#include "cli/output_path.h"
 #include "cli/progress.h"
 #include "cli/summary.h"
 #include "cli/table.h"
-#include "cli/tensor_files.h"
+#include "files/output_path.h"
+#include "files/tensor_files.h"
 #include "graph/error.h"
 
 namespace skiff::cli {
@@ -39,11 +39,6 @@ void CheckSource(const Arguments& arguments) {
   if (std::filesystem::equivalent(arguments.source, arguments.output, error)) {
     Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name",
           arguments.output);
-  }
-  constexpr std::string_view kMark = "SKIFF\r\n";
-  if (ReadFile(arguments.source).compare(0, kMark.size(), kMark) == 0) {
-    Throw(StatusCode::kInvalidArgument, "{}: is a converted model already; 'skiff convert' reads .onnx files",
-          arguments.source);
   }
 }
 

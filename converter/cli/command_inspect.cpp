@@ -8,10 +8,10 @@
 
 #include "cli/commands.h"
 #include "cli/inspect.h"
-#include "cli/opened_model.h"
 #include "format/container.h"
-#include "import/onnx.h"
+#include "import/import_model.h"
 #include "passes/passes.h"
+#include "run/opened_model.h"
 
 namespace skiff::cli {
 namespace {
@@ -42,7 +42,7 @@ void Inspect(const Arguments& arguments) {
     text = arguments.json ? SkiffJson(path, opened.model()).dump(2) + "\n"
                           : SkiffText(path, opened.model(), arguments.nodes);
   } else {
-    Graph graph = ImportOnnx(path);
+    Graph graph = ImportModel(path);
     // Types of inner tensors follow from the inputs' where none is open.
     const bool closed = std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](const GraphPort& port) {
       return graph.value(port.value).has_static_shape();

@@ -5,15 +5,16 @@
 #include "cli/commands.h"
 #include "cli/convert_options.h"
 #include "cli/input_files.h"
-#include "cli/model_sizes.h"
 #include "cli/parity_report.h"
+#include "cli/parse_sizes.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
-#include "cli/sweep.h"
 #include "cli/sweep_report.h"
 #include "cli/tool.h"
 #include "graph/error.h"
-#include "import/onnx.h"
+#include "import/import_model.h"
+#include "parity/sweep.h"
+#include "run/model_sizes.h"
 
 namespace skiff::cli {
 namespace {
@@ -28,8 +29,9 @@ constexpr const char* kFooter =
     "(ONNX test sets) or\n"
     ".bin; a folder of expected outputs likewise output_.... random:SEED draws reals from [-1, 1), "
     "random:SEED:0..255 from\n"
-    "[0, 255); --input-range speaks of single inputs, for example mask=0..1. Dimensions that the source "
-    "leaves open take the sizes of the tensors in the folder; with "
+    "[0, 255), and integers of quantised inputs from all of their type; --input-range speaks of single "
+    "inputs, for example\n"
+    "mask=0..1. Dimensions that the source leaves open take the sizes of the tensors in the folder; with "
     "random inputs --at\n"
     "and --sweep choose them. Sizes that the source itself refuses are listed, and do not fail as long as "
     "the "
@@ -79,24 +81,41 @@ void TakeSizesOf(const std::string& folder, const Graph& source, ConvertOptions&
   }
 }
 
-/// The model: from its file, or converted here and now.
-std::unique_ptr<OpenedModel> Prepare(const Arguments& arguments, Graph& source) {
-  if (arguments.model.empty()) {
-    ConvertOptions options = ToConvertOptions(arguments);
+/// The source, at the sizes that the model is for, and the model: from its file, or converted here and now.
+struct Prepared {
+  Graph source;
+  std::unique_ptr<OpenedModel> opened;
+};
+
+Prepared ConvertHere(const Arguments& arguments) {
+  ConvertOptions options = ToConvertOptions(arguments);
+  options.vulkan =
+      std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end();
+  Prepared prepared;
+  const auto fix = [&](Graph& source) {
     const std::string inputs = InputsOf(arguments);
     if (!source.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, source, options);
     FixShapes(source, options);
-    options.vulkan =
-        std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end();
-    return std::make_unique<OpenedModel>(ConvertGraph(source, options)->file);
-  }
-  auto opened = std::make_unique<OpenedModel>(arguments.model);
-  try {
-    FixToModel(source, opened->signature());
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{} and {}: {}", arguments.source, arguments.model, error.what()));
-  }
-  return opened;
+  };
+  prepared.source = ImportModel(arguments.source, {ToFixedInputs(arguments), fix});
+  prepared.opened = std::make_unique<OpenedModel>(ConvertGraph(prepared.source, options)->file);
+  return prepared;
+}
+
+Prepared Prepare(const Arguments& arguments) {
+  if (arguments.model.empty()) return ConvertHere(arguments);
+  Prepared prepared;
+  prepared.opened = std::make_unique<OpenedModel>(arguments.model);
+  const auto fix = [&](Graph& source) {
+    try {
+      FixToModel(source, prepared.opened->signature());
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", arguments.model, error.what()));
+    }
+  };
+  prepared.source = ImportModel(arguments.source, {ToFixedInputs(arguments), fix});
+  fix(prepared.source);  // Its outputs are there now.
+  return prepared;
 }
 
 ParityOptions ToParityOptions(const Arguments& arguments) {
@@ -165,20 +184,20 @@ int Parity(const Arguments& arguments) {
     ParseSizes("--at", text, named);
   }
   ParityOptions options = ToParityOptions(arguments);
-  std::unique_ptr<OpenedModel> opened;
+  Prepared prepared;
   std::vector<SizedReport> cases;
   {
     const bool sized = arguments.sweep || !arguments.at.empty();
     std::optional<Progress> progress(std::in_place, 2 + static_cast<int>(options.backends.size()));
     progress->Step(arguments.model.empty() ? "import and convert" : "import");
-    Graph source = ImportOnnx(arguments.source, ToFixedInputs(arguments));
-    opened = Prepare(arguments, source);
+    prepared = Prepare(arguments);
+    OpenedModel* opened = prepared.opened.get();
     const std::vector<SymbolSizes> calls = CallsOf(arguments, opened->model());
     if (sized) progress.emplace(static_cast<int>(calls.size() * (1 + options.backends.size())));
     options.note_refusals = sized;
     std::string where;
     options.progress = [&](const std::string& step) { progress->Step(where + step); };
-    ParityChecker checker(source, opened->model(), options);
+    ParityChecker checker(prepared.source, opened->model(), options);
     for (const SymbolSizes& call : calls) {
       const NamedTensors inputs = ReadInputSource(InputsOf(arguments), opened->model(), call, ranges);
       SizedReport& one = cases.emplace_back();
@@ -191,7 +210,7 @@ int Parity(const Arguments& arguments) {
       one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
     }
   }
-  const Model& model = opened->model();
+  const Model& model = prepared.opened->model();
   if (arguments.sweep || !arguments.at.empty()) {
     fmt::print("{}", arguments.json ? SweepJson(model, cases).dump(2) + "\n" : SweepText(model, cases));
     if (SweepOk(cases)) return kDone;

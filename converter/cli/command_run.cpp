@@ -9,12 +9,13 @@
 
 #include "cli/commands.h"
 #include "cli/input_files.h"
-#include "cli/output_path.h"
+#include "cli/parse_sizes.h"
 #include "cli/session_options.h"
-#include "cli/sizes.h"
 #include "cli/table.h"
-#include "cli/tensor_files.h"
 #include "core/platform.h"
+#include "files/output_path.h"
+#include "files/tensor_files.h"
+#include "run/sizes.h"
 
 namespace skiff::cli {
 namespace {
@@ -22,7 +23,12 @@ namespace {
 constexpr const char* kFooter =
     "Pictures (.jpg, .png, .bmp) are resized and normalised as the model's image settings say; .npy and .pb "
     "carry their\n"
-    "own type and shape; .bin holds raw little-endian elements: --dim says the sizes of open dimensions.\n"
+    "own type and shape; .bin holds raw little-endian elements: --dim says the sizes of open dimensions. "
+    "Pictures and f32\n"
+    "become the integers of a quantised input. Of a quantised output the numbers are printed that its "
+    "integers "
+    "stand for;\n"
+    "its file has the integers.\n"
     "Examples:\n"
     "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results\n"
     "  skiff run bert.skiff --input ids=ids.bin --dim seq=7";
@@ -38,12 +44,14 @@ struct Arguments : SessionArguments {
 };
 
 std::string ValueText(const TensorData& tensor, double value) {
-  return IsFloat(tensor.dtype()) ? fmt::format("{:.6g}", value) : fmt::format("{}", value);
+  const bool real = IsFloat(tensor.dtype()) || tensor.quantization() != nullptr;
+  return real ? fmt::format("{:.6g}", value) : fmt::format("{}", value);
 }
 
 void PrintOutput(const PortInfo& port, const TensorData& tensor, size_t top) {
   const std::vector<double> values = tensor.ToDoubles();
-  fmt::print("output '{}': {} {}", port.name, DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str());
+  fmt::print("output '{}': {} {}{}", port.name, DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(),
+             ShortQuantizationText(tensor.quantization().get()));
   if (!values.empty()) {
     const auto [min, max] = std::minmax_element(values.begin(), values.end());
     const double mean =

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/opened_model.h"
-#include "cli/output_path.h"
 #include "cli/size_list.h"
+#include "files/output_path.h"
 #include "graph/error.h"
+#include "run/opened_model.h"
 
 namespace skiff::cli {
 namespace {

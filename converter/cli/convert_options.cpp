@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "cli/tensor_files.h"
+#include "files/tensor_files.h"
 #include "graph/error.h"
 
 namespace skiff::cli {

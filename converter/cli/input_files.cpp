@@ -5,8 +5,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/tensor_files.h"
+#include "files/tensor_files.h"
 #include "graph/error.h"
+#include "graph/quantization.h"
 
 namespace skiff::cli {
 namespace {
@@ -57,6 +58,22 @@ std::string FindTensorFile(const fs::path& folder, const std::string& kind, cons
   return "";
 }
 
+/// What an input's file holds. Real numbers for a quantised input become its integers, and the user hears of
+/// it.
+TensorData ReadAsInput(const std::string& file, const PortInfo& port, const SymbolSizes& sizes) {
+  const TensorData tensor = ReadInput(file, port, sizes);
+  if (tensor.dtype() == port.dtype) return tensor;
+  fmt::print(stderr, "note: {}: its {} were quantised for input '{}' ({})\n", file, DTypeName(tensor.dtype()),
+             port.name, sizes.TypeText(port));
+  return QuantizedAs(port, tensor);
+}
+
+/// An output's file; integers of a quantised output stand for the same numbers.
+TensorData ReadAsOutput(const std::string& file, const PortInfo& port, const SymbolSizes& sizes) {
+  const TensorData tensor = ReadTensor(file, port, sizes);
+  return tensor.dtype() == port.dtype ? tensor.Quantized(CopyOf(port.quantization)) : tensor;
+}
+
 void CheckFolder(const std::string& folder) {
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
@@ -86,7 +103,7 @@ NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<
     if (inputs.contains(port->name)) {
       Throw(StatusCode::kInvalidArgument, "--input {}: input '{}' was already given", argument, port->name);
     }
-    inputs[port->name] = ReadInput(file, *port, sizes);
+    inputs[port->name] = ReadAsInput(file, *port, sizes);
   }
   for (const PortInfo& port : ports) {
     if (!inputs.contains(port.name)) {
@@ -109,7 +126,7 @@ NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> por
             "{}: there is no file for input '{}'; looked for input_{}, {} and input_{} as .npy, .pb and .bin",
             folder, ports[i].name, name, name, i);
     }
-    inputs[ports[i].name] = ReadInput(file, ports[i], sizes);
+    inputs[ports[i].name] = ReadAsInput(file, ports[i], sizes);
   }
   return inputs;
 }
@@ -120,7 +137,7 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
   NamedTensors outputs;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string file = FindTensorFile(folder, "output", ports[i].name, i);
-    if (!file.empty()) outputs[ports[i].name] = ReadTensor(file, ports[i], sizes);
+    if (!file.empty()) outputs[ports[i].name] = ReadAsOutput(file, ports[i], sizes);
   }
   if (outputs.empty()) {
     Throw(StatusCode::kIo,

@@ -4,14 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "cli/opened_model.h"
-#include "cli/random_inputs.h"
-#include "cli/sizes.h"
+#include "run/opened_model.h"
+#include "run/random_inputs.h"
+#include "run/sizes.h"
 
 namespace skiff::cli {
 
-/// One NAME=FILE per input; a model with one input takes FILE alone. Throws Error for an unknown or repeated
-/// name, and for inputs that are left out. `sizes`: of open dimensions, for files that state no shape.
+/// One NAME=FILE per input; a model with one input takes FILE alone. f32 in a file for a quantised input is
+/// quantised, which stderr says. Throws Error for an unknown or repeated name, and for inputs that are left
+/// out. `sizes`: of open dimensions, for files that state no shape.
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes = {});
 

@@ -4,11 +4,11 @@
 
 #include "cli/inspect.h"
 #include "cli/plan_table.h"
-#include "cli/sizes.h"
 #include "cli/table.h"
 #include "format/model_data.h"
 #include "graph/bodies.h"
 #include "graph/text.h"
+#include "run/sizes.h"
 
 namespace skiff::cli {
 namespace {
@@ -29,6 +29,21 @@ std::string ImageText(const ImageSpec& image) {
                      : image.bgr         ? "bgr"
                                          : "rgb",
                      image.nhwc ? "nhwc" : "nchw", fmt::join(mean, ", "), fmt::join(scale, ", "));
+}
+
+/// Null for plain integers and other numbers.
+Json QuantizationJson(const Quantization* quantization) {
+  if (quantization == nullptr) return nullptr;
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;
+  for (int64_t i = 0; i < quantization->count; ++i) {
+    scales.push_back(quantization->ScaleAt(i));
+    zero_points.push_back(quantization->ZeroPointAt(i));
+  }
+  Json json = {{"scale", scales}, {"zero_point", zero_points}};
+  if (!quantization->per_tensor()) json["axis"] = quantization->axis;
+  if (quantization->block > 0) json["block"] = quantization->block;
+  return json;
 }
 
 /// Numbers, and the names of open dimensions ("?" for those that only a run knows).
@@ -71,6 +86,7 @@ Json PortsJson(Span<const SymbolInfo> symbols, Span<const PortInfo> ports) {
   Json json = Json::array();
   for (const PortInfo& port : ports) {
     Json entry = {{"name", port.name}, {"dtype", DTypeName(port.dtype)}, {"shape", ShapeJson(symbols, port)}};
+    if (port.quantization != nullptr) entry["quantization"] = QuantizationJson(port.quantization);
     if (port.image.width > 0) {
       const ImageSpec& image = port.image;
       entry["image"] = {{"width", image.width},
@@ -122,6 +138,8 @@ Json TensorsJson(const PlanData& plan, Span<const int32_t> indices) {
                       {"dtype", DTypeName(tensor->view.dtype)},
                       {"shape", Extents(tensor->view.shape)},
                       {"constant", tensor->constant}});
+      if (tensor->view.quantization != nullptr)
+        json.back()["quantization"] = QuantizationJson(tensor->view.quantization);
     }
   }
   return json;
@@ -165,7 +183,7 @@ void AddNodes(Table& table, const PlanData& plan, const std::string& indent) {
     table.Add({std::to_string(i), indent + Shortened(node.name, 40),
                attrs.empty() ? node.op->name : fmt::format("{} {}", node.op->name, attrs),
                i < plan.shape_node_count ? "shape program" : DelegateKindName(DelegateOf(plan, i)), inputs,
-               TypeText(output.dtype, output.shape)});
+               TypeText(output.dtype, output.shape) + ShortQuantizationText(output.quantization)});
     for (size_t b = 0; b < node.bodies.size(); ++b) {
       table.Add({"", fmt::format("{}  {}:", indent, BodyNames(node.op->code)[b]), "", "", "", ""});
       AddNodes(table, node.bodies[b], indent + "    ");

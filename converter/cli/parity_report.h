@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cli/parity.h"
+#include "parity/parity.h"
 
 namespace skiff::cli {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <map>
 
-#include "cli/sizes.h"
 #include "cli/table.h"
+#include "run/sizes.h"
 
 namespace skiff::cli {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/opened_model.h"
+#include "run/opened_model.h"
 
 namespace skiff::cli {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/opened_model.h"
 #include "format/model_data.h"
+#include "run/opened_model.h"
 #include "skiff/session.h"
 
 namespace skiff::cli {
@@ -27,7 +27,7 @@ struct ShaderUse {
 };
 constexpr ShaderUse kUses[] = {
 #define USES(Lowering, family) {#Lowering, #family},
-#include "delegates/vulkan/lowering_shaders.def"
+#include "delegates/vulkan/lower/lowering_shaders.def"
 #undef USES
 };
 
@@ -95,7 +95,9 @@ void AddFallenBack(Model& model, const char* signature, Target target, SizeList*
   options.threads = 1;
   const std::unique_ptr<Session> session = CreateSession(model, options);
   for (int i = 0; i < session->node_count(); ++i) {
-    if (session->node(i).fell_back) list->reference.insert(session->node(i).op);
+    const NodeInfo node = session->node(i);
+    // What falls back in bodies is in the list already.
+    if (node.fell_back && node.delegate == DelegateKind::kReference) list->reference.insert(node.op);
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace skiff::cli {
 
-/// Names of ops.def, by the delegate that has to have them, and of delegates/vulkan/shaders.def.
+/// Names of ops.def, by the delegate that has to have them, and of delegates/vulkan/pipelines/shaders.def.
 struct SizeList {
   std::set<std::string> reference;
   std::set<std::string> xnnpack;

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "cli/opened_model.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
+#include "run/opened_model.h"
 
 namespace skiff::cli {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "cli/model_sizes.h"
 #include "cli/parity_report.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
+#include "run/model_sizes.h"
 
 namespace skiff::cli {
 namespace {

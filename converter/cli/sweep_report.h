@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/parity.h"
+#include "parity/parity.h"
 
 namespace skiff::cli {
 

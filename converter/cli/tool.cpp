@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "graph/error.h"
+#include "skiff/version.h"
 
 namespace skiff::cli {
 namespace {

@@ -91,7 +91,7 @@ class Drafter {
     tensor.name = value.name.c_str();
     Shape shape;
     for (const Dim& dim : value.dims) shape.Append(dim.constant() ? dim.value : -1);
-    tensor.view = TensorView(nullptr, value.dtype, shape);
+    tensor.view = TensorView(nullptr, value.dtype, shape, value.quantization.get());
     draft_.largest_bytes.push_back(LargestBytes(value));
     if (value.constant) {
       tensor.constant = true;
@@ -104,7 +104,7 @@ class Drafter {
 
   /// The interval maximum of a value's bytes; -1 where it has none.
   int64_t LargestBytes(const Value& value) const {
-    Dim bytes(DTypeSize(value.dtype));
+    Dim bytes(DTypeSize(value.dtype));  // What is smaller than a byte is constant, and not planned.
     for (const Dim& dim : value.dims) bytes = bytes * dim;
     int64_t largest = bytes.bounds().max;
     // The same elements as its input, whose number may be known better.
@@ -203,7 +203,7 @@ void PlanDraft::FindTypicalTypes() {
                    : bounds.max < kTypicalExtent ? std::max<int64_t>(bounds.max, 1)
                                                  : kTypicalExtent);
     }
-    typical[i].view = TensorView(tensors[i].view.data, value.dtype, shape);
+    typical[i].view = TensorView(tensors[i].view.data, value.dtype, shape, value.quantization.get());
     typical[i].view.row_stride = tensors[i].constant ? shape.last() : tensors[i].view.row_stride;
     if (shape.rank() > 0 && tensors[i].view.shape.last() < 0) typical[i].view.row_stride = shape.last();
   }

@@ -13,6 +13,7 @@
 #include "format/container.h"
 #include "graph/error.h"
 #include "model_generated.h"
+#include "skiff/version.h"
 
 namespace skiff {
 namespace {
@@ -20,7 +21,7 @@ namespace {
 using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 
-constexpr const char* kProducer = "skiff 0.1.0";
+constexpr const char* kProducer = "skiff " SKIFF_VERSION;
 
 /// The weights part: every distinct content once.
 class BlobTable {
@@ -37,6 +38,15 @@ class BlobTable {
     return found->second;
   }
 
+  /// Of elements that live nowhere else.
+  int32_t AddCopy(const TensorData& data) {
+    copies_.push_back(data);
+    PlanTensor tensor;
+    tensor.view = data.view();
+    tensor.hash = HashOf(data);
+    return Add(tensor);
+  }
+
   const std::vector<format::Blob>& blobs() const { return blobs_; }
   uint64_t bytes() const { return bytes_; }
 
@@ -50,6 +60,7 @@ class BlobTable {
   std::map<std::tuple<uint64_t, uint64_t, uint64_t>, int32_t> index_;
   std::vector<format::Blob> blobs_;
   std::vector<const uint8_t*> data_;
+  std::vector<TensorData> copies_;
   uint64_t bytes_ = 0;
 };
 
@@ -65,9 +76,12 @@ class Writer {
       metadata.push_back(format::CreateKeyValueDirect(builder_, key.c_str(), value.c_str()));
     const auto variables = WriteVariables();
     const auto symbols = WriteSymbols();
-    builder_.Finish(format::CreateModelDirect(builder_, format::kFormatVersion, kProducer, &signatures,
+    const auto quantizations = WriteQuantizations();
+    const uint32_t version = quantizations.empty() ? format::kPlainFormatVersion : format::kFormatVersion;
+    builder_.Finish(format::CreateModelDirect(builder_, version, kProducer, &signatures,
                                               symbols.empty() ? nullptr : &symbols, &blobs_.blobs(),
-                                              &metadata, variables.empty() ? nullptr : &variables),
+                                              &metadata, variables.empty() ? nullptr : &variables,
+                                              quantizations.empty() ? nullptr : &quantizations),
                     format::ModelIdentifier());
     return Assemble();
   }
@@ -90,9 +104,9 @@ class Writer {
       initial.view = value.view();
       initial.hash = HashOf(value);
       const std::vector<int64_t> extents(value.shape().begin(), value.shape().end());
-      written.push_back(format::CreateVariableDirect(builder_, name.c_str(),
-                                                     static_cast<uint8_t>(value.dtype()), &extents,
-                                                     static_cast<uint32_t>(blobs_.Add(initial))));
+      written.push_back(format::CreateVariableDirect(
+          builder_, name.c_str(), static_cast<uint8_t>(value.dtype()), &extents,
+          static_cast<uint32_t>(blobs_.Add(initial)), QuantizationIndex(value.quantization().get())));
     }
     return written;
   }
@@ -119,7 +133,8 @@ class Writer {
                                builder_.CreateVector(extents), tensor.constant ? blobs_.Add(tensor) : -1,
                                placement.offset, placement.view_of, dense ? 0 : tensor.view.row_stride,
                                Debug(tensor.name), Debug(source ? value.source.c_str() : nullptr),
-                               source && !perm.empty() ? builder_.CreateVector(perm) : 0, placement.buffer));
+                               source && !perm.empty() ? builder_.CreateVector(perm) : 0, placement.buffer,
+                               QuantizationIndex(tensor.view.quantization)));
     }
     return tensors;
   }
@@ -156,6 +171,34 @@ class Writer {
         static_cast<size_t>(std::find(symbols_.begin(), symbols_.end(), symbol) - symbols_.begin());
     if (known == symbols_.size()) symbols_.push_back(symbol);
     return static_cast<uint32_t>(known);
+  }
+
+  /// In the file; equal ones are one. -1 for none.
+  int32_t QuantizationIndex(const Quantization* quantization) {
+    if (quantization == nullptr) return -1;
+    const auto same = [&](const Quantization* other) { return SameQuantization(quantization, other); };
+    const auto known = std::find_if(quantizations_.begin(), quantizations_.end(), same);
+    const auto index = static_cast<int32_t>(known - quantizations_.begin());
+    if (known == quantizations_.end()) quantizations_.push_back(quantization);
+    return index;
+  }
+
+  std::vector<Offset<format::Quantization>> WriteQuantizations() {
+    std::vector<Offset<format::Quantization>> written;
+    for (const Quantization* from : quantizations_) {
+      if (from->per_tensor()) {
+        written.push_back(format::CreateQuantization(builder_, from->scale, from->zero_point));
+        continue;
+      }
+      const auto add = [&](DType dtype, const void* elements) {
+        return elements == nullptr ? -1 : blobs_.AddCopy(TensorData(dtype, Shape{from->count}, elements));
+      };
+      const int32_t scales = add(DType::kF32, from->scales);
+      const int32_t zero_points = add(DType::kI32, from->zero_points);
+      written.push_back(
+          format::CreateQuantization(builder_, 1, 0, from->axis, from->block, scales, zero_points));
+    }
+    return written;
   }
 
   std::vector<Offset<format::Symbol>> WriteSymbols() {
@@ -211,7 +254,8 @@ class Writer {
       }
       written.push_back(format::CreatePortDirect(
           builder_, ports[i].name.c_str(), static_cast<uint8_t>(view.dtype), &extents, image,
-          labels.empty() ? nullptr : &labels, i < callers ? -1 : variables[i - callers]));
+          labels.empty() ? nullptr : &labels, i < callers ? -1 : variables[i - callers],
+          QuantizationIndex(view.quantization)));
     }
     return written;
   }
@@ -236,6 +280,7 @@ class Writer {
   const WriteOptions& options_;
   FlatBufferBuilder builder_;
   BlobTable blobs_;
+  std::vector<const Quantization*> quantizations_;          ///< In the order of the file.
   const PlanDraft* whole_ = nullptr;                        ///< Of the signature that is being written.
   std::vector<std::pair<const Graph*, SymbolId>> symbols_;  ///< In the order of the file.
 };

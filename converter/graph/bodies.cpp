@@ -13,12 +13,13 @@ constexpr const char* kWhileBodies[] = {"condition", "body"};
 const Value& Output(const Graph& body, size_t i) { return body.value(body.outputs()[i].value); }
 
 std::string TypeText(const Graph& graph, const Value& value) {
-  return DTypeName(value.dtype) + DimsText(graph, value.dims);
+  return DTypeName(value.dtype) + DimsText(graph, value.dims) + QuantizationText(value.quantization);
 }
 
 /// Types that may be equal on the device, which asks again at every new shape.
 bool MayBeEqual(const Value& a, const Value& b) {
   return a.dtype == b.dtype && a.dims.size() == b.dims.size() &&
+         SameQuantization(a.quantization, b.quantization) &&
          std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), SameExtent);
 }
 
@@ -54,7 +55,7 @@ std::vector<ValueType> IfResults(const Graph& graph, const Node& node) {
           DescribeNode(graph, node), i, TypeText(node.bodies[0], a), a.name, kIfBodies[0],
           TypeText(node.bodies[1], b), b.name, kIfBodies[1]);
     }
-    types.push_back({a.dtype, BetterDims(a, b), nullptr});
+    types.push_back({a.dtype, BetterDims(a, b), a.quantization, nullptr});
   }
   return types;
 }
@@ -69,7 +70,7 @@ std::vector<ValueType> WhileResults(const Graph& graph, const Node& node) {
       ThrowLoopVariableChanges(DescribeNode(graph, node), i, before.name, TypeText(graph, before),
                                TypeText(node.bodies[1], after));
     }
-    types.push_back({before.dtype, before.dims, nullptr});
+    types.push_back({before.dtype, before.dims, before.quantization, nullptr});
   }
   return types;
 }

@@ -61,6 +61,7 @@ struct Dim::Atom {
   SymbolId symbol = -1;
   Symbol contract;
   Dim a, b;
+  size_t weight = 1;
   std::string key;
 
   Bounds bounds() const {
@@ -102,6 +103,7 @@ Dim Dim::OfAtom(Kind kind, const Dim& a, const Dim& b) {
   atom->kind = kind;
   atom->a = a;
   atom->b = b;
+  atom->weight = 1 + a.weight() + b.weight();
   atom->key = "(" + a.key() + kSigns[static_cast<size_t>(kind)] + b.key() + ")";
   Dim dim;
   dim.terms_.push_back({1, {std::move(atom)}});
@@ -172,6 +174,14 @@ Dim Dim::Replace(const std::function<Dim(SymbolId)>& replacement) const {
     sum = sum + product;
   }
   return sum;
+}
+
+size_t Dim::weight() const {
+  size_t weight = 0;
+  for (const Term& term : terms_) {
+    for (const auto& factor : term.factors) weight += factor->weight;
+  }
+  return weight;
 }
 
 std::string Dim::key() const {

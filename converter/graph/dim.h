@@ -57,6 +57,8 @@ class Dim {
   void VisitSymbols(const std::function<void(SymbolId)>& visit) const;
   /// The expression with every Symbol replaced.
   Dim Replace(const std::function<Dim(SymbolId)>& replacement) const;
+  /// How long the expression is: its Symbols and operations, those that occur twice counted twice.
+  size_t weight() const;
   /// Equal expressions have equal keys. For people, ToText of text.h is better.
   std::string key() const;
   /// For people; `name` tells a Symbol's name.

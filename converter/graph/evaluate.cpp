@@ -3,22 +3,27 @@
 #include <algorithm>
 
 #include "core/error_capture.h"
+#include "core/extents.h"
+#include "eager/quantized.h"
 #include "graph/bodies.h"
 #include "graph/error.h"
+#include "graph/node_types.h"
+#include "ops/quantized.h"
 
 namespace skiff {
 namespace {
 
 /// No tensor that a graph makes may be larger than this; shape arithmetic gone wrong ends here instead of in
 /// bad_alloc.
-constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
+constexpr int64_t kMaxHostBytes = int64_t{1} << 40;
 
 InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& values) {
   InferInput<int64_t> input;
   input.present = true;
-  input.dtype = data.dtype();
+  input.dtype = RuleDType(data.dtype(), data.quantization().get());
   input.rank = data.shape().rank();
   std::copy(data.shape().begin(), data.shape().end(), input.extents);
+  if (data.quantization()) return input;
   input.constant = data.data();
   if (!IsFloat(data.dtype())) {
     values = data.ToInts();
@@ -26,6 +31,25 @@ InferInput<int64_t> DescribeInput(const TensorData& data, std::vector<int64_t>& 
     input.value_count = data.elements();
   }
   return input;
+}
+
+/// Of a result without a declared type: that of what is moved, or what the rule says.
+DeclaredType TypeOfMoved(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
+                         DType rule) {
+  const bool moves = QuantizedUseOf(op) == QuantizedUse::kMoves && inputs[0]->quantization() != nullptr;
+  Quantization moved;
+  if (!moves || !MovedQuantization(op, attrs, *inputs[0]->quantization(), inputs[0]->shape().rank(), &moved))
+    return {rule, nullptr};
+  return {inputs[0]->dtype(), AlongAxis(inputs[0]->quantization(), moved.axis)};
+}
+
+Status RunKernel(const OpDef& def, const KernelArgs& args) {
+  char message[InferContext<int64_t>::kMessageBytes] = "";
+  if (!CheckQuantized(def, *args.attrs, args.inputs, args.outputs, message).ok())
+    return Fail(StatusCode::kInvalidModel, "%s", message);
+  if (!eager::ComputesQuantized(args)) return def.kernel(args);
+  std::vector<double> scratch(eager::QuantizedScratchBytes(args) / sizeof(double));
+  return eager::RunQuantized(def, args, reinterpret_cast<unsigned char*>(scratch.data()));
 }
 
 /// Who is speaking, in messages: a node of a graph, or an operator that was called.
@@ -56,22 +80,23 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
   }
   std::vector<TensorView> views;
   for (const InferOutput<int64_t>& output : outputs) {
-    int64_t bytes = DTypeSize(output.dtype);
-    for (int i = 0; i < output.rank; ++i) {
-      if (__builtin_mul_overflow(bytes, output.extents[i], &bytes) || bytes > kMaxTensorBytes) {
-        Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
-              Speaker(node_name, *def), ShapeText(Shape(output.extents, output.rank)).c_str(),
-              kMaxTensorBytes);
-      }
+    const TensorView view(nullptr, output.dtype, Shape(output.extents, output.rank));
+    if (const char* why = WhyNoTensor(view.dtype, view.shape); why != nullptr) {
+      Throw(StatusCode::kInvalidModel, "{}: the output {} {}", Speaker(node_name, *def),
+            ShapeText(view.shape).c_str(), why);
     }
-    views.emplace_back(nullptr, output.dtype, Shape(output.extents, output.rank));
+    if (view.bytes() > kMaxHostBytes) {
+      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
+            Speaker(node_name, *def), ShapeText(view.shape).c_str(), kMaxHostBytes);
+    }
+    views.push_back(view);
   }
   return views;
 }
 
 std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
                                    const std::vector<const TensorData*>& inputs, size_t output_count,
-                                   const std::string& node_name) {
+                                   const std::string& node_name, const std::vector<DeclaredType>& declared) {
   const OpDef* def = FindOp(op);
   const std::vector<TensorView> types = InferOutputs(op, attrs, inputs, output_count, node_name);
   if (def->kernel == nullptr)
@@ -82,14 +107,19 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
   }
   std::vector<TensorData> outputs;
   std::vector<TensorView> output_views;
-  for (const TensorView& type : types) {
-    outputs.emplace_back(type.dtype, type.shape);
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (i < declared.size() && declared[i].quantization)
+      CheckStandsForReal(types[i].dtype, Speaker(node_name, *def), i);
+    const DeclaredType type = i < declared.size() && declared[i].quantization
+                                  ? declared[i]
+                                  : TypeOfMoved(op, attrs, inputs, types[i].dtype);
+    outputs.push_back(TensorData(type.dtype, types[i].shape).Quantized(type.quantization));
     output_views.push_back(outputs.back().view());
   }
   ErrorCapture capture;
   const KernelArgs args{
       op, &attrs, {input_views.data(), input_views.size()}, {output_views.data(), output_views.size()}};
-  if (const Status status = def->kernel(args); !status.ok()) {
+  if (const Status status = RunKernel(*def, args); !status.ok()) {
     Throw(status.code(), "{}: {}", Speaker(node_name, *def), capture.message());
   }
   return outputs;
@@ -100,6 +130,10 @@ namespace {
 void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& data,
                 std::map<SymbolId, int64_t>& symbols) {
   const Value& value = graph.value(port.value);
+  if (data.quantization() && !SameQuantization(data.quantization(), value.quantization)) {
+    Throw(StatusCode::kInvalidArgument, "input '{}' must have the quantisation{}, got{}", port.name,
+          QuantizationText(value.quantization), QuantizationText(data.quantization()));
+  }
   if (data.dtype() != value.dtype) {
     Throw(StatusCode::kInvalidArgument, "input '{}' must be {}, got {}", port.name, DTypeName(value.dtype),
           DTypeName(data.dtype()));
@@ -122,7 +156,8 @@ void CheckInput(const Graph& graph, const GraphPort& port, const TensorData& dat
 }
 
 std::string TypeText(const TensorData& data) {
-  return std::string(DTypeName(data.dtype())) + ShapeText(data.shape()).c_str();
+  return std::string(DTypeName(data.dtype())) + ShapeText(data.shape()).c_str() +
+         QuantizationText(data.quantization());
 }
 
 /// Runs a graph over its inputs in order; the outputs in order.
@@ -135,13 +170,18 @@ std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorDat
     remaining[static_cast<size_t>(id)] = value.uses.size() + (graph.IsGraphOutput(id) ? 1 : 0);
     if (value.constant) live[static_cast<size_t>(id)] = *value.constant;
   }
-  for (size_t i = 0; i < inputs.size(); ++i) live[static_cast<size_t>(graph.inputs()[i].value)] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId id = graph.inputs()[i].value;
+    const QuantizationPtr& declared =
+        graph.value(id).quantization;  // An input of a body need not have a type.
+    live[static_cast<size_t>(id)] = declared ? inputs[i].Quantized(declared) : inputs[i];
+  }
   for (NodeId id : graph.TopologicalOrder()) {
     const Node& node = graph.node(id);
     std::vector<const TensorData*> arguments;
     for (ValueId input : node.inputs)
       arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
-    std::vector<TensorData> results = EvaluateNode(node, arguments);
+    std::vector<TensorData> results = EvaluateNode(graph, node, arguments);
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(node.outputs[i], results[i]);
       if (remaining[static_cast<size_t>(node.outputs[i])] > 0)
@@ -177,7 +217,8 @@ std::vector<TensorData> RunWhile(const Node& node, const std::vector<const Tenso
   while (IsTrue(node, RunGraph(node.bodies[0], values, {})[0])) {
     std::vector<TensorData> next = RunGraph(node.bodies[1], values, {});
     for (size_t i = 0; i < next.size(); ++i) {
-      if (next[i].dtype() != values[i].dtype() || !(next[i].shape() == values[i].shape())) {
+      if (next[i].dtype() != values[i].dtype() || !(next[i].shape() == values[i].shape()) ||
+          !SameQuantization(next[i].quantization(), values[i].quantization())) {
         ThrowLoopVariableChanges(fmt::format("node '{}' (While)", node.name), i,
                                  node.bodies[1].inputs()[i].name, TypeText(values[i]), TypeText(next[i]));
       }
@@ -190,10 +231,14 @@ std::vector<TensorData> RunWhile(const Node& node, const std::vector<const Tenso
 
 }  // namespace
 
-std::vector<TensorData> EvaluateNode(const Node& node, const std::vector<const TensorData*>& inputs) {
+std::vector<TensorData> EvaluateNode(const Graph& graph, const Node& node,
+                                     const std::vector<const TensorData*>& inputs) {
   if (node.op == OpCode::kIf) return RunIf(node, inputs);
   if (node.op == OpCode::kWhile) return RunWhile(node, inputs);
-  return EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name);
+  std::vector<DeclaredType> declared;
+  for (const ValueId id : node.outputs)
+    declared.push_back({graph.value(id).dtype, graph.value(id).quantization});
+  return EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name, declared);
 }
 
 std::map<std::string, TensorData> Evaluate(const Graph& graph,

@@ -17,13 +17,23 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
                                      const std::vector<const TensorData*>& inputs, size_t output_count,
                                      const std::string& node_name);
 
-/// Computes one operator. Throws Error naming the node, or the operator where the name is empty.
+/// What a quantised result was declared to be; without a quantisation it is what the rules say.
+struct DeclaredType {
+  DType dtype = DType::kInvalid;
+  QuantizationPtr quantization;
+};
+
+/// Computes one operator. `declared`: none, or one for each output. Throws Error naming the node, or the
+/// operator where the name is empty.
 std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
                                    const std::vector<const TensorData*>& inputs, size_t output_count,
-                                   const std::string& node_name);
+                                   const std::string& node_name,
+                                   const std::vector<DeclaredType>& declared = {});
 
-/// Computes one node, whose bodies, where it has some, fit it (CheckBodies). Throws Error naming the node.
-std::vector<TensorData> EvaluateNode(const Node& node, const std::vector<const TensorData*>& inputs);
+/// Computes one node of the graph, whose bodies, where it has some, fit it (CheckBodies). Throws Error naming
+/// the node.
+std::vector<TensorData> EvaluateNode(const Graph& graph, const Node& node,
+                                     const std::vector<const TensorData*>& inputs);
 
 struct EvaluateOptions {
   /// Called for every computed value but those in bodies, in order, right after its node ran.

@@ -42,12 +42,14 @@ ValueId Graph::AddValue(std::string_view wanted, std::string_view fallback) {
   return id;
 }
 
-ValueId Graph::AddInput(std::string_view input_name, DType dtype, std::vector<Dim> dims) {
+ValueId Graph::AddInput(std::string_view input_name, DType dtype, std::vector<Dim> dims,
+                        QuantizationPtr quantization) {
   const ValueId id = AddValue(input_name, "input");
   Value& added = value(id);
   added.dtype = dtype;
   added.has_shape = true;
   added.dims = std::move(dims);
+  added.quantization = std::move(quantization);
   added.source = added.name;
   inputs_.push_back({std::string(input_name), id});
   return id;
@@ -72,6 +74,7 @@ ValueId Graph::AddConstant(std::string_view constant_name, TensorData data) {
   added.dtype = data.dtype();
   added.has_shape = true;
   added.dims.assign(data.shape().begin(), data.shape().end());
+  added.quantization = data.quantization();
   added.constant = std::move(data);
   return id;
 }
@@ -185,7 +188,7 @@ const TensorData* Graph::ConstantInput(NodeId id, int index) const {
   const Node& user = node(id);
   if (index >= static_cast<int>(user.inputs.size())) return nullptr;
   const ValueId input = user.inputs[static_cast<size_t>(index)];
-  if (input == kNoValue || !value(input).constant) return nullptr;
+  if (input == kNoValue || !value(input).constant || value(input).quantization) return nullptr;
   return &*value(input).constant;
 }
 

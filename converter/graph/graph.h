@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/dim.h"
+#include "graph/quantization.h"
 #include "ops/op.h"
 #include "skiff/tensor.h"
 
@@ -28,8 +29,10 @@ class TensorData {
   TensorData() = default;
   /// Zero-filled.
   TensorData(DType dtype, const Shape& shape);
-  /// Copies `shape.elements() * DTypeSize(dtype)` bytes.
+  /// Copies `ElementBytes(dtype, shape.elements())` bytes.
   TensorData(DType dtype, const Shape& shape, const void* elements);
+  /// The same integers, which stand for real numbers.
+  TensorData Quantized(QuantizationPtr quantization) const;
 
   static TensorData OfInts(const std::vector<int64_t>& values);  ///< i64 vector.
   static TensorData OfFloats(const std::vector<float>& values);  ///< f32 vector.
@@ -38,7 +41,8 @@ class TensorData {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   int64_t elements() const { return shape_.elements(); }
-  size_t size_bytes() const { return static_cast<size_t>(elements() * DTypeSize(dtype_)); }
+  const QuantizationPtr& quantization() const { return quantization_; }
+  size_t size_bytes() const { return static_cast<size_t>(ElementBytes(dtype_, elements())); }
   const void* data() const { return storage_.get(); }
   template <class T>
   const T* as() const {
@@ -50,14 +54,16 @@ class TensorData {
   TensorView view() const;
   /// The same elements under another shape of equally many elements.
   TensorData Reshaped(const Shape& shape) const;
-  /// Elements of an integer or bool tensor, widened. Throws Error for other dtypes.
+  /// Elements of an integer or bool tensor, widened; of a quantised one the integers themselves. Throws Error
+  /// for other dtypes.
   std::vector<int64_t> ToInts() const;
-  /// Elements of any float or integer tensor, converted.
+  /// Elements of any float or integer tensor, converted; of a quantised one the numbers that they stand for.
   std::vector<double> ToDoubles() const;
 
  private:
   DType dtype_ = DType::kInvalid;
   Shape shape_;
+  QuantizationPtr quantization_;
   std::shared_ptr<std::byte[]> storage_;
 };
 
@@ -72,6 +78,9 @@ struct Value {
   DType dtype = DType::kInvalid;
   bool has_shape = false;
   std::vector<Dim> dims;
+  /// Of a quantised value. A result's is declared by whoever makes the node, with the dtype, because no rule
+  /// tells it; but where elements are only moved, inference gives it what it moves.
+  QuantizationPtr quantization;
   std::optional<TensorData> constant;
   /// The elements of a small integer tensor as expressions, where shape inference knows them.
   std::shared_ptr<const std::vector<Dim>> elements;
@@ -135,7 +144,8 @@ class Graph {
   bool nominal_sizes = false;
 
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
-  ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims);
+  ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims,
+                   QuantizationPtr quantization = nullptr);
   void AddOutput(std::string_view name, ValueId value);
   /// Its value must have no use any more.
   void RemoveInput(size_t index) { inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(index)); }
@@ -195,7 +205,8 @@ class Graph {
   NodeId ProducerOf(NodeId node, int index) const;
   /// The only user of the value, when it has one use and is no graph output; else kNoNode.
   NodeId OnlyUser(ValueId value) const;
-  /// The constant behind input `index`, or null.
+  /// The constant behind input `index`, or null. A quantised one is none: its elements are not numbers to
+  /// compute with.
   const TensorData* ConstantInput(NodeId node, int index) const;
   /// Live nodes so that producers come first; among those that are ready, by position. Throws Error
   /// (kInvalidModel) naming a node when there is a cycle.

@@ -6,28 +6,46 @@
 #include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/shape_program.h"
+#include "graph/symbolic_hooks.h"
 #include "graph/symbolic_rules.h"
+#include "ops/quantized.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
 namespace {
 
-/// No tensor may be larger; the bytes of all others can be computed without overflow.
+/// No tensor may be larger; the bytes of all others can be computed without overflow, and so can the strides
+/// of those without elements.
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
 void CheckSize(const Graph& graph, const Node& node, const ValueType& type) {
   if (graph.nominal_sizes) return;
   int64_t bytes = DTypeSize(type.dtype);
+  bool empty = false;
+  for (const Dim& dim : type.dims) empty = empty || (dim.constant() && dim.value == 0);
   for (const Dim& dim : type.dims) {
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 0), &bytes) ||
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 1), &bytes) ||
         bytes > kMaxTensorBytes) {
-      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes",
-            DescribeNode(graph, node), DimsText(graph, type.dims), kMaxTensorBytes);
+      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes{}",
+            DescribeNode(graph, node), DimsText(graph, type.dims), kMaxTensorBytes,
+            empty ? " but for its zeros" : "");
     }
   }
 }
 
-using Elements = std::vector<Dim>;
+/// Longer expressions say nothing that anybody could use, and may double with each node (an extent that may
+/// be 0 and is broadcast): they become Symbols.
+constexpr size_t kLongestExpression = 256;
+
+void Shorten(Graph& graph, const Node& node, Dim& dim) {
+  if (dim.weight() <= kLongestExpression) return;
+  const Bounds bounds = dim.bounds();
+  const SymbolId id = graph.AddFreshSymbol(node.name);
+  Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
+  symbol.min = bounds.min;
+  symbol.max = bounds.max;
+  dim = Dim::OfSymbol(id, symbol);
+}
 
 /// Describes a node's inputs to its shape rule; owns what the description points to.
 class Description {
@@ -64,9 +82,10 @@ class Description {
     }
     InferInput<Dim>& input = inputs_[i];
     input.present = true;
-    input.dtype = value.dtype;
+    input.dtype = RuleDType(value.dtype, value.quantization.get());
     input.rank = static_cast<int>(value.dims.size());
     std::copy(value.dims.begin(), value.dims.end(), input.extents);
+    if (value.quantization) return;
     if (value.constant) input.constant = value.constant->data();
     elements_[i] = KnownElements(graph_, node_.inputs[i]);
     if (!elements_[i] && def_.NeedsValues(i) && value.constant && !IsFloat(value.dtype)) {
@@ -104,79 +123,12 @@ bool HasOpenNumbers(const InferContext<Dim>& context) {
   return false;
 }
 
-/// Whether an operator that takes a part of its input leaves this axis alone.
-bool KeepsAxis(const InferContext<Dim>& context, int axis) {
-  const int rank = context.inputs[0].rank;
-  if (context.op == OpCode::kSplit) return NormalizeAxis(context.As<SplitAttrs>().axis, rank) != axis;
-  if (!context.Has(3) || context.inputs[3].values == nullptr) return false;
-  const InferInput<Dim>& axes = context.inputs[3];
-  return std::all_of(axes.values, axes.values + axes.value_count, [&](const Dim& sliced) {
-    return sliced.constant() && NormalizeAxis(sliced.value, rank) != axis;
-  });
-}
-
-/// What is known of an extent that a rule refused to tell: all of it, or its largest value.
-struct PartlyKnown {
-  std::optional<Dim> extent;
-  int64_t most = Symbol::kUnbounded;
-};
-
-int64_t Largest(const Dim& dim) { return std::max<int64_t>(dim.bounds().max, 0); }
-
-/// A part is no larger than the whole.
-PartlyKnown ExtentOfPart(const InferContext<Dim>& context, int, int axis) {
-  const Dim& whole = context.inputs[0].extents[axis];
-  if (KeepsAxis(context, axis)) return {whole};
-  return {{}, Largest(whole)};
-}
-
-/// A number in the target is an extent, a copy of the input's where it is 0, or for -1 what remains of the
-/// elements.
-PartlyKnown ReshapedExtent(const InferContext<Dim>& context, int, int axis) {
-  const InferInput<Dim>& x = context.inputs[0];
-  const InferInput<Dim>& target = context.inputs[1];
-  if (target.values == nullptr || axis >= target.value_count) return {};
-  const Dim& number = target.values[axis];
-  const bool copies = axis < x.rank && !context.As<ReshapeAttrs>().allow_zero;
-  if (IsPositive(number)) return {number};
-  if (copies && number == Dim(0)) return {x.extents[axis]};
-  int64_t most = Largest(number);
-  if (copies) most = std::max(most, Largest(x.extents[axis]));
-  if (IsNonNegative(number)) return {{}, most};
-  Dim elements(1);  // Copied extents do not count, so that none of the factors may be 0.
-  for (int i = 0; i < x.rank; ++i) elements = elements * MaxExtent(x.extents[i], Dim(1));
-  return {{}, std::max(most, Largest(elements))};
-}
-
-/// The larger one of two that are broadcast, or 0.
-PartlyKnown ExpandedExtent(const InferContext<Dim>& context, int rank, int axis) {
-  const InferInput<Dim>& x = context.inputs[0];
-  const InferInput<Dim>& target = context.inputs[1];
-  if (target.values == nullptr) return {};
-  const int64_t in_x = axis - (rank - x.rank);
-  const int64_t in_target = axis - (rank - target.value_count);
-  const int64_t most = in_x < 0 ? 0 : Largest(x.extents[in_x]);
-  return {{}, in_target < 0 ? most : std::max(most, Largest(target.values[in_target]))};
-}
-
-struct PartlyKnownRow {
-  OpCode op;
-  PartlyKnown (*extent)(const InferContext<Dim>& context, int rank, int axis);
-};
-constexpr PartlyKnownRow kPartlyKnown[] = {{OpCode::kSlice, ExtentOfPart},
-                                           {OpCode::kSplit, ExtentOfPart},
-                                           {OpCode::kReshape, ReshapedExtent},
-                                           {OpCode::kExpand, ExpandedExtent}};
-
 /// The dimensions that a rule cannot tell: Symbols of their own.
-void FillOpaque(Graph& graph, const Node& node, const InferContext<Dim>& context, InferOutput<Dim>& output,
-                int rank) {
-  const auto* row = std::find_if(std::begin(kPartlyKnown), std::end(kPartlyKnown),
-                                 [&](const PartlyKnownRow& other) { return other.op == context.op; });
+void FillOpaque(Graph& graph, const Node& node, const SymbolicHooks& hooks, const InferContext<Dim>& context,
+                InferOutput<Dim>& output, int rank) {
   output.rank = rank;
   for (int axis = 0; axis < rank; ++axis) {
-    const PartlyKnown known =
-        row == std::end(kPartlyKnown) ? PartlyKnown() : row->extent(context, rank, axis);
+    const PartlyKnown known = hooks.extent == nullptr ? PartlyKnown() : hooks.extent(context, rank, axis);
     if (known.extent) {
       output.extents[axis] = *known.extent;
       continue;
@@ -188,6 +140,98 @@ void FillOpaque(Graph& graph, const Node& node, const InferContext<Dim>& context
   }
 }
 
+/// Of results that the rule did not get to.
+DType OpaqueDType(const InferContext<Dim>& context) {
+  return context.op == OpCode::kFill ? static_cast<DType>(context.As<FillAttrs>().dtype)
+                                     : context.inputs[0].dtype;
+}
+
+/// The elements of the only result; null where they are not known.
+std::shared_ptr<const Elements> ElementsOf(Graph& graph, const SymbolicHooks& hooks,
+                                           const InferContext<Dim>& context, const Node& node,
+                                           const KnownInputs& known) {
+  for (size_t i = 0; i < known.size() && context.op != OpCode::kShape; ++i) {
+    if (known[i] == nullptr && context.Has(i)) return nullptr;
+  }
+  std::optional<Elements> elements = hooks.elements(context, known);
+  if (!elements || elements->size() > static_cast<size_t>(kMaxShapeElements)) return nullptr;
+  for (Dim& element : *elements) Shorten(graph, node, element);
+  return std::make_shared<Elements>(*std::move(elements));
+}
+
+TensorView ViewOf(DType dtype, const std::vector<Dim>& dims, const QuantizationPtr& quantization) {
+  Shape shape;
+  for (const Dim& dim : dims) shape.Append(dim.constant() ? dim.value : -1);
+  return TensorView(nullptr, dtype, shape, quantization.get());
+}
+
+}  // namespace
+
+const char* DefectOfQuantization(const Value& value) {
+  if (!value.quantization) return nullptr;
+  const TensorView view = ViewOf(value.dtype, value.dims, value.quantization);
+  return QuantizationDefect(*value.quantization, view.dtype, view.shape);
+}
+
+void CheckStandsForReal(DType rule, const std::string& speaker, size_t output) {
+  if (IsFloat(rule)) return;
+  Throw(StatusCode::kInvalidModel,
+        "{}: output {} is {}, which stands for no real number and cannot be quantised", speaker, output,
+        DTypeName(rule));
+}
+
+namespace {
+
+/// Results are what they were declared to be, or have the quantisation of what is moved.
+void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& types) {
+  bool quantized =
+      node.op == OpCode::kQuantize || node.op == OpCode::kDequantize || node.op == OpCode::kRequantize;
+  std::vector<TensorView> inputs(node.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (node.inputs[i] == kNoValue) continue;
+    const Value& value = graph.value(node.inputs[i]);
+    inputs[i] = ViewOf(value.dtype, value.dims, value.quantization);
+    quantized |= value.quantization != nullptr || DTypeBits(value.dtype) == 4;
+    if (DTypeBits(value.dtype) == 4 && !value.constant) {
+      Throw(StatusCode::kInvalidModel, "{}: input {}, '{}', is {}, which only constants can be",
+            DescribeNode(graph, node), i, value.name, DTypeName(value.dtype));
+    }
+  }
+  const bool moves = QuantizedUseOf(node.op) == QuantizedUse::kMoves && inputs[0].quantization != nullptr;
+  std::vector<TensorView> outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Value& declared = graph.value(node.outputs[i]);
+    if (declared.quantization) {
+      CheckStandsForReal(types[i].dtype, DescribeNode(graph, node), i);
+      types[i].dtype = declared.dtype;
+      types[i].quantization = declared.quantization;
+    } else if (Quantization moved; moves && MovedQuantization(node.op, node.attrs, *inputs[0].quantization,
+                                                              inputs[0].shape.rank(), &moved)) {
+      types[i].dtype = inputs[0].dtype;
+      types[i].quantization = AlongAxis(graph.value(node.inputs[0]).quantization, moved.axis);
+    }
+    quantized |= types[i].quantization != nullptr;
+    outputs.push_back(ViewOf(types[i].dtype, types[i].dims, types[i].quantization));
+  }
+  if (!quantized) return;
+  for (const std::vector<TensorView>* views : {&inputs, &outputs}) {
+    for (size_t i = 0; i < views->size(); ++i) {
+      const TensorView& view = (*views)[i];
+      const char* defect = view.quantization == nullptr
+                               ? nullptr
+                               : QuantizationDefect(*view.quantization, view.dtype, view.shape);
+      if (defect != nullptr) {
+        Throw(StatusCode::kInvalidModel, "{}: the quantisation of {} {} is wrong: {}",
+              DescribeNode(graph, node), views == &inputs ? "input" : "output", i, defect);
+      }
+    }
+  }
+  char message[InferContext<int64_t>::kMessageBytes] = "";
+  const Status status = CheckQuantized(*FindOp(node.op), node.attrs, {inputs.data(), inputs.size()},
+                                       {outputs.data(), outputs.size()}, message);
+  if (!status.ok()) Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), message);
+}
+
 }  // namespace
 
 bool IsOptionalInput(const OpDef& op, size_t i) {
@@ -196,7 +240,7 @@ bool IsOptionalInput(const OpDef& op, size_t i) {
 
 std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
-  if (value.elements || !value.constant || IsFloat(value.dtype)) return value.elements;
+  if (value.elements || !value.constant || value.quantization || IsFloat(value.dtype)) return value.elements;
   if (value.constant->elements() > kMaxShapeElements) return nullptr;
   const std::vector<int64_t> numbers = value.constant->ToInts();
   return std::make_shared<Elements>(numbers.begin(), numbers.end());
@@ -220,28 +264,38 @@ bool CanInfer(const Graph& graph, const Node& node) {
 
 std::vector<ValueType> InferTypes(Graph& graph, const Node& node) {
   if (FindOp(node.op)->Is(kBodies)) return BodyResults(graph, node);
+  Refusal refusal;
+  std::optional<std::vector<ValueType>> types = TryInferTypes(graph, node, &refusal);
+  if (!types) Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), refusal.reason);
+  return *std::move(types);
+}
+
+std::optional<std::vector<ValueType>> TryInferTypes(Graph& graph, const Node& node, Refusal* refusal) {
   Description description(graph, node);
   InferContext<Dim> context = description.context();
+  const SymbolicHooks* hooks = FindSymbolicHooks(node.op);
   if (!InferSymbolic(context).ok()) {
-    DType dtype = DType::kInvalid;
-    int rank = 0;
-    const bool opaque = HasOpenNumbers(context) && OpaqueType(context, &dtype, &rank);
-    if (!opaque) Throw(StatusCode::kInvalidModel, "{}: {}", DescribeNode(graph, node), description.message());
+    const bool open = HasOpenNumbers(context);
+    const int rank = open && hooks != nullptr && hooks->rank != nullptr ? hooks->rank(context) : -1;
+    const DType dtype = OpaqueDType(context);
+    if (rank < 0 || rank > kMaxRank || dtype == DType::kInvalid) {
+      *refusal = {description.message(), !open};
+      return {};
+    }
     for (InferOutput<Dim>& output : description.outputs()) {
       output.dtype = dtype;
-      FillOpaque(graph, node, context, output, rank);
+      FillOpaque(graph, node, *hooks, context, output, rank);
     }
   }
   std::vector<ValueType> types;
-  for (const InferOutput<Dim>& output : description.outputs()) {
-    types.push_back({output.dtype, {output.extents, output.extents + output.rank}, nullptr});
+  for (InferOutput<Dim>& output : description.outputs()) {
+    for (int axis = 0; axis < output.rank; ++axis) Shorten(graph, node, output.extents[axis]);
+    types.push_back({output.dtype, {output.extents, output.extents + output.rank}, nullptr, nullptr});
     CheckSize(graph, node, types.back());
   }
-  if (types.size() == 1 && !IsFloat(types[0].dtype)) {
-    bool computed = false;
-    std::vector<Dim> elements = SymbolicElements(context, description.known(), &computed);
-    if (computed) types[0].elements = std::make_shared<Elements>(std::move(elements));
-  }
+  Quantize(graph, node, types);
+  if (types.size() == 1 && !IsFloat(types[0].dtype) && hooks != nullptr && hooks->elements != nullptr)
+    types[0].elements = ElementsOf(graph, *hooks, context, node, description.known());
   return types;
 }
 

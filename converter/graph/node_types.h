@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace skiff {
 struct ValueType {
   DType dtype = DType::kInvalid;
   std::vector<Dim> dims;
+  QuantizationPtr quantization;
   /// See Value::elements.
   std::shared_ptr<const std::vector<Dim>> elements;
 };
@@ -27,6 +29,22 @@ bool CanInfer(const Graph& graph, const Node& node);
 /// a rule cannot express becomes a fresh Symbol of the graph. Throws Error (kInvalidModel) naming the node
 /// and its source: where the shape rule refuses, or where an input has no type.
 std::vector<ValueType> InferTypes(Graph& graph, const Node& node);
+
+/// Why a shape rule refuses. At any size: no number that is open could change that.
+struct Refusal {
+  std::string reason;
+  bool at_any_size = false;
+};
+
+/// InferTypes of a node without bodies; nothing where the shape rule refuses.
+std::optional<std::vector<ValueType>> TryInferTypes(Graph& graph, const Node& node, Refusal* refusal);
+
+/// What is wrong with the quantisation of a value whose shape is known; null: nothing.
+const char* DefectOfQuantization(const Value& value);
+
+/// Throws Error (kInvalidModel), which begins with `speaker`, where an operator's result is of a dtype that
+/// cannot be declared to be quantised: truths, indices.
+void CheckStandsForReal(DType rule, const std::string& speaker, size_t output);
 
 /// The elements of a small integer value: of a constant, or as inference left them; null when unknown.
 std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueId value);

@@ -48,10 +48,17 @@ bool VisitElements(const TensorData& data, Visitor&& visit) {
     case DType::kBool:
       visit(data.as<uint8_t>());
       return true;
+    case DType::kI4:
+    case DType::kU4:
     case DType::kInvalid:
       return false;
   }
   return false;
+}
+
+int64_t Nibble(DType dtype, uint8_t byte, bool high) {
+  const int code = high ? byte >> 4 : byte & 15;
+  return dtype == DType::kI4 && code > 7 ? code - 16 : code;
 }
 
 // One spare element block, so that a zero-sized tensor still has an address.
@@ -79,7 +86,15 @@ TensorData TensorData::OfFloats(const std::vector<float>& values) {
 
 TensorData TensorData::ScalarF32(float value) { return TensorData(DType::kF32, Shape{}, &value); }
 
-TensorView TensorData::view() const { return TensorView(storage_.get(), dtype_, shape_); }
+TensorData TensorData::Quantized(QuantizationPtr quantization) const {
+  TensorData result = *this;
+  result.quantization_ = std::move(quantization);
+  return result;
+}
+
+TensorView TensorData::view() const {
+  return TensorView(storage_.get(), dtype_, shape_, quantization_.get());
+}
 
 TensorData TensorData::Reshaped(const Shape& shape) const {
   if (shape.elements() != elements()) {
@@ -95,6 +110,10 @@ std::vector<int64_t> TensorData::ToInts() const {
   if (IsFloat(dtype_))
     Throw(StatusCode::kInvalidModel, "integers were expected, got a tensor of {}", DTypeName(dtype_));
   std::vector<int64_t> result(static_cast<size_t>(elements()));
+  if (DTypeBits(dtype_) == 4) {
+    for (size_t i = 0; i < result.size(); ++i) result[i] = Nibble(dtype_, as<uint8_t>()[i / 2], i % 2 != 0);
+    return result;
+  }
   VisitElements(*this, [&](const auto* data) {
     if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(*data)>>) {
       for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<int64_t>(data[i]);
@@ -105,6 +124,16 @@ std::vector<int64_t> TensorData::ToInts() const {
 
 std::vector<double> TensorData::ToDoubles() const {
   std::vector<double> result(static_cast<size_t>(elements()));
+  if (quantization_) {
+    const std::vector<int64_t> integers = ToInts();
+    const ScaleIndex scale_of(*quantization_, shape_);
+    for (size_t i = 0; i < result.size(); ++i) {
+      const int64_t at = scale_of(static_cast<int64_t>(i));
+      result[i] = static_cast<double>(integers[i] - quantization_->ZeroPointAt(at)) *
+                  static_cast<double>(quantization_->ScaleAt(at));
+    }
+    return result;
+  }
   VisitElements(*this, [&](const auto* data) {
     for (size_t i = 0; i < result.size(); ++i) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*data)>, Half>) {

@@ -20,6 +20,10 @@
 ///     output n
 ///   }
 ///
+/// Quantised types have their scale behind them: `i8[1, 4] {scale=0.5, zero_point=3}`, or along an axis
+/// `i8[2, 4] {scale=[0.5, 0.25], zero_point=[0, 1], axis=0}`, with `block=32` where neighbours share one;
+/// zero points of 0 are left out.
+///
 /// An absent input is `_`; `output conv` is short for `output conv = conv`. Names of other characters than
 /// letters, digits, `_`, `.` and `/` are quoted. Attributes equal to their defaults are left out. Types of
 /// results are optional when parsing (shape inference fills them in). Constants of at most 16 elements print

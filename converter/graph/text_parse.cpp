@@ -2,12 +2,14 @@
 #include <charconv>
 #include <cstring>
 #include <iterator>
+#include <set>
 #include <type_traits>
 #include <utility>
 
 #include "core/half.h"
 #include "graph/bodies.h"
 #include "graph/error.h"
+#include "graph/node_types.h"
 #include "graph/text.h"
 #include "graph/text_grammar.h"
 #include "graph/text_lexer.h"
@@ -23,6 +25,7 @@ struct Type {
   DType dtype = DType::kInvalid;
   bool has_shape = false;
   std::vector<Dim> dims;
+  QuantizationPtr quantization;
 };
 
 /// A number as it was written; which of the two is used depends on the element type.
@@ -31,7 +34,20 @@ struct Number {
   int64_t integer = 0;
 };
 
+void StoreNibble(TensorData& data, int64_t i, int64_t code) {
+  auto& byte = static_cast<uint8_t*>(data.mutable_data())[i / 2];
+  const int shift = i % 2 == 0 ? 0 : 4;
+  byte = static_cast<uint8_t>((byte & ~(15 << shift)) | (static_cast<int>(code & 15) << shift));
+}
+
+/// Of dtypes smaller than a byte.
+bool FitsNibble(DType dtype, int64_t code) {
+  if (DTypeBits(dtype) != 4) return true;
+  return dtype == DType::kI4 ? code >= -8 && code <= 7 : code >= 0 && code <= 15;
+}
+
 void StoreElement(TensorData& data, int64_t i, const Number& number) {
+  if (DTypeBits(data.dtype()) == 4) return StoreNibble(data, i, number.integer);
   void* to = static_cast<std::byte*>(data.mutable_data()) + i * DTypeSize(data.dtype());
   const auto store = [to](auto value) { std::memcpy(to, &value, sizeof(value)); };
   switch (data.dtype()) {
@@ -148,14 +164,95 @@ class Parser {
 
   Type TakeType() {
     Type type;
-    type.dtype = TakeDType();
-    if (!lexer_.next().Is("[")) return type;
     const Token at = lexer_.next();
-    type.has_shape = true;
-    List("[", "]", [&] { type.dims.push_back(TakeDim()); });
-    if (type.dims.size() > kMaxRank)
-      Lexer::Fail(at, fmt::format("no tensor has more than {} dimensions", kMaxRank));
+    type.dtype = TakeDType();
+    if (lexer_.next().Is("[")) {
+      const Token extents = lexer_.next();
+      type.has_shape = true;
+      List("[", "]", [&] { type.dims.push_back(TakeDim()); });
+      if (type.dims.size() > kMaxRank)
+        Lexer::Fail(extents, fmt::format("no tensor has more than {} dimensions", kMaxRank));
+    }
+    if (lexer_.next().Is("{")) {
+      if (!CanBeQuantized(type.dtype))
+        Lexer::Fail(at, fmt::format("{} cannot be quantised", DTypeName(type.dtype)));
+      const Token brace = lexer_.next();
+      type.quantization = TakeQuantization();
+      if (type.has_shape) CheckQuantization(type, brace);
+    }
     return type;
+  }
+
+  void CheckQuantization(const Type& type, const Token& at) const {
+    Shape shape;
+    for (const Dim& dim : type.dims) shape.Append(dim.constant() ? dim.value : -1);
+    const char* defect = QuantizationDefect(*type.quantization, type.dtype, shape);
+    if (defect == nullptr) return;
+    Lexer::Fail(at, fmt::format("the quantisation of {}{} is wrong: {}", DTypeName(type.dtype),
+                                DimsText(graph_, type.dims), defect));
+  }
+
+  /// One element, or a list of them.
+  template <class Element>
+  void OneOrList(Element&& element) {
+    if (lexer_.next().Is("[")) {
+      List("[", "]", element);
+    } else {
+      element();
+    }
+  }
+
+  std::vector<Number> TakeNumbers() {
+    std::vector<Number> numbers;
+    OneOrList([&] { numbers.push_back(TakeNumber()); });
+    return numbers;
+  }
+
+  /// `what` says in which range it must be.
+  int64_t TakeIntegerIn(int64_t low, int64_t high, const char* what) {
+    const Token at = lexer_.next();
+    const int64_t integer = TakeInteger();
+    if (integer < low || integer > high) Lexer::Fail(at, fmt::format("{}, got '{}'", what, at.text));
+    return integer;
+  }
+
+  /// {scale=[0.5, 0.25], zero_point=[0, 1], axis=0, block=32}
+  QuantizationPtr TakeQuantization() {
+    const Token at = lexer_.next();
+    std::vector<float> scales;
+    std::vector<int32_t> zero_points;
+    int axis = Quantization::kPerTensor;
+    int64_t block = 0;
+    std::set<std::string> given;
+    List("{", "}", [&] {
+      const Token field = TakeName("'scale', 'zero_point', 'axis' or 'block'");
+      if (!given.insert(field.text).second)
+        Lexer::Fail(field, fmt::format("'{}' is given twice", field.text));
+      Expect("=");
+      if (field.Is("scale")) {
+        for (const Number& number : TakeNumbers()) scales.push_back(static_cast<float>(number.real));
+      } else if (field.Is("zero_point")) {
+        OneOrList([&] {
+          zero_points.push_back(
+              static_cast<int32_t>(TakeIntegerIn(INT32_MIN, INT32_MAX, "a zero point has 32 bits")));
+        });
+      } else if (field.Is("axis")) {
+        axis = static_cast<int>(TakeIntegerIn(0, kMaxRank - 1, "an axis is from 0 to 7"));
+      } else if (field.Is("block")) {
+        block = TakeIntegerIn(1, INT64_MAX, "a block has one element or more");
+      } else {
+        Lexer::Fail(field, fmt::format("a quantisation has no '{}'", field.text));
+      }
+    });
+    if (!given.contains("scale")) Lexer::Fail(at, "a quantisation needs a scale");
+    if (!zero_points.empty() && zero_points.size() != scales.size())
+      Lexer::Fail(at, fmt::format("{} zero points for {} scales", zero_points.size(), scales.size()));
+    if (axis == Quantization::kPerTensor) {
+      if (block != 0) Lexer::Fail(at, "a block needs an axis");
+      if (scales.size() != 1) Lexer::Fail(at, "more than one scale needs an axis");
+      return PerTensor(scales[0], zero_points.empty() ? 0 : zero_points[0]);
+    }
+    return PerAxis(axis, std::move(scales), std::move(zero_points), block);
   }
 
   // Statements.
@@ -191,7 +288,7 @@ class Parser {
     const std::string name = TakeFreshName("the input's name");
     if (!in_body_) Expect(":");
     Type type = !in_body_ || TakeIf(":") ? TakeType() : Type();
-    const ValueId id = graph_.AddInput(name, type.dtype, std::move(type.dims));
+    const ValueId id = graph_.AddInput(name, type.dtype, std::move(type.dims), type.quantization);
     graph_.value(id).has_shape = type.has_shape;
   }
 
@@ -216,21 +313,20 @@ class Parser {
     } else {
       TakeElements(data, at);
     }
-    graph_.AddConstant(name, std::move(data));
+    graph_.AddConstant(name, data.Quantized(type.quantization));
   }
 
   void TakeElements(TensorData& data, const Token& at) {
-    std::vector<Number> numbers;
-    if (lexer_.next().Is("[")) {
-      List("[", "]", [&] { numbers.push_back(TakeNumber()); });
-    } else {
-      numbers.push_back(TakeNumber());
-    }
+    const std::vector<Number> numbers = TakeNumbers();
     if (static_cast<int64_t>(numbers.size()) != data.elements()) {
       Lexer::Fail(at, fmt::format("the shape {} has {} elements, {} are given",
                                   ShapeText(data.shape()).c_str(), data.elements(), numbers.size()));
     }
-    for (size_t i = 0; i < numbers.size(); ++i) StoreElement(data, static_cast<int64_t>(i), numbers[i]);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (!FitsNibble(data.dtype(), numbers[i].integer))
+        Lexer::Fail(at, fmt::format("{} is no {}", numbers[i].integer, DTypeName(data.dtype())));
+      StoreElement(data, static_cast<int64_t>(i), numbers[i]);
+    }
   }
 
   void OutputStatement() {
@@ -272,6 +368,7 @@ class Parser {
       value.dtype = types[i].dtype;
       value.has_shape = types[i].has_shape;
       value.dims = std::move(types[i].dims);
+      value.quantization = std::move(types[i].quantization);
     }
     for (const char* body : BodyNames(def->code)) TakeBody(id, body);
   }
@@ -341,7 +438,8 @@ class Parser {
   static void FillFromSeed(TensorData& data, uint64_t seed) {
     uint64_t state = seed;
     const bool is_signed = data.dtype() == DType::kI8 || data.dtype() == DType::kI16 ||
-                           data.dtype() == DType::kI32 || data.dtype() == DType::kI64;
+                           data.dtype() == DType::kI32 || data.dtype() == DType::kI64 ||
+                           data.dtype() == DType::kI4;
     for (int64_t i = 0; i < data.elements(); ++i) {
       const uint64_t bits = NextRandom(state);
       Number number;

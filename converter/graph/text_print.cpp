@@ -76,8 +76,9 @@ std::string ShortDimsText(const Graph& graph, const std::vector<Dim>& dims) {
 /// ": f32[1, 3]", or "" for a value without a type.
 std::string TypeText(const Graph& graph, const Value& value) {
   if (value.dtype == DType::kInvalid) return "";
-  return fmt::format(": {}{}", DTypeName(value.dtype),
-                     value.has_shape && CanBeParsed(value.dims) ? ShortDimsText(graph, value.dims) : "");
+  return fmt::format(": {}{}{}", DTypeName(value.dtype),
+                     value.has_shape && CanBeParsed(value.dims) ? ShortDimsText(graph, value.dims) : "",
+                     QuantizationText(value.quantization));
 }
 
 std::string ElementText(const TensorData& data, int64_t i) {

@@ -80,10 +80,12 @@ void CheckTypes(Graph& scratch, const Graph& graph, const Node& node) {
     if (value.dtype == DType::kInvalid || !value.has_shape) continue;
     const bool same = value.dims.size() == types[i].dims.size() &&
                       std::equal(value.dims.begin(), value.dims.end(), types[i].dims.begin(), SameExtent);
-    if (value.dtype != types[i].dtype || !same) {
-      Broken(graph, node, "output {}, '{}', is {}{}, the shape rule says {}{}", i, value.name,
-             DTypeName(value.dtype), DimsText(graph, value.dims), DTypeName(types[i].dtype),
-             DimsText(graph, types[i].dims));
+    if (value.dtype != types[i].dtype || !same ||
+        !SameQuantization(value.quantization, types[i].quantization)) {
+      Broken(graph, node, "output {}, '{}', is {}{}{}, the shape rule says {}{}{}", i, value.name,
+             DTypeName(value.dtype), DimsText(graph, value.dims), QuantizationText(value.quantization),
+             DTypeName(types[i].dtype), DimsText(graph, types[i].dims),
+             QuantizationText(types[i].quantization));
     }
   }
 }
@@ -100,7 +102,7 @@ void CheckNodeBodies(const Graph& graph, const Node& node) {
       if (inner.dtype == DType::kInvalid || !inner.has_shape || !outer.has_shape) continue;
       const bool same = inner.dims.size() == outer.dims.size() &&
                         std::equal(inner.dims.begin(), inner.dims.end(), outer.dims.begin(), SameExtent);
-      if (inner.dtype != outer.dtype || !same) {
+      if (inner.dtype != outer.dtype || !same || !SameQuantization(inner.quantization, outer.quantization)) {
         Broken(graph, node, "input {} of its body '{}', '{}', is {}{}, the node passes it {}{}", i, names[b],
                inner.name, DTypeName(inner.dtype), DimsText(body, inner.dims), DTypeName(outer.dtype),
                DimsText(graph, outer.dims));
@@ -123,7 +125,12 @@ void CheckValues(const Graph& graph) {
                use.node, use.input);
       }
     }
+    if (value.quantization && value.has_shape) {
+      const char* defect = DefectOfQuantization(value);
+      if (defect != nullptr) Broken(graph, "the quantisation of '{}' is wrong: {}", value.name, defect);
+    }
     if (value.constant && (value.dtype != value.constant->dtype() || !value.has_static_shape() ||
+                           !SameQuantization(value.quantization, value.constant->quantization()) ||
                            !(value.shape() == value.constant->shape()))) {
       Broken(graph, "the constant '{}' has another type than its elements", value.name);
     }

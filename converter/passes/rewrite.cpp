@@ -14,7 +14,8 @@ namespace skiff {
 NodeId ProducerWith(const Graph& graph, ValueId value, OpCode op) {
   if (value == kNoValue) return kNoNode;
   const NodeId producer = graph.value(value).producer;
-  return producer != kNoNode && graph.node(producer).op == op ? producer : kNoNode;
+  if (producer == kNoNode || graph.node(producer).op != op) return kNoNode;
+  return TouchesQuantized(graph, graph.node(producer)) ? kNoNode : producer;
 }
 
 ValueId InputOf(const Graph& graph, NodeId node, int index) {
@@ -61,6 +62,12 @@ TensorData RoundedTo(DType dtype, const Shape& shape, const std::vector<double>&
   return data;
 }
 
+Dim ElementCount(const std::vector<Dim>& dims) {
+  Dim count(1);
+  for (const Dim& dim : dims) count = count * dim;
+  return count;
+}
+
 std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
                                         ReshapeAttrs* attrs) {
   std::vector<int64_t> target;
@@ -80,14 +87,23 @@ std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std:
     }
   }
   if (derived > 1 || (has_zero && (copies || derived > 0))) return {};
+  // A -1 takes any number of elements: it would hide that they are too many at some size.
+  if (derived > 0 && !(ElementCount(from) == ElementCount(to))) return {};
   attrs->allow_zero = has_zero;
   return TensorData::OfInts(target);
+}
+
+bool TouchesQuantized(const Graph& graph, const Node& node) {
+  const auto quantized = [&](ValueId id) { return id != kNoValue && graph.value(id).quantization; };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), quantized) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), quantized);
 }
 
 bool SameType(const Graph& graph, ValueId a, ValueId b) {
   const Value& left = graph.value(a);
   const Value& right = graph.value(b);
-  return left.dtype == right.dtype && left.has_shape && right.has_shape && left.dims == right.dims;
+  return left.dtype == right.dtype && left.has_shape && right.has_shape && left.dims == right.dims &&
+         SameQuantization(left.quantization, right.quantization);
 }
 
 std::string DescribeUses(const Graph& graph, ValueId id) {
@@ -96,10 +112,10 @@ std::string DescribeUses(const Graph& graph, ValueId id) {
   return uses == 0 ? "is an output of the graph" : "is also an output of the graph";
 }
 
-std::optional<std::vector<TensorData>> EvaluateIfSupported(const Node& node,
+std::optional<std::vector<TensorData>> EvaluateIfSupported(const Graph& graph, const Node& node,
                                                            const std::vector<const TensorData*>& inputs) {
   try {
-    return EvaluateNode(node, inputs);
+    return EvaluateNode(graph, node, inputs);
   } catch (const Error& error) {
     if (error.code() != StatusCode::kUnsupported) throw;
     return {};

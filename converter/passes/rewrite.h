@@ -19,7 +19,21 @@ void ForEachNode(Graph& graph, Visit&& visit) {
   }
 }
 
-/// The node that makes the value, when it has this operator; else kNoNode. `value` may be kNoValue.
+/// Whether an operand is quantised: what its elements stand for is not what they are, and its type is part of
+/// what the node means.
+bool TouchesQuantized(const Graph& graph, const Node& node);
+
+/// ForEachNode for rules that reckon with the elements of constants or give nodes results of other types:
+/// quantised nodes are left alone.
+template <class Visit>
+void ForEachPlainNode(Graph& graph, Visit&& visit) {
+  ForEachNode(graph, [&](NodeId id) {
+    if (!TouchesQuantized(graph, graph.node(id))) visit(id);
+  });
+}
+
+/// The node that makes the value, when it has this operator and is not quantised; else kNoNode. `value` may
+/// be kNoValue.
 NodeId ProducerWith(const Graph& graph, ValueId value, OpCode op);
 
 /// Input `index`, or kNoValue where there are fewer.
@@ -32,9 +46,11 @@ std::optional<std::vector<int64_t>> IntConstant(const Graph& graph, ValueId valu
 /// A constant of these numbers, each rounded to the dtype.
 TensorData RoundedTo(DType dtype, const Shape& shape, const std::vector<double>& numbers);
 
+Dim ElementCount(const std::vector<Dim>& dims);
+
 /// A Reshape target for values of these dimensions, at most one of them no number: it is -1. Dimensions that
 /// the input has at the same place may also be 0, "as the input's", unless `attrs` says otherwise. Nothing
-/// where numbers alone cannot say it.
+/// where numbers alone cannot say it, or would not refuse the same sizes.
 std::optional<TensorData> ReshapeTarget(const std::vector<Dim>& from, const std::vector<Dim>& to,
                                         ReshapeAttrs* attrs);
 
@@ -47,7 +63,7 @@ std::string DescribeUses(const Graph& graph, ValueId value);
 
 /// EvaluateNode, or nothing where the reference kernels do not take the dtype; such a node is left to the
 /// run.
-std::optional<std::vector<TensorData>> EvaluateIfSupported(const Node& node,
+std::optional<std::vector<TensorData>> EvaluateIfSupported(const Graph& graph, const Node& node,
                                                            const std::vector<const TensorData*>& inputs);
 
 /// Adds a node like Graph::Emit and types its result.

@@ -20,7 +20,7 @@ namespace {
 }
 
 Tensors Compute(OpCode op, const AttrStorage& attrs, const Tensors& inputs, size_t output_count,
-                const Location& where) {
+                const Location& where, const std::vector<DeclaredType>& declared) {
   std::vector<const TensorData*> arguments;
   for (const Tensor& input : inputs) {
     if (!input.empty() && input.symbolic()) {
@@ -29,18 +29,22 @@ Tensors Compute(OpCode op, const AttrStorage& attrs, const Tensors& inputs, size
     arguments.push_back(input.empty() ? nullptr : &input.impl()->data);
   }
   Tensors outputs;
-  for (TensorData& result : EvaluateOp(op, attrs, arguments, output_count, ""))
+  for (TensorData& result : EvaluateOp(op, attrs, arguments, output_count, "", declared))
     outputs.emplace_back(std::move(result));
   return outputs;
 }
 
 Tensors Record(Frame& frame, OpCode op, const AttrStorage& attrs, const Tensors& inputs, size_t output_count,
-               const Location& where) {
+               const Location& where, const std::vector<DeclaredType>& declared) {
   std::vector<ValueId> values;
   for (const Tensor& input : inputs) values.push_back(input.empty() ? kNoValue : frame.Import(input, where));
   Graph& graph = frame.graph;
   const NodeId id = graph.AddNode(op, values, std::vector<std::string>(output_count));
   graph.node(id).attrs = attrs;
+  for (size_t i = 0; i < declared.size(); ++i) {
+    graph.value(graph.node(id).outputs[i]).dtype = declared[i].dtype;
+    graph.value(graph.node(id).outputs[i]).quantization = declared[i].quantization;
+  }
   try {
     InferNode(graph, id);
   } catch (const Error&) {
@@ -59,14 +63,14 @@ std::string PlaceText(const Location& where) {
   return fmt::format("{}:{}", std::filesystem::path(where.file_name()).filename().string(), where.line());
 }
 
-Tensors Apply(OpCode op, const AttrStorage& attrs, Tensors inputs, size_t output_count,
-              const Location& where) {
+Tensors Apply(OpCode op, const AttrStorage& attrs, Tensors inputs, size_t output_count, const Location& where,
+              const std::vector<DeclaredType>& declared) {
   while (inputs.size() > FindOp(op)->min_inputs && inputs.back().empty()) inputs.pop_back();
   Tensors outputs;
   try {
     Frame* frame = Frame::Current();
-    outputs = frame != nullptr ? Record(*frame, op, attrs, inputs, output_count, where)
-                               : Compute(op, attrs, inputs, output_count, where);
+    outputs = frame != nullptr ? Record(*frame, op, attrs, inputs, output_count, where, declared)
+                               : Compute(op, attrs, inputs, output_count, where, declared);
   } catch (const PlacedError&) {
     throw;
   } catch (const Error& error) {

@@ -5,14 +5,16 @@
 #include <utility>
 
 #include "graph/error.h"
+#include "graph/evaluate.h"
 #include "trace/tensor.h"
 
 namespace skiff::eager {
 
-/// Calls an operator: computes it, or records it where a trace is going on. Empty tensors are absent inputs.
-/// Throws Error that begins with the place where the operator does not take these operands.
-Tensors Apply(OpCode op, const AttrStorage& attrs, Tensors inputs, size_t output_count,
-              const Location& where);
+/// Calls an operator: computes it, or records it where a trace is going on. Empty tensors are absent inputs;
+/// `declared`, none or one for each result, says how these are quantised. Throws Error that begins with the
+/// place where the operator does not take these operands.
+Tensors Apply(OpCode op, const AttrStorage& attrs, Tensors inputs, size_t output_count, const Location& where,
+              const std::vector<DeclaredType>& declared = {});
 
 /// "model.cpp:12".
 std::string PlaceText(const Location& where);

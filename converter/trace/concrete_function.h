@@ -1,6 +1,7 @@
 /// One trace of a Function: a graph with fixed argument types, compiled at its first call.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -71,8 +72,9 @@ class ConcreteFunction {
   FunctionOptions options_;
   std::unique_ptr<Compiled> compiled_;
   std::mutex mutex_;
-  uint64_t calls_ = 0;
-  double compile_seconds_ = 0;
+  // Statistics are read while another thread is in Call().
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<double> compile_seconds_{0};
 };
 
 }  // namespace skiff::eager

@@ -70,14 +70,14 @@ ValueId Frame::InputFor(const Capture& source) {
   switch (source.kind) {
     case Capture::Kind::kValue: {
       const Value& value = outer_->graph.value(source.outer);
-      capture.inner = graph.AddInput(value.name, value.dtype, value.dims);
+      capture.inner = graph.AddInput(value.name, value.dtype, value.dims, value.quantization);
       graph.value(capture.inner).elements = value.elements;
       break;
     }
     case Capture::Kind::kVariable: {
       const TensorData& now = source.variable->value.data();
-      capture.inner =
-          graph.AddInput(source.variable->name, now.dtype(), {now.shape().begin(), now.shape().end()});
+      capture.inner = graph.AddInput(source.variable->name, now.dtype(),
+                                     {now.shape().begin(), now.shape().end()}, now.quantization());
       break;
     }
     case Capture::Kind::kEffects:

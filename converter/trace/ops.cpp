@@ -34,6 +34,12 @@ RecurrentResults ApplyRecurrent(OpCode op, const Operand& x, const Tensor& weigh
   return {results[0], results[1], Tensor()};
 }
 
+Tensor ApplyQuantized(OpCode op, const Operand& x, DType dtype, const QuantizationPtr& quantization) {
+  AttrStorage attrs;
+  InitAttrs(op, attrs);
+  return Apply(op, attrs, {x.tensor()}, 1, x.where(), {{dtype, quantization}})[0];
+}
+
 Tensor Axis(int64_t axis) { return Tensor::Scalar(axis); }
 
 }  // namespace
@@ -61,6 +67,13 @@ Tensor HardSigmoid(Operand x, const HardSigmoidAttrs& attrs) {
 }
 Tensor IsInf(Operand x, const IsInfAttrs& attrs) {
   return ApplyOne(OpCode::kIsInf, attrs, {x.tensor()}, x.where());
+}
+Tensor Quantize(Operand x, DType dtype, const QuantizationPtr& quantization) {
+  return ApplyQuantized(OpCode::kQuantize, x, dtype, quantization);
+}
+Tensor Dequantize(Operand x) { return ApplyOne(OpCode::kDequantize, NoAttrs(), {x.tensor()}, x.where()); }
+Tensor Requantize(Operand x, DType dtype, const QuantizationPtr& quantization) {
+  return ApplyQuantized(OpCode::kRequantize, x, dtype, quantization);
 }
 Tensor Cast(Operand x, DType to) {
   return ApplyOne(OpCode::kCast, CastAttrs{static_cast<int64_t>(to)}, {x.tensor()}, x.where());

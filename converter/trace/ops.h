@@ -53,6 +53,14 @@ Tensor HardSigmoid(Operand x, const HardSigmoidAttrs& attrs = {});
 Tensor IsInf(Operand x, const IsInfAttrs& attrs = {});
 Tensor Cast(Operand x, DType to);
 
+/// Rounds real numbers to integers that stand for them: PerTensor(scale, zero_point), or PerAxis(axis,
+/// scales). Operators on quantised tensors compute on the numbers that these stand for, and give f32.
+Tensor Quantize(Operand x, DType dtype, const QuantizationPtr& quantization);
+/// f32.
+Tensor Dequantize(Operand x);
+/// Other integers for the same numbers, rounded once.
+Tensor Requantize(Operand x, DType dtype, const QuantizationPtr& quantization);
+
 // Two operands, broadcast.
 #define SKIFF_EAGER_BINARY(apply)                                                                         \
   apply(Add) apply(Sub) apply(Mul) apply(Div) apply(Min) apply(Max) apply(Pow) apply(PRelu) apply(Equal)  \
@@ -129,8 +137,9 @@ struct RecurrentResults {
   Tensor state;   ///< The last, [B, H].
   Tensor cell;    ///< Lstm: its last cell state, [B, H].
 };
-/// x: the sequence times the input weights, [T, B, gates x H], one FullyConnected for all steps; weights: the recurrent
-/// ones, [gates x H, H]. Gates: Lstm input, output, forget, cell; Gru update, reset, hidden; Rnn one.
+/// x: the sequence times the input weights, [T, B, gates x H], one FullyConnected for all steps; weights: the
+/// recurrent ones, [gates x H, H]. Gates: Lstm input, output, forget, cell; Gru update, reset, hidden; Rnn
+/// one.
 RecurrentResults Lstm(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
                       const RecurrentAttrs& attrs = {});
 RecurrentResults Gru(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},

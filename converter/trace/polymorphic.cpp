@@ -158,7 +158,8 @@ std::shared_ptr<ConcreteFunction> Polymorphic::TraceFor(const Tensors& arguments
   }
   const std::vector<TensorSpec> exact = SpecsOf(arguments);
   const std::string key = FamilyKey(exact, static_arguments);
-  Family& family = families_[key];
+  Family& family = FamilyOf(key);
+  if (family.extents.size() == kMostExtents) family.extents.erase(family.extents.begin());
   family.extents.push_back(ExtentsOf(exact));
   std::shared_ptr<ConcreteFunction> made;
   const std::vector<TensorSpec> relaxed =
@@ -175,6 +176,17 @@ std::shared_ptr<ConcreteFunction> Polymorphic::TraceFor(const Tensors& arguments
   Keep(made);
   Advise(exact, key);
   return made;
+}
+
+Polymorphic::Family& Polymorphic::FamilyOf(const std::string& key) {
+  if (families_.size() == kMostFamilies && !families_.contains(key)) {
+    families_.erase(std::min_element(families_.begin(), families_.end(), [](const auto& a, const auto& b) {
+      return a.second.last_use < b.second.last_use;
+    }));
+  }
+  Family& family = families_[key];
+  family.last_use = ++uses_;
+  return family;
 }
 
 /// Extents that were always the same stay numbers. Those that varied become Symbols, shared by extents that
@@ -312,6 +324,7 @@ FunctionStatistics Polymorphic::statistics() const {
   const std::lock_guard lock(mutex_);
   FunctionStatistics result = statistics_;
   result.inlined_calls = inlined_calls_;
+  result.families = families_.size();
   for (const auto& concrete : concrete_) result.compile_seconds += concrete->compile_seconds();
   return result;
 }

@@ -18,6 +18,8 @@ struct FunctionStatistics {
   uint64_t hits = 0;     ///< Calls that found their ConcreteFunction.
   uint64_t misses = 0;   ///< Calls that traced.
   uint64_t dropped = 0;  ///< ConcreteFunctions that made room for others.
+  /// Kinds of calls whose extents are remembered, to make those that vary open.
+  uint64_t families = 0;
   uint64_t eager_calls = 0;
   uint64_t inlined_calls = 0;  ///< Made by other Functions while these were traced.
   double trace_seconds = 0;
@@ -56,11 +58,15 @@ class Polymorphic {
   void RunEagerly(bool on);
 
  private:
-  /// What calls that differ in their extents only have in common.
+  /// What calls that differ in their extents only have in common. A program may run for ever with arguments
+  /// that are always new, so the families used longest ago are forgotten, and the oldest traces of each.
   struct Family {
     std::vector<std::vector<int64_t>> extents;  ///< All extents of the arguments, by trace.
     bool relaxable = true;
+    uint64_t last_use = 0;
   };
+  static constexpr size_t kMostFamilies = 64;
+  static constexpr size_t kMostExtents = 64;
 
   bool RunsEagerly() const;
   std::shared_ptr<ConcreteFunction> Choose(const Tensors& arguments, const std::string& static_arguments,
@@ -70,6 +76,7 @@ class Polymorphic {
                                              const Body& body);
   std::shared_ptr<ConcreteFunction> Trace(std::vector<TensorSpec> types, const std::string& static_arguments,
                                           const Body& body);
+  Family& FamilyOf(const std::string& key);
   std::vector<TensorSpec> Relaxed(const std::vector<TensorSpec>& exact, const Family& family) const;
   [[noreturn]] void RefuseArguments(const Tensors& arguments) const;
   void Keep(std::shared_ptr<ConcreteFunction> made);

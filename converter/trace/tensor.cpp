@@ -54,6 +54,8 @@ bool FillNumber(TensorData& data, double number) {
     case DType::kBool:
       if (number != 0 && number != 1) return false;
       return FillWith(data, static_cast<uint8_t>(number)), true;
+    case DType::kI4:
+    case DType::kU4:
     case DType::kInvalid:
       break;
   }

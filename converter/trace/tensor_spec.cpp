@@ -113,6 +113,11 @@ int MatchTypes(const std::vector<TensorSpec>& types, const Tensors& tensors) {
 
 TensorSpec SpecOf(const Tensor& tensor) {
   TensorSpec spec;
+  if (!tensor.symbolic() && tensor.data().quantization()) {
+    Throw(StatusCode::kUnsupported,
+          "a Function takes no quantised tensors as arguments; call it with Dequantize(x), or Quantize() "
+          "inside of it");
+  }
   spec.dtype = tensor.dtype();
   for (const int64_t extent : tensor.shape()) spec.dims.push_back({"", DimRange(extent)});
   return spec;

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "delegates/vulkan/emitter.h"
-#include "delegates/vulkan/segment.h"
+#include "delegates/vulkan/lower/emitter.h"
+#include "delegates/vulkan/segment/segment.h"
 #include "eager/reference_node.h"
 #include "ops/op.h"
 

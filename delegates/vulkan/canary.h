@@ -1,7 +1,7 @@
 /// Whether a device computes what it should, asked before it is trusted.
 #pragma once
 
-#include "delegates/vulkan/device.h"
+#include "delegates/vulkan/device/device.h"
 
 namespace skiff::vulkan {
 

@@ -2,8 +2,8 @@
 
 #include "delegates/support.h"
 #include "delegates/vulkan/canary.h"
-#include "delegates/vulkan/emitter.h"
-#include "delegates/vulkan/segment.h"
+#include "delegates/vulkan/lower/emitter.h"
+#include "delegates/vulkan/segment/segment.h"
 
 namespace skiff {
 namespace vulkan {

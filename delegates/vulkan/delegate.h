@@ -1,7 +1,7 @@
 /// The Vulkan delegate: runs segments on the GPU.
 #pragma once
 
-#include "delegates/vulkan/options.h"
+#include "delegates/vulkan/device/options.h"
 #include "skiff/delegate.h"
 
 namespace skiff {

@@ -4,6 +4,7 @@
 
 #include "delegates/support.h"
 #include "ops/op.h"
+#include "ops/quantized.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
@@ -157,7 +158,7 @@ bool VulkanSupports(const NodeTypes& node) {
   const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), node.op->code,
                                     [](const Row& a, OpCode b) { return a.op < b; });
   return row != std::end(kRows) && row->op == node.op->code && node.inputs.size() > 0 &&
-         node.inputs[0] != nullptr && row->supports(node);
+         node.inputs[0] != nullptr && !TouchesQuantized(node) && row->supports(node);
 }
 
 }  // namespace skiff

@@ -3,8 +3,8 @@
 #include "delegates/support.h"
 #include "delegates/thread_pool.h"
 #include "delegates/xnnpack/memory.h"
-#include "delegates/xnnpack/packed_weights_file.h"
 #include "delegates/xnnpack/segment.h"
+#include "delegates/xnnpack/weights/packed_weights_file.h"
 
 namespace skiff {
 namespace xnnpack {

@@ -119,22 +119,34 @@ Status Segment::ReshapeNode(uint32_t index) {
   if (status.ok()) status = node.step->Reshape();
   if (status.ok()) return status;
   if (status.code() == StatusCode::kUnsupported) return UseReference(index);
+  // What XNNPACK leaves behind when memory runs out half way is not worth finding out: the next time begins
+  // anew.
+  node.step.reset();
   const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
   return Fail(status.code(), "node '%s' (%s): XNNPACK could not prepare it: %s", plan_node.name,
               plan_node.op->name, StatusCodeName(status.code()));
 }
 
-Status Segment::Reshape() {
-  const int64_t before = AllocatedByThisThread();
-  size_t workspace = 0;
-  ChooseThreads();
+Status Segment::ReshapeNodes(size_t* workspace) {
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
-    if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > workspace)
-      workspace = nodes_[i].step->workspace_bytes();
+    if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > *workspace)
+      *workspace = nodes_[i].step->workspace_bytes();
   }
+  return OkStatus();
+}
+
+Status Segment::Reshape() {
+  reshaped_ = bound_ = false;
+  ChooseThreads();
+  const int64_t before = AllocatedByThisThread();
+  size_t workspace = 0;
+  const Status status = ReshapeNodes(&workspace);
   xnnpack_bytes_ += AllocatedByThisThread() - before;
-  return GrowWorkspace(workspace);
+  SKIFF_RETURN_IF_ERROR(status);
+  SKIFF_RETURN_IF_ERROR(GrowWorkspace(workspace));
+  reshaped_ = true;
+  return OkStatus();
 }
 
 Status Segment::GrowWorkspace(size_t bytes) {
@@ -161,11 +173,15 @@ Status Segment::BindNode(uint32_t index) {
 }
 
 Status Segment::Bind() {
+  bound_ = false;
+  if (!reshaped_) return Fail(StatusCode::kInternal, "an XNNPACK segment was bound before it had a shape");
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(BindNode(i));
+  bound_ = true;
   return OkStatus();
 }
 
 Status Segment::Run(const RunContext& context) {
+  if (!bound_) return Fail(StatusCode::kInternal, "an XNNPACK segment was run before it was bound");
   *ran_ = *ran_ || uses_pool_;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))

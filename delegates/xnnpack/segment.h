@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/fixed_array.h"
-#include "delegates/xnnpack/step.h"
+#include "delegates/xnnpack/lower/step.h"
 #include "eager/reference_node.h"
 
 namespace skiff::xnnpack {
@@ -37,6 +37,7 @@ class Segment final : public PreparedSegment {
   Mode ModeFor(const PlanNode& node) const;
   Status Lower(uint32_t index);
   void ChooseThreads();
+  Status ReshapeNodes(size_t* workspace);
   Status ReshapeNode(uint32_t index);
   Status BindNode(uint32_t index);
   Status UseReference(uint32_t index);
@@ -47,6 +48,8 @@ class Segment final : public PreparedSegment {
   const bool thread_small_work_;
   bool* const ran_;
   bool uses_pool_ = false;
+  bool reshaped_ = false;  ///< Since the last Reshape() that failed.
+  bool bound_ = false;
   FixedArray<Node> nodes_;
   void* workspace_ = nullptr;
   size_t workspace_size_ = 0;

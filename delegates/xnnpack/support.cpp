@@ -6,6 +6,7 @@
 
 #include "delegates/xnnpack/build.h"
 #include "ops/op.h"
+#include "ops/quantized.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
@@ -311,7 +312,8 @@ bool WorksOnRows(const NodeTypes& node) {
 
 bool XnnpackSupports(const NodeTypes& node) {
   const Row* row = FindRow(node.op->code);
-  return row != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr && row->supports(node);
+  return row != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr && !TouchesQuantized(node) &&
+         row->supports(node);
 }
 
 bool XnnpackTakesStridedInput(const NodeTypes& node, size_t index) {

@@ -19,6 +19,9 @@ function(skiff_add_headers name header)
     get_filename_component(folder ${header} DIRECTORY)
     set(include ${PROJECT_BINARY_DIR}/third_party/${name})
     file(MAKE_DIRECTORY ${include})
+    if(folder STREQUAL "")
+      set(folder ${header})
+    endif()
     file(CREATE_LINK ${SKIFF_${upper}_INCLUDE}/${folder} ${include}/${folder} SYMBOLIC)
   endif()
   add_library(skiff_third_party::${name} INTERFACE IMPORTED GLOBAL)
@@ -28,7 +31,7 @@ endfunction()
 skiff_add_headers(flatbuffers flatbuffers/flatbuffers.h)
 
 # XNNPACK is built once per CPU architecture and shared by all presets; pthreadpool is small, and compiled here so
-# that the sanitizers see its synchronisation.
+# that the sanitizers see its synchronisation, and with threads that were made before (pool_threads.h).
 if(SKIFF_DELEGATE_XNNPACK)
   set(skiff_third_party_root ${PROJECT_SOURCE_DIR}/build/third_party)
   set(skiff_third_party_arch ${CMAKE_SYSTEM_PROCESSOR})
@@ -57,9 +60,12 @@ if(SKIFF_DELEGATE_XNNPACK)
   set(pool_fast_path $<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>)
   add_library(pthreadpool STATIC ${pool}/src/portable-api.c ${pool}/src/memory.c ${pool}/src/pthreads.c
                                  $<${pool_fast_path}:${pool}/src/fastpath.c>)
+  target_sources(pthreadpool PRIVATE delegates/xnnpack/pool_threads.cpp)
+  set_source_files_properties(${pool}/src/pthreads.c PROPERTIES COMPILE_DEFINITIONS pthread_create=pthreadpool_thread_create)
+  set_source_files_properties(delegates/xnnpack/pool_threads.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
   set_target_properties(pthreadpool PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
   target_include_directories(pthreadpool SYSTEM PUBLIC ${pool}/include)
-  target_include_directories(pthreadpool PRIVATE ${pool}/src ${skiff_third_party_root}/src/fxdiv/include)
+  target_include_directories(pthreadpool PRIVATE ${pool}/src ${skiff_third_party_root}/src/fxdiv/include ${PROJECT_SOURCE_DIR})
   target_compile_definitions(pthreadpool PUBLIC PTHREADPOOL_NO_DEPRECATED_API=1
                                          PRIVATE PTHREADPOOL_USE_FASTPATH=${pool_fast_path} _GNU_SOURCE=1)
   target_compile_options(pthreadpool PRIVATE -w -ffunction-sections -fdata-sections
@@ -109,6 +115,13 @@ if(SKIFF_BUILD_CONVERTER)
   find_package(ONNX CONFIG REQUIRED)
   add_library(skiff_third_party::onnx_proto INTERFACE IMPORTED GLOBAL)
   target_link_libraries(skiff_third_party::onnx_proto INTERFACE onnx_proto)
+endif()
+
+if(SKIFF_CROSS_RUNTIME_TESTS AND NOT SKIFF_BUILD_CONVERTER)
+  skiff_add_headers(fmt fmt/format.h)
+  target_compile_definitions(skiff_third_party::fmt INTERFACE FMT_HEADER_ONLY)
+  skiff_add_headers(xxhash xxhash.h)
+  target_compile_definitions(skiff_third_party::xxhash INTERFACE XXH_INLINE_ALL)
 endif()
 
 if(SKIFF_BUILD_TESTS)

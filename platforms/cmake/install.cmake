@@ -11,11 +11,12 @@ set(skiff_shared_library ${CMAKE_INSTALL_LIBDIR}/libskiff.so.${PROJECT_VERSION})
 set(skiff_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/skiff)
 
 install(DIRECTORY runtime/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_BINARY_DIR}/runtime/generated/skiff/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
 install(FILES delegates/registry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff RENAME delegates.h)
 install(FILES delegates/thread_pool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
 
 set(skiff_archives)
-foreach(target skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
+foreach(target skiff_c skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
                pthreadpool volk)
   if(TARGET ${target})
     install(TARGETS ${target} ARCHIVE DESTINATION ${skiff_library_dir})
@@ -53,7 +54,7 @@ set(skiff_trace_archives)
 if(TARGET skiff_trace)
   set(skiff_host_headers ${CMAKE_INSTALL_INCLUDEDIR}/skiff-host)
   install(DIRECTORY converter/trace DESTINATION ${skiff_host_headers} FILES_MATCHING PATTERN "*.h")
-  set(converter_headers graph/dim.h graph/error.h graph/graph.h graph/text.h passes/passes.h shape_contract.h)
+  set(converter_headers graph/dim.h graph/error.h graph/evaluate.h graph/graph.h graph/quantization.h graph/text.h passes/passes.h shape_contract.h)
   set(runtime_headers core/fixed_array.h ops/attrs.h ops/op.h ops/ops.def)
   foreach(root converter runtime)
     foreach(header ${${root}_headers})

@@ -16,7 +16,7 @@ else()
 endif()
 option(SKIFF_VULKAN "Build the Vulkan delegate (default: where volk, the Vulkan headers and glslc are found)"
        ${skiff_vulkan_found})
-set(SKIFF_VULKAN_SHADERS "" CACHE STRING "Shader families to build in (delegates/vulkan/shaders.def), or empty: all")
+set(SKIFF_VULKAN_SHADERS "" CACHE STRING "Shader families to build in (delegates/vulkan/pipelines/shaders.def), or empty: all")
 # Android's own compiler brings jni.h; elsewhere that of any JDK serves, also for another CPU.
 file(GLOB skiff_jdks LIST_DIRECTORIES TRUE /usr/lib/jvm/java-*-openjdk-*)
 find_path(SKIFF_JNI_INCLUDE jni.h PATHS $ENV{JAVA_HOME}/include ${skiff_jdks} PATH_SUFFIXES include NO_CMAKE_FIND_ROOT_PATH)
@@ -35,6 +35,8 @@ else()
   set(skiff_on_host ON)
 endif()
 option(SKIFF_BUILD_CONVERTER "Build the converter and the host tool" ${skiff_on_host})
+option(SKIFF_CROSS_RUNTIME_TESTS
+       "Build the runtime's own tests although the converter is not built: with its library, but for the importers" OFF)
 set(SKIFF_SANITIZE "" CACHE STRING "Sanitizers for everything that is compiled here: \"address,undefined\", \"thread\" or empty")
 
 find_program(SKIFF_CCACHE ccache)

@@ -43,12 +43,27 @@ uint64_t NowNanoseconds() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-void* AllocateAligned(size_t bytes) {
+void* AllocateAligned(uint64_t bytes) {
   void* memory = nullptr;
-  return posix_memalign(&memory, 64, bytes == 0 ? 64 : bytes) == 0 ? memory : nullptr;
+  if (bytes > PTRDIFF_MAX) return nullptr;
+  return posix_memalign(&memory, 64, bytes == 0 ? 64 : static_cast<size_t>(bytes)) == 0 ? memory : nullptr;
 }
 
 void FreeAligned(void* memory) { free(memory); }
+
+namespace {
+
+uint64_t Nanoseconds(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+/// Not the number of the file system: some get another one each time they are mounted.
+FileIdentity IdentityOf(const struct stat& info) {
+  return {{info.st_ino, static_cast<uint64_t>(info.st_size), Nanoseconds(info.st_mtim),
+           Nanoseconds(info.st_ctim)}};
+}
+
+}  // namespace
 
 Result<MappedFile> MapFile(const char* path) {
   const auto fail = [path](const char* what) {
@@ -69,6 +84,11 @@ Result<MappedFile> MapFile(const char* path) {
                                       : "is no regular file; name a .skiff file");
   }
   const auto size = static_cast<size_t>(info.st_size);
+  if (static_cast<uint64_t>(info.st_size) > PTRDIFF_MAX) {
+    close(file);
+    return Fail(StatusCode::kIo, "%s: has %lld bytes, more than this machine can address", path,
+                static_cast<long long>(info.st_size));
+  }
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
   if (data == MAP_FAILED) {
     const Status status = fail("cannot be mapped");
@@ -76,7 +96,7 @@ Result<MappedFile> MapFile(const char* path) {
     return status;
   }
   close(file);
-  return MappedFile{static_cast<const uint8_t*>(data), size};
+  return MappedFile{static_cast<const uint8_t*>(data), size, IdentityOf(info)};
 }
 
 void UnmapFile(const MappedFile& file) { munmap(const_cast<uint8_t*>(file.data), file.size); }
@@ -131,12 +151,36 @@ Status ReplaceFile(const char* path, Span<const Span<const uint8_t>> parts) {
   return status;
 }
 
+Status FillRandom(Span<uint8_t> bytes) {
+  constexpr const char* kSource = "/dev/urandom";  // Android has getrandom() since version 9 only.
+  const int file = open(kSource, O_RDONLY | O_CLOEXEC);
+  size_t filled = 0;
+  while (file >= 0 && filled < bytes.size()) {
+    const ssize_t count = read(file, bytes.data() + filled, bytes.size() - filled);
+    if (count == 0 || (count < 0 && errno != EINTR)) break;
+    if (count > 0) filled += static_cast<size_t>(count);
+  }
+  const int error = errno;
+  if (file >= 0) close(file);
+  if (filled == bytes.size()) return OkStatus();
+  return Fail(StatusCode::kIo, "%s cannot be read: %s", kSource, strerror(error));
+}
+
 int UsableCores() {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  const int count = CPU_COUNT(&cores);
-  return count < 1 ? 1 : count;
+  // The kernel refuses a set that is shorter than its own, however many cores there are.
+  constexpr size_t kMostCores = size_t{1} << 20;
+  for (size_t cores = CPU_SETSIZE; cores <= kMostCores; cores *= 2) {
+    cpu_set_t* const set = CPU_ALLOC(cores);
+    if (set == nullptr) return 1;
+    const size_t size = CPU_ALLOC_SIZE(cores);
+    CPU_ZERO_S(size, set);
+    const bool known = sched_getaffinity(0, size, set) == 0;
+    const bool too_short = !known && errno == EINVAL;
+    const int count = known ? CPU_COUNT_S(size, set) : 1;
+    CPU_FREE(set);
+    if (!too_short) return count < 1 ? 1 : count;
+  }
+  return 1;
 }
 
 }  // namespace skiff::platform

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <type_traits>
@@ -13,9 +14,9 @@
 
 namespace skiff {
 
-/// Zeroed memory for `count` elements, from calloc; null for none. One function for all types: this is most
-/// of the code of an array.
-Result<void*> AllocateElements(size_t count, size_t bytes);
+/// Zeroed memory for `count` elements, from calloc; null for none. kOutOfMemory also where this machine
+/// cannot address so many. One function for all types: this is most of the code of an array.
+Result<void*> AllocateElements(uint64_t count, size_t bytes);
 
 template <class T>
 class FixedArray {
@@ -33,7 +34,7 @@ class FixedArray {
   ~FixedArray() { Release(); }
 
   /// Replaces the content by `size` value-initialised elements.
-  Status Allocate(size_t size) {
+  Status Allocate(uint64_t size) {
     static_assert(alignof(T) <= alignof(std::max_align_t));
     Release();
     SKIFF_ASSIGN_OR_RETURN(void* const memory, AllocateElements(size, sizeof(T)));

@@ -1,5 +1,5 @@
 /// The platform seam: what the runtime needs from the operating system. Exactly one implementation is linked
-/// (platforms/posix, platforms/android); the choice is made at link time.
+/// (platforms/posix, for Android, too); the choice is made at link time.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,24 @@ void DefaultPrint(const char* text);
 /// Monotonic time.
 uint64_t NowNanoseconds();
 
-/// Memory aligned to 64 bytes, or null. `Free` accepts null.
-void* AllocateAligned(size_t bytes);
+/// Memory aligned to 64 bytes, or null: also where this machine cannot address so many. FreeAligned accepts
+/// null.
+void* AllocateAligned(uint64_t bytes);
 void FreeAligned(void* memory);
+
+/// One state of one file: what has been written to since, or is another file, has another identity. No
+/// program can choose the time of the last change that is part of it.
+struct FileIdentity {
+  uint64_t parts[4] = {};
+  bool operator==(const FileIdentity&) const = default;
+  bool known() const { return !(*this == FileIdentity()); }
+};
 
 /// A file mapped read-only. Pages come in when they are touched.
 struct MappedFile {
   const uint8_t* data = nullptr;
   size_t size = 0;
+  FileIdentity identity;
 };
 /// kIo names the path and the system's reason in the log. Directories and empty files are errors.
 Result<MappedFile> MapFile(const char* path);
@@ -40,6 +50,9 @@ bool FileExists(const char* path);
 /// path and the system's reason in the log. Not flushed to the disk: after a power cut the file may be
 /// damaged.
 Status ReplaceFile(const char* path, Span<const Span<const uint8_t>> parts);
+
+/// Bytes that nobody can foresee. kIo where the system has none to give.
+Status FillRandom(Span<uint8_t> bytes);
 
 /// Cores that this process may run on (its affinity mask); at least 1.
 int UsableCores();

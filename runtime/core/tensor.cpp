@@ -8,13 +8,13 @@ namespace {
 
 struct DTypeInfo {
   const char* name;
-  int64_t size;
+  int bits;
 };
 
 /// Indexed by DType.
 constexpr DTypeInfo kDTypes[kDTypeCount] = {
-    {"invalid", 0}, {"f32", 4}, {"f16", 2}, {"i8", 1},  {"u8", 1},   {"i16", 2}, {"u16", 2},
-    {"i32", 4},     {"u32", 4}, {"i64", 8}, {"u64", 8}, {"bool", 1}, {"f64", 8},
+    {"invalid", 0}, {"f32", 32}, {"f16", 16}, {"i8", 8},   {"u8", 8},   {"i16", 16}, {"u16", 16}, {"i32", 32},
+    {"u32", 32},    {"i64", 64}, {"u64", 64}, {"bool", 8}, {"f64", 64}, {"i4", 4},   {"u4", 4},
 };
 
 const DTypeInfo& Info(DType dtype) {
@@ -24,7 +24,9 @@ const DTypeInfo& Info(DType dtype) {
 
 }  // namespace
 
-int64_t DTypeSize(DType dtype) { return Info(dtype).size; }
+int64_t DTypeSize(DType dtype) { return Info(dtype).bits / 8; }
+
+int DTypeBits(DType dtype) { return Info(dtype).bits; }
 
 const char* DTypeName(DType dtype) { return Info(dtype).name; }
 

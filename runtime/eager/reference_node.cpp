@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/align.h"
+#include "eager/quantized.h"
 #include "ops/op.h"
 #include "plan/placement.h"
 
@@ -46,15 +47,23 @@ Status ReferenceNode::Describe(Span<const int32_t> indices, FixedArray<Argument>
 
 Status ReferenceNode::Reshape() {
   uint64_t scratch = 0;
-  for (FixedArray<Argument>* arguments : {&inputs_, &outputs_}) {
-    for (Argument& argument : *arguments) {
+  const auto describe = [&scratch](FixedArray<Argument>& arguments, FixedArray<TensorView>& views) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      Argument& argument = arguments[i];
       if (argument.tensor == nullptr) continue;
-      argument.strided = !argument.tensor->view.dense();
+      const TensorView& tensor = argument.tensor->view;
+      views[i] = TensorView(nullptr, tensor.dtype, tensor.shape, tensor.quantization);
+      argument.strided = !tensor.dense();
       if (!argument.strided) continue;
       argument.scratch_offset = scratch;
-      scratch += AlignUp(static_cast<uint64_t>(argument.tensor->view.bytes()));
+      scratch += AlignUp(static_cast<uint64_t>(tensor.bytes()));
     }
-  }
+  };
+  describe(inputs_, input_views_);
+  describe(outputs_, output_views_);
+  quantized_ = eager::ComputesQuantized(Arguments());
+  quantized_offset_ = scratch;
+  if (quantized_) scratch += eager::QuantizedScratchBytes(Arguments());
   // Nothing to compute, and kernels need not care for extents beside a zero.
   empty_ = true;
   for (const Argument& output : outputs_) empty_ = empty_ && output.tensor->view.shape.elements() == 0;
@@ -66,9 +75,7 @@ Status ReferenceNode::Bind() {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].tensor == nullptr) continue;
       const TensorView& tensor = arguments[i].tensor->view;
-      views[i] =
-          TensorView(arguments[i].strided ? scratch_.data() + arguments[i].scratch_offset : tensor.data,
-                     tensor.dtype, tensor.shape);
+      views[i].data = arguments[i].strided ? scratch_.data() + arguments[i].scratch_offset : tensor.data;
     }
   };
   bind(inputs_, input_views_);
@@ -81,8 +88,9 @@ Status ReferenceNode::Run() {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (inputs_[i].strided) CopyRows(inputs_[i].tensor->view, input_views_[i]);
   }
-  const KernelArgs args{node_->op->code, node_->attrs, input_views_, output_views_};
-  SKIFF_RETURN_IF_ERROR(node_->op->kernel(args));
+  SKIFF_RETURN_IF_ERROR(
+      quantized_ ? eager::RunQuantized(*node_->op, Arguments(), scratch_.data() + quantized_offset_)
+                 : node_->op->kernel(Arguments()));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i].strided) CopyRows(output_views_[i], outputs_[i].tensor->view);
   }

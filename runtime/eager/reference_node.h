@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/fixed_array.h"
+#include "ops/op.h"
 #include "skiff/delegate.h"
 
 namespace skiff {
@@ -23,6 +24,7 @@ class ReferenceNode {
     uint64_t scratch_offset = 0;
     bool strided = false;
   };
+  KernelArgs Arguments() const { return {node_->op->code, node_->attrs, input_views_, output_views_}; }
   Status Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments,
                   FixedArray<TensorView>& views);
 
@@ -31,7 +33,9 @@ class ReferenceNode {
   FixedArray<Argument> inputs_, outputs_;
   FixedArray<TensorView> input_views_, output_views_;
   FixedArray<unsigned char> scratch_;
-  bool empty_ = false;  ///< No output has an element.
+  bool quantized_ = false;         ///< Runs as eager/quantized.h says.
+  uint64_t quantized_offset_ = 0;  ///< What that needs, in the scratch.
+  bool empty_ = false;             ///< No output has an element.
 };
 
 }  // namespace skiff

@@ -8,8 +8,6 @@
 namespace skiff {
 namespace {
 
-/// A tensor without elements has no bytes, but kernels may still walk its other extents.
-constexpr int64_t kMaxEmptyVolume = int64_t{1} << 28;
 /// A .skiff file names a few thousand nodes; these only stop a small malicious file from asking for huge
 /// tables.
 constexpr size_t kMaxIndices = size_t{1} << 24;
@@ -28,30 +26,34 @@ Status CheckedFile::Invalid(const char* what, ...) const {
 Status CheckedFile::ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary,
                              DType* to_dtype, Shape* to_shape) const {
   *to_dtype = static_cast<DType>(dtype);
-  int64_t volume = DTypeSize(*to_dtype);
-  if (volume == 0) return Invalid("dtype %u is unknown", dtype);
+  if (DTypeBits(*to_dtype) == 0) return Invalid("dtype %u is unknown", dtype);
   if (SizeOf(extents) > kMaxRank)
     return Invalid("a tensor has rank %zu, at most %d is possible", SizeOf(extents), kMaxRank);
   if (!format::ElementsAreAligned(extents)) return Invalid("a tensor's extents are misaligned");
   *to_shape = Shape();
-  bool varies = false;
+  Shape smallest;
   for (uint32_t i = 0; i < SizeOf(extents); ++i) {
     const int64_t extent = extents->Get(i);
-    if (extent < 0 && may_vary) {
-      varies = true;
-      to_shape->Append(-1);
-      continue;
-    }
-    if (extent < 0) return Invalid("a tensor of a plan for one shape has an open extent");
-    // Zero extents must not hide an overflow of the others: strides are products of them.
-    if (__builtin_mul_overflow(volume, extent > 0 ? extent : 1, &volume) || volume > kMaxTensorBytes) {
-      return Invalid("a tensor's size overflows");
-    }
-    to_shape->Append(extent);
+    if (extent < 0 && !may_vary) return Invalid("a tensor of a plan for one shape has an open extent");
+    to_shape->Append(extent < 0 ? -1 : extent);
+    smallest.Append(extent < 0 ? 1 : extent);
   }
-  return !varies && to_shape->elements() == 0 && volume > kMaxEmptyVolume
-             ? Invalid("an empty tensor's extents are too large")
-             : OkStatus();
+  const char* why = WhyNoTensor(*to_dtype, smallest);
+  return why == nullptr ? OkStatus() : Invalid("a tensor %s", why);
+}
+
+Status CheckedFile::ReadQuantization(int32_t index, DType dtype, const Shape& shape,
+                                     const Quantization** to) const {
+  *to = nullptr;
+  if (index < 0) {
+    return DTypeBits(dtype) >= 8 ? OkStatus()
+                                 : Invalid("a tensor of %s has no quantisation", DTypeName(dtype));
+  }
+  if (static_cast<size_t>(index) >= quantizations.size())
+    return Invalid("a tensor refers to quantisation %d of %zu", index, quantizations.size());
+  *to = &quantizations[static_cast<size_t>(index)];
+  const char* defect = QuantizationDefect(**to, dtype, shape);
+  return defect == nullptr ? OkStatus() : Invalid("quantisation %d does not fit a tensor: %s", index, defect);
 }
 
 Status CheckedFile::CountIndices(size_t more) {

@@ -2,15 +2,15 @@
 /// errors that name the file.
 #pragma once
 
+#include "core/extents.h"
 #include "format/container.h"
 #include "model_generated.h"
 #include "skiff/log.h"
+#include "skiff/quantization.h"
 #include "skiff/span.h"
 #include "skiff/tensor.h"
 
 namespace skiff {
-
-inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 46;
 
 template <class Vector>
 size_t SizeOf(const Vector* vector) {
@@ -24,6 +24,8 @@ struct CheckedFile {
   Span<const uint8_t> bytes;
   format::FileHeader header = {};
   const format::Model* model = nullptr;  ///< The verified copy of the FlatBuffer part.
+  Span<const Quantization>
+      quantizations;  ///< Decoded and checked by themselves, not against a tensor's type.
   size_t index_count = 0;
   int body_depth = 0;  ///< Of the plan that is being read.
 
@@ -32,6 +34,8 @@ struct CheckedFile {
   /// Extents that vary become -1, where they may be there.
   Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary, DType* to_dtype,
                   Shape* to_shape) const;
+  /// The quantisation of a tensor of this type, by index; -1 is none. Integers of less than a byte need one.
+  Status ReadQuantization(int32_t index, DType dtype, const Shape& shape, const Quantization** to) const;
   /// Fails when the file has asked for tables of more entries than any honest one.
   Status CountIndices(size_t more);
   /// The elements of a constant. Kernels take inputs and outputs as the same view type, but never write

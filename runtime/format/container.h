@@ -13,8 +13,10 @@ namespace skiff::format {
 
 static_assert(std::endian::native == std::endian::little, "a .skiff file is read as it lies in memory");
 
-/// The newest format that this build writes, and the newest that it reads.
-inline constexpr uint32_t kFormatVersion = 1;
+/// The newest format that this build reads. A file says the oldest one that can hold it: 2 where a tensor is
+/// quantised, else 1.
+inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kPlainFormatVersion = 1;
 
 /// The newline bytes show a file that went through a text-mode transfer.
 inline constexpr unsigned char kMagic[8] = {'S', 'K', 'I', 'F', 'F', '\r', '\n', 0x1a};

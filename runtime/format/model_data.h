@@ -4,6 +4,7 @@
 #pragma once
 
 #include "plan/plan_data.h"
+#include "skiff/quantization.h"
 
 namespace skiff {
 
@@ -31,6 +32,7 @@ struct ModelData {
   FixedArray<SignatureData> signatures;
   FixedArray<SymbolInfo> symbols;
   FixedArray<VariableInfo> variables;
+  FixedArray<Quantization> quantizations;
   FixedArray<MetadataEntry> metadata;
   uint32_t format_version = 0;
   const char* producer = "";

@@ -24,6 +24,7 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(ReadHeader());
     SKIFF_RETURN_IF_ERROR(CopyAndVerify());
     SKIFF_RETURN_IF_ERROR(CheckBlobs());
+    SKIFF_RETURN_IF_ERROR(ReadQuantizations());
     SKIFF_RETURN_IF_ERROR(ReadMetadata());
     SKIFF_RETURN_IF_ERROR(ReadSymbols());
     SKIFF_RETURN_IF_ERROR(ReadVariables());
@@ -103,6 +104,48 @@ class Reader {
     return OkStatus();
   }
 
+  /// The elements of a blob that holds `count` of them; null for none.
+  template <class T>
+  Status ReadScales(int32_t index, int64_t count, const T** to) {
+    *to = nullptr;
+    if (index < 0) return OkStatus();
+    if (static_cast<uint32_t>(index) >= SizeOf(file_.model->blobs()))
+      return file_.Invalid("a quantisation refers to weights %d, which are not in the file", index);
+    const format::Blob& blob = *file_.model->blobs()->Get(static_cast<uint32_t>(index));
+    if (blob.size() != static_cast<uint64_t>(count) * sizeof(T))
+      return file_.Invalid("a quantisation has another number of zero points than of scales");
+    *to = static_cast<const T*>(file_.WeightsOf(blob));
+    return OkStatus();
+  }
+
+  Status ReadQuantizations() {
+    SKIFF_RETURN_IF_ERROR(out_->quantizations.Allocate(SizeOf(file_.model->quantizations())));
+    for (uint32_t i = 0; i < out_->quantizations.size(); ++i) {
+      const format::Quantization& from = *file_.model->quantizations()->Get(i);
+      Quantization& to = out_->quantizations[i];
+      to.scale = from.scale();
+      to.zero_point = from.zero_point();
+      to.axis = from.axis();
+      to.block = from.block();
+      if (to.axis < Quantization::kPerTensor) return file_.Invalid("quantisation %u has a bad axis", i);
+      if (to.per_tensor()) {
+        if (from.scales() >= 0 || from.zero_points() >= 0 || to.block != 0)
+          return file_.Invalid("quantisation %u has scales along no axis", i);
+        continue;
+      }
+      if (from.scales() < 0 || static_cast<uint32_t>(from.scales()) >= SizeOf(file_.model->blobs()))
+        return file_.Invalid("quantisation %u has no scales", i);
+      const uint64_t bytes = file_.model->blobs()->Get(static_cast<uint32_t>(from.scales()))->size();
+      if (bytes % sizeof(float) != 0)
+        return file_.Invalid("quantisation %u has no whole number of scales", i);
+      to.count = static_cast<int64_t>(bytes / sizeof(float));
+      SKIFF_RETURN_IF_ERROR(ReadScales(from.scales(), to.count, &to.scales));
+      SKIFF_RETURN_IF_ERROR(ReadScales(from.zero_points(), to.count, &to.zero_points));
+    }
+    file_.quantizations = out_->quantizations;
+    return OkStatus();
+  }
+
   Status ReadMetadata() {
     SKIFF_RETURN_IF_ERROR(out_->metadata.Allocate(SizeOf(file_.model->metadata())));
     for (size_t i = 0; i < out_->metadata.size(); ++i) {
@@ -138,6 +181,9 @@ class Reader {
       const format::Blob& blob = *file_.model->blobs()->Get(from.blob());
       if (static_cast<uint64_t>(to.initial.bytes()) != blob.size())
         return file_.Invalid("the shape of variable '%s' does not fit its value", to.name);
+      SKIFF_RETURN_IF_ERROR(
+          file_.ReadQuantization(from.quantization(), dtype, shape, &to.initial.quantization));
+      if (DTypeBits(dtype) < 8) return file_.Invalid("variable '%s' is %s", to.name, DTypeName(dtype));
       to.initial.data = file_.WeightsOf(blob);
     }
     return OkStatus();
@@ -156,7 +202,8 @@ class Reader {
       if (static_cast<size_t>(port.variable) >= out_->variables.size())
         return file_.Invalid("'%s' is variable %d, which is not in the file", port.name, port.variable);
       const TensorView& variable = out_->variables[static_cast<size_t>(port.variable)].initial;
-      if (port.dtype != variable.dtype || !(port.shape == variable.shape))
+      if (port.dtype != variable.dtype || !(port.shape == variable.shape) ||
+          !SameQuantization(port.quantization, variable.quantization))
         return file_.Invalid("'%s' has another type than its variable", port.name);
       for (size_t j = *callers; j < i; ++j) {
         if (ports[j].variable == port.variable) return file_.Invalid("'%s' is a variable twice", port.name);
@@ -167,8 +214,8 @@ class Reader {
 
   Status ReadSignature(const format::Signature& from, SignatureData& to) {
     to.name = TextOf(from.name());
-    SKIFF_RETURN_IF_ERROR(ReadPorts(from.inputs(), to.inputs));
-    SKIFF_RETURN_IF_ERROR(ReadPorts(from.outputs(), to.outputs));
+    SKIFF_RETURN_IF_ERROR(ReadPorts(from.inputs(), true, to.inputs));
+    SKIFF_RETURN_IF_ERROR(ReadPorts(from.outputs(), false, to.outputs));
     SKIFF_RETURN_IF_ERROR(CheckVariablePorts(to.inputs, &to.input_count));
     SKIFF_RETURN_IF_ERROR(CheckVariablePorts(to.outputs, &to.output_count));
     SKIFF_RETURN_IF_ERROR(to.labels.Allocate(to.outputs.size()));
@@ -187,7 +234,7 @@ class Reader {
     return OkStatus();
   }
 
-  Status ReadPorts(const flatbuffers::Vector<flatbuffers::Offset<format::Port>>* from,
+  Status ReadPorts(const flatbuffers::Vector<flatbuffers::Offset<format::Port>>* from, bool inputs,
                    FixedArray<PortInfo>& to) {
     SKIFF_RETURN_IF_ERROR(to.Allocate(SizeOf(from)));
     for (uint32_t i = 0; i < to.size(); ++i) {
@@ -195,21 +242,25 @@ class Reader {
       to[i].name = TextOf(port.name());
       to[i].variable = port.variable() < 0 ? -1 : port.variable();
       SKIFF_RETURN_IF_ERROR(file_.ReadType(port.dtype(), port.extents(), true, &to[i].dtype, &to[i].shape));
-      SKIFF_RETURN_IF_ERROR(ReadPortSymbols(port, to[i]));
+      SKIFF_RETURN_IF_ERROR(
+          file_.ReadQuantization(port.quantization(), to[i].dtype, to[i].shape, &to[i].quantization));
+      if (DTypeBits(to[i].dtype) < 8) return file_.Invalid("'%s' is %s", to[i].name, DTypeName(to[i].dtype));
+      SKIFF_RETURN_IF_ERROR(ReadPortSymbols(port, inputs, to[i]));
       if (port.image() != nullptr) SKIFF_RETURN_IF_ERROR(ReadImage(*port.image(), to[i]));
     }
     return OkStatus();
   }
 
   /// A negative extent is Symbol -1 - extent; the lowest number means an output's that only the device knows.
-  Status ReadPortSymbols(const format::Port& from, PortInfo& to) {
+  /// An input's sizes are all Symbols': these say for which shape a Session is ready.
+  Status ReadPortSymbols(const format::Port& from, bool input, PortInfo& to) {
     for (int axis = 0; axis < to.shape.rank(); ++axis) {
       const int64_t extent = from.extents()->Get(static_cast<uint32_t>(axis));
-      if (extent >= 0 || extent == INT64_MIN) continue;
+      if (extent >= 0 || (extent == INT64_MIN && !input)) continue;
       const int64_t symbol = -1 - extent;
       if (symbol >= static_cast<int64_t>(out_->symbols.size()))
-        return file_.Invalid("'%s' has a dimension %lld, which is not in the file", to.name,
-                             static_cast<long long>(symbol));
+        return file_.Invalid("'%s' has an extent that is dimension %lld of the file's %zu", to.name,
+                             static_cast<long long>(symbol), out_->symbols.size());
       to.symbols[axis] = static_cast<int32_t>(symbol);
     }
     return OkStatus();
@@ -225,7 +276,8 @@ class Reader {
     const bool sizes = to.channels >= 1 && to.channels <= 4 && SizeOf(from.scale()) == to.channels &&
                        port.shape.rank() == 4 && port.shape[0] == 1 &&
                        port.shape[to.nhwc ? 1 : 2] == to.height && port.shape[to.nhwc ? 2 : 3] == to.width &&
-                       port.shape[to.nhwc ? 3 : 1] == to.channels && port.dtype == DType::kF32;
+                       port.shape[to.nhwc ? 3 : 1] == to.channels &&
+                       (port.dtype == DType::kF32 || port.quantization != nullptr);
     if (!sizes) return file_.Invalid("the image settings of input '%s' do not fit its shape", port.name);
     for (uint32_t c = 0; c < to.channels; ++c) {
       to.mean[c] = from.mean()->Get(c);

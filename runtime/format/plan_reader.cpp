@@ -1,7 +1,9 @@
 // Plans, with the bodies in their nodes.
 #include "format/plan_reader.h"
 
+#include "core/checksum.h"
 #include "format/attr_decoder.h"
+#include "ops/quantized.h"
 #include "plan/body_ports.h"
 #include "plan/shaped_plan.h"
 
@@ -10,6 +12,14 @@ namespace {
 
 /// Some checks are quadratic in the operands of one node.
 constexpr size_t kMaxOperands = 4096;
+
+/// Which of the file's weights they are. The hash that the file states for them is no more than its word.
+/// Spread over all bits, because delegates put several together.
+ContentHash IdOfWeights(uint32_t blob) {
+  const uint64_t low[] = {blob, 1};
+  const uint64_t high[] = {blob, 2};
+  return {Checksum(low, sizeof(low)), Checksum(high, sizeof(high))};
+}
 
 /// A plan of one shape is checked now; others at every new shape.
 Status CheckShape(const PlanData& plan, PlanMessage& message) {
@@ -68,9 +78,12 @@ Status ReadTensors(CheckedFile& file, const format::Plan& from, PlanData& to) {
         return file.Invalid("the shape of constant %u does not fit its weights", i);
       }
       out.constant = true;
-      out.hash = {blob.hash_low(), blob.hash_high()};
+      out.hash = IdOfWeights(static_cast<uint32_t>(tensor.blob()));
       out.view.data = file.WeightsOf(blob);
+    } else if (DTypeBits(dtype) < 8) {
+      return file.Invalid("tensor %u is %s, which only constants can be", i, DTypeName(dtype));
     }
+    SKIFF_RETURN_IF_ERROR(file.ReadQuantization(tensor.quantization(), dtype, shape, &out.view.quantization));
   }
   return OkStatus();
 }
@@ -137,6 +150,17 @@ Status ReadNodes(CheckedFile& file, const format::Plan& from, PlanData& to) {
   return OkStatus();
 }
 
+/// The first output that is an input, or a view of one; -1 when there is none.
+int OutputInInput(const PlanData& plan) {
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const int32_t root = plan.placements[static_cast<size_t>(plan.outputs[i])].view_of;
+    for (const int32_t input : plan.inputs) {
+      if (plan.outputs[i] == input || root == input) return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
 Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uint32_t body,
                 const PlanData& plan, PlanData& to) {
   const PlanNode& node = plan.nodes[index];
@@ -147,21 +171,44 @@ Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uin
     const int32_t tensor = node.inputs[i + first];
     if (tensor < 0) return file.Invalid("node %u (%s) lacks input %zu", index, node.op->name, i + first);
     inputs[i].dtype = plan.tensors[static_cast<size_t>(tensor)].view.dtype;
+    inputs[i].quantization = plan.tensors[static_cast<size_t>(tensor)].view.quantization;
   }
   const bool asks = node.op->code == OpCode::kWhile && body == 0;
   FixedArray<PortInfo> outputs;
   SKIFF_RETURN_IF_ERROR(outputs.Allocate(asks ? 1 : BodyResults(node).size()));
   for (size_t i = 0; i < outputs.size(); ++i) {
     outputs[i].dtype = asks ? DType::kBool : plan.tensors[static_cast<size_t>(node.outputs[i])].view.dtype;
+    if (!asks) outputs[i].quantization = plan.tensors[static_cast<size_t>(node.outputs[i])].view.quantization;
   }
   SKIFF_RETURN_IF_ERROR(ReadPlan(file, from, {inputs, outputs, true}, to));
   // The results are copied to where a While's loop variables lie, one after the other.
-  for (const int32_t output : to.outputs) {
-    const int32_t root = to.placements[static_cast<size_t>(output)].view_of;
-    for (const int32_t input : to.inputs) {
-      if (output == input || root == input)
-        return file.Invalid("an output of a body of node %u (%s) lies in an input", index, node.op->name);
+  if (OutputInInput(to) >= 0)
+    return file.Invalid("an output of a body of node %u (%s) lies in an input", index, node.op->name);
+  return OkStatus();
+}
+
+/// Operands of quantised tensors, which the operators must take.
+Status CheckQuantizedNodes(CheckedFile& file, const PlanData& plan) {
+  if (file.quantizations.empty()) return OkStatus();
+  FixedArray<TensorView> views;
+  SKIFF_RETURN_IF_ERROR(views.Allocate(kMaxOperands));
+  for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
+    const PlanNode& node = plan.nodes[i];
+    size_t count = 0;
+    bool quantized = false;
+    for (const Span<const int32_t> operands : {node.inputs, node.outputs}) {
+      for (const int32_t operand : operands) {
+        views[count] = operand < 0 ? TensorView() : plan.tensors[static_cast<size_t>(operand)].view;
+        quantized |= views[count++].quantization != nullptr;
+      }
     }
+    char message[InferContext<int64_t>::kMessageBytes] = "";
+    const Span<const TensorView> inputs(views.data(), node.inputs.size());
+    const Span<const TensorView> outputs(views.data() + node.inputs.size(), node.outputs.size());
+    if (!CheckQuantized(*node.op, *node.attrs, inputs, outputs, message).ok())
+      return file.Invalid("node %u '%s' (%s): %s", i, node.name, node.op->name, message);
+    if (quantized && i < plan.shape_node_count)
+      return file.Invalid("node %u '%s' (%s) decides a shape and is quantised", i, node.name, node.op->name);
   }
   return OkStatus();
 }
@@ -241,7 +288,8 @@ Status ReadPlanPorts(CheckedFile& file, const flatbuffers::Vector<int32_t>* from
       return file.Invalid("%s %u refers to tensor %d", what, i, index);
     const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
     const bool dense = plan.placements[static_cast<size_t>(index)].row_stride == 0;
-    if (view.dtype != ports[i].dtype || (!of_body && !Agree(view.shape, ports[i].shape)) || !dense) {
+    if (view.dtype != ports[i].dtype || (!of_body && !Agree(view.shape, ports[i].shape)) || !dense ||
+        !SameQuantization(view.quantization, ports[i].quantization)) {
       return file.Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);
     }
     to[i] = index;
@@ -272,12 +320,17 @@ Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& po
   to.arena_bytes = from.arena_bytes();
   SKIFF_RETURN_IF_ERROR(ReadTensors(file, from, to));
   SKIFF_RETURN_IF_ERROR(ReadNodes(file, from, to));
+  SKIFF_RETURN_IF_ERROR(CheckQuantizedNodes(file, to));
   if (kBuildHasBodies) SKIFF_RETURN_IF_ERROR(ReadBodies(file, from, to));
   SKIFF_RETURN_IF_ERROR(ReadSegments(file, from, to));
   SKIFF_RETURN_IF_ERROR(
       ReadPlanPorts(file, from.inputs(), ports.inputs, ports.of_body, to, to.inputs, "input"));
   SKIFF_RETURN_IF_ERROR(
       ReadPlanPorts(file, from.outputs(), ports.outputs, ports.of_body, to, to.outputs, "output"));
+  // An input's memory is the caller's, or goes where another shape needs more; an output stays until the next
+  // run.
+  if (const int output = ports.of_body ? -1 : OutputInInput(to); output >= 0)
+    return file.Invalid("output '%s' lies in an input", ports.outputs[static_cast<size_t>(output)].name);
   PlanMessage message;
   Status status = OrderPlan(to, message);
   if (status.ok() && exact && !ports.of_body) status = CheckShape(to, message);

@@ -1,5 +1,5 @@
 /// Attribute structs of the operators. Each lists its fields once, in Fields(); encoding in the file,
-/// printing, parsing, equality and hashing all follow from that list (attr_codec.h). Every struct is
+/// printing, parsing and equality all follow from that list (VisitAttrs() in op.h). Every struct is
 /// trivially copyable and default values are what a missing field means. A field's tag is file format: never
 /// reuse one.
 #pragma once
@@ -118,8 +118,8 @@ struct CastAttrs {
   SKIFF_FIELDS(visit(1, "to", self.to);)
 };
 
-/// Spatial order is (height, width); pads are (top, left, bottom, right). `transposed` operators use
-/// output_pads.
+/// Spatial order is (height, width); pads are (top, left, bottom, right). `min` and `max` are a fused
+/// activation's (ClampAttrs).
 struct Conv2dAttrs {
   Ints strides{1, 1};
   Ints dilations{1, 1};

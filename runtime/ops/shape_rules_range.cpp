@@ -9,8 +9,9 @@ namespace skiff {
 
 namespace {
 
-/// Bounds at least this far out mean "to the end": exporters write the largest or smallest integer.
-constexpr int64_t kFarAway = int64_t{1} << 30;
+/// Bounds at least this far out mean "to the end": exporters write the largest or smallest integer, or a
+/// billion.
+constexpr int64_t kFarAway = 1'000'000'000;
 
 /// The clamped position of a bound on an axis whose extent or bound is symbolic. False where its sign is
 /// unknown.

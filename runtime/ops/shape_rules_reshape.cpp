@@ -121,7 +121,7 @@ Status InferFlatten(InferContext<D>& context) {
   return OkStatus();
 }
 
-/// Without axes, every axis whose extent is known to be 1 goes.
+/// Without axes, every axis of extent 1 goes; which those are may not depend on a size that is open.
 template <class D>
 Status InferSqueeze(InferContext<D>& context) {
   const auto& attrs = context.template As<AxesAttrs>();
@@ -134,6 +134,12 @@ Status InferSqueeze(InferContext<D>& context) {
   out.dtype = x.dtype;
   out.rank = 0;
   for (int i = 0; i < x.rank; ++i) {
+    if (attrs.axes.size == 0 && !IsKnown(x.extents[i]) && SameExtent(x.extents[i], D(1))) {
+      return context.Error(
+          "axis %d has an open extent, which is removed only where it is 1: name the axes to remove, or fix "
+          "that size (--dim NAME=1), or keep it above 1 (--dim NAME=2..)",
+          i);
+    }
     const bool removed = attrs.axes.size == 0 ? IsValue(x.extents[i], 1) : ((mask >> i) & 1u) != 0;
     if (removed && !SameExtent(x.extents[i], D(1))) {
       return context.Error("axis %d has extent %lld, only 1 can be removed", i,

@@ -2,19 +2,21 @@
 
 #include <algorithm>
 
+#include "core/align.h"
+#include "core/extents.h"
+
 namespace skiff {
 namespace {
-
-constexpr uint64_t kAlignment = 64;
-uint64_t Aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 /// Large buffers begin at different places within a page, so that an operator's input and output do not alias
 /// modulo 4 KB in the cache. The extra bytes are far below the planner's 5 % budget.
 constexpr uint64_t kStaggerFrom = uint64_t{64} << 10;
 constexpr uint64_t kStagger = 320;
+/// Arenas beyond this are not planned.
+constexpr uint64_t kMostBytes = uint64_t{1} << 62;
 
 uint64_t Footprint(uint64_t bytes) {
-  return Aligned(bytes) + (bytes >= kStaggerFrom && bytes % 4096 == 0 ? kStagger : 0);
+  return AlignUp(bytes) + (bytes >= kStaggerFrom && bytes % 4096 == 0 ? kStagger : 0);
 }
 
 bool Overlap(const BufferLifetime& a, const BufferLifetime& b) {
@@ -87,13 +89,13 @@ uint64_t MemoryPlanner::PlaceInOrder(Span<const BufferLifetime> buffers) {
       if (placed_[other]) blocks_[count++] = {trial_[other], trial_[other] + Footprint(buffers[other].bytes)};
     }
     Sort(blocks_.begin(), blocks_.begin() + count,
-              [](const Block& a, const Block& b) { return a.begin < b.begin; });
+         [](const Block& a, const Block& b) { return a.begin < b.begin; });
     uint64_t candidate = 0;
     for (size_t i = 0; i < count && blocks_[i].begin < candidate + Footprint(bytes); ++i)
       candidate = std::max(candidate, blocks_[i].end);
     trial_[at] = candidate;
     placed_[at] = true;
-    arena = std::max(arena, candidate + Aligned(bytes));
+    arena = std::max(arena, candidate + AlignUp(bytes));
   }
   return arena;
 }
@@ -102,10 +104,10 @@ uint64_t MemoryPlanner::PlaceInOrder(Span<const BufferLifetime> buffers) {
 uint64_t MemoryPlanner::LowerBound(Span<const BufferLifetime> buffers) const {
   uint64_t bound = 0;
   for (size_t at = 0; at < buffers.size(); ++at) {
-    uint64_t live = Aligned(buffers[at].bytes);
+    uint64_t live = AlignUp(buffers[at].bytes);
     for (size_t i = first_neighbour_[at]; i < first_neighbour_[at + 1]; ++i) {
       const BufferLifetime& other = buffers[neighbours_[i]];
-      if (other.first <= buffers[at].first) live += Aligned(other.bytes);
+      if (other.first <= buffers[at].first) live += AlignUp(other.bytes);
     }
     bound = std::max(bound, live);
   }
@@ -113,6 +115,13 @@ uint64_t MemoryPlanner::LowerBound(Span<const BufferLifetime> buffers) const {
 }
 
 uint64_t MemoryPlanner::Plan(Span<const BufferLifetime> buffers, double slack, Span<uint64_t> offsets) {
+  // No arena is larger than all buffers side by side. Where even that fits, nothing below can wrap around.
+  uint64_t all = 0;
+  for (const BufferLifetime& buffer : buffers) {
+    if (buffer.bytes > kMostBytes) return UINT64_MAX;
+    all = SaturatingAdd(all, Footprint(buffer.bytes));
+  }
+  if (all > kMostBytes) return UINT64_MAX;
   const uint64_t bound = LowerBound(buffers);
   const uint64_t enough = bound + static_cast<uint64_t>(static_cast<double>(bound) * slack);
   uint64_t best = UINT64_MAX;

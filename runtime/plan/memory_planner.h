@@ -24,10 +24,10 @@ class MemoryPlanner {
   /// Memory grows with the number of pairs that are live together.
   Status Init(Span<const BufferLifetime> buffers);
 
-  /// Fills `offsets` (as many as there are buffers; multiples of 64) and returns the arena's bytes. Allocates
-  /// nothing. `buffers`: those of Init() with the present sizes. Ends with the first order whose arena is at
-  /// most `slack` larger than the lower bound, as a part of that; the order that won the last time comes
-  /// first.
+  /// Fills `offsets` (as many as there are buffers; multiples of 64) and returns the arena's bytes;
+  /// UINT64_MAX, and no offsets, where all buffers together have more than 2^62. Allocates nothing.
+  /// `buffers`: those of Init() with the present sizes. Ends with the first order whose arena is at most
+  /// `slack` larger than the lower bound, as a part of that; the order that won the last time comes first.
   uint64_t Plan(Span<const BufferLifetime> buffers, double slack, Span<uint64_t> offsets);
 
   /// The largest sum of buffers that are live at one node, each rounded up to 64 bytes: no arena can be

@@ -72,9 +72,9 @@ int64_t SpanBytes(const TensorView& view) {
   return ((rows - 1) * view.row_stride + view.shape.last()) * DTypeSize(view.dtype);
 }
 
-bool IsInPlace(const TensorView& whole, const TensorView& part, const Placement& placement) {
-  const auto* expected = static_cast<const char*>(whole.data) + placement.offset * DTypeSize(whole.dtype);
-  if (part.data != expected) return false;
+bool IsInPlace(const TensorView& whole, const TensorView& part, int64_t distance,
+               const Placement& placement) {
+  if (distance != placement.offset * DTypeSize(whole.dtype)) return false;
   if (part.shape.elements() <= part.shape.last()) return true;
   if (whole.dense()) return part.row_stride == placement.row_stride;
   const bool innermost = placement.row_stride == whole.shape.last() && placement.offset < whole.shape.last();

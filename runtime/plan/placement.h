@@ -20,9 +20,10 @@ bool PlaceAlongAxis(const Shape& whole, const Shape& part, int axis, int64_t beg
 /// Bytes from the view's first element to the end of its last one.
 int64_t SpanBytes(const TensorView& view);
 
-/// `part` is exactly the place of `placement` inside `whole`: a copy between them has nothing to do. Where
-/// `whole` is itself a view with gaps, only parts of its innermost axis can be in place.
-bool IsInPlace(const TensorView& whole, const TensorView& part, const Placement& placement);
+/// `part`, whose first byte lies `distance` behind that of `whole`, is exactly the place of `placement`
+/// inside `whole`: a copy between them has nothing to do. Where `whole` is itself a view with gaps, only
+/// parts of its innermost axis can be in place.
+bool IsInPlace(const TensorView& whole, const TensorView& part, int64_t distance, const Placement& placement);
 
 /// Where input `input` of a Concat lies in its output; false when it cannot be a view.
 bool PlaceInConcat(Span<const PlanTensor> tensors, const PlanNode& node, size_t input, Placement* placement);

@@ -1,6 +1,7 @@
 #include "plan/placement_checker.h"
 
 #include "core/align.h"
+#include "core/extents.h"
 #include "ops/op.h"
 #include "plan/placement.h"
 
@@ -76,22 +77,20 @@ class Checker {
   static bool SpanFits(const TensorView& tensor) {
     const int64_t rows = tensor.shape.last() > 0 ? tensor.shape.elements() / tensor.shape.last() : 0;
     int64_t elements = 0;
-    return !__builtin_mul_overflow(rows, tensor.row_stride, &elements) && elements <= (int64_t{1} << 46);
+    return !__builtin_mul_overflow(rows, tensor.row_stride, &elements) && elements <= kMaxTensorBytes;
   }
 
   /// Rows of two channel views into one wider tensor cover the same span and no common byte.
   bool Interleaved(int32_t a, int32_t b) const {
-    const TensorView left = Located(a);
-    const TensorView right = Located(b);
+    const TensorView& left = view(a);
+    const TensorView& right = view(b);
     if (left.row_stride != right.row_stride || DTypeSize(left.dtype) != DTypeSize(right.dtype) ||
         left.dense() || right.dense()) {
       return false;
     }
     const int64_t size = DTypeSize(left.dtype);
     const int64_t stride = left.row_stride * size;
-    const int64_t distance = static_cast<int64_t>(places_[static_cast<size_t>(a)].begin) -
-                             static_cast<int64_t>(places_[static_cast<size_t>(b)].begin);
-    const int64_t phase = ((distance % stride) + stride) % stride;  // a's rows begin so far behind b's.
+    const int64_t phase = ((Distance(b, a) % stride) + stride) % stride;  // a's rows begin so far behind b's.
     return phase >= right.shape.last() * size && phase + left.shape.last() * size <= stride;
   }
 
@@ -103,11 +102,10 @@ class Checker {
     return left.begin < right.end && right.begin < left.end && !Interleaved(a, b);
   }
 
-  /// The tensors' views with addresses relative to the arena's beginning, so that places can be compared.
-  TensorView Located(int32_t index) const {
-    TensorView located = view(index);
-    located.data = reinterpret_cast<void*>(places_[static_cast<size_t>(index)].begin);
-    return located;
+  /// Bytes from the first one of tensor `from` to that of tensor `to`.
+  int64_t Distance(int32_t from, int32_t to) const {
+    return static_cast<int64_t>(places_[static_cast<size_t>(to)].begin) -
+           static_cast<int64_t>(places_[static_cast<size_t>(from)].begin);
   }
 
   Status CheckOverlaps(size_t index) {
@@ -150,17 +148,17 @@ class Checker {
   }
 
   bool MayOverlap(const PlanNode& node, size_t i, size_t o) const {
-    const TensorView input = Located(node.inputs[i]);
-    const TensorView output = Located(node.outputs[o]);
-    const bool same_place =
-        input.data == output.data && input.dense() && output.dense() && input.bytes() == output.bytes();
+    const TensorView& input = view(node.inputs[i]);
+    const TensorView& output = view(node.outputs[o]);
+    const int64_t behind = Distance(node.inputs[i], node.outputs[o]);
+    const bool same_place = behind == 0 && input.dense() && output.dense() && input.bytes() == output.bytes();
     if (node.op->Is(kUnary) || node.op->Is(kBinary)) return same_place && input.dtype == output.dtype;
     if (node.op->Is(kReinterpret)) return same_place;
     Placement place;
     if (node.op->code == OpCode::kConcat) {
-      return PlaceInConcat(tensors_, node, i, &place) && IsInPlace(output, input, place);
+      return PlaceInConcat(tensors_, node, i, &place) && IsInPlace(output, input, -behind, place);
     }
-    return PlaceInInput(tensors_, node, o, &place) && i == 0 && IsInPlace(input, output, place);
+    return PlaceInInput(tensors_, node, o, &place) && i == 0 && IsInPlace(input, output, behind, place);
   }
 
   const PlacedTensors& placed_;

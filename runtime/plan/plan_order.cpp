@@ -19,6 +19,7 @@ class Orderer {
     SKIFF_RETURN_IF_ERROR(plan_.shape_values.Allocate(plan_.tensors.size()));
     SKIFF_RETURN_IF_ERROR(plan_.shape_inputs.Allocate(plan_.inputs.size()));
     SKIFF_RETURN_IF_ERROR(CheckViews());
+    SKIFF_RETURN_IF_ERROR(CheckScratch());
     for (int32_t input : plan_.inputs) {
       if (!Define(input)) return message_.Invalid("tensor %d is an input twice, or a constant", input);
     }
@@ -53,6 +54,17 @@ class Orderer {
       if (placement.view_of == TensorPlacement::kRoot && placement.row_stride != 0 &&
           !plan_.tensors[i].constant)
         return message_.Invalid("tensor %zu has a row stride and is no view", i);
+    }
+    return OkStatus();
+  }
+
+  /// Arenas are aligned, which parts of other tensors need not be.
+  Status CheckScratch() {
+    for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
+      const PlanNode& node = plan_.nodes[i];
+      if (node.bodies.empty()) continue;
+      if (plan_.placements[static_cast<size_t>(ScratchOf(node))].view_of != TensorPlacement::kRoot)
+        return message_.Invalid("the scratch of node %u (%s) is a view of another tensor", i, node.op->name);
     }
     return OkStatus();
   }

@@ -4,7 +4,9 @@
 
 #include "core/align.h"
 #include "core/error_capture.h"
+#include "core/extents.h"
 #include "ops/op.h"
+#include "ops/quantized.h"
 #include "plan/body_ports.h"
 
 namespace skiff {
@@ -12,26 +14,11 @@ namespace {
 
 /// Known i32 values that a shape rule may ask for, widened into a buffer; i64 values are read where they lie.
 constexpr int64_t kMaxWidenedValues = 4 * kMaxRank;
-constexpr int64_t kMaxTensorBytes = int64_t{1} << 46;
-constexpr int64_t kMaxEmptyVolume = int64_t{1} << 28;
 /// What the shape program computes at first, and at most.
 constexpr size_t kFirstValueBytes = 4096;
 constexpr size_t kMaxValueBytes = size_t{1} << 26;
 /// How much more than necessary an arena may take before the planner looks for a better one.
 constexpr double kArenaSlack = 0.05;
-
-/// False when the bytes overflow, or when zero extents hide a volume that kernels could walk.
-bool SizeFits(const InferOutput<int64_t>& type) {
-  int64_t volume = DTypeSize(type.dtype);
-  bool empty = false;
-  for (int i = 0; i < type.rank; ++i) {
-    if (type.extents[i] < 0) return false;
-    empty = empty || type.extents[i] == 0;
-    const int64_t extent = type.extents[i] > 0 ? type.extents[i] : 1;
-    if (__builtin_mul_overflow(volume, extent, &volume) || volume > kMaxTensorBytes) return false;
-  }
-  return !empty || volume <= kMaxEmptyVolume;
-}
 
 /// The stored extents, of which -1 fits everything.
 bool Matches(const TensorView& stored, DType dtype, const Shape& shape) {
@@ -42,11 +29,13 @@ bool Matches(const TensorView& stored, DType dtype, const Shape& shape) {
   return true;
 }
 
-bool SameType(const TensorView& a, const TensorView& b) { return a.dtype == b.dtype && a.shape == b.shape; }
+bool SameType(const TensorView& a, const TensorView& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && SameQuantization(a.quantization, b.quantization);
+}
 bool IsCondition(const TensorView& view) { return view.dtype == DType::kBool && view.shape.elements() == 1; }
 
 InferOutput<int64_t> TypeOf(const TensorView& view) {
-  InferOutput<int64_t> type{view.dtype, view.shape.rank()};
+  InferOutput<int64_t> type{RuleDType(view.dtype, view.quantization), view.shape.rank()};
   for (int i = 0; i < type.rank; ++i) type.extents[i] = view.shape[i];
   return type;
 }
@@ -136,13 +125,13 @@ void ShapedPlan::Describe(int32_t index, size_t slot) {
   InferInput<int64_t>& input = infer_inputs_[slot];
   input = {};
   input.present = true;
-  input.dtype = tensor.view.dtype;
+  input.dtype = RuleDType(tensor.view.dtype, tensor.view.quantization);
   input.rank = tensor.view.shape.rank();
   for (int i = 0; i < input.rank; ++i) input.extents[i] = tensor.view.shape[i];
   const int32_t port = input_of_[static_cast<size_t>(index)];
   const bool known = tensor.constant || plan_->IsShapeValue(index) ||
                      (port >= 0 && plan_->shape_inputs[static_cast<size_t>(port)]);
-  if (!known) return;
+  if (!known || tensor.view.quantization != nullptr) return;
   input.constant = tensor.view.data;
   const int64_t count = tensor.view.shape.elements();
   if (tensor.view.dtype == DType::kI64) {
@@ -163,15 +152,17 @@ Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
     const auto at = static_cast<size_t>(node.outputs[i]);
     const TensorView& stored = plan_->tensors[at].view;
     const skiff::Shape shape(inferred.extents, inferred.rank);
-    if (!Matches(stored, inferred.dtype, shape)) {
+    const bool same_dtype =
+        stored.quantization != nullptr ? IsFloat(inferred.dtype) : inferred.dtype == stored.dtype;
+    if (!same_dtype || !Matches(stored, stored.dtype, shape)) {
       return message.Invalid("node %u '%s' (%s): output %zu is stored as %s %s, the operator makes %s %s",
                              index, node.name, node.op->name, i, DTypeName(stored.dtype),
                              ShapeText(stored.shape).c_str(), DTypeName(inferred.dtype),
                              ShapeText(shape).c_str());
     }
-    if (!SizeFits(inferred)) {
-      return message.Invalid("node %u '%s' (%s): output %zu would be %s, which is too large", index,
-                             node.name, node.op->name, i, ShapeText(shape).c_str());
+    if (const char* why = WhyNoTensor(stored.dtype, shape); why != nullptr) {
+      return message.Invalid("node %u '%s' (%s): output %zu would be %s, which %s", index, node.name,
+                             node.op->name, i, ShapeText(shape).c_str(), why);
     }
     TensorView& view = tensors_[at].view;
     view.shape = shape;
@@ -295,7 +286,7 @@ Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
                              ShapeText(stored.shape).c_str(), DTypeName(inputs[i].dtype),
                              ShapeText(inputs[i].shape).c_str());
     }
-    tensors_[at].view = TensorView(inputs[i].data, plan_->tensors[at].view.dtype, inputs[i].shape);
+    tensors_[at].view = TensorView(inputs[i].data, stored.dtype, inputs[i].shape, stored.quantization);
   }
   for (const uint32_t node : plan_->infer_order) SKIFF_RETURN_IF_ERROR(InferNode(node, message));
   return OkStatus();
@@ -313,7 +304,7 @@ Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
 }
 
 /// Lifetimes are those of the plan, sizes those of this shape.
-void ShapedPlan::PlanBuffers() {
+Status ShapedPlan::PlanBuffers() {
   for (BufferLifetime& lifetime : lifetimes_) lifetime.bytes = 0;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (buffer_of_[i] < 0 || plan_->placements[i].view_of != TensorPlacement::kRoot) continue;
@@ -322,9 +313,12 @@ void ShapedPlan::PlanBuffers() {
     lifetime.bytes = bytes > lifetime.bytes ? bytes : lifetime.bytes;
   }
   arena_bytes_ = planner_.Plan(lifetimes_, kArenaSlack, buffer_offsets_);
+  if (arena_bytes_ > static_cast<uint64_t>(kMaxTensorBytes))
+    return Fail(StatusCode::kOutOfMemory, "the tensors of this shape need too much memory together");
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (buffer_of_[i] >= 0) offsets_[i] = buffer_offsets_[static_cast<size_t>(buffer_of_[i])];
   }
+  return OkStatus();
 }
 
 Status ShapedPlan::KeepApart() {
@@ -344,7 +338,7 @@ Status ShapedPlan::Place(PlanMessage& message) {
   if (keep_apart_) {
     SKIFF_RETURN_IF_ERROR(KeepApart());
   } else if (plan_->kind == BucketKind::kUnbounded) {
-    PlanBuffers();
+    SKIFF_RETURN_IF_ERROR(PlanBuffers());
   } else {
     for (size_t i = 0; i < tensors_.size(); ++i) offsets_[i] = plan_->placements[i].offset;
     arena_bytes_ = plan_->arena_bytes;

@@ -39,7 +39,7 @@ class ShapedPlan {
   Status ComputeValues(uint32_t node, PlanMessage& message);
   Status Place(PlanMessage& message);
   Status FindLifetimes();
-  void PlanBuffers();
+  Status PlanBuffers();
   Status KeepApart();
   int32_t RootOf(int32_t tensor) const;
   bool Elsewhere(int32_t tensor) const;

@@ -1,5 +1,6 @@
 #include "plan/work.h"
 
+#include "core/extents.h"
 #include "ops/attrs.h"
 #include "ops/op.h"
 
@@ -17,9 +18,10 @@ uint64_t MultiplyAdds(const PlanNode& node, Span<const PlanTensor> tensors) {
       per_output = input(1).ElementsBetween(1, 4);
       break;
     case OpCode::kConvTranspose2d:
-      return static_cast<uint64_t>(input(0).elements() * input(1).elements() /
-                                   (input(1)[3] > 0 ? input(1)[3] : 1) /
-                                   node.attrs->as<ConvTranspose2dAttrs>().groups);
+      return SaturatingMultiply(static_cast<uint64_t>(input(0).elements()),
+                                static_cast<uint64_t>(input(1).elements())) /
+             static_cast<uint64_t>(input(1)[3] > 0 ? input(1)[3] : 1) /
+             static_cast<uint64_t>(node.attrs->as<ConvTranspose2dAttrs>().groups);
     case OpCode::kMatMul:
     case OpCode::kFullyConnected:
       per_output = input(0).last();
@@ -32,7 +34,7 @@ uint64_t MultiplyAdds(const PlanNode& node, Span<const PlanTensor> tensors) {
     default:
       break;
   }
-  return static_cast<uint64_t>(out.elements() * per_output);
+  return SaturatingMultiply(static_cast<uint64_t>(out.elements()), static_cast<uint64_t>(per_output));
 }
 
 }  // namespace
@@ -42,7 +44,9 @@ Work WorkOf(const PlanNode& node, Span<const PlanTensor> tensors) {
   work.multiply_adds = MultiplyAdds(node, tensors);
   for (const Span<const int32_t>& indices : {node.inputs, node.outputs}) {
     for (int32_t tensor : indices) {
-      if (tensor >= 0) work.bytes += static_cast<uint64_t>(tensors[static_cast<size_t>(tensor)].view.bytes());
+      if (tensor < 0) continue;
+      const TensorView& view = tensors[static_cast<size_t>(tensor)].view;
+      work.bytes = SaturatingAdd(work.bytes, static_cast<uint64_t>(view.bytes()));
     }
   }
   return work;

@@ -7,6 +7,9 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <new>
+
+#include "skiff/quantize.h"
 
 namespace {
 
@@ -56,10 +59,23 @@ double Element(const skiff::TensorView& tensor, int64_t i) {
       return static_cast<double>(tensor.as<int64_t>()[i]);
     case DType::kU64:
       return static_cast<double>(tensor.as<uint64_t>()[i]);
+    case DType::kI4:  // Of constants alone.
+    case DType::kU4:
     case DType::kInvalid:
       break;
   }
   return 0;
+}
+
+/// Real numbers for a quantised tensor, which gets the integers that stand for them.
+bool ReadReals(std::FILE* file, const char* path, const skiff::TensorView& tensor) {
+  const auto elements = static_cast<size_t>(tensor.shape.elements());
+  const std::unique_ptr<float[]> reals(new (std::nothrow) float[elements]);
+  if (!reals) return Fail(path, "no memory for its elements");
+  if (std::fread(reals.get(), sizeof(float), elements, file) != elements || std::fgetc(file) != EOF)
+    return Fail(path, "the file has fewer or more elements than its header says");
+  std::printf("%s: f32, quantised\n", path);
+  return skiff::QuantizeFloats(reals.get(), tensor).ok();
 }
 
 }  // namespace
@@ -81,6 +97,8 @@ bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
   if (IsNpy(path)) {
     NpyHeader header;
     if (!ReadNpyHeader(file.get(), path, &header)) return false;
+    if (header.dtype == DType::kF32 && tensor.quantization != nullptr && header.shape == tensor.shape)
+      return ReadReals(file.get(), path, tensor);
     if (header.dtype != tensor.dtype || !(header.shape == tensor.shape)) {
       std::snprintf(message, sizeof(message), "expected %s %s, the file has %s %s",
                     skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
@@ -137,8 +155,9 @@ void FillPattern(const skiff::TensorView& tensor) {
       tensor.as<uint16_t>()[i] = static_cast<uint16_t>(0x3800u | (state >> 22) | (state >> 8 & 0x8000u));
     } else {
       const int64_t size = skiff::DTypeSize(tensor.dtype);
-      std::memset(tensor.as<uint8_t>() + i * size, 0, static_cast<size_t>(size));
-      tensor.as<uint8_t>()[i * size] = static_cast<uint8_t>(state >> 31);
+      // Little-endian, as the files are. The upper bits: the lower ones repeat soon.
+      const uint64_t code = state >> (tensor.quantization != nullptr ? 32 - 8 * size : 31);
+      std::memcpy(tensor.as<uint8_t>() + i * size, &code, static_cast<size_t>(size));
     }
   }
 }

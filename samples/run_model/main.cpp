@@ -115,8 +115,13 @@ bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
     auto output = session.Output(i);
     if (!output.ok()) return false;
     const skiff::PortInfo& port = ports[static_cast<size_t>(i)];
-    std::printf("output %d '%s': %s %s\n", i, port.name, skiff::DTypeName(port.dtype),
+    std::printf("output %d '%s': %s %s", i, port.name, skiff::DTypeName(port.dtype),
                 skiff::ShapeText(output->shape).c_str());
+    const skiff::Quantization* quantization = port.quantization;
+    if (quantization != nullptr && quantization->per_tensor())
+      std::printf(", scale %g, zero point %d", static_cast<double>(quantization->scale),
+                  quantization->zero_point);
+    std::printf("\n");
     if (arguments.output == nullptr) continue;
     char path[4096];
     std::snprintf(path, sizeof(path), "%s/%d.npy", arguments.output, i);

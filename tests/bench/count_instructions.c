@@ -3,9 +3,9 @@
  *   cc -O2 -shared -fPIC -o count.so count_instructions.c
  *   qemu-aarch64 -plugin ./count.so,to=counts.txt PROGRAM
  *
- * Written are lines of a count and the function's name as the program's symbol table has it; "?" is code of shared
- * libraries. Exact, and the same in each run, for programs of one thread. Debian ships no qemu-plugin.h, so what is
- * needed of version 1 of the interface (qemu 7) is declared here. */
+ * Written are lines of a count and the function's name as the program's symbol table has it; "?" is code of
+ * shared libraries. Exact, and the same in each run, for programs of one thread. Debian ships no
+ * qemu-plugin.h, so what is needed of version 1 of the interface (qemu 7) is declared here. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <iostream>
 
-#include "cli/sizes.h"
 #include "cli/table.h"
 #include "core/platform.h"
 #include "graph/error.h"
+#include "run/sizes.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/shape_calls.h"
 #include "tests/bench/subject.h"
@@ -46,7 +46,7 @@ double Percentile(std::vector<double> values, double part) {
 }
 
 bool IsUnbounded(const std::vector<uint8_t>& file) {
-  cli::OpenedModel opened(file);
+  OpenedModel opened(file);
   return opened.data().signatures[0].plans[0].kind == BucketKind::kUnbounded;
 }
 
@@ -146,11 +146,11 @@ int Measure(const Arguments& arguments) {
   std::vector<File> files = OpenFiles(arguments.model, options);
   std::vector<SizedCall> calls;
   {
-    cli::OpenedModel opened(files[0].bytes);
+    OpenedModel opened(files[0].bytes);
     calls = DrawCalls(opened.model(), arguments.distinct, arguments.most);
     files.push_back(ExactFile(arguments.model, options, opened.model(), calls));
     for (const SizedCall& call : calls)
-      fmt::print("sizes {}\n", cli::SizesText(opened.model().symbols(), call.sizes));
+      fmt::print("sizes {}\n", SizesText(opened.model().symbols(), call.sizes));
   }
   files.push_back({"anew for each call", files[0].bytes, 0});
 

@@ -15,7 +15,7 @@
 
 /// A symbol that instructions.py can name: callgrind counts only inside of it.
 extern "C" [[gnu::noinline]] void skiff_bench_counted_runs(skiff::Session& session, int runs) {
-  for (int i = 0; i < runs; ++i) skiff::cli::Must([&] { return session.Run(); });
+  for (int i = 0; i < runs; ++i) skiff::Must([&] { return session.Run(); });
 }
 
 namespace skiff::bench {
@@ -53,7 +53,7 @@ void LetSleep(pthreadpool_t pool) {
 }
 
 /// The largest difference of any output, relative to that output's largest value.
-double DifferenceOf(const cli::NamedTensors& got, const cli::NamedTensors& expected) {
+double DifferenceOf(const NamedTensors& got, const NamedTensors& expected) {
   double worst = 0;
   for (const auto& [name, tensor] : expected) {
     const std::vector<double> a = got.at(name).ToDoubles();
@@ -79,17 +79,17 @@ struct Contest {
         bare(subject.plan(), arena, pool) {}
 
   void RunSession() {
-    cli::Must([&] { return session->Run(); });
+    Must([&] { return session->Run(); });
   }
 
   /// The arena is filled with NaN in between, so that nothing that the Session left can pass for a result.
   double Difference() {
     RunSession();
-    const cli::NamedTensors expected = cli::Outputs(*session);
+    const NamedTensors expected = Outputs(*session);
     std::memset(arena, 0xff, subject.plan().arena_bytes);
-    cli::SetInputs(*session, subject.inputs());
+    SetInputs(*session, subject.inputs());
     bare.Run();
-    return DifferenceOf(cli::Outputs(*session), expected);
+    return DifferenceOf(Outputs(*session), expected);
   }
 
   Subject& subject;
@@ -141,7 +141,7 @@ int CompareModel(const Arguments& arguments) {
   Subject subject(*converted);
   if (arguments.instructions > 0) {
     const std::unique_ptr<Session> session = subject.NewSession(1);
-    cli::Must([&] { return session->Run(); });
+    Must([&] { return session->Run(); });
     skiff_bench_counted_runs(*session, arguments.instructions);
     return 0;
   }

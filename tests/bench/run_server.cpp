@@ -6,8 +6,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "cli/tensor_files.h"
 #include "core/platform.h"
+#include "files/tensor_files.h"
 #include "graph/error.h"
 #include "tests/bench/subject.h"
 
@@ -18,15 +18,15 @@ std::string TimeRuns(Session& session, int runs) {
   std::string line;
   for (int i = 0; i < runs; ++i) {
     const uint64_t begin = platform::NowNanoseconds();
-    cli::Must([&] { return session.Run(); });
+    Must([&] { return session.Run(); });
     line += fmt::format("{} ", platform::NowNanoseconds() - begin);
   }
   return line;
 }
 
 std::string SaveOutputs(const Session& session, const std::string& folder) {
-  for (const auto& [name, tensor] : cli::Outputs(session)) {
-    cli::WriteNpy(fmt::format("{}/{}.npy", folder, cli::FileNameOf(name)), tensor.view());
+  for (const auto& [name, tensor] : Outputs(session)) {
+    WriteNpy(fmt::format("{}/{}.npy", folder, FileNameOf(name)), tensor.view());
   }
   return "saved";
 }

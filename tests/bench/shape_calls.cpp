@@ -9,8 +9,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "cli/random_inputs.h"
 #include "graph/error.h"
+#include "run/random_inputs.h"
 
 namespace skiff::bench {
 namespace {
@@ -48,7 +48,7 @@ std::vector<SizedCall> DrawCalls(const Model& model, size_t count, int64_t most)
     std::vector<int64_t> sizes = DrawSizes(model, random, most);
     const auto is_same = [&](const SizedCall& call) { return call.sizes == sizes; };
     if (std::any_of(calls.begin(), calls.end(), is_same)) continue;
-    cli::NamedTensors inputs = cli::RandomInputs(model, sizes, 1);
+    NamedTensors inputs = RandomInputs(model, sizes, 1);
     calls.push_back({std::move(sizes), std::move(inputs)});
   }
   if (calls.size() < kFewestSizes)
@@ -68,14 +68,14 @@ Way::Way(std::string name, const std::vector<uint8_t>& file, int kept, Clock clo
     : name_(std::move(name)), opened_(file), anew_(kept == 0), clock_(clock) {
   options_.threads = 1;
   options_.kept_shapes = std::max(kept, 1);
-  if (!anew_) session_ = cli::CreateSession(opened_.model(), options_);
+  if (!anew_) session_ = CreateSession(opened_.model(), options_);
 }
 
 void Way::Call(const SizedCall& call, CallKind kind) {
   const uint64_t begin = clock_();
-  if (anew_) session_ = cli::CreateSession(opened_.model(), options_);
-  cli::SetInputs(*session_, call.inputs);
-  cli::Must([&] { return session_->Run(); });
+  if (anew_) session_ = CreateSession(opened_.model(), options_);
+  SetInputs(*session_, call.inputs);
+  Must([&] { return session_->Run(); });
   times_[static_cast<size_t>(kind)].push_back(static_cast<double>(clock_() - begin) * 1e-3);
 }
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/opened_model.h"
+#include "run/opened_model.h"
 
 namespace skiff::bench {
 
 /// Sizes of all Symbols, and inputs of these sizes.
 struct SizedCall {
   std::vector<int64_t> sizes;
-  cli::NamedTensors inputs;
+  NamedTensors inputs;
 };
 
 /// Up to `count` different sizes within the contract, `most` where it has no end. Throws Error where there
@@ -49,7 +49,7 @@ class Way {
 
  private:
   std::string name_;
-  cli::OpenedModel opened_;
+  OpenedModel opened_;
   SessionOptions options_;
   bool anew_;
   Clock clock_;

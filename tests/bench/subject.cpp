@@ -7,11 +7,11 @@ namespace skiff::bench {
 
 Subject::Subject(const ConvertResult& converted, const std::string& inputs)
     : opened_(converted.file),
-      inputs_(cli::ReadInputSource(inputs, opened_.model(), cli::SymbolSizes(opened_.model()))) {}
+      inputs_(cli::ReadInputSource(inputs, opened_.model(), SymbolSizes(opened_.model()))) {}
 
 std::unique_ptr<Session> Subject::NewSession(const SessionOptions& options) {
-  std::unique_ptr<Session> session = cli::CreateSession(opened_.model(), options);
-  cli::SetInputs(*session, inputs_);
+  std::unique_ptr<Session> session = CreateSession(opened_.model(), options);
+  SetInputs(*session, inputs_);
   return session;
 }
 
@@ -34,7 +34,7 @@ unsigned char* ArenaOf(Session& session, const PlanData& plan) {
   const TensorPlacement& placement = plan.placements[tensor];
   const bool root = placement.view_of == TensorPlacement::kRoot;
   const uint64_t whole = root ? 0 : plan.placements[static_cast<size_t>(placement.view_of)].offset;
-  const TensorView view = cli::Must([&] { return session.InputBuffer(0); });
+  const TensorView view = Must([&] { return session.InputBuffer(0); });
   return static_cast<unsigned char*>(view.data) - placement.offset - whole;
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/convert_options.h"
-#include "cli/opened_model.h"
+#include "run/opened_model.h"
 
 namespace skiff::bench {
 
@@ -21,13 +21,13 @@ class Subject {
   /// The same with `threads` of its own, as an application makes it.
   std::unique_ptr<Session> NewSession(int threads);
   const PlanData& plan() const { return opened_.data().signatures[0].plans[0]; }
-  const cli::NamedTensors& inputs() const { return inputs_; }
+  const NamedTensors& inputs() const { return inputs_; }
 
  private:
   std::unique_ptr<Session> NewSession(const SessionOptions& options);
 
-  cli::OpenedModel opened_;
-  cli::NamedTensors inputs_;
+  OpenedModel opened_;
+  NamedTensors inputs_;
 };
 
 /// Where a Session's tensors lie: its plan's offsets count from here.

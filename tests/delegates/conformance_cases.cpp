@@ -65,6 +65,7 @@ const std::vector<Case>& ConformanceCases() {
     AddProductCases(list);
     AddRecurrentCases(list);
     AddMovementCases(list);
+    AddReferenceCases(list);
     return std::move(list.cases());
   }();
   return cases;

@@ -36,6 +36,7 @@ void AddRowCases(CaseList& list);
 void AddProductCases(CaseList& list);
 void AddRecurrentCases(CaseList& list);
 void AddMovementCases(CaseList& list);
+void AddReferenceCases(CaseList& list);
 
 const std::vector<Case>& ConformanceCases();
 

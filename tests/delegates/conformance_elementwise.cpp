@@ -1,27 +1,11 @@
 #include <cmath>
 
 #include "conformance_cases.h"
+#include "delegates/support.h"
+#include "tests/support/operators.h"
 
 namespace skiff::testing {
 namespace {
-
-struct UnaryDomain {
-  OpCode op;
-  double low;
-  double high;
-};
-
-/// Where each operator is interesting; the ends are far enough for saturation. All exist in f32 and f16.
-constexpr UnaryDomain kUnary[] = {
-    {OpCode::kAbs, -10, 10},     {OpCode::kNeg, -10, 10},      {OpCode::kExp, -20, 11},
-    {OpCode::kLog, 1e-3, 100},   {OpCode::kSqrt, 0, 100},      {OpCode::kReciprocal, 0.1, 10},
-    {OpCode::kSigmoid, -20, 20}, {OpCode::kTanh, -10, 10},     {OpCode::kErf, -4.5, 4.5},
-    {OpCode::kFloor, -10, 10},   {OpCode::kCeil, -10, 10},     {OpCode::kRound, -10, 10},
-    {OpCode::kSign, -1, 1},      {OpCode::kHardSwish, -5, 5},  {OpCode::kSilu, -20, 20},
-    {OpCode::kGelu, -6, 6},      {OpCode::kClamp, -10, 10},    {OpCode::kLeakyRelu, -5, 5},
-    {OpCode::kElu, -10, 3},      {OpCode::kHardSigmoid, 1, 4}, {OpCode::kSin, -1e4, 1e4},
-    {OpCode::kCos, -1e4, 1e4},   {OpCode::kSoftplus, -20, 20},
-};
 
 void SetUnaryAttrs(Case& made) {
   if (made.op == OpCode::kClamp) made.As<ClampAttrs>() = {0, 6};
@@ -30,10 +14,18 @@ void SetUnaryAttrs(Case& made) {
 }
 
 void AddUnary(CaseList& list) {
-  for (const UnaryDomain& domain : kUnary) {
+  for (const OperatorRow& row : OperatorRows()) {
+    // The functions of floats; of f16, too, where a delegate has them.
+    if (!FindOp(row.op)->Is(kUnary) || row.op == OpCode::kNot || row.op == OpCode::kBitwiseNot) continue;
+    Case& plain = list.Add(row.op, "matrix", {F32({5, 41}, row.x.low, row.x.high)});
+    SetUnaryAttrs(plain);
+    if (!XnnpackSupports(Node(plain, 1).types())) {
+      plain.falls_back = "no delegate has a lowering for it";
+      continue;
+    }
     const auto add = [&](const char* name, std::initializer_list<int64_t> shape, int64_t in_gap,
                          int64_t out_gap) {
-      Case& made = list.Add(domain.op, name, {Strided(F32(shape, domain.low, domain.high), in_gap)});
+      Case& made = list.Add(row.op, name, {Strided(F32(shape, row.x.low, row.x.high), in_gap)});
       made.output_row_gap = out_gap;
       SetUnaryAttrs(made);
       list.AddHalf(Case(made));
@@ -46,7 +38,7 @@ void AddUnary(CaseList& list) {
     add("strided_in", {1, 3, 5, 19}, 5, 0);
     add("strided_out", {1, 3, 5, 19}, 0, 7);
     add("strided_column", {6, 1}, 3, 2);
-    Case& in_place = list.Add(domain.op, "in_place", {F32({3, 257}, domain.low, domain.high)});
+    Case& in_place = list.Add(row.op, "in_place", {F32({3, 257}, row.x.low, row.x.high)});
     in_place.in_place = 0;
     SetUnaryAttrs(in_place);
   }
@@ -95,31 +87,35 @@ void AddBinary(CaseList& list) {
   for (OpCode op :
        {OpCode::kAdd, OpCode::kSub, OpCode::kMul, OpCode::kDiv, OpCode::kMin, OpCode::kMax, OpCode::kPRelu}) {
     const bool arithmetic = op != OpCode::kMin && op != OpCode::kMax && op != OpCode::kPRelu;
-    const double low = op == OpCode::kDiv ? 0.5 : -2;
+    const auto [low, high] = RowOf(op).others;
     for (const Shapes& shapes : kShapes) {
-      list.AddHalf(Case(list.Add(op, shapes.name, {F32(shapes.a), F32(shapes.b, low, 2)})));
+      list.AddHalf(Case(list.Add(op, shapes.name, {F32(shapes.a), F32(shapes.b, low, high)})));
     }
     list.AddHalf(Case(list.Add(op, "empty", {F32({3, 0, 2}), F32({2})})));
-    Case& in_place = list.Add(op, "in_place", {F32({7, 65}), F32({7, 65}, low, 2)});
+    Case& in_place = list.Add(op, "in_place", {F32({7, 65}), F32({7, 65}, low, high)});
     in_place.in_place = 0;
-    list.Add(op, "strided_all", {Strided(F32({3, 4, 10}), 3), Strided(F32({3, 4, 10}, low, 2), 6)})
+    list.Add(op, "strided_all", {Strided(F32({3, 4, 10}), 3), Strided(F32({3, 4, 10}, low, high), 6)})
         .output_row_gap = 5;
-    list.Add(op, "strided_row", {Strided(F32({3, 4, 10}), 3), F32({10}, low, 2)}).output_row_gap = 2;
-    list.Add(op, "strided_columns", {Strided(F32({30, 1}), 3), Strided(F32({30, 1}, low, 2), 1)})
+    list.Add(op, "strided_row", {Strided(F32({3, 4, 10}), 3), F32({10}, low, high)}).output_row_gap = 2;
+    list.Add(op, "strided_columns", {Strided(F32({30, 1}), 3), Strided(F32({30, 1}, low, high), 1)})
         .output_row_gap = 2;
-    list.AddHalf(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, 2)})).output_row_gap = 4;
+    list.AddHalf(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, high)})).output_row_gap = 4;
     list.cases().back().falls_back = "XNNPACK's binary operator is dense";
     if (!arithmetic) continue;
     const std::string clamped = "clamped_";
     for (const Shapes& shapes : kShapes) {
-      Case& made = list.Add(op, (clamped + shapes.name).c_str(), {F32(shapes.a), F32(shapes.b, low, 2)});
+      Case& made = list.Add(op, (clamped + shapes.name).c_str(), {F32(shapes.a), F32(shapes.b, low, high)});
       made.As<ClampAttrs>() = {-0.25f, 0.5f};
       list.AddHalf(Case(made));
     }
   }
-  for (const Shapes& shapes : kShapes)
-    list.Add(OpCode::kPow, shapes.name, {F32(shapes.a, 0.1, 4), F32(shapes.b, -3, 3)});
-  list.Add(OpCode::kPow, "strided", {Strided(F32({6, 10}, 0.1, 4), 3), F32({}, 2.5, 2.5)}).output_row_gap = 2;
+  const OperatorRow& pow = RowOf(OpCode::kPow);
+  for (const Shapes& shapes : kShapes) {
+    list.Add(OpCode::kPow, shapes.name,
+             {F32(shapes.a, pow.x.low, pow.x.high), F32(shapes.b, pow.others.low, pow.others.high)});
+  }
+  list.Add(OpCode::kPow, "strided", {Strided(F32({6, 10}, pow.x.low, pow.x.high), 3), F32({}, 2.5, 2.5)})
+      .output_row_gap = 2;
   Argument special = F32({6});
   special.values = {NAN, INFINITY, -INFINITY, 1, 2, 3};
   list.Add(OpCode::kAdd, "special", {special, F32({6})}).As<ClampAttrs>() = {-10, 10};

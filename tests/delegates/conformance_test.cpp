@@ -38,7 +38,22 @@ bool CpuHasHalf() {
   return has;
 }
 
+bool CanRun(const Case& description) {
+  const bool half = std::any_of(description.inputs.begin(), description.inputs.end(),
+                                [](const Argument& input) { return input.dtype == DType::kF16; });
+  return !half || CpuHasHalf();
+}
+
 class Conformance : public ::testing::TestWithParam<size_t> {};
+
+/// Whether the predicates promise that the delegate runs the node, whose views have the gaps of the case.
+bool IsPromised(const Node& node) {
+  const Case& description = node.description();
+  bool promised = description.falls_back == nullptr && XnnpackSupports(node.types());
+  for (size_t i = 0; i < description.inputs.size(); ++i)
+    promised = promised && (description.inputs[i].row_gap == 0 || XnnpackTakesStridedInput(node.types(), i));
+  return promised && (description.output_row_gap == 0 || XnnpackWritesStridedOutput(node.types()));
+}
 
 TEST_P(Conformance, MatchesTheReference) {
   const Case& description = ConformanceCases()[GetParam()];
@@ -46,35 +61,60 @@ TEST_P(Conformance, MatchesTheReference) {
   const auto reference_state = NewState(ReferenceDelegate());
   const auto fast_state = NewState(XnnpackDelegate());
   const Node::Outcome expected = node.Run(*reference_state, {});
-  const bool half = std::any_of(description.inputs.begin(), description.inputs.end(),
-                                [](const Argument& input) { return input.dtype == DType::kF16; });
   for (const pthreadpool_t pool : {pthreadpool_t(nullptr), SharedPool()}) {
     SCOPED_TRACE(pool == nullptr ? "one thread" : "two threads");
     const Node::Outcome got = node.Run(*fast_state, {1, pool, false, false, /*thread_small_work=*/true});
     EXPECT_EQ(Compare(node, got, expected, *reference_state), "");
-    if (half && !CpuHasHalf()) continue;
+    EXPECT_EQ(IsPromised(node), description.falls_back == nullptr);
+    if (!CanRun(description)) continue;
     EXPECT_EQ(got.fell_back, description.falls_back != nullptr)
         << (description.falls_back != nullptr ? description.falls_back : "the XNNPACK path did not run");
   }
 }
 
-/// A view that the predicates promise to take must not end up on the reference kernel.
-TEST_P(Conformance, StridePredicatesKeepTheirPromise) {
+/// Operators are prepared before a run's inputs are there, and keep nothing of an earlier run's. What is
+/// usually constant may as well be an input, or computed, and the other way round.
+TEST_P(Conformance, FollowsItsInputsInEveryForm) {
   const Case& description = ConformanceCases()[GetParam()];
-  Node node(description, 1);
-  if (description.falls_back != nullptr) return;
-  EXPECT_TRUE(XnnpackSupports(node.types()));
-  for (size_t i = 0; i < description.inputs.size(); ++i) {
-    EXPECT_TRUE(description.inputs[i].row_gap == 0 || XnnpackTakesStridedInput(node.types(), i))
-        << "input " << i;
+  const uint32_t seed = static_cast<uint32_t>(GetParam()) + 1;
+  Node listed(description, seed);
+  const auto reference_state = NewState(ReferenceDelegate());
+  const auto fast_state = NewState(XnnpackDelegate());
+  const Node::Outcome expected = listed.Run(*reference_state, {});
+  for (const Form& form : FormsOf(description)) {
+    SCOPED_TRACE(FormText(form));
+    Node node(description, seed, form);
+    const Node::Outcome reference = node.RunAfterOthers(*reference_state, {});
+    EXPECT_TRUE(SameElements(reference, expected)) << "on the reference";
+    const Node::Outcome got = node.RunAfterOthers(*fast_state, {});
+    EXPECT_EQ(Compare(listed, got, expected, *reference_state), "");
+    EXPECT_FALSE(IsPromised(node) && got.fell_back && CanRun(description)) << "the XNNPACK path did not run";
   }
-  EXPECT_TRUE(description.output_row_gap == 0 || XnnpackWritesStridedOutput(node.types()));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Conformance, ::testing::Range(size_t{0}, ConformanceCases().size()),
                          [](const ::testing::TestParamInfo<size_t>& info) {
                            return ConformanceCases()[info.param].name;
                          });
+
+/// That an input's elements can change is what the cases above rest on.
+TEST(ConformanceTable, HasACaseForEveryInputOfEveryOperator) {
+  std::set<std::pair<OpCode, size_t>> changing;
+  for (const Case& description : ConformanceCases()) {
+    const Node node(description, 1);
+    for (size_t i = 0; i < node.inputs(); ++i) {
+      if (!node.HasInput(i)) continue;
+      const bool differs = node.others(i) != ElementsOf(node.input(i));
+      if (differs || FindOp(description.op)->NeedsValues(i)) changing.insert({description.op, i});
+    }
+  }
+  for (const OpDef& op : AllOps()) {
+    // What runs other graphs, or acts instead of computing, is tested where Sessions are (tests/runtime).
+    if (op.Is(kBodies) || op.Is(kEffect)) continue;
+    const size_t inputs = op.max_inputs == kVariadic ? 2 : op.max_inputs;
+    for (size_t i = 0; i < inputs; ++i) EXPECT_TRUE(changing.contains({op.code, i})) << op.name << " " << i;
+  }
+}
 
 TEST(ConformanceTable, CoversEveryLowering) {
   std::set<OpCode> covered;

@@ -3,15 +3,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
 #include "core/half.h"
+#include "ops/quantized.h"
 
 namespace skiff::testing {
 namespace {
 
 constexpr size_t kReadableTail = 16;
+/// Inputs of so many elements are there for blocks and caches.
+constexpr int64_t kManyElements = 100'000;
+/// Of all bytes: NaN in floats, -1 in integers.
+constexpr int kPoison = 0xff;
 
 size_t PageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -29,7 +35,6 @@ void Check(Status status, const char* what) {
   if (!status.ok()) throw std::runtime_error(std::string(what) + " failed: " + StatusCodeName(status.code()));
 }
 
-/// NaN equals itself here.
 bool SameBits(const std::vector<double>& a, const std::vector<double>& b) {
   return a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
@@ -38,6 +43,35 @@ template <class T>
 T Take(Result<T> result, const char* what) {
   Check(result.status(), what);
   return std::move(*result);
+}
+
+/// The case's elements of an input.
+std::vector<double> ListedElements(const Argument& argument, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> distribution(argument.low, argument.high);
+  std::vector<double> elements(static_cast<size_t>(argument.shape.elements()));
+  for (size_t i = 0; i < elements.size(); ++i)
+    elements[i] = i < argument.values.size() ? argument.values[i] : distribution(random);
+  return elements;
+}
+
+/// Elements of the same domain. Integers that a case lists (indices, lengths) and bools stay among
+/// themselves, in other places; 0 is as good as a single integer.
+std::vector<double> OtherElements(const Argument& argument, const std::vector<double>& listed,
+                                  uint32_t seed) {
+  std::vector<double> others = listed;
+  if (argument.dtype == DType::kBool && argument.values.empty()) {
+    std::fill(others.begin(), others.end(), 0.0);  // What is drawn is hardly ever 0.
+  } else if (!IsFloat(argument.dtype) && !argument.values.empty()) {
+    if (others.size() == 1) others[0] = argument.dtype == DType::kBool && listed[0] == 0 ? 1 : 0;
+    std::rotate(others.begin(), others.begin() + (others.empty() ? 0 : 1), others.end());
+  } else {
+    std::mt19937 random(~seed);
+    const double low = argument.low < argument.high ? argument.low : argument.low / 2;
+    std::uniform_real_distribution<double> distribution(low, argument.high);
+    for (double& element : others) element = distribution(random);
+  }
+  return others;
 }
 
 }  // namespace
@@ -134,75 +168,161 @@ std::vector<double> ElementsOf(const TensorView& view) {
   return elements;
 }
 
-Node::Node(const Case& description, uint32_t seed) : case_(description) {
-  for (size_t i = 0; i < case_.inputs.size(); ++i) {
-    std::mt19937 random(seed * 16 + static_cast<uint32_t>(i));  // Each input's values depend on itself only.
-    AddInput(case_.inputs[i], random);
-  }
+std::string FormText(const Form& form) {
+  if (form.inputs == 0) return "as listed";
+  constexpr const char* kNames[] = {"constant", "graph input", "computed"};
+  std::string text = "input";
+  for (size_t i = 0; i < 32; ++i) text += form.Has(i) ? " " + std::to_string(i) : "";
+  return text + " as " + kNames[static_cast<size_t>(form.supply)];
+}
 
+std::vector<Form> FormsOf(const Case& description) {
+  std::vector<Form> forms = {Form()};
+  for (const Argument& argument : description.inputs) {
+    if (argument.shape.elements() > kManyElements) return forms;
+  }
+  const OpDef* op = FindOp(description.op);
+  uint32_t constants = 0;
+  uint32_t computable = 0;
+  for (size_t i = 0; i < description.inputs.size(); ++i) {
+    const Argument& argument = description.inputs[i];
+    if (argument.absent) continue;
+    const bool in_place = description.in_place == static_cast<int>(i);
+    const uint32_t bit = 1u << i;
+    if (!argument.constant && !in_place && argument.row_gap == 0) forms.push_back({bit, Supply::kConstant});
+    if (argument.constant) forms.push_back({bit, Supply::kInput});
+    if (!op->NeedsValues(i)) forms.push_back({bit, Supply::kComputed});
+    if (!argument.constant) continue;
+    constants |= bit;
+    if (!op->NeedsValues(i)) computable |= bit;
+  }
+  const auto several = [](uint32_t bits) { return (bits & (bits - 1)) != 0; };
+  if (several(constants)) forms.push_back({constants, Supply::kInput});
+  if (several(computable)) forms.push_back({computable, Supply::kComputed});
+  return forms;
+}
+
+bool SameElements(const Node::Outcome& a, const Node::Outcome& b) {
+  bool same = a.outputs.size() == b.outputs.size();
+  for (size_t i = 0; same && i < a.outputs.size(); ++i) same = SameBits(a.outputs[i], b.outputs[i]);
+  return same;
+}
+
+Node::Node(const Case& description, uint32_t seed, const Form& form) : case_(description) {
+  feeds_.resize(case_.inputs.size());
+  for (size_t i = 0; i < case_.inputs.size(); ++i) {
+    if (form.Has(i)) case_.inputs[i].constant = form.supply == Supply::kConstant;
+    // Each input's values depend on itself only.
+    AddInput(i, seed * 16 + static_cast<uint32_t>(i), form.Has(i) && form.supply == Supply::kComputed);
+  }
+  InferOutputs();
+  for (const Producer& producer : producers_) {
+    const bool negates = IsFloat(tensors_[static_cast<size_t>(producer.to)].view.dtype);
+    nodes_.push_back({FindOp(negates ? OpCode::kNeg : OpCode::kIdentity),
+                      &producer.attrs,
+                      "producer",
+                      {&producer.from, 1},
+                      {&producer.to, 1},
+                      {}});
+  }
+  nodes_.push_back({FindOp(case_.op),
+                    &case_.attrs,
+                    case_.name.c_str(),
+                    {inputs_.data(), inputs_.size()},
+                    {outputs_.data(), outputs_.size()},
+                    {}});
+  for (int32_t i : inputs_) input_pointers_.push_back(i < 0 ? nullptr : &tensors_[static_cast<size_t>(i)]);
+  for (int32_t i : outputs_) output_pointers_.push_back(&tensors_[static_cast<size_t>(i)]);
+}
+
+void Node::InferOutputs() {
+  const OpDef* op = FindOp(case_.op);
   std::vector<InferInput<int64_t>> inputs(inputs_.size());
   std::vector<std::vector<int64_t>> values(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     if (!HasInput(i)) continue;
     const TensorView& view = input(i);
     inputs[i].present = true;
-    inputs[i].dtype = view.dtype;
+    inputs[i].dtype = RuleDType(view.dtype, view.quantization);
     inputs[i].rank = view.shape.rank();
     for (int axis = 0; axis < view.shape.rank(); ++axis) inputs[i].extents[axis] = view.shape[axis];
-    if (case_.inputs[i].constant) inputs[i].constant = view.data;
-    if (!case_.inputs[i].constant || IsFloat(view.dtype)) continue;
+    const bool known = case_.inputs[i].constant || op->NeedsValues(i);
+    if (known) inputs[i].constant = view.data;
+    if (!known || IsFloat(view.dtype)) continue;
     for (double value : ElementsOf(view)) values[i].push_back(static_cast<int64_t>(value));
     inputs[i].values = values[i].data();
     inputs[i].value_count = static_cast<int64_t>(values[i].size());
   }
   std::vector<InferOutput<int64_t>> outputs(case_.outputs);
   char message[InferContext<int64_t>::kMessageBytes] = {};
-  const OpDef* op = FindOp(case_.op);
   InferContext<int64_t> context{
       case_.op, &case_.attrs, {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, message};
   if (!op->infer(context).ok()) throw std::runtime_error(case_.name + ": " + message);
   for (const InferOutput<int64_t>& output : outputs) {
     PlanTensor tensor;
     tensor.view = TensorView(nullptr, output.dtype, Shape(output.extents, output.rank));
+    if (outputs_.empty() && case_.output_quantization != nullptr) {
+      tensor.view.dtype = case_.quantized_output;
+      tensor.view.quantization = case_.output_quantization;
+    }
     tensor.view.row_stride += case_.output_row_gap;
     outputs_.push_back(static_cast<int32_t>(tensors_.size()));
     tensors_.push_back(tensor);
   }
-  node_ = {op,
-           &case_.attrs,
-           case_.name.c_str(),
-           {inputs_.data(), inputs_.size()},
-           {outputs_.data(), outputs_.size()},
-           {}};
-  for (int32_t i : inputs_) input_pointers_.push_back(i < 0 ? nullptr : &tensors_[static_cast<size_t>(i)]);
-  for (int32_t i : outputs_) output_pointers_.push_back(&tensors_[static_cast<size_t>(i)]);
 }
 
-void Node::AddInput(const Argument& argument, std::mt19937& random) {
+int32_t Node::AddTensor(const TensorView& view) {
+  PlanTensor tensor;
+  tensor.view = view;
+  memory_.emplace_back(static_cast<size_t>(SpanOf(view) * DTypeSize(view.dtype)));
+  tensor.view.data = memory_.back().data();
+  tensors_.push_back(tensor);
+  return static_cast<int32_t>(tensors_.size() - 1);
+}
+
+void Node::AddInput(size_t i, uint32_t seed, bool computed) {
+  const Argument& argument = case_.inputs[i];
   if (argument.absent) {
     inputs_.push_back(-1);
     return;
   }
-  PlanTensor tensor;
-  tensor.view = TensorView(nullptr, argument.dtype, argument.shape);
-  tensor.view.row_stride += argument.row_gap;
-  memory_.emplace_back(static_cast<size_t>(SpanOf(tensor.view) * DTypeSize(argument.dtype)));
-  tensor.view.data = memory_.back().data();
-  tensor.constant = argument.constant;
-  std::uniform_real_distribution<double> distribution(argument.low, argument.high);
-  for (int64_t i = 0; i < argument.shape.elements(); ++i) {
-    const auto index = static_cast<size_t>(i);
-    SetElement(tensor.view, i,
-               index < argument.values.size() ? argument.values[index] : distribution(random));
+  TensorView view(nullptr, argument.dtype, argument.shape, argument.quantization);
+  view.row_stride += argument.row_gap;
+  inputs_.push_back(AddTensor(view));
+  Feed& feed = feeds_[i];
+  feed.tensor = inputs_[i];
+  feed.listed = ListedElements(argument, seed);
+  feed.others = OtherElements(argument, feed.listed, seed);
+  if (computed) {
+    feed.tensor = AddTensor(TensorView(nullptr, argument.dtype, argument.shape, argument.quantization));
+    feed.negated = IsFloat(argument.dtype);
+    producers_.push_back({feed.tensor, inputs_[i], {}});
   }
+  Write(feed, feed.listed);
+  PlanTensor& tensor = tensors_[static_cast<size_t>(inputs_[i])];
+  tensor.constant = argument.constant;
   if (argument.constant) tensor.hash = HashOf(tensor.view);
-  inputs_.push_back(static_cast<int32_t>(tensors_.size()));
-  tensors_.push_back(tensor);
+}
+
+void Node::Write(const Feed& feed, const std::vector<double>& elements) {
+  const TensorView& view = tensors_[static_cast<size_t>(feed.tensor)].view;
+  for (size_t i = 0; i < elements.size(); ++i)
+    SetElement(view, static_cast<int64_t>(i), feed.negated ? -elements[i] : elements[i]);
+}
+
+bool Node::Changes(size_t i) const {
+  return HasInput(i) && !case_.inputs[i].constant && !nodes_.back().op->NeedsValues(i);
+}
+
+void Node::WriteInputs(std::vector<double> Feed::*elements) {
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    if (Changes(i)) Write(feeds_[i], feeds_[i].*elements);
+  }
 }
 
 NodeTypes Node::types() const {
-  return {node_.op,
-          node_.attrs,
+  return {nodes_.back().op,
+          nodes_.back().attrs,
           {input_pointers_.data(), input_pointers_.size()},
           {output_pointers_.data(), output_pointers_.size()}};
 }
@@ -213,7 +333,7 @@ void Node::PlaceOutputs() {
     output_memory_.emplace_back(static_cast<size_t>(SpanOf(view) * DTypeSize(view.dtype)));
     view.data = output_memory_.back().data();
     if (case_.in_place < 0) continue;
-    const TensorView& source = input(static_cast<size_t>(case_.in_place));
+    const TensorView& source = in_place_input();
     std::memcpy(view.data, source.data, static_cast<size_t>(source.bytes()));
   }
 }
@@ -236,6 +356,12 @@ std::string Node::FindDamage() const {
   return "";
 }
 
+std::vector<std::vector<double>> Node::OutputElements() const {
+  std::vector<std::vector<double>> elements;
+  for (size_t i = 0; i < outputs_.size(); ++i) elements.push_back(ElementsOf(output(i)));
+  return elements;
+}
+
 Node::Outcome Node::Run(ModelState& state, const DelegateSessionOptions& options) {
   Outcome outcome;
   auto session = Take(state.CreateSession(options), "CreateSession");
@@ -246,23 +372,67 @@ Node::Outcome Node::Run(ModelState& state, const DelegateSessionOptions& options
     PlaceOutputs();
     TensorView original;
     if (case_.in_place >= 0) {
-      original = input(static_cast<size_t>(case_.in_place));
-      input(static_cast<size_t>(case_.in_place)).data = output(0).data;
+      original = in_place_input();
+      in_place_input().data = output(0).data;
     }
     Check(prepared->Bind(), "Bind");
     Check(prepared->Run({}), "Run");
     session->Idle();
-    if (case_.in_place >= 0) input(static_cast<size_t>(case_.in_place)) = original;
-    std::vector<std::vector<double>> results;
-    for (size_t i = 0; i < outputs_.size(); ++i) results.push_back(ElementsOf(output(i)));
+    if (case_.in_place >= 0) in_place_input() = original;
+    std::vector<std::vector<double>> results = OutputElements();
     if (round == 1 && !SameBits(results[0], outcome.outputs[0])) {
       outcome.damage = "a second run with other addresses gave other numbers";
     }
     outcome.outputs = std::move(results);
     if (outcome.damage.empty()) outcome.damage = FindDamage();
   }
-  outcome.fell_back = prepared->FellBack(0);
+  outcome.fell_back = prepared->FellBack(static_cast<uint32_t>(nodes_.size()) - 1);
   outcome.packed_bytes = state.packed_bytes().heap;
+  return outcome;
+}
+
+void Node::PoisonInputs() {
+  for (size_t i = 0; i < feeds_.size(); ++i) {
+    if (!Changes(i)) continue;
+    const TensorView& view = tensors_[static_cast<size_t>(feeds_[i].tensor)].view;
+    std::memset(view.data, kPoison, static_cast<size_t>(SpanOf(view) * DTypeSize(view.dtype)));
+  }
+}
+
+void Node::PoisonComputed() {
+  for (const Producer& producer : producers_) {
+    const TensorView& view = tensors_[static_cast<size_t>(producer.to)].view;
+    std::memset(view.data, kPoison, static_cast<size_t>(SpanOf(view) * DTypeSize(view.dtype)));
+  }
+}
+
+Node::Outcome Node::RunAfterOthers(ModelState& state, const DelegateSessionOptions& options) {
+  Outcome outcome;
+  auto session = Take(state.CreateSession(options), "CreateSession");
+  auto prepared = Take(session->Prepare(this->segment()), "Prepare");
+  TensorView original;
+  PlaceOutputs();
+  if (case_.in_place >= 0) {
+    original = in_place_input();
+    in_place_input().data = output(0).data;
+  }
+  PoisonInputs();
+  PoisonComputed();
+  Check(prepared->Reshape(), "Reshape");
+  Check(prepared->Bind(), "Bind");
+  for (std::vector<double> Feed::*elements : {&Feed::others, &Feed::listed}) {
+    WriteInputs(elements);
+    PoisonComputed();
+    Check(prepared->Run({}), "Run");
+  }
+  session->Idle();
+  if (case_.in_place >= 0) {
+    in_place_input() = original;
+    WriteInputs(&Feed::listed);
+  }
+  outcome.outputs = OutputElements();
+  outcome.damage = FindDamage();
+  outcome.fell_back = prepared->FellBack(static_cast<uint32_t>(nodes_.size()) - 1);
   return outcome;
 }
 

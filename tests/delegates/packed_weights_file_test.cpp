@@ -1,4 +1,4 @@
-#include "delegates/xnnpack/packed_weights_file.h"
+#include "delegates/xnnpack/weights/packed_weights_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/checksum.h"
-#include "delegates/xnnpack/convolution.h"
+#include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/memory.h"
-#include "tests/cli/temp_folder.h"
+#include "tests/support/temp_folder.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -25,7 +25,7 @@ using skiff::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr size_t kHeaderBytes = 64;
+constexpr size_t kHeaderBytes = 128;
 constexpr size_t kRowBytes = 160;
 constexpr int kKinds = 3;
 
@@ -37,10 +37,17 @@ enum Field : size_t {
   kSize = 32,
   kEntries = 40,
   kTableSum = 48,
-  kSum = 56
+  kContent = 72,
+  kIdentity = 80,
+  kSum = 120
 };
+constexpr size_t kIdentityBytes = 32;
 constexpr size_t kOffsetInRow = 144;
 constexpr size_t kBytesInRow = 24;
+constexpr size_t kSumInRow = 152;
+
+/// The header has a random key in it.
+std::string BehindHeader(const std::string& file) { return file.substr(std::min(kHeaderBytes, file.size())); }
 
 std::vector<std::string> warnings;
 
@@ -67,7 +74,13 @@ void Sum(std::string& file) {
 
 /// One start of a program: what is in the file, then what is packed.
 struct Start {
-  explicit Start(const char* folder, uint64_t weights_id = 7) : file({folder, weights_id}) {
+  explicit Start(const char* folder, uint64_t weights_id = 7, const std::string& content = "the model",
+                 uint64_t identity = 0)
+      : content(content),
+        file({folder,
+              weights_id,
+              {reinterpret_cast<const uint8_t*>(this->content.data()), this->content.size()},
+              {identity, 0, 0, 0}}) {
     file.Load(weights);
     environment.weights = &weights;
   }
@@ -107,6 +120,7 @@ struct Start {
     return outputs;
   }
 
+  const std::string content;
   PackedWeightsFile file;
   PackedWeights weights;
   Environment environment;
@@ -189,7 +203,8 @@ TEST_F(PackedWeightsFileTest, Grows) {
     EXPECT_EQ(start.weights.packings(), 1u) << "only the new one";
     ASSERT_TRUE(start.file.Save(start.weights).ok());
   }
-  EXPECT_EQ(ReadWhole(path_), good_) << "the same as if it had been written at once";
+  EXPECT_EQ(BehindHeader(ReadWhole(path_)), BehindHeader(good_))
+      << "the same as if it had been written at once";
 }
 
 TEST_F(PackedWeightsFileTest, KeepsABlobThatThisStartDoesNotUse) {
@@ -225,13 +240,80 @@ TEST_F(PackedWeightsFileTest, RefusesWhatOthersMade) {
   } rows[] = {{0, "another version of Skiff"},
               {kBuild, "another build of XNNPACK"},
               {kCpu, "another CPU"},
-              {kModel, "another model"}};
+              {kModel, "another model"},
+              {kContent, "another model"}};
   for (const auto& row : rows) {
     SCOPED_TRACE(row.why);
     std::string file = good_;
     file[row.field + 7] = static_cast<char>(file[row.field + 7] ^ 2);
     Sum(file);
     ExpectStart(file, kKinds, row.why);
+  }
+}
+
+/// Under the names that another model has for its weights: it can state what it wants.
+TEST_F(PackedWeightsFileTest, AModelOfOtherContentIsAnotherModel) {
+  for (const uint64_t identity : {0, 5}) {
+    WriteFile(good_);
+    warnings.clear();
+    Start other(folder_.path().c_str(), 7, "the model'", identity);
+    EXPECT_STREQ(other.file.path(), path_.c_str());
+    EXPECT_EQ(other.weights.bytes().mapped, 0u);
+    EXPECT_EQ(other.MakeAll(), expected_);
+    EXPECT_EQ(other.weights.packings(), static_cast<uint64_t>(kKinds));
+    EXPECT_THAT(warnings, ElementsAre(HasSubstr("belongs to another model")));
+    ASSERT_TRUE(other.file.Save(other.weights).ok());
+    warnings.clear();
+    EXPECT_EQ(Start(folder_.path().c_str()).MakeAll(), expected_);
+    EXPECT_THAT(warnings, ElementsAre(HasSubstr("belongs to another model")));
+  }
+}
+
+TEST_F(PackedWeightsFileTest, AFileThatHasNotChangedIsNotRead) {
+  const std::string content = "the model";
+  const auto start = [&](uint64_t identity, const std::string& seen) {
+    warnings.clear();
+    Start start(folder_.path().c_str(), 7, seen, identity);
+    EXPECT_EQ(start.MakeAll(), expected_);
+    EXPECT_TRUE(start.file.Save(start.weights).ok());
+    return start.weights.packings();
+  };
+  EXPECT_EQ(start(5, content), 0u) << "another file, of the same content";
+  EXPECT_THAT(warnings, ElementsAre());
+  EXPECT_EQ(Word(ReadWhole(path_), kIdentity), 5u) << "which is known from now on";
+  EXPECT_EQ(start(5, "not looked at"), 0u);
+  EXPECT_EQ(start(6, "looked at"), static_cast<uint64_t>(kKinds));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("belongs to another model")));
+  EXPECT_EQ(start(0, "not looked at"), static_cast<uint64_t>(kKinds)) << "in memory, nothing vouches for it";
+}
+
+TEST_F(PackedWeightsFileTest, TwoFilesHaveTwoKeys) {
+  std::filesystem::remove(path_);
+  Start start(folder_.path().c_str());
+  start.MakeAll();
+  ASSERT_TRUE(start.file.Save(start.weights).ok());
+  EXPECT_NE(Word(ReadWhole(path_), kContent), Word(good_, kContent));
+}
+
+/// Rows that are sound and state another size than the kernels read. Each is the file's last, so that what
+/// lies behind the blob is no memory.
+TEST_F(PackedWeightsFileTest, DoesNotUseABlobOfAnotherSize) {
+  for (size_t row = 0; row < kKinds; ++row) {
+    const size_t at = kHeaderBytes + row * kRowBytes;
+    const auto bytes = static_cast<size_t>(Word(good_, at + kBytesInRow));
+    for (const size_t other : {size_t{0}, size_t{16}, bytes - 16, bytes + 16}) {
+      SCOPED_TRACE(::testing::Message() << "row " << row << " with " << other << " bytes");
+      std::string file = good_;
+      file.resize((file.size() + 63) / 64 * 64);
+      const size_t begin = file.size();
+      file.append(other + XNN_EXTRA_BYTES, '\1');
+      SetWord(file, kSize, file.size());
+      SetWord(file, at + kOffsetInRow, begin);
+      SetWord(file, at + kBytesInRow, other);
+      SetWord(file, at + kSumInRow, Checksum(file.data() + begin, other));
+      Sum(file);
+      ExpectStart(file, 1, "is damaged");
+    }
   }
 }
 
@@ -375,7 +457,7 @@ TEST_F(PackedWeightsFileTest, AFullDiskLeavesTheOldFile) {
   EXPECT_EQ(ReadWhole(path_), old);
   EXPECT_EQ(folder_.List().size(), 1u) << "nothing temporary is left";
   EXPECT_TRUE(start.file.Save(start.weights).ok()) << "when there is room again";
-  EXPECT_EQ(ReadWhole(path_), good_);
+  EXPECT_EQ(BehindHeader(ReadWhole(path_)), BehindHeader(good_));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-#include "delegates/xnnpack/packed_weights.h"
+#include "delegates/xnnpack/weights/packed_weights.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "core/platform.h"
-#include "delegates/xnnpack/convolution.h"
+#include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/memory.h"
 
 namespace skiff::xnnpack {

@@ -3,85 +3,10 @@
 #include <cmath>
 #include <cstdio>
 
+#include "tests/support/operators.h"
+
 namespace skiff::testing {
 namespace {
-
-enum class Kind {
-  kExact,      ///< The same value (or a subnormal one flushed to zero), or both NaN.
-  kUlp,        ///< `c` units in the last place of the result.
-  kInput,      ///< c * eps * |x|: the formula cancels, so that its terms are as large as the input.
-  kTerms,      ///< c * eps * sum of absolute terms, from the reference with absolute inputs.
-  kLayerNorm,  ///< The same, by hand: the deviations cancel.
-  kLargest,    ///< c * eps * max|x|: the largest of a row is subtracted from all.
-  kState,   ///< c * eps, of every output: states of about 1, from gates whose rounding fades over the steps.
-  kResize,  ///< c * eps * extent * max|x|: the sampling position is rounded in f32.
-};
-
-struct Rule {
-  OpCode op;
-  Kind kind;
-  double c;
-};
-
-/// Sums of up to 150 terms are rounded at each step: errors add up to about the square root of their number,
-/// hence 8. Operators that are not listed move elements, choose among them or round them: exact.
-constexpr Rule kRules[] = {
-    {OpCode::kExp, Kind::kUlp, 2},
-    {OpCode::kLog, Kind::kUlp, 3},
-    {OpCode::kSqrt, Kind::kUlp, 1},
-    {OpCode::kReciprocal, Kind::kUlp, 1},
-    {OpCode::kSigmoid, Kind::kUlp, 4},
-    {OpCode::kTanh, Kind::kUlp, 6},
-    {OpCode::kErf, Kind::kUlp, 4},
-    {OpCode::kSilu, Kind::kUlp, 4},
-    {OpCode::kSin, Kind::kUlp, 1},
-    {OpCode::kCos, Kind::kUlp, 1},
-    {OpCode::kSoftplus, Kind::kUlp, 4},
-    {OpCode::kElu, Kind::kUlp, 3},
-    {OpCode::kLeakyRelu, Kind::kUlp, 1},
-    {OpCode::kHardSigmoid, Kind::kInput,
-     2},  // See the domain of its cases: |x| >= 1, so the terms stay below.
-    {OpCode::kHardSwish, Kind::kInput, 4},
-    {OpCode::kGelu, Kind::kInput, 4},
-    {OpCode::kCast, Kind::kUlp, 0.5},
-    {OpCode::kAdd, Kind::kUlp, 0.5},
-    {OpCode::kSub, Kind::kUlp, 0.5},
-    {OpCode::kMul, Kind::kUlp, 0.5},
-    {OpCode::kDiv, Kind::kUlp, 1},
-    {OpCode::kPow, Kind::kUlp, 1},
-    {OpCode::kPRelu, Kind::kUlp, 0.5},
-    {OpCode::kConv2d, Kind::kTerms, 8},
-    {OpCode::kConvTranspose2d, Kind::kTerms, 8},
-    {OpCode::kAveragePool2d, Kind::kTerms, 8},
-    {OpCode::kMatMul, Kind::kTerms, 8},
-    {OpCode::kFullyConnected, Kind::kTerms, 8},
-    {OpCode::kReduceSum, Kind::kTerms, 8},
-    {OpCode::kReduceMean, Kind::kTerms, 8},
-    {OpCode::kReduceProd, Kind::kTerms, 16},   // Each rounding is one of the whole product.
-    {OpCode::kLogSoftmax, Kind::kLargest, 8},  // Its results are up to 2 max|x| + log(length).
-    {OpCode::kBatchNorm, Kind::kTerms, 8},
-    {OpCode::kLayerNorm, Kind::kLayerNorm, 4},
-    {OpCode::kSoftmax, Kind::kUlp, 16},  // x - max is rounded: as many eps as its size, 18 in the cases.
-    {OpCode::kResize2d, Kind::kResize, 2},
-    {OpCode::kLstm, Kind::kState, 32},
-    {OpCode::kGru, Kind::kState, 32},
-    {OpCode::kRnn, Kind::kState, 32},
-};
-
-/// Where shaders have a rule of their own.
-constexpr Rule kVulkanRules[] = {
-    {OpCode::kPow, Kind::kUlp, 16},  // e^(y log x): the exponent, up to 4.2 in the cases, is rounded in f32.
-};
-
-Rule RuleOf(OpCode op, DelegateKind delegate) {
-  for (const Rule& rule : kVulkanRules) {
-    if (delegate == DelegateKind::kVulkan && rule.op == op) return rule;
-  }
-  for (const Rule& rule : kRules) {
-    if (rule.op == op) return rule;
-  }
-  return {op, Kind::kExact, 0};
-}
 
 double Epsilon(DType dtype) { return dtype == DType::kF16 ? 0x1p-11 : 0x1p-24; }
 /// XNNPACK flushes subnormal numbers to zero, operands too, and some operators multiply what was flushed by
@@ -142,33 +67,33 @@ std::vector<double> LayerNormTerms(const Node& node) {
 }
 
 /// The largest difference that is allowed, for each element of an output.
-std::vector<double> Allowed(Node& node, const Rule& rule, const std::vector<double>& reference,
+std::vector<double> Allowed(Node& node, const Tolerance& tolerance, const std::vector<double>& reference,
                             ModelState& terms_state) {
   const DType dtype = node.output(0).dtype;
-  const double unit = rule.c * Epsilon(dtype);
+  const double unit = tolerance.c * Epsilon(dtype);
   std::vector<double> allowed(reference.size(), 0.0);
   std::vector<double> terms;
-  switch (rule.kind) {
-    case Kind::kExact:
+  switch (tolerance.rule) {
+    case Rule::kExact:
       for (size_t i = 0; i < allowed.size(); ++i) {
         const double magnitude = std::fabs(reference[i]);
         if (magnitude < SmallestNormal(dtype)) allowed[i] = magnitude;
       }
       return allowed;
-    case Kind::kUlp:
+    case Rule::kUlp:
       // One unit in the last place is at most twice eps of the value.
       for (size_t i = 0; i < allowed.size(); ++i) allowed[i] = 2 * unit * std::fabs(reference[i]);
       break;
-    case Kind::kInput:
+    case Rule::kInput:
       terms = ElementsOf(node.input(0));
       break;
-    case Kind::kTerms:
+    case Rule::kTerms:
       terms = AbsoluteTerms(node, terms_state);
       break;
-    case Kind::kLayerNorm:
+    case Rule::kLayerNorm:
       terms = LayerNormTerms(node);
       break;
-    case Kind::kLargest: {
+    case Rule::kLargest: {
       double largest = 0;
       for (double value : ElementsOf(node.input(0))) {
         if (std::isfinite(value)) largest = std::fmax(largest, std::fabs(value));
@@ -176,10 +101,10 @@ std::vector<double> Allowed(Node& node, const Rule& rule, const std::vector<doub
       terms.assign(allowed.size(), largest);
       break;
     }
-    case Kind::kState:
+    case Rule::kState:
       terms.assign(allowed.size(), 1.0);
       break;
-    case Kind::kResize: {
+    case Rule::kResize: {
       if (node.description().attrs.as<ResizeAttrs>().mode == ResizeMode::kNearest) return allowed;
       double largest = 0;
       for (double value : ElementsOf(node.input(0))) largest = std::fmax(largest, std::fabs(value));
@@ -198,12 +123,13 @@ std::vector<double> Allowed(Node& node, const Rule& rule, const std::vector<doub
 std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& reference,
                     ModelState& terms_state, DelegateKind delegate) {
   if (!fast.damage.empty()) return fast.damage;
+  if (SameElements(fast, reference)) return "";
   const OpCode op = node.description().op;
-  const Rule rule = IsFloat(node.output(0).dtype) ? RuleOf(op, delegate) : Rule{op, Kind::kExact, 0};
+  const Tolerance tolerance = IsFloat(node.output(0).dtype) ? ToleranceOf(op, delegate) : Tolerance();
   for (size_t output = 0; output < reference.outputs.size(); ++output) {
     const std::vector<double>& expected = reference.outputs[output];
-    const std::vector<double> allowed = output == 0 || rule.kind == Kind::kState
-                                            ? Allowed(node, rule, expected, terms_state)
+    const std::vector<double> allowed = output == 0 || tolerance.rule == Rule::kState
+                                            ? Allowed(node, tolerance, expected, terms_state)
                                             : std::vector<double>(expected.size(), 0.0);
     for (size_t i = 0; i < expected.size(); ++i) {
       const double got = fast.outputs[output][i];

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "conformance_cases.h"
 #include "core/error_capture.h"
 #include "delegates/support.h"
 #include "delegates/vulkan/delegate.h"
-#include "delegates/vulkan/device.h"
-#include "delegates/vulkan/emitter.h"
+#include "delegates/vulkan/device/device.h"
+#include "delegates/vulkan/lower/emitter.h"
 #include "tolerance.h"
 
 namespace skiff::testing {
@@ -35,7 +36,7 @@ constexpr Configuration kConfigurations[] = {
     {"f16", VulkanPrecision::kF16Storage, false},
     {"f16_staged", VulkanPrecision::kF16Storage, true},
     {"f16_arithmetic", VulkanPrecision::kF16Arithmetic, false},
-    // The smallest and the largest that are tuned (delegates/vulkan/measure.cpp).
+    // The smallest and the largest that are tuned (delegates/vulkan/segment/measure.cpp).
     {"f32_small", VulkanPrecision::kF32, false, 32, 1},
     {"f16_large", VulkanPrecision::kF16Storage, false, 256, 2},
     // A small device: work groups of 128 at most, many rows of them, and weights that are seen in parts.
@@ -92,7 +93,7 @@ const std::map<std::string, Names>& FamiliesByLowering() {
   static const std::map<std::string, Names> table = [] {
     std::map<std::string, Names> families;
 #define USES(Lowering, Family) families[#Lowering].insert(#Family);
-#include "delegates/vulkan/lowering_shaders.def"
+#include "delegates/vulkan/lower/lowering_shaders.def"
 #undef USES
     return families;
   }();
@@ -145,7 +146,7 @@ TEST_P(VulkanConformance, MatchesTheReference) {
 bool HasF16Arithmetic(OpCode op) {
   constexpr vulkan::Shader kShaders[] = {
 #define SHADER(Name, file) vulkan::Shader::k##Name,
-#include "delegates/vulkan/shaders.def"
+#include "delegates/vulkan/pipelines/shaders.def"
 #undef SHADER
   };
   const auto found = FamiliesByLowering().find(LoweringOf(op));
@@ -174,6 +175,57 @@ INSTANTIATE_TEST_SUITE_P(All, VulkanConformance, ::testing::ValuesIn(AllParamete
                          [](const ::testing::TestParamInfo<Parameter>& info) {
                            return ConformanceCases()[info.param.index].name + "_" +
                                   kConfigurations[info.param.configuration].name;
+                         });
+
+/// A session for each form of a case takes its time: the first case of each operator with these inputs, of
+/// these types, in mapped memory with f32 and through staging buffers with f16.
+std::vector<Parameter> SampledParameters() {
+  std::vector<Parameter> sampled;
+  std::set<std::tuple<size_t, OpCode, std::vector<DType>>> seen;
+  for (const Parameter& parameter : AllParameters()) {
+    const Configuration& configuration = kConfigurations[parameter.configuration];
+    if (configuration.name != std::string("f32") && configuration.name != std::string("f16_staged")) continue;
+    const Case& description = ConformanceCases()[parameter.index];
+    std::vector<DType> types;
+    for (const Argument& input : description.inputs)
+      types.push_back(input.absent                  ? DType::kInvalid
+                      : configuration.force_staging ? DType::kF16
+                                                    : input.dtype);
+    if (seen.insert({parameter.configuration, description.op, types}).second) sampled.push_back(parameter);
+  }
+  return sampled;
+}
+
+class VulkanForms : public ::testing::TestWithParam<Parameter> {};
+
+/// Commands are recorded before a run's inputs are there. What is usually constant may as well be an input,
+/// or computed, and the other way round.
+TEST_P(VulkanForms, FollowsItsInputs) {
+  const Configuration& configuration = kConfigurations[GetParam().configuration];
+  ModelState* state = StateOf(configuration);
+  if (state == nullptr) GTEST_SKIP() << "there is no Vulkan device here";
+  const Case& listed = ConformanceCases()[GetParam().index];
+  const Case description = configuration.precision == VulkanPrecision::kF32 ? listed : InHalf(listed);
+  const auto seed = static_cast<uint32_t>(GetParam().index) + 1;
+  Node node(description, seed);
+  auto reference = ReferenceDelegate().CreateModelState({});
+  const Node::Outcome expected = node.Run(**reference, {});
+  const uint64_t messages = vulkan::ValidationMessages();
+  for (const Form& form : FormsOf(description)) {
+    SCOPED_TRACE(FormText(form));
+    Node formed(description, seed, form);
+    const Node::Outcome got = formed.RunAfterOthers(*state, {});
+    EXPECT_EQ(Compare(node, got, expected, **reference, DelegateKind::kVulkan), "");
+    EXPECT_EQ(got.fell_back, ReadsNothing(formed) || !VulkanSupports(formed.types()))
+        << "whether a shader ran";
+  }
+  EXPECT_EQ(vulkan::ValidationMessages(), messages) << "the validation layer had something to say";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VulkanForms, ::testing::ValuesIn(SampledParameters()),
+                         [](const ::testing::TestParamInfo<Parameter>& info) {
+                           return ConformanceCases()[info.param.index].name + "_" +
+                                  kConfigurations[info.param.configuration].name + "_forms";
                          });
 
 /// What a node's lowering asks for.
@@ -246,6 +298,10 @@ TEST(VulkanConformanceTable, CoversEveryLowering) {
 #undef OP
   };
   for (const OpCode op : kOps) EXPECT_EQ(covered.contains(op), LoweringOf(op) != "_") << FindOp(op)->name;
+  std::set<OpCode> in_forms;
+  for (const Parameter& parameter : SampledParameters())
+    in_forms.insert(ConformanceCases()[parameter.index].op);
+  EXPECT_EQ(in_forms, covered);
 }
 
 }  // namespace

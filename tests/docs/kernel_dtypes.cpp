@@ -4,7 +4,7 @@
 
 #include "graph/error.h"
 #include "graph/evaluate.h"
-#include "import/onnx_builder.h"
+#include "import/onnx/builder.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
@@ -119,6 +119,7 @@ bool Takes(OpCode op, DType dtype) {
 std::vector<DType> KernelDTypes(OpCode op) {
   std::vector<DType> taken;
   for (int dtype = 1; dtype < kDTypeCount; ++dtype) {
+    if (DTypeSize(static_cast<DType>(dtype)) == 0) continue;  // Only as a quantised operand.
     if (Takes(op, static_cast<DType>(dtype))) taken.push_back(static_cast<DType>(dtype));
   }
   return taken;

@@ -4,9 +4,10 @@
 #include <map>
 #include <string_view>
 
-#include "import/onnx_ops.h"
+#include "import/onnx/ops.h"
+#include "ops/quantized.h"
 #include "tests/docs/kernel_dtypes.h"
-#include "tests/docs/operator_notes.h"
+#include "tests/support/operators.h"
 
 namespace skiff {
 namespace {
@@ -32,7 +33,8 @@ std::vector<std::string> DelegatesOf(OpCode op) {
 
 std::string DTypesText(const std::vector<DType>& taken) {
   if (taken.empty()) return "none yet";
-  if (taken.size() == kDTypeCount - 1) return "all";
+  constexpr int kPackedDTypes = 2;  // As quantised operands only.
+  if (taken.size() == kDTypeCount - 1 - kPackedDTypes) return "all";
   std::vector<DType> rest = taken;
   std::vector<std::string> words;
   const auto name_group = [&](const char* name, const std::vector<DType>& group) {
@@ -72,6 +74,29 @@ struct OnnxEntry {
   std::vector<std::pair<int64_t, int64_t>> spans;
 };
 
+/// ONNX operators that become one Skiff operator of another name (around it, views, transposes or constants).
+constexpr struct {
+  const char* onnx;
+  OpCode op;
+} kRenamings[] = {
+    {"AveragePool", OpCode::kAveragePool2d},
+    {"BatchNormalization", OpCode::kBatchNorm},
+    {"CastLike", OpCode::kCast},
+    {"Clip", OpCode::kClamp},
+    {"ConstantOfShape", OpCode::kFill},
+    {"Conv", OpCode::kConv2d},
+    {"ConvTranspose", OpCode::kConvTranspose2d},
+    {"Dropout", OpCode::kIdentity},
+    {"Gemm", OpCode::kMatMul},
+    {"GRU", OpCode::kGru},
+    {"LSTM", OpCode::kLstm},
+    {"LayerNormalization", OpCode::kLayerNorm},
+    {"MaxPool", OpCode::kMaxPool2d},
+    {"RNN", OpCode::kRnn},
+    {"Relu", OpCode::kClamp},
+    {"Resize", OpCode::kResize2d},
+};
+
 std::map<std::string, OnnxEntry> OnnxEntries() {
   std::map<std::string, OnnxEntry> entries;
   for (const OnnxOp* row : AllOnnxOps()) {
@@ -81,22 +106,24 @@ std::map<std::string, OnnxEntry> OnnxEntries() {
     if (row->op != OpCode::kInvalid) entry.op = row->op;
     if (entry.op == OpCode::kInvalid && same_name != nullptr) entry.op = same_name->code;
   }
-  for (const OnnxRenaming& renaming : OnnxRenamings()) entries.at(renaming.onnx).op = renaming.op;
+  for (const auto& renaming : kRenamings) entries.at(renaming.onnx).op = renaming.op;
   return entries;
 }
 
-std::string OperatorRow(const OpDef& op, const std::map<std::string, OnnxEntry>& entries) {
-  const auto notes = OperatorNotes();
-  const auto note =
-      std::find_if(notes.begin(), notes.end(), [&](const OperatorNote& n) { return n.op == op.code; });
+std::string RowText(const OpDef& op, const std::map<std::string, OnnxEntry>& entries) {
+  const testing::OperatorRow& row = testing::RowOf(op.code);
   std::vector<std::string> onnx;
   for (const auto& [name, entry] : entries) {
     if (entry.op == op.code) onnx.push_back(name);
   }
+  std::string dtypes = op.Is(kBodies) ? "all" : DTypesText(KernelDTypes(op.code));
+  const bool converts =
+      op.code == OpCode::kQuantize || op.code == OpCode::kDequantize || op.code == OpCode::kRequantize;
+  if (QuantizedUseOf(op.code) != QuantizedUse::kNone)
+    dtypes = converts ? "quantised" : dtypes + ", quantised";
   const std::vector<std::string> delegates = DelegatesOf(op.code);
-  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", op.name, note == notes.end() ? "" : note->computes,
-                     op.Is(kBodies) ? "all" : DTypesText(KernelDTypes(op.code)), fmt::join(delegates, ", "),
-                     fmt::join(onnx, ", "), note == notes.end() ? "" : note->limits);
+  return fmt::format("| {} | {} | {} | {} | {} | {} |\n", op.name, row.computes, dtypes,
+                     fmt::join(delegates, ", "), fmt::join(onnx, ", "), row.limits);
 }
 
 /// "|x|" inside a table's cell.
@@ -123,9 +150,10 @@ std::string OperatorsPage() {
       "names "
       "those that have a lowering as well (for which of the dtypes, their support predicate says). *ONNX* "
       "names the "
-      "operators that become this one.\n\n"
+      "operators that become this one. *Quantised* operands are integers with a scale "
+      "([numerics](numerics.md)).\n\n"
       "| Operator | Computes | Dtypes | Delegates | ONNX | Limits |\n|---|---|---|---|---|---|\n";
-  for (const OpDef& op : AllOps()) page += Escaped(OperatorRow(op, entries));
+  for (const OpDef& op : AllOps()) page += Escaped(RowText(op, entries));
   page += fmt::format(
       "\n## ONNX operators\n\n"
       "The importer reads opsets {} to {} of ai.onnx. An operator without an entry in the second column "

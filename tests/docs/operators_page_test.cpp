@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
-#include "tests/docs/operator_notes.h"
+#include "tests/support/operators.h"
 
 namespace skiff {
 namespace {
@@ -19,13 +19,12 @@ TEST(OperatorsPage, IsTheCommittedOne) {
       << "run build/release/tests/docs/write_operators_page > docs/operators.md and read what changed";
 }
 
-TEST(OperatorsPage, EveryOperatorHasOneNote) {
-  for (const OpDef& op : AllOps()) {
-    const auto notes = OperatorNotes();
-    EXPECT_EQ(
-        std::count_if(notes.begin(), notes.end(), [&](const OperatorNote& n) { return n.op == op.code; }), 1)
-        << op.name << ": tests/docs/operator_notes.cpp";
-  }
+TEST(OperatorsPage, EveryOperatorHasOneRow) {
+  std::vector<OpCode> rows;
+  for (const testing::OperatorRow& row : testing::OperatorRows()) rows.push_back(row.op);
+  std::vector<OpCode> operators;
+  for (const OpDef& op : AllOps()) operators.push_back(op.code);
+  EXPECT_EQ(rows, operators) << "tests/support/operators.def";
 }
 
 }  // namespace

@@ -86,6 +86,17 @@ TEST(MaliciousSkiff, WritesOverAnInput) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("would overwrite graph input"));
 }
 
+/// Of a caller who reads an output, another input may take the memory.
+TEST(MaliciousSkiff, OutputsThatAreInputs) {
+  const auto same =
+      Damaged(kActivations, [](format::ModelT&, format::PlanT& plan) { plan.outputs = plan.inputs; });
+  EXPECT_THAT(OpenAndRun(same), HasSubstr("output 'y' lies in an input"));
+  const auto view = Damaged(kActivations, [](format::ModelT&, format::PlanT& plan) {
+    plan.tensors[static_cast<size_t>(plan.outputs[0])]->view_of = plan.inputs[0];
+  });
+  EXPECT_THAT(OpenAndRun(view), HasSubstr("output 'y' lies in an input"));
+}
+
 /// No output element, but extents that a plain loop would walk for years.
 TEST(MaliciousSkiff, EmptyTensorsOfEndlessExtents) {
   const int64_t many = int64_t{1} << 42;
@@ -93,7 +104,7 @@ TEST(MaliciousSkiff, EmptyTensorsOfEndlessExtents) {
     Resize(model, 0, {many, 0});
     for (const auto& tensor : plan.tensors) tensor->extents = {many, 0};
   });
-  EXPECT_THAT(OpenAndRun(file), HasSubstr("an empty tensor's extents are too large"));
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("has no elements, but extents that are too large"));
 }
 
 /// Windows of 2^30 taps over a few elements are legal; they cost what the elements cost.
@@ -219,6 +230,160 @@ TEST(MaliciousSkiff, BodiesOfLies) {
     EXPECT_THAT(OpenAndRun(file), HasSubstr(damage.message)) << damage.name;
   }
   EXPECT_EQ(OpenAndRun(OpenedModel(kLoop).converted->file), "");
+}
+
+/// Bodies' arenas lie in the scratch, whose place is aligned only where it is a tensor of its own.
+TEST(MaliciousSkiff, AScratchInsideAnotherTensor) {
+  const auto file = Damaged(kLoop, [](format::ModelT&, format::PlanT& plan) {
+    format::NodeT& loop = *plan.nodes[0];
+    const auto scratch = static_cast<size_t>(loop.outputs.back());
+    auto room = std::make_unique<format::TensorT>();
+    room->dtype = static_cast<uint8_t>(DType::kU8);
+    room->extents = {plan.tensors[scratch]->extents[0] + 1};
+    room->offset = (plan.arena_bytes + 63) / 64 * 64;
+    plan.arena_bytes = room->offset + static_cast<uint64_t>(room->extents[0] + 63) / 64 * 64;
+    plan.tensors[scratch]->view_of = static_cast<int32_t>(plan.tensors.size());
+    plan.tensors[scratch]->offset = 1;
+    plan.tensors.push_back(std::move(room));
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("(While) is a view of another tensor"));
+}
+
+const char* const kOpenRows = R"(graph g {
+  symbol n: 1..
+  input x: f32[n, 4]
+  y = Tanh(x)
+  output y = y
+})";
+
+/// A size that no Symbol has would be none of those by which a Session finds the state that is ready for a
+/// shape.
+TEST(MaliciousSkiff, ExtentsThatAreNoDimension) {
+  for (const int64_t extent : {INT64_MIN, INT64_MIN + 1, int64_t{-2}, int64_t{-3000000000}}) {
+    const auto file = Damaged(kOpenRows, [&](format::ModelT& model, format::PlanT&) {
+      model.signatures[0]->inputs[0]->extents[0] = extent;
+    });
+    EXPECT_THAT(OpenAndRun(file), HasSubstr("'x' has an extent that is dimension")) << extent;
+  }
+  for (const int64_t extent : {INT64_MIN + 1, int64_t{-2}}) {
+    const auto file = Damaged(kOpenRows, [&](format::ModelT& model, format::PlanT&) {
+      model.signatures[0]->outputs[0]->extents[0] = extent;
+    });
+    EXPECT_THAT(OpenAndRun(file), HasSubstr("'y' has an extent that is dimension")) << extent;
+  }
+}
+
+/// The elements of a shape input, of which there may be more at the next call.
+TEST(MaliciousSkiff, ShapeInputsOfAnyLength) {
+  const auto file = Damaged(R"(graph g {
+    symbol n: 1..
+    input x: f32[n, 4]
+    input starts: i64[1]
+    input ends: i64[1]
+    const axes: i64[1] = [0]
+    y = Slice(x, starts, ends, axes)
+    z = Neg(y)
+    output z = z
+  })",
+                            [](format::ModelT& model, format::PlanT& plan) {
+                              for (size_t i = 1; i < 3; ++i) {
+                                model.signatures[0]->inputs[i]->extents = {INT64_MIN};
+                                plan.tensors[static_cast<size_t>(plan.inputs[i])]->extents = {-1};
+                              }
+                            });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("'starts' has an extent that is dimension"));
+}
+
+/// `graph` with a variable v: f32[1], whose next value is said to be the first output.
+std::vector<uint8_t> WithVariable(
+    const std::string& graph, const std::vector<int64_t>& port,
+    const Damage& more = [](format::ModelT&, format::PlanT&) {}) {
+  return Damaged(graph, [&](format::ModelT& model, format::PlanT& plan) {
+    auto variable = std::make_unique<format::VariableT>();
+    variable->name = "v";
+    variable->dtype = static_cast<uint8_t>(DType::kF32);
+    variable->extents = {1};
+    for (uint32_t i = 0; i < model.blobs.size(); ++i) {
+      if (model.blobs[i].size() == sizeof(float)) variable->blob = i;
+    }
+    model.variables.push_back(std::move(variable));
+    auto next = std::make_unique<format::PortT>();
+    next->name = "v_next";
+    next->dtype = static_cast<uint8_t>(DType::kF32);
+    next->extents = port;
+    next->variable = 0;
+    model.signatures[0]->outputs.push_back(std::move(next));
+    plan.outputs.push_back(plan.outputs[0]);
+    more(model, plan);
+  });
+}
+
+const char* const kAddOne = R"(graph g {
+  symbol n: 1..
+  input x: f32[n]
+  const one: f32[1] = [3]
+  y = Add(x, one)
+  output y = y
+})";
+
+TEST(MaliciousSkiff, VariablesOfAnotherSizeThanTheirPort) {
+  EXPECT_THAT(OpenAndRun(WithVariable(kAddOne, {100000})), HasSubstr("another type than its variable"));
+  EXPECT_THAT(OpenAndRun(WithVariable(kAddOne, {-1})), HasSubstr("another type than its variable"));
+  const auto file = WithVariable(kAddOne, {1}, [](format::ModelT& model, format::PlanT&) {
+    model.variables[0]->extents = {2};
+    model.signatures[0]->outputs.back()->extents = {2};
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("the shape of variable 'v' does not fit its value"));
+}
+
+/// The port tells the truth, and the plan computes something longer.
+TEST(MaliciousSkiff, VariablesThatGrow) {
+  const AlignedBytes bytes(WithVariable(kAddOne, {1}));
+  ModelOptions model_options;
+  model_options.delegates = BuiltinDelegates();
+  auto model = Model::Open(bytes.span(), model_options);
+  ASSERT_TRUE(model.ok());
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions options;
+    options.backend = backend;
+    auto session = Session::Create(**model, options);
+    ASSERT_TRUE(session.ok());
+    ErrorCapture capture;
+    const std::vector<float> ones(100000, 1.0f);
+    const auto run = [&](int64_t n) {
+      EXPECT_TRUE((*session)->SetInput(0, TensorData(DType::kF32, Shape{n}, ones.data()).view()).ok());
+      return (*session)->Run().code();
+    };
+    const auto value = [&] { return *(*session)->variables().Get("v").value().as<float>(); };
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_EQ(run(100000), StatusCode::kInvalidArgument);
+      EXPECT_THAT(capture.message(),
+                  HasSubstr("variable 'v' is f32 [1], its next value would be f32 [100000]"));
+      EXPECT_EQ(value(), 3.0f) << "nothing is written";
+    }
+    EXPECT_EQ(run(1), StatusCode::kOk) << capture.message();
+    EXPECT_EQ(value(), 4.0f);
+  }
+}
+
+/// The same where the file alone decides: it needs but to be opened and run.
+TEST(MaliciousSkiff, VariablesThatGrowByThemselves) {
+  const auto file = WithVariable(R"(graph g {
+    input x: f32[1]
+    const one: f32[1] = [3]
+    y = Concat(x, one) {axis=0}
+    output y = y
+  })",
+                                 {1}, [](format::ModelT& model, format::PlanT& plan) {
+                                   plan.kind = format::BucketKind::Unbounded;
+                                   plan.inputs_outside = true;
+                                   plan.arena_bytes = 0;
+                                   for (const auto& tensor : plan.tensors) tensor->view_of = -1;
+                                   plan.tensors[static_cast<size_t>(plan.outputs[0])]->extents = {-1};
+                                   plan.nodes[0]->inputs.assign(4000, plan.inputs[0]);
+                                   model.signatures[0]->outputs[0]->extents = {INT64_MIN};
+                                 });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("variable 'v' is f32 [1], its next value would be f32 [4000]"));
 }
 
 TEST(MaliciousSkiff, BodiesInBodiesWithoutAnEnd) {

@@ -15,7 +15,7 @@
 #include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
-#include "import/onnx.h"
+#include "import/onnx/import_onnx.h"
 #include "tests/fuzz/outcomes.h"
 #include "tests/support/tiny_models.h"
 

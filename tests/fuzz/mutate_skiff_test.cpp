@@ -2,9 +2,11 @@
 // runs them on every backend. 1,000 of each kind per sample file.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "tests/fuzz/outcomes.h"
+#include "tests/fuzz/quantized_graph.h"
 #include "tests/fuzz/skiff_parts.h"
 
 namespace skiff::testing {
@@ -82,9 +84,9 @@ void MutateNode(std::mt19937& random, format::NodeT& node) {
 }
 
 void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
-  switch (random() % 6) {
+  switch (random() % 7) {
     case 0:
-      tensor.dtype = static_cast<uint8_t>(random() % 15);
+      tensor.dtype = static_cast<uint8_t>(random() % (kDTypeCount + 1));
       break;
     case 1:
       MutateVector(random, tensor.extents);
@@ -99,8 +101,40 @@ void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
     case 4:
       tensor.view_of = static_cast<int32_t>(Unusual(random, tensor.view_of));
       break;
+    case 5:
+      tensor.quantization =
+          static_cast<int32_t>(random() % 2 == 0 ? random() % 8 : Unusual(random, tensor.quantization));
+      break;
     default:
       tensor.row_stride = Unusual(random, tensor.extents.empty() ? 1 : tensor.extents.back());
+      break;
+  }
+}
+
+void MutateQuantization(std::mt19937& random, format::QuantizationT& quantization) {
+  switch (random() % 6) {
+    case 0: {
+      constexpr float kScales[] = {0, -1, 1e-38f, 3e38f, 0.25f, std::numeric_limits<float>::quiet_NaN()};
+      quantization.scale = kScales[random() % std::size(kScales)];
+      break;
+    }
+    case 1:
+      quantization.zero_point = static_cast<int32_t>(Unusual(random, quantization.zero_point));
+      break;
+    case 2:
+      quantization.axis =
+          static_cast<int32_t>(random() % 2 == 0 ? random() % 4 : Unusual(random, quantization.axis));
+      break;
+    case 3:
+      quantization.block = Unusual(random, quantization.block);
+      break;
+    case 4:
+      quantization.scales =
+          static_cast<int32_t>(random() % 2 == 0 ? random() % 10 : Unusual(random, quantization.scales));
+      break;
+    default:
+      quantization.zero_points =
+          static_cast<int32_t>(random() % 2 == 0 ? random() % 10 : Unusual(random, quantization.zero_points));
       break;
   }
 }
@@ -117,6 +151,8 @@ format::PlanT& SomePlan(std::mt19937& random, format::PlanT& plan) {
 void MutateFields(std::mt19937& random, format::ModelT& model) {
   format::SignatureT& signature = *model.signatures[0];
   format::PlanT& plan = SomePlan(random, *signature.plans[0]);
+  if (!model.quantizations.empty() && random() % 4 == 0)
+    return MutateQuantization(random, *Pick(random, model.quantizations));
   switch (random() % 10) {
     case 0:
     case 1:
@@ -266,7 +302,8 @@ TEST_P(MutateSkiff, ByFields) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,
                          ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention},
-                                           Sample{"loop", kLoop}, Sample{"characters", nullptr}),
+                                           Sample{"loop", kLoop}, Sample{"quantized", kQuantizedGraph},
+                                           Sample{"characters", nullptr}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -9,8 +9,8 @@
 #include "core/error_capture.h"
 #include "delegates/registry.h"
 #include "delegates/vulkan/delegate.h"
-#include "delegates/vulkan/device.h"
-#include "delegates/vulkan/shader_code.h"
+#include "delegates/vulkan/device/device.h"
+#include "delegates/vulkan/pipelines/shader_code.h"
 #include "tests/fuzz/open_shapes_check.h"
 #include "tests/fuzz/seeds.h"
 #ifdef SKIFF_WITH_XNNPACK
@@ -26,7 +26,7 @@ constexpr double kInexactInHalf = 2e-3;
 
 constexpr const char* kFamilies[] = {
 #define SHADER(Name, file) #file,
-#include "delegates/vulkan/shaders.def"
+#include "delegates/vulkan/pipelines/shaders.def"
 #undef SHADER
 };
 

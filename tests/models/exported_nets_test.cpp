@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "cli/npy.h"
+#include "files/npy.h"
 #include "tests/models/model_cases.h"
 #include "tests/support/vulkan.h"
 
@@ -34,7 +34,7 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (const fs::path& file : SortedEntries(folder, "input_")) {
     const std::string name = file.stem().string().substr(std::string("input_").size());
-    inputs[name] = cli::ReadNpy(file);
+    inputs[name] = ReadNpy(file);
     shapes[name].assign(inputs[name].shape().begin(), inputs[name].shape().end());
   }
   ModelCase model(net / "model.onnx", shapes);
@@ -42,7 +42,7 @@ void CheckCase(const fs::path& net, const fs::path& folder) {
   const std::vector<fs::path> outputs = SortedEntries(folder, "output_");
   ASSERT_EQ(outputs.size(), model.source().outputs().size());
   for (size_t i = 0; i < outputs.size(); ++i)
-    expected[model.source().outputs()[i].name] = cli::ReadNpy(outputs[i]);
+    expected[model.source().outputs()[i].name] = ReadNpy(outputs[i]);
 
   const double reference = WorstRelative(model.Run(Backend::kReference, inputs), expected);
   const double planned = WorstRelative(model.Run(Backend::kPlanned, inputs), expected);

@@ -8,15 +8,13 @@
 #include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
-#include "import/onnx.h"
+#include "import/onnx/import_onnx.h"
 
 namespace skiff::testing {
 namespace {
 
 Graph ImportFixed(const std::string& path, const ShapeContract& contract) {
-  Graph graph = ImportOnnx(path);
-  FixShapes(graph, contract);
-  return graph;
+  return ImportOnnx(path, {}, [&](Graph& graph) { FixShapes(graph, contract); });
 }
 
 bool UsesHalf(const Graph& graph) {

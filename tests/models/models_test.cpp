@@ -9,10 +9,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/npy.h"
 #include "core/half.h"
+#include "files/npy.h"
 #include "graph/error.h"
-#include "import/onnx.h"
+#include "import/onnx/import_onnx.h"
 #include "tests/models/model_cases.h"
 #include "tests/support/vulkan.h"
 
@@ -107,7 +107,7 @@ Reference LoadReference(const ModelCase& model, const fs::path& file, const json
     const json about = json::parse(stream);
     for (size_t i = 0; i < about.at("outputs").size(); ++i) {
       const std::string name = about.at("outputs")[i];
-      reference.outputs[name] = cli::ReadNpy(folder / fmt::format("{}.out{}.npy", file.stem().string(), i));
+      reference.outputs[name] = ReadNpy(folder / fmt::format("{}.out{}.npy", file.stem().string(), i));
     }
   }
   for (size_t i = 0; !seeded && i < graph.outputs().size(); ++i) {

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/npy.h"
+#include "files/npy.h"
 #include "graph/error.h"
 #include "tests/models/model_cases.h"
 #include "tests/support/vulkan.h"
@@ -146,10 +146,9 @@ TEST(OpenExportedNets, MatchPyTorchEagerFromOneFile) {
         if (!one.path().filename().string().starts_with("case_")) continue;
         std::map<std::string, TensorData> inputs, expected;
         for (const GraphPort& port : model.source().inputs())
-          inputs[port.name] = cli::ReadNpy(one.path() / ("input_" + port.name + ".npy"));
+          inputs[port.name] = ReadNpy(one.path() / ("input_" + port.name + ".npy"));
         for (size_t i = 0; i < model.source().outputs().size(); ++i)
-          expected[model.source().outputs()[i].name] =
-              cli::ReadNpy(one.path() / fmt::format("output_{}.npy", i));
+          expected[model.source().outputs()[i].name] = ReadNpy(one.path() / fmt::format("output_{}.npy", i));
         EXPECT_LE(WorstRelative(RunSession(*session, inputs), expected), kF32NetTolerance)
             << one.path().filename();
       }

@@ -42,7 +42,10 @@ AlignedBytes::AlignedBytes(const std::vector<uint8_t>& bytes)
 }
 
 OpenedModel::OpenedModel(const std::string& text, const ConvertOptions& options)
-    : converted(ConvertGraph(ParseGraph(text), options)), bytes(converted->file) {
+    : OpenedModel(ParseGraph(text), options) {}
+
+OpenedModel::OpenedModel(Graph graph, const ConvertOptions& options)
+    : converted(ConvertGraph(std::move(graph), options)), bytes(converted->file) {
   ErrorCapture capture;
   ModelOptions model_options;
   model_options.delegates = BuiltinDelegates();

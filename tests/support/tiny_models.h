@@ -30,6 +30,7 @@ class AlignedBytes {
 /// A graph in text form, converted and opened with the built-in delegates.
 struct OpenedModel {
   explicit OpenedModel(const std::string& text, const ConvertOptions& options = {});
+  explicit OpenedModel(Graph graph, const ConvertOptions& options = {});
 
   std::unique_ptr<ConvertResult> converted;
   AlignedBytes bytes;

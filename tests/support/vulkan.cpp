@@ -2,7 +2,7 @@
 
 #ifdef SKIFF_WITH_VULKAN
 #include "core/error_capture.h"
-#include "delegates/vulkan/device.h"
+#include "delegates/vulkan/device/device.h"
 #endif
 
 namespace skiff::testing {

@@ -125,8 +125,8 @@ struct DenseArgs {
   /// Panels of Kernels::dense_outputs outputs, the last one of as many as half of that hold if those suffice:
   /// a row of biases, then a row for each input. Outputs that do not exist are 0.
   const float* weights = nullptr;
-  /// A row of x is `run` inputs side by side, and more such runs where it is the window of a convolution: runs[0] times
-  /// runs[1] of them, run_strides apart.
+  /// A row of x is `run` inputs side by side, and more such runs where it is the window of a convolution:
+  /// runs[0] times runs[1] of them, run_strides apart.
   size_t run = 0;
   size_t runs[2] = {1, 1};
   size_t run_strides[2] = {};
@@ -138,8 +138,8 @@ struct DenseArgs {
 
   size_t inputs() const { return runs[0] * runs[1] * run; }
 };
-/// The outputs [first_output, end_output) that exist, of `rows` rows; a panel begins with first_output. Some rows meet all
-/// weights before the next ones do.
+/// The outputs [first_output, end_output) that exist, of `rows` rows; a panel begins with first_output. Some
+/// rows meet all weights before the next ones do.
 using DenseFn = void (*)(const DenseArgs& args, size_t rows, size_t first_output, size_t end_output);
 
 /// Where one input is a single value: a run of it is not in memory.

@@ -22,7 +22,8 @@ enum class DelegateKind : uint8_t { kReference = 0, kXnnpack = 1, kVulkan = 2, k
 inline constexpr int kDelegateKindCount = 4;
 const char* DelegateKindName(DelegateKind kind);
 
-/// 128 bits over a constant's elements: equal hashes mean equal content.
+/// What a constant is known by: within one Model, equal ones mean equal content. (ModelStateOptions::content
+/// tells Models apart.)
 struct ContentHash {
   uint64_t low = 0;
   uint64_t high = 0;
@@ -139,7 +140,12 @@ class ModelState {
 /// What a delegate is told about the Model that a state is for. The strings outlive the state.
 struct ModelStateOptions {
   const char* cache_folder = nullptr;  ///< ModelOptions::cache_folder.
-  uint64_t weights_id = 0;             ///< Over the hashes of the file's weights.
+  /// Over the hashes that the file states for its weights: a name, which another file may have as well.
+  uint64_t weights_id = 0;
+  /// The whole file: what may be believed about weights is what follows from it.
+  Span<const uint8_t> content;
+  /// Of that file (platform::FileIdentity); zeros for a model in memory.
+  uint64_t file_identity[4] = {};
 };
 
 /// A backend. Stateless, thread-safe, lives as long as the process.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "skiff/delegate.h"
+#include "skiff/quantization.h"
 #include "skiff/span.h"
 #include "skiff/tensor.h"
 
@@ -37,6 +38,8 @@ struct PortInfo {
                                -1, -1, -1, -1};  ///< Which Symbol of the Model an extent is, or -1.
   ImageSpec image;                               ///< Inputs.
   Span<const char* const> labels;                ///< Outputs of classifiers; may be empty.
+  /// How its integers stand for real numbers; null where they are plain. Lives as long as the Model.
+  const Quantization* quantization = nullptr;
   int32_t variable = -1;  ///< The variable that the Session feeds or keeps here; -1: it is the caller's.
 };
 
@@ -128,7 +131,8 @@ class Model {
   const ModelData& data() const;
   /// kUnsupported when the delegate is not among ModelOptions::delegates.
   Result<const Delegate*> DelegateOf(DelegateKind kind) const;
-  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. Fails as DelegateOf.
+  /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. Fails as
+  /// DelegateOf.
   Result<ModelState*> StateOf(DelegateKind kind);
 
  private:

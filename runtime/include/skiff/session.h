@@ -55,7 +55,8 @@ struct NodeInfo {
   const char* op = "";
   DelegateKind delegate = DelegateKind::kReference;  ///< That runs it.
   bool shape_program = false;                        ///< Runs once per new shape, not per run.
-  bool fell_back = false;      ///< The plan asked for a faster delegate, which refused on this device.
+  /// The plan asked for a faster delegate, which refused on this device. Of an If or While: something inside.
+  bool fell_back = false;
   uint64_t last_ns = 0;        ///< Duration in the last profiled run.
   uint64_t last_begin_ns = 0;  ///< Since the beginning of that run.
   uint64_t bytes = 0;          ///< Read and written, constants included.
@@ -97,12 +98,13 @@ class Session {
   /// From any thread: a Run() in progress ends with kCancelled at the next node. A later Run() starts anew.
   void Cancel();
 
-  /// A view of an output, valid until the next Run() or the Session's end.
+  /// A view of an output, valid until the next Run() or the Session's end. kInvalidArgument where the last
+  /// Run() failed, or there was none.
   Result<TensorView> Output(int index) const;
   Result<TensorView> Output(const char* name) const;
-  /// An intermediate tensor by the plan's or the source graph's name; needs keep_intermediates.
-  /// `source_perm`, where given, receives the permutation by which the view's axes are the source tensor's:
-  /// view = Transpose(source, perm).
+  /// An intermediate tensor by the plan's or the source graph's name; needs keep_intermediates. Valid until
+  /// the next SetInput(), BindInput(), InputBuffer() or Run(). `source_perm`, where given, receives the
+  /// permutation by which the view's axes are the source tensor's: view = Transpose(source, perm).
   Result<TensorView> Tap(const char* name, struct Ints* source_perm = nullptr) const;
 
   /// The state that this Session reads and leaves: its own, or SessionOptions::variables.
@@ -115,6 +117,10 @@ class Session {
   int threads() const;
   int node_count() const;
   NodeInfo node(int index) const;
+  /// The nodes inside of If and While nodes: of each body, then of the bodies in it. Their times are part of
+  /// the outer node's.
+  int inner_node_count() const;
+  NodeInfo inner_node(int index) const;
 
  private:
   struct Internals;

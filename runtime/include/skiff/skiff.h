@@ -1,9 +1,9 @@
 /// Skiff for C, and for every language that can call C. C99; the implementation is in the library of the
 /// delegates.
 ///
-/// Stability: functions and numbers are only ever added. SkiffTensor never changes. SkiffSessionOptions and
-/// SkiffMemoryUsage grow at their end, and every call that takes one is told its size, so that a program and
-/// a library of different ages understand each other.
+/// Stability: functions and numbers are only ever added. SkiffTensor never changes. The other structs grow at
+/// their end, and every call that takes one is told its size, so that a program and a library of different
+/// ages understand each other.
 ///
 /// Errors: a call that can fail returns a SkiffStatus and takes `message`, a buffer of `message_size` bytes.
 /// After a failure it holds one sentence that says what was wrong and where, ended by a NUL and cut to fit;
@@ -57,7 +57,9 @@ typedef enum SkiffDType {
   SKIFF_DTYPE_I64 = 9,
   SKIFF_DTYPE_U64 = 10,
   SKIFF_DTYPE_BOOL = 11,  ///< One byte, 0 or 1.
-  SKIFF_DTYPE_F64 = 12
+  SKIFF_DTYPE_F64 = 12,
+  SKIFF_DTYPE_I4 = 13,  ///< Of constants only: two to a byte.
+  SKIFF_DTYPE_U4 = 14
 } SkiffDType;
 
 /// What a plan is made for: the numbers of skiff::Target.
@@ -103,6 +105,20 @@ typedef struct SkiffImageSpec {
   float mean[4];
   float scale[4];
 } SkiffImageSpec;
+
+/// How integers stand for real numbers: real = scale * (q - zero_point). One scale for all elements, or along
+/// `axis` one for each index (block 0) or for each run of `block` neighbours, separately at every index of
+/// the other axes: row-major, with the tensor's extents but ceil(extent / block) along `axis`.
+typedef struct SkiffQuantization {
+  float scale;         ///< Of all elements, where axis is -1. Positive and finite.
+  int32_t zero_point;  ///< Likewise.
+  int32_t axis;        ///< -1: one scale for all elements.
+  int32_t reserved;    ///< 0.
+  int64_t block;
+  int64_t count;               ///< Of scales; 1 where axis is -1.
+  const float* scales;         ///< `count` of them; null where axis is -1.
+  const int32_t* zero_points;  ///< `count` of them; null: all are 0, or axis is -1.
+} SkiffQuantization;
 
 /// Begin with skiff_model_options_init(), which sets every default.
 typedef struct SkiffModelOptions {
@@ -151,7 +167,7 @@ SKIFF_API const char* skiff_version_string(void);
 SKIFF_API const char* skiff_status_name(SkiffStatus status);
 /// "f32", for example; "invalid" for other numbers.
 SKIFF_API const char* skiff_dtype_name(int32_t dtype);
-/// Bytes of one element; 0 for other numbers.
+/// Bytes of one element; 0 for those smaller than a byte, and for other numbers.
 SKIFF_API int64_t skiff_dtype_size(int32_t dtype);
 
 /// Receives a message without a trailing newline, valid during the call only, with a SkiffLogLevel. It is
@@ -220,6 +236,23 @@ SKIFF_API SkiffStatus skiff_model_symbol_range(const SkiffModel* model, int32_t 
 /// all of them where the input is no picture or is out of range, become 0. A null `spec` only asks.
 SKIFF_API int32_t skiff_model_input_image(const SkiffModel* model, int32_t signature, int32_t index,
                                           SkiffImageSpec* spec, size_t size);
+/// Not 0 where the integers of this input or output stand for real numbers. Fills the first `size` bytes of
+/// `quantization`; pass sizeof(SkiffQuantization). The arrays live as long as the model. Fields that this
+/// library does not know, and all of them where the integers are plain or the port is out of range, become 0.
+/// A null `quantization` only asks.
+SKIFF_API int32_t skiff_model_input_quantization(const SkiffModel* model, int32_t signature, int32_t index,
+                                                 SkiffQuantization* quantization, size_t size);
+SKIFF_API int32_t skiff_model_output_quantization(const SkiffModel* model, int32_t signature, int32_t index,
+                                                  SkiffQuantization* quantization, size_t size);
+/// Real numbers into integers, and back, as operators Quantize and Dequantize do it: rounded once, half to
+/// even, saturating; NaN becomes the zero point. `size` is sizeof(SkiffQuantization). The tensor is one of
+/// integers, an input buffer or an output for example, and there are as many floats as it has elements.
+/// SKIFF_INVALID_ARGUMENT: the quantisation does not fit the tensor's dtype and extents.
+SKIFF_API SkiffStatus skiff_quantize(const SkiffQuantization* quantization, size_t size, const float* from,
+                                     const SkiffTensor* to, char* message, size_t message_size);
+SKIFF_API SkiffStatus skiff_dequantize(const SkiffQuantization* quantization, size_t size,
+                                       const SkiffTensor* from, float* to, char* message,
+                                       size_t message_size);
 /// The names of an output's classes, in the order of its last axis, where they are in the file (`skiff
 /// convert
 /// --labels`). Out of range the count is 0 and a label null. Labels live as long as the model.
@@ -289,8 +322,8 @@ SKIFF_API SkiffStatus skiff_session_run(SkiffSession* session, char* message, si
 /// From any thread: a run in progress ends with SKIFF_CANCELLED at the next operator. Without one it does
 /// nothing; a later run starts anew. The session must be alive during the call. Does nothing for null.
 SKIFF_API void skiff_session_cancel(SkiffSession* session);
-/// A view of an output: the session's memory, valid until its next run or end. Its values mean something
-/// after a run that succeeded; before the first one, an output whose extents vary is SKIFF_INVALID_ARGUMENT.
+/// A view of an output: the session's memory, valid until its next run or end. SKIFF_INVALID_ARGUMENT
+/// where the last run failed, or there was none.
 SKIFF_API SkiffStatus skiff_session_output(const SkiffSession* session, int32_t index, SkiffTensor* tensor,
                                            char* message, size_t message_size);
 /// A view of a variable, numbered as in the model: what the last run left. It may be read and written between

@@ -24,11 +24,20 @@ enum class DType : uint8_t {
   kU64 = 10,
   kBool = 11,  ///< One byte, 0 or 1.
   kF64 = 12,
+  kI4 = 13,  ///< Constants only. Two to a byte, the first in the low half, in the tensor's row-major order.
+  kU4 = 14,
 };
-inline constexpr int kDTypeCount = 13;
+inline constexpr int kDTypeCount = 15;
 
-/// Bytes of one element; 0 for kInvalid and for values outside the enumeration.
+/// Bytes of one element; 0 for those smaller than a byte, for kInvalid and for values outside the
+/// enumeration.
 int64_t DTypeSize(DType dtype);
+/// Bits of one element; 0 for kInvalid and for values outside the enumeration.
+int DTypeBits(DType dtype);
+/// Bytes of so many elements one after the other.
+inline int64_t ElementBytes(DType dtype, int64_t elements) {
+  return DTypeBits(dtype) == 4 ? elements / 2 + elements % 2 : elements * DTypeSize(dtype);
+}
 /// "f32", "i64", ...; "invalid" for anything else.
 const char* DTypeName(DType dtype);
 /// The inverse of DTypeName; kInvalid when the name is unknown.
@@ -78,6 +87,8 @@ struct ShapeText {
   char text_[kMaxRank * 22 + 4];
 };
 
+struct Quantization;
+
 /// Borrowed elements with their type. Row-major; the innermost rows (runs of shape.last() elements) lie
 /// `row_stride` elements apart, which is shape.last() for a dense tensor and more for a channel view into a
 /// wider tensor.
@@ -86,14 +97,15 @@ struct TensorView {
   DType dtype = DType::kInvalid;
   Shape shape;
   int64_t row_stride = 0;
+  const Quantization* quantization = nullptr;  ///< Borrowed; null: its integers are plain numbers.
 
   TensorView() = default;
-  TensorView(void* data, DType dtype, const Shape& shape)
-      : data(data), dtype(dtype), shape(shape), row_stride(shape.last()) {}
+  TensorView(void* data, DType dtype, const Shape& shape, const Quantization* quantization = nullptr)
+      : data(data), dtype(dtype), shape(shape), row_stride(shape.last()), quantization(quantization) {}
 
   bool dense() const { return row_stride == shape.last() || shape.elements() <= shape.last(); }
   /// Bytes of the elements, without gaps.
-  int64_t bytes() const { return shape.elements() * DTypeSize(dtype); }
+  int64_t bytes() const { return ElementBytes(dtype, shape.elements()); }
   template <class T>
   T* as() const {
     return static_cast<T*>(data);

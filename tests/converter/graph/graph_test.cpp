@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/error.h"
+#include "graph/evaluate.h"
+#include "graph/text.h"
 
 namespace skiff {
 namespace {
@@ -83,6 +85,31 @@ TEST(Graph, NotesReachAllMergedSources) {
   graph.Note(a, "merged");
   EXPECT_EQ(graph.node(a).sources.size(), 2u);
   EXPECT_EQ(graph.sources()[1].notes, (std::vector<std::string>{"merged"}));
+}
+
+/// Strides are products of the other extents, which kernels compute all the same.
+TEST(Evaluate, RefusesExtentsThatOverflowBesideAZero) {
+  const Graph graph = ParseGraph(R"(graph g {
+    input nothing: f32[0, 1, 1]
+    input shape: i64[3]
+    y = Expand(nothing, shape)
+    output y
+  })");
+  const auto run = [&](const std::vector<int64_t>& shape) {
+    return Evaluate(graph, {{"nothing", TensorData(DType::kF32, Shape{0, 1, 1})},
+                            {"shape", TensorData::OfInts(shape)}})
+        .at("y")
+        .shape();
+  };
+  EXPECT_TRUE(run({0, 2, 3}) == (Shape{0, 2, 3}));
+  for (const int64_t huge : {int64_t{1} << 62, int64_t{1} << 31}) {
+    try {
+      run({0, huge, huge});
+      ADD_FAILURE() << huge;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("'y' (Expand): the output [0, "), std::string::npos);
+    }
+  }
 }
 
 TEST(TensorData, ReshapedSharesTheElements) {

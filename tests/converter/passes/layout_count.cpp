@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/layout_plan.h"
+#include "passes/layout/plan.h"
 
 namespace skiff {
 namespace {

@@ -139,5 +139,21 @@ TEST(Pipeline, NamesAreHyphenatedAndPurposesAreLines) {
   }
 }
 
+/// An extent that may be 0 or 1 and is broadcast is an expression over both operands' extents.
+TEST(Pipeline, ExpressionsDoNotGrowWithEachNode) {
+  std::string text =
+      "graph g {\n symbol n: 0..8\n symbol m: 0..8\n input x: f32[n]\n input z: f32[m]\n"
+      " y0 = Add(x, z)\n";
+  constexpr int kNodes = 60;
+  for (int i = 1; i < kNodes; ++i)
+    text += fmt::format(" y{} = Add(y{}, {})\n", i, i - 1, i % 2 == 0 ? "x" : "z");
+  Graph graph = ParseGraph(text + fmt::format(" output y = y{}\n}}\n", kNodes - 1));
+  InferShapes(graph);
+  const Value& y = graph.value(graph.outputs()[0].value);
+  ASSERT_EQ(y.dims.size(), 1u);
+  EXPECT_LT(y.dims[0].weight(), 2000u);
+  EXPECT_EQ(y.dims[0].bounds().min, 0);
+}
+
 }  // namespace
 }  // namespace skiff

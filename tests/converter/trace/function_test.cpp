@@ -1,6 +1,7 @@
 // Functions: when they trace, what they find again, and that graph and eager agree.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <latch>
 #include <thread>
@@ -131,6 +132,24 @@ TEST(Function, ThatCallEachOtherAreTracedSideBySide) {
   EXPECT_EQ(from_left, 2);
 }
 
+TEST(Function, TellsItsStatisticsWhileAnotherThreadCompiles) {
+  Function f([](const Tensor& x, int n) { return x * n; });
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    for (const int n : {1, 2, 3}) f(Row({1}), n);
+    over = true;
+  });
+  double seconds = 0;
+  do {
+    const double now = f.statistics().compile_seconds;
+    EXPECT_GE(now, seconds);
+    seconds = now;
+    for (const auto& concrete : f.ConcreteFunctions()) EXPECT_LE(concrete->calls(), 1u);
+  } while (!over);
+  other.join();
+  EXPECT_GT(f.statistics().compile_seconds, 0);
+}
+
 TEST(Function, KeepsTheLastTraces) {
   Function f([](const Tensor& x, int n) { return x * n; },
              {.max_concrete_functions = 2, .retrace_warning = 0});
@@ -138,6 +157,16 @@ TEST(Function, KeepsTheLastTraces) {
   EXPECT_EQ(f.ConcreteFunctions().size(), 2u);
   EXPECT_EQ(f.trace_count(), 4u);
   EXPECT_EQ(f.statistics().dropped, 2u);
+}
+
+TEST(Function, ForgetsTheKindsOfCallsOfLongAgo) {
+  Function f([](const Tensor& x, int n) { return x * n; },
+             {.max_concrete_functions = 1, .retrace_warning = 0});
+  for (int n = 0; n < 100; ++n) f(Row({1}), n);
+  EXPECT_EQ(f.trace_count(), 100u);
+  EXPECT_EQ(f.statistics().families, 64u);
+  f(Row({1, 2}), 99);
+  EXPECT_EQ(f.ConcreteFunctions()[0]->arguments()[0].Text(), "f32[x0#0]") << "the last ones are remembered";
 }
 
 TEST(Function, ConcreteFunctionsCanBeAskedFor) {

@@ -1,4 +1,5 @@
-// A program over the installed frontend: computes eagerly and as a graph, and writes a file for the device's runtime.
+// A program over the installed frontend: computes eagerly and as a graph, and writes a file for the device's
+// runtime.
 #include <cstdio>
 
 #include "graph/error.h"

@@ -35,10 +35,26 @@ const char* const kCounter = R"(graph counter {
   output negative = negative
   output count = sum
 })";
+// Integers that stand for real numbers: one scale, one for each column, and one for two neighbours.
+const char* const kQuantized = R"(graph quantized {
+  input x: u8[4] {scale=0.5, zero_point=100}
+  input table: f32[2, 3]
+  rows: i16[2, 3] {scale=[1, 0.5, 2], zero_point=[0, 10, -10], axis=1} = Quantize(table)
+  blocks: i8[2, 3] {scale=[1, 2, 3, 4], axis=1, block=2} = Quantize(table)
+  y: i8[4] {scale=0.25} = Requantize(x)
+  plain: f32[4] = Dequantize(x)
+  output rows
+  output blocks
+  output y
+  output plain
+})";
 
 void Write(const std::string& folder) {
   const auto small = ConvertGraph(ParseGraph(kSmallNet));
   WriteFileAtomically(folder + "/small.skiff", small->file);
+
+  const auto quantized = ConvertGraph(ParseGraph(kQuantized));
+  WriteFileAtomically(folder + "/quantized.skiff", quantized->file);
 
   const auto doubled = PlanGraph(ParseGraph(kDouble));
   const auto fixed = PlanGraph(ParseGraph(kFixed));

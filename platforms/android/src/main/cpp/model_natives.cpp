@@ -10,11 +10,12 @@ struct Ports {
   decltype(&skiff_model_input_name) name;
   decltype(&skiff_model_input_type) type;
   decltype(&skiff_model_input_symbol) symbol;
+  decltype(&skiff_model_input_quantization) quantization;
 };
 constexpr Ports kInputs = {&skiff_model_input_count, &skiff_model_input_name, &skiff_model_input_type,
-                           &skiff_model_input_symbol};
+                           &skiff_model_input_symbol, &skiff_model_input_quantization};
 constexpr Ports kOutputs = {&skiff_model_output_count, &skiff_model_output_name, &skiff_model_output_type,
-                            &skiff_model_output_symbol};
+                            &skiff_model_output_symbol, &skiff_model_output_quantization};
 const Ports& PortsOf(jboolean output) { return output == JNI_TRUE ? kOutputs : kInputs; }
 
 const SkiffModel* FromJava(jlong model) { return FromHandle<SkiffModel>(model); }
@@ -84,6 +85,33 @@ jint PortSymbol(JNIEnv*, jclass, jlong model, jint signature, jboolean output, j
   return PortsOf(output).symbol(FromJava(model), signature, index, axis);
 }
 
+/// The axis, the block, then the zero points.
+jlongArray PortQuantization(JNIEnv* env, jclass, jlong model, jint signature, jboolean output, jint index) {
+  SkiffQuantization from;
+  if (PortsOf(output).quantization(FromJava(model), signature, index, &from, sizeof(from)) == 0)
+    return nullptr;
+  const jlong head[] = {from.axis, from.block};
+  constexpr jsize kHead = 2;
+  const jlongArray to = env->NewLongArray(kHead + static_cast<jsize>(from.count));
+  if (to == nullptr) return nullptr;
+  env->SetLongArrayRegion(to, 0, kHead, head);
+  for (jsize i = 0; i < static_cast<jsize>(from.count) && env->ExceptionCheck() == JNI_FALSE; ++i) {
+    const jlong zero_point = from.zero_points == nullptr ? from.zero_point : from.zero_points[i];
+    env->SetLongArrayRegion(to, kHead + i, 1, &zero_point);
+  }
+  return to;
+}
+
+jfloatArray PortScales(JNIEnv* env, jclass, jlong model, jint signature, jboolean output, jint index) {
+  SkiffQuantization from;
+  PortsOf(output).quantization(FromJava(model), signature, index, &from, sizeof(from));
+  const auto count = static_cast<jsize>(from.count);
+  const jfloatArray to = env->NewFloatArray(count);
+  if (to == nullptr) return nullptr;
+  env->SetFloatArrayRegion(to, 0, count, from.scales == nullptr ? &from.scale : from.scales);
+  return to;
+}
+
 jboolean InputImage(JNIEnv* env, jclass, jlong model, jint signature, jint index, jintArray to_sizes,
                     jfloatArray to_values) {
   SkiffImageSpec spec;
@@ -148,6 +176,8 @@ Natives ModelNatives() {
       Native("portName", "(JIZI)[B", &PortName),
       Native("portType", "(JIZI)[J", &PortType),
       Native("portSymbol", "(JIZII)I", &PortSymbol),
+      Native("portQuantization", "(JIZI)[J", &PortQuantization),
+      Native("portScales", "(JIZI)[F", &PortScales),
       Native("inputImage", "(JII[I[F)Z", &InputImage),
       Native("labelCount", "(JII)I", &LabelCount),
       Native("label", "(JIII)[B", &Label),

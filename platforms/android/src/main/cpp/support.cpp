@@ -71,6 +71,10 @@ jobject ToBuffer(JNIEnv* env, const SkiffTensor& tensor) {
     Throw(env, SKIFF_UNSUPPORTED, "the tensor has 2 GiB or more, and a ByteBuffer cannot hold that");
     return nullptr;
   }
+  if (bytes != 0 && tensor.data == nullptr) {
+    Throw(env, SKIFF_INVALID_ARGUMENT, "the tensor has no memory yet; run the session first");
+    return nullptr;
+  }
   static char empty;  // An address for a tensor without elements.
   return env->NewDirectByteBuffer(bytes == 0 ? &empty : tensor.data, bytes);
 }

@@ -52,7 +52,7 @@ jbyteArray ToBytes(JNIEnv* env, const char* text);
 jlongArray ToLongs(JNIEnv* env, const jlong* values, int count);
 
 /// A direct buffer over a tensor's memory; null, with a Java exception pending, where a buffer cannot hold
-/// it.
+/// it, or where there is no memory yet.
 jobject ToBuffer(JNIEnv* env, const SkiffTensor& tensor);
 
 }  // namespace skiff::jni

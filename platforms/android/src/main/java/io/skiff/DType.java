@@ -17,7 +17,11 @@ public enum DType {
   U64(10),
   /** One byte, 0 or 1. */
   BOOL(11),
-  F64(12);
+  F64(12),
+  /** Two to a byte. Only constants have it: no input and no output. */
+  I4(13),
+  /** Two to a byte. Only constants have it: no input and no output. */
+  U4(14);
 
   private final int number;
   private final int size;
@@ -29,7 +33,7 @@ public enum DType {
     this.text = Native.text(Native.dtypeName(number));
   }
 
-  /** Bytes of one element. */
+  /** Bytes of one element; 0 for those smaller than a byte. */
   public int size() {
     return size;
   }
@@ -38,6 +42,16 @@ public enum DType {
   @Override
   public @NotNull String toString() {
     return text;
+  }
+
+  /** Of an integer type: its name says them. */
+  int bits() {
+    return Integer.parseInt(text.substring(1));
+  }
+
+  /** Of an integer type. */
+  boolean isSigned() {
+    return text.charAt(0) == 'i';
   }
 
   int number() {

@@ -38,6 +38,7 @@ abstract class Handle extends PhantomReference<Object> {
   abstract void end();
 
   static void closeLost() {
+    BufferOwner.forgetGone();
     for (Reference<?> lost = LOST.poll(); lost != null; lost = LOST.poll()) {
       Handle handle = (Handle) lost;
       if (!OPEN.remove(handle))

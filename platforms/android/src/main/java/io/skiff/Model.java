@@ -171,6 +171,14 @@ public final class Model implements AutoCloseable {
     return Collections.unmodifiableList(names);
   }
 
+  private static @Nullable Quantization quantization(
+      long model, int signature, boolean output, int index, DType dtype) {
+    long[] numbers = Native.portQuantization(model, signature, output, index);
+    return numbers == null
+        ? null
+        : new Quantization(dtype, numbers, Native.portScales(model, signature, output, index));
+  }
+
   private static @Nullable ImageSpec image(long model, int signature, int input) {
     int[] sizes = new int[ImageSpec.SIZES];
     float[] values = new float[2 * ImageSpec.MOST_CHANNELS];
@@ -196,9 +204,10 @@ public final class Model implements AutoCloseable {
         varying[axis] = symbol < 0 ? null : symbols.get(symbol);
       }
       String name = Native.text(Native.portName(model, signature, output, i));
-      types.add(
-          new TensorType(name, DType.of(type[0]), shape, varying, output ? null : image(model, signature, i),
-              output ? labels(model, signature, i) : Collections.<String>emptyList()));
+      DType dtype = DType.of(type[0]);
+      types.add(new TensorType(name, dtype, shape, varying, quantization(model, signature, output, i, dtype),
+          output ? null : image(model, signature, i),
+          output ? labels(model, signature, i) : Collections.<String>emptyList()));
     }
     return types;
   }

@@ -80,6 +80,12 @@ final class Native {
 
   static native int portSymbol(long model, int signature, boolean output, int index, int axis);
 
+  /** Null where its integers are plain. Else the axis, the block, then the zero points. */
+  static native long @Nullable[] portQuantization(long model, int signature, boolean output, int index);
+
+  /** Of a quantised one. */
+  static native float[] portScales(long model, int signature, boolean output, int index);
+
   /** False where the input is no picture. Else fills both arrays (ImageSpec). */
   static native boolean inputImage(long model, int signature, int index, int[] sizes, float[] values);
 

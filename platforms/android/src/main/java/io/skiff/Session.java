@@ -13,9 +13,11 @@ import org.jetbrains.annotations.Nullable;
  * <p>Threads: a session belongs to one thread at a time; a call during another thread's is an {@link
  * IllegalStateException}. {@link #cancel()} and {@link #close()} may come from any thread at any time.
  *
- * <p>Buffers: {@link #inputBuffer} and {@link #output} give views of the session's own memory. They must not
- * be touched after the session was closed, nor after the last reference to it is gone: that memory is freed
- * then.
+ * <p>Buffers: {@link #inputBuffer}, {@link #output} and {@link #variable} give views of the session's own
+ * memory. They must not be touched after the session was closed. A session that was forgotten lives as long
+ * as a {@link Tensor} of it or a buffer that it gave. (On Android, buffers that were made from such a buffer,
+ * as
+ * {@link ByteBuffer#slice} does, do not count.)
  */
 public final class Session implements AutoCloseable {
   /** What kernels may read behind a bound input. */
@@ -60,7 +62,7 @@ public final class Session implements AutoCloseable {
     try {
       long pool = threadPool == null ? 0 : threadPool.acquire();
       acquired = threadPool != null;
-      long variables = owner == null ? 0 : owner.enter();
+      long variables = owner == null ? 0 : owner.enter(options.variablesOf);
       entered = owner != null;
       long session = Native.createSession(address, options.target.number(), options.backend.number(),
           options.threads, pool, Native.utf8(signature.name()), options.memoryLimit, options.keptShapes,
@@ -96,7 +98,7 @@ public final class Session implements AutoCloseable {
     TensorType type = signature.inputs().get(index);
     long[] extents = extents(type, shape);
     check(type, extents, data);
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       Native.setInput(session, index, data, data.position(), type.dtype().number(), extents);
       handle.bound[index] = null;
@@ -126,7 +128,7 @@ public final class Session implements AutoCloseable {
           + (data.capacity() - data.limit()) + " bytes behind its limit; allocate " + READABLE_BEHIND
           + " bytes more");
     }
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       Native.bindInput(session, index, data, data.position(), type.dtype().number(), extents);
       handle.bound[index] = data;
@@ -146,10 +148,11 @@ public final class Session implements AutoCloseable {
   public @NotNull ByteBuffer inputBuffer(@NotNull String name, long @NotNull... shape) {
     int index = signature.inputIndex(name);
     long[] extents = extents(signature.inputs().get(index), shape);
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.inputBuffer(session, index, extents);
       handle.bound[index] = null;
+      BufferOwner.keep(this, buffer);
       return buffer.order(ByteOrder.nativeOrder());
     } finally {
       handle.exit();
@@ -163,7 +166,7 @@ public final class Session implements AutoCloseable {
    *     Status#CANCELLED}: see {@link #cancel()}
    */
   public void run() {
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       Native.run(session);
     } finally {
@@ -172,17 +175,17 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * A view of an output, without a copy; its values mean something after a run that succeeded.
+   * A view of an output, without a copy.
    *
-   * @throws SkiffException {@link Status#INVALID_ARGUMENT}: before the first run, where extents vary
+   * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
    */
   public @NotNull Tensor output(@NotNull String name) {
     int index = signature.outputIndex(name);
     long[] type = new long[Tensor.TYPE_SIZE];
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.output(session, index, type);
-      return new Tensor(type, buffer.asReadOnlyBuffer());
+      return new Tensor(this, type, buffer, buffer.asReadOnlyBuffer());
     } finally {
       handle.exit();
     }
@@ -200,9 +203,10 @@ public final class Session implements AutoCloseable {
       throw new IllegalArgumentException("the model has no variable '" + name + "'; it has " + variables);
     }
     long[] type = new long[Tensor.TYPE_SIZE];
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
-      return new Tensor(type, Native.variable(session, index, type));
+      ByteBuffer buffer = Native.variable(session, index, type);
+      return new Tensor(this, type, buffer, buffer);
     } finally {
       handle.exit();
     }
@@ -210,7 +214,7 @@ public final class Session implements AutoCloseable {
 
   /** All variables back to the values in the file. */
   public void resetVariables() {
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       Native.resetVariables(session);
     } finally {
@@ -229,7 +233,7 @@ public final class Session implements AutoCloseable {
 
   /** What the session runs on: that of the options, or {@link Target#CPU} where it fell back. */
   public @NotNull Target target() {
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       return Target.of(Native.target(session));
     } finally {
@@ -239,7 +243,7 @@ public final class Session implements AutoCloseable {
 
   /** What this session holds now. */
   public @NotNull MemoryUsage memoryUsage() {
-    long session = handle.enter();
+    long session = handle.enter(this);
     try {
       return new MemoryUsage(Native.memoryUsage(session));
     } finally {

@@ -7,10 +7,7 @@ import org.jetbrains.annotations.Nullable;
 
 /** A native session, used by one thread at a time. */
 final class SessionHandle extends Handle {
-  /**
-   * The buffers that inputs were bound to. They are kept here because during a native call the Session itself
-   * may already be unreachable; this handle is reachable as long as it is open.
-   */
+  /** The buffers that inputs were bound to. */
   final ByteBuffer[] bound;
 
   private final ModelHandle model;
@@ -20,6 +17,8 @@ final class SessionHandle extends Handle {
   private final @Nullable SessionHandle variablesOf;
   /** Held during each use; one for all sessions that share variables. */
   private final ReentrantLock use;
+  /** The session while a call is in progress: nothing else may refer to it, and it must not be lost then. */
+  @SuppressWarnings("unused") private @Nullable Session user;
   private volatile boolean closing;
   /** Written with `use` held. */
   private boolean closed;
@@ -43,7 +42,7 @@ final class SessionHandle extends Handle {
   }
 
   /** The native session, for this thread alone until exit(). */
-  long enter() {
+  long enter(Session session) {
     if (closing || !use.tryLock()) {
       throw new IllegalStateException(closing
               ? "the session is closed"
@@ -54,10 +53,12 @@ final class SessionHandle extends Handle {
       use.unlock();
       throw new IllegalStateException("the session is closed");
     }
+    user = session;
     return address;
   }
 
   void exit() {
+    user = null;
     use.unlock();
   }
 

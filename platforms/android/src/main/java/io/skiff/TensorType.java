@@ -17,15 +17,17 @@ public final class TensorType {
   private final DType dtype;
   private final long[] shape;
   private final Symbol[] symbols;
+  private final @Nullable Quantization quantization;
   private final @Nullable ImageSpec image;
   private final List<String> labels;
 
-  TensorType(String name, DType dtype, long[] shape, Symbol[] symbols, @Nullable ImageSpec image,
-      List<String> labels) {
+  TensorType(String name, DType dtype, long[] shape, Symbol[] symbols, @Nullable Quantization quantization,
+      @Nullable ImageSpec image, List<String> labels) {
     this.name = name;
     this.dtype = dtype;
     this.shape = shape;
     this.symbols = symbols;
+    this.quantization = quantization;
     this.image = image;
     this.labels = Collections.unmodifiableList(labels);
   }
@@ -67,6 +69,11 @@ public final class TensorType {
     return true;
   }
 
+  /** How its integers stand for real numbers; null where they are plain, and for other elements. */
+  public @Nullable Quantization quantization() {
+    return quantization;
+  }
+
   /** How a picture becomes this input; null where the file does not say, and for outputs. */
   public @Nullable ImageSpec image() {
     return image;
@@ -79,6 +86,7 @@ public final class TensorType {
 
   @Override
   public @NotNull String toString() {
-    return name + ": " + dtype + Arrays.toString(shape);
+    return name + ": " + dtype + Arrays.toString(shape)
+        + (quantization == null ? "" : " {" + quantization + "}");
   }
 }

@@ -10,6 +10,9 @@
  * }
  * }</pre>
  *
+ * <p>Integers of an input or output may stand for real numbers: {@link io.skiff.TensorType#quantization()}
+ * says how, and converts both ways.
+ *
  * <p>Errors: what a call itself can see to be wrong (a name that the model does not have, a buffer of the
  * wrong size) is an {@link java.lang.IllegalArgumentException}; use of something closed, or of a {@link
  * io.skiff.Session} by two threads at once, is an {@link java.lang.IllegalStateException}; what the native

@@ -6,10 +6,13 @@ import static org.junit.Assert.assertTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.FloatBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.logging.Handler;
@@ -89,39 +92,92 @@ public class LifetimeTest {
     for (int i = 0; i < count; ++i) Session.create(Model.open(TestModels.SMALL)).inputBuffer("image");
   }
 
-  @Test
-  public void whatWasLostIsClosedAndReported() throws InterruptedException {
-    final int count = 20;
-    final List<String> warnings = Collections.synchronizedList(new ArrayList<String>());
-    Handler listener = new Handler() {
-      @Override
-      public void publish(LogRecord record) {
-        warnings.add(record.getMessage());
-      }
+  private static final String FORGOTTEN = "a Session was not closed: use try-with-resources, or close()";
 
-      @Override
-      public void flush() {}
+  /** What is logged, while it is open. */
+  private static final class Warnings extends Handler implements AutoCloseable {
+    private final Logger logger = Logger.getLogger("io.skiff");
+    final List<String> sentences = Collections.synchronizedList(new ArrayList<String>());
 
-      @Override
-      public void close() {}
-    };
-    Logger logger = Logger.getLogger("io.skiff");
-    logger.addHandler(listener);
-    logger.setUseParentHandlers(false);
-    try {
-      lose(count);
-      for (int tries = 0; warnings.size() < 2 * count && tries < 200; ++tries) {
+    Warnings() {
+      logger.addHandler(this);
+      logger.setUseParentHandlers(false);
+    }
+
+    @Override
+    public void publish(LogRecord record) {
+      sentences.add(record.getMessage());
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void close() {
+      logger.removeHandler(this);
+      logger.setUseParentHandlers(true);
+    }
+
+    /** Collects and opens again and again until there are so many, or for a while. */
+    void await(int count, int tries) throws InterruptedException {
+      for (int i = 0; sentences.size() < count && i < tries; ++i) {
         System.gc();
         Thread.sleep(10);
         Model.open(TestModels.SMALL).close();
       }
-    } finally {
-      logger.removeHandler(listener);
-      logger.setUseParentHandlers(true);
     }
-    assertEquals(2 * count, warnings.size());
-    assertEquals(count,
-        Collections.frequency(warnings, "a Session was not closed: use try-with-resources, or close()"));
+  }
+
+  @Test
+  public void whatWasLostIsClosedAndReported() throws InterruptedException {
+    final int count = 20;
+    try (Warnings warnings = new Warnings()) {
+      lose(count);
+      warnings.await(2 * count, 200);
+      assertEquals(2 * count, warnings.sentences.size());
+      assertEquals(count, Collections.frequency(warnings.sentences, FORGOTTEN));
+    }
+  }
+
+  private static Session runCounter() {
+    Session session = Session.create(Model.open(TestModels.COUNTER));
+    session.setInput("step", TestModels.floats(2));
+    session.run();
+    return session;
+  }
+
+  private static FloatBuffer viewOfOutput() {
+    return runCounter().output("negative").data().asFloatBuffer();
+  }
+
+  private static FloatBuffer viewOfVariable() {
+    return runCounter().variable("count").data().slice().order(ByteOrder.nativeOrder()).asFloatBuffer();
+  }
+
+  private static FloatBuffer viewOfInput() {
+    FloatBuffer input = runCounter().inputBuffer("step").asFloatBuffer();
+    input.put(0, 3);
+    return input;
+  }
+
+  /** Nobody closed their sessions, and nobody has anything else of them. */
+  @Test
+  public void buffersAndTensorsKeepTheirSession() throws InterruptedException {
+    try (Warnings warnings = new Warnings()) {
+      FloatBuffer[] views = {viewOfOutput(), viewOfVariable(), viewOfInput()};
+      Tensor tensor = runCounter().output("negative");
+      warnings.await(8, 20);
+      // The models can be lost: sessions go on without them.
+      assertEquals(0, Collections.frequency(warnings.sentences, FORGOTTEN));
+      float[] expected = {-7, 7, 3};
+      for (int i = 0; i < views.length; ++i) assertEquals(expected[i], views[i].get(0), 0f);
+      assertEquals(-7f, tensor.data().getFloat(0), 0f);
+
+      Arrays.fill(views, null);
+      tensor = null;
+      warnings.await(8, 200);
+      assertEquals(4, Collections.frequency(warnings.sentences, FORGOTTEN));
+    }
   }
 
   /** Every 50th with a worker thread. (An emulator that loses memory with each thread's end is told so.) */

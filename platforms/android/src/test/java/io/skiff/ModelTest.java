@@ -115,6 +115,83 @@ public class ModelTest {
     }
   }
 
+  @Test
+  public void tellsHowIntegersStandForRealNumbers() {
+    try (Model model = Model.open(TestModels.QUANTIZED)) {
+      Signature signature = model.signatures().get(0);
+      Quantization x = signature.input("x").quantization();
+      assertEquals("x: u8[4] {scale 0.5, zero point 100}", signature.input("x").toString());
+      assertEquals(Quantization.PER_TENSOR, x.axis());
+      assertEquals(0, x.block());
+      assertEquals(0.5f, x.scale(), 0f);
+      assertEquals(100, x.zeroPoint());
+      assertArrayEquals(new float[] {0.5f}, x.scales(), 0f);
+      assertArrayEquals(new int[] {100}, x.zeroPoints());
+      assertEquals(77.5f, x.toReal(255), 0f);
+      assertEquals(-50f, x.toReal(0), 0f);
+      float[] reals = {0.25f, 0.75f, -0.25f, 78f, -51f, Float.NaN, Float.POSITIVE_INFINITY, -0f};
+      int[] integers = {100, 102, 100, 255, 0, 100, 255, 100};
+      for (int i = 0; i < reals.length; ++i) assertEquals(integers[i], x.toInteger(reals[i]));
+
+      Quantization rows = signature.output("rows").quantization();
+      assertEquals("3 scales along axis 1", rows.toString());
+      assertEquals(1, rows.axis());
+      assertArrayEquals(new float[] {1, 0.5f, 2}, rows.scales(), 0f);
+      assertArrayEquals(new int[] {0, 10, -10}, rows.zeroPoints());
+      assertEquals(12, rows.toInteger(1f, 1));
+      assertEquals(32767, rows.toInteger(1e9f, 1));
+      assertEquals(8f, rows.toReal(-6, 2), 0f);
+      assertThrows(IllegalStateException.class, rows::scale);
+      assertThrows(IllegalStateException.class, () -> rows.toReal(1));
+      rows.scales()[0] = 7;
+      assertEquals(1f, rows.scales()[0], 0f);
+
+      Quantization blocks = signature.output("blocks").quantization();
+      assertEquals(2, blocks.block());
+      assertArrayEquals(new float[] {1, 2, 3, 4}, blocks.scales(), 0f);
+      assertArrayEquals(new int[4], blocks.zeroPoints());
+      assertEquals(-128, blocks.toInteger(-1e9f, 3));
+      assertEquals(0, signature.output("y").quantization().zeroPoint());
+      assertNull(signature.input("table").quantization());
+      assertNull(signature.output("plain").quantization());
+      try (Model again = Model.open(TestModels.QUANTIZED)) {
+        Quantization same = again.signatures().get(0).input("x").quantization();
+        assertTrue(same != x && same.equals(x) && same.hashCode() == x.hashCode() && !x.equals(rows));
+      }
+    }
+  }
+
+  /** What Java computes is what the model computes. */
+  @Test
+  public void quantisesAsTheModelDoes() {
+    try (Model model = Model.open(TestModels.QUANTIZED); Session session = Session.create(model)) {
+      Signature signature = model.signatures().get(0);
+      Quantization x = signature.input("x").quantization();
+      ByteBuffer input = session.inputBuffer("x");
+      float[] reals = {0.25f, 0.75f, -1000f, 1000f};
+      for (float real : reals) input.put((byte) x.toInteger(real));
+      float[] table = {1, 1, 1, -2, 0.75f, 7};
+      session.inputBuffer("table").asFloatBuffer().put(table);
+      session.run();
+      ByteBuffer y = session.output("y").data();
+      ByteBuffer plain = session.output("plain").data();
+      ByteBuffer blocks = session.output("blocks").data();
+      ByteBuffer rows = session.output("rows").data();
+      Quantization toY = signature.output("y").quantization();
+      for (int i = 0; i < 4; ++i) {
+        float real = x.toReal(x.toInteger(reals[i]));
+        assertEquals(real, plain.getFloat(4 * i), 0f);
+        assertEquals(toY.toInteger(real), y.get(i));
+      }
+      Quantization toRows = signature.output("rows").quantization();
+      Quantization toBlocks = signature.output("blocks").quantization();
+      for (int i = 0; i < 6; ++i) {
+        assertEquals(toRows.toInteger(table[i], i % 3), rows.getShort(2 * i));
+        assertEquals(toBlocks.toInteger(table[i], i / 3 * 2 + i % 3 / 2), blocks.get(i));
+      }
+    }
+  }
+
   /** A cache that cannot be written is a warning. */
   @Test
   public void messagesGoToTheSink() {
@@ -238,6 +315,7 @@ public class ModelTest {
     }
     assertEquals(2, DType.F16.size());
     assertEquals(8, DType.U64.size());
+    assertEquals(0, DType.I4.size());
     assertEquals(Arrays
                      .asList("invalid argument", "invalid model", "unsupported", "no matching bucket",
                          "out of memory", "input/output error", "cancelled", "device lost", "internal error")

@@ -155,6 +155,17 @@ public class SessionTest {
   }
 
   @Test
+  public void anOutputNeedsARun() throws IOException {
+    try (Session session = Session.create(characters)) {
+      ThrowingRunnable output = () -> session.output("logits").data().getFloat(0);
+      assertEquals(Status.INVALID_ARGUMENT, assertThrows(SkiffException.class, output).status());
+      session.setInput("image", TestModels.reference("input_image.npy"));
+      session.run();
+      TestModels.assertIsReference(session.output("logits"));
+    }
+  }
+
+  @Test
   public void anOutputThatVariesNeedsARun() {
     try (Session session = Session.create(open)) {
       assertEquals(

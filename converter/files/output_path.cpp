@@ -1,0 +1,54 @@
+#include "files/output_path.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Tries it, because permissions alone say nothing about read-only mounts, quotas and network folders.
+void CheckTakesFiles(const fs::path& folder, const std::string& path) {
+  std::string probe = (folder / ".skiff.XXXXXX").string();
+  const int file = mkstemp(probe.data());
+  if (file < 0) {
+    Throw(StatusCode::kIo, "{}: cannot be written: no file can be made in the folder '{}': {}", path,
+          folder.string(), std::strerror(errno));
+  }
+  close(file);
+  unlink(probe.c_str());
+}
+
+}  // namespace
+
+std::string CheckOutputFile(const std::string& path) {
+  std::error_code error;
+  fs::path target(path);
+  if (fs::is_symlink(target, error)) target = fs::weakly_canonical(target, error);
+  if (fs::exists(target, error) && !fs::is_regular_file(target, error)) {
+    Throw(StatusCode::kIo, "{}: cannot be written: it is {}; the path of a file was expected", path,
+          fs::is_directory(target, error) ? "a folder" : "a device or pipe");
+  }
+  if (!target.has_filename()) Throw(StatusCode::kIo, "'{}' cannot be written: it names no file", path);
+  CheckTakesFiles(target.has_parent_path() ? target.parent_path() : fs::path("."), path);
+  return target.string();
+}
+
+void PrepareOutputFolder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error || !fs::is_directory(path)) {
+    Throw(StatusCode::kIo, "{}: the folder cannot be made: {}", path,
+          error ? error.message() : "it is a file");
+  }
+  CheckTakesFiles(path, path);
+}
+
+}  // namespace skiff

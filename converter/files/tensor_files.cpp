@@ -1,0 +1,162 @@
+#include "files/tensor_files.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "emit/write_model.h"
+#include "files/image.h"
+#include "files/npy.h"
+#include "graph/error.h"
+#include "graph/must.h"
+#include "import/onnx/import_onnx.h"
+#include "skiff/quantize.h"
+
+namespace skiff {
+namespace {
+
+namespace fs = std::filesystem;
+
+TensorData ReadRaw(const std::string& path, const PortInfo& type, const SymbolSizes& sizes) {
+  if (const std::string missing = sizes.MissingOptions(type); !missing.empty()) {
+    Throw(StatusCode::kInvalidArgument,
+          "{}: raw elements have no shape, and '{}' is {}; say its sizes with {}, or use .npy", path,
+          type.name, sizes.TypeText(type), missing);
+  }
+  const std::string bytes = ReadFile(path);
+  const auto wanted = static_cast<size_t>(type.shape.elements() * DTypeSize(type.dtype));
+  if (bytes.size() != wanted) {
+    Throw(StatusCode::kInvalidArgument, "{}: '{}' is {} {}, which is {} bytes; the file has {}", path,
+          type.name, DTypeName(type.dtype), ShapeText(type.shape).c_str(), wanted, bytes.size());
+  }
+  return TensorData(type.dtype, type.shape, bytes.data());
+}
+
+TensorData ReadPb(const std::string& path, const PortInfo&, const SymbolSizes&) {
+  return ReadTensorProto(path);
+}
+TensorData ReadNpyFile(const std::string& path, const PortInfo&, const SymbolSizes&) { return ReadNpy(path); }
+TensorData ReadPicture(const std::string& path, const PortInfo& port, const SymbolSizes&) {
+  return ReadImage(path, port);
+}
+
+struct Reader {
+  const char* extension;
+  TensorData (*read)(const std::string& path, const PortInfo& type, const SymbolSizes& sizes);
+  bool picture = false;
+};
+constexpr Reader kReaders[] = {{".npy", ReadNpyFile},       {".pb", ReadPb},
+                               {".bin", ReadRaw},           {".png", ReadPicture, true},
+                               {".jpg", ReadPicture, true}, {".jpeg", ReadPicture, true},
+                               {".bmp", ReadPicture, true}};
+
+const Reader& ReaderOf(const std::string& path, bool pictures) {
+  std::string extension = fs::path(path).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const auto* found = std::find_if(std::begin(kReaders), std::end(kReaders), [&](const Reader& reader) {
+    return extension == reader.extension && (pictures || !reader.picture);
+  });
+  if (found == std::end(kReaders)) {
+    Throw(StatusCode::kInvalidArgument, "{}: unknown kind of file '{}'; known are .npy, .pb, .bin{}", path,
+          extension, pictures ? ", .png, .jpg, .jpeg and .bmp" : "");
+  }
+  return *found;
+}
+
+const char* NumpyName(DType dtype) {
+  constexpr const char* kNames[] = {"",       "float32", "float16", "int8",   "uint8",
+                                    "int16",  "uint16",  "int32",   "uint32", "int64",
+                                    "uint64", "bool",    "float64", "int4",   "uint4"};
+  static_assert(std::size(kNames) == kDTypeCount);
+  return kNames[static_cast<size_t>(dtype)];
+}
+
+void CheckType(const std::string& path, const TensorData& tensor, const PortInfo& port,
+               const SymbolSizes& sizes) {
+  const auto fail = [&](const std::string& remedy) {
+    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {}, the file holds {} {}; {}", path,
+          port.name, sizes.TypeText(port), DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(),
+          remedy);
+  };
+  const bool reals = port.quantization != nullptr && tensor.dtype() == DType::kF32;
+  if (tensor.dtype() != port.dtype && !reals) {
+    const std::string remedy = fmt::format("save it with numpy as array.astype('{}')", NumpyName(port.dtype));
+    fail(port.quantization == nullptr
+             ? remedy
+             : remedy +
+                   " if these are its integers, as array.astype('float32') if they are the real numbers");
+  }
+  bool fits = tensor.shape().rank() == port.shape.rank();
+  for (int i = 0; fits && i < port.shape.rank(); ++i)
+    fits = port.shape[i] < 0 || port.shape[i] == tensor.shape()[i];  // Open ones are the Session's business.
+  if (!fits) {
+    fail(fmt::format("reshape it, or convert the model with --shape '{}={}'", port.name,
+                     fmt::join(tensor.shape().begin(), tensor.shape().end(), "x")));
+  }
+}
+
+}  // namespace
+
+std::string ReadFile(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error))
+    Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
+  return bytes;
+}
+
+TensorData DenseCopy(const TensorView& view) {
+  if (view.dense()) return TensorData(view.dtype, view.shape, view.data).Quantized(CopyOf(view.quantization));
+  TensorData result = TensorData(view.dtype, view.shape).Quantized(CopyOf(view.quantization));
+  const int64_t size = DTypeSize(view.dtype);
+  const int64_t rows = view.shape.elements() / view.shape.last();
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(static_cast<uint8_t*>(result.mutable_data()) + i * view.shape.last() * size,
+                view.as<uint8_t>() + i * view.row_stride * size,
+                static_cast<size_t>(view.shape.last() * size));
+  }
+  return result;
+}
+
+TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes) {
+  const PortInfo sized = sizes.Sized(port);
+  TensorData tensor = ReaderOf(path, true).read(path, sized, sizes);
+  CheckType(path, tensor, sized, sizes);
+  return tensor;
+}
+
+TensorData ReadTensor(const std::string& path, const PortInfo& type, const SymbolSizes& sizes) {
+  return ReaderOf(path, false).read(path, sizes.Sized(type), sizes);
+}
+
+TensorData QuantizedAs(const PortInfo& port, const TensorData& reals) {
+  TensorData integers = TensorData(port.dtype, reals.shape()).Quantized(CopyOf(port.quantization));
+  Must([&] {
+    return QuantizeFloats(reals.as<float>(),
+                          TensorView(integers.mutable_data(), port.dtype, reals.shape(), port.quantization));
+  });
+  return integers;
+}
+
+void WriteNpy(const std::string& path, const TensorView& tensor) {
+  WriteFileAtomically(path, FormatNpy(tensor));
+}
+
+std::string FileNameOf(const std::string& tensor_name) {
+  constexpr size_t kLongest = 100;
+  std::string name = tensor_name.substr(0, kLongest);
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
+  }
+  return name.empty() || name[0] == '.' ? fmt::format("_{}", name) : name;
+}
+
+}  // namespace skiff

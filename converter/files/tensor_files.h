@@ -1,0 +1,36 @@
+/// Tensors in files: what inputs may be read from, and what outputs are written to.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+#include "run/sizes.h"
+#include "skiff/model.h"
+
+namespace skiff {
+
+/// The whole content. Throws Error (kIo) naming the path and the system's reason.
+std::string ReadFile(const std::string& path);
+
+/// The elements of a view, and its quantisation, without gaps between its rows.
+TensorData DenseCopy(const TensorView& view);
+
+/// Reads the value of an input by the file's extension: .npy, .pb (ONNX TensorProto), .bin (raw little-endian
+/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png .bmp). `sizes` are those of open
+/// dimensions, which only .bin needs. f32 in a file for a quantised input stays what it is (see
+/// QuantizedAs()). Throws Error, also where dtype or shape are not the input's.
+TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes = {});
+/// Reads any tensor from .npy or .pb, or from .bin as `type` and `sizes` say.
+TensorData ReadTensor(const std::string& path, const PortInfo& type, const SymbolSizes& sizes = {});
+
+/// Real numbers, f32, as the integers of a quantised input.
+TensorData QuantizedAs(const PortInfo& port, const TensorData& reals);
+
+/// Writes a .npy file atomically. Throws Error (kIo).
+void WriteNpy(const std::string& path, const TensorView& tensor);
+
+/// A tensor's name as a file name: anything but letters, digits, '_', '-' and '.' becomes '_'. Never empty,
+/// never hidden, at most 100 characters.
+std::string FileNameOf(const std::string& tensor_name);
+
+}  // namespace skiff

@@ -1,0 +1,80 @@
+// What is certain of results whose extents a shape rule cannot tell for want of numbers.
+#include <algorithm>
+
+#include "graph/symbolic_hooks.h"
+#include "ops/shape_rules.h"
+#include "ops/shape_values.h"
+
+namespace skiff {
+namespace {
+
+/// How many numbers a list has, even where none of them is known; -1 where that is open.
+int CountOf(const InferContext<Dim>& context, size_t i) {
+  if (!context.Has(i)) return -1;
+  const InferInput<Dim>& list = context.inputs[i];
+  if (list.values != nullptr) return static_cast<int>(list.value_count);
+  const bool fixed = list.rank == 1 && list.extents[0].constant() && list.extents[0].value <= kMaxRank;
+  return fixed ? static_cast<int>(list.extents[0].value) : -1;
+}
+
+/// Whether an operator that takes a part of its input leaves this axis alone.
+bool KeepsAxis(const InferContext<Dim>& context, int axis) {
+  const int rank = context.inputs[0].rank;
+  if (context.op == OpCode::kSplit) return NormalizeAxis(context.As<SplitAttrs>().axis, rank) != axis;
+  if (!context.Has(3) || context.inputs[3].values == nullptr) return false;
+  const InferInput<Dim>& axes = context.inputs[3];
+  return std::all_of(axes.values, axes.values + axes.value_count, [&](const Dim& sliced) {
+    return sliced.constant() && NormalizeAxis(sliced.value, rank) != axis;
+  });
+}
+
+int64_t Largest(const Dim& dim) { return std::max<int64_t>(dim.bounds().max, 0); }
+
+}  // namespace
+
+int RankOfInput(const InferContext<Dim>& context) { return context.inputs[0].rank; }
+int RankOfVector(const InferContext<Dim>&) { return 1; }
+int RankOfReshape(const InferContext<Dim>& context) { return CountOf(context, 1); }
+int RankOfFill(const InferContext<Dim>& context) { return CountOf(context, 0); }
+int RankOfExpand(const InferContext<Dim>& context) {
+  const int target = CountOf(context, 1);
+  return target < 0 ? -1 : std::max(context.inputs[0].rank, target);
+}
+
+/// A part is no larger than the whole.
+PartlyKnown ExtentOfPart(const InferContext<Dim>& context, int, int axis) {
+  const Dim& whole = context.inputs[0].extents[axis];
+  if (KeepsAxis(context, axis)) return {whole};
+  return {{}, Largest(whole)};
+}
+
+/// A number in the target is an extent, a copy of the input's where it is 0, or for -1 what remains of the
+/// elements.
+PartlyKnown ReshapedExtent(const InferContext<Dim>& context, int, int axis) {
+  const InferInput<Dim>& x = context.inputs[0];
+  const InferInput<Dim>& target = context.inputs[1];
+  if (target.values == nullptr || axis >= target.value_count) return {};
+  const Dim& number = target.values[axis];
+  const bool copies = axis < x.rank && !context.As<ReshapeAttrs>().allow_zero;
+  if (IsPositive(number)) return {number};
+  if (copies && number == Dim(0)) return {x.extents[axis]};
+  int64_t most = Largest(number);
+  if (copies) most = std::max(most, Largest(x.extents[axis]));
+  if (IsNonNegative(number)) return {{}, most};
+  Dim elements(1);  // Copied extents do not count, so that none of the factors may be 0.
+  for (int i = 0; i < x.rank; ++i) elements = elements * MaxExtent(x.extents[i], Dim(1));
+  return {{}, std::max(most, Largest(elements))};
+}
+
+/// The larger one of two that are broadcast, or 0.
+PartlyKnown ExpandedExtent(const InferContext<Dim>& context, int rank, int axis) {
+  const InferInput<Dim>& x = context.inputs[0];
+  const InferInput<Dim>& target = context.inputs[1];
+  if (target.values == nullptr) return {};
+  const int64_t in_x = axis - (rank - x.rank);
+  const int64_t in_target = axis - (rank - target.value_count);
+  const int64_t most = in_x < 0 ? 0 : Largest(x.extents[in_x]);
+  return {{}, in_target < 0 ? most : std::max(most, Largest(target.values[in_target]))};
+}
+
+}  // namespace skiff

@@ -1,0 +1,52 @@
+#include "graph/symbolic_hooks.h"
+
+#include <algorithm>
+
+namespace skiff {
+namespace {
+
+/// In the order of the operators' numbers.
+constexpr SymbolicHooks kHooks[] = {
+    {.op = OpCode::kCast, .elements = CastElements},
+    {.op = OpCode::kAdd, .elements = CombinedElements},
+    {.op = OpCode::kSub, .elements = CombinedElements},
+    {.op = OpCode::kMul, .elements = CombinedElements},
+    {.op = OpCode::kDiv, .elements = CombinedElements},
+    {.op = OpCode::kMin, .elements = CombinedElements},
+    {.op = OpCode::kMax, .elements = CombinedElements},
+    {.op = OpCode::kEqual, .elements = CombinedElements},
+    {.op = OpCode::kLess, .elements = CombinedElements},
+    {.op = OpCode::kGreater, .elements = CombinedElements},
+    {.op = OpCode::kWhere, .elements = WhereElements},
+    {.op = OpCode::kMod, .elements = CombinedElements},
+    {.op = OpCode::kResize2d, .rank = RankOfInput},
+    {.op = OpCode::kReduceProd, .elements = ElementProduct},
+    {.op = OpCode::kShape, .elements = ElementsOfShape},
+    {.op = OpCode::kReshape, .elements = SameElements, .rank = RankOfReshape, .extent = ReshapedExtent},
+    {.op = OpCode::kFlatten, .elements = SameElements},
+    {.op = OpCode::kSqueeze, .elements = SameElements},
+    {.op = OpCode::kUnsqueeze, .elements = SameElements},
+    {.op = OpCode::kIdentity, .elements = SameElements},
+    {.op = OpCode::kConcat, .elements = ConcatElements},
+    {.op = OpCode::kSplit, .rank = RankOfInput, .extent = ExtentOfPart},
+    {.op = OpCode::kSlice, .elements = SliceElements, .rank = RankOfInput, .extent = ExtentOfPart},
+    {.op = OpCode::kGather, .elements = GatherElements},
+    {.op = OpCode::kPad, .rank = RankOfInput},
+    {.op = OpCode::kExpand, .elements = RepeatedElement, .rank = RankOfExpand, .extent = ExpandedExtent},
+    {.op = OpCode::kTile, .elements = RepeatedElement, .rank = RankOfInput},
+    {.op = OpCode::kFill, .elements = FilledElements, .rank = RankOfFill},
+    {.op = OpCode::kRange, .rank = RankOfVector},
+};
+
+static_assert(std::is_sorted(std::begin(kHooks), std::end(kHooks),
+                             [](const SymbolicHooks& a, const SymbolicHooks& b) { return a.op < b.op; }));
+
+}  // namespace
+
+const SymbolicHooks* FindSymbolicHooks(OpCode op) {
+  const auto* row = std::lower_bound(std::begin(kHooks), std::end(kHooks), op,
+                                     [](const SymbolicHooks& a, OpCode wanted) { return a.op < wanted; });
+  return row != std::end(kHooks) && row->op == op ? row : nullptr;
+}
+
+}  // namespace skiff

@@ -1,0 +1,350 @@
+#include "import/onnx/importer.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "graph/error.h"
+#include "graph/typing.h"
+#include "import/onnx/bodies.h"
+#include "import/onnx/ops.h"
+#include "import/onnx/tensor.h"
+
+namespace skiff {
+namespace {
+
+/// Functions that call functions can multiply; no real model comes near these.
+constexpr size_t kMaxNodes = 1'000'000;
+/// Nodes named in one line of the message about unsupported operators.
+constexpr size_t kNamesInMessage = 3;
+
+std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+/// Names that exporters write where they know none.
+bool IsPlaceholder(const std::string& symbol) {
+  static const std::array<std::string_view, 5> kPlaceholders = {"", "?", "None", "-1", "null"};
+  return std::find(kPlaceholders.begin(), kPlaceholders.end(), symbol) != kPlaceholders.end();
+}
+
+}  // namespace
+
+Graph OnnxImporter::Import(const FixInputShapes& shapes) {
+  Scope scope;
+  if (model_.opset_import_size() == 0) {
+    Throw(StatusCode::kInvalidModel, "the model does not say which opset it uses (opset_import)");
+  }
+  scope.opsets = ReadOpsets(model_.opset_import(), "the model");
+  graph_.name = model_.graph().name();
+  ReadFunctions();
+  ReadDeclaredTypes();
+  AddInitializers(model_.graph(), scope);
+  AddInputs(scope);
+  if (shapes) shapes(graph_);
+  const size_t symbols = graph_.symbols().size();
+  std::vector<std::string> outputs;
+  for (const auto& output : model_.graph().output()) outputs.push_back(output.name());
+  BuildNodes(model_.graph().node(), scope, outputs);
+  ThrowProblems();
+  AddOutputs(scope);
+  // They held for the contracts so far; infer-shapes asks again.
+  ForgetTypes(graph_, symbols);
+  return std::move(graph_);
+}
+
+OnnxImporter::Opsets OnnxImporter::ReadOpsets(const OpsetImports& imports, const std::string& owner) {
+  Opsets opsets;
+  for (const auto& import : imports) {
+    const auto [place, added] = opsets.emplace(NormalDomain(import.domain()), import.version());
+    if (!added && place->second != import.version()) {
+      Throw(StatusCode::kInvalidModel, "{} names two opsets of {}: {} and {}", owner,
+            DomainText(place->first), place->second, import.version());
+    }
+  }
+  const auto onnx = opsets.find("");
+  if (onnx == opsets.end()) return opsets;
+  if (onnx->second > kNewestOnnxOpset) {
+    Throw(StatusCode::kUnsupported,
+          "{} uses opset {} of ai.onnx; this version of Skiff reads {} to {}. Export with opset_version={}, "
+          "or convert it with "
+          "onnx.version_converter",
+          owner, onnx->second, kOldestOnnxOpset, kNewestOnnxOpset, kNewestOnnxOpset);
+  }
+  if (onnx->second < kOldestOnnxOpset) {
+    Throw(StatusCode::kUnsupported,
+          "{} uses opset {} of ai.onnx; this version of Skiff reads {} to {}. Convert it with "
+          "onnx.version_converter, or export again",
+          owner, onnx->second, kOldestOnnxOpset, kNewestOnnxOpset);
+  }
+  return opsets;
+}
+
+void OnnxImporter::ReadFunctions() {
+  for (const auto& function : model_.functions()) {
+    const auto [place, added] =
+        functions_.emplace(std::pair(NormalDomain(function.domain()), function.name()), &function);
+    if (!added) {
+      Throw(StatusCode::kInvalidModel, "the function {}.{} is defined twice", DomainText(place->first.first),
+            function.name());
+    }
+  }
+}
+
+void OnnxImporter::ReadDeclaredTypes() {
+  const auto read = [&](const auto& infos) {
+    for (const onnx::ValueInfoProto& info : infos) {
+      declared_.emplace(info.name(), &info.type().tensor_type());
+    }
+  };
+  read(model_.graph().value_info());
+  read(model_.graph().output());
+}
+
+void OnnxImporter::TypeAsDeclared(ValueId id, const std::string& tensor) {
+  const auto declared = declared_.find(tensor);
+  if (declared == declared_.end()) return;
+  Value& value = graph_.value(id);
+  if (value.dtype == DType::kInvalid) value.dtype = DTypeOfOnnx(declared->second->elem_type());
+  if (value.has_shape || !declared->second->has_shape() || declared->second->shape().dim_size() > kMaxRank)
+    return;
+  value.has_shape = true;  // The rank alone: that the stated extents are right is not sure.
+  for (int axis = 0; axis < declared->second->shape().dim_size(); ++axis)
+    value.dims.push_back(Dim::OfSymbol(graph_.AddFreshSymbol(fmt::format("{}#{}", tensor, axis))));
+}
+
+void OnnxImporter::Bind(Scope& scope, const std::string& tensor, ValueId value) {
+  if (!scope.values.emplace(tensor, value).second) {
+    Throw(StatusCode::kInvalidModel, "the tensor '{}{}' is defined twice", scope.prefix, tensor);
+  }
+}
+
+void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope) {
+  for (const auto& tensor : graph.initializer()) {
+    if (tensor.name().empty()) Throw(StatusCode::kInvalidModel, "an initializer has no name");
+    if (DTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
+      AddProblem(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
+                 "Export with float32 instead.", tensor.name());
+      Bind(scope, tensor.name(), kPoisoned);
+      continue;
+    }
+    const std::string name = ExportedName(scope, tensor.name());
+    const ValueId value = graph_.AddConstant(name, ReadTensor(tensor, folder_, tensor.name()));
+    graph_.value(value).source = name;
+    Bind(scope, tensor.name(), value);
+  }
+  for (const auto& sparse : graph.sparse_initializer()) {
+    AddProblem("sparse initializers", "Store them dense.", sparse.values().name());
+    Bind(scope, sparse.values().name(), kPoisoned);
+  }
+}
+
+std::vector<Dim> OnnxImporter::ReadDims(const onnx::ValueInfoProto& input) {
+  const auto& shape = input.type().tensor_type().shape();
+  if (shape.dim_size() > kMaxRank) {
+    Throw(StatusCode::kUnsupported, "input '{}' has rank {}; at most {} dimensions are supported",
+          input.name(), shape.dim_size(), kMaxRank);
+  }
+  std::vector<Dim> dims;
+  int64_t elements = 1;
+  for (const auto& dim : shape.dim()) {
+    const auto axis = dims.size();
+    // Exporters write 0 for an extent that they do not know; as a Symbol it still allows 0.
+    const bool open = !dim.has_dim_value() || dim.dim_value() == -1 || dim.dim_value() == 0;
+    if (open) {
+      const std::string fresh = fmt::format("{}#{}", input.name(), axis);
+      dims.push_back(
+          Dim::OfSymbol(graph_.AddSymbol(IsPlaceholder(dim.dim_param()) ? fresh : dim.dim_param())));
+      continue;
+    }
+    if (dim.dim_value() < 0) {
+      Throw(StatusCode::kInvalidModel, "input '{}' has the extent {} at axis {}", input.name(),
+            dim.dim_value(), axis);
+    }
+    if (__builtin_mul_overflow(elements, dim.dim_value(), &elements) || elements > INT64_MAX / 8) {
+      Throw(StatusCode::kInvalidModel, "the extents of input '{}' are too large: their product overflows",
+            input.name());
+    }
+    dims.emplace_back(dim.dim_value());
+  }
+  return dims;
+}
+
+void OnnxImporter::AddInputs(Scope& scope) {
+  std::unordered_set<std::string> initialized;
+  for (const auto& tensor : model_.graph().initializer()) initialized.insert(tensor.name());
+  for (const auto& input : model_.graph().input()) {
+    if (input.name().empty()) Throw(StatusCode::kInvalidModel, "an input of the graph has no name");
+    if (initialized.contains(input.name())) continue;  // A default value that nobody overrides: a constant.
+    if (!input.type().has_tensor_type()) {
+      AddProblem("inputs that are no tensors (sequence, map or optional)", "Pass their parts as tensors.",
+                 input.name());
+      Bind(scope, input.name(), kPoisoned);
+      continue;
+    }
+    const auto& tensor = input.type().tensor_type();
+    const DType dtype = DTypeOfOnnx(tensor.elem_type());
+    if (dtype == DType::kInvalid) {
+      AddProblem(fmt::format("the element type {}", OnnxTypeName(tensor.elem_type())),
+                 "Export with float32 instead.", input.name());
+      Bind(scope, input.name(), kPoisoned);
+      continue;
+    }
+    if (!tensor.has_shape()) {
+      Throw(StatusCode::kUnsupported,
+            "input '{}' does not state its rank; export with a shape, whose dimensions may be symbolic",
+            input.name());
+    }
+    Bind(scope, input.name(), graph_.AddInput(input.name(), dtype, ReadDims(input)));
+  }
+}
+
+void OnnxImporter::AddOutputs(const Scope& scope) {
+  if (model_.graph().output_size() == 0) Throw(StatusCode::kInvalidModel, "the graph has no outputs");
+  std::unordered_set<std::string> seen;
+  for (const auto& output : model_.graph().output()) {
+    const auto found = scope.values.find(output.name());
+    if (found == scope.values.end() || found->second == kNoValue) {
+      Throw(StatusCode::kInvalidModel, "the graph's output '{}' is made by no node", output.name());
+    }
+    if (!seen.insert(output.name()).second) {
+      Throw(StatusCode::kInvalidModel, "the graph names the output '{}' twice", output.name());
+    }
+    graph_.AddOutput(output.name(), found->second);
+  }
+}
+
+void OnnxImporter::BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs) {
+  std::unordered_set<std::string_view> read(outputs.begin(), outputs.end());
+  std::vector<std::string> captured;
+  for (const auto& node : nodes) {
+    read.insert(node.input().begin(), node.input().end());
+    for (std::string& name : CapturedTensors(node)) captured.push_back(std::move(name));
+  }
+  read.insert(captured.begin(), captured.end());
+  const auto defined = [&](const std::string& tensor) { return scope.values.contains(tensor); };
+  for (int i : OrderNodes(nodes, defined, scope.prefix)) {
+    const onnx::NodeProto& node = nodes.Get(i);
+    std::vector<bool> used;
+    for (const std::string& output : node.output()) used.push_back(!output.empty() && read.contains(output));
+    BuildNode(node, scope, NodeLabel(node, i, scope.prefix), used);
+  }
+}
+
+void OnnxImporter::Poison(Scope& scope, const onnx::NodeProto& node) {
+  for (const std::string& output : node.output()) {
+    if (!output.empty()) scope.values.emplace(output, kPoisoned);
+  }
+}
+
+void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const std::string& label,
+                             const std::vector<bool>& used) {
+  if (++node_count_ > kMaxNodes) {
+    Throw(StatusCode::kUnsupported, "the model has more than {} nodes once its functions are expanded",
+          kMaxNodes);
+  }
+  const std::string domain = NormalDomain(node.domain());
+  const auto opset = scope.opsets.find(domain);
+  const int64_t version = opset == scope.opsets.end() ? 0 : opset->second;
+  const std::string what =
+      fmt::format("operator {} of {} opset {}", node.op_type(), DomainText(domain), version);
+  const OnnxOp* row = domain.empty() ? FindOnnxOp(node.op_type(), version) : nullptr;
+  if (row == nullptr) {
+    if (const onnx::FunctionProto* function = FindFunction(domain, node.op_type())) {
+      return ExpandFunction(*function, node, scope, label);
+    }
+    AddProblem(what, OnnxRemedy(domain, node.op_type()), label);
+    return Poison(scope, node);
+  }
+
+  OnnxBuilder::Call call;
+  bool poisoned = false;
+  for (const std::string& input : node.input()) {
+    call.inputs.push_back(input.empty() ? kNoValue : scope.values.at(input));
+    poisoned |= call.inputs.back() == kPoisoned;
+  }
+  std::vector<std::string> captured;
+  for (const std::string& tensor : CapturedTensors(node)) {
+    const ValueId value = scope.values.at(tensor);
+    poisoned |= value == kPoisoned;
+    if (value == kNoValue) continue;                           // Left out by the caller of a function.
+    if (value >= 0 && graph_.value(value).constant) continue;  // A constant in the body, too.
+    captured.push_back(tensor);
+    call.captured.push_back(value);
+  }
+  if (poisoned) return Poison(scope, node);
+  call.import_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
+                         const OnnxBuilder::AddBodyOutputs& add_outputs) {
+    return ImportBody(body, scope, label, captured, inputs, add_outputs);
+  };
+  call.node = &node;
+  call.label = label;
+  call.opset = version;
+  call.op = row->op;
+  call.output_used = used;
+  call.source = graph_.AddSource(label, node.op_type());
+  call.folder = folder_;
+  for (const std::string& output : node.output()) {
+    call.output_names.push_back(output.empty() ? "" : ExportedName(scope, output));
+  }
+  OnnxBuilder builder(graph_, untyped_, std::move(call));
+  try {
+    if (builder.output_count() == 0) builder.Invalid("the node has no outputs");
+    row->build(builder);
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::kUnsupported) throw;
+    if (error.what() != std::string_view(kInBody))
+      AddProblem(fmt::format("{} {}", what, error.what()), "", label);
+    return Poison(scope, node);
+  }
+  for (int i = 0; i < node.output_size(); ++i) {
+    const ValueId value = builder.results()[static_cast<size_t>(i)];
+    if (node.output(i).empty()) continue;
+    if (value == kNoValue) {
+      if (used[static_cast<size_t>(i)]) {
+        AddProblem(fmt::format("output {} of {}", i, what), "Export the model without it.", label);
+      }
+      scope.values.emplace(node.output(i), kPoisoned);
+      continue;
+    }
+    if (scope.depth == 0) TypeAsDeclared(value, node.output(i));
+    Bind(scope, node.output(i), value);
+  }
+}
+
+std::string OnnxImporter::ExportedName(const Scope& scope, const std::string& tensor) {
+  const auto found = scope.exported.find(tensor);
+  return found == scope.exported.end() ? scope.prefix + tensor : found->second;
+}
+
+const onnx::FunctionProto* OnnxImporter::FindFunction(const std::string& domain,
+                                                      const std::string& name) const {
+  const auto found = functions_.find({domain, name});
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+void OnnxImporter::AddProblem(const std::string& what, const std::string& remedy, const std::string& name) {
+  const auto [place, added] = problems_.try_emplace(what);
+  Problem& problem = place->second;
+  if (added) problem_order_.push_back(what);
+  problem.remedy = remedy;
+  ++problem.count;
+  if (problem.names.size() < kNamesInMessage) problem.names.push_back("'" + name + "'");
+}
+
+void OnnxImporter::ThrowProblems() const {
+  if (problems_.empty()) return;
+  const size_t count = problems_.size();
+  std::string message =
+      fmt::format("the model uses {} thing{} that Skiff cannot import:", count, count == 1 ? "" : "s");
+  for (const std::string& what : problem_order_) {
+    const Problem& problem = problems_.at(what);
+    const size_t more = problem.count - problem.names.size();
+    message +=
+        fmt::format("\n  - {} ({} time{}: {}{}).{}{}", what, problem.count, problem.count == 1 ? "" : "s",
+                    fmt::join(problem.names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+                    problem.remedy.empty() ? "" : " ", problem.remedy);
+  }
+  throw Error(StatusCode::kUnsupported, message);
+}
+
+}  // namespace skiff

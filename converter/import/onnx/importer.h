@@ -1,0 +1,95 @@
+/// Turns one ModelProto into a Graph: names, order, functions and the collection of everything unsupported.
+/// What the operators mean is in onnx_ops.h.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+#include "import/import_model.h"
+#include "import/onnx/builder.h"
+#include "import/onnx/functions.h"
+#include "import/onnx/proto.h"
+
+namespace skiff {
+
+class OnnxImporter {
+ public:
+  /// `folder` is where external data may lie; "" forbids it. The model outlives the importer.
+  OnnxImporter(const onnx::ModelProto& model, std::string folder)
+      : model_(model), folder_(std::move(folder)) {}
+
+  Graph Import(const FixInputShapes& shapes);
+
+ private:
+  /// Stands for a tensor whose node could not be imported: nodes behind it are not built, only looked up.
+  static constexpr ValueId kPoisoned = -2;
+  /// The message for a node whose body could not be imported, which has been noted already.
+  static constexpr const char* kInBody = "has a sub-graph that cannot be imported";
+
+  using OpsetImports = google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>;
+  using Opsets = std::map<std::string, int64_t>;  ///< By domain; ai.onnx is "".
+
+  /// The tensors that nodes of one graph or function body can name.
+  struct Scope {
+    std::unordered_map<std::string, ValueId>
+        values;  ///< kNoValue: an optional input that the caller left out.
+    std::unordered_map<std::string, std::string> exported;  ///< Function output -> tensor of the caller.
+    std::string prefix;  ///< Before the names of nodes and inner tensors; "" at the top.
+    Opsets opsets;
+    int depth = 0;
+  };
+
+  /// Everything of one kind that cannot be imported, for one line of the message.
+  struct Problem {
+    std::vector<std::string> names;
+    size_t count = 0;
+    std::string remedy;
+  };
+
+  Opsets ReadOpsets(const OpsetImports& imports, const std::string& owner);
+  void ReadFunctions();
+  void ReadDeclaredTypes();
+  void AddInitializers(const onnx::GraphProto& graph, Scope& scope);
+  void AddInputs(Scope& scope);
+  void AddOutputs(const Scope& scope);
+  std::vector<Dim> ReadDims(const onnx::ValueInfoProto& input);
+
+  void BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs);
+  void BuildNode(const onnx::NodeProto& node, Scope& scope, const std::string& label,
+                 const std::vector<bool>& used);
+  void ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
+                      const std::string& label);
+  /// A sub-graph of a node in `outer`. Its inputs are those that it names, then the captured tensors.
+  Graph ImportBody(const onnx::GraphProto& body, const Scope& outer, const std::string& label,
+                   const std::vector<std::string>& captured, const std::vector<ValueId>& inputs,
+                   const OnnxBuilder::AddBodyOutputs& add_outputs);
+  void AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed);
+  const onnx::FunctionProto* FindFunction(const std::string& domain, const std::string& name) const;
+
+  /// What a tensor of the scope is called in the Graph.
+  static std::string ExportedName(const Scope& scope, const std::string& tensor);
+  void Bind(Scope& scope, const std::string& tensor, ValueId value);
+  void Poison(Scope& scope, const onnx::NodeProto& node);
+  void AddProblem(const std::string& what, const std::string& remedy, const std::string& name);
+  void ThrowProblems() const;
+  /// Takes what the file states of a tensor whose type could not be inferred.
+  void TypeAsDeclared(ValueId value, const std::string& tensor);
+
+  const onnx::ModelProto& model_;
+  std::string folder_;
+  Graph graph_;
+  OnnxBuilder::UntypedReasons untyped_;
+  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*>
+      functions_;  ///< By domain and name.
+  std::unordered_map<std::string, const onnx::TypeProto::Tensor*>
+      declared_;  ///< value_info: the fallback where inference gives up.
+  std::vector<std::string> problem_order_;
+  std::map<std::string, Problem> problems_;
+  size_t node_count_ = 0;
+};
+
+}  // namespace skiff

@@ -1,0 +1,131 @@
+// What has a scope of its own: calls of the model's functions, which are put in place, and the bodies of
+// control flow, which become graphs.
+#include "graph/error.h"
+#include "import/onnx/bodies.h"
+#include "import/onnx/importer.h"
+
+namespace skiff {
+namespace {
+
+/// Functions and sub-graphs in each other; no real model comes near it.
+constexpr int kMaxDepth = 32;
+
+}  // namespace
+
+void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                                  Scope& scope, const std::string& label) {
+  if (scope.depth >= kMaxDepth) {
+    Throw(StatusCode::kInvalidModel,
+          "node '{}' calls the function {} more than {} levels deep; it seems to call itself", label,
+          function.name(), kMaxDepth);
+  }
+  if (call.input_size() > function.input_size() || call.output_size() > function.output_size()) {
+    Throw(StatusCode::kInvalidModel,
+          "node '{}' calls the function {} with {} inputs and {} outputs; it has {} and {}", label,
+          function.name(), call.input_size(), call.output_size(), function.input_size(),
+          function.output_size());
+  }
+  Scope body;
+  body.prefix = label + "/";
+  body.depth = scope.depth + 1;
+  body.opsets = ReadOpsets(function.opset_import(), fmt::format("the function {}", function.name()));
+  for (const auto& [domain, version] : scope.opsets) body.opsets.emplace(domain, version);
+  for (int i = 0; i < function.input_size(); ++i) {
+    const bool given = i < call.input_size() && !call.input(i).empty();
+    Bind(body, function.input(i), given ? scope.values.at(call.input(i)) : kNoValue);
+  }
+  std::vector<std::string> outputs;
+  for (int i = 0; i < call.output_size(); ++i) {
+    if (call.output(i).empty()) continue;
+    body.exported.emplace(function.output(i), ExportedName(scope, call.output(i)));
+    outputs.push_back(function.output(i));
+  }
+  const OnnxNodes nodes = BindFunctionAttributes(function, call);
+  BuildNodes(nodes, body, outputs);
+  for (int i = 0; i < call.output_size(); ++i) {
+    if (call.output(i).empty()) continue;
+    const auto found = body.values.find(function.output(i));
+    if (found == body.values.end() || found->second == kNoValue) {
+      Throw(StatusCode::kInvalidModel, "the function {} makes no output '{}', which node '{}' reads",
+            function.name(), function.output(i), label);
+    }
+    Bind(scope, call.output(i), found->second);
+  }
+}
+
+void OnnxImporter::AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed) {
+  const ValueId value =
+      graph_.AddInput(ExportedName(scope, tensor), passed.dtype, passed.dims, passed.quantization);
+  graph_.value(value).has_shape = passed.has_shape;
+  graph_.value(value).source.clear();
+  Bind(scope, tensor, value);
+}
+
+Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer, const std::string& label,
+                               const std::vector<std::string>& captured, const std::vector<ValueId>& inputs,
+                               const OnnxBuilder::AddBodyOutputs& add_outputs) {
+  if (outer.depth >= kMaxDepth)
+    Throw(StatusCode::kInvalidModel, "node '{}' lies in more than {} sub-graphs", label, kMaxDepth);
+  /// The graph around the body, which comes back whatever happens.
+  struct Around {
+    OnnxImporter& importer;
+    Graph graph = std::move(importer.graph_);
+    OnnxBuilder::UntypedReasons untyped = std::move(importer.untyped_);
+    ~Around() {
+      importer.graph_ = std::move(graph);
+      importer.untyped_ = std::move(untyped);
+    }
+  } around{*this};
+  graph_ = Graph();
+  untyped_.clear();
+  graph_.name = body.name();
+  graph_.symbols() = around.graph.symbols();
+  const auto constant_around = [&](const std::string& tensor) -> const Value* {
+    const auto found = outer.values.find(tensor);
+    if (found == outer.values.end() || found->second < 0) return nullptr;
+    const Value& value = around.graph.value(found->second);
+    return value.constant ? &value : nullptr;
+  };
+  Scope scope;
+  scope.prefix = label + "/";
+  scope.depth = outer.depth + 1;
+  scope.opsets = outer.opsets;
+  for (int i = 0; i < body.input_size(); ++i)
+    AddBodyInput(scope, body.input(i).name(), around.graph.value(inputs[static_cast<size_t>(i)]));
+  for (const std::string& tensor : captured) {
+    const ValueId passed = outer.values.at(tensor);
+    AddBodyInput(scope, tensor, around.graph.value(passed));
+    // The same in each run of the body, unlike those of a loop variable.
+    graph_.value(graph_.inputs().back().value).elements = around.graph.value(passed).elements;
+  }
+  for (const std::string& tensor : OuterTensors(body)) {
+    if (const Value* constant = constant_around(tensor)) {
+      Bind(scope, tensor, graph_.AddConstant(constant->name, *constant->constant));
+    } else if (const auto found = outer.values.find(tensor);
+               found != outer.values.end() && found->second == kNoValue) {
+      Bind(scope, tensor, kNoValue);
+    }
+  }
+  AddInitializers(body, scope);
+  std::vector<std::string> outputs;
+  for (const auto& output : body.output()) outputs.push_back(output.name());
+  BuildNodes(body.node(), scope, outputs);
+  std::vector<ValueId> results;
+  for (const std::string& output : outputs) {
+    const auto found = scope.values.find(output);
+    if (found == scope.values.end() || found->second == kNoValue)
+      Throw(StatusCode::kInvalidModel, "node '{}': its sub-graph '{}' makes no output '{}'", label,
+            body.name(), output);
+    if (found->second == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
+    results.push_back(found->second);
+  }
+  if (add_outputs) {
+    add_outputs(graph_, results);
+  } else {
+    for (size_t i = 0; i < results.size(); ++i) graph_.AddOutput(outputs[i], results[i]);
+  }
+  around.graph.symbols() = graph_.symbols();
+  return std::move(graph_);
+}
+
+}  // namespace skiff

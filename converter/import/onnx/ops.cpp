@@ -1,0 +1,96 @@
+#include "import/onnx/ops.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace skiff {
+namespace {
+
+using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
+
+const OnnxTable& Table() {
+  static const OnnxTable table = [] {
+    OnnxTable rows;
+    for (const auto family :
+         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(), OnnxSampleOps(),
+          OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps(),
+          OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(), OnnxControlOps(), OnnxAttentionOps(), OnnxEinsumOps(),
+          OnnxSpectrumOps(), OnnxRecurrentOps()}) {
+      for (const OnnxOp& row : family) rows[row.name].push_back(&row);
+    }
+    return rows;
+  }();
+  return table;
+}
+
+struct Remedy {
+  std::string_view name;
+  const char* sentence;
+};
+
+constexpr const char* kScan =
+    "Scan is not supported: export the loop as a Loop that carries its state, or with its steps unrolled.";
+constexpr const char* kQuantised = "Quantised operators are not supported: convert the float model instead.";
+constexpr const char* kValuesDecide =
+    "How large its result is depends on computed values, which can be no shape: cut the model in front of "
+    "it, and do this "
+    "step in the program.";
+constexpr Remedy kRemedies[] = {
+    {"Compress", kValuesDecide},
+    {"NonMaxSuppression", kValuesDecide},
+    {"NonZero", kValuesDecide},
+    {"Unique", kValuesDecide},
+    {"Scan", kScan},
+    {"QLinearConv", kQuantised},
+    {"QLinearMatMul", kQuantised},
+    {"QuantizeLinear", kQuantised},
+    {"DequantizeLinear", kQuantised},
+    {"ConvInteger", kQuantised},
+    {"MatMulInteger", kQuantised},
+    {"DynamicQuantizeLinear", kQuantised},
+};
+
+}  // namespace
+
+const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset) {
+  const auto found = Table().find(name);
+  if (found == Table().end()) return nullptr;
+  for (const OnnxOp* row : found->second) {
+    if (opset >= row->since && opset <= row->until) return row;
+  }
+  return nullptr;
+}
+
+std::vector<const OnnxOp*> AllOnnxOps() {
+  std::vector<const OnnxOp*> all;
+  for (const auto& [name, rows] : Table()) all.insert(all.end(), rows.begin(), rows.end());
+  return all;
+}
+
+std::string OnnxRemedy(std::string_view domain, std::string_view name) {
+  if (!domain.empty()) {
+    return fmt::format(
+        "Operators of the domain '{}' are not part of ONNX: export without that runtime's optimisations, or "
+        "define the operator "
+        "as an ONNX function inside the model.",
+        domain);
+  }
+  for (const Remedy& remedy : kRemedies) {
+    if (remedy.name == name) return remedy.sentence;
+  }
+  return "Write it with other operators before the export, define it as an ONNX function inside the model, "
+         "or cut the model "
+         "in front of it.";
+}
+
+void BuildDirect(OnnxBuilder& builder) {
+  const size_t required = FindOp(builder.op())->min_inputs;
+  std::vector<ValueId> inputs;
+  for (size_t i = 0; i < std::max(required, builder.input_count()); ++i) {
+    inputs.push_back(i < required ? builder.Input(i) : builder.OptionalInput(i));
+  }
+  builder.Output(builder.op(), std::move(inputs));
+}
+
+}  // namespace skiff

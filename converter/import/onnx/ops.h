@@ -1,0 +1,59 @@
+/// The table of ONNX operators that Skiff imports: one row per operator and span of opset versions. Rows live
+/// beside their builders, in one file per family; to import another operator, write a builder there and add
+/// its row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "import/onnx/builder.h"
+
+namespace skiff {
+
+inline constexpr int64_t kOldestOnnxOpset = 6;
+/// The newest opset whose changes the rows take into account.
+inline constexpr int64_t kNewestOnnxOpset = 23;
+
+struct OnnxOp {
+  const char* name;
+  int64_t since;  ///< First and last opset in which the row's builder is right.
+  int64_t until;
+  void (*build)(OnnxBuilder& builder);
+  OpCode op = OpCode::kInvalid;  ///< For builders that serve several rows.
+};
+
+std::span<const OnnxOp> OnnxElementwiseOps();
+std::span<const OnnxOp> OnnxWindowOps();
+std::span<const OnnxOp> OnnxPoolOps();
+std::span<const OnnxOp> OnnxPatchOps();
+std::span<const OnnxOp> OnnxSampleOps();
+std::span<const OnnxOp> OnnxResizeOps();
+std::span<const OnnxOp> OnnxNormalizeOps();
+std::span<const OnnxOp> OnnxReductionOps();
+std::span<const OnnxOp> OnnxNormOps();
+std::span<const OnnxOp> OnnxAttentionOps();
+std::span<const OnnxOp> OnnxEinsumOps();
+std::span<const OnnxOp> OnnxSpectrumOps();
+std::span<const OnnxOp> OnnxShapeOps();
+std::span<const OnnxOp> OnnxMovementOps();
+std::span<const OnnxOp> OnnxIndexOps();
+std::span<const OnnxOp> OnnxLossOps();
+std::span<const OnnxOp> OnnxControlOps();
+std::span<const OnnxOp> OnnxRecurrentOps();
+
+/// The row of an operator of the domain ai.onnx; null when no row covers the opset.
+const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);
+
+/// All rows, sorted by name.
+std::vector<const OnnxOp*> AllOnnxOps();
+
+/// What a user can do about an operator that has no row, as a sentence.
+std::string OnnxRemedy(std::string_view domain, std::string_view name);
+
+/// The builder of operators that are one Skiff operator with the same inputs and no attributes.
+void BuildDirect(OnnxBuilder& builder);
+
+}  // namespace skiff

@@ -1,0 +1,302 @@
+#include "import/onnx/tensor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TypeRow {
+  int32_t onnx;
+  DType dtype;
+  const char* name;
+};
+
+// The numbers are ONNX's file format; those without a DType are listed for their names.
+constexpr TypeRow kTypes[] = {{0, DType::kInvalid, "undefined"},
+                              {1, DType::kF32, "float32"},
+                              {2, DType::kU8, "uint8"},
+                              {3, DType::kI8, "int8"},
+                              {4, DType::kU16, "uint16"},
+                              {5, DType::kI16, "int16"},
+                              {6, DType::kI32, "int32"},
+                              {7, DType::kI64, "int64"},
+                              {8, DType::kInvalid, "string"},
+                              {9, DType::kBool, "bool"},
+                              {10, DType::kF16, "float16"},
+                              {11, DType::kF64, "float64"},
+                              {12, DType::kU32, "uint32"},
+                              {13, DType::kU64, "uint64"},
+                              {14, DType::kInvalid, "complex64"},
+                              {15, DType::kInvalid, "complex128"},
+                              {16, DType::kInvalid, "bfloat16"},
+                              {17, DType::kInvalid, "float8e4m3fn"},
+                              {18, DType::kInvalid, "float8e4m3fnuz"},
+                              {19, DType::kInvalid, "float8e5m2"},
+                              {20, DType::kInvalid, "float8e5m2fnuz"},
+                              {21, DType::kInvalid, "uint4"},
+                              {22, DType::kInvalid, "int4"},
+                              {23, DType::kInvalid, "float4e2m1"}};
+
+const TypeRow* FindType(int32_t onnx) {
+  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const TypeRow& row) { return row.onnx == onnx; });
+  return found == std::end(kTypes) ? nullptr : found;
+}
+
+Shape ReadShape(const onnx::TensorProto& tensor, DType dtype, const std::string& label) {
+  if (tensor.dims_size() > kMaxRank) {
+    Throw(StatusCode::kUnsupported, "tensor '{}' has rank {}; at most {} dimensions are supported", label,
+          tensor.dims_size(), kMaxRank);
+  }
+  Shape shape;
+  int64_t bytes = DTypeSize(dtype);
+  for (int64_t extent : tensor.dims()) {
+    if (extent < 0) Throw(StatusCode::kInvalidModel, "tensor '{}' has the negative extent {}", label, extent);
+    // An extent of 0 must not hide an overflow of the others, which later arithmetic would meet.
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes)) {
+      Throw(StatusCode::kInvalidModel, "the extents of tensor '{}' are too large: their product overflows",
+            label);
+    }
+    shape.Append(extent);
+  }
+  return shape;
+}
+
+[[noreturn]] void WrongSize(const std::string& label, const Shape& shape, DType dtype, int64_t expected,
+                            int64_t got, const char* unit) {
+  Throw(StatusCode::kInvalidModel,
+        "tensor '{}' of {} {} needs {} {}, but {} are stored; the file is damaged or truncated", label,
+        DTypeName(dtype), ShapeText(shape).c_str(), expected, unit, got);
+}
+
+template <class Stored, class Field>
+void Convert(const Field& field, TensorData& data, const std::string& label) {
+  if (field.size() != data.elements()) {
+    WrongSize(label, data.shape(), data.dtype(), data.elements(), field.size(), "elements");
+  }
+  auto* out = static_cast<Stored*>(data.mutable_data());
+  for (auto element : field) *out++ = static_cast<Stored>(element);
+}
+
+/// Elements in the typed field that ONNX prescribes for the element type; f16 travels as bits in int32_data.
+void ReadTypedField(const onnx::TensorProto& tensor, TensorData& data, const std::string& label) {
+  switch (data.dtype()) {
+    case DType::kF32:
+      return Convert<float>(tensor.float_data(), data, label);
+    case DType::kF64:
+      return Convert<double>(tensor.double_data(), data, label);
+    case DType::kI64:
+      return Convert<int64_t>(tensor.int64_data(), data, label);
+    case DType::kU64:
+      return Convert<uint64_t>(tensor.uint64_data(), data, label);
+    case DType::kU32:
+      return Convert<uint32_t>(tensor.uint64_data(), data, label);
+    case DType::kI32:
+      return Convert<int32_t>(tensor.int32_data(), data, label);
+    case DType::kI16:
+      return Convert<int16_t>(tensor.int32_data(), data, label);
+    case DType::kI8:
+      return Convert<int8_t>(tensor.int32_data(), data, label);
+    case DType::kF16:
+    case DType::kU16:
+      return Convert<uint16_t>(tensor.int32_data(), data, label);
+    case DType::kU8:
+    case DType::kBool:
+      return Convert<uint8_t>(tensor.int32_data(), data, label);
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kInvalid:
+      return;
+  }
+}
+
+struct ExternalPlace {
+  std::string location;
+  int64_t offset = 0;
+  std::optional<int64_t> length;
+};
+
+ExternalPlace ReadExternalPlace(const onnx::TensorProto& tensor, const std::string& label) {
+  ExternalPlace place;
+  for (const auto& entry : tensor.external_data()) {
+    const std::string& text = entry.value();
+    if (entry.key() == "location") {
+      place.location = text;
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      int64_t number = -1;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (error != std::errc() || end != text.data() + text.size() || number < 0) {
+        Throw(StatusCode::kInvalidModel,
+              "the external data of tensor '{}' has the {} '{}'; a number from 0 was expected", label,
+              entry.key(), text);
+      }
+      if (entry.key() == "offset") {
+        place.offset = number;
+      } else {
+        place.length = number;
+      }
+    }
+  }
+  return place;
+}
+
+/// The file of external data. Anything that could lead out of the model's folder is refused: absolute paths,
+/// "..", and symbolic links whose target lies elsewhere.
+fs::path ResolveExternal(const std::string& location, const std::string& folder, const std::string& label) {
+  if (folder.empty()) {
+    Throw(StatusCode::kInvalidModel,
+          "tensor '{}' keeps its data in the file '{}', but the model is not read from a folder", label,
+          location);
+  }
+  const fs::path relative(location);
+  const bool climbs = std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end();
+  std::error_code error;
+  const fs::path root = fs::canonical(folder, error);
+  if (error) Throw(StatusCode::kIo, "the model's folder '{}' cannot be read: {}", folder, error.message());
+  bool inside = !location.empty() && !relative.is_absolute() && !climbs;
+  fs::path file;
+  if (inside) {
+    file = fs::canonical(root / relative, error);
+    if (error) {
+      Throw(StatusCode::kIo,
+            "the external data file '{}' of tensor '{}' cannot be read: {}. It must lie beside the model, in "
+            "'{}'",
+            location, label, error.message(), folder);
+    }
+    inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
+  }
+  if (!inside) {
+    Throw(StatusCode::kInvalidModel,
+          "the external data of tensor '{}' lies at '{}', outside the model's folder '{}'; move it there and "
+          "export again",
+          label, location, folder);
+  }
+  if (!fs::is_regular_file(file, error)) {
+    Throw(StatusCode::kIo, "the external data '{}' of tensor '{}' is not a regular file", location, label);
+  }
+  return file;
+}
+
+/// The file, positioned at the tensor's first byte, after everything that the model claims about it was
+/// checked.
+std::ifstream OpenExternal(const onnx::TensorProto& tensor, const std::string& folder, const Shape& shape,
+                           DType dtype, const std::string& label) {
+  const ExternalPlace place = ReadExternalPlace(tensor, label);
+  const fs::path path = ResolveExternal(place.location, folder, label);
+  const int64_t bytes = shape.elements() * DTypeSize(dtype);
+  if (place.length && *place.length != bytes) WrongSize(label, shape, dtype, bytes, *place.length, "bytes");
+  std::error_code error;
+  const auto file_size = static_cast<int64_t>(fs::file_size(path, error));
+  if (error || place.offset > file_size || bytes > file_size - place.offset) {
+    Throw(StatusCode::kInvalidModel,
+          "the external data file '{}' has {} bytes, but tensor '{}' needs {} bytes from offset {}; the file "
+          "is damaged or truncated",
+          place.location, file_size, label, bytes, place.offset);
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file.seekg(place.offset)) {
+    Throw(StatusCode::kIo, "the external data file '{}' of tensor '{}' cannot be read: {}", place.location,
+          label, std::strerror(errno));
+  }
+  return file;
+}
+
+/// Bytes of elements that the message itself holds. Checked before memory is taken: a few bytes may claim
+/// terabytes.
+int64_t StoredBytes(const onnx::TensorProto& tensor, DType dtype) {
+  if (tensor.has_raw_data()) return static_cast<int64_t>(tensor.raw_data().size());
+  const int64_t elements =
+      std::max({tensor.float_data_size(), tensor.int32_data_size(), tensor.int64_data_size(),
+                tensor.double_data_size(), tensor.uint64_data_size()});
+  return elements * DTypeSize(dtype);
+}
+
+}  // namespace
+
+DType DTypeOfOnnx(int32_t data_type) {
+  const TypeRow* row = FindType(data_type);
+  return row == nullptr ? DType::kInvalid : row->dtype;
+}
+
+std::string OnnxTypeName(int32_t data_type) {
+  const TypeRow* row = FindType(data_type);
+  return row == nullptr ? fmt::format("number {}", data_type) : row->name;
+}
+
+TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
+  const DType dtype = DTypeOfOnnx(tensor.data_type());
+  if (dtype == DType::kInvalid) {
+    Throw(StatusCode::kUnsupported,
+          "tensor '{}' has the element type {}, which Skiff does not have; export with another one, for "
+          "example float32",
+          label, OnnxTypeName(tensor.data_type()));
+  }
+  if (tensor.has_segment()) {
+    Throw(StatusCode::kUnsupported, "tensor '{}' is stored in segments, which is not supported", label);
+  }
+  const Shape shape = ReadShape(tensor, dtype, label);
+  TensorData data;
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
+    std::ifstream file = OpenExternal(tensor, folder, shape, dtype, label);
+    data = TensorData(dtype, shape);
+    if (!file.read(static_cast<char*>(data.mutable_data()),
+                   static_cast<std::streamsize>(data.size_bytes()))) {
+      Throw(StatusCode::kIo, "the external data of tensor '{}' cannot be read: {}", label,
+            std::strerror(errno));
+    }
+  } else {
+    const int64_t bytes = shape.elements() * DTypeSize(dtype);
+    const int64_t stored = StoredBytes(tensor, dtype);
+    if (stored != bytes) WrongSize(label, shape, dtype, bytes, stored, "bytes");
+    data = TensorData(dtype, shape);
+    if (tensor.has_raw_data()) {
+      std::memcpy(data.mutable_data(), tensor.raw_data().data(), data.size_bytes());
+    } else {
+      ReadTypedField(tensor, data, label);
+    }
+  }
+  if (dtype == DType::kBool) {
+    auto* flags = static_cast<uint8_t*>(data.mutable_data());
+    std::transform(flags, flags + data.elements(), flags,
+                   [](uint8_t flag) { return static_cast<uint8_t>(flag != 0); });
+  }
+  return data;
+}
+
+std::string ReadProtobufFile(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    Throw(StatusCode::kIo, "'{}' is a folder; the path of a file was expected", path);
+  }
+  std::ifstream file(path, std::ios::binary);
+  const auto size = static_cast<int64_t>(fs::file_size(path, error));
+  if (!file || error) {
+    Throw(StatusCode::kIo, "'{}' cannot be read: {}", path,
+          error ? error.message() : std::string(std::strerror(errno)));
+  }
+  if (size > INT_MAX) {
+    Throw(StatusCode::kInvalidModel,
+          "'{}' has {} bytes; protobuf reads at most 2 GiB. Save the model with external data "
+          "(onnx.save_model with "
+          "save_as_external_data=True)",
+          path, size);
+  }
+  std::string bytes(static_cast<size_t>(size), '\0');
+  if (!file.read(bytes.data(), size)) {
+    Throw(StatusCode::kIo, "'{}' cannot be read: {}", path, std::strerror(errno));
+  }
+  return bytes;
+}
+
+}  // namespace skiff

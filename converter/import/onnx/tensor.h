@@ -1,0 +1,25 @@
+/// TensorProto as constant tensors, and ONNX's element types as DTypes.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+#include "import/onnx/proto.h"
+
+namespace skiff {
+
+/// kInvalid for element types that Skiff does not have.
+DType DTypeOfOnnx(int32_t data_type);
+/// "float16", "string", ...; the number for types that this build has no name for.
+std::string OnnxTypeName(int32_t data_type);
+
+/// Reads the elements, wherever they are: raw, typed fields, or a file in `folder` ("" forbids external
+/// data). `label` names the tensor in messages. Throws Error: kUnsupported (element type, sparse segments),
+/// kInvalidModel (sizes that contradict each other, a location outside the folder), kIo (external file
+/// unreadable).
+TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label);
+
+/// The whole content of a file. Throws Error (kIo, or kInvalidModel above the 2 GiB that protobuf can read).
+std::string ReadProtobufFile(const std::string& path);
+
+}  // namespace skiff

@@ -1,0 +1,75 @@
+#include "parity/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <fmt/format.h>
+
+namespace skiff {
+namespace {
+
+/// Equal bits; integers beyond 2^53 that a double cannot tell apart must still differ.
+bool SameBits(const TensorData& a, const TensorData& b, size_t i) {
+  const auto size = static_cast<size_t>(DTypeSize(a.dtype()));
+  return std::memcmp(a.as<uint8_t>() + i * size, b.as<uint8_t>() + i * size, size) == 0;
+}
+
+double ErrorOf(double expected, double got) {
+  if (expected == got || (std::isnan(expected) && std::isnan(got))) return 0;
+  if (!std::isfinite(expected) || !std::isfinite(got)) return std::numeric_limits<double>::infinity();
+  return std::abs(expected - got);
+}
+
+}  // namespace
+
+Tolerance DefaultTolerance(DType dtype, bool f16_takes_part) {
+  if (!IsFloat(dtype)) return {};
+  return {.of_largest = f16_takes_part || dtype == DType::kF16 ? 1e-2 : 2e-5};
+}
+
+std::string Describe(const Tolerance& tolerance) {
+  if (tolerance.of_largest > 0) return fmt::format("{} of the largest element", tolerance.of_largest);
+  if (tolerance.atol == 0 && tolerance.rtol == 0) return "exact";
+  return fmt::format("atol {}, rtol {}", tolerance.atol, tolerance.rtol);
+}
+
+Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance) {
+  Comparison result;
+  result.elements = expected.elements();
+  const bool both_float = IsFloat(expected.dtype()) && IsFloat(got.dtype());
+  if (expected.dtype() != got.dtype() && !both_float) {
+    result.problem = fmt::format("expected {}, got {}", DTypeName(expected.dtype()), DTypeName(got.dtype()));
+  } else if (!(expected.shape() == got.shape())) {
+    result.problem = fmt::format("expected the shape {}, got {}", ShapeText(expected.shape()).c_str(),
+                                 ShapeText(got.shape()).c_str());
+  }
+  if (!result.problem.empty()) {
+    result.ok = false;
+    return result;
+  }
+  const std::vector<double> a = expected.ToDoubles();
+  const std::vector<double> b = got.ToDoubles();
+  for (const double value : a) {
+    if (std::isfinite(value)) result.largest = std::max(result.largest, std::abs(value));
+  }
+  for (size_t i = 0; i < a.size(); ++i) {
+    double error = ErrorOf(a[i], b[i]);
+    if (error == 0 && !both_float && !SameBits(expected, got, i)) error = 1;
+    if (error > result.max_error) {
+      result.max_error = error;
+      result.worst = static_cast<int64_t>(i);
+      result.worst_expected = a[i];
+      result.worst_got = b[i];
+    }
+    const double magnitude = std::isfinite(a[i]) ? std::abs(a[i]) : 0;
+    const double allowed =
+        tolerance.atol + tolerance.rtol * magnitude + tolerance.of_largest * result.largest;
+    if (std::isinf(error) || error > allowed) ++result.outside;
+  }
+  result.ok = result.outside == 0;
+  return result;
+}
+
+}  // namespace skiff

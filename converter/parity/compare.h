@@ -1,0 +1,43 @@
+/// How far two tensors are apart, and how far they may be.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+
+namespace skiff {
+
+/// Element i may differ by atol + rtol * |expected[i]| + of_largest * (the largest finite |expected|). NaN
+/// must meet NaN and an infinity the same infinity, whatever the tolerance.
+struct Tolerance {
+  double atol = 0;
+  double rtol = 0;
+  double of_largest = 0;
+};
+
+/// Whole nets (docs/numerics.md): f32 and f64 2e-5 of the largest element, 1e-2 where f16 takes part,
+/// integers and booleans exact.
+Tolerance DefaultTolerance(DType dtype, bool f16_takes_part);
+
+/// "2e-05 of the largest element", "atol 0.001, rtol 0", "exact".
+std::string Describe(const Tolerance& tolerance);
+
+struct Comparison {
+  bool ok = true;
+  std::string problem;  ///< Why the tensors cannot be compared element by element; "" when they can.
+  int64_t elements = 0;
+  int64_t outside = 0;   ///< Elements beyond the tolerance.
+  double largest = 0;    ///< The largest finite |expected|.
+  double max_error = 0;  ///< Infinite where NaN or infinities do not meet.
+  int64_t worst = -1;    ///< The element with max_error; -1 when all are equal.
+  double worst_expected = 0;
+  double worst_got = 0;
+
+  /// max_error as a share of `largest`; max_error itself where everything expected is 0.
+  double relative() const { return largest > 0 ? max_error / largest : max_error; }
+};
+
+/// Dtypes must be equal, or both float; shapes must be equal.
+Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance);
+
+}  // namespace skiff

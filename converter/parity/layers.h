@@ -1,0 +1,31 @@
+/// Intermediate tensors of the source graph, and the same tensors in a plan.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "format/model_data.h"
+#include "graph/graph.h"
+#include "skiff/session.h"
+
+namespace skiff {
+
+/// A tensor that a node of the source file makes, as eager mode computed it.
+struct EagerTensor {
+  std::string name;
+  std::string op;  ///< In the source's words.
+  TensorData tensor;
+};
+
+/// False when the file was stripped of the source's tensor names.
+bool HasSources(const ModelData& model);
+
+/// Appends the value when it is a tensor of the source file.
+void AddLayer(const Graph& source, ValueId value, const TensorData& tensor, std::vector<EagerTensor>& layers);
+
+/// The copy of a layer that `plan` has, in the source's order of axes; nothing when it does not have it. The
+/// Session keeps intermediates and has just run that plan.
+std::optional<TensorData> TapLayer(const Session& session, const PlanData& plan, const EagerTensor& layer);
+
+}  // namespace skiff

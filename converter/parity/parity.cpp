@@ -1,0 +1,229 @@
+#include "parity/parity.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "convert.h"
+#include "graph/error.h"
+#include "graph/evaluate.h"
+#include "parity/layers.h"
+#include "run/model_sizes.h"
+
+namespace skiff {
+namespace {
+
+bool AllOk(const std::vector<TensorParity>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const TensorParity& row) { return row.comparison.ok; });
+}
+
+/// The tolerance of each float tensor: the caller's, or the default, which depends on whether f16 takes part
+/// anywhere.
+struct Rule {
+  std::optional<Tolerance> chosen;
+  bool f16 = false;
+
+  Tolerance For(DType dtype) const {
+    return chosen && IsFloat(dtype) ? *chosen : DefaultTolerance(dtype, f16);
+  }
+};
+
+TensorParity CompareRow(const std::string& name, const std::string& op, const TensorData& expected,
+                        const TensorData& got, const Rule& rule) {
+  const Tolerance tolerance = rule.For(expected.dtype());
+  return {name, op, expected.dtype(), expected.shape(), tolerance, Compare(expected, got, tolerance)};
+}
+
+std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const NamedTensors& got,
+                                         const Rule& rule, Span<const PortInfo> order) {
+  std::vector<TensorParity> rows;
+  for (const PortInfo& port : order) {
+    if (const auto found = expected.find(port.name); found != expected.end()) {
+      rows.push_back(CompareRow(port.name, "", found->second, got.at(port.name), rule));
+    }
+  }
+  return rows;
+}
+
+/// The name of an output whose bits differ between two runs; "" when there is none.
+std::string FirstChanged(const NamedTensors& before, const NamedTensors& after) {
+  for (const auto& [name, tensor] : before) {
+    const TensorData& again = after.at(name);
+    if (tensor.size_bytes() != again.size_bytes() ||
+        (tensor.size_bytes() > 0 && std::memcmp(tensor.data(), again.data(), tensor.size_bytes()) != 0))
+      return name;
+  }
+  return "";
+}
+
+/// What the model fixes of an input that the source leaves open.
+void FixPort(const Graph& source, const PortInfo& port, ConvertOptions& options) {
+  const bool open =
+      std::any_of(port.shape.begin(), port.shape.end(), [](int64_t extent) { return extent < 0; });
+  if (!open) {
+    options.shapes[port.name] = {port.shape.begin(), port.shape.end()};
+    return;
+  }
+  const auto found = std::find_if(source.inputs().begin(), source.inputs().end(),
+                                  [&](const GraphPort& other) { return other.name == port.name; });
+  const std::vector<Dim>& dims = source.value(found->value).dims;
+  bool same = static_cast<int>(dims.size()) == port.shape.rank();
+  for (size_t axis = 0; same && axis < dims.size(); ++axis) {
+    const int64_t extent = port.shape[static_cast<int>(axis)];
+    if (dims[axis].constant()) {
+      same = dims[axis].value == extent;
+    } else if (extent >= 0) {
+      const auto symbol = static_cast<size_t>(dims[axis].symbol());
+      options.dims.emplace(source.symbols()[symbol].name, extent);
+    }
+  }
+  if (!same) {
+    Throw(StatusCode::kInvalidArgument,
+          "the model was not made from this source: its input '{}' is {}, the source's has other dimensions",
+          port.name, ShapeText(port.shape).c_str());
+  }
+}
+
+}  // namespace
+
+const TensorParity* BackendParity::FirstBadLayer() const {
+  const auto found =
+      std::find_if(layers.begin(), layers.end(), [](const TensorParity& row) { return !row.comparison.ok; });
+  return found == layers.end() ? nullptr : &*found;
+}
+
+bool ParityReport::Holds(const BackendParity& backend) const {
+  if (!refused.empty() || !backend.refused.empty()) return !refused.empty() && !backend.refused.empty();
+  return backend.unstable.empty() && AllOk(backend.outputs) && AllOk(backend.expected) &&
+         AllOk(backend.layers);
+}
+
+bool ParityReport::ok() const {
+  return AllOk(eager_expected) && std::all_of(backends.begin(), backends.end(),
+                                              [&](const BackendParity& backend) { return Holds(backend); });
+}
+
+void FixToModel(Graph& source, const SignatureInfo& model) {
+  const auto check = [](const std::vector<GraphPort>& ports, Span<const PortInfo> of_model,
+                        const char* kind) {
+    std::string names;
+    for (const GraphPort& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name);
+    const bool same = ports.size() == of_model.size() &&
+                      std::all_of(ports.begin(), ports.end(), [&](const GraphPort& port) {
+                        return std::any_of(of_model.begin(), of_model.end(),
+                                           [&](const PortInfo& other) { return port.name == other.name; });
+                      });
+    if (!same) {
+      Throw(StatusCode::kInvalidArgument,
+            "the model was not made from this source: its {}s are {}, the source's are {}", kind,
+            PortNames(of_model), names);
+    }
+  };
+  check(source.inputs(), model.inputs, "input");
+  if (!source.outputs().empty()) check(source.outputs(), model.outputs, "output");
+  ConvertOptions options;
+  for (const PortInfo& port : model.inputs) FixPort(source, port, options);
+  try {
+    FixShapes(source, options);
+  } catch (const Error& error) {
+    Throw(error.code(), "the model's shapes do not fit this source: {}", error.what());
+  }
+}
+
+struct ParityChecker::Eager {
+  NamedTensors outputs;
+  std::vector<EagerTensor> layers;
+  Rule rule;
+  std::string refused;
+};
+
+ParityChecker::ParityChecker(const Graph& source, Model& model, ParityOptions options)
+    : source_(source), model_(model), options_(std::move(options)) {
+  if (options_.layers && !HasSources(model.data())) {
+    Throw(StatusCode::kInvalidArgument,
+          "layers cannot be compared: the model was stripped of the source's tensor names; convert it "
+          "without --strip");
+  }
+}
+
+ParityChecker::Eager ParityChecker::RunEager(const NamedTensors& inputs) {
+  Eager eager;
+  eager.rule.chosen = options_.tolerance;
+  EvaluateOptions options;
+  options.observe = [&](ValueId value, const TensorData& tensor) {
+    eager.rule.f16 |= tensor.dtype() == DType::kF16;
+    if (options_.layers) AddLayer(source_, value, tensor, eager.layers);
+  };
+  eager.outputs = Evaluate(source_, inputs, options);
+  return eager;
+}
+
+NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn& backend,
+                                bool keep_intermediates, const NamedTensors& inputs) {
+  if (!session) {
+    SessionOptions options;
+    options.backend = backend.backend;
+    options.target = backend.target;
+    options.fall_back = false;  // What is compared must be what was asked for.
+    options.threads = options_.threads;
+    options.keep_intermediates = keep_intermediates;
+    session = CreateSession(model_, options);
+  }
+  SetInputs(*session, inputs);
+  Must([&] { return session->Run(); });
+  return Outputs(*session);
+}
+
+void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
+                                 BackendParity& result) {
+  BackendSessions& sessions = sessions_[result.backend];
+  const Span<const PortInfo> order = model_.signature(0).outputs;
+  const NamedTensors outputs = Run(sessions.session, result.backend, false, inputs);
+  result.outputs = CompareOutputs(eager.outputs, outputs, eager.rule, order);
+  result.expected = CompareOutputs(expected, outputs, eager.rule, order);
+  for (int run = 1; run < options_.repeat && result.unstable.empty(); ++run)
+    result.unstable = FirstChanged(outputs, Run(sessions.session, result.backend, false, inputs));
+  if (!options_.layers) return;
+  Run(sessions.tapped, result.backend, true, inputs);
+  const PlanData& plan = PlanAt(model_, SizesOf(model_, inputs), result.backend.target);
+  for (const EagerTensor& layer : eager.layers) {
+    const std::optional<TensorData> got = TapLayer(*sessions.tapped, plan, layer);
+    if (got) {
+      result.layers.push_back(CompareRow(layer.name, layer.op, layer.tensor, *got, eager.rule));
+    } else {
+      ++result.fused_away;
+    }
+  }
+}
+
+ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors& expected) {
+  const auto progress = [&](const std::string& step) {
+    if (options_.progress) options_.progress(step);
+  };
+  /// What was refused, where refusals are noted.
+  const auto attempt = [&](auto&& run) -> std::string {
+    try {
+      run();
+    } catch (const Error& error) {
+      // Memory and defects of Skiff are no answer about the inputs.
+      const bool about_inputs =
+          error.code() != StatusCode::kOutOfMemory && error.code() != StatusCode::kInternal;
+      if (!options_.note_refusals || !about_inputs) throw;
+      return error.what();
+    }
+    return "";
+  };
+  ParityReport report;
+  Eager eager;
+  progress("eager");
+  report.refused = attempt([&] { eager = RunEager(inputs); });
+  report.eager_expected = CompareOutputs(expected, eager.outputs, eager.rule, model_.signature(0).outputs);
+  for (const RunsOn& backend : options_.backends) {
+    progress(BackendName(backend));
+    BackendParity& result = report.backends.emplace_back();
+    result.backend = backend;
+    result.refused = attempt([&] { CheckBackend(eager, inputs, expected, result); });
+  }
+  return report;
+}
+
+}  // namespace skiff

@@ -1,0 +1,172 @@
+// Pushes transposes through the graph until they meet and cancel.
+//
+// Importers write each operator of a channels-first source as Transpose(0, 2, 3, 1), the channels-last
+// operator, Transpose(0, 3, 1, 2). This pass plans a layout for every value: reshapes and transpositions stay
+// pending (AxisView) while operators compute on the elements as they lie, and are carried out only where an
+// operator needs its own order. Most meet their inverse on the way and are never carried out. A second step
+// looks at those that are left and tries to carry them out elsewhere, where fewer elements move. The graph
+// changes only if the plan is better than it.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "passes/layout/rules.h"
+#include "passes/passes.h"
+#include "passes/shapes/nominal_sizes.h"
+
+namespace skiff {
+namespace {
+
+PlanCost CostOf(const Graph& graph) {
+  PlanCost cost;
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    const Node& node = graph.node(id);
+    if (node.removed || node.op != OpCode::kTranspose) continue;
+    const Value& result = graph.value(node.outputs[0]);
+    ++cost.transposes;
+    if (!result.has_static_shape() || !graph.value(node.inputs[0]).has_static_shape()) continue;
+    if (MovesElements(graph.value(node.inputs[0]).shape(), node.As<TransposeAttrs>().perm)) {
+      cost.moved += result.shape().elements();
+    }
+  }
+  return cost;
+}
+
+/// Tries other places for the transpositions that are left.
+class LayoutSearch {
+ public:
+  explicit LayoutSearch(const Graph& graph)
+      : problem_(graph), plan_(PlanWith({})), plans_left_(kNodesToPlan / (problem_.order.size() + 1)) {}
+
+  LayoutPlan Run() {
+    while (Improve()) {
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  /// Bounds the time of the search: plans that may be made, times nodes. A node takes about a microsecond.
+  static constexpr size_t kNodesToPlan = 100'000;
+  /// How many values before a transposition are looked at.
+  static constexpr size_t kMaxUpstream = 32;
+
+  LayoutPlan PlanWith(const LayoutChoices& choices) { return LayoutPlanner(problem_, choices).Run(); }
+
+  /// Takes the best change around one transposition; false where no change around any of them is better.
+  bool Improve() {
+    std::set<ValueId> seen;
+    for (const PlanMove& move : plan_.moves) {
+      std::optional<LayoutChoices> best;
+      PlanCost least = plan_.cost;
+      for (ValueId value : Upstream(move)) {
+        if (!seen.insert(value).second) continue;
+        for (LayoutChoices& changed : ChangesAt(value)) {
+          if (plans_left_ == 0) break;
+          --plans_left_;
+          const PlanCost cost = PlanWith(changed).cost;
+          if (!(cost < least)) continue;
+          least = cost;
+          best = std::move(changed);
+        }
+      }
+      if (!best) continue;
+      choices_ = *std::move(best);
+      plan_ = PlanWith(choices_);
+      return true;
+    }
+    return false;
+  }
+
+  /// The value that is transposed, and those whose layout it has taken over, nearest first.
+  std::vector<ValueId> Upstream(const PlanMove& move) const {
+    const Graph& graph = problem_.graph;
+    std::vector<ValueId> values;
+    const auto add = [&](ValueId value) {
+      if (value == kNoValue || graph.value(value).constant || values.size() >= kMaxUpstream) return;
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    };
+    if (move.at != kNoNode && HasWays(move.at)) {
+      for (ValueId output : graph.node(move.at).outputs) add(output);
+    }
+    add(move.value);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const NodeId producer = graph.value(values[i]).producer;
+      if (producer == kNoNode || FindLayoutRule(graph, graph.node(producer)) == nullptr) continue;
+      for (ValueId input : graph.node(producer).inputs) add(input);
+    }
+    return values;
+  }
+
+  /// Whether the planner has a choice at this node: which of several inputs the others follow.
+  bool HasWays(NodeId id) const {
+    const Node& node = problem_.graph.node(id);
+    const LayoutRule rule = FindLayoutRule(problem_.graph, node);
+    return node.inputs.size() > 1 && (rule == PlanElementwise || rule == PlanConcat || rule == PlanMatMul);
+  }
+
+  /// Another input to follow, or another time to transpose.
+  std::vector<LayoutChoices> ChangesAt(ValueId value) const {
+    std::vector<LayoutChoices> changes;
+    const NodeId producer = problem_.graph.value(value).producer;
+    for (size_t winner = 0; producer != kNoNode && HasWays(producer) && winner < 2; ++winner) {
+      changes.emplace_back(choices_).winner[producer] = winner;
+    }
+    const auto known = choices_.settle.find(value);
+    for (const Settle settle : {Settle::kPending, Settle::kPlain, Settle::kWanted}) {
+      if (settle == Settle::kWanted && problem_.wanted[static_cast<size_t>(value)].empty()) continue;
+      if (settle == (known == choices_.settle.end() ? Settle::kPending : known->second)) continue;
+      changes.emplace_back(choices_).settle[value] = settle;
+    }
+    return changes;
+  }
+
+  LayoutProblem problem_;
+  LayoutChoices choices_;
+  LayoutPlan plan_;
+  size_t plans_left_;
+};
+
+}  // namespace
+
+bool MovesElements(const Shape& shape, const Ints& perm) {
+  int64_t last = -1;
+  for (int i = 0; i < shape.rank(); ++i) {
+    const int64_t axis = perm.size == 0 ? shape.rank() - 1 - i : perm[i];
+    if (shape[static_cast<int>(axis)] == 1) continue;
+    if (axis < last) return true;
+    last = axis;
+  }
+  return false;
+}
+
+namespace {
+
+void ToNhwcWithNumbers(Graph& graph) {
+  const PlanCost before = CostOf(graph);
+  if (before.transposes == 0) return;
+  const LayoutPlan plan = LayoutSearch(graph).Run();
+  if (std::pair(plan.cost.moved, plan.cost.transposes) < std::pair(before.moved, before.transposes)) {
+    ApplyLayoutPlan(graph, plan);
+  }
+}
+
+bool HasOpenDims(const Graph& graph) {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).has_shape && !graph.value(id).has_static_shape()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ToNhwc(Graph& graph) {
+  if (!HasOpenDims(graph)) return ToNhwcWithNumbers(graph);
+  std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
+  if (!nominal) return;
+  Graph sized = graph;
+  nominal->Apply(sized);
+  ToNhwcWithNumbers(sized);
+  if (nominal->Restore(graph, sized)) graph = std::move(sized);
+}
+
+}  // namespace skiff

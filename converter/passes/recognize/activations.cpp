@@ -1,0 +1,134 @@
+// Activations that exporters write as several operators. Each has one inner function e of a polynomial of x,
+// and is itself a polynomial of x and e.
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "passes/canonicalize/polynomial.h"
+#include "passes/recognize/recognize.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+constexpr double kInverseSqrt2 = 1 / std::numbers::sqrt2;
+constexpr double kTanhScale = 0.7978845608028654;  // sqrt(2 / pi)
+constexpr double kTanhCubic = 0.044715;
+
+struct Activation {
+  const char* name;
+  OpCode inner;   ///< The operator of e.
+  float bound_a;  ///< Clamp: min, max. HardSigmoid: alpha, beta. Else unused.
+  float bound_b;
+  double argument[4];  ///< e's argument: coefficients of 1, x, x^2, x^3.
+  double of_x;         ///< The whole is of_x * x + of_e * e + of_xe * x * e.
+  double of_e;
+  double of_xe;
+  OpCode op;  ///< What it is.
+};
+
+// The larger of two that share an inner function stands first: HardSigmoid is a part of HardSwish.
+constexpr Activation kActivations[] = {
+    {"HardSwish", OpCode::kClamp, 0, 6, {3, 1, 0, 0}, 0, 0, 1.0 / 6, OpCode::kHardSwish},
+    {"HardSwish", OpCode::kClamp, 0, 1, {0.5, 1.0 / 6, 0, 0}, 0, 0, 1, OpCode::kHardSwish},
+    {"HardSwish", OpCode::kHardSigmoid, 1.0f / 6, 0.5f, {0, 1, 0, 0}, 0, 0, 1, OpCode::kHardSwish},
+    {"HardSigmoid", OpCode::kClamp, 0, 6, {3, 1, 0, 0}, 0, 1.0 / 6, 0, OpCode::kHardSigmoid},
+    {"HardSigmoid", OpCode::kClamp, 0, 1, {0.5, 1.0 / 6, 0, 0}, 0, 1, 0, OpCode::kHardSigmoid},
+    {"Silu", OpCode::kSigmoid, 0, 0, {0, 1, 0, 0}, 0, 0, 1, OpCode::kSilu},
+    {"Gelu", OpCode::kErf, 0, 0, {0, kInverseSqrt2, 0, 0}, 0.5, 0, 0.5, OpCode::kGelu},
+    {"Gelu", OpCode::kTanh, 0, 0, {0, kTanhScale, 0, kTanhScale* kTanhCubic}, 0.5, 0, 0.5, OpCode::kGelu},
+};
+
+/// Constants are rounded to the graph's dtype, and some exporters cut digits.
+double ToleranceFor(DType dtype) { return dtype == DType::kF16 ? 1e-3 : 1e-5; }
+
+bool InnerMatches(const Node& node, const Activation& wanted, double tolerance) {
+  if (node.op != wanted.inner) return false;
+  const auto close = [tolerance](float a, float b) { return std::abs(a - b) <= tolerance * std::abs(b); };
+  if (node.op == OpCode::kClamp)
+    return node.As<ClampAttrs>().min == wanted.bound_a && node.As<ClampAttrs>().max == wanted.bound_b;
+  if (node.op != OpCode::kHardSigmoid) return true;
+  return close(node.As<HardSigmoidAttrs>().alpha, wanted.bound_a) &&
+         close(node.As<HardSigmoidAttrs>().beta, wanted.bound_b);
+}
+
+/// What x can be: the argument of e, and what it is computed from by arithmetic.
+void CollectArguments(const Graph& graph, ValueId value, int depth, std::vector<ValueId>& found) {
+  if (graph.value(value).constant || std::find(found.begin(), found.end(), value) != found.end()) return;
+  found.push_back(value);
+  const NodeId producer = graph.value(value).producer;
+  if (producer == kNoNode || depth == 0) return;
+  const Node& node = graph.node(producer);
+  if (!FindOp(node.op)->Is(kBinary)) return;
+  for (ValueId input : node.inputs) CollectArguments(graph, input, depth - 1, found);
+}
+
+/// What the whole can be: results of arithmetic on e, the farthest first.
+void CollectRoots(const Graph& graph, ValueId value, int depth, std::vector<NodeId>& found) {
+  if (depth == 0) return;
+  for (const Use& use : graph.value(value).uses) {
+    const Node& user = graph.node(use.node);
+    if (!FindOp(user.op)->Is(kBinary)) continue;
+    CollectRoots(graph, user.outputs[0], depth - 1, found);
+    if (std::find(found.begin(), found.end(), use.node) == found.end()) found.push_back(use.node);
+  }
+}
+
+void SetActivation(Graph& graph, NodeId root, ValueId x, const Activation& activation) {
+  switch (activation.op) {
+    case OpCode::kGelu:
+      Become(graph, root, OpCode::kGelu, {x},
+             GeluAttrs{activation.inner == OpCode::kErf ? GeluKind::kErf : GeluKind::kTanh});
+      break;
+    case OpCode::kHardSigmoid:
+      Become(graph, root, OpCode::kHardSigmoid, {x}, HardSigmoidAttrs{1.0f / 6, 0.5f});
+      break;
+    default:
+      Become(graph, root, activation.op, {x});
+  }
+  graph.Note(root, std::string("recognised as a part of ") + activation.name);
+}
+
+/// Finds x and the whole for one inner node; the node nearest to the graph's end wins.
+bool Match(Graph& graph, NodeId inner, const Activation& activation) {
+  constexpr int kMaxArithmetic = 5;
+  const ValueId e = graph.node(inner).outputs[0];
+  const double tolerance = ToleranceFor(graph.value(e).dtype);
+  if (!InnerMatches(graph.node(inner), activation, tolerance)) return false;
+  Polynomial argument;
+  for (size_t i = 0; i < 4; ++i) argument.coefficients[i][0] = activation.argument[i];
+  Polynomial whole;
+  whole.coefficients[1][0] = activation.of_x;
+  whole.coefficients[0][1] = activation.of_e;
+  whole.coefficients[1][1] = activation.of_xe;
+  std::vector<ValueId> arguments;
+  CollectArguments(graph, graph.node(inner).inputs[0], kMaxArithmetic, arguments);
+  std::vector<NodeId> roots;
+  CollectRoots(graph, e, kMaxArithmetic, roots);
+  if (activation.of_e == 1) roots.push_back(inner);
+  for (ValueId x : arguments) {
+    const auto given = ReadPolynomial(graph, graph.node(inner).inputs[0], x, kNoValue);
+    if (!given || !IsClose(*given, argument, tolerance)) continue;
+    for (NodeId root : roots) {
+      const ValueId result = graph.node(root).outputs[0];
+      const auto computed = ReadPolynomial(graph, result, x, e);
+      if (!computed || !IsClose(*computed, whole, tolerance) || !SameType(graph, result, x)) continue;
+      SetActivation(graph, root, x, activation);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void RecognizeActivations(Graph& graph) {
+  for (const Activation& activation : kActivations) {
+    ForEachPlainNode(graph, [&](NodeId id) {
+      while (!graph.node(id).removed && Match(graph, id, activation)) {
+      }
+    });
+  }
+}
+
+}  // namespace skiff

@@ -1,0 +1,156 @@
+// LayerNorm out of its parts: d = x - mean(x), d / sqrt(mean(d * d) + epsilon), times scale, plus bias.
+#include <algorithm>
+
+#include "passes/recognize/recognize.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+constexpr const char* kRecognised = "recognised as a part of LayerNorm";
+
+/// What a Cast between float types was made from.
+ValueId BehindCasts(const Graph& graph, ValueId value) {
+  NodeId cast = ProducerWith(graph, value, OpCode::kCast);
+  while (cast != kNoNode && IsFloat(graph.value(graph.node(cast).inputs[0]).dtype)) {
+    value = graph.node(cast).inputs[0];
+    cast = ProducerWith(graph, value, OpCode::kCast);
+  }
+  return value;
+}
+
+/// A ReduceMean over the last axes that keeps them as 1: the first of these axes, else nothing.
+std::optional<int64_t> TrailingMean(const Graph& graph, NodeId mean) {
+  if (mean == kNoNode) return {};
+  const auto& attrs = graph.node(mean).As<ReduceAttrs>();
+  const auto rank = static_cast<int64_t>(graph.value(graph.node(mean).inputs[0]).dims.size());
+  if (!attrs.keep_dims || attrs.axes.size == 0) return {};
+  for (int64_t i = 0; i < attrs.axes.size; ++i) {
+    if (attrs.axes[i] != rank - attrs.axes.size + i) return {};
+  }
+  return rank - attrs.axes.size;
+}
+
+struct Normalised {
+  ValueId x = kNoValue;
+  NormAttrs attrs;
+};
+
+/// Whether `d` is x - mean(x); x and the axis then.
+std::optional<Normalised> MatchCentred(const Graph& graph, ValueId d) {
+  const NodeId sub = ProducerWith(graph, BehindCasts(graph, d), OpCode::kSub);
+  if (sub == kNoNode) return {};
+  const NodeId mean = ProducerWith(graph, graph.node(sub).inputs[1], OpCode::kReduceMean);
+  const auto axis = TrailingMean(graph, mean);
+  const ValueId x = graph.node(sub).inputs[0];
+  if (!axis || BehindCasts(graph, graph.node(mean).inputs[0]) != BehindCasts(graph, x)) return {};
+  return Normalised{x, {*axis, 0}};
+}
+
+/// Fills in epsilon when `deviation` is sqrt(mean(d * d) + epsilon) for the same x and axis.
+bool MatchDeviation(const Graph& graph, ValueId deviation, Normalised& norm) {
+  const NodeId root = ProducerWith(graph, BehindCasts(graph, deviation), OpCode::kSqrt);
+  if (root == kNoNode) return false;
+  const NodeId add = ProducerWith(graph, graph.node(root).inputs[0], OpCode::kAdd);
+  if (add == kNoNode) return false;
+  const auto epsilon = ScalarConstant(graph, graph.node(add).inputs[1]);
+  const NodeId mean = ProducerWith(graph, BehindCasts(graph, graph.node(add).inputs[0]), OpCode::kReduceMean);
+  if (!epsilon || TrailingMean(graph, mean) != norm.attrs.axis) return false;
+  const NodeId square = ProducerWith(graph, BehindCasts(graph, graph.node(mean).inputs[0]), OpCode::kMul);
+  if (square == kNoNode) return false;
+  for (ValueId factor : graph.node(square).inputs) {
+    const auto centred = MatchCentred(graph, factor);
+    if (!centred || centred->x != norm.x || centred->attrs.axis != norm.attrs.axis) return false;
+  }
+  norm.attrs.epsilon = static_cast<float>(*epsilon);
+  return true;
+}
+
+/// d / deviation, or d times its reciprocal.
+std::optional<Normalised> MatchNormalised(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (node.op != OpCode::kDiv && node.op != OpCode::kMul) return {};
+  for (size_t d = 0; d < (node.op == OpCode::kDiv ? 1u : 2u); ++d) {
+    ValueId deviation = node.inputs[1 - d];
+    if (node.op == OpCode::kMul) {
+      const NodeId reciprocal = ProducerWith(graph, BehindCasts(graph, deviation), OpCode::kReciprocal);
+      if (reciprocal == kNoNode) continue;
+      deviation = graph.node(reciprocal).inputs[0];
+    }
+    std::optional<Normalised> norm = MatchCentred(graph, node.inputs[d]);
+    if (norm && SameType(graph, norm->x, node.outputs[0]) && MatchDeviation(graph, deviation, *norm))
+      return norm;
+  }
+  return {};
+}
+
+/// The extents that are normalised.
+Shape NormalisedShape(const Graph& graph, const Normalised& norm) {
+  Shape shape;
+  const std::vector<Dim>& dims = graph.value(norm.x).dims;
+  for (auto axis = static_cast<size_t>(norm.attrs.axis); axis < dims.size(); ++axis)
+    shape.Append(dims[axis].value);
+  return shape;
+}
+
+/// The only user of `value`, when it is `op` with a factor of the wanted shape (or a constant with leading
+/// ones more). `factor` is set to that.
+NodeId UserWithFactor(Graph& graph, ValueId value, OpCode op, const Shape& wanted, ValueId* factor) {
+  const NodeId user = graph.OnlyUser(value);
+  if (user == kNoNode || graph.node(user).op != op) return kNoNode;
+  const ValueId other = graph.node(user).inputs[graph.node(user).inputs[0] == value ? 1 : 0];
+  if (!graph.value(other).has_static_shape()) return kNoNode;
+  const Shape shape = graph.value(other).shape();
+  if (shape == wanted) {
+    *factor = other;
+    return user;
+  }
+  const int extra = shape.rank() - wanted.rank();
+  const bool fits =
+      extra > 0 && graph.value(other).constant && SameType(graph, graph.node(user).outputs[0], value) &&
+      shape.ElementsBetween(0, extra) == 1 && std::equal(wanted.begin(), wanted.end(), shape.begin() + extra);
+  if (!fits) return kNoNode;
+  *factor =
+      graph.AddConstant(graph.value(other).name + ".vector", graph.value(other).constant->Reshaped(wanted));
+  return user;
+}
+
+bool NormalisesKnownExtents(const Graph& graph, const Normalised& norm) {
+  const std::vector<Dim>& dims = graph.value(norm.x).dims;
+  return std::all_of(dims.begin() + norm.attrs.axis, dims.end(),
+                     [](const Dim& dim) { return dim.constant(); });
+}
+
+void Rewrite(Graph& graph, NodeId id, const Normalised& norm) {
+  const Shape shape = NormalisedShape(graph, norm);
+  const DType dtype = graph.value(norm.x).dtype;
+  NodeId last = id;
+  ValueId scale = kNoValue;
+  ValueId bias = kNoValue;
+  if (const NodeId mul = UserWithFactor(graph, graph.node(id).outputs[0], OpCode::kMul, shape, &scale);
+      mul != kNoNode)
+    last = mul;
+  if (const NodeId add = UserWithFactor(graph, graph.node(last).outputs[0], OpCode::kAdd, shape, &bias);
+      add != kNoNode)
+    last = add;
+  if (scale == kNoValue) {
+    const std::vector<double> ones(static_cast<size_t>(shape.elements()), 1.0);
+    scale = graph.AddConstant(graph.value(graph.node(id).outputs[0]).name + ".scale",
+                              RoundedTo(dtype, shape, ones));
+  }
+  std::vector<ValueId> inputs = {norm.x, scale};
+  if (bias != kNoValue) inputs.push_back(bias);
+  Become(graph, last, OpCode::kLayerNorm, inputs, norm.attrs);
+  graph.Note(last, kRecognised);
+}
+
+}  // namespace
+
+void RecognizeLayerNorm(Graph& graph) {
+  ForEachPlainNode(graph, [&](NodeId id) {
+    const auto norm = MatchNormalised(graph, id);
+    if (norm && NormalisesKnownExtents(graph, *norm)) Rewrite(graph, id, *norm);
+  });
+}
+
+}  // namespace skiff

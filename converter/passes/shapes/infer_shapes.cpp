@@ -1,0 +1,94 @@
+// Types of all values, by the operators' shape rules in topological order.
+#include "graph/bodies.h"
+#include "graph/error.h"
+#include "graph/known_values.h"
+#include "graph/node_types.h"
+#include "graph/shape_program.h"
+#include "graph/symbolic_rules.h"
+#include "graph/typing.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+/// Shape inputs whose elements are numbers become constants, so that the node can be typed alone from now on.
+void PinShapeInputs(Graph& graph, NodeId id) {
+  for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) {
+    const ValueId input = graph.node(id).inputs[i];
+    if (input == kNoValue || graph.value(input).constant || !NeedsValues(graph.node(id), i)) continue;
+    if (std::optional<TensorData> data = FindKnownValue(graph, input, kMaxShapeElements)) {
+      graph.SetInput(id, static_cast<int>(i),
+                     graph.AddConstant(graph.value(input).name + ".value", *std::move(data)));
+    } else {
+      GiveElements(graph, input);
+    }
+  }
+}
+
+/// Types the bodies anew from the node's inputs. They share the graph's Symbols, which may become more; the
+/// elements of a loop variable are others in each iteration.
+void InferBodies(Graph& graph, NodeId id) {
+  CheckBodies(graph, graph.node(id));
+  const size_t variables = LoopVariables(graph.node(id));
+  for (size_t b = 0; b < graph.node(id).bodies.size(); ++b) {
+    Graph body = std::move(graph.node(id).bodies[b]);
+    body.symbols() = graph.symbols();
+    ForgetTypes(body, graph.symbols().size());
+    body.nominal_sizes = graph.nominal_sizes;
+    for (size_t i = 0; i < body.inputs().size(); ++i) {
+      const ValueId from = graph.node(id).inputs[i + FirstBodyInput(graph.node(id).op)];
+      Value& to = body.value(body.inputs()[i].value);
+      to.dtype = graph.value(from).dtype;
+      to.has_shape = graph.value(from).has_shape;
+      to.dims = graph.value(from).dims;
+      to.quantization = graph.value(from).quantization;
+      to.elements = i >= variables ? KnownElements(graph, from) : nullptr;
+    }
+    InferShapes(body);
+    graph.symbols() = body.symbols();
+    graph.node(id).bodies[b] = std::move(body);
+  }
+  for (size_t i = 0; i < variables; ++i) {
+    if (!NeedsValues(graph.node(id), i)) continue;
+    Throw(StatusCode::kUnsupported,
+          "{}: the elements of loop variable {} '{}' decide a shape inside of the loop, which would differ "
+          "from one "
+          "iteration to the next; take parts with Gather instead of Slice, and write them with ScatterND",
+          DescribeNode(graph, graph.node(id)), i, graph.value(graph.node(id).inputs[i]).name);
+  }
+}
+
+}  // namespace
+
+void InferNode(Graph& graph, NodeId id) {
+  if (FindOp(graph.node(id).op)->Is(kBodies)) InferBodies(graph, id);
+  SetTypes(graph, id, InferTypes(graph, graph.node(id)));
+}
+
+namespace {
+
+/// A branch that is never taken may even be of other types.
+std::optional<bool> KnownCondition(const Graph& graph, const Node& node) {
+  if (node.op != OpCode::kIf) return {};
+  const std::optional<TensorData> condition = FindKnownValue(graph, node.inputs[0], kMaxShapeElements);
+  if (!condition || condition->dtype() != DType::kBool || condition->elements() != 1) return {};
+  return *condition->as<uint8_t>() != 0;
+}
+
+void InferInOrder(Graph& graph, NodeId id) {
+  if (graph.node(id).removed) return;
+  if (const std::optional<bool> condition = KnownCondition(graph, graph.node(id))) {
+    for (NodeId inlined : InlineBranch(graph, id, *condition)) InferInOrder(graph, inlined);
+    return;
+  }
+  PinShapeInputs(graph, id);
+  InferNode(graph, id);  // Even where it has types: they may be those of another contract.
+}
+
+}  // namespace
+
+void InferShapes(Graph& graph) {
+  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id);
+}
+
+}  // namespace skiff

@@ -1,0 +1,99 @@
+#include "run/model_sizes.h"
+
+#include <algorithm>
+
+#include "core/error_capture.h"
+#include "graph/error.h"
+#include "session/input_contract.h"
+
+namespace skiff {
+namespace {
+
+/// The largest sizes of a plan; what it does not bound is as in `sizes`.
+std::vector<int64_t> CornerOf(const Model& model, const PlanData& plan, std::vector<int64_t> sizes) {
+  for (const SymbolRange& range : plan.ranges) {
+    const int64_t multiple = model.symbols()[range.symbol].multiple;
+    const int64_t largest = range.max == SymbolInfo::kUnbounded ? std::max(sizes[range.symbol], range.min)
+                                                                : range.max / multiple * multiple;
+    sizes[range.symbol] = std::max(largest, range.min);
+  }
+  return sizes;
+}
+
+}  // namespace
+
+const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes, Target target) {
+  return *Must([&] {
+    return ChoosePlan(model.data(), model.data().signatures[0], target, {sizes.data(), sizes.size()});
+  });
+}
+
+bool IsServed(const Model& model, const std::vector<int64_t>& sizes) {
+  ErrorCapture quiet;
+  return ChoosePlan(model.data(), model.data().signatures[0], Target::kCpu, {sizes.data(), sizes.size()})
+      .ok();
+}
+
+std::vector<int64_t> ClosedSizes(const Model& model, const SymbolSizes& sizes) {
+  std::vector<int64_t> closed = DefaultSizes(model);
+  for (size_t i = 0; i < sizes.sizes.size(); ++i) {
+    if (sizes.sizes[i] >= 0) closed[i] = sizes.sizes[i];
+  }
+  return closed;
+}
+
+std::vector<int64_t> DefaultSizes(const Model& model) {
+  constexpr int64_t kUnboundedSize = 7;
+  std::vector<int64_t> sizes;
+  for (const SymbolInfo& symbol : model.symbols()) {
+    const int64_t wanted =
+        symbol.max == SymbolInfo::kUnbounded ? std::max(symbol.min, kUnboundedSize) : symbol.max;
+    sizes.push_back(std::max<int64_t>(wanted / symbol.multiple, 1) * symbol.multiple);
+  }
+  return IsServed(model, sizes) ? sizes : CornerOf(model, model.data().signatures[0].plans[0], sizes);
+}
+
+std::vector<int64_t> SizesOf(const Model& model, const NamedTensors& inputs) {
+  const SignatureData& signature = model.data().signatures[0];
+  std::vector<TensorView> views;
+  for (const PortInfo& port : signature.caller_inputs()) {
+    views.push_back(inputs.at(port.name).view());
+    Must([&] { return CheckInput(model.data(), port, views.back()); });
+  }
+  std::vector<int64_t> sizes(model.symbols().size());
+  Must([&] {
+    return SolveSymbols(model.data(), signature, {views.data(), views.size()}, {sizes.data(), sizes.size()});
+  });
+  return sizes;
+}
+
+std::vector<int64_t> OtherSizes(const Model& model, const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> other = sizes;
+  for (size_t i = 0; i < other.size(); ++i) {
+    const SymbolInfo& symbol = model.symbols()[i];
+    if (sizes[i] - symbol.multiple >= std::max<int64_t>(symbol.min, 1)) {
+      other[i] -= symbol.multiple;
+    } else if (symbol.max - symbol.multiple >= sizes[i]) {
+      other[i] += symbol.multiple;
+    }
+  }
+  if (IsServed(model, other)) return other;
+  for (const PlanData& plan : model.data().signatures[0].plans) {
+    other = CornerOf(model, plan, sizes);
+    if (other != sizes) return other;
+  }
+  return sizes;
+}
+
+Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int64_t>& sizes) {
+  Shape shape = port.shape;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (port.symbols[axis] >= 0) shape[axis] = sizes.at(static_cast<size_t>(port.symbols[axis]));
+    if (shape[axis] < 0)
+      Throw(StatusCode::kInternal, "input '{}' of {} has an open dimension without a name", port.name,
+            model.producer());
+  }
+  return shape;
+}
+
+}  // namespace skiff

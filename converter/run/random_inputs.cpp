@@ -1,0 +1,204 @@
+#include "run/random_inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "core/error_capture.h"
+#include "core/half.h"
+#include "graph/error.h"
+#include "plan/shaped_plan.h"
+#include "run/index_limits.h"
+#include "run/model_sizes.h"
+
+namespace skiff {
+namespace {
+
+constexpr int64_t kDefaultLimit = 8;
+constexpr int64_t kLargestIndexLimit = 100;
+
+template <class T>
+void Fill(TensorData& tensor, const std::function<double()>& next) {
+  auto* data = static_cast<T*>(tensor.mutable_data());
+  for (int64_t i = 0; i < tensor.elements(); ++i) data[i] = static_cast<T>(next());
+}
+
+void FillAny(TensorData& tensor, const std::function<double()>& next) {
+  switch (tensor.dtype()) {
+    case DType::kF32:
+      return Fill<float>(tensor, next);
+    case DType::kF64:
+      return Fill<double>(tensor, next);
+    case DType::kI8:
+      return Fill<int8_t>(tensor, next);
+    case DType::kI16:
+      return Fill<int16_t>(tensor, next);
+    case DType::kU16:
+      return Fill<uint16_t>(tensor, next);
+    case DType::kI32:
+      return Fill<int32_t>(tensor, next);
+    case DType::kU32:
+      return Fill<uint32_t>(tensor, next);
+    case DType::kI64:
+      return Fill<int64_t>(tensor, next);
+    case DType::kU64:
+      return Fill<uint64_t>(tensor, next);
+    case DType::kU8:
+    case DType::kBool:
+      return Fill<uint8_t>(tensor, next);
+    case DType::kF16: {
+      auto* data = static_cast<Half*>(tensor.mutable_data());
+      for (int64_t i = 0; i < tensor.elements(); ++i) data[i] = Half(static_cast<float>(next()));
+      return;
+    }
+    case DType::kI4:
+    case DType::kU4:
+    case DType::kInvalid:
+      return;  // No input has it.
+  }
+}
+
+/// Whole numbers from low to high. The distributions of <random> differ between standard libraries; this does
+/// not.
+double DrawWhole(std::mt19937_64& generator, int64_t low, int64_t high) {
+  return static_cast<double>(low + static_cast<int64_t>(generator() % static_cast<uint64_t>(high - low + 1)));
+}
+double DrawReal(std::mt19937_64& generator, const RandomRange& range) {
+  return range.low + (range.high - range.low) * (static_cast<double>(generator() >> 11) * 0x1p-53);
+}
+
+void FillShapeInput(TensorData& tensor, const ShapeInputValues& values, std::mt19937_64& generator) {
+  bool first = values.first.has_value();
+  FillAny(tensor, [&] {
+    const double drawn = DrawWhole(generator, values.low, values.high);
+    return std::exchange(first, false) ? static_cast<double>(*values.first) : drawn;
+  });
+}
+
+/// The whole numbers of an integer type, up to where a double is exact.
+RandomRange WholeNumbersOf(DType dtype) {
+  constexpr double kMost = 0x1p53;
+  if (dtype == DType::kBool) return {0, 1};
+  const bool has_sign =
+      dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32 || dtype == DType::kI64;
+  const double half = std::ldexp(1.0, static_cast<int>(8 * DTypeSize(dtype) - 1));
+  return {has_sign ? -std::min(half, kMost) : 0, std::min(has_sign ? half - 1 : 2 * half - 1, kMost)};
+}
+
+void CheckRange(const std::string& name, DType dtype, const RandomRange& range) {
+  if (IsFloat(dtype)) return;
+  const RandomRange all = WholeNumbersOf(dtype);
+  const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
+  if (whole && range.low >= all.low && range.high <= all.high) return;
+  Throw(
+      StatusCode::kInvalidArgument,
+      "--input-range {}={}..{}: the input holds {}, so both ends must be whole numbers from {:.0f} to {:.0f}",
+      name, range.low, range.high, DTypeName(dtype), all.low, all.high);
+}
+
+/// The range of this input, where one was given.
+std::optional<RandomRange> Given(const InputRanges& ranges, const PortInfo& port) {
+  const auto found = ranges.find(port.name);
+  if (found == ranges.end()) return {};
+  CheckRange(port.name, port.dtype, found->second);
+  return found->second;
+}
+
+void CheckNames(const InputRanges& ranges, Span<const PortInfo> ports) {
+  for (const auto& [name, range] : ranges) {
+    const auto is_it = [&, &wanted = name](const PortInfo& port) { return wanted == port.name; };
+    if (std::any_of(ports.begin(), ports.end(), is_it)) continue;
+    Throw(StatusCode::kInvalidArgument, "--input-range {}: the model has no input '{}'; its inputs are {}",
+          name, name, PortNames(ports));
+  }
+}
+
+/// The shape of each tensor of the plan for these inputs; as stored where the plan refuses them, which the
+/// run will then say.
+std::vector<Shape> ShapesAt(const PlanData& plan, const std::vector<TensorView>& inputs) {
+  ErrorCapture quiet;
+  ShapedPlan shaped;
+  PlanMessage message;
+  const bool known = plan.kind != BucketKind::kExact && shaped.Init(plan, true).ok() &&
+                     shaped.Shape({inputs.data(), inputs.size()}, message).ok();
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < plan.tensors.size(); ++i)
+    shapes.push_back(known ? shaped.tensors()[i].view.shape : plan.tensors[i].view.shape);
+  return shapes;
+}
+
+}  // namespace
+
+NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range) {
+  return RandomInputs(model, DefaultSizes(model), seed, range);
+}
+
+NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
+                          const RandomRange& range, const InputRanges& ranges) {
+  const SignatureData& signature = model.data().signatures[0];
+  const PlanData& plan = PlanAt(model, sizes);
+  CheckNames(ranges, signature.caller_inputs());
+  NamedTensors inputs;
+  std::vector<TensorView> views;
+  // Elements that decide shapes come first: what others index depends on them.
+  std::mt19937_64 shape_generator(seed);
+  for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
+    const PortInfo& port = signature.caller_inputs()[i];
+    TensorData& tensor = inputs[port.name] = TensorData(port.dtype, SizedShape(model, port, sizes));
+    if (plan.shape_inputs[i]) {
+      const std::optional<RandomRange> given = Given(ranges, port);
+      const ShapeInputValues values =
+          given ? ShapeInputValues{static_cast<int64_t>(given->low), static_cast<int64_t>(given->high), {}}
+                : ShapeInputValuesOf(plan, i, port.name);
+      FillShapeInput(tensor, values, shape_generator);
+    }
+    views.push_back(tensor.view());
+  }
+  for (size_t i = signature.input_count; i < signature.inputs.size(); ++i)
+    views.push_back(model.variables()[static_cast<size_t>(signature.inputs[i].variable)].initial);
+  const std::vector<Shape> shapes = ShapesAt(plan, views);
+  std::mt19937_64 generator(seed);
+  for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
+    const PortInfo& port = signature.caller_inputs()[i];
+    if (plan.shape_inputs[i]) continue;
+    const std::optional<RandomRange> given = Given(ranges, port);
+    if (IsFloat(port.dtype)) {
+      FillAny(inputs[port.name], [&] { return DrawReal(generator, given.value_or(range)); });
+      continue;
+    }
+    if (port.quantization != nullptr) {
+      const RandomRange all = given.value_or(WholeNumbersOf(port.dtype));
+      FillAny(inputs[port.name], [&] {
+        return DrawWhole(generator, static_cast<int64_t>(all.low), static_cast<int64_t>(all.high));
+      });
+      continue;
+    }
+    const int64_t indexed = IndexLimit(plan, shapes, plan.inputs[i]).value_or(kDefaultLimit);
+    const int64_t limit =
+        port.dtype == DType::kBool ? 2 : std::clamp<int64_t>(indexed, 1, kLargestIndexLimit);
+    const int64_t low = given ? static_cast<int64_t>(given->low) : 0;
+    const int64_t high = given ? static_cast<int64_t>(given->high) : limit - 1;
+    FillAny(inputs[port.name], [&] { return DrawWhole(generator, low, high); });
+  }
+  return inputs;
+}
+
+std::vector<std::string> InputsWithoutRule(const Model& model, const InputRanges& ranges) {
+  std::vector<std::string> names;
+  const SignatureInfo signature = model.signature(0);
+  const PlanData& plan = model.data().signatures[0].plans[0];
+  std::vector<Shape> shapes;
+  for (const PlanTensor& tensor : plan.tensors) shapes.push_back(tensor.view.shape);
+  for (size_t i = 0; i < signature.inputs.size(); ++i) {
+    const PortInfo& port = signature.inputs[i];
+    const bool whole = !IsFloat(port.dtype) && port.dtype != DType::kBool && port.quantization == nullptr;
+    if (!whole || ranges.contains(port.name) || plan.shape_inputs[i]) continue;
+    if (!IndexLimit(plan, shapes, plan.inputs[i])) names.emplace_back(port.name);
+  }
+  return names;
+}
+
+}  // namespace skiff

@@ -1,0 +1,97 @@
+#include "run/sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "graph/quantization.h"
+
+namespace skiff {
+namespace {
+
+void CheckContract(const SymbolInfo& symbol, int64_t size, const std::string& option) {
+  if (size >= symbol.min && size <= symbol.max && size % symbol.multiple == 0) return;
+  Throw(StatusCode::kNoMatchingBucket, "{}: dimension '{}' is {}; the model was converted for {}", option,
+        symbol.name, size, RangeText(symbol.min, symbol.max, symbol.multiple));
+}
+
+}  // namespace
+
+void SymbolSizes::Set(const NamedSizes& named, const std::string& option) {
+  for (const auto& [name, size] : named) {
+    const std::string text = fmt::format("{} {}={}", option, name, size);
+    const auto* found = std::find_if(symbols.begin(), symbols.end(),
+                                     [&, &wanted = name](const SymbolInfo& s) { return s.name == wanted; });
+    if (found == symbols.end()) {
+      std::string names;
+      for (const SymbolInfo& symbol : symbols) names += fmt::format(" '{}'", symbol.name);
+      Throw(StatusCode::kInvalidArgument,
+            "{}: the model has no open dimension '{}'; its open dimensions are:{}", text, name,
+            names.empty() ? " none" : names);
+    }
+    CheckContract(*found, size, text);
+    sizes[static_cast<size_t>(found - symbols.begin())] = size;
+  }
+}
+
+PortInfo SymbolSizes::Sized(const PortInfo& port) const {
+  PortInfo sized = port;
+  for (int axis = 0; axis < port.shape.rank(); ++axis) {
+    if (port.symbols[axis] >= 0 && static_cast<size_t>(port.symbols[axis]) < sizes.size())
+      sized.shape[axis] = sizes[static_cast<size_t>(port.symbols[axis])];
+  }
+  return sized;
+}
+
+std::string SymbolSizes::TypeText(const PortInfo& port) const { return OpenTypeText(symbols, Sized(port)); }
+
+std::string SymbolSizes::MissingOptions(const PortInfo& port) const {
+  std::vector<std::string> options;
+  const PortInfo sized = Sized(port);
+  for (int axis = 0; axis < port.shape.rank(); ++axis) {
+    if (sized.shape[axis] >= 0) continue;
+    const std::string option =
+        fmt::format("--dim '{}=N'", AxisTexts(symbols, sized)[static_cast<size_t>(axis)]);
+    if (std::find(options.begin(), options.end(), option) == options.end()) options.push_back(option);
+  }
+  return fmt::format("{}", fmt::join(options, " "));
+}
+
+std::string SizesText(Span<const SymbolInfo> symbols, const std::vector<int64_t>& sizes) {
+  std::string text;
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (sizes[i] >= 0) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", symbols[i].name, sizes[i]);
+  }
+  return text;
+}
+
+std::string RangeText(int64_t min, int64_t max, int64_t multiple) {
+  const std::string step = multiple > 1 ? fmt::format(",multiple={}", multiple) : "";
+  if (min == max) return std::to_string(min);
+  return fmt::format("{}..{}{}", min, max == SymbolInfo::kUnbounded ? "" : std::to_string(max), step);
+}
+
+std::vector<std::string> AxisTexts(Span<const SymbolInfo> symbols, const PortInfo& port) {
+  std::vector<std::string> texts;
+  for (int axis = 0; axis < port.shape.rank(); ++axis) {
+    const auto symbol = static_cast<size_t>(port.symbols[axis]);
+    texts.push_back(port.shape[axis] >= 0     ? std::to_string(port.shape[axis])
+                    : port.symbols[axis] < 0  ? "?"
+                    : symbol < symbols.size() ? symbols[symbol].name
+                                              : "?");
+  }
+  return texts;
+}
+
+std::string ShortQuantizationText(const Quantization* quantization) {
+  if (quantization == nullptr || quantization->per_tensor()) return QuantizationText(quantization);
+  return fmt::format(" {{{} scales along axis {}}}", quantization->count, quantization->axis);
+}
+
+std::string OpenTypeText(Span<const SymbolInfo> symbols, const PortInfo& port) {
+  return fmt::format("{} [{}]{}", DTypeName(port.dtype), fmt::join(AxisTexts(symbols, port), ", "),
+                     QuantizationText(port.quantization));
+}
+
+}  // namespace skiff

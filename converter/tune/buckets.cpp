@@ -1,0 +1,233 @@
+#include "tune/buckets.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "convert.h"
+#include "core/platform.h"
+#include "graph/error.h"
+#include "run/opened_model.h"
+#include "run/random_inputs.h"
+
+namespace skiff {
+namespace {
+
+/// Bounds the conversions: ends of buckets are tried at so many sizes, which share the calls evenly.
+constexpr size_t kMaxEnds = 16;
+constexpr size_t kMeasuredSizes = 3;
+constexpr int kTimedPairs = 15;
+constexpr double kPricePerPlan = 0.05;
+
+std::map<std::string, DimRange> Observed(const Graph& source, const ObservedShapes& shapes) {
+  std::set<std::string> open;
+  for (const GraphPort& port : source.inputs()) {
+    for (const Dim& dim : source.value(port.value).dims) {
+      dim.VisitSymbols([&](SymbolId id) { open.insert(source.symbols()[static_cast<size_t>(id)].name); });
+    }
+  }
+  std::map<std::string, DimRange> ranges;
+  for (const ObservedShapes::Row& row : shapes.rows) {
+    for (const auto& [name, size] : row.sizes) {
+      if (!open.contains(name))
+        Throw(StatusCode::kInvalidArgument, "the shapes have a dimension '{}', which the model has not",
+              name);
+      const auto [found, fresh] = ranges.try_emplace(name, size, size);
+      found->second.min = std::min(found->second.min, size);
+      found->second.max = std::max(found->second.max, size);
+    }
+  }
+  for (const std::string& name : open) {
+    if (!ranges.contains(name))
+      Throw(StatusCode::kInvalidArgument, "the shapes say nothing about the model's dimension '{}'", name);
+  }
+  return ranges;
+}
+
+/// Converts the model for these ranges.
+std::unique_ptr<OpenedModel> ConvertFor(const Graph& source, const std::map<std::string, DimRange>& ranges) {
+  Graph graph = source;
+  ConvertOptions options;
+  options.dims = ranges;
+  FixShapes(graph, options);
+  return std::make_unique<OpenedModel>(ConvertGraph(std::move(graph), options)->file);
+}
+
+double RunTime(Session& session) {
+  const uint64_t begin = platform::NowNanoseconds();
+  Must([&] { return session.Run(); });
+  return static_cast<double>(platform::NowNanoseconds() - begin);
+}
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<long>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+/// Median of relaxed / exact - 1 at one combination of sizes, both in turn.
+double TimeLost(const Graph& source, OpenedModel& relaxed, const std::map<std::string, int64_t>& sizes,
+                int threads) {
+  std::map<std::string, DimRange> exact_ranges;
+  for (const auto& [name, size] : sizes) exact_ranges[name] = DimRange(size);
+  const std::unique_ptr<OpenedModel> exact = ConvertFor(source, exact_ranges);
+  SessionOptions options;
+  options.threads = threads;
+  const std::unique_ptr<Session> sides[] = {CreateSession(relaxed.model(), options),
+                                            CreateSession(exact->model(), options)};
+  const NamedTensors inputs = RandomInputs(exact->model(), 1);
+  for (const auto& side : sides) {
+    SetInputs(*side, inputs);
+    RunTime(*side);
+  }
+  std::vector<double> ratios;
+  for (int i = 0; i < kTimedPairs; ++i) {
+    const double first = RunTime(*sides[0]);
+    ratios.push_back(first / RunTime(*sides[1]) - 1);
+  }
+  return std::max(0.0, Median(std::move(ratios)));
+}
+
+/// Sizes of one Symbol with their share of the calls.
+std::map<int64_t, double> Histogram(const ObservedShapes& shapes, const std::string& symbol) {
+  std::map<int64_t, double> histogram;
+  double all = 0;
+  for (const ObservedShapes::Row& row : shapes.rows) all += row.count;
+  for (const ObservedShapes::Row& row : shapes.rows) histogram[row.sizes.at(symbol)] += row.count / all;
+  return histogram;
+}
+
+/// Upper ends of possible buckets: sizes that share the calls evenly, the largest among them.
+std::vector<int64_t> Ends(const std::map<int64_t, double>& histogram) {
+  std::vector<int64_t> ends;
+  double seen = 0;
+  for (const auto& [size, share] : histogram) {
+    seen += share;
+    if (seen * kMaxEnds >= static_cast<double>(ends.size() + 1) - 1e-9) ends.push_back(size);
+  }
+  if (ends.empty() || ends.back() != histogram.rbegin()->first) ends.push_back(histogram.rbegin()->first);
+  return ends;
+}
+
+/// The buckets with the least cost among those that end at `ends`, by dynamic programming over the ends.
+class Chooser {
+ public:
+  Chooser(std::map<int64_t, double> histogram, std::vector<int64_t> ends, std::vector<uint64_t> arenas,
+          double time_lost, bool others_fixed)
+      : histogram_(std::move(histogram)),
+        ends_(std::move(ends)),
+        arenas_(std::move(arenas)),
+        time_lost_(time_lost),
+        others_fixed_(others_fixed) {}
+
+  /// Exactly `count` plans.
+  std::vector<BucketCost> Choose(size_t count) const {
+    const size_t n = ends_.size();
+    std::vector<std::vector<double>> cost(
+        count + 1, std::vector<double>(n + 1, std::numeric_limits<double>::infinity()));
+    std::vector<std::vector<size_t>> from(count + 1, std::vector<size_t>(n + 1, 0));
+    cost[0][0] = 0;
+    for (size_t k = 1; k <= count; ++k) {
+      for (size_t end = 1; end <= n; ++end) {
+        for (size_t begin = 0; begin < end; ++begin) {
+          const double total = cost[k - 1][begin] + CostOf(Make(begin, end));
+          if (total < cost[k][end]) {
+            cost[k][end] = total;
+            from[k][end] = begin;
+          }
+        }
+      }
+    }
+    std::vector<BucketCost> chosen;
+    for (size_t k = count, end = n; k > 0; end = from[k--][end]) chosen.push_back(Make(from[k][end], end));
+    std::reverse(chosen.begin(), chosen.end());
+    return chosen;
+  }
+
+  double CostOf(const std::vector<BucketCost>& buckets) const {
+    double cost = 0;
+    for (const BucketCost& bucket : buckets) cost += CostOf(bucket);
+    return cost;
+  }
+
+  size_t most() const { return ends_.size(); }
+
+ private:
+  double CostOf(const BucketCost& bucket) const {
+    const double arena =
+        static_cast<double>(bucket.arena_bytes) / std::max(1.0, static_cast<double>(arenas_.back()));
+    return bucket.calls * (arena + bucket.time_lost);
+  }
+
+  /// The bucket of the sizes in (ends[begin - 1], ends[end - 1]].
+  BucketCost Make(size_t begin, size_t end) const {
+    BucketCost bucket;
+    bucket.largest = ends_[end - 1];
+    const auto first = begin == 0 ? histogram_.begin() : histogram_.upper_bound(ends_[begin - 1]);
+    const auto last = histogram_.upper_bound(bucket.largest);
+    bucket.smallest = begin == 0 ? first->first : ends_[begin - 1] + 1;
+    size_t sizes = 0;
+    for (auto at = first; at != last; ++at, ++sizes) bucket.calls += at->second;
+    // The plan for the whole contract serves the last bucket.
+    bucket.exact = sizes == 1 && others_fixed_ && (end < ends_.size() || begin == 0);
+    if (sizes == 1) bucket.smallest = bucket.largest;
+    bucket.arena_bytes = arenas_[end - 1];
+    bucket.time_lost = bucket.exact ? 0 : time_lost_;
+    return bucket;
+  }
+
+  std::map<int64_t, double> histogram_;
+  std::vector<int64_t> ends_;
+  std::vector<uint64_t> arenas_;
+  double time_lost_;
+  bool others_fixed_;  ///< No other dimension varies: a bucket of one size is a plan for one shape.
+};
+
+}  // namespace
+
+BucketProposal ProposeBuckets(const Graph& source, const ObservedShapes& shapes,
+                              const BucketOptions& options) {
+  const auto progress = [&](const std::string& step) {
+    if (options.progress) options.progress(step);
+  };
+  BucketProposal best;
+  best.contract = Observed(source, shapes);
+  progress("convert for all shapes");
+  const std::unique_ptr<OpenedModel> whole = ConvertFor(source, best.contract);
+  double lost = 0;
+  for (size_t i = 0; i < kMeasuredSizes; ++i) {
+    progress(fmt::format("measure {} of {}", i + 1, kMeasuredSizes));
+    const auto& row = shapes.rows[(2 * i + 1) * shapes.rows.size() / (2 * kMeasuredSizes)];
+    lost += TimeLost(source, *whole, row.sizes, options.threads) / static_cast<double>(kMeasuredSizes);
+  }
+  best.cost_of_one = best.cost = 1 + lost;
+  double lowest = std::numeric_limits<double>::infinity();
+  for (const auto& [symbol, range] : best.contract) {
+    const std::map<int64_t, double> histogram = Histogram(shapes, symbol);
+    std::vector<int64_t> ends = Ends(histogram);
+    std::vector<uint64_t> arenas;
+    for (const int64_t end : ends) {
+      progress(fmt::format("plan memory for {} up to {}", symbol, end));
+      std::map<std::string, DimRange> ranges = best.contract;
+      ranges[symbol].max = end;
+      arenas.push_back(ConvertFor(source, ranges)->model().plan(0, 0).arena_bytes);
+    }
+    const bool others_fixed = std::all_of(best.contract.begin(), best.contract.end(), [&](const auto& other) {
+      return other.first == symbol || other.second.min == other.second.max;
+    });
+    const Chooser chooser(histogram, ends, arenas, lost, others_fixed);
+    for (size_t count = 1; count <= std::min(options.max_plans, chooser.most()); ++count) {
+      const std::vector<BucketCost> buckets = chooser.Choose(count);
+      const double cost = chooser.CostOf(buckets);
+      const double priced = cost + kPricePerPlan * static_cast<double>(count - 1);
+      if (priced >= lowest - 1e-12) continue;
+      lowest = priced;
+      best.symbol = symbol;
+      best.buckets = buckets;
+      best.cost = cost;
+    }
+  }
+  return best;
+}
+
+}  // namespace skiff

@@ -1,0 +1,81 @@
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "graph/error.h"
+#include "tune/buckets.h"
+
+namespace skiff {
+namespace {
+
+constexpr const char* kCountColumn = "count";
+constexpr int64_t kMaxUniformSizes = 100000;
+
+std::vector<std::string> Cells(const std::string& line) {
+  std::vector<std::string> cells;
+  std::stringstream stream(line);
+  for (std::string cell; std::getline(stream, cell, ',');) {
+    const size_t begin = cell.find_first_not_of(" \t\r\"");
+    const size_t end = cell.find_last_not_of(" \t\r\"");
+    cells.push_back(begin == std::string::npos ? "" : cell.substr(begin, end - begin + 1));
+  }
+  return cells;
+}
+
+}  // namespace
+
+ObservedShapes ReadObservedShapes(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened", path);
+  std::string line;
+  if (!std::getline(file, line)) {
+    Throw(StatusCode::kInvalidArgument,
+          "{}: is empty; a header of dimension names was expected, for example batch,seq,count", path);
+  }
+  const std::vector<std::string> names = Cells(line);
+  ObservedShapes shapes;
+  for (int number = 2; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::vector<std::string> cells = Cells(line);
+    if (cells.size() != names.size())
+      Throw(StatusCode::kInvalidArgument, "{}, line {}: {} values, the header has {}", path, number,
+            cells.size(), names.size());
+    ObservedShapes::Row& row = shapes.rows.emplace_back();
+    for (size_t i = 0; i < cells.size(); ++i) {
+      int64_t value = -1;
+      const char* end = cells[i].data() + cells[i].size();
+      if (std::from_chars(cells[i].data(), end, value).ptr != end || cells[i].empty() || value < 0)
+        Throw(StatusCode::kInvalidArgument, "{}, line {}: '{}' is no size of '{}'", path, number, cells[i],
+              names[i]);
+      if (names[i] == kCountColumn) {
+        row.count = static_cast<double>(value);
+      } else {
+        row.sizes[names[i]] = value;
+      }
+    }
+  }
+  if (shapes.rows.empty()) Throw(StatusCode::kInvalidArgument, "{}: has no rows behind the header", path);
+  return shapes;
+}
+
+ObservedShapes UniformShapes(const std::map<std::string, DimRange>& ranges) {
+  ObservedShapes shapes;
+  shapes.rows.emplace_back();
+  for (const auto& [name, range] : ranges) {
+    std::vector<ObservedShapes::Row> product;
+    for (const ObservedShapes::Row& row : shapes.rows) {
+      for (int64_t size = range.min; size <= range.max; ++size) {
+        if (size % range.multiple != 0) continue;
+        product.push_back(row);
+        product.back().sizes[name] = size;
+        if (product.size() > kMaxUniformSizes)
+          Throw(StatusCode::kInvalidArgument, "--uniform: these ranges have more than {} combinations",
+                kMaxUniformSizes);
+      }
+    }
+    shapes.rows = std::move(product);
+  }
+  return shapes;
+}
+
+}  // namespace skiff

@@ -1,0 +1,91 @@
+/// One function for each name in the Vulkan column of ops.def, and what they share.
+#pragma once
+
+#include "core/half.h"
+#include "delegates/vulkan/lower/emitter.h"
+
+namespace skiff::vulkan {
+
+/// How constants are packed (WeightsKey::layout). 0 is "as they are".
+enum WeightsLayout : uint32_t {
+  kDepthwiseWeights = 1,  ///< [kernel row][kernel column][channel].
+  kMatrixWeights,         ///< [depth][column, padded to 4]; a convolution's columns are output channels.
+  kPaddedBias,            ///< Zeros up to a multiple of 4, and where there is no bias.
+  kBatchNormScale,
+  kBatchNormShift,
+  kRecurrentWeights,  ///< As recurrent.comp says.
+};
+
+/// Elements of a constant as floats.
+class Floats {
+ public:
+  explicit Floats(const TensorView& view) : view_(view) {}
+  float operator[](int64_t i) const {
+    return view_.dtype == DType::kF16 ? HalfToFloat(view_.as<const uint16_t>()[i])
+                                      : view_.as<const float>()[i];
+  }
+
+ private:
+  const TensorView& view_;
+};
+
+/// Stands for several inputs that decide one constant together.
+ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inputs);
+
+/// Elements for shaders that move them: 0 floats, 1 words of 32 bits; 64-bit elements are an axis of 2 words.
+struct MovedElement {
+  uint32_t words = 0;
+  int64_t per_element = 1;
+};
+MovedElement MovedAs(DType dtype);
+/// Floats in the storage type to f32 in scratch, and back.
+inline constexpr MovedElement kToSingle{2, 1};
+inline constexpr MovedElement kFromSingle{3, 1};
+
+/// A strided block of `input` to a strided block of `output`, strides and beginnings in elements.
+struct Block {
+  Shape extents;
+  int64_t from = 0;
+  int64_t to = 0;
+  int64_t from_strides[kMaxRank] = {};
+  int64_t to_strides[kMaxRank] = {};
+};
+Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, const MovedElement& element,
+                const Block& block);
+
+// elementwise.cpp
+Status LowerUnary(Emitter& emit);
+Status LowerBinary(Emitter& emit);
+Status LowerCompare(Emitter& emit);
+Status LowerWhere(Emitter& emit);
+Status LowerCast(Emitter& emit);
+// convolution.cpp
+Status LowerConv2d(Emitter& emit);
+Status LowerConvTranspose2d(Emitter& emit);
+Status LowerFullyConnected(Emitter& emit);
+Status LowerMatMul(Emitter& emit);
+// windows.cpp
+Status LowerMaxPool2d(Emitter& emit);
+Status LowerAveragePool2d(Emitter& emit);
+Status LowerResize2d(Emitter& emit);
+// rows.cpp
+Status LowerReduce(Emitter& emit);
+Status LowerArg(Emitter& emit);
+Status LowerSoftmax(Emitter& emit);
+Status LowerLayerNorm(Emitter& emit);
+Status LowerBatchNorm(Emitter& emit);
+// recurrent.cpp
+Status LowerRecurrent(Emitter& emit);
+// movement.cpp
+Status LowerAlias(Emitter& emit);
+Status LowerTranspose(Emitter& emit);
+Status LowerChannelShuffle(Emitter& emit);
+Status LowerConcat(Emitter& emit);
+Status LowerSplit(Emitter& emit);
+Status LowerSlice(Emitter& emit);
+Status LowerExpand(Emitter& emit);
+Status LowerTile(Emitter& emit);
+Status LowerPad(Emitter& emit);
+Status LowerGather(Emitter& emit);
+
+}  // namespace skiff::vulkan

@@ -1,0 +1,163 @@
+// Reductions and normalisations.
+#include <cmath>
+
+#include "delegates/vulkan/lower/axes.h"
+#include "delegates/vulkan/lower/lowerings.h"
+#include "eager/kernels/index.h"
+#include "ops/shape_rules.h"
+
+namespace skiff::vulkan {
+namespace {
+
+/// A row that is at least this long is shared by a work group; shorter ones leave most of it idle.
+constexpr int64_t kLongRow = 64;
+/// With so many rows there is work for every invocation without sharing.
+constexpr int64_t kManyRows = 4096;
+
+bool IsShared(int64_t rows, int64_t length) { return length >= kLongRow && rows < kManyRows; }
+
+/// The rows along one axis of a dense tensor.
+struct RowsAlong {
+  int64_t extent = 1;
+  int64_t inner = 1;
+  int64_t count = 1;
+};
+
+RowsAlong AlongAxis(const Shape& shape, int axis) {
+  RowsAlong rows{shape[axis], shape.ElementsBetween(axis + 1, shape.rank()), 1};
+  rows.count = shape.ElementsBetween(0, axis) * rows.inner;
+  return rows;
+}
+
+}  // namespace
+
+Status LowerReduce(Emitter& emit) {
+  const Shape& in = emit.in(0).shape;
+  uint32_t mask = 0;
+  if (!ReducedAxes(emit.As<ReduceAttrs>(), in.rank(), &mask)) return Refuse();
+  const eager::AxisStrides strides = eager::DenseStrides(in);
+  constexpr uint32_t kMostAxes = 5;
+  Axes<1, kMostAxes> kept;
+  Axes<1, kMostAxes> reduced;
+  int64_t length = 1;
+  for (int axis = 0; axis < in.rank(); ++axis) {
+    const bool is_reduced = ((mask >> axis) & 1u) != 0;
+    if (is_reduced) length *= in[axis];
+    Axes<1, kMostAxes>& axes = is_reduced ? reduced : kept;
+    if (!axes.Append(in[axis], {strides[static_cast<size_t>(axis)]})) return Refuse();
+  }
+  struct {
+    uint32_t count, reduced, kept_rank, reduced_rank;
+    uint32_t kept_extents[kMostAxes];
+    int32_t kept_strides[kMostAxes];
+    uint32_t reduced_extents[kMostAxes];
+    int32_t reduced_strides[kMostAxes];
+  } push{static_cast<uint32_t>(emit.out(0).shape.elements()),
+         static_cast<uint32_t>(length),
+         kept.rank,
+         reduced.rank,
+         {},
+         {},
+         {},
+         {}};
+  std::memcpy(push.kept_extents, kept.extents, sizeof(kept.extents));
+  std::memcpy(push.kept_strides, kept.strides[0], sizeof(push.kept_strides));
+  std::memcpy(push.reduced_extents, reduced.extents, sizeof(reduced.extents));
+  std::memcpy(push.reduced_strides, reduced.strides[0], sizeof(push.reduced_strides));
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  const auto op = static_cast<uint32_t>(emit.op());
+  for (const uint32_t any : {0u, 1u}) SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kReduce, {op, any}));
+  if (IsShared(push.count, length))
+    return emit.DispatchGroups(Shader::kReduce, {op, 1}, {x, y}, push, push.count);
+  return emit.Dispatch(Shader::kReduce, {op, 0}, {x, y}, push, push.count);
+}
+
+Status LowerArg(Emitter& emit) {
+  const auto& attrs = emit.As<ArgAttrs>();
+  const Shape& in = emit.in(0).shape;
+  const RowsAlong rows = AlongAxis(in, NormalizeAxis(attrs.axis, in.rank()));
+  const struct {
+    uint32_t count, extent, inner;
+  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+         static_cast<uint32_t>(rows.inner)};
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  return emit.Dispatch(Shader::kArg, {static_cast<uint32_t>(emit.op()), attrs.select_last}, {x, y}, push,
+                       push.count);
+}
+
+Status LowerSoftmax(Emitter& emit) {
+  const Shape& in = emit.in(0).shape;
+  const RowsAlong rows = AlongAxis(in, NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank()));
+  const struct {
+    uint32_t rows, extent, inner;
+  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+         static_cast<uint32_t>(rows.inner)};
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  const bool is_log = emit.op() == OpCode::kLogSoftmax;
+  for (const uint32_t any : {0u, 1u}) SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kSoftmax, {is_log, any}));
+  if (IsShared(rows.count, rows.extent))
+    return emit.DispatchGroups(Shader::kSoftmax, {is_log, 1}, {x, y}, push, push.rows);
+  return emit.Dispatch(Shader::kSoftmax, {is_log, 0}, {x, y}, push, push.rows);
+}
+
+Status LowerLayerNorm(Emitter& emit) {
+  const auto& attrs = emit.As<NormAttrs>();
+  const Shape& in = emit.in(0).shape;
+  const int axis = NormalizeAxis(attrs.axis, in.rank());
+  const struct {
+    uint32_t rows, extent;
+    float epsilon;
+  } push{static_cast<uint32_t>(in.ElementsBetween(0, axis)),
+         static_cast<uint32_t>(in.ElementsBetween(axis, in.rank())), attrs.epsilon};
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand scale, emit.In(1));
+  Operand bias = scale;  // Something to bind; not read.
+  if (emit.Has(2)) {
+    SKIFF_ASSIGN_OR_RETURN(bias, emit.In(2));
+  }
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  return emit.DispatchGroups(Shader::kLayerNorm, {emit.Has(2)}, {x, scale, bias, y}, push, push.rows);
+}
+
+/// A depthwise 1x1 convolution where the channels are innermost: y = x * scale + shift.
+Status LowerBatchNorm(Emitter& emit) {
+  const Shape& in = emit.in(0).shape;
+  const auto channels = in.last();
+  const auto factor = [&](int64_t c) {
+    return static_cast<double>(Floats(emit.in(1))[c]) /
+           std::sqrt(static_cast<double>(Floats(emit.in(4))[c]) +
+                     static_cast<double>(emit.As<NormAttrs>().epsilon));
+  };
+  const ContentHash hash = HashOfInputs(emit, {1, 2, 3, 4});
+  uint32_t epsilon = 0;
+  std::memcpy(&epsilon, &emit.As<NormAttrs>().epsilon, sizeof(epsilon));
+  const auto count = static_cast<uint64_t>((channels + 3) / 4 * 4);
+  SKIFF_ASSIGN_OR_RETURN(const Operand scale,
+                         emit.Packed(hash, kBatchNormScale, {epsilon}, count, [&](float* to) {
+                           for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<float>(factor(c));
+                         }));
+  SKIFF_ASSIGN_OR_RETURN(
+      const Operand shift, emit.Packed(hash, kBatchNormShift, {epsilon}, count, [&](float* to) {
+        for (int64_t c = 0; c < channels; ++c) {
+          to[c] = static_cast<float>(static_cast<double>(Floats(emit.in(2))[c]) -
+                                     static_cast<double>(Floats(emit.in(3))[c]) * factor(c));
+        }
+      }));
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  const auto rows = static_cast<uint32_t>(in.elements() / channels);
+  const auto c = static_cast<uint32_t>(channels);
+  // As the shader grouped_conv takes a convolution: one pixel per row, one channel per group.
+  const struct {
+    uint32_t pixels, in_height, in_width, in_channels, out_height, out_width, out_channels, depth,
+        group_outputs, kernel_height, kernel_width;
+    int32_t stride[2], dilation[2], pads[2];
+    float low, high;
+  } push{rows, 1, 1, c, 1, 1, c, 1, 1, 1, 1, {1, 1}, {1, 1}, {0, 0}, -kInfinity, kInfinity};
+  return emit.Dispatch(Shader::kGroupedConv, {0}, {x, scale, shift, y}, push, uint64_t{rows} * c);
+}
+
+}  // namespace skiff::vulkan

@@ -1,0 +1,87 @@
+// Pooling and resizing.
+#include "core/fixed_array.h"
+#include "delegates/vulkan/lower/lowerings.h"
+#include "eager/kernels/resize_axis.h"
+#include "eager/kernels/window.h"
+
+namespace skiff::vulkan {
+namespace {
+
+Status LowerPool(Emitter& emit, bool average) {
+  const auto& attrs = emit.As<Pool2dAttrs>();
+  const TensorView& x = emit.in(0);
+  const TensorView& y = emit.out(0);
+  const eager::Window rows = eager::MakeWindow(attrs, 0, x, y, attrs.kernel[0]);
+  const eager::Window columns = eager::MakeWindow(attrs, 1, x, y, attrs.kernel[1]);
+  const auto i32 = [](int64_t value) { return static_cast<int32_t>(value); };
+  const struct {
+    uint32_t count, channels;
+    int32_t in_height, in_width;
+    uint32_t out_height, out_width;
+    int32_t kernel[2], stride[2], dilation[2], pads[4];
+  } push{static_cast<uint32_t>(y.shape.elements()),
+         static_cast<uint32_t>(y.shape[3]),
+         i32(rows.input),
+         i32(columns.input),
+         static_cast<uint32_t>(rows.output),
+         static_cast<uint32_t>(columns.output),
+         {i32(rows.taps), i32(columns.taps)},
+         {i32(rows.stride), i32(columns.stride)},
+         {i32(rows.dilation), i32(columns.dilation)},
+         {i32(rows.pad_begin), i32(columns.pad_begin), i32(rows.pad_end), i32(columns.pad_end)}};
+  SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Out(0));
+  return emit.Dispatch(Shader::kPool, {average, attrs.count_include_pad}, {from, to}, push, push.count);
+}
+
+/// Taps of an axis for the shader: pairs (index, weight). False where a position has none.
+bool AppendTaps(const eager::ResizeAxis& axis, const ResizeAttrs& attrs, int count, uint32_t* table) {
+  for (int64_t i = 0; i < axis.output; ++i) {
+    const eager::Taps taps = eager::TapsOf(axis, attrs, i);
+    if (taps.count != count) return false;
+    for (int tap = 0; tap < count; ++tap) {
+      const auto weight = static_cast<float>(taps.weight[tap]);
+      table[2 * (i * count + tap)] = static_cast<uint32_t>(taps.index[tap]);
+      std::memcpy(&table[2 * (i * count + tap) + 1], &weight, sizeof(weight));
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Status LowerMaxPool2d(Emitter& emit) { return LowerPool(emit, false); }
+Status LowerAveragePool2d(Emitter& emit) { return LowerPool(emit, true); }
+
+Status LowerResize2d(Emitter& emit) {
+  const auto& attrs = emit.As<ResizeAttrs>();
+  const Shape& in = emit.in(0).shape;
+  const Shape& out = emit.out(0).shape;
+  const MovedElement element = MovedAs(emit.in(0).dtype);
+  const int taps = attrs.mode == ResizeMode::kNearest ? 1 : (attrs.mode == ResizeMode::kLinear ? 2 : 4);
+  FixedArray<uint32_t> table;
+  SKIFF_RETURN_IF_ERROR(table.Allocate(static_cast<size_t>(2 * taps * (out[1] + out[2]))));
+  uint32_t* to = table.data();
+  for (int axis = 0; axis < 2; ++axis) {
+    eager::ResizeAxis positions{in[1 + axis], out[1 + axis]};
+    if (emit.Has(2)) positions.scale = static_cast<double>(emit.in(2).as<const float>()[axis]);
+    if (!AppendTaps(positions, attrs, taps, to)) return Refuse();
+    to += 2 * taps * out[1 + axis];
+  }
+  const auto u32 = [](int64_t value) { return static_cast<uint32_t>(value); };
+  const struct {
+    uint32_t count, channels, in_height, in_width, out_height, out_width;
+  } push{u32(out.elements() * element.per_element),
+         u32(out[3] * element.per_element),
+         u32(in[1]),
+         u32(in[2]),
+         u32(out[1]),
+         u32(out[2])};
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand positions, emit.Table(table));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  return emit.Dispatch(Shader::kResize, {static_cast<uint32_t>(taps), element.words}, {x, positions, y}, push,
+                       push.count);
+}
+
+}  // namespace skiff::vulkan

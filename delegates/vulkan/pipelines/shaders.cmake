@@ -1,0 +1,72 @@
+# Compiles shaders/*.comp with glslc into tables of words, and writes the source that holds them:
+#   skiff_vulkan_shaders(TARGET)   adds that source to the target.
+# Operators are told apart inside of a shader by their numbers in ops.def, which it includes as ops.glsl; HAS_<Name> says
+# whether the build has the operator.
+function(skiff_vulkan_shaders target)
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR}/vulkan)
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/vulkan_shaders)
+  set(operators ${PROJECT_SOURCE_DIR}/runtime/ops/ops.def)
+  # Those that are bound by arithmetic; the others are compiled twice, F16 being what VulkanPrecision numbers.
+  set(f16_arithmetic conv)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${operators} ${folder}/pipelines/shaders.def)
+
+  file(STRINGS ${operators} rows REGEX "^OP\\(")
+  set(numbers "")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^OP\\( *([0-9]+), *([A-Za-z0-9]+),.*" "\\1;\\2" parts "${row}")
+    list(GET parts 0 number)
+    list(GET parts 1 name)
+    set(has true)
+    if(SKIFF_OPERATORS AND NOT name IN_LIST SKIFF_OPERATORS_VULKAN)
+      set(has false)
+    endif()
+    string(APPEND numbers "#define OP_${name} ${number}u\n#define HAS_${name} ${has}\n")
+  endforeach()
+  file(GENERATE OUTPUT ${generated}/ops.glsl CONTENT "${numbers}")
+
+  file(STRINGS ${folder}/pipelines/shaders.def rows REGEX "^SHADER\\(")
+  set(source "#include \"delegates/vulkan/pipelines/shader_code.h\"\n\nnamespace skiff::vulkan {\nnamespace {\n\n")
+  set(table "")
+  set(tables "")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^SHADER\\((.*), (.*)\\)$" "\\1;\\2" names "${row}")
+    list(GET names 0 name)
+    list(GET names 1 file)
+    set(row_words "")
+    if((SKIFF_VULKAN_SHADERS OR SKIFF_OPERATORS) AND NOT file IN_LIST SKIFF_VULKAN_SHADERS)
+      string(APPEND table "    {},\n")
+      continue()
+    endif()
+    foreach(half 0 1 2)
+      if(half EQUAL 2 AND NOT file IN_LIST f16_arithmetic)
+        string(APPEND row_words "{k${name}1, sizeof(k${name}1)}, ")
+        continue()
+      endif()
+      set(words ${generated}/${file}_${half}.inc)
+      add_custom_command(
+        OUTPUT ${words}
+        COMMAND ${SKIFF_GLSLC} --target-env=vulkan1.1 -O -DF16=${half} -I ${generated} -mfmt=num
+                ${folder}/shaders/${file}.comp -o ${words}
+        DEPENDS ${folder}/shaders/${file}.comp ${folder}/shaders/common.glsl ${folder}/shaders/math.glsl
+                ${generated}/ops.glsl
+        VERBATIM)
+      list(APPEND tables ${words})
+      string(APPEND source "constexpr uint32_t k${name}${half}[] = {\n#include \"${words}\"\n};\n")
+      string(APPEND row_words "{k${name}${half}, sizeof(k${name}${half})}, ")
+    endforeach()
+    string(APPEND table "    {${row_words}},\n")
+  endforeach()
+  string(APPEND source "\nconstexpr ShaderCode kCode[][3] = {\n${table}};\n\n}  // namespace\n\n")
+  string(APPEND source "ShaderCode CodeOf(Shader shader, VulkanPrecision precision) {\n")
+  string(APPEND source "  return kCode[static_cast<size_t>(shader)][static_cast<size_t>(precision)];\n}\n\n}  // namespace skiff::vulkan\n")
+  if(SKIFF_VULKAN_SHADERS)
+    foreach(file IN LISTS SKIFF_VULKAN_SHADERS)
+      if(NOT "${rows}" MATCHES ", ${file}\\)")
+        message(FATAL_ERROR "SKIFF_VULKAN_SHADERS names '${file}', which is not in ${folder}/pipelines/shaders.def")
+      endif()
+    endforeach()
+  endif()
+  file(GENERATE OUTPUT ${generated}/shader_code.cpp CONTENT "${source}")
+  set_source_files_properties(${generated}/shader_code.cpp PROPERTIES OBJECT_DEPENDS "${tables}")
+  target_sources(${target} PRIVATE ${generated}/shader_code.cpp)
+endfunction()

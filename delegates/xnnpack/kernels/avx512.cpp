@@ -1,0 +1,3 @@
+#define SKIFF_KERNELS kAvx512Kernels
+#define SKIFF_KERNELS_NAME "avx512"
+#include "delegates/xnnpack/kernels/generic.h"

@@ -1,0 +1,280 @@
+// The kernels, in plain loops that the compiler vectorises. Included once by each translation unit that is
+// compiled for an instruction set; SKIFF_KERNELS names the table that it defines. Everything has internal
+// linkage and no other header brings functions in: an inline function compiled for AVX-512 must never be the
+// copy that the linker keeps.
+#include "delegates/xnnpack/kernels/kept.h"
+#include "delegates/xnnpack/kernels/kernels.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+constexpr float kInfinityValue = __builtin_inff();
+
+// Comparisons with the bound first let NaN through.
+inline float Clamped(float x, float min, float max) {
+  const float raised = x < min ? min : x;
+  return raised > max ? max : raised;
+}
+
+// Bit patterns are unsigned: their differences may wrap around for a NaN or a negative number.
+inline float FromBits(unsigned bits) { return __builtin_bit_cast(float, bits); }
+inline unsigned ToBits(float x) { return __builtin_bit_cast(unsigned, x); }
+
+// The polynomials below are minimax fits of the relative error.
+
+/// e^t - 1 on [-ln2/2, ln2/2].
+inline float ExpMinusOnePolynomial(float t) {
+  float p = 0x1.6a1a72p-10f;
+  p = p * t + 0x1.123fc6p-7f;
+  p = p * t + 0x1.555916p-5f;
+  p = p * t + 0x1.55548ap-3f;
+  p = p * t + 0x1.fffffcp-2f;
+  return p * t * t + t;
+}
+inline float ExpPolynomial(float t) { return ExpMinusOnePolynomial(t) + 1.0f; }
+
+constexpr float kLog2E = 0x1.715476p+0f;
+constexpr float kLn2High = 0x1.62e4p-1f;
+constexpr float kLn2Low = 0x1.7f7d1cp-20f;
+
+/// e^x. Adding the magic number leaves round(x / ln2) in the low mantissa bits.
+inline float Exp(float x) {
+  constexpr float kMagic = 0x1.8p23f;
+  const float bounded = Clamped(x, -104.0f, 89.0f);
+  const float shifted = bounded * kLog2E + kMagic;
+  const float n = shifted - kMagic;
+  const float t = (bounded - n * kLn2High) - n * kLn2Low;
+  // 2^n in two factors, so that neither under- nor overflows before the product does.
+  const int exponent = static_cast<int>(ToBits(shifted) - ToBits(kMagic));
+  const int half = exponent >> 1;
+  return ExpPolynomial(t) * FromBits(static_cast<unsigned>(half + 127) << 23) *
+         FromBits(static_cast<unsigned>(exponent - half + 127) << 23);
+}
+
+/// e^x for x <= 0, without subnormal results. The magic number also adds the exponent's bias.
+inline float ExpOfNegative(float x) {
+  constexpr float kMagic = 0x1.8p23f + 127.0f;
+  constexpr float kSmallest = -0x1.5d589ep6f;
+  const float shifted = x * kLog2E + kMagic;
+  const float n = shifted - kMagic;
+  const float t = (x - n * kLn2High) - n * kLn2Low;
+  const float result = ExpPolynomial(t) * FromBits(ToBits(shifted) << 23);
+  return x < kSmallest ? 0.0f : result;
+}
+
+/// Natural logarithm: x = 2^n m with m in [sqrt(1/2), sqrt(2)).
+inline float Log(float x) {
+  constexpr float kSqrtHalf = 0x1.6a09e6p-1f;
+  constexpr float kSmallestNormal = 0x1p-126f;
+  const bool subnormal = x < kSmallestNormal;
+  const float normal = subnormal ? x * 0x1p23f : x;
+  const unsigned bits = ToBits(normal) - ToBits(kSqrtHalf);
+  const float n = static_cast<float>(static_cast<int>(bits) >> 23) - (subnormal ? 23.0f : 0.0f);
+  const float m = FromBits((bits & 0x7fffffu) + ToBits(kSqrtHalf)) - 1.0f;
+  float p = 0x1.1457a2p-4f;
+  p = p * m - 0x1.de3c14p-4f;
+  p = p * m + 0x1.e6f06cp-4f;
+  p = p * m - 0x1.fc2208p-4f;
+  p = p * m + 0x1.233768p-3f;
+  p = p * m - 0x1.555c4ep-3f;
+  p = p * m + 0x1.99a4b6p-3f;
+  p = p * m - 0x1.000006p-2f;
+  p = p * m + 0x1.555548p-2f;
+  const float square = m * m;
+  const float tail = (p * m * square - 0x1.bd0106p-13f * n) - 0.5f * square;
+  const float result = (m + tail) + 0.693359375f * n;
+  const float special = x == 0.0f ? -kInfinityValue : (x == kInfinityValue ? x : __builtin_nanf(""));
+  return x > 0.0f && x < kInfinityValue ? result : special;
+}
+
+/// A polynomial near zero and (1 - e^-2x) / (1 + e^-2x) elsewhere, both computed.
+inline float Tanh(float x) {
+  const float a = x < 0 ? -x : x;
+  const float s = a * a;
+  float p = -0x1.75e1cap-8f;
+  p = p * s + 0x1.52269ap-6f;
+  p = p * s - 0x1.b83c5ap-5f;
+  p = p * s + 0x1.110726p-3f;
+  p = p * s - 0x1.555532p-2f;
+  const float near = p * s * a + a;
+  const float e = ExpOfNegative(-2.0f * a);
+  const float result = a < 0.625f ? near : (1.0f - e) / (1.0f + e);
+  return x < 0 ? -result : result;
+}
+
+/// erf: an odd polynomial up to 0.921875, 1 - e^(polynomial) beyond.
+inline float Erf(float x) {
+  const float a = x < 0 ? -x : x;
+  const float s = a * a;
+  float near = 0x1.5f1138p-14f;
+  near = near * s - 0x1.aae982p-11f;
+  near = near * s + 0x1.54dad6p-8f;
+  near = near * s - 0x1.b8107cp-6f;
+  near = near * s + 0x1.ce2e20p-4f;
+  near = near * s - 0x1.812744p-2f;
+  near = near * s + 0x1.20dd76p+0f;
+  const float b = a > 4.0f ? 4.0f : a;
+  float far = 0x1.5d71e0p-16f;
+  far = far * b - 0x1.c45916p-12f;
+  far = far * b + 0x1.106252p-8f;
+  far = far * b - 0x1.9aebb0p-6f;
+  far = far * b + 0x1.bb4548p-4f;
+  far = far * b + 0x1.444d1ep-1f;
+  far = far * b + 0x1.212626p+0f;
+  far = far * b - 0x1.62d8b6p-13f;
+  const float result = a < 0.921875f ? near * a : 1.0f - ExpOfNegative(-far);
+  return x < 0 ? -result : result;
+}
+
+using P = KernelParams;
+inline float AbsOf(float x, const P&) { return __builtin_fabsf(x); }
+inline float CeilOf(float x, const P&) { return __builtin_ceilf(x); }
+inline float ClampOf(float x, const P& p) { return Clamped(x, p.min, p.max); }
+inline float ExpOf(float x, const P&) { return Exp(x); }
+/// alpha (e^x - 1) below zero: 2^n q + (2^n - 1), where q = e^t - 1 is exact near zero.
+inline float EluOf(float x, const P& p) {
+  constexpr float kMagic = 0x1.8p23f + 127.0f;
+  const float bounded = x > 0 ? 0.0f : (x < -18.0f ? -18.0f : x);
+  const float shifted = bounded * kLog2E + kMagic;
+  const float n = shifted - kMagic;
+  const float t = (bounded - n * kLn2High) - n * kLn2Low;
+  const float scale = FromBits(ToBits(shifted) << 23);
+  const float below = scale * ExpMinusOnePolynomial(t) + (scale - 1.0f);
+  return x > 0 ? x : p.alpha * below;
+}
+inline float ErfOf(float x, const P&) { return Erf(x); }
+inline float FloorOf(float x, const P&) { return __builtin_floorf(x); }
+inline float GeluOf(float x, const P&) { return 0.5f * x * (1.0f + Erf(x * 0x1.6a09e6p-1f)); }
+inline float GeluTanhOf(float x, const P&) {
+  constexpr float kSqrtTwoOverPi = 0x1.988454p-1f;
+  return 0.5f * x * (1.0f + Tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
+}
+inline float HardSigmoidOf(float x, const P& p) { return Clamped(p.alpha * x + p.beta, 0.0f, 1.0f); }
+inline float HardSwishOf(float x, const P&) { return x * Clamped(x + 3.0f, 0.0f, 6.0f) / 6.0f; }
+inline float LeakyReluOf(float x, const P& p) { return x < 0 ? p.alpha * x : x; }
+inline float LogOf(float x, const P&) { return Log(x); }
+inline float NegOf(float x, const P&) { return -x; }
+inline float ReciprocalOf(float x, const P&) { return 1.0f / x; }
+inline float RoundOf(float x, const P&) { return __builtin_rintf(x); }
+inline float SigmoidOf(float x, const P&) {
+  const float e = ExpOfNegative(x < 0 ? x : -x);
+  return (x < 0 ? e : 1.0f) / (1.0f + e);
+}
+inline float SignOf(float x, const P&) { return x < 0 ? -1.0f : (x > 0 ? 1.0f : x); }
+inline float SiluOf(float x, const P& p) { return x * SigmoidOf(x, p); }
+// The C library's are exact for arguments of any size; they are rare enough to stay scalar.
+inline float CosOf(float x, const P&) { return __builtin_cosf(x); }
+inline float SinOf(float x, const P&) { return __builtin_sinf(x); }
+/// log(1 + e^x) so that the exponential cannot overflow, and log(1 + e) by its rounded argument u: the error
+/// of u is that of e - (u - 1).
+inline float SoftplusOf(float x, const P&) {
+  const float e = ExpOfNegative(x < 0 ? x : -x);
+  const float u = 1.0f + e;
+  const float log = Log(u) + (e - (u - 1.0f)) / u;
+  return x > 0 ? x + log : (x == x ? log : x);
+}
+inline float SqrtOf(float x, const P&) { return __builtin_sqrtf(x); }
+inline float TanhOf(float x, const P&) { return Tanh(x); }
+
+template <float (*kFunction)(float, const P&)>
+void Unary(size_t n, const float* x, float* y, const P& params) {
+  const P p = params;
+#pragma omp simd
+  for (size_t i = 0; i < n; ++i) y[i] = kFunction(x[i], p);
+}
+
+inline float AddOf(float a, float b) { return a + b; }
+inline float SubOf(float a, float b) { return a - b; }
+inline float MulOf(float a, float b) { return a * b; }
+inline float DivOf(float a, float b) { return a / b; }
+// A NaN on either side stays.
+inline float MinOf(float a, float b) { return a < b || a != a ? a : b; }
+inline float MaxOf(float a, float b) { return a > b || a != a ? a : b; }
+inline float PowOf(float a, float b) { return __builtin_powf(a, b); }
+inline float PReluOf(float a, float b) { return a < 0 ? a * b : a; }
+
+template <float (*kFunction)(float, float), int kScalar>
+void Binary(size_t n, const float* a, const float* b, float* y, const P& params) {
+  const float min = params.min;
+  const float max = params.max;
+  const float scalar = kScalar == 1 ? *a : (kScalar == 2 ? *b : 0.0f);
+#pragma omp simd
+  for (size_t i = 0; i < n; ++i) {
+    y[i] = Clamped(kFunction(kScalar == 1 ? scalar : a[i], kScalar == 2 ? scalar : b[i]), min, max);
+  }
+}
+
+// The tiles of these need 32 registers; what they gain on Arm was not measured yet.
+#if defined(__AVX512F__)
+#include "delegates/xnnpack/kernels/vector.inc"
+
+#include "delegates/xnnpack/kernels/dense.inc"
+#include "delegates/xnnpack/kernels/depthwise.inc"
+#endif
+#include "delegates/xnnpack/kernels/rows.inc"
+
+}  // namespace
+
+// A product that XNNPACK does not clamp is clamped by ours.
+constexpr bool kClamps = IsLowered(Op::kClamp) || IsLowered(Op::kMatMul);
+#if defined(__AVX512F__)
+constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
+#endif
+constexpr bool kReducesMax = IsLowered(Op::kReduceMax) || IsLowered(Op::kArgMax);
+constexpr bool kReducesMin = IsLowered(Op::kReduceMin) || IsLowered(Op::kArgMin);
+
+#define SKIFF_UNARY(Operator) SKIFF_KEPT(Operator, Unary<Operator##Of>)
+#define SKIFF_BINARY(Operator)                                                                    \
+  {                                                                                               \
+    SKIFF_KEPT(Operator, Binary<Operator##Of, 0>), SKIFF_KEPT(Operator, Binary<Operator##Of, 1>), \
+        SKIFF_KEPT(Operator, Binary<Operator##Of, 2>)                                             \
+  }
+
+extern const Kernels SKIFF_KERNELS;
+const Kernels SKIFF_KERNELS = {
+    SKIFF_KERNELS_NAME,
+    {SKIFF_UNARY(Abs),
+     SKIFF_UNARY(Ceil),
+     kClamps ? Unary<ClampOf> : nullptr,
+     SKIFF_UNARY(Cos),
+     SKIFF_UNARY(Elu),
+     SKIFF_UNARY(Erf),
+     SKIFF_UNARY(Exp),
+     SKIFF_UNARY(Floor),
+     SKIFF_UNARY(Gelu),
+     SKIFF_KEPT(Gelu, Unary<GeluTanhOf>),
+     SKIFF_UNARY(HardSigmoid),
+     SKIFF_UNARY(HardSwish),
+     SKIFF_UNARY(LeakyRelu),
+     SKIFF_UNARY(Log),
+     SKIFF_UNARY(Neg),
+     SKIFF_UNARY(Reciprocal),
+     SKIFF_UNARY(Round),
+     SKIFF_UNARY(Sigmoid),
+     SKIFF_UNARY(Sign),
+     SKIFF_UNARY(Silu),
+     SKIFF_UNARY(Sin),
+     SKIFF_UNARY(Softplus),
+     SKIFF_UNARY(Sqrt),
+     SKIFF_UNARY(Tanh)},
+    {SKIFF_BINARY(Add), SKIFF_BINARY(Sub), SKIFF_BINARY(Mul), SKIFF_BINARY(Div), SKIFF_BINARY(Min),
+     SKIFF_BINARY(Max), SKIFF_BINARY(Pow), SKIFF_BINARY(PRelu)},
+    {kReducesMax ? ReduceRow<Highest> : nullptr, kReducesMin ? ReduceRow<Lowest> : nullptr,
+     SKIFF_KEPT(ReduceProd, ReduceRow<Product>)},
+    {kReducesMax ? ReduceRows<Highest> : nullptr, kReducesMin ? ReduceRows<Lowest> : nullptr,
+     SKIFF_KEPT(ReduceProd, ReduceRows<Product>)},
+    SKIFF_KEPT(LogSoftmax, LogSoftmax),
+    SKIFF_KEPT(LayerNorm, LayerNorm<float>),
+    SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,
+    SKIFF_XNNPACK_F16 ? Widen : nullptr,
+    SKIFF_XNNPACK_F16 ? Narrow : nullptr,
+#if defined(__AVX512F__)
+    {{SKIFF_KEPT(Conv2d, Depthwise<3, 1>), SKIFF_KEPT(Conv2d, Depthwise<3, 2>)},
+     {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)}},
+    kLanes,
+    kHasDense ? Dense : nullptr,
+    2 * kLanes,
+#endif
+};
+
+}  // namespace skiff::xnnpack

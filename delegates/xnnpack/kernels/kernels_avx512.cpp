@@ -1,3 +1,0 @@
-#define SKIFF_KERNELS kAvx512Kernels
-#define SKIFF_KERNELS_NAME "avx512"
-#include "delegates/xnnpack/kernels/kernels_generic.h"

@@ -1,3 +1,0 @@
-#define SKIFF_KERNELS kBaselineKernels
-#define SKIFF_KERNELS_NAME "baseline"
-#include "delegates/xnnpack/kernels/kernels_generic.h"

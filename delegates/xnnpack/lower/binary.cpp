@@ -1,0 +1,140 @@
+// Binary operators with broadcasting. f32 runs on kernels of ours, which clamp in the same pass and take
+// views; f16 on XNNPACK, with the clamp as a second pass over the output.
+#include "delegates/xnnpack/lower/broadcast.h"
+#include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/operator.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+struct OpRow {
+  OpCode op;
+  BinaryKernel kernel;
+  xnn_binary_operator type;  ///< For f16; invalid: there is none.
+};
+
+constexpr OpRow kRows[] = {
+    {OpCode::kAdd, BinaryKernel::kAdd, xnn_binary_add},
+    {OpCode::kSub, BinaryKernel::kSub, xnn_binary_subtract},
+    {OpCode::kMul, BinaryKernel::kMul, xnn_binary_multiply},
+    {OpCode::kDiv, BinaryKernel::kDiv, xnn_binary_divide},
+    {OpCode::kMin, BinaryKernel::kMin, xnn_binary_minimum},
+    {OpCode::kMax, BinaryKernel::kMax, xnn_binary_maximum},
+    {OpCode::kPow, BinaryKernel::kPow, xnn_binary_invalid},
+    {OpCode::kPRelu, BinaryKernel::kPRelu, xnn_binary_prelu},
+};
+
+bool IsArithmetic(OpCode op) {
+  return op == OpCode::kAdd || op == OpCode::kSub || op == OpCode::kMul || op == OpCode::kDiv;
+}
+
+/// The clamp that arithmetic carries; the others have none.
+ClampAttrs ClampOf(const NodeView& node) {
+  return IsArithmetic(node.op()) ? node.As<ClampAttrs>() : ClampAttrs();
+}
+
+class KernelBinaryStep final : public BroadcastStep {
+ public:
+  KernelBinaryStep(const NodeView& node, const Environment& environment, BinaryKernel kernel)
+      : BroadcastStep(node, environment), kernel_(kernel) {
+    params_.min = ClampOf(node).min;
+    params_.max = ClampOf(node).max;
+  }
+
+ private:
+  void Choose(const bool (&repeats)[BroadcastAxes::kMostOperands - 1]) override {
+    function_ = environment_.kernels->binary[static_cast<size_t>(kernel_)][FormOf(repeats)];
+  }
+  void Compute(size_t n, const Addresses& at) const override {
+    function_(n, reinterpret_cast<const float*>(at[1]), reinterpret_cast<const float*>(at[2]),
+              reinterpret_cast<float*>(at[0]), params_);
+  }
+
+  const BinaryKernel kernel_;
+  KernelParams params_;
+  BinaryFn function_ = nullptr;
+};
+
+class XnnBinaryStep final : public Step {
+ public:
+  XnnBinaryStep(const NodeView& node, const Environment& environment, xnn_binary_operator type,
+                const ClampAttrs& clamp)
+      : Step(node, environment), type_(type), clamp_(clamp) {}
+
+  Status Reshape() override {
+    const TensorView& a = node_.in(0);
+    const TensorView& b = node_.in(1);
+    const TensorView& y = node_.out(0);
+    if (!a.dense() || !b.dense() || !y.dense()) return Refuse();
+    const xnn_datatype datatype = DatatypeOf(y.dtype);
+    if (!operator_) {
+      SKIFF_RETURN_IF_ERROR(operator_.Make([&](xnn_operator_t* made) {
+        return xnn_create_binary_elementwise_nd(type_, datatype, nullptr, nullptr, nullptr, /*flags=*/0,
+                                                made);
+      }));
+    }
+    const TensorView* operands[] = {&y, &a, &b};
+    const BroadcastAxes axes({operands, 3});
+    if (axes.count() > XNN_MAX_TENSOR_DIMS) return Refuse();
+    size_t a_shape[XNN_MAX_TENSOR_DIMS];
+    size_t b_shape[XNN_MAX_TENSOR_DIMS];
+    const auto rank = static_cast<size_t>(axes.count());
+    for (size_t i = 0; i < rank; ++i) {
+      const BroadcastAxes::Axis& axis = axes[static_cast<int>(rank - 1 - i)];
+      a_shape[i] = axis.stride[1] == 0 ? 1 : static_cast<size_t>(axis.extent);
+      b_shape[i] = axis.stride[2] == 0 ? 1 : static_cast<size_t>(axis.extent);
+    }
+    SKIFF_RETURN_IF_ERROR(FromXnn(
+        xnn_reshape_binary_elementwise_nd(operator_.get(), rank, a_shape, rank, b_shape, environment_.pool)));
+    return ReshapeClamp(datatype, static_cast<size_t>(y.shape.elements()));
+  }
+
+  Status Bind(void*) override {
+    void* y = node_.out(0).data;
+    SKIFF_RETURN_IF_ERROR(
+        FromXnn(xnn_setup_binary_elementwise_nd(operator_.get(), node_.in(0).data, node_.in(1).data, y)));
+    return clamp_operator_ ? FromXnn(xnn_setup_unary_elementwise_nc(clamp_operator_.get(), y, y))
+                           : OkStatus();
+  }
+
+  Status Run() override {
+    SKIFF_RETURN_IF_ERROR(operator_.Run(environment_.pool));
+    return clamp_operator_ ? clamp_operator_.Run(environment_.pool) : OkStatus();
+  }
+
+ private:
+  Status ReshapeClamp(xnn_datatype datatype, size_t elements) {
+    if (clamp_.min == -kInfinity && clamp_.max == kInfinity) return OkStatus();
+    if (!clamp_operator_) {
+      xnn_unary_params params{};
+      params.clamp.min = clamp_.min;
+      params.clamp.max = clamp_.max;
+      SKIFF_RETURN_IF_ERROR(clamp_operator_.Make([&](xnn_operator_t* made) {
+        return xnn_create_unary_elementwise_nc(xnn_unary_clamp, datatype, datatype, &params, nullptr, nullptr,
+                                               /*flags=*/0, made);
+      }));
+    }
+    return FromXnn(xnn_reshape_unary_elementwise_nc(clamp_operator_.get(), 1, elements, elements, elements,
+                                                    environment_.pool));
+  }
+
+  const xnn_binary_operator type_;
+  const ClampAttrs clamp_;
+  Operator operator_, clamp_operator_;
+};
+
+}  // namespace
+
+Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment) {
+  for (const OpRow& row : kRows) {
+    if (row.op != node.op()) continue;
+    if (node.out(0).dtype == DType::kF32) {
+      return MakeStep<KernelBinaryStep>(node, environment, row.kernel);
+    }
+    if (!kHasF16 || row.type == xnn_binary_invalid) break;
+    return MakeStep<XnnBinaryStep>(node, environment, row.type, ClampOf(node));
+  }
+  return Refuse();
+}
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,138 @@
+// Rows times constant weights with kernels of our own: fully connected layers, matrix products, 1 x 1
+// convolutions.
+#include <algorithm>
+
+#include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/weights/packed_weights.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+/// Rows that one thread takes through all weights of a panel: they stay in its cache from panel to panel.
+constexpr size_t kBlockRows = 96;
+
+void PackPanels(const NodeView& node, const DenseArgs& args, bool transposed, size_t panel, size_t columns,
+                float* to) {
+  const auto* weights = node.in(1).as<const float>();
+  const float* const bias = node.Has(2) ? node.in(2).as<const float>() : nullptr;
+  const size_t input_step = transposed ? args.outputs : 1;
+  const size_t output_step = transposed ? 1 : args.inputs();
+  for (size_t first = 0; first < columns; first += panel) {
+    const size_t width = std::min(panel, columns - first);
+    const size_t exist = std::min(width, args.outputs - first);
+    std::fill_n(to, width, 0.0f);
+    if (bias != nullptr) std::copy_n(bias + first, exist, to);
+    to += width;
+    const float* from = weights + first * output_step;
+    for (size_t k = 0; k < args.inputs(); ++k, from += input_step, to += width) {
+      for (size_t i = 0; i < exist; ++i) to[i] = from[i * output_step];
+      std::fill(to + exist, to + width, 0.0f);
+    }
+  }
+}
+
+class DenseStep final : public Step {
+ public:
+  DenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
+      : Step(node, environment), layer_(layer) {}
+
+  Status Reshape() override {
+    const Rows from = RowsOf(node_.in(0));
+    const Rows to = RowsOf(node_.out(0));
+    args_.run = from.length;
+    args_.outputs = static_cast<size_t>(node_.in(1).shape.elements()) / from.length;
+    args_.x_stride = from.stride;
+    args_.y_stride = to.stride;
+    // A product with a vector drops the axis of its one output.
+    if (to.length != args_.outputs) {
+      if (!node_.out(0).dense()) return Refuse();
+      args_.y_stride = args_.outputs;
+    }
+    args_.min = layer_.min;
+    args_.max = layer_.max;
+    rows_ = from.count;
+    blocks_ = (rows_ + kBlockRows - 1) / kBlockRows;
+    // Threads that end early find something left.
+    const size_t threads = pthreadpool_get_threads_count(environment_.pool);
+    const size_t parts = threads == 1 ? 1 : 3 * threads / blocks_;
+    at_once_ = OutputsAtOnce(args_, *environment_.kernels, parts);
+    return PackDense(node_, environment_, layer_.transposed, &args_);
+  }
+
+  Status Bind(void*) override {
+    args_.x = node_.in(0).as<const float>();
+    args_.y = node_.out(0).as<float>();
+    return OkStatus();
+  }
+
+  Status Run() override {
+    pthreadpool_parallelize_2d(
+        environment_.pool,
+        [](void* step, size_t block, size_t part) {
+          const auto& self = *static_cast<const DenseStep*>(step);
+          self.RunPart(block * kBlockRows, part * self.at_once_);
+        },
+        this, blocks_, (args_.outputs + at_once_ - 1) / at_once_, /*flags=*/0);
+    return OkStatus();
+  }
+
+ private:
+  void RunPart(size_t row, size_t output) const {
+    DenseArgs args = args_;
+    args.x += row * args.x_stride;
+    args.y += row * args.y_stride;
+    environment_.kernels->dense(args, std::min(kBlockRows, rows_ - row), output, output + at_once_);
+  }
+
+  const DenseLayer layer_;
+  DenseArgs args_;
+  size_t rows_ = 0;
+  size_t blocks_ = 0;
+  size_t at_once_ = 0;  ///< Outputs.
+};
+
+}  // namespace
+
+Status PackDense(const NodeView& node, const Environment& environment, bool transposed, DenseArgs* args) {
+  if (args->weights != nullptr) return OkStatus();
+  const size_t panel = environment.kernels->dense_outputs;
+  const size_t half = panel / 2;
+  const size_t columns = (args->outputs + half - 1) / half * half;  // With those that do not exist.
+  PackingKey key;
+  key.kind = PackingKind::kDense;
+  key.dtype = node.in(1).dtype;
+  key.has_bias = node.Has(2);
+  key.flags = transposed ? 1 : 0;
+  key.weights = node.input(1).hash;
+  if (key.has_bias) key.bias = node.input(2).hash;
+  key.parameters[0] = args->inputs();
+  key.parameters[1] = args->outputs;
+  key.parameters[2] = panel;
+  key.packed_bytes = (1 + args->inputs()) * columns * sizeof(float);
+  const void* const packed = environment.weights->FindOrPack(key, [&](void* blob) {
+    PackPanels(node, *args, transposed, panel, columns, static_cast<float*>(blob));
+  });
+  if (packed == nullptr)
+    return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node.name());
+  args->weights = static_cast<const float*>(packed);
+  return OkStatus();
+}
+
+size_t OutputsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts) {
+  constexpr size_t kStayingBytes = 24 * 1024;
+  const size_t panel = kernels.dense_outputs;
+  const size_t panels = (args.outputs + panel - 1) / panel;
+  const size_t fit = kStayingBytes / (args.inputs() * panel * sizeof(float));
+  return std::clamp<size_t>(fit, 1, panels / std::clamp<size_t>(parts, 1, panels)) * panel;
+}
+
+bool RunsDense(const NodeView& node, const Environment& environment) {
+  return environment.kernels->dense != nullptr && node.in(0).dtype == DType::kF32;
+}
+
+Result<StepPointer> LowerDense(const NodeView& node, const Environment& environment,
+                               const DenseLayer& layer) {
+  return MakeStep<DenseStep>(node, environment, layer);
+}
+
+}  // namespace skiff::xnnpack

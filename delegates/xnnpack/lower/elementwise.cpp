@@ -1,0 +1,305 @@
+// Unary operators and casts. Rows of a view may lie apart on both sides.
+#include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/operator.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+/// A kernel of ours over rows: the elements of a row that lie side by side.
+class KernelRowsStep : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() final {
+    from_ = RowsOf(node_.in(0));
+    to_ = RowsOf(node_.out(0));
+    if (from_.stride == from_.length && to_.stride == to_.length)
+      from_ = to_ = {1, from_.count * from_.length, 0};
+    return OkStatus();
+  }
+
+  Status Bind(void*) final {
+    x_ = node_.in(0).as<const char>();
+    y_ = node_.out(0).as<char>();
+    return OkStatus();
+  }
+
+  Status Run() final {
+    if (from_.count == 1) {
+      // One long run: threads take blocks of it.
+      pthreadpool_parallelize_1d_tile_1d(
+          environment_.pool,
+          [](void* self, size_t begin, size_t count) {
+            const auto* s = static_cast<const KernelRowsStep*>(self);
+            s->Compute(count, s->x_ + begin * s->x_bytes_, s->y_ + begin * s->y_bytes_);
+          },
+          this, from_.length, environment_.pool == nullptr ? from_.length : kBlock,
+          PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+      return OkStatus();
+    }
+    pthreadpool_parallelize_1d(
+        environment_.pool,
+        [](void* self, size_t row) {
+          const auto* s = static_cast<const KernelRowsStep*>(self);
+          s->Compute(s->from_.length, s->x_ + row * s->from_.stride * s->x_bytes_,
+                     s->y_ + row * s->to_.stride * s->y_bytes_);
+        },
+        this, from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
+  }
+
+ protected:
+  virtual void Compute(size_t n, const void* x, void* y) const = 0;
+
+ private:
+  static constexpr size_t kBlock = 8192;
+
+  const size_t x_bytes_ = ElementBytes(node_.in(0));
+  const size_t y_bytes_ = ElementBytes(node_.out(0));
+  Rows from_, to_;
+  const char* x_ = nullptr;
+  char* y_ = nullptr;
+};
+
+/// f32, or f16 in blocks that are computed in f32.
+class KernelUnaryStep final : public KernelRowsStep {
+ public:
+  KernelUnaryStep(const NodeView& node, const Environment& environment, UnaryKernel kernel,
+                  const KernelParams& params)
+      : KernelRowsStep(node, environment),
+        kernel_(environment.kernels->unary[static_cast<size_t>(kernel)]),
+        params_(params),
+        half_(IsF16(node.in(0).dtype)) {}
+
+ private:
+  static constexpr size_t kHalfBlock = 512;
+
+  void Compute(size_t n, const void* x, void* y) const override {
+    if (!half_) return kernel_(n, static_cast<const float*>(x), static_cast<float*>(y), params_);
+    float block[kHalfBlock];
+    for (size_t i = 0; i < n; i += kHalfBlock) {
+      const size_t count = n - i < kHalfBlock ? n - i : kHalfBlock;
+      environment_.kernels->widen(count, static_cast<const uint16_t*>(x) + i, block);
+      kernel_(count, block, block, params_);
+      environment_.kernels->narrow(count, block, static_cast<uint16_t*>(y) + i);
+    }
+  }
+
+  const UnaryFn kernel_;
+  const KernelParams params_;
+  const bool half_;
+};
+
+class ConvertStep final : public KernelRowsStep {
+ public:
+  ConvertStep(const NodeView& node, const Environment& environment, ConvertKernel kernel)
+      : KernelRowsStep(node, environment), kernel_(kConvertKernels[static_cast<size_t>(kernel)]) {}
+
+ private:
+  void Compute(size_t n, const void* x, void* y) const override { kernel_(n, x, y); }
+
+  const ConvertFn kernel_;
+};
+
+/// Between f32 and f16.
+class HalfStep final : public KernelRowsStep {
+ public:
+  HalfStep(const NodeView& node, const Environment& environment)
+      : KernelRowsStep(node, environment),
+        kernel_(node.in(0).dtype == DType::kF16 ? environment.kernels->widen : environment.kernels->narrow) {}
+
+ private:
+  void Compute(size_t n, const void* x, void* y) const override { kernel_(n, x, y); }
+
+  const ConvertFn kernel_;
+};
+
+class XnnUnaryStep final : public OperatorStep {
+ public:
+  XnnUnaryStep(const NodeView& node, const Environment& environment, xnn_unary_operator type,
+               const xnn_unary_params& params)
+      : OperatorStep(node, environment), type_(type), params_(params) {}
+
+  Status Reshape() override {
+    if (!operator_) {
+      SKIFF_RETURN_IF_ERROR(operator_.Make([&](xnn_operator_t* made) {
+        return xnn_create_unary_elementwise_nc(type_, DatatypeOf(node_.in(0).dtype),
+                                               DatatypeOf(node_.out(0).dtype), &params_, nullptr, nullptr,
+                                               /*flags=*/0, made);
+      }));
+    }
+    const Rows from = RowsOf(node_.in(0));
+    const Rows to = RowsOf(node_.out(0));
+    return FromXnn(xnn_reshape_unary_elementwise_nc(operator_.get(), from.count, from.length, from.stride,
+                                                    to.stride, environment_.pool));
+  }
+
+  Status Bind(void*) override {
+    return FromXnn(xnn_setup_unary_elementwise_nc(operator_.get(), node_.in(0).data, node_.out(0).data));
+  }
+
+ private:
+  const xnn_unary_operator type_;
+  const xnn_unary_params params_;
+};
+
+struct XnnRow {
+  OpCode op;
+  xnn_unary_operator type;
+};
+
+/// XNNPACK's f32 square root of infinity and sigmoid of 1e30 are NaN (AVX-512), its logarithm is inexact near
+/// 1, and some of its operators have no f16: the next table comes first.
+constexpr XnnRow kXnnRows[] = {
+    {OpCode::kAbs, xnn_unary_abs},
+    {OpCode::kNeg, xnn_unary_negate},
+    {OpCode::kSqrt, xnn_unary_square_root},
+    {OpCode::kSigmoid, xnn_unary_sigmoid},
+    {OpCode::kTanh, xnn_unary_tanh},
+    {OpCode::kFloor, xnn_unary_floor},
+    {OpCode::kCeil, xnn_unary_ceiling},
+    {OpCode::kRound, xnn_unary_bankers_rounding},
+    {OpCode::kHardSwish, xnn_unary_hardswish},
+    {OpCode::kGelu, xnn_unary_gelu},
+    {OpCode::kClamp, xnn_unary_clamp},
+    {OpCode::kLeakyRelu, xnn_unary_leaky_relu},
+    {OpCode::kElu, xnn_unary_elu},
+};
+
+/// Ours, and for which type they are the better ones. The others are for builds without XNNPACK's
+/// (kOwnUnary).
+struct KernelRow {
+  OpCode op;
+  UnaryKernel kernel;
+  bool f32;
+  bool f16;
+};
+
+constexpr KernelRow kKernelRows[] = {
+    {OpCode::kAbs, UnaryKernel::kAbs, false, false},
+    {OpCode::kCeil, UnaryKernel::kCeil, false, false},
+    {OpCode::kClamp, UnaryKernel::kClamp, false, false},
+    {OpCode::kCos, UnaryKernel::kCos, true, true},
+    {OpCode::kElu, UnaryKernel::kElu, false, false},
+    {OpCode::kErf, UnaryKernel::kErf, true, true},
+    {OpCode::kExp, UnaryKernel::kExp, true, true},
+    {OpCode::kFloor, UnaryKernel::kFloor, false, false},
+    {OpCode::kGelu, UnaryKernel::kGelu, false, true},
+    {OpCode::kHardSigmoid, UnaryKernel::kHardSigmoid, true, true},
+    {OpCode::kHardSwish, UnaryKernel::kHardSwish, false, false},
+    {OpCode::kLeakyRelu, UnaryKernel::kLeakyRelu, false, false},
+    {OpCode::kLog, UnaryKernel::kLog, true, true},
+    {OpCode::kNeg, UnaryKernel::kNeg, false, false},
+    {OpCode::kReciprocal, UnaryKernel::kReciprocal, true, true},
+    {OpCode::kRound, UnaryKernel::kRound, false, false},
+    {OpCode::kSigmoid, UnaryKernel::kSigmoid, true, false},
+    {OpCode::kSign, UnaryKernel::kSign, true, true},
+    {OpCode::kSilu, UnaryKernel::kSilu, true, true},
+    {OpCode::kSin, UnaryKernel::kSin, true, true},
+    {OpCode::kSoftplus, UnaryKernel::kSoftplus, true, true},
+    {OpCode::kSqrt, UnaryKernel::kSqrt, true, false},
+    {OpCode::kTanh, UnaryKernel::kTanh, false, false},
+};
+
+KernelParams KernelParamsOf(const NodeView& node) {
+  KernelParams params;
+  switch (node.op()) {
+    case OpCode::kClamp:
+      params.min = node.As<ClampAttrs>().min;
+      params.max = node.As<ClampAttrs>().max;
+      break;
+    case OpCode::kElu:
+    case OpCode::kLeakyRelu:
+      params.alpha = node.As<AlphaAttrs>().alpha;
+      break;
+    case OpCode::kHardSigmoid:
+      params.alpha = node.As<HardSigmoidAttrs>().alpha;
+      params.beta = node.As<HardSigmoidAttrs>().beta;
+      break;
+    default:
+      break;
+  }
+  return params;
+}
+
+xnn_unary_params XnnParamsOf(const NodeView& node) {
+  xnn_unary_params params{};
+  switch (node.op()) {
+    case OpCode::kClamp:
+      params.clamp.min = node.As<ClampAttrs>().min;
+      params.clamp.max = node.As<ClampAttrs>().max;
+      break;
+    case OpCode::kLeakyRelu:
+      params.leaky_relu.negative_slope = node.As<AlphaAttrs>().alpha;
+      break;
+    case OpCode::kElu:
+      params.elu.alpha = node.As<AlphaAttrs>().alpha;
+      break;
+    default:
+      break;
+  }
+  return params;
+}
+
+struct ConvertRow {
+  DType from;
+  DType to;
+  ConvertKernel kernel;
+};
+
+constexpr ConvertRow kConvertRows[] = {
+    {DType::kBool, DType::kF32, ConvertKernel::kU8ToF32},
+    {DType::kBool, DType::kI32, ConvertKernel::kU8ToI32},
+    {DType::kBool, DType::kI64, ConvertKernel::kU8ToI64},
+    {DType::kU8, DType::kF32, ConvertKernel::kU8ToF32},
+    {DType::kU8, DType::kI32, ConvertKernel::kU8ToI32},
+    {DType::kU8, DType::kI64, ConvertKernel::kU8ToI64},
+    {DType::kI32, DType::kF32, ConvertKernel::kI32ToF32},
+    {DType::kI32, DType::kI64, ConvertKernel::kI32ToI64},
+    {DType::kI32, DType::kBool, ConvertKernel::kI32ToBool},
+    {DType::kI64, DType::kF32, ConvertKernel::kI64ToF32},
+    {DType::kI64, DType::kI32, ConvertKernel::kI64ToI32},
+    {DType::kI64, DType::kBool, ConvertKernel::kI64ToBool},
+    {DType::kF32, DType::kI32, ConvertKernel::kF32ToI32},
+    {DType::kF32, DType::kI64, ConvertKernel::kF32ToI64},
+    {DType::kF32, DType::kU8, ConvertKernel::kF32ToU8},
+    {DType::kF32, DType::kBool, ConvertKernel::kF32ToBool},
+};
+
+}  // namespace
+
+Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environment) {
+  const auto on_kernel = [&](UnaryKernel kernel) {
+    return MakeStep<KernelUnaryStep>(node, environment, kernel, KernelParamsOf(node));
+  };
+  const bool f16 = IsF16(node.in(0).dtype);
+  if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh)
+    return on_kernel(UnaryKernel::kGeluTanh);
+  for (const KernelRow& row : kKernelRows) {
+    if (row.op == node.op() && (kOwnUnary || (f16 ? row.f16 : row.f32))) return on_kernel(row.kernel);
+  }
+  if (kOwnUnary) return Refuse();
+  for (const XnnRow& row : kXnnRows) {
+    if (row.op == node.op()) return MakeStep<XnnUnaryStep>(node, environment, row.type, XnnParamsOf(node));
+  }
+  return Refuse();
+}
+
+Result<StepPointer> LowerNot(const NodeView& node, const Environment& environment) {
+  return MakeStep<ConvertStep>(node, environment, ConvertKernel::kNot);
+}
+
+Result<StepPointer> LowerCast(const NodeView& node, const Environment& environment) {
+  const DType from = node.in(0).dtype;
+  const DType to = node.out(0).dtype;
+  if (from == to) return LowerCopy(node, environment);
+  for (const ConvertRow& row : kConvertRows) {
+    if (row.from == from && row.to == to) return MakeStep<ConvertStep>(node, environment, row.kernel);
+  }
+  // What is left is from f32 to f16 or back.
+  if (!kHasF16) return Refuse();
+  if (kOwnUnary) return MakeStep<HalfStep>(node, environment);
+  return MakeStep<XnnUnaryStep>(node, environment, xnn_unary_convert, xnn_unary_params());
+}
+
+}  // namespace skiff::xnnpack

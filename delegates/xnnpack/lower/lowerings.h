@@ -1,0 +1,56 @@
+/// One function for each name in the XNNPACK column of ops.def.
+#pragma once
+
+#include "delegates/xnnpack/lower/step.h"
+
+namespace skiff::xnnpack {
+
+// elementwise.cpp
+Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerCast(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerNot(const NodeView& node, const Environment& environment);
+// binary.cpp
+Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment);
+// masks.cpp
+Result<StepPointer> LowerCompare(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerLogic(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerWhere(const NodeView& node, const Environment& environment);
+// conv2d.cpp
+Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerConvTranspose2d(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerBatchNorm(const NodeView& node, const Environment& environment);
+// pool.cpp
+Result<StepPointer> LowerMaxPool2d(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerAveragePool2d(const NodeView& node, const Environment& environment);
+// resize.cpp
+Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& environment);
+// linear.cpp
+Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment);
+// reduce.cpp
+Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerLayerNorm(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerReduce(const NodeView& node, const Environment& environment);
+// rows.cpp
+Result<StepPointer> LowerExtremum(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerArg(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment);
+// recurrent.cpp
+Result<StepPointer> LowerRecurrent(const NodeView& node, const Environment& environment);
+// gather.cpp
+Result<StepPointer> LowerGather(const NodeView& node, const Environment& environment);
+// movement.cpp
+Result<StepPointer> LowerCopy(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerConcat(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerSplit(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerSlice(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerExpand(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerTile(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerChannelShuffle(const NodeView& node, const Environment& environment);
+// pad.cpp
+Result<StepPointer> LowerPad(const NodeView& node, const Environment& environment);
+// rearrange.cpp
+Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerChannelShuffle32(const NodeView& node, const Environment& environment);
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,153 @@
+// Softmax, layer normalisation, sums and means.
+#include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/operator.h"
+#include "ops/shape_rules.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+class SoftmaxStep final : public OperatorStep {
+ public:
+  using OperatorStep::OperatorStep;
+
+  Status Reshape() override {
+    const bool f16 = IsF16(node_.in(0).dtype);
+    if (!operator_) {
+      const auto create = f16 ? xnn_create_softmax_nc_f16 : xnn_create_softmax_nc_f32;
+      SKIFF_RETURN_IF_ERROR(operator_.Make([&](xnn_operator_t* made) { return create(/*flags=*/0, made); }));
+    }
+    const Rows from = RowsOf(node_.in(0));
+    const Rows to = RowsOf(node_.out(0));
+    const auto reshape = f16 ? xnn_reshape_softmax_nc_f16 : xnn_reshape_softmax_nc_f32;
+    return FromXnn(
+        reshape(operator_.get(), from.length, from.stride, to.stride, from.count, environment_.pool));
+  }
+
+  Status Bind(void*) override {
+    const TensorView& x = node_.in(0);
+    const TensorView& y = node_.out(0);
+    if (IsF16(x.dtype)) return FromXnn(xnn_setup_softmax_nc_f16(operator_.get(), x.data, y.data));
+    return FromXnn(xnn_setup_softmax_nc_f32(operator_.get(), x.as<const float>(), y.as<float>()));
+  }
+};
+
+class LayerNormStep final : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    const TensorView& y = node_.out(0);
+    const auto& attrs = node_.As<NormAttrs>();
+    const int axis = NormalizeAxis(attrs.axis, x.shape.rank());
+    if (axis < 0) return Refuse();
+    epsilon_ = attrs.epsilon;
+    from_ = RowsOf(x);
+    to_ = RowsOf(y);
+    if (axis == x.shape.rank() - 1) return OkStatus();
+    if (!x.dense() || !y.dense()) return Refuse();
+    for (size_t i = 1; i <= 2; ++i) {
+      if (node_.Has(i) && !node_.in(i).dense()) return Refuse();
+    }
+    const auto length = static_cast<size_t>(x.shape.ElementsBetween(axis, x.shape.rank()));
+    from_ = to_ = {static_cast<size_t>(x.shape.ElementsBetween(0, axis)), length, length};
+    return OkStatus();
+  }
+
+  Status Bind(void*) override {
+    const auto optional = [&](size_t i) -> const void* { return node_.Has(i) ? node_.in(i).data : nullptr; };
+    const bool f16 = IsF16(node_.in(0).dtype);
+    kernel_ = f16 ? environment_.kernels->layer_norm_half : environment_.kernels->layer_norm;
+    bytes_ = ElementBytes(node_.in(0));
+    x_ = node_.in(0).as<const char>();
+    scale_ = optional(1);
+    bias_ = optional(2);
+    y_ = node_.out(0).as<char>();
+    return OkStatus();
+  }
+
+  Status Run() override {
+    pthreadpool_parallelize_1d(
+        environment_.pool,
+        [](void* self, size_t row) {
+          const auto* s = static_cast<const LayerNormStep*>(self);
+          s->kernel_(s->from_.length, s->x_ + row * s->from_.stride * s->bytes_, s->scale_, s->bias_,
+                     s->epsilon_, s->y_ + row * s->to_.stride * s->bytes_);
+        },
+        this, from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
+  }
+
+ private:
+  LayerNormFn kernel_ = nullptr;
+  size_t bytes_ = 0;
+  Rows from_, to_;
+  float epsilon_ = 0;
+  const char* x_ = nullptr;
+  const void* scale_ = nullptr;
+  const void* bias_ = nullptr;
+  char* y_ = nullptr;
+};
+
+class ReduceStep final : public OperatorStep {
+ public:
+  using OperatorStep::OperatorStep;
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    uint32_t mask = 0;
+    if (!ReducedAxes(node_.As<ReduceAttrs>(), x.shape.rank(), &mask) || mask == 0) return Refuse();
+    if (!x.dense() || !node_.out(0).dense()) return Refuse();
+    if (!operator_) {
+      const xnn_reduce_operator type = node_.op() == OpCode::kReduceSum ? xnn_reduce_sum : xnn_reduce_mean;
+      SKIFF_RETURN_IF_ERROR(operator_.Make([&](xnn_operator_t* made) {
+        return xnn_create_reduce_nd(type, DatatypeOf(x.dtype), nullptr, nullptr, /*flags=*/0, made);
+      }));
+    }
+    // Axes of extent 1 are left out: XNNPACK allows six.
+    size_t shape[XNN_MAX_TENSOR_DIMS];
+    int64_t axes[XNN_MAX_TENSOR_DIMS];
+    size_t rank = 0;
+    size_t reduced = 0;
+    for (int i = 0; i < x.shape.rank(); ++i) {
+      if (x.shape[i] == 1) continue;
+      if (rank == XNN_MAX_TENSOR_DIMS) return Refuse();
+      if (((mask >> i) & 1u) != 0) axes[reduced++] = static_cast<int64_t>(rank);
+      shape[rank++] = static_cast<size_t>(x.shape[i]);
+    }
+    if (reduced == 0) {  // All reduced axes had extent 1: reduce one more of them.
+      if (rank == XNN_MAX_TENSOR_DIMS) return Refuse();
+      for (size_t i = rank++; i > 0; --i) shape[i] = shape[i - 1];
+      shape[0] = 1;
+      axes[reduced++] = 0;
+    }
+    size_t alignment = 0;
+    size_t bytes = 0;
+    SKIFF_RETURN_IF_ERROR(FromXnn(xnn_reshape_reduce_nd(operator_.get(), reduced, axes, rank, shape, &bytes,
+                                                        &alignment, environment_.pool)));
+    // f32 sums into the output itself, and would leave the sums in a workspace that it was given.
+    workspace_bytes_ = IsF16(x.dtype) ? bytes : 0;
+    return OkStatus();
+  }
+
+  Status Bind(void* workspace) override {
+    return FromXnn(xnn_setup_reduce_nd(operator_.get(), workspace_bytes_ == 0 ? nullptr : workspace,
+                                       node_.in(0).data, node_.out(0).data));
+  }
+};
+
+}  // namespace
+
+Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment) {
+  return MakeStep<SoftmaxStep>(node, environment);
+}
+
+Result<StepPointer> LowerLayerNorm(const NodeView& node, const Environment& environment) {
+  return MakeStep<LayerNormStep>(node, environment);
+}
+
+Result<StepPointer> LowerReduce(const NodeView& node, const Environment& environment) {
+  return MakeStep<ReduceStep>(node, environment);
+}
+
+}  // namespace skiff::xnnpack

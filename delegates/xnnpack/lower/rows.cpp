@@ -1,0 +1,170 @@
+// Extrema, products, their positions, and normalisations along rows, on kernels of ours.
+#include "delegates/xnnpack/lower/lowerings.h"
+#include "ops/shape_rules.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+struct ReduceRow {
+  OpCode op;
+  ReduceKernel kernel;
+};
+
+constexpr ReduceRow kReductions[] = {
+    {OpCode::kReduceMax, ReduceKernel::kMax},   {OpCode::kReduceMin, ReduceKernel::kMin},
+    {OpCode::kReduceProd, ReduceKernel::kProd}, {OpCode::kArgMax, ReduceKernel::kMax},
+    {OpCode::kArgMin, ReduceKernel::kMin},
+};
+
+ReduceKernel KernelOf(OpCode op) {
+  for (const ReduceRow& row : kReductions) {
+    if (row.op == op) return row.kernel;
+  }
+  return ReduceKernel::kMax;
+}
+
+/// The input as [outer, reduced, inner].
+class ExtremumStep final : public Step {
+ public:
+  ExtremumStep(const NodeView& node, const Environment& environment, ReduceKernel kernel)
+      : Step(node, environment),
+        reduce_row_(environment.kernels->reduce_row[static_cast<size_t>(kernel)]),
+        reduce_rows_(environment.kernels->reduce_rows[static_cast<size_t>(kernel)]) {}
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    uint32_t mask = 0;
+    if (!ReducedAxes(node_.As<ReduceAttrs>(), x.shape.rank(), &mask) || mask == 0) return Refuse();
+    if (!x.dense() || !node_.out(0).dense()) return Refuse();
+    // Axes of extent 1 belong to either kind; the reduced ones must be neighbours.
+    int first = x.shape.rank();
+    int end = 0;
+    for (int i = 0; i < x.shape.rank(); ++i) {
+      if (((mask >> i) & 1u) == 0 || x.shape[i] == 1) continue;
+      if (i < first) first = i;
+      end = i + 1;
+    }
+    if (end == 0) first = 0;
+    for (int i = first; i < end; ++i) {
+      if (((mask >> i) & 1u) == 0 && x.shape[i] != 1) return Refuse();
+    }
+    outer_ = static_cast<size_t>(x.shape.ElementsBetween(0, first));
+    reduced_ = static_cast<size_t>(x.shape.ElementsBetween(first, end));
+    inner_ = static_cast<size_t>(x.shape.ElementsBetween(end, x.shape.rank()));
+    return OkStatus();
+  }
+
+  Status Bind(void*) override {
+    x_ = node_.in(0).as<const float>();
+    y_ = node_.out(0).as<float>();
+    return OkStatus();
+  }
+
+  Status Run() override {
+    // Blocks of columns stay in the first-level cache while all rows go by.
+    pthreadpool_parallelize_2d_tile_1d(
+        environment_.pool,
+        [](void* self, size_t outer, size_t begin, size_t count) {
+          const auto* s = static_cast<const ExtremumStep*>(self);
+          const float* x = s->x_ + outer * s->reduced_ * s->inner_ + begin;
+          float* y = s->y_ + outer * s->inner_ + begin;
+          if (s->inner_ == 1) {
+            *y = s->reduce_row_(s->reduced_, x);
+          } else {
+            s->reduce_rows_(s->reduced_, s->inner_, count, x, y);
+          }
+        },
+        this, outer_, inner_, kBlock, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
+  }
+
+ private:
+  static constexpr size_t kBlock = 1024;
+
+  const ReduceRowFn reduce_row_;
+  const ReduceRowsFn reduce_rows_;
+  size_t outer_ = 1;
+  size_t reduced_ = 1;
+  size_t inner_ = 1;
+  const float* x_ = nullptr;
+  float* y_ = nullptr;
+};
+
+/// Rows of the input, one task each.
+class RowsStep : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() override {
+    from_ = RowsOf(node_.in(0));
+    to_ = RowsOf(node_.out(0));
+    return OkStatus();
+  }
+  Status Bind(void*) final { return OkStatus(); }
+  Status Run() final {
+    pthreadpool_parallelize_1d(
+        environment_.pool,
+        [](void* self, size_t row) { static_cast<const RowsStep*>(self)->ComputeRow(row); }, this,
+        from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
+  }
+
+ protected:
+  virtual void ComputeRow(size_t row) const = 0;
+  const float* RowOf(size_t row) const { return node_.in(0).as<const float>() + row * from_.stride; }
+
+  Rows from_, to_;
+};
+
+/// The extremum first, then the first or last place where it is.
+class ArgStep final : public RowsStep {
+ public:
+  ArgStep(const NodeView& node, const Environment& environment, ReduceKernel kernel)
+      : RowsStep(node, environment),
+        reduce_row_(environment.kernels->reduce_row[static_cast<size_t>(kernel)]),
+        select_last_(node.As<ArgAttrs>().select_last) {}
+
+  Status Reshape() override {
+    SKIFF_RETURN_IF_ERROR(RowsStep::Reshape());
+    return node_.out(0).dense() ? OkStatus() : Refuse();
+  }
+
+ private:
+  void ComputeRow(size_t row) const override {
+    const float* x = RowOf(row);
+    const float best = reduce_row_(from_.length, x);
+    const auto is_best = [&](float value) { return best == best ? value == best : value != value; };
+    size_t i = select_last_ ? from_.length - 1 : 0;
+    while (!is_best(x[i])) select_last_ ? --i : ++i;
+    node_.out(0).as<int64_t>()[row] = static_cast<int64_t>(i);
+  }
+
+  const ReduceRowFn reduce_row_;
+  const bool select_last_;
+};
+
+class LogSoftmaxStep final : public RowsStep {
+ public:
+  using RowsStep::RowsStep;
+
+ private:
+  void ComputeRow(size_t row) const override {
+    environment_.kernels->log_softmax(from_.length, RowOf(row), node_.out(0).as<float>() + row * to_.stride);
+  }
+};
+
+}  // namespace
+
+Result<StepPointer> LowerExtremum(const NodeView& node, const Environment& environment) {
+  return MakeStep<ExtremumStep>(node, environment, KernelOf(node.op()));
+}
+
+Result<StepPointer> LowerArg(const NodeView& node, const Environment& environment) {
+  return MakeStep<ArgStep>(node, environment, KernelOf(node.op()));
+}
+
+Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment) {
+  return MakeStep<LogSoftmaxStep>(node, environment);
+}
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,137 @@
+package io.skiff;
+
+import java.util.Arrays;
+import org.jetbrains.annotations.NotNull;
+import org.jetbrains.annotations.Nullable;
+
+/**
+ * How the integers of an input or output stand for real numbers: real = scale * (integer - zero point). One
+ * scale for all elements; or, along {@link #axis()}, one for each index (block 0) or one for each run of
+ * {@link #block()} neighbours, separately at every index of the other axes. Immutable.
+ *
+ * <pre>{@code
+ * Quantization quantization = signature.input("image").quantization();
+ * ByteBuffer input = session.inputBuffer("image");
+ * for (float value : values) input.put((byte) quantization.toInteger(value));
+ * }</pre>
+ */
+public final class Quantization {
+  /** The axis where all elements have the same scale. */
+  public static final int PER_TENSOR = -1;
+  /** What Native.portQuantization() gives before the zero points: the axis and the block. */
+  static final int HEAD = 2;
+
+  private final long[] numbers;
+  private final float[] scales;
+  private final long low;
+  private final long high;
+
+  Quantization(DType dtype, long[] numbers, float[] scales) {
+    this.numbers = numbers;
+    this.scales = scales;
+    long values = 1L << dtype.bits();
+    low = dtype.isSigned() ? -values / 2 : 0;
+    high = low + values - 1;
+  }
+
+  /** {@link #PER_TENSOR}: one scale for all elements. */
+  public int axis() {
+    return (int) numbers[0];
+  }
+
+  /** How many neighbours along the axis share a scale; 0: each index has its own. */
+  public long block() {
+    return numbers[1];
+  }
+
+  /** A copy: one of all elements, or those along the axis. Scales of blocks are row-major. */
+  public float @NotNull[] scales() {
+    return scales.clone();
+  }
+
+  /** As many as there are scales. */
+  public int @NotNull[] zeroPoints() {
+    int[] zeroPoints = new int[scales.length];
+    for (int i = 0; i < zeroPoints.length; ++i) zeroPoints[i] = (int) numbers[HEAD + i];
+    return zeroPoints;
+  }
+
+  /**
+   * Of all elements.
+   *
+   * @throws IllegalStateException where there is an axis
+   */
+  public float scale() {
+    return scales[only()];
+  }
+
+  /**
+   * The integer that stands for 0. Of all elements.
+   *
+   * @throws IllegalStateException where there is an axis
+   */
+  public int zeroPoint() {
+    return (int) numbers[HEAD + only()];
+  }
+
+  /**
+   * What an integer stands for. Unsigned ones come as they are meant: {@code bytes.get() & 0xff} of {@link
+   * DType#U8}.
+   *
+   * @throws IllegalStateException where there is an axis
+   */
+  public float toReal(int integer) {
+    return toReal(integer, only());
+  }
+
+  /** The same by one of the {@link #scales()}. */
+  public float toReal(int integer, int scale) {
+    return (float) ((double) scales[scale] * (integer - numbers[HEAD + scale]));
+  }
+
+  /**
+   * The integer that stands for a number as it is or nearly: rounded half to even, and the least or the
+   * greatest one where the number is beyond. NaN gives the zero point.
+   *
+   * @throws IllegalStateException where there is an axis
+   */
+  public int toInteger(float real) {
+    return toInteger(real, only());
+  }
+
+  /** The same by one of the {@link #scales()}. */
+  public int toInteger(float real, int scale) {
+    long zeroPoint = numbers[HEAD + scale];
+    if (Float.isNaN(real))
+      return (int) zeroPoint;
+    double integer = Math.rint((double) real / scales[scale]) + zeroPoint;
+    return (int) Math.max(low, Math.min(high, integer));
+  }
+
+  @Override
+  public boolean equals(@Nullable Object other) {
+    if (!(other instanceof Quantization))
+      return false;
+    Quantization same = (Quantization) other;
+    return low == same.low && high == same.high && Arrays.equals(numbers, same.numbers)
+        && Arrays.equals(scales, same.scales);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Arrays.hashCode(numbers) + Arrays.hashCode(scales);
+  }
+
+  @Override
+  public @NotNull String toString() {
+    if (axis() == PER_TENSOR)
+      return "scale " + scale() + ", zero point " + zeroPoint();
+    return scales.length + " scales along axis " + axis();
+  }
+
+  private int only() {
+    if (axis() == PER_TENSOR)
+      return 0;
+    throw new IllegalStateException("there are " + this + ", not one; see scales()");
+  }
+}

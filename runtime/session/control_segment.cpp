@@ -1,0 +1,122 @@
+#include "session/control_segment.h"
+
+#include <cstring>
+
+#include "core/platform.h"
+#include "plan/body_ports.h"
+
+namespace skiff {
+namespace {
+
+void Copy(const TensorView& from, const TensorView& to) {
+  if (from.bytes() > 0) std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
+}
+
+class ControlSegment final : public PreparedSegment {
+ public:
+  ControlSegment(ShapedPlan& shaped, uint32_t node)
+      : shaped_(shaped), node_(shaped.plan().nodes[node]), index_(node), bodies_(shaped.BodiesOf(node)) {}
+
+  Status Prepare(Backend backend, DelegateSessions& sessions) {
+    for (size_t b = 0; b < kBodyCount; ++b)
+      SKIFF_RETURN_IF_ERROR(prepared_[b].Adopt(bodies_[b], backend, sessions));
+    return places_.Allocate(node_.inputs.size() - FirstBodyInput(node_.op->code));
+  }
+
+  Status Reshape() override {
+    for (PreparedPlan& body : prepared_) SKIFF_RETURN_IF_ERROR(body.Reshape());
+    return OkStatus();
+  }
+
+  Status Bind() override {
+    const size_t variables = LoopVariables(node_);
+    const size_t first = FirstBodyInput(node_.op->code);
+    for (size_t i = 0; i < places_.size(); ++i)
+      places_[i] = View(i < variables ? node_.outputs[i] : node_.inputs[i + first]).data;
+    for (size_t b = 0; b < kBodyCount; ++b) {
+      bodies_[b].Locate(View(ScratchOf(node_)).as<unsigned char>(), places_);
+      SKIFF_RETURN_IF_ERROR(prepared_[b].Bind());
+    }
+    return OkStatus();
+  }
+
+  Status Run(const RunContext& context) override {
+    const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
+    const RunContext inner{nullptr, context.cancelled};
+    SKIFF_RETURN_IF_ERROR(node_.op->code == OpCode::kIf ? RunIf(inner) : RunWhile(inner));
+    if (context.timer != nullptr) context.timer->Record(index_, begin, platform::NowNanoseconds());
+    return OkStatus();
+  }
+
+  bool FellBack(uint32_t) const override {
+    for (const PreparedPlan& body : prepared_) {
+      if (body.SomethingFellBack()) return true;
+    }
+    return false;
+  }
+
+  uint64_t workspace_bytes() const override {
+    uint64_t bytes = 0;
+    for (const PreparedPlan& body : prepared_) bytes += body.workspace_bytes();
+    return bytes;
+  }
+
+  Span<const PreparedPlan> bodies() const { return {prepared_, kBodyCount}; }
+
+ private:
+  const TensorView& View(int32_t tensor) { return shaped_.tensors()[static_cast<size_t>(tensor)].view; }
+  const TensorView& Output(size_t body, size_t i) {
+    return bodies_[body].tensors()[static_cast<size_t>(bodies_[body].plan().outputs[i])].view;
+  }
+
+  Status RunBody(size_t body, const RunContext& context) {
+    if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
+      return Status(StatusCode::kCancelled);
+    return prepared_[body].Run(context);
+  }
+
+  void TakeResults(size_t body) {
+    const Span<const int32_t> results = BodyResults(node_);
+    for (size_t i = 0; i < results.size(); ++i) Copy(Output(body, i), View(results[i]));
+  }
+
+  Status RunIf(const RunContext& context) {
+    const size_t chosen = *View(node_.inputs[0]).as<const uint8_t>() != 0 ? 0 : 1;
+    SKIFF_RETURN_IF_ERROR(RunBody(chosen, context));
+    TakeResults(chosen);
+    return OkStatus();
+  }
+
+  Status RunWhile(const RunContext& context) {
+    for (size_t i = 0; i < LoopVariables(node_); ++i) Copy(View(node_.inputs[i]), View(node_.outputs[i]));
+    while (true) {
+      SKIFF_RETURN_IF_ERROR(RunBody(0, context));
+      if (*Output(0, 0).as<const uint8_t>() == 0) return OkStatus();
+      SKIFF_RETURN_IF_ERROR(RunBody(1, context));
+      TakeResults(1);
+    }
+  }
+
+  ShapedPlan& shaped_;
+  const PlanNode& node_;
+  const uint32_t index_;
+  const Span<ShapedPlan> bodies_;
+  PreparedPlan prepared_[kBodyCount];
+  FixedArray<void*> places_;  ///< Of the bodies' inputs.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PreparedSegment>> PrepareControlSegment(ShapedPlan& shaped, uint32_t node,
+                                                               Backend backend, DelegateSessions& sessions) {
+  std::unique_ptr<ControlSegment> prepared(new (std::nothrow) ControlSegment(shaped, node));
+  if (!prepared) return Fail(StatusCode::kOutOfMemory, "cannot allocate a control segment");
+  SKIFF_RETURN_IF_ERROR(prepared->Prepare(backend, sessions));
+  return std::unique_ptr<PreparedSegment>(std::move(prepared));
+}
+
+Span<const PreparedPlan> PreparedBodies(const PreparedSegment& control) {
+  return static_cast<const ControlSegment&>(control).bodies();
+}
+
+}  // namespace skiff

@@ -1,0 +1,286 @@
+#include "session/internals.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/extents.h"
+#include "session/input_contract.h"
+#include "session/operator_check.h"
+
+namespace skiff {
+
+Status Session::Internals::ChooseSignature() {
+  for (const SignatureData& candidate : model->data().signatures) {
+    if (options.signature == nullptr || std::strcmp(options.signature, candidate.name) == 0) {
+      signature = &candidate;
+      break;
+    }
+  }
+  if (signature == nullptr) {
+    return Fail(StatusCode::kInvalidArgument, "the model has no signature '%s'; its first is '%s'",
+                options.signature, model->data().signatures[0].name);
+  }
+  size_t plans = 0;
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target != options.target) continue;
+    one_shape = ++plans == 1 && !plan.inputs_outside;
+  }
+  if (plans > 0) return OkStatus();
+  return Fail(StatusCode::kUnsupported,
+              "the model has no plan for the target %s; make one with: skiff convert MODEL --target %s",
+              TargetName(options.target), TargetName(options.target));
+}
+
+/// Inputs that are variables lie where these are.
+Status Session::Internals::TakeVariables() {
+  variables = options.variables;
+  if (variables == nullptr) {
+    SKIFF_ASSIGN_OR_RETURN(own_variables, Variables::Create(*model));
+    variables = own_variables.get();
+  }
+  if (&variables->model() != model)
+    return Fail(StatusCode::kInvalidArgument, "SessionOptions::variables are those of another Model");
+  for (size_t i = signature->input_count; i < inputs.size(); ++i) {
+    const PortInfo& port = signature->inputs[i];
+    SetPlace(static_cast<int>(i), variables->data(port.variable), port.shape);
+  }
+  return OkStatus();
+}
+
+/// Whether what the plan computes for the variables at this shape can be kept. The loader has compared the
+/// ports; the plan may leave the extents of its tensors to the device.
+Status Session::Internals::CheckVariables(ShapeState& state) const {
+  for (size_t i = signature->output_count; i < signature->outputs.size(); ++i) {
+    const TensorView& view = state.tensors()[static_cast<size_t>(state.plan().outputs[i])].view;
+    const VariableInfo& variable =
+        model->data().variables[static_cast<size_t>(signature->outputs[i].variable)];
+    if (view.dtype == variable.initial.dtype && view.shape == variable.initial.shape) continue;
+    return Fail(StatusCode::kInvalidArgument,
+                "these input shapes cannot be run: variable '%s' is %s %s, its next value would be %s %s",
+                variable.name, DTypeName(variable.initial.dtype), ShapeText(variable.initial.shape).c_str(),
+                DTypeName(view.dtype), ShapeText(view.shape).c_str());
+  }
+  return OkStatus();
+}
+
+/// After a run that went well: a failed one leaves the state as it was.
+void Session::Internals::KeepVariables() {
+  for (size_t i = signature->output_count; i < signature->outputs.size(); ++i) {
+    const PortInfo& port = signature->outputs[i];
+    const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().outputs[i])].view;
+    const int64_t bytes = model->data().variables[static_cast<size_t>(port.variable)].initial.bytes();
+    if (bytes > 0) std::memmove(variables->data(port.variable), view.data, static_cast<size_t>(bytes));
+  }
+}
+
+Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
+  if (options.memory_limit == 0 || bytes <= options.memory_limit) return OkStatus();
+  return Fail(StatusCode::kOutOfMemory, "%s needs %llu bytes, the memory limit is %llu", what,
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options.memory_limit));
+}
+
+Status Session::Internals::Allocate() {
+  const size_t count = signature->inputs.size();
+  SKIFF_RETURN_IF_ERROR(inputs.Allocate(count));
+  for (const PlanData& plan : signature->plans) {
+    for (size_t i = 0; i < count; ++i) inputs[i].decides_shape |= plan.shape_inputs[i];
+  }
+  SKIFF_RETURN_IF_ERROR(input_places.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(input_views.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(sizes.Allocate(model->data().symbols.size()));
+  return AllocateStates(options.target);
+}
+
+/// Replaces the states, by such as can be made ready for any plan of the target; all or nothing.
+Status Session::Internals::AllocateStates(Target target) {
+  const int kept = options.kept_shapes > 1 ? options.kept_shapes : 1;
+  FixedArray<ShapeState> fresh;
+  FixedArray<Times> fresh_times;
+  SKIFF_RETURN_IF_ERROR(fresh.Allocate(one_shape ? 1 : static_cast<size_t>(kept)));
+  size_t nodes = 0;
+  uint64_t largest = 0;
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target != target) continue;
+    nodes = plan.nodes.size() > nodes ? plan.nodes.size() : nodes;
+    largest = plan.arena_bytes > largest ? plan.arena_bytes : largest;
+  }
+  SKIFF_RETURN_IF_ERROR(fresh_times.Allocate(nodes));
+  if (!options.keep_intermediates) SKIFF_RETURN_IF_ERROR(GrowArena(largest));
+  current = nullptr;
+  states = std::move(fresh);
+  times = std::move(fresh_times);
+  return OkStatus();
+}
+
+Status Session::Internals::GrowArena(uint64_t bytes) {
+  if (arena.data() != nullptr && bytes <= arena.size()) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(CheckLimit(bytes, "the arena"));
+  SKIFF_RETURN_IF_ERROR(arena.Grow(bytes, "an arena"));
+  ++addresses;
+  return OkStatus();
+}
+
+/// Where inputs lie in the arena, they stay.
+void Session::Internals::Poison() {
+  if (one_shape) return current->Poison();
+  std::memset(arena.data(), 0xFF, arena.size() + kReadableTail);
+}
+
+Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
+  std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(kind)];
+  if (!session) {
+    SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
+    SKIFF_ASSIGN_OR_RETURN(
+        session, state->CreateSession({options.threads, options.thread_pool, options.keep_intermediates,
+                                       options.profile, options.thread_small_work, options.poison}));
+  }
+  return session.get();
+}
+
+/// Everything that a run needs, because there is nothing to wait for.
+Status Session::Internals::PrepareOneShape() {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].shape = signature->inputs[i].shape;
+    input_views[i] =
+        TensorView(nullptr, signature->inputs[i].dtype, inputs[i].shape, signature->inputs[i].quantization);
+  }
+  const PlanData* plan = nullptr;
+  for (const PlanData& candidate : signature->plans) {
+    if (candidate.target == options.target) plan = &candidate;
+  }
+  SKIFF_RETURN_IF_ERROR(MakeReady(states[0], *plan));
+  current = &states[0];
+  reshape = false;
+  return OkStatus();
+}
+
+/// Nothing that a run may need is missing from this build.
+Status Session::Internals::CheckPlans(Target target) const {
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target == target) SKIFF_RETURN_IF_ERROR(CheckOperators(plan, options.backend, *model));
+  }
+  return OkStatus();
+}
+
+Status Session::Internals::Start() {
+  SKIFF_RETURN_IF_ERROR(CheckPlans(options.target));
+  SKIFF_RETURN_IF_ERROR(Allocate());
+  SKIFF_RETURN_IF_ERROR(TakeVariables());
+  if (options.target == Target::kVulkan) SKIFF_RETURN_IF_ERROR(Get(DelegateKind::kVulkan).status());
+  return one_shape ? PrepareOneShape() : OkStatus();
+}
+
+/// A device that is absent, unable or full; the cpu plan needs none.
+bool Session::Internals::MayFallBack(Status status) const {
+  if (!options.fall_back || options.target == Target::kCpu) return false;
+  if (status.code() != StatusCode::kUnsupported && status.code() != StatusCode::kOutOfMemory) return false;
+  for (const PlanData& plan : signature->plans) {
+    if (plan.target != Target::kCpu) continue;
+    if (!CheckPlans(Target::kCpu).ok()) return false;
+    Log(LogLevel::kWarning, "the %s plan cannot run here (%s); the cpu plan runs instead",
+        TargetName(options.target), StatusCodeName(status.code()));
+    return true;
+  }
+  return false;
+}
+
+Status Session::Internals::ChooseState() {
+  const Status status = PrepareState();
+  if (status.ok() || !MayFallBack(status)) return status;
+  SKIFF_RETURN_IF_ERROR(AllocateStates(Target::kCpu));
+  options.target = Target::kCpu;
+  return PrepareState();
+}
+
+/// Where this fails the state is nothing's, and a call with the same shape begins anew.
+Status Session::Internals::MakeReady(ShapeState& state, const PlanData& plan) {
+  SKIFF_RETURN_IF_ERROR(state.Prepare(plan, options, sizes, input_views, *this));
+  SKIFF_RETURN_IF_ERROR(CheckVariables(state));
+  if (const Status status = MakeRoom(state); !status.ok()) {
+    state.Release();
+    return status;
+  }
+  state.SetReady();
+  return OkStatus();
+}
+
+/// Ready states have room: their arena lies in the Session's, which never shrinks.
+Status Session::Internals::MakeRoom(const ShapeState& state) {
+  const uint64_t arena_bytes = std::max(arena.size(), state.arena_bytes());
+  SKIFF_RETURN_IF_ERROR(
+      CheckLimit(SaturatingAdd(arena_bytes, input_bytes() + workspace_bytes() + state.workspace_bytes()),
+                 "the arena with the delegates' workspace"));
+  return GrowArena(arena_bytes);
+}
+
+/// The state for the inputs' shapes: one that is ready, or the one used longest ago, made ready.
+Status Session::Internals::PrepareState() {
+  SKIFF_RETURN_IF_ERROR(SolveSymbols(model->data(), *signature, input_views, sizes));
+  SKIFF_ASSIGN_OR_RETURN(const PlanData* plan, ChoosePlan(model->data(), *signature, options.target, sizes));
+  ShapeState* chosen = nullptr;
+  for (size_t i = 0; chosen == nullptr && i < states.size(); ++i)
+    chosen = states[i].Is(*plan, sizes, input_views) ? &states[i] : nullptr;
+  if (chosen == nullptr) {
+    chosen = &states[0];
+    for (ShapeState& state : states) chosen = state.last_use < chosen->last_use ? &state : chosen;
+    current = nullptr;
+    SKIFF_RETURN_IF_ERROR(MakeReady(*chosen, *plan));
+  }
+  current = chosen;
+  reshape = false;
+  return OkStatus();
+}
+
+uint64_t Session::Internals::workspace_bytes() const {
+  uint64_t bytes = 0;
+  for (const ShapeState& state : states) bytes += state.ready() ? state.workspace_bytes() : 0;
+  return bytes;
+}
+
+uint64_t Session::Internals::input_bytes() const {
+  uint64_t bytes = 0;
+  for (const InputSlot& slot : inputs) bytes += slot.buffer.size();
+  return bytes;
+}
+
+Status Session::Internals::CheckIndex(int index) const {
+  if (index >= 0 && index < static_cast<int>(signature->input_count)) return OkStatus();
+  return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
+              signature->input_count);
+}
+
+/// An input now lives at `place` (null: in the arena) with this shape.
+void Session::Internals::SetPlace(int index, void* place, const Shape& shape) {
+  const auto i = static_cast<size_t>(index);
+  if (input_places[i] != place) ++addresses;
+  input_places[i] = place;
+  if (!one_shape && (!inputs[i].set || !(inputs[i].shape == shape) || inputs[i].decides_shape))
+    reshape = true;
+  inputs[i].set = true;
+  inputs[i].shape = shape;
+  input_views[i] = TensorView(place, signature->inputs[i].dtype, shape, signature->inputs[i].quantization);
+}
+
+/// The Session's own memory for an input of this shape.
+Result<TensorView> Session::Internals::OwnPlace(int index, const Shape& shape) {
+  const auto i = static_cast<size_t>(index);
+  if (one_shape) {
+    SetPlace(index, nullptr, shape);
+    const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().inputs[i])].view;
+    if (view.data != nullptr && current->bound_to == addresses) return view;
+    SKIFF_RETURN_IF_ERROR(current->Bind(arena.data(), input_places));
+    current->bound_to = addresses;
+    return current->tensors()[static_cast<size_t>(current->plan().inputs[i])].view;
+  }
+  const TensorView wanted(nullptr, signature->inputs[i].dtype, shape, signature->inputs[i].quantization);
+  const auto bytes = static_cast<uint64_t>(wanted.bytes());
+  Buffer& buffer = inputs[i].buffer;
+  const uint64_t others = arena.size() + input_bytes() - buffer.size();
+  SKIFF_RETURN_IF_ERROR(
+      CheckLimit(SaturatingAdd(others, std::max(bytes, buffer.size())), "the arena with the inputs"));
+  SKIFF_RETURN_IF_ERROR(buffer.Grow(bytes, "an input"));
+  SetPlace(index, buffer.data(), shape);
+  return input_views[i];
+}
+
+}  // namespace skiff

@@ -1,0 +1,143 @@
+#include "session/prepared_plan.h"
+
+#include "ops/op.h"
+#include "plan/work.h"
+#include "session/control_segment.h"
+
+namespace skiff {
+namespace {
+
+/// The segments of the data program where all nodes run on the reference delegate: nodes with bodies stand
+/// alone. Calls visit(SegmentData) for each.
+template <class Visit>
+void ForEachReferenceSegment(const PlanData& plan, Visit&& visit) {
+  const auto end = static_cast<uint32_t>(plan.nodes.size());
+  const auto has_bodies = [&](uint32_t node) { return !plan.nodes[node].bodies.empty(); };
+  for (uint32_t begin = plan.shape_node_count; begin < end;) {
+    uint32_t next = begin + 1;
+    while (!has_bodies(begin) && next < end && !has_bodies(next)) ++next;
+    visit(SegmentData{has_bodies(begin) ? DelegateKind::kControl : DelegateKind::kReference, begin, next});
+    begin = next;
+  }
+}
+
+}  // namespace
+
+Status PreparedPlan::Adopt(ShapedPlan& shaped, Backend backend, DelegateSessions& sessions) {
+  shaped_ = &shaped;
+  backend_ = backend;
+  sessions_ = &sessions;
+  prepared_ = {};
+  return ShareOut(backend);
+}
+
+Status PreparedPlan::ShareOut(Backend backend) {
+  const PlanData& plan = shaped_->plan();
+  if (backend == Backend::kPlanned) {
+    SKIFF_RETURN_IF_ERROR(segments_.Allocate(plan.segments.size()));
+    for (size_t i = 0; i < segments_.size(); ++i) segments_[i] = plan.segments[i];
+    return OkStatus();
+  }
+  size_t count = 0;
+  ForEachReferenceSegment(plan, [&](const SegmentData&) { ++count; });
+  SKIFF_RETURN_IF_ERROR(segments_.Allocate(count));
+  count = 0;
+  ForEachReferenceSegment(plan, [&](const SegmentData& segment) { segments_[count++] = segment; });
+  return OkStatus();
+}
+
+Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const SegmentData& segment) {
+  if (kBuildHasBodies && segment.delegate == DelegateKind::kControl)
+    return PrepareControlSegment(*shaped_, segment.begin, backend_, *sessions_);
+  SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions_->Get(segment.delegate));
+  return session->Prepare(
+      {shaped_->tensors(), shaped_->plan().nodes, segment.begin, segment.end, shaped_->plan().outputs});
+}
+
+Status PreparedPlan::Reshape() {
+  if (prepared_.size() != segments_.size()) SKIFF_RETURN_IF_ERROR(prepared_.Allocate(segments_.size()));
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    if (!prepared_[i]) {
+      SKIFF_ASSIGN_OR_RETURN(prepared_[i], PrepareSegment(segments_[i]));
+    }
+    SKIFF_RETURN_IF_ERROR(prepared_[i]->Reshape());
+  }
+  return OkStatus();
+}
+
+Status PreparedPlan::Bind() {
+  for (const auto& segment : prepared_) SKIFF_RETURN_IF_ERROR(segment->Bind());
+  return OkStatus();
+}
+
+Status PreparedPlan::Run(const RunContext& context) {
+  for (const auto& segment : prepared_) SKIFF_RETURN_IF_ERROR(segment->Run(context));
+  return OkStatus();
+}
+
+uint64_t PreparedPlan::workspace_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& segment : prepared_) bytes += segment ? segment->workspace_bytes() : 0;
+  return bytes;
+}
+
+NodeInfo PreparedPlan::Describe(uint32_t index) const {
+  const PlanNode& node = shaped_->plan().nodes[index];
+  NodeInfo info;
+  info.name = node.name;
+  info.op = node.op->name;
+  info.shape_program = index < shaped_->plan().shape_node_count;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    if (index < segments_[i].begin || index >= segments_[i].end) continue;
+    info.fell_back = i < prepared_.size() && prepared_[i] && prepared_[i]->FellBack(index);
+    const bool runs_it = !info.fell_back || segments_[i].delegate == DelegateKind::kControl;
+    info.delegate = runs_it ? segments_[i].delegate : DelegateKind::kReference;
+  }
+  if (info.shape_program) return info;
+  const Work work = WorkOf(node, shaped_->tensors());
+  info.multiply_adds = work.multiply_adds;
+  info.bytes = work.bytes;
+  return info;
+}
+
+/// None where the segment is no If or While.
+Span<const PreparedPlan> PreparedPlan::BodiesOf(size_t segment) const {
+  const bool control = kBuildHasBodies && segments_[segment].delegate == DelegateKind::kControl;
+  if (!control || segment >= prepared_.size() || !prepared_[segment]) return {};
+  return PreparedBodies(*prepared_[segment]);
+}
+
+int PreparedPlan::inner_node_count() const {
+  size_t count = 0;
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    for (const PreparedPlan& body : BodiesOf(i))
+      count += body.shaped_->plan().nodes.size() + static_cast<size_t>(body.inner_node_count());
+  }
+  return static_cast<int>(count);
+}
+
+bool PreparedPlan::FindInner(int* index, NodeInfo* info) const {
+  for (size_t i = 0; i < segments_.size(); ++i) {
+    for (const PreparedPlan& body : BodiesOf(i)) {
+      const auto count = static_cast<int>(body.shaped_->plan().nodes.size());
+      if (*index < count) {
+        *info = body.Describe(static_cast<uint32_t>(*index));
+        return true;
+      }
+      *index -= count;
+      if (body.FindInner(index, info)) return true;
+    }
+  }
+  return false;
+}
+
+bool PreparedPlan::SomethingFellBack() const {
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    for (uint32_t node = segments_[i].begin; prepared_[i] && node < segments_[i].end; ++node) {
+      if (prepared_[i]->FellBack(node)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace skiff

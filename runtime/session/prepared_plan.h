@@ -1,0 +1,53 @@
+/// The segments of a plan made ready over a ShapedPlan: of a Session's plan, or of a body.
+#pragma once
+
+#include <memory>
+
+#include "plan/shaped_plan.h"
+#include "skiff/delegate.h"
+#include "skiff/session.h"
+
+namespace skiff {
+
+/// Makes a delegate's part of the Session at the first call.
+class DelegateSessions {
+ public:
+  virtual Result<DelegateSession*> Get(DelegateKind kind) = 0;
+
+ protected:
+  ~DelegateSessions() = default;
+};
+
+class PreparedPlan {
+ public:
+  /// For `shaped`, which has its plan and stays where it is as long as this is used. Forgets what was before.
+  Status Adopt(ShapedPlan& shaped, Backend backend, DelegateSessions& sessions);
+  /// After each ShapedPlan::Shape().
+  Status Reshape();
+  /// After each ShapedPlan::Locate(). Allocates nothing.
+  Status Bind();
+  /// Runs the segments in order. Allocates nothing.
+  Status Run(const RunContext& context);
+
+  uint64_t workspace_bytes() const;
+  bool SomethingFellBack() const;
+  /// All about a node of the plan but its times.
+  NodeInfo Describe(uint32_t node) const;
+  /// The nodes of the bodies in it, bodies in bodies included.
+  int inner_node_count() const;
+  /// Describes number `*index` of these, or takes their count off it and returns false.
+  bool FindInner(int* index, NodeInfo* info) const;
+
+ private:
+  Span<const PreparedPlan> BodiesOf(size_t segment) const;
+  Status ShareOut(Backend backend);
+  Result<std::unique_ptr<PreparedSegment>> PrepareSegment(const SegmentData& segment);
+
+  ShapedPlan* shaped_ = nullptr;
+  Backend backend_ = Backend::kPlanned;
+  DelegateSessions* sessions_ = nullptr;
+  FixedArray<SegmentData> segments_;
+  FixedArray<std::unique_ptr<PreparedSegment>> prepared_;
+};
+
+}  // namespace skiff

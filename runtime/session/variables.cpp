@@ -1,0 +1,84 @@
+#include "skiff/variables.h"
+
+#include <cstring>
+
+#include "core/align.h"
+#include "core/extents.h"
+#include "core/fixed_array.h"
+#include "core/platform.h"
+
+namespace skiff {
+
+struct Variables::Internals {
+  const Model* model = nullptr;
+  unsigned char* memory = nullptr;
+  uint64_t bytes = 0;
+  FixedArray<uint64_t> offsets;
+
+  ~Internals() { platform::FreeAligned(memory); }
+  int Find(const char* name) const {
+    const Span<const VariableInfo> variables = model->variables();
+    for (size_t i = 0; i < variables.size(); ++i) {
+      if (std::strcmp(variables[i].name, name) == 0) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  TensorView View(int index) const {
+    TensorView view = model->variables()[static_cast<size_t>(index)].initial;
+    view.data = memory + offsets[static_cast<size_t>(index)];
+    return view;
+  }
+};
+
+Variables::Variables(std::unique_ptr<Internals> internals) : internals_(std::move(internals)) {}
+Variables::~Variables() = default;
+
+Result<std::unique_ptr<Variables>> Variables::Create(const Model& model) {
+  std::unique_ptr<Internals> made(new (std::nothrow) Internals);
+  if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate the variables");
+  made->model = &model;
+  SKIFF_RETURN_IF_ERROR(made->offsets.Allocate(model.variables().size()));
+  for (size_t i = 0; i < made->offsets.size(); ++i) {
+    made->offsets[i] = made->bytes;
+    made->bytes = SaturatingAdd(
+        made->bytes, AlignUp(static_cast<uint64_t>(model.variables()[i].initial.bytes()) + kReadableTail));
+  }
+  made->memory = static_cast<unsigned char*>(platform::AllocateAligned(made->bytes));
+  std::unique_ptr<Variables> variables;
+  if (made->memory != nullptr) variables.reset(new (std::nothrow) Variables(std::move(made)));
+  if (!variables) return Fail(StatusCode::kOutOfMemory, "cannot allocate the variables");
+  std::memset(variables->internals_->memory, 0, variables->internals_->bytes);
+  variables->Reset();
+  return variables;
+}
+
+void Variables::Reset() {
+  const Span<const VariableInfo> all = internals_->model->variables();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto bytes = static_cast<size_t>(all[i].initial.bytes());
+    if (bytes > 0) std::memcpy(data(static_cast<int>(i)), all[i].initial.data, bytes);
+  }
+}
+
+Result<TensorView> Variables::Get(const char* name) const {
+  const int index = internals_->Find(name);
+  if (index < 0) return Fail(StatusCode::kInvalidArgument, "the model has no variable '%s'", name);
+  return internals_->View(index);
+}
+
+Status Variables::Set(const char* name, const TensorView& value) {
+  SKIFF_ASSIGN_OR_RETURN(const TensorView place, Get(name));
+  if (value.dtype != place.dtype || !(value.shape == place.shape) || !value.dense()) {
+    return Fail(StatusCode::kInvalidArgument, "variable '%s' is %s %s and cannot become %s %s", name,
+                DTypeName(place.dtype), ShapeText(place.shape).c_str(), DTypeName(value.dtype),
+                ShapeText(value.shape).c_str());
+  }
+  if (value.bytes() > 0) std::memcpy(place.data, value.data, static_cast<size_t>(value.bytes()));
+  return OkStatus();
+}
+
+const Model& Variables::model() const { return *internals_->model; }
+void* Variables::data(int index) const { return internals_->View(index).data; }
+uint64_t Variables::bytes() const { return internals_->bytes; }
+
+}  // namespace skiff

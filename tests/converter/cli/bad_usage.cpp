@@ -1,0 +1,94 @@
+#include "tests/converter/cli/bad_input.h"
+
+namespace skiff::testing {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+BadInput Usage(const std::string& name, const Arguments& arguments, const Arguments& message) {
+  return {name, [arguments](const TempFolder&) { return arguments; }, message, 2};
+}
+
+/// A conversion of a good model.
+BadInput ConvertUsage(const std::string& name, const Arguments& options, const Arguments& message) {
+  const auto prepare = [options](const TempFolder& folder) {
+    Arguments arguments = {"convert", GoodOnnx(folder), "-o", folder / "out.skiff"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return arguments;
+  };
+  return {name, prepare, message, 2};
+}
+
+}  // namespace
+
+std::vector<BadInput> BadUsage() {
+  return {
+      Usage("NoCommand", {}, {"subcommand is required", "skiff --help"}),
+      Usage("UnknownCommand", {"translate", "a.onnx"}, {"no command 'translate'", "skiff --help"}),
+      Usage("NoSource", {"convert", "-o", "out.skiff"}, {"source is required", "skiff convert --help"}),
+      Usage("NoOutput", {"convert", "a.onnx"}, {"--output is required", "skiff convert --help"}),
+      Usage("NoModel", {"run"}, {"model is required", "skiff run --help"}),
+      ConvertUsage("UnknownOption", {"--fast"}, {"--fast", "skiff convert --help"}),
+      ConvertUsage("MissingValue", {"--shape"}, {"--shape", "skiff convert --help"}),
+      ConvertUsage("ShapeWithoutName", {"--shape", "1x4"}, {"--shape 1x4", "NAME=1x3x224x224"}),
+      ConvertUsage("ShapeOfWords", {"--shape", "x=axb"}, {"--shape x=axb", "NAME=1x3x224x224"}),
+      ConvertUsage("ShapeNegative", {"--shape", "x=1x-4"}, {"--shape x=1x-4", "NAME=1x3x224x224"}),
+      ConvertUsage("ShapeTwice", {"--shape", "x=1x4", "--shape", "x=1x4"}, {"--shape x=1x4", "once"}),
+      ConvertUsage("SetWithoutNumber", {"--set", "sr"}, {"--set sr", "NAME=NUMBER"}),
+      ConvertUsage("SetOfWords", {"--set", "sr=high"}, {"--set sr=high", "sr=16000"}),
+      ConvertUsage("SetTwice", {"--set", "sr=1", "--set", "sr=2"}, {"--set sr=2", "once"}),
+      ConvertUsage("DimWithoutSize", {"--dim", "batch"}, {"--dim batch", "NAME=SIZE"}),
+      ConvertUsage("DimOfWords", {"--dim", "batch=big"}, {"--dim batch=big", "NAME=SIZE"}),
+      ConvertUsage("DimBackwards", {"--dim", "batch=8..2"}, {"--dim batch=8..2", "MIN..MAX"}),
+      ConvertUsage("DimWithoutAMultiple", {"--dim", "batch=5..7,multiple=8"},
+                   {"--dim batch=5..7,multiple=8", "MIN..MAX"}),
+      ConvertUsage("BucketWithoutName", {"--bucket", "1,2"}, {"--bucket 1,2", "NAME=SIZE,SIZE,..."}),
+      ConvertUsage("BucketOfWords", {"--bucket", "batch=1,big"},
+                   {"--bucket batch=1,big", "NAME=SIZE,SIZE,..."}),
+      ConvertUsage("BucketBackwards", {"--bucket", "batch=4..2"}, {"--bucket batch=4..2", "MIN..MAX"}),
+      ConvertUsage("BucketOfNothing", {"--bucket", "batch="}, {"--bucket batch=", "NAME=SIZE,SIZE,..."}),
+      ConvertUsage("BucketOfTwoDimensions", {"--bucket", "batch=1,seq=128"},
+                   {"--bucket batch=1,seq=128", "one dimension in each --bucket"}),
+      ConvertUsage("BucketRangeTwice", {"--bucket", "batch=1,2,1"},
+                   {"--bucket batch=1,2,1", "each range once"}),
+      ConvertUsage("BucketDimensionTwice", {"--bucket", "batch=1", "--bucket", "batch=2"},
+                   {"--bucket batch=2", "each dimension once"}),
+      Usage("RunDimWithoutSize", {"run", "a.skiff", "--dim", "seq"}, {"--dim seq", "NAME=SIZE", "seq=7"}),
+      Usage("RunDimOfARange", {"run", "a.skiff", "--dim", "seq=1..7"}, {"--dim seq=1..7", "NAME=SIZE"}),
+      Usage("RunDimNegative", {"run", "a.skiff", "--dim", "seq=-1"}, {"--dim seq=-1", "NAME=SIZE"}),
+      Usage("RunDimTwice", {"run", "a.skiff", "--dim", "seq=1", "--dim", "seq=2"},
+            {"--dim seq=2", "each dimension once"}),
+      Usage("BenchDimWithoutName", {"bench", "a.skiff", "--dim", "=7"}, {"--dim =7", "NAME=SIZE"}),
+      Usage("AtWithoutSize", {"parity", "a.onnx", "--at", "seq=7,batch"}, {"--at seq=7,batch", "NAME=SIZE"}),
+      Usage("AtTwice", {"parity", "a.onnx", "--at", "seq=7,seq=8"},
+            {"--at seq=7,seq=8", "each dimension once"}),
+      Usage("SweepOfFiles", {"parity", "a.onnx", "--sweep", "--inputs", "folder"},
+            {"--sweep", "random inputs", "one size"}),
+      Usage("SeveralSizesOfExpectedFiles",
+            {"parity", "a.onnx", "--at", "seq=7", "--at", "seq=8", "--inputs", "random:1", "--expect",
+             "folder"},
+            {"--at", "random inputs", "one size"}),
+      ConvertUsage("MeanWithoutImageSize", {"--mean", "1,2,3"}, {"--mean", "--image-size"}),
+      ConvertUsage("MeanOfWrongCount", {"--image-size", "4x4", "--mean", "1,2"},
+                   {"--mean 1,2", "1 or 3 numbers", "got 2"}),
+      ConvertUsage("ScaleOfWords", {"--image-size", "4x4", "--scale", "a"}, {"--scale a", "numbers"}),
+      ConvertUsage("ImageSizeOfOneNumber", {"--image-size", "4"}, {"--image-size 4", "WIDTHxHEIGHT"}),
+      ConvertUsage("UnknownChannels", {"--image-size", "4x4", "--channels", "cmyk"},
+                   {"--channels", "cmyk", "bgr"}),
+      ConvertUsage("UnknownPass", {"--disable-pass", "magic"}, {"--disable-pass", "magic", "fold-constants"}),
+      ConvertUsage("RequiredPass", {"--disable-pass", "infer-shapes"}, {"--disable-pass", "infer-shapes"}),
+      ConvertUsage("UnknownTarget", {"--target", "abacus"}, {"--target", "abacus", "cpu"}),
+      Usage("UnknownBackend", {"run", "a.skiff", "--backend", "abacus"},
+            {"--backend", "abacus", "reference"}),
+      Usage("NoThreads", {"run", "a.skiff", "--threads", "0"}, {"--threads", "0"}),
+      Usage("TuneWithoutTheGpu", {"bench", "a.skiff", "--tune"}, {"--tune", "--backend vulkan", "--cache"}),
+      Usage("NoRuns", {"bench", "a.skiff", "--runs", "0"}, {"--runs", "0"}),
+      Usage("NegativeTolerance", {"parity", "a.onnx", "--atol", "-1"}, {"--atol", "-1"}),
+      Usage("ConversionOptionsForAModel", {"parity", "a.onnx", "a.skiff", "--no-xnnpack"},
+            {"--no-xnnpack", "only for a conversion"}),
+      Usage("BucketsForAModel", {"parity", "a.onnx", "a.skiff", "--bucket", "seq=7"},
+            {"--bucket", "only for a conversion", "--at"}),
+  };
+}
+
+}  // namespace skiff::testing

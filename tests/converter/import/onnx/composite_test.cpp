@@ -1,0 +1,231 @@
+// Operators that the importer writes as compositions: forms that the ONNX node tests do not reach.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "graph/error.h"
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+using testing::FloatEq;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+/// Straight from the definition: element k of the transform of `x`, as (real, imaginary).
+std::vector<float> DefinedDft(const std::vector<float>& x, size_t length, size_t count) {
+  std::vector<float> y;
+  for (size_t k = 0; k < count; ++k) {
+    double real = 0;
+    double imaginary = 0;
+    for (size_t n = 0; n < std::min(x.size(), length); ++n) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(k * n) / static_cast<double>(length);
+      real += static_cast<double>(x[n]) * std::cos(angle);
+      imaginary -= static_cast<double>(x[n]) * std::sin(angle);
+    }
+    y.insert(y.end(), {static_cast<float>(real), static_cast<float>(imaginary)});
+  }
+  return y;
+}
+
+TensorData Dft(const TensorData& x, int64_t length, bool inverse, bool onesided) {
+  OnnxModel model(20);
+  auto* shape = model.AddInput("x", {})->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape->add_dim()->set_dim_param("n");
+  shape->add_dim()->set_dim_value(x.shape()[1]);
+  if (length > 0) model.AddInts("length", {length});
+  auto* node = model.AddNode("DFT", {"x", length > 0 ? "length" : ""}, {"y"});
+  SetInt(node, "inverse", inverse ? 1 : 0);
+  SetInt(node, "onesided", onesided ? 1 : 0);
+  model.AddOutput("y");
+  return RunModel(model, {{"x", x}});
+}
+
+TEST(OnnxSpectrum, PadsAndCropsToTheLength) {
+  const std::vector<float> signal = {1, -2, 3, 5, 8};
+  for (int64_t length : {3, 5, 8}) {
+    const auto n = static_cast<size_t>(length);
+    EXPECT_THAT(AsFloats(Dft(Floats({5, 1}, signal), length, false, false)),
+                Pointwise(FloatNear(1e-5f), DefinedDft(signal, n, n)));
+    EXPECT_THAT(AsFloats(Dft(Floats({5, 1}, signal), length, false, true)),
+                Pointwise(FloatNear(1e-5f), DefinedDft(signal, n, n / 2 + 1)));
+  }
+}
+
+TEST(OnnxSpectrum, TheInverseGivesTheSignalBack) {
+  const std::vector<float> signal = {1, -2, 3, 5, 8, 0};
+  const TensorData half = Dft(Floats({6, 1}, signal), 0, false, true);
+  const TensorData back = Dft(half, 0, true, true);
+  EXPECT_EQ(back.shape(), (Shape{6, 1}));
+  EXPECT_THAT(AsFloats(back), Pointwise(FloatNear(1e-5f), signal));
+  const TensorData whole = Dft(Dft(Floats({6, 1}, signal), 0, false, false), 0, true, false);
+  EXPECT_EQ(whole.shape(), (Shape{6, 2}));
+  for (size_t i = 0; i < signal.size(); ++i) EXPECT_NEAR(AsFloats(whole)[2 * i], signal[i], 1e-5f);
+}
+
+/// The matrix would be too large for fold-constants, measured by what it is made from.
+TEST(OnnxSpectrum, KnownLengthsGiveConstantMatrices) {
+  OnnxModel model(17);
+  model.AddInput("x", {1, 1000, 1});
+  model.AddInts("step", {160});
+  model.AddInts("length", {400});
+  model.AddNode("STFT", {"x", "step", "", "length"}, {"y"});
+  model.AddOutput("y");
+  const Graph graph = model.Import();
+  const ValueId matrix = graph.FindValue("y/matrix_known");
+  ASSERT_NE(matrix, kNoValue);
+  ASSERT_TRUE(graph.value(matrix).constant);
+  EXPECT_EQ(graph.value(matrix).constant->shape(), (Shape{400, 402}));
+}
+
+TEST(OnnxSpectrum, WindowsOfASizeGivenAtRunTime) {
+  const std::vector<float> window = AsFloats([] {
+    OnnxModel model(17);
+    model.AddInput("n", {}, onnx::TensorProto::INT64);
+    model.AddNode("HannWindow", {"n"}, {"y"});
+    model.AddOutput("y");
+    const int64_t size = 400;
+    return RunModel(model, {{"n", TensorData(DType::kI64, Shape{}, &size)}});
+  }());
+  ASSERT_EQ(window.size(), 400u);
+  for (size_t i = 0; i < window.size(); ++i) {
+    const double expected = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) / 400);
+    EXPECT_NEAR(static_cast<double>(window[i]), expected, 6e-8);
+  }
+}
+
+/// Attention over query [1, 1, 2, 1], key and value of two places.
+OnnxModel SmallAttention(bool causal, bool with_past) {
+  OnnxModel model(23);
+  model.AddInput("q", {1, 1, 2, 1});
+  model.AddInput("k", {1, 1, 2, 1});
+  model.AddInput("v", {1, 1, 2, 1});
+  model.AddInput("mask", {2, with_past ? 3 : 2}, onnx::TensorProto::BOOL);
+  std::vector<std::string> inputs = {"q", "k", "v", "mask"};
+  if (with_past) {
+    model.AddFloats("past_k", {1, 1, 1, 1}, {0});
+    model.AddFloats("past_v", {1, 1, 1, 1}, {30});
+    inputs.insert(inputs.end(), {"past_k", "past_v"});
+  }
+  SetInt(model.AddNode("Attention", inputs, {"y"}), "is_causal", causal ? 1 : 0);
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxAttention, QueriesThatSeeNothingGiveZero) {
+  const uint8_t mask[] = {0, 0, 0, 1};
+  const auto y = RunModel(SmallAttention(false, false), {{"q", Floats({1, 1, 2, 1}, {1, 1})},
+                                                         {"k", Floats({1, 1, 2, 1}, {3, 4})},
+                                                         {"v", Floats({1, 1, 2, 1}, {10, 20})},
+                                                         {"mask", TensorData(DType::kBool, {2, 2}, mask)}});
+  EXPECT_THAT(AsFloats(y), ElementsAre(0, 20));
+}
+
+TEST(OnnxAttention, CausalQueriesSeeThePast) {
+  const uint8_t mask[] = {1, 1, 1, 1, 1, 1};
+  const auto y = RunModel(SmallAttention(true, true), {{"q", Floats({1, 1, 2, 1}, {0, 0})},
+                                                       {"k", Floats({1, 1, 2, 1}, {3, 4})},
+                                                       {"v", Floats({1, 1, 2, 1}, {10, 20})},
+                                                       {"mask", TensorData(DType::kBool, {2, 3}, mask)}});
+  EXPECT_THAT(AsFloats(y), ElementsAre(FloatEq(20), FloatEq(20))) << "(30 + 10) / 2, (30 + 10 + 20) / 3";
+}
+
+/// One key head serves neighbouring query heads.
+TEST(OnnxAttention, SharedKeyHeads) {
+  OnnxModel model(23);
+  model.AddInput("q", {1, 4, 1, 1});
+  model.AddInput("k", {1, 2, 1, 1});
+  model.AddInput("v", {1, 2, 1, 1});
+  model.AddNode("Attention", {"q", "k", "v"}, {"y"});
+  model.AddOutput("y");
+  const auto y = RunModel(
+      model,
+      {{"q", Counting({1, 4, 1, 1})}, {"k", Counting({1, 2, 1, 1})}, {"v", Floats({1, 2, 1, 1}, {5, 7})}});
+  EXPECT_EQ(y.shape(), (Shape{1, 4, 1, 1}));
+  EXPECT_THAT(AsFloats(y), ElementsAre(5, 5, 7, 7));
+}
+
+TEST(OnnxAttention, RefusesHeadsThatDoNotDivide) {
+  OnnxModel model(23);
+  model.AddInput("q", {1, 3, 1, 1});
+  model.AddInput("k", {1, 2, 1, 1});
+  model.AddNode("Attention", {"q", "k", "k"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(std::string(ImportError(model).what()), HasSubstr("3 heads of the query cannot share 2 heads"));
+}
+
+TEST(OnnxNorms, LayerNormalizationBroadcastsItsScale) {
+  OnnxModel model(17);
+  model.AddInput("x", {2, 2});
+  model.AddFloats("scale", {1}, {2});
+  model.AddFloats("bias", {2, 2}, {1, 1, 5, 5});
+  SetFloat(model.AddNode("LayerNormalization", {"x", "scale", "bias"}, {"y"}), "epsilon", 0.0f);
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2, 2}, {1, 3, 2, 10})}})), ElementsAre(-1, 3, 3, 7));
+}
+
+/// In half precision the squares of 300 overflow; the statistics are computed in f32.
+TEST(OnnxNorms, RmsNormalizationOfLargeHalves) {
+  OnnxModel model(23);
+  model.AddInput("x", {1, 2}, onnx::TensorProto::FLOAT16);
+  model.AddInput("scale", {2}, onnx::TensorProto::FLOAT);
+  model.AddNode("RMSNormalization", {"x", "scale"}, {"y"});
+  model.AddOutput("y");
+  const uint16_t halves[] = {0x5CB0, 0x5CB0};  // 300
+  const auto y =
+      RunModel(model, {{"x", TensorData(DType::kF16, {1, 2}, halves)}, {"scale", Floats({2}, {1, 2})}});
+  EXPECT_EQ(y.dtype(), DType::kF32);
+  EXPECT_THAT(AsFloats(y), ElementsAre(1, 2));
+}
+
+TEST(OnnxDropout, TheMaskKeepsEverything) {
+  for (int64_t opset : {9, 13, 22}) {
+    OnnxModel model(opset);
+    model.AddInput("x", {2});
+    model.AddNode("Dropout", {"x"}, {"y", "mask"});
+    model.AddOutput("mask");
+    const TensorData mask = RunModel(model, {{"x", Floats({2}, {0, 1})}});
+    EXPECT_EQ(mask.dtype(), opset < 10 ? DType::kF32 : DType::kBool);
+    EXPECT_THAT(mask.ToDoubles(), Each(1.0));
+  }
+}
+
+TEST(OnnxDropout, DropsNothingInTrainingWithARatioOfZero) {
+  const bool yes = true;
+  const std::map<std::string, TensorData> inputs = {{"x", Floats({2}, {3, 4})},
+                                                    {"training", TensorData(DType::kBool, Shape{}, &yes)}};
+  for (const float ratio : {0.0f, 0.5f}) {
+    OnnxModel model(16);
+    model.AddInput("x", {2});
+    model.AddInput("training", {}, onnx::TensorProto::BOOL);
+    model.AddFloats("ratio", {}, {ratio});
+    model.AddNode("Dropout", {"x", "ratio", "training"}, {"y"});
+    model.AddOutput("y");
+    if (ratio == 0) {
+      EXPECT_THAT(AsFloats(RunModel(model, inputs)), ElementsAre(3, 4));
+    } else {
+      EXPECT_THROW(RunModel(model, inputs), Error);
+    }
+  }
+}
+
+TEST(OnnxAxes, MayFollowFromTheRank) {
+  OnnxModel model(18);
+  auto* shape = model.AddInput("x", {2})->mutable_type()->mutable_tensor_type()->mutable_shape();
+  shape->add_dim()->set_dim_param("open");
+  model.AddNode("Shape", {"x"}, {"shape"});
+  model.AddNode("Size", {"shape"}, {"rank"});
+  model.AddInts("one", {1});
+  model.AddNode("Sub", {"rank", "one"}, {"last"});
+  SetInt(model.AddNode("ReduceSum", {"x", "last"}, {"y"}), "keepdims", 0);
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({2, 3})}})), ElementsAre(3, 12));
+}
+
+}  // namespace
+}  // namespace skiff

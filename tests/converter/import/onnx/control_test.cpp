@@ -1,0 +1,184 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/verify.h"
+#include "passes/passes.h"
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+onnx::GraphProto* AddBody(onnx::NodeProto* node, const std::string& name) {
+  auto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  attribute->mutable_g()->set_name(name);
+  return attribute->mutable_g();
+}
+
+void AddNode(onnx::GraphProto* graph, const std::string& op, const std::vector<std::string>& inputs,
+             const std::string& output) {
+  OnnxModel::Fill(graph->add_node(), op, inputs, {output});
+}
+
+TensorData Bool(bool value) { return TensorData(DType::kBool, Shape{1}, &value); }
+
+/// Through the passes, too.
+TensorData RunBoth(const OnnxModel& model, const std::map<std::string, TensorData>& inputs) {
+  const TensorData eager = RunModel(model, inputs);
+  Graph graph = model.Import();
+  PipelineOptions options;
+  options.verify = true;
+  RunPipeline(graph, options);
+  EXPECT_EQ(AsFloats(Evaluate(graph, inputs).begin()->second), AsFloats(eager));
+  return eager;
+}
+
+/// x * w if the condition holds, else w + h, where h is made around the branches.
+OnnxModel Choice() {
+  OnnxModel model;
+  model.AddInput("c", {1}, onnx::TensorProto::BOOL);
+  model.AddInput("x", {2});
+  model.AddFloats("w", {2}, {10, 20});
+  onnx::NodeProto* node = model.AddNode("If", {"c"}, {"y"}, "choice");
+  onnx::GraphProto* then_branch = AddBody(node, "then_branch");
+  AddNode(then_branch, "Mul", {"x", "w"}, "t");
+  then_branch->add_output()->set_name("t");
+  onnx::GraphProto* else_branch = AddBody(node, "else_branch");
+  AddNode(else_branch, "Add", {"w", "h"}, "e");
+  else_branch->add_output()->set_name("e");
+  model.AddNode("Neg", {"x"}, {"h"});  // Behind the node that reads it: the order is the importer's business.
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxControl, BranchesReadWhatIsAroundThem) {
+  const TensorData x = Floats(Shape{2}, {1, 2});
+  EXPECT_THAT(AsFloats(RunBoth(Choice(), {{"c", Bool(true)}, {"x", x}})), ElementsAre(10, 40));
+  EXPECT_THAT(AsFloats(RunBoth(Choice(), {{"c", Bool(false)}, {"x", x}})), ElementsAre(9, 18));
+}
+
+/// A net with a branch for each sampling rate, as voice detectors are: the one for 8000 Hz cannot take the
+/// input.
+OnnxModel TwoRates() {
+  OnnxModel model;
+  model.AddInput("x", {1, 512});
+  model.AddInput("sr", {}, onnx::TensorProto::INT64);
+  model.AddInts("wide", {16000});
+  model.AddNode("Equal", {"sr", "wide"}, {"is_wide"});
+  onnx::NodeProto* node = model.AddNode("If", {"is_wide"}, {"y"}, "rate");
+  onnx::GraphProto* then_branch = AddBody(node, "then_branch");
+  AddNode(then_branch, "ReduceSum", {"x"}, "t");
+  then_branch->add_output()->set_name("t");
+  onnx::GraphProto* else_branch = AddBody(node, "else_branch");
+  model.AddFloats("narrow", {256, 1}, std::vector<float>(256, 1.0f));
+  AddNode(else_branch, "MatMul", {"x", "narrow"}, "e");
+  else_branch->add_output()->set_name("e");
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxControl, AnInputThatIsFixedChoosesTheBranch) {
+  const std::string bytes = TwoRates().Bytes();
+  const Graph graph = ImportOnnxBytes(bytes.data(), bytes.size(), "", {{"sr", 16000}});
+  ASSERT_EQ(graph.inputs().size(), 1u);
+  EXPECT_EQ(graph.inputs()[0].name, "x");
+  const TensorData ones = Floats(Shape{1, 512}, std::vector<float>(512, 1.0f));
+  EXPECT_THAT(AsFloats(Evaluate(graph, {{"x", ones}}).at("y")), ElementsAre(512));
+}
+
+TEST(OnnxControl, WhatCannotBeFixedIsNamed) {
+  const std::string bytes = TwoRates().Bytes();
+  const auto message = [&](const FixedInputs& fixed) -> std::string {
+    try {
+      ImportOnnxBytes(bytes.data(), bytes.size(), "", fixed);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), StatusCode::kInvalidArgument);
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message({{"rate", 1}}), HasSubstr("no input 'rate'; its inputs are 'x', 'sr'"));
+  EXPECT_THAT(message({{"x", 1}}), HasSubstr("not a tensor of one element"));
+  EXPECT_THAT(message({{"sr", 0.5}}), HasSubstr("0.5 is no i64"));
+}
+
+TEST(OnnxControl, ABranchThatIsNeverTakenMayBeWrong) {
+  OnnxModel model;
+  model.AddInput("x", {2, 1});
+  const bool yes = true;
+  auto* condition = model.proto.mutable_graph()->add_initializer();
+  condition->set_name("c");
+  condition->set_data_type(onnx::TensorProto::BOOL);
+  condition->set_raw_data(&yes, 1);
+  onnx::NodeProto* node = model.AddNode("If", {"c"}, {"y"});
+  onnx::GraphProto* then_branch = AddBody(node, "then_branch");
+  AddNode(then_branch, "Exp", {"x"}, "t");
+  then_branch->add_output()->set_name("t");
+  onnx::GraphProto* else_branch = AddBody(node, "else_branch");
+  SetInts(OnnxModel::Fill(else_branch->add_node(), "Transpose", {"x"}, {"e"}), "perm", {0, 1, 2});
+  else_branch->add_output()->set_name("e");
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunBoth(model, {{"x", Floats(Shape{2, 1}, {0, 0})}})), ElementsAre(1, 1));
+}
+
+/// Adds w to x at most `trips` times, as long as the sum's first element is less than 100.
+OnnxModel Repeat(bool with_trips, bool with_condition) {
+  OnnxModel model;
+  model.AddInput("trips", {1}, onnx::TensorProto::INT64);
+  model.AddInput("c", {}, onnx::TensorProto::BOOL);
+  model.AddInput("x", {1});
+  model.AddFloats("w", {1}, {30});
+  model.AddFloats("most", {1}, {100});
+  onnx::NodeProto* node =
+      model.AddNode("Loop", {with_trips ? "trips" : "", with_condition ? "c" : "", "x"}, {"y"}, "loop");
+  onnx::GraphProto* body = AddBody(node, "body");
+  for (const char* input : {"i", "go", "sum"}) body->add_input()->set_name(input);
+  AddNode(body, "Add", {"sum", "w"}, "next");
+  AddNode(body, "Less", {"next", "most"}, "more");
+  body->add_output()->set_name("more");
+  body->add_output()->set_name("next");
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxControl, LoopsCountAndAsk) {
+  const auto run = [](bool with_trips, bool with_condition, int64_t trips, bool condition) {
+    return RunBoth(Repeat(with_trips, with_condition), {{"trips", TensorData(DType::kI64, Shape{1}, &trips)},
+                                                        {"c", TensorData(DType::kBool, Shape{}, &condition)},
+                                                        {"x", Floats(Shape{1}, {1})}})
+        .ToDoubles()[0];
+  };
+  EXPECT_EQ(run(true, true, 2, true), 61);
+  EXPECT_EQ(run(true, true, 9, true), 121);
+  EXPECT_EQ(run(true, true, 9, false), 1);
+  EXPECT_EQ(run(true, true, 0, true), 1);
+  EXPECT_EQ(run(true, false, 3, false), 91);
+  EXPECT_EQ(run(false, true, 0, true), 121);
+  EXPECT_EQ(run(false, true, 0, false), 1);
+}
+
+TEST(OnnxControl, WhatCannotBeImportedIsListed) {
+  OnnxModel model = Choice();
+  onnx::GraphProto* branch = model.proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
+  branch->mutable_node(0)->set_op_type("NonZero");
+  branch->mutable_node(0)->mutable_input()->RemoveLast();
+  onnx::NodeProto* loop = model.AddNode("Loop", {"", "c"}, {"all"}, "collect");
+  onnx::GraphProto* body = AddBody(loop, "body");
+  for (const char* input : {"i", "go"}) body->add_input()->set_name(input);
+  AddNode(body, "Exp", {"x"}, "one");
+  body->add_output()->set_name("go");
+  body->add_output()->set_name("one");
+  const Error error = ImportError(model);
+  EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(error.what(), HasSubstr("uses 2 things"));
+  EXPECT_THAT(error.what(), HasSubstr("operator NonZero"));
+  EXPECT_THAT(error.what(),
+              HasSubstr("operator Loop of ai.onnx opset 17 collects a value of each iteration"));
+}
+
+}  // namespace
+}  // namespace skiff

@@ -1,0 +1,96 @@
+// External tensor data: read from the model's own folder, and from nowhere else.
+#include <gmock/gmock.h>
+
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+void SetExternal(onnx::TensorProto* tensor, const std::string& key, const std::string& value) {
+  auto* entry = tensor->add_external_data();
+  entry->set_key(key);
+  entry->set_value(value);
+}
+
+/// y = x + w with w (four floats) in a file.
+OnnxModel Model(const std::string& location) {
+  OnnxModel model;
+  model.AddInput("x", {4});
+  auto* w = model.AddFloats("w", {4}, {});
+  w->set_data_location(onnx::TensorProto::EXTERNAL);
+  SetExternal(w, "location", location);
+  model.AddNode("Add", {"x", "w"}, {"y"});
+  model.AddOutput("y");
+  return model;
+}
+
+std::string Weights() {
+  const float values[] = {0, 0, 1, 2, 3, 4};
+  return std::string(reinterpret_cast<const char*>(values), sizeof(values));
+}
+
+void ExpectError(const OnnxModel& model, const std::string& folder, StatusCode code, const char* message) {
+  const Error error = ImportError(model, folder);
+  EXPECT_EQ(error.code(), code) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr(message));
+}
+
+TEST(OnnxExternalData, IsReadFromTheModelsFolder) {
+  TemporaryFolder folder;
+  folder.Write("w.bin", Weights());
+  OnnxModel model = Model("w.bin");
+  SetExternal(model.proto.mutable_graph()->mutable_initializer(0), "offset", "8");
+  SetExternal(model.proto.mutable_graph()->mutable_initializer(0), "length", "16");
+  const Graph graph = ImportOnnx(folder.Write("model.onnx", model.Bytes()));
+  EXPECT_THAT(AsFloats(Evaluate(graph, {{"x", Floats({4}, {10, 20, 30, 40})}}).at("y")),
+              ElementsAre(11, 22, 33, 44));
+}
+
+TEST(OnnxExternalData, FoldersBelowAreAllowed) {
+  TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "data");
+  folder.Write("data/w.bin", Weights());
+  EXPECT_NO_THROW(Model("data/w.bin").Import(folder.path().string()));
+}
+
+TEST(OnnxExternalData, NothingOutsideTheFolderIsRead) {
+  TemporaryFolder outside;
+  const std::string secret = outside.Write("secret.bin", Weights());
+  TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  ExpectError(Model(secret), place, StatusCode::kInvalidModel, "outside the model's folder");
+  ExpectError(Model("../" + outside.path().filename().string() + "/secret.bin"), place,
+              StatusCode::kInvalidModel, "outside");
+  ExpectError(Model(""), place, StatusCode::kInvalidModel, "outside");
+  std::filesystem::create_symlink(secret, folder.path() / "link.bin");
+  ExpectError(Model("link.bin"), place, StatusCode::kInvalidModel, "outside");
+  std::filesystem::create_directory_symlink(outside.path(), folder.path() / "sub");
+  ExpectError(Model("sub/secret.bin"), place, StatusCode::kInvalidModel, "outside");
+  ExpectError(Model("w.bin"), "", StatusCode::kInvalidModel, "not read from a folder");
+}
+
+TEST(OnnxExternalData, MissingShortAndContradictoryFiles) {
+  TemporaryFolder folder;
+  const std::string place = folder.path().string();
+  ExpectError(Model("none.bin"), place, StatusCode::kIo, "none.bin");
+  ExpectError(Model("."), place, StatusCode::kIo, "not a regular file");
+  folder.Write("short.bin", Weights().substr(0, 15));
+  ExpectError(Model("short.bin"), place, StatusCode::kInvalidModel, "has 15 bytes");
+  folder.Write("w.bin", Weights());
+  const auto with = [](const char* key, const char* value) {
+    OnnxModel model = Model("w.bin");
+    SetExternal(model.proto.mutable_graph()->mutable_initializer(0), key, value);
+    return model;
+  };
+  ExpectError(with("offset", "9"), place, StatusCode::kInvalidModel, "from offset 9");
+  ExpectError(with("offset", "9223372036854775807"), place, StatusCode::kInvalidModel, "truncated");
+  ExpectError(with("offset", "-8"), place, StatusCode::kInvalidModel, "'-8'");
+  ExpectError(with("offset", "8x"), place, StatusCode::kInvalidModel, "'8x'");
+  ExpectError(with("length", "12"), place, StatusCode::kInvalidModel, "12");
+}
+
+}  // namespace
+}  // namespace skiff

@@ -1,0 +1,136 @@
+// Model-local functions are expanded where they are called.
+#include <gmock/gmock.h>
+
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+onnx::FunctionProto* AddFunction(OnnxModel& model, const std::string& name,
+                                 const std::vector<std::string>& inputs,
+                                 const std::vector<std::string>& outputs) {
+  auto* function = model.proto.add_functions();
+  function->set_domain("local");
+  function->set_name(name);
+  for (const std::string& input : inputs) function->add_input(input);
+  for (const std::string& output : outputs) function->add_output(output);
+  auto* import = function->add_opset_import();
+  import->set_version(17);
+  return function;
+}
+
+onnx::NodeProto* CallFunction(OnnxModel& model, const std::string& name,
+                              const std::vector<std::string>& inputs,
+                              const std::vector<std::string>& outputs) {
+  auto* node = model.AddNode(name, inputs, outputs, "call_" + outputs[0]);
+  node->set_domain("local");
+  return node;
+}
+
+void Refer(onnx::NodeProto* node, const std::string& attribute, const std::string& parameter) {
+  auto* reference = node->add_attribute();
+  reference->set_name(attribute);
+  reference->set_type(onnx::AttributeProto::FLOAT);
+  reference->set_ref_attr_name(parameter);
+}
+
+/// scaled(x) = leaky(x; slope) + x
+OnnxModel LeakyModel() {
+  OnnxModel model;
+  model.AddInput("x", {2});
+  auto* function = AddFunction(model, "Scaled", {"a"}, {"b"});
+  function->add_attribute("slope");
+  Refer(OnnxModel::Fill(function->add_node(), "LeakyRelu", {"a"}, {"t"}, "leaky"), "alpha", "slope");
+  OnnxModel::Fill(function->add_node(), "Add", {"t", "a"}, {"b"}, "sum");
+  return model;
+}
+
+TEST(OnnxFunctions, AreExpandedUnderTheNameOfTheCall) {
+  OnnxModel model = LeakyModel();
+  SetFloat(CallFunction(model, "Scaled", {"x"}, {"y"}), "slope", 0.5f);
+  SetFloat(CallFunction(model, "Scaled", {"y"}, {"z"}), "slope", 1.0f);
+  model.AddOutput("z");
+  const Graph graph = model.Import();
+  EXPECT_THAT(AsFloats(Evaluate(graph, {{"x", Floats({2}, {-2, 3})}}).at("z")), ElementsAre(-6, 12));
+  std::vector<std::string> names;
+  for (const SourceNode& source : graph.sources()) names.push_back(source.name);
+  EXPECT_THAT(names, ElementsAre("call_y/leaky", "call_y/sum", "call_z/leaky", "call_z/sum"));
+  EXPECT_NE(graph.FindValue("y"), kNoValue) << "the caller's tensors keep their names";
+  EXPECT_NE(graph.FindValue("call_y/t"), kNoValue);
+}
+
+TEST(OnnxFunctions, AttributesThatTheCallLeavesOutFallBack) {
+  OnnxModel model = LeakyModel();
+  CallFunction(model, "Scaled", {"x"}, {"y"});
+  model.AddOutput("y");
+  const TensorData x = Floats({2}, {-100, 1});
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}})), ElementsAre(-101, 2))
+      << "the operator's own default, 0.01";
+  // Field 11, attribute_proto: newer than the protobuf classes that this may be built with.
+  onnx::AttributeProto fallback;
+  fallback.set_name("slope");
+  fallback.set_type(onnx::AttributeProto::FLOAT);
+  fallback.set_f(2.0f);
+  std::string bytes;
+  model.proto.mutable_functions(0)->SerializeToString(&bytes);
+  const std::string field = fallback.SerializeAsString();
+  bytes += '\x5a';
+  bytes += static_cast<char>(field.size());
+  bytes += field;
+  ASSERT_TRUE(model.proto.mutable_functions(0)->ParseFromString(bytes));
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}})), ElementsAre(-300, 2)) << "the function's default";
+}
+
+TEST(OnnxFunctions, MayCallFunctionsAndLeaveInputsOut) {
+  OnnxModel model;
+  model.AddInput("x", {3});
+  auto* inner = AddFunction(model, "Bounded", {"v", "low", "high"}, {"w"});
+  OnnxModel::Fill(inner->add_node(), "Clip", {"v", "low", "high"}, {"w"});
+  auto* outer = AddFunction(model, "Outer", {"v", "high"}, {"w"});
+  OnnxModel::Fill(outer->add_node(), "Bounded", {"v", "", "high"}, {"w"})->set_domain("local");
+  model.AddFloats("top", {}, {1});
+  CallFunction(model, "Outer", {"x", "top"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({3}, {-5, 0, 5})}})), ElementsAre(-5, 0, 1));
+}
+
+TEST(OnnxFunctions, EndlessRecursionIsAnError) {
+  OnnxModel model;
+  model.AddInput("x", {1});
+  auto* function = AddFunction(model, "Self", {"a"}, {"b"});
+  OnnxModel::Fill(function->add_node(), "Self", {"a"}, {"b"})->set_domain("local");
+  CallFunction(model, "Self", {"x"}, {"y"});
+  model.AddOutput("y");
+  const Error error = ImportError(model);
+  EXPECT_EQ(error.code(), StatusCode::kInvalidModel);
+  EXPECT_THAT(error.what(), HasSubstr("call itself"));
+}
+
+TEST(OnnxFunctions, UnsupportedOperatorsInsideAreListed) {
+  OnnxModel model;
+  model.AddInput("x", {1});
+  auto* function = AddFunction(model, "Odd", {"a"}, {"b"});
+  OnnxModel::Fill(function->add_node(), "NonZero", {"a"}, {"b"}, "inner");
+  CallFunction(model, "Odd", {"x"}, {"y"});
+  CallFunction(model, "Odd", {"y"}, {"z"});
+  model.AddOutput("z");
+  EXPECT_THAT(ImportError(model).what(),
+              HasSubstr("operator NonZero of ai.onnx opset 17 (2 times: 'call_y/inner', 'call_z/inner')"));
+}
+
+TEST(OnnxFunctions, TooManyArgumentsAndMissingResults) {
+  OnnxModel many = LeakyModel();
+  CallFunction(many, "Scaled", {"x", "x"}, {"y"});
+  EXPECT_THAT(ImportError(many).what(), HasSubstr("2 inputs"));
+  OnnxModel missing;
+  missing.AddInput("x", {1});
+  AddFunction(missing, "Empty", {"a"}, {"b"});
+  CallFunction(missing, "Empty", {"x"}, {"y"});
+  EXPECT_THAT(ImportError(missing).what(), HasSubstr("makes no output 'b'"));
+}
+
+}  // namespace
+}  // namespace skiff

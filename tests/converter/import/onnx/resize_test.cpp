@@ -1,0 +1,120 @@
+// Resize over any axes, and by scales and sizes that are computed.
+#include <gmock/gmock.h>
+
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using testing::ElementsAre;
+using testing::ElementsAreArray;
+
+using testing::HasSubstr;
+
+/// Element at these indices of a row-major tensor that holds its own positions.
+float Position(const std::vector<int64_t>& extents, const std::vector<int64_t>& index) {
+  int64_t at = 0;
+  for (size_t i = 0; i < extents.size(); ++i) at = at * extents[i] + index[i];
+  return static_cast<float>(at);
+}
+
+TEST(OnnxResize, AnyAxesOfAnyRank) {
+  const std::vector<int64_t> extents = {2, 1, 2, 3, 2};
+  const std::vector<std::vector<float>> all_scales = {
+      {1, 1, 2, 2, 2}, {1, 1, 2, 1, 3}, {2, 1, 1, 1, 1}, {1, 3, 1, 2, 1}, {1, 1, 1, 1, 1}};
+  for (const std::vector<float>& scales : all_scales) {
+    OnnxModel model(13);
+    auto* info = model.AddInput("x", extents);
+    info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(3)->set_dim_param("h");
+    model.AddFloats("scales", {5}, scales);
+    model.AddNode("Resize", {"x", "", "scales"}, {"y"});
+    model.AddOutput("y");
+    const TensorData y = RunModel(model, {{"x", Counting({2, 1, 2, 3, 2})}});
+    std::vector<float> expected;
+    std::vector<int64_t> index(5, 0);
+    for (int64_t i = 0; i < y.elements(); ++i) {
+      int64_t rest = i;
+      for (int axis = 4; axis >= 0; --axis) {
+        const auto a = static_cast<size_t>(axis);
+        const auto scale = static_cast<int64_t>(scales[a]);
+        EXPECT_EQ(y.shape()[axis], extents[a] * scale);
+        index[a] = rest % (extents[a] * scale) / scale;
+        rest /= extents[a] * scale;
+      }
+      expected.push_back(Position(extents, index));
+    }
+    EXPECT_THAT(AsFloats(y), ElementsAreArray(expected));
+  }
+}
+
+TEST(OnnxResize, LinearAlongAVector) {
+  OnnxModel model(13);
+  model.AddInput("x", {2});
+  model.AddFloats("scales", {1}, {2});
+  SetString(model.AddNode("Resize", {"x", "", "scales"}, {"y"}), "mode", "linear");
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2}, {0, 4})}})), ElementsAre(0, 1, 3, 4));
+}
+
+TEST(OnnxResize, ScalesAndSizesAsInputs) {
+  const std::vector<float> expected = {0, 0, 1, 1, 2, 2, 3, 3};
+  for (const bool by_scales : {true, false}) {
+    OnnxModel model(13);
+    model.AddInput("x", {1, 1, 2, 2});
+    if (by_scales) {
+      model.AddInput("target", {4});
+    } else {
+      model.AddInput("target", {4}, onnx::TensorProto::INT64);
+    }
+    by_scales ? model.AddNode("Resize", {"x", "", "target"}, {"y"})
+              : model.AddNode("Resize", {"x", "", "", "target"}, {"y"});
+    model.AddOutput("y");
+    const TensorData target = by_scales ? Floats({4}, {1, 1, 1, 2}) : TensorData::OfInts({1, 1, 2, 4});
+    EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({1, 1, 2, 2})}, {"target", target}})),
+                ElementsAreArray(expected));
+  }
+}
+
+TEST(OnnxResize, UpsampleByAnInput) {
+  OnnxModel model(9);
+  model.AddInput("x", {1, 1, 1, 2});
+  model.AddInput("scales", {4});
+  model.AddNode("Upsample", {"x", "scales"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(
+      AsFloats(RunModel(model, {{"x", Floats({1, 1, 1, 2}, {7, 9})}, {"scales", Floats({4}, {1, 1, 1, 2})}})),
+      ElementsAre(7, 7, 9, 9));
+}
+
+TEST(OnnxResize, KeepsTheRatioOfComputedSizes) {
+  for (const auto& [policy, height, width] :
+       {std::tuple("not_larger", 4, 6), std::tuple("not_smaller", 6, 9)}) {
+    OnnxModel model(18);
+    model.AddInput("x", {1, 1, 2, 3});
+    model.AddInput("sizes", {2}, onnx::TensorProto::INT64);
+    auto* node = model.AddNode("Resize", {"x", "", "", "sizes"}, {"y"});
+    SetInts(node, "axes", {-2, -1});
+    SetString(node, "keep_aspect_ratio_policy", policy);
+    model.AddOutput("y");
+    const TensorData y =
+        RunModel(model, {{"x", Counting({1, 1, 2, 3})}, {"sizes", TensorData::OfInts({6, 6})}});
+    EXPECT_TRUE(y.shape() == (Shape{1, 1, height, width})) << ShapeText(y.shape()).c_str();
+  }
+}
+
+TEST(OnnxResize, SaysWhatIsWrong) {
+  const auto with_axes = [](const std::vector<int64_t>& axes) {
+    OnnxModel model(18);
+    model.AddInput("x", {1, 1, 2, 3});
+    model.AddInts("sizes", {6, 6});
+    SetInts(model.AddNode("Resize", {"x", "", "", "sizes"}, {"y"}), "axes", axes);
+    model.AddOutput("y");
+    return std::string(ImportError(model).what());
+  };
+  EXPECT_THAT(with_axes({2, -2}), HasSubstr("named twice"));
+  EXPECT_THAT(with_axes({2, 4}), HasSubstr("outside an input of rank 4"));
+  EXPECT_THAT(with_axes({2}), HasSubstr("vector of 1 values"));
+}
+
+}  // namespace
+}  // namespace skiff

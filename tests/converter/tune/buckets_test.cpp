@@ -1,0 +1,97 @@
+// The proposal of buckets: what is read, and that the cheapest list wins.
+#include "tune/buckets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "graph/error.h"
+#include "graph/text.h"
+#include "tests/support/temp_folder.h"
+
+namespace skiff::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string ReadError(const std::string& csv) {
+  const skiff::testing::TempFolder folder;
+  try {
+    ReadObservedShapes(folder.Write("shapes.csv", csv));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ObservedShapes, AreReadWithTheirCounts) {
+  const skiff::testing::TempFolder folder;
+  const ObservedShapes shapes =
+      ReadObservedShapes(folder.Write("shapes.csv", "batch, seq,count\n1, 7,3\r\n2,9,1\n\n"));
+  ASSERT_EQ(shapes.rows.size(), 2u);
+  EXPECT_EQ(shapes.rows[0].sizes.at("seq"), 7);
+  EXPECT_EQ(shapes.rows[0].count, 3);
+  EXPECT_EQ(shapes.rows[1].sizes.at("batch"), 2);
+}
+
+TEST(ObservedShapes, ErrorsNameTheLine) {
+  EXPECT_THAT(ReadError(""), HasSubstr("is empty"));
+  EXPECT_THAT(ReadError("seq\n"), HasSubstr("no rows"));
+  EXPECT_THAT(ReadError("seq\n7\n1,2\n"), HasSubstr("line 3: 2 values, the header has 1"));
+  EXPECT_THAT(ReadError("seq\nseven\n"), HasSubstr("line 2: 'seven' is no size of 'seq'"));
+  EXPECT_THAT(ReadError("seq\n-1\n"), HasSubstr("'-1' is no size"));
+}
+
+TEST(UniformShapes, AreTheProductOfTheRanges) {
+  const ObservedShapes shapes = UniformShapes({{"a", DimRange(1, 2)}, {"b", DimRange(8, 24, 8)}});
+  EXPECT_EQ(shapes.rows.size(), 6u);
+  EXPECT_THROW(UniformShapes({{"a", DimRange(1, 1000)}, {"b", DimRange(1, 1000)}}), Error);
+}
+
+Graph OpenGraph() {
+  return ParseGraph(R"(graph g {
+    symbol n: 1..
+    input x: f32[n, 64]
+    const w: f32[64, 64] = seed 1
+    a = FullyConnected(x, w, _)
+    b = Tanh(a)
+    y = FullyConnected(b, w, _)
+    output y = y
+  })");
+}
+
+/// Nearly all calls are small: a plan for them touches a hundredth of the memory.
+TEST(ProposeBuckets, SplitsWhereItPays) {
+  ObservedShapes shapes;
+  shapes.rows = {{{{"n", 4}}, 90}, {{{"n", 5}}, 9}, {{{"n", 500}}, 1}};
+  const BucketProposal proposal = ProposeBuckets(OpenGraph(), shapes, {});
+  ASSERT_GE(proposal.buckets.size(), 2u);
+  EXPECT_EQ(proposal.symbol, "n");
+  EXPECT_LE(proposal.buckets[0].largest, 5);
+  EXPECT_EQ(proposal.buckets.back().largest, 500);
+  EXPECT_LT(proposal.cost, proposal.cost_of_one);
+  double calls = 0;
+  for (size_t i = 0; i < proposal.buckets.size(); ++i) {
+    calls += proposal.buckets[i].calls;
+    EXPECT_GT(proposal.buckets[i].smallest, i == 0 ? 0 : proposal.buckets[i - 1].largest);
+  }
+  EXPECT_NEAR(calls, 1, 1e-9);
+}
+
+TEST(ProposeBuckets, OneIsBestWhereSizesAreAlike) {
+  ObservedShapes shapes;
+  shapes.rows = {{{{"n", 100}}, 1}, {{{"n", 101}}, 1}};
+  BucketOptions options;
+  options.threads = 1;
+  EXPECT_EQ(ProposeBuckets(OpenGraph(), shapes, options).buckets.size(), 1u);
+}
+
+TEST(ProposeBuckets, NamesWhatDoesNotFitTheModel) {
+  ObservedShapes shapes;
+  shapes.rows = {{{{"m", 4}}, 1}};
+  EXPECT_THROW(ProposeBuckets(OpenGraph(), shapes, {}), Error);
+  shapes.rows = {{{}, 1}};
+  EXPECT_THROW(ProposeBuckets(OpenGraph(), shapes, {}), Error);
+}
+
+}  // namespace
+}  // namespace skiff::cli

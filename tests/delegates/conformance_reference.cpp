@@ -1,0 +1,123 @@
+// Operators that only the reference kernels compute.
+#include <cmath>
+
+#include "conformance_cases.h"
+#include "tests/support/operators.h"
+
+namespace skiff::testing {
+namespace {
+
+Argument OfType(DType dtype, std::initializer_list<int64_t> shape, double low, double high) {
+  Argument argument = F32(shape, low, high);
+  argument.dtype = dtype;
+  return argument;
+}
+
+Argument Indices(std::initializer_list<int64_t> shape, std::initializer_list<double> values) {
+  Argument argument = OfType(DType::kI64, shape, 0, 0);
+  argument.values = values;
+  return argument;
+}
+
+Argument Number(int64_t value) { return Indices({}, {static_cast<double>(value)}); }
+
+Argument Constant(Argument argument) {
+  argument.constant = true;
+  return argument;
+}
+
+void AddElementwise(CaseList& list) {
+  list.Add(OpCode::kBitwiseNot, "i32", {OfType(DType::kI32, {3, 7}, -99, 99)});
+  for (const OpCode op : {OpCode::kIsNaN, OpCode::kIsInf}) {
+    Argument special = F32({6});
+    special.values = {0, NAN, INFINITY, -INFINITY, 1, NAN};
+    list.Add(op, "special", {special});
+  }
+  for (const OpCode op : {OpCode::kBitwiseAnd, OpCode::kBitwiseOr, OpCode::kBitwiseXor})
+    list.Add(op, "row", {OfType(DType::kI32, {3, 7}, -99, 99), OfType(DType::kI32, {7}, -99, 99)});
+  for (const OpCode op : {OpCode::kShiftLeft, OpCode::kShiftRight})
+    list.Add(op, "row", {OfType(DType::kU8, {3, 7}, 0, 255), OfType(DType::kU8, {7}, 0, 8)});
+  const OperatorRow& mod = RowOf(OpCode::kMod);
+  list.Add(OpCode::kMod, "row",
+           {F32({3, 7}, mod.x.low, mod.x.high), F32({7}, mod.others.low, mod.others.high)});
+  list.Add(OpCode::kMod, "i64", {OfType(DType::kI64, {3, 7}, -99, 99), OfType(DType::kI64, {7}, 1, 9)});
+}
+
+constexpr Quantization Quantized(float scale, int32_t zero_point) {
+  Quantization quantization;
+  quantization.scale = scale;
+  quantization.zero_point = zero_point;
+  return quantization;
+}
+constexpr Quantization kFine = Quantized(0.0078125f, 128);
+constexpr Quantization kCoarse = Quantized(0.03f, 3);
+
+void AddQuantized(CaseList& list) {
+  Argument fine = OfType(DType::kU8, {3, 7}, 0, 255.9);
+  fine.quantization = &kFine;
+  const auto into = [&](OpCode op, const char* name, std::initializer_list<Argument> inputs) {
+    Case& made = list.Add(op, name, inputs);
+    made.quantized_output = DType::kI8;
+    made.output_quantization = &kCoarse;
+  };
+  into(OpCode::kQuantize, "i8", {F32({3, 7}, -4, 4)});
+  into(OpCode::kRequantize, "u8_to_i8", {fine});
+  into(OpCode::kAdd, "quantized", {fine, fine});
+  list.Add(OpCode::kDequantize, "u8", {fine});
+}
+
+void AddImages(CaseList& list) {
+  list.Add(OpCode::kMaxPool2dIndices, "2x2", {F32({1, 6, 4, 3})}).As<Pool2dAttrs>().kernel = {2, 2};
+  list.Add(OpCode::kGridSample2d, "image", {F32({2, 5, 4, 3}), F32({2, 3, 6, 2}, -1.2, 1.2)});
+  auto& attrs =
+      list.Add(OpCode::kRoiAlign, "regions", {F32({2, 8, 8, 3}), F32({3, 4}, 0, 7), Indices({3}, {1, 0, 1})})
+          .As<RoiAlignAttrs>();
+  attrs.height = 3;
+  attrs.width = 2;
+  attrs.sampling_ratio = 2;
+}
+
+void AddOrders(CaseList& list) {
+  list.Add(OpCode::kTopK, "rows", {F32({4, 9}), Integers({3})}).outputs = 2;
+  list.Add(OpCode::kCumSum, "rows", {F32({4, 9}), Constant(Number(1))});
+  list.Add(OpCode::kReverseSequence, "rows", {F32({5, 3, 2}), Indices({3}, {5, 1, 3})});
+  list.Add(OpCode::kTrilu, "matrix", {F32({4, 6})});
+  list.Add(OpCode::kTrilu, "shifted", {F32({4, 6}), Constant(Number(2))});
+}
+
+void AddShapes(CaseList& list) {
+  list.Add(OpCode::kShape, "image", {F32({2, 3, 4})});
+  list.Add(OpCode::kFill, "matrix", {Integers({3, 4})}).As<FillAttrs>().value = 2.5f;
+  list.Add(OpCode::kRange, "i64", {Constant(Number(2)), Constant(Number(11)), Constant(Number(3))});
+}
+
+void AddScatters(CaseList& list) {
+  list.Add(OpCode::kGatherElements, "rows", {F32({3, 4}), Indices({2, 4}, {2, 0, 1, -1, 1, 2, 0, 0})});
+  list.Add(OpCode::kGatherND, "tuples", {F32({3, 4, 5}), Indices({3, 2}, {2, 2, 1, 1, 0, 2})});
+  for (const ScatterReduction reduction : {ScatterReduction::kNone, ScatterReduction::kAdd}) {
+    const bool adds = reduction == ScatterReduction::kAdd;
+    list.Add(OpCode::kScatterElements, adds ? "add" : "set",
+             {F32({4, 3}), Indices({2, 3}, {0, 1, 2, 3, 2, 1}), F32({2, 3})})
+        .As<ScatterAttrs>()
+        .reduction = reduction;
+    list.Add(OpCode::kScatterND, adds ? "add" : "set", {F32({4, 3}), Indices({2, 1}, {3, 1}), F32({2, 3})})
+        .As<ScatterAttrs>()
+        .reduction = reduction;
+  }
+}
+
+}  // namespace
+
+void AddReferenceCases(CaseList& list) {
+  const size_t first = list.cases().size();
+  AddElementwise(list);
+  AddQuantized(list);
+  AddImages(list);
+  AddOrders(list);
+  AddShapes(list);
+  AddScatters(list);
+  for (size_t i = first; i < list.cases().size(); ++i)
+    list.cases()[i].falls_back = "no delegate has a lowering for its types";
+}
+
+}  // namespace skiff::testing

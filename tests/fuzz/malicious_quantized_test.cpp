@@ -1,0 +1,244 @@
+// Files whose quantised tensors were tampered with: refused when they are opened, with the reason.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "graph/text.h"
+#include "ops/op.h"
+#include "tests/fuzz/quantized_graph.h"
+#include "tests/fuzz/skiff_parts.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// A file taken apart, and how to find things in it.
+struct File {
+  explicit File(const std::vector<uint8_t>& file) : parts(file), model(parts.Unpack()) {}
+  explicit File(const std::string& graph) : File(OpenedModel(graph).converted->file) {}
+
+  format::PlanT& plan() { return *model->signatures[0]->plans[0]; }
+  int32_t IndexOf(const std::string& name) {
+    for (size_t i = 0; i < plan().tensors.size(); ++i) {
+      if (plan().tensors[i]->name == name) return static_cast<int32_t>(i);
+    }
+    ADD_FAILURE() << "no tensor " << name;
+    return 0;
+  }
+  format::TensorT& tensor(const std::string& name) {
+    return *plan().tensors[static_cast<size_t>(IndexOf(name))];
+  }
+  format::QuantizationT& quantization(const std::string& name) {
+    return *model->quantizations[static_cast<size_t>(tensor(name).quantization)];
+  }
+  /// The scales of a tensor that has many.
+  float* scales(const std::string& name) {
+    return reinterpret_cast<float*>(parts.weights.data() + BlobOf(quantization(name).scales).offset());
+  }
+  int32_t* zero_points(const std::string& name) {
+    return reinterpret_cast<int32_t*>(parts.weights.data() + BlobOf(quantization(name).zero_points).offset());
+  }
+  format::Blob& BlobOf(int32_t index) { return model->blobs[static_cast<size_t>(index)]; }
+  void Shorten(int32_t blob, uint64_t size) {
+    format::Blob& old = BlobOf(blob);
+    old = format::Blob(old.offset(), size, old.hash_low(), old.hash_high());
+  }
+  /// Another quantisation of the file, which no tensor had.
+  int32_t Add(float scale, int32_t zero_point) {
+    auto added = std::make_unique<format::QuantizationT>();
+    added->scale = scale;
+    added->zero_point = zero_point;
+    model->quantizations.push_back(std::move(added));
+    return static_cast<int32_t>(model->quantizations.size() - 1);
+  }
+  std::string Outcome() const { return OpenAndRun(parts.Assemble(*model)); }
+
+  Parts parts;
+  std::unique_ptr<format::ModelT> model;
+};
+
+struct Damage {
+  const char* name;
+  std::function<void(File&)> apply;
+  const char* message;
+};
+
+void Expect(const char* graph, std::initializer_list<Damage> damages) {
+  EXPECT_EQ(File(graph).Outcome(), "");
+  for (const Damage& damage : damages) {
+    File file(graph);
+    damage.apply(file);
+    EXPECT_THAT(file.Outcome(), HasSubstr(damage.message)) << damage.name;
+  }
+}
+
+TEST(MaliciousQuantized, TablesOfLies) {
+  Expect(
+      kQuantizedGraph,
+      {{"an index behind the end", [](File& file) { file.tensor("stem").quantization = 1000; },
+        "a tensor refers to quantisation 1000 of"},
+       {"scales behind the end", [](File& file) { file.quantization("stem_weights").scales = 1000; },
+        "has no scales"},
+       {"no scales", [](File& file) { file.quantization("stem_weights").scales = -1; }, "has no scales"},
+       {"zero points behind the end",
+        [](File& file) { file.quantization("class_weights").zero_points = 1000; },
+        "refers to weights 1000, which are not in the file"},
+       {"an axis behind the rank", [](File& file) { file.quantization("stem_weights").axis = 4; },
+        "is not one of its axes"},
+       {"a huge axis", [](File& file) { file.quantization("stem_weights").axis = INT32_MAX; },
+        "is not one of its axes"},
+       {"a negative axis", [](File& file) { file.quantization("stem_weights").axis = -2; }, "has a bad axis"},
+       {"another axis", [](File& file) { file.quantization("stem_weights").axis = 1; },
+        "another number of scales"},
+       {"per tensor with scales", [](File& file) { file.quantization("stem_weights").axis = -1; },
+        "has scales along no axis"},
+       {"a negative block", [](File& file) { file.quantization("mix_weights").block = -2; },
+        "negative length"},
+       {"another block", [](File& file) { file.quantization("mix_weights").block = 4; },
+        "another number of scales"},
+       {"the longest block", [](File& file) { file.quantization("mix_weights").block = INT64_MAX; },
+        "another number of scales"},
+       {"no block", [](File& file) { file.quantization("mix_weights").block = 0; },
+        "another number of scales"},
+       {"fewer scales", [](File& file) { file.Shorten(file.quantization("stem_weights").scales, 12); },
+        "another number of scales"},
+       {"part of a scale", [](File& file) { file.Shorten(file.quantization("stem_weights").scales, 15); },
+        "no whole number of scales"},
+       {"fewer zero points",
+        [](File& file) { file.Shorten(file.quantization("class_weights").zero_points, 4); },
+        "another number of zero points than of scales"},
+       {"a scale of zero", [](File& file) { file.quantization("stem").scale = 0; },
+        "a scale is not a positive number"},
+       {"a negative scale", [](File& file) { file.quantization("stem").scale = -1; },
+        "a scale is not a positive number"},
+       {"a scale that is no number", [](File& file) { file.quantization("stem").scale = NAN; },
+        "a scale is not a positive number"},
+       {"an infinite scale", [](File& file) { file.quantization("stem").scale = INFINITY; },
+        "a scale is not a positive number"},
+       {"a zero among scales", [](File& file) { file.scales("stem_weights")[2] = 0; },
+        "a scale is not a positive number"},
+       {"no number among scales", [](File& file) { file.scales("mix_weights")[9] = NAN; },
+        "a scale is not a positive number"},
+       {"a zero point beyond the dtype", [](File& file) { file.quantization("stem").zero_point = 256; },
+        "outside of its dtype"},
+       {"a zero point beyond half a byte", [](File& file) { file.zero_points("class_weights")[1] = 8; },
+        "outside of its dtype"}});
+}
+
+TEST(MaliciousQuantized, TensorsOfLies) {
+  Expect(
+      kQuantizedGraph,
+      {{"packed without a quantisation", [](File& file) { file.tensor("class_weights").quantization = -1; },
+        "a tensor of i4 has no quantisation"},
+       {"a packed activation",
+        [](File& file) {
+          file.tensor("scores").dtype = static_cast<uint8_t>(DType::kI4);
+          file.tensor("scores").quantization = file.Add(1, 0);
+        },
+        "is i4, which only constants can be"},
+       {"fewer packed weights than elements",
+        [](File& file) { file.Shorten(file.tensor("class_weights").blob, 9); }, "does not fit"},
+       {"a packed port",
+        [](File& file) { file.model->signatures[0]->inputs[0]->dtype = static_cast<uint8_t>(DType::kU4); },
+        "does not fit a tensor"},
+       {"floats that are quantised", [](File& file) { file.tensor("mixed").quantization = file.Add(1, 0); },
+        "its dtype cannot be quantised"},
+       {"a port of another scale",
+        [](File& file) { file.model->signatures[0]->inputs[0]->quantization = file.Add(1, 0); },
+        "'image' has another type"},
+       {"a port of plain integers",
+        [](File& file) { file.model->signatures[0]->inputs[0]->quantization = -1; },
+        "'image' has another type"},
+       {"an output of another scale",
+        [](File& file) { file.model->signatures[0]->outputs[0]->quantization = file.Add(1, 0); },
+        "has another type"},
+       {"elements moved into another scale",
+        [](File& file) { file.tensor("row").quantization = file.Add(1, 0); }, "differ in quantisation"},
+       {"elements moved to plain integers", [](File& file) { file.tensor("row").quantization = -1; },
+        "differ in quantisation"},
+       {"an operator that takes none",
+        [](File& file) {
+          for (const auto& node : file.plan().nodes) {
+            if (node->op == static_cast<uint16_t>(OpCode::kRequantize))
+              node->op = static_cast<uint16_t>(OpCode::kTan);
+          }
+        },
+        "Tan takes no quantised tensors"},
+       {"plain integers among real numbers", [](File& file) { file.tensor("stem").quantization = -1; },
+        "differ in quantisation"},
+       {"a format that has none", [](File& file) { file.model->quantizations.clear(); }, "of 0"}});
+}
+
+/// What decides a shape is plain integers.
+TEST(MaliciousQuantized, ShapesOfRealNumbers) {
+  const char* const graph = R"(graph g {
+    symbol n: 1..8
+    input x: f32[n, 4]
+    input s: i32[2]
+    const one: i32[2] = [0, 1]
+    input q: i8[4] {scale=1}
+    t = Add(s, one)
+    y = Reshape(x, t)
+    r: i8[4] {scale=1} = Neg(q)
+    output y
+    output r
+  })";
+  File file(graph);
+  ASSERT_GT(file.plan().shape_node_count, 0u);
+  const int32_t quantization = file.tensor("q").quantization;
+  for (const char* name : {"s", "one", "t"}) file.tensor(name).quantization = quantization;
+  file.model->signatures[0]->inputs[1]->quantization = quantization;
+  EXPECT_THAT(file.Outcome(), HasSubstr("decides a shape and is quantised"));
+}
+
+TEST(MaliciousQuantized, BodiesOfAnotherMeaning) {
+  const char* const graph = R"(graph g {
+    input c: bool[]
+    input x: i8[4] {scale=1}
+    y = If(c, x) then { input x a: i8 {scale=0.5} = Neg(x) output a } else { input x b: i8 {scale=0.5} = Abs(x) output b }
+    output y
+  })";
+  for (const bool input : {true, false}) {
+    File file(graph);
+    for (const auto& node : file.plan().nodes) {
+      if (node->bodies.empty()) continue;
+      format::PlanT& body = *node->bodies[1];
+      body.tensors[static_cast<size_t>(input ? body.inputs[0] : body.outputs[0])]->quantization =
+          file.Add(2, 0);
+    }
+    EXPECT_THAT(file.Outcome(), HasSubstr("has another type"));
+  }
+}
+
+TEST(MaliciousQuantized, VariablesOfAnotherMeaning) {
+  const auto planned = PlanGraph(ParseGraph(R"(graph count {
+    input x: i8[4] {scale=1}
+    input total: i8[4] {scale=0.5}
+    sum: i8[4] {scale=0.5} = Add(x, total)
+    output sum
+    output total = sum
+  })"));
+  FileDraft draft;
+  draft.signatures.push_back(SignatureOf(*planned));
+  draft.signatures[0].read_variables = {0};
+  draft.signatures[0].assigned_variables = {0};
+  draft.variables.emplace_back("total", TensorData(DType::kI8, Shape{4}).Quantized(PerTensor(0.5f)));
+  const std::vector<uint8_t> bytes = WriteChecked(draft, {});
+  EXPECT_EQ(File(bytes).Outcome(), "");
+  File other(bytes);
+  other.model->variables[0]->quantization = other.Add(0.25f, 0);
+  EXPECT_THAT(other.Outcome(), HasSubstr("has another type than its variable"));
+  File plain(bytes);
+  plain.model->variables[0]->quantization = -1;
+  EXPECT_THAT(plain.Outcome(), HasSubstr("has another type than its variable"));
+  File packed(bytes);
+  packed.model->variables[0]->dtype = static_cast<uint8_t>(DType::kI4);
+  packed.Shorten(static_cast<int32_t>(packed.model->variables[0]->blob), 2);
+  EXPECT_THAT(packed.Outcome(), HasSubstr("variable 'total' is i4"));
+}
+
+}  // namespace
+}  // namespace skiff::testing

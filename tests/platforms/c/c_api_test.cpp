@@ -1,0 +1,168 @@
+// Makes the model and the truth for c_api_test.c, and runs its checks.
+#include "tests/platforms/c/c_api_test.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "skiff/skiff.h"
+#include "tests/support/temp_folder.h"
+#include "tests/support/tiny_models.h"
+#include "trace/function.h"
+#include "trace/ops.h"
+#include "trace/save.h"
+
+namespace skiff::testing {
+namespace {
+
+/// A temporary file with these bytes.
+class ModelFile {
+ public:
+  explicit ModelFile(Span<const uint8_t> bytes) {
+    char path[] = "/tmp/skiff_c_api_XXXXXX";
+    const int file = mkstemp(path);
+    if (file >= 0) close(file);
+    path_ = path;
+    std::ofstream(path_, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+  ~ModelFile() { unlink(path_.c_str()); }
+  ModelFile(const ModelFile&) = delete;
+  ModelFile& operator=(const ModelFile&) = delete;
+
+  const char* c_str() const { return path_.c_str(); }
+
+ private:
+  std::string path_;
+};
+
+class CApi : public ::testing::Test {
+ protected:
+  Span<const uint8_t> bytes() const { return opened_.bytes.span(); }
+  const float* image() const { return static_cast<const float*>(image_.data()); }
+  float* scores() { return static_cast<float*>(scores_.mutable_data()); }
+  double Error() const { return Compare(scores_, expected_).difference; }
+
+  const OpenedModel opened_{kSmallNet};
+  const ModelFile path_{bytes()};
+  const TensorData image_ = RandomTensor(DType::kF32, Shape{1, 16, 16, 3}, 7);
+  const TensorData expected_ = Evaluate(ParseGraph(kSmallNet), {{"image", image_}}).at("scores");
+  TensorData scores_{DType::kF32, Shape{1, 10}};
+};
+
+TEST_F(CApi, RunsAModel) {
+  EXPECT_STREQ(RunTheModel(path_.c_str(), image(), scores()), nullptr);
+  EXPECT_LE(Error(), 1e-5);
+}
+
+TEST_F(CApi, BindsAndWritesInPlace) {
+  EXPECT_STREQ(BindAndWriteInPlace(bytes().data(), bytes().size(), image(), scores()), nullptr);
+  EXPECT_LE(Error(), 1e-5);
+}
+
+TEST_F(CApi, TellsTheModel) { EXPECT_STREQ(QueryTheModel(path_.c_str()), nullptr); }
+TEST_F(CApi, TellsPicturesAndLabels) {
+  ConvertOptions options;
+  options.image.emplace();
+  options.image->width = options.image->height = 16;
+  options.image->bgr = true;
+  options.image->mean = {1, 2, 3};
+  options.image->scale = {0.5f, 0.25f, 0.125f};
+  for (char label = 'a'; label <= 'j'; ++label) options.labels.emplace_back(1, label);
+  const OpenedModel model(kSmallNet, options);
+  EXPECT_STREQ(ReadTheSettings(ModelFile(model.bytes.span()).c_str()), nullptr);
+}
+TEST_F(CApi, TellsHowIntegersStandForRealNumbers) {
+  const OpenedModel model(R"(graph g {
+    input x: i8[4] {scale=0.5, zero_point=-3}
+    input table: f32[2, 3]
+    rows: i16[2, 3] {scale=[1, 0.5, 2], zero_point=[0, 10, -10], axis=1} = Quantize(table)
+    y: u8[4] {scale=0.25, zero_point=100} = Requantize(x)
+    plain: f32[4] = Dequantize(x)
+    output rows
+    output y
+    output plain
+  })");
+  EXPECT_STREQ(TellTheQuantization(ModelFile(model.bytes.span()).c_str()), nullptr);
+}
+TEST_F(CApi, NamesMisuseOfModels) { EXPECT_STREQ(MisuseTheModel(path_.c_str()), nullptr); }
+TEST_F(CApi, NamesMisuseOfSessions) { EXPECT_STREQ(MisuseTheSession(path_.c_str()), nullptr); }
+#ifdef SKIFF_WITH_XNNPACK
+TEST_F(CApi, SessionsShareThreads) {
+  EXPECT_STREQ(ShareThreads(path_.c_str(), image(), scores()), nullptr);
+  EXPECT_LE(Error(), 1e-5);
+}
+TEST_F(CApi, KeepsACache) {
+  const TempFolder folder;
+  EXPECT_STREQ(KeepACache(path_.c_str(), bytes().data(), bytes().size(), folder.path().c_str()), nullptr);
+}
+#endif
+TEST_F(CApi, StructsMayGrow) { EXPECT_STREQ(GrowTheStructs(path_.c_str()), nullptr); }
+TEST_F(CApi, ShapesMayChange) {
+  const OpenedModel open(R"(graph g {
+    symbol n: 2..8 multiple 2
+    symbol m: 1..
+    input x: f32[n, 3]
+    input w: i32[m]
+    y = Add(x, x)
+    z = Add(w, w)
+    output y = y
+    output z = z
+  })");
+  EXPECT_STREQ(ChangeTheShape(ModelFile(open.bytes.span()).c_str()), nullptr);
+}
+TEST_F(CApi, KeepsState) {
+  eager::Variable count("count", eager::Tensor::Scalar(1.0f));
+  eager::Function<eager::Tensor(const eager::Tensor&)> step = [&](const eager::Tensor& x) {
+    count.AssignAdd(x);
+    return count + 0.0f;
+  };
+  eager::Function<eager::Tensor()> reset = [&] {
+    count.Assign(count * 0.0f);
+    return count + 0.0f;
+  };
+  const std::vector<uint8_t> file =
+      eager::SerializeFunctions({{"step", step.Concrete({"f32[]"})}, {"reset", reset.Concrete({})}});
+  EXPECT_STREQ(KeepTheState(ModelFile({file.data(), file.size()}).c_str()), nullptr);
+}
+TEST_F(CApi, MessagesGoToTheSinkOrTheBuffer) { EXPECT_STREQ(SinkTheLog(), nullptr); }
+TEST_F(CApi, NumbersHaveNames) { EXPECT_STREQ(NameTheNumbers(), nullptr); }
+TEST_F(CApi, TellsItsVersion) { EXPECT_STREQ(skiff_version_string(), SKIFF_PROJECT_VERSION); }
+
+TEST_F(CApi, AnotherThreadCancels) {
+  SkiffModel* model = nullptr;
+  ASSERT_EQ(skiff_model_open_bytes(bytes().data(), bytes().size(), &model, nullptr, 0), SKIFF_OK);
+  SkiffSessionOptions options;
+  skiff_session_options_init(&options, sizeof(options));
+  options.backend = SKIFF_BACKEND_REFERENCE;
+  SkiffSession* session = nullptr;
+  ASSERT_EQ(skiff_session_create(model, &options, &session, nullptr, 0), SKIFF_OK);
+  SkiffTensor input;
+  ASSERT_EQ(skiff_session_input_buffer(session, 0, &input, nullptr, 0), SKIFF_OK);
+
+  std::atomic<bool> done{false};
+  std::thread canceller([&] {
+    while (!done) skiff_session_cancel(session);
+  });
+  char message[64] = "";
+  SkiffStatus status = SKIFF_OK;
+  for (int i = 0; i < 100000 && status == SKIFF_OK; ++i)
+    status = skiff_session_run(session, message, sizeof(message));
+  done = true;
+  canceller.join();
+  EXPECT_EQ(status, SKIFF_CANCELLED);
+  EXPECT_STREQ(message, "cancelled");
+  EXPECT_EQ(skiff_session_run(session, message, sizeof(message)), SKIFF_OK);
+  EXPECT_STREQ(message, "");
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+}
+
+}  // namespace
+}  // namespace skiff::testing

@@ -1,0 +1,126 @@
+#include "tests/runtime/eager/run_op.h"
+
+namespace skiff::test {
+namespace {
+
+GridSampleAttrs Grid(GridSampleMode mode, GridSamplePadding padding = GridSamplePadding::kZeros,
+                     bool align_corners = false) {
+  GridSampleAttrs attrs;
+  attrs.mode = mode;
+  attrs.padding = padding;
+  attrs.align_corners = align_corners;
+  return attrs;
+}
+
+/// Samples the row 1, 2, 3, 4 at grid coordinates along x.
+Tensor SampleRow(const std::vector<double>& at, const GridSampleAttrs& attrs, DType dtype = DType::kF32) {
+  std::vector<double> grid;
+  for (double x : at) grid.insert(grid.end(), {x, 0.0});
+  return RunOp(OpCode::kGridSample2d,
+               {Iota(dtype, {1, 1, 4, 1}, 1), F32({1, 1, static_cast<int64_t>(at.size()), 2}, grid)}, attrs);
+}
+
+TEST(GridSample2d, CoordinatesAndPadding) {
+  constexpr auto kLinear = GridSampleMode::kLinear;
+  // The centres of the pixels lie at -3/4, -1/4, 1/4, 3/4; the edges at -1 and 1.
+  ExpectValues(SampleRow({-0.75, -0.5, 0, 0.75, 1, 3}, Grid(kLinear)), {1, 1.5, 2.5, 4, 2, 0});
+  ExpectValues(SampleRow({-1, -1.0 / 3, 1}, Grid(kLinear, GridSamplePadding::kZeros, true)), {1, 2, 4}, 1e-6);
+  ExpectValues(SampleRow({-3, -1, 1, 9}, Grid(kLinear, GridSamplePadding::kBorder)), {1, 1, 4, 4});
+  // Mirrored at the edges: -1.25 is where -0.75 is.
+  ExpectValues(SampleRow({-1.25, 1.5, 2.75}, Grid(kLinear, GridSamplePadding::kReflection)), {1, 3.5, 1});
+  ExpectValues(SampleRow({-1.0 - 2.0 / 3, 3}, Grid(kLinear, GridSamplePadding::kReflection, true)), {2, 1},
+               1e-5);
+}
+
+TEST(GridSample2d, NearestTakesAnyDType) {
+  const GridSampleAttrs attrs = Grid(GridSampleMode::kNearest);
+  ExpectValues(SampleRow({-0.6, 0.2, 2, kNan}, attrs, DType::kU8), {1, 3, 0, 0});
+  const GridSampleAttrs border = Grid(GridSampleMode::kNearest, GridSamplePadding::kBorder);
+  ExpectValues(SampleRow({-kInf, kInf, 1e30}, border, DType::kI64), {1, 4, 4});
+  EXPECT_EQ(Op(OpCode::kGridSample2d, {Make(DType::kI32, {1, 1, 1, 1}, {1}), F32({1, 1, 1, 2}, {0, 0})},
+               Grid(GridSampleMode::kLinear))
+                .Run()
+                .status.code(),
+            StatusCode::kUnsupported);
+}
+
+TEST(GridSample2d, CubicKeepsPixelsAndNumbers) {
+  for (const auto padding :
+       {GridSamplePadding::kZeros, GridSamplePadding::kBorder, GridSamplePadding::kReflection}) {
+    const GridSampleAttrs attrs = Grid(GridSampleMode::kCubic, padding);
+    ExpectValues(SampleRow({-0.75, 0.25}, attrs), {1, 3}, 1e-6);
+    ExpectValues(SampleRow({kNan}, attrs), {kNan});
+    for (double value : Values(SampleRow({kInf, -kInf, 1e38}, attrs))) EXPECT_FALSE(std::isnan(value));
+  }
+  // Keys' kernel with a = -0.75, half way between the second and the third pixel.
+  ExpectValues(SampleRow({0}, Grid(GridSampleMode::kCubic)), {-0.09375 * (1 + 4) + 0.59375 * (2 + 3)}, 1e-6);
+}
+
+TEST(GridSample2d, HostileShapes) {
+  const Tensor x = F32({1, 2, 2, 1}, {1, 2, 3, 4});
+  ExpectError(Op(OpCode::kGridSample2d, {x, F32({1, 1, 1, 3}, {0, 0, 0})}, GridSampleAttrs{}),
+              "height, width");
+  ExpectError(Op(OpCode::kGridSample2d, {x, F32({2, 1, 1, 2}, {0, 0, 0, 0})}, GridSampleAttrs{}), "2 images");
+  ExpectError(Op(OpCode::kGridSample2d, {x, I64({1, 1, 1, 2}, {0, 0})}, GridSampleAttrs{}), "floats");
+  ExpectError(
+      Op(OpCode::kGridSample2d, {F32({1, 0, 2, 1}, {}), F32({1, 1, 1, 2}, {0, 0})}, GridSampleAttrs{}),
+      "at least 1");
+}
+
+RoiAlignAttrs Cells(int64_t height, int64_t width, int64_t ratio, bool half_pixel = true) {
+  RoiAlignAttrs attrs;
+  attrs.height = height;
+  attrs.width = width;
+  attrs.sampling_ratio = ratio;
+  attrs.half_pixel = half_pixel;
+  return attrs;
+}
+
+Tensor Align(const std::vector<double>& region, const RoiAlignAttrs& attrs) {
+  return RunOp(OpCode::kRoiAlign, {Iota(DType::kF32, {1, 4, 4, 1}, 0), F32({1, 4}, region), List({0})},
+               attrs);
+}
+
+TEST(RoiAlign, SamplesCells) {
+  // With the half pixel, one sample a cell is the pixel itself.
+  ExpectTensor(Align({0, 0, 4, 4}, Cells(4, 4, 1)), {1, 4, 4, 1},
+               {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15});
+  ExpectValues(Align({0, 0, 4, 4}, Cells(2, 2, 0)), {2.5, 4.5, 10.5, 12.5});
+  // Without it, everything lies half a pixel farther, and the last pixel repeats.
+  ExpectValues(Align({0, 0, 4, 4}, Cells(1, 4, 1, false)), {8.5, 9.5, 10.5, 11});
+  // A region is at least a pixel large only there.
+  ExpectValues(Align({1, 1, 1, 1}, Cells(1, 1, 2, false)), {7.5});
+  // Outside everything is 0.
+  ExpectValues(Align({-9, 0, -5, 4}, Cells(1, 1, 2)), {0});
+  RoiAlignAttrs largest = Cells(1, 1, 4);
+  largest.mode = RoiAlignMode::kMax;
+  ExpectValues(Align({-9, 0, -5, 4}, largest), {0});
+}
+
+TEST(RoiAlign, HugeRegionsEnd) {
+  for (const double far : {1e6, 1e18, 3e38}) {
+    for (const double value : Values(Align({-far, -far, far, far}, Cells(3, 2, 0)))) {
+      EXPECT_TRUE(std::isfinite(value)) << far;
+    }
+    ExpectValues(Align({far, far, 0, 0}, Cells(1, 1, 0)), {0});
+  }
+}
+
+TEST(RoiAlign, RefusesWhatIsNoRegion) {
+  const Tensor x = F32({1, 2, 2, 1}, {1, 2, 3, 4});
+  const auto status = [&](const std::vector<double>& region, int64_t image) {
+    return Op(OpCode::kRoiAlign, {x, F32({1, 4}, region), List({image})}, Cells(1, 1, 0)).Run().status.code();
+  };
+  EXPECT_EQ(status({0, 0, 1, 1}, 1), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status({0, 0, 1, 1}, -1), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status({0, kNan, 1, 1}, 0), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status({0, 0, kInf, 1}, 0), StatusCode::kInvalidArgument);
+  const Tensor region = F32({1, 4}, {0, 0, 1, 1});
+  ExpectError(Op(OpCode::kRoiAlign, {x, region, List({0, 0})}, Cells(1, 1, 0)), "1 regions");
+  ExpectError(Op(OpCode::kRoiAlign, {x, region, List({0})}, Cells(0, 1, 0)), "positive");
+  ExpectError(Op(OpCode::kRoiAlign, {x, region, List({0})}, Cells(1, 1, int64_t{1} << 40)), "sampling ratio");
+  ExpectError(Op(OpCode::kRoiAlign, {x, F32({4}, {0, 0, 1, 1}), List({0})}, Cells(1, 1, 0)), "[count, 4]");
+}
+
+}  // namespace
+}  // namespace skiff::test

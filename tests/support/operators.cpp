@@ -1,0 +1,54 @@
+#include "tests/support/operators.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace skiff::testing {
+namespace {
+
+using In = Range;
+constexpr Range Any;
+
+constexpr OperatorRow kRows[] = {
+#define OPERATOR(Name, x, others, Rule_, c, computes, limits) \
+  {OpCode::k##Name, x, others, {Rule::k##Rule_, c}, computes, limits},
+#define SHADER_RULE(...)
+#include "tests/support/operators.def"
+#undef SHADER_RULE
+#undef OPERATOR
+};
+
+constexpr struct {
+  OpCode op;
+  Tolerance tolerance;
+} kShaderRules[] = {
+#define OPERATOR(...)
+#define SHADER_RULE(Name, Rule_, c) {OpCode::k##Name, {Rule::k##Rule_, c}},
+#include "tests/support/operators.def"
+#undef SHADER_RULE
+#undef OPERATOR
+};
+
+}  // namespace
+
+std::span<const OperatorRow> OperatorRows() { return kRows; }
+
+const OperatorRow& RowOf(OpCode op) {
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const OperatorRow& r) { return r.op == op; });
+  if (row == std::end(kRows)) {
+    throw std::runtime_error(std::string("tests/support/operators.def has no row of ") + OpName(op) +
+                             "; it needs one for every operator");
+  }
+  return *row;
+}
+
+Tolerance ToleranceOf(OpCode op, DelegateKind delegate) {
+  for (const auto& row : kShaderRules) {
+    if (delegate == DelegateKind::kVulkan && row.op == op) return row.tolerance;
+  }
+  return RowOf(op).tolerance;
+}
+
+}  // namespace skiff::testing
