@@ -19,11 +19,17 @@ Tensor ApplyOne(OpCode op, const A& attrs, const Tensors& inputs, const Location
   return ApplyMany(op, attrs, inputs, 1, where)[0];
 }
 
+/// One result, with the attributes' defaults.
+Tensor ApplyPlain(OpCode op, const Tensors& inputs, const Location& where) {
+  AttrStorage attrs;
+  InitAttrs(op, attrs);
+  return Apply(op, attrs, inputs, 1, where)[0];
+}
+
 /// A number takes the dtype of the other operand.
-template <class A>
-Tensor ApplyTwo(OpCode op, const A& attrs, const Operand& a, const Operand& b) {
+Tensors Both(const Operand& a, const Operand& b) {
   const DType dtype = a.is_number() ? b.tensor().dtype() : a.tensor().dtype();
-  return ApplyOne(op, attrs, {a.As(dtype), b.is_number() ? b.As(dtype) : b.tensor()}, a.where());
+  return {a.As(dtype), b.is_number() ? b.As(dtype) : b.tensor()};
 }
 
 /// Of a layer without a cell state.
@@ -44,11 +50,13 @@ Tensor Axis(int64_t axis) { return Tensor::Scalar(axis); }
 
 }  // namespace
 
-#define SKIFF_EAGER_DEFINE(Name) \
-  Tensor Name(Operand x) { return ApplyOne(OpCode::k##Name, NoAttrs(), {x.tensor()}, x.where()); }
-SKIFF_EAGER_UNARY(SKIFF_EAGER_DEFINE)
-#undef SKIFF_EAGER_DEFINE
+#define SKIFF_UNARY(Name) \
+  Tensor Name(Operand x) { return ApplyPlain(OpCode::k##Name, {x.tensor()}, x.where()); }
+#define SKIFF_BINARY(Name) \
+  Tensor Name(Operand a, Operand b) { return ApplyPlain(OpCode::k##Name, Both(a, b), a.where()); }
+#include "trace/elementwise.inc"
 
+Tensor Identity(Operand x) { return ApplyPlain(OpCode::kIdentity, {x.tensor()}, x.where()); }
 Tensor Relu(Operand x) { return Clamp(x, 0.0f, kInfinity); }
 Tensor Clamp(Operand x, float min, float max) {
   return ApplyOne(OpCode::kClamp, ClampAttrs{min, max}, {x.tensor()}, x.where());
@@ -79,17 +87,9 @@ Tensor Cast(Operand x, DType to) {
   return ApplyOne(OpCode::kCast, CastAttrs{static_cast<int64_t>(to)}, {x.tensor()}, x.where());
 }
 
-#define SKIFF_EAGER_DEFINE(Name)                                                                             \
-  Tensor Name(Operand a, Operand b) {                                                                        \
-    using Attrs = std::conditional_t<OpCode::k##Name == OpCode::kAdd || OpCode::k##Name == OpCode::kSub ||   \
-                                         OpCode::k##Name == OpCode::kMul || OpCode::k##Name == OpCode::kDiv, \
-                                     ClampAttrs, NoAttrs>;                                                   \
-    return ApplyTwo(OpCode::k##Name, Attrs(), a, b);                                                         \
-  }
-SKIFF_EAGER_BINARY(SKIFF_EAGER_DEFINE)
-#undef SKIFF_EAGER_DEFINE
-
-Tensor Mod(Operand a, Operand b, const ModAttrs& attrs) { return ApplyTwo(OpCode::kMod, attrs, a, b); }
+Tensor Mod(Operand a, Operand b, const ModAttrs& attrs) {
+  return ApplyOne(OpCode::kMod, attrs, Both(a, b), a.where());
+}
 Tensor Where(const Tensor& condition, Operand a, Operand b) {
   const DType dtype = a.is_number() ? b.tensor().dtype() : a.tensor().dtype();
   return ApplyOne(OpCode::kWhere, NoAttrs(),

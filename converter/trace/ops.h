@@ -34,16 +34,14 @@ class IntList {
   Tensor tensor_;
 };
 
+// Each operator without attributes that works element by element: Abs(x), Exp(x), Not(x), Add(a, b), Less(a,
+// b), ... Two operands are broadcast.
+#define SKIFF_UNARY(Name) Tensor Name(Operand x);
+#define SKIFF_BINARY(Name) Tensor Name(Operand a, Operand b);
+#include "trace/elementwise.inc"
+
 // One element in, one out.
-#define SKIFF_EAGER_UNARY(apply)                                                                            \
-  apply(Abs) apply(Neg) apply(Exp) apply(Log) apply(Sqrt) apply(Reciprocal) apply(Sigmoid) apply(Tanh)      \
-      apply(Erf) apply(Floor) apply(Ceil) apply(Round) apply(Sign) apply(Sin) apply(Cos) apply(Not)         \
-          apply(Softplus) apply(HardSwish) apply(Silu) apply(Tan) apply(Asin) apply(Acos) apply(Atan)       \
-              apply(Sinh) apply(Cosh) apply(Asinh) apply(Acosh) apply(Atanh) apply(BitwiseNot) apply(IsNaN) \
-                  apply(Identity)
-#define SKIFF_EAGER_DECLARE(Name) Tensor Name(Operand x);
-SKIFF_EAGER_UNARY(SKIFF_EAGER_DECLARE)
-#undef SKIFF_EAGER_DECLARE
+Tensor Identity(Operand x);
 Tensor Relu(Operand x);
 Tensor Clamp(Operand x, float min, float max);
 Tensor Gelu(Operand x, const GeluAttrs& attrs = {});
@@ -62,13 +60,6 @@ Tensor Dequantize(Operand x);
 Tensor Requantize(Operand x, DType dtype, const QuantizationPtr& quantization);
 
 // Two operands, broadcast.
-#define SKIFF_EAGER_BINARY(apply)                                                                         \
-  apply(Add) apply(Sub) apply(Mul) apply(Div) apply(Min) apply(Max) apply(Pow) apply(PRelu) apply(Equal)  \
-      apply(Less) apply(LessOrEqual) apply(Greater) apply(GreaterOrEqual) apply(And) apply(Or) apply(Xor) \
-          apply(ShiftLeft) apply(ShiftRight) apply(BitwiseAnd) apply(BitwiseOr) apply(BitwiseXor)
-#define SKIFF_EAGER_DECLARE(Name) Tensor Name(Operand a, Operand b);
-SKIFF_EAGER_BINARY(SKIFF_EAGER_DECLARE)
-#undef SKIFF_EAGER_DECLARE
 Tensor Mod(Operand a, Operand b, const ModAttrs& attrs = {});
 /// Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast.
 Tensor Where(const Tensor& condition, Operand a, Operand b);
