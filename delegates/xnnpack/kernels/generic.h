@@ -215,54 +215,31 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 
 }  // namespace
 
-// A product that XNNPACK does not clamp is clamped by ours.
-constexpr bool kClamps = IsLowered(Op::kClamp) || IsLowered(Op::kMatMul);
 #if defined(__AVX512F__)
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
 #endif
-constexpr bool kReducesMax = IsLowered(Op::kReduceMax) || IsLowered(Op::kArgMax);
-constexpr bool kReducesMin = IsLowered(Op::kReduceMin) || IsLowered(Op::kArgMin);
-
-#define SKIFF_UNARY(Operator) SKIFF_KEPT(Operator, Unary<Operator##Of>)
-#define SKIFF_BINARY(Operator)                                                                    \
-  {                                                                                               \
-    SKIFF_KEPT(Operator, Binary<Operator##Of, 0>), SKIFF_KEPT(Operator, Binary<Operator##Of, 1>), \
-        SKIFF_KEPT(Operator, Binary<Operator##Of, 2>)                                             \
-  }
 
 extern const Kernels SKIFF_KERNELS;
 const Kernels SKIFF_KERNELS = {
     SKIFF_KERNELS_NAME,
-    {SKIFF_UNARY(Abs),
-     SKIFF_UNARY(Ceil),
-     kClamps ? Unary<ClampOf> : nullptr,
-     SKIFF_UNARY(Cos),
-     SKIFF_UNARY(Elu),
-     SKIFF_UNARY(Erf),
-     SKIFF_UNARY(Exp),
-     SKIFF_UNARY(Floor),
-     SKIFF_UNARY(Gelu),
-     SKIFF_KEPT(Gelu, Unary<GeluTanhOf>),
-     SKIFF_UNARY(HardSigmoid),
-     SKIFF_UNARY(HardSwish),
-     SKIFF_UNARY(LeakyRelu),
-     SKIFF_UNARY(Log),
-     SKIFF_UNARY(Neg),
-     SKIFF_UNARY(Reciprocal),
-     SKIFF_UNARY(Round),
-     SKIFF_UNARY(Sigmoid),
-     SKIFF_UNARY(Sign),
-     SKIFF_UNARY(Silu),
-     SKIFF_UNARY(Sin),
-     SKIFF_UNARY(Softplus),
-     SKIFF_UNARY(Sqrt),
-     SKIFF_UNARY(Tanh)},
-    {SKIFF_BINARY(Add), SKIFF_BINARY(Sub), SKIFF_BINARY(Mul), SKIFF_BINARY(Div), SKIFF_BINARY(Min),
-     SKIFF_BINARY(Max), SKIFF_BINARY(Pow), SKIFF_BINARY(PRelu)},
-    {kReducesMax ? ReduceRow<Highest> : nullptr, kReducesMin ? ReduceRow<Lowest> : nullptr,
-     SKIFF_KEPT(ReduceProd, ReduceRow<Product>)},
-    {kReducesMax ? ReduceRows<Highest> : nullptr, kReducesMin ? ReduceRows<Lowest> : nullptr,
-     SKIFF_KEPT(ReduceProd, ReduceRows<Product>)},
+    {
+#define UNARY(Kernel, Operator, f32, f16) SKIFF_KEPT(Operator, Unary<Kernel##Of>),
+#include "delegates/xnnpack/kernels/kernels.def"
+    },
+    {
+#define BINARY(Operator)                                                                         \
+  {SKIFF_KEPT(Operator, Binary<Operator##Of, 0>), SKIFF_KEPT(Operator, Binary<Operator##Of, 1>), \
+   SKIFF_KEPT(Operator, Binary<Operator##Of, 2>)},
+#include "delegates/xnnpack/kernels/kernels.def"
+    },
+    {
+#define REDUCE(Kernel, Function, Operator) SKIFF_KEPT(Operator, ReduceRow<Function>),
+#include "delegates/xnnpack/kernels/kernels.def"
+    },
+    {
+#define REDUCE(Kernel, Function, Operator) SKIFF_KEPT(Operator, ReduceRows<Function>),
+#include "delegates/xnnpack/kernels/kernels.def"
+    },
     SKIFF_KEPT(LogSoftmax, LogSoftmax),
     SKIFF_KEPT(LayerNorm, LayerNorm<float>),
     SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,

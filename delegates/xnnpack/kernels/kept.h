@@ -13,24 +13,30 @@ struct Op {
   };
 };
 
-struct LoweredRow {
-  int id;
-  const char* lowering;
-};
-constexpr LoweredRow kLoweredRows[] = {
-    {0, "_"},
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {id, #Xnnpack},
-#include "ops/build_ops.def"
-#undef OP
+constexpr int kLowered[] = {
+    0,  // An array needs an element.
+#define LOWERING(Name, Lowering) Op::k##Name,
+#include "delegates/xnnpack/built_lowerings.def"
+#undef LOWERING
 };
 
 consteval bool IsLowered(int id) {
-  for (const LoweredRow& row : kLoweredRows) {
-    if (row.id == id) return row.lowering[0] != '_';
+  for (const int lowered : kLowered) {
+    if (lowered == id) return true;
   }
   return false;
 }
+
+/// Which kernels the lowerings of other operators use.
+struct Use {
+  int user;
+  int used;
+};
+constexpr Use kUses[] = {
+    {Op::kMatMul, Op::kClamp},  // A product that XNNPACK does not clamp is clamped by ours.
+    {Op::kArgMax, Op::kReduceMax},
+    {Op::kArgMin, Op::kReduceMin},
+};
 
 /// What the steps of recurrent layers are made of.
 consteval bool IsPartOfRecurrent(int id) {
@@ -39,9 +45,15 @@ consteval bool IsPartOfRecurrent(int id) {
          (id == Op::kSigmoid || id == Op::kTanh || id == Op::kAdd || id == Op::kSub || id == Op::kMul);
 }
 
+consteval bool IsKept(int id) {
+  for (const Use& use : kUses) {
+    if (use.used == id && IsLowered(use.user)) return true;
+  }
+  return IsLowered(id) || IsPartOfRecurrent(id);
+}
+
 }  // namespace
 }  // namespace skiff::xnnpack
 
-/// The kernel of an operator, or null where the build has no lowering of it.
-#define SKIFF_KEPT(Operator, ...) \
-  (IsLowered(Op::k##Operator) || IsPartOfRecurrent(Op::k##Operator) ? __VA_ARGS__ : nullptr)
+/// The kernel of an operator, or null where no lowering of the build uses it.
+#define SKIFF_KEPT(Operator, ...) (IsKept(Op::k##Operator) ? __VA_ARGS__ : nullptr)

@@ -16,66 +16,51 @@ struct KernelParams {
   float beta = 0;
 };
 
-/// Numbers of Kernels::unary.
+// Numbers of the kernels in the tables below.
 enum class UnaryKernel {
-  kAbs,
-  kCeil,
-  kClamp,
-  kCos,
-  kElu,
-  kErf,
-  kExp,
-  kFloor,
-  kGelu,
-  kGeluTanh,
-  kHardSigmoid,
-  kHardSwish,
-  kLeakyRelu,
-  kLog,
-  kNeg,
-  kReciprocal,
-  kRound,
-  kSigmoid,
-  kSign,
-  kSilu,
-  kSin,
-  kSoftplus,
-  kSqrt,
-  kTanh,
+#define UNARY(Kernel, Operator, f32, f16) k##Kernel,
+#include "delegates/xnnpack/kernels/kernels.def"
   kCount
 };
 
-/// Numbers of Kernels::binary. All clamp their result to [min, max]; NaN passes through.
-enum class BinaryKernel { kAdd, kSub, kMul, kDiv, kMin, kMax, kPow, kPRelu, kCount };
+/// All clamp their result to [min, max]; NaN passes through.
+enum class BinaryKernel {
+#define BINARY(Operator) k##Operator,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
 
-/// Numbers of kCompareKernels.
-enum class Relation { kEqual, kLess, kLessOrEqual, kCount };
-enum class CompareType { kF32, kI32, kI64, kU8, kCount };
+enum class Relation {
+#define COMPARE(Relation) k##Relation,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
+enum class CompareType {
+#define COMPARED(Name, Type) k##Name,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
 
-/// Numbers of kLogicKernels: of bytes that are 0 or 1.
-enum class LogicKernel { kAnd, kOr, kXor, kCount };
+/// Of bytes that are 0 or 1.
+enum class LogicKernel {
+#define LOGIC(Operator) k##Operator,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
 
-/// Numbers of kConvertKernels. From f32 it truncates toward zero, saturates, and takes NaN to 0.
+/// From f32 it truncates toward zero, saturates, and takes NaN to 0. kNot: of bool.
 enum class ConvertKernel {
-  kU8ToF32,
-  kU8ToI32,
-  kU8ToI64,
-  kI32ToF32,
-  kI32ToI64,
-  kI32ToBool,
-  kI64ToF32,
-  kI64ToI32,
-  kI64ToBool,
-  kF32ToI32,
-  kF32ToI64,
-  kF32ToU8,
-  kF32ToBool,
-  kNot,  ///< Of bool.
+#define CONVERT(Kernel, ...) k##Kernel,
+#include "delegates/xnnpack/kernels/kernels.def"
   kCount
 };
 
-/// Numbers of Kernels::reduce_row and reduce_rows. A NaN among the elements is the result.
-enum class ReduceKernel { kMax, kMin, kProd, kCount };
+/// A NaN among the elements is the result.
+enum class ReduceKernel {
+#define REDUCE(Kernel, Function, Operator) k##Kernel,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
 
 /// y may be x.
 using UnaryFn = void (*)(size_t n, const float* x, float* y, const KernelParams& params);
@@ -167,8 +152,9 @@ struct Kernels {
 
 // Of integers and masks, which need no particular instruction set. A table each: a build links those that it
 // uses.
-extern const CompareFn kCompareKernels[static_cast<size_t>(Relation::kCount)]
-                                      [static_cast<size_t>(CompareType::kCount)][kForms];
+using CompareForms = CompareFn[kForms];
+/// A row by type of the elements for each relation.
+extern const CompareForms* const kCompareKernels[static_cast<size_t>(Relation::kCount)];
 extern const LogicFn kLogicKernels[static_cast<size_t>(LogicKernel::kCount)][kForms];
 /// By log2 of the element's bytes, then: neither, a, b, both are single values.
 extern const ChooseFn kChooseKernels[4][4];

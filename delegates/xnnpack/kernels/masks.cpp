@@ -115,38 +115,34 @@ void Truncate(size_t n, const void* x, void* y) {
 
 #define SKIFF_FORMS(kernel, ...) \
   { kernel<__VA_ARGS__, 0>, kernel<__VA_ARGS__, 1>, kernel<__VA_ARGS__, 2> }
-#define SKIFF_COMPARE(relation)                                                          \
-  {                                                                                      \
-    SKIFF_FORMS(Compare, relation, float), SKIFF_FORMS(Compare, relation, int32_t),      \
-        SKIFF_FORMS(Compare, relation, int64_t), SKIFF_FORMS(Compare, relation, uint8_t) \
-  }
 #define SKIFF_CHOOSE(T) \
   { Choose<T, 0>, Choose<T, 1>, Choose<T, 2>, Choose<T, 3> }
 
-const CompareFn kCompareKernels[static_cast<size_t>(Relation::kCount)][static_cast<size_t>(
-    CompareType::kCount)][kForms] = {SKIFF_COMPARE(Equal), SKIFF_COMPARE(Less), SKIFF_COMPARE(LessOrEqual)};
+/// By type of the elements.
+template <class Relation>
+struct Comparisons {
+  static constexpr CompareForms kOf[static_cast<size_t>(CompareType::kCount)] = {
+#define COMPARED(Name, Type) SKIFF_FORMS(Compare, Relation, Type),
+#include "delegates/xnnpack/kernels/kernels.def"
+  };
+};
+
+const CompareForms* const kCompareKernels[static_cast<size_t>(Relation::kCount)] = {
+#define COMPARE(Relation) Comparisons<Relation>::kOf,
+#include "delegates/xnnpack/kernels/kernels.def"
+};
 
 const LogicFn kLogicKernels[static_cast<size_t>(LogicKernel::kCount)][kForms] = {
-    SKIFF_FORMS(Logic, And), SKIFF_FORMS(Logic, Or), SKIFF_FORMS(Logic, Xor)};
+#define LOGIC(Operator) SKIFF_FORMS(Logic, Operator),
+#include "delegates/xnnpack/kernels/kernels.def"
+};
 
 const ChooseFn kChooseKernels[4][4] = {SKIFF_CHOOSE(uint8_t), SKIFF_CHOOSE(uint16_t), SKIFF_CHOOSE(uint32_t),
                                        SKIFF_CHOOSE(uint64_t)};
 
 const ConvertFn kConvertKernels[static_cast<size_t>(ConvertKernel::kCount)] = {
-    Convert<uint8_t, float>,
-    Convert<uint8_t, int32_t>,
-    Convert<uint8_t, int64_t>,
-    Convert<int32_t, float>,
-    Convert<int32_t, int64_t>,
-    ToBool<int32_t>,
-    Convert<int64_t, float>,
-    Convert<int64_t, int32_t>,
-    ToBool<int64_t>,
-    Truncate<int32_t>,
-    Truncate<int64_t>,
-    Truncate<uint8_t>,
-    ToBool<float>,
-    Not,
+#define CONVERT(Kernel, ...) __VA_ARGS__,
+#include "delegates/xnnpack/kernels/kernels.def"
 };
 
 }  // namespace skiff::xnnpack

@@ -7,13 +7,13 @@
 namespace skiff::xnnpack {
 namespace {
 
-struct OpRow {
+struct BinaryRow {
   OpCode op;
   BinaryKernel kernel;
   xnn_binary_operator type;  ///< For f16; invalid: there is none.
 };
 
-constexpr OpRow kRows[] = {
+constexpr BinaryRow kRows[] = {
     {OpCode::kAdd, BinaryKernel::kAdd, xnn_binary_add},
     {OpCode::kSub, BinaryKernel::kSub, xnn_binary_subtract},
     {OpCode::kMul, BinaryKernel::kMul, xnn_binary_multiply},
@@ -126,7 +126,7 @@ class XnnBinaryStep final : public Step {
 }  // namespace
 
 Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment) {
-  for (const OpRow& row : kRows) {
+  for (const BinaryRow& row : kRows) {
     if (row.op != node.op()) continue;
     if (node.out(0).dtype == DType::kF32) {
       return MakeStep<KernelBinaryStep>(node, environment, row.kernel);

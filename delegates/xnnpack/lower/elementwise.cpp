@@ -148,8 +148,7 @@ struct XnnRow {
   xnn_unary_operator type;
 };
 
-/// XNNPACK's f32 square root of infinity and sigmoid of 1e30 are NaN (AVX-512), its logarithm is inexact near
-/// 1, and some of its operators have no f16: the next table comes first.
+/// kernels.def says where ours are better and come first.
 constexpr XnnRow kXnnRows[] = {
     {OpCode::kAbs, xnn_unary_abs},
     {OpCode::kNeg, xnn_unary_negate},
@@ -168,37 +167,14 @@ constexpr XnnRow kXnnRows[] = {
 
 /// Ours, and for which type they are the better ones. The others are for builds without XNNPACK's
 /// (kOwnUnary).
-struct KernelRow {
+constexpr struct {
   OpCode op;
   UnaryKernel kernel;
   bool f32;
   bool f16;
-};
-
-constexpr KernelRow kKernelRows[] = {
-    {OpCode::kAbs, UnaryKernel::kAbs, false, false},
-    {OpCode::kCeil, UnaryKernel::kCeil, false, false},
-    {OpCode::kClamp, UnaryKernel::kClamp, false, false},
-    {OpCode::kCos, UnaryKernel::kCos, true, true},
-    {OpCode::kElu, UnaryKernel::kElu, false, false},
-    {OpCode::kErf, UnaryKernel::kErf, true, true},
-    {OpCode::kExp, UnaryKernel::kExp, true, true},
-    {OpCode::kFloor, UnaryKernel::kFloor, false, false},
-    {OpCode::kGelu, UnaryKernel::kGelu, false, true},
-    {OpCode::kHardSigmoid, UnaryKernel::kHardSigmoid, true, true},
-    {OpCode::kHardSwish, UnaryKernel::kHardSwish, false, false},
-    {OpCode::kLeakyRelu, UnaryKernel::kLeakyRelu, false, false},
-    {OpCode::kLog, UnaryKernel::kLog, true, true},
-    {OpCode::kNeg, UnaryKernel::kNeg, false, false},
-    {OpCode::kReciprocal, UnaryKernel::kReciprocal, true, true},
-    {OpCode::kRound, UnaryKernel::kRound, false, false},
-    {OpCode::kSigmoid, UnaryKernel::kSigmoid, true, false},
-    {OpCode::kSign, UnaryKernel::kSign, true, true},
-    {OpCode::kSilu, UnaryKernel::kSilu, true, true},
-    {OpCode::kSin, UnaryKernel::kSin, true, true},
-    {OpCode::kSoftplus, UnaryKernel::kSoftplus, true, true},
-    {OpCode::kSqrt, UnaryKernel::kSqrt, true, false},
-    {OpCode::kTanh, UnaryKernel::kTanh, false, false},
+} kKernelRows[] = {
+#define UNARY(Kernel, Operator, f32, f16) {OpCode::k##Operator, UnaryKernel::k##Kernel, f32, f16},
+#include "delegates/xnnpack/kernels/kernels.def"
 };
 
 KernelParams KernelParamsOf(const NodeView& node) {
@@ -275,7 +251,7 @@ Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environm
   const bool f16 = IsF16(node.in(0).dtype);
   if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh)
     return on_kernel(UnaryKernel::kGeluTanh);
-  for (const KernelRow& row : kKernelRows) {
+  for (const auto& row : kKernelRows) {
     if (row.op == node.op() && (kOwnUnary || (f16 ? row.f16 : row.f32))) return on_kernel(row.kernel);
   }
   if (kOwnUnary) return Refuse();
