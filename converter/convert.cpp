@@ -110,16 +110,16 @@ void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of
     made.target = target;
     made.inputs_outside = made.inputs_outside || one_of_several;
     SetRanges(made, symbols);
-    Partition(made, options.partition);
+    Partition(made, {options.delegates.data(), options.delegates.size()});
     return made;
   };
   planned.draft = draft(Target::kCpu);
-  if (options.vulkan) planned.vulkan = draft(Target::kVulkan);
+  for (const Target target : options.targets) planned.others.push_back(draft(target));
 }
 
 void PlanArenas(PlannedGraph& planned) {
   PlanArena(planned.draft);
-  if (planned.vulkan) PlanArena(*planned.vulkan);
+  for (PlanDraft& draft : planned.others) PlanArena(draft);
 }
 
 }  // namespace
@@ -152,9 +152,9 @@ SignatureDraft SignatureOf(const ConvertResult& planned) {
   SignatureDraft signature;
   signature.plans.push_back(&planned.draft);
   for (const auto& bucket : planned.buckets) signature.plans.push_back(&bucket->draft);
-  if (planned.vulkan) signature.plans.push_back(&*planned.vulkan);
-  for (const auto& bucket : planned.buckets) {
-    if (bucket->vulkan) signature.plans.push_back(&*bucket->vulkan);
+  for (size_t i = 0; i < planned.others.size(); ++i) {
+    signature.plans.push_back(&planned.others[i]);
+    for (const auto& bucket : planned.buckets) signature.plans.push_back(&bucket->others[i]);
   }
   return signature;
 }
@@ -178,6 +178,14 @@ std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const Conver
   return ConvertGraph(ImportModel(path, import), options);
 }
 
+namespace {
+
+const char* NameOfDelegate(const DraftNode& node) {
+  return node.support != nullptr ? node.support->name() : DelegateKindName(node.delegate);
+}
+
+}  // namespace
+
 std::string Explain(const ConvertResult& result) {
   std::vector<std::vector<size_t>> nodes_of(result.graph.sources().size());
   for (size_t i = 0; i < result.draft.nodes.size(); ++i) {
@@ -191,7 +199,7 @@ std::string Explain(const ConvertResult& result) {
     for (const size_t i : nodes_of[s]) {
       const PlanNode node = result.draft.ViewOf(i);
       text += fmt::format(" runs as {} '{}' on {};", node.op->name, node.name,
-                          DelegateKindName(result.draft.nodes[i].delegate));
+                          NameOfDelegate(result.draft.nodes[i]));
     }
     for (const std::string& note : source.notes) text += fmt::format(" {};", note);
     if (nodes_of[s].empty() && source.notes.empty()) text += " no output needs it: removed;";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "delegates/supports.h"
 #include "emit/write_model.h"
 #include "graph/graph.h"
 #include "import/import_model.h"
@@ -21,9 +22,11 @@ struct ConvertOptions : ShapeContract {
   std::vector<Bucket> buckets;
   /// Inputs that become constants (ConvertFile).
   FixedInputs fixed_inputs;
-  PartitionOptions partition;
-  /// A plan for the GPU beside each plan for the CPU, which runs where there is no GPU.
-  bool vulkan = false;
+  /// Who may run nodes, in the order of preference: Skiff's delegates, and an application's. What none of
+  /// them supports runs with the reference kernels.
+  std::vector<const DelegateSupport*> delegates = {BuiltinSupports().begin(), BuiltinSupports().end()};
+  /// Plans beside each plan for the CPU, which runs where the target's device is absent.
+  std::vector<Target> targets;
   PipelineOptions pipeline;
   /// For every 4-D input whose size fits.
   std::optional<ImageSettings> image;
@@ -37,8 +40,8 @@ struct ConvertOptions : ShapeContract {
 /// A graph as it was emitted, and the plans made from it, which point into it.
 struct PlannedGraph {
   Graph graph;
-  PlanDraft draft;                  ///< For the CPU.
-  std::optional<PlanDraft> vulkan;  ///< Where ConvertOptions asked for it.
+  PlanDraft draft;                ///< For the CPU.
+  std::vector<PlanDraft> others;  ///< For ConvertOptions::targets.
 };
 
 struct ConvertResult : PlannedGraph {  ///< Of the whole contract.

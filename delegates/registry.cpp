@@ -1,38 +1,34 @@
 #include "delegates/registry.h"
 
+#include "core/thread_count.h"
 #include "delegates/thread_pool.h"
 #include "skiff/log.h"
 
-#ifdef SKIFF_WITH_VULKAN
-#include "delegates/vulkan/delegate.h"
-#endif
-#ifdef SKIFF_WITH_XNNPACK
-#include "delegates/xnnpack/delegate.h"
-#endif
-
 namespace skiff {
+
+#define DELEGATE(Name) const Delegate& Builtin##Name##Delegate();
+#include "delegates/built.def"
+#undef DELEGATE
 
 Span<const Delegate* const> BuiltinDelegates() {
   static const Delegate* const delegates[] = {
-#ifdef SKIFF_WITH_XNNPACK
-      &XnnpackDelegate(),
-#endif
-#ifdef SKIFF_WITH_VULKAN
-      &BuiltinVulkanDelegate(),
-#endif
+#define DELEGATE(Name) &Builtin##Name##Delegate(),
+#include "delegates/built.def"
+#undef DELEGATE
       &ReferenceDelegate(),  // Every runtime has it; an array needs an element.
   };
   return {delegates, sizeof(delegates) / sizeof(*delegates) - 1};
 }
 
-#ifndef SKIFF_WITH_XNNPACK
-void DestroyThreadPool::operator()(void*) const {}
-
-Result<ThreadPool> CreateThreadPool(int) {
+Result<std::unique_ptr<ThreadPool>> CreateThreadPool(int threads) {
+  SKIFF_ASSIGN_OR_RETURN(const int count, ThreadCount(threads));
+  for (const Delegate* delegate : BuiltinDelegates()) {
+    SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, delegate->CreateThreadPool(count));
+    if (pool) return pool;
+  }
   return Fail(
       StatusCode::kUnsupported,
       "this build of Skiff has no XNNPACK, and runs everything on the calling thread: leave the pool out");
 }
-#endif
 
 }  // namespace skiff

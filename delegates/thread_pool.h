@@ -3,17 +3,11 @@
 
 #include <memory>
 
-#include "skiff/session.h"
+#include "skiff/delegate.h"
 
 namespace skiff {
 
-struct DestroyThreadPool {
-  void operator()(void* pool) const;
-};
-
-/// A pthreadpool_t. It ends with its threads, after all Sessions that use it.
-using ThreadPool = std::unique_ptr<void, DestroyThreadPool>;
-
+/// Of the delegate that runs on the CPU's threads; it ends with its threads, after all Sessions that use it.
 /// `threads` counts the one that calls Session::Run(), as SessionOptions::threads does, and 0 means the same.
 /// SessionOptions::thread_pool takes `get()` of the result.
 ///
@@ -24,6 +18,6 @@ using ThreadPool = std::unique_ptr<void, DestroyThreadPool>;
 ///
 /// kInvalidArgument: more than kMaxThreads. kUnsupported: this build runs nothing on more than one thread.
 /// kOutOfMemory: no memory for it, or the system does not give so many threads. None is left then.
-Result<ThreadPool> CreateThreadPool(int threads = 0);
+Result<std::unique_ptr<ThreadPool>> CreateThreadPool(int threads = 0);
 
 }  // namespace skiff

@@ -45,7 +45,7 @@ std::vector<Total> TotalsByOperator(const BenchResult& result) {
 }
 
 std::string DelegateText(const NodeInfo& info) {
-  return std::string(DelegateKindName(info.delegate)) + (info.fell_back ? " (fell back)" : "");
+  return std::string(info.delegate_name) + (info.fell_back ? " (fell back)" : "");
 }
 
 std::vector<Total> TotalsByDelegate(const BenchResult& result) { return TotalsBy(result, DelegateText); }
@@ -226,7 +226,7 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
   for (const NodeProfile& node : result.nodes) {
     json["nodes"].push_back({{"name", node.info.name},
                              {"operator", node.info.op},
-                             {"delegate", DelegateKindName(node.info.delegate)},
+                             {"delegate", node.info.delegate_name},
                              {"fell_back", node.info.fell_back},
                              {"shape_program", node.info.shape_program},
                              {"median_ns", node.median_ns},

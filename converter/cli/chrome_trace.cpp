@@ -32,7 +32,7 @@ Json ChromeTrace(const std::string& model, const BenchResult& result) {
       if (info.shape_program) continue;  // It did not run in this call.
       const auto& [begin, duration] = run.nodes[i];
       events.push_back(
-          Event(info.op, DelegateKindName(info.delegate), begin, duration,
+          Event(info.op, info.delegate_name, begin, duration,
                 {{"node", info.name}, {"bytes", info.bytes}, {"multiply_adds", info.multiply_adds}}));
     }
   }

@@ -44,7 +44,7 @@ void CheckSource(const Arguments& arguments) {
 
 void Convert(const Arguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
-  options.vulkan = arguments.target == "vulkan";
+  if (arguments.target == "vulkan") options.targets = {Target::kVulkan};
   CheckSource(arguments);
   const std::string output = CheckOutputFile(arguments.output);
   StepTimes times;

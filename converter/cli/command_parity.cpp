@@ -89,8 +89,8 @@ struct Prepared {
 
 Prepared ConvertHere(const Arguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
-  options.vulkan =
-      std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end();
+  if (std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end())
+    options.targets = {Target::kVulkan};
   Prepared prepared;
   const auto fix = [&](Graph& source) {
     const std::string inputs = InputsOf(arguments);

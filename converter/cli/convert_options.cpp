@@ -269,7 +269,10 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   options.buckets = CrossProduct(arguments.buckets);
   if (!arguments.image_size.empty()) options.image = ParseImage(arguments);
   if (!arguments.labels.empty()) options.labels = ReadLabels(arguments.labels);
-  options.partition.use_xnnpack = !arguments.no_xnnpack;
+  if (arguments.no_xnnpack) {
+    std::erase_if(options.delegates,
+                  [](const DelegateSupport* delegate) { return delegate->kind() == DelegateKind::kXnnpack; });
+  }
   options.pipeline.disabled = {arguments.disabled_passes.begin(), arguments.disabled_passes.end()};
   options.pipeline.dump_after = {arguments.dump_after.begin(), arguments.dump_after.end()};
   options.strip = arguments.strip;

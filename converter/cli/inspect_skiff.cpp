@@ -152,7 +152,7 @@ Json NodesJson(const PlanData& plan) {
     json.push_back({{"name", node.name},
                     {"operator", node.op->name},
                     {"attributes", PrintAttrs(node.op->code, *node.attrs)},
-                    {"delegate", DelegateKindName(DelegateOf(plan, i))},
+                    {"delegate", DelegateText(DelegateOf(plan, i))},
                     {"shape_program", i < plan.shape_node_count},
                     {"inputs", TensorsJson(plan, node.inputs)},
                     {"outputs", TensorsJson(plan, node.outputs)}});
@@ -182,7 +182,7 @@ void AddNodes(Table& table, const PlanData& plan, const std::string& indent) {
     const std::string attrs = PrintAttrs(node.op->code, *node.attrs);
     table.Add({std::to_string(i), indent + Shortened(node.name, 40),
                attrs.empty() ? node.op->name : fmt::format("{} {}", node.op->name, attrs),
-               i < plan.shape_node_count ? "shape program" : DelegateKindName(DelegateOf(plan, i)), inputs,
+               i < plan.shape_node_count ? "shape program" : DelegateText(DelegateOf(plan, i)), inputs,
                TypeText(output.dtype, output.shape) + ShortQuantizationText(output.quantization)});
     for (size_t b = 0; b < node.bodies.size(); ++b) {
       table.Add({"", fmt::format("{}  {}:", indent, BodyNames(node.op->code)[b]), "", "", "", ""});
@@ -225,7 +225,7 @@ Json SkiffJson(const std::string& path, const Model& model) {
     for (const PlanData& plan : signature.plans) {
       Json delegates = Json::object();
       for (size_t i = plan.shape_node_count; i < plan.nodes.size(); ++i) {
-        const char* name = DelegateKindName(DelegateOf(plan, i));
+        const std::string name = DelegateText(DelegateOf(plan, i));
         delegates[name] = delegates.value(name, 0) + 1;
       }
       const NodeCounts counts = CountNodes(plan);

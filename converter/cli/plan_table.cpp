@@ -28,6 +28,11 @@ std::string ContractText(const ModelData& model) {
   return text;
 }
 
+std::string DelegateText(DelegateKind kind) {
+  const char* name = DelegateKindName(kind);
+  return kind < DelegateKind::kOfApplications ? name : fmt::format("{} {}", name, static_cast<int>(kind));
+}
+
 NodeCounts CountNodes(const PlanData& plan) {
   NodeCounts counts{plan.shape_node_count, plan.nodes.size() - plan.shape_node_count, 0};
   for (const SegmentData& segment : plan.segments) {
@@ -64,7 +69,7 @@ std::string DelegateCounts(Span<const SegmentData> segments) {
   for (const SegmentData& segment : segments) counts[segment.delegate] += segment.end - segment.begin;
   std::string text;
   for (const auto& [delegate, count] : counts) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", DelegateKindName(delegate), count);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", DelegateText(delegate), count);
   }
   return text.empty() ? "none" : text;
 }

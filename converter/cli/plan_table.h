@@ -13,6 +13,9 @@ std::string RangesText(const ModelData& model, const PlanData& plan);
 /// "batch 1..8, seq 8..512,multiple=8"; "" without Symbols.
 std::string ContractText(const ModelData& model);
 
+/// Who runs a node: "xnnpack"; "application 130" where only an application knows its delegate's name.
+std::string DelegateText(DelegateKind kind);
+
 /// How many nodes of a plan run at every call, and how many of those by the reference kernels.
 struct NodeCounts {
   size_t shape_program = 0;

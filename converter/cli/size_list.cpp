@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
+
 #include "format/model_data.h"
 #include "run/opened_model.h"
 #include "skiff/session.h"
@@ -15,10 +17,9 @@ struct LoweringRow {
   const char* lowering;
 };
 constexpr LoweringRow kVulkanLowerings[] = {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, #Vulkan},
-#include "ops/ops.def"
-#undef OP
+#define LOWERING(Name, Lowering) {OpCode::k##Name, #Lowering},
+#include "delegates/vulkan/lowerings.def"
+#undef LOWERING
 };
 
 struct ShaderUse {
@@ -30,6 +31,17 @@ constexpr ShaderUse kUses[] = {
 #include "delegates/vulkan/lower/lowering_shaders.def"
 #undef USES
 };
+
+/// As it is part of a variable's name.
+std::string ListName(DelegateKind kind) {
+  std::string name = DelegateKindName(kind);
+  for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
+  return name;
+}
+
+void AddReference(const char* op, SizeList* list) {
+  list->operators[ListName(DelegateKind::kReference)].insert(op);
+}
 
 void AddShaders(OpCode op, SizeList* list) {
   for (const LoweringRow& row : kVulkanLowerings) {
@@ -45,7 +57,7 @@ class Walk {
   Walk(bool fallbacks, SizeList* list) : fallbacks_(fallbacks), list_(list) {}
 
   void Add(const PlanData& plan, bool in_body) {
-    for (uint32_t i = 0; i < plan.shape_node_count; ++i) list_->reference.insert(plan.nodes[i].op->name);
+    for (uint32_t i = 0; i < plan.shape_node_count; ++i) AddReference(plan.nodes[i].op->name, list_);
     for (const SegmentData& segment : plan.segments) {
       for (uint32_t i = segment.begin; i < segment.end; ++i) {
         const PlanNode& node = plan.nodes[i];
@@ -53,7 +65,7 @@ class Walk {
         // What a lowering refuses at the shapes of an exact plan, a Session tells; of other shapes nobody
         // knows.
         if (node.bodies.empty() && (fallbacks_ || in_body || plan.kind != BucketKind::kExact))
-          list_->reference.insert(node.op->name);
+          AddReference(node.op->name, list_);
         for (const PlanData& body : node.bodies) Add(body, true);
       }
     }
@@ -61,24 +73,12 @@ class Walk {
 
  private:
   void AddNode(const PlanData& plan, const PlanNode& node, DelegateKind delegate) {
-    switch (delegate) {
-      case DelegateKind::kReference:
-        list_->reference.insert(node.op->name);
-        break;
-      case DelegateKind::kXnnpack:
-        list_->xnnpack.insert(node.op->name);
-        for (const Span<const int32_t>& tensors : {node.inputs, node.outputs}) {
-          for (const int32_t tensor : tensors)
-            list_->f16 |= tensor >= 0 && plan.tensors[static_cast<size_t>(tensor)].view.dtype == DType::kF16;
-        }
-        break;
-      case DelegateKind::kVulkan:
-        list_->vulkan.insert(node.op->name);
-        AddShaders(node.op->code, list_);
-        break;
-      case DelegateKind::kControl:
-        list_->control.insert(node.op->name);
-        break;
+    list_->operators[ListName(delegate)].insert(node.op->name);
+    if (delegate == DelegateKind::kVulkan) AddShaders(node.op->code, list_);
+    if (delegate != DelegateKind::kXnnpack) return;
+    for (const Span<const int32_t>& tensors : {node.inputs, node.outputs}) {
+      for (const int32_t tensor : tensors)
+        list_->f16 |= tensor >= 0 && plan.tensors[static_cast<size_t>(tensor)].view.dtype == DType::kF16;
     }
   }
 
@@ -97,11 +97,11 @@ void AddFallenBack(Model& model, const char* signature, Target target, SizeList*
   for (int i = 0; i < session->node_count(); ++i) {
     const NodeInfo node = session->node(i);
     // What falls back in bodies is in the list already.
-    if (node.fell_back && node.delegate == DelegateKind::kReference) list->reference.insert(node.op);
+    if (node.fell_back && node.delegate == DelegateKind::kReference) AddReference(node.op, list);
   }
 }
 
-std::string Set(const char* name, const std::set<std::string>& values) {
+std::string Set(const std::string& name, const std::set<std::string>& values) {
   return values.empty() ? fmt::format("set({})\n", name)
                         : fmt::format("set({}\n    {})\n", name, fmt::join(values, "\n    "));
 }
@@ -120,14 +120,14 @@ void AddModel(Model& model, bool fallbacks, SizeList* list) {
 }
 
 std::string SizeListText(const SizeList& list, const std::vector<std::string>& sources) {
-  return fmt::format(
-             "# The operators that these models need: {}\n"
-             "# Made by `skiff size-list`. A runtime with no others: cmake --preset minimal "
-             "-DSKIFF_OPERATORS=<this file>\n",
-             fmt::join(sources, ", ")) +
-         Set("SKIFF_OPERATORS_REFERENCE", list.reference) + Set("SKIFF_OPERATORS_XNNPACK", list.xnnpack) +
-         Set("SKIFF_OPERATORS_VULKAN", list.vulkan) + Set("SKIFF_OPERATORS_CONTROL", list.control) +
-         fmt::format("set(SKIFF_OPERATORS_F16 {})\n", list.f16 ? "ON" : "OFF") +
+  std::string text = fmt::format(
+      "# The operators that these models need: {}\n"
+      "# Made by `skiff size-list`. A runtime with no others: cmake --preset minimal "
+      "-DSKIFF_OPERATORS=<this file>\n",
+      fmt::join(sources, ", "));
+  for (const auto& [delegate, operators] : list.operators)
+    text += Set("SKIFF_OPERATORS_" + delegate, operators);
+  return text + fmt::format("set(SKIFF_OPERATORS_F16 {})\n", list.f16 ? "ON" : "OFF") +
          Set("SKIFF_VULKAN_SHADERS", list.shaders);
 }
 

@@ -2,6 +2,7 @@
 /// (platforms/cmake/operators.cmake).
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,10 +13,8 @@ namespace skiff::cli {
 
 /// Names of ops.def, by the delegate that has to have them, and of delegates/vulkan/pipelines/shaders.def.
 struct SizeList {
-  std::set<std::string> reference;
-  std::set<std::string> xnnpack;
-  std::set<std::string> vulkan;
-  std::set<std::string> control;
+  /// By the upper-case name of the delegate; those of applications together.
+  std::map<std::string, std::set<std::string>> operators;
   std::set<std::string> shaders;
   bool f16 = false;  ///< Of the XNNPACK delegate.
 };

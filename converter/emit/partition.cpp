@@ -1,18 +1,32 @@
 // Shares a plan's nodes out among the delegates.
 #include <algorithm>
 
-#include "delegates/support.h"
 #include "emit/plan_draft.h"
 
 namespace skiff {
 namespace {
 
-DelegateKind ChooseDelegate(const PlanDraft& draft, size_t index, const PartitionOptions& options) {
-  if (!draft.nodes[index].bodies.empty()) return DelegateKind::kControl;
+/// Null: none of them.
+const DelegateSupport* ChooseDelegate(const PlanDraft& draft, size_t index,
+                                      Span<const DelegateSupport* const> delegates) {
+  if (!draft.nodes[index].bodies.empty()) return nullptr;
   std::vector<const PlanTensor*> storage;
   const NodeTypes types = draft.TypesOf(index, storage);
-  if (draft.target == Target::kVulkan && VulkanSupports(types)) return DelegateKind::kVulkan;
-  return options.use_xnnpack && XnnpackSupports(types) ? DelegateKind::kXnnpack : DelegateKind::kReference;
+  for (const Target target : {draft.target, Target::kCpu}) {
+    for (const DelegateSupport* delegate : delegates) {
+      if (delegate->target() == target && delegate->Supports(types)) return delegate;
+    }
+  }
+  return nullptr;
+}
+
+void Assign(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+    DraftNode& node = draft.nodes[i];
+    node.support = ChooseDelegate(draft, i, delegates);
+    const DelegateKind without = node.bodies.empty() ? DelegateKind::kReference : DelegateKind::kControl;
+    node.delegate = node.support != nullptr ? node.support->kind() : without;
+  }
 }
 
 /// A node with bodies is a segment of its own.
@@ -69,14 +83,14 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
 
 }  // namespace
 
-void Partition(PlanDraft& draft, const PartitionOptions& options) {
+void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
   draft.FindTypicalTypes();
-  for (size_t i = 0; i < draft.nodes.size(); ++i) draft.nodes[i].delegate = ChooseDelegate(draft, i, options);
+  Assign(draft, delegates);
   std::vector<DraftNode> grouped = GroupByDelegate(draft);
   if (SegmentsOf(grouped).size() < SegmentsOf(draft.nodes).size()) draft.nodes = std::move(grouped);
   draft.segments = SegmentsOf(draft.nodes);
   for (DraftNode& node : draft.nodes) {
-    for (PlanDraft& body : node.bodies) Partition(body, options);
+    for (PlanDraft& body : node.bodies) Partition(body, delegates);
   }
 }
 

@@ -2,7 +2,6 @@
 // a buffer of its own, whose offset the memory planner finds.
 #include <algorithm>
 
-#include "delegates/support.h"
 #include "emit/plan_draft.h"
 #include "graph/error.h"
 #include "plan/memory_planner.h"
@@ -91,24 +90,24 @@ class ArenaPlanner {
   }
   TensorPlacement& PlacementOf(int32_t index) { return draft_.placements[Slot(index)]; }
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
-  DelegateKind DelegateOf(size_t node) const { return draft_.nodes[node].delegate; }
+  bool RunsBodies(size_t node) const { return draft_.nodes[node].delegate == DelegateKind::kControl; }
 
-  /// The others gather strided tensors themselves and bodies want them dense, so only XNNPACK is asked.
+  /// The reference kernels' copies are dense, and bodies want dense tensors: only other delegates are asked.
   bool UsersTakeStrides(int32_t tensor) const {
     return std::all_of(users_[Slot(tensor)].begin(), users_[Slot(tensor)].end(), [this](const User& user) {
       std::vector<const PlanTensor*> storage;
-      if (DelegateOf(user.node) == DelegateKind::kControl) return false;
-      return DelegateOf(user.node) != DelegateKind::kXnnpack ||
-             XnnpackTakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
+      const DelegateSupport* support = draft_.nodes[user.node].support;
+      if (support == nullptr) return !RunsBodies(user.node);
+      return support->TakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
     });
   }
 
   bool ProducerWritesStrides(int32_t tensor) const {
     const auto node = Slot(producer_[Slot(tensor)]);
     std::vector<const PlanTensor*> storage;
-    if (DelegateOf(node) == DelegateKind::kControl) return false;
-    return DelegateOf(node) != DelegateKind::kXnnpack ||
-           XnnpackWritesStridedOutput(draft_.TypesOf(node, storage));
+    const DelegateSupport* support = draft_.nodes[node].support;
+    if (support == nullptr) return !RunsBodies(node);
+    return support->WritesStridedOutput(draft_.TypesOf(node, storage));
   }
 
   /// Makes `part` a view of `whole` at `place` (and re-bases what was a view of `part`). False when that

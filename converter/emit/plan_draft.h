@@ -22,6 +22,7 @@ struct DraftNode {
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
   DelegateKind delegate = DelegateKind::kReference;
+  const DelegateSupport* support = nullptr;  ///< Of that delegate; null for kReference and kControl.
   /// Of the node's bodies. The node then has one more output than in the graph, the last one: its scratch, in
   /// which the bodies' arenas lie.
   std::vector<PlanDraft> bodies;
@@ -61,13 +62,10 @@ struct PlanDraft {
 /// (kUnsupported) naming the node when a shape depends on computed data.
 PlanDraft DraftPlan(const Graph& graph);
 
-/// How the nodes are shared out among delegates.
-struct PartitionOptions {
-  bool use_xnnpack = true;
-};
-/// Decides each node's delegate by its support predicate (nodes with bodies belong to kControl), reorders
-/// nodes so that segments are few and contiguous, and fills `segments`.
-void Partition(PlanDraft& draft, const PartitionOptions& options = {});
+/// Gives each node to the first of `delegates` that supports it, those of the plan's target before those of
+/// the CPU, else to the reference (nodes with bodies belong to kControl); reorders nodes so that segments are
+/// few and contiguous, and fills `segments`.
+void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates);
 
 /// Views (reshapes, channel concat and slices through strides), in-place operators, then offsets. Fills
 /// placements, row strides and arena bytes, of bodies first.

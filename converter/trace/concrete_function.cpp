@@ -37,6 +37,7 @@ std::string PortType(const Graph& graph, const GraphPort& port) {
 
 struct ConcreteFunction::Compiled {
   std::unique_ptr<void, void (*)(void*)> file{nullptr, platform::FreeAligned};
+  std::vector<const Delegate*> delegates;  ///< Of the model.
   std::unique_ptr<Model> model;
   std::unique_ptr<Session> session;
   Tensors lent;  ///< By input: keeps alive what the Session reads in place.
@@ -64,7 +65,9 @@ std::unique_ptr<ConvertResult> ConcreteFunction::Plan() const {
   ConvertOptions options;
   options.pipeline = options_.pipeline;
   options.buckets = options_.buckets;
-  options.vulkan = options_.target == Target::kVulkan;
+  if (options_.target != Target::kCpu) options.targets = {options_.target};
+  for (size_t i = options_.delegates.size(); i-- > 0;)
+    options.delegates.insert(options.delegates.begin(), &options_.delegates[i]->support());
   for (const TensorSpec& argument : traced_.arguments) {
     for (const DimSpec& dim : argument.dims) {
       if (dim.open()) options.dims[dim.name] = dim.range;
@@ -86,7 +89,10 @@ void ConcreteFunction::Compile() {
   std::memcpy(compiled->file.get(), file.data(), file.size());
   ErrorCapture capture;
   const Span<const uint8_t> bytes{static_cast<const uint8_t*>(compiled->file.get()), file.size()};
-  compiled->model = ValueOf(Model::Open(bytes, {BuiltinDelegates()}), capture, options_.name);
+  compiled->delegates.assign(BuiltinDelegates().begin(), BuiltinDelegates().end());
+  compiled->delegates.insert(compiled->delegates.end(), options_.delegates.begin(), options_.delegates.end());
+  const Span<const Delegate* const> delegates{compiled->delegates.data(), compiled->delegates.size()};
+  compiled->model = ValueOf(Model::Open(bytes, {delegates}), capture, options_.name);
   SessionOptions session;
   session.backend = options_.backend;
   session.target = options_.target;

@@ -32,6 +32,8 @@ struct FunctionOptions {
   Backend backend = Backend::kPlanned;  ///< kReference: the graph, by the reference kernels.
   /// kVulkan: calls run on the GPU where there is one, and files get plans for it beside those for the CPU.
   Target target = Target::kCpu;
+  /// Of the application, before Skiff's own; they outlive the function and its files' Models.
+  std::vector<const Delegate*> delegates = {};
   int threads = 0;       ///< See SessionOptions.
   int kept_shapes = 16;  ///< See SessionOptions; memory is no concern on the host.
 };

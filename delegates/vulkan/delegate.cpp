@@ -1,9 +1,9 @@
 #include "delegates/vulkan/delegate.h"
 
-#include "delegates/support.h"
 #include "delegates/vulkan/canary.h"
 #include "delegates/vulkan/lower/emitter.h"
 #include "delegates/vulkan/segment/segment.h"
+#include "delegates/vulkan/support.h"
 
 namespace skiff {
 namespace vulkan {
@@ -57,7 +57,7 @@ class State final : public ModelState {
 }  // namespace
 }  // namespace vulkan
 
-bool VulkanDelegate::Supports(const NodeTypes& node) const { return VulkanSupports(node); }
+const DelegateSupport& VulkanDelegate::support() const { return VulkanSupport(); }
 bool VulkanDelegate::Has(const OpDef& op) const { return vulkan::FindLowering(op.code) != nullptr; }
 
 Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState(const ModelStateOptions& options) const {

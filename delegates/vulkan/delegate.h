@@ -11,8 +11,7 @@ class VulkanDelegate final : public Delegate {
  public:
   explicit constexpr VulkanDelegate(const VulkanOptions& options) : options_(options) {}
 
-  DelegateKind kind() const override { return DelegateKind::kVulkan; }
-  bool Supports(const NodeTypes& node) const override;
+  const DelegateSupport& support() const override;
   bool Has(const OpDef& op) const override;
   /// kUnsupported, with a sentence, where there is no device that will do.
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override;

@@ -1,9 +1,9 @@
-// What the Vulkan delegate has lowerings for, by types alone. No Vulkan header is needed here.
+#include "delegates/vulkan/support.h"
+
 #include <algorithm>
 #include <iterator>
 
-#include "delegates/support.h"
-#include "ops/op.h"
+#include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
 
@@ -29,8 +29,6 @@ bool IsStored(const PlanTensor* tensor) {
 bool Has(const NodeTypes& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != nullptr; }
 bool IsConstant(const NodeTypes& node, size_t i) { return Has(node, i) && node.inputs[i]->constant; }
 int RankOf(const NodeTypes& node, size_t i) { return node.inputs[i]->view.shape.rank(); }
-
-bool Supports_(const NodeTypes&) { return false; }
 
 bool SupportsUnary(const NodeTypes& node) { return AreFloats(node); }
 /// Of integers what the shader integer_binary has, without a clamp.
@@ -138,27 +136,38 @@ bool SupportsRecurrent(const NodeTypes& node) {
   return true;
 }
 
-struct Row {
-  OpCode op;
-  bool (*supports)(const NodeTypes& node);
+using SupportsFn = bool (*)(const NodeTypes& node);
+
+/// A lowering that has no predicate here does not compile.
+constexpr OpRow<SupportsFn> kRows[] = {
+    {OpCode::kInvalid, nullptr},  // An array needs an element.
+#define LOWERING(Name, Lowering) {OpCode::k##Name, Supports##Lowering},
+#include "delegates/vulkan/built_lowerings.def"
+#undef LOWERING
+};
+static_assert(OpsAscend(kRows), "lowerings.def must have the order of ops.def");
+
+class Support final : public DelegateSupport {
+ public:
+  DelegateKind kind() const override { return DelegateKind::kVulkan; }
+  const char* name() const override { return DelegateKindName(kind()); }
+  Target target() const override { return Target::kVulkan; }
+
+  bool Supports(const NodeTypes& node) const override {
+    const SupportsFn supports = FindRow(kRows, node.op->code);
+    return supports != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr &&
+           !TouchesQuantized(node) && supports(node);
+  }
+
+  // Views with gaps become dense on the way to the device.
+  bool TakesStridedInput(const NodeTypes&, size_t) const override { return true; }
+  bool WritesStridedOutput(const NodeTypes&) const override { return true; }
 };
 
-/// From the table: a name in the Vulkan column that has no predicate here does not compile.
-constexpr Row kRows[] = {
-    {OpCode::kInvalid, Supports_},  // An array needs an element.
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, Supports##Vulkan},
-#include "ops/build_ops.def"
-#undef OP
-};
+constexpr Support kSupport;
 
 }  // namespace
 
-bool VulkanSupports(const NodeTypes& node) {
-  const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), node.op->code,
-                                    [](const Row& a, OpCode b) { return a.op < b; });
-  return row != std::end(kRows) && row->op == node.op->code && node.inputs.size() > 0 &&
-         node.inputs[0] != nullptr && !TouchesQuantized(node) && row->supports(node);
-}
+const DelegateSupport& VulkanSupport() { return kSupport; }
 
 }  // namespace skiff

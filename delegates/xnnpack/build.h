@@ -12,7 +12,7 @@ inline constexpr bool kHasF16 = SKIFF_XNNPACK_F16;
 /// Unary operators run on kernels of ours only (SKIFF_XNNPACK_UNARY is off): XNNPACK's come all or none.
 inline constexpr bool kOwnUnary = !SKIFF_XNNPACK_UNARY;
 
-/// The f16 branch of a lowering. A build without f16 sees none: XnnpackSupports() refuses such nodes.
+/// The f16 branch of a lowering. A build without f16 sees none: XnnpackSupport() refuses such nodes.
 constexpr bool IsF16(DType dtype) { return kHasF16 && dtype == DType::kF16; }
 
 }  // namespace skiff::xnnpack

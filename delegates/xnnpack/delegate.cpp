@@ -1,9 +1,9 @@
 #include "delegates/xnnpack/delegate.h"
 
-#include "delegates/support.h"
-#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/segment.h"
+#include "delegates/xnnpack/support.h"
+#include "delegates/xnnpack/thread_pool.h"
 #include "delegates/xnnpack/weights/packed_weights_file.h"
 
 namespace skiff {
@@ -12,11 +12,11 @@ namespace {
 
 class Session final : public DelegateSession {
  public:
-  /// Runs on `shared_pool` where there is one, else on its own.
-  Session(PackedWeights& weights, void* shared_pool, ThreadPool own_pool, bool thread_small_work)
+  /// Runs on `shared_pool` where there is one, else on its own, else on the calling thread.
+  Session(PackedWeights& weights, const Pool* shared_pool, std::unique_ptr<Pool> own_pool,
+          bool thread_small_work)
       : own_pool_(std::move(own_pool)),
-        environment_{&weights,
-                     static_cast<pthreadpool_t>(shared_pool != nullptr ? shared_pool : own_pool_.get()),
+        environment_{&weights, HandleOf(shared_pool != nullptr ? shared_pool : own_pool_.get()),
                      &SelectKernels()},
         thread_small_work_(thread_small_work) {}
 
@@ -38,7 +38,9 @@ class Session final : public DelegateSession {
   }
 
  private:
-  const ThreadPool own_pool_;
+  static pthreadpool_t HandleOf(const Pool* pool) { return pool == nullptr ? nullptr : pool->get(); }
+
+  const std::unique_ptr<Pool> own_pool_;
   const Environment environment_;
   const bool thread_small_work_;
   bool ran_ = false;
@@ -49,12 +51,15 @@ class State final : public ModelState {
   explicit State(const ModelStateOptions& options) : file_(options) { file_.Load(weights_); }
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
-    ThreadPool own_pool;
-    if (options.thread_pool == nullptr && options.threads > 1) {
-      SKIFF_ASSIGN_OR_RETURN(own_pool, CreateThreadPool(options.threads));
+    const bool shares =
+        options.thread_pool != nullptr && options.thread_pool->delegate() == DelegateKind::kXnnpack;
+    const Pool* shared_pool = shares ? static_cast<const Pool*>(options.thread_pool) : nullptr;
+    std::unique_ptr<Pool> own_pool;
+    if (!shares && options.threads > 1) {
+      SKIFF_ASSIGN_OR_RETURN(own_pool, CreatePool(options.threads));
     }
-    std::unique_ptr<DelegateSession> session(new (std::nothrow) Session(
-        weights_, options.thread_pool, std::move(own_pool), options.thread_small_work));
+    std::unique_ptr<DelegateSession> session(
+        new (std::nothrow) Session(weights_, shared_pool, std::move(own_pool), options.thread_small_work));
     if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK session");
     return session;
   }
@@ -69,14 +74,17 @@ class State final : public ModelState {
 
 class Implementation final : public Delegate {
  public:
-  DelegateKind kind() const override { return DelegateKind::kXnnpack; }
-  bool Supports(const NodeTypes& node) const override { return XnnpackSupports(node); }
+  const DelegateSupport& support() const override { return XnnpackSupport(); }
   bool Has(const OpDef& op) const override { return FindLowering(op.code) != nullptr; }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
     SKIFF_RETURN_IF_ERROR(Initialize());
     std::unique_ptr<ModelState> state(new (std::nothrow) State(options));
     if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the XNNPACK state");
     return state;
+  }
+  Result<std::unique_ptr<ThreadPool>> CreateThreadPool(int threads) const override {
+    SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<Pool> pool, CreatePool(threads));
+    return std::unique_ptr<ThreadPool>(std::move(pool));
   }
 };
 
@@ -85,6 +93,6 @@ constexpr Implementation kDelegate;
 }  // namespace
 }  // namespace xnnpack
 
-const Delegate& XnnpackDelegate() { return xnnpack::kDelegate; }
+const Delegate& BuiltinXnnpackDelegate() { return xnnpack::kDelegate; }
 
 }  // namespace skiff

@@ -6,6 +6,6 @@
 
 namespace skiff {
 
-const Delegate& XnnpackDelegate();
+const Delegate& BuiltinXnnpackDelegate();
 
 }  // namespace skiff

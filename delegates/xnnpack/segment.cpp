@@ -1,8 +1,8 @@
 #include "delegates/xnnpack/segment.h"
 
 #include "core/platform.h"
-#include "delegates/support.h"
 #include "delegates/xnnpack/memory.h"
+#include "delegates/xnnpack/support.h"
 #include "plan/work.h"
 
 namespace skiff::xnnpack {
@@ -62,7 +62,7 @@ Status Segment::Describe(const PlanNode& plan_node, Node& node) {
 /// Makes the node's step at the first shape that the predicate accepts. kUnsupported: not at this one.
 Status Segment::Lower(uint32_t index) {
   Node& node = nodes_[index];
-  if (node.lower == nullptr || !XnnpackSupports(node.types)) return Refuse();
+  if (node.lower == nullptr || !XnnpackSupport().Supports(node.types)) return Refuse();
   if (node.step != nullptr) return OkStatus();
   Result<StepPointer> step =
       node.lower(NodeView(segment_, segment_.nodes[segment_.begin + index]), node.environment);

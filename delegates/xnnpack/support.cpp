@@ -1,11 +1,7 @@
-// What the XNNPACK delegate has lowerings for, by types alone. No XNNPACK header is needed here.
-#include "delegates/support.h"
-
-#include <algorithm>
-#include <iterator>
+#include "delegates/xnnpack/support.h"
 
 #include "delegates/xnnpack/build.h"
-#include "ops/op.h"
+#include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
 
@@ -47,8 +43,6 @@ bool IsWindow(const Attrs& attrs) {
   return Within(attrs.strides, 1, kMostWindow) && Within(attrs.dilations, 1, kMostWindow) &&
          Within(attrs.pads, 0, kMostWindow);
 }
-
-bool Supports_(const NodeTypes&) { return false; }
 
 bool SupportsUnary(const NodeTypes& node) {
   if (!AreFloats(node.inputs)) return false;
@@ -255,26 +249,16 @@ bool SupportsChannelShuffle(const NodeTypes& node) {
   return SupportsCopy(node) && node.attrs->as<GroupsAttrs>().groups > 1;
 }
 
-struct Row {
-  OpCode op;
-  bool (*supports)(const NodeTypes& node);
-};
+using SupportsFn = bool (*)(const NodeTypes& node);
 
-/// From the table: a name in the XNNPACK column that has no predicate here does not compile.
-constexpr Row kRows[] = {
-    {OpCode::kInvalid, Supports_},  // An array needs an element.
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, Supports##Xnnpack},
-#include "ops/build_ops.def"
-#undef OP
+/// A lowering that has no predicate here does not compile. Asked for every node at every new shape.
+constexpr OpRow<SupportsFn> kRows[] = {
+    {OpCode::kInvalid, nullptr},  // An array needs an element.
+#define LOWERING(Name, Lowering) {OpCode::k##Name, Supports##Lowering},
+#include "delegates/xnnpack/built_lowerings.def"
+#undef LOWERING
 };
-
-/// The table is sorted. Asked for every node at every new shape.
-const Row* FindRow(OpCode op) {
-  const Row* row = std::lower_bound(std::begin(kRows), std::end(kRows), op,
-                                    [](const Row& a, OpCode b) { return a.op < b; });
-  return row != std::end(kRows) && row->op == op ? row : nullptr;
-}
+static_assert(OpsAscend(kRows), "lowerings.def must have the order of ops.def");
 
 /// Lowerings that address input 0 and the outputs by rows that may lie apart.
 bool WorksOnRows(const NodeTypes& node) {
@@ -308,23 +292,33 @@ bool WorksOnRows(const NodeTypes& node) {
   }
 }
 
+class Support final : public DelegateSupport {
+ public:
+  DelegateKind kind() const override { return DelegateKind::kXnnpack; }
+  const char* name() const override { return DelegateKindName(kind()); }
+
+  bool Supports(const NodeTypes& node) const override {
+    const SupportsFn supports = FindRow(kRows, node.op->code);
+    return supports != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr &&
+           !TouchesQuantized(node) && supports(node);
+  }
+
+  bool TakesStridedInput(const NodeTypes& node, size_t index) const override {
+    if (!Supports(node) || !WorksOnRows(node)) return false;
+    return index == 0 || node.op->code == OpCode::kConcat || node.op->code == OpCode::kWhere ||
+           node.op->Is(kBinary);
+  }
+
+  bool WritesStridedOutput(const NodeTypes& node) const override {
+    const bool is_arg = node.op->code == OpCode::kArgMax || node.op->code == OpCode::kArgMin;
+    return Supports(node) && WorksOnRows(node) && !is_arg;
+  }
+};
+
+constexpr Support kSupport;
+
 }  // namespace
 
-bool XnnpackSupports(const NodeTypes& node) {
-  const Row* row = FindRow(node.op->code);
-  return row != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr && !TouchesQuantized(node) &&
-         row->supports(node);
-}
-
-bool XnnpackTakesStridedInput(const NodeTypes& node, size_t index) {
-  if (!XnnpackSupports(node) || !WorksOnRows(node)) return false;
-  return index == 0 || node.op->code == OpCode::kConcat || node.op->code == OpCode::kWhere ||
-         node.op->Is(kBinary);
-}
-
-bool XnnpackWritesStridedOutput(const NodeTypes& node) {
-  const bool is_arg = node.op->code == OpCode::kArgMax || node.op->code == OpCode::kArgMin;
-  return XnnpackSupports(node) && WorksOnRows(node) && !is_arg;
-}
+const DelegateSupport& XnnpackSupport() { return kSupport; }
 
 }  // namespace skiff

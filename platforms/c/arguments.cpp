@@ -158,7 +158,7 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
   options->target = static_cast<Target>(known.target);
   options->backend = static_cast<Backend>(known.backend);
   options->threads = known.threads;
-  options->thread_pool = known.thread_pool;
+  options->thread_pool = static_cast<ThreadPool*>(known.thread_pool);
   options->memory_limit = known.memory_limit;
   if (known.kept_shapes > 0) options->kept_shapes = static_cast<int>(known.kept_shapes);
   options->fall_back = known.no_fall_back == 0;

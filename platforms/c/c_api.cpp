@@ -321,13 +321,13 @@ SkiffStatus skiff_thread_pool_create(int32_t threads, SkiffThreadPool** pool, ch
   if (pool != nullptr) *pool = nullptr;
   return Report(message, message_size, [&]() -> Status {
     SKIFF_RETURN_IF_ERROR(NotNull(pool, "the place for the thread pool"));
-    SKIFF_ASSIGN_OR_RETURN(ThreadPool made, CreateThreadPool(threads));
-    *pool = static_cast<SkiffThreadPool*>(made.release());
+    SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> made, CreateThreadPool(threads));
+    *pool = reinterpret_cast<SkiffThreadPool*>(made.release());
     return OkStatus();
   });
 }
 
-void skiff_thread_pool_destroy(SkiffThreadPool* pool) { ThreadPool ended(pool); }
+void skiff_thread_pool_destroy(SkiffThreadPool* pool) { delete reinterpret_cast<ThreadPool*>(pool); }
 
 void skiff_session_options_init(SkiffSessionOptions* options, size_t size) { InitOptions(options, size); }
 

@@ -48,23 +48,27 @@ endif()
 if(TARGET skiff_java)
   install_jar(skiff_java DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
 endif()
-# The C++ frontend, for programs on the host: the package's component "trace". Its headers name those of the converter and
-# of the runtime's inside from their roots, so they get a folder of their own.
-set(skiff_trace_archives)
+# What a delegate of an application's own is written with, beside the public headers: what an operator is. These headers name
+# each other from the runtime's root, so they get a folder of their own.
+set(skiff_delegate_headers ${CMAKE_INSTALL_INCLUDEDIR}/skiff-delegate)
+foreach(header core/fixed_array.h ops/attrs.h ops/op.h ops/ops.def)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES runtime/${header} DESTINATION ${skiff_delegate_headers}/${folder})
+endforeach()
+install(FILES ${PROJECT_BINARY_DIR}/runtime/generated/ops/build_ops.def DESTINATION ${skiff_delegate_headers}/ops)
+# The C++ frontend, for programs on the host: the package's component "trace". Its headers name those of the converter from
+# its root.
+set(skiff_has_trace OFF)
 if(TARGET skiff_trace)
   set(skiff_host_headers ${CMAKE_INSTALL_INCLUDEDIR}/skiff-host)
-  install(DIRECTORY converter/trace DESTINATION ${skiff_host_headers} FILES_MATCHING PATTERN "*.h")
-  set(converter_headers graph/dim.h graph/error.h graph/evaluate.h graph/graph.h graph/quantization.h graph/text.h passes/passes.h shape_contract.h)
-  set(runtime_headers core/fixed_array.h ops/attrs.h ops/op.h ops/ops.def)
-  foreach(root converter runtime)
-    foreach(header ${${root}_headers})
-      cmake_path(GET header PARENT_PATH folder)
-      install(FILES ${root}/${header} DESTINATION ${skiff_host_headers}/${folder})
-    endforeach()
+  install(DIRECTORY converter/trace DESTINATION ${skiff_host_headers} FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
+  foreach(header graph/dim.h graph/error.h graph/evaluate.h graph/graph.h graph/quantization.h graph/text.h passes/passes.h
+                 shape_contract.h)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES converter/${header} DESTINATION ${skiff_host_headers}/${folder})
   endforeach()
-  install(FILES ${PROJECT_BINARY_DIR}/runtime/generated/ops/build_ops.def DESTINATION ${skiff_host_headers}/ops)
   install(TARGETS skiff_trace skiff_converter ARCHIVE DESTINATION ${skiff_library_dir})
-  set(skiff_trace_archives libskiff_trace.a libskiff_converter.a)
+  set(skiff_has_trace ON)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # What comes from packages of the system and is compiled in; Debian keeps their licences here.

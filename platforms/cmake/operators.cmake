@@ -1,14 +1,15 @@
 # Which operators a build has. SKIFF_OPERATORS names a list, as `skiff size-list MODEL...` writes it; it sets:
 #   SKIFF_OPERATORS_REFERENCE   operators whose reference kernels are needed
-#   SKIFF_OPERATORS_XNNPACK     operators that XNNPACK's delegate lowers
-#   SKIFF_OPERATORS_VULKAN      operators that the Vulkan delegate lowers
+#   SKIFF_OPERATORS_<DELEGATE>  operators that a delegate runs: XNNPACK, VULKAN; APPLICATION: those of applications
 #   SKIFF_OPERATORS_CONTROL     operators with bodies, which the runtime runs itself
 #   SKIFF_OPERATORS_F16         ON: XNNPACK's delegate computes in f16, too
 #   SKIFF_VULKAN_SHADERS        shader families
 # Without a list a build has everything.
 #
 # skiff_write_operator_table(FILE) writes the rows of ops.def that this build has: the row of an operator in none of the
-# lists is left out, and a column that does not list it names nothing. What nothing names, the linker drops.
+# lists is left out, and one that is not in the list of the reference has no kernel. skiff_write_lowering_table(DELEGATE
+# SOURCE FILE) writes the rows of a delegate's lowerings.def for the operators of its list. What no row names, the linker
+# drops.
 set(SKIFF_OPERATORS_F16 ON)
 if(SKIFF_OPERATORS)
   if(SKIFF_BUILD_CONVERTER OR SKIFF_BUILD_TESTS)
@@ -24,47 +25,79 @@ if(SKIFF_OPERATORS)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${skiff_operator_list})
 endif()
 
-# In the caller's `row`: a column names nothing where its list does not name the operator.
-macro(skiff_keep_column list name index nothing)
-  if(NOT "${name}" IN_LIST SKIFF_OPERATORS_${list})
-    list(REMOVE_AT row ${index})
-    list(INSERT row ${index} ${nothing})
-  endif()
-endmacro()
+# The rows MACRO(a, b, ...) of a table, each as "a@b@...".
+function(skiff_read_table file macro columns result)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(STRINGS ${file} rows REGEX "^${macro}\\(")
+  set(all "")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "^${macro}\\( *(.*)\\)$" "\\1" row "${row}")
+    string(REGEX REPLACE ", *" ";" row "${row}")
+    list(LENGTH row count)
+    if(NOT count EQUAL columns)
+      message(FATAL_ERROR "${file}: a row of the table has ${columns} columns, not ${count}: ${row}")
+    endif()
+    string(REPLACE ";" "@" row "${row}")
+    list(APPEND all "${row}")
+  endforeach()
+  set(${result} "${all}" PARENT_SCOPE)
+endfunction()
+
+# The names of the variables that list operators.
+function(skiff_operator_lists result)
+  get_cmake_property(variables VARIABLES)
+  list(FILTER variables INCLUDE REGEX "^SKIFF_OPERATORS_[A-Z0-9]+$")
+  list(REMOVE_ITEM variables SKIFF_OPERATORS_F16)
+  set(${result} "${variables}" PARENT_SCOPE)
+endfunction()
 
 function(skiff_write_operator_table file)
   set(source ${PROJECT_SOURCE_DIR}/runtime/ops/ops.def)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${source})
-  file(STRINGS ${source} rows REGEX "^OP\\(")
-  set(text "// The rows of runtime/ops/ops.def that this build has, with the columns that it has (platforms/cmake/operators.cmake).\n")
+  skiff_read_table(${source} OP 10 rows)  # id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values
+  skiff_operator_lists(lists)
+  set(needed "")
+  foreach(list IN LISTS lists)
+    list(APPEND needed ${${list}})
+  endforeach()
+  set(text "// The rows of runtime/ops/ops.def that this build has (platforms/cmake/operators.cmake).\n")
   set(names "")
   foreach(row IN LISTS rows)
-    # id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, XNNPACK, Vulkan
-    string(REGEX REPLACE "^OP\\((.*)\\)$" "\\1" row "${row}")
-    string(REGEX REPLACE ", *" ";" row "${row}")
-    list(LENGTH row columns)
-    if(NOT columns EQUAL 12)
-      message(FATAL_ERROR "${source}: a row of the table has 12 columns, not ${columns}: ${row}")
-    endif()
+    string(REPLACE "@" ";" row "${row}")
     list(GET row 1 name)
     list(APPEND names ${name})
     if(SKIFF_OPERATORS)
-      skiff_keep_column(REFERENCE ${name} 7 None)
-      skiff_keep_column(XNNPACK ${name} 10 _)
-      skiff_keep_column(VULKAN ${name} 11 _)
-      if("${row}" MATCHES ";None;[^;]*;[^;]*;_;_$" AND NOT name IN_LIST SKIFF_OPERATORS_CONTROL)
+      if(NOT name IN_LIST needed)
         continue()
+      endif()
+      if(NOT name IN_LIST SKIFF_OPERATORS_REFERENCE)
+        list(REMOVE_AT row 7)
+        list(INSERT row 7 None)
       endif()
     endif()
     list(JOIN row ", " row)
     string(APPEND text "OP(${row})\n")
   endforeach()
-  foreach(list REFERENCE XNNPACK VULKAN CONTROL)
-    foreach(name IN LISTS SKIFF_OPERATORS_${list})
+  foreach(list IN LISTS lists)
+    foreach(name IN LISTS ${list})
       if(NOT name IN_LIST names)
-        message(FATAL_ERROR "${SKIFF_OPERATORS}: SKIFF_OPERATORS_${list} names '${name}', which is no operator of ${source}")
+        message(FATAL_ERROR "${SKIFF_OPERATORS}: ${list} names '${name}', which is no operator of ${source}")
       endif()
     endforeach()
+  endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+endfunction()
+
+function(skiff_write_lowering_table delegate source file)
+  string(TOUPPER ${delegate} list)
+  skiff_read_table(${source} LOWERING 2 rows)  # operator, lowering
+  set(text "// The rows of delegates/${delegate}/lowerings.def that this build has (platforms/cmake/operators.cmake).\n")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "@.*" "" name "${row}")
+    if(SKIFF_OPERATORS AND NOT name IN_LIST SKIFF_OPERATORS_${list})
+      continue()
+    endif()
+    string(REPLACE "@" ", " row "${row}")
+    string(APPEND text "LOWERING(${row})\n")
   endforeach()
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()

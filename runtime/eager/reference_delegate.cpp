@@ -75,10 +75,21 @@ class ReferenceModelState final : public ModelState {
   PackedBytes packed_bytes() const override { return {}; }
 };
 
-class ReferenceDelegateImplementation final : public Delegate {
+class ReferenceSupport final : public DelegateSupport {
  public:
   DelegateKind kind() const override { return DelegateKind::kReference; }
-  bool Supports(const NodeTypes& node) const override { return Has(*node.op); }
+  const char* name() const override { return DelegateKindName(kind()); }
+  bool Supports(const NodeTypes& node) const override { return node.op->kernel != nullptr; }
+  /// It makes dense copies.
+  bool TakesStridedInput(const NodeTypes&, size_t) const override { return true; }
+  bool WritesStridedOutput(const NodeTypes&) const override { return true; }
+};
+
+constexpr ReferenceSupport kReferenceSupport;
+
+class ReferenceDelegateImplementation final : public Delegate {
+ public:
+  const DelegateSupport& support() const override { return kReferenceSupport; }
   bool Has(const OpDef& op) const override { return op.kernel != nullptr; }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions&) const override {
     std::unique_ptr<ModelState> state(new (std::nothrow) ReferenceModelState);
@@ -94,9 +105,10 @@ constexpr ReferenceDelegateImplementation kReferenceDelegate;
 const Delegate& ReferenceDelegate() { return kReferenceDelegate; }
 
 const char* DelegateKindName(DelegateKind kind) {
-  constexpr const char* kNames[kDelegateKindCount] = {"reference", "xnnpack", "vulkan", "control"};
+  constexpr const char* kNames[] = {"reference", "xnnpack", "vulkan", "control"};
+  if (kind >= DelegateKind::kOfApplications) return "application";
   const auto index = static_cast<size_t>(kind);
-  return index < kDelegateKindCount ? kNames[index] : "unknown";
+  return index < sizeof(kNames) / sizeof(*kNames) ? kNames[index] : "unknown";
 }
 
 }  // namespace skiff

@@ -250,11 +250,6 @@ Status ReadSegments(CheckedFile& file, const format::Plan& from, PlanData& to) {
     if (segment.begin() != covered || segment.end() <= segment.begin() || segment.end() > to.nodes.size()) {
       return file.Invalid("segment %u does not continue the one before it", i);
     }
-    if (segment.delegate() >= kDelegateKindCount) {
-      return Fail(StatusCode::kUnsupported,
-                  "%s: it uses delegate %u, which this build does not know; update Skiff", file.name,
-                  segment.delegate());
-    }
     to.segments[i] = {static_cast<DelegateKind>(segment.delegate()), segment.begin(), segment.end()};
     covered = segment.end();
     const bool control = to.segments[i].delegate == DelegateKind::kControl;

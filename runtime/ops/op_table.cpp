@@ -13,7 +13,7 @@ namespace {
 /// Of this build, after an empty row: an array needs an element.
 constexpr OpDef kOps[] = {
     {},
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer_, Kernel_, traits, values, Xnnpack, Vulkan)     \
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer_, Kernel_, traits, values)                      \
   {OpCode::k##Name,        #Name,          min_in, max_in, out, static_cast<uint32_t>(traits), values, \
    Infer##Infer_<int64_t>, Kernel##Kernel_},
 #include "ops/build_ops.def"

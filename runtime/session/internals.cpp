@@ -85,6 +85,7 @@ Status Session::Internals::Allocate() {
   for (const PlanData& plan : signature->plans) {
     for (size_t i = 0; i < count; ++i) inputs[i].decides_shape |= plan.shape_inputs[i];
   }
+  SKIFF_RETURN_IF_ERROR(sessions.Allocate(model->delegate_count()));
   SKIFF_RETURN_IF_ERROR(input_places.Allocate(count));
   SKIFF_RETURN_IF_ERROR(input_views.Allocate(count));
   SKIFF_RETURN_IF_ERROR(sizes.Allocate(model->data().symbols.size()));
@@ -127,7 +128,8 @@ void Session::Internals::Poison() {
 }
 
 Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
-  std::unique_ptr<DelegateSession>& session = sessions[static_cast<size_t>(kind)];
+  SKIFF_ASSIGN_OR_RETURN(const size_t index, model->IndexOf(kind));
+  std::unique_ptr<DelegateSession>& session = sessions[index];
   if (!session) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
     SKIFF_ASSIGN_OR_RETURN(
@@ -135,6 +137,16 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
                                        options.profile, options.thread_small_work, options.poison}));
   }
   return session.get();
+}
+
+/// With the delegate's own name.
+NodeInfo Session::Internals::Named(NodeInfo info) const {
+  info.delegate_name = DelegateKindName(info.delegate);
+  for (size_t i = 0; i < model->delegate_count(); ++i) {
+    const DelegateSupport& support = model->delegate(i).support();
+    if (support.kind() == info.delegate) info.delegate_name = support.name();
+  }
+  return info;
 }
 
 /// Everything that a run needs, because there is nothing to wait for.
@@ -162,11 +174,25 @@ Status Session::Internals::CheckPlans(Target target) const {
   return OkStatus();
 }
 
+/// A device that is not there is known of at once, not when something first runs on it.
+Status Session::Internals::StartTarget() {
+  bool found = options.target == Target::kCpu;
+  for (size_t i = 0; i < model->delegate_count(); ++i) {
+    const DelegateSupport& support = model->delegate(i).support();
+    if (support.target() != options.target) continue;
+    found = true;
+    if (options.target != Target::kCpu) SKIFF_RETURN_IF_ERROR(Get(support.kind()).status());
+  }
+  if (found) return OkStatus();
+  return Fail(StatusCode::kUnsupported, "none of ModelOptions::delegates is for the target %s",
+              TargetName(options.target));
+}
+
 Status Session::Internals::Start() {
   SKIFF_RETURN_IF_ERROR(CheckPlans(options.target));
   SKIFF_RETURN_IF_ERROR(Allocate());
   SKIFF_RETURN_IF_ERROR(TakeVariables());
-  if (options.target == Target::kVulkan) SKIFF_RETURN_IF_ERROR(Get(DelegateKind::kVulkan).status());
+  SKIFF_RETURN_IF_ERROR(StartTarget());
   return one_shape ? PrepareOneShape() : OkStatus();
 }
 

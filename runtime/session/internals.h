@@ -30,7 +30,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   std::unique_ptr<Variables> own_variables;
   Variables* variables = nullptr;
   Buffer arena;
-  std::unique_ptr<DelegateSession> sessions[kDelegateKindCount];
+  FixedArray<std::unique_ptr<DelegateSession>> sessions;  ///< By index of the delegate.
   FixedArray<ShapeState> states;
   ShapeState* current = nullptr;
   bool reshape = true;     ///< A shape, or a shape input's value, may have changed since the last run.
@@ -52,12 +52,15 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   }
   Result<DelegateSession*> Get(DelegateKind kind) override;
 
+  NodeInfo Named(NodeInfo info) const;
+
   Status ChooseSignature();
   Status CheckPlans(Target target) const;
   Status TakeVariables();
   Status CheckVariables(ShapeState& state) const;
   void KeepVariables();
   Status Start();
+  Status StartTarget();
   Status Allocate();
   Status AllocateStates(Target target);
   bool MayFallBack(Status status) const;

@@ -41,10 +41,11 @@ struct Model::Internals {
   FixedArray<char> cache_folder;
   std::atomic<bool> cache_failed{false};
   SpinLock lock;
-  std::unique_ptr<ModelState> states[kDelegateKindCount];
+  FixedArray<std::unique_ptr<ModelState>> states;  ///< By index of the delegate.
 
   Status TakeOptions(const ModelOptions& options) {
     delegates = options.delegates;
+    SKIFF_RETURN_IF_ERROR(states.Allocate(1 + delegates.size()));
     if (options.cache_folder == nullptr) return OkStatus();
     if (*options.cache_folder == '\0')  // Would be the root of the file system.
       return Fail(StatusCode::kInvalidArgument, "cache_folder is empty; name a folder, or leave it null");
@@ -53,16 +54,16 @@ struct Model::Internals {
     std::memcpy(cache_folder.data(), options.cache_folder, size);
     return OkStatus();
   }
-  ModelState* StateNow(size_t kind) {
+  ModelState* StateNow(size_t index) {
     lock.lock();
-    ModelState* state = states[kind].get();
+    ModelState* state = states[index].get();
     lock.unlock();
     return state;
   }
   Status SaveCache() {
     Status first = OkStatus();
-    for (size_t kind = 0; kind < kDelegateKindCount; ++kind) {
-      ModelState* state = StateNow(kind);
+    for (size_t i = 0; i < states.size(); ++i) {
+      ModelState* state = StateNow(i);
       const Status status = state == nullptr ? OkStatus() : state->SaveCache();
       if (first.ok()) first = status;
     }
@@ -157,8 +158,8 @@ const ModelData& Model::data() const { return internals_->data; }
 
 PackedBytes Model::packed_bytes() const {
   PackedBytes sum;
-  for (size_t kind = 0; kind < kDelegateKindCount; ++kind) {
-    const ModelState* state = internals_->StateNow(kind);
+  for (size_t i = 0; i < internals_->states.size(); ++i) {
+    const ModelState* state = internals_->StateNow(i);
     const PackedBytes bytes = state == nullptr ? PackedBytes() : state->packed_bytes();
     sum.heap += bytes.heap;
     sum.mapped += bytes.mapped;
@@ -169,29 +170,37 @@ PackedBytes Model::packed_bytes() const {
 Status Model::SaveCache() { return internals_->SaveCache(); }
 void Model::TrySaveCache() { internals_->TrySaveCache(); }
 
-Result<const Delegate*> Model::DelegateOf(DelegateKind kind) const {
-  const Delegate* delegate = kind == DelegateKind::kReference ? &ReferenceDelegate() : nullptr;
-  for (const Delegate* candidate : internals_->delegates) {
-    if (candidate->kind() == kind) delegate = candidate;
+size_t Model::delegate_count() const { return 1 + internals_->delegates.size(); }
+const Delegate& Model::delegate(size_t index) const {
+  return index == 0 ? ReferenceDelegate() : *internals_->delegates[index - 1];
+}
+
+Result<size_t> Model::IndexOf(DelegateKind kind) const {
+  for (size_t i = delegate_count(); i-- > 0;) {
+    if (delegate(i).kind() == kind) return i;
   }
-  if (delegate != nullptr) return delegate;
   return Fail(StatusCode::kUnsupported,
-              "the model uses the %s delegate, which was not passed in ModelOptions::delegates",
-              DelegateKindName(kind));
+              "the model uses the %s delegate (number %d), which was not passed in ModelOptions::delegates",
+              DelegateKindName(kind), static_cast<int>(kind));
+}
+
+Result<const Delegate*> Model::DelegateOf(DelegateKind kind) const {
+  SKIFF_ASSIGN_OR_RETURN(const size_t index, IndexOf(kind));
+  return &delegate(index);
 }
 
 Result<ModelState*> Model::StateOf(DelegateKind kind) {
-  SKIFF_ASSIGN_OR_RETURN(const Delegate* delegate, DelegateOf(kind));
+  SKIFF_ASSIGN_OR_RETURN(const size_t index, IndexOf(kind));
   internals_->lock.lock();
-  std::unique_ptr<ModelState>& state = internals_->states[static_cast<size_t>(kind)];
+  std::unique_ptr<ModelState>& state = internals_->states[index];
   Status status;
   if (!state) {
     const auto& identity = internals_->mapping.identity.parts;
     Result<std::unique_ptr<ModelState>> made =
-        delegate->CreateModelState({internals_->cache_folder.data(),
-                                    internals_->data.weights_id,
-                                    internals_->content,
-                                    {identity[0], identity[1], identity[2], identity[3]}});
+        delegate(index).CreateModelState({internals_->cache_folder.data(),
+                                          internals_->data.weights_id,
+                                          internals_->content,
+                                          {identity[0], identity[1], identity[2], identity[3]}});
     if (made.ok()) {
       state = std::move(made.value());
     } else {

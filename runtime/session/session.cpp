@@ -225,7 +225,7 @@ int Session::node_count() const {
 
 NodeInfo Session::node(int index) const {
   const auto i = static_cast<uint32_t>(index);
-  NodeInfo info = internals_->current->prepared().Describe(i);
+  NodeInfo info = internals_->Named(internals_->current->prepared().Describe(i));
   info.last_ns = internals_->times[i].duration_ns;
   info.last_begin_ns = internals_->times[i].begin_ns;
   return info;
@@ -238,7 +238,7 @@ int Session::inner_node_count() const {
 NodeInfo Session::inner_node(int index) const {
   NodeInfo info;
   internals_->current->prepared().FindInner(&index, &info);
-  return info;
+  return internals_->Named(info);
 }
 
 }  // namespace skiff

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "cli/session_options.h"
+#include "delegates/xnnpack/thread_pool.h"
 #include "graph/error.h"
 #include "tests/bench/bare_net.h"
 #include "tests/bench/measure.h"
@@ -37,12 +38,12 @@ constexpr int kTinyNodes = 200;
 /// A pass through the tiny net takes microseconds; this many make a sample that the clock resolves.
 constexpr int kTinyRepeats = 200;
 
-using Pool = std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)>;
-
-/// Both sides share it, so that no side's idle threads disturb the other.
-Pool NewPool(int threads) {
-  return {threads > 1 ? pthreadpool_create(static_cast<size_t>(threads)) : nullptr, &pthreadpool_destroy};
+/// Both sides share it, so that no side's idle threads disturb the other. Null for one thread.
+std::unique_ptr<xnnpack::Pool> NewPool(int threads) {
+  if (threads <= 1) return nullptr;
+  return Must([&] { return xnnpack::CreatePool(threads); });
 }
+pthreadpool_t HandleOf(const xnnpack::Pool* pool) { return pool == nullptr ? nullptr : pool->get(); }
 
 /// The bare net leaves the pool's threads spinning, which the Session does not.
 void LetSleep(pthreadpool_t pool) {
@@ -72,11 +73,11 @@ double DifferenceOf(const NamedTensors& got, const NamedTensors& expected) {
 
 /// Two ways through one plan over the same memory, freshly made.
 struct Contest {
-  Contest(Subject& subject, pthreadpool_t pool)
+  Contest(Subject& subject, xnnpack::Pool* pool)
       : subject(subject),
         session(subject.NewSession(pool)),
         arena(ArenaOf(*session, subject.plan())),
-        bare(subject.plan(), arena, pool) {}
+        bare(subject.plan(), arena, HandleOf(pool)) {}
 
   void RunSession() {
     Must([&] { return session->Run(); });
@@ -100,7 +101,7 @@ struct Contest {
 
 /// Where memory happens to lie moves times by percents; a fresh pair of contestants per block averages over
 /// that.
-Pairs Measure(Subject& subject, const Arguments& arguments, int repeats, pthreadpool_t pool) {
+Pairs Measure(Subject& subject, const Arguments& arguments, int repeats, xnnpack::Pool* pool) {
   constexpr double kTolerance = 1e-5;
   Pairs times;
   const int per_block = (arguments.pairs + arguments.blocks - 1) / arguments.blocks;
@@ -124,7 +125,7 @@ Pairs Measure(Subject& subject, const Arguments& arguments, int repeats, pthread
         [&] {
           for (int i = 0; i < repeats; ++i) contest.bare.Run();
         },
-        [&] { LetSleep(pool); }, times);
+        [&] { LetSleep(HandleOf(pool)); }, times);
   }
   return times;
 }
@@ -145,7 +146,7 @@ int CompareModel(const Arguments& arguments) {
     skiff_bench_counted_runs(*session, arguments.instructions);
     return 0;
   }
-  const Pool pool = NewPool(arguments.threads);
+  const std::unique_ptr<xnnpack::Pool> pool = NewPool(arguments.threads);
   const Pairs times = Measure(subject, arguments, 1, pool.get());
   const Estimate ratio = RatioOf(times);
   fmt::print("{} pairs, {} thread(s)\n", times.a.size(), arguments.threads);
@@ -161,7 +162,7 @@ int CompareTiny(const Arguments& arguments) {
     Throw(StatusCode::kInternal, "the passes left {} of the {} tiny nodes", subject.plan().nodes.size(),
           kTinyNodes);
   }
-  const Pool pool = NewPool(arguments.threads);
+  const std::unique_ptr<xnnpack::Pool> pool = NewPool(arguments.threads);
   const Pairs times = Measure(subject, arguments, kTinyRepeats, pool.get());
   const Estimate session = MedianWithInterval(times.a);
   const Estimate bare = MedianWithInterval(times.b);

@@ -15,7 +15,7 @@ std::unique_ptr<Session> Subject::NewSession(const SessionOptions& options) {
   return session;
 }
 
-std::unique_ptr<Session> Subject::NewSession(pthreadpool_t pool) {
+std::unique_ptr<Session> Subject::NewSession(ThreadPool* pool) {
   SessionOptions options;
   options.threads = 1;
   options.thread_pool = pool;

@@ -1,8 +1,6 @@
 /// What is measured: a model converted in this process, opened, with a Session whose inputs are set.
 #pragma once
 
-#include <pthreadpool.h>
-
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,7 +15,7 @@ class Subject {
   explicit Subject(const ConvertResult& converted, const std::string& inputs = "random:1");
 
   /// A Session with all inputs set. Its threads are those of `pool`, which may be null.
-  std::unique_ptr<Session> NewSession(pthreadpool_t pool);
+  std::unique_ptr<Session> NewSession(ThreadPool* pool);
   /// The same with `threads` of its own, as an application makes it.
   std::unique_ptr<Session> NewSession(int threads);
   const PlanData& plan() const { return opened_.data().signatures[0].plans[0]; }

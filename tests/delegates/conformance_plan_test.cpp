@@ -185,7 +185,7 @@ class PlanConformance : public ::testing::TestWithParam<size_t> {
  private:
   void Compute(const OneNode& made, bool on_gpu) {
     ConvertOptions convert = made.options();
-    convert.vulkan = on_gpu;
+    if (on_gpu) convert.targets = {Target::kVulkan};
     const OpenedModel opened(made.graph(), convert);
     const auto backends = on_gpu ? Span<const BackendRow>(kOnGpu, std::size(kOnGpu))
                                  : Span<const BackendRow>(kOnCpu, std::size(kOnCpu));

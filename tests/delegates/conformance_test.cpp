@@ -1,14 +1,14 @@
 // Every lowering against the reference kernel, on one thread and on two.
 #include <cpuinfo.h>
 #include <gtest/gtest.h>
-#include <pthreadpool.h>
 
 #include <algorithm>
 #include <set>
 
 #include "conformance_cases.h"
-#include "delegates/support.h"
+#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/delegate.h"
+#include "delegates/xnnpack/support.h"
 #include "tolerance.h"
 
 namespace skiff::testing {
@@ -21,9 +21,8 @@ std::unique_ptr<ModelState> NewState(const Delegate& delegate) {
 }
 
 /// Starting threads for each case would take longer than the cases.
-pthreadpool_t SharedPool() {
-  static const std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)> pool(pthreadpool_create(2),
-                                                                                 pthreadpool_destroy);
+ThreadPool* SharedPool() {
+  static const std::unique_ptr<ThreadPool> pool = std::move(CreateThreadPool(2).value());
   return pool.get();
 }
 
@@ -49,19 +48,20 @@ class Conformance : public ::testing::TestWithParam<size_t> {};
 /// Whether the predicates promise that the delegate runs the node, whose views have the gaps of the case.
 bool IsPromised(const Node& node) {
   const Case& description = node.description();
-  bool promised = description.falls_back == nullptr && XnnpackSupports(node.types());
+  bool promised = description.falls_back == nullptr && XnnpackSupport().Supports(node.types());
   for (size_t i = 0; i < description.inputs.size(); ++i)
-    promised = promised && (description.inputs[i].row_gap == 0 || XnnpackTakesStridedInput(node.types(), i));
-  return promised && (description.output_row_gap == 0 || XnnpackWritesStridedOutput(node.types()));
+    promised = promised &&
+               (description.inputs[i].row_gap == 0 || XnnpackSupport().TakesStridedInput(node.types(), i));
+  return promised && (description.output_row_gap == 0 || XnnpackSupport().WritesStridedOutput(node.types()));
 }
 
 TEST_P(Conformance, MatchesTheReference) {
   const Case& description = ConformanceCases()[GetParam()];
   Node node(description, static_cast<uint32_t>(GetParam()) + 1);
   const auto reference_state = NewState(ReferenceDelegate());
-  const auto fast_state = NewState(XnnpackDelegate());
+  const auto fast_state = NewState(BuiltinXnnpackDelegate());
   const Node::Outcome expected = node.Run(*reference_state, {});
-  for (const pthreadpool_t pool : {pthreadpool_t(nullptr), SharedPool()}) {
+  for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), SharedPool()}) {
     SCOPED_TRACE(pool == nullptr ? "one thread" : "two threads");
     const Node::Outcome got = node.Run(*fast_state, {1, pool, false, false, /*thread_small_work=*/true});
     EXPECT_EQ(Compare(node, got, expected, *reference_state), "");
@@ -79,7 +79,7 @@ TEST_P(Conformance, FollowsItsInputsInEveryForm) {
   const uint32_t seed = static_cast<uint32_t>(GetParam()) + 1;
   Node listed(description, seed);
   const auto reference_state = NewState(ReferenceDelegate());
-  const auto fast_state = NewState(XnnpackDelegate());
+  const auto fast_state = NewState(BuiltinXnnpackDelegate());
   const Node::Outcome expected = listed.Run(*reference_state, {});
   for (const Form& form : FormsOf(description)) {
     SCOPED_TRACE(FormText(form));
@@ -121,19 +121,12 @@ TEST(ConformanceTable, CoversEveryLowering) {
   for (const Case& description : ConformanceCases()) {
     if (description.falls_back == nullptr) covered.insert(description.op);
   }
-  const struct {
-    OpCode op;
-    const char* lowering;
-  } kRows[] = {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, #Xnnpack},
-#include "ops/ops.def"
-#undef OP
+  const std::set<OpCode> lowered = {
+#define LOWERING(Name, Lowering) OpCode::k##Name,
+#include "delegates/xnnpack/lowerings.def"
+#undef LOWERING
   };
-  for (const auto& row : kRows) {
-    const bool has_lowering = std::string(row.lowering) != "_";
-    EXPECT_EQ(covered.contains(row.op), has_lowering) << FindOp(row.op)->name;
-  }
+  EXPECT_EQ(covered, lowered);
 }
 
 }  // namespace

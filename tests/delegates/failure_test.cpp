@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <pthreadpool.h>
 
 #include <cstdlib>
 #include <new>
@@ -76,19 +75,18 @@ TEST(RefusedThreads, APoolIsAnErrorAndNoneIsLeft) {
   for (const int threads : {2, 4}) {
     for (int at = 1; at < threads; ++at) {
       of_threads = {at, /*lasting=*/true};
-      const Result<ThreadPool> pool = CreateThreadPool(threads);
+      const Result<std::unique_ptr<ThreadPool>> pool = CreateThreadPool(threads);
       of_threads = {};
       EXPECT_EQ(pool.status().code(), StatusCode::kOutOfMemory) << at << " of " << threads;
     }
-    Result<ThreadPool> pool = CreateThreadPool(threads);
+    Result<std::unique_ptr<ThreadPool>> pool = CreateThreadPool(threads);
     ASSERT_TRUE(pool.ok());
-    EXPECT_EQ(pthreadpool_get_threads_count(static_cast<pthreadpool_t>(pool->get())),
-              static_cast<size_t>(threads));
+    EXPECT_EQ((*pool)->threads(), threads);
   }
 }
 
 TEST(RefusedThreads, ASessionIsAnErrorAndTheNextWorks) {
-  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState({});
+  Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
   ASSERT_TRUE(state.ok());
   of_threads = {1};
   const auto refused = (*state)->CreateSession({.threads = 2});
@@ -101,7 +99,7 @@ TEST(RefusedThreads, ASessionIsAnErrorAndTheNextWorks) {
 TEST(RefusedThreads, APoolWithoutMemoryEndsItsThreads) {
   for (int at = 1;; ++at) {
     of_memory = {at};
-    const Result<ThreadPool> pool = CreateThreadPool(3);
+    const Result<std::unique_ptr<ThreadPool>> pool = CreateThreadPool(3);
     const bool hit = of_memory.hit;
     of_memory = {};
     EXPECT_EQ(pool.ok(), !hit);
@@ -120,7 +118,7 @@ class Attempt {
   /// Goes on where it failed. With the call that failed first, so that each is also made twice.
   Status GoOn() {
     if (!state_) {
-      SKIFF_ASSIGN_OR_RETURN(state_, XnnpackDelegate().CreateModelState({}));
+      SKIFF_ASSIGN_OR_RETURN(state_, BuiltinXnnpackDelegate().CreateModelState({}));
     }
     if (!session_) {
       SKIFF_ASSIGN_OR_RETURN(session_, state_->CreateSession({}));
@@ -181,7 +179,8 @@ class RefusedMemory : public ::testing::TestWithParam<size_t> {
 TEST_P(RefusedMemory, IsAnErrorAndTheNextTimeWorks) {
   const Case& description = ConformanceCases()[GetParam()];
   Node node(description, static_cast<uint32_t>(GetParam()) + 1);
-  (void)node.Run(*XnnpackDelegate().CreateModelState({}).value(), {});  // Which also places the outputs.
+  (void)node.Run(*BuiltinXnnpackDelegate().CreateModelState({}).value(),
+                 {});  // Which also places the outputs.
   Forget(node);
   Attempt undisturbed(node);
   ASSERT_TRUE(undisturbed.GoOn().ok());
@@ -271,7 +270,7 @@ TEST_P(RefusedShapes, LeaveTheOthers) {
   Node nodes[] = {Node(pair.first, 1), Node(pair.second, 1)};
   Outputs expected[2];
   for (int i = 0; i < 2; ++i)
-    expected[i] = nodes[i].Run(*XnnpackDelegate().CreateModelState({}).value(), {}).outputs;
+    expected[i] = nodes[i].Run(*BuiltinXnnpackDelegate().CreateModelState({}).value(), {}).outputs;
   Node changing(pair.first, 1);
   for (long at = 1;; ++at) {
     SCOPED_TRACE(at);

@@ -9,15 +9,17 @@
 #include <thread>
 
 #include "delegates/registry.h"
-#include "delegates/support.h"
+#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/delegate.h"
+#include "delegates/xnnpack/support.h"
+#include "delegates/xnnpack/thread_pool.h"
 #include "node_harness.h"
 
 namespace skiff::testing {
 namespace {
 
 std::unique_ptr<ModelState> NewState() {
-  Result<std::unique_ptr<ModelState>> state = XnnpackDelegate().CreateModelState({});
+  Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
   EXPECT_TRUE(state.ok());
   return std::move(*state);
 }
@@ -87,7 +89,7 @@ std::unique_ptr<PreparedSegment> Ready(DelegateSession& session, const SegmentVi
   return std::move(*prepared);
 }
 
-std::unique_ptr<DelegateSession> NewSession(ModelState& state, int threads, void* pool = nullptr) {
+std::unique_ptr<DelegateSession> NewSession(ModelState& state, int threads, ThreadPool* pool = nullptr) {
   Result<std::unique_ptr<DelegateSession>> session =
       state.CreateSession({threads, pool, false, false, /*thread_small_work=*/true});
   EXPECT_TRUE(session.ok());
@@ -107,8 +109,7 @@ TEST(Segment, UnsupportedNodesRunOnTheReferenceKernel) {
 
 /// While another user holds the pool: what needs none does not wait for it.
 TEST(Segment, LittleWorkLeavesThePoolAlone) {
-  const std::unique_ptr<pthreadpool, decltype(&pthreadpool_destroy)> pool(pthreadpool_create(2),
-                                                                          pthreadpool_destroy);
+  const std::unique_ptr<xnnpack::Pool> pool = std::move(xnnpack::CreatePool(2).value());
   const auto state = NewState();
   Result<std::unique_ptr<DelegateSession>> created = state->CreateSession({2, pool.get()});
   ASSERT_TRUE(created.ok());
@@ -127,7 +128,7 @@ TEST(Segment, LittleWorkLeavesThePoolAlone) {
       for (int i = 0; i < 10000 && !self.release; ++i) usleep(1000);
       self.in_time = self.release.load();
     };
-    pthreadpool_parallelize_1d(pool.get(), hold, &holder, 2, 0);  // One would run without the pool.
+    pthreadpool_parallelize_1d(pool->get(), hold, &holder, 2, 0);  // One would run without the pool.
   });
   while (!holder.holds) usleep(100);
   EXPECT_TRUE(segment->Run({}).ok());
@@ -194,16 +195,27 @@ TEST(Segment, IndirectionBuffersCountAsWorkspace) {
 }
 
 TEST(Segment, UsesAnInjectedPool) {
-  pthreadpool_t pool = pthreadpool_create(2);
+  std::unique_ptr<ThreadPool> pool = std::move(CreateThreadPool(2).value());
   {
     const auto state = NewState();
-    const auto session = NewSession(*state, 1, pool);
+    const auto session = NewSession(*state, 1, pool.get());
     const Chain chain(2, {OpCode::kAbs}, 100000);
     const auto segment = Ready(*session, chain.view());
     EXPECT_TRUE(segment->Run({}).ok());
     session->Idle();
   }
-  pthreadpool_destroy(pool);
+  pool.reset();
+}
+
+TEST(Segment, LeavesThePoolOfAnotherDelegateAlone) {
+  struct Foreign final : ThreadPool {
+    DelegateKind delegate() const override { return DelegateKind::kOfApplications; }
+    int threads() const override { return 2; }
+  } pool;
+  const auto state = NewState();
+  const auto session = NewSession(*state, 2, &pool);
+  const Chain chain(2, {OpCode::kAbs}, 100000);
+  EXPECT_TRUE(Ready(*session, chain.view())->Run({}).ok());
 }
 
 /// Where the pieces of a Concat were computed in place, nothing is written: the memory is read-only here.
@@ -316,12 +328,12 @@ TEST(Support, RefusesWhatNoLoweringCanDo) {
   Case conv = Convolution();
   conv.As<Conv2dAttrs>().min = 1;
   conv.As<Conv2dAttrs>().max = 1;
-  EXPECT_FALSE(XnnpackSupports(Node(conv, 1).types())) << "an empty clamp";
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(conv, 1).types())) << "an empty clamp";
   Case huge = Convolution();
   huge.As<Conv2dAttrs>().pads = {1 << 20, 0, 0, 0};
-  EXPECT_FALSE(XnnpackSupports(Node(huge, 1).types())) << "absurd pads";
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(huge, 1).types())) << "absurd pads";
   Case softmax = MakeCase(OpCode::kSoftmax, {F32({3, 4})});
-  EXPECT_FALSE(XnnpackSupports(Node(softmax, 1).types())) << "not the innermost axis";
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(softmax, 1).types())) << "not the innermost axis";
 }
 
 }  // namespace

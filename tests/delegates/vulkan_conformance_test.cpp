@@ -9,10 +9,10 @@
 
 #include "conformance_cases.h"
 #include "core/error_capture.h"
-#include "delegates/support.h"
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/device/device.h"
 #include "delegates/vulkan/lower/emitter.h"
+#include "delegates/vulkan/support.h"
 #include "tolerance.h"
 
 namespace skiff::testing {
@@ -100,13 +100,11 @@ const std::map<std::string, Names>& FamiliesByLowering() {
   return table;
 }
 
-/// "_" for an operator without one.
 const std::string& LoweringOf(OpCode op) {
   static const std::map<OpCode, std::string> lowerings = {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, #Vulkan},
-#include "ops/ops.def"
-#undef OP
+#define LOWERING(Name, Lowering) {OpCode::k##Name, #Lowering},
+#include "delegates/vulkan/lowerings.def"
+#undef LOWERING
   };
   return lowerings.at(op);
 }
@@ -165,7 +163,7 @@ std::vector<Parameter> AllParameters() {
     for (size_t i = 0; i < ConformanceCases().size(); ++i) {
       const bool arithmetic = kConfigurations[c].precision == VulkanPrecision::kF16Arithmetic;
       if (arithmetic && !HasF16Arithmetic(ConformanceCases()[i].op)) continue;
-      if (VulkanSupports(Node(ConformanceCases()[i], 1).types())) all.push_back({i, c});
+      if (VulkanSupport().Supports(Node(ConformanceCases()[i], 1).types())) all.push_back({i, c});
     }
   }
   return all;
@@ -216,7 +214,7 @@ TEST_P(VulkanForms, FollowsItsInputs) {
     Node formed(description, seed, form);
     const Node::Outcome got = formed.RunAfterOthers(*state, {});
     EXPECT_EQ(Compare(node, got, expected, **reference, DelegateKind::kVulkan), "");
-    EXPECT_EQ(got.fell_back, ReadsNothing(formed) || !VulkanSupports(formed.types()))
+    EXPECT_EQ(got.fell_back, ReadsNothing(formed) || !VulkanSupport().Supports(formed.types()))
         << "whether a shader ran";
   }
   EXPECT_EQ(vulkan::ValidationMessages(), messages) << "the validation layer had something to say";
@@ -291,13 +289,12 @@ TEST(VulkanConformanceTable, HasWeightsThatASmallDeviceSeesInParts) {
 TEST(VulkanConformanceTable, CoversEveryLowering) {
   std::set<OpCode> covered;
   for (const Parameter& parameter : AllParameters()) covered.insert(ConformanceCases()[parameter.index].op);
-  constexpr OpCode kOps[] = {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  OpCode::k##Name,
-#include "ops/ops.def"
-#undef OP
+  const std::set<OpCode> lowered = {
+#define LOWERING(Name, Lowering) OpCode::k##Name,
+#include "delegates/vulkan/lowerings.def"
+#undef LOWERING
   };
-  for (const OpCode op : kOps) EXPECT_EQ(covered.contains(op), LoweringOf(op) != "_") << FindOp(op)->name;
+  EXPECT_EQ(covered, lowered);
   std::set<OpCode> in_forms;
   for (const Parameter& parameter : SampledParameters())
     in_forms.insert(ConformanceCases()[parameter.index].op);

@@ -49,7 +49,7 @@ inline bool HasDevice() {
 
 inline ConvertOptions ForTheGpu() {
   ConvertOptions options;
-  options.vulkan = true;
+  options.targets = {Target::kVulkan};
   return options;
 }
 
@@ -65,7 +65,7 @@ class Opened {
     const Delegate* const delegates[] = {
         &vulkan_,
 #ifdef SKIFF_WITH_XNNPACK
-        &XnnpackDelegate(),
+        &BuiltinXnnpackDelegate(),
 #endif
     };
     std::copy(std::begin(delegates), std::end(delegates), delegates_);

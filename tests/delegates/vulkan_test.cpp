@@ -50,7 +50,7 @@ TEST_F(VulkanSession, SharesASegmentWithTheCpuAndMeetsNewShapes) {
     VulkanOptions options = TestOptions();
     options.force_staging = staged;
     Opened opened(kOpenNet, options);
-    ASSERT_EQ(opened.converted().vulkan->segments.size(), 3u) << "GPU, CPU, GPU";
+    ASSERT_EQ(opened.converted().others[0].segments.size(), 3u) << "GPU, CPU, GPU";
     const auto session = opened.MustCreate();
     const auto device = *vulkan::Device::Get(options);
     size_t pipelines = 0;
@@ -67,7 +67,7 @@ TEST_F(VulkanSession, SharesASegmentWithTheCpuAndMeetsNewShapes) {
 TEST_F(VulkanSession, CountsTheArenaThatSegmentsShareOnce) {
   const auto workspace = [](const char* text, size_t segments) {
     Opened opened(text, TestOptions());
-    EXPECT_EQ(opened.converted().vulkan->segments.size(), segments);
+    EXPECT_EQ(opened.converted().others[0].segments.size(), segments);
     const auto session = opened.MustCreate();
     RunSession(*session, RandomInputs(opened.source(), 7));
     return session->memory_usage().workspace;

@@ -12,21 +12,22 @@
 namespace skiff {
 namespace {
 
+constexpr struct {
+  OpCode op;
+  const char* delegate;
+} kLowered[] = {
+#define LOWERING(Name, Lowering) {OpCode::k##Name, "xnnpack"},
+#include "delegates/xnnpack/lowerings.def"
+#undef LOWERING
+#define LOWERING(Name, Lowering) {OpCode::k##Name, "vulkan"},
+#include "delegates/vulkan/lowerings.def"
+#undef LOWERING
+};
+
 std::vector<std::string> DelegatesOf(OpCode op) {
   std::vector<std::string> delegates;
-  const auto add = [&](std::string_view lowering, const char* delegate) {
-    if (lowering != "_") delegates.emplace_back(delegate);
-  };
-  switch (op) {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  case OpCode::k##Name:                                                                          \
-    add(#Xnnpack, "xnnpack");                                                                    \
-    add(#Vulkan, "vulkan");                                                                      \
-    break;
-#include "ops/ops.def"
-#undef OP
-    case OpCode::kInvalid:
-      break;
+  for (const auto& row : kLowered) {
+    if (row.op == op) delegates.emplace_back(row.delegate);
   }
   return delegates;
 }

@@ -155,7 +155,7 @@ class Maker {
 std::vector<uint8_t> MakeFile(const TensorData& total) {
   Maker maker;
   ConvertOptions both_targets;
-  both_targets.vulkan = true;
+  both_targets.targets = {Target::kVulkan};
   maker.Add(kClassify, both_targets);
   ConvertOptions buckets;
   buckets.buckets = {{{"batch", 1}, {"length", 4}}, {{"length", {2, 8, 2}}}};

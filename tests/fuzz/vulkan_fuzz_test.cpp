@@ -74,7 +74,7 @@ class Setup {
   const Delegate* delegates_[2] = {
       nullptr,
 #ifdef SKIFF_WITH_XNNPACK
-      &XnnpackDelegate(),
+      &BuiltinXnnpackDelegate(),
 #else
       &ReferenceDelegate(),
 #endif
@@ -143,7 +143,7 @@ void CheckSeed(uint32_t seed, std::string& text, Figures& figures) {
   RandomOpenGraph random(seed);
   text += random.Text();
   ConvertOptions options;
-  options.vulkan = true;
+  options.targets = {Target::kVulkan};
   if (seed % 4 == 0) options.pipeline.disabled = AnyPasses(random);
   for (const std::string& pass : options.pipeline.disabled) text += "without " + pass + "\n";
   const Setup setup(random);

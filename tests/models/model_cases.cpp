@@ -26,7 +26,7 @@ bool UsesHalf(const Graph& graph) {
 
 ConvertOptions ForAllTargets() {
   ConvertOptions options;
-  options.vulkan = true;
+  options.targets = {Target::kVulkan};
   return options;
 }
 
@@ -84,7 +84,7 @@ int ModelCase::NodesOn(DelegateKind delegate) const {
 }
 
 int ModelCase::NodesBesideTheGpu() const {
-  const auto& nodes = converted_->vulkan->nodes;
+  const auto& nodes = converted_->others[0].nodes;
   return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const DraftNode& node) {
     return !node.shape_program && node.delegate != DelegateKind::kVulkan;
   }));

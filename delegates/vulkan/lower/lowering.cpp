@@ -1,24 +1,17 @@
-// Operator to lowering, from the table: a name in the Vulkan column that has no function here does not
-// compile.
+// Operator to lowering, from lowerings.def: a lowering that has no function here does not compile.
 #include "delegates/vulkan/lower/lowerings.h"
+#include "ops/op_rows.h"
 
 namespace skiff::vulkan {
 namespace {
 
-constexpr LowerFn Lower_ = nullptr;
-
-struct Row {
-  OpCode op;
-  LowerFn lower;
+constexpr OpRow<LowerFn> kRows[] = {
+    {OpCode::kInvalid, nullptr},  // An array needs an element.
+#define LOWERING(Name, Lowering) {OpCode::k##Name, Lower##Lowering},
+#include "delegates/vulkan/built_lowerings.def"
+#undef LOWERING
 };
-
-constexpr Row kRows[] = {
-    {OpCode::kInvalid, Lower_},  // An array needs an element.
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, values, Xnnpack, Vulkan) \
-  {OpCode::k##Name, Lower##Vulkan},
-#include "ops/build_ops.def"
-#undef OP
-};
+static_assert(OpsAscend(kRows), "lowerings.def must have the order of ops.def");
 
 }  // namespace
 
@@ -32,11 +25,6 @@ ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inpu
   return hash;
 }
 
-LowerFn FindLowering(OpCode op) {
-  for (const Row& row : kRows) {
-    if (row.op == op) return row.lower;
-  }
-  return nullptr;
-}
+LowerFn FindLowering(OpCode op) { return FindRow(kRows, op); }
 
 }  // namespace skiff::vulkan

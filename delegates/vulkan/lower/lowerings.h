@@ -1,4 +1,4 @@
-/// One function for each name in the Vulkan column of ops.def, and what they share.
+/// One function for each lowering of lowerings.def, and what they share.
 #pragma once
 
 #include "core/half.h"

@@ -3,8 +3,8 @@
 # Operators are told apart inside of a shader by their numbers in ops.def, which it includes as ops.glsl; HAS_<Name> says
 # whether the build has the operator.
 function(skiff_vulkan_shaders target)
-  set(folder ${CMAKE_CURRENT_SOURCE_DIR}/vulkan)
-  set(generated ${CMAKE_CURRENT_BINARY_DIR}/vulkan_shaders)
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/shaders)
   set(operators ${PROJECT_SOURCE_DIR}/runtime/ops/ops.def)
   # Those that are bound by arithmetic; the others are compiled twice, F16 being what VulkanPrecision numbers.
   set(f16_arithmetic conv)

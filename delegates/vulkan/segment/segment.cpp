@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/platform.h"
-#include "delegates/support.h"
 #include "delegates/vulkan/lower/emitter.h"
 #include "delegates/vulkan/program/transfer.h"
 #include "delegates/vulkan/segment/measure.h"
+#include "delegates/vulkan/support.h"
 
 namespace skiff::vulkan {
 namespace {
@@ -85,7 +85,7 @@ Status Segment::Lower() {
     if (empty_[i]) continue;
     const Program::Mark before = program_.mark();
     emit.Begin(n);
-    const bool able = VulkanSupports(described_[i].types) && !ReadsNothing(segment_, node);
+    const bool able = VulkanSupport().Supports(described_[i].types) && !ReadsNothing(segment_, node);
     const Status status = able ? FindLowering(node.op->code)(emit) : Refuse();
     if (status.ok()) continue;
     if (status.code() != StatusCode::kUnsupported) return status;

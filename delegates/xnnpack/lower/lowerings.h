@@ -1,4 +1,4 @@
-/// One function for each name in the XNNPACK column of ops.def.
+/// One function for each lowering of lowerings.def.
 #pragma once
 
 #include "delegates/xnnpack/lower/step.h"

@@ -75,7 +75,7 @@ class Step {
 };
 
 using StepPointer = std::unique_ptr<Step>;
-/// Makes the step of a node that XnnpackSupports() accepted.
+/// Makes the step of a node that XnnpackSupport() accepted.
 using LowerFn = Result<StepPointer> (*)(const NodeView& node, const Environment& environment);
 
 template <class S, class... Arguments>

@@ -17,10 +17,23 @@ struct OpDef;
 struct AttrStorage;
 struct PlanData;
 
-/// Numbers are file format. kControl is the runtime itself, which runs the nodes with bodies.
-enum class DelegateKind : uint8_t { kReference = 0, kXnnpack = 1, kVulkan = 2, kControl = 3 };
-inline constexpr int kDelegateKindCount = 4;
+/// The number that a delegate brings, by which a file says who runs a node: never change one that files have.
+/// Those below kOfApplications are given out by Skiff, the others are an application's to give; it sees to it
+/// that its delegates have different ones. kControl is the runtime itself, which runs the nodes with bodies.
+enum class DelegateKind : uint8_t {
+  kReference = 0,
+  kXnnpack = 1,
+  kVulkan = 2,
+  kControl = 3,
+  kOfApplications = 128
+};
+/// For messages. A delegate knows its own name (DelegateSupport::name); of others than Skiff's the number
+/// says no more than "application".
 const char* DelegateKindName(DelegateKind kind);
+
+/// What a plan is made for; numbers are file format. kCpu: the CPU, and delegates that work in its memory.
+enum class Target : uint8_t { kCpu = 0, kVulkan = 1 };
+const char* TargetName(Target target);  ///< "cpu", "vulkan".
 
 /// What a constant is known by: within one Model, equal ones mean equal content. (ModelStateOptions::content
 /// tells Models apart.)
@@ -57,6 +70,37 @@ struct NodeTypes {
   const AttrStorage* attrs = nullptr;
   Span<const PlanTensor* const> inputs;  ///< Null for an absent input.
   Span<const PlanTensor* const> outputs;
+};
+
+/// What a delegate can do, as pure functions of a node's types: the same answers on the host, which
+/// partitions and plans memory by them without linking the delegate, and on the device. Lives as long as the
+/// process.
+class DelegateSupport {
+ public:
+  virtual DelegateKind kind() const = 0;
+  virtual const char* name() const = 0;
+  /// Whose plans it takes part in. In other plans than those for the CPU, the delegates of the CPU get what
+  /// is left.
+  virtual Target target() const { return Target::kCpu; }
+  /// Extents are not looked at where they may change at run time: what the delegate then refuses at its
+  /// extents (or on its device) runs with the reference kernel.
+  virtual bool Supports(const NodeTypes& node) const = 0;
+  /// It reads input `index` in place when that is a view with gaps between its rows (TensorView::row_stride).
+  /// A strided tensor elsewhere is still computed right, by the reference kernel.
+  virtual bool TakesStridedInput(const NodeTypes&, size_t) const { return false; }
+  /// It writes outputs in place when they are views with gaps between their rows.
+  virtual bool WritesStridedOutput(const NodeTypes&) const { return false; }
+
+ protected:
+  ~DelegateSupport() = default;
+};
+
+/// Worker threads that several Sessions share; the delegate that made them is the only one that can use them.
+class ThreadPool {
+ public:
+  virtual ~ThreadPool() = default;
+  virtual DelegateKind delegate() const = 0;
+  virtual int threads() const = 0;  ///< With the one that calls Session::Run().
 };
 
 /// Nodes [begin, end) of a plan, for one delegate. Everything outlives the prepared segment.
@@ -113,11 +157,11 @@ class DelegateSession {
 
 struct DelegateSessionOptions {
   int threads = 1;
-  void* thread_pool = nullptr;      ///< A pthreadpool_t that outlives the Session, or null to make one.
-  bool keep_intermediates = false;  ///< All tensors have host memory of their own and shall be found there.
-  bool profile = false;             ///< Runs may come with a NodeTimer.
-  bool thread_small_work = false;   ///< SessionOptions::thread_small_work.
-  bool poison = false;              ///< SessionOptions::poison, of memory of its own.
+  ThreadPool* thread_pool = nullptr;  ///< Outlives the Session. Null, or of another delegate: make threads.
+  bool keep_intermediates = false;    ///< All tensors have host memory of their own and shall be found there.
+  bool profile = false;               ///< Runs may come with a NodeTimer.
+  bool thread_small_work = false;     ///< SessionOptions::thread_small_work.
+  bool poison = false;                ///< SessionOptions::poison, of memory of its own.
 };
 
 /// Bytes of packed weights.
@@ -151,12 +195,15 @@ struct ModelStateOptions {
 /// A backend. Stateless, thread-safe, lives as long as the process.
 class Delegate {
  public:
-  virtual DelegateKind kind() const = 0;
-  /// Pure: the same answer on the host (which partitions by it) and on the device.
-  virtual bool Supports(const NodeTypes& node) const = 0;
+  virtual const DelegateSupport& support() const = 0;
+  DelegateKind kind() const { return support().kind(); }
   /// This build has code for the operator (SKIFF_OPERATORS may leave it out), whatever the types.
   virtual bool Has(const OpDef& op) const = 0;
   virtual Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const = 0;
+  /// Threads for SessionOptions::thread_pool; null where it needs none.
+  virtual Result<std::unique_ptr<ThreadPool>> CreateThreadPool(int) const {
+    return std::unique_ptr<ThreadPool>();
+  }
 
  protected:
   ~Delegate() = default;

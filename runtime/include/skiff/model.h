@@ -12,10 +12,6 @@ namespace skiff {
 
 struct ModelData;
 
-/// What a plan is made for. Numbers are file format.
-enum class Target : uint8_t { kCpu = 0, kVulkan = 1 };
-const char* TargetName(Target target);
-
 /// How a picture becomes an input: resize to width x height (bilinear, half-pixel centres, edges clamped, no
 /// antialiasing, not rounded to 8 bits), order the channels, then (value - mean[c]) * scale[c] on values of
 /// 0..255.
@@ -129,10 +125,14 @@ class Model {
 
   /// The decoded file, for Sessions and for tools that show all of it.
   const ModelData& data() const;
-  /// kUnsupported when the delegate is not among ModelOptions::delegates.
+  /// Those that Sessions may use: the reference, then ModelOptions::delegates.
+  size_t delegate_count() const;
+  const Delegate& delegate(size_t index) const;
+  /// Of two of one kind, the last one. kUnsupported when there is none.
+  Result<size_t> IndexOf(DelegateKind kind) const;
   Result<const Delegate*> DelegateOf(DelegateKind kind) const;
   /// The state that a delegate keeps for this Model, made at the first call. Thread-safe. Fails as
-  /// DelegateOf.
+  /// IndexOf.
   Result<ModelState*> StateOf(DelegateKind kind);
 
  private:

@@ -24,9 +24,9 @@ struct SessionOptions {
   bool fall_back = true;
   Backend backend = Backend::kPlanned;
   int threads = 0;  ///< At most kMaxThreads; 0: min(4, cores in the affinity mask).
-  /// Threads that Sessions share (skiff/thread_pool.h): a pthreadpool_t, which outlives the Session.
-  /// `threads` is then ignored. Null: the Session has its own.
-  void* thread_pool = nullptr;
+  /// Threads that Sessions share (skiff/thread_pool.h), which outlive the Session. `threads` is then ignored.
+  /// Null: the Session has its own.
+  ThreadPool* thread_pool = nullptr;
   uint64_t memory_limit =
       0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
   int kept_shapes = 2;   ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
@@ -54,7 +54,8 @@ struct NodeInfo {
   const char* name = "";
   const char* op = "";
   DelegateKind delegate = DelegateKind::kReference;  ///< That runs it.
-  bool shape_program = false;                        ///< Runs once per new shape, not per run.
+  const char* delegate_name = "";
+  bool shape_program = false;  ///< Runs once per new shape, not per run.
   /// The plan asked for a faster delegate, which refused on this device. Of an If or While: something inside.
   bool fell_back = false;
   uint64_t last_ns = 0;        ///< Duration in the last profiled run.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/error_capture.h"
+#include "delegates/xnnpack/support.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "tests/support/tiny_models.h"
@@ -360,8 +361,7 @@ TEST(Control, TellsWhatRan) {
 class Picky final : public Delegate {
  public:
   explicit Picky(OpCode runs) : runs_(runs) {}
-  DelegateKind kind() const override { return DelegateKind::kXnnpack; }
-  bool Supports(const NodeTypes&) const override { return true; }
+  const DelegateSupport& support() const override { return XnnpackSupport(); }
   bool Has(const OpDef&) const override { return true; }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
     SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<ModelState> state, ReferenceDelegate().CreateModelState(options));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error_capture.h"
+#include "delegates/xnnpack/support.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -16,8 +17,7 @@ using ::testing::HasSubstr;
 /// A delegate whose build has no operator, in place of XNNPACK's.
 class EmptyDelegate final : public Delegate {
  public:
-  DelegateKind kind() const override { return DelegateKind::kXnnpack; }
-  bool Supports(const NodeTypes&) const override { return false; }
+  const DelegateSupport& support() const override { return XnnpackSupport(); }
   bool Has(const OpDef&) const override { return false; }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions&) const override {
     return Fail(StatusCode::kInternal, "nothing may be prepared");

@@ -67,7 +67,7 @@ TEST(Threads, MoreThanAnyDeviceHasIsAMistake) {
 TEST(Threads, SessionsShareAPool) {
   OpenedModel opened(kSmallNet);
   for (const int threads : {1, 3}) {
-    Result<ThreadPool> pool = CreateThreadPool(threads);
+    Result<std::unique_ptr<ThreadPool>> pool = CreateThreadPool(threads);
     ASSERT_TRUE(pool.ok());
     SessionOptions shared;
     shared.thread_pool = pool->get();
@@ -95,7 +95,7 @@ size_t StartedSince(const std::set<std::string>& before) {
 TEST(Threads, APoolIsAllThatItsSessionsStart) {
   OpenedModel opened(kSmallNet);
   const auto before = ThreadsOfTheProcess();
-  Result<ThreadPool> pool = CreateThreadPool(3);
+  Result<std::unique_ptr<ThreadPool>> pool = CreateThreadPool(3);
   ASSERT_TRUE(pool.ok());
   SessionOptions options;
   options.threads = 4;

@@ -1,0 +1,18 @@
+#include "delegates/supports.h"
+
+namespace skiff {
+
+#define DELEGATE(Name) const DelegateSupport& Name##Support();
+#include "delegates/known.def"
+#undef DELEGATE
+
+Span<const DelegateSupport* const> BuiltinSupports() {
+  static const DelegateSupport* const supports[] = {
+#define DELEGATE(Name) &Name##Support(),
+#include "delegates/known.def"
+#undef DELEGATE
+  };
+  return {supports, sizeof(supports) / sizeof(*supports)};
+}
+
+}  // namespace skiff
