@@ -36,7 +36,7 @@ run(${CMAKE_COMMAND} --build ${WORK}/build --target skiff-run)
 run(${WORK}/build/samples/run_model/skiff-run ${WORK}/characters.skiff --backend vulkan --input
     image=${case}/input_image.npy --expect logits=${case}/output_logits.npy)
 
-set(folder delegates/CMakeFiles/skiff_delegate_vulkan.dir/vulkan_shaders)
+set(folder delegates/vulkan/CMakeFiles/skiff_delegate_vulkan.dir/shaders)
 read_shaders(${WORK}/build/${folder}/shader_code.cpp.o names bytes)
 read_shaders(${ALL_SHADERS}/${folder}/shader_code.cpp.o all_names all_bytes)
 list(FILTER names EXCLUDE REGEX 2$)
