@@ -16,36 +16,23 @@ Wide Multiples(double number) {
   return static_cast<Wide>(scaled);
 }
 
-/// The quotient, half to even.
-Wide DivideRounded(Wide number, Wide divisor) {
-  Wide quotient = number / divisor;
-  Wide rest = number % divisor;
-  if (rest < 0) {
-    rest += divisor;
-    --quotient;
-  }
-  const Wide twice = 2 * rest;
-  if (twice > divisor || (twice == divisor && quotient % 2 != 0)) ++quotient;
-  return quotient;
-}
+/// A whole number of steps, and which part of the next one follows.
+struct Steps {
+  Wide whole;
+  Wide rest;
+  Wide step;
+};
 
-/// Which scale an element has: position by position, not as the runtime counts.
-int64_t ScaleOf(const Quantization& quantization, const Shape& shape, int64_t element) {
-  if (quantization.per_tensor()) return 0;
-  int64_t position[kMaxRank] = {};
-  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-    position[axis] = element % shape[axis];
-    element /= shape[axis];
+Steps StepsOf(const Exact& exact, size_t i, float scale) {
+  const Wide step = (Multiples(static_cast<double>(scale)) * exact.divisor)
+                    << (exact.exponent - kOperandExponent);
+  Wide whole = exact.numbers[i] / step;
+  Wide rest = exact.numbers[i] % step;
+  if (rest < 0) {
+    rest += step;
+    --whole;
   }
-  if (quantization.block == 0) return position[quantization.axis];
-  int64_t at = 0;
-  for (int axis = 0; axis < shape.rank(); ++axis) {
-    const bool blocked = axis == quantization.axis;
-    const int64_t extent =
-        blocked ? (shape[axis] + quantization.block - 1) / quantization.block : shape[axis];
-    at = at * extent + (blocked ? position[axis] / quantization.block : position[axis]);
-  }
-  return at;
+  return {whole, rest, step};
 }
 
 void AddBias(Exact& y, const Exact* bias) {
@@ -68,7 +55,32 @@ size_t At(const Shape& shape, int64_t n, int64_t h, int64_t w, int64_t c) {
   return static_cast<size_t>(((n * shape[1] + h) * shape[2] + w) * shape[3] + c);
 }
 
-/// The element of a tensor that is broadcast to `shape`.
+}  // namespace
+
+double Exact::Real(size_t i) const {
+  return static_cast<double>(std::ldexp(static_cast<long double>(numbers[i]), -exponent) /
+                             static_cast<long double>(divisor));
+}
+
+/// Position by position, not as the runtime counts.
+int64_t ScaleOf(const Quantization& quantization, const Shape& shape, int64_t element) {
+  if (quantization.per_tensor()) return 0;
+  int64_t position[kMaxRank] = {};
+  for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+    position[axis] = element % shape[axis];
+    element /= shape[axis];
+  }
+  if (quantization.block == 0) return position[quantization.axis];
+  int64_t at = 0;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    const bool blocked = axis == quantization.axis;
+    const int64_t extent =
+        blocked ? (shape[axis] + quantization.block - 1) / quantization.block : shape[axis];
+    at = at * extent + (blocked ? position[axis] / quantization.block : position[axis]);
+  }
+  return at;
+}
+
 size_t BroadcastAt(const Shape& from, const Shape& shape, int64_t element) {
   int64_t at = 0;
   int64_t stride = 1;
@@ -90,13 +102,6 @@ Shape BroadcastShape(const Shape& a, const Shape& b) {
     shape.Append(std::max(in_a < 0 ? 1 : a[in_a], in_b < 0 ? 1 : b[in_b]));
   }
   return shape;
-}
-
-}  // namespace
-
-double Exact::Real(size_t i) const {
-  return static_cast<double>(std::ldexp(static_cast<long double>(numbers[i]), -exponent) /
-                             static_cast<long double>(divisor));
 }
 
 Exact ExactOf(const TensorData& data) {
@@ -136,10 +141,18 @@ Exact ExactBias(const TensorData& bias, const TensorData& x, const TensorData& w
 }
 
 int64_t RoundedCode(const Exact& exact, size_t i, DType dtype, float scale, int32_t zero_point) {
-  const Wide divisor = Multiples(static_cast<double>(scale)) * exact.divisor;
-  const Wide steps = DivideRounded(exact.numbers[i], divisor << (exact.exponent - kOperandExponent));
+  const Steps steps = StepsOf(exact, i, scale);
+  const Wide twice = 2 * steps.rest;
+  const bool up = twice > steps.step || (twice == steps.step && steps.whole % 2 != 0);
   const CodeRange range = RangeOf(dtype);
-  return static_cast<int64_t>(std::clamp<Wide>(steps + zero_point, range.low, range.high));
+  return static_cast<int64_t>(
+      std::clamp<Wide>(steps.whole + (up ? 1 : 0) + zero_point, range.low, range.high));
+}
+
+std::optional<int64_t> StepBelowTie(const Exact& exact, size_t i, float scale) {
+  const Steps steps = StepsOf(exact, i, scale);
+  if (2 * steps.rest != steps.step) return std::nullopt;
+  return static_cast<int64_t>(steps.whole);
 }
 
 Exact Clamped(Exact exact, float min, float max) {
@@ -321,10 +334,12 @@ Exact ExactFullyConnected(const AttrStorage& attrs, const Exact& x, const Exact&
 
 Exact ExactMatMul(const AttrStorage& attrs, const Exact& a, const Exact& b) {
   const auto& product = attrs.as<MatMulAttrs>();
-  const int64_t rows = a.shape[0];
-  const int64_t depth = a.shape[1];
+  const int64_t depth = a.shape.last();
+  const int64_t rows = a.shape.elements() / depth;
   const int64_t columns = product.transpose_b ? b.shape[0] : b.shape[1];
-  Exact y{Shape{rows, columns}, {}, 2 * kOperandExponent};
+  Exact y{{}, {}, 2 * kOperandExponent};
+  for (int axis = 0; axis + 1 < a.shape.rank(); ++axis) y.shape.Append(a.shape[axis]);
+  y.shape.Append(columns);
   for (int64_t i = 0; i < rows * columns; ++i) {
     Wide sum = 0;
     for (int64_t k = 0; k < depth; ++k) {

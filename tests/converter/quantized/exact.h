@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "graph/graph.h"
@@ -29,8 +30,18 @@ Exact ExactOf(const TensorData& data);
 /// are.
 Exact ExactBias(const TensorData& bias, const TensorData& x, const TensorData& weights);
 
+/// Which of its scales an element has.
+int64_t ScaleOf(const Quantization& quantization, const Shape& shape, int64_t element);
+
+/// What two shapes are broadcast to, and where an element of that lies in one of them.
+Shape BroadcastShape(const Shape& a, const Shape& b);
+size_t BroadcastAt(const Shape& from, const Shape& shape, int64_t element);
+
 /// Element i, rounded half to even into the output's quantisation, saturating.
 int64_t RoundedCode(const Exact& exact, size_t i, DType dtype, float scale, int32_t zero_point);
+
+/// Where element i lies half way between two steps of this scale: the lower one.
+std::optional<int64_t> StepBelowTie(const Exact& exact, size_t i, float scale);
 
 /// The bounds of a clamp, which are multiples of 2^-32.
 Exact Clamped(Exact exact, float min, float max);
@@ -43,7 +54,7 @@ Exact ExactReduce(OpCode op, const AttrStorage& attrs, const Exact& x);
 Exact ExactConv(const AttrStorage& attrs, const Exact& x, const Exact& weights, const Exact* bias);
 Exact ExactConvTranspose(const AttrStorage& attrs, const Exact& x, const Exact& weights, const Exact* bias);
 Exact ExactFullyConnected(const AttrStorage& attrs, const Exact& x, const Exact& weights, const Exact* bias);
-/// Of matrices.
+/// `b` is a matrix; `a` has as many axes as it likes.
 Exact ExactMatMul(const AttrStorage& attrs, const Exact& a, const Exact& b);
 
 /// Elements [lowest, highest] of a dtype that can be quantised.
