@@ -31,17 +31,17 @@ bool IsQuantized(const Case& description) {
                      [](const Argument& input) { return input.quantization != nullptr; });
 }
 
-/// The first case of each operator with these of its inputs. Bodies and effects make no numbers of their own.
+/// The first case of each operator with these of its inputs, plain and quantised. Bodies and effects make no
+/// numbers of their own.
 std::vector<size_t> Sample() {
-  std::set<std::pair<OpCode, uint32_t>> seen;
+  std::set<std::tuple<OpCode, uint32_t, bool>> seen;
   std::vector<size_t> sample;
   for (size_t i = 0; i < ConformanceCases().size(); ++i) {
     const Case& description = ConformanceCases()[i];
-    if (IsQuantized(description)) continue;  // Graphs have no quantised values.
     uint32_t present = 0;
     for (size_t k = 0; k < description.inputs.size(); ++k)
       present |= description.inputs[k].absent ? 0u : 1u << k;
-    if (seen.insert({description.op, present}).second) sample.push_back(i);
+    if (seen.insert({description.op, present, IsQuantized(description)}).second) sample.push_back(i);
   }
   return sample;
 }
@@ -60,6 +60,8 @@ class OneNode {
     for (size_t i = 0; i < description.outputs; ++i) names.push_back("y" + std::to_string(i));
     const NodeId id = graph_.AddNode(description.op, inputs, names);
     graph_.node(id).attrs = description.attrs;
+    if (description.output_quantization != nullptr)
+      Declare(graph_.node(id).outputs[0], description.quantized_output, description.output_quantization);
     for (size_t i = 0; i < names.size(); ++i) graph_.AddOutput(names[i], graph_.node(id).outputs[i]);
   }
 
@@ -86,11 +88,17 @@ class OneNode {
     return form_.Has(i) ? form_.supply == Supply::kConstant : description_.inputs[i].constant;
   }
 
+  /// What no rule tells of a result.
+  void Declare(ValueId value, DType dtype, const Quantization* quantization) {
+    graph_.value(value).dtype = dtype;
+    graph_.value(value).quantization = CopyOf(quantization);
+  }
+
   TensorData Data(size_t i, const std::vector<double>& elements) const {
     TensorData data(description_.inputs[i].dtype, description_.inputs[i].shape);
     const TensorView view(data.mutable_data(), data.dtype(), data.shape());
     for (size_t k = 0; k < elements.size(); ++k) SetElement(view, static_cast<int64_t>(k), elements[k]);
-    return data;
+    return data.Quantized(CopyOf(description_.inputs[i].quantization));
   }
 
   ValueId AddInput(size_t i) {
@@ -102,7 +110,7 @@ class OneNode {
     // Axes of one size are one dimension.
     const bool opens = extent_ > 0 && !dims.empty() && argument.shape[0] == extent_;
     if (opens && !Decides(i) && (i == 0 || !description_.inputs[i].constant)) dims[0] = open_;
-    const ValueId value = graph_.AddInput(name, argument.dtype, dims);
+    const ValueId value = graph_.AddInput(name, argument.dtype, dims, CopyOf(argument.quantization));
     const bool computed = form_.Has(i) && form_.supply == Supply::kComputed;
     const auto feed = [&](std::vector<double> fed) {
       for (double& element : fed) {
@@ -113,11 +121,17 @@ class OneNode {
     };
     listed_[name] = feed(elements);
     others_[name] = Decides(i) ? listed_[name] : feed(node_.others(i));
-    return computed ? Compute(value, name, argument.dtype) : value;
+    return computed ? Compute(value, name, argument) : value;
   }
 
   /// What feed() has undone.
-  ValueId Compute(ValueId value, const std::string& name, DType dtype) {
+  ValueId Compute(ValueId value, const std::string& name, const Argument& argument) {
+    const DType dtype = argument.dtype;
+    if (argument.quantization != nullptr) {
+      const ValueId same = graph_.Emit(OpCode::kRequantize, {value});
+      Declare(same, dtype, argument.quantization);
+      return same;
+    }
     if (IsFloat(dtype)) return graph_.Emit(OpCode::kNeg, {value});
     if (dtype == DType::kBool) return graph_.Emit(OpCode::kNot, {value});
     const std::string zero = name + "_zero";
