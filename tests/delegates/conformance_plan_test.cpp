@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "conformance_cases.h"
 #include "core/error_capture.h"

@@ -88,6 +88,8 @@ void AddBinary(CaseTable& table) {
 void AddPools(CaseTable& table) {
   constexpr Types kTypes[] = {
       {"ties", "u8[2, 7, 6, 3] {scale=0.25, zero_point=100}", ": i8 {scale=0.5, zero_point=-3}"},
+      // Means of six times 27: ties, but for what the division has lost.
+      {"sixths", "u8[2, 7, 6, 3] {scale=6.75, zero_point=100}", ": i16 {scale=0.25, zero_point=-3}"},
       {"any_scale", "i8[2, 7, 6, 3] {scale=0.1, zero_point=5}", ": i8 {scale=0.1, zero_point=-6}"},
       {"channels", "i8[2, 7, 6, 3] {scale=[0.5, 0.1, 0.3], zero_point=[1, -2, 3], axis=3}",
        ": u8 {scale=0.25, zero_point=128}"},
@@ -113,6 +115,7 @@ void AddPools(CaseTable& table) {
 void AddReductions(CaseTable& table) {
   constexpr Types kTypes[] = {
       {"ties", "u8[5, 6, 7] {scale=0.25, zero_point=100}", ": i16 {scale=0.5, zero_point=-3}"},
+      {"sixths", "u8[5, 6, 7] {scale=6.75, zero_point=100}", ": i16 {scale=0.25, zero_point=-3}"},
       {"any_scale", "i8[5, 6, 7] {scale=0.1, zero_point=5}", ": i8 {scale=0.3, zero_point=-6}"},
       {"channels", "i8[5, 6, 2] {scale=[0.5, 0.3], zero_point=[1, -2], axis=2}",
        ": u8 {scale=0.5, zero_point=128}"},

@@ -26,6 +26,11 @@ constexpr Types kTypes[] = {
      "input w: i8 SHAPE {scale=[0.1, 0.02, 0.3, 0.05], zero_point=[0, 1, -2, 3], axis=CHANNELS}",
      "const b: i32[4] {scale=PRODUCTS, axis=0} = [90001, -20000, 3000, 4]",
      ": u8 {scale=7.7, zero_point=120}"},
+    // So large that the scales of the products, rounded to floats, would give other integers.
+    {"large_bias", "i8 SHAPE {scale=0.1, zero_point=5}",
+     "input w: i8 SHAPE {scale=[0.1, 0.02, 0.3, 0.05], zero_point=[0, 1, -2, 3], axis=CHANNELS}",
+     "const b: i32[4] {scale=PRODUCTS, axis=0} = [900000001, -2000000000, 300000000, 4]",
+     ": i32 {scale=0.01, zero_point=7}"},
     {"four_bits", "i8 SHAPE {scale=0.1, zero_point=5}",
      "const w: i4 SHAPE {scale=[0.1, 0.02, 0.3, 0.05], axis=CHANNELS} = seed 5",
      "const b: i32[4] {scale=PRODUCTS, axis=0} = [901, -200, 300, 4]", ": i8 {scale=0.9, zero_point=12}"},
