@@ -14,10 +14,16 @@ base=$root/build/third_party
 sources=$base/src
 out=$base/$arch
 
+c_flags="-ffunction-sections -fdata-sections"
+# GCC 12 leaves one accumulator of the FMA3 products on the stack, which makes them 2.7 times slower. Scheduling before
+# registers are given out (off by default on x86) keeps all of them in registers.
+if [[ $arch == x86_64 ]] && "${CC:-cc}" --version | grep -q "Free Software Foundation"; then
+  c_flags+=" -fschedule-insns -fsched-pressure"
+fi
 flags=(
   -DCMAKE_BUILD_TYPE=Release
   -DCMAKE_POSITION_INDEPENDENT_CODE=ON
-  "-DCMAKE_C_FLAGS=-ffunction-sections -fdata-sections"
+  "-DCMAKE_C_FLAGS=$c_flags"
   "-DCMAKE_CXX_FLAGS=-ffunction-sections -fdata-sections"
   -DXNNPACK_LIBRARY_TYPE=static
   -DXNNPACK_BUILD_ALL_MICROKERNELS=OFF
