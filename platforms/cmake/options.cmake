@@ -2,6 +2,7 @@
 option(SKIFF_BUILD_TESTS "Build the tests" ON)
 option(SKIFF_BUILD_SAMPLES "Build the samples" ON)
 option(SKIFF_BUILD_BENCHMARKS "Build the benchmarks" OFF)
+set(SKIFF_PLATFORM posix CACHE STRING "Folder of platforms/ with the platform seam (runtime/core/platform.h)")
 option(SKIFF_DELEGATE_XNNPACK "Build the XNNPACK delegate" ON)
 option(SKIFF_XNNPACK_UNARY "Run unary operators on XNNPACK's kernels where these are better; OFF: on ours, which are smaller"
        ON)
