@@ -180,7 +180,7 @@ std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const Conver
 
 namespace {
 
-const char* NameOfDelegate(const DraftNode& node) {
+const char* WhoRuns(const DraftNode& node) {
   return node.support != nullptr ? node.support->name() : DelegateKindName(node.delegate);
 }
 
@@ -198,8 +198,8 @@ std::string Explain(const ConvertResult& result) {
     text += fmt::format("{} ({}):", source.name, source.op);
     for (const size_t i : nodes_of[s]) {
       const PlanNode node = result.draft.ViewOf(i);
-      text += fmt::format(" runs as {} '{}' on {};", node.op->name, node.name,
-                          NameOfDelegate(result.draft.nodes[i]));
+      text +=
+          fmt::format(" runs as {} '{}' on {};", node.op->name, node.name, WhoRuns(result.draft.nodes[i]));
     }
     for (const std::string& note : source.notes) text += fmt::format(" {};", note);
     if (nodes_of[s].empty() && source.notes.empty()) text += " no output needs it: removed;";

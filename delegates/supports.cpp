@@ -15,4 +15,11 @@ Span<const DelegateSupport* const> BuiltinSupports() {
   return {supports, sizeof(supports) / sizeof(*supports)};
 }
 
+const char* NameOfDelegate(DelegateKind kind) {
+  for (const DelegateSupport* support : BuiltinSupports()) {
+    if (support->kind() == kind) return support->name();
+  }
+  return DelegateKindName(kind);
+}
+
 }  // namespace skiff

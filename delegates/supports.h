@@ -9,4 +9,7 @@ namespace skiff {
 /// In the order of preference.
 Span<const DelegateSupport* const> BuiltinSupports();
 
+/// The name of the delegate with this number, also of those that only this list knows.
+const char* NameOfDelegate(DelegateKind kind);
+
 }  // namespace skiff

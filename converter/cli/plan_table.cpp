@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/table.h"
+#include "delegates/supports.h"
 #include "run/sizes.h"
 
 namespace skiff::cli {
@@ -29,7 +30,7 @@ std::string ContractText(const ModelData& model) {
 }
 
 std::string DelegateText(DelegateKind kind) {
-  const char* name = DelegateKindName(kind);
+  const char* name = NameOfDelegate(kind);
   return kind < DelegateKind::kOfApplications ? name : fmt::format("{} {}", name, static_cast<int>(kind));
 }
 

@@ -5,6 +5,7 @@
 
 #include <cctype>
 
+#include "delegates/supports.h"
 #include "format/model_data.h"
 #include "run/opened_model.h"
 #include "skiff/session.h"
@@ -34,7 +35,7 @@ constexpr ShaderUse kUses[] = {
 
 /// As it is part of a variable's name.
 std::string ListName(DelegateKind kind) {
-  std::string name = DelegateKindName(kind);
+  std::string name = NameOfDelegate(kind);
   for (char& letter : name) letter = static_cast<char>(std::toupper(letter));
   return name;
 }
