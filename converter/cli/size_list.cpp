@@ -102,6 +102,14 @@ void AddFallenBack(Model& model, const char* signature, Target target, SizeList*
   }
 }
 
+/// The delegates of applications are not here to be asked what they refuse.
+bool IsOfApplication(const PlanData& plan) {
+  for (const SegmentData& segment : plan.segments) {
+    if (segment.delegate >= DelegateKind::kOfApplications) return true;
+  }
+  return false;
+}
+
 std::string Set(const std::string& name, const std::set<std::string>& values) {
   return values.empty() ? fmt::format("set({})\n", name)
                         : fmt::format("set({}\n    {})\n", name, fmt::join(values, "\n    "));
@@ -112,11 +120,13 @@ std::string Set(const std::string& name, const std::set<std::string>& values) {
 void AddModel(Model& model, bool fallbacks, SizeList* list) {
   for (const SignatureData& signature : model.data().signatures) {
     bool on_cpu = false;
+    bool of_application = false;
     for (const PlanData& plan : signature.plans) {
-      Walk(fallbacks, list).Add(plan, false);
       on_cpu = on_cpu || plan.target == Target::kCpu;
+      of_application = of_application || IsOfApplication(plan);
     }
-    if (on_cpu) AddFallenBack(model, signature.name, Target::kCpu, list);
+    for (const PlanData& plan : signature.plans) Walk(fallbacks || of_application, list).Add(plan, false);
+    if (on_cpu && !of_application) AddFallenBack(model, signature.name, Target::kCpu, list);
   }
 }
 
