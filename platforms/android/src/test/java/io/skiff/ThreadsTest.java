@@ -170,6 +170,7 @@ public class ThreadsTest {
   @Test
   public void anotherThreadMayNotUseIt() throws Exception {
     try (Session session = slowSession()) {
+      session.run(); // From now on there are outputs to ask for.
       Future<RuntimeException> stopped = runUntilThrown(session);
       IllegalStateException refused = null;
       while (refused == null && !stopped.isDone()) {
