@@ -7,7 +7,6 @@
 #include "core/error_capture.h"
 #include "core/platform.h"
 #include "graph/error.h"
-#include "import/onnx/import_onnx.h"
 #include "skiff/model.h"
 
 namespace skiff {
@@ -178,14 +177,6 @@ std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const Conver
   return ConvertGraph(ImportModel(path, import), options);
 }
 
-namespace {
-
-const char* WhoRuns(const DraftNode& node) {
-  return node.support != nullptr ? node.support->name() : DelegateKindName(node.delegate);
-}
-
-}  // namespace
-
 std::string Explain(const ConvertResult& result) {
   std::vector<std::vector<size_t>> nodes_of(result.graph.sources().size());
   for (size_t i = 0; i < result.draft.nodes.size(); ++i) {
@@ -198,8 +189,9 @@ std::string Explain(const ConvertResult& result) {
     text += fmt::format("{} ({}):", source.name, source.op);
     for (const size_t i : nodes_of[s]) {
       const PlanNode node = result.draft.ViewOf(i);
-      text +=
-          fmt::format(" runs as {} '{}' on {};", node.op->name, node.name, WhoRuns(result.draft.nodes[i]));
+      const DelegateSupport* support = result.draft.nodes[i].support;
+      text += fmt::format(" runs as {} '{}' on {};", node.op->name, node.name,
+                          support != nullptr ? support->name() : DelegateKindName(DelegateKind::kControl));
     }
     for (const std::string& note : source.notes) text += fmt::format(" {};", note);
     if (nodes_of[s].empty() && source.notes.empty()) text += " no output needs it: removed;";

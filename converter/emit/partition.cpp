@@ -6,27 +6,20 @@
 namespace skiff {
 namespace {
 
-/// Null: none of them.
+/// Null for a node with bodies, which no delegate runs.
 const DelegateSupport* ChooseDelegate(const PlanDraft& draft, size_t index,
                                       Span<const DelegateSupport* const> delegates) {
   if (!draft.nodes[index].bodies.empty()) return nullptr;
   std::vector<const PlanTensor*> storage;
   const NodeTypes types = draft.TypesOf(index, storage);
-  for (const Target target : {draft.target, Target::kCpu}) {
-    for (const DelegateSupport* delegate : delegates) {
-      if (delegate->target() == target && delegate->Supports(types)) return delegate;
-    }
-  }
-  return nullptr;
-}
-
-void Assign(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
-  for (size_t i = 0; i < draft.nodes.size(); ++i) {
-    DraftNode& node = draft.nodes[i];
-    node.support = ChooseDelegate(draft, i, delegates);
-    const DelegateKind without = node.bodies.empty() ? DelegateKind::kReference : DelegateKind::kControl;
-    node.delegate = node.support != nullptr ? node.support->kind() : without;
-  }
+  const auto choose = [&](Target target, const DelegateSupport* otherwise) {
+    const auto found = std::find_if(delegates.begin(), delegates.end(), [&](const DelegateSupport* delegate) {
+      return delegate->target() == target && delegate->Supports(types);
+    });
+    return found != delegates.end() ? *found : otherwise;
+  };
+  const DelegateSupport* own = draft.target == Target::kCpu ? nullptr : choose(draft.target, nullptr);
+  return own != nullptr ? own : choose(Target::kCpu, &ReferenceDelegate().support());
 }
 
 /// A node with bodies is a segment of its own.
@@ -34,8 +27,9 @@ std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
   std::vector<SegmentData> segments;
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].shape_program) continue;
-    const bool joins = !segments.empty() && segments.back().delegate == nodes[i].delegate;
-    if (!joins || nodes[i].delegate == DelegateKind::kControl) segments.push_back({nodes[i].delegate, i, i});
+    const bool joins = !segments.empty() && segments.back().delegate == nodes[i].delegate();
+    if (!joins || nodes[i].delegate() == DelegateKind::kControl)
+      segments.push_back({nodes[i].delegate(), i, i});
     segments.back().end = i + 1;
   }
   return segments;
@@ -63,15 +57,16 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
   }
   std::vector<DraftNode> shape_nodes, data_nodes;
   const size_t first = draft.shape_node_count;
-  DelegateKind current = first < draft.nodes.size() ? draft.nodes[first].delegate : DelegateKind::kReference;
+  DelegateKind current =
+      first < draft.nodes.size() ? draft.nodes[first].delegate() : DelegateKind::kReference;
   while (!ready.empty()) {
     auto next = std::find_if(ready.begin(), ready.end(), [&](size_t i) {
-      return draft.nodes[i].shape_program || draft.nodes[i].delegate == current;
+      return draft.nodes[i].shape_program || draft.nodes[i].delegate() == current;
     });
     if (next == ready.end()) next = ready.begin();
     const size_t chosen = *next;
     ready.erase(next);
-    if (!draft.nodes[chosen].shape_program) current = draft.nodes[chosen].delegate;
+    if (!draft.nodes[chosen].shape_program) current = draft.nodes[chosen].delegate();
     (draft.nodes[chosen].shape_program ? shape_nodes : data_nodes).push_back(draft.nodes[chosen]);
     for (const size_t user : users[chosen]) {
       if (--missing[user] == 0) ready.insert(std::lower_bound(ready.begin(), ready.end(), user), user);
@@ -85,7 +80,8 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
 
 void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
   draft.FindTypicalTypes();
-  Assign(draft, delegates);
+  for (size_t i = 0; i < draft.nodes.size(); ++i)
+    draft.nodes[i].support = ChooseDelegate(draft, i, delegates);
   std::vector<DraftNode> grouped = GroupByDelegate(draft);
   if (SegmentsOf(grouped).size() < SegmentsOf(draft.nodes).size()) draft.nodes = std::move(grouped);
   draft.segments = SegmentsOf(draft.nodes);

@@ -90,15 +90,13 @@ class ArenaPlanner {
   }
   TensorPlacement& PlacementOf(int32_t index) { return draft_.placements[Slot(index)]; }
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
-  bool RunsBodies(size_t node) const { return draft_.nodes[node].delegate == DelegateKind::kControl; }
 
-  /// The reference kernels' copies are dense, and bodies want dense tensors: only other delegates are asked.
+  /// Bodies want dense tensors.
   bool UsersTakeStrides(int32_t tensor) const {
     return std::all_of(users_[Slot(tensor)].begin(), users_[Slot(tensor)].end(), [this](const User& user) {
       std::vector<const PlanTensor*> storage;
       const DelegateSupport* support = draft_.nodes[user.node].support;
-      if (support == nullptr) return !RunsBodies(user.node);
-      return support->TakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
+      return support != nullptr && support->TakesStridedInput(draft_.TypesOf(user.node, storage), user.input);
     });
   }
 
@@ -106,8 +104,7 @@ class ArenaPlanner {
     const auto node = Slot(producer_[Slot(tensor)]);
     std::vector<const PlanTensor*> storage;
     const DelegateSupport* support = draft_.nodes[node].support;
-    if (support == nullptr) return !RunsBodies(node);
-    return support->WritesStridedOutput(draft_.TypesOf(node, storage));
+    return support != nullptr && support->WritesStridedOutput(draft_.TypesOf(node, storage));
   }
 
   /// Makes `part` a view of `whole` at `place` (and re-bases what was a view of `part`). False when that

@@ -21,11 +21,12 @@ struct DraftNode {
   bool shape_program = false;  ///< Runs once per new shape.
   std::vector<int32_t> inputs;
   std::vector<int32_t> outputs;
-  DelegateKind delegate = DelegateKind::kReference;
-  const DelegateSupport* support = nullptr;  ///< Of that delegate; null for kReference and kControl.
+  const DelegateSupport* support = nullptr;  ///< Of who runs it; null for nodes with bodies.
   /// Of the node's bodies. The node then has one more output than in the graph, the last one: its scratch, in
   /// which the bodies' arenas lie.
   std::vector<PlanDraft> bodies;
+
+  DelegateKind delegate() const { return support != nullptr ? support->kind() : DelegateKind::kControl; }
 };
 
 struct PlanDraft {

@@ -91,9 +91,8 @@ Tensor Mod(Operand a, Operand b, const ModAttrs& attrs) {
   return ApplyOne(OpCode::kMod, attrs, Both(a, b), a.where());
 }
 Tensor Where(const Tensor& condition, Operand a, Operand b) {
-  const DType dtype = a.is_number() ? b.tensor().dtype() : a.tensor().dtype();
-  return ApplyOne(OpCode::kWhere, NoAttrs(),
-                  {condition, a.As(dtype), b.is_number() ? b.As(dtype) : b.tensor()}, a.where());
+  const Tensors both = Both(a, b);
+  return ApplyPlain(OpCode::kWhere, {condition, both[0], both[1]}, a.where());
 }
 
 Tensor Conv2d(Operand x, const Tensor& weights, const Tensor& bias, const Conv2dAttrs& attrs) {

@@ -80,13 +80,13 @@ std::map<std::string, TensorData> ModelCase::Run(Backend backend,
 int ModelCase::NodesOn(DelegateKind delegate) const {
   const auto& nodes = converted_->draft.nodes;
   return static_cast<int>(std::count_if(nodes.begin(), nodes.end(),
-                                        [&](const DraftNode& node) { return node.delegate == delegate; }));
+                                        [&](const DraftNode& node) { return node.delegate() == delegate; }));
 }
 
 int ModelCase::NodesBesideTheGpu() const {
   const auto& nodes = converted_->others[0].nodes;
   return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [](const DraftNode& node) {
-    return !node.shape_program && node.delegate != DelegateKind::kVulkan;
+    return !node.shape_program && node.delegate() != DelegateKind::kVulkan;
   }));
 }
 
@@ -100,7 +100,7 @@ int ModelCase::CountOps(OpCode op) const {
 int ModelCase::ConvolutionsElsewhere() const {
   const auto& nodes = converted_->draft.nodes;
   return static_cast<int>(std::count_if(nodes.begin(), nodes.end(), [&](const DraftNode& node) {
-    return IsConvolution(converted_->graph.node(node.id).op) && node.delegate != DelegateKind::kXnnpack;
+    return IsConvolution(converted_->graph.node(node.id).op) && node.delegate() != DelegateKind::kXnnpack;
   }));
 }
 
