@@ -1,5 +1,5 @@
 /// Which operators this build lowers (SKIFF_OPERATORS), for the tables of kernels. Decided while compiling,
-/// and with internal linkage: see kernels_generic.h.
+/// and with internal linkage: see generic.h.
 #pragma once
 
 namespace skiff::xnnpack {
@@ -36,20 +36,25 @@ constexpr Use kUses[] = {
     {Op::kMatMul, Op::kClamp},  // A product that XNNPACK does not clamp is clamped by ours.
     {Op::kArgMax, Op::kReduceMax},
     {Op::kArgMin, Op::kReduceMin},
+    // The steps of recurrent layers.
+    {Op::kLstm, Op::kSigmoid},
+    {Op::kLstm, Op::kTanh},
+    {Op::kLstm, Op::kAdd},
+    {Op::kLstm, Op::kMul},
+    {Op::kGru, Op::kSigmoid},
+    {Op::kGru, Op::kTanh},
+    {Op::kGru, Op::kAdd},
+    {Op::kGru, Op::kSub},
+    {Op::kGru, Op::kMul},
+    {Op::kRnn, Op::kTanh},
+    {Op::kRnn, Op::kAdd},
 };
-
-/// What the steps of recurrent layers are made of.
-consteval bool IsPartOfRecurrent(int id) {
-  const bool recurs = IsLowered(Op::kLstm) || IsLowered(Op::kGru) || IsLowered(Op::kRnn);
-  return recurs &&
-         (id == Op::kSigmoid || id == Op::kTanh || id == Op::kAdd || id == Op::kSub || id == Op::kMul);
-}
 
 consteval bool IsKept(int id) {
   for (const Use& use : kUses) {
     if (use.used == id && IsLowered(use.user)) return true;
   }
-  return IsLowered(id) || IsPartOfRecurrent(id);
+  return IsLowered(id);
 }
 
 }  // namespace
