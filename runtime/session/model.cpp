@@ -179,6 +179,14 @@ Result<size_t> Model::IndexOf(DelegateKind kind) const {
   for (size_t i = delegate_count(); i-- > 0;) {
     if (delegate(i).kind() == kind) return i;
   }
+  const bool known = kind >= DelegateKind::kOfApplications || kind <= DelegateKind::kControl;
+  if (!known) {
+    return Fail(
+        StatusCode::kUnsupported,
+        "the model uses delegate %d, which is not among ModelOptions::delegates and not known to this "
+        "build of Skiff; update Skiff",
+        static_cast<int>(kind));
+  }
   return Fail(StatusCode::kUnsupported,
               "the model uses the %s delegate (number %d), which was not passed in ModelOptions::delegates",
               DelegateKindName(kind), static_cast<int>(kind));

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "core/error_capture.h"
-#include "delegates/xnnpack/support.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "tests/support/tiny_models.h"
@@ -356,121 +355,6 @@ TEST(Control, TellsWhatRan) {
   EXPECT_FALSE(node.fell_back);
   EXPECT_GT(node.last_ns, 0u);
 }
-
-/// Stands in for XNNPACK on a device that can run nothing but `runs`: the rest falls back.
-class Picky final : public Delegate {
- public:
-  explicit Picky(OpCode runs) : runs_(runs) {}
-  const DelegateSupport& support() const override { return XnnpackSupport(); }
-  bool Has(const OpDef&) const override { return true; }
-  Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
-    SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<ModelState> state, ReferenceDelegate().CreateModelState(options));
-    return std::unique_ptr<ModelState>(new State(runs_, std::move(state)));
-  }
-
- private:
-  class Segment final : public PreparedSegment {
-   public:
-    Segment(OpCode runs, const SegmentView& view, std::unique_ptr<PreparedSegment> inner)
-        : runs_(runs), view_(view), inner_(std::move(inner)) {}
-    Status Reshape() override { return inner_->Reshape(); }
-    Status Bind() override { return inner_->Bind(); }
-    Status Run(const RunContext& context) override { return inner_->Run(context); }
-    bool FellBack(uint32_t node) const override { return view_.nodes[node].op->code != runs_; }
-    uint64_t workspace_bytes() const override { return inner_->workspace_bytes(); }
-
-   private:
-    const OpCode runs_;
-    const SegmentView view_;
-    const std::unique_ptr<PreparedSegment> inner_;
-  };
-  class Threads final : public DelegateSession {
-   public:
-    Threads(OpCode runs, std::unique_ptr<DelegateSession> inner) : runs_(runs), inner_(std::move(inner)) {}
-    Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
-      SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<PreparedSegment> segment, inner_->Prepare(view));
-      return std::unique_ptr<PreparedSegment>(new Segment(runs_, view, std::move(segment)));
-    }
-    void Idle() override {}
-
-   private:
-    const OpCode runs_;
-    const std::unique_ptr<DelegateSession> inner_;
-  };
-  class State final : public ModelState {
-   public:
-    State(OpCode runs, std::unique_ptr<ModelState> inner) : runs_(runs), inner_(std::move(inner)) {}
-    Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
-      SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<DelegateSession> session, inner_->CreateSession(options));
-      return std::unique_ptr<DelegateSession>(new Threads(runs_, std::move(session)));
-    }
-    PackedBytes packed_bytes() const override { return {}; }
-
-   private:
-    const OpCode runs_;
-    const std::unique_ptr<ModelState> inner_;
-  };
-  const OpCode runs_;
-};
-
-#ifdef SKIFF_WITH_XNNPACK
-TEST(Control, TellsWhatFellBackInBodies) {
-  const OpenedModel opened(R"(graph g {
-    input c: bool[]
-    input d: bool[]
-    input x: f32[300]
-    y = If(c, d, x) then {
-      input d
-      input x
-      a = Tanh(x)
-      z = If(d, a) then {
-        input a
-        b = Abs(a)
-        output b
-      } else {
-        input a
-        b = Neg(a)
-        output b
-      }
-      output z
-    } else {
-      input d
-      input x
-      a = Tanh(x)
-      output a
-    }
-    output y
-  })");
-  for (const OpCode runs : {OpCode::kTanh, OpCode::kAbs}) {
-    const Picky picky(runs);
-    const Delegate* const delegates[] = {&picky};
-    ModelOptions options;
-    options.delegates = {delegates, 1};
-    auto model = Model::Open(opened.bytes.span(), options);
-    ASSERT_TRUE(model.ok());
-    auto session = Session::Create(**model, {});
-    ASSERT_TRUE(session.ok());
-    ASSERT_EQ((*session)->node_count(), 1);
-    EXPECT_EQ((*session)->node(0).delegate, DelegateKind::kControl);
-    EXPECT_TRUE((*session)->node(0).fell_back) << "something inside of it";
-
-    std::vector<std::string> seen;
-    for (int i = 0; i < (*session)->inner_node_count(); ++i) {
-      const NodeInfo node = (*session)->inner_node(i);
-      if (node.op == std::string("If")) {
-        EXPECT_EQ(node.delegate, DelegateKind::kControl);
-        EXPECT_TRUE(node.fell_back);
-      } else {
-        const bool falls = node.op != std::string(OpName(runs));
-        EXPECT_EQ(node.fell_back, falls) << node.op;
-        EXPECT_EQ(node.delegate, falls ? DelegateKind::kReference : DelegateKind::kXnnpack) << node.op;
-      }
-      seen.push_back(node.op);
-    }
-    EXPECT_THAT(seen, ::testing::UnorderedElementsAre("Tanh", "If", "Abs", "Neg", "Tanh"));
-  }
-}
-#endif
 
 /// The bodies' arenas lie inside of the outer one, one over the other.
 TEST(Control, BodiesShareTheirMemory) {
