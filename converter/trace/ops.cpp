@@ -51,118 +51,122 @@ Tensor Axis(int64_t axis) { return Tensor::Scalar(axis); }
 }  // namespace
 
 #define SKIFF_UNARY(Name) \
-  Tensor Name(Operand x) { return ApplyPlain(OpCode::k##Name, {x.tensor()}, x.where()); }
-#define SKIFF_BINARY(Name) \
-  Tensor Name(Operand a, Operand b) { return ApplyPlain(OpCode::k##Name, Both(a, b), a.where()); }
+  Tensor Name(const Operand& x) { return ApplyPlain(OpCode::k##Name, {x.tensor()}, x.where()); }
+#define SKIFF_BINARY(Name)                                     \
+  Tensor Name(const Operand& a, const Operand& b) {            \
+    return ApplyPlain(OpCode::k##Name, Both(a, b), a.where()); \
+  }
 #include "trace/elementwise.inc"
 
-Tensor Identity(Operand x) { return ApplyPlain(OpCode::kIdentity, {x.tensor()}, x.where()); }
-Tensor Relu(Operand x) { return Clamp(x, 0.0f, kInfinity); }
-Tensor Clamp(Operand x, float min, float max) {
+Tensor Identity(const Operand& x) { return ApplyPlain(OpCode::kIdentity, {x.tensor()}, x.where()); }
+Tensor Relu(const Operand& x) { return Clamp(x, 0.0f, kInfinity); }
+Tensor Clamp(const Operand& x, float min, float max) {
   return ApplyOne(OpCode::kClamp, ClampAttrs{min, max}, {x.tensor()}, x.where());
 }
-Tensor Gelu(Operand x, const GeluAttrs& attrs) {
+Tensor Gelu(const Operand& x, const GeluAttrs& attrs) {
   return ApplyOne(OpCode::kGelu, attrs, {x.tensor()}, x.where());
 }
-Tensor LeakyRelu(Operand x, float alpha) {
+Tensor LeakyRelu(const Operand& x, float alpha) {
   return ApplyOne(OpCode::kLeakyRelu, AlphaAttrs{alpha}, {x.tensor()}, x.where());
 }
-Tensor Elu(Operand x, float alpha) {
+Tensor Elu(const Operand& x, float alpha) {
   return ApplyOne(OpCode::kElu, AlphaAttrs{alpha}, {x.tensor()}, x.where());
 }
-Tensor HardSigmoid(Operand x, const HardSigmoidAttrs& attrs) {
+Tensor HardSigmoid(const Operand& x, const HardSigmoidAttrs& attrs) {
   return ApplyOne(OpCode::kHardSigmoid, attrs, {x.tensor()}, x.where());
 }
-Tensor IsInf(Operand x, const IsInfAttrs& attrs) {
+Tensor IsInf(const Operand& x, const IsInfAttrs& attrs) {
   return ApplyOne(OpCode::kIsInf, attrs, {x.tensor()}, x.where());
 }
-Tensor Quantize(Operand x, DType dtype, const QuantizationPtr& quantization) {
+Tensor Quantize(const Operand& x, DType dtype, const QuantizationPtr& quantization) {
   return ApplyQuantized(OpCode::kQuantize, x, dtype, quantization);
 }
-Tensor Dequantize(Operand x) { return ApplyOne(OpCode::kDequantize, NoAttrs(), {x.tensor()}, x.where()); }
-Tensor Requantize(Operand x, DType dtype, const QuantizationPtr& quantization) {
+Tensor Dequantize(const Operand& x) {
+  return ApplyOne(OpCode::kDequantize, NoAttrs(), {x.tensor()}, x.where());
+}
+Tensor Requantize(const Operand& x, DType dtype, const QuantizationPtr& quantization) {
   return ApplyQuantized(OpCode::kRequantize, x, dtype, quantization);
 }
-Tensor Cast(Operand x, DType to) {
+Tensor Cast(const Operand& x, DType to) {
   return ApplyOne(OpCode::kCast, CastAttrs{static_cast<int64_t>(to)}, {x.tensor()}, x.where());
 }
 
-Tensor Mod(Operand a, Operand b, const ModAttrs& attrs) {
+Tensor Mod(const Operand& a, const Operand& b, const ModAttrs& attrs) {
   return ApplyOne(OpCode::kMod, attrs, Both(a, b), a.where());
 }
-Tensor Where(const Tensor& condition, Operand a, Operand b) {
+Tensor Where(const Tensor& condition, const Operand& a, const Operand& b) {
   const Tensors both = Both(a, b);
   return ApplyPlain(OpCode::kWhere, {condition, both[0], both[1]}, a.where());
 }
 
-Tensor Conv2d(Operand x, const Tensor& weights, const Tensor& bias, const Conv2dAttrs& attrs) {
+Tensor Conv2d(const Operand& x, const Tensor& weights, const Tensor& bias, const Conv2dAttrs& attrs) {
   return ApplyOne(OpCode::kConv2d, attrs, {x.tensor(), weights, bias}, x.where());
 }
-Tensor ConvTranspose2d(Operand x, const Tensor& weights, const Tensor& bias,
+Tensor ConvTranspose2d(const Operand& x, const Tensor& weights, const Tensor& bias,
                        const ConvTranspose2dAttrs& attrs) {
   return ApplyOne(OpCode::kConvTranspose2d, attrs, {x.tensor(), weights, bias}, x.where());
 }
-Tensor MaxPool2d(Operand x, const Pool2dAttrs& attrs) {
+Tensor MaxPool2d(const Operand& x, const Pool2dAttrs& attrs) {
   return ApplyOne(OpCode::kMaxPool2d, attrs, {x.tensor()}, x.where());
 }
-Tensor AveragePool2d(Operand x, const Pool2dAttrs& attrs) {
+Tensor AveragePool2d(const Operand& x, const Pool2dAttrs& attrs) {
   return ApplyOne(OpCode::kAveragePool2d, attrs, {x.tensor()}, x.where());
 }
-Tensor MaxPool2dIndices(Operand x, const Pool2dAttrs& attrs) {
+Tensor MaxPool2dIndices(const Operand& x, const Pool2dAttrs& attrs) {
   return ApplyOne(OpCode::kMaxPool2dIndices, attrs, {x.tensor()}, x.where());
 }
-Tensor Resize2d(Operand x, const IntList& size, const ResizeAttrs& attrs) {
+Tensor Resize2d(const Operand& x, const IntList& size, const ResizeAttrs& attrs) {
   return ApplyOne(OpCode::kResize2d, attrs, {x.tensor(), size.tensor()}, x.where());
 }
-Tensor GridSample2d(Operand x, const Tensor& grid, const GridSampleAttrs& attrs) {
+Tensor GridSample2d(const Operand& x, const Tensor& grid, const GridSampleAttrs& attrs) {
   return ApplyOne(OpCode::kGridSample2d, attrs, {x.tensor(), grid}, x.where());
 }
-Tensor RoiAlign(Operand x, const Tensor& regions, const Tensor& images, const RoiAlignAttrs& attrs) {
+Tensor RoiAlign(const Operand& x, const Tensor& regions, const Tensor& images, const RoiAlignAttrs& attrs) {
   return ApplyOne(OpCode::kRoiAlign, attrs, {x.tensor(), regions, images}, x.where());
 }
-Tensor MatMul(Operand a, const Tensor& b, const MatMulAttrs& attrs) {
+Tensor MatMul(const Operand& a, const Tensor& b, const MatMulAttrs& attrs) {
   return ApplyOne(OpCode::kMatMul, attrs, {a.tensor(), b}, a.where());
 }
-Tensor FullyConnected(Operand x, const Tensor& weights, const Tensor& bias, const ClampAttrs& attrs) {
+Tensor FullyConnected(const Operand& x, const Tensor& weights, const Tensor& bias, const ClampAttrs& attrs) {
   return ApplyOne(OpCode::kFullyConnected, attrs, {x.tensor(), weights, bias}, x.where());
 }
 
 #define SKIFF_EAGER_DEFINE(Name)                                      \
-  Tensor Name(Operand x, const ReduceAttrs& attrs) {                  \
+  Tensor Name(const Operand& x, const ReduceAttrs& attrs) {           \
     return ApplyOne(OpCode::k##Name, attrs, {x.tensor()}, x.where()); \
   }
 SKIFF_EAGER_REDUCE(SKIFF_EAGER_DEFINE)
 #undef SKIFF_EAGER_DEFINE
 
-Tensor Softmax(Operand x, int64_t axis) {
+Tensor Softmax(const Operand& x, int64_t axis) {
   return ApplyOne(OpCode::kSoftmax, AxisAttrs{axis}, {x.tensor()}, x.where());
 }
-Tensor LogSoftmax(Operand x, int64_t axis) {
+Tensor LogSoftmax(const Operand& x, int64_t axis) {
   return ApplyOne(OpCode::kLogSoftmax, AxisAttrs{axis}, {x.tensor()}, x.where());
 }
-Tensor LayerNorm(Operand x, const Tensor& scale, const Tensor& bias, const NormAttrs& attrs) {
+Tensor LayerNorm(const Operand& x, const Tensor& scale, const Tensor& bias, const NormAttrs& attrs) {
   return ApplyOne(OpCode::kLayerNorm, attrs, {x.tensor(), scale, bias}, x.where());
 }
-Tensor BatchNorm(Operand x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
+Tensor BatchNorm(const Operand& x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
                  const Tensor& variance, const NormAttrs& attrs) {
   return ApplyOne(OpCode::kBatchNorm, attrs, {x.tensor(), scale, bias, mean, variance}, x.where());
 }
-Tensor ArgMax(Operand x, const ArgAttrs& attrs) {
+Tensor ArgMax(const Operand& x, const ArgAttrs& attrs) {
   return ApplyOne(OpCode::kArgMax, attrs, {x.tensor()}, x.where());
 }
-Tensor ArgMin(Operand x, const ArgAttrs& attrs) {
+Tensor ArgMin(const Operand& x, const ArgAttrs& attrs) {
   return ApplyOne(OpCode::kArgMin, attrs, {x.tensor()}, x.where());
 }
-std::pair<Tensor, Tensor> TopK(Operand x, int64_t k, const TopKAttrs& attrs) {
+std::pair<Tensor, Tensor> TopK(const Operand& x, int64_t k, const TopKAttrs& attrs) {
   const Tensors results =
       ApplyMany(OpCode::kTopK, attrs, {x.tensor(), Tensor::Of<int64_t>({k})}, 2, x.where());
   return {results[0], results[1]};
 }
-Tensor CumSum(Operand x, int64_t axis, const CumSumAttrs& attrs) {
+Tensor CumSum(const Operand& x, int64_t axis, const CumSumAttrs& attrs) {
   return ApplyOne(OpCode::kCumSum, attrs, {x.tensor(), Axis(axis)}, x.where());
 }
 
-RecurrentResults Lstm(Operand x, const Tensor& weights, const RecurrentInputs& inputs,
+RecurrentResults Lstm(const Operand& x, const Tensor& weights, const RecurrentInputs& inputs,
                       const RecurrentAttrs& attrs) {
   const Tensors results = ApplyMany(
       OpCode::kLstm, attrs,
@@ -170,83 +174,84 @@ RecurrentResults Lstm(Operand x, const Tensor& weights, const RecurrentInputs& i
       x.where());
   return {results[0], results[1], results[2]};
 }
-RecurrentResults Gru(Operand x, const Tensor& weights, const RecurrentInputs& inputs,
+RecurrentResults Gru(const Operand& x, const Tensor& weights, const RecurrentInputs& inputs,
                      const RecurrentAttrs& attrs) {
   return ApplyRecurrent(OpCode::kGru, x, weights, inputs, attrs);
 }
-RecurrentResults Rnn(Operand x, const Tensor& weights, const RecurrentInputs& inputs,
+RecurrentResults Rnn(const Operand& x, const Tensor& weights, const RecurrentInputs& inputs,
                      const RecurrentAttrs& attrs) {
   return ApplyRecurrent(OpCode::kRnn, x, weights, inputs, attrs);
 }
 
-Tensor ShapeOf(Operand x, const ShapeAttrs& attrs) {
+Tensor ShapeOf(const Operand& x, const ShapeAttrs& attrs) {
   return ApplyOne(OpCode::kShape, attrs, {x.tensor()}, x.where());
 }
-Tensor Reshape(Operand x, const IntList& shape, const ReshapeAttrs& attrs) {
+Tensor Reshape(const Operand& x, const IntList& shape, const ReshapeAttrs& attrs) {
   return ApplyOne(OpCode::kReshape, attrs, {x.tensor(), shape.tensor()}, x.where());
 }
-Tensor Flatten(Operand x, int64_t axis) {
+Tensor Flatten(const Operand& x, int64_t axis) {
   return ApplyOne(OpCode::kFlatten, AxisAttrs{axis}, {x.tensor()}, x.where());
 }
-Tensor Squeeze(Operand x, const Ints& axes) {
+Tensor Squeeze(const Operand& x, const Ints& axes) {
   return ApplyOne(OpCode::kSqueeze, AxesAttrs{axes}, {x.tensor()}, x.where());
 }
-Tensor Unsqueeze(Operand x, const Ints& axes) {
+Tensor Unsqueeze(const Operand& x, const Ints& axes) {
   return ApplyOne(OpCode::kUnsqueeze, AxesAttrs{axes}, {x.tensor()}, x.where());
 }
-Tensor Transpose(Operand x, const Ints& perm) {
+Tensor Transpose(const Operand& x, const Ints& perm) {
   return ApplyOne(OpCode::kTranspose, TransposeAttrs{perm}, {x.tensor()}, x.where());
 }
 Tensor Concat(const Tensors& parts, int64_t axis, const Location& where) {
   return ApplyOne(OpCode::kConcat, AxisAttrs{axis}, parts, where);
 }
-Tensors Split(Operand x, const std::vector<int64_t>& sizes, int64_t axis) {
+Tensors Split(const Operand& x, const std::vector<int64_t>& sizes, int64_t axis) {
   return ApplyMany(OpCode::kSplit, SplitAttrs{axis, 0}, {x.tensor(), Tensor::Of(sizes)}, sizes.size(),
                    x.where());
 }
-Tensor Slice(Operand x, const IntList& starts, const IntList& ends, const IntList& axes,
+Tensor Slice(const Operand& x, const IntList& starts, const IntList& ends, const IntList& axes,
              const IntList& steps) {
   return ApplyOne(OpCode::kSlice, NoAttrs(),
                   {x.tensor(), starts.tensor(), ends.tensor(), axes.tensor(), steps.tensor()}, x.where());
 }
-Tensor Gather(Operand x, const Tensor& indices, int64_t axis) {
+Tensor Gather(const Operand& x, const Tensor& indices, int64_t axis) {
   return ApplyOne(OpCode::kGather, AxisAttrs{axis}, {x.tensor(), indices}, x.where());
 }
-Tensor Pad(Operand x, const IntList& pads, const PadAttrs& attrs, const Tensor& value) {
+Tensor Pad(const Operand& x, const IntList& pads, const PadAttrs& attrs, const Tensor& value) {
   return ApplyOne(OpCode::kPad, attrs, {x.tensor(), pads.tensor(), value}, x.where());
 }
-Tensor Expand(Operand x, const IntList& shape) {
+Tensor Expand(const Operand& x, const IntList& shape) {
   return ApplyOne(OpCode::kExpand, NoAttrs(), {x.tensor(), shape.tensor()}, x.where());
 }
-Tensor Tile(Operand x, const IntList& repeats) {
+Tensor Tile(const Operand& x, const IntList& repeats) {
   return ApplyOne(OpCode::kTile, NoAttrs(), {x.tensor(), repeats.tensor()}, x.where());
 }
 Tensor Fill(const IntList& shape, DType dtype, double value, const Location& where) {
   const FillAttrs attrs{static_cast<int64_t>(dtype), static_cast<float>(value), static_cast<int64_t>(value)};
   return ApplyOne(OpCode::kFill, attrs, {shape.tensor()}, where);
 }
-Tensor Range(Operand start, const Tensor& limit, const Tensor& delta) {
+Tensor Range(const Operand& start, const Tensor& limit, const Tensor& delta) {
   return ApplyOne(OpCode::kRange, NoAttrs(), {start.As(limit.dtype()), limit, delta}, start.where());
 }
-Tensor ChannelShuffle(Operand x, int64_t groups) {
+Tensor ChannelShuffle(const Operand& x, int64_t groups) {
   return ApplyOne(OpCode::kChannelShuffle, GroupsAttrs{groups}, {x.tensor()}, x.where());
 }
-Tensor GatherElements(Operand x, const Tensor& indices, int64_t axis) {
+Tensor GatherElements(const Operand& x, const Tensor& indices, int64_t axis) {
   return ApplyOne(OpCode::kGatherElements, AxisAttrs{axis}, {x.tensor(), indices}, x.where());
 }
-Tensor GatherND(Operand x, const Tensor& indices, const GatherNDAttrs& attrs) {
+Tensor GatherND(const Operand& x, const Tensor& indices, const GatherNDAttrs& attrs) {
   return ApplyOne(OpCode::kGatherND, attrs, {x.tensor(), indices}, x.where());
 }
-Tensor ScatterElements(Operand x, const Tensor& indices, const Tensor& updates, const ScatterAttrs& attrs) {
+Tensor ScatterElements(const Operand& x, const Tensor& indices, const Tensor& updates,
+                       const ScatterAttrs& attrs) {
   return ApplyOne(OpCode::kScatterElements, attrs, {x.tensor(), indices, updates}, x.where());
 }
-Tensor ScatterND(Operand x, const Tensor& indices, const Tensor& updates, const ScatterAttrs& attrs) {
+Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates, const ScatterAttrs& attrs) {
   return ApplyOne(OpCode::kScatterND, attrs, {x.tensor(), indices, updates}, x.where());
 }
-Tensor ReverseSequence(Operand x, const Tensor& lengths, const ReverseAttrs& attrs) {
+Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs) {
   return ApplyOne(OpCode::kReverseSequence, attrs, {x.tensor(), lengths}, x.where());
 }
-Tensor Trilu(Operand x, bool upper, int64_t diagonal) {
+Tensor Trilu(const Operand& x, bool upper, int64_t diagonal) {
   return ApplyOne(OpCode::kTrilu, TriluAttrs{upper}, {x.tensor(), Tensor::Scalar(diagonal)}, x.where());
 }
 

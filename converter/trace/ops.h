@@ -36,83 +36,84 @@ class IntList {
 
 // Each operator without attributes that works element by element: Abs(x), Exp(x), Not(x), Add(a, b), Less(a,
 // b), ... Two operands are broadcast.
-#define SKIFF_UNARY(Name) Tensor Name(Operand x);
-#define SKIFF_BINARY(Name) Tensor Name(Operand a, Operand b);
+#define SKIFF_UNARY(Name) Tensor Name(const Operand& x);
+#define SKIFF_BINARY(Name) Tensor Name(const Operand& a, const Operand& b);
 #include "trace/elementwise.inc"
 
 // One element in, one out.
-Tensor Identity(Operand x);
-Tensor Relu(Operand x);
-Tensor Clamp(Operand x, float min, float max);
-Tensor Gelu(Operand x, const GeluAttrs& attrs = {});
-Tensor LeakyRelu(Operand x, float alpha = 0.01f);
-Tensor Elu(Operand x, float alpha = 1.0f);
-Tensor HardSigmoid(Operand x, const HardSigmoidAttrs& attrs = {});
-Tensor IsInf(Operand x, const IsInfAttrs& attrs = {});
-Tensor Cast(Operand x, DType to);
+Tensor Identity(const Operand& x);
+Tensor Relu(const Operand& x);
+Tensor Clamp(const Operand& x, float min, float max);
+Tensor Gelu(const Operand& x, const GeluAttrs& attrs = {});
+Tensor LeakyRelu(const Operand& x, float alpha = 0.01f);
+Tensor Elu(const Operand& x, float alpha = 1.0f);
+Tensor HardSigmoid(const Operand& x, const HardSigmoidAttrs& attrs = {});
+Tensor IsInf(const Operand& x, const IsInfAttrs& attrs = {});
+Tensor Cast(const Operand& x, DType to);
 
 /// Rounds real numbers to integers that stand for them: PerTensor(scale, zero_point), or PerAxis(axis,
 /// scales). Operators on quantised tensors compute on the numbers that these stand for, and give f32.
-Tensor Quantize(Operand x, DType dtype, const QuantizationPtr& quantization);
+Tensor Quantize(const Operand& x, DType dtype, const QuantizationPtr& quantization);
 /// f32.
-Tensor Dequantize(Operand x);
+Tensor Dequantize(const Operand& x);
 /// Other integers for the same numbers, rounded once.
-Tensor Requantize(Operand x, DType dtype, const QuantizationPtr& quantization);
+Tensor Requantize(const Operand& x, DType dtype, const QuantizationPtr& quantization);
 
 // Two operands, broadcast.
-Tensor Mod(Operand a, Operand b, const ModAttrs& attrs = {});
+Tensor Mod(const Operand& a, const Operand& b, const ModAttrs& attrs = {});
 /// Elements of `a` where the condition holds, of `b` elsewhere; all three broadcast.
-Tensor Where(const Tensor& condition, Operand a, Operand b);
+Tensor Where(const Tensor& condition, const Operand& a, const Operand& b);
 
-inline Tensor operator+(Operand a, Operand b) { return Add(a, b); }
-inline Tensor operator-(Operand a, Operand b) { return Sub(a, b); }
-inline Tensor operator*(Operand a, Operand b) { return Mul(a, b); }
-inline Tensor operator/(Operand a, Operand b) { return Div(a, b); }
-inline Tensor operator%(Operand a, Operand b) { return Mod(a, b); }
-inline Tensor operator-(Operand x) { return Neg(x); }
-inline Tensor operator<(Operand a, Operand b) { return Less(a, b); }
-inline Tensor operator<=(Operand a, Operand b) { return LessOrEqual(a, b); }
-inline Tensor operator>(Operand a, Operand b) { return Greater(a, b); }
-inline Tensor operator>=(Operand a, Operand b) { return GreaterOrEqual(a, b); }
-inline Tensor operator==(Operand a, Operand b) { return Equal(a, b); }
-inline Tensor operator!=(Operand a, Operand b) { return Not(Equal(a, b)); }
-inline Tensor operator&(Operand a, Operand b) { return And(a, b); }
-inline Tensor operator|(Operand a, Operand b) { return Or(a, b); }
-inline Tensor operator^(Operand a, Operand b) { return Xor(a, b); }
-inline Tensor operator!(Operand x) { return Not(x); }
+inline Tensor operator+(const Operand& a, const Operand& b) { return Add(a, b); }
+inline Tensor operator-(const Operand& a, const Operand& b) { return Sub(a, b); }
+inline Tensor operator*(const Operand& a, const Operand& b) { return Mul(a, b); }
+inline Tensor operator/(const Operand& a, const Operand& b) { return Div(a, b); }
+inline Tensor operator%(const Operand& a, const Operand& b) { return Mod(a, b); }
+inline Tensor operator-(const Operand& x) { return Neg(x); }
+inline Tensor operator<(const Operand& a, const Operand& b) { return Less(a, b); }
+inline Tensor operator<=(const Operand& a, const Operand& b) { return LessOrEqual(a, b); }
+inline Tensor operator>(const Operand& a, const Operand& b) { return Greater(a, b); }
+inline Tensor operator>=(const Operand& a, const Operand& b) { return GreaterOrEqual(a, b); }
+inline Tensor operator==(const Operand& a, const Operand& b) { return Equal(a, b); }
+inline Tensor operator!=(const Operand& a, const Operand& b) { return Not(Equal(a, b)); }
+inline Tensor operator&(const Operand& a, const Operand& b) { return And(a, b); }
+inline Tensor operator|(const Operand& a, const Operand& b) { return Or(a, b); }
+inline Tensor operator^(const Operand& a, const Operand& b) { return Xor(a, b); }
+inline Tensor operator!(const Operand& x) { return Not(x); }
 
 // Windows and products. An empty bias is none.
-Tensor Conv2d(Operand x, const Tensor& weights, const Tensor& bias = {}, const Conv2dAttrs& attrs = {});
-Tensor ConvTranspose2d(Operand x, const Tensor& weights, const Tensor& bias = {},
+Tensor Conv2d(const Operand& x, const Tensor& weights, const Tensor& bias = {},
+              const Conv2dAttrs& attrs = {});
+Tensor ConvTranspose2d(const Operand& x, const Tensor& weights, const Tensor& bias = {},
                        const ConvTranspose2dAttrs& attrs = {});
-Tensor MaxPool2d(Operand x, const Pool2dAttrs& attrs);
-Tensor AveragePool2d(Operand x, const Pool2dAttrs& attrs);
-Tensor MaxPool2dIndices(Operand x, const Pool2dAttrs& attrs);
+Tensor MaxPool2d(const Operand& x, const Pool2dAttrs& attrs);
+Tensor AveragePool2d(const Operand& x, const Pool2dAttrs& attrs);
+Tensor MaxPool2dIndices(const Operand& x, const Pool2dAttrs& attrs);
 /// To (height, width).
-Tensor Resize2d(Operand x, const IntList& size, const ResizeAttrs& attrs = {});
-Tensor GridSample2d(Operand x, const Tensor& grid, const GridSampleAttrs& attrs = {});
-Tensor RoiAlign(Operand x, const Tensor& regions, const Tensor& images, const RoiAlignAttrs& attrs);
-Tensor MatMul(Operand a, const Tensor& b, const MatMulAttrs& attrs = {});
+Tensor Resize2d(const Operand& x, const IntList& size, const ResizeAttrs& attrs = {});
+Tensor GridSample2d(const Operand& x, const Tensor& grid, const GridSampleAttrs& attrs = {});
+Tensor RoiAlign(const Operand& x, const Tensor& regions, const Tensor& images, const RoiAlignAttrs& attrs);
+Tensor MatMul(const Operand& a, const Tensor& b, const MatMulAttrs& attrs = {});
 /// x [.., in] times weights [out, in], plus a bias [out].
-Tensor FullyConnected(Operand x, const Tensor& weights, const Tensor& bias = {},
+Tensor FullyConnected(const Operand& x, const Tensor& weights, const Tensor& bias = {},
                       const ClampAttrs& attrs = {});
 
 // Reductions and normalisations.
 #define SKIFF_EAGER_REDUCE(apply) \
   apply(ReduceSum) apply(ReduceMean) apply(ReduceMax) apply(ReduceMin) apply(ReduceProd)
-#define SKIFF_EAGER_DECLARE(Name) Tensor Name(Operand x, const ReduceAttrs& attrs = {});
+#define SKIFF_EAGER_DECLARE(Name) Tensor Name(const Operand& x, const ReduceAttrs& attrs = {});
 SKIFF_EAGER_REDUCE(SKIFF_EAGER_DECLARE)
 #undef SKIFF_EAGER_DECLARE
-Tensor Softmax(Operand x, int64_t axis = -1);
-Tensor LogSoftmax(Operand x, int64_t axis = -1);
-Tensor LayerNorm(Operand x, const Tensor& scale, const Tensor& bias = {}, const NormAttrs& attrs = {});
-Tensor BatchNorm(Operand x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
+Tensor Softmax(const Operand& x, int64_t axis = -1);
+Tensor LogSoftmax(const Operand& x, int64_t axis = -1);
+Tensor LayerNorm(const Operand& x, const Tensor& scale, const Tensor& bias = {}, const NormAttrs& attrs = {});
+Tensor BatchNorm(const Operand& x, const Tensor& scale, const Tensor& bias, const Tensor& mean,
                  const Tensor& variance, const NormAttrs& attrs = {});
-Tensor ArgMax(Operand x, const ArgAttrs& attrs = {});
-Tensor ArgMin(Operand x, const ArgAttrs& attrs = {});
+Tensor ArgMax(const Operand& x, const ArgAttrs& attrs = {});
+Tensor ArgMin(const Operand& x, const ArgAttrs& attrs = {});
 /// The k largest elements along an axis, and their indices.
-std::pair<Tensor, Tensor> TopK(Operand x, int64_t k, const TopKAttrs& attrs = {});
-Tensor CumSum(Operand x, int64_t axis, const CumSumAttrs& attrs = {});
+std::pair<Tensor, Tensor> TopK(const Operand& x, int64_t k, const TopKAttrs& attrs = {});
+Tensor CumSum(const Operand& x, int64_t axis, const CumSumAttrs& attrs = {});
 
 // Recurrent layers.
 /// What they take where it is there; empty tensors are absent.
@@ -131,42 +132,43 @@ struct RecurrentResults {
 /// x: the sequence times the input weights, [T, B, gates x H], one FullyConnected for all steps; weights: the
 /// recurrent ones, [gates x H, H]. Gates: Lstm input, output, forget, cell; Gru update, reset, hidden; Rnn
 /// one.
-RecurrentResults Lstm(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
+RecurrentResults Lstm(const Operand& x, const Tensor& weights, const RecurrentInputs& inputs = {},
                       const RecurrentAttrs& attrs = {});
-RecurrentResults Gru(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
+RecurrentResults Gru(const Operand& x, const Tensor& weights, const RecurrentInputs& inputs = {},
                      const RecurrentAttrs& attrs = {});
-RecurrentResults Rnn(Operand x, const Tensor& weights, const RecurrentInputs& inputs = {},
+RecurrentResults Rnn(const Operand& x, const Tensor& weights, const RecurrentInputs& inputs = {},
                      const RecurrentAttrs& attrs = {});
 
 // Shapes and movement.
 /// The extents as an i64 vector: what a function uses that must work at every size.
-Tensor ShapeOf(Operand x, const ShapeAttrs& attrs = {});
+Tensor ShapeOf(const Operand& x, const ShapeAttrs& attrs = {});
 /// One extent may be -1, a 0 copies the input's.
-Tensor Reshape(Operand x, const IntList& shape, const ReshapeAttrs& attrs = {});
-Tensor Flatten(Operand x, int64_t axis = 1);
-Tensor Squeeze(Operand x, const Ints& axes = {});
-Tensor Unsqueeze(Operand x, const Ints& axes);
-Tensor Transpose(Operand x, const Ints& perm = {});
+Tensor Reshape(const Operand& x, const IntList& shape, const ReshapeAttrs& attrs = {});
+Tensor Flatten(const Operand& x, int64_t axis = 1);
+Tensor Squeeze(const Operand& x, const Ints& axes = {});
+Tensor Unsqueeze(const Operand& x, const Ints& axes);
+Tensor Transpose(const Operand& x, const Ints& perm = {});
 Tensor Concat(const Tensors& parts, int64_t axis, const Location& where = Location::current());
-Tensors Split(Operand x, const std::vector<int64_t>& sizes, int64_t axis = 0);
+Tensors Split(const Operand& x, const std::vector<int64_t>& sizes, int64_t axis = 0);
 /// Steps of 1 where there are none; all axes, in order, where none are named.
-Tensor Slice(Operand x, const IntList& starts, const IntList& ends, const IntList& axes = Tensor(),
+Tensor Slice(const Operand& x, const IntList& starts, const IntList& ends, const IntList& axes = Tensor(),
              const IntList& steps = Tensor());
-Tensor Gather(Operand x, const Tensor& indices, int64_t axis = 0);
+Tensor Gather(const Operand& x, const Tensor& indices, int64_t axis = 0);
 /// pads: before each axis, then behind each axis; an empty value is 0.
-Tensor Pad(Operand x, const IntList& pads, const PadAttrs& attrs = {}, const Tensor& value = {});
-Tensor Expand(Operand x, const IntList& shape);
-Tensor Tile(Operand x, const IntList& repeats);
+Tensor Pad(const Operand& x, const IntList& pads, const PadAttrs& attrs = {}, const Tensor& value = {});
+Tensor Expand(const Operand& x, const IntList& shape);
+Tensor Tile(const Operand& x, const IntList& repeats);
 Tensor Fill(const IntList& shape, DType dtype, double value, const Location& where = Location::current());
 /// start, start + delta, ... below the limit (above it for a negative delta); all of one dtype, rank 0.
-Tensor Range(Operand start, const Tensor& limit, const Tensor& delta);
-Tensor ChannelShuffle(Operand x, int64_t groups);
-Tensor GatherElements(Operand x, const Tensor& indices, int64_t axis = 0);
-Tensor GatherND(Operand x, const Tensor& indices, const GatherNDAttrs& attrs = {});
-Tensor ScatterElements(Operand x, const Tensor& indices, const Tensor& updates,
+Tensor Range(const Operand& start, const Tensor& limit, const Tensor& delta);
+Tensor ChannelShuffle(const Operand& x, int64_t groups);
+Tensor GatherElements(const Operand& x, const Tensor& indices, int64_t axis = 0);
+Tensor GatherND(const Operand& x, const Tensor& indices, const GatherNDAttrs& attrs = {});
+Tensor ScatterElements(const Operand& x, const Tensor& indices, const Tensor& updates,
                        const ScatterAttrs& attrs = {});
-Tensor ScatterND(Operand x, const Tensor& indices, const Tensor& updates, const ScatterAttrs& attrs = {});
-Tensor ReverseSequence(Operand x, const Tensor& lengths, const ReverseAttrs& attrs = {});
-Tensor Trilu(Operand x, bool upper, int64_t diagonal = 0);
+Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates,
+                 const ScatterAttrs& attrs = {});
+Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs = {});
+Tensor Trilu(const Operand& x, bool upper, int64_t diagonal = 0);
 
 }  // namespace skiff::eager

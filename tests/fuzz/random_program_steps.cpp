@@ -35,7 +35,7 @@ Tensor Into(Domain domain, const Tensor& x) {
 
 struct UnaryRow {
   const char* name;
-  Tensor (*apply)(Operand);
+  Tensor (*apply)(const Operand&);
   Domain domain;
   bool keeps_whole;  ///< Whole numbers become whole numbers.
 };
@@ -44,7 +44,7 @@ constexpr UnaryRow kUnary[] = {
     {"Abs", Abs, Domain::kAny, true},
     {"Neg", Neg, Domain::kAny, true},
     {"Relu", Relu, Domain::kAny, true},
-    {"Clamp", [](Operand x) { return Clamp(x, -2.0f, 6.0f); }, Domain::kAny, true},
+    {"Clamp", [](const Operand& x) { return Clamp(x, -2.0f, 6.0f); }, Domain::kAny, true},
     {"Identity", Identity, Domain::kAny, true},
     {"Exp", Exp, Domain::kSmall, false},
     {"Log", Log, Domain::kPositive, false},
@@ -57,11 +57,11 @@ constexpr UnaryRow kUnary[] = {
     {"Cos", Cos, Domain::kSmall, false},
     {"Softplus", Softplus, Domain::kAny, false},
     {"HardSwish", HardSwish, Domain::kAny, false},
-    {"HardSigmoid", [](Operand x) { return HardSigmoid(x); }, Domain::kAny, false},
+    {"HardSigmoid", [](const Operand& x) { return HardSigmoid(x); }, Domain::kAny, false},
     {"Silu", Silu, Domain::kAny, false},
-    {"Gelu", [](Operand x) { return Gelu(x); }, Domain::kAny, false},
-    {"LeakyRelu", [](Operand x) { return LeakyRelu(x, 0.3f); }, Domain::kAny, false},
-    {"Elu", [](Operand x) { return Elu(x, 0.7f); }, Domain::kAny, false},
+    {"Gelu", [](const Operand& x) { return Gelu(x); }, Domain::kAny, false},
+    {"LeakyRelu", [](const Operand& x) { return LeakyRelu(x, 0.3f); }, Domain::kAny, false},
+    {"Elu", [](const Operand& x) { return Elu(x, 0.7f); }, Domain::kAny, false},
     {"Tan", Tan, Domain::kUnit, false},
     {"Asin", Asin, Domain::kUnit, false},
     {"Acos", Acos, Domain::kUnit, false},
@@ -98,7 +98,7 @@ void DrawStepping(Drawer& draw, Scope& scope) {
 
 struct BinaryRow {
   const char* name;
-  Tensor (*apply)(Operand, Operand);
+  Tensor (*apply)(const Operand&, const Operand&);
   bool keeps_whole;
 };
 
@@ -108,9 +108,10 @@ constexpr BinaryRow kBinary[] = {
     {"Mul", Mul, true},
     {"Min", Min, true},
     {"Max", Max, true},
-    {"Div", [](Operand a, Operand b) { return Div(a, Abs(b) + 1); }, false},
+    {"Div", [](const Operand& a, const Operand& b) { return Div(a, Abs(b) + 1); }, false},
     {"PRelu", PRelu, true},
-    {"Pow", [](Operand a, Operand b) { return Pow(Abs(a) + 0.5f, Clamp(b, -1.5f, 1.5f)); }, false},
+    {"Pow", [](const Operand& a, const Operand& b) { return Pow(Abs(a) + 0.5f, Clamp(b, -1.5f, 1.5f)); },
+     false},
 };
 constexpr BinaryRow kIntegerBinary[] = {
     {"Add", Add, true},
@@ -118,8 +119,11 @@ constexpr BinaryRow kIntegerBinary[] = {
     {"Mul", Mul, true},
     {"Min", Min, true},
     {"Max", Max, true},
-    {"Div", [](Operand a, Operand b) { return Div(a, b); }, true},
-    {"Mod", [](Operand a, Operand b) { return Mod(a, BitwiseOr(Abs(b), b.As(b.tensor().dtype()) * 0 + 1)); },
+    {"Div", [](const Operand& a, const Operand& b) { return Div(a, b); }, true},
+    {"Mod",
+     [](const Operand& a, const Operand& b) {
+       return Mod(a, BitwiseOr(Abs(b), b.As(b.tensor().dtype()) * 0 + 1));
+     },
      true},
     {"BitwiseAnd", BitwiseAnd, true},
     {"BitwiseOr", BitwiseOr, true},
@@ -188,7 +192,7 @@ void DrawCast(Drawer& draw, Scope& scope) {
 
 struct ReduceRow {
   const char* name;
-  Tensor (*apply)(Operand, const ReduceAttrs&);
+  Tensor (*apply)(const Operand&, const ReduceAttrs&);
   bool keeps_whole;
 };
 constexpr ReduceRow kReduce[] = {
@@ -196,8 +200,8 @@ constexpr ReduceRow kReduce[] = {
     {"ReduceMean", ReduceMean, false},
     {"ReduceMax", ReduceMax, true},
     {"ReduceMin", ReduceMin, true},
-    {"ReduceProd", [](Operand x, const ReduceAttrs& attrs) { return ReduceProd(Clamp(x, -2, 2), attrs); },
-     true},
+    {"ReduceProd",
+     [](const Operand& x, const ReduceAttrs& attrs) { return ReduceProd(Clamp(x, -2, 2), attrs); }, true},
 };
 
 void DrawReduce(Drawer& draw, Scope& scope) {
@@ -347,7 +351,7 @@ void DrawMovement(Drawer& draw, Scope& scope) {
   const Shape shape = scope.At(*x).shape();
   const int64_t axis = draw.Axis(scope, *x);
   const std::string text = fmt::format("(v{}, axis {})", *x, axis);
-  const auto add = [&](const char* name, std::function<Tensor(const Tensor&)> move) {
+  const auto add = [&](const char* name, const std::function<Tensor(const Tensor&)>& move) {
     draw.AddOne(scope, name + text, whole, [x = *x, move](const Tensors& v) { return move(v[x]); });
   };
   switch (draw.Int(0, 11)) {

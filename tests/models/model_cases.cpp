@@ -146,8 +146,8 @@ std::map<std::string, TensorData> NumpySeededInputs(const Graph& graph) {
     TensorData data(DType::kF32, graph.value(port.value).shape());
     auto* elements = static_cast<float*>(data.mutable_data());
     for (int64_t i = 0; i < data.elements(); ++i) {
-      const double high = generator() >> 5;
-      const double low = generator() >> 6;
+      const auto high = static_cast<double>(generator() >> 5);
+      const auto low = static_cast<double>(generator() >> 6);
       elements[i] = static_cast<float>((high * 67108864.0 + low) / 9007199254740992.0);
     }
     inputs[port.name] = data;
