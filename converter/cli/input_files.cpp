@@ -61,7 +61,7 @@ std::string FindTensorFile(const fs::path& folder, const std::string& kind, cons
 /// What an input's file holds. Real numbers for a quantised input become its integers, and the user hears of
 /// it.
 TensorData ReadAsInput(const std::string& file, const PortInfo& port, const SymbolSizes& sizes) {
-  const TensorData tensor = ReadInput(file, port, sizes);
+  TensorData tensor = ReadInput(file, port, sizes);
   if (tensor.dtype() == port.dtype) return tensor;
   fmt::print(stderr, "note: {}: its {} were quantised for input '{}' ({})\n", file, DTypeName(tensor.dtype()),
              port.name, sizes.TypeText(port));
