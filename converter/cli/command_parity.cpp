@@ -255,6 +255,7 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   AddThreadsOption(*command, arguments->threads);
+  AddCpuOption(*command);
   command->add_option("--rtol", arguments->rtol, "Tolerance relative to each expected element")
       ->type_name("R")
       ->check(CLI::NonNegativeNumber);

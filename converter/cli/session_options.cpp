@@ -1,7 +1,10 @@
 #include "cli/session_options.h"
 
+#include <cstdlib>
 #include <iterator>
 #include <set>
+
+#include "delegates/xnnpack/cpu.h"
 
 namespace skiff::cli {
 
@@ -32,6 +35,17 @@ void AddThreadsOption(CLI::App& command, int& threads) {
       ->check(CLI::Range(1, 1024));
 }
 
+void AddCpuOption(CLI::App& command) {
+  command
+      .add_option_function<std::string>(
+          "--cpu",
+          [](const std::string& tier) { setenv(xnnpack::kCpuVariable, tier.c_str(), /*overwrite=*/1); },
+          "Use no kernels above this tier of CPUs: sse, avx, avx2, avx512 or avx512vnni; to test and measure "
+          "what other "
+          "machines run (default: the variable SKIFF_CPU, else all that this CPU has; x86-64 only)")
+      ->type_name("TIER");
+}
+
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
   command
       .add_option("--backend", arguments.backend,
@@ -47,6 +61,7 @@ void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
                   "(default: none)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
+  AddCpuOption(command);
 }
 
 std::string BackendText(const std::string& backend, Target target) {

@@ -1,4 +1,4 @@
-/// --backend, --threads, --cache, --dim and --input-range.
+/// --backend, --threads, --cache, --cpu, --dim and --input-range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,6 +23,8 @@ void AddSizesOption(CLI::App& command, std::vector<std::string>& dims);
 /// --input-range: read by ParseInputRanges().
 void AddInputRangeOption(CLI::App& command, std::vector<std::string>& ranges);
 void AddThreadsOption(CLI::App& command, int& threads);
+/// --cpu: in force as soon as it has been read, so that no Session is there yet.
+void AddCpuOption(CLI::App& command);
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments);
 SessionOptions ToSessionOptions(const SessionArguments& arguments);
 /// The backend's name, and that the cpu plan took its place where it did.

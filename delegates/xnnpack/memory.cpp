@@ -6,6 +6,7 @@
 
 #include <xnnpack.h>
 
+#include "delegates/xnnpack/cpu.h"
 #include "skiff/log.h"
 
 namespace skiff::xnnpack {
@@ -43,16 +44,24 @@ void* AllocateAligned(void*, size_t alignment, size_t bytes) {
 
 constexpr xnn_allocator kAllocator = {nullptr, Allocate, Reallocate, Deallocate, AllocateAligned, Deallocate};
 
-xnn_status initialized = xnn_status_uninitialized;
-
 }  // namespace
 
 Status Initialize() {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, [] { initialized = xnn_initialize(&kAllocator); });
-  if (initialized == xnn_status_success) return OkStatus();
-  return Fail(StatusCode::kUnsupported, "XNNPACK cannot run on this CPU (its status %d)",
-              static_cast<int>(initialized));
+  static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  static bool initialized = false;
+  pthread_mutex_lock(&mutex);
+  Status status;
+  if (!initialized) {
+    status = LimitCpu();
+    const xnn_status found = status.ok() ? xnn_initialize(&kAllocator) : xnn_status_success;
+    if (found != xnn_status_success) {
+      status = Fail(StatusCode::kUnsupported, "XNNPACK cannot run on this CPU (its status %d)",
+                    static_cast<int>(found));
+    }
+    initialized = status.ok();
+  }
+  pthread_mutex_unlock(&mutex);
+  return status;
 }
 
 int64_t AllocatedByThisThread() { return allocated_bytes; }

@@ -186,10 +186,11 @@ TEST(Segment, ManySessionsPackAtTheSameTime) {
 
 TEST(Segment, IndirectionBuffersCountAsWorkspace) {
   const auto state = NewState();
-  // XNNPACK runs those in groups on all CPUs.
-  Case grouped = MakeCase(OpCode::kConv2d, {F32({1, 12, 12, 16}), F32({32, 3, 3, 8}, true), F32({32}, true)});
-  grouped.As<Conv2dAttrs>().groups = 2;
-  Node node(grouped, 1);
+  // XNNPACK runs those with several outputs of each channel on all CPUs.
+  Case depthwise =
+      MakeCase(OpCode::kConv2d, {F32({1, 12, 12, 16}), F32({32, 3, 3, 1}, true), F32({32}, true)});
+  depthwise.As<Conv2dAttrs>().groups = 16;
+  Node node(depthwise, 1);
   // One pointer for each tap of each output pixel.
   EXPECT_GE(node.Run(*state, {}).workspace_bytes, 10u * 10 * 9 * sizeof(void*));
 }

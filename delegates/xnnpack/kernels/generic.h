@@ -204,10 +204,8 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
-// The tiles of these need 32 registers; what they gain on Arm was not measured yet.
-#if defined(__AVX512F__)
-#include "delegates/xnnpack/kernels/vector.inc"
-
+#include "delegates/xnnpack/kernels/tier.inc"
+#if SKIFF_HAS_TILES
 #include "delegates/xnnpack/kernels/dense.inc"
 #include "delegates/xnnpack/kernels/depthwise.inc"
 #endif
@@ -215,7 +213,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 
 }  // namespace
 
-#if defined(__AVX512F__)
+#if SKIFF_HAS_TILES
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
 #endif
 
@@ -245,12 +243,13 @@ const Kernels SKIFF_KERNELS = {
     SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,
     SKIFF_XNNPACK_F16 ? Widen : nullptr,
     SKIFF_XNNPACK_F16 ? Narrow : nullptr,
-#if defined(__AVX512F__)
+#if SKIFF_HAS_TILES
     {{SKIFF_KEPT(Conv2d, Depthwise<3, 1>), SKIFF_KEPT(Conv2d, Depthwise<3, 2>)},
-     {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)}},
+     {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)},
+     {SKIFF_KEPT(Conv2d, Depthwise<7, 1>), SKIFF_KEPT(Conv2d, Depthwise<7, 2>)}},
     kLanes,
     kHasDense ? Dense : nullptr,
-    2 * kLanes,
+    kPanelVectors* kLanes,
 #endif
 };
 

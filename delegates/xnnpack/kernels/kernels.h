@@ -107,8 +107,9 @@ using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t
 struct DenseArgs {
   const float* x = nullptr;
   float* y = nullptr;
-  /// Panels of Kernels::dense_outputs outputs, the last one of as many as half of that hold if those suffice:
-  /// a row of biases, then a row for each input. Outputs that do not exist are 0.
+  /// Panels of Kernels::dense_outputs outputs; half a panel that would be left over is part of the last one.
+  /// In a panel, a row of biases, then a row for each input. Rows are as wide as whole halves; outputs that
+  /// do not exist are 0.
   const float* weights = nullptr;
   /// A row of x is `run` inputs side by side, and more such runs where it is the window of a convolution:
   /// runs[0] times runs[1] of them, run_strides apart.
@@ -116,16 +117,20 @@ struct DenseArgs {
   size_t runs[2] = {1, 1};
   size_t run_strides[2] = {};
   size_t outputs = 0;
-  size_t x_stride = 0;  ///< Elements from row to row.
+  size_t x_stride =
+      0;  ///< Elements from row to row, of line_rows rows; the next ones begin line_stride further on.
+  size_t line_rows = static_cast<size_t>(-1);
+  size_t line_stride = 0;
   size_t y_stride = 0;
   float min = 0;
   float max = 0;
 
   size_t inputs() const { return runs[0] * runs[1] * run; }
 };
-/// The outputs [first_output, end_output) that exist, of `rows` rows; a panel begins with first_output. Some
-/// rows meet all weights before the next ones do.
-using DenseFn = void (*)(const DenseArgs& args, size_t rows, size_t first_output, size_t end_output);
+/// The panels [first_panel, end_panel) of the rows [first_row, end_row). Some rows meet all these panels
+/// before the next ones do.
+using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
+                         size_t end_panel);
 
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
@@ -143,8 +148,8 @@ struct Kernels {
   LayerNormFn layer_norm_half = nullptr;
   ConvertFn widen = nullptr;   ///< f16 to f32.
   ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
-  /// 3 x 3 and 5 x 5, by stride - 1. Null where XNNPACK's kernels are the better ones.
-  DepthwiseFn depthwise[2][2] = {};
+  /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
+  DepthwiseFn depthwise[3][2] = {};
   size_t depthwise_channels = 0;  ///< The fewest that they take.
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.

@@ -11,14 +11,13 @@ namespace {
 /// Rows that one thread takes through all weights of a panel: they stay in its cache from panel to panel.
 constexpr size_t kBlockRows = 96;
 
-void PackPanels(const NodeView& node, const DenseArgs& args, bool transposed, size_t panel, size_t columns,
-                float* to) {
-  const auto* weights = node.in(1).as<const float>();
-  const float* const bias = node.Has(2) ? node.in(2).as<const float>() : nullptr;
+/// One group: `weights` and `bias` (or null) are its own.
+void PackPanels(const DenseArgs& args, const float* weights, const float* bias, bool transposed, size_t panel,
+                size_t columns, float* to) {
   const size_t input_step = transposed ? args.outputs : 1;
   const size_t output_step = transposed ? 1 : args.inputs();
-  for (size_t first = 0; first < columns; first += panel) {
-    const size_t width = std::min(panel, columns - first);
+  for (size_t first = 0, width = 0; first < columns; first += width) {
+    width = columns - first < 2 * panel ? columns - first : panel;
     const size_t exist = std::min(width, args.outputs - first);
     std::fill_n(to, width, 0.0f);
     if (bias != nullptr) std::copy_n(bias + first, exist, to);
@@ -29,6 +28,12 @@ void PackPanels(const NodeView& node, const DenseArgs& args, bool transposed, si
       std::fill(to + exist, to + width, 0.0f);
     }
   }
+}
+
+/// Outputs, with those that do not exist: whole halves of a panel.
+size_t ColumnsOf(const DenseArgs& args, const Kernels& kernels) {
+  const size_t half = kernels.dense_outputs / 2;
+  return (args.outputs + half - 1) / half * half;
 }
 
 class DenseStep final : public Step {
@@ -55,8 +60,9 @@ class DenseStep final : public Step {
     // Threads that end early find something left.
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t parts = threads == 1 ? 1 : 3 * threads / blocks_;
-    at_once_ = OutputsAtOnce(args_, *environment_.kernels, parts);
-    return PackDense(node_, environment_, layer_.transposed, &args_);
+    at_once_ = DensePanelsAtOnce(args_, *environment_.kernels, parts);
+    panels_ = DensePanelCount(args_, *environment_.kernels);
+    return PackDense(node_, environment_, layer_.transposed, /*groups=*/1, &args_);
   }
 
   Status Bind(void*) override {
@@ -70,34 +76,30 @@ class DenseStep final : public Step {
         environment_.pool,
         [](void* step, size_t block, size_t part) {
           const auto& self = *static_cast<const DenseStep*>(step);
-          self.RunPart(block * kBlockRows, part * self.at_once_);
+          const size_t first = part * self.at_once_;
+          self.environment_.kernels->dense(self.args_, block * kBlockRows,
+                                           std::min((block + 1) * kBlockRows, self.rows_), first,
+                                           std::min(first + self.at_once_, self.panels_));
         },
-        this, blocks_, (args_.outputs + at_once_ - 1) / at_once_, /*flags=*/0);
+        this, blocks_, (panels_ + at_once_ - 1) / at_once_, /*flags=*/0);
     return OkStatus();
   }
 
  private:
-  void RunPart(size_t row, size_t output) const {
-    DenseArgs args = args_;
-    args.x += row * args.x_stride;
-    args.y += row * args.y_stride;
-    environment_.kernels->dense(args, std::min(kBlockRows, rows_ - row), output, output + at_once_);
-  }
-
   const DenseLayer layer_;
   DenseArgs args_;
   size_t rows_ = 0;
   size_t blocks_ = 0;
-  size_t at_once_ = 0;  ///< Outputs.
+  size_t panels_ = 0;
+  size_t at_once_ = 0;  ///< Panels.
 };
 
 }  // namespace
 
-Status PackDense(const NodeView& node, const Environment& environment, bool transposed, DenseArgs* args) {
+Status PackDense(const NodeView& node, const Environment& environment, bool transposed, size_t groups,
+                 DenseArgs* args) {
   if (args->weights != nullptr) return OkStatus();
-  const size_t panel = environment.kernels->dense_outputs;
-  const size_t half = panel / 2;
-  const size_t columns = (args->outputs + half - 1) / half * half;  // With those that do not exist.
+  const size_t group_elements = DenseGroupElements(*args, *environment.kernels);
   PackingKey key;
   key.kind = PackingKind::kDense;
   key.dtype = node.in(1).dtype;
@@ -107,10 +109,16 @@ Status PackDense(const NodeView& node, const Environment& environment, bool tran
   if (key.has_bias) key.bias = node.input(2).hash;
   key.parameters[0] = args->inputs();
   key.parameters[1] = args->outputs;
-  key.parameters[2] = panel;
-  key.packed_bytes = (1 + args->inputs()) * columns * sizeof(float);
+  key.parameters[2] = environment.kernels->dense_outputs;
+  key.parameters[3] = groups;
+  key.packed_bytes = groups * group_elements * sizeof(float);
   const void* const packed = environment.weights->FindOrPack(key, [&](void* blob) {
-    PackPanels(node, *args, transposed, panel, columns, static_cast<float*>(blob));
+    for (size_t group = 0; group < groups; ++group) {
+      const float* const weights = node.in(1).as<const float>() + group * args->outputs * args->inputs();
+      const float* const bias = node.Has(2) ? node.in(2).as<const float>() + group * args->outputs : nullptr;
+      PackPanels(*args, weights, bias, transposed, environment.kernels->dense_outputs,
+                 ColumnsOf(*args, *environment.kernels), static_cast<float*>(blob) + group * group_elements);
+    }
   });
   if (packed == nullptr)
     return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node.name());
@@ -118,12 +126,19 @@ Status PackDense(const NodeView& node, const Environment& environment, bool tran
   return OkStatus();
 }
 
-size_t OutputsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts) {
+size_t DenseGroupElements(const DenseArgs& args, const Kernels& kernels) {
+  return (1 + args.inputs()) * ColumnsOf(args, kernels);
+}
+
+size_t DensePanelCount(const DenseArgs& args, const Kernels& kernels) {
+  return std::max<size_t>(ColumnsOf(args, kernels) / kernels.dense_outputs, 1);
+}
+
+size_t DensePanelsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts) {
   constexpr size_t kStayingBytes = 24 * 1024;
-  const size_t panel = kernels.dense_outputs;
-  const size_t panels = (args.outputs + panel - 1) / panel;
-  const size_t fit = kStayingBytes / (args.inputs() * panel * sizeof(float));
-  return std::clamp<size_t>(fit, 1, panels / std::clamp<size_t>(parts, 1, panels)) * panel;
+  const size_t panels = DensePanelCount(args, kernels);
+  const size_t fit = kStayingBytes / (args.inputs() * kernels.dense_outputs * sizeof(float));
+  return std::clamp<size_t>(fit, 1, panels / std::clamp<size_t>(parts, 1, panels));
 }
 
 bool RunsDense(const NodeView& node, const Environment& environment) {

@@ -10,7 +10,7 @@ namespace skiff::xnnpack {
 namespace {
 
 /// Rows of the output that one thread computes at a time: a multiple of the kernels' tiles.
-constexpr size_t kBandRows = 4;
+constexpr size_t kBandRows = 6;
 
 class DepthwiseStep final : public Step {
  public:
@@ -122,8 +122,8 @@ DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
   const bool dense = attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
   if (x.dtype != DType::kF32 || !one_each || !square || !dense) return nullptr;
   if (attrs.groups < static_cast<int64_t>(kernels.depthwise_channels)) return nullptr;
-  if ((w[1] != 3 && w[1] != 5) || attrs.strides[0] > 2) return nullptr;
-  return kernels.depthwise[w[1] == 3 ? 0 : 1][attrs.strides[0] - 1];
+  if (w[1] < 3 || w[1] > 7 || w[1] % 2 == 0 || attrs.strides[0] > 2) return nullptr;
+  return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
 }
 
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel) {

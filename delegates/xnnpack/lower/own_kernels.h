@@ -22,12 +22,17 @@ struct DenseLayer {
   float max = 0;
   bool transposed = false;  ///< The weights are [inputs, outputs], else [outputs, inputs].
 };
-/// Input 1, a constant, as Kernels::dense reads it, with the bias; of `args`, runs and outputs are set.
-/// Does nothing once args->weights is.
-Status PackDense(const NodeView& node, const Environment& environment, bool transposed, DenseArgs* args);
-/// How many outputs, in whole panels, to compute of all rows before the next outputs: as many as have weights
-/// that stay in the first-level cache, and no more than an equal share of `parts`.
-size_t OutputsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts);
+/// Inputs 1 and 2, constants, as Kernels::dense reads them, for `groups` products side by side: that of group
+/// i is DenseGroupElements() * i elements on. Of `args`, runs and outputs, those of a group, are set. Does
+/// nothing once args->weights is.
+Status PackDense(const NodeView& node, const Environment& environment, bool transposed, size_t groups,
+                 DenseArgs* args);
+size_t DenseGroupElements(const DenseArgs& args, const Kernels& kernels);
+/// Panels of the outputs; see DenseArgs::weights.
+size_t DensePanelCount(const DenseArgs& args, const Kernels& kernels);
+/// How many panels to compute of all rows before the next ones: as many as have weights that stay in the
+/// first-level cache, and no more than an equal share of `parts`.
+size_t DensePanelsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts);
 bool RunsDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDense(const NodeView& node, const Environment& environment, const DenseLayer& layer);
 

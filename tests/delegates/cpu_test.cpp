@@ -1,0 +1,58 @@
+// Forcing the tier of the CPU.
+#include "delegates/xnnpack/cpu.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "delegates/xnnpack/kernels/kernels.h"
+#include "delegates/xnnpack/memory.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+/// The variable for the time of a test.
+class Variable {
+ public:
+  explicit Variable(const char* value) : before_(std::getenv(kCpuVariable) ? std::getenv(kCpuVariable) : "") {
+    setenv(kCpuVariable, value, /*overwrite=*/1);
+  }
+  ~Variable() { setenv(kCpuVariable, before_.c_str(), /*overwrite=*/1); }
+
+ private:
+  const std::string before_;
+};
+
+TEST(Cpu, AnUnknownTierIsRefused) {
+  const Variable variable("sse9");
+  EXPECT_EQ(LimitCpu().code(), StatusCode::kInvalidArgument);
+}
+
+#if defined(__x86_64__)
+
+TEST(Cpu, OurOwnKernelsAreThoseOfTheTier) {
+  const char* const tier = std::getenv(kCpuVariable);
+  if (tier == nullptr || *tier == '\0') GTEST_SKIP() << "no tier is forced in this run";
+  ASSERT_TRUE(Initialize().ok());
+  const Kernels* const expected = std::strncmp(tier, "avx512", 6) == 0 ? &kAvx512Kernels
+                                  : std::strcmp(tier, "avx2") == 0     ? &kAvx2Kernels
+                                                                       : &kBaselineKernels;
+  EXPECT_EQ(&SelectKernels(), expected) << SelectKernels().name;
+}
+
+TEST(Cpu, WhatWasTakenAwayDoesNotComeBack) {
+  ASSERT_TRUE(Initialize().ok());
+  {
+    const Variable lowest(kCpuTiers[0].name);
+    const Kernels& before = SelectKernels();
+    ASSERT_TRUE(Initialize().ok());  // The kernels that Sessions have stay what they were.
+    EXPECT_EQ(&SelectKernels(), &before);
+  }
+}
+
+#endif
+
+}  // namespace
+}  // namespace skiff::xnnpack
