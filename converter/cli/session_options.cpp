@@ -61,6 +61,10 @@ void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
                   "(default: none)")
       ->type_name("DIR")
       ->check(CLI::ExistingDirectory);
+  command.add_flag("--exact", arguments.exact,
+                   "Convolutions add the products of their definition: no Winograd, which is faster, needs "
+                   "more memory and "
+                   "rounds more");
   AddCpuOption(command);
 }
 
@@ -74,6 +78,7 @@ SessionOptions ToSessionOptions(const SessionArguments& arguments) {
   options.backend = runs_on.backend;
   options.target = runs_on.target;
   options.threads = arguments.threads;
+  options.exact = arguments.exact;
   return options;
 }
 

@@ -1,4 +1,4 @@
-/// --backend, --threads, --cache, --cpu, --dim and --input-range.
+/// --backend, --threads, --cache, --cpu, --exact, --dim and --input-range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,6 +14,7 @@ struct SessionArguments {
   std::string backend = "xnnpack";
   int threads = 0;
   std::string cache_folder;
+  bool exact = false;
 };
 
 /// The names of backends.

@@ -14,11 +14,11 @@ class Session final : public DelegateSession {
  public:
   /// Runs on `shared_pool` where there is one, else on its own, else on the calling thread.
   Session(PackedWeights& weights, const Pool* shared_pool, std::unique_ptr<Pool> own_pool,
-          bool thread_small_work)
+          const DelegateSessionOptions& options)
       : own_pool_(std::move(own_pool)),
         environment_{&weights, HandleOf(shared_pool != nullptr ? shared_pool : own_pool_.get()),
-                     &SelectKernels()},
-        thread_small_work_(thread_small_work) {}
+                     &SelectKernels(), options.exact},
+        thread_small_work_(options.thread_small_work) {}
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
     std::unique_ptr<Segment> segment(new (std::nothrow)
@@ -59,7 +59,7 @@ class State final : public ModelState {
       SKIFF_ASSIGN_OR_RETURN(own_pool, CreatePool(options.threads));
     }
     std::unique_ptr<DelegateSession> session(
-        new (std::nothrow) Session(weights_, shared_pool, std::move(own_pool), options.thread_small_work));
+        new (std::nothrow) Session(weights_, shared_pool, std::move(own_pool), options));
     if (!session) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK session");
     return session;
   }

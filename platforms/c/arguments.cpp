@@ -54,7 +54,7 @@ static_assert(SKIFF_MAX_RANK == kMaxRank);
 static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 // The first published struct ended here. Later fields come behind it, and padding at the end would hide them.
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
-static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, variables_of) + sizeof(void*));
+static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, reserved) + sizeof(int32_t));
 static_assert(sizeof(SkiffMemoryUsage) ==
               offsetof(SkiffMemoryUsage, mapped_packed_weights) + sizeof(uint64_t));
 static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, scale) + sizeof(ImageSpec::scale));
@@ -150,6 +150,7 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
   SKIFF_RETURN_IF_ERROR(TakeOptions(given, kSessionOptions, &known));
   SKIFF_RETURN_IF_ERROR(InRange(known.target, SKIFF_TARGET_VULKAN + 1, "SkiffSessionOptions::target"));
   SKIFF_RETURN_IF_ERROR(InRange(known.backend, SKIFF_BACKEND_REFERENCE + 1, "SkiffSessionOptions::backend"));
+  SKIFF_RETURN_IF_ERROR(InRange(known.reserved, 1, "SkiffSessionOptions::reserved"));
   if (known.kept_shapes < 0 || known.kept_shapes > kMaxKeptShapes) {
     return Fail(StatusCode::kInvalidArgument, "SkiffSessionOptions::kept_shapes is %lld; it must be 0 to %d",
                 static_cast<long long>(known.kept_shapes), kMaxKeptShapes);
@@ -162,6 +163,7 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
   options->memory_limit = known.memory_limit;
   if (known.kept_shapes > 0) options->kept_shapes = static_cast<int>(known.kept_shapes);
   options->fall_back = known.no_fall_back == 0;
+  options->exact = known.exact != 0;
   if (known.variables_of != nullptr) options->variables = &Cpp(known.variables_of)->variables();
   return OkStatus();
 }

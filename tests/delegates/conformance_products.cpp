@@ -28,6 +28,12 @@ const ConvolutionShape kConvolutions[] = {
     {"3x3_bands", 30, 40, 16, 33, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_many_outputs", 5, 30, 20, 140, 3, 3, 1, {1, 2}, {1, 1}, {1, 0, 0, 1}},
     {"3x3_wide_pads", 4, 5, 8, 40, 3, 3, 1, {1, 1}, {1, 1}, {4, 5, 3, 4}},
+    // Winograd convolutions with tiles that reach over the ends: of 4 x 4, of 2 x 2, and enough for each
+    // thread.
+    {"3x3_tiles", 11, 13, 20, 40, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_small_tiles", 7, 7, 36, 56, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_many_tiles", 98, 95, 16, 24, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_wide_groups", 9, 10, 48, 120, 3, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_inside", 9, 15, 6, 20, 3, 3, 1, {2, 1}},
     {"5x2_stride_3_2", 17, 16, 4, 9, 5, 2, 1, {3, 2}, {1, 1}, {3, 0, 1, 2}},
     {"3x3_many_weights", 3, 4, 128, 640, 3, 3, 2, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -48,6 +54,8 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_same", 10, 13, 32, 32, 3, 3, 32, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"depthwise_5x5_stride", 11, 10, 20, 20, 5, 5, 20, {2, 2}, {1, 1}, {2, 1, 2, 2}},
     {"depthwise_7x7", 12, 12, 9, 9, 7, 7, 9, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+    {"depthwise_7x7_tiles", 15, 13, 37, 37, 7, 7, 37, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+    {"depthwise_7x7_stride", 17, 15, 20, 20, 7, 7, 20, {2, 2}, {1, 1}, {3, 2, 3, 3}},
     {"depthwise_dilated", 14, 14, 8, 8, 3, 3, 8, {1, 1}, {2, 2}, {2, 2, 2, 2}},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_stride_beyond_kernel", 13, 13, 8, 8, 2, 2, 8, {3, 4}},

@@ -55,6 +55,11 @@ bool IsPromised(const Node& node) {
   return promised && (description.output_row_gap == 0 || XnnpackSupport().WritesStridedOutput(node.types()));
 }
 
+/// Whether Sessions that want exact convolutions have to be tried apart.
+std::vector<bool> Exactness(const Case& description) {
+  return description.op == OpCode::kConv2d ? std::vector<bool>{true, false} : std::vector<bool>{false};
+}
+
 TEST_P(Conformance, MatchesTheReference) {
   const Case& description = ConformanceCases()[GetParam()];
   Node node(description, static_cast<uint32_t>(GetParam()) + 1);
@@ -62,13 +67,16 @@ TEST_P(Conformance, MatchesTheReference) {
   const auto fast_state = NewState(BuiltinXnnpackDelegate());
   const Node::Outcome expected = node.Run(*reference_state, {});
   for (ThreadPool* pool : {static_cast<ThreadPool*>(nullptr), SharedPool()}) {
-    SCOPED_TRACE(pool == nullptr ? "one thread" : "two threads");
-    const Node::Outcome got = node.Run(*fast_state, {1, pool, false, false, /*thread_small_work=*/true});
-    EXPECT_EQ(Compare(node, got, expected, *reference_state), "");
-    EXPECT_EQ(IsPromised(node), description.falls_back == nullptr);
-    if (!CanRun(description)) continue;
-    EXPECT_EQ(got.fell_back, description.falls_back != nullptr)
-        << (description.falls_back != nullptr ? description.falls_back : "the XNNPACK path did not run");
+    for (const bool exact : Exactness(description)) {
+      SCOPED_TRACE(std::string(pool == nullptr ? "one thread" : "two threads") + (exact ? ", exact" : ""));
+      const Node::Outcome got =
+          node.Run(*fast_state, {.thread_pool = pool, .thread_small_work = true, .exact = exact});
+      EXPECT_EQ(Compare(node, got, expected, *reference_state, DelegateKind::kXnnpack, exact), "");
+      EXPECT_EQ(IsPromised(node), description.falls_back == nullptr);
+      if (!CanRun(description)) continue;
+      EXPECT_EQ(got.fell_back, description.falls_back != nullptr)
+          << (description.falls_back != nullptr ? description.falls_back : "the XNNPACK path did not run");
+    }
   }
 }
 
@@ -86,7 +94,7 @@ TEST_P(Conformance, FollowsItsInputsInEveryForm) {
     Node node(description, seed, form);
     const Node::Outcome reference = node.RunAfterOthers(*reference_state, {});
     EXPECT_TRUE(SameElements(reference, expected)) << "on the reference";
-    const Node::Outcome got = node.RunAfterOthers(*fast_state, {});
+    const Node::Outcome got = node.RunAfterOthers(*fast_state, {.exact = true});
     EXPECT_EQ(Compare(listed, got, expected, *reference_state), "");
     EXPECT_FALSE(IsPromised(node) && got.fell_back && CanRun(description)) << "the XNNPACK path did not run";
   }

@@ -1,5 +1,6 @@
 #include "tolerance.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -118,19 +119,44 @@ std::vector<double> Allowed(Node& node, const Tolerance& tolerance, const std::v
   return allowed;
 }
 
+/// A tile of 4 x 4 outputs is computed as one: each gets its share of the rounding of all. F(4, 3) multiplies
+/// an error by up to eight times what a sum does (measured: 4.5 times, over a million outputs).
+constexpr int64_t kTileReach = 3;
+constexpr double kWinogradGrowth = 8;
+
+std::vector<double> AllowedByWinograd(const Node& node, const std::vector<double>& allowed) {
+  const Shape& shape = node.output(0).shape;  // NHWC.
+  std::vector<double> spread(allowed.size());
+  for (size_t i = 0; i < allowed.size(); ++i) {
+    const auto place = static_cast<int64_t>(i);
+    const int64_t column = place / shape[3] % shape[2];
+    const int64_t row = place / shape[3] / shape[2] % shape[1];
+    for (int64_t r = std::max<int64_t>(row - kTileReach, 0); r <= std::min(row + kTileReach, shape[1] - 1);
+         ++r) {
+      for (int64_t c = std::max<int64_t>(column - kTileReach, 0);
+           c <= std::min(column + kTileReach, shape[2] - 1); ++c) {
+        const auto neighbour = static_cast<size_t>(place + ((r - row) * shape[2] + c - column) * shape[3]);
+        spread[i] = std::max(spread[i], kWinogradGrowth * allowed[neighbour]);
+      }
+    }
+  }
+  return spread;
+}
+
 }  // namespace
 
 std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& reference,
-                    ModelState& terms_state, DelegateKind delegate) {
+                    ModelState& terms_state, DelegateKind delegate, bool exact) {
   if (!fast.damage.empty()) return fast.damage;
   if (SameElements(fast, reference)) return "";
   const OpCode op = node.description().op;
   const Tolerance tolerance = IsFloat(node.output(0).dtype) ? ToleranceOf(op, delegate) : Tolerance();
   for (size_t output = 0; output < reference.outputs.size(); ++output) {
     const std::vector<double>& expected = reference.outputs[output];
-    const std::vector<double> allowed = output == 0 || tolerance.rule == Rule::kState
-                                            ? Allowed(node, tolerance, expected, terms_state)
-                                            : std::vector<double>(expected.size(), 0.0);
+    std::vector<double> allowed = output == 0 || tolerance.rule == Rule::kState
+                                      ? Allowed(node, tolerance, expected, terms_state)
+                                      : std::vector<double>(expected.size(), 0.0);
+    if (op == OpCode::kConv2d && !exact) allowed = AllowedByWinograd(node, allowed);
     for (size_t i = 0; i < expected.size(); ++i) {
       const double got = fast.outputs[output][i];
       const bool near = std::isfinite(expected[i]) && std::fabs(got - expected[i]) <= allowed[i];

@@ -208,6 +208,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #if SKIFF_HAS_TILES
 #include "delegates/xnnpack/kernels/dense.inc"
 #include "delegates/xnnpack/kernels/depthwise.inc"
+#include "delegates/xnnpack/kernels/winograd.inc"
 #endif
 #include "delegates/xnnpack/kernels/rows.inc"
 
@@ -249,7 +250,11 @@ const Kernels SKIFF_KERNELS = {
      {SKIFF_KEPT(Conv2d, Depthwise<7, 1>), SKIFF_KEPT(Conv2d, Depthwise<7, 2>)}},
     kLanes,
     kHasDense ? Dense : nullptr,
-    kPanelVectors* kLanes,
+    kPanelOutputs,
+    {{2, 16, SKIFF_KEPT(Conv2d, WinogradInput<2>), SKIFF_KEPT(Conv2d, WinogradOutput<2>),
+      SKIFF_KEPT(Conv2d, WinogradWeights<2>)},
+     {4, 36, SKIFF_KEPT(Conv2d, WinogradInput<4>), SKIFF_KEPT(Conv2d, WinogradOutput<4>),
+      SKIFF_KEPT(Conv2d, WinogradWeights<4>)}},
 #endif
 };
 

@@ -132,6 +132,40 @@ struct DenseArgs {
 using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                          size_t end_panel);
 
+/// A convolution of 3 x 3 with stride 1 of one picture, NHWC, by Winograd's minimal filtering: what does not
+/// change from tile to tile. Tiles of outputs are counted along lines, and reach over the picture's ends.
+struct WinogradArgs {
+  const float* x = nullptr;
+  float* y = nullptr;
+  const float* bias = nullptr;  ///< May be null.
+  size_t channels = 0;
+  size_t outputs = 0;
+  size_t height = 0;
+  size_t width = 0;
+  size_t output_height = 0;
+  size_t output_width = 0;
+  size_t line_tiles = 0;
+  size_t x_stride = 0;  ///< Elements from pixel to pixel.
+  size_t y_stride = 0;
+  long top = 0;  ///< Pads.
+  long left = 0;
+  size_t point_inputs = 0;   ///< Elements from point to point of the transformed windows...
+  size_t point_outputs = 0;  ///< ...and of the products.
+  float min = 0;
+  float max = 0;
+};
+/// One size of tiles: what is around the dense products of its points.
+struct WinogradKernels {
+  size_t tile = 0;    ///< Outputs along an edge.
+  size_t points = 0;  ///< Products.
+  /// To [point][tile][channel] and from [point][tile][output], tiles [first_tile, end_tile).
+  void (*input)(const WinogradArgs& args, size_t first_tile, size_t end_tile, float* to) = nullptr;
+  void (*output)(const WinogradArgs& args, size_t first_tile, size_t end_tile, const float* from) = nullptr;
+  /// Weights [outputs, 3, 3, channels] to those of a dense product for each point, with biases of zero.
+  void (*weights)(const float* weights, size_t outputs, size_t channels, float* to) = nullptr;
+};
+constexpr size_t kWinogradSizes = 2;
+
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
 constexpr size_t kForms = static_cast<size_t>(Form::kCount);
@@ -153,6 +187,8 @@ struct Kernels {
   size_t depthwise_channels = 0;  ///< The fewest that they take.
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.
+  /// From small to large tiles. Of at least depthwise_channels channels and outputs; null without Conv2d.
+  WinogradKernels winograd[kWinogradSizes] = {};
 };
 
 // Of integers and masks, which need no particular instruction set. A table each: a build links those that it

@@ -220,6 +220,7 @@ class TransposedStep final : public OperatorStep {
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
   if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
+  if (kHasOwnKernels && MayRunWinograd(node, environment)) return LowerWinograd(node, environment);
   if (kHasOwnKernels && RunsDenseConvolution(node, environment))
     return LowerDenseConvolution(node, environment);
   return MakeStep<ConvolutionStep>(node, environment);

@@ -40,4 +40,8 @@ Result<StepPointer> LowerDense(const NodeView& node, const Environment& environm
 bool RunsDenseConvolution(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environment& environment);
 
+/// True for a Conv2d node that Winograd's way may make faster; which way it goes is decided for each shape.
+bool MayRunWinograd(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerWinograd(const NodeView& node, const Environment& environment);
+
 }  // namespace skiff::xnnpack

@@ -20,6 +20,7 @@ struct Environment {
   PackedWeights* weights = nullptr;
   pthreadpool_t pool = nullptr;  ///< Null: single-threaded. May change before a Reshape().
   const Kernels* kernels = nullptr;
+  bool exact = false;  ///< SessionOptions::exact.
 };
 
 /// A node with its tensors at hand.

@@ -20,8 +20,9 @@ enum class PackingKind : uint32_t {
   kLinear = 3,
   kAverageAsConvolution = 4,
   kBatchNorm = 5,
-  kDepthwise = 6,  ///< For our own kernels, as is the next.
+  kDepthwise = 6,  ///< For our own kernels, as are the next.
   kDense = 7,
+  kWinograd = 8,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

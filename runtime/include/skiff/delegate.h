@@ -162,6 +162,7 @@ struct DelegateSessionOptions {
   bool profile = false;               ///< Runs may come with a NodeTimer.
   bool thread_small_work = false;     ///< SessionOptions::thread_small_work.
   bool poison = false;                ///< SessionOptions::poison, of memory of its own.
+  bool exact = false;                 ///< SessionOptions::exact.
 };
 
 /// Bytes of packed weights.

@@ -29,8 +29,12 @@ struct SessionOptions {
   ThreadPool* thread_pool = nullptr;
   uint64_t memory_limit =
       0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
-  int kept_shapes = 2;   ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
-  bool profile = false;  ///< Take the time of every node.
+  int kept_shapes = 2;  ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
+  /// Convolutions add the products of their definition. Off, those of 3 x 3 may be computed by Winograd's
+  /// minimal filtering, which is faster, needs more memory for weights, and rounds more (docs/numerics.md);
+  /// infinities spread to neighbours.
+  bool exact = false;
+  bool profile = false;             ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
   Variables* variables = nullptr;   ///< Of the same Model, to share its state; null: the Session has its own.
   /// Threads also share work that is over before they are awake: for tests of what they share.

@@ -148,6 +148,10 @@ typedef struct SkiffSessionOptions {
   SkiffSession* variables_of;  ///< A session of the same model whose variables this one shares, so that a
                                ///< step and a reset, say, see the same state. It must outlive this one, and
                                ///< the two take turns. Null, the default: the session has its own.
+  int32_t exact;  ///< Not 0: convolutions add the products of their definition. 0, the default: those of 3 x
+                  ///< 3 may be computed by Winograd's minimal filtering, which is faster, needs more memory
+                  ///< for weights and rounds more.
+  int32_t reserved;  ///< 0.
 } SkiffSessionOptions;
 
 /// Bytes that a session holds, by purpose.

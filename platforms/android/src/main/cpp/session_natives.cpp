@@ -22,7 +22,7 @@ void DestroyThreadPool(JNIEnv*, jclass, jlong pool) {
 
 jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend, jint threads,
                     jlong thread_pool, jbyteArray signature, jlong memory_limit, jlong kept_shapes,
-                    jboolean fall_back, jlong variables_of) {
+                    jboolean fall_back, jboolean exact, jlong variables_of) {
   const Text text(env, signature);
   if (!text.ok()) return 0;
   SkiffSessionOptions options;
@@ -35,6 +35,7 @@ jlong CreateSession(JNIEnv* env, jclass, jlong model, jint target, jint backend,
   options.memory_limit = static_cast<uint64_t>(memory_limit);
   options.kept_shapes = kept_shapes;
   options.no_fall_back = fall_back == JNI_FALSE;
+  options.exact = exact != JNI_FALSE;
   options.variables_of = FromJava(variables_of);
   SkiffSession* session = nullptr;
   Succeeds(env, [&](char* message, size_t size) {
@@ -137,7 +138,7 @@ Natives SessionNatives() {
   static const JNINativeMethod kMethods[] = {
       Native("createThreadPool", "(I)J", &CreateThreadPool),
       Native("destroyThreadPool", "(J)V", &DestroyThreadPool),
-      Native("createSession", "(JIIIJ[BJJZJ)J", &CreateSession),
+      Native("createSession", "(JIIIJ[BJJZZJ)J", &CreateSession),
       Native("destroySession", "(J)V", &DestroySession),
       Native("setInput", "(JILjava/nio/ByteBuffer;II[J)V", &SetInput),
       Native("bindInput", "(JILjava/nio/ByteBuffer;II[J)V", &BindInput),

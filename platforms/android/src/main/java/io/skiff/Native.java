@@ -111,7 +111,8 @@ final class Native {
   static native void destroyThreadPool(long pool);
 
   static native long createSession(long model, int target, int backend, int threads, long threadPool,
-      byte @Nullable[] signature, long memoryLimit, long keptShapes, boolean fallBack, long variablesOf);
+      byte @Nullable[] signature, long memoryLimit, long keptShapes, boolean fallBack, boolean exact,
+      long variablesOf);
 
   static native void destroySession(long session);
 

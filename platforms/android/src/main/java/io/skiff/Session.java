@@ -66,7 +66,7 @@ public final class Session implements AutoCloseable {
       entered = owner != null;
       long session = Native.createSession(address, options.target.number(), options.backend.number(),
           options.threads, pool, Native.utf8(signature.name()), options.memoryLimit, options.keptShapes,
-          options.fallBack, variables);
+          options.fallBack, options.exact, variables);
       created = true;
       return new Session(session, model, threadPool, signature, owner);
     } finally {

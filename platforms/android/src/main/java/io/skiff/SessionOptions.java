@@ -14,6 +14,7 @@ public final class SessionOptions {
   long memoryLimit;
   int keptShapes;
   boolean fallBack = true;
+  boolean exact = false;
   @Nullable Session variablesOf;
 
   /** Default: {@link Target#CPU}. */
@@ -79,6 +80,15 @@ public final class SessionOptions {
    */
   public @NotNull SessionOptions fallBack(boolean fallBack) {
     this.fallBack = fallBack;
+    return this;
+  }
+
+  /**
+   * True: convolutions add the products of their definition. False, the default: those of 3 x 3 may be
+   * computed by Winograd's minimal filtering, which is faster, needs more memory for weights and rounds more.
+   */
+  public @NotNull SessionOptions exact(boolean exact) {
+    this.exact = exact;
     return this;
   }
 }
