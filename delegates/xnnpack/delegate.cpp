@@ -21,21 +21,13 @@ class Session final : public DelegateSession {
         thread_small_work_(options.thread_small_work) {}
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
-    std::unique_ptr<Segment> segment(new (std::nothrow)
-                                         Segment(view, environment_, thread_small_work_, &ran_));
+    std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_, thread_small_work_));
     if (!segment) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment");
     SKIFF_RETURN_IF_ERROR(segment->Prepare());
     return std::unique_ptr<PreparedSegment>(std::move(segment));
   }
 
-  /// Workers of the pool spin for milliseconds after the last piece of work, unless that asked them to yield.
-  void Idle() override {
-    if (!ran_) return;
-    ran_ = false;
-    pthreadpool_parallelize_1d(
-        environment_.pool, [](void*, size_t) {}, nullptr, pthreadpool_get_threads_count(environment_.pool),
-        PTHREADPOOL_FLAG_YIELD_WORKERS);
-  }
+  void Idle() override {}  // Workers sleep by themselves (workers.h).
 
  private:
   static pthreadpool_t HandleOf(const Pool* pool) { return pool == nullptr ? nullptr : pool->get(); }
@@ -43,7 +35,6 @@ class Session final : public DelegateSession {
   const std::unique_ptr<Pool> own_pool_;
   const Environment environment_;
   const bool thread_small_work_;
-  bool ran_ = false;
 };
 
 class State final : public ModelState {

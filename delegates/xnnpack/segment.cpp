@@ -28,9 +28,8 @@ bool IsEmpty(const PlanTensor& tensor) { return tensor.view.shape.elements() == 
 
 }  // namespace
 
-Segment::Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work,
-                 bool* ran)
-    : segment_(segment), environment_(environment), thread_small_work_(thread_small_work), ran_(ran) {}
+Segment::Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work)
+    : segment_(segment), environment_(environment), thread_small_work_(thread_small_work) {}
 
 Segment::~Segment() { platform::FreeAligned(workspace_); }
 
@@ -98,16 +97,15 @@ Status Segment::UseReference(uint32_t index) {
 /// Which nodes share their work among the threads: none where all that could be shared is over before the
 /// threads are awake.
 void Segment::ChooseThreads() {
-  uses_pool_ = environment_.pool != nullptr;
-  if (!uses_pool_ || thread_small_work_) return;
+  if (environment_.pool == nullptr || thread_small_work_) return;
   double shared = 0;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const double alone = Nanoseconds(WorkOf(segment_.nodes[segment_.begin + i], segment_.tensors));
     nodes_[i].environment.pool = alone >= kWorthSharing ? environment_.pool : nullptr;
     shared += alone >= kWorthSharing ? alone : 0;
   }
-  uses_pool_ = shared >= kWorthWaking;
-  for (Node& node : nodes_) node.environment.pool = uses_pool_ ? node.environment.pool : nullptr;
+  if (shared >= kWorthWaking) return;
+  for (Node& node : nodes_) node.environment.pool = nullptr;
 }
 
 Status Segment::ReshapeNode(uint32_t index) {
@@ -182,7 +180,6 @@ Status Segment::Bind() {
 
 Status Segment::Run(const RunContext& context) {
   if (!bound_) return Fail(StatusCode::kInternal, "an XNNPACK segment was run before it was bound");
-  *ran_ = *ran_ || uses_pool_;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
       return Status(StatusCode::kCancelled);

@@ -9,8 +9,8 @@ namespace skiff::xnnpack {
 
 class Segment final : public PreparedSegment {
  public:
-  /// `ran` is set when a run used the pool. `thread_small_work`: see SessionOptions.
-  Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work, bool* ran);
+  /// `thread_small_work`: see SessionOptions.
+  Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work);
   ~Segment() override;
 
   Status Prepare();
@@ -46,8 +46,6 @@ class Segment final : public PreparedSegment {
   const SegmentView segment_;
   const Environment environment_;
   const bool thread_small_work_;
-  bool* const ran_;
-  bool uses_pool_ = false;
   bool reshaped_ = false;  ///< Since the last Reshape() that failed.
   bool bound_ = false;
   FixedArray<Node> nodes_;

@@ -31,7 +31,7 @@ endfunction()
 skiff_add_headers(flatbuffers flatbuffers/flatbuffers.h)
 
 # XNNPACK is built once per CPU architecture and shared by all presets; pthreadpool is small, and compiled here so
-# that the sanitizers see its synchronisation, and with threads that were made before (pool_threads.h).
+# that the sanitizers see its synchronisation, and with threads that sleep when they have nothing to do (workers.h).
 if(SKIFF_DELEGATE_XNNPACK)
   set(skiff_third_party_root ${PROJECT_SOURCE_DIR}/build/third_party)
   set(skiff_third_party_arch ${CMAKE_SYSTEM_PROCESSOR})
@@ -58,11 +58,8 @@ if(SKIFF_DELEGATE_XNNPACK)
   # Its fast path (an atomic decrement instead of a compare-and-swap per item) is on where its own build has it on.
   set(pool ${skiff_third_party_root}/src/pthreadpool)
   set(pool_fast_path $<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>)
-  add_library(pthreadpool STATIC ${pool}/src/portable-api.c ${pool}/src/memory.c ${pool}/src/pthreads.c
+  add_library(pthreadpool STATIC ${pool}/src/portable-api.c ${pool}/src/memory.c delegates/xnnpack/workers.c
                                  $<${pool_fast_path}:${pool}/src/fastpath.c>)
-  target_sources(pthreadpool PRIVATE delegates/xnnpack/pool_threads.cpp)
-  set_source_files_properties(${pool}/src/pthreads.c PROPERTIES COMPILE_DEFINITIONS pthread_create=pthreadpool_thread_create)
-  set_source_files_properties(delegates/xnnpack/pool_threads.cpp PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-rtti")
   set_target_properties(pthreadpool PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
   target_include_directories(pthreadpool SYSTEM PUBLIC ${pool}/include)
   target_include_directories(pthreadpool PRIVATE ${pool}/src ${skiff_third_party_root}/src/fxdiv/include ${PROJECT_SOURCE_DIR})

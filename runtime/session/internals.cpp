@@ -157,7 +157,7 @@ Status Session::Internals::PrepareOneShape() {
     input_views[i] =
         TensorView(nullptr, signature->inputs[i].dtype, inputs[i].shape, signature->inputs[i].quantization);
   }
-  const PlanData* plan = nullptr;
+  const PlanData* plan = &signature->plans[0];  // There is one for the target: Create() has looked.
   for (const PlanData& candidate : signature->plans) {
     if (candidate.target == options.target) plan = &candidate;
   }

@@ -238,7 +238,7 @@ void AddResizes(CaseList& list) {
 }
 
 void AddMatrixProducts(CaseList& list) {
-  const auto fully = [&](const char* name, Argument x, int64_t inputs, int64_t outputs, bool bias,
+  const auto fully = [&](const char* name, const Argument& x, int64_t inputs, int64_t outputs, bool bias,
                          bool constant) -> Case& {
     Argument w = Weights({outputs, inputs});
     Argument b = Weights({outputs});
@@ -262,7 +262,8 @@ void AddMatrixProducts(CaseList& list) {
   blocks.output_row_gap = 3;
   blocks.As<ClampAttrs>() = {-0.5f, 1};
 
-  const auto matmul = [&](const char* name, Argument a, Argument b, bool transposed = false) -> Case& {
+  const auto matmul = [&](const char* name, const Argument& a, const Argument& b,
+                          bool transposed = false) -> Case& {
     Case& made = list.Add(OpCode::kMatMul, name, {a, b});
     made.As<MatMulAttrs>().transpose_b = transposed;
     return made;
@@ -318,12 +319,13 @@ void AddReductions(CaseList& list) {
   strided_softmax.As<AxisAttrs>().axis = 1;
   strided_softmax.output_row_gap = 2;
   Argument masked = F32({2, 6});
-  masked.values = {1, -INFINITY, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
+  masked.values = {1, -HUGE_VAL, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
   list.Add(OpCode::kSoftmax, "masked", {masked}).As<AxisAttrs>().axis = -1;
   Case& one_softmax = list.Add(OpCode::kSoftmax, "one", {F32({6, 1}, -4, 4)});
   one_softmax.As<AxisAttrs>().axis = 1;
 
-  const auto norm = [&](const char* name, Argument x, Argument scale, Argument bias, int64_t axis) -> Case& {
+  const auto norm = [&](const char* name, const Argument& x, const Argument& scale, const Argument& bias,
+                        int64_t axis) -> Case& {
     Case& made = list.Add(OpCode::kLayerNorm, name, {x, scale, bias});
     made.As<NormAttrs>().axis = axis;
     return made;

@@ -8,13 +8,15 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Transformed windows and products of the tiles that are computed at once: they stay in the second-level cache.
+/// Transformed windows and products of the tiles that are computed at once: they stay in the second-level
+/// cache.
 constexpr size_t kBlockBytes = 384 * 1024;
 /// Fewer tiles than that would meet weights that come from far for each multiply-add.
 constexpr size_t kLeastTiles = 24;
 /// So that threads that end early find something left.
 constexpr size_t kTasksOfThread = 3;
-/// Keeps the points of one pixel out of one set of the first-level cache, which channels that are powers of two share.
+/// Keeps the points of one pixel out of one set of the first-level cache, which channels that are powers of
+/// two share.
 constexpr size_t kStagger = 16;
 
 size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
@@ -31,7 +33,8 @@ class WinogradStep final : public Step {
     uint32_t pads[2] = {};
     for (int axis = 0; axis < 2; ++axis) {
       uint32_t end = 0;  // Windows beyond the picture's end find zeros without being told.
-      if (!FitPads(attrs.auto_pad, attrs.pads, axis, x.shape[1 + axis], y.shape[1 + axis], 3, 1, 1, &pads[axis], &end))
+      if (!FitPads(attrs.auto_pad, attrs.pads, axis, x.shape[1 + axis], y.shape[1 + axis], 3, 1, 1,
+                   &pads[axis], &end))
         return Refuse();
     }
     args_.bias = node_.Has(2) ? node_.in(2).as<const float>() : nullptr;
@@ -72,7 +75,9 @@ class WinogradStep final : public Step {
     if (!by_stages_) {
       pthreadpool_parallelize_1d_with_thread(
           environment_.pool,
-          [](void* step, size_t thread, size_t block) { static_cast<const WinogradStep*>(step)->RunBlock(thread, block); },
+          [](void* step, size_t thread, size_t block) {
+            static_cast<const WinogradStep*>(step)->RunBlock(thread, block);
+          },
           this, pictures_ * blocks_, /*flags=*/0);
       return OkStatus();
     }
@@ -81,7 +86,8 @@ class WinogradStep final : public Step {
   }
 
  private:
-  /// Whole blocks are for one thread each; where these are too few, threads share the stages of a block of all tiles.
+  /// Whole blocks are for one thread each; where these are too few, threads share the stages of a block of
+  /// all tiles.
   void DivideWork() {
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t tile_bytes = kernels_.points * (args_.channels + args_.outputs) * sizeof(float);
@@ -103,7 +109,8 @@ class WinogradStep final : public Step {
     return args;
   }
 
-  void RunProduct(size_t point, float* windows, float* products, size_t tiles, size_t first_panel, size_t end_panel) const {
+  void RunProduct(size_t point, float* windows, float* products, size_t tiles, size_t first_panel,
+                  size_t end_panel) const {
     DenseArgs args = product_;
     args.x = windows + point * args_.point_inputs;
     args.y = products + point * args_.point_outputs;
@@ -120,7 +127,8 @@ class WinogradStep final : public Step {
     kernels_.input(args, first, end, windows);
     for (size_t point = 0; point < kernels_.points; ++point) {
       // Panel by panel: its weights stay in the first-level cache while all tiles meet them.
-      for (size_t panel = 0; panel < panels_; ++panel) RunProduct(point, windows, products, end - first, panel, panel + 1);
+      for (size_t panel = 0; panel < panels_; ++panel)
+        RunProduct(point, windows, products, end - first, panel, panel + 1);
     }
     kernels_.output(args, first, end, products);
   }
@@ -128,7 +136,8 @@ class WinogradStep final : public Step {
   void RunStages() {
     const auto input = [](void* context, size_t tile) {
       const auto& self = *static_cast<const WinogradStep*>(context);
-      self.kernels_.input(self.ArgsOf(self.picture_), tile, tile + 1, self.workspace_ + tile * self.args_.channels);
+      self.kernels_.input(self.ArgsOf(self.picture_), tile, tile + 1,
+                          self.workspace_ + tile * self.args_.channels);
     };
     const auto product = [](void* context, size_t point, size_t panel) {
       const auto& self = *static_cast<const WinogradStep*>(context);
@@ -136,7 +145,8 @@ class WinogradStep final : public Step {
     };
     const auto output = [](void* context, size_t tile) {
       const auto& self = *static_cast<const WinogradStep*>(context);
-      self.kernels_.output(self.ArgsOf(self.picture_), tile, tile + 1, self.Products() + tile * self.args_.outputs);
+      self.kernels_.output(self.ArgsOf(self.picture_), tile, tile + 1,
+                           self.Products() + tile * self.args_.outputs);
     };
     pthreadpool_parallelize_1d(environment_.pool, input, this, tiles_, /*flags=*/0);
     pthreadpool_parallelize_2d(environment_.pool, product, this, kernels_.points, panels_, /*flags=*/0);
@@ -158,7 +168,8 @@ class WinogradStep final : public Step {
     key.parameters[3] = kernels_.tile;
     key.packed_bytes = kernels_.points * point_elements_ * sizeof(float);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
-      kernels_.weights(node_.in(1).as<const float>(), args_.outputs, args_.channels, static_cast<float*>(blob));
+      kernels_.weights(node_.in(1).as<const float>(), args_.outputs, args_.channels,
+                       static_cast<float*>(blob));
     });
     if (packed == nullptr)
       return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node_.name());
@@ -181,14 +192,15 @@ class WinogradStep final : public Step {
   bool by_stages_ = false;
 };
 
-/// A float of weights that comes from memory takes the time of nine multiply-adds, at 25 GB/s and 58 G of them a second; to
-/// transform a point of a window or of a product takes that of three.
+/// A float of weights that comes from memory takes the time of nine multiply-adds, at 25 GB/s and 58 G of
+/// them a second; to transform a point of a window or of a product takes that of three.
 constexpr double kLoadCost = 9;
 constexpr double kTransformCost = 3;
 /// A smaller gain is not worth the memory.
 constexpr double kLeastGain = 1.1;
 
-/// The fastest for these extents, by multiply-adds for each pair of a channel and an output; null for the direct way.
+/// The fastest for these extents, by multiply-adds for each pair of a channel and an output; null for the
+/// direct way.
 const WinogradKernels* Choose(const Kernels& all, const Shape& weights, const Shape& y) {
   const auto outputs = static_cast<double>(weights[0]);
   const auto channels = static_cast<double>(weights[3]);
@@ -197,8 +209,11 @@ const WinogradKernels* Choose(const Kernels& all, const Shape& weights, const Sh
   for (const WinogradKernels& kernels : all.winograd) {
     const auto tile = static_cast<int64_t>(kernels.tile);
     const auto points = static_cast<double>(kernels.points);
-    const auto tiles = static_cast<double>(y[0] * ((y[1] + tile - 1) / tile) * ((y[2] + tile - 1) / tile));
-    const double cost = points * (tiles * (1 + kTransformCost / outputs + kTransformCost / channels) + kLoadCost);
+    const int64_t tiles_down = (y[1] + tile - 1) / tile;
+    const int64_t tiles_across = (y[2] + tile - 1) / tile;
+    const auto tiles = static_cast<double>(y[0] * tiles_down * tiles_across);
+    const double cost =
+        points * (tiles * (1 + kTransformCost / outputs + kTransformCost / channels) + kLoadCost);
     if (cost >= least) continue;
     least = cost;
     best = &kernels;
@@ -212,11 +227,14 @@ class ByShapeStep final : public Step {
   using Step::Step;
 
   Status Reshape() override {
-    const WinogradKernels* const kernels = Choose(*environment_.kernels, node_.in(1).shape, node_.out(0).shape);
-    const size_t way = kernels == nullptr ? kWinogradSizes : static_cast<size_t>(kernels - environment_.kernels->winograd);
+    const WinogradKernels* const kernels =
+        Choose(*environment_.kernels, node_.in(1).shape, node_.out(0).shape);
+    const size_t way =
+        kernels == nullptr ? kWinogradSizes : static_cast<size_t>(kernels - environment_.kernels->winograd);
     if (ways_[way] == nullptr) {
-      SKIFF_ASSIGN_OR_RETURN(ways_[way], kernels == nullptr ? LowerDenseConvolution(node_, environment_)
-                                                            : MakeStep<WinogradStep>(node_, environment_, *kernels));
+      SKIFF_ASSIGN_OR_RETURN(ways_[way], kernels == nullptr
+                                             ? LowerDenseConvolution(node_, environment_)
+                                             : MakeStep<WinogradStep>(node_, environment_, *kernels));
     }
     chosen_ = ways_[way].get();
     SKIFF_RETURN_IF_ERROR(chosen_->Reshape());
@@ -237,9 +255,11 @@ bool MayRunWinograd(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
   const bool small = attrs.groups == 1 && w[1] == 3 && w[2] == 3;
-  const bool plain = attrs.strides[0] == 1 && attrs.strides[1] == 1 && attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
+  const bool plain =
+      attrs.strides[0] == 1 && attrs.strides[1] == 1 && attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
   const auto least = static_cast<int64_t>(environment.kernels->depthwise_channels);
-  return !environment.exact && RunsDense(node, environment) && small && plain && w[0] >= least && w[3] >= least;
+  return !environment.exact && RunsDense(node, environment) && small && plain && w[0] >= least &&
+         w[3] >= least;
 }
 
 Result<StepPointer> LowerWinograd(const NodeView& node, const Environment& environment) {

@@ -30,7 +30,7 @@ bool Succeeds(JNIEnv* env, const Call& call) {
 /// The object behind a handle that Java keeps.
 template <class Object>
 Object* FromHandle(jlong handle) {
-  return reinterpret_cast<Object*>(static_cast<intptr_t>(handle));
+  return reinterpret_cast<Object*>(static_cast<intptr_t>(handle));  // NOLINT(performance-no-int-to-ptr)
 }
 inline jlong ToHandle(void* object) { return static_cast<jlong>(reinterpret_cast<intptr_t>(object)); }
 
