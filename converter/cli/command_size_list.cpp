@@ -53,8 +53,8 @@ void List(const Arguments& arguments) {
 }  // namespace
 
 void AddSizeList(CLI::App& app, int&) {
-  CLI::App* command =
-      app.add_subcommand("size-list", "List the operators and features of models, for a build with no others");
+  CLI::App* command = app.add_subcommand(
+      "size-list", "List the operators and features of models, for a build with no others");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("models", arguments->models, "The files")->required()->type_name("MODEL");
   command->add_option("-o,--output", arguments->output, "Where the list goes (default: standard output)")

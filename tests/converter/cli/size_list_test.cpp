@@ -21,8 +21,10 @@ std::string ListOf(Model& model) {
   return SizeListText(list, {"model.skiff"});
 }
 
-std::string ListOf(const std::string& graph, const ConvertOptions& options = {}) {
-  OpenedModel opened(ConvertGraph(ParseGraph(graph), options)->file);
+std::string ListOf(const std::string& text, const ShapeContract& contract = {}) {
+  Graph graph = ParseGraph(text);
+  FixShapes(graph, contract);
+  OpenedModel opened(ConvertGraph(std::move(graph))->file);
   return ListOf(opened.model());
 }
 
@@ -34,9 +36,9 @@ TEST(SizeList, OneShapeNeedsNoFeature) {
 }
 
 TEST(SizeList, RangesOfShapesWithAndWithoutAMaximum) {
-  ConvertOptions options;
-  options.dims["n"] = {1, 4};
-  EXPECT_THAT(ListOf(kOpenGraph, options), HasSubstr("set(SKIFF_FEATURES\n    Shapes)\n"));
+  ShapeContract contract;
+  contract.dims["n"] = {1, 4};
+  EXPECT_THAT(ListOf(kOpenGraph, contract), HasSubstr("set(SKIFF_FEATURES\n    Shapes)\n"));
   EXPECT_THAT(ListOf(kOpenGraph), HasSubstr("set(SKIFF_FEATURES\n    Shapes\n    Unbounded)\n"));
 }
 
