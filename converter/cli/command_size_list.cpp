@@ -14,8 +14,9 @@ namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "A runtime built with the list has only these operators; a model that needs another one is refused\n"
-    "with its name when it is opened, or when its session is made. Reference kernels are listed for nodes\n"
+    "A runtime built with the list has only these operators, and of the features (open shapes, quantised\n"
+    "tensors, variables, ...) only those of these models; a model that needs another one is refused with\n"
+    "its name when it is opened, or when its session is made. Reference kernels are listed for nodes\n"
     "that run on them: those that the plans give to 'reference', shape programs, and every node of a plan\n"
     "for a range of shapes, because a delegate may refuse a shape. A node of an exact plan that only some\n"
     "device's CPU or GPU refuses needs --fallbacks.\n"
@@ -52,8 +53,8 @@ void List(const Arguments& arguments) {
 }  // namespace
 
 void AddSizeList(CLI::App& app, int&) {
-  CLI::App* command =
-      app.add_subcommand("size-list", "List the operators of models, for a build with no others");
+  CLI::App* command = app.add_subcommand(
+      "size-list", "List the operators and features of models, for a build with no others");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("models", arguments->models, "The files")->required()->type_name("MODEL");
   command->add_option("-o,--output", arguments->output, "Where the list goes (default: standard output)")

@@ -5,6 +5,7 @@
 
 #include <cctype>
 
+#include "core/features.h"
 #include "delegates/supports.h"
 #include "format/model_data.h"
 #include "run/opened_model.h"
@@ -118,6 +119,7 @@ std::string Set(const std::string& name, const std::set<std::string>& values) {
 }  // namespace
 
 void AddModel(Model& model, bool fallbacks, SizeList* list) {
+  list->features |= model.data().features;
   for (const SignatureData& signature : model.data().signatures) {
     bool on_cpu = false;
     bool of_application = false;
@@ -138,8 +140,13 @@ std::string SizeListText(const SizeList& list, const std::vector<std::string>& s
       fmt::join(sources, ", "));
   for (const auto& [delegate, operators] : list.operators)
     text += Set("SKIFF_OPERATORS_" + delegate, operators);
+  std::set<std::string> features;
+#define FEATURE(Name, what) \
+  if ((list.features & FeatureBit(Feature::k##Name)) != 0) features.insert(#Name);
+#include "core/features.def"
+#undef FEATURE
   return text + fmt::format("set(SKIFF_OPERATORS_F16 {})\n", list.f16 ? "ON" : "OFF") +
-         Set("SKIFF_VULKAN_SHADERS", list.shaders);
+         Set("SKIFF_VULKAN_SHADERS", list.shaders) + Set("SKIFF_FEATURES", features);
 }
 
 }  // namespace skiff::cli

@@ -16,7 +16,8 @@ struct SizeList {
   /// By the upper-case name of the delegate; those of applications together.
   std::map<std::string, std::set<std::string>> operators;
   std::set<std::string> shaders;
-  bool f16 = false;  ///< Of the XNNPACK delegate.
+  bool f16 = false;       ///< Of the XNNPACK delegate.
+  uint32_t features = 0;  ///< FeatureBit() of each (core/features.h).
 };
 
 /// Adds what all plans of a model need: where its nodes run, and reference kernels where a node may have to

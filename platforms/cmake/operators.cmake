@@ -4,12 +4,13 @@
 #   SKIFF_OPERATORS_CONTROL     operators with bodies, which the runtime runs itself
 #   SKIFF_OPERATORS_F16         ON: XNNPACK's delegate computes in f16, too
 #   SKIFF_VULKAN_SHADERS        shader families
+#   SKIFF_FEATURES              what else the models need: names of runtime/core/features.def
 # Without a list a build has everything.
 #
 # skiff_write_operator_table(FILE) writes the rows of ops.def that this build has: the row of an operator in none of the
 # lists is left out, and one that is not in the list of the reference has no kernel. skiff_write_lowering_table(DELEGATE
-# SOURCE FILE) writes the rows of a delegate's lowerings.def for the operators of its list. What no row names, the linker
-# drops.
+# SOURCE FILE) writes the rows of a delegate's lowerings.def for the operators of its list. skiff_write_feature_table(FILE)
+# writes the rows of features.def that this build has. What no row names, the linker drops.
 set(SKIFF_OPERATORS_F16 ON)
 if(SKIFF_OPERATORS)
   if(SKIFF_BUILD_CONVERTER OR SKIFF_BUILD_TESTS)
@@ -84,6 +85,30 @@ function(skiff_write_operator_table file)
       endif()
     endforeach()
   endforeach()
+  file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+endfunction()
+
+function(skiff_write_feature_table file)
+  set(source ${PROJECT_SOURCE_DIR}/runtime/core/features.def)
+  skiff_read_table(${source} FEATURE 2 rows)  # Name, text
+  set(text "// The rows of runtime/core/features.def that this build has (platforms/cmake/operators.cmake).\n")
+  set(names "")
+  foreach(row IN LISTS rows)
+    string(REGEX REPLACE "@.*" "" name "${row}")
+    list(APPEND names ${name})
+    if(SKIFF_OPERATORS AND NOT name IN_LIST SKIFF_FEATURES)
+      continue()
+    endif()
+    string(REPLACE "@" ", " row "${row}")
+    string(APPEND text "FEATURE(${row})\n")
+  endforeach()
+  if(SKIFF_OPERATORS)
+    foreach(name IN LISTS SKIFF_FEATURES)
+      if(NOT name IN_LIST names)
+        message(FATAL_ERROR "${SKIFF_OPERATORS}: SKIFF_FEATURES names '${name}', which is no feature of ${source}")
+      endif()
+    endforeach()
+  endif()
   file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()
 

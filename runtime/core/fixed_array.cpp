@@ -4,13 +4,19 @@
 
 namespace skiff {
 
-Result<void*> AllocateElements(uint64_t count, size_t bytes) {
-  if (count == 0) return static_cast<void*>(nullptr);
-  if (IsAddressable(SaturatingMultiply(count, bytes))) {
-    if (void* memory = std::calloc(static_cast<size_t>(count), bytes)) return memory;
+Status ArrayMemory::Replace(uint64_t wanted, size_t bytes) {
+  std::free(elements);
+  elements = nullptr;
+  count = 0;
+  if (wanted == 0) return OkStatus();
+  if (IsAddressable(SaturatingMultiply(wanted, bytes)))
+    elements = std::calloc(static_cast<size_t>(wanted), bytes);
+  if (elements == nullptr) {
+    return Fail(StatusCode::kOutOfMemory, "cannot allocate %llu elements of %zu bytes",
+                static_cast<unsigned long long>(wanted), bytes);
   }
-  return Fail(StatusCode::kOutOfMemory, "cannot allocate %llu elements of %zu bytes",
-              static_cast<unsigned long long>(count), bytes);
+  count = static_cast<size_t>(wanted);
+  return OkStatus();
 }
 
 }  // namespace skiff

@@ -14,60 +14,64 @@
 
 namespace skiff {
 
-/// Zeroed memory for `count` elements, from calloc; null for none. kOutOfMemory also where this machine
-/// cannot address so many. One function for all types: this is most of the code of an array.
-Result<void*> AllocateElements(uint64_t count, size_t bytes);
+/// What is the same for arrays of all types, and most of the code of one.
+struct ArrayMemory {
+  void* elements = nullptr;
+  size_t count = 0;
+
+  /// Replaces memory whose elements are destroyed by zeroed memory for `wanted` elements; null for none.
+  /// kOutOfMemory also where this machine cannot address so many.
+  Status Replace(uint64_t wanted, size_t bytes);
+};
 
 template <class T>
 class FixedArray {
  public:
   FixedArray() = default;
-  FixedArray(FixedArray&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  FixedArray(FixedArray&& other) noexcept : memory_(std::exchange(other.memory_, ArrayMemory())) {}
   FixedArray& operator=(FixedArray&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
+    std::swap(memory_, other.memory_);
     return *this;
   }
   FixedArray(const FixedArray&) = delete;
   FixedArray& operator=(const FixedArray&) = delete;
-  ~FixedArray() { Release(); }
+  ~FixedArray() {
+    Destroy();
+    std::free(memory_.elements);
+  }
 
   /// Replaces the content by `size` value-initialised elements.
   Status Allocate(uint64_t size) {
     static_assert(alignof(T) <= alignof(std::max_align_t));
-    Release();
-    SKIFF_ASSIGN_OR_RETURN(void* const memory, AllocateElements(size, sizeof(T)));
-    data_ = static_cast<T*>(memory);
-    for (size_ = 0; size_ < size; ++size_) new (data_ + size_) T();
+    Destroy();
+    // Of such types the zeros are the values.
+    if constexpr (std::is_trivially_default_constructible_v<T>) return memory_.Replace(size, sizeof(T));
+    SKIFF_RETURN_IF_ERROR(memory_.Replace(size, sizeof(T)));
+    for (T& element : *this) new (&element) T();
     return OkStatus();
   }
 
-  size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  T* data() { return data_; }
-  const T* data() const { return data_; }
-  T& operator[](size_t i) { return data_[i]; }
-  const T& operator[](size_t i) const { return data_[i]; }
-  operator Span<T>() { return {data_, size_}; }              // NOLINT: borrowing is implicit
-  operator Span<const T>() const { return {data_, size_}; }  // NOLINT
-  T* begin() { return data_; }
-  T* end() { return data_ + size_; }
-  const T* begin() const { return data_; }
-  const T* end() const { return data_ + size_; }
+  size_t size() const { return memory_.count; }
+  bool empty() const { return memory_.count == 0; }
+  T* data() { return static_cast<T*>(memory_.elements); }
+  const T* data() const { return static_cast<const T*>(memory_.elements); }
+  T& operator[](size_t i) { return data()[i]; }
+  const T& operator[](size_t i) const { return data()[i]; }
+  operator Span<T>() { return {data(), size()}; }              // NOLINT: borrowing is implicit
+  operator Span<const T>() const { return {data(), size()}; }  // NOLINT
+  T* begin() { return data(); }
+  T* end() { return data() + size(); }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + size(); }
 
  private:
-  void Release() {
+  void Destroy() {
     if constexpr (!std::is_trivially_destructible_v<T>) {
-      while (size_ > 0) data_[--size_].~T();
+      while (memory_.count > 0) data()[--memory_.count].~T();
     }
-    std::free(data_);
-    data_ = nullptr;
-    size_ = 0;
   }
 
-  T* data_ = nullptr;
-  size_t size_ = 0;
+  ArrayMemory memory_;
 };
 
 }  // namespace skiff

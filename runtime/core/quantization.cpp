@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/code_range.h"
+#include "core/features.h"
 
 namespace skiff {
 namespace {
@@ -32,7 +33,7 @@ bool CanBeQuantized(DType dtype) { return CodeRangeOf(dtype) != nullptr; }
 
 bool SameQuantization(const Quantization* a, const Quantization* b) {
   if (a == b) return true;
-  if (a == nullptr || b == nullptr) return false;
+  if (!BuildHas(Feature::kQuantization) || a == nullptr || b == nullptr) return false;
   if (a->axis != b->axis || a->block != b->block || a->count != b->count) return false;
   for (int64_t i = 0; i < a->count; ++i) {
     if (a->ScaleAt(i) != b->ScaleAt(i) || a->ZeroPointAt(i) != b->ZeroPointAt(i)) return false;

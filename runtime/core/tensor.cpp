@@ -6,9 +6,10 @@
 namespace skiff {
 namespace {
 
+/// The name lies in the table: no pointer needs a relocation.
 struct DTypeInfo {
-  const char* name;
-  int bits;
+  char name[8];
+  uint8_t bits;
 };
 
 /// Indexed by DType.

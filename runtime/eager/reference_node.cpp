@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/align.h"
+#include "core/features.h"
 #include "eager/quantized.h"
 #include "ops/op.h"
 #include "plan/placement.h"
@@ -63,9 +64,9 @@ Status ReferenceNode::Reshape() {
   };
   describe(inputs_, input_views_);
   describe(outputs_, output_views_);
-  quantized_ = eager::ComputesQuantized(Arguments());
+  quantized_ = BuildHas(Feature::kQuantization) && eager::ComputesQuantized(Arguments());
   quantized_offset_ = scratch;
-  if (quantized_) scratch += eager::QuantizedScratchBytes(Arguments());
+  if (BuildHas(Feature::kQuantization) && quantized_) scratch += eager::QuantizedScratchBytes(Arguments());
   // Nothing to compute, and kernels need not care for extents beside a zero.
   empty_ = true;
   for (const Argument& output : outputs_) empty_ = empty_ && output.tensor->view.shape.elements() == 0;
@@ -92,8 +93,9 @@ Status ReferenceNode::Run() {
     if (inputs_[i].strided) CopyRows(inputs_[i].tensor->view, input_views_[i]);
   }
   SKIFF_RETURN_IF_ERROR(
-      quantized_ ? eager::RunQuantized(*node_->op, Arguments(), scratch_.data() + quantized_offset_)
-                 : node_->op->kernel(Arguments()));
+      BuildHas(Feature::kQuantization) && quantized_
+          ? eager::RunQuantized(*node_->op, Arguments(), scratch_.data() + quantized_offset_)
+          : node_->op->kernel(Arguments()));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     if (outputs_[i].strided) CopyRows(output_views_[i], outputs_[i].tensor->view);
   }

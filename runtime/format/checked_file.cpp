@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "format/aligned.h"
+#include "ops/op.h"
 
 namespace skiff {
 namespace {
@@ -21,6 +22,11 @@ Status CheckedFile::Invalid(const char* what, ...) const {
   std::vsnprintf(sentence, sizeof(sentence), what, arguments);
   va_end(arguments);
   return Fail(StatusCode::kInvalidModel, "%s: not a usable .skiff file: %s", name, sentence);
+}
+
+void CheckedFile::LogLeftOut(const char* feature) const {
+  Log(LogLevel::kError, "%s: it has %s, which this build of Skiff leaves out; %s", name, feature,
+      kRebuildHint);
 }
 
 Status CheckedFile::ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary,
@@ -49,7 +55,8 @@ Status CheckedFile::ReadQuantization(int32_t index, DType dtype, const Shape& sh
     return DTypeBits(dtype) >= 8 ? OkStatus()
                                  : Invalid("a tensor of %s has no quantisation", DTypeName(dtype));
   }
-  if (static_cast<size_t>(index) >= quantizations.size())
+  // None, where the build leaves quantisation out.
+  if (!BuildHas(Feature::kQuantization) || static_cast<size_t>(index) >= quantizations.size())
     return Invalid("a tensor refers to quantisation %d of %zu", index, quantizations.size());
   *to = &quantizations[static_cast<size_t>(index)];
   const char* defect = QuantizationDefect(**to, dtype, shape);

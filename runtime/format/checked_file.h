@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/extents.h"
+#include "core/features.h"
 #include "format/container.h"
 #include "model_generated.h"
 #include "skiff/log.h"
@@ -27,10 +28,21 @@ struct CheckedFile {
   Span<const Quantization>
       quantizations;  ///< Decoded and checked by themselves, not against a tensor's type.
   size_t index_count = 0;
-  int body_depth = 0;  ///< Of the plan that is being read.
+  int body_depth = 0;     ///< Of the plan that is being read.
+  uint32_t features = 0;  ///< FeatureBit() of those that were needed so far.
 
   /// kInvalidModel, with the sentence in the log.
   Status Invalid(const char* what, ...) const __attribute__((format(printf, 2, 3)));
+  /// Notes that the file needs a feature; kUnsupported where this build leaves it out.
+  Status Need(Feature feature) {
+    if (!BuildHas(feature)) {
+      LogLeftOut(FeatureText(feature));
+      return Status(StatusCode::kUnsupported);  // Seen here by the compiler, which then drops what follows.
+    }
+    features |= FeatureBit(feature);
+    return OkStatus();
+  }
+  void LogLeftOut(const char* feature) const;
   /// Extents that vary become -1, where they may be there.
   Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary, DType* to_dtype,
                   Shape* to_shape) const;

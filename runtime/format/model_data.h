@@ -40,6 +40,7 @@ struct ModelData {
   uint64_t model_bytes = 0;
   uint64_t weights_bytes = 0;
   uint64_t weights_id = 0;  ///< Over the hashes of all weights.
+  uint32_t features = 0;    ///< FeatureBit() of those that it needs.
 };
 
 /// Verifies and decodes a whole .skiff file that lies at `file`; constants will point into it, so it must

@@ -33,6 +33,7 @@ class Reader {
     for (uint32_t i = 0; i < file_.model->signatures()->size(); ++i) {
       SKIFF_RETURN_IF_ERROR(ReadSignature(*file_.model->signatures()->Get(i), out_->signatures[i]));
     }
+    out_->features = file_.features;
     return OkStatus();
   }
 
@@ -119,6 +120,8 @@ class Reader {
   }
 
   Status ReadQuantizations() {
+    if (SizeOf(file_.model->quantizations()) == 0) return OkStatus();
+    SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kQuantization));
     SKIFF_RETURN_IF_ERROR(out_->quantizations.Allocate(SizeOf(file_.model->quantizations())));
     for (uint32_t i = 0; i < out_->quantizations.size(); ++i) {
       const format::Quantization& from = *file_.model->quantizations()->Get(i);
@@ -156,6 +159,8 @@ class Reader {
   }
 
   Status ReadSymbols() {
+    if (SizeOf(file_.model->symbols()) == 0) return OkStatus();
+    SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kShapes));
     SKIFF_RETURN_IF_ERROR(out_->symbols.Allocate(SizeOf(file_.model->symbols())));
     for (uint32_t i = 0; i < out_->symbols.size(); ++i) {
       const format::Symbol& symbol = *file_.model->symbols()->Get(i);
@@ -167,6 +172,8 @@ class Reader {
   }
 
   Status ReadVariables() {
+    if (SizeOf(file_.model->variables()) == 0) return OkStatus();
+    SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kVariables));
     SKIFF_RETURN_IF_ERROR(out_->variables.Allocate(SizeOf(file_.model->variables())));
     for (uint32_t i = 0; i < out_->variables.size(); ++i) {
       const format::Variable& from = *file_.model->variables()->Get(i);
@@ -199,7 +206,8 @@ class Reader {
         ++*callers;
         continue;
       }
-      if (static_cast<size_t>(port.variable) >= out_->variables.size())
+      // None, where the build leaves variables out.
+      if (!BuildHas(Feature::kVariables) || static_cast<size_t>(port.variable) >= out_->variables.size())
         return file_.Invalid("'%s' is variable %d, which is not in the file", port.name, port.variable);
       const TensorView& variable = out_->variables[static_cast<size_t>(port.variable)].initial;
       if (port.dtype != variable.dtype || !(port.shape == variable.shape) ||
@@ -230,6 +238,9 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(to.plans.Allocate(from.plans()->size()));
     for (uint32_t i = 0; i < to.plans.size(); ++i) {
       SKIFF_RETURN_IF_ERROR(ReadPlan(file_, *from.plans()->Get(i), {to.inputs, to.outputs}, to.plans[i]));
+      for (uint32_t j = 0; j < i; ++j) {
+        if (to.plans[j].target == to.plans[i].target) SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kShapes));
+      }
     }
     return OkStatus();
   }
@@ -256,7 +267,9 @@ class Reader {
   Status ReadPortSymbols(const format::Port& from, bool input, PortInfo& to) {
     for (int axis = 0; axis < to.shape.rank(); ++axis) {
       const int64_t extent = from.extents()->Get(static_cast<uint32_t>(axis));
-      if (extent >= 0 || (extent == INT64_MIN && !input)) continue;
+      if (extent >= 0) continue;
+      SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kShapes));
+      if (extent == INT64_MIN && !input) continue;
       const int64_t symbol = -1 - extent;
       if (symbol >= static_cast<int64_t>(out_->symbols.size()))
         return file_.Invalid("'%s' has an extent that is dimension %lld of the file's %zu", to.name,
@@ -267,6 +280,7 @@ class Reader {
   }
 
   Status ReadImage(const format::Image& from, PortInfo& port) {
+    SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kImages));
     ImageSpec& to = port.image;
     to.channels = static_cast<uint32_t>(SizeOf(from.mean()));
     to.width = from.width();

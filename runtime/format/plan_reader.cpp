@@ -33,6 +33,8 @@ Status CheckShape(const PlanData& plan, PlanMessage& message) {
 }
 
 Status ReadRanges(CheckedFile& file, const format::Plan& from, PlanData& to) {
+  if (SizeOf(from.ranges()) == 0) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(file.Need(Feature::kShapes));
   SKIFF_RETURN_IF_ERROR(to.ranges.Allocate(SizeOf(from.ranges())));
   for (uint32_t i = 0; i < to.ranges.size(); ++i) {
     const format::Range& range = *from.ranges()->Get(i);
@@ -52,7 +54,7 @@ Status ReadTensors(CheckedFile& file, const format::Plan& from, PlanData& to) {
     TensorPlacement& placement = to.placements[i];
     DType dtype;
     Shape shape;
-    const bool may_vary = to.kind != BucketKind::kExact && tensor.blob() < 0;
+    const bool may_vary = !to.exact() && tensor.blob() < 0;
     SKIFF_RETURN_IF_ERROR(file.ReadType(tensor.dtype(), tensor.extents(), may_vary, &dtype, &shape));
     out.name = TextOf(tensor.name());
     out.view = TensorView(nullptr, dtype, shape);
@@ -189,7 +191,7 @@ Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uin
 
 /// Operands of quantised tensors, which the operators must take.
 Status CheckQuantizedNodes(CheckedFile& file, const PlanData& plan) {
-  if (file.quantizations.empty()) return OkStatus();
+  if (!BuildHas(Feature::kQuantization) || file.quantizations.empty()) return OkStatus();
   FixedArray<TensorView> views;
   SKIFF_RETURN_IF_ERROR(views.Allocate(kMaxOperands));
   for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
@@ -306,7 +308,10 @@ Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& po
   to.kind = static_cast<BucketKind>(from.kind());
   to.inputs_outside = from.inputs_outside();
   to.shape_node_count = from.shape_node_count();
-  const bool exact = to.kind == BucketKind::kExact;
+  if (to.kind != BucketKind::kExact || (to.inputs_outside && !ports.of_body))
+    SKIFF_RETURN_IF_ERROR(file.Need(Feature::kShapes));
+  if (to.kind == BucketKind::kUnbounded) SKIFF_RETURN_IF_ERROR(file.Need(Feature::kUnbounded));
+  const bool exact = to.exact();
   if ((exact && to.shape_node_count != 0) || ((!exact || ports.of_body) && !to.inputs_outside))
     return file.Invalid("a plan's parts contradict its kind");
   SKIFF_RETURN_IF_ERROR(ReadRanges(file, from, to));

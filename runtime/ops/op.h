@@ -126,6 +126,15 @@ inline constexpr bool kBuildHasBodies = ((0
                                           ) &
                                          kBodies) != 0;
 
+/// Whether this build has the operator: code for its nodes alone is dropped without it.
+consteval bool BuildHas([[maybe_unused]] OpCode op) {
+  return false
+#define OP(id, Name, ...) || op == OpCode::k##Name
+#include "ops/build_ops.def"
+#undef OP
+      ;
+}
+
 /// The row of an operator; null when the code is not in the table, or not in this build (SKIFF_OPERATORS).
 const OpDef* FindOp(OpCode code);
 /// By name, as in the text form; null when there is none.

@@ -92,17 +92,19 @@ bool PlaceInConcat(Span<const PlanTensor> tensors, const PlanNode& node, size_t 
 }
 
 bool PlaceInInput(Span<const PlanTensor> tensors, const PlanNode& node, size_t output, Placement* placement) {
+  if (!BuildHas(OpCode::kSplit) && !BuildHas(OpCode::kSlice)) return false;
   const Shape& whole = tensors[static_cast<size_t>(node.inputs[0])].view.shape;
   const Shape& part = tensors[static_cast<size_t>(node.outputs[output])].view.shape;
   int64_t begin = 0;
-  if (node.op->code == OpCode::kSplit) {
+  if (BuildHas(OpCode::kSplit) && node.op->code == OpCode::kSplit) {
     const int axis = NormalizeAxis(node.attrs->as<SplitAttrs>().axis, whole.rank());
     if (axis < 0) return false;
     for (size_t i = 0; i < output; ++i)
       begin += tensors[static_cast<size_t>(node.outputs[i])].view.shape[axis];
     return PlaceAlongAxis(whole, part, axis, begin, placement);
   }
-  if (node.op->code != OpCode::kSlice || whole.rank() != part.rank()) return false;
+  if (!BuildHas(OpCode::kSlice) || node.op->code != OpCode::kSlice || whole.rank() != part.rank())
+    return false;
   const int axis = OnlyDifferentAxis(whole, part);
   return axis >= 0 && SliceBegin(tensors, node, whole, axis, &begin) &&
          PlaceAlongAxis(whole, part, axis, begin, placement);

@@ -68,7 +68,7 @@ class Checker {
       if (!outside) used = begin + span > used ? begin + span : used;
     }
     // A tiny file must not ask for a huge arena.
-    const bool exact = plan_.kind == BucketKind::kExact && !placed_.kept_apart;
+    const bool exact = plan_.exact() && !placed_.kept_apart;
     return !exact || plan_.arena_bytes <= AlignUp(used)
                ? OkStatus()
                : message_.Invalid("the arena is larger than its tensors");
@@ -155,7 +155,7 @@ class Checker {
     if (node.op->Is(kUnary) || node.op->Is(kBinary)) return same_place && input.dtype == output.dtype;
     if (node.op->Is(kReinterpret)) return same_place;
     Placement place;
-    if (node.op->code == OpCode::kConcat) {
+    if (BuildHas(OpCode::kConcat) && node.op->code == OpCode::kConcat) {
       return PlaceInConcat(tensors_, node, i, &place) && IsInPlace(output, input, -behind, place);
     }
     return PlaceInInput(tensors_, node, o, &place) && i == 0 && IsInPlace(input, output, behind, place);

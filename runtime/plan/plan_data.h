@@ -1,6 +1,7 @@
 /// A plan as it lies in a file, decoded: nodes, tensors, who runs what, and where things lie.
 #pragma once
 
+#include "core/features.h"
 #include "core/fixed_array.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
@@ -45,6 +46,11 @@ struct PlanData {
   FixedArray<bool> shape_values;  ///< By tensor: the shape program computes it.
   FixedArray<bool> shape_inputs;  ///< By input: the shape program or a shape rule reads its elements.
 
+  /// For one shape of the inputs.
+  bool exact() const { return !BuildHas(Feature::kShapes) || kind == BucketKind::kExact; }
+  /// The first nodes, which decide shapes; the others are the data program.
+  uint32_t shape_nodes() const { return BuildHas(Feature::kShapes) ? shape_node_count : 0; }
+  bool unbounded() const { return BuildHas(Feature::kUnbounded) && kind == BucketKind::kUnbounded; }
   bool IsShapeValue(int32_t tensor) const { return shape_values[static_cast<size_t>(tensor)]; }
 };
 

@@ -130,7 +130,7 @@ class Orderer {
 
   bool MarkInput(int32_t tensor) {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
-      if (plan_.inputs[i] == tensor) return plan_.shape_inputs[i] = plan_.kind != BucketKind::kExact;
+      if (plan_.inputs[i] == tensor) return plan_.shape_inputs[i] = !plan_.exact();
     }
     return false;
   }

@@ -76,7 +76,7 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
 /// shape.
 Status ShapedPlan::FindLifetimes() {
   const PlanData& plan = *plan_;
-  if (keep_apart_ || plan.kind != BucketKind::kUnbounded) return OkStatus();
+  if (keep_apart_ || !plan.unbounded()) return OkStatus();
   size_t buffers = 0;
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const auto index = static_cast<int32_t>(i);
@@ -272,7 +272,7 @@ Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   if (!node.op->infer(context).ok())
     return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, reason);
   SKIFF_RETURN_IF_ERROR(StoreTypes(index, message));
-  return kBuildHasKernels && index < plan_->shape_node_count ? ComputeValues(index, message) : OkStatus();
+  return kBuildHasKernels && index < plan_->shape_nodes() ? ComputeValues(index, message) : OkStatus();
 }
 
 Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
@@ -294,7 +294,7 @@ Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
 
 Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
   Status status = Infer(inputs, message);
-  while (values_too_small_) {
+  while (BuildHas(Feature::kShapes) && values_too_small_) {
     const size_t wanted = values_.size() == 0 ? kFirstValueBytes : values_.size() * 2;
     SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + kAlignment));
     status = Infer(inputs, message);
@@ -337,7 +337,7 @@ Status ShapedPlan::KeepApart() {
 Status ShapedPlan::Place(PlanMessage& message) {
   if (keep_apart_) {
     SKIFF_RETURN_IF_ERROR(KeepApart());
-  } else if (plan_->kind == BucketKind::kUnbounded) {
+  } else if (plan_->unbounded()) {
     SKIFF_RETURN_IF_ERROR(PlanBuffers());
   } else {
     for (size_t i = 0; i < tensors_.size(); ++i) offsets_[i] = plan_->placements[i].offset;

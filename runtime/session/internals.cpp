@@ -23,7 +23,7 @@ Status Session::Internals::ChooseSignature() {
   size_t plans = 0;
   for (const PlanData& plan : signature->plans) {
     if (plan.target != options.target) continue;
-    one_shape = ++plans == 1 && !plan.inputs_outside;
+    one_exact_plan = ++plans == 1 && !plan.inputs_outside;
   }
   if (plans > 0) return OkStatus();
   return Fail(StatusCode::kUnsupported,
@@ -40,7 +40,7 @@ Status Session::Internals::TakeVariables() {
   }
   if (&variables->model() != model)
     return Fail(StatusCode::kInvalidArgument, "SessionOptions::variables are those of another Model");
-  for (size_t i = signature->input_count; i < inputs.size(); ++i) {
+  for (size_t i = signature->input_count; BuildHas(Feature::kVariables) && i < inputs.size(); ++i) {
     const PortInfo& port = signature->inputs[i];
     SetPlace(static_cast<int>(i), variables->data(port.variable), port.shape);
   }
@@ -50,6 +50,7 @@ Status Session::Internals::TakeVariables() {
 /// Whether what the plan computes for the variables at this shape can be kept. The loader has compared the
 /// ports; the plan may leave the extents of its tensors to the device.
 Status Session::Internals::CheckVariables(ShapeState& state) const {
+  if (!BuildHas(Feature::kVariables)) return OkStatus();
   for (size_t i = signature->output_count; i < signature->outputs.size(); ++i) {
     const TensorView& view = state.tensors()[static_cast<size_t>(state.plan().outputs[i])].view;
     const VariableInfo& variable =
@@ -65,6 +66,7 @@ Status Session::Internals::CheckVariables(ShapeState& state) const {
 
 /// After a run that went well: a failed one leaves the state as it was.
 void Session::Internals::KeepVariables() {
+  if (!BuildHas(Feature::kVariables)) return;
   for (size_t i = signature->output_count; i < signature->outputs.size(); ++i) {
     const PortInfo& port = signature->outputs[i];
     const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().outputs[i])].view;
@@ -97,7 +99,7 @@ Status Session::Internals::AllocateStates(Target target) {
   const int kept = options.kept_shapes > 1 ? options.kept_shapes : 1;
   FixedArray<ShapeState> fresh;
   FixedArray<Times> fresh_times;
-  SKIFF_RETURN_IF_ERROR(fresh.Allocate(one_shape ? 1 : static_cast<size_t>(kept)));
+  SKIFF_RETURN_IF_ERROR(fresh.Allocate(one_shape() ? 1 : static_cast<size_t>(kept)));
   size_t nodes = 0;
   uint64_t largest = 0;
   for (const PlanData& plan : signature->plans) {
@@ -123,7 +125,7 @@ Status Session::Internals::GrowArena(uint64_t bytes) {
 
 /// Where inputs lie in the arena, they stay.
 void Session::Internals::Poison() {
-  if (one_shape) return current->Poison();
+  if (one_shape()) return current->Poison();
   std::memset(arena.data(), 0xFF, arena.size() + kReadableTail);
 }
 
@@ -194,7 +196,7 @@ Status Session::Internals::Start() {
   SKIFF_RETURN_IF_ERROR(Allocate());
   SKIFF_RETURN_IF_ERROR(TakeVariables());
   SKIFF_RETURN_IF_ERROR(StartTarget());
-  return one_shape ? PrepareOneShape() : OkStatus();
+  return one_shape() ? PrepareOneShape() : OkStatus();
 }
 
 /// A device that is absent, unable or full; the cpu plan needs none.
@@ -281,7 +283,7 @@ void Session::Internals::SetPlace(int index, void* place, const Shape& shape) {
   const auto i = static_cast<size_t>(index);
   if (input_places[i] != place) ++addresses;
   input_places[i] = place;
-  if (!one_shape && (!inputs[i].set || !(inputs[i].shape == shape) || inputs[i].decides_shape))
+  if (!one_shape() && (!inputs[i].set || !(inputs[i].shape == shape) || inputs[i].decides_shape))
     reshape = true;
   inputs[i].set = true;
   inputs[i].shape = shape;
@@ -291,7 +293,7 @@ void Session::Internals::SetPlace(int index, void* place, const Shape& shape) {
 /// The Session's own memory for an input of this shape.
 Result<TensorView> Session::Internals::OwnPlace(int index, const Shape& shape) {
   const auto i = static_cast<size_t>(index);
-  if (one_shape) {
+  if (one_shape()) {
     SetPlace(index, nullptr, shape);
     const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().inputs[i])].view;
     if (view.data != nullptr && current->bound_to == addresses) return view;

@@ -22,7 +22,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Model* model = nullptr;
   SessionOptions options;
   const SignatureData* signature = nullptr;
-  bool one_shape = false;  ///< One exact plan: ready at creation, with its inputs in the arena.
+  bool one_exact_plan = false;
   FixedArray<InputSlot> inputs;
   FixedArray<void*> input_places;      ///< Null: in the arena.
   FixedArray<TensorView> input_views;  ///< Of the values that are set.
@@ -50,6 +50,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   void Record(uint32_t node, uint64_t begin_ns, uint64_t end_ns) override {
     times[node] = {begin_ns - run_begin_ns, end_ns - begin_ns};
   }
+  /// One exact plan: ready at creation, with its inputs in the arena.
+  bool one_shape() const { return !BuildHas(Feature::kShapes) || one_exact_plan; }
   Result<DelegateSession*> Get(DelegateKind kind) override;
 
   NodeInfo Named(NodeInfo info) const;

@@ -22,7 +22,7 @@ Status CheckSegment(const PlanData& plan, const SegmentData& segment, Backend ba
     if (node.op->kernel != nullptr) continue;
     if (!delegate->Has(*node.op)) return Missing(node, kind);
     // A plan of one shape meets every refusal while its Session is made; others may meet one at a new shape.
-    if (plan.kind != BucketKind::kExact) return Missing(node, DelegateKind::kReference);
+    if (!plan.exact()) return Missing(node, DelegateKind::kReference);
   }
   return OkStatus();
 }
@@ -30,7 +30,7 @@ Status CheckSegment(const PlanData& plan, const SegmentData& segment, Backend ba
 }  // namespace
 
 Status CheckOperators(const PlanData& plan, Backend backend, const Model& model) {
-  for (uint32_t i = 0; i < plan.shape_node_count; ++i) {
+  for (uint32_t i = 0; i < plan.shape_nodes(); ++i) {
     if (plan.nodes[i].op->kernel == nullptr) return Missing(plan.nodes[i], DelegateKind::kReference);
   }
   for (const SegmentData& segment : plan.segments)

@@ -138,9 +138,9 @@ Status Session::Run() {
     if (!s.inputs[i].set)
       return Fail(StatusCode::kInvalidArgument, "input '%s' was never set", s.signature->inputs[i].name);
     // The values in the session's own buffer, or the caller's, may be others than at the last run.
-    if (!s.one_shape && s.inputs[i].decides_shape) s.reshape = true;
+    if (!s.one_shape() && s.inputs[i].decides_shape) s.reshape = true;
   }
-  if (s.reshape) SKIFF_RETURN_IF_ERROR(s.ChooseState());
+  if (!s.one_shape() && s.reshape) SKIFF_RETURN_IF_ERROR(s.ChooseState());
   s.current->last_use = ++s.runs;
   if (s.current->bound_to != s.addresses) {
     SKIFF_RETURN_IF_ERROR(s.current->Bind(s.arena.data(), s.input_places));

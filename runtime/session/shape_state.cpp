@@ -59,7 +59,7 @@ Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, 
   }
   bound_to = 0;
   Status status = prepared_.Reshape();
-  if (status.ok()) status = Remember(sizes, inputs);
+  if (BuildHas(Feature::kShapes) && status.ok()) status = Remember(sizes, inputs);
   // Operators of which some know the new shape, and some the old one, are good for nothing.
   if (!status.ok()) Release();
   return status;

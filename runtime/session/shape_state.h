@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 
 #include "session/prepared_plan.h"
 
@@ -25,7 +26,10 @@ class ShapeState {
 
   void SetReady() { ready_ = true; }
   /// Gives back all that it holds.
-  void Release() { *this = ShapeState(); }
+  void Release() {
+    std::destroy_at(this);  // A quarter of the code of an assignment.
+    std::construct_at(this);
+  }
 
   /// Tells the operators where everything lies.
   Status Bind(unsigned char* arena, Span<void* const> inputs);

@@ -4,6 +4,7 @@
 
 #include "core/align.h"
 #include "core/extents.h"
+#include "core/features.h"
 #include "core/fixed_array.h"
 #include "core/platform.h"
 
@@ -16,15 +17,18 @@ struct Variables::Internals {
   FixedArray<uint64_t> offsets;
 
   ~Internals() { platform::FreeAligned(memory); }
+  /// None where the build leaves variables out.
+  Span<const VariableInfo> all() const {
+    return BuildHas(Feature::kVariables) ? model->variables() : Span<const VariableInfo>();
+  }
   int Find(const char* name) const {
-    const Span<const VariableInfo> variables = model->variables();
-    for (size_t i = 0; i < variables.size(); ++i) {
-      if (std::strcmp(variables[i].name, name) == 0) return static_cast<int>(i);
+    for (size_t i = 0; i < all().size(); ++i) {
+      if (std::strcmp(all()[i].name, name) == 0) return static_cast<int>(i);
     }
     return -1;
   }
   TensorView View(int index) const {
-    TensorView view = model->variables()[static_cast<size_t>(index)].initial;
+    TensorView view = all()[static_cast<size_t>(index)].initial;
     view.data = memory + offsets[static_cast<size_t>(index)];
     return view;
   }
@@ -37,11 +41,11 @@ Result<std::unique_ptr<Variables>> Variables::Create(const Model& model) {
   std::unique_ptr<Internals> made(new (std::nothrow) Internals);
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate the variables");
   made->model = &model;
-  SKIFF_RETURN_IF_ERROR(made->offsets.Allocate(model.variables().size()));
+  SKIFF_RETURN_IF_ERROR(made->offsets.Allocate(made->all().size()));
   for (size_t i = 0; i < made->offsets.size(); ++i) {
     made->offsets[i] = made->bytes;
     made->bytes = SaturatingAdd(
-        made->bytes, AlignUp(static_cast<uint64_t>(model.variables()[i].initial.bytes()) + kReadableTail));
+        made->bytes, AlignUp(static_cast<uint64_t>(made->all()[i].initial.bytes()) + kReadableTail));
   }
   made->memory = static_cast<unsigned char*>(platform::AllocateAligned(made->bytes));
   std::unique_ptr<Variables> variables;
@@ -53,7 +57,7 @@ Result<std::unique_ptr<Variables>> Variables::Create(const Model& model) {
 }
 
 void Variables::Reset() {
-  const Span<const VariableInfo> all = internals_->model->variables();
+  const Span<const VariableInfo> all = internals_->all();
   for (size_t i = 0; i < all.size(); ++i) {
     const auto bytes = static_cast<size_t>(all[i].initial.bytes());
     if (bytes > 0) std::memcpy(data(static_cast<int>(i)), all[i].initial.data, bytes);

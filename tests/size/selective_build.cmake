@@ -36,6 +36,17 @@ run(${CMAKE_COMMAND} --preset minimal -B ${WORK}/build -DSKIFF_OPERATORS=${WORK}
 run(${CMAKE_COMMAND} --build ${WORK}/build --target skiff-run)
 run(${program} ${WORK}/characters.skiff --input image=${WORK}/image.bin --expect logits=${WORK}/logits.bin)
 
+# So is a feature that no listed model has, whatever operators the file has.
+set(left_out "which this build of Skiff leaves out; .*skiff size-list")
+run(${SKIFF} convert ${sample}/characters.onnx --image-size 32x32 -o ${WORK}/image.skiff)
+refuse("image.skiff: it has image settings of an input, ${left_out}" ${program} ${WORK}/image.skiff)
+set(golden ${SOURCE}/tests/format/golden)
+refuse("format_1.skiff: it has plans for more than one shape, ${left_out}" ${program} ${golden}/format_1.skiff)
+refuse("format_2.skiff: it has quantised tensors, ${left_out}" ${program} ${golden}/format_2.skiff)
+file(WRITE ${WORK}/unknown.cmake "set(SKIFF_FEATURES Images Nothing)\n")
+refuse("SKIFF_FEATURES[ \n]+names[ \n]+'Nothing'" ${CMAKE_COMMAND} --preset minimal -B ${WORK}/unknown
+       -S ${SOURCE} -DSKIFF_OPERATORS=${WORK}/unknown.cmake)
+
 # An operator that is not on it is refused by its name when the model is opened; a reference kernel, when the session is made.
 refuse("node 0 '[^']*' is a ${OTHER_OPERATOR}, which this build of Skiff leaves out; .*skiff size-list" ${program}
        ${WORK}/other.skiff)
