@@ -133,7 +133,10 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
 
 void* PackedWeights::AllocateBlob(size_t bytes) {
   packings_.fetch_add(1, std::memory_order_relaxed);
-  return platform::AllocateAligned(bytes + kReadableTail);
+  void* const blob = platform::AllocateAligned(bytes + kReadableTail);
+  constexpr size_t kManyPages = 256 * 1024;
+  if (blob != nullptr && bytes >= kManyPages) platform::WillFill(blob, bytes);
+  return blob;
 }
 
 const void* PackedWeights::InsertOrFree(const PackingKey& key, void* blob) {

@@ -150,7 +150,8 @@ typedef struct SkiffSessionOptions {
                                ///< the two take turns. Null, the default: the session has its own.
   int32_t exact;  ///< Not 0: convolutions add the products of their definition. 0, the default: those of 3 x
                   ///< 3 may be computed by Winograd's minimal filtering, which is faster, needs more memory
-                  ///< for weights and rounds more.
+                  ///< for weights and rounds more. A session with a memory limit computes them exactly,
+                  ///< too.
   int32_t reserved;  ///< 0.
 } SkiffSessionOptions;
 
