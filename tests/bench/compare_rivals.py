@@ -93,12 +93,17 @@ class Work:
 
     def prepare(self, engines, nets, files):
         """Installs and exports. Returns the engines that are there."""
-        if failure := self.install("venv", COMMON["venv"]):
-            sys.exit(f"PyTorch, which exports the nets, cannot be installed: {failure}")
-        for engine in engines:
-            environment, packages = ENGINES[engine]
-            if failure := self.install(environment, packages):
-                self.left_out[engine, None] = failure
+        for environment, needed in COMMON.items():
+            wanted = [engine for engine in engines if ENGINES[engine][0] == environment]
+            # All at once, so that pip looks for versions that fit together; where there are none, one by one.
+            together = [*needed, *(name for engine in wanted for name in ENGINES[engine][1])]
+            if (wanted or environment == "venv") and not self.install(environment, together):
+                continue
+            for engine in wanted:
+                if failure := self.install(environment, ENGINES[engine][1]):
+                    self.left_out[engine, None] = failure
+        if not all(self.versions("venv", COMMON["venv"]).values()):
+            sys.exit("PyTorch and onnx, which export the nets, cannot be installed")
         missing = [net for net in nets if not os.path.exists(self.path("onnx", net + ".onnx"))]
         for net in missing:
             source = ["--file", files[net]] if net in files else []
