@@ -5,7 +5,8 @@
   instructions.py path/to/aarch64/skiff-run MODEL.skiff --emulated cortex-a76 [--shape NAME=1x16]
 
 The first with callgrind. Valgrind has no AVX-512, so XNNPACK and Skiff take their AVX2 kernels. The second with
-qemu-user: what N runs more cost, counted by function; code of shared libraries (the C library's) is '?'.
+qemu-user: what N runs more cost, counted by function; code of shared libraries (the C library's) is '?'. XNNPACK chooses
+kernels by the number of the CPU's part, which it reads in /proc/cpuinfo: the program is given one of that CPU.
 """
 import argparse
 import collections
@@ -29,6 +30,23 @@ KINDS = [
     ("Skiff", False, re.compile(r"skiff")),
     ("other", False, re.compile(r"")),
 ]
+
+
+# CPU of qemu-aarch64 -> the number of its part.
+PARTS = {"cortex-a53": "0xd03", "cortex-a57": "0xd07", "cortex-a72": "0xd08", "cortex-a76": "0xd0b", "neoverse-n1": "0xd0c"}
+
+
+def make_root(folder, cpu):
+    """A folder that emulated programs find their libraries and /proc/cpuinfo in."""
+    libraries = "/usr/aarch64-linux-gnu"
+    for name in os.listdir(libraries):
+        os.symlink(os.path.join(libraries, name), os.path.join(folder, name))
+    os.mkdir(os.path.join(folder, "proc"))
+    with open(os.path.join(folder, "proc", "cpuinfo"), "w") as file:
+        for i in range(os.cpu_count()):
+            file.write(f"processor\t: {i}\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x1\n"
+                       f"CPU part\t: {PARTS[cpu]}\nCPU revision\t: 0\n\n")
+    return folder
 
 
 def read_self_costs(path):
@@ -74,10 +92,11 @@ def count_emulated(arguments):
         plugin = os.path.join(folder, "count.so")
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "count_instructions.c")
         subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", plugin, source], check=True)
+        root = make_root(tempfile.mkdtemp(dir=folder), arguments.emulated)
 
         def counts(runs):
             path = os.path.join(folder, "counts.txt")
-            command = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-cpu", arguments.emulated, "-plugin",
+            command = ["qemu-aarch64", "-L", root, "-cpu", arguments.emulated, "-plugin",
                        f"{plugin},to={path}", arguments.program, arguments.model, "--threads", "1", "--bench", str(runs)]
             for shape in arguments.shape:
                 command += ["--shape", shape]
@@ -101,7 +120,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the built overhead_bench; with --emulated, skiff-run for aarch64")
     parser.add_argument("model", help="an ONNX model; with --emulated, a .skiff file")
-    parser.add_argument("--emulated", metavar="CPU", help="count on this CPU of qemu-aarch64, cortex-a53 for example")
+    parser.add_argument("--emulated", metavar="CPU", choices=PARTS,
+                        help=f"count on this CPU of qemu-aarch64: {', '.join(PARTS)}")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=1x16", help="as in skiff-run")
     parser.add_argument("--runs", type=int, default=3, help="counted runs after a warm-up (default 3)")
     parser.add_argument("--limit", type=float, help="exit code 3 when the share in percent is above this")
