@@ -18,8 +18,8 @@
 
 // Fields of struct pthreadpool, and what they are here:
 //   command             the number of the call; workers wait for another one. kEnd ends them.
-//   has_active_threads  the gate: kOpen while there may be work, the call's number, and how many workers are inside.
-//   active_threads      how many workers sleep, or are about to.
+//   has_active_threads  the gate: kOpen while there may be work, the call's number, and how many workers are
+//   inside. active_threads      how many workers sleep, or are about to.
 
 enum {
   kCountBits = 12,
@@ -31,7 +31,8 @@ static const uint32_t kCount = kMostThreads;
 static const uint32_t kCallNumber = (UINT32_C(1) << 30) - (UINT32_C(1) << kCountBits);
 static const uint32_t kEnd = UINT32_MAX;
 
-// To be woken takes about as long. Longer, and a thread that has nothing to do keeps one with work from its core.
+// To be woken takes about as long. Longer, and a thread that has nothing to do keeps one with work from its
+// core.
 static const int64_t kWorkerSpin = 60000;  // Nanoseconds.
 static const int64_t kCallerSpin = 30000;
 
@@ -47,7 +48,8 @@ static int64_t Now(void) {
 }
 
 /// Until (*word & mask) == value is `equal`; false when the time is over first.
-static bool Spin(pthreadpool_atomic_uint32_t* word, uint32_t mask, uint32_t value, bool equal, int64_t nanoseconds) {
+static bool Spin(pthreadpool_atomic_uint32_t* word, uint32_t mask, uint32_t value, bool equal,
+                 int64_t nanoseconds) {
   const int64_t end = Now() + nanoseconds;
   do {
     for (int i = 0; i < 16; ++i) {
@@ -68,13 +70,14 @@ static uint32_t WaitForCall(struct pthreadpool* pool, uint32_t last) {
   return atomic_load_explicit(&pool->command, memory_order_acquire);
 }
 
-/// Into the call that is going on, whose number is left in *call; false where there is none, or this thread knows it.
+/// Into the call that is going on, whose number is left in *call; false where there is none, or this thread
+/// knows it.
 static bool Enter(struct pthreadpool* pool, uint32_t* call) {
   uint32_t gate = atomic_load_explicit(&pool->has_active_threads, memory_order_relaxed);
   do {
     if ((gate & kOpen) == 0 || (gate & kCallNumber) == *call) return false;
-  } while (!atomic_compare_exchange_weak_explicit(&pool->has_active_threads, &gate, gate + 1, memory_order_acquire,
-                                                  memory_order_relaxed));
+  } while (!atomic_compare_exchange_weak_explicit(&pool->has_active_threads, &gate, gate + 1,
+                                                  memory_order_acquire, memory_order_relaxed));
   *call = gate & kCallNumber;
   return true;
 }
@@ -84,7 +87,8 @@ static void Leave(struct pthreadpool* pool) {
   if ((before & kCallerSleeps) != 0 && (before & kCount) == 1) Wake(&pool->has_active_threads);
 }
 
-static void Work(struct pthreadpool* pool, struct thread_info* thread, thread_function_t function, uint32_t flags) {
+static void Work(struct pthreadpool* pool, struct thread_info* thread, thread_function_t function,
+                 uint32_t flags) {
   if ((flags & PTHREADPOOL_FLAG_DISABLE_DENORMALS) == 0) {
     function(pool, thread);
     return;
@@ -144,7 +148,8 @@ int skiff_pool_create(size_t threads, pthreadpool_t* result, size_t* made) {
 struct pthreadpool* pthreadpool_create(size_t threads) {
   pthreadpool_t pool = NULL;
   size_t made = 0;
-  const int error = skiff_pool_create(threads == 0 ? (size_t)sysconf(_SC_NPROCESSORS_ONLN) : threads, &pool, &made);
+  const int error =
+      skiff_pool_create(threads == 0 ? (size_t)sysconf(_SC_NPROCESSORS_ONLN) : threads, &pool, &made);
   if (error != 0) errno = error;
   return pool;
 }
@@ -156,8 +161,8 @@ void pthreadpool_destroy(struct pthreadpool* pool) {
 }
 
 PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
-                                                  const void* params, size_t params_size, void* task, void* context,
-                                                  size_t items, uint32_t flags) {
+                                                  const void* params, size_t params_size, void* task,
+                                                  void* context, size_t items, uint32_t flags) {
   pthread_mutex_lock(&pool->execution_mutex);
   pthreadpool_store_relaxed_void_p(&pool->thread_function, (void*)function);
   pthreadpool_store_relaxed_void_p(&pool->task, task);
@@ -176,7 +181,8 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
     start += length;
   }
 
-  uint32_t call = (atomic_load_explicit(&pool->command, memory_order_relaxed) + 1) & (kCallNumber >> kCountBits);
+  uint32_t call =
+      (atomic_load_explicit(&pool->command, memory_order_relaxed) + 1) & (kCallNumber >> kCountBits);
   if (call == 0) call = 1;  // What workers begin with.
   atomic_store_explicit(&pool->has_active_threads, kOpen | call << kCountBits, memory_order_release);
   atomic_store(&pool->command, call);

@@ -1,9 +1,10 @@
-/// The threads of a pthreadpool, in the place of pthreadpool's own pthreads.c; how it divides work stays pthreadpool's.
+/// The threads of a pthreadpool, in the place of pthreadpool's own pthreads.c; how it divides work stays
+/// pthreadpool's.
 ///
-/// Its workers spin a million times before they sleep, and the calling thread waits for each of them in each call, also for
-/// one that the system has not let run: on a machine with other work, both take the core that the other one needs. Here
-/// whoever waits spins for some microseconds and then sleeps, and a worker that comes when the work is done is not waited for:
-/// the others have taken its share.
+/// Its workers spin a million times before they sleep, and the calling thread waits for each of them in each
+/// call, also for one that the system has not let run: on a machine with other work, both take the core that
+/// the other one needs. Here whoever waits spins for some microseconds and then sleeps, and a worker that
+/// comes when the work is done is not waited for: the others have taken its share.
 #pragma once
 
 #include <pthreadpool.h>
@@ -13,9 +14,10 @@
 extern "C" {
 #endif
 
-/// Makes a pool of `threads`, the calling one included: at least 1. 0, or the system's reason (an errno) why there are only
-/// `made` threads beside the calling one.
-int skiff_pool_create(size_t threads, pthreadpool_t* pool, size_t* made);
+/// Makes a pool of `threads`, the calling one included: at least 1. 0, or the system's reason (an errno) why
+/// there are only `made` threads beside the calling one.
+__attribute__((visibility("hidden"))) int skiff_pool_create(size_t threads, pthreadpool_t* pool,
+                                                            size_t* made);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,8 @@ uint64_t NowNanoseconds();
 /// null.
 void* AllocateAligned(uint64_t bytes);
 void FreeAligned(void* memory);
-/// Says that all of this memory will be written soon. A system may give it at once what it gives otherwise page by page.
+/// Says that all of this memory will be written soon. A system may give it at once what it gives otherwise
+/// page by page.
 void WillFill(void* memory, uint64_t bytes);
 
 /// One state of one file: what has been written to since, or is another file, has another identity. No

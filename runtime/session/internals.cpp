@@ -135,9 +135,8 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
   if (!session) {
     SKIFF_ASSIGN_OR_RETURN(ModelState * state, model->StateOf(kind));
     SKIFF_ASSIGN_OR_RETURN(
-        session,
-        state->CreateSession({options.threads, options.thread_pool, options.keep_intermediates,
-                              options.profile, options.thread_small_work, options.poison,
+        session, state->CreateSession({options.threads, options.thread_pool, options.keep_intermediates,
+                                       options.profile, options.thread_small_work, options.poison,
                                        options.exact || options.memory_limit != 0}));
   }
   return session.get();

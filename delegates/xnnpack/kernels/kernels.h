@@ -87,7 +87,8 @@ using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const v
 struct DepthwiseArgs {
   const float* x = nullptr;
   float* y = nullptr;
-  /// Biases, then the taps column by column: one row of `channels` each.
+  /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps column by column.
+  /// The last vector overlaps the one before where channels are left over.
   const float* weights = nullptr;
   size_t channels = 0;
   size_t height = 0;
@@ -184,7 +185,7 @@ struct Kernels {
   ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};
-  size_t depthwise_channels = 0;  ///< The fewest that they take.
+  size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.
   /// From small to large tiles. Of at least depthwise_channels channels and outputs; null without Conv2d.

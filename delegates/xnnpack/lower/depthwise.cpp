@@ -1,6 +1,5 @@
 // Depthwise convolution with kernels of our own, which need no indirection buffer: a new shape costs nothing.
 #include <algorithm>
-#include <cstring>
 
 #include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
@@ -69,11 +68,13 @@ class DepthwiseStep final : public Step {
     self.kernel_(args, first, std::min(first + kBandRows, self.output_height_));
   }
 
-  /// Biases, then taps column by column, with the channels innermost.
+  /// As DepthwiseArgs::weights says.
   Status Pack() {
     const TensorView& w = node_.in(1);  // [channels, size, size, 1]
     const auto channels = static_cast<size_t>(w.shape[0]);
     const auto size = static_cast<size_t>(w.shape[1]);
+    const size_t lanes = environment_.kernels->depthwise_channels;
+    const size_t vectors = (channels + lanes - 1) / lanes;
     const bool has_bias = node_.Has(2);
     PackingKey key;
     key.kind = PackingKind::kDepthwise;
@@ -83,18 +84,18 @@ class DepthwiseStep final : public Step {
     if (has_bias) key.bias = node_.input(2).hash;
     key.parameters[0] = channels;
     key.parameters[1] = size;
-    key.packed_bytes = (1 + size * size) * channels * sizeof(float);
+    key.parameters[2] = lanes;
+    key.packed_bytes = vectors * (1 + size * size) * lanes * sizeof(float);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       auto* to = static_cast<float*>(blob);
       const auto* taps = w.as<const float>();
-      if (has_bias)
-        std::memcpy(to, node_.in(2).data, channels * sizeof(float));
-      else
-        std::fill_n(to, channels, 0.0f);
-      for (size_t c = 0; c < channels; ++c) {
-        for (size_t row = 0; row < size; ++row) {
-          for (size_t column = 0; column < size; ++column)
-            to[(1 + column * size + row) * channels + c] = taps[(c * size + row) * size + column];
+      const float* const bias = has_bias ? node_.in(2).as<const float>() : nullptr;
+      for (size_t vector = 0; vector < vectors; ++vector) {
+        const size_t first = std::min(vector * lanes, channels - lanes);
+        for (size_t lane = 0; lane < lanes; ++lane) *to++ = bias == nullptr ? 0.0f : bias[first + lane];
+        for (size_t tap = 0; tap < size * size; ++tap) {
+          const size_t place = tap % size * size + tap / size;
+          for (size_t lane = 0; lane < lanes; ++lane) *to++ = taps[(first + lane) * size * size + place];
         }
       }
     });
