@@ -221,6 +221,11 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 extern const Kernels SKIFF_KERNELS;
 const Kernels SKIFF_KERNELS = {
     SKIFF_KERNELS_NAME,
+#if defined(__AVX512F__)
+    &kAvx2Kernels,
+#else
+    nullptr,
+#endif
     {
 #define UNARY(Kernel, Operator, f32, f16) SKIFF_KEPT(Operator, Unary<Kernel##Of>),
 #include "delegates/xnnpack/kernels/kernels.def"

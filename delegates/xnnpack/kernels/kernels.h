@@ -87,8 +87,8 @@ using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const v
 struct DepthwiseArgs {
   const float* x = nullptr;
   float* y = nullptr;
-  /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps column by column.
-  /// The last vector overlaps the one before where channels are left over.
+  /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps
+  /// column by column. The last vector overlaps the one before where channels are left over.
   const float* weights = nullptr;
   size_t channels = 0;
   size_t height = 0;
@@ -174,6 +174,7 @@ constexpr size_t kForms = static_cast<size_t>(Form::kCount);
 /// Null: a kernel of operators that this build leaves out.
 struct Kernels {
   const char* name = "";
+  const Kernels* narrower = nullptr;  ///< Those of shorter vectors that have `dense`, where this CPU has any.
   UnaryFn unary[static_cast<size_t>(UnaryKernel::kCount)] = {};
   BinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kForms] = {};
   ReduceRowFn reduce_row[static_cast<size_t>(ReduceKernel::kCount)] = {};

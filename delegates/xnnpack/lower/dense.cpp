@@ -62,7 +62,7 @@ class DenseStep final : public Step {
     const size_t parts = threads == 1 ? 1 : 3 * threads / blocks_;
     at_once_ = DensePanelsAtOnce(args_, *environment_.kernels, parts);
     panels_ = DensePanelCount(args_, *environment_.kernels);
-    return PackDense(node_, environment_, layer_.transposed, /*groups=*/1, &args_);
+    return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
   }
 
   Status Bind(void*) override {
@@ -96,10 +96,10 @@ class DenseStep final : public Step {
 
 }  // namespace
 
-Status PackDense(const NodeView& node, const Environment& environment, bool transposed, size_t groups,
-                 DenseArgs* args) {
+Status PackDense(const NodeView& node, const Environment& environment, const Kernels& kernels,
+                 bool transposed, size_t groups, DenseArgs* args) {
   if (args->weights != nullptr) return OkStatus();
-  const size_t group_elements = DenseGroupElements(*args, *environment.kernels);
+  const size_t group_elements = DenseGroupElements(*args, kernels);
   PackingKey key;
   key.kind = PackingKind::kDense;
   key.dtype = node.in(1).dtype;
@@ -109,21 +109,28 @@ Status PackDense(const NodeView& node, const Environment& environment, bool tran
   if (key.has_bias) key.bias = node.input(2).hash;
   key.parameters[0] = args->inputs();
   key.parameters[1] = args->outputs;
-  key.parameters[2] = environment.kernels->dense_outputs;
+  key.parameters[2] = kernels.dense_outputs;
   key.parameters[3] = groups;
   key.packed_bytes = groups * group_elements * sizeof(float);
   const void* const packed = environment.weights->FindOrPack(key, [&](void* blob) {
     for (size_t group = 0; group < groups; ++group) {
       const float* const weights = node.in(1).as<const float>() + group * args->outputs * args->inputs();
       const float* const bias = node.Has(2) ? node.in(2).as<const float>() + group * args->outputs : nullptr;
-      PackPanels(*args, weights, bias, transposed, environment.kernels->dense_outputs,
-                 ColumnsOf(*args, *environment.kernels), static_cast<float*>(blob) + group * group_elements);
+      PackPanels(*args, weights, bias, transposed, kernels.dense_outputs, ColumnsOf(*args, kernels),
+                 static_cast<float*>(blob) + group * group_elements);
     }
   });
   if (packed == nullptr)
     return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node.name());
   args->weights = static_cast<const float*>(packed);
   return OkStatus();
+}
+
+const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs) {
+  const Kernels* kernels = &best;
+  while (kernels->narrower != nullptr && outputs <= kernels->narrower->dense_outputs / 2)
+    kernels = kernels->narrower;
+  return *kernels;
 }
 
 size_t DenseGroupElements(const DenseArgs& args, const Kernels& kernels) {

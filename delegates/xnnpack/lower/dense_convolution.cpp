@@ -62,10 +62,11 @@ class DenseConvolutionStep final : public Step {
     args_.line_stride = strides_[0] * band_width_ * pixel;
     args_.y_stride = RowsOf(y).stride;
     args_.outputs = static_cast<size_t>(w.shape[0]) / groups_;
+    kernels_ = &KernelsForOutputs(*environment_.kernels, args_.outputs);
     args_.min = attrs.min;
     args_.max = attrs.max;
     DivideWork();
-    return PackDense(node_, environment_, /*transposed=*/false, groups_, &args_);
+    return PackDense(node_, environment_, *kernels_, /*transposed=*/false, groups_, &args_);
   }
 
   Status Bind(void* workspace) override {
@@ -95,7 +96,7 @@ class DenseConvolutionStep final : public Step {
   void DivideWork() {
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t tasks = threads == 1 ? 1 : kTasksOfThread * threads;
-    group_panels_ = DensePanelCount(args_, *environment_.kernels);
+    group_panels_ = DensePanelCount(args_, *kernels_);
     const size_t panels = groups_ * group_panels_;
     const size_t line_bytes = strides_[0] * band_width_ * channels_ * sizeof(float);
     const bool small = groups_ * args_.inputs() * args_.outputs * sizeof(float) <= kSmallWeightBytes;
@@ -106,8 +107,8 @@ class DenseConvolutionStep final : public Step {
     picture_bands_ = DivideUp(outputs_[0], band_lines_);
     part_panels_ = DivideUp(panels, std::min(panels, DivideUp(tasks, pictures_ * picture_bands_)));
     parts_ = DivideUp(panels, part_panels_);
-    at_once_ = DensePanelsAtOnce(args_, *environment_.kernels, /*parts=*/1);
-    group_elements_ = DenseGroupElements(args_, *environment_.kernels);
+    at_once_ = DensePanelsAtOnce(args_, *kernels_, /*parts=*/1);
+    group_elements_ = DenseGroupElements(args_, *kernels_);
     band_elements_ = copies_ ? Reach(0, band_lines_) * band_width_ * channels_ : 0;
     workspace_bytes_ = threads * band_elements_ * sizeof(float);
   }
@@ -135,7 +136,7 @@ class DenseConvolutionStep final : public Step {
       args.x = x + group * group_channels_;
       args.y = y + group * args.outputs;
       args.weights += group * group_elements_;
-      environment_.kernels->dense(args, 0, (end - first) * outputs_[1], in_group, in_group + panels);
+      kernels_->dense(args, 0, (end - first) * outputs_[1], in_group, in_group + panels);
       panel += panels;
     }
   }
@@ -166,6 +167,7 @@ class DenseConvolutionStep final : public Step {
       std::memcpy(to + i * channels_, from + i * x_stride_, channels_ * sizeof(float));
   }
 
+  const Kernels* kernels_ = nullptr;
   const float* x_ = nullptr;
   float* workspace_ = nullptr;
   DenseArgs args_;

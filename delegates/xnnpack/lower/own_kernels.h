@@ -25,8 +25,10 @@ struct DenseLayer {
 /// Inputs 1 and 2, constants, as Kernels::dense reads them, for `groups` products side by side: that of group
 /// i is DenseGroupElements() * i elements on. Of `args`, runs and outputs, those of a group, are set. Does
 /// nothing once args->weights is.
-Status PackDense(const NodeView& node, const Environment& environment, bool transposed, size_t groups,
-                 DenseArgs* args);
+Status PackDense(const NodeView& node, const Environment& environment, const Kernels& kernels,
+                 bool transposed, size_t groups, DenseArgs* args);
+/// Those whose vectors are no wider than the outputs need.
+const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs);
 size_t DenseGroupElements(const DenseArgs& args, const Kernels& kernels);
 /// Panels of the outputs; see DenseArgs::weights.
 size_t DensePanelCount(const DenseArgs& args, const Kernels& kernels);
