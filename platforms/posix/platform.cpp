@@ -55,10 +55,11 @@ void WillFill(void* memory, uint64_t bytes) {
 #ifdef __linux__
   // Since Linux 5.14; an older one refuses, and nothing is lost. Headers may be older than the system.
   constexpr int kPopulateForWriting = 23;
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const uintptr_t begin = (reinterpret_cast<uintptr_t>(memory) + page - 1) / page * page;
-  const uintptr_t end = (reinterpret_cast<uintptr_t>(memory) + static_cast<uintptr_t>(bytes)) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, kPopulateForWriting);
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t before = (page - reinterpret_cast<uintptr_t>(memory) % page) % page;
+  if (bytes < before + page) return;
+  madvise(static_cast<char*>(memory) + before, static_cast<size_t>((bytes - before) / page * page),
+          kPopulateForWriting);
 #endif
 }
 
