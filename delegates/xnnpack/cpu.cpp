@@ -4,26 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <iterator>
-
 #include "skiff/log.h"
 
 namespace skiff::xnnpack {
 
 #if defined(__x86_64__)
 
-const CpuTier kCpuTiers[] = {
-    {"sse", "what every 64-bit CPU has, and SSE4.1 where it is there"},
-    {"avx", "Sandy Bridge, Jaguar"},
-    {"avx2", "with FMA and f16 conversion: Haswell, Zen 1 to 3"},
-    {"avx512", "F, BW, CD, DQ and VL: Skylake-X"},
-    {"avx512vnni", "with integer dot products: Ice Lake, Zen 4"},
-    {nullptr, nullptr},
-};
-
 namespace {
 
+/// Classes of CPUs by what XNNPACK and our own kernels choose their code by; each has all that those before
+/// it have.
 enum Tier : size_t { kSse, kAvx, kAvx2, kAvx512, kAvx512Vnni, kAboveAll };
+constexpr const char* kTierNames[] = {
+    "sse",         // What every 64-bit CPU has, and SSE4.1 where it is there.
+    "avx",         // Sandy Bridge, Jaguar.
+    "avx2",        // With FMA and f16 conversion: Haswell, Zen 1 to 3.
+    "avx512",      // F, BW, CD, DQ and VL: Skylake-X.
+    "avx512vnni",  // With integer dot products: Ice Lake, Zen 4.
+};
 
 /// An instruction set that kernels are chosen by, and the lowest tier that has it. Those that belong to no
 /// tier (AVX-VNNI of CPUs without AVX-512, AMX) are left to CPUs that are not limited.
@@ -69,7 +67,7 @@ Status LimitCpu() {
   const char* const name = getenv(kCpuVariable);
   if (name == nullptr || *name == '\0') return OkStatus();
   size_t tier = 0;
-  while (tier < kAboveAll && strcmp(name, kCpuTiers[tier].name) != 0) ++tier;
+  while (tier < kAboveAll && strcmp(name, kTierNames[tier]) != 0) ++tier;
   if (tier == kAboveAll) {
     return Fail(StatusCode::kInvalidArgument, "%s=%s: expected sse, avx, avx2, avx512 or avx512vnni",
                 kCpuVariable, name);
@@ -78,7 +76,7 @@ Status LimitCpu() {
   const size_t highest = TierOfCpu();
   if (tier > highest) {
     return Fail(StatusCode::kUnsupported, "%s=%s: the highest tier of this CPU is %s", kCpuVariable, name,
-                kCpuTiers[highest].name);
+                kTierNames[highest]);
   }
   for (const Feature& feature : kFeatures) {
     if (feature.from > tier) cpuinfo_isa.*feature.set = false;
@@ -87,8 +85,6 @@ Status LimitCpu() {
 }
 
 #else
-
-const CpuTier kCpuTiers[] = {{nullptr, nullptr}};
 
 Status LimitCpu() {
   const char* const name = getenv(kCpuVariable);

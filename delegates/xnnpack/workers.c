@@ -16,10 +16,14 @@
 #include "threadpool-object.h"
 #include "threadpool-utils.h"
 
-// Fields of struct pthreadpool, and what they are here:
-//   command             the number of the call; workers wait for another one. kEnd ends them.
-//   has_active_threads  the gate: kOpen while there may be work, the call's number, and how many workers are
-//   inside. active_threads      how many workers sleep, or are about to.
+// Fields of struct pthreadpool, and what they are here.
+//
+// command: the number of the call; workers wait for another one. kEnd ends them.
+//
+// has_active_threads: the gate, which is kOpen while there may be work, the call's number, and how many
+// workers are inside.
+//
+// active_threads: how many workers sleep, or are about to.
 
 enum {
   kCountBits = 12,

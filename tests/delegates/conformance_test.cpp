@@ -94,9 +94,13 @@ TEST_P(Conformance, FollowsItsInputsInEveryForm) {
     Node node(description, seed, form);
     const Node::Outcome reference = node.RunAfterOthers(*reference_state, {});
     EXPECT_TRUE(SameElements(reference, expected)) << "on the reference";
-    const Node::Outcome got = node.RunAfterOthers(*fast_state, {.exact = true});
-    EXPECT_EQ(Compare(listed, got, expected, *reference_state), "");
-    EXPECT_FALSE(IsPromised(node) && got.fell_back && CanRun(description)) << "the XNNPACK path did not run";
+    for (const bool exact : Exactness(description)) {
+      SCOPED_TRACE(exact ? "exact" : "");
+      const Node::Outcome got = node.RunAfterOthers(*fast_state, {.exact = exact});
+      EXPECT_EQ(Compare(listed, got, expected, *reference_state, DelegateKind::kXnnpack, exact), "");
+      EXPECT_FALSE(IsPromised(node) && got.fell_back && CanRun(description))
+          << "the XNNPACK path did not run";
+    }
   }
 }
 

@@ -83,16 +83,14 @@ using LogSoftmaxFn = void (*)(size_t n, const float* x, float* y);
 using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const void* bias, float epsilon,
                              void* y);
 
-/// A depthwise convolution of one picture, NHWC: what does not change from row to row of the output.
-struct DepthwiseArgs {
+/// One picture, NHWC, and the outputs of a convolution over it.
+struct PictureArgs {
   const float* x = nullptr;
   float* y = nullptr;
-  /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps
-  /// column by column. The last vector overlaps the one before where channels are left over.
-  const float* weights = nullptr;
   size_t channels = 0;
   size_t height = 0;
   size_t width = 0;
+  size_t output_height = 0;
   size_t output_width = 0;
   size_t x_stride = 0;  ///< Elements from pixel to pixel.
   size_t y_stride = 0;
@@ -100,6 +98,13 @@ struct DepthwiseArgs {
   long left = 0;
   float min = 0;
   float max = 0;
+};
+
+/// A depthwise convolution: what does not change from row to row of the output.
+struct DepthwiseArgs : PictureArgs {
+  /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps
+  /// column by column. The last vector overlaps the one before where channels are left over.
+  const float* weights = nullptr;
 };
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
@@ -133,27 +138,14 @@ struct DenseArgs {
 using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                          size_t end_panel);
 
-/// A convolution of 3 x 3 with stride 1 of one picture, NHWC, by Winograd's minimal filtering: what does not
-/// change from tile to tile. Tiles of outputs are counted along lines, and reach over the picture's ends.
-struct WinogradArgs {
-  const float* x = nullptr;
-  float* y = nullptr;
+/// A convolution of 3 x 3 with stride 1 by Winograd's minimal filtering: what does not change from tile to
+/// tile. Tiles of outputs are counted along lines, and reach over the picture's ends.
+struct WinogradArgs : PictureArgs {
   const float* bias = nullptr;  ///< May be null.
-  size_t channels = 0;
   size_t outputs = 0;
-  size_t height = 0;
-  size_t width = 0;
-  size_t output_height = 0;
-  size_t output_width = 0;
   size_t line_tiles = 0;
-  size_t x_stride = 0;  ///< Elements from pixel to pixel.
-  size_t y_stride = 0;
-  long top = 0;  ///< Pads.
-  long left = 0;
   size_t point_inputs = 0;   ///< Elements from point to point of the transformed windows...
   size_t point_outputs = 0;  ///< ...and of the products.
-  float min = 0;
-  float max = 0;
 };
 /// One size of tiles: what is around the dense products of its points.
 struct WinogradKernels {

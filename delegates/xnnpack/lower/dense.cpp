@@ -33,7 +33,7 @@ void PackPanels(const DenseArgs& args, const float* weights, const float* bias, 
 /// Outputs, with those that do not exist: whole halves of a panel.
 size_t ColumnsOf(const DenseArgs& args, const Kernels& kernels) {
   const size_t half = kernels.dense_outputs / 2;
-  return (args.outputs + half - 1) / half * half;
+  return DivideUp(args.outputs, half) * half;
 }
 
 class DenseStep final : public Step {
@@ -56,10 +56,9 @@ class DenseStep final : public Step {
     args_.min = layer_.min;
     args_.max = layer_.max;
     rows_ = from.count;
-    blocks_ = (rows_ + kBlockRows - 1) / kBlockRows;
-    // Threads that end early find something left.
+    blocks_ = DivideUp(rows_, kBlockRows);
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
-    const size_t parts = threads == 1 ? 1 : 3 * threads / blocks_;
+    const size_t parts = threads == 1 ? 1 : kTasksOfThread * threads / blocks_;
     at_once_ = DensePanelsAtOnce(args_, *environment_.kernels, parts);
     panels_ = DensePanelCount(args_, *environment_.kernels);
     return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
@@ -81,7 +80,7 @@ class DenseStep final : public Step {
                                            std::min((block + 1) * kBlockRows, self.rows_), first,
                                            std::min(first + self.at_once_, self.panels_));
         },
-        this, blocks_, (panels_ + at_once_ - 1) / at_once_, /*flags=*/0);
+        this, blocks_, DivideUp(panels_, at_once_), /*flags=*/0);
     return OkStatus();
   }
 

@@ -15,10 +15,6 @@ namespace {
 constexpr size_t kBandBytes = 512 * 1024;
 constexpr size_t kSmallBandBytes = 32 * 1024;
 constexpr size_t kSmallWeightBytes = 128 * 1024;
-/// So that threads that end early find something left.
-constexpr size_t kTasksOfThread = 3;
-
-size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
 class DenseConvolutionStep final : public Step {
  public:

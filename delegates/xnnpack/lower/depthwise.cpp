@@ -1,7 +1,6 @@
 // Depthwise convolution with kernels of our own, which need no indirection buffer: a new shape costs nothing.
 #include <algorithm>
 
-#include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 
@@ -17,32 +16,10 @@ class DepthwiseStep final : public Step {
       : Step(node, environment), kernel_(kernel) {}
 
   Status Reshape() override {
-    const auto& attrs = node_.As<Conv2dAttrs>();
-    const TensorView& x = node_.in(0);
-    const TensorView& y = node_.out(0);
-    const int64_t size = node_.in(1).shape[1];
     if (args_.weights == nullptr) SKIFF_RETURN_IF_ERROR(Pack());
-    uint32_t pads[2] = {};
-    for (int axis = 0; axis < 2; ++axis) {
-      uint32_t end = 0;  // Taps beyond the picture's end are left out without being told.
-      if (!FitPads(attrs.auto_pad, attrs.pads, axis, x.shape[1 + axis], y.shape[1 + axis], size,
-                   attrs.strides[axis], /*dilation=*/1, &pads[axis], &end)) {
-        return Refuse();
-      }
-    }
-    args_.channels = static_cast<size_t>(x.shape[3]);
-    args_.height = static_cast<size_t>(x.shape[1]);
-    args_.width = static_cast<size_t>(x.shape[2]);
-    args_.output_width = static_cast<size_t>(y.shape[2]);
-    args_.x_stride = RowsOf(x).stride;
-    args_.y_stride = RowsOf(y).stride;
-    args_.top = static_cast<long>(pads[0]);
-    args_.left = static_cast<long>(pads[1]);
-    args_.min = attrs.min;
-    args_.max = attrs.max;
-    images_ = static_cast<size_t>(x.shape[0]);
-    output_height_ = static_cast<size_t>(y.shape[1]);
-    bands_ = (output_height_ + kBandRows - 1) / kBandRows;
+    SKIFF_RETURN_IF_ERROR(DescribePicture(node_, &args_));
+    pictures_ = static_cast<size_t>(node_.in(0).shape[0]);
+    bands_ = DivideUp(args_.output_height, kBandRows);
     return OkStatus();
   }
 
@@ -53,19 +30,17 @@ class DepthwiseStep final : public Step {
   }
 
   Status Run() override {
-    pthreadpool_parallelize_1d(environment_.pool, &RunBand, this, images_ * bands_, /*flags=*/0);
+    pthreadpool_parallelize_1d(environment_.pool, &RunBand, this, pictures_ * bands_, /*flags=*/0);
     return OkStatus();
   }
 
  private:
   static void RunBand(void* step, size_t index) {
     const auto& self = *static_cast<const DepthwiseStep*>(step);
-    const size_t image = index / self.bands_;
     const size_t first = index % self.bands_ * kBandRows;
     DepthwiseArgs args = self.args_;
-    args.x += image * args.height * args.width * args.x_stride;
-    args.y += image * self.output_height_ * args.output_width * args.y_stride;
-    self.kernel_(args, first, std::min(first + kBandRows, self.output_height_));
+    MoveToPicture(index / self.bands_, &args);
+    self.kernel_(args, first, std::min(first + kBandRows, args.output_height));
   }
 
   /// As DepthwiseArgs::weights says.
@@ -74,7 +49,7 @@ class DepthwiseStep final : public Step {
     const auto channels = static_cast<size_t>(w.shape[0]);
     const auto size = static_cast<size_t>(w.shape[1]);
     const size_t lanes = environment_.kernels->depthwise_channels;
-    const size_t vectors = (channels + lanes - 1) / lanes;
+    const size_t vectors = DivideUp(channels, lanes);
     const bool has_bias = node_.Has(2);
     PackingKey key;
     key.kind = PackingKind::kDepthwise;
@@ -107,8 +82,7 @@ class DepthwiseStep final : public Step {
 
   const DepthwiseFn kernel_;
   DepthwiseArgs args_;
-  size_t images_ = 0;
-  size_t output_height_ = 0;
+  size_t pictures_ = 0;
   size_t bands_ = 0;
 };
 

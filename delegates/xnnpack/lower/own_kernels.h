@@ -12,6 +12,17 @@ inline constexpr bool kHasOwnKernels = true;
 inline constexpr bool kHasOwnKernels = false;
 #endif
 
+/// Pieces of work for each thread, so that one that ends early finds something left.
+inline constexpr size_t kTasksOfThread = 3;
+
+inline size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
+
+/// All fields but the addresses, those of the first picture, for a Conv2d node. kUnsupported: pads that no
+/// kernel takes.
+Status DescribePicture(const NodeView& node, PictureArgs* args);
+/// From the addresses of the first picture to those of picture `index`.
+void MoveToPicture(size_t index, PictureArgs* args);
+
 /// The kernel for a depthwise Conv2d node; null where XNNPACK's convolution has to run it.
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels);
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel);

@@ -1,7 +1,6 @@
 // Convolutions of 3 x 3 by Winograd's minimal filtering, where that takes less time than the direct way.
 #include <algorithm>
 
-#include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 
@@ -13,13 +12,9 @@ namespace {
 constexpr size_t kBlockBytes = 384 * 1024;
 /// Fewer tiles than that would meet weights that come from far for each multiply-add.
 constexpr size_t kLeastTiles = 24;
-/// So that threads that end early find something left.
-constexpr size_t kTasksOfThread = 3;
 /// Keeps the points of one pixel out of one set of the first-level cache, which channels that are powers of
 /// two share.
 constexpr size_t kStagger = 16;
-
-size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 
 class WinogradStep final : public Step {
  public:
@@ -27,31 +22,11 @@ class WinogradStep final : public Step {
       : Step(node, environment), kernels_(kernels) {}
 
   Status Reshape() override {
-    const auto& attrs = node_.As<Conv2dAttrs>();
-    const TensorView& x = node_.in(0);
-    const TensorView& y = node_.out(0);
-    uint32_t pads[2] = {};
-    for (int axis = 0; axis < 2; ++axis) {
-      uint32_t end = 0;  // Windows beyond the picture's end find zeros without being told.
-      if (!FitPads(attrs.auto_pad, attrs.pads, axis, x.shape[1 + axis], y.shape[1 + axis], 3, 1, 1,
-                   &pads[axis], &end))
-        return Refuse();
-    }
+    SKIFF_RETURN_IF_ERROR(DescribePicture(node_, &args_));
     args_.bias = node_.Has(2) ? node_.in(2).as<const float>() : nullptr;
-    args_.channels = static_cast<size_t>(x.shape[3]);
-    args_.outputs = static_cast<size_t>(y.shape[3]);
-    args_.height = static_cast<size_t>(x.shape[1]);
-    args_.width = static_cast<size_t>(x.shape[2]);
-    args_.output_height = static_cast<size_t>(y.shape[1]);
-    args_.output_width = static_cast<size_t>(y.shape[2]);
+    args_.outputs = static_cast<size_t>(node_.out(0).shape[3]);
     args_.line_tiles = DivideUp(args_.output_width, kernels_.tile);
-    args_.x_stride = RowsOf(x).stride;
-    args_.y_stride = RowsOf(y).stride;
-    args_.top = static_cast<long>(pads[0]);
-    args_.left = static_cast<long>(pads[1]);
-    args_.min = attrs.min;
-    args_.max = attrs.max;
-    pictures_ = static_cast<size_t>(y.shape[0]);
+    pictures_ = static_cast<size_t>(node_.out(0).shape[0]);
     tiles_ = args_.line_tiles * DivideUp(args_.output_height, kernels_.tile);
     product_.run = args_.channels;
     product_.outputs = args_.outputs;
@@ -104,18 +79,16 @@ class WinogradStep final : public Step {
 
   WinogradArgs ArgsOf(size_t picture) const {
     WinogradArgs args = args_;
-    args.x += picture * args.height * args.width * args.x_stride;
-    args.y += picture * args.output_height * args.output_width * args.y_stride;
+    MoveToPicture(picture, &args);
     return args;
   }
 
-  void RunProduct(size_t point, float* windows, float* products, size_t tiles, size_t first_panel,
-                  size_t end_panel) const {
+  void RunProduct(size_t point, float* windows, float* products, size_t tiles, size_t panel) const {
     DenseArgs args = product_;
     args.x = windows + point * args_.point_inputs;
     args.y = products + point * args_.point_outputs;
     args.weights += point * point_elements_;
-    environment_.kernels->dense(args, 0, tiles, first_panel, end_panel);
+    environment_.kernels->dense(args, 0, tiles, panel, panel + 1);
   }
 
   void RunBlock(size_t thread, size_t index) const {
@@ -128,7 +101,7 @@ class WinogradStep final : public Step {
     for (size_t point = 0; point < kernels_.points; ++point) {
       // Panel by panel: its weights stay in the first-level cache while all tiles meet them.
       for (size_t panel = 0; panel < panels_; ++panel)
-        RunProduct(point, windows, products, end - first, panel, panel + 1);
+        RunProduct(point, windows, products, end - first, panel);
     }
     kernels_.output(args, first, end, products);
   }
@@ -141,7 +114,7 @@ class WinogradStep final : public Step {
     };
     const auto product = [](void* context, size_t point, size_t panel) {
       const auto& self = *static_cast<const WinogradStep*>(context);
-      self.RunProduct(point, self.workspace_, self.Products(), self.tiles_, panel, panel + 1);
+      self.RunProduct(point, self.workspace_, self.Products(), self.tiles_, panel);
     };
     const auto output = [](void* context, size_t tile) {
       const auto& self = *static_cast<const WinogradStep*>(context);
