@@ -388,6 +388,11 @@ const char* ChangeTheShape(const char* path) {
   EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "kept_shapes is -1"));
   options.kept_shapes = 1;
+  options.reserved = 1;
+  EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "SkiffSessionOptions::reserved"));
+  options.reserved = 0;
+  options.exact = 1;
   EXPECT(skiff_session_create(model, &options, &session, message, sizeof(message)) == SKIFF_OK);
   EXPECT(skiff_session_input_buffer(session, 0, &tensor, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "open dimensions"));

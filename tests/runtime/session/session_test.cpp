@@ -163,6 +163,30 @@ TEST_F(SmallNet, MemoryIsAccountedFor) {
   EXPECT_EQ(second->memory_usage().packed_weights, usage.packed_weights) << "packed weights are shared";
 }
 
+/// Winograd's weights take more room than those of the definition: by that it is known which way a
+/// convolution goes.
+TEST(Exactness, IsAskedForOrFollowsFromAMemoryLimit) {
+  const auto packed = [](const SessionOptions& options) {
+    const OpenedModel opened(R"(graph convolution {
+  input x: f32[1, 24, 24, 16]
+  const w: f32[16, 3, 3, 16] = seed 1
+  y: f32[1, 24, 24, 16] = Conv2d(x, w, _) {pads=[1, 1, 1, 1]}
+  output y = y
+})");
+    return MakeSession(*opened.model, options)->memory_usage().packed_weights;
+  };
+  SessionOptions exact;
+  exact.exact = true;
+  SessionOptions limited;
+  limited.memory_limit = 100'000'000;
+  EXPECT_EQ(packed(limited), packed(exact));
+#if defined(__x86_64__) && defined(SKIFF_WITH_XNNPACK)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    EXPECT_GT(packed({}), 2 * packed(exact)) << "Winograd is not the default here";
+  }
+#endif
+}
+
 TEST_F(SmallNet, ProfilesNameEveryNode) {
   SessionOptions options;
   options.profile = true;
