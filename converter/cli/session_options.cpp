@@ -41,8 +41,8 @@ void AddCpuOption(CLI::App& command) {
           "--cpu",
           [](const std::string& tier) { setenv(xnnpack::kCpuVariable, tier.c_str(), /*overwrite=*/1); },
           "Use no kernels above this tier of CPUs: sse, avx, avx2, avx512 or avx512vnni; to test and measure "
-          "what other "
-          "machines run (default: the variable SKIFF_CPU, else all that this CPU has; x86-64 only)")
+          "what other machines run (default: the variable SKIFF_CPU, else all that this CPU has; x86-64 "
+          "only)")
       ->type_name("TIER");
 }
 
@@ -63,8 +63,7 @@ void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
       ->check(CLI::ExistingDirectory);
   command.add_flag("--exact", arguments.exact,
                    "Convolutions add the products of their definition: no Winograd, which is faster, needs "
-                   "more memory and "
-                   "rounds more");
+                   "more memory and rounds more");
   AddCpuOption(command);
 }
 
