@@ -74,7 +74,7 @@ def main():
     checked = 0
     for top in ("runtime", "delegates", "converter", "platforms", "samples", "tests"):
         for path in sorted((root / top).rglob("*")):
-            if path.suffix not in (".h", ".cpp", ".inc", ".def"):
+            if path.suffix not in (".h", ".c", ".cpp", ".inc", ".def"):
                 continue
             relative = path.relative_to(root).as_posix()
             rule = rule_for(relative)
