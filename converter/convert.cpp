@@ -8,47 +8,10 @@
 #include "core/platform.h"
 #include "graph/error.h"
 #include "skiff/model.h"
+#include "write_options.h"
 
 namespace skiff {
 namespace {
-
-WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) {
-  WriteOptions write;
-  write.strip = options.strip;
-  if (options.image) {
-    for (const GraphPort& port : graph.inputs()) {
-      const Value& value = graph.value(port.value);
-      const bool reals = value.dtype == DType::kF32 || value.quantization != nullptr;
-      if (value.dims.size() != 4 || !reals || !value.has_static_shape()) continue;
-      const Shape shape = value.shape();
-      ImageSettings settings = *options.image;
-      const auto channels = static_cast<int64_t>(settings.mean.size());
-      const bool nchw =
-          shape[0] == 1 && shape[1] == channels && shape[2] == settings.height && shape[3] == settings.width;
-      settings.nhwc = !nchw && shape[0] == 1 && shape[3] == channels && shape[1] == settings.height &&
-                      shape[2] == settings.width;
-      if (nchw || settings.nhwc) write.images[port.name] = settings;
-    }
-    if (write.images.empty()) {
-      Throw(StatusCode::kInvalidArgument,
-            "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
-            options.image->width, options.image->height, options.image->mean.size(), InputNames(graph));
-    }
-  }
-  if (!options.labels.empty()) {
-    for (const GraphPort& port : graph.outputs()) {
-      const Value& value = graph.value(port.value);
-      const bool fits = !value.dims.empty() && value.has_static_shape() &&
-                        value.shape().elements() == static_cast<int64_t>(options.labels.size());
-      if (fits) write.labels[port.name] = options.labels;
-    }
-    if (write.labels.empty()) {
-      Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",
-            options.labels.size());
-    }
-  }
-  return write;
-}
 
 /// An input that is also an output gets a node of its own, so that the output does not change with the input;
 /// nor does that of a body.
@@ -167,7 +130,14 @@ std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& op
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
   std::unique_ptr<ConvertResult> result = PlanGraph(std::move(graph), options);
   if (options.progress) options.progress("write");
-  result->file = WriteChecked({{SignatureOf(*result)}, {}}, WriteOptionsFor(result->graph, options));
+  FileDraft draft{{SignatureOf(*result)}, {}};
+  for (const GraphVariable& variable : result->graph.variables) {
+    const auto index = static_cast<int32_t>(draft.variables.size());
+    draft.signatures[0].read_variables.push_back(index);
+    draft.signatures[0].assigned_variables.push_back(index);
+    draft.variables.emplace_back(variable.name, variable.first);
+  }
+  result->file = WriteChecked(draft, WriteOptionsFor(result->graph, options));
   return result;
 }
 

@@ -28,9 +28,9 @@ struct ConvertOptions : ShapeContract {
   /// Plans beside each plan for the CPU, which runs where the target's device is absent.
   std::vector<Target> targets;
   PipelineOptions pipeline;
-  /// For every 4-D input whose size fits.
+  /// For every 4-D input whose size fits. Others are pictures where the source says how (graph/port_notes.h).
   std::optional<ImageSettings> image;
-  /// For every output whose last extent is their count.
+  /// For every output that has as many elements. Others have the labels of the source.
   std::vector<std::string> labels;
   bool strip = false;
   /// Told when a step begins, for a progress display; may be empty.
@@ -63,7 +63,7 @@ std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& op
 /// PlanGraph, and the bytes of a file with that one signature.
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options = {});
 
-/// From a model file (.onnx).
+/// From a model file (.onnx, .tflite).
 std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const ConvertOptions& options = {});
 
 /// What became of every node of the source file, one line each.

@@ -22,9 +22,9 @@ void Assign(const Graph& graph, std::map<SymbolId, DimRange>& values, SymbolId s
 void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const std::string& name,
                  const std::vector<int64_t>& shape) {
   const std::string option = fmt::format("--shape {}={}", name, fmt::join(shape, "x"));
-  const auto port = std::find_if(graph.inputs().begin(), graph.inputs().end(),
+  const auto port = std::find_if(graph.caller_inputs().begin(), graph.caller_inputs().end(),
                                  [&](const GraphPort& p) { return p.name == name; });
-  if (port == graph.inputs().end()) {
+  if (port == graph.caller_inputs().end()) {
     Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are {}", option, name,
           InputNames(graph));
   }
@@ -57,7 +57,7 @@ SymbolId FindDimension(const Graph& graph, const std::string& name, const std::s
 
 /// Gives the inputs' dimensions the contracts that the Symbols have now.
 void Renew(Graph& graph) {
-  for (const GraphPort& port : graph.inputs()) {
+  for (const GraphPort& port : graph.caller_inputs()) {
     for (Dim& dim : graph.value(port.value).dims) {
       if (!dim.constant())
         dim = Dim::OfSymbol(dim.symbol(), graph.symbols()[static_cast<size_t>(dim.symbol())]);
@@ -76,7 +76,8 @@ std::string RangeText(const DimRange& range) {
 
 std::string InputNames(const Graph& graph) {
   std::string names;
-  for (const GraphPort& port : graph.inputs()) names += (names.empty() ? "'" : ", '") + port.name + "'";
+  for (const GraphPort& port : graph.caller_inputs())
+    names += (names.empty() ? "'" : ", '") + port.name + "'";
   return names;
 }
 
@@ -90,7 +91,7 @@ void FixShapes(Graph& graph, const ShapeContract& contract) {
       Throw(StatusCode::kInvalidArgument, "{}: no size is in this range", option);
     Assign(graph, ranges, symbol, range, option);
   }
-  for (const GraphPort& port : graph.inputs()) {
+  for (const GraphPort& port : graph.caller_inputs()) {
     for (const Dim& dim : graph.value(port.value).dims) {
       if (dim.constant()) continue;
       Symbol& symbol = graph.symbols()[static_cast<size_t>(dim.symbol())];
@@ -130,7 +131,7 @@ std::string BucketText(const Bucket& bucket) {
 
 std::string OpenDimsHint(const Graph& graph) {
   std::set<SymbolId> open;
-  for (const GraphPort& port : graph.inputs()) {
+  for (const GraphPort& port : graph.caller_inputs()) {
     for (const Dim& dim : graph.value(port.value).dims) {
       if (!dim.constant() && !graph.symbols()[static_cast<size_t>(dim.symbol())].bounded())
         open.insert(dim.symbol());

@@ -110,7 +110,9 @@ void Buckets(const Arguments& arguments) {
 void AddBuckets(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("buckets", "Propose plans for the shapes that a model will meet");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("source", arguments->source, "The .onnx model")->required()->type_name("MODEL.onnx");
+  command->add_option("source", arguments->source, "The .onnx or .tflite model")
+      ->required()
+      ->type_name("MODEL");
   command->add_option("--shapes", arguments->shapes, "Observed sizes of the model's open dimensions")
       ->type_name("SHAPES.csv");
   command

@@ -61,6 +61,8 @@ void Convert(const Arguments& arguments) {
     WriteFileAtomically(output, result->file);
     times.End();
   }
+  for (const std::string& sentence : result->graph.left_out)
+    fmt::print(stderr, "note: {}: {}\n", arguments.source, sentence);
   if (arguments.explain) fmt::print("{}\n", Explain(*result));
   if (const std::string hint = OpenDimsHint(result->graph); !hint.empty())
     fmt::print(stderr, "hint: {}\n", hint);
@@ -70,13 +72,14 @@ void Convert(const Arguments& arguments) {
 }  // namespace
 
 void AddConvert(CLI::App& app, int&) {
-  CLI::App* command = app.add_subcommand("convert", "Turn a trained .onnx model into a .skiff file");
+  CLI::App* command =
+      app.add_subcommand("convert", "Turn a trained .onnx or .tflite model into a .skiff file");
   auto arguments = std::make_shared<Arguments>();
   command
       ->add_option("source", arguments->source,
-                   "The .onnx model; external tensor data may lie in its own folder")
+                   "The .onnx or .tflite model; external tensor data of .onnx may lie in its own folder")
       ->required()
-      ->type_name("IN.onnx");
+      ->type_name("IN");
   command
       ->add_option("-o,--output", arguments->output,
                    "The file to write; an existing one is replaced whole or not at all")

@@ -34,21 +34,27 @@ bool IsSkiff(const std::string& path) {
   return std::memcmp(mark, format::kMagic, sizeof(mark)) == 0 || path.ends_with(".skiff");
 }
 
+/// Names and labels are bytes of the file's; those that are no text are replaced.
+std::string JsonText(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 void Inspect(const Arguments& arguments) {
   const std::string& path = arguments.model;
   std::string text;
   if (IsSkiff(path)) {
     OpenedModel opened(path);
-    text = arguments.json ? SkiffJson(path, opened.model()).dump(2) + "\n"
+    text = arguments.json ? JsonText(SkiffJson(path, opened.model()))
                           : SkiffText(path, opened.model(), arguments.nodes);
   } else {
     Graph graph = ImportModel(path);
+    for (const std::string& sentence : graph.left_out) fmt::print(stderr, "note: {}: {}\n", path, sentence);
     // Types of inner tensors follow from the inputs' where none is open.
-    const bool closed = std::all_of(graph.inputs().begin(), graph.inputs().end(), [&](const GraphPort& port) {
-      return graph.value(port.value).has_static_shape();
-    });
+    const bool closed =
+        std::all_of(graph.caller_inputs().begin(), graph.caller_inputs().end(),
+                    [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
     if (closed) InferShapes(graph);
-    text = arguments.json ? OnnxJson(path, graph).dump(2) + "\n" : OnnxText(path, graph, arguments.nodes);
+    text = arguments.json ? JsonText(SourceJson(path, graph)) : SourceText(path, graph, arguments.nodes);
   }
   fmt::print("{}", text);
 }
@@ -56,7 +62,7 @@ void Inspect(const Arguments& arguments) {
 }  // namespace
 
 void AddInspect(CLI::App& app, int&) {
-  CLI::App* command = app.add_subcommand("inspect", "Show what is inside of a .skiff or .onnx file");
+  CLI::App* command = app.add_subcommand("inspect", "Show what is inside of a .skiff, .onnx or .tflite file");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The file")->required()->type_name("MODEL");
   CLI::Option* json = command->add_flag("--json", arguments->json, "Print JSON, with all nodes");

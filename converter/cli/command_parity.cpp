@@ -68,8 +68,8 @@ std::string InputsOf(const Arguments& arguments) {
 
 /// The sizes of the tensors in the folder for dimensions of which no option speaks.
 void TakeSizesOf(const std::string& folder, const Graph& source, ConvertOptions& options) {
-  const auto shapes = ReadShapes(folder, source.inputs());
-  for (const GraphPort& port : source.inputs()) {
+  const auto shapes = ReadShapes(folder, source.caller_inputs());
+  for (const GraphPort& port : source.caller_inputs()) {
     const auto shape = shapes.find(port.name);
     if (shape == shapes.end() || options.shapes.contains(port.name)) continue;
     const std::vector<Dim>& dims = source.value(port.value).dims;
@@ -229,7 +229,9 @@ void AddParity(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("parity", "Prove that a converted model computes what its source computes");
   auto arguments = std::make_shared<Arguments>();
-  command->add_option("source", arguments->source, "The .onnx model")->required()->type_name("SOURCE.onnx");
+  command->add_option("source", arguments->source, "The .onnx or .tflite model")
+      ->required()
+      ->type_name("SOURCE");
   command
       ->add_option("model", arguments->model,
                    "What was made from it; without it, the source is converted here and now")

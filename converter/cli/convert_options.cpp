@@ -84,11 +84,7 @@ ImageSettings ParseImage(const ConvertArguments& arguments) {
 }
 
 std::vector<std::string> ReadLabels(const std::string& path) {
-  std::vector<std::string> labels = Split(ReadFile(path), '\n');
-  for (std::string& label : labels) {
-    if (!label.empty() && label.back() == '\r') label.pop_back();
-  }
-  while (!labels.empty() && labels.back().empty()) labels.pop_back();
+  std::vector<std::string> labels = LabelsFromText(ReadFile(path));
   if (labels.empty()) Throw(StatusCode::kInvalidArgument, "{}: holds no labels; expected one per line", path);
   return labels;
 }

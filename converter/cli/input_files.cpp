@@ -193,7 +193,7 @@ InputRanges ParseInputRanges(const std::vector<std::string>& texts) {
 }
 
 std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,
-                                                       const std::vector<GraphPort>& ports) {
+                                                       std::span<const GraphPort> ports) {
   std::map<std::string, std::vector<int64_t>> shapes;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string file = FindTensorFile(folder, "input", ports[i].name, i);

@@ -36,6 +36,6 @@ bool IsRandomSource(const std::string& source);
 /// The shapes of the inputs in a folder, by name, for a conversion whose dimensions are open. Inputs without
 /// a file, or with one that states no shape, are left out.
 std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,
-                                                       const std::vector<GraphPort>& ports);
+                                                       std::span<const GraphPort> ports);
 
 }  // namespace skiff::cli

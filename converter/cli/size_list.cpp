@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <cctype>
+#include <span>
 
 #include "core/features.h"
 #include "delegates/supports.h"
 #include "format/model_data.h"
+#include "ops/quantized.h"
 #include "run/opened_model.h"
 #include "skiff/session.h"
 
@@ -21,6 +23,11 @@ struct LoweringRow {
 constexpr LoweringRow kVulkanLowerings[] = {
 #define LOWERING(Name, Lowering) {OpCode::k##Name, #Lowering},
 #include "delegates/vulkan/lowerings.def"
+#undef LOWERING
+};
+constexpr LoweringRow kVulkanQuantized[] = {
+#define LOWERING(Name, Lowering) {OpCode::k##Name, "Quantized" #Lowering},
+#include "delegates/vulkan/quantized.def"
 #undef LOWERING
 };
 
@@ -45,13 +52,39 @@ void AddReference(const char* op, SizeList* list) {
   list->operators[ListName(DelegateKind::kReference)].insert(op);
 }
 
-void AddShaders(OpCode op, SizeList* list) {
-  for (const LoweringRow& row : kVulkanLowerings) {
+/// The lowering's name; "" where the table has none.
+std::string_view AddShadersOf(std::span<const LoweringRow> table, OpCode op, SizeList* list) {
+  for (const LoweringRow& row : table) {
     if (row.op != op) continue;
     for (const ShaderUse& use : kUses) {
       if (use.lowering == row.lowering) list->shaders.insert(use.family);
     }
+    return row.lowering;
   }
+  return "";
+}
+
+void AddShaders(const PlanData& plan, const PlanNode& node, SizeList* list) {
+  std::vector<const PlanTensor*> operands;
+  for (const Span<const int32_t>& tensors : {node.inputs, node.outputs}) {
+    for (const int32_t tensor : tensors)
+      operands.push_back(tensor < 0 ? nullptr : &plan.tensors[static_cast<size_t>(tensor)]);
+  }
+  const NodeTypes types{node.op, node.attrs, {operands.data(), operands.size()}, {}};
+  bool on_reals = !ComputesQuantized(types);
+  if (!on_reals) {
+    const std::string_view lowering = AddShadersOf(kVulkanQuantized, node.op->code, list);
+    on_reals = lowering == "QuantizedReals";
+    // It looks up what the reference kernel says of each code.
+    if (lowering == "QuantizedLookup") AddReference(node.op->name, list);
+  }
+  if (on_reals) AddShadersOf(kVulkanLowerings, node.op->code, list);
+}
+
+/// Elementwise from codes to codes: the reference kernel computes a table of them.
+bool ReadsCodes(const PlanData& plan, const PlanNode& node) {
+  const bool is_elementwise = node.op->Is(kUnary) || node.op->code == OpCode::kRequantize;
+  return is_elementwise && plan.tensors[static_cast<size_t>(node.inputs[0])].view.quantization != nullptr;
 }
 
 class Walk {
@@ -76,8 +109,9 @@ class Walk {
  private:
   void AddNode(const PlanData& plan, const PlanNode& node, DelegateKind delegate) {
     list_->operators[ListName(delegate)].insert(node.op->name);
-    if (delegate == DelegateKind::kVulkan) AddShaders(node.op->code, list_);
+    if (delegate == DelegateKind::kVulkan) AddShaders(plan, node, list_);
     if (delegate != DelegateKind::kXnnpack) return;
+    if (ReadsCodes(plan, node)) AddReference(node.op->name, list_);
     for (const Span<const int32_t>& tensors : {node.inputs, node.outputs}) {
       for (const int32_t tensor : tensors)
         list_->f16 |= tensor >= 0 && plan.tensors[static_cast<size_t>(tensor)].view.dtype == DType::kF16;

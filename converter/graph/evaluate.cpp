@@ -246,8 +246,14 @@ std::map<std::string, TensorData> Evaluate(const Graph& graph,
                                            const EvaluateOptions& options) {
   std::map<SymbolId, int64_t> symbols;
   std::vector<TensorData> values;
-  for (const GraphPort& port : graph.inputs()) {
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const GraphPort& port = graph.inputs()[i];
     const auto found = inputs.find(port.name);
+    const size_t callers = graph.caller_inputs().size();
+    if (found == inputs.end() && i >= callers) {
+      values.push_back(graph.variables[i - callers].first);
+      continue;
+    }
     if (found == inputs.end())
       Throw(StatusCode::kInvalidArgument, "no value was given for input '{}'", port.name);
     CheckInput(graph, port, found->second, symbols);
@@ -255,7 +261,8 @@ std::map<std::string, TensorData> Evaluate(const Graph& graph,
   }
   std::vector<TensorData> results = RunGraph(graph, values, options);
   std::map<std::string, TensorData> outputs;
-  for (size_t i = 0; i < results.size(); ++i) outputs[graph.outputs()[i].name] = std::move(results[i]);
+  // Where a variable is called as an output is, the output is meant.
+  for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].name, std::move(results[i]));
   return outputs;
 }
 

@@ -41,7 +41,8 @@ struct EvaluateOptions {
 };
 
 /// Runs the whole graph. `inputs` are by the names of graph.inputs(); shapes must match constants and be
-/// consistent over Symbols. Returns the outputs by name. Throws Error.
+/// consistent over Symbols; variables that are not among them have their first values. Returns the outputs by
+/// name, and what the variables are behind the run. Throws Error.
 std::map<std::string, TensorData> Evaluate(const Graph& graph,
                                            const std::map<std::string, TensorData>& inputs,
                                            const EvaluateOptions& options = {});

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "graph/dim.h"
+#include "graph/port_notes.h"
 #include "graph/quantization.h"
 #include "ops/op.h"
 #include "skiff/tensor.h"
@@ -135,13 +137,26 @@ struct SourceNode {
 struct GraphPort {
   std::string name;
   ValueId value = kNoValue;
+  PortNotes notes = {};
+};
+
+/// State that one run leaves to the next.
+struct GraphVariable {
+  std::string name;
+  TensorData first;  ///< Its value before the first run.
 };
 
 class Graph {
  public:
   std::string name;
+  /// The last inputs of the graph are their values before a run, the last outputs those behind it, in this
+  /// order; the ports in front are the caller's.
+  std::vector<GraphVariable> variables;
   /// Extents are stand-ins for open ones (passes/nominal_sizes.h): no tensor will be as large.
   bool nominal_sizes = false;
+  /// A sentence for the user about each thing that the importer left out, none of which the net computes
+  /// with.
+  std::vector<std::string> left_out;
 
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
   ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims,
@@ -150,6 +165,8 @@ class Graph {
   /// Its value must have no use any more.
   void RemoveInput(size_t index) { inputs_.erase(inputs_.begin() + static_cast<std::ptrdiff_t>(index)); }
   void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
+  void SetInputNotes(size_t index, PortNotes notes) { inputs_[index].notes = std::move(notes); }
+  void SetOutputNotes(size_t index, PortNotes notes) { outputs_[index].notes = std::move(notes); }
   /// The same inputs in another order.
   void OrderInputs(const std::vector<ValueId>& order);
   ValueId AddConstant(std::string_view name, TensorData data);
@@ -193,6 +210,13 @@ class Graph {
   ValueId value_count() const { return static_cast<ValueId>(values_.size()); }
   const std::vector<GraphPort>& inputs() const { return inputs_; }
   const std::vector<GraphPort>& outputs() const { return outputs_; }
+  /// Without those of variables.
+  std::span<const GraphPort> caller_inputs() const {
+    return {inputs_.data(), inputs_.size() - variables.size()};
+  }
+  std::span<const GraphPort> caller_outputs() const {
+    return {outputs_.data(), outputs_.size() - variables.size()};
+  }
   std::vector<Symbol>& symbols() { return symbols_; }
   const std::vector<Symbol>& symbols() const { return symbols_; }
   std::vector<SourceNode>& sources() { return sources_; }

@@ -184,8 +184,9 @@ namespace {
 
 /// Results are what they were declared to be, or have the quantisation of what is moved.
 void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& types) {
-  bool quantized =
-      node.op == OpCode::kQuantize || node.op == OpCode::kDequantize || node.op == OpCode::kRequantize;
+  bool quantized = node.op == OpCode::kQuantize || node.op == OpCode::kDequantize ||
+                   node.op == OpCode::kRequantize || node.op == OpCode::kToCodes ||
+                   node.op == OpCode::kFromCodes;
   std::vector<TensorView> inputs(node.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;

@@ -13,6 +13,7 @@
 #include "graph/error.h"
 #include "graph/text.h"
 #include "import/onnx/import_onnx.h"
+#include "import/tflite/import_tflite.h"
 
 namespace skiff {
 namespace {
@@ -25,6 +26,7 @@ struct Source {
 };
 
 struct Language {
+  const char* name;
   bool (*matches)(std::string_view head);
   Graph (*import)(Source& source, const ImportOptions& options);
 };
@@ -38,15 +40,15 @@ bool IsSkiff(std::string_view head) {
 }
 Graph RefuseSkiff(Source& source, const ImportOptions&) {
   Throw(StatusCode::kInvalidArgument,
-        "{}: is a converted model already; the file that it was made from (.onnx) is wanted here",
+        "{}: is a converted model already; the file that it was made from (.onnx, .tflite) is wanted here",
         source.path);
 }
 
 /// A FlatBuffer's identifier stands behind its first offset.
 bool IsTflite(std::string_view head) { return HasMark(head, 4, "TFL3"); }
-Graph RefuseTflite(Source& source, const ImportOptions&) {
-  Throw(StatusCode::kUnsupported,
-        "{}: is a TensorFlow Lite model, which Skiff does not read yet; export the net as ONNX", source.path);
+Graph ImportFlatBuffer(Source& source, const ImportOptions& options) {
+  source.file.close();
+  return ImportTflite(source.path, options.fixed_inputs, options.fix_shapes);
 }
 
 /// Comments, then "graph": no protobuf message of a model begins like this.
@@ -84,23 +86,34 @@ Graph ImportProtobuf(Source& source, const ImportOptions& options) {
 
 /// The first that matches is taken.
 constexpr Language kLanguages[] = {
-    {IsSkiff, RefuseSkiff},
-    {IsTflite, RefuseTflite},
-    {IsText, ImportText},
-    {IsAnything, ImportProtobuf},
+    {"Skiff model", IsSkiff, RefuseSkiff},
+    {"TensorFlow Lite", IsTflite, ImportFlatBuffer},
+    {"Skiff text", IsText, ImportText},
+    {"ONNX", IsAnything, ImportProtobuf},
 };
 
-}  // namespace
-
-Graph ImportModel(const std::string& path, const ImportOptions& options) {
+Source Open(const std::string& path) {
   constexpr size_t kHeadBytes = 4096;
   Source source{path, std::string(kHeadBytes, '\0'), std::ifstream(path, std::ios::binary)};
   if (!source.file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
   source.file.read(source.head.data(), kHeadBytes);
   source.head.resize(static_cast<size_t>(source.file.gcount()));
+  return source;
+}
+
+const Language& LanguageOf(const Source& source) {
   const Language* language = kLanguages;
   while (!language->matches(source.head)) ++language;
-  return language->import(source, options);
+  return *language;
 }
+
+}  // namespace
+
+Graph ImportModel(const std::string& path, const ImportOptions& options) {
+  Source source = Open(path);
+  return LanguageOf(source).import(source, options);
+}
+
+const char* LanguageOfModel(const std::string& path) { return LanguageOf(Open(path)).name; }
 
 }  // namespace skiff

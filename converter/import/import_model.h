@@ -23,15 +23,19 @@ struct ImportOptions {
   FixInputShapes fix_shapes = {};
 };
 
-/// Reads ONNX and the text form (graph/text.h). Dimensions that the file leaves open become Symbols: equal
-/// names are one Symbol, empty names and placeholders are fresh ones. Nothing is folded or optimised: every
-/// source node becomes the operators that define it, so that the eager interpreter computes exactly what the
-/// file says.
+/// Reads ONNX, TensorFlow Lite and the text form (graph/text.h). Dimensions that the file leaves open become
+/// Symbols: equal names are one Symbol, empty names and placeholders are fresh ones. Nothing is folded or
+/// optimised: every source node becomes the operators that define it, so that the eager interpreter computes
+/// exactly what the file says.
 ///
 /// Throws Error, which names the path: kIo (cannot be read), kInvalidModel (truncated, contradictory, no
 /// model), kUnsupported (language, version, dtype, or operators; all unsupported operators are listed at once
 /// with their nodes and what to do); kInvalidArgument for a model that is converted already, and where
 /// `fixed_inputs` names what is no input of one element.
 Graph ImportModel(const std::string& path, const ImportOptions& options = {});
+
+/// What the file's content says its language is, as it is called in texts: "ONNX", "TensorFlow Lite", "Skiff
+/// text", "Skiff model". What is nothing else is taken for ONNX. Throws Error (kIo).
+const char* LanguageOfModel(const std::string& path);
 
 }  // namespace skiff

@@ -16,6 +16,9 @@ bool SameBits(const TensorData& a, const TensorData& b, size_t i) {
   return std::memcmp(a.as<uint8_t>() + i * size, b.as<uint8_t>() + i * size, size) == 0;
 }
 
+/// Quantised integers are compared as the numbers that they stand for.
+bool StandsForReal(const TensorData& data) { return IsFloat(data.dtype()) || data.quantization() != nullptr; }
+
 double ErrorOf(double expected, double got) {
   if (expected == got || (std::isnan(expected) && std::isnan(got))) return 0;
   if (!std::isfinite(expected) || !std::isfinite(got)) return std::numeric_limits<double>::infinity();
@@ -24,9 +27,11 @@ double ErrorOf(double expected, double got) {
 
 }  // namespace
 
-Tolerance DefaultTolerance(DType dtype, bool f16_takes_part) {
-  if (!IsFloat(dtype)) return {};
-  return {.of_largest = f16_takes_part || dtype == DType::kF16 ? 1e-2 : 2e-5};
+Tolerance DefaultTolerance(DType dtype, const TakesPart& takes_part) {
+  const bool codes = takes_part.quantized && DTypeSize(dtype) == 1 && dtype != DType::kBool;
+  if (!IsFloat(dtype) && !codes) return {};
+  if (takes_part.quantized) return {.of_largest = 1e-1};
+  return {.of_largest = takes_part.f16 || dtype == DType::kF16 ? 1e-2 : 2e-5};
 }
 
 std::string Describe(const Tolerance& tolerance) {
@@ -38,8 +43,8 @@ std::string Describe(const Tolerance& tolerance) {
 Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance) {
   Comparison result;
   result.elements = expected.elements();
-  const bool both_float = IsFloat(expected.dtype()) && IsFloat(got.dtype());
-  if (expected.dtype() != got.dtype() && !both_float) {
+  const bool both_real = StandsForReal(expected) && StandsForReal(got);
+  if (expected.dtype() != got.dtype() && !both_real) {
     result.problem = fmt::format("expected {}, got {}", DTypeName(expected.dtype()), DTypeName(got.dtype()));
   } else if (!(expected.shape() == got.shape())) {
     result.problem = fmt::format("expected the shape {}, got {}", ShapeText(expected.shape()).c_str(),
@@ -56,7 +61,7 @@ Comparison Compare(const TensorData& expected, const TensorData& got, const Tole
   }
   for (size_t i = 0; i < a.size(); ++i) {
     double error = ErrorOf(a[i], b[i]);
-    if (error == 0 && !both_float && !SameBits(expected, got, i)) error = 1;
+    if (error == 0 && !both_real && !SameBits(expected, got, i)) error = 1;
     if (error > result.max_error) {
       result.max_error = error;
       result.worst = static_cast<int64_t>(i);

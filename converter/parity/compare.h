@@ -15,9 +15,16 @@ struct Tolerance {
   double of_largest = 0;
 };
 
-/// Whole nets (docs/numerics.md): f32 and f64 2e-5 of the largest element, 1e-2 where f16 takes part,
-/// integers and booleans exact.
-Tolerance DefaultTolerance(DType dtype, bool f16_takes_part);
+/// What decides how precise a whole net is.
+struct TakesPart {
+  bool f16 = false;
+  bool quantized = false;
+};
+
+/// Whole nets (docs/numerics.md): f32 and f64 2e-5 of the largest element, 1e-2 where f16 takes part, 1e-1
+/// where quantised tensors do, of which one code's other neighbour spreads from layer to layer; integers and
+/// booleans exact, but for bytes of nets with quantised tensors.
+Tolerance DefaultTolerance(DType dtype, const TakesPart& takes_part);
 
 /// "2e-05 of the largest element", "atol 0.001, rtol 0", "exact".
 std::string Describe(const Tolerance& tolerance);
@@ -37,7 +44,8 @@ struct Comparison {
   double relative() const { return largest > 0 ? max_error / largest : max_error; }
 };
 
-/// Dtypes must be equal, or both float; shapes must be equal.
+/// Dtypes must be equal, or stand for real numbers on both sides: floats, and quantised integers. Shapes must
+/// be equal.
 Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance);
 
 }  // namespace skiff

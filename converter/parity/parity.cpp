@@ -16,14 +16,14 @@ bool AllOk(const std::vector<TensorParity>& rows) {
   return std::all_of(rows.begin(), rows.end(), [](const TensorParity& row) { return row.comparison.ok; });
 }
 
-/// The tolerance of each float tensor: the caller's, or the default, which depends on whether f16 takes part
-/// anywhere.
+/// The tolerance of each float tensor: the caller's, or the default, which depends on what takes part in
+/// the net.
 struct Rule {
   std::optional<Tolerance> chosen;
-  bool f16 = false;
+  TakesPart takes_part;
 
   Tolerance For(DType dtype) const {
-    return chosen && IsFloat(dtype) ? *chosen : DefaultTolerance(dtype, f16);
+    return chosen && IsFloat(dtype) ? *chosen : DefaultTolerance(dtype, takes_part);
   }
 };
 
@@ -103,8 +103,7 @@ bool ParityReport::ok() const {
 }
 
 void FixToModel(Graph& source, const SignatureInfo& model) {
-  const auto check = [](const std::vector<GraphPort>& ports, Span<const PortInfo> of_model,
-                        const char* kind) {
+  const auto check = [](std::span<const GraphPort> ports, Span<const PortInfo> of_model, const char* kind) {
     std::string names;
     for (const GraphPort& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name);
     const bool same = ports.size() == of_model.size() &&
@@ -118,8 +117,8 @@ void FixToModel(Graph& source, const SignatureInfo& model) {
             PortNames(of_model), names);
     }
   };
-  check(source.inputs(), model.inputs, "input");
-  if (!source.outputs().empty()) check(source.outputs(), model.outputs, "output");
+  check(source.caller_inputs(), model.inputs, "input");
+  if (!source.caller_outputs().empty()) check(source.caller_outputs(), model.outputs, "output");
   ConvertOptions options;
   for (const PortInfo& port : model.inputs) FixPort(source, port, options);
   try {
@@ -150,7 +149,8 @@ ParityChecker::Eager ParityChecker::RunEager(const NamedTensors& inputs) {
   eager.rule.chosen = options_.tolerance;
   EvaluateOptions options;
   options.observe = [&](ValueId value, const TensorData& tensor) {
-    eager.rule.f16 |= tensor.dtype() == DType::kF16;
+    eager.rule.takes_part.f16 |= tensor.dtype() == DType::kF16;
+    eager.rule.takes_part.quantized |= tensor.quantization() != nullptr;
     if (options_.layers) AddLayer(source_, value, tensor, eager.layers);
   };
   eager.outputs = Evaluate(source_, inputs, options);
@@ -168,6 +168,7 @@ NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn&
     options.keep_intermediates = keep_intermediates;
     session = CreateSession(model_, options);
   }
+  session->variables().Reset();  // Eager mode begins with their first values.
   SetInputs(*session, inputs);
   Must([&] { return session->Run(); });
   return Outputs(*session);

@@ -32,6 +32,11 @@ void FuseLinear(Graph& graph);  ///< MatMul by a constant becomes FullyConnected
                                 ///< weights and bias.
 void FusePad(Graph& graph);     ///< Zero padding into the window operator behind it.
 void FuseActivation(Graph& graph);  ///< Clamp into the operator before it.
+void SimplifyQdq(Graph& graph);     ///< Values are quantised where they are rounded, and nowhere else.
+void ShapeQuantizedWeights(
+    Graph& graph);           ///< Dequantised constants take the form that operators want of their weights.
+void FoldQdq(Graph& graph);  ///< Dequantize, operator, Quantize becomes an operator over integers.
+void SignedCodes(Graph& graph);  ///< Quantised u8 becomes i8, where all of the net's weights can.
 void EliminateCommonSubexpressions(Graph& graph);
 void EliminateDeadCode(Graph& graph);  ///< Nodes that no output needs.
 

@@ -87,6 +87,13 @@ Tensor Dequantize(const Operand& x) {
 Tensor Requantize(const Operand& x, DType dtype, const QuantizationPtr& quantization) {
   return ApplyQuantized(OpCode::kRequantize, x, dtype, quantization);
 }
+Tensor ToCodes(const Operand& x) {
+  const CastAttrs attrs{static_cast<int64_t>(x.tensor().dtype())};
+  return ApplyOne(OpCode::kToCodes, attrs, {x.tensor()}, x.where());
+}
+Tensor FromCodes(const Operand& x, DType dtype, const QuantizationPtr& quantization) {
+  return ApplyQuantized(OpCode::kFromCodes, x, dtype, quantization);
+}
 Tensor Cast(const Operand& x, DType to) {
   return ApplyOne(OpCode::kCast, CastAttrs{static_cast<int64_t>(to)}, {x.tensor()}, x.where());
 }

@@ -58,6 +58,10 @@ Tensor Quantize(const Operand& x, DType dtype, const QuantizationPtr& quantizati
 Tensor Dequantize(const Operand& x);
 /// Other integers for the same numbers, rounded once.
 Tensor Requantize(const Operand& x, DType dtype, const QuantizationPtr& quantization);
+/// The integers of a quantised tensor as plain numbers.
+Tensor ToCodes(const Operand& x);
+/// Integers of `dtype` as a tensor quantised like this.
+Tensor FromCodes(const Operand& x, DType dtype, const QuantizationPtr& quantization);
 
 // Two operands, broadcast.
 Tensor Mod(const Operand& a, const Operand& b, const ModAttrs& attrs = {});

@@ -22,7 +22,7 @@ constexpr double kPricePerPlan = 0.05;
 
 std::map<std::string, DimRange> Observed(const Graph& source, const ObservedShapes& shapes) {
   std::set<std::string> open;
-  for (const GraphPort& port : source.inputs()) {
+  for (const GraphPort& port : source.caller_inputs()) {
     for (const Dim& dim : source.value(port.value).dims) {
       dim.VisitSymbols([&](SymbolId id) { open.insert(source.symbols()[static_cast<size_t>(id)].name); });
     }

@@ -58,7 +58,9 @@ class State final : public ModelState {
 }  // namespace vulkan
 
 const DelegateSupport& VulkanDelegate::support() const { return VulkanSupport(); }
-bool VulkanDelegate::Has(const OpDef& op) const { return vulkan::FindLowering(op.code) != nullptr; }
+bool VulkanDelegate::Has(const OpDef& op) const {
+  return vulkan::FindLowering(op.code) != nullptr || vulkan::FindLowering(op.code, true) != nullptr;
+}
 
 Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState(const ModelStateOptions& options) const {
   SKIFF_ASSIGN_OR_RETURN(std::shared_ptr<vulkan::Device> device, vulkan::Device::Get(options_));

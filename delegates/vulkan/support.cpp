@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "delegates/vulkan/quantized_support.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
@@ -154,9 +155,8 @@ class Support final : public DelegateSupport {
   Target target() const override { return Target::kVulkan; }
 
   bool Supports(const NodeTypes& node) const override {
-    const SupportsFn supports = FindRow(kRows, node.op->code);
-    return supports != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr &&
-           !TouchesQuantized(node) && supports(node);
+    if (ComputesQuantized(node)) return vulkan::SupportsQuantized(node);
+    return vulkan::SupportsPlain(node);
   }
 
   // Views with gaps become dense on the way to the device.
@@ -167,6 +167,11 @@ class Support final : public DelegateSupport {
 constexpr Support kSupport;
 
 }  // namespace
+
+bool vulkan::SupportsPlain(const NodeTypes& node) {
+  const SupportsFn supports = FindRow(kRows, node.op->code);
+  return supports != nullptr && !node.inputs.empty() && node.inputs[0] != nullptr && supports(node);
+}
 
 const DelegateSupport& VulkanSupport() { return kSupport; }
 

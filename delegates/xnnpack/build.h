@@ -2,6 +2,7 @@
 /// they call.
 #pragma once
 
+#include "core/features.h"
 #include "skiff/tensor.h"
 
 namespace skiff::xnnpack {
@@ -14,5 +15,9 @@ inline constexpr bool kOwnUnary = !SKIFF_XNNPACK_UNARY;
 
 /// The f16 branch of a lowering. A build without f16 sees none: XnnpackSupport() refuses such nodes.
 constexpr bool IsF16(DType dtype) { return kHasF16 && dtype == DType::kF16; }
+
+/// The branches for codes of a lowering that knows floats and codes: in builds with quantised tensors.
+constexpr bool IsI8(DType dtype) { return BuildHas(Feature::kQuantization) && dtype == DType::kI8; }
+constexpr bool IsU8(DType dtype) { return BuildHas(Feature::kQuantization) && dtype == DType::kU8; }
 
 }  // namespace skiff::xnnpack

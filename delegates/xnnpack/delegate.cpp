@@ -66,7 +66,7 @@ class State final : public ModelState {
 class Implementation final : public Delegate {
  public:
   const DelegateSupport& support() const override { return XnnpackSupport(); }
-  bool Has(const OpDef& op) const override { return FindLowering(op.code) != nullptr; }
+  bool Has(const OpDef& op) const override { return HasLowering(op.code); }
   Result<std::unique_ptr<ModelState>> CreateModelState(const ModelStateOptions& options) const override {
     SKIFF_RETURN_IF_ERROR(Initialize());
     std::unique_ptr<ModelState> state(new (std::nothrow) State(options));

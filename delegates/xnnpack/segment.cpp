@@ -38,8 +38,8 @@ Status Segment::Prepare() {
   for (uint32_t i = segment_.begin; i < segment_.end; ++i) {
     const PlanNode& node = segment_.nodes[i];
     nodes_[i - segment_.begin].environment = environment_;
-    nodes_[i - segment_.begin].lower = FindLowering(node.op->code);
     SKIFF_RETURN_IF_ERROR(Describe(node, nodes_[i - segment_.begin]));
+    nodes_[i - segment_.begin].lower = FindLowering(nodes_[i - segment_.begin].types);
   }
   return OkStatus();
 }

@@ -1,9 +1,11 @@
 #include "delegates/xnnpack/support.h"
 
 #include "delegates/xnnpack/build.h"
+#include "delegates/xnnpack/quantized_support.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
+#include "skiff/quantization.h"
 
 namespace skiff {
 namespace {
@@ -270,7 +272,10 @@ bool WorksOnRows(const NodeTypes& node) {
     case OpCode::kMin:
     case OpCode::kMax:
     case OpCode::kPRelu:
-      return IsF32(node.inputs[0]);  // f16 runs on XNNPACK's binary operator, which is dense.
+      // f16 runs on XNNPACK's binary operator, which is dense.
+      return node.inputs[0]->view.dtype != DType::kF16;
+    case OpCode::kDequantize:
+      return node.inputs[0]->view.quantization->per_tensor();
     case OpCode::kReduceSum:
     case OpCode::kReduceMean:
     case OpCode::kReduceMax:
@@ -298,9 +303,10 @@ class Support final : public DelegateSupport {
   const char* name() const override { return DelegateKindName(kind()); }
 
   bool Supports(const NodeTypes& node) const override {
+    if (node.inputs.empty() || node.inputs[0] == nullptr) return false;
+    if (ComputesQuantized(node)) return xnnpack::SupportsQuantized(node);
     const SupportsFn supports = FindRow(kRows, node.op->code);
-    return supports != nullptr && node.inputs.size() > 0 && node.inputs[0] != nullptr &&
-           !TouchesQuantized(node) && supports(node);
+    return supports != nullptr && supports(node);
   }
 
   bool TakesStridedInput(const NodeTypes& node, size_t index) const override {

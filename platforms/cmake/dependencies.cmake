@@ -5,6 +5,7 @@
 #   skiff_third_party::volk          Vulkan's headers, and its loader opened at run   delegates/vulkan
 #                                    time
 #   skiff_third_party::onnx_proto    the ONNX protobuf classes (1.12) and protobuf   converter
+#   skiff_third_party::minizip       archives behind TensorFlow Lite models           converter
 #   skiff_third_party::{cli11,fmt,json,stb,xxhash}                                          converter
 #   GTest::gtest GTest::gtest_main GTest::gmock GTest::gmock_main                    tests
 find_package(Threads REQUIRED)
@@ -106,6 +107,8 @@ if(SKIFF_BUILD_CONVERTER)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(skiff_xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
   add_library(skiff_third_party::xxhash ALIAS PkgConfig::skiff_xxhash)
+  pkg_check_modules(skiff_minizip REQUIRED IMPORTED_TARGET GLOBAL minizip)
+  add_library(skiff_third_party::minizip ALIAS PkgConfig::skiff_minizip)
 
   # The ONNX package gives a shared library of the protobuf classes and the definitions to read their headers with.
   find_package(Protobuf REQUIRED)

@@ -62,7 +62,7 @@ set(skiff_has_trace OFF)
 if(TARGET skiff_trace)
   set(skiff_host_headers ${CMAKE_INSTALL_INCLUDEDIR}/skiff-host)
   install(DIRECTORY converter/trace DESTINATION ${skiff_host_headers} FILES_MATCHING PATTERN "*.h" PATTERN "*.inc")
-  foreach(header graph/dim.h graph/error.h graph/evaluate.h graph/graph.h graph/quantization.h graph/text.h passes/passes.h
+  foreach(header graph/dim.h graph/error.h graph/evaluate.h graph/graph.h graph/port_notes.h graph/quantization.h graph/text.h passes/passes.h
                  shape_contract.h)
     cmake_path(GET header PARENT_PATH folder)
     install(FILES converter/${header} DESTINATION ${skiff_host_headers}/${folder})

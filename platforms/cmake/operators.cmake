@@ -9,8 +9,9 @@
 #
 # skiff_write_operator_table(FILE) writes the rows of ops.def that this build has: the row of an operator in none of the
 # lists is left out, and one that is not in the list of the reference has no kernel. skiff_write_lowering_table(DELEGATE
-# SOURCE FILE) writes the rows of a delegate's lowerings.def for the operators of its list. skiff_write_feature_table(FILE)
-# writes the rows of features.def that this build has. What no row names, the linker drops.
+# SOURCE FILE [FEATURE]) writes the rows of a delegate's table of lowerings for the operators of its list; none, where the
+# build does not have the feature that they are for. skiff_write_feature_table(FILE) writes the rows of features.def that
+# this build has. What no row names, the linker drops.
 set(SKIFF_OPERATORS_F16 ON)
 if(SKIFF_OPERATORS)
   if(SKIFF_BUILD_CONVERTER OR SKIFF_BUILD_TESTS)
@@ -116,7 +117,11 @@ endfunction()
 function(skiff_write_lowering_table delegate source file)
   string(TOUPPER ${delegate} list)
   skiff_read_table(${source} LOWERING 2 rows)  # operator, lowering
-  set(text "// The rows of delegates/${delegate}/lowerings.def that this build has (platforms/cmake/operators.cmake).\n")
+  get_filename_component(table ${source} NAME)
+  set(text "// The rows of delegates/${delegate}/${table} that this build has (platforms/cmake/operators.cmake).\n")
+  if(SKIFF_OPERATORS AND ARGN AND NOT ARGN IN_LIST SKIFF_FEATURES)
+    set(rows "")
+  endif()
   foreach(row IN LISTS rows)
     string(REGEX REPLACE "@.*" "" name "${row}")
     if(SKIFF_OPERATORS AND NOT name IN_LIST SKIFF_OPERATORS_${list})

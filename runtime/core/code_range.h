@@ -42,4 +42,11 @@ class CodeRounder {
   double high_;
 };
 
+/// The codes of 8 bits of a tensor with one scale that a clamp of real numbers leaves; it may have no bounds.
+struct CodeLimits {
+  int32_t low = 0;
+  int32_t high = 0;
+};
+CodeLimits LimitsOf(const TensorView& view, float min, float max);
+
 }  // namespace skiff

@@ -82,4 +82,12 @@ ScaleIndex::ScaleIndex(const Quantization& quantization, const Shape& shape)
   if (block_ > 0) blocks_ = BlocksOf(extent_, block_);
 }
 
+CodeLimits LimitsOf(const TensorView& view, float min, float max) {
+  const Quantization& quantization = *view.quantization;
+  const CodeRounder round(*CodeRangeOf(view.dtype));
+  const auto scale = static_cast<double>(quantization.scale);
+  return {static_cast<int32_t>(round(static_cast<double>(min) / scale, quantization.zero_point)),
+          static_cast<int32_t>(round(static_cast<double>(max) / scale, quantization.zero_point))};
+}
+
 }  // namespace skiff

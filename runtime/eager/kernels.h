@@ -35,6 +35,7 @@ Status KernelReduce(const KernelArgs& args);
 // Shapes and movement.
 Status KernelShape(const KernelArgs& args);
 Status KernelCopy(const KernelArgs& args);
+Status KernelCodes(const KernelArgs& args);
 Status KernelTranspose(const KernelArgs& args);
 Status KernelConcat(const KernelArgs& args);
 Status KernelSplit(const KernelArgs& args);

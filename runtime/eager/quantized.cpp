@@ -232,7 +232,8 @@ Status RunTable(const OpDef& op, const KernelArgs& args, double* scratch) {
 }  // namespace
 
 bool ComputesQuantized(const KernelArgs& args) {
-  if (QuantizedUseOf(args.op) == QuantizedUse::kMoves) return false;
+  const QuantizedUse use = QuantizedUseOf(args.op);
+  if (use == QuantizedUse::kMoves || use == QuantizedUse::kCodes) return false;
   for (const TensorView& view : args.inputs) {
     if (view.quantization != nullptr) return true;
   }

@@ -191,7 +191,7 @@ Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uin
 
 /// Operands of quantised tensors, which the operators must take.
 Status CheckQuantizedNodes(CheckedFile& file, const PlanData& plan) {
-  if (!BuildHas(Feature::kQuantization) || file.quantizations.empty()) return OkStatus();
+  if (!BuildHas(Feature::kQuantization)) return OkStatus();
   FixedArray<TensorView> views;
   SKIFF_RETURN_IF_ERROR(views.Allocate(kMaxOperands));
   for (uint32_t i = 0; i < plan.nodes.size(); ++i) {

@@ -348,8 +348,9 @@ struct RecurrentAttrs {
   bool reset_after =
       false;          ///< Gru: the reset gate multiplies the recurrent product, not the state in front of it.
   bool relu = false;  ///< Rnn: in place of tanh.
+  float cell_clip = kInfinity;  ///< Lstm: each step's cell is clamped to [-cell_clip, cell_clip].
   SKIFF_FIELDS(visit(1, "reverse", self.reverse); visit(2, "reset_after", self.reset_after);
-               visit(3, "relu", self.relu);)
+               visit(3, "relu", self.relu); visit(4, "cell_clip", self.cell_clip);)
 };
 
 /// Room for any attribute struct, by value.

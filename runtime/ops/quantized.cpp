@@ -3,10 +3,18 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "ops/op_rows.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
 namespace {
+
+constexpr OpRow<QuantizedUse> kUses[] = {
+#define QUANTIZED(Name, use) {OpCode::k##Name, QuantizedUse::use},
+#include "ops/quantized.def"
+#undef QUANTIZED
+};
+static_assert(OpsAscend(kUses), "quantized.def must have the order of ops.def");
 
 __attribute__((format(printf, 2, 3))) Status Wrong(char* message, const char* format, ...) {
   va_list arguments;
@@ -41,6 +49,20 @@ Status CheckMoved(const OpDef& op, const AttrStorage& attrs, Span<const TensorVi
   return OkStatus();
 }
 
+/// One side is quantised, and both are of one dtype.
+Status CheckCodes(const OpDef& op, const TensorView& input, const TensorView& output, char* message) {
+  const bool from = op.code == OpCode::kFromCodes;
+  if ((from ? output : input).quantization == nullptr)
+    return Wrong(message, "its %s has no quantisation", from ? "output" : "input");
+  if ((from ? input : output).quantization != nullptr)
+    return Wrong(message, "its %s is quantised; that is what Requantize is for", from ? "input" : "output");
+  if (input.dtype != output.dtype) {
+    return Wrong(message, "its input is %s and its output is %s; no element may change",
+                 DTypeName(input.dtype), DTypeName(output.dtype));
+  }
+  return OkStatus();
+}
+
 Status CheckDTypes(const OpDef& op, Span<const TensorView> views, bool moves, const char* what,
                    char* message) {
   for (size_t i = 0; i < views.size(); ++i) {
@@ -55,17 +77,7 @@ Status CheckDTypes(const OpDef& op, Span<const TensorView> views, bool moves, co
 
 }  // namespace
 
-QuantizedUse QuantizedUseOf(OpCode op) {
-  switch (op) {
-#define QUANTIZED(Name, use) \
-  case OpCode::k##Name:      \
-    return QuantizedUse::use;
-#include "ops/quantized.def"
-#undef QUANTIZED
-    default:
-      return QuantizedUse::kNone;
-  }
-}
+QuantizedUse QuantizedUseOf(OpCode op) { return FindRow(kUses, op); }
 
 bool TouchesQuantized(const NodeTypes& node) {
   for (const Span<const PlanTensor* const> operands : {node.inputs, node.outputs}) {
@@ -74,6 +86,18 @@ bool TouchesQuantized(const NodeTypes& node) {
     }
   }
   return false;
+}
+
+bool ComputesQuantized(const NodeTypes& node) {
+  const QuantizedUse use = QuantizedUseOf(node.op->code);
+  return TouchesQuantized(node) && use != QuantizedUse::kMoves && use != QuantizedUse::kCodes;
+}
+
+bool HasZeroPoint(const Quantization& quantization, int32_t zero_point) {
+  for (int64_t i = 0; i < quantization.count; ++i) {
+    if (quantization.ZeroPointAt(i) != zero_point) return false;
+  }
+  return true;
 }
 
 bool IsMoved(OpCode op, size_t index) { return index == 0 || op == OpCode::kConcat; }
@@ -108,6 +132,10 @@ Status CheckQuantized(const OpDef& op, const AttrStorage& attrs, Span<const Tens
   if (to && outputs[0].quantization == nullptr) return Wrong(message, "its output has no quantisation");
   if (op.code == OpCode::kDequantize && outputs[0].quantization != nullptr)
     return Wrong(message, "its output is quantised; that is what Requantize is for");
+  if (use == QuantizedUse::kCodes) {
+    SKIFF_RETURN_IF_ERROR(CheckDTypes(op, inputs, true, "input", message));
+    return CheckCodes(op, inputs[0], outputs[0], message);
+  }
   if (!quantized) return OkStatus();
   if (op.Is(kBodies)) return OkStatus();
   if (use == QuantizedUse::kNone)

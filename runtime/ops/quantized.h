@@ -8,11 +8,16 @@
 namespace skiff {
 
 /// The column of ops/quantized.def.
-enum class QuantizedUse : uint8_t { kNone, kMoves, kProducts, kLinear, kReal };
+enum class QuantizedUse : uint8_t { kNone, kMoves, kCodes, kProducts, kLinear, kReal };
 QuantizedUse QuantizedUseOf(OpCode op);
+
+/// Whether all of the zero points are this one.
+bool HasZeroPoint(const Quantization& quantization, int32_t zero_point);
 
 /// Whether an operand is quantised.
 bool TouchesQuantized(const NodeTypes& node);
+/// The same of a node that does more than to move integers, or to give them another meaning.
+bool ComputesQuantized(const NodeTypes& node);
 
 /// What shape rules see of a tensor: a quantised one stands for real numbers. The outputs' rules say the same
 /// of results, and their stored dtype is whatever their quantisation is of.

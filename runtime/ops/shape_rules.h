@@ -18,6 +18,9 @@ template <class D>
 Status InferSameAsInput(InferContext<D>& context);
 template <class D>
 Status InferCast(InferContext<D>& context);
+/// Real numbers, which the output's quantisation makes of integers.
+template <class D>
+Status InferFromCodes(InferContext<D>& context);
 template <class D>
 Status InferBroadcast(InferContext<D>& context);  ///< Both dtypes equal.
 template <class D>

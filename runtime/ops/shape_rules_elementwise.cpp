@@ -71,6 +71,16 @@ Status InferCast(InferContext<D>& context) {
 }
 
 template <class D>
+Status InferFromCodes(InferContext<D>& context) {
+  const DType from = context.inputs[0].dtype;
+  if (IsFloat(from) || from == DType::kBool)
+    return context.Error("its input is %s; integers were expected", DTypeName(from));
+  CopyShape(context.inputs[0], context.outputs[0]);
+  context.outputs[0].dtype = DType::kF32;
+  return OkStatus();
+}
+
+template <class D>
 Status InferBroadcast(InferContext<D>& context) {
   if (context.inputs[0].dtype != context.inputs[1].dtype) {
     return context.Error("the inputs have different dtypes: %s and %s", DTypeName(context.inputs[0].dtype),
@@ -107,6 +117,7 @@ Status InferWhere(InferContext<D>& context) {
 
 SKIFF_INSTANTIATE_RULE(InferSameAsInput);
 SKIFF_INSTANTIATE_RULE(InferCast);
+SKIFF_INSTANTIATE_RULE(InferFromCodes);
 SKIFF_INSTANTIATE_RULE(InferBroadcast);
 SKIFF_INSTANTIATE_RULE(InferBroadcastLeft);
 SKIFF_INSTANTIATE_RULE(InferCompare);

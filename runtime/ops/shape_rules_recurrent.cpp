@@ -39,6 +39,8 @@ Status InferRecurrent(InferContext<D>& context) {
   if (!IsFloat(x.dtype) || x.rank != 3 || weights.rank != 2) {
     return context.Error("the sequence must be floating point of rank 3, the weights of rank 2");
   }
+  if (!(context.template As<RecurrentAttrs>().cell_clip > 0))
+    return context.Error("cell_clip must be positive");
   const D hidden = weights.extents[1];
   D rows(0);
   if (!CheckedMultiply(hidden, D(GatesOf(context.op)), &rows))

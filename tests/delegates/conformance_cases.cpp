@@ -65,6 +65,9 @@ const std::vector<Case>& ConformanceCases() {
     AddProductCases(list);
     AddRecurrentCases(list);
     AddMovementCases(list);
+    AddQuantizedCases(list);
+    AddCodeCases(list);
+    AddQuantizedOperatorCases(list);
     AddReferenceCases(list);
     return std::move(list.cases());
   }();

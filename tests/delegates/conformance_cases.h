@@ -36,6 +36,9 @@ void AddRowCases(CaseList& list);
 void AddProductCases(CaseList& list);
 void AddRecurrentCases(CaseList& list);
 void AddMovementCases(CaseList& list);
+void AddQuantizedCases(CaseList& list);
+void AddCodeCases(CaseList& list);
+void AddQuantizedOperatorCases(CaseList& list);
 void AddReferenceCases(CaseList& list);
 
 const std::vector<Case>& ConformanceCases();

@@ -72,6 +72,7 @@ void AddRecurrentCases(CaseList& list) {
   Case& peepholes = AddSequence(list, OpCode::kLstm, "peepholes", kSequences[2]);
   peepholes.inputs.push_back(Weights({39}));
   peepholes.falls_back = "peepholes are left to the reference kernel";
+  AddSequence(list, OpCode::kLstm, "cell_clip", kSequences[2]).As<RecurrentAttrs>().cell_clip = 0.125f;
 }
 
 }  // namespace skiff::testing

@@ -43,29 +43,6 @@ void AddElementwise(CaseList& list) {
   list.Add(OpCode::kMod, "i64", {OfType(DType::kI64, {3, 7}, -99, 99), OfType(DType::kI64, {7}, 1, 9)});
 }
 
-constexpr Quantization Quantized(float scale, int32_t zero_point) {
-  Quantization quantization;
-  quantization.scale = scale;
-  quantization.zero_point = zero_point;
-  return quantization;
-}
-constexpr Quantization kFine = Quantized(0.0078125f, 128);
-constexpr Quantization kCoarse = Quantized(0.03f, 3);
-
-void AddQuantized(CaseList& list) {
-  Argument fine = OfType(DType::kU8, {3, 7}, 0, 255.9);
-  fine.quantization = &kFine;
-  const auto into = [&](OpCode op, const char* name, std::initializer_list<Argument> inputs) {
-    Case& made = list.Add(op, name, inputs);
-    made.quantized_output = DType::kI8;
-    made.output_quantization = &kCoarse;
-  };
-  into(OpCode::kQuantize, "i8", {F32({3, 7}, -4, 4)});
-  into(OpCode::kRequantize, "u8_to_i8", {fine});
-  into(OpCode::kAdd, "quantized", {fine, fine});
-  list.Add(OpCode::kDequantize, "u8", {fine});
-}
-
 void AddImages(CaseList& list) {
   list.Add(OpCode::kMaxPool2dIndices, "2x2", {F32({1, 6, 4, 3})}).As<Pool2dAttrs>().kernel = {2, 2};
   list.Add(OpCode::kGridSample2d, "image", {F32({2, 5, 4, 3}), F32({2, 3, 6, 2}, -1.2, 1.2)});
@@ -111,7 +88,6 @@ void AddScatters(CaseList& list) {
 void AddReferenceCases(CaseList& list) {
   const size_t first = list.cases().size();
   AddElementwise(list);
-  AddQuantized(list);
   AddImages(list);
   AddOrders(list);
   AddShapes(list);

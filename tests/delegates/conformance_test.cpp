@@ -9,6 +9,7 @@
 #include "delegates/thread_pool.h"
 #include "delegates/xnnpack/delegate.h"
 #include "delegates/xnnpack/support.h"
+#include "ops/quantized.h"
 #include "tolerance.h"
 
 namespace skiff::testing {
@@ -130,15 +131,28 @@ TEST(ConformanceTable, HasACaseForEveryInputOfEveryOperator) {
 
 TEST(ConformanceTable, CoversEveryLowering) {
   std::set<OpCode> covered;
+  std::set<OpCode> quantized;
   for (const Case& description : ConformanceCases()) {
-    if (description.falls_back == nullptr) covered.insert(description.op);
+    if (description.falls_back != nullptr) continue;
+    (TouchesQuantized(Node(description, 1).types()) ? quantized : covered).insert(description.op);
   }
-  const std::set<OpCode> lowered = {
+  std::set<OpCode> lowered = {
 #define LOWERING(Name, Lowering) OpCode::k##Name,
 #include "delegates/xnnpack/lowerings.def"
 #undef LOWERING
   };
+  std::set<OpCode> lowered_quantized = {
+#define LOWERING(Name, Lowering) OpCode::k##Name,
+#include "delegates/xnnpack/quantized.def"
+#undef LOWERING
+  };
+  for (const OpCode op : lowered) {
+    const QuantizedUse use = QuantizedUseOf(op);
+    if (use == QuantizedUse::kMoves || use == QuantizedUse::kCodes) lowered_quantized.insert(op);
+  }
+  std::erase_if(lowered, [](OpCode op) { return QuantizedUseOf(op) == QuantizedUse::kCodes; });
   EXPECT_EQ(covered, lowered);
+  EXPECT_EQ(quantized, lowered_quantized);
 }
 
 }  // namespace

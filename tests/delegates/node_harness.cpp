@@ -261,7 +261,8 @@ void Node::InferOutputs() {
   for (const InferOutput<int64_t>& output : outputs) {
     PlanTensor tensor;
     tensor.view = TensorView(nullptr, output.dtype, Shape(output.extents, output.rank));
-    if (outputs_.empty() && case_.output_quantization != nullptr) {
+    const bool moves = QuantizedUseOf(case_.op) == QuantizedUse::kMoves;
+    if ((outputs_.empty() || moves) && case_.output_quantization != nullptr) {
       tensor.view.dtype = case_.quantized_output;
       tensor.view.quantization = case_.output_quantization;
     }

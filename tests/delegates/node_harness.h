@@ -36,7 +36,7 @@ struct Case {
   std::vector<Argument> inputs;
   size_t outputs = 1;
   int64_t output_row_gap = 0;
-  DType quantized_output = DType::kInvalid;  ///< Of output 0, with a quantisation.
+  DType quantized_output = DType::kInvalid;  ///< Of output 0 (of all, where elements are moved), quantised.
   const Quantization* output_quantization = nullptr;
   int in_place = -1;                 ///< The output lies where this input does.
   const char* falls_back = nullptr;  ///< Why the reference kernel has to run it.

@@ -22,7 +22,8 @@ std::vector<double> AbsoluteTerms(const Node& node, ModelState& state) {
   absolute.output_row_gap = 0;
   for (size_t i = 0; i < absolute.inputs.size(); ++i) {
     Argument& argument = absolute.inputs[i];
-    if (argument.absent || !IsFloat(argument.dtype)) continue;
+    // Of codes only weights are terms of f32 results: integers without a zero point.
+    if (argument.absent || (!IsFloat(argument.dtype) && argument.quantization == nullptr)) continue;
     argument.row_gap = 0;
     argument.values = ElementsOf(node.input(i));
     for (double& value : argument.values) value = std::fabs(value);
@@ -156,7 +157,10 @@ std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& 
     std::vector<double> allowed = output == 0 || tolerance.rule == Rule::kState
                                       ? Allowed(node, tolerance, expected, terms_state)
                                       : std::vector<double>(expected.size(), 0.0);
-    if (op == OpCode::kConv2d && !exact) allowed = AllowedByWinograd(node, allowed);
+    if (op == OpCode::kConv2d && !exact && IsFloat(node.output(0).dtype))
+      allowed = AllowedByWinograd(node, allowed);
+    if (node.output(output).quantization != nullptr)
+      allowed.assign(expected.size(), static_cast<double>(CodesApart(op, delegate)));
     for (size_t i = 0; i < expected.size(); ++i) {
       const double got = fast.outputs[output][i];
       const bool near = std::isfinite(expected[i]) && std::fabs(got - expected[i]) <= allowed[i];

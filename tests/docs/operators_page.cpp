@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "import/onnx/ops.h"
+#include "import/tflite/names.h"
 #include "ops/quantized.h"
 #include "tests/docs/kernel_dtypes.h"
 #include "tests/support/operators.h"
@@ -100,7 +101,7 @@ constexpr struct {
 
 std::map<std::string, OnnxEntry> OnnxEntries() {
   std::map<std::string, OnnxEntry> entries;
-  for (const OnnxOp* row : AllOnnxOps()) {
+  for (const OnnxOp* row : AllOnnxOps("")) {
     OnnxEntry& entry = entries[row->name];
     entry.spans.emplace_back(row->since, row->until);
     const OpDef* same_name = FindOp(row->name);
@@ -118,8 +119,8 @@ std::string RowText(const OpDef& op, const std::map<std::string, OnnxEntry>& ent
     if (entry.op == op.code) onnx.push_back(name);
   }
   std::string dtypes = op.Is(kBodies) ? "all" : DTypesText(KernelDTypes(op.code));
-  const bool converts =
-      op.code == OpCode::kQuantize || op.code == OpCode::kDequantize || op.code == OpCode::kRequantize;
+  const bool converts = QuantizedUseOf(op.code) == QuantizedUse::kCodes || op.code == OpCode::kQuantize ||
+                        op.code == OpCode::kDequantize || op.code == OpCode::kRequantize;
   if (QuantizedUseOf(op.code) != QuantizedUse::kNone)
     dtypes = converts ? "quantised" : dtypes + ", quantised";
   const std::vector<std::string> delegates = DelegatesOf(op.code);
@@ -132,6 +133,23 @@ std::string Escaped(std::string row) {
   const std::string bars = "| |x|;";
   if (const size_t at = row.find(bars); at != std::string::npos) row.replace(at, bars.size(), "| \\|x\\|;");
   return row;
+}
+
+std::string TflitePart() {
+  const std::vector<TfliteName> names = AllTfliteNames();
+  std::string part = fmt::format(
+      "\n## TensorFlow Lite operators\n\n"
+      "The importer reads {} builtin operators, in all of their versions and number formats. One without an "
+      "entry in "
+      "the second column becomes several operators of the core set.\n\n"
+      "| TensorFlow Lite operator | Becomes |\n|---|---|\n",
+      names.size());
+  for (const TfliteName& name : names) {
+    const OpDef* op = FindOp(name.op);
+    part += fmt::format("| {} | {} |\n", name.name, op == nullptr ? "" : op->name);
+  }
+  return part + fmt::format("\nOf operators that are no part of it, the importer reads {}.\n",
+                            fmt::join(AllTfliteCustomNames(), ", "));
 }
 
 }  // namespace
@@ -166,7 +184,13 @@ std::string OperatorsPage() {
     const OpDef* op = FindOp(entry.op);
     page += fmt::format("| {} | {} | {} |\n", name, op == nullptr ? "" : op->name, OpsetsText(entry.spans));
   }
-  return page;
+  std::vector<std::string> microsoft;
+  for (const OnnxOp* row : AllOnnxOps("com.microsoft")) microsoft.emplace_back(row->name);
+  page += fmt::format(
+      "\n## Operators of ONNX Runtime\n\n"
+      "Of the domain com.microsoft, which its optimiser and its quantiser write, the importer reads {}.\n",
+      fmt::join(microsoft, ", "));
+  return page + TflitePart();
 }
 
 }  // namespace skiff

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <stdexcept>
 
 #include "graph/text.h"
 #include "ops/op.h"
@@ -18,15 +19,14 @@ using ::testing::HasSubstr;
 /// A file taken apart, and how to find things in it.
 struct File {
   explicit File(const std::vector<uint8_t>& file) : parts(file), model(parts.Unpack()) {}
-  explicit File(const std::string& graph) : File(OpenedModel(graph).converted->file) {}
+  explicit File(const std::string& graph) : File(OpenedModel(graph, AsWritten()).converted->file) {}
 
   format::PlanT& plan() { return *model->signatures[0]->plans[0]; }
   int32_t IndexOf(const std::string& name) {
     for (size_t i = 0; i < plan().tensors.size(); ++i) {
       if (plan().tensors[i]->name == name) return static_cast<int32_t>(i);
     }
-    ADD_FAILURE() << "no tensor " << name;
-    return 0;
+    throw std::out_of_range("no tensor " + name);
   }
   format::TensorT& tensor(const std::string& name) {
     return *plan().tensors[static_cast<size_t>(IndexOf(name))];

@@ -11,13 +11,9 @@
 #include <iterator>
 #include <random>
 
-#include "core/error_capture.h"
-#include "delegates/registry.h"
-#include "graph/error.h"
-#include "graph/evaluate.h"
 #include "import/onnx/import_onnx.h"
+#include "tests/fuzz/convert_and_run.h"
 #include "tests/fuzz/outcomes.h"
-#include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
 namespace {
@@ -58,34 +54,8 @@ std::string ReadFile(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// Import, convert, run eagerly and as a plan; the error's text, or "".
 std::string ImportAndRun(const std::string& bytes) {
-  try {
-    Graph graph = ImportOnnxBytes(bytes.data(), bytes.size(), "");
-    ConvertOptions options;
-    for (const Symbol& symbol : graph.symbols()) options.dims[symbol.name] = 2;
-    FixShapes(graph, options);
-    int64_t elements = 0;
-    for (const GraphPort& port : graph.inputs()) elements += graph.value(port.value).shape().elements();
-    if (elements > (1 << 20)) return "left out: inputs of over a million elements";
-    const auto inputs = RandomInputs(graph, 1);
-    const auto converted = ConvertGraph(graph, options);
-    const AlignedBytes file(converted->file);
-    ErrorCapture capture;
-    ModelOptions model_options;
-    model_options.delegates = BuiltinDelegates();
-    Result<std::unique_ptr<Model>> model = Model::Open(file.span(), model_options);
-    if (!model.ok()) return std::string("OWN FILE REFUSED ") + capture.message();
-    SessionOptions session_options;
-    session_options.threads = 1;
-    session_options.memory_limit = uint64_t{64} << 20;
-    Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
-    if (!session.ok()) return capture.message();
-    RunSession(**session, inputs);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return ConvertAndRun([&] { return ImportOnnxBytes(bytes.data(), bytes.size(), ""); });
 }
 
 void MutateBytes(std::mt19937& random, std::string& bytes) {

@@ -252,7 +252,7 @@ struct Sample {
   const char* graph;  ///< Null: the trained classifier of samples/characters.
 
   std::vector<uint8_t> File() const {
-    return graph != nullptr ? OpenedModel(graph).converted->file
+    return graph != nullptr ? OpenedModel(graph, AsWritten()).converted->file
                             : ConvertFile(SKIFF_SOURCE_DIR "/samples/characters/characters.onnx")->file;
   }
 };

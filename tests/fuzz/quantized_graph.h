@@ -1,7 +1,16 @@
 /// What the tests of damaged files damage: quantised per tensor, per channel, in blocks, and packed.
 #pragma once
 
+#include "convert.h"
+
 namespace skiff::testing {
+
+/// Keeps the tensors as the graph names them; the passes would give operators the weights they want.
+inline ConvertOptions AsWritten() {
+  ConvertOptions options;
+  options.pipeline.disabled = {"simplify-qdq", "shape-quantized-weights", "fold-qdq", "signed-codes"};
+  return options;
+}
 
 inline constexpr const char* kQuantizedGraph = R"(graph quantized {
   input image: u8[1, 6, 6, 3] {scale=0.0078125, zero_point=128}

@@ -8,13 +8,13 @@
 #include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
-#include "import/onnx/import_onnx.h"
+#include "import/import_model.h"
 
 namespace skiff::testing {
 namespace {
 
 Graph ImportFixed(const std::string& path, const ShapeContract& contract) {
-  return ImportOnnx(path, {}, [&](Graph& graph) { FixShapes(graph, contract); });
+  return ImportModel(path, {{}, [&](Graph& graph) { FixShapes(graph, contract); }});
 }
 
 bool UsesHalf(const Graph& graph) {
@@ -142,8 +142,18 @@ double WorstRelative(const std::map<std::string, TensorData>& got,
 std::map<std::string, TensorData> NumpySeededInputs(const Graph& graph) {
   std::mt19937 generator(0);
   std::map<std::string, TensorData> inputs;
-  for (const GraphPort& port : graph.inputs()) {
-    TensorData data(DType::kF32, graph.value(port.value).shape());
+  for (const GraphPort& port : graph.caller_inputs()) {
+    const Value& value = graph.value(port.value);
+    if (DTypeBits(value.dtype) == 8) {
+      TensorData data(value.dtype, value.shape());
+      auto* bytes = static_cast<uint8_t*>(data.mutable_data());
+      // A whole range of 256 numbers is the low byte of a draw, counted from the lowest one.
+      const uint32_t lowest = value.dtype == DType::kI8 ? 0x80 : 0;
+      for (int64_t i = 0; i < data.elements(); ++i) bytes[i] = static_cast<uint8_t>(generator() + lowest);
+      inputs[port.name] = value.quantization ? data.Quantized(value.quantization) : data;
+      continue;
+    }
+    TensorData data(DType::kF32, value.shape());
     auto* elements = static_cast<float*>(data.mutable_data());
     for (int64_t i = 0; i < data.elements(); ++i) {
       const auto high = static_cast<double>(generator() >> 5);

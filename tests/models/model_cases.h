@@ -60,7 +60,8 @@ double WorstRelative(const std::map<std::string, TensorData>& got,
                      const std::map<std::string, TensorData>& expected);
 
 /// The seeded inputs that some reference outputs were computed from: numpy.random.RandomState(0).rand() for
-/// each graph input in order (MT19937, 53-bit doubles, as documented by NumPy), as f32.
+/// each graph input in order (MT19937, 53-bit doubles, as documented by NumPy), as f32; bytes by randint()
+/// over all of their numbers.
 std::map<std::string, TensorData> NumpySeededInputs(const Graph& graph);
 
 }  // namespace skiff::testing

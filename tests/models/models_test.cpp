@@ -14,6 +14,7 @@
 #include "graph/error.h"
 #include "import/onnx/import_onnx.h"
 #include "tests/models/model_cases.h"
+#include "tests/models/models_list.h"
 #include "tests/support/vulkan.h"
 
 namespace skiff::testing {
@@ -21,39 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-fs::path ModelsFolder() {
-  if (const char* folder = std::getenv("SKIFF_MODELS")) return folder;
-  return fs::path(SKIFF_SOURCE_DIR) / "../shared/models";
-}
-
-std::vector<json> Listed() {
-  std::ifstream stream(fs::path(SKIFF_SOURCE_DIR) / "tests/models/models.json");
-  return json::parse(stream).get<std::vector<json>>();
-}
-
-std::string TestName(const ::testing::TestParamInfo<json>& info) {
-  std::string name = info.param.at("file").get<std::string>();
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-}
-
-std::vector<json> WithStatus(const std::string& status) {
-  std::vector<json> selected;
-  for (const json& entry : Listed()) {
-    if (entry.at("status") == status) selected.push_back(entry);
-  }
-  return selected;
-}
-
-std::vector<json> With(const std::string& key) {
-  std::vector<json> selected;
-  for (const json& entry : Listed()) {
-    if (entry.contains(key)) selected.push_back(entry);
-  }
-  return selected;
-}
 
 class TrainedModel : public ::testing::TestWithParam<json> {
  protected:

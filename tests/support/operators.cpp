@@ -13,21 +13,25 @@ constexpr Range Any;
 constexpr OperatorRow kRows[] = {
 #define OPERATOR(Name, x, others, Rule_, c, computes, limits) \
   {OpCode::k##Name, x, others, {Rule::k##Rule_, c}, computes, limits},
-#define SHADER_RULE(...)
 #include "tests/support/operators.def"
-#undef SHADER_RULE
-#undef OPERATOR
 };
 
 constexpr struct {
   OpCode op;
   Tolerance tolerance;
 } kShaderRules[] = {
-#define OPERATOR(...)
 #define SHADER_RULE(Name, Rule_, c) {OpCode::k##Name, {Rule::k##Rule_, c}},
 #include "tests/support/operators.def"
-#undef SHADER_RULE
-#undef OPERATOR
+};
+
+constexpr struct {
+  OpCode op;
+  int units;
+  bool shaders_only;
+} kCodeRules[] = {
+#define CODE_RULE(Name, units) {OpCode::k##Name, units, false},
+#define SHADER_CODE_RULE(Name, units) {OpCode::k##Name, units, true},
+#include "tests/support/operators.def"
 };
 
 }  // namespace
@@ -49,6 +53,13 @@ Tolerance ToleranceOf(OpCode op, DelegateKind delegate) {
     if (delegate == DelegateKind::kVulkan && row.op == op) return row.tolerance;
   }
   return RowOf(op).tolerance;
+}
+
+int CodesApart(OpCode op, DelegateKind delegate) {
+  for (const auto& row : kCodeRules) {
+    if (row.op == op && (!row.shaders_only || delegate == DelegateKind::kVulkan)) return row.units;
+  }
+  return 0;
 }
 
 }  // namespace skiff::testing

@@ -45,5 +45,7 @@ std::span<const OperatorRow> OperatorRows();
 const OperatorRow& RowOf(OpCode op);
 /// Of the delegate's fast path.
 Tolerance ToleranceOf(OpCode op, DelegateKind delegate);
+/// Units that a fast path's quantised output may be apart from the reference kernel's.
+int CodesApart(OpCode op, DelegateKind delegate);
 
 }  // namespace skiff::testing

@@ -87,9 +87,10 @@ TensorData RandomTensor(DType dtype, const Shape& shape, uint32_t seed) {
 
 std::map<std::string, TensorData> RandomInputs(const Graph& graph, uint32_t seed) {
   std::map<std::string, TensorData> inputs;
-  for (const GraphPort& port : graph.inputs()) {
+  for (const GraphPort& port : graph.caller_inputs()) {
     const Value& value = graph.value(port.value);
     inputs[port.name] = RandomTensor(value.dtype, value.shape(), seed++);
+    if (value.quantization) inputs[port.name] = inputs[port.name].Quantized(value.quantization);
   }
   return inputs;
 }

@@ -40,7 +40,7 @@ struct OpenedModel {
 /// Values in [-1, 1) from a fixed generator, the same on every platform.
 TensorData RandomTensor(DType dtype, const Shape& shape, uint32_t seed);
 
-/// Seeded values for every input of a graph.
+/// Seeded values for every input of a graph but its variables.
 std::map<std::string, TensorData> RandomInputs(const Graph& graph, uint32_t seed);
 
 /// The largest |a - b|, and the largest |b|; NaN and infinities must agree in place and sign, else

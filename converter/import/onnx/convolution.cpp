@@ -28,72 +28,15 @@ ValueId TransposedWeights(OnnxBuilder& b, ValueId w, int64_t groups, int spatial
                 {w, b.ConstantInts("ohwi", {groups * e[1], e[2], e[3], e[0] / groups})}, ReshapeAttrs{});
 }
 
-/// The sum over the taps of the depth. `slice` cuts the planes under one tap out of a volume, `plane`
-/// convolves them with the weights of the tap, which have no depth any more; the bias belongs to one tap.
-template <class Slice, class Plane>
-ValueId SumOverDepth(OnnxBuilder& b, ValueId w, ValueId bias, int64_t taps, Slice&& slice, Plane&& plane) {
-  ValueId sum = kNoValue;
-  ValueId volume = kNoValue;
-  for (int64_t tap = 0; tap < taps; ++tap) {
-    volume = slice(tap);
-    const ValueId weights = Pick(b, "weights_of_tap", w, 2, tap);
-    const ValueId part = plane(FoldDepth(b, volume), weights, tap == 0 ? bias : kNoValue);
-    sum = tap == 0 ? part : b.Emit("sum", OpCode::kAdd, {sum, part}, ClampAttrs{});
-  }
-  return UnfoldDepth(b, sum, volume);
-}
-
-/// Taps of the depth become nodes.
-void CheckDepthTaps(OnnxBuilder& b, int64_t taps) {
-  constexpr int64_t kMostTaps = 64;
-  if (taps > kMostTaps)
-    b.Unsupported("has {} taps along its depth; at most {} are supported", taps, kMostTaps);
-}
-
-/// The volume with stride - 1 planes of zeros behind every plane.
-ValueId StretchDepth(OnnxBuilder& b, ValueId x, int64_t stride) {
-  if (stride == 1) return x;
-  const ValueId apart = b.Emit("apart", OpCode::kUnsqueeze, {x}, AxesAttrs{{2}});
-  return ReshapeTo(b, "stretched", PadAxis(b, "zeros_between", apart, 2, 0, stride - 1),
-                   {ExtentsOf(b, x, 0, 1), b.ConstantInts("depth", {-1}), ExtentsOf(b, x, 2, 5)});
-}
-
-/// NDHWC. Output plane o is the sum of the stretched input's planes o + pad_begin - tap * dilation.
-ValueId ConvTransposeVolume(OnnxBuilder& b, ValueId x, ValueId w, ValueId bias, const TransposedAxis& axis,
-                            const ConvTranspose2dAttrs& attrs) {
-  const WindowAxis& depth = axis.window;
-  CheckDepthTaps(b, depth.kernel);
-  const int64_t reach = depth.Span() - 1;
-  x = PadAxis(b, "padded", StretchDepth(b, x, depth.stride), 1, reach - depth.pad_begin,
-              reach - depth.pad_end + axis.output_pad - (depth.stride - 1));
-  return SumOverDepth(
-      b, w, bias, depth.kernel,
-      [&](int64_t tap) {
-        const int64_t at = tap * depth.dilation;
-        return SliceAxis(b, "under_tap", x, 1, reach - at, at);
-      },
-      [&](ValueId planes, ValueId weights, ValueId tap_bias) {
-        return b.Emit("conv", OpCode::kConvTranspose2d,
-                      {planes, TransposedWeights(b, weights, attrs.groups, 2), tap_bias}, attrs);
-      });
-}
-
 }  // namespace
 
 ValueId VolumeConvolution(OnnxBuilder& b, ValueId x, ValueId w, ValueId bias, const WindowAttributes& window,
                           const Conv2dAttrs& attrs) {
   const WindowAxis depth = ResolvedDepth(b, window, x);
-  CheckDepthTaps(b, depth.kernel);
-  x = PadAxis(b, "padded", ToNdhwc(b, x), 1, depth.pad_begin, depth.pad_end);
-  return SumOverDepth(
-      b, w, bias, depth.kernel,
-      [&](int64_t tap) {
-        const int64_t at = tap * depth.dilation;
-        return SliceAxis(b, "under_tap", x, 1, at, depth.Span() - 1 - at, depth.stride);
-      },
-      [&](ValueId planes, ValueId weights, ValueId tap_bias) {
-        return b.Emit("conv", OpCode::kConv2d, {planes, ConvolutionWeights(b, weights, 2), tap_bias}, attrs);
-      });
+  return ConvolveVolume(b, ToNdhwc(b, x), depth, [&](ValueId planes, int64_t tap) {
+    const ValueId weights = ConvolutionWeights(b, Pick(b, "weights_of_tap", w, 2, tap), 2);
+    return b.Emit("conv", OpCode::kConv2d, {planes, weights, tap == 0 ? bias : kNoValue}, attrs);
+  });
 }
 
 ValueId TransposedConvolution(OnnxBuilder& b, ValueId x, ValueId w, ValueId bias,
@@ -109,7 +52,13 @@ ValueId TransposedConvolution(OnnxBuilder& b, ValueId x, ValueId w, ValueId bias
     attrs.output_pads[i] = axis.output_pad;
   }
   if (window.spatial_rank == 3) {
-    return ConvTransposeVolume(b, ToNdhwc(b, x), w, bias, window.axes[0], attrs);
+    const TransposedAxis& depth = window.axes[0];
+    return ConvolveVolumeTransposed(
+        b, ToNdhwc(b, x), depth.window, depth.output_pad, [&](ValueId planes, int64_t tap) {
+          const ValueId weights = TransposedWeights(b, Pick(b, "weights_of_tap", w, 2, tap), groups, 2);
+          return b.Emit("conv", OpCode::kConvTranspose2d, {planes, weights, tap == 0 ? bias : kNoValue},
+                        attrs);
+        });
   }
   const ValueId ohwi = TransposedWeights(b, w, groups, window.spatial_rank);
   return b.Emit("conv", OpCode::kConvTranspose2d, {ToNhwc(b, x, window.spatial_rank), ohwi, bias}, attrs);

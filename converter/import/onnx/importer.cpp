@@ -15,8 +15,6 @@ namespace {
 
 /// Functions that call functions can multiply; no real model comes near these.
 constexpr size_t kMaxNodes = 1'000'000;
-/// Nodes named in one line of the message about unsupported operators.
-constexpr size_t kNamesInMessage = 3;
 
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
@@ -45,7 +43,7 @@ Graph OnnxImporter::Import(const FixInputShapes& shapes) {
   std::vector<std::string> outputs;
   for (const auto& output : model_.graph().output()) outputs.push_back(output.name());
   BuildNodes(model_.graph().node(), scope, outputs);
-  ThrowProblems();
+  problems_.Throw();
   AddOutputs(scope);
   // They held for the contracts so far; infer-shapes asks again.
   ForgetTypes(graph_, symbols);
@@ -121,9 +119,9 @@ void OnnxImporter::Bind(Scope& scope, const std::string& tensor, ValueId value) 
 void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope) {
   for (const auto& tensor : graph.initializer()) {
     if (tensor.name().empty()) Throw(StatusCode::kInvalidModel, "an initializer has no name");
-    if (DTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
-      AddProblem(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
-                 "Export with float32 instead.", tensor.name());
+    if (ConstantDTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
+      problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
+                    "Export with float32 instead.", tensor.name());
       Bind(scope, tensor.name(), kPoisoned);
       continue;
     }
@@ -133,7 +131,7 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope) 
     Bind(scope, tensor.name(), value);
   }
   for (const auto& sparse : graph.sparse_initializer()) {
-    AddProblem("sparse initializers", "Store them dense.", sparse.values().name());
+    problems_.Add("sparse initializers", "Store them dense.", sparse.values().name());
     Bind(scope, sparse.values().name(), kPoisoned);
   }
 }
@@ -176,16 +174,16 @@ void OnnxImporter::AddInputs(Scope& scope) {
     if (input.name().empty()) Throw(StatusCode::kInvalidModel, "an input of the graph has no name");
     if (initialized.contains(input.name())) continue;  // A default value that nobody overrides: a constant.
     if (!input.type().has_tensor_type()) {
-      AddProblem("inputs that are no tensors (sequence, map or optional)", "Pass their parts as tensors.",
-                 input.name());
+      problems_.Add("inputs that are no tensors (sequence, map or optional)", "Pass their parts as tensors.",
+                    input.name());
       Bind(scope, input.name(), kPoisoned);
       continue;
     }
     const auto& tensor = input.type().tensor_type();
     const DType dtype = DTypeOfOnnx(tensor.elem_type());
     if (dtype == DType::kInvalid) {
-      AddProblem(fmt::format("the element type {}", OnnxTypeName(tensor.elem_type())),
-                 "Export with float32 instead.", input.name());
+      problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.elem_type())),
+                    "Export with float32 instead.", input.name());
       Bind(scope, input.name(), kPoisoned);
       continue;
     }
@@ -208,6 +206,11 @@ void OnnxImporter::AddOutputs(const Scope& scope) {
     }
     if (!seen.insert(output.name()).second) {
       Throw(StatusCode::kInvalidModel, "the graph names the output '{}' twice", output.name());
+    }
+    const DType dtype = graph_.value(found->second).dtype;
+    if (DTypeBits(dtype) == 4) {
+      Throw(StatusCode::kUnsupported, "the graph's output '{}' is {}, which only constants can be",
+            output.name(), DTypeName(dtype));
     }
     graph_.AddOutput(output.name(), found->second);
   }
@@ -247,16 +250,19 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   const int64_t version = opset == scope.opsets.end() ? 0 : opset->second;
   const std::string what =
       fmt::format("operator {} of {} opset {}", node.op_type(), DomainText(domain), version);
-  const OnnxOp* row = domain.empty() ? FindOnnxOp(node.op_type(), version) : nullptr;
-  if (row == nullptr) {
+  const OnnxOp* row = FindOnnxOp(domain, node.op_type(), version);
+  if (row == nullptr || !domain.empty()) {
     if (const onnx::FunctionProto* function = FindFunction(domain, node.op_type())) {
       return ExpandFunction(*function, node, scope, label);
     }
-    AddProblem(what, OnnxRemedy(domain, node.op_type()), label);
+  }
+  if (row == nullptr) {
+    problems_.Add(what, OnnxRemedy(domain, node.op_type()), label);
     return Poison(scope, node);
   }
 
-  OnnxBuilder::Call call;
+  NodeBuilder::Call call;
+  OnnxCall source;
   bool poisoned = false;
   for (const std::string& input : node.input()) {
     call.inputs.push_back(input.empty() ? kNoValue : scope.values.at(input));
@@ -269,31 +275,32 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     if (value == kNoValue) continue;                           // Left out by the caller of a function.
     if (value >= 0 && graph_.value(value).constant) continue;  // A constant in the body, too.
     captured.push_back(tensor);
-    call.captured.push_back(value);
+    source.captured.push_back(value);
   }
   if (poisoned) return Poison(scope, node);
-  call.import_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
-                         const OnnxBuilder::AddBodyOutputs& add_outputs) {
+  source.import_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
+                           const OnnxBuilder::AddBodyOutputs& add_outputs) {
     return ImportBody(body, scope, label, captured, inputs, add_outputs);
   };
-  call.node = &node;
+  source.node = &node;
   call.label = label;
-  call.opset = version;
+  source.opset = version;
+  call.operator_name = node.op_type();
   call.op = row->op;
   call.output_used = used;
   call.source = graph_.AddSource(label, node.op_type());
-  call.folder = folder_;
+  source.folder = folder_;
   for (const std::string& output : node.output()) {
     call.output_names.push_back(output.empty() ? "" : ExportedName(scope, output));
   }
-  OnnxBuilder builder(graph_, untyped_, std::move(call));
+  OnnxBuilder builder(graph_, untyped_, std::move(call), std::move(source));
   try {
     if (builder.output_count() == 0) builder.Invalid("the node has no outputs");
     row->build(builder);
   } catch (const Error& error) {
     if (error.code() != StatusCode::kUnsupported) throw;
     if (error.what() != std::string_view(kInBody))
-      AddProblem(fmt::format("{} {}", what, error.what()), "", label);
+      problems_.Add(fmt::format("{} {}", what, error.what()), "", label);
     return Poison(scope, node);
   }
   for (int i = 0; i < node.output_size(); ++i) {
@@ -301,7 +308,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     if (node.output(i).empty()) continue;
     if (value == kNoValue) {
       if (used[static_cast<size_t>(i)]) {
-        AddProblem(fmt::format("output {} of {}", i, what), "Export the model without it.", label);
+        problems_.Add(fmt::format("output {} of {}", i, what), "Export the model without it.", label);
       }
       scope.values.emplace(node.output(i), kPoisoned);
       continue;
@@ -320,31 +327,6 @@ const onnx::FunctionProto* OnnxImporter::FindFunction(const std::string& domain,
                                                       const std::string& name) const {
   const auto found = functions_.find({domain, name});
   return found == functions_.end() ? nullptr : found->second;
-}
-
-void OnnxImporter::AddProblem(const std::string& what, const std::string& remedy, const std::string& name) {
-  const auto [place, added] = problems_.try_emplace(what);
-  Problem& problem = place->second;
-  if (added) problem_order_.push_back(what);
-  problem.remedy = remedy;
-  ++problem.count;
-  if (problem.names.size() < kNamesInMessage) problem.names.push_back("'" + name + "'");
-}
-
-void OnnxImporter::ThrowProblems() const {
-  if (problems_.empty()) return;
-  const size_t count = problems_.size();
-  std::string message =
-      fmt::format("the model uses {} thing{} that Skiff cannot import:", count, count == 1 ? "" : "s");
-  for (const std::string& what : problem_order_) {
-    const Problem& problem = problems_.at(what);
-    const size_t more = problem.count - problem.names.size();
-    message +=
-        fmt::format("\n  - {} ({} time{}: {}{}).{}{}", what, problem.count, problem.count == 1 ? "" : "s",
-                    fmt::join(problem.names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
-                    problem.remedy.empty() ? "" : " ", problem.remedy);
-  }
-  throw Error(StatusCode::kUnsupported, message);
 }
 
 }  // namespace skiff

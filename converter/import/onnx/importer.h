@@ -13,6 +13,7 @@
 #include "import/onnx/builder.h"
 #include "import/onnx/functions.h"
 #include "import/onnx/proto.h"
+#include "import/problems.h"
 
 namespace skiff {
 
@@ -43,13 +44,6 @@ class OnnxImporter {
     int depth = 0;
   };
 
-  /// Everything of one kind that cannot be imported, for one line of the message.
-  struct Problem {
-    std::vector<std::string> names;
-    size_t count = 0;
-    std::string remedy;
-  };
-
   Opsets ReadOpsets(const OpsetImports& imports, const std::string& owner);
   void ReadFunctions();
   void ReadDeclaredTypes();
@@ -74,8 +68,6 @@ class OnnxImporter {
   static std::string ExportedName(const Scope& scope, const std::string& tensor);
   void Bind(Scope& scope, const std::string& tensor, ValueId value);
   void Poison(Scope& scope, const onnx::NodeProto& node);
-  void AddProblem(const std::string& what, const std::string& remedy, const std::string& name);
-  void ThrowProblems() const;
   /// Takes what the file states of a tensor whose type could not be inferred.
   void TypeAsDeclared(ValueId value, const std::string& tensor);
 
@@ -87,8 +79,7 @@ class OnnxImporter {
       functions_;  ///< By domain and name.
   std::unordered_map<std::string, const onnx::TypeProto::Tensor*>
       declared_;  ///< value_info: the fallback where inference gives up.
-  std::vector<std::string> problem_order_;
-  std::map<std::string, Problem> problems_;
+  Problems problems_;
   size_t node_count_ = 0;
 };
 

@@ -8,20 +8,28 @@ namespace skiff {
 namespace {
 
 using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
+using Families = std::initializer_list<std::span<const OnnxOp>>;
 
-const OnnxTable& Table() {
-  static const OnnxTable table = [] {
-    OnnxTable rows;
-    for (const auto family :
-         {OnnxElementwiseOps(), OnnxWindowOps(), OnnxPoolOps(), OnnxPatchOps(), OnnxSampleOps(),
-          OnnxResizeOps(), OnnxNormalizeOps(), OnnxReductionOps(), OnnxShapeOps(), OnnxMovementOps(),
-          OnnxIndexOps(), OnnxLossOps(), OnnxNormOps(), OnnxControlOps(), OnnxAttentionOps(), OnnxEinsumOps(),
-          OnnxSpectrumOps(), OnnxRecurrentOps()}) {
-      for (const OnnxOp& row : family) rows[row.name].push_back(&row);
-    }
-    return rows;
-  }();
-  return table;
+OnnxTable TableOf(Families families) {
+  OnnxTable rows;
+  for (const auto family : families) {
+    for (const OnnxOp& row : family) rows[row.name].push_back(&row);
+  }
+  return rows;
+}
+
+/// By domain.
+const std::map<std::string_view, OnnxTable>& Tables() {
+  static const std::map<std::string_view, OnnxTable> tables = {
+      {"", TableOf({OnnxElementwiseOps(), OnnxWindowOps(),    OnnxPoolOps(),      OnnxPatchOps(),
+                    OnnxSampleOps(),      OnnxResizeOps(),    OnnxNormalizeOps(), OnnxReductionOps(),
+                    OnnxShapeOps(),       OnnxMovementOps(),  OnnxIndexOps(),     OnnxLossOps(),
+                    OnnxNormOps(),        OnnxControlOps(),   OnnxAttentionOps(), OnnxEinsumOps(),
+                    OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps()})},
+      {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
+                                 MicrosoftTransformerOps()})},
+  };
+  return tables;
 }
 
 struct Remedy {
@@ -31,7 +39,6 @@ struct Remedy {
 
 constexpr const char* kScan =
     "Scan is not supported: export the loop as a Loop that carries its state, or with its steps unrolled.";
-constexpr const char* kQuantised = "Quantised operators are not supported: convert the float model instead.";
 constexpr const char* kValuesDecide =
     "How large its result is depends on computed values, which can be no shape: cut the model in front of "
     "it, and do this "
@@ -42,29 +49,24 @@ constexpr Remedy kRemedies[] = {
     {"NonZero", kValuesDecide},
     {"Unique", kValuesDecide},
     {"Scan", kScan},
-    {"QLinearConv", kQuantised},
-    {"QLinearMatMul", kQuantised},
-    {"QuantizeLinear", kQuantised},
-    {"DequantizeLinear", kQuantised},
-    {"ConvInteger", kQuantised},
-    {"MatMulInteger", kQuantised},
-    {"DynamicQuantizeLinear", kQuantised},
 };
 
 }  // namespace
 
-const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset) {
-  const auto found = Table().find(name);
-  if (found == Table().end()) return nullptr;
+const OnnxOp* FindOnnxOp(std::string_view domain, std::string_view name, int64_t opset) {
+  const auto table = Tables().find(domain);
+  if (table == Tables().end()) return nullptr;
+  const auto found = table->second.find(name);
+  if (found == table->second.end()) return nullptr;
   for (const OnnxOp* row : found->second) {
     if (opset >= row->since && opset <= row->until) return row;
   }
   return nullptr;
 }
 
-std::vector<const OnnxOp*> AllOnnxOps() {
+std::vector<const OnnxOp*> AllOnnxOps(std::string_view domain) {
   std::vector<const OnnxOp*> all;
-  for (const auto& [name, rows] : Table()) all.insert(all.end(), rows.begin(), rows.end());
+  for (const auto& [name, rows] : Tables().at(domain)) all.insert(all.end(), rows.begin(), rows.end());
   return all;
 }
 

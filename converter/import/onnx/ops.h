@@ -1,6 +1,6 @@
-/// The table of ONNX operators that Skiff imports: one row per operator and span of opset versions. Rows live
-/// beside their builders, in one file per family; to import another operator, write a builder there and add
-/// its row.
+/// The tables of ONNX operators that Skiff imports: one row per operator and span of opset versions. Rows
+/// live beside their builders, in one file per family; to import another operator, write a builder there and
+/// add its row.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,9 @@ namespace skiff {
 
 inline constexpr int64_t kOldestOnnxOpset = 6;
 /// The newest opset whose changes the rows take into account.
-inline constexpr int64_t kNewestOnnxOpset = 23;
+inline constexpr int64_t kNewestOnnxOpset = 25;
+/// Of domains that do not count theirs.
+inline constexpr int64_t kAnyOpset = INT64_MAX;
 
 struct OnnxOp {
   const char* name;
@@ -43,12 +45,19 @@ std::span<const OnnxOp> OnnxIndexOps();
 std::span<const OnnxOp> OnnxLossOps();
 std::span<const OnnxOp> OnnxControlOps();
 std::span<const OnnxOp> OnnxRecurrentOps();
+std::span<const OnnxOp> OnnxQuantizeOps();
+std::span<const OnnxOp> OnnxQLinearOps();
+// Of com.microsoft.
+std::span<const OnnxOp> MicrosoftQuantizedOps();
+std::span<const OnnxOp> MicrosoftProductOps();
+std::span<const OnnxOp> MicrosoftFusedOps();
+std::span<const OnnxOp> MicrosoftTransformerOps();
 
-/// The row of an operator of the domain ai.onnx; null when no row covers the opset.
-const OnnxOp* FindOnnxOp(std::string_view name, int64_t opset);
+/// The row of an operator; the domain ai.onnx is "". Null when no row covers the opset.
+const OnnxOp* FindOnnxOp(std::string_view domain, std::string_view name, int64_t opset);
 
-/// All rows, sorted by name.
-std::vector<const OnnxOp*> AllOnnxOps();
+/// All rows of a domain, sorted by name.
+std::vector<const OnnxOp*> AllOnnxOps(std::string_view domain);
 
 /// What a user can do about an operator that has no row, as a sentence.
 std::string OnnxRemedy(std::string_view domain, std::string_view name);

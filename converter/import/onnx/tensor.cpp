@@ -44,9 +44,12 @@ constexpr TypeRow kTypes[] = {{0, DType::kInvalid, "undefined"},
                               {18, DType::kInvalid, "float8e4m3fnuz"},
                               {19, DType::kInvalid, "float8e5m2"},
                               {20, DType::kInvalid, "float8e5m2fnuz"},
-                              {21, DType::kInvalid, "uint4"},
-                              {22, DType::kInvalid, "int4"},
-                              {23, DType::kInvalid, "float4e2m1"}};
+                              {21, DType::kU4, "uint4"},
+                              {22, DType::kI4, "int4"},
+                              {23, DType::kInvalid, "float4e2m1"},
+                              {24, DType::kInvalid, "float8e8m0"},
+                              {25, DType::kInvalid, "uint2"},
+                              {26, DType::kInvalid, "int2"}};
 
 const TypeRow* FindType(int32_t onnx) {
   const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -60,7 +63,7 @@ Shape ReadShape(const onnx::TensorProto& tensor, DType dtype, const std::string&
           tensor.dims_size(), kMaxRank);
   }
   Shape shape;
-  int64_t bytes = DTypeSize(dtype);
+  int64_t bytes = std::max<int64_t>(DTypeSize(dtype), 1);
   for (int64_t extent : tensor.dims()) {
     if (extent < 0) Throw(StatusCode::kInvalidModel, "tensor '{}' has the negative extent {}", label, extent);
     // An extent of 0 must not hide an overflow of the others, which later arithmetic would meet.
@@ -87,6 +90,15 @@ void Convert(const Field& field, TensorData& data, const std::string& label) {
   }
   auto* out = static_cast<Stored*>(data.mutable_data());
   for (auto element : field) *out++ = static_cast<Stored>(element);
+}
+
+/// Two elements to the byte, a byte to the number.
+void ReadPacked(const onnx::TensorProto& tensor, TensorData& data, const std::string& label) {
+  const auto bytes = static_cast<int64_t>(data.size_bytes());
+  if (tensor.int32_data_size() != bytes)
+    WrongSize(label, data.shape(), data.dtype(), bytes, tensor.int32_data_size(), "bytes");
+  std::copy(tensor.int32_data().begin(), tensor.int32_data().end(),
+            static_cast<uint8_t*>(data.mutable_data()));
 }
 
 /// Elements in the typed field that ONNX prescribes for the element type; f16 travels as bits in int32_data.
@@ -116,6 +128,7 @@ void ReadTypedField(const onnx::TensorProto& tensor, TensorData& data, const std
       return Convert<uint8_t>(tensor.int32_data(), data, label);
     case DType::kI4:
     case DType::kU4:
+      return ReadPacked(tensor, data, label);
     case DType::kInvalid:
       return;
   }
@@ -194,7 +207,7 @@ std::ifstream OpenExternal(const onnx::TensorProto& tensor, const std::string& f
                            DType dtype, const std::string& label) {
   const ExternalPlace place = ReadExternalPlace(tensor, label);
   const fs::path path = ResolveExternal(place.location, folder, label);
-  const int64_t bytes = shape.elements() * DTypeSize(dtype);
+  const int64_t bytes = ElementBytes(dtype, shape.elements());
   if (place.length && *place.length != bytes) WrongSize(label, shape, dtype, bytes, *place.length, "bytes");
   std::error_code error;
   const auto file_size = static_cast<int64_t>(fs::file_size(path, error));
@@ -219,12 +232,17 @@ int64_t StoredBytes(const onnx::TensorProto& tensor, DType dtype) {
   const int64_t elements =
       std::max({tensor.float_data_size(), tensor.int32_data_size(), tensor.int64_data_size(),
                 tensor.double_data_size(), tensor.uint64_data_size()});
-  return elements * DTypeSize(dtype);
+  return DTypeBits(dtype) == 4 ? elements : elements * DTypeSize(dtype);
 }
 
 }  // namespace
 
 DType DTypeOfOnnx(int32_t data_type) {
+  const DType dtype = ConstantDTypeOfOnnx(data_type);
+  return DTypeBits(dtype) == 4 ? DType::kInvalid : dtype;
+}
+
+DType ConstantDTypeOfOnnx(int32_t data_type) {
   const TypeRow* row = FindType(data_type);
   return row == nullptr ? DType::kInvalid : row->dtype;
 }
@@ -235,7 +253,7 @@ std::string OnnxTypeName(int32_t data_type) {
 }
 
 TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
-  const DType dtype = DTypeOfOnnx(tensor.data_type());
+  const DType dtype = ConstantDTypeOfOnnx(tensor.data_type());
   if (dtype == DType::kInvalid) {
     Throw(StatusCode::kUnsupported,
           "tensor '{}' has the element type {}, which Skiff does not have; export with another one, for "
@@ -256,7 +274,7 @@ TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder
             std::strerror(errno));
     }
   } else {
-    const int64_t bytes = shape.elements() * DTypeSize(dtype);
+    const int64_t bytes = ElementBytes(dtype, shape.elements());
     const int64_t stored = StoredBytes(tensor, dtype);
     if (stored != bytes) WrongSize(label, shape, dtype, bytes, stored, "bytes");
     data = TensorData(dtype, shape);
@@ -266,6 +284,8 @@ TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder
       ReadTypedField(tensor, data, label);
     }
   }
+  if (DTypeBits(dtype) == 4 && shape.elements() % 2 != 0)  // The last byte is half empty.
+    static_cast<uint8_t*>(data.mutable_data())[data.size_bytes() - 1] &= 0x0F;
   if (dtype == DType::kBool) {
     auto* flags = static_cast<uint8_t*>(data.mutable_data());
     std::transform(flags, flags + data.elements(), flags,

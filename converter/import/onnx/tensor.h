@@ -10,6 +10,8 @@ namespace skiff {
 
 /// kInvalid for element types that Skiff does not have.
 DType DTypeOfOnnx(int32_t data_type);
+/// Of constants, which may have four bits too.
+DType ConstantDTypeOfOnnx(int32_t data_type);
 /// "float16", "string", ...; the number for types that this build has no name for.
 std::string OnnxTypeName(int32_t data_type);
 

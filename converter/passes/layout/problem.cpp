@@ -14,6 +14,11 @@ struct RuleRow {
 };
 
 constexpr RuleRow kRules[] = {
+    {OpCode::kQuantize, PlanElementwise},
+    {OpCode::kDequantize, PlanElementwise},
+    {OpCode::kRequantize, PlanElementwise},
+    {OpCode::kToCodes, PlanElementwise},
+    {OpCode::kFromCodes, PlanElementwise},
     {OpCode::kCast, PlanElementwise},
     {OpCode::kWhere, PlanElementwise},
     {OpCode::kConv2d, PlanConv2d},

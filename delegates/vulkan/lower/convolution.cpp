@@ -2,40 +2,13 @@
 #include <algorithm>
 
 #include "delegates/vulkan/lower/axes.h"
+#include "delegates/vulkan/lower/convolution.h"
 #include "delegates/vulkan/lower/lowerings.h"
 #include "eager/kernels/index.h"
-#include "ops/shape_rules.h"
 
 namespace skiff::vulkan {
 namespace {
 
-/// The push constants of the shaders conv, depthwise and grouped_conv.
-struct ConvolutionPush {
-  uint32_t pixels = 0;
-  uint32_t in_height = 1;
-  uint32_t in_width = 1;
-  uint32_t in_channels = 0;
-  uint32_t out_height = 1;
-  uint32_t out_width = 1;
-  uint32_t out_channels = 0;
-  uint32_t depth = 0;
-  uint32_t group_outputs = 0;
-  uint32_t kernel_height = 1;
-  uint32_t kernel_width = 1;
-  int32_t stride_y = 1;
-  int32_t stride_x = 1;
-  int32_t dilation_y = 1;
-  int32_t dilation_x = 1;
-  int32_t pad_top = 0;
-  int32_t pad_left = 0;
-  float low = -kInfinity;
-  float high = kInfinity;
-  // Of the shader conv alone.
-  uint32_t out_first = 0;  ///< Where out_channels begin among those of a pixel, which are out_step.
-  uint32_t out_step = 0;
-};
-
-uint32_t U32(int64_t value) { return static_cast<uint32_t>(value); }
 int64_t Blocks(int64_t channels) { return (channels + 3) / 4; }
 
 /// Elements of input 2, or zeros; up to a multiple of 4.
@@ -136,42 +109,6 @@ Status EmitGrouped(Emitter& emit, const ConvolutionPush& push, bool transposed) 
 }
 
 template <class Attrs>
-ConvolutionPush DescribeConvolution(const Emitter& emit) {
-  const auto& attrs = emit.As<Attrs>();
-  const Shape& x = emit.in(0).shape;
-  const Shape& weights = emit.in(1).shape;
-  const Shape& y = emit.out(0).shape;
-  AxisPads pads[2] = {{attrs.pads[0], attrs.pads[2]}, {attrs.pads[1], attrs.pads[3]}};
-  if constexpr (requires { attrs.auto_pad; }) {
-    for (int axis = 0; axis < 2; ++axis) {
-      pads[axis] = ResolvePads(attrs.auto_pad, x[1 + axis], weights[1 + axis], attrs.strides[axis],
-                               attrs.dilations[axis], pads[axis].begin, pads[axis].end);
-    }
-  }
-  ConvolutionPush push;
-  push.pixels = U32(y.ElementsBetween(0, 3));
-  push.in_height = U32(x[1]);
-  push.in_width = U32(x[2]);
-  push.in_channels = U32(x[3]);
-  push.out_height = U32(y[1]);
-  push.out_width = U32(y[2]);
-  push.out_channels = U32(y[3]);
-  push.depth = U32(weights[3]);
-  push.group_outputs = U32(y[3] / attrs.groups);
-  push.kernel_height = U32(weights[1]);
-  push.kernel_width = U32(weights[2]);
-  push.stride_y = static_cast<int32_t>(attrs.strides[0]);
-  push.stride_x = static_cast<int32_t>(attrs.strides[1]);
-  push.dilation_y = static_cast<int32_t>(attrs.dilations[0]);
-  push.dilation_x = static_cast<int32_t>(attrs.dilations[1]);
-  push.pad_top = static_cast<int32_t>(pads[0].begin);
-  push.pad_left = static_cast<int32_t>(pads[1].begin);
-  push.low = attrs.min;
-  push.high = attrs.max;
-  return push;
-}
-
-template <class Attrs>
 Status LowerConvolution(Emitter& emit, bool transposed) {
   const ConvolutionPush push = DescribeConvolution<Attrs>(emit);
   const bool depthwise = push.depth == 1 && push.group_outputs == 1;
@@ -181,17 +118,6 @@ Status LowerConvolution(Emitter& emit, bool transposed) {
   const bool aligned_groups = push.group_outputs % 4 == 0 && push.depth % 4 == 0;
   if (!one_group && !aligned_groups) return EmitGrouped(emit, push, transposed);
   return EmitBlocked(emit, AsMatrix(emit.in(1).shape), push, transposed);
-}
-
-/// A product with rows of `depth` elements is a 1x1 convolution over as many pixels.
-ConvolutionPush DescribeProduct(int64_t rows, int64_t depth, int64_t columns, float low, float high) {
-  ConvolutionPush push;
-  push.pixels = U32(rows);
-  push.in_channels = push.depth = U32(depth);
-  push.out_channels = push.group_outputs = U32(columns);
-  push.low = low;
-  push.high = high;
-  return push;
 }
 
 struct MatMulPush {

@@ -147,7 +147,8 @@ Status LowerWhere(Emitter& emit) {
   } push{static_cast<uint32_t>(out.elements() * element.per_element), axes.rank, {}, {}};
   std::memcpy(push.extents, axes.extents, sizeof(push.extents));
   std::memcpy(push.strides, axes.strides, sizeof(push.strides));
-  return emit.Dispatch(Shader::kWhere, {element.words}, {condition, a, b, y}, push, push.count);
+  return emit.Dispatch(Shader::kWhere, {element.words}, {condition, a, b, y}, push,
+                       InvocationsFor(element, push.count));
 }
 
 Status LowerCast(Emitter& emit) {
@@ -158,7 +159,8 @@ Status LowerCast(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const struct { uint32_t count; } push{static_cast<uint32_t>(emit.out(0).shape.elements())};
-  return emit.Dispatch(Shader::kCast, {CastKind(from), CastKind(to)}, {x, y}, push, push.count);
+  return emit.Dispatch(Shader::kCast, {CastKind(from), CastKind(to)}, {x, y}, push,
+                       InvocationsFor(MovedAs(to), push.count));
 }
 
 }  // namespace skiff::vulkan

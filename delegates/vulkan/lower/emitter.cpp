@@ -20,7 +20,7 @@ Status Emitter::CheckRange(uint64_t bytes) const {
 PipelineKey Emitter::KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const {
   PipelineKey key;
   key.shader = shader;
-  key.precision = options_.precision;
+  key.precision = precision_;
   std::copy(constants.begin(), constants.end(), key.constants + 1);
   const Choice choice = tuning_.Of(key);
   key.constants[0] = choice.group_size;
@@ -41,11 +41,15 @@ Result<Operand> Emitter::TensorOperand(int32_t tensor) {
 }
 
 Result<Operand> Emitter::In(size_t i) {
+  if (i < kMostStandIns && stand_ins_[i].is()) return stand_ins_[i].place;
   if (!input(i).constant) return TensorOperand(node_->inputs[i]);
   return InPart(i, 0, in(i).shape.elements());
 }
 
-Result<Operand> Emitter::Out(size_t i) { return TensorOperand(node_->outputs[i]); }
+Result<Operand> Emitter::Out(size_t i) {
+  if (i == 0 && output_stand_in_.is()) return output_stand_in_.place;
+  return TensorOperand(node_->outputs[i]);
+}
 
 int64_t Emitter::MostElements(DType dtype) const {
   return static_cast<int64_t>(limits_.buffer_range / DeviceBytes(dtype, f16()));
@@ -54,7 +58,7 @@ int64_t Emitter::MostElements(DType dtype) const {
 Result<Operand> Emitter::InPart(size_t i, int64_t first, int64_t count) {
   const DType dtype = in(i).dtype;
   const auto u32 = [](int64_t value) { return static_cast<uint32_t>(value); };
-  const WeightsKey key{input(i).hash, kAsIs, {static_cast<uint32_t>(dtype), u32(first), u32(count)}};
+  const WeightsKey key{input(i).hash, kAsIs, {static_cast<uint32_t>(dtype), u32(first), u32(count)}, f16()};
   if (const Operand known = weights_.Find(key); known.place != Operand::Place::kNone) return known;
   const uint64_t bytes = static_cast<uint64_t>(count) * DeviceBytes(dtype, f16());
   if (bytes == 0) return Refuse();
@@ -74,6 +78,19 @@ Result<Operand> Emitter::Store(const WeightsKey& key, Span<const float> elements
                   Shape{static_cast<int64_t>(elements.size())});
   ToDevice(view, f16(), host);
   return place;
+}
+
+Result<Operand> Emitter::Words(uint32_t layout, Span<const uint32_t> words) {
+  // FNV-1a, twice.
+  ContentHash hash;
+  hash.low = 0xcbf29ce484222325u;
+  hash.high = 0x9e3779b97f4a7c15u;
+  for (const uint32_t word : words) {
+    hash.low = (hash.low ^ word) * 0x100000001b3u;
+    hash.high = (hash.high ^ (word * 0x85ebca6bu)) * 0x100000001b3u;
+  }
+  return PackedWords(hash, layout, {static_cast<int64_t>(words.size())}, words.size(),
+                     [&](uint32_t* to) { std::copy(words.begin(), words.end(), to); });
 }
 
 Result<Operand> Emitter::Scratch(uint64_t words) {
@@ -129,7 +146,7 @@ Status Emitter::Alias(size_t output) {
 }
 
 bool Emitter::IsUsable(Shader shader) const {
-  if (CodeOf(shader, options_.precision).words == nullptr) return false;
+  if (CodeOf(shader, precision_).words == nullptr) return false;
   if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return false;
   const char* name = ShaderName(shader);
   const size_t length = std::strlen(name);

@@ -27,28 +27,46 @@ class Emitter {
         limits_(device.LimitsFor(options)),
         tuning_(tuning),
         weights_(weights),
-        program_(program) {}
+        program_(program),
+        precision_(options.precision) {}
 
   /// What follows is about this node.
   void Begin(uint32_t node) {
     index_ = node;
     node_ = &segment_.nodes[node];
+    precision_ = options_.precision;
+    for (StandIn& stand_in : stand_ins_) stand_in = {};
+    output_stand_in_ = {};
   }
 
   OpCode op() const { return node_->op->code; }
   size_t inputs() const { return node_->inputs.size(); }
   size_t outputs() const { return node_->outputs.size(); }
   bool Has(size_t i) const { return i < inputs() && node_->inputs[i] >= 0; }
-  const PlanTensor& input(size_t i) const { return segment_.tensors[static_cast<size_t>(node_->inputs[i])]; }
+  const PlanTensor& input(size_t i) const {
+    if (i < kMostStandIns && stand_ins_[i].is()) return stand_ins_[i].tensor;
+    return segment_.tensors[static_cast<size_t>(node_->inputs[i])];
+  }
   const TensorView& in(size_t i) const { return input(i).view; }
   const TensorView& out(size_t i) const {
+    if (i == 0 && output_stand_in_.is()) return output_stand_in_.tensor.view;
     return segment_.tensors[static_cast<size_t>(node_->outputs[i])].view;
   }
+  const AttrStorage& attrs() const { return *node_->attrs; }
   template <class A>
   const A& As() const {
     return node_->attrs->as<A>();
   }
-  bool f16() const { return options_.precision != VulkanPrecision::kF32; }
+  bool f16() const { return precision_ != VulkanPrecision::kF32; }
+
+  /// Until the next node, input i (or output 0) is a tensor of f32 in scratch, for a lowering that is to
+  /// compute on real numbers.
+  void ReplaceInput(size_t i, const Operand& place) { Replace(stand_ins_[i], in(i).shape, place); }
+  void ReplaceOutput(const Operand& place) { Replace(output_stand_in_, out(0).shape, place); }
+  static constexpr size_t kMostStandIns = 8;
+  /// Storage and arithmetic from here on; of the options until then, and again from the next node on.
+  void SetPrecision(VulkanPrecision precision) { precision_ = precision; }
+  VulkanPrecision precision() const { return precision_; }
 
   /// An input as it is; constants are brought to the device. kUnsupported: more than a shader can address.
   Result<Operand> In(size_t i);
@@ -62,6 +80,12 @@ class Emitter {
   template <class Fill>
   Result<Operand> Packed(const ContentHash& hash, uint32_t layout, std::initializer_list<int64_t> sizes,
                          uint64_t elements, Fill&& fill);
+  /// Constant words that `hash` and `sizes` tell all about: fill(words) writes them.
+  template <class Fill>
+  Result<Operand> PackedWords(const ContentHash& hash, uint32_t layout, std::initializer_list<int64_t> sizes,
+                              uint64_t words, Fill&& fill);
+  /// Constant words that were computed.
+  Result<Operand> Words(uint32_t layout, Span<const uint32_t> words);
   /// Room for words of 32 bits between two dispatches of the node.
   Result<Operand> Scratch(uint64_t words);
   /// Words that depend on the extents and are too many for push constants.
@@ -109,6 +133,17 @@ class Emitter {
   Result<Operand> Store(const WeightsKey& key, Span<const float> elements);
   Status CheckRange(uint64_t bytes) const;
 
+  struct StandIn {
+    PlanTensor tensor;
+    Operand place;
+    bool is() const { return place.place != Operand::Place::kNone; }
+  };
+  static void Replace(StandIn& stand_in, const Shape& shape, const Operand& place) {
+    stand_in.tensor = PlanTensor();
+    stand_in.tensor.view = TensorView(nullptr, DType::kF32, shape);
+    stand_in.place = place;
+  }
+
   const SegmentView& segment_;
   const Device& device_;
   const VulkanOptions& options_;
@@ -118,7 +153,24 @@ class Emitter {
   Program& program_;
   uint32_t index_ = 0;
   const PlanNode* node_ = nullptr;
+  VulkanPrecision precision_;
+  StandIn stand_ins_[kMostStandIns];
+  StandIn output_stand_in_;
 };
+
+template <class Fill>
+Result<Operand> Emitter::PackedWords(const ContentHash& hash, uint32_t layout,
+                                     std::initializer_list<int64_t> sizes, uint64_t words, Fill&& fill) {
+  WeightsKey key{hash, layout};
+  size_t i = 0;
+  for (const int64_t size : sizes) key.sizes[i++] = static_cast<uint32_t>(size);
+  if (const Operand known = weights_.Find(key); known.place != Operand::Place::kNone) return known;
+  SKIFF_RETURN_IF_ERROR(CheckRange(words * 4));
+  unsigned char* host = nullptr;
+  SKIFF_ASSIGN_OR_RETURN(const Operand place, weights_.Add(key, words * 4, &host));
+  fill(reinterpret_cast<uint32_t*>(host));
+  return place;
+}
 
 template <class Fill>
 Result<Operand> Emitter::Packed(const ContentHash& hash, uint32_t layout,
@@ -126,6 +178,7 @@ Result<Operand> Emitter::Packed(const ContentHash& hash, uint32_t layout,
   WeightsKey key{hash, layout};
   size_t i = 0;
   for (const int64_t size : sizes) key.sizes[i++] = static_cast<uint32_t>(size);
+  key.f16 = f16();
   if (const Operand known = weights_.Find(key); known.place != Operand::Place::kNone) return known;
   SKIFF_RETURN_IF_ERROR(CheckRange(elements * DeviceBytes(DType::kF32, f16())));
   FixedArray<float> floats;
@@ -137,7 +190,7 @@ Result<Operand> Emitter::Packed(const ContentHash& hash, uint32_t layout,
 /// A lowering. kUnsupported: not at these extents, or not on this device.
 using LowerFn = Status (*)(Emitter& emit);
 
-/// Null where the table names none.
-LowerFn FindLowering(OpCode op);
+/// Of a node that computes on quantised operands, or of any other. Null where the table names none.
+LowerFn FindLowering(OpCode op, bool quantized = false);
 
 }  // namespace skiff::vulkan

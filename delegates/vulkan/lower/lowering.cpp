@@ -1,5 +1,7 @@
-// Operator to lowering, from lowerings.def: a lowering that has no function here does not compile.
+// Operator to lowering, from lowerings.def and quantized.def: a lowering that has no function here does not
+// compile.
 #include "delegates/vulkan/lower/lowerings.h"
+#include "delegates/vulkan/lower/quantized/lowerings.h"
 #include "ops/op_rows.h"
 
 namespace skiff::vulkan {
@@ -13,6 +15,14 @@ constexpr OpRow<LowerFn> kRows[] = {
 };
 static_assert(OpsAscend(kRows), "lowerings.def must have the order of ops.def");
 
+constexpr OpRow<LowerFn> kQuantizedRows[] = {
+    {OpCode::kInvalid, nullptr},
+#define LOWERING(Name, Lowering) {OpCode::k##Name, LowerQuantized##Lowering},
+#include "delegates/vulkan/built_quantized.def"
+#undef LOWERING
+};
+static_assert(OpsAscend(kQuantizedRows), "quantized.def must have the order of ops.def");
+
 }  // namespace
 
 ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inputs) {
@@ -25,6 +35,8 @@ ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inpu
   return hash;
 }
 
-LowerFn FindLowering(OpCode op) { return FindRow(kRows, op); }
+LowerFn FindLowering(OpCode op, bool quantized) {
+  return quantized ? FindRow(kQuantizedRows, op) : FindRow(kRows, op);
+}
 
 }  // namespace skiff::vulkan

@@ -14,6 +14,10 @@ enum WeightsLayout : uint32_t {
   kBatchNormScale,
   kBatchNormShift,
   kRecurrentWeights,  ///< As recurrent.comp says.
+  kCodeWeights,       ///< As quantized_product.glsl says, and the next.
+  kCodeParameters,
+  kCodeColumns,  ///< As quantized_weights.comp says.
+  kLookupTable,  ///< 256 codes.
 };
 
 /// Elements of a constant as floats.
@@ -32,12 +36,19 @@ class Floats {
 /// Stands for several inputs that decide one constant together.
 ContentHash HashOfInputs(const Emitter& emit, std::initializer_list<size_t> inputs);
 
-/// Elements for shaders that move them: 0 floats, 1 words of 32 bits; 64-bit elements are an axis of 2 words.
+/// Elements for shaders that move them: 0 floats, 1 words of 32 bits, kByteElements; 64-bit elements are an
+/// axis of 2 words.
 struct MovedElement {
   uint32_t words = 0;
   int64_t per_element = 1;
 };
+/// 8 bits, of which an invocation writes four.
+inline constexpr uint32_t kByteElements = 4;
 MovedElement MovedAs(DType dtype);
+/// Of a shader that writes `elements` of them.
+inline uint64_t InvocationsFor(const MovedElement& element, uint64_t elements) {
+  return element.words == kByteElements ? (elements + 3) / 4 : elements;
+}
 /// Floats in the storage type to f32 in scratch, and back.
 inline constexpr MovedElement kToSingle{2, 1};
 inline constexpr MovedElement kFromSingle{3, 1};
@@ -54,6 +65,15 @@ Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, const Mov
                 const Block& block);
 
 // elementwise.cpp
+/// What shaders of pools are told, and begin their push constants with.
+struct PoolWindows {
+  uint32_t count, channels;
+  int32_t in_height, in_width;
+  uint32_t out_height, out_width;
+  int32_t kernel[2], stride[2], dilation[2], pads[4];
+};
+PoolWindows PoolWindowsOf(const Emitter& emit);
+
 Status LowerUnary(Emitter& emit);
 Status LowerBinary(Emitter& emit);
 Status LowerCompare(Emitter& emit);

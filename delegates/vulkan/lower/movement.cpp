@@ -40,14 +40,44 @@ void Set(int64_t (&to)[kMaxRank], const AxisStrides& from) {
 
 }  // namespace
 
+namespace {
+
+/// Bytes to a place that is not dense: each invocation writes one, into a word that others write as well.
+constexpr uint32_t kSingleBytes = 5;
+
+using CopyAxes = Axes<2, 8>;
+
+/// Runs of bytes that begin and end at words are copied as words.
+bool AreWords(const CopyAxes& axes, const Block& block) {
+  if (block.from % 4 != 0 || block.to % 4 != 0 || axes.rank == 0) return false;
+  const uint32_t last = axes.rank - 1;
+  if (axes.extents[last] % 4 != 0 || axes.strides[0][last] != 1 || axes.strides[1][last] != 1) return false;
+  for (uint32_t axis = 0; axis < last; ++axis) {
+    if (axes.strides[0][axis] % 4 != 0 || axes.strides[1][axis] % 4 != 0) return false;
+  }
+  return true;
+}
+
+bool IsDense(const CopyAxes& axes, const Block& block) {
+  int64_t stride = 1;
+  for (uint32_t axis = axes.rank; axis-- > 0;) {
+    if (axes.strides[1][axis] != stride) return false;
+    stride *= axes.extents[axis];
+  }
+  return block.to == 0;
+}
+
+}  // namespace
+
 MovedElement MovedAs(DType dtype) {
   if (IsFloat(dtype)) return {0, 1};
+  if (dtype == DType::kI8 || dtype == DType::kU8) return {kByteElements, 1};
   return {1, DTypeSize(dtype) == 8 ? 2 : 1};
 }
 
 Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, const MovedElement& element,
                 const Block& block) {
-  Axes<2, 8> axes;
+  CopyAxes axes;
   for (int axis = 0; axis < block.extents.rank(); ++axis) {
     const std::array<int64_t, 2> step = {block.from_strides[axis] * element.per_element,
                                          block.to_strides[axis] * element.per_element};
@@ -68,7 +98,23 @@ Status EmitCopy(Emitter& emit, const Operand& from, const Operand& to, const Mov
          {}};
   std::memcpy(push.extents, axes.extents, sizeof(push.extents));
   std::memcpy(push.strides, axes.strides, sizeof(push.strides));
-  return emit.Dispatch(Shader::kCopy, {element.words}, {from, to}, push, push.count);
+  if (element.words != kByteElements)
+    return emit.Dispatch(Shader::kCopy, {element.words}, {from, to}, push, push.count);
+  // Which way is right depends on the extents.
+  for (const uint32_t way : {1u, kByteElements, kSingleBytes})
+    SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kCopy, {way}));
+  if (AreWords(axes, block)) {
+    push.count /= 4;
+    push.extents[axes.rank - 1] /= 4;
+    for (int side = 0; side < 2; ++side) {
+      push.first[side] /= 4;
+      for (uint32_t axis = 0; axis + 1 < axes.rank; ++axis) push.strides[side][axis] /= 4;
+    }
+    return emit.Dispatch(Shader::kCopy, {1}, {from, to}, push, push.count);
+  }
+  if (!IsDense(axes, block))
+    return emit.Dispatch(Shader::kCopy, {kSingleBytes}, {from, to}, push, push.count);
+  return emit.Dispatch(Shader::kCopy, {kByteElements}, {from, to}, push, InvocationsFor(element, push.count));
 }
 
 /// The same elements in the same order.
@@ -251,7 +297,8 @@ Status LowerPad(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const auto mode = static_cast<uint32_t>(emit.As<PadAttrs>().mode);
-  return emit.Dispatch(Shader::kPad, {element.words, mode}, {x, y}, push, push.count);
+  return emit.Dispatch(Shader::kPad, {element.words, mode}, {x, y}, push,
+                       InvocationsFor(element, push.count));
 }
 
 Status LowerGather(Emitter& emit) {
@@ -287,8 +334,8 @@ Status LowerGather(Emitter& emit) {
     push.held = static_cast<uint32_t>(held);
     SKIFF_ASSIGN_OR_RETURN(const Operand x,
                            is_table ? emit.InPart(0, first * inner, held * inner) : emit.In(0));
-    SKIFF_RETURN_IF_ERROR(
-        emit.Dispatch(Shader::kGather, {element.words, index_words}, {x, indices, y}, push, push.count));
+    SKIFF_RETURN_IF_ERROR(emit.Dispatch(Shader::kGather, {element.words, index_words}, {x, indices, y}, push,
+                                        InvocationsFor(element, push.count)));
   }
   return OkStatus();
 }

@@ -40,6 +40,7 @@ Layer LayerOf(const Emitter& emit) {
 
 struct Push {
   uint32_t steps, batch, first, end, first_part, end_part, zero_state, zero_cell, has_lengths, reverse;
+  float cell_clip;
 };
 
 /// As recurrent.comp has it: [depth][gate][unit][4], biases, peepholes. Zeros where there is no unit or no
@@ -112,7 +113,8 @@ Status EmitSteps(Emitter& emit, const Layer& layer, const Operand& weights, cons
             !emit.Has(3),
             !emit.Has(5),
             emit.Has(4),
-            emit.As<RecurrentAttrs>().reverse};
+            emit.As<RecurrentAttrs>().reverse,
+            emit.As<RecurrentAttrs>().cell_clip};
   for (push.first = 0; push.first < layer.steps; push.first = push.end) {
     push.end = std::min(push.first + at_once, layer.steps);
     for (uint32_t part = 0; part < parts; part = push.end_part) {

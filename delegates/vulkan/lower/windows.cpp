@@ -8,30 +8,11 @@ namespace skiff::vulkan {
 namespace {
 
 Status LowerPool(Emitter& emit, bool average) {
-  const auto& attrs = emit.As<Pool2dAttrs>();
-  const TensorView& x = emit.in(0);
-  const TensorView& y = emit.out(0);
-  const eager::Window rows = eager::MakeWindow(attrs, 0, x, y, attrs.kernel[0]);
-  const eager::Window columns = eager::MakeWindow(attrs, 1, x, y, attrs.kernel[1]);
-  const auto i32 = [](int64_t value) { return static_cast<int32_t>(value); };
-  const struct {
-    uint32_t count, channels;
-    int32_t in_height, in_width;
-    uint32_t out_height, out_width;
-    int32_t kernel[2], stride[2], dilation[2], pads[4];
-  } push{static_cast<uint32_t>(y.shape.elements()),
-         static_cast<uint32_t>(y.shape[3]),
-         i32(rows.input),
-         i32(columns.input),
-         static_cast<uint32_t>(rows.output),
-         static_cast<uint32_t>(columns.output),
-         {i32(rows.taps), i32(columns.taps)},
-         {i32(rows.stride), i32(columns.stride)},
-         {i32(rows.dilation), i32(columns.dilation)},
-         {i32(rows.pad_begin), i32(columns.pad_begin), i32(rows.pad_end), i32(columns.pad_end)}};
+  const PoolWindows push = PoolWindowsOf(emit);
   SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Out(0));
-  return emit.Dispatch(Shader::kPool, {average, attrs.count_include_pad}, {from, to}, push, push.count);
+  return emit.Dispatch(Shader::kPool, {average, emit.As<Pool2dAttrs>().count_include_pad}, {from, to}, push,
+                       push.count);
 }
 
 /// Taps of an axis for the shader: pairs (index, weight). False where a position has none.
@@ -49,6 +30,25 @@ bool AppendTaps(const eager::ResizeAxis& axis, const ResizeAttrs& attrs, int cou
 }
 
 }  // namespace
+
+PoolWindows PoolWindowsOf(const Emitter& emit) {
+  const auto& attrs = emit.As<Pool2dAttrs>();
+  const TensorView& x = emit.in(0);
+  const TensorView& y = emit.out(0);
+  const eager::Window rows = eager::MakeWindow(attrs, 0, x, y, attrs.kernel[0]);
+  const eager::Window columns = eager::MakeWindow(attrs, 1, x, y, attrs.kernel[1]);
+  const auto i32 = [](int64_t value) { return static_cast<int32_t>(value); };
+  return {static_cast<uint32_t>(y.shape.elements()),
+          static_cast<uint32_t>(y.shape[3]),
+          i32(rows.input),
+          i32(columns.input),
+          static_cast<uint32_t>(rows.output),
+          static_cast<uint32_t>(columns.output),
+          {i32(rows.taps), i32(columns.taps)},
+          {i32(rows.stride), i32(columns.stride)},
+          {i32(rows.dilation), i32(columns.dilation)},
+          {i32(rows.pad_begin), i32(columns.pad_begin), i32(rows.pad_end), i32(columns.pad_end)}};
+}
 
 Status LowerMaxPool2d(Emitter& emit) { return LowerPool(emit, false); }
 Status LowerAveragePool2d(Emitter& emit) { return LowerPool(emit, true); }
@@ -81,7 +81,7 @@ Status LowerResize2d(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(const Operand positions, emit.Table(table));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   return emit.Dispatch(Shader::kResize, {static_cast<uint32_t>(taps), element.words}, {x, positions, y}, push,
-                       push.count);
+                       InvocationsFor(element, push.count));
 }
 
 }  // namespace skiff::vulkan

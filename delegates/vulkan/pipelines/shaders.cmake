@@ -8,6 +8,8 @@ function(skiff_vulkan_shaders target)
   set(operators ${PROJECT_SOURCE_DIR}/runtime/ops/ops.def)
   # Those that are bound by arithmetic; the others are compiled twice, F16 being what VulkanPrecision numbers.
   set(f16_arithmetic conv)
+  # Those that touch no floats of the storage type are compiled once.
+  set(without_floats check integer_binary lookup quantized_binary quantized_pool)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${operators} ${folder}/pipelines/shaders.def)
 
   file(STRINGS ${operators} rows REGEX "^OP\\(")
@@ -22,6 +24,7 @@ function(skiff_vulkan_shaders target)
     endif()
     string(APPEND numbers "#define OP_${name} ${number}u\n#define HAS_${name} ${has}\n")
   endforeach()
+  file(GLOB includes CONFIGURE_DEPENDS ${folder}/shaders/*.glsl)
   file(GENERATE OUTPUT ${generated}/ops.glsl CONTENT "${numbers}")
 
   file(STRINGS ${folder}/pipelines/shaders.def rows REGEX "^SHADER\\(")
@@ -39,7 +42,15 @@ function(skiff_vulkan_shaders target)
     endif()
     foreach(half 0 1 2)
       if(half EQUAL 2 AND NOT file IN_LIST f16_arithmetic)
-        string(APPEND row_words "{k${name}1, sizeof(k${name}1)}, ")
+        set(as 1)
+        if(file IN_LIST without_floats)
+          set(as 0)
+        endif()
+        string(APPEND row_words "{k${name}${as}, sizeof(k${name}${as})}, ")
+        continue()
+      endif()
+      if(half EQUAL 1 AND file IN_LIST without_floats)
+        string(APPEND row_words "{k${name}0, sizeof(k${name}0)}, ")
         continue()
       endif()
       set(words ${generated}/${file}_${half}.inc)
@@ -47,8 +58,7 @@ function(skiff_vulkan_shaders target)
         OUTPUT ${words}
         COMMAND ${SKIFF_GLSLC} --target-env=vulkan1.1 -O -DF16=${half} -I ${generated} -mfmt=num
                 ${folder}/shaders/${file}.comp -o ${words}
-        DEPENDS ${folder}/shaders/${file}.comp ${folder}/shaders/common.glsl ${folder}/shaders/math.glsl
-                ${generated}/ops.glsl
+        DEPENDS ${folder}/shaders/${file}.comp ${includes} ${generated}/ops.glsl
         VERBATIM)
       list(APPEND tables ${words})
       string(APPEND source "constexpr uint32_t k${name}${half}[] = {\n#include \"${words}\"\n};\n")

@@ -17,7 +17,9 @@ struct Choice {
 using Variant = PipelineKey;
 
 /// The tile is constants[1] of these.
-constexpr bool HasTile(Shader shader) { return shader == Shader::kConv; }
+constexpr bool HasTile(Shader shader) {
+  return shader == Shader::kConv || shader == Shader::kQuantizedConv || shader == Shader::kQuantizedWeights;
+}
 inline constexpr uint32_t kMostTile = 4;
 
 /// Invocations that a work group can have, a power of two.

@@ -79,8 +79,9 @@ struct Program {
   }
 };
 
-/// Bytes of an element in device memory. Floats are kept in the storage type, whatever their dtype; bool and
-/// 8-bit integers are widened to 32 bits; 0: the device has no such tensors.
+/// Bytes of an element in device memory. Floats are kept in the storage type, whatever their dtype; bool is
+/// widened to 32 bits; 8-bit integers lie four in a word of 32 bits, as on the host. 0: the device has no
+/// such tensors.
 uint32_t DeviceBytes(DType dtype, bool f16);
 
 }  // namespace skiff::vulkan

@@ -37,9 +37,6 @@ void WidenByte(const unsigned char* from, unsigned char* to, int64_t count) {
 void NarrowWord(const unsigned char* from, unsigned char* to, int64_t count) {
   ConvertRow<uint32_t, uint8_t>(from, to, count, [](uint32_t value) { return static_cast<uint8_t>(value); });
 }
-void WidenSigned(const unsigned char* from, unsigned char* to, int64_t count) {
-  ConvertRow<int8_t, int32_t>(from, to, count, [](int8_t value) { return int32_t{value}; });
-}
 
 struct Row {
   DType dtype;
@@ -53,8 +50,8 @@ constexpr Row kRows[] = {
     {DType::kF16, false, WidenHalf, NarrowFloat}, {DType::kF16, true, CopyRow<2>, CopyRow<2>},
     {DType::kI64, false, CopyRow<8>, CopyRow<8>}, {DType::kU64, false, CopyRow<8>, CopyRow<8>},
     {DType::kI32, false, CopyRow<4>, CopyRow<4>}, {DType::kU32, false, CopyRow<4>, CopyRow<4>},
-    {DType::kBool, false, WidenByte, NarrowWord}, {DType::kU8, false, WidenByte, NarrowWord},
-    {DType::kI8, false, WidenSigned, NarrowWord},
+    {DType::kBool, false, WidenByte, NarrowWord}, {DType::kU8, false, CopyRow<1>, CopyRow<1>},
+    {DType::kI8, false, CopyRow<1>, CopyRow<1>},
 };
 
 const Row* FindRow(DType dtype, bool f16) {
@@ -80,7 +77,7 @@ void ForEachRow(const TensorView& host, uint32_t device_bytes, Visit&& visit) {
 uint32_t DeviceBytes(DType dtype, bool f16) {
   if (FindRow(dtype, f16) == nullptr) return 0;
   if (IsFloat(dtype)) return f16 ? 2 : 4;
-  return DTypeSize(dtype) == 8 ? 8 : 4;
+  return dtype == DType::kBool ? 4 : static_cast<uint32_t>(DTypeSize(dtype));
 }
 
 void ToDevice(const TensorView& host, bool f16, unsigned char* device) {

@@ -1,5 +1,5 @@
-/// Elements between the host's layout and the device's: floats change to the storage type, small integers are
-/// widened, rows with gaps become dense.
+/// Elements between the host's layout and the device's: floats change to the storage type, bool is widened,
+/// rows with gaps become dense.
 #pragma once
 
 #include "skiff/tensor.h"

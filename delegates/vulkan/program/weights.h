@@ -12,6 +12,7 @@ struct WeightsKey {
   ContentHash hash;
   uint32_t layout = 0;  ///< The packing's name, chosen by the lowering.
   uint32_t sizes[5] = {};
+  bool f16 = false;  ///< How floats are stored.
   bool operator==(const WeightsKey&) const = default;
 };
 

@@ -7,6 +7,7 @@
 #include "delegates/vulkan/program/transfer.h"
 #include "delegates/vulkan/segment/measure.h"
 #include "delegates/vulkan/support.h"
+#include "ops/quantized.h"
 
 namespace skiff::vulkan {
 namespace {
@@ -85,8 +86,9 @@ Status Segment::Lower() {
     if (empty_[i]) continue;
     const Program::Mark before = program_.mark();
     emit.Begin(n);
+    const bool quantized = ComputesQuantized(described_[i].types);
     const bool able = VulkanSupport().Supports(described_[i].types) && !ReadsNothing(segment_, node);
-    const Status status = able ? FindLowering(node.op->code)(emit) : Refuse();
+    const Status status = able ? FindLowering(node.op->code, quantized)(emit) : Refuse();
     if (status.ok()) continue;
     if (status.code() != StatusCode::kUnsupported) return status;
     program_.Truncate(before);
@@ -290,7 +292,7 @@ bool Segment::FellBack(uint32_t node) const {
 uint64_t Segment::ShareOfArena() const {
   const uint64_t bytes = arena_->device.bytes() + arena_->upload.bytes() + arena_->download.bytes();
   const bool newest = arena_ == *environment_.arena;  // Which the Session holds as well.
-  const auto segments = static_cast<uint64_t>(arena_.use_count() - (newest ? 1 : 0));
+  const auto segments = static_cast<uint64_t>(std::max(arena_.use_count() - (newest ? 1 : 0), 1L));
   return (bytes + segments - 1) / segments;
 }
 

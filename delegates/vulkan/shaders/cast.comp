@@ -43,21 +43,28 @@ float ToFloat(uvec2 v) {
   return int(v.y) < 0 ? -whole : whole;
 }
 
+uvec2 Value(uint i) {
+  if (kFrom == kFloat) return Truncated(float(x[i]));
+  if (kFrom == kInt64) return uvec2(x_word[2 * i], x_word[2 * i + 1]);
+  if (kFrom == kByte) return uvec2(BYTE_OF(x_word, i), 0u);
+  return uvec2(x_word[i], int(x_word[i]) < 0 ? ~0u : 0u);
+}
+
 void main() {
   uint i = FlatIndex();
+  if (kTo == kByte) {
+    if (4 * i >= p.count) return;
+    uint word = 0;
+    for (uint k = 0; k < 4 && 4 * i + k < p.count; ++k) word |= (Value(4 * i + k).x & 255u) << (8 * k);
+    y_word[i] = word;
+    return;
+  }
   if (i >= p.count) return;
   if (kFrom == kFloat && kTo == kBool) {
     y_word[i] = float(x[i]) != 0.0 ? 1u : 0u;
     return;
   }
-  uvec2 value;
-  if (kFrom == kFloat) {
-    value = Truncated(float(x[i]));
-  } else if (kFrom == kInt64) {
-    value = uvec2(x_word[2 * i], x_word[2 * i + 1]);
-  } else {
-    value = uvec2(x_word[i], int(x_word[i]) < 0 ? ~0u : 0u);
-  }
+  uvec2 value = Value(i);
   switch (kTo) {
     case kFloat: y[i] = T(ToFloat(value)); break;
     case kInt32: y_word[i] = value.x; break;
@@ -66,6 +73,5 @@ void main() {
       y_word[2 * i + 1] = value.y;
       break;
     case kBool: y_word[i] = value.x != 0u || value.y != 0u ? 1u : 0u; break;
-    case kByte: y_word[i] = value.x & 255u; break;
   }
 }

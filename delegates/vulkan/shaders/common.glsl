@@ -35,4 +35,11 @@ vec4 Clamped(vec4 x, float low, float high) {
   return vec4(Clamped(x.x, low, high), Clamped(x.y, low, high), Clamped(x.z, low, high), Clamped(x.w, low, high));
 }
 
+/// How shaders that move elements are told of them (kWords): floats in the storage type, words of 32 bits, or 8 bits each,
+/// four in a word, the first in the lowest bits. An invocation then computes a whole word of the output; what lies behind
+/// a tensor's last element is its own up to a multiple of 256 bytes.
+const uint kFloats = 0;
+const uint kBytes = 4;
+#define BYTE_OF(words, i) bitfieldExtract(words[(i) >> 2], int((i) & 3u) * 8, 8)
+
 #define kInfinity uintBitsToFloat(0x7f800000u)

@@ -3,7 +3,7 @@
 // Slices of x along one axis, chosen by integers: y[o, j, i] = x[o, indices[j], i].
 #include "common.glsl"
 
-/// Elements: 0 floats in the storage type, else 32-bit words.
+/// Elements: 0 floats in the storage type, 1 32-bit words, kBytes bytes.
 layout(constant_id = 1) const uint kWords = 0;
 /// Words of an index: 1 or 2.
 layout(constant_id = 2) const uint kIndexWords = 1;
@@ -12,7 +12,7 @@ layout(binding = 0) readonly buffer X { T x[]; };
 layout(binding = 0) readonly buffer XWord { uint x_word[]; };
 layout(binding = 1) readonly buffer I { int indices[]; };
 layout(binding = 2) writeonly buffer Y { T y[]; };
-layout(binding = 2) writeonly buffer YWord { uint y_word[]; };
+layout(binding = 2) buffer YWord { uint y_word[]; };
 layout(push_constant) uniform Push {
   uint count;
   uint inner;
@@ -22,9 +22,8 @@ layout(push_constant) uniform Push {
   uint held;
 } p;
 
-void main() {
-  uint i = FlatIndex();
-  if (i >= p.count) return;
+/// Where element i comes from; false: from a slice that another dispatch holds.
+bool FindSource(uint i, out uint from) {
   uint within = i % p.inner;
   uint j = i / p.inner % p.chosen;
   uint outer = i / p.inner / p.chosen;
@@ -33,8 +32,23 @@ void main() {
   // The shader check reports what is outside; none may reach outside of x.
   index = clamp(index, 0, p.extent - 1);
   uint slice = uint(index - p.first);
-  if (slice >= p.held) return;
-  uint from = (outer * p.held + slice) * p.inner + within;
+  from = (outer * p.held + slice) * p.inner + within;
+  return slice < p.held;
+}
+
+void main() {
+  uint i = FlatIndex();
+  uint from;
+  if (kWords == kBytes) {
+    if (4 * i >= p.count) return;
+    uint word = y_word[i];
+    for (uint k = 0; k < 4 && 4 * i + k < p.count; ++k) {
+      if (FindSource(4 * i + k, from)) word = bitfieldInsert(word, BYTE_OF(x_word, from), int(8 * k), 8);
+    }
+    y_word[i] = word;
+    return;
+  }
+  if (i >= p.count || !FindSource(i, from)) return;
   if (kWords == 0) {
     y[i] = x[from];
   } else {

@@ -7,7 +7,7 @@ const uint kConstant = 0;
 const uint kReflect = 1;
 const uint kEdge = 2;
 const uint kWrap = 3;
-/// Elements: 0 floats in the storage type, else 32-bit words.
+/// Elements: 0 floats in the storage type, 1 32-bit words, kBytes bytes.
 layout(constant_id = 1) const uint kWords = 0;
 layout(constant_id = 2) const uint kMode = 0;
 
@@ -35,11 +35,10 @@ int Source(int i, int kept) {
   return phase < kept ? phase : period - phase;
 }
 
-void main() {
-  uint i = FlatIndex();
-  if (i >= p.count) return;
+/// Whether element i has a source.
+bool FindSource(uint i, out uint from) {
   uint rest = i;
-  uint from = p.x_first;
+  from = p.x_first;
   bool inside = true;
   for (uint axis = p.rank; axis-- > 0;) {
     int index = int(rest % p.extents[axis]) - p.begins[axis];
@@ -51,6 +50,25 @@ void main() {
     }
     from += uint(index) * p.x_strides[axis];
   }
+  return inside;
+}
+
+void main() {
+  uint i = FlatIndex();
+  uint from;
+  if (kWords == kBytes) {
+    if (4 * i >= p.count) return;
+    uint word = 0;
+    for (uint k = 0; k < 4 && 4 * i + k < p.count; ++k) {
+      uint value = p.value & 255u;
+      if (FindSource(4 * i + k, from)) value = BYTE_OF(x_word, from);
+      word |= value << (8 * k);
+    }
+    y_word[i] = word;
+    return;
+  }
+  if (i >= p.count) return;
+  bool inside = FindSource(i, from);
   if (kWords == 0) {
     if (inside) {
       y[i] = x[from];
@@ -58,6 +76,8 @@ void main() {
       y[i] = T(uintBitsToFloat(p.value));
     }
   } else {
-    y_word[i] = inside ? x_word[from] : p.value;
+    uint word = p.value;
+    if (inside) word = x_word[from];
+    y_word[i] = word;
   }
 }

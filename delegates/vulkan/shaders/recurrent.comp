@@ -46,6 +46,7 @@ layout(push_constant) uniform Push {
   uint zero_cell;
   uint has_lengths;
   uint reverse;
+  float cell_clip;
 } p;
 
 shared float sums_of_slices[kSlices > 1 ? kGates * kLanes : 1];
@@ -118,6 +119,7 @@ void Update(float sums[4], uint step, uint part, uint sequence, uint unit) {
   if (kOp == OP_Gru) after = (1.0 - first) * candidate + first * before;
   if (kOp == OP_Lstm) {
     float next = second * cell + first * candidate;
+    next = next < -p.cell_clip ? -p.cell_clip : (next > p.cell_clip ? p.cell_clip : next);  // NaN stays.
     if (kVariant) sums[1] += float(weights[kPeepholes + kHidden + unit]) * next;
     state[in_cell] = ended ? cell : next;
     after = Sigmoid(sums[1]) * Tanh(next);

@@ -5,7 +5,7 @@
 #include "common.glsl"
 
 layout(constant_id = 1) const uint kTaps = 1;
-/// Elements: 0 floats in the storage type, else 32-bit words, with one tap.
+/// Elements: 0 floats in the storage type, 1 32-bit words, kBytes bytes; the others with one tap.
 layout(constant_id = 2) const uint kWords = 0;
 
 layout(binding = 0) readonly buffer X { T x[]; };
@@ -22,23 +22,36 @@ layout(push_constant) uniform Push {
   uint out_width;
 } p;
 
+uint Nearest(uint i) {
+  uint pixel = i / p.channels;
+  uint image = pixel / p.out_width / p.out_height * p.in_height;
+  uint row = table[pixel / p.out_width % p.out_height].x;
+  return ((image + row) * p.in_width + table[p.out_height + pixel % p.out_width].x) * p.channels + i % p.channels;
+}
+
 void main() {
   uint i = FlatIndex();
+  if (kWords == kBytes) {
+    if (4 * i >= p.count) return;
+    uint word = 0;
+    for (uint k = 0; k < 4 && 4 * i + k < p.count; ++k) word |= BYTE_OF(x_word, Nearest(4 * i + k)) << (8 * k);
+    y_word[i] = word;
+    return;
+  }
   if (i >= p.count) return;
+  if (kTaps == 1) {
+    if (kWords == 0) {
+      y[i] = x[Nearest(i)];
+    } else {
+      y_word[i] = x_word[Nearest(i)];
+    }
+    return;
+  }
   uint channel = i % p.channels;
   uint pixel = i / p.channels;
   uint row = pixel / p.out_width % p.out_height * kTaps;
   uint column = (p.out_height + pixel % p.out_width) * kTaps;
   uint image = pixel / p.out_width / p.out_height * p.in_height;
-  if (kTaps == 1) {
-    uint from = ((image + table[row].x) * p.in_width + table[column].x) * p.channels + channel;
-    if (kWords == 0) {
-      y[i] = x[from];
-    } else {
-      y_word[i] = x_word[from];
-    }
-    return;
-  }
   float sum = 0.0;
   for (uint j = 0; j < kTaps; ++j) {
     float row_weight = uintBitsToFloat(table[row + j].y);

@@ -3,7 +3,7 @@
 // Elements of a or b, chosen by a bool, with broadcasting; y is dense.
 #include "common.glsl"
 
-/// Words of an element: 0 floats in the storage type, else 32-bit words (an axis of 2 stands for 64 bits).
+/// Elements: 0 floats in the storage type, 1 32-bit words (an axis of 2 stands for 64 bits), kBytes bytes.
 layout(constant_id = 1) const uint kWords = 0;
 
 layout(binding = 0) readonly buffer C { uint condition[]; };
@@ -22,13 +22,11 @@ layout(push_constant) uniform Push {
   uint b_strides[7];
 } p;
 
-void main() {
-  uint i = FlatIndex();
-  if (i >= p.count) return;
+void Place(uint i, out uint ci, out uint ai, out uint bi) {
   uint rest = i;
-  uint ci = 0;
-  uint ai = 0;
-  uint bi = 0;
+  ci = 0;
+  ai = 0;
+  bi = 0;
   for (uint axis = p.rank; axis-- > 0;) {
     uint index = rest % p.extents[axis];
     rest /= p.extents[axis];
@@ -36,6 +34,26 @@ void main() {
     ai += index * p.a_strides[axis];
     bi += index * p.b_strides[axis];
   }
+}
+
+void main() {
+  uint i = FlatIndex();
+  uint ci;
+  uint ai;
+  uint bi;
+  if (kWords == kBytes) {
+    if (4 * i >= p.count) return;
+    uint word = 0;
+    for (uint k = 0; k < 4 && 4 * i + k < p.count; ++k) {
+      Place(4 * i + k, ci, ai, bi);
+      uint value = condition[ci] != 0u ? BYTE_OF(a_word, ai) : BYTE_OF(b_word, bi);
+      word |= value << (8 * k);
+    }
+    y_word[i] = word;
+    return;
+  }
+  if (i >= p.count) return;
+  Place(i, ci, ai, bi);
   if (kWords == 0) {
     // Choosing between two f16 would take more than 16-bit storage.
     y[i] = T(condition[ci] != 0u ? float(a[ai]) : float(b[bi]));

@@ -1,4 +1,5 @@
-// Copies of rows. They wait for memory, not for arithmetic: the baseline's vectors are enough.
+// Copies of rows, and tables of bytes. They wait for memory, not for arithmetic: the baseline's vectors are
+// enough.
 #include <cstring>
 
 #include "delegates/xnnpack/kernels/kernels.h"
@@ -60,6 +61,19 @@ void CopyRows(size_t rows, size_t bytes, const void* from, int64_t x_stride, voi
   if (bytes == 4) return CopyOnePiece<4>(rows, x, x_stride, y, y_stride);
   if (bytes >= 2) return CopyTwoPieces<2>(rows, bytes, x, x_stride, y, y_stride);
   if (bytes == 1) return CopyOnePiece<1>(rows, x, x_stride, y, y_stride);
+}
+
+void LookUp(size_t n, const uint8_t* x, const uint8_t* table, uint8_t* y) {
+  size_t i = 0;
+  // Eight codes in a register: a load for each would be as much work as the looking up.
+  for (; i + 8 <= n; i += 8) {
+    uint64_t codes = 0;
+    std::memcpy(&codes, x + i, sizeof(codes));
+    uint64_t found = 0;
+    for (unsigned byte = 0; byte < 64; byte += 8) found |= uint64_t{table[codes >> byte & 255]} << byte;
+    std::memcpy(y + i, &found, sizeof(found));
+  }
+  for (; i < n; ++i) y[i] = table[x[i]];
 }
 
 }  // namespace skiff::xnnpack

@@ -210,10 +210,34 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/depthwise.inc"
 #include "delegates/xnnpack/kernels/winograd.inc"
 #endif
+#include "delegates/xnnpack/kernels/code_dense.inc"
+#include "delegates/xnnpack/kernels/code_depthwise.inc"
+#include "delegates/xnnpack/kernels/codes.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
 
 }  // namespace
 
+constexpr bool kHasCodeSums =
+    IsCodesLowered(Op::kAveragePool2d) || IsCodesLowered(Op::kReduceMean) || IsCodesLowered(Op::kReduceSum);
+constexpr bool kHasCodeDense =
+    IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
+#if SKIFF_HAS_CODE_TILES
+#define SKIFF_CODE_DENSE(T) (kHasCodeDense ? CodeDense<T> : nullptr)
+#define SKIFF_CODE_DEPTHWISE(size, stride)                             \
+  {                                                                    \
+    SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, int8_t>),     \
+        SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, uint8_t>) \
+  }
+#define SKIFF_CODE_TILES_OF_BUILD                                                               \
+  {SKIFF_CODE_DENSE(int8_t), SKIFF_CODE_DENSE(uint8_t)}, SKIFF_CODES_KEPT(Conv2d, PairCodes), { \
+    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},                                   \
+        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},                               \
+        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},                               \
+  }
+#else
+#define SKIFF_CODE_TILES_OF_BUILD \
+  {}, nullptr, {}
+#endif
 #if SKIFF_HAS_TILES
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
 #endif
@@ -249,6 +273,21 @@ const Kernels SKIFF_KERNELS = {
     SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,
     SKIFF_XNNPACK_F16 ? Widen : nullptr,
     SKIFF_XNNPACK_F16 ? Narrow : nullptr,
+    {{SKIFF_CODES_KEPT(Quantize, QuantizeCodes<int8_t>), SKIFF_CODES_KEPT(Quantize, QuantizeCodes<uint8_t>)},
+     {SKIFF_CODES_KEPT(Dequantize, DequantizeCodes<int8_t>),
+      SKIFF_CODES_KEPT(Dequantize, DequantizeCodes<uint8_t>),
+      SKIFF_CODES_KEPT(Dequantize, DequantizeCodes<int32_t>)},
+     {kHasCodeSums ? NarrowSums<int8_t> : nullptr, kHasCodeSums ? NarrowSums<uint8_t> : nullptr},
+     {kHasCodeSums ? AddToSums<int8_t> : nullptr, kHasCodeSums ? AddToSums<uint8_t> : nullptr},
+     {kHasCodeSums ? SumOfCodes<int8_t> : nullptr, kHasCodeSums ? SumOfCodes<uint8_t> : nullptr},
+     {
+#define BINARY(Operator)                                         \
+  {SKIFF_CODES_KEPT(Operator, CodeBinary<Operator##Of, int8_t>), \
+   SKIFF_CODES_KEPT(Operator, CodeBinary<Operator##Of, uint8_t>)},
+#include "delegates/xnnpack/kernels/kernels.def"
+     },
+     {kHasCodeDense ? WidenCodes<int8_t> : nullptr, kHasCodeDense ? WidenCodes<uint8_t> : nullptr},
+     SKIFF_CODE_TILES_OF_BUILD},
 #if SKIFF_HAS_TILES
     {{SKIFF_KEPT(Conv2d, Depthwise<3, 1>), SKIFF_KEPT(Conv2d, Depthwise<3, 2>)},
      {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)},

@@ -13,6 +13,14 @@ struct Op {
   };
 };
 
+/// Of quantised operands.
+constexpr int kCodesLowered[] = {
+    0,
+#define LOWERING(Name, Lowering) Op::k##Name,
+#include "delegates/xnnpack/built_quantized.def"
+#undef LOWERING
+};
+
 constexpr int kLowered[] = {
     0,  // An array needs an element.
 #define LOWERING(Name, Lowering) Op::k##Name,
@@ -22,6 +30,13 @@ constexpr int kLowered[] = {
 
 consteval bool IsLowered(int id) {
   for (const int lowered : kLowered) {
+    if (lowered == id) return true;
+  }
+  return false;
+}
+
+consteval bool IsCodesLowered(int id) {
+  for (const int lowered : kCodesLowered) {
     if (lowered == id) return true;
   }
   return false;
@@ -62,3 +77,5 @@ consteval bool IsKept(int id) {
 
 /// The kernel of an operator, or null where no lowering of the build uses it.
 #define SKIFF_KEPT(Operator, ...) (IsKept(Op::k##Operator) ? __VA_ARGS__ : nullptr)
+/// The same of an operator on codes.
+#define SKIFF_CODES_KEPT(Operator, ...) (IsCodesLowered(Op::k##Operator) ? __VA_ARGS__ : nullptr)

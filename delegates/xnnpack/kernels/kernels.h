@@ -109,14 +109,8 @@ struct DepthwiseArgs : PictureArgs {
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
 
-/// Rows of inputs times weights, plus a bias: what does not change from panel to panel.
-struct DenseArgs {
-  const float* x = nullptr;
-  float* y = nullptr;
-  /// Panels of Kernels::dense_outputs outputs; half a panel that would be left over is part of the last one.
-  /// In a panel, a row of biases, then a row for each input. Rows are as wide as whole halves; outputs that
-  /// do not exist are 0.
-  const float* weights = nullptr;
+/// Rows of inputs times weights: where the rows lie, and the outputs.
+struct DenseShape {
   /// A row of x is `run` inputs side by side, and more such runs where it is the window of a convolution:
   /// runs[0] times runs[1] of them, run_strides apart.
   size_t run = 0;
@@ -128,10 +122,20 @@ struct DenseArgs {
   size_t line_rows = static_cast<size_t>(-1);
   size_t line_stride = 0;
   size_t y_stride = 0;
-  float min = 0;
-  float max = 0;
 
   size_t inputs() const { return runs[0] * runs[1] * run; }
+};
+
+/// Plus a bias: what does not change from panel to panel.
+struct DenseArgs : DenseShape {
+  const float* x = nullptr;
+  float* y = nullptr;
+  /// Panels of Kernels::dense_outputs outputs; half a panel that would be left over is part of the last one.
+  /// In a panel, a row of biases, then a row for each input. Rows are as wide as whole halves; outputs that
+  /// do not exist are 0.
+  const float* weights = nullptr;
+  float min = 0;
+  float max = 0;
 };
 /// The panels [first_panel, end_panel) of the rows [first_row, end_row). Some rows meet all these panels
 /// before the next ones do.
@@ -159,6 +163,88 @@ struct WinogradKernels {
 };
 constexpr size_t kWinogradSizes = 2;
 
+/// How results become codes of 8 bits: the nearest whole number of steps, within the limits.
+struct CodeParams {
+  double scale = 1;  ///< Of a code, or from sums to steps.
+  double low = 0;    ///< In steps from the zero point.
+  double high = 0;
+  int zero_point = 0;
+};
+/// The scales are in steps of the output, for operators that need it so (lower/quantized/binary.cpp).
+struct CodeBinaryParams {
+  float a_scale = 1;
+  float b_scale = 1;
+  float low = 0;
+  float high = 0;
+  int a_zero_point = 0;
+  int b_zero_point = 0;
+  int zero_point = 0;
+};
+/// NaN becomes the zero point.
+using QuantizeFn = void (*)(size_t n, const float* x, void* y, const CodeParams& params);
+using DequantizeFn = void (*)(size_t n, const void* x, float* y, double scale, double zero_point);
+using NarrowSumsFn = void (*)(size_t n, const int32_t* sums, void* y, const CodeParams& params);
+using AddToSumsFn = void (*)(size_t n, const void* x, int32_t* sums);
+using SumOfCodesFn = int32_t (*)(size_t n, const void* x);
+/// y may be a or b.
+using CodeBinaryFn = void (*)(size_t n, const void* a, const void* b, void* y,
+                              const CodeBinaryParams& params);
+
+/// Integers times integers, which become codes.
+struct CodeDenseArgs : DenseShape {
+  const int16_t* x = nullptr;  ///< Less their zero point. An odd run is followed by one more, of any value.
+  void* y = nullptr;
+  /// Panels as those of DenseArgs, of 32-bit words. In a panel, a row of biases, a row of f32 that make steps
+  /// of sums, then for each two inputs of a run a row of pairs of i16: the weights less their zero point, and
+  /// 0 beside an odd run's last one.
+  const int32_t* weights = nullptr;
+  float low = 0;  ///< In steps from the zero point.
+  float high = 0;
+  int32_t zero_point = 0;
+
+  size_t pairs() const { return runs[0] * runs[1] * ((run + 1) / 2); }
+};
+using CodeDenseFn = void (*)(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
+                             size_t end_panel);
+using WidenCodesFn = void (*)(size_t n, const void* x, int16_t zero_point, int16_t* y);
+
+/// A depthwise convolution of codes over a band of a picture, with its pads.
+struct CodeDepthwiseArgs {
+  const int32_t* x =
+      nullptr;  ///< A channel of a pixel, less the zero point, and above it that of the next pixel.
+  void* y = nullptr;
+  size_t channels = 0;
+  size_t line_stride = 0;  ///< Words.
+  size_t output_width = 0;
+  size_t y_stride = 0;
+  /// For each vector of channels, as of DepthwiseArgs: biases, f32 that make steps of sums, then of each row
+  /// the pairs of its taps.
+  const int32_t* weights = nullptr;
+  float low = 0;  ///< In steps from the zero point.
+  float high = 0;
+  int32_t zero_point = 0;
+};
+/// Lines of the output, from the first of both on.
+using CodeDepthwiseFn = void (*)(const CodeDepthwiseArgs& args, size_t lines);
+/// to[i] = line[i] and, above it, line[distance + i].
+using PairCodesFn = void (*)(size_t n, size_t distance, const int16_t* line, int32_t* to);
+
+/// Of i8, then of u8. Null in builds without quantised tensors, or without their operators.
+constexpr size_t kCodeTypes = 2;
+struct CodeKernels {
+  QuantizeFn quantize[kCodeTypes] = {};
+  DequantizeFn dequantize[kCodeTypes + 1] = {};  ///< And of i32.
+  NarrowSumsFn narrow_sums[kCodeTypes] = {};
+  AddToSumsFn add_to_sums[kCodeTypes] = {};
+  SumOfCodesFn sum[kCodeTypes] = {};
+  CodeBinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kCodeTypes] = {};
+  WidenCodesFn widen[kCodeTypes] = {};
+  // Null where XNNPACK's kernels are the better ones.
+  CodeDenseFn dense[kCodeTypes] = {};
+  PairCodesFn pair = nullptr;
+  CodeDepthwiseFn depthwise[3][2][kCodeTypes] = {};
+};
+
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
 constexpr size_t kForms = static_cast<size_t>(Form::kCount);
@@ -176,6 +262,7 @@ struct Kernels {
   LayerNormFn layer_norm_half = nullptr;
   ConvertFn widen = nullptr;   ///< f16 to f32.
   ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
+  CodeKernels codes;
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};
   size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
@@ -197,6 +284,9 @@ extern const ConvertFn kConvertKernels[static_cast<size_t>(ConvertKernel::kCount
 
 /// Copies rows of `bytes`; strides are in bytes too, and may be 0 or negative. The two sides do not overlap.
 void CopyRows(size_t rows, size_t bytes, const void* x, int64_t x_stride, void* y, int64_t y_stride);
+
+/// y = table[x] of bytes; y may be x.
+void LookUp(size_t n, const uint8_t* x, const uint8_t* table, uint8_t* y);
 
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();

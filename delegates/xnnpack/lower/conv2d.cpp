@@ -11,16 +11,6 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// The pads depend on the input's size; where XNNPACK finds them, the operator need not be made anew. It
-/// subtracts without a sign, so windows must not leave pixels out.
-bool XnnpackFindsPads(const Conv2dAttrs& attrs, const Shape& weights) {
-  if (attrs.auto_pad != AutoPad::kSameUpper) return false;
-  for (int axis = 0; axis < 2; ++axis) {
-    if ((weights[1 + axis] - 1) * attrs.dilations[axis] + 1 < attrs.strides[axis]) return false;
-  }
-  return true;
-}
-
 class ConvolutionStep final : public Step {
  public:
   ConvolutionStep(const NodeView& node, const Environment& environment)
@@ -28,32 +18,9 @@ class ConvolutionStep final : public Step {
 
   Status Reshape() override {
     const auto& attrs = node_.As<Conv2dAttrs>();
-    const TensorView& x = node_.in(0);
     const TensorView& w = node_.in(1);
-    const TensorView& y = node_.out(0);
     ConvolutionGeometry g;
-    for (int axis = 0; axis < 2; ++axis) {
-      uint32_t begin = 0;
-      uint32_t end = 0;
-      if (!FitPads(attrs.auto_pad, attrs.pads, axis, x.shape[1 + axis], y.shape[1 + axis], w.shape[1 + axis],
-                   attrs.strides[axis], attrs.dilations[axis], &begin, &end)) {
-        return Refuse();
-      }
-      g.pads[axis == 0 ? 0 : 3] = begin;
-      g.pads[axis == 0 ? 2 : 1] = end;
-      g.kernel[axis] = static_cast<uint32_t>(w.shape[1 + axis]);
-      g.strides[axis] = static_cast<uint32_t>(attrs.strides[axis]);
-      g.dilations[axis] = static_cast<uint32_t>(attrs.dilations[axis]);
-    }
-    if (XnnpackFindsPads(attrs, w.shape)) {
-      g.flags = XNN_FLAG_TENSORFLOW_SAME_PADDING;
-      for (uint32_t& pad : g.pads) pad = 0;
-    }
-    g.groups = static_cast<uint32_t>(attrs.groups);
-    g.group_input_channels = static_cast<size_t>(w.shape[3]);
-    g.group_output_channels = static_cast<size_t>(w.shape[0] / attrs.groups);
-    g.input_stride = RowsOf(x).stride;
-    g.output_stride = RowsOf(y).stride;
+    SKIFF_RETURN_IF_ERROR(DescribeConvolution(node_, &g));
     g.min = attrs.min;
     g.max = attrs.max;
     ConvolutionWeights weights;
@@ -63,7 +30,7 @@ class ConvolutionStep final : public Step {
       weights.bias = node_.in(2).data;
       weights.bias_hash = node_.input(2).hash;
     }
-    return convolution_.Reshape(x.dtype, g, weights, x, y, &workspace_bytes_);
+    return convolution_.Reshape(node_.in(0).dtype, g, weights, node_.in(0), node_.out(0), &workspace_bytes_);
   }
 
   Status Bind(void* workspace) override {

@@ -5,6 +5,19 @@
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
+namespace {
+
+/// The pads depend on the input's size; where XNNPACK finds them, the operator need not be made anew. It
+/// subtracts without a sign, so windows must not leave pixels out.
+bool XnnpackFindsPads(const Conv2dAttrs& attrs, const Shape& weights) {
+  if (attrs.auto_pad != AutoPad::kSameUpper) return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    if ((weights[1 + axis] - 1) * attrs.dilations[axis] + 1 < attrs.strides[axis]) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_t output, int64_t kernel,
              int64_t stride, int64_t dilation, uint32_t* begin, uint32_t* end) {
@@ -23,6 +36,37 @@ bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_
 bool IndirectionFits(int64_t outputs, int64_t taps) {
   constexpr int64_t kMostPointers = int64_t{1} << 28;
   return outputs > 0 && taps > 0 && outputs <= kMostPointers && taps <= kMostPointers / outputs;
+}
+
+Status DescribeConvolution(const NodeView& node, ConvolutionGeometry* geometry) {
+  const auto& attrs = node.As<Conv2dAttrs>();
+  const TensorView& x = node.in(0);
+  const Shape& w = node.in(1).shape;
+  const TensorView& y = node.out(0);
+  ConvolutionGeometry& g = *geometry;
+  for (int axis = 0; axis < 2; ++axis) {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    if (!FitPads(attrs.auto_pad, attrs.pads, axis, x.shape[1 + axis], y.shape[1 + axis], w[1 + axis],
+                 attrs.strides[axis], attrs.dilations[axis], &begin, &end)) {
+      return Refuse();
+    }
+    g.pads[axis == 0 ? 0 : 3] = begin;
+    g.pads[axis == 0 ? 2 : 1] = end;
+    g.kernel[axis] = static_cast<uint32_t>(w[1 + axis]);
+    g.strides[axis] = static_cast<uint32_t>(attrs.strides[axis]);
+    g.dilations[axis] = static_cast<uint32_t>(attrs.dilations[axis]);
+  }
+  if (XnnpackFindsPads(attrs, w)) {
+    g.flags = XNN_FLAG_TENSORFLOW_SAME_PADDING;
+    for (uint32_t& pad : g.pads) pad = 0;
+  }
+  g.groups = static_cast<uint32_t>(attrs.groups);
+  g.group_input_channels = static_cast<size_t>(w[3]);
+  g.group_output_channels = static_cast<size_t>(w[0] / attrs.groups);
+  g.input_stride = RowsOf(x).stride;
+  g.output_stride = RowsOf(y).stride;
+  return OkStatus();
 }
 
 Status Convolution::Create(const ConvolutionWeights& weights) {

@@ -41,6 +41,9 @@ bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_
 /// An indirection buffer of this many windows is one that a device can hold.
 bool IndirectionFits(int64_t outputs, int64_t taps);
 
+/// All but the bounds, for a Conv2d node. kUnsupported: pads that XNNPACK does not take.
+Status DescribeConvolution(const NodeView& node, ConvolutionGeometry* geometry);
+
 class Convolution {
  public:
   explicit Convolution(const Environment& environment)

@@ -30,12 +30,6 @@ void PackPanels(const DenseArgs& args, const float* weights, const float* bias, 
   }
 }
 
-/// Outputs, with those that do not exist: whole halves of a panel.
-size_t ColumnsOf(const DenseArgs& args, const Kernels& kernels) {
-  const size_t half = kernels.dense_outputs / 2;
-  return DivideUp(args.outputs, half) * half;
-}
-
 class DenseStep final : public Step {
  public:
   DenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
@@ -59,7 +53,7 @@ class DenseStep final : public Step {
     blocks_ = DivideUp(rows_, kBlockRows);
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t parts = threads == 1 ? 1 : kTasksOfThread * threads / blocks_;
-    at_once_ = DensePanelsAtOnce(args_, *environment_.kernels, parts);
+    at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
     panels_ = DensePanelCount(args_, *environment_.kernels);
     return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
   }
@@ -115,7 +109,7 @@ Status PackDense(const NodeView& node, const Environment& environment, const Ker
     for (size_t group = 0; group < groups; ++group) {
       const float* const weights = node.in(1).as<const float>() + group * args->outputs * args->inputs();
       const float* const bias = node.Has(2) ? node.in(2).as<const float>() + group * args->outputs : nullptr;
-      PackPanels(*args, weights, bias, transposed, kernels.dense_outputs, ColumnsOf(*args, kernels),
+      PackPanels(*args, weights, bias, transposed, kernels.dense_outputs, DenseColumns(*args, kernels),
                  static_cast<float*>(blob) + group * group_elements);
     }
   });
@@ -132,18 +126,23 @@ const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs) {
   return *kernels;
 }
 
-size_t DenseGroupElements(const DenseArgs& args, const Kernels& kernels) {
-  return (1 + args.inputs()) * ColumnsOf(args, kernels);
+size_t DenseGroupElements(const DenseShape& args, const Kernels& kernels) {
+  return (1 + args.inputs()) * DenseColumns(args, kernels);
 }
 
-size_t DensePanelCount(const DenseArgs& args, const Kernels& kernels) {
-  return std::max<size_t>(ColumnsOf(args, kernels) / kernels.dense_outputs, 1);
+size_t DensePanelCount(const DenseShape& args, const Kernels& kernels) {
+  return std::max<size_t>(DenseColumns(args, kernels) / kernels.dense_outputs, 1);
 }
 
-size_t DensePanelsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts) {
+size_t DenseColumns(const DenseShape& shape, const Kernels& kernels) {
+  const size_t half = kernels.dense_outputs / 2;
+  return DivideUp(shape.outputs, half) * half;
+}
+
+size_t DensePanelsAtOnce(const DenseShape& shape, size_t words, const Kernels& kernels, size_t parts) {
   constexpr size_t kStayingBytes = 24 * 1024;
-  const size_t panels = DensePanelCount(args, kernels);
-  const size_t fit = kStayingBytes / (args.inputs() * kernels.dense_outputs * sizeof(float));
+  const size_t panels = DensePanelCount(shape, kernels);
+  const size_t fit = kStayingBytes / (words * kernels.dense_outputs * sizeof(float));
   return std::clamp<size_t>(fit, 1, panels / std::clamp<size_t>(parts, 1, panels));
 }
 

@@ -88,16 +88,20 @@ class DepthwiseStep final : public Step {
 
 }  // namespace
 
-DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
+bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels) {
   const auto& attrs = node.As<Conv2dAttrs>();
-  const TensorView& x = node.in(0);
   const Shape& w = node.in(1).shape;
-  const bool one_each = attrs.groups == x.shape[3] && w[0] == attrs.groups && w[3] == 1;
+  const bool one_each = attrs.groups == node.in(0).shape[3] && w[0] == attrs.groups && w[3] == 1;
   const bool square = w[1] == w[2] && attrs.strides[0] == attrs.strides[1];
   const bool dense = attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
-  if (x.dtype != DType::kF32 || !one_each || !square || !dense) return nullptr;
-  if (attrs.groups < static_cast<int64_t>(kernels.depthwise_channels)) return nullptr;
-  if (w[1] < 3 || w[1] > 7 || w[1] % 2 == 0 || attrs.strides[0] > 2) return nullptr;
+  return one_each && square && dense && attrs.groups >= static_cast<int64_t>(kernels.depthwise_channels) &&
+         w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
+}
+
+DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
+  const auto& attrs = node.As<Conv2dAttrs>();
+  const Shape& w = node.in(1).shape;
+  if (node.in(0).dtype != DType::kF32 || !IsSquareDepthwise(node, kernels)) return nullptr;
   return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
 }
 

@@ -23,6 +23,9 @@ Status DescribePicture(const NodeView& node, PictureArgs* args);
 /// From the addresses of the first picture to those of picture `index`.
 void MoveToPicture(size_t index, PictureArgs* args);
 
+/// A depthwise Conv2d of one output each, with 3 x 3, 5 x 5 or 7 x 7 weights and a stride of 1 or 2, and
+/// channels enough.
+bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels);
 /// The kernel for a depthwise Conv2d node; null where XNNPACK's convolution has to run it.
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels);
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel);
@@ -40,18 +43,31 @@ Status PackDense(const NodeView& node, const Environment& environment, const Ker
                  bool transposed, size_t groups, DenseArgs* args);
 /// Those whose vectors are no wider than the outputs need.
 const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs);
-size_t DenseGroupElements(const DenseArgs& args, const Kernels& kernels);
+size_t DenseGroupElements(const DenseShape& args, const Kernels& kernels);
 /// Panels of the outputs; see DenseArgs::weights.
-size_t DensePanelCount(const DenseArgs& args, const Kernels& kernels);
-/// How many panels to compute of all rows before the next ones: as many as have weights that stay in the
-/// first-level cache, and no more than an equal share of `parts`.
-size_t DensePanelsAtOnce(const DenseArgs& args, const Kernels& kernels, size_t parts);
+size_t DensePanelCount(const DenseShape& args, const Kernels& kernels);
+/// Outputs, with those that do not exist: whole halves of a panel.
+size_t DenseColumns(const DenseShape& shape, const Kernels& kernels);
+/// How many panels to compute of all rows before the next ones: as many as have weights (`words` of 32 bits
+/// for each output) that stay in the first-level cache, and no more than an equal share of `parts`.
+size_t DensePanelsAtOnce(const DenseShape& shape, size_t words, const Kernels& kernels, size_t parts);
 bool RunsDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDense(const NodeView& node, const Environment& environment, const DenseLayer& layer);
 
 /// True for a Conv2d node whose windows are rows of a dense layer.
 bool RunsDenseConvolution(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environment& environment);
+
+/// True for a product of codes (Conv2d, FullyConnected, MatMul) that kernels of ours compute.
+bool RunsCodeDense(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,
+                                   const DenseLayer& layer);
+
+/// The same of depthwise ones.
+bool RunsCodeDepthwise(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerCodeDepthwise(const NodeView& node, const Environment& environment);
+/// The CPU multiplies four pairs of bytes and adds them to a sum at once, which XNNPACK's kernels use.
+bool HasFasterSums();
 
 /// True for a Conv2d node that Winograd's way may make faster; which way it goes is decided for each shape.
 bool MayRunWinograd(const NodeView& node, const Environment& environment);

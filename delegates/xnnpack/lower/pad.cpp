@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/code_range.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "ops/shape_rules.h"
+#include "skiff/quantization.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -109,8 +111,25 @@ class PadStep final : public Step {
   void TakeValue() {
     static constexpr uint64_t kZero = 0;
     const size_t bytes = ElementBytes(node_.in(0));
-    const void* const value = node_.Has(2) ? node_.in(2).data : &kZero;
+    const void* value = node_.Has(2) ? node_.in(2).data : &kZero;
+    [[maybe_unused]] uint8_t code = 0;
+    if (IsI8(node_.in(0).dtype) || IsU8(node_.in(0).dtype)) {
+      code = TakeCode();
+      value = &code;
+    }
     for (size_t i = 0; i < kFillBytes; i += bytes) std::memcpy(fill_ + i, value, bytes);
+  }
+
+  /// Of 8 bits: the value itself, or the code that stands for a real number.
+  uint8_t TakeCode() const {
+    const Quantization* const quantization = node_.in(0).quantization;
+    const bool real = node_.Has(2) && node_.in(2).dtype == DType::kF32;
+    if (node_.Has(2) && !real) return *node_.in(2).as<const uint8_t>();
+    if (quantization == nullptr) return 0;
+    const double value = real ? static_cast<double>(*node_.in(2).as<const float>()) : 0;
+    const CodeRounder round(*CodeRangeOf(node_.in(0).dtype));
+    return static_cast<uint8_t>(
+        round(value / static_cast<double>(quantization->scale), quantization->zero_point));
   }
 
   int64_t RowBytes() const { return inner_.to * inner_.stride; }

@@ -163,6 +163,9 @@ class RecurrentStep final : public Step {
     Binary(BinaryKernel::kMul, hidden_, gates, candidate, candidate);
     Binary(BinaryKernel::kMul, hidden_, gates + 2 * hidden_, cell, cell);
     Binary(BinaryKernel::kAdd, hidden_, candidate, cell, cell);
+    if (attrs_.cell_clip < kInfinity) {
+      for (size_t i = 0; i < hidden_; ++i) cell[i] = std::clamp(cell[i], -attrs_.cell_clip, attrs_.cell_clip);
+    }
     std::copy_n(cell, hidden_, candidate);
     Unary(UnaryKernel::kTanh, hidden_, candidate);
     Binary(BinaryKernel::kMul, hidden_, gates + hidden_, candidate, state);

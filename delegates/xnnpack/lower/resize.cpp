@@ -17,22 +17,20 @@ class LinearResizeStep final : public OperatorStep {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
     if (!CoordinatesAgree() || !IndirectionFits(y.shape.ElementsBetween(1, 3), 4)) return Refuse();
-    const bool f16 = IsF16(x.dtype);
+    const Functions f = FunctionsOf(x.dtype);
     const size_t created[4] = {static_cast<size_t>(y.shape[1]), static_cast<size_t>(y.shape[2]),
                                RowsOf(x).stride, RowsOf(y).stride};
     if (!operator_ || std::memcmp(created, created_, sizeof(created)) != 0) {
-      const auto create = f16 ? xnn_create_resize_bilinear2d_nhwc_f16 : xnn_create_resize_bilinear2d_nhwc_f32;
       SKIFF_RETURN_IF_ERROR(operator_.Make(
-          [&](xnn_operator_t* made) { return create(created[0], created[1], Flags(), made); }));
+          [&](xnn_operator_t* made) { return f.create(created[0], created[1], Flags(), made); }));
       std::memcpy(created_, created, sizeof(created));
     }
-    const auto reshape =
-        f16 ? xnn_reshape_resize_bilinear2d_nhwc_f16 : xnn_reshape_resize_bilinear2d_nhwc_f32;
     size_t alignment = 0;
     workspace_bytes_ = 0;
-    return FromXnn(reshape(operator_.get(), static_cast<size_t>(x.shape[0]), static_cast<size_t>(x.shape[1]),
-                           static_cast<size_t>(x.shape[2]), static_cast<size_t>(x.shape[3]), created[2],
-                           created[3], &workspace_bytes_, &alignment, environment_.pool));
+    return FromXnn(f.reshape(operator_.get(), static_cast<size_t>(x.shape[0]),
+                             static_cast<size_t>(x.shape[1]), static_cast<size_t>(x.shape[2]),
+                             static_cast<size_t>(x.shape[3]), created[2], created[3], &workspace_bytes_,
+                             &alignment, environment_.pool));
   }
 
   Status Bind(void* workspace) override {
@@ -41,11 +39,31 @@ class LinearResizeStep final : public OperatorStep {
     if (IsF16(x.dtype)) {
       return FromXnn(xnn_setup_resize_bilinear2d_nhwc_f16(operator_.get(), workspace, x.data, y.data));
     }
+    if (IsI8(x.dtype)) {
+      return FromXnn(xnn_setup_resize_bilinear2d_nhwc_s8(operator_.get(), workspace, x.as<const int8_t>(),
+                                                         y.as<int8_t>()));
+    }
+    if (IsU8(x.dtype)) {
+      return FromXnn(xnn_setup_resize_bilinear2d_nhwc_u8(operator_.get(), workspace, x.as<const uint8_t>(),
+                                                         y.as<uint8_t>()));
+    }
     return FromXnn(
         xnn_setup_resize_bilinear2d_nhwc_f32(operator_.get(), workspace, x.as<const float>(), y.as<float>()));
   }
 
  private:
+  struct Functions {
+    xnn_status (*create)(size_t, size_t, uint32_t, xnn_operator_t*);
+    xnn_status (*reshape)(xnn_operator_t, size_t, size_t, size_t, size_t, size_t, size_t, size_t*, size_t*,
+                          pthreadpool_t);
+  };
+  static Functions FunctionsOf(DType dtype) {
+    if (IsF16(dtype)) return {xnn_create_resize_bilinear2d_nhwc_f16, xnn_reshape_resize_bilinear2d_nhwc_f16};
+    if (IsI8(dtype)) return {xnn_create_resize_bilinear2d_nhwc_s8, xnn_reshape_resize_bilinear2d_nhwc_s8};
+    if (IsU8(dtype)) return {xnn_create_resize_bilinear2d_nhwc_u8, xnn_reshape_resize_bilinear2d_nhwc_u8};
+    return {xnn_create_resize_bilinear2d_nhwc_f32, xnn_reshape_resize_bilinear2d_nhwc_f32};
+  }
+
   uint32_t Flags() const {
     switch (node_.As<ResizeAttrs>().coordinates) {
       case ResizeCoordinates::kAlignCorners:

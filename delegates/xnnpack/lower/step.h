@@ -89,8 +89,10 @@ Result<StepPointer> MakeStep(const NodeView& node, const Environment& environmen
   return step;
 }
 
-/// The lowering of an operator; null where the table names none.
-LowerFn FindLowering(OpCode op);
+/// The lowering of an operator for operands of these types; null where the tables name none.
+LowerFn FindLowering(const NodeTypes& node);
+/// Whether there is one for operands of any types.
+bool HasLowering(OpCode op);
 
 /// A tensor as rows of the innermost axis.
 struct Rows {

@@ -23,6 +23,9 @@ enum class PackingKind : uint32_t {
   kDepthwise = 6,  ///< For our own kernels, as are the next.
   kDense = 7,
   kWinograd = 8,
+  kQuantizedWeights = 9,  ///< Of products of f32.
+  kCodeDense = 10,
+  kCodeDepthwise = 11,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

@@ -29,7 +29,8 @@ inline AxisStrides BroadcastStrides(const Shape& from, const Shape& to) {
   AxisStrides strides = {};
   const int missing = to.rank() - from.rank();
   for (int axis = 0; axis < from.rank(); ++axis) {
-    strides[static_cast<size_t>(axis + missing)] = from[axis] == 1 ? 0 : dense[static_cast<size_t>(axis)];
+    const int at = axis + missing;
+    strides[static_cast<size_t>(at)] = from[axis] == 1 ? 0 : dense[static_cast<size_t>(axis)];
   }
   return strides;
 }

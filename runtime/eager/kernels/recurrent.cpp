@@ -55,11 +55,12 @@ struct Layer {
   }
 
   void LstmStep(const Row& row) const {
+    const auto clip = static_cast<double>(attrs->cell_clip);
     for (int64_t i = 0; i < hidden; ++i) {
       const double before = ToDouble(row.cell[i]);
       const double input = Sigmoid(Gate(row, 0, i) + Peephole(0, i, before));
       const double forget = Sigmoid(Gate(row, 2, i) + Peephole(2, i, before));
-      const double cell = forget * before + input * std::tanh(Gate(row, 3, i));
+      const double cell = std::clamp(forget * before + input * std::tanh(Gate(row, 3, i)), -clip, clip);
       const double output = Sigmoid(Gate(row, 1, i) + Peephole(1, i, cell));
       row.cell[i] = Store<T>(cell);
       row.state[i] = Store<T>(output * std::tanh(cell));

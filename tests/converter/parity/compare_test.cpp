@@ -84,10 +84,12 @@ TEST(Compare, FloatsOfDifferentWidthCompareByValue) {
 }
 
 TEST(DefaultTolerance, FollowsTheStorageType) {
-  EXPECT_EQ(DefaultTolerance(DType::kF32, false).of_largest, 2e-5);
-  EXPECT_EQ(DefaultTolerance(DType::kF16, false).of_largest, 1e-2);
-  EXPECT_EQ(DefaultTolerance(DType::kF32, true).of_largest, 1e-2);
-  EXPECT_EQ(Describe(DefaultTolerance(DType::kI64, true)), "exact");
+  EXPECT_EQ(DefaultTolerance(DType::kF32, {}).of_largest, 2e-5);
+  EXPECT_EQ(DefaultTolerance(DType::kF16, {}).of_largest, 1e-2);
+  EXPECT_EQ(DefaultTolerance(DType::kF32, {.f16 = true}).of_largest, 1e-2);
+  EXPECT_EQ(DefaultTolerance(DType::kF32, {.quantized = true}).of_largest, 1e-1);
+  EXPECT_EQ(DefaultTolerance(DType::kU8, {.quantized = true}).of_largest, 1e-1);
+  EXPECT_EQ(Describe(DefaultTolerance(DType::kI64, {.f16 = true})), "exact");
 }
 
 }  // namespace

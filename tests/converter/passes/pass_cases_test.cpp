@@ -80,12 +80,16 @@ Computed Compute(const Graph& graph, const std::map<std::string, TensorData>& in
 
 /// The elements agree, NaN with NaN; 0 tolerance is bit for bit.
 testing::AssertionResult SameNumbers(const TensorData& expected, const TensorData& got, double tolerance) {
-  if (expected.dtype() != got.dtype() || !(expected.shape() == got.shape())) {
+  const bool both_quantized = expected.quantization() && got.quantization();  // Then they are real numbers.
+  const bool comparable = expected.dtype() == got.dtype() || both_quantized;
+  if (!comparable || !(expected.shape() == got.shape())) {
     return testing::AssertionFailure()
            << "expected " << DTypeName(expected.dtype()) << ShapeText(expected.shape()).c_str() << ", got "
            << DTypeName(got.dtype()) << ShapeText(got.shape()).c_str();
   }
-  if (tolerance == 0 || !IsFloat(expected.dtype())) {
+  const bool same_type =
+      expected.dtype() == got.dtype() && SameQuantization(expected.quantization(), got.quantization());
+  if (same_type && (tolerance == 0 || !IsFloat(expected.dtype()))) {
     if (expected.size_bytes() == 0 || std::memcmp(expected.data(), got.data(), expected.size_bytes()) == 0)
       return testing::AssertionSuccess();
     return testing::AssertionFailure() << "the elements are not the same bit for bit";

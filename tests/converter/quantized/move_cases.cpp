@@ -53,6 +53,14 @@ void AddCopies(CaseTable& table) {
   table.push_back({"Identity_i32", "input x: i32[2, 4] {scale=0.1} y = Identity(x)", Kept({2, 4})});
   table.push_back(
       {"Identity_channels", "input x: i8[4, 2] {scale=[0.1, 0.2], axis=1} y = Identity(x)", Kept({4, 2})});
+  table.push_back(
+      {"ToCodes_u8", "input x: u8[2, 4] {scale=0.1, zero_point=9} y = ToCodes(x) {to=u8}", Kept({2, 4})});
+  table.push_back({"ToCodes_channels", "input x: i8[4, 2] {scale=[0.1, 0.2], axis=1} y = ToCodes(x) {to=i8}",
+                   Kept({4, 2})});
+  table.push_back(
+      {"FromCodes_i16", "input x: i16[2, 4] y: i16 {scale=0.1, zero_point=-7} = FromCodes(x)", Kept({2, 4})});
+  table.push_back({"FromCodes_channels",
+                   "input x: i32[2, 4] y: i32 {scale=[0.1, 0.3], axis=0} = FromCodes(x)", Kept({2, 4})});
 }
 
 void AddRearrangements(CaseTable& table) {

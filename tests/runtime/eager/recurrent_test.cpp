@@ -1,4 +1,6 @@
 // Lstm, Gru and Rnn. The ONNX node tests have larger cases; here are lengths, directions and dtypes.
+#include <cmath>
+
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {
@@ -127,6 +129,18 @@ TEST(Recurrent, DTypesAndNoSteps) {
                  RecurrentAttrs{}, 2));
   ExpectTensor(empty[0], {0, 1, 1}, {});
   ExpectTensor(empty[1], {1, 1}, {0.75});
+}
+
+TEST(Recurrent, TheCellIsClipped) {
+  // Gates of 10 are open: the cell would be 1, and the state tanh(1).
+  const std::vector<Tensor> made =
+      Results(Op(OpCode::kLstm, {F32({1, 1, 4}, {40, 40, 40, 40}), F32({4, 1}, {0, 0, 0, 0})},
+                 RecurrentAttrs{.cell_clip = 0.5f}, 3));
+  ExpectTensor(made[2], {1, 1}, {0.5});
+  ExpectTensor(made[0], {1, 1, 1}, {static_cast<float>(std::tanh(0.5))});
+  ExpectError(Op(OpCode::kLstm, {F32({1, 1, 4}, {0, 0, 0, 0}), F32({4, 1}, {0, 0, 0, 0})},
+                 RecurrentAttrs{.cell_clip = -1.0f}, 3),
+              "cell_clip");
 }
 
 TEST(Recurrent, WrongShapesAreNamed) {

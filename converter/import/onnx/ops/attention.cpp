@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "import/onnx/emit.h"
+#include "import/emit.h"
 #include "import/onnx/ops.h"
 
 namespace skiff {
@@ -55,13 +55,43 @@ ValueId BiasOf(OnnxBuilder& b, const char* suffix, ValueId allowed, DType dtype)
   return b.Emit(suffix, OpCode::kWhere, {allowed, zero, never});
 }
 
-/// Query i sees the keys up to i + the length of the past.
+/// How many keys of a cache count, [batch, 1, 1, 1].
+ValueId UsedKeys(OnnxBuilder& b) {
+  return EmitUnsqueeze(b, "used_keys", b.CastTo("used", b.Input(6), DType::kI64), {1, 2, 3});
+}
+
+/// Query i sees the keys up to i + the length of the past. Where the cache says how many keys count, the last
+/// query sees all of these.
 ValueId CausalBias(OnnxBuilder& b, ValueId query, ValueId key) {
-  const ValueId rows = EmitCount(b, "query_place", EmitExtent(b, "query_length", query, 2));
+  const ValueId length = EmitExtent(b, "query_length", query, 2);
+  const ValueId rows = EmitCount(b, "query_place", length);
   const ValueId columns = EmitCount(b, "key_place", EmitExtent(b, "key_length", key, 2));
   ValueId last = EmitUnsqueeze(b, "query_column", rows, {1});
   if (b.HasInput(4)) last = EmitAdd(b, "last_key", last, EmitExtent(b, "past_length", b.Input(4), 2));
+  if (b.HasInput(6)) last = EmitAdd(b, "last_used", last, EmitSub(b, "offset", UsedKeys(b), length));
   return BiasOf(b, "causal_bias", b.Emit("causal", OpCode::kLessOrEqual, {columns, last}), b.DTypeOf(query));
+}
+
+/// The keys that count.
+ValueId UsedBias(OnnxBuilder& b, ValueId query, ValueId key) {
+  const ValueId columns = EmitCount(b, "key_place", EmitExtent(b, "key_length", key, 2));
+  return BiasOf(b, "used_bias", b.Emit("used_place", OpCode::kLess, {columns, UsedKeys(b)}),
+                b.DTypeOf(query));
+}
+
+/// Input 3, which says nothing of the keys behind its end: these take no part.
+ValueId MaskBias(OnnxBuilder& b, ValueId key, DType dtype) {
+  const ValueId given = b.Input(3);
+  const ValueId mask = b.DTypeOf(given) == DType::kBool ? BiasOf(b, "mask_bias", given, dtype)
+                                                        : b.CastTo("mask_cast", given, dtype);
+  const int64_t axis = b.RankOf(mask) - 1;
+  const std::optional<int64_t> stated = b.ExtentOf(mask, axis);
+  const std::optional<int64_t> keys = b.ExtentOf(key, 2);
+  if (!stated || !keys || *stated == 1 || *stated >= *keys) return mask;
+  return b.Emit("mask_filled", OpCode::kPad,
+                {mask, b.ConstantInts("mask_pads", {0, *keys - *stated}),
+                 b.Scalar("masked", dtype, kMinusInfinity), b.ConstantInts("mask_axis", {axis})},
+                PadAttrs{});
 }
 
 /// What is added to the scores. `alive` is 0 for queries that may see no key and 1 for others, or kNoValue
@@ -75,14 +105,17 @@ struct Bias {
 Bias EmitBias(OnnxBuilder& b, ValueId query, ValueId key) {
   const DType dtype = b.DTypeOf(query);
   Bias bias;
-  const bool causal = b.Flag("is_causal");
-  if (causal) bias.as_given = CausalBias(b, query, key);
+  if (b.Flag("is_causal")) {
+    bias.as_given = CausalBias(b, query, key);
+  } else if (b.HasInput(6)) {
+    bias.as_given = UsedBias(b, query, key);
+  }
   bias.finite_rows = bias.as_given;  // The first key is before every query.
-  if (!b.HasInput(3)) return bias;
-  const ValueId given = b.Input(3);
-  const ValueId mask = b.DTypeOf(given) == DType::kBool ? BiasOf(b, "mask_bias", given, dtype)
-                                                        : b.CastTo("mask_cast", given, dtype);
-  bias.as_given = causal ? EmitAdd(b, "bias", mask, bias.as_given) : mask;
+  if (!b.HasInput(3) && !b.HasInput(6)) return bias;
+  if (b.HasInput(3)) {
+    const ValueId mask = MaskBias(b, key, dtype);
+    bias.as_given = bias.as_given == kNoValue ? mask : EmitAdd(b, "bias", mask, bias.as_given);
+  }
   const ReduceAttrs last{.axes = {-1}, .keep_dims = true};
   const ValueId highest = b.Emit("bias_max", OpCode::kReduceMax, {bias.as_given}, last);
   const ValueId dead =
@@ -116,6 +149,8 @@ void BuildAttention(OnnxBuilder& b) {
   if (!IsFloat(dtype)) b.Invalid("the query is {}; a floating-point type was expected", DTypeName(dtype));
   if (b.HasInput(4) != b.HasInput(5))
     b.Invalid("past_key and past_value belong together, but one is missing");
+  if (b.HasInput(4) && b.HasInput(6))
+    b.Invalid("nonpad_kv_seqlen counts the keys of a cache, but there is past_key");
   const ValueId key = WithPast(b, "key_cache", SplitHeads(b, "key", b.Input(1), "kv_num_heads"), 4, 1);
   const ValueId value = WithPast(b, "value_cache", SplitHeads(b, "value", b.Input(2), "kv_num_heads"), 5, 2);
   const int64_t heads = HeadsOf(b, query);
@@ -138,7 +173,7 @@ void BuildAttention(OnnxBuilder& b) {
   if (b.OutputUsed(3))
     OutputScores(b, 2, biased ? EmitAdd(b, "scores_biased", capped, bias.as_given) : capped);
   ValueId logits = biased ? EmitAdd(b, "logits", capped, bias.finite_rows) : capped;
-  logits = b.CastTo("logits_cast", logits, TypeAttribute(b, "softmax_precision", dtype));
+  logits = b.CastTo("logits_cast", logits, b.DTypeAttribute("softmax_precision", dtype));
   ValueId weights =
       b.CastTo("weights_cast", b.Emit("weights", OpCode::kSoftmax, {logits}, AxisAttrs{-1}), dtype);
   if (bias.alive != kNoValue) weights = EmitMul(b, "weights_alive", weights, bias.alive);

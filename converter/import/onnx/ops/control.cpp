@@ -1,5 +1,6 @@
 // If and Loop. A sub-graph may read every tensor around its node; these become inputs of the body.
 #include <limits>
+#include <numeric>
 
 #include "import/onnx/ops.h"
 
@@ -28,7 +29,9 @@ void BuildIf(OnnxBuilder& builder) {
   std::vector<Graph> bodies;
   bodies.push_back(std::move(then_body));
   bodies.push_back(std::move(else_body));
-  builder.OutputBodies(OpCode::kIf, std::move(inputs), std::move(bodies), types, 0);
+  std::vector<int> places(types.size());
+  std::iota(places.begin(), places.end(), 0);
+  builder.OutputBodies(OpCode::kIf, std::move(inputs), std::move(bodies), types, places);
 }
 
 ValueId AsScalar(Graph& graph, ValueId value) {
@@ -87,7 +90,9 @@ void BuildLoop(OnnxBuilder& builder) {
   std::vector<Graph> bodies;
   bodies.push_back(LoopCondition(body));
   bodies.push_back(std::move(body));
-  builder.OutputBodies(OpCode::kWhile, std::move(inputs), std::move(bodies), types, 2);
+  std::vector<int> places(types.size(), -1);  // The count and the condition are nobody's.
+  std::iota(places.begin() + 2, places.begin() + 2 + static_cast<int64_t>(builder.output_count()), 0);
+  builder.OutputBodies(OpCode::kWhile, std::move(inputs), std::move(bodies), types, places);
 }
 
 constexpr OnnxOp kOps[] = {

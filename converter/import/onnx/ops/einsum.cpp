@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "import/onnx/emit.h"
+#include "import/emit.h"
 #include "import/onnx/ops.h"
 
 namespace skiff {

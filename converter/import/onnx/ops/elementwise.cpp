@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "import/onnx/emit.h"
+#include "import/emit.h"
 #include "import/onnx/ops.h"
 
 namespace skiff {
@@ -132,6 +132,14 @@ void BuildSoftsign(OnnxBuilder& b) {
   b.Output(OpCode::kDiv,
            {x, b.Emit("add", OpCode::kAdd, {magnitude, b.Scalar("one", b.DTypeOf(x), 1)}, ClampAttrs{})},
            ClampAttrs{});
+}
+
+/// x * sigmoid(alpha * x).
+void BuildSwish(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const auto alpha = static_cast<double>(b.Float("alpha", 1.0f));
+  const ValueId scaled = alpha == 1 ? x : EmitMul(b, "scaled", x, b.Scalar("alpha", b.DTypeOf(x), alpha));
+  b.Output(OpCode::kMul, {x, b.Emit("sigmoid", OpCode::kSigmoid, {scaled})}, ClampAttrs{});
 }
 
 void BuildMish(OnnxBuilder& b) {
@@ -296,6 +304,7 @@ constexpr OnnxOp kRows[] = {
     {"Softsign", kOldest, kNewest, BuildSoftsign},
     {"Mish", 18, kNewest, BuildMish},
     {"Gelu", 20, kNewest, BuildGelu},
+    {"Swish", 24, kNewest, BuildSwish},
     {"PRelu", kOldest, kNewest, BuildPRelu},
     {"Cast", kOldest, kNewest, BuildCast},
     {"CastLike", 15, kNewest, BuildCastLike},

@@ -139,6 +139,30 @@ void BuildEyeLike(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {equal}, CastAttrs{static_cast<int64_t>(dtype)});
 }
 
+/// Writes the update into the cache, along one axis from a place of each batch on.
+void BuildTensorScatter(OnnxBuilder& b) {
+  const ValueId cache = b.Input(0);
+  const ValueId update = b.Input(1);
+  const int rank = b.RankOf(cache);
+  const int64_t axis = Axis(b, -2, rank);
+  if (axis == 0) b.Invalid("attribute 'axis' names the batches, which are apart");
+  const std::string mode = b.String("mode", "linear");
+  if (mode != "linear" && mode != "circular")
+    b.Invalid("attribute 'mode' is '{}'; linear or circular was expected", mode);
+  ValueId places = AlongAxis(
+      b, "steps", Positions(b, "step", Extent(b, "steps", update, static_cast<int>(axis))), axis, rank);
+  if (b.HasInput(2)) {
+    const ValueId first = AlongAxis(b, "first", b.CastTo("first_i64", b.Input(2), DType::kI64), 0, rank);
+    places = b.Emit("places", OpCode::kAdd, {places, first}, ClampAttrs{});
+  }
+  if (mode == "circular")
+    places = b.Emit("around", OpCode::kMod, {places, Extent(b, "length", cache, static_cast<int>(axis))},
+                    ModAttrs{});
+  const ValueId shape = b.Emit("shape", OpCode::kShape, {update}, ShapeAttrs{});
+  const ValueId indices = b.Emit("indices", OpCode::kExpand, {places, shape});
+  b.Output(OpCode::kScatterElements, {cache, indices, update}, ScatterAttrs{axis});
+}
+
 constexpr OnnxOp kRows[] = {
     {"ArgMax", kOldest, kNewest, BuildArg, OpCode::kArgMax},
     {"ArgMin", kOldest, kNewest, BuildArg, OpCode::kArgMin},
@@ -149,6 +173,7 @@ constexpr OnnxOp kRows[] = {
     {"Scatter", 9, 10, BuildScatter, OpCode::kScatterElements},
     {"ScatterElements", 11, kNewest, BuildScatter, OpCode::kScatterElements},
     {"ScatterND", 11, kNewest, BuildScatter, OpCode::kScatterND},
+    {"TensorScatter", 24, kNewest, BuildTensorScatter},
     {"ReverseSequence", 10, kNewest, BuildReverseSequence},
     {"Trilu", 14, kNewest, BuildTrilu},
     {"Hardmax", kOldest, kNewest, BuildHardmax},

@@ -1,6 +1,6 @@
 // ONNX rows: normalisations. Those that have no operator of their own are written the way
 // recognize-composites reads LayerNorm.
-#include "import/onnx/emit.h"
+#include "import/emit.h"
 #include "import/onnx/ops.h"
 
 namespace skiff {
@@ -53,7 +53,7 @@ Moments EmitMoments(OnnxBuilder& b, ValueId x, const ReduceAttrs& axes) {
 
 /// The dtype in which statistics are computed: what stash_type says, unless the input has more digits.
 DType StashType(OnnxBuilder& b, DType dtype) {
-  const DType stash = TypeAttribute(b, "stash_type", DType::kF32);
+  const DType stash = b.DTypeAttribute("stash_type", DType::kF32);
   if (!IsFloat(stash))
     b.Invalid("attribute 'stash_type' is {}; a floating-point type was expected", DTypeName(stash));
   return dtype == DType::kF64 ? dtype : stash;
@@ -96,7 +96,7 @@ void BuildLayerNormalization(OnnxBuilder& b) {
       b.Output(OpCode::kAdd, {EmitMul(b, "scaled", normal, scale), bias}, ClampAttrs{});
     }
   }
-  const DType stated = TypeAttribute(b, "stash_type", DType::kF32);
+  const DType stated = b.DTypeAttribute("stash_type", DType::kF32);
   const CastAttrs to_stated{static_cast<int64_t>(stated)};
   if (b.OutputUsed(1)) b.Output(OpCode::kCast, {m.mean}, to_stated, 1);
   if (b.OutputUsed(2)) {
@@ -172,6 +172,8 @@ constexpr OnnxOp kRows[] = {
     {"LayerNormalization", 17, kNewest, BuildLayerNormalization},
     {"GroupNormalization", 18, kNewest, BuildGroupNormalization},
     {"RMSNormalization", 23, kNewest, BuildRmsNormalization},
+    // ONNX Runtime's name of it, which it writes into ai.onnx.
+    {"SimplifiedLayerNormalization", kOldest, kNewest, BuildRmsNormalization},
 };
 
 }  // namespace

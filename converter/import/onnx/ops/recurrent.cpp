@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN. What the sequence adds to the gates is one matrix product over all steps, outside of the
 // recurrence; each direction is a node of its own.
-#include "import/onnx/emit.h"
+#include "import/emit.h"
 #include "import/onnx/ops.h"
 #include "ops/shape_rules.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "import/onnx/emit.h"
+#include "import/emit.h"
 #include "import/onnx/ops.h"
 
 namespace skiff {
@@ -203,7 +203,7 @@ constexpr CosineWindow kBlackman = {0.42, -0.5, 0.08};
 /// The period is the size, or for a symmetric window one less (a window of one element has a period of 1).
 template <const CosineWindow& kWindow>
 void BuildWindow(OnnxBuilder& b) {
-  const DType dtype = TypeAttribute(b, "output_datatype", DType::kF32);
+  const DType dtype = b.DTypeAttribute("output_datatype", DType::kF32);
   const ValueId size = b.CastTo("size_i64", EmitScalarInput(b, "size", 0), DType::kI64);
   ValueId period = size;
   if (!b.Flag("periodic", true)) {
@@ -264,7 +264,7 @@ ValueId EmitMelBins(OnnxBuilder& b, ValueId bands, ValueId dft_length) {
 /// One triangle per band over the spectrum's bins: min(rise, fall), not below 0, and 1 at the peak, where a
 /// side of no width would say 0.
 void BuildMelWeightMatrix(OnnxBuilder& b) {
-  const DType dtype = TypeAttribute(b, "output_datatype", DType::kF32);
+  const DType dtype = b.DTypeAttribute("output_datatype", DType::kF32);
   const ValueId bands = b.CastTo("bands_i64", EmitScalarInput(b, "bands", 0), DType::kI64);
   const ValueId dft_length = b.CastTo("length_i64", EmitScalarInput(b, "length", 1), DType::kI64);
   const ValueId edges = EmitMelBins(b, bands, dft_length);

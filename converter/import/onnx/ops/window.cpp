@@ -1,8 +1,8 @@
 // ONNX rows: convolutions and matrix products.
 #include <algorithm>
 
+#include "import/emit.h"
 #include "import/onnx/convolution.h"
-#include "import/onnx/emit.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 

@@ -94,10 +94,10 @@ std::vector<OnnxCase> AllOnnxCases() {
   for (const char* suite : {"node", "simple", "pytorch-converted", "pytorch-operator"}) {
     for (OnnxCase& test : CasesIn(root / suite, suite)) cases.push_back(std::move(test));
   }
-  const fs::path newer = fs::path(SKIFF_SOURCE_DIR) / "build/third_party/onnx_1_18";
+  const fs::path newer = fs::path(SKIFF_SOURCE_DIR) / "build/third_party/onnx_1_20";
   for (const char* suite : {"node", "simple"}) {
     if (place != nullptr) break;
-    for (OnnxCase& test : CasesIn(newer / suite, std::string(suite) + "-1.18")) {
+    for (OnnxCase& test : CasesIn(newer / suite, std::string(suite) + "-1.20")) {
       if (!IsSameCase(root / suite / test.name, test.folder)) {
         cases.push_back(std::move(test));
       }

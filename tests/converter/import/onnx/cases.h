@@ -11,7 +11,7 @@ namespace skiff {
 
 struct OnnxCase {
   std::string
-      suite;  ///< "node", "simple", "pytorch-converted", "pytorch-operator", "node-1.18", "simple-1.18".
+      suite;  ///< "node", "simple", "pytorch-converted", "pytorch-operator", "node-1.20", "simple-1.20".
   std::string name;    ///< "test_abs".
   std::string folder;  ///< Holds model.onnx and test_data_set_0, ...
 };
@@ -28,8 +28,8 @@ struct OnnxCaseData {
       false;  ///< Inputs behind the first became constants, because Skiff needs them before the run.
 };
 
-/// Sorted; empty where the package is not installed. What platforms/onnx_node_cases fetches is "node-1.18"
-/// and "simple-1.18", without the cases that the older suite has as well. The environment variable
+/// Sorted; empty where the package is not installed. What platforms/onnx_node_cases fetches is "node-1.20"
+/// and "simple-1.20", without the cases that the older suite has as well. The environment variable
 /// SKIFF_ONNX_TESTDATA names another place, instead of both.
 std::vector<OnnxCase> AllOnnxCases();
 

@@ -58,6 +58,21 @@ struct OnnxModel {
     for (int64_t value : values) tensor->add_int64_data(value);
   }
 
+  /// Of 8, 16 or 32 bits; of 4 bits, each number is a byte of two.
+  void AddIntegers(const std::string& name, int type, const std::vector<int64_t>& extents,
+                   const std::vector<int32_t>& values) {
+    auto* tensor = proto.mutable_graph()->add_initializer();
+    tensor->set_name(name);
+    tensor->set_data_type(type);
+    for (int64_t extent : extents) tensor->add_dims(extent);
+    for (int32_t value : values) tensor->add_int32_data(value);
+  }
+  void ImportMicrosoft() {
+    auto* import = proto.add_opset_import();
+    import->set_domain("com.microsoft");
+    import->set_version(1);
+  }
+
   onnx::NodeProto* AddNode(const std::string& op, const std::vector<std::string>& inputs,
                            const std::vector<std::string>& outputs, const std::string& name = "") {
     return Fill(proto.mutable_graph()->add_node(), op, inputs, outputs, name);
@@ -112,6 +127,10 @@ inline void SetFloats(onnx::NodeProto* node, const std::string& name, const std:
 
 inline TensorData Floats(const Shape& shape, const std::vector<float>& values) {
   return TensorData(DType::kF32, shape, values.data());
+}
+template <class T>
+TensorData Integers(DType dtype, const Shape& shape, const std::vector<T>& values) {
+  return TensorData(dtype, shape, values.data());
 }
 /// 0, 1, 2, ...
 inline TensorData Counting(const Shape& shape) {

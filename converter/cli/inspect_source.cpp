@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/inspect.h"
+#include "cli/table.h"
+#include "graph/text.h"
+#include "import/import_model.h"
+
+namespace skiff::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string DimText(const Graph& graph, const Dim& dim) {
+  return dim.constant() ? std::to_string(dim.value) : graph.symbols()[static_cast<size_t>(dim.symbol())].name;
+}
+
+std::vector<std::string> DimTexts(const Graph& graph, const Value& value) {
+  std::vector<std::string> texts;
+  for (const Dim& dim : value.dims) texts.push_back(DimText(graph, dim));
+  return texts;
+}
+
+Json PortsJson(const Graph& graph, std::span<const GraphPort> ports) {
+  Json json = Json::array();
+  for (const GraphPort& port : ports) {
+    const Value& value = graph.value(port.value);
+    json.push_back({{"name", port.name}, {"dtype", DTypeName(value.dtype)}});
+    if (value.has_shape) json.back()["shape"] = DimTexts(graph, value);
+    if (port.notes.picture)
+      json.back()["picture"] = {{"mean", port.notes.picture->mean},
+                                {"deviation", port.notes.picture->deviation}};
+    if (!port.notes.labels.empty()) json.back()["labels"] = port.notes.labels;
+    if (!port.notes.value_labels.empty()) json.back()["value_labels"] = port.notes.value_labels;
+  }
+  return json;
+}
+
+std::string LabelsText(const std::vector<std::string>& labels, const char* what) {
+  if (labels.empty()) return "";
+  return fmt::format(", {} {}: {}, ..., {}", labels.size(), what, labels.front(), labels.back());
+}
+
+std::string NotesText(const PortNotes& notes) {
+  std::string text;
+  if (notes.picture && notes.picture->mean.empty()) text = ", pictures";
+  if (notes.picture && !notes.picture->mean.empty())
+    text = fmt::format(", pictures as (sample - [{}]) / [{}]", fmt::join(notes.picture->mean, ", "),
+                       fmt::join(notes.picture->deviation, ", "));
+  return text + LabelsText(notes.labels, "labels") + LabelsText(notes.value_labels, "labels of its numbers");
+}
+
+std::string PortText(const Graph& graph, const GraphPort& port) {
+  const Value& value = graph.value(port.value);
+  const std::string dtype = value.dtype == DType::kInvalid ? "" : DTypeName(value.dtype);
+  return fmt::format("'{}' {}{}{}", port.name, dtype,
+                     value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "",
+                     NotesText(port.notes));
+}
+
+/// The names of the inputs' open dimensions, in their order.
+std::vector<std::string> OpenDimensions(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphPort& port : graph.caller_inputs()) {
+    const Value& value = graph.value(port.value);
+    for (size_t axis = 0; axis < value.dims.size(); ++axis) {
+      const std::string name = DimText(graph, value.dims[axis]);
+      if (!value.dims[axis].constant() && std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  }
+  return names;
+}
+
+std::map<std::string, size_t> SourceCounts(const Graph& graph) {
+  std::map<std::string, size_t> counts;
+  for (const SourceNode& source : graph.sources()) ++counts[source.op];
+  return counts;
+}
+
+uint64_t ConstantBytes(const Graph& graph) {
+  uint64_t bytes = 0;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    if (value.constant && !value.uses.empty()) bytes += value.constant->size_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Json SourceJson(const std::string& path, const Graph& graph) {
+  return {{"file", path},
+          {"format", LanguageOfModel(path)},
+          {"graph", graph.name},
+          {"inputs", PortsJson(graph, graph.caller_inputs())},
+          {"outputs", PortsJson(graph, graph.caller_outputs())},
+          {"constant_bytes", ConstantBytes(graph)},
+          {"open_dimensions", OpenDimensions(graph)},
+          {"nodes", graph.sources().size()},
+          {"operators", SourceCounts(graph)}};
+}
+
+std::string SourceText(const std::string& path, const Graph& graph, bool nodes) {
+  std::string text =
+      fmt::format("{}: {}, graph '{}', {} nodes, {} bytes of constants\n", path, LanguageOfModel(path),
+                  graph.name, graph.sources().size(), Grouped(ConstantBytes(graph)));
+  for (const GraphPort& port : graph.caller_inputs())
+    text += fmt::format("input {}\n", PortText(graph, port));
+  for (const GraphPort& port : graph.caller_outputs())
+    text += fmt::format("output {}\n", PortText(graph, port));
+  std::string bounds;
+  std::string sizes;
+  for (const std::string& name : OpenDimensions(graph)) {
+    bounds += fmt::format(" --dim '{}=1..MAX'", name);
+    sizes += fmt::format(" --dim '{}=N'", name);
+  }
+  if (!bounds.empty())
+    text += fmt::format(
+        "open dimensions; 'skiff convert' keeps them open, plans memory ahead with{}, or fixes them with{}\n",
+        bounds, sizes);
+  Table table({{"operator"}, {"nodes", Table::Align::kRight}});
+  for (const auto& [op, count] : SourceCounts(graph)) table.Add({op, std::to_string(count)});
+  text += '\n' + table.ToString();
+  if (nodes) text += '\n' + PrintGraph(graph);
+  return text;
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,30 @@
+/// Operators that are other operators of ONNX with something before or behind.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "import/onnx/builder.h"
+
+namespace skiff {
+
+using OnnxAttributes = std::vector<onnx::AttributeProto>;
+
+onnx::AttributeProto OnnxAttribute(const char* name, float value);
+onnx::AttributeProto OnnxAttribute(const char* name, int64_t value);
+/// Those of the node, and of `defaults` what it does not have.
+OnnxAttributes NodeAttributes(const OnnxBuilder& b, const OnnxAttributes& defaults = {});
+
+/// What the row of an operator of ai.onnx makes of these inputs: its output 0, as a helper value, or as the
+/// node's own outputs where `suffix` is null.
+ValueId EmitOnnx(OnnxBuilder& b, const char* suffix, std::string_view op, int64_t opset,
+                 std::vector<ValueId> inputs, const OnnxAttributes& attributes = {});
+/// All outputs that have a name, as helper values.
+std::vector<ValueId> EmitAllOnnx(OnnxBuilder& b, const std::vector<std::string>& suffixes,
+                                 std::string_view op, int64_t opset, std::vector<ValueId> inputs,
+                                 const OnnxAttributes& attributes);
+/// With the node's attributes, of quantised inputs, with products and sums in i32 of scale 1.
+ValueId EmitOnnxOfIntegers(OnnxBuilder& b, const char* suffix, std::string_view op, int64_t opset,
+                           std::vector<ValueId> inputs);
+
+}  // namespace skiff

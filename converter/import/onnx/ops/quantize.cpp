@@ -1,0 +1,66 @@
+// ONNX rows: between numbers and integers.
+#include "import/onnx/quantize.h"
+#include "import/onnx/integer_product.h"
+#include "import/onnx/ops.h"
+#include "import/onnx/quantized_rows.h"
+
+namespace skiff {
+namespace {
+
+constexpr int64_t kNewest = kNewestOnnxOpset;
+
+/// Inputs 1 and 2, and the attributes that place them.
+OnnxQuantization ReadQuantization(OnnxBuilder& b) {
+  OnnxQuantization read{b.Input(1), b.OptionalInput(2), b.Int("axis", 1), b.Int("block_size", 0)};
+  const int rank = b.RankOf(read.scale);
+  if (read.block < 0) b.Invalid("attribute 'block_size' is {}; at least 0 was expected", read.block);
+  if (rank == 0 || !b.HasRank(b.Input(0), rank)) read.block = 0;
+  if (rank > 1 && read.block == 0)
+    b.Invalid("the scale has rank {} without the attribute 'block_size'; 0 or 1 was expected", rank);
+  return read;
+}
+
+/// The element type that an attribute names, where it is there and not 0.
+std::optional<DType> GivenDType(OnnxBuilder& b, const char* name) {
+  return b.Int(name, 0) == 0 ? std::nullopt : std::optional(b.DTypeAttribute(name));
+}
+
+}  // namespace
+
+void BuildQuantizeLinear(OnnxBuilder& b) {
+  const OnnxQuantization to = ReadQuantization(b);
+  const bool has_zero = to.zero_point != kNoValue;
+  const std::optional<DType> stated =
+      has_zero && DTypeBits(b.DTypeOf(to.zero_point)) == 4 ? std::nullopt : GivenDType(b, "output_dtype");
+  const DType dtype = has_zero ? b.DTypeOf(to.zero_point) : stated.value_or(DType::kU8);
+  if (stated && *stated != dtype)
+    b.Invalid("attribute 'output_dtype' is {}, the zero point is {}", DTypeName(*stated), DTypeName(dtype));
+  const DType precision = GivenDType(b, "precision").value_or(b.DTypeOf(to.scale));
+  if (!IsFloat(precision)) b.Unsupported("divides by a scale of {}", DTypeName(precision));
+  EmitCodes(b, nullptr, b.Input(0), dtype, to, precision);
+}
+
+void BuildDequantizeLinear(OnnxBuilder& b) {
+  const OnnxQuantization from = ReadQuantization(b);
+  EmitReal(b, nullptr, b.Input(0), from, GivenDType(b, "output_dtype").value_or(b.DTypeOf(from.scale)));
+}
+
+namespace {
+
+void BuildDynamicQuantizeLinear(OnnxBuilder& b) {
+  const DynamicCodes made = EmitDynamicCodes(b, nullptr, b.Input(0));
+  b.Output(OpCode::kIdentity, {made.scale}, NoAttrs{}, 1);
+  b.Output(OpCode::kIdentity, {made.zero_point}, NoAttrs{}, 2);
+}
+
+constexpr OnnxOp kRows[] = {
+    {"QuantizeLinear", 10, kNewest, BuildQuantizeLinear},
+    {"DequantizeLinear", 10, kNewest, BuildDequantizeLinear},
+    {"DynamicQuantizeLinear", 11, kNewest, BuildDynamicQuantizeLinear},
+};
+
+}  // namespace
+
+std::span<const OnnxOp> OnnxQuantizeOps() { return kRows; }
+
+}  // namespace skiff

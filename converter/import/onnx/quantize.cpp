@@ -1,0 +1,202 @@
+#include "import/onnx/quantize.h"
+
+#include <algorithm>
+
+#include "graph/evaluate.h"
+#include "import/emit.h"
+
+namespace skiff {
+namespace {
+
+/// A helper value, or ONNX output 0 where it has no suffix.
+template <class A>
+ValueId Make(OnnxBuilder& b, const char* suffix, OpCode op, std::vector<ValueId> inputs, const A& attrs) {
+  if (suffix != nullptr) return b.Emit(suffix, op, std::move(inputs), attrs);
+  b.Output(op, std::move(inputs), attrs);
+  return b.results()[0];
+}
+
+ValueId MakeCast(OnnxBuilder& b, const char* suffix, ValueId x, DType dtype) {
+  return Make(b, suffix, OpCode::kCast, {x}, CastAttrs{static_cast<int64_t>(dtype)});
+}
+
+/// Constants are rounded here: as integers they take less memory, which no pass would give back.
+ValueId MakeConstantCodes(OnnxBuilder& b, const char* suffix, const TensorData& numbers, DType dtype,
+                          const QuantizationPtr& as) {
+  AttrStorage none;
+  const TensorData quantized = EvaluateOp(OpCode::kQuantize, none, {&numbers}, 1, "", {{dtype, as}})[0];
+  TensorData codes(dtype, quantized.shape(), quantized.data());
+  if (suffix != nullptr) return b.Constant(suffix, std::move(codes));
+  b.OutputConstant(std::move(codes));
+  return b.results()[0];
+}
+
+/// The only axis of a tensor along which there is more than one element; nothing where there are several.
+std::optional<int> OnlyAxis(const Shape& shape) {
+  std::optional<int> only;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (shape[axis] == 1) continue;
+    if (only) return {};
+    only = axis;
+  }
+  return only;
+}
+
+/// The axis that a vector of scales belongs to.
+int AxisOfVector(OnnxBuilder& b, const OnnxQuantization& of, int rank) {
+  return rank == 1 ? 0 : AxisOf(b, "axis", of.axis, rank);
+}
+
+/// Where the scales of a tensor of this shape lie.
+std::optional<int> AxisOfScales(OnnxBuilder& b, const TensorData& scales, int rank,
+                                const OnnxQuantization& of) {
+  if (of.block > 0) return AxisOf(b, "axis", of.axis, rank);
+  if (scales.shape().rank() == 1) return AxisOfVector(b, of, rank);
+  return scales.shape().rank() == rank ? OnlyAxis(scales.shape()) : std::nullopt;
+}
+
+/// Element i of what may be one element for all.
+template <class T>
+T Each(const std::vector<T>& elements, size_t i) {
+  return elements.size() == 1 ? elements[0] : elements[i];
+}
+
+}  // namespace
+
+QuantizationPtr KnownQuantization(OnnxBuilder& b, ValueId like, DType dtype, const OnnxQuantization& from) {
+  const std::optional<TensorData> scales = b.KnownValueOf(from.scale);
+  std::optional<TensorData> zeros = TensorData(dtype, Shape{});
+  if (from.zero_point != kNoValue) zeros = b.KnownValueOf(from.zero_point);
+  if (!scales || !zeros || !IsFloat(scales->dtype()) || IsFloat(zeros->dtype())) return nullptr;
+  const TensorData& longer = scales->elements() < zeros->elements() ? *zeros : *scales;
+  const std::vector<double> numbers = scales->ToDoubles();
+  const std::vector<int64_t> integers = zeros->ToInts();
+  const auto count = static_cast<size_t>(longer.elements());
+  if ((numbers.size() != 1 && numbers.size() != count) || (integers.size() != 1 && integers.size() != count))
+    return nullptr;
+  const auto scale = [&](size_t i) { return static_cast<float>(Each(numbers, i)); };
+  // Integers outside of i32 are outside of every dtype.
+  const auto zero = [&](size_t i) {
+    return static_cast<int32_t>(std::clamp<int64_t>(Each(integers, i), INT32_MIN, INT32_MAX));
+  };
+  QuantizationPtr known;
+  Shape shape;
+  if (count == 1) {
+    known = PerTensor(scale(0), zero(0));
+  } else {
+    shape = b.ShapeOf(like);
+    const std::optional<int> axis = AxisOfScales(b, longer, shape.rank(), from);
+    if (!axis) return nullptr;
+    std::vector<float> all_scales;
+    std::vector<int32_t> all_zeros;
+    for (size_t i = 0; i < count; ++i) {
+      all_scales.push_back(scale(i));
+      all_zeros.push_back(zero(i));
+    }
+    known = PerAxis(*axis, std::move(all_scales), std::move(all_zeros), from.block);
+  }
+  return QuantizationDefect(*known, dtype, shape) == nullptr ? known : nullptr;
+}
+
+ValueId EmitProductOfScales(OnnxBuilder& b, const char* suffix, ValueId x, ValueId y, float times) {
+  const std::optional<TensorData> one = b.KnownValueOf(x);
+  const std::optional<TensorData> many = b.KnownValueOf(y);
+  if (!one || !many || one->elements() != 1) {
+    const ValueId product = EmitMul(b, suffix, x, y);
+    if (times == 1) return product;
+    return EmitMul(b, suffix, product, b.Scalar("times", DType::kF32, static_cast<double>(times)));
+  }
+  std::vector<double> products = many->ToDoubles();
+  for (double& product : products) product *= one->ToDoubles()[0] * static_cast<double>(times);
+  return b.Constant(suffix, MakeConstant(DType::kF32, many->shape(), products));
+}
+
+ValueId EmitWhole(OnnxBuilder& b, const char* suffix, ValueId codes) {
+  const TensorData* packed = b.ConstantOf(codes);
+  if (packed == nullptr || DTypeBits(packed->dtype()) != 4) return codes;
+  const std::vector<int64_t> integers = packed->ToInts();
+  const DType whole = packed->dtype() == DType::kI4 ? DType::kI8 : DType::kU8;
+  return b.Constant(suffix, MakeConstant(whole, packed->shape(), {integers.begin(), integers.end()}));
+}
+
+ValueId EmitAlong(OnnxBuilder& b, const char* suffix, ValueId factor, ValueId like,
+                  const OnnxQuantization& of) {
+  if (b.HasRank(factor, 0)) return factor;
+  if (b.RankOf(factor) == 1 && b.ExtentOf(factor, 0) == 1)
+    return b.Emit(suffix, OpCode::kSqueeze, {factor}, AxesAttrs{{0}});
+  const int rank = b.RankOf(like);
+  if (of.block > 0) {
+    const int axis = AxisOf(b, "axis", of.axis, rank);
+    const std::optional<int64_t> extent = b.ExtentOf(like, axis);
+    if (!extent) OnnxBuilder::Unsupported("has computed scales of blocks along an open dimension");
+    std::vector<int64_t> places(static_cast<size_t>(*extent));
+    for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i) / of.block;
+    const ValueId block = b.ConstantInts(fmt::format("{}_block", suffix).c_str(), places);
+    return b.Emit(suffix, OpCode::kGather, {factor, block}, AxisAttrs{axis});
+  }
+  if (b.RankOf(factor) != 1) return factor;
+  Ints behind;
+  for (int64_t i = 1; i < rank - AxisOfVector(b, of, rank); ++i) behind[behind.size++] = i;
+  return EmitUnsqueeze(b, suffix, factor, behind);
+}
+
+ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQuantization& from,
+                 DType dtype) {
+  const DType stored = b.DTypeOf(codes);
+  const std::string name = suffix == nullptr ? "real" : suffix;
+  const auto step = [&](const char* what) { return fmt::format("{}_{}", name, what); };
+  if (const QuantizationPtr known = KnownQuantization(b, codes, stored, from)) {
+    const TensorData* constant = b.ConstantOf(codes);
+    const ValueId quantized =
+        constant != nullptr
+            ? b.Constant(step("quantized").c_str(), constant->Quantized(known))
+            : b.EmitQuantized(step("quantized").c_str(), OpCode::kFromCodes, {codes}, stored, known);
+    if (dtype == DType::kF32) return Make(b, suffix, OpCode::kDequantize, {quantized}, NoAttrs{});
+    return MakeCast(b, suffix, b.Emit(step("f32").c_str(), OpCode::kDequantize, {quantized}), dtype);
+  }
+  // The difference of integers of up to 16 bits is exact in f32.
+  const DType wide = stored == DType::kI32 ? stored : DType::kF32;
+  ValueId steps = b.CastTo(step("wide").c_str(), EmitWhole(b, step("codes").c_str(), codes), wide);
+  if (from.zero_point != kNoValue) {
+    const ValueId zero =
+        b.CastTo(step("zero_wide").c_str(), EmitWhole(b, step("zero").c_str(), from.zero_point), wide);
+    steps =
+        EmitSub(b, step("steps").c_str(), steps, EmitAlong(b, step("zero_along").c_str(), zero, codes, from));
+  }
+  steps = b.CastTo(step("steps_f32").c_str(), steps, DType::kF32);
+  const ValueId scale = b.CastTo(step("scale").c_str(), from.scale, DType::kF32);
+  const ValueId along = EmitAlong(b, step("scale_along").c_str(), scale, codes, from);
+  steps = EmitNotGrowing(b, step("as_scale").c_str(), steps, along);
+  if (dtype == DType::kF32) return Make(b, suffix, OpCode::kMul, {steps, along}, ClampAttrs{});
+  return MakeCast(b, suffix, EmitMul(b, step("f32").c_str(), steps, along), dtype);
+}
+
+ValueId EmitCodes(OnnxBuilder& b, const char* suffix, ValueId x, DType dtype, const OnnxQuantization& to,
+                  DType precision) {
+  if (DTypeBits(dtype) == 4)
+    OnnxBuilder::Unsupported("makes {}, which only constants can be", DTypeName(dtype));
+  const std::string name = suffix == nullptr ? "codes" : suffix;
+  const auto step = [&](const char* what) { return fmt::format("{}_{}", name, what); };
+  if (const QuantizationPtr known = KnownQuantization(b, x, dtype, to)) {
+    if (const TensorData* numbers = b.ConstantOf(x); numbers != nullptr && IsFloat(numbers->dtype()))
+      return MakeConstantCodes(b, suffix, *numbers, dtype, known);
+    if (!IsFloat(b.DTypeOf(x))) x = b.CastTo(step("float").c_str(), x, precision);
+    const ValueId quantized =
+        b.EmitQuantized(step("quantized").c_str(), OpCode::kQuantize, {x}, dtype, known);
+    return Make(b, suffix, OpCode::kToCodes, {quantized}, CastAttrs{static_cast<int64_t>(dtype)});
+  }
+  const ValueId scale = b.CastTo(step("scale").c_str(), to.scale, precision);
+  const ValueId along = EmitAlong(b, step("scale_along").c_str(), scale, x, to);
+  x = EmitNotGrowing(b, step("as_scale").c_str(), b.CastTo(step("float").c_str(), x, precision), along);
+  const ValueId ratio = EmitDiv(b, step("ratio").c_str(), x, along);
+  ValueId steps =
+      b.CastTo(step("steps").c_str(), b.Emit(step("whole").c_str(), OpCode::kRound, {ratio}), DType::kF32);
+  if (to.zero_point != kNoValue) {
+    const ValueId zero = b.CastTo(step("zero").c_str(), to.zero_point, DType::kF32);
+    steps =
+        EmitAdd(b, step("from_zero").c_str(), steps, EmitAlong(b, step("zero_along").c_str(), zero, x, to));
+  }
+  return MakeCast(b, suffix, steps, dtype);  // Saturates.
+}
+
+}  // namespace skiff

@@ -1,0 +1,74 @@
+#include "import/tflite/archive.h"
+
+#include <unzip.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+/// Bytes that minizip reads as a file.
+struct Stream {
+  Span<const uint8_t> bytes;
+  ZPOS64_T at = 0;
+};
+
+void* Open(void* stream, const void*, int) { return stream; }
+uLong Read(void*, void* opened, void* to, uLong size) {
+  auto& stream = *static_cast<Stream*>(opened);
+  const auto count = std::min<uLong>(size, stream.bytes.size() - stream.at);
+  if (count > 0) std::memcpy(to, stream.bytes.data() + stream.at, count);
+  stream.at += count;
+  return count;
+}
+uLong Write(void*, void*, const void*, uLong) { return 0; }
+ZPOS64_T Tell(void*, void* opened) { return static_cast<Stream*>(opened)->at; }
+/// Offsets are what a file says: those that lie outside, and sums that wrap around, are refused.
+long Seek(void*, void* opened, ZPOS64_T offset, int origin) {
+  auto& stream = *static_cast<Stream*>(opened);
+  ZPOS64_T to = offset;
+  if (origin == ZLIB_FILEFUNC_SEEK_CUR) to += stream.at;
+  if (origin == ZLIB_FILEFUNC_SEEK_END) to += stream.bytes.size();
+  if (to < offset || to > stream.bytes.size()) return -1;
+  stream.at = to;
+  return 0;
+}
+int Close(void*, void*) { return 0; }
+int LastError(void*, void*) { return 0; }
+
+struct CloseArchive {
+  void operator()(void* archive) const { unzClose(archive); }
+};
+
+}  // namespace
+
+std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uint64_t most) {
+  constexpr int kCaseCounts = 1;
+  Stream stream{bytes};
+  zlib_filefunc64_def functions{Open, Read, Write, Tell, Seek, Close, LastError, &stream};
+  const std::unique_ptr<void, CloseArchive> archive(unzOpen2_64("", &functions));
+  if (!archive) Throw(StatusCode::kInvalidModel, "'{}': the file does not end with an archive", name);
+  unz_file_info64 info{};
+  if (unzLocateFile(archive.get(), name.c_str(), kCaseCounts) != UNZ_OK ||
+      unzGetCurrentFileInfo64(archive.get(), &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
+    Throw(StatusCode::kInvalidModel, "'{}': the archive has no such file", name);
+  if (info.uncompressed_size > most)
+    Throw(StatusCode::kInvalidModel, "'{}': has {} bytes; at most {} are unpacked", name,
+          info.uncompressed_size, most);
+  // One byte more, so that a file of another size than it claims is noticed.
+  std::string content(info.uncompressed_size + 1, '\0');
+  bool whole = unzOpenCurrentFile(archive.get()) == UNZ_OK &&
+               unzReadCurrentFile(archive.get(), content.data(), static_cast<unsigned>(content.size())) ==
+                   static_cast<int64_t>(info.uncompressed_size);
+  // It is here that the checksum is compared.
+  whole = unzCloseCurrentFile(archive.get()) == UNZ_OK && whole;
+  if (!whole) Throw(StatusCode::kInvalidModel, "'{}': is damaged in the archive", name);
+  content.pop_back();
+  return content;
+}
+
+}  // namespace skiff

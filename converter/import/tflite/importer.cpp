@@ -1,0 +1,350 @@
+#include "import/tflite/importer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/error.h"
+#include "graph/typing.h"
+#include "import/tflite/ops.h"
+#include "import/tflite/tensor.h"
+
+namespace skiff {
+namespace {
+
+/// Subgraphs that run each other can multiply; no real model comes near these.
+constexpr size_t kMaxNodes = 1'000'000;
+
+/// A fixed input of one element.
+TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DType dtype, double number) {
+  bool one = dtype != DType::kInvalid;
+  Shape shape;
+  for (uint32_t i = 0; i < SizeOf(tensor.shape()); ++i) {
+    one &= tensor.shape()->Get(i) == 1 && i < kMaxRank;
+    if (one) shape.Append(1);
+  }
+  if (!one)
+    Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: it is not a tensor of one element",
+          name);
+  TensorData data = MakeConstant(dtype, shape, {number});
+  if (data.ToDoubles()[0] != number)
+    Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: {} is no {}", name, number,
+          DTypeName(dtype));
+  return data;
+}
+
+}  // namespace
+
+const tflite::Tensor& TfliteImporter::TensorOf(const Scope& scope, int32_t tensor) const {
+  return *GraphOf(scope).tensors()->Get(static_cast<uint32_t>(tensor));
+}
+
+std::string TfliteImporter::NameOf(const Scope& scope, int32_t tensor) const {
+  const std::string name = TextOf(TensorOf(scope, tensor).name());
+  return scope.prefix + (name.empty() ? fmt::format("tensor_{}", tensor) : name);
+}
+
+TfliteImporter::Scope TfliteImporter::NewScope(uint32_t subgraph) const {
+  Scope scope;
+  scope.subgraph = subgraph;
+  scope.values.assign(SizeOf(file_.subgraph(subgraph).tensors()), kUnmade);
+  scope.handles.resize(scope.values.size());
+  return scope;
+}
+
+Graph TfliteImporter::Import(const FixedInputs& fixed, const FixInputShapes& shapes) {
+  uint32_t subgraph = 0;
+  NamePorts(&subgraph);
+  Scope scope = NewScope(subgraph);
+  graph_.name = TextOf(GraphOf(scope).name());
+  if (graph_.name.empty()) graph_.name = "main";
+  metadata_ = ReadTfliteMetadata(file_, subgraph);
+  for (const std::string& sentence : metadata_.left_out)
+    graph_.left_out.push_back("left out of the metadata: " + sentence);
+  AddInputs(scope, fixed);
+  if (shapes) shapes(graph_);
+  const size_t symbols = graph_.symbols().size();
+  BuildNodes(scope);
+  problems_.Throw();
+  AddOutputs(scope);
+  AddVariables();
+  // They held for the contracts so far; infer-shapes asks again.
+  ForgetTypes(graph_, symbols);
+  return std::move(graph_);
+}
+
+void TfliteImporter::NamePorts(uint32_t* subgraph) {
+  if (SizeOf(file_.model().signatures()) == 0) return;
+  const tflite::Signature& signature = *file_.model().signatures()->Get(0);
+  *subgraph = signature.subgraph();
+  for (uint32_t i = 0; i < SizeOf(signature.inputs()); ++i)
+    input_names_.emplace(signature.inputs()->Get(i)->tensor(), TextOf(signature.inputs()->Get(i)->name()));
+  for (uint32_t i = 0; i < SizeOf(signature.outputs()); ++i)
+    output_names_.emplace(signature.outputs()->Get(i)->tensor(), TextOf(signature.outputs()->Get(i)->name()));
+}
+
+std::vector<Dim> TfliteImporter::ReadDims(const tflite::Tensor& tensor, const std::string& name) {
+  const auto* signature = tensor.shape_signature();
+  const auto* stated = SizeOf(signature) > 0 ? signature : tensor.shape();
+  if (SizeOf(stated) > kMaxRank)
+    Throw(StatusCode::kUnsupported, "input '{}' has rank {}; at most {} dimensions are supported", name,
+          SizeOf(stated), kMaxRank);
+  std::vector<Dim> dims;
+  int64_t elements = 1;
+  for (uint32_t axis = 0; axis < SizeOf(stated); ++axis) {
+    const int32_t extent = stated->Get(axis);
+    if (extent == -1) {
+      dims.push_back(Dim::OfSymbol(graph_.AddSymbol(fmt::format("{}#{}", name, axis))));
+      continue;
+    }
+    if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) || elements > INT64_MAX / 8)
+      Throw(StatusCode::kInvalidModel, "input '{}' has the extent {} at axis {}", name, extent, axis);
+    dims.emplace_back(extent);
+  }
+  return dims;
+}
+
+void TfliteImporter::AddInputs(Scope& scope, const FixedInputs& fixed) {
+  std::set<std::string> left;
+  for (const auto& [name, number] : fixed) left.insert(name);
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < SizeOf(GraphOf(scope).inputs()); ++i) {
+    const int32_t index = GraphOf(scope).inputs()->Get(i);
+    ValueId& value = scope.values[static_cast<size_t>(index)];
+    if (value != kUnmade) continue;  // Listed twice.
+    const tflite::Tensor& tensor = TensorOf(scope, index);
+    const auto named = input_names_.find(index);
+    const std::string name = named == input_names_.end() ? NameOf(scope, index) : named->second;
+    names.push_back(name);
+    const DType dtype = DTypeOfTflite(tensor.type());
+    if (const auto number = fixed.find(name); number != fixed.end()) {
+      value = graph_.AddConstant(name, FixedNumber(name, tensor, dtype, number->second));
+      left.erase(name);
+      continue;
+    }
+    if (dtype == DType::kInvalid || DTypeBits(dtype) < 8) {
+      problems_.Add(
+          fmt::format("inputs of {}", TfliteTypeName(tensor.type())),
+          "Convert the net with other inputs, or cut the model behind the operators that read them.", name);
+      value = kPoisoned;
+      continue;
+    }
+    value = graph_.AddInput(name, dtype, ReadDims(tensor, name),
+                            QuantizationOfTflite(file_, GraphOf(scope), tensor));
+    graph_.value(value).source = NameOf(scope, index);
+    graph_.SetInputNotes(graph_.inputs().size() - 1, metadata_.inputs[i]);
+  }
+  if (!left.empty())
+    Throw(StatusCode::kInvalidArgument, "the model has no input '{}'; its inputs are '{}'", *left.begin(),
+          fmt::join(names, "', '"));
+}
+
+void TfliteImporter::AddOutputs(Scope& scope) {
+  const auto* outputs = GraphOf(scope).outputs();
+  if (SizeOf(outputs) == 0) Throw(StatusCode::kInvalidModel, "the model has no outputs");
+  std::set<std::string> seen;
+  for (uint32_t i = 0; i < outputs->size(); ++i) {
+    const int32_t index = outputs->Get(i);
+    const auto named = output_names_.find(index);
+    std::string name = named == output_names_.end() ? NameOf(scope, index) : named->second;
+    for (int copy = 2; !seen.insert(name).second; ++copy)
+      name = fmt::format("{}_{}", NameOf(scope, index), copy);
+    const ValueId value = ValueOf(scope, index);
+    if (scope.imaginary.contains(index))
+      Throw(StatusCode::kUnsupported,
+            "the model's output '{}' is of complex numbers; make REAL and IMAG of it two outputs", name);
+    if (value < 0) Throw(StatusCode::kInvalidModel, "the model's output '{}' is made by no operator", name);
+    if (DTypeBits(graph_.value(value).dtype) == 4)
+      Throw(StatusCode::kUnsupported, "the model's output '{}' is {}, which only constants can be", name,
+            DTypeName(graph_.value(value).dtype));
+    graph_.AddOutput(name, value);
+    graph_.SetOutputNotes(i, metadata_.outputs[i]);
+  }
+}
+
+ValueId TfliteImporter::ValueOf(Scope& scope, int32_t index) {
+  if (index < 0) return kNoValue;
+  ValueId& value = scope.values[static_cast<size_t>(index)];
+  if (value != kUnmade) return value;
+  const tflite::Tensor& tensor = TensorOf(scope, index);
+  const std::string name = NameOf(scope, index);
+  bool empty = false;  // Of no elements, it has no buffer either.
+  for (uint32_t i = 0; i < SizeOf(tensor.shape()); ++i) empty |= tensor.shape()->Get(i) == 0;
+  if (!IsTfliteConstant(file_, tensor) && !empty)
+    Throw(StatusCode::kInvalidModel, "the tensor '{}' is read before an operator makes it", name);
+  if (DTypeOfTflite(tensor.type()) == DType::kInvalid) {
+    problems_.Add(fmt::format("the element type {}", TfliteTypeName(tensor.type())),
+                  "Convert the net with another type.", name);
+    return value = kPoisoned;
+  }
+  value = graph_.AddConstant(name, ReadTfliteTensor(file_, GraphOf(scope), tensor));
+  if (scope.depth == 0) graph_.value(value).source = name;
+  return value;
+}
+
+void TfliteImporter::BuildNodes(Scope& scope) {
+  const tflite::SubGraph& graph = GraphOf(scope);
+  std::vector<bool> read(scope.values.size(), false);
+  const auto mark = [&](const flatbuffers::Vector<int32_t>* list) {
+    for (uint32_t i = 0; i < SizeOf(list); ++i) {
+      if (list->Get(i) >= 0) read[static_cast<size_t>(list->Get(i))] = true;
+    }
+  };
+  mark(graph.outputs());
+  for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) mark(graph.operators()->Get(i)->inputs());
+  const TensorLists lists(file_, graph);
+  for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) {
+    if (lists.IsPart(i)) continue;
+    if (const ListUpdate* update = lists.UpdateAt(i)) {
+      BuildUpdate(scope, *graph.operators()->Get(i), *update);
+    } else {
+      BuildNode(scope, *graph.operators()->Get(i), read);
+    }
+  }
+}
+
+void TfliteImporter::Poison(Scope& scope, const tflite::Operator& node) {
+  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
+    if (node.outputs()->Get(i) >= 0) scope.values[static_cast<size_t>(node.outputs()->Get(i))] = kPoisoned;
+  }
+}
+
+TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
+  TfliteCall source;
+  source.node = &node;
+  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
+    const int32_t tensor = node.outputs()->Get(i);
+    const tflite::TensorType type = tensor < 0 ? tflite::TensorType::FLOAT32 : TensorOf(scope, tensor).type();
+    // Either part of a complex number is of this type.
+    source.output_types.push_back(type == tflite::TensorType::COMPLEX64 ? tflite::TensorType::FLOAT32 : type);
+  }
+  for (uint32_t i = 0; i < SizeOf(node.inputs()); ++i) {
+    const int32_t tensor = node.inputs()->Get(i);
+    source.variables.emplace_back();
+    const auto imaginary = scope.imaginary.find(tensor);
+    source.imaginary.push_back(imaginary == scope.imaginary.end() ? kNoValue : imaginary->second);
+    if (tensor < 0) continue;
+    source.variables.back() = scope.handles[static_cast<size_t>(tensor)];
+    if (!TensorOf(scope, tensor).is_variable() || in_body_) continue;
+    source.variables.back() = VariableOf(scope, tensor);
+  }
+  source.declare_variable = [this](const std::string& name, TensorData first) {
+    VariableNamed(name).first = std::move(first);
+  };
+  source.read_variable = [this](const std::string& name) { return ReadVariable(name); };
+  source.assign_variable = [this](const std::string& name, ValueId value) {
+    Variable& variable = VariableNamed(name);
+    variable.value = value;
+    variable.assigned = true;
+  };
+  source.run_once = [this](int32_t subgraph) { RunOnce(subgraph); };
+  source.passed_through = [this](int32_t subgraph) { return PassedThrough(subgraph); };
+  return source;
+}
+
+/// Writes one element, in place of the three parts.
+void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, const ListUpdate& update) {
+  NodeBuilder::Call call;
+  call.operator_name = file_.OperatorOf(node).Name();
+  call.output_names = {NameOf(scope, node.outputs()->Get(0))};
+  call.label = call.output_names[0];
+  call.inputs = {ValueOf(scope, update.list), ValueOf(scope, update.index), ValueOf(scope, update.element)};
+  if (std::find(call.inputs.begin(), call.inputs.end(), kPoisoned) != call.inputs.end())
+    return Poison(scope, node);
+  call.source = graph_.AddSource(call.label, call.operator_name);
+  TfliteCall source;
+  source.node = &node;
+  TfliteBuilder b(graph_, untyped_, std::move(call), std::move(source));
+  const ValueId index = EmitReshape(b, "index", b.Integers("place", b.Input(1)), {1, 1});
+  b.Output(OpCode::kScatterND, {b.Input(0), index, b.Input(2)}, ScatterAttrs{});
+  scope.values[static_cast<size_t>(node.outputs()->Get(0))] = b.results()[0];
+}
+
+void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read) {
+  if (++node_count_ > kMaxNodes)
+    Throw(StatusCode::kUnsupported,
+          "the model has more than {} operators, those of subgraphs counted as often as "
+          "they are run",
+          kMaxNodes);
+  const TfliteFile::Operator op = file_.OperatorOf(node);
+  const std::string what = fmt::format("operator {}", op.Name());
+  NodeBuilder::Call call;
+  TfliteCall source = CallOf(scope, node);
+  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
+    const int32_t tensor = node.outputs()->Get(i);
+    call.output_names.push_back(tensor < 0 ? "" : NameOf(scope, tensor));
+    call.output_used.push_back(tensor >= 0 && read[static_cast<size_t>(tensor)]);
+    DeclaredType declared;
+    if (tensor >= 0) {
+      declared.dtype = DTypeOfTflite(TensorOf(scope, tensor).type());
+      declared.quantization = QuantizationOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor));
+      if (scope.values[static_cast<size_t>(tensor)] >= 0)
+        Throw(StatusCode::kInvalidModel, "the tensor '{}' is made twice", NameOf(scope, tensor));
+    }
+    call.declared.push_back(std::move(declared));
+  }
+  call.label = call.output_names.empty() || call.output_names[0].empty()
+                   ? fmt::format("{}{}", scope.prefix, op.Name())
+                   : call.output_names[0];
+  call.operator_name = op.Name();
+  const TfliteRow row = FindTfliteOp(op);
+  if (row.build == nullptr) {
+    problems_.Add(what, TfliteRemedy(op), call.label);
+    return Poison(scope, node);
+  }
+  if (op.builtin == tflite::BuiltinOperator::VAR_HANDLE) {
+    if (SizeOf(node.outputs()) > 0 && node.outputs()->Get(0) >= 0)
+      scope.handles[static_cast<size_t>(node.outputs()->Get(0))] =
+          TfliteBuilder(graph_, untyped_, call, source).Options<tflite::VarHandleOptions>().shared_name;
+    return;
+  }
+  bool poisoned = false;
+  for (uint32_t i = 0; i < SizeOf(node.inputs()); ++i) {
+    const bool variable = !source.variables[i].empty();
+    call.inputs.push_back(variable ? kNoValue : ValueOf(scope, node.inputs()->Get(i)));
+    poisoned |= call.inputs.back() == kPoisoned;
+  }
+  if (poisoned) return Poison(scope, node);
+  call.op = row.op;
+  call.source = graph_.AddSource(call.label, op.Name());
+  source.import_body = [&, label = call.label](int32_t subgraph, const std::vector<ValueId>& inputs,
+                                               const std::vector<bool>& same, bool drop_same) {
+    return ImportBody(scope, label, subgraph, inputs, same, drop_same);
+  };
+  const std::string label = call.label;
+  const bool complex = std::any_of(source.imaginary.begin(), source.imaginary.end(),
+                                   [](ValueId value) { return value != kNoValue; });
+  const ComplexUse complex_use = complex ? ComplexUseOf(op.builtin) : ComplexUse::kReads;
+  TfliteBuilder builder(graph_, untyped_, std::move(call), std::move(source));
+  const bool for_effect = op.builtin == tflite::BuiltinOperator::ASSIGN_VARIABLE ||
+                          op.builtin == tflite::BuiltinOperator::CALL_ONCE;
+  try {
+    if (builder.output_count() == 0 && !for_effect) builder.Invalid("the node has no outputs");
+    if (complex_use == ComplexUse::kNone)
+      builder.Unsupported("reads complex numbers; take their REAL and IMAG in front of it");
+    if (complex_use == ComplexUse::kEither) builder.BuildParts(row.build);
+    if (complex_use == ComplexUse::kReads) row.build(builder);
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::kUnsupported) throw;
+    if (error.what() != std::string_view(kInBody))
+      problems_.Add(fmt::format("{}: it {}", what, error.what()), "", label);
+    return Poison(scope, node);
+  }
+  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
+    const int32_t tensor = node.outputs()->Get(i);
+    if (tensor < 0) continue;
+    ValueId value = builder.results()[i];
+    const ValueId imaginary = builder.imaginary_results()[i];
+    if (imaginary != kNoValue) {
+      scope.imaginary[tensor] = imaginary;
+    } else if (value != kNoValue && TensorOf(scope, tensor).type() == tflite::TensorType::COMPLEX64) {
+      problems_.Add(fmt::format("{}: it makes complex numbers from real ones", what),
+                    "Cut the model in front of it.", label);
+      value = kPoisoned;
+    }
+    if (value == kNoValue && builder.OutputUsed(i))
+      problems_.Add(fmt::format("output {} of {}", i, what), "Convert the net without it.", label);
+    scope.values[static_cast<size_t>(tensor)] = value == kNoValue ? kPoisoned : value;
+  }
+}
+
+}  // namespace skiff

@@ -1,0 +1,94 @@
+/// Turns one TensorFlow Lite file into a Graph: tensors, subgraphs, variables and the collection of
+/// everything unsupported. What the operators mean is in ops.h.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "import/import_model.h"
+#include "import/problems.h"
+#include "import/tflite/builder.h"
+#include "import/tflite/file.h"
+#include "import/tflite/metadata.h"
+#include "import/tflite/tensor_lists.h"
+
+namespace skiff {
+
+class TfliteImporter {
+ public:
+  /// The file outlives the importer.
+  explicit TfliteImporter(const TfliteFile& file) : file_(file) {}
+
+  Graph Import(const FixedInputs& fixed, const FixInputShapes& shapes);
+
+ private:
+  /// Stands for a tensor whose operator could not be imported: operators behind it are not built, only looked
+  /// up.
+  static constexpr ValueId kPoisoned = -2;
+  static constexpr ValueId kUnmade = -3;  ///< No operator has made it yet.
+  static constexpr const char* kInBody = "has a subgraph that cannot be imported";
+
+  /// The tensors of one subgraph.
+  struct Scope {
+    uint32_t subgraph = 0;
+    std::vector<ValueId> values;
+    std::map<int32_t, ValueId> imaginary;  ///< Parts of complex tensors, whose values are the real parts.
+    std::vector<std::string> handles;      ///< Of variables: what they name; "" elsewhere.
+    std::string prefix;                    ///< Before names; "" at the top.
+    int depth = 0;
+  };
+  /// A variable, whose value flows through the graph.
+  struct Variable {
+    TensorData first;
+    int32_t tensor = -1;       ///< Of one that is a tensor of the subgraph.
+    std::string port;          ///< What the graph's input is called: as no other one.
+    ValueId state = kNoValue;  ///< The graph's input; kNoValue where nothing has read it.
+    ValueId value = kNoValue;  ///< At this point; kNoValue before the first use.
+    bool assigned = false;
+  };
+
+  const tflite::SubGraph& GraphOf(const Scope& scope) const { return file_.subgraph(scope.subgraph); }
+  const tflite::Tensor& TensorOf(const Scope& scope, int32_t tensor) const;
+  std::string NameOf(const Scope& scope, int32_t tensor) const;
+  Scope NewScope(uint32_t subgraph) const;
+
+  void NamePorts(uint32_t* subgraph);
+  void AddInputs(Scope& scope, const FixedInputs& fixed);
+  void AddOutputs(Scope& scope);
+  std::vector<Dim> ReadDims(const tflite::Tensor& tensor, const std::string& name);
+  /// The value of a tensor, which is made here where it is a constant.
+  ValueId ValueOf(Scope& scope, int32_t tensor);
+
+  void BuildNodes(Scope& scope);
+  void BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read);
+  void BuildUpdate(Scope& scope, const tflite::Operator& node, const ListUpdate& update);
+  TfliteCall CallOf(Scope& scope, const tflite::Operator& node);
+  void Poison(Scope& scope, const tflite::Operator& node);
+
+  Graph ImportBody(const Scope& outer, const std::string& label, int32_t subgraph,
+                   const std::vector<ValueId>& inputs, const std::vector<bool>& same, bool drop_same);
+  std::vector<bool> PassedThrough(int32_t subgraph) const;
+  void CheckSubgraph(int32_t subgraph) const;
+
+  // Variables.
+  void RunOnce(int32_t subgraph);
+  std::string VariableOf(const Scope& scope, int32_t tensor);
+  Variable& VariableNamed(const std::string& name);
+  ValueId ReadVariable(const std::string& name);
+  void AddVariables();
+
+  const TfliteFile& file_;
+  TfliteMetadata metadata_;
+  Graph graph_;
+  NodeBuilder::UntypedReasons untyped_;
+  std::map<int32_t, std::string> input_names_, output_names_;  ///< By tensor, where a signature has them.
+  std::map<std::string, Variable> variables_;
+  bool in_body_ = false;
+  bool in_once_ = false;  ///< What runs gives variables their first values.
+  Problems problems_;
+  size_t node_count_ = 0;
+};
+
+}  // namespace skiff

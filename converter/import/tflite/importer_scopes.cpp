@@ -1,0 +1,175 @@
+// What runs beside the main subgraph: bodies of control flow, and variables, whose values flow through the
+// graph from one operator to the next.
+#include <algorithm>
+
+#include "graph/error.h"
+#include "graph/evaluate.h"
+#include "import/tflite/importer.h"
+#include "import/tflite/tensor.h"
+
+namespace skiff {
+namespace {
+
+/// Subgraphs in each other; no real model comes near it.
+constexpr int kMaxDepth = 32;
+
+}  // namespace
+
+void TfliteImporter::CheckSubgraph(int32_t subgraph) const {
+  if (subgraph < 0 || static_cast<uint32_t>(subgraph) >= file_.subgraph_count())
+    Throw(StatusCode::kInvalidModel, "an operator runs subgraph {} of {}", subgraph, file_.subgraph_count());
+}
+
+std::vector<bool> TfliteImporter::PassedThrough(int32_t subgraph) const {
+  CheckSubgraph(subgraph);
+  const tflite::SubGraph& graph = file_.subgraph(static_cast<uint32_t>(subgraph));
+  if (SizeOf(graph.inputs()) != SizeOf(graph.outputs()))
+    Throw(StatusCode::kInvalidModel, "the loop body '{}' has {} inputs and {} outputs", TextOf(graph.name()),
+          SizeOf(graph.inputs()), SizeOf(graph.outputs()));
+  std::vector<bool> same;
+  for (uint32_t i = 0; i < SizeOf(graph.inputs()); ++i)
+    same.push_back(graph.inputs()->Get(i) == graph.outputs()->Get(i));
+  return same;
+}
+
+Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, int32_t subgraph,
+                                 const std::vector<ValueId>& inputs, const std::vector<bool>& same,
+                                 bool drop_same) {
+  CheckSubgraph(subgraph);
+  if (outer.depth >= kMaxDepth)
+    Throw(StatusCode::kInvalidModel, "operator '{}' lies in more than {} subgraphs", label, kMaxDepth);
+  /// The graph around the body, which comes back whatever happens.
+  struct Around {
+    TfliteImporter& importer;
+    Graph graph = std::move(importer.graph_);
+    NodeBuilder::UntypedReasons untyped = std::move(importer.untyped_);
+    bool in_body = importer.in_body_;
+    ~Around() {
+      importer.graph_ = std::move(graph);
+      importer.untyped_ = std::move(untyped);
+      importer.in_body_ = in_body;
+    }
+  } around{*this};
+  graph_ = Graph();
+  untyped_.clear();
+  in_body_ = true;
+  graph_.symbols() = around.graph.symbols();
+  Scope scope = NewScope(static_cast<uint32_t>(subgraph));
+  scope.depth = outer.depth + 1;
+  scope.prefix = label + "/";
+  const tflite::SubGraph& body = GraphOf(scope);
+  graph_.name = TextOf(body.name());
+  if (SizeOf(body.inputs()) != inputs.size())
+    Throw(StatusCode::kInvalidModel, "operator '{}' gives its subgraph '{}' {} inputs; it has {}", label,
+          graph_.name, inputs.size(), SizeOf(body.inputs()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const int32_t tensor = body.inputs()->Get(static_cast<uint32_t>(i));
+    const Value& passed = around.graph.value(inputs[i]);
+    const ValueId value =
+        graph_.AddInput(NameOf(scope, tensor), passed.dtype, passed.dims, passed.quantization);
+    graph_.value(value).has_shape = passed.has_shape;
+    graph_.value(value).source.clear();
+    if (same[i]) graph_.value(value).elements = passed.elements;
+    const bool constant = same[i] && passed.constant;
+    scope.values[static_cast<size_t>(tensor)] =
+        constant ? graph_.AddConstant(passed.name, *passed.constant) : value;
+  }
+  BuildNodes(scope);
+  for (uint32_t i = 0; i < SizeOf(body.outputs()); ++i) {
+    if (drop_same && i < same.size() && same[i]) continue;
+    const int32_t tensor = body.outputs()->Get(i);
+    const ValueId value = ValueOf(scope, tensor);
+    if (scope.imaginary.contains(tensor))
+      Throw(StatusCode::kUnsupported,
+            "has a subgraph that returns complex numbers; return REAL and IMAG of them");
+    if (value == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
+    if (value < 0)
+      Throw(StatusCode::kInvalidModel, "operator '{}': its subgraph '{}' makes no output '{}'", label,
+            graph_.name, NameOf(scope, tensor));
+    graph_.AddOutput(NameOf(scope, tensor), value);
+  }
+  around.graph.symbols() = graph_.symbols();
+  return std::move(graph_);
+}
+
+/// Tensors may share a name; variables do not.
+std::string TfliteImporter::VariableOf(const Scope& scope, int32_t tensor) {
+  std::string name = NameOf(scope, tensor);
+  const auto found = variables_.find(name);
+  if (found != variables_.end() && found->second.tensor != tensor) name += fmt::format("#{}", tensor);
+  Variable& variable = variables_[name];
+  if (variable.tensor == tensor) return name;
+  variable.tensor = tensor;
+  variable.first = FirstValueOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor));
+  return name;
+}
+
+TfliteImporter::Variable& TfliteImporter::VariableNamed(const std::string& name) {
+  if (in_body_)
+    Throw(StatusCode::kUnsupported, "reads or writes the variable '{}' inside of a loop or a branch", name);
+  return variables_[name];
+}
+
+/// Before anything is known of a variable, it has the value that CALL_ONCE gave it.
+ValueId TfliteImporter::ReadVariable(const std::string& name) {
+  Variable& variable = VariableNamed(name);
+  if (variable.value != kNoValue) return variable.value;
+  if (variable.first.dtype() == DType::kInvalid)
+    Throw(StatusCode::kUnsupported, "reads the variable '{}', which nothing gives a first value", name);
+  std::vector<Dim> dims;
+  for (const int64_t extent : variable.first.shape()) dims.emplace_back(extent);
+  const auto taken = [&](const std::string& port) {
+    return std::any_of(graph_.inputs().begin(), graph_.inputs().end(),
+                       [&](const GraphPort& other) { return other.name == port; });
+  };
+  variable.port = name;
+  for (int copy = 2; taken(variable.port); ++copy) variable.port = fmt::format("{}_{}", name, copy);
+  variable.state =
+      graph_.AddInput(variable.port, variable.first.dtype(), dims, variable.first.quantization());
+  return variable.value = variable.state;
+}
+
+/// The subgraph is evaluated here: what it assigns are the first values.
+void TfliteImporter::RunOnce(int32_t subgraph) {
+  CheckSubgraph(subgraph);
+  if (in_body_) Throw(StatusCode::kUnsupported, "gives variables first values inside of a loop or a branch");
+  if (in_once_) Throw(StatusCode::kUnsupported, "runs once inside of what runs once, which may be itself");
+  TfliteImporter once(file_);
+  once.in_once_ = true;
+  Scope scope = once.NewScope(static_cast<uint32_t>(subgraph));
+  once.BuildNodes(scope);
+  once.problems_.Throw();
+  for (auto& [name, variable] : once.variables_) {
+    if (!variable.assigned) continue;
+    once.graph_.AddOutput(name, variable.value);
+  }
+  std::map<std::string, TensorData> values;
+  try {
+    values = Evaluate(once.graph_, {});
+  } catch (const Error& error) {
+    Throw(StatusCode::kUnsupported, "gives variables first values that cannot be computed: {}", error.what());
+  }
+  for (auto& [name, value] : values) variables_[name].first = std::move(value);
+}
+
+/// In the order of their names: the last inputs and outputs of the graph.
+void TfliteImporter::AddVariables() {
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> states;
+  for (auto& [name, variable] : variables_) {
+    if (!variable.assigned && variable.state == kNoValue) continue;
+    const ValueId last = variable.value;
+    variable.value = kNoValue;
+    if (variable.state == kNoValue) ReadVariable(name);
+    states.push_back(variable.state);
+    graph_.AddOutput(variable.port, last);
+    graph_.variables.push_back({variable.port, variable.first});
+  }
+  for (const GraphPort& port : graph_.inputs()) {
+    if (std::find(states.begin(), states.end(), port.value) == states.end()) inputs.push_back(port.value);
+  }
+  inputs.insert(inputs.end(), states.begin(), states.end());
+  graph_.OrderInputs(inputs);
+}
+
+}  // namespace skiff

@@ -1,0 +1,166 @@
+#include "import/tflite/metadata.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/error.h"
+#include "import/tflite/archive.h"
+#include "tflite_metadata_generated.h"
+
+namespace skiff {
+namespace {
+
+namespace format = tflite::metadata;
+
+constexpr flatbuffers::uoffset_t kMaxDepth = 64;
+constexpr flatbuffers::uoffset_t kMaxTables = 100'000;
+
+/// Of all files of labels together; what real models have stays far below.
+constexpr uint64_t kMaxUnpacked = uint64_t{16} << 20;
+constexpr int64_t kMaxLabels = 1'000'000;
+/// Each is looked for in the whole archive.
+constexpr int kMaxFiles = 1000;
+
+template <class... Args>
+[[noreturn]] void Wrong(fmt::format_string<Args...> format, Args&&... args) {
+  Throw(StatusCode::kInvalidModel, format, std::forward<Args>(args)...);
+}
+
+/// A number for each channel.
+std::vector<float> PerChannel(const flatbuffers::Vector<float>* numbers, uint32_t channels,
+                              const char* what) {
+  if (SizeOf(numbers) != 1 && SizeOf(numbers) != channels)
+    Wrong("the normalisation has {} numbers for the {} of {} channels", SizeOf(numbers), what, channels);
+  std::vector<float> result(channels, numbers->Get(0));
+  if (numbers->size() == channels) result.assign(numbers->begin(), numbers->end());
+  for (const float number : result) {
+    if (!std::isfinite(number)) Wrong("the normalisation's {} is {}", what, number);
+  }
+  return result;
+}
+
+class Reader {
+ public:
+  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteMetadata& result)
+      : file_(file), graph_(graph), result_(result) {}
+
+  void Read(const format::SubGraph& metadata) {
+    ReadPorts("input", metadata.inputs(), SizeOf(graph_.inputs()), [&](uint32_t i, const format::Port& port) {
+      result_.inputs[i].picture = ReadPicture(port, ShapeOf(graph_.inputs()->Get(i)));
+    });
+    ReadPorts("output", metadata.outputs(), SizeOf(graph_.outputs()),
+              [&](uint32_t i, const format::Port& port) {
+                result_.outputs[i].labels = ReadLabels(port, format::FileKind::AXIS_LABELS);
+                result_.outputs[i].value_labels = ReadLabels(port, format::FileKind::VALUE_LABELS);
+              });
+  }
+
+ private:
+  using Ports = flatbuffers::Vector<flatbuffers::Offset<format::Port>>;
+
+  template <class ReadPort>
+  void ReadPorts(const char* kind, const Ports* ports, uint32_t expected, ReadPort read) {
+    // None at all is no mistake: the other list may be all that there is to say.
+    if (SizeOf(ports) != 0 && SizeOf(ports) != expected) {
+      result_.left_out.push_back(fmt::format("it describes {} {}s of {}", SizeOf(ports), kind, expected));
+      return;
+    }
+    for (uint32_t i = 0; i < SizeOf(ports); ++i) {
+      try {
+        read(i, *ports->Get(i));
+      } catch (const Error& error) {
+        result_.left_out.push_back(fmt::format("{} {}: {}", kind, i, error.what()));
+      }
+    }
+  }
+
+  std::vector<int32_t> ShapeOf(int32_t tensor) const {
+    const auto* shape = graph_.tensors()->Get(static_cast<uint32_t>(tensor))->shape();
+    return SizeOf(shape) == 0 ? std::vector<int32_t>() : std::vector<int32_t>(shape->begin(), shape->end());
+  }
+
+  static std::optional<PictureNotes> ReadPicture(const format::Port& port,
+                                                 const std::vector<int32_t>& shape) {
+    const format::Picture* picture =
+        port.content() == nullptr ? nullptr : port.content()->properties_as_Picture();
+    if (picture == nullptr || shape.size() != 4) return std::nullopt;
+    const auto channels = static_cast<uint32_t>(shape[3]);
+    if (channels != 1 && channels != 3 && channels != 4) return std::nullopt;
+    const format::Colours colours = picture->colours();
+    if ((colours == format::Colours::RGB && channels != 3) ||
+        (colours == format::Colours::GREYSCALE && channels != 1))
+      Wrong("is said to be a picture in {}, but has {} channels", format::EnumNameColours(colours), channels);
+    PictureNotes notes;
+    for (uint32_t i = 0; i < SizeOf(port.process_units()); ++i) {
+      const format::Normalization* stated = port.process_units()->Get(i)->processing_as_Normalization();
+      if (stated == nullptr) continue;
+      if (!notes.mean.empty()) Wrong("has more than one normalisation");
+      notes.mean = PerChannel(stated->mean(), channels, "means");
+      notes.deviation = PerChannel(stated->deviation(), channels, "standard deviations");
+      if (std::any_of(notes.deviation.begin(), notes.deviation.end(),
+                      [](float deviation) { return !std::isfinite(1 / deviation); }))
+        Wrong("the normalisation divides by 0");
+    }
+    return notes;
+  }
+
+  /// The first file is the default one; the others are translations.
+  std::vector<std::string> ReadLabels(const format::Port& port, format::FileKind kind) {
+    for (uint32_t i = 0; i < SizeOf(port.files()); ++i) {
+      const format::PackedFile& packed = *port.files()->Get(i);
+      if (packed.kind() != kind) continue;
+      const std::string name = TextOf(packed.name());
+      if (++files_ > kMaxFiles) Wrong("'{}': there are more than {} files of labels", name, kMaxFiles);
+      const std::string text = ReadArchived(file_.bytes(), name, kMaxUnpacked - unpacked_);
+      unpacked_ += text.size();
+      lines_ += std::count(text.begin(), text.end(), '\n');
+      if (lines_ > kMaxLabels) Wrong("'{}': there are more than {} labels", name, kMaxLabels);
+      return LabelsFromText(text);
+    }
+    return {};
+  }
+
+  const TfliteFile& file_;
+  const tflite::SubGraph& graph_;
+  TfliteMetadata& result_;
+  uint64_t unpacked_ = 0;
+  int64_t lines_ = 0;
+  int files_ = 0;
+};
+
+/// Empty where the file has none.
+Span<const uint8_t> MetadataBytes(const TfliteFile& file) {
+  const auto* entries = file.model().metadata();
+  for (uint32_t i = 0; i < SizeOf(entries); ++i) {
+    if (TextOf(entries->Get(i)->name()) != "TFLITE_METADATA") continue;
+    const Span<const uint8_t> bytes = file.Buffer(entries->Get(i)->buffer());
+    if (bytes.empty()) Wrong("it is an empty or absent buffer");
+    return bytes;
+  }
+  return {};
+}
+
+}  // namespace
+
+TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph) {
+  const tflite::SubGraph& graph = file.subgraph(subgraph);
+  TfliteMetadata result;
+  result.inputs.resize(SizeOf(graph.inputs()));
+  result.outputs.resize(SizeOf(graph.outputs()));
+  try {
+    const Span<const uint8_t> lying = MetadataBytes(file);
+    if (lying.empty()) return result;
+    // A copy: the buffer need not be aligned in the file.
+    const std::vector<uint8_t> bytes(lying.begin(), lying.end());
+    flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMaxDepth, kMaxTables);
+    if (!format::VerifyMetadataBuffer(verifier))
+      Wrong("it is truncated or damaged: its {} bytes are no such FlatBuffer", bytes.size());
+    const auto* graphs = format::GetMetadata(bytes.data())->subgraphs();
+    if (subgraph < SizeOf(graphs)) Reader(file, graph, result).Read(*graphs->Get(subgraph));
+  } catch (const Error& error) {
+    result.left_out.emplace_back(error.what());
+  }
+  return result;
+}
+
+}  // namespace skiff

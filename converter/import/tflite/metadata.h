@@ -1,0 +1,20 @@
+/// What the metadata of a TensorFlow Lite file says of a subgraph's ports: pictures with their normalisation,
+/// and labels. Metadata is no part of the net: what is wrong with it is a note, never an error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/port_notes.h"
+#include "import/tflite/file.h"
+
+namespace skiff {
+
+struct TfliteMetadata {
+  std::vector<PortNotes> inputs, outputs;  ///< In the order of the subgraph's.
+  std::vector<std::string> left_out;       ///< A sentence for each thing that was, and why.
+};
+
+TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph);
+
+}  // namespace skiff

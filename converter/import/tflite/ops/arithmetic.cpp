@@ -1,0 +1,116 @@
+// TensorFlow Lite rows: functions of two operands with broadcasting.
+#include "import/tflite/ops.h"
+
+namespace skiff {
+namespace {
+
+using Op = tflite::BuiltinOperator;
+
+template <class Table>
+void BuildActivated(TfliteBuilder& b) {
+  b.OutputActivated(b.op(), {b.Operand(0), b.Operand(1)}, ClampAttrs{}, b.Options<Table>().activation);
+}
+
+void BuildSquare(TfliteBuilder& b) {
+  const ValueId x = b.Operand(0);
+  b.Output(OpCode::kMul, {x, x}, ClampAttrs{});
+}
+
+void BuildSquaredDifference(TfliteBuilder& b) {
+  const ValueId difference =
+      EmitSub(b, "difference", b.Real("left", b.Input(0)), b.Real("right", b.Input(1)));
+  b.OutputValue(EmitMul(b, "square", difference, difference));
+}
+
+void BuildAddN(TfliteBuilder& b) {
+  ValueId sum = b.Real("real_0", b.Input(0));
+  for (size_t i = 1; i < b.input_count(); ++i) {
+    const ValueId next = b.Real(fmt::format("real_{}", i).c_str(), b.Input(i));
+    sum = EmitAdd(b, fmt::format("sum_{}", i).c_str(), sum, next);
+  }
+  b.OutputValue(sum);
+}
+
+/// Of integers, x - x mod y is what y divides.
+void BuildFloorDiv(TfliteBuilder& b) {
+  const ValueId x = b.Real("x", b.Input(0));
+  const ValueId y = b.Real("y", b.Input(1));
+  if (IsFloat(b.DTypeOf(x)))
+    return b.OutputValue(b.Emit("floor", OpCode::kFloor, {EmitDiv(b, "ratio", x, y)}));
+  const ValueId rest = b.Emit("rest", OpCode::kMod, {x, y}, ModAttrs{});
+  b.OutputValue(EmitDiv(b, "ratio", EmitSub(b, "multiple", x, rest), y));
+}
+void BuildFloorMod(TfliteBuilder& b) { b.Output(OpCode::kMod, {b.Operand(0), b.Operand(1)}, ModAttrs{}); }
+
+void BuildNotEqual(TfliteBuilder& b) {
+  b.Output(OpCode::kNot, {b.Emit("equal", OpCode::kEqual, {b.Operand(0), b.Operand(1)})});
+}
+
+/// The angle of (x, y): atan(y / x), moved by half a turn where x is negative; of 0 / 0, 0.
+void BuildAtan2(TfliteBuilder& b) {
+  const ValueId y = b.Input(0);
+  const ValueId x = b.Input(1);
+  const DType dtype = b.DTypeOf(x);
+  const auto number = [&](const char* name, double value) { return b.Scalar(name, dtype, value); };
+  const ValueId zero = number("zero", 0);
+  const ValueId angle = b.Emit("angle", OpCode::kAtan, {EmitDiv(b, "ratio", y, x)});
+  const ValueId below = b.Emit("below", OpCode::kLess, {y, zero});
+  const ValueId left = b.Emit("left", OpCode::kLess, {x, zero});
+  const ValueId half_turn =
+      b.Emit("half_turn", OpCode::kWhere,
+             {below, number("minus_pi", -0x1.921fb54442d18p+1), number("pi", 0x1.921fb54442d18p+1)});
+  const ValueId moved = b.Emit("moved", OpCode::kWhere, {left, EmitAdd(b, "sum", angle, half_turn), angle});
+  const ValueId level = b.Emit("level", OpCode::kEqual, {y, zero});
+  const ValueId middle = b.Emit("middle", OpCode::kEqual, {x, zero});
+  const ValueId origin = b.Emit("origin", OpCode::kAnd, {level, middle});
+  b.Output(OpCode::kWhere, {origin, zero, moved});
+}
+
+/// An arithmetic shift: the quotient, rounded down, by a power of two.
+void BuildRightShift(TfliteBuilder& b) {
+  const ValueId x = b.Input(0);
+  const ValueId by = b.Input(1);
+  const DType dtype = b.DTypeOf(x);
+  if (dtype == DType::kU8 || dtype == DType::kU16 || dtype == DType::kU32)
+    return b.Output(OpCode::kShiftRight, {x, by});
+  const ValueId wide = b.CastTo("wide", x, DType::kI64);
+  const ValueId power = b.Emit("power", OpCode::kCast,
+                               {b.Emit("shifted", OpCode::kShiftLeft,
+                                       {b.Scalar("one", DType::kU64, 1), b.CastTo("by", by, DType::kU64)})},
+                               CastAttrs{static_cast<int64_t>(DType::kI64)});
+  const ValueId rest = b.Emit("rest", OpCode::kMod, {wide, power}, ModAttrs{});
+  b.OutputValue(EmitDiv(b, "quotient", EmitSub(b, "multiple", wide, rest), power));
+}
+
+constexpr TfliteOp kRows[] = {
+    {Op::ADD, BuildActivated<tflite::AddOptions>, OpCode::kAdd},
+    {Op::SUB, BuildActivated<tflite::SubOptions>, OpCode::kSub},
+    {Op::MUL, BuildActivated<tflite::MulOptions>, OpCode::kMul},
+    {Op::DIV, BuildActivated<tflite::DivOptions>, OpCode::kDiv},
+    {Op::MAXIMUM, BuildDirectTflite, OpCode::kMax},
+    {Op::MINIMUM, BuildDirectTflite, OpCode::kMin},
+    {Op::POW, BuildDirectTflite, OpCode::kPow},
+    {Op::PRELU, BuildDirectTflite, OpCode::kPRelu},
+    {Op::SQUARE, BuildSquare},
+    {Op::SQUARED_DIFFERENCE, BuildSquaredDifference},
+    {Op::ADD_N, BuildAddN},
+    {Op::FLOOR_DIV, BuildFloorDiv},
+    {Op::FLOOR_MOD, BuildFloorMod},
+    {Op::LOGICAL_AND, BuildDirectTflite, OpCode::kAnd},
+    {Op::LOGICAL_OR, BuildDirectTflite, OpCode::kOr},
+    {Op::BITWISE_XOR, BuildDirectTflite, OpCode::kBitwiseXor},
+    {Op::RIGHT_SHIFT, BuildRightShift},
+    {Op::EQUAL, BuildDirectTflite, OpCode::kEqual},
+    {Op::NOT_EQUAL, BuildNotEqual},
+    {Op::LESS, BuildDirectTflite, OpCode::kLess},
+    {Op::LESS_EQUAL, BuildDirectTflite, OpCode::kLessOrEqual},
+    {Op::GREATER, BuildDirectTflite, OpCode::kGreater},
+    {Op::GREATER_EQUAL, BuildDirectTflite, OpCode::kGreaterOrEqual},
+    {Op::ATAN2, BuildAtan2},
+};
+
+}  // namespace
+
+std::span<const TfliteOp> TfliteArithmeticOps() { return kRows; }
+
+}  // namespace skiff

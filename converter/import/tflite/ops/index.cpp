@@ -1,0 +1,220 @@
+// TensorFlow Lite rows: elements looked up, and written, by index.
+#include <limits>
+
+#include "import/tflite/ops.h"
+#include "ops/shape_rules.h"
+
+namespace skiff {
+namespace {
+
+using Op = tflite::BuiltinOperator;
+
+/// The first `batch_dims` axes of both are one: GatherND after the axis has moved behind them.
+void BuildGatherInBatch(TfliteBuilder& b, ValueId x, ValueId indices, int axis, int batch) {
+  const int rank = b.RankOf(x);
+  Ints forward;
+  for (int i = 0; i < batch; ++i) forward[forward.size++] = i;
+  forward[forward.size++] = axis;
+  for (int i = batch; i < rank; ++i) {
+    if (i != axis) forward[forward.size++] = i;
+  }
+  const ValueId moved = EmitTranspose(b, "axis_in_front", x, forward);
+  const ValueId places = EmitUnsqueeze(b, "places", indices, {b.RankOf(indices)});
+  const ValueId found = b.Emit("found", OpCode::kGatherND, {moved, places}, GatherNDAttrs{batch});
+  // [batch, indices, axes before, axes behind] to [batch, axes before, indices, axes behind].
+  const int looked_up = b.RankOf(indices) - batch;
+  const int before = axis - batch;
+  Ints back;
+  for (int i = 0; i < batch; ++i) back[back.size++] = i;
+  for (int i = 0; i < before; ++i) back[back.size++] = batch + looked_up + i;
+  for (int i = 0; i < looked_up; ++i) back[back.size++] = batch + i;
+  for (int i = batch + looked_up + before; i < rank - 1 + looked_up; ++i) back[back.size++] = i;
+  b.Output(OpCode::kIdentity, {EmitTranspose(b, "in_place", found, back)});
+}
+
+void BuildGather(TfliteBuilder& b) {
+  const auto options = b.Options<tflite::GatherOptions>();
+  const ValueId x = b.Moved(0);
+  const ValueId indices = b.Integers("indices", b.Input(1));
+  const int rank = b.RankOf(x);
+  const int axis = AxisOf(b, "axis", options.axis, rank);
+  if (options.batch_dims == 0) return b.Output(OpCode::kGather, {x, indices}, AxisAttrs{axis});
+  const int batch = options.batch_dims < 0 ? options.batch_dims + b.RankOf(indices) : options.batch_dims;
+  if (batch < 0 || batch > axis || batch > b.RankOf(indices))
+    b.Invalid("batch_dims is {} for axis {}", options.batch_dims, axis);
+  if (rank + b.RankOf(indices) - batch > kMaxRank)
+    b.Unsupported("makes an intermediate result of more than {} axes", kMaxRank);
+  BuildGatherInBatch(b, x, indices, axis, batch);
+}
+
+void BuildGatherNd(TfliteBuilder& b) {
+  b.Output(OpCode::kGatherND, {b.Moved(0), b.Integers("indices", b.Input(1))}, GatherNDAttrs{});
+}
+
+/// Rows of input 1.
+void BuildEmbeddingLookup(TfliteBuilder& b) {
+  b.Output(OpCode::kGather, {b.Moved(1), b.Integers("indices", b.Input(0))}, AxisAttrs{0});
+}
+
+void BuildOneHot(TfliteBuilder& b) {
+  ValueId indices = b.Integers("indices", b.Input(0));
+  const int rank = b.RankOf(indices);
+  const int64_t stated = b.Options<tflite::OneHotOptions>().axis;
+  const int axis = stated == -1 ? rank : AxisOf(b, "axis", stated, rank + 1);
+  indices = EmitUnsqueeze(b, "indices_apart", indices, {axis});
+  const ValueId depth = b.IntegerScalar("depth", b.Input(1));
+  Ints behind;
+  for (int i = axis + 1; i <= rank; ++i) behind[behind.size++] = i - axis;
+  const ValueId classes = EmitUnsqueeze(b, "classes", EmitCount(b, "count", depth), behind);
+  const ValueId hot = b.Emit("hot", OpCode::kEqual, {indices, classes});
+  b.Output(OpCode::kWhere, {hot, b.Moved(2), b.Moved(3)});
+}
+
+ValueId Filled(TfliteBuilder& b, const char* suffix, ValueId extents, DType dtype, double number) {
+  return b.Emit(suffix, OpCode::kExpand, {b.Scalar("filling", dtype, number), extents});
+}
+
+/// Updates that meet are added.
+void BuildScatterNd(TfliteBuilder& b) {
+  const ValueId updates = b.Real("real_updates", b.Input(1));
+  const ValueId extents = b.Integers("extents", b.Input(2));
+  ScatterAttrs attrs;
+  attrs.reduction = ScatterReduction::kAdd;
+  const bool truths = b.DTypeOf(updates) == DType::kBool;
+  if (truths) attrs.reduction = ScatterReduction::kNone;
+  const ValueId zeros = Filled(b, "zeros", extents, b.DTypeOf(updates), 0);
+  b.OutputValue(
+      b.Emit("scattered", OpCode::kScatterND, {zeros, b.Integers("indices", b.Input(0)), updates}, attrs));
+}
+
+/// Indices are a scalar, a vector, or one row for each value.
+void BuildSparseToDense(TfliteBuilder& b) {
+  ValueId indices = b.Integers("indices", b.Input(0));
+  const ValueId extents = b.Integers("extents", b.Input(1));
+  ValueId values = b.Real("real_values", b.Input(2));
+  const ValueId filling = b.Real("real_default", b.Input(3));
+  if (b.HasRank(indices, 0)) indices = EmitUnsqueeze(b, "index_list", indices, {0});
+  if (b.HasRank(indices, 1)) indices = EmitUnsqueeze(b, "index_rows", indices, {1});
+  values = b.Emit("values", OpCode::kExpand, {values, ExtentsOf(b, indices, 0, 1)});
+  const ValueId dense = b.Emit("dense", OpCode::kExpand, {filling, extents});
+  b.OutputValue(b.Emit("scattered", OpCode::kScatterND, {dense, indices, values}, ScatterAttrs{}));
+}
+
+double FirstOf(ScatterReduction reduction, DType dtype) {
+  const bool largest = reduction == ScatterReduction::kMin;
+  switch (reduction) {
+    case ScatterReduction::kMul:
+      return 1;
+    case ScatterReduction::kMin:
+    case ScatterReduction::kMax:
+      if (dtype == DType::kI32) return largest ? INT32_MAX : INT32_MIN;
+      if (dtype == DType::kI64) return largest ? 0x1p62 : -0x1p63;
+      return largest ? static_cast<double>(std::numeric_limits<float>::max())
+                     : static_cast<double>(std::numeric_limits<float>::lowest());
+    default:
+      return 0;
+  }
+}
+
+/// Rows of one segment are reduced to one; those of a negative segment are left out.
+void EmitSegments(TfliteBuilder& b, ValueId data, ValueId ids, int64_t count, ScatterReduction reduction) {
+  const int id_rank = b.RankOf(ids);
+  const int rank = b.RankOf(data);
+  if (id_rank < 1 || id_rank > rank) b.Invalid("its segments have rank {}, its data {}", id_rank, rank);
+  b.CheckRange("number of segments", count, 0);
+  const DType dtype = b.DTypeOf(data);
+  const ValueId dropped = b.Emit("is_dropped", OpCode::kLess, {ids, b.Scalar("zero", DType::kI64, 0)});
+  const ValueId beyond = b.Scalar("beyond", DType::kI64, static_cast<double>(count));
+  const ValueId rows = b.Emit("rows", OpCode::kWhere, {dropped, beyond, ids});
+  const ValueId indices = EmitUnsqueeze(b, "indices", rows, {id_rank});
+  std::vector<ValueId> extents{b.ConstantInts("segments", {count + 1})};
+  if (id_rank < rank) extents.push_back(ExtentsOf(b, data, id_rank, rank));
+  const ValueId shape =
+      extents.size() == 1 ? extents[0] : b.Emit("shape", OpCode::kConcat, extents, AxisAttrs{0});
+  const ValueId first = Filled(b, "first", shape, dtype, FirstOf(reduction, dtype));
+  ScatterAttrs attrs;
+  attrs.reduction = reduction;
+  const ValueId reduced = b.Emit("reduced", OpCode::kScatterND, {first, indices, data}, attrs);
+  b.OutputValue(EmitSlice(b, "kept", reduced, 0, 0, count));
+}
+
+template <ScatterReduction kReduction>
+void BuildUnsortedSegment(TfliteBuilder& b) {
+  EmitSegments(b, b.Real("real", b.Input(0)), b.Integers("segments_in", b.Input(1)),
+               b.ConstantInt(2, "number of segments"), kReduction);
+}
+
+void BuildSegmentSum(TfliteBuilder& b) {
+  const std::vector<int64_t> ids = b.ConstantInts(1, "segments");
+  EmitSegments(b, b.Real("real", b.Input(0)), b.Integers("segments_in", b.Input(1)),
+               ids.empty() ? 0 : ids.back() + 1, ScatterReduction::kAdd);
+}
+
+/// How many boundaries a number is not below.
+void BuildBucketize(TfliteBuilder& b) {
+  const std::vector<float> boundaries = b.Options<tflite::BucketizeOptions>().boundaries;
+  const ValueId real = b.Real("real", b.Input(0));
+  const ValueId x = EmitUnsqueeze(b, "numbers", b.CastTo("f32", real, DType::kF32), {b.RankOf(real)});
+  const ValueId limits = b.Constant("boundaries", TensorData::OfFloats(boundaries));
+  const ValueId passed = b.Emit("passed", OpCode::kGreaterOrEqual, {x, limits});
+  ReduceAttrs last;
+  last.axes = {-1};
+  last.keep_dims = false;
+  b.OutputValue(b.Emit("bucket", OpCode::kReduceSum, {b.CastTo("ones", passed, DType::kI32)}, last));
+}
+
+/// The update's elements are written from the start on, which is moved so that all of them lie inside.
+void BuildDynamicUpdateSlice(TfliteBuilder& b) {
+  const ValueId x = b.Moved(0);
+  const ValueId update = b.Moved(1);
+  const ValueId starts = b.Integers("starts", b.Input(2));
+  const int rank = b.RankOf(x);
+  std::vector<ValueId> places;
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto name = [&](const char* what) { return fmt::format("{}_{}", what, axis); };
+    const ValueId extent = ExtentsOf(b, update, axis, axis + 1);
+    const ValueId room = EmitSub(b, name("room").c_str(), ExtentsOf(b, x, axis, axis + 1), extent);
+    const ValueId stated = EmitSlice(b, name("stated").c_str(), starts, 0, axis, axis + 1);
+    const ValueId low = b.Emit(name("low").c_str(), OpCode::kMax, {stated, b.ConstantInts("zero", {0})});
+    const ValueId start = b.Emit(name("start").c_str(), OpCode::kMin, {low, room});
+    const ValueId count =
+        EmitCount(b, name("count").c_str(), EmitExtent(b, name("extent").c_str(), update, axis));
+    Ints behind;
+    for (int i = axis + 1; i <= rank; ++i) behind[behind.size++] = i - axis;
+    Ints in_front;
+    for (int i = 0; i < axis; ++i) in_front[in_front.size++] = i;
+    const ValueId along = EmitUnsqueeze(
+        b, name("along").c_str(),
+        EmitUnsqueeze(b, name("rows").c_str(), EmitAdd(b, name("moved").c_str(), count, start), behind),
+        in_front);
+    const ValueId shape = b.Emit(name("shape").c_str(), OpCode::kConcat,
+                                 {ExtentsOf(b, update, 0, rank), b.ConstantInts("one", {1})}, AxisAttrs{0});
+    places.push_back(b.Emit(name("places").c_str(), OpCode::kExpand, {along, shape}));
+  }
+  if (rank == 0) return b.Output(OpCode::kIdentity, {update});
+  const ValueId indices = b.Emit("indices", OpCode::kConcat, places, AxisAttrs{rank});
+  b.OutputValue(b.Emit("updated", OpCode::kScatterND,
+                       {b.Real("real", x), indices, b.Real("real_update", update)}, ScatterAttrs{}));
+}
+
+constexpr TfliteOp kRows[] = {
+    {Op::GATHER, BuildGather, OpCode::kGather},
+    {Op::GATHER_ND, BuildGatherNd, OpCode::kGatherND},
+    {Op::EMBEDDING_LOOKUP, BuildEmbeddingLookup, OpCode::kGather},
+    {Op::ONE_HOT, BuildOneHot},
+    {Op::SCATTER_ND, BuildScatterNd},
+    {Op::SPARSE_TO_DENSE, BuildSparseToDense},
+    {Op::SEGMENT_SUM, BuildSegmentSum},
+    {Op::UNSORTED_SEGMENT_SUM, BuildUnsortedSegment<ScatterReduction::kAdd>},
+    {Op::UNSORTED_SEGMENT_PROD, BuildUnsortedSegment<ScatterReduction::kMul>},
+    {Op::UNSORTED_SEGMENT_MIN, BuildUnsortedSegment<ScatterReduction::kMin>},
+    {Op::UNSORTED_SEGMENT_MAX, BuildUnsortedSegment<ScatterReduction::kMax>},
+    {Op::BUCKETIZE, BuildBucketize},
+    {Op::DYNAMIC_UPDATE_SLICE, BuildDynamicUpdateSlice},
+};
+
+}  // namespace
+
+std::span<const TfliteOp> TfliteIndexOps() { return kRows; }
+
+}  // namespace skiff

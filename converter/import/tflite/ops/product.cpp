@@ -1,0 +1,52 @@
+// TensorFlow Lite rows: matrix products.
+#include "import/tflite/ops.h"
+#include "import/tflite/window.h"
+
+namespace skiff {
+namespace {
+
+using Op = tflite::BuiltinOperator;
+
+/// Unless keep_num_dims, the axes in front become one, whatever their number: [-1, inputs].
+void BuildFullyConnected(TfliteBuilder& b) {
+  const auto options = b.Options<tflite::FullyConnectedOptions>();
+  if (options.weights_format != 0)
+    b.Unsupported("has weights in the shuffled format of old Arm kernels; convert the net again");
+  auto [x, weights] = ProductOperands(b, 0, 1);
+  const std::optional<int64_t> inputs = b.ExtentOf(weights, 1);
+  if (!options.keep_num_dims && !b.HasRank(x, 2)) {
+    if (!inputs) b.Unsupported("needs to know the size of its weights");
+    x = EmitReshape(b, "rows", x, {-1, *inputs});
+  } else if (!options.keep_num_dims && inputs && b.ExtentOf(x, 1) != inputs) {
+    x = EmitReshape(b, "rows", x, {-1, *inputs});
+  }
+  b.OutputActivated(OpCode::kFullyConnected, {x, weights, BiasOf(b, 2, x, weights)}, ClampAttrs{},
+                    options.activation);
+}
+
+ValueId SwapLastAxes(TfliteBuilder& b, const char* suffix, ValueId x) {
+  const int rank = b.RankOf(x);
+  if (rank < 2) b.Invalid("an operand has rank {}; at least 2 was expected", rank);
+  Ints perm;
+  for (int axis = 0; axis < rank; ++axis) perm[perm.size++] = axis;
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  return PermutedWeights(b, suffix, x, perm);
+}
+
+void BuildBatchMatMul(TfliteBuilder& b) {
+  const auto options = b.Options<tflite::BatchMatMulOptions>();
+  auto [x, y] = ProductOperands(b, 0, 1);
+  if (options.adjoint_x) x = SwapLastAxes(b, "x_transposed", x);
+  b.Output(OpCode::kMatMul, {x, y}, MatMulAttrs{.transpose_b = options.adjoint_y});
+}
+
+constexpr TfliteOp kRows[] = {
+    {Op::FULLY_CONNECTED, BuildFullyConnected, OpCode::kFullyConnected},
+    {Op::BATCH_MATMUL, BuildBatchMatMul, OpCode::kMatMul},
+};
+
+}  // namespace
+
+std::span<const TfliteOp> TfliteProductOps() { return kRows; }
+
+}  // namespace skiff

@@ -1,0 +1,130 @@
+// Quantised constants take the form that operators want of their weights.
+#include "graph/evaluate.h"
+#include "ops/quantized.h"
+#include "passes/fuse/clamp_range.h"
+#include "passes/passes.h"
+#include "passes/quantize/qdq.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+/// Where the axis with the scales lies behind a node that only regroups or permutes axes; nothing where it is
+/// an axis no more.
+std::optional<int> MovedAxis(const Node& node, const Quantization& quantization, const Shape& from,
+                             const Shape& to) {
+  if (node.op == OpCode::kTranspose || node.op == OpCode::kIdentity) {
+    Quantization moved;
+    if (!MovedQuantization(node.op, node.attrs, quantization, from.rank(), &moved)) return {};
+    return moved.axis;
+  }
+  const int64_t before = from.ElementsBetween(0, quantization.axis);
+  for (int axis = 0; axis < to.rank(); ++axis) {
+    if (to.ElementsBetween(0, axis) == before && to[axis] == from[quantization.axis]) return axis;
+  }
+  return {};
+}
+
+bool IsRegrouping(OpCode op) {
+  return op == OpCode::kTranspose ||
+         (FindOp(op)->Is(OpTraits::kReinterpret) && QuantizedUseOf(op) == QuantizedUse::kMoves);
+}
+
+/// A movement of a dequantised constant: the constant is moved ahead of time.
+bool MoveConstant(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (!IsRegrouping(node.op) || !graph.value(node.outputs[0]).has_static_shape()) return false;
+  const ValueId codes = DequantizedFrom(graph, node.inputs[0]);
+  if (codes == kNoValue || !graph.value(codes).constant) return false;
+  const TensorData data = *graph.value(codes).constant;
+  if (DTypeBits(data.dtype()) < 8) return false;
+  const Shape to = graph.value(node.outputs[0]).shape();
+  QuantizationPtr quantization = data.quantization();
+  if (!quantization->per_tensor()) {
+    const std::optional<int> axis =
+        quantization->block == 0 ? MovedAxis(node, *quantization, data.shape(), to) : std::nullopt;
+    if (!axis) return false;
+    quantization = AlongAxis(quantization, *axis);
+  }
+  const TensorData plain(data.dtype(), data.shape(), data.data());
+  TensorData moved = plain.Reshaped(to);
+  if (node.op == OpCode::kTranspose) {
+    auto results = EvaluateIfSupported(graph, node, {&plain});
+    if (!results) return false;
+    moved = (*results)[0];
+  }
+  const ValueId constant =
+      graph.AddConstant(graph.value(codes).name + ".moved", moved.Quantized(quantization));
+  graph.Note(id, "evaluated ahead of time, on integers");
+  Become(graph, id, OpCode::kDequantize, {constant});
+  return true;
+}
+
+bool IsConstantMatrix(const Graph& graph, ValueId value) {
+  const ValueId codes = DequantizedFrom(graph, value);
+  return codes != kNoValue && graph.value(codes).constant && graph.value(codes).dims.size() == 2;
+}
+
+/// As FuseLinear does with floats.
+bool MatMulToFullyConnected(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const MatMulAttrs attrs = node.As<MatMulAttrs>();
+  const ValueId x = node.inputs[0];
+  ValueId weights = node.inputs[1];
+  if (!IsConstantMatrix(graph, weights) || graph.value(x).constant || graph.value(x).dims.empty())
+    return false;
+  if (!attrs.transpose_b) {
+    weights = EmitTyped(graph, OpCode::kTranspose, {weights}, TransposeAttrs{{1, 0}}, "", id);
+    const NodeId transpose = graph.value(weights).producer;
+    if (!MoveConstant(graph, transpose)) {
+      graph.RemoveNode(transpose);
+      return false;
+    }
+  }
+  Become(graph, id, OpCode::kFullyConnected, {x, weights}, ClampAttrs{attrs.min, attrs.max});
+  graph.Note(id, "became FullyConnected: one factor is constant");
+  return true;
+}
+
+/// A product's bias that was added behind it: integers in the products' units.
+bool AddToBias(Graph& graph, NodeId id) {
+  const ClampAttrs clamp = graph.node(id).As<ClampAttrs>();
+  for (size_t i = 0; i < 2; ++i) {
+    const ValueId y = graph.node(id).inputs[i];
+    const ValueId addend = graph.node(id).inputs[1 - i];
+    const ValueId codes = DequantizedFrom(graph, addend);
+    const NodeId product = graph.value(y).producer;
+    if (codes == kNoValue || product == kNoNode || graph.OnlyUser(y) != id) continue;
+    const Value& bias = graph.value(codes);
+    const Node& node = graph.node(product);
+    const bool takes =
+        (node.op == OpCode::kFullyConnected || node.op == OpCode::kConv2d) && node.inputs.size() == 2;
+    if (!takes || !bias.constant || bias.dtype != DType::kI32 || bias.dims.size() != 1 ||
+        !SameType(graph, y, graph.node(id).outputs[0]) || !(bias.dims[0] == graph.value(y).dims.back()))
+      continue;
+    const ClampAttrs own = FusedClamp(node);
+    if (!IsUnbounded(own.min, own.max) || !IsUnbounded(clamp.min, clamp.max)) continue;
+    const std::vector<ValueId> inputs = {node.inputs[0], node.inputs[1], addend};
+    graph.Note(id, "became the bias of '" + node.name + "'");
+    SetInputs(graph, product, inputs);
+    TakeOver(graph, product, id);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ShapeQuantizedWeights(Graph& graph) {
+  ForEachPlainNode(graph, [&](NodeId id) {
+    if (graph.node(id).op == OpCode::kMatMul) {
+      MatMulToFullyConnected(graph, id);
+    } else if (graph.node(id).op == OpCode::kAdd) {
+      AddToBias(graph, id);
+    } else {
+      MoveConstant(graph, id);
+    }
+  });
+}
+
+}  // namespace skiff

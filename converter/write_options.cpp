@@ -1,0 +1,94 @@
+#include "write_options.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+void AddStatedImages(const Graph& graph, const ConvertOptions& options, WriteOptions& write) {
+  for (const GraphPort& port : graph.inputs()) {
+    const Value& value = graph.value(port.value);
+    const bool reals = value.dtype == DType::kF32 || value.quantization != nullptr;
+    if (value.dims.size() != 4 || !reals || !value.has_static_shape()) continue;
+    const Shape shape = value.shape();
+    ImageSettings settings = *options.image;
+    const auto channels = static_cast<int64_t>(settings.mean.size());
+    const bool nchw =
+        shape[0] == 1 && shape[1] == channels && shape[2] == settings.height && shape[3] == settings.width;
+    settings.nhwc = !nchw && shape[0] == 1 && shape[3] == channels && shape[1] == settings.height &&
+                    shape[2] == settings.width;
+    if (nchw || settings.nhwc) write.images[port.name] = settings;
+  }
+  if (write.images.empty()) {
+    Throw(StatusCode::kInvalidArgument,
+          "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
+          options.image->width, options.image->height, options.image->mean.size(), InputNames(graph));
+  }
+}
+
+void AddStatedLabels(const Graph& graph, const ConvertOptions& options, WriteOptions& write) {
+  for (const GraphPort& port : graph.outputs()) {
+    const Value& value = graph.value(port.value);
+    const bool fits = !value.dims.empty() && value.has_static_shape() &&
+                      value.shape().elements() == static_cast<int64_t>(options.labels.size());
+    if (fits) write.labels[port.name] = options.labels;
+  }
+  if (write.labels.empty()) {
+    Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",
+          options.labels.size());
+  }
+}
+
+/// Of 0..255, as the source normalises them. Where it does not say how, and the input is of bytes that stand
+/// for real numbers, the bytes are the samples.
+std::optional<ImageSettings> ImageOf(const PictureNotes& picture, const Value& value) {
+  if (value.dims.size() != 4 || !value.has_static_shape()) return std::nullopt;
+  if (value.dtype != DType::kF32 && value.quantization == nullptr) return std::nullopt;
+  const Shape shape = value.shape();
+  const auto usable = [](int64_t extent) { return extent > 0 && extent <= 65536; };
+  if (shape[0] != 1 || !usable(shape[1]) || !usable(shape[2])) return std::nullopt;
+  ImageSettings image;
+  image.height = static_cast<uint32_t>(shape[1]);
+  image.width = static_cast<uint32_t>(shape[2]);
+  image.nhwc = true;
+  image.mean = picture.mean;
+  for (const float deviation : picture.deviation) image.scale.push_back(1 / deviation);
+  if (picture.mean.empty()) {
+    const bool samples = value.dtype == DType::kU8 && value.quantization->per_tensor();
+    if (!samples) return std::nullopt;
+    image.mean.assign(static_cast<size_t>(shape[3]), static_cast<float>(value.quantization->zero_point));
+    image.scale.assign(static_cast<size_t>(shape[3]), value.quantization->scale);
+  }
+  if (static_cast<int64_t>(image.mean.size()) != shape[3]) return std::nullopt;
+  return image;
+}
+
+/// The labels are those of the last axis, whatever the others are.
+bool LabelsFit(const std::vector<std::string>& labels, const Value& value) {
+  if (labels.empty() || value.dims.empty()) return false;
+  const Dim& last = value.dims.back();
+  return last.constant() && last.value == static_cast<int64_t>(labels.size());
+}
+
+}  // namespace
+
+WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) {
+  WriteOptions write;
+  write.strip = options.strip;
+  if (options.image) AddStatedImages(graph, options, write);
+  if (!options.labels.empty()) AddStatedLabels(graph, options, write);
+  for (const GraphPort& port : graph.inputs()) {
+    if (!port.notes.picture) continue;
+    const std::optional<ImageSettings> image = ImageOf(*port.notes.picture, graph.value(port.value));
+    if (image) write.images.emplace(port.name, *image);
+  }
+  for (const GraphPort& port : graph.outputs()) {
+    if (LabelsFit(port.notes.labels, graph.value(port.value)))
+      write.labels.emplace(port.name, port.notes.labels);
+  }
+  return write;
+}
+
+}  // namespace skiff

@@ -1,0 +1,186 @@
+// Convolutions and products with constant codes: sums in 32 bits, scaled and rounded once.
+#include <cmath>
+
+#include "core/fixed_array.h"
+#include "delegates/vulkan/lower/quantized/products.h"
+
+namespace skiff::vulkan {
+namespace {
+
+/// A bias of more units is added as a real number: sums have 32 bits.
+constexpr double kMostBias = 0x1p29;
+
+/// As shaders/quantized_product.glsl says.
+Result<Operand> PackedWeights(Emitter& emit, const CodeMatrix& matrix) {
+  const TensorView& weights = emit.in(1);
+  const Quantization& quantization = *weights.quantization;
+  // What pads the depth is a zero point: the same codes may come with others.
+  uint32_t zeros = 0;
+  for (int64_t i = 0; i < quantization.count; ++i)
+    zeros = zeros * 0x01000193u + static_cast<uint32_t>(quantization.ZeroPointAt(i) + 1);
+  const int64_t padded = Fours(matrix.channels) * 4;
+  const int64_t depth_words = Fours(matrix.depth);
+  const auto fill = [&](uint32_t* to) {
+    for (int64_t tap = 0; tap < matrix.taps; ++tap) {
+      for (int64_t d = 0; d < depth_words; ++d) {
+        for (int64_t channel = 0; channel < padded; ++channel) {
+          uint32_t word = 0;
+          for (int64_t k = 0; k < 4 && channel < matrix.channels; ++k) {
+            const int64_t at = d * 4 + k;
+            const auto code =
+                at < matrix.depth
+                    ? weights.as<const uint8_t>()[matrix.Index(channel, tap, at)]
+                    : static_cast<uint8_t>(quantization.ZeroPointAt(ScaleOf(quantization, channel)));
+            word |= uint32_t{code} << (8 * k);
+          }
+          *to++ = word;
+        }
+      }
+    }
+  };
+  return emit.PackedWords(emit.input(1).hash, kCodeWeights,
+                          {matrix.channels, matrix.taps, matrix.depth, matrix.channels_last, zeros},
+                          static_cast<uint64_t>(matrix.taps * depth_words * padded), fill);
+}
+
+/// Input 2 in units of the products: an i32 bias whose scale is theirs, rounded to a float, is meant to be
+/// theirs.
+double BiasOf(const Emitter& emit, int64_t channel, double unit) {
+  if (!emit.Has(2)) return 0;
+  const TensorView& bias = emit.in(2);
+  if (bias.quantization == nullptr) return static_cast<double>(Floats(bias)[channel]) / unit;
+  const int64_t at = ScaleOf(*bias.quantization, channel);
+  const auto steps =
+      static_cast<double>(bias.as<const int32_t>()[channel]) - bias.quantization->ZeroPointAt(at);
+  const float scale = bias.quantization->ScaleAt(at);
+  return scale == static_cast<float>(unit) ? steps : steps * (static_cast<double>(scale) / unit);
+}
+
+/// As shaders/quantized_product.glsl says.
+Result<Operand> Parameters(Emitter& emit, const CodeMatrix& matrix) {
+  const Quantization& x = *emit.in(0).quantization;
+  const Quantization& w = *emit.in(1).quantization;
+  const Quantization* const y = emit.out(0).quantization;
+  FixedArray<uint32_t> words;
+  SKIFF_RETURN_IF_ERROR(words.Allocate(static_cast<size_t>(Fours(matrix.channels) * 20)));
+  for (int64_t c = 0; c < matrix.channels; ++c) {
+    const int64_t at = ScaleOf(w, c);
+    const double unit = static_cast<double>(x.scale) * static_cast<double>(w.ScaleAt(at));
+    const double factor = y == nullptr ? unit : unit / static_cast<double>(y->scale);
+    const double bias = BiasOf(emit, c, unit);
+    const double whole = std::abs(bias) <= kMostBias ? std::nearbyint(bias) : 0;
+    const PairOfFloats pair(factor);
+    const float reals[] = {pair.high, pair.low, static_cast<float>((bias - whole) * factor)};
+    uint32_t* const to = words.data() + c * 4;
+    to[0] = static_cast<uint32_t>(static_cast<int32_t>(whole));
+    std::memcpy(to + 1, reals, sizeof(reals));
+    words[static_cast<size_t>(Fours(matrix.channels) * 16 + c)] = static_cast<uint32_t>(w.ZeroPointAt(at));
+  }
+  return emit.Words(kCodeParameters, words);
+}
+
+/// The push constants of shaders/quantized_product.glsl.
+struct QuantizedPush {
+  uint32_t pixels, in_height, in_width, in_channels, out_height, out_width, out_channels, depth,
+      group_outputs, kernel_height, kernel_width;
+  int32_t stride_y, stride_x, dilation_y, dilation_x, pad_top, pad_left;
+  uint32_t x_last;
+  int32_t x_zero, y_zero;
+  CodeLimits limits;
+  float low, high;
+};
+
+QuantizedPush PushOf(const Emitter& emit, const ConvolutionPush& of) {
+  const TensorView& y = emit.out(0);
+  const bool codes = y.quantization != nullptr;
+  return {of.pixels,
+          of.in_height,
+          of.in_width,
+          of.in_channels,
+          of.out_height,
+          of.out_width,
+          of.out_channels,
+          of.depth,
+          of.group_outputs,
+          of.kernel_height,
+          of.kernel_width,
+          of.stride_y,
+          of.stride_x,
+          of.dilation_y,
+          of.dilation_x,
+          of.pad_top,
+          of.pad_left,
+          U32(Fours(emit.in(0).shape.elements()) - 1),
+          emit.in(0).quantization->zero_point,
+          codes ? y.quantization->zero_point : 0,
+          codes ? LimitsOf(y, of.low, of.high) : CodeLimits{0, 0},
+          of.low,
+          of.high};
+}
+
+Status EmitProduct(Emitter& emit, const ConvolutionPush& of, const CodeMatrix& matrix, bool transposed) {
+  const QuantizedPush push = PushOf(emit, of);
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedWeights(emit, matrix));
+  SKIFF_ASSIGN_OR_RETURN(const Operand parameters, Parameters(emit, matrix));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  const uint32_t kx = KindOf(emit.in(0));
+  const uint32_t kw = KindOf(emit.in(1));
+  const uint32_t ky = KindOf(emit.out(0));
+  const bool aligned = of.in_channels % 4 == 0 && of.depth % 4 == 0;
+  const uint64_t blocks = of.out_channels / 4;
+  const bool depthwise = of.depth == 1 && of.group_outputs == 1;
+  if (depthwise && !transposed && of.out_channels % 4 == 0) {
+    return emit.Dispatch(Shader::kQuantizedDepthwise, {0, kx, kw, ky, 0, 1}, {x, weights, parameters, y},
+                         push, of.pixels * blocks);
+  }
+  const bool one_group = of.group_outputs == of.out_channels;
+  if (of.out_channels % 4 != 0 || !(one_group || of.group_outputs % 4 == 0)) {
+    return emit.Dispatch(Shader::kQuantizedGroupedConv, {0, kx, kw, ky, transposed, aligned},
+                         {x, weights, parameters, y}, push, (uint64_t{of.pixels} * of.out_channels + 3) / 4);
+  }
+  const uint32_t by_rule = of.pixels == 1 ? 1 : kMostTile;
+  for (const uint32_t any : {1u, kMostTile})
+    SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kQuantizedConv, {any, kx, kw, ky, transposed, aligned}));
+  const uint32_t tile = emit.TileOf(Shader::kQuantizedConv, {by_rule, kx, kw, ky, transposed, aligned});
+  return emit.Dispatch(Shader::kQuantizedConv, {by_rule, kx, kw, ky, transposed, aligned},
+                       {x, weights, parameters, y}, push, (of.pixels + tile - 1) / tile * blocks);
+}
+
+CodeMatrix WindowsOf(const Emitter& emit) {
+  const Shape& weights = emit.in(1).shape;
+  return {weights[0], weights[1] * weights[2], weights[3], false};
+}
+
+/// Rows times constant codes.
+Status EmitMatrix(Emitter& emit, const CodeMatrix& matrix, float low, float high) {
+  if (emit.in(0).quantization == nullptr) return EmitWeightsProduct(emit, matrix, low, high);
+  const int64_t rows = emit.in(0).shape.elements() / matrix.depth;
+  return EmitProduct(emit, DescribeProduct(rows, matrix.depth, matrix.channels, low, high), matrix, false);
+}
+
+}  // namespace
+
+Status LowerQuantizedConv2d(Emitter& emit) {
+  return EmitProduct(emit, DescribeConvolution<Conv2dAttrs>(emit), WindowsOf(emit), false);
+}
+
+Status LowerQuantizedConvTranspose2d(Emitter& emit) {
+  return EmitProduct(emit, DescribeConvolution<ConvTranspose2dAttrs>(emit), WindowsOf(emit), true);
+}
+
+Status LowerQuantizedFullyConnected(Emitter& emit) {
+  const auto& attrs = emit.As<ClampAttrs>();
+  const Shape& w = emit.in(1).shape;
+  return EmitMatrix(emit, {w[0], 1, w[1], false}, attrs.min, attrs.max);
+}
+
+Status LowerQuantizedMatMul(Emitter& emit) {
+  const auto& attrs = emit.As<MatMulAttrs>();
+  const Shape& w = emit.in(1).shape;
+  const bool transposed = w.rank() == 2 && attrs.transpose_b;
+  const int64_t depth = emit.in(0).shape.last();
+  return EmitMatrix(emit, {w.elements() / depth, 1, depth, !transposed}, attrs.min, attrs.max);
+}
+
+}  // namespace skiff::vulkan

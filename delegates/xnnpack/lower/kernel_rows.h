@@ -1,0 +1,64 @@
+/// Elementwise kernels of ours with one input. Rows of a view may lie apart on both sides.
+#pragma once
+
+#include "delegates/xnnpack/lower/step.h"
+
+namespace skiff::xnnpack {
+
+/// A kernel of ours over rows: the elements of a row that lie side by side.
+class KernelRowsStep : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() final {
+    from_ = RowsOf(node_.in(0));
+    to_ = RowsOf(node_.out(0));
+    if (from_.stride == from_.length && to_.stride == to_.length)
+      from_ = to_ = {1, from_.count * from_.length, 0};
+    return OkStatus();
+  }
+
+  Status Bind(void*) final {
+    x_ = node_.in(0).as<const char>();
+    y_ = node_.out(0).as<char>();
+    return OkStatus();
+  }
+
+  Status Run() final {
+    if (from_.count == 1) {
+      // One long run: threads take blocks of it.
+      pthreadpool_parallelize_1d_tile_1d(
+          environment_.pool,
+          [](void* self, size_t begin, size_t count) {
+            const auto* s = static_cast<const KernelRowsStep*>(self);
+            s->Compute(count, s->x_ + begin * s->x_bytes_, s->y_ + begin * s->y_bytes_);
+          },
+          this, from_.length, environment_.pool == nullptr ? from_.length : kBlock,
+          PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+      return OkStatus();
+    }
+    pthreadpool_parallelize_1d(
+        environment_.pool,
+        [](void* self, size_t row) {
+          const auto* s = static_cast<const KernelRowsStep*>(self);
+          s->Compute(s->from_.length, s->x_ + row * s->from_.stride * s->x_bytes_,
+                     s->y_ + row * s->to_.stride * s->y_bytes_);
+        },
+        this, from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
+  }
+
+ protected:
+  virtual void Compute(size_t n, const void* x, void* y) const = 0;
+
+ private:
+  static constexpr size_t kBlock = 8192;
+
+  const size_t x_bytes_ = ElementBytes(node_.in(0));
+  const size_t y_bytes_ = ElementBytes(node_.out(0));
+  Rows from_, to_;
+  const char* x_ = nullptr;
+  char* y_ = nullptr;
+};
+
+}  // namespace skiff::xnnpack

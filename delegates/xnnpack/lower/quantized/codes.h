@@ -1,0 +1,21 @@
+/// What kernels of codes are told of a tensor.
+#pragma once
+
+#include "core/code_range.h"
+#include "delegates/xnnpack/kernels/kernels.h"
+#include "delegates/xnnpack/lower/step.h"
+#include "skiff/quantization.h"
+
+namespace skiff::xnnpack {
+
+/// Of an output with one scale, limited to real numbers.
+CodeParams CodeParamsOf(const TensorView& y, float min, float max);
+
+/// `pixels` pixels of a quantised picture, from a place in it on, less their zero point and side by side.
+void WidenPixels(const Kernels& kernels, const TensorView& picture, const uint8_t* from, size_t pixels,
+                 int16_t* to);
+
+/// The index of kernels of i8, u8 and i32.
+inline size_t CodeTypeOf(DType dtype) { return dtype == DType::kI8 ? 0 : dtype == DType::kU8 ? 1 : 2; }
+
+}  // namespace skiff::xnnpack

@@ -1,0 +1,174 @@
+// Operators of ONNX Runtime's domain, against the formulas of its documentation.
+#include <gmock/gmock.h>
+
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using testing::ElementsAre;
+using testing::FloatNear;
+using testing::HasSubstr;
+using testing::Pointwise;
+
+constexpr int kU8 = onnx::TensorProto::UINT8;
+
+/// A model of one node of com.microsoft, whose output is "y".
+struct MicrosoftModel : OnnxModel {
+  MicrosoftModel() { ImportMicrosoft(); }
+
+  onnx::NodeProto* AddMicrosoft(const std::string& op, const std::vector<std::string>& inputs) {
+    auto* node = AddNode(op, inputs, {"y"});
+    node->set_domain("com.microsoft");
+    AddOutput("y");
+    return node;
+  }
+  /// A scale NAME_s and a zero point NAME_z.
+  void AddScale(const std::string& name, float scale, int32_t zero, int type = kU8) {
+    AddFloats(name + "_s", {}, {scale});
+    AddIntegers(name + "_z", type, {}, {zero});
+  }
+};
+
+TensorData Codes(const Shape& shape, const std::vector<uint8_t>& codes) {
+  return Integers<uint8_t>(DType::kU8, shape, codes);
+}
+
+TensorData OfTwo(const std::string& op, const std::vector<uint8_t>& a, uint8_t second) {
+  MicrosoftModel model;
+  model.AddInput("a", {2}, kU8);
+  model.AddInput("b", {1}, kU8);
+  model.AddScale("a", 0.5f, 10);
+  model.AddScale("b", 1, 3);
+  model.AddScale("c", 0.5f, 100);
+  model.AddMicrosoft(op, {"a", "a_s", "a_z", "b", "b_s", "b_z", "c_s", "c_z"});
+  return RunModel(model, {{"a", Codes({2}, a)}, {"b", Codes({1}, {second})}});
+}
+
+TEST(OnnxMicrosoft, ElementwiseOperatorsOfIntegers) {
+  EXPECT_THAT(OfTwo("QLinearAdd", {13, 0}, 6).ToInts(), ElementsAre(109, 96));  // 1.5 and -5, plus 3.
+  EXPECT_THAT(OfTwo("QLinearMul", {13, 4}, 5).ToInts(), ElementsAre(106, 88));  // 1.5 and -3, times 2.
+}
+
+TEST(OnnxMicrosoft, PoolsMayHaveChannelsLast) {
+  MicrosoftModel model;
+  model.AddInput("x", {1, 2, 1, 2}, kU8);
+  model.AddScale("x", 1, 10);
+  model.AddScale("y", 0.5f, 0);
+  SetInt(model.AddMicrosoft("QLinearGlobalAveragePool", {"x", "x_s", "x_z", "y_s", "y_z"}), "channels_last",
+         1);
+  const TensorData y = RunModel(model, {{"x", Codes({1, 2, 1, 2}, {11, 20, 12, 31})}});
+  EXPECT_EQ(y.shape(), (Shape{1, 1, 1, 2}));
+  EXPECT_THAT(y.ToInts(), ElementsAre(3, 31));
+}
+
+TEST(OnnxMicrosoft, PartsOfAConcatHaveScalesOfTheirOwn) {
+  MicrosoftModel model;
+  model.AddInput("a", {1}, kU8);
+  model.AddInput("b", {1}, kU8);
+  model.AddScale("a", 0.5f, 10);
+  model.AddScale("b", 2, 0);
+  model.AddScale("c", 1, 5);
+  SetInt(model.AddMicrosoft("QLinearConcat", {"c_s", "c_z", "a", "a_s", "a_z", "b", "b_s", "b_z"}), "axis",
+         0);
+  EXPECT_THAT(RunModel(model, {{"a", Codes({1}, {14})}, {"b", Codes({1}, {4})}}).ToInts(),
+              ElementsAre(7, 13));
+}
+
+TEST(OnnxMicrosoft, MeansKeepTheirAxis) {
+  MicrosoftModel model;
+  model.AddInput("x", {2, 2}, kU8);
+  model.AddScale("x", 1, 0);
+  model.AddScale("y", 0.5f, 1);
+  auto* node = model.AddMicrosoft("QLinearReduceMean", {"x", "x_s", "x_z", "y_s", "y_z"});
+  SetInts(node, "axes", {1});
+  SetInt(node, "keepdims", 0);
+  EXPECT_THAT(RunModel(model, {{"x", Codes({2, 2}, {1, 2, 10, 20})}}).ToInts(), ElementsAre(4, 31));
+}
+
+/// [2, 3] in blocks of 2 along K: codes 1 2 | 3 - and 15 0 | 8 -.
+TEST(OnnxMicrosoft, WeightsOfFourBitsInBlocks) {
+  for (const bool zeros : {false, true}) {
+    MicrosoftModel model;
+    model.AddInput("a", {1, 3});
+    model.AddIntegers("b", kU8, {2, 2, 1}, {0x21, 0x03, 0x0F, 0x08});
+    model.AddFloats("s", {4}, {1, 10, 0.5f, 2});
+    std::vector<std::string> inputs = {"a", "b", "s"};
+    if (zeros) {
+      model.AddIntegers("z", kU8, {2, 1}, {0x21, 0x43});
+      inputs.emplace_back("z");
+    }
+    auto* node = model.AddMicrosoft("MatMulNBits", inputs);
+    for (const auto& [name, value] : {std::pair{"K", 3}, {"N", 2}, {"bits", 4}, {"block_size", 2}})
+      SetInt(node, name, value);
+    const std::vector<float> y = AsFloats(RunModel(model, {{"a", Floats({1, 3}, {1, 2, 3})}}));
+    if (zeros) {  // 1 and 2, 3 and 4.
+      EXPECT_THAT(y, ElementsAre(0 + 2 + 30, 6 - 3 + 24));
+    } else {  // 8.
+      EXPECT_THAT(y, ElementsAre(-7 - 12 - 150, 3.5f - 8 + 0));
+    }
+  }
+}
+
+TEST(OnnxMicrosoft, AFusedConvAddsAndActivates) {
+  MicrosoftModel model;
+  model.AddInput("x", {1, 1, 1, 3});
+  model.AddInput("z", {1, 1, 1, 3});
+  model.AddFloats("w", {1, 1, 1, 1}, {2});
+  auto* node = model.AddMicrosoft("FusedConv", {"x", "w", "", "z"});
+  SetString(node, "activation", "Clip");
+  SetFloats(node, "activation_params", {-1, 4});
+  const TensorData x = Floats({1, 1, 1, 3}, {1, 2, -3});
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}, {"z", Floats({1, 1, 1, 3}, {1, 1, 1})}})),
+              ElementsAre(3, 4, -1));
+}
+
+TEST(OnnxMicrosoft, AnUnknownActivationIsNamed) {
+  MicrosoftModel model;
+  model.AddInput("x", {1, 1, 1, 3});
+  model.AddFloats("w", {1, 1, 1, 1}, {2});
+  SetString(model.AddMicrosoft("FusedConv", {"x", "w"}), "activation", "Wave");
+  EXPECT_THAT(ImportError(model).what(),
+              HasSubstr("FusedConv of com.microsoft opset 1 has the activation Wave"));
+}
+
+TEST(OnnxMicrosoft, SkipsAreAddedBeforeTheNorm) {
+  MicrosoftModel model;
+  model.AddInput("x", {1, 1, 2});
+  model.AddInput("skip", {1, 1, 2});
+  model.AddFloats("gamma", {2}, {2, 3});
+  model.AddFloats("beta", {2}, {1, 0});
+  model.AddMicrosoft("SkipLayerNormalization", {"x", "skip", "gamma", "beta"});
+  EXPECT_THAT(
+      AsFloats(RunModel(model, {{"x", Floats({1, 1, 2}, {1, 2})}, {"skip", Floats({1, 1, 2}, {1, 4})}})),
+      Pointwise(FloatNear(1e-5f), {-1.0f, 3.0f}));
+}
+
+TEST(OnnxMicrosoft, AttentionSeesTheKeysOfItsMask) {
+  for (const std::vector<int64_t>& extents : {std::vector<int64_t>{1, 2}, std::vector<int64_t>{1}}) {
+    MicrosoftModel model;
+    model.AddInput("x", {1, 2, 1});
+    model.AddFloats("w", {1, 3}, {1, 1, 1});
+    model.AddIntegers("mask", onnx::TensorProto::INT32, extents,
+                      extents.size() == 2 ? std::vector{1, 0} : std::vector{1});
+    SetInt(model.AddMicrosoft("Attention", {"x", "w", "", "mask"}), "num_heads", 1);
+    EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({1, 2, 1}, {5, 7})}})), ElementsAre(5, 5));
+  }
+}
+
+TEST(OnnxMicrosoft, AFunctionOfTheModelComesFirst) {
+  MicrosoftModel model;
+  model.AddInput("x", {1});
+  auto* function = model.proto.add_functions();
+  function->set_domain("com.microsoft");
+  function->set_name("Gelu");
+  function->add_input("in");
+  function->add_output("out");
+  function->add_opset_import()->set_version(17);
+  OnnxModel::Fill(function->add_node(), "Neg", {"in"}, {"out"}, "");
+  model.AddMicrosoft("Gelu", {"x"});
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({1}, {2})}})), ElementsAre(-2));
+}
+
+}  // namespace
+}  // namespace skiff

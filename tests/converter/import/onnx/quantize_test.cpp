@@ -1,0 +1,191 @@
+// QuantizeLinear and its relatives where the ONNX node tests do not reach: constants, which become quantised
+// values, beside scales that are computed.
+#include <gmock/gmock.h>
+
+#include <limits>
+
+#include "tests/converter/import/onnx/model.h"
+
+namespace skiff {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr int kU8 = onnx::TensorProto::UINT8;
+constexpr int kI8 = onnx::TensorProto::INT8;
+constexpr int kI32 = onnx::TensorProto::INT32;
+// Which old releases of ONNX have no names for.
+constexpr int kU4 = 21;
+constexpr int kI4 = 22;
+
+std::vector<OpCode> OperatorsOf(const Graph& graph) {
+  std::vector<OpCode> all;
+  for (NodeId id = 0; id < graph.node_count(); ++id) all.push_back(graph.node(id).op);
+  return all;
+}
+
+/// QuantizeLinear of x [6] whose scale is a constant, or an input.
+TensorData Quantized(bool constant, float scale, int32_t zero, int type, const TensorData& x) {
+  OnnxModel model(21);
+  model.AddInput("x", {x.elements()});
+  if (constant) {
+    model.AddFloats("s", {}, {scale});
+  } else {
+    model.AddInput("s", {});
+  }
+  model.AddIntegers("z", type, {}, {zero});
+  model.AddNode("QuantizeLinear", {"x", "s", "z"}, {"y"});
+  model.AddOutput("y");
+  std::map<std::string, TensorData> inputs = {{"x", x}};
+  if (!constant) inputs["s"] = Floats({}, {scale});
+  return RunModel(model, inputs);
+}
+
+TEST(OnnxQuantize, RoundsHalfToEvenAndSaturates) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const TensorData x = Floats({6}, {1, 3, 5, -infinity, infinity, 1e9f});
+  for (const bool constant : {true, false}) {
+    EXPECT_THAT(Quantized(constant, 2, 10, kU8, x).ToInts(), ElementsAre(10, 12, 12, 0, 255, 255));
+    EXPECT_THAT(Quantized(constant, 2, -1, kI8, x).ToInts(), ElementsAre(-1, 1, 1, -128, 127, 127));
+  }
+}
+
+TEST(OnnxQuantize, AScaleThatNoValueCanHaveIsArithmetic) {
+  const TensorData y = Quantized(true, -2, 10, kU8, Floats({3}, {4, -4, 1e9f}));
+  EXPECT_THAT(y.ToInts(), ElementsAre(8, 12, 0));
+}
+
+TEST(OnnxQuantize, ConstantsBecomeQuantisedValues) {
+  OnnxModel model(13);
+  model.AddInput("x", {2});
+  model.AddFloats("s", {1}, {0.5f});
+  model.AddNode("QuantizeLinear", {"x", "s"}, {"q"});
+  model.AddNode("DequantizeLinear", {"q", "s"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(OperatorsOf(model.Import()),
+              ElementsAre(OpCode::kQuantize, OpCode::kToCodes, OpCode::kFromCodes, OpCode::kDequantize));
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2}, {0.6f, -3})}})), ElementsAre(0.5f, 0));
+}
+
+TEST(OnnxQuantize, ConstantNumbersBecomeIntegers) {
+  OnnxModel model(13);
+  model.AddInput("x", {2});
+  model.AddFloats("w", {2}, {0.7f, -9});
+  model.AddFloats("s", {}, {0.5f});
+  model.AddIntegers("z", kI8, {}, {0});
+  model.AddNode("QuantizeLinear", {"w", "s", "z"}, {"q"});
+  model.AddNode("DequantizeLinear", {"q", "s", "z"}, {"d"});
+  model.AddNode("Mul", {"x", "d"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(OperatorsOf(model.Import()), ElementsAre(OpCode::kDequantize, OpCode::kMul));
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2}, {2, 3})}})), ElementsAre(1, -27));
+}
+
+TEST(OnnxQuantize, TheDtypeIsThatOfTheZeroPointOrStated) {
+  OnnxModel model(21);
+  model.AddInput("x", {2});
+  model.AddFloats("s", {}, {0.5f});
+  SetInt(model.AddNode("QuantizeLinear", {"x", "s"}, {"y"}), "output_dtype", onnx::TensorProto::INT16);
+  model.AddOutput("y");
+  const TensorData y = RunModel(model, {{"x", Floats({2}, {1000, -1e6f})}});
+  EXPECT_EQ(y.dtype(), DType::kI16);
+  EXPECT_THAT(y.ToInts(), ElementsAre(2000, -32768));
+}
+
+TEST(OnnxQuantize, ScalesAlongAnOpenAxisAreArithmetic) {
+  OnnxModel model(13);
+  auto* x = model.AddInput("x", {1, 2});
+  x->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("n");
+  model.AddFloats("s", {2}, {1, 0.5f});
+  model.AddIntegers("z", kU8, {2}, {1, 2});
+  SetInt(model.AddNode("QuantizeLinear", {"x", "s", "z"}, {"y"}), "axis", -1);
+  model.AddOutput("y");
+  EXPECT_THAT(OperatorsOf(model.Import()), Not(Contains(OpCode::kQuantize)));
+  EXPECT_THAT(RunModel(model, {{"x", Floats({1, 2}, {4, 4})}}).ToInts(), ElementsAre(5, 10));
+}
+
+/// A constant [2, 3] of 4 bits with these bytes, dequantised.
+std::vector<float> FromFourBits(int type, bool computed, int64_t axis, const std::vector<int64_t>& extents,
+                                int64_t block) {
+  OnnxModel model(21);
+  model.AddIntegers("w", type, {2, 3}, {0x21, 0xF3, 0x87});
+  if (computed) {
+    model.AddInput("s", extents);
+  } else {
+    model.AddFloats("s", extents, {1, 10, 100, 1000});
+  }
+  auto* node = model.AddNode("DequantizeLinear", {"w", "s"}, {"y"});
+  SetInt(node, "axis", axis);
+  if (block > 0) SetInt(node, "block_size", block);
+  model.AddOutput("y");
+  std::map<std::string, TensorData> inputs;
+  Shape shape;
+  for (const int64_t extent : extents) shape.Append(extent);
+  if (computed) inputs["s"] = Floats(shape, {1, 10, 100, 1000});
+  return AsFloats(RunModel(model, inputs));
+}
+
+TEST(OnnxQuantize, ConstantsOfFourBitsInBlocks) {
+  for (const bool computed : {false, true}) {
+    EXPECT_THAT(FromFourBits(kI4, computed, 1, {2, 2}, 2), ElementsAre(1, 2, 30, -100, 700, -8000));
+    EXPECT_THAT(FromFourBits(kU4, computed, 1, {2, 2}, 2), ElementsAre(1, 2, 30, 1500, 700, 8000));
+  }
+}
+
+TEST(OnnxQuantize, FourBitsAreForConstantsOnly) {
+  OnnxModel model(21);
+  model.AddIntegers("w", kI4, {2}, {0x21});
+  model.AddNode("Identity", {"w"}, {"y"}, "same");
+  model.AddOutput("y");
+  const Error error = ImportError(model);
+  EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(error.what(), HasSubstr("takes 'w', which is i4 and stands for no real numbers"));
+}
+
+TEST(OnnxQuantize, QLinearConvHasABiasInUnitsOfTheProduct) {
+  OnnxModel model(17);
+  model.AddInput("x", {1, 2, 1, 1}, kU8);
+  model.AddFloats("xs", {}, {0.5f});
+  model.AddIntegers("xz", kU8, {}, {10});
+  model.AddIntegers("w", kI8, {2, 2, 1, 1}, {1, 2, 3, -4});
+  model.AddFloats("ws", {2}, {1, 0.25f});
+  model.AddIntegers("wz", kI8, {2}, {0, 0});
+  model.AddFloats("ys", {}, {0.5f});
+  model.AddIntegers("yz", kU8, {}, {100});
+  model.AddIntegers("b", kI32, {2}, {7, -8});
+  model.AddNode("QLinearConv", {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}, {"y"});
+  model.AddOutput("y");
+  // (4 * 1 + -3 * 2 + 7) * 0.5 / 0.5 = 5; (4 * 3 + 3 * 4 - 8) * 0.125 / 0.5 = 4.
+  const TensorData x = Integers<uint8_t>(DType::kU8, {1, 2, 1, 1}, {14, 7});
+  EXPECT_THAT(RunModel(model, {{"x", x}}).ToInts(), ElementsAre(105, 104));
+}
+
+/// a [1, 2] x b [2, 2], where the zero point of a is a constant or an input.
+std::vector<int64_t> IntegerProduct(bool constant) {
+  OnnxModel model(17);
+  model.AddInput("a", {1, 2}, kU8);
+  if (constant) {
+    model.AddIntegers("az", kU8, {}, {250});
+  } else {
+    model.AddInput("az", {}, kU8);
+  }
+  model.AddIntegers("b", kI8, {2, 2}, {127, -128, -127, 5});
+  model.AddIntegers("bz", kI8, {2}, {-100, 100});
+  model.AddNode("MatMulInteger", {"a", "b", "az", "bz"}, {"y"});
+  model.AddOutput("y");
+  std::map<std::string, TensorData> inputs = {{"a", Integers<uint8_t>(DType::kU8, {1, 2}, {0, 255})}};
+  if (!constant) inputs["az"] = Integers<uint8_t>(DType::kU8, {}, {250});
+  return RunModel(model, inputs).ToInts();
+}
+
+TEST(OnnxQuantize, IntegerProductsAreExact) {
+  for (const bool constant : {true, false}) {
+    EXPECT_THAT(IntegerProduct(constant), ElementsAre(-250 * 227 + 5 * -27, -250 * -228 + 5 * -95));
+  }
+}
+
+}  // namespace
+}  // namespace skiff

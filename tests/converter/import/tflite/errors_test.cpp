@@ -1,0 +1,177 @@
+// TensorFlow Lite files that are wrong, or more than Skiff can import: one clear message each.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "graph/error.h"
+#include "import/tflite/import_tflite.h"
+#include "import/tflite/schema.h"
+
+namespace skiff {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Bytes = std::vector<uint8_t>;
+
+Bytes ReadCase(const char* name) {
+  std::ifstream stream(
+      std::string(SKIFF_SOURCE_DIR) + "/tests/converter/import/tflite/cases/" + name + "/model.tflite",
+      std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+/// A case's file with something changed.
+Bytes Changed(const char* name, const std::function<void(tflite::ModelT&)>& change) {
+  const Bytes bytes = ReadCase(name);
+  const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(bytes.data())->UnPack());
+  change(*model);
+  flatbuffers::FlatBufferBuilder builder;
+  tflite::FinishModelBuffer(builder, tflite::Model::Pack(builder, model.get()));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+void ExpectError(const Bytes& bytes, StatusCode code, const ::testing::Matcher<std::string>& message,
+                 const FixedInputs& fixed = {}) {
+  try {
+    ImportTfliteBytes(bytes.data(), bytes.size(), fixed);
+    FAIL() << "it was imported";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    EXPECT_THAT(error.what(), message);
+  }
+}
+
+tflite::TensorT& Tensor(tflite::ModelT& model, int32_t index) {
+  return *model.subgraphs[0]->tensors[static_cast<size_t>(index)];
+}
+tflite::OperatorT& Node(tflite::ModelT& model) { return *model.subgraphs[0]->operators[0]; }
+
+TEST(TfliteErrors, TruncatedFiles) {
+  const Bytes whole = ReadCase("conv_2d_same_i8");
+  for (const size_t size : {size_t{8}, size_t{40}, whole.size() / 2, whole.size() - 8}) {
+    ExpectError(Bytes(whole.begin(), whole.begin() + static_cast<int64_t>(size)), StatusCode::kInvalidModel,
+                HasSubstr("truncated or damaged"));
+  }
+}
+
+TEST(TfliteErrors, AnotherVersionOfTheFormat) {
+  ExpectError(Changed("abs_f32", [](auto& model) { model.version = 2; }), StatusCode::kUnsupported,
+              HasSubstr("version 2 of the TensorFlow Lite format; 3 was expected"));
+}
+
+TEST(TfliteErrors, AllUnsupportedOperatorsAreListedAtOnce) {
+  const Bytes bytes = Changed("add_f32", [](auto& model) {
+    const auto add = [&](tflite::BuiltinOperator op, const char* custom) {
+      auto code = std::make_unique<tflite::OperatorCodeT>();
+      code->builtin = op;
+      code->old_builtin = static_cast<int8_t>(std::min<int>(static_cast<int>(op), 127));
+      code->custom = custom;
+      model.operator_codes.push_back(std::move(code));
+      auto& graph = *model.subgraphs[0];
+      auto made = std::make_unique<tflite::TensorT>(*graph.tensors[0]);
+      made->name = "made_" + std::to_string(graph.tensors.size());
+      made->buffer = 0;
+      graph.tensors.push_back(std::move(made));
+      auto node = std::make_unique<tflite::OperatorT>();
+      node->code = static_cast<uint32_t>(model.operator_codes.size() - 1);
+      node->inputs = {graph.inputs[0]};
+      node->outputs = {static_cast<int32_t>(graph.tensors.size() - 1)};
+      graph.outputs.push_back(node->outputs[0]);
+      graph.operators.push_back(std::move(node));
+    };
+    add(tflite::BuiltinOperator::WHERE, "");
+    add(tflite::BuiltinOperator::CUSTOM, "FlexRoll");
+    add(tflite::BuiltinOperator::CUSTOM, "Sharpen");
+    add(tflite::BuiltinOperator::STABLEHLO_SORT, "");
+  });
+  ExpectError(bytes, StatusCode::kUnsupported,
+              AllOf(HasSubstr("4 things"), HasSubstr("operator WHERE (1 time: 'made_"),
+                    HasSubstr("depends on computed values"), HasSubstr("operator FlexRoll"),
+                    HasSubstr("TFLITE_BUILTINS"), HasSubstr("operator Sharpen"), HasSubstr("author's own"),
+                    HasSubstr("operator STABLEHLO_SORT"), Not(HasSubstr("ADD"))));
+}
+
+TEST(TfliteErrors, TensorsThatNobodyMakes) {
+  ExpectError(Changed("add_f32", [](auto& model) { model.subgraphs[0]->inputs.pop_back(); }),
+              StatusCode::kInvalidModel, HasSubstr("is read before an operator makes it"));
+  ExpectError(Changed("add_f32", [](auto& model) { Node(model).inputs[0] = 1000; }),
+              StatusCode::kInvalidModel, HasSubstr("refer to tensor 1000 of"));
+  ExpectError(Changed("add_f32", [](auto& model) { Node(model).inputs.pop_back(); }),
+              StatusCode::kInvalidModel, HasSubstr("(ADD): input 1 is missing; the node has 1 inputs"));
+  ExpectError(Changed("add_f32", [](auto& model) { Node(model).outputs.clear(); }), StatusCode::kInvalidModel,
+              HasSubstr("the node has no outputs"));
+}
+
+TEST(TfliteErrors, OptionsOfAnotherOperator) {
+  ExpectError(Changed("add_f32", [](auto& model) { Node(model).options.Set(tflite::Conv2DOptionsT()); }),
+              StatusCode::kInvalidModel, HasSubstr("(ADD): it has the options of another operator"));
+  ExpectError(
+      Changed("conv_2d_same_f32", [](auto& model) { Node(model).options.AsConv2DOptions()->stride_w = 0; }),
+      StatusCode::kInvalidModel, HasSubstr("its stride is 0; a number from 1 to"));
+}
+
+TEST(TfliteErrors, ScalesThatFitNothing) {
+  const auto weights = [](tflite::ModelT& model) -> tflite::TensorT& {
+    return Tensor(model, Node(model).inputs[1]);
+  };
+  ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).quantization->axis = 7; }),
+              StatusCode::kInvalidModel, HasSubstr("scales along axis 7 of its 4 axes"));
+  ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).quantization->scale[0] = -1; }),
+              StatusCode::kInvalidModel, HasSubstr("one of its scales is -1"));
+  ExpectError(Changed("conv_2d_same_i8",
+                      [&](auto& model) {
+                        weights(model).quantization->zero_point = {0, 0};
+                      }),
+              StatusCode::kInvalidModel, HasSubstr("scales and 2 zero points"));
+  ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).shape.push_back(3); }),
+              StatusCode::kInvalidModel, HasSubstr("bytes, the file holds"));
+}
+
+TEST(TfliteErrors, WhatRunsOnceDoesNotRunItself) {
+  ExpectError(Changed("variable_f32",
+                      [](auto& model) {
+                        const auto& main = *model.subgraphs[0];
+                        for (const auto& node : main.operators) {
+                          const auto* options = node->options.AsCallOnceOptions();
+                          if (options == nullptr) continue;
+                          auto& once = *model.subgraphs[static_cast<size_t>(options->init_subgraph)];
+                          once.operators.insert(once.operators.begin(),
+                                                std::make_unique<tflite::OperatorT>(*node));
+                        }
+                      }),
+              StatusCode::kUnsupported, HasSubstr("inside of what runs once"));
+}
+
+TEST(TfliteErrors, VariablesAreCalledAsNothingElse) {
+  const Bytes bytes = Changed("variable_f32", [](auto& model) {
+    model.signatures.clear();
+    for (const auto& node : model.subgraphs[0]->operators) {
+      if (const auto* options = node->options.AsVarHandleOptions())
+        Tensor(model, model.subgraphs[0]->inputs[0]).name = options->shared_name;
+    }
+  });
+  const Graph graph = ImportTfliteBytes(bytes.data(), bytes.size());
+  ASSERT_EQ(graph.variables.size(), 1u);
+  EXPECT_EQ(graph.variables[0].name, graph.caller_inputs()[0].name + "_2");
+}
+
+TEST(TfliteErrors, StringsAreNamed) {
+  ExpectError(Changed("abs_f32",
+                      [](auto& model) {
+                        Tensor(model, model.subgraphs[0]->inputs[0]).type = tflite::TensorType::STRING;
+                      }),
+              StatusCode::kUnsupported, HasSubstr("inputs of STRING"));
+}
+
+TEST(TfliteErrors, InputsThatCannotBeFixed) {
+  ExpectError(ReadCase("abs_f32"), StatusCode::kInvalidArgument, HasSubstr("the model has no input 'sr'"),
+              {{"sr", 1}});
+}
+
+}  // namespace
+}  // namespace skiff

@@ -1,0 +1,38 @@
+/// Quantised arguments of cases. What they point to lives as long as the process.
+#pragma once
+
+#include <string>
+
+#include "conformance_cases.h"
+
+namespace skiff::testing {
+
+/// With one scale, or with `count` of them along `axis`, all of which differ.
+const Quantization* Quantized(float scale, int32_t zero_point);
+/// `dead`: every third scale is so small that nothing comes of it.
+const Quantization* QuantizedAlong(int axis, int64_t count, float scale, bool dead = false);
+
+/// Codes of all values, those at the ends among them.
+Argument CodesOf(DType dtype, const Shape& shape, const Quantization* quantization);
+
+enum class Bias {
+  kAbsent,
+  kExact,       ///< i32, whose scale is the products'.
+  kOtherScale,  ///< i32 of another scale.
+  kF32,
+};
+
+/// What the operands of a product look like.
+struct Codes {
+  DType dtype = DType::kI8;
+  bool per_channel = false;
+  Bias bias = Bias::kExact;
+  float y_scale = 0.02f;
+  bool dead = false;  ///< See QuantizedAlong().
+};
+
+/// `op` with codes of x, constant weights and a bias; `axis` of the weights becomes the output's channels.
+Case& AddProduct(CaseList& list, OpCode op, const std::string& name, const Shape& x, const Shape& weights,
+                 int axis, const Codes& codes);
+
+}  // namespace skiff::testing

@@ -1,0 +1,190 @@
+// Damages TensorFlow Lite files, by bytes and by fields, imports and converts them and, where that succeeds,
+// runs them: the cases of the importer's tests, and the small trained models where they are present.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "import/tflite/import_tflite.h"
+#include "import/tflite/schema.h"
+#include "tests/fuzz/convert_and_run.h"
+#include "tests/fuzz/outcomes.h"
+
+namespace skiff::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLargestFile = 60 * 1024;
+
+int MutationCount() {
+  const char* count = std::getenv("SKIFF_FUZZ_COUNT");
+  return count == nullptr ? 6000 : std::atoi(count);
+}
+
+std::vector<fs::path> SampleFiles() {
+  std::vector<fs::path> files;
+  for (const char* root : {"tests/converter/import/tflite/cases", "../shared/models"}) {
+    const fs::path folder = fs::path(SKIFF_SOURCE_DIR) / root;
+    if (!fs::exists(folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() == ".tflite" && entry.file_size() < kLargestFile)
+        files.push_back(entry.path());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<uint8_t> ReadFile(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::string ImportAndRun(const std::vector<uint8_t>& bytes) {
+  return ConvertAndRun([&] { return ImportTfliteBytes(bytes.data(), bytes.size()); });
+}
+
+void MutateBytes(std::mt19937& random, std::vector<uint8_t>& bytes) {
+  const uint32_t changes = 1 + random() % 4;
+  for (uint32_t i = 0; i < changes; ++i) bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
+  if (random() % 8 == 0) bytes.resize(random() % bytes.size());
+}
+
+template <class T>
+T& Any(std::mt19937& random, std::vector<T>& list) {
+  return list[random() % list.size()];
+}
+
+int32_t Number(std::mt19937& random) {
+  const int32_t numbers[] = {0, 1, -1, 2, 3, 7, 16, 255, -128, 65536, INT32_MAX, INT32_MIN};
+  return numbers[random() % std::size(numbers)];
+}
+
+void MutateList(std::mt19937& random, std::vector<int32_t>& list) {
+  switch (random() % 3) {
+    case 0:
+      return list.push_back(Number(random));
+    case 1:
+      if (!list.empty()) list.pop_back();
+      return;
+    default:
+      if (!list.empty()) Any(random, list) = Number(random);
+  }
+}
+
+void MutateTensor(std::mt19937& random, tflite::TensorT& tensor, uint32_t buffers) {
+  switch (random() % 7) {
+    case 0:
+      return MutateList(random, tensor.shape);
+    case 1:
+      return MutateList(random, tensor.shape_signature);
+    case 2:
+      tensor.type = static_cast<tflite::TensorType>(random() % 20);
+      return;
+    case 3:
+      tensor.buffer = random() % (buffers + 1);
+      return;
+    case 4:
+      tensor.is_variable = !tensor.is_variable;
+      return;
+    default:
+      if (!tensor.quantization) return tensor.quantization.reset(new tflite::QuantizationT());
+      const float scales[] = {0, 1, -1, 1e-30f, 1e30f, NAN, INFINITY};
+      if (random() % 2 == 0) tensor.quantization->scale.push_back(scales[random() % std::size(scales)]);
+      if (!tensor.quantization->scale.empty() && random() % 2 == 0) tensor.quantization->scale.pop_back();
+      if (random() % 2 == 0) tensor.quantization->zero_point.assign(1, Number(random));
+      if (random() % 2 == 0) tensor.quantization->axis = Number(random);
+  }
+}
+
+void MutateOptions(std::mt19937& random, tflite::OperatorT& node) {
+  // Most options begin with numbers; those of another operator have others in their places.
+  if (auto* conv = node.options.AsConv2DOptions()) {
+    (random() % 2 == 0 ? conv->stride_w : conv->dilation_h) = Number(random);
+  } else if (auto* pool = node.options.AsPool2DOptions()) {
+    (random() % 2 == 0 ? pool->filter_h : pool->stride_w) = Number(random);
+  } else if (auto* slice = node.options.AsStridedSliceOptions()) {
+    (random() % 2 == 0 ? slice->ellipsis_mask : slice->shrink_axis_mask) = Number(random);
+  } else if (auto* gather = node.options.AsGatherOptions()) {
+    (random() % 2 == 0 ? gather->axis : gather->batch_dims) = Number(random);
+  } else if (auto* squeeze = node.options.AsSqueezeOptions()) {
+    squeeze->axes.assign(random() % 12, Number(random));
+  } else if (auto* loop = node.options.AsWhileOptions()) {
+    (random() % 2 == 0 ? loop->body_subgraph : loop->condition_subgraph) = Number(random);
+  } else {
+    node.options.Reset();
+  }
+}
+
+void MutateFields(std::mt19937& random, tflite::ModelT& model) {
+  auto& graph = *Any(random, model.subgraphs);
+  const auto buffers = static_cast<uint32_t>(model.buffers.size());
+  switch (random() % 8) {
+    case 0:
+      return MutateList(random, random() % 2 == 0 ? graph.inputs : graph.outputs);
+    case 1:
+      if (!graph.operators.empty()) MutateList(random, Any(random, graph.operators)->inputs);
+      return;
+    case 2:
+      if (!graph.operators.empty()) MutateList(random, Any(random, graph.operators)->outputs);
+      return;
+    case 3:
+      if (!graph.operators.empty()) MutateOptions(random, *Any(random, graph.operators));
+      return;
+    case 4: {
+      auto& code = *Any(random, model.operator_codes);
+      code.old_builtin = static_cast<int8_t>(random() % 128);
+      code.builtin = static_cast<tflite::BuiltinOperator>(random() % 162);
+      return;
+    }
+    case 5:
+      if (auto& data = Any(random, model.buffers)->data; !data.empty())
+        Any(random, data) = static_cast<uint8_t>(random());
+      return;
+    default:
+      if (!graph.tensors.empty()) MutateTensor(random, *Any(random, graph.tensors), buffers);
+  }
+}
+
+std::vector<uint8_t> Packed(const tflite::ModelT& model) {
+  flatbuffers::FlatBufferBuilder builder;
+  tflite::FinishModelBuffer(builder, tflite::Model::Pack(builder, &model));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
+
+TEST(MutateTflite, AnErrorOrACleanRunEachTime) {
+  const std::vector<fs::path> files = SampleFiles();
+  ASSERT_FALSE(files.empty());
+  const int count = MutationCount();
+  std::printf("%zu files under %zu bytes\n", files.size(), kLargestFile);
+  Outcomes by_bytes;
+  Outcomes by_fields;
+  for (int i = 0; i < count; ++i) {
+    std::mt19937 random(static_cast<uint32_t>(i));
+    const fs::path& path = files[random() % files.size()];
+    SCOPED_TRACE(path.string() + ", mutation " + std::to_string(i));
+    std::vector<uint8_t> bytes = ReadFile(path);
+    if (i % 2 == 0) {
+      MutateBytes(random, bytes);
+      by_bytes.Add(ImportAndRun(bytes));
+      continue;
+    }
+    const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(bytes.data())->UnPack());
+    const uint32_t changes = 1 + random() % 2;
+    for (uint32_t change = 0; change < changes; ++change) MutateFields(random, *model);
+    by_fields.Add(ImportAndRun(Packed(*model)));
+  }
+  by_bytes.Print("by bytes");
+  by_fields.Print("by fields");
+  EXPECT_EQ(by_bytes.Matching("OWN FILE REFUSED") + by_fields.Matching("OWN FILE REFUSED"), 0);
+  EXPECT_GT(by_fields.ran(), count / 20);
+}
+
+}  // namespace
+}  // namespace skiff::testing
