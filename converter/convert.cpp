@@ -6,6 +6,7 @@
 
 #include "core/error_capture.h"
 #include "core/platform.h"
+#include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "skiff/model.h"
 #include "write_options.h"
@@ -53,7 +54,9 @@ void CheckOwnFile(const std::vector<uint8_t>& file) {
   if (!copy) Throw(StatusCode::kOutOfMemory, "there is no memory to check the file of {} bytes", file.size());
   std::memcpy(copy.get(), file.data(), file.size());
   ErrorCapture capture;
-  const auto opened = Model::Open({static_cast<const uint8_t*>(copy.get()), file.size()});
+  const std::vector<CustomOperator> operators = RunnableCustomOperators();
+  const auto opened = Model::Open({static_cast<const uint8_t*>(copy.get()), file.size()},
+                                  {{}, nullptr, {operators.data(), operators.size()}});
   if (!opened.ok())
     Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}",
           capture.message());

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/convert_options.h"
+#include "cli/custom_options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 #include "graph/error.h"
@@ -113,6 +114,7 @@ void AddBuckets(CLI::App& app, int&) {
   command->add_option("source", arguments->source, "The .onnx or .tflite model")
       ->required()
       ->type_name("MODEL");
+  AddCustomOptions(*command);
   command->add_option("--shapes", arguments->shapes, "Observed sizes of the model's open dimensions")
       ->type_name("SHAPES.csv");
   command

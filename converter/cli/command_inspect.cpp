@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/custom_options.h"
 #include "cli/inspect.h"
 #include "format/container.h"
 #include "import/import_model.h"
@@ -67,6 +68,7 @@ void AddInspect(CLI::App& app, int&) {
   command->add_option("model", arguments->model, "The file")->required()->type_name("MODEL");
   CLI::Option* json = command->add_flag("--json", arguments->json, "Print JSON, with all nodes");
   command->add_flag("--nodes", arguments->nodes, "List every node with its tensors")->excludes(json);
+  AddCustomOptions(*command);
   command->footer(kFooter);
   command->callback([arguments] { Inspect(*arguments); });
 }

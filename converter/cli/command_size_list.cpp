@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/custom_options.h"
 #include "cli/size_list.h"
 #include "files/output_path.h"
 #include "graph/error.h"
@@ -56,6 +57,7 @@ void AddSizeList(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand(
       "size-list", "List the operators and features of models, for a build with no others");
   auto arguments = std::make_shared<Arguments>();
+  AddCustomLibraryOption(*command);
   command->add_option("models", arguments->models, "The files")->required()->type_name("MODEL");
   command->add_option("-o,--output", arguments->output, "Where the list goes (default: standard output)")
       ->type_name("FILE");

@@ -6,6 +6,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/custom_options.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
 
@@ -158,6 +159,7 @@ std::vector<std::map<std::string, DimRange>> CrossProduct(const std::vector<std:
 }  // namespace
 
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
+  AddCustomOptions(command);
   command
       .add_option(
           "--set", arguments.fixed_inputs,

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "cli/custom_options.h"
 #include "delegates/xnnpack/cpu.h"
 
 namespace skiff::cli {
@@ -47,6 +48,7 @@ void AddCpuOption(CLI::App& command) {
 }
 
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
+  AddCustomLibraryOption(command);
   command
       .add_option("--backend", arguments.backend,
                   "xnnpack (default): each node where the converter put it; vulkan: the same of the plan for "

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "graph/bodies.h"
+#include "graph/custom_types.h"
 #include "graph/error.h"
 #include "graph/shape_program.h"
 #include "graph/symbolic_hooks.h"
@@ -275,7 +276,12 @@ std::optional<std::vector<ValueType>> TryInferTypes(Graph& graph, const Node& no
   Description description(graph, node);
   InferContext<Dim> context = description.context();
   const SymbolicHooks* hooks = FindSymbolicHooks(node.op);
-  if (!InferSymbolic(context).ok()) {
+  const bool custom = node.op == OpCode::kCustom;
+  if (custom && !InferCustomTypes(graph, node, context).ok()) {
+    *refusal = {description.message(), true};
+    return {};
+  }
+  if (!custom && !InferSymbolic(context).ok()) {
     const bool open = HasOpenNumbers(context);
     const int rank = open && hooks != nullptr && hooks->rank != nullptr ? hooks->rank(context) : -1;
     const DType dtype = OpaqueDType(context);

@@ -43,6 +43,7 @@ class NodeBuilder {
 
   OpCode op() const { return call_.op; }
   const std::string& label() const { return call_.label; }
+  const std::string& operator_name() const { return call_.operator_name; }
 
   /// Products and sums that this call makes become i32.
   void RoundSums(QuantizationPtr into) { call_.sums = std::move(into); }

@@ -4,6 +4,7 @@
 
 #include "files/tensor_files.h"
 #include "format/container.h"
+#include "graph/custom_operators.h"
 #include "graph/error.h"
 
 namespace skiff {
@@ -14,6 +15,8 @@ OpenedModel::OpenedModel(const std::string& path, const std::string& cache_folde
         ModelOptions options;
         options.delegates = delegates;
         options.cache_folder = cache_folder.empty() ? nullptr : cache_folder.c_str();
+        const std::vector<CustomOperator> operators = RunnableCustomOperators();
+        options.custom_operators = {operators.data(), operators.size()};
         return Model::Open(path.c_str(), options);
       })) {}
 
@@ -22,8 +25,9 @@ OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes)
   const auto address = reinterpret_cast<uintptr_t>(storage_.get());
   uint8_t* aligned = storage_.get() + (format::AlignUp(address) - address);
   std::memcpy(aligned, bytes.data(), bytes.size());
-  model_ =
-      Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), {BuiltinDelegates()}); });
+  const std::vector<CustomOperator> operators = RunnableCustomOperators();
+  const ModelOptions options = {BuiltinDelegates(), nullptr, {operators.data(), operators.size()}};
+  model_ = Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), options); });
 }
 
 RunsOn BackendFromName(const std::string& name) {

@@ -7,6 +7,7 @@
 #include "core/error_capture.h"
 #include "core/platform.h"
 #include "delegates/registry.h"
+#include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/text.h"
@@ -92,7 +93,9 @@ void ConcreteFunction::Compile() {
   compiled->delegates.assign(BuiltinDelegates().begin(), BuiltinDelegates().end());
   compiled->delegates.insert(compiled->delegates.end(), options_.delegates.begin(), options_.delegates.end());
   const Span<const Delegate* const> delegates{compiled->delegates.data(), compiled->delegates.size()};
-  compiled->model = ValueOf(Model::Open(bytes, {delegates}), capture, options_.name);
+  const std::vector<CustomOperator> operators = RunnableCustomOperators();
+  const ModelOptions model_options = {delegates, nullptr, {operators.data(), operators.size()}};
+  compiled->model = ValueOf(Model::Open(bytes, model_options), capture, options_.name);
   SessionOptions session;
   session.backend = options_.backend;
   session.target = options_.target;

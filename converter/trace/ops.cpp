@@ -1,5 +1,6 @@
 #include "trace/ops.h"
 
+#include "graph/custom_operators.h"
 #include "trace/apply.h"
 
 namespace skiff::eager {
@@ -260,6 +261,17 @@ Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAtt
 }
 Tensor Trilu(const Operand& x, bool upper, int64_t diagonal) {
   return ApplyOne(OpCode::kTrilu, TriluAttrs{upper}, {x.tensor(), Tensor::Scalar(diagonal)}, x.where());
+}
+
+Tensors Custom(const CustomOperator& op, const Tensors& operands, size_t output_count,
+               Span<const uint8_t> options, const Location& where) {
+  if (op.infer == nullptr || op.run == nullptr)
+    ThrowAt(where, StatusCode::kInvalidArgument, "a custom operator needs a shape rule and a kernel");
+  KeepCustomOperator(op);
+  CustomConstants constants = MakeCustomConstants(op.name, options, {StatedType()});
+  Tensors inputs = {Tensor(std::move(constants.name)), Tensor(std::move(constants.options)), Tensor()};
+  inputs.insert(inputs.end(), operands.begin(), operands.end());
+  return ApplyMany(OpCode::kCustom, CustomAttrsFor(op.name), inputs, output_count, where);
 }
 
 }  // namespace skiff::eager

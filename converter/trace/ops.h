@@ -15,6 +15,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "skiff/custom_operator.h"
 #include "trace/tensor.h"
 
 namespace skiff::eager {
@@ -174,5 +175,11 @@ Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates,
                  const ScatterAttrs& attrs = {});
 Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs = {});
 Tensor Trilu(const Operand& x, bool upper, int64_t diagonal = 0);
+
+/// An operator of the program's own; `options` are what its functions get to see beside the operands, of
+/// which empty ones are absent. Whoever opens a model that was saved with it registers it again, by its name
+/// (ModelOptions::custom_operators).
+Tensors Custom(const CustomOperator& op, const Tensors& operands, size_t output_count = 1,
+               Span<const uint8_t> options = {}, const Location& where = Location::current());
 
 }  // namespace skiff::eager

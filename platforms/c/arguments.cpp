@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "delegates/registry.h"
+#include "platforms/c/custom.h"
 #include "skiff/version.h"
 
 namespace skiff {
@@ -60,7 +61,11 @@ static_assert(sizeof(SkiffMemoryUsage) ==
 static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, scale) + sizeof(ImageSpec::scale));
 static_assert(sizeof(SkiffImageSpec::mean) == sizeof(ImageSpec::mean));
 static_assert(sizeof(SkiffQuantization) == offsetof(SkiffQuantization, zero_points) + sizeof(const int32_t*));
-static_assert(sizeof(SkiffModelOptions) == offsetof(SkiffModelOptions, cache_folder) + sizeof(const char*));
+constexpr size_t kFirstModelOptionsSize = offsetof(SkiffModelOptions, cache_folder) + sizeof(const char*);
+static_assert(sizeof(SkiffModelOptions) ==
+              offsetof(SkiffModelOptions, custom_operator_count) + sizeof(uint64_t));
+static_assert(sizeof(SkiffCustomCall) ==
+              offsetof(SkiffCustomCall, output_quantizations) + sizeof(const SkiffQuantization* const*));
 // No later struct will be longer: a greater number is memory that was never initialised.
 constexpr size_t kMaxOptionsSize = 4096;
 // Each kept shape holds operators of its own; beyond this it is a mistake.
@@ -75,7 +80,7 @@ struct OptionsText {
 constexpr OptionsText kSessionOptions = {"SkiffSessionOptions", "skiff_session_options_init",
                                          kFirstOptionsSize};
 constexpr OptionsText kModelOptions = {"SkiffModelOptions", "skiff_model_options_init",
-                                       sizeof(SkiffModelOptions)};
+                                       kFirstModelOptionsSize};
 
 /// The fields that this library knows, of a struct of this size. Those that an older program does not have
 /// are 0, which is their default.
@@ -134,13 +139,16 @@ Status FromView(const TensorView& view, SkiffTensor* tensor) {
   return OkStatus();
 }
 
-Status ToOptions(const SkiffModelOptions* given, ModelOptions* options) {
+Status ToOptions(const SkiffModelOptions* given, FixedArray<CustomOperator>* operators,
+                 ModelOptions* options) {
   options->delegates = BuiltinDelegates();
   if (given == nullptr) return OkStatus();
   SkiffModelOptions known = {};
   SKIFF_RETURN_IF_ERROR(TakeOptions(given, kModelOptions, &known));
   SKIFF_RETURN_IF_ERROR(InRange(static_cast<int32_t>(known.reserved), 1, "SkiffModelOptions::reserved"));
   options->cache_folder = known.cache_folder;
+  SKIFF_RETURN_IF_ERROR(ToCustomOperators(known.custom_operators, known.custom_operator_count, operators));
+  options->custom_operators = {operators->data(), operators->size()};
   return OkStatus();
 }
 

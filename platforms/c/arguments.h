@@ -2,6 +2,7 @@
 /// programs.
 #pragma once
 
+#include "core/fixed_array.h"
 #include "skiff/log.h"
 #include "skiff/session.h"
 #include "skiff/skiff.h"
@@ -25,7 +26,9 @@ Status FromView(const TensorView& view, SkiffTensor* tensor);
 
 /// Null gives the defaults. Fields that a program's older header does not have keep theirs; those that this
 /// library does not know must be 0.
-Status ToOptions(const SkiffModelOptions* given, ModelOptions* options);
+/// `operators` holds what the options point to.
+Status ToOptions(const SkiffModelOptions* given, FixedArray<CustomOperator>* operators,
+                 ModelOptions* options);
 Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options);
 
 /// Fields as above. The arrays stay the caller's.

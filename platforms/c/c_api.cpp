@@ -143,7 +143,8 @@ SkiffStatus skiff_model_open_with(const char* path, const SkiffModelOptions* opt
     SKIFF_RETURN_IF_ERROR(NotNull(path, "the path"));
     SKIFF_RETURN_IF_ERROR(NotNull(model, "the place for the model"));
     ModelOptions model_options;
-    SKIFF_RETURN_IF_ERROR(ToOptions(options, &model_options));
+    FixedArray<CustomOperator> operators;
+    SKIFF_RETURN_IF_ERROR(ToOptions(options, &operators, &model_options));
     return OpenInto(Model::Open(path, model_options), model);
   });
 }
@@ -159,7 +160,8 @@ SkiffStatus skiff_model_open_bytes_with(const void* bytes, size_t size, const Sk
     SKIFF_RETURN_IF_ERROR(NotNull(bytes, "the model in memory"));
     SKIFF_RETURN_IF_ERROR(NotNull(model, "the place for the model"));
     ModelOptions model_options;
-    SKIFF_RETURN_IF_ERROR(ToOptions(options, &model_options));
+    FixedArray<CustomOperator> operators;
+    SKIFF_RETURN_IF_ERROR(ToOptions(options, &operators, &model_options));
     const Span<const uint8_t> span(static_cast<const uint8_t*>(bytes), size);
     return OpenInto(Model::Open(span, model_options), model);
   });

@@ -67,6 +67,9 @@ Status KernelPrint(const KernelArgs& args);
 Status KernelAssert(const KernelArgs& args);
 Status KernelCheckNumerics(const KernelArgs& args);
 
+// The application's own.
+Status KernelCustom(const KernelArgs& args);
+
 // Sampling.
 Status KernelMaxPool2dIndices(const KernelArgs& args);
 Status KernelGridSample2d(const KernelArgs& args);

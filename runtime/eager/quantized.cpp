@@ -233,7 +233,7 @@ Status RunTable(const OpDef& op, const KernelArgs& args, double* scratch) {
 
 bool ComputesQuantized(const KernelArgs& args) {
   const QuantizedUse use = QuantizedUseOf(args.op);
-  if (use == QuantizedUse::kMoves || use == QuantizedUse::kCodes) return false;
+  if (use == QuantizedUse::kMoves || use == QuantizedUse::kCodes || args.op == OpCode::kCustom) return false;
   for (const TensorView& view : args.inputs) {
     if (view.quantization != nullptr) return true;
   }

@@ -6,6 +6,7 @@
 #include "core/features.h"
 #include "format/container.h"
 #include "model_generated.h"
+#include "skiff/custom_operator.h"
 #include "skiff/log.h"
 #include "skiff/quantization.h"
 #include "skiff/span.h"
@@ -27,6 +28,7 @@ struct CheckedFile {
   const format::Model* model = nullptr;  ///< The verified copy of the FlatBuffer part.
   Span<const Quantization>
       quantizations;  ///< Decoded and checked by themselves, not against a tensor's type.
+  Span<const CustomOperator> custom_operators;
   size_t index_count = 0;
   int body_depth = 0;     ///< Of the plan that is being read.
   uint32_t features = 0;  ///< FeatureBit() of those that were needed so far.

@@ -46,6 +46,8 @@ struct ModelData {
 /// Verifies and decodes a whole .skiff file that lies at `file`; constants will point into it, so it must
 /// outlive the result. Every failure is kInvalidModel (or kUnsupported for a newer format, kOutOfMemory) with
 /// a sentence in the log that begins with `name`.
-Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model);
+/// Nodes point to the custom operators, which must outlive the result as well.
+Status ReadModel(const char* name, Span<const uint8_t> file, Span<const CustomOperator> custom_operators,
+                 ModelData* model);
 
 }  // namespace skiff

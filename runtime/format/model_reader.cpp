@@ -15,9 +15,12 @@ using format::FileHeader;
 
 class Reader {
  public:
-  Reader(const char* name, Span<const uint8_t> file, ModelData* out) : out_(out) {
+  Reader(const char* name, Span<const uint8_t> file, Span<const CustomOperator> custom_operators,
+         ModelData* out)
+      : out_(out) {
     file_.name = name;
     file_.bytes = file;
+    file_.custom_operators = custom_operators;
   }
 
   Status Read() {
@@ -306,8 +309,9 @@ class Reader {
 
 }  // namespace
 
-Status ReadModel(const char* name, Span<const uint8_t> file, ModelData* model) {
-  return Reader(name, file, model).Read();
+Status ReadModel(const char* name, Span<const uint8_t> file, Span<const CustomOperator> custom_operators,
+                 ModelData* model) {
+  return Reader(name, file, custom_operators, model).Read();
 }
 
 }  // namespace skiff

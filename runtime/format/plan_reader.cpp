@@ -3,6 +3,7 @@
 
 #include "core/checksum.h"
 #include "format/attr_decoder.h"
+#include "ops/custom.h"
 #include "ops/quantized.h"
 #include "plan/body_ports.h"
 #include "plan/shaped_plan.h"
@@ -113,6 +114,23 @@ Status UnknownOperator(CheckedFile& file, uint16_t op, uint32_t node, const char
               op);
 }
 
+/// Finds the operator that a Custom node names; none is no error yet.
+Status ResolveCustom(CheckedFile& file, uint32_t index, PlanData& plan) {
+  const PlanNode& node = plan.nodes[index];
+  const auto constant = [&](size_t input) {
+    const PlanTensor& tensor = plan.tensors[static_cast<size_t>(node.inputs[input])];
+    return tensor.constant ? tensor.view : TensorView();
+  };
+  const CustomText name = CustomNameOf(constant(kCustomName));
+  const TensorView options = constant(kCustomOptions);
+  if (name.size == 0 || options.dtype != DType::kU8 || options.shape.rank() != 1)
+    return file.Invalid("node %u (Custom) lacks its name or options", index);
+  for (const CustomOperator& op : file.custom_operators) {
+    if (name.Is(op.name)) plan.attrs[index].as<CustomAttrs>().registered = &op;
+  }
+  return OkStatus();
+}
+
 Status ReadNodes(CheckedFile& file, const format::Plan& from, PlanData& to) {
   const size_t count = SizeOf(from.nodes());
   size_t indices = 0;
@@ -148,6 +166,8 @@ Status ReadNodes(CheckedFile& file, const format::Plan& from, PlanData& to) {
     if (!DecodeAttrs(out.op->code, node.attrs(), to.attrs[i]))
       return file.Invalid("node %u (%s) has a bad attribute", i, out.op->name);
     out.attrs = &to.attrs[i];
+    if (BuildHas(OpCode::kCustom) && out.op->code == OpCode::kCustom)
+      SKIFF_RETURN_IF_ERROR(ResolveCustom(file, i, to));
   }
   return OkStatus();
 }

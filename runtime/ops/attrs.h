@@ -354,6 +354,14 @@ struct RecurrentAttrs {
 };
 
 /// Room for any attribute struct, by value.
+struct CustomOperator;
+/// Which operator of the process a Custom node is (ops/custom.h): no part of the file. Null: none is
+/// registered.
+struct CustomAttrs {
+  const CustomOperator* registered = nullptr;
+  SKIFF_FIELDS()
+};
+
 struct AttrStorage {
   alignas(8) unsigned char bytes[384] = {};
 

@@ -90,7 +90,8 @@ bool TouchesQuantized(const NodeTypes& node) {
 
 bool ComputesQuantized(const NodeTypes& node) {
   const QuantizedUse use = QuantizedUseOf(node.op->code);
-  return TouchesQuantized(node) && use != QuantizedUse::kMoves && use != QuantizedUse::kCodes;
+  return TouchesQuantized(node) && use != QuantizedUse::kMoves && use != QuantizedUse::kCodes &&
+         node.op->code != OpCode::kCustom;
 }
 
 bool HasZeroPoint(const Quantization& quantization, int32_t zero_point) {
@@ -137,7 +138,7 @@ Status CheckQuantized(const OpDef& op, const AttrStorage& attrs, Span<const Tens
     return CheckCodes(op, inputs[0], outputs[0], message);
   }
   if (!quantized) return OkStatus();
-  if (op.Is(kBodies)) return OkStatus();
+  if (op.Is(kBodies) || op.code == OpCode::kCustom) return OkStatus();
   if (use == QuantizedUse::kNone)
     return Wrong(message, "%s takes no quantised tensors; a Dequantize must stand before it", op.name);
   const bool moves = use == QuantizedUse::kMoves;

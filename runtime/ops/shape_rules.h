@@ -32,6 +32,9 @@ Status InferWhere(InferContext<D>& context);
 
 template <class D>
 Status InferEffect(InferContext<D>& context);
+/// Over numbers only; over expressions the converter asks it at a few sizes (graph/custom_types.h).
+template <class D>
+Status InferCustom(InferContext<D>& context);
 
 // Windows and products.
 template <class D>

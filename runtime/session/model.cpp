@@ -39,6 +39,7 @@ struct Model::Internals {
   ModelData data;
   Span<const Delegate* const> delegates;
   FixedArray<char> cache_folder;
+  FixedArray<CustomOperator> custom_operators;
   std::atomic<bool> cache_failed{false};
   SpinLock lock;
   FixedArray<std::unique_ptr<ModelState>> states;  ///< By index of the delegate.
@@ -46,12 +47,25 @@ struct Model::Internals {
   Status TakeOptions(const ModelOptions& options) {
     delegates = options.delegates;
     SKIFF_RETURN_IF_ERROR(states.Allocate(1 + delegates.size()));
+    SKIFF_RETURN_IF_ERROR(TakeCustomOperators(options.custom_operators));
     if (options.cache_folder == nullptr) return OkStatus();
     if (*options.cache_folder == '\0')  // Would be the root of the file system.
       return Fail(StatusCode::kInvalidArgument, "cache_folder is empty; name a folder, or leave it null");
     const size_t size = std::strlen(options.cache_folder) + 1;
     SKIFF_RETURN_IF_ERROR(cache_folder.Allocate(size));
     std::memcpy(cache_folder.data(), options.cache_folder, size);
+    return OkStatus();
+  }
+  Status TakeCustomOperators(Span<const CustomOperator> given) {
+    SKIFF_RETURN_IF_ERROR(custom_operators.Allocate(given.size()));
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].name == nullptr || *given[i].name == '\0' || given[i].infer == nullptr ||
+          given[i].run == nullptr)
+        return Fail(StatusCode::kInvalidArgument,
+                    "custom operator %zu '%s' must have a name, a shape rule and a kernel", i,
+                    given[i].name == nullptr ? "" : given[i].name);
+      custom_operators[i] = given[i];
+    }
     return OkStatus();
   }
   ModelState* StateNow(size_t index) {
@@ -97,7 +111,8 @@ Result<std::unique_ptr<Model>> Model::Open(const char* path, const ModelOptions&
   internals->mapping = mapping;
   internals->content = {mapping.data, mapping.size};
   SKIFF_RETURN_IF_ERROR(internals->TakeOptions(options));
-  SKIFF_RETURN_IF_ERROR(ReadModel(path, {mapping.data, mapping.size}, &internals->data));
+  SKIFF_RETURN_IF_ERROR(
+      ReadModel(path, {mapping.data, mapping.size}, internals->custom_operators, &internals->data));
   std::unique_ptr<Model> model(new (std::nothrow) Model(std::move(internals)));
   if (!model) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", path);
   return model;
@@ -113,7 +128,7 @@ Result<std::unique_ptr<Model>> Model::Open(Span<const uint8_t> bytes, const Mode
   if (!internals) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", kName);
   internals->content = bytes;
   SKIFF_RETURN_IF_ERROR(internals->TakeOptions(options));
-  SKIFF_RETURN_IF_ERROR(ReadModel(kName, bytes, &internals->data));
+  SKIFF_RETURN_IF_ERROR(ReadModel(kName, bytes, internals->custom_operators, &internals->data));
   std::unique_ptr<Model> model(new (std::nothrow) Model(std::move(internals)));
   if (!model) return Fail(StatusCode::kOutOfMemory, "%s: cannot allocate the model", kName);
   return model;

@@ -1,5 +1,10 @@
 #include "session/operator_check.h"
 
+#include <cstdio>
+#include <cstring>
+
+#include "ops/custom.h"
+
 namespace skiff {
 namespace {
 
@@ -27,9 +32,32 @@ Status CheckSegment(const PlanData& plan, const SegmentData& segment, Backend ba
   return OkStatus();
 }
 
+/// The application's own operators, of which some may not be registered: all of them are named at once.
+Status CheckCustom(const PlanData& plan) {
+  char names[256] = "";
+  size_t used = 0;
+  size_t missing = 0;
+  for (const PlanNode& node : plan.nodes) {
+    if (node.op->code != OpCode::kCustom || node.attrs->as<CustomAttrs>().registered != nullptr) continue;
+    const CustomText name = CustomNameOf(plan.tensors[static_cast<size_t>(node.inputs[kCustomName])].view);
+    char quoted[264];
+    std::snprintf(quoted, sizeof(quoted), "'%.*s'", static_cast<int>(name.size), name.data);
+    if (missing++ > 0 && std::strstr(names, quoted) != nullptr) continue;
+    if (used < sizeof(names))
+      used += static_cast<size_t>(
+          std::snprintf(names + used, sizeof(names) - used, "%s%s", used == 0 ? "" : ", ", quoted));
+  }
+  if (missing == 0) return OkStatus();
+  return Fail(StatusCode::kUnsupported,
+              "the model uses custom operators that are not registered: %s; name them in "
+              "ModelOptions::custom_operators, or load them by --custom-library",
+              names);
+}
+
 }  // namespace
 
 Status CheckOperators(const PlanData& plan, Backend backend, const Model& model) {
+  if (BuildHas(OpCode::kCustom)) SKIFF_RETURN_IF_ERROR(CheckCustom(plan));
   for (uint32_t i = 0; i < plan.shape_nodes(); ++i) {
     if (plan.nodes[i].op->kernel == nullptr) return Missing(plan.nodes[i], DelegateKind::kReference);
   }

@@ -93,6 +93,7 @@ AttrStorage AttrsFor(OpCode op, DType dtype) {
 }
 
 bool Takes(OpCode op, DType dtype) {
+  if (op == OpCode::kCustom) return true;  // It is for the application to say.
   std::vector<Sample> samples = SamplesFor(KernelName(op));
   if (op == OpCode::kReshape) samples.push_back(Ints({1}, {2}));
   if (KernelName(op) == std::string_view("Recurrent"))

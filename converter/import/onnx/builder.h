@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/custom_operators.h"
 #include "import/node_builder.h"
 #include "import/onnx/proto.h"
 #include "import/volume.h"
@@ -30,8 +31,9 @@ struct OnnxCall {
 
   const onnx::NodeProto* node = nullptr;
   int64_t opset = 0;
-  std::string folder;             ///< Of the model, for external data in attributes.
-  std::vector<ValueId> captured;  ///< What the node's sub-graphs read of the graph around them.
+  std::vector<StatedType> stated;  ///< Of the outputs of an operator that is kept as it is.
+  std::string folder;              ///< Of the model, for external data in attributes.
+  std::vector<ValueId> captured;   ///< What the node's sub-graphs read of the graph around them.
   std::function<Graph(const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                       const AddBodyOutputs& add_outputs)>
       import_body;
@@ -49,6 +51,7 @@ class OnnxBuilder : public NodeBuilder {
 
   int64_t opset() const { return source_.opset; }
   const onnx::NodeProto& node() const { return *source_.node; }
+  const std::vector<StatedType>& stated() const { return source_.stated; }
   /// For what another operator's row makes, as helper values of this node: `outputs` are the suffixes of
   /// their names; none: it makes the node's own outputs. `node` has its attributes and outlives the result.
   OnnxBuilder Nested(const onnx::NodeProto& node, OpCode op, int64_t opset, std::vector<ValueId> inputs,

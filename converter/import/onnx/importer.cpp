@@ -6,7 +6,9 @@
 
 #include "graph/error.h"
 #include "graph/typing.h"
+#include "import/custom.h"
 #include "import/onnx/bodies.h"
+#include "import/onnx/custom.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/tensor.h"
 
@@ -23,6 +25,12 @@ std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.
 bool IsPlaceholder(const std::string& symbol) {
   static const std::array<std::string_view, 5> kPlaceholders = {"", "?", "None", "-1", "null"};
   return std::find(kPlaceholders.begin(), kPlaceholders.end(), symbol) != kPlaceholders.end();
+}
+
+void BuildKept(OnnxBuilder& b) {
+  const std::vector<uint8_t> options = CustomOptionsOfOnnx(b.node());
+  const std::string domain = NormalDomain(b.node().domain());
+  BuildCustom(b, CustomNameOfOnnx(domain, b.node().op_type()), {options.data(), options.size()}, b.stated());
 }
 
 }  // namespace
@@ -108,6 +116,21 @@ void OnnxImporter::TypeAsDeclared(ValueId id, const std::string& tensor) {
   value.has_shape = true;  // The rank alone: that the stated extents are right is not sure.
   for (int axis = 0; axis < declared->second->shape().dim_size(); ++axis)
     value.dims.push_back(Dim::OfSymbol(graph_.AddFreshSymbol(fmt::format("{}#{}", tensor, axis))));
+}
+
+std::vector<StatedType> OnnxImporter::StatedTypes(const Scope& scope, const onnx::NodeProto& node) const {
+  std::vector<StatedType> types;
+  for (const std::string& output : node.output()) {
+    StatedType& type = types.emplace_back();
+    const auto stated = declared_.find(output);
+    if (scope.depth > 0 || stated == declared_.end() || !stated->second->has_shape()) continue;
+    const auto& dims = stated->second->shape().dim();
+    type.dtype = DTypeOfOnnx(stated->second->elem_type());
+    type.known = type.dtype != DType::kInvalid && dims.size() <= kMaxRank;
+    for (const auto& dim : dims)
+      type.extents.push_back(dim.has_dim_value() && dim.dim_value() > 0 ? dim.dim_value() : -1);
+  }
+  return types;
 }
 
 void OnnxImporter::Bind(Scope& scope, const std::string& tensor, ValueId value) {
@@ -250,8 +273,10 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   const int64_t version = opset == scope.opsets.end() ? 0 : opset->second;
   const std::string what =
       fmt::format("operator {} of {} opset {}", node.op_type(), DomainText(domain), version);
-  const OnnxOp* row = FindOnnxOp(domain, node.op_type(), version);
-  if (row == nullptr || !domain.empty()) {
+  static constexpr OnnxOp kKept = {"", 0, 0, BuildKept};
+  const bool kept = IsCustomOperator(CustomNameOfOnnx(domain, node.op_type()));
+  const OnnxOp* row = kept ? &kKept : FindOnnxOp(domain, node.op_type(), version);
+  if (row == nullptr || (!domain.empty() && !kept)) {
     if (const onnx::FunctionProto* function = FindFunction(domain, node.op_type())) {
       return ExpandFunction(*function, node, scope, label);
     }
@@ -290,6 +315,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   call.output_used = used;
   call.source = graph_.AddSource(label, node.op_type());
   source.folder = folder_;
+  if (kept) source.stated = StatedTypes(scope, node);
   for (const std::string& output : node.output()) {
     call.output_names.push_back(output.empty() ? "" : ExportedName(scope, output));
   }

@@ -69,6 +69,8 @@ class OnnxImporter {
   void Bind(Scope& scope, const std::string& tensor, ValueId value);
   void Poison(Scope& scope, const onnx::NodeProto& node);
   /// Takes what the file states of a tensor whose type could not be inferred.
+  /// What the file says of the results of an operator that Skiff does not know.
+  std::vector<StatedType> StatedTypes(const Scope& scope, const onnx::NodeProto& node) const;
   void TypeAsDeclared(ValueId value, const std::string& tensor);
 
   const onnx::ModelProto& model_;

@@ -4,6 +4,9 @@
 #include <map>
 #include <vector>
 
+#include "import/custom.h"
+#include "import/onnx/custom.h"
+
 namespace skiff {
 namespace {
 
@@ -73,10 +76,11 @@ std::vector<const OnnxOp*> AllOnnxOps(std::string_view domain) {
 std::string OnnxRemedy(std::string_view domain, std::string_view name) {
   if (!domain.empty()) {
     return fmt::format(
-        "Operators of the domain '{}' are not part of ONNX: export without that runtime's optimisations, or "
-        "define the operator "
-        "as an ONNX function inside the model.",
-        domain);
+               "Operators of the domain '{}' are not part of ONNX: export without that runtime's "
+               "optimisations, "
+               "or define the operator as an ONNX function inside the model.",
+               domain) +
+           CustomRemedy(CustomNameOfOnnx(std::string(domain), std::string(name)));
   }
   for (const Remedy& remedy : kRemedies) {
     if (remedy.name == name) return remedy.sentence;

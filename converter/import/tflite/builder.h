@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/custom_operators.h"
 #include "import/emit.h"
 #include "import/node_builder.h"
 #include "import/tflite/file.h"
@@ -16,6 +17,7 @@ namespace skiff {
 struct TfliteCall {
   const tflite::Operator* node = nullptr;
   std::vector<tflite::TensorType> output_types;
+  std::vector<StatedType> stated;  ///< Of the outputs of an operator that is kept as it is.
   /// Names of inputs that the operator writes as well, or that are handles of variables; "" elsewhere.
   std::vector<std::string> variables;
   /// Of a complex input, whose value is the real part, the imaginary part; kNoValue elsewhere.

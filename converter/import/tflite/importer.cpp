@@ -5,6 +5,7 @@
 
 #include "graph/error.h"
 #include "graph/typing.h"
+#include "import/custom.h"
 #include "import/tflite/ops.h"
 #include "import/tflite/tensor.h"
 
@@ -31,6 +32,8 @@ TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DT
           DTypeName(dtype));
   return data;
 }
+
+void BuildKept(TfliteBuilder& b) { BuildCustom(b, b.operator_name(), b.CustomOptions(), b.source().stated); }
 
 }  // namespace
 
@@ -208,6 +211,23 @@ void TfliteImporter::Poison(Scope& scope, const tflite::Operator& node) {
   }
 }
 
+/// What the file says of the results of an operator that Skiff does not know.
+std::vector<StatedType> TfliteImporter::StatedTypes(const Scope& scope, const tflite::Operator& node) const {
+  std::vector<StatedType> types;
+  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
+    StatedType& type = types.emplace_back();
+    if (node.outputs()->Get(i) < 0) continue;
+    const tflite::Tensor& tensor = TensorOf(scope, node.outputs()->Get(i));
+    const auto* extents = SizeOf(tensor.shape_signature()) > 0 ? tensor.shape_signature() : tensor.shape();
+    const bool quantized = QuantizationOfTflite(file_, GraphOf(scope), tensor) != nullptr;
+    type.dtype = quantized ? DType::kF32 : DTypeOfTflite(tensor.type());
+    type.known = type.dtype != DType::kInvalid && SizeOf(extents) <= kMaxRank;
+    for (uint32_t axis = 0; type.known && axis < SizeOf(extents); ++axis)
+      type.extents.push_back(std::max<int64_t>(extents->Get(axis), -1));
+  }
+  return types;
+}
+
 TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
   TfliteCall source;
   source.node = &node;
@@ -286,11 +306,13 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
                    ? fmt::format("{}{}", scope.prefix, op.Name())
                    : call.output_names[0];
   call.operator_name = op.Name();
-  const TfliteRow row = FindTfliteOp(op);
+  const bool kept = op.builtin == tflite::BuiltinOperator::CUSTOM && IsCustomOperator(op.custom);
+  const TfliteRow row = kept ? TfliteRow{BuildKept} : FindTfliteOp(op);
   if (row.build == nullptr) {
     problems_.Add(what, TfliteRemedy(op), call.label);
     return Poison(scope, node);
   }
+  if (kept) source.stated = StatedTypes(scope, node);
   if (op.builtin == tflite::BuiltinOperator::VAR_HANDLE) {
     if (SizeOf(node.outputs()) > 0 && node.outputs()->Get(0) >= 0)
       scope.handles[static_cast<size_t>(node.outputs()->Get(0))] =

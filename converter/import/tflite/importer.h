@@ -64,6 +64,7 @@ class TfliteImporter {
   void BuildNodes(Scope& scope);
   void BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read);
   void BuildUpdate(Scope& scope, const tflite::Operator& node, const ListUpdate& update);
+  std::vector<StatedType> StatedTypes(const Scope& scope, const tflite::Operator& node) const;
   TfliteCall CallOf(Scope& scope, const tflite::Operator& node);
   void Poison(Scope& scope, const tflite::Operator& node);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "import/custom.h"
 #include "import/tflite/names.h"
 
 namespace skiff {
@@ -102,7 +103,8 @@ std::string TfliteRemedy(const TfliteFile::Operator& op) {
            "front end in the program.";
   if (op.builtin == BuiltinOperator::CUSTOM)
     return "It is an operator of its author's own: cut the model in front of it, and do this step in the "
-           "program.";
+           "program." +
+           CustomRemedy(op.custom);
   if (Lists(kCountsElements, op.builtin))
     return "How large its result is depends on computed values, which can be no shape: cut the model in "
            "front "

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "skiff/custom_operator.h"
 #include "skiff/delegate.h"
 #include "skiff/quantization.h"
 #include "skiff/span.h"
@@ -90,6 +91,9 @@ struct ModelOptions {
   /// Null: none. Nothing breaks when the files are deleted while no Model is open, or damaged: they are made
   /// anew.
   const char* cache_folder = nullptr;
+  /// The application's own operators that plans may use; of two of one name, the last one. Copied, but for
+  /// what they point to. A model that uses others can be opened and looked at: Session::Create() refuses it.
+  Span<const CustomOperator> custom_operators = {};
 };
 
 class Model {

@@ -120,6 +120,44 @@ typedef struct SkiffQuantization {
   const int32_t* zero_points;  ///< `count` of them; null: all are 0, or axis is -1.
 } SkiffQuantization;
 
+/// One node of an operator of the application's own.
+typedef struct SkiffCustomCall {
+  uint32_t size;      ///< Bytes of this struct in the library.
+  uint32_t reserved;  ///< 0.
+  /// The node's attributes, as the source file had them: of TensorFlow Lite its custom options, byte for
+  /// byte; of ONNX a FlexBuffers map from names to values.
+  const uint8_t* options;
+  uint64_t options_size;
+  const SkiffTensor* inputs;  ///< An absent one has dtype SKIFF_DTYPE_INVALID.
+  uint64_t input_count;
+  SkiffTensor* outputs;
+  uint64_t output_count;
+  /// How the integers of each input and output stand for real numbers; null where they are plain, and to a
+  /// shape rule.
+  const SkiffQuantization* const* input_quantizations;
+  const SkiffQuantization* const* output_quantizations;
+} SkiffCustomCall;
+
+/// Part of an operator of the application's own. A sentence about a failure goes to `message`, which Skiff
+/// completes by the node and the operator.
+typedef SkiffStatus (*SkiffCustomFunction)(void* user, const SkiffCustomCall* call, char* message,
+                                           size_t message_size);
+
+/// An operator of the application's own. The results of both functions depend on what a call shows them, and
+/// on nothing else. They are called by one thread at a time for each session, and by several at once where
+/// sessions run at once. No node has more than 32 inputs or outputs.
+typedef struct SkiffCustomOperator {
+  const char*
+      name;  ///< As in the source file: "Mish" of TensorFlow Lite, "acme::Mish" of ONNX's domain acme.
+  /// The shape rule: sets dtype, rank and extents of each output. `data` is null but where elements are
+  /// constant; of a quantised tensor dtype is SKIFF_DTYPE_F32: the numbers that its integers stand for.
+  SkiffCustomFunction infer;
+  /// The kernel: computes the outputs, which have the shapes of the rule, overlap nothing and are dense. Not
+  /// called where all of them are empty.
+  SkiffCustomFunction run;
+  void* user;  ///< Handed to both.
+} SkiffCustomOperator;
+
 /// Begin with skiff_model_options_init(), which sets every default.
 typedef struct SkiffModelOptions {
   uint32_t size;      ///< Bytes of this struct in the caller's program.
@@ -128,7 +166,16 @@ typedef struct SkiffModelOptions {
   /// packed weights (one file per model, about as large as the model), and compiled pipelines of the GPU.
   /// Null, the default: none. Read during the call only. Files that are deleted or damaged are made anew.
   const char* cache_folder;
+  /// Operators of the application's own that the model may use; of two of one name, the last one. The array
+  /// and what it points to outlive the model. Null, the default: none.
+  const SkiffCustomOperator* custom_operators;
+  uint64_t custom_operator_count;
 } SkiffModelOptions;
+
+/// What a shared library of custom operators exports for `skiff convert --custom-library`: a function of this
+/// type under the name of SKIFF_CUSTOM_OPERATORS_SYMBOL. The array lives as long as the library is loaded.
+typedef const SkiffCustomOperator* (*SkiffCustomOperatorsFunction)(size_t* count);
+#define SKIFF_CUSTOM_OPERATORS_SYMBOL "skiff_custom_operators"
 
 /// Begin with skiff_session_options_init(), which sets every default.
 typedef struct SkiffSessionOptions {

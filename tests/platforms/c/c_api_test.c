@@ -1,6 +1,7 @@
 /* The C API as a C program uses it: this file is C99 and sees the public headers only. */
 #include "c_api_test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,6 +303,67 @@ const char* KeepACache(const char* path, const void* bytes, size_t size, const c
          SKIFF_INVALID_ARGUMENT);
   EXPECT(Says(message, "reserved"));
   EXPECT(skiff_model_save_cache(NULL, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  return NULL;
+}
+
+static SkiffStatus SameShape(void* user, const SkiffCustomCall* call, char* message, size_t size) {
+  (void)user;
+  if (call->input_count != 1 || call->output_count != 1 || call->size != sizeof(*call)) return SKIFF_INTERNAL;
+  if (call->inputs[0].rank != 1 || call->inputs[0].data != NULL || call->input_quantizations[0] != NULL) {
+    snprintf(message, size, "this is no vector of numbers");
+    return SKIFF_INVALID_ARGUMENT;
+  }
+  call->outputs[0] = call->inputs[0];
+  return SKIFF_OK;
+}
+
+static SkiffStatus Times(void* user, const SkiffCustomCall* call, char* message, size_t size) {
+  const float* x = call->inputs[0].data;
+  float* y = call->outputs[0].data;
+  ++*(int*)user;
+  for (int i = 0; i < call->inputs[0].extents[0]; ++i) {
+    if (x[i] < 0) {
+      snprintf(message, size, "element %d is negative", i);
+      return SKIFF_INVALID_ARGUMENT;
+    }
+    y[i] = x[i] * (float)call->options[0];
+  }
+  return SKIFF_OK;
+}
+
+const char* RunACustomOperator(const char* path) {
+  char message[512];
+  int calls = 0;
+  float numbers[2] = {1, 2};
+  const SkiffTensor x = {numbers, SKIFF_DTYPE_F32, 1, {2}};
+  SkiffTensor y;
+  SkiffCustomOperator times = {"test::Times", SameShape, Times, NULL};
+  SkiffModelOptions options;
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  times.user = &calls;
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_INVALID_MODEL);
+  EXPECT(Says(message, "test::Times"));
+  skiff_model_options_init(&options, sizeof(options));
+  options.custom_operator_count = 1;
+  EXPECT(skiff_model_open_with(path, &options, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "custom_operators is null"));
+  options.custom_operators = &times;
+  EXPECT(skiff_model_open_with(path, &options, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_set_input(session, 0, &x, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_output(session, 0, &y, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(calls == 1 && ((const float*)y.data)[0] == 3 && ((const float*)y.data)[1] == 6);
+  numbers[1] = -1;
+  EXPECT(skiff_session_set_input(session, 0, &x, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "'test::Times': element 1 is negative"));
+  skiff_session_destroy(session);
+  skiff_model_close(model);
+  times.run = NULL;
+  EXPECT(skiff_model_open_with(path, &options, &model, message, sizeof(message)) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(Says(message, "must have a name, a shape rule and a kernel"));
   return NULL;
 }
 

@@ -117,6 +117,21 @@ TEST_F(CApi, ShapesMayChange) {
   })");
   EXPECT_STREQ(ChangeTheShape(ModelFile(open.bytes.span()).c_str()), nullptr);
 }
+TEST_F(CApi, RunsCustomOperators) {
+  const CustomOperator times = {"test::Times",
+                                [](void*, const CustomCall& call) {
+                                  call.outputs[0].dtype = call.inputs[0].dtype;
+                                  call.outputs[0].shape = call.inputs[0].shape;
+                                  return OkStatus();
+                                },
+                                [](void*, const CustomCall&) { return Status(StatusCode::kInternal); }};
+  const uint8_t three = 3;
+  eager::Function<eager::Tensor(const eager::Tensor&)> function = [&](const eager::Tensor& x) {
+    return eager::Custom(times, {x}, 1, {&three, 1})[0];
+  };
+  const AlignedBytes bytes(eager::SerializeFunctions({{"times", function.Concrete({"f32[2]"})}}));
+  EXPECT_STREQ(RunACustomOperator(ModelFile(bytes.span()).c_str()), nullptr);
+}
 TEST_F(CApi, KeepsState) {
   eager::Variable count("count", eager::Tensor::Scalar(1.0f));
   eager::Function<eager::Tensor(const eager::Tensor&)> step = [&](const eager::Tensor& x) {

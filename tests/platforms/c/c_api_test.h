@@ -27,6 +27,8 @@ const char* TellTheQuantization(const char* path);
 /* The model: y[n, 3] = x[n, 3] + x, f32, n in 2..8, a multiple of 2; z[m] of i32 input w[m] without a limit.
  */
 const char* ChangeTheShape(const char* path);
+/* The model: f32 y[2] of f32 x[2] by the custom operator "test::Times", whose options are the byte 3. */
+const char* RunACustomOperator(const char* path);
 /* Signatures "step" (f32 x [] -> "result0" = count after count += x) and "reset"; variable f32 count [] = 1.
  */
 const char* KeepTheState(const char* path);

@@ -1,0 +1,13 @@
+/// Custom operators of the user's own, from the command line.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace skiff::cli {
+
+/// --custom and --custom-library, which take effect as they are parsed.
+void AddCustomOptions(CLI::App& command);
+/// --custom-library alone, for commands that run what is converted already.
+void AddCustomLibraryOption(CLI::App& command);
+
+}  // namespace skiff::cli
