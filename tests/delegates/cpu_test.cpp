@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 
 #include "delegates/xnnpack/kernels/kernels.h"
@@ -36,9 +37,10 @@ TEST(Cpu, OurOwnKernelsAreThoseOfTheTier) {
   const char* const tier = std::getenv(kCpuVariable);
   if (tier == nullptr || *tier == '\0') GTEST_SKIP() << "no tier is forced in this run";
   ASSERT_TRUE(Initialize().ok());
-  const Kernels* const expected = std::strncmp(tier, "avx512", 6) == 0 ? &kAvx512Kernels
-                                  : std::strcmp(tier, "avx2") == 0     ? &kAvx2Kernels
-                                                                       : &kBaselineKernels;
+  const std::map<std::string, const Kernels*> kernels = {
+      {"avx512vnni", &kAvx512VnniKernels}, {"avx512", &kAvx512Kernels}, {"avx2", &kAvx2Kernels}};
+  const auto found = kernels.find(tier);
+  const Kernels* const expected = found == kernels.end() ? &kBaselineKernels : found->second;
   EXPECT_EQ(&SelectKernels(), expected) << SelectKernels().name;
 }
 

@@ -22,7 +22,8 @@ std::vector<const Kernels*> UsableKernels() {
 #if defined(__x86_64__)
   const Kernels* best = &SelectKernels();
   if (best != &kBaselineKernels) usable.push_back(&kAvx2Kernels);
-  if (best == &kAvx512Kernels) usable.push_back(best);
+  if (best == &kAvx512Kernels || best == &kAvx512VnniKernels) usable.push_back(&kAvx512Kernels);
+  if (best == &kAvx512VnniKernels) usable.push_back(best);
 #endif
   return usable;
 }

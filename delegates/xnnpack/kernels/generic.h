@@ -222,17 +222,23 @@ constexpr bool kHasCodeSums =
 constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_TILES
-#define SKIFF_CODE_DENSE(T) (kHasCodeDense ? CodeDense<T> : nullptr)
+// XNNPACK's i8 kernels with VNNI add four products at once.
+#if defined(__AVX512VNNI__)
+constexpr bool kHasSignedDense = false;
+#else
+constexpr bool kHasSignedDense = kHasCodeDense;
+#endif
 #define SKIFF_CODE_DEPTHWISE(size, stride)                             \
   {                                                                    \
     SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, int8_t>),     \
         SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, uint8_t>) \
   }
-#define SKIFF_CODE_TILES_OF_BUILD                                                               \
-  {SKIFF_CODE_DENSE(int8_t), SKIFF_CODE_DENSE(uint8_t)}, SKIFF_CODES_KEPT(Conv2d, PairCodes), { \
-    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},                                   \
-        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},                               \
-        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},                               \
+#define SKIFF_CODE_TILES_OF_BUILD                                                                \
+  {kHasSignedDense ? CodeDense<int8_t> : nullptr, kHasCodeDense ? CodeDense<uint8_t> : nullptr}, \
+      SKIFF_CODES_KEPT(Conv2d, PairCodes), {                                                     \
+    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},                                    \
+        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},                                \
+        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},                                \
   }
 #else
 #define SKIFF_CODE_TILES_OF_BUILD \

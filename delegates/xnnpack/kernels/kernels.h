@@ -295,5 +295,6 @@ const Kernels& SelectKernels();
 extern const Kernels kBaselineKernels;
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
+extern const Kernels kAvx512VnniKernels;
 
 }  // namespace skiff::xnnpack

@@ -66,8 +66,6 @@ Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& envi
 /// The same of depthwise ones.
 bool RunsCodeDepthwise(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDepthwise(const NodeView& node, const Environment& environment);
-/// The CPU multiplies four pairs of bytes and adds them to a sum at once, which XNNPACK's kernels use.
-bool HasFasterSums();
 
 /// True for a Conv2d node that Winograd's way may make faster; which way it goes is decided for each shape.
 bool MayRunWinograd(const NodeView& node, const Environment& environment);

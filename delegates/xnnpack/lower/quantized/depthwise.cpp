@@ -140,7 +140,7 @@ bool RunsCodeDepthwise(const NodeView& node, const Environment& environment) {
   const Shape& w = node.in(1).shape;
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
-  if (kernels.codes.pair == nullptr || HasFasterSums() || !IsSquareDepthwise(node, kernels)) return false;
+  if (kernels.codes.pair == nullptr || !IsSquareDepthwise(node, kernels)) return false;
   return kernels.codes.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1][CodeTypeOf(x.dtype)] != nullptr;
 }
 
