@@ -29,7 +29,9 @@ double ErrorOf(double expected, double got) {
 
 Tolerance DefaultTolerance(DType dtype, const TakesPart& takes_part) {
   const bool codes = takes_part.quantized && DTypeSize(dtype) == 1 && dtype != DType::kBool;
-  if (!IsFloat(dtype) && !codes) return {};
+  const bool words = takes_part.quantized && (dtype == DType::kI16 || dtype == DType::kU16);
+  if (!IsFloat(dtype) && !codes && !words) return {};
+  if (words) return {.of_largest = 1e-2};
   if (takes_part.quantized) return {.of_largest = 1e-1};
   return {.of_largest = takes_part.f16 || dtype == DType::kF16 ? 1e-2 : 2e-5};
 }

@@ -22,8 +22,9 @@ struct TakesPart {
 };
 
 /// Whole nets (docs/numerics.md): f32 and f64 2e-5 of the largest element, 1e-2 where f16 takes part, 1e-1
-/// where quantised tensors do, of which one code's other neighbour spreads from layer to layer; integers and
-/// booleans exact, but for bytes of nets with quantised tensors.
+/// where quantised tensors do, of which one code's other neighbour spreads from layer to layer, but 1e-2 for
+/// results of 16 bits, whose units are smaller; integers and booleans exact, but for bytes and 16 bits of
+/// nets with quantised tensors.
 Tolerance DefaultTolerance(DType dtype, const TakesPart& takes_part);
 
 /// "2e-05 of the largest element", "atol 0.001, rtol 0", "exact".

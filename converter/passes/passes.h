@@ -32,6 +32,7 @@ void FuseLinear(Graph& graph);  ///< MatMul by a constant becomes FullyConnected
                                 ///< weights and bias.
 void FusePad(Graph& graph);     ///< Zero padding into the window operator behind it.
 void FuseActivation(Graph& graph);  ///< Clamp into the operator before it.
+void UnfoldWords(Graph& graph);     ///< Quantised integers of 16 bits: floats between roundings.
 void SimplifyQdq(Graph& graph);     ///< Values are quantised where they are rounded, and nowhere else.
 void ShapeQuantizedWeights(
     Graph& graph);           ///< Dequantised constants take the form that operators want of their weights.

@@ -49,6 +49,7 @@ const std::vector<Pass>& Pipeline() {
       {"fold-constants", "evaluates what depends on constants and shapes only", FoldConstants},
       {"canonicalize", "one spelling for each thing; identities vanish", Canonicalize},
       {"fold-constants", "what canonicalisation has made constant", FoldConstants},
+      {"unfold-words", "quantised integers of 16 bits: operators over floats between roundings", UnfoldWords},
       {"simplify-qdq", "values are quantised where they are rounded, and nowhere else", SimplifyQdq},
       {"shape-quantized-weights", "quantised constants as operators want their weights",
        ShapeQuantizedWeights},

@@ -26,6 +26,7 @@ const TensorView& In(const NodeTypes& node, size_t i) { return node.inputs[i]->v
 const TensorView& Out(const NodeTypes& node) { return node.outputs[0]->view; }
 
 bool IsF32(const TensorView& view) { return view.dtype == DType::kF32; }
+bool IsWord(DType dtype) { return dtype == DType::kI16 || dtype == DType::kU16; }
 bool IsByte(DType dtype) { return dtype == DType::kI8 || dtype == DType::kU8; }
 
 /// Codes of 8 bits with one scale.
@@ -166,13 +167,15 @@ bool SupportsQuantizedMatMul(const NodeTypes& node) {
 bool SupportsQuantizedTable(const NodeTypes& node) { return AreCodes(In(node, 0)) && AreCodes(Out(node)); }
 
 bool SupportsQuantizedQuantize(const NodeTypes& node) {
-  return IsF32(In(node, 0)) && In(node, 0).quantization == nullptr && AreCodes(Out(node));
+  const TensorView& y = Out(node);
+  return IsF32(In(node, 0)) && In(node, 0).quantization == nullptr && y.quantization->per_tensor() &&
+         (IsByte(y.dtype) || IsWord(y.dtype));
 }
 
 bool SupportsQuantizedDequantize(const NodeTypes& node) {
   const TensorView& x = In(node, 0);
-  return (IsByte(x.dtype) || x.dtype == DType::kI32) && x.quantization->block == 0 && IsF32(Out(node)) &&
-         Out(node).quantization == nullptr;
+  return (IsByte(x.dtype) || IsWord(x.dtype) || x.dtype == DType::kI32) && x.quantization->block == 0 &&
+         IsF32(Out(node)) && Out(node).quantization == nullptr;
 }
 
 /// Sums of operands whose steps are this much larger than the output's are too coarse in f32.

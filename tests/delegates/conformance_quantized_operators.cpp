@@ -37,11 +37,15 @@ Argument Positive(const Shape& shape) {
 void AddConversions(CaseList& list, Adder& add) {
   add(OpCode::kQuantize, "to_i8", {F32({3, 7}, -9, 9)});
   add(OpCode::kQuantize, "to_u8", {F32({4, 5, 6}, -3, 3)}, DType::kU8, 0.02f, 128);
+  add(OpCode::kQuantize, "to_i16", {F32({3, 7}, -9, 9)}, DType::kI16, 0.0002f, 0);
+  add(OpCode::kQuantize, "to_u16", {F32({4, 5}, -3, 3)}, DType::kU16, 0.0001f, 30000);
   Argument ties = F32({7});
   ties.values = {0.25, 0.75, -0.25, 1.25, 1e30, -1e30, 0};
   add(OpCode::kQuantize, "ties", {ties}, DType::kI8, 0.5f, 1);
   list.Add(OpCode::kDequantize, "of_i8", {I8({3, 7})});
   list.Add(OpCode::kDequantize, "of_u8", {Strided(U8({2, 3, 5}), 3)});
+  list.Add(OpCode::kDequantize, "of_i16", {CodesOf(DType::kI16, {3, 7}, Quantized(0.0002f, -5))});
+  list.Add(OpCode::kDequantize, "of_u16", {CodesOf(DType::kU16, {2, 9}, Quantized(0.0001f, 30000))});
   add(OpCode::kRequantize, "i8", {I8({3, 7})});
   add(OpCode::kRequantize, "i8_to_u8", {I8({257})}, DType::kU8, 0.04f, 100);
   add(OpCode::kRequantize, "u8_to_i8", {U8({5, 5})});

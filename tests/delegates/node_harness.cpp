@@ -111,6 +111,10 @@ double ElementOf(const TensorView& view, int64_t index) {
     case DType::kU8:
     case DType::kBool:
       return view.as<const uint8_t>()[i];
+    case DType::kI16:
+      return view.as<const int16_t>()[i];
+    case DType::kU16:
+      return view.as<const uint16_t>()[i];
     case DType::kI32:
       return view.as<const int32_t>()[i];
     case DType::kI64:
@@ -140,6 +144,12 @@ void SetElement(const TensorView& view, int64_t index, double value) {
       return;
     case DType::kU8:
       view.as<uint8_t>()[i] = static_cast<uint8_t>(value);
+      return;
+    case DType::kI16:
+      view.as<int16_t>()[i] = static_cast<int16_t>(value);
+      return;
+    case DType::kU16:
+      view.as<uint16_t>()[i] = static_cast<uint16_t>(value);
       return;
     case DType::kI32:
       view.as<int32_t>()[i] = static_cast<int32_t>(value);

@@ -222,23 +222,19 @@ constexpr bool kHasCodeSums =
 constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_TILES
-// XNNPACK's i8 kernels with VNNI add four products at once.
-#if defined(__AVX512VNNI__)
-constexpr bool kHasSignedDense = false;
-#else
-constexpr bool kHasSignedDense = kHasCodeDense;
-#endif
-#define SKIFF_CODE_DEPTHWISE(size, stride)                             \
-  {                                                                    \
-    SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, int8_t>),     \
-        SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, uint8_t>) \
+#define SKIFF_CODE_DEPTHWISE(size, stride)                                         \
+  {                                                                                \
+    SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, int8_t, SKIFF_VNNI>),     \
+        SKIFF_CODES_KEPT(Conv2d, CodeDepthwise<size, stride, uint8_t, SKIFF_VNNI>) \
   }
-#define SKIFF_CODE_TILES_OF_BUILD                                                                \
-  {kHasSignedDense ? CodeDense<int8_t> : nullptr, kHasCodeDense ? CodeDense<uint8_t> : nullptr}, \
-      SKIFF_CODES_KEPT(Conv2d, PairCodes), {                                                     \
-    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},                                    \
-        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},                                \
-        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},                                \
+// XNNPACK's i8 kernels with VNNI add four products at once.
+#define SKIFF_CODE_TILES_OF_BUILD                                          \
+  {kHasCodeDense && !SKIFF_VNNI ? CodeDense<int8_t, SKIFF_VNNI> : nullptr, \
+   kHasCodeDense ? CodeDense<uint8_t, SKIFF_VNNI> : nullptr},              \
+      SKIFF_CODES_KEPT(Conv2d, PairCodes), {                               \
+    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},              \
+        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},          \
+        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},          \
   }
 #else
 #define SKIFF_CODE_TILES_OF_BUILD \
@@ -248,64 +244,16 @@ constexpr bool kHasSignedDense = kHasCodeDense;
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
 #endif
 
-extern const Kernels SKIFF_KERNELS;
-const Kernels SKIFF_KERNELS = {
-    SKIFF_KERNELS_NAME,
+#define SKIFF_VNNI false
+#include "delegates/xnnpack/kernels/table.inc"
 #if defined(__AVX512F__)
-    &kAvx2Kernels,
-#else
-    nullptr,
+#undef SKIFF_KERNELS
+#undef SKIFF_KERNELS_NAME
+#undef SKIFF_VNNI
+#define SKIFF_KERNELS kAvx512VnniKernels
+#define SKIFF_KERNELS_NAME "avx512vnni"
+#define SKIFF_VNNI true
+#include "delegates/xnnpack/kernels/table.inc"
 #endif
-    {
-#define UNARY(Kernel, Operator, f32, f16) SKIFF_KEPT(Operator, Unary<Kernel##Of>),
-#include "delegates/xnnpack/kernels/kernels.def"
-    },
-    {
-#define BINARY(Operator)                                                                         \
-  {SKIFF_KEPT(Operator, Binary<Operator##Of, 0>), SKIFF_KEPT(Operator, Binary<Operator##Of, 1>), \
-   SKIFF_KEPT(Operator, Binary<Operator##Of, 2>)},
-#include "delegates/xnnpack/kernels/kernels.def"
-    },
-    {
-#define REDUCE(Kernel, Function, Operator) SKIFF_KEPT(Operator, ReduceRow<Function>),
-#include "delegates/xnnpack/kernels/kernels.def"
-    },
-    {
-#define REDUCE(Kernel, Function, Operator) SKIFF_KEPT(Operator, ReduceRows<Function>),
-#include "delegates/xnnpack/kernels/kernels.def"
-    },
-    SKIFF_KEPT(LogSoftmax, LogSoftmax),
-    SKIFF_KEPT(LayerNorm, LayerNorm<float>),
-    SKIFF_XNNPACK_F16 ? SKIFF_KEPT(LayerNorm, LayerNorm<uint16_t>) : nullptr,
-    SKIFF_XNNPACK_F16 ? Widen : nullptr,
-    SKIFF_XNNPACK_F16 ? Narrow : nullptr,
-    {{SKIFF_CODES_KEPT(Quantize, QuantizeCodes<int8_t>), SKIFF_CODES_KEPT(Quantize, QuantizeCodes<uint8_t>)},
-     {SKIFF_CODES_KEPT(Dequantize, DequantizeCodes<int8_t>),
-      SKIFF_CODES_KEPT(Dequantize, DequantizeCodes<uint8_t>),
-      SKIFF_CODES_KEPT(Dequantize, DequantizeCodes<int32_t>)},
-     {kHasCodeSums ? NarrowSums<int8_t> : nullptr, kHasCodeSums ? NarrowSums<uint8_t> : nullptr},
-     {kHasCodeSums ? AddToSums<int8_t> : nullptr, kHasCodeSums ? AddToSums<uint8_t> : nullptr},
-     {kHasCodeSums ? SumOfCodes<int8_t> : nullptr, kHasCodeSums ? SumOfCodes<uint8_t> : nullptr},
-     {
-#define BINARY(Operator)                                         \
-  {SKIFF_CODES_KEPT(Operator, CodeBinary<Operator##Of, int8_t>), \
-   SKIFF_CODES_KEPT(Operator, CodeBinary<Operator##Of, uint8_t>)},
-#include "delegates/xnnpack/kernels/kernels.def"
-     },
-     {kHasCodeDense ? WidenCodes<int8_t> : nullptr, kHasCodeDense ? WidenCodes<uint8_t> : nullptr},
-     SKIFF_CODE_TILES_OF_BUILD},
-#if SKIFF_HAS_TILES
-    {{SKIFF_KEPT(Conv2d, Depthwise<3, 1>), SKIFF_KEPT(Conv2d, Depthwise<3, 2>)},
-     {SKIFF_KEPT(Conv2d, Depthwise<5, 1>), SKIFF_KEPT(Conv2d, Depthwise<5, 2>)},
-     {SKIFF_KEPT(Conv2d, Depthwise<7, 1>), SKIFF_KEPT(Conv2d, Depthwise<7, 2>)}},
-    kLanes,
-    kHasDense ? Dense : nullptr,
-    kPanelOutputs,
-    {{2, 16, SKIFF_KEPT(Conv2d, WinogradInput<2>), SKIFF_KEPT(Conv2d, WinogradOutput<2>),
-      SKIFF_KEPT(Conv2d, WinogradWeights<2>)},
-     {4, 36, SKIFF_KEPT(Conv2d, WinogradInput<4>), SKIFF_KEPT(Conv2d, WinogradOutput<4>),
-      SKIFF_KEPT(Conv2d, WinogradWeights<4>)}},
-#endif
-};
 
 }  // namespace skiff::xnnpack

@@ -231,9 +231,10 @@ using PairCodesFn = void (*)(size_t n, size_t distance, const int16_t* line, int
 
 /// Of i8, then of u8. Null in builds without quantised tensors, or without their operators.
 constexpr size_t kCodeTypes = 2;
+constexpr size_t kIntegerTypes = 5;  ///< i8, u8, i16, u16, i32.
 struct CodeKernels {
-  QuantizeFn quantize[kCodeTypes] = {};
-  DequantizeFn dequantize[kCodeTypes + 1] = {};  ///< And of i32.
+  QuantizeFn quantize[kIntegerTypes] = {};  ///< But i32.
+  DequantizeFn dequantize[kIntegerTypes] = {};
   NarrowSumsFn narrow_sums[kCodeTypes] = {};
   AddToSumsFn add_to_sums[kCodeTypes] = {};
   SumOfCodesFn sum[kCodeTypes] = {};

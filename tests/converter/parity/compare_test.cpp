@@ -89,6 +89,7 @@ TEST(DefaultTolerance, FollowsTheStorageType) {
   EXPECT_EQ(DefaultTolerance(DType::kF32, {.f16 = true}).of_largest, 1e-2);
   EXPECT_EQ(DefaultTolerance(DType::kF32, {.quantized = true}).of_largest, 1e-1);
   EXPECT_EQ(DefaultTolerance(DType::kU8, {.quantized = true}).of_largest, 1e-1);
+  EXPECT_EQ(DefaultTolerance(DType::kI16, {.quantized = true}).of_largest, 1e-2);
   EXPECT_EQ(Describe(DefaultTolerance(DType::kI64, {.f16 = true})), "exact");
 }
 

@@ -15,7 +15,12 @@ CodeParams CodeParamsOf(const TensorView& y, float min, float max);
 void WidenPixels(const Kernels& kernels, const TensorView& picture, const uint8_t* from, size_t pixels,
                  int16_t* to);
 
-/// The index of kernels of i8, u8 and i32.
-inline size_t CodeTypeOf(DType dtype) { return dtype == DType::kI8 ? 0 : dtype == DType::kU8 ? 1 : 2; }
+/// The index of kernels of i8 and u8.
+inline size_t CodeTypeOf(DType dtype) { return dtype == DType::kI8 ? 0 : 1; }
+/// Of those for kIntegerTypes.
+inline size_t IntegerTypeOf(DType dtype) {
+  if (DTypeSize(dtype) == 1) return CodeTypeOf(dtype);
+  return dtype == DType::kI16 ? 2 : dtype == DType::kU16 ? 3 : 4;
+}
 
 }  // namespace skiff::xnnpack

@@ -11,7 +11,7 @@ class QuantizeStep final : public KernelRowsStep {
   QuantizeStep(const NodeView& node, const Environment& environment)
       : KernelRowsStep(node, environment),
         params_(CodeParamsOf(node.out(0), -kInfinity, kInfinity)),
-        kernel_(environment.kernels->codes.quantize[CodeTypeOf(node.out(0).dtype)]) {}
+        kernel_(environment.kernels->codes.quantize[IntegerTypeOf(node.out(0).dtype)]) {}
 
  private:
   void Compute(size_t n, const void* x, void* y) const override {
@@ -23,7 +23,7 @@ class QuantizeStep final : public KernelRowsStep {
 };
 
 DequantizeFn KernelOf(const NodeView& node, const Environment& environment) {
-  return environment.kernels->codes.dequantize[CodeTypeOf(node.in(0).dtype)];
+  return environment.kernels->codes.dequantize[IntegerTypeOf(node.in(0).dtype)];
 }
 
 class DequantizeStep final : public KernelRowsStep {

@@ -1,0 +1,61 @@
+// Operators over quantised integers of 16 bits become operators over floats between Dequantize and Quantize.
+// A float holds each of these integers and then some, so that the result is the same but for a unit where it
+// is next to half way; and kernels for floats are everywhere, those for 16 bits nowhere.
+#include <algorithm>
+
+#include "graph/node_types.h"
+#include "ops/quantized.h"
+#include "passes/passes.h"
+#include "passes/quantize/qdq.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+bool IsWord(const Graph& graph, ValueId value) {
+  return value != kNoValue && graph.value(value).quantization && !graph.value(value).constant &&
+         DTypeBits(graph.value(value).dtype) == 16;
+}
+
+bool IsUnfolded(const Graph& graph, const Node& node) {
+  const QuantizedUse use = QuantizedUseOf(node.op);
+  const bool computes =
+      use == QuantizedUse::kProducts || use == QuantizedUse::kLinear || use == QuantizedUse::kReal;
+  const bool converts = node.op == OpCode::kQuantize || node.op == OpCode::kDequantize;
+  if (!computes || converts || node.outputs.size() != 1) return false;
+  const auto word = [&](ValueId value) { return IsWord(graph, value); };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), word) || word(node.outputs[0]);
+}
+
+/// The node's operator over floats, as another node.
+ValueId EmitAmongFloats(Graph& graph, NodeId id) {
+  std::vector<ValueId> inputs = graph.node(id).inputs;
+  for (ValueId& input : inputs) {
+    if (input == kNoValue || !graph.value(input).quantization) continue;
+    input = EmitTyped(graph, OpCode::kDequantize, {input}, NoAttrs(), graph.value(input).name + ".real", id);
+  }
+  // Between two scales nothing is computed.
+  if (graph.node(id).op == OpCode::kRequantize) return inputs[0];
+  const NodeId made =
+      graph.AddNode(graph.node(id).op, inputs, {graph.value(graph.node(id).outputs[0]).name + ".real"});
+  graph.node(made).attrs = graph.node(id).attrs;
+  graph.node(made).sources = graph.node(id).sources;
+  graph.node(made).position = graph.node(id).position;
+  InferNode(graph, made);
+  return graph.node(made).outputs[0];
+}
+
+}  // namespace
+
+void UnfoldWords(Graph& graph) {
+  ForEachNode(graph, [&](NodeId id) {
+    if (!IsUnfolded(graph, graph.node(id))) return;
+    const ValueId numbers = EmitAmongFloats(graph, id);
+    graph.Note(id, "computes on floats: its integers have 16 bits");
+    const ValueId result = graph.node(id).outputs[0];
+    if (graph.value(result).quantization) return Become(graph, id, OpCode::kQuantize, {numbers});
+    Become(graph, id, OpCode::kIdentity, {numbers});
+  });
+}
+
+}  // namespace skiff
