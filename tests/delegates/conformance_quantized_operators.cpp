@@ -72,7 +72,7 @@ void AddBinaries(Adder& add) {
   for (const OpCode op : {OpCode::kAdd, OpCode::kSub, OpCode::kMul, OpCode::kMin, OpCode::kMax}) {
     add(op, "i8", {I8({3, 7}), CodesOf(DType::kI8, {3, 7}, Quantized(0.03f, 11))});
     add(op, "mixed", {U8({2, 3, 8}), I8({2, 3, 8})}, DType::kU8, 0.03f, 120);
-    add(op, "channels", {I8({2, 3, 5}), U8({5})});
+    add(op, "channels", {I8({71, 3, 5}), U8({5})});
     add(op, "both_ways", {I8({2, 1, 5}), U8({1, 3, 1})});
     Argument constant = I8({1});
     constant.constant = true;

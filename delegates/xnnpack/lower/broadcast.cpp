@@ -1,6 +1,7 @@
 #include "delegates/xnnpack/lower/broadcast.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "delegates/xnnpack/lower/nd_copy.h"
 
@@ -63,12 +64,45 @@ Status BroadcastStep::Reshape() {
     run_.stride[t] *= bytes;
     for (int i = 0; i < outer_count_; ++i) outer_[i].stride[t] *= bytes;
   }
+  JoinShortRows();
   return OkStatus();
 }
 
-Status BroadcastStep::Bind(void*) {
+/// A vector along the channels of a picture, say, whose rows are too short to be worth a call each.
+void BroadcastStep::JoinShortRows() {
+  constexpr int64_t kShort = 64;
+  constexpr int64_t kJoined = 512;
+  rows_at_once_ = 1;
+  workspace_bytes_ = 0;
+  std::fill(std::begin(repeated_), std::end(repeated_), false);
+  if (outer_count_ == 0 || run_.extent > kShort || run_.extent < 2) return;
+  bool repeated[BroadcastAxes::kMostOperands] = {};
+  size_t row_bytes = 0;
+  for (int t = 0; t < operands_; ++t) {
+    const int64_t row = run_.extent * run_.stride[t];
+    if (row == 0) return;
+    if (outer_[0].stride[t] == row) continue;
+    for (int i = 0; i < outer_count_; ++i) {
+      if (t == 0 || outer_[i].stride[t] != 0) return;
+    }
+    repeated[t] = true;
+    row_bytes += static_cast<size_t>(row);
+  }
+  rows_at_once_ = static_cast<size_t>(std::min(outer_[0].extent, kJoined / run_.extent));
+  workspace_bytes_ = rows_at_once_ * row_bytes;
+  std::copy(std::begin(repeated), std::end(repeated), std::begin(repeated_));
+}
+
+Status BroadcastStep::Bind(void* workspace) {
   base_[0] = node_.out(0).as<char>();
-  for (size_t i = 0; i < node_.inputs(); ++i) base_[1 + i] = static_cast<char*>(node_.in(i).data);
+  char* place = static_cast<char*>(workspace);
+  for (int t = 1; t < operands_; ++t) {
+    base_[t] = static_cast<char*>(node_.in(static_cast<size_t>(t) - 1).data);
+    if (!repeated_[t]) continue;
+    one_row_[t] = base_[t];
+    base_[t] = place;
+    place += static_cast<int64_t>(rows_at_once_) * run_.extent * run_.stride[t];
+  }
   return OkStatus();
 }
 
@@ -91,9 +125,10 @@ void BroadcastStep::RunRows(size_t begin, size_t count) const {
     }
     const auto extent = static_cast<size_t>(rows.extent);
     const size_t stretch = std::min(count, extent - begin % extent);
-    for (size_t row = 0; row < stretch; ++row) {
-      Compute(run, at);
-      for (int t = 0; t < BroadcastAxes::kMostOperands; ++t) at[t] += rows.stride[t];
+    for (size_t row = 0; row < stretch; row += rows_at_once_) {
+      Compute(run * std::min(rows_at_once_, stretch - row), at);
+      for (int t = 0; t < BroadcastAxes::kMostOperands; ++t)
+        at[t] += static_cast<int64_t>(rows_at_once_) * rows.stride[t];
     }
     begin += stretch;
     count -= stretch;
@@ -101,6 +136,11 @@ void BroadcastStep::RunRows(size_t begin, size_t count) const {
 }
 
 Status BroadcastStep::Run() {
+  for (int t = 1; t < operands_; ++t) {
+    const auto row = static_cast<size_t>(run_.extent * run_.stride[t]);
+    for (size_t i = 0; repeated_[t] && i < rows_at_once_; ++i)
+      std::memcpy(base_[t] + i * row, one_row_[t], row);
+  }
   const auto run = static_cast<size_t>(run_.extent);
   const bool one_run = outer_total_ == 1;
   const size_t range = one_run ? run : outer_total_;

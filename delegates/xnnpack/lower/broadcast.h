@@ -32,7 +32,7 @@ class BroadcastStep : public Step {
  public:
   using Step::Step;
   Status Reshape() final;
-  Status Bind(void*) final;
+  Status Bind(void* workspace) final;
   Status Run() final;
 
  protected:
@@ -53,12 +53,18 @@ class BroadcastStep : public Step {
  private:
   static constexpr size_t kBlock = 8192;
 
+  void JoinShortRows();
   void RunBlock(size_t begin, size_t count) const;
   void RunRows(size_t begin, size_t count) const;
 
   // Strides in bytes.
   BroadcastAxes::Axis run_;
   BroadcastAxes::Axis outer_[kMaxRank];
+  /// Of neighbouring short rows that one call computes; what repeats from row to row lies in the workspace,
+  /// as often.
+  size_t rows_at_once_ = 1;
+  bool repeated_[BroadcastAxes::kMostOperands] = {};
+  const char* one_row_[BroadcastAxes::kMostOperands] = {};
   int operands_ = 0;
   int outer_count_ = 0;
   size_t outer_total_ = 1;
