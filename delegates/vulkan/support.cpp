@@ -32,11 +32,16 @@ bool IsConstant(const NodeTypes& node, size_t i) { return Has(node, i) && node.i
 int RankOf(const NodeTypes& node, size_t i) { return node.inputs[i]->view.shape.rank(); }
 
 bool SupportsUnary(const NodeTypes& node) { return AreFloats(node); }
-/// Of integers what the shader integer_binary has, without a clamp.
+/// Of integers what the shader integer_binary has, without a clamp; it divides 32 bits.
 bool SupportsBinary(const NodeTypes& node) {
   const DType dtype = node.outputs[0]->view.dtype;
-  if (dtype != DType::kI32 && dtype != DType::kI64) return AreFloats(node);
+  if (dtype != DType::kI32 && dtype != DType::kI64) return node.op->code != OpCode::kMod && AreFloats(node);
   switch (node.op->code) {
+    case OpCode::kMod:
+      return dtype == DType::kI32;
+    case OpCode::kDiv:
+      if (dtype != DType::kI32) return false;
+      [[fallthrough]];
     case OpCode::kAdd:
     case OpCode::kSub:
     case OpCode::kMul: {
@@ -124,6 +129,10 @@ bool SupportsPad(const NodeTypes& node) {
 bool SupportsGather(const NodeTypes& node) {
   const DType dtype = node.inputs[1]->view.dtype;
   return IsStored(node.inputs[0]) && (dtype == DType::kI32 || dtype == DType::kI64);
+}
+
+bool SupportsGatherND(const NodeTypes& node) {
+  return node.attrs->as<GatherNDAttrs>().batch_dims == 0 && SupportsGather(node);
 }
 
 /// The weights, their bias and the peepholes are packed together.

@@ -95,6 +95,7 @@ Status LowerBinary(Emitter& emit) {
     push.low = emit.As<ClampAttrs>().min;
     push.high = emit.As<ClampAttrs>().max;
   }
+  if (emit.op() == OpCode::kMod) push.low = emit.As<ModAttrs>().truncate ? 1.0f : 0.0f;
   const auto op = static_cast<uint32_t>(emit.op());
   if (const DType dtype = emit.out(0).dtype; !IsFloat(dtype)) {
     const uint32_t words = DTypeSize(dtype) == 8 ? 2 : 1;

@@ -115,10 +115,10 @@ Result<Operand> Emitter::Table(Span<const uint32_t> words) {
   return operand;
 }
 
-Status Emitter::CheckIntegers(size_t i, int64_t low, int64_t end) {
-  const int64_t count = in(i).shape.elements();
+Status Emitter::CheckIntegers(size_t i, int64_t low, int64_t end, int64_t first, int64_t stride) {
+  const int64_t count = in(i).shape.elements() / stride;
   if (input(i).constant) {
-    for (int64_t at = 0; at < count; ++at) {
+    for (int64_t at = first; at < count * stride; at += stride) {
       const int64_t value = eager::IntegerAt(in(i), at);
       if (value < low || value >= end) return Refuse();
     }
@@ -126,9 +126,12 @@ Status Emitter::CheckIntegers(size_t i, int64_t low, int64_t end) {
   }
   const struct {
     uint32_t count;
+    uint32_t first;
+    uint32_t stride;
     int32_t low;
     int32_t end;
-  } push{static_cast<uint32_t>(count), static_cast<int32_t>(low), static_cast<int32_t>(end)};
+  } push{static_cast<uint32_t>(count), static_cast<uint32_t>(first), static_cast<uint32_t>(stride),
+         static_cast<int32_t>(low), static_cast<int32_t>(end)};
   SKIFF_ASSIGN_OR_RETURN(const Operand integers, In(i));
   Operand report;
   report.place = Operand::Place::kReport;

@@ -90,9 +90,9 @@ class Emitter {
   Result<Operand> Scratch(uint64_t words);
   /// Words that depend on the extents and are too many for push constants.
   Result<Operand> Table(Span<const uint32_t> words);
-  /// The integers of input i are in [low, end), or a run fails. What reads them must not rely on it: it runs
-  /// before the host knows. kUnsupported: a constant has others.
-  Status CheckIntegers(size_t i, int64_t low, int64_t end);
+  /// The integers of input i (every stride-th from `first` on) are in [low, end), or a run fails. What reads
+  /// them must not rely on it: it runs before the host knows. kUnsupported: a constant has others.
+  Status CheckIntegers(size_t i, int64_t low, int64_t end, int64_t first = 0, int64_t stride = 1);
   /// Output i has input 0's elements in its place.
   Status Alias(size_t output);
 

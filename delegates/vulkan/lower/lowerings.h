@@ -107,5 +107,6 @@ Status LowerExpand(Emitter& emit);
 Status LowerTile(Emitter& emit);
 Status LowerPad(Emitter& emit);
 Status LowerGather(Emitter& emit);
+Status LowerGatherND(Emitter& emit);
 
 }  // namespace skiff::vulkan

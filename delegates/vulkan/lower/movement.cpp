@@ -301,35 +301,42 @@ Status LowerPad(Emitter& emit) {
                        InvocationsFor(element, push.count));
 }
 
-Status LowerGather(Emitter& emit) {
+namespace {
+
+/// Input 1 is tuples of `length` integers, one for each axis from `axis` on.
+Status EmitGather(Emitter& emit, int axis, int length) {
   const Shape& in = emit.in(0).shape;
-  const int axis = NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank());
   const MovedElement element = MovedAs(emit.in(0).dtype);
-  SKIFF_RETURN_IF_ERROR(emit.CheckIntegers(1, -in[axis], in[axis]));
-  const int64_t inner = in.ElementsBetween(axis + 1, in.rank());
+  const int64_t slices = in.ElementsBetween(axis, axis + length);
+  const int64_t inner = in.ElementsBetween(axis + length, in.rank());
   struct {
     uint32_t count;
     uint32_t inner;
     uint32_t chosen;
-    int32_t extent;
     int32_t first;
     uint32_t held;
+    uint32_t axes;
+    int32_t extents[kMaxRank];
   } push{static_cast<uint32_t>(emit.out(0).shape.elements() * element.per_element),
          static_cast<uint32_t>(inner * element.per_element),
-         static_cast<uint32_t>(emit.in(1).shape.elements()),
-         static_cast<int32_t>(in[axis]),
+         static_cast<uint32_t>(emit.in(1).shape.elements() / length),
          0,
-         static_cast<uint32_t>(in[axis])};
+         static_cast<uint32_t>(slices),
+         static_cast<uint32_t>(length),
+         {}};
+  for (int i = 0; i < length; ++i) {
+    push.extents[i] = static_cast<int32_t>(in[axis + i]);
+    SKIFF_RETURN_IF_ERROR(emit.CheckIntegers(1, -in[axis + i], in[axis + i], i, length));
+  }
   SKIFF_ASSIGN_OR_RETURN(const Operand indices, emit.In(1));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const uint32_t index_words = DTypeSize(emit.in(1).dtype) == 8 ? 2 : 1;
   // A table that a shader cannot see at once is looked through in parts.
   const bool is_table = emit.input(0).constant && in.ElementsBetween(0, axis) == 1;
-  const int64_t most =
-      is_table ? emit.MostElements(emit.in(0).dtype) / std::max<int64_t>(inner, 1) : in[axis];
+  const int64_t most = is_table ? emit.MostElements(emit.in(0).dtype) / std::max<int64_t>(inner, 1) : slices;
   if (most == 0) return Refuse();
-  for (int64_t first = 0; first < in[axis]; first += most) {
-    const int64_t held = std::min(most, in[axis] - first);
+  for (int64_t first = 0; first < slices; first += most) {
+    const int64_t held = std::min(most, slices - first);
     push.first = static_cast<int32_t>(first);
     push.held = static_cast<uint32_t>(held);
     SKIFF_ASSIGN_OR_RETURN(const Operand x,
@@ -339,5 +346,13 @@ Status LowerGather(Emitter& emit) {
   }
   return OkStatus();
 }
+
+}  // namespace
+
+Status LowerGather(Emitter& emit) {
+  return EmitGather(emit, NormalizeAxis(emit.As<AxisAttrs>().axis, emit.in(0).shape.rank()), 1);
+}
+
+Status LowerGatherND(Emitter& emit) { return EmitGather(emit, 0, static_cast<int>(emit.in(1).shape.last())); }
 
 }  // namespace skiff::vulkan

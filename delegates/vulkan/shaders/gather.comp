@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// Slices of x along one axis, chosen by integers: y[o, j, i] = x[o, indices[j], i].
+// Slices of x along one axis, chosen by integers: y[o, j, i] = x[o, indices[j], i]. The axis may stand for several, of which a
+// tuple of integers says where.
 #include "common.glsl"
 
 /// Elements: 0 floats in the storage type, 1 32-bit words, kBytes bytes.
@@ -17,9 +18,10 @@ layout(push_constant) uniform Push {
   uint count;
   uint inner;
   uint chosen;
-  int extent;
   int first;  ///< The slices that x holds; others are left to other dispatches.
   uint held;
+  uint axes;
+  int extents[8];
 } p;
 
 /// Where element i comes from; false: from a slice that another dispatch holds.
@@ -27,10 +29,13 @@ bool FindSource(uint i, out uint from) {
   uint within = i % p.inner;
   uint j = i / p.inner % p.chosen;
   uint outer = i / p.inner / p.chosen;
-  int index = indices[j * kIndexWords];
-  if (index < 0) index += p.extent;
-  // The shader check reports what is outside; none may reach outside of x.
-  index = clamp(index, 0, p.extent - 1);
+  int index = 0;
+  for (uint axis = 0; axis < p.axes; ++axis) {
+    int along = indices[(j * p.axes + axis) * kIndexWords];
+    if (along < 0) along += p.extents[axis];
+    // The shader check reports what is outside; none may reach outside of x.
+    index = index * p.extents[axis] + clamp(along, 0, p.extents[axis] - 1);
+  }
   uint slice = uint(index - p.first);
   from = (outer * p.held + slice) * p.inner + within;
   return slice < p.held;

@@ -14,12 +14,27 @@ layout(binding = 2) writeonly buffer Y { uint y[]; };
 layout(push_constant) uniform Push {
   uint count;
   uint rank;
-  float low;
+  float low;  ///< Of Mod: whether the remainder has the dividend's sign.
   float high;
   uint extents[8];
   uint a_strides[8];
   uint b_strides[8];
 } p;
+
+/// Truncated; x / 0 is 0, and the one quotient that overflows wraps. Of magnitudes, because `/` of negative numbers and of
+/// the lowest one is not defined everywhere.
+int Quotient(int u, int v) {
+  if (v == 0) return 0;
+  uint magnitude = uint(abs(u)) / uint(abs(v));
+  return int((u < 0) == (v < 0) ? magnitude : 0u - magnitude);
+}
+
+/// With the dividend's sign where p.low is 1, else with the divisor's; x % 0 is 0.
+int Remainder(int u, int v) {
+  if (v == 0) return 0;
+  int rest = u - Quotient(u, v) * v;
+  return p.low == 0.0 && rest != 0 && (rest < 0) != (v < 0) ? rest + v : rest;
+}
 
 bool IsLess(uvec2 u, uvec2 v) { return int(u.y) < int(v.y) || (u.y == v.y && u.x < v.x); }
 
@@ -36,6 +51,9 @@ uvec2 Apply(uvec2 u, uvec2 v) {
     case OP_Mul:
       umulExtended(u.x, v.x, high, low);
       return uvec2(low, high + u.x * v.y + u.y * v.x);
+    // Of one word only.
+    case OP_Div: return uvec2(uint(Quotient(int(u.x), int(v.x))), 0);
+    case OP_Mod: return uvec2(uint(Remainder(int(u.x), int(v.x))), 0);
     case OP_Min: return IsLess(v, u) ? v : u;
     case OP_Max: return IsLess(u, v) ? v : u;
   }

@@ -89,15 +89,19 @@ Status LowerQuantizedLookup(Emitter& emit) {
   return emit.Dispatch(Shader::kLookup, {}, {x, table, y}, push, push.words);
 }
 
+namespace {
+
 /// Codes become f32 in scratch, the operator's lowering for floats computes, and its result is rounded. All
-/// of it in f32: with f16 storage a code would be lost.
-Status LowerQuantizedReals(Emitter& emit) {
+/// of it in f32: with f16 storage a code would be lost. `in` and `out`, where they are not null, are what
+/// codes stand for in place of the tensors' own.
+Status LowerReals(Emitter& emit, const Quantization* in, const Quantization* out) {
   const VulkanPrecision stored = emit.precision();
   const bool f16 = emit.f16();
   for (size_t i = 0; i < emit.inputs(); ++i) {
     if (!emit.Has(i) || FindOp(emit.op())->NeedsValues(i)) continue;
-    const TensorView view = emit.in(i);
+    TensorView view = emit.in(i);
     const bool codes = view.quantization != nullptr;
+    if (codes && in != nullptr) view.quantization = in;
     if (!codes && (!IsFloat(view.dtype) || !f16 || emit.input(i).constant)) continue;
     SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(i));
     SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Scratch(static_cast<uint64_t>(view.shape.elements())));
@@ -105,9 +109,10 @@ Status LowerQuantizedReals(Emitter& emit) {
                                 : EmitToSingles(emit, from, to, view.shape.elements(), kToSingle));
     emit.ReplaceInput(i, to);
   }
-  const TensorView result = emit.out(0);
+  TensorView result = emit.out(0);
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const bool codes = result.quantization != nullptr;
+  if (codes && out != nullptr) result.quantization = out;
   Operand computed = y;
   if (codes || (f16 && IsFloat(result.dtype))) {
     SKIFF_ASSIGN_OR_RETURN(computed, emit.Scratch(static_cast<uint64_t>(result.shape.elements())));
@@ -122,12 +127,22 @@ Status LowerQuantizedReals(Emitter& emit) {
   return OkStatus();
 }
 
-/// Pixels that are only chosen keep their codes.
+}  // namespace
+
+Status LowerQuantizedReals(Emitter& emit) { return LowerReals(emit, nullptr, nullptr); }
+
+/// Pixels that are only chosen keep their codes. Others are means of codes, of which many are half way
+/// between two: they are computed in steps of the input's scale, where f32 is exact.
 Status LowerQuantizedResize2d(Emitter& emit) {
   const bool moves = emit.As<ResizeAttrs>().mode == ResizeMode::kNearest &&
                      emit.in(0).dtype == emit.out(0).dtype &&
                      SameQuantization(emit.in(0).quantization, emit.out(0).quantization);
-  return moves ? LowerResize2d(emit) : LowerQuantizedReals(emit);
+  if (moves) return LowerResize2d(emit);
+  Quantization steps = *emit.in(0).quantization;
+  Quantization result = *emit.out(0).quantization;
+  result.scale = static_cast<float>(static_cast<double>(result.scale) / static_cast<double>(steps.scale));
+  steps.scale = 1;
+  return LowerReals(emit, &steps, &result);
 }
 
 }  // namespace skiff::vulkan
