@@ -65,7 +65,7 @@ bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   return true;
 }
 
-/// Of the process so far; 0 where the system does not tell.
+/// Resident memory of the process at its peak so far; 0 where the system does not tell.
 long PeakResidentKilobytes() {
   std::FILE* file = std::fopen("/proc/self/status", "r");
   if (file == nullptr) return 0;
@@ -104,7 +104,7 @@ bool RunAll(const Arguments& arguments, skiff::Session& session) {
     if (!TimedRun(session, &took[i])) return false;
   }
   std::sort(took.get(), took.get() + count);
-  std::printf("bench: %zu more, min %.3f ms, median %.3f ms, p90 %.3f ms\n", count, took[0],
+  std::printf("bench: %zu more, min %.6f ms, median %.6f ms, p90 %.6f ms\n", count, took[0],
               took[(count - 1) / 2], took[(count * 9 + 9) / 10 - 1]);
   return true;
 }
@@ -162,6 +162,7 @@ int main(int argc, char** argv) {
   if (!ParseArguments(argc, argv, &arguments)) return kUsage;
   if (arguments.help) return kDone;
   if (arguments.output != nullptr && !MakeFolder(arguments.output)) return kBadInput;
+  const long before = PeakResidentKilobytes();
   const auto begin = std::chrono::steady_clock::now();
   skiff::ModelOptions options;
   options.delegates = skiff::BuiltinDelegates();
@@ -183,7 +184,8 @@ int main(int argc, char** argv) {
       static_cast<unsigned long long>(memory.packed_weights),
       static_cast<unsigned long long>(memory.mapped_packed_weights),
       static_cast<unsigned long long>(memory.mapped_weights));
-  std::printf("peak resident memory: %ld KiB\n", PeakResidentKilobytes());
+  std::printf("peak resident memory: %ld KiB, %ld of them before the model was opened\n",
+              PeakResidentKilobytes(), before);
   const int result = CompareOutputs(arguments, **session);
   return std::fflush(stdout) == 0 ? result : kBadInput;
 }
