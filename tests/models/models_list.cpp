@@ -36,11 +36,12 @@ std::vector<json> With(const std::string& key) {
   return selected;
 }
 
-std::string TestName(const ::testing::TestParamInfo<json>& info) {
-  std::string name = info.param.at("file").get<std::string>();
+std::string NameOf(std::string file) {
   std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
+      file.begin(), file.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return file;
 }
+
+std::string TestName(const ::testing::TestParamInfo<json>& info) { return NameOf(info.param.at("file")); }
 
 }  // namespace skiff::testing

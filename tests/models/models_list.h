@@ -17,6 +17,8 @@ std::vector<nlohmann::json> Listed();
 std::vector<nlohmann::json> WithStatus(const std::string& status);
 std::vector<nlohmann::json> With(const std::string& key);
 
+/// A file's path as a name of a test.
+std::string NameOf(std::string file);
 std::string TestName(const ::testing::TestParamInfo<nlohmann::json>& info);
 
 }  // namespace skiff::testing
