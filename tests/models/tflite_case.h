@@ -20,8 +20,9 @@ struct TfliteVerdict {
   double worst = 0;
   bool ok = true;
 
-  /// Of real numbers the largest difference over the largest number counts, at most `tolerance`; of quantised integers the
-  /// share of those that are more than `units` apart, at most `codes`; other integers must be equal.
+  /// Of real numbers the largest difference over the largest number counts, at most `tolerance`; of quantised
+  /// integers the share of those that are more than `units` apart, at most `codes`; other integers must be
+  /// equal.
   void Add(const TensorData& got, const TensorData& expected, double units, double tolerance, double codes);
 };
 

@@ -1,5 +1,5 @@
-// TensorFlow Lite files of the folder of trained models on the GPU, against eager mode on the same inputs, with the
-// validation layer listening. Those that take a device in software minutes run nightly.
+// TensorFlow Lite files of the folder of trained models on the GPU, against eager mode on the same inputs,
+// with the validation layer listening. Those that take a device in software minutes run nightly.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

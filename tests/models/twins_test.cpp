@@ -1,5 +1,5 @@
-// Nets that exist as TensorFlow Lite and as ONNX files: both must compute the same numbers. What of them is the same is
-// stated in models.json (`twins`), in the order of the ONNX file's inputs and outputs.
+// Nets that exist as TensorFlow Lite and as ONNX files: both must compute the same numbers. What of them is
+// the same is stated in models.json (`twins`), in the order of the ONNX file's inputs and outputs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,9 @@ using Tensors = std::map<std::string, TensorData>;
 struct Twins {
   json tflite, onnx;
 };
-void PrintTo(const Twins& twins, std::ostream* stream) { *stream << twins.tflite["file"] << " and " << twins.onnx; }
+void PrintTo(const Twins& twins, std::ostream* stream) {
+  *stream << twins.tflite["file"] << " and " << twins.onnx;
+}
 
 /// The tensor's real numbers, moved into a smaller range.
 TensorData Within(const TensorData& data, double low, double high) {
@@ -33,8 +35,8 @@ TensorData Within(const TensorData& data, double low, double high) {
       static_cast<float*>(moved.mutable_data())[i] = static_cast<float>(number);
     } else {
       const auto& quantization = *data.quantization();
-      static_cast<int8_t*>(moved.mutable_data())[i] =
-          static_cast<int8_t>(std::lround(number / static_cast<double>(quantization.scale)) + quantization.zero_point);
+      static_cast<int8_t*>(moved.mutable_data())[i] = static_cast<int8_t>(
+          std::lround(number / static_cast<double>(quantization.scale)) + quantization.zero_point);
     }
   }
   return data.quantization() ? moved.Quantized(data.quantization()) : moved;
@@ -109,7 +111,8 @@ TEST_P(TwinModels, ComputeTheSame) {
       const double apart = Apart(real, b.at(onnx.source().outputs()[i].name));
       EXPECT_LE(apart, twin.value("tolerance", kF32NetTolerance))
           << (eager ? "eager" : "xnnpack") << ", output '" << name << "'";
-      fmt::print("{}: {}, {} {:.1e}\n", twin.at("file").get<std::string>(), name, eager ? "eager" : "xnnpack", apart);
+      fmt::print("{}: {}, {} {:.1e}\n", twin.at("file").get<std::string>(), name, eager ? "eager" : "xnnpack",
+                 apart);
     }
   }
 }

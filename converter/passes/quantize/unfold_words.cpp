@@ -17,12 +17,21 @@ bool IsWord(const Graph& graph, ValueId value) {
          DTypeBits(graph.value(value).dtype) == 16;
 }
 
+/// Where these jump, a float beside the jump is on the other side.
+constexpr OpCode kJumps[] = {
+    OpCode::kFloor,       OpCode::kCeil,    OpCode::kRound,          OpCode::kSign,
+    OpCode::kPow,         OpCode::kMod,     OpCode::kEqual,          OpCode::kLess,
+    OpCode::kLessOrEqual, OpCode::kGreater, OpCode::kGreaterOrEqual, OpCode::kArgMax,
+    OpCode::kArgMin,      OpCode::kTopK,
+};
+
 bool IsUnfolded(const Graph& graph, const Node& node) {
   const QuantizedUse use = QuantizedUseOf(node.op);
   const bool computes =
       use == QuantizedUse::kProducts || use == QuantizedUse::kLinear || use == QuantizedUse::kReal;
   const bool converts = node.op == OpCode::kQuantize || node.op == OpCode::kDequantize;
-  if (!computes || converts || node.outputs.size() != 1) return false;
+  const bool jumps = std::find(std::begin(kJumps), std::end(kJumps), node.op) != std::end(kJumps);
+  if (!computes || converts || jumps || node.outputs.size() != 1) return false;
   const auto word = [&](ValueId value) { return IsWord(graph, value); };
   return std::any_of(node.inputs.begin(), node.inputs.end(), word) || word(node.outputs[0]);
 }
