@@ -27,4 +27,15 @@ template <class... Args>
   throw Error(code, fmt::format(format, std::forward<Args>(args)...));
 }
 
+/// Makes a call whose Error then says where it happened: "model.onnx: ...". An empty `where` says nothing.
+template <class Call>
+auto Within(const std::string& where, Call&& call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    if (where.empty()) throw;
+    throw Error(error.code(), fmt::format("{}: {}", where, error.what()));
+  }
+}
+
 }  // namespace skiff

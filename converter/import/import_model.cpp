@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -18,17 +17,10 @@
 namespace skiff {
 namespace {
 
-/// A file that was opened, and its beginning, which tells the language.
-struct Source {
-  std::string path;
-  std::string head;
-  std::ifstream file;
-};
-
 struct Language {
   const char* name;
   bool (*matches)(std::string_view head);
-  Graph (*import)(Source& source, const ImportOptions& options);
+  std::unique_ptr<SourceModel> (*open)(const std::string& path);
 };
 
 bool HasMark(std::string_view head, size_t offset, std::string_view mark) {
@@ -38,18 +30,14 @@ bool HasMark(std::string_view head, size_t offset, std::string_view mark) {
 bool IsSkiff(std::string_view head) {
   return HasMark(head, 0, {reinterpret_cast<const char*>(format::kMagic), sizeof(format::kMagic)});
 }
-Graph RefuseSkiff(Source& source, const ImportOptions&) {
+std::unique_ptr<SourceModel> RefuseSkiff(const std::string& path) {
   Throw(StatusCode::kInvalidArgument,
         "{}: is a converted model already; the file that it was made from (.onnx, .tflite) is wanted here",
-        source.path);
+        path);
 }
 
 /// A FlatBuffer's identifier stands behind its first offset.
 bool IsTflite(std::string_view head) { return HasMark(head, 4, "TFL3"); }
-Graph ImportFlatBuffer(Source& source, const ImportOptions& options) {
-  source.file.close();
-  return ImportTflite(source.path, options.fixed_inputs, options.fix_shapes);
-}
 
 /// Comments, then "graph": no protobuf message of a model begins like this.
 bool IsText(std::string_view head) {
@@ -59,61 +47,79 @@ bool IsText(std::string_view head) {
   }
   return HasMark(head, at, "graph ");
 }
-Graph ImportText(Source& source, const ImportOptions& options) {
-  if (!options.fixed_inputs.empty()) {
-    Throw(StatusCode::kInvalidArgument,
-          "{}: input '{}' cannot be fixed in the text form; write it as a const", source.path,
-          options.fixed_inputs.begin()->first);
-  }
-  source.file.clear();
-  source.file.seekg(0);
-  const std::string text((std::istreambuf_iterator<char>(source.file)), std::istreambuf_iterator<char>());
-  try {
-    Graph graph = ParseGraph(text);
-    if (options.fix_shapes) options.fix_shapes(graph);
+
+class TextSource : public SourceModel {
+ public:
+  TextSource(std::string path, Graph graph)
+      : SourceModel({{kMainSignature, NamesOf(graph)}}), path_(std::move(path)), graph_(std::move(graph)) {}
+
+  Graph Import(size_t, const ImportOptions& options) override {
+    if (!options.fixed_inputs.empty()) {
+      Throw(StatusCode::kInvalidArgument,
+            "{}: input '{}' cannot be fixed in the text form; write it as a const", path_,
+            options.fixed_inputs.begin()->first);
+    }
+    Graph graph = graph_;
+    Within(path_, [&] {
+      if (options.fix_shapes) options.fix_shapes(graph);
+    });
     return graph;
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", source.path, error.what()));
   }
+
+ private:
+  static std::vector<std::string> NamesOf(const Graph& graph) {
+    std::vector<std::string> names;
+    for (const GraphPort& port : graph.caller_inputs()) names.push_back(port.name);
+    return names;
+  }
+
+  std::string path_;
+  Graph graph_;
+};
+
+std::unique_ptr<SourceModel> OpenText(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file) Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
+  return Within(path, [&] { return std::make_unique<TextSource>(path, ParseGraph(text)); });
 }
 
 /// Protobuf has no mark: what is nothing else is taken for ONNX, whose reader says what is wrong with it.
 bool IsAnything(std::string_view) { return true; }
-Graph ImportProtobuf(Source& source, const ImportOptions& options) {
-  source.file.close();
-  return ImportOnnx(source.path, options.fixed_inputs, options.fix_shapes);
-}
 
 /// The first that matches is taken.
 constexpr Language kLanguages[] = {
     {"Skiff model", IsSkiff, RefuseSkiff},
-    {"TensorFlow Lite", IsTflite, ImportFlatBuffer},
-    {"Skiff text", IsText, ImportText},
-    {"ONNX", IsAnything, ImportProtobuf},
+    {"TensorFlow Lite", IsTflite, OpenTflite},
+    {"Skiff text", IsText, OpenText},
+    {"ONNX", IsAnything, OpenOnnx},
 };
 
-Source Open(const std::string& path) {
+std::string HeadOf(const std::string& path) {
   constexpr size_t kHeadBytes = 4096;
-  Source source{path, std::string(kHeadBytes, '\0'), std::ifstream(path, std::ios::binary)};
-  if (!source.file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
-  source.file.read(source.head.data(), kHeadBytes);
-  source.head.resize(static_cast<size_t>(source.file.gcount()));
-  return source;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
+  std::string head(kHeadBytes, '\0');
+  file.read(head.data(), kHeadBytes);
+  head.resize(static_cast<size_t>(file.gcount()));
+  return head;
 }
 
-const Language& LanguageOf(const Source& source) {
+const Language& LanguageOf(const std::string& path) {
+  const std::string head = HeadOf(path);
   const Language* language = kLanguages;
-  while (!language->matches(source.head)) ++language;
+  while (!language->matches(head)) ++language;
   return *language;
 }
 
 }  // namespace
 
+std::unique_ptr<SourceModel> OpenSource(const std::string& path) { return LanguageOf(path).open(path); }
+
 Graph ImportModel(const std::string& path, const ImportOptions& options) {
-  Source source = Open(path);
-  return LanguageOf(source).import(source, options);
+  return OpenSource(path)->Import(0, options);
 }
 
-const char* LanguageOfModel(const std::string& path) { return LanguageOf(Open(path)).name; }
+const char* LanguageOfModel(const std::string& path) { return LanguageOf(path).name; }
 
 }  // namespace skiff

@@ -4,7 +4,10 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "graph/graph.h"
 
@@ -23,19 +26,51 @@ struct ImportOptions {
   FixInputShapes fix_shapes = {};
 };
 
-/// Reads ONNX, TensorFlow Lite and the text form (graph/text.h). Dimensions that the file leaves open become
-/// Symbols: equal names are one Symbol, empty names and placeholders are fresh ones. Nothing is folded or
-/// optimised: every source node becomes the operators that define it, so that the eager interpreter computes
-/// exactly what the file says.
+/// A graph that a file offers to its callers.
+struct SourceSignature {
+  std::string name;  ///< "main" where the file has none for it.
+  std::vector<std::string> inputs;
+};
+
+/// A model file that was opened. It has one graph or several, which may share variables: those of one name
+/// are one.
+class SourceModel {
+ public:
+  virtual ~SourceModel() = default;
+  SourceModel(const SourceModel&) = delete;
+  SourceModel& operator=(const SourceModel&) = delete;
+
+  /// At least one, in the order of the file; no two have the same name.
+  const std::vector<SourceSignature>& signatures() const { return signatures_; }
+  /// The graph of a signature; see ImportModel.
+  virtual Graph Import(size_t signature, const ImportOptions& options) = 0;
+
+ protected:
+  explicit SourceModel(std::vector<SourceSignature> signatures) : signatures_(std::move(signatures)) {}
+
+ private:
+  std::vector<SourceSignature> signatures_;
+};
+
+/// Reads ONNX (one signature), TensorFlow Lite (as many as the file has) and the text form (one). Throws
+/// Error, which names the path: kIo (cannot be read), kInvalidModel (truncated, no model), kUnsupported
+/// (language, version), kInvalidArgument for a model that is converted already.
+std::unique_ptr<SourceModel> OpenSource(const std::string& path);
+
+/// The first signature of a file. Dimensions that the file leaves open become Symbols: equal names are one
+/// Symbol, empty names and placeholders are fresh ones. Nothing is folded or optimised: every source node
+/// becomes the operators that define it, so that the eager interpreter computes exactly what the file says.
 ///
-/// Throws Error, which names the path: kIo (cannot be read), kInvalidModel (truncated, contradictory, no
-/// model), kUnsupported (language, version, dtype, or operators; all unsupported operators are listed at once
-/// with their nodes and what to do); kInvalidArgument for a model that is converted already, and where
-/// `fixed_inputs` names what is no input of one element.
+/// Throws Error, which names the path: as OpenSource, and kInvalidModel (contradictory), kUnsupported (dtype,
+/// or operators; all unsupported operators are listed at once with their nodes and what to do),
+/// kInvalidArgument where `fixed_inputs` names what is no input of one element.
 Graph ImportModel(const std::string& path, const ImportOptions& options = {});
 
 /// What the file's content says its language is, as it is called in texts: "ONNX", "TensorFlow Lite", "Skiff
 /// text", "Skiff model". What is nothing else is taken for ONNX. Throws Error (kIo).
 const char* LanguageOfModel(const std::string& path);
+
+/// What a signature is called that has no name of its own.
+inline constexpr const char* kMainSignature = "main";
 
 }  // namespace skiff

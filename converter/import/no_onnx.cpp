@@ -4,7 +4,7 @@
 
 namespace skiff {
 
-Graph ImportOnnx(const std::string& path, const FixedInputs&, const FixInputShapes&) {
+std::unique_ptr<SourceModel> OpenOnnx(const std::string& path) {
   Throw(StatusCode::kUnsupported, "{}: this build of Skiff cannot read ONNX models; convert on the host",
         path);
 }

@@ -30,11 +30,7 @@ onnx::ModelProto ParseModel(const void* bytes, size_t size, const char* what) {
 /// The file's bytes are gone when this returns: a large model is in memory twice at most.
 onnx::ModelProto ParseModelFile(const std::string& path) {
   const std::string bytes = ReadProtobufFile(path);
-  try {
-    return ParseModel(bytes.data(), bytes.size(), "the file");
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
-  }
+  return Within(path, [&] { return ParseModel(bytes.data(), bytes.size(), "the file"); });
 }
 
 /// Gives an input its number as an initializer, which makes it a constant.
@@ -65,28 +61,54 @@ void FixInput(onnx::GraphProto& graph, const std::string& name, double number) {
         fmt::join(names, "', '"));
 }
 
-void FixInputs(onnx::GraphProto& graph, const FixedInputs& fixed) {
-  for (const auto& [name, number] : fixed) FixInput(graph, name, number);
+std::vector<std::string> InputNames(const onnx::GraphProto& graph) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : graph.input()) names.push_back(input.name());
+  return names;
 }
+
+class OnnxSource : public SourceModel {
+ public:
+  /// An empty path is that of no file.
+  OnnxSource(onnx::ModelProto model, std::string path, std::string folder)
+      : SourceModel({{kMainSignature, InputNames(model.graph())}}),
+        model_(std::move(model)),
+        path_(std::move(path)),
+        folder_(std::move(folder)) {}
+
+  Graph Import(size_t, const ImportOptions& options) override {
+    /// The fixed inputs' numbers are part of the model for as long as it is imported.
+    struct AsItWas {
+      onnx::GraphProto& graph;
+      int initializers = graph.initializer_size();
+      ~AsItWas() {
+        while (graph.initializer_size() > initializers) graph.mutable_initializer()->RemoveLast();
+      }
+    } as_it_was{*model_.mutable_graph()};
+    return Within(path_, [&] {
+      for (const auto& [name, number] : options.fixed_inputs) FixInput(as_it_was.graph, name, number);
+      return OnnxImporter(model_, folder_).Import(options.fix_shapes);
+    });
+  }
+
+ private:
+  onnx::ModelProto model_;
+  std::string path_;
+  std::string folder_;
+};
 
 }  // namespace
 
-Graph ImportOnnx(const std::string& path, const FixedInputs& fixed, const FixInputShapes& shapes) {
-  onnx::ModelProto model = ParseModelFile(path);
+std::unique_ptr<SourceModel> OpenOnnx(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  try {
-    FixInputs(*model.mutable_graph(), fixed);
-    return OnnxImporter(model, folder.empty() ? "." : folder).Import(shapes);
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
-  }
+  return std::make_unique<OnnxSource>(ParseModelFile(path), path, folder.empty() ? "." : folder);
 }
+
+Graph ImportOnnx(const std::string& path) { return OpenOnnx(path)->Import(0, {}); }
 
 Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder, const FixedInputs& fixed,
                       const FixInputShapes& shapes) {
-  onnx::ModelProto model = ParseModel(bytes, size, "the model");
-  FixInputs(*model.mutable_graph(), fixed);
-  return OnnxImporter(model, folder).Import(shapes);
+  return OnnxSource(ParseModel(bytes, size, "the model"), "", folder).Import(0, {fixed, shapes});
 }
 
 TensorData ReadTensorProto(const std::string& path) {
@@ -97,11 +119,7 @@ TensorData ReadTensorProto(const std::string& path) {
           "{}: not an ONNX tensor, or truncated: its {} bytes are not a protobuf message", path,
           bytes.size());
   }
-  try {
-    return ReadTensor(tensor, "", tensor.name());
-  } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
-  }
+  return Within(path, [&] { return ReadTensor(tensor, "", tensor.name()); });
 }
 
 }  // namespace skiff

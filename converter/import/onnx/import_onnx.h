@@ -15,10 +15,12 @@ namespace skiff {
 ///
 /// Throws Error: kIo (cannot be read), kInvalidModel (not ONNX, truncated, contradictory), kUnsupported
 /// (opset, dtype, or operators; all unsupported operators are listed at once with their nodes and what to
-/// do); kInvalidArgument where `fixed` names what is no input of one element.
-Graph ImportOnnx(const std::string& path, const FixedInputs& fixed = {}, const FixInputShapes& shapes = {});
+/// do); kInvalidArgument where `fixed` names what is no input of one element. Opening parses the file;
+/// importing builds the graph.
+std::unique_ptr<SourceModel> OpenOnnx(const std::string& path);
+Graph ImportOnnx(const std::string& path);
 
-/// The same from bytes; `folder` is where external data may lie ("" forbids it).
+/// The graph of a model in bytes; `folder` is where external data may lie ("" forbids it).
 Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder,
                       const FixedInputs& fixed = {}, const FixInputShapes& shapes = {});
 

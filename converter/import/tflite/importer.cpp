@@ -12,9 +12,6 @@
 namespace skiff {
 namespace {
 
-/// Subgraphs that run each other can multiply; no real model comes near these.
-constexpr size_t kMaxNodes = 1'000'000;
-
 /// A fixed input of one element.
 TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DType dtype, double number) {
   bool one = dtype != DType::kInvalid;
@@ -42,8 +39,7 @@ const tflite::Tensor& TfliteImporter::TensorOf(const Scope& scope, int32_t tenso
 }
 
 std::string TfliteImporter::NameOf(const Scope& scope, int32_t tensor) const {
-  const std::string name = TextOf(TensorOf(scope, tensor).name());
-  return scope.prefix + (name.empty() ? fmt::format("tensor_{}", tensor) : name);
+  return scope.prefix + TensorName(GraphOf(scope), tensor);
 }
 
 TfliteImporter::Scope TfliteImporter::NewScope(uint32_t subgraph) const {
@@ -54,35 +50,23 @@ TfliteImporter::Scope TfliteImporter::NewScope(uint32_t subgraph) const {
   return scope;
 }
 
-Graph TfliteImporter::Import(const FixedInputs& fixed, const FixInputShapes& shapes) {
-  uint32_t subgraph = 0;
-  NamePorts(&subgraph);
-  Scope scope = NewScope(subgraph);
+Graph TfliteImporter::Import(const TfliteSignature& signature, const ImportOptions& options) {
+  Scope scope = NewScope(signature.subgraph);
   graph_.name = TextOf(GraphOf(scope).name());
   if (graph_.name.empty()) graph_.name = "main";
-  metadata_ = ReadTfliteMetadata(file_, subgraph);
+  metadata_ = ReadTfliteMetadata(file_, signature.subgraph);
   for (const std::string& sentence : metadata_.left_out)
     graph_.left_out.push_back("left out of the metadata: " + sentence);
-  AddInputs(scope, fixed);
-  if (shapes) shapes(graph_);
+  AddInputs(scope, signature, options.fixed_inputs);
+  if (options.fix_shapes) options.fix_shapes(graph_);
   const size_t symbols = graph_.symbols().size();
   BuildNodes(scope);
   problems_.Throw();
-  AddOutputs(scope);
+  AddOutputs(scope, signature);
   AddVariables();
   // They held for the contracts so far; infer-shapes asks again.
   ForgetTypes(graph_, symbols);
   return std::move(graph_);
-}
-
-void TfliteImporter::NamePorts(uint32_t* subgraph) {
-  if (SizeOf(file_.model().signatures()) == 0) return;
-  const tflite::Signature& signature = *file_.model().signatures()->Get(0);
-  *subgraph = signature.subgraph();
-  for (uint32_t i = 0; i < SizeOf(signature.inputs()); ++i)
-    input_names_.emplace(signature.inputs()->Get(i)->tensor(), TextOf(signature.inputs()->Get(i)->name()));
-  for (uint32_t i = 0; i < SizeOf(signature.outputs()); ++i)
-    output_names_.emplace(signature.outputs()->Get(i)->tensor(), TextOf(signature.outputs()->Get(i)->name()));
 }
 
 std::vector<Dim> TfliteImporter::ReadDims(const tflite::Tensor& tensor, const std::string& name) {
@@ -106,7 +90,7 @@ std::vector<Dim> TfliteImporter::ReadDims(const tflite::Tensor& tensor, const st
   return dims;
 }
 
-void TfliteImporter::AddInputs(Scope& scope, const FixedInputs& fixed) {
+void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, const FixedInputs& fixed) {
   std::set<std::string> left;
   for (const auto& [name, number] : fixed) left.insert(name);
   std::vector<std::string> names;
@@ -115,8 +99,7 @@ void TfliteImporter::AddInputs(Scope& scope, const FixedInputs& fixed) {
     ValueId& value = scope.values[static_cast<size_t>(index)];
     if (value != kUnmade) continue;  // Listed twice.
     const tflite::Tensor& tensor = TensorOf(scope, index);
-    const auto named = input_names_.find(index);
-    const std::string name = named == input_names_.end() ? NameOf(scope, index) : named->second;
+    const std::string name = PortName(signature.inputs, GraphOf(scope), index);
     names.push_back(name);
     const DType dtype = DTypeOfTflite(tensor.type());
     if (const auto number = fixed.find(name); number != fixed.end()) {
@@ -141,14 +124,15 @@ void TfliteImporter::AddInputs(Scope& scope, const FixedInputs& fixed) {
           fmt::join(names, "', '"));
 }
 
-void TfliteImporter::AddOutputs(Scope& scope) {
+void TfliteImporter::AddOutputs(Scope& scope, const TfliteSignature& signature) {
   const auto* outputs = GraphOf(scope).outputs();
-  if (SizeOf(outputs) == 0) Throw(StatusCode::kInvalidModel, "the model has no outputs");
+  const bool assigns = std::any_of(variables_.begin(), variables_.end(),
+                                   [](const auto& named) { return named.second.assigned; });
+  if (SizeOf(outputs) == 0 && !assigns) Throw(StatusCode::kInvalidModel, "the model has no outputs");
   std::set<std::string> seen;
-  for (uint32_t i = 0; i < outputs->size(); ++i) {
+  for (uint32_t i = 0; i < SizeOf(outputs); ++i) {
     const int32_t index = outputs->Get(i);
-    const auto named = output_names_.find(index);
-    std::string name = named == output_names_.end() ? NameOf(scope, index) : named->second;
+    std::string name = PortName(signature.outputs, GraphOf(scope), index);
     for (int copy = 2; !seen.insert(name).second; ++copy)
       name = fmt::format("{}_{}", NameOf(scope, index), copy);
     const ValueId value = ValueOf(scope, index);
@@ -179,7 +163,7 @@ ValueId TfliteImporter::ValueOf(Scope& scope, int32_t index) {
                   "Convert the net with another type.", name);
     return value = kPoisoned;
   }
-  value = graph_.AddConstant(name, ReadTfliteTensor(file_, GraphOf(scope), tensor));
+  value = graph_.AddConstant(name, shared_.Constant(GraphOf(scope), tensor));
   if (scope.depth == 0) graph_.value(value).source = name;
   return value;
 }
@@ -280,11 +264,7 @@ void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, con
 }
 
 void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read) {
-  if (++node_count_ > kMaxNodes)
-    Throw(StatusCode::kUnsupported,
-          "the model has more than {} operators, those of subgraphs counted as often as "
-          "they are run",
-          kMaxNodes);
+  shared_.CountNode();
   const TfliteFile::Operator op = file_.OperatorOf(node);
   const std::string what = fmt::format("operator {}", op.Name());
   NodeBuilder::Call call;
@@ -314,9 +294,10 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
   }
   if (kept) source.stated = StatedTypes(scope, node);
   if (op.builtin == tflite::BuiltinOperator::VAR_HANDLE) {
+    const auto options = TfliteBuilder(graph_, untyped_, call, source).Options<tflite::VarHandleOptions>();
     if (SizeOf(node.outputs()) > 0 && node.outputs()->Get(0) >= 0)
       scope.handles[static_cast<size_t>(node.outputs()->Get(0))] =
-          TfliteBuilder(graph_, untyped_, call, source).Options<tflite::VarHandleOptions>().shared_name;
+          shared_.variables().OfHandle(options.container, options.shared_name);
     return;
   }
   bool poisoned = false;

@@ -1,5 +1,5 @@
-/// Turns one TensorFlow Lite file into a Graph: tensors, subgraphs, variables and the collection of
-/// everything unsupported. What the operators mean is in ops.h.
+/// Turns one signature of a TensorFlow Lite file into a Graph: tensors, subgraphs, variables and the
+/// collection of everything unsupported. What the operators mean is in ops.h.
 #pragma once
 
 #include <map>
@@ -12,16 +12,17 @@
 #include "import/tflite/builder.h"
 #include "import/tflite/file.h"
 #include "import/tflite/metadata.h"
+#include "import/tflite/shared.h"
 #include "import/tflite/tensor_lists.h"
 
 namespace skiff {
 
 class TfliteImporter {
  public:
-  /// The file outlives the importer.
-  explicit TfliteImporter(const TfliteFile& file) : file_(file) {}
+  /// What it shares with the importers of other signatures outlives the importer.
+  explicit TfliteImporter(TfliteShared& shared) : shared_(shared), file_(shared.file()) {}
 
-  Graph Import(const FixedInputs& fixed, const FixInputShapes& shapes);
+  Graph Import(const TfliteSignature& signature, const ImportOptions& options);
 
  private:
   /// Stands for a tensor whose operator could not be imported: operators behind it are not built, only looked
@@ -42,8 +43,6 @@ class TfliteImporter {
   /// A variable, whose value flows through the graph.
   struct Variable {
     TensorData first;
-    int32_t tensor = -1;       ///< Of one that is a tensor of the subgraph.
-    std::string port;          ///< What the graph's input is called: as no other one.
     ValueId state = kNoValue;  ///< The graph's input; kNoValue where nothing has read it.
     ValueId value = kNoValue;  ///< At this point; kNoValue before the first use.
     bool assigned = false;
@@ -54,9 +53,8 @@ class TfliteImporter {
   std::string NameOf(const Scope& scope, int32_t tensor) const;
   Scope NewScope(uint32_t subgraph) const;
 
-  void NamePorts(uint32_t* subgraph);
-  void AddInputs(Scope& scope, const FixedInputs& fixed);
-  void AddOutputs(Scope& scope);
+  void AddInputs(Scope& scope, const TfliteSignature& signature, const FixedInputs& fixed);
+  void AddOutputs(Scope& scope, const TfliteSignature& signature);
   std::vector<Dim> ReadDims(const tflite::Tensor& tensor, const std::string& name);
   /// The value of a tensor, which is made here where it is a constant.
   ValueId ValueOf(Scope& scope, int32_t tensor);
@@ -75,21 +73,23 @@ class TfliteImporter {
 
   // Variables.
   void RunOnce(int32_t subgraph);
+  const std::map<std::string, TensorData>& ValuesBehind(int32_t subgraph);
+  TensorData FirstValueByOthers(const std::string& name);
   std::string VariableOf(const Scope& scope, int32_t tensor);
   Variable& VariableNamed(const std::string& name);
   ValueId ReadVariable(const std::string& name);
+  void CheckAssigned(const std::string& name, const Variable& variable) const;
   void AddVariables();
 
+  TfliteShared& shared_;
   const TfliteFile& file_;
   TfliteMetadata metadata_;
   Graph graph_;
   NodeBuilder::UntypedReasons untyped_;
-  std::map<int32_t, std::string> input_names_, output_names_;  ///< By tensor, where a signature has them.
   std::map<std::string, Variable> variables_;
   bool in_body_ = false;
   bool in_once_ = false;  ///< What runs gives variables their first values.
   Problems problems_;
-  size_t node_count_ = 0;
 };
 
 }  // namespace skiff

@@ -92,15 +92,11 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   return std::move(graph_);
 }
 
-/// Tensors may share a name; variables do not.
 std::string TfliteImporter::VariableOf(const Scope& scope, int32_t tensor) {
-  std::string name = NameOf(scope, tensor);
-  const auto found = variables_.find(name);
-  if (found != variables_.end() && found->second.tensor != tensor) name += fmt::format("#{}", tensor);
+  const std::string name = shared_.variables().OfTensor(scope.subgraph, tensor, NameOf(scope, tensor));
   Variable& variable = variables_[name];
-  if (variable.tensor == tensor) return name;
-  variable.tensor = tensor;
-  variable.first = FirstValueOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor));
+  if (variable.first.dtype() == DType::kInvalid)
+    variable.first = FirstValueOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor));
   return name;
 }
 
@@ -114,27 +110,43 @@ TfliteImporter::Variable& TfliteImporter::VariableNamed(const std::string& name)
 ValueId TfliteImporter::ReadVariable(const std::string& name) {
   Variable& variable = VariableNamed(name);
   if (variable.value != kNoValue) return variable.value;
-  if (variable.first.dtype() == DType::kInvalid)
-    Throw(StatusCode::kUnsupported, "reads the variable '{}', which nothing gives a first value", name);
+  if (variable.first.dtype() == DType::kInvalid) variable.first = FirstValueByOthers(name);
   std::vector<Dim> dims;
   for (const int64_t extent : variable.first.shape()) dims.emplace_back(extent);
-  const auto taken = [&](const std::string& port) {
-    return std::any_of(graph_.inputs().begin(), graph_.inputs().end(),
-                       [&](const GraphPort& other) { return other.name == port; });
-  };
-  variable.port = name;
-  for (int copy = 2; taken(variable.port); ++copy) variable.port = fmt::format("{}_{}", name, copy);
-  variable.state =
-      graph_.AddInput(variable.port, variable.first.dtype(), dims, variable.first.quantization());
+  variable.state = graph_.AddInput(name, variable.first.dtype(), dims, variable.first.quantization());
   return variable.value = variable.state;
 }
 
-/// The subgraph is evaluated here: what it assigns are the first values.
+/// Of a variable that this signature does not initialise.
+TensorData TfliteImporter::FirstValueByOthers(const std::string& name) {
+  const size_t others = in_once_ ? 0 : shared_.once().size();
+  for (size_t i = 0; i < others; ++i) {
+    const auto& values = ValuesBehind(shared_.once()[i]);
+    if (const auto found = values.find(name); found != values.end()) return found->second;
+  }
+  const bool one = shared_.signatures().size() == 1;
+  if (const auto found = one || in_once_ ? std::nullopt : shared_.FindAssignment(name)) {
+    graph_.left_out.push_back(
+        fmt::format("nothing initialises the variable '{}': it is 0 until the signature '{}' has run", name,
+                    found->signature));
+    return found->zeros;
+  }
+  Throw(StatusCode::kUnsupported, "reads the variable '{}', which nothing gives a first value", name);
+}
+
 void TfliteImporter::RunOnce(int32_t subgraph) {
   CheckSubgraph(subgraph);
   if (in_body_) Throw(StatusCode::kUnsupported, "gives variables first values inside of a loop or a branch");
   if (in_once_) Throw(StatusCode::kUnsupported, "runs once inside of what runs once, which may be itself");
-  TfliteImporter once(file_);
+  for (const auto& [name, value] : ValuesBehind(subgraph)) variables_[name].first = value;
+}
+
+/// The subgraph is evaluated here: what it assigns are the first values.
+const std::map<std::string, TensorData>& TfliteImporter::ValuesBehind(int32_t subgraph) {
+  CheckSubgraph(subgraph);
+  const auto known = shared_.first_values().find(subgraph);
+  if (known != shared_.first_values().end()) return known->second;
+  TfliteImporter once(shared_);
   once.in_once_ = true;
   Scope scope = once.NewScope(static_cast<uint32_t>(subgraph));
   once.BuildNodes(scope);
@@ -143,13 +155,30 @@ void TfliteImporter::RunOnce(int32_t subgraph) {
     if (!variable.assigned) continue;
     once.graph_.AddOutput(name, variable.value);
   }
-  std::map<std::string, TensorData> values;
   try {
-    values = Evaluate(once.graph_, {});
+    return shared_.first_values()[subgraph] = Evaluate(once.graph_, {});
   } catch (const Error& error) {
     Throw(StatusCode::kUnsupported, "gives variables first values that cannot be computed: {}", error.what());
   }
-  for (auto& [name, value] : values) variables_[name].first = std::move(value);
+}
+
+/// Whether a variable can become what is assigned, as far as that is known.
+void TfliteImporter::CheckAssigned(const std::string& name, const Variable& variable) const {
+  const Value& value = graph_.value(variable.value);
+  const Shape& shape = variable.first.shape();
+  bool fits = value.dtype == DType::kInvalid || value.dtype == variable.first.dtype();
+  if (value.has_shape) {
+    fits &= static_cast<int>(value.dims.size()) == shape.rank();
+    for (int axis = 0; fits && axis < shape.rank(); ++axis) {
+      const Dim& dim = value.dims[static_cast<size_t>(axis)];
+      fits = !dim.constant() || dim.value == shape[axis];
+    }
+  }
+  if (!fits)
+    Throw(StatusCode::kUnsupported,
+          "the variable '{}' is {} [{}] at first, and something of another type is assigned to it; give it "
+          "one type",
+          name, DTypeName(variable.first.dtype()), fmt::join(shape, ", "));
 }
 
 /// In the order of their names: the last inputs and outputs of the graph.
@@ -161,9 +190,11 @@ void TfliteImporter::AddVariables() {
     const ValueId last = variable.value;
     variable.value = kNoValue;
     if (variable.state == kNoValue) ReadVariable(name);
+    variable.value = last;
+    CheckAssigned(name, variable);
     states.push_back(variable.state);
-    graph_.AddOutput(variable.port, last);
-    graph_.variables.push_back({variable.port, variable.first});
+    graph_.AddOutput(name, last);
+    graph_.variables.push_back({name, variable.first});
   }
   for (const GraphPort& port : graph_.inputs()) {
     if (std::find(states.begin(), states.end(), port.value) == states.end()) inputs.push_back(port.value);

@@ -1,0 +1,121 @@
+#include "import/tflite/shared.h"
+
+#include <algorithm>
+
+#include "graph/error.h"
+#include "import/tflite/tensor.h"
+
+namespace skiff {
+namespace {
+
+using tflite::BuiltinOperator;
+
+/// Subgraphs that run each other can multiply, and signatures can share them; no real model comes near these.
+constexpr size_t kMaxNodes = 1'000'000;
+
+std::set<std::string> PortNames(const TfliteFile& file, const std::vector<TfliteSignature>& signatures) {
+  std::set<std::string> names;
+  for (const TfliteSignature& signature : signatures) {
+    const tflite::SubGraph& graph = file.subgraph(signature.subgraph);
+    for (uint32_t i = 0; i < SizeOf(graph.inputs()); ++i)
+      names.insert(PortName(signature.inputs, graph, graph.inputs()->Get(i)));
+    for (uint32_t i = 0; i < SizeOf(graph.outputs()); ++i)
+      names.insert(PortName(signature.outputs, graph, graph.outputs()->Get(i)));
+  }
+  return names;
+}
+
+bool HasOpenShape(const tflite::Tensor& tensor) {
+  const auto* stated = tensor.shape_signature();
+  return SizeOf(stated) > 0 && std::find(stated->begin(), stated->end(), -1) != stated->end();
+}
+
+/// Operators of the subgraph itself, not of bodies in it.
+template <class Visit>
+void ForEach(const TfliteFile& file, uint32_t subgraph, BuiltinOperator op, Visit visit) {
+  const auto* nodes = file.subgraph(subgraph).operators();
+  for (uint32_t i = 0; i < SizeOf(nodes); ++i) {
+    if (file.OperatorOf(*nodes->Get(i)).builtin == op) visit(*nodes->Get(i));
+  }
+}
+
+}  // namespace
+
+std::string TfliteVariableNames::Unique(const std::string& wanted) {
+  std::string name = wanted;
+  for (int copy = 2; !taken_.insert(name).second; ++copy) name = fmt::format("{}_{}", wanted, copy);
+  return name;
+}
+
+const std::string& TfliteVariableNames::OfHandle(const std::string& container,
+                                                 const std::string& shared_name) {
+  std::string& name = handles_[{container, shared_name}];
+  if (name.empty()) name = Unique(shared_name.empty() ? "variable" : shared_name);
+  return name;
+}
+
+const std::string& TfliteVariableNames::OfTensor(uint32_t subgraph, int32_t tensor,
+                                                 const std::string& wanted) {
+  std::string& name = tensors_[{subgraph, tensor}];
+  // Tensors may share a name; variables do not.
+  if (name.empty())
+    name = Unique(tensor_names_.insert(wanted).second ? wanted : fmt::format("{}#{}", wanted, tensor));
+  return name;
+}
+
+TfliteShared::TfliteShared(const TfliteFile& file)
+    : file_(file), signatures_(SignaturesOf(file)), variables_(PortNames(file, signatures_)) {
+  for (const TfliteSignature& signature : signatures_) {
+    ForEach(file, signature.subgraph, BuiltinOperator::CALL_ONCE, [&](const tflite::Operator& node) {
+      const auto* options = node.options_as_CallOnceOptions();
+      if (options == nullptr) return;
+      if (std::find(once_.begin(), once_.end(), options->init_subgraph()) == once_.end())
+        once_.push_back(options->init_subgraph());
+    });
+  }
+}
+
+TensorData TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
+  if (tensor.buffer() == 0 || tensor.sparsity() != nullptr) return ReadTfliteTensor(file_, graph, tensor);
+  ConstantKey key{tensor.buffer(), tensor.type(), {}};
+  if (tensor.shape() != nullptr) std::get<2>(key).assign(tensor.shape()->begin(), tensor.shape()->end());
+  const auto found = constants_.find(key);
+  if (found != constants_.end() &&
+      SameQuantization(found->second.quantization(), QuantizationOfTflite(file_, graph, tensor)))
+    return found->second;
+  TensorData data = ReadTfliteTensor(file_, graph, tensor);
+  constants_.emplace(std::move(key), data);
+  return data;
+}
+
+std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::string& variable) {
+  for (const TfliteSignature& signature : signatures_) {
+    const tflite::SubGraph& graph = file_.subgraph(signature.subgraph);
+    std::set<int32_t> handles;
+    ForEach(file_, signature.subgraph, BuiltinOperator::VAR_HANDLE, [&](const tflite::Operator& node) {
+      const auto* options = node.options_as_VarHandleOptions();
+      if (options == nullptr || SizeOf(node.outputs()) == 0) return;
+      if (variables_.OfHandle(TextOf(options->container()), TextOf(options->shared_name())) == variable)
+        handles.insert(node.outputs()->Get(0));
+    });
+    const tflite::Tensor* assigned = nullptr;
+    ForEach(file_, signature.subgraph, BuiltinOperator::ASSIGN_VARIABLE, [&](const tflite::Operator& node) {
+      if (SizeOf(node.inputs()) < 2 || !handles.contains(node.inputs()->Get(0))) return;
+      if (const int32_t tensor = node.inputs()->Get(1); assigned == nullptr && tensor >= 0)
+        assigned = graph.tensors()->Get(static_cast<uint32_t>(tensor));
+    });
+    if (assigned != nullptr && !HasOpenShape(*assigned))
+      return Assignment{signature.name, FirstValueOfTflite(file_, graph, *assigned)};
+  }
+  return std::nullopt;
+}
+
+void TfliteShared::CountNode() {
+  if (++node_count_ > kMaxNodes)
+    Throw(StatusCode::kUnsupported,
+          "the model has more than {} operators, those of subgraphs counted as often as "
+          "they are run",
+          kMaxNodes);
+}
+
+}  // namespace skiff

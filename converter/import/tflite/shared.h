@@ -1,0 +1,77 @@
+/// What the graphs of one TensorFlow Lite file have in common: the names of variables and their first values,
+/// and constants, whose elements are in memory once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "graph/graph.h"
+#include "import/tflite/signatures.h"
+
+namespace skiff {
+
+/// Names of variables: the same in all graphs, and no port's.
+class TfliteVariableNames {
+ public:
+  explicit TfliteVariableNames(std::set<std::string> ports) : taken_(std::move(ports)) {}
+
+  /// What a handle with these names stands for.
+  const std::string& OfHandle(const std::string& container, const std::string& shared_name);
+  /// A tensor of a subgraph that keeps its elements from run to run.
+  const std::string& OfTensor(uint32_t subgraph, int32_t tensor, const std::string& name);
+
+ private:
+  std::string Unique(const std::string& wanted);
+
+  std::set<std::string> taken_;
+  std::map<std::pair<std::string, std::string>, std::string> handles_;
+  std::map<std::pair<uint32_t, int32_t>, std::string> tensors_;
+  std::set<std::string> tensor_names_;
+};
+
+class TfliteShared {
+ public:
+  /// The file outlives it.
+  explicit TfliteShared(const TfliteFile& file);
+
+  const TfliteFile& file() const { return file_; }
+  const std::vector<TfliteSignature>& signatures() const { return signatures_; }
+  TfliteVariableNames& variables() { return variables_; }
+
+  /// A constant of a subgraph; see ReadTfliteTensor.
+  TensorData Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor);
+
+  /// The subgraphs that signatures run once, in the order of the file, and each once.
+  const std::vector<int32_t>& once() const { return once_; }
+  /// What variables are behind a subgraph that runs once; computed by whoever asks first.
+  std::map<int32_t, std::map<std::string, TensorData>>& first_values() { return first_values_; }
+
+  /// The signature that assigns a variable, and zeros of the type that it assigns: what the variable is made
+  /// of where the file says of none of its signatures that it initialises it.
+  struct Assignment {
+    std::string signature;
+    TensorData zeros;
+  };
+  std::optional<Assignment> FindAssignment(const std::string& variable);
+
+  /// Counts an operator that is imported. Throws Error (kUnsupported) beyond the limit.
+  void CountNode();
+
+ private:
+  /// Buffer, element type, shape.
+  using ConstantKey = std::tuple<uint32_t, tflite::TensorType, std::vector<int32_t>>;
+
+  const TfliteFile& file_;
+  std::vector<TfliteSignature> signatures_;
+  TfliteVariableNames variables_;
+  std::vector<int32_t> once_;
+  std::map<int32_t, std::map<std::string, TensorData>> first_values_;
+  std::map<ConstantKey, TensorData> constants_;
+  size_t node_count_ = 0;
+};
+
+}  // namespace skiff
