@@ -8,6 +8,7 @@
 #include "core/platform.h"
 #include "graph/custom_operators.h"
 #include "graph/error.h"
+#include "signatures.h"
 #include "skiff/model.h"
 #include "write_options.h"
 
@@ -87,34 +88,83 @@ void PlanArenas(PlannedGraph& planned) {
   for (PlanDraft& draft : planned.others) PlanArena(draft);
 }
 
-}  // namespace
-
-std::unique_ptr<ConvertResult> PlanGraph(Graph graph, const ConvertOptions& options) {
+void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) {
   const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);
   };
-  auto result = std::make_unique<ConvertResult>();
   for (const Bucket& bucket : options.buckets) {
-    result->buckets.push_back(std::make_unique<PlannedGraph>());
-    result->buckets.back()->graph = graph;
-    NarrowTo(result->buckets.back()->graph, bucket);
+    result.buckets.push_back(std::make_unique<PlannedGraph>());
+    result.buckets.back()->graph = graph;
+    NarrowTo(result.buckets.back()->graph, bucket);
   }
   const std::set<SymbolId> symbols = OpenSymbols(graph);
-  result->graph = std::move(graph);
+  result.graph = std::move(graph);
   progress("optimise");
-  Optimise(*result, options);
-  for (const auto& bucket : result->buckets) Optimise(*bucket, options);
+  Optimise(result, options);
+  for (const auto& bucket : result.buckets) Optimise(*bucket, options);
   progress("partition");
-  Draft(*result, symbols, !result->buckets.empty(), options);
-  for (const auto& bucket : result->buckets) Draft(*bucket, symbols, true, options);
+  Draft(result, symbols, !result.buckets.empty(), options);
+  for (const auto& bucket : result.buckets) Draft(*bucket, symbols, true, options);
   progress("plan memory");
-  PlanArenas(*result);
-  for (const auto& bucket : result->buckets) PlanArenas(*bucket);
+  PlanArenas(result);
+  for (const auto& bucket : result.buckets) PlanArenas(*bucket);
+}
+
+/// The number of a variable in the file, to which it is added where no signature had it before.
+int32_t VariableIndex(const GraphVariable& variable, FileDraft& draft) {
+  const auto known = std::find_if(draft.variables.begin(), draft.variables.end(),
+                                  [&](const auto& other) { return other.first == variable.name; });
+  const auto index = static_cast<int32_t>(known - draft.variables.begin());
+  if (known == draft.variables.end()) {
+    draft.variables.emplace_back(variable.name, variable.first);
+    return index;
+  }
+  const TensorData& first = known->second;
+  const bool same =
+      first.dtype() == variable.first.dtype() && first.shape() == variable.first.shape() &&
+      SameQuantization(first.quantization(), variable.first.quantization()) &&
+      (first.size_bytes() == 0 || std::memcmp(first.data(), variable.first.data(), first.size_bytes()) == 0);
+  if (!same)
+    Throw(StatusCode::kUnsupported,
+          "the variable '{}' begins with other elements than in a signature before it; a file has one "
+          "beginning for all (--signature converts some of the signatures)",
+          variable.name);
+  return index;
+}
+
+std::vector<uint8_t> WriteFile(const std::vector<const PlannedSignature*>& planned,
+                               const ConvertOptions& options) {
+  if (options.progress) options.progress("write");
+  std::vector<const Graph*> graphs;
+  for (const PlannedSignature* signature : planned) graphs.push_back(&signature->graph);
+  std::vector<PortSettings> ports = PortSettingsFor(graphs, options);
+  FileDraft draft;
+  for (size_t i = 0; i < planned.size(); ++i) {
+    SignatureDraft& signature = draft.signatures.emplace_back(SignatureOf(*planned[i]));
+    signature.ports = std::move(ports[i]);
+    Within(planned.size() == 1 ? "" : SignatureText(planned[i]->name), [&] {
+      for (const GraphVariable& variable : planned[i]->graph.variables)
+        signature.read_variables.push_back(VariableIndex(variable, draft));
+    });
+    signature.assigned_variables = signature.read_variables;
+  }
+  WriteOptions write;
+  write.strip = options.strip;
+  return WriteChecked(draft, write);
+}
+
+}  // namespace
+
+std::unique_ptr<PlannedSignature> PlanGraph(Graph graph, const ConvertOptions& options) {
+  auto result = std::make_unique<PlannedSignature>();
+  result->name = kMainSignature;
+  Plan(std::move(graph), options, *result);
   return result;
 }
 
-SignatureDraft SignatureOf(const ConvertResult& planned) {
+SignatureDraft SignatureOf(const PlannedSignature& planned) {
   SignatureDraft signature;
+  signature.name = planned.name;
   signature.plans.push_back(&planned.draft);
   for (const auto& bucket : planned.buckets) signature.plans.push_back(&bucket->draft);
   for (size_t i = 0; i < planned.others.size(); ++i) {
@@ -131,26 +181,37 @@ std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& op
 }
 
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
-  std::unique_ptr<ConvertResult> result = PlanGraph(std::move(graph), options);
-  if (options.progress) options.progress("write");
-  FileDraft draft{{SignatureOf(*result)}, {}};
-  for (const GraphVariable& variable : result->graph.variables) {
-    const auto index = static_cast<int32_t>(draft.variables.size());
-    draft.signatures[0].read_variables.push_back(index);
-    draft.signatures[0].assigned_variables.push_back(index);
-    draft.variables.emplace_back(variable.name, variable.first);
-  }
-  result->file = WriteChecked(draft, WriteOptionsFor(result->graph, options));
+  auto result = std::make_unique<ConvertResult>();
+  result->name = kMainSignature;
+  Plan(std::move(graph), options, *result);
+  result->file = WriteFile({result.get()}, options);
   return result;
 }
 
-std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const ConvertOptions& options) {
-  if (options.progress) options.progress("import");
-  ImportOptions import{options.fixed_inputs, [&](Graph& graph) { FixShapes(graph, options); }};
-  return ConvertGraph(ImportModel(path, import), options);
+std::unique_ptr<ConvertedFile> ConvertGraphs(std::vector<NamedGraph> graphs, const ConvertOptions& options) {
+  const bool one = graphs.size() == 1;
+  if (!one) CheckBuckets(graphs, options.buckets);
+  auto result = std::make_unique<ConvertedFile>();
+  std::vector<const PlannedSignature*> planned;
+  for (NamedGraph& from : graphs) {
+    const std::string where = one ? "" : SignatureText(from.name);
+    ConvertOptions own = options;
+    if (!one) own.buckets = BucketsOf(from.graph, options.buckets);
+    PlannedSignature& signature = *result->signatures.emplace_back(std::make_unique<PlannedSignature>());
+    signature.name = from.name;
+    Within(where, [&] { Plan(std::move(from.graph), own, signature); });
+    planned.push_back(&signature);
+  }
+  result->file = WriteFile(planned, options);
+  return result;
 }
 
-std::string Explain(const ConvertResult& result) {
+std::unique_ptr<ConvertedFile> ConvertFile(const std::string& path, const ConvertOptions& options) {
+  if (options.progress) options.progress("import");
+  return ConvertGraphs(ImportSignatures(*OpenSource(path), options), options);
+}
+
+std::string Explain(const PlannedGraph& result) {
   std::vector<std::vector<size_t>> nodes_of(result.graph.sources().size());
   for (size_t i = 0; i < result.draft.nodes.size(); ++i) {
     for (const SourceId source : result.graph.node(result.draft.nodes[i].id).sources)

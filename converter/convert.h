@@ -18,6 +18,8 @@
 namespace skiff {
 
 struct ConvertOptions : ShapeContract {
+  /// Of a file, in this order; empty: all of them (ConvertFile).
+  std::vector<std::string> signatures;
   /// Buckets that get plans of their own beside the plan for the whole contract.
   std::vector<Bucket> buckets;
   /// Inputs that become constants (ConvertFile).
@@ -44,29 +46,51 @@ struct PlannedGraph {
   std::vector<PlanDraft> others;  ///< For ConvertOptions::targets.
 };
 
-struct ConvertResult : PlannedGraph {  ///< Of the whole contract.
-  std::vector<uint8_t> file;
+struct PlannedSignature : PlannedGraph {  ///< Of the whole contract.
+  std::string name;
   std::vector<std::unique_ptr<PlannedGraph>>
       buckets;  ///< In the order of the options; plans behind the first.
 };
 
+/// One graph, and the file that was made of it.
+struct ConvertResult : PlannedSignature {
+  std::vector<uint8_t> file;
+};
+
+/// A file with several.
+struct ConvertedFile {
+  std::vector<std::unique_ptr<PlannedSignature>> signatures;
+  std::vector<uint8_t> file;
+};
+
 /// Passes, partition and memory plan over a graph, for the whole contract of its Symbols and for each bucket;
 /// no file yet.
-std::unique_ptr<ConvertResult> PlanGraph(Graph graph, const ConvertOptions& options = {});
+std::unique_ptr<PlannedSignature> PlanGraph(Graph graph, const ConvertOptions& options = {});
 
 /// What a file says about a graph that was planned; points into `planned`.
-SignatureDraft SignatureOf(const ConvertResult& planned);
+SignatureDraft SignatureOf(const PlannedSignature& planned);
 
 /// The bytes of a file, which a loader has opened once. Throws Error (kInternal) where it did not.
 std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& options);
 
-/// PlanGraph, and the bytes of a file with that one signature.
+/// PlanGraph, and the bytes of a file with that one signature, "main".
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options = {});
 
-/// From a model file (.onnx, .tflite).
-std::unique_ptr<ConvertResult> ConvertFile(const std::string& path, const ConvertOptions& options = {});
+struct NamedGraph {
+  std::string name;
+  Graph graph;
+};
+
+/// The same with several signatures, the first of which is the default. They share weights, and variables by
+/// name. Buckets apply to those that have their dimensions. Throws Error, which names the signature where
+/// there are several; kUnsupported where two begin with other elements of a variable.
+std::unique_ptr<ConvertedFile> ConvertGraphs(std::vector<NamedGraph> graphs,
+                                             const ConvertOptions& options = {});
+
+/// From a model file (.onnx, .tflite), with the signatures that the options name.
+std::unique_ptr<ConvertedFile> ConvertFile(const std::string& path, const ConvertOptions& options = {});
 
 /// What became of every node of the source file, one line each.
-std::string Explain(const ConvertResult& result);
+std::string Explain(const PlannedGraph& result);
 
 }  // namespace skiff

@@ -1,41 +1,57 @@
 #include "write_options.h"
 
 #include <algorithm>
+#include <set>
 
 #include "graph/error.h"
 
 namespace skiff {
 namespace {
 
-void AddStatedImages(const Graph& graph, const ConvertOptions& options, WriteOptions& write) {
+void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSettings& ports) {
   for (const GraphPort& port : graph.inputs()) {
     const Value& value = graph.value(port.value);
     const bool reals = value.dtype == DType::kF32 || value.quantization != nullptr;
     if (value.dims.size() != 4 || !reals || !value.has_static_shape()) continue;
     const Shape shape = value.shape();
-    ImageSettings settings = *options.image;
+    ImageSettings settings = image;
     const auto channels = static_cast<int64_t>(settings.mean.size());
     const bool nchw =
         shape[0] == 1 && shape[1] == channels && shape[2] == settings.height && shape[3] == settings.width;
     settings.nhwc = !nchw && shape[0] == 1 && shape[3] == channels && shape[1] == settings.height &&
                     shape[2] == settings.width;
-    if (nchw || settings.nhwc) write.images[port.name] = settings;
-  }
-  if (write.images.empty()) {
-    Throw(StatusCode::kInvalidArgument,
-          "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
-          options.image->width, options.image->height, options.image->mean.size(), InputNames(graph));
+    if (nchw || settings.nhwc) ports.images[port.name] = settings;
   }
 }
 
-void AddStatedLabels(const Graph& graph, const ConvertOptions& options, WriteOptions& write) {
+void AddStatedLabels(const Graph& graph, const std::vector<std::string>& labels, PortSettings& ports) {
   for (const GraphPort& port : graph.outputs()) {
     const Value& value = graph.value(port.value);
     const bool fits = !value.dims.empty() && value.has_static_shape() &&
-                      value.shape().elements() == static_cast<int64_t>(options.labels.size());
-    if (fits) write.labels[port.name] = options.labels;
+                      value.shape().elements() == static_cast<int64_t>(labels.size());
+    if (fits) ports.labels[port.name] = labels;
   }
-  if (write.labels.empty()) {
+}
+
+void AddStated(const std::vector<const Graph*>& graphs, const ConvertOptions& options,
+               std::vector<PortSettings>& all) {
+  bool images = false;
+  bool labels = false;
+  std::set<std::string> names;
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (options.image) AddStatedImages(*graphs[i], *options.image, all[i]);
+    if (!options.labels.empty()) AddStatedLabels(*graphs[i], options.labels, all[i]);
+    images |= !all[i].images.empty();
+    labels |= !all[i].labels.empty();
+    for (const GraphPort& port : graphs[i]->caller_inputs()) names.insert(port.name);
+  }
+  if (options.image && !images) {
+    Throw(StatusCode::kInvalidArgument,
+          "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
+          options.image->width, options.image->height, options.image->mean.size(),
+          graphs.size() == 1 ? InputNames(*graphs[0]) : fmt::format("'{}'", fmt::join(names, "', '")));
+  }
+  if (!options.labels.empty() && !labels) {
     Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",
           options.labels.size());
   }
@@ -74,21 +90,23 @@ bool LabelsFit(const std::vector<std::string>& labels, const Value& value) {
 
 }  // namespace
 
-WriteOptions WriteOptionsFor(const Graph& graph, const ConvertOptions& options) {
-  WriteOptions write;
-  write.strip = options.strip;
-  if (options.image) AddStatedImages(graph, options, write);
-  if (!options.labels.empty()) AddStatedLabels(graph, options, write);
-  for (const GraphPort& port : graph.inputs()) {
-    if (!port.notes.picture) continue;
-    const std::optional<ImageSettings> image = ImageOf(*port.notes.picture, graph.value(port.value));
-    if (image) write.images.emplace(port.name, *image);
+std::vector<PortSettings> PortSettingsFor(const std::vector<const Graph*>& graphs,
+                                          const ConvertOptions& options) {
+  std::vector<PortSettings> all(graphs.size());
+  AddStated(graphs, options, all);
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    const Graph& graph = *graphs[i];
+    for (const GraphPort& port : graph.inputs()) {
+      if (!port.notes.picture) continue;
+      const std::optional<ImageSettings> image = ImageOf(*port.notes.picture, graph.value(port.value));
+      if (image) all[i].images.emplace(port.name, *image);
+    }
+    for (const GraphPort& port : graph.outputs()) {
+      if (LabelsFit(port.notes.labels, graph.value(port.value)))
+        all[i].labels.emplace(port.name, port.notes.labels);
+    }
   }
-  for (const GraphPort& port : graph.outputs()) {
-    if (LabelsFit(port.notes.labels, graph.value(port.value)))
-      write.labels.emplace(port.name, port.notes.labels);
-  }
-  return write;
+  return all;
 }
 
 }  // namespace skiff

@@ -167,6 +167,7 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
   const double all_ns = SumOfNodes(result);
   std::string text = fmt::format("{} on {}, {} thread{}\n", context.model, context.backend, result.threads,
                                  result.threads == 1 ? "" : "s");
+  if (!context.signature.empty()) text += fmt::format("of:      signature '{}'\n", context.signature);
   if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
   text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
                       Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
@@ -208,6 +209,7 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                                  {"session_ns", result.create_ns},
                                  {"first_run_ns", result.first_run_ns},
                                  {"file_bytes", context.file_bytes}};
+  if (!context.signature.empty()) json["signature"] = context.signature;
   if (!context.sizes.empty()) json["sizes"] = context.sizes;
   if (!context.other_sizes.empty()) {
     json["reshape"] = {{"from", context.other_sizes},

@@ -12,6 +12,7 @@ namespace skiff::cli {
 /// What is known beside the measurement itself.
 struct BenchContext {
   std::string model;
+  std::string signature;  ///< "" where the model has one.
   std::string backend;
   double load_ns = 0;
   uint64_t file_bytes = 0;

@@ -52,18 +52,20 @@ void RunBench(const Arguments& arguments) {
   OpenedModel opened(arguments.model, arguments.cache_folder);
   context.load_ns = static_cast<double>(platform::NowNanoseconds() - begin);
   context.file_bytes = opened.model().file_bytes();
-  SymbolSizes sizes(opened.model());
+  const ModelSignature signature = FindSignature(opened.model(), arguments.signature);
+  if (opened.model().signature_count() > 1) context.signature = signature.name();
+  SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
-  const NamedTensors inputs = ReadInputSource(arguments.inputs, opened.model(), sizes, ranges);
-  sizes.sizes = SizesOf(opened.model(), inputs);
+  const NamedTensors inputs = ReadInputSource(arguments.inputs, signature, sizes, ranges);
+  sizes.sizes = SizesOf(signature, inputs);
   context.sizes = SizesText(sizes.symbols, sizes.sizes);
-  BenchOptions options{ToSessionOptions(arguments), arguments.runs, arguments.warmup, {}};
+  BenchOptions options{ToSessionOptions(arguments, signature), arguments.runs, arguments.warmup, {}};
   if (IsRandomSource(arguments.inputs)) {
-    const std::vector<int64_t> other = OtherSizes(opened.model(), sizes.sizes);
+    const std::vector<int64_t> other = OtherSizes(signature, sizes.sizes);
     if (other != sizes.sizes) {
       context.other_sizes = SizesText(sizes.symbols, other);
       sizes.sizes = other;
-      options.other_inputs = ReadInputSource(arguments.inputs, opened.model(), sizes, ranges);
+      options.other_inputs = ReadInputSource(arguments.inputs, signature, sizes, ranges);
     }
   }
   if (arguments.tune)

@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "graph/error.h"
 #include "import/import_model.h"
+#include "signatures.h"
 #include "tune/buckets.h"
 
 namespace skiff::cli {
@@ -32,6 +33,7 @@ constexpr int kSteps = 24;
 
 struct Arguments {
   std::string source;
+  std::string signature;
   std::string shapes;
   std::vector<std::string> uniform;
   size_t max_plans = 4;
@@ -40,6 +42,7 @@ struct Arguments {
 
 std::string ConvertLine(const Arguments& arguments, const BucketProposal& proposal) {
   std::string line = fmt::format("skiff convert {} -o MODEL.skiff", arguments.source);
+  if (!arguments.signature.empty()) line += fmt::format(" --signature {}", arguments.signature);
   for (const auto& [name, range] : proposal.contract) {
     line += range.min == range.max ? fmt::format(" --dim {}={}", name, range.min)
                                    : fmt::format(" --dim {}={}..{}", name, range.min, range.max);
@@ -101,7 +104,10 @@ void Buckets(const Arguments& arguments) {
     options.max_plans = arguments.max_plans;
     options.threads = arguments.threads;
     options.progress = [&](const std::string& step) { progress.Step(step); };
-    proposal = ProposeBuckets(ImportModel(arguments.source), shapes, options);
+    const std::unique_ptr<SourceModel> source = OpenSource(arguments.source);
+    std::vector<std::string> wanted;
+    if (!arguments.signature.empty()) wanted.push_back(arguments.signature);
+    proposal = ProposeBuckets(source->Import(ChooseSignatures(*source, wanted)[0], {}), shapes, options);
   }
   Print(arguments, proposal);
 }
@@ -115,6 +121,10 @@ void AddBuckets(CLI::App& app, int&) {
       ->required()
       ->type_name("MODEL");
   AddCustomOptions(*command);
+  command
+      ->add_option("--signature", arguments->signature,
+                   "The entry point of a .tflite file whose shapes these are (default: its first)")
+      ->type_name("NAME");
   command->add_option("--shapes", arguments->shapes, "Observed sizes of the model's open dimensions")
       ->type_name("SHAPES.csv");
   command

@@ -10,6 +10,7 @@
 #include "files/output_path.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
+#include "signatures.h"
 
 namespace skiff::cli {
 namespace {
@@ -49,7 +50,7 @@ void Convert(const Arguments& arguments) {
   const std::string output = CheckOutputFile(arguments.output);
   StepTimes times;
   std::vector<std::pair<std::string, double>> pass_ms;
-  std::unique_ptr<ConvertResult> result;
+  std::unique_ptr<ConvertedFile> result;
   {
     Progress progress(kSteps);
     options.progress = [&](const std::string& step) {
@@ -61,11 +62,14 @@ void Convert(const Arguments& arguments) {
     WriteFileAtomically(output, result->file);
     times.End();
   }
-  for (const std::string& sentence : result->graph.left_out)
-    fmt::print(stderr, "note: {}: {}\n", arguments.source, sentence);
-  if (arguments.explain) fmt::print("{}\n", Explain(*result));
-  if (const std::string hint = OpenDimsHint(result->graph); !hint.empty())
-    fmt::print(stderr, "hint: {}\n", hint);
+  for (const auto& signature : result->signatures) {
+    const std::string of = result->signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
+    for (const std::string& sentence : signature->graph.left_out)
+      fmt::print(stderr, "note: {}: {}{}\n", arguments.source, of, sentence);
+    if (arguments.explain) fmt::print("{}{}{}\n", of, of.empty() ? "" : "\n", Explain(*signature));
+    if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty())
+      fmt::print(stderr, "hint: {}{}\n", of, hint);
+  }
   fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
 }
 

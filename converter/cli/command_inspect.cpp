@@ -40,6 +40,25 @@ std::string JsonText(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+std::vector<NamedGraph> ImportAll(const std::string& path) {
+  const std::unique_ptr<SourceModel> source = OpenSource(path);
+  std::vector<NamedGraph> signatures;
+  for (size_t i = 0; i < source->signatures().size(); ++i) {
+    const std::string& name = source->signatures()[i].name;
+    Graph graph = source->Import(i, {});
+    const std::string of = source->signatures().size() == 1 ? "" : fmt::format("signature '{}': ", name);
+    for (const std::string& sentence : graph.left_out)
+      fmt::print(stderr, "note: {}: {}{}\n", path, of, sentence);
+    // Types of inner tensors follow from the inputs' where none is open.
+    const bool closed =
+        std::all_of(graph.caller_inputs().begin(), graph.caller_inputs().end(),
+                    [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
+    if (closed) InferShapes(graph);
+    signatures.push_back({name, std::move(graph)});
+  }
+  return signatures;
+}
+
 void Inspect(const Arguments& arguments) {
   const std::string& path = arguments.model;
   std::string text;
@@ -48,14 +67,9 @@ void Inspect(const Arguments& arguments) {
     text = arguments.json ? JsonText(SkiffJson(path, opened.model()))
                           : SkiffText(path, opened.model(), arguments.nodes);
   } else {
-    Graph graph = ImportModel(path);
-    for (const std::string& sentence : graph.left_out) fmt::print(stderr, "note: {}: {}\n", path, sentence);
-    // Types of inner tensors follow from the inputs' where none is open.
-    const bool closed =
-        std::all_of(graph.caller_inputs().begin(), graph.caller_inputs().end(),
-                    [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
-    if (closed) InferShapes(graph);
-    text = arguments.json ? JsonText(SourceJson(path, graph)) : SourceText(path, graph, arguments.nodes);
+    const std::vector<NamedGraph> signatures = ImportAll(path);
+    text = arguments.json ? JsonText(SourceJson(path, signatures))
+                          : SourceText(path, signatures, arguments.nodes);
   }
   fmt::print("{}", text);
 }

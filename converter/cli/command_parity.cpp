@@ -1,10 +1,11 @@
 // skiff parity
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include "cli/commands.h"
-#include "cli/convert_options.h"
 #include "cli/input_files.h"
+#include "cli/parity_pairs.h"
 #include "cli/parity_report.h"
 #include "cli/parse_sizes.h"
 #include "cli/progress.h"
@@ -12,9 +13,9 @@
 #include "cli/sweep_report.h"
 #include "cli/tool.h"
 #include "graph/error.h"
-#include "import/import_model.h"
 #include "parity/sweep.h"
 #include "run/model_sizes.h"
+#include "signatures.h"
 
 namespace skiff::cli {
 namespace {
@@ -36,89 +37,14 @@ constexpr const char* kFooter =
     "and --sweep choose them. Sizes that the source itself refuses are listed, and do not fail as long as "
     "the "
     "model refuses\n"
-    "them as well. The exit code is 3 when parity fails. Examples:\n"
+    "them as well. Of a file with several signatures each is compared, unless --signature chooses. The exit "
+    "code is 3 when\n"
+    "parity fails. Examples:\n"
     "  skiff parity mobilenet.onnx mobilenet.skiff --inputs random:7 --layers\n"
     "  skiff parity resnet.onnx --inputs test_data_set_0 --expect test_data_set_0 --backend xnnpack\n"
     "  skiff parity bert.onnx --dim batch=1..8 --dim seq=1..512 --sweep";
 
-constexpr const char* kDefaultInputs = "random:1";
-
-struct Arguments : ConvertArguments {
-  std::string source;
-  std::string model;
-  std::string inputs;
-  std::string expected;
-  std::vector<std::string> ranges;
-  std::vector<std::string> backends;
-  int threads = 0;
-  int repeat = 1;
-  std::optional<double> rtol;
-  std::optional<double> atol;
-  std::vector<std::string> at;
-  bool sweep = false;
-  bool layers = false;
-  bool json = false;
-};
-
-/// --inputs, or what stands for it.
-std::string InputsOf(const Arguments& arguments) {
-  if (!arguments.inputs.empty()) return arguments.inputs;
-  return arguments.expected.empty() ? kDefaultInputs : arguments.expected;
-}
-
-/// The sizes of the tensors in the folder for dimensions of which no option speaks.
-void TakeSizesOf(const std::string& folder, const Graph& source, ConvertOptions& options) {
-  const auto shapes = ReadShapes(folder, source.caller_inputs());
-  for (const GraphPort& port : source.caller_inputs()) {
-    const auto shape = shapes.find(port.name);
-    if (shape == shapes.end() || options.shapes.contains(port.name)) continue;
-    const std::vector<Dim>& dims = source.value(port.value).dims;
-    for (size_t axis = 0; axis < std::min(dims.size(), shape->second.size()); ++axis) {
-      if (dims[axis].constant()) continue;
-      const std::string& name = source.symbols()[static_cast<size_t>(dims[axis].symbol())].name;
-      options.dims.emplace(name, shape->second[axis]);
-    }
-  }
-}
-
-/// The source, at the sizes that the model is for, and the model: from its file, or converted here and now.
-struct Prepared {
-  Graph source;
-  std::unique_ptr<OpenedModel> opened;
-};
-
-Prepared ConvertHere(const Arguments& arguments) {
-  ConvertOptions options = ToConvertOptions(arguments);
-  if (std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end())
-    options.targets = {Target::kVulkan};
-  Prepared prepared;
-  const auto fix = [&](Graph& source) {
-    const std::string inputs = InputsOf(arguments);
-    if (!source.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, source, options);
-    FixShapes(source, options);
-  };
-  prepared.source = ImportModel(arguments.source, {ToFixedInputs(arguments), fix});
-  prepared.opened = std::make_unique<OpenedModel>(ConvertGraph(prepared.source, options)->file);
-  return prepared;
-}
-
-Prepared Prepare(const Arguments& arguments) {
-  if (arguments.model.empty()) return ConvertHere(arguments);
-  Prepared prepared;
-  prepared.opened = std::make_unique<OpenedModel>(arguments.model);
-  const auto fix = [&](Graph& source) {
-    try {
-      FixToModel(source, prepared.opened->signature());
-    } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{}: {}", arguments.model, error.what()));
-    }
-  };
-  prepared.source = ImportModel(arguments.source, {ToFixedInputs(arguments), fix});
-  fix(prepared.source);  // Its outputs are there now.
-  return prepared;
-}
-
-ParityOptions ToParityOptions(const Arguments& arguments) {
+ParityOptions ToParityOptions(const ParityArguments& arguments) {
   ParityOptions options;
   if (!arguments.backends.empty()) {
     options.backends.clear();
@@ -132,25 +58,46 @@ ParityOptions ToParityOptions(const Arguments& arguments) {
   return options;
 }
 
-/// The calls: sizes of open dimensions, -1 where they follow from files or from the default.
-std::vector<SymbolSizes> CallsOf(const Arguments& arguments, const Model& model) {
+/// The calls: sizes of open dimensions, -1 where they follow from files or from the default. `used`: those of
+/// --at that are of this signature.
+std::vector<SymbolSizes> CallsOf(const ParityArguments& arguments, const ModelSignature& signature,
+                                 std::set<std::string>& used) {
   std::vector<SymbolSizes> calls;
   for (const std::string& text : arguments.at) {
     NamedSizes named;
     ParseSizes("--at", text, named);
-    calls.emplace_back(model).Set(named, "--at");
+    SymbolSizes call(signature);
+    if (signature.model().signature_count() > 1) {
+      std::erase_if(named, [&](const auto& size) { return !call.Has(size.first); });
+      if (named.empty()) continue;
+    }
+    call.Set(named, "--at");
+    for (const auto& [name, size] : named) used.insert(name);
+    calls.push_back(std::move(call));
   }
   if (arguments.sweep) {
-    for (const std::vector<int64_t>& sizes : SweepSizes(model)) calls.emplace_back(model).sizes = sizes;
+    for (const std::vector<int64_t>& sizes : SweepSizes(signature))
+      calls.emplace_back(signature).sizes = sizes;
   }
-  if (calls.empty()) calls.emplace_back(model);
+  if (calls.empty()) calls.emplace_back(signature);
   return calls;
 }
 
+/// The ranges of the inputs that a signature has.
+InputRanges RangesOf(const InputRanges& ranges, const ModelSignature& signature,
+                     std::set<std::string>& used) {
+  if (signature.model().signature_count() == 1) return ranges;
+  InputRanges own;
+  for (const PortInfo& port : signature.info().inputs) {
+    if (const auto found = ranges.find(port.name); found != ranges.end()) own.insert(*found);
+    used.insert(port.name);
+  }
+  return own;
+}
+
 /// Files hold tensors of one size.
-void CheckSizesFitFiles(const Arguments& arguments) {
-  const bool files = !IsRandomSource(InputsOf(arguments)) || !arguments.expected.empty();
-  if (files && (arguments.sweep || arguments.at.size() > 1)) {
+void CheckSizesFitFiles(const ParityArguments& arguments) {
+  if (ReadsFiles(arguments) && (arguments.sweep || arguments.at.size() > 1)) {
     throw CLI::ValidationError(arguments.sweep ? "--sweep" : "--at",
                                "needs random inputs: the files of --inputs and --expect have one size");
   }
@@ -158,8 +105,8 @@ void CheckSizesFitFiles(const Arguments& arguments) {
 
 /// Random integers can be values that the model was not made for, at which small differences grow; "" where
 /// there are none without a range.
-std::string RandomInputsHint(const Model& model, const InputRanges& ranges) {
-  const std::vector<std::string> names = InputsWithoutRule(model, ranges);
+std::string RandomInputsHint(const ModelSignature& signature, const InputRanges& ranges) {
+  const std::vector<std::string> names = InputsWithoutRule(signature, ranges);
   if (names.empty()) return "";
   return fmt::format(
       "note: the elements of '{}' were random; if the model only takes some values, as a mask of 0 and 1 "
@@ -168,7 +115,117 @@ std::string RandomInputsHint(const Model& model, const InputRanges& ranges) {
       fmt::join(names, "', '"), names[0]);
 }
 
-int Parity(const Arguments& arguments) {
+/// What became of one signature.
+struct Checked {
+  ModelSignature signature;
+  std::string name;
+  InputRanges ranges;
+  std::vector<SizedReport> cases;
+};
+
+bool IsSized(const ParityArguments& arguments) { return arguments.sweep || !arguments.at.empty(); }
+
+bool IsOk(const ParityArguments& arguments, const Checked& checked) {
+  return IsSized(arguments) ? SweepOk(checked.cases) : checked.cases[0].report.ok();
+}
+
+Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, OpenedModel& opened,
+                  ParityOptions options, Checked checked, const std::vector<SymbolSizes>& calls,
+                  Progress& progress) {
+  std::string where;
+  options.signature = pair.signature;
+  options.note_refusals = IsSized(arguments);
+  options.progress = [&](const std::string& step) { progress.Step(where + step); };
+  ParityChecker checker(pair.source, opened.model(), options);
+  for (const SymbolSizes& call : calls) {
+    const NamedTensors inputs = ReadInputSource(InputsOf(arguments), checked.signature, call, checked.ranges);
+    SizedReport& one = checked.cases.emplace_back();
+    one.sizes = SizesOf(checked.signature, inputs);
+    const std::string at = SizesText(call.symbols, one.sizes);
+    if (IsSized(arguments)) where = at + " ";
+    NamedTensors expected;
+    if (!arguments.expected.empty())
+      expected = ReadOutputFolder(arguments.expected, checked.signature.info().outputs, call);
+    one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
+  }
+  return checked;
+}
+
+/// Throws Error for a size or a range of which no signature knows; where there is one, it has said so.
+void CheckUsed(const ParityArguments& arguments, const InputRanges& ranges, const std::set<std::string>& dims,
+               const std::set<std::string>& inputs) {
+  for (const std::string& text : arguments.at) {
+    NamedSizes named;
+    ParseSizes("--at", text, named);
+    for (const auto& [name, size] : named) {
+      if (!dims.contains(name))
+        Throw(StatusCode::kInvalidArgument, "--at {}={}: no signature has an open dimension '{}'", name, size,
+              name);
+    }
+  }
+  for (const auto& [name, range] : ranges) {
+    if (!inputs.contains(name))
+      Throw(StatusCode::kInvalidArgument, "--input-range {}: no signature has an input '{}'", name, name);
+  }
+}
+
+std::vector<Checked> CheckAll(const ParityArguments& arguments, const InputRanges& ranges,
+                              PreparedParity& prepared, const ParityOptions& options) {
+  OpenedModel& opened = *prepared.opened;
+  std::vector<Checked> all;
+  std::vector<std::vector<SymbolSizes>> calls;
+  std::set<std::string> dims;
+  std::set<std::string> inputs;
+  size_t steps = 0;
+  for (const ParityPair& pair : prepared.pairs) {
+    const ModelSignature signature(opened.model(), pair.signature);
+    calls.push_back(CallsOf(arguments, signature, dims));
+    steps += calls.back().size() * (1 + options.backends.size());
+    all.push_back({signature, pair.name, RangesOf(ranges, signature, inputs), {}});
+  }
+  if (opened.model().signature_count() > 1) CheckUsed(arguments, ranges, dims, inputs);
+  Progress progress(static_cast<int>(steps));
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string where = all.size() == 1 ? "" : SignatureText(all[i].name);
+    Within(where, [&] {
+      all[i] =
+          CheckPair(arguments, prepared.pairs[i], opened, options, std::move(all[i]), calls[i], progress);
+    });
+  }
+  return all;
+}
+
+nlohmann::ordered_json ToJson(const ParityArguments& arguments, const Checked& checked) {
+  return IsSized(arguments) ? SweepJson(checked.signature, checked.cases)
+                            : ParityJson(checked.cases[0].report);
+}
+
+std::string ToText(const ParityArguments& arguments, const Checked& checked, const std::string& of) {
+  return IsSized(arguments) ? SweepText(checked.signature, checked.cases, of)
+                            : ParityText(checked.cases[0].report, of);
+}
+
+void Print(const ParityArguments& arguments, const std::vector<Checked>& all, bool ok) {
+  if (all.size() == 1) {
+    fmt::print("{}",
+               arguments.json ? ToJson(arguments, all[0]).dump(2) + "\n" : ToText(arguments, all[0], ""));
+    return;
+  }
+  nlohmann::ordered_json json = {{"ok", ok}, {"signatures", nlohmann::ordered_json::array()}};
+  for (const Checked& checked : all) {
+    const std::string of = SignatureText(checked.name);
+    if (!arguments.json) {
+      fmt::print("{}{}\n{}", &checked == &all[0] ? "" : "\n", of, ToText(arguments, checked, of));
+      continue;
+    }
+    nlohmann::ordered_json entry = {{"signature", checked.name}};
+    entry.update(ToJson(arguments, checked));
+    json["signatures"].push_back(std::move(entry));
+  }
+  if (arguments.json) fmt::print("{}\n", json.dump(2));
+}
+
+int Parity(const ParityArguments& arguments) {
   const bool conversion_options = !arguments.shapes.empty() || !arguments.dims.empty() ||
                                   !arguments.buckets.empty() || arguments.no_xnnpack ||
                                   !arguments.disabled_passes.empty();
@@ -183,43 +240,22 @@ int Parity(const Arguments& arguments) {
     NamedSizes named;
     ParseSizes("--at", text, named);
   }
-  ParityOptions options = ToParityOptions(arguments);
-  Prepared prepared;
-  std::vector<SizedReport> cases;
+  const ParityOptions options = ToParityOptions(arguments);
+  PreparedParity prepared;
   {
-    const bool sized = arguments.sweep || !arguments.at.empty();
-    std::optional<Progress> progress(std::in_place, 2 + static_cast<int>(options.backends.size()));
-    progress->Step(arguments.model.empty() ? "import and convert" : "import");
+    Progress progress(1);
+    progress.Step(arguments.model.empty() ? "import and convert" : "import");
     prepared = Prepare(arguments);
-    OpenedModel* opened = prepared.opened.get();
-    const std::vector<SymbolSizes> calls = CallsOf(arguments, opened->model());
-    if (sized) progress.emplace(static_cast<int>(calls.size() * (1 + options.backends.size())));
-    options.note_refusals = sized;
-    std::string where;
-    options.progress = [&](const std::string& step) { progress->Step(where + step); };
-    ParityChecker checker(prepared.source, opened->model(), options);
-    for (const SymbolSizes& call : calls) {
-      const NamedTensors inputs = ReadInputSource(InputsOf(arguments), opened->model(), call, ranges);
-      SizedReport& one = cases.emplace_back();
-      one.sizes = SizesOf(opened->model(), inputs);
-      const std::string at = SizesText(call.symbols, one.sizes);
-      if (sized) where = at + " ";
-      NamedTensors expected;
-      if (!arguments.expected.empty())
-        expected = ReadOutputFolder(arguments.expected, opened->signature().outputs, call);
-      one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
-    }
   }
-  const Model& model = prepared.opened->model();
-  if (arguments.sweep || !arguments.at.empty()) {
-    fmt::print("{}", arguments.json ? SweepJson(model, cases).dump(2) + "\n" : SweepText(model, cases));
-    if (SweepOk(cases)) return kDone;
-  } else {
-    const ParityReport& report = cases[0].report;
-    fmt::print("{}", arguments.json ? ParityJson(report).dump(2) + "\n" : ParityText(report));
-    if (report.ok()) return kDone;
+  const std::vector<Checked> all = CheckAll(arguments, ranges, prepared, options);
+  const bool ok =
+      std::all_of(all.begin(), all.end(), [&](const Checked& checked) { return IsOk(arguments, checked); });
+  Print(arguments, all, ok);
+  if (ok) return kDone;
+  for (const Checked& checked : all) {
+    if (!IsOk(arguments, checked) && IsRandomSource(InputsOf(arguments)))
+      fmt::print(stderr, "{}", RandomInputsHint(checked.signature, checked.ranges));
   }
-  if (IsRandomSource(InputsOf(arguments))) fmt::print(stderr, "{}", RandomInputsHint(model, ranges));
   return kParityFailed;
 }
 
@@ -228,7 +264,7 @@ int Parity(const Arguments& arguments) {
 void AddParity(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("parity", "Prove that a converted model computes what its source computes");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ParityArguments>();
   command->add_option("source", arguments->source, "The .onnx or .tflite model")
       ->required()
       ->type_name("SOURCE");

@@ -88,18 +88,20 @@ void Run(const Arguments& arguments) {
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
   OpenedModel opened(arguments.model, arguments.cache_folder);
-  SymbolSizes sizes(opened.model());
+  const ModelSignature signature = FindSignature(opened.model(), arguments.signature);
+  SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
-  const NamedTensors inputs = ReadInputArguments(arguments.inputs, opened.signature().inputs, sizes);
+  const NamedTensors inputs = ReadInputArguments(arguments.inputs, signature.info().inputs, sizes);
   if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
-  const std::unique_ptr<Session> session = CreateSession(opened.model(), ToSessionOptions(arguments));
+  const std::unique_ptr<Session> session =
+      CreateSession(opened.model(), ToSessionOptions(arguments, signature));
   SetInputs(*session, inputs);
   const uint64_t begin = platform::NowNanoseconds();
   Must([&] { return session->Run(); });
   const uint64_t end = platform::NowNanoseconds();
   const NamedTensors outputs = Outputs(*session);
   if (!arguments.output.empty()) WriteOutputs(arguments.output, outputs);
-  for (const PortInfo& port : opened.signature().outputs)
+  for (const PortInfo& port : signature.info().outputs)
     PrintOutput(port, outputs.at(port.name), arguments.top);
   fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)),
              BackendText(arguments.backend, session->target()), session->threads(),

@@ -162,6 +162,13 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
   AddCustomOptions(command);
   command
       .add_option(
+          "--signature", arguments.signatures,
+          "One of the entry points of a .tflite file; repeatable (default: all of them). Options that "
+          "name an input or a dimension are for those signatures that have it")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      .add_option(
           "--set", arguments.fixed_inputs,
           "Number of an input that is always the same, such as a sampling rate: it becomes a constant, and "
           "branches that depend on it are chosen now; repeatable")
@@ -245,6 +252,7 @@ FixedInputs ToFixedInputs(const ConvertArguments& arguments) {
 
 ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   ConvertOptions options;
+  options.signatures = arguments.signatures;
   options.fixed_inputs = ToFixedInputs(arguments);
   for (const std::string& text : arguments.shapes) {
     constexpr const char* kExpected = "NAME=1x3x224x224";

@@ -12,6 +12,7 @@
 namespace skiff::cli {
 
 struct ConvertArguments {
+  std::vector<std::string> signatures;
   std::vector<std::string> shapes;
   std::vector<std::string> dims;
   std::vector<std::string> buckets;
@@ -27,7 +28,7 @@ struct ConvertArguments {
   std::string labels;
 };
 
-/// --set, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
+/// --signature, --set, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
 /// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);

@@ -150,14 +150,14 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
 
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }
 
-NamedTensors ReadInputSource(const std::string& source, const Model& model, const SymbolSizes& sizes,
-                             const InputRanges& ranges) {
+NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,
+                             const SymbolSizes& sizes, const InputRanges& ranges) {
   if (!IsRandomSource(source)) {
     if (!ranges.empty())
       Throw(StatusCode::kInvalidArgument,
             "--input-range {}: is for random inputs, and --inputs {} names a folder", ranges.begin()->first,
             source);
-    return ReadInputFolder(source, model.signature(0).inputs, sizes);
+    return ReadInputFolder(source, signature.info().inputs, sizes);
   }
   const auto malformed = [&] {
     Throw(StatusCode::kInvalidArgument,
@@ -172,7 +172,7 @@ NamedTensors ReadInputSource(const std::string& source, const Model& model, cons
     const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &range);
     if (!good || !(range.low < range.high)) malformed();
   }
-  return RandomInputs(model, ClosedSizes(model, sizes), seed, range, ranges);
+  return RandomInputs(signature, ClosedSizes(signature, sizes), seed, range, ranges);
 }
 
 InputRanges ParseInputRanges(const std::vector<std::string>& texts) {

@@ -31,21 +31,6 @@ std::string ImageText(const ImageSpec& image) {
                      image.nhwc ? "nhwc" : "nchw", fmt::join(mean, ", "), fmt::join(scale, ", "));
 }
 
-/// Null for plain integers and other numbers.
-Json QuantizationJson(const Quantization* quantization) {
-  if (quantization == nullptr) return nullptr;
-  std::vector<float> scales;
-  std::vector<int32_t> zero_points;
-  for (int64_t i = 0; i < quantization->count; ++i) {
-    scales.push_back(quantization->ScaleAt(i));
-    zero_points.push_back(quantization->ZeroPointAt(i));
-  }
-  Json json = {{"scale", scales}, {"zero_point", zero_points}};
-  if (!quantization->per_tensor()) json["axis"] = quantization->axis;
-  if (quantization->block > 0) json["block"] = quantization->block;
-  return json;
-}
-
 /// Numbers, and the names of open dimensions ("?" for those that only a run knows).
 Json ShapeJson(Span<const SymbolInfo> symbols, const PortInfo& port) {
   Json json = Json::array();
@@ -63,13 +48,24 @@ Json ShapeJson(Span<const SymbolInfo> symbols, const PortInfo& port) {
 /// A maximum that there is none of is null.
 Json MaximumJson(int64_t max) { return max == SymbolInfo::kUnbounded ? Json() : Json(max); }
 
+Json SymbolJson(const SymbolInfo& symbol) {
+  return {{"name", symbol.name},
+          {"min", symbol.min},
+          {"max", MaximumJson(symbol.max)},
+          {"multiple", symbol.multiple}};
+}
+
 Json SymbolsJson(const ModelData& model) {
   Json json = Json::array();
-  for (const SymbolInfo& symbol : model.symbols) {
-    json.push_back({{"name", symbol.name},
-                    {"min", symbol.min},
-                    {"max", MaximumJson(symbol.max)},
-                    {"multiple", symbol.multiple}});
+  for (const SymbolInfo& symbol : model.symbols) json.push_back(SymbolJson(symbol));
+  return json;
+}
+
+Json SymbolsJson(const ModelSignature& signature) {
+  Json json = Json::array();
+  const Span<const SymbolInfo> symbols = signature.model().symbols();
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (signature.Has(i)) json.push_back(SymbolJson(symbols[i]));
   }
   return json;
 }
@@ -197,6 +193,17 @@ std::string NodesText(const PlanData& plan) {
   return table.ToString() + "(c: constant)\n";
 }
 
+std::string DimensionsText(const ModelSignature& signature, const char* indent) {
+  std::string text;
+  const Span<const SymbolInfo> symbols = signature.model().symbols();
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (signature.Has(i))
+      text += fmt::format("{}dimension '{}': {}\n", indent, symbols[i].name,
+                          RangeText(symbols[i].min, symbols[i].max, symbols[i].multiple));
+  }
+  return text;
+}
+
 std::string PlanText(const PlanData& plan, size_t index) {
   std::string counts;
   for (const auto& [op, count] : OperatorCounts(plan))
@@ -207,6 +214,20 @@ std::string PlanText(const PlanData& plan, size_t index) {
 }
 
 }  // namespace
+
+Json QuantizationJson(const Quantization* quantization) {
+  if (quantization == nullptr) return nullptr;
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;
+  for (int64_t i = 0; i < quantization->count; ++i) {
+    scales.push_back(quantization->ScaleAt(i));
+    zero_points.push_back(quantization->ZeroPointAt(i));
+  }
+  Json json = {{"scale", scales}, {"zero_point", zero_points}};
+  if (!quantization->per_tensor()) json["axis"] = quantization->axis;
+  if (quantization->block > 0) json["block"] = quantization->block;
+  return json;
+}
 
 Json SkiffJson(const std::string& path, const Model& model) {
   const ModelData& data = model.data();
@@ -220,7 +241,8 @@ Json SkiffJson(const std::string& path, const Model& model) {
                {"symbols", SymbolsJson(data)},
                {"signatures", Json::array()}};
   for (const MetadataEntry& entry : data.metadata) json["metadata"][entry.key] = entry.value;
-  for (const SignatureData& signature : data.signatures) {
+  for (size_t s = 0; s < data.signatures.size(); ++s) {
+    const SignatureData& signature = data.signatures[s];
     Json plans = Json::array();
     for (const PlanData& plan : signature.plans) {
       Json delegates = Json::object();
@@ -242,6 +264,7 @@ Json SkiffJson(const std::string& path, const Model& model) {
                        {"nodes", NodesJson(plan)}});
     }
     json["signatures"].push_back({{"name", signature.name},
+                                  {"symbols", SymbolsJson(ModelSignature(model, static_cast<int>(s)))},
                                   {"inputs", PortsJson(data.symbols, signature.caller_inputs())},
                                   {"outputs", PortsJson(data.symbols, signature.caller_outputs())},
                                   {"plans", std::move(plans)}});
@@ -262,15 +285,17 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
       fmt::format("{}: Skiff format {}, made by {}\n", path, data.format_version, data.producer);
   text += fmt::format("{} bytes, of which {} are weights\n", Grouped(data.file_bytes),
                       Grouped(data.weights_bytes));
-  for (const SymbolInfo& symbol : data.symbols)
-    text +=
-        fmt::format("dimension '{}': {}\n", symbol.name, RangeText(symbol.min, symbol.max, symbol.multiple));
+  // Those of several signatures are different ones, whatever their names.
+  const bool several = data.signatures.size() > 1;
+  if (!several) text += DimensionsText(model, "");
   for (const MetadataEntry& entry : data.metadata) text += fmt::format("{}: {}\n", entry.key, entry.value);
   for (const VariableInfo& variable : data.variables)
     text += fmt::format("variable '{}' {}{}\n", variable.name, DTypeName(variable.initial.dtype),
                         ShapeText(variable.initial.shape).c_str());
-  for (const SignatureData& signature : data.signatures) {
+  for (size_t s = 0; s < data.signatures.size(); ++s) {
+    const SignatureData& signature = data.signatures[s];
     text += fmt::format("signature '{}'\n", signature.name);
+    if (several) text += DimensionsText(ModelSignature(model, static_cast<int>(s)), "  ");
     for (const PortInfo& port : signature.caller_inputs())
       text += fmt::format("  input '{}' {}{}\n", port.name, OpenTypeText(data.symbols, port),
                           ImageText(port.image));
@@ -281,7 +306,7 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
                             port.labels[port.labels.size() - 1]);
       text += '\n';
     }
-    text += '\n' + PlansTable(data, signature) + '\n';
+    text += '\n' + PlansTable(data, {&signature, 1}) + '\n';
     for (size_t i = 0; i < signature.plans.size(); ++i) {
       text += PlanText(signature.plans[i], i);
       if (nodes) text += '\n' + NodesText(signature.plans[i]);

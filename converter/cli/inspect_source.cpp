@@ -29,6 +29,7 @@ Json PortsJson(const Graph& graph, std::span<const GraphPort> ports) {
     const Value& value = graph.value(port.value);
     json.push_back({{"name", port.name}, {"dtype", DTypeName(value.dtype)}});
     if (value.has_shape) json.back()["shape"] = DimTexts(graph, value);
+    if (value.quantization) json.back()["quantization"] = QuantizationJson(value.quantization.get());
     if (port.notes.picture)
       json.back()["picture"] = {{"mean", port.notes.picture->mean},
                                 {"deviation", port.notes.picture->deviation}};
@@ -55,9 +56,9 @@ std::string NotesText(const PortNotes& notes) {
 std::string PortText(const Graph& graph, const GraphPort& port) {
   const Value& value = graph.value(port.value);
   const std::string dtype = value.dtype == DType::kInvalid ? "" : DTypeName(value.dtype);
-  return fmt::format("'{}' {}{}{}", port.name, dtype,
+  return fmt::format("'{}' {}{}{}{}", port.name, dtype,
                      value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "",
-                     NotesText(port.notes));
+                     QuantizationText(value.quantization), NotesText(port.notes));
 }
 
 /// The names of the inputs' open dimensions, in their order.
@@ -89,12 +90,8 @@ uint64_t ConstantBytes(const Graph& graph) {
   return bytes;
 }
 
-}  // namespace
-
-Json SourceJson(const std::string& path, const Graph& graph) {
-  return {{"file", path},
-          {"format", LanguageOfModel(path)},
-          {"graph", graph.name},
+Json GraphJson(const Graph& graph) {
+  return {{"graph", graph.name},
           {"inputs", PortsJson(graph, graph.caller_inputs())},
           {"outputs", PortsJson(graph, graph.caller_outputs())},
           {"constant_bytes", ConstantBytes(graph)},
@@ -103,28 +100,82 @@ Json SourceJson(const std::string& path, const Graph& graph) {
           {"operators", SourceCounts(graph)}};
 }
 
-std::string SourceText(const std::string& path, const Graph& graph, bool nodes) {
-  std::string text =
-      fmt::format("{}: {}, graph '{}', {} nodes, {} bytes of constants\n", path, LanguageOfModel(path),
-                  graph.name, graph.sources().size(), Grouped(ConstantBytes(graph)));
+std::string PortsText(const Graph& graph, const char* indent) {
+  std::string text;
   for (const GraphPort& port : graph.caller_inputs())
-    text += fmt::format("input {}\n", PortText(graph, port));
+    text += fmt::format("{}input {}\n", indent, PortText(graph, port));
   for (const GraphPort& port : graph.caller_outputs())
-    text += fmt::format("output {}\n", PortText(graph, port));
+    text += fmt::format("{}output {}\n", indent, PortText(graph, port));
+  return text;
+}
+
+/// What `skiff convert` can be told about them.
+std::string OpenDimensionsText(const std::vector<NamedGraph>& signatures) {
+  std::vector<std::string> names;
+  for (const NamedGraph& signature : signatures) {
+    for (const std::string& name : OpenDimensions(signature.graph)) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
   std::string bounds;
   std::string sizes;
-  for (const std::string& name : OpenDimensions(graph)) {
+  for (const std::string& name : names) {
     bounds += fmt::format(" --dim '{}=1..MAX'", name);
     sizes += fmt::format(" --dim '{}=N'", name);
   }
-  if (!bounds.empty())
-    text += fmt::format(
-        "open dimensions; 'skiff convert' keeps them open, plans memory ahead with{}, or fixes them with{}\n",
-        bounds, sizes);
+  return bounds.empty()
+             ? ""
+             : fmt::format(
+                   "open dimensions; 'skiff convert' keeps them open, plans memory ahead with{}, or "
+                   "fixes them with{}\n",
+                   bounds, sizes);
+}
+
+std::string OperatorsText(const Graph& graph, bool nodes) {
   Table table({{"operator"}, {"nodes", Table::Align::kRight}});
   for (const auto& [op, count] : SourceCounts(graph)) table.Add({op, std::to_string(count)});
-  text += '\n' + table.ToString();
-  if (nodes) text += '\n' + PrintGraph(graph);
+  return '\n' + table.ToString() + (nodes ? '\n' + PrintGraph(graph) : "");
+}
+
+std::string CountsText(const Graph& graph) {
+  return fmt::format("graph '{}', {} nodes, {} bytes of constants", graph.name, graph.sources().size(),
+                     Grouped(ConstantBytes(graph)));
+}
+
+}  // namespace
+
+Json SourceJson(const std::string& path, const std::vector<NamedGraph>& signatures) {
+  Json json = {{"file", path}, {"format", LanguageOfModel(path)}};
+  // What there is one of stands at the top, too.
+  if (signatures.size() == 1) json.update(GraphJson(signatures[0].graph));
+  for (const NamedGraph& signature : signatures) {
+    Json entry = {{"name", signature.name}};
+    entry.update(GraphJson(signature.graph));
+    json["signatures"].push_back(std::move(entry));
+  }
+  return json;
+}
+
+std::string SourceText(const std::string& path, const std::vector<NamedGraph>& signatures, bool nodes) {
+  std::string text = fmt::format("{}: {}, ", path, LanguageOfModel(path));
+  if (signatures.size() == 1) {
+    const Graph& graph = signatures[0].graph;
+    text += CountsText(graph) + "\n";
+    if (signatures[0].name != kMainSignature) text += fmt::format("signature '{}'\n", signatures[0].name);
+    return text + PortsText(graph, "") + OpenDimensionsText(signatures) + OperatorsText(graph, nodes);
+  }
+  text += fmt::format("{} signatures\n", signatures.size());
+  for (const NamedGraph& signature : signatures) {
+    text += fmt::format("signature '{}': {}\n", signature.name, CountsText(signature.graph));
+    text += PortsText(signature.graph, "  ");
+    for (const GraphVariable& variable : signature.graph.variables)
+      text += fmt::format("  variable '{}' {}{}{}\n", variable.name, DTypeName(variable.first.dtype()),
+                          ShapeText(variable.first.shape()).c_str(),
+                          QuantizationText(variable.first.quantization()));
+  }
+  text += OpenDimensionsText(signatures);
+  for (const NamedGraph& signature : signatures)
+    text += fmt::format("\nsignature '{}'", signature.name) + OperatorsText(signature.graph, nodes);
   return text;
 }
 

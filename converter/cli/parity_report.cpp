@@ -187,12 +187,12 @@ std::string Verdict(const ParityReport& report) {
   return text;
 }
 
-std::string ParityText(const ParityReport& report) {
+std::string ParityText(const ParityReport& report, const std::string& of) {
   std::string text = OutputsTable(report);
   for (const BackendParity& backend : report.backends) {
     if (!backend.layers.empty() || backend.fused_away > 0) text += LayersTable(backend);
   }
-  return text + "\n" + Verdict(report) + "\n";
+  return fmt::format("{}\n{}{}{}\n", text, of, of.empty() ? "" : ": ", Verdict(report));
 }
 
 Json ParityJson(const ParityReport& report) {

@@ -13,8 +13,9 @@ namespace skiff::cli {
 std::string FailureText(const ParityReport& report);
 /// One line: "PARITY OK ..." or "PARITY FAILED ..." with the worst tensor.
 std::string Verdict(const ParityReport& report);
-/// Tables of outputs and layers; ends with the verdict.
-std::string ParityText(const ParityReport& report);
+/// Tables of outputs and layers; ends with the verdict, in front of which stands whose it is: `of`, where
+/// there are several.
+std::string ParityText(const ParityReport& report, const std::string& of = "");
 nlohmann::ordered_json ParityJson(const ParityReport& report);
 
 }  // namespace skiff::cli

@@ -20,9 +20,12 @@ std::string RangesText(const ModelData& model, const PlanData& plan) {
   return text;
 }
 
-std::string ContractText(const ModelData& model) {
+std::string ContractText(const ModelSignature& signature) {
   std::string text;
-  for (const SymbolInfo& symbol : model.symbols) {
+  const Span<const SymbolInfo> symbols = signature.model().symbols();
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    if (!signature.Has(i)) continue;
+    const SymbolInfo& symbol = symbols[i];
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", symbol.name,
                         RangeText(symbol.min, symbol.max, symbol.multiple));
   }
@@ -42,25 +45,36 @@ NodeCounts CountNodes(const PlanData& plan) {
   return counts;
 }
 
-std::string PlansTable(const ModelData& model, const SignatureData& signature) {
+std::string PlansTable(const ModelData& model, Span<const SignatureData> signatures) {
   using Align = Table::Align;
-  Table table({{"plan", Align::kRight},
-               {"target"},
-               {"kind"},
-               {"sizes"},
-               {"arena bytes", Align::kRight},
-               {"nodes", Align::kRight},
-               {"on reference", Align::kRight},
-               {"shape program", Align::kRight}});
-  for (size_t i = 0; i < signature.plans.size(); ++i) {
-    const PlanData& plan = signature.plans[i];
-    const NodeCounts nodes = CountNodes(plan);
-    const std::string ranges = RangesText(model, plan);
-    table.Add({std::to_string(i), TargetName(plan.target), BucketKindName(plan.kind),
-               ranges.empty() ? "fixed" : ranges,
-               plan.kind == BucketKind::kUnbounded ? "at run time" : Grouped(plan.arena_bytes),
-               std::to_string(nodes.data_program), std::to_string(nodes.reference),
-               std::to_string(nodes.shape_program)});
+  const bool several = signatures.size() > 1;
+  std::vector<Table::Column> columns{{"plan", Align::kRight},
+                                     {"target"},
+                                     {"kind"},
+                                     {"sizes"},
+                                     {"arena bytes", Align::kRight},
+                                     {"nodes", Align::kRight},
+                                     {"on reference", Align::kRight},
+                                     {"shape program", Align::kRight}};
+  if (several) columns.insert(columns.begin(), {"signature"});
+  Table table(std::move(columns));
+  for (const SignatureData& signature : signatures) {
+    for (size_t i = 0; i < signature.plans.size(); ++i) {
+      const PlanData& plan = signature.plans[i];
+      const NodeCounts nodes = CountNodes(plan);
+      const std::string ranges = RangesText(model, plan);
+      std::vector<std::string> row{
+          std::to_string(i),
+          TargetName(plan.target),
+          BucketKindName(plan.kind),
+          ranges.empty() ? "fixed" : ranges,
+          plan.kind == BucketKind::kUnbounded ? "at run time" : Grouped(plan.arena_bytes),
+          std::to_string(nodes.data_program),
+          std::to_string(nodes.reference),
+          std::to_string(nodes.shape_program)};
+      if (several) row.insert(row.begin(), signature.name);
+      table.Add(std::move(row));
+    }
   }
   return table.ToString();
 }

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "format/model_data.h"
+#include "run/model_signature.h"
 
 namespace skiff::cli {
 
 /// "seq 1..512, batch 1..8"; "" for a plan of a model whose dimensions are all fixed.
 std::string RangesText(const ModelData& model, const PlanData& plan);
-/// "batch 1..8, seq 8..512,multiple=8"; "" without Symbols.
-std::string ContractText(const ModelData& model);
+/// "batch 1..8, seq 8..512,multiple=8" of a signature's Symbols; "" without any.
+std::string ContractText(const ModelSignature& signature);
 
 /// Who runs a node: "xnnpack"; "application 130" where only an application knows its delegate's name.
 std::string DelegateText(DelegateKind kind);
@@ -24,8 +24,9 @@ struct NodeCounts {
 };
 NodeCounts CountNodes(const PlanData& plan);
 
-/// One row for each plan: target, kind, sizes, arena, nodes of both programs.
-std::string PlansTable(const ModelData& model, const SignatureData& signature);
+/// One row for each plan: target, kind, sizes, arena, nodes of both programs; and whose it is, where there
+/// are several signatures.
+std::string PlansTable(const ModelData& model, Span<const SignatureData> signatures);
 
 /// "xnnpack 21, reference 1": how many nodes of a plan each delegate runs.
 std::string DelegateCounts(Span<const SegmentData> segments);

@@ -49,6 +49,8 @@ void AddCpuOption(CLI::App& command) {
 
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
   AddCustomLibraryOption(command);
+  command.add_option("--signature", arguments.signature, "The entry point (default: the first of the file)")
+      ->type_name("NAME");
   command
       .add_option("--backend", arguments.backend,
                   "xnnpack (default): each node where the converter put it; vulkan: the same of the plan for "
@@ -73,8 +75,9 @@ std::string BackendText(const std::string& backend, Target target) {
   return BackendFromName(backend).target == target ? backend : backend + " fell back to xnnpack";
 }
 
-SessionOptions ToSessionOptions(const SessionArguments& arguments) {
+SessionOptions ToSessionOptions(const SessionArguments& arguments, const ModelSignature& signature) {
   SessionOptions options;
+  options.signature = signature.name();
   const RunsOn runs_on = BackendFromName(arguments.backend);
   options.backend = runs_on.backend;
   options.target = runs_on.target;

@@ -1,4 +1,4 @@
-/// --backend, --threads, --cache, --cpu, --exact, --dim and --input-range.
+/// --signature, --backend, --threads, --cache, --cpu, --exact, --dim and --input-range.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "run/model_signature.h"
 #include "run/opened_model.h"
 
 namespace skiff::cli {
 
 struct SessionArguments {
+  std::string signature;
   std::string backend = "xnnpack";
   int threads = 0;
   std::string cache_folder;
@@ -27,7 +29,8 @@ void AddThreadsOption(CLI::App& command, int& threads);
 /// --cpu: in force as soon as it has been read, so that no Session is there yet.
 void AddCpuOption(CLI::App& command);
 void AddSessionOptions(CLI::App& command, SessionArguments& arguments);
-SessionOptions ToSessionOptions(const SessionArguments& arguments);
+/// The name of the signature is the Model's.
+SessionOptions ToSessionOptions(const SessionArguments& arguments, const ModelSignature& signature);
 /// The backend's name, and that the cpu plan took its place where it did.
 std::string BackendText(const std::string& backend, Target target);
 

@@ -9,42 +9,58 @@
 #include "run/opened_model.h"
 
 namespace skiff::cli {
+namespace {
+
+std::string SignatureSummary(const ModelSignature& signature, const Graph& graph) {
+  std::string text;
+  if (signature.model().signature_count() > 1) text += fmt::format("signature '{}'\n", signature.name());
+  if (const std::string contract = ContractText(signature); !contract.empty())
+    text += fmt::format("sizes:   {}\n", contract);
+  const PlanData& plan = signature.data().plans[0];
+  return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
+                            graph.sources().size(), plan.nodes.size(), DelegateCounts(plan.segments),
+                            plan.segments.size(), plan.segments.size() == 1 ? "" : "s");
+}
+
+}  // namespace
 
 void StepTimes::Begin(const std::string& step) {
   End();
-  milliseconds_.emplace_back(step, 0);
+  // Signatures go through the same steps, one after the other.
+  const auto known = std::find_if(milliseconds_.begin(), milliseconds_.end(),
+                                  [&](const auto& other) { return other.first == step; });
+  current_ = static_cast<size_t>(known - milliseconds_.begin());
+  if (known == milliseconds_.end()) milliseconds_.emplace_back(step, 0);
   started_ = std::chrono::steady_clock::now();
   running_ = true;
 }
 
 void StepTimes::End() {
   if (!running_) return;
-  milliseconds_.back().second =
+  milliseconds_[current_].second +=
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started_).count();
   running_ = false;
 }
 
-std::string ConversionSummary(const std::string& path, const ConvertResult& result, const StepTimes& times,
+std::string ConversionSummary(const std::string& path, const ConvertedFile& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms) {
   // The written file is the authority on what is in it.
-  const OpenedModel opened(result.file);
+  OpenedModel opened(result.file);
   const ModelData& data = opened.data();
   std::string text = fmt::format("{}: {} bytes, of which {} are weights\n", path, Grouped(data.file_bytes),
                                  Grouped(data.weights_bytes));
-  if (const std::string contract = ContractText(data); !contract.empty())
-    text += fmt::format("sizes:   {}\n", contract);
-  const SignatureData& signature = data.signatures[0];
-  const Span<const SegmentData> segments = signature.plans[0].segments;
-  text += fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
-                      result.graph.sources().size(), signature.plans[0].nodes.size(),
-                      DelegateCounts(segments), segments.size(), segments.size() == 1 ? "" : "s");
-  text += '\n' + PlansTable(data, signature);
-  if (result.draft.arena_lower_bound > 0) {
-    const double over = 100.0 * (static_cast<double>(result.draft.arena_bytes) /
-                                     static_cast<double>(result.draft.arena_lower_bound) -
+  for (size_t i = 0; i < data.signatures.size(); ++i)
+    text +=
+        SignatureSummary(ModelSignature(opened.model(), static_cast<int>(i)), result.signatures[i]->graph);
+  text += '\n' + PlansTable(data, {data.signatures.data(), data.signatures.size()});
+  for (const auto& signature : result.signatures) {
+    if (signature->draft.arena_lower_bound == 0) continue;
+    const double over = 100.0 * (static_cast<double>(signature->draft.arena_bytes) /
+                                     static_cast<double>(signature->draft.arena_lower_bound) -
                                  1);
-    text += fmt::format("(the arena of plan 0 is {:.1f} % above its lower bound of {} bytes)\n", over,
-                        Grouped(result.draft.arena_lower_bound));
+    text += fmt::format("(the arena of plan 0{} is {:.1f} % above its lower bound of {} bytes)\n",
+                        result.signatures.size() == 1 ? "" : fmt::format(" of '{}'", signature->name), over,
+                        Grouped(signature->draft.arena_lower_bound));
   }
   text += '\n';
   text += "time:   ";

@@ -10,7 +10,7 @@
 
 namespace skiff::cli {
 
-/// Times the steps of a conversion: the next one begins where the last ends.
+/// Times the steps of a conversion: the next one begins where the last ends. Those of one name are one.
 class StepTimes {
  public:
   void Begin(const std::string& step);
@@ -20,10 +20,11 @@ class StepTimes {
  private:
   std::vector<std::pair<std::string, double>> milliseconds_;
   std::chrono::steady_clock::time_point started_;
+  size_t current_ = 0;
   bool running_ = false;
 };
 
-std::string ConversionSummary(const std::string& path, const ConvertResult& result, const StepTimes& times,
+std::string ConversionSummary(const std::string& path, const ConvertedFile& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms);
 
 }  // namespace skiff::cli

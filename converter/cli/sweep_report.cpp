@@ -14,15 +14,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string CaseText(const Model& model, const SizedReport& one) {
-  const std::string sizes = SizesText(model.symbols(), one.sizes);
+std::string CaseText(const ModelSignature& signature, const SizedReport& one) {
+  const std::string sizes = SizesText(signature.model().symbols(), one.sizes);
   return sizes.empty() ? "fixed" : sizes;
 }
 
 /// "0 relaxed": the plan's number, as 'skiff inspect' shows it, and kind.
-std::string PlanText(const Model& model, const SizedReport& one) {
-  const PlanData& plan = PlanAt(model, one.sizes);
-  return fmt::format("{} {}", &plan - model.data().signatures[0].plans.begin(), BucketKindName(plan.kind));
+std::string PlanText(const ModelSignature& signature, const SizedReport& one) {
+  const PlanData& plan = PlanAt(signature, one.sizes);
+  return fmt::format("{} {}", &plan - signature.data().plans.begin(), BucketKindName(plan.kind));
 }
 
 /// The output that is furthest from eager, and from what was expected.
@@ -53,7 +53,7 @@ bool SweepOk(const std::vector<SizedReport>& cases) {
          std::all_of(cases.begin(), cases.end(), [](const SizedReport& one) { return one.report.ok(); });
 }
 
-std::string SweepVerdict(const Model& model, const std::vector<SizedReport>& cases) {
+std::string SweepVerdict(const ModelSignature& signature, const std::vector<SizedReport>& cases) {
   size_t failed = 0;
   const SizedReport* first = nullptr;
   for (const SizedReport& one : cases) {
@@ -63,7 +63,7 @@ std::string SweepVerdict(const Model& model, const std::vector<SizedReport>& cas
   }
   if (first != nullptr) {
     return fmt::format("PARITY FAILED at {} of {} sizes, first at {}: {}", failed, cases.size(),
-                       CaseText(model, *first), FailureText(first->report));
+                       CaseText(signature, *first), FailureText(first->report));
   }
   const auto compared = static_cast<size_t>(std::count_if(cases.begin(), cases.end(), Compared));
   if (compared == 0) {
@@ -85,7 +85,8 @@ std::string SweepVerdict(const Model& model, const std::vector<SizedReport>& cas
   return text;
 }
 
-std::string SweepText(const Model& model, const std::vector<SizedReport>& cases) {
+std::string SweepText(const ModelSignature& signature, const std::vector<SizedReport>& cases,
+                      const std::string& of) {
   using Align = Table::Align;
   Table table({{"plan"},
                {"sizes"},
@@ -99,7 +100,7 @@ std::string SweepText(const Model& model, const std::vector<SizedReport>& cases)
     for (const BackendParity& backend : one.report.backends) {
       const TensorParity* worst = WorstOutput(backend);
       const bool ok = one.report.Holds(backend);
-      table.Add({PlanText(model, one), CaseText(model, one), BackendName(backend.backend),
+      table.Add({PlanText(signature, one), CaseText(signature, one), BackendName(backend.backend),
                  worst == nullptr ? "" : Shortened(worst->name, 40),
                  worst == nullptr ? "" : fmt::format("{:.2e}", worst->comparison.relative()),
                  LayersCell(backend),
@@ -107,22 +108,25 @@ std::string SweepText(const Model& model, const std::vector<SizedReport>& cases)
                  : Compared(one) ? "ok"
                                  : "refused"});
     }
-    if (!one.report.ok()) failures += fmt::format("{}: {}\n", CaseText(model, one), FailureText(one.report));
+    if (!one.report.ok())
+      failures += fmt::format("{}: {}\n", CaseText(signature, one), FailureText(one.report));
     if (one.report.ok() && !Compared(one))
-      failures += fmt::format("{}: refused by the source and the model: {}\n", CaseText(model, one),
+      failures += fmt::format("{}: refused by the source and the model: {}\n", CaseText(signature, one),
                               one.report.refused);
   }
-  return table.ToString() + (failures.empty() ? "" : "\n" + failures) + "\n" + SweepVerdict(model, cases) +
-         "\n";
+  return fmt::format("{}{}\n{}{}{}\n", table.ToString(), failures.empty() ? "" : "\n" + failures, of,
+                     of.empty() ? "" : ": ", SweepVerdict(signature, cases));
 }
 
-Json SweepJson(const Model& model, const std::vector<SizedReport>& cases) {
-  Json json = {{"ok", SweepOk(cases)}, {"verdict", SweepVerdict(model, cases)}, {"cases", Json::array()}};
+Json SweepJson(const ModelSignature& signature, const std::vector<SizedReport>& cases) {
+  Json json = {{"ok", SweepOk(cases)}, {"verdict", SweepVerdict(signature, cases)}, {"cases", Json::array()}};
   for (const SizedReport& one : cases) {
-    const PlanData& plan = PlanAt(model, one.sizes);
+    const PlanData& plan = PlanAt(signature, one.sizes);
     Json sizes = Json::object();
-    for (size_t i = 0; i < one.sizes.size(); ++i) sizes[model.symbols()[i].name] = one.sizes[i];
-    Json entry = {{"plan", &plan - model.data().signatures[0].plans.begin()},
+    for (size_t i = 0; i < one.sizes.size(); ++i) {
+      if (signature.Has(i)) sizes[signature.model().symbols()[i].name] = one.sizes[i];
+    }
+    Json entry = {{"plan", &plan - signature.data().plans.begin()},
                   {"kind", BucketKindName(plan.kind)},
                   {"sizes", std::move(sizes)}};
     entry.update(ParityJson(one.report));

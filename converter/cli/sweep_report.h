@@ -16,11 +16,12 @@ struct SizedReport {
 };
 
 /// One line: "PARITY OK ..." or "PARITY FAILED ..." with the first case that fails.
-std::string SweepVerdict(const Model& model, const std::vector<SizedReport>& cases);
+std::string SweepVerdict(const ModelSignature& signature, const std::vector<SizedReport>& cases);
 /// Whether every case holds, and at least one was compared at all.
 bool SweepOk(const std::vector<SizedReport>& cases);
-/// One row for each case and backend, the cases that fail in detail, the verdict.
-std::string SweepText(const Model& model, const std::vector<SizedReport>& cases);
-nlohmann::ordered_json SweepJson(const Model& model, const std::vector<SizedReport>& cases);
+/// One row for each case and backend, the cases that fail in detail, the verdict (see ParityText).
+std::string SweepText(const ModelSignature& signature, const std::vector<SizedReport>& cases,
+                      const std::string& of = "");
+nlohmann::ordered_json SweepJson(const ModelSignature& signature, const std::vector<SizedReport>& cases);
 
 }  // namespace skiff::cli

@@ -91,9 +91,10 @@ class Writer {
     whole_ = signature.plans.front();
     std::vector<Offset<format::Plan>> plans;
     for (const PlanDraft* draft : signature.plans) plans.push_back(WritePlan(*draft));
-    const auto inputs = WritePorts(whole_->graph->inputs(), whole_->inputs, signature.read_variables, true);
-    const auto outputs =
-        WritePorts(whole_->graph->outputs(), whole_->outputs, signature.assigned_variables, false);
+    const auto inputs =
+        WritePorts(whole_->graph->inputs(), whole_->inputs, signature.read_variables, signature.ports, true);
+    const auto outputs = WritePorts(whole_->graph->outputs(), whole_->outputs, signature.assigned_variables,
+                                    signature.ports, false);
     return format::CreateSignatureDirect(builder_, signature.name.c_str(), &inputs, &outputs, &plans);
   }
 
@@ -230,7 +231,8 @@ class Writer {
   /// Of the signature that is being written; the last ports are variables'.
   std::vector<Offset<format::Port>> WritePorts(const std::vector<GraphPort>& ports,
                                                const std::vector<int32_t>& tensors,
-                                               const std::vector<int32_t>& variables, bool inputs) {
+                                               const std::vector<int32_t>& variables,
+                                               const PortSettings& settings, bool inputs) {
     std::vector<Offset<format::Port>> written;
     const size_t callers = ports.size() - variables.size();
     for (size_t i = 0; i < ports.size(); ++i) {
@@ -243,13 +245,13 @@ class Writer {
                                                         : INT64_MIN);
       }
       Offset<format::Image> image;
-      if (const auto found = options_.images.find(ports[i].name); inputs && found != options_.images.end()) {
-        const ImageSettings& settings = found->second;
-        image = format::CreateImageDirect(builder_, settings.width, settings.height, &settings.mean,
-                                          &settings.scale, settings.bgr, settings.nhwc);
+      if (const auto found = settings.images.find(ports[i].name); inputs && found != settings.images.end()) {
+        const ImageSettings& from = found->second;
+        image = format::CreateImageDirect(builder_, from.width, from.height, &from.mean, &from.scale,
+                                          from.bgr, from.nhwc);
       }
       std::vector<Offset<flatbuffers::String>> labels;
-      if (const auto found = options_.labels.find(ports[i].name); !inputs && found != options_.labels.end()) {
+      if (const auto found = settings.labels.find(ports[i].name); !inputs && found != settings.labels.end()) {
         for (const std::string& label : found->second) labels.push_back(builder_.CreateString(label));
       }
       written.push_back(format::CreatePortDirect(

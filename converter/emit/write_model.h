@@ -19,19 +19,24 @@ struct ImageSettings {
   bool nhwc = false;
 };
 
-struct WriteOptions {
-  bool strip = false;                           ///< Leave out the names of nodes and intermediate tensors.
-  std::map<std::string, ImageSettings> images;  ///< By input name.
+/// What is said of a signature's ports beside their types.
+struct PortSettings {
+  std::map<std::string, ImageSettings> images;             ///< By input name.
   std::map<std::string, std::vector<std::string>> labels;  ///< By output name.
+};
+
+struct WriteOptions {
+  bool strip = false;  ///< Leave out the names of nodes and intermediate tensors.
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
 /// A named entry point. The first plan has its types; the others are for parts of its contract.
 struct SignatureDraft {
   std::string name = "main";
-  std::vector<const PlanDraft*> plans;
+  std::vector<const PlanDraft*> plans = {};
   /// The graph's last inputs (outputs) are these variables' values before (after) a run, by index.
-  std::vector<int32_t> read_variables, assigned_variables;
+  std::vector<int32_t> read_variables = {}, assigned_variables = {};
+  PortSettings ports = {};
 };
 
 struct FileDraft {

@@ -21,8 +21,8 @@ TensorData ToSourceOrder(const TensorData& view, const Ints& perm, const std::st
 
 }  // namespace
 
-bool HasSources(const ModelData& model) {
-  const auto& placements = model.signatures[0].plans[0].placements;
+bool HasSources(const SignatureData& signature) {
+  const auto& placements = signature.plans[0].placements;
   return std::any_of(placements.begin(), placements.end(),
                      [](const TensorPlacement& placement) { return *placement.source != '\0'; });
 }

@@ -18,8 +18,8 @@ struct EagerTensor {
   TensorData tensor;
 };
 
-/// False when the file was stripped of the source's tensor names.
-bool HasSources(const ModelData& model);
+/// False when the plans were stripped of the source's tensor names.
+bool HasSources(const SignatureData& signature);
 
 /// Appends the value when it is a tensor of the source file.
 void AddLayer(const Graph& source, ValueId value, const TensorData& tensor, std::vector<EagerTensor>& layers);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "convert.h"
+#include "files/tensor_files.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "parity/layers.h"
@@ -37,9 +38,9 @@ std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const Nam
                                          const Rule& rule, Span<const PortInfo> order) {
   std::vector<TensorParity> rows;
   for (const PortInfo& port : order) {
-    if (const auto found = expected.find(port.name); found != expected.end()) {
-      rows.push_back(CompareRow(port.name, "", found->second, got.at(port.name), rule));
-    }
+    const std::string name = port.variable < 0 ? port.name : fmt::format("variable {}", port.name);
+    if (const auto found = expected.find(port.name); found != expected.end())
+      rows.push_back(CompareRow(name, "", found->second, got.at(port.name), rule));
   }
   return rows;
 }
@@ -136,12 +137,16 @@ struct ParityChecker::Eager {
 };
 
 ParityChecker::ParityChecker(const Graph& source, Model& model, ParityOptions options)
-    : source_(source), model_(model), options_(std::move(options)) {
-  if (options_.layers && !HasSources(model.data())) {
+    : source_(source), model_(model), signature_(model, options.signature), options_(std::move(options)) {
+  if (options_.layers && !HasSources(signature_.data())) {
     Throw(StatusCode::kInvalidArgument,
           "layers cannot be compared: the model was stripped of the source's tensor names; convert it "
           "without --strip");
   }
+}
+
+Span<const PortInfo> ParityChecker::AllOutputs() const {
+  return {signature_.data().outputs.data(), signature_.data().outputs.size()};
 }
 
 ParityChecker::Eager ParityChecker::RunEager(const NamedTensors& inputs) {
@@ -161,6 +166,7 @@ NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn&
                                 bool keep_intermediates, const NamedTensors& inputs) {
   if (!session) {
     SessionOptions options;
+    options.signature = signature_.name();
     options.backend = backend.backend;
     options.target = backend.target;
     options.fall_back = false;  // What is compared must be what was asked for.
@@ -171,13 +177,19 @@ NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn&
   session->variables().Reset();  // Eager mode begins with their first values.
   SetInputs(*session, inputs);
   Must([&] { return session->Run(); });
-  return Outputs(*session);
+  NamedTensors outputs = Outputs(*session);
+  for (const PortInfo& port : AllOutputs()) {
+    if (port.variable < 0) continue;
+    const char* name = model_.variables()[static_cast<size_t>(port.variable)].name;
+    outputs[port.name] = DenseCopy(Must([&] { return session->variables().Get(name); }));
+  }
+  return outputs;
 }
 
 void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
                                  BackendParity& result) {
   BackendSessions& sessions = sessions_[result.backend];
-  const Span<const PortInfo> order = model_.signature(0).outputs;
+  const Span<const PortInfo> order = AllOutputs();
   const NamedTensors outputs = Run(sessions.session, result.backend, false, inputs);
   result.outputs = CompareOutputs(eager.outputs, outputs, eager.rule, order);
   result.expected = CompareOutputs(expected, outputs, eager.rule, order);
@@ -185,7 +197,7 @@ void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs,
     result.unstable = FirstChanged(outputs, Run(sessions.session, result.backend, false, inputs));
   if (!options_.layers) return;
   Run(sessions.tapped, result.backend, true, inputs);
-  const PlanData& plan = PlanAt(model_, SizesOf(model_, inputs), result.backend.target);
+  const PlanData& plan = PlanAt(signature_, SizesOf(signature_, inputs), result.backend.target);
   for (const EagerTensor& layer : eager.layers) {
     const std::optional<TensorData> got = TapLayer(*sessions.tapped, plan, layer);
     if (got) {
@@ -217,7 +229,7 @@ ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors
   Eager eager;
   progress("eager");
   report.refused = attempt([&] { eager = RunEager(inputs); });
-  report.eager_expected = CompareOutputs(expected, eager.outputs, eager.rule, model_.signature(0).outputs);
+  report.eager_expected = CompareOutputs(expected, eager.outputs, eager.rule, signature_.info().outputs);
   for (const RunsOn& backend : options_.backends) {
     progress(BackendName(backend));
     BackendParity& result = report.backends.emplace_back();

@@ -10,11 +10,13 @@
 
 #include "graph/graph.h"
 #include "parity/compare.h"
+#include "run/model_signature.h"
 #include "run/opened_model.h"
 
 namespace skiff {
 
 struct ParityOptions {
+  int signature = 0;  ///< Of the model: the one that was made from the source.
   std::vector<RunsOn> backends = {Backend::kPlanned, Backend::kReference};
   int threads = 0;
   int repeat = 1;                      ///< Runs of each backend, whose outputs must be the same bits.
@@ -37,7 +39,7 @@ struct TensorParity {
 
 struct BackendParity {
   RunsOn backend = Backend::kPlanned;
-  std::vector<TensorParity> outputs;   ///< Plan against eager.
+  std::vector<TensorParity> outputs;   ///< Plan against eager, and variables that it assigns.
   std::vector<TensorParity> expected;  ///< Plan against the expected outputs.
   std::vector<TensorParity> layers;    ///< Plan against eager, in the source's order.
   size_t fused_away = 0;               ///< Source tensors that the plan does not have.
@@ -78,6 +80,8 @@ class ParityChecker {
     std::unique_ptr<Session> tapped;   ///< Keeps intermediates; only for layers.
   };
 
+  /// And what the run leaves in variables.
+  Span<const PortInfo> AllOutputs() const;
   Eager RunEager(const NamedTensors& inputs);
   void CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
                     BackendParity& result);
@@ -86,6 +90,7 @@ class ParityChecker {
 
   const Graph& source_;
   Model& model_;
+  ModelSignature signature_;
   ParityOptions options_;
   std::map<RunsOn, BackendSessions> sessions_;
 };

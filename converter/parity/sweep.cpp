@@ -60,13 +60,20 @@ std::vector<int64_t> EdgeSizes(int64_t min, int64_t max, int64_t multiple) {
   return allowed;
 }
 
-std::vector<std::vector<int64_t>> SweepSizes(const Model& model) {
+std::vector<std::vector<int64_t>> SweepSizes(const ModelSignature& signature) {
+  const Model& model = signature.model();
+  std::vector<bool> own;
+  for (size_t i = 0; i < model.symbols().size(); ++i) own.push_back(signature.Has(i));
   std::vector<std::vector<int64_t>> all;
-  const auto add = [&](const std::vector<int64_t>& sizes) {
-    if (std::find(all.begin(), all.end(), sizes) == all.end() && IsServed(model, sizes)) all.push_back(sizes);
+  const auto add = [&](std::vector<int64_t> sizes) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (!own[i]) sizes[i] = -1;
+    }
+    if (std::find(all.begin(), all.end(), sizes) == all.end() && IsServed(signature, sizes))
+      all.push_back(std::move(sizes));
   };
-  for (int p = 0; p < model.plan_count(0); ++p) {
-    const std::vector<Range> ranges = RangesOf(model, model.plan(0, p));
+  for (int p = 0; p < model.plan_count(signature.index()); ++p) {
+    const std::vector<Range> ranges = RangesOf(model, model.plan(signature.index(), p));
     std::vector<int64_t> smallest;
     std::vector<int64_t> inside;
     std::vector<int64_t> largest;
@@ -77,6 +84,7 @@ std::vector<std::vector<int64_t>> SweepSizes(const Model& model) {
     }
     add(smallest);
     for (size_t i = 0; i < ranges.size(); ++i) {
+      if (!own[i]) continue;
       std::vector<int64_t> sizes = inside;
       for (const int64_t edge : EdgeSizes(ranges[i].min, ranges[i].max, ranges[i].multiple)) {
         sizes[i] = edge;

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "skiff/model.h"
+#include "run/model_signature.h"
 
 namespace skiff {
 
-/// Sizes of the model's Symbols, without repetition. For every plan: each Symbol at its edges while the
-/// others are inside, and all at their smallest and at their largest.
-std::vector<std::vector<int64_t>> SweepSizes(const Model& model);
+/// Sizes of a signature's Symbols, -1 for those of others, without repetition. For every plan: each Symbol at
+/// its edges while the others are inside, and all at their smallest and at their largest.
+std::vector<std::vector<int64_t>> SweepSizes(const ModelSignature& signature);
 
 /// The edges of one Symbol: min, min + 1, an odd size inside, max - 1, max; without a maximum min, min + 1,
 /// 7, 33, 64; and 0 and 1 where the range has them. In steps of `multiple`, ascending.

@@ -22,54 +22,62 @@ std::vector<int64_t> CornerOf(const Model& model, const PlanData& plan, std::vec
 
 }  // namespace
 
-const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes, Target target) {
+const PlanData& PlanAt(const ModelSignature& signature, const std::vector<int64_t>& sizes, Target target) {
   return *Must([&] {
-    return ChoosePlan(model.data(), model.data().signatures[0], target, {sizes.data(), sizes.size()});
+    return ChoosePlan(signature.model().data(), signature.data(), target, {sizes.data(), sizes.size()});
   });
 }
 
-bool IsServed(const Model& model, const std::vector<int64_t>& sizes) {
+bool IsServed(const ModelSignature& signature, const std::vector<int64_t>& sizes) {
   ErrorCapture quiet;
-  return ChoosePlan(model.data(), model.data().signatures[0], Target::kCpu, {sizes.data(), sizes.size()})
+  return ChoosePlan(signature.model().data(), signature.data(), Target::kCpu, {sizes.data(), sizes.size()})
       .ok();
 }
 
-std::vector<int64_t> ClosedSizes(const Model& model, const SymbolSizes& sizes) {
-  std::vector<int64_t> closed = DefaultSizes(model);
+std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSizes& sizes) {
+  std::vector<int64_t> closed = DefaultSizes(signature);
   for (size_t i = 0; i < sizes.sizes.size(); ++i) {
     if (sizes.sizes[i] >= 0) closed[i] = sizes.sizes[i];
   }
   return closed;
 }
 
-std::vector<int64_t> DefaultSizes(const Model& model) {
+std::vector<int64_t> DefaultSizes(const ModelSignature& signature) {
   constexpr int64_t kUnboundedSize = 7;
+  const Model& model = signature.model();
   std::vector<int64_t> sizes;
   for (const SymbolInfo& symbol : model.symbols()) {
+    if (!signature.Has(sizes.size())) {
+      sizes.push_back(-1);
+      continue;
+    }
     const int64_t wanted =
         symbol.max == SymbolInfo::kUnbounded ? std::max(symbol.min, kUnboundedSize) : symbol.max;
     sizes.push_back(std::max<int64_t>(wanted / symbol.multiple, 1) * symbol.multiple);
   }
-  return IsServed(model, sizes) ? sizes : CornerOf(model, model.data().signatures[0].plans[0], sizes);
+  return IsServed(signature, sizes) ? sizes : CornerOf(model, signature.data().plans[0], sizes);
 }
 
-std::vector<int64_t> SizesOf(const Model& model, const NamedTensors& inputs) {
-  const SignatureData& signature = model.data().signatures[0];
+std::vector<int64_t> SizesOf(const ModelSignature& signature, const NamedTensors& inputs) {
+  const Model& model = signature.model();
   std::vector<TensorView> views;
-  for (const PortInfo& port : signature.caller_inputs()) {
+  for (const PortInfo& port : signature.data().caller_inputs()) {
     views.push_back(inputs.at(port.name).view());
     Must([&] { return CheckInput(model.data(), port, views.back()); });
   }
   std::vector<int64_t> sizes(model.symbols().size());
   Must([&] {
-    return SolveSymbols(model.data(), signature, {views.data(), views.size()}, {sizes.data(), sizes.size()});
+    return SolveSymbols(model.data(), signature.data(), {views.data(), views.size()},
+                        {sizes.data(), sizes.size()});
   });
   return sizes;
 }
 
-std::vector<int64_t> OtherSizes(const Model& model, const std::vector<int64_t>& sizes) {
+std::vector<int64_t> OtherSizes(const ModelSignature& signature, const std::vector<int64_t>& sizes) {
+  const Model& model = signature.model();
   std::vector<int64_t> other = sizes;
   for (size_t i = 0; i < other.size(); ++i) {
+    if (!signature.Has(i)) continue;
     const SymbolInfo& symbol = model.symbols()[i];
     if (sizes[i] - symbol.multiple >= std::max<int64_t>(symbol.min, 1)) {
       other[i] -= symbol.multiple;
@@ -77,8 +85,8 @@ std::vector<int64_t> OtherSizes(const Model& model, const std::vector<int64_t>& 
       other[i] += symbol.multiple;
     }
   }
-  if (IsServed(model, other)) return other;
-  for (const PlanData& plan : model.data().signatures[0].plans) {
+  if (IsServed(signature, other)) return other;
+  for (const PlanData& plan : signature.data().plans) {
     other = CornerOf(model, plan, sizes);
     if (other != sizes) return other;
   }

@@ -4,24 +4,27 @@
 #include <cstdint>
 #include <vector>
 
+#include "run/model_signature.h"
 #include "run/opened_model.h"
 #include "run/sizes.h"
 
 namespace skiff {
 
-/// Whether a plan of the file serves these sizes.
-bool IsServed(const Model& model, const std::vector<int64_t>& sizes);
+/// Whether a plan of the signature serves these sizes.
+bool IsServed(const ModelSignature& signature, const std::vector<int64_t>& sizes);
 /// The plan that serves them. Throws Error where none does.
-const PlanData& PlanAt(const Model& model, const std::vector<int64_t>& sizes, Target target = Target::kCpu);
+const PlanData& PlanAt(const ModelSignature& signature, const std::vector<int64_t>& sizes,
+                       Target target = Target::kCpu);
 
-/// A size for each Symbol of the model: the largest of its contract, or 7 where there is none.
-std::vector<int64_t> DefaultSizes(const Model& model);
+/// A size for each Symbol of the signature: the largest of its contract, or 7 where there is none. -1 for
+/// Symbols of other signatures.
+std::vector<int64_t> DefaultSizes(const ModelSignature& signature);
 /// The sizes that are known, and the default of the others.
-std::vector<int64_t> ClosedSizes(const Model& model, const SymbolSizes& sizes);
+std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSizes& sizes);
 /// The sizes that these inputs have. Throws Error where two inputs disagree.
-std::vector<int64_t> SizesOf(const Model& model, const NamedTensors& inputs);
+std::vector<int64_t> SizesOf(const ModelSignature& signature, const NamedTensors& inputs);
 /// Sizes near `sizes` that differ in each Symbol whose contract allows it.
-std::vector<int64_t> OtherSizes(const Model& model, const std::vector<int64_t>& sizes);
+std::vector<int64_t> OtherSizes(const ModelSignature& signature, const std::vector<int64_t>& sizes);
 /// The port's shape at these sizes.
 Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int64_t>& sizes);
 

@@ -24,6 +24,7 @@ class OpenedModel {
 
   Model& model() { return *model_; }
   const ModelData& data() const { return model_->data(); }
+  /// The first one.
   SignatureInfo signature() const { return model_->signature(0); }
 
  private:

@@ -132,14 +132,15 @@ std::vector<Shape> ShapesAt(const PlanData& plan, const std::vector<TensorView>&
 
 }  // namespace
 
-NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range) {
-  return RandomInputs(model, DefaultSizes(model), seed, range);
+NamedTensors RandomInputs(const ModelSignature& signature, uint64_t seed, const RandomRange& range) {
+  return RandomInputs(signature, DefaultSizes(signature), seed, range);
 }
 
-NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
+NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_t>& sizes, uint64_t seed,
                           const RandomRange& range, const InputRanges& ranges) {
-  const SignatureData& signature = model.data().signatures[0];
-  const PlanData& plan = PlanAt(model, sizes);
+  const Model& model = chosen.model();
+  const SignatureData& signature = chosen.data();
+  const PlanData& plan = PlanAt(chosen, sizes);
   CheckNames(ranges, signature.caller_inputs());
   NamedTensors inputs;
   std::vector<TensorView> views;
@@ -186,10 +187,10 @@ NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes,
   return inputs;
 }
 
-std::vector<std::string> InputsWithoutRule(const Model& model, const InputRanges& ranges) {
+std::vector<std::string> InputsWithoutRule(const ModelSignature& chosen, const InputRanges& ranges) {
   std::vector<std::string> names;
-  const SignatureInfo signature = model.signature(0);
-  const PlanData& plan = model.data().signatures[0].plans[0];
+  const SignatureInfo signature = chosen.info();
+  const PlanData& plan = chosen.data().plans[0];
   std::vector<Shape> shapes;
   for (const PlanTensor& tensor : plan.tensors) shapes.push_back(tensor.view.shape);
   for (size_t i = 0; i < signature.inputs.size(); ++i) {

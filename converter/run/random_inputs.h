@@ -24,14 +24,14 @@ using InputRanges = std::map<std::string, RandomRange>;
 /// extents that they index at these sizes, at most 100; quantised ones are all that their type holds;
 /// booleans are 0 or 1. Inputs whose elements decide a shape get values that their operator takes; throws
 /// Error naming the input where that is not known.
-NamedTensors RandomInputs(const Model& model, uint64_t seed, const RandomRange& range = {});
+NamedTensors RandomInputs(const ModelSignature& signature, uint64_t seed, const RandomRange& range = {});
 /// The same at other sizes than the default ones. Throws Error for a name in `ranges` that no input has, and
 /// for a range that the input's type does not hold.
-NamedTensors RandomInputs(const Model& model, const std::vector<int64_t>& sizes, uint64_t seed,
+NamedTensors RandomInputs(const ModelSignature& signature, const std::vector<int64_t>& sizes, uint64_t seed,
                           const RandomRange& range = {}, const InputRanges& ranges = {});
 
 /// Inputs of integers that neither index anything nor decide a shape, so that no rule above says which values
 /// mean something (a mask, a position), and that no range speaks of. Not quantised ones.
-std::vector<std::string> InputsWithoutRule(const Model& model, const InputRanges& ranges);
+std::vector<std::string> InputsWithoutRule(const ModelSignature& signature, const InputRanges& ranges);
 
 }  // namespace skiff

@@ -18,20 +18,33 @@ void CheckContract(const SymbolInfo& symbol, int64_t size, const std::string& op
 
 }  // namespace
 
+SymbolSizes::SymbolSizes(const ModelSignature& signature)
+    : symbols(signature.model().symbols()), sizes(symbols.size(), -1) {
+  for (size_t i = 0; i < symbols.size(); ++i) own.push_back(signature.Has(i));
+}
+
+/// Another signature's Symbol may have the name as well.
+size_t SymbolSizes::Find(const std::string& name) const {
+  size_t i = 0;
+  while (i < symbols.size() && !(own[i] && name == symbols[i].name)) ++i;
+  return i;
+}
+
 void SymbolSizes::Set(const NamedSizes& named, const std::string& option) {
   for (const auto& [name, size] : named) {
     const std::string text = fmt::format("{} {}={}", option, name, size);
-    const auto* found = std::find_if(symbols.begin(), symbols.end(),
-                                     [&, &wanted = name](const SymbolInfo& s) { return s.name == wanted; });
-    if (found == symbols.end()) {
+    const size_t found = Find(name);
+    if (found == symbols.size()) {
       std::string names;
-      for (const SymbolInfo& symbol : symbols) names += fmt::format(" '{}'", symbol.name);
+      for (size_t i = 0; i < symbols.size(); ++i) {
+        if (own[i]) names += fmt::format(" '{}'", symbols[i].name);
+      }
       Throw(StatusCode::kInvalidArgument,
             "{}: the model has no open dimension '{}'; its open dimensions are:{}", text, name,
             names.empty() ? " none" : names);
     }
-    CheckContract(*found, size, text);
-    sizes[static_cast<size_t>(found - symbols.begin())] = size;
+    CheckContract(symbols[found], size, text);
+    sizes[found] = size;
   }
 }
 

@@ -7,22 +7,25 @@
 #include <vector>
 
 #include "graph/error.h"
-#include "skiff/model.h"
+#include "run/model_signature.h"
 
 namespace skiff {
 
 /// By the Symbol's name.
 using NamedSizes = std::map<std::string, int64_t>;
 
-/// The Symbols of a Model with the size of each, -1 where it is not known.
+/// The Symbols of a Model with the size of each, -1 where it is not known, for a call of one signature.
 struct SymbolSizes {
   Span<const SymbolInfo> symbols;
   std::vector<int64_t> sizes;
+  std::vector<bool> own;  ///< Whether it is a Symbol of the signature.
 
   SymbolSizes() = default;
-  explicit SymbolSizes(const Model& model) : symbols(model.symbols()), sizes(symbols.size(), -1) {}
+  explicit SymbolSizes(const ModelSignature& signature);
 
-  /// Throws Error for a name that the model does not have, and for a size beyond its contract; `option`
+  /// Whether the signature has an open dimension of this name.
+  bool Has(const std::string& name) const { return Find(name) < symbols.size(); }
+  /// Throws Error for a name that the signature does not have, and for a size beyond its contract; `option`
   /// begins the message.
   void Set(const NamedSizes& named, const std::string& option);
   /// The port with the sizes that are known; -1 remains for the others.
@@ -31,6 +34,9 @@ struct SymbolSizes {
   std::string TypeText(const PortInfo& port) const;
   /// "--dim 'batch=N' --dim 'seq=N'": what would close a port.
   std::string MissingOptions(const PortInfo& port) const;
+
+ private:
+  size_t Find(const std::string& name) const;
 };
 
 /// "batch=2, seq=7"; "" for a model without Symbols.

@@ -62,7 +62,7 @@ std::string ConcreteFunction::SignatureText() const {
 
 std::string ConcreteFunction::GraphText() const { return PrintGraph(traced_.graph); }
 
-std::unique_ptr<ConvertResult> ConcreteFunction::Plan() const {
+std::unique_ptr<PlannedSignature> ConcreteFunction::Plan() const {
   ConvertOptions options;
   options.pipeline = options_.pipeline;
   options.buckets = options_.buckets;
@@ -81,7 +81,7 @@ std::unique_ptr<ConvertResult> ConcreteFunction::Plan() const {
 
 void ConcreteFunction::Compile() {
   const auto begin = std::chrono::steady_clock::now();
-  const std::unique_ptr<ConvertResult> planned = Plan();
+  const std::unique_ptr<PlannedSignature> planned = Plan();
   const std::vector<uint8_t> file = WriteChecked({{SignatureOf(*planned)}, {}}, {});
   auto compiled = std::make_unique<Compiled>();
   compiled->file.reset(platform::AllocateAligned(file.size()));

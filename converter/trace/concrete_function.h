@@ -13,7 +13,7 @@
 #include "trace/variable.h"
 
 namespace skiff {
-struct ConvertResult;
+struct PlannedSignature;
 }
 
 namespace skiff::eager {
@@ -52,7 +52,7 @@ class ConcreteFunction {
   Tensors Call(const Tensors& arguments);
 
   /// Passes, partition and memory plan over its graph, for a file.
-  std::unique_ptr<ConvertResult> Plan() const;
+  std::unique_ptr<PlannedSignature> Plan() const;
 
   uint64_t calls() const { return calls_; }
   double trace_seconds() const { return traced_.trace_seconds; }

@@ -43,7 +43,7 @@ std::vector<uint8_t> SerializeFunctions(const std::vector<SavedSignature>& signa
   const std::vector<State> variables = VariablesOf(signatures);
   FileDraft file;
   for (const State& variable : variables) file.variables.emplace_back(variable->name, variable->value.data());
-  std::vector<std::unique_ptr<ConvertResult>> planned;
+  std::vector<std::unique_ptr<PlannedSignature>> planned;
   std::set<std::string> names;
   for (const SavedSignature& signature : signatures) {
     if (!names.insert(signature.name).second)

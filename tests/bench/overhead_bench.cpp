@@ -139,7 +139,7 @@ int Judge(double figure, double limit) {
 
 int CompareModel(const Arguments& arguments) {
   const auto converted = ConvertFile(arguments.model, cli::ToConvertOptions(arguments.convert));
-  Subject subject(*converted);
+  Subject subject(converted->file);
   if (arguments.instructions > 0) {
     const std::unique_ptr<Session> session = subject.NewSession(1);
     Must([&] { return session->Run(); });
@@ -157,7 +157,7 @@ int CompareModel(const Arguments& arguments) {
 
 int CompareTiny(const Arguments& arguments) {
   const auto converted = ConvertGraph(TinyNet(kTinyNodes));
-  Subject subject(*converted);
+  Subject subject(converted->file);
   if (subject.plan().nodes.size() != kTinyNodes) {
     Throw(StatusCode::kInternal, "the passes left {} of the {} tiny nodes", subject.plan().nodes.size(),
           kTinyNodes);

@@ -60,7 +60,7 @@ int Run(int argc, char** argv) {
   app.add_option("--threads", threads, "Threads (default 1)")->check(CLI::Range(1, 64));
   cli::AddPlanOptions(app, convert);
   return RunProgram(argc, argv, app, [&] {
-    Subject subject(*ConvertFile(model, cli::ToConvertOptions(convert)), inputs);
+    Subject subject(ConvertFile(model, cli::ToConvertOptions(convert))->file, inputs);
     return Serve(*subject.NewSession(threads));
   });
 }

@@ -5,9 +5,8 @@
 
 namespace skiff::bench {
 
-Subject::Subject(const ConvertResult& converted, const std::string& inputs)
-    : opened_(converted.file),
-      inputs_(cli::ReadInputSource(inputs, opened_.model(), SymbolSizes(opened_.model()))) {}
+Subject::Subject(const std::vector<uint8_t>& file, const std::string& inputs)
+    : opened_(file), inputs_(cli::ReadInputSource(inputs, opened_.model(), SymbolSizes(opened_.model()))) {}
 
 std::unique_ptr<Session> Subject::NewSession(const SessionOptions& options) {
   std::unique_ptr<Session> session = CreateSession(opened_.model(), options);

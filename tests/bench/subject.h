@@ -12,7 +12,7 @@ namespace skiff::bench {
 
 class Subject {
  public:
-  explicit Subject(const ConvertResult& converted, const std::string& inputs = "random:1");
+  explicit Subject(const std::vector<uint8_t>& file, const std::string& inputs = "random:1");
 
   /// A Session with all inputs set. Its threads are those of `pool`, which may be null.
   std::unique_ptr<Session> NewSession(ThreadPool* pool);

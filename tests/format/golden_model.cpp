@@ -149,7 +149,7 @@ class Maker {
   FileDraft draft;
 
  private:
-  std::vector<std::unique_ptr<ConvertResult>> planned_;
+  std::vector<std::unique_ptr<PlannedSignature>> planned_;
 };
 
 std::vector<uint8_t> MakeFile(const TensorData& total) {
@@ -167,9 +167,11 @@ std::vector<uint8_t> MakeFile(const TensorData& total) {
   maker.draft.variables.emplace_back("total", total);
 
   WriteOptions options;
-  options.images["picture"] = {8,    8,   {127.5f, 116.25f, 103.5f}, {0.0078125f, 0.015625f, 0.03125f},
-                               true, true};
-  options.labels["probabilities"] = {"cat", "dog", "bird", "fish"};
+  for (SignatureDraft& signature : maker.draft.signatures) {
+    signature.ports.images["picture"] = {
+        8, 8, {127.5f, 116.25f, 103.5f}, {0.0078125f, 0.015625f, 0.03125f}, true, true};
+    signature.ports.labels["probabilities"] = {"cat", "dog", "bird", "fish"};
+  }
   options.metadata = {{"author", "Skiff"}, {"about", "one of everything"}};
   return WriteChecked(maker.draft, options);
 }

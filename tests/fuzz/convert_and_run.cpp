@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -41,31 +42,40 @@ class EndsIfLate {
 
 }  // namespace
 
-std::string ConvertAndRun(const std::function<Graph()>& import) {
+std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import) {
   try {
-    Graph graph = import();
-    ConvertOptions options;
-    for (const Symbol& symbol : graph.symbols()) options.dims[symbol.name] = 2;
-    FixShapes(graph, options);
-    int64_t elements = 0;
-    for (const GraphPort& port : graph.caller_inputs())
-      elements += graph.value(port.value).shape().elements();
-    if (elements > (1 << 20)) return "left out: inputs of over a million elements";
-    const auto inputs = RandomInputs(graph, 1);
-    const auto converted = ConvertGraph(graph, options);
+    std::vector<NamedGraph> graphs = import();
+    std::vector<std::map<std::string, TensorData>> inputs;
+    for (NamedGraph& named : graphs) {
+      ShapeContract contract;
+      for (const Symbol& symbol : named.graph.symbols()) contract.dims[symbol.name] = 2;
+      FixShapes(named.graph, contract);
+      int64_t elements = 0;
+      for (const GraphPort& port : named.graph.caller_inputs())
+        elements += named.graph.value(port.value).shape().elements();
+      if (elements > (1 << 20)) return "left out: inputs of over a million elements";
+      inputs.push_back(RandomInputs(named.graph, 1));
+    }
+    const auto converted = ConvertGraphs(std::move(graphs));
     const AlignedBytes file(converted->file);
     ErrorCapture capture;
     ModelOptions model_options;
     model_options.delegates = BuiltinDelegates();
     Result<std::unique_ptr<Model>> model = Model::Open(file.span(), model_options);
     if (!model.ok()) return std::string("OWN FILE REFUSED ") + capture.message();
-    SessionOptions session_options;
-    session_options.threads = 1;
-    session_options.memory_limit = uint64_t{64} << 20;
-    Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
-    if (!session.ok()) return capture.message();
-    const EndsIfLate limit(**session);
-    RunSession(**session, inputs);
+    Result<std::unique_ptr<Variables>> variables = Variables::Create(**model);
+    if (!variables.ok()) return capture.message();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      SessionOptions session_options;
+      session_options.signature = (*model)->signature(static_cast<int>(i)).name;
+      session_options.threads = 1;
+      session_options.memory_limit = uint64_t{64} << 20;
+      session_options.variables = variables->get();
+      Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
+      if (!session.ok()) return capture.message();
+      const EndsIfLate limit(**session);
+      RunSession(**session, inputs[i]);
+    }
     return "";
   } catch (const Error& error) {
     return error.what();

@@ -55,7 +55,9 @@ std::string ReadFile(const fs::path& path) {
 }
 
 std::string ImportAndRun(const std::string& bytes) {
-  return ConvertAndRun([&] { return ImportOnnxBytes(bytes.data(), bytes.size(), ""); });
+  return ConvertAndRun([&] {
+    return std::vector<NamedGraph>{{"main", ImportOnnxBytes(bytes.data(), bytes.size(), "")}};
+  });
 }
 
 void MutateBytes(std::mt19937& random, std::string& bytes) {

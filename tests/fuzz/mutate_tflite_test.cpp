@@ -29,7 +29,8 @@ int MutationCount() {
 
 std::vector<fs::path> SampleFiles() {
   std::vector<fs::path> files;
-  for (const char* root : {"tests/converter/import/tflite/cases", "../shared/models"}) {
+  for (const char* root : {"tests/converter/import/tflite/cases",
+                           "tests/converter/import/tflite/signature_cases", "../shared/models"}) {
     const fs::path folder = fs::path(SKIFF_SOURCE_DIR) / root;
     if (!fs::exists(folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(folder)) {
@@ -46,8 +47,15 @@ std::vector<uint8_t> ReadFile(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
+/// Every signature, in one file.
 std::string ImportAndRun(const std::vector<uint8_t>& bytes) {
-  return ConvertAndRun([&] { return ImportTfliteBytes(bytes.data(), bytes.size()); });
+  return ConvertAndRun([&] {
+    const auto source = OpenTfliteBytes(bytes.data(), bytes.size());
+    std::vector<NamedGraph> graphs;
+    for (const SourceSignature& signature : source->signatures())
+      graphs.push_back({signature.name, source->Import(graphs.size(), {})});
+    return graphs;
+  });
 }
 
 void MutateBytes(std::mt19937& random, std::vector<uint8_t>& bytes) {
@@ -122,10 +130,52 @@ void MutateOptions(std::mt19937& random, tflite::OperatorT& node) {
   }
 }
 
+/// An empty list is the first subgraph alone.
+void MutateSignatures(std::mt19937& random, tflite::ModelT& model) {
+  if (model.signatures.empty() || random() % 4 == 0) {
+    auto added = std::make_unique<tflite::SignatureT>();
+    added->key = random() % 4 == 0 ? "" : "added";
+    added->subgraph = random() % static_cast<uint32_t>(model.subgraphs.size() + 1);
+    return model.signatures.push_back(std::move(added));
+  }
+  tflite::SignatureT& signature = *Any(random, model.signatures);
+  auto& names = random() % 2 == 0 ? signature.inputs : signature.outputs;
+  switch (random() % 5) {
+    case 0:
+      signature.subgraph = random() % static_cast<uint32_t>(model.subgraphs.size() + 1);
+      return;
+    case 1:
+      signature.key = Any(random, model.signatures)->key;
+      return;
+    case 2:
+      if (!names.empty()) Any(random, names)->tensor = static_cast<uint32_t>(Number(random));
+      return;
+    case 3:
+      if (!names.empty()) Any(random, names)->name = Any(random, names)->name;
+      return;
+    default:
+      model.signatures.pop_back();
+  }
+}
+
+/// Names of variables that meet those of others, or of nothing, and what runs once.
+void MutateState(std::mt19937& random, tflite::SubGraphT& graph) {
+  for (const auto& node : graph.operators) {
+    if (auto* handle = node->options.AsVarHandleOptions(); handle != nullptr && random() % 2 == 0)
+      (random() % 2 == 0 ? handle->container : handle->shared_name) = random() % 2 == 0 ? "" : "x";
+    if (auto* once = node->options.AsCallOnceOptions(); once != nullptr && random() % 2 == 0)
+      once->init_subgraph = Number(random);
+  }
+}
+
 void MutateFields(std::mt19937& random, tflite::ModelT& model) {
   auto& graph = *Any(random, model.subgraphs);
   const auto buffers = static_cast<uint32_t>(model.buffers.size());
-  switch (random() % 8) {
+  switch (random() % 10) {
+    case 8:
+      return MutateSignatures(random, model);
+    case 9:
+      return MutateState(random, graph);
     case 0:
       return MutateList(random, random() % 2 == 0 ? graph.inputs : graph.outputs);
     case 1:
@@ -161,13 +211,20 @@ std::vector<uint8_t> Packed(const tflite::ModelT& model) {
 TEST(MutateTflite, AnErrorOrACleanRunEachTime) {
   const std::vector<fs::path> files = SampleFiles();
   ASSERT_FALSE(files.empty());
+  std::vector<fs::path> several;
+  std::copy_if(files.begin(), files.end(), std::back_inserter(several), [](const fs::path& path) {
+    return path.string().find("/signature_cases/") != std::string::npos;
+  });
+  ASSERT_FALSE(several.empty());
   const int count = MutationCount();
   std::printf("%zu files under %zu bytes\n", files.size(), kLargestFile);
   Outcomes by_bytes;
   Outcomes by_fields;
   for (int i = 0; i < count; ++i) {
     std::mt19937 random(static_cast<uint32_t>(i));
-    const fs::path& path = files[random() % files.size()];
+    // Every eighth pair is of the few files with several signatures.
+    const std::vector<fs::path>& from = i % 16 < 2 ? several : files;
+    const fs::path& path = from[random() % from.size()];
     SCOPED_TRACE(path.string() + ", mutation " + std::to_string(i));
     std::vector<uint8_t> bytes = ReadFile(path);
     if (i % 2 == 0) {

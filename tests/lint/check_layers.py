@@ -42,7 +42,7 @@ ALLOWED = {
                        "converter/run", "converter/tune"},
     "converter/cli": {"runtime", "delegates", "converter", "platforms/c/custom.h"},
     "converter": {"runtime", "converter/import", "converter/graph", "converter/passes", "converter/emit", "converter/convert.h",
-                  "converter/shape_contract.h", "converter/write_options.h", "delegates/supports.h"},
+                  "converter/shape_contract.h", "converter/signatures.h", "converter/write_options.h", "delegates/supports.h"},
     "platforms": {"runtime"},
     "platforms/c": {"runtime", "delegates/registry.h", "delegates/thread_pool.h", "platforms/c"},
     "platforms/android": {"runtime/include/skiff/skiff.h", "platforms/android"},

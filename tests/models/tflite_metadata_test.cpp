@@ -50,7 +50,7 @@ TEST_P(TfliteModelMetadata, IsWritten) {
   const ModelCase model((ModelsFolder() / GetParam().file).string(), ShapeContract());
   const Graph& graph = model.converted().graph;
   EXPECT_THAT(graph.left_out, IsEmpty());
-  const WriteOptions written = WriteOptionsFor(graph, {});
+  const PortSettings written = PortSettingsFor({&graph}, {})[0];
   const auto image = written.images.find(graph.inputs()[0].name);
   ASSERT_EQ(image != written.images.end(), GetParam().picture);
   if (GetParam().picture) {

@@ -29,7 +29,8 @@ std::vector<TfliteSignature> SignaturesOf(const TfliteFile& file) {
   std::set<std::string> names;
   for (const tflite::Signature* from : *stated) {
     TfliteSignature& to = signatures.emplace_back();
-    const std::string key = from->key() == nullptr || from->key()->size() == 0 ? kMainSignature : TextOf(from->key());
+    const std::string key =
+        from->key() == nullptr || from->key()->size() == 0 ? kMainSignature : TextOf(from->key());
     to.name = key;
     for (int copy = 2; !names.insert(to.name).second; ++copy) to.name = fmt::format("{}_{}", key, copy);
     to.subgraph = from->subgraph();

@@ -129,11 +129,11 @@ std::string Lines(size_t count) {
 /// Imported and converted: what a file says of its ports, and what was left out.
 struct Outcome {
   std::vector<std::string> left_out;
-  WriteOptions written;
+  PortSettings written;
 };
 Outcome Convert(const std::string& bytes, const ConvertOptions& options = {}) {
   const auto converted = ConvertGraph(ImportTfliteBytes(bytes.data(), bytes.size()), options);
-  return {converted->graph.left_out, WriteOptionsFor(converted->graph, options)};
+  return {converted->graph.left_out, PortSettingsFor({&converted->graph}, options)[0]};
 }
 
 TEST(TfliteMetadata, NormalisationAndLabels) {

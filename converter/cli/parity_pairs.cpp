@@ -1,0 +1,128 @@
+#include "cli/parity_pairs.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "cli/input_files.h"
+#include "graph/error.h"
+#include "import/import_model.h"
+#include "parity/parity.h"
+#include "signatures.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kDefaultInputs = "random:1";
+
+
+/// The sizes of the tensors in the folder for dimensions of which no option speaks.
+void TakeSizesOf(const std::string& folder, const Graph& source, ShapeContract& options) {
+  const auto shapes = ReadShapes(folder, source.caller_inputs());
+  for (const GraphPort& port : source.caller_inputs()) {
+    const auto shape = shapes.find(port.name);
+    if (shape == shapes.end() || options.shapes.contains(port.name)) continue;
+    const std::vector<Dim>& dims = source.value(port.value).dims;
+    for (size_t axis = 0; axis < std::min(dims.size(), shape->second.size()); ++axis) {
+      if (dims[axis].constant()) continue;
+      const std::string& name = source.symbols()[static_cast<size_t>(dims[axis].symbol())].name;
+      options.dims.emplace(name, shape->second[axis]);
+    }
+  }
+}
+
+/// A folder holds the tensors of one call.
+void CheckOneSignature(const ParityArguments& arguments, const std::vector<std::string>& names) {
+  if (!ReadsFiles(arguments) || names.size() == 1) return;
+  Throw(StatusCode::kInvalidArgument,
+        "the files of --inputs and --expect are of one signature; choose it with --signature: '{}'",
+        fmt::join(names, "', '"));
+}
+
+PreparedParity ConvertHere(const ParityArguments& arguments) {
+  ConvertOptions options = ToConvertOptions(arguments);
+  if (std::find(arguments.backends.begin(), arguments.backends.end(), "vulkan") != arguments.backends.end())
+    options.targets = {Target::kVulkan};
+  const std::unique_ptr<SourceModel> source = OpenSource(arguments.source);
+  std::vector<std::string> names;
+  for (const size_t i : ChooseSignatures(*source, options.signatures))
+    names.push_back(source->signatures()[i].name);
+  CheckOneSignature(arguments, names);
+  const auto extend = [&](const Graph& graph, ShapeContract& contract) {
+    const std::string inputs = InputsOf(arguments);
+    if (!graph.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, graph, contract);
+  };
+  const std::vector<NamedGraph> graphs = ImportSignatures(*source, options, extend);
+  PreparedParity prepared;
+  for (const NamedGraph& graph : graphs)
+    prepared.pairs.push_back({graph.name, graph.graph, static_cast<int>(prepared.pairs.size())});
+  prepared.opened = std::make_unique<OpenedModel>(ConvertGraphs(graphs, options)->file);
+  return prepared;
+}
+
+/// Which signature of the source one of the model was made from: that of its name; where there is none,
+/// "main" was made from the first.
+size_t SourceOf(const ModelSignature& signature, const SourceModel& source) {
+  std::string names;
+  for (size_t i = 0; i < source.signatures().size(); ++i) {
+    if (source.signatures()[i].name == signature.name()) return i;
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", source.signatures()[i].name);
+  }
+  if (std::string_view(signature.name()) == kMainSignature) return 0;
+  Throw(StatusCode::kInvalidArgument,
+        "the model was not made from this source: it has the signature '{}', the source has {}",
+        signature.name(), names);
+}
+
+/// Those of the model that are wanted, by its names or the source's.
+std::vector<ParityPair> PairsOf(const ParityArguments& arguments, const Model& model, const SourceModel& source) {
+  std::vector<ParityPair> pairs;
+  std::vector<std::string> unknown = arguments.signatures;
+  for (int i = 0; i < model.signature_count(); ++i) {
+    const ModelSignature signature(model, i);
+    const std::string& name = source.signatures()[SourceOf(signature, source)].name;
+    const size_t before = unknown.size();
+    std::erase_if(unknown,
+                  [&](const std::string& wanted) { return wanted == name || wanted == signature.name(); });
+    if (arguments.signatures.empty() || unknown.size() < before)
+      pairs.push_back({signature.name(), Graph(), i});
+  }
+  if (!unknown.empty()) FindSignature(model, unknown[0]);
+  return pairs;
+}
+
+}  // namespace
+
+std::string InputsOf(const ParityArguments& arguments) {
+  if (!arguments.inputs.empty()) return arguments.inputs;
+  return arguments.expected.empty() ? kDefaultInputs : arguments.expected;
+}
+
+bool ReadsFiles(const ParityArguments& arguments) {
+  return !IsRandomSource(InputsOf(arguments)) || !arguments.expected.empty();
+}
+
+PreparedParity Prepare(const ParityArguments& arguments) {
+  if (arguments.model.empty()) return ConvertHere(arguments);
+  PreparedParity prepared;
+  prepared.opened = std::make_unique<OpenedModel>(arguments.model);
+  const Model& model = prepared.opened->model();
+  const std::unique_ptr<SourceModel> source = OpenSource(arguments.source);
+  Within(arguments.model, [&] { prepared.pairs = PairsOf(arguments, model, *source); });
+  std::vector<std::string> names;
+  for (const ParityPair& pair : prepared.pairs) names.push_back(pair.name);
+  CheckOneSignature(arguments, names);
+  SharedOptions shared(ToFixedInputs(arguments), {}, prepared.pairs.size());
+  for (ParityPair& pair : prepared.pairs) {
+    const ModelSignature signature(model, pair.signature);
+    const auto fix = [&](Graph& graph) {
+      Within(arguments.model, [&] { FixToModel(graph, signature.info()); });
+    };
+    const size_t index = SourceOf(signature, *source);
+    pair.source = source->Import(index, {shared.FixedInputsOf(source->signatures()[index]), fix});
+    fix(pair.source);  // Its outputs are there now.
+  }
+  shared.CheckAllUsed();
+  return prepared;
+}
+
+}  // namespace skiff::cli
