@@ -98,6 +98,12 @@ for op in ("MAXIMUM", "MINIMUM"):
     add_typed(op.lower(), lambda c, t, op=op: c.op(op, [c.input(c.integers((2, 3), -9, 9, t)),
                                                         c.input(c.integers((3,), -9, 9, t))], t), "int32")
 
+# StableHLO's operators are written as they are where a composite was kept; LiteRT has kernels for these.
+for op in ("STABLEHLO_ADD", "STABLEHLO_MULTIPLY", "STABLEHLO_MAXIMUM", "STABLEHLO_MINIMUM"):
+    add(op.lower(), lambda c, op=op: pair_of(c, op, (2, 3, 4), (2, 3, 4)))
+    add_typed(op.lower(), lambda c, t, op=op: c.op(op, [c.input(c.integers((2, 3), -9, 9, t)),
+                                                        c.input(c.integers((2, 3), -9, 9, t))], t), "int32")
+
 for op in ("EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"):
     def compare(c, op=op):
         x = c.real_input(c.integers((2, 3, 4), -3, 3))
