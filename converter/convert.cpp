@@ -108,6 +108,9 @@ void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) 
   progress("plan memory");
   PlanArenas(result);
   for (const auto& bucket : result.buckets) PlanArenas(*bucket);
+  if (!options.labels.empty()) return;
+  for (std::string& sentence : LabelsLeftOut(result.graph))
+    result.graph.left_out.push_back(std::move(sentence));
 }
 
 /// The number of a variable in the file, to which it is added where no signature had it before.
@@ -150,6 +153,7 @@ std::vector<uint8_t> WriteFile(const std::vector<const PlannedSignature*>& plann
   }
   WriteOptions write;
   write.strip = options.strip;
+  write.metadata = StatedMetadata(graphs);
   return WriteChecked(draft, write);
 }
 

@@ -32,7 +32,8 @@ std::vector<size_t> ChooseSignatures(const SourceModel& source, const std::vecto
   const auto& all = source.signatures();
   for (size_t i = 0; wanted.empty() && i < all.size(); ++i) chosen.push_back(i);
   for (const std::string& name : wanted) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
     if (found == all.end()) ThrowNoSignature(name, source);
     const auto index = static_cast<size_t>(found - all.begin());
     if (std::find(chosen.begin(), chosen.end(), index) != chosen.end())
@@ -113,9 +114,10 @@ std::vector<NamedGraph> ImportSignatures(
                         source.Import(index, {shared.FixedInputsOf(signature), fix})});
     } catch (const Error& error) {
       if (chosen.size() == 1 || error.code() != StatusCode::kUnsupported) throw;
-      throw Error(error.code(), fmt::format("{}\n(--signature NAME leaves out what is not named: the file has "
-                                            "{} signatures)",
-                                            error.what(), source.signatures().size()));
+      throw Error(error.code(),
+                  fmt::format("{}\n(--signature NAME leaves out what is not named: the file has "
+                              "{} signatures)",
+                              error.what(), source.signatures().size()));
     }
   }
   shared.CheckAllUsed();

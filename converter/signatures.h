@@ -44,8 +44,8 @@ class SharedOptions {
   std::set<std::string> known_inputs_, known_dims_;
 };
 
-/// The graphs of the chosen signatures, with the options' fixed inputs and contracts. They have the names that
-/// they will have in the file: a file's only signature is "main" there, unless it was asked for by name.
+/// The graphs of the chosen signatures, with the options' fixed inputs and contracts. They have the names
+/// that they will have in the file: a file's only signature is "main" there, unless it was asked for by name.
 /// `extend`, where given, may say more of a graph that has its inputs. Throws Error.
 std::vector<NamedGraph> ImportSignatures(
     SourceModel& source, const ConvertOptions& options,

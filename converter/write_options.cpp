@@ -1,5 +1,8 @@
 #include "write_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -107,6 +110,43 @@ std::vector<PortSettings> PortSettingsFor(const std::vector<const Graph*>& graph
     }
   }
   return all;
+}
+
+std::vector<std::string> LabelsLeftOut(const Graph& graph) {
+  std::vector<std::string> sentences;
+  for (const GraphPort& port : graph.outputs()) {
+    const std::vector<std::string>& labels = port.notes.labels;
+    const Value& value = graph.value(port.value);
+    if (labels.empty() || LabelsFit(labels, value)) continue;
+    const std::string last = value.dims.empty() ? "it has no axis"
+                             : value.dims.back().constant()
+                                 ? fmt::format("its last axis has {} elements", value.dims.back().value)
+                                 : "its last axis is open";
+    sentences.push_back(fmt::format("left out {} labels of output '{}': {} (--labels FILE gives others)",
+                                    labels.size(), port.name, last));
+  }
+  return sentences;
+}
+
+std::vector<std::pair<std::string, std::string>> StatedMetadata(const std::vector<const Graph*>& graphs) {
+  std::vector<std::pair<std::string, std::string>> metadata;
+  std::set<std::string> keys;
+  // Text of a source may be anything; in a value, a zero byte would end it.
+  const auto add = [&](const std::string& key, std::string value) {
+    std::replace(value.begin(), value.end(), '\0', ' ');
+    if (keys.insert(key).second) metadata.emplace_back(key, std::move(value));
+  };
+  for (const Graph* graph : graphs) {
+    for (const auto& [key, value] : graph->stated) add(key, value);
+    for (const auto* ports : {&graph->inputs(), &graph->outputs()}) {
+      for (const GraphPort& port : *ports) {
+        for (const auto& [key, value] : port.notes.stated) add(key + ":" + port.name, value);
+        if (!port.notes.value_labels.empty())
+          add("value_labels:" + port.name, fmt::format("{}", fmt::join(port.notes.value_labels, "\n")));
+      }
+    }
+  }
+  return metadata;
 }
 
 }  // namespace skiff

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "cli/inspect.h"
 #include "cli/plan_table.h"
@@ -213,6 +215,14 @@ std::string PlanText(const PlanData& plan, size_t index) {
                      counts.empty() ? "none" : counts);
 }
 
+/// A list of thousands of lines by its ends.
+std::string Abbreviated(std::string_view value) {
+  const size_t end = value.find('\n');
+  if (end == std::string_view::npos) return std::string(value);
+  return fmt::format("{} lines: {}, ..., {}", 1 + std::count(value.begin(), value.end(), '\n'),
+                     value.substr(0, end), value.substr(value.rfind('\n') + 1));
+}
+
 }  // namespace
 
 Json QuantizationJson(const Quantization* quantization) {
@@ -288,7 +298,8 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
   // Those of several signatures are different ones, whatever their names.
   const bool several = data.signatures.size() > 1;
   if (!several) text += DimensionsText(model, "");
-  for (const MetadataEntry& entry : data.metadata) text += fmt::format("{}: {}\n", entry.key, entry.value);
+  for (const MetadataEntry& entry : data.metadata)
+    text += fmt::format("{}: {}\n", entry.key, Abbreviated(entry.value));
   for (const VariableInfo& variable : data.variables)
     text += fmt::format("variable '{}' {}{}\n", variable.name, DTypeName(variable.initial.dtype),
                         ShapeText(variable.initial.shape).c_str());

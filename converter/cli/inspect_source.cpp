@@ -35,6 +35,7 @@ Json PortsJson(const Graph& graph, std::span<const GraphPort> ports) {
                                 {"deviation", port.notes.picture->deviation}};
     if (!port.notes.labels.empty()) json.back()["labels"] = port.notes.labels;
     if (!port.notes.value_labels.empty()) json.back()["value_labels"] = port.notes.value_labels;
+    for (const auto& [key, value] : port.notes.stated) json.back()[key] = value;
   }
   return json;
 }
@@ -50,6 +51,10 @@ std::string NotesText(const PortNotes& notes) {
   if (notes.picture && !notes.picture->mean.empty())
     text = fmt::format(", pictures as (sample - [{}]) / [{}]", fmt::join(notes.picture->mean, ", "),
                        fmt::join(notes.picture->deviation, ", "));
+  for (const auto& [key, value] : notes.stated) {
+    const auto lines = std::count(value.begin(), value.end(), '\n') + 1;
+    text += lines == 1 ? fmt::format(", {} {}", key, value) : fmt::format(", {} of {} lines", key, lines);
+  }
   return text + LabelsText(notes.labels, "labels") + LabelsText(notes.value_labels, "labels of its numbers");
 }
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char* kDefaultInputs = "random:1";
 
-
 /// The sizes of the tensors in the folder for dimensions of which no option speaks.
 void TakeSizesOf(const std::string& folder, const Graph& source, ShapeContract& options) {
   const auto shapes = ReadShapes(folder, source.caller_inputs());
@@ -74,7 +73,8 @@ size_t SourceOf(const ModelSignature& signature, const SourceModel& source) {
 }
 
 /// Those of the model that are wanted, by its names or the source's.
-std::vector<ParityPair> PairsOf(const ParityArguments& arguments, const Model& model, const SourceModel& source) {
+std::vector<ParityPair> PairsOf(const ParityArguments& arguments, const Model& model,
+                                const SourceModel& source) {
   std::vector<ParityPair> pairs;
   std::vector<std::string> unknown = arguments.signatures;
   for (int i = 0; i < model.signature_count(); ++i) {

@@ -157,6 +157,8 @@ class Graph {
   /// A sentence for the user about each thing that the importer left out, none of which the net computes
   /// with.
   std::vector<std::string> left_out;
+  /// What the source says of the whole net.
+  StatedNotes stated;
 
   // Building. Names are made unique by a numeric suffix where they are taken or empty.
   ValueId AddInput(std::string_view name, DType dtype, std::vector<Dim> dims,

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace skiff {
@@ -15,10 +16,14 @@ struct PictureNotes {
   std::vector<float> deviation;
 };
 
+/// What a source says beside that, as keys and values of a file's metadata.
+using StatedNotes = std::vector<std::pair<std::string, std::string>>;
+
 struct PortNotes {
   std::optional<PictureNotes> picture;    ///< Inputs.
   std::vector<std::string> labels;        ///< Outputs: of the elements along the last axis.
   std::vector<std::string> value_labels;  ///< Outputs: of what the numbers in it stand for.
+  StatedNotes stated;                     ///< The keys without the port's name.
 };
 
 /// One label for each line; without the empty ones at the end.

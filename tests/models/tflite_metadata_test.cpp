@@ -24,6 +24,8 @@ struct Stated {
   float deviation;
   size_t labels;  ///< Of the first output's last axis.
   const char* last_label = "";
+  size_t left_out = 0;
+  size_t metadata = 0;
 };
 
 constexpr Stated kStated[] = {
@@ -34,12 +36,14 @@ constexpr Stated kStated[] = {
     {"mobilenet_v1_025_224/mobilenet_v1_0.25_224_uint8.tflite", true, 127.5f, 127.5f, 1001, "toilet tissue"},
     {"mobilenet_v1_025_224/mobilenet_v1_0.25_224_fp32.tflite", false, 0, 0, 0},
     {"deeplabv3_257_fp32/deeplabv3_257_fp32.tflite", true, 127.5f, 127.5f, 21, "tv"},
-    {"ssd_mobilenet_v1_coco_uint8/ssd_mobilenet_v1_coco_uint8.tflite", true, 127.5f, 127.5f, 0},
+    {"ssd_mobilenet_v1_coco_uint8/ssd_mobilenet_v1_coco_uint8.tflite", true, 127.5f, 127.5f, 0, "", 0, 1},
     {"magenta_style_transfer_int8/style_prediction_int8.tflite", true, 0, 255, 0},
     {"magenta_style_transfer_int8/style_transfer_int8.tflite", true, 0, 255, 0},
     {"yamnet_int8/yamnet_int8_waveform.tflite", false, 0, 0, 521, "Field recording"},
     // It gives its vocabulary for the labels.
-    {"text_sentiment_tflite/text_class.tflite", false, 0, 0, 0},
+    {"text_sentiment_tflite/text_class.tflite", false, 0, 0, 0, "", 1},
+    // Its tokenizer, what parts its words, and their list.
+    {"text_sentiment_tflite/nl_classifier_regex_tokenizer.tflite", false, 0, 0, 2, "Positive", 0, 3},
 };
 
 class TfliteModelMetadata : public ::testing::TestWithParam<Stated> {};
@@ -49,10 +53,11 @@ TEST_P(TfliteModelMetadata, IsWritten) {
     GTEST_SKIP() << "the folder of trained models is absent: " << ModelsFolder();
   const ModelCase model((ModelsFolder() / GetParam().file).string(), ShapeContract());
   const Graph& graph = model.converted().graph;
-  EXPECT_THAT(graph.left_out, IsEmpty());
+  EXPECT_EQ(graph.left_out.size(), GetParam().left_out);
   const PortSettings written = PortSettingsFor({&graph}, {})[0];
   const auto image = written.images.find(graph.inputs()[0].name);
   ASSERT_EQ(image != written.images.end(), GetParam().picture);
+  EXPECT_EQ(StatedMetadata({&graph}).size(), GetParam().metadata);
   if (GetParam().picture) {
     EXPECT_THAT(image->second.mean, Each(GetParam().mean));
     EXPECT_THAT(image->second.scale, Each(1 / GetParam().deviation));

@@ -47,16 +47,22 @@ class Reader {
   void Read(const format::SubGraph& metadata) {
     ReadPorts("input", metadata.inputs(), SizeOf(graph_.inputs()), [&](uint32_t i, const format::Port& port) {
       result_.inputs[i].picture = ReadPicture(port, ShapeOf(graph_.inputs()->Get(i)));
+      ReadUnits(port.process_units(), result_.inputs[i].stated);
     });
     ReadPorts("output", metadata.outputs(), SizeOf(graph_.outputs()),
               [&](uint32_t i, const format::Port& port) {
                 result_.outputs[i].labels = ReadLabels(port, format::FileKind::AXIS_LABELS);
                 result_.outputs[i].value_labels = ReadLabels(port, format::FileKind::VALUE_LABELS);
+                ReadUnits(port.process_units(), result_.outputs[i].stated);
               });
+    for (const Units* units : {metadata.input_units(), metadata.output_units()})
+      ReadUnits(units, result_.stated);
   }
 
  private:
   using Ports = flatbuffers::Vector<flatbuffers::Offset<format::Port>>;
+  using Units = flatbuffers::Vector<flatbuffers::Offset<format::ProcessUnit>>;
+  using Files = flatbuffers::Vector<flatbuffers::Offset<format::PackedFile>>;
 
   template <class ReadPort>
   void ReadPorts(const char* kind, const Ports* ports, uint32_t expected, ReadPort read) {
@@ -109,15 +115,44 @@ class Reader {
     for (uint32_t i = 0; i < SizeOf(port.files()); ++i) {
       const format::PackedFile& packed = *port.files()->Get(i);
       if (packed.kind() != kind) continue;
-      const std::string name = TextOf(packed.name());
-      if (++files_ > kMaxFiles) Wrong("'{}': there are more than {} files of labels", name, kMaxFiles);
-      const std::string text = ReadArchived(file_.bytes(), name, kMaxUnpacked - unpacked_);
-      unpacked_ += text.size();
-      lines_ += std::count(text.begin(), text.end(), '\n');
-      if (lines_ > kMaxLabels) Wrong("'{}': there are more than {} labels", name, kMaxLabels);
-      return LabelsFromText(text);
+      return ReadLines(packed);
     }
     return {};
+  }
+
+  std::vector<std::string> ReadLines(const format::PackedFile& packed) {
+    const std::string name = TextOf(packed.name());
+    if (++files_ > kMaxFiles) Wrong("'{}': there are more than {} files of labels", name, kMaxFiles);
+    const std::string text = ReadArchived(file_.bytes(), name, kMaxUnpacked - unpacked_);
+    unpacked_ += text.size();
+    lines_ += std::count(text.begin(), text.end(), '\n');
+    if (lines_ > kMaxLabels) Wrong("'{}': there are more than {} labels", name, kMaxLabels);
+    return LabelsFromText(text);
+  }
+
+  void ReadUnits(const Units* units, StatedNotes& stated) {
+    for (uint32_t i = 0; i < SizeOf(units); ++i) {
+      const format::ProcessUnit& unit = *units->Get(i);
+      if (const auto* score = unit.processing_as_ScoreThreshold()) {
+        if (!std::isfinite(score->threshold()))
+          Wrong("the threshold of its scores is {}", score->threshold());
+        stated.emplace_back("score_threshold", fmt::format("{}", score->threshold()));
+      } else if (const auto* bert = unit.processing_as_BertTokenizer()) {
+        AddTokenizer("bert", bert->vocabulary(), stated);
+      } else if (const auto* pieces = unit.processing_as_SentencePieceTokenizer()) {
+        result_.left_out.emplace_back("the model of its SentencePiece tokenizer, which the program needs");
+        AddTokenizer("sentencepiece", pieces->vocabulary(), stated);
+      } else if (const auto* regex = unit.processing_as_RegexTokenizer()) {
+        AddTokenizer("regex", regex->vocabulary(), stated);
+        stated.emplace_back("tokenizer_delimiters", TextOf(regex->delimiters()));
+      }
+    }
+  }
+
+  void AddTokenizer(const char* kind, const Files* vocabulary, StatedNotes& stated) {
+    stated.emplace_back("tokenizer", kind);
+    if (SizeOf(vocabulary) == 0) return;
+    stated.emplace_back("vocabulary", fmt::format("{}", fmt::join(ReadLines(*vocabulary->Get(0)), "\n")));
   }
 
   const TfliteFile& file_;

@@ -1,5 +1,6 @@
 /// What the metadata of a TensorFlow Lite file says of a subgraph's ports: pictures with their normalisation,
-/// and labels. Metadata is no part of the net: what is wrong with it is a note, never an error.
+/// labels, thresholds of scores, and how text becomes numbers. Metadata is no part of the net: what is wrong
+/// with it is a note, never an error.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@ namespace skiff {
 
 struct TfliteMetadata {
   std::vector<PortNotes> inputs, outputs;  ///< In the order of the subgraph's.
+  StatedNotes stated;                      ///< Of the whole net.
   std::vector<std::string> left_out;       ///< A sentence for each thing that was, and why.
 };
 

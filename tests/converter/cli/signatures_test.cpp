@@ -64,8 +64,9 @@ TEST_F(Signatures, ConvertReportsWhosePlanItIs) {
 }
 
 TEST_F(Signatures, UnknownNamesListThoseThatThereAre) {
-  EXPECT_THAT(Fail({"convert", kTotal, "-o", folder_ / "x.skiff", "--signature", "step"}),
-              AllOf(HasSubstr("--signature step"), HasSubstr("'add'"), HasSubstr("'get'"), HasSubstr("'reset'")));
+  EXPECT_THAT(
+      Fail({"convert", kTotal, "-o", folder_ / "x.skiff", "--signature", "step"}),
+      AllOf(HasSubstr("--signature step"), HasSubstr("'add'"), HasSubstr("'get'"), HasSubstr("'reset'")));
   const std::string model = Converted(kTotal);
   for (const std::string command : {"run", "bench"})
     EXPECT_THAT(Fail({command, model, "--signature", "step"}),
@@ -139,7 +140,8 @@ TEST_F(Signatures, ParityFindsWhatASignatureWasMadeFrom) {
               AllOf(HasSubstr("was not made from this source"), HasSubstr("'reset'"), HasSubstr("'encode'")));
   // The only signature of a file is called "main" in the model.
   const std::string main = Converted(kOneSignature);
-  EXPECT_THAT(Succeed({"parity", kOneSignature, main, "--signature", "serving_default"}), HasSubstr("PARITY OK"));
+  EXPECT_THAT(Succeed({"parity", kOneSignature, main, "--signature", "serving_default"}),
+              HasSubstr("PARITY OK"));
 }
 
 TEST_F(Signatures, InspectListsThem) {
@@ -170,8 +172,7 @@ TEST_F(Signatures, InspectListsThem) {
 }
 
 TEST_F(Signatures, InspectShowsQuantisation) {
-  const std::string quantised =
-      SKIFF_SOURCE_DIR "/tests/converter/import/tflite/cases/add_i8/model.tflite";
+  const std::string quantised = SKIFF_SOURCE_DIR "/tests/converter/import/tflite/cases/add_i8/model.tflite";
   EXPECT_THAT(Succeed({"inspect", quantised}), HasSubstr("{scale="));
   const Json json = Json::parse(Succeed({"inspect", quantised, "--json"}));
   EXPECT_EQ(json.at("inputs")[0].at("quantization").at("scale").size(), 1u);

@@ -4,6 +4,7 @@
 #include <zip.h>
 
 #include <limits>
+#include <map>
 
 #include "convert.h"
 #include "import/tflite/import_tflite.h"
@@ -130,10 +131,12 @@ std::string Lines(size_t count) {
 struct Outcome {
   std::vector<std::string> left_out;
   PortSettings written;
+  std::vector<std::pair<std::string, std::string>> metadata;
 };
 Outcome Convert(const std::string& bytes, const ConvertOptions& options = {}) {
   const auto converted = ConvertGraph(ImportTfliteBytes(bytes.data(), bytes.size()), options);
-  return {converted->graph.left_out, PortSettingsFor({&converted->graph}, options)[0]};
+  return {converted->graph.left_out, PortSettingsFor({&converted->graph}, options)[0],
+          StatedMetadata({&converted->graph})};
 }
 
 TEST(TfliteMetadata, NormalisationAndLabels) {
@@ -201,18 +204,76 @@ TEST(TfliteMetadata, LabelsOfAnotherCountAreNotWritten) {
   for (const size_t count : {0, 1, 23, 25}) {
     const auto outcome = Convert(WithArchive(NetWith({}, BytesOf(Described({0}, {1}))), Lines(count)));
     EXPECT_THAT(outcome.written.labels, IsEmpty()) << count;
-    EXPECT_THAT(outcome.left_out, IsEmpty());
+    if (count == 0) {
+      EXPECT_THAT(outcome.left_out, IsEmpty());
+    } else {
+      EXPECT_THAT(outcome.left_out,
+                  ElementsAre(HasSubstr("labels of output 'scores': its last axis has 24 elements")));
+    }
   }
+  ConvertOptions options;
+  options.labels.assign(24, "mine");
+  const auto outcome = Convert(WithArchive(NetWith({}, BytesOf(Described({0}, {1}))), Lines(23)), options);
+  EXPECT_THAT(outcome.left_out, IsEmpty()) << "the user gave others";
+}
+
+/// A unit of the output, and of the input.
+template <class Unit>
+void AddUnit(std::vector<std::unique_ptr<md::ProcessUnitT>>& units, Unit unit) {
+  units.push_back(std::make_unique<md::ProcessUnitT>());
+  units.back()->processing.Set(std::move(unit));
+}
+
+TEST(TfliteMetadata, ThresholdsAndVocabulariesAreKept) {
+  md::MetadataT metadata = Described({0}, {1});
+  md::SubGraphT& graph = *metadata.subgraphs[0];
+  md::ScoreThresholdT threshold;
+  threshold.threshold = 0.25f;
+  AddUnit(graph.outputs[0]->process_units, threshold);
+  md::RegexTokenizerT regex;
+  regex.delimiters = "[^\\w\\']+";
+  regex.vocabulary.push_back(Packed("labels.txt", md::FileKind::VOCABULARY));
+  AddUnit(graph.inputs[0]->process_units, std::move(regex));
+  md::BertTokenizerT bert;
+  bert.vocabulary.push_back(Packed("labels.txt", md::FileKind::VOCABULARY));
+  AddUnit(graph.input_units, std::move(bert));
+  const auto outcome = Convert(WithArchive(NetWith({}, BytesOf(metadata)), "one\r\ntwo\n\n"));
+  const std::map<std::string, std::string> written(outcome.metadata.begin(), outcome.metadata.end());
+  const std::map<std::string, std::string> expected = {
+      {"score_threshold:scores", "0.25"},
+      {"tokenizer:picture", "regex"},
+      {"tokenizer_delimiters:picture", "[^\\w\\']+"},
+      {"vocabulary:picture", "one\ntwo"},
+      {"tokenizer", "bert"},
+      {"vocabulary", "one\ntwo"},
+  };
+  EXPECT_EQ(written, expected);
+}
+
+TEST(TfliteMetadata, DamagedThresholdsAndTokenizersAreLeftOut) {
+  md::MetadataT metadata = Described({0}, {1});
+  md::SubGraphT& graph = *metadata.subgraphs[0];
+  md::ScoreThresholdT threshold;
+  threshold.threshold = std::numeric_limits<float>::quiet_NaN();
+  AddUnit(graph.outputs[0]->process_units, threshold);
+  AddUnit(graph.inputs[0]->process_units, md::SentencePieceTokenizerT());
+  const auto outcome = Convert(WithArchive(NetWith({}, BytesOf(metadata)), Lines(24)));
+  EXPECT_THAT(outcome.left_out,
+              ElementsAre(HasSubstr("SentencePiece"), HasSubstr("the threshold of its scores is nan")));
+  EXPECT_THAT(outcome.metadata,
+              ElementsAre(std::pair<std::string, std::string>("tokenizer:picture", "sentencepiece")));
 }
 
 /// What numbers stand for says nothing of the axis.
 TEST(TfliteMetadata, LabelsOfValuesAreNotWritten) {
   md::MetadataT metadata = Described({0}, {1});
   metadata.subgraphs[0]->outputs[0]->files[0]->kind = md::FileKind::VALUE_LABELS;
-  const std::string bytes = WithArchive(NetWith({}, BytesOf(metadata)), Lines(24));
+  const std::string bytes = WithArchive(NetWith({}, BytesOf(metadata)), "label 0\nlabel 1\n");
   EXPECT_THAT(Convert(bytes).written.labels, IsEmpty());
+  EXPECT_THAT(Convert(bytes).metadata,
+              ElementsAre(std::pair<std::string, std::string>("value_labels:scores", "label 0\nlabel 1")));
   const Graph graph = ImportTfliteBytes(bytes.data(), bytes.size());
-  EXPECT_EQ(graph.outputs()[0].notes.value_labels.size(), 24u);
+  EXPECT_EQ(graph.outputs()[0].notes.value_labels.size(), 2u);
 }
 
 void ExpectLeftOut(const std::string& bytes, const std::string& why) {

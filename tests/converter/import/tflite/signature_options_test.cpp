@@ -37,14 +37,17 @@ TEST(TfliteSignatureOptions, ThatNoneHasAreErrors) {
   const auto source = SignatureCase("codec");
   ConvertOptions options;
   options.dims["seq"] = 7;
-  EXPECT_THAT(ConversionError(*source, options), AllOf(HasSubstr("--dim seq=7"), HasSubstr("'encode' has 'x#0'"),
-                                               HasSubstr("'through' has none")));
+  EXPECT_THAT(
+      ConversionError(*source, options),
+      AllOf(HasSubstr("--dim seq=7"), HasSubstr("'encode' has 'x#0'"), HasSubstr("'through' has none")));
   options = {};
   options.shapes["image"] = {1};
-  EXPECT_THAT(ConversionError(*source, options), AllOf(HasSubstr("--shape image=1"), HasSubstr("'picture', 'gain'")));
+  EXPECT_THAT(ConversionError(*source, options),
+              AllOf(HasSubstr("--shape image=1"), HasSubstr("'picture', 'gain'")));
   options = {};
   options.fixed_inputs["sr"] = 1;
-  EXPECT_THAT(ConversionError(*source, options), AllOf(HasSubstr("--set sr=1"), HasSubstr("'decode' has 'x'")));
+  EXPECT_THAT(ConversionError(*source, options),
+              AllOf(HasSubstr("--set sr=1"), HasSubstr("'decode' has 'x'")));
   options = {};
   options.buckets = {{{"seq", DimRange(4)}}};
   EXPECT_THAT(ConversionError(*source, options), HasSubstr("--bucket seq=4"));

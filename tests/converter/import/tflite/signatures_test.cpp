@@ -39,7 +39,8 @@ tflite::SubGraphT& GraphOf(tflite::ModelT& model, const std::string& signature) 
 }
 
 void RemoveCallOnce(tflite::SubGraphT& graph) {
-  std::erase_if(graph.operators, [](const auto& node) { return node->options.AsCallOnceOptions() != nullptr; });
+  std::erase_if(graph.operators,
+                [](const auto& node) { return node->options.AsCallOnceOptions() != nullptr; });
 }
 
 struct Call {
@@ -132,7 +133,8 @@ TEST(TfliteSignatureImport, ShareOneVariableAndWeights) {
   // The weights of both layers are in the file once, though each has two users.
   const auto codec = SignatureCase("codec");
   const ConvertOptions through = Only({"through"});
-  const uint64_t of_one = OpenedModel(ConvertSource(*SignatureCase("codec"), through)->file).model().weights_bytes();
+  const uint64_t of_one =
+      OpenedModel(ConvertSource(*SignatureCase("codec"), through)->file).model().weights_bytes();
   EXPECT_EQ(OpenedModel(ConvertSource(*codec)->file).model().weights_bytes(), of_one);
 }
 
@@ -155,8 +157,8 @@ TEST(TfliteSignatureImport, SomeCanBeChosen) {
   ASSERT_EQ(opened.model().signature_count(), 2);
   EXPECT_STREQ(opened.model().signature(0).name, "reset");
   EXPECT_STREQ(opened.model().signature(1).name, "get");
-  EXPECT_THAT(ConversionError(*source, Only({"got"})),
-              AllOf(HasSubstr("--signature got"), HasSubstr("'add'"), HasSubstr("'get'"), HasSubstr("'reset'")));
+  EXPECT_THAT(ConversionError(*source, Only({"got"})), AllOf(HasSubstr("--signature got"), HasSubstr("'add'"),
+                                                             HasSubstr("'get'"), HasSubstr("'reset'")));
   EXPECT_THAT(ConversionError(*source, Only({"get", "get"})), HasSubstr("already given"));
 }
 
@@ -251,8 +253,9 @@ TEST(TfliteSignatureImport, TwoBeginningsAreRefused) {
       }
     }
   });
-  EXPECT_THAT(ConversionError(*source), AllOf(HasSubstr("signature 'get'"), HasSubstr("begins with other elements"),
-                                      HasSubstr("--signature")));
+  EXPECT_THAT(
+      ConversionError(*source),
+      AllOf(HasSubstr("signature 'get'"), HasSubstr("begins with other elements"), HasSubstr("--signature")));
   EXPECT_EQ(ConversionError(*source, Only({"get"})), "");
 }
 
@@ -270,8 +273,7 @@ TEST(TfliteSignatureImport, AnAssignmentAloneNeedsNoOutput) {
   const std::vector<float> to = {4, 5, 6};
   SetInputs(*session, {{"to", TensorData::OfFloats(to)}});
   Must([&] { return session->Run(); });
-  const TensorView got =
-      Must([&] { return session->variables().Get(opened.model().variables()[0].name); });
+  const TensorView got = Must([&] { return session->variables().Get(opened.model().variables()[0].name); });
   EXPECT_EQ(std::memcmp(got.data, to.data(), 12), 0);
 }
 
