@@ -155,7 +155,7 @@ class Graph {
   /// Extents are stand-ins for open ones (passes/nominal_sizes.h): no tensor will be as large.
   bool nominal_sizes = false;
   /// A sentence for the user about each thing that the importer left out, none of which the net computes
-  /// with.
+  /// with, or supposed where the file says nothing.
   std::vector<std::string> left_out;
   /// What the source says of the whole net.
   StatedNotes stated;

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Each;
-using ::testing::IsEmpty;
 
 struct Stated {
   const char* file;

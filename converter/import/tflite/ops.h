@@ -11,7 +11,8 @@
 
 namespace skiff {
 
-struct TfliteOp {
+// Rows read best in this order.
+struct TfliteOp {  // NOLINT(clang-analyzer-optin.performance.Padding)
   tflite::BuiltinOperator code;
   void (*build)(TfliteBuilder& builder);
   OpCode op = OpCode::kInvalid;  ///< For builders that serve several rows.

@@ -38,7 +38,7 @@ class Signatures : public ::testing::Test {
     return result.error;
   }
   std::string Converted(const std::string& source, std::vector<std::string> options = {}) const {
-    const std::string model = folder_ / "model.skiff";
+    std::string model = folder_ / "model.skiff";
     options.insert(options.begin(), {"convert", source, "-o", model});
     Succeed(options);
     return model;

@@ -128,7 +128,7 @@ TEST(TfliteSignatureImport, ShareOneVariableAndWeights) {
   const TensorView first = total.model().variables()[0].initial;
   const float expected[] = {1, 2, 3};
   ASSERT_EQ(first.bytes(), static_cast<int64_t>(sizeof(expected)));
-  EXPECT_EQ(std::memcmp(first.data, expected, sizeof(expected)), 0);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(first.as<const float>()[i], expected[i]);
 
   // The weights of both layers are in the file once, though each has two users.
   const auto codec = SignatureCase("codec");
@@ -274,7 +274,7 @@ TEST(TfliteSignatureImport, AnAssignmentAloneNeedsNoOutput) {
   SetInputs(*session, {{"to", TensorData::OfFloats(to)}});
   Must([&] { return session->Run(); });
   const TensorView got = Must([&] { return session->variables().Get(opened.model().variables()[0].name); });
-  EXPECT_EQ(std::memcmp(got.data, to.data(), 12), 0);
+  for (size_t i = 0; i < to.size(); ++i) EXPECT_EQ(got.as<const float>()[i], to[i]);
 }
 
 TEST(TfliteSignatureImport, ErrorsNameTheSignatureAndTheWayOut) {
