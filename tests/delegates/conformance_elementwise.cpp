@@ -19,7 +19,7 @@ void AddUnary(CaseList& list) {
     if (!FindOp(row.op)->Is(kUnary) || row.op == OpCode::kNot || row.op == OpCode::kBitwiseNot) continue;
     Case& plain = list.Add(row.op, "matrix", {F32({5, 41}, row.x.low, row.x.high)});
     SetUnaryAttrs(plain);
-    if (!XnnpackSupport().Supports(Node(plain, 1).types())) {
+    if (!XnnpackSupport().Supports(Node(plain).types())) {
       plain.falls_back = "no delegate has a lowering for it";
       continue;
     }

@@ -122,6 +122,7 @@ void AddChoices(CaseList& list) {
     add("two_values", Bools({50}), OfType(dtype, {}, low), OfType(dtype, {}, low));
     add("by_row", Bools({6, 1}), OfType(dtype, {6, 20}, low), OfType(dtype, {20}, low));
     add("by_row_of_values", Bools({6, 1}), OfType(dtype, {6, 1}, low), OfType(dtype, {6, 20}, low));
+    add("short_rows", Bools({3}), OfType(dtype, {3}, low), OfType(dtype, {5, 7, 3}, low));
     add("one_condition", Bools({}), OfType(dtype, {9}, low), OfType(dtype, {}, low));
     add("empty", Bools({0, 3}), OfType(dtype, {3}), OfType(dtype, {}));
     add("strided", Strided(Bools({6, 10}), 3), Strided(OfType(dtype, {6, 10}, low), 1),

@@ -50,8 +50,8 @@ std::vector<size_t> Sample() {
 /// A graph of one node, and of what computes its inputs.
 class OneNode {
  public:
-  OneNode(const Case& description, uint32_t seed, const Form& form, bool open)
-      : description_(description), node_(description, seed), form_(form) {
+  OneNode(const Case& description, const Form& form, bool open)
+      : description_(description), node_(description), form_(form) {
     graph_.name = description.name;
     if (open) OpenFirstAxis();
     std::vector<ValueId> inputs;
@@ -182,8 +182,7 @@ constexpr BackendRow kOnGpu[] = {
 class PlanConformance : public ::testing::TestWithParam<size_t> {
  protected:
   const Case description_ = Dense(ConformanceCases()[GetParam()]);
-  const uint32_t seed_ = static_cast<uint32_t>(GetParam()) + 1;
-  Node node_{description_, seed_};
+  Node node_{description_};
   const std::unique_ptr<ModelState> reference_ =
       std::move(*ReferenceDelegate().CreateModelState(ModelStateOptions()));
   const Node::Outcome expected_ = node_.Run(*reference_, {});
@@ -191,7 +190,7 @@ class PlanConformance : public ::testing::TestWithParam<size_t> {
   void Check(const Form& form, bool open, bool on_gpu) {
     SCOPED_TRACE(FormText(form) + (open ? ", open" : ""));
     try {
-      Compute(OneNode(description_, seed_, form, open), on_gpu);
+      Compute(OneNode(description_, form, open), on_gpu);
     } catch (const std::exception& error) {
       ADD_FAILURE() << error.what();
     }

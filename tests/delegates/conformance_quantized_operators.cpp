@@ -160,7 +160,7 @@ void AddQuantizedOperatorCases(CaseList& list) {
   for (size_t i = first; i < list.cases().size(); ++i) {
     Case& made = list.cases()[i];
     made.name.insert(made.name.find('_'), "_quantized");
-    const Node node(made, 1);
+    const Node node(made);
     const bool strided = made.inputs[0].row_gap != 0 && !XnnpackSupport().TakesStridedInput(node.types(), 0);
     if (!XnnpackSupport().Supports(node.types()) || strided) made.falls_back = "no lowering on the CPU";
   }

@@ -63,7 +63,7 @@ std::vector<bool> Exactness(const Case& description) {
 
 TEST_P(Conformance, MatchesTheReference) {
   const Case& description = ConformanceCases()[GetParam()];
-  Node node(description, static_cast<uint32_t>(GetParam()) + 1);
+  Node node(description);
   const auto reference_state = NewState(ReferenceDelegate());
   const auto fast_state = NewState(BuiltinXnnpackDelegate());
   const Node::Outcome expected = node.Run(*reference_state, {});
@@ -85,14 +85,13 @@ TEST_P(Conformance, MatchesTheReference) {
 /// usually constant may as well be an input, or computed, and the other way round.
 TEST_P(Conformance, FollowsItsInputsInEveryForm) {
   const Case& description = ConformanceCases()[GetParam()];
-  const uint32_t seed = static_cast<uint32_t>(GetParam()) + 1;
-  Node listed(description, seed);
+  Node listed(description);
   const auto reference_state = NewState(ReferenceDelegate());
   const auto fast_state = NewState(BuiltinXnnpackDelegate());
   const Node::Outcome expected = listed.Run(*reference_state, {});
   for (const Form& form : FormsOf(description)) {
     SCOPED_TRACE(FormText(form));
-    Node node(description, seed, form);
+    Node node(description, form);
     const Node::Outcome reference = node.RunAfterOthers(*reference_state, {});
     EXPECT_TRUE(SameElements(reference, expected)) << "on the reference";
     for (const bool exact : Exactness(description)) {
@@ -114,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(All, Conformance, ::testing::Range(size_t{0}, Conforman
 TEST(ConformanceTable, HasACaseForEveryInputOfEveryOperator) {
   std::set<std::pair<OpCode, size_t>> changing;
   for (const Case& description : ConformanceCases()) {
-    const Node node(description, 1);
+    const Node node(description);
     for (size_t i = 0; i < node.inputs(); ++i) {
       if (!node.HasInput(i)) continue;
       const bool differs = node.others(i) != ElementsOf(node.input(i));
@@ -135,7 +134,7 @@ TEST(ConformanceTable, CoversEveryLowering) {
   std::set<OpCode> quantized;
   for (const Case& description : ConformanceCases()) {
     if (description.falls_back != nullptr) continue;
-    (TouchesQuantized(Node(description, 1).types()) ? quantized : covered).insert(description.op);
+    (TouchesQuantized(Node(description).types()) ? quantized : covered).insert(description.op);
   }
   std::set<OpCode> lowered = {
 #define LOWERING(Name, Lowering) OpCode::k##Name,

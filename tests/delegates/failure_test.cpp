@@ -178,7 +178,7 @@ class RefusedMemory : public ::testing::TestWithParam<size_t> {
 /// Each allocation in turn, alone and with all after it: an error, and then the same numbers as ever.
 TEST_P(RefusedMemory, IsAnErrorAndTheNextTimeWorks) {
   const Case& description = ConformanceCases()[GetParam()];
-  Node node(description, static_cast<uint32_t>(GetParam()) + 1);
+  Node node(description);
   (void)node.Run(*BuiltinXnnpackDelegate().CreateModelState({}).value(),
                  {});  // Which also places the outputs.
   Forget(node);
@@ -267,11 +267,11 @@ std::vector<TwoShapes> ShapePairs() {
 
 TEST_P(RefusedShapes, LeaveTheOthers) {
   const TwoShapes pair = ShapePairs()[GetParam()];
-  Node nodes[] = {Node(pair.first, 1), Node(pair.second, 1)};
+  Node nodes[] = {Node(pair.first), Node(pair.second)};
   Outputs expected[2];
   for (int i = 0; i < 2; ++i)
     expected[i] = nodes[i].Run(*BuiltinXnnpackDelegate().CreateModelState({}).value(), {}).outputs;
-  Node changing(pair.first, 1);
+  Node changing(pair.first);
   for (long at = 1;; ++at) {
     SCOPED_TRACE(at);
     ASSERT_LT(at, 1000);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <random>
 #include <stdexcept>
 
 #include "core/half.h"
@@ -43,6 +44,14 @@ template <class T>
 T Take(Result<T> result, const char* what) {
   Check(result.status(), what);
   return std::move(*result);
+}
+
+/// A case has its elements whatever stands before it in the table.
+uint32_t SeedOf(const std::string& name) {
+  std::seed_seq sequence(name.begin(), name.end());
+  uint32_t seed = 0;
+  sequence.generate(&seed, &seed + 1);
+  return seed;
 }
 
 /// The case's elements of an input.
@@ -218,7 +227,8 @@ bool SameElements(const Node::Outcome& a, const Node::Outcome& b) {
   return same;
 }
 
-Node::Node(const Case& description, uint32_t seed, const Form& form) : case_(description) {
+Node::Node(const Case& description, const Form& form) : case_(description) {
+  const uint32_t seed = SeedOf(description.name);
   feeds_.resize(case_.inputs.size());
   for (size_t i = 0; i < case_.inputs.size(); ++i) {
     if (form.Has(i)) case_.inputs[i].constant = form.supply == Supply::kConstant;

@@ -96,8 +96,8 @@ std::vector<double> ElementsOf(const TensorView& view);
 class Node {
  public:
   /// Infers the outputs' types; throws std::runtime_error with the shape rule's sentence. Elements depend on
-  /// the case and the seed, not on the form.
-  Node(const Case& description, uint32_t seed, const Form& form = {});
+  /// the case's name, not on the form.
+  explicit Node(const Case& description, const Form& form = {});
 
   struct Outcome {
     std::vector<std::vector<double>> outputs;

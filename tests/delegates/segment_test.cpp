@@ -158,23 +158,25 @@ TEST(Segment, CancelsBetweenNodes) {
 
 TEST(Segment, SessionsShareOneCopyOfPackedWeights) {
   const auto state = NewState();
-  Node first(Convolution(), 1);
+  Node first(Convolution());
   const uint64_t once = first.Run(*state, {}).packed_bytes;
   EXPECT_GE(once, 32u * 9 * 16 * sizeof(float));
   EXPECT_EQ(first.Run(*state, {2, nullptr}).packed_bytes, once);
-  Node other_weights(Convolution(), 2);
+  Case other = Convolution();
+  other.name += "_other";
+  Node other_weights(other);
   EXPECT_EQ(other_weights.Run(*state, {}).packed_bytes, 2 * once);
 }
 
 TEST(Segment, ManySessionsPackAtTheSameTime) {
   const auto state = NewState();
-  Node alone(Convolution(), 1);
+  Node alone(Convolution());
   const auto expected = alone.Run(*NewState(), {});
   std::vector<std::thread> threads;
   std::atomic<int> equal{0};
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      Node node(Convolution(), 1);
+      Node node(Convolution());
       const auto got = node.Run(*state, {});
       equal += got.outputs == expected.outputs;
     });
@@ -190,7 +192,7 @@ TEST(Segment, IndirectionBuffersCountAsWorkspace) {
   Case depthwise =
       MakeCase(OpCode::kConv2d, {F32({1, 12, 12, 16}), F32({32, 3, 3, 1}, true), F32({32}, true)});
   depthwise.As<Conv2dAttrs>().groups = 16;
-  Node node(depthwise, 1);
+  Node node(depthwise);
   // One pointer for each tap of each output pixel.
   EXPECT_GE(node.Run(*state, {}).workspace_bytes, 10u * 10 * 9 * sizeof(void*));
 }
@@ -245,11 +247,11 @@ TEST(Segment, ConcatSkipsWhatIsInPlace) {
 
 TEST(Segment, EmptyTensorsAreNoWork) {
   const auto state = NewState();
-  Node node(MakeCase(OpCode::kAdd, {F32({0, 4}), F32({4})}), 1);
+  Node node(MakeCase(OpCode::kAdd, {F32({0, 4}), F32({4})}));
   EXPECT_TRUE(node.Run(*state, {}).outputs[0].empty());
   Case sum = MakeCase(OpCode::kReduceSum, {F32({3, 0})});
   sum.As<ReduceAttrs>().axes = {1};
-  Node reduce(sum, 1);
+  Node reduce(sum);
   EXPECT_EQ(reduce.Run(*state, {}).outputs[0], std::vector<double>(3, 0.0));
 }
 
@@ -279,14 +281,14 @@ TEST(Segment, FollowsNewExtents) {
     SCOPED_TRACE(FindOp(description.op)->name);
     const auto state = NewState();
     const auto session = NewSession(*state, 1);
-    Node changing(description, 1);
+    Node changing(description);
     Result<std::unique_ptr<PreparedSegment>> prepared = session->Prepare(changing.segment());
     ASSERT_TRUE(prepared.ok());
     for (const auto& [height, width] : {std::pair{8, 8}, {5, 9}, {16, 3}, {8, 8}}) {
       Case now = description;
       now.inputs[0].shape[1] = height;
       now.inputs[0].shape[2] = width;
-      Node fresh(now, 1);
+      Node fresh(now);
       const auto expected = fresh.Run(*state, {});
       changing.TakeTensorsOf(fresh);
       ASSERT_TRUE((*prepared)->Reshape().ok());
@@ -329,12 +331,12 @@ TEST(Support, RefusesWhatNoLoweringCanDo) {
   Case conv = Convolution();
   conv.As<Conv2dAttrs>().min = 1;
   conv.As<Conv2dAttrs>().max = 1;
-  EXPECT_FALSE(XnnpackSupport().Supports(Node(conv, 1).types())) << "an empty clamp";
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(conv).types())) << "an empty clamp";
   Case huge = Convolution();
   huge.As<Conv2dAttrs>().pads = {1 << 20, 0, 0, 0};
-  EXPECT_FALSE(XnnpackSupport().Supports(Node(huge, 1).types())) << "absurd pads";
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(huge).types())) << "absurd pads";
   Case softmax = MakeCase(OpCode::kSoftmax, {F32({3, 4})});
-  EXPECT_FALSE(XnnpackSupport().Supports(Node(softmax, 1).types())) << "not the innermost axis";
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(softmax).types())) << "not the innermost axis";
 }
 
 }  // namespace

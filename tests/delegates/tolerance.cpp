@@ -38,7 +38,7 @@ std::vector<double> AbsoluteTerms(const Node& node, ModelState& state) {
       if (std::string_view(name) == "max") field = kInfinity;
     }
   });
-  return Node(absolute, 0).Run(state, {}).outputs[0];
+  return Node(absolute).Run(state, {}).outputs[0];
 }
 
 std::vector<double> LayerNormTerms(const Node& node) {

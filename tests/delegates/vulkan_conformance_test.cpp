@@ -163,8 +163,7 @@ TEST_P(VulkanConformance, MatchesTheReference) {
   if (state == nullptr) GTEST_SKIP() << "there is no Vulkan device here";
   const Case& listed = ConformanceCases()[GetParam().index];
   if (RoundsOtherwise(listed.op)) GTEST_SKIP() << "the device rounds half away from zero on this CPU";
-  Node node(configuration.precision == VulkanPrecision::kF32 ? listed : InHalf(listed),
-            static_cast<uint32_t>(GetParam().index) + 1);
+  Node node(configuration.precision == VulkanPrecision::kF32 ? listed : InHalf(listed));
   auto reference = ReferenceDelegate().CreateModelState({});
   const Node::Outcome expected = node.Run(**reference, {});
   const uint64_t messages = vulkan::ValidationMessages();
@@ -197,7 +196,7 @@ std::vector<Parameter> ListParameters() {
     for (size_t i = 0; i < ConformanceCases().size(); ++i) {
       const Case& description = ConformanceCases()[i];
       const VulkanPrecision precision = kConfigurations[c].precision;
-      const Node node(description, 1);
+      const Node node(description);
       if (!VulkanSupport().Supports(node.types())) continue;
       if (precision == VulkanPrecision::kF16Arithmetic && !HasF16Arithmetic(node)) continue;
       // Of codes the reference has f32, which storage rounds once more.
@@ -249,14 +248,13 @@ TEST_P(VulkanForms, FollowsItsInputs) {
   if (state == nullptr) GTEST_SKIP() << "there is no Vulkan device here";
   const Case& listed = ConformanceCases()[GetParam().index];
   const Case description = configuration.precision == VulkanPrecision::kF32 ? listed : InHalf(listed);
-  const auto seed = static_cast<uint32_t>(GetParam().index) + 1;
-  Node node(description, seed);
+  Node node(description);
   auto reference = ReferenceDelegate().CreateModelState({});
   const Node::Outcome expected = node.Run(**reference, {});
   const uint64_t messages = vulkan::ValidationMessages();
   for (const Form& form : FormsOf(description)) {
     SCOPED_TRACE(FormText(form));
-    Node formed(description, seed, form);
+    Node formed(description, form);
     const Node::Outcome got = formed.RunAfterOthers(*state, {});
     EXPECT_EQ(Compare(node, got, expected, **reference, DelegateKind::kVulkan), "");
     EXPECT_EQ(got.fell_back, ReadsNothing(formed) || !VulkanSupport().Supports(formed.types()))
@@ -304,7 +302,7 @@ TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
   for (const Parameter& parameter : AllParameters()) {
     if (parameter.configuration != 0) continue;
     const Case& description = ConformanceCases()[parameter.index];
-    const Node node(description, 1);
+    const Node node(description);
     if (ReadsNothing(node)) continue;
     const std::string lowering = LoweringOf(KeyOf(node));
     const bool on_reals = lowering == "QuantizedReals";
@@ -332,7 +330,7 @@ TEST(VulkanConformanceTable, HasWeightsThatASmallDeviceSeesInParts) {
   for (const Parameter& parameter : AllParameters()) {
     const Case& description = ConformanceCases()[parameter.index];
     if (parameter.configuration != 0 || !in_parts.contains(description.op)) continue;
-    const Node node(description, 1);
+    const Node node(description);
     if (!ReadsNothing(node) && ProgramOf(node, *device, options).dispatches.size() > 1)
       missing.erase(description.op);
   }
@@ -343,7 +341,7 @@ TEST(VulkanConformanceTable, CoversEveryLowering) {
   const auto keys_of = [](const std::vector<Parameter>& parameters) {
     std::set<LoweringKey> keys;
     for (const Parameter& parameter : parameters)
-      keys.insert(KeyOf(Node(ConformanceCases()[parameter.index], 1)));
+      keys.insert(KeyOf(Node(ConformanceCases()[parameter.index])));
     return keys;
   };
   const std::set<LoweringKey> covered = keys_of(AllParameters());

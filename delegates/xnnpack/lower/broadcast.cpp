@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "delegates/xnnpack/lower/nd_copy.h"
+#include "runtime/core/align.h"
 
 namespace skiff::xnnpack {
 
@@ -77,7 +78,6 @@ void BroadcastStep::JoinShortRows() {
   std::fill(std::begin(repeated_), std::end(repeated_), false);
   if (outer_count_ == 0 || run_.extent > kShort || run_.extent < 2) return;
   bool repeated[BroadcastAxes::kMostOperands] = {};
-  size_t row_bytes = 0;
   for (int t = 0; t < operands_; ++t) {
     const int64_t row = run_.extent * run_.stride[t];
     if (row == 0) return;
@@ -86,11 +86,16 @@ void BroadcastStep::JoinShortRows() {
       if (t == 0 || outer_[i].stride[t] != 0) return;
     }
     repeated[t] = true;
-    row_bytes += static_cast<size_t>(row);
   }
   rows_at_once_ = static_cast<size_t>(std::min(outer_[0].extent, kJoined / run_.extent));
-  workspace_bytes_ = rows_at_once_ * row_bytes;
   std::copy(std::begin(repeated), std::end(repeated), std::begin(repeated_));
+  for (int t = 1; t < operands_; ++t) workspace_bytes_ += JoinedBytes(t);
+}
+
+/// Rounded up: behind the bytes of a condition may lie floats.
+size_t BroadcastStep::JoinedBytes(int operand) const {
+  if (!repeated_[operand]) return 0;
+  return AlignUp(rows_at_once_ * static_cast<size_t>(run_.extent * run_.stride[operand]));
 }
 
 Status BroadcastStep::Bind(void* workspace) {
@@ -101,7 +106,7 @@ Status BroadcastStep::Bind(void* workspace) {
     if (!repeated_[t]) continue;
     one_row_[t] = base_[t];
     base_[t] = place;
-    place += static_cast<int64_t>(rows_at_once_) * run_.extent * run_.stride[t];
+    place += JoinedBytes(t);
   }
   return OkStatus();
 }

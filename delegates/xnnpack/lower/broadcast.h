@@ -54,6 +54,7 @@ class BroadcastStep : public Step {
   static constexpr size_t kBlock = 8192;
 
   void JoinShortRows();
+  size_t JoinedBytes(int operand) const;
   void RunBlock(size_t begin, size_t count) const;
   void RunRows(size_t begin, size_t count) const;
 
