@@ -6,17 +6,16 @@
 
 namespace skiff {
 
-/// Exact.
+/// Exact, NaNs included. Without branches, so that compilers can do several at once.
 inline float HalfToFloat(uint16_t half) {
+  constexpr uint32_t kBiasChange = 112u << 23;
   const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t exponent = (half >> 10) & 0x1fu;
-  const uint32_t mantissa = half & 0x3ffu;
-  if (exponent == 0) {  // Zero or subnormal: mantissa times 2^-24.
-    const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-    return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | sign);
-  }
-  const uint32_t wide = exponent == 31 ? 255u : exponent + 112u;
-  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+  const uint32_t magnitude = half & 0x7fffu;
+  // Zero or subnormal: magnitude times 2^-24.
+  const auto tiny = std::bit_cast<uint32_t>(static_cast<float>(static_cast<int32_t>(magnitude)) * 0x1p-24f);
+  const uint32_t normal = (magnitude << 13) + kBiasChange;
+  const uint32_t finite = magnitude < 0x400u ? tiny : normal;
+  return std::bit_cast<float>(sign | (magnitude < 0x7c00u ? finite : normal + kBiasChange));
 }
 
 /// Rounds to nearest, ties to even; overflow becomes infinity; a NaN stays a quiet NaN.

@@ -1,6 +1,7 @@
 #include "skiff/quantize.h"
 
 #include "core/code_range.h"
+#include "core/widen.h"
 #include "skiff/log.h"
 
 namespace skiff {
@@ -19,29 +20,13 @@ void Quantize(const float* from, const TensorView& to) {
   }
 }
 
-template <class Code>
-void Dequantize(const TensorView& from, float* to) {
-  const Quantization& quantization = *from.quantization;
-  const ScaleIndex scale_of(quantization, from.shape);
-  const int64_t elements = from.shape.elements();
-  for (int64_t i = 0; i < elements; ++i) {
-    const int64_t at = scale_of(i);
-    const auto steps = static_cast<double>(int64_t{from.as<const Code>()[i]} - quantization.ZeroPointAt(at));
-    to[i] = static_cast<float>(steps * static_cast<double>(quantization.ScaleAt(at)));
-  }
-}
-
 struct Codec {
   DType dtype;
   void (*quantize)(const float* from, const TensorView& to);
-  void (*dequantize)(const TensorView& from, float* to);
 };
 constexpr Codec kCodecs[] = {
-    {DType::kI8, Quantize<int8_t>, Dequantize<int8_t>},
-    {DType::kU8, Quantize<uint8_t>, Dequantize<uint8_t>},
-    {DType::kI16, Quantize<int16_t>, Dequantize<int16_t>},
-    {DType::kU16, Quantize<uint16_t>, Dequantize<uint16_t>},
-    {DType::kI32, Quantize<int32_t>, Dequantize<int32_t>},
+    {DType::kI8, Quantize<int8_t>},    {DType::kU8, Quantize<uint8_t>},  {DType::kI16, Quantize<int16_t>},
+    {DType::kU16, Quantize<uint16_t>}, {DType::kI32, Quantize<int32_t>},
 };
 
 /// What is wrong with a tensor, or with the place of the real numbers; null: nothing.
@@ -75,8 +60,9 @@ Status QuantizeFloats(const float* from, const TensorView& to) {
 }
 
 Status DequantizeToFloats(const TensorView& from, float* to) {
-  SKIFF_ASSIGN_OR_RETURN(const Codec* codec, CodecFor(from, to));
-  codec->dequantize(from, to);
+  const Result<const Codec*> codec = CodecFor(from, to);
+  if (!codec.ok()) return codec.status();
+  WidenCodes(from, to);
   return OkStatus();
 }
 
