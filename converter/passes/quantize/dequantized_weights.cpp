@@ -1,4 +1,6 @@
 // Quantised constants take the form that operators want of their weights.
+#include <algorithm>
+
 #include "graph/evaluate.h"
 #include "ops/quantized.h"
 #include "passes/fuse/clamp_range.h"
@@ -30,6 +32,60 @@ bool IsRegrouping(OpCode op) {
          (FindOp(op)->Is(OpTraits::kReinterpret) && QuantizedUseOf(op) == QuantizedUse::kMoves);
 }
 
+std::optional<TensorData> Transposed(const Graph& graph, const Node& node, const TensorData& plain) {
+  auto results = EvaluateIfSupported(graph, node, {&plain});
+  if (!results) return {};
+  return (*results)[0];
+}
+
+/// Integers of four bits are transposed as bytes.
+std::optional<TensorData> TransposedCodes(const Graph& graph, const Node& node, const TensorData& codes) {
+  if (DTypeBits(codes.dtype()) == 8 * DTypeSize(codes.dtype())) {
+    return Transposed(graph, node, TensorData(codes.dtype(), codes.shape(), codes.data()));
+  }
+  const std::vector<int64_t> integers = codes.ToInts();
+  TensorData bytes(DType::kI8, codes.shape());
+  std::copy(integers.begin(), integers.end(), static_cast<int8_t*>(bytes.mutable_data()));
+  const std::optional<TensorData> moved = Transposed(graph, node, bytes);
+  if (!moved) return {};
+  TensorData packed(codes.dtype(), moved->shape());
+  auto* to = static_cast<uint8_t*>(packed.mutable_data());
+  for (size_t i = 0; i < integers.size(); ++i)
+    to[i / 2] = static_cast<uint8_t>(to[i / 2] | (moved->as<uint8_t>()[i] & 15) << (i % 2 * 4));
+  return packed;
+}
+
+/// Scales of blocks are a tensor of their own, which is transposed as the integers are.
+QuantizationPtr TransposedBlocks(const Graph& graph, const Node& node, const TensorData& codes) {
+  const Quantization& from = *codes.quantization();
+  Quantization axis_only;
+  axis_only.axis = from.axis;
+  axis_only.count = codes.shape()[from.axis];
+  Quantization moved;
+  if (!MovedQuantization(node.op, node.attrs, axis_only, codes.shape().rank(), &moved)) return nullptr;
+  Shape shape = codes.shape();
+  shape[from.axis] = shape[from.axis] / from.block + (shape[from.axis] % from.block != 0 ? 1 : 0);
+  const auto scales = Transposed(graph, node, TensorData(DType::kF32, shape, from.scales));
+  std::optional<TensorData> zeros;
+  if (from.zero_points != nullptr)
+    zeros = Transposed(graph, node, TensorData(DType::kI32, shape, from.zero_points));
+  if (!scales || (from.zero_points != nullptr && !zeros)) return nullptr;
+  const auto* first = scales->as<float>();
+  std::vector<int32_t> zero_points;
+  if (zeros) zero_points.assign(zeros->as<int32_t>(), zeros->as<int32_t>() + from.count);
+  return PerAxis(moved.axis, {first, first + from.count}, std::move(zero_points), from.block);
+}
+
+/// Null where the scales cannot follow.
+QuantizationPtr Moved(const Graph& graph, const Node& node, const TensorData& codes, const Shape& to) {
+  const QuantizationPtr& quantization = codes.quantization();
+  if (quantization->per_tensor()) return quantization;
+  if (quantization->block > 0)
+    return node.op == OpCode::kTranspose ? TransposedBlocks(graph, node, codes) : nullptr;
+  const std::optional<int> axis = MovedAxis(node, *quantization, codes.shape(), to);
+  return axis ? AlongAxis(quantization, *axis) : nullptr;
+}
+
 /// A movement of a dequantised constant: the constant is moved ahead of time.
 bool MoveConstant(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
@@ -37,24 +93,14 @@ bool MoveConstant(Graph& graph, NodeId id) {
   const ValueId codes = DequantizedFrom(graph, node.inputs[0]);
   if (codes == kNoValue || !graph.value(codes).constant) return false;
   const TensorData data = *graph.value(codes).constant;
-  if (DTypeBits(data.dtype()) < 8) return false;
   const Shape to = graph.value(node.outputs[0]).shape();
-  QuantizationPtr quantization = data.quantization();
-  if (!quantization->per_tensor()) {
-    const std::optional<int> axis =
-        quantization->block == 0 ? MovedAxis(node, *quantization, data.shape(), to) : std::nullopt;
-    if (!axis) return false;
-    quantization = AlongAxis(quantization, *axis);
-  }
-  const TensorData plain(data.dtype(), data.shape(), data.data());
-  TensorData moved = plain.Reshaped(to);
-  if (node.op == OpCode::kTranspose) {
-    auto results = EvaluateIfSupported(graph, node, {&plain});
-    if (!results) return false;
-    moved = (*results)[0];
-  }
+  const QuantizationPtr quantization = Moved(graph, node, data, to);
+  if (!quantization) return false;
+  std::optional<TensorData> moved = data.Reshaped(to);
+  if (node.op == OpCode::kTranspose) moved = TransposedCodes(graph, node, data);
+  if (!moved) return false;
   const ValueId constant =
-      graph.AddConstant(graph.value(codes).name + ".moved", moved.Quantized(quantization));
+      graph.AddConstant(graph.value(codes).name + ".moved", moved->Quantized(quantization));
   graph.Note(id, "evaluated ahead of time, on integers");
   Become(graph, id, OpCode::kDequantize, {constant});
   return true;
