@@ -178,11 +178,11 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
                         Duration(ReshapeTime(result)), context.other_sizes, Duration(result.changed_run_ns),
                         Duration(result.unchanged_run_ns));
   text += fmt::format(
-      "memory:  arena {}, inputs {}, workspace {}, packed weights {} and {} mapped, mapped weights {} "
-      "bytes\n",
+      "memory:  arena {}, inputs {}, workspace {}, packed weights {} and {} mapped, mapped weights {}, "
+      "widened weights {} bytes\n",
       Grouped(result.memory.arena), Grouped(result.memory.inputs), Grouped(result.memory.workspace),
       Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_packed_weights),
-      Grouped(result.memory.mapped_weights));
+      Grouped(result.memory.mapped_weights), Grouped(result.memory.widened_weights));
   text += TuningText(context, result) + '\n';
   text += NodesTable(result, all_ns, top_nodes);
   const auto shape_nodes =
@@ -222,7 +222,8 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                     {"workspace", result.memory.workspace},
                     {"packed_weights", result.memory.packed_weights},
                     {"mapped_weights", result.memory.mapped_weights},
-                    {"mapped_packed_weights", result.memory.mapped_packed_weights}};
+                    {"mapped_packed_weights", result.memory.mapped_packed_weights},
+                    {"widened_weights", result.memory.widened_weights}};
   if (!context.tuning.empty()) json["tuning"] = TuningJson(context);
   json["nodes"] = nlohmann::ordered_json::array();
   for (const NodeProfile& node : result.nodes) {

@@ -124,6 +124,15 @@ size_t CountOf(const PlanData& plan, OpCode op) {
   return count;
 }
 
+/// Where a constant is narrower in the file.
+Json StoredJson(const TensorPlacement& placement, const Shape& shape) {
+  Json json = {{"dtype", DTypeName(placement.stored)},
+               {"bytes", ElementBytes(placement.stored, shape.elements())}};
+  if (placement.stored_quantization != nullptr)
+    json["quantization"] = QuantizationJson(placement.stored_quantization);
+  return json;
+}
+
 Json TensorsJson(const PlanData& plan, Span<const int32_t> indices) {
   Json json = Json::array();
   for (const int32_t index : indices) {
@@ -138,6 +147,10 @@ Json TensorsJson(const PlanData& plan, Span<const int32_t> indices) {
                       {"constant", tensor->constant}});
       if (tensor->view.quantization != nullptr)
         json.back()["quantization"] = QuantizationJson(tensor->view.quantization);
+      const TensorPlacement& placement = plan.placements[static_cast<size_t>(index)];
+      if (tensor->constant) json.back()["bytes"] = tensor->view.bytes();
+      if (placement.stored != DType::kInvalid)
+        json.back()["stored"] = StoredJson(placement, tensor->view.shape);
     }
   }
   return json;
@@ -172,9 +185,11 @@ void AddNodes(Table& table, const PlanData& plan, const std::string& indent) {
     std::string inputs;
     for (const int32_t index : node.inputs) {
       const PlanTensor* tensor = TensorAt(plan, index);
-      if (tensor != nullptr)
-        inputs += fmt::format("{}{}{}", inputs.empty() ? "" : " ", ShapeText(tensor->view.shape).c_str(),
-                              tensor->constant ? "c" : "");
+      if (tensor == nullptr) continue;
+      inputs += fmt::format("{}{}{}", inputs.empty() ? "" : " ", ShapeText(tensor->view.shape).c_str(),
+                            tensor->constant ? "c" : "");
+      if (const DType stored = plan.placements[static_cast<size_t>(index)].stored; stored != DType::kInvalid)
+        inputs += fmt::format("({})", DTypeName(stored));
     }
     const TensorView& output = TensorAt(plan, node.outputs[0])->view;
     const std::string attrs = PrintAttrs(node.op->code, *node.attrs);
@@ -192,7 +207,7 @@ void AddNodes(Table& table, const PlanData& plan, const std::string& indent) {
 std::string NodesText(const PlanData& plan) {
   Table table({{"#", Table::Align::kRight}, {"node"}, {"operator"}, {"delegate"}, {"inputs"}, {"output"}});
   AddNodes(table, plan, "");
-  return table.ToString() + "(c: constant)\n";
+  return table.ToString() + "(c: constant; c(f16): f16 in the file)\n";
 }
 
 std::string DimensionsText(const ModelSignature& signature, const char* indent) {
@@ -247,6 +262,7 @@ Json SkiffJson(const std::string& path, const Model& model) {
                {"producer", data.producer},
                {"file_bytes", data.file_bytes},
                {"weights_bytes", data.weights_bytes},
+               {"widened_bytes", data.wide_weights.most_bytes()},
                {"metadata", Json::object()},
                {"symbols", SymbolsJson(data)},
                {"signatures", Json::array()}};
@@ -295,6 +311,8 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
       fmt::format("{}: Skiff format {}, made by {}\n", path, data.format_version, data.producer);
   text += fmt::format("{} bytes, of which {} are weights\n", Grouped(data.file_bytes),
                       Grouped(data.weights_bytes));
+  if (const uint64_t widened = data.wide_weights.most_bytes(); widened > 0)
+    text += fmt::format("{} bytes of weights in memory are narrower in the file\n", Grouped(widened));
   // Those of several signatures are different ones, whatever their names.
   const bool several = data.signatures.size() > 1;
   if (!several) text += DimensionsText(model, "");

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/widen.h"
+#include "emit/stored_form.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/shape_program.h"
@@ -44,6 +46,9 @@ class Drafter {
     CheckShapeProgram(graph_, shape_program);
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
+      // What it makes is a constant of the plan.
+      if (graph_.node(id).op == OpCode::kDequantize && CodesBehind(graph_, graph_.node(id).outputs[0]))
+        continue;
       DraftNode node;
       node.id = id;
       node.shape_program = shape_program[static_cast<size_t>(id)];
@@ -97,6 +102,16 @@ class Drafter {
       tensor.constant = true;
       tensor.view.data = value.constant->view().data;
       tensor.hash = HashOf(*value.constant);
+    } else if (const TensorData* codes = CodesBehind(graph_, id)) {
+      tensor.constant = true;
+      if (IsNarrower(*codes)) {
+        draft_.codes.emplace(index, *codes);
+      } else {
+        TensorData& floats = draft_.made.emplace_back(DType::kF32, codes->shape());
+        WidenCodes(codes->view(), static_cast<float*>(floats.mutable_data()));
+        tensor.view.data = draft_.made.back().view().data;
+        tensor.hash = HashOf(draft_.made.back());
+      }
     }
     draft_.values.push_back(id);
     return index;

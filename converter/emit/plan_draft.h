@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct PlanDraft {
   const Graph* graph = nullptr;
   std::vector<PlanTensor> tensors;  ///< Names and constant data point into the graph.
   std::vector<ValueId> values;      ///< The value of each tensor; kNoValue for a scratch.
+  /// By tensor, of constants that the file stores as quantised integers; their views have no data.
+  std::map<size_t, TensorData> codes;
+  std::vector<TensorData> made;  ///< Backs constants that are none of the graph's.
   std::vector<DraftNode> nodes;
   std::vector<SegmentData> segments;
   std::vector<int32_t> inputs;

@@ -10,6 +10,8 @@
 #include <map>
 
 #include "emit/attr_encoder.h"
+#include "emit/blob_table.h"
+#include "emit/stored_form.h"
 #include "format/container.h"
 #include "graph/error.h"
 #include "model_generated.h"
@@ -23,45 +25,11 @@ using flatbuffers::Offset;
 
 constexpr const char* kProducer = "skiff " SKIFF_VERSION;
 
-/// The weights part: every distinct content once.
-class BlobTable {
- public:
-  int32_t Add(const PlanTensor& tensor) {
-    const auto size = static_cast<uint64_t>(tensor.view.bytes());
-    const auto [found, fresh] =
-        index_.try_emplace({tensor.hash.low, tensor.hash.high, size}, static_cast<int32_t>(blobs_.size()));
-    if (fresh) {
-      blobs_.emplace_back(bytes_, size, tensor.hash.low, tensor.hash.high);
-      data_.push_back(static_cast<const uint8_t*>(tensor.view.data));
-      bytes_ = format::AlignUp(bytes_ + size);
-    }
-    return found->second;
-  }
-
-  /// Of elements that live nowhere else.
-  int32_t AddCopy(const TensorData& data) {
-    copies_.push_back(data);
-    PlanTensor tensor;
-    tensor.view = data.view();
-    tensor.hash = HashOf(data);
-    return Add(tensor);
-  }
-
-  const std::vector<format::Blob>& blobs() const { return blobs_; }
-  uint64_t bytes() const { return bytes_; }
-
-  void CopyTo(uint8_t* weights) const {
-    for (size_t i = 0; i < blobs_.size(); ++i) {
-      if (blobs_[i].size() > 0) std::memcpy(weights + blobs_[i].offset(), data_[i], blobs_[i].size());
-    }
-  }
-
- private:
-  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, int32_t> index_;
-  std::vector<format::Blob> blobs_;
-  std::vector<const uint8_t*> data_;
-  std::vector<TensorData> copies_;
-  uint64_t bytes_ = 0;
+/// Where a constant's elements are, and in which form.
+struct StoredConstant {
+  int32_t blob = -1;
+  DType dtype = DType::kInvalid;  ///< kInvalid: the tensor's own.
+  int32_t quantization = -1;
 };
 
 class Writer {
@@ -77,7 +45,9 @@ class Writer {
     const auto variables = WriteVariables();
     const auto symbols = WriteSymbols();
     const auto quantizations = WriteQuantizations();
-    const uint32_t version = quantizations.empty() ? format::kPlainFormatVersion : format::kFormatVersion;
+    const uint32_t version = narrow_                  ? format::kNarrowFormatVersion
+                             : !quantizations.empty() ? format::kQuantizedFormatVersion
+                                                      : format::kPlainFormatVersion;
     builder_.Finish(format::CreateModelDirect(builder_, version, kProducer, &signatures,
                                               symbols.empty() ? nullptr : &symbols, &blobs_.blobs(),
                                               &metadata, variables.empty() ? nullptr : &variables,
@@ -101,13 +71,11 @@ class Writer {
   std::vector<Offset<format::Variable>> WriteVariables() {
     std::vector<Offset<format::Variable>> written;
     for (const auto& [name, value] : file_.variables) {
-      PlanTensor initial;
-      initial.view = value.view();
-      initial.hash = HashOf(value);
       const std::vector<int64_t> extents(value.shape().begin(), value.shape().end());
-      written.push_back(format::CreateVariableDirect(
-          builder_, name.c_str(), static_cast<uint8_t>(value.dtype()), &extents,
-          static_cast<uint32_t>(blobs_.Add(initial)), QuantizationIndex(value.quantization().get())));
+      written.push_back(
+          format::CreateVariableDirect(builder_, name.c_str(), static_cast<uint8_t>(value.dtype()), &extents,
+                                       static_cast<uint32_t>(blobs_.Add(value.view(), HashOf(value))),
+                                       QuantizationIndex(value.quantization().get())));
     }
     return written;
   }
@@ -116,6 +84,32 @@ class Writer {
   Offset<flatbuffers::String> Debug(const char* name) {
     return options_.strip || name == nullptr ? Offset<flatbuffers::String>()
                                              : builder_.CreateSharedString(name);
+  }
+
+  /// Narrower than the tensor where that is exact.
+  StoredConstant Store(const PlanDraft& draft, size_t index) {
+    if (const auto found = draft.codes.find(index); found != draft.codes.end()) {
+      const TensorData& codes = found->second;
+      WideForm form{codes.dtype(), QuantizationIndex(codes.quantization().get()), Shape()};
+      if (!codes.quantization()->per_tensor()) form.shape = codes.shape();
+      narrow_ = true;
+      return {blobs_.Add(codes.view(), HashOf(codes), form), form.dtype, form.quantization};
+    }
+    const PlanTensor& tensor = draft.tensors[index];
+    const auto size = static_cast<uint64_t>(tensor.view.bytes());
+    // Plans of one file have the same constants.
+    const auto [known, fresh] =
+        stored_.try_emplace({tensor.hash.low, tensor.hash.high, size, tensor.view.dtype});
+    StoredConstant& stored = known->second;
+    if (!fresh) return stored;
+    if (const std::optional<TensorData> halves = AsHalves(tensor.view)) {
+      const WideForm form{DType::kF16, -1, Shape()};
+      stored = {blobs_.AddCopy(*halves, form), form.dtype, -1};
+      narrow_ = true;
+    } else {
+      stored.blob = blobs_.Add(tensor.view, tensor.hash);
+    }
+    return stored;
   }
 
   std::vector<Offset<format::Tensor>> WriteTensors(const PlanDraft& draft) {
@@ -129,13 +123,14 @@ class Writer {
       const std::vector<uint8_t> perm(value.source_perm.begin(), value.source_perm.end());
       const bool dense = tensor.view.row_stride == tensor.view.shape.last();
       const bool source = !options_.strip && !value.source.empty();
-      tensors.push_back(
-          format::CreateTensor(builder_, static_cast<uint8_t>(tensor.view.dtype),
-                               builder_.CreateVector(extents), tensor.constant ? blobs_.Add(tensor) : -1,
-                               placement.offset, placement.view_of, dense ? 0 : tensor.view.row_stride,
-                               Debug(tensor.name), Debug(source ? value.source.c_str() : nullptr),
-                               source && !perm.empty() ? builder_.CreateVector(perm) : 0, placement.buffer,
-                               QuantizationIndex(tensor.view.quantization)));
+      const StoredConstant stored = tensor.constant ? Store(draft, i) : StoredConstant();
+      tensors.push_back(format::CreateTensor(
+          builder_, static_cast<uint8_t>(tensor.view.dtype), builder_.CreateVector(extents), stored.blob,
+          placement.offset, placement.view_of, dense ? 0 : tensor.view.row_stride, Debug(tensor.name),
+          Debug(source ? value.source.c_str() : nullptr),
+          source && !perm.empty() ? builder_.CreateVector(perm) : 0, placement.buffer,
+          QuantizationIndex(tensor.view.quantization), static_cast<uint8_t>(stored.dtype),
+          stored.quantization));
     }
     return tensors;
   }
@@ -282,8 +277,10 @@ class Writer {
   const WriteOptions& options_;
   FlatBufferBuilder builder_;
   BlobTable blobs_;
-  std::vector<const Quantization*> quantizations_;          ///< In the order of the file.
-  const PlanDraft* whole_ = nullptr;                        ///< Of the signature that is being written.
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t, DType>, StoredConstant> stored_;  ///< By content.
+  bool narrow_ = false;                             ///< Some constant is stored narrower than it is used.
+  std::vector<const Quantization*> quantizations_;  ///< In the order of the file.
+  const PlanDraft* whole_ = nullptr;                ///< Of the signature that is being written.
   std::vector<std::pair<const Graph*, SymbolId>> symbols_;  ///< In the order of the file.
 };
 

@@ -27,6 +27,7 @@ class Session final : public DelegateSession {
     return std::unique_ptr<PreparedSegment>(std::move(segment));
   }
 
+  bool PinsConstants() const override { return true; }
   void Idle() override {}  // Workers sleep by themselves (workers.h).
 
  private:

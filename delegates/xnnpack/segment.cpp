@@ -1,8 +1,10 @@
 #include "delegates/xnnpack/segment.h"
 
 #include "core/platform.h"
+#include "core/wide_constant.h"
 #include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/support.h"
+#include "delegates/xnnpack/weights/packing_scope.h"
 #include "plan/work.h"
 
 namespace skiff::xnnpack {
@@ -55,6 +57,16 @@ Status Segment::Describe(const PlanNode& plan_node, Node& node) {
                 plan_node.attrs,
                 {node.tensors.data(), inputs},
                 {node.tensors.data() + inputs, plan_node.outputs.size()}};
+  const size_t packed = PackedInput(node.types);
+  for (size_t i = 0; i < inputs; ++i) {
+    WideConstant* const wide = node.tensors[i] == nullptr ? nullptr : node.tensors[i]->wide;
+    if (wide == nullptr) continue;
+    if (i == packed && packed > 0) {
+      node.packed = wide;
+    } else {
+      wide->Pin();
+    }
+  }
   return OkStatus();
 }
 
@@ -87,6 +99,7 @@ Segment::Mode Segment::ModeFor(const PlanNode& node) const {
 Status Segment::UseReference(uint32_t index) {
   Node& node = nodes_[index];
   node.mode = Mode::kReference;
+  if (node.packed != nullptr) node.packed->Pin();
   if (!node.reference_prepared) {
     SKIFF_RETURN_IF_ERROR(node.reference.Prepare(segment_, segment_.begin + index));
     node.reference_prepared = true;
@@ -108,13 +121,18 @@ void Segment::ChooseThreads() {
   for (Node& node : nodes_) node.environment.pool = nullptr;
 }
 
+Status Segment::PrepareStep(uint32_t index) {
+  const PackingScope scope(nodes_[index].packed);
+  SKIFF_RETURN_IF_ERROR(Lower(index));
+  return nodes_[index].step->Reshape();
+}
+
 Status Segment::ReshapeNode(uint32_t index) {
   Node& node = nodes_[index];
   node.mode = ModeFor(segment_.nodes[segment_.begin + index]);
   if (node.mode == Mode::kNothing) return OkStatus();
   if (node.mode == Mode::kReference) return UseReference(index);
-  Status status = Lower(index);
-  if (status.ok()) status = node.step->Reshape();
+  Status status = PrepareStep(index);
   if (status.ok()) return status;
   if (status.code() == StatusCode::kUnsupported) return UseReference(index);
   // What XNNPACK leaves behind when memory runs out half way is not worth finding out: the next time begins

@@ -26,6 +26,7 @@ class Segment final : public PreparedSegment {
     Mode mode = Mode::kReference;
     FixedArray<const PlanTensor*> tensors;  ///< Inputs, then outputs.
     NodeTypes types;                        ///< What the support predicate sees.
+    WideConstant* packed = nullptr;         ///< Weights that are there only while they are packed.
     LowerFn lower = nullptr;                ///< Null where there is no lowering.
     Environment environment;                ///< With the pool where the work is worth it.
     StepPointer step;                       ///< Null until the predicate accepts a shape.
@@ -38,6 +39,7 @@ class Segment final : public PreparedSegment {
   Status Lower(uint32_t index);
   void ChooseThreads();
   Status ReshapeNodes(size_t* workspace);
+  Status PrepareStep(uint32_t index);
   Status ReshapeNode(uint32_t index);
   Status BindNode(uint32_t index);
   Status UseReference(uint32_t index);

@@ -56,8 +56,7 @@ static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 // The first published struct ended here. Later fields come behind it, and padding at the end would hide them.
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
 static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, reserved) + sizeof(int32_t));
-static_assert(sizeof(SkiffMemoryUsage) ==
-              offsetof(SkiffMemoryUsage, mapped_packed_weights) + sizeof(uint64_t));
+static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, widened_weights) + sizeof(uint64_t));
 static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, scale) + sizeof(ImageSpec::scale));
 static_assert(sizeof(SkiffImageSpec::mean) == sizeof(ImageSpec::mean));
 static_assert(sizeof(SkiffQuantization) == offsetof(SkiffQuantization, zero_points) + sizeof(const int32_t*));

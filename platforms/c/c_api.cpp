@@ -447,8 +447,8 @@ void skiff_session_memory_usage(const SkiffSession* session, SkiffMemoryUsage* u
   SkiffMemoryUsage known = {};
   if (session != nullptr) {
     const MemoryUsage held = Cpp(session)->memory_usage();
-    known = {held.arena,  held.workspace, held.packed_weights,       held.mapped_weights,
-             held.inputs, held.variables, held.mapped_packed_weights};
+    known = {held.arena,  held.workspace, held.packed_weights,        held.mapped_weights,
+             held.inputs, held.variables, held.mapped_packed_weights, held.widened_weights};
   }
   FillPrefix(usage, size, &known, sizeof(known));
 }

@@ -63,6 +63,20 @@ void WillFill(void* memory, uint64_t bytes) {
 #endif
 }
 
+bool GiveBack(void* memory, uint64_t bytes) {
+#ifdef __linux__
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t before = (page - reinterpret_cast<uintptr_t>(memory) % page) % page;
+  if (bytes < before + page) return false;
+  return madvise(static_cast<char*>(memory) + before, static_cast<size_t>((bytes - before) / page * page),
+                 MADV_DONTNEED) == 0;
+#else
+  (void)memory;
+  (void)bytes;
+  return false;
+#endif
+}
+
 namespace {
 
 uint64_t Nanoseconds(const timespec& time) {

@@ -26,6 +26,9 @@ void FreeAligned(void* memory);
 /// Says that all of this memory will be written soon. A system may give it at once what it gives otherwise
 /// page by page.
 void WillFill(void* memory, uint64_t bytes);
+/// Says that what this memory holds is no longer needed: a system may take its pages, and gives others when
+/// it is written again. False where nothing was done, and the content is as it was.
+bool GiveBack(void* memory, uint64_t bytes);
 
 /// One state of one file: what has been written to since, or is another file, has another identity. No
 /// program can choose the time of the last change that is part of it.

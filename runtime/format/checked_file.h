@@ -5,6 +5,7 @@
 #include "core/extents.h"
 #include "core/features.h"
 #include "format/container.h"
+#include "format/wide_weights.h"
 #include "model_generated.h"
 #include "skiff/custom_operator.h"
 #include "skiff/log.h"
@@ -29,6 +30,7 @@ struct CheckedFile {
   Span<const Quantization>
       quantizations;  ///< Decoded and checked by themselves, not against a tensor's type.
   Span<const CustomOperator> custom_operators;
+  WideWeights* wide_weights = nullptr;
   size_t index_count = 0;
   int body_depth = 0;     ///< Of the plan that is being read.
   uint32_t features = 0;  ///< FeatureBit() of those that were needed so far.

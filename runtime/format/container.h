@@ -13,10 +13,13 @@ namespace skiff::format {
 
 static_assert(std::endian::native == std::endian::little, "a .skiff file is read as it lies in memory");
 
-/// The newest format that this build reads. A file says the oldest one that can hold it: 2 where a tensor is
-/// quantised, else 1.
-inline constexpr uint32_t kFormatVersion = 2;
+/// A file says the oldest format that can hold it: 3 where a constant is stored narrower than it is used, 2
+/// where a tensor is quantised, else 1.
 inline constexpr uint32_t kPlainFormatVersion = 1;
+inline constexpr uint32_t kQuantizedFormatVersion = 2;
+inline constexpr uint32_t kNarrowFormatVersion = 3;
+/// The newest one that this build reads.
+inline constexpr uint32_t kFormatVersion = kNarrowFormatVersion;
 
 /// The newline bytes show a file that went through a text-mode transfer.
 inline constexpr unsigned char kMagic[8] = {'S', 'K', 'I', 'F', 'F', '\r', '\n', 0x1a};

@@ -1,8 +1,9 @@
 /// A verified model: what the FlatBuffer says, decoded once into plain structs whose every index, offset and
 /// size has been checked. Strings and extents point into the copied FlatBuffer part, constants into the
-/// mapped weights.
+/// mapped weights or, where these are narrower than kernels read them, to widened ones.
 #pragma once
 
+#include "format/wide_weights.h"
 #include "plan/plan_data.h"
 #include "skiff/quantization.h"
 
@@ -33,6 +34,7 @@ struct ModelData {
   FixedArray<SymbolInfo> symbols;
   FixedArray<VariableInfo> variables;
   FixedArray<Quantization> quantizations;
+  WideWeights wide_weights;
   FixedArray<MetadataEntry> metadata;
   uint32_t format_version = 0;
   const char* producer = "";

@@ -21,6 +21,7 @@ class Reader {
     file_.name = name;
     file_.bytes = file;
     file_.custom_operators = custom_operators;
+    file_.wide_weights = &out->wide_weights;
   }
 
   Status Read() {
@@ -105,6 +106,7 @@ class Reader {
       const uint64_t known_by[] = {out_->weights_id, blob.hash_low(), blob.hash_high()};
       out_->weights_id = Checksum(known_by, sizeof(known_by));
     }
+    out_->wide_weights.Init(static_cast<uint32_t>(SizeOf(file_.model->blobs())), file_.header.weights_size);
     return OkStatus();
   }
 

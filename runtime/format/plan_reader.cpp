@@ -2,6 +2,7 @@
 #include "format/plan_reader.h"
 
 #include "core/checksum.h"
+#include "core/widen.h"
 #include "format/attr_decoder.h"
 #include "ops/custom.h"
 #include "ops/quantized.h"
@@ -14,11 +15,11 @@ namespace {
 /// Some checks are quadratic in the operands of one node.
 constexpr size_t kMaxOperands = 4096;
 
-/// Which of the file's weights they are. The hash that the file states for them is no more than its word.
-/// Spread over all bits, because delegates put several together.
-ContentHash IdOfWeights(uint32_t blob) {
-  const uint64_t low[] = {blob, 1};
-  const uint64_t high[] = {blob, 2};
+/// Which of the file's weights they are, and whether they were widened. The hash that the file states for
+/// them is no more than its word. Spread over all bits, because delegates put several together.
+ContentHash IdOfWeights(uint32_t blob, bool widened) {
+  const uint64_t low[] = {blob, widened ? 3u : 1u};
+  const uint64_t high[] = {blob, widened ? 4u : 2u};
   return {Checksum(low, sizeof(low)), Checksum(high, sizeof(high))};
 }
 
@@ -44,6 +45,45 @@ Status ReadRanges(CheckedFile& file, const format::Plan& from, PlanData& to) {
     to.ranges[i] = {range.symbol(), range.min(), range.max()};
   }
   return OkStatus();
+}
+
+Status ReadConstant(CheckedFile& file, uint32_t index, const format::Tensor& from, PlanTensor& to,
+                    TensorPlacement& placement) {
+  const auto blob_index = static_cast<uint32_t>(from.blob());
+  if (from.blob() < 0 || blob_index >= SizeOf(file.model->blobs()))
+    return file.Invalid("tensor %u has no weights", index);
+  const format::Blob& blob = *file.model->blobs()->Get(blob_index);
+  const bool narrow = from.stored() != 0;
+  TensorView stored = to.view;
+  if (narrow) stored.dtype = static_cast<DType>(from.stored());
+  if (DTypeBits(stored.dtype) == 0 || static_cast<uint64_t>(stored.bytes()) != blob.size() ||
+      placement.row_stride != 0 || placement.view_of != TensorPlacement::kRoot) {
+    return file.Invalid("the shape of constant %u does not fit its weights", index);
+  }
+  to.constant = true;
+  to.hash = IdOfWeights(blob_index, narrow);
+  stored.data = to.view.data = file.WeightsOf(blob);
+  if (!narrow) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(file.Need(Feature::kNarrowWeights));
+  SKIFF_RETURN_IF_ERROR(
+      file.ReadQuantization(from.stored_quantization(), stored.dtype, stored.shape, &stored.quantization));
+  if (to.view.dtype != DType::kF32 || !CanWiden(stored.dtype, stored.quantization != nullptr))
+    return file.Invalid("constant %u is %s and stored as %s%s, from which it cannot be made", index,
+                        DTypeName(to.view.dtype), stored.quantization != nullptr ? "quantised " : "",
+                        DTypeName(stored.dtype));
+  placement.stored = stored.dtype;
+  placement.stored_quantization = stored.quantization;
+  Result<WideConstant*> wide = file.wide_weights->Find(blob_index, stored);
+  if (wide.ok()) {
+    to.wide = *wide;
+    to.view.data = to.wide->elements();
+    return OkStatus();
+  }
+  if (wide.status().code() != StatusCode::kInvalidModel) return wide.status();
+  return file.Invalid(
+      "constant %u: its weights are stored in two forms, or the file's weights would take more than %llu "
+      "times their bytes",
+      index, static_cast<unsigned long long>(WideWeights::kMostGrowth));
 }
 
 Status ReadTensors(CheckedFile& file, const format::Plan& from, PlanData& to) {
@@ -72,17 +112,8 @@ Status ReadTensors(CheckedFile& file, const format::Plan& from, PlanData& to) {
       if (axis >= kMaxRank) return file.Invalid("tensor %u has a bad permutation", i);
       placement.source_perm[placement.source_perm.size++] = axis;
     }
-    if (tensor.blob() >= 0) {
-      if (static_cast<uint32_t>(tensor.blob()) >= SizeOf(file.model->blobs()))
-        return file.Invalid("tensor %u has no weights", i);
-      const format::Blob& blob = *file.model->blobs()->Get(static_cast<uint32_t>(tensor.blob()));
-      if (static_cast<uint64_t>(out.view.bytes()) != blob.size() || placement.row_stride != 0 ||
-          placement.view_of != TensorPlacement::kRoot) {
-        return file.Invalid("the shape of constant %u does not fit its weights", i);
-      }
-      out.constant = true;
-      out.hash = IdOfWeights(static_cast<uint32_t>(tensor.blob()));
-      out.view.data = file.WeightsOf(blob);
+    if (tensor.blob() >= 0 || tensor.stored() != 0 || tensor.stored_quantization() >= 0) {
+      SKIFF_RETURN_IF_ERROR(ReadConstant(file, i, tensor, out, placement));
     } else if (DTypeBits(dtype) < 8) {
       return file.Invalid("tensor %u is %s, which only constants can be", i, DTypeName(dtype));
     }
@@ -314,6 +345,24 @@ Status ReadPlanPorts(CheckedFile& file, const flatbuffers::Vector<int32_t>* from
   return OkStatus();
 }
 
+void Pin(const PlanData& plan, int32_t tensor) {
+  if (tensor < 0) return;
+  if (WideConstant* wide = plan.tensors[static_cast<size_t>(tensor)].wide; wide != nullptr) wide->Pin();
+}
+
+/// Constants that are read before a delegate prepares its nodes, or by who is none: what decides shapes, what
+/// bodies and callers get.
+void PinWhatIsReadOutsideOfSegments(const PlanData& plan) {
+  for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
+    const PlanNode& node = plan.nodes[i];
+    const bool all = i < plan.shape_node_count || node.op->Is(kBodies);
+    for (size_t j = 0; j < node.inputs.size(); ++j) {
+      if (all || node.op->NeedsValues(j)) Pin(plan, node.inputs[j]);
+    }
+  }
+  for (const int32_t output : plan.outputs) Pin(plan, output);
+}
+
 }  // namespace
 
 Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& ports, PlanData& to) {
@@ -351,6 +400,7 @@ Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& po
   // run.
   if (const int output = ports.of_body ? -1 : OutputInInput(to); output >= 0)
     return file.Invalid("output '%s' lies in an input", ports.outputs[static_cast<size_t>(output)].name);
+  if (BuildHas(Feature::kNarrowWeights)) PinWhatIsReadOutsideOfSegments(to);
   PlanMessage message;
   Status status = OrderPlan(to, message);
   if (status.ok() && exact && !ports.of_body) status = CheckShape(to, message);

@@ -18,6 +18,9 @@ struct TensorPlacement {
   int32_t buffer = kRoot;   ///< Unbounded plans: the root tensor in whose place this one is written.
   const char* source = "";  ///< The source graph's tensor whose elements these are; "" when none.
   Ints source_perm;
+  /// How the file stores a constant that is wider in memory; kInvalid: as it is.
+  DType stored = DType::kInvalid;
+  const Quantization* stored_quantization = nullptr;
 };
 
 struct SegmentData {

@@ -5,6 +5,7 @@
 
 #include "core/error_capture.h"
 #include "core/platform.h"
+#include "core/spin_lock.h"
 #include "format/container.h"
 #include "format/model_data.h"
 
@@ -13,25 +14,6 @@ namespace skiff {
 const char* TargetName(Target target) {
   return target == Target::kCpu ? "cpu" : target == Target::kVulkan ? "vulkan" : "unknown";
 }
-
-namespace {
-
-/// A lock that needs neither exceptions nor a system call where nobody waits; held while a state is made.
-class SpinLock {
- public:
-  void lock() {
-    while (held_.test_and_set(std::memory_order_acquire)) held_.wait(true, std::memory_order_relaxed);
-  }
-  void unlock() {
-    held_.clear(std::memory_order_release);
-    held_.notify_one();
-  }
-
- private:
-  std::atomic_flag held_ = ATOMIC_FLAG_INIT;
-};
-
-}  // namespace
 
 struct Model::Internals {
   platform::MappedFile mapping;
@@ -169,6 +151,7 @@ const char* Model::metadata(const char* key) const {
 const char* Model::producer() const { return internals_->data.producer; }
 uint64_t Model::file_bytes() const { return internals_->data.file_bytes; }
 uint64_t Model::weights_bytes() const { return internals_->data.weights_bytes; }
+uint64_t Model::widened_bytes() const { return internals_->data.wide_weights.bytes(); }
 const ModelData& Model::data() const { return internals_->data; }
 
 PackedBytes Model::packed_bytes() const {

@@ -1,5 +1,7 @@
 #include "session/prepared_plan.h"
 
+#include "core/features.h"
+#include "core/wide_constant.h"
 #include "ops/op.h"
 #include "plan/work.h"
 #include "session/control_segment.h"
@@ -46,10 +48,21 @@ Status PreparedPlan::ShareOut(Backend backend) {
   return OkStatus();
 }
 
+void PreparedPlan::PinConstants(const SegmentData& segment) {
+  for (uint32_t i = segment.begin; i < segment.end; ++i) {
+    for (const int32_t input : shaped_->plan().nodes[i].inputs) {
+      if (input < 0) continue;
+      if (WideConstant* wide = shaped_->tensors()[static_cast<size_t>(input)].wide; wide != nullptr)
+        wide->Pin();
+    }
+  }
+}
+
 Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const SegmentData& segment) {
   if (kBuildHasBodies && segment.delegate == DelegateKind::kControl)
     return PrepareControlSegment(*shaped_, segment.begin, backend_, *sessions_);
   SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions_->Get(segment.delegate));
+  if (BuildHas(Feature::kNarrowWeights) && !session->PinsConstants()) PinConstants(segment);
   return session->Prepare(
       {shaped_->tensors(), shaped_->plan().nodes, segment.begin, segment.end, shaped_->plan().outputs});
 }

@@ -41,6 +41,7 @@ class PreparedPlan {
  private:
   Span<const PreparedPlan> BodiesOf(size_t segment) const;
   Status ShareOut(Backend backend);
+  void PinConstants(const SegmentData& segment);
   Result<std::unique_ptr<PreparedSegment>> PrepareSegment(const SegmentData& segment);
 
   ShapedPlan* shaped_ = nullptr;

@@ -212,7 +212,8 @@ MemoryUsage Session::memory_usage() const {
           internals_->model->weights_bytes(),
           internals_->own_variables ? internals_->own_variables->bytes() : 0,
           internals_->input_bytes(),
-          packed.mapped};
+          packed.mapped,
+          internals_->model->widened_bytes()};
 }
 
 Target Session::target() const { return internals_->options.target; }

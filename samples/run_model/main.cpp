@@ -178,12 +178,13 @@ int main(int argc, char** argv) {
   const skiff::MemoryUsage memory = session.value()->memory_usage();
   std::printf(
       "memory: arena %llu, inputs %llu, workspace %llu, packed weights %llu and %llu mapped, mapped weights "
-      "%llu bytes\n",
+      "%llu, widened weights %llu bytes\n",
       static_cast<unsigned long long>(memory.arena), static_cast<unsigned long long>(memory.inputs),
       static_cast<unsigned long long>(memory.workspace),
       static_cast<unsigned long long>(memory.packed_weights),
       static_cast<unsigned long long>(memory.mapped_packed_weights),
-      static_cast<unsigned long long>(memory.mapped_weights));
+      static_cast<unsigned long long>(memory.mapped_weights),
+      static_cast<unsigned long long>(memory.widened_weights));
   std::printf("peak resident memory: %ld KiB, %ld of them before the model was opened\n",
               PeakResidentKilobytes(), before);
   const int result = CompareOutputs(arguments, **session);

@@ -133,6 +133,18 @@ constexpr const char* kQuantized = R"(graph quantized {
   output mixed
 })";
 
+/// Weights that are narrower in the file than in memory: halves, and blocks of integers of four bits.
+constexpr const char* kNarrow = R"(graph narrow {
+  input x: f32[2, 8]
+  const halves: f16[128, 8] = seed 41
+  const codes: i4[128, 10] {scale=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 0.05], zero_point=[0, 1, 2, 3, 4, 5, 6, 7, 0, -1, -2, -3, -4, -5, -6, -7, -8, 0, 1, 2], axis=0, block=64} = seed 42
+  wide = Cast(halves) {to=f32}
+  numbers = Dequantize(codes)
+  rows = FullyConnected(x, wide, _)
+  y = MatMul(rows, numbers)
+  output y
+})";
+
 /// Plans what it is given, and keeps it until the file is written.
 class Maker {
  public:
@@ -164,6 +176,7 @@ std::vector<uint8_t> MakeFile(const TensorData& total) {
   maker.Add(kCount, {}, {0});
   maker.Add(kSwap);
   maker.Add(kQuantized);
+  maker.Add(kNarrow);
   maker.draft.variables.emplace_back("total", total);
 
   WriteOptions options;
@@ -202,6 +215,7 @@ GoldenModel MakeGoldenModel() {
                  {"b", RandomTensor(DType::kF32, {5}, 26)}});
 
   call(kQuantized, {{"image", RandomTensor(DType::kU8, {1, 6, 6, 3}, 27)}});
+  call(kNarrow, {{"x", RandomTensor(DType::kF32, {2, 8}, 28)}});
 
   // The Session, not the caller, feeds the variable and keeps what it becomes.
   const TensorData initial = TensorData::OfFloats({1, 2, 3, 4});

@@ -84,7 +84,7 @@ void MutateNode(std::mt19937& random, format::NodeT& node) {
 }
 
 void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
-  switch (random() % 7) {
+  switch (random() % 9) {
     case 0:
       tensor.dtype = static_cast<uint8_t>(random() % (kDTypeCount + 1));
       break;
@@ -104,6 +104,13 @@ void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
     case 5:
       tensor.quantization =
           static_cast<int32_t>(random() % 2 == 0 ? random() % 8 : Unusual(random, tensor.quantization));
+      break;
+    case 6:
+      tensor.stored = static_cast<uint8_t>(random() % (kDTypeCount + 1));
+      break;
+    case 7:
+      tensor.stored_quantization = static_cast<int32_t>(
+          random() % 2 == 0 ? random() % 8 : Unusual(random, tensor.stored_quantization));
       break;
     default:
       tensor.row_stride = Unusual(random, tensor.extents.empty() ? 1 : tensor.extents.back());
@@ -303,7 +310,7 @@ TEST_P(MutateSkiff, ByFields) {
 INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,
                          ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention},
                                            Sample{"loop", kLoop}, Sample{"quantized", kQuantizedGraph},
-                                           Sample{"characters", nullptr}),
+                                           Sample{"narrow", kNarrowGraph}, Sample{"characters", nullptr}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

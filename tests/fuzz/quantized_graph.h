@@ -33,4 +33,25 @@ inline constexpr const char* kQuantizedGraph = R"(graph quantized {
   output mixed
 })";
 
+/// With constants that the file stores narrower than they are: halves, integers with one scale, with one for
+/// each row, and of four bits in blocks.
+inline constexpr const char* kNarrowGraph = R"(graph narrow {
+  input x: f32[2, 8]
+  const half_weights: f16[128, 8] = seed 41
+  const row_codes: i8[4, 320] {scale=[0.01, 0.02, 0.005, 0.013], axis=0} = seed 42
+  const block_codes: i4[128, 10] {scale=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95, 0.05], axis=0, block=64} = seed 43
+  const tensor_codes: u8[4, 320] {scale=0.02, zero_point=100} = seed 44
+  halves = Cast(half_weights) {to=f32}
+  rows = Dequantize(row_codes)
+  blocks = Dequantize(block_codes)
+  ones = Dequantize(tensor_codes)
+  wide = FullyConnected(x, halves, _)
+  mixed = MatMul(wide, blocks)
+  sum = Add(rows, ones)
+  turned = Neg(rows)
+  all = Add(sum, turned)
+  output mixed
+  output all
+})";
+
 }  // namespace skiff::testing

@@ -205,13 +205,6 @@ bool HasWeightsOfIntegers(const Graph& graph, NodeId id) {
   return codes != kNoValue && graph.value(codes).constant;
 }
 
-/// A dequantised constant as floats.
-ValueId FloatConstant(Graph& graph, ValueId codes) {
-  const TensorData data = *graph.value(codes).constant;
-  return graph.AddConstant(graph.value(codes).name + ".real",
-                           RoundedTo(DType::kF32, data.shape(), data.ToDoubles()));
-}
-
 /// i8 around 0, with one scale or one for each output.
 bool IsSymmetric(const Value& weights) {
   const Quantization& quantization = *weights.quantization;
@@ -219,20 +212,19 @@ bool IsSymmetric(const Value& weights) {
          quantization.block == 0 && HasZeroPoint(quantization, 0);
 }
 
-/// Products of floats with quantised constants. A FullyConnected reads weights of i8 as they are; a
-/// convolution is faster with floats, which are packed once, than with weights that every run makes anew.
-/// Others keep their Dequantize: what has four bits is quantised to be small.
+/// Products of floats with quantised constants. A FullyConnected reads weights of i8 as they are; others keep
+/// their Dequantize, which is done when the file is opened.
 void TakeQuantizedWeights(Graph& graph, NodeId id) {
   if (!IsLinear(graph.node(id).op) || !HasWeightsOfIntegers(graph, id)) return;
   std::vector<ValueId> inputs = graph.node(id).inputs;
   const ValueId weights = DequantizedFrom(graph, inputs[kWeights]);
-  const bool reads_codes = graph.node(id).op == OpCode::kFullyConnected;
-  if (reads_codes && !IsSymmetric(graph.value(weights))) return;
-  inputs[kWeights] = reads_codes ? weights : FloatConstant(graph, weights);
-  const ValueId bias = DequantizedFrom(graph, InputOf(graph, id, static_cast<int>(kBias)));
-  if (bias != kNoValue && graph.value(bias).constant) inputs[kBias] = FloatConstant(graph, bias);
+  if (graph.node(id).op != OpCode::kFullyConnected || !IsSymmetric(graph.value(weights))) {
+    graph.Note(id, "its weights become floats when the file is opened");
+    return;
+  }
+  inputs[kWeights] = weights;
   SetInputs(graph, id, inputs);
-  graph.Note(id, reads_codes ? "computes on floats with quantised weights" : "its weights became floats");
+  graph.Note(id, "computes on floats with quantised weights");
 }
 
 bool TouchesIntegers(const Graph& graph, const Node& node) {

@@ -1,5 +1,7 @@
 #include "delegates/xnnpack/weights/packed_weights.h"
 
+#include "delegates/xnnpack/weights/packing_scope.h"
+
 #include "core/checksum.h"
 #include "core/platform.h"
 
@@ -132,6 +134,7 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
 }
 
 void* PackedWeights::AllocateBlob(size_t bytes) {
+  PackingScope::WillPack();
   packings_.fetch_add(1, std::memory_order_relaxed);
   void* const blob = platform::AllocateAligned(bytes + kReadableTail);
   constexpr size_t kManyPages = 256 * 1024;

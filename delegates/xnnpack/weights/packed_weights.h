@@ -73,7 +73,7 @@ class PackedWeights {
   /// All blobs in the order in which they came, which is that of the nodes: a start reads the file from its
   /// beginning to its end. Adopted ones keep the file's checksum.
   Status List(FixedArray<PackedBlob>* blobs);
-  /// Memory to pack into, which counts as one packing.
+  /// Memory to pack into, which counts as one packing. Weights are read from now on (PackingScope).
   void* AllocateBlob(size_t bytes);
   /// The blob of this key; where there is none yet, `fill` packs it into key.packed_bytes of memory. Null
   /// when memory ran out.

@@ -13,6 +13,7 @@
 
 namespace skiff {
 
+class WideConstant;
 struct OpDef;
 struct AttrStorage;
 struct PlanData;
@@ -51,6 +52,9 @@ struct PlanTensor {
   TensorView view;
   bool constant = false;
   ContentHash hash;  ///< Of constants.
+  /// Of constants that the file has in fewer bits; null: the elements are always there. Whoever is asked to
+  /// prepare a segment finds them, unless DelegateSession::PinsConstants().
+  WideConstant* wide = nullptr;
 };
 
 /// A node of a plan; inputs and outputs index the plan's tensors, -1 is an absent input.
@@ -151,6 +155,9 @@ class DelegateSession {
  public:
   virtual ~DelegateSession() = default;
   virtual Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& segment) = 0;
+  /// It sees to it by itself that constants are there while it reads them (core/wide_constant.h), because it
+  /// makes copies of its own. Otherwise those of a segment are there before Prepare(), for good.
+  virtual bool PinsConstants() const { return false; }
   /// After the last segment of a run: workers stop spinning and sleep.
   virtual void Idle() = 0;
 };

@@ -119,6 +119,9 @@ class Model {
   const char* producer() const;
   uint64_t file_bytes() const;
   uint64_t weights_bytes() const;
+  /// Bytes of weights that the file has in fewer bits than kernels read them, and that are there in full at
+  /// this moment: delegates that pack copies of their own give theirs back.
+  uint64_t widened_bytes() const;
   /// Bytes of packed weights that delegates hold for this Model at this moment.
   PackedBytes packed_bytes() const;
   /// Writes to ModelOptions::cache_folder what delegates have packed since; Session::Create() and the Model's

@@ -51,6 +51,9 @@ struct MemoryUsage {
   uint64_t variables = 0;       ///< State, where the Session has its own.
   uint64_t inputs = 0;          ///< Buffers of the inputs, where they do not lie in the arena.
   uint64_t mapped_packed_weights = 0;  ///< In the cache file: mapped as well, and shared by all processes.
+  /// Weights that the file has in fewer bits, and that kernels read in full: in memory of the process, shared
+  /// by all Sessions of the Model. Those that were packed are given back.
+  uint64_t widened_weights = 0;
 };
 
 /// One node as it will run.

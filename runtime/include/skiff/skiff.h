@@ -211,6 +211,8 @@ typedef struct SkiffMemoryUsage {
   uint64_t inputs;                 ///< Buffers of the inputs, where they do not lie in the arena.
   uint64_t variables;              ///< State, where the session has its own.
   uint64_t mapped_packed_weights;  ///< In the cache file: mapped as well, and shared by all processes.
+  uint64_t widened_weights;        ///< Weights that the file has in fewer bits, and that kernels read in
+                                   ///< full: in memory of the process; shared by all sessions of the model.
 } SkiffMemoryUsage;
 
 /// "0.1.0", for example. Strings that the functions of this group return live as long as the process.

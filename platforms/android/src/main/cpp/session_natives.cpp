@@ -128,8 +128,9 @@ jlongArray MemoryUsage(JNIEnv* env, jclass, jlong session) {
                          static_cast<jlong>(usage.mapped_weights),
                          static_cast<jlong>(usage.inputs),
                          static_cast<jlong>(usage.variables),
-                         static_cast<jlong>(usage.mapped_packed_weights)};
-  return ToLongs(env, bytes, 7);
+                         static_cast<jlong>(usage.mapped_packed_weights),
+                         static_cast<jlong>(usage.widened_weights)};
+  return ToLongs(env, bytes, 8);
 }
 
 }  // namespace

@@ -45,10 +45,18 @@ public final class MemoryUsage {
     return bytes[6];
   }
 
+  /**
+   * Weights that the file has in fewer bits, and that kernels read in full; shared by all sessions of the
+   * model.
+   */
+  public long widenedWeights() {
+    return bytes[7];
+  }
+
   @Override
   public @NotNull String toString() {
     return "arena " + arena() + ", workspace " + workspace() + ", packed weights " + packedWeights()
-        + ", mapped weights " + mappedWeights() + ", inputs " + inputs() + ", variables " + variables()
-        + " bytes";
+        + ", mapped weights " + mappedWeights() + ", widened weights " + widenedWeights() + ", inputs "
+        + inputs() + ", variables " + variables() + " bytes";
   }
 }
