@@ -12,8 +12,12 @@ constexpr size_t kWeights = 1;
 constexpr size_t kBias = 2;
 
 /// Whose lowerings get packed weights from PackedWeights alone.
-constexpr OpCode kPacking[] = {OpCode::kConv2d, OpCode::kConvTranspose2d, OpCode::kFullyConnected,
-                               OpCode::kMatMul, OpCode::kLstm,            OpCode::kGru,
+constexpr OpCode kPacking[] = {OpCode::kConv2d,
+                               OpCode::kConvTranspose2d,
+                               OpCode::kFullyConnected,
+                               OpCode::kMatMul,
+                               OpCode::kLstm,
+                               OpCode::kGru,
                                OpCode::kRnn};
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <thread>
 
 #include "core/align.h"
 #include "core/half.h"
@@ -170,6 +172,30 @@ TEST(NarrowWeights, WhatIsPackedIsGivenBack) {
   for (Session* session : {planned->get(), again->get()}) {
     const Difference difference = Compare(RunSession(*session, inputs).at("y"), expected);
     EXPECT_LE(difference.difference, 2e-6 * difference.largest);
+  }
+}
+
+TEST(NarrowWeights, SessionsOfSeveralThreadsPackAtOnce) {
+  const OpenedModel opened(kNarrowGraph, AsWritten());
+  const Graph graph = ParseGraph(kNarrowGraph);
+  const auto inputs = RandomInputs(graph, 8);
+  const auto expected = Evaluate(graph, inputs);
+  std::vector<std::map<std::string, TensorData>> got(8);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < got.size(); ++i) {
+    threads.emplace_back([&, i] {
+      SessionOptions options;
+      options.threads = 1;
+      options.backend = i % 4 == 3 ? Backend::kReference : Backend::kPlanned;
+      got[i] = RunSession(*Session::Create(*opened.model, options).value(), inputs);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& outputs : got) {
+    for (const auto& [name, output] : outputs) {
+      const Difference difference = Compare(output, expected.at(name));
+      EXPECT_LE(difference.difference, 2e-6 * difference.largest) << name;
+    }
   }
 }
 
