@@ -23,9 +23,11 @@ namespace {
 constexpr const char* kFooter =
     "The source runs eagerly, operator by operator; the model's plan runs on each backend. Outputs of float "
     "nets may differ by\n"
-    "2e-5 of the largest element (1e-2 where f16 takes part), integers not at all; NaN and infinities must "
-    "agree. With\n"
-    "--rtol or --atol an element may differ by atol + rtol * |expected| instead.\n"
+    "what rounding costs this net, which is measured where they differ by more than 1e-6 of the largest "
+    "element\n"
+    "(docs/numerics.md; 1e-2 where f16 takes part), integers not at all; NaN and infinities must agree. With "
+    "--rtol or --atol\n"
+    "an element may differ by atol + rtol * |expected| instead.\n"
     "A folder of inputs holds, for each input, input_NAME or NAME or input_0, input_1, ... as .npy, .pb "
     "(ONNX test sets) or\n"
     ".bin; a folder of expected outputs likewise output_.... random:SEED draws reals from [-1, 1), "
@@ -180,7 +182,7 @@ std::vector<Checked> CheckAll(const ParityArguments& arguments, const InputRange
   for (const ParityPair& pair : prepared.pairs) {
     const ModelSignature signature(opened.model(), pair.signature);
     calls.push_back(CallsOf(arguments, signature, dims));
-    steps += calls.back().size() * (1 + options.backends.size());
+    steps += calls.back().size() * (2 + options.backends.size());
     all.push_back({signature, pair.name, RangesOf(ranges, signature, inputs), {}});
   }
   if (opened.model().signature_count() > 1) CheckUsed(arguments, ranges, dims, inputs);

@@ -50,20 +50,19 @@ std::string IndexText(const Shape& shape, int64_t flat) {
   return fmt::format("[{}]", fmt::join(index, ", "));
 }
 
+std::string AllowedText(const TensorParity& row) {
+  if (!row.measured) return Describe(row.tolerance);
+  const Comparison& c = row.comparison;
+  return fmt::format("what rounding costs it, {:.1e} of the largest element",
+                     c.largest > 0 ? c.allowed / c.largest : c.allowed);
+}
+
 std::string Details(const TensorParity& row) {
   const Comparison& c = row.comparison;
   if (!c.problem.empty()) return c.problem;
-  // What a sigmoid makes of a negative argument: its rounding is large beside the result.
-  constexpr double kSmallOutput = 0.01;
-  constexpr double kSmallError = 1e-6;
-  const bool may_be_probability = IsFloat(row.dtype) && c.largest < kSmallOutput && c.max_error < kSmallError;
-  return fmt::format(
-      "{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}{}", c.outside, c.elements,
-      Describe(row.tolerance), IndexText(row.shape, c.worst), c.worst_expected, c.worst_got,
-      may_be_probability ? fmt::format("; all elements are at most {:.2g}: if they are probabilities, "
-                                       "which may be as large as 1, compare with --atol 1e-5",
-                                       c.largest)
-                         : "");
+  return fmt::format("{} of {} elements beyond {}; the worst at {}: expected {:.9g}, got {:.9g}", c.outside,
+                     c.elements, AllowedText(row), IndexText(row.shape, c.worst), c.worst_expected,
+                     c.worst_got);
 }
 
 std::string OutputsTable(const ParityReport& report) {
@@ -79,7 +78,7 @@ std::string OutputsTable(const ParityReport& report) {
     for (const TensorParity& row : *group.rows) {
       table.Add({group.got + " / " + group.against, Shortened(row.name, 40), TypeText(row),
                  fmt::format("{:.3g}", row.comparison.max_error),
-                 fmt::format("{:.2e}", row.comparison.relative()), Describe(row.tolerance),
+                 fmt::format("{:.2e}", row.comparison.relative()), AllowedText(row),
                  row.comparison.ok ? "ok" : "FAILED"});
     }
   }
@@ -118,7 +117,10 @@ Json RowJson(const TensorParity& row) {
                {"max_error", c.max_error},
                {"largest", c.largest},
                {"relative", c.relative()},
-               {"allowed", Describe(row.tolerance)}};
+               {"allowed", AllowedText(row)},
+               {"allowed_error", c.allowed},
+               {"share_of_allowed", c.share},
+               {"measured", row.measured}};
   if (!row.op.empty()) json["operator"] = row.op;
   if (!c.problem.empty()) json["problem"] = c.problem;
   return json;

@@ -160,6 +160,9 @@ std::string TypeText(const TensorData& data) {
          QuantizationText(data.quantization());
 }
 
+std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
+                                const std::vector<const TensorData*>& inputs, const EvaluateOptions& options);
+
 /// Runs a graph over its inputs in order; the outputs in order.
 std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorData>& inputs,
                                  const EvaluateOptions& options) {
@@ -181,7 +184,7 @@ std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorDat
     std::vector<const TensorData*> arguments;
     for (ValueId input : node.inputs)
       arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
-    std::vector<TensorData> results = EvaluateNode(graph, node, arguments);
+    std::vector<TensorData> results = RunNode(graph, node, arguments, options);
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(node.outputs[i], results[i]);
       if (remaining[static_cast<size_t>(node.outputs[i])] > 0)
@@ -205,17 +208,19 @@ bool IsTrue(const Node& node, const TensorData& condition) {
   return *condition.as<uint8_t>() != 0;
 }
 
-std::vector<TensorData> RunIf(const Node& node, const std::vector<const TensorData*>& inputs) {
+std::vector<TensorData> RunIf(const Node& node, const std::vector<const TensorData*>& inputs,
+                              const EvaluateOptions& options) {
   std::vector<TensorData> arguments;
   for (size_t i = FirstBodyInput(node.op); i < inputs.size(); ++i) arguments.push_back(*inputs[i]);
-  return RunGraph(node.bodies[IsTrue(node, *inputs[0]) ? 0 : 1], arguments, {});
+  return RunGraph(node.bodies[IsTrue(node, *inputs[0]) ? 0 : 1], arguments, options);
 }
 
-std::vector<TensorData> RunWhile(const Node& node, const std::vector<const TensorData*>& inputs) {
+std::vector<TensorData> RunWhile(const Node& node, const std::vector<const TensorData*>& inputs,
+                                 const EvaluateOptions& options) {
   std::vector<TensorData> values;
   for (const TensorData* input : inputs) values.push_back(*input);
-  while (IsTrue(node, RunGraph(node.bodies[0], values, {})[0])) {
-    std::vector<TensorData> next = RunGraph(node.bodies[1], values, {});
+  while (IsTrue(node, RunGraph(node.bodies[0], values, options)[0])) {
+    std::vector<TensorData> next = RunGraph(node.bodies[1], values, options);
     for (size_t i = 0; i < next.size(); ++i) {
       if (next[i].dtype() != values[i].dtype() || !(next[i].shape() == values[i].shape()) ||
           !SameQuantization(next[i].quantization(), values[i].quantization())) {
@@ -229,16 +234,26 @@ std::vector<TensorData> RunWhile(const Node& node, const std::vector<const Tenso
   return values;
 }
 
+std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
+                                const std::vector<const TensorData*>& inputs,
+                                const EvaluateOptions& options) {
+  const EvaluateOptions in_bodies{{}, options.adjust};
+  if (node.op == OpCode::kIf) return RunIf(node, inputs, in_bodies);
+  if (node.op == OpCode::kWhile) return RunWhile(node, inputs, in_bodies);
+  std::vector<DeclaredType> declared;
+  for (const ValueId id : node.outputs)
+    declared.push_back({graph.value(id).dtype, graph.value(id).quantization});
+  std::vector<TensorData> results =
+      EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name, declared);
+  if (options.adjust) options.adjust(node, inputs, results);
+  return results;
+}
+
 }  // namespace
 
 std::vector<TensorData> EvaluateNode(const Graph& graph, const Node& node,
                                      const std::vector<const TensorData*>& inputs) {
-  if (node.op == OpCode::kIf) return RunIf(node, inputs);
-  if (node.op == OpCode::kWhile) return RunWhile(node, inputs);
-  std::vector<DeclaredType> declared;
-  for (const ValueId id : node.outputs)
-    declared.push_back({graph.value(id).dtype, graph.value(id).quantization});
-  return EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name, declared);
+  return RunNode(graph, node, inputs, {});
 }
 
 std::map<std::string, TensorData> Evaluate(const Graph& graph,

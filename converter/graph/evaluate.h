@@ -38,6 +38,11 @@ std::vector<TensorData> EvaluateNode(const Graph& graph, const Node& node,
 struct EvaluateOptions {
   /// Called for every computed value but those in bodies, in order, right after its node ran.
   std::function<void(ValueId, const TensorData&)> observe;
+  /// Called for every node without bodies, also for those in bodies, right after it ran: may change what it
+  /// computed.
+  std::function<void(const Node& node, const std::vector<const TensorData*>& inputs,
+                     std::vector<TensorData>& results)>
+      adjust;
 };
 
 /// Runs the whole graph. `inputs` are by the names of graph.inputs(); shapes must match constants and be

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,7 +43,11 @@ std::string Describe(const Tolerance& tolerance) {
   return fmt::format("atol {}, rtol {}", tolerance.atol, tolerance.rtol);
 }
 
-Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance) {
+namespace {
+
+/// `allowed_of(i, magnitude, largest)`: how far element i may be off.
+template <class AllowedOf>
+Comparison CompareElements(const TensorData& expected, const TensorData& got, const AllowedOf& allowed_of) {
   Comparison result;
   result.elements = expected.elements();
   const bool both_real = StandsForReal(expected) && StandsForReal(got);
@@ -61,22 +66,37 @@ Comparison Compare(const TensorData& expected, const TensorData& got, const Tole
   for (const double value : a) {
     if (std::isfinite(value)) result.largest = std::max(result.largest, std::abs(value));
   }
+  std::pair<bool, double> worst{false, 0};
   for (size_t i = 0; i < a.size(); ++i) {
     double error = ErrorOf(a[i], b[i]);
     if (error == 0 && !both_real && !SameBits(expected, got, i)) error = 1;
-    if (error > result.max_error) {
-      result.max_error = error;
+    const double allowed = allowed_of(i, std::isfinite(a[i]) ? std::abs(a[i]) : 0, result.largest);
+    const bool outside = std::isinf(error) || error > allowed;
+    result.allowed = std::max(result.allowed, allowed);
+    result.outside += outside ? 1 : 0;
+    result.max_error = std::max(result.max_error, error);
+    if (error > 0) result.share = std::max(result.share, error / allowed);
+    if (const std::pair<bool, double> rank{outside, error}; rank > worst) {
+      worst = rank;
       result.worst = static_cast<int64_t>(i);
       result.worst_expected = a[i];
       result.worst_got = b[i];
     }
-    const double magnitude = std::isfinite(a[i]) ? std::abs(a[i]) : 0;
-    const double allowed =
-        tolerance.atol + tolerance.rtol * magnitude + tolerance.of_largest * result.largest;
-    if (std::isinf(error) || error > allowed) ++result.outside;
   }
   result.ok = result.outside == 0;
   return result;
+}
+
+}  // namespace
+
+Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance) {
+  return CompareElements(expected, got, [&](size_t, double magnitude, double largest) {
+    return tolerance.atol + tolerance.rtol * magnitude + tolerance.of_largest * largest;
+  });
+}
+
+Comparison CompareWithin(const TensorData& expected, const TensorData& got, std::span<const double> allowed) {
+  return CompareElements(expected, got, [&](size_t i, double, double) { return allowed[i]; });
 }
 
 }  // namespace skiff

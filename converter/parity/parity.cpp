@@ -7,6 +7,7 @@
 #include "files/tensor_files.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
+#include "parity/judge.h"
 #include "parity/layers.h"
 #include "run/model_sizes.h"
 
@@ -17,32 +18,23 @@ bool AllOk(const std::vector<TensorParity>& rows) {
   return std::all_of(rows.begin(), rows.end(), [](const TensorParity& row) { return row.comparison.ok; });
 }
 
-/// The tolerance of each float tensor: the caller's, or the default, which depends on what takes part in
-/// the net.
-struct Rule {
-  std::optional<Tolerance> chosen;
-  TakesPart takes_part;
-
-  Tolerance For(DType dtype) const {
-    return chosen && IsFloat(dtype) ? *chosen : DefaultTolerance(dtype, takes_part);
-  }
-};
-
-TensorParity CompareRow(const std::string& name, const std::string& op, const TensorData& expected,
-                        const TensorData& got, const Rule& rule) {
-  const Tolerance tolerance = rule.For(expected.dtype());
-  return {name, op, expected.dtype(), expected.shape(), tolerance, Compare(expected, got, tolerance)};
-}
-
-std::vector<TensorParity> CompareOutputs(const NamedTensors& expected, const NamedTensors& got,
-                                         const Rule& rule, Span<const PortInfo> order) {
+/// One row for each output that `expected` has.
+std::vector<TensorParity> CompareOutputs(
+    const NamedTensors& expected, const NamedTensors& got, Span<const PortInfo> order,
+    const std::function<TensorParity(const std::string& name, const TensorData& expected,
+                                     const TensorData& got)>& compare) {
   std::vector<TensorParity> rows;
   for (const PortInfo& port : order) {
-    const std::string name = port.variable < 0 ? port.name : fmt::format("variable {}", port.name);
-    if (const auto found = expected.find(port.name); found != expected.end())
-      rows.push_back(CompareRow(name, "", found->second, got.at(port.name), rule));
+    const auto found = expected.find(port.name);
+    if (found == expected.end()) continue;
+    rows.push_back(compare(port.name, found->second, got.at(port.name)));
+    if (port.variable >= 0) rows.back().name = fmt::format("variable {}", port.name);
   }
   return rows;
+}
+
+DelegateKind KindOf(const RunsOn& backend) {
+  return backend.target == Target::kVulkan ? DelegateKind::kVulkan : DelegateKind::kXnnpack;
 }
 
 /// The name of an output whose bits differ between two runs; "" when there is none.
@@ -129,13 +121,6 @@ void FixToModel(Graph& source, const SignatureInfo& model) {
   }
 }
 
-struct ParityChecker::Eager {
-  NamedTensors outputs;
-  std::vector<EagerTensor> layers;
-  Rule rule;
-  std::string refused;
-};
-
 ParityChecker::ParityChecker(const Graph& source, Model& model, ParityOptions options)
     : source_(source), model_(model), signature_(model, options.signature), options_(std::move(options)) {
   if (options_.layers && !HasSources(signature_.data())) {
@@ -149,13 +134,12 @@ Span<const PortInfo> ParityChecker::AllOutputs() const {
   return {signature_.data().outputs.data(), signature_.data().outputs.size()};
 }
 
-ParityChecker::Eager ParityChecker::RunEager(const NamedTensors& inputs) {
-  Eager eager;
-  eager.rule.chosen = options_.tolerance;
+EagerRun ParityChecker::RunEager(const NamedTensors& inputs) {
+  EagerRun eager;
   EvaluateOptions options;
   options.observe = [&](ValueId value, const TensorData& tensor) {
-    eager.rule.takes_part.f16 |= tensor.dtype() == DType::kF16;
-    eager.rule.takes_part.quantized |= tensor.quantization() != nullptr;
+    eager.takes_part.f16 |= tensor.dtype() == DType::kF16;
+    eager.takes_part.quantized |= tensor.quantization() != nullptr;
     if (options_.layers) AddLayer(source_, value, tensor, eager.layers);
   };
   eager.outputs = Evaluate(source_, inputs, options);
@@ -186,13 +170,21 @@ NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn&
   return outputs;
 }
 
-void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
-                                 BackendParity& result) {
+void ParityChecker::CheckBackend(const EagerRun& eager, Judge& judge, const NamedTensors& inputs,
+                                 const NamedTensors& expected, BackendParity& result) {
   BackendSessions& sessions = sessions_[result.backend];
   const Span<const PortInfo> order = AllOutputs();
+  const DelegateKind kind = KindOf(result.backend);
   const NamedTensors outputs = Run(sessions.session, result.backend, false, inputs);
-  result.outputs = CompareOutputs(eager.outputs, outputs, eager.rule, order);
-  result.expected = CompareOutputs(expected, outputs, eager.rule, order);
+  result.outputs =
+      CompareOutputs(eager.outputs, outputs, order,
+                     [&](const std::string& name, const TensorData& want, const TensorData& got) {
+                       return judge.AgainstEager(name, "", want, got, kind);
+                     });
+  result.expected = CompareOutputs(
+      expected, outputs, order, [&](const std::string& name, const TensorData& want, const TensorData& got) {
+        return judge.AgainstExpected(name, want, got, kind);
+      });
   for (int run = 1; run < options_.repeat && result.unstable.empty(); ++run)
     result.unstable = FirstChanged(outputs, Run(sessions.session, result.backend, false, inputs));
   if (!options_.layers) return;
@@ -201,7 +193,7 @@ void ParityChecker::CheckBackend(const Eager& eager, const NamedTensors& inputs,
   for (const EagerTensor& layer : eager.layers) {
     const std::optional<TensorData> got = TapLayer(*sessions.tapped, plan, layer);
     if (got) {
-      result.layers.push_back(CompareRow(layer.name, layer.op, layer.tensor, *got, eager.rule));
+      result.layers.push_back(judge.AgainstEager(layer.name, layer.op, layer.tensor, *got, kind));
     } else {
       ++result.fused_away;
     }
@@ -226,15 +218,20 @@ ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors
     return "";
   };
   ParityReport report;
-  Eager eager;
+  EagerRun eager;
   progress("eager");
   report.refused = attempt([&] { eager = RunEager(inputs); });
-  report.eager_expected = CompareOutputs(expected, eager.outputs, eager.rule, signature_.info().outputs);
+  Judge judge(source_, inputs, eager, options_);
+  report.eager_expected =
+      CompareOutputs(expected, eager.outputs, signature_.info().outputs,
+                     [&](const std::string& name, const TensorData& want, const TensorData& got) {
+                       return judge.AgainstExpected(name, want, got, DelegateKind::kXnnpack);
+                     });
   for (const RunsOn& backend : options_.backends) {
     progress(BackendName(backend));
     BackendParity& result = report.backends.emplace_back();
     result.backend = backend;
-    result.refused = attempt([&] { CheckBackend(eager, inputs, expected, result); });
+    result.refused = attempt([&] { CheckBackend(eager, judge, inputs, expected, result); });
   }
   return report;
 }

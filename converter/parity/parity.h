@@ -15,12 +15,17 @@
 
 namespace skiff {
 
+/// What eager mode computed, and what takes part in it.
+struct EagerRun;
+class Judge;
+
 struct ParityOptions {
   int signature = 0;  ///< Of the model: the one that was made from the source.
   std::vector<RunsOn> backends = {Backend::kPlanned, Backend::kReference};
   int threads = 0;
-  int repeat = 1;                      ///< Runs of each backend, whose outputs must be the same bits.
-  std::optional<Tolerance> tolerance;  ///< Instead of DefaultTolerance() for float tensors.
+  int repeat = 1;  ///< Runs of each backend, whose outputs must be the same bits.
+  /// Of float tensors, instead of DefaultTolerance() and of measuring what rounding costs.
+  std::optional<Tolerance> tolerance;
   bool layers = false;
   /// Inputs that eager mode or a plan cannot take are part of the report instead of an Error.
   bool note_refusals = false;
@@ -35,6 +40,7 @@ struct TensorParity {
   Shape shape;
   Tolerance tolerance;
   Comparison comparison;
+  bool measured = false;  ///< What rounding costs this net was measured, and counts instead of the tolerance.
 };
 
 struct BackendParity {
@@ -74,7 +80,6 @@ class ParityChecker {
   ParityReport Check(const NamedTensors& inputs, const NamedTensors& expected = {});
 
  private:
-  struct Eager;
   struct BackendSessions {
     std::unique_ptr<Session> session;  ///< As applications use it: tensors share memory.
     std::unique_ptr<Session> tapped;   ///< Keeps intermediates; only for layers.
@@ -82,9 +87,9 @@ class ParityChecker {
 
   /// And what the run leaves in variables.
   Span<const PortInfo> AllOutputs() const;
-  Eager RunEager(const NamedTensors& inputs);
-  void CheckBackend(const Eager& eager, const NamedTensors& inputs, const NamedTensors& expected,
-                    BackendParity& result);
+  EagerRun RunEager(const NamedTensors& inputs);
+  void CheckBackend(const EagerRun& eager, Judge& judge, const NamedTensors& inputs,
+                    const NamedTensors& expected, BackendParity& result);
   NamedTensors Run(std::unique_ptr<Session>& session, const RunsOn& backend, bool keep_intermediates,
                    const NamedTensors& inputs);
 

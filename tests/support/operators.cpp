@@ -11,16 +11,7 @@ using In = Range;
 constexpr Range Any;
 
 constexpr OperatorRow kRows[] = {
-#define OPERATOR(Name, x, others, Rule_, c, computes, limits) \
-  {OpCode::k##Name, x, others, {Rule::k##Rule_, c}, computes, limits},
-#include "tests/support/operators.def"
-};
-
-constexpr struct {
-  OpCode op;
-  Tolerance tolerance;
-} kShaderRules[] = {
-#define SHADER_RULE(Name, Rule_, c) {OpCode::k##Name, {Rule::k##Rule_, c}},
+#define OPERATOR(Name, x, others, computes, limits) {OpCode::k##Name, x, others, computes, limits},
 #include "tests/support/operators.def"
 };
 
@@ -46,13 +37,6 @@ const OperatorRow& RowOf(OpCode op) {
                              "; it needs one for every operator");
   }
   return *row;
-}
-
-Tolerance ToleranceOf(OpCode op, DelegateKind delegate) {
-  for (const auto& row : kShaderRules) {
-    if (delegate == DelegateKind::kVulkan && row.op == op) return row.tolerance;
-  }
-  return RowOf(op).tolerance;
 }
 
 int CodesApart(OpCode op, DelegateKind delegate) {

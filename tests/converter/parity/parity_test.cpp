@@ -8,6 +8,7 @@
 #include "cli/parity_report.h"
 #include "convert.h"
 #include "graph/error.h"
+#include "graph/evaluate.h"
 #include "graph/text.h"
 #include "run/random_inputs.h"
 
@@ -133,15 +134,46 @@ TEST(Parity, ExpectedOutputsAreComparedWithEagerAndEveryBackend) {
   EXPECT_FALSE(ParityJson(report)["ok"].get<bool>());
 }
 
-TEST(Parity, SmallProbabilitiesAreToldFromErrors) {
-  const Graph zero = ParseGraph("graph g { input x: f32[2]  y = Sub(x, x)  output y = y }");
-  OpenedModel opened(ConvertGraph(zero)->file);
-  const auto verdict = [&](float expected) -> std::string {
-    const float values[] = {expected, expected};
-    return ParityJson(CheckOnce(zero, opened, {}, {{"y", TensorData(DType::kF32, {2}, values)}}))["verdict"];
+/// 1e-4 of the largest element, where rounding costs nothing of the kind, and where it does.
+TEST(Parity, ADifferenceIsJudgedByWhatRoundingCosts) {
+  const Graph sum = ParseGraph("graph g { input x: f32[2]  y = Add(x, x)  output y = y }");
+  const Graph cancels = ParseGraph(R"(graph g {
+    input x: f32[2]
+    const large: f32[] = [1000]
+    const third: f32[] = [0.333]
+    far = Add(x, large)
+    scaled = Mul(far, third)
+    const back: f32[] = [333]
+    y = Sub(scaled, back)
+    output y = y
+  })");
+  const auto judged = [](const Graph& graph) {
+    OpenedModel opened(ConvertGraph(graph)->file);
+    const NamedTensors inputs = RandomInputs(opened.model(), 1);
+    NamedTensors expected = Evaluate(graph, inputs);
+    TensorData& y = expected.at("y");
+    const double off = 1e-4 * std::max(std::abs(y.ToDoubles()[0]), std::abs(y.ToDoubles()[1]));
+    const float values[] = {static_cast<float>(y.ToDoubles()[0] + off), static_cast<float>(y.ToDoubles()[1])};
+    y = TensorData(DType::kF32, y.shape(), values);
+    return ParityChecker(graph, opened.model(), {}).Check(inputs, expected);
   };
-  EXPECT_THAT(verdict(5e-7f), HasSubstr("compare with --atol 1e-5"));
-  EXPECT_THAT(verdict(5e-6f), Not(HasSubstr("--atol")));
+  EXPECT_TRUE(judged(cancels).ok()) << ParityText(judged(cancels));
+  const ParityReport report = judged(sum);
+  EXPECT_FALSE(report.ok());
+  EXPECT_TRUE(report.eager_expected[0].measured);
+  EXPECT_THAT(ParityText(report), HasSubstr("beyond what rounding costs it"));
+}
+
+TEST(Parity, AToleranceOfTheCallersOwnIsTaken) {
+  const Graph graph = ParseGraph("graph g { input x: f32[2]  y = Add(x, x)  output y = y }");
+  OpenedModel opened(ConvertGraph(graph)->file);
+  const float values[] = {100, 100};
+  ParityOptions options;
+  options.tolerance = Tolerance{.rtol = 1e-3};
+  const ParityReport report =
+      CheckOnce(graph, opened, options, {{"y", TensorData(DType::kF32, {2}, values)}});
+  EXPECT_FALSE(report.ok());
+  EXPECT_FALSE(report.eager_expected[0].measured);
 }
 
 TEST(Parity, ASourceOfOtherInputsIsRefused) {

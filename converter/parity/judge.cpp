@@ -1,0 +1,78 @@
+#include "parity/judge.h"
+
+#include <cmath>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+/// Of the largest element, in f32: sixteen units in the last place are believed to be rounding without
+/// looking.
+constexpr double kUndoubted = 1e-6;
+/// Measured movements are typical ones; a kernel's may be so much larger.
+constexpr double kMargin = 4;
+/// Two units in the last place of the element itself; below the smallest normal number XNNPACK flushes to
+/// zero.
+constexpr double kOwn = 0x1p-22;
+constexpr double kFlushed = 0x1p-126;
+
+}  // namespace
+
+TensorParity Judge::Compare(const std::string& name, const std::string& op, const TensorData& expected,
+                            const TensorData& got) const {
+  const DType dtype = expected.dtype();
+  const Tolerance tolerance =
+      options_.tolerance && IsFloat(dtype) ? *options_.tolerance : DefaultTolerance(dtype, eager_.takes_part);
+  return {name, op, dtype, expected.shape(), tolerance, skiff::Compare(expected, got, tolerance)};
+}
+
+/// Codes that are next to half way are no matter of a smooth function, and NaN is none of rounding.
+bool Judge::MayMeasure(const TensorParity& row) const {
+  return !options_.tolerance && !eager_.takes_part.quantized && row.comparison.problem.empty() &&
+         std::isfinite(row.comparison.max_error);
+}
+
+const Sensitivity& Judge::SensitivityOf(DelegateKind delegate) {
+  if (const auto found = sensitivities_.find(delegate); found != sensitivities_.end()) return found->second;
+  if (options_.progress) options_.progress("what rounding costs");
+  std::map<std::string, const TensorData*> layers;
+  for (const EagerTensor& layer : eager_.layers) layers[layer.name] = &layer.tensor;
+  return sensitivities_
+      .emplace(delegate, MeasureSensitivity(source_, inputs_, eager_.outputs, {delegate, &layers}))
+      .first->second;
+}
+
+void Judge::Measure(TensorParity& row, const TensorData& expected, const TensorData& got,
+                    DelegateKind delegate) {
+  const Sensitivity& measured = SensitivityOf(delegate);
+  const auto& movements = row.op.empty() ? measured.outputs : measured.layers;
+  const auto found = movements.find(row.name);
+  if (found == movements.end() || found->second.size() != static_cast<size_t>(expected.elements())) return;
+  const std::vector<double> elements = expected.ToDoubles();
+  Movement allowed = found->second;
+  for (size_t i = 0; i < allowed.size(); ++i) {
+    const double own = std::isfinite(elements[i]) ? kOwn * std::abs(elements[i]) + kFlushed : 0;
+    allowed[i] = kMargin * allowed[i] + own;
+  }
+  row.comparison = CompareWithin(expected, got, allowed);
+  row.measured = true;
+}
+
+TensorParity Judge::AgainstEager(const std::string& name, const std::string& op, const TensorData& eager,
+                                 const TensorData& got, DelegateKind delegate) {
+  TensorParity row = Compare(name, op, eager, got);
+  const bool believed = row.comparison.ok && (row.dtype != DType::kF32 || eager_.takes_part.f16 ||
+                                              row.comparison.relative() <= kUndoubted);
+  if (!believed && MayMeasure(row)) Measure(row, eager, got, delegate);
+  return row;
+}
+
+TensorParity Judge::AgainstExpected(const std::string& name, const TensorData& expected,
+                                    const TensorData& got, DelegateKind delegate) {
+  TensorParity row = Compare(name, "", expected, got);
+  if (!row.comparison.ok && MayMeasure(row)) Measure(row, expected, got, delegate);
+  return row;
+}
+
+}  // namespace skiff
