@@ -14,6 +14,7 @@
 #include "import/import_model.h"
 #include "passes/passes.h"
 #include "shape_contract.h"
+#include "state.h"
 
 namespace skiff {
 
@@ -24,6 +25,8 @@ struct ConvertOptions : ShapeContract {
   std::vector<Bucket> buckets;
   /// Inputs that become constants (ConvertFile).
   FixedInputs fixed_inputs;
+  /// What the Session keeps from run to run instead of the caller (ConvertFile).
+  std::vector<StatePair> states;
   /// Who may run nodes, in the order of preference: Skiff's delegates, and an application's. What none of
   /// them supports runs with the reference kernels.
   std::vector<const DelegateSupport*> delegates = {BuiltinSupports().begin(), BuiltinSupports().end()};

@@ -95,6 +95,18 @@ void SharedOptions::CheckAllUsed() const {
   }
 }
 
+std::vector<StatePair> StatesOf(const Graph& graph, const std::vector<StatePair>& states,
+                                bool only_signature) {
+  std::vector<StatePair> own = states;
+  const auto has = [&](const StatePair& pair) {
+    const auto inputs = graph.caller_inputs();
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const GraphPort& port) { return port.name == pair.input; });
+  };
+  if (!only_signature) std::erase_if(own, [&](const StatePair& pair) { return !has(pair); });
+  return own;
+}
+
 std::vector<NamedGraph> ImportSignatures(
     SourceModel& source, const ConvertOptions& options,
     const std::function<void(const Graph& graph, ShapeContract& contract)>& extend) {
@@ -102,6 +114,7 @@ std::vector<NamedGraph> ImportSignatures(
   const bool unnamed = source.signatures().size() == 1 && options.signatures.empty();
   SharedOptions shared(options.fixed_inputs, options, chosen.size());
   std::vector<NamedGraph> graphs;
+  std::set<std::string> kept;
   for (const size_t index : chosen) {
     const SourceSignature& signature = source.signatures()[index];
     const auto fix = [&](Graph& graph) {
@@ -110,8 +123,13 @@ std::vector<NamedGraph> ImportSignatures(
       FixShapes(graph, contract);
     };
     try {
-      graphs.push_back({unnamed ? kMainSignature : signature.name,
-                        source.Import(index, {shared.FixedInputsOf(signature), fix})});
+      const FixedInputs fixed = shared.FixedInputsOf(signature);
+      Graph graph = source.Import(index, {fixed, fix});
+      for (const auto& [name, number] : fixed)
+        graph.stated.emplace_back("set:" + name, fmt::format("{}", number));
+      KeepStates(graph, StatesOf(graph, options.states, chosen.size() == 1));
+      for (const GraphVariable& variable : graph.variables) kept.insert(variable.name);
+      graphs.push_back({unnamed ? kMainSignature : signature.name, std::move(graph)});
     } catch (const Error& error) {
       if (chosen.size() == 1 || error.code() != StatusCode::kUnsupported) throw;
       throw Error(error.code(),
@@ -121,6 +139,11 @@ std::vector<NamedGraph> ImportSignatures(
     }
   }
   shared.CheckAllUsed();
+  for (const StatePair& pair : options.states) {
+    if (!kept.contains(pair.input))
+      Throw(StatusCode::kInvalidArgument, "--state {}={}: no signature has the input '{}'", pair.input,
+            pair.output, pair.input);
+  }
   return graphs;
 }
 

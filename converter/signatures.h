@@ -44,6 +44,11 @@ class SharedOptions {
   std::set<std::string> known_inputs_, known_dims_;
 };
 
+/// The states that a signature has; all where it is the only one, so that KeepStates can say what there is
+/// not.
+std::vector<StatePair> StatesOf(const Graph& graph, const std::vector<StatePair>& states,
+                                bool only_signature);
+
 /// The graphs of the chosen signatures, with the options' fixed inputs and contracts. They have the names
 /// that they will have in the file: a file's only signature is "main" there, unless it was asked for by name.
 /// `extend`, where given, may say more of a graph that has its inputs. Throws Error.

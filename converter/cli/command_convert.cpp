@@ -69,6 +69,8 @@ void Convert(const Arguments& arguments) {
     if (arguments.explain) fmt::print("{}{}{}\n", of, of.empty() ? "" : "\n", Explain(*signature));
     if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty())
       fmt::print(stderr, "hint: {}{}\n", of, hint);
+    for (const StatePair& pair : LikelyStates(signature->graph))
+      fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
   }
   fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
 }

@@ -54,6 +54,7 @@ std::vector<NamedGraph> ImportAll(const std::string& path) {
         std::all_of(graph.caller_inputs().begin(), graph.caller_inputs().end(),
                     [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
     if (closed) InferShapes(graph);
+    for (const StatePair& pair : LikelyStates(graph)) fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
     signatures.push_back({name, std::move(graph)});
   }
   return signatures;

@@ -105,6 +105,8 @@ void CheckSizesFitFiles(const ParityArguments& arguments) {
   }
 }
 
+bool IsSizedAtSeveral(const ParityArguments& arguments) { return arguments.sweep || arguments.at.size() > 1; }
+
 /// Random integers can be values that the model was not made for, at which small differences grow; "" where
 /// there are none without a range.
 std::string RandomInputsHint(const ModelSignature& signature, const InputRanges& ranges) {
@@ -125,7 +127,9 @@ struct Checked {
   std::vector<SizedReport> cases;
 };
 
-bool IsSized(const ParityArguments& arguments) { return arguments.sweep || !arguments.at.empty(); }
+bool IsSized(const ParityArguments& arguments) {
+  return arguments.sweep || !arguments.at.empty() || arguments.steps > 1;
+}
 
 bool IsOk(const ParityArguments& arguments, const Checked& checked) {
   return IsSized(arguments) ? SweepOk(checked.cases) : checked.cases[0].report.ok();
@@ -137,18 +141,23 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
   std::string where;
   options.signature = pair.signature;
   options.note_refusals = IsSized(arguments);
+  options.keep_state = arguments.steps > 1;
   options.progress = [&](const std::string& step) { progress.Step(where + step); };
   ParityChecker checker(pair.source, opened.model(), options);
   for (const SymbolSizes& call : calls) {
-    const NamedTensors inputs = ReadInputSource(InputsOf(arguments), checked.signature, call, checked.ranges);
-    SizedReport& one = checked.cases.emplace_back();
-    one.sizes = SizesOf(checked.signature, inputs);
-    const std::string at = SizesText(call.symbols, one.sizes);
-    if (IsSized(arguments)) where = at + " ";
-    NamedTensors expected;
-    if (!arguments.expected.empty())
-      expected = ReadOutputFolder(arguments.expected, checked.signature.info().outputs, call);
-    one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
+    for (int step = 0; step < arguments.steps; ++step) {
+      const NamedTensors inputs = ReadInputSource(InputsOf(arguments), checked.signature, call,
+                                                  checked.ranges, static_cast<uint64_t>(step));
+      SizedReport& one = checked.cases.emplace_back();
+      one.sizes = SizesOf(checked.signature, inputs);
+      if (arguments.steps > 1) one.step = step + 1;
+      const std::string at = SizesText(call.symbols, one.sizes);
+      if (IsSized(arguments)) where = at + " ";
+      NamedTensors expected;
+      if (!arguments.expected.empty())
+        expected = ReadOutputFolder(arguments.expected, checked.signature.info().outputs, call);
+      one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
+    }
   }
   return checked;
 }
@@ -182,7 +191,7 @@ std::vector<Checked> CheckAll(const ParityArguments& arguments, const InputRange
   for (const ParityPair& pair : prepared.pairs) {
     const ModelSignature signature(opened.model(), pair.signature);
     calls.push_back(CallsOf(arguments, signature, dims));
-    steps += calls.back().size() * (2 + options.backends.size());
+    steps += calls.back().size() * static_cast<size_t>(arguments.steps) * (2 + options.backends.size());
     all.push_back({signature, pair.name, RangesOf(ranges, signature, inputs), {}});
   }
   if (opened.model().signature_count() > 1) CheckUsed(arguments, ranges, dims, inputs);
@@ -237,6 +246,8 @@ int Parity(const ParityArguments& arguments) {
         "are only for a conversion here; MODEL.skiff has its own (sizes of a call: --at)");
   }
   CheckSizesFitFiles(arguments);
+  if (arguments.steps > 1 && (ReadsFiles(arguments) || IsSizedAtSeveral(arguments)))
+    throw CLI::ValidationError("--steps", "needs random inputs, and one size: state has one course");
   const InputRanges ranges = ParseInputRanges(arguments.ranges);
   for (const std::string& text : arguments.at) {
     NamedSizes named;
@@ -292,6 +303,13 @@ void AddParity(CLI::App& app, int& exit_code) {
   command
       ->add_option("--repeat", arguments->repeat,
                    "Run each backend so often, and fail where two runs differ in a bit (default 1)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command
+      ->add_option(
+          "--steps", arguments->steps,
+          "Of a net with state: so many runs, each with other random inputs and the state that eager "
+          "mode's last one left (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   AddThreadsOption(*command, arguments->threads);

@@ -175,6 +175,13 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
   command
+      .add_option(
+          "--state", arguments.states,
+          "An input that is an output of the run before: the Session keeps it, beginning with zeros, and "
+          "callers see neither; repeatable")
+      ->type_name("INPUT=OUTPUT")
+      ->allow_extra_args(false);
+  command
       .add_option("--shape", arguments.shapes,
                   "Shape of an input whose dimensions the file leaves open, for example image=1x3x224x224; "
                   "repeatable")
@@ -250,10 +257,26 @@ FixedInputs ToFixedInputs(const ConvertArguments& arguments) {
   return fixed;
 }
 
+std::vector<StatePair> ToStates(const ConvertArguments& arguments) {
+  std::vector<StatePair> states;
+  for (const std::string& text : arguments.states) {
+    constexpr const char* kExpected = "INPUT=OUTPUT, for example state=stateN";
+    const auto [input, output] = SplitAtLast("--state", text, kExpected);
+    if (output.empty()) Malformed("--state", text, kExpected);
+    for (const StatePair& other : states) {
+      if (other.input == input || other.output == output)
+        Malformed("--state", text, "each input and each output once");
+    }
+    states.push_back({input, output});
+  }
+  return states;
+}
+
 ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   ConvertOptions options;
   options.signatures = arguments.signatures;
   options.fixed_inputs = ToFixedInputs(arguments);
+  options.states = ToStates(arguments);
   for (const std::string& text : arguments.shapes) {
     constexpr const char* kExpected = "NAME=1x3x224x224";
     const auto [name, extents] = SplitAtLast("--shape", text, kExpected);

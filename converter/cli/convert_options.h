@@ -17,6 +17,7 @@ struct ConvertArguments {
   std::vector<std::string> dims;
   std::vector<std::string> buckets;
   std::vector<std::string> fixed_inputs;
+  std::vector<std::string> states;
   bool no_xnnpack = false;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;
@@ -28,13 +29,15 @@ struct ConvertArguments {
   std::string labels;
 };
 
-/// --signature, --set, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
+/// --signature, --set, --state, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
 /// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);
 
 /// --set. Throws CLI::ValidationError where it is malformed.
 FixedInputs ToFixedInputs(const ConvertArguments& arguments);
+/// --state. Throws CLI::ValidationError where it is malformed.
+std::vector<StatePair> ToStates(const ConvertArguments& arguments);
 
 /// Throws CLI::ValidationError where the text of an option is malformed, and Error where the labels cannot be
 /// read.

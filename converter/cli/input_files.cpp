@@ -151,7 +151,7 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }
 
 NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,
-                             const SymbolSizes& sizes, const InputRanges& ranges) {
+                             const SymbolSizes& sizes, const InputRanges& ranges, uint64_t step) {
   if (!IsRandomSource(source)) {
     if (!ranges.empty())
       Throw(StatusCode::kInvalidArgument,
@@ -172,7 +172,7 @@ NamedTensors ReadInputSource(const std::string& source, const ModelSignature& si
     const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &range);
     if (!good || !(range.low < range.high)) malformed();
   }
-  return RandomInputs(signature, ClosedSizes(signature, sizes), seed, range, ranges);
+  return RandomInputs(signature, ClosedSizes(signature, sizes), seed + step, range, ranges);
 }
 
 InputRanges ParseInputRanges(const std::vector<std::string>& texts) {

@@ -26,9 +26,10 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
                               const SymbolSizes& sizes = {});
 
 /// "random:SEED", "random:SEED:LOW..HIGH", or a folder. Random values have DefaultSizes() where `sizes` are
-/// not known. Throws Error where `ranges`, which are for random values, come with a folder.
+/// not known; `step` is added to their seed. Throws Error where `ranges`, which are for random values, come
+/// with a folder.
 NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,
-                             const SymbolSizes& sizes, const InputRanges& ranges = {});
+                             const SymbolSizes& sizes, const InputRanges& ranges = {}, uint64_t step = 0);
 /// "mask=0..1" of --input-range, each. Throws Error where one is malformed, or an input comes twice.
 InputRanges ParseInputRanges(const std::vector<std::string>& texts);
 bool IsRandomSource(const std::string& source);

@@ -90,6 +90,33 @@ std::vector<ParityPair> PairsOf(const ParityArguments& arguments, const Model& m
   return pairs;
 }
 
+/// Inputs that conversion made constants or variables of: the file tells.
+void TakeSettingsOf(const Model& model, ParityArguments& arguments) {
+  const auto take = [](std::string_view key, std::string_view kind, const char* value,
+                       std::vector<std::string>& settings) {
+    if (!key.starts_with(kind)) return;
+    const std::string name = fmt::format("{}=", key.substr(kind.size()));
+    const bool known = std::any_of(settings.begin(), settings.end(),
+                                   [&](const std::string& other) { return other.starts_with(name); });
+    if (!known) settings.push_back(name + value);
+  };
+  for (const MetadataEntry& entry : model.data().metadata) {
+    take(entry.key, "set:", entry.value, arguments.fixed_inputs);
+    take(entry.key, "state:", entry.value, arguments.states);
+  }
+}
+
+StatesOfModel ShapedStates(const Model& model, const ParityArguments& arguments) {
+  StatesOfModel states{ToStates(arguments), {}};
+  for (const VariableInfo& variable : model.data().variables) {
+    const Shape& shape = variable.initial.shape;
+    const bool is_state = std::any_of(states.pairs.begin(), states.pairs.end(),
+                                      [&](const StatePair& pair) { return pair.input == variable.name; });
+    if (is_state) states.shapes[variable.name] = {shape.begin(), shape.end()};
+  }
+  return states;
+}
+
 }  // namespace
 
 std::string InputsOf(const ParityArguments& arguments) {
@@ -101,11 +128,14 @@ bool ReadsFiles(const ParityArguments& arguments) {
   return !IsRandomSource(InputsOf(arguments)) || !arguments.expected.empty();
 }
 
-PreparedParity Prepare(const ParityArguments& arguments) {
-  if (arguments.model.empty()) return ConvertHere(arguments);
+PreparedParity Prepare(const ParityArguments& given) {
+  if (given.model.empty()) return ConvertHere(given);
+  ParityArguments arguments = given;
   PreparedParity prepared;
   prepared.opened = std::make_unique<OpenedModel>(arguments.model);
   const Model& model = prepared.opened->model();
+  TakeSettingsOf(model, arguments);
+  const StatesOfModel states = ShapedStates(model, arguments);
   const std::unique_ptr<SourceModel> source = OpenSource(arguments.source);
   Within(arguments.model, [&] { prepared.pairs = PairsOf(arguments, model, *source); });
   std::vector<std::string> names;
@@ -115,10 +145,11 @@ PreparedParity Prepare(const ParityArguments& arguments) {
   for (ParityPair& pair : prepared.pairs) {
     const ModelSignature signature(model, pair.signature);
     const auto fix = [&](Graph& graph) {
-      Within(arguments.model, [&] { FixToModel(graph, signature.info()); });
+      Within(arguments.model, [&] { FixToModel(graph, signature.info(), states); });
     };
     const size_t index = SourceOf(signature, *source);
     pair.source = source->Import(index, {shared.FixedInputsOf(source->signatures()[index]), fix});
+    KeepStates(pair.source, StatesOf(pair.source, states.pairs, prepared.pairs.size() == 1));
     fix(pair.source);  // Its outputs are there now.
   }
   shared.CheckAllUsed();

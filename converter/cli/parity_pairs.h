@@ -21,6 +21,7 @@ struct ParityArguments : ConvertArguments {
   std::vector<std::string> backends;
   int threads = 0;
   int repeat = 1;
+  int steps = 1;
   std::optional<double> rtol;
   std::optional<double> atol;
   std::vector<std::string> at;

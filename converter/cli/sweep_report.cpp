@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 
 std::string CaseText(const ModelSignature& signature, const SizedReport& one) {
   const std::string sizes = SizesText(signature.model().symbols(), one.sizes);
+  if (one.step > 0) return fmt::format("{}{}run {}", sizes, sizes.empty() ? "" : ", ", one.step);
   return sizes.empty() ? "fixed" : sizes;
 }
 
@@ -44,6 +45,8 @@ std::string LayersCell(const BackendParity& backend) {
   return bad == nullptr ? fmt::format("{} ok", backend.layers.size()) : "FAILED at " + bad->name;
 }
 
+const char* CasesWord(const std::vector<SizedReport>& cases) { return cases[0].step > 0 ? "runs" : "sizes"; }
+
 bool Compared(const SizedReport& one) { return one.report.refused.empty(); }
 
 }  // namespace
@@ -62,8 +65,8 @@ std::string SweepVerdict(const ModelSignature& signature, const std::vector<Size
     if (first == nullptr) first = &one;
   }
   if (first != nullptr) {
-    return fmt::format("PARITY FAILED at {} of {} sizes, first at {}: {}", failed, cases.size(),
-                       CaseText(signature, *first), FailureText(first->report));
+    return fmt::format("PARITY FAILED at {} of {} {}, first at {}: {}", failed, cases.size(),
+                       CasesWord(cases), CaseText(signature, *first), FailureText(first->report));
   }
   const auto compared = static_cast<size_t>(std::count_if(cases.begin(), cases.end(), Compared));
   if (compared == 0) {
@@ -77,8 +80,8 @@ std::string SweepVerdict(const ModelSignature& signature, const std::vector<Size
     }
   }
   std::string text =
-      fmt::format("PARITY OK: {} size{} on {} backend{}, worst error {:.2e} of the largest element", compared,
-                  compared == 1 ? "" : "s", cases[0].report.backends.size(),
+      fmt::format("PARITY OK: {} {} on {} backend{}, worst error {:.2e} of the largest element", compared,
+                  compared == 1 ? "size" : CasesWord(cases), cases[0].report.backends.size(),
                   cases[0].report.backends.size() == 1 ? "" : "s", worst);
   if (compared < cases.size())
     text += fmt::format("; {} more that the source itself refuses", cases.size() - compared);
@@ -129,6 +132,7 @@ Json SweepJson(const ModelSignature& signature, const std::vector<SizedReport>& 
     Json entry = {{"plan", &plan - signature.data().plans.begin()},
                   {"kind", BucketKindName(plan.kind)},
                   {"sizes", std::move(sizes)}};
+    if (one.step > 0) entry["run"] = one.step;
     entry.update(ParityJson(one.report));
     json["cases"].push_back(std::move(entry));
   }

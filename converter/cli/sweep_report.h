@@ -13,6 +13,7 @@ namespace skiff::cli {
 struct SizedReport {
   std::vector<int64_t> sizes;  ///< By Symbol of the model.
   ParityReport report;
+  int step = 0;  ///< Of a net with state: which run, from 1 on; 0 where there is one.
 };
 
 /// One line: "PARITY OK ..." or "PARITY FAILED ..." with the first case that fails.

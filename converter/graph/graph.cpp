@@ -64,6 +64,16 @@ void Graph::OrderInputs(const std::vector<ValueId>& order) {
   inputs_ = std::move(ordered);
 }
 
+void Graph::MakeVariable(size_t input, size_t output, GraphVariable variable) {
+  const auto to_end = [](std::vector<GraphPort>& ports, size_t from) {
+    std::rotate(ports.begin() + static_cast<ptrdiff_t>(from),
+                ports.begin() + static_cast<ptrdiff_t>(from) + 1, ports.end());
+  };
+  to_end(inputs_, input);
+  to_end(outputs_, output);
+  variables.push_back(std::move(variable));
+}
+
 void Graph::AddOutput(std::string_view output_name, ValueId id) {
   outputs_.push_back({std::string(output_name), id});
 }

@@ -171,6 +171,9 @@ class Graph {
   void SetOutputNotes(size_t index, PortNotes notes) { outputs_[index].notes = std::move(notes); }
   /// The same inputs in another order.
   void OrderInputs(const std::vector<ValueId>& order);
+  /// Takes an input and an output from the callers, by their places among caller_inputs() and
+  /// caller_outputs(): they are the variable's value before and behind a run from now on.
+  void MakeVariable(size_t input, size_t output, GraphVariable variable);
   ValueId AddConstant(std::string_view name, TensorData data);
   SymbolId AddSymbol(std::string_view name);       ///< The existing one, if the name is known.
   SymbolId AddFreshSymbol(std::string_view name);  ///< Its name is made unique.

@@ -95,9 +95,15 @@ bool ParityReport::ok() const {
                                               [&](const BackendParity& backend) { return Holds(backend); });
 }
 
-void FixToModel(Graph& source, const SignatureInfo& model) {
-  const auto check = [](std::span<const GraphPort> ports, Span<const PortInfo> of_model, const char* kind) {
+void FixToModel(Graph& source, const SignatureInfo& model, const StatesOfModel& states) {
+  const auto check = [&](std::span<const GraphPort> all, Span<const PortInfo> of_model,
+                         std::string StatePair::*port_of_state, const char* kind) {
     std::string names;
+    std::vector<GraphPort> ports(all.begin(), all.end());
+    std::erase_if(ports, [&](const GraphPort& port) {
+      return std::any_of(states.pairs.begin(), states.pairs.end(),
+                         [&](const StatePair& pair) { return port.name == pair.*port_of_state; });
+    });
     for (const GraphPort& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name);
     const bool same = ports.size() == of_model.size() &&
                       std::all_of(ports.begin(), ports.end(), [&](const GraphPort& port) {
@@ -110,9 +116,14 @@ void FixToModel(Graph& source, const SignatureInfo& model) {
             PortNames(of_model), names);
     }
   };
-  check(source.caller_inputs(), model.inputs, "input");
-  if (!source.caller_outputs().empty()) check(source.caller_outputs(), model.outputs, "output");
+  check(source.caller_inputs(), model.inputs, &StatePair::input, "input");
+  if (!source.caller_outputs().empty())
+    check(source.caller_outputs(), model.outputs, &StatePair::output, "output");
   ConvertOptions options;
+  for (const GraphPort& port : source.caller_inputs()) {
+    if (const auto found = states.shapes.find(port.name); found != states.shapes.end())
+      options.shapes.insert(*found);
+  }
   for (const PortInfo& port : model.inputs) FixPort(source, port, options);
   try {
     FixShapes(source, options);
@@ -146,6 +157,19 @@ EagerRun ParityChecker::RunEager(const NamedTensors& inputs) {
   return eager;
 }
 
+NamedTensors ParityChecker::WithState(const NamedTensors& inputs) const {
+  NamedTensors all = inputs;
+  all.insert(state_.begin(), state_.end());
+  return all;
+}
+
+void ParityChecker::KeepState(const EagerRun& eager) {
+  const size_t inputs = source_.caller_inputs().size();
+  const size_t outputs = source_.caller_outputs().size();
+  for (size_t i = 0; i < source_.variables.size(); ++i)
+    state_[source_.inputs()[inputs + i].name] = eager.outputs.at(source_.outputs()[outputs + i].name);
+}
+
 NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn& backend,
                                 bool keep_intermediates, const NamedTensors& inputs) {
   if (!session) {
@@ -158,7 +182,13 @@ NamedTensors ParityChecker::Run(std::unique_ptr<Session>& session, const RunsOn&
     options.keep_intermediates = keep_intermediates;
     session = CreateSession(model_, options);
   }
-  session->variables().Reset();  // Eager mode begins with their first values.
+  session->variables().Reset();  // Eager mode begins with their first values, or with these.
+  const size_t callers = source_.caller_inputs().size();
+  for (size_t i = 0; i < source_.variables.size(); ++i) {
+    const auto found = state_.find(source_.inputs()[callers + i].name);
+    if (found == state_.end()) continue;
+    Must([&] { return session->variables().Set(source_.variables[i].name.c_str(), found->second.view()); });
+  }
   SetInputs(*session, inputs);
   Must([&] { return session->Run(); });
   NamedTensors outputs = Outputs(*session);
@@ -220,8 +250,9 @@ ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors
   ParityReport report;
   EagerRun eager;
   progress("eager");
-  report.refused = attempt([&] { eager = RunEager(inputs); });
-  Judge judge(source_, inputs, eager, options_);
+  const NamedTensors all = WithState(inputs);
+  report.refused = attempt([&] { eager = RunEager(all); });
+  Judge judge(source_, all, eager, options_);
   report.eager_expected =
       CompareOutputs(expected, eager.outputs, signature_.info().outputs,
                      [&](const std::string& name, const TensorData& want, const TensorData& got) {
@@ -233,6 +264,7 @@ ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors
     result.backend = backend;
     result.refused = attempt([&] { CheckBackend(eager, judge, inputs, expected, result); });
   }
+  if (options_.keep_state && report.refused.empty()) KeepState(eager);
   return report;
 }
 

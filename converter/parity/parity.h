@@ -12,6 +12,7 @@
 #include "parity/compare.h"
 #include "run/model_signature.h"
 #include "run/opened_model.h"
+#include "state.h"
 
 namespace skiff {
 
@@ -23,7 +24,8 @@ struct ParityOptions {
   int signature = 0;  ///< Of the model: the one that was made from the source.
   std::vector<RunsOn> backends = {Backend::kPlanned, Backend::kReference};
   int threads = 0;
-  int repeat = 1;  ///< Runs of each backend, whose outputs must be the same bits.
+  bool keep_state = false;  ///< Check() begins with the variables that eager mode's last one left.
+  int repeat = 1;           ///< Runs of each backend, whose outputs must be the same bits.
   /// Of float tensors, instead of DefaultTolerance() and of measuring what rounding costs.
   std::optional<Tolerance> tolerance;
   bool layers = false;
@@ -67,7 +69,12 @@ struct ParityReport {
 
 /// Fixes the source's open dimensions where the model's are fixed. Throws Error when the two do not belong
 /// together: other inputs, outputs (as soon as the source has some) or shapes.
-void FixToModel(Graph& source, const SignatureInfo& model);
+/// `states` are inputs and outputs of the source that are variables of the model, with these shapes.
+struct StatesOfModel {
+  std::vector<StatePair> pairs;
+  std::map<std::string, std::vector<int64_t>> shapes;  ///< By input.
+};
+void FixToModel(Graph& source, const SignatureInfo& model, const StatesOfModel& states = {});
 
 /// Compares at one shape after the other, in the same Sessions, as an application would use them.
 class ParityChecker {
@@ -87,6 +94,9 @@ class ParityChecker {
 
   /// And what the run leaves in variables.
   Span<const PortInfo> AllOutputs() const;
+  /// With the variables that are not in their first state.
+  NamedTensors WithState(const NamedTensors& inputs) const;
+  void KeepState(const EagerRun& eager);
   EagerRun RunEager(const NamedTensors& inputs);
   void CheckBackend(const EagerRun& eager, Judge& judge, const NamedTensors& inputs,
                     const NamedTensors& expected, BackendParity& result);
@@ -98,6 +108,7 @@ class ParityChecker {
   ModelSignature signature_;
   ParityOptions options_;
   std::map<RunsOn, BackendSessions> sessions_;
+  NamedTensors state_;  ///< By the input of the source.
 };
 
 }  // namespace skiff
