@@ -101,9 +101,13 @@ std::string LayersTable(const BackendParity& backend) {
                fmt::format("{:.3g}", row.comparison.max_error),
                fmt::format("{:.2e}", row.comparison.relative()), result});
   }
-  return fmt::format("\nlayers on {}: {} compared with eager, {} more were fused away\n{}",
-                     BackendName(backend.backend), backend.layers.size(), backend.fused_away,
-                     backend.layers.empty() ? "" : table.ToString());
+  std::string text = fmt::format("\nlayers on {}: {} compared with eager, {} more were fused away\n{}",
+                                 BackendName(backend.backend), backend.layers.size(), backend.fused_away,
+                                 backend.layers.empty() ? "" : table.ToString());
+  if (const auto& at = backend.amplifier)
+    text += fmt::format("rounding grows most at '{}' ({}): from {:.1e} to {:.1e} of the largest element\n",
+                        at->layer, at->op, at->before, at->behind);
+  return text;
 }
 
 Json RowJson(const TensorParity& row) {
@@ -209,6 +213,9 @@ Json ParityJson(const ParityReport& report) {
                                 {"against_expected", RowsJson(backend.expected)},
                                 {"layers", RowsJson(backend.layers)},
                                 {"fused_away", backend.fused_away}});
+    if (const auto& at = backend.amplifier)
+      json["backends"].back()["amplifier"] = {
+          {"layer", at->layer}, {"operator", at->op}, {"before", at->before}, {"behind", at->behind}};
     if (!backend.refused.empty()) json["backends"].back()["refused"] = backend.refused;
     if (!backend.unstable.empty()) json["backends"].back()["unstable"] = backend.unstable;
   }

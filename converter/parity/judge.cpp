@@ -1,5 +1,6 @@
 #include "parity/judge.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/error.h"
@@ -16,6 +17,23 @@ constexpr double kMargin = 4;
 /// zero.
 constexpr double kOwn = 0x1p-22;
 constexpr double kFlushed = 0x1p-126;
+/// Of what rounding costs, from one layer to the next, that is worth a word.
+constexpr double kMuchGrowth = 8;
+
+/// The most that one of the layers before it costs; a node of the source may have become several.
+double CostOfInputs(const Graph& graph, NodeId node, const std::map<std::string, double>& cost) {
+  double most = 0;
+  for (const ValueId id : graph.node(node).inputs) {
+    if (id == kNoValue) continue;
+    const Value& value = graph.value(id);
+    if (const auto found = cost.find(value.source); found != cost.end()) {
+      most = std::max(most, found->second);
+    } else if (value.producer != kNoNode) {
+      most = std::max(most, CostOfInputs(graph, value.producer, cost));
+    }
+  }
+  return most;
+}
 
 }  // namespace
 
@@ -57,6 +75,32 @@ void Judge::Measure(TensorParity& row, const TensorData& expected, const TensorD
   }
   row.comparison = CompareWithin(expected, got, allowed);
   row.measured = true;
+}
+
+std::optional<Amplifier> Judge::FindAmplifier(DelegateKind delegate) const {
+  const auto measured = sensitivities_.find(delegate);
+  if (measured == sensitivities_.end()) return std::nullopt;
+  std::map<std::string, double> cost;  // By layer, of its largest element.
+  for (const EagerTensor& layer : eager_.layers) {
+    const auto found = measured->second.layers.find(layer.name);
+    const double largest = skiff::Compare(layer.tensor, layer.tensor, {}).largest;
+    if (found == measured->second.layers.end() || found->second.empty() || !(largest > 0)) continue;
+    cost[layer.name] = *std::max_element(found->second.begin(), found->second.end()) / largest;
+  }
+  std::optional<Amplifier> worst;
+  double growth = kMuchGrowth;
+  for (ValueId id = 0; id < source_.value_count(); ++id) {
+    const Value& value = source_.value(id);
+    const auto own = cost.find(value.source);
+    if (own == cost.end() || value.producer == kNoNode) continue;
+    const double before = std::max(CostOfInputs(source_, value.producer, cost), kOwn);
+    if (own->second / before <= growth) continue;
+    growth = own->second / before;
+    const auto layer = std::find_if(eager_.layers.begin(), eager_.layers.end(),
+                                    [&](const EagerTensor& other) { return other.name == value.source; });
+    worst = {layer->name, layer->op, before, own->second};
+  }
+  return worst;
 }
 
 TensorParity Judge::AgainstEager(const std::string& name, const std::string& op, const TensorData& eager,

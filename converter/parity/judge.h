@@ -35,6 +35,8 @@ class Judge {
   /// What another framework computed. `got` is the plan's, or eager mode's.
   TensorParity AgainstExpected(const std::string& name, const TensorData& expected, const TensorData& got,
                                DelegateKind delegate);
+  /// Nothing where nothing was measured, or where rounding grows nowhere much.
+  std::optional<Amplifier> FindAmplifier(DelegateKind delegate) const;
 
  private:
   TensorParity Compare(const std::string& name, const std::string& op, const TensorData& expected,

@@ -228,6 +228,7 @@ void ParityChecker::CheckBackend(const EagerRun& eager, Judge& judge, const Name
       ++result.fused_away;
     }
   }
+  result.amplifier = judge.FindAmplifier(kind);
 }
 
 ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors& expected) {

@@ -45,11 +45,20 @@ struct TensorParity {
   bool measured = false;  ///< What rounding costs this net was measured, and counts instead of the tolerance.
 };
 
+/// Where rounding grows most: what it costs the layer, beside what it cost the layers that the node reads.
+struct Amplifier {
+  std::string layer;
+  std::string op;
+  double before = 0;  ///< Of the largest element, typically.
+  double behind = 0;
+};
+
 struct BackendParity {
   RunsOn backend = Backend::kPlanned;
   std::vector<TensorParity> outputs;   ///< Plan against eager, and variables that it assigns.
   std::vector<TensorParity> expected;  ///< Plan against the expected outputs.
   std::vector<TensorParity> layers;    ///< Plan against eager, in the source's order.
+  std::optional<Amplifier> amplifier;  ///< Where layers were compared and sensitivity was measured.
   size_t fused_away = 0;               ///< Source tensors that the plan does not have.
   std::string unstable;                ///< The output that another run gave other bits; "" when none did.
   std::string refused;                 ///< Why the plan did not run; "" when it did.

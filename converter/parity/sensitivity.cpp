@@ -43,8 +43,9 @@ bool MayTakeWinograd(const Node& node, const TensorData& weights) {
   return shape[1] == 3 && shape[2] == 3;
 }
 
-/// How many terms one element of the output is the sum of; 1 where it is none.
-double TermCount(const Node& node, const std::vector<const TensorData*>& inputs, const TensorData& result) {
+/// How many terms are added one to the next for one element of the output; 1 where none are.
+double TermCount(const Node& node, const std::vector<const TensorData*>& inputs, const TensorData& result,
+                 DelegateKind delegate) {
   const auto ratio = [](int64_t all, int64_t parts) {
     return parts > 0 ? static_cast<double>(all) / static_cast<double>(parts) : 1;
   };
@@ -61,8 +62,11 @@ double TermCount(const Node& node, const std::vector<const TensorData*>& inputs,
       return static_cast<double>(kernel[0] * kernel[1]);
     }
     case OpCode::kReduceSum:
-    case OpCode::kReduceMean:
-      return ratio(inputs[0]->elements(), result.elements());
+    case OpCode::kReduceMean: {
+      // On the CPU sums of many terms are sums of blocks.
+      const double terms = ratio(inputs[0]->elements(), result.elements());
+      return delegate == DelegateKind::kVulkan || terms < 128 ? terms : 32 + terms / 32;
+    }
     default:
       return 1;
   }
@@ -127,7 +131,7 @@ class Rounder {
         allowed = AllowedByWinograd(result.shape(), allowed);
       // Terms of one sign: the partial sums, each of which is rounded, grow with their number.
       const double growth =
-          rounding.rule == RoundingRule::kTerms ? std::sqrt(TermCount(node, inputs, result)) : 0;
+          rounding.rule == RoundingRule::kTerms ? std::sqrt(TermCount(node, inputs, result, delegate_)) : 0;
       const auto [low, high] = LimitsOf(node);
       for (size_t i = 0; i < elements.size(); ++i) {
         // What an activation limits has the same limit whatever was rounded before it.
@@ -165,6 +169,14 @@ void Widen(const TensorData& eager, const TensorData& moved, Movement& movement)
   }
 }
 
+double LowerMedian(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Where all elements of a group depend on one rounding, a few runs may miss what it can do: no group moves
+/// less than the usual one.
 Movement OfGroups(const Movement& movement, const Shape& shape) {
   const auto count = static_cast<int64_t>(movement.size());
   const double largest = movement.empty() ? 0 : *std::max_element(movement.begin(), movement.end());
@@ -178,8 +190,9 @@ Movement OfGroups(const Movement& movement, const Shape& shape) {
       return groups[static_cast<size_t>(i / stride % extent)];
     };
     for (int64_t i = 0; i < count; ++i) group_of(i) = std::max(group_of(i), movement[static_cast<size_t>(i)]);
+    const double usual = LowerMedian(groups);
     for (int64_t i = 0; i < count; ++i)
-      least[static_cast<size_t>(i)] = std::min(least[static_cast<size_t>(i)], group_of(i));
+      least[static_cast<size_t>(i)] = std::min(least[static_cast<size_t>(i)], std::max(group_of(i), usual));
   }
   return least;
 }

@@ -310,6 +310,15 @@ void AddReductions(CaseList& list) {
   reduce("split", {3, 4, 5, 6}, {0, 2});
   reduce("extent_one", {2, 1, 1, 12}, {1, 2});
   reduce("eight_axes", {2, 1, 3, 1, 2, 1, 3, 4}, {2, 6});
+  for (const OpCode op : {OpCode::kReduceSum, OpCode::kReduceMean}) {
+    for (const int64_t rows : {128, 333, 2048}) {
+      Case& long_columns =
+          list.Add(op, ("long_columns_" + std::to_string(rows)).c_str(), {F32({2, rows, 19}, 0.5, 1)});
+      long_columns.As<ReduceAttrs>().axes = {1};
+    }
+    Case& middle = list.Add(op, "long_columns_of_two_axes", {F32({2, 1, 13, 11, 1100})});
+    middle.As<ReduceAttrs>().axes = {2, 3};
+  }
   list.Add(OpCode::kReduceMean, "strided", {Strided(F32({2, 3, 3, 8}), 2)}).falls_back =
       "XNNPACK's reduction is dense";
 

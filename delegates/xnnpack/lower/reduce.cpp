@@ -89,15 +89,87 @@ class LayerNormStep final : public Step {
   char* y_ = nullptr;
 };
 
-class ReduceStep final : public OperatorStep {
+/// Columns of many rows in blocks, whose sums are added up: XNNPACK adds one row to the next, so that
+/// rounding grows with their number (512 rows of one sign: 48 units in the last place, this way 3).
+class LongColumns {
  public:
-  using OperatorStep::OperatorStep;
+  /// Whether the axes are such columns; otherwise XNNPACK's operator is as good.
+  bool Reshape(const TensorView& x, uint32_t mask) {
+    int first = x.shape.rank();
+    int end = 0;
+    for (int i = 0; i < x.shape.rank(); ++i) {
+      if (((mask >> i) & 1u) == 0 || x.shape[i] == 1) continue;
+      if (i < first) first = i;
+      end = i + 1;
+    }
+    for (int i = first; i < end; ++i) {
+      if (((mask >> i) & 1u) == 0 && x.shape[i] != 1) return false;
+    }
+    if (end == 0) return false;
+    outer_ = static_cast<size_t>(x.shape.ElementsBetween(0, first));
+    rows_ = static_cast<size_t>(x.shape.ElementsBetween(first, end));
+    columns_ = static_cast<size_t>(x.shape.ElementsBetween(end, x.shape.rank()));
+    return columns_ > 1 && rows_ >= kMany;
+  }
+  /// Of one block for each column.
+  size_t workspace_bytes() const { return outer_ * columns_ * sizeof(float); }
+
+  void Run(ReduceRowsFn add_rows, float factor, const float* x, float* blocks, float* y, pthreadpool_t pool) {
+    add_rows_ = add_rows;
+    factor_ = factor;
+    x_ = x;
+    blocks_ = blocks;
+    y_ = y;
+    pthreadpool_parallelize_2d_tile_1d(
+        pool,
+        [](void* self, size_t outer, size_t begin, size_t count) {
+          static_cast<const LongColumns*>(self)->Add(outer, begin, count);
+        },
+        this, outer_, columns_, kTile, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+  }
+
+ private:
+  static constexpr size_t kMany = 128;
+  static constexpr size_t kRows = 32;
+  static constexpr size_t kTile = 1024;
+
+  void Add(size_t outer, size_t begin, size_t count) const {
+    const float* from = x_ + outer * rows_ * columns_ + begin;
+    float* block = blocks_ + outer * columns_ + begin;
+    float* to = y_ + outer * columns_ + begin;
+    add_rows_(kRows, columns_, count, from, to);
+    for (size_t row = kRows; row < rows_; row += kRows) {
+      add_rows_(rows_ - row < kRows ? rows_ - row : kRows, columns_, count, from + row * columns_, block);
+      for (size_t i = 0; i < count; ++i) to[i] += block[i];
+    }
+    for (size_t i = 0; i < count; ++i) to[i] *= factor_;
+  }
+
+  size_t outer_ = 0;
+  size_t rows_ = 0;
+  size_t columns_ = 0;
+  ReduceRowsFn add_rows_ = nullptr;
+  float factor_ = 1;
+  const float* x_ = nullptr;
+  float* blocks_ = nullptr;
+  float* y_ = nullptr;
+};
+
+class ReduceStep final : public Step {
+ public:
+  using Step::Step;
 
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     uint32_t mask = 0;
     if (!ReducedAxes(node_.As<ReduceAttrs>(), x.shape.rank(), &mask) || mask == 0) return Refuse();
     if (!x.dense() || !node_.out(0).dense()) return Refuse();
+    add_rows_ = environment_.kernels->reduce_rows[static_cast<size_t>(ReduceKernel::kSum)];
+    in_columns_ = add_rows_ != nullptr && !IsF16(x.dtype) && columns_.Reshape(x, mask);
+    if (in_columns_) {
+      workspace_bytes_ = columns_.workspace_bytes();
+      return OkStatus();
+    }
     if (!operator_) {
       const xnn_reduce_operator type = node_.op() == OpCode::kReduceSum ? xnn_reduce_sum : xnn_reduce_mean;
       SKIFF_RETURN_IF_ERROR(operator_.Make([&](xnn_operator_t* made) {
@@ -131,9 +203,28 @@ class ReduceStep final : public OperatorStep {
   }
 
   Status Bind(void* workspace) override {
+    blocks_ = static_cast<float*>(workspace);
+    if (in_columns_) return OkStatus();
     return FromXnn(xnn_setup_reduce_nd(operator_.get(), workspace_bytes_ == 0 ? nullptr : workspace,
                                        node_.in(0).data, node_.out(0).data));
   }
+
+  Status Run() override {
+    if (!in_columns_) return operator_.Run(environment_.pool);
+    const TensorView& y = node_.out(0);
+    const bool mean = node_.op() == OpCode::kReduceMean;
+    const auto rows = static_cast<float>(node_.in(0).shape.elements() / y.shape.elements());
+    columns_.Run(add_rows_, mean ? 1 / rows : 1, node_.in(0).as<const float>(), blocks_, y.as<float>(),
+                 environment_.pool);
+    return OkStatus();
+  }
+
+ private:
+  Operator operator_;
+  LongColumns columns_;
+  ReduceRowsFn add_rows_ = nullptr;
+  bool in_columns_ = false;
+  float* blocks_ = nullptr;
 };
 
 }  // namespace

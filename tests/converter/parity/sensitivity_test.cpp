@@ -54,9 +54,12 @@ TEST(Sensitivity, RowsOfOtherMagnitudeHaveAMovementOfTheirOwn) {
 
 TEST(Sensitivity, SumsOfOneSignMoveMoreTheLongerTheyAre) {
   const auto moved = [](int64_t length) {
-    const Graph graph = ParseGraph(fmt::format(
-        "graph g {{ input x: f32[{}]  y = ReduceSum(x) {{axes=[0], keep_dims=false}}  output y }}", length));
-    TensorData ones(DType::kF32, Shape{length});
+    const Graph graph =
+        ParseGraph(fmt::format("graph g {{ input x: f32[1, {0}] const w: f32[{0}, 1] = seed 1  a = Abs(w)  y "
+                               "= MatMul(x, a)  output y "
+                               "}}",
+                               length));
+    TensorData ones(DType::kF32, Shape{1, length});
     std::fill_n(static_cast<float*>(ones.mutable_data()), length, 1.0f);
     return Largest(MovementOf(graph, {{"x", ones}})) / static_cast<double>(length);
   };
