@@ -15,6 +15,7 @@
 #include "graph/error.h"
 #include "parity/sweep.h"
 #include "run/model_sizes.h"
+#include "run/onnxruntime.h"
 #include "signatures.h"
 
 namespace skiff::cli {
@@ -135,6 +136,15 @@ bool IsOk(const ParityArguments& arguments, const Checked& checked) {
   return IsSized(arguments) ? SweepOk(checked.cases) : checked.cases[0].report.ok();
 }
 
+NamedTensors ExpectedOf(const ParityArguments& arguments, const ParityChecker& checker,
+                        const ModelSignature& signature, const SymbolSizes& call,
+                        const NamedTensors& inputs) {
+  if (arguments.expected.empty()) return {};
+  if (ExpectsFramework(arguments))
+    return RunOnnxruntime(arguments.source, checker.WithState(inputs), ToFixedInputs(arguments));
+  return ReadOutputFolder(arguments.expected, signature.info().outputs, call);
+}
+
 Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, OpenedModel& opened,
                   ParityOptions options, Checked checked, const std::vector<SymbolSizes>& calls,
                   Progress& progress) {
@@ -153,9 +163,8 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
       if (arguments.steps > 1) one.step = step + 1;
       const std::string at = SizesText(call.symbols, one.sizes);
       if (IsSized(arguments)) where = at + " ";
-      NamedTensors expected;
-      if (!arguments.expected.empty())
-        expected = ReadOutputFolder(arguments.expected, checked.signature.info().outputs, call);
+      if (ExpectsFramework(arguments)) progress.Step(where + kOnnxruntime);
+      const NamedTensors expected = ExpectedOf(arguments, checker, checked.signature, call, inputs);
       one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
     }
   }
@@ -191,7 +200,7 @@ std::vector<Checked> CheckAll(const ParityArguments& arguments, const InputRange
   for (const ParityPair& pair : prepared.pairs) {
     const ModelSignature signature(opened.model(), pair.signature);
     calls.push_back(CallsOf(arguments, signature, dims));
-    steps += calls.back().size() * static_cast<size_t>(arguments.steps) * (2 + options.backends.size());
+    steps += calls.back().size() * static_cast<size_t>(arguments.steps) * (3 + options.backends.size());
     all.push_back({signature, pair.name, RangesOf(ranges, signature, inputs), {}});
   }
   if (opened.model().signature_count() > 1) CheckUsed(arguments, ranges, dims, inputs);
@@ -236,7 +245,8 @@ void Print(const ParityArguments& arguments, const std::vector<Checked>& all, bo
   if (arguments.json) fmt::print("{}\n", json.dump(2));
 }
 
-int Parity(const ParityArguments& arguments) {
+int Parity(const ParityArguments& given) {
+  ParityArguments arguments = given;
   const bool conversion_options = !arguments.shapes.empty() || !arguments.dims.empty() ||
                                   !arguments.buckets.empty() || arguments.no_xnnpack ||
                                   !arguments.disabled_passes.empty();
@@ -292,8 +302,9 @@ void AddParity(CLI::App& app, int& exit_code) {
   AddInputRangeOption(*command, arguments->ranges);
   command
       ->add_option("--expect", arguments->expected,
-                   "Folder with outputs of the original framework, compared as well")
-      ->type_name("DIR");
+                   "Folder with outputs of the original framework, compared as well; or 'onnxruntime', which "
+                   "computes them now, where python3 has it")
+      ->type_name("DIR|onnxruntime");
   command
       ->add_option("--backend", arguments->backends,
                    "xnnpack, vulkan or reference; repeatable (default: xnnpack and reference)")

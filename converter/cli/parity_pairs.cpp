@@ -7,6 +7,7 @@
 #include "graph/error.h"
 #include "import/import_model.h"
 #include "parity/parity.h"
+#include "run/onnxruntime.h"
 #include "signatures.h"
 
 namespace skiff::cli {
@@ -119,18 +120,20 @@ StatesOfModel ShapedStates(const Model& model, const ParityArguments& arguments)
 
 }  // namespace
 
+bool ExpectsFramework(const ParityArguments& arguments) { return arguments.expected == kOnnxruntime; }
+
 std::string InputsOf(const ParityArguments& arguments) {
   if (!arguments.inputs.empty()) return arguments.inputs;
-  return arguments.expected.empty() ? kDefaultInputs : arguments.expected;
+  return arguments.expected.empty() || ExpectsFramework(arguments) ? kDefaultInputs : arguments.expected;
 }
 
 bool ReadsFiles(const ParityArguments& arguments) {
-  return !IsRandomSource(InputsOf(arguments)) || !arguments.expected.empty();
+  const bool reads_expected = !arguments.expected.empty() && !ExpectsFramework(arguments);
+  return !IsRandomSource(InputsOf(arguments)) || reads_expected;
 }
 
-PreparedParity Prepare(const ParityArguments& given) {
-  if (given.model.empty()) return ConvertHere(given);
-  ParityArguments arguments = given;
+PreparedParity Prepare(ParityArguments& arguments) {
+  if (arguments.model.empty()) return ConvertHere(arguments);
   PreparedParity prepared;
   prepared.opened = std::make_unique<OpenedModel>(arguments.model);
   const Model& model = prepared.opened->model();

@@ -43,6 +43,8 @@ struct PreparedParity {
   std::unique_ptr<OpenedModel> opened;
 };
 
+/// Whether another framework computes what is expected.
+bool ExpectsFramework(const ParityArguments& arguments);
 /// --inputs, or what stands for it.
 std::string InputsOf(const ParityArguments& arguments);
 /// Whether inputs or outputs come from files, which have one size.
@@ -50,6 +52,7 @@ bool ReadsFiles(const ParityArguments& arguments);
 
 /// Throws Error where the source and the model do not belong together, for signatures that there are not, and
 /// where files would be those of several.
-PreparedParity Prepare(const ParityArguments& arguments);
+/// Takes into `arguments` what the model's file says of its conversion.
+PreparedParity Prepare(ParityArguments& arguments);
 
 }  // namespace skiff::cli

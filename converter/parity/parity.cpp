@@ -160,6 +160,9 @@ EagerRun ParityChecker::RunEager(const NamedTensors& inputs) {
 NamedTensors ParityChecker::WithState(const NamedTensors& inputs) const {
   NamedTensors all = inputs;
   all.insert(state_.begin(), state_.end());
+  const size_t callers = source_.caller_inputs().size();
+  for (size_t i = 0; i < source_.variables.size(); ++i)
+    all.emplace(source_.inputs()[callers + i].name, source_.variables[i].first);
   return all;
 }
 

@@ -95,6 +95,9 @@ class ParityChecker {
   /// where something cannot run at all.
   ParityReport Check(const NamedTensors& inputs, const NamedTensors& expected = {});
 
+  /// What the next Check() computes from: with the values that variables have then, by the source's inputs.
+  NamedTensors WithState(const NamedTensors& inputs) const;
+
  private:
   struct BackendSessions {
     std::unique_ptr<Session> session;  ///< As applications use it: tensors share memory.
@@ -103,8 +106,6 @@ class ParityChecker {
 
   /// And what the run leaves in variables.
   Span<const PortInfo> AllOutputs() const;
-  /// With the variables that are not in their first state.
-  NamedTensors WithState(const NamedTensors& inputs) const;
   void KeepState(const EagerRun& eager);
   EagerRun RunEager(const NamedTensors& inputs);
   void CheckBackend(const EagerRun& eager, Judge& judge, const NamedTensors& inputs,
