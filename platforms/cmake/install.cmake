@@ -16,7 +16,7 @@ install(FILES delegates/registry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff
 install(FILES delegates/thread_pool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
 
 set(skiff_archives)
-foreach(target skiff_c skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
+foreach(target skiff_c skiff_image skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform
                pthreadpool volk)
   if(TARGET ${target})
     install(TARGETS ${target} ARCHIVE DESTINATION ${skiff_library_dir})

@@ -15,6 +15,7 @@ ALLOWED = {
     "runtime/eager": {"runtime/include", "runtime/core", "runtime/ops", "runtime/plan", "runtime/eager"},
     "runtime/format": {"runtime/include", "runtime/core", "runtime/ops", "runtime/plan", "runtime/format"},
     "runtime/session": RUNTIME,
+    "runtime/image": {"runtime/include", "runtime/core", "runtime/image"},
     "delegates": {"runtime", "delegates"},
     "delegates/supports.h": {"runtime/include"},
     "delegates/xnnpack": {"runtime", "delegates/xnnpack"},

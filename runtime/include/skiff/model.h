@@ -13,9 +13,26 @@ namespace skiff {
 
 struct ModelData;
 
-/// How a picture becomes an input: resize to width x height (bilinear, half-pixel centres, edges clamped, no
-/// antialiasing, not rounded to 8 bits), order the channels, then (value - mean[c]) * scale[c] on values of
-/// 0..255.
+/// How a picture comes to the size of an input. The numbers are file format: never reuse one.
+enum class ImageFit : uint8_t {
+  kStretch = 0,    ///< Width and height each by a factor of their own.
+  kCrop = 1,       ///< Resized until it covers the input, or by ImageSpec::resize; the centre is taken.
+  kLetterbox = 2,  ///< Resized until the input holds it; the rest is ImageSpec::fill.
+};
+
+/// How samples are made between pixels. The numbers are file format: never reuse one.
+enum class ImageFilter : uint8_t {
+  /// Between the four neighbours at half-pixel centres, edges clamped, no antialiasing, not rounded to 8
+  /// bits: what torch.nn.functional.interpolate(mode="bilinear") computes, and files without a filter mean.
+  kLinear = 0,
+  kBilinear =
+      1,  ///< As Pillow: over all pixels that a shrunk one covers, rounded to 8 bits. So the next ones.
+  kBicubic = 2,
+  kNearest = 3,
+};
+
+/// How a picture becomes an input: brought to width x height, its channels put in order, then
+/// (value - mean[c]) * scale[c] on values of 0..255. <skiff/image.h> does it.
 struct ImageSpec {
   uint32_t width = 0;  ///< 0: this input is no picture.
   uint32_t height = 0;
@@ -24,6 +41,12 @@ struct ImageSpec {
   float scale[4] = {};
   bool bgr = false;
   bool nhwc = false;
+  ImageFit fit = ImageFit::kStretch;
+  ImageFilter filter = ImageFilter::kLinear;
+  uint8_t fill = 0;  ///< Letterbox: the sample, 0..255, of all channels beside the picture.
+  /// Crop: pixels of the picture's shorter side before the centre is taken, at least the longer one of width
+  /// and height; 0: as few as cover the input.
+  uint32_t resize = 0;
 };
 
 /// A named input or output of a signature.
