@@ -6,24 +6,71 @@
 #include <algorithm>
 #include <set>
 
+#include "core/error_capture.h"
 #include "graph/error.h"
+#include "skiff/image.h"
 
 namespace skiff {
 namespace {
 
-void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSettings& ports) {
-  for (const GraphPort& port : graph.inputs()) {
+/// What the file will say of an input; what is open is -1.
+PortInfo PortOf(const GraphPort& port, const Value& value, const ImageSettings& image) {
+  PortInfo info;
+  info.name = port.name.c_str();
+  info.dtype = value.dtype;
+  for (const Dim& dim : value.dims) info.shape.Append(dim.constant() ? dim.value : -1);
+  info.quantization = value.quantization.get();
+  ImageSpec& spec = info.image;
+  spec.width = image.width;
+  spec.height = image.height;
+  spec.channels = static_cast<uint32_t>(image.mean.size());
+  std::copy(image.mean.begin(), image.mean.end(), spec.mean);
+  std::copy(image.scale.begin(), image.scale.end(), spec.scale);
+  spec.bgr = image.bgr;
+  spec.nhwc = image.nhwc;
+  spec.fit = image.fit;
+  spec.filter = image.filter;
+  spec.fill = image.fill;
+  spec.resize = image.resize;
+  return info;
+}
+
+/// An input whose size the settings have becomes a picture, channels first or last; of others, why not.
+void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSettings& ports,
+                     std::vector<std::string>& reasons) {
+  for (const GraphPort& port : graph.caller_inputs()) {
     const Value& value = graph.value(port.value);
-    const bool reals = value.dtype == DType::kF32 || value.quantization != nullptr;
-    if (value.dims.size() != 4 || !reals || !value.has_static_shape()) continue;
-    const Shape shape = value.shape();
+    const auto refuse = [&](const std::string& reason) {
+      reasons.push_back(fmt::format("'{}' {}", port.name, reason));
+    };
+    if (value.dims.size() != 4) {
+      refuse(fmt::format("has {} dimensions, and pictures have 4", value.dims.size()));
+      continue;
+    }
+    const auto is = [&](size_t axis, int64_t extent) {
+      return !value.dims[axis].constant() || value.dims[axis].value == extent;
+    };
+    const auto channels = static_cast<int64_t>(image.mean.size());
+    const auto has = [&](size_t channel, size_t height, size_t width) {
+      return value.dims[channel].constant() && value.dims[channel].value == channels &&
+             is(height, image.height) && is(width, image.width);
+    };
     ImageSettings settings = image;
-    const auto channels = static_cast<int64_t>(settings.mean.size());
-    const bool nchw =
-        shape[0] == 1 && shape[1] == channels && shape[2] == settings.height && shape[3] == settings.width;
-    settings.nhwc = !nchw && shape[0] == 1 && shape[3] == channels && shape[1] == settings.height &&
-                    shape[2] == settings.width;
-    if (nchw || settings.nhwc) ports.images[port.name] = settings;
+    settings.nhwc = !has(1, 2, 3);
+    const PortInfo info = PortOf(port, value, settings);
+    if (settings.nhwc && !has(3, 1, 2)) {
+      refuse(
+          fmt::format("is {}, of which neither axes 1, 2, 3 nor axes 3, 1, 2 are {} channels of that "
+                      "height and width",
+                      ShapeText(info.shape).c_str(), channels));
+      continue;
+    }
+    const ErrorCapture capture;
+    if (ImageInput::Create(info).ok()) {
+      ports.images[port.name] = settings;
+    } else {
+      reasons.push_back(capture.message());
+    }
   }
 }
 
@@ -40,19 +87,16 @@ void AddStated(const std::vector<const Graph*>& graphs, const ConvertOptions& op
                std::vector<PortSettings>& all) {
   bool images = false;
   bool labels = false;
-  std::set<std::string> names;
+  std::vector<std::string> reasons;
   for (size_t i = 0; i < graphs.size(); ++i) {
-    if (options.image) AddStatedImages(*graphs[i], *options.image, all[i]);
+    if (options.image) AddStatedImages(*graphs[i], *options.image, all[i], reasons);
     if (!options.labels.empty()) AddStatedLabels(*graphs[i], options.labels, all[i]);
     images |= !all[i].images.empty();
     labels |= !all[i].labels.empty();
-    for (const GraphPort& port : graphs[i]->caller_inputs()) names.insert(port.name);
   }
   if (options.image && !images) {
-    Throw(StatusCode::kInvalidArgument,
-          "--image-size {}x{} with {} channels fits no input of the model; its inputs are {}",
-          options.image->width, options.image->height, options.image->mean.size(),
-          graphs.size() == 1 ? InputNames(*graphs[0]) : fmt::format("'{}'", fmt::join(names, "', '")));
+    Throw(StatusCode::kInvalidArgument, "--image-size {}x{} with {} channels fits no input of the model: {}",
+          options.image->width, options.image->height, options.image->mean.size(), fmt::join(reasons, "; "));
   }
   if (!options.labels.empty() && !labels) {
     Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kFooter =
     "Example, a classifier of photographs with its preprocessing and class names:\n"
     "  skiff convert mobilenet.onnx -o mobilenet.skiff --shape image=1x3x224x224 --image-size 224x224 \\\n"
-    "    --mean 123.7,116.3,103.5 --scale 0.01712,0.01751,0.01743 --labels imagenet.txt";
+    "    --fit crop --resize 256 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt";
 
 constexpr int kSteps = 5;
 
@@ -72,6 +72,7 @@ void Convert(const Arguments& arguments) {
     for (const StatePair& pair : LikelyStates(signature->graph))
       fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
   }
+  if (const std::string said = NormalisationText(arguments.image); !said.empty()) fmt::print("{}\n", said);
   fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
 }
 

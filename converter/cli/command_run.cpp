@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <set>
@@ -13,15 +14,19 @@
 #include "cli/session_options.h"
 #include "cli/table.h"
 #include "core/platform.h"
+#include "emit/write_model.h"
+#include "files/image.h"
 #include "files/output_path.h"
 #include "files/tensor_files.h"
+#include "graph/must.h"
 #include "run/sizes.h"
+#include "skiff/labels.h"
 
 namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Pictures (.jpg, .png, .bmp) are resized and normalised as the model's image settings say; .npy and .pb "
+    "Pictures (.jpg, .png) are resized and normalised as the model's image settings say; .npy and .pb "
     "carry their\n"
     "own type and shape; .bin holds raw little-endian elements: --dim says the sizes of open dimensions. "
     "Pictures and f32\n"
@@ -40,6 +45,7 @@ struct Arguments : SessionArguments {
   std::vector<std::string> inputs;
   std::vector<std::string> dims;
   std::string output;
+  std::string dump_input;
   size_t top = 5;
 };
 
@@ -66,21 +72,47 @@ void PrintOutput(const PortInfo& port, const TensorData& tensor, size_t top) {
     fmt::print(" {}", ValueText(tensor, values[i]));
   fmt::print("{}\n", values.size() > kFirstValues ? " ..." : "");
   if (port.labels.size() != values.size() || port.labels.empty()) return;
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] > values[b]; });
-  for (size_t i = 0; i < std::min(top, order.size()); ++i) {
-    fmt::print("  {}. {}  (score {}, class {})\n", i + 1, port.labels[order[i]],
-               ValueText(tensor, values[order[i]]), order[i]);
+  std::vector<ClassScore> best(std::min(top, values.size()));
+  Must([&] { return BestClasses(port, tensor.view(), {best.data(), best.size()}); });
+  for (size_t i = 0; i < best.size(); ++i) {
+    fmt::print("  {}. {}  (score {}, class {})\n", i + 1, best[i].label, ValueText(tensor, best[i].score),
+               best[i].index);
   }
 }
 
-void WriteOutputs(const std::string& folder, const NamedTensors& outputs) {
+/// The names of files for tensors, without an extension; each another one.
+std::map<std::string, std::string> FilesOf(const std::string& folder, const NamedTensors& tensors) {
+  std::map<std::string, std::string> files;
   std::set<std::string> taken;
-  for (const auto& [name, tensor] : outputs) {
+  for (const auto& [name, tensor] : tensors) {
     std::string file = FileNameOf(name);
     for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}", FileNameOf(name), i);
-    WriteNpy(fmt::format("{}/{}.npy", folder, file), tensor.view());
+    files[name] = fmt::format("{}/{}", folder, file);
+  }
+  return files;
+}
+
+void WriteTensors(const std::string& folder, const NamedTensors& tensors) {
+  for (const auto& [name, file] : FilesOf(folder, tensors)) WriteNpy(file + ".npy", tensors.at(name).view());
+}
+
+/// What the model gets, and where that is a picture, how it looks: of a batch NAME_0.png, NAME_1.png, ...
+void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const NamedTensors& inputs) {
+  WriteTensors(folder, inputs);
+  const std::map<std::string, std::string> files = FilesOf(folder, inputs);
+  for (const PortInfo& port : ports) {
+    if (port.image.width == 0) continue;
+    const TensorData& input = inputs.at(port.name);
+    // A file may have given other sizes, where they are open.
+    const Shape& shape = input.shape();
+    if (shape[port.image.nhwc ? 1 : 2] != port.image.height ||
+        shape[port.image.nhwc ? 2 : 3] != port.image.width)
+      continue;
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      const std::string number = shape[0] == 1 ? "" : fmt::format("_{}", i);
+      WriteFileAtomically(fmt::format("{}{}.png", files.at(port.name), number),
+                          EncodePng(PictureOf(input, port, i)));
+    }
   }
 }
 
@@ -93,6 +125,10 @@ void Run(const Arguments& arguments) {
   sizes.Set(dims, "--dim");
   const NamedTensors inputs = ReadInputArguments(arguments.inputs, signature.info().inputs, sizes);
   if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
+  if (!arguments.dump_input.empty()) {
+    PrepareOutputFolder(arguments.dump_input);
+    DumpInputs(arguments.dump_input, signature.info().inputs, inputs);
+  }
   const std::unique_ptr<Session> session =
       CreateSession(opened.model(), ToSessionOptions(arguments, signature));
   SetInputs(*session, inputs);
@@ -100,7 +136,7 @@ void Run(const Arguments& arguments) {
   Must([&] { return session->Run(); });
   const uint64_t end = platform::NowNanoseconds();
   const NamedTensors outputs = Outputs(*session);
-  if (!arguments.output.empty()) WriteOutputs(arguments.output, outputs);
+  if (!arguments.output.empty()) WriteTensors(arguments.output, outputs);
   for (const PortInfo& port : signature.info().outputs)
     PrintOutput(port, outputs.at(port.name), arguments.top);
   fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)),
@@ -116,7 +152,7 @@ void AddRun(CLI::App& app, int&) {
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
   command
       ->add_option("-i,--input", arguments->inputs,
-                   "Value of an input: .npy, .pb, .bin, .jpg, .png or .bmp; repeatable; a model with one "
+                   "Value of an input: .npy, .pb, .bin, .jpg or .png; repeatable; a model with one "
                    "input needs no NAME=")
       ->type_name("[NAME=]FILE")
       ->allow_extra_args(false);
@@ -124,6 +160,12 @@ void AddRun(CLI::App& app, int&) {
   command
       ->add_option("-o,--output", arguments->output,
                    "Folder for the outputs, one NAME.npy each; made where it is missing")
+      ->type_name("DIR");
+  command
+      ->add_option(
+          "--dump-input", arguments->dump_input,
+          "Folder for what the model gets: NAME.npy of each input, and NAME.png where that is a picture; "
+          "made where it is missing")
       ->type_name("DIR");
   command
       ->add_option("--top", arguments->top,

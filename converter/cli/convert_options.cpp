@@ -50,40 +50,6 @@ std::vector<int64_t> ParseExtents(const std::string& text) {
   return extents;
 }
 
-/// One value for all channels, or one for each.
-std::vector<float> ParsePerChannel(const std::string& option, const std::string& text, size_t channels,
-                                   float fallback) {
-  if (text.empty()) return std::vector<float>(channels, fallback);
-  std::vector<float> values;
-  for (const std::string& part : Split(text, ',')) {
-    float value = 0;
-    if (!ParseNumber(part, value))
-      Malformed(option, text, "numbers separated by commas, for example 127.5,127.5,127.5");
-    values.push_back(value);
-  }
-  if (values.size() == 1) return std::vector<float>(channels, values[0]);
-  if (values.size() != channels)
-    Malformed(option, text, fmt::format("1 or {} numbers, got {}", channels, values.size()));
-  return values;
-}
-
-ImageSettings ParseImage(const ConvertArguments& arguments) {
-  static const std::map<std::string, size_t> kChannels = {{"", 3}, {"rgb", 3}, {"bgr", 3}, {"gray", 1}};
-  ImageSettings image;
-  const std::vector<int64_t> size = ParseExtents(arguments.image_size);
-  const auto usable = [](int64_t extent) { return extent > 0 && extent <= 65536; };
-  if (size.size() != 2 || !usable(size[0]) || !usable(size[1])) {
-    Malformed("--image-size", arguments.image_size, "WIDTHxHEIGHT in pixels, for example 224x224");
-  }
-  image.width = static_cast<uint32_t>(size[0]);
-  image.height = static_cast<uint32_t>(size[1]);
-  const size_t channels = kChannels.at(arguments.channels);
-  image.bgr = arguments.channels == "bgr";
-  image.mean = ParsePerChannel("--mean", arguments.mean, channels, 0);
-  image.scale = ParsePerChannel("--scale", arguments.scale, channels, 1);
-  return image;
-}
-
 std::vector<std::string> ReadLabels(const std::string& path) {
   std::vector<std::string> labels = LabelsFromText(ReadFile(path));
   if (labels.empty()) Throw(StatusCode::kInvalidArgument, "{}: holds no labels; expected one per line", path);
@@ -209,25 +175,7 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
 }
 
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments) {
-  CLI::Option* size =
-      command
-          .add_option("--image-size", arguments.image_size,
-                      "Pictures are resized to this many pixels (bilinear) for 4-D inputs of that size")
-          ->type_name("WxH");
-  command
-      .add_option("--mean", arguments.mean,
-                  "Subtracted from samples of 0..255, per channel of the input (default 0)")
-      ->type_name("A,B,C")
-      ->needs(size);
-  command.add_option("--scale", arguments.scale, "Multiplied after the mean is subtracted (default 1)")
-      ->type_name("A,B,C")
-      ->needs(size);
-  command
-      .add_option("--channels", arguments.channels,
-                  "Order of the input's channels: rgb (default), bgr or gray")
-      ->type_name("ORDER")
-      ->needs(size)
-      ->check(CLI::IsMember({"rgb", "bgr", "gray"}));
+  AddImageOptions(command, arguments.image);
   command
       .add_option(
           "--labels", arguments.labels,
@@ -296,7 +244,7 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
       Malformed("--dim", text, "each dimension once");
   }
   options.buckets = CrossProduct(arguments.buckets);
-  if (!arguments.image_size.empty()) options.image = ParseImage(arguments);
+  options.image = ToImageSettings(arguments.image);
   if (!arguments.labels.empty()) options.labels = ReadLabels(arguments.labels);
   if (arguments.no_xnnpack) {
     std::erase_if(options.delegates,

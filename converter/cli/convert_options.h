@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/image_options.h"
 #include "convert.h"
 
 namespace skiff::cli {
@@ -22,16 +23,13 @@ struct ConvertArguments {
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;
   bool strip = false;
-  std::string image_size;
-  std::string mean;
-  std::string scale;
-  std::string channels;
+  ImageArguments image;
   std::string labels;
 };
 
 /// --signature, --set, --state, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
-/// --image-size, --mean, --scale, --channels, --labels, --strip, --dump-after.
+/// AddImageOptions(), --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);
 
 /// --set. Throws CLI::ValidationError where it is malformed.

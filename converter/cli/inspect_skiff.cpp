@@ -4,6 +4,7 @@
 #include <map>
 #include <string_view>
 
+#include "cli/image_options.h"
 #include "cli/inspect.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
@@ -20,17 +21,6 @@ using Json = nlohmann::ordered_json;
 std::vector<int64_t> Extents(const Shape& shape) { return {shape.begin(), shape.end()}; }
 std::string TypeText(DType dtype, const Shape& shape) {
   return fmt::format("{} {}", DTypeName(dtype), ShapeText(shape).c_str());
-}
-
-std::string ImageText(const ImageSpec& image) {
-  if (image.width == 0) return "";
-  const std::vector<float> mean(image.mean, image.mean + image.channels);
-  const std::vector<float> scale(image.scale, image.scale + image.channels);
-  return fmt::format(", pictures as {}x{} {} {}, mean [{}], scale [{}]", image.width, image.height,
-                     image.channels == 1 ? "gray"
-                     : image.bgr         ? "bgr"
-                                         : "rgb",
-                     image.nhwc ? "nhwc" : "nchw", fmt::join(mean, ", "), fmt::join(scale, ", "));
 }
 
 /// Numbers, and the names of open dimensions ("?" for those that only a run knows).
@@ -92,7 +82,11 @@ Json PortsJson(Span<const SymbolInfo> symbols, Span<const PortInfo> ports) {
                         {"mean", std::vector<float>(image.mean, image.mean + image.channels)},
                         {"scale", std::vector<float>(image.scale, image.scale + image.channels)},
                         {"order", image.bgr ? "bgr" : "rgb"},
-                        {"layout", image.nhwc ? "nhwc" : "nchw"}};
+                        {"layout", image.nhwc ? "nhwc" : "nchw"},
+                        {"fit", FitName(image.fit)},
+                        {"filter", FilterName(image.filter)}};
+      if (image.resize != 0) entry["image"]["resize"] = image.resize;
+      if (image.fit == ImageFit::kLetterbox) entry["image"]["fill"] = image.fill;
     }
     if (!port.labels.empty())
       entry["labels"] = std::vector<std::string>(port.labels.begin(), port.labels.end());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/image_options.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
 #include "run/opened_model.h"
@@ -16,6 +17,9 @@ std::string SignatureSummary(const ModelSignature& signature, const Graph& graph
   if (signature.model().signature_count() > 1) text += fmt::format("signature '{}'\n", signature.name());
   if (const std::string contract = ContractText(signature); !contract.empty())
     text += fmt::format("sizes:   {}\n", contract);
+  for (const PortInfo& port : signature.info().inputs) {
+    if (port.image.width != 0) text += fmt::format("input:   '{}'{}\n", port.name, ImageText(port.image));
+  }
   const PlanData& plan = signature.data().plans[0];
   return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
                             graph.sources().size(), plan.nodes.size(), DelegateCounts(plan.segments),

@@ -243,7 +243,8 @@ class Writer {
       if (const auto found = settings.images.find(ports[i].name); inputs && found != settings.images.end()) {
         const ImageSettings& from = found->second;
         image = format::CreateImageDirect(builder_, from.width, from.height, &from.mean, &from.scale,
-                                          from.bgr, from.nhwc);
+                                          from.bgr, from.nhwc, static_cast<uint8_t>(from.fit),
+                                          static_cast<uint8_t>(from.filter), from.fill, from.resize);
       }
       std::vector<Offset<flatbuffers::String>> labels;
       if (const auto found = settings.labels.find(ports[i].name); !inputs && found != settings.labels.end()) {

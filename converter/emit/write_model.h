@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "emit/plan_draft.h"
+#include "skiff/model.h"
 
 namespace skiff {
 
@@ -17,6 +18,10 @@ struct ImageSettings {
   std::vector<float> scale;
   bool bgr = false;
   bool nhwc = false;
+  ImageFit fit = ImageFit::kStretch;
+  ImageFilter filter = ImageFilter::kLinear;
+  uint8_t fill = 0;
+  uint32_t resize = 0;
 };
 
 /// What is said of a signature's ports beside their types.

@@ -5,93 +5,58 @@
 
 #include "files/tensor_files.h"
 #include "graph/error.h"
+#include "graph/must.h"
 
 namespace skiff {
-namespace {
-
-/// Where one output coordinate samples the source: between two neighbours, `fraction` of the way to the
-/// second.
-struct Sample {
-  int first;
-  int second;
-  float fraction;
-};
-
-std::vector<Sample> SamplesOf(int source, int target) {
-  std::vector<Sample> samples;
-  const float ratio = static_cast<float>(source) / static_cast<float>(target);
-  for (int i = 0; i < target; ++i) {
-    const float place = std::max(0.0f, (static_cast<float>(i) + 0.5f) * ratio - 0.5f);
-    const int first = std::min(static_cast<int>(place), source - 1);
-    samples.push_back({first, std::min(first + 1, source - 1), place - static_cast<float>(first)});
-  }
-  return samples;
-}
-
-}  // namespace
-
-std::vector<float> ResizeBilinear(const Picture& picture, int width, int height) {
-  const auto channels = static_cast<size_t>(picture.channels);
-  const std::vector<Sample> columns = SamplesOf(picture.width, width);
-  const std::vector<Sample> rows = SamplesOf(picture.height, height);
-  const auto at = [&](int y, int x, size_t c) {
-    return static_cast<float>(
-        picture
-            .samples[(static_cast<size_t>(y) * static_cast<size_t>(picture.width) + static_cast<size_t>(x)) *
-                         channels +
-                     c]);
-  };
-  std::vector<float> result;
-  result.reserve(rows.size() * columns.size() * channels);
-  for (const Sample& y : rows) {
-    for (const Sample& x : columns) {
-      for (size_t c = 0; c < channels; ++c) {
-        const float top = (1 - x.fraction) * at(y.first, x.first, c) + x.fraction * at(y.first, x.second, c);
-        const float bottom =
-            (1 - x.fraction) * at(y.second, x.first, c) + x.fraction * at(y.second, x.second, c);
-        result.push_back((1 - y.fraction) * top + y.fraction * bottom);
-      }
-    }
-  }
-  return result;
-}
 
 TensorData PreprocessPicture(const Picture& picture, const PortInfo& port) {
+  const std::unique_ptr<ImageInput> image = Must([&] { return ImageInput::Create(port); });
   const ImageSpec& spec = port.image;
-  const std::vector<float> resized =
-      ResizeBilinear(picture, static_cast<int>(spec.width), static_cast<int>(spec.height));
-  const size_t channels = spec.channels;
-  const size_t pixels = resized.size() / channels;
-  TensorData tensor(DType::kF32, port.shape);
-  auto* out = static_cast<float*>(tensor.mutable_data());
-  for (size_t i = 0; i < pixels; ++i) {
-    for (size_t c = 0; c < channels; ++c) {
-      // Only colours change places; a fourth channel stays last.
-      const size_t from = spec.bgr && c < 3 ? 2 - c : c;
-      const float value = (resized[i * channels + from] - spec.mean[c]) * spec.scale[c];
-      out[spec.nhwc ? i * channels + c : c * pixels + i] = value;
-    }
-  }
-  return port.quantization == nullptr ? tensor : QuantizedAs(port, tensor);
+  Shape shape = port.shape;
+  if (shape[0] < 0) shape[0] = 1;
+  shape[spec.nhwc ? 1 : 2] = spec.height;
+  shape[spec.nhwc ? 2 : 3] = spec.width;
+  TensorData tensor = TensorData(port.dtype, shape).Quantized(CopyOf(port.quantization));
+  Must([&] {
+    return image->Write(picture.pixels(),
+                        TensorView(tensor.mutable_data(), port.dtype, shape, port.quantization));
+  });
+  return tensor;
 }
 
 TensorData ReadImage(const std::string& path, const PortInfo& port) {
+  // What the settings are is said before a file is looked at.
+  try {
+    Must([&] { return ImageInput::Create(port).status(); });
+  } catch (const Error& error) {
+    Throw(error.code(), "{}: {}; or pass a .npy file", path, error.what());
+  }
+  if (port.shape[0] >= 0 && port.shape[0] != 1) {
+    Throw(
+        StatusCode::kInvalidArgument,
+        "{}: input '{}' takes {} pictures at a time; pass a .npy file with all of them (--dump-input writes "
+        "one of each), or convert it with a batch of 1",
+        path, port.name, port.shape[0]);
+  }
+  return PreprocessPicture(DecodePicture(ReadFile(path), path), port);
+}
+
+Picture PictureOf(const TensorData& input, const PortInfo& port, int64_t index) {
   const ImageSpec& spec = port.image;
-  if (spec.width == 0) {
-    Throw(StatusCode::kInvalidArgument,
-          "{}: the model does not say how a picture becomes its input '{}' ({} {}); convert it with "
-          "--image-size WIDTHxHEIGHT "
-          "--mean R,G,B --scale R,G,B --channels rgb, or pass a .npy file",
-          path, port.name, DTypeName(port.dtype), ShapeText(port.shape).c_str());
+  const size_t plane = size_t{spec.width} * spec.height;
+  const size_t first = static_cast<size_t>(index) * plane * spec.channels;
+  const std::vector<double> values = input.ToDoubles();
+  Picture picture{spec.width, spec.height, spec.channels, std::vector<uint8_t>(plane * spec.channels), 1};
+  for (size_t pixel = 0; pixel < plane; ++pixel) {
+    for (uint32_t c = 0; c < spec.channels; ++c) {
+      const double value = values[first + (spec.nhwc ? pixel * spec.channels + c : c * plane + pixel)];
+      const double sample = value / static_cast<double>(spec.scale[c]) + static_cast<double>(spec.mean[c]);
+      const uint32_t to = spec.bgr && c < 3 ? 2 - c : c;
+      picture.samples[pixel * spec.channels + to] =
+          static_cast<uint8_t>(std::isnan(sample) ? 0 : std::clamp(std::nearbyint(sample), 0.0, 255.0));
+    }
   }
-  const int64_t elements = static_cast<int64_t>(spec.width) * spec.height * spec.channels;
-  const bool reals = port.dtype == DType::kF32 || port.quantization != nullptr;
-  if (!reals || port.shape.elements() != elements || spec.channels == 2) {
-    Throw(StatusCode::kInvalidModel,
-          "the image settings of input '{}' ({} {}) do not fit it: {}x{} with {} channels", port.name,
-          DTypeName(port.dtype), ShapeText(port.shape).c_str(), spec.width, spec.height, spec.channels);
-  }
-  return PreprocessPicture(DecodePicture(ReadFile(path), static_cast<int>(spec.channels), path), port);
+  return picture;
 }
 
 }  // namespace skiff

@@ -1,8 +1,7 @@
-/// From a picture to an input, exactly as ImageSpec (skiff/model.h) says.
+/// From a picture in a file to an input, as ImageSpec (skiff/model.h) says, and back.
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "files/picture.h"
 #include "graph/graph.h"
@@ -10,16 +9,16 @@
 
 namespace skiff {
 
-/// Bilinear, half-pixel centres, edges clamped, no antialiasing, not rounded: float samples of 0..255, rows
-/// from the top, channels interleaved.
-std::vector<float> ResizeBilinear(const Picture& picture, int width, int height);
-
-/// Resize, order the channels, (value - mean) * scale, lay out as the input wants it, quantise where it is
-/// quantised. `port.image` must describe a picture with as many channels as `picture` has.
+/// What ImageInput makes of a picture. The input takes one at a time; extents that are open become the
+/// picture's.
 TensorData PreprocessPicture(const Picture& picture, const PortInfo& port);
 
 /// Reads and preprocesses. Throws Error, also for an input that has no image settings (saying how to store
-/// them).
+/// them), and for one that takes several pictures at a time.
 TensorData ReadImage(const std::string& path, const PortInfo& port);
+
+/// What an input with image settings shows, as samples of 0..255: of a batch, picture `index`. What the
+/// settings make of no sample becomes the nearest one.
+Picture PictureOf(const TensorData& input, const PortInfo& port, int64_t index);
 
 }  // namespace skiff

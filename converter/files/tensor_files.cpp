@@ -49,10 +49,16 @@ struct Reader {
   TensorData (*read)(const std::string& path, const PortInfo& type, const SymbolSizes& sizes);
   bool picture = false;
 };
-constexpr Reader kReaders[] = {{".npy", ReadNpyFile},       {".pb", ReadPb},
-                               {".bin", ReadRaw},           {".png", ReadPicture, true},
-                               {".jpg", ReadPicture, true}, {".jpeg", ReadPicture, true},
-                               {".bmp", ReadPicture, true}};
+constexpr Reader kReaders[] = {{".npy", ReadNpyFile},
+                               {".pb", ReadPb},
+                               {".bin", ReadRaw},
+                               {".png", ReadPicture, true},
+                               {".jpg", ReadPicture, true},
+                               {".jpeg", ReadPicture, true},
+                               // Refused, by what they are.
+                               {".bmp", ReadPicture, true},
+                               {".gif", ReadPicture, true},
+                               {".webp", ReadPicture, true}};
 
 const Reader& ReaderOf(const std::string& path, bool pictures) {
   std::string extension = fs::path(path).extension().string();
@@ -63,7 +69,7 @@ const Reader& ReaderOf(const std::string& path, bool pictures) {
   });
   if (found == std::end(kReaders)) {
     Throw(StatusCode::kInvalidArgument, "{}: unknown kind of file '{}'; known are .npy, .pb, .bin{}", path,
-          extension, pictures ? ", .png, .jpg, .jpeg and .bmp" : "");
+          extension, pictures ? ", .png, .jpg and .jpeg" : "");
   }
   return *found;
 }

@@ -16,7 +16,7 @@ std::string ReadFile(const std::string& path);
 TensorData DenseCopy(const TensorView& view);
 
 /// Reads the value of an input by the file's extension: .npy, .pb (ONNX TensorProto), .bin (raw little-endian
-/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png .bmp). `sizes` are those of open
+/// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png). `sizes` are those of open
 /// dimensions, which only .bin needs. f32 in a file for a quantised input stays what it is (see
 /// QuantizedAs()). Throws Error, also where dtype or shape are not the input's.
 TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes = {});

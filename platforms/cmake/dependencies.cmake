@@ -6,7 +6,8 @@
 #                                    time
 #   skiff_third_party::onnx_proto    the ONNX protobuf classes (1.12) and protobuf   converter
 #   skiff_third_party::minizip       archives behind TensorFlow Lite models           converter
-#   skiff_third_party::{cli11,fmt,json,stb,xxhash}                                          converter
+#   skiff_third_party::{jpeg,png}    pictures in files (libjpeg-turbo, libpng)        converter
+#   skiff_third_party::{cli11,fmt,json,xxhash}                                       converter
 #   GTest::gtest GTest::gtest_main GTest::gmock GTest::gmock_main                    tests
 find_package(Threads REQUIRED)
 
@@ -103,10 +104,13 @@ if(SKIFF_BUILD_CONVERTER)
   add_library(skiff_third_party::fmt ALIAS fmt::fmt)
   add_library(skiff_third_party::cli11 ALIAS CLI11::CLI11)
   add_library(skiff_third_party::json ALIAS nlohmann_json::nlohmann_json)
-  skiff_add_headers(stb stb/stb_image.h)
   find_package(PkgConfig REQUIRED)
   pkg_check_modules(skiff_xxhash REQUIRED IMPORTED_TARGET GLOBAL libxxhash)
   add_library(skiff_third_party::xxhash ALIAS PkgConfig::skiff_xxhash)
+  foreach(library jpeg png)
+    pkg_check_modules(skiff_${library} REQUIRED IMPORTED_TARGET GLOBAL lib${library})
+    add_library(skiff_third_party::${library} ALIAS PkgConfig::skiff_${library})
+  endforeach()
   pkg_check_modules(skiff_minizip REQUIRED IMPORTED_TARGET GLOBAL minizip)
   add_library(skiff_third_party::minizip ALIAS PkgConfig::skiff_minizip)
 

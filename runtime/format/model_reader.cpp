@@ -292,11 +292,26 @@ class Reader {
     to.height = from.height();
     to.bgr = from.bgr();
     to.nhwc = from.nhwc();
+    const auto fits = [&](int axis, int64_t size) {
+      return port.shape[axis] == size || port.symbols[axis] >= 0;
+    };
     const bool sizes = to.channels >= 1 && to.channels <= 4 && SizeOf(from.scale()) == to.channels &&
-                       port.shape.rank() == 4 && port.shape[0] == 1 &&
-                       port.shape[to.nhwc ? 1 : 2] == to.height && port.shape[to.nhwc ? 2 : 3] == to.width &&
+                       to.width > 0 && to.height > 0 && port.shape.rank() == 4 &&
+                       fits(to.nhwc ? 1 : 2, to.height) && fits(to.nhwc ? 2 : 3, to.width) &&
                        port.shape[to.nhwc ? 3 : 1] == to.channels &&
-                       (port.dtype == DType::kF32 || port.quantization != nullptr);
+                       (IsFloat(port.dtype) || port.dtype == DType::kU8 || port.dtype == DType::kI8 ||
+                        port.quantization != nullptr);
+    if (from.fit() > static_cast<uint8_t>(ImageFit::kLetterbox) ||
+        from.filter() > static_cast<uint8_t>(ImageFilter::kNearest))
+      return file_.Invalid(
+          "the image settings of input '%s' have fit %d and filter %d; this build knows 0 to "
+          "%d and %d",
+          port.name, from.fit(), from.filter(), static_cast<int>(ImageFit::kLetterbox),
+          static_cast<int>(ImageFilter::kNearest));
+    to.fit = static_cast<ImageFit>(from.fit());
+    to.filter = static_cast<ImageFilter>(from.filter());
+    to.fill = from.fill();
+    to.resize = from.resize();
     if (!sizes) return file_.Invalid("the image settings of input '%s' do not fit its shape", port.name);
     for (uint32_t c = 0; c < to.channels; ++c) {
       to.mean[c] = from.mean()->Get(c);

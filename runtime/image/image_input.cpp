@@ -47,17 +47,19 @@ Status CheckSettings(const PortInfo& port) {
   if (spec.resize != 0 && spec.fit != ImageFit::kCrop)
     return refuse("resize", spec.resize, "it is for fit crop only");
   if (spec.resize != 0 && spec.resize < std::max(spec.width, spec.height))
-    return refuse("resize", spec.resize, "the crop would be larger than the picture; give at least its longer side");
+    return refuse("resize", spec.resize,
+                  "the crop would be larger than the picture; give at least its longer side");
   const int64_t wanted[] = {spec.height, spec.width, spec.channels};
   const int axes[] = {spec.nhwc ? 1 : 2, spec.nhwc ? 2 : 3, spec.nhwc ? 3 : 1};
   bool fits = shape.rank() == 4;
   for (int i = 0; fits && i < 3; ++i) fits = shape[axes[i]] == wanted[i] || shape[axes[i]] == -1;
   if (fits) return OkStatus();
-  return Fail(StatusCode::kInvalidArgument,
-              "the image settings of input '%s' %s are of pictures %ux%u with %u channels, %s; its shape does "
-              "not fit them",
-              port.name, ShapeText(shape).c_str(), spec.width, spec.height, spec.channels,
-              spec.nhwc ? "channels last" : "channels first");
+  return Fail(
+      StatusCode::kInvalidArgument,
+      "the image settings of input '%s' %s are of pictures %ux%u with %u channels, %s; its shape does "
+      "not fit them",
+      port.name, ShapeText(shape).c_str(), spec.width, spec.height, spec.channels,
+      spec.nhwc ? "channels last" : "channels first");
 }
 
 }  // namespace
@@ -147,8 +149,7 @@ Status ImageInput::Write(const Pixels& picture, const TensorView& to, int64_t in
     if (beside) continue;
     const SampleCodec::Place at = my.PlaceOf(to, index, y, columns.at);
     if (spec.filter == ImageFilter::kLinear) {
-      SKIFF_RETURN_IF_ERROR(
-          my.codec.Write(my.resize.FloatRow(y - rows.at), columns.window.count, at));
+      SKIFF_RETURN_IF_ERROR(my.codec.Write(my.resize.FloatRow(y - rows.at), columns.window.count, at));
     } else {
       my.codec.Write(my.resize.Row(y - rows.at), columns.window.count, at);
     }

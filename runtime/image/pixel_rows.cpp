@@ -82,7 +82,8 @@ Status PixelRows::Open(const Pixels& picture, uint32_t channels, const char* inp
     return refuse("orientation", picture.orientation, "EXIF has 1 (upright) to 8");
   const int64_t dense = int64_t{picture.width} * format->bytes;
   if (picture.row_bytes != 0 && picture.row_bytes < dense)
-    return refuse("row_bytes", picture.row_bytes, "a row of it has more bytes; 0 means that rows follow each other");
+    return refuse("row_bytes", picture.row_bytes,
+                  "a row of it has more bytes; 0 means that rows follow each other");
 
   picture_ = picture;
   channels_ = channels;

@@ -20,9 +20,9 @@ class PixelRows {
  private:
   Pixels picture_;
   uint32_t channels_ = 0;
-  bool swapped_ = false;   ///< Its columns are the rows.
-  ptrdiff_t first_ = 0;    ///< Of the pixel that is looked at first.
-  ptrdiff_t to_right_ = 0; ///< Bytes to the neighbour on the right.
+  bool swapped_ = false;    ///< Its columns are the rows.
+  ptrdiff_t first_ = 0;     ///< Of the pixel that is looked at first.
+  ptrdiff_t to_right_ = 0;  ///< Bytes to the neighbour on the right.
   ptrdiff_t down_ = 0;
   void (*convert_)(const uint8_t* from, ptrdiff_t step, uint32_t count, uint8_t* to) = nullptr;
   FixedArray<uint8_t> row_;

@@ -76,12 +76,13 @@ Status SampleCodec::MakePlainTable(const PortInfo& port, const float* reals, uin
   for (int sample = 0; sample < kSamples; ++sample) {
     const float whole = std::nearbyint(reals[sample]);
     if (std::abs(whole - reals[sample]) > kNearlyWhole || whole < low || whole > high) {
-      return Fail(StatusCode::kInvalidArgument,
-                  "input '%s' is %s, plain integers, and sample %d of channel %u becomes %g, which is none of "
-                  "%g to %g; %s",
-                  port.name, DTypeName(dtype_), sample, channel, static_cast<double>(reals[sample]),
-                  static_cast<double>(low), static_cast<double>(high),
-                  dtype_ == DType::kI8 ? "give mean 128 and scale 1" : "give neither mean nor scale");
+      return Fail(
+          StatusCode::kInvalidArgument,
+          "input '%s' is %s, plain integers, and sample %d of channel %u becomes %g, which is none of "
+          "%g to %g; %s",
+          port.name, DTypeName(dtype_), sample, channel, static_cast<double>(reals[sample]),
+          static_cast<double>(low), static_cast<double>(high),
+          dtype_ == DType::kI8 ? "give mean 128 and scale 1" : "give neither mean nor scale");
     }
     tables_[channel][sample] = static_cast<uint8_t>(static_cast<int>(whole));
   }

@@ -47,13 +47,19 @@ json DescribePort(const PortInfo& port) {
                 {"symbols", std::vector<int32_t>(port.symbols, port.symbols + rank)},
                 {"labels", std::vector<std::string>(port.labels.begin(), port.labels.end())}};
   if (port.quantization != nullptr) entry["quantization"] = QuantizationText(port.quantization);
-  if (const ImageSpec& image = port.image; image.width != 0)
+  if (const ImageSpec& image = port.image; image.width != 0) {
     entry["image"] = {{"width", image.width},
                       {"height", image.height},
                       {"mean", std::vector<float>(image.mean, image.mean + image.channels)},
                       {"scale", std::vector<float>(image.scale, image.scale + image.channels)},
                       {"bgr", image.bgr},
                       {"nhwc", image.nhwc}};
+    // Files from before these settings say nothing of them.
+    if (image.fit != ImageFit::kStretch) entry["image"]["fit"] = static_cast<int>(image.fit);
+    if (image.filter != ImageFilter::kLinear) entry["image"]["filter"] = static_cast<int>(image.filter);
+    if (image.fill != 0) entry["image"]["fill"] = image.fill;
+    if (image.resize != 0) entry["image"]["resize"] = image.resize;
+  }
   return entry;
 }
 

@@ -1,9 +1,10 @@
 /// From the pixels of a picture to an input, as the model was trained: what the file's settings (ImageSpec)
 /// say, the same on every device and in every language. Link skiff_image for it; nothing else of Skiff does.
 ///
-///   SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<ImageInput> image, ImageInput::Create(model->signature(0).inputs[0]));
-///   SKIFF_ASSIGN_OR_RETURN(TensorView input, session->InputBuffer(0));
-///   SKIFF_RETURN_IF_ERROR(image->Write({pixels, 640, 480, PixelFormat::kRgba8}, input));
+///   SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<ImageInput> image,
+///   ImageInput::Create(model->signature(0).inputs[0])); SKIFF_ASSIGN_OR_RETURN(TensorView input,
+///   session->InputBuffer(0)); SKIFF_RETURN_IF_ERROR(image->Write({pixels, 640, 480, PixelFormat::kRgba8},
+///   input));
 #pragma once
 
 #include <memory>

@@ -132,7 +132,7 @@ std::vector<BadInput> BadInputFiles() {
       OfFile("InputNpyIsText", "a.npy", "1 2 3 4", {"a.npy", "not a usable .npy file"}),
       OfFile("InputPbIsText", "a.pb", "1 2 3 4", {"a.pb", "not an ONNX tensor"}),
       OfInputs("PictureForAPlainInput", [](const TempFolder&) { return Arguments{kPicture}; },
-               {kPicture, "'x'", "--image-size", "--mean", "--scale", "--channels", ".npy"}),
+               {kPicture, "'x'", "--image-size", "--mean", "--std", ".npy"}),
       {"PictureBroken",
        [](const TempFolder& folder) {
          ConvertOptions options;

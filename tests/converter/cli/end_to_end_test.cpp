@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "convert.h"
 #include "emit/write_model.h"
 #include "files/npy.h"
+#include "files/picture.h"
 #include "files/tensor_files.h"
 #include "graph/text.h"
 #include "tests/converter/cli/onnx_models.h"
@@ -29,9 +31,9 @@ class EndToEnd : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new TempFolder;
-    convert_ =
-        RunSkiff({"convert", kSource, "-o", Model(), "--image-size", "32x32", "--mean", "127.5,127.5,127.5",
-                  "--scale", "0.00784313725", "--channels", "rgb", "--labels", kSample + "/labels.txt"});
+    convert_ = RunSkiff({"convert", kSource, "-o", Model(), "--image-size", "32x32", "--mean",
+                         "127.5,127.5,127.5", "--scale", "0.00784313725", "--channels", "rgb", "--filter",
+                         "linear", "--labels", kSample + "/labels.txt"});
   }
   static void TearDownTestSuite() { delete folder_; }
   static std::string Model() { return *folder_ / "characters.skiff"; }
@@ -72,6 +74,34 @@ TEST_F(EndToEnd, EveryPictureGetsItsLabel) {
     ++pictures;
   }
   EXPECT_EQ(pictures, 6);
+}
+
+TEST_F(EndToEnd, RunShowsWhatAPictureBecame) {
+  const std::string picture = "7_cantarell-bold_32x32";
+  const std::string seen = *folder_ / "seen";
+  Succeed({"run", Model(), "--input", kSample + "/images/" + picture + ".png", "--dump-input", seen});
+  const TensorData got = ReadNpy(seen + "/image.npy");
+  const TensorData expected = ReadNpy(kSample + "/reference/" + picture + "/input_image.npy");
+  ASSERT_EQ(got.shape(), expected.shape());
+  EXPECT_EQ(std::memcmp(got.data(), expected.data(), expected.size_bytes()), 0);
+  // Of the model's own size, so it looks as it is.
+  EXPECT_EQ(DecodePicture(ReadFile(seen + "/image.png"), "seen").samples,
+            DecodePicture(ReadFile(kSample + "/images/" + picture + ".png"), "picture").samples);
+}
+
+TEST_F(EndToEnd, NormalisationAsTorchvisionStatesIt) {
+  const std::string model = *folder_ / "torchvision.skiff";
+  const std::string output =
+      Succeed({"convert", kSource, "-o", model, "--image-size", "32x32", "--fit", "crop", "--resize", "40",
+               "--mean", "0.5", "--std", "0.5", "--labels", kSample + "/labels.txt"});
+  EXPECT_THAT(output, HasSubstr("--mean and --std are of samples of 0..1, as torchvision states them"));
+  EXPECT_THAT(output,
+              HasSubstr("pictures as 32x32 rgb nchw, crop of 40, bilinear, mean [127.5, 127.5, 127.5]"));
+  const Json image =
+      Json::parse(Succeed({"inspect", model, "--json"}))["signatures"][0]["inputs"][0]["image"];
+  EXPECT_EQ(image["fit"], "crop");
+  EXPECT_EQ(image["filter"], "bilinear");
+  EXPECT_EQ(image["resize"], 40);
 }
 
 TEST_F(EndToEnd, RunWritesWhatTheTrainingFrameworkComputed) {
@@ -278,11 +308,10 @@ TEST_F(EndToEnd, BenchTunesTheGpuForLaterRuns) {
 
 TEST_F(EndToEnd, InspectShowsBothKinds) {
   const std::string text = Succeed({"inspect", Model(), "--nodes"});
-  EXPECT_THAT(
-      text,
-      AllOf(HasSubstr(
-                "input 'image' f32 [1, 3, 32, 32], pictures as 32x32 rgb nchw, mean [127.5, 127.5, 127.5]"),
-            HasSubstr("36 labels"), HasSubstr("layout transposes"), HasSubstr("Conv2d {strides=[2, 2]")));
+  EXPECT_THAT(text, AllOf(HasSubstr("input 'image' f32 [1, 3, 32, 32], pictures as 32x32 rgb nchw, stretch, "
+                                    "linear, mean [127.5, 127.5, 127.5]"),
+                          HasSubstr("36 labels"), HasSubstr("layout transposes"),
+                          HasSubstr("Conv2d {strides=[2, 2]")));
   const Json model = Json::parse(Succeed({"inspect", Model(), "--json"}));
   EXPECT_EQ(model["format"], "skiff");
   const Json& plan = model["signatures"][0]["plans"][0];

@@ -7,15 +7,19 @@
 namespace skiff::testing {
 namespace {
 
-std::ifstream OpenCase(const std::string& file) {
-  return std::ifstream(SKIFF_SOURCE_DIR "/tests/runtime/image/cases/" + file, std::ios::binary);
+std::string CasePath(const std::string& file) {
+  return SKIFF_SOURCE_DIR "/tests/runtime/image/cases/" + file;
 }
+
+std::ifstream OpenCase(const std::string& file) { return std::ifstream(CasePath(file), std::ios::binary); }
 
 }  // namespace
 
-std::vector<CasePicture> ReadCasePictures(const std::string& file) {
+std::vector<CasePicture> ReadCasePictures(const std::string& file) { return ReadNetpbm(CasePath(file)); }
+
+std::vector<CasePicture> ReadNetpbm(const std::string& path) {
   std::vector<CasePicture> pictures;
-  std::ifstream stream = OpenCase(file);
+  std::ifstream stream(path, std::ios::binary);
   std::string kind;
   int most = 0;
   CasePicture picture;

@@ -14,7 +14,8 @@ struct CasePicture {
   uint32_t channels = 0;
   std::vector<uint8_t> samples;
   Pixels pixels(int orientation = 1) const {
-    return {samples.data(), width, height, channels == 1 ? PixelFormat::kGrey8 : PixelFormat::kRgb8, orientation};
+    return {samples.data(), width, height, channels == 1 ? PixelFormat::kGrey8 : PixelFormat::kRgb8,
+            orientation};
   }
 };
 
@@ -25,6 +26,8 @@ struct PictureCase {
   ImageSpec spec;  ///< Mean 0, scale 1, channels first.
 };
 
+/// Those of a whole path, one behind the other; and those of a file of cases/.
+std::vector<CasePicture> ReadNetpbm(const std::string& path);
 std::vector<CasePicture> ReadCasePictures(const std::string& file);
 std::vector<PictureCase> ReadCases(const std::string& file);
 std::vector<float> ReadCaseFloats(const std::string& file);

@@ -109,7 +109,8 @@ TEST(ImageInput, LinearSamplesHalfPixelCentresAndClamps) {
   spec.width = 2;
   const uint8_t wide[] = {0, 10, 20, 31};
   EXPECT_THAT(Write<float>(PortOf(spec), {wide, 4, 1, PixelFormat::kGrey8}), ElementsAre(5, 25.5f));
-  EXPECT_THAT(Write<uint8_t>(PortOf(spec, DType::kU8), {wide, 4, 1, PixelFormat::kGrey8}), ElementsAre(5, 26));
+  EXPECT_THAT(Write<uint8_t>(PortOf(spec, DType::kU8), {wide, 4, 1, PixelFormat::kGrey8}),
+              ElementsAre(5, 26));
 }
 
 TEST(ImageInput, HalvesAndIntegers) {
@@ -122,7 +123,8 @@ TEST(ImageInput, HalvesAndIntegers) {
 
   spec = Spec(2, 1);
   for (float& mean : spec.mean) mean = 128;
-  EXPECT_THAT(Write<int8_t>(PortOf(spec, DType::kI8), kTwoPixels), ElementsAre(-118, -88, -108, -78, -98, -68));
+  EXPECT_THAT(Write<int8_t>(PortOf(spec, DType::kI8), kTwoPixels),
+              ElementsAre(-118, -88, -108, -78, -98, -68));
 
   for (const ImageFilter filter : {ImageFilter::kBilinear, ImageFilter::kLinear}) {
     Quantization codes;
@@ -209,7 +211,8 @@ TEST(ImageInput, RefusesSettingsWithTheReason) {
   EXPECT_THAT(Refused(port), HasSubstr("its shape does not fit"));
   EXPECT_THAT(Refused(PortOf(Spec(2, 1), DType::kI64)), HasSubstr("is i64, which pictures do not become"));
   port = PortOf(Spec(2, 1), DType::kI8);
-  EXPECT_THAT(Refused(port), AllOf(HasSubstr("plain integers"), HasSubstr("sample 128"), HasSubstr("mean 128")));
+  EXPECT_THAT(Refused(port),
+              AllOf(HasSubstr("plain integers"), HasSubstr("sample 128"), HasSubstr("mean 128")));
   port = PortOf(Spec(2, 1), DType::kU8);
   port.image.scale[1] = 0.017f;
   EXPECT_THAT(Refused(port), AllOf(HasSubstr("channel 1"), HasSubstr("neither mean nor scale")));
@@ -258,7 +261,8 @@ TEST(ImageInput, RefusesPicturesAndTensorsWithTheReason) {
   EXPECT_THAT(refused(kTwoPixels, TensorView(nullptr, DType::kF32, port.shape)), HasSubstr("has no memory"));
   EXPECT_THAT(refused(kTwoPixels, TensorView(elements, DType::kF16, port.shape)),
               AllOf(HasSubstr("f16 [1, 3, 1, 2]"), HasSubstr("expected f32 [1, 3, 1, 2]")));
-  EXPECT_THAT(refused(kTwoPixels, TensorView(elements, DType::kF32, {1, 1, 2, 3})), HasSubstr("expected f32"));
+  EXPECT_THAT(refused(kTwoPixels, TensorView(elements, DType::kF32, {1, 1, 2, 3})),
+              HasSubstr("expected f32"));
   EXPECT_THAT(refused(kTwoPixels, TensorView(elements, DType::kF32, {0, 3, 1, 2})),
               HasSubstr("no picture 0 in a batch of 0"));
   TensorView apart = to;

@@ -64,8 +64,7 @@ TEST(BestClasses, IntegersCountAsWhatTheyStandFor) {
   uint8_t scores[] = {100, 0, 104};
   const Quantization codes = {0.25f, 100, Quantization::kPerTensor, 0, 1, nullptr, nullptr};
   std::array<ClassScore, 3> best;
-  auto count =
-      BestClasses(Scores(), TensorView(scores, DType::kU8, {3}, &codes), {best.data(), best.size()});
+  auto count = BestClasses(Scores(), TensorView(scores, DType::kU8, {3}, &codes), {best.data(), best.size()});
   ASSERT_TRUE(count.ok());
   EXPECT_EQ(best[0].score, 1);
   EXPECT_EQ(best[2].score, -25);
