@@ -57,7 +57,11 @@ static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
 static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, reserved) + sizeof(int32_t));
 static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, widened_weights) + sizeof(uint64_t));
-static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, scale) + sizeof(ImageSpec::scale));
+static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, fill) + sizeof(uint32_t));
+static_assert(Same(SKIFF_FIT_CROP, ImageFit::kCrop) && Same(SKIFF_FIT_LETTERBOX, ImageFit::kLetterbox));
+static_assert(Same(SKIFF_FILTER_BILINEAR, ImageFilter::kBilinear) &&
+              Same(SKIFF_FILTER_BICUBIC, ImageFilter::kBicubic) &&
+              Same(SKIFF_FILTER_NEAREST, ImageFilter::kNearest));
 static_assert(sizeof(SkiffImageSpec::mean) == sizeof(ImageSpec::mean));
 static_assert(sizeof(SkiffQuantization) == offsetof(SkiffQuantization, zero_points) + sizeof(const int32_t*));
 constexpr size_t kFirstModelOptionsSize = offsetof(SkiffModelOptions, cache_folder) + sizeof(const char*);
@@ -83,17 +87,21 @@ constexpr OptionsText kModelOptions = {"SkiffModelOptions", "skiff_model_options
 
 /// The fields that this library knows, of a struct of this size. Those that an older program does not have
 /// are 0, which is their default.
-template <class Struct>
-Status TakeKnown(const Struct* given, size_t size, const char* name, Struct* known) {
-  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  const auto* unknown = bytes + std::min(size, sizeof(*given));
+Status TakeKnownBytes(const void* given, size_t size, const char* name, void* known, size_t known_size) {
+  const auto* bytes = static_cast<const unsigned char*>(given);
+  const auto* unknown = bytes + std::min(size, known_size);
   if (std::any_of(unknown, bytes + size, [](unsigned char byte) { return byte != 0; })) {
     return Fail(StatusCode::kUnsupported,
                 "%s has a field set that Skiff %s does not know; its header is newer than the library", name,
                 SKIFF_VERSION);
   }
-  std::memcpy(known, given, std::min(size, sizeof(*known)));
+  std::memcpy(known, given, std::min(size, known_size));
   return OkStatus();
+}
+
+template <class Struct>
+Status TakeKnown(const Struct* given, size_t size, const char* name, Struct* known) {
+  return TakeKnownBytes(given, size, name, known, sizeof(*known));
 }
 
 template <class Options>
@@ -188,6 +196,16 @@ Status ToQuantization(const SkiffQuantization* given, size_t size, Quantization*
   *quantization = {known.scale, known.zero_point, known.axis,       known.block,
                    known.count, known.scales,     known.zero_points};
   return OkStatus();
+}
+
+Status TakePrefixBytes(const void* given, size_t size, size_t least, const char* name, void* known,
+                       size_t known_size) {
+  SKIFF_RETURN_IF_ERROR(NotNull(given, name));
+  if (size < least || size > kMaxOptionsSize) {
+    return Fail(StatusCode::kInvalidArgument, "the size of %s is %zu; pass its sizeof, %zu", name, size,
+                known_size);
+  }
+  return TakeKnownBytes(given, size, name, known, known_size);
 }
 
 void FillPrefix(void* to, size_t size, const void* from, size_t known) {

@@ -34,6 +34,14 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options);
 /// Fields as above. The arrays stay the caller's.
 Status ToQuantization(const SkiffQuantization* given, size_t size, Quantization* quantization);
 
+/// What a caller passes with its sizeof, which is at least what was published first. Fields as above.
+Status TakePrefixBytes(const void* given, size_t size, size_t least, const char* name, void* known,
+                       size_t known_size);
+template <class Struct>
+Status TakePrefix(const Struct* given, size_t size, size_t least, const char* name, Struct* known) {
+  return TakePrefixBytes(given, size, least, name, known, sizeof(*known));
+}
+
 /// Fills a struct of a size that the caller knows from one of the size that this library knows.
 void FillPrefix(void* to, size_t size, const void* from, size_t known);
 

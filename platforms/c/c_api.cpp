@@ -4,48 +4,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <iterator>
-#include <optional>
 
-#include "core/error_capture.h"
 #include "delegates/thread_pool.h"
-#include "platforms/c/arguments.h"
+#include "platforms/c/report.h"
 #include "skiff/quantize.h"
 #include "skiff/version.h"
 
 namespace skiff {
 namespace {
-
-/// Makes a call whose failure's sentence goes to the caller's buffer, where there is one.
-template <class Call>
-SkiffStatus Report(char* message, size_t message_size, const Call& call) {
-  std::optional<ErrorCapture> capture;
-  const bool captures = message != nullptr && message_size > 0;
-  if (captures) {
-    message[0] = '\0';
-    capture.emplace();
-  }
-  const Status status = call();
-  if (captures && !status.ok()) {
-    const bool said = capture->message()[0] != '\0';
-    std::snprintf(message, message_size, "%s", said ? capture->message() : StatusCodeName(status.code()));
-  }
-  return static_cast<SkiffStatus>(status.code());
-}
-
-/// The inputs or outputs of a signature; none when there is no such signature.
-Span<const PortInfo> Ports(const SkiffModel* model, int32_t signature,
-                           Span<const PortInfo> SignatureInfo::*side) {
-  if (signature < 0 || signature >= skiff_model_signature_count(model)) return {};
-  return Cpp(model)->signature(signature).*side;
-}
-
-/// Null when there is no such port.
-const PortInfo* PortAt(Span<const PortInfo> ports, int32_t index) {
-  return index >= 0 && static_cast<size_t>(index) < ports.size() ? &ports[static_cast<size_t>(index)]
-                                                                 : nullptr;
-}
 
 const char* PortName(Span<const PortInfo> ports, int32_t index) {
   const PortInfo* port = PortAt(ports, index);
@@ -59,14 +26,8 @@ Span<const char* const> Labels(const SkiffModel* model, int32_t signature, int32
 
 Status PortType(const SkiffModel* model, int32_t signature, int32_t index,
                 Span<const PortInfo> SignatureInfo::*side, SkiffTensor* type) {
-  SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
-  SKIFF_RETURN_IF_ERROR(InRange(signature, Cpp(model)->signature_count(), "the signature"));
-  const Span<const PortInfo> ports = Ports(model, signature, side);
-  const PortInfo* port = PortAt(ports, index);
-  if (port == nullptr) {
-    return Fail(StatusCode::kInvalidArgument, "there is no %s %d; signature %d has %zu",
-                side == &SignatureInfo::inputs ? "input" : "output", index, signature, ports.size());
-  }
+  const PortInfo* port = nullptr;
+  SKIFF_RETURN_IF_ERROR(FindPort(model, signature, index, side, &port));
   return FromView(TensorView(nullptr, port->dtype, port->shape), type);
 }
 
@@ -110,6 +71,20 @@ void ForwardToC(void* user, LogLevel level, const char* message) {
 }
 
 }  // namespace
+
+Status FindPort(const SkiffModel* model, int32_t signature, int32_t index,
+                Span<const PortInfo> SignatureInfo::*side, const PortInfo** port) {
+  SKIFF_RETURN_IF_ERROR(NotNull(model, "the model"));
+  SKIFF_RETURN_IF_ERROR(InRange(signature, Cpp(model)->signature_count(), "the signature"));
+  const Span<const PortInfo> ports = Ports(model, signature, side);
+  *port = PortAt(ports, index);
+  if (*port == nullptr) {
+    return Fail(StatusCode::kInvalidArgument, "there is no %s %d; signature %d has %zu",
+                side == &SignatureInfo::inputs ? "input" : "output", index, signature, ports.size());
+  }
+  return OkStatus();
+}
+
 }  // namespace skiff
 
 using namespace skiff;  // NOLINT: everything below is global because C has no namespaces.
@@ -256,7 +231,17 @@ int32_t skiff_model_input_image(const SkiffModel* model, int32_t signature, int3
   SkiffImageSpec known = {};
   if (port != nullptr) {
     const ImageSpec& image = port->image;
-    known = {image.width, image.height, image.channels, image.bgr, image.nhwc, {}, {}};
+    known = {image.width,
+             image.height,
+             image.channels,
+             image.bgr,
+             image.nhwc,
+             {},
+             {},
+             static_cast<int32_t>(image.fit),
+             static_cast<int32_t>(image.filter),
+             image.resize,
+             image.fill};
     std::copy(std::begin(image.mean), std::end(image.mean), known.mean);
     std::copy(std::begin(image.scale), std::end(image.scale), known.scale);
   }

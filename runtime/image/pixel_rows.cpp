@@ -33,16 +33,16 @@ void Convert(const uint8_t* from, ptrdiff_t step, uint32_t count, uint8_t* to) {
 }
 
 struct FormatRow {
-  PixelFormat format;
-  uint32_t bytes;
-  bool red_first;  ///< Its pixels are wanted as they are where there are as many channels.
   void (*to_grey)(const uint8_t*, ptrdiff_t, uint32_t, uint8_t*);
   void (*to_rgb)(const uint8_t*, ptrdiff_t, uint32_t, uint8_t*);
   void (*to_rgba)(const uint8_t*, ptrdiff_t, uint32_t, uint8_t*);
+  uint32_t bytes;
+  PixelFormat format;
+  bool red_first;  ///< Its pixels are wanted as they are where there are as many channels.
 };
 template <class From>
 constexpr FormatRow RowOf(PixelFormat format, uint32_t bytes, bool red_first) {
-  return {format, bytes, red_first, Convert<From, 1>, Convert<From, 3>, Convert<From, 4>};
+  return {Convert<From, 1>, Convert<From, 3>, Convert<From, 4>, bytes, format, red_first};
 }
 constexpr FormatRow kFormats[] = {
     RowOf<Places<0, 0, 0, -1>>(PixelFormat::kGrey8, 1, true),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What libskiff.so shows and needs: exactly the functions of the C header, and nothing unusual from outside.
+"""What libskiff.so shows and needs: exactly the functions of the C headers, and nothing unusual from outside.
 
-usage: check_shared_library.py READELF libskiff.so skiff.h
+usage: check_shared_library.py READELF libskiff.so HEADER...
 """
 import re
 import subprocess
@@ -16,15 +16,18 @@ def read(readelf, *arguments):
 
 
 def main():
-    readelf, library, header = sys.argv[1:]
+    readelf, library, *headers = sys.argv[1:]
     wrong = []
     rows = [line.split() for line in read(readelf, "--dyn-syms", library).splitlines()]
     # What is defined here; the names of versions are absolute symbols.
     visible = {row[7].split("@")[0]: row[3] for row in rows
                if len(row) == 8 and row[4] in ("GLOBAL", "WEAK") and row[6] not in ("UND", "ABS")}
-    declared = set(re.findall(r"^SKIFF_API[^;(]*?(skiff_\w+)\(", open(header).read(), re.M))
-    if not declared:
-        wrong.append(f"{header} declares nothing: this test reads it wrongly")
+    declared = set()
+    for header in headers:
+        names = re.findall(r"^SKIFF_API[^;(]*?(skiff_\w+)\(", open(header).read(), re.M)
+        if not names:
+            wrong.append(f"{header} declares nothing: this test reads it wrongly")
+        declared.update(names)
     wrong += [f"{name} is declared, but not in the library" for name in sorted(declared - visible.keys())]
     wrong += [f"{name} is visible, and no part of the C API" for name in sorted(visible.keys() - declared)]
     wrong += [f"{name} is visible, and is no function" for name, kind in visible.items() if kind != "FUNC"]

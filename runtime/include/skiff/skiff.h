@@ -93,9 +93,21 @@ typedef struct SkiffTensor {
   int64_t extents[SKIFF_MAX_RANK];  ///< The first `rank` count; the library sets the others to 0.
 } SkiffTensor;
 
-/// How a picture becomes an input: resized to width x height (bilinear, half-pixel centres, edges clamped, no
-/// antialiasing, not rounded to 8 bits), its channels put in order, then (value - mean[c]) * scale[c] on
-/// values of 0 to 255.
+/// The numbers of skiff::ImageFit and skiff::ImageFilter (skiff/model.h), which say what they mean.
+typedef enum SkiffImageFit {
+  SKIFF_FIT_STRETCH = 0,
+  SKIFF_FIT_CROP = 1,
+  SKIFF_FIT_LETTERBOX = 2
+} SkiffImageFit;
+typedef enum SkiffImageFilter {
+  SKIFF_FILTER_LINEAR = 0,
+  SKIFF_FILTER_BILINEAR = 1,
+  SKIFF_FILTER_BICUBIC = 2,
+  SKIFF_FILTER_NEAREST = 3
+} SkiffImageFilter;
+
+/// How a picture becomes an input: brought to width x height, its channels put in order, then
+/// (value - mean[c]) * scale[c] on values of 0 to 255. skiff/image_c.h does it.
 typedef struct SkiffImageSpec {
   uint32_t width;
   uint32_t height;
@@ -104,6 +116,10 @@ typedef struct SkiffImageSpec {
   int32_t nhwc;       ///< Not 0: [1, height, width, channels]. 0: [1, channels, height, width].
   float mean[4];
   float scale[4];
+  int32_t fit;      ///< A SkiffImageFit.
+  int32_t filter;   ///< A SkiffImageFilter.
+  uint32_t resize;  ///< Crop: pixels of the shorter side before the centre is taken; 0: as few as cover.
+  uint32_t fill;    ///< Letterbox: the sample, 0 to 255, beside the picture.
 } SkiffImageSpec;
 
 /// How integers stand for real numbers: real = scale * (q - zero_point). One scale for all elements, or along

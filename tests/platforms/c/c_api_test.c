@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skiff/image_c.h"
 #include "skiff/skiff.h"
 
 #define TEXT_OF(x) #x
@@ -505,7 +506,7 @@ const char* ReadTheSettings(const char* path) {
   struct {
     SkiffImageSpec spec;
     uint32_t unknown; /* A field that a later header may have. */
-  } newer = {{7, 7, 7, 7, 7, {7}, {7}}, 7};
+  } newer = {{7, 7, 7, 7, 7, {7}, {7}, 7, 7, 7, 7}, 7};
   SkiffImageSpec spec;
   uint32_t width = 7;
   EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
@@ -513,6 +514,8 @@ const char* ReadTheSettings(const char* path) {
   EXPECT(spec.width == 16 && spec.height == 16 && spec.channels == 3 && spec.bgr != 0 && spec.nhwc != 0);
   EXPECT(spec.mean[0] == 1 && spec.mean[1] == 2 && spec.mean[2] == 3);
   EXPECT(spec.scale[0] == 0.5f && spec.scale[1] == 0.25f && spec.scale[2] == 0.125f);
+  EXPECT(spec.fit == SKIFF_FIT_CROP && spec.filter == SKIFF_FILTER_NEAREST);
+  EXPECT(spec.resize == 20 && spec.fill == 0);
   EXPECT(skiff_model_input_image(model, 0, 0, NULL, 0) != 0);
   EXPECT(skiff_model_input_image(model, 0, 0, (SkiffImageSpec*)&width, sizeof(width)) != 0 && width == 16);
   EXPECT(skiff_model_input_image(model, 0, 0, &newer.spec, sizeof(newer)) != 0);
@@ -529,6 +532,86 @@ const char* ReadTheSettings(const char* path) {
   EXPECT(skiff_model_output_label_count(model, 0, 1) == 0 &&
          skiff_model_output_label_count(model, 1, 0) == 0);
   EXPECT(skiff_model_output_label_count(NULL, 0, 0) == 0 && skiff_model_output_label(NULL, 0, 0, 0) == NULL);
+  skiff_model_close(model);
+  return NULL;
+}
+
+const char* WritePictures(const char* path) {
+  static const uint8_t kPixels[2 * 4] = {10, 20, 30, 40, 50, 60, 70, 80}; /* 2 wide, 1 high; BGRA. */
+  const SkiffPixels picture = {kPixels, 2, 1, SKIFF_PIXELS_BGRA8, 0, 0};
+  SkiffPixels wrong = picture;
+  char message[256];
+  SkiffModel* model = NULL;
+  SkiffSession* session = NULL;
+  SkiffImageInput* image = NULL;
+  SkiffImageSpec spec;
+  SkiffImagePlacement place;
+  SkiffClassScore best[3];
+  SkiffTensor input;
+  SkiffTensor scores;
+  int32_t count = 7;
+  EXPECT(skiff_model_open(path, &model, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_create(model, NULL, &session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_input_buffer(session, 0, &input, message, sizeof(message)) == SKIFF_OK);
+  /* As the file says: the crop's shorter side becomes 20, so that all columns are of both pixels' middle. */
+  EXPECT(skiff_image_input_create(model, 0, 0, NULL, 0, &image, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_image_input_write(image, &picture, sizeof(picture), &input, 0, message, sizeof(message)) ==
+         SKIFF_OK);
+  /* Blue first: (10 - 1) / 2 on the left, (50 - 1) / 2 on the right. */
+  EXPECT(((const float*)input.data)[0] == 4.5f && ((const float*)input.data)[15 * 3] == 24.5f);
+  EXPECT(((const float*)input.data)[2] == (30 - 3) * 0.125f);
+  EXPECT(skiff_image_input_place(image, 2, 1, &place, sizeof(place), message, sizeof(message)) == SKIFF_OK);
+  EXPECT(place.width == 40 && place.height == 20 && place.left == -12 && place.top == -2);
+  EXPECT(skiff_image_input_place(image, 0, 1, &place, sizeof(place), message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  wrong.format = 77;
+  EXPECT(skiff_image_input_write(image, &wrong, sizeof(wrong), &input, 0, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(strstr(message, "pixel format") != NULL);
+  EXPECT(skiff_image_input_write(image, &picture, 8, &input, 0, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_image_input_write(image, NULL, sizeof(picture), &input, 0, NULL, 0) == SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_image_input_write(NULL, &picture, sizeof(picture), &input, 0, NULL, 0) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_image_input_write(image, &picture, sizeof(picture), NULL, 0, NULL, 0) ==
+         SKIFF_INVALID_ARGUMENT);
+  skiff_image_input_destroy(image);
+  skiff_image_input_destroy(NULL);
+
+  /* Settings of the program's own; an older program's struct ends before the newer fields. */
+  EXPECT(skiff_model_input_image(model, 0, 0, &spec, sizeof(spec)) != 0);
+  spec.bgr = 0;
+  EXPECT(skiff_image_input_create(model, 0, 0, &spec, offsetof(SkiffImageSpec, fit), &image, message,
+                                  sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_image_input_write(image, &picture, sizeof(picture), &input, 0, message, sizeof(message)) ==
+         SKIFF_OK);
+  EXPECT(((const float*)input.data)[0] == (30 - 1) * 0.5f);
+  skiff_image_input_destroy(image);
+  spec.filter = 9;
+  EXPECT(skiff_image_input_create(model, 0, 0, &spec, sizeof(spec), &image, message, sizeof(message)) ==
+             SKIFF_INVALID_ARGUMENT &&
+         image == NULL && strstr(message, "filter") != NULL);
+  EXPECT(skiff_image_input_create(model, 0, 1, NULL, 0, &image, message, sizeof(message)) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_image_input_create(NULL, 0, 0, NULL, 0, &image, NULL, 0) == SKIFF_INVALID_ARGUMENT);
+
+  EXPECT(skiff_session_run(session, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_session_output(session, 0, &scores, message, sizeof(message)) == SKIFF_OK);
+  EXPECT(skiff_model_best_classes(model, 0, 0, &scores, 1, 0, best, 3, &count, message, sizeof(message)) ==
+         SKIFF_OK);
+  EXPECT(count == 3 && best[0].score >= best[1].score && best[1].score >= best[2].score);
+  EXPECT(best[0].score <= 1 && best[2].score >= 0);
+  EXPECT(strcmp(best[0].label, skiff_model_output_label(model, 0, 0, (int32_t)best[0].index)) == 0);
+  EXPECT(skiff_model_best_classes(model, 0, 0, &scores, 0, 1, best, 3, &count, message, sizeof(message)) ==
+             SKIFF_INVALID_ARGUMENT &&
+         count == 0 && strstr(message, "no row 1") != NULL);
+  EXPECT(skiff_model_best_classes(model, 0, 9, &scores, 0, 0, best, 3, NULL, NULL, 0) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_model_best_classes(model, 0, 0, &scores, 0, 0, NULL, 3, NULL, NULL, 0) ==
+         SKIFF_INVALID_ARGUMENT);
+  EXPECT(skiff_model_best_classes(model, 0, 0, &scores, 0, 0, best, 0, NULL, NULL, 0) ==
+         SKIFF_INVALID_ARGUMENT);
+  skiff_session_destroy(session);
   skiff_model_close(model);
   return NULL;
 }

@@ -74,9 +74,14 @@ TEST_F(CApi, TellsPicturesAndLabels) {
   options.image->bgr = true;
   options.image->mean = {1, 2, 3};
   options.image->scale = {0.5f, 0.25f, 0.125f};
+  options.image->fit = ImageFit::kCrop;
+  options.image->filter = ImageFilter::kNearest;
+  options.image->resize = 20;
   for (char label = 'a'; label <= 'j'; ++label) options.labels.emplace_back(1, label);
   const OpenedModel model(kSmallNet, options);
-  EXPECT_STREQ(ReadTheSettings(ModelFile(model.bytes.span()).c_str()), nullptr);
+  const ModelFile file(model.bytes.span());
+  EXPECT_STREQ(ReadTheSettings(file.c_str()), nullptr);
+  EXPECT_STREQ(WritePictures(file.c_str()), nullptr);
 }
 TEST_F(CApi, TellsHowIntegersStandForRealNumbers) {
   const OpenedModel model(R"(graph g {

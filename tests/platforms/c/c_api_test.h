@@ -20,6 +20,7 @@ const char* KeepACache(const char* path, const void* bytes, size_t size, const c
 /* The small net again; its image has the settings bgr, mean 1, 2, 3, scale 0.5, 0.25, 0.125, and its scores
    the labels "a" to "j". */
 const char* ReadTheSettings(const char* path);
+const char* WritePictures(const char* path);
 /* The model: i8 x[4] {scale=0.5, zero_point=-3} -> i16 rows[2, 3] {scales 1, 0.5, 2 along axis 1, zero points
    0, 10, -10} of f32 table[2, 3], u8 y[4] {scale=0.25, zero_point=100} of the same numbers as x, and f32
    plain[4]. */
