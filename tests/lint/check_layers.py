@@ -47,7 +47,7 @@ ALLOWED = {
                   "delegates/supports.h"},
     "platforms": {"runtime"},
     "platforms/c": {"runtime", "delegates/registry.h", "delegates/thread_pool.h", "platforms/c"},
-    "platforms/android": {"runtime/include/skiff/skiff.h", "platforms/android"},
+    "platforms/android": {"runtime/include/skiff/image_c.h", "runtime/include/skiff/skiff.h", "platforms/android"},
     "samples": {"runtime/include", "delegates/registry.h", "samples"},
     "samples/delegate": {"runtime/include", "runtime/ops", "runtime/core/fixed_array.h", "converter/trace",
                          "converter/graph/error.h", "samples/delegate"},

@@ -72,7 +72,7 @@ bool Register(JNIEnv* env) {
   if (native == nullptr) return false;
   log_method = env->GetStaticMethodID(native, "log", "(I[B)V");
   if (log_method == nullptr) return false;
-  for (const Natives& natives : {LibraryNatives(), ModelNatives(), SessionNatives()}) {
+  for (const Natives& natives : {ImageNatives(), LibraryNatives(), ModelNatives(), SessionNatives()}) {
     if (env->RegisterNatives(native, natives.methods, natives.count) != JNI_OK) return false;
   }
   return LoadException(env);

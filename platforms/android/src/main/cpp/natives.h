@@ -9,6 +9,7 @@ struct Natives {
   const JNINativeMethod* methods;
   jint count;
 };
+Natives ImageNatives();
 Natives LibraryNatives();
 Natives ModelNatives();
 Natives SessionNatives();

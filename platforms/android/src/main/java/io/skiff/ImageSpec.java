@@ -3,9 +3,8 @@ package io.skiff;
 import org.jetbrains.annotations.NotNull;
 
 /**
- * How a picture becomes an input: resized to {@link #width()} x {@link #height()} (bilinear, half-pixel
- * centres, edges clamped, no antialiasing, not rounded to 8 bits), its channels put in order, then (value -
- * mean) * scale on values of 0 to 255. Immutable.
+ * How a picture becomes an input: brought to {@link #width()} x {@link #height()}, its channels put in order,
+ * then (value - mean) * scale on values of 0 to 255. {@link Session#setImage} does it. Immutable.
  */
 public final class ImageSpec {
   /**

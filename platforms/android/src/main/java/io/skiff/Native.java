@@ -124,6 +124,14 @@ final class Native {
 
   static native ByteBuffer inputBuffer(long session, int index, long[] shape);
 
+  /** The memory is an int[] or a direct buffer, which holds the picture. */
+  static native void writeImage(long session, long model, int signature, int input, Object memory, int offset,
+      int format, int width, int height, int rowBytes, int orientation);
+
+  /** Of each class its index, then its score. */
+  static native double[] bestClasses(
+      long session, long model, int signature, int output, int most, boolean softmax);
+
   static native void run(long session);
 
   static native void cancel(long session);

@@ -2,6 +2,7 @@ package io.skiff;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import org.jetbrains.annotations.NotNull;
@@ -24,11 +25,16 @@ public final class Session implements AutoCloseable {
   private static final int READABLE_BEHIND = 16;
 
   private final SessionHandle handle;
+  /** The native model, which lives as long as the native session. */
+  private final long modelAddress;
+  private final int signatureIndex;
   private final Signature signature;
   private final List<String> variables;
 
-  private Session(long address, Model model, @Nullable SharedHandle threadPool, Signature signature,
-      @Nullable SessionHandle variablesOf) {
+  private Session(long address, Model model, long modelAddress, @Nullable SharedHandle threadPool,
+      Signature signature, @Nullable SessionHandle variablesOf) {
+    this.modelAddress = modelAddress;
+    this.signatureIndex = model.signatures().indexOf(signature);
     this.signature = signature;
     this.variables = model.variables();
     this.handle =
@@ -68,7 +74,7 @@ public final class Session implements AutoCloseable {
           options.threads, pool, Native.utf8(signature.name()), options.memoryLimit, options.keptShapes,
           options.fallBack, options.exact, variables);
       created = true;
-      return new Session(session, model, threadPool, signature, owner);
+      return new Session(session, model, address, threadPool, signature, owner);
     } finally {
       if (entered)
         owner.exit();
@@ -154,6 +160,51 @@ public final class Session implements AutoCloseable {
       handle.bound[index] = null;
       BufferOwner.keep(this, buffer);
       return buffer.order(ByteOrder.nativeOrder());
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * Fills an input with a picture, as the file says that it is done ({@link TensorType#image}): resized,
+   * cropped, normalised, in the input's element type. Where its batch is open, it becomes one picture.
+   *
+   * @throws SkiffException {@link Status#INVALID_ARGUMENT}: the file does not say how a picture becomes this
+   *     input, or the input takes several at a time
+   */
+  public void setImage(@NotNull String name, @NotNull Pixels picture) {
+    int index = signature.inputIndex(name);
+    long session = handle.enter(this);
+    try {
+      Native.writeImage(session, modelAddress, signatureIndex, index, picture.memory, picture.offset,
+          picture.format.number(), picture.width, picture.height, picture.rowBytes, picture.orientation);
+      handle.bound[index] = null;
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * The classes with the highest scores of an output with one row of them, the highest first.
+   *
+   * @param softmax true where the scores are logits: they become probabilities
+   * @throws IllegalArgumentException when {@code most} is not positive
+   * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
+   */
+  public @NotNull List<@NotNull ClassScore> bestClasses(@NotNull String name, int most, boolean softmax) {
+    if (most < 1)
+      throw new IllegalArgumentException("the " + most + " best classes are none");
+    int index = signature.outputIndex(name);
+    List<String> labels = signature.outputs().get(index).labels();
+    long session = handle.enter(this);
+    try {
+      double[] found = Native.bestClasses(session, modelAddress, signatureIndex, index, most, softmax);
+      List<ClassScore> best = new ArrayList<>();
+      for (int i = 0; i < found.length; i += 2) {
+        int at = (int) found[i];
+        best.add(new ClassScore(at, at < labels.size() ? labels.get(at) : "", found[i + 1]));
+      }
+      return best;
     } finally {
       handle.exit();
     }

@@ -1,10 +1,11 @@
 package io.skiff.sample;
 
+import io.skiff.ClassScore;
 import io.skiff.Model;
+import io.skiff.Pixels;
 import io.skiff.Session;
 import io.skiff.SessionOptions;
 import io.skiff.TensorType;
-import java.nio.FloatBuffer;
 import org.jetbrains.annotations.NotNull;
 
 /** Names what is in a picture, with any model that says how it wants pictures. Belongs to one thread. */
@@ -23,9 +24,8 @@ final class Classifier implements AutoCloseable {
   }
 
   private final Session session;
-  private final Preprocessing preprocessing;
+  private final String picture;
   private final TensorType output;
-  private final FloatBuffer input;
 
   /**
    * The model is the caller's to close.
@@ -39,12 +39,11 @@ final class Classifier implements AutoCloseable {
       throw new IllegalArgumentException(
           "the model says neither how it wants " + picture + " nor what " + output + " means");
     }
-    this.preprocessing = new Preprocessing(picture.image());
+    this.picture = picture.name();
     this.session = Session.create(model, options);
     boolean ready = false;
     try {
-      // The model reads from here: writing it is all that an input needs.
-      this.input = session.inputBuffer(picture.name()).asFloatBuffer();
+      session.inputBuffer(picture.name());
       session.run(); // The first run of a session still prepares things; the times shown are of later ones.
       ready = true;
     } finally {
@@ -55,22 +54,12 @@ final class Classifier implements AutoCloseable {
 
   @NotNull
   Answer classify(int[] argb, int width, int height) {
-    preprocessing.write(argb, width, height, input);
+    session.setImage(picture, Pixels.argb(argb, width, height)); // As the model's file says.
     long begin = System.nanoTime();
     session.run();
     double milliseconds = (System.nanoTime() - begin) * 1e-6;
-    return answer(session.output(output.name()).data().asFloatBuffer(), milliseconds);
-  }
-
-  private Answer answer(FloatBuffer logits, double milliseconds) {
-    int best = 0;
-    for (int i = 1; i < logits.limit(); ++i) {
-      if (logits.get(i) > logits.get(best))
-        best = i;
-    }
-    double sum = 0;
-    for (int i = 0; i < logits.limit(); ++i) sum += Math.exp(logits.get(i) - logits.get(best));
-    return new Answer(output.labels().get(best), 1 / sum, milliseconds);
+    ClassScore best = session.bestClasses(output.name(), 1, true).get(0);
+    return new Answer(best.label(), best.score(), milliseconds);
   }
 
   @Override

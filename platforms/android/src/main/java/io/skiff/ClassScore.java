@@ -1,0 +1,36 @@
+package io.skiff;
+
+import org.jetbrains.annotations.NotNull;
+
+/** One of a classifier's answers ({@link Session#bestClasses}). Immutable. */
+public final class ClassScore {
+  private final int index;
+  private final String label;
+  private final double score;
+
+  ClassScore(int index, String label, double score) {
+    this.index = index;
+    this.label = label;
+    this.score = score;
+  }
+
+  /** Along the output's last axis. */
+  public int index() {
+    return index;
+  }
+
+  /** Of the model's file; empty where it has none. */
+  public @NotNull String label() {
+    return label;
+  }
+
+  /** As the output has it, or a probability. */
+  public double score() {
+    return score;
+  }
+
+  @Override
+  public @NotNull String toString() {
+    return (label.isEmpty() ? "class " + index : label) + ": " + score;
+  }
+}
