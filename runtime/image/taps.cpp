@@ -37,7 +37,8 @@ Status Taps::Make(ImageFilter filter, const LineWindow& window) {
   for (uint32_t i = 0; i < window.count; ++i) {
     const double centre = (static_cast<double>(window.begin + i) + 0.5) * ratio;
     const auto first = static_cast<int64_t>(std::max(0.0, std::trunc(centre - reach + 0.5)));
-    const int64_t end = std::min<int64_t>(static_cast<int64_t>(centre + reach + 0.5), window.source);
+    const int64_t end =
+        std::min<int64_t>(static_cast<int64_t>(std::floor(centre + reach + 0.5)), window.source);
     double sum = 0;
     for (int64_t x = first; x < end; ++x) {
       const double place = (static_cast<double>(x) - centre + 0.5) * inverse;

@@ -1,12 +1,11 @@
 /* Names the character in each picture of a stream, the way a program on a small board would: plain C, one
    thread, a limit on memory, nothing written to the disk, nothing allocated once it runs. Exit codes: 0 done,
    1 bad model, file or picture, 2 usage. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "skiff/skiff.h"
+#include "skiff/image_c.h"
 
 enum { kSide = 32, kChannels = 3, kPixels = kSide * kSide, kClasses = 36, kMegabyte = 1 << 20 };
 
@@ -30,46 +29,38 @@ static int ReadLabels(const char* path, char labels[kClasses][16]) {
   return count == kClasses || Fail(path, "expected 36 labels, one a line");
 }
 
-static int IsImage(const SkiffTensor* type) {
-  return type->dtype == SKIFF_DTYPE_F32 && type->rank == 4 && type->extents[0] == 1 &&
-         type->extents[1] == kChannels && type->extents[2] == kSide && type->extents[3] == kSide;
-}
+/* How the pictures of the training became inputs, as samples/characters/README.md says. A file that was
+   converted with these settings has them itself: pass null in their place. */
+static const SkiffImageSpec kSettings = {
+    kSide,
+    kSide,
+    kChannels,
+    0, /* red first */
+    0, /* channels first */
+    {127.5f, 127.5f, 127.5f, 0},
+    {1 / 127.5f, 1 / 127.5f, 1 / 127.5f, 0},
+    SKIFF_FIT_STRETCH,
+    SKIFF_FILTER_LINEAR,
+    0,
+    0,
+};
 
-/* The session, and the one input that every picture is written to. */
-static SkiffSession* Start(SkiffModel* model, float** input, char* message, size_t size) {
-  SkiffSession* session = NULL;
+/* The session, its one input, and what writes every picture to it. */
+typedef struct Classifier {
+  SkiffSession* session;
+  SkiffTensor input;
+  SkiffImageInput* image;
+} Classifier;
+
+static int Start(SkiffModel* model, Classifier* classifier, char* message, size_t size) {
   SkiffSessionOptions options;
-  SkiffTensor image;
   skiff_session_options_init(&options, sizeof(options));
   options.threads = 1;
   options.memory_limit = 8 * kMegabyte;
-  if (skiff_session_create(model, &options, &session, message, size) != SKIFF_OK) return NULL;
-  if (skiff_session_input_buffer(session, 0, &image, message, size) == SKIFF_OK) {
-    if (IsImage(&image)) {
-      *input = image.data;
-      return session;
-    }
-    snprintf(message, size, "its input is not f32[1, 3, 32, 32]; convert samples/characters/characters.onnx");
-  }
-  skiff_session_destroy(session);
-  return NULL;
-}
-
-/* Interleaved bytes to planes of (value - 127.5) / 127.5, as samples/characters/README.md says. */
-static void Preprocess(const unsigned char* picture, float* input) {
-  for (int pixel = 0; pixel < kPixels; ++pixel) {
-    for (int channel = 0; channel < kChannels; ++channel)
-      input[channel * kPixels + pixel] = ((float)picture[pixel * kChannels + channel] - 127.5f) / 127.5f;
-  }
-}
-
-static void Answer(const float* logits, char labels[kClasses][16], double milliseconds) {
-  int best = 0;
-  double sum = 0;
-  for (int i = 1; i < kClasses; ++i)
-    if (logits[i] > logits[best]) best = i;
-  for (int i = 0; i < kClasses; ++i) sum += exp((double)logits[i] - (double)logits[best]);
-  printf("%s  probability %.3f  %.2f ms\n", labels[best], 1 / sum, milliseconds);
+  return skiff_session_create(model, &options, &classifier->session, message, size) == SKIFF_OK &&
+         skiff_session_input_buffer(classifier->session, 0, &classifier->input, message, size) == SKIFF_OK &&
+         skiff_image_input_create(model, 0, 0, &kSettings, sizeof(kSettings), &classifier->image, message,
+                                  size) == SKIFF_OK;
 }
 
 static double Milliseconds(void) {
@@ -78,19 +69,25 @@ static double Milliseconds(void) {
   return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-static int ClassifyAll(SkiffSession* session, float* input, FILE* pictures, char labels[kClasses][16],
-                       char* message, size_t size) {
+static int ClassifyAll(const SkiffModel* model, const Classifier* classifier, FILE* pictures,
+                       char labels[kClasses][16], char* message, size_t size) {
   unsigned char picture[kPixels * kChannels];
+  const SkiffPixels pixels = {picture, kSide, kSide, SKIFF_PIXELS_RGB8, 0, 0};
   size_t got;
   while ((got = fread(picture, 1, sizeof(picture), pictures)) == sizeof(picture)) {
     const double begin = Milliseconds();
     SkiffTensor logits;
-    Preprocess(picture, input);
-    if (skiff_session_run(session, message, size) != SKIFF_OK) return Fail("run", message);
-    if (skiff_session_output(session, 0, &logits, message, size) != SKIFF_OK) return Fail("output", message);
-    if (logits.dtype != SKIFF_DTYPE_F32 || logits.rank != 2 || logits.extents[1] != kClasses)
-      return Fail("output", "expected f32[1, 36]");
-    Answer(logits.data, labels, Milliseconds() - begin);
+    SkiffClassScore best;
+    if (skiff_image_input_write(classifier->image, &pixels, sizeof(pixels), &classifier->input, 0, message,
+                                size) != SKIFF_OK)
+      return Fail("input", message);
+    if (skiff_session_run(classifier->session, message, size) != SKIFF_OK) return Fail("run", message);
+    if (skiff_session_output(classifier->session, 0, &logits, message, size) != SKIFF_OK)
+      return Fail("output", message);
+    if (logits.rank != 2 || logits.extents[1] != kClasses) return Fail("output", "expected [1, 36]");
+    if (skiff_model_best_classes(model, 0, 0, &logits, 1, 0, &best, 1, NULL, message, size) != SKIFF_OK)
+      return Fail("output", message);
+    printf("%s  probability %.3f  %.2f ms\n", labels[best.index], best.score, Milliseconds() - begin);
   }
   return got == 0 || Fail("the last picture", "is shorter than 3072 bytes");
 }
@@ -99,11 +96,10 @@ int main(int argc, char** argv) {
   static char labels[kClasses][16];
   char message[1024];
   SkiffModel* model = NULL;
-  SkiffSession* session = NULL;
+  Classifier classifier = {NULL, {NULL, 0, 0, {0}}, NULL};
   SkiffMemoryUsage usage;
   FILE* pictures;
-  float* input = NULL;
-  int done;
+  int done = 0;
   if (argc != 4) {
     fputs(kUsage, stderr);
     return 2;
@@ -111,17 +107,18 @@ int main(int argc, char** argv) {
   if (!ReadLabels(argv[2], labels)) return 1;
   pictures = strcmp(argv[3], "-") == 0 ? stdin : fopen(argv[3], "rb");
   if (pictures == NULL) return !Fail(argv[3], "cannot be opened");
-  if (skiff_model_open(argv[1], &model, message, sizeof(message)) == SKIFF_OK)
-    session = Start(model, &input, message, sizeof(message));
-  if (session == NULL) {
-    skiff_model_close(model);
-    return !Fail(argv[1], message);
+  if (skiff_model_open(argv[1], &model, message, sizeof(message)) != SKIFF_OK ||
+      !Start(model, &classifier, message, sizeof(message))) {
+    Fail(argv[1], message);
+  } else {
+    done = ClassifyAll(model, &classifier, pictures, labels, message, sizeof(message));
+    skiff_session_memory_usage(classifier.session, &usage, sizeof(usage));
+    printf(
+        "memory of the session: %llu KiB\n",
+        (unsigned long long)((usage.arena + usage.workspace + usage.packed_weights + usage.inputs) / 1024));
   }
-  done = ClassifyAll(session, input, pictures, labels, message, sizeof(message));
-  skiff_session_memory_usage(session, &usage, sizeof(usage));
-  printf("memory of the session: %llu KiB\n",
-         (unsigned long long)((usage.arena + usage.workspace + usage.packed_weights + usage.inputs) / 1024));
-  skiff_session_destroy(session);
+  skiff_image_input_destroy(classifier.image);
+  skiff_session_destroy(classifier.session);
   skiff_model_close(model);
   return done ? 0 : 1;
 }

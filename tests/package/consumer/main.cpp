@@ -3,6 +3,8 @@
 #include <cstring>
 
 #include "skiff/delegates.h"
+#include "skiff/image.h"
+#include "skiff/labels.h"
 #include "skiff/model.h"
 #include "skiff/session.h"
 
@@ -21,9 +23,20 @@ int main(int argc, char** argv) {
     auto input = (*session)->InputBuffer(static_cast<int>(i));
     if (!input.ok()) return 1;
     std::memset(input->data, 0, static_cast<size_t>(input->bytes()));
+    // The sample's input, [1, 3, 32, 32], of a picture of one black pixel.
+    skiff::PortInfo port = (*session)->signature().inputs[i];
+    port.image.width = port.image.height = 32;
+    port.image.channels = 3;
+    auto image = skiff::ImageInput::Create(port);
+    const uint8_t pixel[3] = {};
+    if (!image.ok() || !(*image)->Write({pixel, 1, 1}, *input).ok()) return 1;
     std::printf("input %s\n", (*session)->signature().inputs[i].name);
   }
   if (!(*session)->Run().ok()) return 1;
+  auto scores = (*session)->Output(0);
+  skiff::ClassScore best;
+  if (!scores.ok() || !skiff::BestClasses((*session)->signature().outputs[0], *scores, {&best, 1}).ok())
+    return 1;
   int fast_nodes = 0;
   for (int i = 0; i < (*session)->node_count(); ++i) {
     if ((*session)->node(i).delegate == skiff::DelegateKind::kXnnpack) ++fast_nodes;
