@@ -46,8 +46,29 @@ bool IsWindow(const Attrs& attrs) {
          Within(attrs.pads, 0, kMostWindow);
 }
 
+/// What kernels of numbers.cpp compute with, beside f32.
+bool IsNumber(DType dtype) { return dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kF64; }
+
+/// Of the operators that numbers.cpp has functions for.
+struct FunctionRow {
+  OpCode op;
+  bool integers;
+};
+constexpr FunctionRow kFunctions[] = {
+#define FUNCTION(Operator, integers) {OpCode::k##Operator, integers},
+#include "delegates/xnnpack/kernels/kernels.def"
+};
+
+bool SupportsNumbers(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  for (const FunctionRow& row : kFunctions) {
+    if (row.op == node.op->code) return IsNumber(dtype) && (row.integers || dtype == DType::kF64);
+  }
+  return false;
+}
+
 bool SupportsUnary(const NodeTypes& node) {
-  if (!AreFloats(node.inputs)) return false;
+  if (!AreFloats(node.inputs)) return SupportsNumbers(node);
   if (node.op->code == OpCode::kClamp) {
     const auto& attrs = node.attrs->as<ClampAttrs>();
     return IsClamp(attrs.min, attrs.max);
@@ -68,6 +89,10 @@ constexpr CastRow kCasts[] = {
     {DType::kI32, DType::kI64},  {DType::kI32, DType::kBool}, {DType::kI64, DType::kF32},
     {DType::kI64, DType::kI32},  {DType::kI64, DType::kBool}, {DType::kF32, DType::kI32},
     {DType::kF32, DType::kI64},  {DType::kF32, DType::kU8},   {DType::kF32, DType::kBool},
+    {DType::kBool, DType::kF64}, {DType::kU8, DType::kF64},   {DType::kI16, DType::kF64},
+    {DType::kI32, DType::kF64},  {DType::kU32, DType::kF64},  {DType::kI64, DType::kF64},
+    {DType::kF32, DType::kF64},  {DType::kF64, DType::kF32},  {DType::kF64, DType::kI16},
+    {DType::kF64, DType::kI32},  {DType::kF64, DType::kU32},  {DType::kF64, DType::kI64},
 };
 
 bool SupportsCopy(const NodeTypes& node) { return DTypeSize(node.inputs[0]->view.dtype) > 0; }
@@ -92,7 +117,7 @@ bool SupportsCompare(const NodeTypes& node) {
   const DType dtype = node.inputs[0]->view.dtype;
   return dtype == node.inputs[1]->view.dtype &&
          (dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64 || dtype == DType::kU8 ||
-          dtype == DType::kBool);
+          dtype == DType::kBool || dtype == DType::kF64);
 }
 
 bool SupportsWhere(const NodeTypes& node) {
@@ -103,8 +128,27 @@ bool IsArithmetic(OpCode op) {
   return op == OpCode::kAdd || op == OpCode::kSub || op == OpCode::kMul || op == OpCode::kDiv;
 }
 
+constexpr OpCode kArithmetic[] = {
+#define ARITHMETIC(Kernel, Operator, f32) OpCode::k##Operator,
+#include "delegates/xnnpack/kernels/kernels.def"
+};
+
+/// Without a clamp: importers and passes write none behind such numbers.
+bool SupportsArithmetic(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  if (dtype != node.inputs[1]->view.dtype) return false;
+  if (node.op->code == OpCode::kMod) return IsNumber(dtype) || dtype == DType::kF32;
+  if (IsArithmetic(node.op->code)) {
+    const auto& attrs = node.attrs->as<ClampAttrs>();
+    if (attrs.min != -kInfinity || attrs.max != kInfinity) return false;
+  }
+  bool known = false;
+  for (const OpCode op : kArithmetic) known = known || op == node.op->code;
+  return known && IsNumber(dtype);
+}
+
 bool SupportsBinary(const NodeTypes& node) {
-  if (!AreFloats(node.inputs)) return false;
+  if (!AreFloats(node.inputs)) return SupportsArithmetic(node);
   if (IsF32(node.inputs[0])) return true;
   if (!IsArithmetic(node.op->code)) return node.op->code != OpCode::kPow;
   const auto& attrs = node.attrs->as<ClampAttrs>();
@@ -187,8 +231,11 @@ bool SupportsLogSoftmax(const NodeTypes& node) {
   return IsF32(node.inputs[0]) && IsInnermost(node, node.attrs->as<AxisAttrs>().axis);
 }
 
-bool SupportsArg(const NodeTypes& node) {
-  return IsF32(node.inputs[0]) && IsInnermost(node, node.attrs->as<ArgAttrs>().axis);
+bool SupportsArg(const NodeTypes& node) { return IsF32(node.inputs[0]); }
+
+bool SupportsTopK(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  return dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64;
 }
 
 bool SupportsLayerNorm(const NodeTypes& node) { return AreFloats(node.inputs); }
@@ -218,6 +265,15 @@ bool SupportsExtremum(const NodeTypes& node) {
 bool SupportsGather(const NodeTypes& node) {
   const DType dtype = node.inputs[1]->view.dtype;
   return DTypeSize(node.inputs[0]->view.dtype) > 0 && (dtype == DType::kI32 || dtype == DType::kI64);
+}
+
+bool SupportsGatherND(const NodeTypes& node) { return SupportsGather(node); }
+/// Updates that are joined to what they meet are too rare for kernels.
+bool SupportsScatterND(const NodeTypes& node) {
+  return SupportsGather(node) && node.attrs->as<ScatterAttrs>().reduction == ScatterReduction::kNone;
+}
+bool SupportsElements(const NodeTypes& node) {
+  return node.op->code == OpCode::kScatterElements ? SupportsScatterND(node) : SupportsGather(node);
 }
 
 /// Peepholes are too rare for kernels of their own.
@@ -281,13 +337,21 @@ bool WorksOnRows(const NodeTypes& node) {
     case OpCode::kReduceMax:
     case OpCode::kReduceMin:
     case OpCode::kReduceProd:
+    case OpCode::kTopK:
     case OpCode::kGather:
+    case OpCode::kGatherElements:
+    case OpCode::kGatherND:
+    case OpCode::kScatterElements:
+    case OpCode::kScatterND:
     case OpCode::kTranspose:
     case OpCode::kPad:
     case OpCode::kLstm:
     case OpCode::kGru:
     case OpCode::kRnn:
       return false;
+    case OpCode::kArgMax:
+    case OpCode::kArgMin:
+      return IsInnermost(node, node.attrs->as<ArgAttrs>().axis);
     case OpCode::kMatMul:
       return IsConstant(node, 1) && RankOf(node, 1) == 2;
     case OpCode::kLayerNorm:

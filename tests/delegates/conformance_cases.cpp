@@ -60,8 +60,10 @@ const std::vector<Case>& ConformanceCases() {
   static const std::vector<Case> cases = [] {
     CaseList list;
     AddElementwiseCases(list);
+    AddNumberCases(list);
     AddMaskCases(list);
     AddRowCases(list);
+    AddIndexCases(list);
     AddProductCases(list);
     AddRecurrentCases(list);
     AddMovementCases(list);

@@ -31,8 +31,10 @@ Argument Strided(Argument argument, int64_t gap);
 
 // conformance_elementwise.cpp, conformance_masks.cpp, ...
 void AddElementwiseCases(CaseList& list);
+void AddNumberCases(CaseList& list);
 void AddMaskCases(CaseList& list);
 void AddRowCases(CaseList& list);
+void AddIndexCases(CaseList& list);
 void AddProductCases(CaseList& list);
 void AddRecurrentCases(CaseList& list);
 void AddMovementCases(CaseList& list);

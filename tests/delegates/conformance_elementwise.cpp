@@ -126,43 +126,11 @@ void AddBinary(CaseList& list) {
   }
 }
 
-Argument IntegersOf(DType dtype, std::initializer_list<int64_t> shape) {
-  Argument argument = F32(shape, -50, 50);
-  argument.dtype = dtype;
-  return argument;
-}
-
-/// Arithmetic that wraps around.
-void AddIntegers(CaseList& list) {
-  const char* const kOnReference = "XNNPACK has no arithmetic on integers";
-  for (OpCode op : {OpCode::kAdd, OpCode::kSub, OpCode::kMul, OpCode::kMin, OpCode::kMax}) {
-    for (DType dtype : {DType::kI32, DType::kI64}) {
-      const auto add = [&](const char* name, const Argument& a, const Argument& b) {
-        list.Add(op, (std::string(DTypeName(dtype)) + "_" + name).c_str(), {a, b}).falls_back = kOnReference;
-      };
-      add("same", IntegersOf(dtype, {2, 3, 5, 7}), IntegersOf(dtype, {2, 3, 5, 7}));
-      add("both", IntegersOf(dtype, {4, 1, 6}), IntegersOf(dtype, {3, 1}));
-      add("scalars", IntegersOf(dtype, {}), IntegersOf(dtype, {}));
-      Argument a = IntegersOf(dtype, {6});
-      Argument b = IntegersOf(dtype, {6});
-      if (dtype == DType::kI32) {
-        a.values = {2147483647, -2147483648, 65537, -1, 46341, 0};
-        b.values = {1, -1, 65537, 2147483647, -46341, -2147483648};
-      } else {
-        a.values = {9007199254740991, -4611686018427387904, 4294967297, -1, -4294967296, 6442450945};
-        b.values = {2097153, -4611686018427387904, -4294967295, 1, 4294967296, 6442450943};
-      }
-      add("large", a, b);
-    }
-  }
-}
-
 }  // namespace
 
 void AddElementwiseCases(CaseList& list) {
   AddUnary(list);
   AddBinary(list);
-  AddIntegers(list);
 }
 
 }  // namespace skiff::testing

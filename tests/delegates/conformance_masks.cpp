@@ -37,13 +37,17 @@ constexpr struct {
     {DType::kI32, DType::kF32},  {DType::kI32, DType::kI64},  {DType::kI32, DType::kBool},
     {DType::kI64, DType::kF32},  {DType::kI64, DType::kI32},  {DType::kI64, DType::kBool},
     {DType::kF32, DType::kI32},  {DType::kF32, DType::kI64},  {DType::kF32, DType::kU8},
-    {DType::kF32, DType::kBool},
+    {DType::kF32, DType::kBool}, {DType::kBool, DType::kF64}, {DType::kU8, DType::kF64},
+    {DType::kI16, DType::kF64},  {DType::kI32, DType::kF64},  {DType::kU32, DType::kF64},
+    {DType::kI64, DType::kF64},  {DType::kF32, DType::kF64},  {DType::kF64, DType::kF32},
+    {DType::kF64, DType::kI16},  {DType::kF64, DType::kI32},  {DType::kF64, DType::kU32},
+    {DType::kF64, DType::kI64},
 };
 
 void AddCasts(CaseList& list) {
   for (const auto& [from, to] : kCasts) {
     const std::string types = std::string(DTypeName(from)) + "_to_" + DTypeName(to);
-    const double low = from == DType::kU8 ? 0 : -300;
+    const double low = from == DType::kU8 || from == DType::kU32 ? 0 : -300;
     const auto add = [&](const char* name, const Argument& x) -> Case& {
       Case& made = list.Add(OpCode::kCast, (types + "_" + name).c_str(), {x});
       made.As<CastAttrs>().to = static_cast<int64_t>(to);
@@ -66,6 +70,17 @@ void AddCasts(CaseList& list) {
         .As<CastAttrs>()
         .to = static_cast<int64_t>(to);
   }
+  for (DType to : {DType::kF32, DType::kI16, DType::kI32, DType::kU32, DType::kI64}) {
+    Argument special = Special();
+    special.dtype = DType::kF64;
+    special.shape = Shape{20};
+    for (double value : {32767.9, 32768.0, -32768.9, 2147483647.9, 2147483648.0, -2147483648.9, -2147483649.0,
+                         4294967295.9, 4294967296.0, -0.9, 0x1.fffffffffffffp62})
+      special.values.push_back(value);
+    list.Add(OpCode::kCast, (std::string("special_f64_to_") + DTypeName(to)).c_str(), {special})
+        .As<CastAttrs>()
+        .to = static_cast<int64_t>(to);
+  }
   Argument large = OfType(DType::kI64, {6});
   large.values = {16777217, 16777219, -16777217, 9007199254740991, -4611686018427387904, 4611686293305294848};
   list.Add(OpCode::kCast, "large_to_f32", {large}).As<CastAttrs>().to = static_cast<int64_t>(DType::kF32);
@@ -75,7 +90,7 @@ void AddCasts(CaseList& list) {
 void AddComparisons(CaseList& list) {
   for (OpCode op :
        {OpCode::kEqual, OpCode::kLess, OpCode::kLessOrEqual, OpCode::kGreater, OpCode::kGreaterOrEqual}) {
-    for (DType dtype : {DType::kF32, DType::kI32, DType::kI64, DType::kU8, DType::kBool}) {
+    for (DType dtype : {DType::kF32, DType::kI32, DType::kI64, DType::kU8, DType::kBool, DType::kF64}) {
       const double low = dtype == DType::kU8 ? 0 : -3;
       const auto add = [&](const char* name, const Argument& a, const Argument& b) -> Case& {
         return list.Add(op, (std::string(DTypeName(dtype)) + "_" + name).c_str(), {a, b});

@@ -193,6 +193,10 @@ void AddMoves(CaseList& list) {
   indices.dtype = DType::kI64;
   indices.values = {2, 0, -1};
   add(OpCode::kGather, "i8", {i8, indices});
+  indices.shape = Shape{3, 1};
+  add(OpCode::kGatherND, "i8", {i8, indices});
+  indices.shape = Shape{1, 1, 3};
+  add(OpCode::kGatherElements, "i8", {i8, indices});
   add(OpCode::kExpand, "i8", {CodesOf(DType::kI8, Shape{3, 1, 6}, quantization), Integers({3, 5, 6})});
   add(OpCode::kTile, "u8", {u8, Integers({2, 1, 3})});
   Case& codes = list.Add(OpCode::kToCodes, "codes_u8", {u8});

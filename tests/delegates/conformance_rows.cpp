@@ -55,9 +55,22 @@ void AddPositions(CaseList& list) {
     add("last_of_equal", equal, true);
     add("special", Special({4, 3}));
     add("special_last", Special({4, 3}), true);
-    Case& other = add("other_axis", F32({4, 5}));
-    other.As<ArgAttrs>().axis = 0;
-    other.falls_back = "the axis is not the innermost one";
+    const auto along = [&](const char* name, const Argument& x, int64_t axis) -> Case& {
+      Case& made = add(name, x);
+      made.As<ArgAttrs>().axis = axis;
+      return made;
+    };
+    for (const bool last : {false, true}) {
+      const auto name = [&](const char* text) { return std::string(text) + (last ? "_last" : ""); };
+      along(name("first_axis").c_str(), F32({40, 5}), 0).As<ArgAttrs>().select_last = last;
+      along(name("middle_axis").c_str(), F32({3, 48, 17}), 1).As<ArgAttrs>().select_last = last;
+      along(name("wide_axis").c_str(), F32({2, 9, 1500}), 1).As<ArgAttrs>().select_last = last;
+      along(name("trailing_ones").c_str(), F32({3, 70, 1, 1}), 1).As<ArgAttrs>().select_last = last;
+      Argument columns = F32({5, 4});
+      columns.values = {1, NAN, 3, 2, 4, 1, NAN, 2, 4, NAN, NAN, 2, INFINITY, 5, 6, 2, INFINITY, 0, 1, -0.0};
+      along(name("special_columns").c_str(), columns, 0).As<ArgAttrs>().select_last = last;
+    }
+    along("strided_columns", Strided(F32({4, 5}), 2), 0).falls_back = "columns are read from dense rows";
   }
 }
 

@@ -126,6 +126,8 @@ double ElementOf(const TensorView& view, int64_t index) {
       return view.as<const uint16_t>()[i];
     case DType::kI32:
       return view.as<const int32_t>()[i];
+    case DType::kU32:
+      return view.as<const uint32_t>()[i];
     case DType::kI64:
       return static_cast<double>(view.as<const int64_t>()[i]);
     default:
@@ -162,6 +164,9 @@ void SetElement(const TensorView& view, int64_t index, double value) {
       return;
     case DType::kI32:
       view.as<int32_t>()[i] = static_cast<int32_t>(value);
+      return;
+    case DType::kU32:
+      view.as<uint32_t>()[i] = static_cast<uint32_t>(value);
       return;
     case DType::kI64:
       view.as<int64_t>()[i] = static_cast<int64_t>(value);

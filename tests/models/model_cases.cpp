@@ -30,6 +30,16 @@ ConvertOptions ForAllTargets() {
   return options;
 }
 
+/// Those of bodies too.
+int CountNodes(const PlanDraft& plan, DelegateKind delegate) {
+  int count = 0;
+  for (const DraftNode& node : plan.nodes) {
+    count += node.delegate() == delegate ? 1 : 0;
+    for (const PlanDraft& body : node.bodies) count += CountNodes(body, delegate);
+  }
+  return count;
+}
+
 bool IsConvolution(OpCode op) { return op == OpCode::kConv2d || op == OpCode::kConvTranspose2d; }
 
 }  // namespace
@@ -77,11 +87,7 @@ std::map<std::string, TensorData> ModelCase::Run(Backend backend,
   return outputs;
 }
 
-int ModelCase::NodesOn(DelegateKind delegate) const {
-  const auto& nodes = converted_->draft.nodes;
-  return static_cast<int>(std::count_if(nodes.begin(), nodes.end(),
-                                        [&](const DraftNode& node) { return node.delegate() == delegate; }));
-}
+int ModelCase::NodesOn(DelegateKind delegate) const { return CountNodes(converted_->draft, delegate); }
 
 int ModelCase::NodesBesideTheGpu() const {
   const auto& nodes = converted_->others[0].nodes;

@@ -55,6 +55,24 @@ enum class ConvertKernel {
   kCount
 };
 
+/// What arithmetic beside that of f32 computes with (numbers.cpp).
+enum class NumberType {
+#define NUMBER(Name, Type) k##Name,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
+/// Whole numbers wrap around; x / 0 and x % 0 are 0 there.
+enum class Arithmetic {
+#define ARITHMETIC(Kernel, Operator, f32) k##Kernel,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
+enum class NumberFunction {
+#define FUNCTION(Operator, integers) k##Operator,
+#include "delegates/xnnpack/kernels/kernels.def"
+  kCount
+};
+
 /// A NaN among the elements is the result.
 enum class ReduceKernel {
 #define REDUCE(Kernel, Function, Operator) k##Kernel,
@@ -72,6 +90,21 @@ using LogicFn = void (*)(size_t n, const uint8_t* a, const uint8_t* b, uint8_t* 
 /// y = condition ? a : b, of elements of one size.
 using ChooseFn = void (*)(size_t n, const uint8_t* condition, const void* a, const void* b, void* y);
 using ConvertFn = void (*)(size_t n, const void* x, void* y);
+/// y may be a or b.
+using ArithmeticFn = void (*)(size_t n, const void* a, const void* b, void* y);
+/// Of Clamp.
+struct NumberLimits {
+  int64_t low = 0;
+  int64_t high = 0;
+  double real_low = 0;
+  double real_high = 0;
+};
+/// y may be x.
+using NumberFn = void (*)(size_t n, const void* x, void* y, const NumberLimits& limits);
+/// y[i] = where x[i], x[stride + i], ... has its extremum, of `extent` rows of n; the first or the last place
+/// of several, and that of a NaN where there is one. `best` has room for n.
+using ArgColumnsFn = void (*)(size_t extent, size_t stride, size_t n, const float* x, float* best,
+                              int64_t* y);
 /// The reduction of n elements, at least one.
 using ReduceRowFn = float (*)(size_t n, const float* x);
 /// y[i] = the reduction of x[i], x[stride + i], ... over `count` rows, at least one.
@@ -282,6 +315,13 @@ extern const LogicFn kLogicKernels[static_cast<size_t>(LogicKernel::kCount)][kFo
 /// By log2 of the element's bytes, then: neither, a, b, both are single values.
 extern const ChooseFn kChooseKernels[4][4];
 extern const ConvertFn kConvertKernels[static_cast<size_t>(ConvertKernel::kCount)];
+using ArithmeticForms = ArithmeticFn[kForms];
+/// A row by type of the numbers for each kernel. Null: of operators or types that have none.
+extern const ArithmeticForms* const kArithmeticKernels[static_cast<size_t>(Arithmetic::kCount)];
+extern const NumberFn kNumberKernels[static_cast<size_t>(NumberFunction::kCount)]
+                                    [static_cast<size_t>(NumberType::kCount)];
+/// Smallest and largest; the first and the last place.
+extern const ArgColumnsFn kArgColumnsKernels[2][2];
 
 /// Copies rows of `bytes`; strides are in bytes too, and may be 0 or negative. The two sides do not overlap.
 void CopyRows(size_t rows, size_t bytes, const void* x, int64_t x_stride, void* y, int64_t y_stride);

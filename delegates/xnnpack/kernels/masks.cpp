@@ -93,20 +93,20 @@ void Not(size_t n, const void* x, void* y) {
 }
 
 /// The largest integer, as a float, is rounded up by one to a power of two: what reaches it does not fit.
-template <class To>
+template <class To, class From = float>
 void Truncate(size_t n, const void* x, void* y) {
   constexpr bool kSigned = static_cast<To>(-1) < To(0);
   constexpr int kBits = 8 * sizeof(To) - (kSigned ? 1 : 0);
-  constexpr float kEnd = kBits == 63 ? 0x1p63f : static_cast<float>(1ull << (kBits % 64));
-  constexpr float kLow = kSigned ? -kEnd : 0.0f;
+  constexpr From kEnd = kBits == 63 ? From(0x1p63) : static_cast<From>(1ull << (kBits % 64));
+  constexpr From kLow = kSigned ? -kEnd : From(0);
   constexpr To kSmallest = kSigned ? static_cast<To>(1ull << (kBits % 64)) : To(0);
   constexpr To kLargest = static_cast<To>(~kSmallest);
-  const auto* from = static_cast<const float*>(x);
+  const auto* from = static_cast<const From*>(x);
   auto* to = static_cast<To*>(y);
   for (size_t i = 0; i < n; ++i) {
-    const float value = from[i];
+    const From value = from[i];
     const bool fits = value > kLow && value < kEnd;
-    const To inside = static_cast<To>(fits ? value : 0.0f);
+    const To inside = static_cast<To>(fits ? value : From(0));
     to[i] = fits ? inside : (value >= kEnd ? kLargest : (value <= kLow ? kSmallest : To(0)));
   }
 }

@@ -1,5 +1,5 @@
 // Binary operators with broadcasting. f32 runs on kernels of ours, which clamp in the same pass and take
-// views; f16 on XNNPACK, with the clamp as a second pass over the output.
+// views; f16 on XNNPACK, with the clamp as a second pass over the output; other numbers in numbers.cpp.
 #include "delegates/xnnpack/lower/broadcast.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
@@ -131,6 +131,7 @@ Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environ
     if (node.out(0).dtype == DType::kF32) {
       return MakeStep<KernelBinaryStep>(node, environment, row.kernel);
     }
+    if (node.out(0).dtype != DType::kF16) return LowerArithmetic(node, environment);
     if (!kHasF16 || row.type == xnn_binary_invalid) break;
     return MakeStep<XnnBinaryStep>(node, environment, row.type, ClampOf(node));
   }

@@ -185,6 +185,18 @@ constexpr ConvertRow kConvertRows[] = {
     {DType::kF32, DType::kI64, ConvertKernel::kF32ToI64},
     {DType::kF32, DType::kU8, ConvertKernel::kF32ToU8},
     {DType::kF32, DType::kBool, ConvertKernel::kF32ToBool},
+    {DType::kBool, DType::kF64, ConvertKernel::kU8ToF64},
+    {DType::kU8, DType::kF64, ConvertKernel::kU8ToF64},
+    {DType::kI16, DType::kF64, ConvertKernel::kI16ToF64},
+    {DType::kI32, DType::kF64, ConvertKernel::kI32ToF64},
+    {DType::kU32, DType::kF64, ConvertKernel::kU32ToF64},
+    {DType::kI64, DType::kF64, ConvertKernel::kI64ToF64},
+    {DType::kF32, DType::kF64, ConvertKernel::kF32ToF64},
+    {DType::kF64, DType::kF32, ConvertKernel::kF64ToF32},
+    {DType::kF64, DType::kI16, ConvertKernel::kF64ToI16},
+    {DType::kF64, DType::kI32, ConvertKernel::kF64ToI32},
+    {DType::kF64, DType::kU32, ConvertKernel::kF64ToU32},
+    {DType::kF64, DType::kI64, ConvertKernel::kF64ToI64},
 };
 
 }  // namespace
@@ -193,7 +205,9 @@ Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environm
   const auto on_kernel = [&](UnaryKernel kernel) {
     return MakeStep<KernelUnaryStep>(node, environment, kernel, KernelParamsOf(node));
   };
-  const bool f16 = IsF16(node.in(0).dtype);
+  const DType dtype = node.in(0).dtype;
+  if (dtype != DType::kF32 && dtype != DType::kF16) return LowerNumbers(node, environment);
+  const bool f16 = IsF16(dtype);
   if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh)
     return on_kernel(UnaryKernel::kGeluTanh);
   for (const auto& row : kKernelRows) {

@@ -11,6 +11,10 @@ Result<StepPointer> LowerCast(const NodeView& node, const Environment& environme
 Result<StepPointer> LowerNot(const NodeView& node, const Environment& environment);
 // binary.cpp
 Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment);
+// numbers.cpp
+Result<StepPointer> LowerArithmetic(const NodeView& node, const Environment& environment);
+/// Of one operand.
+Result<StepPointer> LowerNumbers(const NodeView& node, const Environment& environment);
 // masks.cpp
 Result<StepPointer> LowerCompare(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerLogic(const NodeView& node, const Environment& environment);
@@ -39,6 +43,13 @@ Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& env
 Result<StepPointer> LowerRecurrent(const NodeView& node, const Environment& environment);
 // gather.cpp
 Result<StepPointer> LowerGather(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerGatherND(const NodeView& node, const Environment& environment);
+// scatter.cpp
+Result<StepPointer> LowerScatterND(const NodeView& node, const Environment& environment);
+/// Of GatherElements and ScatterElements.
+Result<StepPointer> LowerElements(const NodeView& node, const Environment& environment);
+// top_k.cpp
+Result<StepPointer> LowerTopK(const NodeView& node, const Environment& environment);
 // movement.cpp
 Result<StepPointer> LowerCopy(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerConcat(const NodeView& node, const Environment& environment);

@@ -26,7 +26,7 @@ struct TypeRow {
 
 constexpr TypeRow kCompareTypes[] = {
     {DType::kF32, CompareType::kF32}, {DType::kI32, CompareType::kI32}, {DType::kI64, CompareType::kI64},
-    {DType::kU8, CompareType::kU8},   {DType::kBool, CompareType::kU8},
+    {DType::kU8, CompareType::kU8},   {DType::kBool, CompareType::kU8}, {DType::kF64, CompareType::kF64},
 };
 
 class CompareStep final : public BroadcastStep {

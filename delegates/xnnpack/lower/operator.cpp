@@ -21,6 +21,12 @@ Status Operator::RunFailed() {
 
 xnn_datatype DatatypeOf(DType dtype) { return dtype == DType::kF16 ? xnn_datatype_fp16 : xnn_datatype_fp32; }
 
+bool IsDense(const NodeView& node) {
+  bool dense = node.out(0).dense();
+  for (size_t i = 0; i < node.inputs(); ++i) dense = dense && node.in(i).dense();
+  return dense;
+}
+
 Rows RowsOf(const TensorView& view) {
   const auto length = static_cast<size_t>(view.shape.last());
   const auto elements = static_cast<size_t>(view.shape.elements());

@@ -116,31 +116,64 @@ class RowsStep : public Step {
   Rows from_, to_;
 };
 
-/// The extremum first, then the first or last place where it is.
-class ArgStep final : public RowsStep {
+/// The extremum first, then the first or last place where it is. Where neighbours belong to other rows, all
+/// of a block at once.
+class ArgStep final : public Step {
  public:
   ArgStep(const NodeView& node, const Environment& environment, ReduceKernel kernel)
-      : RowsStep(node, environment),
+      : Step(node, environment),
         reduce_row_(environment.kernels->reduce_row[static_cast<size_t>(kernel)]),
-        select_last_(node.As<ArgAttrs>().select_last) {}
+        select_last_(node.As<ArgAttrs>().select_last),
+        columns_(kArgColumnsKernels[node.op() == OpCode::kArgMax ? 1 : 0][select_last_ ? 1 : 0]) {}
 
   Status Reshape() override {
-    SKIFF_RETURN_IF_ERROR(RowsStep::Reshape());
-    return node_.out(0).dense() ? OkStatus() : Refuse();
+    const TensorView& x = node_.in(0);
+    const int axis = NormalizeAxis(node_.As<ArgAttrs>().axis, x.shape.rank());
+    if (axis < 0 || !node_.out(0).dense()) return Refuse();
+    extent_ = static_cast<size_t>(x.shape[axis]);
+    outer_ = static_cast<size_t>(x.shape.ElementsBetween(0, axis));
+    inner_ = static_cast<size_t>(x.shape.ElementsBetween(axis + 1, x.shape.rank()));
+    stride_ = axis == x.shape.rank() - 1 ? RowsOf(x).stride : extent_ * inner_;
+    return axis == x.shape.rank() - 1 || x.dense() ? OkStatus() : Refuse();
+  }
+  Status Bind(void*) override { return OkStatus(); }
+
+  Status Run() override {
+    pthreadpool_parallelize_2d_tile_1d(
+        environment_.pool,
+        [](void* self, size_t outer, size_t begin, size_t count) {
+          const auto* s = static_cast<const ArgStep*>(self);
+          const float* x = s->node_.in(0).as<const float>() + outer * s->stride_ + begin;
+          int64_t* y = s->node_.out(0).as<int64_t>() + outer * s->inner_ + begin;
+          if (s->inner_ == 1) {
+            *y = s->Find(x);
+          } else {
+            float best[kBlock];
+            s->columns_(s->extent_, s->inner_, count, x, best, y);
+          }
+        },
+        this, outer_, inner_, kBlock, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
   }
 
  private:
-  void ComputeRow(size_t row) const override {
-    const float* x = RowOf(row);
-    const float best = reduce_row_(from_.length, x);
+  static constexpr size_t kBlock = 512;
+
+  int64_t Find(const float* x) const {
+    const float best = reduce_row_(extent_, x);
     const auto is_best = [&](float value) { return best == best ? value == best : value != value; };
-    size_t i = select_last_ ? from_.length - 1 : 0;
+    size_t i = select_last_ ? extent_ - 1 : 0;
     while (!is_best(x[i])) select_last_ ? --i : ++i;
-    node_.out(0).as<int64_t>()[row] = static_cast<int64_t>(i);
+    return static_cast<int64_t>(i);
   }
 
   const ReduceRowFn reduce_row_;
   const bool select_last_;
+  const ArgColumnsFn columns_;
+  size_t outer_ = 1;
+  size_t extent_ = 1;
+  size_t inner_ = 1;
+  size_t stride_ = 1;  ///< Elements from one index of the outer axes to the next.
 };
 
 class LogSoftmaxStep final : public RowsStep {

@@ -102,6 +102,9 @@ struct Rows {
 };
 Rows RowsOf(const TensorView& view);
 
+/// No row of any operand lies apart.
+bool IsDense(const NodeView& node);
+
 inline size_t ElementBytes(const TensorView& view) { return static_cast<size_t>(DTypeSize(view.dtype)); }
 
 /// Element i of an i32 or i64 tensor.

@@ -49,7 +49,8 @@ struct Decoded {
   Boxes boxes;
 };
 
-/// In f64, as LiteRT computes it.
+/// In f64, as LiteRT computes it: rounded to f32 at the same two places, the boxes are bit by bit LiteRT's,
+/// and so is which of them overlap. The CPU has kernels for it; GPUs of phones have no f64.
 Decoded Decode(TfliteBuilder& b, const Detection& d) {
   const auto wide = [&](const char* suffix, size_t input, int64_t first) {
     const ValueId rows = EmitReshape(b, fmt::format("{}_rows", suffix).c_str(),
