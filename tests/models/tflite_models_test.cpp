@@ -48,6 +48,7 @@ TEST_P(TfliteModel, MatchesEagerAndItsReferenceData) {
   EXPECT_EQ(model.NodesOn(DelegateKind::kReference), GetParam().value("on_reference", 0));
   EXPECT_EQ(model.NodesBesideTheGpu(), GetParam().value("beside_the_gpu", 0));
   if (GetParam().contains("image")) {
+    EXPECT_FALSE(GetParam().contains("on_reference")) << "no net of pictures needs the reference kernels";
     EXPECT_EQ(GetParam().contains("beside_the_gpu"), GetParam().contains("why_beside"))
         << "a net of pictures runs on the GPU as a whole, or says why not";
   }

@@ -4,6 +4,7 @@
 #include "graph/evaluate.h"
 #include "ops/quantized.h"
 #include "passes/fuse/clamp_range.h"
+#include "passes/fuse/linear.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"
 #include "passes/rewrite.h"
@@ -132,6 +133,65 @@ bool MatMulToFullyConnected(Graph& graph, NodeId id) {
   return true;
 }
 
+bool IsProduct(OpCode op) { return IsLinear(op) || op == OpCode::kMatMul; }
+
+bool AreWeights(const Graph& graph, ValueId value) {
+  const std::vector<Use>& uses = graph.value(value).uses;
+  return !graph.IsGraphOutput(value) && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return use.input == 1 && IsProduct(graph.node(use.node).op);
+  });
+}
+
+/// Which input of the node is codes that serve as weights only, if any.
+std::optional<int> CodesOfWeights(const Graph& graph, const Node& node) {
+  if (node.op == OpCode::kDequantize && AreWeights(graph, node.outputs[0])) return 0;
+  return IsProduct(node.op) ? std::optional<int>(1) : std::nullopt;
+}
+
+/// The codes less their zero points, of the scales for which those are codes, too; nothing where none are.
+std::optional<TensorData> Centred(const TensorData& data) {
+  const Quantization& before = *data.quantization();
+  const ScaleIndex scale_of(before, data.shape());
+  const auto shifted = [&](int64_t i) { return data.as<int8_t>()[i] - before.ZeroPointAt(scale_of(i)); };
+  std::vector<int32_t> zero_points(static_cast<size_t>(before.count), 0);
+  for (int64_t i = 0; i < data.elements(); ++i) {
+    const int64_t scale = scale_of(i);
+    if (shifted(i) < -128 || shifted(i) > 127)
+      zero_points[static_cast<size_t>(scale)] = before.ZeroPointAt(scale);
+  }
+  TensorData centred(DType::kI8, data.shape());
+  bool changed = false;
+  for (int64_t i = 0; i < data.elements(); ++i) {
+    const int64_t scale = scale_of(i);
+    const bool stays = zero_points[static_cast<size_t>(scale)] == before.ZeroPointAt(scale);
+    changed = changed || !stays;
+    static_cast<int8_t*>(centred.mutable_data())[i] =
+        static_cast<int8_t>(stays ? data.as<int8_t>()[i] : shifted(i));
+  }
+  if (!changed) return std::nullopt;
+  if (before.per_tensor()) return centred.Quantized(PerTensor(before.scale, zero_points[0]));
+  if (std::all_of(zero_points.begin(), zero_points.end(), [](int32_t at) { return at == 0; }))
+    zero_points.clear();
+  return centred.Quantized(
+      PerAxis(before.axis, {before.scales, before.scales + before.count}, zero_points, before.block));
+}
+
+/// Kernels of i8 want weights without zero points: where the codes fit (all of a channel are its zero point,
+/// say), others stand for the same weights.
+void CentreWeights(Graph& graph, NodeId id) {
+  const std::optional<int> input = CodesOfWeights(graph, graph.node(id));
+  if (!input) return;
+  const Value& codes = graph.value(graph.node(id).inputs[static_cast<size_t>(*input)]);
+  if (!codes.constant || codes.dtype != DType::kI8 || !codes.quantization ||
+      HasZeroPoint(*codes.quantization, 0))
+    return;
+  const std::optional<TensorData> centred = Centred(*codes.constant);
+  if (!centred) return;
+  const ValueId constant = graph.AddConstant(codes.name + ".centred", *centred);
+  graph.Note(id, "weights without zero points");
+  graph.SetInput(id, *input, constant);
+}
+
 /// A product's bias that was added behind it: integers in the products' units.
 bool AddToBias(Graph& graph, NodeId id) {
   const ClampAttrs clamp = graph.node(id).As<ClampAttrs>();
@@ -171,6 +231,7 @@ void ShapeQuantizedWeights(Graph& graph) {
       MoveConstant(graph, id);
     }
   });
+  ForEachNode(graph, [&](NodeId id) { CentreWeights(graph, id); });
 }
 
 }  // namespace skiff
