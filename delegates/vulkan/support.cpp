@@ -32,16 +32,12 @@ bool IsConstant(const NodeTypes& node, size_t i) { return Has(node, i) && node.i
 int RankOf(const NodeTypes& node, size_t i) { return node.inputs[i]->view.shape.rank(); }
 
 bool SupportsUnary(const NodeTypes& node) { return AreFloats(node); }
-/// Of integers what the shader integer_binary has, without a clamp; it divides 32 bits.
+/// Of integers what the shader integer_binary has, without a clamp.
 bool SupportsBinary(const NodeTypes& node) {
   const DType dtype = node.outputs[0]->view.dtype;
   if (dtype != DType::kI32 && dtype != DType::kI64) return node.op->code != OpCode::kMod && AreFloats(node);
   switch (node.op->code) {
-    case OpCode::kMod:
-      return dtype == DType::kI32;
     case OpCode::kDiv:
-      if (dtype != DType::kI32) return false;
-      [[fallthrough]];
     case OpCode::kAdd:
     case OpCode::kSub:
     case OpCode::kMul: {
@@ -50,6 +46,7 @@ bool SupportsBinary(const NodeTypes& node) {
     }
     case OpCode::kMin:
     case OpCode::kMax:
+    case OpCode::kMod:
       return true;
     default:
       return false;
@@ -102,6 +99,8 @@ bool SupportsSoftmax(const NodeTypes& node) { return AreFloats(node); }
 bool SupportsLayerNorm(const NodeTypes& node) { return AreFloats(node); }
 bool SupportsReduce(const NodeTypes& node) { return AreFloats(node); }
 bool SupportsArg(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); }
+
+bool SupportsTopK(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); }
 
 bool SupportsBatchNorm(const NodeTypes& node) {
   for (size_t i = 1; i < 5; ++i) {

@@ -91,6 +91,7 @@ Status LowerResize2d(Emitter& emit);
 // rows.cpp
 Status LowerReduce(Emitter& emit);
 Status LowerArg(Emitter& emit);
+Status LowerTopK(Emitter& emit);
 Status LowerSoftmax(Emitter& emit);
 Status LowerLayerNorm(Emitter& emit);
 Status LowerBatchNorm(Emitter& emit);

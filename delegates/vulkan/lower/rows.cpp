@@ -87,6 +87,28 @@ Status LowerArg(Emitter& emit) {
                        push.count);
 }
 
+/// More visits of elements than this in one line, and the driver may take the device for dead: each of the
+/// work group's invocations makes its share of them alone.
+constexpr int64_t kMostVisits = int64_t{1} << 28;
+
+Status LowerTopK(Emitter& emit) {
+  const auto& attrs = emit.As<TopKAttrs>();
+  const Shape& in = emit.in(0).shape;
+  const int axis = NormalizeAxis(attrs.axis, in.rank());
+  const RowsAlong rows = AlongAxis(in, axis);
+  const int64_t found = emit.out(0).shape[axis];
+  if (found > 0 && rows.extent > kMostVisits / found) return Refuse();
+  const struct {
+    uint32_t lines, extent, inner, found;
+  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+         static_cast<uint32_t>(rows.inner), static_cast<uint32_t>(found)};
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand values, emit.Out(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand places, emit.Out(1));
+  return emit.DispatchGroups(Shader::kTopK, {attrs.largest}, {x, values, places}, push, push.lines,
+                             /*written=*/2);
+}
+
 Status LowerSoftmax(Emitter& emit) {
   const Shape& in = emit.in(0).shape;
   const RowsAlong rows = AlongAxis(in, NormalizeAxis(emit.As<AxisAttrs>().axis, in.rank()));

@@ -36,6 +36,55 @@ int Remainder(int u, int v) {
   return p.low == 0.0 && rest != 0 && (rest < 0) != (v < 0) ? rest + v : rest;
 }
 
+bool IsNegative(uvec2 u) { return int(u.y) < 0; }
+
+uvec2 Sum(uvec2 u, uvec2 v) {
+  uint high;
+  uint low = uaddCarry(u.x, v.x, high);
+  return uvec2(low, u.y + v.y + high);
+}
+
+uvec2 Difference(uvec2 u, uvec2 v) {
+  uint high;
+  uint low = usubBorrow(u.x, v.x, high);
+  return uvec2(low, u.y - v.y - high);
+}
+
+uvec2 Signed(uvec2 magnitude, bool negative) { return negative ? Difference(uvec2(0), magnitude) : magnitude; }
+
+/// The same of two words, bit by bit; the quotient is truncated.
+uvec2 Divided(uvec2 u, uvec2 v, out uvec2 rest) {
+  rest = uvec2(0);
+  if (v == uvec2(0)) return uvec2(0);
+  uvec2 dividend = Signed(u, IsNegative(u));
+  uvec2 divisor = Signed(v, IsNegative(v));
+  uvec2 quotient = uvec2(0);
+  for (uint bit = 64; bit-- > 0;) {
+    uint next = bit >= 32 ? (dividend.y >> (bit - 32)) & 1u : (dividend.x >> bit) & 1u;
+    rest = uvec2(rest.x << 1 | next, rest.y << 1 | rest.x >> 31);
+    if (rest.y < divisor.y || (rest.y == divisor.y && rest.x < divisor.x)) continue;
+    rest = Difference(rest, divisor);
+    if (bit >= 32) {
+      quotient.y |= 1u << (bit - 32);
+    } else {
+      quotient.x |= 1u << bit;
+    }
+  }
+  rest = Signed(rest, IsNegative(u));
+  return Signed(quotient, IsNegative(u) != IsNegative(v));
+}
+
+uvec2 Remainder(uvec2 u, uvec2 v) {
+  uvec2 rest;
+  Divided(u, v, rest);
+  return p.low == 0.0 && rest != uvec2(0) && IsNegative(rest) != IsNegative(v) ? Sum(rest, v) : rest;
+}
+
+uvec2 Quotient(uvec2 u, uvec2 v) {
+  uvec2 rest;
+  return Divided(u, v, rest);
+}
+
 bool IsLess(uvec2 u, uvec2 v) { return int(u.y) < int(v.y) || (u.y == v.y && u.x < v.x); }
 
 uvec2 Apply(uvec2 u, uvec2 v) {
@@ -43,17 +92,14 @@ uvec2 Apply(uvec2 u, uvec2 v) {
   uint high;
   switch (kOp) {
     case OP_Add:
-      low = uaddCarry(u.x, v.x, high);
-      return uvec2(low, u.y + v.y + high);
+      return Sum(u, v);
     case OP_Sub:
-      low = usubBorrow(u.x, v.x, high);
-      return uvec2(low, u.y - v.y - high);
+      return Difference(u, v);
     case OP_Mul:
       umulExtended(u.x, v.x, high, low);
       return uvec2(low, high + u.x * v.y + u.y * v.x);
-    // Of one word only.
-    case OP_Div: return uvec2(uint(Quotient(int(u.x), int(v.x))), 0);
-    case OP_Mod: return uvec2(uint(Remainder(int(u.x), int(v.x))), 0);
+    case OP_Div: return kWords == 2 ? Quotient(u, v) : uvec2(uint(Quotient(int(u.x), int(v.x))), 0);
+    case OP_Mod: return kWords == 2 ? Remainder(u, v) : uvec2(uint(Remainder(int(u.x), int(v.x))), 0);
     case OP_Min: return IsLess(v, u) ? v : u;
     case OP_Max: return IsLess(u, v) ? v : u;
   }
