@@ -167,10 +167,11 @@ NamedTensors ReadInputSource(const std::string& source, const ModelSignature& si
   uint64_t seed = 0;
   const auto after_seed = std::from_chars(source.data() + kRandom.size(), end, seed);
   if (after_seed.ec != std::errc()) malformed();
-  RandomRange range;
+  std::optional<RandomRange> range;
   if (after_seed.ptr != end) {
-    const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &range);
-    if (!good || !(range.low < range.high)) malformed();
+    range.emplace();
+    const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &*range);
+    if (!good || !(range->low < range->high)) malformed();
   }
   return RandomInputs(signature, ClosedSizes(signature, sizes), seed + step, range, ranges);
 }

@@ -78,6 +78,18 @@ void FillShapeInput(TensorData& tensor, const ShapeInputValues& values, std::mt1
   });
 }
 
+/// What the file's settings make of samples of 0 to 255.
+void FillPicture(TensorData& tensor, const ImageSpec& image, std::mt19937_64& generator) {
+  const int64_t plane = int64_t{image.width} * image.height;
+  int64_t i = 0;
+  FillAny(tensor, [&] {
+    const int64_t channel = (image.nhwc ? i : i / plane) % std::max<int64_t>(image.channels, 1);
+    ++i;
+    return (DrawWhole(generator, 0, 255) - static_cast<double>(image.mean[channel])) *
+           static_cast<double>(image.scale[channel]);
+  });
+}
+
 /// The whole numbers of an integer type, up to where a double is exact.
 RandomRange WholeNumbersOf(DType dtype) {
   constexpr double kMost = 0x1p53;
@@ -132,12 +144,13 @@ std::vector<Shape> ShapesAt(const PlanData& plan, const std::vector<TensorView>&
 
 }  // namespace
 
-NamedTensors RandomInputs(const ModelSignature& signature, uint64_t seed, const RandomRange& range) {
+NamedTensors RandomInputs(const ModelSignature& signature, uint64_t seed,
+                          const std::optional<RandomRange>& range) {
   return RandomInputs(signature, DefaultSizes(signature), seed, range);
 }
 
 NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_t>& sizes, uint64_t seed,
-                          const RandomRange& range, const InputRanges& ranges) {
+                          const std::optional<RandomRange>& range, const InputRanges& ranges) {
   const Model& model = chosen.model();
   const SignatureData& signature = chosen.data();
   const PlanData& plan = PlanAt(chosen, sizes);
@@ -166,8 +179,13 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
     const PortInfo& port = signature.caller_inputs()[i];
     if (plan.shape_inputs[i]) continue;
     const std::optional<RandomRange> given = Given(ranges, port);
+    if (IsFloat(port.dtype) && port.image.width > 0 && !given && !range) {
+      FillPicture(inputs[port.name], port.image, generator);
+      continue;
+    }
     if (IsFloat(port.dtype)) {
-      FillAny(inputs[port.name], [&] { return DrawReal(generator, given.value_or(range)); });
+      FillAny(inputs[port.name],
+              [&] { return DrawReal(generator, given ? *given : range.value_or(RandomRange())); });
       continue;
     }
     if (port.quantization != nullptr) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -165,6 +166,32 @@ TEST(RandomInputs, StayInTheDomainOfTheirUse) {
   const NamedTensors inputs = RandomInputs(opened.model(), 3);
   for (const int64_t id : inputs.at("ids").ToInts()) EXPECT_TRUE(id >= 0 && id < 3) << id;
   for (const double value : inputs.at("x").ToDoubles()) EXPECT_TRUE(value >= -1 && value < 1) << value;
+}
+
+TEST(RandomInputs, PicturesAreWhatTheSettingsMakeOfSamples) {
+  ImageSettings settings;
+  settings.width = 5;
+  settings.height = 4;
+  settings.mean = {8, 16, 32};
+  settings.scale = {0.5f, 0.25f, 1};
+  ConvertOptions options;
+  options.image = settings;
+  for (const bool nhwc : {true, false}) {
+    const char* const shape = nhwc ? "1, 4, 5, 3" : "1, 3, 4, 5";
+    OpenedModel opened(ConvertGraph(ParseGraph(fmt::format(
+                                        "graph g {{ input x: f32[{}]  y = Abs(x)  output y = y }}", shape)),
+                                    options)
+                           ->file);
+    const std::vector<double> values = RandomInputs(opened.model(), 3).at("x").ToDoubles();
+    for (size_t i = 0; i < values.size(); ++i) {
+      const size_t channel = nhwc ? i % 3 : i / 20;
+      const double sample = values[i] / static_cast<double>(settings.scale[channel]) +
+                            static_cast<double>(settings.mean[channel]);
+      EXPECT_TRUE(sample >= 0 && sample <= 255 && sample == std::floor(sample)) << i << ": " << sample;
+    }
+    for (const double value : RandomInputs(opened.model(), 3, RandomRange{2, 3}).at("x").ToDoubles())
+      EXPECT_TRUE(value >= 2 && value < 3) << value;
+  }
 }
 
 class InputRangesTest : public ::testing::Test {
