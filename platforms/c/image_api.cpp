@@ -60,7 +60,7 @@ SkiffStatus skiff_image_input_create(const SkiffModel* model, int32_t signature,
                                      char* message, size_t message_size) {
   if (image != nullptr) *image = nullptr;
   return Report(message, message_size, [&]() -> Status {
-    SKIFF_RETURN_IF_ERROR(NotNull(image, "the place for the image input"));
+    if (image == nullptr) return NotNull(image, "the place for the image input");
     const PortInfo* found = nullptr;
     SKIFF_RETURN_IF_ERROR(FindPort(model, signature, index, &SignatureInfo::inputs, &found));
     PortInfo port = *found;
