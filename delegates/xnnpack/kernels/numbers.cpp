@@ -42,17 +42,26 @@ struct Div {
     return a / b;
   }
 };
+template <class T>
+bool IsNaN(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return false;
+  } else {
+    return std::isnan(x);
+  }
+}
+
 // Comparisons with NaN are false: one in b falls through to b, one in a must be asked for.
 struct Min {
   template <class T>
   static T Of(T a, T b) {
-    return a < b || a != a ? a : b;
+    return a < b || IsNaN(a) ? a : b;
   }
 };
 struct Max {
   template <class T>
   static T Of(T a, T b) {
-    return b < a || a != a ? a : b;
+    return b < a || IsNaN(a) ? a : b;
   }
 };
 struct Remainder {
