@@ -90,7 +90,7 @@ class LayerNormStep final : public Step {
 };
 
 /// Columns of many rows in blocks, whose sums are added up: XNNPACK adds one row to the next, so that
-/// rounding grows with their number (512 rows of one sign: 48 units in the last place, this way 3).
+/// rounding grows with their number (512 rows of one sign: 48 units in the last place, this way 5).
 class LongColumns {
  public:
   /// Whether the axes are such columns; otherwise XNNPACK's operator is as good.
