@@ -316,6 +316,7 @@ void AddReductions(CaseList& list) {
           list.Add(op, ("long_columns_" + std::to_string(rows)).c_str(), {F32({2, rows, 19}, 0.5, 1)});
       long_columns.As<ReduceAttrs>().axes = {1};
     }
+    list.Add(op, "long_columns_of_nothing", {F32({0, 200, 5})}).As<ReduceAttrs>().axes = {1};
     Case& middle = list.Add(op, "long_columns_of_two_axes", {F32({2, 1, 13, 11, 1100})});
     middle.As<ReduceAttrs>().axes = {2, 3};
   }

@@ -113,12 +113,12 @@ constexpr XnnRow kXnnRows[] = {
 /// Ours, and for which type they are the better ones. The others are for builds without XNNPACK's
 /// (kOwnUnary).
 constexpr struct {
-  OpCode op;
   UnaryKernel kernel;
+  OpCode op;
   bool f32;
   bool f16;
 } kKernelRows[] = {
-#define UNARY(Kernel, Operator, f32, f16) {OpCode::k##Operator, UnaryKernel::k##Kernel, f32, f16},
+#define UNARY(Kernel, Operator, f32, f16) {UnaryKernel::k##Kernel, OpCode::k##Operator, f32, f16},
 #include "delegates/xnnpack/kernels/kernels.def"
 };
 

@@ -111,6 +111,7 @@ class LongColumns {
     columns_ = static_cast<size_t>(x.shape.ElementsBetween(end, x.shape.rank()));
     return columns_ > 1 && rows_ >= kMany;
   }
+  size_t rows() const { return rows_; }
   /// Of one block for each column.
   size_t workspace_bytes() const { return outer_ * columns_ * sizeof(float); }
 
@@ -211,10 +212,8 @@ class ReduceStep final : public Step {
 
   Status Run() override {
     if (!in_columns_) return operator_.Run(environment_.pool);
-    const TensorView& y = node_.out(0);
-    const bool mean = node_.op() == OpCode::kReduceMean;
-    const auto rows = static_cast<float>(node_.in(0).shape.elements() / y.shape.elements());
-    columns_.Run(add_rows_, mean ? 1 / rows : 1, node_.in(0).as<const float>(), blocks_, y.as<float>(),
+    const float factor = node_.op() == OpCode::kReduceMean ? 1 / static_cast<float>(columns_.rows()) : 1;
+    columns_.Run(add_rows_, factor, node_.in(0).as<const float>(), blocks_, node_.out(0).as<float>(),
                  environment_.pool);
     return OkStatus();
   }
