@@ -120,8 +120,8 @@ void SetNormalisation(const ImageArguments& arguments, size_t channels, ImageSet
 
 template <size_t kCount>
 uint8_t IndexOf(const char* const (&names)[kCount], const std::string& name, uint8_t fallback) {
-  for (uint8_t i = 0; i < kCount; ++i) {
-    if (names[i] == name) return i;
+  for (size_t i = 0; i < kCount; ++i) {
+    if (names[i] == name) return static_cast<uint8_t>(i);
   }
   return fallback;
 }

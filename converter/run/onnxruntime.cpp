@@ -16,8 +16,6 @@
 #include "files/tensor_files.h"
 #include "graph/error.h"
 
-extern char** environ;
-
 namespace skiff {
 namespace {
 

@@ -46,7 +46,7 @@ bool SetInputs(const Arguments& arguments, skiff::Session& session) {
   for (int i = 0; i < arguments.shape_count; ++i) {
     if (PortIndex(ports, arguments.shapes[i].name, arguments.shapes[i].name_length) < 0) return false;
   }
-  if (arguments.input_count == 0 && ports.size() > 0)
+  if (arguments.input_count == 0 && !ports.empty())
     std::printf("inputs: a fixed pattern, because no --input names a file\n");
   for (int i = 0; arguments.input_count == 0 && i < static_cast<int>(ports.size()); ++i) {
     auto buffer = InputBuffer(arguments, session, i);

@@ -1,10 +1,14 @@
 // What indices decide: elements and slices from and to places, and the largest ones with their places.
 #include <cmath>
+#include <limits>
 
 #include "conformance_cases.h"
 
 namespace skiff::testing {
 namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 Argument OfType(DType dtype, std::initializer_list<int64_t> shape, double low = -99, double high = 99) {
   Argument argument = F32(shape, dtype == DType::kU8 ? 0 : low, high);
@@ -109,9 +113,8 @@ void AddTopK(CaseList& list) {
       add("equal", equal, 25);
       if (dtype != DType::kF32) continue;
       Argument special = F32({4, 6});
-      special.values = {1, NAN,  3,         INFINITY, -INFINITY, 2,         NAN,      NAN,
-                        0, -0.0, -INFINITY, NAN,      -INFINITY, -INFINITY, 5,        6,
-                        7, NAN,  1,         1,        NAN,       1,         INFINITY, -0.0};
+      special.values = {1,     kNan,  3, kInf, -kInf, 2,    kNan, kNan, 0,    -0.0, -kInf, kNan,
+                        -kInf, -kInf, 5, 6,    7,     kNan, 1,    1,    kNan, 1,    kInf,  -0.0};
       add("special", special, 4);
       add("special_all", special, 6);
     }

@@ -1,11 +1,15 @@
 // Arithmetic on whole numbers and on f64: bit by bit the reference kernels' results.
 #include <cmath>
+#include <limits>
 
 #include "conformance_cases.h"
 #include "tests/support/operators.h"
 
 namespace skiff::testing {
 namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 
 constexpr DType kNumbers[] = {DType::kI32, DType::kI64, DType::kF64};
 
@@ -30,7 +34,7 @@ Argument Left(DType dtype) {
       return Listed(dtype, {9007199254740991, -9223372036854775808.0, -9223372036854775808.0, 4294967297, -1,
                             -4294967296, 0, 7, -7, 7, -7, 6442450945});
     default:
-      return Listed(dtype, {NAN, 1, INFINITY, -INFINITY, 1e300, 0.0, -0.0, 7, -7, 7, -7, 0.1});
+      return Listed(dtype, {kNan, 1, kInf, -kInf, 1e300, 0.0, -0.0, 7, -7, 7, -7, 0.1});
   }
 }
 Argument Right(DType dtype) {
@@ -40,7 +44,7 @@ Argument Right(DType dtype) {
     case DType::kI64:
       return Listed(dtype, {2097153, -1, 1, -4294967295, 1, 4294967296, 5, 3, 3, -3, -3, 0});
     default:
-      return Listed(dtype, {1, NAN, -INFINITY, -INFINITY, 1e300, -0.0, 0.0, 3, 3, -3, -3, 0.3});
+      return Listed(dtype, {1, kNan, -kInf, -kInf, 1e300, -0.0, 0.0, 3, 3, -3, -3, 0.3});
   }
 }
 
@@ -62,7 +66,7 @@ void AddForms(CaseList& list, OpCode op, DType dtype, const std::string& prefix,
   add("in_place", OfType(dtype, {7, 65}), OfType(dtype, {7, 65})).in_place = 0;
   add("strided", Strided(OfType(dtype, {6, 10}), 3), Strided(OfType(dtype, {6, 10}), 1)).output_row_gap = 2;
   if (dtype == DType::kF32) {
-    add("edges", F32({6}, -1, 1), Listed(dtype, {0, -0.0, INFINITY, -INFINITY, NAN, -0.3}));
+    add("edges", F32({6}, -1, 1), Listed(dtype, {0, -0.0, kInf, -kInf, kNan, -0.3}));
   } else {
     add("edges", Left(dtype), Right(dtype));
   }

@@ -69,14 +69,14 @@ class ElementsStep final : public Step {
   Status Run() override {
     const TensorView& indices = node_.in(1);
     SKIFF_RETURN_IF_ERROR(eager::CheckIndices(node_.op(), indices, &extent_, 1));
-    T* const y = node_.out(0).as<T>();
+    T* const y = node_.out(0).template as<T>();
     if (scatters_) {
-      const T* const x = node_.in(0).as<const T>();
+      const T* const x = node_.in(0).template as<const T>();
       if (y != x) std::copy_n(x, node_.out(0).shape.elements(), y);
-      const T* const updates = node_.in(2).as<const T>();
+      const T* const updates = node_.in(2).template as<const T>();
       Walk(indices, [&](int64_t at, int64_t place) { y[place] = updates[at]; });
     } else {
-      const T* const x = node_.in(0).as<const T>();
+      const T* const x = node_.in(0).template as<const T>();
       Walk(indices, [&](int64_t at, int64_t place) { y[at] = x[place]; });
     }
     return OkStatus();

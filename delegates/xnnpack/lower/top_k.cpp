@@ -1,5 +1,7 @@
 // TopK: the best elements of each line along an axis, best first.
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "ops/shape_rules.h"
@@ -17,7 +19,11 @@ struct Line {
   int64_t* heap;
   bool largest;
 
-  static bool Less(T a, T b) { return a < b || (b != b && a == a); }
+  static bool IsNan(T x) {
+    if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
+    return false;
+  }
+  static bool Less(T a, T b) { return a < b || (IsNan(b) && !IsNan(a)); }
   bool Better(T a, T b) const { return largest ? Less(b, a) : Less(a, b); }
   T At(int64_t index) const { return x[index * stride]; }
   int64_t& Heap(int64_t i) const { return heap[i * stride]; }
@@ -83,10 +89,10 @@ class TopKStep final : public Step {
   void RunLine(int64_t line) const {
     const int64_t outer = line / inner_;
     const int64_t first = outer * k_ * inner_ + line % inner_;
-    const Line<T> of{node_.in(0).as<const T>() + outer * extent_ * inner_ + line % inner_, inner_,
-                     node_.out(1).as<int64_t>() + first, node_.As<TopKAttrs>().largest};
+    const Line<T> of{node_.in(0).template as<const T>() + outer * extent_ * inner_ + line % inner_, inner_,
+                     node_.out(1).template as<int64_t>() + first, node_.As<TopKAttrs>().largest};
     of.Select(k_, extent_);
-    T* const values = node_.out(0).as<T>() + first;
+    T* const values = node_.out(0).template as<T>() + first;
     for (int64_t i = 0; i < k_; ++i) values[i * inner_] = of.At(of.Heap(i));
   }
 

@@ -16,7 +16,6 @@ namespace skiff::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 /// A convolution (NCHW as in a source file), an activation and a matrix product; `seed` draws the product's
