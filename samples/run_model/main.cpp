@@ -95,7 +95,7 @@ bool RunAll(const Arguments& arguments, skiff::Session& session) {
   std::printf("run: first %.3f ms, %d threads\n", first, session.threads());
   if (arguments.bench == 0) return true;
   const auto count = static_cast<size_t>(arguments.bench);
-  const std::unique_ptr<double[]> took(new (std::nothrow) double[count]);
+  const std::unique_ptr<double[]> took(new (std::nothrow) double[count]());
   if (!took) {
     std::fprintf(stderr, "skiff-run: error: no memory for the times of %zu runs\n", count);
     return false;

@@ -15,10 +15,11 @@ inline Status CheckIndices(OpCode op, const TensorView& indices, const int64_t* 
   const int64_t total = indices.shape.elements();
   for (int64_t i = 0; i < total; i += count) {
     for (int64_t j = 0; j < count; ++j) {
-      const int64_t index = IntegerAt(indices, i + j);
+      const int64_t position = i + j;
+      const int64_t index = IntegerAt(indices, position);
       if (index >= -extents[j] && index < extents[j]) continue;
       return Fail(StatusCode::kInvalidArgument, "%s: index %lld at position %lld is outside [-%lld, %lld)",
-                  FindOp(op)->name, static_cast<long long>(index), static_cast<long long>(i + j),
+                  FindOp(op)->name, static_cast<long long>(index), static_cast<long long>(position),
                   static_cast<long long>(extents[j]), static_cast<long long>(extents[j]));
     }
   }
@@ -34,8 +35,9 @@ struct TupleAddress {
   TupleAddress(const Shape& shape, int first, int tuple_length) : length(tuple_length) {
     const AxisStrides dense = DenseStrides(shape);
     for (int i = 0; i < length; ++i) {
-      extents[i] = shape[first + i];
-      strides[i] = dense[static_cast<size_t>(first + i)];
+      const int axis = first + i;
+      extents[i] = shape[axis];
+      strides[i] = dense[static_cast<size_t>(axis)];
     }
   }
   /// The offset of tuple `i`, whose indices are in range, in elements.
