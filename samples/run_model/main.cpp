@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -95,15 +96,16 @@ bool RunAll(const Arguments& arguments, skiff::Session& session) {
   std::printf("run: first %.3f ms, %d threads\n", first, session.threads());
   if (arguments.bench == 0) return true;
   const auto count = static_cast<size_t>(arguments.bench);
-  const std::unique_ptr<double[]> took(new (std::nothrow) double[count]());
-  if (!took) {
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::calloc(count, sizeof(double)), &std::free);
+  auto* const took = static_cast<double*>(memory.get());
+  if (took == nullptr) {
     std::fprintf(stderr, "skiff-run: error: no memory for the times of %zu runs\n", count);
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
     if (!TimedRun(session, &took[i])) return false;
   }
-  std::sort(took.get(), took.get() + count);
+  std::sort(took, took + count);
   std::printf("bench: %zu more, min %.6f ms, median %.6f ms, p90 %.6f ms\n", count, took[0],
               took[(count - 1) / 2], took[(count * 9 + 9) / 10 - 1]);
   return true;
