@@ -45,7 +45,10 @@ std::string LayersCell(const BackendParity& backend) {
   return bad == nullptr ? fmt::format("{} ok", backend.layers.size()) : "FAILED at " + bad->name;
 }
 
-const char* CasesWord(const std::vector<SizedReport>& cases) { return cases[0].step > 0 ? "runs" : "sizes"; }
+/// "3 sizes", "1 run".
+std::string Counted(size_t count, const std::vector<SizedReport>& cases) {
+  return fmt::format("{} {}{}", count, cases[0].step > 0 ? "run" : "size", count == 1 ? "" : "s");
+}
 
 bool Compared(const SizedReport& one) { return one.report.refused.empty(); }
 
@@ -65,8 +68,8 @@ std::string SweepVerdict(const ModelSignature& signature, const std::vector<Size
     if (first == nullptr) first = &one;
   }
   if (first != nullptr) {
-    return fmt::format("PARITY FAILED at {} of {} {}, first at {}: {}", failed, cases.size(),
-                       CasesWord(cases), CaseText(signature, *first), FailureText(first->report));
+    return fmt::format("PARITY FAILED at {} of {}, first at {}: {}", failed, Counted(cases.size(), cases),
+                       CaseText(signature, *first), FailureText(first->report));
   }
   const auto compared = static_cast<size_t>(std::count_if(cases.begin(), cases.end(), Compared));
   if (compared == 0) {
@@ -79,10 +82,9 @@ std::string SweepVerdict(const ModelSignature& signature, const std::vector<Size
       if (const TensorParity* row = WorstOutput(backend)) worst = std::max(worst, row->comparison.relative());
     }
   }
-  std::string text =
-      fmt::format("PARITY OK: {} {} on {} backend{}, worst error {:.2e} of the largest element", compared,
-                  compared == 1 ? "size" : CasesWord(cases), cases[0].report.backends.size(),
-                  cases[0].report.backends.size() == 1 ? "" : "s", worst);
+  std::string text = fmt::format("PARITY OK: {} on {} backend{}, worst error {:.2e} of the largest element",
+                                 Counted(compared, cases), cases[0].report.backends.size(),
+                                 cases[0].report.backends.size() == 1 ? "" : "s", worst);
   if (compared < cases.size())
     text += fmt::format("; {} more that the source itself refuses", cases.size() - compared);
   return text;

@@ -43,6 +43,14 @@ std::string Describe(const Tolerance& tolerance) {
   return fmt::format("atol {}, rtol {}", tolerance.atol, tolerance.rtol);
 }
 
+double LargestFinite(std::span<const double> elements) {
+  double largest = 0;
+  for (const double value : elements) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
 namespace {
 
 /// `allowed_of(i, magnitude, largest)`: how far element i may be off.
@@ -63,9 +71,7 @@ Comparison CompareElements(const TensorData& expected, const TensorData& got, co
   }
   const std::vector<double> a = expected.ToDoubles();
   const std::vector<double> b = got.ToDoubles();
-  for (const double value : a) {
-    if (std::isfinite(value)) result.largest = std::max(result.largest, std::abs(value));
-  }
+  result.largest = LargestFinite(a);
   std::pair<bool, double> worst{false, 0};
   for (size_t i = 0; i < a.size(); ++i) {
     double error = ErrorOf(a[i], b[i]);

@@ -50,6 +50,9 @@ struct Comparison {
   double relative() const { return largest > 0 ? max_error / largest : max_error; }
 };
 
+/// The largest finite magnitude; 0 where there is none.
+double LargestFinite(std::span<const double> elements);
+
 /// Dtypes must be equal, or stand for real numbers on both sides: floats, and quantised integers. Shapes must
 /// be equal.
 Comparison Compare(const TensorData& expected, const TensorData& got, const Tolerance& tolerance);

@@ -20,21 +20,6 @@ constexpr double kFlushed = 0x1p-126;
 /// Of what rounding costs, from one layer to the next, that is worth a word.
 constexpr double kMuchGrowth = 8;
 
-/// The most that one of the layers before it costs; a node of the source may have become several.
-double CostOfInputs(const Graph& graph, NodeId node, const std::map<std::string, double>& cost) {
-  double most = 0;
-  for (const ValueId id : graph.node(node).inputs) {
-    if (id == kNoValue) continue;
-    const Value& value = graph.value(id);
-    if (const auto found = cost.find(value.source); found != cost.end()) {
-      most = std::max(most, found->second);
-    } else if (value.producer != kNoNode) {
-      most = std::max(most, CostOfInputs(graph, value.producer, cost));
-    }
-  }
-  return most;
-}
-
 }  // namespace
 
 TensorParity Judge::Compare(const std::string& name, const std::string& op, const TensorData& expected,
@@ -80,25 +65,31 @@ void Judge::Measure(TensorParity& row, const TensorData& expected, const TensorD
 std::optional<Amplifier> Judge::FindAmplifier(DelegateKind delegate) const {
   const auto measured = sensitivities_.find(delegate);
   if (measured == sensitivities_.end()) return std::nullopt;
-  std::map<std::string, double> cost;  // By layer, of its largest element.
+  std::map<std::string, std::pair<const EagerTensor*, double>> costs;  // Of the layer's largest element.
   for (const EagerTensor& layer : eager_.layers) {
     const auto found = measured->second.layers.find(layer.name);
-    const double largest = skiff::Compare(layer.tensor, layer.tensor, {}).largest;
+    const double largest = LargestFinite(layer.tensor.ToDoubles());
     if (found == measured->second.layers.end() || found->second.empty() || !(largest > 0)) continue;
-    cost[layer.name] = *std::max_element(found->second.begin(), found->second.end()) / largest;
+    costs[layer.name] = {&layer, LargestFinite(found->second) / largest};
   }
+  // A node of the source may have become several: what lies between layers costs what its inputs do.
+  std::vector<double> cost(static_cast<size_t>(source_.value_count()), 0.0);
   std::optional<Amplifier> worst;
   double growth = kMuchGrowth;
-  for (ValueId id = 0; id < source_.value_count(); ++id) {
-    const Value& value = source_.value(id);
-    const auto own = cost.find(value.source);
-    if (own == cost.end() || value.producer == kNoNode) continue;
-    const double before = std::max(CostOfInputs(source_, value.producer, cost), kOwn);
-    if (own->second / before <= growth) continue;
-    growth = own->second / before;
-    const auto layer = std::find_if(eager_.layers.begin(), eager_.layers.end(),
-                                    [&](const EagerTensor& other) { return other.name == value.source; });
-    worst = {layer->name, layer->op, before, own->second};
+  for (const NodeId id : source_.TopologicalOrder()) {
+    const Node& node = source_.node(id);
+    double before = 0;
+    for (const ValueId input : node.inputs)
+      before = input == kNoValue ? before : std::max(before, cost[static_cast<size_t>(input)]);
+    for (const ValueId output : node.outputs) {
+      const auto own = costs.find(source_.value(output).source);
+      const double behind = own == costs.end() ? before : own->second.second;
+      cost[static_cast<size_t>(output)] = behind;
+      const double least = std::max(before, kOwn);
+      if (own == costs.end() || behind / least <= growth) continue;
+      growth = behind / least;
+      worst = {own->second.first->name, own->second.first->op, least, behind};
+    }
   }
   return worst;
 }

@@ -16,7 +16,6 @@
 
 namespace skiff {
 
-/// What eager mode computed, and what takes part in it.
 struct EagerRun;
 class Judge;
 
@@ -76,13 +75,14 @@ struct ParityReport {
   bool ok() const;
 };
 
-/// Fixes the source's open dimensions where the model's are fixed. Throws Error when the two do not belong
-/// together: other inputs, outputs (as soon as the source has some) or shapes.
-/// `states` are inputs and outputs of the source that are variables of the model, with these shapes.
+/// Inputs and outputs of a source that are variables of a model.
 struct StatesOfModel {
   std::vector<StatePair> pairs;
   std::map<std::string, std::vector<int64_t>> shapes;  ///< By input.
 };
+
+/// Fixes the source's open dimensions where the model's are fixed. Throws Error when the two do not belong
+/// together: other inputs, outputs (as soon as the source has some) or shapes.
 void FixToModel(Graph& source, const SignatureInfo& model, const StatesOfModel& states = {});
 
 /// Compares at one shape after the other, in the same Sessions, as an application would use them.

@@ -92,6 +92,17 @@ std::vector<double> TermsOf(const NodeNumbers& node, RoundingRule rule) {
   return {};
 }
 
+/// Calls visit(upper, limit) for both limits of a fused activation.
+template <class Attrs, class Visit>
+void VisitLimits(OpCode op, Attrs& attrs, const Visit& visit) {
+  VisitAttrs(op, attrs, [&](int, const char* name, auto& field) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, float>) {
+      if (std::string_view(name) == "min") visit(false, field);
+      if (std::string_view(name) == "max") visit(true, field);
+    }
+  });
+}
+
 }  // namespace
 
 Rounding RoundingOf(OpCode op, DelegateKind delegate) {
@@ -117,14 +128,15 @@ double AbsoluteTerm(OpCode op, size_t input, double value) {
   return op == OpCode::kBatchNorm && input == kMean ? -std::fabs(value) : std::fabs(value);
 }
 
+std::pair<double, double> LimitsOf(OpCode op, const AttrStorage& attrs) {
+  std::pair<double, double> limits{-kInfinity, kInfinity};
+  VisitLimits(op, attrs, [&](bool upper, float limit) { (upper ? limits.second : limits.first) = limit; });
+  return limits;
+}
+
 AttrStorage WithoutClamp(OpCode op, const AttrStorage& attrs) {
   AttrStorage without = attrs;
-  VisitAttrs(op, without, [](int, const char* name, auto& field) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, float>) {
-      if (std::string_view(name) == "min") field = -kInfinity;
-      if (std::string_view(name) == "max") field = kInfinity;
-    }
-  });
+  VisitLimits(op, without, [](bool upper, float& limit) { limit = upper ? kInfinity : -kInfinity; });
   return without;
 }
 

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ops/attrs.h"
@@ -57,7 +58,9 @@ std::vector<double> AllowedRounding(const NodeNumbers& node, const Rounding& rou
 
 /// The element as a term that nothing cancels; `input`: which of the operator's inputs it belongs to.
 double AbsoluteTerm(OpCode op, size_t input, double value);
-/// The operator's attributes without a fused activation's limits.
+/// A fused activation's limits; infinite where the operator has none.
+std::pair<double, double> LimitsOf(OpCode op, const AttrStorage& attrs);
+/// The operator's attributes without them.
 AttrStorage WithoutClamp(OpCode op, const AttrStorage& attrs);
 
 /// The same where a convolution of 3 x 3 may have been computed by Winograd's minimal filtering: a tile of

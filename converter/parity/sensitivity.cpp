@@ -53,8 +53,9 @@ double TermCount(const Node& node, const std::vector<const TensorData*>& inputs,
     case OpCode::kConv2d:  // Weights OHWI.
     case OpCode::kFullyConnected:
       return ratio(inputs[1]->elements(), inputs[1]->shape()[0]);
-    case OpCode::kConvTranspose2d:
-      return ratio(inputs[1]->elements() * inputs[0]->elements(), result.elements());
+    case OpCode::kConvTranspose2d:  // Each pixel of the input goes to all of its kernel; NHWC.
+      return ratio(inputs[1]->elements(), inputs[0]->shape().last()) *
+             ratio(inputs[0]->elements(), result.elements());
     case OpCode::kMatMul:
       return static_cast<double>(inputs[0]->shape().last());
     case OpCode::kAveragePool2d: {
@@ -85,17 +86,6 @@ std::vector<double> AbsoluteTerms(const Node& node, const std::vector<const Tens
   }
   return EvaluateOp(node.op, WithoutClamp(node.op, node.attrs), arguments, node.outputs.size(), node.name)[0]
       .ToDoubles();
-}
-
-std::pair<double, double> LimitsOf(const Node& node) {
-  std::pair<double, double> limits{-kInfinity, kInfinity};
-  VisitAttrs(node.op, node.attrs, [&](int, const char* name, const auto& field) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, float>) {
-      if (std::string_view(name) == "min") limits.first = field;
-      if (std::string_view(name) == "max") limits.second = field;
-    }
-  });
-  return limits;
 }
 
 /// Moves results of nodes by what fast paths round.
@@ -132,7 +122,7 @@ class Rounder {
       // Terms of one sign: the partial sums, each of which is rounded, grow with their number.
       const double growth =
           rounding.rule == RoundingRule::kTerms ? std::sqrt(TermCount(node, inputs, result, delegate_)) : 0;
-      const auto [low, high] = LimitsOf(node);
+      const auto [low, high] = LimitsOf(node.op, node.attrs);
       for (size_t i = 0; i < elements.size(); ++i) {
         // What an activation limits has the same limit whatever was rounded before it.
         const bool limited = elements[i] <= low || elements[i] >= high;

@@ -1,6 +1,7 @@
 // Softmax, layer normalisation, sums and means.
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
+#include "delegates/xnnpack/lower/reduction_extents.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
@@ -95,25 +96,11 @@ class LongColumns {
  public:
   /// Whether the axes are such columns; otherwise XNNPACK's operator is as good.
   bool Reshape(const TensorView& x, uint32_t mask) {
-    int first = x.shape.rank();
-    int end = 0;
-    for (int i = 0; i < x.shape.rank(); ++i) {
-      if (((mask >> i) & 1u) == 0 || x.shape[i] == 1) continue;
-      if (i < first) first = i;
-      end = i + 1;
-    }
-    for (int i = first; i < end; ++i) {
-      if (((mask >> i) & 1u) == 0 && x.shape[i] != 1) return false;
-    }
-    if (end == 0) return false;
-    outer_ = static_cast<size_t>(x.shape.ElementsBetween(0, first));
-    rows_ = static_cast<size_t>(x.shape.ElementsBetween(first, end));
-    columns_ = static_cast<size_t>(x.shape.ElementsBetween(end, x.shape.rank()));
-    return columns_ > 1 && rows_ >= kMany;
+    return extents_.Set(x.shape, mask) && extents_.inner > 1 && rows() >= kMany;
   }
-  size_t rows() const { return rows_; }
+  size_t rows() const { return extents_.reduced; }
   /// Of one block for each column.
-  size_t workspace_bytes() const { return outer_ * columns_ * sizeof(float); }
+  size_t workspace_bytes() const { return extents_.outer * extents_.inner * sizeof(float); }
 
   void Run(ReduceRowsFn add_rows, float factor, const float* x, float* blocks, float* y, pthreadpool_t pool) {
     add_rows_ = add_rows;
@@ -126,7 +113,7 @@ class LongColumns {
         [](void* self, size_t outer, size_t begin, size_t count) {
           static_cast<const LongColumns*>(self)->Add(outer, begin, count);
         },
-        this, outer_, columns_, kTile, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+        this, extents_.outer, extents_.inner, kTile, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
   }
 
  private:
@@ -135,20 +122,19 @@ class LongColumns {
   static constexpr size_t kTile = 1024;
 
   void Add(size_t outer, size_t begin, size_t count) const {
-    const float* from = x_ + outer * rows_ * columns_ + begin;
-    float* block = blocks_ + outer * columns_ + begin;
-    float* to = y_ + outer * columns_ + begin;
-    add_rows_(kRows, columns_, count, from, to);
-    for (size_t row = kRows; row < rows_; row += kRows) {
-      add_rows_(rows_ - row < kRows ? rows_ - row : kRows, columns_, count, from + row * columns_, block);
+    const size_t columns = extents_.inner;
+    const float* from = x_ + outer * rows() * columns + begin;
+    float* block = blocks_ + outer * columns + begin;
+    float* to = y_ + outer * columns + begin;
+    add_rows_(kRows, columns, count, from, to);
+    for (size_t row = kRows; row < rows(); row += kRows) {
+      add_rows_(rows() - row < kRows ? rows() - row : kRows, columns, count, from + row * columns, block);
       for (size_t i = 0; i < count; ++i) to[i] += block[i];
     }
     for (size_t i = 0; i < count; ++i) to[i] *= factor_;
   }
 
-  size_t outer_ = 0;
-  size_t rows_ = 0;
-  size_t columns_ = 0;
+  ReductionExtents extents_;
   ReduceRowsFn add_rows_ = nullptr;
   float factor_ = 1;
   const float* x_ = nullptr;

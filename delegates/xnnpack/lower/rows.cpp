@@ -1,5 +1,6 @@
 // Extrema, products, their positions, and normalisations along rows, on kernels of ours.
 #include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/reduction_extents.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
@@ -36,22 +37,7 @@ class ExtremumStep final : public Step {
     uint32_t mask = 0;
     if (!ReducedAxes(node_.As<ReduceAttrs>(), x.shape.rank(), &mask) || mask == 0) return Refuse();
     if (!x.dense() || !node_.out(0).dense()) return Refuse();
-    // Axes of extent 1 belong to either kind; the reduced ones must be neighbours.
-    int first = x.shape.rank();
-    int end = 0;
-    for (int i = 0; i < x.shape.rank(); ++i) {
-      if (((mask >> i) & 1u) == 0 || x.shape[i] == 1) continue;
-      if (i < first) first = i;
-      end = i + 1;
-    }
-    if (end == 0) first = 0;
-    for (int i = first; i < end; ++i) {
-      if (((mask >> i) & 1u) == 0 && x.shape[i] != 1) return Refuse();
-    }
-    outer_ = static_cast<size_t>(x.shape.ElementsBetween(0, first));
-    reduced_ = static_cast<size_t>(x.shape.ElementsBetween(first, end));
-    inner_ = static_cast<size_t>(x.shape.ElementsBetween(end, x.shape.rank()));
-    return OkStatus();
+    return extents_.Set(x.shape, mask) ? OkStatus() : Refuse();
   }
 
   Status Bind(void*) override {
@@ -66,15 +52,17 @@ class ExtremumStep final : public Step {
         environment_.pool,
         [](void* self, size_t outer, size_t begin, size_t count) {
           const auto* s = static_cast<const ExtremumStep*>(self);
-          const float* x = s->x_ + outer * s->reduced_ * s->inner_ + begin;
-          float* y = s->y_ + outer * s->inner_ + begin;
-          if (s->inner_ == 1) {
-            *y = s->reduce_row_(s->reduced_, x);
+          const size_t reduced = s->extents_.reduced;
+          const size_t inner = s->extents_.inner;
+          const float* x = s->x_ + outer * reduced * inner + begin;
+          float* y = s->y_ + outer * inner + begin;
+          if (inner == 1) {
+            *y = s->reduce_row_(reduced, x);
           } else {
-            s->reduce_rows_(s->reduced_, s->inner_, count, x, y);
+            s->reduce_rows_(reduced, inner, count, x, y);
           }
         },
-        this, outer_, inner_, kBlock, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+        this, extents_.outer, extents_.inner, kBlock, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
     return OkStatus();
   }
 
@@ -83,9 +71,7 @@ class ExtremumStep final : public Step {
 
   const ReduceRowFn reduce_row_;
   const ReduceRowsFn reduce_rows_;
-  size_t outer_ = 1;
-  size_t reduced_ = 1;
-  size_t inner_ = 1;
+  ReductionExtents extents_;
   const float* x_ = nullptr;
   float* y_ = nullptr;
 };

@@ -1,61 +1,10 @@
-// TopK: the best elements of each line along an axis, best first.
-#include <algorithm>
-#include <cmath>
-#include <type_traits>
-
+// TopK: the best elements of each line along an axis, best first, in the order of the reference kernel.
 #include "delegates/xnnpack/lower/lowerings.h"
+#include "eager/kernels/best_indices.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 namespace {
-
-/// One line, and the indices of the best of its elements as a heap in the output, the worst on top
-/// (J. W. J. Williams, Algorithm 232, 1964). In the order of the reference kernel: of equal elements the one
-/// with the smaller index is better, and NaN is larger than every number.
-template <class T>
-struct Line {
-  const T* x;
-  int64_t stride;  ///< Elements from one index to the next, of the input and of both outputs.
-  int64_t* heap;
-  bool largest;
-
-  static bool IsNan(T x) {
-    if constexpr (std::is_floating_point_v<T>) return std::isnan(x);
-    return false;
-  }
-  static bool Less(T a, T b) { return a < b || (IsNan(b) && !IsNan(a)); }
-  bool Better(T a, T b) const { return largest ? Less(b, a) : Less(a, b); }
-  T At(int64_t index) const { return x[index * stride]; }
-  int64_t& Heap(int64_t i) const { return heap[i * stride]; }
-  bool Worse(int64_t a, int64_t b) const { return Better(At(b), At(a)) || (!Better(At(a), At(b)) && b < a); }
-
-  void Sink(int64_t hole, int64_t size) const {
-    const int64_t index = Heap(hole);
-    for (int64_t child = 2 * hole + 1; child < size; child = 2 * hole + 1) {
-      if (child + 1 < size && Worse(Heap(child + 1), Heap(child))) ++child;
-      if (!Worse(Heap(child), index)) break;
-      Heap(hole) = Heap(child);
-      hole = child;
-    }
-    Heap(hole) = index;
-  }
-
-  void Select(int64_t k, int64_t extent) const {
-    for (int64_t i = 0; i < k; ++i) Heap(i) = i;
-    for (int64_t i = k / 2 - 1; i >= 0; --i) Sink(i, k);
-    T worst = At(Heap(0));
-    for (int64_t i = k; i < extent; ++i) {
-      if (!Better(At(i), worst)) continue;
-      Heap(0) = i;
-      Sink(0, k);
-      worst = At(Heap(0));
-    }
-    for (int64_t size = k - 1; size > 0; --size) {
-      std::swap(Heap(0), Heap(size));
-      Sink(0, size);
-    }
-  }
-};
 
 template <class T>
 class TopKStep final : public Step {
@@ -89,11 +38,15 @@ class TopKStep final : public Step {
   void RunLine(int64_t line) const {
     const int64_t outer = line / inner_;
     const int64_t first = outer * k_ * inner_ + line % inner_;
-    const Line<T> of{node_.in(0).template as<const T>() + outer * extent_ * inner_ + line % inner_, inner_,
-                     node_.out(1).template as<int64_t>() + first, node_.As<TopKAttrs>().largest};
-    of.Select(k_, extent_);
+    const T* const x = node_.in(0).template as<const T>() + outer * extent_ * inner_ + line % inner_;
+    const auto at = [&](int64_t index) { return x[index * inner_]; };
+    const eager::BestIndices<T, decltype(at)> best{at, node_.out(1).template as<int64_t>() + first, inner_,
+                                                   node_.As<TopKAttrs>().largest};
+    T worst = best.Begin(k_);
+    for (int64_t i = k_; i < extent_; ++i) worst = best.Offer(k_, i, at(i), worst);
+    best.Sort(k_);
     T* const values = node_.out(0).template as<T>() + first;
-    for (int64_t i = 0; i < k_; ++i) values[i * inner_] = of.At(of.Heap(i));
+    for (int64_t i = 0; i < k_; ++i) values[i * inner_] = at(best.Heap(i));
   }
 
   int64_t extent_ = 0;
