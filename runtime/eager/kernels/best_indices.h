@@ -13,8 +13,8 @@ namespace skiff::eager {
 /// the order is total; of equal elements the one with the smaller index is better. k is at least 1.
 template <class T, class At>
 struct BestIndices {
-  At at;           ///< The element at an index, T.
-  int64_t* heap;   ///< Element i lies at heap[i * stride].
+  At at;          ///< The element at an index, T.
+  int64_t* heap;  ///< Element i lies at heap[i * stride].
   int64_t stride;
   bool largest;
 
