@@ -92,13 +92,11 @@ LstmStates EmitPlain(TfliteBuilder& b, const std::string& name, ValueId x, const
   RecurrentAttrs attrs;
   attrs.reverse = reverse;
   if (weights.cell_clip > 0) attrs.cell_clip = weights.cell_clip;
-  // Recurrent weights are packed before the first run, so they are numbers here.
-  const std::vector<ValueId> made =
-      b.EmitAll({name + "_states", name + "_last_state", name + "_last_cell"}, OpCode::kLstm,
-                {gates.of_sequence, b.Precomputed((name + "_recurrent_weights").c_str(), gates.recurrence),
-                 kNoValue, b.Real((name + "_first").c_str(), first_state), kNoValue,
-                 b.Real((name + "_first_cell").c_str(), first_cell), peepholes},
-                attrs);
+  const std::vector<ValueId> made = b.EmitAll(
+      {name + "_states", name + "_last_state", name + "_last_cell"}, OpCode::kLstm,
+      {gates.of_sequence, gates.recurrence, kNoValue, b.Real((name + "_first").c_str(), first_state),
+       kNoValue, b.Real((name + "_first_cell").c_str(), first_cell), peepholes},
+      attrs);
   return {made[0], made[1], made[2]};
 }
 
