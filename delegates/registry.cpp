@@ -1,8 +1,8 @@
-#include "delegates/registry.h"
+#include "skiff/delegates.h"
 
 #include "core/thread_count.h"
-#include "delegates/thread_pool.h"
 #include "skiff/log.h"
+#include "skiff/thread_pool.h"
 
 namespace skiff {
 

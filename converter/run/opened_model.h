@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "delegates/registry.h"
 #include "format/model_data.h"
 #include "graph/graph.h"
 #include "graph/must.h"
+#include "skiff/delegates.h"
 #include "skiff/session.h"
 
 namespace skiff {

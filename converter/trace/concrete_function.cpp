@@ -6,11 +6,11 @@
 #include "convert.h"
 #include "core/error_capture.h"
 #include "core/platform.h"
-#include "delegates/registry.h"
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/text.h"
+#include "skiff/delegates.h"
 
 namespace skiff::eager {
 namespace {

@@ -32,8 +32,8 @@ class Body {
  public:
   template <class Callable>
   Body(const Callable& code)  // NOLINT: a lambda is one
-      : code_(&code), run_([](const void* code, const Tensors& arguments) {
-          return (*static_cast<const Callable*>(code))(arguments);
+      : code_(&code), run_([](const void* body, const Tensors& arguments) {
+          return (*static_cast<const Callable*>(body))(arguments);
         }) {}
   Tensors operator()(const Tensors& arguments) const { return run_(code_, arguments); }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
+#include "skiff/delegates.h"
 #ifdef SKIFF_WITH_VULKAN
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/pipelines/tuning.h"

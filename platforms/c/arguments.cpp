@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "delegates/registry.h"
 #include "platforms/c/custom.h"
+#include "skiff/delegates.h"
 #include "skiff/version.h"
 
 namespace skiff {

@@ -6,9 +6,9 @@
 #include <atomic>
 #include <iterator>
 
-#include "delegates/thread_pool.h"
 #include "platforms/c/report.h"
 #include "skiff/quantize.h"
+#include "skiff/thread_pool.h"
 #include "skiff/version.h"
 
 namespace skiff {

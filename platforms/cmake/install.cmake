@@ -10,10 +10,8 @@ set(skiff_library_dir ${CMAKE_INSTALL_LIBDIR}/skiff)
 set(skiff_shared_library ${CMAKE_INSTALL_LIBDIR}/libskiff.so.${PROJECT_VERSION})
 set(skiff_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/skiff)
 
-install(DIRECTORY runtime/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY runtime/include/skiff delegates/include/skiff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/runtime/generated/skiff/version.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
-install(FILES delegates/registry.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff RENAME delegates.h)
-install(FILES delegates/thread_pool.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/skiff)
 
 set(skiff_archives)
 foreach(target skiff_c skiff_image skiff_delegates skiff_delegate_vulkan skiff_delegate_xnnpack skiff_delegate_support skiff_runtime skiff_platform

@@ -6,6 +6,7 @@
 
 #include "core/error_capture.h"
 #include "core/platform.h"
+#include "core/sentences.h"
 
 namespace skiff {
 namespace {
@@ -15,9 +16,9 @@ std::atomic<void*> current_user{nullptr};
 
 thread_local ErrorCapture* innermost_capture = nullptr;
 
-void Emit(LogLevel level, const char* format, va_list arguments) {
-  char message[1024];
-  std::vsnprintf(message, sizeof(message), format, arguments);
+constexpr size_t kLongestMessage = 1024;
+
+void Emit(LogLevel level, const char* message) {
   if (level == LogLevel::kError && DeliverToCapture(message)) return;
   if (const LogSink sink = current_sink.load()) {
     sink(current_user.load(), level, message);
@@ -40,32 +41,6 @@ bool DeliverToCapture(const char* message) {
   return true;
 }
 
-const char* StatusCodeName(StatusCode code) {
-  switch (code) {
-    case StatusCode::kOk:
-      return "ok";
-    case StatusCode::kInvalidArgument:
-      return "invalid argument";
-    case StatusCode::kInvalidModel:
-      return "invalid model";
-    case StatusCode::kUnsupported:
-      return "unsupported";
-    case StatusCode::kNoMatchingBucket:
-      return "no matching bucket";
-    case StatusCode::kOutOfMemory:
-      return "out of memory";
-    case StatusCode::kIo:
-      return "input/output error";
-    case StatusCode::kCancelled:
-      return "cancelled";
-    case StatusCode::kDeviceLost:
-      return "device lost";
-    case StatusCode::kInternal:
-      return "internal error";
-  }
-  return "unknown status";
-}
-
 void SetLogSink(LogSink sink, void* user) {
   current_user.store(user);
   current_sink.store(sink);
@@ -74,16 +49,20 @@ void SetLogSink(LogSink sink, void* user) {
 void Log(LogLevel level, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  Emit(level, format, arguments);
+  char message[kLongestMessage];
+  std::vsnprintf(message, sizeof(message), format, arguments);
+  Emit(level, message);
   va_end(arguments);
 }
 
 Status Fail(StatusCode code, const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  Emit(LogLevel::kError, format, arguments);
+  char message[kLongestMessage];
+  std::vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
-  return Status(code);
+  Emit(LogLevel::kError, message);
+  return Status(code, RememberSentence(message));
 }
 
 }  // namespace skiff

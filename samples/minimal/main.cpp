@@ -1,13 +1,14 @@
 // The whole of running a model with one f32 input: open, make a session, fill the input, run, read the
 // output.
-#include <cstdio>
+#include <skiff/delegates.h>
+#include <skiff/session.h>
 
-#include "delegates/registry.h"  // <skiff/delegates.h> once Skiff is installed
-#include "skiff/session.h"
+#include <cstdio>
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
-  // What went wrong, where and why is printed by the library; a LogSink (skiff/log.h) sends it elsewhere.
+  // What went wrong, where and why is printed by the library; a LogSink (skiff/log.h) sends it elsewhere, and
+  // status().message() is the same sentence.
   auto model = skiff::Model::Open(argv[1], {skiff::BuiltinDelegates()});
   if (!model.ok()) return 1;
   auto session = skiff::Session::Create(**model);

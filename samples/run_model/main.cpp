@@ -8,8 +8,8 @@
 #include <new>
 
 #include "arguments.h"
-#include "delegates/registry.h"
 #include "files.h"
+#include "skiff/delegates.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "core/platform.h"
-#include "delegates/registry.h"
 #include "samples/eager_and_graph/workloads.h"
+#include "skiff/delegates.h"
 #include "skiff/session.h"
 #include "tests/bench/measure.h"
 #include "tests/support/tiny_models.h"

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "conformance_cases.h"
-#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/delegate.h"
 #include "delegates/xnnpack/support.h"
 #include "ops/quantized.h"
+#include "skiff/thread_pool.h"
 #include "tolerance.h"
 
 namespace skiff::testing {

@@ -9,8 +9,8 @@
 #include <new>
 
 #include "conformance_cases.h"
-#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/delegate.h"
+#include "skiff/thread_pool.h"
 
 namespace {
 

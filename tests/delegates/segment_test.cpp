@@ -8,12 +8,12 @@
 #include <chrono>
 #include <thread>
 
-#include "delegates/registry.h"
-#include "delegates/thread_pool.h"
 #include "delegates/xnnpack/delegate.h"
 #include "delegates/xnnpack/support.h"
 #include "delegates/xnnpack/thread_pool.h"
 #include "node_harness.h"
+#include "skiff/delegates.h"
+#include "skiff/thread_pool.h"
 
 namespace skiff::testing {
 namespace {

@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "format/container.h"
 #include "format/model_data.h"
+#include "skiff/delegates.h"
 #include "tests/format/golden_record.h"
 #include "tests/support/tiny_models.h"
 

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "emit/write_model.h"
 #include "format/container.h"
 #include "graph/error.h"
+#include "skiff/delegates.h"
 #include "tests/format/golden_record.h"
 
 namespace {

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "delegates/registry.h"
+#include "skiff/delegates.h"
 #include "tests/fuzz/open_shapes_check.h"
 #include "tests/fuzz/seeds.h"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
+#include "skiff/delegates.h"
 #include "skiff/session.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/fuzz/seeds.h"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "format/container.h"
 #include "model_generated.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

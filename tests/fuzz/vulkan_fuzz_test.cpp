@@ -7,10 +7,10 @@
 #include <cstring>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/device/device.h"
 #include "delegates/vulkan/pipelines/shader_code.h"
+#include "skiff/delegates.h"
 #include "tests/fuzz/open_shapes_check.h"
 #include "tests/fuzz/seeds.h"
 #ifdef SKIFF_WITH_XNNPACK

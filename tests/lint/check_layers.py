@@ -33,10 +33,10 @@ ALLOWED = {
     "converter/import": CONVERTER_CORE | {"converter/import"},
     "converter/passes": CONVERTER_CORE | {"converter/passes"},
     "converter/emit": CONVERTER_CORE | {"converter/emit"},
-    "converter/trace": {"runtime", "converter", "delegates/registry.h"},
+    "converter/trace": {"runtime", "converter", "delegates/include"},
     "converter/files": {"runtime", "converter/graph", "converter/import", "converter/emit", "converter/run/sizes.h",
                         "converter/files"},
-    "converter/run": {"runtime", "delegates/registry.h", "converter/graph", "converter/files", "converter/run"},
+    "converter/run": {"runtime", "delegates/include", "converter/graph", "converter/files", "converter/run"},
     "converter/parity": {"runtime", "converter/graph", "converter/convert.h", "converter/state.h", "converter/files", "converter/run",
                          "converter/parity"},
     "converter/tune": {"runtime", "delegates", "converter/graph", "converter/convert.h", "converter/shape_contract.h",
@@ -46,15 +46,15 @@ ALLOWED = {
                   "converter/shape_contract.h", "converter/signatures.h", "converter/state.h", "converter/write_options.h",
                   "delegates/supports.h"},
     "platforms": {"runtime"},
-    "platforms/c": {"runtime", "delegates/registry.h", "delegates/thread_pool.h", "platforms/c"},
+    "platforms/c": {"runtime", "delegates/include", "platforms/c"},
     "platforms/android": {"runtime/include/skiff/image_c.h", "runtime/include/skiff/skiff.h", "platforms/android"},
-    "samples": {"runtime/include", "delegates/registry.h", "samples"},
-    "samples/delegate": {"runtime/include", "runtime/ops", "runtime/core/fixed_array.h", "converter/trace",
+    "samples": {"runtime/include", "delegates/include", "samples"},
+    "samples/delegate": {"runtime/include", "delegates/include", "runtime/ops", "runtime/core/fixed_array.h", "converter/trace",
                          "converter/graph/error.h", "samples/delegate"},
     "samples/eager_and_graph": {"runtime/include", "converter/trace", "converter/graph/error.h", "samples/eager_and_graph"},
     "tests": {"runtime", "delegates", "converter", "platforms", "samples/eager_and_graph", "tests"},
 }
-INCLUDE_PATHS = ["runtime/include", "runtime", "converter", "", "delegates", "tests"]
+INCLUDE_PATHS = ["runtime/include", "delegates/include", "runtime", "converter", "", "delegates", "tests"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 

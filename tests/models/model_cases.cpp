@@ -5,10 +5,10 @@
 #include <set>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "import/import_model.h"
+#include "skiff/delegates.h"
 
 namespace skiff::testing {
 namespace {

@@ -1,4 +1,4 @@
-# Variables: BUILD (build tree), WORK (scratch folder), CONSUMER (application's source), DELEGATE (that of the sample), SOURCE_MODEL (.onnx),
+# Variables: BUILD (build tree), WORK (scratch folder), CONSUMER (application's source), DELEGATE (that of the sample), SAMPLES (their folder), SOURCE_MODEL (.onnx),
 # GENERATOR, CC, CXX, JAVA (where there are classes for it).
 file(REMOVE_RECURSE ${WORK})
 # The prefix has moved when it is used: nothing in it may know where it was installed.
@@ -10,13 +10,14 @@ endfunction()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 file(RENAME ${WORK}/prefix ${WORK}/moved)
 run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=${CC}
-    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK}/moved)
+    -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK}/moved -DSAMPLES=${SAMPLES})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${CMAKE_COMMAND} -S ${DELEGATE} -B ${WORK}/delegate -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${CXX}
     -DCMAKE_PREFIX_PATH=${WORK}/moved)
 run(${CMAKE_COMMAND} --build ${WORK}/delegate)
 run(${WORK}/moved/bin/skiff convert ${SOURCE_MODEL} -o ${WORK}/model.skiff)
 run(${WORK}/build/consumer ${WORK}/model.skiff)
+run(${WORK}/build/minimal ${WORK}/model.skiff)
 run(${WORK}/build/traced ${WORK}/traced.skiff)
 # The file that was made with an application's delegate is refused, by the number, where that is missing.
 run(${WORK}/delegate/skiff-delegate ${WORK}/delegate.skiff)

@@ -7,9 +7,9 @@
 
 #include "core/error_capture.h"
 #include "core/half.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/text.h"
+#include "skiff/delegates.h"
 
 namespace skiff::testing {
 

@@ -1,7 +1,8 @@
-/// Errors without exceptions: what kind of failure it was travels in Status, the sentence that says where and
-/// why goes to the log seam (log.h) once, at the point of failure.
+/// Errors without exceptions: what kind of failure it was travels in Status, with the sentence that says
+/// where and why, which goes to the log seam (log.h) as well, once, at the point of failure.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <utility>
@@ -26,7 +27,19 @@ enum class StatusCode : uint8_t {
 /// A short name for a code, for example "invalid model". Never null.
 const char* StatusCodeName(StatusCode code);
 
-/// Success, or the kind of failure. Two words of value type: copying never allocates.
+/// One sentence, a copy of its own: `std::puts(status.message().c_str())`.
+class StatusMessage {
+ public:
+  static constexpr size_t kCapacity = 512;  ///< With the terminator; longer sentences are cut.
+  const char* c_str() const { return text_; }
+
+ private:
+  friend class Status;
+  char text_[kCapacity];
+};
+
+/// Success, or the kind of failure and which sentence was said about it. A value of eight bytes: failing and
+/// copying never allocate.
 class [[nodiscard]] Status {
  public:
   constexpr Status() = default;
@@ -34,10 +47,19 @@ class [[nodiscard]] Status {
 
   constexpr bool ok() const { return code_ == StatusCode::kOk; }
   constexpr StatusCode code() const { return code_; }
-  constexpr bool operator==(const Status& other) const = default;
+  /// What was said about the failure, "" of kOk. The process remembers its newest 16 failures, of all
+  /// threads: of an older one, and of one that nothing was said about, this is the code's name. From any
+  /// thread.
+  StatusMessage message() const;
+  /// The kinds of failure alone.
+  constexpr bool operator==(const Status& other) const { return code_ == other.code_; }
 
  private:
+  friend Status Fail(StatusCode code, const char* format, ...);
+  constexpr Status(StatusCode code, uint32_t sentence) : code_(code), sentence_(sentence) {}
+
   StatusCode code_ = StatusCode::kOk;
+  uint32_t sentence_ = 0;  ///< Its number; 0: none.
 };
 
 inline constexpr Status OkStatus() { return Status(); }

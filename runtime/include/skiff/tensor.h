@@ -100,8 +100,8 @@ struct TensorView {
   const Quantization* quantization = nullptr;  ///< Borrowed; null: its integers are plain numbers.
 
   TensorView() = default;
-  TensorView(void* data, DType dtype, const Shape& shape, const Quantization* quantization = nullptr)
-      : data(data), dtype(dtype), shape(shape), row_stride(shape.last()), quantization(quantization) {}
+  TensorView(void* elements, DType type, const Shape& extents, const Quantization* quants = nullptr)
+      : data(elements), dtype(type), shape(extents), row_stride(extents.last()), quantization(quants) {}
 
   bool dense() const { return row_stride == shape.last() || shape.elements() <= shape.last(); }
   /// Bytes of the elements, without gaps.

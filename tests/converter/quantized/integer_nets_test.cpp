@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include "convert.h"
-#include "delegates/registry.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "ops/quantized.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

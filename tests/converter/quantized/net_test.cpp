@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "delegates/registry.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "skiff/delegates.h"
 #include "tests/converter/quantized/exact.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tiny_models.h"

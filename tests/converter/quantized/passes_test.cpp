@@ -1,12 +1,12 @@
 // Passes and plans keep what quantised tensors mean.
 #include <gtest/gtest.h>
 
-#include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "passes/passes.h"
+#include "skiff/delegates.h"
 #include "tests/converter/quantized/exact.h"
 #include "tests/converter/quantized/random_graph.h"
 #include "tests/fuzz/seeds.h"

@@ -7,8 +7,8 @@
 
 #include "core/error_capture.h"
 #include "core/platform.h"
-#include "delegates/registry.h"
 #include "expect_error.h"
+#include "skiff/delegates.h"
 #include "skiff/session.h"
 #include "trace/control.h"
 #include "trace/effects.h"

@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "format/container.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

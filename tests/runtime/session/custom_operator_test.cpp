@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

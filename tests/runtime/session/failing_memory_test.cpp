@@ -8,9 +8,9 @@
 #include <string>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

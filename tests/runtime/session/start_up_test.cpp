@@ -8,8 +8,8 @@
 #include <fstream>
 #include <thread>
 
-#include "delegates/registry.h"
 #include "graph/text.h"
+#include "skiff/delegates.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tiny_models.h"
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/error_capture.h"
-#include "delegates/thread_pool.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "skiff/thread_pool.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

@@ -4,9 +4,9 @@
 #include <ostream>
 
 #include "core/error_capture.h"
-#include "delegates/registry.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
+#include "skiff/delegates.h"
 #include "tests/converter/import/onnx/cases.h"
 #include "tests/support/tiny_models.h"
 
