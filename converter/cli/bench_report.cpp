@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 #include "cli/table.h"
 
@@ -55,16 +54,12 @@ double ReshapeTime(const BenchResult& result) {
   return std::max(result.changed_run_ns - result.unchanged_run_ns, 0.0);
 }
 
-double SumOfNodes(const BenchResult& result) {
-  return std::accumulate(result.nodes.begin(), result.nodes.end(), 0.0,
-                         [](double sum, const NodeProfile& node) { return sum + node.median_ns; });
-}
-
 std::string Rate(double amount, double ns) {
   return amount == 0 || ns == 0 ? "" : fmt::format("{:.1f}", amount / ns);
 }
 
-std::string TotalsTable(const std::string& title, const std::vector<Total>& totals, double all_ns) {
+std::string TotalsTable(const std::string& title, const std::vector<Total>& totals, double all_ns,
+                        double between_ns) {
   using Align = Table::Align;
   Table table({{title},
                {"nodes", Align::kRight},
@@ -78,6 +73,8 @@ std::string TotalsTable(const std::string& title, const std::vector<Total>& tota
                Rate(2.0 * static_cast<double>(total.multiply_adds), total.ns),
                Rate(static_cast<double>(total.bytes), total.ns)});
   }
+  table.Add({"between nodes", "", Duration(between_ns),
+             fmt::format("{:.1f} %", 100 * between_ns / std::max(all_ns, 1.0)), "", ""});
   return table.ToString();
 }
 
@@ -164,13 +161,15 @@ nlohmann::ordered_json TotalsJson(const std::vector<Total>& totals) {
 }  // namespace
 
 std::string BenchText(const BenchContext& context, const BenchResult& result, size_t top_nodes) {
-  const double all_ns = SumOfNodes(result);
+  const double between_ns = result.BetweenNodes();
+  const double all_ns = result.NodesTime() + between_ns;
   std::string text = fmt::format("{} on {}, {} thread{}\n", context.model, context.backend, result.threads,
                                  result.threads == 1 ? "" : "s");
   if (!context.signature.empty()) text += fmt::format("of:      signature '{}'\n", context.signature);
   if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
   text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
                       Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
+  text += fmt::format("noise:   {}\n", NoiseText(result.noise, result.Spread()));
   text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
                       Duration(result.create_ns), Duration(result.first_run_ns));
   if (!context.other_sizes.empty())
@@ -192,8 +191,10 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
   if (nodes > top_nodes)
     text += fmt::format("... and {} more nodes (--top {} shows all)\n", nodes - top_nodes, nodes);
   if (shape_nodes > 0) text += fmt::format("({} nodes run at a new shape only)\n", shape_nodes);
-  text += '\n' + TotalsTable("by operator", TotalsByOperator(result), all_ns);
-  text += '\n' + TotalsTable("by delegate", TotalsByDelegate(result), all_ns);
+  text += '\n' + TotalsTable("by operator", TotalsByOperator(result), all_ns, between_ns);
+  text += '\n' + TotalsTable("by delegate", TotalsByDelegate(result), all_ns, between_ns);
+  text += fmt::format("(of profiled runs, which took {}: the clock is read at every node)\n",
+                      Duration(result.profiled_run_ns));
   return text;
 }
 
@@ -209,6 +210,12 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                                  {"session_ns", result.create_ns},
                                  {"first_run_ns", result.first_run_ns},
                                  {"file_bytes", context.file_bytes}};
+  json["noise"] = {{"noisy", IsNoisy(result.noise, result.Spread())},
+                   {"spread", result.Spread()},
+                   {"other_programs_cpus", result.noise.others},
+                   {"stolen_share", result.noise.stolen},
+                   {"preempted", result.noise.preempted}};
+  if (result.noise.mhz_before > 0) json["noise"]["mhz"] = {result.noise.mhz_before, result.noise.mhz_after};
   if (!context.signature.empty()) json["signature"] = context.signature;
   if (!context.sizes.empty()) json["sizes"] = context.sizes;
   if (!context.other_sizes.empty()) {
@@ -225,6 +232,8 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                     {"mapped_packed_weights", result.memory.mapped_packed_weights},
                     {"widened_weights", result.memory.widened_weights}};
   if (!context.tuning.empty()) json["tuning"] = TuningJson(context);
+  json["profiled_run_ns"] = result.profiled_run_ns;
+  json["between_nodes_ns"] = result.BetweenNodes();
   json["nodes"] = nlohmann::ordered_json::array();
   for (const NodeProfile& node : result.nodes) {
     json["nodes"].push_back({{"name", node.info.name},

@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/custom_options.h"
+#include "cli/dot.h"
 #include "cli/inspect.h"
 #include "format/container.h"
 #include "import/import_model.h"
@@ -25,6 +26,7 @@ struct Arguments {
   std::string model;
   bool json = false;
   bool nodes = false;
+  bool dot = false;
 };
 
 /// By the file's mark; a damaged .skiff file still gets that reader's message.
@@ -65,12 +67,14 @@ void Inspect(const Arguments& arguments) {
   std::string text;
   if (IsSkiff(path)) {
     OpenedModel opened(path);
-    text = arguments.json ? JsonText(SkiffJson(path, opened.model()))
-                          : SkiffText(path, opened.model(), arguments.nodes);
+    text = arguments.dot    ? SkiffDot(opened.model())
+           : arguments.json ? JsonText(SkiffJson(path, opened.model()))
+                            : SkiffText(path, opened.model(), arguments.nodes);
   } else {
     const std::vector<NamedGraph> signatures = ImportAll(path);
-    text = arguments.json ? JsonText(SourceJson(path, signatures))
-                          : SourceText(path, signatures, arguments.nodes);
+    text = arguments.dot    ? SourceDot(signatures)
+           : arguments.json ? JsonText(SourceJson(path, signatures))
+                            : SourceText(path, signatures, arguments.nodes);
   }
   fmt::print("{}", text);
 }
@@ -82,7 +86,14 @@ void AddInspect(CLI::App& app, int&) {
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The file")->required()->type_name("MODEL");
   CLI::Option* json = command->add_flag("--json", arguments->json, "Print JSON, with all nodes");
-  command->add_flag("--nodes", arguments->nodes, "List every node with its tensors")->excludes(json);
+  CLI::Option* nodes =
+      command->add_flag("--nodes", arguments->nodes, "List every node with its tensors")->excludes(json);
+  command
+      ->add_flag(
+          "--dot", arguments->dot,
+          "Print the graph for Graphviz, of a .skiff file the first plan: ... --dot | dot -Tsvg -o net.svg")
+      ->excludes(json)
+      ->excludes(nodes);
   AddCustomOptions(*command);
   command->footer(kFooter);
   command->callback([arguments] { Inspect(*arguments); });

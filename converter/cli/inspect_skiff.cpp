@@ -99,13 +99,6 @@ const PlanTensor* TensorAt(const PlanData& plan, int32_t index) {
   return index < 0 ? nullptr : &plan.tensors[static_cast<size_t>(index)];
 }
 
-DelegateKind DelegateOf(const PlanData& plan, size_t node) {
-  for (const SegmentData& segment : plan.segments) {
-    if (node >= segment.begin && node < segment.end) return segment.delegate;
-  }
-  return DelegateKind::kReference;
-}
-
 std::map<std::string, size_t> OperatorCounts(const PlanData& plan) {
   std::map<std::string, size_t> counts;
   for (const PlanNode& node : plan.nodes) ++counts[node.op->name];

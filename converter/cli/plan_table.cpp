@@ -37,6 +37,13 @@ std::string DelegateText(DelegateKind kind) {
   return kind < DelegateKind::kOfApplications ? name : fmt::format("{} {}", name, static_cast<int>(kind));
 }
 
+DelegateKind DelegateOf(const PlanData& plan, size_t node) {
+  for (const SegmentData& segment : plan.segments) {
+    if (node >= segment.begin && node < segment.end) return segment.delegate;
+  }
+  return DelegateKind::kReference;
+}
+
 NodeCounts CountNodes(const PlanData& plan) {
   NodeCounts counts{plan.shape_node_count, plan.nodes.size() - plan.shape_node_count, 0};
   for (const SegmentData& segment : plan.segments) {

@@ -16,6 +16,9 @@ std::string ContractText(const ModelSignature& signature);
 /// Who runs a node: "xnnpack"; "application 130" where only an application knows its delegate's name.
 std::string DelegateText(DelegateKind kind);
 
+/// That the plan gives a node to.
+DelegateKind DelegateOf(const PlanData& plan, size_t node);
+
 /// How many nodes of a plan run at every call, and how many of those by the reference kernels.
 struct NodeCounts {
   size_t shape_program = 0;

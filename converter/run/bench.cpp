@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/platform.h"
 
@@ -32,12 +33,13 @@ void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& 
   for (int i = 0; i < options.warmup; ++i) RunOnce(*session);
   const auto count = static_cast<size_t>(session->node_count());
   std::vector<std::vector<double>> times(count);
+  std::vector<double> runs;
   uint64_t origin = 0;
   for (int run = 0; run < options.runs; ++run) {
     TracedRun traced;
     traced.begin_ns = platform::NowNanoseconds();
     if (run == 0) origin = traced.begin_ns;
-    RunOnce(*session);
+    runs.push_back(RunOnce(*session));
     traced.end_ns = platform::NowNanoseconds() - origin;
     traced.begin_ns -= origin;
     for (size_t i = 0; i < count; ++i) {
@@ -48,6 +50,7 @@ void ProfileNodes(Model& model, const NamedTensors& inputs, const BenchOptions& 
     if (result.traced.size() == kTracedRuns) result.traced.erase(result.traced.begin());
     result.traced.push_back(std::move(traced));
   }
+  result.profiled_run_ns = MedianOf(runs);
   for (size_t i = 0; i < count; ++i) {
     result.nodes.push_back({session->node(static_cast<int>(i)), MedianOf(times[i])});
   }
@@ -80,6 +83,14 @@ double BenchResult::Quantile(double share) const {
   return runs_ns[static_cast<size_t>(std::ceil(share * last))];
 }
 
+double BenchResult::NodesTime() const {
+  return std::accumulate(nodes.begin(), nodes.end(), 0.0, [](double sum, const NodeProfile& node) {
+    return sum + (node.info.shape_program ? 0 : node.median_ns);
+  });
+}
+
+double BenchResult::BetweenNodes() const { return std::max(profiled_run_ns - NodesTime(), 0.0); }
+
 BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& options) {
   BenchResult result;
   {
@@ -89,7 +100,9 @@ BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& 
     SetInputs(*session, inputs);
     result.first_run_ns = RunOnce(*session);
     for (int i = 0; i < options.warmup; ++i) RunOnce(*session);
+    const NoiseMeter meter;
     for (int i = 0; i < options.runs; ++i) result.runs_ns.push_back(RunOnce(*session));
+    result.noise = meter.Read();
     std::sort(result.runs_ns.begin(), result.runs_ns.end());
     result.memory = session->memory_usage();
     result.threads = session->threads();

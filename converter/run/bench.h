@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "run/noise.h"
 #include "run/opened_model.h"
 
 namespace skiff {
@@ -36,7 +37,9 @@ struct BenchResult {
   double changed_run_ns = 0;    ///< Median of first runs after a change of shape; 0: not measured.
   double unchanged_run_ns = 0;  ///< Median of the runs right behind them, which have the same shape.
   std::vector<double> runs_ns;  ///< Sorted.
+  Noise noise;                  ///< While these ran.
   std::vector<NodeProfile> nodes;
+  double profiled_run_ns = 0;     ///< Median of the runs that the nodes' times are from.
   std::vector<TracedRun> traced;  ///< The last few profiled runs.
   MemoryUsage memory;
   int threads = 0;
@@ -44,6 +47,12 @@ struct BenchResult {
 
   /// The run time that `share` (0..1) of the runs did not pass.
   double Quantile(double share) const;
+  /// From the tenth to the ninetieth percentile, as a share of the median.
+  double Spread() const { return (Quantile(0.9) - Quantile(0.1)) / Quantile(0.5); }
+  /// The nodes' medians together, without those of the shape program.
+  double NodesTime() const;
+  /// What a profiled run does beside its nodes: reading the clock, waking threads, copying to a device.
+  double BetweenNodes() const;
 };
 
 /// Throws Error.

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "convert.h"
 #include "emit/write_model.h"
@@ -261,6 +264,13 @@ TEST_F(EndToEnd, BenchReportsAsJsonAndTrace) {
   size_t in_totals = 0;
   for (const Json& total : report["by_operator"]) in_totals += total["nodes"].get<size_t>();
   EXPECT_EQ(in_totals, nodes);
+  double of_nodes = 0;
+  for (const Json& node : report["nodes"])
+    of_nodes += node["shape_program"].get<bool>() ? 0 : node["median_ns"].get<double>();
+  EXPECT_GE(of_nodes + report["between_nodes_ns"].get<double>(),
+            0.99 * report["profiled_run_ns"].get<double>());
+  EXPECT_GE(report["noise"]["spread"].get<double>(), 0);
+  EXPECT_TRUE(report["noise"]["noisy"].is_boolean());
 
   const Json trace = Json::parse(ReadWhole(trace_path));
   size_t complete = 0;
@@ -273,11 +283,38 @@ TEST_F(EndToEnd, BenchReportsAsJsonAndTrace) {
   EXPECT_EQ(complete, 5 * (nodes + 1));
 }
 
+TEST_F(EndToEnd, InspectDrawsGraphs) {
+  for (const std::string& path : {kSource, Model()}) {
+    const std::string dot = Succeed({"inspect", path, "--dot"});
+    EXPECT_THAT(dot, AllOf(StartsWith("digraph skiff {"), HasSubstr("Conv2d"), HasSubstr(" -> "),
+                           HasSubstr("f32 [1, 36]"), HasSubstr("image"), HasSubstr("constant f32")));
+    EXPECT_EQ(std::count(dot.begin(), dot.end(), '{'), std::count(dot.begin(), dot.end(), '}'));
+    // Each arrow is between boxes that stand before it.
+    std::istringstream lines(dot);
+    std::set<std::string> boxes;
+    size_t arrows = 0;
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string from;
+      std::string what;
+      std::string to;
+      words >> from >> what >> to;
+      if (what.starts_with("[label")) boxes.insert(from);
+      if (what != "->") continue;
+      EXPECT_TRUE(boxes.contains(from) && boxes.contains(to)) << line;
+      ++arrows;
+    }
+    EXPECT_GT(arrows, 10u);
+  }
+  EXPECT_THAT(Succeed({"inspect", Model(), "--dot"}), HasSubstr("xnnpack"));
+}
+
 TEST_F(EndToEnd, BenchPrintsTables) {
   const std::string output = Succeed({"bench", Model(), "--runs", "2", "--backend", "reference"});
-  EXPECT_THAT(output, AllOf(HasSubstr("median"), HasSubstr("p90"), HasSubstr("first run"),
-                            HasSubstr("memory:"), HasSubstr("GFLOP/s"), HasSubstr("by operator"),
-                            HasSubstr("by delegate"), HasSubstr("Conv2d")));
+  EXPECT_THAT(output,
+              AllOf(HasSubstr("median"), HasSubstr("p90"), HasSubstr("first run"), HasSubstr("memory:"),
+                    HasSubstr("GFLOP/s"), HasSubstr("by operator"), HasSubstr("by delegate"),
+                    HasSubstr("Conv2d"), HasSubstr("noise:"), HasSubstr("between nodes")));
 }
 
 TEST_F(EndToEnd, BenchTunesTheGpuForLaterRuns) {
