@@ -35,7 +35,10 @@ PortInfo PortOf(const GraphPort& port, const Value& value, const ImageSettings& 
   return info;
 }
 
-/// An input whose size the settings have becomes a picture, channels first or last; of others, why not.
+bool IsSide(int64_t extent) { return extent > 0 && extent <= 65536; }
+
+/// An input whose size the settings have, or any where they have none, becomes a picture, channels first or
+/// last; of others, why not.
 void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSettings& ports,
                      std::vector<std::string>& reasons) {
   for (const GraphPort& port : graph.caller_inputs()) {
@@ -47,22 +50,28 @@ void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSetting
       refuse(fmt::format("has {} dimensions, and pictures have 4", value.dims.size()));
       continue;
     }
-    const auto is = [&](size_t axis, int64_t extent) {
-      return !value.dims[axis].constant() || value.dims[axis].value == extent;
+    ImageSettings settings = image;
+    const auto is = [&](size_t axis, uint32_t& side) {
+      const Dim& dim = value.dims[axis];
+      if (side == 0 && dim.constant() && IsSide(dim.value)) side = static_cast<uint32_t>(dim.value);
+      return side != 0 && (!dim.constant() || dim.value == side);
     };
     const auto channels = static_cast<int64_t>(image.mean.size());
     const auto has = [&](size_t channel, size_t height, size_t width) {
+      settings.height = image.height;
+      settings.width = image.width;
       return value.dims[channel].constant() && value.dims[channel].value == channels &&
-             is(height, image.height) && is(width, image.width);
+             is(height, settings.height) && is(width, settings.width);
     };
-    ImageSettings settings = image;
     settings.nhwc = !has(1, 2, 3);
+    const bool fits = !settings.nhwc || has(3, 1, 2);
     const PortInfo info = PortOf(port, value, settings);
-    if (settings.nhwc && !has(3, 1, 2)) {
+    if (!fits) {
       refuse(
           fmt::format("is {}, of which neither axes 1, 2, 3 nor axes 3, 1, 2 are {} channels of that "
-                      "height and width",
-                      ShapeText(info.shape).c_str(), channels));
+                      "height and width{}",
+                      ShapeText(info.shape).c_str(), channels,
+                      image.width == 0 ? "; where these are open, say --image-size" : ""));
       continue;
     }
     const ErrorCapture capture;
@@ -95,8 +104,11 @@ void AddStated(const std::vector<const Graph*>& graphs, const ConvertOptions& op
     labels |= !all[i].labels.empty();
   }
   if (options.image && !images) {
-    Throw(StatusCode::kInvalidArgument, "--image-size {}x{} with {} channels fits no input of the model: {}",
-          options.image->width, options.image->height, options.image->mean.size(), fmt::join(reasons, "; "));
+    const ImageSettings& image = *options.image;
+    const std::string size =
+        image.width == 0 ? "a picture" : fmt::format("--image-size {}x{}", image.width, image.height);
+    Throw(StatusCode::kInvalidArgument, "{} with {} channels fits no input of the model: {}", size,
+          image.mean.size(), fmt::join(reasons, "; "));
   }
   if (!options.labels.empty() && !labels) {
     Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",
@@ -110,8 +122,7 @@ std::optional<ImageSettings> ImageOf(const PictureNotes& picture, const Value& v
   if (value.dims.size() != 4 || !value.has_static_shape()) return std::nullopt;
   if (value.dtype != DType::kF32 && value.quantization == nullptr) return std::nullopt;
   const Shape shape = value.shape();
-  const auto usable = [](int64_t extent) { return extent > 0 && extent <= 65536; };
-  if (shape[0] != 1 || !usable(shape[1]) || !usable(shape[2])) return std::nullopt;
+  if (shape[0] != 1 || !IsSide(shape[1]) || !IsSide(shape[2])) return std::nullopt;
   ImageSettings image;
   image.height = static_cast<uint32_t>(shape[1]);
   image.width = static_cast<uint32_t>(shape[2]);

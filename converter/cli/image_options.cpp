@@ -126,19 +126,28 @@ uint8_t IndexOf(const char* const (&names)[kCount], const std::string& name, uin
   return fallback;
 }
 
+/// 0 x 0 where it is left to the input.
+void SetSize(std::string_view text, ImageSettings& image) {
+  if (text.empty()) return;
+  const size_t x = text.find('x');
+  const auto usable = [](uint32_t extent) { return extent > 0 && extent <= kMostSide; };
+  if (x == std::string::npos || !ParseNumber(text.substr(0, x), image.width) ||
+      !ParseNumber(text.substr(x + 1), image.height) || !usable(image.width) || !usable(image.height))
+    Malformed("--image-size", std::string(text), "WIDTHxHEIGHT in pixels, for example 224x224");
+}
+
 }  // namespace
 
 const char* FitName(ImageFit fit) { return kFits[static_cast<size_t>(fit)]; }
 const char* FilterName(ImageFilter filter) { return kFilters[static_cast<size_t>(filter)]; }
 
 void AddImageOptions(CLI::App& command, ImageArguments& arguments) {
-  CLI::Option* size = command
-                          .add_option("--image-size", arguments.size,
-                                      "Pictures become inputs of this many pixels: 4-D ones of that size")
-                          ->type_name("WxH");
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
-    return command.add_option(name, value, help)->type_name(type)->needs(size);
+    return command.add_option(name, value, help)->type_name(type);
   };
+  add("--image-size", arguments.size, "WxH",
+      "Pictures become inputs of this many pixels: 4-D ones of that size (default, where one of the next "
+      "options is given: the input's own)");
   add("--mean", arguments.mean, "A,B,C",
       "Subtracted from samples, per channel of the input (default 0): of 0..1 where --std is, else of "
       "0..255");
@@ -168,14 +177,9 @@ void AddImageOptions(CLI::App& command, ImageArguments& arguments) {
 }
 
 std::optional<ImageSettings> ToImageSettings(const ImageArguments& arguments) {
-  if (arguments.size.empty()) return std::nullopt;
+  if (!arguments.any()) return std::nullopt;
   ImageSettings image;
-  const size_t x = arguments.size.find('x');
-  const auto usable = [](uint32_t extent) { return extent > 0 && extent <= kMostSide; };
-  const std::string_view text = arguments.size;
-  if (x == std::string::npos || !ParseNumber(text.substr(0, x), image.width) ||
-      !ParseNumber(text.substr(x + 1), image.height) || !usable(image.width) || !usable(image.height))
-    Malformed("--image-size", arguments.size, "WIDTHxHEIGHT in pixels, for example 224x224");
+  SetSize(arguments.size, image);
   const bool grey = arguments.channels == "gray" || arguments.channels == "grey";
   image.bgr = arguments.channels == "bgr";
   image.fit = static_cast<ImageFit>(IndexOf(kFits, arguments.fit, 0));

@@ -20,12 +20,16 @@ struct ImageArguments {
   std::string filter;
   uint32_t resize = 0;
   uint32_t fill = 0;
+
+  bool any() const {
+    return resize != 0 || fill != 0 || !(size + mean + deviation + scale + channels + fit + filter).empty();
+  }
 };
 
 /// --image-size, --mean, --std, --scale, --channels, --fit, --resize, --filter, --fill.
 void AddImageOptions(CLI::App& command, ImageArguments& arguments);
 
-/// None without --image-size. Throws CLI::ValidationError where the text of an option is malformed, or where
+/// None without any of them. Throws CLI::ValidationError where the text of an option is malformed, or where
 /// mean, std and scale cannot belong together.
 std::optional<ImageSettings> ToImageSettings(const ImageArguments& arguments);
 

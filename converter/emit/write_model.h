@@ -12,7 +12,7 @@ namespace skiff {
 
 /// How pictures become an input; see ImageSpec.
 struct ImageSettings {
-  uint32_t width = 0;
+  uint32_t width = 0;  ///< 0, and the height as well: the input's own.
   uint32_t height = 0;
   std::vector<float> mean;
   std::vector<float> scale;

@@ -51,12 +51,23 @@ if command -v ccache >/dev/null; then
   export CCACHE_BASEDIR=$root
   flags+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
+# Ninja's lines are [done/all] and what it does.
+tell_progress() {
+  local line tenths told=0
+  while IFS= read -r line; do
+    [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]] || continue
+    tenths=$((10 * BASH_REMATCH[1] / BASH_REMATCH[2]))
+    ((tenths > told)) || continue
+    told=$tenths
+    echo "XNNPACK for $arch: ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} files" >&2
+  done
+}
 if ! {
   cmake -S "$sources/xnnpack" -B "$out/build" -G Ninja "${flags[@]}" \
     -DCPUINFO_SOURCE_DIR="$sources/cpuinfo" -DPTHREADPOOL_SOURCE_DIR="$sources/pthreadpool" \
     -DFXDIV_SOURCE_DIR="$sources/fxdiv" -DFP16_SOURCE_DIR="$sources/fp16" &&
     cmake --build "$out/build" -j "${SKIFF_JOBS:-$(nproc)}" --target XNNPACK microkernels-prod cpuinfo
-} >"$out/log" 2>&1; then
+} 2>&1 | tee "$out/log" | tell_progress; then
   tail -n 30 "$out/log" >&2
   echo "build.sh: building XNNPACK for $arch failed; the whole log is $out/log" >&2
   exit 1

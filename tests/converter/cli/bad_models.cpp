@@ -179,6 +179,8 @@ std::vector<BadInput> BadShapes() {
                 {"--bucket batch=6", "no multiple of 4"}, open),
       OfOptions("ImageSizeFitsNoInput", {"--image-size", "8x8"}, {"--image-size 8x8", "fits no input", "'x'"},
                 PictureModel()),
+      OfOptions("PicturesOfOpenSize", {"--std", "0.5"}, {"fits no input", "'x'", "say --image-size"},
+                OpenPictureModel()),
       {"LabelsMissing",
        [](const TempFolder& folder) {
          return Convert(folder, GoodOnnx(folder), {"--labels", folder / "none.txt"});

@@ -68,7 +68,6 @@ std::vector<BadInput> BadUsage() {
             {"parity", "a.onnx", "--at", "seq=7", "--at", "seq=8", "--inputs", "random:1", "--expect",
              "folder"},
             {"--at", "random inputs", "one size"}),
-      ConvertUsage("MeanWithoutImageSize", {"--mean", "1,2,3"}, {"--mean", "--image-size"}),
       ConvertUsage("MeanOfWrongCount", {"--image-size", "4x4", "--mean", "1,2"},
                    {"--mean 1,2", "1 or 3 numbers", "got 2"}),
       ConvertUsage("ScaleAndStd", {"--image-size", "4x4", "--std", "0.5", "--scale", "1"},

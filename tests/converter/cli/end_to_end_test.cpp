@@ -92,6 +92,14 @@ TEST_F(EndToEnd, RunShowsWhatAPictureBecame) {
             DecodePicture(ReadFile(kSample + "/images/" + picture + ".png"), "picture").samples);
 }
 
+TEST_F(EndToEnd, PicturesHaveTheInputsOwnSizeWhereNoneIsSaid) {
+  const std::string stated = *folder_ / "stated.skiff";
+  const std::string own = *folder_ / "own.skiff";
+  Succeed({"convert", kSource, "-o", stated, "--image-size", "32x32", "--std", "0.5"});
+  Succeed({"convert", kSource, "-o", own, "--std", "0.5"});
+  EXPECT_EQ(ReadWhole(own), ReadWhole(stated));
+}
+
 TEST_F(EndToEnd, NormalisationAsTorchvisionStatesIt) {
   const std::string model = *folder_ / "torchvision.skiff";
   const std::string output =

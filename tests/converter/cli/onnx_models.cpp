@@ -67,6 +67,16 @@ ModelProto PictureModel() {
   return model;
 }
 
+ModelProto OpenPictureModel() {
+  ModelProto model = PictureModel();
+  for (auto* port : {model.mutable_graph()->mutable_input(0), model.mutable_graph()->mutable_output(0)}) {
+    auto* shape = port->mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape->mutable_dim(2)->set_dim_param("height");
+    shape->mutable_dim(3)->set_dim_param("width");
+  }
+  return model;
+}
+
 ModelProto TwoInputModel() {
   ModelProto model = EmptyModel();
   SetType(*model.mutable_graph()->add_input(), "a", TensorProto::INT64, {2});

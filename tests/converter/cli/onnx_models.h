@@ -15,6 +15,8 @@ onnx::ModelProto ProductModel();
 onnx::ModelProto OpenProductModel();
 /// y = x + x for a picture x[1, 3, 4, 4], a node named 'twice'.
 onnx::ModelProto PictureModel();
+/// Of any height and width.
+onnx::ModelProto OpenPictureModel();
 /// z = a - b for i64 inputs a[2] and b[2], a node named 'difference'.
 onnx::ModelProto TwoInputModel();
 
