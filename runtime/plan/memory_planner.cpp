@@ -19,15 +19,21 @@ uint64_t Footprint(uint64_t bytes) {
   return AlignUp(bytes) + (bytes >= kStaggerFrom && bytes % 4096 == 0 ? kStagger : 0);
 }
 
-bool Overlap(const BufferLifetime& a, const BufferLifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
-}
-
 /// A heap's: a quarter of the code of std::sort, and the planner's lists are short.
 template <class Iterator, class Before>
 void Sort(Iterator begin, Iterator end, const Before& before) {
   std::make_heap(begin, end, before);
   std::sort_heap(begin, end, before);
+}
+
+/// One behind the other.
+uint64_t PlaceApart(Span<const BufferLifetime> buffers, Span<uint64_t> offsets) {
+  uint64_t arena = 0;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    offsets[i] = buffers[i].bytes == 0 ? 0 : arena;
+    arena += Footprint(buffers[i].bytes);
+  }
+  return arena;
 }
 
 using Order = bool (*)(const BufferLifetime& a, const BufferLifetime& b);
@@ -51,27 +57,61 @@ constexpr size_t kOrderCount = sizeof(kOrders) / sizeof(kOrders[0]);
 
 Status MemoryPlanner::Init(Span<const BufferLifetime> buffers) {
   const size_t count = buffers.size();
-  SKIFF_RETURN_IF_ERROR(first_neighbour_.Allocate(count + 1));
   SKIFF_RETURN_IF_ERROR(order_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(placed_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(trial_.Allocate(count));
-  size_t pairs = 0;
-  size_t most = 0;
-  const auto visit = [&](const auto& found) {
-    for (uint32_t i = 0; i < count; ++i) {
-      for (uint32_t j = 0; j < count; ++j) {
-        if (i != j && Overlap(buffers[i], buffers[j])) found(i, j);
-      }
+  SKIFF_RETURN_IF_ERROR(by_first_.Allocate(count));
+  SKIFF_RETURN_IF_ERROR(by_last_.Allocate(count));
+  live_count_ = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (buffers[i].first <= buffers[i].last) by_first_[live_count_++] = i;
+  }
+  std::copy(by_first_.begin(), by_first_.begin() + live_count_, by_last_.begin());
+  Sort(by_first_.begin(), by_first_.begin() + live_count_,
+       [&](uint32_t a, uint32_t b) { return buffers[a].first < buffers[b].first; });
+  Sort(by_last_.begin(), by_last_.begin() + live_count_,
+       [&](uint32_t a, uint32_t b) { return buffers[a].last < buffers[b].last; });
+  return ListNeighbours(buffers);
+}
+
+/// Each pair that is live together, once. Ends, false, where `found` says that it has seen enough.
+template <class Found>
+bool MemoryPlanner::VisitPairs(Span<const BufferLifetime> buffers, const Found& found) const {
+  for (size_t i = 0; i < live_count_; ++i) {
+    const int32_t last = buffers[by_first_[i]].last;
+    for (size_t j = i + 1; j < live_count_ && buffers[by_first_[j]].first <= last; ++j) {
+      if (!found(by_first_[i], by_first_[j])) return false;
     }
-  };
-  visit([&](uint32_t i, uint32_t) { ++first_neighbour_[i + 1]; });
+  }
+  return true;
+}
+
+Status MemoryPlanner::ListNeighbours(Span<const BufferLifetime> buffers) {
+  const size_t count = buffers.size();
+  size_t entries = 0;
+  crowded_ = !VisitPairs(buffers, [&](uint32_t, uint32_t) { return (entries += 2) <= kMostPairs; });
+  if (crowded_) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(first_neighbour_.Allocate(count + 1));
+  SKIFF_RETURN_IF_ERROR(neighbours_.Allocate(entries));
+  VisitPairs(buffers, [&](uint32_t a, uint32_t b) {
+    ++first_neighbour_[a + 1];
+    ++first_neighbour_[b + 1];
+    return true;
+  });
+  size_t most = 0;
   for (size_t i = 0; i < count; ++i) {
     most = std::max(most, first_neighbour_[i + 1]);
     first_neighbour_[i + 1] += first_neighbour_[i];
   }
   SKIFF_RETURN_IF_ERROR(blocks_.Allocate(most));
-  SKIFF_RETURN_IF_ERROR(neighbours_.Allocate(first_neighbour_[count]));
-  visit([&](uint32_t, uint32_t j) { neighbours_[pairs++] = j; });
+  // Filled behind first_neighbour_[i], which then is where the next one's begin, and is shifted back.
+  VisitPairs(buffers, [&](uint32_t a, uint32_t b) {
+    neighbours_[first_neighbour_[a]++] = b;
+    neighbours_[first_neighbour_[b]++] = a;
+    return true;
+  });
+  for (size_t i = count; i > 0; --i) first_neighbour_[i] = first_neighbour_[i - 1];
+  first_neighbour_[0] = 0;
   return OkStatus();
 }
 
@@ -103,12 +143,13 @@ uint64_t MemoryPlanner::PlaceInOrder(Span<const BufferLifetime> buffers) {
 /// The sum of live buffers only grows where some buffer begins.
 uint64_t MemoryPlanner::LowerBound(Span<const BufferLifetime> buffers) const {
   uint64_t bound = 0;
-  for (size_t at = 0; at < buffers.size(); ++at) {
-    uint64_t live = AlignUp(buffers[at].bytes);
-    for (size_t i = first_neighbour_[at]; i < first_neighbour_[at + 1]; ++i) {
-      const BufferLifetime& other = buffers[neighbours_[i]];
-      if (other.first <= buffers[at].first) live += AlignUp(other.bytes);
-    }
+  uint64_t live = 0;
+  size_t ended = 0;
+  for (size_t i = 0; i < live_count_; ++i) {
+    const BufferLifetime& buffer = buffers[by_first_[i]];
+    for (; buffers[by_last_[ended]].last < buffer.first; ++ended)
+      live -= AlignUp(buffers[by_last_[ended]].bytes);
+    live += AlignUp(buffer.bytes);
     bound = std::max(bound, live);
   }
   return bound;
@@ -122,6 +163,7 @@ uint64_t MemoryPlanner::Plan(Span<const BufferLifetime> buffers, double slack, S
     all = SaturatingAdd(all, Footprint(buffer.bytes));
   }
   if (all > kMostBytes) return UINT64_MAX;
+  if (crowded_) return PlaceApart(buffers, offsets);
   const uint64_t bound = LowerBound(buffers);
   const uint64_t enough = bound + static_cast<uint64_t>(static_cast<double>(bound) * slack);
   uint64_t best = UINT64_MAX;

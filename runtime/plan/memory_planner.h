@@ -3,7 +3,9 @@
 ///
 /// Greedy by size after Pisarchyk and Lee, "Efficient memory management for deep neural net inference"
 /// (2020): buffers in a fixed order, each at the lowest gap among those already placed whose lifetimes
-/// overlap with its own. Several orders are tried and the smallest arena wins.
+/// overlap with its own. Several orders are tried and the smallest arena wins. Where more pairs are live
+/// together than any model has, buffers share nothing: time and memory of the planner are bounded whatever a
+/// file says.
 #pragma once
 
 #include "core/fixed_array.h"
@@ -21,7 +23,10 @@ struct BufferLifetime {
 /// once.
 class MemoryPlanner {
  public:
-  /// Memory grows with the number of pairs that are live together.
+  /// Pairs of buffers that are live together, each counted twice, beyond which buffers share nothing.
+  static constexpr size_t kMostPairs = size_t{1} << 22;
+
+  /// Memory grows with the number of pairs that are live together, up to kMostPairs.
   Status Init(Span<const BufferLifetime> buffers);
 
   /// Fills `offsets` (as many as there are buffers; multiples of 64) and returns the arena's bytes;
@@ -40,7 +45,14 @@ class MemoryPlanner {
     uint64_t end;
   };
   uint64_t PlaceInOrder(Span<const BufferLifetime> buffers);
+  template <class Found>
+  bool VisitPairs(Span<const BufferLifetime> buffers, const Found& found) const;
+  Status ListNeighbours(Span<const BufferLifetime> buffers);
 
+  FixedArray<uint32_t> by_first_;       ///< Buffers that are ever live, in the order in which they begin,
+  FixedArray<uint32_t> by_last_;        ///< and in which they end.
+  size_t live_count_ = 0;               ///< How many these are.
+  bool crowded_ = false;                ///< More than kMostPairs: there are no neighbours.
   FixedArray<size_t> first_neighbour_;  ///< By buffer, index into neighbours_; one more for the end.
   FixedArray<uint32_t> neighbours_;     ///< Buffers that are live together with this one.
   FixedArray<uint32_t> order_;

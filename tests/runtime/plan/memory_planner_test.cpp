@@ -90,6 +90,40 @@ TEST(MemoryPlanner, RandomLifetimesAreDisjoint) {
   }
 }
 
+TEST(MemoryPlanner, TheLowerBoundIsTheFullestNode) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<BufferLifetime> buffers = RandomBuffers(random);
+    uint64_t fullest = 0;
+    for (int32_t node = 0; node < 40; ++node) {
+      uint64_t live = 0;
+      for (const BufferLifetime& buffer : buffers)
+        live += buffer.first <= node && node <= buffer.last ? (buffer.bytes + 63) / 64 * 64 : 0;
+      fullest = std::max(fullest, live);
+    }
+    EXPECT_EQ(LowerBound(buffers), fullest);
+  }
+}
+
+TEST(MemoryPlanner, BuffersThatAreNeverLiveAreNoWork) {
+  std::vector<BufferLifetime> buffers(100'000, {64, INT32_MAX, 0});
+  buffers[7] = {1000, 0, 1};
+  buffers[8] = {1000, 1, 2};
+  std::vector<uint64_t> offsets;
+  EXPECT_EQ(Plan(buffers, offsets), 2 * 1024u);
+}
+
+TEST(MemoryPlanner, MorePairsThanAnyModelHasShareNothing) {
+  constexpr size_t kBuffers = 3000;
+  static_assert(kBuffers * (kBuffers - 1) > MemoryPlanner::kMostPairs);
+  const std::vector<BufferLifetime> buffers(kBuffers, {100, 0, 5});
+  std::vector<uint64_t> offsets;
+  const uint64_t arena = Plan(buffers, offsets);
+  EXPECT_EQ(arena, kBuffers * 128);
+  ExpectDisjoint(buffers, offsets, arena);
+  EXPECT_EQ(LowerBound(buffers), kBuffers * 128);
+}
+
 TEST(MemoryPlanner, OtherSizesOfTheSameLifetimesAreWithinTheSlackOrAsGoodAsCanBe) {
   std::mt19937 random(2);
   for (int round = 0; round < 20; ++round) {
