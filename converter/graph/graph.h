@@ -157,6 +157,7 @@ class Graph {
   /// A sentence for the user about each thing that the importer left out, none of which the net computes
   /// with, or supposed where the file says nothing.
   std::vector<std::string> left_out;
+  int64_t folding_left = -1;  ///< Bytes that folding may still add to the constants; -1: not known yet.
   /// What the source says of the whole net.
   StatedNotes stated;
 

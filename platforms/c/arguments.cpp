@@ -55,7 +55,7 @@ static_assert(SKIFF_MAX_RANK == kMaxRank);
 static_assert(sizeof(SkiffTensor::extents) == sizeof(int64_t) * kMaxRank);
 // The first published struct ended here. Later fields come behind it, and padding at the end would hide them.
 constexpr size_t kFirstOptionsSize = offsetof(SkiffSessionOptions, memory_limit) + sizeof(uint64_t);
-static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, reserved) + sizeof(int32_t));
+static_assert(sizeof(SkiffSessionOptions) == offsetof(SkiffSessionOptions, loop_limit) + sizeof(uint64_t));
 static_assert(sizeof(SkiffMemoryUsage) == offsetof(SkiffMemoryUsage, widened_weights) + sizeof(uint64_t));
 static_assert(sizeof(SkiffImageSpec) == offsetof(SkiffImageSpec, fill) + sizeof(uint32_t));
 static_assert(Same(SKIFF_FIT_CROP, ImageFit::kCrop) && Same(SKIFF_FIT_LETTERBOX, ImageFit::kLetterbox));
@@ -176,6 +176,7 @@ Status ToOptions(const SkiffSessionOptions* given, SessionOptions* options) {
   options->threads = known.threads;
   options->thread_pool = static_cast<ThreadPool*>(known.thread_pool);
   options->memory_limit = known.memory_limit;
+  options->loop_limit = known.loop_limit;
   if (known.kept_shapes > 0) options->kept_shapes = static_cast<int>(known.kept_shapes);
   options->fall_back = known.no_fall_back == 0;
   options->exact = known.exact != 0;

@@ -42,7 +42,7 @@ class ControlSegment final : public PreparedSegment {
 
   Status Run(const RunContext& context) override {
     const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
-    const RunContext inner{nullptr, context.cancelled};
+    const RunContext inner{nullptr, context.cancelled, context.loop_steps_left};
     SKIFF_RETURN_IF_ERROR(node_.op->code == OpCode::kIf ? RunIf(inner) : RunWhile(inner));
     if (context.timer != nullptr) context.timer->Record(index_, begin, platform::NowNanoseconds());
     return OkStatus();
@@ -92,6 +92,14 @@ class ControlSegment final : public PreparedSegment {
     while (true) {
       SKIFF_RETURN_IF_ERROR(RunBody(0, context));
       if (*Output(0, 0).as<const uint8_t>() == 0) return OkStatus();
+      if (context.loop_steps_left != nullptr && (*context.loop_steps_left)-- == 0) {
+        *context.loop_steps_left = 0;
+        return Fail(
+            StatusCode::kUnsupported,
+            "node '%s': the loops of this run go on after as many steps as SessionOptions::loop_limit "
+            "allows; is it endless?",
+            node_.name);
+      }
       SKIFF_RETURN_IF_ERROR(RunBody(1, context));
       TakeResults(1);
     }

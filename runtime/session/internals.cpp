@@ -76,9 +76,12 @@ void Session::Internals::KeepVariables() {
 }
 
 Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
-  if (options.memory_limit == 0 || bytes <= options.memory_limit) return OkStatus();
-  return Fail(StatusCode::kOutOfMemory, "%s needs %llu bytes, the memory limit is %llu", what,
-              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(options.memory_limit));
+  const uint64_t by_default = kDefaultMemoryLimit + 4 * model->file_bytes();
+  const uint64_t limit = options.memory_limit != 0 ? options.memory_limit : by_default;
+  if (bytes <= limit) return OkStatus();
+  return Fail(StatusCode::kOutOfMemory,
+              "%s needs %llu bytes, the memory limit is %llu (SessionOptions::memory_limit)", what,
+              static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limit));
 }
 
 Status Session::Internals::Allocate() {

@@ -148,7 +148,8 @@ Status Session::Run() {
   }
   if (s.options.poison) s.Poison();
   if (s.options.profile) s.run_begin_ns = platform::NowNanoseconds();
-  const RunContext context{s.options.profile ? &s : nullptr, &s.cancelled};
+  uint64_t loop_steps_left = s.options.loop_limit != 0 ? s.options.loop_limit : kDefaultLoopLimit;
+  const RunContext context{s.options.profile ? &s : nullptr, &s.cancelled, &loop_steps_left};
   const Status status = s.current->Run(context);
   for (const auto& session : s.sessions) {
     if (session) session->Idle();

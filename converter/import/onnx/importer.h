@@ -55,6 +55,7 @@ class OnnxImporter {
   void BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs);
   void BuildNode(const onnx::NodeProto& node, Scope& scope, const std::string& label,
                  const std::vector<bool>& used);
+  void CountExpanded(const OnnxNodes& nodes, const std::string& label);
   void ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
                       const std::string& label);
   /// A sub-graph of a node in `outer`. Its inputs are those that it names, then the captured tensors.
@@ -83,6 +84,8 @@ class OnnxImporter {
       declared_;  ///< value_info: the fallback where inference gives up.
   Problems problems_;
   size_t node_count_ = 0;
+  size_t expanded_nodes_ = 0;  ///< Those that functions stand for, and their bytes.
+  size_t expanded_bytes_ = 0;
 };
 
 }  // namespace skiff

@@ -8,9 +8,25 @@ namespace skiff {
 namespace {
 
 /// Functions and sub-graphs in each other; no real model comes near it.
+/// No model that was exported comes near.
+constexpr size_t kMostExpandedNodes = 50'000;
+constexpr size_t kMostExpandedBytes = size_t{256} << 20;
 constexpr int kMaxDepth = 32;
 
 }  // namespace
+
+/// Functions that call functions grow with each level, and so do the constants in them.
+void OnnxImporter::CountExpanded(const OnnxNodes& nodes, const std::string& label) {
+  expanded_nodes_ += static_cast<size_t>(nodes.size());
+  for (const onnx::NodeProto& node : nodes) expanded_bytes_ += node.ByteSizeLong();
+  if (expanded_nodes_ > kMostExpandedNodes || expanded_bytes_ > kMostExpandedBytes) {
+    Throw(StatusCode::kUnsupported,
+          "node '{}': what the model's functions expand to has more than {} nodes or {} MiB; inline its "
+          "functions "
+          "and fold its constants before (onnx.inliner, onnx-simplifier)",
+          label, kMostExpandedNodes, kMostExpandedBytes >> 20);
+  }
+}
 
 void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call,
                                   Scope& scope, const std::string& label) {
@@ -41,6 +57,7 @@ void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onn
     outputs.push_back(function.output(i));
   }
   const OnnxNodes nodes = BindFunctionAttributes(function, call);
+  CountExpanded(nodes, label);
   BuildNodes(nodes, body, outputs);
   for (int i = 0; i < call.output_size(); ++i) {
     if (call.output(i).empty()) continue;

@@ -12,6 +12,8 @@ namespace {
 /// A result may be this large whatever it was made from; beyond that it may be kMaxGrowth times its inputs.
 constexpr int64_t kSmallBytes = 64 * 1024;
 constexpr int64_t kMaxGrowth = 4;
+/// All results together may add this to the constants of the source, and as many bytes as these four times.
+constexpr int64_t kMostAdded = int64_t{256} << 20;
 /// No list of extents or pads is larger.
 constexpr int64_t kMaxShapeInputBytes = 1024 * 1024;
 
@@ -22,14 +24,33 @@ int64_t BytesWritten(const Graph& graph, const Node& node) {
   return bytes;
 }
 
-/// Expand, Tile and Fill would turn a few bytes of the file into many.
-bool BlowsUp(const Graph& graph, const Node& node) {
-  int64_t read = 0;
+int64_t BytesRead(const Graph& graph, const Node& node) {
+  int64_t bytes = 0;
   for (ValueId id : node.inputs) {
-    if (id != kNoValue) read += static_cast<int64_t>(graph.value(id).constant->size_bytes());
+    if (id != kNoValue && graph.value(id).constant)
+      bytes += static_cast<int64_t>(graph.value(id).constant->size_bytes());
   }
+  return bytes;
+}
+
+int64_t BytesAdded(const Graph& graph, const Node& node) {
+  return std::max<int64_t>(BytesWritten(graph, node) - BytesRead(graph, node), 0);
+}
+
+/// Expand, Tile and Fill would turn a few bytes of the file into many; chains of them, each of which is
+/// modest, as well.
+bool BlowsUp(const Graph& graph, const Node& node) {
   const int64_t written = BytesWritten(graph, node);
-  return written > kSmallBytes && written > kMaxGrowth * read;
+  return written > kSmallBytes &&
+         (written > kMaxGrowth * BytesRead(graph, node) || BytesAdded(graph, node) > graph.folding_left);
+}
+
+int64_t FoldingBudget(const Graph& graph) {
+  int64_t bytes = 0;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).constant) bytes += static_cast<int64_t>(graph.value(id).constant->size_bytes());
+  }
+  return kMostAdded + kMaxGrowth * bytes;
 }
 
 /// Some user can only be typed when it knows the elements.
@@ -86,6 +107,7 @@ std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& n
 }  // namespace
 
 void FoldConstants(Graph& graph) {
+  if (graph.folding_left < 0) graph.folding_left = FoldingBudget(graph);
   ForEachNode(graph, [&](NodeId id) {
     const TensorData* condition = graph.node(id).op == OpCode::kIf ? graph.ConstantInput(id, 0) : nullptr;
     if (condition != nullptr) {
@@ -97,6 +119,7 @@ void FoldConstants(Graph& graph) {
     std::optional<std::vector<TensorData>> results = Compute(graph, graph.node(id));
     if (!results) return;
     graph.Note(id, "evaluated ahead of time");
+    graph.folding_left = std::max<int64_t>(graph.folding_left - BytesAdded(graph, graph.node(id)), 0);
     const std::vector<ValueId> outputs = graph.node(id).outputs;
     std::vector<NodeId> producers;
     for (size_t i = 0; i < graph.node(id).inputs.size(); ++i)

@@ -130,6 +130,7 @@ class NodeTimer {
 struct RunContext {
   NodeTimer* timer = nullptr;                    ///< Null: do not read the clock.
   const std::atomic<bool>* cancelled = nullptr;  ///< Polled between nodes; true ends the run with kCancelled.
+  uint64_t* loop_steps_left = nullptr;           ///< Of this run. Null: any number.
 };
 
 /// Operators made ready. Used by one thread at a time.

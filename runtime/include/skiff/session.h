@@ -13,6 +13,11 @@ enum class Backend : uint8_t {
   kReference = 1,  ///< Every node by its reference kernel: slow, and the truth.
 };
 
+/// A file cannot ask for more than this, and four times its own bytes, unless the application allows it.
+inline constexpr uint64_t kDefaultMemoryLimit = uint64_t{4} << 30;
+/// Nor for more steps of its loops in one run, all together.
+inline constexpr uint64_t kDefaultLoopLimit = uint64_t{1} << 24;
+
 /// More than any device has cores: beyond this it is a mistake.
 inline constexpr int kMaxThreads = 256;
 
@@ -27,8 +32,11 @@ struct SessionOptions {
   /// Threads that Sessions share (skiff/thread_pool.h), which outlive the Session. `threads` is then ignored.
   /// Null: the Session has its own.
   ThreadPool* thread_pool = nullptr;
-  uint64_t memory_limit =
-      0;  ///< Bytes; 0: none. Creation fails when the arena or what the delegates add would pass it.
+  /// Bytes; 0: see kDefaultMemoryLimit. Creation, or the first run of a shape, fails when the arena or what
+  /// the delegates add would pass it. UINT64_MAX: none.
+  uint64_t memory_limit = 0;
+  uint64_t loop_limit =
+      0;                ///< Steps of While nodes in one Run(); 0: see kDefaultLoopLimit. UINT64_MAX: none.
   int kept_shapes = 2;  ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
   /// Convolutions add the products of their definition. Off, those of 3 x 3 may be computed by Winograd's
   /// minimal filtering, which is faster, needs more memory for weights, and rounds more (docs/numerics.md);
@@ -100,8 +108,8 @@ class Session {
   Result<TensorView> InputBuffer(int index, const Shape& shape);
 
   /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
-  /// success. kInvalidArgument names an input that was never set, or says that another thread's Run() is in
-  /// progress. kCancelled: see Cancel().
+  /// success. kUnsupported: loops passed SessionOptions::loop_limit. kInvalidArgument names an input that was
+  /// never set, or says that another thread's Run() is in progress. kCancelled: see Cancel().
   Status Run();
   /// From any thread: a Run() in progress ends with kCancelled at the next node. A later Run() starts anew.
   void Cancel();

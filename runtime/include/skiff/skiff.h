@@ -202,7 +202,8 @@ typedef struct SkiffSessionOptions {
   const char* signature;  ///< Null, the default: the first one of the file. Read during creation only.
   void* thread_pool;      ///< A SkiffThreadPool, which outlives the session; `threads` is then ignored. Null,
                           ///< the default: the session has threads of its own.
-  uint64_t memory_limit;  ///< Bytes; 0, the default: none. Creation fails when the session would pass it.
+  uint64_t memory_limit;  ///< Bytes; creation, or the first run of a shape, fails when the session would pass
+                          ///< it. 0, the default: 4 GiB and four times the file. UINT64_MAX: none.
   int64_t kept_shapes;   ///< Shapes that stay prepared, so that a run with one of the last ones costs nothing
                          ///< extra; 0, the default: 2.
   int32_t no_fall_back;  ///< Not 0: where the target's device is absent, refuses the model or runs out of
@@ -215,7 +216,9 @@ typedef struct SkiffSessionOptions {
                   ///< 3 may be computed by Winograd's minimal filtering, which is faster, needs more memory
                   ///< for weights and rounds more. A session with a memory limit computes them exactly,
                   ///< too.
-  int32_t reserved;  ///< 0.
+  int32_t reserved;     ///< 0.
+  uint64_t loop_limit;  ///< Steps of all loops in one run, beyond which it fails. 0, the default: 2^24.
+                        ///< UINT64_MAX: none.
 } SkiffSessionOptions;
 
 /// Bytes that a session holds, by purpose.

@@ -319,7 +319,9 @@ constexpr const char* kCountTo = R"(graph g {
 
 TEST(Control, AnEndlessLoopCanBeCancelled) {
   const OpenedModel opened(kCountTo);
-  auto session = Session::Create(*opened.model);
+  SessionOptions options;
+  options.loop_limit = UINT64_MAX;
+  auto session = Session::Create(*opened.model, options);
   ASSERT_TRUE(session.ok());
   const int64_t never = -1;
   ASSERT_TRUE((*session)->SetInput(0, TensorData(DType::kI64, Shape{}, &never).view()).ok());
@@ -337,6 +339,67 @@ TEST(Control, AnEndlessLoopCanBeCancelled) {
   const int64_t soon = 3;
   const auto outputs = RunSession(**session, {{"limit", TensorData(DType::kI64, Shape{}, &soon)}});
   EXPECT_EQ(outputs.at("i").ToInts(), std::vector<int64_t>{3});
+}
+
+TEST(Control, LoopsHaveALimitThatCanBeChanged) {
+  const OpenedModel opened(kCountTo);
+  SessionOptions options;
+  options.loop_limit = 1000;
+  auto session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const auto run_to = [&](int64_t limit) {
+    const TensorData tensor(DType::kI64, Shape{}, &limit);
+    EXPECT_TRUE((*session)->SetInput(0, tensor.view()).ok());
+    return (*session)->Run();
+  };
+  EXPECT_TRUE(run_to(1000).ok());
+  ErrorCapture capture;
+  EXPECT_EQ(run_to(1001).code(), StatusCode::kUnsupported);
+  EXPECT_THAT(capture.message(), ::testing::AllOf(HasSubstr("loop_limit"), HasSubstr("endless")));
+  EXPECT_TRUE(run_to(1000).ok()) << "each run has the whole limit, also behind one that failed";
+}
+
+/// A loop in a loop, each of them within the limit.
+TEST(Control, TheLimitIsOfAllLoopsTogether) {
+  const OpenedModel opened(R"(graph g {
+  input limit: i64[]
+  const zero: i64[] = 0
+  i, k = While(zero, zero, limit) condition {
+    input i input k input limit
+    go = Less(i, limit)
+    output go
+  } body {
+    input i input k input limit
+    const one: i64[] = 1
+    const zero: i64[] = 0
+    next = Add(i, one)
+    j, sum = While(zero, k, limit) condition {
+      input j input sum input limit
+      go = Less(j, limit)
+      output go
+    } body {
+      input j input sum input limit
+      const one: i64[] = 1
+      following = Add(j, one)
+      more = Add(sum, one)
+      output following output more
+    }
+    output next output sum
+  }
+  output k
+})");
+  SessionOptions options;
+  options.loop_limit = 110;
+  auto session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const auto run_to = [&](int64_t limit) {
+    const TensorData tensor(DType::kI64, Shape{}, &limit);
+    EXPECT_TRUE((*session)->SetInput(0, tensor.view()).ok());
+    return (*session)->Run();
+  };
+  EXPECT_TRUE(run_to(10).ok()) << "10 steps of the outer one, 100 of the inner one";
+  const ErrorCapture quiet;
+  EXPECT_EQ(run_to(11).code(), StatusCode::kUnsupported);
 }
 
 TEST(Control, TellsWhatRan) {

@@ -153,6 +153,22 @@ TEST_F(SmallNet, MisuseIsNamed) {
   EXPECT_LE(Compare(RunSession(*session, {{"image", image_}}).at("scores"), expected_).difference, 1e-5);
 }
 
+/// A file of some hundred bytes asks for a hundred gigabytes.
+TEST(DefaultMemoryLimit, RefusesWhatNoNetNeeds) {
+  const OpenedModel opened(R"(graph greedy {
+  input x: f32[1]
+  const extents: i64[2] = [100000, 250000]
+  large = Expand(x, extents)
+  y = Exp(large)
+  z = ReduceSum(y)
+  output z = z
+})");
+  ErrorCapture capture;
+  EXPECT_EQ(Session::Create(*opened.model).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(capture.message(),
+              ::testing::AllOf(HasSubstr("the arena needs 1"), HasSubstr("SessionOptions::memory_limit")));
+}
+
 TEST_F(SmallNet, MemoryIsAccountedFor) {
   const auto session = MakeSession(*opened_.model);
   const MemoryUsage usage = session->memory_usage();

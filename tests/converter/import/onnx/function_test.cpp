@@ -48,6 +48,29 @@ OnnxModel LeakyModel() {
   return model;
 }
 
+/// Each level calls the one below ten times.
+TEST(OnnxFunctions, WhatGrowsWithEachLevelIsRefused) {
+  OnnxModel model;
+  model.AddInput("x", {2});
+  OnnxModel::Fill(AddFunction(model, "Level0", {"a"}, {"b"})->add_node(), "Neg", {"a"}, {"b"}, "negated");
+  for (int level = 1; level < 6; ++level) {
+    auto* function = AddFunction(model, "Level" + std::to_string(level), {"a"}, {"b"});
+    function->add_opset_import()->set_domain("local");
+    for (int i = 0; i < 10; ++i) {
+      auto* node = function->add_node();
+      OnnxModel::Fill(node, "Level" + std::to_string(level - 1), {i == 0 ? "a" : "t" + std::to_string(i)},
+                      {i == 9 ? "b" : "t" + std::to_string(i + 1)}, "call" + std::to_string(i));
+      node->set_domain("local");
+    }
+  }
+  CallFunction(model, "Level3", {"x"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_EQ(model.Import().sources().size(), 1000u);
+  model.proto.mutable_graph()->mutable_node(0)->set_op_type("Level5");
+  EXPECT_THAT(ImportError(model).what(),
+              testing::AllOf(HasSubstr("functions expand to"), HasSubstr("50000")));
+}
+
 TEST(OnnxFunctions, AreExpandedUnderTheNameOfTheCall) {
   OnnxModel model = LeakyModel();
   SetFloat(CallFunction(model, "Scaled", {"x"}, {"y"}), "slope", 0.5f);
