@@ -49,9 +49,26 @@ public enum DType {
     return Integer.parseInt(text.substring(1));
   }
 
-  /** Of an integer type. */
+  /** False for integers and booleans. */
+  boolean isReal() {
+    return text.charAt(0) == 'f';
+  }
+
   boolean isSigned() {
     return text.charAt(0) == 'i';
+  }
+
+  /** Of an integer type, or BOOL. */
+  long least() {
+    return isSigned() ? -1L << bits() - 1 : 0;
+  }
+
+  /** Of an integer type, or BOOL; what a long can hold. */
+  long greatest() {
+    if (this == BOOL)
+      return 1;
+    int bits = isSigned() ? bits() - 1 : bits();
+    return bits >= 63 ? Long.MAX_VALUE : (1L << bits) - 1;
   }
 
   int number() {

@@ -1,5 +1,6 @@
 package io.skiff;
 
+import java.util.Arrays;
 import org.jetbrains.annotations.NotNull;
 
 /**
@@ -67,6 +68,12 @@ public final class ImageSpec {
 
   @Override
   public @NotNull String toString() {
-    return width() + "x" + height() + "x" + channels();
+    return width() + "x" + height() + "x" + channels()
+        + (channels() < 3     ? ""
+                : blueFirst() ? ", blue first"
+                              : ", red first")
+        + (channelsLast() ? ", channels last" : ", channels first") + ", mean "
+        + Arrays.toString(Arrays.copyOf(values, channels())) + ", scale "
+        + Arrays.toString(Arrays.copyOfRange(values, MOST_CHANNELS, MOST_CHANNELS + channels()));
   }
 }

@@ -56,7 +56,8 @@ public final class MemoryUsage {
   @Override
   public @NotNull String toString() {
     return "arena " + arena() + ", workspace " + workspace() + ", packed weights " + packedWeights()
-        + ", mapped weights " + mappedWeights() + ", widened weights " + widenedWeights() + ", inputs "
-        + inputs() + ", variables " + variables() + " bytes";
+        + ", mapped packed weights " + mappedPackedWeights() + ", mapped weights " + mappedWeights()
+        + ", widened weights " + widenedWeights() + ", inputs " + inputs() + ", variables " + variables()
+        + " bytes";
   }
 }

@@ -18,8 +18,10 @@ public final class Model implements AutoCloseable {
   private final ModelHandle handle;
   private final List<Signature> signatures;
   private final List<String> variables;
+  private final String source;
 
-  private Model(long address, @Nullable ByteBuffer bytes) {
+  private Model(long address, @Nullable ByteBuffer bytes, String source) {
+    this.source = source;
     handle = new ModelHandle(this, address, bytes);
     boolean described = false;
     try {
@@ -47,7 +49,7 @@ public final class Model implements AutoCloseable {
    */
   public static @NotNull Model open(@NotNull String path, @NotNull ModelOptions options) {
     Handle.closeLost();
-    return new Model(Native.openModel(Native.utf8(path), Native.utf8OrNull(options.cacheFolder)), null);
+    return new Model(Native.openModel(Native.utf8(path), Native.utf8OrNull(options.cacheFolder)), null, path);
   }
 
   /**
@@ -73,7 +75,7 @@ public final class Model implements AutoCloseable {
     ByteBuffer aligned = isAligned(bytes) ? bytes : alignedCopy(bytes);
     return new Model(Native.openModelBytes(aligned, aligned.position(), aligned.remaining(),
                          Native.utf8OrNull(options.cacheFolder)),
-        aligned);
+        aligned, aligned.remaining() + " bytes of memory");
   }
 
   /** At least one. */
@@ -131,6 +133,12 @@ public final class Model implements AutoCloseable {
   @Override
   public void close() {
     handle.close();
+  }
+
+  /** Where it came from, and its signatures. */
+  @Override
+  public @NotNull String toString() {
+    return "model " + source + (handle.isClosed() ? " (closed): " : ": ") + signatures;
   }
 
   ModelHandle handle() {

@@ -16,4 +16,10 @@ public final class ModelOptions {
     this.cacheFolder = folder;
     return this;
   }
+
+  /** What differs from the defaults. */
+  @Override
+  public @NotNull String toString() {
+    return cacheFolder == null ? "the defaults" : "cacheFolder " + cacheFolder;
+  }
 }

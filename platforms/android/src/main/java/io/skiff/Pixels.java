@@ -93,6 +93,14 @@ public final class Pixels {
     return new Pixels(memory, offset, format, width, height, rowBytes, exif);
   }
 
+  /** Size, format, and how it was held. */
+  @Override
+  public @NotNull String toString() {
+    String what = memory instanceof int[] ? "ARGB in an int[]"
+                                          : format + " in a buffer, rows of " + rowBytes + " bytes";
+    return width + "x" + height + " " + what + (orientation == 1 ? "" : ", EXIF orientation " + orientation);
+  }
+
   /** The native library trusts in this. */
   private static void check(int width, int height, int bytes, long rowBytes, long size) {
     if (width < 1 || height < 1)

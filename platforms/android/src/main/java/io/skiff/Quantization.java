@@ -129,6 +129,21 @@ public final class Quantization {
     return scales.length + " scales along axis " + axis();
   }
 
+  /** Which of the {@link #scales()} an element of a tensor has, counted row-major. */
+  int scaleOf(int element, long[] shape) {
+    if (axis() == PER_TENSOR)
+      return 0;
+    long inner = 1;
+    for (int i = axis() + 1; i < shape.length; ++i) inner *= shape[i];
+    long extent = shape[axis()];
+    long along = element / inner % extent;
+    if (block() == 0)
+      return (int) along;
+    long blocks = (extent + block() - 1) / block();
+    long outer = element / inner / extent;
+    return (int) ((outer * blocks + along / block()) * inner + element % inner);
+  }
+
   private int only() {
     if (axis() == PER_TENSOR)
       return 0;

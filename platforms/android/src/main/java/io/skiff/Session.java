@@ -3,8 +3,9 @@ package io.skiff;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jetbrains.annotations.NotNull;
 import org.jetbrains.annotations.Nullable;
 
@@ -24,7 +25,8 @@ public final class Session implements AutoCloseable {
   /** What kernels may read behind a bound input. */
   private static final int READABLE_BEHIND = 16;
 
-  private final SessionHandle handle;
+  /** Its monitor guards the reading of tensors. */
+  final SessionHandle handle;
   /** The native model, which lives as long as the native session. */
   private final long modelAddress;
   private final int signatureIndex;
@@ -100,17 +102,56 @@ public final class Session implements AutoCloseable {
    * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
    */
   public void setInput(@NotNull String name, @NotNull ByteBuffer data, long @NotNull... shape) {
-    int index = signature.inputIndex(name);
-    TensorType type = signature.inputs().get(index);
-    long[] extents = extents(type, shape);
-    check(type, extents, data);
-    long session = handle.enter(this);
-    try {
-      Native.setInput(session, index, data, data.position(), type.dtype().number(), extents);
-      handle.bound[index] = null;
-    } finally {
-      handle.exit();
-    }
+    give(InputValue.ofBuffer(signature, name, data, shape));
+  }
+
+  /**
+   * Copies real numbers into an input of {@link DType#F32}, or of {@link DType#F16}, rounded; into a
+   * quantised one as the integers that stand for them ({@link Quantization#toInteger(float)}). The value
+   * stays until it is set again.
+   *
+   * @param shape the extents of this call; none where at most one of the input's varies
+   * @throws IllegalArgumentException when the input takes other elements, or not as many
+   * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
+   */
+  public void setInput(@NotNull String name, float @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /** The same for an input of {@link DType#F64}. */
+  public void setInput(@NotNull String name, double @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /** The same for an input of {@link DType#I8}, {@link DType#U8} or {@link DType#BOOL}, byte for byte. */
+  public void setInput(@NotNull String name, byte @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /** The same for an input of {@link DType#I16} or {@link DType#U16}, bit for bit. */
+  public void setInput(@NotNull String name, short @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /** The same for an input of any integers or booleans, which must be able to hold each of these. */
+  public void setInput(@NotNull String name, int @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /** The same for an input of any integers or booleans, which must be able to hold each of these. */
+  public void setInput(@NotNull String name, long @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * Copies a tensor, such as another session's output, into an input of the same element type.
+   *
+   * @throws IllegalArgumentException when the input has another type or shape
+   * @throws IllegalStateException when the tensor's session is closed or has run again
+   * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
+   */
+  public void setInput(@NotNull String name, @NotNull Tensor tensor) {
+    give(InputValue.ofTensor(signature, name, tensor));
   }
 
   /**
@@ -125,19 +166,17 @@ public final class Session implements AutoCloseable {
    *     element's size
    */
   public void bindInput(@NotNull String name, @NotNull ByteBuffer data, long @NotNull... shape) {
-    int index = signature.inputIndex(name);
-    TensorType type = signature.inputs().get(index);
-    long[] extents = extents(type, shape);
-    check(type, extents, data);
+    InputValue value = InputValue.ofBuffer(signature, name, data, shape);
     if (data.capacity() - data.limit() < READABLE_BEHIND) {
-      throw new IllegalArgumentException("the buffer bound to " + type + " ends "
+      throw new IllegalArgumentException("the buffer bound to " + value.type + " ends "
           + (data.capacity() - data.limit()) + " bytes behind its limit; allocate " + READABLE_BEHIND
           + " bytes more");
     }
     long session = handle.enter(this);
     try {
-      Native.bindInput(session, index, data, data.position(), type.dtype().number(), extents);
-      handle.bound[index] = data;
+      Native.bindInput(
+          session, value.index, (ByteBuffer) value.value, 0, value.type.dtype().number(), value.shape);
+      handle.bound[value.index] = data;
     } finally {
       handle.exit();
     }
@@ -153,7 +192,7 @@ public final class Session implements AutoCloseable {
    */
   public @NotNull ByteBuffer inputBuffer(@NotNull String name, long @NotNull... shape) {
     int index = signature.inputIndex(name);
-    long[] extents = extents(signature.inputs().get(index), shape);
+    long[] extents = InputValue.extents(signature.inputs().get(index), shape);
     long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.inputBuffer(session, index, extents);
@@ -173,15 +212,7 @@ public final class Session implements AutoCloseable {
    *     input, or the input takes several at a time
    */
   public void setImage(@NotNull String name, @NotNull Pixels picture) {
-    int index = signature.inputIndex(name);
-    long session = handle.enter(this);
-    try {
-      Native.writeImage(session, modelAddress, signatureIndex, index, picture.memory, picture.offset,
-          picture.format.number(), picture.width, picture.height, picture.rowBytes, picture.orientation);
-      handle.bound[index] = null;
-    } finally {
-      handle.exit();
-    }
+    give(InputValue.ofPixels(signature, name, picture));
   }
 
   /**
@@ -219,10 +250,46 @@ public final class Session implements AutoCloseable {
   public void run() {
     long session = handle.enter(this);
     try {
-      Native.run(session);
+      run(session);
     } finally {
       handle.exit();
     }
+  }
+
+  /**
+   * Sets all inputs, computes, and copies all outputs: the whole call in one. A value is a {@code float[]},
+   * {@code double[]}, {@code byte[]}, {@code short[]}, {@code int[]} or {@code long[]}, as {@link #setInput}
+   * takes them; an array of such arrays, {@code long[][]} for example, which says its shape itself; a direct
+   * {@link ByteBuffer}; {@link Pixels}; or a {@link Tensor}. Where an input has several open extents, flat
+   * arrays and buffers do not say its shape.
+   *
+   * @param inputs one value for each input, by name; no input is set unless all can be
+   * @return the outputs by name, in the signature's order, with memory of their own: they outlive the session
+   * @throws IllegalArgumentException names all inputs that are missing, unknown, or of the wrong type or size
+   * @throws SkiffException as {@link #run()}, {@link #setInput} and {@link #setImage}
+   */
+  public @NotNull Map<@NotNull String, @NotNull Tensor> run(@NotNull Map<@NotNull String, ?> inputs) {
+    List<InputValue> values = InputValue.ofMap(signature, inputs);
+    long session = handle.enter(this);
+    try {
+      for (InputValue value : values) give(session, value);
+      run(session);
+      Map<String, Tensor> outputs = new LinkedHashMap<>();
+      for (int i = 0; i < signature.outputs().size(); ++i) {
+        TensorType output = signature.outputs().get(i);
+        long[] type = new long[Tensor.TYPE_SIZE];
+        ByteBuffer memory = Native.output(session, i, type);
+        outputs.put(output.name(), Tensor.copyOf(output.name(), output.quantization(), type, memory));
+      }
+      return outputs;
+    } finally {
+      handle.exit();
+    }
+  }
+
+  private void run(long session) {
+    handle.beginRun();
+    Native.run(session);
   }
 
   /**
@@ -236,7 +303,8 @@ public final class Session implements AutoCloseable {
     long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.output(session, index, type);
-      return new Tensor(this, type, buffer, buffer.asReadOnlyBuffer());
+      return Tensor.viewOf(this, handle.runs(), name, signature.outputs().get(index).quantization(), type,
+          buffer, buffer.asReadOnlyBuffer());
     } finally {
       handle.exit();
     }
@@ -257,7 +325,7 @@ public final class Session implements AutoCloseable {
     long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.variable(session, index, type);
-      return new Tensor(this, type, buffer, buffer);
+      return Tensor.viewOf(this, SessionHandle.ANY_RUN, name, null, type, buffer, buffer);
     } finally {
       handle.exit();
     }
@@ -310,42 +378,36 @@ public final class Session implements AutoCloseable {
     handle.close();
   }
 
-  private static long[] extents(TensorType type, long[] shape) {
-    if (shape.length == 0 && type.isFixed())
-      return type.shape();
-    if (shape.length != type.rank()) {
-      throw new IllegalArgumentException("the shape " + Arrays.toString(shape) + " has not the rank of "
-          + type + "; give all " + type.rank() + " extents");
-    }
-    return shape.clone();
-  }
-
-  /** The native library trusts in the buffer's size. */
-  private static void check(TensorType type, long[] extents, ByteBuffer data) {
-    if (!data.isDirect()) {
-      throw new IllegalArgumentException(
-          "the buffer for " + type + " is not direct; see ByteBuffer.allocateDirect()");
-    }
-    if (type.dtype().size() > 1 && data.order() != ByteOrder.nativeOrder()) {
-      throw new IllegalArgumentException("the buffer for " + type + " is " + data.order()
-          + "; say order(ByteOrder.nativeOrder()) before writing to it");
-    }
-    if (data.remaining() != bytes(type, extents)) {
-      throw new IllegalArgumentException("the buffer for " + type + " has " + data.remaining()
-          + " bytes from its position "
-          + "to its limit; " + Arrays.toString(extents) + " takes " + bytes(type, extents));
+  private void give(InputValue value) {
+    long session = handle.enter(this);
+    try {
+      give(session, value);
+    } finally {
+      handle.exit();
     }
   }
 
-  private static long bytes(TensorType type, long[] extents) {
-    long bytes = type.dtype().size();
-    for (long extent : extents) {
-      if (extent < 0 || (extent > 0 && bytes > Integer.MAX_VALUE / extent)) {
-        throw new IllegalArgumentException("the shape " + Arrays.toString(extents) + " for " + type
-            + " is negative or takes more than a buffer can hold");
-      }
-      bytes *= extent;
+  private void give(long session, InputValue value) {
+    if (value.value instanceof Pixels) {
+      Pixels picture = (Pixels) value.value;
+      Native.writeImage(session, modelAddress, signatureIndex, value.index, picture.memory, picture.offset,
+          picture.format.number(), picture.width, picture.height, picture.rowBytes, picture.orientation);
+    } else if (value.value instanceof ByteBuffer) {
+      Native.setInput(
+          session, value.index, (ByteBuffer) value.value, 0, value.type.dtype().number(), value.shape);
+    } else {
+      ByteBuffer memory = Native.inputBuffer(session, value.index, value.shape);
+      if (value.value instanceof Tensor)
+        Elements.all(memory).put(Elements.all(((Tensor) value.value).data()));
+      else
+        Elements.write(value.value, value.type, value.shape, memory);
     }
-    return bytes;
+    handle.bound[value.index] = null;
+  }
+
+  /** What it runs, and on what it was asked to. */
+  @Override
+  public @NotNull String toString() {
+    return "session of " + signature + (handle.isClosed() ? " (closed)" : "");
   }
 }

@@ -1,5 +1,7 @@
 package io.skiff;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jetbrains.annotations.NotNull;
 import org.jetbrains.annotations.Nullable;
@@ -90,5 +92,30 @@ public final class SessionOptions {
   public @NotNull SessionOptions exact(boolean exact) {
     this.exact = exact;
     return this;
+  }
+
+  /** What differs from the defaults. */
+  @Override
+  public @NotNull String toString() {
+    List<String> words = new ArrayList<>();
+    add(words, target != Target.CPU, "target " + target);
+    add(words, backend != Backend.PLANNED, "backend " + backend);
+    add(words, threads != 0, "threads " + threads);
+    add(words, threadPool != null, "threadPool (" + threadPool + ")");
+    add(words, signature != null, "signature " + signature);
+    add(words, memoryLimit != 0, "memoryLimit " + memoryLimit);
+    add(words, keptShapes != 0, "keptShapes " + keptShapes);
+    add(words, !fallBack, "fallBack false");
+    add(words, exact, "exact true");
+    add(words, variablesOf != null, "variablesOf (" + variablesOf + ")");
+    if (words.isEmpty())
+      return "the defaults";
+    String list = words.toString();
+    return list.substring(1, list.length() - 1);
+  }
+
+  private static void add(List<String> words, boolean differs, String word) {
+    if (differs)
+      words.add(word);
   }
 }

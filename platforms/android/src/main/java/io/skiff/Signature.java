@@ -49,6 +49,17 @@ public final class Signature {
     return index(outputs, name, "output");
   }
 
+  /** {@code "main(image: f32[1, 3, 32, 32]) -> (logits: f32[1, 36])"}. */
+  @Override
+  public @NotNull String toString() {
+    return name + list(inputs) + " -> " + list(outputs);
+  }
+
+  private static String list(List<TensorType> types) {
+    String brackets = types.toString();
+    return "(" + brackets.substring(1, brackets.length() - 1) + ")";
+  }
+
   private static int index(List<TensorType> types, String name, String what) {
     for (int i = 0; i < types.size(); ++i) {
       if (types.get(i).name().equals(name))

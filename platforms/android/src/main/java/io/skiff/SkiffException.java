@@ -14,6 +14,12 @@ public final class SkiffException extends RuntimeException {
     this.status = Status.of(status);
   }
 
+  /** With the kind. */
+  @Override
+  public @NotNull String toString() {
+    return getClass().getName() + ": " + status + ": " + getMessage();
+  }
+
   /** What kind of failure it was; the sentence is {@link #getMessage()}. */
   public @NotNull Status status() {
     return status;

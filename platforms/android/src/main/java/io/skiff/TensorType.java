@@ -69,6 +69,14 @@ public final class TensorType {
     return true;
   }
 
+  /** Whether extents differ from these only where they vary. */
+  boolean admits(long[] extents) {
+    boolean same = extents.length == shape.length;
+    for (int axis = 0; same && axis < shape.length; ++axis)
+      same = shape[axis] == VARIES || shape[axis] == extents[axis];
+    return same;
+  }
+
   /** How its integers stand for real numbers; null where they are plain, and for other elements. */
   public @Nullable Quantization quantization() {
     return quantization;
