@@ -14,17 +14,29 @@ public final class ClassScore {
     this.score = score;
   }
 
-  /** Along the output's last axis. */
+  /**
+   * Along the output's last axis.
+   *
+   * @return the class
+   */
   public int index() {
     return index;
   }
 
-  /** Of the model's file; empty where it has none. */
+  /**
+   * Of the model's file; empty where it has none.
+   *
+   * @return its name
+   */
   public @NotNull String label() {
     return label;
   }
 
-  /** As the output has it, or a probability. */
+  /**
+   * As the output has it, or a probability.
+   *
+   * @return how sure the model is
+   */
   public double score() {
     return score;
   }

@@ -37,6 +37,8 @@ public final class Model implements AutoCloseable {
   /**
    * Maps and verifies a file, which must not change while the model is open.
    *
+   * @param path of the file
+   * @return the model, to be closed
    * @throws SkiffException {@link Status#IO}: it cannot be read; {@link Status#INVALID_MODEL}: it is no
    *     .skiff file, or damaged; {@link Status#UNSUPPORTED}: its format is newer than this library
    */
@@ -46,6 +48,10 @@ public final class Model implements AutoCloseable {
 
   /**
    * The same with options.
+   *
+   * @param path of the file
+   * @param options how it is made
+   * @return the model, to be closed
    */
   public static @NotNull Model open(@NotNull String path, @NotNull ModelOptions options) {
     Handle.closeLost();
@@ -58,6 +64,8 @@ public final class Model implements AutoCloseable {
    * of 64 bytes it is used as it is; otherwise it is copied once. (Assets of an APK are aligned to 4 bytes
    * only.)
    *
+   * @param bytes a direct buffer
+   * @return the model, to be closed
    * @throws IllegalArgumentException when the buffer is not direct
    * @throws SkiffException as for a path
    */
@@ -67,6 +75,10 @@ public final class Model implements AutoCloseable {
 
   /**
    * The same with options.
+   *
+   * @param bytes a direct buffer
+   * @param options how it is made
+   * @return the model, to be closed
    */
   public static @NotNull Model open(@NotNull ByteBuffer bytes, @NotNull ModelOptions options) {
     if (!bytes.isDirect())
@@ -78,12 +90,22 @@ public final class Model implements AutoCloseable {
         aligned, aligned.remaining() + " bytes of memory");
   }
 
-  /** At least one. */
+  /**
+   * At least one.
+   *
+   * @return the signatures, in the order of the file
+   */
   public @NotNull List<@NotNull Signature> signatures() {
     return signatures;
   }
 
-  /** @throws IllegalArgumentException when there is none of this name */
+  /**
+   * A signature by its name.
+   *
+   * @param name the signature's
+   * @return the signature
+   * @throws IllegalArgumentException when there is none of this name
+   */
   public @NotNull Signature signature(@NotNull String name) {
     List<String> names = new ArrayList<>();
     for (Signature signature : signatures) {
@@ -94,12 +116,21 @@ public final class Model implements AutoCloseable {
     throw new IllegalArgumentException("the model has no signature '" + name + "'; it has " + names);
   }
 
-  /** The names of the model's variables: state that one run leaves to the next. */
+  /**
+   * The names of the model's variables: state that one run leaves to the next.
+   *
+   * @return the names, in the order of the file
+   */
   public @NotNull List<@NotNull String> variables() {
     return variables;
   }
 
-  /** The value of a metadata key; null when there is none. */
+  /**
+   * The value of a metadata key; null when there is none.
+   *
+   * @param key of the metadata
+   * @return its value
+   */
   public @Nullable String metadata(@NotNull String key) {
     long address = handle.acquire();
     try {

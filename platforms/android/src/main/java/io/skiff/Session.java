@@ -43,7 +43,12 @@ public final class Session implements AutoCloseable {
         new SessionHandle(this, address, model.handle(), threadPool, signature.inputs().size(), variablesOf);
   }
 
-  /** With the default options. */
+  /**
+   * With the default options.
+   *
+   * @param model an open one
+   * @return the session, to be closed
+   */
   public static @NotNull Session create(@NotNull Model model) {
     return create(model, new SessionOptions());
   }
@@ -51,6 +56,9 @@ public final class Session implements AutoCloseable {
   /**
    * Prepares everything that a run needs.
    *
+   * @param model an open one
+   * @param options how it is made
+   * @return the session, to be closed
    * @throws IllegalStateException when the model, the thread pool, or the session whose variables it shares,
    *     is closed
    * @throws IllegalArgumentException when the model has no such signature
@@ -87,7 +95,11 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** The entry point that this session runs. */
+  /**
+   * The entry point that this session runs.
+   *
+   * @return the signature
+   */
   public @NotNull Signature signature() {
     return signature;
   }
@@ -96,6 +108,8 @@ public final class Session implements AutoCloseable {
    * Copies what lies between the position and the limit of a direct buffer into an input. The value stays
    * until it is set again.
    *
+   * @param name the input's
+   * @param data the elements, row-major
    * @param shape the extents of this call; none where the input's are fixed
    * @throws IllegalArgumentException when the buffer is not direct, not in native byte order, or not of the
    *     input's size
@@ -110,6 +124,8 @@ public final class Session implements AutoCloseable {
    * quantised one as the integers that stand for them ({@link Quantization#toInteger(float)}). The value
    * stays until it is set again.
    *
+   * @param name the input's
+   * @param data the elements, row-major
    * @param shape the extents of this call; none where at most one of the input's varies
    * @throws IllegalArgumentException when the input takes other elements, or not as many
    * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
@@ -118,27 +134,57 @@ public final class Session implements AutoCloseable {
     give(InputValue.ofArray(signature, name, data, shape));
   }
 
-  /** The same for an input of {@link DType#F64}. */
+  /**
+   * The same for an input of {@link DType#F64}.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
   public void setInput(@NotNull String name, double @NotNull[] data, long @NotNull... shape) {
     give(InputValue.ofArray(signature, name, data, shape));
   }
 
-  /** The same for an input of {@link DType#I8}, {@link DType#U8} or {@link DType#BOOL}, byte for byte. */
+  /**
+   * The same for an input of {@link DType#I8}, {@link DType#U8} or {@link DType#BOOL}, byte for byte.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
   public void setInput(@NotNull String name, byte @NotNull[] data, long @NotNull... shape) {
     give(InputValue.ofArray(signature, name, data, shape));
   }
 
-  /** The same for an input of {@link DType#I16} or {@link DType#U16}, bit for bit. */
+  /**
+   * The same for an input of {@link DType#I16} or {@link DType#U16}, bit for bit.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
   public void setInput(@NotNull String name, short @NotNull[] data, long @NotNull... shape) {
     give(InputValue.ofArray(signature, name, data, shape));
   }
 
-  /** The same for an input of any integers or booleans, which must be able to hold each of these. */
+  /**
+   * The same for an input of any integers or booleans, which must be able to hold each of these.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
   public void setInput(@NotNull String name, int @NotNull[] data, long @NotNull... shape) {
     give(InputValue.ofArray(signature, name, data, shape));
   }
 
-  /** The same for an input of any integers or booleans, which must be able to hold each of these. */
+  /**
+   * The same for an input of any integers or booleans, which must be able to hold each of these.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
   public void setInput(@NotNull String name, long @NotNull[] data, long @NotNull... shape) {
     give(InputValue.ofArray(signature, name, data, shape));
   }
@@ -146,6 +192,8 @@ public final class Session implements AutoCloseable {
   /**
    * Copies a tensor, such as another session's output, into an input of the same element type.
    *
+   * @param name the input's
+   * @param tensor a view or a copy
    * @throws IllegalArgumentException when the input has another type or shape
    * @throws IllegalStateException when the tensor's session is closed or has run again
    * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
@@ -159,6 +207,8 @@ public final class Session implements AutoCloseable {
    * buffer is kept alive, and new values may be written there between runs, until the input is set or bound
    * again or the session closed. It must be the caller's own memory, not another session's.
    *
+   * @param name the input's
+   * @param data memory of the caller's
    * @param shape the extents of this call; none where the input's are fixed
    * @throws IllegalArgumentException as for {@link #setInput}, or when fewer than 16 bytes of the buffer's
    *     capacity lie behind the limit (kernels read ahead)
@@ -187,7 +237,9 @@ public final class Session implements AutoCloseable {
    * is all zeros until it is written. Where extents vary it moves when a larger shape needs more room than
    * any before: ask again at each new shape.
    *
+   * @param name the input's
    * @param shape the extents of this call; none where the input's are fixed
+   * @return the input's memory
    * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
    */
   public @NotNull ByteBuffer inputBuffer(@NotNull String name, long @NotNull... shape) {
@@ -208,6 +260,8 @@ public final class Session implements AutoCloseable {
    * Fills an input with a picture, as the file says that it is done ({@link TensorType#image}): resized,
    * cropped, normalised, in the input's element type. Where its batch is open, it becomes one picture.
    *
+   * @param name the input's
+   * @param picture of any size
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: the file does not say how a picture becomes this
    *     input, or the input takes several at a time
    */
@@ -218,7 +272,10 @@ public final class Session implements AutoCloseable {
   /**
    * The classes with the highest scores of an output with one row of them, the highest first.
    *
+   * @param name the output's
+   * @param most how many at most
    * @param softmax true where the scores are logits: they become probabilities
+   * @return at most so many
    * @throws IllegalArgumentException when {@code most} is not positive
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
    */
@@ -295,6 +352,8 @@ public final class Session implements AutoCloseable {
   /**
    * A view of an output, without a copy.
    *
+   * @param name the output's
+   * @return the output
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
    */
   public @NotNull Tensor output(@NotNull String name) {
@@ -314,6 +373,8 @@ public final class Session implements AutoCloseable {
    * A view of a variable: what the last run left. It may be read and written between runs, which is how an
    * application keeps and restores state.
    *
+   * @param name the variable's
+   * @return the variable
    * @throws IllegalArgumentException when the model has no variable of this name
    */
   public @NotNull Tensor variable(@NotNull String name) {
@@ -350,7 +411,11 @@ public final class Session implements AutoCloseable {
     handle.cancel();
   }
 
-  /** What the session runs on: that of the options, or {@link Target#CPU} where it fell back. */
+  /**
+   * What the session runs on: that of the options, or {@link Target#CPU} where it fell back.
+   *
+   * @return the target
+   */
   public @NotNull Target target() {
     long session = handle.enter(this);
     try {
@@ -360,7 +425,11 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** What this session holds now. */
+  /**
+   * What this session holds now.
+   *
+   * @return bytes, by purpose
+   */
   public @NotNull MemoryUsage memoryUsage() {
     long session = handle.enter(this);
     try {

@@ -16,27 +16,51 @@ public final class Signature {
     this.outputs = Collections.unmodifiableList(outputs);
   }
 
-  /** As the file has it. */
+  /**
+   * As the file has it.
+   *
+   * @return the name
+   */
   public @NotNull String name() {
     return name;
   }
 
-  /** In the order of the file. */
+  /**
+   * In the order of the file.
+   *
+   * @return the inputs
+   */
   public @NotNull List<@NotNull TensorType> inputs() {
     return inputs;
   }
 
-  /** In the order of the file. */
+  /**
+   * In the order of the file.
+   *
+   * @return the outputs
+   */
   public @NotNull List<@NotNull TensorType> outputs() {
     return outputs;
   }
 
-  /** @throws IllegalArgumentException when there is no input of this name */
+  /**
+   * An input by its name.
+   *
+   * @param name as the file has it
+   * @return the input
+   * @throws IllegalArgumentException when there is no input of this name
+   */
   public @NotNull TensorType input(@NotNull String name) {
     return inputs.get(inputIndex(name));
   }
 
-  /** @throws IllegalArgumentException when there is no output of this name */
+  /**
+   * An output by its name.
+   *
+   * @param name as the file has it
+   * @return the output
+   * @throws IllegalArgumentException when there is no output of this name
+   */
   public @NotNull TensorType output(@NotNull String name) {
     return outputs.get(outputIndex(name));
   }

@@ -6,6 +6,7 @@ import org.jetbrains.annotations.NotNull;
 public final class SkiffException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  /** What kind of failure it was. */
   private final Status status;
 
   /** Called by the native library, which knows numbers and bytes. */
@@ -20,7 +21,11 @@ public final class SkiffException extends RuntimeException {
     return getClass().getName() + ": " + status + ": " + getMessage();
   }
 
-  /** What kind of failure it was; the sentence is {@link #getMessage()}. */
+  /**
+   * What kind of failure it was; the sentence is {@link #getMessage()}.
+   *
+   * @return the kind
+   */
   public @NotNull Status status() {
     return status;
   }

@@ -65,27 +65,47 @@ public final class Tensor {
     return to;
   }
 
-  /** As the model names it. */
+  /**
+   * As the model names it.
+   *
+   * @return the name
+   */
   public @NotNull String name() {
     return name;
   }
 
-  /** The type of {@link #data()}. */
+  /**
+   * The type of {@link #data()}.
+   *
+   * @return the element type
+   */
   public @NotNull DType dtype() {
     return dtype;
   }
 
-  /** A copy of the extents, outermost first. */
+  /**
+   * A copy of the extents, outermost first.
+   *
+   * @return the extents
+   */
   public long @NotNull[] shape() {
     return shape.clone();
   }
 
-  /** How an output's integers stand for real numbers; null where they are plain, and for other elements. */
+  /**
+   * How an output's integers stand for real numbers; null where they are plain, and for other elements.
+   *
+   * @return the scales and zero points
+   */
   public @Nullable Quantization quantization() {
     return quantization;
   }
 
-  /** The product of the extents. */
+  /**
+   * The product of the extents.
+   *
+   * @return the number of elements
+   */
   public int size() {
     return (int) Elements.count(shape);
   }
@@ -93,12 +113,18 @@ public final class Tensor {
   /**
    * The elements, dense and row-major, in native byte order. Of a view: direct, the session's memory, never
    * to be touched after it was closed; those of an output are read-only, and valid until the next run.
+   *
+   * @return the memory
    */
   public @NotNull ByteBuffer data() {
     return data;
   }
 
-  /** The same with memory of its own, which outlives the session. */
+  /**
+   * The same with memory of its own, which outlives the session.
+   *
+   * @return the copy
+   */
   public @NotNull Tensor copy() {
     if (session == null)
       return this;
@@ -112,6 +138,7 @@ public final class Tensor {
    * The elements of {@link DType#F32} and {@link DType#F16}; of a quantised tensor the real numbers that its
    * integers stand for.
    *
+   * @return a new array
    * @throws IllegalArgumentException for other elements
    */
   public float @NotNull[] toFloatArray() {
@@ -120,7 +147,12 @@ public final class Tensor {
     return elements;
   }
 
-  /** The elements of {@link DType#F64}. @throws IllegalArgumentException for other elements */
+  /**
+   * The elements of {@link DType#F64}.
+   *
+   * @return a new array
+   * @throws IllegalArgumentException for other elements
+   */
   public double @NotNull[] toDoubleArray() {
     double[] elements = new double[size()];
     copyTo(elements);
@@ -130,6 +162,7 @@ public final class Tensor {
   /**
    * The elements of {@link DType#I8}, {@link DType#U8} and {@link DType#BOOL}, byte for byte.
    *
+   * @return a new array
    * @throws IllegalArgumentException for other elements
    */
   public byte @NotNull[] toByteArray() {
@@ -141,6 +174,7 @@ public final class Tensor {
   /**
    * The elements of {@link DType#I16} and {@link DType#U16}, bit for bit.
    *
+   * @return a new array
    * @throws IllegalArgumentException for other elements
    */
   public short @NotNull[] toShortArray() {
@@ -153,6 +187,7 @@ public final class Tensor {
    * Integers of up to 32 bits and booleans as they are meant: those of {@link DType#U8} are 0 to 255. Of a
    * quantised tensor the integers that stand for its numbers.
    *
+   * @return a new array
    * @throws IllegalArgumentException for other elements
    */
   public int @NotNull[] toIntArray() {
@@ -164,6 +199,7 @@ public final class Tensor {
   /**
    * All integers and booleans; those of {@link DType#U64} as {@link Long#toUnsignedString(long)} reads them.
    *
+   * @return a new array
    * @throws IllegalArgumentException for other elements
    */
   public long @NotNull[] toLongArray() {
@@ -175,6 +211,7 @@ public final class Tensor {
   /**
    * What {@link #toFloatArray()} gives, into the beginning of an array.
    *
+   * @param to at least as long as the tensor has elements
    * @return how many elements these are
    * @throws IllegalArgumentException as there, or when the array is shorter
    */
@@ -182,27 +219,52 @@ public final class Tensor {
     return copyTo((Object) to);
   }
 
-  /** The same as {@link #toDoubleArray()} gives. */
+  /**
+   * The same as {@link #toDoubleArray()} gives.
+   *
+   * @param to at least as long as the tensor has elements
+   * @return how many elements these are
+   */
   public int copyTo(double @NotNull[] to) {
     return copyTo((Object) to);
   }
 
-  /** The same as {@link #toByteArray()} gives. */
+  /**
+   * The same as {@link #toByteArray()} gives.
+   *
+   * @param to at least as long as the tensor has elements
+   * @return how many elements these are
+   */
   public int copyTo(byte @NotNull[] to) {
     return copyTo((Object) to);
   }
 
-  /** The same as {@link #toShortArray()} gives. */
+  /**
+   * The same as {@link #toShortArray()} gives.
+   *
+   * @param to at least as long as the tensor has elements
+   * @return how many elements these are
+   */
   public int copyTo(short @NotNull[] to) {
     return copyTo((Object) to);
   }
 
-  /** The same as {@link #toIntArray()} gives. */
+  /**
+   * The same as {@link #toIntArray()} gives.
+   *
+   * @param to at least as long as the tensor has elements
+   * @return how many elements these are
+   */
   public int copyTo(int @NotNull[] to) {
     return copyTo((Object) to);
   }
 
-  /** The same as {@link #toLongArray()} gives. */
+  /**
+   * The same as {@link #toLongArray()} gives.
+   *
+   * @param to at least as long as the tensor has elements
+   * @return how many elements these are
+   */
   public int copyTo(long @NotNull[] to) {
     return copyTo((Object) to);
   }
