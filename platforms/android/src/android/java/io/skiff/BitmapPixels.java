@@ -53,7 +53,8 @@ public final class BitmapPixels {
       throw new IllegalArgumentException("the bitmap of " + size(bitmap)
           + " pixels is ALPHA_8, which has no colours; give its values by Pixels.of("
           + "buffer, Pixels.Format.GREY8, width, height)");
-    return Math.multiplyExact(bitmap.getWidth(), bitmap.getHeight());
+    // A bitmap's bytes are counted by an int.
+    return bitmap.getWidth() * bitmap.getHeight();
   }
 
   private static String size(Bitmap bitmap) {

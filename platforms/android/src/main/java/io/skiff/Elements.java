@@ -1,6 +1,7 @@
 package io.skiff;
 
 import java.lang.reflect.Array;
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -198,7 +199,9 @@ final class Elements {
     if (dtype == DType.F32 || dtype == DType.F16 || quantization != null)
       return Float.toString(real(memory, dtype, quantization, shape, i));
     long element = integer(memory, dtype, i);
-    return dtype == DType.U64 ? Long.toUnsignedString(element) : Long.toString(element);
+    // Long.toUnsignedString() is of Android 8.
+    return dtype == DType.U64 ? new BigInteger(Long.toHexString(element), 16).toString()
+                              : Long.toString(element);
   }
 
   private static float real(

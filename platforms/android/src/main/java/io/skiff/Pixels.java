@@ -100,7 +100,9 @@ public final class Pixels {
    */
   public static @NotNull Pixels of(
       @NotNull ByteBuffer buffer, @NotNull Format format, int width, int height) {
-    return of(buffer, format, width, height, Math.multiplyExact(width, format.bytes));
+    if (width > Integer.MAX_VALUE / format.bytes)
+      throw new IllegalArgumentException("rows of " + width + " pixels are too long");
+    return of(buffer, format, width, height, width * format.bytes);
   }
 
   /**

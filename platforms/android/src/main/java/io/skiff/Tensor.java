@@ -197,7 +197,8 @@ public final class Tensor {
   }
 
   /**
-   * All integers and booleans; those of {@link DType#U64} as {@link Long#toUnsignedString(long)} reads them.
+   * All integers and booleans; of {@link DType#U64} the bits, so that those above {@link Long#MAX_VALUE} are
+   * negative.
    *
    * @return a new array
    * @throws IllegalArgumentException for other elements
