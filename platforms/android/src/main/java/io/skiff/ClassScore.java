@@ -1,5 +1,7 @@
 package io.skiff;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.jetbrains.annotations.NotNull;
 
 /** One of a classifier's answers ({@link Session#bestClasses}). Immutable. */
@@ -12,6 +14,16 @@ public final class ClassScore {
     this.index = index;
     this.label = label;
     this.score = score;
+  }
+
+  /** Of what the native library gives: of each class its index, then its score. */
+  static List<ClassScore> listOf(double[] found, List<String> labels) {
+    List<ClassScore> list = new ArrayList<>();
+    for (int i = 0; i < found.length; i += 2) {
+      int at = (int) found[i];
+      list.add(new ClassScore(at, at < labels.size() ? labels.get(at) : "", found[i + 1]));
+    }
+    return list;
   }
 
   /**

@@ -132,9 +132,9 @@ final class InputValue {
     }
     if (value != null && Elements.kindOf(value) != null)
       return ofArray(signature, name, value, new long[0]);
-    Elements.Nested nested = null;
+    NestedArray nested = null;
     try {
-      nested = value == null ? null : Elements.Nested.of(value);
+      nested = value == null ? null : NestedArray.of(value);
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException("the array for " + type + ": " + e.getMessage());
     }
@@ -143,6 +143,19 @@ final class InputValue {
     throw new IllegalArgumentException(type + " takes no "
         + (value == null ? "null" : value.getClass().getSimpleName())
         + ", but an array of numbers, one of such arrays, a direct ByteBuffer, Pixels or a Tensor");
+  }
+
+  /** To a native session; not Pixels. */
+  void write(long session) {
+    if (value instanceof ByteBuffer) {
+      Native.setInput(session, index, (ByteBuffer) value, 0, type.dtype().number(), shape);
+      return;
+    }
+    ByteBuffer memory = Native.inputBuffer(session, index, shape);
+    if (value instanceof Tensor)
+      Elements.all(memory).put(Elements.all(((Tensor) value).data()));
+    else
+      Elements.write(value, type, shape, memory);
   }
 
   /** The extents of a call that gives `shape`, or none where they are fixed. */

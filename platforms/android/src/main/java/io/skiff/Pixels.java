@@ -126,6 +126,12 @@ public final class Pixels {
     return width + "x" + height + " " + what + (orientation == 1 ? "" : ", EXIF orientation " + orientation);
   }
 
+  /** To an input of a native session. */
+  void write(long session, long model, int signature, int input) {
+    Native.writeImage(session, model, signature, input, memory, offset, format.number(), width, height,
+        rowBytes, orientation);
+  }
+
   /** The native library trusts in this. */
   private static void check(int width, int height, int bytes, long rowBytes, long size) {
     if (width < 1 || height < 1)

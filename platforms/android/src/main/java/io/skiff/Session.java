@@ -2,7 +2,6 @@ package io.skiff;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -286,13 +285,8 @@ public final class Session implements AutoCloseable {
     List<String> labels = signature.outputs().get(index).labels();
     long session = handle.enter(this);
     try {
-      double[] found = Native.bestClasses(session, modelAddress, signatureIndex, index, most, softmax);
-      List<ClassScore> best = new ArrayList<>();
-      for (int i = 0; i < found.length; i += 2) {
-        int at = (int) found[i];
-        best.add(new ClassScore(at, at < labels.size() ? labels.get(at) : "", found[i + 1]));
-      }
-      return best;
+      return ClassScore.listOf(
+          Native.bestClasses(session, modelAddress, signatureIndex, index, most, softmax), labels);
     } finally {
       handle.exit();
     }
@@ -332,12 +326,8 @@ public final class Session implements AutoCloseable {
       for (InputValue value : values) give(session, value);
       run(session);
       Map<String, Tensor> outputs = new LinkedHashMap<>();
-      for (int i = 0; i < signature.outputs().size(); ++i) {
-        TensorType output = signature.outputs().get(i);
-        long[] type = new long[Tensor.TYPE_SIZE];
-        ByteBuffer memory = Native.output(session, i, type);
-        outputs.put(output.name(), Tensor.copyOf(output.name(), output.quantization(), type, memory));
-      }
+      for (int i = 0; i < signature.outputs().size(); ++i)
+        outputs.put(signature.outputs().get(i).name(), Tensor.copyOf(session, i, signature.outputs().get(i)));
       return outputs;
     } finally {
       handle.exit();
@@ -457,24 +447,14 @@ public final class Session implements AutoCloseable {
   }
 
   private void give(long session, InputValue value) {
-    if (value.value instanceof Pixels) {
-      Pixels picture = (Pixels) value.value;
-      Native.writeImage(session, modelAddress, signatureIndex, value.index, picture.memory, picture.offset,
-          picture.format.number(), picture.width, picture.height, picture.rowBytes, picture.orientation);
-    } else if (value.value instanceof ByteBuffer) {
-      Native.setInput(
-          session, value.index, (ByteBuffer) value.value, 0, value.type.dtype().number(), value.shape);
-    } else {
-      ByteBuffer memory = Native.inputBuffer(session, value.index, value.shape);
-      if (value.value instanceof Tensor)
-        Elements.all(memory).put(Elements.all(((Tensor) value.value).data()));
-      else
-        Elements.write(value.value, value.type, value.shape, memory);
-    }
+    if (value.value instanceof Pixels)
+      ((Pixels) value.value).write(session, modelAddress, signatureIndex, value.index);
+    else
+      value.write(session);
     handle.bound[value.index] = null;
   }
 
-  /** What it runs, and on what it was asked to. */
+  /** What it runs. */
   @Override
   public @NotNull String toString() {
     return "session of " + signature + (handle.isClosed() ? " (closed)" : "");

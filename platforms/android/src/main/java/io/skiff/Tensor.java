@@ -51,10 +51,13 @@ public final class Tensor {
     return new Tensor(name, DType.of(type[0]), shape, quantization, data, session, run);
   }
 
-  /** With memory of its own: a copy of what the native library gave. */
-  static Tensor copyOf(String name, @Nullable Quantization quantization, long[] type, ByteBuffer memory) {
+  /** An output of a native session, with memory of its own. */
+  static Tensor copyOf(long session, int index, TensorType output) {
+    long[] type = new long[TYPE_SIZE];
+    ByteBuffer memory = Native.output(session, index, type);
     long[] shape = Arrays.copyOfRange(type, 2, 2 + (int) type[1]);
-    return new Tensor(name, DType.of(type[0]), shape, quantization, copyOf(memory), null, 0);
+    return new Tensor(
+        output.name(), DType.of(type[0]), shape, output.quantization(), copyOf(memory), null, 0);
   }
 
   private static ByteBuffer copyOf(ByteBuffer memory) {
