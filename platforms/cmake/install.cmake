@@ -42,9 +42,13 @@ endif()
 # For Java programs on the desktop and on boards; Android takes both from its AAR.
 if(TARGET skiff_jni)
   install(TARGETS skiff_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(TARGET skiff_java_natives)
+    install(FILES $<TARGET_PROPERTY:skiff_java_natives,JAR_FILE> DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
+  endif()
 endif()
 if(TARGET skiff_java)
   install_jar(skiff_java DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
+  install(FILES $<TARGET_PROPERTY:skiff_java_documentation,JAR_FILES> DESTINATION ${CMAKE_INSTALL_DATADIR}/java)
 endif()
 # What a delegate of an application's own is written with, beside the public headers: what an operator is. These headers name
 # each other from the runtime's root, so they get a folder of their own.

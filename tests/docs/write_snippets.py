@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes sources that compile of the code in the documentation.
 
-usage: write_snippets.py SOURCE_ROOT OUT LANGUAGE PAGE...      LANGUAGE: cpp, c or java
+usage: write_snippets.py SOURCE_ROOT OUT LANGUAGE PAGE...      LANGUAGE: cpp, c, java or kt
 
-Each ```LANGUAGE block of a page becomes OUT/<stem of the page>_<its number there>.LANGUAGE: the file of that name in
+Each ```LANGUAGE block (```kotlin for kt) of a page becomes OUT/<stem of the page>_<its number there>.LANGUAGE: the file of that name in
 tests/docs/snippets, which says what the reader has around the block, with the block as it stands in the place of @SNIPPET@. Lines
 of a block that begin with #include, and the using-directives among them, take the place of @INCLUDES@. Prints the files; a block without
 surroundings, and surroundings without a block, are errors.
@@ -13,8 +13,11 @@ import re
 import sys
 
 
+FENCES = {"kt": "kotlin"}
+
+
 def blocks(page, language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{FENCES.get(language, language)}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def split_head(block):

@@ -35,6 +35,42 @@ const char* const kCounter = R"(graph counter {
   output negative = negative
   output count = sum
 })";
+// An input of each element type, and what comes out is what went in.
+const char* const kTypes = R"(graph types {
+  symbol n: 1..100
+  input f32: f32[n]
+  input f16: f16[n]
+  input f64: f64[n]
+  input i8: i8[n]
+  input u8: u8[n]
+  input i16: i16[n]
+  input u16: u16[n]
+  input i32: i32[n]
+  input u32: u32[n]
+  input i64: i64[n]
+  input u64: u64[n]
+  input bool: bool[n]
+  output of_f32 = f32
+  output of_f16 = f16
+  output of_f64 = f64
+  output of_i8 = i8
+  output of_u8 = u8
+  output of_i16 = i16
+  output of_u16 = u16
+  output of_i32 = i32
+  output of_u32 = u32
+  output of_i64 = i64
+  output of_u64 = u64
+  output of_bool = bool
+})";
+// Two open extents, so that a flat array does not say its shape.
+const char* const kTwice = R"(graph twice {
+  symbol rows: 1..10
+  symbol columns: 1..10
+  input x: f32[rows, columns]
+  y = Add(x, x)
+  output y
+})";
 // Integers that stand for real numbers: one scale, one for each column, and one for two neighbours.
 const char* const kQuantized = R"(graph quantized {
   input x: u8[4] {scale=0.5, zero_point=100}
@@ -55,6 +91,12 @@ void Write(const std::string& folder) {
 
   const auto quantized = ConvertGraph(ParseGraph(kQuantized));
   WriteFileAtomically(folder + "/quantized.skiff", quantized->file);
+
+  const auto types = ConvertGraph(ParseGraph(kTypes));
+  WriteFileAtomically(folder + "/types.skiff", types->file);
+
+  const auto twice = ConvertGraph(ParseGraph(kTwice));
+  WriteFileAtomically(folder + "/twice.skiff", twice->file);
 
   const auto doubled = PlanGraph(ParseGraph(kDouble));
   const auto fixed = PlanGraph(ParseGraph(kFixed));

@@ -1,5 +1,7 @@
 package io.skiff;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.jetbrains.annotations.NotNull;
 
 /** One of a classifier's answers ({@link Session#bestClasses}). Immutable. */
@@ -14,17 +16,39 @@ public final class ClassScore {
     this.score = score;
   }
 
-  /** Along the output's last axis. */
+  /** Of what the native library gives: of each class its index, then its score. */
+  static List<ClassScore> listOf(double[] found, List<String> labels) {
+    List<ClassScore> list = new ArrayList<>();
+    for (int i = 0; i < found.length; i += 2) {
+      int at = (int) found[i];
+      list.add(new ClassScore(at, at < labels.size() ? labels.get(at) : "", found[i + 1]));
+    }
+    return list;
+  }
+
+  /**
+   * Along the output's last axis.
+   *
+   * @return the class
+   */
   public int index() {
     return index;
   }
 
-  /** Of the model's file; empty where it has none. */
+  /**
+   * Of the model's file; empty where it has none.
+   *
+   * @return its name
+   */
   public @NotNull String label() {
     return label;
   }
 
-  /** As the output has it, or a probability. */
+  /**
+   * As the output has it, or a probability.
+   *
+   * @return how sure the model is
+   */
   public double score() {
     return score;
   }

@@ -1,5 +1,6 @@
 package io.skiff;
 
+import java.util.Arrays;
 import org.jetbrains.annotations.NotNull;
 
 /**
@@ -23,37 +24,67 @@ public final class ImageSpec {
     this.values = values;
   }
 
-  /** In pixels. */
+  /**
+   * In pixels.
+   *
+   * @return the width
+   */
   public int width() {
     return sizes[0];
   }
 
-  /** In pixels. */
+  /**
+   * In pixels.
+   *
+   * @return the height
+   */
   public int height() {
     return sizes[1];
   }
 
-  /** 1 to 4. */
+  /**
+   * 1 to 4.
+   *
+   * @return how many channels there are
+   */
   public int channels() {
     return sizes[2];
   }
 
-  /** True: blue, green, red. False: red, green, blue. */
+  /**
+   * True: blue, green, red. False: red, green, blue.
+   *
+   * @return the order of the channels
+   */
   public boolean blueFirst() {
     return sizes[3] != 0;
   }
 
-  /** True: the input's shape is [1, height, width, channels]. False: [1, channels, height, width]. */
+  /**
+   * True: the input's shape is [1, height, width, channels]. False: [1, channels, height, width].
+   *
+   * @return the order of the axes
+   */
   public boolean channelsLast() {
     return sizes[4] != 0;
   }
 
-  /** Of a channel, in the input's order. */
+  /**
+   * Of a channel, in the input's order.
+   *
+   * @param channel 0 and up
+   * @return what is subtracted
+   */
   public float mean(int channel) {
     return values[check(channel)];
   }
 
-  /** Of a channel, in the input's order. */
+  /**
+   * Of a channel, in the input's order.
+   *
+   * @param channel 0 and up
+   * @return what is multiplied by
+   */
   public float scale(int channel) {
     return values[MOST_CHANNELS + check(channel)];
   }
@@ -67,6 +98,12 @@ public final class ImageSpec {
 
   @Override
   public @NotNull String toString() {
-    return width() + "x" + height() + "x" + channels();
+    return width() + "x" + height() + "x" + channels()
+        + (channels() < 3     ? ""
+                : blueFirst() ? ", blue first"
+                              : ", red first")
+        + (channelsLast() ? ", channels last" : ", channels first") + ", mean "
+        + Arrays.toString(Arrays.copyOf(values, channels())) + ", scale "
+        + Arrays.toString(Arrays.copyOfRange(values, MOST_CHANNELS, MOST_CHANNELS + channels()));
   }
 }

@@ -14,6 +14,11 @@ public interface LogSink {
     ERROR
   }
 
-  /** Called by any thread that uses Skiff. It must not call Skiff; what it throws is dropped. */
+  /**
+   * Called by any thread that uses Skiff. It must not call Skiff; what it throws is dropped.
+   *
+   * @param level how much it matters
+   * @param message one sentence
+   */
   void log(@NotNull Level level, @NotNull String message);
 }

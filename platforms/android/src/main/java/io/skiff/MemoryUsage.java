@@ -10,37 +10,65 @@ public final class MemoryUsage {
     this.bytes = bytes;
   }
 
-  /** Activations: what the file promised. */
+  /**
+   * Activations: what the file promised.
+   *
+   * @return bytes
+   */
   public long arena() {
     return bytes[0];
   }
 
-  /** Scratch and prepared operators. */
+  /**
+   * Scratch and prepared operators.
+   *
+   * @return bytes
+   */
   public long workspace() {
     return bytes[1];
   }
 
-  /** Weights in the order that kernels read them; shared by all sessions of the model. */
+  /**
+   * Weights in the order that kernels read them; shared by all sessions of the model.
+   *
+   * @return bytes
+   */
   public long packedWeights() {
     return bytes[2];
   }
 
-  /** The file's weights, paged in on demand and shared by all processes. */
+  /**
+   * The file's weights, paged in on demand and shared by all processes.
+   *
+   * @return bytes
+   */
   public long mappedWeights() {
     return bytes[3];
   }
 
-  /** Buffers of the inputs, where they do not lie in the arena. */
+  /**
+   * Buffers of the inputs, where they do not lie in the arena.
+   *
+   * @return bytes
+   */
   public long inputs() {
     return bytes[4];
   }
 
-  /** State, where the session has its own. */
+  /**
+   * State, where the session has its own.
+   *
+   * @return bytes
+   */
   public long variables() {
     return bytes[5];
   }
 
-  /** Those of the packed weights that are in the cache file: mapped as well, and shared by all processes. */
+  /**
+   * Those of the packed weights that are in the cache file: mapped as well, and shared by all processes.
+   *
+   * @return bytes
+   */
   public long mappedPackedWeights() {
     return bytes[6];
   }
@@ -48,6 +76,8 @@ public final class MemoryUsage {
   /**
    * Weights that the file has in fewer bits, and that kernels read in full; shared by all sessions of the
    * model.
+   *
+   * @return bytes
    */
   public long widenedWeights() {
     return bytes[7];
@@ -56,7 +86,8 @@ public final class MemoryUsage {
   @Override
   public @NotNull String toString() {
     return "arena " + arena() + ", workspace " + workspace() + ", packed weights " + packedWeights()
-        + ", mapped weights " + mappedWeights() + ", widened weights " + widenedWeights() + ", inputs "
-        + inputs() + ", variables " + variables() + " bytes";
+        + ", mapped packed weights " + mappedPackedWeights() + ", mapped weights " + mappedWeights()
+        + ", widened weights " + widenedWeights() + ", inputs " + inputs() + ", variables " + variables()
+        + " bytes";
   }
 }

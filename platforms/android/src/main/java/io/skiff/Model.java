@@ -18,8 +18,10 @@ public final class Model implements AutoCloseable {
   private final ModelHandle handle;
   private final List<Signature> signatures;
   private final List<String> variables;
+  private final String source;
 
-  private Model(long address, @Nullable ByteBuffer bytes) {
+  private Model(long address, @Nullable ByteBuffer bytes, String source) {
+    this.source = source;
     handle = new ModelHandle(this, address, bytes);
     boolean described = false;
     try {
@@ -35,6 +37,8 @@ public final class Model implements AutoCloseable {
   /**
    * Maps and verifies a file, which must not change while the model is open.
    *
+   * @param path of the file
+   * @return the model, to be closed
    * @throws SkiffException {@link Status#IO}: it cannot be read; {@link Status#INVALID_MODEL}: it is no
    *     .skiff file, or damaged; {@link Status#UNSUPPORTED}: its format is newer than this library
    */
@@ -44,10 +48,14 @@ public final class Model implements AutoCloseable {
 
   /**
    * The same with options.
+   *
+   * @param path of the file
+   * @param options how it is made
+   * @return the model, to be closed
    */
   public static @NotNull Model open(@NotNull String path, @NotNull ModelOptions options) {
     Handle.closeLost();
-    return new Model(Native.openModel(Native.utf8(path), Native.utf8OrNull(options.cacheFolder)), null);
+    return new Model(Native.openModel(Native.utf8(path), Native.utf8OrNull(options.cacheFolder)), null, path);
   }
 
   /**
@@ -56,6 +64,8 @@ public final class Model implements AutoCloseable {
    * of 64 bytes it is used as it is; otherwise it is copied once. (Assets of an APK are aligned to 4 bytes
    * only.)
    *
+   * @param bytes a direct buffer
+   * @return the model, to be closed
    * @throws IllegalArgumentException when the buffer is not direct
    * @throws SkiffException as for a path
    */
@@ -65,6 +75,10 @@ public final class Model implements AutoCloseable {
 
   /**
    * The same with options.
+   *
+   * @param bytes a direct buffer
+   * @param options how it is made
+   * @return the model, to be closed
    */
   public static @NotNull Model open(@NotNull ByteBuffer bytes, @NotNull ModelOptions options) {
     if (!bytes.isDirect())
@@ -73,15 +87,25 @@ public final class Model implements AutoCloseable {
     ByteBuffer aligned = isAligned(bytes) ? bytes : alignedCopy(bytes);
     return new Model(Native.openModelBytes(aligned, aligned.position(), aligned.remaining(),
                          Native.utf8OrNull(options.cacheFolder)),
-        aligned);
+        aligned, aligned.remaining() + " bytes of memory");
   }
 
-  /** At least one. */
+  /**
+   * At least one.
+   *
+   * @return the signatures, in the order of the file
+   */
   public @NotNull List<@NotNull Signature> signatures() {
     return signatures;
   }
 
-  /** @throws IllegalArgumentException when there is none of this name */
+  /**
+   * A signature by its name.
+   *
+   * @param name the signature's
+   * @return the signature
+   * @throws IllegalArgumentException when there is none of this name
+   */
   public @NotNull Signature signature(@NotNull String name) {
     List<String> names = new ArrayList<>();
     for (Signature signature : signatures) {
@@ -92,12 +116,21 @@ public final class Model implements AutoCloseable {
     throw new IllegalArgumentException("the model has no signature '" + name + "'; it has " + names);
   }
 
-  /** The names of the model's variables: state that one run leaves to the next. */
+  /**
+   * The names of the model's variables: state that one run leaves to the next.
+   *
+   * @return the names, in the order of the file
+   */
   public @NotNull List<@NotNull String> variables() {
     return variables;
   }
 
-  /** The value of a metadata key; null when there is none. */
+  /**
+   * The value of a metadata key; null when there is none.
+   *
+   * @param key of the metadata
+   * @return its value
+   */
   public @Nullable String metadata(@NotNull String key) {
     long address = handle.acquire();
     try {
@@ -131,6 +164,12 @@ public final class Model implements AutoCloseable {
   @Override
   public void close() {
     handle.close();
+  }
+
+  /** Where it came from, and its signatures. */
+  @Override
+  public @NotNull String toString() {
+    return "model " + source + (handle.isClosed() ? " (closed): " : ": ") + signatures;
   }
 
   ModelHandle handle() {

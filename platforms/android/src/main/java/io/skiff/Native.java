@@ -11,7 +11,7 @@ import org.jetbrains.annotations.Nullable;
  */
 final class Native {
   static {
-    System.loadLibrary("skiff_jni");
+    NativeLibrary.load();
   }
 
   private Native() {}

@@ -34,22 +34,38 @@ public final class Quantization {
     high = low + values - 1;
   }
 
-  /** {@link #PER_TENSOR}: one scale for all elements. */
+  /**
+   * {@link #PER_TENSOR}: one scale for all elements.
+   *
+   * @return the axis
+   */
   public int axis() {
     return (int) numbers[0];
   }
 
-  /** How many neighbours along the axis share a scale; 0: each index has its own. */
+  /**
+   * How many neighbours along the axis share a scale; 0: each index has its own.
+   *
+   * @return the length of a block
+   */
   public long block() {
     return numbers[1];
   }
 
-  /** A copy: one of all elements, or those along the axis. Scales of blocks are row-major. */
+  /**
+   * A copy: one of all elements, or those along the axis. Scales of blocks are row-major.
+   *
+   * @return the scales
+   */
   public float @NotNull[] scales() {
     return scales.clone();
   }
 
-  /** As many as there are scales. */
+  /**
+   * As many as there are scales.
+   *
+   * @return the zero points
+   */
   public int @NotNull[] zeroPoints() {
     int[] zeroPoints = new int[scales.length];
     for (int i = 0; i < zeroPoints.length; ++i) zeroPoints[i] = (int) numbers[HEAD + i];
@@ -59,6 +75,7 @@ public final class Quantization {
   /**
    * Of all elements.
    *
+   * @return the scale
    * @throws IllegalStateException where there is an axis
    */
   public float scale() {
@@ -68,6 +85,7 @@ public final class Quantization {
   /**
    * The integer that stands for 0. Of all elements.
    *
+   * @return the zero point
    * @throws IllegalStateException where there is an axis
    */
   public int zeroPoint() {
@@ -78,13 +96,21 @@ public final class Quantization {
    * What an integer stands for. Unsigned ones come as they are meant: {@code bytes.get() & 0xff} of {@link
    * DType#U8}.
    *
+   * @param integer as the tensor holds it
+   * @return the real number
    * @throws IllegalStateException where there is an axis
    */
   public float toReal(int integer) {
     return toReal(integer, only());
   }
 
-  /** The same by one of the {@link #scales()}. */
+  /**
+   * The same by one of the {@link #scales()}.
+   *
+   * @param integer as the tensor holds it
+   * @param scale which of them
+   * @return the real number
+   */
   public float toReal(int integer, int scale) {
     return (float) ((double) scales[scale] * (integer - numbers[HEAD + scale]));
   }
@@ -93,13 +119,21 @@ public final class Quantization {
    * The integer that stands for a number as it is or nearly: rounded half to even, and the least or the
    * greatest one where the number is beyond. NaN gives the zero point.
    *
+   * @param real any number
+   * @return the integer
    * @throws IllegalStateException where there is an axis
    */
   public int toInteger(float real) {
     return toInteger(real, only());
   }
 
-  /** The same by one of the {@link #scales()}. */
+  /**
+   * The same by one of the {@link #scales()}.
+   *
+   * @param real any number
+   * @param scale which of them
+   * @return the integer
+   */
   public int toInteger(float real, int scale) {
     long zeroPoint = numbers[HEAD + scale];
     if (Float.isNaN(real))
@@ -127,6 +161,21 @@ public final class Quantization {
     if (axis() == PER_TENSOR)
       return "scale " + scale() + ", zero point " + zeroPoint();
     return scales.length + " scales along axis " + axis();
+  }
+
+  /** Which of the {@link #scales()} an element of a tensor has, counted row-major. */
+  int scaleOf(int element, long[] shape) {
+    if (axis() == PER_TENSOR)
+      return 0;
+    long inner = 1;
+    for (int i = axis() + 1; i < shape.length; ++i) inner *= shape[i];
+    long extent = shape[axis()];
+    long along = element / inner % extent;
+    if (block() == 0)
+      return (int) along;
+    long blocks = (extent + block() - 1) / block();
+    long outer = element / inner / extent;
+    return (int) ((outer * blocks + along / block()) * inner + element % inner);
   }
 
   private int only() {

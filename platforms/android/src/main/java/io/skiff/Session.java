@@ -2,9 +2,9 @@ package io.skiff;
 
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.jetbrains.annotations.NotNull;
 import org.jetbrains.annotations.Nullable;
 
@@ -24,7 +24,8 @@ public final class Session implements AutoCloseable {
   /** What kernels may read behind a bound input. */
   private static final int READABLE_BEHIND = 16;
 
-  private final SessionHandle handle;
+  /** Its monitor guards the reading of tensors. */
+  final SessionHandle handle;
   /** The native model, which lives as long as the native session. */
   private final long modelAddress;
   private final int signatureIndex;
@@ -41,7 +42,12 @@ public final class Session implements AutoCloseable {
         new SessionHandle(this, address, model.handle(), threadPool, signature.inputs().size(), variablesOf);
   }
 
-  /** With the default options. */
+  /**
+   * With the default options.
+   *
+   * @param model an open one
+   * @return the session, to be closed
+   */
   public static @NotNull Session create(@NotNull Model model) {
     return create(model, new SessionOptions());
   }
@@ -49,6 +55,9 @@ public final class Session implements AutoCloseable {
   /**
    * Prepares everything that a run needs.
    *
+   * @param model an open one
+   * @param options how it is made
+   * @return the session, to be closed
    * @throws IllegalStateException when the model, the thread pool, or the session whose variables it shares,
    *     is closed
    * @throws IllegalArgumentException when the model has no such signature
@@ -85,7 +94,11 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** The entry point that this session runs. */
+  /**
+   * The entry point that this session runs.
+   *
+   * @return the signature
+   */
   public @NotNull Signature signature() {
     return signature;
   }
@@ -94,23 +107,98 @@ public final class Session implements AutoCloseable {
    * Copies what lies between the position and the limit of a direct buffer into an input. The value stays
    * until it is set again.
    *
+   * @param name the input's
+   * @param data the elements, row-major
    * @param shape the extents of this call; none where the input's are fixed
    * @throws IllegalArgumentException when the buffer is not direct, not in native byte order, or not of the
    *     input's size
    * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
    */
   public void setInput(@NotNull String name, @NotNull ByteBuffer data, long @NotNull... shape) {
-    int index = signature.inputIndex(name);
-    TensorType type = signature.inputs().get(index);
-    long[] extents = extents(type, shape);
-    check(type, extents, data);
-    long session = handle.enter(this);
-    try {
-      Native.setInput(session, index, data, data.position(), type.dtype().number(), extents);
-      handle.bound[index] = null;
-    } finally {
-      handle.exit();
-    }
+    give(InputValue.ofBuffer(signature, name, data, shape));
+  }
+
+  /**
+   * Copies real numbers into an input of {@link DType#F32}, or of {@link DType#F16}, rounded; into a
+   * quantised one as the integers that stand for them ({@link Quantization#toInteger(float)}). The value
+   * stays until it is set again.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   * @throws IllegalArgumentException when the input takes other elements, or not as many
+   * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
+   */
+  public void setInput(@NotNull String name, float @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * The same for an input of {@link DType#F64}.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
+  public void setInput(@NotNull String name, double @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * The same for an input of {@link DType#I8}, {@link DType#U8} or {@link DType#BOOL}, byte for byte.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
+  public void setInput(@NotNull String name, byte @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * The same for an input of {@link DType#I16} or {@link DType#U16}, bit for bit.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
+  public void setInput(@NotNull String name, short @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * The same for an input of any integers or booleans, which must be able to hold each of these.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
+  public void setInput(@NotNull String name, int @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * The same for an input of any integers or booleans, which must be able to hold each of these.
+   *
+   * @param name the input's
+   * @param data the elements, row-major
+   * @param shape the extents of this call; none where at most one of the input's varies
+   */
+  public void setInput(@NotNull String name, long @NotNull[] data, long @NotNull... shape) {
+    give(InputValue.ofArray(signature, name, data, shape));
+  }
+
+  /**
+   * Copies a tensor, such as another session's output, into an input of the same element type.
+   *
+   * @param name the input's
+   * @param tensor a view or a copy
+   * @throws IllegalArgumentException when the input has another type or shape
+   * @throws IllegalStateException when the tensor's session is closed or has run again
+   * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
+   */
+  public void setInput(@NotNull String name, @NotNull Tensor tensor) {
+    give(InputValue.ofTensor(signature, name, tensor));
   }
 
   /**
@@ -118,6 +206,8 @@ public final class Session implements AutoCloseable {
    * buffer is kept alive, and new values may be written there between runs, until the input is set or bound
    * again or the session closed. It must be the caller's own memory, not another session's.
    *
+   * @param name the input's
+   * @param data memory of the caller's
    * @param shape the extents of this call; none where the input's are fixed
    * @throws IllegalArgumentException as for {@link #setInput}, or when fewer than 16 bytes of the buffer's
    *     capacity lie behind the limit (kernels read ahead)
@@ -125,19 +215,17 @@ public final class Session implements AutoCloseable {
    *     element's size
    */
   public void bindInput(@NotNull String name, @NotNull ByteBuffer data, long @NotNull... shape) {
-    int index = signature.inputIndex(name);
-    TensorType type = signature.inputs().get(index);
-    long[] extents = extents(type, shape);
-    check(type, extents, data);
+    InputValue value = InputValue.ofBuffer(signature, name, data, shape);
     if (data.capacity() - data.limit() < READABLE_BEHIND) {
-      throw new IllegalArgumentException("the buffer bound to " + type + " ends "
+      throw new IllegalArgumentException("the buffer bound to " + value.type + " ends "
           + (data.capacity() - data.limit()) + " bytes behind its limit; allocate " + READABLE_BEHIND
           + " bytes more");
     }
     long session = handle.enter(this);
     try {
-      Native.bindInput(session, index, data, data.position(), type.dtype().number(), extents);
-      handle.bound[index] = data;
+      Native.bindInput(
+          session, value.index, (ByteBuffer) value.value, 0, value.type.dtype().number(), value.shape);
+      handle.bound[value.index] = data;
     } finally {
       handle.exit();
     }
@@ -148,12 +236,14 @@ public final class Session implements AutoCloseable {
    * is all zeros until it is written. Where extents vary it moves when a larger shape needs more room than
    * any before: ask again at each new shape.
    *
+   * @param name the input's
    * @param shape the extents of this call; none where the input's are fixed
+   * @return the input's memory
    * @throws SkiffException {@link Status#NO_MATCHING_BUCKET}: an extent is outside of its symbol's range
    */
   public @NotNull ByteBuffer inputBuffer(@NotNull String name, long @NotNull... shape) {
     int index = signature.inputIndex(name);
-    long[] extents = extents(signature.inputs().get(index), shape);
+    long[] extents = InputValue.extents(signature.inputs().get(index), shape);
     long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.inputBuffer(session, index, extents);
@@ -169,25 +259,22 @@ public final class Session implements AutoCloseable {
    * Fills an input with a picture, as the file says that it is done ({@link TensorType#image}): resized,
    * cropped, normalised, in the input's element type. Where its batch is open, it becomes one picture.
    *
+   * @param name the input's
+   * @param picture of any size
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: the file does not say how a picture becomes this
    *     input, or the input takes several at a time
    */
   public void setImage(@NotNull String name, @NotNull Pixels picture) {
-    int index = signature.inputIndex(name);
-    long session = handle.enter(this);
-    try {
-      Native.writeImage(session, modelAddress, signatureIndex, index, picture.memory, picture.offset,
-          picture.format.number(), picture.width, picture.height, picture.rowBytes, picture.orientation);
-      handle.bound[index] = null;
-    } finally {
-      handle.exit();
-    }
+    give(InputValue.ofPixels(signature, name, picture));
   }
 
   /**
    * The classes with the highest scores of an output with one row of them, the highest first.
    *
+   * @param name the output's
+   * @param most how many at most
    * @param softmax true where the scores are logits: they become probabilities
+   * @return at most so many
    * @throws IllegalArgumentException when {@code most} is not positive
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
    */
@@ -198,13 +285,8 @@ public final class Session implements AutoCloseable {
     List<String> labels = signature.outputs().get(index).labels();
     long session = handle.enter(this);
     try {
-      double[] found = Native.bestClasses(session, modelAddress, signatureIndex, index, most, softmax);
-      List<ClassScore> best = new ArrayList<>();
-      for (int i = 0; i < found.length; i += 2) {
-        int at = (int) found[i];
-        best.add(new ClassScore(at, at < labels.size() ? labels.get(at) : "", found[i + 1]));
-      }
-      return best;
+      return ClassScore.listOf(
+          Native.bestClasses(session, modelAddress, signatureIndex, index, most, softmax), labels);
     } finally {
       handle.exit();
     }
@@ -219,15 +301,49 @@ public final class Session implements AutoCloseable {
   public void run() {
     long session = handle.enter(this);
     try {
-      Native.run(session);
+      run(session);
     } finally {
       handle.exit();
     }
   }
 
   /**
+   * Sets all inputs, computes, and copies all outputs: the whole call in one. A value is a {@code float[]},
+   * {@code double[]}, {@code byte[]}, {@code short[]}, {@code int[]} or {@code long[]}, as {@link #setInput}
+   * takes them; an array of such arrays, {@code long[][]} for example, which says its shape itself; a direct
+   * {@link ByteBuffer}; {@link Pixels}; or a {@link Tensor}. Where an input has several open extents, flat
+   * arrays and buffers do not say its shape.
+   *
+   * @param inputs one value for each input, by name; no input is set unless all can be
+   * @return the outputs by name, in the signature's order, with memory of their own: they outlive the session
+   * @throws IllegalArgumentException names all inputs that are missing, unknown, or of the wrong type or size
+   * @throws SkiffException as {@link #run()}, {@link #setInput} and {@link #setImage}
+   */
+  public @NotNull Map<@NotNull String, @NotNull Tensor> run(@NotNull Map<@NotNull String, ?> inputs) {
+    List<InputValue> values = InputValue.ofMap(signature, inputs);
+    long session = handle.enter(this);
+    try {
+      for (InputValue value : values) give(session, value);
+      run(session);
+      Map<String, Tensor> outputs = new LinkedHashMap<>();
+      for (int i = 0; i < signature.outputs().size(); ++i)
+        outputs.put(signature.outputs().get(i).name(), Tensor.copyOf(session, i, signature.outputs().get(i)));
+      return outputs;
+    } finally {
+      handle.exit();
+    }
+  }
+
+  private void run(long session) {
+    handle.beginRun();
+    Native.run(session);
+  }
+
+  /**
    * A view of an output, without a copy.
    *
+   * @param name the output's
+   * @return the output
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
    */
   public @NotNull Tensor output(@NotNull String name) {
@@ -236,7 +352,8 @@ public final class Session implements AutoCloseable {
     long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.output(session, index, type);
-      return new Tensor(this, type, buffer, buffer.asReadOnlyBuffer());
+      return Tensor.viewOf(this, handle.runs(), name, signature.outputs().get(index).quantization(), type,
+          buffer, buffer.asReadOnlyBuffer());
     } finally {
       handle.exit();
     }
@@ -246,6 +363,8 @@ public final class Session implements AutoCloseable {
    * A view of a variable: what the last run left. It may be read and written between runs, which is how an
    * application keeps and restores state.
    *
+   * @param name the variable's
+   * @return the variable
    * @throws IllegalArgumentException when the model has no variable of this name
    */
   public @NotNull Tensor variable(@NotNull String name) {
@@ -257,7 +376,7 @@ public final class Session implements AutoCloseable {
     long session = handle.enter(this);
     try {
       ByteBuffer buffer = Native.variable(session, index, type);
-      return new Tensor(this, type, buffer, buffer);
+      return Tensor.viewOf(this, SessionHandle.ANY_RUN, name, null, type, buffer, buffer);
     } finally {
       handle.exit();
     }
@@ -282,7 +401,11 @@ public final class Session implements AutoCloseable {
     handle.cancel();
   }
 
-  /** What the session runs on: that of the options, or {@link Target#CPU} where it fell back. */
+  /**
+   * What the session runs on: that of the options, or {@link Target#CPU} where it fell back.
+   *
+   * @return the target
+   */
   public @NotNull Target target() {
     long session = handle.enter(this);
     try {
@@ -292,7 +415,11 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** What this session holds now. */
+  /**
+   * What this session holds now.
+   *
+   * @return bytes, by purpose
+   */
   public @NotNull MemoryUsage memoryUsage() {
     long session = handle.enter(this);
     try {
@@ -310,42 +437,26 @@ public final class Session implements AutoCloseable {
     handle.close();
   }
 
-  private static long[] extents(TensorType type, long[] shape) {
-    if (shape.length == 0 && type.isFixed())
-      return type.shape();
-    if (shape.length != type.rank()) {
-      throw new IllegalArgumentException("the shape " + Arrays.toString(shape) + " has not the rank of "
-          + type + "; give all " + type.rank() + " extents");
-    }
-    return shape.clone();
-  }
-
-  /** The native library trusts in the buffer's size. */
-  private static void check(TensorType type, long[] extents, ByteBuffer data) {
-    if (!data.isDirect()) {
-      throw new IllegalArgumentException(
-          "the buffer for " + type + " is not direct; see ByteBuffer.allocateDirect()");
-    }
-    if (type.dtype().size() > 1 && data.order() != ByteOrder.nativeOrder()) {
-      throw new IllegalArgumentException("the buffer for " + type + " is " + data.order()
-          + "; say order(ByteOrder.nativeOrder()) before writing to it");
-    }
-    if (data.remaining() != bytes(type, extents)) {
-      throw new IllegalArgumentException("the buffer for " + type + " has " + data.remaining()
-          + " bytes from its position "
-          + "to its limit; " + Arrays.toString(extents) + " takes " + bytes(type, extents));
+  private void give(InputValue value) {
+    long session = handle.enter(this);
+    try {
+      give(session, value);
+    } finally {
+      handle.exit();
     }
   }
 
-  private static long bytes(TensorType type, long[] extents) {
-    long bytes = type.dtype().size();
-    for (long extent : extents) {
-      if (extent < 0 || (extent > 0 && bytes > Integer.MAX_VALUE / extent)) {
-        throw new IllegalArgumentException("the shape " + Arrays.toString(extents) + " for " + type
-            + " is negative or takes more than a buffer can hold");
-      }
-      bytes *= extent;
-    }
-    return bytes;
+  private void give(long session, InputValue value) {
+    if (value.value instanceof Pixels)
+      ((Pixels) value.value).write(session, modelAddress, signatureIndex, value.index);
+    else
+      value.write(session);
+    handle.bound[value.index] = null;
+  }
+
+  /** What it runs. */
+  @Override
+  public @NotNull String toString() {
+    return "session of " + signature + (handle.isClosed() ? " (closed)" : "");
   }
 }

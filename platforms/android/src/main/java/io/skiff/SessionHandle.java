@@ -7,6 +7,9 @@ import org.jetbrains.annotations.Nullable;
 
 /** A native session, used by one thread at a time. */
 final class SessionHandle extends Handle {
+  /** Of memory that stays as long as the session, as that of variables. */
+  static final long ANY_RUN = -1;
+
   /** The buffers that inputs were bound to. */
   final ByteBuffer[] bound;
 
@@ -24,6 +27,8 @@ final class SessionHandle extends Handle {
   private boolean closed;
   /** This one until it is closed, and those that share its variables. Changes with `use` held. */
   private int users = 1;
+  /** Changes with this object's monitor held. */
+  private long runs;
   /** Written with `use` and this object's monitor held; cancel() takes the monitor alone. */
   private long address;
 
@@ -60,6 +65,32 @@ final class SessionHandle extends Handle {
   void exit() {
     user = null;
     use.unlock();
+  }
+
+  /** Tensors of outputs cannot be read from now on. Called before each run. */
+  synchronized void beginRun() {
+    ++runs;
+  }
+
+  /** How many runs were begun. */
+  synchronized long runs() {
+    return runs;
+  }
+
+  /**
+   * Why memory that was given after so many runs is no longer what it was; null where it may be read, as long
+   * as the caller holds this object's monitor: neither a run nor the end can begin then.
+   */
+  @Nullable
+  String whyUnreadable(long run) {
+    if (address == 0 || closing)
+      return "the session is closed";
+    return run == ANY_RUN || run == runs ? null
+                                         : "the session has run again; ask it for the output once more";
+  }
+
+  boolean isClosed() {
+    return closing;
   }
 
   synchronized void cancel() {

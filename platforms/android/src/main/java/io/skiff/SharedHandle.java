@@ -16,6 +16,10 @@ abstract class SharedHandle extends Handle {
     this.what = what;
   }
 
+  synchronized boolean isClosed() {
+    return closed;
+  }
+
   /** The native object, which stays alive until release(). */
   synchronized long acquire() {
     if (closed)

@@ -16,27 +16,51 @@ public final class Signature {
     this.outputs = Collections.unmodifiableList(outputs);
   }
 
-  /** As the file has it. */
+  /**
+   * As the file has it.
+   *
+   * @return the name
+   */
   public @NotNull String name() {
     return name;
   }
 
-  /** In the order of the file. */
+  /**
+   * In the order of the file.
+   *
+   * @return the inputs
+   */
   public @NotNull List<@NotNull TensorType> inputs() {
     return inputs;
   }
 
-  /** In the order of the file. */
+  /**
+   * In the order of the file.
+   *
+   * @return the outputs
+   */
   public @NotNull List<@NotNull TensorType> outputs() {
     return outputs;
   }
 
-  /** @throws IllegalArgumentException when there is no input of this name */
+  /**
+   * An input by its name.
+   *
+   * @param name as the file has it
+   * @return the input
+   * @throws IllegalArgumentException when there is no input of this name
+   */
   public @NotNull TensorType input(@NotNull String name) {
     return inputs.get(inputIndex(name));
   }
 
-  /** @throws IllegalArgumentException when there is no output of this name */
+  /**
+   * An output by its name.
+   *
+   * @param name as the file has it
+   * @return the output
+   * @throws IllegalArgumentException when there is no output of this name
+   */
   public @NotNull TensorType output(@NotNull String name) {
     return outputs.get(outputIndex(name));
   }
@@ -47,6 +71,17 @@ public final class Signature {
 
   int outputIndex(String name) {
     return index(outputs, name, "output");
+  }
+
+  /** {@code "main(image: f32[1, 3, 32, 32]) -> (logits: f32[1, 36])"}. */
+  @Override
+  public @NotNull String toString() {
+    return name + list(inputs) + " -> " + list(outputs);
+  }
+
+  private static String list(List<TensorType> types) {
+    String brackets = types.toString();
+    return "(" + brackets.substring(1, brackets.length() - 1) + ")";
   }
 
   private static int index(List<TensorType> types, String name, String what) {

@@ -6,6 +6,7 @@ import org.jetbrains.annotations.NotNull;
 public final class SkiffException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
+  /** What kind of failure it was. */
   private final Status status;
 
   /** Called by the native library, which knows numbers and bytes. */
@@ -14,7 +15,17 @@ public final class SkiffException extends RuntimeException {
     this.status = Status.of(status);
   }
 
-  /** What kind of failure it was; the sentence is {@link #getMessage()}. */
+  /** With the kind. */
+  @Override
+  public @NotNull String toString() {
+    return getClass().getName() + ": " + status + ": " + getMessage();
+  }
+
+  /**
+   * What kind of failure it was; the sentence is {@link #getMessage()}.
+   *
+   * @return the kind
+   */
   public @NotNull Status status() {
     return status;
   }

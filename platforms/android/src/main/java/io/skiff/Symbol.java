@@ -23,22 +23,38 @@ public final class Symbol {
     this.multiple = range[2];
   }
 
-  /** As the source model named the dimension. */
+  /**
+   * As the source model named the dimension.
+   *
+   * @return the name
+   */
   public @NotNull String name() {
     return name;
   }
 
-  /** The smallest size. */
+  /**
+   * The smallest size.
+   *
+   * @return the size
+   */
   public long min() {
     return min;
   }
 
-  /** {@link #UNBOUNDED} where there is no limit. */
+  /**
+   * {@link #UNBOUNDED} where there is no limit.
+   *
+   * @return the size
+   */
   public long max() {
     return max;
   }
 
-  /** What every size is a multiple of. */
+  /**
+   * What every size is a multiple of.
+   *
+   * @return the number
+   */
   public long multiple() {
     return multiple;
   }

@@ -32,22 +32,38 @@ public final class TensorType {
     this.labels = Collections.unmodifiableList(labels);
   }
 
-  /** What the calls of a {@link Session} know it by. */
+  /**
+   * What the calls of a {@link Session} know it by.
+   *
+   * @return the name
+   */
   public @NotNull String name() {
     return name;
   }
 
-  /** The type of each element. */
+  /**
+   * The type of each element.
+   *
+   * @return the element type
+   */
   public @NotNull DType dtype() {
     return dtype;
   }
 
-  /** How many extents it has. */
+  /**
+   * How many extents it has.
+   *
+   * @return the number of axes
+   */
   public int rank() {
     return shape.length;
   }
 
-  /** A copy of the extents, outermost first; {@link #VARIES} where a call decides. */
+  /**
+   * A copy of the extents, outermost first; {@link #VARIES} where a call decides.
+   *
+   * @return the extents
+   */
   public long @NotNull[] shape() {
     return shape.clone();
   }
@@ -55,12 +71,19 @@ public final class TensorType {
   /**
    * What a varying extent of an input may be; null where it is fixed, or where only a run knows it
    * (outputs).
+   *
+   * @param axis 0 for the outermost
+   * @return the symbol
    */
   public @Nullable Symbol symbol(int axis) {
     return symbols[axis];
   }
 
-  /** True when no extent varies. */
+  /**
+   * True when no extent varies.
+   *
+   * @return whether the shape is the same in every call
+   */
   public boolean isFixed() {
     for (long extent : shape) {
       if (extent == VARIES)
@@ -69,17 +92,37 @@ public final class TensorType {
     return true;
   }
 
-  /** How its integers stand for real numbers; null where they are plain, and for other elements. */
+  /** Whether extents differ from these only where they vary. */
+  boolean admits(long[] extents) {
+    boolean same = extents.length == shape.length;
+    for (int axis = 0; same && axis < shape.length; ++axis)
+      same = shape[axis] == VARIES || shape[axis] == extents[axis];
+    return same;
+  }
+
+  /**
+   * How its integers stand for real numbers; null where they are plain, and for other elements.
+   *
+   * @return the scales and zero points
+   */
   public @Nullable Quantization quantization() {
     return quantization;
   }
 
-  /** How a picture becomes this input; null where the file does not say, and for outputs. */
+  /**
+   * How a picture becomes this input; null where the file does not say, and for outputs.
+   *
+   * @return the settings
+   */
   public @Nullable ImageSpec image() {
     return image;
   }
 
-  /** The names of this output's classes, in the order of its last axis; empty where the file has none. */
+  /**
+   * The names of this output's classes, in the order of its last axis; empty where the file has none.
+   *
+   * @return the labels
+   */
   public @NotNull List<@NotNull String> labels() {
     return labels;
   }

@@ -1,5 +1,7 @@
 package io.skiff;
 
+import org.jetbrains.annotations.NotNull;
+
 /**
  * Worker threads that several sessions share ({@link SessionOptions#threadPool}): an application with many
  * sessions then has one set of threads, not one for each. {@link #close()} it.
@@ -21,6 +23,7 @@ public final class ThreadPool implements AutoCloseable {
   }
 
   private final PoolHandle handle;
+  private final int threads;
 
   /**
    * @param threads with the one that calls {@link Session#run}; at most 256; 0: as many as usable cores, at
@@ -31,6 +34,7 @@ public final class ThreadPool implements AutoCloseable {
   public ThreadPool(int threads) {
     Handle.closeLost();
     handle = new PoolHandle(this, Native.createThreadPool(threads));
+    this.threads = threads;
   }
 
   /**
@@ -40,6 +44,14 @@ public final class ThreadPool implements AutoCloseable {
   @Override
   public void close() {
     handle.close();
+  }
+
+  /** How many threads it was asked for. */
+  @Override
+  public @NotNull String toString() {
+    return "thread pool of "
+        + (threads == 0 ? "as many threads as usable cores, at most 4" : threads + " threads")
+        + (handle.isClosed() ? " (closed)" : "");
   }
 
   SharedHandle handle() {

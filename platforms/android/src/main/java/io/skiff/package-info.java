@@ -4,9 +4,9 @@
  * <pre>{@code
  * try (Model model = Model.open(path);
  *     Session session = Session.create(model)) {
- *   session.inputBuffer("image").asFloatBuffer().put(pixels);
+ *   session.setInput("image", pixels);
  *   session.run();
- *   FloatBuffer scores = session.output("logits").data().asFloatBuffer();
+ *   float[] scores = session.output("logits").toFloatArray();
  * }
  * }</pre>
  *

@@ -187,6 +187,8 @@ public class ImageTest {
     ByteBuffer direct = ByteBuffer.allocateDirect(6);
     assertThrows(IllegalArgumentException.class, () -> Pixels.of(direct, Pixels.Format.RGB8, 3, 2));
     assertThrows(IllegalArgumentException.class, () -> Pixels.of(direct, Pixels.Format.GREY8, 3, 2, 2));
+    int most = Integer.MAX_VALUE;
+    assertThrows(IllegalArgumentException.class, () -> Pixels.of(direct, Pixels.Format.RGB8, most, 1));
     try (Model other = Model.open(TestModels.SMALL); Session session = Session.create(other)) {
       String input = session.signature().inputs().get(0).name();
       String message =

@@ -97,7 +97,7 @@ public class ModelTest {
     try (Model model = Model.open(TestModels.CHARACTERS); Model other = Model.open(TestModels.SMALL)) {
       Signature signature = model.signatures().get(0);
       ImageSpec image = signature.input("image").image();
-      assertEquals("32x32x3", image.toString());
+      assertEquals(32, image.width());
       assertTrue(image.blueFirst() && !image.channelsLast());
       assertEquals(128f, image.mean(1), 0f);
       assertEquals(128.5f, image.mean(2), 0f);

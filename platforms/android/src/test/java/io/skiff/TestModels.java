@@ -18,6 +18,8 @@ final class TestModels {
   static final String TWO_SIGNATURES = path("two_signatures.skiff");
   static final String COUNTER = path("counter.skiff");
   static final String QUANTIZED = path("quantized.skiff");
+  static final String TYPES = path("types.skiff");
+  static final String TWICE = path("twice.skiff");
   static final String CHARACTERS = path("characters.skiff");
   /** Of the largest element: docs/numerics.md. */
   private static final float TOLERANCE = 2e-5f;

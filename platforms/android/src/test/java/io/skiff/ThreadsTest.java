@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.After;
 import org.junit.Test;
 
@@ -215,6 +216,41 @@ public class ThreadsTest {
       });
       session.close();
       canceller.get();
+    }
+  }
+
+  /** What is copied while another thread runs, at sizes that move memory, and closes is whole or refused. */
+  @Test
+  public void copyingMayMeetRunningAndClosing() throws Exception {
+    try (Model types = Model.open(TestModels.TYPES)) {
+      Session session = Session.create(types);
+      AtomicReference<Tensor> newest = new AtomicReference<>();
+      Future<Integer> copier = workers.submit(() -> {
+        int copies = 0;
+        while (true) {
+          Tensor tensor = newest.get();
+          try {
+            if (tensor != null)
+              for (float element : tensor.toFloatArray()) assertEquals(tensor.size(), element, 0f);
+            copies += tensor == null ? 0 : 1;
+          } catch (IllegalStateException e) {
+            if (e.getMessage().equals("the session is closed"))
+              return copies;
+          }
+        }
+      });
+      for (int i = 0; i < 2000; ++i) {
+        float[] values = new float[1 + i * 37 % 100];
+        Arrays.fill(values, values.length);
+        for (TensorType input : session.signature().inputs())
+          session.inputBuffer(input.name(), values.length);
+        session.setInput("f32", values);
+        session.run();
+        newest.set(session.output("of_f32"));
+      }
+      Thread.sleep(10);
+      session.close();
+      assertTrue(copier.get() > 0);
     }
   }
 

@@ -53,8 +53,8 @@ final class Classifier implements AutoCloseable {
   }
 
   @NotNull
-  Answer classify(int[] argb, int width, int height) {
-    session.setImage(picture, Pixels.argb(argb, width, height)); // As the model's file says.
+  Answer classify(Pixels pixels) {
+    session.setImage(picture, pixels); // As the model's file says.
     long begin = System.nanoTime();
     session.run();
     double milliseconds = (System.nanoTime() - begin) * 1e-6;

@@ -13,6 +13,7 @@ import android.widget.LinearLayout;
 import android.widget.ScrollView;
 import android.widget.Switch;
 import android.widget.TextView;
+import io.skiff.BitmapPixels;
 import io.skiff.Model;
 import io.skiff.SkiffException;
 import java.io.ByteArrayOutputStream;
@@ -145,13 +146,9 @@ public final class ClassifyActivity extends Activity {
       public void run() {
         if (comparison == null)
           return;
-        int width = shown.getWidth();
-        int height = shown.getHeight();
-        int[] argb = new int[width * height];
-        shown.getPixels(argb, 0, width, 0, 0, width, height);
         try {
-          say(comparison.classify(argb, width, height, onGpu));
-        } catch (SkiffException e) {
+          say(comparison.classify(BitmapPixels.of(shown), onGpu));
+        } catch (IllegalArgumentException | SkiffException e) {
           say(e.getMessage());
         }
       }

@@ -2,6 +2,7 @@ package io.skiff.sample;
 
 import io.skiff.Backend;
 import io.skiff.Model;
+import io.skiff.Pixels;
 import io.skiff.SessionOptions;
 import io.skiff.SkiffException;
 import io.skiff.Target;
@@ -39,7 +40,7 @@ final class Comparison implements AutoCloseable {
 
   /** What the screen shows. */
   @NotNull
-  String classify(int[] argb, int width, int height, boolean onGpu) {
+  String classify(Pixels pixels, boolean onGpu) {
     int chosen = onGpu && classifiers[GPU] != null ? GPU : CPU;
     StringBuilder times = new StringBuilder();
     String headline = "";
@@ -48,7 +49,7 @@ final class Comparison implements AutoCloseable {
         times.append(NAMES[i]).append(": ").append(refusals[i]).append('\n');
         continue;
       }
-      Classifier.Answer answer = classifiers[i].classify(argb, width, height);
+      Classifier.Answer answer = classifiers[i].classify(pixels);
       times.append(
           String.format(Locale.ROOT, "%s: %s in %.2f ms%n", NAMES[i], answer.label, answer.milliseconds));
       if (i == chosen) {

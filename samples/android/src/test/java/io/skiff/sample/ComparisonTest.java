@@ -4,8 +4,8 @@ import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
+import io.skiff.BufferedImagePixels;
 import io.skiff.Model;
-import io.skiff.Pixels;
 import io.skiff.Session;
 import io.skiff.SessionOptions;
 import java.awt.image.BufferedImage;
@@ -34,10 +34,6 @@ public class ComparisonTest {
     model.close();
   }
 
-  private static int[] pixels(BufferedImage picture) {
-    return picture.getRGB(0, 0, picture.getWidth(), picture.getHeight(), null, 0, picture.getWidth());
-  }
-
   @Test
   public void namesEverySamplePicture() throws IOException {
     File[] pictures = new File(CHARACTERS, "images").listFiles();
@@ -45,8 +41,7 @@ public class ComparisonTest {
     try (Classifier classifier = new Classifier(model, new SessionOptions())) {
       for (File file : pictures) {
         BufferedImage picture = ImageIO.read(file);
-        Classifier.Answer answer =
-            classifier.classify(pixels(picture), picture.getWidth(), picture.getHeight());
+        Classifier.Answer answer = classifier.classify(BufferedImagePixels.of(picture));
         assertEquals(file.getName(), file.getName().substring(0, 1), answer.label);
         assertTrue(answer.probability > 0.5 && answer.probability <= 1);
         assertTrue(answer.milliseconds > 0);
@@ -66,7 +61,7 @@ public class ComparisonTest {
     npy.position(10 + npy.getShort(8));
     FloatBuffer expected = npy.slice().order(ByteOrder.LITTLE_ENDIAN).asFloatBuffer();
     try (Session session = Session.create(model)) {
-      session.setImage("image", Pixels.argb(pixels(picture), picture.getWidth(), picture.getHeight()));
+      session.setImage("image", BufferedImagePixels.of(picture));
       FloatBuffer got = session.inputBuffer("image").asFloatBuffer();
       assertEquals(expected.limit(), got.limit());
       for (int i = 0; i < got.limit(); ++i) assertEquals(expected.get(i), got.get(i), 0f);
@@ -79,7 +74,7 @@ public class ComparisonTest {
     boolean hasGpu = System.getProperty("skiff.test.gpu").equals("VULKAN");
     try (Comparison comparison = new Comparison(model)) {
       for (boolean onGpu : new boolean[] {false, true}) {
-        String shown = comparison.classify(pixels(picture), picture.getWidth(), picture.getHeight(), onGpu);
+        String shown = comparison.classify(BufferedImagePixels.of(picture), onGpu);
         assertTrue(shown, shown.startsWith("R ("));
         assertTrue(shown, shown.contains(" by the " + (onGpu && hasGpu ? "GPU" : "CPU")));
         assertTrue(shown, shown.contains("\nCPU: R in "));
