@@ -210,7 +210,7 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                                  {"first_run_ns", result.first_run_ns},
                                  {"file_bytes", context.file_bytes}};
   if (!context.signature.empty()) json["signature"] = context.signature;
-  if (!context.sizes.empty()) json["sizes"] = context.sizes;
+  json["sizes"] = context.sizes_json;
   if (!context.other_sizes.empty()) {
     json["reshape"] = {{"from", context.other_sizes},
                        {"ns", ReshapeTime(result)},
