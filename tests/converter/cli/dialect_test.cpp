@@ -233,7 +233,7 @@ TEST_F(Dialect, InputsWithoutARankTakeTheirShapeFromAnOption) {
               AllOf(HasSubstr("input 'x' f32 [5, 4]"), HasSubstr("output 'y' f32 [5, 3]")));
 }
 
-/// Of an If whose branches differ nothing is known before its condition is.
+/// Of an If whose branches differ the rank is not known before its condition is.
 TEST_F(Dialect, InspectShowsWhatCanBeKnown) {
   onnx::ModelProto model = ProductModel();
   model.mutable_opset_import(0)->set_version(16);
@@ -261,12 +261,12 @@ TEST_F(Dialect, InspectShowsWhatCanBeKnown) {
     attribute->mutable_g()->set_name(name);
     attribute->mutable_g()->add_output()->set_name("out");
   }
-  AddNode(model, "Relu", "relu", {"chosen"}, {"y"});
+  AddNode(model, "Hardmax", "hardmax", {"chosen"}, {"y"});
   const std::string source = folder_.Write("branches.onnx", Serialized(model));
   const RunResult all = RunSkiff({"inspect", source});
   EXPECT_EQ(all.exit_code, 0) << all.error;
   EXPECT_THAT(all.output, AllOf(HasSubstr("input 'x' f32 [1, 4]"), HasSubstr("input 'rate' i64 []"),
-                                HasSubstr("cannot be converted as it is"), HasSubstr("Relu")));
+                                HasSubstr("cannot be converted as it is"), HasSubstr("Hardmax")));
   EXPECT_THAT(all.error, HasSubstr("--set 'rate=NUMBER'"));
   EXPECT_THAT(Succeed({"inspect", source, "--set", "rate=16000"}),
               AllOf(HasSubstr("output 'y' f32 [1, 3]"), Not(HasSubstr("cannot be converted"))));
