@@ -48,19 +48,24 @@ std::set<SymbolId> OpenSymbols(const Graph& graph) {
   return symbols;
 }
 
-/// What the loader would refuse is never written: an output file is only replaced by one that opens.
+/// What the loader would refuse is never written: an output file is only replaced by one that opens. `file`:
+/// its bytes, or its path.
+template <class File>
+void CheckOpens(const File& file) {
+  ErrorCapture capture;
+  const std::vector<CustomOperator> operators = RunnableCustomOperators();
+  const auto opened = Model::Open(file, {{}, nullptr, {operators.data(), operators.size()}});
+  if (!opened.ok())
+    Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}",
+          capture.message());
+}
+
 void CheckOwnFile(const std::vector<uint8_t>& file) {
   const std::unique_ptr<void, void (*)(void*)> copy(platform::AllocateAligned(file.size()),
                                                     platform::FreeAligned);
   if (!copy) Throw(StatusCode::kOutOfMemory, "there is no memory to check the file of {} bytes", file.size());
   std::memcpy(copy.get(), file.data(), file.size());
-  ErrorCapture capture;
-  const std::vector<CustomOperator> operators = RunnableCustomOperators();
-  const auto opened = Model::Open({static_cast<const uint8_t*>(copy.get()), file.size()},
-                                  {{}, nullptr, {operators.data(), operators.size()}});
-  if (!opened.ok())
-    Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}",
-          capture.message());
+  CheckOpens(Span<const uint8_t>(static_cast<const uint8_t*>(copy.get()), file.size()));
 }
 
 void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
@@ -135,8 +140,10 @@ int32_t VariableIndex(const GraphVariable& variable, FileDraft& draft) {
   return index;
 }
 
-std::vector<uint8_t> WriteFile(const std::vector<const PlannedSignature*>& planned,
-                               const ConvertOptions& options) {
+/// `write` makes a file of the draft.
+template <class Write>
+auto WriteFile(const std::vector<const PlannedSignature*>& planned, const ConvertOptions& options,
+               Write&& write_draft) {
   if (options.progress) options.progress("write");
   std::vector<const Graph*> graphs;
   for (const PlannedSignature* signature : planned) graphs.push_back(&signature->graph);
@@ -154,7 +161,35 @@ std::vector<uint8_t> WriteFile(const std::vector<const PlannedSignature*>& plann
   WriteOptions write;
   write.strip = options.strip;
   write.metadata = StatedMetadata(graphs);
-  return WriteChecked(draft, write);
+  return write_draft(draft, write);
+}
+
+/// Without a file.
+std::unique_ptr<ConvertedFile> PlanGraphs(std::vector<NamedGraph> graphs, const ConvertOptions& options) {
+  const bool one = graphs.size() == 1;
+  if (!one) CheckBuckets(graphs, options.buckets);
+  auto result = std::make_unique<ConvertedFile>();
+  for (NamedGraph& from : graphs) {
+    const std::string where = one ? "" : SignatureText(from.name);
+    ConvertOptions own = options;
+    if (!one) own.buckets = BucketsOf(from.graph, options.buckets);
+    PlannedSignature& signature = *result->signatures.emplace_back(std::make_unique<PlannedSignature>());
+    signature.name = from.name;
+    Within(where, [&] { Plan(std::move(from.graph), own, signature); });
+  }
+  return result;
+}
+
+std::vector<const PlannedSignature*> SignaturesOf(const ConvertedFile& file) {
+  std::vector<const PlannedSignature*> planned;
+  for (const auto& signature : file.signatures) planned.push_back(signature.get());
+  return planned;
+}
+
+/// The source is closed, with all that it still has in memory, when the graphs are there.
+std::vector<NamedGraph> ImportFile(const std::string& path, const ConvertOptions& options) {
+  if (options.progress) options.progress("import");
+  return ImportSignatures(*OpenSource(path), options);
 }
 
 }  // namespace
@@ -179,7 +214,7 @@ SignatureDraft SignatureOf(const PlannedSignature& planned) {
 }
 
 std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& options) {
-  std::vector<uint8_t> file = SerializeModel(draft, options);
+  std::vector<uint8_t> file = SerializeModel(draft, options).ToBytes();
   CheckOwnFile(file);
   return file;
 }
@@ -188,31 +223,30 @@ std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& o
   auto result = std::make_unique<ConvertResult>();
   result->name = kMainSignature;
   Plan(std::move(graph), options, *result);
-  result->file = WriteFile({result.get()}, options);
+  result->file = WriteFile({result.get()}, options, WriteChecked);
   return result;
 }
 
 std::unique_ptr<ConvertedFile> ConvertGraphs(std::vector<NamedGraph> graphs, const ConvertOptions& options) {
-  const bool one = graphs.size() == 1;
-  if (!one) CheckBuckets(graphs, options.buckets);
-  auto result = std::make_unique<ConvertedFile>();
-  std::vector<const PlannedSignature*> planned;
-  for (NamedGraph& from : graphs) {
-    const std::string where = one ? "" : SignatureText(from.name);
-    ConvertOptions own = options;
-    if (!one) own.buckets = BucketsOf(from.graph, options.buckets);
-    PlannedSignature& signature = *result->signatures.emplace_back(std::make_unique<PlannedSignature>());
-    signature.name = from.name;
-    Within(where, [&] { Plan(std::move(from.graph), own, signature); });
-    planned.push_back(&signature);
-  }
-  result->file = WriteFile(planned, options);
+  auto result = PlanGraphs(std::move(graphs), options);
+  result->file = WriteFile(SignaturesOf(*result), options, WriteChecked);
   return result;
 }
 
 std::unique_ptr<ConvertedFile> ConvertFile(const std::string& path, const ConvertOptions& options) {
-  if (options.progress) options.progress("import");
-  return ConvertGraphs(ImportSignatures(*OpenSource(path), options), options);
+  return ConvertGraphs(ImportFile(path, options), options);
+}
+
+std::unique_ptr<ConvertedFile> ConvertFileTo(const std::string& path, const std::string& output,
+                                             const ConvertOptions& options) {
+  auto result = PlanGraphs(ImportFile(path, options), options);
+  WriteFile(SignaturesOf(*result), options, [&](const FileDraft& draft, const WriteOptions& write) {
+    const ModelFile file = SerializeModel(draft, write);
+    const std::vector<Span<const uint8_t>> parts = file.parts();
+    WriteFileAtomically(output, {parts.data(), parts.size()},
+                        [](const std::string& temporary) { CheckOpens(temporary.c_str()); });
+  });
+  return result;
 }
 
 std::string Explain(const PlannedGraph& result) {

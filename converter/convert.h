@@ -93,6 +93,11 @@ std::unique_ptr<ConvertedFile> ConvertGraphs(std::vector<NamedGraph> graphs,
 /// From a model file (.onnx, .tflite), with the signatures that the options name.
 std::unique_ptr<ConvertedFile> ConvertFile(const std::string& path, const ConvertOptions& options = {});
 
+/// The same, with the file at `output`, as WriteFileAtomically() puts it there, instead of in `file`: nothing
+/// of its size is in memory beside the weights. Throws Error (kIo) also for that place.
+std::unique_ptr<ConvertedFile> ConvertFileTo(const std::string& path, const std::string& output,
+                                             const ConvertOptions& options = {});
+
 /// What became of every node of the source file, one line each.
 std::string Explain(const PlannedGraph& result);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace skiff {
 namespace {
@@ -19,14 +20,20 @@ void Assign(const Graph& graph, std::map<SymbolId, DimRange>& values, SymbolId s
   }
 }
 
+std::vector<std::string> InputsOf(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphPort& port : graph.caller_inputs()) names.push_back(port.name);
+  return names;
+}
+
 void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const std::string& name,
                  const std::vector<int64_t>& shape) {
   const std::string option = fmt::format("--shape {}={}", name, fmt::join(shape, "x"));
   const auto port = std::find_if(graph.caller_inputs().begin(), graph.caller_inputs().end(),
                                  [&](const GraphPort& p) { return p.name == name; });
   if (port == graph.caller_inputs().end()) {
-    Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are {}", option, name,
-          InputNames(graph));
+    Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are {}{}", option, name,
+          InputNames(graph), DidYouMean(name, InputsOf(graph)));
   }
   const std::vector<Dim>& dims = graph.value(port->value).dims;
   if (dims.size() != shape.size()) {
@@ -46,13 +53,14 @@ void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const
 }
 
 SymbolId FindDimension(const Graph& graph, const std::string& name, const std::string& option) {
-  std::string names;
+  std::vector<std::string> names;
   for (size_t id = 0; id < graph.symbols().size(); ++id) {
     if (graph.symbols()[id].name == name) return static_cast<SymbolId>(id);
-    names += " '" + graph.symbols()[id].name + "'";
+    names.push_back(graph.symbols()[id].name);
   }
-  Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are:{}",
-        option, name, names.empty() ? " none" : names);
+  Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are: {}{}",
+        option, name, names.empty() ? "none" : fmt::format("'{}'", fmt::join(names, "' '")),
+        DidYouMean(name, names));
 }
 
 /// Gives the inputs' dimensions the contracts that the Symbols have now.
@@ -75,10 +83,8 @@ std::string RangeText(const DimRange& range) {
 }
 
 std::string InputNames(const Graph& graph) {
-  std::string names;
-  for (const GraphPort& port : graph.caller_inputs())
-    names += (names.empty() ? "'" : ", '") + port.name + "'";
-  return names;
+  const std::vector<std::string> names = InputsOf(graph);
+  return names.empty() ? "none" : fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
 void FixShapes(Graph& graph, const ShapeContract& contract) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace skiff {
 namespace {
@@ -19,8 +20,14 @@ std::string Quoted(const std::vector<std::string>& names) {
 [[noreturn]] void ThrowNoSignature(const std::string& name, const SourceModel& source) {
   std::vector<std::string> names;
   for (const SourceSignature& signature : source.signatures()) names.push_back(signature.name);
-  Throw(StatusCode::kInvalidArgument, "--signature {}: the file has no such signature; it has {}", name,
-        Quoted(names));
+  Throw(StatusCode::kInvalidArgument, "--signature {}: the file has no such signature; it has {}{}", name,
+        Quoted(names), DidYouMean(name, names));
+}
+
+std::map<std::string, size_t> RanksOf(const std::map<std::string, std::vector<int64_t>>& shapes) {
+  std::map<std::string, size_t> ranks;
+  for (const auto& [name, shape] : shapes) ranks[name] = shape.size();
+  return ranks;
 }
 
 }  // namespace
@@ -74,9 +81,12 @@ ShapeContract SharedOptions::ContractOf(const std::string& signature, const Grap
 void SharedOptions::ThrowUnknown(const std::string& option, const char* kind, const std::string& name,
                                  const std::map<std::string, std::vector<std::string>>& known) const {
   std::string text;
+  std::vector<std::string> all;
+  for (const auto& [signature, names] : known) all.insert(all.end(), names.begin(), names.end());
   for (const auto& [signature, names] : known)
     text += fmt::format("{}'{}' has {}", text.empty() ? "" : "; ", signature, Quoted(names));
-  Throw(StatusCode::kInvalidArgument, "{}: no signature has the {} '{}': {}", option, kind, name, text);
+  Throw(StatusCode::kInvalidArgument, "{}: no signature has the {} '{}': {}{}", option, kind, name, text,
+        DidYouMean(name, all));
 }
 
 void SharedOptions::CheckAllUsed() const {
@@ -124,7 +134,7 @@ std::vector<NamedGraph> ImportSignatures(
     };
     try {
       const FixedInputs fixed = shared.FixedInputsOf(signature);
-      Graph graph = source.Import(index, {fixed, fix});
+      Graph graph = source.Import(index, {fixed, fix, RanksOf(options.shapes)});
       for (const auto& [name, number] : fixed)
         graph.stated.emplace_back("set:" + name, fmt::format("{}", number));
       KeepStates(graph, StatesOf(graph, options.states, chosen.size() == 1));

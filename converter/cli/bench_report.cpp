@@ -217,7 +217,7 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                    {"preempted", result.noise.preempted}};
   if (result.noise.mhz_before > 0) json["noise"]["mhz"] = {result.noise.mhz_before, result.noise.mhz_after};
   if (!context.signature.empty()) json["signature"] = context.signature;
-  if (!context.sizes.empty()) json["sizes"] = context.sizes;
+  json["sizes"] = context.sizes_json;
   if (!context.other_sizes.empty()) {
     json["reshape"] = {{"from", context.other_sizes},
                        {"ns", ReshapeTime(result)},

@@ -16,7 +16,8 @@ struct BenchContext {
   std::string backend;
   double load_ns = 0;
   uint64_t file_bytes = 0;
-  std::string sizes;                ///< Of the open dimensions: "batch=2, seq=7"; "" when none is open.
+  std::string sizes;  ///< Of the open dimensions: "batch=2, seq=7"; "" when none is open.
+  nlohmann::ordered_json sizes_json = nlohmann::ordered_json::object();
   std::string other_sizes;          ///< From which the shape changed; "" when that was not measured.
   std::vector<TunedShader> tuning;  ///< What the cache folder holds for the GPU that ran.
   double median_by_rule_ns = 0;     ///< Before --tune measured it; 0: it did not.

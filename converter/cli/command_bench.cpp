@@ -7,10 +7,12 @@
 #include "cli/chrome_trace.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/output_files.h"
 #include "cli/parse_sizes.h"
+#include "cli/progress.h"
 #include "cli/session_options.h"
 #include "core/platform.h"
-#include "emit/write_model.h"
+#include "emit/write_file.h"
 #include "files/output_path.h"
 #include "run/random_inputs.h"
 
@@ -19,19 +21,22 @@ namespace {
 
 constexpr const char* kFooter =
     "Whole runs are timed without profiling; the times of single nodes come from as many profiled runs. GB/s "
-    "counts what\n"
-    "each node reads and writes, constants included.\n"
+    "counts what each node reads and writes, constants included.\n"
+    "Open dimensions have the sizes that --dim or --shape says; else the largest of their contract; where it "
+    "has no end, or the net refuses that size, 1 or the next that it takes.\n"
     "Example, one thread, with a trace for ui.perfetto.dev:\n"
-    "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json\n"
-    "Open dimensions have the sizes that --dim says; else the largest of their contract, or 7 where it has "
-    "no "
-    "end.";
+    "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json";
+
+constexpr const char* kDefaultInputs = "random:1";
+/// What Bench() says of its progress, at most.
+constexpr int kSteps = 4;
 
 struct Arguments : SessionArguments {
   std::string model;
-  std::string inputs = "random:1";
-  std::vector<std::string> ranges;
+  InputArguments inputs;
   std::vector<std::string> dims;
+  std::vector<std::string> shapes;
+  std::string output;
   int runs = 50;
   int warmup = 5;
   size_t top = 20;
@@ -40,10 +45,24 @@ struct Arguments : SessionArguments {
   std::string trace;
 };
 
+/// Inputs of another shape, where the net takes one.
+void AddOtherInputs(const InputSources& sources, const ModelSignature& signature, const SymbolSizes& sizes,
+                    BenchOptions& options, BenchContext& context) {
+  const std::vector<int64_t> other = OtherSizes(signature, sizes.sizes);
+  if (other == sizes.sizes) return;
+  SymbolSizes said = sizes;
+  said.sizes = other;
+  NamedTensors inputs = ReadCallInputs(sources, signature, said, {}, nullptr);
+  if (!WhyRefused(signature, inputs).empty()) return;
+  context.other_sizes = SizesText(sizes.symbols, other);
+  options.other_inputs = std::move(inputs);
+}
+
 void RunBench(const Arguments& arguments) {
   std::string trace_path;
   if (!arguments.trace.empty()) trace_path = CheckOutputFile(arguments.trace);
-  const InputRanges ranges = ParseInputRanges(arguments.ranges);
+  const InputSources sources = ToSources(arguments.inputs, kDefaultInputs);
+  const NamedShapes shapes = ParseShapes(arguments.shapes);
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
   BenchContext context;
@@ -56,30 +75,37 @@ void RunBench(const Arguments& arguments) {
   if (opened.model().signature_count() > 1) context.signature = signature.name();
   SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
-  const NamedTensors inputs = ReadInputSource(arguments.inputs, signature, sizes, ranges);
+  sizes.SetShapes(shapes, signature.info().inputs);
+  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
+  std::string note;
+  const NamedTensors inputs = ReadCallInputs(sources, signature, sizes, {}, &note);
+  PrintNote(note);
   sizes.sizes = SizesOf(signature, inputs);
   context.sizes = SizesText(sizes.symbols, sizes.sizes);
-  BenchOptions options{ToSessionOptions(arguments, signature), arguments.runs, arguments.warmup, {}};
-  if (IsRandomSource(arguments.inputs)) {
-    const std::vector<int64_t> other = OtherSizes(signature, sizes.sizes);
-    if (other != sizes.sizes) {
-      context.other_sizes = SizesText(sizes.symbols, other);
-      sizes.sizes = other;
-      options.other_inputs = ReadInputSource(arguments.inputs, signature, sizes, ranges);
-    }
-  }
+  context.sizes_json = SizesJson(signature, sizes.sizes);
+  BenchOptions options{ToSessionOptions(arguments, signature), arguments.runs, arguments.warmup};
+  options.keep_outputs = !arguments.output.empty();
+  auto progress = std::make_unique<Progress>(kSteps);
+  options.progress = [&](const std::string& step) { progress->Step(step); };
+  if (IsRandomSource(sources.others) && sources.files.empty())
+    AddOtherInputs(sources, signature, sizes, options, context);
   if (arguments.tune)
     context.median_by_rule_ns = Tune(arguments.model, arguments.cache_folder, inputs, options).Quantile(0.5);
   const BenchResult result =
       AtSizes(context.sizes, "--dim", [&] { return Bench(opened.model(), inputs, options); });
+  progress.reset();
   context.backend = BackendText(arguments.backend, result.target);
   if (result.target == Target::kVulkan) context.tuning = ReadTuning(arguments.cache_folder);
   if (!trace_path.empty()) {
     const std::string trace = ChromeTrace(arguments.model, result).dump();
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});
   }
-  fmt::print("{}", arguments.json ? BenchJson(context, result).dump(2) + "\n"
-                                  : BenchText(context, result, arguments.top));
+  if (!arguments.output.empty()) WriteTensors(arguments.output, result.outputs);
+  if (arguments.json) {
+    PrintJson(JsonDocument("bench", BenchJson(context, result)));
+  } else {
+    fmt::print("{}", BenchText(context, result, arguments.top));
+  }
 }
 
 }  // namespace
@@ -88,12 +114,9 @@ void AddBench(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("bench", "Measure a .skiff model: run times, single nodes, memory");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
-  command
-      ->add_option("--inputs", arguments->inputs,
-                   "Where the inputs come from (default random:1): see 'skiff parity --help'")
-      ->type_name("DIR|random:SEED[:LOW..HIGH]");
-  AddInputRangeOption(*command, arguments->ranges);
-  AddSizesOption(*command, arguments->dims);
+  AddInputOptions(*command, arguments->inputs, fmt::format("default {}", kDefaultInputs));
+  AddSizesOptions(*command, arguments->dims, arguments->shapes);
+  AddOutputOption(*command, arguments->output, "the outputs of the last timed run");
   AddSessionOptions(*command, *arguments);
   command->add_option("--runs", arguments->runs, "Timed runs (default 50)")
       ->type_name("N")
@@ -103,7 +126,7 @@ void AddBench(CLI::App& app, int&) {
       ->check(CLI::Range(0, 1000000));
   command->add_option("--top", arguments->top, "How many of the slowest nodes to print (default 20)")
       ->type_name("N");
-  command->add_flag("--json", arguments->json, "Print JSON; times in nanoseconds, sizes in bytes");
+  AddJsonOption(*command, arguments->json);
   command->add_option("--trace", arguments->trace, "Write the last profiled runs as a Chrome trace")
       ->type_name("FILE.json");
   command->add_flag(

@@ -6,7 +6,9 @@
 #include "cli/commands.h"
 #include "cli/convert_options.h"
 #include "cli/custom_options.h"
+#include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/session_options.h"
 #include "cli/table.h"
 #include "graph/error.h"
 #include "import/import_model.h"
@@ -18,12 +20,10 @@ namespace {
 
 constexpr const char* kFooter =
     "A plan for a range of sizes runs each call at its exact size; its memory is planned for the largest. "
-    "Plans of their\n"
-    "own for smaller sizes touch less memory, and plans for one size save a little time. The cost of a list "
-    "is the\n"
-    "expected arena of a call, relative to that of one plan, plus the expected share of time that is lost "
-    "against\n"
-    "exact plans, measured here; every further plan has to lower it by 5 %.\n"
+    "Plans of their own for smaller sizes touch less memory, and plans for one size save a little time. The "
+    "cost of a list is the expected arena of a call, relative to that of one plan, plus the expected share "
+    "of "
+    "time that is lost against exact plans, measured here; every further plan has to lower it by 5 %.\n"
     "SHAPES.csv has a header of dimension names and one row per call; a column 'count' says how often.\n"
     "Example:\n"
     "  skiff buckets encoder.onnx --uniform batch=1 --uniform seq=1..128 --max-plans 4";
@@ -38,6 +38,7 @@ struct Arguments {
   std::vector<std::string> uniform;
   size_t max_plans = 4;
   int threads = 0;
+  bool json = false;
 };
 
 std::string ConvertLine(const Arguments& arguments, const BucketProposal& proposal) {
@@ -80,6 +81,21 @@ void Print(const Arguments& arguments, const BucketProposal& proposal) {
   fmt::print("{}\n", ConvertLine(arguments, proposal));
 }
 
+Json ProposalJson(const Arguments& arguments, const BucketProposal& proposal) {
+  Json json = {{"model", arguments.source}, {"dimension", proposal.symbol},
+               {"cost", proposal.cost},     {"cost_of_one", proposal.cost_of_one},
+               {"buckets", Json::array()},  {"convert", ConvertLine(arguments, proposal)}};
+  for (const BucketCost& bucket : proposal.buckets) {
+    json["buckets"].push_back({{"min", bucket.smallest},
+                               {"max", bucket.largest},
+                               {"kind", bucket.exact ? "exact" : "relaxed"},
+                               {"calls", bucket.calls},
+                               {"arena_bytes", bucket.arena_bytes},
+                               {"time_lost", bucket.time_lost}});
+  }
+  return json;
+}
+
 void Buckets(const Arguments& arguments) {
   if (arguments.shapes.empty() == arguments.uniform.empty())
     throw CLI::ValidationError("--shapes, --uniform", "one of them says which shapes occur");
@@ -109,6 +125,7 @@ void Buckets(const Arguments& arguments) {
     if (!arguments.signature.empty()) wanted.push_back(arguments.signature);
     proposal = ProposeBuckets(source->Import(ChooseSignatures(*source, wanted)[0], {}), shapes, options);
   }
+  if (arguments.json) return PrintJson(JsonDocument("buckets", ProposalJson(arguments, proposal)));
   Print(arguments, proposal);
 }
 
@@ -140,6 +157,7 @@ void AddBuckets(CLI::App& app, int&) {
                    "Threads of the measured runs (default: as many as 'skiff run')")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
+  AddJsonOption(*command, arguments->json);
   command->footer(kFooter);
   command->callback([arguments] { Buckets(*arguments); });
 }

@@ -4,7 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/convert_options.h"
+#include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/session_options.h"
 #include "cli/summary.h"
 #include "cli/table.h"
 #include "files/output_path.h"
@@ -17,8 +19,9 @@ namespace {
 
 constexpr const char* kFooter =
     "Example, a classifier of photographs with its preprocessing and class names:\n"
-    "  skiff convert mobilenet.onnx -o mobilenet.skiff --shape image=1x3x224x224 --image-size 224x224 \\\n"
-    "    --fit crop --resize 256 --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt";
+    "  skiff convert mobilenet.onnx -o mobilenet.skiff --shape image=1x3x224x224 \\\n"
+    "    --image-size 224x224 --fit crop --resize 256 \\\n"
+    "    --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt";
 
 constexpr int kSteps = 5;
 
@@ -27,6 +30,7 @@ struct Arguments : ConvertArguments {
   std::string output;
   std::string target = "cpu";
   bool explain = false;
+  bool json = false;
 };
 
 void PrintPasses() {
@@ -41,6 +45,25 @@ void CheckSource(const Arguments& arguments) {
     Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name",
           arguments.output);
   }
+}
+
+/// What is said of a conversion beside its summary; of which signature, where there are several.
+struct Remarks {
+  std::vector<std::string> notes;
+  std::vector<std::string> hints;
+};
+
+Remarks RemarksOn(const ConvertedFile& result) {
+  Remarks remarks;
+  for (const auto& signature : result.signatures) {
+    const std::string of = result.signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
+    for (const std::string& sentence : signature->graph.left_out) remarks.notes.push_back(of + sentence);
+    if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty())
+      remarks.hints.push_back(of + hint);
+    for (const StatePair& pair : LikelyStates(signature->graph))
+      remarks.hints.push_back(of + StateHint(pair));
+  }
+  return remarks;
 }
 
 void Convert(const Arguments& arguments) {
@@ -58,19 +81,22 @@ void Convert(const Arguments& arguments) {
       progress.Step(step);
     };
     options.pipeline.timings_ms = &pass_ms;
-    result = ConvertFile(arguments.source, options);
-    WriteFileAtomically(output, result->file);
+    result = ConvertFileTo(arguments.source, output, options);
     times.End();
+  }
+  const Remarks remarks = RemarksOn(*result);
+  for (const std::string& note : remarks.notes) fmt::print(stderr, "note: {}: {}\n", arguments.source, note);
+  for (const std::string& hint : remarks.hints) fmt::print(stderr, "hint: {}\n", hint);
+  if (arguments.json) {
+    Json json = ConversionJson(arguments.output, *result, times, pass_ms);
+    json["source"] = arguments.source;
+    json["notes"] = remarks.notes;
+    json["hints"] = remarks.hints;
+    return PrintJson(JsonDocument("convert", json));
   }
   for (const auto& signature : result->signatures) {
     const std::string of = result->signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
-    for (const std::string& sentence : signature->graph.left_out)
-      fmt::print(stderr, "note: {}: {}{}\n", arguments.source, of, sentence);
     if (arguments.explain) fmt::print("{}{}{}\n", of, of.empty() ? "" : "\n", Explain(*signature));
-    if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty())
-      fmt::print(stderr, "hint: {}{}\n", of, hint);
-    for (const StatePair& pair : LikelyStates(signature->graph))
-      fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
   }
   if (const std::string said = NormalisationText(arguments.image); !said.empty()) fmt::print("{}\n", said);
   fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
@@ -101,6 +127,7 @@ void AddConvert(CLI::App& app, int&) {
       ->type_name("TARGET")
       ->check(CLI::IsMember({"cpu", "vulkan"}));
   command->add_flag("--explain", arguments->explain, "Say for each source node what became of it");
+  AddJsonOption(*command, arguments->json);
   command->add_flag_callback(
       "--list-passes",
       [] {

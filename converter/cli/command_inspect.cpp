@@ -1,29 +1,34 @@
 // skiff inspect
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/custom_options.h"
+#include "cli/convert_options.h"
 #include "cli/dot.h"
 #include "cli/inspect.h"
 #include "format/container.h"
+#include "graph/error.h"
 #include "import/import_model.h"
 #include "passes/passes.h"
 #include "run/opened_model.h"
+#include "signatures.h"
 
 namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Sizes are in bytes. Example:\n"
-    "  skiff inspect mobilenet.skiff --nodes";
+    "Sizes are in bytes. A source that cannot be converted as it is shows what its file says, and why not; "
+    "the exit code is 0.\n"
+    "Examples:\n"
+    "  skiff inspect mobilenet.skiff --nodes\n"
+    "  skiff inspect silero_vad.onnx --set sr=16000";
 
 struct Arguments {
   std::string model;
+  ConvertArguments source;  ///< Only what AddSourceOptions() adds.
   bool json = false;
   bool nodes = false;
   bool dot = false;
@@ -37,46 +42,87 @@ bool IsSkiff(const std::string& path) {
   return std::memcmp(mark, format::kMagic, sizeof(mark)) == 0 || path.ends_with(".skiff");
 }
 
-/// Names and labels are bytes of the file's; those that are no text are replaced.
-std::string JsonText(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+/// What inference finds out of inner tensors and outputs; where it cannot, they stay as they are.
+void InferWhatIsKnown(Graph& graph) {
+  Graph typed = graph;
+  try {
+    InferShapes(typed);
+  } catch (const Error&) {
+    return;
+  }
+  graph = std::move(typed);
 }
 
-std::vector<NamedGraph> ImportAll(const std::string& path) {
-  const std::unique_ptr<SourceModel> source = OpenSource(path);
-  std::vector<NamedGraph> signatures;
-  for (size_t i = 0; i < source->signatures().size(); ++i) {
-    const std::string& name = source->signatures()[i].name;
-    Graph graph = source->Import(i, {});
-    const std::string of = source->signatures().size() == 1 ? "" : fmt::format("signature '{}': ", name);
-    for (const std::string& sentence : graph.left_out)
-      fmt::print(stderr, "note: {}: {}{}\n", path, of, sentence);
-    // Types of inner tensors follow from the inputs' where none is open.
-    const bool closed =
-        std::all_of(graph.caller_inputs().begin(), graph.caller_inputs().end(),
-                    [&](const GraphPort& port) { return graph.value(port.value).has_static_shape(); });
-    if (closed) InferShapes(graph);
-    for (const StatePair& pair : LikelyStates(graph)) fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
-    signatures.push_back({name, std::move(graph)});
-  }
+void PrintNotes(const std::string& path, const std::string& of, const Graph& graph) {
+  for (const std::string& sentence : graph.left_out)
+    fmt::print(stderr, "note: {}: {}{}\n", path, of, sentence);
+  for (const StatePair& pair : LikelyStates(graph)) fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
+}
+
+/// What the options say of each signature's inputs is for those that have them.
+std::vector<NamedGraph> ImportAll(SourceModel& source, const ConvertOptions& options) {
+  std::vector<NamedGraph> signatures = ImportSignatures(source, options);
+  // Here a file's only signature has the name that it has there.
+  if (options.signatures.empty() && signatures.size() == 1) signatures[0].name = source.signatures()[0].name;
   return signatures;
+}
+
+/// A net that cannot be imported as it is still says much, and what is missing may be an option.
+void InspectOutline(const Arguments& arguments, const SourceOutline& outline, std::string problem) {
+  const std::string& path = arguments.model;
+  if (problem.starts_with(path + ": ")) problem.erase(0, path.size() + 2);
+  if (arguments.json) {
+    PrintJson(JsonDocument("inspect", OutlineJson(path, outline, problem)));
+  } else {
+    fmt::print("{}", OutlineText(path, outline, problem));
+  }
+  for (const std::string& hint : BranchHints(outline, ToFixedInputs(arguments.source), false))
+    fmt::print(stderr, "hint: {}\n", hint);
+}
+
+void InspectSource(const Arguments& arguments) {
+  const std::string& path = arguments.model;
+  const ConvertOptions options = ToConvertOptions(arguments.source);
+  const std::unique_ptr<SourceModel> source = OpenSource(path);
+  const std::unique_ptr<SourceOutline> outline = source->Outline();
+  std::vector<NamedGraph> signatures;
+  try {
+    signatures = ImportAll(*source, options);
+  } catch (const Error& error) {
+    if (outline == nullptr || error.code() != StatusCode::kUnsupported) throw;
+    return InspectOutline(arguments, *outline, error.what());
+  }
+  for (NamedGraph& signature : signatures) {
+    PrintNotes(path, signatures.size() == 1 ? "" : fmt::format("signature '{}': ", signature.name),
+               signature.graph);
+    InferWhatIsKnown(signature.graph);
+  }
+  if (arguments.dot) {
+    fmt::print("{}", SourceDot(signatures));
+  } else if (arguments.json) {
+    PrintJson(JsonDocument("inspect", SourceJson(path, signatures)));
+  } else {
+    fmt::print("{}", SourceText(path, signatures, arguments.nodes));
+  }
+  if (outline == nullptr) return;
+  for (const std::string& hint : BranchHints(*outline, options.fixed_inputs, true))
+    fmt::print(stderr, "hint: {}\n", hint);
 }
 
 void Inspect(const Arguments& arguments) {
   const std::string& path = arguments.model;
-  std::string text;
-  if (IsSkiff(path)) {
-    OpenedModel opened(path);
-    text = arguments.dot    ? SkiffDot(opened.model())
-           : arguments.json ? JsonText(SkiffJson(path, opened.model()))
-                            : SkiffText(path, opened.model(), arguments.nodes);
+  if (!IsSkiff(path)) return InspectSource(arguments);
+  const ConvertArguments& source = arguments.source;
+  if (!source.fixed_inputs.empty() || !source.shapes.empty() || !source.dims.empty())
+    throw CLI::ValidationError("--set, --shape, --dim", "are for sources; a .skiff file has its own");
+  OpenedModel opened(path);
+  if (arguments.dot) {
+    fmt::print("{}", SkiffDot(opened.model()));
+  } else if (arguments.json) {
+    PrintJson(JsonDocument("inspect", SkiffJson(path, opened.model())));
   } else {
-    const std::vector<NamedGraph> signatures = ImportAll(path);
-    text = arguments.dot    ? SourceDot(signatures)
-           : arguments.json ? JsonText(SourceJson(path, signatures))
-                            : SourceText(path, signatures, arguments.nodes);
+    fmt::print("{}", SkiffText(path, opened.model(), arguments.nodes));
   }
-  fmt::print("{}", text);
 }
 
 }  // namespace
@@ -85,7 +131,8 @@ void AddInspect(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("inspect", "Show what is inside of a .skiff, .onnx or .tflite file");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The file")->required()->type_name("MODEL");
-  CLI::Option* json = command->add_flag("--json", arguments->json, "Print JSON, with all nodes");
+  CLI::Option* json = command->add_flag("--json", arguments->json,
+                                        "Print JSON (docs/json.md), with all nodes of a .skiff file");
   CLI::Option* nodes =
       command->add_flag("--nodes", arguments->nodes, "List every node with its tensors")->excludes(json);
   command
@@ -94,7 +141,7 @@ void AddInspect(CLI::App& app, int&) {
           "Print the graph for Graphviz, of a .skiff file the first plan: ... --dot | dot -Tsvg -o net.svg")
       ->excludes(json)
       ->excludes(nodes);
-  AddCustomOptions(*command);
+  AddSourceOptions(*command, arguments->source);
   command->footer(kFooter);
   command->callback([arguments] { Inspect(*arguments); });
 }

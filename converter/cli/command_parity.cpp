@@ -5,13 +5,18 @@
 
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/json.h"
+#include "cli/output_files.h"
 #include "cli/parity_pairs.h"
 #include "cli/parity_report.h"
 #include "cli/parse_sizes.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "cli/sweep_report.h"
+#include "cli/terminal.h"
 #include "cli/tool.h"
+#include "files/output_path.h"
+#include "files/tensor_files.h"
 #include "graph/error.h"
 #include "parity/sweep.h"
 #include "run/model_sizes.h"
@@ -23,29 +28,22 @@ namespace {
 
 constexpr const char* kFooter =
     "The source runs eagerly, operator by operator; the model's plan runs on each backend. Outputs of float "
-    "nets may differ by\n"
-    "what rounding costs this net, which is measured where they differ by more than 1e-6 of the largest "
-    "element\n"
-    "(docs/numerics.md; 1e-2 where f16 takes part), integers not at all; NaN and infinities must agree. With "
-    "--rtol or --atol\n"
-    "an element may differ by atol + rtol * |expected| instead.\n"
+    "nets may differ by what rounding costs this net, which is measured where they differ by more than 1e-6 "
+    "of the largest element (docs/numerics.md; 1e-2 where f16 takes part), integers not at all; NaN and "
+    "infinities must agree. With --rtol or --atol an element may differ by atol + rtol * |expected| "
+    "instead.\n"
     "A folder of inputs holds, for each input, input_NAME or NAME or input_0, input_1, ... as .npy, .pb "
-    "(ONNX test sets) or\n"
-    ".bin; a folder of expected outputs likewise output_.... random:SEED draws reals from [-1, 1), or "
-    "samples "
-    "of pictures\n"
-    "where the file says how these become inputs; random:SEED:0..255 reals from [0, 255). Integers of "
-    "quantised "
-    "inputs are\n"
-    "drawn from all of their type; --input-range speaks of single inputs, for example\n"
-    "mask=0..1. Dimensions that the source leaves open take the sizes of the tensors in the folder; with "
-    "random inputs --at\n"
-    "and --sweep choose them. Sizes that the source itself refuses are listed, and do not fail as long as "
-    "the "
-    "model refuses\n"
-    "them as well. Of a file with several signatures each is compared, unless --signature chooses. The exit "
-    "code is 3 when\n"
-    "parity fails. Examples:\n"
+    "(ONNX "
+    "test sets) or .bin; a folder of expected outputs likewise output_.... random:SEED draws reals from "
+    "[-1, 1), or samples of pictures where the file says how these become inputs; random:SEED:0..255 reals "
+    "from [0, 255). Integers of quantised inputs are drawn from all of their type; --input-range speaks of "
+    "single inputs, for example mask=0..1.\n"
+    "Dimensions that the source leaves open take the sizes of the tensors in the files; with random inputs "
+    "--at and --sweep choose them. Sizes that the source itself refuses are listed, and do not fail as long "
+    "as "
+    "the model refuses them as well. Of a file with several signatures each is compared, unless --signature "
+    "chooses. The exit code is 3 when parity fails.\n"
+    "Examples:\n"
     "  skiff parity mobilenet.onnx mobilenet.skiff --inputs random:7 --layers\n"
     "  skiff parity resnet.onnx --inputs test_data_set_0 --expect test_data_set_0 --backend xnnpack\n"
     "  skiff parity bert.onnx --dim batch=1..8 --dim seq=1..512 --sweep";
@@ -64,6 +62,28 @@ ParityOptions ToParityOptions(const ParityArguments& arguments) {
   return options;
 }
 
+/// Sizes of the calls of a model that is there already: --dim and --shape. Of several signatures each takes
+/// what it has.
+SymbolSizes CallAtOptions(const ParityArguments& arguments, const ModelSignature& signature,
+                          std::set<std::string>& used) {
+  SymbolSizes call(signature);
+  if (arguments.model.empty()) return call;  // They are the conversion's.
+  NamedSizes dims;
+  for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
+  NamedShapes shapes = ParseShapes(arguments.shapes);
+  if (signature.model().signature_count() > 1) {
+    const std::vector<std::string> inputs = NamesOf(signature.info().inputs);
+    std::erase_if(dims, [&](const auto& size) { return !call.Has(size.first); });
+    std::erase_if(shapes, [&](const auto& shape) {
+      return std::find(inputs.begin(), inputs.end(), shape.first) == inputs.end();
+    });
+  }
+  call.Set(dims, "--dim");
+  call.SetShapes(shapes, signature.info().inputs);
+  for (const auto& [name, size] : dims) used.insert(name);
+  return call;
+}
+
 /// The calls: sizes of open dimensions, -1 where they follow from files or from the default. `used`: those of
 /// --at that are of this signature.
 std::vector<SymbolSizes> CallsOf(const ParityArguments& arguments, const ModelSignature& signature,
@@ -72,7 +92,7 @@ std::vector<SymbolSizes> CallsOf(const ParityArguments& arguments, const ModelSi
   for (const std::string& text : arguments.at) {
     NamedSizes named;
     ParseSizes("--at", text, named);
-    SymbolSizes call(signature);
+    SymbolSizes call = CallAtOptions(arguments, signature, used);
     if (signature.model().signature_count() > 1) {
       std::erase_if(named, [&](const auto& size) { return !call.Has(size.first); });
       if (named.empty()) continue;
@@ -85,7 +105,7 @@ std::vector<SymbolSizes> CallsOf(const ParityArguments& arguments, const ModelSi
     for (const std::vector<int64_t>& sizes : SweepSizes(signature))
       calls.emplace_back(signature).sizes = sizes;
   }
-  if (calls.empty()) calls.emplace_back(signature);
+  if (calls.empty()) calls.push_back(CallAtOptions(arguments, signature, used));
   return calls;
 }
 
@@ -104,8 +124,9 @@ InputRanges RangesOf(const InputRanges& ranges, const ModelSignature& signature,
 /// Files hold tensors of one size.
 void CheckSizesFitFiles(const ParityArguments& arguments) {
   if (ReadsFiles(arguments) && (arguments.sweep || arguments.at.size() > 1)) {
-    throw CLI::ValidationError(arguments.sweep ? "--sweep" : "--at",
-                               "needs random inputs: the files of --inputs and --expect have one size");
+    throw CLI::ValidationError(
+        arguments.sweep ? "--sweep" : "--at",
+        "needs random inputs: the files of --input, --inputs and --expect have one size");
   }
 }
 
@@ -129,6 +150,7 @@ struct Checked {
   std::string name;
   InputRanges ranges;
   std::vector<SizedReport> cases;
+  std::string note;  ///< Which sizes were chosen.
 };
 
 bool IsSized(const ParityArguments& arguments) {
@@ -148,6 +170,17 @@ NamedTensors ExpectedOf(const ParityArguments& arguments, const ParityChecker& c
   return ReadOutputFolder(arguments.expected, signature.info().outputs, call);
 }
 
+/// Of a call's outputs: DIR/, below which there are folders for signatures, sizes and runs where there are
+/// several.
+std::string FolderOf(const ParityArguments& arguments, const Model& model, const std::string& signature,
+                     const std::string& sizes, int step) {
+  std::string folder = arguments.output + "/";
+  if (model.signature_count() > 1) folder += FileNameOf(signature) + "/";
+  if (IsSized(arguments) && !sizes.empty()) folder += FileNameOf(sizes) + "/";
+  if (step > 0) folder += fmt::format("run_{}/", step);
+  return folder;
+}
+
 Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, OpenedModel& opened,
                   ParityOptions options, Checked checked, const std::vector<SymbolSizes>& calls,
                   Progress& progress) {
@@ -156,16 +189,25 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
   options.note_refusals = IsSized(arguments);
   options.keep_state = arguments.steps > 1;
   options.progress = [&](const std::string& step) { progress.Step(where + step); };
+  std::string folder;
+  if (!arguments.output.empty()) {
+    options.outputs = [&](const std::string& by, const NamedTensors& outputs) {
+      PrepareOutputFolder(folder + by);
+      WriteTensors(folder + by, outputs);
+    };
+  }
   ParityChecker checker(pair.source, opened.model(), options);
+  const InputSources sources{arguments.inputs.files, InputsOf(arguments), checked.ranges};
   for (const SymbolSizes& call : calls) {
     for (int step = 0; step < arguments.steps; ++step) {
-      const NamedTensors inputs = ReadInputSource(InputsOf(arguments), checked.signature, call,
-                                                  checked.ranges, static_cast<uint64_t>(step));
+      const NamedTensors inputs = ReadCallInputs(sources, checked.signature, call, {kTellingSize, "--dim"},
+                                                 &checked.note, static_cast<uint64_t>(step));
       SizedReport& one = checked.cases.emplace_back();
       one.sizes = SizesOf(checked.signature, inputs);
       if (arguments.steps > 1) one.step = step + 1;
       const std::string at = SizesText(call.symbols, one.sizes);
       if (IsSized(arguments)) where = at + " ";
+      folder = FolderOf(arguments, opened.model(), checked.name, at, one.step);
       if (ExpectsFramework(arguments)) progress.Step(where + kOnnxruntime);
       const NamedTensors expected = ExpectedOf(arguments, checker, checked.signature, call, inputs);
       one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
@@ -186,6 +228,15 @@ void CheckUsed(const ParityArguments& arguments, const InputRanges& ranges, cons
               name);
     }
   }
+  NamedSizes said;
+  for (const std::string& text : arguments.dims) {
+    if (!arguments.model.empty()) ParseSizes("--dim", text, said);
+  }
+  for (const auto& [name, size] : said) {
+    if (!dims.contains(name))
+      Throw(StatusCode::kInvalidArgument, "--dim {}={}: no signature has an open dimension '{}'", name, size,
+            name);
+  }
   for (const auto& [name, range] : ranges) {
     if (!inputs.contains(name))
       Throw(StatusCode::kInvalidArgument, "--input-range {}: no signature has an input '{}'", name, name);
@@ -204,7 +255,7 @@ std::vector<Checked> CheckAll(const ParityArguments& arguments, const InputRange
     const ModelSignature signature(opened.model(), pair.signature);
     calls.push_back(CallsOf(arguments, signature, dims));
     steps += calls.back().size() * static_cast<size_t>(arguments.steps) * (3 + options.backends.size());
-    all.push_back({signature, pair.name, RangesOf(ranges, signature, inputs), {}});
+    all.push_back({signature, pair.name, RangesOf(ranges, signature, inputs), {}, ""});
   }
   if (opened.model().signature_count() > 1) CheckUsed(arguments, ranges, dims, inputs);
   Progress progress(static_cast<int>(steps));
@@ -230,38 +281,41 @@ std::string ToText(const ParityArguments& arguments, const Checked& checked, con
 
 void Print(const ParityArguments& arguments, const std::vector<Checked>& all, bool ok) {
   if (all.size() == 1) {
-    fmt::print("{}",
-               arguments.json ? ToJson(arguments, all[0]).dump(2) + "\n" : ToText(arguments, all[0], ""));
+    if (arguments.json) return PrintJson(JsonDocument("parity", ToJson(arguments, all[0])));
+    fmt::print("{}", WithColouredVerdicts(ToText(arguments, all[0], "")));
     return;
   }
   nlohmann::ordered_json json = {{"ok", ok}, {"signatures", nlohmann::ordered_json::array()}};
   for (const Checked& checked : all) {
     const std::string of = SignatureText(checked.name);
     if (!arguments.json) {
-      fmt::print("{}{}\n{}", &checked == &all[0] ? "" : "\n", of, ToText(arguments, checked, of));
+      fmt::print("{}{}\n{}", &checked == &all[0] ? "" : "\n", of,
+                 WithColouredVerdicts(ToText(arguments, checked, of)));
       continue;
     }
     nlohmann::ordered_json entry = {{"signature", checked.name}};
     entry.update(ToJson(arguments, checked));
     json["signatures"].push_back(std::move(entry));
   }
-  if (arguments.json) fmt::print("{}\n", json.dump(2));
+  if (arguments.json) PrintJson(JsonDocument("parity", json));
 }
 
 int Parity(const ParityArguments& given) {
   ParityArguments arguments = given;
-  const bool conversion_options = !arguments.shapes.empty() || !arguments.dims.empty() ||
-                                  !arguments.buckets.empty() || arguments.no_xnnpack ||
-                                  !arguments.disabled_passes.empty();
+  const bool conversion_options =
+      !arguments.buckets.empty() || arguments.no_xnnpack || !arguments.disabled_passes.empty();
   if (!arguments.model.empty() && conversion_options) {
     throw CLI::ValidationError(
-        "--shape, --dim, --bucket, --no-xnnpack, --disable-pass",
-        "are only for a conversion here; MODEL.skiff has its own (sizes of a call: --at)");
+        "--bucket, --no-xnnpack, --disable-pass",
+        "are only for a conversion here; MODEL.skiff has its own (sizes of a call: --dim, --shape, --at)");
   }
+  if (!arguments.model.empty() && arguments.sweep && !(arguments.dims.empty() && arguments.shapes.empty()))
+    throw CLI::ValidationError("--sweep", "chooses the sizes of all calls; leave --dim and --shape out");
   CheckSizesFitFiles(arguments);
   if (arguments.steps > 1 && (ReadsFiles(arguments) || IsSizedAtSeveral(arguments)))
     throw CLI::ValidationError("--steps", "needs random inputs, and one size: state has one course");
-  const InputRanges ranges = ParseInputRanges(arguments.ranges);
+  const InputRanges ranges = ParseInputRanges(arguments.inputs.ranges);
+  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
   for (const std::string& text : arguments.at) {
     NamedSizes named;
     ParseSizes("--at", text, named);
@@ -276,6 +330,7 @@ int Parity(const ParityArguments& given) {
   const std::vector<Checked> all = CheckAll(arguments, ranges, prepared, options);
   const bool ok =
       std::all_of(all.begin(), all.end(), [&](const Checked& checked) { return IsOk(arguments, checked); });
+  for (const Checked& checked : all) PrintNote(checked.note);
   Print(arguments, all, ok);
   if (ok) return kDone;
   for (const Checked& checked : all) {
@@ -298,11 +353,9 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->add_option("model", arguments->model,
                    "What was made from it; without it, the source is converted here and now")
       ->type_name("MODEL.skiff");
-  command
-      ->add_option("--inputs", arguments->inputs,
-                   "Where the inputs come from (default: the folder of --expect, else random:1)")
-      ->type_name("DIR|random:SEED[:LOW..HIGH]");
-  AddInputRangeOption(*command, arguments->ranges);
+  AddInputOptions(*command, arguments->inputs, "default: the folder of --expect, else random:1");
+  AddOutputOption(*command, arguments->output,
+                  "what eager mode and each backend compute, below it in folders of their names");
   command
       ->add_option("--expect", arguments->expected,
                    "Folder with outputs of the original framework, compared as well; or 'onnxruntime', which "
@@ -327,6 +380,7 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   AddThreadsOption(*command, arguments->threads);
+  AddCacheOption(*command, arguments->cache_folder);
   AddCpuOption(*command);
   command->add_option("--rtol", arguments->rtol, "Tolerance relative to each expected element")
       ->type_name("R")
@@ -340,13 +394,13 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->add_option(
           "--at", arguments->at,
           "Sizes of open dimensions to compare at; repeatable (default: the largest of the contract, "
-          "or 7 where it has no end)")
+          "or 7 where it has no end; where the net refuses these, 1 or the next that it takes)")
       ->type_name("NAME=SIZE,...")
       ->allow_extra_args(false);
   command->add_flag("--sweep", arguments->sweep,
                     "Compare at the edges of every plan: each open dimension at min, min+1, an odd size "
                     "inside, max-1, max, and at 0 and 1 where they are allowed");
-  command->add_flag("--json", arguments->json, "Print JSON");
+  AddJsonOption(*command, arguments->json);
   AddPlanOptions(*command, *arguments);
   command->footer(kFooter);
   command->callback([arguments, &exit_code] { exit_code = Parity(*arguments); });

@@ -1,100 +1,49 @@
 // skiff run
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
-#include <numeric>
-#include <set>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/output_files.h"
 #include "cli/parse_sizes.h"
+#include "cli/progress.h"
+#include "cli/run_report.h"
 #include "cli/session_options.h"
 #include "cli/table.h"
 #include "core/platform.h"
-#include "emit/write_model.h"
+#include "emit/write_file.h"
 #include "files/image.h"
 #include "files/output_path.h"
-#include "files/tensor_files.h"
 #include "graph/must.h"
-#include "run/sizes.h"
-#include "skiff/labels.h"
+#include "run/model_sizes.h"
 
 namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "Pictures (.jpg, .png) are resized and normalised as the model's image settings say; .npy and .pb "
-    "carry their\n"
-    "own type and shape; .bin holds raw little-endian elements: --dim says the sizes of open dimensions. "
-    "Pictures and f32\n"
-    "become the integers of a quantised input. Of a quantised output the numbers are printed that its "
-    "integers "
-    "stand for;\n"
-    "its file has the integers.\n"
+    "Pictures (.jpg, .png) are resized and normalised as the model's image settings say; .npy and .pb carry "
+    "their own type and shape; of an .npz each array is the input of its name; .bin holds raw little-endian "
+    "elements: --dim or --shape says the sizes of open dimensions. Pictures and f32 become the integers of a "
+    "quantised input. Of a quantised output the numbers are printed that its integers stand for; its file "
+    "has "
+    "the integers.\n"
     "Examples:\n"
     "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results\n"
     "  skiff run bert.skiff --input ids=ids.bin --dim seq=7";
 
-constexpr size_t kFirstValues = 6;
-
 struct Arguments : SessionArguments {
   std::string model;
-  std::vector<std::string> inputs;
+  InputArguments inputs;
   std::vector<std::string> dims;
+  std::vector<std::string> shapes;
   std::string output;
   std::string dump_input;
-  size_t top = 5;
+  std::optional<size_t> top;
+  bool json = false;
 };
-
-std::string ValueText(const TensorData& tensor, double value) {
-  const bool real = IsFloat(tensor.dtype()) || tensor.quantization() != nullptr;
-  return real ? fmt::format("{:.6g}", value) : fmt::format("{}", value);
-}
-
-void PrintOutput(const PortInfo& port, const TensorData& tensor, size_t top) {
-  const std::vector<double> values = tensor.ToDoubles();
-  fmt::print("output '{}': {} {}{}", port.name, DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(),
-             ShortQuantizationText(tensor.quantization().get()));
-  if (!values.empty()) {
-    const auto [min, max] = std::minmax_element(values.begin(), values.end());
-    const double mean =
-        std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-    fmt::print(", min {}, max {}, mean {:.6g}", ValueText(tensor, *min), ValueText(tensor, *max), mean);
-  }
-  const auto broken =
-      std::count_if(values.begin(), values.end(), [](double value) { return !std::isfinite(value); });
-  if (broken > 0) fmt::print(", {} not finite", broken);
-  fmt::print("\n  first values:");
-  for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i)
-    fmt::print(" {}", ValueText(tensor, values[i]));
-  fmt::print("{}\n", values.size() > kFirstValues ? " ..." : "");
-  if (port.labels.size() != values.size() || port.labels.empty()) return;
-  std::vector<ClassScore> best(std::min(top, values.size()));
-  Must([&] { return BestClasses(port, tensor.view(), {best.data(), best.size()}); });
-  for (size_t i = 0; i < best.size(); ++i) {
-    fmt::print("  {}. {}  (score {}, class {})\n", i + 1, best[i].label, ValueText(tensor, best[i].score),
-               best[i].index);
-  }
-}
-
-/// The names of files for tensors, without an extension; each another one.
-std::map<std::string, std::string> FilesOf(const std::string& folder, const NamedTensors& tensors) {
-  std::map<std::string, std::string> files;
-  std::set<std::string> taken;
-  for (const auto& [name, tensor] : tensors) {
-    std::string file = FileNameOf(name);
-    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}", FileNameOf(name), i);
-    files[name] = fmt::format("{}/{}", folder, file);
-  }
-  return files;
-}
-
-void WriteTensors(const std::string& folder, const NamedTensors& tensors) {
-  for (const auto& [name, file] : FilesOf(folder, tensors)) WriteNpy(file + ".npy", tensors.at(name).view());
-}
 
 /// What the model gets, and where that is a picture, how it looks: of a batch NAME_0.png, NAME_1.png, ...
 void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const NamedTensors& inputs) {
@@ -116,14 +65,28 @@ void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const Nam
   }
 }
 
+NamedTensors ReadInputs(const Arguments& arguments, const ModelSignature& signature,
+                        const SymbolSizes& sizes) {
+  if (arguments.inputs.others.empty() && !arguments.inputs.ranges.empty())
+    throw CLI::ValidationError("--input-range", "is for random inputs: --inputs random:SEED");
+  if (arguments.inputs.others.empty())
+    return ReadInputArguments(arguments.inputs.files, signature.info().inputs, sizes);
+  std::string note;
+  const NamedTensors inputs = ReadCallInputs(ToSources(arguments.inputs, ""), signature, sizes, {}, &note);
+  PrintNote(note);
+  return inputs;
+}
+
 void Run(const Arguments& arguments) {
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
+  const NamedShapes shapes = ParseShapes(arguments.shapes);
   OpenedModel opened(arguments.model, arguments.cache_folder);
   const ModelSignature signature = FindSignature(opened.model(), arguments.signature);
   SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
-  const NamedTensors inputs = ReadInputArguments(arguments.inputs, signature.info().inputs, sizes);
+  sizes.SetShapes(shapes, signature.info().inputs);
+  const NamedTensors inputs = ReadInputs(arguments, signature, sizes);
   if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
   if (!arguments.dump_input.empty()) {
     PrepareOutputFolder(arguments.dump_input);
@@ -133,15 +96,37 @@ void Run(const Arguments& arguments) {
       CreateSession(opened.model(), ToSessionOptions(arguments, signature));
   SetInputs(*session, inputs);
   const uint64_t begin = platform::NowNanoseconds();
-  Must([&] { return session->Run(); });
-  const uint64_t end = platform::NowNanoseconds();
+  {
+    Progress progress(1);
+    progress.Step("run");
+    Must([&] { return session->Run(); });
+  }
+  const auto first_run_ns = static_cast<double>(platform::NowNanoseconds() - begin);
   const NamedTensors outputs = Outputs(*session);
   if (!arguments.output.empty()) WriteTensors(arguments.output, outputs);
-  for (const PortInfo& port : signature.info().outputs)
-    PrintOutput(port, outputs.at(port.name), arguments.top);
-  fmt::print("first run: {} ({}, {} thread{})\n", Duration(static_cast<double>(end - begin)),
-             BackendText(arguments.backend, session->target()), session->threads(),
-             session->threads() == 1 ? "" : "s");
+  std::map<std::string, std::string> files;
+  if (!arguments.output.empty()) files = FilesOf(arguments.output, outputs);
+  std::vector<OutputSummary> summaries;
+  for (const PortInfo& port : signature.info().outputs) {
+    const std::string file = files.empty() ? "" : files.at(port.name) + ".npy";
+    summaries.push_back(Summarise(port, outputs.at(port.name), arguments.top, file));
+  }
+  const std::string backend = BackendText(arguments.backend, session->target());
+  if (!arguments.json) {
+    for (const OutputSummary& summary : summaries) fmt::print("{}", OutputText(summary));
+    fmt::print("first run: {} ({}, {} thread{})\n", Duration(first_run_ns), backend, session->threads(),
+               session->threads() == 1 ? "" : "s");
+    return;
+  }
+  Json json = JsonDocument("run", {{"model", arguments.model},
+                                   {"signature", signature.name()},
+                                   {"backend", backend},
+                                   {"threads", session->threads()},
+                                   {"sizes", SizesJson(signature, SizesOf(signature, inputs))},
+                                   {"first_run_ns", first_run_ns},
+                                   {"outputs", Json::array()}});
+  for (const OutputSummary& summary : summaries) json["outputs"].push_back(OutputJson(summary));
+  PrintJson(json);
 }
 
 }  // namespace
@@ -150,17 +135,9 @@ void AddRun(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("run", "Run a .skiff model on files and print its outputs");
   auto arguments = std::make_shared<Arguments>();
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
-  command
-      ->add_option("-i,--input", arguments->inputs,
-                   "Value of an input: .npy, .pb, .bin, .jpg or .png; repeatable; a model with one "
-                   "input needs no NAME=")
-      ->type_name("[NAME=]FILE")
-      ->allow_extra_args(false);
-  AddSizesOption(*command, arguments->dims);
-  command
-      ->add_option("-o,--output", arguments->output,
-                   "Folder for the outputs, one NAME.npy each; made where it is missing")
-      ->type_name("DIR");
+  AddInputOptions(*command, arguments->inputs, "default: none, each input needs an --input");
+  AddSizesOptions(*command, arguments->dims, arguments->shapes);
+  AddOutputOption(*command, arguments->output, "the outputs");
   command
       ->add_option(
           "--dump-input", arguments->dump_input,
@@ -168,11 +145,14 @@ void AddRun(CLI::App& app, int&) {
           "made where it is missing")
       ->type_name("DIR");
   command
-      ->add_option("--top", arguments->top,
-                   "How many of the best classes to print where the model has labels (default 5)")
+      ->add_option(
+          "--top", arguments->top,
+          "How many of the best classes to print: their labels, or their numbers where the model has "
+          "no labels (default 5 where it has labels, else none)")
       ->type_name("K")
       ->check(CLI::Range(size_t{0}, size_t{1000}));
   AddSessionOptions(*command, *arguments);
+  AddJsonOption(*command, arguments->json);
   command->footer(kFooter);
   command->callback([arguments] { Run(*arguments); });
 }

@@ -15,12 +15,12 @@ namespace skiff::cli {
 namespace {
 
 constexpr const char* kFooter =
-    "A runtime built with the list has only these operators, and of the features (open shapes, quantised\n"
-    "tensors, variables, ...) only those of these models; a model that needs another one is refused with\n"
-    "its name when it is opened, or when its session is made. Reference kernels are listed for nodes\n"
-    "that run on them: those that the plans give to 'reference', shape programs, and every node of a plan\n"
-    "for a range of shapes, because a delegate may refuse a shape. A node of an exact plan that only some\n"
-    "device's CPU or GPU refuses needs --fallbacks.\n"
+    "A runtime built with the list has only these operators, and of the features (open shapes, quantised "
+    "tensors, variables, ...) only those of these models; a model that needs another one is refused with its "
+    "name when it is opened, or when its session is made. Reference kernels are listed for nodes that run on "
+    "them: those that the plans give to 'reference', shape programs, and every node of a plan for a range of "
+    "shapes, because a delegate may refuse a shape. A node of an exact plan that only some device's CPU or "
+    "GPU refuses needs --fallbacks.\n"
     "Example:\n"
     "  skiff size-list detect.skiff classify.skiff -o operators.cmake\n"
     "  cmake --preset minimal -DSKIFF_OPERATORS=$PWD/operators.cmake && cmake --build --preset minimal";

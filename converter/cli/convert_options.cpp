@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli/custom_options.h"
+#include "cli/parse_sizes.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
 
@@ -38,16 +39,6 @@ std::pair<std::string, std::string> SplitAtLast(const std::string& option, const
   const size_t at = text.rfind('=');
   if (at == std::string::npos || at == 0) Malformed(option, text, expected);
   return {text.substr(0, at), text.substr(at + 1)};
-}
-
-std::vector<int64_t> ParseExtents(const std::string& text) {
-  std::vector<int64_t> extents;
-  for (const std::string& part : Split(text, 'x')) {
-    int64_t extent = -1;
-    if (!ParseNumber(part, extent) || extent < 0) return {};
-    extents.push_back(extent);
-  }
-  return extents;
 }
 
 std::vector<std::string> ReadLabels(const std::string& path) {
@@ -124,7 +115,7 @@ std::vector<std::map<std::string, DimRange>> CrossProduct(const std::vector<std:
 
 }  // namespace
 
-void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
+void AddSourceOptions(CLI::App& command, ConvertArguments& arguments) {
   AddCustomOptions(command);
   command
       .add_option(
@@ -141,16 +132,9 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
   command
-      .add_option(
-          "--state", arguments.states,
-          "An input that is an output of the run before: the Session keeps it, beginning with zeros, and "
-          "callers see neither; repeatable")
-      ->type_name("INPUT=OUTPUT")
-      ->allow_extra_args(false);
-  command
       .add_option("--shape", arguments.shapes,
-                  "Shape of an input whose dimensions the file leaves open, for example image=1x3x224x224; "
-                  "repeatable")
+                  "Shape of an input whose dimensions, or their number, the file leaves open, for example "
+                  "image=1x3x224x224; repeatable")
       ->type_name("NAME=AxBx...")
       ->allow_extra_args(false);
   command
@@ -158,6 +142,17 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
                   "Size of a named dimension, or the range of sizes that will occur: batch=1, seq=1..512, "
                   "seq=8..512,multiple=8, seq=1..; repeatable. What stays open may have any size from 1 on")
       ->type_name("NAME=N|MIN..MAX")
+      ->allow_extra_args(false);
+}
+
+void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
+  AddSourceOptions(command, arguments);
+  command
+      .add_option(
+          "--state", arguments.states,
+          "An input that is an output of the run before: the Session keeps it, beginning with zeros, and "
+          "callers see neither; repeatable")
+      ->type_name("INPUT=OUTPUT")
       ->allow_extra_args(false);
   command
       .add_option("--bucket", arguments.buckets,
@@ -225,14 +220,7 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   options.signatures = arguments.signatures;
   options.fixed_inputs = ToFixedInputs(arguments);
   options.states = ToStates(arguments);
-  for (const std::string& text : arguments.shapes) {
-    constexpr const char* kExpected = "NAME=1x3x224x224";
-    const auto [name, extents] = SplitAtLast("--shape", text, kExpected);
-    const std::vector<int64_t> shape = ParseExtents(extents);
-    if (shape.empty() && !extents.empty()) Malformed("--shape", text, kExpected);
-    if (shape.size() > kMaxRank) Malformed("--shape", text, fmt::format("at most {} dimensions", kMaxRank));
-    if (!options.shapes.emplace(name, shape).second) Malformed("--shape", text, "each input once");
-  }
+  options.shapes = ParseShapes(arguments.shapes);
   for (const std::string& text : arguments.dims) {
     constexpr const char* kExpected =
         "NAME=SIZE or NAME=MIN..MAX[,multiple=M], for example batch=1 or seq=1..512";

@@ -27,7 +27,9 @@ struct ConvertArguments {
   std::string labels;
 };
 
-/// --signature, --set, --state, --shape, --dim, --bucket, --no-xnnpack, --disable-pass.
+/// --signature, --set, --shape and --dim: which entry points, and what is known of their inputs.
+void AddSourceOptions(CLI::App& command, ConvertArguments& arguments);
+/// AddSourceOptions(), --state, --dim, --bucket, --no-xnnpack, --disable-pass.
 void AddPlanOptions(CLI::App& command, ConvertArguments& arguments);
 /// AddImageOptions(), --labels, --strip, --dump-after.
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments);

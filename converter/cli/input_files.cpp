@@ -5,9 +5,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "files/input_type.h"
+#include "files/npz.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "graph/quantization.h"
+#include "run/accepted_sizes.h"
 
 namespace skiff::cli {
 namespace {
@@ -36,8 +40,31 @@ Assignment SplitArgument(const std::string& argument, Span<const PortInfo> ports
           "--input {}: the model has {} inputs, so each needs NAME=FILE; the names are {}", argument,
           ports.size(), PortNames(ports));
   }
-  Throw(StatusCode::kInvalidArgument, "--input {}: the model has no input '{}'; its inputs are {}", argument,
-        argument.substr(0, argument.find('=')), PortNames(ports));
+  Throw(StatusCode::kInvalidArgument, "--input {}: the model has no input '{}'; its inputs are {}{}",
+        argument, argument.substr(0, argument.find('=')), PortNames(ports),
+        DidYouMean(argument.substr(0, argument.find('=')), NamesOf(ports)));
+}
+
+const PortInfo* FindPort(Span<const PortInfo> ports, const std::string& name) {
+  const auto* found =
+      std::find_if(ports.begin(), ports.end(), [&](const PortInfo& port) { return name == port.name; });
+  return found == ports.end() ? nullptr : found;
+}
+
+/// FILE.npz, in front of which no input is named.
+bool IsWholeArchive(const std::string& argument, Span<const PortInfo> ports) {
+  std::error_code error;
+  if (!IsNpz(argument)) return false;
+  for (size_t at = argument.find('='); at != std::string::npos; at = argument.find('=', at + 1)) {
+    if (FindPort(ports, argument.substr(0, at)) != nullptr) return false;
+  }
+  return argument.find('=') == std::string::npos || fs::exists(argument, error);
+}
+
+/// Archives hold more than inputs, too.
+void NoteNoInput(const std::string& file, const std::string& array, Span<const PortInfo> ports) {
+  fmt::print(stderr, "note: {}: the array '{}' is not used: the inputs are {}{}\n", file, array,
+             PortNames(ports), DidYouMean(array, NamesOf(ports)));
 }
 
 /// The file of port number `index`, or "". Of a name that is a number itself, as PyTorch gives them, the file
@@ -60,12 +87,16 @@ std::string FindTensorFile(const fs::path& folder, const std::string& kind, cons
 
 /// What an input's file holds. Real numbers for a quantised input become its integers, and the user hears of
 /// it.
-TensorData ReadAsInput(const std::string& file, const PortInfo& port, const SymbolSizes& sizes) {
-  TensorData tensor = ReadInput(file, port, sizes);
+TensorData AsInput(const std::string& file, TensorData tensor, const PortInfo& port,
+                   const SymbolSizes& sizes) {
   if (tensor.dtype() == port.dtype) return tensor;
   fmt::print(stderr, "note: {}: its {} were quantised for input '{}' ({})\n", file, DTypeName(tensor.dtype()),
              port.name, sizes.TypeText(port));
   return QuantizedAs(port, tensor);
+}
+
+TensorData ReadAsInput(const std::string& file, const PortInfo& port, const SymbolSizes& sizes) {
+  return AsInput(file, ReadInput(file, port, sizes), port, sizes);
 }
 
 /// An output's file; integers of a quantised output stand for the same numbers.
@@ -82,6 +113,25 @@ void CheckFolder(const std::string& folder) {
   }
 }
 
+/// The inputs that are not `given`.
+NamedTensors ReadFolder(const std::string& folder, Span<const PortInfo> ports, const SymbolSizes& sizes,
+                        const NamedTensors& given) {
+  CheckFolder(folder);
+  NamedTensors inputs;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (given.contains(ports[i].name)) continue;
+    const std::string file = FindTensorFile(folder, "input", ports[i].name, i);
+    if (file.empty()) {
+      const std::string name = FileNameOf(ports[i].name);
+      Throw(StatusCode::kIo,
+            "{}: there is no file for input '{}'; looked for input_{}, {} and input_{} as .npy, .pb and .bin",
+            folder, ports[i].name, name, name, i);
+    }
+    inputs[ports[i].name] = ReadAsInput(file, ports[i], sizes);
+  }
+  return inputs;
+}
+
 /// "LOW..HIGH", finite numbers.
 bool ParseRange(std::string_view text, RandomRange* range) {
   const size_t dots = text.find("..");
@@ -93,18 +143,66 @@ bool ParseRange(std::string_view text, RandomRange* range) {
          high.ptr == end && std::isfinite(range->low) && std::isfinite(range->high);
 }
 
+struct RandomSource {
+  uint64_t seed = 0;
+  std::optional<RandomRange> range;
+};
+
+/// "random:SEED" and "random:SEED:LOW..HIGH".
+RandomSource ParseRandomSource(const std::string& source) {
+  const auto malformed = [&] {
+    Throw(StatusCode::kInvalidArgument,
+          "--inputs {}: expected random:SEED or random:SEED:LOW..HIGH, for example random:7:0..255", source);
+  };
+  RandomSource random;
+  const char* end = source.data() + source.size();
+  const auto after_seed = std::from_chars(source.data() + kRandom.size(), end, random.seed);
+  if (after_seed.ec != std::errc()) malformed();
+  if (after_seed.ptr == end) return random;
+  random.range.emplace();
+  const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &*random.range);
+  if (!good || !(random.range->low < random.range->high)) malformed();
+  return random;
+}
+
+void CheckNoRanges(const InputRanges& ranges, const std::string& source) {
+  if (!ranges.empty())
+    Throw(StatusCode::kInvalidArgument,
+          "--input-range {}: is for random inputs, and --inputs {} names a folder", ranges.begin()->first,
+          source);
+}
+
 }  // namespace
+
+NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
+                             const SymbolSizes& sizes) {
+  NamedTensors inputs;
+  const auto add = [&](const std::string& argument, const PortInfo& port, TensorData tensor) {
+    if (!inputs.emplace(port.name, std::move(tensor)).second)
+      Throw(StatusCode::kInvalidArgument, "--input {}: input '{}' was already given", argument, port.name);
+  };
+  for (const std::string& argument : arguments) {
+    if (IsWholeArchive(argument, ports)) {
+      for (auto& [name, array] : ReadNpz(argument)) {
+        const PortInfo* port = FindPort(ports, name);
+        if (port == nullptr) {
+          NoteNoInput(argument, name, ports);
+          continue;
+        }
+        CheckInputType(argument, array, *port, sizes);
+        add(argument, *port, AsInput(argument, std::move(array), *port, sizes));
+      }
+      continue;
+    }
+    const auto [port, file] = SplitArgument(argument, ports);
+    add(argument, *port, ReadAsInput(file, *port, sizes));
+  }
+  return inputs;
+}
 
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes) {
-  NamedTensors inputs;
-  for (const std::string& argument : arguments) {
-    const auto [port, file] = SplitArgument(argument, ports);
-    if (inputs.contains(port->name)) {
-      Throw(StatusCode::kInvalidArgument, "--input {}: input '{}' was already given", argument, port->name);
-    }
-    inputs[port->name] = ReadAsInput(file, *port, sizes);
-  }
+  NamedTensors inputs = ReadGivenInputs(arguments, ports, sizes);
   for (const PortInfo& port : ports) {
     if (!inputs.contains(port.name)) {
       Throw(StatusCode::kInvalidArgument, "input '{}' ({}) was not given; add --input '{}=FILE'", port.name,
@@ -116,19 +214,7 @@ NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<
 
 NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports,
                              const SymbolSizes& sizes) {
-  CheckFolder(folder);
-  NamedTensors inputs;
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const std::string file = FindTensorFile(folder, "input", ports[i].name, i);
-    if (file.empty()) {
-      const std::string name = FileNameOf(ports[i].name);
-      Throw(StatusCode::kIo,
-            "{}: there is no file for input '{}'; looked for input_{}, {} and input_{} as .npy, .pb and .bin",
-            folder, ports[i].name, name, name, i);
-    }
-    inputs[ports[i].name] = ReadAsInput(file, ports[i], sizes);
-  }
-  return inputs;
+  return ReadFolder(folder, ports, sizes, {});
 }
 
 NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports,
@@ -153,27 +239,44 @@ bool IsRandomSource(const std::string& source) { return source.compare(0, kRando
 NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,
                              const SymbolSizes& sizes, const InputRanges& ranges, uint64_t step) {
   if (!IsRandomSource(source)) {
-    if (!ranges.empty())
-      Throw(StatusCode::kInvalidArgument,
-            "--input-range {}: is for random inputs, and --inputs {} names a folder", ranges.begin()->first,
-            source);
+    CheckNoRanges(ranges, source);
     return ReadInputFolder(source, signature.info().inputs, sizes);
   }
-  const auto malformed = [&] {
-    Throw(StatusCode::kInvalidArgument,
-          "--inputs {}: expected random:SEED or random:SEED:LOW..HIGH, for example random:7:0..255", source);
-  };
-  const char* end = source.data() + source.size();
-  uint64_t seed = 0;
-  const auto after_seed = std::from_chars(source.data() + kRandom.size(), end, seed);
-  if (after_seed.ec != std::errc()) malformed();
-  std::optional<RandomRange> range;
-  if (after_seed.ptr != end) {
-    range.emplace();
-    const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &*range);
-    if (!good || !(range->low < range->high)) malformed();
+  const RandomSource random = ParseRandomSource(source);
+  return RandomInputs(signature, ClosedSizes(signature, sizes), random.seed + step, random.range, ranges);
+}
+
+NamedTensors ReadCallInputs(const InputSources& sources, const ModelSignature& signature,
+                            const SymbolSizes& said, const SizeChoice& choice, std::string* note,
+                            uint64_t step) {
+  const Span<const PortInfo> ports = signature.info().inputs;
+  NamedTensors inputs = ReadGivenInputs(sources.files, ports, said);
+  if (!IsRandomSource(sources.others)) {
+    CheckNoRanges(sources.ranges, sources.others);
+    inputs.merge(ReadFolder(sources.others, ports, said, inputs));
+    return inputs;
   }
-  return RandomInputs(signature, ClosedSizes(signature, sizes), seed + step, range, ranges);
+  SymbolSizes known = said;
+  for (const PortInfo& port : ports) {
+    if (const auto found = inputs.find(port.name); found != inputs.end())
+      known.Take(port, found->second.shape());
+  }
+  const RandomSource random = ParseRandomSource(sources.others);
+  const auto draw = [&](const std::vector<int64_t>& sizes) {
+    return RandomInputs(signature, sizes, random.seed + step, random.range, sources.ranges, inputs);
+  };
+  const auto why_refused = [&](const std::vector<int64_t>& sizes) -> std::string {
+    try {
+      return WhyRefused(signature, draw(sizes));
+    } catch (const Error& error) {
+      if (error.code() != StatusCode::kNoMatchingBucket) throw;
+      return error.what();
+    }
+  };
+  const std::vector<int64_t> sizes =
+      AcceptedSizes(signature, known, choice.unbounded, choice.option, why_refused);
+  if (note != nullptr) *note = ChosenSizesText(known, sizes, choice.option);
+  return draw(sizes);
 }
 
 InputRanges ParseInputRanges(const std::vector<std::string>& texts) {
@@ -193,14 +296,35 @@ InputRanges ParseInputRanges(const std::vector<std::string>& texts) {
   return ranges;
 }
 
-std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,
-                                                       std::span<const GraphPort> ports) {
-  std::map<std::string, std::vector<int64_t>> shapes;
+NamedShapes ReadShapes(const std::string& folder, std::span<const GraphPort> ports) {
+  NamedShapes shapes;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string file = FindTensorFile(folder, "input", ports[i].name, i);
     if (file.empty() || file.ends_with(".bin")) continue;
     const Shape shape = ReadTensor(file, {}).shape();
     shapes[ports[i].name] = {shape.begin(), shape.end()};
+  }
+  return shapes;
+}
+
+NamedShapes ReadShapes(const std::vector<std::string>& arguments, std::span<const GraphPort> ports) {
+  std::vector<PortInfo> infos(ports.size());
+  for (size_t i = 0; i < ports.size(); ++i) infos[i].name = ports[i].name.c_str();
+  const Span<const PortInfo> all{infos.data(), infos.size()};
+  NamedShapes shapes;
+  const auto add = [&](const std::string& name, const Shape& shape) {
+    shapes[name] = {shape.begin(), shape.end()};
+  };
+  for (const std::string& argument : arguments) {
+    if (IsWholeArchive(argument, all)) {
+      for (const auto& [name, array] : ReadNpz(argument)) add(name, array.shape());
+      continue;
+    }
+    const auto [port, file] = SplitArgument(argument, all);
+    const bool states_shape = IsNpz(file) || file.ends_with(".npy") || file.ends_with(".pb");
+    PortInfo named;
+    named.name = port->name;
+    if (states_shape) add(port->name, ReadTensor(file, named).shape());
   }
   return shapes;
 }

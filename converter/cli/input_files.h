@@ -10,9 +10,13 @@
 
 namespace skiff::cli {
 
-/// One NAME=FILE per input; a model with one input takes FILE alone. f32 in a file for a quantised input is
-/// quantised, which stderr says. Throws Error for an unknown or repeated name, and for inputs that are left
-/// out. `sizes`: of open dimensions, for files that state no shape.
+/// The tensors of NAME=FILE arguments, each with the input's name; a model with one input takes FILE alone,
+/// and of an .npz without a name each array is the input of its name (stderr tells which are none). f32 in a
+/// file for a quantised input is quantised, which stderr says, too. Throws Error for an unknown or repeated
+/// name. `sizes`: of open dimensions, for files that state no shape.
+NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
+                             const SymbolSizes& sizes = {});
+/// The same. Throws Error for inputs that are left out.
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes = {});
 
@@ -30,13 +34,33 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
 /// with a folder.
 NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,
                              const SymbolSizes& sizes, const InputRanges& ranges = {}, uint64_t step = 0);
+/// Where the inputs of a call come from, as the options have it.
+struct InputSources {
+  std::vector<std::string> files;   ///< --input: NAME=FILE.
+  std::string others = "random:1";  ///< --inputs: a folder, or random values, for what `files` leaves out.
+  InputRanges ranges;               ///< --input-range.
+};
+
+/// How dimensions are chosen of which nobody says a size: see AcceptedSizes().
+struct SizeChoice {
+  int64_t unbounded = 1;
+  std::string option = "--dim";
+};
+
+/// The inputs of a call. Sizes that `said` does not have are those of the files, and else chosen for random
+/// values; `note` then says which (it may be null). `step` is added to the seed.
+NamedTensors ReadCallInputs(const InputSources& sources, const ModelSignature& signature,
+                            const SymbolSizes& said, const SizeChoice& choice, std::string* note,
+                            uint64_t step = 0);
+
 /// "mask=0..1" of --input-range, each. Throws Error where one is malformed, or an input comes twice.
 InputRanges ParseInputRanges(const std::vector<std::string>& texts);
 bool IsRandomSource(const std::string& source);
 
 /// The shapes of the inputs in a folder, by name, for a conversion whose dimensions are open. Inputs without
 /// a file, or with one that states no shape, are left out.
-std::map<std::string, std::vector<int64_t>> ReadShapes(const std::string& folder,
-                                                       std::span<const GraphPort> ports);
+NamedShapes ReadShapes(const std::string& folder, std::span<const GraphPort> ports);
+/// The same of NAME=FILE arguments. Throws Error for an unknown name.
+NamedShapes ReadShapes(const std::vector<std::string>& arguments, std::span<const GraphPort> ports);
 
 }  // namespace skiff::cli

@@ -16,8 +16,6 @@
 namespace skiff::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::vector<int64_t> Extents(const Shape& shape) { return {shape.begin(), shape.end()}; }
 std::string TypeText(DType dtype, const Shape& shape) {
   return fmt::format("{} {}", DTypeName(dtype), ShapeText(shape).c_str());
@@ -37,9 +35,6 @@ Json ShapeJson(Span<const SymbolInfo> symbols, const PortInfo& port) {
   return json;
 }
 
-/// A maximum that there is none of is null.
-Json MaximumJson(int64_t max) { return max == SymbolInfo::kUnbounded ? Json() : Json(max); }
-
 Json SymbolJson(const SymbolInfo& symbol) {
   return {{"name", symbol.name},
           {"min", symbol.min},
@@ -58,14 +53,6 @@ Json SymbolsJson(const ModelSignature& signature) {
   const Span<const SymbolInfo> symbols = signature.model().symbols();
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (signature.Has(i)) json.push_back(SymbolJson(symbols[i]));
-  }
-  return json;
-}
-
-Json RangesJson(const ModelData& model, const PlanData& plan) {
-  Json json = Json::object();
-  for (const SymbolRange& range : plan.ranges) {
-    json[model.symbols[range.symbol].name] = {{"min", range.min}, {"max", MaximumJson(range.max)}};
   }
   return json;
 }
@@ -258,23 +245,11 @@ Json SkiffJson(const std::string& path, const Model& model) {
     const SignatureData& signature = data.signatures[s];
     Json plans = Json::array();
     for (const PlanData& plan : signature.plans) {
-      Json delegates = Json::object();
-      for (size_t i = plan.shape_node_count; i < plan.nodes.size(); ++i) {
-        const std::string name = DelegateText(DelegateOf(plan, i));
-        delegates[name] = delegates.value(name, 0) + 1;
-      }
-      const NodeCounts counts = CountNodes(plan);
-      plans.push_back({{"target", TargetName(plan.target)},
-                       {"kind", BucketKindName(plan.kind)},
-                       {"ranges", RangesJson(data, plan)},
-                       {"arena_bytes", plan.arena_bytes},
-                       {"shape_program_nodes", counts.shape_program},
-                       {"reference_nodes", counts.reference},
-                       {"segments", plan.segments.size()},
-                       {"layout_transposes", CountOf(plan, OpCode::kTranspose)},
-                       {"delegates", std::move(delegates)},
-                       {"operators", OperatorCounts(plan)},
-                       {"nodes", NodesJson(plan)}});
+      Json entry = PlanJson(data, plan);
+      entry.update({{"layout_transposes", CountOf(plan, OpCode::kTranspose)},
+                    {"operators", OperatorCounts(plan)},
+                    {"nodes", NodesJson(plan)}});
+      plans.push_back(std::move(entry));
     }
     json["signatures"].push_back({{"name", signature.name},
                                   {"symbols", SymbolsJson(ModelSignature(model, static_cast<int>(s)))},

@@ -11,10 +11,8 @@
 namespace skiff::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string DimText(const Graph& graph, const Dim& dim) {
-  return dim.constant() ? std::to_string(dim.value) : graph.symbols()[static_cast<size_t>(dim.symbol())].name;
+  return dim.Text([&](SymbolId id) { return graph.symbols()[static_cast<size_t>(id)].name; });
 }
 
 std::vector<std::string> DimTexts(const Graph& graph, const Value& value) {

@@ -15,9 +15,13 @@ namespace {
 
 constexpr const char* kDefaultInputs = "random:1";
 
-/// The sizes of the tensors in the folder for dimensions of which no option speaks.
-void TakeSizesOf(const std::string& folder, const Graph& source, ShapeContract& options) {
-  const auto shapes = ReadShapes(folder, source.caller_inputs());
+std::string ExtentsText(const std::vector<int64_t>& extents) {
+  return fmt::format("[{}]", fmt::join(extents, ", "));
+}
+
+/// The sizes of the tensors in files for dimensions of which no option speaks. Throws Error where one does
+/// speak, and of other sizes.
+void TakeSizesOf(const NamedShapes& shapes, const Graph& source, ShapeContract& options) {
   for (const GraphPort& port : source.caller_inputs()) {
     const auto shape = shapes.find(port.name);
     if (shape == shapes.end() || options.shapes.contains(port.name)) continue;
@@ -25,7 +29,14 @@ void TakeSizesOf(const std::string& folder, const Graph& source, ShapeContract& 
     for (size_t axis = 0; axis < std::min(dims.size(), shape->second.size()); ++axis) {
       if (dims[axis].constant()) continue;
       const std::string& name = source.symbols()[static_cast<size_t>(dims[axis].symbol())].name;
-      options.dims.emplace(name, shape->second[axis]);
+      const int64_t size = shape->second[axis];
+      const DimRange& range = options.dims.emplace(name, size).first->second;
+      if (size >= range.min && size <= range.max && size % range.multiple == 0) continue;
+      const std::string said = fmt::format("--dim {}={}", name, RangeText(range));
+      Throw(StatusCode::kInvalidArgument,
+            "{}: the tensor for input '{}' has the shape {}, and '{}' is its axis {}; leave {} out, or say "
+            "--dim {}={}",
+            said, port.name, ExtentsText(shape->second), name, axis, said, name, size);
     }
   }
 }
@@ -49,7 +60,10 @@ PreparedParity ConvertHere(const ParityArguments& arguments) {
   CheckOneSignature(arguments, names);
   const auto extend = [&](const Graph& graph, ShapeContract& contract) {
     const std::string inputs = InputsOf(arguments);
-    if (!graph.symbols().empty() && !IsRandomSource(inputs)) TakeSizesOf(inputs, graph, contract);
+    if (graph.symbols().empty()) return;
+    NamedShapes shapes = ReadShapes(arguments.inputs.files, graph.caller_inputs());
+    if (!IsRandomSource(inputs)) shapes.merge(ReadShapes(inputs, graph.caller_inputs()));
+    TakeSizesOf(shapes, graph, contract);
   };
   const std::vector<NamedGraph> graphs = ImportSignatures(*source, options, extend);
   PreparedParity prepared;
@@ -123,19 +137,19 @@ StatesOfModel ShapedStates(const Model& model, const ParityArguments& arguments)
 bool ExpectsFramework(const ParityArguments& arguments) { return arguments.expected == kOnnxruntime; }
 
 std::string InputsOf(const ParityArguments& arguments) {
-  if (!arguments.inputs.empty()) return arguments.inputs;
+  if (!arguments.inputs.others.empty()) return arguments.inputs.others;
   return arguments.expected.empty() || ExpectsFramework(arguments) ? kDefaultInputs : arguments.expected;
 }
 
 bool ReadsFiles(const ParityArguments& arguments) {
   const bool reads_expected = !arguments.expected.empty() && !ExpectsFramework(arguments);
-  return !IsRandomSource(InputsOf(arguments)) || reads_expected;
+  return !IsRandomSource(InputsOf(arguments)) || !arguments.inputs.files.empty() || reads_expected;
 }
 
 PreparedParity Prepare(ParityArguments& arguments) {
   if (arguments.model.empty()) return ConvertHere(arguments);
   PreparedParity prepared;
-  prepared.opened = std::make_unique<OpenedModel>(arguments.model);
+  prepared.opened = std::make_unique<OpenedModel>(arguments.model, arguments.cache_folder);
   const Model& model = prepared.opened->model();
   TakeSettingsOf(model, arguments);
   const StatesOfModel states = ShapedStates(model, arguments);
@@ -151,7 +165,10 @@ PreparedParity Prepare(ParityArguments& arguments) {
       Within(arguments.model, [&] { FixToModel(graph, signature.info(), states); });
     };
     const size_t index = SourceOf(signature, *source);
-    pair.source = source->Import(index, {shared.FixedInputsOf(source->signatures()[index]), fix});
+    ImportOptions options{shared.FixedInputsOf(source->signatures()[index]), fix, {}};
+    for (const PortInfo& port : signature.info().inputs)
+      options.ranks[port.name] = static_cast<size_t>(port.shape.rank());
+    pair.source = source->Import(index, options);
     KeepStates(pair.source, StatesOf(pair.source, states.pairs, prepared.pairs.size() == 1));
     fix(pair.source);  // Its outputs are there now.
   }

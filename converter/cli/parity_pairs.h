@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/convert_options.h"
+#include "cli/session_options.h"
 #include "run/opened_model.h"
 
 namespace skiff::cli {
@@ -15,9 +16,10 @@ namespace skiff::cli {
 struct ParityArguments : ConvertArguments {
   std::string source;
   std::string model;
-  std::string inputs;
+  InputArguments inputs;
   std::string expected;
-  std::vector<std::string> ranges;
+  std::string output;
+  std::string cache_folder;
   std::vector<std::string> backends;
   int threads = 0;
   int repeat = 1;

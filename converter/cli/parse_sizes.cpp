@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <vector>
 
 namespace skiff::cli {
@@ -29,7 +30,38 @@ std::vector<std::string> SplitSizes(const std::string& text) {
   return parts;
 }
 
+/// "1x3x224"; nothing where it is none. "" is the shape of a scalar.
+std::optional<std::vector<int64_t>> ParseExtents(const std::string& text) {
+  std::vector<int64_t> extents;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    const auto [stop, error] = std::from_chars(at, end, extents.emplace_back());
+    if (error != std::errc() || extents.back() < 0 || (stop != end && (*stop != 'x' || stop + 1 == end)))
+      return {};
+    at = stop == end ? end : stop + 1;
+  }
+  return extents;
+}
+
 }  // namespace
+
+NamedShapes ParseShapes(const std::vector<std::string>& texts) {
+  NamedShapes shapes;
+  for (const std::string& text : texts) {
+    const auto malformed = [&](const std::string& expected) {
+      throw CLI::ValidationError("--shape " + text, "expected " + expected);
+    };
+    // Tensor names may contain '=', extents do not.
+    const size_t equals = text.rfind('=');
+    const bool named = equals != std::string::npos && equals > 0;
+    const auto extents = named ? ParseExtents(text.substr(equals + 1)) : std::nullopt;
+    if (!extents) malformed("NAME=1x3x224x224");
+    if (extents->size() > kMaxRank) malformed(fmt::format("at most {} dimensions", kMaxRank));
+    if (!shapes.emplace(text.substr(0, equals), *extents).second) malformed("each input once");
+  }
+  return shapes;
+}
 
 void ParseSizes(const std::string& option, const std::string& text, NamedSizes& sizes) {
   const auto malformed = [&](const std::string& expected) {

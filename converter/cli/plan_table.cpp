@@ -44,6 +44,28 @@ DelegateKind DelegateOf(const PlanData& plan, size_t node) {
   return DelegateKind::kReference;
 }
 
+Json MaximumJson(int64_t max) { return max == SymbolInfo::kUnbounded ? Json() : Json(max); }
+
+Json PlanJson(const ModelData& model, const PlanData& plan) {
+  Json ranges = Json::object();
+  for (const SymbolRange& range : plan.ranges)
+    ranges[model.symbols[range.symbol].name] = {{"min", range.min}, {"max", MaximumJson(range.max)}};
+  Json delegates = Json::object();
+  for (size_t i = plan.shape_node_count; i < plan.nodes.size(); ++i) {
+    const std::string name = DelegateText(DelegateOf(plan, i));
+    delegates[name] = delegates.value(name, 0) + 1;
+  }
+  const NodeCounts counts = CountNodes(plan);
+  return {{"target", TargetName(plan.target)},
+          {"kind", BucketKindName(plan.kind)},
+          {"ranges", std::move(ranges)},
+          {"arena_bytes", plan.arena_bytes},
+          {"shape_program_nodes", counts.shape_program},
+          {"reference_nodes", counts.reference},
+          {"segments", plan.segments.size()},
+          {"delegates", std::move(delegates)}};
+}
+
 NodeCounts CountNodes(const PlanData& plan) {
   NodeCounts counts{plan.shape_node_count, plan.nodes.size() - plan.shape_node_count, 0};
   for (const SegmentData& segment : plan.segments) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json.h"
 #include "run/model_signature.h"
 
 namespace skiff::cli {
@@ -16,7 +17,7 @@ std::string ContractText(const ModelSignature& signature);
 /// Who runs a node: "xnnpack"; "application 130" where only an application knows its delegate's name.
 std::string DelegateText(DelegateKind kind);
 
-/// That the plan gives a node to.
+/// Who runs a node of a plan.
 DelegateKind DelegateOf(const PlanData& plan, size_t node);
 
 /// How many nodes of a plan run at every call, and how many of those by the reference kernels.
@@ -26,6 +27,11 @@ struct NodeCounts {
   size_t reference = 0;
 };
 NodeCounts CountNodes(const PlanData& plan);
+
+/// A maximum that there is none of is null.
+Json MaximumJson(int64_t max);
+/// Target, kind, ranges, arena, nodes of both programs, delegates.
+Json PlanJson(const ModelData& model, const PlanData& plan);
 
 /// One row for each plan: target, kind, sizes, arena, nodes of both programs; and whose it is, where there
 /// are several signatures.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cli/image_options.h"
 #include "cli/plan_table.h"
@@ -24,6 +25,16 @@ std::string SignatureSummary(const ModelSignature& signature, const Graph& graph
   return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
                             graph.sources().size(), plan.nodes.size(), DelegateCounts(plan.segments),
                             plan.segments.size(), plan.segments.size() == 1 ? "" : "s");
+}
+
+constexpr double kNanosecondsPerMillisecond = 1e6;
+
+Json TimesJson(const std::vector<std::pair<std::string, double>>& milliseconds) {
+  std::map<std::string, double> sums;  // Buckets go through the same passes.
+  for (const auto& [name, time] : milliseconds) sums[name] += time * kNanosecondsPerMillisecond;
+  Json json = Json::array();
+  for (const auto& [name, time] : sums) json.push_back({{"name", name}, {"ns", time}});
+  return json;
 }
 
 }  // namespace
@@ -49,7 +60,7 @@ void StepTimes::End() {
 std::string ConversionSummary(const std::string& path, const ConvertedFile& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms) {
   // The written file is the authority on what is in it.
-  OpenedModel opened(result.file);
+  OpenedModel opened(path, "", {});
   const ModelData& data = opened.data();
   std::string text = fmt::format("{}: {} bytes, of which {} are weights\n", path, Grouped(data.file_bytes),
                                  Grouped(data.weights_bytes));
@@ -76,6 +87,29 @@ std::string ConversionSummary(const std::string& path, const ConvertedFile& resu
   if (slowest != pass_ms.end())
     text += fmt::format("         slowest pass: {} {:.1f} ms\n", slowest->first, slowest->second);
   return text;
+}
+
+Json ConversionJson(const std::string& path, const ConvertedFile& result, const StepTimes& times,
+                    const std::vector<std::pair<std::string, double>>& pass_ms) {
+  OpenedModel opened(path, "", {});
+  const ModelData& data = opened.data();
+  Json json = {{"file", path},
+               {"file_bytes", data.file_bytes},
+               {"weights_bytes", data.weights_bytes},
+               {"signatures", Json::array()},
+               {"steps", TimesJson(times.milliseconds())},
+               {"passes", TimesJson(pass_ms)}};
+  for (size_t i = 0; i < data.signatures.size(); ++i) {
+    const SignatureData& signature = data.signatures[i];
+    Json entry = {{"name", signature.name},
+                  {"source_nodes", result.signatures[i]->graph.sources().size()},
+                  {"plan_nodes", signature.plans[0].nodes.size()},
+                  {"arena_lower_bound_bytes", result.signatures[i]->draft.arena_lower_bound},
+                  {"plans", Json::array()}};
+    for (const PlanData& plan : signature.plans) entry["plans"].push_back(PlanJson(data, plan));
+    json["signatures"].push_back(std::move(entry));
+  }
+  return json;
 }
 
 }  // namespace skiff::cli

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/json.h"
 #include "convert.h"
 
 namespace skiff::cli {
@@ -26,5 +27,8 @@ class StepTimes {
 
 std::string ConversionSummary(const std::string& path, const ConvertedFile& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms);
+
+Json ConversionJson(const std::string& path, const ConvertedFile& result, const StepTimes& times,
+                    const std::vector<std::pair<std::string, double>>& pass_ms);
 
 }  // namespace skiff::cli

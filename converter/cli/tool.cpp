@@ -1,30 +1,57 @@
 #include "cli/tool.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <new>
 
 #include "cli/commands.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "skiff/version.h"
 
 namespace skiff::cli {
 namespace {
 
+/// What takes longer says how long it took, on a terminal.
+constexpr std::chrono::seconds kWorthTelling{2};
+
 int Report(ExitCode code, const std::string& message) {
   // Not fmt::print, which throws where standard error cannot be written.
-  std::fputs(fmt::format("skiff: error: {}\n", message).c_str(), stderr);
+  const std::string mark = Coloured(STDERR_FILENO, Colour::kRed, "skiff: error:");
+  std::fputs(fmt::format("{} {}\n", mark, message).c_str(), stderr);
   return code;
+}
+
+/// What was likely meant by what nothing takes: an option, or at the tool itself a command.
+std::string Meant(const CLI::App& app, bool of_tool, const std::string& word) {
+  if (word.starts_with("-")) return DidYouMean(word.substr(0, word.find('=')), OptionNames(app));
+  return of_tool ? DidYouMean(word, CommandNames(app)) : "";
 }
 
 /// Usage errors say which help text to read.
 int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (const std::vector<std::string> rest = app.remaining(); chosen.empty() && !rest.empty()) {
-    return Report(kUsage, fmt::format("there is no command '{}'; see 'skiff --help'", rest.front()));
+  const CLI::App& asked = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> rest = asked.remaining();
+  const std::string meant = rest.empty() ? "" : Meant(asked, chosen.empty(), rest.front());
+  if (chosen.empty() && !rest.empty()) {
+    return Report(kUsage,
+                  fmt::format("there is no {} '{}'{}; see 'skiff --help'",
+                              rest.front().starts_with("-") ? "option" : "command", rest.front(), meant));
   }
   const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-  return Report(kUsage, fmt::format("{}; see 'skiff{} --help'", error.what(), command));
+  return Report(kUsage, fmt::format("{}{}; see 'skiff{} --help'", error.what(), meant, command));
+}
+
+void TellElapsed(std::chrono::steady_clock::time_point begin) {
+  const auto elapsed = std::chrono::steady_clock::now() - begin;
+  if (elapsed < kWorthTelling || !IsTerminal(STDERR_FILENO)) return;
+  std::fputs(fmt::format("({:.1f} s)\n", std::chrono::duration<double>(elapsed).count()).c_str(), stderr);
 }
 
 /// A full disk shows only when buffered output is flushed; results that were lost must not look like success.
@@ -41,17 +68,18 @@ int RunTool(int argc, char** argv) {
   // Beyond a file-size limit, write() then fails with a reason instead of ending the process without a word.
   std::signal(SIGXFSZ, SIG_IGN);
 
+  const auto begin = std::chrono::steady_clock::now();
   CLI::App app(
       "Skiff turns a trained graph into one small file for phones and boards, runs it, and proves that it "
-      "still\n"
-      "computes the same numbers.",
+      "still computes the same numbers.",
       "skiff");
-  app.set_version_flag("--version", "skiff " SKIFF_VERSION);
+  app.formatter(MakeHelpFormatter());
+  app.set_version_flag("-v,--version", "skiff " SKIFF_VERSION);
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 bad input, model or file, 2 usage, 3 parity failed.\n"
       "Results go to standard output, progress and messages to standard error.\n"
-      "'skiff COMMAND --help' explains a command and gives an example.");
+      "'skiff help COMMAND' explains a command and gives an example. What --json prints: docs/json.md.");
   int code = kDone;
   AddConvert(app, code);
   AddRun(app, code);
@@ -60,9 +88,11 @@ int RunTool(int argc, char** argv) {
   AddBuckets(app, code);
   AddInspect(app, code);
   AddSizeList(app, code);
+  AddHelp(app);
 
   try {
     app.parse(argc, argv);
+    TellElapsed(begin);
     return Finish(code);
   } catch (const CLI::Success& success) {  // --help and --version
     return Finish(app.exit(success));

@@ -1,7 +1,5 @@
 #include "emit/blob_table.h"
 
-#include <cstring>
-
 #include "emit/plan_draft.h"
 #include "format/container.h"
 
@@ -29,12 +27,6 @@ int32_t BlobTable::Add(const TensorView& view, const ContentHash& hash, const st
 int32_t BlobTable::AddCopy(const TensorData& data, const std::optional<WideForm>& form) {
   copies_.push_back(data);
   return Add(data.view(), HashOf(data), form);
-}
-
-void BlobTable::CopyTo(uint8_t* weights) const {
-  for (size_t i = 0; i < blobs_.size(); ++i) {
-    if (blobs_[i].size() > 0) std::memcpy(weights + blobs_[i].offset(), data_[i], blobs_[i].size());
-  }
 }
 
 }  // namespace skiff

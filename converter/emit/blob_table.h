@@ -9,6 +9,7 @@
 #include "graph/graph.h"
 #include "model_generated.h"
 #include "skiff/delegate.h"
+#include "skiff/span.h"
 
 namespace skiff {
 
@@ -32,7 +33,8 @@ class BlobTable {
 
   const std::vector<format::Blob>& blobs() const { return blobs_; }
   uint64_t bytes() const { return bytes_; }
-  void CopyTo(uint8_t* weights) const;
+  /// The elements of a blob, where they are.
+  Span<const uint8_t> data(size_t index) const { return {data_[index], blobs_[index].size()}; }
 
  private:
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;

@@ -1,16 +1,10 @@
 #include "emit/write_model.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <map>
 
 #include "emit/attr_encoder.h"
-#include "emit/blob_table.h"
 #include "emit/stored_form.h"
 #include "format/container.h"
 #include "graph/error.h"
@@ -36,7 +30,7 @@ class Writer {
  public:
   Writer(const FileDraft& file, const WriteOptions& options) : file_(file), options_(options) {}
 
-  std::vector<uint8_t> Write() {
+  ModelFile Write() {
     std::vector<Offset<format::Signature>> signatures;
     for (const SignatureDraft& signature : file_.signatures) signatures.push_back(WriteSignature(signature));
     std::vector<Offset<format::KeyValue>> metadata;
@@ -258,7 +252,7 @@ class Writer {
     return written;
   }
 
-  std::vector<uint8_t> Assemble() const {
+  ModelFile Assemble() {
     format::FileHeader header = {};
     std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
     header.container_version = 1;
@@ -267,11 +261,10 @@ class Writer {
     header.weights_offset = format::AlignUp(header.model_offset + header.model_size);
     header.weights_size = blobs_.bytes();
     header.file_size = header.weights_offset + header.weights_size + format::kAlignment;
-    std::vector<uint8_t> file(header.file_size);
-    std::memcpy(file.data(), &header, sizeof(header));
-    std::memcpy(file.data() + header.model_offset, builder_.GetBufferPointer(), header.model_size);
-    blobs_.CopyTo(file.data() + header.weights_offset);
-    return file;
+    std::vector<uint8_t> head(header.weights_offset);
+    std::memcpy(head.data(), &header, sizeof(header));
+    std::memcpy(head.data() + header.model_offset, builder_.GetBufferPointer(), header.model_size);
+    return ModelFile(std::move(head), std::move(blobs_), header.file_size);
   }
 
   const FileDraft& file_;
@@ -285,43 +278,33 @@ class Writer {
   std::vector<std::pair<const Graph*, SymbolId>> symbols_;  ///< In the order of the file.
 };
 
-[[noreturn]] void ThrowIo(const std::string& path, const char* what) {
-  Throw(StatusCode::kIo, "{}: {}: {}", path, what, std::strerror(errno));
-}
-
 }  // namespace
 
-std::vector<uint8_t> SerializeModel(const FileDraft& draft, const WriteOptions& options) {
-  return Writer(draft, options).Write();
+std::vector<Span<const uint8_t>> ModelFile::parts() const {
+  static constexpr uint8_t kGap[format::kAlignment] = {};
+  std::vector<Span<const uint8_t>> parts{{head_.data(), head_.size()}};
+  uint64_t end = 0;
+  for (size_t i = 0; i < blobs_.blobs().size(); ++i) {
+    const uint64_t begin = blobs_.blobs()[i].offset();
+    if (begin > end) parts.emplace_back(kGap, begin - end);
+    parts.push_back(blobs_.data(i));
+    end = begin + blobs_.data(i).size();
+  }
+  const uint64_t padded = size_ - format::kAlignment - head_.size();
+  if (padded > end) parts.emplace_back(kGap, padded - end);
+  parts.emplace_back(kGap, format::kAlignment);
+  return parts;
 }
 
-void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes) {
-  std::string temporary = path + ".XXXXXX";
-  const int file = mkstemp(temporary.data());
-  if (file < 0) ThrowIo(path, "cannot make a temporary file beside it");
-  const auto abandon = [&](const char* what) {
-    const int reason = errno;
-    close(file);
-    unlink(temporary.c_str());
-    errno = reason;
-    ThrowIo(path, what);
-  };
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t written = write(file, bytes.data() + done, bytes.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) abandon("cannot be written (an existing file was left as it was)");
-    done += static_cast<size_t>(written);
-  }
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(file, 0666 & ~mask) != 0 || fsync(file) != 0)
-    abandon("cannot be completed (an existing file was left as it was)");
-  if (close(file) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
-    const int reason = errno;
-    unlink(temporary.c_str());
-    errno = reason;
-    ThrowIo(path, "cannot be put in place (an existing file was left as it was)");
-  }
+std::vector<uint8_t> ModelFile::ToBytes() const {
+  std::vector<uint8_t> bytes;
+  bytes.reserve(size_);
+  for (const Span<const uint8_t>& part : parts()) bytes.insert(bytes.end(), part.begin(), part.end());
+  return bytes;
+}
+
+ModelFile SerializeModel(const FileDraft& draft, const WriteOptions& options) {
+  return Writer(draft, options).Write();
 }
 
 }  // namespace skiff

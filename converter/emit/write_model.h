@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "emit/blob_table.h"
 #include "emit/plan_draft.h"
+#include "emit/write_file.h"
 #include "skiff/model.h"
 
 namespace skiff {
@@ -49,11 +51,25 @@ struct FileDraft {
   std::vector<std::pair<std::string, TensorData>> variables;  ///< With their initial values.
 };
 
-/// The bytes of the file. Blobs of equal content are stored once, whichever signature uses them.
-std::vector<uint8_t> SerializeModel(const FileDraft& draft, const WriteOptions& options = {});
+/// A file whose weights still lie where they were made, which must outlive it.
+class ModelFile {
+ public:
+  /// `head`: all in front of the weights.
+  ModelFile(std::vector<uint8_t> head, BlobTable blobs, uint64_t size)
+      : head_(std::move(head)), blobs_(std::move(blobs)), size_(size) {}
 
-/// Writes to a temporary file beside `path` and renames it, so that an existing file is replaced whole or not
-/// at all. Throws Error (kIo) naming the path and the system's reason.
-void WriteFileAtomically(const std::string& path, const std::vector<uint8_t>& bytes);
+  uint64_t size() const { return size_; }
+  /// The whole file, one behind the other.
+  std::vector<Span<const uint8_t>> parts() const;
+  std::vector<uint8_t> ToBytes() const;
+
+ private:
+  std::vector<uint8_t> head_;
+  BlobTable blobs_;
+  uint64_t size_;
+};
+
+/// Blobs of equal content are stored once, whichever signature uses them. Points into the draft.
+ModelFile SerializeModel(const FileDraft& draft, const WriteOptions& options = {});
 
 }  // namespace skiff

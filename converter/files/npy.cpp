@@ -58,6 +58,31 @@ uint64_t SizeOf(const Shape& shape, DType dtype, const std::string& name) {
   return shape.elements() == 0 ? 0 : static_cast<uint64_t>(bytes);
 }
 
+/// Of elements in Fortran order, in which the first index changes fastest.
+TensorData FromColumns(DType dtype, const Shape& shape, const char* elements) {
+  TensorData result(dtype, shape);
+  const auto size = static_cast<size_t>(DTypeSize(dtype));
+  std::vector<size_t> strides;  // In `elements`, by axis.
+  size_t stride = size;
+  for (const int64_t extent : shape) {
+    strides.push_back(stride);
+    stride *= static_cast<size_t>(extent);
+  }
+  std::vector<int64_t> index(strides.size());
+  auto* to = static_cast<char*>(result.mutable_data());
+  size_t from = 0;
+  for (int64_t i = 0; i < shape.elements(); ++i, to += size) {
+    std::memcpy(to, elements + from, size);
+    for (size_t axis = index.size(); axis-- > 0;) {
+      from += strides[axis];
+      if (++index[axis] < shape[static_cast<int>(axis)]) break;
+      from -= strides[axis] * static_cast<size_t>(index[axis]);
+      index[axis] = 0;
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 TensorData ReadNpy(const std::string& path) { return ParseNpy(ReadFile(path), path); }
@@ -78,16 +103,14 @@ TensorData ParseNpy(std::string_view bytes, const std::string& name) {
 
   const NpyHeader header = ParseNpyHeader(bytes.substr(header_begin, header_size), name);
   const DType dtype = TypeOf(header.descr, name);
-  if (header.fortran_order) {
-    Throw(StatusCode::kUnsupported,
-          "{}: its elements are in Fortran order; save numpy.ascontiguousarray(array)", name);
-  }
   const uint64_t wanted = SizeOf(header.shape, dtype, name);
   const std::string_view elements = bytes.substr(header_begin + header_size);
   if (elements.size() != wanted) {
     fail(fmt::format("{} {} needs {} bytes of elements, but {} follow the header", DTypeName(dtype),
                      ShapeText(header.shape).c_str(), wanted, elements.size()));
   }
+  if (header.fortran_order && header.shape.rank() > 1 && wanted > 0)
+    return FromColumns(dtype, header.shape, elements.data());
   return TensorData(dtype, header.shape, elements.data());
 }
 

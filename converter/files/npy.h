@@ -1,4 +1,5 @@
-/// NumPy's .npy files, versions 1 to 3: little-endian, C order, the element types that Skiff has.
+/// NumPy's .npy files, versions 1 to 3: little-endian, the element types that Skiff has. Elements in Fortran
+/// order are put in C order when they are read.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 namespace skiff {
 
 /// Throws Error: kIo (cannot be read), kInvalidModel (not .npy, malformed, truncated, trailing bytes),
-/// kUnsupported (big-endian, Fortran order, an element type that Skiff lacks). The message begins with
+/// kUnsupported (big-endian, an element type that Skiff lacks). The message begins with
 /// `path`.
 TensorData ReadNpy(const std::string& path);
 /// The same from bytes; `name` begins the messages.

@@ -10,9 +10,12 @@
 
 #include "emit/write_model.h"
 #include "files/image.h"
+#include "files/input_type.h"
 #include "files/npy.h"
+#include "files/npz.h"
 #include "graph/error.h"
 #include "graph/must.h"
+#include "graph/nearest.h"
 #include "import/onnx/import_onnx.h"
 #include "skiff/quantize.h"
 
@@ -40,6 +43,17 @@ TensorData ReadPb(const std::string& path, const PortInfo&, const SymbolSizes&) 
   return ReadTensorProto(path);
 }
 TensorData ReadNpyFile(const std::string& path, const PortInfo&, const SymbolSizes&) { return ReadNpy(path); }
+/// The array of the tensor's name, or the only one.
+TensorData ReadFromNpz(const std::string& path, const PortInfo& port, const SymbolSizes&) {
+  const std::map<std::string, TensorData> arrays = ReadNpz(path);
+  const std::string wanted = port.name == nullptr ? "" : port.name;
+  if (const auto found = arrays.find(wanted); found != arrays.end()) return found->second;
+  if (arrays.size() == 1) return arrays.begin()->second;
+  std::vector<std::string> names;
+  for (const auto& [name, array] : arrays) names.push_back(name);
+  Throw(StatusCode::kInvalidArgument, "{}: has no array '{}'; it has '{}'{}", path, wanted,
+        fmt::join(names, "', '"), DidYouMean(wanted, names));
+}
 TensorData ReadPicture(const std::string& path, const PortInfo& port, const SymbolSizes&) {
   return ReadImage(path, port);
 }
@@ -50,6 +64,7 @@ struct Reader {
   bool picture = false;
 };
 constexpr Reader kReaders[] = {{".npy", ReadNpyFile},
+                               {".npz", ReadFromNpz},
                                {".pb", ReadPb},
                                {".bin", ReadRaw},
                                {".png", ReadPicture, true},
@@ -68,42 +83,10 @@ const Reader& ReaderOf(const std::string& path, bool pictures) {
     return extension == reader.extension && (pictures || !reader.picture);
   });
   if (found == std::end(kReaders)) {
-    Throw(StatusCode::kInvalidArgument, "{}: unknown kind of file '{}'; known are .npy, .pb, .bin{}", path,
-          extension, pictures ? ", .png, .jpg and .jpeg" : "");
+    Throw(StatusCode::kInvalidArgument, "{}: unknown kind of file '{}'; known are .npy, .npz, .pb, .bin{}",
+          path, extension, pictures ? ", .png, .jpg and .jpeg" : "");
   }
   return *found;
-}
-
-const char* NumpyName(DType dtype) {
-  constexpr const char* kNames[] = {"",       "float32", "float16", "int8",   "uint8",
-                                    "int16",  "uint16",  "int32",   "uint32", "int64",
-                                    "uint64", "bool",    "float64", "int4",   "uint4"};
-  static_assert(std::size(kNames) == kDTypeCount);
-  return kNames[static_cast<size_t>(dtype)];
-}
-
-void CheckType(const std::string& path, const TensorData& tensor, const PortInfo& port,
-               const SymbolSizes& sizes) {
-  const auto fail = [&](const std::string& remedy) {
-    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {}, the file holds {} {}; {}", path,
-          port.name, sizes.TypeText(port), DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(),
-          remedy);
-  };
-  const bool reals = port.quantization != nullptr && tensor.dtype() == DType::kF32;
-  if (tensor.dtype() != port.dtype && !reals) {
-    const std::string remedy = fmt::format("save it with numpy as array.astype('{}')", NumpyName(port.dtype));
-    fail(port.quantization == nullptr
-             ? remedy
-             : remedy +
-                   " if these are its integers, as array.astype('float32') if they are the real numbers");
-  }
-  bool fits = tensor.shape().rank() == port.shape.rank();
-  for (int i = 0; fits && i < port.shape.rank(); ++i)
-    fits = port.shape[i] < 0 || port.shape[i] == tensor.shape()[i];  // Open ones are the Session's business.
-  if (!fits) {
-    fail(fmt::format("reshape it, or convert the model with --shape '{}={}'", port.name,
-                     fmt::join(tensor.shape().begin(), tensor.shape().end(), "x")));
-  }
 }
 
 }  // namespace
@@ -135,7 +118,7 @@ TensorData DenseCopy(const TensorView& view) {
 TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes) {
   const PortInfo sized = sizes.Sized(port);
   TensorData tensor = ReaderOf(path, true).read(path, sized, sizes);
-  CheckType(path, tensor, sized, sizes);
+  CheckInputType(path, tensor, port, sizes);
   return tensor;
 }
 

@@ -15,12 +15,13 @@ std::string ReadFile(const std::string& path);
 /// The elements of a view, and its quantisation, without gaps between its rows.
 TensorData DenseCopy(const TensorView& view);
 
-/// Reads the value of an input by the file's extension: .npy, .pb (ONNX TensorProto), .bin (raw little-endian
+/// Reads the value of an input by the file's extension: .npy, .npz (the array of its name, or the only one),
+/// .pb (ONNX TensorProto), .bin (raw little-endian
 /// elements of the input's dtype and shape), or a picture (.jpg .jpeg .png). `sizes` are those of open
 /// dimensions, which only .bin needs. f32 in a file for a quantised input stays what it is (see
 /// QuantizedAs()). Throws Error, also where dtype or shape are not the input's.
 TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes = {});
-/// Reads any tensor from .npy or .pb, or from .bin as `type` and `sizes` say.
+/// Reads any tensor from .npy, .npz or .pb, or from .bin as `type` and `sizes` say.
 TensorData ReadTensor(const std::string& path, const PortInfo& type, const SymbolSizes& sizes = {});
 
 /// Real numbers, f32, as the integers of a quantised input.

@@ -33,6 +33,9 @@ class TensorData {
   TensorData(DType dtype, const Shape& shape);
   /// Copies `ElementBytes(dtype, shape.elements())` bytes.
   TensorData(DType dtype, const Shape& shape, const void* elements);
+  /// Elements that are taken over where they are instead of being copied: `ElementBytes(dtype,
+  /// shape.elements())` bytes, at an address that suits them.
+  TensorData(DType dtype, const Shape& shape, std::unique_ptr<std::string> elements);
   /// The same integers, which stand for real numbers.
   TensorData Quantized(QuantizationPtr quantization) const;
 

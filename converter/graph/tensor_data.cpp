@@ -76,6 +76,12 @@ TensorData::TensorData(DType dtype, const Shape& shape, const void* elements) : 
   if (bytes > 0) std::memcpy(storage_.get(), elements, bytes);
 }
 
+TensorData::TensorData(DType dtype, const Shape& shape, std::unique_ptr<std::string> elements)
+    : dtype_(dtype), shape_(shape) {
+  const std::shared_ptr<std::string> owner = std::move(elements);
+  storage_ = std::shared_ptr<std::byte[]>(owner, reinterpret_cast<std::byte*>(owner->data()));
+}
+
 TensorData TensorData::OfInts(const std::vector<int64_t>& values) {
   return TensorData(DType::kI64, Shape{static_cast<int64_t>(values.size())}, values.data());
 }

@@ -24,12 +24,31 @@ using FixInputShapes = std::function<void(Graph& graph)>;
 struct ImportOptions {
   FixedInputs fixed_inputs = {};
   FixInputShapes fix_shapes = {};
+  /// How many dimensions inputs have of which the file does not say it, by name; each is a fresh Symbol.
+  std::map<std::string, size_t> ranks = {};
 };
 
 /// A graph that a file offers to its callers.
 struct SourceSignature {
   std::string name;  ///< "main" where the file has none for it.
   std::vector<std::string> inputs;
+};
+
+/// What a file says about itself, before anything of it is understood.
+struct SourceOutline {
+  struct Port {
+    std::string name;
+    std::string dtype;
+    bool has_shape = false;
+    std::vector<std::string> shape;  ///< Numbers and names; "?" for what has none.
+  };
+  std::string graph;
+  std::vector<std::pair<std::string, int64_t>> opsets;  ///< By domain.
+  std::vector<Port> inputs;
+  std::vector<Port> outputs;
+  std::map<std::string, size_t> operators;  ///< How often each occurs, also in bodies and functions.
+  size_t nodes = 0;
+  uint64_t constant_bytes = 0;
 };
 
 /// A model file that was opened. It has one graph or several, which may share variables: those of one name
@@ -44,6 +63,8 @@ class SourceModel {
   const std::vector<SourceSignature>& signatures() const { return signatures_; }
   /// The graph of a signature; see ImportModel.
   virtual Graph Import(size_t signature, const ImportOptions& options) = 0;
+  /// Null where the file's language has none.
+  virtual std::unique_ptr<SourceOutline> Outline() { return nullptr; }
 
  protected:
   explicit SourceModel(std::vector<SourceSignature> signatures) : signatures_(std::move(signatures)) {}

@@ -209,6 +209,7 @@ void ParityChecker::CheckBackend(const EagerRun& eager, Judge& judge, const Name
   const Span<const PortInfo> order = AllOutputs();
   const DelegateKind kind = KindOf(result.backend);
   const NamedTensors outputs = Run(sessions.session, result.backend, false, inputs);
+  if (options_.outputs) options_.outputs(BackendName(result.backend), outputs);
   result.outputs =
       CompareOutputs(eager.outputs, outputs, order,
                      [&](const std::string& name, const TensorData& want, const TensorData& got) {
@@ -256,6 +257,7 @@ ParityReport ParityChecker::Check(const NamedTensors& inputs, const NamedTensors
   progress("eager");
   const NamedTensors all = WithState(inputs);
   report.refused = attempt([&] { eager = RunEager(all); });
+  if (options_.outputs && report.refused.empty()) options_.outputs("eager", eager.outputs);
   Judge judge(source_, all, eager, options_);
   report.eager_expected =
       CompareOutputs(expected, eager.outputs, signature_.info().outputs,

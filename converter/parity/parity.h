@@ -31,6 +31,8 @@ struct ParityOptions {
   /// Inputs that eager mode or a plan cannot take are part of the report instead of an Error.
   bool note_refusals = false;
   std::function<void(const std::string& step)> progress;  ///< May be empty.
+  /// Told what "eager" and each backend computed; may be empty.
+  std::function<void(const std::string& by, const NamedTensors& outputs)> outputs;
 };
 
 /// One tensor compared.

@@ -6,6 +6,7 @@
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "passes/passes.h"
+#include "passes/release_constants.h"
 
 namespace skiff {
 namespace {
@@ -86,6 +87,7 @@ void RunPipeline(Graph& graph, const PipelineOptions& options) {
     if (options.disabled.contains(pass.name)) continue;
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph);
+    ReleaseUnusedConstants(graph);
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
     if (options.timings_ms != nullptr) options.timings_ms->emplace_back(pass.name, elapsed.count());
     if (options.verify || kAlwaysVerify) Verify(graph);

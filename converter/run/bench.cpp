@@ -93,12 +93,17 @@ double BenchResult::BetweenNodes() const { return std::max(profiled_run_ns - Nod
 
 BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& options) {
   BenchResult result;
+  const auto progress = [&](const char* step) {
+    if (options.progress) options.progress(step);
+  };
   {
+    progress("first run");
     const uint64_t begin = platform::NowNanoseconds();
     const std::unique_ptr<Session> session = CreateSession(model, options.session);
     result.create_ns = static_cast<double>(platform::NowNanoseconds() - begin);
     SetInputs(*session, inputs);
     result.first_run_ns = RunOnce(*session);
+    progress("timed runs");
     for (int i = 0; i < options.warmup; ++i) RunOnce(*session);
     const NoiseMeter meter;
     for (int i = 0; i < options.runs; ++i) result.runs_ns.push_back(RunOnce(*session));
@@ -107,8 +112,13 @@ BenchResult Bench(Model& model, const NamedTensors& inputs, const BenchOptions& 
     result.memory = session->memory_usage();
     result.threads = session->threads();
     result.target = session->target();
+    if (options.keep_outputs) result.outputs = Outputs(*session);
   }
-  if (!options.other_inputs.empty()) MeasureShapeChanges(model, inputs, options, result);
+  if (!options.other_inputs.empty()) {
+    progress("changes of shape");
+    MeasureShapeChanges(model, inputs, options, result);
+  }
+  progress("profiled runs");
   ProfileNodes(model, inputs, options, result);
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@ struct BenchOptions {
   int runs = 50;
   int warmup = 5;
   /// Inputs of another shape, to measure a change of shape with; empty: it is not measured.
-  NamedTensors other_inputs;
+  NamedTensors other_inputs = {};
+  bool keep_outputs = false;  ///< Those of the last timed run.
+  /// Told when a part begins; may be empty.
+  std::function<void(const std::string& step)> progress = {};
 };
 
 /// One node, times over all profiled runs.
@@ -42,6 +46,7 @@ struct BenchResult {
   double profiled_run_ns = 0;     ///< Median of the runs that the nodes' times are from.
   std::vector<TracedRun> traced;  ///< The last few profiled runs.
   MemoryUsage memory;
+  NamedTensors outputs;
   int threads = 0;
   Target target = Target::kCpu;  ///< What ran.
 

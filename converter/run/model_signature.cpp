@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/nearest.h"
 
 namespace skiff {
 
@@ -20,14 +21,14 @@ bool ModelSignature::Has(size_t symbol) const {
 }
 
 ModelSignature FindSignature(const Model& model, const std::string& name) {
-  std::string names;
+  std::vector<std::string> names;
   for (int i = 0; i < model.signature_count(); ++i) {
     const ModelSignature signature(model, i);
     if (name.empty() || name == signature.name()) return signature;
-    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", signature.name());
+    names.emplace_back(signature.name());
   }
-  Throw(StatusCode::kInvalidArgument, "--signature {}: the model has no such signature; it has {}", name,
-        names);
+  Throw(StatusCode::kInvalidArgument, "--signature {}: the model has no such signature; it has '{}'{}", name,
+        fmt::join(names, "', '"), DidYouMean(name, names));
 }
 
 }  // namespace skiff

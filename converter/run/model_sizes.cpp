@@ -34,16 +34,16 @@ bool IsServed(const ModelSignature& signature, const std::vector<int64_t>& sizes
       .ok();
 }
 
-std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSizes& sizes) {
-  std::vector<int64_t> closed = DefaultSizes(signature);
+std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSizes& sizes,
+                                 int64_t unbounded) {
+  std::vector<int64_t> closed = DefaultSizes(signature, unbounded);
   for (size_t i = 0; i < sizes.sizes.size(); ++i) {
     if (sizes.sizes[i] >= 0) closed[i] = sizes.sizes[i];
   }
   return closed;
 }
 
-std::vector<int64_t> DefaultSizes(const ModelSignature& signature) {
-  constexpr int64_t kUnboundedSize = 7;
+std::vector<int64_t> DefaultSizes(const ModelSignature& signature, int64_t unbounded) {
   const Model& model = signature.model();
   std::vector<int64_t> sizes;
   for (const SymbolInfo& symbol : model.symbols()) {
@@ -52,8 +52,10 @@ std::vector<int64_t> DefaultSizes(const ModelSignature& signature) {
       continue;
     }
     const int64_t wanted =
-        symbol.max == SymbolInfo::kUnbounded ? std::max(symbol.min, kUnboundedSize) : symbol.max;
-    sizes.push_back(std::max<int64_t>(wanted / symbol.multiple, 1) * symbol.multiple);
+        symbol.max == SymbolInfo::kUnbounded ? std::max(symbol.min, unbounded) : symbol.max;
+    // Up where there is room, so that it is not below the smallest.
+    const int64_t up = symbol.max == SymbolInfo::kUnbounded ? symbol.multiple - 1 : 0;
+    sizes.push_back(std::max<int64_t>((wanted + up) / symbol.multiple, 1) * symbol.multiple);
   }
   return IsServed(signature, sizes) ? sizes : CornerOf(model, signature.data().plans[0], sizes);
 }

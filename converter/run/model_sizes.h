@@ -16,11 +16,15 @@ bool IsServed(const ModelSignature& signature, const std::vector<int64_t>& sizes
 const PlanData& PlanAt(const ModelSignature& signature, const std::vector<int64_t>& sizes,
                        Target target = Target::kCpu);
 
-/// A size for each Symbol of the signature: the largest of its contract, or 7 where there is none. -1 for
-/// Symbols of other signatures.
-std::vector<int64_t> DefaultSizes(const ModelSignature& signature);
+/// Of a Symbol without a largest size: odd, and not 1, at which a broadcast that is wrong may look right.
+inline constexpr int64_t kTellingSize = 7;
+
+/// A size for each Symbol of the signature: the largest of its contract, or `unbounded` where there is none.
+/// -1 for Symbols of other signatures.
+std::vector<int64_t> DefaultSizes(const ModelSignature& signature, int64_t unbounded = kTellingSize);
 /// The sizes that are known, and the default of the others.
-std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSizes& sizes);
+std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSizes& sizes,
+                                 int64_t unbounded = kTellingSize);
 /// The sizes that these inputs have. Throws Error where two inputs disagree.
 std::vector<int64_t> SizesOf(const ModelSignature& signature, const NamedTensors& inputs);
 /// Sizes near `sizes` that differ in each Symbol whose contract allows it.

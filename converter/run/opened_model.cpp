@@ -63,10 +63,15 @@ NamedTensors Outputs(const Session& session) {
   return outputs;
 }
 
+std::vector<std::string> NamesOf(Span<const PortInfo> ports) {
+  std::vector<std::string> names;
+  for (const PortInfo& port : ports) names.emplace_back(port.name);
+  return names;
+}
+
 std::string PortNames(Span<const PortInfo> ports) {
-  std::string names;
-  for (const PortInfo& port : ports) names += fmt::format("{}'{}'", names.empty() ? "" : ", ", port.name);
-  return names.empty() ? "none" : names;
+  const std::vector<std::string> names = NamesOf(ports);
+  return names.empty() ? "none" : fmt::format("'{}'", fmt::join(names, "', '"));
 }
 
 }  // namespace skiff

@@ -58,5 +58,6 @@ NamedTensors Outputs(const Session& session);
 
 /// "'a', 'b'" of inputs or outputs, for messages.
 std::string PortNames(Span<const PortInfo> ports);
+std::vector<std::string> NamesOf(Span<const PortInfo> ports);
 
 }  // namespace skiff

@@ -10,6 +10,7 @@
 #include "core/error_capture.h"
 #include "core/half.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "plan/shaped_plan.h"
 #include "run/index_limits.h"
 #include "run/model_sizes.h"
@@ -123,9 +124,19 @@ void CheckNames(const InputRanges& ranges, Span<const PortInfo> ports) {
   for (const auto& [name, range] : ranges) {
     const auto is_it = [&, &wanted = name](const PortInfo& port) { return wanted == port.name; };
     if (std::any_of(ports.begin(), ports.end(), is_it)) continue;
-    Throw(StatusCode::kInvalidArgument, "--input-range {}: the model has no input '{}'; its inputs are {}",
-          name, name, PortNames(ports));
+    Throw(StatusCode::kInvalidArgument, "--input-range {}: the model has no input '{}'; its inputs are {}{}",
+          name, name, PortNames(ports), DidYouMean(name, NamesOf(ports)));
   }
+}
+
+/// Of all inputs of the plan: the caller's, and the variables' first values.
+std::vector<TensorView> ViewsOf(const ModelSignature& signature, const NamedTensors& inputs) {
+  const SignatureData& data = signature.data();
+  std::vector<TensorView> views;
+  for (const PortInfo& port : data.caller_inputs()) views.push_back(inputs.at(port.name).view());
+  for (size_t i = data.input_count; i < data.inputs.size(); ++i)
+    views.push_back(signature.model().variables()[static_cast<size_t>(data.inputs[i].variable)].initial);
+  return views;
 }
 
 /// The shape of each tensor of the plan for these inputs; as stored where the plan refuses them, which the
@@ -150,17 +161,18 @@ NamedTensors RandomInputs(const ModelSignature& signature, uint64_t seed,
 }
 
 NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_t>& sizes, uint64_t seed,
-                          const std::optional<RandomRange>& range, const InputRanges& ranges) {
+                          const std::optional<RandomRange>& range, const InputRanges& ranges,
+                          const NamedTensors& known) {
   const Model& model = chosen.model();
   const SignatureData& signature = chosen.data();
   const PlanData& plan = PlanAt(chosen, sizes);
   CheckNames(ranges, signature.caller_inputs());
-  NamedTensors inputs;
-  std::vector<TensorView> views;
+  NamedTensors inputs = known;
   // Elements that decide shapes come first: what others index depends on them.
   std::mt19937_64 shape_generator(seed);
   for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
     const PortInfo& port = signature.caller_inputs()[i];
+    if (known.contains(port.name)) continue;
     TensorData& tensor = inputs[port.name] = TensorData(port.dtype, SizedShape(model, port, sizes));
     if (plan.shape_inputs[i]) {
       const std::optional<RandomRange> given = Given(ranges, port);
@@ -169,15 +181,12 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
                 : ShapeInputValuesOf(plan, i, port.name);
       FillShapeInput(tensor, values, shape_generator);
     }
-    views.push_back(tensor.view());
   }
-  for (size_t i = signature.input_count; i < signature.inputs.size(); ++i)
-    views.push_back(model.variables()[static_cast<size_t>(signature.inputs[i].variable)].initial);
-  const std::vector<Shape> shapes = ShapesAt(plan, views);
+  const std::vector<Shape> shapes = ShapesAt(plan, ViewsOf(chosen, inputs));
   std::mt19937_64 generator(seed);
   for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
     const PortInfo& port = signature.caller_inputs()[i];
-    if (plan.shape_inputs[i]) continue;
+    if (plan.shape_inputs[i] || known.contains(port.name)) continue;
     const std::optional<RandomRange> given = Given(ranges, port);
     if (IsFloat(port.dtype) && port.image.width > 0 && !given && !range) {
       FillPicture(inputs[port.name], port.image, generator);
@@ -203,6 +212,22 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
     FillAny(inputs[port.name], [&] { return DrawWhole(generator, low, high); });
   }
   return inputs;
+}
+
+std::string WhyRefused(const ModelSignature& signature, const NamedTensors& inputs) {
+  ErrorCapture capture;
+  try {
+    const PlanData& plan = PlanAt(signature, SizesOf(signature, inputs));
+    if (plan.kind == BucketKind::kExact) return "";
+    const std::vector<TensorView> views = ViewsOf(signature, inputs);
+    ShapedPlan shaped;
+    PlanMessage message;
+    Must([&] { return shaped.Init(plan, true); });
+    const Status status = shaped.Shape({views.data(), views.size()}, message);
+    return status.ok() ? "" : message.text;
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 std::vector<std::string> InputsWithoutRule(const ModelSignature& chosen, const InputRanges& ranges) {

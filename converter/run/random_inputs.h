@@ -30,8 +30,14 @@ NamedTensors RandomInputs(const ModelSignature& signature, uint64_t seed,
                           const std::optional<RandomRange>& range = {});
 /// The same at other sizes than the default ones. Throws Error for a name in `ranges` that no input has, and
 /// for a range that the input's type does not hold.
+/// `given`: those that are known, of these sizes.
 NamedTensors RandomInputs(const ModelSignature& signature, const std::vector<int64_t>& sizes, uint64_t seed,
-                          const std::optional<RandomRange>& range = {}, const InputRanges& ranges = {});
+                          const std::optional<RandomRange>& range = {}, const InputRanges& ranges = {},
+                          const NamedTensors& given = {});
+
+/// Why no plan takes inputs of these shapes, and, of those that decide shapes, with these elements; "" where
+/// one does.
+std::string WhyRefused(const ModelSignature& signature, const NamedTensors& inputs);
 
 /// Inputs of integers that neither index anything nor decide a shape, so that no rule above says which values
 /// mean something (a mask, a position), and that no range speaks of. Not quantised ones.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "graph/quantization.h"
 
 namespace skiff {
@@ -19,7 +20,7 @@ void CheckContract(const SymbolInfo& symbol, int64_t size, const std::string& op
 }  // namespace
 
 SymbolSizes::SymbolSizes(const ModelSignature& signature)
-    : symbols(signature.model().symbols()), sizes(symbols.size(), -1) {
+    : symbols(signature.model().symbols()), sizes(symbols.size(), -1), said(symbols.size()) {
   for (size_t i = 0; i < symbols.size(); ++i) own.push_back(signature.Has(i));
 }
 
@@ -35,17 +36,65 @@ void SymbolSizes::Set(const NamedSizes& named, const std::string& option) {
     const std::string text = fmt::format("{} {}={}", option, name, size);
     const size_t found = Find(name);
     if (found == symbols.size()) {
-      std::string names;
+      std::vector<std::string> names;
       for (size_t i = 0; i < symbols.size(); ++i) {
-        if (own[i]) names += fmt::format(" '{}'", symbols[i].name);
+        if (own[i]) names.emplace_back(symbols[i].name);
       }
       Throw(StatusCode::kInvalidArgument,
-            "{}: the model has no open dimension '{}'; its open dimensions are:{}", text, name,
-            names.empty() ? " none" : names);
+            "{}: the model has no open dimension '{}'; its open dimensions are: {}{}", text, name,
+            names.empty() ? "none" : fmt::format("'{}'", fmt::join(names, "' '")), DidYouMean(name, names));
     }
+    if (sizes[found] >= 0 && sizes[found] != size)
+      Throw(StatusCode::kInvalidArgument, "{}: {} says another size", text, said[found]);
     CheckContract(symbols[found], size, text);
     sizes[found] = size;
+    said[found] = text;
   }
+}
+
+void SymbolSizes::SetShapes(const NamedShapes& shapes, Span<const PortInfo> ports) {
+  for (const auto& [name, extents] : shapes) {
+    const std::string text = fmt::format("--shape {}={}", name, fmt::join(extents, "x"));
+    const auto* port = std::find_if(ports.begin(), ports.end(),
+                                    [&, &wanted = name](const PortInfo& one) { return wanted == one.name; });
+    if (port == ports.end()) {
+      std::vector<std::string> names;
+      for (const PortInfo& one : ports) names.emplace_back(one.name);
+      Throw(StatusCode::kInvalidArgument, "{}: the model has no input '{}'; its inputs are '{}'{}", text,
+            name, fmt::join(names, "', '"), DidYouMean(name, names));
+    }
+    bool fits = port->shape.rank() == static_cast<int>(extents.size());
+    for (int axis = 0; fits && axis < port->shape.rank(); ++axis)
+      fits = port->shape[axis] < 0 || port->shape[axis] == extents[static_cast<size_t>(axis)];
+    if (!fits)
+      Throw(StatusCode::kInvalidArgument, "{}: input '{}' is {}", text, name, OpenTypeText(symbols, *port));
+    for (int axis = 0; axis < port->shape.rank(); ++axis) {
+      if (port->shape[axis] >= 0 || port->symbols[axis] < 0) continue;
+      const auto symbol = static_cast<size_t>(port->symbols[axis]);
+      const int64_t extent = extents[static_cast<size_t>(axis)];
+      if (sizes[symbol] >= 0 && sizes[symbol] != extent)
+        Throw(StatusCode::kInvalidArgument,
+              "{}: dimension '{}' would be {}, but it is {} elsewhere; equal names mean equal sizes", text,
+              symbols[symbol].name, extent, sizes[symbol]);
+      CheckContract(symbols[symbol], extent, text);
+      sizes[symbol] = extent;
+      said[symbol] = text;
+    }
+  }
+}
+
+void SymbolSizes::Take(const PortInfo& port, const Shape& shape) {
+  for (int axis = 0; axis < std::min(port.shape.rank(), shape.rank()); ++axis) {
+    if (port.shape[axis] < 0 && port.symbols[axis] >= 0)
+      sizes[static_cast<size_t>(port.symbols[axis])] = shape[axis];
+  }
+}
+
+bool SymbolSizes::Open() const {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (own[i] && sizes[i] < 0) return true;
+  }
+  return false;
 }
 
 PortInfo SymbolSizes::Sized(const PortInfo& port) const {

@@ -13,12 +13,15 @@ namespace skiff {
 
 /// By the Symbol's name.
 using NamedSizes = std::map<std::string, int64_t>;
+/// By the input's name.
+using NamedShapes = std::map<std::string, std::vector<int64_t>>;
 
 /// The Symbols of a Model with the size of each, -1 where it is not known, for a call of one signature.
 struct SymbolSizes {
   Span<const SymbolInfo> symbols;
   std::vector<int64_t> sizes;
-  std::vector<bool> own;  ///< Whether it is a Symbol of the signature.
+  std::vector<bool> own;          ///< Whether it is a Symbol of the signature.
+  std::vector<std::string> said;  ///< The option that says its size: "--dim batch=3"; "" where none does.
 
   SymbolSizes() = default;
   explicit SymbolSizes(const ModelSignature& signature);
@@ -28,10 +31,17 @@ struct SymbolSizes {
   /// Throws Error for a name that the signature does not have, and for a size beyond its contract; `option`
   /// begins the message.
   void Set(const NamedSizes& named, const std::string& option);
+  /// What the shapes of some inputs say of them. Throws Error for an input that is not one of `ports`, for a
+  /// shape that the model does not take, and for a size that was said otherwise.
+  void SetShapes(const NamedShapes& shapes, Span<const PortInfo> ports);
+  /// The sizes that a tensor for the port has.
+  void Take(const PortInfo& port, const Shape& shape);
   /// The port with the sizes that are known; -1 remains for the others.
   PortInfo Sized(const PortInfo& port) const;
   /// "f32 [batch, 3, 7]": names stand for sizes that are not known.
   std::string TypeText(const PortInfo& port) const;
+  /// Whether a size of the signature's is not known.
+  bool Open() const;
   /// "--dim 'batch=N' --dim 'seq=N'": what would close a port.
   std::string MissingOptions(const PortInfo& port) const;
 

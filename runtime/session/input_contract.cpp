@@ -87,10 +87,14 @@ Status CheckInput(const ModelData& model, const PortInfo& port, const TensorView
   for (int i = 0; fits && i < port.shape.rank(); ++i)
     fits = port.shape[i] < 0 ? tensor.shape[i] >= 0 : tensor.shape[i] == port.shape[i];
   if (!fits) {
-    return Fail(
-        same_rank ? StatusCode::kNoMatchingBucket : StatusCode::kInvalidArgument,
-        "input '%s' must have the shape %s, got %s; a file for another shape comes from 'skiff convert'",
-        port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str());
+    return same_rank
+               ? Fail(StatusCode::kNoMatchingBucket,
+                      "input '%s' must have the shape %s, got %s; 'skiff convert' makes a file for another "
+                      "shape where its source leaves that open",
+                      port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str())
+               : Fail(StatusCode::kInvalidArgument,
+                      "input '%s' must have the shape %s, got %s, which has another number of dimensions",
+                      port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str());
   }
   for (int i = 0; i < port.shape.rank(); ++i) {
     if (port.symbols[i] < 0) continue;

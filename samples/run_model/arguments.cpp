@@ -6,21 +6,29 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "skiff/version.h"
+
 namespace {
 
 constexpr const char* kUsage =
     "usage: skiff-run MODEL.skiff [options]\n"
-    "  --input NAME=FILE    a .npy file, or raw little-endian elements; without any --input, a fixed pattern "
-    "is used\n"
-    "  --shape NAME=1x7     the shape of an input whose dimensions are open, where no .npy file says it\n"
-    "  --signature NAME     the entry point to run, where the model has several (default: its first)\n"
-    "  --output DIR         write each output to DIR/<number>.npy; the folder is made where it is absent\n"
-    "  --expect NAME=FILE   compare an output with a file (.npy or raw); exit code 3 when they differ\n"
-    "  --tolerance T        allowed difference, relative to the largest expected element (default 2e-5)\n"
-    "  --backend NAME       xnnpack (default), vulkan or reference\n"
-    "  --threads N          default: the usable cores, at most 4\n"
-    "  --bench N            time N more runs after the first one\n"
-    "  --cache DIR          keep packed weights in this folder; the next start maps them\n"
+    "as of 'skiff run':\n"
+    "  -i, --input [NAME=]FILE  a .npy file, or raw little-endian elements; a model with one input\n"
+    "                           needs no NAME=; without any --input, a fixed pattern is used\n"
+    "  --dim NAME=SIZE          the size of an open dimension, where no .npy file says it\n"
+    "  --shape NAME=1x7         the shape of an input, in place of --dim for its open dimensions\n"
+    "  --signature NAME         the entry point to run (default: the first of the file)\n"
+    "  -o, --output DIR         write each output to DIR/<number>.npy; made where it is absent\n"
+    "  --backend NAME           xnnpack (default), vulkan or reference\n"
+    "  --threads N              default: the usable cores, at most 4\n"
+    "  --cache DIR              keep packed weights in this folder; the next start maps them\n"
+    "for devices:\n"
+    "  --expect NAME=FILE       compare an output with a file (.npy or raw); exit code 3 when they\n"
+    "                           differ\n"
+    "  --tolerance T            allowed difference, relative to the largest expected element\n"
+    "                           (default 2e-5)\n"
+    "  --bench N                time N more runs after the first one\n"
+    "  -h, --help; -v, --version\n"
     "exit codes: 0 done, 1 bad input, model or file, 2 usage, 3 an output differs from what was expected\n";
 
 bool Fail(const char* what, const char* text) {
@@ -56,6 +64,25 @@ bool ParseNamedShape(const char* text, Arguments* arguments) {
   }
 }
 
+bool ParseNamedSize(const char* text, Arguments* arguments) {
+  const char* equals = std::strrchr(text, '=');
+  if (equals == nullptr || equals == text || equals[1] < '0' || equals[1] > '9')
+    return Fail("expected NAME=SIZE, got", text);
+  if (arguments->dim_count == Arguments::kMaxFiles) return Fail("too many dimensions at", text);
+  char* end = nullptr;
+  errno = 0;
+  const long long size = std::strtoll(equals + 1, &end, 10);
+  if (errno != 0 || *end != '\0') return Fail("expected NAME=SIZE, got", text);
+  arguments->dims[arguments->dim_count++] = {text, static_cast<int>(equals - text), size};
+  return true;
+}
+
+bool AddInput(const char* text, Arguments* arguments) {
+  if (arguments->input_count == Arguments::kMaxFiles) return Fail("too many files at", text);
+  arguments->inputs[arguments->input_count++] = text;
+  return true;
+}
+
 bool ParseCount(const char* text, int* value) {
   char* end = nullptr;
   errno = 0;
@@ -86,8 +113,9 @@ bool ParseBackend(const char* text, skiff::SessionOptions* options) {
 }
 
 bool ParseOption(const char* option, const char* value, Arguments* arguments) {
-  if (std::strcmp(option, "--input") == 0)
-    return ParseNamedFile(value, arguments->inputs, &arguments->input_count);
+  if (std::strcmp(option, "--input") == 0 || std::strcmp(option, "-i") == 0)
+    return AddInput(value, arguments);
+  if (std::strcmp(option, "--dim") == 0) return ParseNamedSize(value, arguments);
   if (std::strcmp(option, "--expect") == 0)
     return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
   if (std::strcmp(option, "--shape") == 0) return ParseNamedShape(value, arguments);
@@ -103,7 +131,7 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
     arguments->session.signature = value;
     return true;
   }
-  if (std::strcmp(option, "--output") == 0) {
+  if (std::strcmp(option, "--output") == 0 || std::strcmp(option, "-o") == 0) {
     arguments->output = value;
     return true;
   }
@@ -114,12 +142,13 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
 
 bool ParseArguments(int argc, char** argv, Arguments* arguments) {
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--help") == 0) {
-      std::fputs(kUsage, stdout);
+    const bool version = std::strcmp(argv[i], "--version") == 0 || std::strcmp(argv[i], "-v") == 0;
+    if (version || std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
+      std::fputs(version ? "skiff-run " SKIFF_VERSION "\n" : kUsage, stdout);
       arguments->help = true;
       return true;
     }
-    if (std::strncmp(argv[i], "--", 2) != 0) {
+    if (argv[i][0] != '-') {
       if (arguments->model != nullptr) return Fail("one model was expected, got also", argv[i]);
       arguments->model = argv[i];
       continue;

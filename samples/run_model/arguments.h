@@ -17,21 +17,30 @@ struct NamedShape {
   skiff::Shape shape;
 };
 
+/// NAME=7: the size of an open dimension.
+struct NamedSize {
+  const char* name = nullptr;
+  int name_length = 0;
+  int64_t size = 0;
+};
+
 struct Arguments {
   static constexpr int kMaxFiles = 16;
   const char* model = nullptr;
-  NamedFile inputs[kMaxFiles];
+  const char* inputs[kMaxFiles] = {};  ///< [NAME=]FILE: which of them the model's inputs tell.
   int input_count = 0;
   NamedFile expected[kMaxFiles];
   int expected_count = 0;
   NamedShape shapes[kMaxFiles];
   int shape_count = 0;
+  NamedSize dims[kMaxFiles];
+  int dim_count = 0;
   const char* output = nullptr;  ///< Folder.
   double tolerance = 2e-5;       ///< Of the largest expected element.
   skiff::SessionOptions session;
   const char* cache_folder = nullptr;  ///< For packed weights.
   int bench = 0;                       ///< Timed runs after the first.
-  bool help = false;                   ///< It was asked for and has been printed; nothing else counts.
+  bool help = false;  ///< It (or the version) was asked for and has been printed; nothing else counts.
 };
 
 /// False, after a message on stderr, when the command line is wrong.

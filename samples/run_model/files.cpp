@@ -67,13 +67,33 @@ double Element(const skiff::TensorView& tensor, int64_t i) {
   return 0;
 }
 
+/// Puts elements of `size` bytes, whose first index changes fastest, row after row. False without memory.
+bool FromColumns(void* elements, const skiff::Shape& shape, size_t size) {
+  const int64_t count = shape.elements();
+  const auto bytes = static_cast<size_t>(count) * size;
+  const std::unique_ptr<unsigned char[]> columns(new (std::nothrow) unsigned char[bytes]);
+  if (!columns) return false;
+  if (bytes > 0) std::memcpy(columns.get(), elements, bytes);
+  int64_t index[skiff::kMaxRank] = {};
+  auto* to = static_cast<unsigned char*>(elements);
+  for (int64_t i = 0; i < count; ++i, to += size) {
+    int64_t from = 0;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) from = from * shape[axis] + index[axis];
+    std::memcpy(to, columns.get() + static_cast<size_t>(from) * size, size);
+    for (int axis = shape.rank() - 1; axis >= 0 && ++index[axis] == shape[axis]; --axis) index[axis] = 0;
+  }
+  return true;
+}
+
 /// Real numbers for a quantised tensor, which gets the integers that stand for them.
-bool ReadReals(std::FILE* file, const char* path, const skiff::TensorView& tensor) {
+bool ReadReals(std::FILE* file, const char* path, bool by_column, const skiff::TensorView& tensor) {
   const auto elements = static_cast<size_t>(tensor.shape.elements());
   const std::unique_ptr<float[]> reals(new (std::nothrow) float[elements]);
   if (!reals) return Fail(path, "no memory for its elements");
   if (std::fread(reals.get(), sizeof(float), elements, file) != elements || std::fgetc(file) != EOF)
     return Fail(path, "the file has fewer or more elements than its header says");
+  if (by_column && !FromColumns(reals.get(), tensor.shape, sizeof(float)))
+    return Fail(path, "no memory to turn its elements");
   std::printf("%s: f32, quantised\n", path);
   return skiff::QuantizeFloats(reals.get(), tensor).ok();
 }
@@ -94,11 +114,11 @@ bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
   const File file(std::fopen(path, "rb"));
   if (!file) return Fail(path, std::strerror(errno));
   char message[512];
+  NpyHeader header;
   if (IsNpy(path)) {
-    NpyHeader header;
     if (!ReadNpyHeader(file.get(), path, &header)) return false;
     if (header.dtype == DType::kF32 && tensor.quantization != nullptr && header.shape == tensor.shape)
-      return ReadReals(file.get(), path, tensor);
+      return ReadReals(file.get(), path, header.columns, tensor);
     if (header.dtype != tensor.dtype || !(header.shape == tensor.shape)) {
       std::snprintf(message, sizeof(message), "expected %s %s, the file has %s %s",
                     skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
@@ -108,7 +128,11 @@ bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
   }
   const auto wanted = static_cast<size_t>(tensor.bytes());
   const size_t got = std::fread(tensor.data, 1, wanted, file.get());
-  if (got == wanted && std::fgetc(file.get()) == EOF) return true;
+  if (got == wanted && std::fgetc(file.get()) == EOF) {
+    const auto size = static_cast<size_t>(skiff::DTypeSize(tensor.dtype));
+    return !header.columns || FromColumns(tensor.data, tensor.shape, size) ||
+           Fail(path, "no memory to turn its elements");
+  }
   std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted,
                 skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
                 got < wanted ? "fewer" : "more");

@@ -9,6 +9,7 @@
 
 #include "arguments.h"
 #include "files.h"
+#include "inputs.h"
 #include "skiff/delegates.h"
 
 namespace {
@@ -17,54 +18,6 @@ constexpr int kDone = 0;
 constexpr int kBadInput = 1;
 constexpr int kUsage = 2;
 constexpr int kMismatch = 3;
-
-int PortIndex(skiff::Span<const skiff::PortInfo> ports, const char* name, int name_length) {
-  for (size_t i = 0; i < ports.size(); ++i) {
-    const auto length = static_cast<size_t>(name_length);
-    if (std::strlen(ports[i].name) == length && std::memcmp(ports[i].name, name, length) == 0)
-      return static_cast<int>(i);
-  }
-  std::fprintf(stderr, "skiff-run: error: the model has no '%.*s'; it has", name_length, name);
-  for (const skiff::PortInfo& port : ports) std::fprintf(stderr, " '%s'", port.name);
-  std::fprintf(stderr, "\n");
-  return -1;
-}
-
-/// Memory for an input, of the shape that --shape says.
-skiff::Result<skiff::TensorView> InputBuffer(const Arguments& arguments, skiff::Session& session, int port) {
-  const char* name = session.signature().inputs[static_cast<size_t>(port)].name;
-  for (int i = 0; i < arguments.shape_count; ++i) {
-    const NamedShape& named = arguments.shapes[i];
-    const auto length = static_cast<size_t>(named.name_length);
-    if (std::strlen(name) == length && std::memcmp(name, named.name, length) == 0)
-      return session.InputBuffer(port, named.shape);
-  }
-  return session.InputBuffer(port);
-}
-
-bool SetInputs(const Arguments& arguments, skiff::Session& session) {
-  const skiff::Span<const skiff::PortInfo> ports = session.signature().inputs;
-  for (int i = 0; i < arguments.shape_count; ++i) {
-    if (PortIndex(ports, arguments.shapes[i].name, arguments.shapes[i].name_length) < 0) return false;
-  }
-  if (arguments.input_count == 0 && !ports.empty())
-    std::printf("inputs: a fixed pattern, because no --input names a file\n");
-  for (int i = 0; arguments.input_count == 0 && i < static_cast<int>(ports.size()); ++i) {
-    auto buffer = InputBuffer(arguments, session, i);
-    if (!buffer.ok()) return false;
-    FillPattern(*buffer);
-  }
-  for (int i = 0; i < arguments.input_count; ++i) {
-    const int port = PortIndex(ports, arguments.inputs[i].name, arguments.inputs[i].name_length);
-    if (port < 0) return false;
-    const char* file = arguments.inputs[i].file;
-    NpyHeader type;
-    if (IsNpy(file) && !ReadType(file, &type)) return false;
-    auto buffer = IsNpy(file) ? session.InputBuffer(port, type.shape) : InputBuffer(arguments, session, port);
-    if (!buffer.ok() || !ReadTensor(file, *buffer)) return false;
-  }
-  return true;
-}
 
 /// Resident memory of the process at its peak so far; 0 where the system does not tell.
 long PeakResidentKilobytes() {
@@ -175,7 +128,7 @@ int main(int argc, char** argv) {
   auto session = skiff::Session::Create(**model, arguments.session);
   if (!session.ok()) return kBadInput;
   std::printf("start: open %.3f ms, session %.3f ms\n", opened, Milliseconds(begin) - opened);
-  if (!SetInputs(arguments, **session)) return kBadInput;
+  if (!SetInputs(arguments, **model, **session)) return kBadInput;
   if (!RunAll(arguments, **session) || !UseOutputs(arguments, **session)) return kBadInput;
   const skiff::MemoryUsage memory = session.value()->memory_usage();
   std::printf(

@@ -80,8 +80,7 @@ bool ReadNpyHeader(std::FILE* file, const char* path, NpyHeader* header) {
   const char* order = ValueOf(text, "fortran_order");
   if (order == nullptr || !ParseShape(ValueOf(text, "shape"), &header->shape))
     return Fail(path, "its header is not readable");
-  if (std::strncmp(order, "False", 5) != 0 && header->shape.rank() > 1)
-    return Fail(path, "it lies column by column; save it with numpy.ascontiguousarray");
+  header->columns = std::strncmp(order, "False", 5) != 0 && header->shape.rank() > 1;
   return true;
 }
 

@@ -1,4 +1,4 @@
-/// NumPy's file format for one array (numpy.lib.format, versions 1 to 3): little-endian, row-major.
+/// NumPy's file format for one array (numpy.lib.format, versions 1 to 3): little-endian.
 #pragma once
 
 #include <cstdio>
@@ -8,6 +8,7 @@
 struct NpyHeader {
   skiff::DType dtype = skiff::DType::kInvalid;
   skiff::Shape shape;
+  bool columns = false;  ///< The first index changes fastest (Fortran order).
 };
 
 /// Reads the header and leaves `file` at the first element. False, after a message that names `path`, for

@@ -2,16 +2,26 @@
 
 #include <climits>
 #include <filesystem>
+#include <optional>
 
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "import/onnx/builder.h"
 #include "import/onnx/importer.h"
+#include "import/onnx/outline.h"
 #include "import/onnx/tensor.h"
 
 namespace skiff {
 namespace {
 
-onnx::ModelProto ParseModel(const void* bytes, size_t size, const char* what) {
+void CheckHasGraph(const onnx::ModelProto& model, const char* what) {
+  if (!model.has_graph()) {
+    Throw(StatusCode::kInvalidModel, "{} is not an ONNX model, or it is truncated: it has no graph", what);
+  }
+}
+
+onnx::ModelProto ParseModel(const void* bytes, size_t size) {
+  const char* what = "the model";
   if (size > INT_MAX) {
     Throw(StatusCode::kInvalidModel, "{} has {} bytes; protobuf reads at most 2 GiB", what, size);
   }
@@ -21,16 +31,15 @@ onnx::ModelProto ParseModel(const void* bytes, size_t size, const char* what) {
           "{} is not an ONNX model, or it is truncated or damaged: its {} bytes are not a protobuf message",
           what, size);
   }
-  if (!model.has_graph()) {
-    Throw(StatusCode::kInvalidModel, "{} is not an ONNX model, or it is truncated: it has no graph", what);
-  }
+  CheckHasGraph(model, what);
   return model;
 }
 
-/// The file's bytes are gone when this returns: a large model is in memory twice at most.
 onnx::ModelProto ParseModelFile(const std::string& path) {
-  const std::string bytes = ReadProtobufFile(path);
-  return Within(path, [&] { return ParseModel(bytes.data(), bytes.size(), "the file"); });
+  onnx::ModelProto model;
+  ReadProtobufFile(path, "the file is not an ONNX model", model);
+  Within(path, [&] { CheckHasGraph(model, "the file"); });
+  return model;
 }
 
 /// Gives an input its number as an initializer, which makes it a constant.
@@ -57,8 +66,8 @@ void FixInput(onnx::GraphProto& graph, const std::string& name, double number) {
     constant->set_raw_data(data.data(), static_cast<size_t>(DTypeSize(dtype)));
     return;
   }
-  Throw(StatusCode::kInvalidArgument, "the model has no input '{}'; its inputs are '{}'", name,
-        fmt::join(names, "', '"));
+  Throw(StatusCode::kInvalidArgument, "the model has no input '{}'; its inputs are '{}'{}", name,
+        fmt::join(names, "', '"), DidYouMean(name, names));
 }
 
 std::vector<std::string> InputNames(const onnx::GraphProto& graph) {
@@ -76,23 +85,23 @@ class OnnxSource : public SourceModel {
         path_(std::move(path)),
         folder_(std::move(folder)) {}
 
+  /// The graph takes the elements over, so that they are in memory once; another import parses again.
   Graph Import(size_t, const ImportOptions& options) override {
-    /// The fixed inputs' numbers are part of the model for as long as it is imported.
-    struct AsItWas {
-      onnx::GraphProto& graph;
-      int initializers = graph.initializer_size();
-      ~AsItWas() {
-        while (graph.initializer_size() > initializers) graph.mutable_initializer()->RemoveLast();
-      }
-    } as_it_was{*model_.mutable_graph()};
+    onnx::ModelProto model = model_ ? std::move(*model_) : ParseModelFile(path_);
+    model_.reset();
     return Within(path_, [&] {
-      for (const auto& [name, number] : options.fixed_inputs) FixInput(as_it_was.graph, name, number);
-      return OnnxImporter(model_, folder_).Import(options.fix_shapes);
+      for (const auto& [name, number] : options.fixed_inputs) FixInput(*model.mutable_graph(), name, number);
+      return OnnxImporter(model, folder_).Import(options);
     });
   }
 
+  std::unique_ptr<SourceOutline> Outline() override {
+    if (!model_) model_ = ParseModelFile(path_);
+    return std::make_unique<SourceOutline>(OutlineOf(*model_));
+  }
+
  private:
-  onnx::ModelProto model_;
+  std::optional<onnx::ModelProto> model_;
   std::string path_;
   std::string folder_;
 };
@@ -108,17 +117,12 @@ Graph ImportOnnx(const std::string& path) { return OpenOnnx(path)->Import(0, {})
 
 Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder, const FixedInputs& fixed,
                       const FixInputShapes& shapes) {
-  return OnnxSource(ParseModel(bytes, size, "the model"), "", folder).Import(0, {fixed, shapes});
+  return OnnxSource(ParseModel(bytes, size), "", folder).Import(0, {fixed, shapes});
 }
 
 TensorData ReadTensorProto(const std::string& path) {
-  const std::string bytes = ReadProtobufFile(path);
   onnx::TensorProto tensor;
-  if (!tensor.ParseFromString(bytes)) {
-    Throw(StatusCode::kInvalidModel,
-          "{}: not an ONNX tensor, or truncated: its {} bytes are not a protobuf message", path,
-          bytes.size());
-  }
+  ReadProtobufFile(path, "not an ONNX tensor", tensor);
   return Within(path, [&] { return ReadTensor(tensor, "", tensor.name()); });
 }
 

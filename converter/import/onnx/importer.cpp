@@ -20,12 +20,6 @@ namespace {
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-/// Names that exporters write where they know none.
-bool IsPlaceholder(const std::string& symbol) {
-  static const std::array<std::string_view, 5> kPlaceholders = {"", "?", "None", "-1", "null"};
-  return std::find(kPlaceholders.begin(), kPlaceholders.end(), symbol) != kPlaceholders.end();
-}
-
 void BuildKept(OnnxBuilder& b) {
   const std::vector<uint8_t> options = CustomOptionsOfOnnx(b.node());
   const std::string domain = NormalDomain(b.node().domain());
@@ -34,7 +28,12 @@ void BuildKept(OnnxBuilder& b) {
 
 }  // namespace
 
-Graph OnnxImporter::Import(const FixInputShapes& shapes) {
+bool IsPlaceholder(const std::string& symbol) {
+  static const std::array<std::string_view, 5> kPlaceholders = {"", "?", "None", "-1", "null"};
+  return std::find(kPlaceholders.begin(), kPlaceholders.end(), symbol) != kPlaceholders.end();
+}
+
+Graph OnnxImporter::Import(const ImportOptions& options) {
   Scope scope;
   if (model_.opset_import_size() == 0) {
     Throw(StatusCode::kInvalidModel, "the model does not say which opset it uses (opset_import)");
@@ -43,9 +42,11 @@ Graph OnnxImporter::Import(const FixInputShapes& shapes) {
   graph_.name = model_.graph().name();
   ReadFunctions();
   ReadDeclaredTypes();
-  AddInitializers(model_.graph(), scope);
-  AddInputs(scope);
-  if (shapes) shapes(graph_);
+  AddInitializers(model_.graph(), scope, [&](int index, const std::string& label) {
+    return TakeTensor(*model_.mutable_graph()->mutable_initializer(index), folder_, label);
+  });
+  AddInputs(scope, options.ranks);
+  if (options.fix_shapes) options.fix_shapes(graph_);
   const size_t symbols = graph_.symbols().size();
   std::vector<std::string> outputs;
   for (const auto& output : model_.graph().output()) outputs.push_back(output.name());
@@ -138,8 +139,9 @@ void OnnxImporter::Bind(Scope& scope, const std::string& tensor, ValueId value) 
   }
 }
 
-void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope) {
-  for (const auto& tensor : graph.initializer()) {
+void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, const ReadElements& read) {
+  for (int index = 0; index < graph.initializer_size(); ++index) {
+    const onnx::TensorProto& tensor = graph.initializer(index);
     if (tensor.name().empty()) Throw(StatusCode::kInvalidModel, "an initializer has no name");
     if (ConstantDTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
       problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
@@ -148,7 +150,7 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope) 
       continue;
     }
     const std::string name = ExportedName(scope, tensor.name());
-    const ValueId value = graph_.AddConstant(name, ReadTensor(tensor, folder_, tensor.name()));
+    const ValueId value = graph_.AddConstant(name, read(index, tensor.name()));
     graph_.value(value).source = name;
     Bind(scope, tensor.name(), value);
   }
@@ -189,7 +191,7 @@ std::vector<Dim> OnnxImporter::ReadDims(const onnx::ValueInfoProto& input) {
   return dims;
 }
 
-void OnnxImporter::AddInputs(Scope& scope) {
+void OnnxImporter::AddInputs(Scope& scope, const std::map<std::string, size_t>& ranks) {
   std::unordered_set<std::string> initialized;
   for (const auto& tensor : model_.graph().initializer()) initialized.insert(tensor.name());
   for (const auto& input : model_.graph().input()) {
@@ -209,12 +211,18 @@ void OnnxImporter::AddInputs(Scope& scope) {
       Bind(scope, input.name(), kPoisoned);
       continue;
     }
+    std::vector<Dim> dims = ReadDims(input);
     if (!tensor.has_shape()) {
-      Throw(StatusCode::kUnsupported,
-            "input '{}' does not state its rank; export with a shape, whose dimensions may be symbolic",
-            input.name());
+      const auto rank = ranks.find(input.name());
+      if (rank == ranks.end())
+        Throw(StatusCode::kUnsupported,
+              "input '{}' does not state its rank; say its shape with --shape '{}=AxBx...', or export with a "
+              "shape, whose dimensions may be symbolic",
+              input.name(), input.name());
+      for (size_t axis = 0; axis < rank->second; ++axis)
+        dims.push_back(Dim::OfSymbol(graph_.AddSymbol(fmt::format("{}#{}", input.name(), axis))));
     }
-    Bind(scope, input.name(), graph_.AddInput(input.name(), dtype, ReadDims(input)));
+    Bind(scope, input.name(), graph_.AddInput(input.name(), dtype, std::move(dims)));
   }
 }
 
@@ -252,6 +260,11 @@ void OnnxImporter::BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::v
     std::vector<bool> used;
     for (const std::string& output : node.output()) used.push_back(!output.empty() && read.contains(output));
     BuildNode(node, scope, NodeLabel(node, i, scope.prefix), used);
+    // Some exporters write weights as nodes, of which the graph has a copy now.
+    if (scope.depth == 0) {
+      google::protobuf::RepeatedPtrField<onnx::AttributeProto>().Swap(
+          model_.mutable_graph()->mutable_node(i)->mutable_attribute());
+    }
   }
 }
 

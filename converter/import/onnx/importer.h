@@ -2,6 +2,7 @@
 /// What the operators mean is in onnx_ops.h.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,13 +18,17 @@
 
 namespace skiff {
 
+/// Whether this is a name that exporters write where they know none.
+bool IsPlaceholder(const std::string& symbol);
+
 class OnnxImporter {
  public:
-  /// `folder` is where external data may lie; "" forbids it. The model outlives the importer.
-  OnnxImporter(const onnx::ModelProto& model, std::string folder)
-      : model_(model), folder_(std::move(folder)) {}
+  /// `folder` is where external data may lie; "" forbids it. The model outlives the importer, which takes the
+  /// elements of its constants out of it.
+  OnnxImporter(onnx::ModelProto& model, std::string folder) : model_(model), folder_(std::move(folder)) {}
 
-  Graph Import(const FixInputShapes& shapes);
+  /// Of the options, the fixed inputs are in the model already.
+  Graph Import(const ImportOptions& options);
 
  private:
   /// Stands for a tensor whose node could not be imported: nodes behind it are not built, only looked up.
@@ -47,8 +52,10 @@ class OnnxImporter {
   Opsets ReadOpsets(const OpsetImports& imports, const std::string& owner);
   void ReadFunctions();
   void ReadDeclaredTypes();
-  void AddInitializers(const onnx::GraphProto& graph, Scope& scope);
-  void AddInputs(Scope& scope);
+  /// The elements of initializer number `index`, whose name is `label`.
+  using ReadElements = std::function<TensorData(int index, const std::string& label)>;
+  void AddInitializers(const onnx::GraphProto& graph, Scope& scope, const ReadElements& read);
+  void AddInputs(Scope& scope, const std::map<std::string, size_t>& ranks);
   void AddOutputs(const Scope& scope);
   std::vector<Dim> ReadDims(const onnx::ValueInfoProto& input);
 
@@ -74,7 +81,7 @@ class OnnxImporter {
   std::vector<StatedType> StatedTypes(const Scope& scope, const onnx::NodeProto& node) const;
   void TypeAsDeclared(ValueId value, const std::string& tensor);
 
-  const onnx::ModelProto& model_;
+  onnx::ModelProto& model_;
   std::string folder_;
   Graph graph_;
   OnnxBuilder::UntypedReasons untyped_;

@@ -3,6 +3,7 @@
 #include "graph/error.h"
 #include "import/onnx/bodies.h"
 #include "import/onnx/importer.h"
+#include "import/onnx/tensor.h"
 
 namespace skiff {
 namespace {
@@ -123,7 +124,9 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
       Bind(scope, tensor, kNoValue);
     }
   }
-  AddInitializers(body, scope);
+  AddInitializers(body, scope, [&](int index, const std::string& label_of_tensor) {
+    return ReadTensor(body.initializer(index), folder_, label_of_tensor);
+  });
   std::vector<std::string> outputs;
   for (const auto& output : body.output()) outputs.push_back(output.name());
   BuildNodes(body.node(), scope, outputs);

@@ -252,7 +252,14 @@ std::string OnnxTypeName(int32_t data_type) {
   return row == nullptr ? fmt::format("number {}", data_type) : row->name;
 }
 
-TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
+namespace {
+
+/// From here on a copy costs more than what taking the elements over does.
+constexpr size_t kTakenBytes = 4096;
+
+/// `raw`: where the elements of raw_data may be taken from; null: they are copied.
+TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::string& folder,
+                const std::string& label) {
   const DType dtype = ConstantDTypeOfOnnx(tensor.data_type());
   if (dtype == DType::kInvalid) {
     Throw(StatusCode::kUnsupported,
@@ -277,8 +284,12 @@ TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder
     const int64_t bytes = ElementBytes(dtype, shape.elements());
     const int64_t stored = StoredBytes(tensor, dtype);
     if (stored != bytes) WrongSize(label, shape, dtype, bytes, stored, "bytes");
-    data = TensorData(dtype, shape);
-    if (tensor.has_raw_data()) {
+    const bool taken = raw != nullptr && raw->size() >= kTakenBytes;
+    data = taken ? TensorData(dtype, shape, std::make_unique<std::string>(std::move(*raw)))
+                 : TensorData(dtype, shape);
+    if (taken) {
+      // The elements are there.
+    } else if (tensor.has_raw_data()) {
       std::memcpy(data.mutable_data(), tensor.raw_data().data(), data.size_bytes());
     } else {
       ReadTypedField(tensor, data, label);
@@ -294,7 +305,23 @@ TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder
   return data;
 }
 
-std::string ReadProtobufFile(const std::string& path) {
+}  // namespace
+
+TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
+  return Read(tensor, nullptr, folder, label);
+}
+
+TensorData TakeTensor(onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
+  const bool raw = tensor.has_raw_data() && tensor.data_location() != onnx::TensorProto::EXTERNAL;
+  TensorData data = Read(tensor, raw ? tensor.mutable_raw_data() : nullptr, folder, label);
+  // Clearing a field keeps its memory; what a message loses is its own no more.
+  onnx::TensorProto emptied;
+  emptied.set_name(tensor.name());
+  tensor.Swap(&emptied);
+  return data;
+}
+
+void ReadProtobufFile(const std::string& path, const char* what, google::protobuf::MessageLite& message) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     Throw(StatusCode::kIo, "'{}' is a folder; the path of a file was expected", path);
@@ -312,11 +339,12 @@ std::string ReadProtobufFile(const std::string& path) {
           "save_as_external_data=True)",
           path, size);
   }
-  std::string bytes(static_cast<size_t>(size), '\0');
-  if (!file.read(bytes.data(), size)) {
-    Throw(StatusCode::kIo, "'{}' cannot be read: {}", path, std::strerror(errno));
+  const bool read = message.ParseFromIstream(&file);
+  if (file.bad()) Throw(StatusCode::kIo, "'{}' cannot be read: {}", path, std::strerror(errno));
+  if (!read) {
+    Throw(StatusCode::kInvalidModel,
+          "{}: {}, or it is truncated or damaged: its {} bytes are not a protobuf message", path, what, size);
   }
-  return bytes;
 }
 
 }  // namespace skiff

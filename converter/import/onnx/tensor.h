@@ -21,7 +21,11 @@ std::string OnnxTypeName(int32_t data_type);
 /// unreadable).
 TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label);
 
-/// The whole content of a file. Throws Error (kIo, or kInvalidModel above the 2 GiB that protobuf can read).
-std::string ReadProtobufFile(const std::string& path);
+/// The same, and the message does not hold the elements any more: many are taken over without a copy.
+TensorData TakeTensor(onnx::TensorProto& tensor, const std::string& folder, const std::string& label);
+
+/// Reads a message from a file, whose bytes are never in memory beside it. Throws Error: kIo, kInvalidModel
+/// above the 2 GiB that protobuf can read, and where the content is none: "PATH: {}", `what` with its size.
+void ReadProtobufFile(const std::string& path, const char* what, google::protobuf::MessageLite& message);
 
 }  // namespace skiff

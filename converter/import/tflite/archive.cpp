@@ -43,14 +43,23 @@ int LastError(void*, void*) { return 0; }
 struct CloseArchive {
   void operator()(void* archive) const { unzClose(archive); }
 };
+using Archive = std::unique_ptr<void, CloseArchive>;
+
+/// Null where there is none. `stream` must outlive it.
+Archive OpenArchive(Stream& stream) {
+  zlib_filefunc64_def functions{Open, Read, Write, Tell, Seek, Close, LastError, &stream};
+  return Archive(unzOpen2_64("", &functions));
+}
+
+/// Deflate makes no more of a byte.
+constexpr uint64_t kMostOfOneByte = 1032;
 
 }  // namespace
 
 std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uint64_t most) {
   constexpr int kCaseCounts = 1;
   Stream stream{bytes};
-  zlib_filefunc64_def functions{Open, Read, Write, Tell, Seek, Close, LastError, &stream};
-  const std::unique_ptr<void, CloseArchive> archive(unzOpen2_64("", &functions));
+  const Archive archive = OpenArchive(stream);
   if (!archive) Throw(StatusCode::kInvalidModel, "'{}': the file does not end with an archive", name);
   unz_file_info64 info{};
   if (unzLocateFile(archive.get(), name.c_str(), kCaseCounts) != UNZ_OK ||
@@ -59,6 +68,9 @@ std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uin
   if (info.uncompressed_size > most)
     Throw(StatusCode::kInvalidModel, "'{}': has {} bytes; at most {} are unpacked", name,
           info.uncompressed_size, most);
+  // Before memory is taken: a few bytes may claim terabytes.
+  if (info.uncompressed_size / kMostOfOneByte > bytes.size())
+    Throw(StatusCode::kInvalidModel, "'{}': is damaged in the archive", name);
   // One byte more, so that a file of another size than it claims is noticed.
   std::string content(info.uncompressed_size + 1, '\0');
   bool whole = unzOpenCurrentFile(archive.get()) == UNZ_OK &&
@@ -69,6 +81,25 @@ std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uin
   if (!whole) Throw(StatusCode::kInvalidModel, "'{}': is damaged in the archive", name);
   content.pop_back();
   return content;
+}
+
+std::vector<std::string> ArchivedNames(Span<const uint8_t> bytes) {
+  Stream stream{bytes};
+  const Archive archive = OpenArchive(stream);
+  if (!archive) Throw(StatusCode::kInvalidModel, "the file does not end with an archive");
+  std::vector<std::string> names;
+  int at = unzGoToFirstFile(archive.get());
+  for (; at == UNZ_OK; at = unzGoToNextFile(archive.get())) {
+    char name[1024] = "";
+    unz_file_info64 info{};
+    if (unzGetCurrentFileInfo64(archive.get(), &info, name, sizeof(name) - 1, nullptr, 0, nullptr, 0) !=
+        UNZ_OK)
+      break;
+    names.emplace_back(name);
+  }
+  if (at != UNZ_END_OF_LIST_OF_FILE)
+    Throw(StatusCode::kInvalidModel, "the archive's list of files is damaged");
+  return names;
 }
 
 }  // namespace skiff

@@ -9,4 +9,8 @@ std::string ReadArchived(Span<const uint8_t>, const std::string& name, uint64_t)
         name);
 }
 
+std::vector<std::string> ArchivedNames(Span<const uint8_t>) {
+  Throw(StatusCode::kUnsupported, "this build of Skiff cannot read archives; convert on the host");
+}
+
 }  // namespace skiff

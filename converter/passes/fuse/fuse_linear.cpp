@@ -3,6 +3,7 @@
 
 #include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"
+#include "passes/release_constants.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -54,7 +55,10 @@ void MatMulToFullyConnected(Graph& graph, NodeId id) {
   const std::string name = graph.value(graph.node(id).inputs[1]).name;
   const TensorData flat = matrix->Reshaped(Shape{matrix->shape()[rank - 2], matrix->shape()[rank - 1]});
   const ValueId weights = graph.AddConstant(name + ".weights", attrs.transpose_b ? flat : Transposed(flat));
+  const ValueId before = graph.node(id).inputs[1];
   Become(graph, id, OpCode::kFullyConnected, {x, weights}, ClampAttrs{attrs.min, attrs.max});
+  // Not at the end of the pass: large nets would be in memory twice.
+  ReleaseIfUnused(graph, before);
   graph.Note(id, "became FullyConnected: one factor is constant");
 }
 

@@ -19,6 +19,7 @@ struct BadInput {
   std::vector<std::string> message;
   int exit_code = 1;
   RunOptions run = {};
+  std::vector<std::string> absent = {};  ///< Advice that does not help here.
 };
 
 void PrintTo(const BadInput& row, std::ostream* stream);

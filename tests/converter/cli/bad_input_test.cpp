@@ -54,6 +54,8 @@ TEST_P(BadInputTest, EndsInOneMessage) {
   EXPECT_EQ(Count(result.error, "error: "), 1u) << result.error;
   EXPECT_TRUE(result.error.ends_with('\n'));
   for (const std::string& part : row.message) EXPECT_THAT(result.error, ::testing::HasSubstr(part));
+  for (const std::string& part : row.absent)
+    EXPECT_THAT(result.error, ::testing::Not(::testing::HasSubstr(part)));
   EXPECT_EQ(result.output, "");
   EXPECT_EQ(ReadWhole(folder / "out.skiff"), kPrecious);
   EXPECT_EQ(folder.List(), before) << "a file was left behind";

@@ -38,6 +38,21 @@ BadInput OfFile(const std::string& name, const std::string& file, const std::str
       name, [=](const TempFolder& folder) { return Arguments{"x=" + folder.Write(file, bytes)}; }, message);
 }
 
+/// An ONNX tensor of zeros.
+std::string Pb(int type, const Shape& shape) {
+  onnx::TensorProto tensor;
+  tensor.set_data_type(type);
+  for (const int64_t extent : shape) tensor.add_dims(extent);
+  const int64_t size = type == onnx::TensorProto::DOUBLE ? 8 : 4;
+  tensor.set_raw_data(std::string(static_cast<size_t>(shape.elements() * size), '\0'));
+  return tensor.SerializeAsString();
+}
+
+BadInput Without(BadInput row, const Arguments& absent) {
+  row.absent = absent;
+  return row;
+}
+
 /// Inspects a good .skiff file after a change to its bytes.
 BadInput OfModel(const std::string& name, const std::function<void(std::string&)>& change,
                  const Arguments& message) {
@@ -123,9 +138,18 @@ std::vector<BadInput> BadInputFiles() {
       OfFile("InputOfWrongDtype", "a.npy", Npy(DType::kF64, {1, 4}),
              {"a.npy", "'x'", "f32 [1, 4]", "f64 [1, 4]", "astype('float32')"}),
       OfFile("InputOfWrongRank", "a.npy", Npy(DType::kF32, {4}),
-             {"a.npy", "'x'", "f32 [1, 4]", "f32 [4]", "reshape"}),
+             {"a.npy", "'x'", "f32 [1, 4]", "f32 [4]", "array.reshape(1, 4)"}),
+      Without(OfFile("InputOfAnotherRank", "a.npy", Npy(DType::kF32, {6}),
+                     {"f32 [1, 4]", "f32 [6]", "needs 2 dimensions", "no conversion"}),
+              {"--shape", "reshape"}),
       OfFile("InputOfWrongSize", "a.npy", Npy(DType::kF32, {1, 5}),
-             {"a.npy", "'x'", "f32 [1, 4]", "f32 [1, 5]", "--shape 'x=1x5'"}),
+             {"a.npy", "'x'", "f32 [1, 4]", "f32 [1, 5]", "axis 1", "--shape 'x=1x5'"}),
+      OfFile("InputPbOfWrongDtype", "a.pb", Pb(onnx::TensorProto::DOUBLE, {1, 4}),
+             {"a.pb", "f32 [1, 4]", "f64 [1, 4]", "numpy_helper.from_array(array.astype('float32'))"}),
+      Without(OfFile("InputPbOfWrongRank", "a.pb", Pb(onnx::TensorProto::FLOAT, {4}),
+                     {"a.pb", "f32 [4]", "numpy_helper.from_array(array.reshape(1, 4))"}),
+              {"save it with numpy"}),
+      OfFile("InputNpzIsText", "a.npz", "1 2 3 4", {"a.npz", "archive"}),
       OfFile("InputRawOfWrongSize", "a.bin", "12345", {"a.bin", "'x'", "f32 [1, 4]", "16 bytes", "has 5"}),
       OfFile("InputNpyTruncated", "a.npy", Npy(DType::kF32, {1, 4}).substr(0, 140),
              {"a.npy", "needs 16 bytes", "12 follow"}),
@@ -192,7 +216,21 @@ std::vector<BadInput> BadSizes() {
       OfOpenModel("OpenInputOfOtherSize", run("a.npy", Npy(DType::kF32, {2, 5}), {}),
                   {"a.npy", "'x'", "f32 [batch, 4]", "f32 [2, 5]"}),
       OfOpenModel("OpenInputUnlikeDim", run("a.npy", Npy(DType::kF32, {2, 4}), {"--dim", "batch=4"}),
-                  {"a.npy", "'x'", "f32 [4, 4]", "f32 [2, 4]"}),
+                  {"a.npy", "'x'", "f32 [4, 4]", "f32 [2, 4]", "without --dim batch=4"}),
+      Without(
+          OfOpenModel("OpenInputUnlikeShape", run("a.npy", Npy(DType::kF32, {2, 4}), {"--shape", "x=4x4"}),
+                      {"a.npy", "f32 [2, 4]", "without --shape x=4x4"}),
+          {"convert", "reshape"}),
+      OfOpenModel("OpenInputOfAnotherRank", run("a.npy", Npy(DType::kF32, {8}), {}),
+                  {"f32 [batch, 4]", "f32 [8]", "array.reshape(-1, 4)"}),
+      Without(OfOpenModel("FolderUnlikeDim",
+                          [](const TempFolder& f) {
+                            f.Write("x.npy", Npy(DType::kF32, {2, 4}));
+                            return Arguments{"parity", f / "open.onnx", "--inputs",
+                                             f.path(), "--dim",         "batch=3"};
+                          },
+                          {"--dim batch=3", "'x'", "[2, 4]", "'batch' is its axis 0", "say --dim batch=2"}),
+              {"convert", "reshape"}),
       OfOpenModel("OpenRawInputWithoutSize", run("a.bin", std::string(32, 'a'), {}),
                   {"a.bin", "'x'", "f32 [batch, 4]", "--dim 'batch=N'", ".npy"}),
       OfOpenModel("OpenRawInputOfWrongSize", run("a.bin", std::string(32, 'a'), {"--dim", "batch=4"}),
@@ -206,16 +244,21 @@ std::vector<BadInput> BadSizes() {
                   {"--at batch=1", "'batch'", "2..8,multiple=2"}),
       OfOpenModel("AtUnknown", plain({"parity", "SOURCE", "MODEL", "--at", "rows=2"}),
                   {"--at rows=2", "no open dimension 'rows'", "'batch'"}),
-      {"DefaultSizesThatTheSourceRefuses",
+      {"SizesThatTheNetNeverTakes",
        [](const TempFolder& f) {
-         const auto add = [](onnx::ModelProto& m) {
-           m.mutable_graph()->mutable_node(0)->set_op_type("Add");
-           m.mutable_graph()->mutable_initializer(0)->set_dims(0, 3);
-           m.mutable_graph()->mutable_initializer(0)->set_dims(1, 4);
+         const auto reshape = [](onnx::ModelProto& m) {
+           m.mutable_graph()->mutable_node(0)->set_op_type("Reshape");
+           onnx::TensorProto* to = m.mutable_graph()->mutable_initializer(0);
+           to->Clear();
+           to->set_name("w");
+           to->set_data_type(onnx::TensorProto::INT64);
+           to->add_dims(1);
+           to->add_int64_data(6);
+           m.mutable_graph()->mutable_output(0)->mutable_type()->Clear();
          };
-         return Arguments{"parity", f.Write("sum.onnx", Serialized(OpenProductModel(), add))};
+         return Arguments{"parity", f.Write("never.onnx", Serialized(OpenProductModel(), reshape))};
        },
-       {"at batch=7", "--at", "'product' (Add)", "cannot be broadcast"}},
+       {"no sizes are known", "--dim 'batch=N'", "batch=7", "'product'"}},
       {"AtOfAFixedModel",
        [](const TempFolder& f) {
          return Arguments{"parity", GoodOnnx(f), "--at", "batch=2"};

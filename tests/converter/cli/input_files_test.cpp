@@ -141,7 +141,7 @@ TEST_F(QuantizedFiles, OtherTypesAreRefusedWithBothRemedies) {
   EXPECT_THAT(WhyNot(folder_ / "x.npy"),
               AllOf(HasSubstr("array.astype('uint8') if these are its integers"), HasSubstr("'float32'")));
   WriteNpy(folder_ / "x.npy", TensorData::OfFloats({1, 2}).view());
-  EXPECT_THAT(WhyNot(folder_ / "x.npy"), HasSubstr("reshape it"));
+  EXPECT_THAT(WhyNot(folder_ / "x.npy"), HasSubstr("the model is for no other size of axis 0"));
 }
 
 TEST(FileNames, AreSafeOnEveryFileSystem) {

@@ -1,0 +1,101 @@
+#include "files/input_type.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "graph/error.h"
+
+namespace skiff {
+namespace {
+
+const char* NumpyName(DType dtype) {
+  constexpr const char* kNames[] = {"",       "float32", "float16", "int8",   "uint8",
+                                    "int16",  "uint16",  "int32",   "uint32", "int64",
+                                    "uint64", "bool",    "float64", "int4",   "uint4"};
+  static_assert(std::size(kNames) == kDTypeCount);
+  return kNames[static_cast<size_t>(dtype)];
+}
+
+/// How a file of this kind gets other elements: a Python expression over the array that it holds.
+std::string SavedAs(const std::string& path, const std::string& expression) {
+  return path.ends_with(".pb") ? fmt::format("write it with onnx.numpy_helper.from_array({})", expression)
+                               : fmt::format("save it with numpy as {}", expression);
+}
+
+std::string TypeRemedy(const std::string& path, const PortInfo& port) {
+  const std::string remedy = SavedAs(path, fmt::format("array.astype('{}')", NumpyName(port.dtype)));
+  return port.quantization == nullptr ? remedy
+                                      : remedy +
+                                            " if these are its integers, as array.astype('float32') if they "
+                                            "are the real numbers";
+}
+
+/// The shape, with -1 for its only open extent, where the file's elements fill it; "" where they do not.
+std::string ShapeOfSameElements(const Shape& wanted, int64_t elements) {
+  int64_t known = 1;
+  int open = 0;
+  for (const int64_t extent : wanted) {
+    if (extent < 0) ++open;
+    if (extent >= 0) known *= extent;
+  }
+  const bool fills = open == 0   ? known == elements
+                     : open == 1 ? known > 0 && elements > 0 && elements % known == 0
+                                 : false;
+  return fills ? fmt::format("{}", fmt::join(wanted.begin(), wanted.end(), ", ")) : "";
+}
+
+/// The options that gave an open dimension another size than the file has, where that is all that is wrong.
+std::string SaidOtherwise(const Shape& shape, const PortInfo& port, const SymbolSizes& sizes) {
+  const PortInfo sized = sizes.Sized(port);
+  std::vector<std::string> said;
+  if (shape.rank() != port.shape.rank()) return "";
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (sized.shape[axis] < 0 || sized.shape[axis] == shape[axis]) continue;
+    if (port.shape[axis] >= 0) return "";
+    const std::string& option = sizes.said[static_cast<size_t>(port.symbols[axis])];
+    if (std::find(said.begin(), said.end(), option) == said.end()) said.push_back(option);
+  }
+  return said.empty()
+             ? ""
+             : fmt::format("it would fit without {}: the file says its sizes itself", fmt::join(said, " "));
+}
+
+std::string ShapeRemedy(const std::string& path, const Shape& shape, const PortInfo& port,
+                        const SymbolSizes& sizes) {
+  if (const std::string said = SaidOtherwise(shape, port, sizes); !said.empty()) return said;
+  const PortInfo sized = sizes.Sized(port);
+  if (const std::string same = ShapeOfSameElements(sized.shape, shape.elements()); !same.empty())
+    return SavedAs(path, fmt::format("array.reshape({})", same));
+  if (shape.rank() != port.shape.rank())
+    return fmt::format("the array needs {} dimension{}, which no conversion changes", port.shape.rank(),
+                       port.shape.rank() == 1 ? "" : "s");
+  std::string axes;
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (port.shape[axis] >= 0 && port.shape[axis] != shape[axis])
+      axes += fmt::format("{}{}", axes.empty() ? "" : ", ", axis);
+  }
+  return fmt::format(
+      "the model is for no other size of axis {}. Where its source leaves that open, as 'skiff inspect' "
+      "tells, "
+      "'skiff convert' makes a model for this one: --shape '{}={}'",
+      axes, port.name, fmt::join(shape.begin(), shape.end(), "x"));
+}
+
+}  // namespace
+
+void CheckInputType(const std::string& path, const TensorData& tensor, const PortInfo& port,
+                    const SymbolSizes& sizes) {
+  const auto fail = [&](const std::string& remedy) {
+    Throw(StatusCode::kInvalidArgument, "{}: input '{}' must be {}, the file holds {} {}; {}", path,
+          port.name, sizes.TypeText(port), DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(),
+          remedy);
+  };
+  const bool reals = port.quantization != nullptr && tensor.dtype() == DType::kF32;
+  if (tensor.dtype() != port.dtype && !reals) fail(TypeRemedy(path, port));
+  const Shape wanted = sizes.Sized(port).shape;
+  bool fits = tensor.shape().rank() == wanted.rank();
+  for (int i = 0; fits && i < wanted.rank(); ++i) fits = wanted[i] < 0 || wanted[i] == tensor.shape()[i];
+  if (!fits) fail(ShapeRemedy(path, tensor.shape(), port, sizes));
+}
+
+}  // namespace skiff

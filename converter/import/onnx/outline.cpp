@@ -1,0 +1,91 @@
+#include "import/onnx/outline.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <set>
+
+#include "import/onnx/importer.h"
+#include "import/onnx/tensor.h"
+
+namespace skiff {
+namespace {
+
+/// What the importer calls a dimension; inputs with a placeholder get a name.
+std::string DimText(const onnx::TensorShapeProto::Dimension& dim, const std::string& unnamed) {
+  // Exporters write 0 for an extent that they do not know.
+  if (dim.has_dim_value() && dim.dim_value() > 0) return std::to_string(dim.dim_value());
+  return IsPlaceholder(dim.dim_param()) ? unnamed : dim.dim_param();
+}
+
+SourceOutline::Port PortOf(const onnx::ValueInfoProto& info, bool input) {
+  SourceOutline::Port port;
+  port.name = info.name();
+  if (!info.type().has_tensor_type()) {
+    port.dtype = "no tensor";
+    return port;
+  }
+  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  const DType dtype = DTypeOfOnnx(type.elem_type());
+  port.dtype = dtype == DType::kInvalid ? OnnxTypeName(type.elem_type()) : DTypeName(dtype);
+  port.has_shape = type.has_shape();
+  for (const auto& dim : type.shape().dim())
+    port.shape.push_back(DimText(dim, input ? fmt::format("{}#{}", info.name(), port.shape.size()) : "?"));
+  return port;
+}
+
+/// What the tensor's elements take, as far as the message says it: those in files by the length that it
+/// states.
+uint64_t BytesOf(const onnx::TensorProto& tensor) {
+  uint64_t bytes = tensor.raw_data().size() + 4 * static_cast<uint64_t>(tensor.float_data_size()) +
+                   8 * static_cast<uint64_t>(tensor.double_data_size() + tensor.int64_data_size() +
+                                             tensor.uint64_data_size()) +
+                   4 * static_cast<uint64_t>(tensor.int32_data_size());
+  for (const auto& entry : tensor.external_data()) {
+    uint64_t length = 0;
+    if (entry.key() == "length")
+      std::from_chars(entry.value().data(), entry.value().data() + entry.value().size(), length);
+    bytes += length;
+  }
+  return bytes;
+}
+
+void CountGraph(const onnx::GraphProto& graph, SourceOutline& outline);
+
+void CountNode(const onnx::NodeProto& node, SourceOutline& outline) {
+  const std::string& domain = node.domain();
+  ++outline.operators[domain.empty() || domain == "ai.onnx" ? node.op_type() : domain + "." + node.op_type()];
+  ++outline.nodes;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.has_t()) outline.constant_bytes += BytesOf(attribute.t());
+    if (attribute.has_g()) CountGraph(attribute.g(), outline);
+    for (const onnx::GraphProto& body : attribute.graphs()) CountGraph(body, outline);
+  }
+}
+
+void CountGraph(const onnx::GraphProto& graph, SourceOutline& outline) {
+  for (const onnx::TensorProto& tensor : graph.initializer()) outline.constant_bytes += BytesOf(tensor);
+  for (const onnx::NodeProto& node : graph.node()) CountNode(node, outline);
+}
+
+}  // namespace
+
+SourceOutline OutlineOf(const onnx::ModelProto& model) {
+  SourceOutline outline;
+  outline.graph = model.graph().name();
+  for (const auto& opset : model.opset_import())
+    outline.opsets.emplace_back(opset.domain().empty() ? "ai.onnx" : opset.domain(), opset.version());
+  std::set<std::string> constants;
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) constants.insert(tensor.name());
+  for (const auto& input : model.graph().input()) {
+    if (!constants.contains(input.name())) outline.inputs.push_back(PortOf(input, true));
+  }
+  for (const auto& output : model.graph().output()) outline.outputs.push_back(PortOf(output, false));
+  CountGraph(model.graph(), outline);
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) CountNode(node, outline);
+  }
+  return outline;
+}
+
+}  // namespace skiff

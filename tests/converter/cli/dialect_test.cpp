@@ -1,0 +1,293 @@
+// What is the same in all commands: help, names that were nearly right, sizes and files of inputs, terminals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "files/npy.h"
+#include "files/tensor_files.h"
+#include "skiff/version.h"
+#include "tests/converter/cli/onnx_models.h"
+#include "tests/converter/cli/run_tool.h"
+#include "tests/support/temp_folder.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Arguments = std::vector<std::string>;
+
+const std::string kCharacters = SKIFF_SOURCE_DIR "/samples/characters";
+
+size_t LongestLine(const std::string& text) {
+  size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    longest = std::max(longest, line.size());
+  }
+  return longest;
+}
+
+class Dialect : public ::testing::Test {
+ protected:
+  Dialect() {
+    Succeed({"convert", source_, "-o", bounded_, "--dim", "batch=2..8"});
+    Succeed({"convert", source_, "-o", unbounded_});
+  }
+
+  static RunResult Try(const std::string& program, const Arguments& arguments) {
+    RunResult result = RunProgram(program, arguments);
+    EXPECT_EQ(result.exit_code, 0) << program << ": " << result.error << result.output;
+    return result;
+  }
+  static std::string Succeed(const Arguments& arguments) { return Try(SKIFF_TOOL, arguments).output; }
+  static std::string Fail(const Arguments& arguments, int exit_code = 1) {
+    const RunResult result = RunSkiff(arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.error << result.output;
+    return result.error;
+  }
+  std::string Npy(const std::string& name, const Shape& shape) const {
+    const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, shape).view());
+    return folder_.Write(name, {bytes.begin(), bytes.end()});
+  }
+
+  const TempFolder folder_;
+  const std::string source_ = folder_.Write("open.onnx", Serialized(OpenProductModel()));
+  const std::string bounded_ = folder_ / "bounded.skiff";
+  const std::string unbounded_ = folder_ / "unbounded.skiff";
+};
+
+const Arguments kCommands = {"convert", "run", "bench", "parity", "buckets", "inspect", "size-list"};
+
+TEST_F(Dialect, HelpIsThereInEveryWayAndFits) {
+  const std::string tool = Succeed({"help"});
+  EXPECT_EQ(tool, Succeed({"--help"}));
+  EXPECT_LE(LongestLine(tool), 100u);
+  for (const std::string& command : kCommands) {
+    EXPECT_THAT(tool, HasSubstr("\n  " + command + " "));
+    const std::string help = Succeed({"help", command});
+    EXPECT_EQ(help, Succeed({command, "--help"}));
+    EXPECT_THAT(help, AllOf(HasSubstr("skiff " + command), HasSubstr("--help")));
+    EXPECT_LE(LongestLine(help), 100u) << command;
+    RunOptions narrow;
+    narrow.terminal = 60;
+    narrow.environment = {{"TERM", "xterm"}, {"COLUMNS", ""}};
+    const std::string wrapped = RunSkiff({command, "--help"}, narrow).output;
+    EXPECT_GT(std::count(wrapped.begin(), wrapped.end(), '\n'), std::count(help.begin(), help.end(), '\n'));
+    std::istringstream lines(wrapped);
+    for (std::string line; std::getline(lines, line);) {
+      // Names of options and examples are not broken.
+      const bool text = line.find("--") == std::string::npos && !line.starts_with("  skiff");
+      EXPECT_TRUE(!text || line.size() <= 61u) << command << ": " << line;
+    }
+  }
+  EXPECT_THAT(Fail({"help", "pariti"}, 2), HasSubstr("did you mean 'parity'?"));
+}
+
+TEST_F(Dialect, Version) {
+  for (const char* option : {"-v", "--version"}) {
+    EXPECT_EQ(Succeed({option}), "skiff " SKIFF_VERSION "\n");
+    EXPECT_EQ(Try(SKIFF_RUN, {option}).output, "skiff-run " SKIFF_VERSION "\n");
+  }
+}
+
+TEST_F(Dialect, NamesThatWereNearlyRight) {
+  const std::string out = folder_ / "out.skiff";
+  struct Row {
+    Arguments arguments;
+    int exit_code;
+    const char* meant;
+  };
+  const Row rows[] = {
+      {{"covnert"}, 2, "did you mean 'convert'?"},
+      {{"--versoin"}, 2, "did you mean '--version'?"},
+      {{"run", bounded_, "--treads", "1"}, 2, "did you mean '--threads'?"},
+      {{"run", bounded_, "--inptu=x"}, 2, "did you mean '--input'?"},
+      {{"convert", source_, "-o", out, "--dim", "bacth=2"}, 1, "did you mean 'batch'?"},
+      {{"convert", source_, "-o", out, "--shape", "X=2x4"}, 1, "did you mean 'x'?"},
+      {{"bench", bounded_, "--dim", "Batch=2"}, 1, "did you mean 'batch'?"},
+      {{"bench", bounded_, "--shape", "X=2x4"}, 1, "did you mean 'x'?"},
+      {{"bench", bounded_, "--signature", "mian"}, 1, "did you mean 'main'?"},
+      {{"parity", source_, bounded_, "--at", "batc=2"}, 1, "did you mean 'batch'?"},
+      {{"parity", source_, bounded_, "--input-range", "X=0..1"}, 1, "did you mean 'x'?"},
+      {{"run", bounded_, "--input", "X=a.npy"}, 1, "did you mean 'x'?"},
+  };
+  for (const Row& row : rows) EXPECT_THAT(Fail(row.arguments, row.exit_code), HasSubstr(row.meant));
+  EXPECT_THAT(Fail({"zzz"}, 2), Not(HasSubstr("did you mean")));
+}
+
+/// The same options in every command, and in the program for devices.
+TEST_F(Dialect, OneCallInFourWays) {
+  const std::string raw = folder_.Write("x.bin", std::string(3 * 4 * sizeof(float), '\0'));
+  const std::string npy = Npy("x.npy", {3, 4});
+  const std::string out = folder_ / "out";
+  struct Program {
+    std::string path;
+    Arguments begin;
+    std::string written;
+  };
+  const Program programs[] = {{SKIFF_TOOL, {"run", bounded_}, "/y.npy"},
+                              {SKIFF_TOOL, {"bench", bounded_, "--runs", "1", "--warmup", "0"}, "/y.npy"},
+                              {SKIFF_TOOL, {"parity", source_, bounded_}, "/eager/y.npy"},
+                              {SKIFF_RUN, {bounded_}, "/0.npy"}};
+  const Arguments calls[] = {{"--input", "x=" + raw, "--dim", "batch=3"},
+                             {"--input", raw, "--shape", "x=3x4"},
+                             {"-i", npy},
+                             {"--input", "x=" + npy, "--dim", "batch=3"}};
+  for (const Program& program : programs) {
+    for (const Arguments& call : calls) {
+      std::filesystem::remove_all(out);
+      Arguments arguments = program.begin;
+      arguments.insert(arguments.end(), call.begin(), call.end());
+      arguments.insert(arguments.end(), {"--output", out, "--threads", "1", "--cache", folder_.path()});
+      if (program.path == SKIFF_RUN || program.begin[0] != "parity")
+        arguments.insert(arguments.end(), {"--signature", "main", "--backend", "reference"});
+      Try(program.path, arguments);
+      EXPECT_EQ(ReadNpy(out + program.written).shape(), (Shape{3, 3})) << program.written;
+    }
+  }
+}
+
+TEST_F(Dialect, SizesThatAreNotTheModels) {
+  for (const Arguments& begin : {Arguments{"run", bounded_, "--inputs", "random:1"},
+                                 Arguments{"bench", bounded_}, Arguments{"parity", source_, bounded_}}) {
+    const auto with = [&](const Arguments& options) {
+      Arguments all = begin;
+      all.insert(all.end(), options.begin(), options.end());
+      return all;
+    };
+    EXPECT_THAT(Fail(with({"--shape", "x=3x5"})), AllOf(HasSubstr("--shape x=3x5"), HasSubstr("[batch, 4]")));
+    EXPECT_THAT(Fail(with({"--shape", "x=9x4"})), AllOf(HasSubstr("--shape x=9x4"), HasSubstr("2..8")));
+    EXPECT_THAT(Fail(with({"--shape", "x=3x4", "--dim", "batch=4"})), HasSubstr("batch"));
+    EXPECT_THAT(Fail(with({"--shape", "x=3xb"}), 2), HasSubstr("NAME=1x3x224x224"));
+  }
+}
+
+TEST_F(Dialect, SizesThatNobodySaysAreChosenAndSaid) {
+  const RunResult bench = RunSkiff({"bench", unbounded_, "--runs", "1"});
+  EXPECT_EQ(bench.exit_code, 0) << bench.error;
+  EXPECT_THAT(bench.error, StartsWith("note: batch=1, as no option says it; --dim 'batch=N' says otherwise"));
+  EXPECT_THAT(bench.output, HasSubstr("sizes:   batch=1\n"));
+  const RunResult parity = RunSkiff({"parity", source_, unbounded_});
+  EXPECT_EQ(parity.exit_code, 0) << parity.error;
+  EXPECT_THAT(parity.error, HasSubstr("note: batch=7, as no option says it"));
+  EXPECT_EQ(RunSkiff({"parity", source_, unbounded_, "--dim", "batch=3"}).error, "");
+  EXPECT_THAT(RunProgram(SKIFF_RUN, {bounded_}).output,
+              AllOf(HasSubstr("'batch' is 2, as no option says it"), HasSubstr("'y': f32 [2, 3]")));
+}
+
+/// Of a net that takes 3 rows only, though its file says that any number will do.
+TEST_F(Dialect, SizesThatTheNetRefusesAreNotChosen) {
+  const std::string source =
+      folder_.Write("sum.onnx", Serialized(OpenProductModel(), [](onnx::ModelProto& model) {
+                      model.mutable_graph()->mutable_node(0)->set_op_type("Reshape");
+                      onnx::TensorProto* to = model.mutable_graph()->mutable_initializer(0);
+                      to->set_data_type(onnx::TensorProto::INT64);
+                      to->clear_dims();
+                      to->add_dims(1);
+                      to->clear_float_data();
+                      to->clear_raw_data();
+                      to->add_int64_data(12);
+                      model.mutable_graph()->mutable_output(0)->mutable_type()->clear_tensor_type();
+                    }));
+  const std::string model = folder_ / "sum.skiff";
+  Succeed({"convert", source, "-o", model});
+  for (const Arguments& arguments : {Arguments{"bench", model, "--runs", "1"}, {"parity", source, model}}) {
+    const RunResult result = RunSkiff(arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    EXPECT_THAT(result.error, HasSubstr("note: batch=3"));
+  }
+}
+
+TEST_F(Dialect, ClassesWithoutLabelsAreNumbers) {
+  const std::string input = Npy("x.npy", {1, 4});
+  const std::string model = folder_ / "fixed.skiff";
+  Succeed({"convert", source_, "-o", model, "--dim", "batch=1"});
+  EXPECT_THAT(Succeed({"run", model, "--input", input}), Not(HasSubstr("class")));
+  EXPECT_THAT(Succeed({"run", model, "--input", input, "--top", "2"}),
+              AllOf(HasSubstr("  1. class 0  (score 0)\n"), HasSubstr("  2. class 1")));
+  EXPECT_THAT(Succeed({"run", bounded_, "--input", Npy("two.npy", {2, 4}), "--top", "2"}),
+              Not(HasSubstr("class")))
+      << "two rows are no vector of scores";
+}
+
+TEST_F(Dialect, InputsWithoutARankTakeTheirShapeFromAnOption) {
+  const std::string source = folder_.Write(
+      "rankless.onnx", Serialized(ProductModel(), [](auto& model) {
+        model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+      }));
+  const std::string model = folder_ / "rankless.skiff";
+  EXPECT_THAT(Fail({"convert", source, "-o", model}),
+              AllOf(HasSubstr("'x'"), HasSubstr("rank"), HasSubstr("--shape 'x=AxBx...'")));
+  Succeed({"convert", source, "-o", model, "--shape", "x=5x4"});
+  EXPECT_THAT(Succeed({"parity", source, model}), HasSubstr("f32 [5, 3]"));
+  EXPECT_THAT(Succeed({"inspect", source}),
+              AllOf(HasSubstr("input 'x' f32 of a rank that the file does not state"),
+                    HasSubstr("cannot be converted as it is"), HasSubstr("MatMul")));
+  EXPECT_THAT(Succeed({"inspect", source, "--shape", "x=5x4"}),
+              AllOf(HasSubstr("input 'x' f32 [5, 4]"), HasSubstr("output 'y' f32 [5, 3]")));
+}
+
+/// Of an If whose branches differ the rank is not known before its condition is.
+TEST_F(Dialect, InspectShowsWhatCanBeKnown) {
+  onnx::ModelProto model = ProductModel();
+  model.mutable_opset_import(0)->set_version(16);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  onnx::ValueInfoProto* rate = graph.add_input();
+  rate->set_name("rate");
+  rate->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::INT64);
+  rate->mutable_type()->mutable_tensor_type()->mutable_shape();
+  onnx::TensorProto* limit = graph.add_initializer();
+  limit->set_name("limit");
+  limit->set_data_type(onnx::TensorProto::INT64);
+  limit->add_int64_data(16000);
+  graph.mutable_node(0)->set_output(0, "product");
+  AddNode(model, "Equal", "compare", {"rate", "limit"}, {"fast"});
+  onnx::NodeProto* branch = AddNode(model, "If", "branch", {"fast"}, {"chosen"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto* attribute = branch->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::GRAPH);
+    onnx::NodeProto* node = attribute->mutable_g()->add_node();
+    node->set_op_type(std::string(name) == "then_branch" ? "Identity" : "Shape");
+    node->set_name("inner");
+    node->add_input("product");
+    node->add_output("out");
+    attribute->mutable_g()->set_name(name);
+    attribute->mutable_g()->add_output()->set_name("out");
+  }
+  AddNode(model, "Hardmax", "hardmax", {"chosen"}, {"y"});
+  const std::string source = folder_.Write("branches.onnx", Serialized(model));
+  const RunResult all = RunSkiff({"inspect", source});
+  EXPECT_EQ(all.exit_code, 0) << all.error;
+  EXPECT_THAT(all.output, AllOf(HasSubstr("input 'x' f32 [1, 4]"), HasSubstr("input 'rate' i64 []"),
+                                HasSubstr("cannot be converted as it is"), HasSubstr("Hardmax")));
+  EXPECT_THAT(all.error, HasSubstr("--set 'rate=NUMBER'"));
+  EXPECT_THAT(Succeed({"inspect", source, "--set", "rate=16000"}),
+              AllOf(HasSubstr("output 'y' f32 [1, 3]"), Not(HasSubstr("cannot be converted"))));
+  EXPECT_THAT(Fail({"inspect", bounded_, "--set", "rate=1"}, 2), HasSubstr("are for sources"));
+}
+
+TEST_F(Dialect, TerminalsHaveColours) {
+  RunOptions terminal;
+  terminal.terminal = 120;
+  terminal.environment = {{"TERM", "xterm"}, {"NO_COLOR", ""}};
+  const Arguments parity = {"parity", source_, bounded_};
+  EXPECT_THAT(RunSkiff(parity, terminal).output, HasSubstr("\x1b[32mPARITY OK\x1b[0m"));
+  EXPECT_THAT(RunSkiff({"run", "none.skiff"}, terminal).output, HasSubstr("\x1b[31mskiff: error:\x1b[0m"));
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"NO_COLOR", "1"}, {"TERM", "dumb"}}) {
+    RunOptions plain = terminal;
+    plain.environment[name] = value;
+    EXPECT_THAT(RunSkiff(parity, plain).output, AllOf(HasSubstr("PARITY OK"), Not(HasSubstr("\x1b[3"))))
+        << name;
+  }
+  EXPECT_THAT(Succeed(parity), Not(HasSubstr("\x1b")));
+}
+
+}  // namespace
+}  // namespace skiff::testing

@@ -1,0 +1,120 @@
+// What --json prints is what docs/json.md says.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "files/npy.h"
+#include "tests/converter/cli/json_page.h"
+#include "tests/converter/cli/onnx_models.h"
+#include "tests/converter/cli/run_tool.h"
+#include "tests/support/temp_folder.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Json = nlohmann::json;
+
+const std::string kPage = SKIFF_SOURCE_DIR "/docs/json.md";
+const std::string kCharacters = SKIFF_SOURCE_DIR "/samples/characters";
+const std::string kCases = SKIFF_SOURCE_DIR "/tests/converter/import/tflite/";
+const std::string kCodec = kCases + "signature_cases/codec/model.tflite";
+
+class JsonOutput : public ::testing::Test {
+ protected:
+  JsonOutput() {
+    Run({"convert", source_, "-o", bounded_, "--dim", "batch=2..8", "--bucket", "batch=2,8"});
+    Run({"convert", kCharacters + "/characters.onnx", "-o", characters_, "--image-size", "32x32", "--std",
+         "127.5", "--mean", "127.5", "--labels", kCharacters + "/labels.txt"});
+    Run({"convert", kCodec, "-o", codec_});
+    const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, {2, 3}).view());
+    folder_.Write("y.npy", {bytes.begin(), bytes.end()});
+  }
+
+  static std::string Run(const std::vector<std::string>& arguments, int exit_code = 0) {
+    const RunResult result = RunSkiff(arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.error;
+    return result.output;
+  }
+
+  const TempFolder folder_;
+  const std::string source_ = folder_.Write("open.onnx", Serialized(OpenProductModel()));
+  const std::string bounded_ = folder_ / "bounded.skiff";
+  const std::string characters_ = folder_ / "characters.skiff";
+  const std::string codec_ = folder_ / "codec.skiff";
+};
+
+TEST_F(JsonOutput, IsWhatThePageSays) {
+  const std::string rankless = folder_.Write(
+      "rankless.onnx", Serialized(ProductModel(), [](auto& model) {
+        model.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
+      }));
+  const std::string lstm = kCases + "cases/lstm_i8/model.tflite";
+  const std::string picture = kCharacters + "/images/7_cantarell-bold_32x32.png";
+  struct Row {
+    std::vector<std::string> arguments;
+    int exit_code = 0;
+  };
+  const Row rows[] = {
+      {{"run", characters_, "--input", picture, "--top", "3", "--output", folder_ / "out"}},
+      {{"run", bounded_, "--inputs", "random:1", "--top", "2"}},
+      {{"bench", bounded_, "--runs", "3", "--warmup", "1"}},
+      {{"bench", codec_, "--runs", "2", "--signature", "through"}},
+      {{"parity", source_, bounded_, "--layers"}},
+      {{"parity", source_, bounded_, "--sweep"}},
+      {{"parity", source_, bounded_, "--at", "batch=2", "--steps", "2"}, 0},
+      {{"parity", source_, bounded_, "--expect", folder_.path(), "--inputs", "random:1", "--dim", "batch=2"},
+       3},
+      {{"parity", kCodec, codec_}},
+      {{"parity", kCodec, codec_, "--steps", "2"}},
+      {{"buckets", source_, "--uniform", "batch=1..16", "--max-plans", "2"}},
+      {{"inspect", source_}},
+      {{"inspect", rankless}},
+      {{"inspect", kCodec}},
+      {{"inspect", bounded_}},
+      {{"inspect", characters_}},
+      {{"inspect", codec_}},
+      {{"convert", source_, "-o", folder_ / "again.skiff"}},
+      {{"convert", kCodec, "-o", folder_ / "again.skiff", "--dim", "x#0=1..4"}},
+  };
+  const JsonPage page(kPage);
+  EXPECT_GT(page.fields(), 200u);
+  for (const Row& row : rows) {
+    std::vector<std::string> arguments = row.arguments;
+    arguments.emplace_back("--json");
+    const std::string output = Run(arguments, row.exit_code);
+    EXPECT_THAT(page.Check(arguments[0], Json::parse(output)), IsEmpty())
+        << fmt::format("{}", fmt::join(arguments, " "));
+  }
+}
+
+/// The check itself: a field too many, one too few, one of another type.
+TEST_F(JsonOutput, DifferencesAreSeen) {
+  const JsonPage page(kPage);
+  Json report = Json::parse(Run({"buckets", source_, "--uniform", "batch=1..4", "--json"}));
+  ASSERT_THAT(page.Check("buckets", report), IsEmpty());
+  report["buckets"][0]["colour"] = "red";
+  EXPECT_THAT(page.Check("buckets", report), ElementsAre(HasSubstr("buckets[].colour is not in the page")));
+  report["buckets"][0].erase("colour");
+  report["buckets"][0].erase("calls");
+  EXPECT_THAT(page.Check("buckets", report), ElementsAre(HasSubstr("buckets[].calls lacks")));
+  report["buckets"][0]["calls"] = "many";
+  EXPECT_THAT(page.Check("buckets", report), ElementsAre(HasSubstr("calls is no number")));
+}
+
+TEST_F(JsonOutput, ValuesAreThoseOfTheText) {
+  const std::string picture = kCharacters + "/images/7_cantarell-bold_32x32.png";
+  const Json run = Json::parse(Run({"run", characters_, "--input", picture, "--top", "1", "--json"}));
+  EXPECT_EQ(run["outputs"][0]["top"][0]["label"], "7");
+  const Json open = Json::parse(Run({"run", bounded_, "--inputs", "random:1", "--dim", "batch=5", "--json"}));
+  EXPECT_EQ(open["sizes"]["batch"], 5);
+  EXPECT_EQ(open["outputs"][0]["shape"], (Json{5, 3}));
+  const Json converted = Json::parse(Run({"convert", source_, "-o", folder_ / "x.skiff", "--json"}));
+  EXPECT_THAT(converted["hints"][0].get<std::string>(), HasSubstr("--dim 'batch=1..MAX'"));
+}
+
+}  // namespace
+}  // namespace skiff::testing
