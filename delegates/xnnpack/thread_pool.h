@@ -22,7 +22,7 @@ class Pool final : public ThreadPool {
   const pthreadpool_t pool_;
 };
 
-/// See delegates/thread_pool.h; `threads` is at least 1.
+/// See skiff/thread_pool.h; `threads` is at least 1.
 Result<std::unique_ptr<Pool>> CreatePool(int threads);
 
 }  // namespace skiff::xnnpack
