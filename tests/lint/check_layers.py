@@ -47,6 +47,7 @@ ALLOWED = {
                   "delegates/supports.h"},
     "platforms": {"runtime"},
     "platforms/c": {"runtime", "delegates/registry.h", "delegates/thread_pool.h", "platforms/c"},
+    "platforms/python": {"runtime", "delegates", "converter", "platforms/python"},
     "platforms/android": {"runtime/include/skiff/image_c.h", "runtime/include/skiff/skiff.h", "platforms/android"},
     "samples": {"runtime/include", "delegates/registry.h", "samples"},
     "samples/delegate": {"runtime/include", "runtime/ops", "runtime/core/fixed_array.h", "converter/trace",
