@@ -16,8 +16,9 @@ const char* ReasonOfLoader() {
   return reason == nullptr ? "no reason was given" : reason;
 }
 
-/// The library stays loaded until the process ends.
-void LoadLibrary(const std::string& file) {
+}  // namespace
+
+void LoadCustomLibrary(const std::string& file) {
   // Without a slash, the loader would look in the system's folders.
   void* library = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) Throw(StatusCode::kIo, "{}: cannot be loaded: {}", file, ReasonOfLoader());
@@ -40,14 +41,12 @@ void LoadLibrary(const std::string& file) {
   }
 }
 
-}  // namespace
-
 void AddCustomLibraryOption(CLI::App& command) {
   command
       .add_option_function<std::vector<std::string>>(
           "--custom-library",
           [](const std::vector<std::string>& files) {
-            for (const std::string& file : files) LoadLibrary(file);
+            for (const std::string& file : files) LoadCustomLibrary(file);
           },
           "A shared library with operators of your own (samples/custom_operator); repeatable")
       ->type_name("FILE")

@@ -27,6 +27,26 @@ else()
   set(skiff_jni_found OFF)
 endif()
 option(SKIFF_JNI "Build the library for Java (default: where jni.h is found)" ${skiff_jni_found})
+# Python's headers, nanobind, and NumPy, which the package is imported with: of the environment that platforms/setup made for the
+# tests, else of the python3 that is found. scikit-build-core names both itself.
+set(skiff_python_found OFF)
+if(NOT CMAKE_CROSSCOMPILING)
+  set(skiff_python_environment ${PROJECT_SOURCE_DIR}/build/python_env/bin/python3)
+  if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${skiff_python_environment})
+    set(Python_EXECUTABLE ${skiff_python_environment})
+  endif()
+  find_package(Python 3.11 COMPONENTS Interpreter Development.Module QUIET)
+  if(Python_FOUND AND NOT DEFINED nanobind_DIR)
+    execute_process(COMMAND ${Python_EXECUTABLE} -c "import numpy, nanobind; print(nanobind.cmake_dir())"
+                    OUTPUT_VARIABLE skiff_nanobind_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    if(skiff_nanobind_dir)
+      set(nanobind_DIR ${skiff_nanobind_dir} CACHE PATH "Where nanobind's package file is")
+    endif()
+  endif()
+  if(Python_FOUND AND DEFINED nanobind_DIR)
+    set(skiff_python_found ON)
+  endif()
+endif()
 set(SKIFF_OPERATORS "" CACHE FILEPATH "List of the operators to build in (skiff size-list writes it), or empty: all")
 option(SKIFF_LTO "Optimise the runtime and its delegates as one program where a program asks for it at its link, too (GCC)" OFF)
 option(SKIFF_WERROR "Treat warnings as errors" OFF)
@@ -39,6 +59,14 @@ option(SKIFF_BUILD_CONVERTER "Build the converter and the host tool" ${skiff_on_
 option(SKIFF_CROSS_RUNTIME_TESTS
        "Build the runtime's own tests although the converter is not built: with its library, but for the importers" OFF)
 set(SKIFF_SANITIZE "" CACHE STRING "Sanitizers for everything that is compiled here: \"address,undefined\", \"thread\" or empty")
+# Interpreters are not instrumented: with sanitizers it is built where it is asked for.
+if(SKIFF_BUILD_CONVERTER AND skiff_python_found AND NOT SKIFF_SANITIZE)
+  set(skiff_python_wanted ON)
+else()
+  set(skiff_python_wanted OFF)
+endif()
+option(SKIFF_PYTHON "Build the Python package (default: with the converter, where Python's headers and nanobind are found)"
+       ${skiff_python_wanted})
 
 find_program(SKIFF_CCACHE ccache)
 foreach(language C CXX)

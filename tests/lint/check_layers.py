@@ -47,6 +47,7 @@ ALLOWED = {
                   "delegates/supports.h"},
     "platforms": {"runtime"},
     "platforms/c": {"runtime", "delegates/include", "platforms/c"},
+    "platforms/python": {"runtime", "delegates", "converter", "platforms/python"},
     "platforms/android": {"runtime/include/skiff/image_c.h", "runtime/include/skiff/skiff.h", "platforms/android"},
     "samples": {"runtime/include", "delegates/include", "samples"},
     "samples/delegate": {"runtime/include", "delegates/include", "runtime/ops", "runtime/core/fixed_array.h", "converter/trace",

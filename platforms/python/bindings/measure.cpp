@@ -1,0 +1,112 @@
+// Random inputs and measurements.
+
+#include "cli/bench_report.h"
+#include "cli/session_options.h"
+#include "core/platform.h"
+#include "platforms/python/bindings/options.h"
+#include "platforms/python/bindings/support.h"
+#include "platforms/python/bindings/tools.h"
+#include "run/model_sizes.h"
+#include "run/random_inputs.h"
+#include "skiff/version.h"
+
+namespace skiff::python {
+namespace {
+
+using Range = std::pair<double, double>;
+
+InputRanges ToRanges(const std::map<std::string, Range>& given) {
+  InputRanges ranges;
+  for (const auto& [name, range] : given) ranges[name] = {range.first, range.second};
+  return ranges;
+}
+
+NamedTensors Draw(const ModelSignature& signature, uint64_t seed, const NamedSizes& sizes,
+                  const std::optional<Range>& range, const std::map<std::string, Range>& ranges) {
+  SymbolSizes named(signature);
+  named.Set(sizes, "sizes");
+  std::optional<RandomRange> reals;
+  if (range) reals = RandomRange{range->first, range->second};
+  return RandomInputs(signature, ClosedSizes(signature, named), seed, reals, ToRanges(ranges));
+}
+
+nb::dict Random(const ModelHandle& handle, uint64_t seed, const NamedSizes& sizes,
+                const std::optional<Range>& range, const std::map<std::string, Range>& ranges,
+                const std::optional<std::string>& signature) {
+  const ModelSignature chosen = FindSignature(handle.get().model(), signature.value_or(""));
+  return ToDict(Draw(chosen, seed, sizes, range, ranges));
+}
+
+/// What skiff bench prints, as JSON and as text.
+std::pair<std::string, std::string> Measure(const ModelHandle& handle, const std::string& name,
+                                            const nb::dict& given) {
+  OpenedModel& opened = handle.get();
+  const SharedModel keep = handle.opened;
+  cli::SessionArguments arguments;
+  arguments.signature = Get<std::string>(given, "signature");
+  arguments.backend = Get<std::string>(given, "backend");
+  arguments.threads = Get<int>(given, "threads");
+  arguments.exact = Get<bool>(given, "exact");
+  const auto top = Get<size_t>(given, "top");
+  const auto seed = Get<uint64_t>(given, "seed");
+  const auto sizes = Get<NamedSizes>(given, "sizes");
+  const auto ranges = Get<std::map<std::string, Range>>(given, "input_ranges");
+  const ModelSignature signature = FindSignature(opened.model(), arguments.signature);
+  BenchOptions options{
+      cli::ToSessionOptions(arguments, signature), Get<int>(given, "runs"), Get<int>(given, "warmup"), {}};
+  const auto own = Get<nb::object>(given, "inputs");
+  NamedTensors inputs;
+  if (!own.is_none()) inputs = ToTensors(nb::cast<nb::dict>(own), signature.info().inputs);
+  const Unlocked unlocked;
+  if (own.is_none()) inputs = Draw(signature, seed, sizes, {}, ranges);
+  cli::BenchContext context;
+  context.model = name;
+  if (opened.model().signature_count() > 1) context.signature = signature.name();
+  context.file_bytes = opened.model().file_bytes();
+  SymbolSizes known(signature);
+  known.sizes = SizesOf(signature, inputs);
+  context.sizes = SizesText(known.symbols, known.sizes);
+  if (own.is_none()) {
+    if (const std::vector<int64_t> other = OtherSizes(signature, known.sizes); other != known.sizes) {
+      context.other_sizes = SizesText(known.symbols, other);
+      options.other_inputs = RandomInputs(signature, other, seed, {}, ToRanges(ranges));
+    }
+  }
+  const BenchResult result =
+      AtSizes(context.sizes, "sizes", [&] { return Bench(opened.model(), inputs, options); });
+  context.backend = cli::BackendText(arguments.backend, result.target);
+  return {JsonText(cli::BenchJson(context, result)), cli::BenchText(context, result, top)};
+}
+
+nb::dict BuildInfo() {
+  nb::list delegates;
+  for (const Delegate* delegate : BuiltinDelegates()) delegates.append(delegate->support().name());
+  nb::dict result;
+  result["version"] = SKIFF_VERSION;
+  result["delegates"] = nb::tuple(delegates);
+  result["compiler"] = __VERSION__;
+#if defined(__x86_64__)
+  result["cpu"] = "x86_64";
+#elif defined(__aarch64__)
+  result["cpu"] = "aarch64";
+#else
+  result["cpu"] = "other";
+#endif
+#ifdef Py_LIMITED_API
+  result["stable_abi"] = true;
+#else
+  result["stable_abi"] = false;
+#endif
+  return result;
+}
+
+}  // namespace
+
+void BindMeasure(nb::module_& module) {
+  module.def("random_inputs", &Random, nb::arg("model"), nb::arg("seed"), nb::arg("sizes"),
+             nb::arg("range").none(), nb::arg("input_ranges"), nb::arg("signature").none());
+  module.def("bench", &Measure, nb::arg("model"), nb::arg("name"), nb::arg("options"));
+  module.def("build_info", &BuildInfo);
+}
+
+}  // namespace skiff::python

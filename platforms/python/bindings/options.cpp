@@ -1,0 +1,53 @@
+#include "platforms/python/bindings/options.h"
+
+namespace skiff::python {
+namespace {
+
+template <class T>
+void Take(const nb::dict& given, const char* name, T& to) {
+  if (given.contains(name)) to = Get<T>(given, name);
+}
+
+void TakeConversion(const nb::dict& given, cli::ConvertArguments& to) {
+  Take(given, "signatures", to.signatures);
+  Take(given, "shapes", to.shapes);
+  Take(given, "dims", to.dims);
+  Take(given, "buckets", to.buckets);
+  Take(given, "constants", to.fixed_inputs);
+  Take(given, "state", to.states);
+  Take(given, "no_xnnpack", to.no_xnnpack);
+  Take(given, "disable_passes", to.disabled_passes);
+  Take(given, "dump_after", to.dump_after);
+  Take(given, "strip", to.strip);
+  Take(given, "labels", to.labels);
+  Take(given, "image_size", to.image.size);
+  Take(given, "image_mean", to.image.mean);
+  Take(given, "image_std", to.image.deviation);
+  Take(given, "image_scale", to.image.scale);
+  Take(given, "image_channels", to.image.channels);
+  Take(given, "image_fit", to.image.fit);
+  Take(given, "image_resize", to.image.resize);
+  Take(given, "image_filter", to.image.filter);
+  Take(given, "image_fill", to.image.fill);
+}
+
+}  // namespace
+
+cli::ConvertArguments ToConvertArguments(const nb::dict& given) {
+  cli::ConvertArguments arguments;
+  TakeConversion(given, arguments);
+  return arguments;
+}
+
+cli::ParityArguments ToParityArguments(const nb::dict& given) {
+  cli::ParityArguments arguments;
+  TakeConversion(given, arguments);
+  Take(given, "source", arguments.source);
+  Take(given, "model", arguments.model);
+  Take(given, "inputs", arguments.inputs);
+  Take(given, "expected", arguments.expected);
+  Take(given, "backends", arguments.backends);
+  return arguments;
+}
+
+}  // namespace skiff::python

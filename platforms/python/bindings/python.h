@@ -1,0 +1,16 @@
+/// nanobind with the same converters in every file: a file that sees fewer of them gives one template another
+/// meaning, and the linker keeps either.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace skiff::python {
+
+namespace nb = nanobind;
+
+}  // namespace skiff::python

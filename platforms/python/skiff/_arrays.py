@@ -1,0 +1,69 @@
+"""Arrays of all kinds on their way to the native part."""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import numpy as np
+
+from skiff._errors import InvalidArgument
+
+_ALIGNMENT = 64
+_READABLE_TAIL = 16
+_PAGE = 4096
+
+
+def as_array(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
+    """``value`` as an array of native byte order in rows. Lists and numbers, which have no element type, get ``dtype``.
+
+    Tensors of other libraries that lie in the CPU's memory are not copied. ``what`` begins messages.
+    """
+    try:
+        if isinstance(value, (np.ndarray, np.generic)):
+            array = np.asarray(value)
+        elif isinstance(value, (bool, int, float, list, tuple)):
+            array = np.asarray(value, dtype=dtype)
+        else:
+            array = _of_another_library(value)
+    except (OverflowError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidArgument(f"{what} is no array that NumPy can read: {error}") from error
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return np.require(array, requirements="C")
+
+
+def _of_another_library(value: Any) -> np.ndarray:
+    if hasattr(value, "detach"):  # Torch's: those that want gradients show no memory.
+        value = value.detach()
+    try:
+        return np.from_dlpack(value)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):
+        return np.asarray(value)
+
+
+def empty(shape: Sequence[int] | int, dtype: Any = np.float32) -> np.ndarray:
+    """An array that :meth:`Session.bind` takes: aligned to 64 bytes, with 16 readable bytes behind its elements.
+
+    The elements are not set, as with ``numpy.empty``.
+    """
+    dtype = np.dtype(dtype)
+    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    size = int(np.prod(extents, dtype=np.int64)) * dtype.itemsize
+    memory = np.empty(size + 2 * _ALIGNMENT + _READABLE_TAIL, np.uint8)
+    address = memory.ctypes.data
+    begin = -address % _ALIGNMENT
+    # Calls bind what ends so far before the end of a page, without asking whose memory it is.
+    if (address + begin + size - 1) // _PAGE != (address + begin + size - 1 + _READABLE_TAIL) // _PAGE:
+        begin += _ALIGNMENT
+    return memory[begin : begin + size].view(dtype).reshape(extents)
+
+
+def has_tail(array: np.ndarray) -> bool:
+    """Whether the array that owns the memory goes on behind these elements for as far as a kernel may read."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not owner.flags.c_contiguous:
+        return False
+    end = array.__array_interface__["data"][0] + array.nbytes
+    return end + _READABLE_TAIL <= owner.__array_interface__["data"][0] + owner.nbytes

@@ -1,0 +1,18 @@
+"""The command ``skiff``."""
+
+import signal
+import sys
+
+
+def main() -> int:
+    """The tool as `skiff --help` tells; returns its exit code."""
+    # The tool is one native call: Python's handler would wait for its end.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from skiff import _skiff
+
+    sys.stdout.flush()
+    return _skiff.run_tool(["skiff", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

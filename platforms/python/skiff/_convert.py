@@ -1,0 +1,211 @@
+"""Conversion: from a trained model to a .skiff file."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+
+from skiff import _skiff
+from skiff._errors import InvalidArgument
+from skiff._model import Model, _chosen
+from skiff._progress import reporter
+from skiff._sources import in_file, is_torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Dim:
+    """The sizes that a dimension may have: from ``min`` to ``max`` (None: no end), multiples of ``multiple``.
+
+    ``Dim(7)`` is the size 7 alone; ``Dim(1, 512)`` all from 1 to 512; ``Dim(1, None)`` all from 1 on.
+    """
+
+    min: int
+    max: int | None = -1  # type: ignore[assignment]
+    multiple: int = 1
+
+    def __post_init__(self) -> None:
+        if self.max == -1:
+            object.__setattr__(self, "max", self.min)
+
+    def __str__(self) -> str:
+        """As ``skiff convert --dim NAME=...`` takes it."""
+        if self.min == self.max:
+            return str(self.min)
+        text = f"{self.min}..{'' if self.max is None else self.max}"
+        return text if self.multiple == 1 else f"{text},multiple={self.multiple}"
+
+
+#: A size; (min, max); a range, whose end is not included; or a Dim.
+Sizes = Union[int, Sequence[int], range, Dim, None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Image:
+    """How pictures become an input, as the training had them.
+
+    size: (width, height) in pixels. mean and std per channel of the input, as torchvision states them (samples of 0..1) or of
+    samples of 0..255; or mean and ``scale``, which multiplies samples of 0..255 less their mean. channels: ``"rgb"``, ``"bgr"`` or
+    ``"gray"``. fit: ``"stretch"``, ``"crop"`` (resize: the shorter side before the centre is taken) or ``"letterbox"`` (on fill).
+    filter: ``"bilinear"``, ``"bicubic"``, ``"nearest"`` (as Pillow) or ``"linear"`` (as torch's interpolate).
+    """
+
+    size: tuple[int, int]
+    mean: Sequence[float] | float | None = None
+    std: Sequence[float] | float | None = None
+    scale: Sequence[float] | float | None = None
+    channels: str = "rgb"
+    fit: str = "stretch"
+    resize: int | None = None
+    filter: str = "bilinear"
+    fill: int = 0
+
+    def _options(self) -> dict[str, Any]:
+        if self.std is not None and self.scale is not None:
+            raise InvalidArgument("an Image has std or scale, not both")
+        return {
+            "image_size": "x".join(str(int(side)) for side in self.size),
+            "image_mean": _numbers(self.mean),
+            "image_std": _numbers(self.std),
+            "image_scale": _numbers(self.scale),
+            "image_channels": _chosen("channels", self.channels, ("rgb", "bgr", "gray", "grey")),
+            "image_fit": _chosen("fit", self.fit, ("stretch", "crop", "letterbox")),
+            "image_resize": self.resize or 0,
+            "image_filter": _chosen("filter", self.filter, ("linear", "bilinear", "bicubic", "nearest")),
+            "image_fill": self.fill,
+        }
+
+
+def _numbers(values: Sequence[float] | float | None) -> str:
+    if values is None:
+        return ""
+    if isinstance(values, (int, float)):
+        values = [values]
+    return ",".join(repr(float(value)) for value in values)
+
+
+def dim_of(sizes: Sizes) -> Dim:
+    """Whatever stands for sizes, as a Dim. None means any size from 1 on."""
+    if sizes is None:
+        return Dim(1, None)
+    if isinstance(sizes, Dim):
+        return sizes
+    if isinstance(sizes, int):
+        return Dim(sizes)
+    if isinstance(sizes, range):
+        if len(sizes) == 0 or sizes.step < 1 or (sizes.step > 1 and sizes.start % sizes.step):
+            raise InvalidArgument(f"{sizes!r} is no range of sizes; expected range(min, end) or range(m, end, m) for multiples of m")
+        return Dim(sizes[0], sizes[-1], sizes.step)
+    minimum, maximum = sizes
+    return Dim(minimum, maximum)
+
+
+def conversion_options(
+    dims: Mapping[str, Sizes] | None,
+    shapes: Mapping[str, Sequence[int]] | None,
+    buckets: Mapping[str, Iterable[Sizes]] | None,
+    constants: Mapping[str, float] | None,
+    state: Mapping[str, str] | None,
+    signatures: Iterable[str] | str | None,
+    disable_passes: Iterable[str],
+    xnnpack: bool,
+    custom: Iterable[str],
+    custom_libraries: Iterable[str | os.PathLike[str]],
+) -> dict[str, Any]:
+    """The options of a plan as the tool spells them, which its code checks."""
+    for name in custom:
+        _skiff.keep_custom(name)
+    for file in custom_libraries:
+        _skiff.load_custom_library(os.fspath(file))
+    chosen = [signatures] if isinstance(signatures, str) else list(signatures or ())
+    return {
+        "dims": [f"{name}={dim_of(sizes)}" for name, sizes in (dims or {}).items()],
+        "shapes": [f"{name}={'x'.join(str(int(extent)) for extent in shape)}" for name, shape in (shapes or {}).items()],
+        "buckets": [
+            f"{name}={','.join(str(dim_of(sizes)) for sizes in ranges)}" for name, ranges in (buckets or {}).items()
+        ],
+        "constants": [f"{name}={float(number)!r}" for name, number in (constants or {}).items()],
+        "state": [f"{name}={output}" for name, output in (state or {}).items()],
+        "signatures": chosen,
+        "disable_passes": [disable_passes] if isinstance(disable_passes, str) else list(disable_passes),
+        "no_xnnpack": not xnnpack,
+    }
+
+
+def convert(
+    source: Any,
+    *,
+    example_inputs: Any = None,
+    dynamic_shapes: Any = None,
+    dims: Mapping[str, Sizes] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    buckets: Mapping[str, Iterable[Sizes]] | None = None,
+    constants: Mapping[str, float] | None = None,
+    state: Mapping[str, str] | None = None,
+    signatures: Iterable[str] | str | None = None,
+    image: Image | None = None,
+    labels: Sequence[str] | str | os.PathLike[str] | None = None,
+    target: str = "cpu",
+    disable_passes: Iterable[str] = (),
+    xnnpack: bool = True,
+    strip: bool = False,
+    dump_after: Iterable[str] = (),
+    custom: Iterable[str] = (),
+    custom_libraries: Iterable[str | os.PathLike[str]] = (),
+    progress: bool | Callable[[str], None] | None = None,
+) -> Model:
+    """Turns a trained model into a .skiff file, and opens it.
+
+    >>> model = skiff.convert("bert.onnx", dims={"batch": 1, "seq": skiff.Dim(1, 512)})
+    >>> model.save("bert.skiff")
+
+    source: the path or bytes of an .onnx or .tflite file, an onnx.ModelProto, a torch.nn.Module or ExportedProgram. For a module,
+    ``example_inputs`` and ``dynamic_shapes`` are torch's (see :func:`from_torch`).
+    dims: the sizes of named dimensions: a size, (min, max), a range or a Dim. What stays open may have any size from 1 on.
+    shapes: of inputs whose dimensions the file leaves open.
+    buckets: sizes, or ranges of sizes, of a named dimension that get a plan each; several dimensions give every combination.
+    constants: inputs of one number that are the same in every call, as ``{"sr": 16000}``.
+    state: inputs that are outputs of the run before, ``{input: output}``: the Session keeps them.
+    signatures: which entry points of a .tflite file; all by default.
+    image, labels: how pictures become inputs, and the names of classes: a list, or the path of a text file with one in each line.
+    target: ``"cpu"``, or ``"vulkan"``: a plan for the GPU beside each one for the CPU.
+    disable_passes: optimisations to leave out. xnnpack=False: every node by its reference kernel. strip: leave out the names of
+    nodes and inner tensors. dump_after: prints the graph to standard error after a pass, or after ``"all"``.
+    custom: operators that Skiff does not know, kept for an application that registers them; custom_libraries: shared libraries
+    with such operators.
+    progress: True for a progress bar (tqdm, where it is installed), or a callable that gets the name of each step.
+
+    The GIL is free meanwhile; Ctrl-C ends the conversion at its next step. What was left out is in ``model.notes``, advice in
+    ``model.hints``.
+
+    Raises :class:`InvalidArgument`, :class:`InvalidModel`, :class:`IoError`, and :class:`Unsupported`, which lists all operators
+    that Skiff lacks at once.
+    """
+    if is_torch(source):
+        from skiff._torch import export, sizes_of
+
+        if example_inputs is None and not hasattr(source, "graph_module"):
+            raise InvalidArgument("a torch module is traced with inputs: give example_inputs, as to torch.onnx.export()")
+        source = export(source, example_inputs, dynamic_shapes)
+        dims = {**sizes_of(dynamic_shapes), **(dims or {})}
+    elif example_inputs is not None or dynamic_shapes is not None:
+        raise InvalidArgument("example_inputs and dynamic_shapes are for torch modules; dims and shapes say the sizes of a file")
+    options = conversion_options(
+        dims, shapes, buckets, constants, state, signatures, disable_passes, xnnpack, custom, custom_libraries
+    )
+    options["target"] = _chosen("target", target, ("cpu", "vulkan"))
+    options["strip"] = strip
+    options["dump_after"] = [dump_after] if isinstance(dump_after, str) else list(dump_after)
+    if image is not None:
+        options.update(image._options())
+    if isinstance(labels, (str, os.PathLike)):
+        options["labels"] = os.fspath(labels)
+    elif labels is not None:
+        options["label_list"] = list(labels)
+    with in_file(source) as path, reporter(progress, "convert") as report:
+        content, notes, hints, explained = _skiff.convert(path, options, report)
+    model = Model(content)
+    model._notes = tuple(notes)
+    model._hints = tuple(hints)
+    model._explained = dict(explained)
+    return model

@@ -1,0 +1,296 @@
+"""Conversion, its options and what it says; what a Model tells of itself."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+import skiff
+from conftest import ADD, CHARACTERS, OPEN, SOURCE_DIR
+
+
+def test_from_path_bytes_and_proto(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    path = CHARACTERS / "characters.onnx"
+    content = path.read_bytes()
+    files = [
+        skiff.convert(source).to_bytes()
+        for source in (path, str(path), content, bytearray(content), memoryview(content), onnx.load(path))
+    ]
+    assert all(file == files[0] for file in files)
+
+
+def test_saved_models_open_again(tmp_path):
+    model = skiff.convert(ADD)
+    path = tmp_path / "add.skiff"
+    model.save(path)
+    opened = skiff.Model(path)
+    assert opened.to_bytes() == model.to_bytes() == path.read_bytes()
+    opened.save(tmp_path / "again.skiff")
+    assert (tmp_path / "again.skiff").read_bytes() == model.to_bytes()
+    opened.save(path)  # Itself.
+    assert path.read_bytes() == model.to_bytes()
+    for other in (opened, skiff.Model(model.to_bytes()), pickle.loads(pickle.dumps(model)), pickle.loads(pickle.dumps(opened))):
+        assert other(np.ones((2, 3)).astype(np.float32), np.ones((2, 3), np.float32)).sum[0, 0] == 2
+    with pytest.raises(skiff.IoError) as caught:
+        model.save(tmp_path / "none" / "add.skiff")
+    assert isinstance(caught.value, OSError)
+    path.write_bytes(b"other")
+    with pytest.raises(skiff.IoError, match="another file than the one that was opened"):
+        opened.to_bytes()
+
+
+def test_what_a_model_tells():
+    model = skiff.convert(OPEN, dims={"n": skiff.Dim(8, 64, multiple=8)}, buckets={"n": [8, (16, 32)]})
+    (x,) = model.inputs
+    assert (x.name, x.dtype, x.shape) == ("x", np.dtype("float32"), ("n", 4))
+    assert model.outputs[0].shape == ("n", 8)
+    assert model.symbols == (skiff.Symbol("n", 8, 64, 8),)
+    assert [(plan.kind, dict(plan.ranges)) for plan in model.plans] == [
+        ("relaxed", {"n": (8, 64)}),
+        ("exact", {"n": (8, 8)}),
+        ("relaxed", {"n": (16, 32)}),
+    ]
+    assert list(model.signatures) == ["main"] and model.signatures["main"].inputs == model.inputs
+    assert model.file_bytes == len(model.to_bytes()) and 0 < model.weights_bytes < model.file_bytes
+    assert model.producer.startswith("skiff") and "input Port('x': float32 [n, 4])" in repr(model)
+    assert skiff.convert(OPEN).symbols[0].max is None
+
+
+@pytest.mark.parametrize(
+    "sizes, text",
+    [
+        (7, "7"),
+        ((1, 512), "1..512"),
+        ((1, None), "1.."),
+        (None, "1.."),
+        (range(1, 9), "1..8"),
+        (range(8, 65, 8), "8..64,multiple=8"),
+        (skiff.Dim(8, 64, 8), "8..64,multiple=8"),
+        (skiff.Dim(7), "7"),
+    ],
+)
+def test_sizes_as_the_tool_spells_them(sizes, text):
+    from skiff._convert import dim_of
+
+    assert str(dim_of(sizes)) == text
+
+
+def test_options_reach_the_converter():
+    source = b"graph g { input x: f32[2] input rate: f32[1] y = Mul(x, rate) z = Neg(y) output z }"
+    with pytest.raises(skiff.InvalidArgument, match="rate"):  # The text form has no inputs to fix, and says so.
+        skiff.convert(source, constants={"rate": 2})
+    assert skiff.convert(ADD, strip=True).file_bytes < skiff.convert(ADD).file_bytes
+    reference = skiff.convert(OPEN, dims={"n": 2}, xnnpack=False).session(profile=True)
+    reference(np.ones((2, 4), np.float32))
+    assert {node.delegate for node in reference.profile()} == {"reference"}
+    targets = {plan.target for plan in skiff.convert(ADD, target="vulkan").plans}
+    assert targets == {"cpu", "vulkan"}
+
+
+def test_constants_of_an_onnx_model():
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper
+
+    graph = helper.make_graph(
+        [helper.make_node("Mul", ["x", "rate"], ["y"])],
+        "g",
+        [
+            helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"]),
+            helper.make_tensor_value_info("rate", TensorProto.FLOAT, [1]),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    model = skiff.convert(proto, constants={"rate": 3}, dims={"n": (1, 4)})
+    assert [port.name for port in model.inputs] == ["x"]
+    np.testing.assert_array_equal(model(np.array([1, 2], np.float32)).y, [3, 6])
+    onnx.checker.check_model(proto)
+    report = skiff.parity(proto, model, at={"n": 2})
+    assert report, report
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ({"dims": {"m": 2}}, "'m'"),
+        ({"dims": {"n": (5, 2)}}, "--dim n=5..2"),
+        ({"dims": {"n": range(0)}}, "no range of sizes"),
+        ({"shapes": {"y": [1, 4]}}, "'y'"),
+        ({"shapes": {"x": [2, 5]}}, "x"),
+        ({"buckets": {"n": [2, 2]}}, "each range once"),
+        ({"state": {"x": "z"}}, "z"),
+        ({"disable_passes": ["nothing"]}, "nothing"),
+        ({"disable_passes": "infer-shapes"}, "infer-shapes"),
+        ({"target": "npu"}, "'cpu', 'vulkan'"),
+        ({"signatures": "other"}, "other"),
+        ({"image": skiff.Image((32, 32))}, "32"),
+        ({"image": skiff.Image((32, 32), mean=0.5, scale=3)}, "--mean"),
+        ({"labels": ["one", "two"]}, "label"),
+        ({"labels": "no_such_file.txt"}, "no_such_file.txt"),
+        ({"example_inputs": [1]}, "torch"),
+    ],
+)
+def test_mistakes_in_options_are_named(arguments, words):
+    with pytest.raises(skiff.Error, match=words):
+        skiff.convert(OPEN, **arguments)
+
+
+def test_sources_that_are_none(tmp_path):
+    for source, kind, words in (
+        (b"", skiff.InvalidModel, "the model in memory"),
+        (b"not a model", skiff.InvalidModel, "the model in memory"),
+        (tmp_path / "none.onnx", skiff.IoError, "none.onnx: cannot be opened"),
+        (skiff.convert(ADD).to_bytes(), skiff.InvalidArgument, "the model in memory: is a converted model already"),
+        (3.5, skiff.InvalidArgument, "got float"),
+        (b"graph g { input x: f32[2] y = NoSuch(x) output y }", skiff.Error, "NoSuch"),
+    ):
+        with pytest.raises(kind, match=words) as caught:
+            skiff.convert(source)
+        assert "/proc/" not in str(caught.value)
+    for damaged in (b"", b"SKIFF", skiff.convert(ADD).to_bytes()[:-100]):
+        with pytest.raises(skiff.InvalidModel):
+            skiff.Model(damaged)
+    with pytest.raises(skiff.IoError, match="none.skiff"):
+        skiff.Model(tmp_path / "none.skiff")
+
+
+def test_progress_and_what_it_raises():
+    steps = []
+    skiff.convert(ADD, progress=steps.append)
+    assert "import" in steps and "write" in steps
+
+    class Enough(Exception):
+        pass
+
+    def stop(step):
+        if step == "write":
+            raise Enough
+
+    with pytest.raises(Enough):
+        skiff.convert(ADD, progress=stop)
+    assert skiff.convert(ADD, progress=True).file_bytes > 0
+
+
+def test_hints_and_explanations():
+    model = skiff.convert(OPEN)
+    assert any("--dim" in hint for hint in model.hints) and model.notes == ()
+    assert "runs as" in model.explain()
+    with pytest.raises(skiff.InvalidArgument, match="convert"):
+        skiff.Model(model.to_bytes()).explain()
+
+
+def test_a_closed_model_is_named(tmp_path):
+    model = skiff.convert(ADD)
+    session = model.session()
+    with model:
+        pass
+    with pytest.raises(skiff.InvalidArgument, match="the model is closed"):
+        model.session()
+    one = np.ones((2, 3), np.float32)
+    assert session(one, one).sum[0, 0] == 2  # It has the model still.
+
+
+def test_a_cache_folder(tmp_path):
+    path = tmp_path / "net.skiff"
+    skiff.convert(CHARACTERS / "characters.onnx").save(path)
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    with skiff.Model(path, cache_folder=cache) as model:
+        inputs = skiff.random_inputs(model)
+        first = model(**inputs)
+        model.save_cache()
+    assert any(cache.iterdir())
+    with skiff.Model(path, cache_folder=cache) as model:
+        second = model(**inputs)
+    np.testing.assert_array_equal(first[0], second[0])
+
+
+def test_pictures_and_labels(characters):
+    (port,) = characters.inputs
+    assert port.image.width == 32 and port.image.channels == "rgb" and port.image.fit == "stretch"
+    picture = sorted((CHARACTERS / "images").glob("*.png"))[0]
+    tensor = characters.preprocess(port.name, picture)
+    image = pytest.importorskip("PIL.Image").open(picture)
+    np.testing.assert_array_equal(characters.preprocess(port.name, image), tensor)
+    np.testing.assert_array_equal(characters.preprocess(port.name, np.asarray(image.convert("RGB"))), tensor)
+    outputs = characters(tensor)
+    best = characters.top(outputs, 3)
+    assert len(best) == 3 and best[0].score >= best[1].score >= best[2].score
+    assert best[0].index == int(np.argmax(outputs[0])) and best[0].label == characters.outputs[0].labels[best[0].index]
+    assert abs(sum(one.score for one in characters.top(outputs[0], 10**6, softmax=True)) - 1) < 1e-6
+    for picture, words in (
+        (np.zeros((4, 4), np.float32), "uint8"),
+        (np.zeros((4, 4, 2), np.uint8), "1, 3 or 4 channels"),
+        (CHARACTERS / "labels.txt", "labels.txt"),
+    ):
+        with pytest.raises(skiff.Error, match=words):
+            characters.preprocess(port.name, picture)
+    with pytest.raises(skiff.InvalidArgument, match="no input 'other'"):
+        characters.preprocess("other", image)
+    with pytest.raises(skiff.InvalidArgument):
+        characters.top(outputs, 0)
+
+
+def test_quantised_ports():
+    source = b"""graph g {
+      input x: i8[4] {scale=0.5, zero_point=3}
+      y: i8[4] {scale=0.25} = Requantize(x)
+      output y
+    }"""
+    model = skiff.convert(source)
+    port = model.inputs[0]
+    assert port.quantization == skiff.Quantization((0.5,), (3,))
+    integers = model.quantize("x", [-1, 0, 0.5, 1000])
+    np.testing.assert_array_equal(integers, np.array([1, 3, 4, 127], np.int8))
+    outputs = model(integers)
+    np.testing.assert_array_equal(model.dequantize("y", outputs.y), [-1, 0, 0.5, 31.75])
+    with pytest.raises(skiff.InvalidArgument, match="not quantised"):
+        skiff.convert(ADD).quantize("a", [1])
+
+
+def test_build_info():
+    info = skiff.build_info()
+    assert info["version"] == skiff.__version__
+    assert "xnnpack" in info["delegates"]
+
+
+def test_typed_and_documented():
+    import inspect
+
+    assert os.path.exists(os.path.join(os.path.dirname(skiff.__file__), "py.typed"))
+    for name in skiff.__all__:
+        assert inspect.getdoc(getattr(skiff, name)), name
+    for kind in (skiff.Model, skiff.Session, skiff.ParityReport, skiff.Outputs):
+        for name, member in inspect.getmembers(kind):
+            if not name.startswith("_") and (callable(member) or isinstance(member, property)) and name in vars(kind):
+                assert inspect.getdoc(member), f"{kind.__name__}.{name}"
+
+
+def test_every_option_of_the_tool_has_its_keyword():
+    import inspect
+    import subprocess
+    import sys
+
+    help_text = subprocess.run(
+        [sys.executable, "-m", "skiff", "convert", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    import re
+
+    options = set(re.findall(r"^\s+(?:-\w,)?--([a-z-]+)", help_text, re.MULTILINE))
+    keyword = {
+        "dim": "dims", "shape": "shapes", "bucket": "buckets", "set": "constants", "signature": "signatures",
+        "disable-pass": "disable_passes", "no-xnnpack": "xnnpack", "custom-library": "custom_libraries", "image-size": "image",
+    }
+    image = {"mean", "std", "scale", "channels", "fit", "resize", "filter", "fill"}
+    # What is the answer itself here (save(), explain()), or the tool's own.
+    elsewhere = {"help", "output", "explain", "list-passes", "json"}
+    names = set(inspect.signature(skiff.convert).parameters)
+    missing = {
+        option
+        for option in options - image - elsewhere
+        if keyword.get(option, option.replace("-", "_")) not in names
+    }
+    assert len(options) > 15 and not missing
+    assert image <= set(inspect.signature(skiff.Image).parameters)

@@ -1,0 +1,251 @@
+"""Threads, signals, the log, and memory over many cycles."""
+
+import gc
+import logging
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import skiff
+from conftest import ADD, slow_source
+
+X = np.full((512, 512), 0.01, np.float32)
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """About a second and a half of work, in nodes of some milliseconds."""
+    probe = skiff.convert(slow_source(20)).session(threads=1)
+    begin = time.perf_counter()
+    probe(X)
+    each = (time.perf_counter() - begin) / 20
+    return skiff.convert(slow_source(max(20, min(2000, int(1.5 / each)))))
+
+
+def resident_bytes() -> int:
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def test_memory_is_flat_over_ten_thousand_cycles():
+    content = skiff.convert(ADD).to_bytes()
+    a = np.ones((2, 3), np.float32)
+
+    def cycle():
+        with skiff.Model(content) as model, model.session(threads=1) as session:
+            outputs = session(a, b=a)
+            views = session.run({"a": a, "b": a}, copy=False)
+            session.input("a")
+            try:
+                session(a, a, a)
+            except skiff.InvalidArgument:
+                pass
+            return outputs.sum[0, 0] + views.twice[0, 0]
+
+    for _ in range(2000):
+        assert cycle() == 6
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(10000):
+        cycle()
+    gc.collect()
+    assert resident_bytes() - before < 1 << 20
+
+
+def test_conversions_leave_nothing():
+    for _ in range(50):
+        skiff.convert(ADD)
+    gc.collect()
+    before = resident_bytes()
+    for _ in range(300):
+        skiff.convert(ADD)
+    gc.collect()
+    assert resident_bytes() - before < 2 << 20
+    assert len(os.listdir("/proc/self/fd")) < 100
+
+
+def test_sessions_of_one_model_in_several_threads(add):
+    failures = []
+
+    def work(number):
+        try:
+            session = add.session(threads=1)
+            a = np.full((2, 3), number, np.float32)
+            for i in range(300):
+                b = np.full((2, 3), i, np.float32)
+                if not (session(a, b).sum == number + i).all():
+                    failures.append((number, i))
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_the_gil_is_free_and_a_second_thread_is_refused(slow):
+    session = slow.session(threads=1)
+    done = threading.Event()
+
+    def work():
+        session(X)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    refused = counted = 0
+    while not done.is_set():
+        counted += 1
+        time.sleep(0.01)
+        if done.is_set():
+            break
+        try:
+            session(X)
+        except skiff.InvalidArgument as error:
+            assert "another thread is using this session" in str(error)
+            refused += 1
+        with pytest.raises(skiff.InvalidArgument):
+            session.close() if not done.is_set() else (_ for _ in ()).throw(skiff.InvalidArgument)
+    thread.join()
+    assert refused > 0 and counted > 10  # This thread went on meanwhile.
+
+
+def test_cancel_from_another_thread(slow):
+    session = slow.session(threads=1)
+    begin = time.perf_counter()
+    session(X)
+    whole = time.perf_counter() - begin
+    timer = threading.Timer(whole / 10, session.cancel)
+    timer.start()
+    begin = time.perf_counter()
+    with pytest.raises(skiff.Cancelled) as caught:
+        session(X)
+    assert time.perf_counter() - begin < whole * 0.8
+    assert caught.value.code == "cancelled"
+    timer.join()
+    session(X)  # It runs again.
+
+
+def test_ctrl_c_cancels_a_run(slow):
+    session = slow.session(threads=1)
+    begin = time.perf_counter()
+    session(X)
+    whole = time.perf_counter() - begin
+    before = signal.getsignal(signal.SIGINT)
+    timer = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        session(X)
+        time.sleep(0.01)  # Where it would arrive if the run had gone on to its end.
+    assert time.perf_counter() - begin < whole * 0.8
+    timer.join()
+    assert signal.getsignal(signal.SIGINT) is before
+    session(X)
+
+
+def test_a_handler_that_does_not_raise_ends_the_run_as_cancelled(slow):
+    session = slow.session(threads=1)
+    seen = []
+    before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    try:
+        timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(skiff.Cancelled):
+            session(X)
+        assert seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_ctrl_c_ends_a_conversion():
+    """At its next step."""
+    steps = []
+
+    def interrupt(step):
+        steps.append(step)
+        if len(steps) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        skiff.convert(ADD, progress=interrupt)
+    whole = []
+    skiff.convert(ADD, progress=whole.append)
+    assert len(steps) < len(whole)
+
+
+def test_arun_is_cancelled_with_its_task(slow):
+    import asyncio
+
+    session = slow.session(threads=1)
+    session(X)
+
+    async def main():
+        task = asyncio.ensure_future(session.arun(X))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    begin = time.perf_counter()
+    asyncio.run(main())
+    assert time.perf_counter() - begin < 1
+    session(X)
+
+
+def test_warnings_go_to_logging(caplog, tmp_path):
+    """A cache file that is damaged is told of, and made anew."""
+    path = tmp_path / "net.skiff"
+    skiff.convert(ADD, target="vulkan").save(path)
+    code = (
+        "import logging, sys; logging.basicConfig(stream=sys.stdout, format='%(name)s %(levelname)s %(message)s');"
+        "import skiff; s = skiff.Model(sys.argv[1]).session(target='vulkan'); print('runs on', s.target)"
+    )
+    environment = {**os.environ, "VK_DRIVER_FILES": str(tmp_path / "none.json"), "VK_ICD_FILENAMES": str(tmp_path / "none.json")}
+    result = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, env=environment)
+    assert "runs on cpu" in result.stdout, result
+    assert "skiff WARNING" in result.stdout and "the cpu plan runs instead" in result.stdout
+
+
+def test_the_command(tmp_path):
+    def run(*words):
+        return subprocess.run([sys.executable, "-m", "skiff", *words], capture_output=True, text=True)
+
+    assert f"skiff {skiff.__version__}" in run("--version").stdout
+    assert "convert" in run("--help").stdout
+    source = tmp_path / "add.txt"
+    source.write_bytes(ADD)
+    model = tmp_path / "add.skiff"
+    assert run("convert", str(source), "-o", str(model)).returncode == 0
+    assert run("parity", str(source), str(model)).returncode == 0
+    assert model.read_bytes() == skiff.convert(source).to_bytes()
+    failed = run("convert", str(tmp_path / "none"), "-o", str(model))
+    assert failed.returncode == 1 and "cannot be opened" in failed.stderr
+    assert run("convert").returncode == 2
+
+
+def test_a_killed_interpreter_says_nothing():
+    """Sessions and threads that are still there at the interpreter's end."""
+    code = (
+        "import skiff, numpy as np, threading, time\n"
+        f"model = skiff.convert({ADD!r})\n"
+        "a = np.ones((2, 3), np.float32)\n"
+        "session = model.session(threads=2)\n"
+        "view = session.run({'a': a, 'b': a}, copy=False)\n"
+        "def work():\n"
+        "    own = model.session()\n"
+        "    while True: own(a, a)\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "time.sleep(0.1)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0 and result.stderr == "", result

@@ -1,0 +1,181 @@
+"""Parity, eager mode, measurements: what judges a model."""
+
+import numpy as np
+import pytest
+
+import skiff
+from conftest import ADD, CHARACTERS, OPEN
+
+ONES = np.ones((2, 3), np.float32)
+
+
+def test_parity_of_a_model_and_of_a_conversion_here():
+    model = skiff.convert(ADD)
+    for report in (skiff.parity(ADD, model), skiff.parity(ADD), skiff.parity(ADD, model.to_bytes())):
+        assert report and report.ok and report.raise_if_failed() is report
+        (case,) = report.cases
+        assert [backend.backend for backend in case.backends] == ["xnnpack", "reference"]
+        assert {row.name for row in report.outputs} == {"sum", "twice"}
+        assert report.worst.ok and report.verdict.startswith("PARITY OK") and "PARITY OK" in str(report)
+
+
+def test_a_model_of_other_weights_fails():
+    source = b"graph g { input x: f32[2, 4] const w: f32[4, 8] = seed 3 y = MatMul(x, w) output y }"
+    other = skiff.convert(source.replace(b"seed 3", b"seed 4"))
+    report = skiff.parity(source, other, layers=True)
+    assert not report and report.verdict.startswith("PARITY FAILED") and "'y'" in report.verdict
+    assert not report.worst.ok and report.worst.name == "y" and report.worst.outside > 0
+    assert not report.layers[-1].ok
+    with pytest.raises(skiff.ParityError, match="PARITY FAILED") as caught:
+        report.raise_if_failed()
+    assert isinstance(caught.value, AssertionError)
+    assert skiff.parity(source, other, atol=1000)
+
+
+def test_layers_and_backends():
+    report = skiff.parity(CHARACTERS / "characters.onnx", layers=True, backends=["xnnpack"])
+    assert report and len(report.cases[0].backends) == 1
+    assert len(report.layers) > 3 and all(row.op for row in report.layers)
+    with pytest.raises(skiff.InvalidArgument, match="'fast'"):
+        skiff.parity(ADD, backends="fast")
+
+
+def test_sizes():
+    model = skiff.convert(OPEN, dims={"n": (1, 64)})
+    assert [case.sizes for case in skiff.parity(OPEN, model, at=[{"n": 3}, {"n": 5}]).cases] == ["n=3", "n=5"]
+    swept = skiff.parity(OPEN, model, sweep=True)
+    assert swept and {"n=1", "n=2", "n=63", "n=64"} <= {case.sizes for case in swept.cases}
+    assert "calls" in swept.verdict
+    with pytest.raises(skiff.InvalidArgument, match="'m'"):
+        skiff.parity(OPEN, model, at={"m": 3})
+    with pytest.raises(skiff.Error, match="65"):
+        skiff.parity(OPEN, model, at={"n": 65})
+    with pytest.raises(skiff.InvalidArgument, match="arrays have one size"):
+        skiff.parity(OPEN, model, inputs={"x": np.ones((3, 4), np.float32)}, sweep=True)
+
+
+def test_where_inputs_come_from(tmp_path):
+    x = np.full((3, 4), 0.5, np.float32)
+    model = skiff.convert(OPEN)
+    seen = []
+
+    def expect(x):
+        seen.append(x)
+        return skiff.eager(OPEN)(x)[0]
+
+    skiff.parity(OPEN, model, inputs={"x": x}, expect=expect).raise_if_failed()
+    np.testing.assert_array_equal(seen[0], x)
+    assert skiff.parity(OPEN, inputs={"x": x}).cases[0].sizes in ("", "n=3")
+    skiff.parity(OPEN, model, inputs=lambda sizes: {"x": np.ones((sizes["n"], 4), np.float32)}, at={"n": 2}, expect=expect)
+    assert seen[1].shape == (2, 4) and seen[1][0, 0] == 1
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", skiff.eager(OPEN)(x).y)
+    assert skiff.parity(OPEN, model, inputs=tmp_path, expect=tmp_path)
+    skiff.parity(OPEN, model, inputs="random:7:0..1", at={"n": 9}, expect=expect)
+    assert 0 <= seen[2].min() and seen[2].max() < 1 and seen[2].shape == (9, 4)
+    for text in ("random:x", "random:1:3..2", "random:", "random:1:2"):
+        with pytest.raises(skiff.InvalidArgument, match="random:SEED"):
+            skiff.parity(OPEN, model, inputs=text)
+
+
+def test_what_is_expected():
+    model = skiff.convert(ADD)
+    ones = {"a": ONES, "b": ONES}
+    right = {"sum": ONES * 2, "twice": ONES * 4}
+    for expect in (right, lambda a, b: right, lambda a, b: (a + b, 2 * (a + b)), lambda a, b: {"twice": 2 * (a + b)}):
+        assert skiff.parity(ADD, model, inputs=ones, expect=expect)
+    report = skiff.parity(ADD, model, inputs=ones, expect={"sum": ONES * 3})
+    assert not report and "expected" in report.verdict
+    with pytest.raises(skiff.InvalidArgument, match="none of the outputs 'sum', 'twice'"):
+        skiff.parity(ADD, model, inputs=ones, expect=lambda a, b: {"other": a})
+    with pytest.raises(skiff.InvalidArgument, match="torch module"):
+        skiff.parity(ADD, model, expect="torch")
+
+
+def test_state_over_several_steps():
+    source = b"graph g { input x: f32[2] input s: f32[2] t = Add(x, s) output y = t output t }"
+    model = skiff.convert(source, state={"s": "t"})
+    report = skiff.parity(source, model, steps=3)
+    assert report and [case.step for case in report.cases] == [1, 2, 3]
+
+
+def test_onnxruntime():
+    pytest.importorskip("onnxruntime")
+    assert skiff.parity(CHARACTERS / "characters.onnx", expect="onnxruntime")
+
+
+def test_progress_may_stop_it():
+    class Enough(Exception):
+        pass
+
+    def stop(step):
+        raise Enough
+
+    with pytest.raises(Enough):
+        skiff.parity(ADD, progress=stop)
+
+
+def test_eager():
+    eager = skiff.eager(OPEN)
+    assert eager.inputs == ["x"] and eager.outputs == ["y"]
+    x = np.ones((3, 4), np.float32)
+    outputs = eager(x)
+    np.testing.assert_allclose(outputs.y, skiff.convert(OPEN)(x).y, rtol=1e-6)
+    np.testing.assert_array_equal(eager(x=x.tolist()).y, outputs.y)
+    np.testing.assert_array_equal(eager.tensors(x)["y"], outputs.y)
+    for call, words in (
+        (lambda: eager(), "input 'x' was not given"),
+        (lambda: eager(x, x), "2 arrays were given"),
+        (lambda: eager(x, x=x), "given twice"),
+        (lambda: eager(z=x), "no input 'z'"),
+        (lambda: eager(x[:, :3]), "x"),
+        (lambda: eager(x.astype(np.int32)), "x"),
+    ):
+        with pytest.raises(skiff.Error, match=words):
+            call()
+
+
+def test_random_inputs():
+    model = skiff.convert(OPEN, dims={"n": (1, 64)})
+    first = skiff.random_inputs(model)
+    assert first["x"].shape == (64, 4) and first["x"].dtype == np.float32
+    np.testing.assert_array_equal(first["x"], skiff.random_inputs(model.to_bytes(), 1)["x"])
+    assert (first["x"] != skiff.random_inputs(model, 2)["x"]).any()
+    small = skiff.random_inputs(model, sizes={"n": 3}, range=(5, 6))["x"]
+    assert small.shape == (3, 4) and 5 <= small.min() and small.max() < 6
+    with pytest.raises(skiff.InvalidArgument, match="'y'"):
+        skiff.random_inputs(model, input_ranges={"y": (0, 1)})
+
+
+def test_bench():
+    model = skiff.convert(OPEN, dims={"n": (1, 64)})
+    report = skiff.bench(model, runs=3, warmup=1, sizes={"n": 7}, threads=1)
+    assert report["threads"] == 1 and "n=7" in str(report)
+    own = skiff.bench(model, runs=2, inputs={"x": np.ones((5, 4), np.float32)}, backend="reference")
+    assert "n=5" in str(own)
+    with pytest.raises(skiff.InvalidArgument, match="runs is 0"):
+        skiff.bench(model, runs=0)
+
+
+def test_inspect(tmp_path):
+    path = tmp_path / "open.skiff"
+    skiff.convert(OPEN).save(path)
+    facts = skiff.inspect(path)
+    assert facts["signatures"][0]["inputs"][0]["shape"] == ["n", 4] and str(path) in str(facts)
+    assert skiff.inspect(skiff.Model(path)) == facts
+    assert "MatMul" in str(skiff.inspect(path, nodes=True)) or "FullyConnected" in str(skiff.inspect(path, nodes=True))
+    source = skiff.inspect(OPEN)
+    assert source["file"] == "the model in memory" and "/proc/" not in str(source)
+    onnx = skiff.inspect(CHARACTERS / "characters.onnx")
+    assert "characters.onnx" in str(onnx)
+
+
+def test_propose_buckets():
+    proposal = skiff.propose_buckets(OPEN, uniform={"n": (1, 16)}, max_plans=2, threads=1)
+    assert proposal.symbol == "n" and proposal.dims == {"n": (1, 16)} and proposal.buckets[-1].largest == 16
+    again = skiff.propose_buckets(OPEN, [{"n": 3, "count": 5}, {"n": 16}], threads=1)
+    assert again.dims == {"n": (3, 16)}
+    skiff.convert(OPEN, dims=again.dims, buckets=again.buckets_option)
+    for arguments, words in (({}, "one of them"), ({"uniform": {"n": (1, None)}}, "largest size"), ({"uniform": {"m": (1, 2)}}, "m")):
+        with pytest.raises(skiff.InvalidArgument, match=words):
+            skiff.propose_buckets(OPEN, **arguments)
