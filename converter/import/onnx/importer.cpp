@@ -15,7 +15,8 @@
 namespace skiff {
 namespace {
 
-/// Functions that call functions can multiply; no real model comes near these.
+/// No real model comes near.
+constexpr size_t kMaxNodes = 1'000'000;
 
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
