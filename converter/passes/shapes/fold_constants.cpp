@@ -24,11 +24,13 @@ int64_t BytesWritten(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+/// What it reads twice counts once.
 int64_t BytesRead(const Graph& graph, const Node& node) {
   int64_t bytes = 0;
-  for (ValueId id : node.inputs) {
-    if (id != kNoValue && graph.value(id).constant)
-      bytes += static_cast<int64_t>(graph.value(id).constant->size_bytes());
+  for (auto at = node.inputs.begin(); at != node.inputs.end(); ++at) {
+    const bool again = std::find(node.inputs.begin(), at, *at) != at;
+    if (*at != kNoValue && !again && graph.value(*at).constant)
+      bytes += static_cast<int64_t>(graph.value(*at).constant->size_bytes());
   }
   return bytes;
 }
