@@ -44,7 +44,7 @@ cli::ParityArguments ToParityArguments(const nb::dict& given) {
   TakeConversion(given, arguments);
   Take(given, "source", arguments.source);
   Take(given, "model", arguments.model);
-  Take(given, "inputs", arguments.inputs);
+  Take(given, "inputs", arguments.inputs.others);
   Take(given, "expected", arguments.expected);
   Take(given, "backends", arguments.backends);
   return arguments;

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "graph/text.h"
@@ -18,8 +19,7 @@ uint64_t ConstantBytes(const Graph& graph) {
 TEST(FoldConstants, ChainsOfModestStepsHaveABudget) {
   std::string text = "graph g {\n  input x: f32[1]\n  const c0: f32[16384] = seed 1\n";
   for (int i = 0; i < 18; ++i) {
-    const std::string from = "c" + std::to_string(i);
-    text += "  c" + std::to_string(i + 1) + " = Concat(" + from + ", " + from + ") {axis=0}\n";
+    text += fmt::format("  c{} = Concat(c{}, c{}) {{axis=0}}\n", i + 1, i, i);
   }
   text += "  s = ReduceSum(c18) {axes=[0], keep_dims=false}\n  y = Add(x, s)\n  output y = y\n}\n";
   Graph graph = ParseGraph(text);
