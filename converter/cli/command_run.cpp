@@ -72,7 +72,7 @@ NamedTensors ReadInputs(const Arguments& arguments, const ModelSignature& signat
   if (arguments.inputs.others.empty())
     return ReadInputArguments(arguments.inputs.files, signature.info().inputs, sizes);
   std::string note;
-  const NamedTensors inputs = ReadCallInputs(ToSources(arguments.inputs, ""), signature, sizes, {}, &note);
+  NamedTensors inputs = ReadCallInputs(ToSources(arguments.inputs, ""), signature, sizes, {}, &note);
   PrintNote(note);
   return inputs;
 }
