@@ -34,7 +34,9 @@ class BlobTable {
   const std::vector<format::Blob>& blobs() const { return blobs_; }
   uint64_t bytes() const { return bytes_; }
   /// The elements of a blob, where they are.
-  Span<const uint8_t> data(size_t index) const { return {data_[index], blobs_[index].size()}; }
+  Span<const uint8_t> data(size_t index) const {
+    return {data_[index], static_cast<size_t>(blobs_[index].size())};
+  }
 
  private:
   using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
