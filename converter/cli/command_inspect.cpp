@@ -100,9 +100,9 @@ void InspectSource(const Arguments& arguments) {
   if (arguments.dot) {
     fmt::print("{}", SourceDot(signatures));
   } else if (arguments.json) {
-    PrintJson(JsonDocument("inspect", SourceJson(path, signatures)));
+    PrintJson(JsonDocument("inspect", SourceJson(path, signatures, outline.get())));
   } else {
-    fmt::print("{}", SourceText(path, signatures, arguments.nodes));
+    fmt::print("{}", SourceText(path, signatures, arguments.nodes, outline.get()));
   }
   if (outline == nullptr) return;
   for (const std::string& hint : BranchHints(*outline, options.fixed_inputs, true))

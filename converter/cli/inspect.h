@@ -18,9 +18,16 @@ Json SkiffJson(const std::string& path, const Model& model);
 std::string SkiffText(const std::string& path, const Model& model, bool nodes);
 
 /// All signatures of a source; there is at least one.
-Json SourceJson(const std::string& path, const std::vector<NamedGraph>& signatures);
+/// `outline`: what its file says about itself; null where its language has none.
+Json SourceJson(const std::string& path, const std::vector<NamedGraph>& signatures,
+                const SourceOutline* outline = nullptr);
 /// `nodes`: also the graphs in text form.
-std::string SourceText(const std::string& path, const std::vector<NamedGraph>& signatures, bool nodes);
+std::string SourceText(const std::string& path, const std::vector<NamedGraph>& signatures, bool nodes,
+                       const SourceOutline* outline = nullptr);
+
+Json OpsetsJson(const SourceOutline& outline);
+/// A line for each domain.
+std::string OpsetsText(const SourceOutline& outline);
 
 /// A source that cannot be imported as it is: what it says about itself, and why not.
 Json OutlineJson(const std::string& path, const SourceOutline& outline, const std::string& problem);

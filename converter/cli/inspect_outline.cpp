@@ -28,6 +28,19 @@ Json PortsJson(const std::vector<SourceOutline::Port>& ports) {
 
 }  // namespace
 
+Json OpsetsJson(const SourceOutline& outline) {
+  Json json = Json::object();
+  for (const auto& [domain, version] : outline.opsets) json[domain] = version;
+  return json;
+}
+
+std::string OpsetsText(const SourceOutline& outline) {
+  std::string text;
+  for (const auto& [domain, version] : outline.opsets)
+    text += fmt::format("opset {} of {}\n", version, domain);
+  return text;
+}
+
 Json OutlineJson(const std::string& path, const SourceOutline& outline, const std::string& problem) {
   Json json = {{"file", path},
                {"format", "ONNX"},
@@ -38,16 +51,14 @@ Json OutlineJson(const std::string& path, const SourceOutline& outline, const st
                {"constant_bytes", outline.constant_bytes},
                {"nodes", outline.nodes},
                {"operators", outline.operators},
-               {"opsets", Json::object()}};
-  for (const auto& [domain, version] : outline.opsets) json["opsets"][domain] = version;
+               {"opsets", OpsetsJson(outline)}};
   return json;
 }
 
 std::string OutlineText(const std::string& path, const SourceOutline& outline, const std::string& problem) {
   std::string text = fmt::format("{}: ONNX, graph '{}', {} nodes, {} bytes of constants\n", path,
                                  outline.graph, outline.nodes, Grouped(outline.constant_bytes));
-  for (const auto& [domain, version] : outline.opsets)
-    text += fmt::format("opset {} of {}\n", version, domain);
+  text += OpsetsText(outline);
   for (const SourceOutline::Port& port : outline.inputs) text += fmt::format("input {}\n", PortText(port));
   for (const SourceOutline::Port& port : outline.outputs) text += fmt::format("output {}\n", PortText(port));
   text += fmt::format("cannot be converted as it is: {}\n", problem);

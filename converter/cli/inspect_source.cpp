@@ -147,8 +147,10 @@ std::string CountsText(const Graph& graph) {
 
 }  // namespace
 
-Json SourceJson(const std::string& path, const std::vector<NamedGraph>& signatures) {
+Json SourceJson(const std::string& path, const std::vector<NamedGraph>& signatures,
+                const SourceOutline* outline) {
   Json json = {{"file", path}, {"format", LanguageOfModel(path)}};
+  if (outline != nullptr) json["opsets"] = OpsetsJson(*outline);
   // What there is one of stands at the top, too.
   if (signatures.size() == 1) json.update(GraphJson(signatures[0].graph));
   for (const NamedGraph& signature : signatures) {
@@ -159,11 +161,13 @@ Json SourceJson(const std::string& path, const std::vector<NamedGraph>& signatur
   return json;
 }
 
-std::string SourceText(const std::string& path, const std::vector<NamedGraph>& signatures, bool nodes) {
+std::string SourceText(const std::string& path, const std::vector<NamedGraph>& signatures, bool nodes,
+                       const SourceOutline* outline) {
   std::string text = fmt::format("{}: {}, ", path, LanguageOfModel(path));
   if (signatures.size() == 1) {
     const Graph& graph = signatures[0].graph;
     text += CountsText(graph) + "\n";
+    if (outline != nullptr) text += OpsetsText(*outline);
     if (signatures[0].name != kMainSignature) text += fmt::format("signature '{}'\n", signatures[0].name);
     return text + PortsText(graph, "") + OpenDimensionsText(signatures) + OperatorsText(graph, nodes);
   }

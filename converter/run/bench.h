@@ -1,6 +1,7 @@
 /// Measures a model: whole runs without profiling, then single nodes with it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -53,7 +54,7 @@ struct BenchResult {
   /// The run time that `share` (0..1) of the runs did not pass.
   double Quantile(double share) const;
   /// From the tenth to the ninetieth percentile, as a share of the median.
-  double Spread() const { return (Quantile(0.9) - Quantile(0.1)) / Quantile(0.5); }
+  double Spread() const { return (Quantile(0.9) - Quantile(0.1)) / std::max(Quantile(0.5), 1.0); }
   /// The nodes' medians together, without those of the shape program.
   double NodesTime() const;
   /// What a profiled run does beside its nodes: reading the clock, waking threads, copying to a device.

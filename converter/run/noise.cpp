@@ -63,6 +63,17 @@ std::optional<CpuTicks> ParseCpuTicks(std::string_view stat) {
   return ticks;
 }
 
+Noise NoiseBetween(const CpuTicks& begin, const CpuTicks& end, double own, int cpus) {
+  Noise noise;
+  const auto all = static_cast<double>(end.all - begin.all);
+  // What a tick is among too few of them is chance.
+  if (cpus < 1 || all < 10.0 * cpus) return noise;
+  noise.cpus = cpus;
+  noise.others = std::max(static_cast<double>(end.busy - begin.busy) - own, 0.0) / all * cpus;
+  noise.stolen = static_cast<double>(end.stolen - begin.stolen) / all;
+  return noise;
+}
+
 NoiseMeter::Reading NoiseMeter::Take() {
   Reading reading;
   reading.ticks = ParseCpuTicks(ContentOf("/proc/stat"));
@@ -82,20 +93,13 @@ NoiseMeter::NoiseMeter() : begin_(Take()) {}
 Noise NoiseMeter::Read() const {
   const Reading end = Take();
   Noise noise;
+  if (begin_.ticks && end.ticks) {
+    const double own = (end.own_seconds - begin_.own_seconds) * static_cast<double>(sysconf(_SC_CLK_TCK));
+    noise = NoiseBetween(*begin_.ticks, *end.ticks, own, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  }
   noise.preempted = end.preempted - begin_.preempted;
   noise.mhz_before = begin_.mhz;
   noise.mhz_after = end.mhz;
-  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  const long ticks_per_second = sysconf(_SC_CLK_TCK);
-  if (!begin_.ticks || !end.ticks || cpus < 1 || ticks_per_second < 1) return noise;
-  const auto all = static_cast<double>(end.ticks->all - begin_.ticks->all);
-  // What a tick is among too few of them is chance.
-  if (all < 10 * static_cast<double>(cpus)) return noise;
-  noise.cpus = static_cast<int>(cpus);
-  const double own = (end.own_seconds - begin_.own_seconds) * static_cast<double>(ticks_per_second);
-  const double others = static_cast<double>(end.ticks->busy - begin_.ticks->busy) - own;
-  noise.others = std::max(others, 0.0) / all * static_cast<double>(cpus);
-  noise.stolen = static_cast<double>(end.ticks->stolen - begin_.ticks->stolen) / all;
   return noise;
 }
 

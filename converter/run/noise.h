@@ -29,6 +29,10 @@ struct CpuTicks {
 /// Of the text of /proc/stat (proc(5)); nothing where its first line is not that.
 std::optional<CpuTicks> ParseCpuTicks(std::string_view stat);
 
+/// What others did between two readings, in which this program used `own` ticks. Nothing where they lie too
+/// close together to tell.
+Noise NoiseBetween(const CpuTicks& begin, const CpuTicks& end, double own, int cpus);
+
 /// Begins when it is made.
 class NoiseMeter {
  public:

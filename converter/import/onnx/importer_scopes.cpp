@@ -22,9 +22,8 @@ void OnnxImporter::CountExpanded(const OnnxNodes& nodes, const std::string& labe
   for (const onnx::NodeProto& node : nodes) expanded_bytes_ += node.ByteSizeLong();
   if (expanded_nodes_ > kMostExpandedNodes || expanded_bytes_ > kMostExpandedBytes) {
     Throw(StatusCode::kUnsupported,
-          "node '{}': what the model's functions expand to has more than {} nodes or {} MiB; inline its "
-          "functions "
-          "and fold its constants before (onnx.inliner, onnx-simplifier)",
+          "node '{}': what the model's functions expand to has more than {} nodes or {} MiB; inline "
+          "its functions and fold its constants before (onnx.inliner, onnx-simplifier)",
           label, kMostExpandedNodes, kMostExpandedBytes >> 20);
   }
 }

@@ -77,14 +77,19 @@ TEST(BenchResultTest, NodesAndTheRestAddUpToTheRun) {
   EXPECT_EQ(result.BetweenNodes(), 30);
 }
 
-TEST(NoiseMeterTest, WhatThisProgramDoesIsNotOthers) {
-  const NoiseMeter meter;
-  volatile double sum = 0;
-  for (int i = 0; i < 30'000'000; ++i) sum = sum + i;
-  const Noise noise = meter.Read();
-  EXPECT_LE(noise.others, noise.cpus);
-  EXPECT_GE(noise.stolen, 0);
-  EXPECT_LE(noise.stolen, 1);
+TEST(NoiseTest, WhatThisProgramDidIsNotOthers) {
+  const CpuTicks begin{1000, 50, 5000};
+  const CpuTicks end{1120, 54, 5200};  // 200 ticks of two CPUs, that is 100 of each.
+  const Noise noise = NoiseBetween(begin, end, 100, 2);
+  EXPECT_EQ(noise.cpus, 2);
+  EXPECT_DOUBLE_EQ(noise.others, 0.2);
+  EXPECT_DOUBLE_EQ(noise.stolen, 0.02);
+  EXPECT_EQ(NoiseBetween(begin, end, 130, 2).others, 0) << "its own time is counted more finely";
+}
+
+TEST(NoiseTest, TooFewTicksTellNothing) {
+  EXPECT_EQ(NoiseBetween({0, 0, 0}, {19, 0, 19}, 0, 2).cpus, 0);
+  EXPECT_EQ(NoiseBetween({0, 0, 0}, {20, 0, 20}, 0, 2).cpus, 2);
 }
 
 }  // namespace

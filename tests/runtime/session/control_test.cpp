@@ -341,22 +341,23 @@ TEST(Control, AnEndlessLoopCanBeCancelled) {
   EXPECT_EQ(outputs.at("i").ToInts(), std::vector<int64_t>{3});
 }
 
+Status RunTo(Session& session, int64_t limit) {
+  const TensorData tensor(DType::kI64, Shape{}, &limit);
+  EXPECT_TRUE(session.SetInput(0, tensor.view()).ok());
+  return session.Run();
+}
+
 TEST(Control, LoopsHaveALimitThatCanBeChanged) {
   const OpenedModel opened(kCountTo);
   SessionOptions options;
   options.loop_limit = 1000;
   auto session = Session::Create(*opened.model, options);
   ASSERT_TRUE(session.ok());
-  const auto run_to = [&](int64_t limit) {
-    const TensorData tensor(DType::kI64, Shape{}, &limit);
-    EXPECT_TRUE((*session)->SetInput(0, tensor.view()).ok());
-    return (*session)->Run();
-  };
-  EXPECT_TRUE(run_to(1000).ok());
+  EXPECT_TRUE(RunTo(**session, 1000).ok());
   ErrorCapture capture;
-  EXPECT_EQ(run_to(1001).code(), StatusCode::kUnsupported);
+  EXPECT_EQ(RunTo(**session, 1001).code(), StatusCode::kUnsupported);
   EXPECT_THAT(capture.message(), ::testing::AllOf(HasSubstr("loop_limit"), HasSubstr("endless")));
-  EXPECT_TRUE(run_to(1000).ok()) << "each run has the whole limit, also behind one that failed";
+  EXPECT_TRUE(RunTo(**session, 1000).ok()) << "each run has the whole limit, also behind one that failed";
 }
 
 /// A loop in a loop, each of them within the limit.
@@ -392,14 +393,9 @@ TEST(Control, TheLimitIsOfAllLoopsTogether) {
   options.loop_limit = 110;
   auto session = Session::Create(*opened.model, options);
   ASSERT_TRUE(session.ok());
-  const auto run_to = [&](int64_t limit) {
-    const TensorData tensor(DType::kI64, Shape{}, &limit);
-    EXPECT_TRUE((*session)->SetInput(0, tensor.view()).ok());
-    return (*session)->Run();
-  };
-  EXPECT_TRUE(run_to(10).ok()) << "10 steps of the outer one, 100 of the inner one";
+  EXPECT_TRUE(RunTo(**session, 10).ok()) << "10 steps of the outer one, 100 of the inner one";
   const ErrorCapture quiet;
-  EXPECT_EQ(run_to(11).code(), StatusCode::kUnsupported);
+  EXPECT_EQ(RunTo(**session, 11).code(), StatusCode::kUnsupported);
 }
 
 TEST(Control, TellsWhatRan) {
