@@ -6,6 +6,7 @@
 
 #include "core/error_capture.h"
 #include "core/platform.h"
+#include "emit/stages.h"
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "signatures.h"
@@ -71,6 +72,7 @@ void CheckOwnFile(const std::vector<uint8_t>& file) {
 void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
   RunPipeline(planned.graph, options.pipeline);
   CopyPassedThroughInputs(planned.graph);
+  SplitStages(planned.graph);
 }
 
 /// Plans that share a file share the Session's input buffers, which then lie outside of the arena.

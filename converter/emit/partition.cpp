@@ -53,6 +53,12 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
       ++missing[i];
       users[static_cast<size_t>(producer[static_cast<size_t>(input)])].push_back(i);
     }
+    // Nothing follows a Stage.
+    for (size_t other = 0; draft.IsStage(i) && other < draft.nodes.size(); ++other) {
+      if (other == i) continue;
+      ++missing[i];
+      users[other].push_back(i);
+    }
     if (missing[i] == 0) ready.push_back(i);
   }
   std::vector<DraftNode> shape_nodes, data_nodes;

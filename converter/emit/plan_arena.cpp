@@ -24,10 +24,15 @@ class ArenaPlanner {
     buffer_of_.resize(count);
     for (size_t i = 0; i < count; ++i) buffer_of_[i] = i;
     shape_value_.assign(count, false);
+    late_.assign(count, false);
     for (size_t n = 0; n < draft.nodes.size(); ++n) {
       views_.push_back(draft.ViewOf(n));
       if (draft.nodes[n].shape_program) {
         for (const int32_t output : draft.nodes[n].outputs) shape_value_[Slot(output)] = true;
+      }
+      if (draft.IsStage(n)) {
+        for (size_t i = 0; i + 1 < draft.nodes[n].outputs.size(); ++i)
+          late_[Slot(draft.nodes[n].outputs[i])] = true;
       }
       for (const int32_t output : draft.nodes[n].outputs) producer_[Slot(output)] = static_cast<int32_t>(n);
       for (size_t i = 0; i < draft.nodes[n].inputs.size(); ++i) {
@@ -86,7 +91,8 @@ class ArenaPlanner {
   }
   bool IsPlanned(int32_t index) const {
     const size_t slot = Slot(index);
-    return !types_[slot].constant && !shape_value_[slot] && !(draft_.inputs_outside && graph_input_[slot]);
+    return !types_[slot].constant && !shape_value_[slot] && !late_[slot] &&
+           !(draft_.inputs_outside && graph_input_[slot]);
   }
   TensorPlacement& PlacementOf(int32_t index) { return draft_.placements[Slot(index)]; }
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
@@ -303,7 +309,7 @@ class ArenaPlanner {
   std::vector<PlanNode> views_;
   std::vector<int32_t> producer_;
   std::vector<std::vector<User>> users_;
-  std::vector<bool> graph_input_, graph_output_, shape_value_;
+  std::vector<bool> graph_input_, graph_output_, shape_value_, late_;
   std::vector<size_t> buffer_of_;  ///< Union-find over root tensors.
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 /// Throws Error for a shape that would be known too late: what is large, or comes from an input that is no
 /// list of numbers, is data.
-void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
+void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member, bool of_stage) {
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     if (!member[static_cast<size_t>(id)] || graph.node(id).bodies.empty()) continue;
     Throw(StatusCode::kUnsupported,
@@ -25,7 +25,8 @@ void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
   for (const NodeId id : graph.TopologicalOrder()) {
     if (!member[static_cast<size_t>(id)] || graph.node(id).op == OpCode::kShape) continue;
     for (const ValueId input : graph.node(id).inputs) {
-      if (input == kNoValue || !graph.IsGraphInput(input) || graph.value(input).dims.size() <= 1) continue;
+      if (of_stage || input == kNoValue || !graph.IsGraphInput(input) || graph.value(input).dims.size() <= 1)
+        continue;
       Throw(StatusCode::kUnsupported,
             "{}: a shape depends on the elements of input '{}', which is no list of numbers; shapes that "
             "follow from data "
@@ -37,13 +38,14 @@ void CheckShapeProgram(const Graph& graph, const std::vector<bool>& member) {
 
 class Drafter {
  public:
-  explicit Drafter(const Graph& graph) : graph_(graph), index_(static_cast<size_t>(graph.value_count()), -1) {
+  Drafter(const Graph& graph, bool of_stage)
+      : graph_(graph), of_stage_(of_stage), index_(static_cast<size_t>(graph.value_count()), -1) {
     draft_.graph = &graph;
   }
 
   PlanDraft Draft() {
     const std::vector<bool> shape_program = ShapeProgram(graph_);
-    CheckShapeProgram(graph_, shape_program);
+    CheckShapeProgram(graph_, shape_program, of_stage_);
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
       // What it makes is a constant of the plan.
@@ -56,7 +58,7 @@ class Drafter {
         node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
       for (const ValueId output : graph_.node(id).outputs) node.outputs.push_back(IndexOf(output));
       for (const Graph& body : graph_.node(id).bodies) {
-        node.bodies.push_back(DraftPlan(body));
+        node.bodies.push_back(Drafter(body, graph_.node(id).op == OpCode::kStage).Draft());
         node.bodies.back().inputs_outside = true;
       }
       if (!node.bodies.empty()) node.outputs.push_back(AddScratch(node.bodies));
@@ -137,17 +139,24 @@ class Drafter {
       if (draft_.tensors[i].constant) continue;
       if (draft_.values[i] == kNoValue) {
         open = open || draft_.largest_bytes[i] < 0;
-        bounded = bounded && draft_.largest_bytes[i] >= 0;
+        bounded = bounded && (IsOfStage(i) || draft_.largest_bytes[i] >= 0);
         continue;
       }
       for (const int64_t extent : draft_.tensors[i].view.shape) open = open || extent < 0;
       const NodeId producer = graph_.value(draft_.values[i]).producer;
-      const bool planned = producer != kNoNode && !ShapeNode(producer);
+      const bool planned = producer != kNoNode && !ShapeNode(producer) && !IsOfStage(i);
       bounded = bounded && (!planned || draft_.largest_bytes[i] >= 0);
     }
     if (!open && !ReadsShapeInput()) return;
     draft_.kind = bounded ? BucketKind::kRelaxed : BucketKind::kUnbounded;
     draft_.inputs_outside = true;
+  }
+
+  /// Made by a Stage, which comes last: its results lie in its body, and its scratch may be as good as none.
+  bool IsOfStage(size_t tensor) const {
+    if (draft_.nodes.empty() || graph_.node(draft_.nodes.back().id).op != OpCode::kStage) return false;
+    const std::vector<int32_t>& outputs = draft_.nodes.back().outputs;
+    return std::find(outputs.begin(), outputs.end(), static_cast<int32_t>(tensor)) != outputs.end();
   }
 
   bool ShapeNode(NodeId id) const {
@@ -170,6 +179,7 @@ class Drafter {
   static constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
   const Graph& graph_;
+  const bool of_stage_;  ///< All elements of the graph's inputs are known when its shapes are asked for.
   PlanDraft draft_;
   std::vector<int32_t> index_;
 };
@@ -232,6 +242,6 @@ void PlanDraft::FindTypicalTypes() {
   }
 }
 
-PlanDraft DraftPlan(const Graph& graph) { return Drafter(graph).Draft(); }
+PlanDraft DraftPlan(const Graph& graph) { return Drafter(graph, false).Draft(); }
 
 }  // namespace skiff

@@ -59,12 +59,13 @@ struct PlanDraft {
   void FindTypicalTypes();
 
   PlanNode ViewOf(size_t node) const;
+  bool IsStage(size_t node) const { return graph->node(nodes[node].id).op == OpCode::kStage; }
   /// For support predicates; `storage` backs the result.
   NodeTypes TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const;
 };
 
 /// Tensors and nodes in topological order, the shape program first. Open extents are -1. Throws Error
-/// (kUnsupported) naming the node when a shape depends on computed data.
+/// (kUnsupported) naming the node when a shape depends on computed data: SplitStages() comes first.
 PlanDraft DraftPlan(const Graph& graph);
 
 /// Gives each node to the first of `delegates` that supports it, those of the plan's target before those of

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kIfBodies[] = {"then", "else"};
 constexpr const char* kWhileBodies[] = {"condition", "body"};
+constexpr const char* kStageBodies[] = {"rest"};
 
 const Value& Output(const Graph& body, size_t i) { return body.value(body.outputs()[i].value); }
 
@@ -75,11 +76,21 @@ std::vector<ValueType> WhileResults(const Graph& graph, const Node& node) {
   return types;
 }
 
+std::vector<ValueType> StageResults(const Node& node) {
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const Value& result = Output(node.bodies[0], i);
+    types.push_back({result.dtype, result.dims, result.quantization, nullptr});
+  }
+  return types;
+}
+
 }  // namespace
 
 std::span<const char* const> BodyNames(OpCode op) {
   if (op == OpCode::kIf) return kIfBodies;
   if (op == OpCode::kWhile) return kWhileBodies;
+  if (op == OpCode::kStage) return kStageBodies;
   return {};
 }
 
@@ -113,6 +124,7 @@ void CheckBodies(const Graph& graph, const Node& node) {
 
 std::vector<ValueType> BodyResults(const Graph& graph, const Node& node) {
   CheckBodies(graph, node);
+  if (node.op == OpCode::kStage) return StageResults(node);
   return node.op == OpCode::kIf ? IfResults(graph, node) : WhileResults(graph, node);
 }
 

@@ -1,8 +1,10 @@
-/// If and While: operators whose work is done by graphs of their own, the bodies of the node (Node::bodies).
+/// If, While and Stage: operators whose work is done by graphs of their own, the bodies of the node
+/// (Node::bodies).
 ///
 ///   outputs = If(condition, x...)     then(x...) and else(x...), one of which runs
 ///   outputs = While(v..., x...)       condition(v..., x...) is asked before each run of v... = body(v...,
 ///   x...)
+///   outputs = Stage(x...)             rest(x...), whose shapes follow from elements of x (emit/stages.h)
 ///
 /// The condition is a bool of one element. The loop variables v keep their dtype and shape; their last values
 /// are the outputs. What is no loop variable is the same in every iteration.
@@ -20,7 +22,7 @@ namespace skiff {
 /// What the text form and messages call the bodies of an operator, in order; empty for one without bodies.
 std::span<const char* const> BodyNames(OpCode op);
 
-/// How many of a While's inputs are loop variables; 0 for an If.
+/// How many of a While's inputs are loop variables; 0 for others.
 inline size_t LoopVariables(const Node& node) { return node.op == OpCode::kWhile ? node.outputs.size() : 0; }
 
 /// Throws Error (kInvalidModel) naming the node where its bodies do not have the inputs and outputs that it

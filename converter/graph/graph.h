@@ -173,6 +173,11 @@ class Graph {
   void SetOutput(size_t index, ValueId value) { outputs_[index].value = value; }
   void SetInputNotes(size_t index, PortNotes notes) { inputs_[index].notes = std::move(notes); }
   void SetOutputNotes(size_t index, PortNotes notes) { outputs_[index].notes = std::move(notes); }
+  /// Other inputs, which nothing makes, and other outputs.
+  void SetPorts(std::vector<GraphPort> inputs, std::vector<GraphPort> outputs) {
+    inputs_ = std::move(inputs);
+    outputs_ = std::move(outputs);
+  }
   /// The same inputs in another order.
   void OrderInputs(const std::vector<ValueId>& order);
   /// Takes an input and an output from the callers, by their places among caller_inputs() and

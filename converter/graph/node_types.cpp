@@ -142,7 +142,9 @@ void FillOpaque(Graph& graph, const Node& node, const SymbolicHooks& hooks, cons
 }
 
 /// Of results that the rule did not get to.
-DType OpaqueDType(const InferContext<Dim>& context) {
+DType OpaqueDType(const InferContext<Dim>& context, size_t output) {
+  const bool places = context.op == OpCode::kNonZero || (context.op == OpCode::kTopK && output == 1);
+  if (places) return DType::kI64;
   return context.op == OpCode::kFill ? static_cast<DType>(context.As<FillAttrs>().dtype)
                                      : context.inputs[0].dtype;
 }
@@ -284,14 +286,19 @@ std::optional<std::vector<ValueType>> TryInferTypes(Graph& graph, const Node& no
   if (!custom && !InferSymbolic(context).ok()) {
     const bool open = HasOpenNumbers(context);
     const int rank = open && hooks != nullptr && hooks->rank != nullptr ? hooks->rank(context) : -1;
-    const DType dtype = OpaqueDType(context);
-    if (rank < 0 || rank > kMaxRank || dtype == DType::kInvalid) {
+    if (rank < 0 || rank > kMaxRank || OpaqueDType(context, 0) == DType::kInvalid) {
       *refusal = {description.message(), !open};
       return {};
     }
-    for (InferOutput<Dim>& output : description.outputs()) {
-      output.dtype = dtype;
-      FillOpaque(graph, node, *hooks, context, output, rank);
+    for (size_t i = 0; i < context.outputs.size(); ++i) {
+      InferOutput<Dim>& output = context.outputs[i];
+      // The results of a TopK are equally large, the parts of a Split need not be.
+      if (i > 0 && node.op == OpCode::kTopK) {
+        output = context.outputs[0];
+      } else {
+        FillOpaque(graph, node, *hooks, context, output, rank);
+      }
+      output.dtype = OpaqueDType(context, i);
     }
   }
   std::vector<ValueType> types;

@@ -19,6 +19,7 @@ std::vector<bool> NeedsOf(const Node& node) {
     for (size_t i = 0; i < needs.size(); ++i) needs[i] = FindOp(node.op)->NeedsValues(i);
     return needs;
   }
+  if (node.op == OpCode::kStage) return needs;  // It reads them in the run.
   const size_t first = FirstBodyInput(node.op);
   for (const Graph& body : node.bodies) {
     const std::vector<bool> decide = InputsThatDecide(body);

@@ -41,6 +41,24 @@ int RankOfExpand(const InferContext<Dim>& context) {
   return target < 0 ? -1 : std::max(context.inputs[0].rank, target);
 }
 
+int RankOfPlaces(const InferContext<Dim>&) { return 2; }
+
+/// Of TopK: along its axis as many as are asked for.
+PartlyKnown ExtentOfBest(const InferContext<Dim>& context, int rank, int axis) {
+  const Dim& whole = context.inputs[0].extents[axis];
+  if (NormalizeAxis(context.As<TopKAttrs>().axis, rank) != axis) return {whole};
+  return {{}, Largest(whole)};
+}
+
+/// Of NonZero: an index for each axis, and a place for each element at most.
+PartlyKnown ExtentOfPlaces(const InferContext<Dim>& context, int, int axis) {
+  const InferInput<Dim>& x = context.inputs[0];
+  if (axis == 0) return {Dim(std::max(x.rank, 1))};
+  Dim elements(1);
+  for (int i = 0; i < x.rank; ++i) elements = elements * x.extents[i];
+  return {{}, Largest(elements)};
+}
+
 /// A part is no larger than the whole.
 PartlyKnown ExtentOfPart(const InferContext<Dim>& context, int, int axis) {
   const Dim& whole = context.inputs[0].extents[axis];

@@ -21,6 +21,8 @@ constexpr SymbolicHooks kHooks[] = {
     {.op = OpCode::kMod, .elements = CombinedElements},
     {.op = OpCode::kResize2d, .rank = RankOfInput},
     {.op = OpCode::kReduceProd, .elements = ElementProduct},
+    {.op = OpCode::kTopK, .rank = RankOfInput, .extent = ExtentOfBest},
+    {.op = OpCode::kNonZero, .rank = RankOfPlaces, .extent = ExtentOfPlaces},
     {.op = OpCode::kShape, .elements = ElementsOfShape},
     {.op = OpCode::kReshape, .elements = SameElements, .rank = RankOfReshape, .extent = ReshapedExtent},
     {.op = OpCode::kFlatten, .elements = SameElements},

@@ -54,8 +54,11 @@ int RankOfVector(const InferContext<Dim>& context);
 int RankOfReshape(const InferContext<Dim>& context);
 int RankOfExpand(const InferContext<Dim>& context);
 int RankOfFill(const InferContext<Dim>& context);
+int RankOfPlaces(const InferContext<Dim>& context);
 PartlyKnown ExtentOfPart(const InferContext<Dim>& context, int rank, int axis);
 PartlyKnown ReshapedExtent(const InferContext<Dim>& context, int rank, int axis);
+PartlyKnown ExtentOfBest(const InferContext<Dim>& context, int rank, int axis);
+PartlyKnown ExtentOfPlaces(const InferContext<Dim>& context, int rank, int axis);
 PartlyKnown ExpandedExtent(const InferContext<Dim>& context, int rank, int axis);
 
 }  // namespace skiff

@@ -7,7 +7,7 @@
 
 namespace skiff {
 
-/// Of operators with bodies, which the runtime runs itself (runtime/control).
+/// Of operators with bodies, which the runtime runs itself (session/control_segment.h).
 inline constexpr KernelFn KernelNone = nullptr;
 
 // Elementwise.
@@ -59,6 +59,9 @@ Status KernelScatterElements(const KernelArgs& args);
 Status KernelScatterND(const KernelArgs& args);
 Status KernelReverseSequence(const KernelArgs& args);
 Status KernelTrilu(const KernelArgs& args);
+Status KernelNonZero(const KernelArgs& args);
+Status KernelNonMaxSuppression(const KernelArgs& args);
+Status KernelUnique(const KernelArgs& args);
 
 Status KernelRecurrent(const KernelArgs& args);
 

@@ -279,7 +279,7 @@ Status ReadBodies(CheckedFile& file, const format::Plan& from, PlanData& to) {
     const format::Node& node = *from.nodes()->Get(i);
     PlanNode& out = to.nodes[i];
     const size_t bodies = SizeOf(node.bodies());
-    if (bodies != (out.op->Is(kBodies) ? kBodyCount : 0))
+    if (bodies != (out.op->Is(kBodies) ? BodyCount(out.op->code) : 0))
       return file.Invalid("node %u (%s) has %zu bodies", i, out.op->name, bodies);
     if (bodies == 0) continue;
     if (out.outputs.size() < 2 || out.inputs.size() < FirstBodyInput(out.op->code) + LoopVariables(out))

@@ -311,6 +311,19 @@ struct TopKAttrs {
   SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "largest", self.largest);)
 };
 
+struct SuppressionAttrs {
+  bool centers = false;  ///< Boxes are [x, y, width, height] about a centre, not two corners [y, x, y, x].
+  SKIFF_FIELDS(visit(1, "centers", self.centers);)
+};
+
+/// Of single elements, or of slices along an axis.
+struct UniqueAttrs {
+  bool slices = false;
+  int64_t axis = 0;    ///< Of slices.
+  bool sorted = true;  ///< Otherwise in the order of their first occurrence.
+  SKIFF_FIELDS(visit(1, "slices", self.slices); visit(2, "axis", self.axis); visit(3, "sorted", self.sorted);)
+};
+
 /// The axis is input 1, a scalar or a vector of one element.
 struct CumSumAttrs {
   bool exclusive = false;  ///< Element i is the sum of those before it.

@@ -111,6 +111,14 @@ template <class D>
 Status InferReverseSequence(InferContext<D>& context);
 template <class D>
 Status InferTrilu(InferContext<D>& context);
+
+// How much they return, only the run can tell.
+template <class D>
+Status InferNonZero(InferContext<D>& context);
+template <class D>
+Status InferNonMaxSuppression(InferContext<D>& context);
+template <class D>
+Status InferUnique(InferContext<D>& context);
 template <class D>
 Status InferTest(InferContext<D>& context);
 

@@ -127,7 +127,7 @@ Status InferTopK(InferContext<D>& context) {
   SKIFF_RETURN_IF_ERROR(ReadShapeValues(context, 1, "k", &k));
   if (k.count != 1) return context.Error("k must be one number, not %lld", static_cast<long long>(k.count));
   const D& extent = context.inputs[0].extents[axis];
-  if ((IsKnown(k[0]) && KnownValue(k[0]) < 0) || !SameExtent(MaxExtent(k[0], extent), extent)) {
+  if (!IsNonNegative(k[0]) || !SameExtent(MaxExtent(k[0], extent), extent)) {
     return context.Error("k is %lld, axis %d has %lld elements", static_cast<long long>(KnownValue(k[0])),
                          axis, static_cast<long long>(KnownValue(extent)));
   }

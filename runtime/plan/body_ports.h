@@ -1,5 +1,6 @@
-/// How the inputs and outputs of a node with bodies (If, While) belong to those of its bodies. In a plan, its
-/// last output is its scratch: bytes in which the arenas of the bodies lie, which never run at the same time.
+/// How the inputs and outputs of a node with bodies (If, While, Stage) belong to those of its bodies. In a
+/// plan, its last output is its scratch: bytes in which the arenas of the bodies lie, which never run at the
+/// same time.
 #pragma once
 
 #include "ops/op.h"
@@ -7,8 +8,8 @@
 
 namespace skiff {
 
-/// If: then, else. While: condition, body.
-inline constexpr size_t kBodyCount = 2;
+/// If: then, else. While: condition, body. Stage: the rest of the plan.
+inline constexpr size_t BodyCount(OpCode op) { return op == OpCode::kStage ? 1 : 2; }
 /// Bodies in bodies.
 inline constexpr int kMaxBodyDepth = 16;
 
@@ -21,7 +22,7 @@ inline Span<const int32_t> BodyResults(const PlanNode& node) {
 }
 inline int32_t ScratchOf(const PlanNode& node) { return node.outputs[node.outputs.size() - 1]; }
 
-/// How many of a While's inputs are loop variables: they come first, and each has its result. 0 for an If.
+/// How many of a While's inputs are loop variables: they come first, and each has its result. 0 for others.
 inline size_t LoopVariables(const PlanNode& node) {
   return node.op->code == OpCode::kWhile ? BodyResults(node).size() : 0;
 }

@@ -31,7 +31,7 @@ class Checker {
  private:
   const TensorView& view(int32_t index) const { return tensors_[static_cast<size_t>(index)].view; }
   bool IsElsewhere(int32_t index) const {
-    return tensors_[static_cast<size_t>(index)].constant || plan_.IsShapeValue(index);
+    return tensors_[static_cast<size_t>(index)].constant || plan_.IsShapeValue(index) || plan_.IsLate(index);
   }
 
   /// Fills places_ for each activation.

@@ -47,6 +47,7 @@ struct PlanData {
   uint64_t arena_bytes = 0;
   bool inputs_outside = false;    ///< Graph inputs have buffers beside the arena.
   FixedArray<bool> shape_values;  ///< By tensor: the shape program computes it.
+  FixedArray<bool> late;  ///< By tensor: a Stage's result. It lies where the body has it, once that has run.
   FixedArray<bool> shape_inputs;  ///< By input: the shape program or a shape rule reads its elements.
 
   /// For one shape of the inputs.
@@ -55,6 +56,7 @@ struct PlanData {
   uint32_t shape_nodes() const { return BuildHas(Feature::kShapes) ? shape_node_count : 0; }
   bool unbounded() const { return BuildHas(Feature::kUnbounded) && kind == BucketKind::kUnbounded; }
   bool IsShapeValue(int32_t tensor) const { return shape_values[static_cast<size_t>(tensor)]; }
+  bool IsLate(int32_t tensor) const { return BuildHas(OpCode::kStage) && late[static_cast<size_t>(tensor)]; }
 };
 
 }  // namespace skiff

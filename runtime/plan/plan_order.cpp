@@ -17,9 +17,11 @@ class Orderer {
     SKIFF_RETURN_IF_ERROR(defined_.Allocate(plan_.tensors.size()));
     SKIFF_RETURN_IF_ERROR(plan_.infer_order.Allocate(plan_.nodes.size()));
     SKIFF_RETURN_IF_ERROR(plan_.shape_values.Allocate(plan_.tensors.size()));
+    SKIFF_RETURN_IF_ERROR(plan_.late.Allocate(plan_.tensors.size()));
     SKIFF_RETURN_IF_ERROR(plan_.shape_inputs.Allocate(plan_.inputs.size()));
     SKIFF_RETURN_IF_ERROR(CheckViews());
     SKIFF_RETURN_IF_ERROR(CheckScratch());
+    SKIFF_RETURN_IF_ERROR(CheckStage());
     for (int32_t input : plan_.inputs) {
       if (!Define(input)) return message_.Invalid("tensor %d is an input twice, or a constant", input);
     }
@@ -65,6 +67,31 @@ class Orderer {
       if (node.bodies.empty()) continue;
       if (plan_.placements[static_cast<size_t>(ScratchOf(node))].view_of != TensorPlacement::kRoot)
         return message_.Invalid("the scratch of node %u (%s) is a view of another tensor", i, node.op->name);
+    }
+    return OkStatus();
+  }
+
+  /// Nothing follows a Stage, so that its results need no place and its scratch stays as it is.
+  Status CheckStage() {
+    for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
+      const PlanNode& node = plan_.nodes[i];
+      if (!BuildHas(OpCode::kStage) || node.op->code != OpCode::kStage) continue;
+      if (i + 1 != plan_.nodes.size() || i < plan_.shape_node_count)
+        return message_.Invalid("node %u (%s) is not the plan's last", i, node.op->name);
+      for (const int32_t result : BodyResults(node)) plan_.late[static_cast<size_t>(result)] = true;
+    }
+    for (size_t i = 0; i < plan_.tensors.size(); ++i) {
+      const TensorPlacement& placement = plan_.placements[i];
+      for (const int32_t target : {placement.view_of, placement.buffer}) {
+        if (target != TensorPlacement::kRoot && (plan_.late[i] || plan_.IsLate(target)))
+          return message_.Invalid("tensor %zu shares memory with a result that has no place", i);
+      }
+    }
+    for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
+      for (const int32_t input : plan_.nodes[i].inputs) {
+        if (input >= 0 && plan_.IsLate(input))
+          return message_.Invalid("node %u reads tensor %d, which the plan's last node makes", i, input);
+      }
     }
     return OkStatus();
   }
@@ -152,6 +179,7 @@ Status PlanMessage::Invalid(const char* format, ...) {
 
 bool NeedsValues(const PlanNode& node, size_t input) {
   if (node.bodies.empty()) return node.op->NeedsValues(input);
+  if (BuildHas(OpCode::kStage) && node.op->code == OpCode::kStage) return false;  // Reads them in the run.
   const size_t first = FirstBodyInput(node.op->code);
   for (const PlanData& body : node.bodies) {
     if (input >= first && body.shape_inputs[input - first]) return true;

@@ -14,12 +14,12 @@ struct PlanMessage {
 };
 
 /// Each tensor is written once and before it is read, views are of tensors that can be viewed, and what
-/// decides a shape is a constant, a graph input or made by the shape program. Fills infer_order, shape_values
-/// and shape_inputs.
+/// decides a shape is a constant, a graph input or made by the shape program. Fills infer_order,
+/// shape_values, late and shape_inputs.
 Status OrderPlan(PlanData& plan, PlanMessage& message);
 
-/// Whether the elements of an input decide a shape: of an output, or inside of the node's bodies, which are
-/// in order.
+/// Whether the elements of an input decide a shape before the run: of an output, or inside of the node's
+/// bodies, which are in order.
 bool NeedsValues(const PlanNode& node, size_t input);
 
 }  // namespace skiff

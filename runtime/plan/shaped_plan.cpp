@@ -117,7 +117,8 @@ int32_t ShapedPlan::RootOf(int32_t tensor) const {
 
 bool ShapedPlan::Elsewhere(int32_t tensor) const {
   const auto i = static_cast<size_t>(tensor);
-  return tensors_[i].constant || plan_->IsShapeValue(tensor) || (plan_->inputs_outside && input_of_[i] >= 0);
+  return tensors_[i].constant || plan_->IsShapeValue(tensor) || plan_->IsLate(tensor) ||
+         (plan_->inputs_outside && input_of_[i] >= 0);
 }
 
 void ShapedPlan::Describe(int32_t index, size_t slot) {
@@ -227,6 +228,22 @@ Status ShapedPlan::InferBodies(uint32_t index, PlanMessage& message) {
   return CompareBodies(index, message);
 }
 
+/// What the body will return has no shape yet: open extents are 0 until then.
+Status ShapedPlan::InferStage(uint32_t index, PlanMessage& message) {
+  const PlanNode& node = plan_->nodes[index];
+  for (const int32_t input : node.inputs) {
+    if (!tensors_[static_cast<size_t>(input)].view.dense())
+      return message.Invalid("node %u '%s' (%s) reads a strided tensor", index, node.name, node.op->name);
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    InferOutput<int64_t>& output = infer_outputs_[i];
+    output = TypeOf(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
+    for (int axis = 0; axis < output.rank; ++axis)
+      output.extents[axis] = output.extents[axis] < 0 ? 0 : output.extents[axis];
+  }
+  return OkStatus();
+}
+
 /// Whether the bodies return what the node needs of them.
 Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
@@ -255,7 +272,8 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
 Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   if (kBuildHasBodies && !node.bodies.empty()) {
-    SKIFF_RETURN_IF_ERROR(InferBodies(index, message));
+    const bool stage = BuildHas(OpCode::kStage) && node.op->code == OpCode::kStage;
+    SKIFF_RETURN_IF_ERROR(stage ? InferStage(index, message) : InferBodies(index, message));
     return StoreTypes(index, message);
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -355,7 +373,7 @@ uint64_t ShapedPlan::value_bytes() const {
 void ShapedPlan::Locate(unsigned char* arena, Span<void* const> inputs) {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     const auto index = static_cast<int32_t>(i);
-    if (tensors_[i].constant || plan_->IsShapeValue(index)) continue;
+    if (tensors_[i].constant || plan_->IsShapeValue(index) || plan_->IsLate(index)) continue;
     const TensorPlacement& placement = plan_->placements[i];
     const bool view = placement.view_of != TensorPlacement::kRoot;
     const auto root = view ? static_cast<size_t>(placement.view_of) : i;

@@ -12,14 +12,17 @@ void Copy(const TensorView& from, const TensorView& to) {
   if (from.bytes() > 0) std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
 }
 
-class ControlSegment final : public PreparedSegment {
+/// If: then, else. While: condition, body.
+constexpr size_t kBodyCount = 2;
+
+class ControlSegment final : public BodySegment {
  public:
   ControlSegment(ShapedPlan& shaped, uint32_t node)
       : shaped_(shaped), node_(shaped.plan().nodes[node]), index_(node), bodies_(shaped.BodiesOf(node)) {}
 
-  Status Prepare(Backend backend, DelegateSessions& sessions) {
+  Status Prepare(const SessionOptions& options, DelegateSessions& sessions) {
     for (size_t b = 0; b < kBodyCount; ++b)
-      SKIFF_RETURN_IF_ERROR(prepared_[b].Adopt(bodies_[b], backend, sessions));
+      SKIFF_RETURN_IF_ERROR(prepared_[b].Adopt(bodies_[b], options, sessions));
     return places_.Allocate(node_.inputs.size() - FirstBodyInput(node_.op->code));
   }
 
@@ -61,7 +64,7 @@ class ControlSegment final : public PreparedSegment {
     return bytes;
   }
 
-  Span<const PreparedPlan> bodies() const { return {prepared_, kBodyCount}; }
+  Span<const PreparedPlan> bodies() const override { return {prepared_, kBodyCount}; }
 
  private:
   const TensorView& View(int32_t tensor) { return shaped_.tensors()[static_cast<size_t>(tensor)].view; }
@@ -116,15 +119,14 @@ class ControlSegment final : public PreparedSegment {
 }  // namespace
 
 Result<std::unique_ptr<PreparedSegment>> PrepareControlSegment(ShapedPlan& shaped, uint32_t node,
-                                                               Backend backend, DelegateSessions& sessions) {
+                                                               const SessionOptions& options,
+                                                               DelegateSessions& sessions) {
+  if (BuildHas(OpCode::kStage) && shaped.plan().nodes[node].op->code == OpCode::kStage)
+    return PrepareStageSegment(shaped, node, options, sessions);
   std::unique_ptr<ControlSegment> prepared(new (std::nothrow) ControlSegment(shaped, node));
   if (!prepared) return Fail(StatusCode::kOutOfMemory, "cannot allocate a control segment");
-  SKIFF_RETURN_IF_ERROR(prepared->Prepare(backend, sessions));
+  SKIFF_RETURN_IF_ERROR(prepared->Prepare(options, sessions));
   return std::unique_ptr<PreparedSegment>(std::move(prepared));
-}
-
-Span<const PreparedPlan> PreparedBodies(const PreparedSegment& control) {
-  return static_cast<const ControlSegment&>(control).bodies();
 }
 
 }  // namespace skiff

@@ -25,12 +25,12 @@ void ForEachReferenceSegment(const PlanData& plan, Visit&& visit) {
 
 }  // namespace
 
-Status PreparedPlan::Adopt(ShapedPlan& shaped, Backend backend, DelegateSessions& sessions) {
+Status PreparedPlan::Adopt(ShapedPlan& shaped, const SessionOptions& options, DelegateSessions& sessions) {
   shaped_ = &shaped;
-  backend_ = backend;
+  options_ = &options;
   sessions_ = &sessions;
   prepared_ = {};
-  return ShareOut(backend);
+  return ShareOut(options.backend);
 }
 
 Status PreparedPlan::ShareOut(Backend backend) {
@@ -60,7 +60,7 @@ void PreparedPlan::PinConstants(const SegmentData& segment) {
 
 Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const SegmentData& segment) {
   if (kBuildHasBodies && segment.delegate == DelegateKind::kControl)
-    return PrepareControlSegment(*shaped_, segment.begin, backend_, *sessions_);
+    return PrepareControlSegment(*shaped_, segment.begin, *options_, *sessions_);
   SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions_->Get(segment.delegate));
   if (BuildHas(Feature::kNarrowWeights) && !session->PinsConstants()) PinConstants(segment);
   return session->Prepare(

@@ -13,6 +13,8 @@ namespace skiff {
 class DelegateSessions {
  public:
   virtual Result<DelegateSession*> Get(DelegateKind kind) = 0;
+  /// kOutOfMemory where the Session may not take so many bytes for `what`.
+  virtual Status CheckLimit(uint64_t bytes, const char* what) const = 0;
 
  protected:
   ~DelegateSessions() = default;
@@ -20,8 +22,9 @@ class DelegateSessions {
 
 class PreparedPlan {
  public:
-  /// For `shaped`, which has its plan and stays where it is as long as this is used. Forgets what was before.
-  Status Adopt(ShapedPlan& shaped, Backend backend, DelegateSessions& sessions);
+  /// For `shaped`, which has its plan, and stays where it is as `options` does as long as this is used.
+  /// Forgets what was before.
+  Status Adopt(ShapedPlan& shaped, const SessionOptions& options, DelegateSessions& sessions);
   /// After each ShapedPlan::Shape().
   Status Reshape();
   /// After each ShapedPlan::Locate(). Allocates nothing.
@@ -45,7 +48,7 @@ class PreparedPlan {
   Result<std::unique_ptr<PreparedSegment>> PrepareSegment(const SegmentData& segment);
 
   ShapedPlan* shaped_ = nullptr;
-  Backend backend_ = Backend::kPlanned;
+  const SessionOptions* options_ = nullptr;
   DelegateSessions* sessions_ = nullptr;
   FixedArray<SegmentData> segments_;
   FixedArray<std::unique_ptr<PreparedSegment>> prepared_;

@@ -43,7 +43,7 @@ Status ShapeState::Remember(Span<const int64_t> sizes, Span<const TensorView> in
 Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options, DelegateSessions& sessions) {
   Release();
   SKIFF_RETURN_IF_ERROR(shaped_.Init(plan, options.keep_intermediates));
-  SKIFF_RETURN_IF_ERROR(prepared_.Adopt(shaped_, options.backend, sessions));
+  SKIFF_RETURN_IF_ERROR(prepared_.Adopt(shaped_, options, sessions));
   adopted_ = &plan;
   return OkStatus();
 }
@@ -77,7 +77,7 @@ void ShapeState::Poison() {
     const TensorView& view = shaped_.tensors()[i].view;
     const auto index = static_cast<int32_t>(i);
     const bool input = std::find(plan.inputs.begin(), plan.inputs.end(), index) != plan.inputs.end();
-    if (plan.tensors[i].constant || plan.IsShapeValue(index) || input) continue;
+    if (plan.tensors[i].constant || plan.IsShapeValue(index) || plan.IsLate(index) || input) continue;
     if (plan.placements[i].view_of != TensorPlacement::kRoot) continue;
     std::memset(view.data, kNaN, static_cast<size_t>(view.bytes()));
   }

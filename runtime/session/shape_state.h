@@ -25,6 +25,8 @@ class ShapeState {
                  Span<const TensorView> inputs, DelegateSessions& sessions);
 
   void SetReady() { ready_ = true; }
+  /// The next call prepares it again.
+  void SetStale() { ready_ = false; }
   /// Gives back all that it holds.
   void Release() {
     std::destroy_at(this);  // A quarter of the code of an assignment.

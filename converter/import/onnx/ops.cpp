@@ -28,7 +28,8 @@ const std::map<std::string_view, OnnxTable>& Tables() {
                     OnnxSampleOps(),      OnnxResizeOps(),    OnnxNormalizeOps(), OnnxReductionOps(),
                     OnnxShapeOps(),       OnnxMovementOps(),  OnnxIndexOps(),     OnnxLossOps(),
                     OnnxNormOps(),        OnnxControlOps(),   OnnxAttentionOps(), OnnxEinsumOps(),
-                    OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps()})},
+                    OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps(),
+                    OnnxCountedOps()})},
       {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
                                  MicrosoftTransformerOps()})},
   };
@@ -42,15 +43,7 @@ struct Remedy {
 
 constexpr const char* kScan =
     "Scan is not supported: export the loop as a Loop that carries its state, or with its steps unrolled.";
-constexpr const char* kValuesDecide =
-    "How large its result is depends on computed values, which can be no shape: cut the model in front of "
-    "it, and do this "
-    "step in the program.";
 constexpr Remedy kRemedies[] = {
-    {"Compress", kValuesDecide},
-    {"NonMaxSuppression", kValuesDecide},
-    {"NonZero", kValuesDecide},
-    {"Unique", kValuesDecide},
     {"Scan", kScan},
 };
 

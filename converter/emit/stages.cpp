@@ -1,0 +1,161 @@
+// Each node has a level: 0 where its shapes are known before the run, one more than the level of what
+// computes the elements that they follow from. Shape arithmetic on numbers of a level belongs to it: it is
+// done before the level's data is.
+#include "emit/stages.h"
+
+#include <algorithm>
+
+#include "graph/bodies.h"
+#include "graph/shape_program.h"
+#include "graph/symbolic_rules.h"
+
+namespace skiff {
+namespace {
+
+/// Whether a graph input is a list of numbers that a caller gives to choose shapes: other inputs are data,
+/// which a run must not look at before it begins.
+bool MayChooseShapes(const Value& input) {
+  Dim elements(1);
+  for (const Dim& dim : input.dims) elements = elements * dim;
+  return input.dims.size() <= 1 && elements.bounds().max <= kMaxShapeElements;
+}
+
+class Levels {
+ public:
+  /// `computed`: how many of the first inputs are data, whatever they are like.
+  Levels(const Graph& graph, size_t computed)
+      : graph_(graph),
+        level_(static_cast<size_t>(graph.node_count()), 0),
+        known_(static_cast<size_t>(graph.value_count()), 0) {
+    for (size_t i = 0; i < graph.inputs().size(); ++i) {
+      const ValueId input = graph.inputs()[i].value;
+      const bool chooses = i >= computed && MayChooseShapes(graph.value(input));
+      known_[static_cast<size_t>(input)] = chooses ? 0 : 1;
+    }
+    for (const NodeId id : graph.TopologicalOrder()) Visit(id);
+  }
+
+  int Of(NodeId node) const { return level_[static_cast<size_t>(node)]; }
+  int Of(ValueId value, const Graph& graph) const {
+    const NodeId producer = graph.value(value).producer;
+    return producer == kNoNode ? 0 : Of(producer);
+  }
+  int Last() const {
+    int last = 0;
+    for (NodeId id = 0; id < graph_.node_count(); ++id) {
+      if (!graph_.node(id).removed) last = std::max(last, Of(id));
+    }
+    return last;
+  }
+
+ private:
+  void Visit(NodeId id) {
+    const Node& node = graph_.node(id);
+    int level = 0;
+    int known = 0;  // From which level on its elements can be shape arithmetic.
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input == kNoValue) continue;
+      level = std::max(level, Of(input, graph_));
+      known = std::max(known, known_[static_cast<size_t>(input)]);
+      if (NeedsValues(node, i)) level = std::max(level, known_[static_cast<size_t>(input)]);
+    }
+    level_[static_cast<size_t>(id)] = level;
+    if (node.op == OpCode::kShape) known = level;
+    if (!node.bodies.empty() || known > level) known = level + 1;
+    for (const ValueId output : node.outputs) known_[static_cast<size_t>(output)] = std::max(known, level);
+  }
+
+  const Graph& graph_;
+  std::vector<int> level_;  ///< By node.
+  std::vector<int> known_;  ///< By value: the first level whose shapes may follow from its elements.
+};
+
+std::string NameOf(const Graph& graph, ValueId value) { return graph.value(value).name; }
+
+/// What nodes of a level behind `level` read of it and of those before it, but constants.
+std::vector<ValueId> ReadBehind(const Graph& graph, const Levels& levels, int level) {
+  std::vector<ValueId> read;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    if (value.constant || levels.Of(id, graph) > level) continue;
+    const bool behind = std::any_of(value.uses.begin(), value.uses.end(),
+                                    [&](const Use& use) { return levels.Of(use.node) > level; });
+    if (behind) read.push_back(id);
+  }
+  return read;
+}
+
+/// What the callers get of the levels behind `level`, each value once.
+std::vector<ValueId> ReturnedBehind(const Graph& graph, const Levels& levels, int level) {
+  std::vector<ValueId> returned;
+  for (const GraphPort& port : graph.outputs()) {
+    const bool behind = levels.Of(port.value, graph) > level;
+    if (behind && std::find(returned.begin(), returned.end(), port.value) == returned.end())
+      returned.push_back(port.value);
+  }
+  return returned;
+}
+
+std::vector<GraphPort> PortsOf(const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<GraphPort> ports;
+  for (const ValueId value : values) ports.push_back({NameOf(graph, value), value});
+  return ports;
+}
+
+/// Removes the nodes whose level is not as wanted, users first.
+template <class Unwanted>
+void RemoveNodes(Graph& graph, Unwanted unwanted) {
+  std::vector<NodeId> order = graph.TopologicalOrder();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    if (unwanted(*id)) graph.RemoveNode(*id);
+  }
+}
+
+/// `graph` without its nodes behind `level`, which become the body of its last node.
+void Cut(Graph& graph, const Levels& levels, int level, int last) {
+  if (level == last) return;
+  const std::vector<ValueId> inputs = ReadBehind(graph, levels, level);
+  const std::vector<ValueId> results = ReturnedBehind(graph, levels, level);
+  Graph body = graph;
+  RemoveNodes(body, [&](NodeId id) { return levels.Of(id) <= level; });
+  body.SetPorts(PortsOf(graph, inputs), PortsOf(graph, results));
+  body.variables.clear();
+  Cut(body, levels, level + 1, last);
+
+  std::vector<GraphPort> outputs = graph.outputs();
+  RemoveNodes(graph, [&](NodeId id) { return levels.Of(id) > level; });
+  std::vector<std::string> names;
+  for (const ValueId result : results) names.push_back(NameOf(graph, result));
+  const NodeId stage = graph.AddNode(OpCode::kStage, inputs, names);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Value& from = graph.value(results[i]);
+    Value& to = graph.value(graph.node(stage).outputs[i]);
+    to.dtype = from.dtype;
+    to.has_shape = from.has_shape;
+    to.dims = from.dims;
+    to.quantization = from.quantization;
+    to.source = from.source;
+    to.source_perm = from.source_perm;
+    for (size_t port = 0; port < outputs.size(); ++port) {
+      if (outputs[port].value == results[i]) graph.SetOutput(port, graph.node(stage).outputs[i]);
+    }
+  }
+  graph.node(stage).bodies.push_back(std::move(body));
+}
+
+void Split(Graph& graph, size_t computed) {
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    Node& node = graph.node(id);
+    if (node.removed) continue;
+    for (Graph& body : node.bodies) Split(body, LoopVariables(node));
+  }
+  const Levels levels(graph, computed);
+  Cut(graph, levels, 0, levels.Last());
+}
+
+}  // namespace
+
+void SplitStages(Graph& graph) { Split(graph, 0); }
+
+}  // namespace skiff

@@ -1,0 +1,88 @@
+// NonMaxSuppression: greedy, in each class of each batch, as ONNX specifies it. Computed in f32, as everybody
+// does: whether two boxes overlap too much may hang on the last bit.
+#include <algorithm>
+
+#include "eager/kernels.h"
+#include "eager/kernels/dispatch.h"
+
+namespace skiff {
+namespace {
+
+struct Box {
+  float left, top, right, bottom;
+
+  float area() const { return (right - left) * (bottom - top); }
+};
+
+Box BoxAt(const float* boxes, int64_t index, bool centers) {
+  const float* box = boxes + index * 4;
+  if (centers) {
+    const float x = box[2] / 2;
+    const float y = box[3] / 2;
+    return {box[0] - x, box[1] - y, box[0] + x, box[1] + y};
+  }
+  // Any two opposite corners, y first.
+  return {std::min(box[1], box[3]), std::min(box[0], box[2]), std::max(box[1], box[3]),
+          std::max(box[0], box[2])};
+}
+
+bool OverlapsMore(const Box& a, const Box& b, float most) {
+  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
+  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
+  if (!(width > 0) || !(height > 0)) return false;
+  const float common = width * height;
+  const float all = a.area() + b.area() - common;
+  return all > 0 && common / all > most;
+}
+
+}  // namespace
+
+Status KernelNonMaxSuppression(const KernelArgs& args) {
+  const TensorView& boxes = args.inputs[0];
+  const TensorView& scores = args.inputs[1];
+  const float most_overlap = *args.inputs[3].as<const float>();
+  const float least_score = *args.inputs[4].as<const float>();
+  const bool centers = args.As<SuppressionAttrs>().centers;
+  if (!(most_overlap >= 0 && most_overlap <= 1)) {
+    return Fail(StatusCode::kInvalidArgument,
+                "NonMaxSuppression: the most overlap is %g; 0 to 1 was expected",
+                static_cast<double>(most_overlap));
+  }
+  const int64_t batches = scores.shape[0];
+  const int64_t classes = scores.shape[1];
+  const int64_t count = scores.shape[2];
+  const int64_t room = args.outputs[0].shape[0];
+  const int64_t most = batches * classes > 0 ? room / (batches * classes) : 0;
+  auto* taken = args.outputs[0].as<int64_t>();
+  auto* order = args.outputs[2].as<int64_t>();
+  int64_t total = 0;
+  for (int64_t line = 0; line < batches * classes && most > 0; ++line) {
+    const float* score = scores.as<const float>() + line * count;
+    const float* box = boxes.as<const float>() + line / classes * count * 4;
+    int64_t candidates = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      if (score[i] > least_score) order[candidates++] = i;
+    }
+    std::sort(order, order + candidates,
+              [&](int64_t a, int64_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
+    const int64_t first = total;
+    for (int64_t i = 0; i < candidates && total - first < most; ++i) {
+      const Box candidate = BoxAt(box, order[i], centers);
+      const bool covered = std::any_of(order, order + (total - first), [&](int64_t kept) {
+        return OverlapsMore(candidate, BoxAt(box, kept, centers), most_overlap);
+      });
+      if (covered) continue;
+      order[total - first] = order[i];  // The kept ones move to the front.
+      taken[total * 3] = line / classes;
+      taken[total * 3 + 1] = line % classes;
+      taken[total * 3 + 2] = order[i];
+      ++total;
+    }
+  }
+  std::fill(taken + total * 3, taken + room * 3, 0);
+  std::fill(order, order + count, 0);
+  *args.outputs[1].as<int64_t>() = total;
+  return OkStatus();
+}
+
+}  // namespace skiff
