@@ -32,6 +32,13 @@ bool Matches(const TensorView& stored, DType dtype, const Shape& shape) {
 bool SameType(const TensorView& a, const TensorView& b) {
   return a.dtype == b.dtype && a.shape == b.shape && SameQuantization(a.quantization, b.quantization);
 }
+/// What a body returns is known when it has run.
+bool IsLate(const ShapedPlan& body, size_t output) { return body.plan().IsLate(body.plan().outputs[output]); }
+/// By what is known of its shape so far.
+bool MayHaveType(const ShapedPlan& body, size_t output, const TensorView& type) {
+  const TensorView& stored = body.plan().tensors[static_cast<size_t>(body.plan().outputs[output])].view;
+  return Matches(stored, type.dtype, type.shape) && SameQuantization(stored.quantization, type.quantization);
+}
 bool IsCondition(const TensorView& view) { return view.dtype == DType::kBool && view.shape.elements() == 1; }
 
 InferOutput<int64_t> TypeOf(const TensorView& view) {
@@ -256,9 +263,12 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
     return message.Invalid("node %u '%s' (%s): the condition is no bool of one element", index, node.name,
                            node.op->name);
   for (size_t i = 0; i < BodyResults(node).size(); ++i) {
-    const TensorView& expected = choose ? output(bodies[0], i) : kernel_views_[i];
-    const TensorView& got = output(bodies[1], i);
-    if (!SameType(expected, got)) {
+    const bool other = choose && IsLate(bodies[0], i);
+    const TensorView& expected = choose ? output(bodies[other ? 1 : 0], i) : kernel_views_[i];
+    const TensorView& got = output(bodies[other ? 0 : 1], i);
+    const bool same = IsLate(bodies[other ? 0 : 1], i) ? MayHaveType(bodies[other ? 0 : 1], i, expected)
+                                                       : SameType(expected, got);
+    if (!same) {
       return message.Invalid("node %u '%s' (%s): output %zu is %s %s %s and %s %s %s", index, node.name,
                              node.op->name, i, DTypeName(expected.dtype), ShapeText(expected.shape).c_str(),
                              choose ? "in one branch" : "before the loop", DTypeName(got.dtype),

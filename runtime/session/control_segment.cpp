@@ -78,16 +78,25 @@ class ControlSegment final : public BodySegment {
     return prepared_[body].Run(context);
   }
 
-  void TakeResults(size_t body) {
+  /// What a Stage in the body has made may be of another shape than was expected.
+  Status TakeResults(size_t body) {
     const Span<const int32_t> results = BodyResults(node_);
-    for (size_t i = 0; i < results.size(); ++i) Copy(Output(body, i), View(results[i]));
+    for (size_t i = 0; i < results.size(); ++i) {
+      const TensorView& from = Output(body, i);
+      const TensorView& to = View(results[i]);
+      if (BuildHas(OpCode::kStage) && !(from.shape == to.shape))
+        return Fail(StatusCode::kInvalidArgument,
+                    "node '%s' (%s): output %zu is %s in this run, %s was expected", node_.name,
+                    node_.op->name, i, ShapeText(from.shape).c_str(), ShapeText(to.shape).c_str());
+      Copy(from, to);
+    }
+    return OkStatus();
   }
 
   Status RunIf(const RunContext& context) {
     const size_t chosen = *View(node_.inputs[0]).as<const uint8_t>() != 0 ? 0 : 1;
     SKIFF_RETURN_IF_ERROR(RunBody(chosen, context));
-    TakeResults(chosen);
-    return OkStatus();
+    return TakeResults(chosen);
   }
 
   Status RunWhile(const RunContext& context) {
@@ -104,7 +113,7 @@ class ControlSegment final : public BodySegment {
             node_.name);
       }
       SKIFF_RETURN_IF_ERROR(RunBody(1, context));
-      TakeResults(1);
+      SKIFF_RETURN_IF_ERROR(TakeResults(1));
     }
   }
 

@@ -54,7 +54,7 @@ class StageSegment final : public BodySegment {
     }
     if (options_.poison && own_arena_.size() > 0) std::memset(own_arena_.data(), 0xFF, own_arena_.size());
     SKIFF_RETURN_IF_ERROR(current_->Run({nullptr, context.cancelled, context.loop_steps_left}));
-    TakeResults();
+    SKIFF_RETURN_IF_ERROR(TakeResults());
     if (context.timer != nullptr) context.timer->Record(index_, begin, platform::NowNanoseconds());
     return OkStatus();
   }
@@ -118,11 +118,22 @@ class StageSegment final : public BodySegment {
     return own_arena_.Grow(bytes, "an arena");
   }
 
-  void TakeResults() {
+  /// Extents that the file states are those that somebody counts on.
+  Status TakeResults() {
     const Span<const int32_t> results = BodyResults(node_);
     const PlanData& plan = node_.bodies[0];
-    for (size_t i = 0; i < results.size(); ++i)
-      shaped_.SetLate(results[i], current_->tensors()[static_cast<size_t>(plan.outputs[i])].view);
+    for (size_t i = 0; i < results.size(); ++i) {
+      const TensorView& stated = shaped_.plan().tensors[static_cast<size_t>(results[i])].view;
+      const TensorView& view = current_->tensors()[static_cast<size_t>(plan.outputs[i])].view;
+      bool same = view.shape.rank() == stated.shape.rank();
+      for (int axis = 0; same && axis < view.shape.rank(); ++axis)
+        same = stated.shape[axis] < 0 || stated.shape[axis] == view.shape[axis];
+      if (!same)
+        return Fail(StatusCode::kInvalidArgument, "node '%s': result %zu is %s, the model says %s",
+                    node_.name, i, ShapeText(view.shape).c_str(), ShapeText(stated.shape).c_str());
+      shaped_.SetLate(results[i], view);
+    }
+    return OkStatus();
   }
 
   ShapedPlan& shaped_;

@@ -29,7 +29,7 @@ const std::map<std::string_view, OnnxTable>& Tables() {
                     OnnxShapeOps(),       OnnxMovementOps(),  OnnxIndexOps(),     OnnxLossOps(),
                     OnnxNormOps(),        OnnxControlOps(),   OnnxAttentionOps(), OnnxEinsumOps(),
                     OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps(),
-                    OnnxCountedOps()})},
+                    OnnxCountedOps(),     OnnxScanOps()})},
       {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
                                  MicrosoftTransformerOps()})},
   };
@@ -42,9 +42,13 @@ struct Remedy {
 };
 
 constexpr const char* kScan =
-    "Scan is not supported: export the loop as a Loop that carries its state, or with its steps unrolled.";
+    "Scan of opset 8, which goes through batches, is not supported: export with opset 9 or newer.";
+constexpr const char* kText =
+    "Texts are no tensors on a device: cut the model in front of it or behind it, and do this step in the "
+    "program.";
 constexpr Remedy kRemedies[] = {
-    {"Scan", kScan},
+    {"RegexFullMatch", kText},   {"Scan", kScan},        {"StringConcat", kText},
+    {"StringNormalizer", kText}, {"StringSplit", kText}, {"TfIdfVectorizer", kText},
 };
 
 }  // namespace

@@ -42,6 +42,7 @@ std::span<const OnnxOp> OnnxSpectrumOps();
 std::span<const OnnxOp> OnnxShapeOps();
 std::span<const OnnxOp> OnnxMovementOps();
 std::span<const OnnxOp> OnnxIndexOps();
+std::span<const OnnxOp> OnnxScanOps();
 std::span<const OnnxOp> OnnxCountedOps();
 std::span<const OnnxOp> OnnxLossOps();
 std::span<const OnnxOp> OnnxControlOps();

@@ -48,14 +48,6 @@ void InferBodies(Graph& graph, NodeId id) {
     graph.symbols() = body.symbols();
     graph.node(id).bodies[b] = std::move(body);
   }
-  for (size_t i = 0; i < variables; ++i) {
-    if (!NeedsValues(graph.node(id), i)) continue;
-    Throw(StatusCode::kUnsupported,
-          "{}: the elements of loop variable {} '{}' decide a shape inside of the loop, which would differ "
-          "from one "
-          "iteration to the next; take parts with Gather instead of Slice, and write them with ScatterND",
-          DescribeNode(graph, graph.node(id)), i, graph.value(graph.node(id).inputs[i]).name);
-  }
 }
 
 }  // namespace

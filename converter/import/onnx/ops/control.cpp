@@ -1,8 +1,9 @@
 // If and Loop. A sub-graph may read every tensor around its node; these become inputs of the body.
-#include <limits>
+#include <algorithm>
 #include <numeric>
 
-#include "import/onnx/ops.h"
+#include "import/emit.h"
+#include "import/onnx/ops/collect.h"
 
 namespace skiff {
 namespace {
@@ -38,31 +39,37 @@ ValueId AsScalar(Graph& graph, ValueId value) {
   return graph.Emit(OpCode::kReshape, {value, graph.AddConstant("scalar", TensorData::OfInts({}))});
 }
 
-/// Iterations go on while they are fewer than the limit and the last one said so. The inputs are the body's.
-Graph LoopCondition(const Graph& body) {
-  Graph graph;
-  graph.symbols() = body.symbols();
-  for (const GraphPort& port : body.inputs()) {
-    const ValueId input = graph.AddInput(port.name, DType::kInvalid, {});
-    graph.value(input).has_shape = false;
-    graph.value(input).source.clear();
+/// Whether the loop never ends before its limit: its condition is true, and stays so.
+bool StaysTrue(const Graph& body, ValueId condition) {
+  for (NodeId node = body.value(condition).producer; node != kNoNode; node = body.value(condition).producer) {
+    const OpCode op = body.node(node).op;
+    if (op != OpCode::kIdentity && op != OpCode::kReshape) return false;
+    condition = body.node(node).inputs[0];
   }
-  const ValueId iteration = graph.inputs().front().value;
-  const ValueId limit = graph.inputs().back().value;
-  const ValueId more = graph.Emit(OpCode::kLess, {iteration, limit});
-  graph.AddOutput("continue", graph.Emit(OpCode::kAnd, {more, graph.inputs()[1].value}));
-  return graph;
+  if (condition == body.inputs()[1].value) return true;
+  const std::optional<TensorData>& known = body.value(condition).constant;
+  return known && known->dtype() == DType::kBool && known->elements() == 1 && *known->as<uint8_t>() != 0;
 }
 
-/// While(iteration, condition, carried..., captured..., limit).
+bool IsTrue(const OnnxBuilder& builder, ValueId condition) {
+  const std::optional<TensorData> known = builder.KnownValueOf(condition);
+  return known && known->dtype() == DType::kBool && known->elements() == 1 && *known->as<uint8_t>() != 0;
+}
+
+/// No loop that collects runs as often: such a count stands for none.
+constexpr int64_t kMostCollected = int64_t{1} << 31;
+
+void CheckTripCount(const OnnxBuilder& builder) {
+  const std::optional<TensorData> count =
+      builder.HasInput(0) ? builder.KnownValueOf(builder.Input(0)) : std::nullopt;
+  const bool endless =
+      count && !IsFloat(count->dtype()) && count->elements() == 1 && count->ToInts()[0] >= kMostCollected;
+  if (!builder.HasInput(0) || endless) OnnxBuilder::Unsupported("{}", kNoTripCount);
+}
+
+/// While(iteration, condition, carried..., collected..., captured..., limit).
 void BuildLoop(OnnxBuilder& builder) {
   const size_t carried = builder.input_count() < 2 ? 0 : builder.input_count() - 2;
-  if (builder.output_count() > carried) {
-    OnnxBuilder::Unsupported(
-        "collects a value of each iteration (scan outputs); carry a tensor that is large enough, and write a "
-        "part "
-        "of it in each iteration with ScatterND");
-  }
   const ValueId scalar = builder.ConstantInts("scalar", {});
   const ValueId limit = builder.HasInput(0)
                             ? builder.Emit("limit", OpCode::kReshape, {builder.Input(0), scalar})
@@ -70,29 +77,52 @@ void BuildLoop(OnnxBuilder& builder) {
   const ValueId condition = builder.HasInput(1)
                                 ? builder.Emit("condition", OpCode::kReshape, {builder.Input(1), scalar})
                                 : builder.Scalar("condition", DType::kBool, 1);
-  std::vector<ValueId> inputs{builder.Scalar("iteration", DType::kI64, 0), condition};
-  for (size_t i = 0; i < carried; ++i) inputs.push_back(builder.Input(i + 2));
-  const std::vector<ValueId> variables = inputs;
+  std::vector<ValueId> variables{builder.Scalar("iteration", DType::kI64, 0), condition};
+  for (size_t i = 0; i < carried; ++i) variables.push_back(builder.Input(i + 2));
+  Collected collected;
+  bool ends_early = !IsTrue(builder, condition);
+  Graph body = builder.ImportBody("body", variables, [&](Graph& graph, const std::vector<ValueId>& results) {
+    if (results.size() < carried + 1 || results.size() < builder.output_count() + 1)
+      builder.Invalid("the body returns {} values, {} were expected", results.size(),
+                      std::max(carried, builder.output_count()) + 1);
+    const ValueId iteration = graph.inputs()[0].value;
+    const ValueId one = graph.AddConstant("one", MakeConstant(DType::kI64, Shape{}, {1}));
+    ends_early = ends_early || !StaysTrue(graph, results[0]);
+    graph.AddOutput("iteration", graph.Emit(OpCode::kAdd, {iteration, one}, ClampAttrs()));
+    graph.AddOutput("condition", AsScalar(graph, results[0]));
+    for (size_t i = 1; i <= carried; ++i) graph.AddOutput(graph.value(results[i]).name, results[i]);
+    collected.AddToBody(graph, iteration,
+                        {results.begin() + 1 + static_cast<std::ptrdiff_t>(carried), results.end()});
+  });
+  if (collected.count() > 0) CheckTripCount(builder);
+  collected.PlaceInputs(body, variables.size());
+  std::vector<ValueId> around = variables;
+  around.insert(around.end(), builder.captured().begin(), builder.captured().end());
+  const std::vector<ValueId> room = collected.EmitRoom(builder, limit, around);
+  variables.insert(variables.end(), room.begin(), room.end());
   std::vector<OnnxBuilder::PartialType> types;  // A loop variable keeps its type.
   for (const ValueId variable : variables) types.push_back(builder.TypeOf(variable));
+  std::vector<ValueId> inputs = variables;
   inputs.insert(inputs.end(), builder.captured().begin(), builder.captured().end());
   inputs.push_back(limit);
-  Graph body = builder.ImportBody("body", variables, [&](Graph& graph, const std::vector<ValueId>& results) {
-    if (results.size() != carried + 1)
-      builder.Invalid("the body returns {} values, {} were expected", results.size(), carried + 1);
-    const ValueId one = graph.AddConstant("one", MakeConstant(DType::kI64, Shape{}, {1}));
-    graph.AddOutput("iteration", graph.Emit(OpCode::kAdd, {graph.inputs()[0].value, one}, ClampAttrs()));
-    graph.AddOutput("condition", AsScalar(graph, results[0]));
-    for (size_t i = 1; i < results.size(); ++i) graph.AddOutput(graph.value(results[i]).name, results[i]);
-  });
   const ValueId unused = body.AddInput("limit", DType::kI64, {});
   body.value(unused).source.clear();
   std::vector<Graph> bodies;
-  bodies.push_back(LoopCondition(body));
+  bodies.push_back(GoesOn(body, true));
   bodies.push_back(std::move(body));
   std::vector<int> places(types.size(), -1);  // The count and the condition are nobody's.
-  std::iota(places.begin() + 2, places.begin() + 2 + static_cast<int64_t>(builder.output_count()), 0);
-  builder.OutputBodies(OpCode::kWhile, std::move(inputs), std::move(bodies), types, places);
+  const size_t direct = ends_early ? carried : builder.output_count();
+  for (size_t i = 0; i < std::min(direct, builder.output_count()); ++i) places[i + 2] = static_cast<int>(i);
+  const std::vector<ValueId> results =
+      builder.OutputBodies(OpCode::kWhile, std::move(inputs), std::move(bodies), types, places);
+  for (size_t i = direct; i < builder.output_count(); ++i) {
+    const std::string suffix = fmt::format("rows_{}", i);
+    builder.Output(OpCode::kSlice,
+                   {results[i + 2], builder.ConstantInts((suffix + "_begin").c_str(), {0}),
+                    EmitReshape(builder, suffix.c_str(), results[0], {1}),
+                    builder.ConstantInts((suffix + "_axis").c_str(), {0})},
+                   NoAttrs{}, i);
+  }
 }
 
 constexpr OnnxOp kOps[] = {

@@ -164,7 +164,7 @@ TEST(OnnxControl, LoopsCountAndAsk) {
 TEST(OnnxControl, WhatCannotBeImportedIsListed) {
   OnnxModel model = Choice();
   onnx::GraphProto* branch = model.proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
-  branch->mutable_node(0)->set_op_type("NonZero");
+  branch->mutable_node(0)->set_op_type("StringNormalizer");
   branch->mutable_node(0)->mutable_input()->RemoveLast();
   onnx::NodeProto* loop = model.AddNode("Loop", {"", "c"}, {"all"}, "collect");
   onnx::GraphProto* body = AddBody(loop, "body");
@@ -175,7 +175,7 @@ TEST(OnnxControl, WhatCannotBeImportedIsListed) {
   const Error error = ImportError(model);
   EXPECT_EQ(error.code(), StatusCode::kUnsupported);
   EXPECT_THAT(error.what(), HasSubstr("uses 2 things"));
-  EXPECT_THAT(error.what(), HasSubstr("operator NonZero"));
+  EXPECT_THAT(error.what(), HasSubstr("operator StringNormalizer"));
   EXPECT_THAT(error.what(),
               HasSubstr("operator Loop of ai.onnx opset 17 collects a value of each iteration"));
 }

@@ -28,12 +28,10 @@ constexpr const char* kNoOperator = "Skiff has no such operator yet";
 constexpr const char* kNoTensor = "sequences and optionals are not tensors";
 constexpr const char* kPi = "expects numbers computed with pi = 3.1415; bodies take 3.14159";
 constexpr const char* kRandom = "random numbers differ between implementations by design";
-constexpr const char* kScanOutputs = "a Loop cannot collect values yet";
 constexpr const char* kSmallType =
     "there are no floats of 4 or 8 bits and no integers of 2, and integers of 4 bits only as constants";
 constexpr const char* kString = "there are no string tensors on a device";
 constexpr const char* kTraining = "training is out of scope";
-constexpr const char* kValuesDecide = "the output's shape depends on values that are not shapes";
 constexpr const char* kWraps = "expects wrapping around where the specification says saturate";
 
 constexpr Exception kExceptions[] = {
@@ -77,7 +75,6 @@ constexpr Exception kExceptions[] = {
     {"node/test_cast*_BFLOAT16_*", kUnsupported, "there is no bfloat16"},
     {"node/test_cast*_BFLOAT16", kUnsupported, "there is no bfloat16"},
     {"node/test_cast*STRING*", kUnsupported, kString},
-    {"node/test_compress_*", kUnsupported, kValuesDecide},
     {"node/test_det_*", kUnsupported, kNoOperator},
     {"node/test_gridsample_bicubic", kRounded, kFourDecimals},
     {"node/test_hammingwindow*", kDiffers, kPi},
@@ -86,23 +83,17 @@ constexpr Exception kExceptions[] = {
     {"node/test_identity_sequence", kUnsupported, kNoTensor},
     {"node/test_if_*", kUnsupported, kNoTensor},
     {"node/test_loop*_seq*", kUnsupported, kNoTensor},
-    {"node/test_loop11", kUnsupported, kScanOutputs},
     {"node/test_momentum*", kUnsupported, kTraining},
     {"node/test_nesterov_momentum", kUnsupported, kTraining},
-    {"node/test_nonmaxsuppression_*", kUnsupported, kValuesDecide},
-    {"node/test_nonzero_example", kUnsupported, kValuesDecide},
     {"node/test_optional_*", kUnsupported, kNoTensor},
-    {"node/test_range_*_expanded", kUnsupported, kScanOutputs},
     {"node/test_resize_downsample_scales_*_align_corners", kDiffers,
      "expects extent * scale before rounding as the resized length; the specification and PyTorch use the "
      "rounded one"},
     {"node/test_roialign_aligned_*", kRounded, kFourDecimals},
-    {"node/test_scan*", kUnsupported, "there is no Scan yet"},
     {"node/test_sequence_*", kUnsupported, kNoTensor},
     {"node/test_strnormalizer_*", kUnsupported, kString},
     {"node/test_tfidfvectorizer_*", kUnsupported, kNoOperator},
     {"node/test_training_dropout*", kUnsupported, kTraining},
-    {"node/test_unique_*", kUnsupported, kValuesDecide},
     {"simple/test_gradient_*", kUnsupported, kTraining},
     {"simple/test_sequence_*", kUnsupported, kNoTensor},
     {"simple/test_strnorm_*", kUnsupported, kString},

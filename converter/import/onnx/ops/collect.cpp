@@ -1,0 +1,85 @@
+#include "import/onnx/ops/collect.h"
+
+#include <algorithm>
+
+#include "import/emit.h"
+
+namespace skiff {
+namespace {
+
+/// An extent of a row as a vector of one element.
+ValueId EmitDim(OnnxBuilder& b, const std::string& suffix, const Dim& dim,
+                const std::vector<ValueId>& inputs) {
+  if (dim.constant()) return b.ConstantInts(suffix.c_str(), {dim.value});
+  for (const ValueId input : inputs) {
+    const OnnxBuilder::PartialType type = b.TypeOf(input);
+    if (!type.dims) continue;
+    const auto same = std::find(type.dims->begin(), type.dims->end(), dim);
+    if (same == type.dims->end()) continue;
+    const auto axis = static_cast<int>(same - type.dims->begin());
+    return EmitExtents(b, suffix.c_str(), input, axis, axis + 1);
+  }
+  OnnxBuilder::Unsupported(
+      "collects a value of each iteration whose shape follows from what the iteration computes; make it "
+      "equally "
+      "large in all iterations");
+}
+
+}  // namespace
+
+Graph GoesOn(const Graph& body, bool asks) {
+  Graph graph;
+  graph.symbols() = body.symbols();
+  for (const GraphPort& port : body.inputs()) {
+    const ValueId input = graph.AddInput(port.name, DType::kInvalid, {});
+    graph.value(input).has_shape = false;
+    graph.value(input).source.clear();
+  }
+  ValueId more = graph.Emit(OpCode::kLess, {graph.inputs().front().value, graph.inputs().back().value});
+  if (asks) more = graph.Emit(OpCode::kAnd, {more, graph.inputs()[1].value});
+  graph.AddOutput("continue", more);
+  return graph;
+}
+
+void Collected::AddToBody(Graph& body, ValueId iteration, const std::vector<ValueId>& rows) {
+  if (rows.empty()) return;
+  const ValueId place =
+      body.Emit(OpCode::kReshape, {iteration, body.AddConstant("place_shape", TensorData::OfInts({1, 1}))});
+  for (const ValueId row : rows) {
+    types_.push_back(OnnxBuilder::TypeOf(body, row));
+    const ValueId before = body.AddInput("collected", types_.back().dtype, {});
+    body.value(before).has_shape = false;
+    body.value(before).source.clear();
+    const ValueId slice = body.Emit(OpCode::kUnsqueeze, {row}, AxesAttrs{{0}});
+    body.AddOutput("collected", body.Emit(OpCode::kScatterND, {before, place, slice}, ScatterAttrs{}));
+  }
+}
+
+void Collected::PlaceInputs(Graph& body, size_t place) const {
+  std::vector<ValueId> order;
+  for (const GraphPort& port : body.inputs()) order.push_back(port.value);
+  std::rotate(order.begin() + static_cast<std::ptrdiff_t>(place),
+              order.end() - static_cast<std::ptrdiff_t>(count()), order.end());
+  body.OrderInputs(order);
+}
+
+std::vector<ValueId> Collected::EmitRoom(OnnxBuilder& b, ValueId limit,
+                                         const std::vector<ValueId>& inputs) const {
+  std::vector<ValueId> room;
+  for (size_t i = 0; i < types_.size(); ++i) {
+    const std::string suffix = fmt::format("collected_{}", i);
+    if (!types_[i].dims || types_[i].dtype == DType::kInvalid)
+      b.Invalid("the type of what it collects as output {} is not known", i);
+    std::vector<ValueId> extents{EmitReshape(b, (suffix + "_rows").c_str(), limit, {1})};
+    for (size_t axis = 0; axis < types_[i].dims->size(); ++axis)
+      extents.push_back(EmitDim(b, fmt::format("{}_{}", suffix, axis), (*types_[i].dims)[axis], inputs));
+    const ValueId shape = extents.size() == 1
+                              ? extents[0]
+                              : b.Emit((suffix + "_shape").c_str(), OpCode::kConcat, extents, AxisAttrs{0});
+    room.push_back(b.Emit(suffix.c_str(), OpCode::kFill, {shape},
+                          FillAttrs{.dtype = static_cast<int64_t>(types_[i].dtype)}));
+  }
+  return room;
+}
+
+}  // namespace skiff

@@ -1,0 +1,303 @@
+// Shapes that follow from what a run computes: one Session, runs whose counts differ, compared with the eager
+// interpreter.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/error_capture.h"
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "skiff/delegates.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct CountedGraph {
+  const char* name;
+  const char* text;
+};
+
+void PrintTo(const CountedGraph& graph, std::ostream* out) { *out << graph.name; }
+
+// In all of them x is f32[6, 5]; how many of its elements are above 0, or of its rows have a positive sum,
+// differs from run to run.
+const CountedGraph kGraphs[] = {
+    {"places",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       m = Greater(x, zero)
+       ones = Cast(m) {to=i64}
+       n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
+       places = NonZero(m, n)
+       tuples = Transpose(places) {perm=[1, 0]}
+       found = GatherND(x, tuples)
+       y = Tanh(found)
+       output y = y
+       output places = places
+       output n = n
+     })"},
+    {"rows_through_a_convolution",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       const pictures: i64[4] = [-1, 5, 1, 1]
+       const all: i64[1] = [-1]
+       const w: f32[3, 3, 1, 1] = seed 1
+       sums = ReduceSum(x) {axes=[1], keep_dims=false}
+       m = Greater(sums, zero)
+       ones = Cast(m) {to=i64}
+       n = ReduceSum(ones) {axes=[0], keep_dims=false}
+       places = NonZero(m, n)
+       rows = Reshape(places, all)
+       taken = Gather(x, rows)
+       picture = Reshape(taken, pictures)
+       a = Conv2d(picture, w, _) {pads=[1, 1, 0, 0], min=0}
+       y = Tanh(a)
+       output y = y
+       output sums = sums
+     })"},
+    {"counts_of_counted",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       const half: f32[] = 0.5
+       const one: i64[1] = [1]
+       const all: i64[1] = [-1]
+       m = Greater(x, zero)
+       ones = Cast(m) {to=i64}
+       n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
+       places = NonZero(m, n)
+       tuples = Transpose(places) {perm=[1, 0]}
+       found = GatherND(x, tuples)
+       above = Greater(found, half)
+       these = Cast(above) {to=i64}
+       k = ReduceSum(these) {axes=[0], keep_dims=false}
+       list = Reshape(k, one)
+       best, at = TopK(found, list)
+       shape = Shape(found)
+       larger = Add(shape, list)
+       first = Reshape(k, one)
+       wide = Expand(first, larger)
+       output best = best
+       output at = at
+       output wide = wide
+     })"},
+    {"a_number_of_counted",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       m = Greater(x, zero)
+       ones = Cast(m) {to=i64}
+       n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
+       places = NonZero(m, n)
+       tuples = Transpose(places) {perm=[1, 0]}
+       found = GatherND(x, tuples)
+       y = ReduceSum(found) {axes=[0], keep_dims=false}
+       output y = y
+     })"},
+    {"parts",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       const axis: i64[1] = [0]
+       const begin: i64[1] = [0]
+       const six: i64[] = 6
+       const one: i64[1] = [1]
+       m = Greater(x, zero)
+       ones = Cast(m) {to=i64}
+       n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
+       k = Mod(n, six)
+       end = Reshape(k, one)
+       part = Slice(x, begin, end, axis)
+       rest = Slice(x, end, one, axis)
+       y = Concat(part, rest, part) {axis=0}
+       output y = y
+     })"},
+    {"in_a_branch",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       total = ReduceSum(x) {axes=[0, 1], keep_dims=false}
+       positive = Greater(total, zero)
+       y = If(positive, x, zero) then {
+         input x
+         input zero
+         m = Greater(x, zero)
+         ones = Cast(m) {to=i64}
+         n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
+         places = NonZero(m, n)
+         tuples = Transpose(places) {perm=[1, 0]}
+         found = GatherND(x, tuples)
+         s = ReduceSum(found) {axes=[0], keep_dims=false}
+         output s
+       } else {
+         input x
+         input zero
+         s = ReduceMax(x) {axes=[0, 1], keep_dims=false}
+         output s
+       }
+       z = Tanh(y)
+       output z = z
+     })"},
+    {"in_a_loop",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       const start: f32[5] = [0, 0, 0, 0, 0]
+       const first: i64[1] = [0]
+       i, s = While(first, start, x) condition {
+         input i
+         input s
+         input x
+         const six: i64[1] = [6]
+         const whole: i64[0] = []
+         less = Less(i, six)
+         go = Reshape(less, whole)
+         output go
+       } body {
+         input i
+         input s
+         input x
+         const one: i64[1] = [1]
+         const axis: i64[1] = [0]
+         const begin: i64[1] = [0]
+         next = Add(i, one)
+         part = Slice(x, begin, next, axis)
+         sum = ReduceSum(part) {axes=[0], keep_dims=false}
+         t = Add(s, sum)
+         output next
+         output t
+       }
+       output s = s
+     })"},
+    {"suppressed_boxes",
+     R"(graph g {
+       input x: f32[6, 5]
+       const begin: i64[1] = [0]
+       const four: i64[1] = [4]
+       const five: i64[1] = [5]
+       const columns: i64[1] = [1]
+       const rows: i64[1] = [0]
+       const as_boxes: i64[3] = [1, 6, 4]
+       const as_scores: i64[3] = [1, 1, 6]
+       const most: i64[] = 4
+       const overlap: f32[] = 0.2
+       const least: f32[] = 0
+       corners = Slice(x, begin, four, columns)
+       last = Slice(x, four, five, columns)
+       boxes = Reshape(corners, as_boxes)
+       scores = Reshape(last, as_scores)
+       all, count, order = NonMaxSuppression(boxes, scores, most, overlap, least)
+       taken = Slice(all, begin, count, rows)
+       output taken = taken
+       output count = count
+     })"},
+    {"unique",
+     R"(graph g {
+       input x: f32[6, 5]
+       const begin: i64[1] = [0]
+       const rows: i64[1] = [0]
+       const four: f32[] = 4
+       a = Mul(x, four)
+       f = Floor(a)
+       all, first, of, counts, count = Unique(f)
+       values = Slice(all, begin, count, rows)
+       often = Slice(counts, begin, count, rows)
+       y = Tanh(values)
+       output y = y
+       output often = often
+       output of = of
+     })"},
+};
+
+/// Of as many positive elements as the seed says, among others.
+TensorData Elements(uint32_t seed) {
+  TensorData x = RandomTensor(DType::kF32, Shape{6, 5}, seed);
+  auto* elements = static_cast<float*>(x.mutable_data());
+  for (uint32_t i = 0; i < 30; ++i) {
+    if (seed % 4 == 1) elements[i] = -std::abs(elements[i]) - 0.01f;
+    if (seed % 4 == 2) elements[i] = std::abs(elements[i]) + 0.01f;
+  }
+  return x;
+}
+
+class CountedShapes : public ::testing::TestWithParam<CountedGraph> {};
+
+TEST_P(CountedShapes, MatchEagerWhateverIsCounted) {
+  const Graph source = ParseGraph(GetParam().text);
+  OpenedModel opened(GetParam().text);
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions options;
+    options.backend = backend;
+    options.poison = true;
+    ErrorCapture capture;
+    auto session = Session::Create(*opened.model, options);
+    ASSERT_TRUE(session.ok()) << capture.message();
+    for (const uint32_t seed : {1u, 3u, 2u, 7u, 3u, 5u, 4u, 8u, 1u}) {
+      const std::map<std::string, TensorData> inputs = {{"x", Elements(seed)}};
+      const auto expected = Evaluate(source, inputs);
+      const auto got = RunSession(**session, inputs);
+      for (const auto& [name, data] : expected) {
+        ASSERT_TRUE(got.at(name).shape() == data.shape())
+            << name << " is " << ShapeText(got.at(name).shape()).c_str() << ", eager mode says "
+            << ShapeText(data.shape()).c_str();
+        const Difference difference = Compare(got.at(name), data);
+        EXPECT_LE(difference.difference, 4e-6 * std::max(difference.largest, 1e-3))
+            << name << ", reference " << (backend == Backend::kReference) << ", seed " << seed;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Graphs, CountedShapes, ::testing::ValuesIn(kGraphs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+/// What is bounded lies in the arena that the file states; the part behind the count is planned at its
+/// maximum.
+TEST(CountedShapesTest, AreBoundedByWhatTheyAreCountedFrom) {
+  const OpenedModel opened(kGraphs[0].text);
+  EXPECT_EQ(opened.model->plan(0, 0).kind, BucketKind::kRelaxed);
+  auto session = Session::Create(*opened.model, {});
+  ASSERT_TRUE(session.ok());
+  const uint64_t before = (*session)->memory_usage().arena;
+  EXPECT_GT(before, 30 * sizeof(int64_t) * 2) << "room for all places";
+  RunSession(**session, {{"x", Elements(2)}});
+  EXPECT_EQ((*session)->memory_usage().arena, before);
+}
+
+TEST(CountedShapesTest, WhatTheLimitForbidsIsRefused) {
+  const OpenedModel opened(R"(graph g {
+       input x: f32[1, 4]
+       const zero: f32[] = 0
+       const one: i64[1] = [1]
+       s = ReduceSum(x) {axes=[0, 1], keep_dims=false}
+       i = Cast(s) {to=i64}
+       n = Reshape(i, one)
+       first = Reshape(s, one)
+       y = Expand(first, n)
+       output y = y
+     })");
+  SessionOptions options;
+  options.memory_limit = 1 << 20;
+  auto session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const auto run = [&](float number) {
+    const float elements[] = {number, 0, 0, 0};
+    EXPECT_TRUE((*session)->SetInput(0, TensorData(DType::kF32, Shape{1, 4}, elements).view()).ok());
+    return (*session)->Run();
+  };
+  EXPECT_TRUE(run(1000).ok());
+  EXPECT_EQ((*session)->Output(0)->shape[0], 1000);
+  ErrorCapture capture;
+  EXPECT_EQ(run(1e9f).code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(capture.message(), HasSubstr("memory_limit"));
+  EXPECT_EQ(run(-3).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(run(7).ok()) << "a failed run loses nothing";
+  EXPECT_EQ((*session)->Output(0)->shape[0], 7);
+}
+
+}  // namespace
+}  // namespace skiff::testing
