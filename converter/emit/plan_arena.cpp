@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "emit/plan_draft.h"
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "plan/memory_planner.h"
 #include "plan/placement.h"
@@ -30,10 +31,9 @@ class ArenaPlanner {
       if (draft.nodes[n].shape_program) {
         for (const int32_t output : draft.nodes[n].outputs) shape_value_[Slot(output)] = true;
       }
-      if (draft.IsStage(n)) {
-        for (size_t i = 0; i + 1 < draft.nodes[n].outputs.size(); ++i)
-          late_[Slot(draft.nodes[n].outputs[i])] = true;
-      }
+      const Node& node = draft.graph->node(draft.nodes[n].id);
+      for (size_t i = 0; i < node.outputs.size(); ++i)
+        late_[Slot(draft.nodes[n].outputs[i])] = node.op == OpCode::kStage || IsCountedResult(node, i);
       for (const int32_t output : draft.nodes[n].outputs) producer_[Slot(output)] = static_cast<int32_t>(n);
       for (size_t i = 0; i < draft.nodes[n].inputs.size(); ++i) {
         if (draft.nodes[n].inputs[i] >= 0) users_[Slot(draft.nodes[n].inputs[i])].push_back({n, i});
@@ -258,7 +258,10 @@ class ArenaPlanner {
     std::vector<int32_t> index(draft_.tensors.size(), -1);
     for (size_t t = 0; t < draft_.tensors.size(); ++t) {
       const size_t root = IsRoot(static_cast<int32_t>(t)) ? t : Slot(draft_.placements[t].view_of);
-      if (!IsPlanned(static_cast<int32_t>(root)) || !IsPlanned(static_cast<int32_t>(t))) continue;
+      // What lies in a branch's arena needs that arena for as long.
+      const bool in_scratch = late_[t] && root != t;
+      if (!IsPlanned(static_cast<int32_t>(root)) || !(IsPlanned(static_cast<int32_t>(t)) || in_scratch))
+        continue;
       const size_t buffer = BufferOf(static_cast<int32_t>(t));
       // An input keeps its value between runs, so nothing else may use its memory.
       const int32_t first = graph_input_[t] ? 0 : producer_[t];

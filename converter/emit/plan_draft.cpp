@@ -6,6 +6,7 @@
 
 #include "core/widen.h"
 #include "emit/stored_form.h"
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/shape_program.h"
@@ -70,6 +71,7 @@ class Drafter {
     draft_.shape_node_count = static_cast<uint32_t>(std::count_if(
         draft_.nodes.begin(), draft_.nodes.end(), [](const DraftNode& node) { return node.shape_program; }));
     draft_.placements.resize(draft_.tensors.size());
+    LeaveCountedResultsInScratch();
     ChooseKind();
     return std::move(draft_);
   }
@@ -130,6 +132,19 @@ class Drafter {
       if (source >= 0) largest = std::min(largest, source);
     }
     return largest >= kMaxTensorBytes ? -1 : std::max<int64_t>(largest, 0);
+  }
+
+  /// Of the branch that was taken: its arena is the scratch.
+  void LeaveCountedResultsInScratch() {
+    for (const DraftNode& draft : draft_.nodes) {
+      const Node& node = graph_.node(draft.id);
+      for (size_t i = 0; i < node.outputs.size(); ++i) {
+        if (!IsCountedResult(node, i)) continue;
+        const auto result = static_cast<size_t>(draft.outputs[i]);
+        draft_.placements[result].view_of = draft.outputs.back();
+        draft_.largest_bytes[result] = 0;
+      }
+    }
   }
 
   void ChooseKind() {

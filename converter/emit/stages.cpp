@@ -26,6 +26,7 @@ class Levels {
   Levels(const Graph& graph, size_t computed)
       : graph_(graph),
         level_(static_cast<size_t>(graph.node_count()), 0),
+        shaped_(static_cast<size_t>(graph.value_count()), 0),
         known_(static_cast<size_t>(graph.value_count()), 0) {
     for (size_t i = 0; i < graph.inputs().size(); ++i) {
       const ValueId input = graph.inputs()[i].value;
@@ -56,19 +57,24 @@ class Levels {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (input == kNoValue) continue;
-      level = std::max(level, Of(input, graph_));
+      level = std::max(level, shaped_[static_cast<size_t>(input)]);
       known = std::max(known, known_[static_cast<size_t>(input)]);
       if (NeedsValues(node, i)) level = std::max(level, known_[static_cast<size_t>(input)]);
     }
     level_[static_cast<size_t>(id)] = level;
     if (node.op == OpCode::kShape) known = level;
     if (!node.bodies.empty() || known > level) known = level + 1;
-    for (const ValueId output : node.outputs) known_[static_cast<size_t>(output)] = std::max(known, level);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const auto output = static_cast<size_t>(node.outputs[i]);
+      shaped_[output] = level + (IsCountedResult(node, i) ? 1 : 0);
+      known_[output] = std::max(known, shaped_[output]);
+    }
   }
 
   const Graph& graph_;
-  std::vector<int> level_;  ///< By node.
-  std::vector<int> known_;  ///< By value: the first level whose shapes may follow from its elements.
+  std::vector<int> level_;   ///< By node.
+  std::vector<int> shaped_;  ///< By value: the first level in which its shape is known.
+  std::vector<int> known_;   ///< By value: the first level whose shapes may follow from its elements.
 };
 
 std::string NameOf(const Graph& graph, ValueId value) { return graph.value(value).name; }

@@ -17,11 +17,14 @@ std::string TypeText(const Graph& graph, const Value& value) {
   return DTypeName(value.dtype) + DimsText(graph, value.dims) + QuantizationText(value.quantization);
 }
 
+bool SameRank(const Value& a, const Value& b) {
+  return a.dtype == b.dtype && a.dims.size() == b.dims.size() &&
+         SameQuantization(a.quantization, b.quantization);
+}
+
 /// Types that may be equal on the device, which asks again at every new shape.
 bool MayBeEqual(const Value& a, const Value& b) {
-  return a.dtype == b.dtype && a.dims.size() == b.dims.size() &&
-         SameQuantization(a.quantization, b.quantization) &&
-         std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), SameExtent);
+  return SameRank(a, b) && std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), SameExtent);
 }
 
 void CheckCondition(const Graph& graph, const Node& node, const Graph& names, const Value& condition) {
@@ -32,31 +35,40 @@ void CheckCondition(const Graph& graph, const Node& node, const Graph& names, co
         DescribeNode(graph, node), condition.name, TypeText(names, condition));
 }
 
-/// Of two types that may be equal, the dimensions that are known better.
-std::vector<Dim> BetterDims(const Value& a, const Value& b) {
+/// A Symbol that is either the one or the other.
+Dim EitherDim(Graph& graph, const Node& node, const Dim& a, const Dim& b) {
+  const SymbolId id = graph.AddFreshSymbol(node.name);
+  Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
+  symbol.min = std::max<int64_t>(std::min(a.bounds().min, b.bounds().min), 0);
+  symbol.max = std::max(a.bounds().max, b.bounds().max);
+  return Dim::OfSymbol(id, symbol);
+}
+
+/// Of two results: what is not the same in both branches is a Symbol.
+std::vector<Dim> DimsOfEither(Graph& graph, const Node& node, const Value& a, const Value& b) {
   std::vector<Dim> dims = a.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (!dims[i].constant() && b.dims[i].constant()) dims[i] = b.dims[i];
+    if (!(dims[i] == b.dims[i])) dims[i] = EitherDim(graph, node, dims[i], b.dims[i]);
   }
   return dims;
 }
 
-std::vector<ValueType> IfResults(const Graph& graph, const Node& node) {
+std::vector<ValueType> IfResults(Graph& graph, const Node& node) {
   CheckCondition(graph, node, graph, graph.value(node.inputs[0]));
   std::vector<ValueType> types;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const Value& a = Output(node.bodies[0], i);
     const Value& b = Output(node.bodies[1], i);
-    if (!MayBeEqual(a, b)) {
-      Throw(
-          StatusCode::kInvalidModel,
-          "{}: output {} is {} ('{}') in the branch '{}' and {} ('{}') in the branch '{}'; both must "
-          "return the same type. Where the condition follows from a dimension or an input that is always the "
-          "same, fix that (--dim NAME=N, --set NAME=NUMBER): then only the chosen branch counts",
-          DescribeNode(graph, node), i, TypeText(node.bodies[0], a), a.name, kIfBodies[0],
-          TypeText(node.bodies[1], b), b.name, kIfBodies[1]);
+    if (!SameRank(a, b)) {
+      Throw(StatusCode::kInvalidModel,
+            "{}: output {} is {} ('{}') in the branch '{}' and {} ('{}') in the branch '{}'; both must "
+            "return the same dtype and rank. Where the condition follows from a dimension or an input that "
+            "is always the "
+            "same, fix that (--dim NAME=N, --set NAME=NUMBER): then only the chosen branch counts",
+            DescribeNode(graph, node), i, TypeText(node.bodies[0], a), a.name, kIfBodies[0],
+            TypeText(node.bodies[1], b), b.name, kIfBodies[1]);
     }
-    types.push_back({a.dtype, BetterDims(a, b), a.quantization, nullptr});
+    types.push_back({a.dtype, DimsOfEither(graph, node, a, b), a.quantization, nullptr});
   }
   return types;
 }
@@ -122,10 +134,21 @@ void CheckBodies(const Graph& graph, const Node& node) {
   }
 }
 
-std::vector<ValueType> BodyResults(const Graph& graph, const Node& node) {
+std::vector<ValueType> BodyResults(Graph& graph, const Node& node) {
   CheckBodies(graph, node);
   if (node.op == OpCode::kStage) return StageResults(node);
   return node.op == OpCode::kIf ? IfResults(graph, node) : WhileResults(graph, node);
+}
+
+bool IsCountedResult(const Node& node, size_t i) {
+  if (node.op != OpCode::kIf) return false;
+  const auto counted_inside = [](const Graph& body, const Value& result) {
+    return result.producer != kNoNode && body.node(result.producer).op == OpCode::kStage &&
+           !result.has_static_shape();
+  };
+  const Value& a = Output(node.bodies[0], i);
+  const Value& b = Output(node.bodies[1], i);
+  return a.dims != b.dims || counted_inside(node.bodies[0], a) || counted_inside(node.bodies[1], b);
 }
 
 bool HasEffect(const Node& node) {

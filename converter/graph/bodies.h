@@ -29,9 +29,13 @@ inline size_t LoopVariables(const Node& node) { return node.op == OpCode::kWhile
 /// wants.
 void CheckBodies(const Graph& graph, const Node& node);
 
-/// The types of the results of a node whose bodies are typed. Throws Error (kInvalidModel): branches that
-/// return different types, a loop variable that changes its type, a condition that is no bool of one element.
-std::vector<ValueType> BodyResults(const Graph& graph, const Node& node);
+/// The types of the results of a node whose bodies are typed. Extents in which branches differ
+/// become Symbols. Throws Error (kInvalidModel): branches that return different dtypes or ranks, a loop
+/// variable that changes its type, a condition that is no bool of one element.
+std::vector<ValueType> BodyResults(Graph& graph, const Node& node);
+
+/// Whether the shape of result `i` is that of the branch that was taken, which the run alone knows.
+bool IsCountedResult(const Node& node, size_t i);
 
 /// The sentence for a loop variable that comes back from an iteration with another type; types as in
 /// "f32[1]".

@@ -47,7 +47,9 @@ struct PlanData {
   uint64_t arena_bytes = 0;
   bool inputs_outside = false;    ///< Graph inputs have buffers beside the arena.
   FixedArray<bool> shape_values;  ///< By tensor: the shape program computes it.
-  FixedArray<bool> late;  ///< By tensor: a Stage's result. It lies where the body has it, once that has run.
+  /// By tensor: the result of a Stage, or of an If whose branches may return different extents. It lies where
+  /// the body has it, once that has run.
+  FixedArray<bool> late;
   FixedArray<bool> shape_inputs;  ///< By input: the shape program or a shape rule reads its elements.
 
   /// For one shape of the inputs.

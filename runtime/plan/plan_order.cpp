@@ -21,7 +21,7 @@ class Orderer {
     SKIFF_RETURN_IF_ERROR(plan_.shape_inputs.Allocate(plan_.inputs.size()));
     SKIFF_RETURN_IF_ERROR(CheckViews());
     SKIFF_RETURN_IF_ERROR(CheckScratch());
-    SKIFF_RETURN_IF_ERROR(CheckStage());
+    SKIFF_RETURN_IF_ERROR(FindLate());
     for (int32_t input : plan_.inputs) {
       if (!Define(input)) return message_.Invalid("tensor %d is an input twice, or a constant", input);
     }
@@ -71,26 +71,40 @@ class Orderer {
     return OkStatus();
   }
 
-  /// Nothing follows a Stage, so that its results need no place and its scratch stays as it is.
-  Status CheckStage() {
+  static bool IsStage(const PlanNode& node) {
+    return BuildHas(OpCode::kStage) && node.op->code == OpCode::kStage;
+  }
+
+  /// A result that says to lie in its node's scratch is left there.
+  bool StaysInScratch(const PlanNode& node, int32_t result) const {
+    return BuildHas(OpCode::kStage) && node.op->code == OpCode::kIf &&
+           plan_.placements[static_cast<size_t>(result)].view_of == ScratchOf(node);
+  }
+
+  /// Nothing follows a Stage, so that its results need no place and its scratch stays as it is. What is late
+  /// has its shape during the run only, so that nobody but a Stage may read it.
+  Status FindLate() {
     for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
       const PlanNode& node = plan_.nodes[i];
-      if (!BuildHas(OpCode::kStage) || node.op->code != OpCode::kStage) continue;
-      if (i + 1 != plan_.nodes.size() || i < plan_.shape_node_count)
+      if (IsStage(node) && (i + 1 != plan_.nodes.size() || i < plan_.shape_node_count))
         return message_.Invalid("node %u (%s) is not the plan's last", i, node.op->name);
-      for (const int32_t result : BodyResults(node)) plan_.late[static_cast<size_t>(result)] = true;
+      for (size_t j = 0; !node.bodies.empty() && j < BodyResults(node).size(); ++j)
+        plan_.late[static_cast<size_t>(node.outputs[j])] =
+            IsStage(node) || StaysInScratch(node, node.outputs[j]);
     }
     for (size_t i = 0; i < plan_.tensors.size(); ++i) {
       const TensorPlacement& placement = plan_.placements[i];
-      for (const int32_t target : {placement.view_of, placement.buffer}) {
-        if (target != TensorPlacement::kRoot && (plan_.late[i] || plan_.IsLate(target)))
-          return message_.Invalid("tensor %zu shares memory with a result that has no place", i);
-      }
+      const bool viewed = placement.view_of != TensorPlacement::kRoot && plan_.IsLate(placement.view_of);
+      const bool shared =
+          placement.buffer != TensorPlacement::kRoot && (plan_.late[i] || plan_.IsLate(placement.buffer));
+      if (viewed || shared)
+        return message_.Invalid("tensor %zu shares memory with a result that has no place", i);
     }
     for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
       for (const int32_t input : plan_.nodes[i].inputs) {
-        if (input >= 0 && plan_.IsLate(input))
-          return message_.Invalid("node %u reads tensor %d, which the plan's last node makes", i, input);
+        if (input >= 0 && plan_.IsLate(input) && !IsStage(plan_.nodes[i]))
+          return message_.Invalid("node %u reads tensor %d, whose shape is not known before the run", i,
+                                  input);
       }
     }
     return OkStatus();

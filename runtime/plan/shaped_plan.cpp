@@ -47,6 +47,14 @@ InferOutput<int64_t> TypeOf(const TensorView& view) {
   return type;
 }
 
+/// Of what a body will return: open extents are 0 until it has run.
+InferOutput<int64_t> TypeBeforeRun(const TensorView& stored) {
+  InferOutput<int64_t> type = TypeOf(stored);
+  for (int axis = 0; axis < type.rank; ++axis)
+    type.extents[axis] = type.extents[axis] < 0 ? 0 : type.extents[axis];
+  return type;
+}
+
 }  // namespace
 
 Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
@@ -90,7 +98,9 @@ Status ShapedPlan::FindLifetimes() {
     if (RootOf(index) == index && !Elsewhere(index)) buffer_of_[i] = static_cast<int32_t>(buffers++);
   }
   for (size_t i = 0; i < tensors_.size(); ++i) {
-    if (!Elsewhere(static_cast<int32_t>(i)))
+    // What stays in a scratch needs it for as long.
+    const bool in_scratch = plan.late[i] && plan.placements[i].view_of != TensorPlacement::kRoot;
+    if (in_scratch || !Elsewhere(static_cast<int32_t>(i)))
       buffer_of_[i] = buffer_of_[static_cast<size_t>(RootOf(static_cast<int32_t>(i)))];
   }
   SKIFF_RETURN_IF_ERROR(lifetimes_.Allocate(buffers));
@@ -235,7 +245,7 @@ Status ShapedPlan::InferBodies(uint32_t index, PlanMessage& message) {
   return CompareBodies(index, message);
 }
 
-/// What the body will return has no shape yet: open extents are 0 until then.
+/// Its body is shaped in the run.
 Status ShapedPlan::InferStage(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   for (const int32_t input : node.inputs) {
@@ -243,10 +253,7 @@ Status ShapedPlan::InferStage(uint32_t index, PlanMessage& message) {
       return message.Invalid("node %u '%s' (%s) reads a strided tensor", index, node.name, node.op->name);
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    InferOutput<int64_t>& output = infer_outputs_[i];
-    output = TypeOf(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
-    for (int axis = 0; axis < output.rank; ++axis)
-      output.extents[axis] = output.extents[axis] < 0 ? 0 : output.extents[axis];
+    infer_outputs_[i] = TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
   }
   return OkStatus();
 }
@@ -263,6 +270,10 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
     return message.Invalid("node %u '%s' (%s): the condition is no bool of one element", index, node.name,
                            node.op->name);
   for (size_t i = 0; i < BodyResults(node).size(); ++i) {
+    if (plan_->IsLate(node.outputs[i])) {
+      infer_outputs_[i] = TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
+      continue;
+    }
     const bool other = choose && IsLate(bodies[0], i);
     const TensorView& expected = choose ? output(bodies[other ? 1 : 0], i) : kernel_views_[i];
     const TensorView& got = output(bodies[other ? 0 : 1], i);

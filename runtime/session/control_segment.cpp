@@ -83,6 +83,10 @@ class ControlSegment final : public BodySegment {
     const Span<const int32_t> results = BodyResults(node_);
     for (size_t i = 0; i < results.size(); ++i) {
       const TensorView& from = Output(body, i);
+      if (shaped_.plan().IsLate(results[i])) {
+        SKIFF_RETURN_IF_ERROR(TakeLate(shaped_, node_, i, from));
+        continue;
+      }
       const TensorView& to = View(results[i]);
       if (BuildHas(OpCode::kStage) && !(from.shape == to.shape))
         return Fail(StatusCode::kInvalidArgument,

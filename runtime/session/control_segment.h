@@ -24,6 +24,10 @@ Result<std::unique_ptr<PreparedSegment>> PrepareStageSegment(ShapedPlan& shaped,
                                                              const SessionOptions& options,
                                                              DelegateSessions& sessions);
 
+/// Result `i` of a node is `view` from now on, in memory and shape. kInvalidArgument where the file states
+/// another extent: somebody counts on it.
+Status TakeLate(ShapedPlan& shaped, const PlanNode& node, size_t i, const TensorView& view);
+
 /// The bodies of what PrepareControlSegment() has made.
 inline Span<const PreparedPlan> PreparedBodies(const PreparedSegment& control) {
   return static_cast<const BodySegment&>(control).bodies();

@@ -24,6 +24,9 @@ class StageSegment final : public BodySegment {
     const int kept = options_.kept_shapes > 1 ? options_.kept_shapes : 1;
     SKIFF_RETURN_IF_ERROR(states_.Allocate(static_cast<size_t>(kept)));
     SKIFF_RETURN_IF_ERROR(inputs_.Allocate(node_.inputs.size()));
+    size_t extents = 0;
+    for (const int32_t input : node_.inputs) extents += LateRank(input);
+    SKIFF_RETURN_IF_ERROR(late_extents_.Allocate(extents));
     return places_.Allocate(node_.inputs.size());
   }
 
@@ -46,6 +49,7 @@ class StageSegment final : public BodySegment {
       inputs_[i] = shaped_.tensors()[static_cast<size_t>(node_.inputs[i])].view;
       places_[i] = inputs_[i].data;
     }
+    ReadLateExtents();
     SKIFF_RETURN_IF_ERROR(ChooseState());
     current_->last_use = ++runs_;
     if (current_->bound_to != addresses_) {
@@ -75,6 +79,20 @@ class StageSegment final : public BodySegment {
   }
 
  private:
+  size_t LateRank(int32_t input) const {
+    if (!shaped_.plan().IsLate(input)) return 0;
+    return static_cast<size_t>(shaped_.plan().tensors[static_cast<size_t>(input)].view.shape.rank());
+  }
+
+  /// The other inputs have the same shapes in all runs, until a Reshape().
+  void ReadLateExtents() {
+    size_t at = 0;
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      for (size_t axis = 0; axis < LateRank(node_.inputs[i]); ++axis)
+        late_extents_[at++] = inputs_[i].shape[static_cast<int>(axis)];
+    }
+  }
+
   const TensorView& Scratch() { return shaped_.tensors()[static_cast<size_t>(ScratchOf(node_))].view; }
 
   /// A plan that is bounded has its place in the arena around it; what only the device can tell has its own.
@@ -89,7 +107,7 @@ class StageSegment final : public BodySegment {
     const PlanData& plan = node_.bodies[0];
     ShapeState* chosen = nullptr;
     for (size_t i = 0; chosen == nullptr && i < states_.size(); ++i)
-      chosen = states_[i].Is(plan, {}, inputs_) ? &states_[i] : nullptr;
+      chosen = states_[i].Is(plan, late_extents_, inputs_) ? &states_[i] : nullptr;
     if (chosen == nullptr) {
       chosen = &states_[0];
       for (ShapeState& state : states_) chosen = state.last_use < chosen->last_use ? &state : chosen;
@@ -101,7 +119,7 @@ class StageSegment final : public BodySegment {
   }
 
   Status MakeReady(ShapeState& state, const PlanData& plan) {
-    SKIFF_RETURN_IF_ERROR(state.Prepare(plan, options_, {}, inputs_, sessions_));
+    SKIFF_RETURN_IF_ERROR(state.Prepare(plan, options_, late_extents_, inputs_, sessions_));
     Status status = FitsScratch(state) ? OkStatus() : GrowArena(state.arena_bytes());
     if (status.ok()) {
       state.SetReady();
@@ -118,20 +136,12 @@ class StageSegment final : public BodySegment {
     return own_arena_.Grow(bytes, "an arena");
   }
 
-  /// Extents that the file states are those that somebody counts on.
   Status TakeResults() {
     const Span<const int32_t> results = BodyResults(node_);
     const PlanData& plan = node_.bodies[0];
     for (size_t i = 0; i < results.size(); ++i) {
-      const TensorView& stated = shaped_.plan().tensors[static_cast<size_t>(results[i])].view;
       const TensorView& view = current_->tensors()[static_cast<size_t>(plan.outputs[i])].view;
-      bool same = view.shape.rank() == stated.shape.rank();
-      for (int axis = 0; same && axis < view.shape.rank(); ++axis)
-        same = stated.shape[axis] < 0 || stated.shape[axis] == view.shape[axis];
-      if (!same)
-        return Fail(StatusCode::kInvalidArgument, "node '%s': result %zu is %s, the model says %s",
-                    node_.name, i, ShapeText(view.shape).c_str(), ShapeText(stated.shape).c_str());
-      shaped_.SetLate(results[i], view);
+      SKIFF_RETURN_IF_ERROR(TakeLate(shaped_, node_, i, view));
     }
     return OkStatus();
   }
@@ -143,6 +153,7 @@ class StageSegment final : public BodySegment {
   DelegateSessions& sessions_;
   FixedArray<TensorView> inputs_;
   FixedArray<void*> places_;
+  FixedArray<int64_t> late_extents_;
   FixedArray<ShapeState> states_;
   ShapeState* current_ = nullptr;
   Buffer own_arena_;
@@ -151,6 +162,19 @@ class StageSegment final : public BodySegment {
 };
 
 }  // namespace
+
+Status TakeLate(ShapedPlan& shaped, const PlanNode& node, size_t i, const TensorView& view) {
+  const int32_t result = node.outputs[i];
+  const TensorView& stated = shaped.plan().tensors[static_cast<size_t>(result)].view;
+  bool same = view.shape.rank() == stated.shape.rank();
+  for (int axis = 0; same && axis < view.shape.rank(); ++axis)
+    same = stated.shape[axis] < 0 || stated.shape[axis] == view.shape[axis];
+  if (!same)
+    return Fail(StatusCode::kInvalidArgument, "node '%s' (%s): result %zu is %s, the model says %s",
+                node.name, node.op->name, i, ShapeText(view.shape).c_str(), ShapeText(stated.shape).c_str());
+  shaped.SetLate(result, view);
+  return OkStatus();
+}
 
 Result<std::unique_ptr<PreparedSegment>> PrepareStageSegment(ShapedPlan& shaped, uint32_t node,
                                                              const SessionOptions& options,

@@ -142,6 +142,46 @@ const CountedGraph kGraphs[] = {
        z = Tanh(y)
        output z = z
      })"},
+    {"branches_of_different_extents",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       total = ReduceSum(x) {axes=[0, 1], keep_dims=false}
+       positive = Greater(total, zero)
+       y, w = If(positive, x) then {
+         input x
+         const two: i64[2] = [0, 2]
+         two_rows = Gather(x, two)
+         const one: f32[3] = seed 1
+         z = Neg(one)
+         output two_rows
+         output z
+       } else {
+         input x
+         const zero: f32[] = 0
+         const all: i64[1] = [-1]
+         sums = ReduceSum(x) {axes=[1], keep_dims=false}
+         m = Greater(sums, zero)
+         ones = Cast(m) {to=i64}
+         n = ReduceSum(ones) {axes=[0], keep_dims=false}
+         places = NonZero(m, n)
+         rows = Reshape(places, all)
+         taken = Gather(x, rows)
+         const one: f32[3] = seed 2
+         z = Neg(one)
+         output taken
+         output z
+       }
+       z = Tanh(y)
+       s = Shape(y)
+       d = Exp(x)
+       e = ReduceSum(d) {axes=[0], keep_dims=false}
+       output z = z
+       output y = y
+       output w = w
+       output s = s
+       output e = e
+     })"},
     {"in_a_loop",
      R"(graph g {
        input x: f32[6, 5]

@@ -25,6 +25,16 @@ ValueId EmitDim(OnnxBuilder& b, const std::string& suffix, const Dim& dim,
       "large in all iterations");
 }
 
+/// The value that one is a copy of.
+ValueId Original(const Graph& body, ValueId value) {
+  NodeId producer = body.value(value).producer;
+  while (producer != kNoNode && body.node(producer).op == OpCode::kIdentity) {
+    value = body.node(producer).inputs[0];
+    producer = body.value(value).producer;
+  }
+  return value;
+}
+
 }  // namespace
 
 Graph GoesOn(const Graph& body, bool asks) {
@@ -41,12 +51,20 @@ Graph GoesOn(const Graph& body, bool asks) {
   return graph;
 }
 
-void Collected::AddToBody(Graph& body, ValueId iteration, const std::vector<ValueId>& rows) {
+void Collected::AddToBody(Graph& body, ValueId iteration, const std::vector<ValueId>& rows,
+                          const std::vector<ValueId>& carried, size_t first) {
   if (rows.empty()) return;
+  const auto type_of = [&](ValueId row) {
+    for (size_t i = 0; i < carried.size(); ++i) {
+      if (Original(body, carried[i]) == Original(body, row))
+        return OnnxBuilder::TypeOf(body, body.inputs()[first + i].value);
+    }
+    return OnnxBuilder::TypeOf(body, row);
+  };
   const ValueId place =
       body.Emit(OpCode::kReshape, {iteration, body.AddConstant("place_shape", TensorData::OfInts({1, 1}))});
   for (const ValueId row : rows) {
-    types_.push_back(OnnxBuilder::TypeOf(body, row));
+    types_.push_back(type_of(row));
     const ValueId before = body.AddInput("collected", types_.back().dtype, {});
     body.value(before).has_shape = false;
     body.value(before).source.clear();

@@ -11,8 +11,10 @@ namespace skiff {
 class Collected {
  public:
   /// In the body: a loop variable for each row of `rows`, which become results that follow those that are
-  /// there. `iteration` is a scalar. The variables are the body's last inputs now.
-  void AddToBody(Graph& body, ValueId iteration, const std::vector<ValueId>& rows);
+  /// there. `iteration` is a scalar. The variables are the body's last inputs now. `carried`: the next values
+  /// of the loop variables from body input `first` on, which keep their types.
+  void AddToBody(Graph& body, ValueId iteration, const std::vector<ValueId>& rows,
+                 const std::vector<ValueId>& carried, size_t first);
   /// The body's inputs with the variables at `place`, where the loop's are.
   void PlaceInputs(Graph& body, size_t place) const;
   /// Around the loop: the variables before it, with room for `limit` rows, a scalar. An extent that is open

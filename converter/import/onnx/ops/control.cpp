@@ -91,8 +91,8 @@ void BuildLoop(OnnxBuilder& builder) {
     graph.AddOutput("iteration", graph.Emit(OpCode::kAdd, {iteration, one}, ClampAttrs()));
     graph.AddOutput("condition", AsScalar(graph, results[0]));
     for (size_t i = 1; i <= carried; ++i) graph.AddOutput(graph.value(results[i]).name, results[i]);
-    collected.AddToBody(graph, iteration,
-                        {results.begin() + 1 + static_cast<std::ptrdiff_t>(carried), results.end()});
+    const auto row = results.begin() + 1 + static_cast<std::ptrdiff_t>(carried);
+    collected.AddToBody(graph, iteration, {row, results.end()}, {results.begin() + 1, row}, 2);
   });
   if (collected.count() > 0) CheckTripCount(builder);
   collected.PlaceInputs(body, variables.size());

@@ -69,8 +69,8 @@ class BodyOfScan {
     const ValueId one = graph.AddConstant("one", MakeConstant(DType::kI64, Shape{}, {1}));
     graph.AddOutput("iteration", graph.Emit(OpCode::kAdd, {iteration_, one}, ClampAttrs()));
     for (size_t i = 0; i < states_; ++i) graph.AddOutput(graph.value(results[i]).name, results[i]);
-    collected_.AddToBody(graph, iteration_,
-                         {results.begin() + static_cast<std::ptrdiff_t>(states_), results.end()});
+    const auto row = results.begin() + static_cast<std::ptrdiff_t>(states_);
+    collected_.AddToBody(graph, iteration_, {row, results.end()}, {results.begin(), row}, 0);
   }
 
   /// iteration, states..., collected..., captured..., wholes...
