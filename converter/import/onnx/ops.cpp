@@ -10,6 +10,8 @@
 namespace skiff {
 namespace {
 
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
+
 using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
 using Families = std::initializer_list<std::span<const OnnxOp>>;
 
@@ -28,7 +30,9 @@ const std::map<std::string_view, OnnxTable>& Tables() {
                     OnnxSampleOps(),      OnnxResizeOps(),    OnnxNormalizeOps(), OnnxReductionOps(),
                     OnnxShapeOps(),       OnnxMovementOps(),  OnnxIndexOps(),     OnnxLossOps(),
                     OnnxNormOps(),        OnnxControlOps(),   OnnxAttentionOps(), OnnxEinsumOps(),
-                    OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps()})},
+                    OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps(),
+                    OnnxRandomOps()})},
+      {kMlDomain, TableOf({OnnxTreeOps(), OnnxLinearModelOps(), OnnxFeatureOps()})},
       {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
                                  MicrosoftTransformerOps()})},
   };
@@ -46,7 +50,13 @@ constexpr const char* kValuesDecide =
     "How large its result is depends on computed values, which can be no shape: cut the model in front of "
     "it, and do this "
     "step in the program.";
+constexpr const char* kTexts =
+    "It works with texts or maps, and there are none on a device: do this step in the program, and begin the "
+    "model behind it.";
 constexpr Remedy kRemedies[] = {
+    {"CastMap", kTexts},
+    {"CategoryMapper", kTexts},
+    {"DictVectorizer", kTexts},
     {"Compress", kValuesDecide},
     {"NonMaxSuppression", kValuesDecide},
     {"NonZero", kValuesDecide},
@@ -74,7 +84,7 @@ std::vector<const OnnxOp*> AllOnnxOps(std::string_view domain) {
 }
 
 std::string OnnxRemedy(std::string_view domain, std::string_view name) {
-  if (!domain.empty()) {
+  if (!domain.empty() && domain != kMlDomain) {
     return fmt::format(
                "Operators of the domain '{}' are not part of ONNX: export without that runtime's "
                "optimisations, "
