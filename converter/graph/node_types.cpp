@@ -145,8 +145,9 @@ void FillOpaque(Graph& graph, const Node& node, const SymbolicHooks& hooks, cons
 DType OpaqueDType(const InferContext<Dim>& context, size_t output) {
   const bool places = context.op == OpCode::kNonZero || (context.op == OpCode::kTopK && output == 1);
   if (places) return DType::kI64;
-  return context.op == OpCode::kFill ? static_cast<DType>(context.As<FillAttrs>().dtype)
-                                     : context.inputs[0].dtype;
+  if (context.op == OpCode::kFill) return static_cast<DType>(context.As<FillAttrs>().dtype);
+  if (context.op == OpCode::kRandom) return static_cast<DType>(context.As<RandomAttrs>().dtype);
+  return context.inputs[0].dtype;
 }
 
 /// The elements of the only result; null where they are not known.

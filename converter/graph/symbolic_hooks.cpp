@@ -38,6 +38,7 @@ constexpr SymbolicHooks kHooks[] = {
     {.op = OpCode::kTile, .elements = RepeatedElement, .rank = RankOfInput},
     {.op = OpCode::kFill, .elements = FilledElements, .rank = RankOfFill},
     {.op = OpCode::kRange, .rank = RankOfVector},
+    {.op = OpCode::kRandom, .rank = RankOfFill},
 };
 
 static_assert(std::is_sorted(std::begin(kHooks), std::end(kHooks),

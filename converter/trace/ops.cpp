@@ -259,6 +259,15 @@ Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates,
 Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs) {
   return ApplyOne(OpCode::kReverseSequence, attrs, {x.tensor(), lengths}, x.where());
 }
+Tensor Det(const Operand& x) { return ApplyMany(OpCode::kDet, NoAttrs{}, {x.tensor()}, 2, x.where())[0]; }
+Tensor Random(const IntList& shape, const Operand& run, const RandomAttrs& attrs) {
+  return ApplyOne(OpCode::kRandom, attrs, {shape.tensor(), run.tensor()}, run.where());
+}
+Tensor TreeEnsemble(const Operand& x, const Tensor& nodes, const Tensor& thresholds, const Tensor& roots,
+                    const Tensor& targets, const Tensor& votes, const TreeEnsembleAttrs& attrs) {
+  return ApplyOne(OpCode::kTreeEnsemble, attrs, {x.tensor(), nodes, thresholds, roots, targets, votes},
+                  x.where());
+}
 Tensor Trilu(const Operand& x, bool upper, int64_t diagonal) {
   return ApplyOne(OpCode::kTrilu, TriluAttrs{upper}, {x.tensor(), Tensor::Scalar(diagonal)}, x.where());
 }

@@ -176,6 +176,14 @@ Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates,
 Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs = {});
 Tensor Trilu(const Operand& x, bool upper, int64_t diagonal = 0);
 
+/// Of square matrices, the last two axes.
+Tensor Det(const Operand& x);
+/// Numbers drawn for run number `run`, an i64 of rank 0 (docs/numerics.md): the same for the same one.
+Tensor Random(const IntList& shape, const Operand& run, const RandomAttrs& attrs = {});
+/// The parts are as TreeEnsembleAttrs says.
+Tensor TreeEnsemble(const Operand& x, const Tensor& nodes, const Tensor& thresholds, const Tensor& roots,
+                    const Tensor& targets, const Tensor& votes, const TreeEnsembleAttrs& attrs = {});
+
 /// An operator of the program's own; `options` are what its functions get to see beside the operands, of
 /// which empty ones are absent. Whoever opens a model that was saved with it registers it again, by its name
 /// (ModelOptions::custom_operators).

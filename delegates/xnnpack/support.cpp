@@ -238,6 +238,14 @@ bool SupportsTopK(const NodeTypes& node) {
   return dtype == DType::kF32 || dtype == DType::kI32 || dtype == DType::kI64;
 }
 
+/// Trees that the file holds, which are checked once.
+bool SupportsTreeEnsemble(const NodeTypes& node) {
+  for (size_t i = 1; i < 6; ++i) {
+    if (!IsConstant(node, i)) return false;
+  }
+  return IsF32(node.inputs[0]);
+}
+
 bool SupportsLayerNorm(const NodeTypes& node) { return AreFloats(node.inputs); }
 
 bool SupportsReduce(const NodeTypes& node) {

@@ -65,6 +65,10 @@ Status KernelUnique(const KernelArgs& args);
 
 Status KernelRecurrent(const KernelArgs& args);
 
+Status KernelDet(const KernelArgs& args);
+Status KernelRandom(const KernelArgs& args);
+Status KernelTreeEnsemble(const KernelArgs& args);
+
 // Effects.
 Status KernelPrint(const KernelArgs& args);
 Status KernelAssert(const KernelArgs& args);

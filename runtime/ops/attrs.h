@@ -86,6 +86,12 @@ SKIFF_ENUM_NAMES(RoiAlignMode, "average", "max");
 enum class ScatterReduction : int64_t { kNone = 0, kAdd = 1, kMul = 2, kMin = 3, kMax = 4 };
 SKIFF_ENUM_NAMES(ScatterReduction, "none", "add", "mul", "min", "max");
 
+enum class Distribution : int64_t { kUniform = 0, kNormal = 1 };
+SKIFF_ENUM_NAMES(Distribution, "uniform", "normal");
+
+enum class TreeAggregate : int64_t { kSum = 0, kAverage = 1, kMin = 2, kMax = 3 };
+SKIFF_ENUM_NAMES(TreeAggregate, "sum", "average", "min", "max");
+
 struct NoAttrs {
   SKIFF_FIELDS()
 };
@@ -364,6 +370,41 @@ struct RecurrentAttrs {
   float cell_clip = kInfinity;  ///< Lstm: each step's cell is clamped to [-cell_clip, cell_clip].
   SKIFF_FIELDS(visit(1, "reverse", self.reverse); visit(2, "reset_after", self.reset_after);
                visit(3, "relu", self.relu); visit(4, "cell_clip", self.cell_clip);)
+};
+
+/// Element i of a run is a function of the seed, the stream, the number of the run and i alone
+/// (eager/kernels/random.cpp), so that every machine draws the same. Uniform numbers lie in [low, high).
+struct RandomAttrs {
+  Distribution distribution = Distribution::kUniform;
+  int64_t dtype = static_cast<int64_t>(DType::kF32);
+  int64_t seed = 0;
+  int64_t stream = 0;  ///< Tells draws of one seed apart; the low 32 bits count.
+  float low = 0.0f;
+  float high = 1.0f;
+  float mean = 0.0f;
+  float deviation = 1.0f;
+  SKIFF_FIELDS(visit(1, "distribution", self.distribution); visit(2, "dtype", self.dtype);
+               visit(3, "seed", self.seed); visit(4, "stream", self.stream); visit(5, "low", self.low);
+               visit(6, "high", self.high); visit(7, "mean", self.mean);
+               visit(8, "deviation", self.deviation);)
+};
+
+/// A row of nodes is [feature, kind, yes, no]. Kind 0 is a leaf, whose votes are [yes, no); TreeNodeKind's
+/// other bits say how x[feature] and the threshold are compared, and yes and no which node comes next: one
+/// further behind, so that no walk is endless. Each vote is a weight for one of the targets; a target's
+/// result is the votes' sum, that divided by the number of roots, or the least or largest vote; 0 without
+/// any.
+struct TreeEnsembleAttrs {
+  int64_t targets = 1;
+  TreeAggregate aggregate = TreeAggregate::kSum;
+  SKIFF_FIELDS(visit(1, "targets", self.targets); visit(2, "aggregate", self.aggregate);)
+};
+
+/// Bits of a node's kind.
+enum TreeNodeKind : int32_t {
+  kTreeLessOrEqual = 1,  ///< Yes where x <= threshold.
+  kTreeEqual = 2,        ///< Yes where x == threshold.
+  kTreeNaNIsYes = 4,     ///< NaN goes to yes, else to no.
 };
 
 /// Room for any attribute struct, by value.

@@ -132,6 +132,13 @@ Status InferBodies(InferContext<D>& context) {
 template <class D>
 Status InferRecurrent(InferContext<D>& context);
 
+template <class D>
+Status InferDet(InferContext<D>& context);
+template <class D>
+Status InferRandom(InferContext<D>& context);
+template <class D>
+Status InferTreeEnsemble(InferContext<D>& context);
+
 // Sampling.
 template <class D>
 Status InferPool2dIndices(InferContext<D>& context);

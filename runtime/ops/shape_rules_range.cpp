@@ -1,4 +1,4 @@
-// Shape rules of operators whose extents are computed from values: Slice, Fill and Range.
+// Shape rules of operators whose extents are computed from values: Slice, Fill, Random and Range.
 #include <cmath>
 #include <cstring>
 
@@ -183,6 +183,38 @@ Status InferFill(InferContext<D>& context) {
   return OkStatus();
 }
 
+/// Inputs: the extents, the number of the run.
+template <class D>
+Status InferRandom(InferContext<D>& context) {
+  const auto& attrs = context.template As<RandomAttrs>();
+  const bool known = attrs.dtype > 0 && attrs.dtype < kDTypeCount;
+  if (!known || !IsFloat(static_cast<DType>(attrs.dtype)))
+    return context.Error("numbers of the dtype %s cannot be drawn; f16, f32 and f64 can",
+                         known ? DTypeName(static_cast<DType>(attrs.dtype)) : "unknown");
+  if (!(attrs.low <= attrs.high) || !(attrs.deviation >= 0))
+    return context.Error("numbers between %g and %g with the deviation %g cannot be drawn",
+                         static_cast<double>(attrs.low), static_cast<double>(attrs.high),
+                         static_cast<double>(attrs.deviation));
+  if (context.Has(1)) {
+    const InferInput<D>& run = context.inputs[1];
+    if (run.dtype != DType::kI64 || run.rank != 0)
+      return context.Error("the number of the run must be an i64 of rank 0");
+  }
+  ShapeValues<D> shape;
+  SKIFF_RETURN_IF_ERROR(ReadShapeValues(context, 0, "the shape", &shape));
+  if (shape.count > kMaxRank)
+    return context.Error("the shape has %lld axes, at most %d are possible",
+                         static_cast<long long>(shape.count), kMaxRank);
+  InferOutput<D>& out = context.outputs[0];
+  out.dtype = static_cast<DType>(attrs.dtype);
+  out.rank = static_cast<int>(shape.count);
+  for (int i = 0; i < out.rank; ++i) {
+    SKIFF_RETURN_IF_ERROR(CheckExtent(context, shape[i], i));
+    out.extents[i] = shape[i];
+  }
+  return OkStatus();
+}
+
 /// Inputs: start, limit, delta, one number each.
 template <class D>
 Status InferRange(InferContext<D>& context) {
@@ -208,6 +240,7 @@ Status InferRange(InferContext<D>& context) {
 
 SKIFF_INSTANTIATE_RULE(InferSlice);
 SKIFF_INSTANTIATE_RULE(InferFill);
+SKIFF_INSTANTIATE_RULE(InferRandom);
 SKIFF_INSTANTIATE_RULE(InferRange);
 
 }  // namespace skiff

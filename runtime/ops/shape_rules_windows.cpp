@@ -288,6 +288,26 @@ Status InferMatMul(InferContext<D>& context) {
   return OkStatus();
 }
 
+/// Outputs: the determinants, and the factors (f64) that they are products of.
+template <class D>
+Status InferDet(InferContext<D>& context) {
+  const InferInput<D>& x = context.inputs[0];
+  if (!IsFloat(x.dtype) || x.rank < 2)
+    return context.Error("matrices must be floating point of rank 2 at least, not %s of rank %d",
+                         DTypeName(x.dtype), x.rank);
+  if (!SameExtent(x.extents[x.rank - 1], x.extents[x.rank - 2]))
+    return context.Error("matrices of %lld x %lld are not square",
+                         static_cast<long long>(KnownValue(x.extents[x.rank - 2])),
+                         static_cast<long long>(KnownValue(x.extents[x.rank - 1])));
+  for (size_t i = 0; i < 2; ++i) {
+    InferOutput<D>& out = context.outputs[i];
+    out.dtype = i == 0 ? x.dtype : DType::kF64;
+    out.rank = i == 0 ? x.rank - 2 : x.rank;
+    for (int axis = 0; axis < out.rank; ++axis) out.extents[axis] = x.extents[axis];
+  }
+  return OkStatus();
+}
+
 /// Inputs: x [..., K], weights [N, K], bias [N] or absent. Output: [..., N].
 template <class D>
 Status InferFullyConnected(InferContext<D>& context) {
@@ -321,5 +341,6 @@ SKIFF_INSTANTIATE_RULE(InferPool2dIndices);
 SKIFF_INSTANTIATE_RULE(InferResize2d);
 SKIFF_INSTANTIATE_RULE(InferMatMul);
 SKIFF_INSTANTIATE_RULE(InferFullyConnected);
+SKIFF_INSTANTIATE_RULE(InferDet);
 
 }  // namespace skiff

@@ -70,6 +70,7 @@ const std::vector<Case>& ConformanceCases() {
     AddQuantizedCases(list);
     AddCodeCases(list);
     AddQuantizedOperatorCases(list);
+    AddTreeCases(list);
     AddReferenceCases(list);
     return std::move(list.cases());
   }();

@@ -41,6 +41,7 @@ void AddMovementCases(CaseList& list);
 void AddQuantizedCases(CaseList& list);
 void AddCodeCases(CaseList& list);
 void AddQuantizedOperatorCases(CaseList& list);
+void AddTreeCases(CaseList& list);
 void AddReferenceCases(CaseList& list);
 
 const std::vector<Case>& ConformanceCases();

@@ -56,6 +56,17 @@ void AddOrders(CaseList& list) {
   list.Add(OpCode::kTrilu, "shifted", {F32({4, 6}), Constant(Number(2))});
 }
 
+void AddDraws(CaseList& list) {
+  list.Add(OpCode::kDet, "matrices", {F32({3, 5, 5})}).outputs = 2;
+  for (const Distribution distribution : {Distribution::kUniform, Distribution::kNormal}) {
+    Argument run = Number(3);
+    Case& made = list.Add(OpCode::kRandom, distribution == Distribution::kUniform ? "uniform" : "normal",
+                          {Integers({3, 7}), run});
+    made.As<RandomAttrs>().distribution = distribution;
+    made.As<RandomAttrs>().seed = 42;
+  }
+}
+
 void AddShapes(CaseList& list) {
   list.Add(OpCode::kShape, "image", {F32({2, 3, 4})});
   list.Add(OpCode::kFill, "matrix", {Integers({3, 4})}).As<FillAttrs>().value = 2.5f;
@@ -85,6 +96,7 @@ void AddReferenceCases(CaseList& list) {
   AddOrders(list);
   AddShapes(list);
   AddScatters(list);
+  AddDraws(list);
   for (size_t i = first; i < list.cases().size(); ++i)
     list.cases()[i].falls_back = "no delegate has a lowering for its types";
 }

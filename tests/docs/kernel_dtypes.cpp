@@ -22,6 +22,10 @@ Sample Ints(const Shape& shape, std::vector<double> elements) {
   return {shape, DType::kI64, std::move(elements)};
 }
 
+Sample Words(const Shape& shape, std::vector<double> elements) {
+  return {shape, DType::kI32, std::move(elements)};
+}
+
 /// What effects begin with: the effect before, and a text without a place for a tensor.
 Sample Byte() { return {Shape{}, DType::kU8, {0}}; }
 Sample Text() { return {Shape{0}, DType::kU8, {}}; }
@@ -61,6 +65,10 @@ std::vector<Sample> SamplesFor(const std::string& kernel) {
       {"ScatterND", {Of({2}), Ints({1, 1}, {0}), Of({1})}},
       {"ReverseSequence", {Of({2, 2}), Ints({2}, {1, 2})}},
       {"Trilu", {Of({2, 2})}},
+      {"Det", {Of({1, 1})}},
+      {"Random", {Ints({1}, {2})}},
+      {"TreeEnsemble",
+       {Of({1, 1}), Words({1, 4}, {0, 0, 0, 1}), Of({1}), Words({1}, {0}), Words({1}, {0}), Of({1})}},
       {"Print", {Byte(), Text(), Of({2})}},
       {"Assert", {Byte(), Text(), Of({2})}},
       {"CheckNumerics", {Byte(), Text(), Of({2})}},
@@ -87,6 +95,7 @@ AttrStorage AttrsFor(OpCode op, DType dtype) {
   InitAttrs(op, attrs);
   if (op == OpCode::kCast) attrs.as<CastAttrs>().to = static_cast<int64_t>(DType::kF32);
   if (op == OpCode::kFill) attrs.as<FillAttrs>().dtype = static_cast<int64_t>(dtype);
+  if (op == OpCode::kRandom) attrs.as<RandomAttrs>().dtype = static_cast<int64_t>(dtype);
   if (op == OpCode::kSplit) attrs.as<SplitAttrs>().parts = 1;
   if (op == OpCode::kUnsqueeze) attrs.as<AxesAttrs>().axes = {0};
   return attrs;

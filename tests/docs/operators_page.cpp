@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "import/onnx/ops.h"
@@ -184,8 +185,21 @@ std::string OperatorsPage() {
     const OpDef* op = FindOp(entry.op);
     page += fmt::format("| {} | {} | {} |\n", name, op == nullptr ? "" : op->name, OpsetsText(entry.spans));
   }
-  std::vector<std::string> microsoft;
-  for (const OnnxOp* row : AllOnnxOps("com.microsoft")) microsoft.emplace_back(row->name);
+  const auto names_of = [](const char* domain) {
+    std::set<std::string> names;
+    for (const OnnxOp* row : AllOnnxOps(domain)) names.emplace(row->name);
+    return names;
+  };
+  page += fmt::format(
+      "\n## Operators of ai.onnx.ml\n\n"
+      "Of the models of scikit-learn and its like the importer reads {}, up to version {}. Inputs are "
+      "numbers: of texts there are "
+      "none, so that CastMap, CategoryMapper, DictVectorizer and what LabelEncoder and OneHotEncoder make of "
+      "texts are refused. Classes "
+      "that are texts become their numbers. Forests become TreeEnsemble; a category that OneHotEncoder does "
+      "not know is zeros.\n",
+      fmt::join(names_of("ai.onnx.ml"), ", "), kNewestMlOpset);
+  const std::set<std::string> microsoft = names_of("com.microsoft");
   page += fmt::format(
       "\n## Operators of ONNX Runtime\n\n"
       "Of the domain com.microsoft, which its optimiser and its quantiser write, the importer reads {}.\n",

@@ -88,6 +88,15 @@ std::optional<std::vector<std::string>> OnnxBuilder::StringList(const char* name
   return std::vector<std::string>(found->strings().begin(), found->strings().end());
 }
 
+ValueId OnnxBuilder::RunNumber() const {
+  if (source_.notes == nullptr)
+    Unsupported(
+        "draws random numbers inside of a sub-graph; draw them in front of it, and let it read these");
+  ValueId& number = source_.notes->run_number;
+  if (number == kNoValue) number = graph_.AddInput(kRunNumber, DType::kI64, {});
+  return number;
+}
+
 std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
   const Attribute* found = Find(name, Attribute::TENSOR, [](const Attribute& a) { return a.has_t(); });
   if (found == nullptr) return std::nullopt;

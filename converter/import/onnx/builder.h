@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,16 @@ struct WindowAttributes {
   AutoPad auto_pad = AutoPad::kExplicit;
 };
 
+/// The variable that counts the runs of a net that draws random numbers.
+inline constexpr const char* kRunNumber = "random/run";
+
+/// What the importer keeps for the whole graph while nodes are built.
+struct OnnxNotes {
+  std::map<ValueId, PortNotes> of_values;  ///< Hold where the value becomes an output of the graph.
+  ValueId run_number = kNoValue;           ///< An input, whose value the next run has is one more.
+  int64_t streams = 0;                     ///< Draws of random numbers so far.
+};
+
 /// What an ONNX node has beside its inputs and outputs.
 struct OnnxCall {
   /// Adds the outputs of a body, given the values of the sub-graph's; null: they are the same.
@@ -33,6 +44,7 @@ struct OnnxCall {
   int64_t opset = 0;
   std::vector<StatedType> stated;  ///< Of the outputs of an operator that is kept as it is.
   std::string folder;              ///< Of the model, for external data in attributes.
+  OnnxNotes* notes = nullptr;      ///< Null in a body.
   std::vector<ValueId> captured;   ///< What the node's sub-graphs read of the graph around them.
   std::function<Graph(const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                       const AddBodyOutputs& add_outputs)>
@@ -77,6 +89,24 @@ class OnnxBuilder : public NodeBuilder {
   void CheckRange(const char* name, const Ints& values, int64_t lowest) const;
   /// kernel_shape, strides, dilations, pads and auto_pad of a window over `spatial_rank` axes, in range.
   WindowAttributes Window(int spatial_rank) const;
+
+  // Notes.
+  /// What the elements along the value's last axis are, where it is an output of the graph.
+  void NoteLabels(ValueId value, const std::vector<std::string>& labels) {
+    if (source_.notes != nullptr) source_.notes->of_values[value].labels = labels;
+  }
+  /// What the numbers in it stand for.
+  void NoteValueLabels(ValueId value, const std::vector<std::string>& labels) {
+    if (source_.notes != nullptr) source_.notes->of_values[value].value_labels = labels;
+  }
+  /// Tells the user.
+  void NoteLeftOut(const std::string& sentence) { graph_.left_out.push_back(sentence); }
+
+  // Random numbers.
+  /// How many runs there were before this one, an i64. Unsupported in a body, which has no state.
+  ValueId RunNumber() const;
+  /// Another number for each draw of the model, from 1 on.
+  int64_t NextStream() const { return ++source_.notes->streams; }
 
   // Bodies.
   /// The values that are the last inputs of every body, after those that the sub-graph names itself.

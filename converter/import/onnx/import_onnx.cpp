@@ -61,7 +61,8 @@ void FixInput(onnx::GraphProto& graph, const std::string& name, double number) {
             DTypeName(dtype));
     onnx::TensorProto* constant = graph.add_initializer();
     constant->set_name(name);
-    constant->set_data_type(type.elem_type());
+    const bool small_float = type.elem_type() == onnx::TensorProto::BFLOAT16;
+    constant->set_data_type(small_float ? onnx::TensorProto::FLOAT : type.elem_type());
     for (const auto& dim : type.shape().dim()) constant->add_dims(dim.dim_value());
     constant->set_raw_data(data.data(), static_cast<size_t>(DTypeSize(dtype)));
     return;

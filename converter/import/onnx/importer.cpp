@@ -54,6 +54,7 @@ Graph OnnxImporter::Import(const ImportOptions& options) {
   BuildNodes(model_.graph().node(), scope, outputs);
   problems_.Throw();
   AddOutputs(scope);
+  CountRuns();
   // They held for the contracts so far; infer-shapes asks again.
   ForgetTypes(graph_, symbols);
   return std::move(graph_);
@@ -223,8 +224,15 @@ void OnnxImporter::AddInputs(Scope& scope, const std::map<std::string, size_t>& 
       for (size_t axis = 0; axis < rank->second; ++axis)
         dims.push_back(Dim::OfSymbol(graph_.AddSymbol(fmt::format("{}#{}", input.name(), axis))));
     }
+    NoteSmallFloat("input", input.name(), tensor.elem_type());
     Bind(scope, input.name(), graph_.AddInput(input.name(), dtype, std::move(dims)));
   }
+}
+
+void OnnxImporter::NoteSmallFloat(const char* kind, const std::string& name, int32_t type) {
+  if (type != onnx::TensorProto::BFLOAT16) return;
+  graph_.left_out.push_back(fmt::format(
+      "{} '{}' is bfloat16 in the file, and f32 here: Skiff computes in f32 with such numbers", kind, name));
 }
 
 void OnnxImporter::AddOutputs(const Scope& scope) {
@@ -244,7 +252,22 @@ void OnnxImporter::AddOutputs(const Scope& scope) {
             output.name(), DTypeName(dtype));
     }
     graph_.AddOutput(output.name(), found->second);
+    NoteSmallFloat("output", output.name(), output.type().tensor_type().elem_type());
+    const auto notes = notes_.of_values.find(found->second);
+    if (notes != notes_.of_values.end()) graph_.SetOutputNotes(graph_.outputs().size() - 1, notes->second);
   }
+}
+
+void OnnxImporter::CountRuns() {
+  const ValueId number = notes_.run_number;
+  if (number == kNoValue) return;
+  const ValueId one = graph_.AddConstant("random/one", MakeConstant(DType::kI64, Shape{}, {1}));
+  const ValueId next = graph_.Emit(OpCode::kAdd, {number, one}, ClampAttrs{}, "random/next_run");
+  graph_.AddOutput(kRunNumber, next);
+  const auto at = std::find_if(graph_.inputs().begin(), graph_.inputs().end(),
+                               [&](const GraphPort& port) { return port.value == number; });
+  graph_.MakeVariable(static_cast<size_t>(at - graph_.inputs().begin()), graph_.outputs().size() - 1,
+                      {kRunNumber, TensorData(DType::kI64, Shape{})});
 }
 
 void OnnxImporter::BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs) {
@@ -327,6 +350,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   call.output_used = used;
   call.source = graph_.AddSource(label, node.op_type());
   source.folder = folder_;
+  source.notes = bodies_ == 0 ? &notes_ : nullptr;
   if (kept) source.stated = StatedTypes(scope, node);
   for (const std::string& output : node.output()) {
     call.output_names.push_back(output.empty() ? "" : ExportedName(scope, output));

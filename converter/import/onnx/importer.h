@@ -57,6 +57,10 @@ class OnnxImporter {
   void AddInitializers(const onnx::GraphProto& graph, Scope& scope, const ReadElements& read);
   void AddInputs(Scope& scope, const std::map<std::string, size_t>& ranks);
   void AddOutputs(const Scope& scope);
+  /// Tells the user of a port whose element type there is not.
+  void NoteSmallFloat(const char* kind, const std::string& name, int32_t type);
+  /// Makes the number of the run a variable, where a node has asked for it.
+  void CountRuns();
   std::vector<Dim> ReadDims(const onnx::ValueInfoProto& input);
 
   void BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs);
@@ -90,6 +94,8 @@ class OnnxImporter {
   std::unordered_map<std::string, const onnx::TypeProto::Tensor*>
       declared_;  ///< value_info: the fallback where inference gives up.
   Problems problems_;
+  OnnxNotes notes_;
+  int bodies_ = 0;  ///< That the node under construction lies in.
   size_t node_count_ = 0;
   size_t expanded_nodes_ = 0;  ///< Those that functions stand for, and their bytes.
   size_t expanded_bytes_ = 0;

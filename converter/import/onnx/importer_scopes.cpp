@@ -88,11 +88,13 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
     OnnxImporter& importer;
     Graph graph = std::move(importer.graph_);
     OnnxBuilder::UntypedReasons untyped = std::move(importer.untyped_);
+    explicit Around(OnnxImporter& of) : importer(of) { ++importer.bodies_; }
     ~Around() {
+      --importer.bodies_;
       importer.graph_ = std::move(graph);
       importer.untyped_ = std::move(untyped);
     }
-  } around{*this};
+  } around(*this);
   graph_ = Graph();
   untyped_.clear();
   graph_.name = body.name();

@@ -10,6 +10,8 @@
 namespace skiff {
 namespace {
 
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
+
 using OnnxTable = std::map<std::string_view, std::vector<const OnnxOp*>>;
 using Families = std::initializer_list<std::span<const OnnxOp>>;
 
@@ -29,7 +31,8 @@ const std::map<std::string_view, OnnxTable>& Tables() {
                     OnnxShapeOps(),       OnnxMovementOps(),  OnnxIndexOps(),     OnnxLossOps(),
                     OnnxNormOps(),        OnnxControlOps(),   OnnxAttentionOps(), OnnxEinsumOps(),
                     OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps(),
-                    OnnxCountedOps(),     OnnxScanOps()})},
+                    OnnxCountedOps(),     OnnxScanOps(),      OnnxRandomOps()})},
+      {kMlDomain, TableOf({OnnxTreeOps(), OnnxLinearModelOps(), OnnxFeatureOps()})},
       {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
                                  MicrosoftTransformerOps()})},
   };
@@ -43,12 +46,19 @@ struct Remedy {
 
 constexpr const char* kScan =
     "Scan of opset 8, which goes through batches, is not supported: export with opset 9 or newer.";
-constexpr const char* kText =
-    "Texts are no tensors on a device: cut the model in front of it or behind it, and do this step in the "
-    "program.";
+constexpr const char* kTexts =
+    "It works with texts or maps, and there are none on a device: do this step in the program, and begin the "
+    "model behind it.";
 constexpr Remedy kRemedies[] = {
-    {"RegexFullMatch", kText},   {"Scan", kScan},        {"StringConcat", kText},
-    {"StringNormalizer", kText}, {"StringSplit", kText}, {"TfIdfVectorizer", kText},
+    {"CastMap", kTexts},
+    {"CategoryMapper", kTexts},
+    {"DictVectorizer", kTexts},
+    {"RegexFullMatch", kTexts},
+    {"Scan", kScan},
+    {"StringConcat", kTexts},
+    {"StringNormalizer", kTexts},
+    {"StringSplit", kTexts},
+    {"TfIdfVectorizer", kTexts},
 };
 
 }  // namespace
@@ -71,7 +81,7 @@ std::vector<const OnnxOp*> AllOnnxOps(std::string_view domain) {
 }
 
 std::string OnnxRemedy(std::string_view domain, std::string_view name) {
-  if (!domain.empty()) {
+  if (!domain.empty() && domain != kMlDomain) {
     return fmt::format(
                "Operators of the domain '{}' are not part of ONNX: export without that runtime's "
                "optimisations, "

@@ -16,6 +16,8 @@ namespace skiff {
 inline constexpr int64_t kOldestOnnxOpset = 6;
 /// The newest opset whose changes the rows take into account.
 inline constexpr int64_t kNewestOnnxOpset = 25;
+/// Of ai.onnx.ml.
+inline constexpr int64_t kNewestMlOpset = 5;
 /// Of domains that do not count theirs.
 inline constexpr int64_t kAnyOpset = INT64_MAX;
 
@@ -49,6 +51,11 @@ std::span<const OnnxOp> OnnxControlOps();
 std::span<const OnnxOp> OnnxRecurrentOps();
 std::span<const OnnxOp> OnnxQuantizeOps();
 std::span<const OnnxOp> OnnxQLinearOps();
+std::span<const OnnxOp> OnnxRandomOps();
+// Of ai.onnx.ml.
+std::span<const OnnxOp> OnnxTreeOps();
+std::span<const OnnxOp> OnnxLinearModelOps();
+std::span<const OnnxOp> OnnxFeatureOps();
 // Of com.microsoft.
 std::span<const OnnxOp> MicrosoftQuantizedOps();
 std::span<const OnnxOp> MicrosoftProductOps();

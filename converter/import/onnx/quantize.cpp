@@ -145,7 +145,8 @@ ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQu
   const DType stored = b.DTypeOf(codes);
   const std::string name = suffix == nullptr ? "real" : suffix;
   const auto step = [&](const char* what) { return fmt::format("{}_{}", name, what); };
-  if (const QuantizationPtr known = KnownQuantization(b, codes, stored, from)) {
+  // Constants of floats of 8 bits are f32 already.
+  if (const QuantizationPtr known = IsFloat(stored) ? nullptr : KnownQuantization(b, codes, stored, from)) {
     const TensorData* constant = b.ConstantOf(codes);
     const ValueId quantized =
         constant != nullptr
@@ -175,6 +176,8 @@ ValueId EmitCodes(OnnxBuilder& b, const char* suffix, ValueId x, DType dtype, co
                   DType precision) {
   if (DTypeBits(dtype) == 4)
     OnnxBuilder::Unsupported("makes {}, which only constants can be", DTypeName(dtype));
+  if (IsFloat(dtype))
+    OnnxBuilder::Unsupported("makes floats of few bits, which only constants can be; quantise to int8");
   const std::string name = suffix == nullptr ? "codes" : suffix;
   const auto step = [&](const char* what) { return fmt::format("{}_{}", name, what); };
   if (const QuantizationPtr known = KnownQuantization(b, x, dtype, to)) {

@@ -1,12 +1,15 @@
 #include "import/onnx/tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 
 #include "graph/error.h"
@@ -20,36 +23,64 @@ struct TypeRow {
   int32_t onnx;
   DType dtype;
   const char* name;
+  /// Of small floats, which are read as f32: what their bits are stored as, and how.
+  DType stored = DType::kInvalid;
+  float (*widen)(uint32_t bits) = nullptr;
 };
 
+float WidenBFloat16(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+
+/// Floats of 8 bits: a sign, an exponent, kMantissa bits. Where kIeee, the largest exponent is that of
+/// infinities and NaN; else it is one like others, and kNaN (without the sign, unless it is the zero's) the
+/// only NaN.
+template <int kMantissa, int kBias, bool kIeee, uint32_t kNaN>
+float WidenFloat8(uint32_t bits) {
+  const uint32_t magnitude = bits & 0x7F;
+  const bool negative = (bits & 0x80) != 0;
+  const uint32_t exponent = magnitude >> kMantissa;
+  const uint32_t mantissa = magnitude & ((1u << kMantissa) - 1);
+  if (kNaN == 0x80 ? bits == kNaN : magnitude == kNaN) return std::numeric_limits<float>::quiet_NaN();
+  float number = 0;
+  if (kIeee && exponent == 31) {
+    number = mantissa == 0 ? kInfinity : std::numeric_limits<float>::quiet_NaN();
+  } else if (exponent == 0) {
+    number = std::ldexp(static_cast<float>(mantissa), 1 - kBias - kMantissa);
+  } else {
+    number = std::ldexp(static_cast<float>(mantissa + (1u << kMantissa)),
+                        static_cast<int>(exponent) - kBias - kMantissa);
+  }
+  return negative ? -number : number;
+}
+
 // The numbers are ONNX's file format; those without a DType are listed for their names.
-constexpr TypeRow kTypes[] = {{0, DType::kInvalid, "undefined"},
-                              {1, DType::kF32, "float32"},
-                              {2, DType::kU8, "uint8"},
-                              {3, DType::kI8, "int8"},
-                              {4, DType::kU16, "uint16"},
-                              {5, DType::kI16, "int16"},
-                              {6, DType::kI32, "int32"},
-                              {7, DType::kI64, "int64"},
-                              {8, DType::kInvalid, "string"},
-                              {9, DType::kBool, "bool"},
-                              {10, DType::kF16, "float16"},
-                              {11, DType::kF64, "float64"},
-                              {12, DType::kU32, "uint32"},
-                              {13, DType::kU64, "uint64"},
-                              {14, DType::kInvalid, "complex64"},
-                              {15, DType::kInvalid, "complex128"},
-                              {16, DType::kInvalid, "bfloat16"},
-                              {17, DType::kInvalid, "float8e4m3fn"},
-                              {18, DType::kInvalid, "float8e4m3fnuz"},
-                              {19, DType::kInvalid, "float8e5m2"},
-                              {20, DType::kInvalid, "float8e5m2fnuz"},
-                              {21, DType::kU4, "uint4"},
-                              {22, DType::kI4, "int4"},
-                              {23, DType::kInvalid, "float4e2m1"},
-                              {24, DType::kInvalid, "float8e8m0"},
-                              {25, DType::kInvalid, "uint2"},
-                              {26, DType::kInvalid, "int2"}};
+constexpr TypeRow kTypes[] = {
+    {0, DType::kInvalid, "undefined"},
+    {1, DType::kF32, "float32"},
+    {2, DType::kU8, "uint8"},
+    {3, DType::kI8, "int8"},
+    {4, DType::kU16, "uint16"},
+    {5, DType::kI16, "int16"},
+    {6, DType::kI32, "int32"},
+    {7, DType::kI64, "int64"},
+    {8, DType::kInvalid, "string"},
+    {9, DType::kBool, "bool"},
+    {10, DType::kF16, "float16"},
+    {11, DType::kF64, "float64"},
+    {12, DType::kU32, "uint32"},
+    {13, DType::kU64, "uint64"},
+    {14, DType::kInvalid, "complex64"},
+    {15, DType::kInvalid, "complex128"},
+    {16, DType::kF32, "bfloat16", DType::kU16, WidenBFloat16},
+    {17, DType::kF32, "float8e4m3fn", DType::kU8, WidenFloat8<3, 7, false, 0x7F>},
+    {18, DType::kF32, "float8e4m3fnuz", DType::kU8, WidenFloat8<3, 8, false, 0x80>},
+    {19, DType::kF32, "float8e5m2", DType::kU8, WidenFloat8<2, 15, true, 0x7F>},
+    {20, DType::kF32, "float8e5m2fnuz", DType::kU8, WidenFloat8<2, 16, false, 0x80>},
+    {21, DType::kU4, "uint4"},
+    {22, DType::kI4, "int4"},
+    {23, DType::kInvalid, "float4e2m1"},
+    {24, DType::kInvalid, "float8e8m0"},
+    {25, DType::kInvalid, "uint2"},
+    {26, DType::kInvalid, "int2"}};
 
 const TypeRow* FindType(int32_t onnx) {
   const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
@@ -238,8 +269,9 @@ int64_t StoredBytes(const onnx::TensorProto& tensor, DType dtype) {
 }  // namespace
 
 DType DTypeOfOnnx(int32_t data_type) {
-  const DType dtype = ConstantDTypeOfOnnx(data_type);
-  return DTypeBits(dtype) == 4 ? DType::kInvalid : dtype;
+  const TypeRow* row = FindType(data_type);
+  if (row == nullptr || DTypeBits(row->dtype) == 4 || row->stored == DType::kU8) return DType::kInvalid;
+  return row->dtype;
 }
 
 DType ConstantDTypeOfOnnx(int32_t data_type) {
@@ -257,10 +289,9 @@ namespace {
 /// From here on a copy costs more than what taking the elements over does.
 constexpr size_t kTakenBytes = 4096;
 
-/// `raw`: where the elements of raw_data may be taken from; null: they are copied.
-TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::string& folder,
-                const std::string& label) {
-  const DType dtype = ConstantDTypeOfOnnx(tensor.data_type());
+/// `raw`: where the elements of raw_data may be taken from; null: they are copied. They have this dtype.
+TensorData ReadStored(const onnx::TensorProto& tensor, DType dtype, std::string* raw,
+                      const std::string& folder, const std::string& label) {
   if (dtype == DType::kInvalid) {
     Throw(StatusCode::kUnsupported,
           "tensor '{}' has the element type {}, which Skiff does not have; export with another one, for "
@@ -302,6 +333,19 @@ TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::st
     std::transform(flags, flags + data.elements(), flags,
                    [](uint8_t flag) { return static_cast<uint8_t>(flag != 0); });
   }
+  return data;
+}
+
+TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::string& folder,
+                const std::string& label) {
+  const TypeRow* row = FindType(tensor.data_type());
+  if (row == nullptr || row->widen == nullptr)
+    return ReadStored(tensor, ConstantDTypeOfOnnx(tensor.data_type()), raw, folder, label);
+  const TensorData bits = ReadStored(tensor, row->stored, nullptr, folder, label);
+  TensorData data(DType::kF32, bits.shape());
+  auto* to = static_cast<float*>(data.mutable_data());
+  for (int64_t i = 0; i < data.elements(); ++i)
+    to[i] = row->widen(row->stored == DType::kU8 ? bits.as<uint8_t>()[i] : bits.as<uint16_t>()[i]);
   return data;
 }
 

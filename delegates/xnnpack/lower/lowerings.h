@@ -41,6 +41,8 @@ Result<StepPointer> LowerArg(const NodeView& node, const Environment& environmen
 Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment);
 // recurrent.cpp
 Result<StepPointer> LowerRecurrent(const NodeView& node, const Environment& environment);
+// trees.cpp
+Result<StepPointer> LowerTreeEnsemble(const NodeView& node, const Environment& environment);
 // gather.cpp
 Result<StepPointer> LowerGather(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerGatherND(const NodeView& node, const Environment& environment);

@@ -1,6 +1,7 @@
-// Rows of com.microsoft: matrix products whose weights, or both factors, are integers.
+// Rows of com.microsoft: matrix products whose weights, or both factors, are integers; distances.
 #include "import/emit.h"
 #include "import/onnx/integer_product.h"
+#include "import/onnx/ml.h"
 #include "import/onnx/nested.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
@@ -161,7 +162,19 @@ void BuildMatMulNBits(OnnxBuilder& b) {
   OutputBiased(b, b.Emit("product", OpCode::kMatMul, {a, weights}, by_rows), 5);
 }
 
+/// Distances between the rows of two matrices.
+void BuildCDist(OnnxBuilder& b) {
+  const ValueId x = b.Input(0);
+  const std::string metric = b.String("metric", "sqeuclidean");
+  if (metric != "sqeuclidean" && metric != "euclidean")
+    b.Invalid("attribute 'metric' is '{}'; sqeuclidean or euclidean was expected", metric);
+  ValueId distance = EmitSquaredDistances(b, x, b.Input(1));
+  if (metric == "euclidean") distance = b.Emit("distance", OpCode::kSqrt, {distance});
+  b.Output(OpCode::kCast, {distance}, CastAttrs{static_cast<int64_t>(b.DTypeOf(x))});
+}
+
 constexpr OnnxOp kRows[] = {
+    {"CDist", 1, kAnyOpset, BuildCDist},
     {"QGemm", 1, kAnyOpset, BuildQGemm},
     {"DynamicQuantizeMatMul", 1, kAnyOpset, BuildDynamicQuantizeMatMul},
     {"MatMulIntegerToFloat", 1, kAnyOpset, BuildMatMulIntegerToFloat},
