@@ -159,11 +159,20 @@ std::optional<Elements> FilledElements(const Context& context, const KnownInputs
   return Repeated(context, Dim(context.As<FillAttrs>().integer));
 }
 
-std::optional<Elements> ElementProduct(const Context& context, const KnownInputs& known) {
+std::optional<Elements> ReducedElements(const Context& context, const KnownInputs& known) {
+  const Elements& list = *known[0];
   if (context.inputs[0].rank != 1) return {};
-  Dim product(1);
-  for (const Dim& element : *known[0]) product = product * element;
-  return Elements{product};
+  if (list.empty() && (context.op == OpCode::kReduceMin || context.op == OpCode::kReduceMax)) return {};
+  const Dim of_none(context.op == OpCode::kReduceProd ? 1 : 0);
+  Dim result = list.empty() ? of_none : list[0];
+  for (size_t i = 1; i < list.size(); ++i) {
+    const Dim& element = list[i];
+    result = context.op == OpCode::kReduceProd  ? result * element
+             : context.op == OpCode::kReduceSum ? result + element
+             : context.op == OpCode::kReduceMin ? MinExtent(result, element)
+                                                : MaxExtent(result, element);
+  }
+  return Elements{result};
 }
 
 std::optional<Elements> CombinedElements(const Context& context, const KnownInputs& known) {

@@ -45,7 +45,7 @@ std::optional<Elements> SliceElements(const InferContext<Dim>& context, const Kn
 std::optional<Elements> WhereElements(const InferContext<Dim>& context, const KnownInputs& known);
 std::optional<Elements> RepeatedElement(const InferContext<Dim>& context, const KnownInputs& known);
 std::optional<Elements> FilledElements(const InferContext<Dim>& context, const KnownInputs& known);
-std::optional<Elements> ElementProduct(const InferContext<Dim>& context, const KnownInputs& known);
+std::optional<Elements> ReducedElements(const InferContext<Dim>& context, const KnownInputs& known);
 std::optional<Elements> CombinedElements(const InferContext<Dim>& context, const KnownInputs& known);
 
 // Ranks and extents (symbolic_extents.cpp).

@@ -232,6 +232,123 @@ TEST(MaliciousSkiff, BodiesOfLies) {
   EXPECT_EQ(OpenAndRun(OpenedModel(kLoop).converted->file), "");
 }
 
+/// Elements that are found decide the shape of the rest; so does the branch that is taken.
+const char* const kCounting = R"(graph g {
+  input c: bool[]
+  input x: f32[4, 4]
+  const zero: f32[] = 0
+  m = Greater(x, zero)
+  ones = Cast(m) {to=i64}
+  n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
+  places = NonZero(m, n)
+  tuples = Transpose(places) {perm=[1, 0]}
+  found = GatherND(x, tuples)
+  part = If(c, x) then {
+    input x
+    a = Exp(x)
+    output a
+  } else {
+    input x
+    const two: i64[2] = [0, 2]
+    a = Gather(x, two)
+    output a
+  }
+  y = Tanh(found)
+  z = Tanh(part)
+  output y = y
+  output z = z
+  output part = part
+  output ones = ones
+})";
+
+struct StageDamage {
+  const char* name;
+  std::function<void(format::PlanT& plan, format::NodeT& stage)> apply;
+  const char* message;
+};
+
+TEST(MaliciousSkiff, StagesOfLies) {
+  const auto late_branch = [](format::PlanT& plan) -> format::NodeT& {
+    for (const auto& node : plan.nodes) {
+      if (node->op == static_cast<uint16_t>(OpCode::kIf)) return *node;
+    }
+    ADD_FAILURE() << "no If";
+    return *plan.nodes[0];
+  };
+  const StageDamage kDamages[] = {
+      {"two bodies",
+       [](format::PlanT&, format::NodeT& stage) {
+         stage.bodies.push_back(std::make_unique<format::PlanT>(*stage.bodies[0]));
+       },
+       "has 2 bodies"},
+      {"not the last",
+       [](format::PlanT& plan, format::NodeT&) {
+         std::swap(plan.nodes[plan.nodes.size() - 1], plan.nodes[plan.nodes.size() - 2]);
+       },
+       ""},
+      {"in the shape program",
+       [](format::PlanT& plan, format::NodeT&) {
+         plan.shape_node_count = static_cast<uint32_t>(plan.nodes.size());
+         plan.segments.clear();
+       },
+       ""},
+      {"a result that is a view",
+       [](format::PlanT& plan, format::NodeT& stage) {
+         plan.tensors[static_cast<size_t>(stage.outputs[0])]->buffer = plan.inputs[0];
+       },
+       "shares memory with a result that has no place"},
+      {"a view of a result",
+       [](format::PlanT& plan, format::NodeT& stage) {
+         plan.tensors[static_cast<size_t>(plan.nodes[0]->outputs[0])]->view_of = stage.outputs[0];
+       },
+       "shares memory with a result that has no place"},
+      {"its own result read",
+       [](format::PlanT&, format::NodeT& stage) { stage.inputs[0] = stage.outputs[0]; }, ""},
+      {"a result of another shape",
+       [](format::PlanT& plan, format::NodeT& stage) {
+         plan.tensors[static_cast<size_t>(stage.outputs[0])]->extents = {3};
+       },
+       "the model says [3]"},
+      {"a small scratch",  // The body then has memory of its own.
+       [](format::PlanT& plan, format::NodeT& stage) {
+         plan.tensors[static_cast<size_t>(stage.outputs.back())]->extents = {1};
+       },
+       ""},
+      {"a large scratch",
+       [](format::PlanT& plan, format::NodeT& stage) {
+         plan.tensors[static_cast<size_t>(stage.outputs.back())]->extents = {int64_t{1} << 35};
+       },
+       "lies outside of its memory"},
+      {"a small arena", [](format::PlanT&, format::NodeT& stage) { stage.bodies[0]->arena_bytes = 4; },
+       "lies outside of its memory"},
+      {"a branch's result read by another node",
+       [&](format::PlanT& plan, format::NodeT&) { plan.nodes[0]->inputs[0] = late_branch(plan).outputs[0]; },
+       ""},
+      {"a branch's result of fewer rows",
+       [&](format::PlanT& plan, format::NodeT&) {
+         plan.tensors[static_cast<size_t>(late_branch(plan).outputs[0])]->extents = {1, 4};
+       },
+       "the model says [1, 4]"},
+      {"a branch's result in another scratch",
+       [&](format::PlanT& plan, format::NodeT& stage) {
+         plan.tensors[static_cast<size_t>(late_branch(plan).outputs[0])]->view_of = stage.outputs.back();
+       },
+       ""},
+      {"a scratch of a late result that is not said to be one",
+       [&](format::PlanT& plan, format::NodeT&) {
+         plan.tensors[static_cast<size_t>(late_branch(plan).outputs[0])]->view_of = -1;
+       },
+       ""},
+  };
+  for (const StageDamage& damage : kDamages) {
+    const auto file = Damaged(
+        kCounting, [&](format::ModelT&, format::PlanT& plan) { damage.apply(plan, *plan.nodes.back()); });
+    // Where no sentence is named, an error or a right run will do.
+    EXPECT_THAT(OpenAndRun(file), HasSubstr(damage.message)) << damage.name;
+  }
+  EXPECT_EQ(OpenAndRun(OpenedModel(kCounting).converted->file), "");
+}
+
 /// Bodies' arenas lie in the scratch, whose place is aligned only where it is a tensor of its own.
 TEST(MaliciousSkiff, AScratchInsideAnotherTensor) {
   const auto file = Damaged(kLoop, [](format::ModelT&, format::PlanT& plan) {

@@ -15,11 +15,11 @@ using Table = std::map<BuiltinOperator, const TfliteOp*>;
 const Table& Rows() {
   static const Table rows = [] {
     Table table;
-    for (const auto family :
-         {TfliteElementwiseOps(), TfliteArithmeticOps(), TfliteWindowOps(), TflitePoolOps(),
-          TfliteProductOps(), TfliteReductionOps(), TfliteNormalizeOps(), TfliteShapeOps(),
-          TfliteMovementOps(), TfliteSliceOps(), TfliteBlockOps(), TfliteIndexOps(), TfliteQuantizeOps(),
-          TfliteControlOps(), TfliteRecurrentOps(), TfliteSpectrumOps(), TfliteVolumeOps()}) {
+    for (const auto family : {TfliteElementwiseOps(), TfliteArithmeticOps(), TfliteWindowOps(),
+                              TflitePoolOps(), TfliteProductOps(), TfliteReductionOps(), TfliteNormalizeOps(),
+                              TfliteShapeOps(), TfliteMovementOps(), TfliteSliceOps(), TfliteBlockOps(),
+                              TfliteIndexOps(), TfliteCountedOps(), TfliteQuantizeOps(), TfliteControlOps(),
+                              TfliteRecurrentOps(), TfliteSpectrumOps(), TfliteVolumeOps()}) {
       for (const TfliteOp& row : family) table.emplace(row.code, &row);
     }
     return table;
@@ -52,13 +52,6 @@ template <size_t kCount>
 bool Lists(const BuiltinOperator (&list)[kCount], BuiltinOperator op) {
   return std::find(std::begin(list), std::end(list), op) != std::end(list);
 }
-
-constexpr BuiltinOperator kCountsElements[] = {
-    BuiltinOperator::WHERE,
-    BuiltinOperator::UNIQUE,
-    BuiltinOperator::NON_MAX_SUPPRESSION_V4,
-    BuiltinOperator::NON_MAX_SUPPRESSION_V5,
-};
 
 }  // namespace
 
@@ -105,10 +98,6 @@ std::string TfliteRemedy(const TfliteFile::Operator& op) {
     return "It is an operator of its author's own: cut the model in front of it, and do this step in the "
            "program." +
            CustomRemedy(op.custom);
-  if (Lists(kCountsElements, op.builtin))
-    return "How large its result is depends on computed values, which can be no shape: cut the model in "
-           "front "
-           "of it, and do this step in the program.";
   return "Write it with other operators before the conversion to TensorFlow Lite, or cut the model in front "
          "of "
          "it.";

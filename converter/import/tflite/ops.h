@@ -30,6 +30,7 @@ std::span<const TfliteOp> TfliteMovementOps();
 std::span<const TfliteOp> TfliteSliceOps();
 std::span<const TfliteOp> TfliteBlockOps();
 std::span<const TfliteOp> TfliteIndexOps();
+std::span<const TfliteOp> TfliteCountedOps();
 std::span<const TfliteOp> TfliteQuantizeOps();
 std::span<const TfliteOp> TfliteControlOps();
 std::span<const TfliteOp> TfliteRecurrentOps();
