@@ -50,6 +50,8 @@ function shortened(text, length) {
   return text.slice(0, length - 1 - end) + "…" + text.slice(text.length - end);
 }
 
+const cut = (text, length) => (text.length <= length ? text : text.slice(0, length - 1) + "…");
+
 const badge = (text, kind) => html("span", { class: "badge " + (kind || "") }, text);
 
 // columns: {title, number, key, cell}. Without a key a column is not sorted by. options: limit (of rows at first), narrow, onrow.

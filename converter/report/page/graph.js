@@ -143,7 +143,7 @@ class GraphPanel {
           svg("text", { class: "detail middle", x: item.w / 2, y: 27 }, shortened(item.detail, 32))]
         : [svg("text", { class: "title", x: 14, y: 19 }, shortened(item.title, room)),
           svg("text", { class: "value", x: item.w - 9, y: 19 }, value),
-          svg("text", { class: "detail", x: 14, y: 36 }, shortened(item.detail, 27))]);
+          svg("text", { class: "detail", x: 14, y: 36 }, (item.group ? cut : shortened)(item.detail, 27))]);
     return shape;
   }
 

@@ -51,6 +51,12 @@ function parityCard(side) {
     backend && ["layers compared", countText(backend.layers.length)], backend && ["fused away", countText(backend.fused_away)]);
 }
 
+function worstError(side) {
+  const backend = side.parity && side.parity.backends[0];
+  const row = backend && worstRow(backend.against_eager);
+  return row ? row.relative : undefined;
+}
+
 // Rows of all sides beside each other; less is better in all of them.
 function comparison(report) {
   const rows = [
@@ -59,8 +65,8 @@ function comparison(report) {
     ["arena", (side) => side.run.memory.arena, bytesText], ["workspace", (side) => side.run.memory.workspace, bytesText],
     ["packed weights", (side) => side.run.memory.packed_weights, bytesText],
     ["nodes", (side) => side.graph.nodes.length, countText],
-    ["multiply-adds", (side) => side.graph.nodes.reduce((sum, node) => sum + (node.multiply_adds || 0), 0), countText],
-    ["worst error of an output", (side) => { const b = side.parity && side.parity.backends[0]; const row = b && worstRow(b.against_eager); return row ? row.relative : undefined; }, errorText],
+    ["work", (side) => side.graph.nodes.reduce((sum, node) => sum + 2 * (node.multiply_adds || 0), 0), workText],
+    ["worst error", worstError, errorText],
   ];
   const first = report.sides[0];
   const columns = [{ title: "", cell: (row) => row[0] }, ...report.sides.map((side, i) => ({
