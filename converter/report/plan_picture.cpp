@@ -16,7 +16,7 @@ PlanPicture ShapesOf(ShapedPlan& shaped) {
   picture.arena_bytes = shaped.arena_bytes();
   for (const PlanTensor& tensor : shaped.tensors()) picture.tensors.push_back({tensor.view.shape, {}});
   for (uint32_t i = 0; i < picture.plan->nodes.size(); ++i) {
-    if (picture.plan->nodes[i].bodies.size() == 0) continue;
+    if (picture.plan->nodes[i].bodies.empty()) continue;
     for (ShapedPlan& body : shaped.BodiesOf(i)) picture.bodies[i].push_back(ShapesOf(body));
   }
   return picture;

@@ -38,8 +38,8 @@ const shapeText = (shape) => (shape.length ? shape.map((size) => (size < 0 ? "?"
 const typeText = (tensor) => tensor.dtype + " " + shapeText(tensor.shape);
 
 function rangeText(range) {
-  const end = range.max === null ? "no end" : range.max;
-  const text = range.min === range.max ? String(range.min) : `${range.min} to ${end}`;
+  const end = range.max === null ? " and more" : range.max === range.min ? "" : ` to ${range.max}`;
+  const text = range.min + end;
   return range.multiple > 1 ? `${text}, multiples of ${range.multiple}` : text;
 }
 

@@ -124,7 +124,7 @@ class GraphPanel {
     const metric = METRICS[this.metric];
     const heat = this.heat(item);
     const value = heat > 0 ? metric.text(metric.value(item)) : "";
-    const room = Math.floor((item.w - 22 - value.length * 6.2) / 7);
+    const room = Math.floor((item.w - 22 - value.length * 6.4) / 7.3);
     const port = item.kind === "input" || item.kind === "output";
     const open = () => this.select(item);
     const shape = svg("g", {
@@ -141,7 +141,7 @@ class GraphPanel {
       port
         ? [svg("text", { class: "title middle", x: item.w / 2, y: 15 }, shortened(item.title, 26)),
           svg("text", { class: "detail middle", x: item.w / 2, y: 27 }, shortened(item.detail, 32))]
-        : [svg("text", { class: "title", x: 14, y: 19 }, shortened(item.title, room)),
+        : [svg("text", { class: "title", x: 14, y: 19 }, (item.group && !item.name ? cut : shortened)(item.title, room)),
           svg("text", { class: "value", x: item.w - 9, y: 19 }, value),
           svg("text", { class: "detail", x: 14, y: 36 }, (item.group ? cut : shortened)(item.detail, 27))]);
     return shape;

@@ -194,12 +194,12 @@ function errorChart(rows, onrow) {
 
 function parityRows(rows, onrow, limit) {
   return table([
-    { title: "Tensor", kind: "name", key: (row) => row.name, cell: (row) => shortened(row.name, 56) }, { title: "Operator", cell: (row) => row.operator || "" },
+    { title: "Tensor", kind: "name", key: (row) => row.name, cell: (row) => shortened(row.name, 56) }, ...(rows.some((row) => row.operator) ? [{ title: "Operator", cell: (row) => row.operator || "" }] : []),
     { title: "Error", number: true, key: (row) => row.relative ?? Infinity, cell: (row) => errorText(row.relative) },
     { title: "Of allowed", number: true, key: (row) => row.share_of_allowed ?? Infinity, cell: (row) => (row.share_of_allowed === null ? "∞" : shareText(row.share_of_allowed)) },
     { title: "Outside", number: true, key: (row) => row.outside, cell: (row) => countText(row.outside) },
     { title: "", cell: (row) => badge(row.problem || (row.ok ? "ok" : "differs"), row.ok ? "good" : "bad") },
-  ], rows, { limit, onrow });
+  ], rows, { limit, onrow, narrow: !onrow });
 }
 
 function parityPart(side, onrow) {

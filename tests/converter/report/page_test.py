@@ -112,6 +112,17 @@ def check_folds(browser, page, check, pictures):
     check(browser.evaluate(boxes) == folded, "fold: the button of the frame")
 
 
+def check_bodies(browser, page, check):
+    browser.open(page, *DESKTOP)
+    browser.click("#graph-scroll .box.of-control")
+    browser.evaluate("[...document.querySelectorAll('#details button')].find(b => b.textContent.startsWith('Show ')).id = 'body'")
+    browser.click("#body")
+    path = browser.evaluate("document.querySelector('#crumbs').innerText")
+    check("If" in path and "then" in path, f"bodies: one opens, and says where that is: '{path}'")
+    browser.click("#crumbs button")
+    check(browser.evaluate("document.querySelectorAll('.box.of-control').length") == 1, "bodies: and back")
+
+
 def check_hostile(browser, page, check):
     browser.open(page, *DESKTOP)
     browser.click("#graph-scroll .box.node")
@@ -137,6 +148,8 @@ def main(tool, samples, pictures):
         hostile = os.path.join(folder, "hostile.onnx")
         pathlib.Path(hostile).write_bytes(relu_model(HOSTILE))
         check_hostile(browser, report(hostile, "hostile"), check)
+        branches = pathlib.Path(__file__).resolve().parents[1] / "import/tflite/cases/if_true_f32/model.tflite"
+        check_bodies(browser, report(str(branches), "branches"), check)
         characters = samples / "characters" / "characters.onnx"
         check_page(browser, report(str(characters), "characters", "--backends", "xnnpack,reference"), check, pictures, "characters")
         mobilenet = models_folder() / MOBILENET
