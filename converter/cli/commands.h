@@ -12,6 +12,7 @@ void AddBench(CLI::App& app, int& exit_code);
 void AddParity(CLI::App& app, int& exit_code);
 void AddBuckets(CLI::App& app, int& exit_code);
 void AddInspect(CLI::App& app, int& exit_code);
+void AddReport(CLI::App& app, int& exit_code);
 void AddSizeList(CLI::App& app, int& exit_code);
 
 }  // namespace skiff::cli

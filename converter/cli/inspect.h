@@ -13,7 +13,8 @@ namespace skiff::cli {
 /// Null for plain integers and other numbers.
 Json QuantizationJson(const Quantization* quantization);
 
-Json SkiffJson(const std::string& path, const Model& model);
+/// `nodes`: also those of each plan.
+Json SkiffJson(const std::string& path, const Model& model, bool nodes = true);
 /// `nodes`: also a list of all nodes with their tensors.
 std::string SkiffText(const std::string& path, const Model& model, bool nodes);
 

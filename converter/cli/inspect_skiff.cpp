@@ -228,7 +228,7 @@ Json QuantizationJson(const Quantization* quantization) {
   return json;
 }
 
-Json SkiffJson(const std::string& path, const Model& model) {
+Json SkiffJson(const std::string& path, const Model& model, bool nodes) {
   const ModelData& data = model.data();
   Json json = {{"file", path},
                {"format", "skiff"},
@@ -246,9 +246,9 @@ Json SkiffJson(const std::string& path, const Model& model) {
     Json plans = Json::array();
     for (const PlanData& plan : signature.plans) {
       Json entry = PlanJson(data, plan);
-      entry.update({{"layout_transposes", CountOf(plan, OpCode::kTranspose)},
-                    {"operators", OperatorCounts(plan)},
-                    {"nodes", NodesJson(plan)}});
+      entry.update(
+          {{"layout_transposes", CountOf(plan, OpCode::kTranspose)}, {"operators", OperatorCounts(plan)}});
+      if (nodes) entry["nodes"] = NodesJson(plan);
       plans.push_back(std::move(entry));
     }
     json["signatures"].push_back({{"name", signature.name},

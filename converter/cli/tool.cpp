@@ -87,6 +87,7 @@ int RunTool(int argc, char** argv) {
   AddParity(app, code);
   AddBuckets(app, code);
   AddInspect(app, code);
+  AddReport(app, code);
   AddSizeList(app, code);
   AddHelp(app);
 

@@ -75,6 +75,15 @@ std::vector<int64_t> SizesOf(const ModelSignature& signature, const NamedTensors
   return sizes;
 }
 
+std::vector<TensorView> PlanInputs(const ModelSignature& signature, const NamedTensors& inputs) {
+  const SignatureData& data = signature.data();
+  std::vector<TensorView> views;
+  for (const PortInfo& port : data.caller_inputs()) views.push_back(inputs.at(port.name).view());
+  for (size_t i = data.input_count; i < data.inputs.size(); ++i)
+    views.push_back(signature.model().variables()[static_cast<size_t>(data.inputs[i].variable)].initial);
+  return views;
+}
+
 std::vector<int64_t> OtherSizes(const ModelSignature& signature, const std::vector<int64_t>& sizes) {
   const Model& model = signature.model();
   std::vector<int64_t> other = sizes;

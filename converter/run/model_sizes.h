@@ -27,6 +27,8 @@ std::vector<int64_t> ClosedSizes(const ModelSignature& signature, const SymbolSi
                                  int64_t unbounded = kTellingSize);
 /// The sizes that these inputs have. Throws Error where two inputs disagree.
 std::vector<int64_t> SizesOf(const ModelSignature& signature, const NamedTensors& inputs);
+/// What a plan of the signature gets for a call: the caller's inputs, and the variables' first values.
+std::vector<TensorView> PlanInputs(const ModelSignature& signature, const NamedTensors& inputs);
 /// Sizes near `sizes` that differ in each Symbol whose contract allows it.
 std::vector<int64_t> OtherSizes(const ModelSignature& signature, const std::vector<int64_t>& sizes);
 /// The port's shape at these sizes.

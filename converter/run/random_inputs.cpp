@@ -129,16 +129,6 @@ void CheckNames(const InputRanges& ranges, Span<const PortInfo> ports) {
   }
 }
 
-/// Of all inputs of the plan: the caller's, and the variables' first values.
-std::vector<TensorView> ViewsOf(const ModelSignature& signature, const NamedTensors& inputs) {
-  const SignatureData& data = signature.data();
-  std::vector<TensorView> views;
-  for (const PortInfo& port : data.caller_inputs()) views.push_back(inputs.at(port.name).view());
-  for (size_t i = data.input_count; i < data.inputs.size(); ++i)
-    views.push_back(signature.model().variables()[static_cast<size_t>(data.inputs[i].variable)].initial);
-  return views;
-}
-
 /// The shape of each tensor of the plan for these inputs; as stored where the plan refuses them, which the
 /// run will then say.
 std::vector<Shape> ShapesAt(const PlanData& plan, const std::vector<TensorView>& inputs) {
@@ -182,7 +172,7 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
       FillShapeInput(tensor, values, shape_generator);
     }
   }
-  const std::vector<Shape> shapes = ShapesAt(plan, ViewsOf(chosen, inputs));
+  const std::vector<Shape> shapes = ShapesAt(plan, PlanInputs(chosen, inputs));
   std::mt19937_64 generator(seed);
   for (size_t i = 0; i < signature.caller_inputs().size(); ++i) {
     const PortInfo& port = signature.caller_inputs()[i];
@@ -219,7 +209,7 @@ std::string WhyRefused(const ModelSignature& signature, const NamedTensors& inpu
   try {
     const PlanData& plan = PlanAt(signature, SizesOf(signature, inputs));
     if (plan.kind == BucketKind::kExact) return "";
-    const std::vector<TensorView> views = ViewsOf(signature, inputs);
+    const std::vector<TensorView> views = PlanInputs(signature, inputs);
     ShapedPlan shaped;
     PlanMessage message;
     Must([&] { return shaped.Init(plan, true); });

@@ -39,6 +39,7 @@ ALLOWED = {
     "converter/run": {"runtime", "delegates/include", "converter/graph", "converter/files", "converter/run"},
     "converter/parity": {"runtime", "converter/graph", "converter/convert.h", "converter/state.h", "converter/files", "converter/run",
                          "converter/parity"},
+    "converter/report": {"runtime", "converter/graph", "converter/convert.h", "converter/run", "converter/report"},
     "converter/tune": {"runtime", "delegates", "converter/graph", "converter/convert.h", "converter/shape_contract.h",
                        "converter/run", "converter/tune"},
     "converter/cli": {"runtime", "delegates", "converter", "platforms/c/custom.h"},

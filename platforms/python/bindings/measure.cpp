@@ -1,11 +1,13 @@
 // Random inputs and measurements.
 
 #include "cli/bench_report.h"
+#include "cli/report_document.h"
 #include "cli/session_options.h"
 #include "core/platform.h"
 #include "platforms/python/bindings/options.h"
 #include "platforms/python/bindings/support.h"
 #include "platforms/python/bindings/tools.h"
+#include "report/page.h"
 #include "run/model_sizes.h"
 #include "run/random_inputs.h"
 #include "skiff/version.h"
@@ -78,6 +80,32 @@ std::pair<std::string, std::string> Measure(const ModelHandle& handle, const std
   return {JsonText(cli::BenchJson(context, result)), cli::BenchText(context, result, top)};
 }
 
+/// The page of skiff report, its data, and notes.
+nb::tuple Report(const nb::dict& given, nb::object progress) {
+  cli::ReportArguments arguments;
+  arguments.model = Get<std::string>(given, "model");
+  arguments.source = Get<std::string>(given, "source");
+  arguments.against = Get<std::string>(given, "against");
+  arguments.backends = Get<std::vector<std::string>>(given, "backends");
+  arguments.signature = Get<std::string>(given, "signature");
+  arguments.threads = Get<int>(given, "threads");
+  arguments.exact = Get<bool>(given, "exact");
+  arguments.inputs.others = Get<std::string>(given, "inputs");
+  arguments.inputs.ranges = Get<std::vector<std::string>>(given, "input_ranges");
+  arguments.dims = Get<std::vector<std::string>>(given, "sizes");
+  arguments.runs = Get<std::optional<int>>(given, "runs");
+  const auto tell = ProgressOf(std::move(progress));
+  std::vector<std::string> notes;
+  std::string data;
+  std::string page;
+  {
+    const Unlocked unlocked;
+    data = JsonText(cli::ReportDocument(cli::CollectSides(arguments, tell, notes)));
+    page = ReportPage(data);
+  }
+  return nb::make_tuple(page, data, notes);
+}
+
 nb::dict BuildInfo() {
   nb::list delegates;
   for (const Delegate* delegate : BuiltinDelegates()) delegates.append(delegate->support().name());
@@ -106,6 +134,7 @@ void BindMeasure(nb::module_& module) {
   module.def("random_inputs", &Random, nb::arg("model"), nb::arg("seed"), nb::arg("sizes"),
              nb::arg("range").none(), nb::arg("input_ranges"), nb::arg("signature").none());
   module.def("bench", &Measure, nb::arg("model"), nb::arg("name"), nb::arg("options"));
+  module.def("report", &Report, nb::arg("options"), nb::arg("progress").none());
   module.def("build_info", &BuildInfo);
 }
 

@@ -28,6 +28,7 @@ from skiff._measure import BenchReport, Bucket, BucketProposal, Inspection, benc
 from skiff._model import ClassScore, Model
 from skiff._parity import BackendParity, ParityCase, ParityReport, TensorParity, parity
 from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, Variable
+from skiff._report import Report, report
 from skiff._session import MemoryUsage, NodeProfile, Outputs, Session, ThreadPool
 from skiff._torch import from_torch
 
@@ -63,6 +64,7 @@ __all__ = [
     "Plan",
     "Port",
     "Quantization",
+    "Report",
     "Session",
     "Signature",
     "Symbol",
@@ -80,4 +82,5 @@ __all__ = [
     "parity",
     "propose_buckets",
     "random_inputs",
+    "report",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Mapping, NamedTuple
+from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from skiff import _skiff
 from skiff._errors import InvalidArgument, IoError
 from skiff._ports import Plan, Port, Signature, Symbol, Variable, signature_of
 from skiff._session import Outputs, Session, ThreadPool
+
+if TYPE_CHECKING:
+    from skiff._report import Report
 
 
 class ClassScore(NamedTuple):
@@ -235,6 +238,12 @@ class Model:
     def dequantize(self, name: str, integers: Any, signature: str | None = None) -> np.ndarray:
         """The real numbers, float32, that the integers of output ``name`` stand for."""
         return self._handle.requantize(name, False, integers, False, signature)
+
+    def report(self, path: str | os.PathLike[str] | None = None, source: Any = None, **keywords: Any) -> Report:
+        """Runs the model and makes a page about it, which is written to ``path`` where one is given: see :func:`skiff.report`."""
+        from skiff._report import report  # Which needs this module.
+
+        return report(self, source, path, **keywords)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the .skiff file; an existing one is replaced whole or not at all. Raises :class:`IoError`."""

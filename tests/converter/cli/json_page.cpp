@@ -79,11 +79,7 @@ JsonPage::JsonPage(const std::string& path) {
     }
     ++fields_;
   }
-  for (auto& [command, root] : commands_) {
-    if (command == "all") continue;
-    root.type = "object";
-    root.below.insert(commands_["all"].below.begin(), commands_["all"].below.end());
-  }
+  for (auto& [command, root] : commands_) root.type = "object";
 }
 
 const JsonPage::Field& JsonPage::At(const std::string& command, const std::string& path) const {
@@ -94,7 +90,14 @@ const JsonPage::Field& JsonPage::At(const std::string& command, const std::strin
 
 void JsonPage::Check(const std::string& command, const Field& field, const nlohmann::json& value,
                      const std::string& where, std::vector<std::string>& wrong) const {
-  if (!field.as.empty()) return Check(command, At(command, field.as), value, where, wrong);
+  if (!field.as.empty()) {
+    // What another command prints, all of it or a part; else a part of what this one does.
+    const size_t end = field.as.find(' ');
+    const std::string other = field.as.substr(0, end);
+    if (!commands_.contains(other)) return Check(command, At(command, field.as), value, where, wrong);
+    const std::string part = end == std::string::npos ? "" : field.as.substr(end + 1);
+    return Check(other, At(other, part), value, where, wrong);
+  }
   const auto elements = field.below.find("[]");
   if (elements != field.below.end()) {
     if (!value.is_array()) wrong.push_back(where + " is no array");
@@ -121,7 +124,10 @@ void JsonPage::Check(const std::string& command, const Field& field, const nlohm
 
 std::vector<std::string> JsonPage::Check(const std::string& command, const nlohmann::json& output) const {
   std::vector<std::string> wrong;
-  Check(command, commands_.at(command), output, command, wrong);
+  Field root = commands_.at(command);
+  const Field& all = commands_.at("all");
+  root.below.insert(all.below.begin(), all.below.end());
+  Check(command, root, output, command, wrong);
   if (output.value("command", "") != command) wrong.push_back("the command is another one");
   if (output.value("schema", 0) != 1) wrong.emplace_back("the schema is another one");
   return wrong;

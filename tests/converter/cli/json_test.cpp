@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 const std::string kPage = SKIFF_SOURCE_DIR "/docs/json.md";
 const std::string kCharacters = SKIFF_SOURCE_DIR "/samples/characters";
 const std::string kCases = SKIFF_SOURCE_DIR "/tests/converter/import/tflite/";
+const std::string kBranches = kCases + "cases/if_true_f32/model.tflite";
 const std::string kCodec = kCases + "signature_cases/codec/model.tflite";
 
 class JsonOutput : public ::testing::Test {
@@ -30,6 +31,7 @@ class JsonOutput : public ::testing::Test {
     Run({"convert", kCharacters + "/characters.onnx", "-o", characters_, "--image-size", "32x32", "--std",
          "127.5", "--mean", "127.5", "--labels", kCharacters + "/labels.txt"});
     Run({"convert", kCodec, "-o", codec_});
+    Run({"convert", kBranches, "-o", branches_});
     const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, {2, 3}).view());
     folder_.Write("y.npy", {bytes.begin(), bytes.end()});
   }
@@ -45,6 +47,7 @@ class JsonOutput : public ::testing::Test {
   const std::string bounded_ = folder_ / "bounded.skiff";
   const std::string characters_ = folder_ / "characters.skiff";
   const std::string codec_ = folder_ / "codec.skiff";
+  const std::string branches_ = folder_ / "branches.skiff";
 };
 
 TEST_F(JsonOutput, IsWhatThePageSays) {
@@ -71,6 +74,10 @@ TEST_F(JsonOutput, IsWhatThePageSays) {
       {{"parity", kCodec, codec_}},
       {{"parity", kCodec, codec_, "--steps", "2"}},
       {{"buckets", source_, "--uniform", "batch=1..16", "--max-plans", "2"}},
+      {{"report", bounded_, source_, "--runs", "2"}},
+      {{"report", codec_, "--runs", "2", "--backends", "xnnpack,reference", "--signature", "through"}},
+      {{"report", characters_, kCharacters + "/characters.onnx", "--runs", "2", "--against", characters_}},
+      {{"report", branches_, kBranches, "--runs", "2"}},
       {{"inspect", source_}},
       {{"inspect", rankless}},
       {{"inspect", kCodec}},
@@ -112,6 +119,9 @@ TEST_F(JsonOutput, ValuesAreThoseOfTheText) {
   const Json open = Json::parse(Run({"run", bounded_, "--inputs", "random:1", "--dim", "batch=5", "--json"}));
   EXPECT_EQ(open["sizes"]["batch"], 5);
   EXPECT_EQ(open["outputs"][0]["shape"], (Json{5, 3}));
+  const Json bench = Json::parse(Run({"bench", bounded_, "--runs", "2", "--json"}));
+  const Json inspected = Json::parse(Run({"inspect", bounded_, "--json"}));
+  EXPECT_EQ(bench["nodes"].size(), inspected["signatures"][0]["plans"][0]["nodes"].size());
   const Json converted = Json::parse(Run({"convert", source_, "-o", folder_ / "x.skiff", "--json"}));
   EXPECT_THAT(converted["hints"][0].get<std::string>(), HasSubstr("--dim 'batch=1..MAX'"));
 }

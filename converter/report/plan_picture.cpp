@@ -1,0 +1,111 @@
+#include "report/plan_picture.h"
+
+#include <algorithm>
+
+#include "graph/must.h"
+#include "plan/placement.h"
+#include "plan/shaped_plan.h"
+
+namespace skiff {
+namespace {
+
+/// Extents, of bodies too; an If or While whose bodies cannot be shaped apart keeps what the file says.
+PlanPicture ShapesOf(ShapedPlan& shaped) {
+  PlanPicture picture;
+  picture.plan = &shaped.plan();
+  picture.arena_bytes = shaped.arena_bytes();
+  for (const PlanTensor& tensor : shaped.tensors()) picture.tensors.push_back({tensor.view.shape, {}});
+  for (uint32_t i = 0; i < picture.plan->nodes.size(); ++i) {
+    if (picture.plan->nodes[i].bodies.empty()) continue;
+    for (ShapedPlan& body : shaped.BodiesOf(i)) picture.bodies[i].push_back(ShapesOf(body));
+  }
+  return picture;
+}
+
+/// Whether a tensor, or what it is a view of, is not in the arena.
+std::vector<bool> Elsewhere(const PlanData& plan) {
+  std::vector<bool> elsewhere(plan.tensors.size());
+  for (size_t i = 0; i < elsewhere.size(); ++i)
+    elsewhere[i] = plan.tensors[i].constant || plan.IsShapeValue(static_cast<int32_t>(i));
+  if (plan.inputs_outside) {
+    for (const int32_t input : plan.inputs) elsewhere[static_cast<size_t>(input)] = true;
+  }
+  for (size_t i = 0; i < elsewhere.size(); ++i) {
+    const int32_t whole = plan.placements[i].view_of;
+    if (whole != TensorPlacement::kRoot && elsewhere[static_cast<size_t>(whole)]) elsewhere[i] = true;
+  }
+  return elsewhere;
+}
+
+void FindLifetimes(PlanPicture& picture) {
+  const PlanData& plan = *picture.plan;
+  const auto at = [&](int32_t tensor) -> std::optional<ArenaPlace>& {
+    return picture.tensors[static_cast<size_t>(tensor)].place;
+  };
+  for (const int32_t input : plan.inputs) {
+    // A caller sets it before the run, and finds it again behind it.
+    if (auto& place = at(input)) place->first = plan.shape_node_count;
+    if (auto& place = at(input)) place->last = plan.nodes.size();
+  }
+  for (size_t node = plan.shape_node_count; node < plan.nodes.size(); ++node) {
+    for (const int32_t output : plan.nodes[node].outputs) {
+      if (auto& place = at(output)) place->first = place->last = node;
+    }
+    for (const int32_t input : plan.nodes[node].inputs) {
+      if (input < 0) continue;
+      if (auto& place = at(input)) place->last = std::max(place->last, node);
+    }
+  }
+  for (const int32_t output : plan.outputs) {
+    if (auto& place = at(output)) place->last = plan.nodes.size();
+  }
+}
+
+/// The length of what the tensors that are alive cover together.
+uint64_t LiveBytes(const PlanPicture& picture, size_t node) {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  for (const TensorPicture& tensor : picture.tensors) {
+    const auto& place = tensor.place;
+    if (place && place->first <= node && node <= place->last)
+      ranges.emplace_back(place->offset, place->offset + place->bytes);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  uint64_t bytes = 0;
+  uint64_t end = 0;
+  for (const auto& [from, to] : ranges) {
+    bytes += std::max(to, end) - std::max(from, end);
+    end = std::max(to, end);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+PlanPicture PictureOf(const ModelSignature& signature, const PlanData& plan, const NamedTensors& inputs) {
+  const std::vector<TensorView> views = PlanInputs(signature, inputs);
+  ShapedPlan shaped;
+  PlanMessage message;
+  Must([&] { return shaped.Init(plan, /*keep_apart=*/false); });
+  if (const Status status = shaped.Shape({views.data(), views.size()}, message); !status.ok())
+    ThrowStatus(status, message.text);
+  PlanPicture picture = ShapesOf(shaped);
+  // Addresses in memory that nobody touches are the only thing that tells offsets of unbounded plans.
+  const std::unique_ptr<unsigned char[]> arena(new unsigned char[picture.arena_bytes + 1]);
+  std::vector<void*> outside(plan.inputs.size());
+  for (size_t i = 0; i < outside.size(); ++i) outside[i] = plan.inputs_outside ? views[i].data : nullptr;
+  shaped.Locate(arena.get(), {outside.data(), outside.size()});
+  const std::vector<bool> elsewhere = Elsewhere(plan);
+  for (size_t i = 0; i < picture.tensors.size(); ++i) {
+    const TensorView& view = shaped.tensors()[i].view;
+    if (elsewhere[i]) continue;
+    const auto offset = static_cast<uint64_t>(static_cast<unsigned char*>(view.data) - arena.get());
+    picture.tensors[i].place =
+        ArenaPlace{offset, static_cast<uint64_t>(SpanBytes(view)), 0, 0, !view.dense()};
+  }
+  FindLifetimes(picture);
+  for (size_t node = 0; node < plan.nodes.size(); ++node)
+    picture.live_bytes.push_back(node < plan.shape_node_count ? 0 : LiveBytes(picture, node));
+  return picture;
+}
+
+}  // namespace skiff
