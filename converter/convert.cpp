@@ -241,7 +241,12 @@ std::unique_ptr<ConvertedFile> ConvertFile(const std::string& path, const Conver
 
 std::unique_ptr<ConvertedFile> ConvertFileTo(const std::string& path, const std::string& output,
                                              const ConvertOptions& options) {
-  auto result = PlanGraphs(ImportFile(path, options), options);
+  return ConvertGraphsTo(ImportFile(path, options), output, options);
+}
+
+std::unique_ptr<ConvertedFile> ConvertGraphsTo(std::vector<NamedGraph> graphs, const std::string& output,
+                                               const ConvertOptions& options) {
+  auto result = PlanGraphs(std::move(graphs), options);
   WriteFile(SignaturesOf(*result), options, [&](const FileDraft& draft, const WriteOptions& write) {
     const ModelFile file = SerializeModel(draft, write);
     const std::vector<Span<const uint8_t>> parts = file.parts();

@@ -90,6 +90,10 @@ struct NamedGraph {
 std::unique_ptr<ConvertedFile> ConvertGraphs(std::vector<NamedGraph> graphs,
                                              const ConvertOptions& options = {});
 
+/// ConvertGraphs(), with the file at `output` as ConvertFileTo() puts it there.
+std::unique_ptr<ConvertedFile> ConvertGraphsTo(std::vector<NamedGraph> graphs, const std::string& output,
+                                               const ConvertOptions& options = {});
+
 /// From a model file (.onnx, .tflite), with the signatures that the options name.
 std::unique_ptr<ConvertedFile> ConvertFile(const std::string& path, const ConvertOptions& options = {});
 

@@ -42,10 +42,11 @@ constexpr const char* kFooter =
     "--at and --sweep choose them. Sizes that the source itself refuses are listed, and do not fail as long "
     "as "
     "the model refuses them as well. Of a file with several signatures each is compared, unless --signature "
-    "chooses. The exit code is 3 when parity fails.\n"
+    "chooses. The exit code is 3 when parity fails, and 4 when a quantised model is beyond --max-error.\n"
     "Examples:\n"
     "  skiff parity mobilenet.onnx mobilenet.skiff --inputs random:7 --layers\n"
     "  skiff parity resnet.onnx --inputs test_data_set_0 --expect test_data_set_0 --backend xnnpack\n"
+    "  skiff parity mobilenet.onnx mobilenet_i8.skiff --inputs photo/ --max-error 0.1\n"
     "  skiff parity bert.onnx --dim batch=1..8 --dim seq=1..512 --sweep";
 
 ParityOptions ToParityOptions(const ParityArguments& arguments) {
@@ -58,6 +59,7 @@ ParityOptions ToParityOptions(const ParityArguments& arguments) {
   options.repeat = arguments.repeat;
   if (arguments.rtol || arguments.atol)
     options.tolerance = Tolerance{.atol = arguments.atol.value_or(0), .rtol = arguments.rtol.value_or(0)};
+  if (arguments.max_error) options.tolerance = Tolerance{.of_largest = *arguments.max_error};
   options.layers = arguments.layers;
   return options;
 }
@@ -142,6 +144,23 @@ std::string RandomInputsHint(const ModelSignature& signature, const InputRanges&
       "does, say so: "
       "--input-range '{}=0..1'\n",
       fmt::join(names, "', '"), names[0]);
+}
+
+/// "" for a model that was not quantised by the converter.
+std::string QuantizedHint(const ParityArguments& arguments, const Model& model) {
+  if (arguments.max_error || arguments.rtol || arguments.atol) return "";
+  std::string format;
+  std::string error;
+  for (const MetadataEntry& entry : model.data().metadata) {
+    if (std::string_view(entry.key) == "quantize:format") format = entry.value;
+    if (std::string_view(entry.key) == "quantize:error")
+      error = fmt::format(" (measured then: {})", entry.value);
+  }
+  if (format.empty()) return "";
+  return fmt::format(
+      "hint: the model was quantised ({}){}; --max-error 0.1 allows a tenth of each output's largest "
+      "element\n",
+      format, error);
 }
 
 /// What became of one signature.
@@ -320,6 +339,8 @@ int Parity(const ParityArguments& given) {
     NamedSizes named;
     ParseSizes("--at", text, named);
   }
+  if (arguments.max_error && (arguments.rtol || arguments.atol))
+    throw CLI::ValidationError("--max-error", "is instead of --rtol and --atol; choose one");
   const ParityOptions options = ToParityOptions(arguments);
   PreparedParity prepared;
   {
@@ -333,6 +354,8 @@ int Parity(const ParityArguments& given) {
   for (const Checked& checked : all) PrintNote(checked.note);
   Print(arguments, all, ok);
   if (ok) return kDone;
+  fmt::print(stderr, "{}", QuantizedHint(arguments, prepared.opened->model()));
+  if (arguments.max_error) return kBeyondBudget;
   for (const Checked& checked : all) {
     if (!IsOk(arguments, checked) && IsRandomSource(InputsOf(arguments)))
       fmt::print(stderr, "{}", RandomInputsHint(checked.signature, checked.ranges));
@@ -387,6 +410,13 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--atol", arguments->atol, "Absolute tolerance")
       ->type_name("A")
+      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option(
+          "--max-error", arguments->max_error,
+          "Of a quantised model: what a difference may be, as a share of its tensor's largest element; "
+          "the exit code is 4 where one is larger")
+      ->type_name("E")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--layers", arguments->layers,
                     "Compare every tensor of the source that the plan still has");

@@ -7,6 +7,7 @@
 namespace skiff::cli {
 
 void AddConvert(CLI::App& app, int& exit_code);
+void AddQuantize(CLI::App& app, int& exit_code);
 void AddRun(CLI::App& app, int& exit_code);
 void AddBench(CLI::App& app, int& exit_code);
 void AddParity(CLI::App& app, int& exit_code);

@@ -212,6 +212,10 @@ NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<
   return inputs;
 }
 
+std::string FindInputFile(const std::string& folder, const std::string& port, size_t index) {
+  return FindTensorFile(folder, "input", port, index);
+}
+
 NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports,
                              const SymbolSizes& sizes) {
   return ReadFolder(folder, ports, sizes, {});

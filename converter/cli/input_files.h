@@ -20,6 +20,9 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes = {});
 
+/// The file of the folder that holds port number `index`, as below; "" where there is none.
+std::string FindInputFile(const std::string& folder, const std::string& port, size_t index);
+
 /// The tensors of a folder: for port number i of name N, input_N, N or input_i (output_...), as .npy, .pb or
 /// .bin. This is the layout of ONNX test sets (input_0.pb) and of folders with one .npy per name. Throws
 /// Error when a port has no file.

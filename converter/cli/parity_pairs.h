@@ -26,6 +26,7 @@ struct ParityArguments : ConvertArguments {
   int steps = 1;
   std::optional<double> rtol;
   std::optional<double> atol;
+  std::optional<double> max_error;
   std::vector<std::string> at;
   bool sweep = false;
   bool layers = false;

@@ -77,11 +77,13 @@ int RunTool(int argc, char** argv) {
   app.set_version_flag("-v,--version", "skiff " SKIFF_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done, 1 bad input, model or file, 2 usage, 3 parity failed.\n"
+      "Exit codes: 0 done, 1 bad input, model or file, 2 usage, 3 parity failed,\n4 a quantised model's "
+      "error is beyond --max-error.\n"
       "Results go to standard output, progress and messages to standard error.\n"
       "'skiff help COMMAND' explains a command and gives an example. What --json prints: docs/json.md.");
   int code = kDone;
   AddConvert(app, code);
+  AddQuantize(app, code);
   AddRun(app, code);
   AddBench(app, code);
   AddParity(app, code);

@@ -55,6 +55,7 @@ const std::vector<Pass>& Pipeline();
 struct PipelineOptions {
   std::set<std::string> disabled;    ///< Throws Error (kInvalidArgument) for an unknown or required pass.
   std::set<std::string> dump_after;  ///< Prints the text form to stderr after these passes; "all" for each.
+  std::string until;                 ///< Stops before the first pass of this name; "": runs all.
   bool verify = false;               ///< Runs Verify after every pass (always on in debug builds).
   std::vector<std::pair<std::string, double>>* timings_ms = nullptr;
 };

@@ -84,6 +84,7 @@ void RunPipeline(Graph& graph, const PipelineOptions& options) {
   CheckDisabled(options);
   CheckDumps(options);
   for (const Pass& pass : Pipeline()) {
+    if (options.until == pass.name) break;
     if (options.disabled.contains(pass.name)) continue;
     const auto start = std::chrono::steady_clock::now();
     pass.run(graph);

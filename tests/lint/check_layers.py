@@ -40,6 +40,8 @@ ALLOWED = {
     "converter/parity": {"runtime", "converter/graph", "converter/convert.h", "converter/state.h", "converter/files", "converter/run",
                          "converter/parity"},
     "converter/report": {"runtime", "converter/graph", "converter/convert.h", "converter/run", "converter/report"},
+    "converter/quantize": {"runtime", "converter/graph", "converter/passes", "converter/convert.h", "converter/files",
+                           "converter/run", "converter/quantize"},
     "converter/tune": {"runtime", "delegates", "converter/graph", "converter/convert.h", "converter/shape_contract.h",
                        "converter/run", "converter/tune"},
     "converter/cli": {"runtime", "delegates", "converter", "platforms/c/custom.h"},

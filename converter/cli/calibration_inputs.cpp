@@ -1,0 +1,223 @@
+#include "cli/calibration_inputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+
+#include "files/input_type.h"
+#include "files/tensor_files.h"
+#include "graph/error.h"
+#include "run/model_sizes.h"
+
+namespace skiff::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kTensors[] = {".npy", ".pb", ".bin"};
+constexpr const char* kPictures[] = {".jpg", ".jpeg", ".png"};
+
+/// What a call is read from, before it is known which calls are taken.
+struct CallFiles {
+  std::map<std::string, std::string> files;  ///< By input.
+  int64_t row = -1;                          ///< Of files that hold several calls; -1: they hold one.
+};
+
+bool HasExtension(const fs::path& path, std::span<const char* const> extensions) {
+  std::string own = path.extension().string();
+  std::transform(own.begin(), own.end(), own.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::find(extensions.begin(), extensions.end(), own) != extensions.end();
+}
+
+std::vector<fs::path> Sorted(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> entries;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    if (!entry.path().filename().string().starts_with(".")) entries.push_back(entry.path());
+  }
+  if (error) Throw(StatusCode::kIo, "{}: {}", folder.string(), error.message());
+  // input_10 comes behind input_9.
+  std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
+    const std::string left = a.filename().string();
+    const std::string right = b.filename().string();
+    const auto digits = [](const std::string& text, size_t at) {
+      const size_t end = text.find_first_not_of("0123456789", at);
+      return (end == std::string::npos ? text.size() : end) - at;
+    };
+    for (size_t i = 0, j = 0; i < left.size() && j < right.size();) {
+      const size_t m = digits(left, i);
+      const size_t n = digits(right, j);
+      if (m > 0 && n > 0 && m != n) return m < n;
+      if (left[i] != right[j]) return left[i] < right[j];
+      ++i;
+      ++j;
+    }
+    return left.size() < right.size();
+  });
+  return entries;
+}
+
+/// Elements of rows of a .npy file whose rows are calls; -1 where it is one call.
+int64_t RowsOf(const std::string& file, const PortInfo& port) {
+  if (!file.ends_with(".npy")) return -1;
+  const Shape shape = ReadTensor(file, port).shape();
+  const bool extra = shape.rank() == port.shape.rank() + 1;
+  const bool longer =
+      shape.rank() == port.shape.rank() && shape.rank() > 0 && port.shape[0] == 1 && shape[0] != 1;
+  if (!extra && !longer) return -1;
+  for (int axis = 1; axis < shape.rank(); ++axis) {
+    const int64_t wanted = port.shape[extra ? axis - 1 : axis];
+    if (wanted >= 0 && wanted != shape[axis]) return -1;
+  }
+  return shape[0];
+}
+
+TensorData RowOf(const std::string& file, const PortInfo& port, int64_t row, const SymbolSizes& sizes) {
+  const TensorData all = ReadTensor(file, port);
+  Shape shape = all.shape();
+  if (shape.rank() == port.shape.rank()) {
+    shape[0] = 1;
+  } else {
+    shape = Shape();
+    for (int axis = 1; axis < all.shape().rank(); ++axis) shape.Append(all.shape()[axis]);
+  }
+  const auto bytes = static_cast<size_t>(ElementBytes(all.dtype(), shape.elements()));
+  const TensorData one(all.dtype(), shape,
+                       static_cast<const char*>(all.data()) + static_cast<size_t>(row) * bytes);
+  CheckInputType(file, one, port, sizes);
+  return one;
+}
+
+class Folder {
+ public:
+  Folder(std::string folder, const ModelSignature& signature, const SymbolSizes& sizes)
+      : folder_(std::move(folder)), ports_(signature.info().inputs), sizes_(sizes), closed_(sizes) {
+    closed_.sizes = ClosedSizes(signature, sizes, 1);
+    for (size_t i = 0; i < closed_.sizes.size(); ++i) {
+      if (sizes.sizes[i] < 0 && closed_.symbols[i].min <= 1) closed_.sizes[i] = 1;
+    }
+  }
+
+  std::vector<CallFiles> Find() {
+    std::error_code error;
+    if (!fs::is_directory(folder_, error))
+      Throw(StatusCode::kIo,
+            "--calibrate {}: {}; expected a folder with inputs, or random:N for N random ones", folder_,
+            fs::exists(folder_, error) ? "is no folder" : "there is no such folder");
+    Add(folder_);
+    for (const fs::path& entry : Sorted(folder_)) {
+      if (fs::is_directory(entry, error)) Add(entry);
+    }
+    if (calls_.empty())
+      Throw(StatusCode::kInvalidArgument,
+            "--calibrate {}: holds no inputs; looked, there and in the folders in it, for {}", folder_,
+            Wanted());
+    return std::move(calls_);
+  }
+
+  NamedTensors Read(const CallFiles& call) const {
+    NamedTensors inputs;
+    for (const PortInfo& port : ports_) {
+      const std::string& file = call.files.at(port.name);
+      // Raw elements state no shape: open dimensions are 1, of one call.
+      const SymbolSizes& sizes = file.ends_with(".bin") ? closed_ : sizes_;
+      inputs[port.name] = call.row < 0 ? ReadInput(file, port, sizes) : RowOf(file, port, call.row, sizes);
+    }
+    return inputs;
+  }
+
+ private:
+  std::string Wanted() const {
+    const bool picture = ports_.size() == 1 && ports_[0].image.channels != 0;
+    if (picture) return "pictures (.jpg, .png) and tensors (.npy, .pb, .bin)";
+    if (ports_.size() == 1)
+      return "tensors (.npy, .pb, .bin); for pictures the net needs image settings (--image-size and so on)";
+    return fmt::format("a tensor (.npy, .pb, .bin) for each of the inputs {}", PortNames(ports_));
+  }
+
+  void Add(const fs::path& folder) {
+    if (ports_.size() != 1) {
+      CallFiles call;
+      for (size_t i = 0; i < ports_.size(); ++i) {
+        const std::string file = FindInputFile(folder.string(), ports_[i].name, i);
+        if (file.empty()) return;
+        call.files[ports_[i].name] = file;
+      }
+      return AddRows(call);
+    }
+    for (const fs::path& entry : Sorted(folder)) {
+      const bool picture = ports_[0].image.channels != 0 && HasExtension(entry, kPictures);
+      const bool output = entry.filename().string().starts_with("output");
+      if (picture || (HasExtension(entry, kTensors) && !output))
+        AddRows({{{ports_[0].name, entry.string()}}, -1});
+    }
+  }
+
+  void AddRows(CallFiles call) {
+    int64_t rows = -1;
+    for (const PortInfo& port : ports_) {
+      const int64_t own = RowsOf(call.files.at(port.name), port);
+      if (&port != &ports_[0] && own != rows)
+        Throw(StatusCode::kInvalidArgument,
+              "{}: has {} calls, and {} has {}; the first axes must be equally long",
+              call.files.at(port.name), std::max<int64_t>(own, 1), call.files.at(ports_[0].name),
+              std::max<int64_t>(rows, 1));
+      rows = own;
+    }
+    if (rows < 0) return calls_.push_back(std::move(call));
+    for (call.row = 0; call.row < rows; ++call.row) calls_.push_back(call);
+  }
+
+  const std::string folder_;
+  const Span<const PortInfo> ports_;
+  const SymbolSizes& sizes_;
+  SymbolSizes closed_;
+  std::vector<CallFiles> calls_;
+};
+
+constexpr std::string_view kDrawn = "random:";
+
+std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& signature,
+                               const SymbolSizes& sizes, const InputRanges& ranges, size_t most) {
+  const std::string text = source.substr(kDrawn.size());
+  size_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool range = error == std::errc() && end != text.data() + text.size();
+  if (error != std::errc() || count < 1 || count > 100000 || (range && *end != ':'))
+    Throw(StatusCode::kInvalidArgument,
+          "--calibrate {}: expected random:N or random:N:LOW..HIGH, for example random:16:0..255", source);
+  const InputSources sources{{}, fmt::format("random:1{}", end), ranges};
+  std::vector<NamedTensors> calls;
+  for (size_t i = 0; i < std::min(count, most); ++i)
+    calls.push_back(ReadCallInputs(sources, signature, sizes, {kTellingSize, "--dim"}, nullptr, i));
+  return calls;
+}
+
+}  // namespace
+
+bool IsDrawn(const std::string& source) { return source.starts_with(kDrawn); }
+
+std::vector<NamedTensors> ReadCalibration(const std::string& source, const ModelSignature& signature,
+                                          const SymbolSizes& sizes, const InputRanges& ranges, size_t most,
+                                          const std::function<void(const std::string& step)>& progress) {
+  if (IsDrawn(source)) return Draw(source, signature, sizes, ranges, most);
+  if (!ranges.empty())
+    Throw(StatusCode::kInvalidArgument,
+          "--input-range {}: is for random inputs, and --calibrate {} names a folder", ranges.begin()->first,
+          source);
+  Folder folder(source, signature, sizes);
+  const std::vector<CallFiles> files = folder.Find();
+  const size_t count = std::min(files.size(), most);
+  std::vector<NamedTensors> calls;
+  for (size_t i = 0; i < count; ++i) {
+    const CallFiles& call = files[i * files.size() / count];
+    if (progress) progress(fmt::format("read {}", call.files.begin()->second));
+    calls.push_back(folder.Read(call));
+  }
+  return calls;
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,100 @@
+#include "cli/quantize_options.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "cli/session_options.h"
+
+namespace skiff::cli {
+namespace {
+
+constexpr const char* kFormats[] = {"i8", "16x8", "weights8", "weights4", "f16"};
+const std::map<std::string, RangeMethod> kRangeMethods = {
+    {"min-max", RangeMethod::kMinMax},        {"moving-average", RangeMethod::kMovingAverage},
+    {"percentile", RangeMethod::kPercentile}, {"mse", RangeMethod::kMse},
+    {"entropy", RangeMethod::kEntropy},
+};
+
+CLI::Validator OneOf(const std::vector<std::string>& names) { return CLI::IsMember(names).description(""); }
+
+std::vector<std::string> RangeMethods() {
+  std::vector<std::string> names;
+  for (const auto& [name, method] : kRangeMethods) names.push_back(name);
+  return names;
+}
+
+void AddCalibrationOptions(CLI::App& command, QuantizeArguments& arguments) {
+  command
+      .add_option(
+          "--calibrate", arguments.calibrate,
+          "Folder of inputs as they will occur: pictures, one tensor for each call, or a folder for each "
+          "call as --inputs of 'skiff run' has it; or random:N, for a first try")
+      ->type_name("DIR|random:N");
+  command
+      .add_option("--samples", arguments.samples,
+                  "Take so many of them, evenly spread, where there are more (default 100)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000));
+  command
+      .add_option("--input-range", arguments.input_ranges,
+                  "Of random inputs: the range of one of them, for example mask=0..1; repeatable")
+      ->type_name("NAME=LOW..HIGH")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
+  command.add_option("source", arguments.source, "The .onnx or .tflite model, of floats")
+      ->required()
+      ->type_name("IN");
+  command
+      .add_option("-o,--output", arguments.output,
+                  "The file to write; an existing one is replaced whole or not at all")
+      ->required()
+      ->type_name("OUT.skiff");
+  AddCalibrationOptions(command, arguments);
+  command
+      .add_option(
+          "--format", arguments.format,
+          "i8: values and weights (default). 16x8: values of 16 bits, weights of 8; computed on floats. "
+          "weights8, weights4, f16: weights alone, which needs no inputs")
+      ->type_name("FORMAT")
+      ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
+  command
+      .add_option("--ranges", arguments.ranges,
+                  "How the range of a value is chosen: mse (default: the least square error), min-max, "
+                  "moving-average, percentile, entropy")
+      ->type_name("HOW")
+      ->check(OneOf(RangeMethods()));
+  command
+      .add_option("--percentile", arguments.percentile,
+                  "Per cent of a value's numbers that --ranges percentile keeps at each end (default 99.99)")
+      ->type_name("P")
+      ->check(CLI::Range(50.0, 100.0));
+  command.add_option("--keep", arguments.keep, "A layer that stays float, by its name; repeatable")
+      ->type_name("LAYER")
+      ->allow_extra_args(false);
+  command.add_flag("--no-bias-correction", arguments.no_bias_correction,
+                   "Leave biases as they are, instead of adding what rounded weights lack on average");
+  AddThreadsOption(command, arguments.threads);
+  AddPlanOptions(command, arguments);
+  AddFileOptions(command, arguments);
+  AddJsonOption(command, arguments.json);
+}
+
+QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments) {
+  QuantizeOptions options;
+  options.format = *FormatFromName(arguments.format);
+  options.ranges = kRangeMethods.at(arguments.ranges);
+  options.percentile = arguments.percentile;
+  options.keep = arguments.keep;
+  options.insert.correct_bias = !arguments.no_bias_correction;
+  options.measure = *MeasureFromName(arguments.measure);
+  options.max_error = arguments.max_error;
+  options.threads = arguments.threads;
+  return options;
+}
+
+}  // namespace skiff::cli

@@ -1,0 +1,245 @@
+#include "quantize/insert.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "graph/error.h"
+#include "passes/fuse/linear.h"
+#include "passes/quantize/qdq.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+constexpr int kWeights = 1;
+constexpr size_t kBias = 2;
+/// Codes of a bias stay below; sums of products need the rest of 32 bits.
+constexpr double kLargestBiasCode = 0x1p30;
+
+class Inserter {
+ public:
+  Inserter(Graph& graph, const FormatPlan& plan, const Ranges& ranges, const Observations& observations,
+           const InsertOptions& options)
+      : graph_(graph), plan_(plan), ranges_(ranges), observations_(observations), options_(options) {}
+
+  void Run() {
+    for (const ValueId value : RoundedValues(graph_, plan_)) Round(value);
+    for (const auto& [id, format] : plan_) {
+      if (!RoundsValues(format)) {
+        StoreConstants(id, format);
+      } else if (IsLinear(graph_.node(id).op)) {
+        QuantizeProduct(id, format);
+      } else if (format == Format::kI8) {
+        QuantizeConstants(id);
+      }
+    }
+  }
+
+ private:
+  Format FormatOf(NodeId node) const {
+    const auto found = plan_.find(node);
+    return found == plan_.end() ? Format::kFloat : found->second;
+  }
+
+  /// i16 as soon as one of the nodes around it wants that.
+  DType CodesFor(ValueId value) const {
+    const auto is_word = [&](NodeId node) { return node != kNoNode && FormatOf(node) == Format::k16x8; };
+    const Value& of = graph_.value(value);
+    const bool word = is_word(of.producer) || std::any_of(of.uses.begin(), of.uses.end(),
+                                                          [&](const Use& use) { return is_word(use.node); });
+    return word ? DType::kI16 : DType::kI8;
+  }
+
+  void Round(ValueId value) {
+    const NodeId producer = graph_.value(value).producer;
+    const bool made_rounded = producer != kNoNode && RoundsValues(FormatOf(producer));
+    std::vector<Use> users;
+    for (const Use& use : graph_.value(value).uses) {
+      if (RoundsValues(FormatOf(use.node))) users.push_back(use);
+    }
+    const NodeId like = producer != kNoNode ? producer : users.at(0).node;
+    const DType dtype = CodesFor(value);
+    const CodeType type{dtype, QuantizationFor(ranges_.at(value), dtype)};
+    const std::string name = graph_.value(value).name;
+    const ValueId codes = EmitCodes(graph_, OpCode::kQuantize, value, type, name + ".codes", like);
+    const ValueId numbers =
+        EmitTyped(graph_, OpCode::kDequantize, {codes}, NoAttrs(), name + ".rounded", like);
+    if (!made_rounded) {
+      for (const Use& use : users) graph_.SetInput(use.node, use.input, numbers);
+      return;
+    }
+    graph_.value(codes).source = graph_.value(value).source;
+    graph_.value(codes).source_perm = graph_.value(value).source_perm;
+    graph_.value(value).source.clear();
+    graph_.ReplaceUses(value, numbers);
+    graph_.SetInput(graph_.value(codes).producer, 0, value);
+  }
+
+  ValueId Dequantized(const TensorData& codes, const std::string& name, NodeId like) {
+    const ValueId constant = graph_.AddConstant(name + ".codes", codes);
+    return EmitTyped(graph_, OpCode::kDequantize, {constant}, NoAttrs(), name + ".rounded", like);
+  }
+
+  /// What the biases of a product's channels would be among floats; empty: there is none.
+  std::vector<double> BiasOf(const Node& node) const {
+    if (node.inputs.size() <= kBias || node.inputs[kBias] == kNoValue) return {};
+    return graph_.value(node.inputs[kBias]).constant->ToDoubles();
+  }
+
+  /// What each channel lacks on average when it is computed with these weights; empty: not known.
+  std::vector<double> Lacks(NodeId id, ValueId x, const TensorData& weights, const TensorData& codes) const {
+    const Node& node = graph_.node(id);
+    const auto seen = observations_.find(x);
+    if (!options_.correct_bias || seen == observations_.end() || node.op == OpCode::kConvTranspose2d)
+      return {};
+    const std::vector<double>& mean = seen->second.channel_mean();
+    const Shape& shape = weights.shape();
+    const int64_t channels = shape[0];
+    const int64_t inner = shape[shape.rank() - 1];
+    const int64_t groups = node.op == OpCode::kConv2d ? node.As<Conv2dAttrs>().groups : 1;
+    if (static_cast<int64_t>(mean.size()) != inner * groups || channels % groups != 0) return {};
+    const std::vector<double> rounded = codes.ToDoubles();
+    const int64_t row = weights.elements() / channels;
+    std::vector<double> lacks(static_cast<size_t>(channels), 0);
+    for (int64_t c = 0; c < channels; ++c) {
+      const int64_t first = c / (channels / groups) * inner;
+      for (int64_t i = 0; i < row; ++i) {
+        const auto at = static_cast<size_t>(c * row + i);
+        lacks[static_cast<size_t>(c)] += (static_cast<double>(weights.as<float>()[at]) - rounded[at]) *
+                                         mean[static_cast<size_t>(first + i % inner)];
+      }
+    }
+    return lacks;
+  }
+
+  void QuantizeProduct(NodeId id, Format format) {
+    const ValueId x = graph_.node(id).inputs[0];
+    const ValueId codes_of_x = graph_.node(graph_.value(x).producer).inputs[0];
+    const ValueId real = graph_.node(graph_.value(codes_of_x).producer).inputs[0];
+    const double x_scale = static_cast<double>(graph_.value(codes_of_x).quantization->scale);
+    const TensorData weights = *graph_.value(graph_.node(id).inputs[kWeights]).constant;
+    const std::string name = graph_.value(graph_.node(id).inputs[kWeights]).name;
+    std::vector<double> bias = BiasOf(graph_.node(id));
+    std::vector<double> least;
+    for (const double number : bias) least.push_back(std::abs(number) / (x_scale * kLargestBiasCode));
+    const TensorData codes = CodesPerChannel(weights, options_.scales, least);
+    const std::vector<double> lacks = Lacks(id, real, weights, codes);
+    if (bias.empty() && !lacks.empty()) bias.assign(lacks.size(), 0);
+    for (size_t c = 0; c < lacks.size(); ++c) bias[c] += lacks[c];
+    std::vector<ValueId> inputs = {x, Dequantized(codes, name, id)};
+    if (!bias.empty()) inputs.push_back(BiasFor(id, bias, x_scale, *codes.quantization(), format));
+    SetInputs(graph_, id, inputs);
+  }
+
+  ValueId BiasFor(NodeId id, const std::vector<double>& bias, double x_scale, const Quantization& weights,
+                  Format format) {
+    const std::string name = graph_.node(id).name + ".bias";
+    std::vector<float> units;
+    bool fits = format == Format::kI8;
+    for (size_t c = 0; c < bias.size(); ++c) {
+      units.push_back(
+          static_cast<float>(x_scale * static_cast<double>(weights.ScaleAt(static_cast<int64_t>(c)))));
+      fits =
+          fits && std::isnormal(units[c]) && std::abs(bias[c] / static_cast<double>(units[c])) < 0x1p31 - 1;
+    }
+    if (fits) return Dequantized(BiasCodes(bias, units), name, id);
+    return graph_.AddConstant(name, RoundedTo(DType::kF32, Shape{static_cast<int64_t>(bias.size())}, bias));
+  }
+
+  /// Tensors beside codes; single numbers are codes already (fold-qdq).
+  void QuantizeConstants(NodeId id) {
+    for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
+      const ValueId input = graph_.node(id).inputs[i];
+      if (input == kNoValue || FindOp(graph_.node(id).op)->NeedsValues(i)) continue;
+      const Value& value = graph_.value(input);
+      if (!value.constant || value.dtype != DType::kF32 || value.constant->elements() <= 1) continue;
+      const TensorData numbers = *value.constant;
+      graph_.SetInput(id, static_cast<int>(i),
+                      Dequantized(CodesPerTensor(numbers), std::string(value.name), id));
+    }
+  }
+
+  void StoreConstants(NodeId id, Format format) {
+    for (const size_t i : LargeConstants(graph_, graph_.node(id))) {
+      const ValueId constant = graph_.node(id).inputs[i];
+      const auto [found, added] = stored_.emplace(constant, kNoValue);
+      if (added) found->second = Stored(id, i, format);
+      if (found->second != kNoValue) graph_.SetInput(id, static_cast<int>(i), found->second);
+    }
+  }
+
+  ValueId Stored(NodeId id, size_t input, Format format) {
+    const TensorData numbers = *graph_.value(graph_.node(id).inputs[input]).constant;
+    const std::string name = graph_.value(graph_.node(id).inputs[input]).name;
+    if (format == Format::kF16) {
+      const std::optional<TensorData> halves = RoundedToHalves(numbers);
+      return halves ? graph_.AddConstant(name + ".f16", *halves) : kNoValue;
+    }
+    const bool weights = IsLinear(graph_.node(id).op) && input == kWeights;
+    const Shape& shape = numbers.shape();
+    const int64_t last = shape[shape.rank() - 1];
+    // A channel of a depthwise convolution has too few weights for four bits.
+    if (format == Format::kWeights4 && (last >= options_.block || !weights))
+      return Dequantized(CodesOfFourBits(numbers, std::min(last, options_.block)), name, id);
+    if (weights) return Dequantized(CodesPerChannel(numbers, options_.scales), name, id);
+    // One scale for each row of a table, and of each gate's weights.
+    const Shape rows{numbers.elements() / last, last};
+    const TensorData codes = CodesPerChannel(numbers.Reshaped(rows), options_.scales);
+    const Quantization& by_row = *codes.quantization();
+    const TensorData stored = codes.Reshaped(shape).Quantized(
+        PerAxis(shape.rank() - 1, {by_row.scales, by_row.scales + by_row.count}, {}, last));
+    return Dequantized(stored, name, id);
+  }
+
+  Graph& graph_;
+  const FormatPlan& plan_;
+  const Ranges& ranges_;
+  const Observations& observations_;
+  const InsertOptions& options_;
+  std::map<ValueId, ValueId> stored_;
+};
+
+}  // namespace
+
+std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan) {
+  std::vector<ValueId> values;
+  for (const auto& [id, format] : plan) {
+    if (!RoundsValues(format)) continue;
+    const std::vector<ValueId> inputs = RoundedInputs(graph, graph.node(id));
+    values.insert(values.end(), inputs.begin(), inputs.end());
+    values.insert(values.end(), graph.node(id).outputs.begin(), graph.node(id).outputs.end());
+  }
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  return values;
+}
+
+void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& ranges,
+                        const Observations& observations, const InsertOptions& options) {
+  Inserter(graph, plan, ranges, observations, options).Run();
+}
+
+void ShareRanges(const Graph& graph, Ranges& ranges) {
+  std::vector<ValueId> root(static_cast<size_t>(graph.value_count()));
+  std::iota(root.begin(), root.end(), 0);
+  const auto find = [&](ValueId value) {
+    while (root[static_cast<size_t>(value)] != value) value = root[static_cast<size_t>(value)];
+    return value;
+  };
+  for (const NodeId id : graph.TopologicalOrder()) {
+    for (const ValueId input : SharedInputs(graph, graph.node(id))) {
+      for (const ValueId output : graph.node(id).outputs)
+        root[static_cast<size_t>(find(output))] = find(input);
+    }
+  }
+  Ranges of_roots;
+  for (const auto& [value, range] : ranges) {
+    const auto [found, added] = of_roots.emplace(find(value), range);
+    if (!added) found->second = Union(found->second, range);
+  }
+  for (auto& [value, range] : ranges) range = of_roots.at(find(value));
+}
+
+}  // namespace skiff

@@ -1,0 +1,178 @@
+#include "quantize/layers.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "passes/fuse/linear.h"
+#include "passes/quantize/qdq.h"
+#include "passes/rewrite.h"
+
+namespace skiff {
+namespace {
+
+struct NamedFormat {
+  Format format;
+  const char* name;
+};
+constexpr NamedFormat kFormats[] = {
+    {Format::kFloat, "f32"},         {Format::kI8, "i8"},
+    {Format::k16x8, "16x8"},         {Format::kWeights8, "weights8"},
+    {Format::kWeights4, "weights4"}, {Format::kF16, "f16"},
+};
+
+/// Between products: delegates compute these on codes, and eight bits are enough for them. Softmax, powers
+/// and logarithms are not here: small numbers count there.
+constexpr OpCode kBetween[] = {
+    OpCode::kAbs,   OpCode::kNeg,        OpCode::kSigmoid,       OpCode::kTanh,        OpCode::kHardSwish,
+    OpCode::kSilu,  OpCode::kGelu,       OpCode::kClamp,         OpCode::kLeakyRelu,   OpCode::kElu,
+    OpCode::kAdd,   OpCode::kSub,        OpCode::kMul,           OpCode::kMin,         OpCode::kMax,
+    OpCode::kPRelu, OpCode::kReduceMean, OpCode::kAveragePool2d, OpCode::kHardSigmoid,
+};
+
+/// Constants with fewer elements are stored as they are (emit/stored_form.h).
+constexpr int64_t kLeastElements = 1024;
+
+bool IsFloat(const Graph& graph, ValueId value) {
+  return value != kNoValue && graph.value(value).dtype == DType::kF32 && !graph.value(value).quantization;
+}
+
+bool IsConstantFloat(const Graph& graph, ValueId value) {
+  return IsFloat(graph, value) && graph.value(value).constant.has_value();
+}
+
+bool IsProductLayer(const Graph& graph, const Node& node) {
+  if (!IsLinear(node.op) || !IsFloat(graph, node.inputs[0]) || graph.value(node.inputs[0]).constant)
+    return false;
+  const bool bias =
+      node.inputs.size() < 3 || node.inputs[2] == kNoValue || IsConstantFloat(graph, node.inputs[2]);
+  return bias && IsConstantFloat(graph, node.inputs[1]) &&
+         graph.value(node.inputs[1]).constant->elements() > 0;
+}
+
+bool IsBetween(const Graph& graph, const Node& node) {
+  return std::find(std::begin(kBetween), std::end(kBetween), node.op) != std::end(kBetween) &&
+         IsFloat(graph, node.outputs[0]) && !RoundedInputs(graph, node).empty();
+}
+
+bool InPlan(const FormatPlan& plan, NodeId node) {
+  const auto found = plan.find(node);
+  return found != plan.end() && RoundsValues(found->second);
+}
+
+/// Values that are codes when this plan is carried out.
+std::set<ValueId> ValuesOfCodes(const Graph& graph, FormatPlan& plan) {
+  std::set<ValueId> codes;
+  for (const NodeId id : graph.TopologicalOrder()) {
+    const Node& node = graph.node(id);
+    const bool planned = InPlan(plan, id);
+    std::vector<ValueId> from = planned ? RoundedInputs(graph, node) : SharedInputs(graph, node);
+    const bool any =
+        std::any_of(from.begin(), from.end(), [&](ValueId value) { return codes.contains(value); });
+    const bool product = planned && IsLinear(node.op);
+    if (planned && !product && !any) plan.erase(id);
+    if (product || any) codes.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return codes;
+}
+
+/// Takes operators between products out of the plan whose codes nobody wants. False: there were none.
+bool DropUnwanted(const Graph& graph, FormatPlan& plan) {
+  std::set<ValueId> wanted;
+  bool dropped = false;
+  const std::vector<NodeId> order = graph.TopologicalOrder();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph.node(*id);
+    const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                    [&](ValueId output) { return wanted.contains(output); });
+    if (!InPlan(plan, *id)) {
+      if (!behind) continue;
+      for (const ValueId value : SharedInputs(graph, node)) wanted.insert(value);
+      continue;
+    }
+    if (!behind && !IsLinear(node.op)) {
+      plan.erase(*id);
+      dropped = true;
+      continue;
+    }
+    for (const ValueId value : RoundedInputs(graph, node)) wanted.insert(value);
+  }
+  return dropped;
+}
+
+}  // namespace
+
+const char* FormatName(Format format) {
+  return std::find_if(std::begin(kFormats), std::end(kFormats),
+                      [&](const NamedFormat& named) { return named.format == format; })
+      ->name;
+}
+
+std::optional<Format> FormatFromName(std::string_view name) {
+  for (const NamedFormat& named : kFormats) {
+    if (name == named.name) return named.format;
+  }
+  return {};
+}
+
+std::vector<ValueId> RoundedInputs(const Graph& graph, const Node& node) {
+  std::vector<ValueId> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const bool rounded = IsFloat(graph, node.inputs[i]) && !graph.value(node.inputs[i]).constant &&
+                         !FindOp(node.op)->NeedsValues(i);
+    if (rounded) inputs.push_back(node.inputs[i]);
+  }
+  return inputs;
+}
+
+std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node) {
+  const bool linear = node.op == OpCode::kResize2d && node.As<ResizeAttrs>().mode == ResizeMode::kLinear;
+  const bool pads = node.op == OpCode::kPad && node.inputs.size() > 2 && node.inputs[2] != kNoValue
+                        ? ScalarConstant(graph, node.inputs[2]) == 0
+                        : node.op == OpCode::kPad;
+  std::vector<ValueId> inputs;
+  const bool rounded = IsFloat(graph, node.inputs.empty() ? kNoValue : node.inputs[0]);
+  if (linear || pads) {
+    if (rounded && !graph.value(node.inputs[0]).constant) inputs.push_back(node.inputs[0]);
+    return inputs;
+  }
+  for (const size_t i : PickedInputs(graph, node)) {
+    if (IsFloat(graph, node.inputs[i]) && !graph.value(node.inputs[i]).constant)
+      inputs.push_back(node.inputs[i]);
+  }
+  return inputs;
+}
+
+std::vector<size_t> LargeConstants(const Graph& graph, const Node& node) {
+  std::vector<size_t> constants;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!IsConstantFloat(graph, node.inputs[i])) continue;
+    const TensorData& data = *graph.value(node.inputs[i]).constant;
+    if (data.shape().rank() >= 2 && data.elements() >= kLeastElements) constants.push_back(i);
+  }
+  return constants;
+}
+
+std::vector<Layer> FindLayers(const Graph& graph, Format format) {
+  std::vector<Layer> layers;
+  FormatPlan plan;
+  for (const NodeId id : graph.TopologicalOrder()) {
+    const Node& node = graph.node(id);
+    const bool layer = RoundsValues(format) ? IsProductLayer(graph, node) || IsBetween(graph, node)
+                                            : !LargeConstants(graph, node).empty();
+    if (!layer) continue;
+    layers.push_back({id, node.name, format});
+    plan[id] = format;
+  }
+  SettlePlan(graph, plan);
+  std::erase_if(layers, [&](const Layer& layer) { return !plan.contains(layer.node); });
+  return layers;
+}
+
+void SettlePlan(const Graph& graph, FormatPlan& plan) {
+  do {
+    ValuesOfCodes(graph, plan);
+  } while (DropUnwanted(graph, plan));
+}
+
+}  // namespace skiff

@@ -1,0 +1,215 @@
+// Whole nets: what becomes integers, how far results are off, and what is refused.
+#include "quantize/quantizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "convert.h"
+#include "graph/error.h"
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<NamedTensors> Calls(const std::string& net, size_t count) {
+  const Graph graph = ParseGraph(net);
+  std::vector<NamedTensors> calls;
+  for (size_t i = 0; i < count; ++i) calls.push_back(RandomInputs(graph, static_cast<uint32_t>(i + 1)));
+  return calls;
+}
+
+QuantizeResult Quantize(const std::string& net, const QuantizeOptions& options = {}, size_t calls = 8) {
+  return QuantizeGraph(ParseGraph(net), Calls(net, calls), options);
+}
+
+/// On inputs that calibration did not see, by the eager interpreter.
+double FreshError(const std::string& net, const Graph& quantized, ErrorMeasure measure = ErrorMeasure::kRms) {
+  const Graph source = ParseGraph(net);
+  OutputError error;
+  for (uint32_t seed = 100; seed < 104; ++seed) {
+    const NamedTensors inputs = RandomInputs(source, seed);
+    error.Add(Evaluate(source, inputs), Evaluate(quantized, inputs));
+  }
+  return error.Of(measure);
+}
+
+std::map<std::string, DType> ResultsByName(const Graph& graph) {
+  std::map<std::string, DType> types;
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    const Node& node = graph.node(id);
+    if (!node.removed) types[node.name] = graph.value(node.outputs[0]).dtype;
+  }
+  return types;
+}
+
+int CountOf(const Graph& graph, OpCode op) {
+  int count = 0;
+  for (NodeId id = 0; id < graph.node_count(); ++id)
+    count += !graph.node(id).removed && graph.node(id).op == op;
+  return count;
+}
+
+TEST(Quantizer, MakesIntegersOfTheWholeNet) {
+  const QuantizeResult result = Quantize(kSmallNet);
+  for (const QuantizedLayer& layer : result.layers) EXPECT_EQ(layer.format, Format::kI8) << layer.name;
+  EXPECT_LT(FreshError(kSmallNet, result.graph), 0.03);
+  ASSERT_TRUE(result.error);
+  EXPECT_LT(*result.error, 0.05);
+  EXPECT_GT(*result.error, 0);
+
+  const auto converted = ConvertGraph(result.graph);
+  const auto types = ResultsByName(converted->graph);
+  for (const char* name : {"stem", "left", "sum", "right", "activated", "joined", "pooled", "scores"}) {
+    ASSERT_TRUE(types.contains(name)) << PrintGraph(converted->graph);
+    EXPECT_EQ(types.at(name), DType::kI8) << PrintGraph(converted->graph);
+  }
+  EXPECT_EQ(CountOf(converted->graph, OpCode::kQuantize), 1);
+  EXPECT_EQ(CountOf(converted->graph, OpCode::kDequantize), 1);
+  EXPECT_EQ(CountOf(converted->graph, OpCode::kRequantize), 0);
+}
+
+TEST(Quantizer, FastPlanComputesWhatTheGraphSays) {
+  const QuantizeResult result = Quantize(kSmallNet);
+  OpenedModel opened(result.graph);
+  auto session = std::move(Session::Create(*opened.model).value());
+  const NamedTensors inputs = RandomInputs(ParseGraph(kSmallNet), 7);
+  ASSERT_TRUE(session->SetInput("image", inputs.at("image").view()).ok());
+  ASSERT_TRUE(session->Run().ok());
+  const TensorView scores = session->Output("scores").value();
+  const TensorData expected = Evaluate(result.graph, inputs).at("scores");
+  const double largest = *std::max_element(expected.as<float>(), expected.as<float>() + 10);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_NEAR(scores.as<const float>()[i], expected.as<float>()[i], 0.02 * largest);
+}
+
+TEST(Quantizer, KeepsLayersByName) {
+  QuantizeOptions options;
+  options.keep = {"left"};
+  const QuantizeResult result = Quantize(kSmallNet, options);
+  for (const QuantizedLayer& layer : result.layers) {
+    if (layer.name == "left") {
+      EXPECT_EQ(layer.why_float, "kept");
+    }
+    EXPECT_EQ(layer.format == Format::kFloat, layer.name == "left") << layer.name;
+  }
+  EXPECT_LT(FreshError(kSmallNet, result.graph), 0.03);
+  EXPECT_EQ(ResultsByName(ConvertGraph(result.graph)->graph).at("left"), DType::kF32);
+}
+
+constexpr const char* kWideNet = R"(graph wide {
+  input x: f32[1, 64]
+  const w: f32[48, 64] = seed 1
+  const v: f32[40, 48] = seed 2
+  const b: f32[48] = seed 3
+  h: f32[1, 48] = FullyConnected(x, w, b) {min=0}
+  y: f32[1, 40] = FullyConnected(h, v, _)
+  output y
+}
+)";
+
+TEST(Quantizer, WeightsAloneNeedNoInputs) {
+  const size_t before = ConvertGraph(ParseGraph(kWideNet))->file.size();
+  struct Row {
+    Format format;
+    double bits;
+    double error;
+  };
+  for (const Row& row :
+       {Row{Format::kF16, 16, 1e-3}, Row{Format::kWeights8, 8, 0.01}, Row{Format::kWeights4, 5, 0.15}}) {
+    SCOPED_TRACE(FormatName(row.format));
+    QuantizeOptions options;
+    options.format = row.format;
+    const QuantizeResult result = Quantize(kWideNet, options, 0);
+    EXPECT_FALSE(result.error);
+    EXPECT_GT(FreshError(kWideNet, result.graph), 0);
+    EXPECT_LT(FreshError(kWideNet, result.graph), row.error);
+    const size_t behind = ConvertGraph(result.graph)->file.size();
+    const double weights = 64 * 48 + 48 * 40;
+    EXPECT_NEAR(static_cast<double>(before - behind), weights * (32 - row.bits) / 8, 1200);
+  }
+}
+
+/// Values of 16 bits add next to nothing to what the weights cost.
+TEST(Quantizer, SixteenBitsCostWhatTheirWeightsCost) {
+  QuantizeOptions options;
+  options.insert.correct_bias = false;
+  options.format = Format::kWeights8;
+  const double weights = FreshError(kWideNet, Quantize(kWideNet, options).graph);
+  options.format = Format::k16x8;
+  const double words = FreshError(kWideNet, Quantize(kWideNet, options).graph);
+  EXPECT_NEAR(words, weights, 0.02 * weights);
+  options.format = Format::kI8;
+  EXPECT_GT(FreshError(kWideNet, Quantize(kWideNet, options).graph), 1.2 * weights);
+}
+
+/// The mean of what a layer gets is far from 0, so that errors of weights do not cancel.
+TEST(Quantizer, CorrectsBiases) {
+  const std::string net = R"(graph mean {
+  input x: f32[4, 256]
+  const w: f32[16, 256] = seed 1
+  const far: f32[1] = [20]
+  added: f32[4, 256] = Add(x, far)
+  moved: f32[4, 256] = Clamp(added) {min=0}
+  y: f32[4, 16] = FullyConnected(moved, w, _)
+  output y
+}
+)";
+  QuantizeOptions options;
+  options.format = Format::k16x8;  // Rounding of the results would hide it.
+  const double with = FreshError(net, Quantize(net, options).graph);
+  options.insert.correct_bias = false;
+  const double without = FreshError(net, Quantize(net, options).graph);
+  EXPECT_LT(with, 0.2 * without);
+}
+
+TEST(Quantizer, LeavesLayersFloatThatHaveInfinities) {
+  const std::string net = R"(graph masked {
+  input x: f32[1, 8]
+  const w: f32[8, 8] = seed 1
+  const v: f32[8, 8] = seed 2
+  h: f32[1, 8] = FullyConnected(x, w, _)
+  l: f32[1, 8] = Log(h)
+  y: f32[1, 8] = FullyConnected(l, v, _)
+  output y
+}
+)";
+  const QuantizeResult result = Quantize(net);
+  ASSERT_EQ(result.layers.size(), 2u);
+  EXPECT_EQ(result.layers[0].format, Format::kI8);
+  EXPECT_EQ(result.layers[1].why_float, "has NaN or infinities");
+}
+
+TEST(Quantizer, IsDeterministic) {
+  EXPECT_EQ(ConvertGraph(Quantize(kSmallNet).graph)->file, ConvertGraph(Quantize(kSmallNet).graph)->file);
+}
+
+std::string Refusal(const std::string& net, const QuantizeOptions& options = {}, size_t calls = 1) {
+  try {
+    Quantize(net, options, calls);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Quantizer, SaysWhatItDoesNotTake) {
+  QuantizeOptions keep;
+  keep.keep = {"lefd"};
+  EXPECT_THAT(Refusal(kSmallNet, keep),
+              HasSubstr("--keep lefd: the net has no layer of this name (did you mean 'left'?)"));
+  EXPECT_THAT(Refusal(kSmallNet, {}, 0), HasSubstr("--calibrate"));
+  EXPECT_THAT(Refusal("graph g {\n input x: f32[2]\n y = Neg(x)\n output y\n}\n"),
+              HasSubstr("nothing to quantise"));
+  EXPECT_THAT(Refusal("graph g {\n input x: f32[2]\n q: i8[2] {scale=0.5} = Quantize(x)\n y = "
+                      "Dequantize(q)\n output y\n}\n"),
+              HasSubstr("quantised already"));
+}
+
+}  // namespace
+}  // namespace skiff::testing
