@@ -71,7 +71,8 @@ TEST(TreeEnsemble, UnsoundTreesAreRefused) {
     std::memcpy(inputs[damage.input].bytes.data() + 4 * damage.word, &damage.value, 4);
     const Outcome outcome = Op(OpCode::kTreeEnsemble, inputs, TreeEnsembleAttrs{.targets = 2}).Run();
     EXPECT_EQ(outcome.status.code(), StatusCode::kInvalidArgument) << damage.says;
-    EXPECT_NE(outcome.message.find(damage.says), std::string::npos) << outcome.message;
+    const std::string message(outcome.status.message().c_str());
+    EXPECT_NE(message.find(damage.says), std::string::npos) << message;
   }
 }
 

@@ -107,8 +107,11 @@ Kernel KernelOf(const OnnxBuilder& b) {
   return {b.String("kernel_type", "LINEAR"), Floats(b, "kernel_params")};
 }
 
+/// A sum over many vectors, behind which a sigmoid or a border is: in f64, as it was trained.
+ValueId WideRowsOf(OnnxBuilder& b) { return b.CastTo("wide", RowsOf(b), DType::kF64); }
+
 void BuildSvmRegressor(OnnxBuilder& b) {
-  const ValueId x = RowsOf(b);
+  const ValueId x = WideRowsOf(b);
   const std::vector<double> vectors = Floats(b, "support_vectors");
   const std::vector<double> coefficients = Floats(b, "coefficients");
   const std::vector<double> rho = Floats(b, "rho");
@@ -276,10 +279,9 @@ ValueId EmitProbabilities(OnnxBuilder& b, ValueId decisions, const Pairs& pairs,
                  MakeConstant(DType::kF64, Shape{1, classes},
                               std::vector<double>(pairs.classes, 1.0 / static_cast<double>(classes)))));
   // The step, p, whether to go on; Q is the same in each iteration.
-  const std::vector<ValueId> variables = {b.Scalar("step", DType::kI64, 0), p,
-                                          b.Scalar("going", DType::kBool, 1)};
-  std::vector<ValueId> inputs = variables;
-  inputs.push_back(q);
+  constexpr int kVariables = 3;
+  const std::vector<ValueId> inputs = {b.Scalar("step", DType::kI64, 0), p,
+                                       b.Scalar("going", DType::kBool, 1), q};
   Graph condition = b.NewBody(inputs);
   OnnxBuilder::UntypedReasons untyped;
   {
@@ -298,22 +300,21 @@ ValueId EmitProbabilities(OnnxBuilder& b, ValueId decisions, const Pairs& pairs,
     body.AddOutput("going", next.going);
   }
   std::vector<OnnxBuilder::PartialType> types;
-  for (const ValueId variable : variables) types.push_back(b.TypeOf(variable));
+  for (size_t i = 0; i < kVariables; ++i) types.push_back(b.TypeOf(inputs[i]));
   std::vector<Graph> bodies;
   bodies.push_back(std::move(condition));
   bodies.push_back(std::move(body));
-  return b.OutputBodies(OpCode::kWhile, inputs, std::move(bodies), types, {-1, -1, -1})[1];
+  return b.OutputBodies(OpCode::kWhile, inputs, std::move(bodies), types,
+                        std::vector<int>(kVariables, -1))[1];
 }
 
 void BuildSvmClassifier(OnnxBuilder& b) {
   const OnnxClasses classes = ClassesOf(b);
-  const ValueId x = RowsOf(b);
+  const ValueId x = WideRowsOf(b);
   const std::vector<int64_t> of_class = b.IntList("vectors_per_class").value_or(std::vector<int64_t>{});
   const std::vector<double> coefficients = Floats(b, "coefficients");
   const std::vector<double> rho = Floats(b, "rho");
   const std::string transform = b.String("post_transform", "NONE");
-  const auto all_positive =
-      std::all_of(coefficients.begin(), coefficients.end(), [](double c) { return c >= 0; });
   if (of_class.empty()) {
     // A linear machine with a score for each class.
     const std::vector<double> shift(classes.numbers.size(), rho.empty() ? 0.0 : rho[0]);
@@ -336,19 +337,20 @@ void BuildSvmClassifier(OnnxBuilder& b) {
   const ValueId kernel = EmitKernel(b, x, Floats(b, "support_vectors"), vectors, KernelOf(b));
   const ValueId decisions =
       EmitLinear(b, kernel, PairWeights(pairs, coefficients, of_class, vectors), pairs.count(), rho);
+  // Whatever the probabilities are, which come from a model of their own.
+  const ValueId index = EmitMostPairs(b, decisions, pairs);
   const std::vector<double> a = Floats(b, "prob_a");
   const std::vector<double> c = Floats(b, "prob_b");
   if (!a.empty()) {
     CheckCount(b, "prob_a", a.size(), pairs.count(), "one for each pair of classes");
     CheckCount(b, "prob_b", c.size(), pairs.count(), "one for each pair of classes");
-    const ValueId shares = b.CastTo("shares", EmitProbabilities(b, decisions, pairs, a, c), b.DTypeOf(x));
-    return OutputClasses(b, classes, EmitBestClass(b, shares), EmitPostTransform(b, shares, transform));
+    const ValueId shares = EmitProbabilities(b, decisions, pairs, a, c);
+    return OutputClasses(b, classes, index, EmitPostTransform(b, shares, transform));
   }
-  if (pairs.classes > 2)
-    return OutputClasses(b, classes, EmitMostPairs(b, decisions, pairs),
-                         EmitPostTransform(b, decisions, transform));
-  OutputClasses(b, classes, EmitSecondClass(b, decisions, all_positive ? 0.5 : 0),
-                EmitTwoClasses(b, decisions, transform != "NONE" && transform != "LOGISTIC", transform));
+  const bool logistic = transform == "NONE" || transform == "LOGISTIC";
+  OutputClasses(b, classes, index,
+                pairs.classes > 2 ? EmitPostTransform(b, decisions, transform)
+                                  : EmitTwoClasses(b, decisions, !logistic, transform));
 }
 
 constexpr OnnxOp kRows[] = {

@@ -144,8 +144,14 @@ TEST(OnnxErrors, ElementTypes) {
   text.AddOutput("y");
   ExpectError(text, StatusCode::kUnsupported, AllOf(HasSubstr("string"), HasSubstr("'words'")));
   OnnxModel weights = Identity();
-  weights.AddFloats("w", {1}, {1})->set_data_type(onnx::TensorProto::BFLOAT16);
-  ExpectError(weights, StatusCode::kUnsupported, AllOf(HasSubstr("bfloat16"), HasSubstr("'w'")));
+  weights.AddFloats("w", {1}, {1})->set_data_type(onnx::TensorProto::COMPLEX64);
+  ExpectError(weights, StatusCode::kUnsupported, AllOf(HasSubstr("complex64"), HasSubstr("'w'")));
+  // Floats of 8 bits are weights, never computed.
+  OnnxModel small;
+  small.AddInput("x", {2}, 17);
+  small.AddNode("Identity", {"x"}, {"y"});
+  small.AddOutput("y");
+  ExpectError(small, StatusCode::kUnsupported, AllOf(HasSubstr("float8e4m3fn"), HasSubstr("'x'")));
 }
 
 TEST(OnnxErrors, Extents) {
