@@ -7,6 +7,7 @@
 
 #include "graph/error.h"
 #include "ops/op.h"
+#include "tests/fuzz/counting_graph.h"
 #include "tests/fuzz/skiff_parts.h"
 
 namespace skiff::testing {
@@ -232,35 +233,6 @@ TEST(MaliciousSkiff, BodiesOfLies) {
   EXPECT_EQ(OpenAndRun(OpenedModel(kLoop).converted->file), "");
 }
 
-/// Elements that are found decide the shape of the rest; so does the branch that is taken.
-const char* const kCounting = R"(graph g {
-  input c: bool[]
-  input x: f32[4, 4]
-  const zero: f32[] = 0
-  m = Greater(x, zero)
-  ones = Cast(m) {to=i64}
-  n = ReduceSum(ones) {axes=[0, 1], keep_dims=false}
-  places = NonZero(m, n)
-  tuples = Transpose(places) {perm=[1, 0]}
-  found = GatherND(x, tuples)
-  part = If(c, x) then {
-    input x
-    a = Exp(x)
-    output a
-  } else {
-    input x
-    const two: i64[2] = [0, 2]
-    a = Gather(x, two)
-    output a
-  }
-  y = Tanh(found)
-  z = Tanh(part)
-  output y = y
-  output z = z
-  output part = part
-  output ones = ones
-})";
-
 struct StageDamage {
   const char* name;
   std::function<void(format::PlanT& plan, format::NodeT& stage)> apply;
@@ -341,12 +313,13 @@ TEST(MaliciousSkiff, StagesOfLies) {
        ""},
   };
   for (const StageDamage& damage : kDamages) {
-    const auto file = Damaged(
-        kCounting, [&](format::ModelT&, format::PlanT& plan) { damage.apply(plan, *plan.nodes.back()); });
+    const auto file = Damaged(kCountingGraph, [&](format::ModelT&, format::PlanT& plan) {
+      damage.apply(plan, *plan.nodes.back());
+    });
     // Where no sentence is named, an error or a right run will do.
     EXPECT_THAT(OpenAndRun(file), HasSubstr(damage.message)) << damage.name;
   }
-  EXPECT_EQ(OpenAndRun(OpenedModel(kCounting).converted->file), "");
+  EXPECT_EQ(OpenAndRun(OpenedModel(kCountingGraph).converted->file), "");
 }
 
 /// Bodies' arenas lie in the scratch, whose place is aligned only where it is a tensor of its own.

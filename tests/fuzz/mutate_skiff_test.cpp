@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/fuzz/counting_graph.h"
 #include "tests/fuzz/outcomes.h"
 #include "tests/fuzz/quantized_graph.h"
 #include "tests/fuzz/skiff_parts.h"
@@ -60,7 +61,7 @@ T* Pick(std::mt19937& random, std::vector<std::unique_ptr<T>>& items) {
 void MutateNode(std::mt19937& random, format::NodeT& node) {
   switch (random() % 5) {
     case 0:
-      node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 145 : random());
+      node.op = static_cast<uint16_t>(random() % 2 == 0 ? random() % 163 : random());
       break;
     case 1:
       MutateVector(random, node.inputs);
@@ -309,7 +310,8 @@ TEST_P(MutateSkiff, ByFields) {
 
 INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,
                          ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention},
-                                           Sample{"loop", kLoop}, Sample{"quantized", kQuantizedGraph},
+                                           Sample{"loop", kLoop}, Sample{"counting", kCountingGraph},
+                                           Sample{"quantized", kQuantizedGraph},
                                            Sample{"narrow", kNarrowGraph}, Sample{"characters", nullptr}),
                          [](const auto& info) { return std::string(info.param.name); });
 

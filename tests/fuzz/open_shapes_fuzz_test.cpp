@@ -54,6 +54,7 @@ struct Kinds {
   int exact = 0;
   int relaxed = 0;
   int unbounded = 0;
+  int counted = 0;               ///< Of any kind: elements that they compute decide shapes.
   int needlessly_unbounded = 0;  ///< Though every dimension of the inputs has a maximum.
 };
 
@@ -68,7 +69,8 @@ void CheckSeed(uint32_t seed, std::string& text, Kinds& kinds) {
   kinds.exact += kind == BucketKind::kExact ? 1 : 0;
   kinds.relaxed += kind == BucketKind::kRelaxed ? 1 : 0;
   kinds.unbounded += kind == BucketKind::kUnbounded ? 1 : 0;
-  const bool needless = !random.unbounded() && !random.ReadsCounts();
+  const bool needless = !random.unbounded() && !random.ReadsCounts() && !random.Counts();
+  kinds.counted += random.Counts() ? 1 : 0;
   kinds.needlessly_unbounded += kind == BucketKind::kUnbounded && needless ? 1 : 0;
   if (seed % 2 == 0) {
     text += "exact\n";
@@ -80,11 +82,15 @@ TEST(OpenShapesFuzz, PlansComputeWhatEagerModeComputes) {
   Kinds kinds;
   const bool whole =
       CheckSeeds(2000, [&](uint32_t seed, std::string& text) { CheckSeed(seed, text, kinds); });
-  std::printf("%d exact, %d relaxed, %d unbounded plans; %d of these though all dimensions have a maximum\n",
-              kinds.exact, kinds.relaxed, kinds.unbounded, kinds.needlessly_unbounded);
+  std::printf(
+      "%d exact, %d relaxed, %d unbounded plans, %d of them count elements; %d are unbounded though all "
+      "dimensions "
+      "have a maximum\n",
+      kinds.exact, kinds.relaxed, kinds.unbounded, kinds.counted, kinds.needlessly_unbounded);
   if (!whole) return;
   EXPECT_GT(kinds.relaxed, 800);
   EXPECT_GT(kinds.unbounded, 200);
+  EXPECT_GT(kinds.counted, 300);
   EXPECT_EQ(kinds.needlessly_unbounded, 0);
 }
 

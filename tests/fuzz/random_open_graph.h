@@ -33,6 +33,8 @@ class RandomOpenGraph {
   bool unbounded() const { return unbounded_; }
   /// A graph input's elements may decide shapes.
   bool ReadsCounts() const { return !counts_.empty(); }
+  /// Elements that the graph computes decide shapes.
+  bool Counts() const { return counts_elements_; }
   std::mt19937& random() { return random_; }
   /// Graph, sizes and shape inputs, for a failure's message.
   std::string Text() const;
@@ -77,6 +79,8 @@ class RandomOpenGraph {
   void Keep(ValueId value);
   void End(ValueId value);
 
+  /// A scalar that counts what is above 0.
+  ValueId CountPositive(ValueId mask);
   /// i64[1] with the extent of an axis.
   ValueId ExtentOf(ValueId value, int axis);
   ValueId Join(const Values& parts);
@@ -106,6 +110,7 @@ class RandomOpenGraph {
   void ShapeAsData();
   void Generate();
   void Rearrange();
+  void Counted();
 
   struct Step {
     int weight;
@@ -116,6 +121,7 @@ class RandomOpenGraph {
   Graph graph_;
   std::mt19937 random_;
   bool unbounded_ = false;
+  bool counts_elements_ = false;
   std::vector<Dim> dims_;  ///< What input dimensions are drawn from.
   std::map<std::string, int64_t> sizes_[kSizes];
   Tensors inputs_[kSizes];

@@ -157,4 +157,49 @@ void RandomOpenGraph::Rearrange() {
   }
 }
 
+ValueId RandomOpenGraph::CountPositive(ValueId mask) {
+  ReduceAttrs all;
+  for (int axis = 0; axis < RankOf(mask); ++axis) all.axes[all.axes.size++] = axis;
+  all.keep_dims = false;
+  const ValueId ones = One(OpCode::kCast, {mask}, CastAttrs{static_cast<int64_t>(DType::kI64)});
+  return One(OpCode::kReduceSum, {ones}, all);
+}
+
+/// What is left of an axis or of all elements follows from elements.
+void RandomOpenGraph::Counted() {
+  const ValueId x = AnyValue();
+  if (RankOf(x) == 0) return;
+  const int axis = AnyAxis(x);
+  const ValueId zero = Constant(TensorData::ScalarF32(0));
+  if (Chance(30)) {
+    const ValueId mask = One(OpCode::kGreater, {x, zero});
+    if (mask == kNoValue) return;
+    const ValueId places = One(OpCode::kNonZero, {mask, CountPositive(mask)});
+    const ValueId tuples = One(OpCode::kTranspose, {places}, TransposeAttrs{{1, 0}});
+    const ValueId found = One(OpCode::kGatherND, {x, tuples}, GatherNDAttrs{});
+    counts_elements_ = counts_elements_ || found != kNoValue;
+    return Keep(found);
+  }
+  ReduceAttrs others;
+  for (int i = 0; i < RankOf(x); ++i) {
+    if (i != axis) others.axes[others.axes.size++] = i;
+  }
+  others.keep_dims = false;
+  const ValueId sums = others.axes.size == 0 ? x : One(OpCode::kReduceMax, {x}, others);
+  const ValueId mask = One(OpCode::kGreater, {sums, zero});
+  if (mask == kNoValue) return;
+  const ValueId count = CountPositive(mask);
+  ValueId part = kNoValue;
+  if (Chance(50)) {
+    const ValueId end = One(OpCode::kReshape, {count, Numbers({1})}, ReshapeAttrs());
+    part = One(OpCode::kSlice, {x, Numbers({0}), end, Numbers({axis})});
+  } else {
+    const ValueId places = One(OpCode::kNonZero, {mask, count});
+    const ValueId rows = One(OpCode::kReshape, {places, Numbers({-1})}, ReshapeAttrs());
+    part = One(OpCode::kGather, {x, rows}, AxisAttrs{axis});
+  }
+  counts_elements_ = counts_elements_ || part != kNoValue;
+  Keep(part);
+}
+
 }  // namespace skiff::testing
