@@ -84,6 +84,10 @@ Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
               static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limit));
 }
 
+Status Session::Internals::CheckGrowth(uint64_t bytes, const char* what) const {
+  return CheckLimit(SaturatingAdd(bytes, arena.size() + input_bytes() + workspace_bytes()), what);
+}
+
 Status Session::Internals::Allocate() {
   const size_t count = signature->inputs.size();
   SKIFF_RETURN_IF_ERROR(inputs.Allocate(count));

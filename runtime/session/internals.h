@@ -73,7 +73,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status MakeRoom(const ShapeState& state);
   Status GrowArena(uint64_t bytes);
   void Poison();
-  Status CheckLimit(uint64_t bytes, const char* what) const override;
+  Status CheckLimit(uint64_t bytes, const char* what) const;
+  Status CheckGrowth(uint64_t bytes, const char* what) const override;
   Status CheckIndex(int index) const;
   void SetPlace(int index, void* place, const Shape& shape);
   Result<TensorView> OwnPlace(int index, const Shape& shape);

@@ -13,8 +13,8 @@ namespace skiff {
 class DelegateSessions {
  public:
   virtual Result<DelegateSession*> Get(DelegateKind kind) = 0;
-  /// kOutOfMemory where the Session may not take so many bytes for `what`.
-  virtual Status CheckLimit(uint64_t bytes, const char* what) const = 0;
+  /// kOutOfMemory where the Session may not take so many bytes for `what` beside what it has.
+  virtual Status CheckGrowth(uint64_t bytes, const char* what) const = 0;
 
  protected:
   ~DelegateSessions() = default;

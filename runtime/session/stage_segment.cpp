@@ -131,7 +131,7 @@ class StageSegment final : public BodySegment {
 
   Status GrowArena(uint64_t bytes) {
     if (own_arena_.data() != nullptr && bytes <= own_arena_.size()) return OkStatus();
-    SKIFF_RETURN_IF_ERROR(sessions_.CheckLimit(bytes, "the arena of what follows from counted elements"));
+    SKIFF_RETURN_IF_ERROR(sessions_.CheckGrowth(bytes, "the arena of what follows from counted elements"));
     ++addresses_;
     return own_arena_.Grow(bytes, "an arena");
   }

@@ -5,7 +5,9 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "tests/support/tiny_models.h"
 
@@ -133,6 +135,68 @@ TEST_P(OpenAllocations, NoneForTheShapesThatAreKept) {
   EXPECT_TRUE(status.ok());
   EXPECT_EQ(allocations.load(), 0);
 }
+
+/// Those pictures whose largest element is above 0 go on.
+constexpr const char* kCounted = R"(graph counted {
+  input x: f32[4, 6, 6, 3]
+  const zero: f32[] = 0
+  const all: i64[1] = [-1]
+  const w: f32[8, 3, 3, 3] = seed 1
+  largest = ReduceMax(x) {axes=[1, 2, 3], keep_dims=false}
+  mask = Greater(largest, zero)
+  ones = Cast(mask) {to=i64}
+  count = ReduceSum(ones) {axes=[0], keep_dims=false}
+  places = NonZero(mask, count)
+  rows = Reshape(places, all)
+  taken = Gather(x, rows)
+  a = Conv2d(taken, w, _) {pads=[1, 1, 1, 1], min=0}
+  y = ReduceMean(a) {axes=[1, 2], keep_dims=false}
+  output y
+}
+)";
+
+class CountedAllocations : public ::testing::TestWithParam<Backend> {};
+
+/// Of each count that is kept, whatever the elements are.
+TEST_P(CountedAllocations, NoneForCountsThatAreKept) {
+  OpenedModel opened(kCounted);
+  SessionOptions options;
+  options.backend = GetParam();
+  options.threads = 1;
+  options.kept_shapes = 3;
+  Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  std::vector<TensorData> inputs;
+  for (const int pictures : {2, 4, 0, 2, 4}) {  // Each time others.
+    TensorData x = RandomTensor(DType::kF32, Shape{4, 6, 6, 3}, static_cast<uint32_t>(inputs.size()));
+    auto* elements = static_cast<float*>(x.mutable_data());
+    for (int i = 0; i < 4 * 108; ++i) {
+      const int picture = (i / 108 + static_cast<int>(inputs.size())) % 4;
+      elements[i] = picture < pictures ? std::abs(elements[i]) + 0.1f : -1.0f;
+    }
+    inputs.push_back(std::move(x));
+  }
+  Status status;
+  const auto run = [&](const TensorData& input) {
+    if (status.ok()) status = (*session)->SetInput(0, input.view());
+    if (status.ok()) status = (*session)->Run();
+    return status.ok() ? (*session)->Output(0)->shape[0] : -1;
+  };
+  for (const TensorData& input : inputs) run(input);
+  allocations = 0;
+  counting = true;
+  int64_t rows[5];
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (size_t i = 0; i < 5; ++i) rows[i] = run(inputs[i]);
+  }
+  counting = false;
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(allocations.load(), 0);
+  EXPECT_EQ(std::vector<int64_t>(rows, rows + 5), (std::vector<int64_t>{2, 4, 0, 2, 4}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, CountedAllocations,
+                         ::testing::Values(Backend::kPlanned, Backend::kReference));
 
 /// Counts down, with a convolution and a choice in each iteration.
 constexpr const char* kLoop = R"(graph loop {
