@@ -11,6 +11,7 @@ from browser import Browser, find_browser
 DESKTOP = (1440, 900)
 PHONE = (390, 844)
 MOST_MS = 1000  # Until a report is drawn.
+MOST_LOADS = 8  # On a busy machine one of several is quick; a slow page never is.
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
 MOBILENET = "mobilenet_v2_backbone_fp32_onnx/mobilenetv2_backbone_fp32.onnx"
 
@@ -56,7 +57,9 @@ def models_folder():
 
 def check_page(browser, page, check, pictures, name):
     """What every report can do, at the sizes of a desk and of a phone."""
-    times = [browser.open(page, *DESKTOP) for _ in range(3)]
+    times = []
+    while len(times) < MOST_LOADS and min(times, default=MOST_MS) >= MOST_MS:
+        times.append(browser.open(page, *DESKTOP))
     check(min(times) < MOST_MS, f"{name}: drawn in {min(times):.0f} ms")
     boxes = "document.querySelectorAll('.box').length"
     drawn = browser.evaluate(boxes)
