@@ -20,6 +20,7 @@ struct Plan {
 
 constexpr Plan kPlans[] = {
     {"leaf", 3, 1, 1, 1, 0},
+    {"no_features", 9, 0, 3, 1, 0},
     {"stump", 8, 2, 1, 1, 1},
     {"one_row", 1, 5, 21, 1, 6},
     {"odd_rows", 13, 4, 9, 3, 5},
@@ -107,6 +108,7 @@ void AddForest(CaseList& list, const Plan& plan) {
                          Listed(DType::kI32, Shape{count(roots)}, roots, {roots.rbegin(), roots.rend()}),
                          Listed(DType::kI32, Shape{count(targets)}, targets, next),
                          Listed(DType::kF32, Shape{count(votes)}, votes, negated(votes))});
+  if (plan.features == 0) made.falls_back = "there is nothing to read of x";
   made.As<TreeEnsembleAttrs>() = {plan.targets, plan.aggregate};
 }
 

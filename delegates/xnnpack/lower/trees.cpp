@@ -72,7 +72,7 @@ class TreeEnsembleStep final : public Step {
   /// reference kernel's to say.
   Status Check() {
     if (trees_.node_count > kMostNodes) return Refuse();
-    plain_ = true;
+    plain_ = features_ > 0;  // Leaves, too, compare a feature.
     FixedArray<uint8_t> parents;
     SKIFF_RETURN_IF_ERROR(parents.Allocate(static_cast<uint64_t>(trees_.node_count)));
     const auto meet = [&](int32_t node) {
