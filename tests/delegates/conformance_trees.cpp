@@ -20,6 +20,7 @@ struct Plan {
 
 constexpr Plan kPlans[] = {
     {"leaf", 3, 1, 1, 1, 0},
+    {"no_features", 9, 0, 3, 1, 0},
     {"stump", 8, 2, 1, 1, 1},
     {"one_row", 1, 5, 21, 1, 6},
     {"odd_rows", 13, 4, 9, 3, 5},
@@ -32,13 +33,14 @@ constexpr Plan kPlans[] = {
     {"shared", 19, 3, 5, 1, 4, TreeAggregate::kSum, 1, false, false, true},
 };
 
-/// Values that mean something together.
-Argument Listed(DType dtype, const Shape& shape, std::vector<double> values) {
+/// Values that mean something together, and others that do so beside the same.
+Argument Listed(DType dtype, const Shape& shape, std::vector<double> values, std::vector<double> others) {
   Argument argument;
   argument.dtype = dtype;
   argument.shape = shape;
   argument.values = std::move(values);
-  argument.structured = argument.constant = true;
+  argument.others = std::move(others);
+  argument.constant = true;
   return argument;
 }
 
@@ -89,12 +91,24 @@ void AddForest(CaseList& list, const Plan& plan) {
   for (int64_t i = 0; plan.nan && i < plan.rows * plan.features; ++i)
     x.values.push_back(i % 17 == 3 ? NAN : std::round(draw(-8, 8)) / 8);
   const auto count = [](const std::vector<double>& values) { return static_cast<int64_t>(values.size()); };
-  Case& made = list.Add(
-      OpCode::kTreeEnsemble, plan.name,
-      {x, Listed(DType::kI32, Shape{count(thresholds), 4}, nodes),
-       Listed(DType::kF32, Shape{count(thresholds)}, thresholds),
-       Listed(DType::kI32, Shape{count(roots)}, roots), Listed(DType::kI32, Shape{count(targets)}, targets),
-       Listed(DType::kF32, Shape{count(votes)}, votes)});
+  // Yes and no exchanged; other thresholds and votes; votes for the next target; the trees from the last one
+  // on.
+  std::vector<double> exchanged = nodes, next = targets;
+  for (size_t i = 0; i < exchanged.size(); i += 4) {
+    if (exchanged[i + 1] != 0) std::swap(exchanged[i + 2], exchanged[i + 3]);
+  }
+  for (double& target : next) target = std::fmod(target + 1, static_cast<double>(plan.targets));
+  const auto negated = [](std::vector<double> values) {
+    for (double& value : values) value = -value;
+    return values;
+  };
+  Case& made = list.Add(OpCode::kTreeEnsemble, plan.name,
+                        {x, Listed(DType::kI32, Shape{count(thresholds), 4}, nodes, exchanged),
+                         Listed(DType::kF32, Shape{count(thresholds)}, thresholds, negated(thresholds)),
+                         Listed(DType::kI32, Shape{count(roots)}, roots, {roots.rbegin(), roots.rend()}),
+                         Listed(DType::kI32, Shape{count(targets)}, targets, next),
+                         Listed(DType::kF32, Shape{count(votes)}, votes, negated(votes))});
+  if (plan.features == 0) made.falls_back = "there is nothing to read of x";
   made.As<TreeEnsembleAttrs>() = {plan.targets, plan.aggregate};
 }
 

@@ -69,7 +69,7 @@ std::vector<double> ListedElements(const Argument& argument, uint32_t seed) {
 std::vector<double> OtherElements(const Argument& argument, const std::vector<double>& listed,
                                   uint32_t seed) {
   std::vector<double> others = listed;
-  if (argument.structured) return others;
+  if (!argument.others.empty()) return argument.others;
   if (argument.dtype == DType::kBool && argument.values.empty()) {
     std::fill(others.begin(), others.end(), 0.0);  // What is drawn is hardly ever 0.
   } else if (!IsFloat(argument.dtype) && !argument.values.empty()) {

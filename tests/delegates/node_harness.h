@@ -25,7 +25,7 @@ struct Argument {
   double low = -1;
   double high = 1;
   std::vector<double> values;
-  bool structured = false;  ///< The values are right in their places only: every run has them.
+  std::vector<double> others;  ///< What the run before gets; empty: some of the same domain.
   bool absent = false;
   const Quantization* quantization = nullptr;  ///< Elements are then the integers.
 };

@@ -197,7 +197,8 @@ std::string OperatorsPage() {
       "none, so that CastMap, CategoryMapper, DictVectorizer and what LabelEncoder and OneHotEncoder make of "
       "texts are refused. Classes "
       "that are texts become their numbers. Forests become TreeEnsemble; a category that OneHotEncoder does "
-      "not know is zeros.\n",
+      "not know is zeros; Normalizer's MAX is of "
+      "absolute values, as in scikit-learn.\n",
       fmt::join(names_of("ai.onnx.ml"), ", "), kNewestMlOpset);
   const std::set<std::string> microsoft = names_of("com.microsoft");
   page += fmt::format(

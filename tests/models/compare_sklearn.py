@@ -226,12 +226,10 @@ def measure(arguments, folder):
           f"{arguments.threads} threads")
     for rows in (1, 8, 100, 1000, 10000):
         given = draw.normal(size=(rows, 30)).astype(np.float32)
-        converted = folder / "model.skiff"
-        skiff.call("convert", onnx, "-o", converted, "--dim", f"n={rows}")
         inputs = folder / "inputs"
         inputs.mkdir(exist_ok=True)
         np.save(inputs / "x.npy", given)
-        server = subprocess.Popen([arguments.measure, converted, "--inputs", inputs, "--threads",
+        server = subprocess.Popen([arguments.measure, onnx, "--dim", f"n={rows}", "--inputs", inputs, "--threads",
                                    str(arguments.threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         server.stdout.readline()
         times = max(1, 20000 // rows // 20)

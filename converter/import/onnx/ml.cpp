@@ -82,11 +82,11 @@ ValueId EmitPostTransform(OnnxBuilder& b, ValueId scores, const std::string& tra
 }
 
 ValueId EmitTwoClasses(OnnxBuilder& b, ValueId score, bool shares, const std::string& transform) {
-  if (transform == "PROBIT") return EmitProbit(b, score);
-  const ValueId other = shares ? EmitSub(b, "other", b.Scalar("one", b.DTypeOf(score), 1), score)
-                               : b.Emit("other", OpCode::kNeg, {score});
+  const bool logistic = transform == "LOGISTIC";
+  const ValueId other = shares && !logistic ? EmitSub(b, "other", b.Scalar("one", b.DTypeOf(score), 1), score)
+                                            : b.Emit("other", OpCode::kNeg, {score});
   const ValueId both = b.Emit("both", OpCode::kConcat, {other, score}, AxisAttrs{1});
-  return !shares && transform == "LOGISTIC" ? EmitPostTransform(b, both, transform) : both;
+  return logistic || transform == "PROBIT" ? EmitPostTransform(b, both, transform) : both;
 }
 
 ValueId EmitSquaredDistances(OnnxBuilder& b, ValueId x, ValueId y) {

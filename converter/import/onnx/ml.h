@@ -31,8 +31,8 @@ void CheckCount(const OnnxBuilder& b, const char* name, size_t count, size_t exp
 /// Attribute post_transform (or the given number of it, from version 5 on) of scores [rows, classes].
 ValueId EmitPostTransform(OnnxBuilder& b, ValueId scores, const std::string& transform);
 
-/// Scores [rows, 2] of the class 1 alone: what a transform makes of -s and s, or of 1 - s and s where all
-/// weights are positive and s is a share.
+/// Scores [rows, 2] from the one, [rows, 1], of the second class: 1 - s and s where it is a share, else -s
+/// and s. Of the transforms LOGISTIC (of -s and s) and PROBIT count, as in onnxruntime.
 ValueId EmitTwoClasses(OnnxBuilder& b, ValueId score, bool shares, const std::string& transform);
 
 /// Output 0, the classes that `index` [rows] stands for, and output 1, the scores.

@@ -19,11 +19,11 @@ struct PackedNode {
   float threshold;
   uint32_t feature;
   uint32_t next;
-  uint32_t origin;  ///< The node that it was.
+  uint32_t origin;  ///< The node that it was; of a leaf its first vote, where each has one for every target.
 };
 
 constexpr size_t kLanes = 8;
-constexpr size_t kRowsAtOnce = 64;
+constexpr size_t kMostRowsAtOnce = 128;
 constexpr int64_t kMostNodes = int64_t{1} << 30;
 
 class TreeEnsembleStep final : public Step {
@@ -44,6 +44,10 @@ class TreeEnsembleStep final : public Step {
       checked_ = true;
     }
     if (packed_.empty() && plain_) SKIFF_RETURN_IF_ERROR(Pack());
+    // Some parts for each thread, of whole groups.
+    const size_t parts = 2 * pthreadpool_get_threads_count(environment_.pool);
+    const size_t groups = (static_cast<size_t>(x.shape[0]) + parts * kLanes - 1) / (parts * kLanes);
+    rows_at_once_ = std::min(std::max<size_t>(groups, 1) * kLanes, kMostRowsAtOnce);
     workspace_bytes_ = static_cast<size_t>(x.shape[0] * attrs_.targets) * sizeof(TreeSum);
     return OkStatus();
   }
@@ -59,7 +63,7 @@ class TreeEnsembleStep final : public Step {
         [](void* self, size_t first, size_t count) {
           static_cast<const TreeEnsembleStep*>(self)->RunRows(first, count);
         },
-        this, static_cast<size_t>(node_.in(0).shape[0]), kRowsAtOnce, /*flags=*/0);
+        this, static_cast<size_t>(node_.in(0).shape[0]), rows_at_once_, /*flags=*/0);
     return OkStatus();
   }
 
@@ -68,7 +72,7 @@ class TreeEnsembleStep final : public Step {
   /// reference kernel's to say.
   Status Check() {
     if (trees_.node_count > kMostNodes) return Refuse();
-    plain_ = true;
+    plain_ = features_ > 0;  // Leaves, too, compare a feature.
     FixedArray<uint8_t> parents;
     SKIFF_RETURN_IF_ERROR(parents.Allocate(static_cast<uint64_t>(trees_.node_count)));
     const auto meet = [&](int32_t node) {
@@ -80,10 +84,14 @@ class TreeEnsembleStep final : public Step {
       if (!trees_.IsNode(trees_.roots[i])) return Refuse();
       meet(trees_.roots[i]);
     }
+    adds_all_ = attrs_.aggregate == TreeAggregate::kSum || attrs_.aggregate == TreeAggregate::kAverage;
     for (int64_t i = 0; i < trees_.node_count; ++i) {
       if (trees_.Check(i, features_) != nullptr) return Refuse();
       const int32_t* const n = trees_.Node(i);
-      if (n[1] == 0) continue;
+      if (n[1] == 0) {
+        adds_all_ = adds_all_ && n[3] - n[2] == attrs_.targets && VotesInOrder(n[2]);
+        continue;
+      }
       plain_ = plain_ && n[1] == kTreeLessOrEqual && !std::isnan(trees_.thresholds[i]);
       meet(n[2]);
       meet(n[3]);
@@ -94,11 +102,18 @@ class TreeEnsembleStep final : public Step {
     return OkStatus();
   }
 
+  bool VotesInOrder(int32_t begin) const {
+    for (int64_t i = 0; i < attrs_.targets; ++i) {
+      if (trees_.targets[begin + i] != i) return false;
+    }
+    return true;
+  }
+
   PackedNode Packed(int32_t node, uint32_t place) const {
     const int32_t* const n = trees_.Node(node);
     const auto origin = static_cast<uint32_t>(node);
-    if (n[1] == 0) return {kInfinity, 0, place, origin};
-    return {trees_.thresholds[node], static_cast<uint32_t>(n[0]), 0, origin};
+    if (n[1] == 0) return {kInfinity, 0, place, adds_all_ ? static_cast<uint32_t>(n[2]) : origin};
+    return {trees_.thresholds[node], static_cast<uint32_t>(n[0]), ~place, origin};
   }
 
   /// Each tree from the root outwards, pair by pair: the nodes that every row meets lie together.
@@ -112,8 +127,8 @@ class TreeEnsembleStep final : public Step {
       packed_[place] = Packed(trees_.roots[tree], place);
       filled += 2;  // Pairs begin at even places, and so does a cache line.
       for (uint32_t i = place; i < filled; i = i == place ? place + 2 : i + 1) {
+        if (packed_[i].next == i) continue;
         const int32_t* const n = trees_.Node(packed_[i].origin);
-        if (n[1] == 0) continue;
         packed_[i].next = filled;
         packed_[filled] = Packed(n[2], filled);
         packed_[filled + 1] = Packed(n[3], filled + 1);
@@ -149,20 +164,23 @@ class TreeEnsembleStep final : public Step {
       sums[trees_.targets[i]].Add(attrs_.aggregate, static_cast<double>(trees_.votes[i]));
   }
   void CountLeaf(uint32_t place, TreeSum* sums) const {
-    const int32_t* const leaf = trees_.Node(packed_[place].origin);
-    Count(leaf[2], leaf[3], sums);
+    const uint32_t origin = packed_[place].origin;
+    if (!adds_all_) {
+      const int32_t* const leaf = trees_.Node(origin);
+      return Count(leaf[2], leaf[3], sums);
+    }
+    const float* const votes = trees_.votes + origin;
+    for (int64_t i = 0; i < attrs_.targets; ++i) sums[i].number += static_cast<double>(votes[i]);
   }
 
-  /// Eight rows, tree by tree.
-  void RunEight(size_t first) const {
+  /// Eight rows down one tree.
+  void RunEight(size_t first, uint32_t root) const {
     const float* x[kLanes];
     for (size_t lane = 0; lane < kLanes; ++lane) x[lane] = Row(first + lane);
-    for (const uint32_t root : roots_) {
-      uint32_t at[kLanes];
-      std::fill_n(at, kLanes, root);
-      Descend(x, at);
-      for (size_t lane = 0; lane < kLanes; ++lane) CountLeaf(at[lane], SumsOf(first + lane));
-    }
+    uint32_t at[kLanes];
+    std::fill_n(at, kLanes, root);
+    Descend(x, at);
+    for (size_t lane = 0; lane < kLanes; ++lane) CountLeaf(at[lane], SumsOf(first + lane));
   }
 
   /// One row, eight trees at a time.
@@ -193,17 +211,20 @@ class TreeEnsembleStep final : public Step {
                                   [](float number) { return std::isnan(number); });
   }
 
+  /// A tree stays in the cache while all of these rows go down it.
   void RunRows(size_t first, size_t count) const {
     std::fill_n(SumsOf(first), count * static_cast<size_t>(attrs_.targets), TreeSum());
-    for (size_t row = first; row < first + count;) {
-      const size_t left = first + count - row;
-      if (left >= kLanes && IsPlain(row, kLanes)) {
-        RunEight(row);
-        row += kLanes;
-        continue;
+    bool plain[kMostRowsAtOnce / kLanes];
+    const size_t groups = count / kLanes;
+    for (size_t group = 0; group < groups; ++group) plain[group] = IsPlain(first + group * kLanes, kLanes);
+    for (const uint32_t root : roots_) {
+      for (size_t group = 0; group < groups; ++group) {
+        if (plain[group]) RunEight(first + group * kLanes, root);
       }
-      IsPlain(row, 1) ? RunOne(row) : RunSlow(row);
-      ++row;
+    }
+    for (size_t row = 0; row < count; ++row) {
+      if (row < groups * kLanes && plain[row / kLanes]) continue;
+      IsPlain(first + row, 1) ? RunOne(first + row) : RunSlow(first + row);
     }
     const TreeSum* sum = SumsOf(first);
     float* const to = node_.out(0).as<float>() + first * static_cast<size_t>(attrs_.targets);
@@ -215,7 +236,9 @@ class TreeEnsembleStep final : public Step {
   Trees<float> trees_;
   int64_t features_ = 0;
   bool checked_ = false;
-  bool plain_ = false;  ///< What packed nodes can say; rows without NaN go down them.
+  bool plain_ = false;     ///< What packed nodes can say; rows without NaN go down them.
+  bool adds_all_ = false;  ///< Sums, to which each leaf adds one vote for every target, in order.
+  size_t rows_at_once_ = kLanes;
   FixedArray<PackedNode> packed_;
   FixedArray<uint32_t> roots_;
   TreeSum* sums_ = nullptr;

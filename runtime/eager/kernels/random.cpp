@@ -48,7 +48,7 @@ double Logarithm(double x) {
 
 /// The cosine and the sine of `turns`, in [0, 1), whole turns.
 void CosineAndSine(double turns, double* cosine, double* sine) {
-  const auto quarter = static_cast<int>(turns * 4 + 0.5);
+  const auto quarter = static_cast<int>(std::floor(turns * 4 + 0.5));
   const double angle = (turns - quarter * 0.25) * 6.283185307179586;
   const double square = angle * angle;
   double c = 0;

@@ -287,7 +287,12 @@ void BuildClassifier(OnnxBuilder& b) {
       b.Emit("chosen", OpCode::kGreater, {score, b.Scalar("border", b.DTypeOf(score), shares ? 0.5 : 0.0)});
   const ValueId index =
       b.Emit("index", OpCode::kSqueeze, {b.CastTo("number", chosen, DType::kI64)}, AxesAttrs{{1}});
-  OutputClasses(b, classes, index, EmitTwoClasses(b, score, shares, transform));
+  // Votes for the first class are taken for the second's; those for the second have the first at 0 beside
+  // them.
+  if (voted[0] == 0) return OutputClasses(b, classes, index, EmitTwoClasses(b, score, shares, transform));
+  const ValueId nothing = EmitSlice(b, "nothing", sums, 1, 0, 1);
+  const ValueId both = b.Emit("both", OpCode::kConcat, {nothing, score}, AxisAttrs{1});
+  OutputClasses(b, classes, index, EmitPostTransform(b, both, transform));
 }
 
 std::vector<int64_t> Listed(const OnnxBuilder& b, const char* name, bool required = true) {
