@@ -7,9 +7,13 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/quantize_options.h"
+#include "cli/quantize_page.h"
 #include "cli/quantize_report.h"
 #include "cli/session_options.h"
 #include "cli/summary.h"
+#include "cli/table.h"
+#include "cli/tool.h"
+#include "emit/write_file.h"
 #include "files/output_path.h"
 #include "graph/error.h"
 #include "signatures.h"
@@ -108,9 +112,36 @@ Written QuantizeAndWrite(const QuantizeArguments& arguments, const std::string& 
   return written;
 }
 
-void Quantize(const QuantizeArguments& arguments) {
+/// What was done, for the top of the report.
+std::vector<std::pair<std::string, std::string>> Facts(const QuantizeArguments& arguments,
+                                                       const Written& written) {
+  std::vector<std::pair<std::string, std::string>> facts = {{"source", arguments.source},
+                                                            {"file", arguments.output}};
+  for (const auto& [key, value] : written.result.graph.stated) {
+    constexpr std::string_view kOwn = "quantize:";
+    if (key.starts_with(kOwn)) facts.emplace_back(key.substr(kOwn.size()), value);
+  }
+  const auto times = static_cast<double>(written.sizes.before) / static_cast<double>(written.sizes.behind);
+  facts.emplace_back("bytes",
+                     fmt::format("{} as floats, {} now: {:.1f} times smaller", Grouped(written.sizes.before),
+                                 Grouped(written.sizes.behind), times));
+  return facts;
+}
+
+void WriteReport(const QuantizeArguments& arguments, const std::string& path, const Written& written) {
+  const std::string page = QuantizePage(
+      fmt::format("{} as {}", std::filesystem::path(arguments.source).filename().string(), arguments.format),
+      Facts(arguments, written), written.result, arguments.measure);
+  WriteFileAtomically(path, {page.begin(), page.end()});
+}
+
+int Quantize(const QuantizeArguments& arguments) {
   CheckSource(arguments);
   const std::string output = CheckOutputFile(arguments.output);
+  const std::string report = arguments.report.empty() ? "" : CheckOutputFile(arguments.report);
+  if (arguments.calibrate.empty() && (arguments.max_error || !report.empty()))
+    throw CLI::ValidationError(arguments.max_error ? "--max-error" : "--report",
+                               "needs inputs to measure with; say --calibrate FOLDER");
   if (IsDrawn(arguments.calibrate))
     PrintNote(
         "the net is calibrated with random inputs: ranges of real ones are others; use the result to try "
@@ -121,25 +152,32 @@ void Quantize(const QuantizeArguments& arguments) {
   for (const std::string& sentence : written.result.graph.left_out)
     fmt::print(stderr, "note: {}: {}\n", arguments.source, sentence);
   for (const std::string& note : written.result.notes) fmt::print(stderr, "note: {}\n", note);
+  if (!report.empty()) WriteReport(arguments, report, written);
+  const int code = written.result.within_budget ? kDone : kBeyondBudget;
+  if (code != kDone)
+    fmt::print(stderr, "skiff: the error is {:.3g} ({}), beyond --max-error {}\n", *written.result.error,
+               arguments.measure, *arguments.max_error);
   if (arguments.json) {
     Json json = QuantizeJson(written.result, written.sizes, arguments.measure);
     json["source"] = arguments.source;
     json["file"] = output;
-    return PrintJson(JsonDocument("quantize", json));
+    PrintJson(JsonDocument("quantize", json));
+    return code;
   }
   fmt::print("{}", QuantizeText(written.result, written.sizes, arguments.measure));
   fmt::print("{}", ConversionSummary(output, *written.file, times, {}));
+  return code;
 }
 
 }  // namespace
 
-void AddQuantize(CLI::App& app, int&) {
+void AddQuantize(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "quantize", "Turn a float .onnx or .tflite model into a smaller, faster .skiff file of integers");
   auto arguments = std::make_shared<QuantizeArguments>();
   AddQuantizeOptions(*command, *arguments);
   command->footer(kFooter);
-  command->callback([arguments] { Quantize(*arguments); });
+  command->callback([arguments, &exit_code] { exit_code = Quantize(*arguments); });
 }
 
 }  // namespace skiff::cli

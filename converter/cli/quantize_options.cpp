@@ -64,8 +64,8 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
       ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
   command
       .add_option("--ranges", arguments.ranges,
-                  "How the range of a value is chosen: mse (default: the least square error), min-max, "
-                  "moving-average, percentile, entropy")
+                  "How the range of a value is chosen: min-max (default: all that was seen), moving-average, "
+                  "percentile, mse (the least square error), entropy")
       ->type_name("HOW")
       ->check(OneOf(RangeMethods()));
   command
@@ -76,8 +76,36 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
   command.add_option("--keep", arguments.keep, "A layer that stays float, by its name; repeatable")
       ->type_name("LAYER")
       ->allow_extra_args(false);
+  command.add_flag(
+      "--everything", arguments.everything,
+      "Round results that no product reads, too, instead of computing them on floats where that is "
+      "much better");
   command.add_flag("--no-bias-correction", arguments.no_bias_correction,
                    "Leave biases as they are, instead of adding what rounded weights lack on average");
+  command.add_flag(
+      "--no-equalisation", arguments.no_equalisation,
+      "Leave channels between products as uneven as they are, instead of moving factors from the "
+      "weights before them to those behind");
+  command
+      .add_option(
+          "--measure", arguments.measure,
+          "How an error of the outputs is measured: largest (default: the largest difference, as a share "
+          "of the output's largest element), rms (the root of the mean square, likewise), cosine (1 less "
+          "the cosine), top1 (the share of rows whose largest element is another one)")
+      ->type_name("HOW")
+      ->check(OneOf({"largest", "rms", "cosine", "top1"}));
+  command
+      .add_option(
+          "--max-error", arguments.max_error,
+          "Leave the layers float that cost most, until the error is not larger; the exit code is 4 where "
+          "that does not help")
+      ->type_name("E")
+      ->check(CLI::NonNegativeNumber);
+  command
+      .add_option("--report", arguments.report,
+                  "Write a page that shows each layer: its noise, its share of the error, histograms, bytes. "
+                  "Takes a while, because each layer is measured alone and left out")
+      ->type_name("FILE.html");
   AddThreadsOption(command, arguments.threads);
   AddPlanOptions(command, arguments);
   AddFileOptions(command, arguments);
@@ -90,9 +118,12 @@ QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments) {
   options.ranges = kRangeMethods.at(arguments.ranges);
   options.percentile = arguments.percentile;
   options.keep = arguments.keep;
+  options.everything = arguments.everything;
+  options.equalize = !arguments.no_equalisation;
   options.insert.correct_bias = !arguments.no_bias_correction;
   options.measure = *MeasureFromName(arguments.measure);
   options.max_error = arguments.max_error;
+  options.measure_layers = !arguments.report.empty();
   options.threads = arguments.threads;
   return options;
 }

@@ -19,12 +19,15 @@ struct QuantizeArguments : ConvertArguments {
   std::vector<std::string> input_ranges;
   size_t samples = 100;
   std::string format = "i8";
-  std::string ranges = "mse";
+  std::string ranges = "min-max";
   double percentile = 99.99;
   std::vector<std::string> keep;
+  bool everything = false;
   bool no_bias_correction = false;
+  bool no_equalisation = false;
   std::string measure = "largest";
   std::optional<double> max_error;
+  std::string report;
   int threads = 0;
   bool json = false;
 };

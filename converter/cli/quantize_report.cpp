@@ -7,6 +7,31 @@
 #include "cli/table.h"
 
 namespace skiff::cli {
+namespace {
+
+Json HistogramJson(const Histogram& histogram) {
+  return {{"low", histogram.low}, {"high", histogram.high}, {"counts", histogram.counts}};
+}
+
+Json LayerJson(const QuantizedLayer& layer) {
+  Json row = {{"name", layer.name}, {"op", layer.op}, {"format", FormatName(layer.format)}};
+  if (!layer.why_float.empty()) row["why_float"] = layer.why_float;
+  row["bytes_before"] = layer.bytes_before;
+  row["bytes"] = layer.bytes;
+  if (layer.signal_to_noise) row["signal_to_noise_db"] = *layer.signal_to_noise;
+  if (layer.error_alone) row["error_alone"] = *layer.error_alone;
+  if (layer.error_without) row["error_without"] = *layer.error_without;
+  if (layer.range) {
+    row["low"] = layer.range->low;
+    row["high"] = layer.range->high;
+    row["clipped"] = layer.clipped;
+  }
+  if (!layer.results.counts.empty()) row["results"] = HistogramJson(layer.results);
+  if (!layer.weights.counts.empty()) row["weights"] = HistogramJson(layer.weights);
+  return row;
+}
+
+}  // namespace
 
 std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& sizes,
                          const std::string& measure) {
@@ -35,11 +60,9 @@ Json QuantizeJson(const QuantizeResult& result, const QuantizedSizes& sizes, con
     json["measure"] = measure;
     json["error"] = *result.error;
   }
-  for (const QuantizedLayer& layer : result.layers) {
-    Json row = {{"name", layer.name}, {"op", layer.op}, {"format", FormatName(layer.format)}};
-    if (!layer.why_float.empty()) row["why_float"] = layer.why_float;
-    json["layers"].push_back(std::move(row));
-  }
+  for (const QuantizedLayer& layer : result.layers) json["layers"].push_back(LayerJson(layer));
+  for (const SearchStep& step : result.trail)
+    json["search"].push_back({{"left_float", step.left_float}, {"error", step.error}});
   json["notes"] = result.notes;
   return json;
 }

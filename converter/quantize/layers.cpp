@@ -86,8 +86,11 @@ bool DropUnwanted(const Graph& graph, FormatPlan& plan) {
     const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
                                     [&](ValueId output) { return wanted.contains(output); });
     if (!InPlan(plan, *id)) {
-      if (!behind) continue;
-      for (const ValueId value : SharedInputs(graph, node)) wanted.insert(value);
+      // A product on floats takes codes as well as floats.
+      const bool product = plan.contains(*id) && IsLinear(node.op);
+      if (!behind && !product) continue;
+      for (const ValueId value : product ? RoundedInputs(graph, node) : SharedInputs(graph, node))
+        wanted.insert(value);
       continue;
     }
     if (!behind && !IsLinear(node.op)) {

@@ -6,8 +6,10 @@
 #include "files/tensor_files.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
+#include "passes/fuse/linear.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"
+#include "quantize/equalize.h"
 #include "quantize/fast_net.h"
 
 namespace skiff {
@@ -77,10 +79,14 @@ class Quantizer {
     FormatPlan plan = FirstPlan();
     if (!calls_.empty()) {
       Calibrate(plan);
+      if (options_.equalize && RoundsValues(options_.format) && EqualizeChannels(graph_, observations_) > 0)
+        Calibrate(plan);
+      ChooseRanges();
       plan = WithRanges(plan);
     }
     QuantizeResult result;
     if (!calls_.empty() && (options_.max_error || options_.measure_layers)) MeasureAlone(plan);
+    if (!calls_.empty() && !options_.everything) plan = WithFloatEnds(plan, result);
     if (options_.max_error) plan = Search(plan, result);
     result.graph = Quantized(plan);
     if (!calls_.empty()) result.error = ErrorOf(result.graph).Of(options_.measure);
@@ -147,6 +153,8 @@ class Quantizer {
   /// Runs the float net, and sees what values it has.
   void Calibrate(const FormatPlan& plan) {
     const std::vector<ValueId> values = RoundedValues(graph_, plan);
+    observations_.clear();
+    expected_.clear();
     FastNet net(graph_, values, options_.threads);
     std::vector<int64_t> channels;
     for (const ValueId value : values) {
@@ -163,6 +171,9 @@ class Quantizer {
       });
       if (i % stride == 0) expected_.emplace_back(i, std::move(outputs));
     }
+  }
+
+  void ChooseRanges() {
     const int levels = options_.format == Format::k16x8 ? 1 << 16 : 1 << 8;
     for (const auto& [value, seen] : observations_)
       ranges_[value] = ChooseRange(seen, options_.ranges, levels, options_.percentile);
@@ -187,6 +198,37 @@ class Quantizer {
     }
     SettlePlan(graph_, plan);
     return plan;
+  }
+
+  /// What no product reads is rounded for nothing: the products that make it multiply floats by weights of
+  /// bytes where that is much better.
+  FormatPlan WithFloatEnds(const FormatPlan& plan, QuantizeResult& result) {
+    constexpr double kMuch = 0.75;
+    std::set<ValueId> read;
+    FormatPlan ends = plan;
+    const std::vector<NodeId> order = graph_.TopologicalOrder();
+    std::string names;
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      const Node& node = graph_.node(*id);
+      const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                      [&](ValueId output) { return read.contains(output); });
+      const auto own = plan.find(*id);
+      const bool product = own != plan.end() && RoundsValues(own->second) && IsLinear(node.op);
+      if (product && !behind) {
+        ends[*id] = Format::kWeights8;
+        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", node.name);
+      }
+      if (!product && !behind) continue;
+      for (const ValueId input : node.inputs) read.insert(input);
+    }
+    SettlePlan(graph_, ends);
+    if (names.empty() || ErrorOf(ends).Of(ErrorMeasure::kRms) > kMuch * ErrorOf(plan).Of(ErrorMeasure::kRms))
+      return plan;
+    result.notes.push_back(
+        fmt::format("{} compute on floats, with weights of bytes: rounding their results costs most "
+                    "(--everything rounds them)",
+                    names));
+    return ends;
   }
 
   Graph Quantized(const FormatPlan& plan) const {

@@ -16,9 +16,11 @@ namespace skiff {
 
 struct QuantizeOptions {
   Format format = Format::kI8;
-  RangeMethod ranges = RangeMethod::kMse;
+  RangeMethod ranges = RangeMethod::kMinMax;
   double percentile = 99.99;
   std::vector<std::string> keep;  ///< Layers that stay float, by their names.
+  bool everything = false;        ///< Also results that no product reads, whatever it costs.
+  bool equalize = true;           ///< Channels between products (quantize/equalize.h).
   InsertOptions insert;
   int threads = 0;
   ErrorMeasure measure = ErrorMeasure::kLargest;

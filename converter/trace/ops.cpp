@@ -259,6 +259,37 @@ Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates,
 Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs) {
   return ApplyOne(OpCode::kReverseSequence, attrs, {x.tensor(), lengths}, x.where());
 }
+Tensor NonZero(const Operand& x) {
+  ReduceAttrs all;
+  for (int64_t axis = 0; axis < x.tensor().rank(); ++axis) all.axes[all.axes.size++] = axis;
+  all.keep_dims = false;
+  const Tensor ones = Cast(Cast(x, DType::kBool), DType::kI64);
+  const Tensor count = x.tensor().rank() == 0 ? ones : ReduceSum({ones, x.where()}, all);
+  return ApplyOne(OpCode::kNonZero, NoAttrs{}, {x.tensor(), count}, x.where());
+}
+
+namespace {
+
+Tensor FirstOf(const Tensor& all, const Tensor& count, int64_t axis, const Location& where) {
+  return ApplyOne(OpCode::kSlice, NoAttrs{},
+                  {all, Tensor::Of<int64_t>({0}), count, Tensor::Of<int64_t>({axis})}, where);
+}
+
+}  // namespace
+
+Tensor NonMaxSuppression(const Operand& boxes, const Tensor& scores, int64_t most, float most_overlap,
+                         float least_score, const SuppressionAttrs& attrs) {
+  const Tensors found = ApplyMany(OpCode::kNonMaxSuppression, attrs,
+                                  {boxes.tensor(), scores, Tensor::Of<int64_t>({most}),
+                                   Tensor::Scalar(most_overlap), Tensor::Scalar(least_score)},
+                                  3, boxes.where());
+  return FirstOf(found[0], found[1], 0, boxes.where());
+}
+UniqueParts Unique(const Operand& x, const UniqueAttrs& attrs) {
+  const Tensors found = ApplyMany(OpCode::kUnique, attrs, {x.tensor()}, 5, x.where());
+  return {FirstOf(found[0], found[4], attrs.slices ? attrs.axis : 0, x.where()),
+          FirstOf(found[1], found[4], 0, x.where()), found[2], FirstOf(found[3], found[4], 0, x.where())};
+}
 Tensor Det(const Operand& x) { return ApplyMany(OpCode::kDet, NoAttrs{}, {x.tensor()}, 2, x.where())[0]; }
 Tensor Random(const IntList& shape, const Operand& run, const RandomAttrs& attrs) {
   return ApplyOne(OpCode::kRandom, attrs, {shape.tensor(), run.tensor()}, run.where());

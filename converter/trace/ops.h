@@ -176,6 +176,23 @@ Tensor ScatterND(const Operand& x, const Tensor& indices, const Tensor& updates,
 Tensor ReverseSequence(const Operand& x, const Tensor& lengths, const ReverseAttrs& attrs = {});
 Tensor Trilu(const Operand& x, bool upper, int64_t diagonal = 0);
 
+// How much they return follows from elements.
+/// The indices of what is not 0, by axis: i64[rank, count].
+Tensor NonZero(const Operand& x);
+/// Which boxes stay, as i64[count, 3] of batch, class and box, the best of each class first. boxes:
+/// f32[batch, boxes, 4], scores: f32[batch, classes, boxes]; `most` of each class, none that overlaps a
+/// better one by more than `most_overlap` (intersection over union), none whose score is not above
+/// `least_score`.
+Tensor NonMaxSuppression(const Operand& boxes, const Tensor& scores, int64_t most, float most_overlap,
+                         float least_score = -kInfinity, const SuppressionAttrs& attrs = {});
+struct UniqueParts {
+  Tensor values;  ///< Each once.
+  Tensor first;   ///< Where each occurs first, i64.
+  Tensor of;      ///< Which of them each element (or slice) of x is, i64.
+  Tensor counts;  ///< How often each occurs, i64.
+};
+UniqueParts Unique(const Operand& x, const UniqueAttrs& attrs = {});
+
 /// Of square matrices, the last two axes.
 Tensor Det(const Operand& x);
 /// Numbers drawn for run number `run`, an i64 of rank 0 (docs/numerics.md): the same for the same one.

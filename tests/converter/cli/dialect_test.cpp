@@ -62,8 +62,8 @@ class Dialect : public ::testing::Test {
   const std::string unbounded_ = folder_ / "unbounded.skiff";
 };
 
-const Arguments kCommands = {"convert", "run",     "bench",  "parity",
-                             "buckets", "inspect", "report", "size-list"};
+const Arguments kCommands = {"convert", "quantize", "run",    "bench",    "parity",
+                             "buckets", "inspect",  "report", "size-list"};
 
 TEST_F(Dialect, HelpIsThereInEveryWayAndFits) {
   const std::string tool = Succeed({"help"});

@@ -86,6 +86,9 @@ TEST_F(JsonOutput, IsWhatThePageSays) {
       {{"inspect", codec_}},
       {{"convert", source_, "-o", folder_ / "again.skiff"}},
       {{"convert", kCodec, "-o", folder_ / "again.skiff", "--dim", "x#0=1..4"}},
+      {{"quantize", source_, "-o", folder_ / "codes.skiff", "--calibrate", "random:2", "--report",
+        folder_ / "report.html", "--max-error", "1e-6"}},
+      {{"quantize", source_, "-o", folder_ / "codes.skiff", "--calibrate", "random:2", "--keep", "product"}},
   };
   const JsonPage page(kPage);
   EXPECT_GT(page.fields(), 200u);

@@ -24,7 +24,14 @@ std::vector<NamedTensors> Calls(const std::string& net, size_t count) {
   return calls;
 }
 
-QuantizeResult Quantize(const std::string& net, const QuantizeOptions& options = {}, size_t calls = 8) {
+QuantizeOptions Everything() {
+  QuantizeOptions options;
+  options.everything = true;
+  return options;
+}
+
+QuantizeResult Quantize(const std::string& net, const QuantizeOptions& options = Everything(),
+                        size_t calls = 8) {
   return QuantizeGraph(ParseGraph(net), Calls(net, calls), options);
 }
 
@@ -89,7 +96,7 @@ TEST(Quantizer, FastPlanComputesWhatTheGraphSays) {
 }
 
 TEST(Quantizer, KeepsLayersByName) {
-  QuantizeOptions options;
+  QuantizeOptions options = Everything();
   options.keep = {"left"};
   const QuantizeResult result = Quantize(kSmallNet, options);
   for (const QuantizedLayer& layer : result.layers) {
@@ -123,7 +130,7 @@ TEST(Quantizer, WeightsAloneNeedNoInputs) {
   for (const Row& row :
        {Row{Format::kF16, 16, 1e-3}, Row{Format::kWeights8, 8, 0.01}, Row{Format::kWeights4, 5, 0.15}}) {
     SCOPED_TRACE(FormatName(row.format));
-    QuantizeOptions options;
+    QuantizeOptions options = Everything();
     options.format = row.format;
     const QuantizeResult result = Quantize(kWideNet, options, 0);
     EXPECT_FALSE(result.error);
@@ -137,15 +144,16 @@ TEST(Quantizer, WeightsAloneNeedNoInputs) {
 
 /// Values of 16 bits add next to nothing to what the weights cost.
 TEST(Quantizer, SixteenBitsCostWhatTheirWeightsCost) {
-  QuantizeOptions options;
+  QuantizeOptions options = Everything();
   options.insert.correct_bias = false;
+  options.equalize = false;
   options.format = Format::kWeights8;
-  const double weights = FreshError(kWideNet, Quantize(kWideNet, options).graph);
+  const double weights = FreshError(kWideNet, Quantize(kWideNet, options, 64).graph);
   options.format = Format::k16x8;
-  const double words = FreshError(kWideNet, Quantize(kWideNet, options).graph);
+  const double words = FreshError(kWideNet, Quantize(kWideNet, options, 64).graph);
   EXPECT_NEAR(words, weights, 0.02 * weights);
   options.format = Format::kI8;
-  EXPECT_GT(FreshError(kWideNet, Quantize(kWideNet, options).graph), 1.2 * weights);
+  EXPECT_GT(FreshError(kWideNet, Quantize(kWideNet, options, 64).graph), 1.2 * weights);
 }
 
 /// The mean of what a layer gets is far from 0, so that errors of weights do not cancel.
@@ -160,7 +168,7 @@ TEST(Quantizer, CorrectsBiases) {
   output y
 }
 )";
-  QuantizeOptions options;
+  QuantizeOptions options = Everything();
   options.format = Format::k16x8;  // Rounding of the results would hide it.
   const double with = FreshError(net, Quantize(net, options).graph);
   options.insert.correct_bias = false;
@@ -185,6 +193,80 @@ TEST(Quantizer, LeavesLayersFloatThatHaveInfinities) {
   EXPECT_EQ(result.layers[1].why_float, "has NaN or infinities");
 }
 
+/// One layer spoils all: the budget is met without that one.
+TEST(Quantizer, SearchLeavesWhatCostsMost) {
+  const std::string net = R"(graph spoilt {
+  input x: f32[1, 64]
+  const w: f32[32, 64] = seed 1
+  const bias: f32[32] = [1000, -1000, 1000, -1000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  const v: f32[32, 32] = seed 2
+  const u: f32[16, 32] = seed 3
+  wide: f32[1, 32] = FullyConnected(x, w, bias)
+  even: f32[1, 32] = Tanh(wide)
+  next: f32[1, 32] = FullyConnected(even, v, _) {min=0, max=6}
+  y: f32[1, 16] = FullyConnected(next, u, _)
+  output y
+}
+)";
+  QuantizeOptions options = Everything();
+  const QuantizeResult all = Quantize(net, options);
+  options.max_error = *all.error / 3;
+  const QuantizeResult searched = Quantize(net, options);
+  EXPECT_TRUE(searched.within_budget);
+  EXPECT_LE(*searched.error, *options.max_error);
+  EXPECT_FALSE(searched.trail.empty());
+  for (const QuantizedLayer& layer : searched.layers) {
+    EXPECT_TRUE(layer.error_alone) << layer.name;
+    EXPECT_EQ(layer.format == Format::kFloat, layer.name == "wide" || layer.name == "even") << layer.name;
+  }
+  options.max_error = 0;
+  const QuantizeResult none = Quantize(net, options);
+  for (const QuantizedLayer& layer : none.layers) EXPECT_EQ(layer.format, Format::kFloat) << layer.name;
+}
+
+TEST(Quantizer, MeasuresLayersForItsReport) {
+  QuantizeOptions options = Everything();
+  options.measure_layers = true;
+  const QuantizeResult result = Quantize(kSmallNet, options);
+  for (const QuantizedLayer& layer : result.layers) {
+    SCOPED_TRACE(layer.name);
+    if (layer.format != Format::kI8) continue;
+    ASSERT_TRUE(layer.error_alone && layer.error_without && layer.signal_to_noise && layer.range);
+    EXPECT_GT(*layer.signal_to_noise, 20);
+    EXPECT_LT(*layer.error_alone, 0.05);
+    int64_t all = 0;
+    for (const int64_t count : layer.results.counts) all += count;
+    EXPECT_GT(all, 0);
+    EXPECT_LE(layer.bytes, layer.bytes_before);
+  }
+}
+
+/// The last result has one large element, beside which rounding leaves little of the others.
+TEST(Quantizer, LastResultsStayFloatWhereThatIsMuchBetter) {
+  const std::string net = R"(graph ends {
+  input x: f32[1, 64]
+  const w: f32[64, 64] = seed 1
+  const v: f32[2, 64] = seed 2
+  const far: f32[2] = [0, 3000]
+  const two: i64[2] = [1, 2]
+  h: f32[1, 64] = FullyConnected(x, w, _) {min=0}
+  y: f32[1, 2] = FullyConnected(h, v, far)
+  a: f32[1, 1], b: f32[1, 1] = Split(y) {axis=1, parts=2}
+  output a
+}
+)";
+  QuantizeOptions options;
+  const QuantizeResult chosen = Quantize(net, options);
+  const QuantizeResult all = Quantize(net);
+  EXPECT_EQ(all.layers.back().format, Format::kI8);
+  EXPECT_EQ(chosen.layers.back().format, Format::kWeights8);
+  EXPECT_EQ(chosen.layers.front().format, Format::kI8);
+  EXPECT_THAT(chosen.notes, ::testing::ElementsAre(HasSubstr("'y'")));
+  EXPECT_LT(*chosen.error, 0.5 * *all.error);
+  // What is before the last product stays integers.
+  EXPECT_EQ(ResultsByName(ConvertGraph(chosen.graph)->graph).at("h"), DType::kI8);
+}
+
 TEST(Quantizer, IsDeterministic) {
   EXPECT_EQ(ConvertGraph(Quantize(kSmallNet).graph)->file, ConvertGraph(Quantize(kSmallNet).graph)->file);
 }
@@ -203,7 +285,7 @@ TEST(Quantizer, SaysWhatItDoesNotTake) {
   keep.keep = {"lefd"};
   EXPECT_THAT(Refusal(kSmallNet, keep),
               HasSubstr("--keep lefd: the net has no layer of this name (did you mean 'left'?)"));
-  EXPECT_THAT(Refusal(kSmallNet, {}, 0), HasSubstr("--calibrate"));
+  EXPECT_THAT(Refusal(kSmallNet, Everything(), 0), HasSubstr("--calibrate"));
   EXPECT_THAT(Refusal("graph g {\n input x: f32[2]\n y = Neg(x)\n output y\n}\n"),
               HasSubstr("nothing to quantise"));
   EXPECT_THAT(Refusal("graph g {\n input x: f32[2]\n q: i8[2] {scale=0.5} = Quantize(x)\n y = "

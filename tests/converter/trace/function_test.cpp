@@ -47,6 +47,22 @@ TEST(Function, TensorArgumentsTraceOnceOtherArgumentsOncePerValue) {
   EXPECT_EQ(by_value.trace_count(), 2u);
 }
 
+/// Eager mode has the count at once, a traced function in each run.
+TEST(Function, WhatIsCountedIsAsLargeAsItIs) {
+  const auto above_zero = [](const Tensor& x) {
+    const Tensor places = NonZero(x > 0.0f);
+    return Gather(x, Reshape(places, {-1})) * 2.0f;
+  };
+  Function traced = above_zero;
+  Function different = [](const Tensor& x) { return Unique(x).counts; };
+  for (const std::vector<float>& row : {std::vector<float>{1, -2, 3}, {-1, -1, -1}, {4, 4, 6}}) {
+    const std::vector<float> expected = above_zero(Row(row)).ToVector<float>();
+    EXPECT_EQ(traced(Row(row)).ToVector<float>(), expected);
+    EXPECT_EQ(different(Row(row)).elements(), Unique(Row(row)).values.elements());
+  }
+  EXPECT_EQ(traced.trace_count(), 1u);
+}
+
 TEST(Function, AnExtentSeenWithASecondValueBecomesOpen) {
   Function doubled = [](const Tensor& x) { return x + x; };
   for (int n = 1; n <= 10; ++n) {

@@ -10,9 +10,12 @@ namespace skiff::names {
 // Two operators are functions of other names, because C++ has these for something else.
 #define If Cond
 #define Shape ShapeOf
+// What runs behind a count is nobody's to call.
+#define Stage While
 #define OP(id, Name, ...) using eager::Name;
 #include "ops/ops.def"
 #undef OP
+#undef Stage
 #undef Shape
 #undef If
 

@@ -1,0 +1,171 @@
+// skiff quantize from the outside: what it reads, what it writes, and how it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "cli/quantize_page.h"
+#include "files/npy.h"
+#include "graph/graph.h"
+#include "tests/converter/cli/onnx_models.h"
+#include "tests/converter/cli/run_tool.h"
+#include "tests/support/temp_folder.h"
+
+namespace skiff::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Json = nlohmann::json;
+using Arguments = std::vector<std::string>;
+
+const std::string kCharacters = SKIFF_SOURCE_DIR "/samples/characters";
+const std::string kNet = kCharacters + "/characters.onnx";
+const Arguments kImages = {"--image-size", "32x32",         "--mean",   "127.5,127.5,127.5",
+                           "--scale",      "0.00784313725", "--filter", "linear"};
+
+class QuantizeTool : public ::testing::Test {
+ protected:
+  static RunResult Try(Arguments arguments, const Arguments& more = {}) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return RunSkiff(arguments);
+  }
+  static RunResult Succeed(const Arguments& arguments, const Arguments& more = {}) {
+    RunResult result = Try(arguments, more);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return result;
+  }
+  static std::string Fail(const Arguments& arguments, int exit_code = 1) {
+    const RunResult result = Try(arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.error << result.output;
+    return result.error;
+  }
+  Json Report(const Arguments& arguments, const Arguments& more = {}) {
+    Arguments all = {"quantize", kNet, "-o", out_, "--json"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return Json::parse(Succeed(all, more).output);
+  }
+  static std::string CallsOf(const std::string& file) {
+    const Json inspected = Json::parse(Succeed({"inspect", file, "--json"}).output);
+    return inspected["metadata"]["quantize:calls"];
+  }
+
+  const TempFolder folder_;
+  const std::string out_ = folder_ / "out.skiff";
+  const std::string two_ = folder_.Write("two.onnx", Serialized(TwoInputModel()));
+  const std::string product_ = folder_.Write("product.onnx", Serialized(ProductModel()));
+};
+
+TEST_F(QuantizeTool, CalibratesWithPicturesAndStillNamesThem) {
+  const Json report =
+      Report({"--calibrate", kCharacters + "/images", "--labels", kCharacters + "/labels.txt"}, kImages);
+  EXPECT_LT(report["bytes"], report["bytes_before"].get<int>() / 3);
+  EXPECT_LT(report["error"], 0.1);
+  EXPECT_EQ(CallsOf(out_), "6");
+  for (const std::string name :
+       {"7_cantarell-bold_32x32", "A_roboto-regular_64x64", "K_firacode-medium_48x48"}) {
+    const Json run = Json::parse(
+        Succeed({"run", out_, "--input", kCharacters + "/images/" + name + ".png", "--top", "1", "--json"})
+            .output);
+    EXPECT_EQ(run["outputs"][0]["top"][0]["label"], name.substr(0, 1));
+  }
+}
+
+TEST_F(QuantizeTool, ParityHasABudgetAndAnExitCodeOfItsOwn) {
+  Report({"--calibrate", kCharacters + "/images"}, kImages);
+  const Arguments parity = {"parity", kNet, out_, "--inputs",
+                            kCharacters + "/reference/A_roboto-regular_64x64"};
+  Succeed(parity, {"--max-error", "0.1"});
+  EXPECT_EQ(Try(parity, {"--max-error", "0.0001"}).exit_code, 4);
+  const RunResult plain = Try(parity);
+  EXPECT_EQ(plain.exit_code, 3);
+  EXPECT_THAT(plain.error, AllOf(HasSubstr("was quantised (i8)"), HasSubstr("--max-error")));
+  EXPECT_EQ(Try(parity, {"--max-error", "0.1", "--rtol", "1"}).exit_code, 2);
+}
+
+TEST_F(QuantizeTool, TakesFoldersOfTensorsInEveryForm) {
+  const auto calls = [&](const std::string& folder) {
+    Succeed({"quantize", product_, "-o", out_, "--calibrate", folder});
+    return CallsOf(out_);
+  };
+  TempFolder each;
+  TempFolder rows;
+  const auto write = [](const TempFolder& to, const std::string& name, const Shape& shape) {
+    const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, shape).view());
+    to.Write(name, {bytes.begin(), bytes.end()});
+  };
+  for (int i = 0; i < 12; ++i) write(each, "input_" + std::to_string(i) + ".npy", {1, 4});
+  write(each, "output_0.npy", {1, 3});
+  EXPECT_EQ(calls(each.path()), "12");
+  write(rows, "x.npy", {5, 4});
+  EXPECT_EQ(calls(rows.path()), "5");
+  EXPECT_EQ(calls("random:3"), "3");
+  Succeed({"quantize", product_, "-o", out_, "--calibrate", each.path(), "--samples", "4"});
+  EXPECT_EQ(CallsOf(out_), "4");
+}
+
+TEST_F(QuantizeTool, SaysThatRandomInputsAreNone) {
+  EXPECT_THAT(Succeed({"quantize", product_, "-o", out_, "--calibrate", "random:4"}).error,
+              HasSubstr("calibrated with random inputs"));
+}
+
+TEST_F(QuantizeTool, WritesAReportThatStandsAlone) {
+  const std::string page_file = folder_ / "report.html";
+  const Json report = Report({"--calibrate", kCharacters + "/images", "--report", page_file}, kImages);
+  const std::string page = ReadWhole(page_file);
+  EXPECT_THAT(page, AllOf(HasSubstr("<!doctype html>"), HasSubstr("</html>"), HasSubstr("<svg")));
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("http://")), Not(HasSubstr("https://")), Not(HasSubstr("<script"))));
+  ASSERT_FALSE(report["layers"].empty());
+  for (const Json& layer : report["layers"]) {
+    EXPECT_THAT(page, HasSubstr(cli::EscapeHtml(layer["name"])));
+    if (layer["format"] == "i8") {
+      EXPECT_TRUE(layer.contains("error_alone") && layer.contains("signal_to_noise_db")) << layer;
+    }
+  }
+}
+
+TEST_F(QuantizeTool, SearchMeetsItsBudget) {
+  const Json plain = Report({"--calibrate", kCharacters + "/images"}, kImages);
+  const double budget = plain["error"].get<double>() * 0.7;
+  const Json searched =
+      Report({"--calibrate", kCharacters + "/images", "--max-error", std::to_string(budget)}, kImages);
+  EXPECT_LE(searched["error"], budget);
+  EXPECT_FALSE(searched["search"].empty());
+  EXPECT_LT(searched["bytes"], searched["bytes_before"]);
+}
+
+TEST_F(QuantizeTool, RefusesWithAWayOut) {
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_}), HasSubstr("say --calibrate FOLDER"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", folder_ / "none"}),
+              HasSubstr("there is no such folder"));
+  const TempFolder empty;
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", empty.path()}),
+              HasSubstr("holds no inputs"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:x"}),
+              HasSubstr("random:16:0..255"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:2", "--keep", "produkt"}),
+              HasSubstr("did you mean 'product'?"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", product_, "--calibrate", "random:2"}),
+              HasSubstr("is the source file itself"));
+  EXPECT_THAT(Fail({"quantize", two_, "-o", out_, "--calibrate", "random:2"}),
+              HasSubstr("nothing to quantise"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--format", "i7"}, 2), HasSubstr("--format"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--format", "f16", "--max-error", "0.1"}, 2),
+              HasSubstr("--calibrate"));
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrat", "x"}, 2),
+              HasSubstr("did you mean '--calibrate'?"));
+  EXPECT_EQ(folder_.List().count("out.skiff"), 0u);
+}
+
+TEST(QuantizePage, EscapesWhatNetsAreCalled) {
+  QuantizeResult result;
+  result.layers.emplace_back().name = "<b>&'\"";
+  const std::string page = cli::QuantizePage("<i>", {{"<u>", "</u>"}}, result, "rms");
+  EXPECT_THAT(page, HasSubstr("&lt;b&gt;&amp;&#39;&quot;"));
+  EXPECT_THAT(page, AllOf(Not(HasSubstr("<b>")), Not(HasSubstr("<i>")), Not(HasSubstr("<u>"))));
+}
+
+}  // namespace
+}  // namespace skiff::testing
