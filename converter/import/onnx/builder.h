@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/custom_operators.h"
@@ -31,6 +32,7 @@ inline constexpr const char* kRunNumber = "random/run";
 /// What the importer keeps for the whole graph while nodes are built.
 struct OnnxNotes {
   std::map<ValueId, PortNotes> of_values;  ///< Hold where the value becomes an output of the graph.
+  std::unordered_set<ValueId> texts;       ///< Numbers of texts, which may only be moved.
   ValueId run_number = kNoValue;           ///< An input, whose value the next run has is one more.
   int64_t streams = 0;                     ///< Draws of random numbers so far.
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <unordered_set>
 
 #include "graph/error.h"
@@ -20,6 +21,23 @@ constexpr size_t kMaxNodes = 1'000'000;
 
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+
+const char* RemedyOfType(int32_t type) {
+  return type == onnx::TensorProto::STRING ? "There are no texts on a device: train with numbers as classes, "
+                                             "and let the program make numbers of what "
+                                             "is read."
+                                           : "Export with float32 instead.";
+}
+
+/// Whether the node does nothing with its first input but to move elements, and reads no other texts.
+bool MovesTexts(const onnx::NodeProto& node, const std::vector<ValueId>& inputs,
+                const std::unordered_set<ValueId>& texts) {
+  static constexpr std::array<std::string_view, 7> kMoving = {
+      "ArrayFeatureExtractor", "Flatten", "Gather", "Identity", "Reshape", "Squeeze", "Unsqueeze"};
+  return std::find(kMoving.begin(), kMoving.end(), node.op_type()) != kMoving.end() &&
+         texts.contains(inputs[0]) &&
+         std::none_of(inputs.begin() + 1, inputs.end(), [&](ValueId input) { return texts.contains(input); });
+}
 
 void BuildKept(OnnxBuilder& b) {
   const std::vector<uint8_t> options = CustomOptionsOfOnnx(b.node());
@@ -141,13 +159,34 @@ void OnnxImporter::Bind(Scope& scope, const std::string& tensor, ValueId value) 
   }
 }
 
+/// A list of texts stands as their numbers, with which nothing may be done but to move them; where they
+/// become an output, the file names them.
+void OnnxImporter::AddTexts(const onnx::TensorProto& tensor, Scope& scope) {
+  std::vector<int64_t> numbers(static_cast<size_t>(tensor.string_data_size()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const ValueId value = graph_.AddConstant(ExportedName(scope, tensor.name()), TensorData::OfInts(numbers));
+  notes_.texts.insert(value);
+  notes_.of_values[value].value_labels.assign(tensor.string_data().begin(), tensor.string_data().end());
+  Bind(scope, tensor.name(), value);
+}
+
+bool OnnxImporter::ReadsTexts(const std::vector<ValueId>& inputs) const {
+  return bodies_ == 0 && std::any_of(inputs.begin(), inputs.end(),
+                                     [&](ValueId input) { return notes_.texts.contains(input); });
+}
+
 void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, const ReadElements& read) {
   for (int index = 0; index < graph.initializer_size(); ++index) {
     const onnx::TensorProto& tensor = graph.initializer(index);
     if (tensor.name().empty()) Throw(StatusCode::kInvalidModel, "an initializer has no name");
+    if (bodies_ == 0 && tensor.data_type() == onnx::TensorProto::STRING && tensor.dims_size() == 1 &&
+        tensor.dims(0) == tensor.string_data_size()) {
+      AddTexts(tensor, scope);
+      continue;
+    }
     if (ConstantDTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
       problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
-                    "Export with float32 instead.", tensor.name());
+                    RemedyOfType(tensor.data_type()), tensor.name());
       Bind(scope, tensor.name(), kPoisoned);
       continue;
     }
@@ -209,7 +248,7 @@ void OnnxImporter::AddInputs(Scope& scope, const std::map<std::string, size_t>& 
     const DType dtype = DTypeOfOnnx(tensor.elem_type());
     if (dtype == DType::kInvalid) {
       problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.elem_type())),
-                    "Export with float32 instead.", input.name());
+                    RemedyOfType(tensor.elem_type()), input.name());
       Bind(scope, input.name(), kPoisoned);
       continue;
     }
@@ -328,9 +367,19 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     call.inputs.push_back(input.empty() ? kNoValue : scope.values.at(input));
     poisoned |= call.inputs.back() == kPoisoned;
   }
+  const bool of_texts = ReadsTexts(call.inputs);
+  const ValueId texts = of_texts ? call.inputs[0] : kNoValue;
+  if (of_texts && !MovesTexts(node, call.inputs, notes_.texts)) {
+    problems_.Add(what + " over texts", RemedyOfType(onnx::TensorProto::STRING), label);
+    return Poison(scope, node);
+  }
   std::vector<std::string> captured;
   for (const std::string& tensor : CapturedTensors(node)) {
     const ValueId value = scope.values.at(tensor);
+    if (ReadsTexts({value})) {
+      problems_.Add("texts that a sub-graph reads", RemedyOfType(onnx::TensorProto::STRING), label);
+      return Poison(scope, node);
+    }
     poisoned |= value == kPoisoned;
     if (value == kNoValue) continue;                           // Left out by the caller of a function.
     if (value >= 0 && graph_.value(value).constant) continue;  // A constant in the body, too.
@@ -374,6 +423,10 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
       }
       scope.values.emplace(node.output(i), kPoisoned);
       continue;
+    }
+    if (of_texts) {
+      notes_.texts.insert(value);
+      notes_.of_values[value] = PortNotes(notes_.of_values.at(texts));
     }
     if (scope.depth == 0) TypeAsDeclared(value, node.output(i));
     Bind(scope, node.output(i), value);

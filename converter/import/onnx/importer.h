@@ -61,6 +61,9 @@ class OnnxImporter {
   void NoteSmallFloat(const char* kind, const std::string& name, int32_t type);
   /// Makes the number of the run a variable, where a node has asked for it.
   void CountRuns();
+  void AddTexts(const onnx::TensorProto& tensor, Scope& scope);
+  /// Whether an input stands for texts.
+  bool ReadsTexts(const std::vector<ValueId>& inputs) const;
   std::vector<Dim> ReadDims(const onnx::ValueInfoProto& input);
 
   void BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs);

@@ -125,6 +125,28 @@ TEST(OnnxTrees, TextsBecomeNumbersThatTheFileNames) {
   EXPECT_THAT(Numbers(outputs.at("scores")), ElementsAre(0, 0, 1, 3, 1, 0));
 }
 
+/// As classifiers are written that are no node of their own.
+TEST(OnnxFeatures, TextsOfAListAreMovedAndNothingElse) {
+  const auto model = [](const std::string& op) {
+    OnnxModel made;
+    made.AddInput("i", {3}, onnx::TensorProto::INT64);
+    auto* texts = made.proto.mutable_graph()->add_initializer();
+    texts->set_name("classes");
+    texts->set_data_type(onnx::TensorProto::STRING);
+    texts->add_dims(2);
+    texts->add_string_data("no");
+    texts->add_string_data("yes");
+    made.AddNode("Gather", {"classes", "i"}, {"chosen"});
+    made.AddNode(op, {"chosen"}, {"y"});
+    made.AddOutput("y");
+    return made;
+  };
+  const Graph graph = model("Identity").Import();
+  EXPECT_THAT(graph.outputs()[0].notes.value_labels, ElementsAre("no", "yes"));
+  EXPECT_THAT(Evaluate(graph, {{"i", TensorData::OfInts({1, 0, 1})}}).at("y").ToInts(), ElementsAre(1, 0, 1));
+  EXPECT_THROW(model("Neg").Import(), Error);
+}
+
 TEST(OnnxTrees, UnsoundTreesAreRefused) {
   const auto refusal = [](const std::vector<int64_t>& yes, const std::vector<int64_t>& no, int64_t target) {
     MlModel model("TreeEnsembleRegressor", {1, 1}, {"y"});
