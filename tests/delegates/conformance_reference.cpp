@@ -67,6 +67,16 @@ void AddDraws(CaseList& list) {
   }
 }
 
+/// No element that is drawn is 0.
+void AddCounts(CaseList& list) {
+  list.Add(OpCode::kNonZero, "all", {F32({2, 3}), Constant(Number(6))});
+  list.Add(OpCode::kNonMaxSuppression, "boxes",
+           {F32({1, 5, 4}, 0, 10), F32({1, 2, 5}, 0, 1), Constant(Number(3)), F32({}, 0.2, 0.5),
+            F32({}, 0.1, 0.3)})
+      .outputs = 3;
+  list.Add(OpCode::kUnique, "numbers", {F32({9})}).outputs = 5;
+}
+
 void AddShapes(CaseList& list) {
   list.Add(OpCode::kShape, "image", {F32({2, 3, 4})});
   list.Add(OpCode::kFill, "matrix", {Integers({3, 4})}).As<FillAttrs>().value = 2.5f;
@@ -94,6 +104,7 @@ void AddReferenceCases(CaseList& list) {
   AddElementwise(list);
   AddImages(list);
   AddOrders(list);
+  AddCounts(list);
   AddShapes(list);
   AddScatters(list);
   AddDraws(list);
