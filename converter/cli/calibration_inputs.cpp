@@ -85,8 +85,7 @@ TensorData RowOf(const std::string& file, const PortInfo& port, int64_t row, con
     for (int axis = 1; axis < all.shape().rank(); ++axis) shape.Append(all.shape()[axis]);
   }
   const auto bytes = static_cast<size_t>(ElementBytes(all.dtype(), shape.elements()));
-  const TensorData one(all.dtype(), shape,
-                       static_cast<const char*>(all.data()) + static_cast<size_t>(row) * bytes);
+  TensorData one(all.dtype(), shape, static_cast<const char*>(all.data()) + static_cast<size_t>(row) * bytes);
   CheckInputType(file, one, port, sizes);
   return one;
 }

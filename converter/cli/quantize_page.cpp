@@ -12,11 +12,11 @@ namespace {
 
 constexpr const char* kStyle = R"(
 :root { color-scheme: light dark; --bar: #3b78c2; --cut: #c2413b; --weak: #8888; }
-body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 75rem; padding: 0 1rem; }
+body { font: 14px/1.4 system-ui, sans-serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td, th { padding: .2rem .5rem; text-align: left; }
 th { position: sticky; top: 0; background: Canvas; border-bottom: 1px solid var(--weak); }
-tr + tr td { border-top: 1px solid #8883; } .number { text-align: right; font-variant-numeric: tabular-nums; }
+tr + tr td { border-top: 1px solid #8883; } .search { width: auto; } .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .format { border-radius: .3rem; padding: 0 .4rem; background: #3b78c233; } .f32 { background: #c2413b33; }
 .share { background: var(--bar); height: .5rem; display: inline-block; min-width: 1px; }
 svg { display: block; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; }
@@ -78,7 +78,8 @@ std::string Row(const QuantizedLayer& layer, double most_alone) {
 std::string Trail(const QuantizeResult& result) {
   if (result.trail.empty()) return "";
   std::string text =
-      "<h2>Search</h2>\n<table><tr><th class='number'>layers left float</th><th class='number'>error "
+      "<h2>Search</h2>\n<table class='search'><tr><th class='number'>layers left float</th><th "
+      "class='number'>error "
       "then</th>"
       "</tr>\n";
   for (const SearchStep& step : result.trail)
@@ -135,7 +136,7 @@ std::string QuantizePage(const std::string& title,
       "<h2>Layers</h2>\n<p>Noise is that of the layer's result, behind all that is quantised before it. "
       "Errors are of the net's outputs ({}): when the layer alone is quantised, and when all others are. "
       "Histograms are of square roots; red is beyond the range of the codes.</p>\n"
-      "<table><tr><th>layer</th><th>operator</th><th>format</th><th class='number'>signal to noise</th>"
+      "<table><tr><th>layer</th><th>operator</th><th>format</th><th class='number'>signal<br>to noise</th>"
       "<th class='number'>error alone</th><th></th><th class='number'>all others</th>"
       "<th class='number'>bytes before</th><th class='number'>bytes</th><th>results</th>"
       "<th class='number'>clipped</th><th>weights</th></tr>\n",

@@ -313,9 +313,11 @@ class Quantizer {
     }
     if (!options_.measure_layers) return;
     Observer weights;
-    for (const size_t input : LargeConstants(graph_, graph_.node(node))) {
-      const TensorData& data = *graph_.value(graph_.node(node).inputs[input]).constant;
-      weights.Add({data.as<float>(), static_cast<size_t>(data.elements())}, 0);
+    for (const ValueId input : graph_.node(node).inputs) {
+      if (input == kNoValue || !graph_.value(input).constant) continue;
+      const TensorData& data = *graph_.value(input).constant;
+      if (data.dtype() == DType::kF32 && data.shape().rank() > 1)
+        weights.Add({data.as<float>(), static_cast<size_t>(data.elements())}, 0);
     }
     row.weights = HistogramOf(weights);
   }
