@@ -118,11 +118,21 @@ void RemoveNodes(Graph& graph, Unwanted unwanted) {
   }
 }
 
+/// Of what nobody gets, that which has an effect must run: its order is a value, too.
+void AddEffects(const Graph& graph, const Levels& levels, int level, std::vector<ValueId>& results) {
+  for (const NodeId id : graph.TopologicalOrder()) {
+    if (results.empty() && levels.Of(id) > level && HasEffect(graph.node(id)))
+      results.push_back(graph.node(id).outputs.back());
+  }
+}
+
 /// `graph` without its nodes behind `level`, which become the body of its last node.
 void Cut(Graph& graph, const Levels& levels, int level, int last) {
   if (level == last) return;
   const std::vector<ValueId> inputs = ReadBehind(graph, levels, level);
-  const std::vector<ValueId> results = ReturnedBehind(graph, levels, level);
+  std::vector<ValueId> results = ReturnedBehind(graph, levels, level);
+  AddEffects(graph, levels, level, results);
+  if (results.empty()) return RemoveNodes(graph, [&](NodeId id) { return levels.Of(id) > level; });
   Graph body = graph;
   RemoveNodes(body, [&](NodeId id) { return levels.Of(id) <= level; });
   body.SetPorts(PortsOf(graph, inputs), PortsOf(graph, results));

@@ -7,10 +7,13 @@ namespace skiff {
 namespace {
 
 template <class D>
-D ElementsOf(const InferInput<D>& x) {
-  D elements(1);
-  for (int i = 0; i < x.rank; ++i) elements = elements * x.extents[i];
-  return elements;
+Status CountElements(const InferContext<D>& context, const InferInput<D>& x, D* elements) {
+  *elements = D(1);
+  for (int i = 0; i < x.rank; ++i) {
+    if (!CheckedMultiply(*elements, x.extents[i], elements))
+      return context.Error("the input has too many elements");
+  }
+  return OkStatus();
 }
 
 template <class D>
@@ -34,7 +37,9 @@ Status InferNonZero(InferContext<D>& context) {
   out.dtype = DType::kI64;
   out.rank = 2;
   out.extents[0] = D(x.rank == 0 ? 1 : x.rank);
-  out.extents[1] = MinExtent(count[0], ElementsOf(x));
+  D elements;
+  SKIFF_RETURN_IF_ERROR(CountElements(context, x, &elements));
+  out.extents[1] = MinExtent(count[0], elements);
   return OkStatus();
 }
 
@@ -62,7 +67,9 @@ Status InferNonMaxSuppression(InferContext<D>& context) {
   InferOutput<D>& taken = context.outputs[0];
   taken.dtype = DType::kI64;
   taken.rank = 2;
-  taken.extents[0] = scores.extents[0] * scores.extents[1] * of_class;
+  if (!CheckedMultiply(scores.extents[0], scores.extents[1], &taken.extents[0]) ||
+      !CheckedMultiply(taken.extents[0], of_class, &taken.extents[0]))
+    return context.Error("there would be too many boxes");
   taken.extents[1] = D(3);
   SetVector(context.outputs[1], DType::kI64, D(1));
   SetVector(context.outputs[2], DType::kI64, boxes.extents[1]);
@@ -73,7 +80,8 @@ template <class D>
 Status InferUnique(InferContext<D>& context) {
   const auto& attrs = context.template As<UniqueAttrs>();
   const InferInput<D>& x = context.inputs[0];
-  D count = ElementsOf(x);
+  D count;
+  SKIFF_RETURN_IF_ERROR(CountElements(context, x, &count));
   InferOutput<D>& out = context.outputs[0];
   SetVector(out, x.dtype, count);
   if (attrs.slices) {

@@ -158,6 +158,7 @@ void RandomOpenGraph::Rearrange() {
 }
 
 ValueId RandomOpenGraph::CountPositive(ValueId mask) {
+  counts_elements_ = true;
   ReduceAttrs all;
   for (int axis = 0; axis < RankOf(mask); ++axis) all.axes[all.axes.size++] = axis;
   all.keep_dims = false;
@@ -177,7 +178,6 @@ void RandomOpenGraph::Counted() {
     const ValueId places = One(OpCode::kNonZero, {mask, CountPositive(mask)});
     const ValueId tuples = One(OpCode::kTranspose, {places}, TransposeAttrs{{1, 0}});
     const ValueId found = One(OpCode::kGatherND, {x, tuples}, GatherNDAttrs{});
-    counts_elements_ = counts_elements_ || found != kNoValue;
     return Keep(found);
   }
   ReduceAttrs others;
@@ -198,7 +198,6 @@ void RandomOpenGraph::Counted() {
     const ValueId rows = One(OpCode::kReshape, {places, Numbers({-1})}, ReshapeAttrs());
     part = One(OpCode::kGather, {x, rows}, AxisAttrs{axis});
   }
-  counts_elements_ = counts_elements_ || part != kNoValue;
   Keep(part);
 }
 

@@ -169,8 +169,8 @@ TEST(Bodies, KnowWhichInputsDecideShapes) {
 TEST(Bodies, SayWhatDoesNotFit) {
   ExpectError(
       "graph g { input c: bool[] input x: f32[2] y = If(c, x) then { input x y = Neg(x) output y } else { "
-      "input x const z: f32[3] = [1, 2, 3] output z } output y }",
-      "output 0 is f32[2] ('y') in the branch 'then' and f32[3] ('z') in the branch 'else'");
+      "input x const z: f32[1, 3] = [1, 2, 3] output z } output y }",
+      "output 0 is f32[2] ('y') in the branch 'then' and f32[1, 3] ('z') in the branch 'else'");
   ExpectError(
       "graph g { input c: f32[] input x: f32[2] y = If(c, x) then { input x output x } else { input x output "
       "x } output y }",
