@@ -75,6 +75,8 @@ Status InferSplit(InferContext<D>& context) {
       size = i + 1 < count ? piece : extent + sum * D(-1);
     }
     SKIFF_RETURN_IF_ERROR(CheckExtent(context, size, axis));
+    // Whatever a size is of which nothing is known, it is one of a part.
+    if (sizes.count > 0 && !IsNonNegative(size)) size = MinExtent(MaxExtent(size, D(0)), extent);
     if (!CheckedAdd(D(sum), size, &sum)) return context.Error("the sum of the sizes does not fit in 63 bits");
   }
   if (!SameExtent(sum, extent)) {

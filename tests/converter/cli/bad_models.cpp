@@ -136,7 +136,7 @@ std::vector<BadInput> Unsupported() {
                [](ModelProto& m) {
                  m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(8);
                },
-               {"in.onnx", "element type string", "'x'", "float32"}),
+               {"in.onnx", "element type string", "'x'", "numbers as classes"}),
       OfChange("WeightsDtype",
                [](ModelProto& m) { m.mutable_graph()->mutable_initializer(0)->set_data_type(14); },
                {"in.onnx", "element type complex64", "'w'", "float32"}),
