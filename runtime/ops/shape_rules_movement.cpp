@@ -61,7 +61,7 @@ Status InferSplit(InferContext<D>& context) {
                          static_cast<long long>(count));
   }
   const D extent = x.extents[axis];
-  const D piece = sizes.count > 0 ? D(0) : CeilDivide(extent, D(count));
+  const D piece = context.Has(1) ? D(0) : CeilDivide(extent, D(count));
   D sum(0);
   for (int64_t i = 0; i < count; ++i) {
     InferOutput<D>& out = context.outputs[static_cast<size_t>(i)];
@@ -69,14 +69,14 @@ Status InferSplit(InferContext<D>& context) {
     out.rank = x.rank;
     for (int j = 0; j < x.rank; ++j) out.extents[j] = x.extents[j];
     D& size = out.extents[axis];
-    if (sizes.count > 0) {
+    if (sizes.data != nullptr) {
       size = sizes[i];
     } else {
       size = i + 1 < count ? piece : extent + sum * D(-1);
     }
     SKIFF_RETURN_IF_ERROR(CheckExtent(context, size, axis));
     // Whatever a size is of which nothing is known, it is one of a part.
-    if (sizes.count > 0 && !IsNonNegative(size)) size = MinExtent(MaxExtent(size, D(0)), extent);
+    if (sizes.data != nullptr && !IsNonNegative(size)) size = MinExtent(MaxExtent(size, D(0)), extent);
     if (!CheckedAdd(D(sum), size, &sum)) return context.Error("the sum of the sizes does not fit in 63 bits");
   }
   if (!SameExtent(sum, extent)) {
@@ -141,7 +141,7 @@ Status InferPad(InferContext<D>& context) {
   uint32_t seen = 0;
   for (int64_t i = 0; i < count; ++i) {
     int axis = static_cast<int>(i);
-    if (context.Has(3)) {
+    if (axes.data != nullptr) {
       axis = IsKnown(axes[i]) ? NormalizeAxis(KnownValue(axes[i]), x.rank) : -1;
       if (axis < 0 || ((seen >> axis) & 1u) != 0) {
         return context.Error("an axis is named twice or lies outside an input of rank %d", x.rank);

@@ -30,7 +30,7 @@ void RandomOpenGraph::Pad() {
   if (Chance(60)) {
     std::vector<int64_t> pads(static_cast<size_t>(2 * rank), 0);
     pads[static_cast<size_t>(axis)] = Draw(0, 2);
-    pads[static_cast<size_t>(axis + rank)] = Draw(0, 2);
+    pads[static_cast<size_t>(axis) + static_cast<size_t>(rank)] = Draw(0, 2);
     return Keep(OpCode::kPad, {x, Numbers(pads)}, PadAttrs());
   }
   const ValueId other = AnyValue();

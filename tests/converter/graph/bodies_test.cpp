@@ -61,7 +61,7 @@ TensorData Int(int64_t value) { return TensorData(DType::kI64, Shape{}, &value);
 TensorData Bool(bool value) { return TensorData(DType::kBool, Shape{}, &value); }
 
 /// Without the types of results, which then come from inference.
-std::string WithoutTypes(std::string text) {
+std::string WithoutTypes(const std::string& text) {
   return std::regex_replace(text, std::regex("(last|y|next|sum|go|a|b): [a-z0-9]+\\[[^\\]]*\\]"), "$1");
 }
 
