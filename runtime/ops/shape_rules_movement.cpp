@@ -51,7 +51,8 @@ Status InferSplit(InferContext<D>& context) {
   if (axis < 0) return AxisError(context, attrs.axis, x.rank);
   const auto count = static_cast<int64_t>(context.outputs.size());
   ShapeValues<D> sizes;
-  if (context.Has(1)) {
+  const bool sized = context.Has(1);
+  if (sized) {
     SKIFF_RETURN_IF_ERROR(ReadShapeValues(context, 1, "the sizes", &sizes));
     if (sizes.count != count)
       return context.Error("there are %lld sizes for %lld outputs", static_cast<long long>(sizes.count),
@@ -61,7 +62,7 @@ Status InferSplit(InferContext<D>& context) {
                          static_cast<long long>(count));
   }
   const D extent = x.extents[axis];
-  const D piece = context.Has(1) ? D(0) : CeilDivide(extent, D(count));
+  const D piece = sized ? D(0) : CeilDivide(extent, D(count));
   D sum(0);
   for (int64_t i = 0; i < count; ++i) {
     InferOutput<D>& out = context.outputs[static_cast<size_t>(i)];
@@ -139,7 +140,7 @@ Status InferPad(InferContext<D>& context) {
   out.rank = x.rank;
   for (int i = 0; i < x.rank; ++i) out.extents[i] = x.extents[i];
   uint32_t seen = 0;
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < pads.count / 2; ++i) {
     int axis = static_cast<int>(i);
     if (axes.data != nullptr) {
       axis = IsKnown(axes[i]) ? NormalizeAxis(KnownValue(axes[i]), x.rank) : -1;
