@@ -480,8 +480,10 @@ TEST(MaliciousSkiff, BodiesInBodiesWithoutAnEnd) {
   const auto nested = [&](int depth) {
     std::string text = "y = Neg(x) output y";
     for (int i = 0; i < depth; ++i) {
-      text = "y = If(c, c, x) then { input c input x " + text +
-             " } else { input c input x n = Exp(x) output n } output y";
+      text = fmt::format(
+          "y = If(c, c, x) then {{ input c input x {} }} else {{ input c input x n = Exp(x) output n }} "
+          "output y",
+          text);
     }
     return "graph g { input c: bool[] input x: f32[2] " + text + " }";
   };

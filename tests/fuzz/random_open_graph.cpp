@@ -115,7 +115,7 @@ ValueId RandomOpenGraph::AddInput(const std::string& name, DType dtype, const st
 /// What nobody reads, and some of what somebody does.
 void RandomOpenGraph::DrawOutputs() {
   const auto add = [&](ValueId value) {
-    const std::string name = "y" + std::to_string(graph_.outputs().size());
+    std::string name = "y" + std::to_string(graph_.outputs().size());
     graph_.AddOutput(name, value);
     return name;
   };
@@ -187,7 +187,7 @@ double RandomOpenGraph::Largest(ValueId value) const {
   return largest;
 }
 
-ValueId RandomOpenGraph::Constant(TensorData data) {
+ValueId RandomOpenGraph::Constant(const TensorData& data) {
   const ValueId value = graph_.AddConstant("", data);
   for (auto& values : data_) {
     values.resize(static_cast<size_t>(value) + 1);
@@ -234,7 +234,7 @@ RandomOpenGraph::Values RandomOpenGraph::EmitWithStorage(OpCode op, const Values
     graph_.AddOutput("refused", graph_.node(id).outputs[0]);
     Throw(error.code(), "{}\n{}", error.what(), Text());
   }
-  const Values made = graph_.node(id).outputs;
+  Values made = graph_.node(id).outputs;
   for (size_t at = 0; at < kSizes; ++at) {
     data_[at].resize(static_cast<size_t>(graph_.value_count()));
     for (size_t i = 0; i < outputs; ++i) data_[at][static_cast<size_t>(made[i])] = results[at][i];

@@ -62,7 +62,7 @@ class RandomOpenGraph {
   double Largest(ValueId value) const;
 
   ValueId AddInput(const std::string& name, DType dtype, const std::vector<Dim>& dims, int limit);
-  ValueId Constant(TensorData data);
+  ValueId Constant(const TensorData& data);
   ValueId Numbers(const std::vector<int64_t>& values) { return Constant(TensorData::OfInts(values)); }
   ValueId Weights(const Shape& shape);
   ValueId Partner(ValueId value);

@@ -1,5 +1,7 @@
 #include "tests/converter/cli/json_page.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -109,15 +111,15 @@ void JsonPage::Check(const std::string& command, const Field& field, const nlohm
   if (!value.is_object()) return;
   for (const auto& [name, below] : field.below) {
     if (name != "*" && !below.optional && !value.contains(name))
-      wrong.push_back(where + "." + name + " lacks");
+      wrong.push_back(fmt::format("{}.{} lacks", where, name));
   }
   for (const auto& [name, member] : value.items()) {
     auto known = field.below.find(name);
     if (known == field.below.end()) known = field.below.find("*");
     if (known == field.below.end()) {
-      wrong.push_back(where + "." + name + " is not in the page");
+      wrong.push_back(fmt::format("{}.{} is not in the page", where, name));
     } else {
-      Check(command, known->second, member, where + "." + name, wrong);
+      Check(command, known->second, member, fmt::format("{}.{}", where, name), wrong);
     }
   }
 }

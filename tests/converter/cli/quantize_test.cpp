@@ -66,9 +66,10 @@ TEST_F(QuantizeTool, CalibratesWithPicturesAndStillNamesThem) {
   EXPECT_EQ(CallsOf(out_), "6");
   for (const std::string name :
        {"7_cantarell-bold_32x32", "A_roboto-regular_64x64", "K_firacode-medium_48x48"}) {
-    const Json run = Json::parse(
-        Succeed({"run", out_, "--input", kCharacters + "/images/" + name + ".png", "--top", "1", "--json"})
-            .output);
+    const Json run =
+        Json::parse(Succeed({"run", out_, "--input", fmt::format("{}/images/{}.png", kCharacters, name),
+                             "--top", "1", "--json"})
+                        .output);
     EXPECT_EQ(run["outputs"][0]["top"][0]["label"], name.substr(0, 1));
   }
 }

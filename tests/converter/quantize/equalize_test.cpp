@@ -147,7 +147,9 @@ TEST(EqualizeChannels, LeavesAloneWhatSomebodyElseReads) {
 
 /// The same net with channels three decimal places apart, as batch normalisations leave them.
 Graph Uneven(Graph graph) {
-  const auto factor = [](int64_t channel) { return static_cast<float>(std::pow(10.0, channel % 4 - 1.5)); };
+  const auto factor = [](int64_t channel) {
+    return static_cast<float>(std::pow(10.0, static_cast<double>(channel % 4) - 1.5));
+  };
   const auto scale = [&](NodeId id, int input, bool reads) {
     const TensorData data = *graph.value(graph.node(id).inputs[static_cast<size_t>(input)]).constant;
     const Shape& shape = data.shape();

@@ -22,11 +22,14 @@ void Count() {
 
 }  // namespace
 
+// The C library's own names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
+// NOLINTEND(bugprone-reserved-identifier)
 
 void* malloc(size_t size) {
   Count();
@@ -107,7 +110,7 @@ class OpenAllocations : public ::testing::TestWithParam<std::tuple<Backend, cons
 
 /// Each of the shapes that a Session keeps, in turn; with the inputs' bytes changing, too.
 TEST_P(OpenAllocations, NoneForTheShapesThatAreKept) {
-  OpenedModel opened((std::string("graph open {\n") + std::get<1>(GetParam()) + kOpenNet).c_str());
+  OpenedModel opened(std::string("graph open {\n") + std::get<1>(GetParam()) + kOpenNet);
   SessionOptions options;
   options.backend = std::get<0>(GetParam());
   options.threads = 1;

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 /// The older release's cases have bfloat16 as u16, its bits.
 TensorData ReadValue(const fs::path& folder, const char* kind, int index, const onnx::ValueInfoProto& port) {
-  const TensorData data = ReadTensorProto((folder / fmt::format("{}_{}.pb", kind, index)).string());
+  TensorData data = ReadTensorProto((folder / fmt::format("{}_{}.pb", kind, index)).string());
   if (port.type().tensor_type().elem_type() != onnx::TensorProto::BFLOAT16 || data.dtype() != DType::kU16)
     return data;
   TensorData wide(DType::kF32, data.shape());
