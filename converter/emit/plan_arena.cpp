@@ -33,7 +33,8 @@ class ArenaPlanner {
       }
       const Node& node = draft.graph->node(draft.nodes[n].id);
       for (size_t i = 0; i < node.outputs.size(); ++i)
-        late_[Slot(draft.nodes[n].outputs[i])] = node.op == OpCode::kStage || IsCountedResult(node, i);
+        late_[Slot(draft.nodes[n].outputs[i])] =
+            node.op == OpCode::kStage || IsCountedResult(*draft_.graph, node, i);
       for (const int32_t output : draft.nodes[n].outputs) producer_[Slot(output)] = static_cast<int32_t>(n);
       for (size_t i = 0; i < draft.nodes[n].inputs.size(); ++i) {
         if (draft.nodes[n].inputs[i] >= 0) users_[Slot(draft.nodes[n].inputs[i])].push_back({n, i});

@@ -72,6 +72,7 @@ class Drafter {
         draft_.nodes.begin(), draft_.nodes.end(), [](const DraftNode& node) { return node.shape_program; }));
     draft_.placements.resize(draft_.tensors.size());
     LeaveCountedResultsInScratch();
+    FindWhatIsMadeInRun();
     ChooseKind();
     return std::move(draft_);
   }
@@ -139,7 +140,7 @@ class Drafter {
     for (const DraftNode& draft : draft_.nodes) {
       const Node& node = graph_.node(draft.id);
       for (size_t i = 0; i < node.outputs.size(); ++i) {
-        if (!IsCountedResult(node, i)) continue;
+        if (!IsCountedResult(graph_, node, i)) continue;
         const auto result = static_cast<size_t>(draft.outputs[i]);
         draft_.placements[result].view_of = draft.outputs.back();
         draft_.largest_bytes[result] = 0;
@@ -154,12 +155,12 @@ class Drafter {
       if (draft_.tensors[i].constant) continue;
       if (draft_.values[i] == kNoValue) {
         open = open || draft_.largest_bytes[i] < 0;
-        bounded = bounded && (IsOfStage(i) || draft_.largest_bytes[i] >= 0);
+        bounded = bounded && (IsMadeInRun(i) || draft_.largest_bytes[i] >= 0);
         continue;
       }
       for (const int64_t extent : draft_.tensors[i].view.shape) open = open || extent < 0;
       const NodeId producer = graph_.value(draft_.values[i]).producer;
-      const bool planned = producer != kNoNode && !ShapeNode(producer) && !IsOfStage(i);
+      const bool planned = producer != kNoNode && !ShapeNode(producer) && !IsMadeInRun(i);
       bounded = bounded && (!planned || draft_.largest_bytes[i] >= 0);
     }
     if (!open && !ReadsShapeInput()) return;
@@ -167,11 +168,20 @@ class Drafter {
     draft_.inputs_outside = true;
   }
 
-  /// Made by a Stage, which comes last: its results lie in its body, and its scratch may be as good as none.
-  bool IsOfStage(size_t tensor) const {
-    if (draft_.nodes.empty() || graph_.node(draft_.nodes.back().id).op != OpCode::kStage) return false;
-    const std::vector<int32_t>& outputs = draft_.nodes.back().outputs;
-    return std::find(outputs.begin(), outputs.end(), static_cast<int32_t>(tensor)) != outputs.end();
+  /// A result or the scratch of a node whose bodies are shaped in the run: the results lie elsewhere, and the
+  /// scratch may be as good as none.
+  bool IsMadeInRun(size_t tensor) const { return made_in_run_[tensor]; }
+
+  void FindWhatIsMadeInRun() {
+    made_in_run_.assign(draft_.tensors.size(), false);
+    for (const DraftNode& draft : draft_.nodes) {
+      const Node& node = graph_.node(draft.id);
+      if (!IsShapedInRun(graph_, node)) continue;
+      made_in_run_[static_cast<size_t>(draft.outputs.back())] = true;
+      for (size_t i = 0; i < node.outputs.size(); ++i)
+        made_in_run_[static_cast<size_t>(draft.outputs[i])] =
+            node.op == OpCode::kStage || IsCountedResult(graph_, node, i);
+    }
   }
 
   bool ShapeNode(NodeId id) const {
@@ -197,6 +207,7 @@ class Drafter {
   const bool of_stage_;  ///< All elements of the graph's inputs are known when its shapes are asked for.
   PlanDraft draft_;
   std::vector<int32_t> index_;
+  std::vector<bool> made_in_run_;  ///< By tensor.
 };
 
 }  // namespace

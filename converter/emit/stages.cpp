@@ -1,6 +1,6 @@
 // Each node has a level: 0 where its shapes are known before the run, one more than the level of what
-// computes the elements that they follow from. Shape arithmetic on numbers of a level belongs to it: it is
-// done before the level's data is.
+// computes the elements that they follow from. Shape arithmetic on short lists that the levels before have
+// computed belongs to a level: it is done before the level's data is.
 #include "emit/stages.h"
 
 #include <algorithm>
@@ -12,12 +12,19 @@
 namespace skiff {
 namespace {
 
-/// Whether a graph input is a list of numbers that a caller gives to choose shapes: other inputs are data,
-/// which a run must not look at before it begins.
-bool MayChooseShapes(const Value& input) {
+/// Whether it can be shape arithmetic: a short list of numbers, as a caller gives one to choose shapes. What
+/// is larger is data, which a run must not look at before it begins, and which delegates compute.
+bool MayChooseShapes(const Value& value) {
   Dim elements(1);
-  for (const Dim& dim : input.dims) elements = elements * dim;
-  return input.dims.size() <= 1 && elements.bounds().max <= kMaxShapeElements;
+  for (const Dim& dim : value.dims) elements = elements * dim;
+  return value.dims.size() <= 1 && elements.bounds().max <= kMaxShapeElements;
+}
+
+/// Whether it computes short lists from short lists.
+bool IsShapeArithmetic(const Graph& graph, const Node& node) {
+  const auto is_short = [&](ValueId id) { return id == kNoValue || MayChooseShapes(graph.value(id)); };
+  return node.bodies.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), is_short) &&
+         std::all_of(node.outputs.begin(), node.outputs.end(), is_short);
 }
 
 class Levels {
@@ -62,11 +69,14 @@ class Levels {
       if (NeedsValues(node, i)) level = std::max(level, known_[static_cast<size_t>(input)]);
     }
     level_[static_cast<size_t>(id)] = level;
-    if (node.op == OpCode::kShape) known = level;
-    if (!node.bodies.empty() || known > level) known = level + 1;
+    if (node.op == OpCode::kShape) {
+      known = level;
+    } else if (known > level || (level > 0 && !IsShapeArithmetic(graph_, node)) || !node.bodies.empty()) {
+      known = level + 1;  // Behind the first level all data of those before could be looked at.
+    }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const auto output = static_cast<size_t>(node.outputs[i]);
-      shaped_[output] = level + (IsCountedResult(node, i) ? 1 : 0);
+      shaped_[output] = level + (IsCountedResult(graph_, node, i) ? 1 : 0);
       known_[output] = std::max(known, shaped_[output]);
     }
   }

@@ -11,6 +11,7 @@ constexpr const char* kIfBodies[] = {"then", "else"};
 constexpr const char* kWhileBodies[] = {"condition", "body"};
 constexpr const char* kStageBodies[] = {"rest"};
 
+const Value& Input(const Graph& body, size_t i) { return body.value(body.inputs()[i].value); }
 const Value& Output(const Graph& body, size_t i) { return body.value(body.outputs()[i].value); }
 
 std::string TypeText(const Graph& graph, const Value& value) {
@@ -22,9 +23,15 @@ bool SameRank(const Value& a, const Value& b) {
          SameQuantization(a.quantization, b.quantization);
 }
 
-/// Types that may be equal on the device, which asks again at every new shape.
-bool MayBeEqual(const Value& a, const Value& b) {
-  return SameRank(a, b) && std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), SameExtent);
+/// Whether a loop variable has the type that it had: the device asks again at every new shape, but for
+/// extents that are known to change.
+bool KeepsType(const Value& before, const Value& inside, const Value& after) {
+  if (!SameRank(before, after) || !SameRank(before, inside)) return false;
+  for (size_t axis = 0; axis < before.dims.size(); ++axis) {
+    const bool changes = before.dims[axis] != inside.dims[axis];
+    if (!changes && !SameExtent(before.dims[axis], after.dims[axis])) return false;
+  }
+  return true;
 }
 
 void CheckCondition(const Graph& graph, const Node& node, const Graph& names, const Value& condition) {
@@ -78,12 +85,13 @@ std::vector<ValueType> WhileResults(const Graph& graph, const Node& node) {
   std::vector<ValueType> types;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const Value& before = graph.value(node.inputs[i]);
+    const Value& inside = Input(node.bodies[1], i);
     const Value& after = Output(node.bodies[1], i);
-    if (!MayBeEqual(before, after)) {
+    if (!KeepsType(before, inside, after)) {
       ThrowLoopVariableChanges(DescribeNode(graph, node), i, before.name, TypeText(graph, before),
                                TypeText(node.bodies[1], after));
     }
-    types.push_back({before.dtype, before.dims, before.quantization, nullptr});
+    types.push_back({before.dtype, inside.dims, before.quantization, nullptr});
   }
   return types;
 }
@@ -109,9 +117,8 @@ std::span<const char* const> BodyNames(OpCode op) {
 void ThrowLoopVariableChanges(const std::string& node, size_t variable, const std::string& name,
                               const std::string& before, const std::string& after) {
   Throw(StatusCode::kInvalidModel,
-        "{}: loop variable {} '{}' changes its type from {} to {}; a loop variable keeps its dtype and "
-        "shape: make it "
-        "as large as it gets before the loop, and write a part of it in each iteration",
+        "{}: loop variable {} '{}' changes its type from {} to {}; a loop variable keeps its dtype and rank: "
+        "give it the rank that an iteration leaves (an extent may be 0 at first)",
         node, variable, name, before, after);
 }
 
@@ -140,15 +147,27 @@ std::vector<ValueType> BodyResults(Graph& graph, const Node& node) {
   return node.op == OpCode::kIf ? IfResults(graph, node) : WhileResults(graph, node);
 }
 
-bool IsCountedResult(const Node& node, size_t i) {
-  if (node.op != OpCode::kIf) return false;
+bool ChangesShape(const Graph& graph, const Node& node, size_t i) {
+  return i < LoopVariables(node) && graph.value(node.inputs[i]).dims != Input(node.bodies[1], i).dims;
+}
+
+bool IsCountedResult(const Graph& graph, const Node& node, size_t i) {
+  if (node.op != OpCode::kIf) return ChangesShape(graph, node, i);
   const auto counted_inside = [](const Graph& body, const Value& result) {
-    return result.producer != kNoNode && body.node(result.producer).op == OpCode::kStage &&
-           !result.has_static_shape();
+    return result.producer != kNoNode && !result.has_static_shape() &&
+           IsShapedInRun(body, body.node(result.producer));
   };
   const Value& a = Output(node.bodies[0], i);
   const Value& b = Output(node.bodies[1], i);
   return a.dims != b.dims || counted_inside(node.bodies[0], a) || counted_inside(node.bodies[1], b);
+}
+
+bool IsShapedInRun(const Graph& graph, const Node& node) {
+  if (node.op == OpCode::kStage) return true;
+  for (size_t i = 0; i < LoopVariables(node); ++i) {
+    if (ChangesShape(graph, node, i)) return true;
+  }
+  return false;
 }
 
 bool HasEffect(const Node& node) {

@@ -6,8 +6,9 @@
 ///   x...)
 ///   outputs = Stage(x...)             rest(x...), whose shapes follow from elements of x (emit/stages.h)
 ///
-/// The condition is a bool of one element. The loop variables v keep their dtype and shape; their last values
-/// are the outputs. What is no loop variable is the same in every iteration.
+/// The condition is a bool of one element. The loop variables v keep their dtype and rank; their last values
+/// are the outputs. An extent that an iteration may change is a Symbol inside the bodies, and the extent of
+/// the result (passes/shapes/loop_extents.h). What is no loop variable is the same in every iteration.
 #pragma once
 
 #include <span>
@@ -34,8 +35,16 @@ void CheckBodies(const Graph& graph, const Node& node);
 /// variable that changes its type, a condition that is no bool of one element.
 std::vector<ValueType> BodyResults(Graph& graph, const Node& node);
 
-/// Whether the shape of result `i` is that of the branch that was taken, which the run alone knows.
-bool IsCountedResult(const Node& node, size_t i);
+/// Whether the shape of result `i` is that of the branch that was taken, or what iterations made of it: the
+/// run alone knows.
+bool IsCountedResult(const Graph& graph, const Node& node, size_t i);
+
+/// Whether loop variable `i` of a While with typed bodies may have another shape in each iteration.
+bool ChangesShape(const Graph& graph, const Node& node, size_t i);
+
+/// Whether the bodies of the node are shaped in the run: that of a Stage, those of a While with such a
+/// variable.
+bool IsShapedInRun(const Graph& graph, const Node& node);
 
 /// The sentence for a loop variable that comes back from an iteration with another type; types as in
 /// "f32[1]".

@@ -222,7 +222,7 @@ std::vector<TensorData> RunWhile(const Node& node, const std::vector<const Tenso
   while (IsTrue(node, RunGraph(node.bodies[0], values, options)[0])) {
     std::vector<TensorData> next = RunGraph(node.bodies[1], values, options);
     for (size_t i = 0; i < next.size(); ++i) {
-      if (next[i].dtype() != values[i].dtype() || !(next[i].shape() == values[i].shape()) ||
+      if (next[i].dtype() != values[i].dtype() || next[i].shape().rank() != values[i].shape().rank() ||
           !SameQuantization(next[i].quantization(), values[i].quantization())) {
         ThrowLoopVariableChanges(fmt::format("node '{}' (While)", node.name), i,
                                  node.bodies[1].inputs()[i].name, TypeText(values[i]), TypeText(next[i]));

@@ -115,7 +115,8 @@ void CheckIteration(const Tensors& before, const Tensors& after, const Location&
             before.size(), after.size());
   }
   for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i].dtype() == after[i].dtype() && before[i].shape() == after[i].shape()) continue;
+    if (before[i].dtype() == after[i].dtype() && before[i].shape().rank() == after[i].shape().rank())
+      continue;
     try {
       ThrowLoopVariableChanges("While", i, "variable", before[i].TypeText(), after[i].TypeText());
     } catch (const Error& error) {

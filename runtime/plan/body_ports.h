@@ -4,12 +4,14 @@
 #pragma once
 
 #include "ops/op.h"
+#include "plan/plan_data.h"
 #include "skiff/delegate.h"
 
 namespace skiff {
 
 /// If: then, else. While: condition, body. Stage: the rest of the plan.
-inline constexpr size_t BodyCount(OpCode op) { return op == OpCode::kStage ? 1 : 2; }
+inline constexpr size_t kMaxBodies = 2;
+inline constexpr size_t BodyCount(OpCode op) { return op == OpCode::kStage ? 1 : kMaxBodies; }
 /// Bodies in bodies.
 inline constexpr int kMaxBodyDepth = 16;
 
@@ -25,6 +27,18 @@ inline int32_t ScratchOf(const PlanNode& node) { return node.outputs[node.output
 /// How many of a While's inputs are loop variables: they come first, and each has its result. 0 for others.
 inline size_t LoopVariables(const PlanNode& node) {
   return node.op->code == OpCode::kWhile ? BodyResults(node).size() : 0;
+}
+
+/// Whether it is a While with a loop variable whose shape changes: some result is late. Its bodies are shaped
+/// in the run, like that of a Stage.
+inline bool IsShapedInRun(const PlanData& plan, const PlanNode& node) {
+  if (!BuildHas(OpCode::kStage) || node.bodies.empty()) return false;
+  if (node.op->code == OpCode::kStage) return true;
+  if (node.op->code != OpCode::kWhile) return false;
+  for (const int32_t result : BodyResults(node)) {
+    if (plan.IsLate(result)) return true;
+  }
+  return false;
 }
 
 }  // namespace skiff

@@ -77,7 +77,7 @@ class Orderer {
 
   /// A result that says to lie in its node's scratch is left there.
   bool StaysInScratch(const PlanNode& node, int32_t result) const {
-    return BuildHas(OpCode::kStage) && node.op->code == OpCode::kIf &&
+    return BuildHas(OpCode::kStage) &&
            plan_.placements[static_cast<size_t>(result)].view_of == ScratchOf(node);
   }
 

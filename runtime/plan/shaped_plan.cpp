@@ -245,15 +245,17 @@ Status ShapedPlan::InferBodies(uint32_t index, PlanMessage& message) {
   return CompareBodies(index, message);
 }
 
-/// Its body is shaped in the run.
-Status ShapedPlan::InferStage(uint32_t index, PlanMessage& message) {
+/// Its bodies are shaped in the run. Loop variables that are not late keep their shapes.
+Status ShapedPlan::InferShapedInRun(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   for (const int32_t input : node.inputs) {
     if (!tensors_[static_cast<size_t>(input)].view.dense())
       return message.Invalid("node %u '%s' (%s) reads a strided tensor", index, node.name, node.op->name);
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    infer_outputs_[i] = TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
+    const bool stays = i < LoopVariables(node) && !plan_->IsLate(node.outputs[i]);
+    infer_outputs_[i] = stays ? TypeOf(tensors_[static_cast<size_t>(node.inputs[i])].view)
+                              : TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
   }
   return OkStatus();
 }
@@ -293,8 +295,8 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
 Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   if (kBuildHasBodies && !node.bodies.empty()) {
-    const bool stage = BuildHas(OpCode::kStage) && node.op->code == OpCode::kStage;
-    SKIFF_RETURN_IF_ERROR(stage ? InferStage(index, message) : InferBodies(index, message));
+    SKIFF_RETURN_IF_ERROR(IsShapedInRun(*plan_, node) ? InferShapedInRun(index, message)
+                                                      : InferBodies(index, message));
     return StoreTypes(index, message);
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {

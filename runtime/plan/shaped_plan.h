@@ -23,7 +23,7 @@ class ShapedPlan {
   /// What a Stage has returned: the shape and the place of a result.
   void SetLate(int32_t tensor, const TensorView& view) { tensors_[static_cast<size_t>(tensor)].view = view; }
 
-  /// The plans of a node's bodies, at the shapes of its inputs; not of a Stage's, which is shaped in the run.
+  /// The plans of a node's bodies, at the shapes of its inputs; not of those that are shaped in the run.
   Span<ShapedPlan> BodiesOf(uint32_t node);
 
   const PlanData& plan() const { return *plan_; }
@@ -36,7 +36,7 @@ class ShapedPlan {
   Status Infer(Span<const TensorView> inputs, PlanMessage& message);
   Status InferNode(uint32_t node, PlanMessage& message);
   Status InferBodies(uint32_t node, PlanMessage& message);
-  Status InferStage(uint32_t node, PlanMessage& message);
+  Status InferShapedInRun(uint32_t node, PlanMessage& message);
   Status CompareBodies(uint32_t node, PlanMessage& message);
   void Describe(int32_t tensor, size_t slot);
   Status StoreTypes(uint32_t node, PlanMessage& message);

@@ -12,16 +12,13 @@ void Copy(const TensorView& from, const TensorView& to) {
   if (from.bytes() > 0) std::memcpy(to.data, from.data, static_cast<size_t>(from.bytes()));
 }
 
-/// If: then, else. While: condition, body.
-constexpr size_t kBodyCount = 2;
-
 class ControlSegment final : public BodySegment {
  public:
   ControlSegment(ShapedPlan& shaped, uint32_t node)
       : shaped_(shaped), node_(shaped.plan().nodes[node]), index_(node), bodies_(shaped.BodiesOf(node)) {}
 
   Status Prepare(const SessionOptions& options, DelegateSessions& sessions) {
-    for (size_t b = 0; b < kBodyCount; ++b)
+    for (size_t b = 0; b < kMaxBodies; ++b)
       SKIFF_RETURN_IF_ERROR(prepared_[b].Adopt(bodies_[b], options, sessions));
     return places_.Allocate(node_.inputs.size() - FirstBodyInput(node_.op->code));
   }
@@ -36,7 +33,7 @@ class ControlSegment final : public BodySegment {
     const size_t first = FirstBodyInput(node_.op->code);
     for (size_t i = 0; i < places_.size(); ++i)
       places_[i] = View(i < variables ? node_.outputs[i] : node_.inputs[i + first]).data;
-    for (size_t b = 0; b < kBodyCount; ++b) {
+    for (size_t b = 0; b < kMaxBodies; ++b) {
       bodies_[b].Locate(View(ScratchOf(node_)).as<unsigned char>(), places_);
       SKIFF_RETURN_IF_ERROR(prepared_[b].Bind());
     }
@@ -64,7 +61,7 @@ class ControlSegment final : public BodySegment {
     return bytes;
   }
 
-  Span<const PreparedPlan> bodies() const override { return {prepared_, kBodyCount}; }
+  const PreparedPlan* body(size_t i) const override { return i < kMaxBodies ? &prepared_[i] : nullptr; }
 
  private:
   const TensorView& View(int32_t tensor) { return shaped_.tensors()[static_cast<size_t>(tensor)].view; }
@@ -108,14 +105,7 @@ class ControlSegment final : public BodySegment {
     while (true) {
       SKIFF_RETURN_IF_ERROR(RunBody(0, context));
       if (*Output(0, 0).as<const uint8_t>() == 0) return OkStatus();
-      if (context.loop_steps_left != nullptr && (*context.loop_steps_left)-- == 0) {
-        *context.loop_steps_left = 0;
-        return Fail(
-            StatusCode::kUnsupported,
-            "node '%s': the loops of this run go on after as many steps as SessionOptions::loop_limit "
-            "allows; is it endless?",
-            node_.name);
-      }
+      SKIFF_RETURN_IF_ERROR(TakeLoopStep(node_, context));
       SKIFF_RETURN_IF_ERROR(RunBody(1, context));
       SKIFF_RETURN_IF_ERROR(TakeResults(1));
     }
@@ -125,17 +115,30 @@ class ControlSegment final : public BodySegment {
   const PlanNode& node_;
   const uint32_t index_;
   const Span<ShapedPlan> bodies_;
-  PreparedPlan prepared_[kBodyCount];
+  PreparedPlan prepared_[kMaxBodies];
   FixedArray<void*> places_;  ///< Of the bodies' inputs.
 };
 
 }  // namespace
 
+Status TakeLoopStep(const PlanNode& node, const RunContext& context) {
+  if (context.loop_steps_left == nullptr || *context.loop_steps_left > 0) {
+    if (context.loop_steps_left != nullptr) --*context.loop_steps_left;
+    return OkStatus();
+  }
+  return Fail(StatusCode::kUnsupported,
+              "node '%s': the loops of this run go on after as many steps as SessionOptions::loop_limit "
+              "allows; is it endless?",
+              node.name);
+}
+
 Result<std::unique_ptr<PreparedSegment>> PrepareControlSegment(ShapedPlan& shaped, uint32_t node,
                                                                const SessionOptions& options,
                                                                DelegateSessions& sessions) {
-  if (BuildHas(OpCode::kStage) && shaped.plan().nodes[node].op->code == OpCode::kStage)
-    return PrepareStageSegment(shaped, node, options, sessions);
+  if (IsShapedInRun(shaped.plan(), shaped.plan().nodes[node])) {
+    const bool stage = shaped.plan().nodes[node].op->code == OpCode::kStage;
+    return (stage ? PrepareStageSegment : PrepareGrowingLoop)(shaped, node, options, sessions);
+  }
   std::unique_ptr<ControlSegment> prepared(new (std::nothrow) ControlSegment(shaped, node));
   if (!prepared) return Fail(StatusCode::kOutOfMemory, "cannot allocate a control segment");
   SKIFF_RETURN_IF_ERROR(prepared->Prepare(options, sessions));

@@ -8,8 +8,8 @@ namespace skiff {
 /// What PrepareControlSegment() makes.
 class BodySegment : public PreparedSegment {
  public:
-  /// As they are now; none before the first run of a Stage.
-  virtual Span<const PreparedPlan> bodies() const = 0;
+  /// As it is now; null where there is none, also before a body that is shaped in the run was run.
+  virtual const PreparedPlan* body(size_t i) const = 0;
 };
 
 /// `node` of the plan of `shaped`, which outlives the segment as the options do. The bodies' arenas lie in
@@ -24,13 +24,16 @@ Result<std::unique_ptr<PreparedSegment>> PrepareStageSegment(ShapedPlan& shaped,
                                                              const SessionOptions& options,
                                                              DelegateSessions& sessions);
 
+/// Of a While with loop variables that change their shape: these results lie in buffers of the segment.
+Result<std::unique_ptr<PreparedSegment>> PrepareGrowingLoop(ShapedPlan& shaped, uint32_t node,
+                                                            const SessionOptions& options,
+                                                            DelegateSessions& sessions);
+
+/// Counts an iteration of the loop. kUnsupported where the run has had as many as it may.
+Status TakeLoopStep(const PlanNode& node, const RunContext& context);
+
 /// Result `i` of a node is `view` from now on, in memory and shape. kInvalidArgument where the file states
 /// another extent: somebody counts on it.
 Status TakeLate(ShapedPlan& shaped, const PlanNode& node, size_t i, const TensorView& view);
-
-/// The bodies of what PrepareControlSegment() has made.
-inline Span<const PreparedPlan> PreparedBodies(const PreparedSegment& control) {
-  return static_cast<const BodySegment&>(control).bodies();
-}
 
 }  // namespace skiff

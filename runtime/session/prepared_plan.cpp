@@ -3,6 +3,7 @@
 #include "core/features.h"
 #include "core/wide_constant.h"
 #include "ops/op.h"
+#include "plan/body_ports.h"
 #include "plan/work.h"
 #include "session/control_segment.h"
 
@@ -113,33 +114,35 @@ NodeInfo PreparedPlan::Describe(uint32_t index) const {
   return info;
 }
 
-/// None where the segment is no If or While.
-Span<const PreparedPlan> PreparedPlan::BodiesOf(size_t segment) const {
+/// Null where the segment is no node with as many bodies, or the body is not made ready yet.
+const PreparedPlan* PreparedPlan::BodyOf(size_t segment, size_t body) const {
   const bool control = kBuildHasBodies && segments_[segment].delegate == DelegateKind::kControl;
-  if (!control || segment >= prepared_.size() || !prepared_[segment]) return {};
-  return PreparedBodies(*prepared_[segment]);
+  if (!control || segment >= prepared_.size() || !prepared_[segment]) return nullptr;
+  return static_cast<const BodySegment&>(*prepared_[segment]).body(body);
 }
 
 int PreparedPlan::inner_node_count() const {
   size_t count = 0;
   for (size_t i = 0; i < segments_.size(); ++i) {
-    for (const PreparedPlan& body : BodiesOf(i))
-      count += body.shaped_->plan().nodes.size() + static_cast<size_t>(body.inner_node_count());
+    for (size_t b = 0; b < kMaxBodies; ++b) {
+      if (const PreparedPlan* body = BodyOf(i, b); body != nullptr)
+        count += body->shaped_->plan().nodes.size() + static_cast<size_t>(body->inner_node_count());
+    }
   }
   return static_cast<int>(count);
 }
 
 bool PreparedPlan::FindInner(int* index, NodeInfo* info) const {
-  for (size_t i = 0; i < segments_.size(); ++i) {
-    for (const PreparedPlan& body : BodiesOf(i)) {
-      const auto count = static_cast<int>(body.shaped_->plan().nodes.size());
-      if (*index < count) {
-        *info = body.Describe(static_cast<uint32_t>(*index));
-        return true;
-      }
-      *index -= count;
-      if (body.FindInner(index, info)) return true;
+  for (size_t i = 0; i < segments_.size() * kMaxBodies; ++i) {
+    const PreparedPlan* const body = BodyOf(i / kMaxBodies, i % kMaxBodies);
+    if (body == nullptr) continue;
+    const auto count = static_cast<int>(body->shaped_->plan().nodes.size());
+    if (*index < count) {
+      *info = body->Describe(static_cast<uint32_t>(*index));
+      return true;
     }
+    *index -= count;
+    if (body->FindInner(index, info)) return true;
   }
   return false;
 }

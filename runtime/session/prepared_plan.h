@@ -42,7 +42,7 @@ class PreparedPlan {
   bool FindInner(int* index, NodeInfo* info) const;
 
  private:
-  Span<const PreparedPlan> BodiesOf(size_t segment) const;
+  const PreparedPlan* BodyOf(size_t segment, size_t body) const;
   Status ShareOut(Backend backend);
   void PinConstants(const SegmentData& segment);
   Result<std::unique_ptr<PreparedSegment>> PrepareSegment(const SegmentData& segment);

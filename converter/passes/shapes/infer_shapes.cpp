@@ -7,6 +7,7 @@
 #include "graph/symbolic_rules.h"
 #include "graph/typing.h"
 #include "passes/rewrite.h"
+#include "passes/shapes/loop_extents.h"
 
 namespace skiff {
 namespace {
@@ -25,29 +26,45 @@ void PinShapeInputs(Graph& graph, NodeId id) {
   }
 }
 
-/// Types the bodies anew from the node's inputs. They share the graph's Symbols, which may become more; the
-/// elements of a loop variable are others in each iteration.
+/// Types body `b` anew, with `types` for its inputs. Bodies share the graph's Symbols, which may become more.
+void InferBody(Graph& graph, NodeId id, size_t b, const std::vector<ValueType>& types) {
+  Graph body = std::move(graph.node(id).bodies[b]);
+  body.symbols() = graph.symbols();
+  ForgetTypes(body, graph.symbols().size());
+  body.nominal_sizes = graph.nominal_sizes;
+  for (size_t i = 0; i < body.inputs().size(); ++i) {
+    Value& to = body.value(body.inputs()[i].value);
+    to.dtype = types[i].dtype;
+    to.has_shape = true;
+    to.dims = types[i].dims;
+    to.quantization = types[i].quantization;
+    to.elements = types[i].elements;
+  }
+  InferShapes(body);
+  graph.symbols() = body.symbols();
+  graph.node(id).bodies[b] = std::move(body);
+}
+
+/// What the node passes its bodies. The elements of a loop variable are others in each iteration.
+std::vector<ValueType> TypesForBodies(const Graph& graph, const Node& node) {
+  std::vector<ValueType> types;
+  for (size_t i = FirstBodyInput(node.op); i < node.inputs.size(); ++i) {
+    const Value& from = graph.value(node.inputs[i]);
+    types.push_back({from.dtype, from.dims, from.quantization,
+                     i < LoopVariables(node) ? nullptr : KnownElements(graph, node.inputs[i])});
+  }
+  return types;
+}
+
 void InferBodies(Graph& graph, NodeId id) {
   CheckBodies(graph, graph.node(id));
-  const size_t variables = LoopVariables(graph.node(id));
-  for (size_t b = 0; b < graph.node(id).bodies.size(); ++b) {
-    Graph body = std::move(graph.node(id).bodies[b]);
-    body.symbols() = graph.symbols();
-    ForgetTypes(body, graph.symbols().size());
-    body.nominal_sizes = graph.nominal_sizes;
-    for (size_t i = 0; i < body.inputs().size(); ++i) {
-      const ValueId from = graph.node(id).inputs[i + FirstBodyInput(graph.node(id).op)];
-      Value& to = body.value(body.inputs()[i].value);
-      to.dtype = graph.value(from).dtype;
-      to.has_shape = graph.value(from).has_shape;
-      to.dims = graph.value(from).dims;
-      to.quantization = graph.value(from).quantization;
-      to.elements = i >= variables ? KnownElements(graph, from) : nullptr;
-    }
-    InferShapes(body);
-    graph.symbols() = body.symbols();
-    graph.node(id).bodies[b] = std::move(body);
-  }
+  std::vector<ValueType> types = TypesForBodies(graph, graph.node(id));
+  const size_t last = graph.node(id).bodies.size() - 1;
+  LoopExtents extents(graph);
+  do {
+    InferBody(graph, id, last, types);
+  } while (extents.Widen(graph, graph.node(id), types));
+  for (size_t b = 0; b < last; ++b) InferBody(graph, id, b, types);
 }
 
 }  // namespace

@@ -185,9 +185,33 @@ TEST(Bodies, SayWhatDoesNotFit) {
       "its body 'then' has 2 inputs and 1 outputs, the node wants 1 and 1");
   ExpectError(
       "graph g { input v: f32[1] y = While(v) condition { input v const go: bool[] = 1 output go } body { "
-      "input v w = Concat(v, v) {axis=0} output w } output y }",
-      "loop variable 0 'v' changes its type from f32[1] to f32[2]; a loop variable keeps its dtype and "
-      "shape");
+      "input v const to: i64[2] = [1, 1] w = Reshape(v, to) output w } output y }",
+      "loop variable 0 'v' changes its type from f32[1] to f32[1, 1]; a loop variable keeps its dtype and "
+      "rank");
+}
+
+/// What an iteration makes longer or shorter is a Symbol in the bodies and behind the loop.
+TEST(Bodies, LoopVariablesMayChangeTheirExtents) {
+  const auto bounds_of_result = [](const char* body) {
+    Graph graph = ParseGraph(fmt::format(
+        "graph g {{ input v: f32[4, 3] y, n = While(v, v) condition {{ input v input n const go: bool[] = 1 "
+        "output go }} body {{ input v input n {} output w output n2 }} output y output n }}",
+        body));
+    InferShapes(graph);
+    const Value& kept = graph.value(graph.FindValue("n"));
+    EXPECT_EQ(kept.dims, (std::vector<Dim>{Dim(4), Dim(3)}));
+    const Value& y = graph.value(graph.FindValue("y"));
+    EXPECT_EQ(y.dims[1], Dim(3));
+    return y.dims[0].bounds();
+  };
+  const Bounds grown = bounds_of_result("w = Concat(v, n) {axis=0} n2 = Neg(n)");
+  EXPECT_EQ(grown.min, 4);
+  EXPECT_EQ(grown.max, Symbol::kUnbounded);
+  const Bounds shrunk = bounds_of_result(
+      "const one: i64[1] = [1] const end: i64[1] = [4] const axis: i64[1] = [0] w = Slice(v, one, end, axis) "
+      "n2 = Neg(n)");
+  EXPECT_EQ(shrunk.min, 0);
+  EXPECT_EQ(shrunk.max, 4);
 }
 
 TEST(Bodies, AreVerified) {

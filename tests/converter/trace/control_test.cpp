@@ -242,14 +242,8 @@ TEST(CheckNumerics, AsAModeNamesTheFirstOperator) {
   });
 }
 
-TEST(Control, MisuseNamesThePlaceAndTheRemedy) {
-  Function types = [](const Tensor& x) {
-    return Cond(
-        x > 0, [&] { return x; }, [&] { return Cast(x, DType::kI32); });
-  };
-  EXPECT_ERROR(types(Number(1)), "control_test.cpp:");
-  EXPECT_ERROR(types(Number(1)), "i32");
-  Function grows = [](const Tensor& x) {
+TEST(Control, LoopVariablesMayGrow) {
+  Function doubles = [](const Tensor& x) {
     return While([](const Tensor& v) { return ReduceSum(v, {.keep_dims = false}) < 10.0f; },
                  [](const Tensor& v) {
                    return Concat({v, v}, 0);
@@ -257,8 +251,29 @@ TEST(Control, MisuseNamesThePlaceAndTheRemedy) {
                  x);
   };
   InBothModes([&] {
-    EXPECT_ERROR(grows(Tensor::Of<float>({1})), "loop variable 0");
-    EXPECT_ERROR(grows(Tensor::Of<float>({1})), "control_test.cpp:");
+    EXPECT_EQ(doubles(Tensor::Of<float>({1})).shape(), (Shape{16}));
+    EXPECT_EQ(doubles(Tensor::Of<float>({4, 1})).shape(), (Shape{4}));
+    EXPECT_EQ(doubles(Tensor::Of<float>({12})).shape(), (Shape{1}));
+  });
+}
+
+TEST(Control, MisuseNamesThePlaceAndTheRemedy) {
+  Function types = [](const Tensor& x) {
+    return Cond(
+        x > 0, [&] { return x; }, [&] { return Cast(x, DType::kI32); });
+  };
+  EXPECT_ERROR(types(Number(1)), "control_test.cpp:");
+  EXPECT_ERROR(types(Number(1)), "i32");
+  Function turns = [](const Tensor& x) {
+    return While([](const Tensor& v) { return ReduceSum(v, {.keep_dims = false}) < 10.0f; },
+                 [](const Tensor& v) {
+                   return Reshape(v, {1, -1});
+                 },
+                 x);
+  };
+  InBothModes([&] {
+    EXPECT_ERROR(turns(Tensor::Of<float>({1})), "loop variable 0");
+    EXPECT_ERROR(turns(Tensor::Of<float>({1})), "control_test.cpp:");
   });
   Tensor escaped;
   Function escapes = [&](const Tensor& x) {
