@@ -82,12 +82,44 @@ void DrawCond(Drawer& draw, Scope& scope) {
 }
 
 /// Up to five rounds; how many is a constant, or decided by whole numbers.
+struct Rounds {
+  size_t limit;
+  int most;
+  bool decided;
+
+  Tensor Of(const Tensors& v) const {
+    const Tensor at_most = Tensor::Scalar(int32_t{most});
+    return decided ? Min(Cast(ReduceMax(v[limit], {.keep_dims = false}), DType::kI32), at_most) : at_most;
+  }
+  std::string Text() const {
+    return decided ? fmt::format("max of v{} and {}", limit, most) : std::to_string(most);
+  }
+};
+
+/// While(x = initial, i = 0): what the rounds make of x, or, where it `collects`, all that x was, one after
+/// the other: a loop variable that grows.
+Tensor RunWhile(const Block& body, const Rounds& rounds, size_t initial, bool collects, const Tensors& v) {
+  const Tensor limit = rounds.Of(v);
+  Tensors start{v[initial], Tensor::Scalar(int32_t{0})};
+  if (collects) start.push_back(v[initial]);
+  return While([&](const Tensors& loop) { return loop[1] < limit; },
+               [&](const Tensors& loop) {
+                 Tensors values = v;
+                 values.insert(values.end(), loop.begin(), loop.begin() + 2);
+                 Tensors next{body.Run(values), loop[1] + 1};
+                 if (collects) next.push_back(Concat({loop[2], next[0]}, 0));
+                 return next;
+               },
+               start)[collects ? 2 : 0];
+}
+
 void DrawWhile(Drawer& draw, Scope& scope) {
   const Ref limit = draw.AnyWhole(scope);
   const Ref initial = draw.Any(scope, [](size_t) { return true; });
   if (scope.depth >= kDeepest || !limit || !initial) return;
   const int most = draw.Int(0, 5);
-  const bool decided = draw.Chance(60);
+  const Rounds rounds{*limit, most, draw.Chance(60)};
+  const bool collects = scope.At(*initial).shape().rank() > 0 && draw.Chance(40);
   // In the body: the values around it, then the loop's.
   Scope inside = Inside(scope);
   const size_t state = scope.size();
@@ -98,22 +130,11 @@ void DrawWhile(Drawer& draw, Scope& scope) {
   inside.whole.push_back(scope.whole[*initial]);
   inside.whole.push_back(true);
   const Block body = DrawBlock(draw, inside, state);
-  const std::string until = decided ? fmt::format("max of v{} and {}", *limit, most) : std::to_string(most);
   draw.AddOne(scope,
-              fmt::format("While(v{} = v{}, v{} < {}){}", state, *initial, state + 1, until,
-                          body.Text("do", scope.depth)),
-              scope.whole[*initial], [=, limit = *limit, initial = *initial](const Tensors& v) {
-                const Tensor most_rounds = Tensor::Scalar(int32_t{most});
-                const Tensor rounds =
-                    decided ? Min(Cast(ReduceMax(v[limit], {.keep_dims = false}), DType::kI32), most_rounds)
-                            : most_rounds;
-                return While([&](const Tensors& loop) { return loop[1] < rounds; },
-                             [&](const Tensors& loop) {
-                               Tensors values = v;
-                               values.insert(values.end(), loop.begin(), loop.end());
-                               return Tensors{body.Run(values), loop[1] + 1};
-                             },
-                             {v[initial], Tensor::Scalar(int32_t{0})})[0];
+              fmt::format("While{}(v{} = v{}, v{} < {}){}", collects ? "Collecting" : "", state, *initial,
+                          state + 1, rounds.Text(), body.Text("do", scope.depth)),
+              scope.whole[*initial], [=, initial = *initial](const Tensors& v) {
+                return RunWhile(body, rounds, initial, collects, v);
               });
 }
 

@@ -30,6 +30,7 @@ struct Figures {
   int closed = 0;  ///< Programs whose inputs vary, and whose code needs a number.
   int branching = 0;
   int looping = 0;
+  int collecting = 0;  ///< A loop variable that grows.
 };
 
 bool HasNan(const Tensor& tensor) {
@@ -186,6 +187,7 @@ void CheckProgram(const RandomProgram& program, Figures& figures) {
       program, [&](size_t set) { return saved.Run(set); }, expected, "saved and loaded");
   figures.branching += program.Has("Cond") ? 1 : 0;
   figures.looping += program.Has("While") ? 1 : 0;
+  figures.collecting += program.Has("WhileCollecting") ? 1 : 0;
   if (!program.open()) return;
   if (!HasOpenTrace(compiled)) {
     ++figures.closed;
@@ -230,13 +232,16 @@ TEST(RandomProgram, GivesTheSameNumbersInEveryMode) {
   Figures figures;
   const bool whole = CheckPrograms(kPrograms, CheckProgram, figures);
   std::printf(
-      "%d programs branch, %d loop, %d work at every size, %d need a trace per size; %d of %d outputs hold "
+      "%d programs branch, %d loop, %d with a variable that grows, %d work at every size, %d need a trace "
+      "per size; %d of %d outputs hold "
       "NaN\n",
-      figures.branching, figures.looping, figures.open, figures.closed, figures.with_nan, figures.outputs);
+      figures.branching, figures.looping, figures.collecting, figures.open, figures.closed, figures.with_nan,
+      figures.outputs);
   if (!whole) return;
   EXPECT_LT(figures.with_nan, 0.05 * figures.outputs);
   EXPECT_GT(figures.branching, static_cast<int>(kPrograms / 5));
   EXPECT_GT(figures.looping, static_cast<int>(kPrograms / 5));
+  EXPECT_GT(figures.collecting, static_cast<int>(kPrograms / 20));
   EXPECT_GT(figures.open, static_cast<int>(kPrograms / 5));
   EXPECT_LT(figures.closed, figures.open);
 }
