@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -55,6 +56,16 @@ struct Parts {
     return Assemble(builder.GetBufferPointer(), builder.GetSize());
   }
 };
+
+using PlanDamage = std::function<void(format::ModelT&, format::PlanT&)>;
+
+/// The file of a graph in the text form, its first plan damaged.
+inline std::vector<uint8_t> Damaged(const std::string& graph, const PlanDamage& damage) {
+  const Parts parts(OpenedModel(graph).converted->file);
+  const std::unique_ptr<format::ModelT> model = parts.Unpack();
+  damage(*model, *model->signatures[0]->plans[0]);
+  return parts.Assemble(*model);
+}
 
 /// A damaged loop may never end.
 inline Status RunForAWhile(Session& session) {
