@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cctype>
 #include <span>
 
@@ -109,6 +110,9 @@ class Walk {
  private:
   void AddNode(const PlanData& plan, const PlanNode& node, DelegateKind delegate) {
     list_->operators[ListName(delegate)].insert(node.op->name);
+    // Results that have their shape during the run need what a Stage needs.
+    if (std::any_of(node.outputs.begin(), node.outputs.end(), [&](int32_t i) { return plan.IsLate(i); }))
+      list_->operators[ListName(delegate)].insert(OpName(OpCode::kStage));
     if (delegate == DelegateKind::kVulkan) AddShaders(plan, node, list_);
     if (delegate != DelegateKind::kXnnpack) return;
     if (ReadsCodes(plan, node)) AddReference(node.op->name, list_);

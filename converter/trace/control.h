@@ -31,7 +31,7 @@ auto Cond(const Tensor& condition, Then&& then, Otherwise&& otherwise,
 }
 
 /// Calls variables = body(variables) for as long as condition(variables), a bool of one element, is true, and
-/// returns the last ones. The variables are one Tensor or Tensors, and keep their dtypes and shapes.
+/// returns the last ones. The variables are one Tensor or Tensors, and keep their dtypes and ranks.
 inline Tensors While(const std::function<Tensor(const Tensors&)>& condition,
                      const std::function<Tensors(const Tensors&)>& body, const Tensors& initial,
                      const Location& where = Location::current()) {

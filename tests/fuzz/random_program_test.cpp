@@ -212,7 +212,7 @@ void CheckOnTheGpu(const RandomProgram& program, Figures& figures) {
 
 /// Under a sanitizer a program takes ten times as long.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint32_t kPrograms = 200;
+constexpr uint32_t kPrograms = 100;
 constexpr uint32_t kGpuPrograms = 20;
 #else
 constexpr uint32_t kPrograms = 2000;

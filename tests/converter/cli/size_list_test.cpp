@@ -42,6 +42,18 @@ TEST(SizeList, RangesOfShapesWithAndWithoutAMaximum) {
   EXPECT_THAT(ListOf(kOpenGraph), HasSubstr("set(SKIFF_FEATURES\n    Shapes\n    Unbounded)\n"));
 }
 
+/// Though there is no Stage: a loop variable has its shape during the run.
+TEST(SizeList, LoopsThatGrowNeedWhatAStageNeeds) {
+  const char* const loop =
+      "graph g {{ input x: f32[2] const most: f32[] = 9 y = While(x, most) condition {{ input x input most s "
+      "= "
+      "ReduceSum(x) {{axes=[0], keep_dims=false}} go = Less(s, most) output go }} body {{ input x input most "
+      "n = "
+      "{} output n }} output y }}";
+  EXPECT_THAT(ListOf(fmt::format(fmt::runtime(loop), "Concat(x, x) {axis=0}")), HasSubstr("    Stage\n"));
+  EXPECT_THAT(ListOf(fmt::format(fmt::runtime(loop), "Add(x, most)")), ::testing::Not(HasSubstr("Stage")));
+}
+
 TEST(SizeList, HasTheFeaturesOfAllModels) {
   SizeList list;
   OpenedModel first(Golden("format_1.skiff"));
