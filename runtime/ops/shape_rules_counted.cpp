@@ -44,7 +44,8 @@ Status InferNonZero(InferContext<D>& context) {
 }
 
 /// Inputs: boxes [batch, boxes, 4], scores [batch, classes, boxes], the most of a class, the most overlap,
-/// the least score.
+/// the least score. Outputs: [batch, class, box] of what is taken, how many that are, and room to work in: an
+/// order and a box of each.
 template <class D>
 Status InferNonMaxSuppression(InferContext<D>& context) {
   const InferInput<D>& boxes = context.inputs[0];
@@ -72,7 +73,9 @@ Status InferNonMaxSuppression(InferContext<D>& context) {
     return context.Error("there would be too many boxes");
   taken.extents[1] = D(3);
   SetVector(context.outputs[1], DType::kI64, D(1));
-  SetVector(context.outputs[2], DType::kI64, boxes.extents[1]);
+  D room;
+  if (!CheckedMultiply(boxes.extents[1], D(3), &room)) return context.Error("there are too many boxes");
+  SetVector(context.outputs[2], DType::kI64, room);
   return OkStatus();
 }
 

@@ -26,14 +26,52 @@ Box BoxAt(const float* boxes, int64_t index, bool centers) {
           std::max(box[0], box[2])};
 }
 
-bool OverlapsMore(const Box& a, const Box& b, float most) {
-  const float width = std::min(a.right, b.right) - std::max(a.left, b.left);
-  const float height = std::min(a.bottom, b.bottom) - std::max(a.top, b.top);
-  if (!(width > 0) || !(height > 0)) return false;
-  const float common = width * height;
-  const float all = a.area() + b.area() - common;
-  return all > 0 && common / all > most;
-}
+/// Boxes that were taken, their sides beside each other: a candidate is compared with several at a time.
+class Taken {
+ public:
+  Taken(float* memory, int64_t room)
+      : left_(memory), top_(memory + room), right_(memory + 2 * room), bottom_(memory + 3 * room) {}
+
+  void Add(const Box& box) {
+    left_[count_] = box.left;
+    top_[count_] = box.top;
+    right_[count_] = box.right;
+    bottom_[count_++] = box.bottom;
+  }
+
+  /// Whether one of them has more than the share `most` of what it covers together with `box` in common with
+  /// it.
+  bool Covers(const Box& box, float most) const {
+    int64_t i = 0;
+    for (; i + kLanes <= count_; i += kLanes) {
+      int covered = 0;
+      for (int64_t lane = 0; lane < kLanes; ++lane) covered |= CoveredBy(i + lane, box, most);
+      if (covered != 0) return true;
+    }
+    for (; i < count_; ++i) {
+      if (CoveredBy(i, box, most) != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int64_t kLanes = 16;
+
+  int CoveredBy(int64_t i, const Box& box, float most) const {
+    const float width = std::min(box.right, right_[i]) - std::max(box.left, left_[i]);
+    const float height = std::min(box.bottom, bottom_[i]) - std::max(box.top, top_[i]);
+    const float common = width * height;
+    const float all = box.area() + (right_[i] - left_[i]) * (bottom_[i] - top_[i]) - common;
+    return static_cast<int>(width > 0) & static_cast<int>(height > 0) & static_cast<int>(all > 0) &
+           static_cast<int>(common / all > most);
+  }
+
+  float* left_;
+  float* top_;
+  float* right_;
+  float* bottom_;
+  int64_t count_ = 0;
+};
 
 }  // namespace
 
@@ -66,13 +104,11 @@ Status KernelNonMaxSuppression(const KernelArgs& args) {
     std::sort(order, order + candidates,
               [&](int64_t a, int64_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
     const int64_t first = total;
+    Taken kept(reinterpret_cast<float*>(order + count), count);
     for (int64_t i = 0; i < candidates && total - first < most; ++i) {
       const Box candidate = BoxAt(box, order[i], centers);
-      const bool covered = std::any_of(order, order + (total - first), [&](int64_t kept) {
-        return OverlapsMore(candidate, BoxAt(box, kept, centers), most_overlap);
-      });
-      if (covered) continue;
-      order[total - first] = order[i];  // The kept ones move to the front.
+      if (kept.Covers(candidate, most_overlap)) continue;
+      kept.Add(candidate);
       taken[total * 3] = line / classes;
       taken[total * 3 + 1] = line % classes;
       taken[total * 3 + 2] = order[i];
@@ -80,7 +116,7 @@ Status KernelNonMaxSuppression(const KernelArgs& args) {
     }
   }
   std::fill(taken + total * 3, taken + room * 3, 0);
-  std::fill(order, order + count, 0);
+  std::fill(order, order + 3 * count, 0);
   *args.outputs[1].as<int64_t>() = total;
   return OkStatus();
 }
