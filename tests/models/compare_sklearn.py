@@ -69,6 +69,7 @@ def classifiers():
         "svc_probability": scaled(svm.SVC(probability=True, **seed)),
         "nu_svc": scaled(svm.NuSVC(nu=0.2)),
         "knn": scaled(neighbors.KNeighborsClassifier(5)),
+        "knn_cdist": scaled(neighbors.KNeighborsClassifier(5)),
         "mlp": scaled(neural_network.MLPClassifier((24, 12), max_iter=60, **seed)),
         "gaussian_nb": naive_bayes.GaussianNB(),
         "bernoulli_nb": pipeline.make_pipeline(preprocessing.Binarizer(threshold=0.1), naive_bayes.BernoulliNB()),
@@ -96,6 +97,7 @@ def regressors():
     yield "svr", scaled(svm.SVR())
     yield "svr_linear", scaled(svm.SVR(kernel="linear"))
     yield "knn_regression", scaled(neighbors.KNeighborsRegressor(4))
+    yield "knn_cdist_regression", scaled(neighbors.KNeighborsRegressor(4))
     yield "mlp_regression", scaled(neural_network.MLPRegressor(hidden_layer_sizes=(16,), max_iter=80, **seed))
 
 
@@ -123,12 +125,12 @@ class Skiff:
             raise RuntimeError((done.stderr or done.stdout).strip())
 
 
-def export(model, folder, classifier):
+def export(name, model, folder, classifier):
     last = model.steps[-1][1] if isinstance(model, pipeline.Pipeline) else model
     options = {}
     if classifier and not isinstance(last, svm.LinearSVC):
         options["zipmap"] = False
-    if isinstance(last, (neighbors.KNeighborsClassifier, neighbors.KNeighborsRegressor)):
+    if "cdist" in name:
         options["optim"] = "cdist"  # Else distances are a Scan.
     # For LinearSVC skl2onnx supposes an option that it refuses then, unless there is an entry.
     options = {id(model if "optim" not in options and options else last): options}
@@ -168,7 +170,7 @@ def compare(outputs, labels, numbers):
 
 def check(skiff, folder, name, model, train, test, classifier):
     (x, y), model = train, model.fit(*train)
-    onnx = export(model, folder, classifier)
+    onnx = export(name, model, folder, classifier)
     converted = skiff.convert(onnx, len(test))
     labels, numbers = expected_of(model, test, classifier)
     wrong, off = 0, 0.0
@@ -217,7 +219,7 @@ def measure(arguments, folder):
     x = draw.normal(size=(3000, 30)).astype(np.float32)
     y = (x[:, 0] + x[:, 1] * x[:, 2] > 0).astype(int)
     model = ensemble.RandomForestClassifier(arguments.trees, random_state=1).fit(x, y)
-    onnx = export(model, folder, True)
+    onnx = export("forest", model, folder, True)
     skiff = Skiff(arguments.skiff, folder)
     options = ort.SessionOptions()
     options.intra_op_num_threads = arguments.threads
