@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "emit/plan_draft.h"
+#include "plan/work.h"
 
 namespace skiff {
 namespace {
@@ -82,6 +83,22 @@ std::vector<DraftNode> GroupByDelegate(const PlanDraft& draft) {
   return shape_nodes;
 }
 
+/// Multiply-adds and elements read and written, those of bodies in bodies included.
+uint64_t WorkOfAll(const PlanDraft& draft) {
+  uint64_t sum = 0;
+  const std::vector<PlanTensor>& types = draft.typical.empty() ? draft.tensors : draft.typical;
+  for (size_t i = 0; i < draft.nodes.size(); ++i) {
+    const Work work = WorkOf(draft.ViewOf(i), {types.data(), types.size()});
+    sum += work.multiply_adds + work.bytes / sizeof(float);
+    for (const PlanDraft& body : draft.nodes[i].bodies) sum += WorkOfAll(body);
+  }
+  return sum;
+}
+
+/// What a body must have to do so that another device does it: the way there and back takes about 100
+/// microseconds, in which a CPU's core does so much.
+constexpr uint64_t kWorthTheWay = uint64_t{1} << 20;
+
 }  // namespace
 
 void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
@@ -92,7 +109,11 @@ void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
   if (SegmentsOf(grouped).size() < SegmentsOf(draft.nodes).size()) draft.nodes = std::move(grouped);
   draft.segments = SegmentsOf(draft.nodes);
   for (DraftNode& node : draft.nodes) {
-    for (PlanDraft& body : node.bodies) Partition(body, delegates);
+    for (PlanDraft& body : node.bodies) {
+      body.FindTypicalTypes();
+      body.target = WorkOfAll(body) >= kWorthTheWay ? draft.target : Target::kCpu;
+      Partition(body, delegates);
+    }
   }
 }
 

@@ -119,6 +119,9 @@ void AddTopK(CaseList& list) {
       add("special_all", special, 6);
     }
   }
+  // More than one dispatch of a GPU finds.
+  Case& many = list.Add(OpCode::kTopK, "many", {OfType(DType::kF32, {2, 6000}, -100, 100), Integers({900})});
+  many.outputs = 2;
   Case& strided = list.Add(OpCode::kTopK, "strided", {Strided(F32({4, 9}), 2), Integers({3})});
   strided.outputs = 2;
   strided.falls_back = "the kernel reads dense rows";

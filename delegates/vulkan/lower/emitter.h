@@ -114,6 +114,10 @@ class Emitter {
     static_assert(sizeof(Push) <= kPushBytes && sizeof(Push) % 4 == 0);
     return Add(KeyOf(shader, constants), operands, written, &push, sizeof(Push), groups);
   }
+  /// The invocations of a work group of such a dispatch.
+  uint32_t GroupSizeOf(Shader shader, std::initializer_list<uint32_t> constants) const {
+    return KeyOf(shader, constants).constants[0];
+  }
   /// What takes the place of the first constant, the rule's tile, where the shader has tiles.
   uint32_t TileOf(Shader shader, std::initializer_list<uint32_t> constants) const {
     return KeyOf(shader, constants).constants[1];

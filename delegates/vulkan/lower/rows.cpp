@@ -87,9 +87,13 @@ Status LowerArg(Emitter& emit) {
                        push.count);
 }
 
-/// More visits of elements than this in one line, and the driver may take the device for dead: each of the
-/// work group's invocations makes its share of them alone.
+/// More visits of elements than this in one line are refused: the CPU is faster.
 constexpr int64_t kMostVisits = int64_t{1} << 28;
+/// What an invocation does in one dispatch. A driver takes a device for dead that is busy for long, and
+/// lavapipe ends all loops of an invocation after 65,535 rounds (LP_MAX_TGSI_LOOP_ITERATIONS in its sources).
+constexpr int64_t kMostRounds = 50'000;
+/// Those in which a work group of at most 1,024 agrees, and the one around them.
+constexpr int64_t kReductionRounds = 11;
 
 Status LowerTopK(Emitter& emit) {
   const auto& attrs = emit.As<TopKAttrs>();
@@ -98,15 +102,22 @@ Status LowerTopK(Emitter& emit) {
   const RowsAlong rows = AlongAxis(in, axis);
   const int64_t found = emit.out(0).shape[axis];
   if (found > 0 && rows.extent > kMostVisits / found) return Refuse();
-  const struct {
-    uint32_t lines, extent, inner, found;
-  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
-         static_cast<uint32_t>(rows.inner), static_cast<uint32_t>(found)};
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand values, emit.Out(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand places, emit.Out(1));
-  return emit.DispatchGroups(Shader::kTopK, {attrs.largest}, {x, values, places}, push, push.lines,
-                             /*written=*/2);
+  const int64_t lanes = emit.GroupSizeOf(Shader::kTopK, {attrs.largest});
+  const int64_t rounds = (rows.extent + lanes - 1) / lanes + kReductionRounds;
+  const int64_t at_once = std::max<int64_t>(kMostRounds / rounds, 1);
+  for (int64_t begin = 0; begin < found; begin += at_once) {
+    const struct {
+      uint32_t lines, extent, inner, found, begin, end;
+    } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+           static_cast<uint32_t>(rows.inner), static_cast<uint32_t>(found),
+           static_cast<uint32_t>(begin),      static_cast<uint32_t>(std::min(begin + at_once, found))};
+    SKIFF_RETURN_IF_ERROR(emit.DispatchGroups(Shader::kTopK, {attrs.largest}, {x, values, places}, push,
+                                              push.lines, /*written=*/2));
+  }
+  return OkStatus();
 }
 
 Status LowerSoftmax(Emitter& emit) {

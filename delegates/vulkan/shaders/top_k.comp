@@ -1,19 +1,22 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 // The largest elements of a line along one axis, or the smallest, best first, and their places, written as 64 bits. A work
-// group finds them one after the other: the best of those that come behind the last one.
+// group finds them one after the other: the best of those that come behind the last one. A dispatch finds those from `begin`
+// to `end`; what was found before is there already.
 #include "common.glsl"
 
 layout(constant_id = 1) const bool kLargest = true;
 
 layout(binding = 0) readonly buffer X { T x[]; };
-layout(binding = 1) writeonly buffer Values { T values[]; };
-layout(binding = 2) writeonly buffer Places { uvec2 places[]; };
+layout(binding = 1) buffer Values { T values[]; };
+layout(binding = 2) buffer Places { uvec2 places[]; };
 layout(push_constant) uniform Push {
   uint lines;
   uint extent;
   uint inner;
   uint found;  ///< Of each line.
+  uint begin;
+  uint end;
 } p;
 
 const uint kLanes = gl_WorkGroupSize.x;
@@ -41,7 +44,11 @@ void main() {
   uint first = outer * p.extent * p.inner + line % p.inner;
   uint to = outer * p.found * p.inner + line % p.inner;
   uvec2 last = uvec2(0, kNone);
-  for (uint k = 0; k < p.found; ++k) {
+  if (p.begin > 0) {
+    uint before = to + (p.begin - 1) * p.inner;
+    last = uvec2(KeyOf(float(values[before])), places[before].x);
+  }
+  for (uint k = p.begin; k < p.end; ++k) {
     uvec2 best = uvec2(0, kNone);
     for (uint i = gl_LocalInvocationIndex; i < p.extent; i += kLanes) {
       uvec2 here = uvec2(KeyOf(float(x[first + i * p.inner])), i);
