@@ -51,11 +51,14 @@ class NodeBuilder {
   // Inputs.
   size_t input_count() const { return call_.inputs.size(); }
   bool HasInput(size_t i) const { return i < call_.inputs.size() && call_.inputs[i] != kNoValue; }
-  ValueId Input(size_t i) const;          ///< Throws when the node leaves it out.
-  ValueId OptionalInput(size_t i) const;  ///< kNoValue when the node leaves it out.
-  DType DTypeOf(ValueId value) const;     ///< Throws when it is not known.
-  int RankOf(ValueId value) const;        ///< Throws when it is not known.
-  const QuantizationPtr& QuantizationOf(ValueId value) const { return graph_.value(value).quantization; }
+  ValueId Input(size_t i) const;                                ///< Throws when the node leaves it out.
+  ValueId OptionalInput(size_t i) const;                        ///< kNoValue when the node leaves it out.
+  DType DTypeOf(ValueId value) const;                           ///< Throws when it is not known.
+  int RankOf(ValueId value) const;                              ///< Throws when it is not known.
+  const QuantizationPtr& QuantizationOf(ValueId value) const {  ///< Throws for kNoValue.
+    if (value == kNoValue) Invalid("an input that it needs is missing");
+    return graph_.value(value).quantization;
+  }
   bool KnowsRank(ValueId value) const { return graph_.value(value).has_shape; }
   bool HasRank(ValueId value, int rank) const;  ///< Known to be this one.
   /// A constant extent; nothing where it is open, or the value's rank is not known or has no such axis.

@@ -45,10 +45,15 @@ LstmWeights WeightsFrom(const TfliteBuilder& b, size_t weights) {
   read.projection_bias = b.OptionalInput(weights + 16);
   read.normal.fill(kNoValue);
   read.auxiliary.fill(kNoValue);
-  for (size_t gate = 1; gate < 4; ++gate) {
-    if (read.input[gate] == kNoValue || read.recurrent[gate] == kNoValue)
+  for (size_t gate = 0; gate < 4; ++gate) {
+    const bool wanted = gate > 0 || read.HasInputGate();
+    if ((read.input[gate] != kNoValue) != wanted || (read.recurrent[gate] != kNoValue) != wanted)
       b.Invalid("the weights of a gate are missing");
   }
+  const bool looks = read.peephole[1] != kNoValue;
+  if ((read.peephole[2] != kNoValue) != looks ||
+      (read.peephole[0] != kNoValue) != (looks && read.HasInputGate()))
+    b.Invalid("the weights of a peephole are missing");
   return read;
 }
 
@@ -209,9 +214,8 @@ void BuildSvdf(TfliteBuilder& b) {
       const TensorData* constant = b.ConstantOf(bias);
       if (constant == nullptr || !b.IsQuantized(ReadState(b, 4)) || !b.IsQuantized(b.Input(2)))
         b.Unsupported("has a bias of integers, and a state that is none");
-      const double scale =
-          static_cast<double>(b.QuantizationOf(b.source().read_variable(b.source().variables[4]))->scale) *
-          static_cast<double>(b.QuantizationOf(b.Input(2))->scale);
+      const double scale = static_cast<double>(b.QuantizationOf(ReadState(b, 4))->scale) *
+                           static_cast<double>(b.QuantizationOf(b.Input(2))->scale);
       std::vector<double> numbers;
       for (const int64_t integer : constant->ToInts())
         numbers.push_back(static_cast<double>(integer) * scale);

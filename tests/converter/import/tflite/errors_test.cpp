@@ -105,6 +105,18 @@ TEST(TfliteErrors, TensorsThatNobodyMakes) {
               HasSubstr("the node has no outputs"));
 }
 
+/// An LSTM has an input gate or none; half of one is none of both.
+TEST(TfliteErrors, HalfOfAGate) {
+  for (const size_t input : {1, 2, 5, 6}) {
+    ExpectError(Changed("lstm_f32", [&](auto& model) { Node(model).inputs[input] = -1; }),
+                StatusCode::kInvalidModel, HasSubstr("the weights of a gate are missing"));
+  }
+  for (const size_t input : {9, 10, 11}) {
+    ExpectError(Changed("lstm_peephole_f32", [&](auto& model) { Node(model).inputs[input] = -1; }),
+                StatusCode::kInvalidModel, HasSubstr("the weights of a peephole are missing"));
+  }
+}
+
 TEST(TfliteErrors, OptionsOfAnotherOperator) {
   ExpectError(Changed("add_f32", [](auto& model) { Node(model).options.Set(tflite::Conv2DOptionsT()); }),
               StatusCode::kInvalidModel, HasSubstr("(ADD): it has the options of another operator"));
