@@ -336,7 +336,7 @@ Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
 Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
   Status status = Infer(inputs, message);
   while (BuildHas(Feature::kShapes) && values_too_small_) {
-    const size_t wanted = values_.size() == 0 ? kFirstValueBytes : values_.size() * 2;
+    const size_t wanted = values_.empty() ? kFirstValueBytes : values_.size() * 2;
     SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + kAlignment));
     status = Infer(inputs, message);
   }

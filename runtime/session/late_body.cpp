@@ -28,7 +28,7 @@ void LateBody::SetStale() {
 }
 
 Status LateBody::ReadVaryingExtents() {
-  if (extents_.size() == 0) {
+  if (extents_.empty()) {
     size_t extents = 0;
     for (size_t i = 0; i < inputs_.size(); ++i)
       extents += varies_[i] ? static_cast<size_t>(Stated(i).rank()) : 0;
