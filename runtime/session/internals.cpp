@@ -71,7 +71,8 @@ void Session::Internals::KeepVariables() {
     const PortInfo& port = signature->outputs[i];
     const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().outputs[i])].view;
     const int64_t bytes = model->data().variables[static_cast<size_t>(port.variable)].initial.bytes();
-    if (bytes > 0) std::memmove(variables->data(port.variable), view.data, static_cast<size_t>(bytes));
+    void* const place = variables->data(port.variable);
+    if (bytes > 0 && view.data != place) std::memmove(place, view.data, static_cast<size_t>(bytes));
   }
 }
 
