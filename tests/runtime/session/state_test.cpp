@@ -437,6 +437,42 @@ TEST(StateInPlace, WhereTheOldValueIsReadBefore) {
   }
 }
 
+/// As torch's index_copy and slice assignments are exported: along another axis than the first one, the whole
+/// cache is transposed before and behind.
+TEST(StateInPlace, WhereTheSourceTransposesTheCache) {
+  const Pair net(R"(graph g {
+  input at: i64[2, 1]
+  input rows: f32[1, 2, 2, 3]
+  input a: f32[1, 2, 6, 3]
+  turned = Transpose(a) {perm=[2, 0, 1, 3]}
+  turned_rows = Transpose(rows) {perm=[2, 0, 1, 3]}
+  written = ScatterND(turned, at, turned_rows)
+  next = Transpose(written) {perm=[1, 2, 0, 3]}
+  y = MatMul(rows, next) {transpose_b=true}
+  output y
+  output next
+})",
+                 {{"a", "next"}});
+  EXPECT_EQ(Writes(net.in_place), 1);
+  for (const Backend backend : kBackends) {
+    const auto in_place = NewSession(net.in_place, backend);
+    Values state;
+    for (uint32_t step = 0; step < 12; ++step) {  // Both places are one at times; the later row stays.
+      Values inputs = {{"at", Ints({2, 1}, {step % 6, (step * 5) % 6})},
+                       {"rows", RandomTensor(DType::kF32, {1, 2, 2, 3}, step)}};
+      const Values got = RunSession(*in_place, inputs);
+      inputs.insert(state.begin(), state.end());
+      const Values expected = Evaluate(net.graph, inputs);
+      const Difference difference = Compare(got.at("y"), expected.at("y"));
+      EXPECT_LE(difference.difference, 1e-6 * difference.largest) << step;
+      const TensorView now = in_place->variables().Get("a").value();
+      ASSERT_EQ(std::memcmp(now.data, expected.at("next").data(), static_cast<size_t>(now.bytes())), 0)
+          << step;
+      state = {{"a", expected.at("next")}};
+    }
+  }
+}
+
 class OpenState : public ::testing::TestWithParam<const char*> {};
 
 /// Several rows at a time, as a prompt has them; places may meet, and there may be none.
