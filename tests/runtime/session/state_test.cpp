@@ -148,6 +148,28 @@ TEST(StateInPlace, AgreesWithEagerMode) {
   }
 }
 
+/// Not what the variable has become since, also of a tensor that lies in it.
+TEST(StateInPlace, TapsShowWhatARunHasRead) {
+  const Pair cache(kCacheNet, kCachePairs);
+  for (const OpenedModel* opened : {&cache.in_place, &cache.copied}) {
+    for (const Backend backend : kBackends) {
+      SessionOptions options;
+      options.backend = backend;
+      options.keep_intermediates = true;
+      const auto session = NewSession(*opened, options);
+      for (uint32_t step = 0; step < 10; ++step) {
+        const std::vector<uint8_t> before = State(*session);
+        RunSession(*session, CacheInputs(step));
+        const TensorView keys = session->Tap("keys").value();
+        const TensorView lines = session->Tap("all_lines").value();
+        ASSERT_EQ(std::memcmp(keys.data, before.data(), static_cast<size_t>(keys.bytes())), 0) << step;
+        ASSERT_EQ(std::memcmp(lines.data, before.data() + keys.bytes(), static_cast<size_t>(lines.bytes())),
+                  0);
+      }
+    }
+  }
+}
+
 /// Sessions may take turns, whichever of their plans writes where the variables lie.
 TEST(StateInPlace, IsSharedBetweenSessions) {
   const Pair cache(kCacheNet, kCachePairs);
