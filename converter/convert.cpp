@@ -84,6 +84,7 @@ void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of
     made.inputs_outside = made.inputs_outside || one_of_several;
     SetRanges(made, symbols);
     Partition(made, {options.delegates.data(), options.delegates.size()});
+    if (!options.copy_state) UpdateStatesInPlace(made);
     return made;
   };
   planned.draft = draft(Target::kCpu);

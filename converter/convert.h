@@ -27,6 +27,8 @@ struct ConvertOptions : ShapeContract {
   FixedInputs fixed_inputs;
   /// What the Session keeps from run to run instead of the caller (ConvertFile).
   std::vector<StatePair> states;
+  /// No variable is updated where it lies: what a run makes of it is copied (files that older builds read).
+  bool copy_state = false;
   /// Who may run nodes, in the order of preference: Skiff's delegates, and an application's. What none of
   /// them supports runs with the reference kernels.
   std::vector<const DelegateSupport*> delegates = {BuiltinSupports().begin(), BuiltinSupports().end()};

@@ -321,11 +321,11 @@ void Print(const ParityArguments& arguments, const std::vector<Checked>& all, bo
 
 int Parity(const ParityArguments& given) {
   ParityArguments arguments = given;
-  const bool conversion_options =
-      !arguments.buckets.empty() || arguments.no_xnnpack || !arguments.disabled_passes.empty();
+  const bool conversion_options = !arguments.buckets.empty() || arguments.copy_state ||
+                                  arguments.no_xnnpack || !arguments.disabled_passes.empty();
   if (!arguments.model.empty() && conversion_options) {
     throw CLI::ValidationError(
-        "--bucket, --no-xnnpack, --disable-pass",
+        "--bucket, --copy-state, --no-xnnpack, --disable-pass",
         "are only for a conversion here; MODEL.skiff has its own (sizes of a call: --dim, --shape, --at)");
   }
   if (!arguments.model.empty() && arguments.sweep && !(arguments.dims.empty() && arguments.shapes.empty()))

@@ -154,6 +154,10 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
           "callers see neither; repeatable")
       ->type_name("INPUT=OUTPUT")
       ->allow_extra_args(false);
+  command.add_flag(
+      "--copy-state", arguments.copy_state,
+      "Copy what a run makes of each variable, also where it could be updated where it lies; older "
+      "versions of Skiff read such files");
   command
       .add_option("--bucket", arguments.buckets,
                   "Sizes, or ranges of sizes, of a named dimension that get a plan each: seq=16,32,64 or "
@@ -220,6 +224,7 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   options.signatures = arguments.signatures;
   options.fixed_inputs = ToFixedInputs(arguments);
   options.states = ToStates(arguments);
+  options.copy_state = arguments.copy_state;
   options.shapes = ParseShapes(arguments.shapes);
   for (const std::string& text : arguments.dims) {
     constexpr const char* kExpected =

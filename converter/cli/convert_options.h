@@ -19,6 +19,7 @@ struct ConvertArguments {
   std::vector<std::string> buckets;
   std::vector<std::string> fixed_inputs;
   std::vector<std::string> states;
+  bool copy_state = false;
   bool no_xnnpack = false;
   std::vector<std::string> disabled_passes;
   std::vector<std::string> dump_after;

@@ -23,19 +23,6 @@ const DelegateSupport* ChooseDelegate(const PlanDraft& draft, size_t index,
   return own != nullptr ? own : choose(Target::kCpu, &ReferenceDelegate().support());
 }
 
-/// A node with bodies is a segment of its own.
-std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
-  std::vector<SegmentData> segments;
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].shape_program) continue;
-    const bool joins = !segments.empty() && segments.back().delegate == nodes[i].delegate();
-    if (!joins || nodes[i].delegate() == DelegateKind::kControl)
-      segments.push_back({nodes[i].delegate(), i, i});
-    segments.back().end = i + 1;
-  }
-  return segments;
-}
-
 /// Greedy list scheduling: stays with a delegate for as long as one of its nodes is ready; among those, file
 /// order. Nodes of the shape program take part as soon as they can: a data node whose shape they decide must
 /// not come before the data nodes whose shapes they read.
@@ -100,6 +87,19 @@ uint64_t WorkOfAll(const PlanDraft& draft) {
 constexpr uint64_t kWorthTheWay = uint64_t{1} << 20;
 
 }  // namespace
+
+/// What the runtime itself runs is a segment of its own.
+std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes) {
+  std::vector<SegmentData> segments;
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].shape_program) continue;
+    const bool joins = !segments.empty() && segments.back().delegate == nodes[i].delegate();
+    if (!joins || nodes[i].delegate() == DelegateKind::kControl)
+      segments.push_back({nodes[i].delegate(), i, i});
+    segments.back().end = i + 1;
+  }
+  return segments;
+}
 
 void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates) {
   draft.FindTypicalTypes();

@@ -22,6 +22,7 @@ class ArenaPlanner {
     users_.resize(count);
     graph_input_.assign(count, false);
     graph_output_.assign(count, false);
+    updated_state_.assign(count, false);
     buffer_of_.resize(count);
     for (size_t i = 0; i < count; ++i) buffer_of_[i] = i;
     shape_value_.assign(count, false);
@@ -39,6 +40,13 @@ class ArenaPlanner {
       for (size_t i = 0; i < draft.nodes[n].inputs.size(); ++i) {
         if (draft.nodes[n].inputs[i] >= 0) users_[Slot(draft.nodes[n].inputs[i])].push_back({n, i});
       }
+    }
+    for (size_t i = 0; i < count; ++i) {
+      // A variable's input; it and what is written over it lie in the variable's own memory.
+      const int32_t state = draft.placements[i].buffer;
+      if (state == TensorPlacement::kRoot) continue;
+      buffer_of_[i] = Slot(state);
+      updated_state_[Slot(state)] = true;
     }
     for (const int32_t input : draft.inputs) graph_input_[Slot(input)] = true;
     for (const int32_t output : draft.outputs) graph_output_[Slot(output)] = true;
@@ -93,7 +101,7 @@ class ArenaPlanner {
   bool IsPlanned(int32_t index) const {
     const size_t slot = Slot(index);
     return !types_[slot].constant && !shape_value_[slot] && !late_[slot] &&
-           !(draft_.inputs_outside && graph_input_[slot]);
+           !(draft_.inputs_outside && graph_input_[slot]) && !updated_state_[BufferOf(index)];
   }
   TensorPlacement& PlacementOf(int32_t index) { return draft_.placements[Slot(index)]; }
   bool IsRoot(int32_t index) { return PlacementOf(index).view_of == TensorPlacement::kRoot; }
@@ -168,6 +176,7 @@ class ArenaPlanner {
       const bool candidate = !Tensor(part).constant && !shape_value_[Slot(part)] &&
                              PlaceIsFixed(part, whole) && !graph_input_[Slot(part)] &&
                              !graph_output_[Slot(part)] && IsRoot(part) && producer_[Slot(part)] >= 0 &&
+                             !updated_state_[BufferOf(part)] &&
                              std::count(node.inputs.begin(), node.inputs.end(), part) == 1 &&
                              Tensor(part).view.shape.elements() > 0 && !IsJoinedInto(part, whole, n + 1) &&
                              PlaceInConcat(tensors_, node, i, &place);
@@ -314,7 +323,8 @@ class ArenaPlanner {
   std::vector<int32_t> producer_;
   std::vector<std::vector<User>> users_;
   std::vector<bool> graph_input_, graph_output_, shape_value_, late_;
-  std::vector<size_t> buffer_of_;  ///< Union-find over root tensors.
+  std::vector<bool> updated_state_;  ///< Inputs of variables that are updated where they lie.
+  std::vector<size_t> buffer_of_;    ///< Union-find over root tensors.
 };
 
 /// Plans the arenas of a node's bodies, which run one after the other, and makes its scratch as large as the

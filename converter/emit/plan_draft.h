@@ -73,6 +73,14 @@ PlanDraft DraftPlan(const Graph& graph);
 /// few and contiguous, and fills `segments`.
 void Partition(PlanDraft& draft, Span<const DelegateSupport* const> delegates);
 
+/// Lets scatters write into the memory of the variables that they update, where nobody needs the old value
+/// any more: marks them (TensorPlacement::buffer) and gives them to the runtime itself. Of a partitioned
+/// draft for the CPU; others stay as they are.
+void UpdateStatesInPlace(PlanDraft& draft);
+
+/// The segments of nodes whose delegates and order are decided.
+std::vector<SegmentData> SegmentsOf(const std::vector<DraftNode>& nodes);
+
 /// Views (reshapes, channel concat and slices through strides), in-place operators, then offsets. Fills
 /// placements, row strides and arena bytes, of bodies first.
 void PlanArena(PlanDraft& draft);

@@ -39,7 +39,8 @@ class Writer {
     const auto variables = WriteVariables();
     const auto symbols = WriteSymbols();
     const auto quantizations = WriteQuantizations();
-    const uint32_t version = narrow_                  ? format::kNarrowFormatVersion
+    const uint32_t version = state_in_place_          ? format::kStateFormatVersion
+                             : narrow_                ? format::kNarrowFormatVersion
                              : !quantizations.empty() ? format::kQuantizedFormatVersion
                                                       : format::kPlainFormatVersion;
     builder_.Finish(format::CreateModelDirect(builder_, version, kProducer, &signatures,
@@ -118,6 +119,8 @@ class Writer {
       const bool dense = tensor.view.row_stride == tensor.view.shape.last();
       const bool source = !options_.strip && !value.source.empty();
       const StoredConstant stored = tensor.constant ? Store(draft, i) : StoredConstant();
+      state_in_place_ |=
+          std::find(draft.inputs.begin(), draft.inputs.end(), placement.buffer) != draft.inputs.end();
       tensors.push_back(format::CreateTensor(
           builder_, static_cast<uint8_t>(tensor.view.dtype), builder_.CreateVector(extents), stored.blob,
           placement.offset, placement.view_of, dense ? 0 : tensor.view.row_stride, Debug(tensor.name),
@@ -272,6 +275,7 @@ class Writer {
   FlatBufferBuilder builder_;
   BlobTable blobs_;
   std::map<std::tuple<uint64_t, uint64_t, uint64_t, DType>, StoredConstant> stored_;  ///< By content.
+  bool state_in_place_ = false;                     ///< Some plan updates a variable where it lies.
   bool narrow_ = false;                             ///< Some constant is stored narrower than it is used.
   std::vector<const Quantization*> quantizations_;  ///< In the order of the file.
   const PlanDraft* whole_ = nullptr;                ///< Of the signature that is being written.

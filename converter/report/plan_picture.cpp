@@ -26,7 +26,8 @@ PlanPicture ShapesOf(ShapedPlan& shaped) {
 std::vector<bool> Elsewhere(const PlanData& plan) {
   std::vector<bool> elsewhere(plan.tensors.size());
   for (size_t i = 0; i < elsewhere.size(); ++i)
-    elsewhere[i] = plan.tensors[i].constant || plan.IsShapeValue(static_cast<int32_t>(i));
+    elsewhere[i] = plan.tensors[i].constant || plan.IsShapeValue(static_cast<int32_t>(i)) ||
+                   plan.StateOf(static_cast<int32_t>(i)) != TensorPlacement::kRoot;
   if (plan.inputs_outside) {
     for (const int32_t input : plan.inputs) elsewhere[static_cast<size_t>(input)] = true;
   }

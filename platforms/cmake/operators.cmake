@@ -1,7 +1,7 @@
 # Which operators a build has. SKIFF_OPERATORS names a list, as `skiff size-list MODEL...` writes it; it sets:
 #   SKIFF_OPERATORS_REFERENCE   operators whose reference kernels are needed
 #   SKIFF_OPERATORS_<DELEGATE>  operators that a delegate runs: XNNPACK, VULKAN; APPLICATION: those of applications
-#   SKIFF_OPERATORS_CONTROL     operators with bodies, which the runtime runs itself
+#   SKIFF_OPERATORS_CONTROL     what the runtime runs itself: operators with bodies, scatters into variables
 #   SKIFF_OPERATORS_F16         ON: XNNPACK's delegate computes in f16, too
 #   SKIFF_VULKAN_SHADERS        shader families
 #   SKIFF_FEATURES              what else the models need: names of runtime/core/features.def

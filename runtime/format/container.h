@@ -13,13 +13,14 @@ namespace skiff::format {
 
 static_assert(std::endian::native == std::endian::little, "a .skiff file is read as it lies in memory");
 
-/// A file says the oldest format that can hold it: 3 where a constant is stored narrower than it is used, 2
-/// where a tensor is quantised, else 1.
+/// A file says the oldest format that can hold it: 4 where a scatter writes into its variable's memory, 3
+/// where a constant is stored narrower than it is used, 2 where a tensor is quantised, else 1.
 inline constexpr uint32_t kPlainFormatVersion = 1;
 inline constexpr uint32_t kQuantizedFormatVersion = 2;
 inline constexpr uint32_t kNarrowFormatVersion = 3;
+inline constexpr uint32_t kStateFormatVersion = 4;
 /// The newest one that this build reads.
-inline constexpr uint32_t kFormatVersion = kNarrowFormatVersion;
+inline constexpr uint32_t kFormatVersion = kStateFormatVersion;
 
 /// The newline bytes show a file that went through a text-mode transfer.
 inline constexpr unsigned char kMagic[8] = {'S', 'K', 'I', 'F', 'F', '\r', '\n', 0x1a};

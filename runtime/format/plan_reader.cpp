@@ -307,12 +307,7 @@ Status ReadSegments(CheckedFile& file, const format::Plan& from, PlanData& to) {
     covered = segment.end();
     const bool control = to.segments[i].delegate == DelegateKind::kControl;
     if (control && segment.end() - segment.begin() != 1)
-      return file.Invalid("segment %u holds more than a node with bodies", i);
-    for (uint32_t n = segment.begin(); n < segment.end(); ++n) {
-      if (to.nodes[n].bodies.empty() == control)
-        return file.Invalid("node %u (%s) is in a segment of the %s delegate", n, to.nodes[n].op->name,
-                            DelegateKindName(to.segments[i].delegate));
-    }
+      return file.Invalid("segment %u holds more than a node of the runtime itself", i);
   }
   return covered == to.nodes.size() ? OkStatus() : file.Invalid("the segments leave nodes out");
 }
@@ -403,6 +398,7 @@ Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& po
   if (BuildHas(Feature::kNarrowWeights)) PinWhatIsReadOutsideOfSegments(to);
   PlanMessage message;
   Status status = OrderPlan(to, message);
+  if (status.ok()) status = FindStates(to, ports, message);
   if (status.ok() && exact && !ports.of_body) status = CheckShape(to, message);
   return status.code() == StatusCode::kInvalidModel ? file.Invalid("%s", message.text) : status;
 }

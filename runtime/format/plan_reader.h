@@ -2,16 +2,9 @@
 #pragma once
 
 #include "format/checked_file.h"
-#include "plan/plan_data.h"
+#include "plan/state_order.h"
 
 namespace skiff {
-
-/// What a plan's inputs and outputs must be; a body's shapes are compared when they are known (ShapedPlan).
-struct PlanPorts {
-  Span<const PortInfo> inputs;
-  Span<const PortInfo> outputs;
-  bool of_body = false;
-};
 
 /// Decodes and checks a plan of `file`, whose blobs were checked before.
 Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& ports, PlanData& to);

@@ -34,6 +34,16 @@ class Checker {
     return tensors_[static_cast<size_t>(index)].constant || plan_.IsShapeValue(index) || plan_.IsLate(index);
   }
 
+  /// The tensor whose memory holds a root: a variable's input, or itself.
+  size_t HomeOf(size_t root) const {
+    const int32_t state = plan_.StateOf(static_cast<int32_t>(root));
+    return state == TensorPlacement::kRoot || placed_.kept_apart ? root : static_cast<size_t>(state);
+  }
+  bool IsOutside(size_t root) const {
+    const bool state = plan_.StateOf(static_cast<int32_t>(root)) == static_cast<int32_t>(root);
+    return (plan_.inputs_outside || state) && placed_.input_of[root] >= 0;
+  }
+
   /// Fills places_ for each activation.
   Status CheckPlaces() {
     uint64_t used = 0;
@@ -48,12 +58,13 @@ class Checker {
       if (tensor.row_stride < tensor.shape.last() || !SpanFits(tensor))
         return message_.Invalid("tensor %zu has a bad stride", i);
       const auto span = static_cast<uint64_t>(SpanBytes(tensor));
-      const bool outside = plan_.inputs_outside && placed_.input_of[root] >= 0;
+      const size_t home = HomeOf(root);
+      const bool outside = home != root || IsOutside(root);
       const uint64_t base =
-          outside ? kOutside * (1 + static_cast<uint64_t>(placed_.input_of[root])) : placed_.offsets[root];
-      const auto root_bytes = static_cast<uint64_t>(tensors_[root].view.bytes());
+          outside ? kOutside * (1 + static_cast<uint64_t>(placed_.input_of[home])) : placed_.offsets[root];
+      const auto home_bytes = static_cast<uint64_t>(tensors_[is_view ? root : home].view.bytes());
       const uint64_t offset = is_view ? placement.offset : (outside ? 0 : base);
-      const uint64_t room = is_view || outside ? root_bytes : placed_.arena_bytes;
+      const uint64_t room = is_view || outside ? home_bytes : placed_.arena_bytes;
       const auto alignment = is_view ? static_cast<uint64_t>(DTypeSize(tensor.dtype)) : kAlignment;
       if (offset % alignment != 0 || (!is_view && !tensor.dense()))
         return message_.Invalid("tensor %zu is misaligned", i);
@@ -137,6 +148,7 @@ class Checker {
       const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
       for (const int32_t input : plan_.inputs) {
         const bool writes = Overlap(node.outputs[o], input) || root == input;
+        if (plan_.WritesState(node) && plan_.StateOf(node.outputs[o]) == input) continue;
         const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) &&
                               node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
         if (writes && !names_it)
@@ -153,6 +165,7 @@ class Checker {
     const int64_t behind = Distance(node.inputs[i], node.outputs[o]);
     const bool same_place = behind == 0 && input.dense() && output.dense() && input.bytes() == output.bytes();
     if (node.op->Is(kUnary) || node.op->Is(kBinary)) return same_place && input.dtype == output.dtype;
+    if (plan_.WritesState(node)) return i == 0 && same_place && input.dtype == output.dtype;
     if (node.op->Is(kReinterpret)) return same_place;
     Placement place;
     if (BuildHas(OpCode::kConcat) && node.op->code == OpCode::kConcat) {

@@ -15,13 +15,19 @@ struct TensorPlacement {
   int32_t view_of = kRoot;  ///< Index of the viewed tensor, which is no view itself.
   uint64_t offset = 0;      ///< From the arena's beginning, or from the viewed tensor's.
   int64_t row_stride = 0;   ///< 0: dense.
-  int32_t buffer = kRoot;   ///< Unbounded plans: the root tensor in whose place this one is written.
+  /// The root tensor in whose place this one is written: in any plan the input of a variable that a scatter
+  /// updates, in unbounded plans one that dies.
+  int32_t buffer = kRoot;
   const char* source = "";  ///< The source graph's tensor whose elements these are; "" when none.
   Ints source_perm;
   /// How the file stores a constant that is wider in memory; kInvalid: as it is.
   DType stored = DType::kInvalid;
   const Quantization* stored_quantization = nullptr;
 };
+
+/// Whether the runtime itself runs scatters that write into a variable's own memory.
+inline constexpr bool kBuildWritesStates =
+    BuildHas(Feature::kVariables) && (BuildHas(OpCode::kScatterElements) || BuildHas(OpCode::kScatterND));
 
 struct SegmentData {
   DelegateKind delegate = DelegateKind::kReference;
@@ -50,6 +56,9 @@ struct PlanData {
   /// By tensor: the result of a Stage, or of an If whose branches may return different extents. It lies where
   /// the body has it, once that has run.
   FixedArray<bool> late;
+  /// By tensor: the variable's input in whose memory it lies (state_order.h), the input itself included;
+  /// kRoot: none. Such an input is never in the arena.
+  FixedArray<int32_t> states;
   FixedArray<bool> shape_inputs;  ///< By input: the shape program or a shape rule reads its elements.
 
   /// For one shape of the inputs.
@@ -58,6 +67,16 @@ struct PlanData {
   uint32_t shape_nodes() const { return BuildHas(Feature::kShapes) ? shape_node_count : 0; }
   bool unbounded() const { return BuildHas(Feature::kUnbounded) && kind == BucketKind::kUnbounded; }
   bool IsShapeValue(int32_t tensor) const { return shape_values[static_cast<size_t>(tensor)]; }
+  int32_t StateOf(int32_t tensor) const {
+    return kBuildWritesStates ? states[static_cast<size_t>(tensor)] : TensorPlacement::kRoot;
+  }
+  /// A scatter that writes its updates into a variable's own memory.
+  bool WritesState(const PlanNode& node) const {
+    if (!kBuildWritesStates || node.outputs.size() != 1) return false;
+    const int32_t state = StateOf(node.outputs[0]);
+    return state != TensorPlacement::kRoot &&
+           placements[static_cast<size_t>(node.outputs[0])].buffer == state;
+  }
   bool IsLate(int32_t tensor) const { return BuildHas(OpCode::kStage) && late[static_cast<size_t>(tensor)]; }
 };
 

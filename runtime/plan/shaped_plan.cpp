@@ -135,7 +135,13 @@ int32_t ShapedPlan::RootOf(int32_t tensor) const {
 bool ShapedPlan::Elsewhere(int32_t tensor) const {
   const auto i = static_cast<size_t>(tensor);
   return tensors_[i].constant || plan_->IsShapeValue(tensor) || plan_->IsLate(tensor) ||
-         (plan_->inputs_outside && input_of_[i] >= 0);
+         (plan_->inputs_outside && input_of_[i] >= 0) || InState(tensor);
+}
+
+/// Kept apart, a scatter writes a copy of its variable.
+bool ShapedPlan::InState(int32_t tensor) const {
+  const int32_t state = plan_->StateOf(tensor);
+  return state != TensorPlacement::kRoot && (!keep_apart_ || state == tensor);
 }
 
 void ShapedPlan::Describe(int32_t index, size_t slot) {
@@ -400,7 +406,9 @@ void ShapedPlan::Locate(unsigned char* arena, Span<void* const> inputs) {
     const TensorPlacement& placement = plan_->placements[i];
     const bool view = placement.view_of != TensorPlacement::kRoot;
     const auto root = view ? static_cast<size_t>(placement.view_of) : i;
-    void* const own = input_of_[root] >= 0 ? inputs[static_cast<size_t>(input_of_[root])] : nullptr;
+    const auto state = static_cast<int32_t>(root);
+    const auto home = InState(state) ? static_cast<size_t>(plan_->StateOf(state)) : root;
+    void* const own = input_of_[home] >= 0 ? inputs[static_cast<size_t>(input_of_[home])] : nullptr;
     auto* base = own != nullptr ? static_cast<unsigned char*>(own) : arena + offsets_[root];
     const bool inside = view && tensors_[i].view.shape.elements() > 0;
     tensors_[i].view.data = base + (inside ? placement.offset : 0);

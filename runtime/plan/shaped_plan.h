@@ -47,6 +47,7 @@ class ShapedPlan {
   Status KeepApart();
   int32_t RootOf(int32_t tensor) const;
   bool Elsewhere(int32_t tensor) const;
+  bool InState(int32_t tensor) const;
 
   const PlanData* plan_ = nullptr;
   bool keep_apart_ = false;

@@ -31,7 +31,7 @@ Status Session::Internals::ChooseSignature() {
               TargetName(options.target), TargetName(options.target));
 }
 
-/// Inputs that are variables lie where these are.
+/// Inputs that are variables lie where these are; or in buffers, where Tap() shall find what a run has read.
 Status Session::Internals::TakeVariables() {
   variables = options.variables;
   if (variables == nullptr) {
@@ -42,9 +42,25 @@ Status Session::Internals::TakeVariables() {
     return Fail(StatusCode::kInvalidArgument, "SessionOptions::variables are those of another Model");
   for (size_t i = signature->input_count; BuildHas(Feature::kVariables) && i < inputs.size(); ++i) {
     const PortInfo& port = signature->inputs[i];
-    SetPlace(static_cast<int>(i), variables->data(port.variable), port.shape);
+    void* place = variables->data(port.variable);
+    if (options.keep_intermediates) {
+      const TensorView view(nullptr, port.dtype, port.shape, port.quantization);
+      SKIFF_RETURN_IF_ERROR(inputs[i].buffer.Grow(static_cast<uint64_t>(view.bytes()), "a variable"));
+      place = inputs[i].buffer.data();
+    }
+    SetPlace(static_cast<int>(i), place, port.shape);
   }
   return OkStatus();
+}
+
+/// Before a run.
+void Session::Internals::ReadVariables() {
+  if (!BuildHas(Feature::kVariables) || !options.keep_intermediates) return;
+  for (size_t i = signature->input_count; i < inputs.size(); ++i) {
+    const PortInfo& port = signature->inputs[i];
+    const int64_t bytes = model->data().variables[static_cast<size_t>(port.variable)].initial.bytes();
+    if (bytes > 0) std::memcpy(input_places[i], variables->data(port.variable), static_cast<size_t>(bytes));
+  }
 }
 
 /// Whether what the plan computes for the variables at this shape can be kept. The loader has compared the
@@ -71,7 +87,8 @@ void Session::Internals::KeepVariables() {
     const PortInfo& port = signature->outputs[i];
     const TensorView& view = current->tensors()[static_cast<size_t>(current->plan().outputs[i])].view;
     const int64_t bytes = model->data().variables[static_cast<size_t>(port.variable)].initial.bytes();
-    if (bytes > 0) std::memmove(variables->data(port.variable), view.data, static_cast<size_t>(bytes));
+    void* const place = variables->data(port.variable);
+    if (bytes > 0 && view.data != place) std::memmove(place, view.data, static_cast<size_t>(bytes));
   }
 }
 

@@ -60,6 +60,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status CheckPlans(Target target) const;
   Status TakeVariables();
   Status CheckVariables(ShapeState& state) const;
+  void ReadVariables();
   void KeepVariables();
   Status Start();
   Status StartTarget();

@@ -6,20 +6,23 @@
 #include "plan/body_ports.h"
 #include "plan/work.h"
 #include "session/control_segment.h"
+#include "session/state_segment.h"
 
 namespace skiff {
 namespace {
 
-/// The segments of the data program where all nodes run on the reference delegate: nodes with bodies stand
-/// alone. Calls visit(SegmentData) for each.
+/// The segments of the data program where all nodes run on the reference delegate: what the runtime itself
+/// runs stands alone. Calls visit(SegmentData) for each.
 template <class Visit>
 void ForEachReferenceSegment(const PlanData& plan, Visit&& visit) {
   const auto end = static_cast<uint32_t>(plan.nodes.size());
-  const auto has_bodies = [&](uint32_t node) { return !plan.nodes[node].bodies.empty(); };
+  const auto alone = [&](uint32_t node) {
+    return !plan.nodes[node].bodies.empty() || plan.WritesState(plan.nodes[node]);
+  };
   for (uint32_t begin = plan.shape_node_count; begin < end;) {
     uint32_t next = begin + 1;
-    while (!has_bodies(begin) && next < end && !has_bodies(next)) ++next;
-    visit(SegmentData{has_bodies(begin) ? DelegateKind::kControl : DelegateKind::kReference, begin, next});
+    while (!alone(begin) && next < end && !alone(next)) ++next;
+    visit(SegmentData{alone(begin) ? DelegateKind::kControl : DelegateKind::kReference, begin, next});
     begin = next;
   }
 }
@@ -60,6 +63,12 @@ void PreparedPlan::PinConstants(const SegmentData& segment) {
 }
 
 Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const SegmentData& segment) {
+  if (kBuildWritesStates && WritesState(segment)) {
+    if (BuildHas(Feature::kNarrowWeights)) PinConstants(segment);
+    SKIFF_ASSIGN_OR_RETURN(std::unique_ptr<StateSegment> state,
+                           PrepareStateSegment(*shaped_, segment.begin, options_->keep_intermediates));
+    return std::unique_ptr<PreparedSegment>(std::move(state));
+  }
   if (kBuildHasBodies && segment.delegate == DelegateKind::kControl)
     return PrepareControlSegment(*shaped_, segment.begin, *options_, *sessions_);
   SKIFF_ASSIGN_OR_RETURN(DelegateSession * session, sessions_->Get(segment.delegate));
@@ -85,8 +94,25 @@ Status PreparedPlan::Bind() {
 }
 
 Status PreparedPlan::Run(const RunContext& context) {
-  for (const auto& segment : prepared_) SKIFF_RETURN_IF_ERROR(segment->Run(context));
+  for (size_t i = 0; i < prepared_.size(); ++i) {
+    const Status status = prepared_[i]->Run(context);
+    if (status.ok()) continue;
+    if (kBuildWritesStates) RestoreStates(i);
+    return status;
+  }
   return OkStatus();
+}
+
+bool PreparedPlan::WritesState(const SegmentData& segment) const {
+  return segment.delegate == DelegateKind::kControl &&
+         shaped_->plan().WritesState(shaped_->plan().nodes[segment.begin]);
+}
+
+/// The last write first: an earlier one may have written the same elements.
+void PreparedPlan::RestoreStates(size_t segments_done) {
+  for (size_t i = segments_done; i-- > 0;) {
+    if (WritesState(segments_[i])) static_cast<StateSegment&>(*prepared_[i]).Restore();
+  }
 }
 
 uint64_t PreparedPlan::workspace_bytes() const {
@@ -116,7 +142,8 @@ NodeInfo PreparedPlan::Describe(uint32_t index) const {
 
 /// Null where the segment is no node with as many bodies, or the body is not made ready yet.
 const PreparedPlan* PreparedPlan::BodyOf(size_t segment, size_t body) const {
-  const bool control = kBuildHasBodies && segments_[segment].delegate == DelegateKind::kControl;
+  const bool control = kBuildHasBodies && segments_[segment].delegate == DelegateKind::kControl &&
+                       !WritesState(segments_[segment]);
   if (!control || segment >= prepared_.size() || !prepared_[segment]) return nullptr;
   return static_cast<const BodySegment&>(*prepared_[segment]).body(body);
 }

@@ -29,7 +29,8 @@ class PreparedPlan {
   Status Reshape();
   /// After each ShapedPlan::Locate(). Allocates nothing.
   Status Bind();
-  /// Runs the segments in order. Allocates nothing.
+  /// Runs the segments in order. Allocates nothing. Where one fails, variables that were written in their
+  /// place are as before.
   Status Run(const RunContext& context);
 
   uint64_t workspace_bytes() const;
@@ -44,6 +45,8 @@ class PreparedPlan {
  private:
   const PreparedPlan* BodyOf(size_t segment, size_t body) const;
   Status ShareOut(Backend backend);
+  bool WritesState(const SegmentData& segment) const;
+  void RestoreStates(size_t segments_done);
   void PinConstants(const SegmentData& segment);
   Result<std::unique_ptr<PreparedSegment>> PrepareSegment(const SegmentData& segment);
 

@@ -140,6 +140,7 @@ Status Session::Run() {
     // The values in the session's own buffer, or the caller's, may be others than at the last run.
     if (!s.one_shape() && s.inputs[i].decides_shape) s.reshape = true;
   }
+  s.ReadVariables();
   if (!s.one_shape() && s.reshape) SKIFF_RETURN_IF_ERROR(s.ChooseState());
   s.current->last_use = ++s.runs;
   if (s.current->bound_to != s.addresses) {

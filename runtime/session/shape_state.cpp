@@ -79,6 +79,7 @@ void ShapeState::Poison() {
     const bool input = std::find(plan.inputs.begin(), plan.inputs.end(), index) != plan.inputs.end();
     if (plan.tensors[i].constant || plan.IsShapeValue(index) || plan.IsLate(index) || input) continue;
     if (plan.placements[i].view_of != TensorPlacement::kRoot) continue;
+    if (plan.StateOf(index) != TensorPlacement::kRoot) continue;
     std::memset(view.data, kNaN, static_cast<size_t>(view.bytes()));
   }
 }

@@ -3,6 +3,7 @@
 #include "convert.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "state.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -145,12 +146,32 @@ constexpr const char* kNarrow = R"(graph narrow {
   output y
 })";
 
+/// A variable that is updated where it lies.
+constexpr const char* kRows = R"(graph rows {
+  input at: i64[2, 1]
+  input row: f32[2, 3]
+  input lines: f32[5, 3]
+  written = ScatterND(lines, at, row)
+  sum = ReduceSum(written) {axes=[0]}
+  output sum
+  output written
+})";
+
+Graph RowsGraph() {
+  Graph graph = ParseGraph(kRows);
+  KeepStates(graph, {{"lines", "written"}});
+  return graph;
+}
+
 /// Plans what it is given, and keeps it until the file is written.
 class Maker {
  public:
   /// The last `variables` inputs and outputs of the graph are the file's variables.
   void Add(const char* text, const ConvertOptions& options = {}, const std::vector<int32_t>& variables = {}) {
-    planned_.push_back(PlanGraph(ParseGraph(text), options));
+    Add(ParseGraph(text), options, variables);
+  }
+  void Add(Graph graph, const ConvertOptions& options, const std::vector<int32_t>& variables) {
+    planned_.push_back(PlanGraph(std::move(graph), options));
     SignatureDraft signature = SignatureOf(*planned_.back());
     signature.name = planned_.back()->graph.name;
     signature.read_variables = variables;
@@ -177,7 +198,9 @@ std::vector<uint8_t> MakeFile(const TensorData& total) {
   maker.Add(kSwap);
   maker.Add(kQuantized);
   maker.Add(kNarrow);
+  maker.Add(RowsGraph(), {}, {1});
   maker.draft.variables.emplace_back("total", total);
+  maker.draft.variables.emplace_back("lines", TensorData(DType::kF32, Shape{5, 3}));
 
   WriteOptions options;
   for (SignatureDraft& signature : maker.draft.signatures) {
@@ -192,6 +215,10 @@ std::vector<uint8_t> MakeFile(const TensorData& total) {
 TensorData Bool(bool value) {
   const auto byte = static_cast<uint8_t>(value);
   return {DType::kBool, Shape{}, &byte};
+}
+
+TensorData Places(const std::vector<int64_t>& places) {
+  return {DType::kI64, Shape{static_cast<int64_t>(places.size()), 1}, places.data()};
 }
 
 TensorData Int(int64_t value) { return {DType::kI64, Shape{}, &value}; }
@@ -226,6 +253,15 @@ GoldenModel MakeGoldenModel() {
     total = made.outputs.at("total");
     made.inputs.erase("total");
     made.outputs.erase("total");
+  }
+  TensorData lines = TensorData(DType::kF32, Shape{5, 3});
+  for (const uint32_t seed : {29u, 30u, 31u}) {
+    call(kRows,
+         {{"at", Places({seed % 5, 1})}, {"row", RandomTensor(DType::kF32, {2, 3}, seed)}, {"lines", lines}});
+    GoldenCall& made = golden.calls.back();
+    lines = made.outputs.at("written");
+    made.inputs.erase("lines");
+    made.outputs.erase("written");
   }
   golden.file = MakeFile(initial);
   return golden;

@@ -9,6 +9,7 @@
 #include "tests/fuzz/outcomes.h"
 #include "tests/fuzz/quantized_graph.h"
 #include "tests/fuzz/skiff_parts.h"
+#include "tests/support/state_nets.h"
 
 namespace skiff::testing {
 namespace {
@@ -85,7 +86,7 @@ void MutateNode(std::mt19937& random, format::NodeT& node) {
 }
 
 void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
-  switch (random() % 9) {
+  switch (random() % 10) {
     case 0:
       tensor.dtype = static_cast<uint8_t>(random() % (kDTypeCount + 1));
       break;
@@ -101,6 +102,10 @@ void MutateTensor(std::mt19937& random, format::TensorT& tensor) {
       break;
     case 4:
       tensor.view_of = static_cast<int32_t>(Unusual(random, tensor.view_of));
+      break;
+    case 8:
+      tensor.buffer =
+          static_cast<int32_t>(random() % 2 == 0 ? random() % 16 : Unusual(random, tensor.buffer));
       break;
     case 5:
       tensor.quantization =
@@ -257,9 +262,11 @@ const char* const kLoop = R"(graph loop {
 /// A sample file: a graph in text form, or the sample model.
 struct Sample {
   const char* name;
-  const char* graph;  ///< Null: the trained classifier of samples/characters.
+  const char* graph;   ///< Null: the trained classifier of samples/characters.
+  bool cache = false;  ///< It is kCacheNet, whose caches are variables.
 
   std::vector<uint8_t> File() const {
+    if (cache) return OpenedModel(WithStates(graph, kCachePairs), AsWritten()).converted->file;
     return graph != nullptr ? OpenedModel(graph, AsWritten()).converted->file
                             : ConvertFile(SKIFF_SOURCE_DIR "/samples/characters/characters.onnx")->file;
   }
@@ -312,7 +319,8 @@ INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,
                          ::testing::Values(Sample{"small", kSmallNet}, Sample{"attention", kAttention},
                                            Sample{"loop", kLoop}, Sample{"counting", kCountingGraph},
                                            Sample{"quantized", kQuantizedGraph},
-                                           Sample{"narrow", kNarrowGraph}, Sample{"characters", nullptr}),
+                                           Sample{"narrow", kNarrowGraph}, Sample{"state", kCacheNet, true},
+                                           Sample{"characters", nullptr}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

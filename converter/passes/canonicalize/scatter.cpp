@@ -1,5 +1,6 @@
-// Exporters write an assignment to a part of a tensor as ScatterND with constant indices; where the part is a
-// block, this is a Concat of what stays and what is new: a copy that every delegate has, and often none.
+// Exporters write an assignment to a part of a tensor as ScatterND. With constant indices, where the part is
+// a block, this is a Concat of what stays and what is new: a copy that every delegate has, and often none.
+// With others, along an axis that is not the first one, they transpose the whole tensor before and behind.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -115,10 +116,51 @@ bool SpellScatterAsConcat(Graph& graph, NodeId id) {
   return true;
 }
 
+bool IsFixed(const std::vector<Dim>& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.constant(); });
+}
+
+/// Rows along the first axis of a transposed tensor are ScatterElements along an axis of the tensor itself.
+/// Its result is transposed instead, which the Transpose behind it cancels; the updates are small.
+bool ScatterBeforeTranspose(Graph& graph, NodeId id) {
+  const NodeId transpose = ProducerWith(graph, graph.node(id).inputs[0], OpCode::kTranspose);
+  const ValueId indices = graph.node(id).inputs[1];
+  const ValueId updates = graph.node(id).inputs[2];
+  const bool rows = graph.node(id).As<ScatterAttrs>().reduction == ScatterReduction::kNone &&
+                    IsFixed(graph.value(indices).dims) && graph.value(indices).dims.size() == 2 &&
+                    graph.value(indices).dims[1] == Dim(1) && IsFixed(graph.value(updates).dims);
+  if (!rows || transpose == kNoNode || graph.OnlyUser(graph.node(id).inputs[0]) != id) return false;
+  const ValueId x = graph.node(transpose).inputs[0];
+  const Ints perm = graph.node(transpose).As<TransposeAttrs>().perm;
+  if (perm.size == 0 || perm.size != static_cast<int64_t>(graph.value(x).dims.size())) return false;
+  const std::string name = graph.value(graph.node(id).outputs[0]).name;
+  TransposeAttrs back;
+  back.perm = perm;
+  std::vector<int64_t> column(static_cast<size_t>(perm.size), 1);
+  std::vector<int64_t> extents(static_cast<size_t>(perm.size), 1);
+  for (int64_t i = 0; i < perm.size; ++i) {
+    back.perm[perm[i]] = i;
+    extents[static_cast<size_t>(perm[i])] = graph.value(updates).dims[static_cast<size_t>(i)].value;
+  }
+  column[static_cast<size_t>(perm[0])] = graph.value(indices).dims[0].value;
+  const ValueId rows_of_x = EmitTyped(graph, OpCode::kTranspose, {updates}, back, name + ".updates", id);
+  const ValueId places = EmitTyped(graph, OpCode::kReshape,
+                                   {indices, graph.AddConstant(name + ".column", TensorData::OfInts(column))},
+                                   ReshapeAttrs{.allow_zero = true}, name + ".places", id);
+  const ValueId spread = EmitTyped(
+      graph, OpCode::kExpand, {places, graph.AddConstant(name + ".extents", TensorData::OfInts(extents))},
+      NoAttrs{}, name + ".spread", id);
+  const ValueId written = EmitTyped(graph, OpCode::kScatterElements, {x, spread, rows_of_x},
+                                    ScatterAttrs{.axis = perm[0]}, name + ".written", id);
+  Become(graph, id, OpCode::kTranspose, {written}, TransposeAttrs{perm});
+  return true;
+}
+
 }  // namespace
 
 const std::vector<CanonicalRule>& ScatterRules() {
-  static const std::vector<CanonicalRule> rules = {{OpCode::kScatterND, SpellScatterAsConcat}};
+  static const std::vector<CanonicalRule> rules = {{OpCode::kScatterND, SpellScatterAsConcat},
+                                                   {OpCode::kScatterND, ScatterBeforeTranspose}};
   return rules;
 }
 

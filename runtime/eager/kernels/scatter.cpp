@@ -2,8 +2,7 @@
 // dtype, as the specification's loop does it.
 #include "eager/kernels.h"
 #include "eager/kernels/copy.h"
-#include "eager/kernels/indices.h"
-#include "ops/shape_rules.h"
+#include "eager/kernels/scatter_places.h"
 
 namespace skiff {
 namespace {
@@ -42,9 +41,8 @@ void JoinRun(const TensorView& updates, int64_t from, const TensorView& out, int
   }
 }
 
-/// Copies the input, then calls visit(put), where put(offset, from, count) writes or joins a run of updates.
-template <class Visit>
-Status Scatter(const KernelArgs& args, Visit&& visit) {
+Status Scatter(const KernelArgs& args) {
+  const TensorView& indices = args.inputs[1];
   const TensorView& updates = args.inputs[2];
   const TensorView& out = args.outputs[0];
   const ScatterReduction reduction = args.As<ScatterAttrs>().reduction;
@@ -52,17 +50,19 @@ Status Scatter(const KernelArgs& args, Visit&& visit) {
   if (reduction != ScatterReduction::kNone && !is_extremum && out.dtype == DType::kBool) {
     return UnsupportedDType(args.op, out.dtype);
   }
+  const ScatterPlaces places(args.op, args.As<ScatterAttrs>(), out.shape, indices.shape);
+  SKIFF_RETURN_IF_ERROR(places.Check(indices));
   CopyBytes(out.data, args.inputs[0].data, out.bytes());
   if (reduction == ScatterReduction::kNone) {
     const int64_t size = DTypeSize(out.dtype);
-    visit([&](int64_t offset, int64_t from, int64_t count) {
+    places.ForEach(indices, [&](int64_t offset, int64_t from, int64_t count) {
       CopyBytes(out.as<char>() + offset * size, updates.as<const char>() + from * size, count * size);
     });
     return OkStatus();
   }
   return VisitLane(args.op, out.dtype, [&](auto tag) {
     using Lane = decltype(tag);
-    visit([&](int64_t offset, int64_t from, int64_t count) {
+    places.ForEach(indices, [&](int64_t offset, int64_t from, int64_t count) {
       JoinRun<Lane>(updates, from, out, offset, count, reduction);
     });
     return OkStatus();
@@ -71,35 +71,7 @@ Status Scatter(const KernelArgs& args, Visit&& visit) {
 
 }  // namespace
 
-Status KernelScatterElements(const KernelArgs& args) {
-  const TensorView& indices = args.inputs[1];
-  const Shape& shape = args.outputs[0].shape;
-  const int axis = NormalizeAxis(args.As<ScatterAttrs>().axis, shape.rank());
-  const int64_t extent = shape[axis];
-  SKIFF_RETURN_IF_ERROR(CheckIndices(args.op, indices, &extent, 1));
-  const int64_t along = DenseStrides(shape)[static_cast<size_t>(axis)];
-  const StridedWalk<2> walk = ElementWalk(indices.shape, shape, axis);
-  return Scatter(args, [&](const auto& put) {
-    walk.ForEachRun([&](const auto& offsets, int64_t count, const auto& strides) {
-      for (int64_t i = 0; i < count; ++i) {
-        const int64_t at = offsets[0] + i * strides[0];
-        const int64_t index = FromEnd(IntegerAt(indices, at), extent);
-        put(offsets[1] + i * strides[1] + index * along, at, 1);
-      }
-    });
-  });
-}
-
-Status KernelScatterND(const KernelArgs& args) {
-  const TensorView& indices = args.inputs[1];
-  const Shape& shape = args.outputs[0].shape;
-  const TupleAddress address(shape, 0, static_cast<int>(indices.shape.last()));
-  SKIFF_RETURN_IF_ERROR(CheckIndices(args.op, indices, address.extents, address.length));
-  const int64_t tuples = indices.shape.ElementsBetween(0, indices.shape.rank() - 1);
-  const int64_t count = shape.ElementsBetween(address.length, shape.rank());
-  return Scatter(args, [&](const auto& put) {
-    for (int64_t i = 0; i < tuples; ++i) put(address.Offset(indices, i), i * count, count);
-  });
-}
+Status KernelScatterElements(const KernelArgs& args) { return Scatter(args); }
+Status KernelScatterND(const KernelArgs& args) { return Scatter(args); }
 
 }  // namespace skiff

@@ -20,7 +20,8 @@ struct PlanData;
 
 /// The number that a delegate brings, by which a file says who runs a node: never change one that files have.
 /// Those below kOfApplications are given out by Skiff, the others are an application's to give; it sees to it
-/// that its delegates have different ones. kControl is the runtime itself, which runs the nodes with bodies.
+/// that its delegates have different ones. kControl is the runtime itself, which runs the nodes with bodies
+/// and the scatters that update a variable where it lies.
 enum class DelegateKind : uint8_t {
   kReference = 0,
   kXnnpack = 1,

@@ -6,6 +6,7 @@
 
 #include "files/npy.h"
 #include "tests/converter/cli/run_tool.h"
+#include "tests/support/state_nets.h"
 #include "tests/support/temp_folder.h"
 
 namespace skiff::testing {
@@ -69,6 +70,27 @@ TEST_F(StateTest, ParityKnowsItFromTheFile) {
   const Json cases = Json::parse(runs.output)["cases"];
   ASSERT_EQ(cases.size(), 3u);
   EXPECT_EQ(cases[2]["run"], 3);
+}
+
+/// Files with caches that are updated where they lie are of a newer format; --copy-state makes others. Both
+/// compute what eager mode does, run by run and layer by layer.
+TEST_F(StateTest, CachesAreUpdatedWhereTheyLieOrCopied) {
+  const std::string source = folder_.Write("cache.txt", kCacheNet);
+  for (const bool copied : {false, true}) {
+    std::vector<std::string> convert = {"convert", source, "-o", model_};
+    for (const StatePair& pair : kCachePairs)
+      convert.insert(convert.end(), {"--state", pair.input + "=" + pair.output});
+    if (copied) convert.emplace_back("--copy-state");
+    const RunResult converted = RunSkiff(convert);
+    ASSERT_EQ(converted.exit_code, 0) << converted.error;
+    const Json file = Json::parse(RunSkiff({"inspect", model_, "--json"}).output);
+    EXPECT_EQ(file["format_version"].get<int>() >= 4, !copied);
+    for (const char* way : {"--steps=5", "--layers"}) {
+      const RunResult parity =
+          RunSkiff({"parity", source, model_, way, "--input-range", "at=0..7", "--input-range", "late=0..3"});
+      EXPECT_EQ(parity.exit_code, 0) << way << parity.error << parity.output;
+    }
+  }
 }
 
 TEST_F(StateTest, LikelyOnesAreHintedAt) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/state_nets.h"
 #include "tests/support/tiny_models.h"
 
 namespace {
@@ -199,6 +200,41 @@ TEST_P(CountedAllocations, NoneForCountsThatAreKept) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CountedAllocations,
+                         ::testing::Values(Backend::kPlanned, Backend::kReference));
+
+class StateAllocations : public ::testing::TestWithParam<Backend> {};
+
+/// A token after the other into caches that lie where they were.
+TEST_P(StateAllocations, NoneForAToken) {
+  OpenedModel opened(WithStates(kCacheNet, kCachePairs));
+  SessionOptions options;
+  options.backend = GetParam();
+  options.threads = 1;
+  Result<std::unique_ptr<Session>> session = Session::Create(*opened.model, options);
+  ASSERT_TRUE(session.ok());
+  const TensorData row = RandomTensor(DType::kF32, Shape{1, 2, 1, 4}, 7);
+  int64_t at = 0;
+  int64_t late = 0;
+  const auto run = [&] {
+    Status status = (*session)->SetInput(0, TensorView(&at, DType::kI64, Shape{1}));
+    if (status.ok()) status = (*session)->SetInput(1, row.view());
+    if (status.ok()) status = (*session)->SetInput(2, TensorView(&late, DType::kI64, Shape{1}));
+    return status.ok() ? (*session)->Run() : status;
+  };
+  ASSERT_TRUE(run().ok());
+  allocations = 0;
+  counting = true;
+  Status status;
+  for (int token = 0; token < 40 && status.ok(); ++token) {
+    at = token % 8;
+    status = run();
+  }
+  counting = false;
+  EXPECT_TRUE(status.ok());
+  EXPECT_EQ(allocations.load(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, StateAllocations,
                          ::testing::Values(Backend::kPlanned, Backend::kReference));
 
 /// Counts down, with a convolution and a choice in each iteration.

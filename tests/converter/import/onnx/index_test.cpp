@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "convert.h"
+#include "state.h"
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {
@@ -181,6 +183,27 @@ TEST(OnnxLoss, AnIgnoredLabelAddsNothing) {
   EXPECT_THAT(run("sum", true), ElementsAre(4));
   EXPECT_THAT(run("mean", true), ElementsAre(2));
   EXPECT_THAT(run("mean", false), ElementsAre(2));
+}
+
+/// A cache of ONNX's own operator is one that the Session updates where it lies, as a ring too.
+TEST(OnnxIndex, TensorScatterUpdatesAVariableInPlace) {
+  for (const char* mode : {"linear", "circular"}) {
+    OnnxModel model(24);
+    model.AddInput("cache", {1, 2, 4, 3});
+    model.AddInput("row", {1, 2, 1, 3});
+    model.AddInput("place", {1}, onnx::TensorProto::INT64);
+    SetString(model.AddNode("TensorScatter", {"cache", "row", "place"}, {"next"}), "mode", mode);
+    model.AddNode("ReduceSum", {"next"}, {"y"});
+    model.AddOutput("y");
+    model.AddOutput("next");
+    Graph graph = model.Import();
+    KeepStates(graph, {{"cache", "next"}});
+    const auto planned = PlanGraph(graph);
+    int written = 0;
+    for (const TensorPlacement& placement : planned->draft.placements)
+      written += placement.buffer != TensorPlacement::kRoot ? 1 : 0;
+    EXPECT_EQ(written, 1) << mode;
+  }
 }
 
 TEST(OnnxLoss, LabelsAreChecked) {
