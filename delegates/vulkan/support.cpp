@@ -102,6 +102,14 @@ bool SupportsArg(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); 
 
 bool SupportsTopK(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); }
 
+/// The axis is an operand. Of integers those whose sums wrap at whole words.
+bool SupportsCumSum(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  const bool words =
+      dtype == DType::kI32 || dtype == DType::kU32 || dtype == DType::kI64 || dtype == DType::kU64;
+  return IsConstant(node, 1) && (IsFloat16Or32(node.inputs[0]) || words);
+}
+
 bool SupportsBatchNorm(const NodeTypes& node) {
   for (size_t i = 1; i < 5; ++i) {
     if (!IsConstant(node, i)) return false;

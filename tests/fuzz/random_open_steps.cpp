@@ -234,6 +234,10 @@ void RandomOpenGraph::Reduce() {
   ReduceAttrs attrs{{axis}, Chance(50), false};
   if (rank > 1 && Chance(40)) attrs.axes = {axis, (axis + 1) % rank};
   if (Chance(10)) attrs.axes = {};
+  if (Chance(20)) {
+    const ValueId along = Constant(TensorData::OfInts({axis - (Chance(50) ? rank : 0)}).Reshaped({}));
+    return Keep(OpCode::kCumSum, {x, along}, CumSumAttrs{Chance(50), Chance(50)});
+  }
   if (Chance(85)) return Keep(kOps[Draw(0, 2)], {x}, attrs);
   const ValueId found = One(OpCode::kArgMax, {x}, ArgAttrs{axis, Chance(50), false});
   Keep(One(OpCode::kCast, {found}, CastAttrs{static_cast<int64_t>(DType::kF32)}));

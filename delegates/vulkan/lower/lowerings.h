@@ -92,6 +92,7 @@ Status LowerResize2d(Emitter& emit);
 Status LowerReduce(Emitter& emit);
 Status LowerArg(Emitter& emit);
 Status LowerTopK(Emitter& emit);
+Status LowerCumSum(Emitter& emit);
 Status LowerSoftmax(Emitter& emit);
 Status LowerLayerNorm(Emitter& emit);
 Status LowerBatchNorm(Emitter& emit);
