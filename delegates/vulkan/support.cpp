@@ -142,6 +142,14 @@ bool SupportsGatherND(const NodeTypes& node) {
   return node.attrs->as<GatherNDAttrs>().batch_dims == 0 && SupportsGather(node);
 }
 
+bool SupportsGatherElements(const NodeTypes& node) { return SupportsGather(node); }
+
+/// Reductions are rounded in the order of the indices, which shaders do not keep.
+bool SupportsScatterElements(const NodeTypes& node) {
+  return SupportsGather(node) && node.attrs->as<ScatterAttrs>().reduction == ScatterReduction::kNone;
+}
+bool SupportsScatterND(const NodeTypes& node) { return SupportsScatterElements(node); }
+
 /// The weights, their bias and the peepholes are packed together.
 bool SupportsRecurrent(const NodeTypes& node) {
   for (const size_t i : {1u, 2u, 6u}) {

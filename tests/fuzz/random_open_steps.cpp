@@ -4,15 +4,31 @@
 
 namespace skiff::testing {
 
-const RandomOpenGraph::Step RandomOpenGraph::kSteps[] = {
-    {4, &RandomOpenGraph::Unary},     {8, &RandomOpenGraph::Binary},      {6, &RandomOpenGraph::Transpose},
-    {8, &RandomOpenGraph::Reshape},   {6, &RandomOpenGraph::Concat},      {4, &RandomOpenGraph::Split},
-    {6, &RandomOpenGraph::Slice},     {6, &RandomOpenGraph::Product},     {8, &RandomOpenGraph::Convolution},
-    {4, &RandomOpenGraph::Pool},      {4, &RandomOpenGraph::Reduce},      {2, &RandomOpenGraph::Inexact},
-    {3, &RandomOpenGraph::Gather},    {3, &RandomOpenGraph::Pad},         {4, &RandomOpenGraph::Expand},
-    {2, &RandomOpenGraph::Tile},      {3, &RandomOpenGraph::Resize},      {3, &RandomOpenGraph::Where},
-    {2, &RandomOpenGraph::Cast},      {3, &RandomOpenGraph::ShapeAsData}, {2, &RandomOpenGraph::Generate},
-    {3, &RandomOpenGraph::Rearrange}, {3, &RandomOpenGraph::Counted},     {0, nullptr}};
+const RandomOpenGraph::Step RandomOpenGraph::kSteps[] = {{4, &RandomOpenGraph::Unary},
+                                                         {8, &RandomOpenGraph::Binary},
+                                                         {6, &RandomOpenGraph::Transpose},
+                                                         {8, &RandomOpenGraph::Reshape},
+                                                         {6, &RandomOpenGraph::Concat},
+                                                         {4, &RandomOpenGraph::Split},
+                                                         {6, &RandomOpenGraph::Slice},
+                                                         {6, &RandomOpenGraph::Product},
+                                                         {8, &RandomOpenGraph::Convolution},
+                                                         {4, &RandomOpenGraph::Pool},
+                                                         {4, &RandomOpenGraph::Reduce},
+                                                         {2, &RandomOpenGraph::Inexact},
+                                                         {3, &RandomOpenGraph::Gather},
+                                                         {3, &RandomOpenGraph::Pad},
+                                                         {4, &RandomOpenGraph::Expand},
+                                                         {2, &RandomOpenGraph::Tile},
+                                                         {3, &RandomOpenGraph::Resize},
+                                                         {3, &RandomOpenGraph::Where},
+                                                         {2, &RandomOpenGraph::Cast},
+                                                         {3, &RandomOpenGraph::ShapeAsData},
+                                                         {2, &RandomOpenGraph::Generate},
+                                                         {3, &RandomOpenGraph::Rearrange},
+                                                         {3, &RandomOpenGraph::Counted},
+                                                         {3, &RandomOpenGraph::Scattered},
+                                                         {0, nullptr}};
 
 void RandomOpenGraph::Unary() {
   const ValueId x = AnyValue();

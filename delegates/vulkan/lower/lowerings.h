@@ -110,5 +110,9 @@ Status LowerTile(Emitter& emit);
 Status LowerPad(Emitter& emit);
 Status LowerGather(Emitter& emit);
 Status LowerGatherND(Emitter& emit);
+// scatter.cpp
+Status LowerGatherElements(Emitter& emit);
+Status LowerScatterElements(Emitter& emit);
+Status LowerScatterND(Emitter& emit);
 
 }  // namespace skiff::vulkan
