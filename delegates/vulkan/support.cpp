@@ -102,6 +102,14 @@ bool SupportsArg(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); 
 
 bool SupportsTopK(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); }
 
+/// The axis is an operand. Of integers those whose sums wrap at whole words.
+bool SupportsCumSum(const NodeTypes& node) {
+  const DType dtype = node.inputs[0]->view.dtype;
+  const bool words =
+      dtype == DType::kI32 || dtype == DType::kU32 || dtype == DType::kI64 || dtype == DType::kU64;
+  return IsConstant(node, 1) && (IsFloat16Or32(node.inputs[0]) || words);
+}
+
 bool SupportsBatchNorm(const NodeTypes& node) {
   for (size_t i = 1; i < 5; ++i) {
     if (!IsConstant(node, i)) return false;
@@ -133,6 +141,14 @@ bool SupportsGather(const NodeTypes& node) {
 bool SupportsGatherND(const NodeTypes& node) {
   return node.attrs->as<GatherNDAttrs>().batch_dims == 0 && SupportsGather(node);
 }
+
+bool SupportsGatherElements(const NodeTypes& node) { return SupportsGather(node); }
+
+/// Reductions are rounded in the order of the indices, which shaders do not keep.
+bool SupportsScatterElements(const NodeTypes& node) {
+  return SupportsGather(node) && node.attrs->as<ScatterAttrs>().reduction == ScatterReduction::kNone;
+}
+bool SupportsScatterND(const NodeTypes& node) { return SupportsScatterElements(node); }
 
 /// The weights, their bias and the peepholes are packed together.
 bool SupportsRecurrent(const NodeTypes& node) {

@@ -57,6 +57,16 @@ void AddUnary(CaseList& list) {
     Case& made = list.Add(op, "special", {special});
     SetUnaryAttrs(made);
   }
+  // Next to zeros of one or the other: 0x1.f37c8ap+95 is the float that is nearest to one, 355 is almost 113
+  // pi. And where the quarters of a turn change, numbers that are their own sine, and the largest.
+  for (const OpCode op : {OpCode::kSin, OpCode::kCos}) {
+    Argument turns = F32({24});
+    turns.values = {
+        0x1.f37c8ap+95,  -0x1.f37c8ap+95,  355,     -355,    1.57079637, -1.57079625, 3.14159274, 6.28318548,
+        0.785398185,     0.785398126,      -0.0,    2.3562,  3.9269908,  1e-20,       11,         22,
+        0x1.fffffep+127, -0x1.fffffep+127, 0x1p+24, 0x1p+64, 0x1.fp+32,  102943.7,    -78540.0,   0.5};
+    list.Add(op, "turns", {turns});
+  }
 }
 
 Argument OneOf(double value) {

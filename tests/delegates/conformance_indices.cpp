@@ -91,6 +91,29 @@ void AddElements(CaseList& list) {
   }
 }
 
+/// Large enough for many work groups, with many updates for a place.
+void AddManyElements(CaseList& list) {
+  const auto many = [](std::initializer_list<int64_t> shape, int count, int places) {
+    Argument at = OfType(DType::kI64, shape);
+    for (int i = 0; i < count; ++i) at.values.push_back(i * 7919 % 10007 % (2 * places) - places);
+    return at;
+  };
+  list.Add(OpCode::kGatherElements, "many", {F32({40, 70, 3}), many({40, 90, 3}, 10800, 70)})
+      .As<AxisAttrs>()
+      .axis = 1;
+  for (const DType dtype : {DType::kF32, DType::kU8, DType::kI64}) {
+    const std::string name = std::string(DTypeName(dtype)) + "_many_meeting";
+    list.Add(OpCode::kScatterElements, name.c_str(),
+             {OfType(dtype, {40, 7, 3}), many({40, 90, 3}, 10800, 7), OfType(dtype, {40, 90, 3})})
+        .As<ScatterAttrs>()
+        .axis = 1;
+    list.Add(OpCode::kScatterND, name.c_str(),
+             {OfType(dtype, {9, 23}), many({6000, 1}, 6000, 9), OfType(dtype, {6000, 23})});
+    list.Add(OpCode::kScatterND, (name + "_elements").c_str(),
+             {OfType(dtype, {9, 7}), many({3000, 2}, 6000, 7), OfType(dtype, {3000})});
+  }
+}
+
 void AddTopK(CaseList& list) {
   for (const DType dtype : {DType::kF32, DType::kI32, DType::kI64}) {
     for (const bool largest : {true, false}) {
@@ -136,6 +159,7 @@ void AddIndexCases(CaseList& list) {
   AddTuples(list);
   AddScatteredSlices(list);
   AddElements(list);
+  AddManyElements(list);
   AddTopK(list);
 }
 

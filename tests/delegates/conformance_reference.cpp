@@ -52,7 +52,9 @@ void AddImages(CaseList& list) {
 }
 
 void AddOrders(CaseList& list) {
-  list.Add(OpCode::kCumSum, "rows", {F32({4, 9}), Constant(Number(1))});
+  Argument sums = F32({4, 9}, 0, 99);
+  sums.dtype = DType::kU8;
+  list.Add(OpCode::kCumSum, "u8", {sums, Constant(Number(1))});
   list.Add(OpCode::kReverseSequence, "rows", {F32({5, 3, 2}), Indices({3}, {5, 1, 3})});
   list.Add(OpCode::kTrilu, "matrix", {F32({4, 6})});
   list.Add(OpCode::kTrilu, "shifted", {F32({4, 6}), Constant(Number(2))});

@@ -37,6 +37,48 @@ void AddReductions(CaseList& list) {
   }
 }
 
+void AddRunningSums(CaseList& list) {
+  for (const DType dtype : {DType::kF32, DType::kF16, DType::kI32, DType::kI64, DType::kU32}) {
+    const auto add = [&](const char* name, std::initializer_list<int64_t> shape, int64_t axis, bool exclusive,
+                         bool reverse) -> Case& {
+      Argument x = F32(shape, dtype == DType::kU32 ? 0 : -99, 99);
+      x.dtype = dtype;
+      Argument along = Integers({axis});
+      along.shape = Shape();
+      Case& made =
+          list.Add(OpCode::kCumSum, (std::string(DTypeName(dtype)) + "_" + name).c_str(), {x, along});
+      made.As<CumSumAttrs>() = {exclusive, reverse};
+      made.falls_back = "no delegate of the CPU has a lowering for it";
+      return made;
+    };
+    add("rows", {4, 9}, 1, false, false);
+    add("exclusive", {4, 9}, -1, true, false);
+    add("reverse", {4, 9}, 1, false, true);
+    add("exclusive_reverse", {4, 9}, 1, true, true);
+    add("columns", {40, 7}, 0, false, false);
+    add("middle", {3, 17, 50}, 1, true, true);
+    add("long", {2, 5000}, 1, false, false);
+    add("long_columns", {700, 3}, 0, true, true);
+    add("odd_length", {1, 257}, 1, false, true);
+    if (DTypeSize(dtype) <= 4) add("many_lines", {64, 65, 70}, 1, false, false);
+    add("one", {5, 1}, 1, true, false);
+    add("empty", {0, 5}, 1, false, false);
+  }
+  for (const int64_t axis : {0, 1}) {
+    Case& made = list.Add(OpCode::kCumSum, axis == 0 ? "special_columns" : "special",
+                          {Special({4, 3}), Integers({axis})});
+    made.falls_back = "no delegate of the CPU has a lowering for it";
+  }
+  // Sums that wrap around, and carries between words.
+  Argument wide = Integers({0});
+  wide.shape = Shape{6};
+  wide.values = {4294967295.0,         1, 9007199254740991.0, -9007199254740992.0, 9223372036854774784.0,
+                 9223372036854774784.0};
+  wide.constant = false;
+  list.Add(OpCode::kCumSum, "wraps", {wide, Integers({0})}).falls_back =
+      "no delegate of the CPU has a lowering for it";
+}
+
 void AddPositions(CaseList& list) {
   for (const OpCode op : {OpCode::kArgMax, OpCode::kArgMin}) {
     const auto add = [&](const char* name, const Argument& x, bool last = false) -> Case& {
@@ -137,6 +179,7 @@ void AddGathers(CaseList& list) {
 
 void AddRowCases(CaseList& list) {
   AddReductions(list);
+  AddRunningSums(list);
   AddPositions(list);
   AddLogSoftmax(list);
   AddGathers(list);

@@ -101,6 +101,7 @@ class RandomOpenGraph {
   void Reduce();
   void Inexact();
   void Gather();
+  void Scattered();
   void Pad();
   void Expand();
   void Tile();

@@ -22,6 +22,41 @@ void RandomOpenGraph::Gather() {
   Keep(OpCode::kGather, {x, Constant(indices)}, AxisAttrs{axis});
 }
 
+/// Single elements and slices from places and to places, some of which meet: they are constants, or follow
+/// from the elements.
+void RandomOpenGraph::Scattered() {
+  const ValueId x = AnyValue();
+  const int rank = RankOf(x);
+  if (rank == 0) return;
+  const int axis = AnyAxis(x);
+  const int64_t smallest = std::min<int64_t>(SmallestExtent(x, axis), 3);
+  if (smallest == 0) return;
+  const auto any = [&] {
+    return static_cast<int64_t>(Draw(0, static_cast<int>(2 * smallest) - 1)) - smallest;
+  };
+  if (Chance(30)) {
+    const int64_t first = std::min<int64_t>(SmallestExtent(x, 0), 2);
+    if (first == 0) return;
+    const TensorData places = TensorData::OfInts({first - 1, -1, 0, -1});
+    const ValueId tuples = Constant(places.Reshaped({4, 1}));
+    const ValueId rows = One(OpCode::kGather, {x, Constant(places)}, AxisAttrs{0});
+    return Keep(OpCode::kScatterND, {x, tuples, One(OpCode::kNeg, {rows})}, ScatterAttrs());
+  }
+  ValueId indices = kNoValue;
+  if (Chance(50)) {
+    skiff::Shape shape;
+    for (int i = 0; i < rank; ++i) shape.Append(i == axis ? 4 : 1);
+    indices = Constant(TensorData::OfInts({any(), any(), any(), any()}).Reshaped(shape));
+  } else {
+    const ValueId bounded = One(OpCode::kClamp, {x}, ClampAttrs{-1, static_cast<float>(smallest - 1)});
+    indices = One(OpCode::kCast, {bounded},
+                  CastAttrs{static_cast<int64_t>(Chance(50) ? DType::kI64 : DType::kI32)});
+  }
+  const ValueId chosen = One(OpCode::kGatherElements, {x, indices}, AxisAttrs{axis});
+  if (Chance(50)) return Keep(chosen);
+  Keep(OpCode::kScatterElements, {x, indices, One(OpCode::kNeg, {chosen})}, ScatterAttrs{axis});
+}
+
 void RandomOpenGraph::Pad() {
   const ValueId x = AnyValue();
   const int rank = RankOf(x);

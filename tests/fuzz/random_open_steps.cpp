@@ -4,15 +4,31 @@
 
 namespace skiff::testing {
 
-const RandomOpenGraph::Step RandomOpenGraph::kSteps[] = {
-    {4, &RandomOpenGraph::Unary},     {8, &RandomOpenGraph::Binary},      {6, &RandomOpenGraph::Transpose},
-    {8, &RandomOpenGraph::Reshape},   {6, &RandomOpenGraph::Concat},      {4, &RandomOpenGraph::Split},
-    {6, &RandomOpenGraph::Slice},     {6, &RandomOpenGraph::Product},     {8, &RandomOpenGraph::Convolution},
-    {4, &RandomOpenGraph::Pool},      {4, &RandomOpenGraph::Reduce},      {2, &RandomOpenGraph::Inexact},
-    {3, &RandomOpenGraph::Gather},    {3, &RandomOpenGraph::Pad},         {4, &RandomOpenGraph::Expand},
-    {2, &RandomOpenGraph::Tile},      {3, &RandomOpenGraph::Resize},      {3, &RandomOpenGraph::Where},
-    {2, &RandomOpenGraph::Cast},      {3, &RandomOpenGraph::ShapeAsData}, {2, &RandomOpenGraph::Generate},
-    {3, &RandomOpenGraph::Rearrange}, {3, &RandomOpenGraph::Counted},     {0, nullptr}};
+const RandomOpenGraph::Step RandomOpenGraph::kSteps[] = {{4, &RandomOpenGraph::Unary},
+                                                         {8, &RandomOpenGraph::Binary},
+                                                         {6, &RandomOpenGraph::Transpose},
+                                                         {8, &RandomOpenGraph::Reshape},
+                                                         {6, &RandomOpenGraph::Concat},
+                                                         {4, &RandomOpenGraph::Split},
+                                                         {6, &RandomOpenGraph::Slice},
+                                                         {6, &RandomOpenGraph::Product},
+                                                         {8, &RandomOpenGraph::Convolution},
+                                                         {4, &RandomOpenGraph::Pool},
+                                                         {4, &RandomOpenGraph::Reduce},
+                                                         {2, &RandomOpenGraph::Inexact},
+                                                         {3, &RandomOpenGraph::Gather},
+                                                         {3, &RandomOpenGraph::Pad},
+                                                         {4, &RandomOpenGraph::Expand},
+                                                         {2, &RandomOpenGraph::Tile},
+                                                         {3, &RandomOpenGraph::Resize},
+                                                         {3, &RandomOpenGraph::Where},
+                                                         {2, &RandomOpenGraph::Cast},
+                                                         {3, &RandomOpenGraph::ShapeAsData},
+                                                         {2, &RandomOpenGraph::Generate},
+                                                         {3, &RandomOpenGraph::Rearrange},
+                                                         {3, &RandomOpenGraph::Counted},
+                                                         {3, &RandomOpenGraph::Scattered},
+                                                         {0, nullptr}};
 
 void RandomOpenGraph::Unary() {
   const ValueId x = AnyValue();
@@ -234,6 +250,10 @@ void RandomOpenGraph::Reduce() {
   ReduceAttrs attrs{{axis}, Chance(50), false};
   if (rank > 1 && Chance(40)) attrs.axes = {axis, (axis + 1) % rank};
   if (Chance(10)) attrs.axes = {};
+  if (Chance(20)) {
+    const ValueId along = Constant(TensorData::OfInts({axis - (Chance(50) ? rank : 0)}).Reshaped({}));
+    return Keep(OpCode::kCumSum, {x, along}, CumSumAttrs{Chance(50), Chance(50)});
+  }
   if (Chance(85)) return Keep(kOps[Draw(0, 2)], {x}, attrs);
   const ValueId found = One(OpCode::kArgMax, {x}, ArgAttrs{axis, Chance(50), false});
   Keep(One(OpCode::kCast, {found}, CastAttrs{static_cast<int64_t>(DType::kF32)}));

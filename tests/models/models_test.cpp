@@ -144,7 +144,7 @@ TEST_P(TrainedModel, MatchesEagerAndItsReferenceData) {
       EXPECT_LE(vulkan, VulkanStoresF16() ? ToleranceOr(kF16NetTolerance, "f16_storage_") : tolerance);
     }
     EXPECT_EQ(model.NodesBesideTheGpu(), GetParam().value("beside_the_gpu", 0))
-        << "an operator of a real model has no shader, beside If, While, scatters and top-k, which run on "
+        << "an operator of a real model has no shader, beside If, While and top-k of integers, which run on "
            "the CPU";
     EXPECT_EQ(model.fell_back(), 0) << "on the GPU";
     EXPECT_EQ(VulkanMessages(), messages);

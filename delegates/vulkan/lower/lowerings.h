@@ -92,6 +92,7 @@ Status LowerResize2d(Emitter& emit);
 Status LowerReduce(Emitter& emit);
 Status LowerArg(Emitter& emit);
 Status LowerTopK(Emitter& emit);
+Status LowerCumSum(Emitter& emit);
 Status LowerSoftmax(Emitter& emit);
 Status LowerLayerNorm(Emitter& emit);
 Status LowerBatchNorm(Emitter& emit);
@@ -109,5 +110,9 @@ Status LowerTile(Emitter& emit);
 Status LowerPad(Emitter& emit);
 Status LowerGather(Emitter& emit);
 Status LowerGatherND(Emitter& emit);
+// scatter.cpp
+Status LowerGatherElements(Emitter& emit);
+Status LowerScatterElements(Emitter& emit);
+Status LowerScatterND(Emitter& emit);
 
 }  // namespace skiff::vulkan

@@ -3,6 +3,7 @@
 
 #include "delegates/vulkan/lower/axes.h"
 #include "delegates/vulkan/lower/lowerings.h"
+#include "eager/kernels/dispatch.h"
 #include "eager/kernels/index.h"
 #include "ops/shape_rules.h"
 
@@ -118,6 +119,31 @@ Status LowerTopK(Emitter& emit) {
                                               push.lines, /*written=*/2));
   }
   return OkStatus();
+}
+
+Status LowerCumSum(Emitter& emit) {
+  const auto& attrs = emit.As<CumSumAttrs>();
+  const Shape& in = emit.in(0).shape;
+  if (!emit.input(1).constant) return Refuse();
+  const int axis = NormalizeAxis(eager::IntegerAt(emit.in(1), 0), in.rank());
+  if (axis < 0) return Refuse();
+  const RowsAlong rows = AlongAxis(in, axis);
+  if (rows.extent > kMostVisits) return Refuse();
+  const struct {
+    uint32_t lines, extent, inner;
+  } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
+         static_cast<uint32_t>(rows.inner)};
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  const DType dtype = emit.in(0).dtype;
+  const uint32_t words = IsFloat(dtype) ? 0 : (DTypeSize(dtype) == 8 ? 2 : 1);
+  for (const uint32_t any : {0u, 1u})
+    SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kCumSum, {words, attrs.exclusive, attrs.reverse, any}));
+  if (IsShared(rows.count, rows.extent)) {
+    return emit.DispatchGroups(Shader::kCumSum, {words, attrs.exclusive, attrs.reverse, 1}, {x, y}, push,
+                               push.lines);
+  }
+  return emit.Dispatch(Shader::kCumSum, {words, attrs.exclusive, attrs.reverse, 0}, {x, y}, push, push.lines);
 }
 
 Status LowerSoftmax(Emitter& emit) {

@@ -9,7 +9,7 @@ function(skiff_vulkan_shaders target)
   # Those that are bound by arithmetic; the others are compiled twice, F16 being what VulkanPrecision numbers.
   set(f16_arithmetic conv)
   # Those that touch no floats of the storage type are compiled once.
-  set(without_floats check integer_binary lookup quantized_binary quantized_pool)
+  set(without_floats check claim integer_binary lookup quantized_binary quantized_pool)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${operators} ${folder}/pipelines/shaders.def)
 
   file(STRINGS ${operators} rows REGEX "^OP\\(")

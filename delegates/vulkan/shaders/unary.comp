@@ -4,6 +4,7 @@
 #include "common.glsl"
 #include "math.glsl"
 #include "ops.glsl"
+#include "trig.glsl"
 
 layout(constant_id = 1) const uint kOp = 0;
 
@@ -38,6 +39,8 @@ float Apply(float v) {
     case OP_Ceil: return HAS_Ceil ? ceil(v) : v;
     case OP_Round: return HAS_Round ? roundEven(v) : v;
     case OP_Sign: return HAS_Sign ? (v < 0.0 ? -1.0 : (v > 0.0 ? 1.0 : v)) : v;
+    case OP_Sin:
+    case OP_Cos: return HAS_Sin || HAS_Cos ? Sine(v, kOp == OP_Cos ? 1u : 0u) : v;
     case OP_Softplus: return HAS_Softplus ? max(v, 0.0) + LogOnePlus(Exp(-abs(v))) : v;
     case OP_HardSwish: return HAS_HardSwish ? v * Clamped(v / 6.0 + 0.5, 0.0, 1.0) : v;
     case OP_Silu: return HAS_Silu ? v / (1.0 + Exp(-v)) : v;
