@@ -131,6 +131,7 @@ void BuildScan(OnnxBuilder& b) {
   Graph body = b.ImportBody("body", ports, [&](Graph& graph, const std::vector<ValueId>& results) {
     if (results.size() != b.output_count())
       b.Invalid("the body returns {} values, the node {}", results.size(), b.output_count());
+    for (const ValueId result : results) b.CheckTensor(result, "the body");
     parts.Finish(graph, results);
   });
   parts.OrderInputs(body);
