@@ -53,6 +53,7 @@ std::span<const OnnxOp> OnnxCountedOps();
 std::span<const OnnxOp> OnnxLossOps();
 std::span<const OnnxOp> OnnxControlOps();
 std::span<const OnnxOp> OnnxLoopOps();
+std::span<const OnnxOp> OnnxTfIdfOps();
 std::span<const OnnxOp> OnnxSequenceOps();
 std::span<const OnnxOp> OnnxRecurrentOps();
 std::span<const OnnxOp> OnnxQuantizeOps();

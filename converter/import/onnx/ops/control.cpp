@@ -46,7 +46,7 @@ void CheckForms(const OnnxBuilder& b, const Branch& chosen, const Branch& other)
     const auto& y = other.results[i];
     if (x.has_value() == y.has_value() && (!x || SameForm(*x, *y))) continue;
     OnnxBuilder::Unsupported(
-        "returns as output {} {} from one branch and {} from the other, and only the run knows which it "
+        "returns as output '{}' {} from one branch and {} from the other, and only the run knows which it "
         "takes; "
         "let both return equally many tensors, or make the condition a constant (--set, where an input "
         "decides it)",

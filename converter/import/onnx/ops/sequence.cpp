@@ -85,6 +85,11 @@ void BuildSequenceInsert(OnnxBuilder& b) {
   if (b.HasInput(2)) {
     const std::optional<int64_t> length = LengthOf(b, sequence);
     const int64_t position = RequiredPosition(b, 2, "inserts at");
+    if (sequence.grows != 0)
+      OnnxBuilder::Unsupported(
+          "inserts at position {} of the sequence '{}', to which a loop adds; insert at its end, without a "
+          "position, or give the loop a constant trip count of at most {}, so that it is unrolled",
+          position, b.node().input(0), kMostUnrolled);
     if (!length || position != *length) {
       std::vector<ValueId> tensors = TensorsOfInput(b, 0, "inserts into the midst of");
       const int64_t place = PlaceOf(b, position, tensors.size(), tensors.size() + 1);
@@ -208,7 +213,9 @@ void BuildSplitToSequence(OnnxBuilder& b) {
   if (!b.HasInput(1)) return b.OutputSequence(0, {.parts = {{x, axis, b.Flag("keepdims", true)}}});
   size_t count = 0;
   const ValueId sizes = SplitSizes(b, x, axis, count);
-  if (sizes == kNoValue) return b.OutputSequence(0, {.parts = {{x, axis, true}}});
+  // With a split, the specification ignores keepdims; PyTorch exports unbind() as a split of 1 without it,
+  // and ONNX Runtime does as PyTorch.
+  if (sizes == kNoValue) return b.OutputSequence(0, {.parts = {{x, axis, b.Flag("keepdims", true)}}});
   std::vector<std::string> names;
   for (size_t i = 0; i < count; ++i) names.push_back(fmt::format("{}", i));
   const std::vector<ValueId> parts =

@@ -11,19 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-onnx::GraphProto* AddBody(onnx::NodeProto* node, const std::string& name) {
-  auto* attribute = node->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::GRAPH);
-  attribute->mutable_g()->set_name(name);
-  return attribute->mutable_g();
-}
-
-void AddNode(onnx::GraphProto* graph, const std::string& op, const std::vector<std::string>& inputs,
-             const std::string& output) {
-  OnnxModel::Fill(graph->add_node(), op, inputs, {output});
-}
-
 TensorData Bool(bool value) { return TensorData(DType::kBool, Shape{1}, &value); }
 
 /// Through the passes, too.

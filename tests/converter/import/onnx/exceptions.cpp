@@ -24,7 +24,6 @@ struct Exception {
 
 constexpr const char* kAttentionSteps = "numbers the steps as before the correction that caps before masking";
 constexpr const char* kFourDecimals = "the expected output was written down with four decimals";
-constexpr const char* kNoOperator = "Skiff has no such operator yet";
 constexpr const char* kPi = "expects numbers computed with pi = 3.1415; bodies take 3.14159";
 constexpr const char* kRandom = "random numbers differ between implementations by design";
 constexpr const char* kSmallType =
@@ -80,9 +79,7 @@ constexpr Exception kExceptions[] = {
      "expects extent * scale before rounding as the resized length; the specification and PyTorch use the "
      "rounded one"},
     {"node/test_roialign_aligned_*", kRounded, kFourDecimals},
-    {"node/test_scan_sum", kUnsupported, "Scan of opset 8 goes through batches; later ones do not"},
     {"node/test_strnormalizer_*", kUnsupported, kString},
-    {"node/test_tfidfvectorizer_*", kUnsupported, kNoOperator},
     {"node/test_training_dropout*", kUnsupported, kTraining},
     {"simple/test_gradient_*", kUnsupported, kTraining},
     {"simple/test_strnorm_*", kUnsupported, kString},
