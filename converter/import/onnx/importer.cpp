@@ -286,8 +286,10 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     }
   }
   if (poisoned) return Poison(scope, node);
+  std::unordered_set<const onnx::GraphProto*> imported;
   source.import_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                            const OnnxBuilder::AddBodyOutputs& add_outputs) {
+    if (!imported.insert(&body).second) CountRepeated(body, label);
     return ImportBody(body, scope, label, captured, inputs, add_outputs);
   };
   source.inline_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,

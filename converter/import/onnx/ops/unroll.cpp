@@ -16,6 +16,9 @@ std::optional<int64_t> KnownTripCount(const OnnxBuilder& b) {
   return std::max<int64_t>(count->ToInts()[0], 0);
 }
 
+/// That a loop is unrolled to. With more, its body is better there once.
+constexpr int64_t kMostNodes = 20'000;
+
 /// What a loop makes that is unrolled.
 struct Unrolled {
   std::vector<ValueId> variables;          ///< Tensors and sequences.
@@ -28,6 +31,8 @@ std::optional<Unrolled> Unroll(OnnxBuilder& b, size_t carried) {
   const std::optional<TensorData> first = b.HasInput(1) ? b.KnownValueOf(b.Input(1)) : std::nullopt;
   // Without a limit, the condition may end it.
   if (!trips || (*trips > kMostUnrolled && *trips < kMostCollected) || (b.HasInput(1) && !first)) return {};
+  const int64_t nodes = b.BodyOf("body", 2 + carried).node_size();
+  if (nodes * std::min(*trips, kMostUnrolled) > kMostNodes) return {};
   const NodeId mark = b.NextNode();
   bool goes_on = !b.HasInput(1) || IsTrue(first);
   Unrolled made{{}, std::vector<std::vector<ValueId>>(b.output_count() - carried)};
