@@ -128,7 +128,9 @@ void AddSourceOptions(CLI::App& command, ConvertArguments& arguments) {
       .add_option(
           "--set", arguments.fixed_inputs,
           "Number of an input that is always the same, such as a sampling rate: it becomes a constant, and "
-          "branches that depend on it are chosen now; repeatable")
+          "branches that depend on it are chosen now. Of a sequence, how many tensors it holds (they become "
+          "the "
+          "inputs NAME.0, NAME.1, ...); of an optional input, 1 where callers pass it, else 0; repeatable")
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
   command

@@ -184,6 +184,8 @@ class NodeBuilder {
   std::string OutputName(size_t i) const;
 
   const Call& call() const { return call_; }
+  /// Output i is what another node has made, or what is no value of the graph.
+  void SetResult(size_t i, ValueId value) { results_[i] = value; }
 
   Graph& graph_;
   UntypedReasons& untyped_;

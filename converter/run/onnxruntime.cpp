@@ -48,7 +48,14 @@ try:
     types = {"tensor(int64)": "int64", "tensor(int32)": "int32", "tensor(float)": "float32",
              "tensor(double)": "float64", "tensor(bool)": "bool"}
     for port in session.get_inputs():
-        if port.name in call["numbers"]:
+        if "seq(" in port.type:  # Of an optional one, 0 tensors are none.
+            count = int(call["numbers"][port.name])
+            feeds[port.name] = [feeds.pop("%s.%d" % (port.name, i)) for i in range(count)]
+            if port.type.startswith("optional(") and count == 0:
+                feeds[port.name] = None
+        elif port.type.startswith("optional("):
+            feeds.setdefault(port.name, None)
+        elif port.name in call["numbers"]:
             feeds[port.name] = numpy.full([1] * len(port.shape), call["numbers"][port.name], types[port.type])
     names = [port.name for port in session.get_outputs()]
     results = session.run(names, feeds)
@@ -56,7 +63,13 @@ except Exception as error:
     print(error, file=sys.stderr)
     sys.exit(91)
 files = {}
-for index, (name, result) in enumerate(zip(names, results)):
+tensors = []
+for name, result in zip(names, results):
+    if isinstance(result, list):  # A sequence, of which each tensor is an output here.
+        tensors += [("%s.%d" % (name, i), part) for i, part in enumerate(result)]
+    else:
+        tensors.append((name, result))
+for index, (name, result) in enumerate(tensors):
     if isinstance(result, numpy.ndarray) and result.dtype != object:
         files[name] = "output_%d.npy" % index
         numpy.save(os.path.join(folder, files[name]), numpy.ascontiguousarray(result).reshape(result.shape))

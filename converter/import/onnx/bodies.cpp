@@ -1,14 +1,23 @@
 #include "import/onnx/bodies.h"
 
-#include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 namespace skiff {
 namespace {
 
-void AddOnce(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
+/// Names, each once, in the order in which they came first.
+class NamesInOrder {
+ public:
+  void Add(const std::string& name) {
+    if (seen_.insert(name).second) names_.push_back(name);
+  }
+  std::vector<std::string> Take() { return std::move(names_); }
+
+ private:
+  std::unordered_set<std::string> seen_;
+  std::vector<std::string> names_;
+};
 
 }  // namespace
 
@@ -18,24 +27,24 @@ std::vector<std::string> OuterTensors(const onnx::GraphProto& body) {
   for (const auto& tensor : body.initializer()) defined.insert(tensor.name());
   for (const auto& tensor : body.sparse_initializer()) defined.insert(tensor.values().name());
   for (const auto& node : body.node()) defined.insert(node.output().begin(), node.output().end());
-  std::vector<std::string> outer;
+  NamesInOrder outer;
   const auto read = [&](const std::string& name) {
-    if (!defined.contains(name)) AddOnce(outer, name);
+    if (!defined.contains(name)) outer.Add(name);
   };
   for (const auto& node : body.node()) {
     for (const std::string& name : TensorsReadBy(node)) read(name);
   }
   for (const auto& output : body.output()) read(output.name());
-  return outer;
+  return outer.Take();
 }
 
 std::vector<std::string> CapturedTensors(const onnx::NodeProto& node) {
-  std::vector<std::string> captured;
+  NamesInOrder captured;
   for (const auto& attribute : node.attribute()) {
     if (!attribute.has_g()) continue;
-    for (const std::string& name : OuterTensors(attribute.g())) AddOnce(captured, name);
+    for (const std::string& name : OuterTensors(attribute.g())) captured.Add(name);
   }
-  return captured;
+  return captured.Take();
 }
 
 std::vector<std::string> TensorsReadBy(const onnx::NodeProto& node) {

@@ -163,15 +163,41 @@ WindowAttributes OnnxBuilder::Window(int spatial_rank) const {
   return window;
 }
 
-Graph OnnxBuilder::ImportBody(const char* name, const std::vector<ValueId>& inputs,
-                              const AddBodyOutputs& add_outputs) const {
+const onnx::GraphProto& OnnxBuilder::BodyOf(const char* name, size_t inputs) const {
   const Attribute* found = Find(name, Attribute::GRAPH, [](const Attribute& a) { return a.has_g(); });
   if (found == nullptr) Invalid("attribute '{}' is missing", name);
-  if (static_cast<size_t>(found->g().input_size()) != inputs.size()) {
-    Invalid("the sub-graph '{}' has {} inputs, {} were expected", name, found->g().input_size(),
-            inputs.size());
+  if (static_cast<size_t>(found->g().input_size()) != inputs) {
+    Invalid("the sub-graph '{}' has {} inputs, {} were expected", name, found->g().input_size(), inputs);
   }
-  return source_.import_body(found->g(), inputs, add_outputs);
+  return found->g();
+}
+
+Graph OnnxBuilder::ImportBody(const char* name, const std::vector<ValueId>& inputs,
+                              const AddBodyOutputs& add_outputs) const {
+  return source_.import_body(BodyOf(name, inputs.size()), inputs, add_outputs);
+}
+
+std::vector<ValueId> OnnxBuilder::InlineBody(const char* name, const std::vector<ValueId>& inputs,
+                                             const std::string& place, bool as_own) const {
+  return source_.inline_body(BodyOf(name, inputs.size()), inputs, place,
+                             as_own ? call().output_names : std::vector<std::string>{});
+}
+
+void OnnxBuilder::RemoveNodesFrom(NodeId first) {
+  for (NodeId id = graph_.node_count(); id-- > first;) {
+    if (!graph_.node(id).removed) graph_.RemoveNode(id);
+  }
+}
+
+const OnnxSequence& OnnxBuilder::SequenceInput(size_t i) const {
+  if (!HasInput(i)) Invalid("input {} is missing; a sequence was expected", i);
+  const ValueId value = call().inputs[i];
+  if (!OnnxSequences::Is(value))
+    Invalid("input {}, '{}', is a tensor; a sequence was expected", i, node().input(static_cast<int>(i)));
+  if (SequenceOf(value).absent)
+    Invalid("input {}, '{}', is an optional that holds nothing; a sequence was expected", i,
+            node().input(static_cast<int>(i)));
+  return SequenceOf(value);
 }
 
 }  // namespace skiff

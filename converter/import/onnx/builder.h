@@ -11,6 +11,7 @@
 #include "graph/custom_operators.h"
 #include "import/node_builder.h"
 #include "import/onnx/proto.h"
+#include "import/onnx/sequence.h"
 #include "import/volume.h"
 
 namespace skiff {
@@ -39,7 +40,7 @@ struct OnnxNotes {
 
 /// What an ONNX node has beside its inputs and outputs.
 struct OnnxCall {
-  /// Adds the outputs of a body, given the values of the sub-graph's; null: they are the same.
+  /// Adds the outputs of a body, given the values of the sub-graph's.
   using AddBodyOutputs = std::function<void(Graph& body, const std::vector<ValueId>& results)>;
 
   const onnx::NodeProto* node = nullptr;
@@ -51,6 +52,12 @@ struct OnnxCall {
   std::function<Graph(const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                       const AddBodyOutputs& add_outputs)>
       import_body;
+  /// Puts a sub-graph in this place; see OnnxBuilder::InlineBody.
+  std::function<std::vector<ValueId>(const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
+                                     const std::string& place, const std::vector<std::string>& outputs)>
+      inline_body;
+  OnnxSequences* sequences = nullptr;
+  bool captures_sequences = false;
 };
 
 class OnnxBuilder : public NodeBuilder {
@@ -117,6 +124,34 @@ class OnnxBuilder : public NodeBuilder {
   /// not there.
   Graph ImportBody(const char* attribute, const std::vector<ValueId>& inputs,
                    const AddBodyOutputs& add_outputs) const;
+  /// The results of the sub-graph in an attribute, whose nodes become nodes beside this one. `place` tells
+  /// several apart. `as_own`: they are the node's outputs, and have their names.
+  std::vector<ValueId> InlineBody(const char* attribute, const std::vector<ValueId>& inputs,
+                                  const std::string& place, bool as_own) const;
+  /// The sub-graph in an attribute. Throws when it is not there, or has another number of inputs.
+  const onnx::GraphProto& BodyOf(const char* attribute, size_t inputs) const;
+  /// Takes nodes away again that this node's builder has added last.
+  void RemoveNodesFrom(NodeId first);
+  NodeId NextNode() const { return graph_.node_count(); }
+
+  // Sequences. Only the inputs that the operator's row names may be some, and what sub-graphs return.
+  bool IsSequence(size_t i) const { return HasInput(i) && OnnxSequences::Is(call().inputs[i]); }
+  const OnnxSequence& SequenceOf(ValueId value) const { return source_.sequences->at(value); }
+  /// A tensor or a sequence; kNoValue when the node leaves it out.
+  ValueId AnyInput(size_t i) const { return OptionalInput(i); }
+  /// Throws where what `whose` sub-graph returns is none.
+  void CheckTensor(ValueId value, const char* whose) const {
+    if (OnnxSequences::Is(value))
+      Invalid("{} returns {}; a tensor was expected", whose, KindOf(SequenceOf(value)));
+  }
+  /// Throws where input i is a tensor.
+  const OnnxSequence& SequenceInput(size_t i) const;
+  ValueId AddSequence(OnnxSequence sequence) const { return source_.sequences->Add(std::move(sequence)); }
+  OnnxSequences& sequences() const { return *source_.sequences; }
+  bool captures_sequences() const { return source_.captures_sequences; }
+  /// Output i is this value, or sequence, without a node that makes it.
+  void OutputAs(size_t i, ValueId value) { SetResult(i, value); }
+  void OutputSequence(size_t i, OnnxSequence sequence) { SetResult(i, AddSequence(std::move(sequence))); }
 
  private:
   const onnx::AttributeProto* Find(const char* name) const;

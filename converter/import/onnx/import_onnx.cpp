@@ -48,6 +48,7 @@ void FixInput(onnx::GraphProto& graph, const std::string& name, double number) {
   for (const onnx::ValueInfoProto& input : graph.input()) {
     names.push_back(input.name());
     if (input.name() != name) continue;
+    if (input.type().has_sequence_type() || input.type().has_optional_type()) return;  // How many it holds.
     const onnx::TypeProto::Tensor& type = input.type().tensor_type();
     const DType dtype = DTypeOfOnnx(type.elem_type());
     bool one = dtype != DType::kInvalid && type.has_shape();

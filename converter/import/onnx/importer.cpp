@@ -22,13 +22,6 @@ constexpr size_t kMaxNodes = 1'000'000;
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
 
-const char* RemedyOfType(int32_t type) {
-  return type == onnx::TensorProto::STRING ? "There are no texts on a device: train with numbers as classes, "
-                                             "and let the program make numbers of what "
-                                             "is read."
-                                           : "Export with float32 instead.";
-}
-
 /// Whether the node does nothing with its first input but to move elements, and reads no other texts.
 bool MovesTexts(const onnx::NodeProto& node, const std::vector<ValueId>& inputs,
                 const std::unordered_set<ValueId>& texts) {
@@ -64,7 +57,7 @@ Graph OnnxImporter::Import(const ImportOptions& options) {
   AddInitializers(model_.graph(), scope, [&](int index, const std::string& label) {
     return TakeTensor(*model_.mutable_graph()->mutable_initializer(index), folder_, label);
   });
-  AddInputs(scope, options.ranks);
+  AddInputs(scope, options);
   if (options.fix_shapes) options.fix_shapes(graph_);
   const size_t symbols = graph_.symbols().size();
   std::vector<std::string> outputs;
@@ -186,7 +179,7 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, 
     }
     if (ConstantDTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
       problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
-                    RemedyOfType(tensor.data_type()), tensor.name());
+                    RemedyOfOnnxType(tensor.data_type()), tensor.name());
       Bind(scope, tensor.name(), kPoisoned);
       continue;
     }
@@ -199,114 +192,6 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, 
     problems_.Add("sparse initializers", "Store them dense.", sparse.values().name());
     Bind(scope, sparse.values().name(), kPoisoned);
   }
-}
-
-std::vector<Dim> OnnxImporter::ReadDims(const onnx::ValueInfoProto& input) {
-  const auto& shape = input.type().tensor_type().shape();
-  if (shape.dim_size() > kMaxRank) {
-    Throw(StatusCode::kUnsupported, "input '{}' has rank {}; at most {} dimensions are supported",
-          input.name(), shape.dim_size(), kMaxRank);
-  }
-  std::vector<Dim> dims;
-  int64_t elements = 1;
-  for (const auto& dim : shape.dim()) {
-    const auto axis = dims.size();
-    // Exporters write 0 for an extent that they do not know; as a Symbol it still allows 0.
-    const bool open = !dim.has_dim_value() || dim.dim_value() == -1 || dim.dim_value() == 0;
-    if (open) {
-      const std::string fresh = fmt::format("{}#{}", input.name(), axis);
-      dims.push_back(
-          Dim::OfSymbol(graph_.AddSymbol(IsPlaceholder(dim.dim_param()) ? fresh : dim.dim_param())));
-      continue;
-    }
-    if (dim.dim_value() < 0) {
-      Throw(StatusCode::kInvalidModel, "input '{}' has the extent {} at axis {}", input.name(),
-            dim.dim_value(), axis);
-    }
-    if (__builtin_mul_overflow(elements, dim.dim_value(), &elements) || elements > INT64_MAX / 8) {
-      Throw(StatusCode::kInvalidModel, "the extents of input '{}' are too large: their product overflows",
-            input.name());
-    }
-    dims.emplace_back(dim.dim_value());
-  }
-  return dims;
-}
-
-void OnnxImporter::AddInputs(Scope& scope, const std::map<std::string, size_t>& ranks) {
-  std::unordered_set<std::string> initialized;
-  for (const auto& tensor : model_.graph().initializer()) initialized.insert(tensor.name());
-  for (const auto& input : model_.graph().input()) {
-    if (input.name().empty()) Throw(StatusCode::kInvalidModel, "an input of the graph has no name");
-    if (initialized.contains(input.name())) continue;  // A default value that nobody overrides: a constant.
-    if (!input.type().has_tensor_type()) {
-      problems_.Add("inputs that are no tensors (sequence, map or optional)", "Pass their parts as tensors.",
-                    input.name());
-      Bind(scope, input.name(), kPoisoned);
-      continue;
-    }
-    const auto& tensor = input.type().tensor_type();
-    const DType dtype = DTypeOfOnnx(tensor.elem_type());
-    if (dtype == DType::kInvalid) {
-      problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.elem_type())),
-                    RemedyOfType(tensor.elem_type()), input.name());
-      Bind(scope, input.name(), kPoisoned);
-      continue;
-    }
-    std::vector<Dim> dims = ReadDims(input);
-    if (!tensor.has_shape()) {
-      const auto rank = ranks.find(input.name());
-      if (rank == ranks.end())
-        Throw(StatusCode::kUnsupported,
-              "input '{}' does not state its rank; say its shape with --shape '{}=AxBx...', or export with a "
-              "shape, whose dimensions may be symbolic",
-              input.name(), input.name());
-      for (size_t axis = 0; axis < rank->second; ++axis)
-        dims.push_back(Dim::OfSymbol(graph_.AddSymbol(fmt::format("{}#{}", input.name(), axis))));
-    }
-    NoteSmallFloat("input", input.name(), tensor.elem_type());
-    Bind(scope, input.name(), graph_.AddInput(input.name(), dtype, std::move(dims)));
-  }
-}
-
-void OnnxImporter::NoteSmallFloat(const char* kind, const std::string& name, int32_t type) {
-  if (type != onnx::TensorProto::BFLOAT16) return;
-  graph_.left_out.push_back(fmt::format(
-      "{} '{}' is bfloat16 in the file, and f32 here: Skiff computes in f32 with such numbers", kind, name));
-}
-
-void OnnxImporter::AddOutputs(const Scope& scope) {
-  if (model_.graph().output_size() == 0) Throw(StatusCode::kInvalidModel, "the graph has no outputs");
-  std::unordered_set<std::string> seen;
-  for (const auto& output : model_.graph().output()) {
-    const auto found = scope.values.find(output.name());
-    if (found == scope.values.end() || found->second == kNoValue) {
-      Throw(StatusCode::kInvalidModel, "the graph's output '{}' is made by no node", output.name());
-    }
-    if (!seen.insert(output.name()).second) {
-      Throw(StatusCode::kInvalidModel, "the graph names the output '{}' twice", output.name());
-    }
-    const DType dtype = graph_.value(found->second).dtype;
-    if (DTypeBits(dtype) == 4) {
-      Throw(StatusCode::kUnsupported, "the graph's output '{}' is {}, which only constants can be",
-            output.name(), DTypeName(dtype));
-    }
-    graph_.AddOutput(output.name(), found->second);
-    NoteSmallFloat("output", output.name(), output.type().tensor_type().elem_type());
-    const auto notes = notes_.of_values.find(found->second);
-    if (notes != notes_.of_values.end()) graph_.SetOutputNotes(graph_.outputs().size() - 1, notes->second);
-  }
-}
-
-void OnnxImporter::CountRuns() {
-  const ValueId number = notes_.run_number;
-  if (number == kNoValue) return;
-  const ValueId one = graph_.AddConstant("random/one", MakeConstant(DType::kI64, Shape{}, {1}));
-  const ValueId next = graph_.Emit(OpCode::kAdd, {number, one}, ClampAttrs{}, "random/next_run");
-  graph_.AddOutput(kRunNumber, next);
-  const auto at = std::find_if(graph_.inputs().begin(), graph_.inputs().end(),
-                               [&](const GraphPort& port) { return port.value == number; });
-  graph_.MakeVariable(static_cast<size_t>(at - graph_.inputs().begin()), graph_.outputs().size() - 1,
-                      {kRunNumber, TensorData(DType::kI64, Shape{})});
 }
 
 void OnnxImporter::BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs) {
@@ -370,27 +255,49 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   const bool of_texts = ReadsTexts(call.inputs);
   const ValueId texts = of_texts ? call.inputs[0] : kNoValue;
   if (of_texts && !MovesTexts(node, call.inputs, notes_.texts)) {
-    problems_.Add(what + " over texts", RemedyOfType(onnx::TensorProto::STRING), label);
+    problems_.Add(what + " over texts", RemedyOfOnnxType(onnx::TensorProto::STRING), label);
     return Poison(scope, node);
+  }
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (!OnnxSequences::Is(call.inputs[i]) || poisoned ||
+        ((row->sequences >> std::min<size_t>(i, 63)) & 1) != 0)
+      continue;
+    Throw(StatusCode::kInvalidModel, "node '{}' ({}): input {}, '{}', is {}; a tensor was expected", label,
+          node.op_type(), i, node.input(static_cast<int>(i)), KindOf(sequences_.at(call.inputs[i])));
   }
   std::vector<std::string> captured;
   for (const std::string& tensor : CapturedTensors(node)) {
     const ValueId value = scope.values.at(tensor);
     if (ReadsTexts({value})) {
-      problems_.Add("texts that a sub-graph reads", RemedyOfType(onnx::TensorProto::STRING), label);
+      problems_.Add("texts that a sub-graph reads", RemedyOfOnnxType(onnx::TensorProto::STRING), label);
       return Poison(scope, node);
     }
     poisoned |= value == kPoisoned;
     if (value == kNoValue) continue;                           // Left out by the caller of a function.
     if (value >= 0 && graph_.value(value).constant) continue;  // A constant in the body, too.
     captured.push_back(tensor);
-    source.captured.push_back(value);
+    if (!OnnxSequences::Is(value)) {
+      source.captured.push_back(value);
+      continue;
+    }
+    source.captures_sequences = true;
+    for (const OnnxSequence::Part& part : sequences_.at(value).parts) {
+      if (!graph_.value(part.value).constant) source.captured.push_back(part.value);
+    }
   }
   if (poisoned) return Poison(scope, node);
+  std::unordered_set<const onnx::GraphProto*> imported;
   source.import_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                            const OnnxBuilder::AddBodyOutputs& add_outputs) {
+    if (!imported.insert(&body).second) CountRepeated(body, label);
     return ImportBody(body, scope, label, captured, inputs, add_outputs);
   };
+  source.inline_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
+                           const std::string& place, const std::vector<std::string>& outputs) {
+    if (!place.empty()) CountRepeated(body, label);
+    return InlineBody(body, scope, place.empty() ? label : label + "/" + place, inputs, outputs);
+  };
+  source.sequences = &sequences_;
   source.node = &node;
   call.label = label;
   source.opset = version;
@@ -428,7 +335,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
       notes_.texts.insert(value);
       notes_.of_values[value] = PortNotes(notes_.of_values.at(texts));
     }
-    if (scope.depth == 0) TypeAsDeclared(value, node.output(i));
+    if (scope.depth == 0 && value >= 0) TypeAsDeclared(value, node.output(i));
     Bind(scope, node.output(i), value);
   }
 }

@@ -20,6 +20,8 @@ namespace skiff {
 
 /// Whether this is a name that exporters write where they know none.
 bool IsPlaceholder(const std::string& symbol);
+/// What a user can do about an element type that Skiff does not have, as a sentence.
+const char* RemedyOfOnnxType(int32_t type);
 
 class OnnxImporter {
  public:
@@ -55,8 +57,13 @@ class OnnxImporter {
   /// The elements of initializer number `index`, whose name is `label`.
   using ReadElements = std::function<TensorData(int index, const std::string& label)>;
   void AddInitializers(const onnx::GraphProto& graph, Scope& scope, const ReadElements& read);
-  void AddInputs(Scope& scope, const std::map<std::string, size_t>& ranks);
+  void AddInputs(Scope& scope, const ImportOptions& options);
+  ValueId AddTensorInput(const std::string& name, const onnx::TypeProto::Tensor& type,
+                         const ImportOptions& options, bool own_sizes);
+  ValueId AddWrappedInput(const onnx::ValueInfoProto& input, const ImportOptions& options);
   void AddOutputs(const Scope& scope);
+  void AddOutput(const std::string& name, ValueId value);
+  void AddSequenceOutput(const std::string& name, const OnnxSequence& sequence);
   /// Tells the user of a port whose element type there is not.
   void NoteSmallFloat(const char* kind, const std::string& name, int32_t type);
   /// Makes the number of the run a variable, where a node has asked for it.
@@ -64,18 +71,31 @@ class OnnxImporter {
   void AddTexts(const onnx::TensorProto& tensor, Scope& scope);
   /// Whether an input stands for texts.
   bool ReadsTexts(const std::vector<ValueId>& inputs) const;
-  std::vector<Dim> ReadDims(const onnx::ValueInfoProto& input);
+  /// `own_sizes`: open extents have names of their own, because each tensor of a sequence has its sizes.
+  std::vector<Dim> ReadDims(const std::string& name, const onnx::TypeProto::Tensor& type, bool own_sizes);
 
   void BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs);
   void BuildNode(const onnx::NodeProto& node, Scope& scope, const std::string& label,
                  const std::vector<bool>& used);
   void CountExpanded(const OnnxNodes& nodes, const std::string& label);
+  /// The same of one of several copies of a sub-graph.
+  void CountRepeated(const onnx::GraphProto& body, const std::string& label);
   void ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
                       const std::string& label);
   /// A sub-graph of a node in `outer`. Its inputs are those that it names, then the captured tensors.
   Graph ImportBody(const onnx::GraphProto& body, const Scope& outer, const std::string& label,
                    const std::vector<std::string>& captured, const std::vector<ValueId>& inputs,
                    const OnnxBuilder::AddBodyOutputs& add_outputs);
+  /// The nodes of a sub-graph as nodes of this graph, and what they make. `prefix` is before their names;
+  /// `outputs` are the names of the results, where they have some.
+  std::vector<ValueId> InlineBody(const onnx::GraphProto& body, const Scope& outer, const std::string& prefix,
+                                  const std::vector<ValueId>& inputs,
+                                  const std::vector<std::string>& outputs);
+  /// What the sub-graph's outputs are, by name.
+  std::vector<ValueId> ResultsOf(const onnx::GraphProto& body, const Scope& scope, const std::string& label);
+  ValueId AddBodyValue(const std::string& name, const Value& passed);
+  /// A sequence around the body as one inside, whose tensors are inputs or constants there.
+  ValueId AddBodySequence(const Graph& around, const std::string& name, const OnnxSequence& passed);
   void AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed);
   const onnx::FunctionProto* FindFunction(const std::string& domain, const std::string& name) const;
 
@@ -98,6 +118,7 @@ class OnnxImporter {
       declared_;  ///< value_info: the fallback where inference gives up.
   Problems problems_;
   OnnxNotes notes_;
+  OnnxSequences sequences_;
   int bodies_ = 0;  ///< That the node under construction lies in.
   size_t node_count_ = 0;
   size_t expanded_nodes_ = 0;  ///< Those that functions stand for, and their bytes.

@@ -22,10 +22,16 @@ void OnnxImporter::CountExpanded(const OnnxNodes& nodes, const std::string& labe
   for (const onnx::NodeProto& node : nodes) expanded_bytes_ += node.ByteSizeLong();
   if (expanded_nodes_ > kMostExpandedNodes || expanded_bytes_ > kMostExpandedBytes) {
     Throw(StatusCode::kUnsupported,
-          "node '{}': what the model's functions expand to has more than {} nodes or {} MiB; inline "
-          "its functions and fold its constants before (onnx.inliner, onnx-simplifier)",
+          "node '{}': what the model's functions and unrolled loops expand to has more than {} nodes or {} "
+          "MiB; "
+          "inline its functions and fold its constants before (onnx.inliner, onnx-simplifier)",
           label, kMostExpandedNodes, kMostExpandedBytes >> 20);
   }
+}
+
+void OnnxImporter::CountRepeated(const onnx::GraphProto& body, const std::string& label) {
+  for (const onnx::TensorProto& tensor : body.initializer()) expanded_bytes_ += tensor.ByteSizeLong();
+  CountExpanded(body.node(), label);
 }
 
 void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call,
@@ -70,12 +76,70 @@ void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onn
   }
 }
 
-void OnnxImporter::AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed) {
-  const ValueId value =
-      graph_.AddInput(ExportedName(scope, tensor), passed.dtype, passed.dims, passed.quantization);
+std::vector<ValueId> OnnxImporter::InlineBody(const onnx::GraphProto& body, const Scope& outer,
+                                              const std::string& prefix, const std::vector<ValueId>& inputs,
+                                              const std::vector<std::string>& outputs) {
+  if (outer.depth >= kMaxDepth)
+    Throw(StatusCode::kInvalidModel, "node '{}' lies in more than {} sub-graphs", prefix, kMaxDepth);
+  Scope scope;
+  scope.prefix = prefix + "/";
+  scope.depth = outer.depth + 1;
+  scope.opsets = outer.opsets;
+  for (int i = 0; i < body.input_size(); ++i)
+    Bind(scope, body.input(i).name(), inputs[static_cast<size_t>(i)]);
+  for (const std::string& tensor : OuterTensors(body)) {
+    if (const auto found = outer.values.find(tensor); found != outer.values.end())
+      Bind(scope, tensor, found->second);
+  }
+  AddInitializers(body, scope, [&](int index, const std::string& label_of_tensor) {
+    return ReadTensor(body.initializer(index), folder_, label_of_tensor);
+  });
+  std::vector<std::string> named;
+  for (int i = 0; i < body.output_size(); ++i) {
+    named.push_back(body.output(i).name());
+    const auto place = static_cast<size_t>(i);
+    if (place < outputs.size() && !outputs[place].empty())
+      scope.exported.emplace(named.back(), outputs[place]);
+  }
+  BuildNodes(body.node(), scope, named);
+  return ResultsOf(body, scope, prefix);
+}
+
+std::vector<ValueId> OnnxImporter::ResultsOf(const onnx::GraphProto& body, const Scope& scope,
+                                             const std::string& label) {
+  std::vector<ValueId> results;
+  for (const auto& output : body.output()) {
+    const auto found = scope.values.find(output.name());
+    if (found == scope.values.end() || found->second == kNoValue)
+      Throw(StatusCode::kInvalidModel, "node '{}': its sub-graph '{}' makes no output '{}'", label,
+            body.name(), output.name());
+    if (found->second == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
+    results.push_back(found->second);
+  }
+  return results;
+}
+
+ValueId OnnxImporter::AddBodyValue(const std::string& name, const Value& passed) {
+  const ValueId value = graph_.AddInput(name, passed.dtype, passed.dims, passed.quantization);
   graph_.value(value).has_shape = passed.has_shape;
   graph_.value(value).source.clear();
-  Bind(scope, tensor, value);
+  return value;
+}
+
+ValueId OnnxImporter::AddBodySequence(const Graph& around, const std::string& name,
+                                      const OnnxSequence& passed) {
+  OnnxSequence sequence = passed;
+  for (size_t i = 0; i < sequence.parts.size(); ++i) {
+    ValueId& id = sequence.parts[i].value;
+    const Value& value = around.value(id);
+    id = value.constant ? graph_.AddConstant(value.name, *value.constant)
+                        : AddBodyValue(fmt::format("{}.{}", name, i), value);
+  }
+  return sequences_.Add(std::move(sequence));
+}
+
+void OnnxImporter::AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed) {
+  Bind(scope, tensor, AddBodyValue(ExportedName(scope, tensor), passed));
 }
 
 Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer, const std::string& label,
@@ -109,10 +173,21 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
   scope.prefix = label + "/";
   scope.depth = outer.depth + 1;
   scope.opsets = outer.opsets;
-  for (int i = 0; i < body.input_size(); ++i)
-    AddBodyInput(scope, body.input(i).name(), around.graph.value(inputs[static_cast<size_t>(i)]));
+  for (int i = 0; i < body.input_size(); ++i) {
+    const ValueId passed = inputs[static_cast<size_t>(i)];
+    if (OnnxSequences::Is(passed)) {
+      Bind(scope, body.input(i).name(),
+           AddBodySequence(around.graph, body.input(i).name(), sequences_.at(passed)));
+    } else {
+      AddBodyInput(scope, body.input(i).name(), around.graph.value(passed));
+    }
+  }
   for (const std::string& tensor : captured) {
     const ValueId passed = outer.values.at(tensor);
+    if (OnnxSequences::Is(passed)) {
+      Bind(scope, tensor, AddBodySequence(around.graph, scope.prefix + tensor, sequences_.at(passed)));
+      continue;
+    }
     AddBodyInput(scope, tensor, around.graph.value(passed));
     // The same in each run of the body, unlike those of a loop variable.
     graph_.value(graph_.inputs().back().value).elements = around.graph.value(passed).elements;
@@ -131,20 +206,8 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
   std::vector<std::string> outputs;
   for (const auto& output : body.output()) outputs.push_back(output.name());
   BuildNodes(body.node(), scope, outputs);
-  std::vector<ValueId> results;
-  for (const std::string& output : outputs) {
-    const auto found = scope.values.find(output);
-    if (found == scope.values.end() || found->second == kNoValue)
-      Throw(StatusCode::kInvalidModel, "node '{}': its sub-graph '{}' makes no output '{}'", label,
-            body.name(), output);
-    if (found->second == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
-    results.push_back(found->second);
-  }
-  if (add_outputs) {
-    add_outputs(graph_, results);
-  } else {
-    for (size_t i = 0; i < results.size(); ++i) graph_.AddOutput(outputs[i], results[i]);
-  }
+  const std::vector<ValueId> results = ResultsOf(body, scope, label);
+  add_outputs(graph_, results);
   around.graph.symbols() = graph_.symbols();
   return std::move(graph_);
 }

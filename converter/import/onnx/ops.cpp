@@ -31,7 +31,8 @@ const std::map<std::string_view, OnnxTable>& Tables() {
                     OnnxShapeOps(),       OnnxMovementOps(),  OnnxIndexOps(),     OnnxLossOps(),
                     OnnxNormOps(),        OnnxControlOps(),   OnnxAttentionOps(), OnnxEinsumOps(),
                     OnnxSpectrumOps(),    OnnxRecurrentOps(), OnnxQuantizeOps(),  OnnxQLinearOps(),
-                    OnnxCountedOps(),     OnnxScanOps(),      OnnxRandomOps()})},
+                    OnnxCountedOps(),     OnnxScanOps(),      OnnxRandomOps(),    OnnxSequenceOps(),
+                    OnnxLoopOps(),        OnnxTfIdfOps()})},
       {kMlDomain, TableOf({OnnxTreeOps(), OnnxLinearModelOps(), OnnxFeatureOps()})},
       {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
                                  MicrosoftTransformerOps()})},
@@ -44,21 +45,13 @@ struct Remedy {
   const char* sentence;
 };
 
-constexpr const char* kScan =
-    "Scan of opset 8, which goes through batches, is not supported: export with opset 9 or newer.";
 constexpr const char* kTexts =
     "It works with texts or maps, and there are none on a device: do this step in the program, and begin the "
     "model behind it.";
 constexpr Remedy kRemedies[] = {
-    {"CastMap", kTexts},
-    {"CategoryMapper", kTexts},
-    {"DictVectorizer", kTexts},
-    {"RegexFullMatch", kTexts},
-    {"Scan", kScan},
-    {"StringConcat", kTexts},
-    {"StringNormalizer", kTexts},
+    {"CastMap", kTexts},        {"CategoryMapper", kTexts}, {"DictVectorizer", kTexts},
+    {"RegexFullMatch", kTexts}, {"StringConcat", kTexts},   {"StringNormalizer", kTexts},
     {"StringSplit", kTexts},
-    {"TfIdfVectorizer", kTexts},
 };
 
 }  // namespace

@@ -27,7 +27,11 @@ struct OnnxOp {
   int64_t until;
   void (*build)(OnnxBuilder& builder);
   OpCode op = OpCode::kInvalid;  ///< For builders that serve several rows.
+  uint64_t sequences = 0;  ///< Bits of the inputs that may be sequences; bit 63 is of all from there on.
 };
+
+/// OnnxOp::sequences of all inputs from one on.
+constexpr uint64_t SequencesFrom(int input) { return ~uint64_t{0} << input; }
 
 std::span<const OnnxOp> OnnxElementwiseOps();
 std::span<const OnnxOp> OnnxWindowOps();
@@ -48,6 +52,9 @@ std::span<const OnnxOp> OnnxScanOps();
 std::span<const OnnxOp> OnnxCountedOps();
 std::span<const OnnxOp> OnnxLossOps();
 std::span<const OnnxOp> OnnxControlOps();
+std::span<const OnnxOp> OnnxLoopOps();
+std::span<const OnnxOp> OnnxTfIdfOps();
+std::span<const OnnxOp> OnnxSequenceOps();
 std::span<const OnnxOp> OnnxRecurrentOps();
 std::span<const OnnxOp> OnnxQuantizeOps();
 std::span<const OnnxOp> OnnxQLinearOps();

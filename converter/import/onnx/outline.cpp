@@ -21,13 +21,23 @@ std::string DimText(const onnx::TensorShapeProto::Dimension& dim, const std::str
 SourceOutline::Port PortOf(const onnx::ValueInfoProto& info, bool input) {
   SourceOutline::Port port;
   port.name = info.name();
-  if (!info.type().has_tensor_type()) {
+  const onnx::TypeProto* of = &info.type();
+  std::string around;
+  if (of->has_optional_type()) {
+    around = "optional ";
+    of = &of->optional_type().elem_type();
+  }
+  if (of->has_sequence_type()) {
+    around += "sequence of ";
+    of = &of->sequence_type().elem_type();
+  }
+  if (!of->has_tensor_type()) {
     port.dtype = "no tensor";
     return port;
   }
-  const onnx::TypeProto::Tensor& type = info.type().tensor_type();
+  const onnx::TypeProto::Tensor& type = of->tensor_type();
   const DType dtype = DTypeOfOnnx(type.elem_type());
-  port.dtype = dtype == DType::kInvalid ? OnnxTypeName(type.elem_type()) : DTypeName(dtype);
+  port.dtype = around + (dtype == DType::kInvalid ? OnnxTypeName(type.elem_type()) : DTypeName(dtype));
   port.has_shape = type.has_shape();
   for (const auto& dim : type.shape().dim())
     port.shape.push_back(DimText(dim, input ? fmt::format("{}#{}", info.name(), port.shape.size()) : "?"));

@@ -287,7 +287,6 @@ constexpr OnnxOp kRows[] = {
     {"Not", kOldest, kNewest, BuildDirect, OpCode::kNot},
     {"Softplus", kOldest, kNewest, BuildDirect, OpCode::kSoftplus},
     {"HardSwish", 14, kNewest, BuildDirect, OpCode::kHardSwish},
-    {"Identity", kOldest, kNewest, BuildDirect, OpCode::kIdentity},
     {"BitwiseNot", 18, kNewest, BuildDirect, OpCode::kBitwiseNot},
     {"IsNaN", 9, kNewest, BuildDirect, OpCode::kIsNaN},
     {"IsInf", 10, kNewest, BuildIsInf},

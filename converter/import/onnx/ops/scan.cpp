@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "import/emit.h"
+#include "import/onnx/nested.h"
 #include "import/onnx/ops/collect.h"
 
 namespace skiff {
@@ -131,6 +132,7 @@ void BuildScan(OnnxBuilder& b) {
   Graph body = b.ImportBody("body", ports, [&](Graph& graph, const std::vector<ValueId>& results) {
     if (results.size() != b.output_count())
       b.Invalid("the body returns {} values, the node {}", results.size(), b.output_count());
+    for (const ValueId result : results) b.CheckTensor(result, "the body");
     parts.Finish(graph, results);
   });
   parts.OrderInputs(body);
@@ -159,7 +161,69 @@ void BuildScan(OnnxBuilder& b) {
     OutputRows(b, states + i, results[1 + states + i], axes[i], directions[i] != 0);
 }
 
-constexpr OnnxOp kOps[] = {{"Scan", 9, kNewestOnnxOpset, BuildScan, OpCode::kWhile}};
+/// How far each sample of a batch goes; empty: all go to the end.
+std::vector<int64_t> LengthsOfBatch(const OnnxBuilder& b, int64_t batch, std::optional<int64_t> steps) {
+  if (!b.HasInput(0)) return {};
+  std::vector<int64_t> lengths = b.ConstantInts(0, "lengths");
+  if (static_cast<int64_t>(lengths.size()) != batch)
+    b.Invalid("input 0 has {} lengths for a batch of {}", lengths.size(), batch);
+  if (!steps)
+    OnnxBuilder::Unsupported(
+        "has lengths of its own for each sample, and steps of which only the run knows "
+        "how many there are; fix that size (--dim, --shape)");
+  for (const int64_t length : lengths) {
+    if (length < 0 || length > *steps) b.Invalid("input 0 holds {}; 0 to {} was expected", length, *steps);
+  }
+  return lengths;
+}
+
+/// Of opset 8: each sample of a batch is a Scan of its own.
+void BuildBatchedScan(OnnxBuilder& b) {
+  const int64_t wanted = b.RequiredInt("num_scan_inputs");
+  if (wanted < 1 || wanted >= static_cast<int64_t>(b.input_count()))
+    b.Invalid("attribute 'num_scan_inputs' is {}, the node has {} inputs", wanted, b.input_count());
+  const size_t states = b.input_count() - 1 - static_cast<size_t>(wanted);
+  if (b.output_count() < states) b.Invalid("the node has {} outputs and {} states", b.output_count(), states);
+  const ValueId first = b.Input(1 + states);
+  if (b.RankOf(first) < 2)
+    b.Invalid("input {} has rank {}; 2 or more was expected", 1 + states, b.RankOf(first));
+  const std::optional<int64_t> batch = b.ExtentOf(first, 0);
+  const std::optional<int64_t> steps = b.ExtentOf(first, 1);
+  if (!batch || *batch < 1 || *batch > kMostUnrolled)
+    OnnxBuilder::Unsupported(
+        "of opset 8 goes through a batch, which must be known and at most {}; fix it (--dim, "
+        "--shape), or export with opset 9 or newer",
+        kMostUnrolled);
+  const std::vector<int64_t> lengths = LengthsOfBatch(b, *batch, steps);
+  OnnxAttributes attributes;
+  for (const onnx::AttributeProto& attribute : b.node().attribute()) {
+    attributes.push_back(attribute);
+    if (attribute.name() == "directions") attributes.back().set_name("scan_input_directions");
+  }
+  std::vector<std::string> names;
+  for (size_t i = 0; i < b.output_count(); ++i) names.push_back(fmt::format("sample_{}", i));
+  std::vector<std::vector<ValueId>> outputs(b.output_count());
+  for (int64_t sample = 0; sample < *batch; ++sample) {
+    const int64_t length = lengths.empty() ? 0 : lengths[static_cast<size_t>(sample)];
+    std::vector<ValueId> inputs;
+    for (size_t i = 1; i < b.input_count(); ++i) {
+      ValueId x = Pick(b, "of_sample", b.Input(i), 0, sample);
+      if (i > states && !lengths.empty()) x = EmitSlice(b, "used", x, 0, 0, length);
+      inputs.push_back(x);
+    }
+    const std::vector<ValueId> results = EmitAllOnnx(b, names, "Scan", 9, std::move(inputs), attributes);
+    for (size_t i = 0; i < results.size(); ++i) {
+      ValueId result = results[i];
+      if (i >= states && !lengths.empty()) result = PadAxis(b, "padded", result, 0, 0, *steps - length);
+      outputs[i].push_back(EmitUnsqueeze(b, "row", result, Ints{0}));
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    b.Output(OpCode::kConcat, std::move(outputs[i]), AxisAttrs{0}, i);
+}
+
+constexpr OnnxOp kOps[] = {{"Scan", 8, 8, BuildBatchedScan, OpCode::kWhile},
+                           {"Scan", 9, kNewestOnnxOpset, BuildScan, OpCode::kWhile}};
 
 }  // namespace
 

@@ -24,8 +24,7 @@ struct OnnxCaseData {
     std::vector<std::pair<std::string, TensorData>> outputs;
   };
   std::vector<Set> sets;
-  bool frozen =
-      false;  ///< Inputs behind the first became constants, because Skiff needs them before the run.
+  bool frozen = false;  ///< Inputs became constants, because Skiff needs them before the run.
 };
 
 /// Sorted; empty where the package is not installed. What platforms/onnx_node_cases fetches is "node-1.20"
@@ -49,8 +48,10 @@ struct OnnxCaseStatus {
 };
 OnnxCaseStatus StatusOf(const OnnxCase& test);
 
-/// Why a case's inputs behind the first one are made constants; null for those that are run as they are.
+/// Why a case's inputs are made constants; null for those that are run as they are.
 const char* WhyFrozen(const OnnxCase& test);
+/// From which of them on: 1, where the first is what the case is about.
+int FirstFrozenInput(const OnnxCase& test);
 
 /// Rows of the list of exceptions that match none of these cases. Rows of a suite that is absent are not
 /// judged.

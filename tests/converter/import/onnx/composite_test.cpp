@@ -227,5 +227,58 @@ TEST(OnnxAxes, MayFollowFromTheRank) {
   EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({2, 3})}})), ElementsAre(3, 12));
 }
 
+/// Counts 5 and 7 and the pairs 5 6 and 6 5, at the places 3, 0, 1 and 4.
+OnnxModel CountPairs(const char* mode, int64_t skips) {
+  OnnxModel model;
+  model.AddInput("x", {2, 4}, onnx::TensorProto::INT32);
+  onnx::NodeProto* node = model.AddNode("TfIdfVectorizer", {"x"}, {"y"}, "count");
+  SetString(node, "mode", mode);
+  SetInt(node, "min_gram_length", 1);
+  SetInt(node, "max_gram_length", 2);
+  SetInt(node, "max_skip_count", skips);
+  SetInts(node, "pool_int64s", {5, 7, 5, 6, 6, 5});
+  SetInts(node, "ngram_counts", {0, 2});
+  SetInts(node, "ngram_indexes", {3, 0, 1, 4});
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxComposite, TfIdfCountsNumbers) {
+  const std::map<std::string, TensorData> inputs = {
+      {"x", Integers<int32_t>(DType::kI32, {2, 4}, {5, 6, 5, 5, 7, 5, 7, 6})}};
+  const auto run = [&](OnnxModel model, const std::vector<float>& weights) {
+    if (!weights.empty()) SetFloats(model.proto.mutable_graph()->mutable_node(0), "weights", weights);
+    return AsFloats(RunModel(model, inputs));
+  };
+  EXPECT_THAT(run(CountPairs("TF", 0), {}), ElementsAre(0, 1, 0, 3, 1, 2, 0, 0, 1, 0));
+  EXPECT_THAT(run(CountPairs("TF", 1), {}), ElementsAre(0, 1, 0, 3, 2, 2, 1, 0, 1, 0))
+      << "a number alone counts once, however many are left out";
+  EXPECT_THAT(run(CountPairs("IDF", 1), {}), ElementsAre(0, 1, 0, 1, 1, 1, 1, 0, 1, 0));
+  EXPECT_THAT(run(CountPairs("IDF", 1), {2, 3, 4, 5}), ElementsAre(0, 4, 0, 2, 5, 3, 4, 0, 2, 0));
+  EXPECT_THAT(run(CountPairs("TFIDF", 1), {2, 3, 4, 5}), ElementsAre(0, 4, 0, 6, 10, 6, 4, 0, 2, 0));
+}
+
+TEST(OnnxComposite, TfIdfOfPoolsThatContradictThemselves) {
+  const auto message = [](const char* attribute, const std::vector<int64_t>& values) {
+    OnnxModel model = CountPairs("TF", 0);
+    for (auto& one : *model.proto.mutable_graph()->mutable_node(0)->mutable_attribute()) {
+      if (one.name() != attribute) continue;
+      one.clear_ints();
+      for (const int64_t value : values) one.add_ints(value);
+    }
+    const Error error = ImportError(model);
+    EXPECT_THAT(error.what(), HasSubstr("'count'"));
+    return std::string(error.what());
+  };
+  EXPECT_THAT(message("ngram_counts", {0, 3}), HasSubstr("the 2-grams the elements 3 to 6 of a pool of 6"));
+  EXPECT_THAT(message("ngram_counts", {0, -2}), HasSubstr("'ngram_counts'"));
+  EXPECT_THAT(message("ngram_indexes", {0, 1, 2}), HasSubstr("has 3 numbers, the pool 4 n-grams"));
+  EXPECT_THAT(message("ngram_indexes", {0, 1, 2, INT64_MAX}), HasSubstr("outside of 0 to"));
+  EXPECT_THAT(message("ngram_indexes", {0, 1, 2, 2}), HasSubstr("two n-grams at one place"));
+  OnnxModel words = CountPairs("TF", 0);
+  words.proto.mutable_graph()->mutable_node(0)->mutable_attribute(4)->set_name("pool_strings");
+  EXPECT_THAT(ImportError(words).what(), HasSubstr("no texts on a device"));
+}
+
 }  // namespace
 }  // namespace skiff

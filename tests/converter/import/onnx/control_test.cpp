@@ -11,19 +11,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-onnx::GraphProto* AddBody(onnx::NodeProto* node, const std::string& name) {
-  auto* attribute = node->add_attribute();
-  attribute->set_name(name);
-  attribute->set_type(onnx::AttributeProto::GRAPH);
-  attribute->mutable_g()->set_name(name);
-  return attribute->mutable_g();
-}
-
-void AddNode(onnx::GraphProto* graph, const std::string& op, const std::vector<std::string>& inputs,
-             const std::string& output) {
-  OnnxModel::Fill(graph->add_node(), op, inputs, {output});
-}
-
 TensorData Bool(bool value) { return TensorData(DType::kBool, Shape{1}, &value); }
 
 /// Through the passes, too.
@@ -159,6 +146,56 @@ TEST(OnnxControl, LoopsCountAndAsk) {
   EXPECT_EQ(run(true, false, 3, false), 91);
   EXPECT_EQ(run(false, true, 0, true), 121);
   EXPECT_EQ(run(false, true, 0, false), 1);
+}
+
+/// Running sums of each sample of x, which opset 8 goes through with its batch axis.
+OnnxModel BatchedScan(const std::vector<int64_t>& lengths) {
+  OnnxModel model(8);
+  model.AddInput("start", {2, 1});
+  model.AddInput("x", {2, 3, 1});
+  if (!lengths.empty()) model.AddInts("lengths", lengths);
+  onnx::NodeProto* node =
+      model.AddNode("Scan", {lengths.empty() ? "" : "lengths", "start", "x"}, {"last", "sums"}, "scan");
+  SetInt(node, "num_scan_inputs", 1);
+  onnx::GraphProto* body = AddBody(node, "body");
+  for (const char* input : {"before", "next"}) body->add_input()->set_name(input);
+  AddNode(body, "Add", {"before", "next"}, "after");
+  AddNode(body, "Identity", {"after"}, "row");
+  for (const char* output : {"after", "row"}) body->add_output()->set_name(output);
+  model.AddOutput("sums");
+  model.AddOutput("last");
+  return model;
+}
+
+TEST(OnnxControl, AScanOfOpset8GoesThroughEachSample) {
+  const std::map<std::string, TensorData> inputs = {{"start", Floats(Shape{2, 1}, {0, 100})},
+                                                    {"x", Floats(Shape{2, 3, 1}, {1, 2, 3, 4, 5, 6})}};
+  const auto run = [&](const OnnxModel& model, const char* output) {
+    const TensorData data = Evaluate(model.Import(), inputs).at(output);
+    EXPECT_EQ(data.shape(), output == std::string("sums") ? Shape({2, 3, 1}) : Shape({2, 1}));
+    return AsFloats(data);
+  };
+  EXPECT_THAT(run(BatchedScan({}), "sums"), ElementsAre(1, 3, 6, 104, 109, 115));
+  EXPECT_THAT(run(BatchedScan({}), "last"), ElementsAre(6, 115));
+  EXPECT_THAT(run(BatchedScan({3, 1}), "sums"), ElementsAre(1, 3, 6, 104, 0, 0));
+  EXPECT_THAT(run(BatchedScan({3, 1}), "last"), ElementsAre(6, 104));
+  OnnxModel backwards = BatchedScan({});
+  SetInts(backwards.proto.mutable_graph()->mutable_node(0), "directions", {1});
+  EXPECT_THAT(run(backwards, "sums"), ElementsAre(3, 5, 6, 106, 111, 115));
+}
+
+TEST(OnnxControl, WhatAScanOfOpset8MustKnow) {
+  const Error lengths = ImportError(BatchedScan({3, 4}));
+  EXPECT_EQ(lengths.code(), StatusCode::kInvalidModel);
+  EXPECT_THAT(lengths.what(), HasSubstr("input 0 holds 4; 0 to 3 was expected"));
+  const Error few = ImportError(BatchedScan({3}));
+  EXPECT_THAT(few.what(), HasSubstr("1 lengths for a batch of 2"));
+  OnnxModel open = BatchedScan({});
+  for (auto& input : *open.proto.mutable_graph()->mutable_input())
+    input.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("batch");
+  const Error error = ImportError(open);
+  EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(error.what(), HasSubstr("must be known and at most 64"));
 }
 
 TEST(OnnxControl, WhatCannotBeImportedIsListed) {

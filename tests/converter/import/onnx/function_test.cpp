@@ -67,8 +67,7 @@ TEST(OnnxFunctions, WhatGrowsWithEachLevelIsRefused) {
   model.AddOutput("y");
   EXPECT_EQ(model.Import().sources().size(), 1000u);
   model.proto.mutable_graph()->mutable_node(0)->set_op_type("Level5");
-  EXPECT_THAT(ImportError(model).what(),
-              testing::AllOf(HasSubstr("functions expand to"), HasSubstr("50000")));
+  EXPECT_THAT(ImportError(model).what(), testing::AllOf(HasSubstr("loops expand to"), HasSubstr("50000")));
 }
 
 TEST(OnnxFunctions, AreExpandedUnderTheNameOfTheCall) {

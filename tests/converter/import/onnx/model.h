@@ -125,6 +125,19 @@ inline void SetFloats(onnx::NodeProto* node, const std::string& name, const std:
   for (float value : values) attribute->add_floats(value);
 }
 
+/// A sub-graph, and a node in one.
+inline onnx::GraphProto* AddBody(onnx::NodeProto* node, const std::string& name) {
+  auto* attribute = node->add_attribute();
+  attribute->set_name(name);
+  attribute->set_type(onnx::AttributeProto::GRAPH);
+  attribute->mutable_g()->set_name(name);
+  return attribute->mutable_g();
+}
+inline onnx::NodeProto* AddNode(onnx::GraphProto* graph, const std::string& op,
+                                const std::vector<std::string>& inputs, const std::string& output) {
+  return OnnxModel::Fill(graph->add_node(), op, inputs, {output});
+}
+
 inline TensorData Floats(const Shape& shape, const std::vector<float>& values) {
   return TensorData(DType::kF32, shape, values.data());
 }
