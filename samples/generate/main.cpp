@@ -84,7 +84,7 @@ class Generator {
     const bool single = token->shape.elements() == 1 && position->shape.elements() == 1;
     if (!integers || !single || port.dtype != skiff::DType::kF32)
       return NoDecoder("its ports have other types");
-    if (port.labels.size() == 0 || static_cast<int64_t>(port.labels.size()) != port.shape.elements())
+    if (port.labels.empty() || static_cast<int64_t>(port.labels.size()) != port.shape.elements())
       return NoDecoder("its scores have no labels (skiff convert --labels characters.txt)");
     token_ = token->as<int64_t>();
     position_ = position->as<int64_t>();
