@@ -27,7 +27,7 @@ const RandomOpenGraph::Step RandomOpenGraph::kSteps[] = {{4, &RandomOpenGraph::U
                                                          {2, &RandomOpenGraph::Generate},
                                                          {3, &RandomOpenGraph::Rearrange},
                                                          {3, &RandomOpenGraph::Counted},
-                                                         {3, &RandomOpenGraph::Scattered},
+                                                         {4, &RandomOpenGraph::Scattered},
                                                          {0, nullptr}};
 
 void RandomOpenGraph::Unary() {
