@@ -62,7 +62,6 @@ void AddRunningSums(CaseList& list) {
     add("odd_length", {1, 257}, 1, false, true);
     if (DTypeSize(dtype) <= 4) add("many_lines", {64, 65, 70}, 1, false, false);
     add("one", {5, 1}, 1, true, false);
-    add("empty", {0, 5}, 1, false, false);
   }
   for (const int64_t axis : {0, 1}) {
     Case& made = list.Add(OpCode::kCumSum, axis == 0 ? "special_columns" : "special",
