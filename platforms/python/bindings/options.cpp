@@ -19,6 +19,7 @@ void TakeConversion(const nb::dict& given, cli::ConvertArguments& to) {
   Take(given, "disable_passes", to.disabled_passes);
   Take(given, "dump_after", to.dump_after);
   Take(given, "strip", to.strip);
+  Take(given, "copy_state", to.copy_state);
   Take(given, "labels", to.labels);
   Take(given, "image_size", to.image.size);
   Take(given, "image_mean", to.image.mean);

@@ -142,6 +142,7 @@ def convert(
     buckets: Mapping[str, Iterable[Sizes]] | None = None,
     constants: Mapping[str, float] | None = None,
     state: Mapping[str, str] | None = None,
+    copy_state: bool = False,
     signatures: Iterable[str] | str | None = None,
     image: Image | None = None,
     labels: Sequence[str] | str | os.PathLike[str] | None = None,
@@ -165,7 +166,8 @@ def convert(
     shapes: of inputs whose dimensions the file leaves open.
     buckets: sizes, or ranges of sizes, of a named dimension that get a plan each; several dimensions give every combination.
     constants: inputs of one number that are the same in every call, as ``{"sr": 16000}``.
-    state: inputs that are outputs of the run before, ``{input: output}``: the Session keeps them.
+    state: inputs that are outputs of the run before, ``{input: output}``: the Session keeps them, and writes rows into them where
+    they lie. copy_state=True: every run makes a new copy, which older versions of Skiff can run.
     signatures: which entry points of a .tflite file; all by default.
     image, labels: how pictures become inputs, and the names of classes: a list, or the path of a text file with one in each line.
     target: ``"cpu"``, or ``"vulkan"``: a plan for the GPU beside each one for the CPU.
@@ -195,6 +197,7 @@ def convert(
     )
     options["target"] = _chosen("target", target, ("cpu", "vulkan"))
     options["strip"] = strip
+    options["copy_state"] = copy_state
     options["dump_after"] = [dump_after] if isinstance(dump_after, str) else list(dump_after)
     if image is not None:
         options.update(image._options())

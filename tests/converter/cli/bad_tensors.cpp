@@ -110,7 +110,7 @@ std::vector<BadInput> BadModels() {
       OfModel("SkiffOfNewerContainer", [](std::string& b) { HeaderOf(b).container_version = 7; },
               {"container version is 7", "reads up to 1", "update Skiff"}),
       OfModel("SkiffOfNewerFormat", [](std::string& b) { SetFormatVersion(b, 99); },
-              {"format version is 99", "reads up to 3", "update Skiff"}),
+              {"format version is 99", "reads up to 4", "update Skiff"}),
   };
 }
 
