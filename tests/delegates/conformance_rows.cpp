@@ -1,14 +1,17 @@
 // Extrema, products, positions, normalisations of rows, and gathering them.
-#include <cmath>
+#include <limits>
 
 #include "conformance_cases.h"
 
 namespace skiff::testing {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 Argument Special(std::initializer_list<int64_t> shape) {
   Argument special = F32(shape);
-  special.values = {1, NAN, 3, INFINITY, -INFINITY, 2, -INFINITY, -INFINITY, -INFINITY, 5, 6, 7};
+  special.values = {1, kNan, 3, kInfinity, -kInfinity, 2, -kInfinity, -kInfinity, -kInfinity, 5, 6, 7};
   return special;
 }
 
@@ -108,7 +111,8 @@ void AddPositions(CaseList& list) {
       along(name("wide_axis").c_str(), F32({2, 9, 1500}), 1).As<ArgAttrs>().select_last = last;
       along(name("trailing_ones").c_str(), F32({3, 70, 1, 1}), 1).As<ArgAttrs>().select_last = last;
       Argument columns = F32({5, 4});
-      columns.values = {1, NAN, 3, 2, 4, 1, NAN, 2, 4, NAN, NAN, 2, INFINITY, 5, 6, 2, INFINITY, 0, 1, -0.0};
+      columns.values = {1,    kNan, 3,         2, 4, 1, kNan,      2, 4, kNan,
+                        kNan, 2,    kInfinity, 5, 6, 2, kInfinity, 0, 1, -0.0};
       along(name("special_columns").c_str(), columns, 0).As<ArgAttrs>().select_last = last;
     }
     along("strided_columns", Strided(F32({4, 5}), 2), 0).falls_back = "columns are read from dense rows";
@@ -127,7 +131,7 @@ void AddLogSoftmax(CaseList& list) {
   add("in_place", F32({5, 65}, -4, 4)).in_place = 0;
   add("strided", Strided(F32({6, 11}, -4, 4), 5)).output_row_gap = 2;
   Argument masked = F32({2, 6});
-  masked.values = {1, -INFINITY, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
+  masked.values = {1, -kInfinity, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
   add("masked", masked);
   add("special", Special({4, 3}));
 }
