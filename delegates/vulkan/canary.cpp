@@ -151,7 +151,7 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
     SKIFF_ASSIGN_OR_RETURN(const double difference, ProbeRun(probe).Difference(environment));
     if (difference <= allowed) continue;
     ++wrong;
-    if (options.fault == VulkanFault::kNone) device->Quarantine(static_cast<uint32_t>(probe.shader));
+    if (options.fault == VulkanFault::kNone) device->Quarantine(probe.shader);
     Log(LogLevel::kWarning, "'%s' computes wrong numbers with the shader %s (off by %.1e of the largest)",
         device->name(), ShaderName(probe.shader), difference);
   }

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "delegates/vulkan/device/options.h"
+#include "delegates/vulkan/pipelines/shader_code.h"
 #include "skiff/log.h"
 
 namespace skiff::vulkan {
@@ -49,9 +50,9 @@ class Device {
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
   VkPipelineLayout pipeline_layout() const { return pipeline_layout_; }
   bool lost() const { return lost_; }
-  /// Shaders, by number, that are known to go wrong here.
-  bool IsQuarantined(uint32_t shader) const { return ((quarantine_ >> shader) & 1u) != 0; }
-  void Quarantine(uint32_t shader) { quarantine_ |= 1u << shader; }
+  /// Shaders that are known to go wrong here.
+  bool IsQuarantined(Shader shader) const { return quarantined_[static_cast<size_t>(shader)]; }
+  void Quarantine(Shader shader) { quarantined_[static_cast<size_t>(shader)] = true; }
   /// Whether CheckDevice() has been through.
   bool IsChecked(VulkanPrecision precision) const { return checked_[static_cast<size_t>(precision)]; }
   void SetChecked(VulkanPrecision precision) { checked_[static_cast<size_t>(precision)] = true; }
@@ -84,7 +85,7 @@ class Device {
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout pipeline_layout_ = VK_NULL_HANDLE;
   std::atomic<bool> lost_{false};
-  std::atomic<uint32_t> quarantine_{0};
+  std::atomic<bool> quarantined_[kShaderCount] = {};
   std::atomic<bool> checked_[3] = {};
   std::unique_ptr<Pipelines> pipelines_;
 };

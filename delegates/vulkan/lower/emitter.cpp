@@ -150,7 +150,7 @@ Status Emitter::Alias(size_t output) {
 
 bool Emitter::IsUsable(Shader shader) const {
   if (CodeOf(shader, precision_).words == nullptr) return false;
-  if (device_.IsQuarantined(static_cast<uint32_t>(shader))) return false;
+  if (device_.IsQuarantined(shader)) return false;
   const char* name = ShaderName(shader);
   const size_t length = std::strlen(name);
   for (const char* at = options_.quarantine; at != nullptr; at = std::strchr(at, ',')) {

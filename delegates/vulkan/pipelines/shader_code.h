@@ -13,6 +13,11 @@ enum class Shader : uint8_t {
 #include "delegates/vulkan/pipelines/shaders.def"
 #undef SHADER
 };
+inline constexpr size_t kShaderCount = 0
+#define SHADER(Name, file) +1
+#include "delegates/vulkan/pipelines/shaders.def"
+#undef SHADER
+    ;
 
 struct ShaderCode {
   const uint32_t* words = nullptr;

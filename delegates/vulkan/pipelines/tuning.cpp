@@ -9,19 +9,13 @@
 namespace skiff::vulkan {
 namespace {
 
-constexpr uint32_t kShaderCount = 0
-#define SHADER(Name, file) +1
-#include "delegates/vulkan/pipelines/shaders.def"
-#undef SHADER
-    ;
-
 static_assert(sizeof(TuningRow) == 64, "no padding: rows are written as they are");
 
 /// Over the code of all shaders: what was measured holds for these.
 uint64_t ShadersId() {
   uint64_t id = 0;
   constexpr uint32_t kPrecisions = static_cast<uint32_t>(VulkanPrecision::kF16Arithmetic) + 1;
-  for (uint32_t i = 0; i < kShaderCount * kPrecisions; ++i) {
+  for (size_t i = 0; i < kShaderCount * kPrecisions; ++i) {
     const ShaderCode code =
         CodeOf(static_cast<Shader>(i / kPrecisions), static_cast<VulkanPrecision>(i % kPrecisions));
     id = id * 0x100000001b3u + Checksum(code.words, code.bytes);

@@ -26,9 +26,10 @@ void BuildClipAttributes(OnnxBuilder& b) {
   const float min = b.Float("min", lowest);
   const float max = b.Float("max", -lowest);
   if (ClampIsExact(b.DTypeOf(x))) {
-    return b.Output(
-        OpCode::kClamp, {x},
-        ClampAttrs{.min = min == lowest ? -kInfinity : min, .max = max == -lowest ? kInfinity : max});
+    ClampAttrs attrs;
+    if (min != lowest) attrs.min = min;
+    if (max != -lowest) attrs.max = max;
+    return b.Output(OpCode::kClamp, {x}, attrs);
   }
   const ValueId low =
       b.Emit("max", OpCode::kMax, {x, b.Scalar("low", b.DTypeOf(x), static_cast<double>(min))});
