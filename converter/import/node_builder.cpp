@@ -67,6 +67,17 @@ TensorData MakeConstant(DType dtype, const Shape& shape, const std::vector<doubl
   return data;
 }
 
+DType WholeDType(DType dtype) {
+  if (DTypeBits(dtype) != 4) return dtype;
+  return dtype == DType::kI4 ? DType::kI8 : DType::kU8;
+}
+
+TensorData WholeElements(TensorData data) {
+  if (DTypeBits(data.dtype()) != 4) return data;
+  const std::vector<int64_t> integers = data.ToInts();
+  return MakeConstant(WholeDType(data.dtype()), data.shape(), {integers.begin(), integers.end()});
+}
+
 NodeBuilder::NodeBuilder(Graph& graph, UntypedReasons& untyped, Call call)
     : graph_(graph),
       untyped_(untyped),
@@ -186,6 +197,12 @@ std::string NodeBuilder::HelperName(const char* suffix) const {
   return fmt::format("{}/{}", call_.output_names.empty() ? call_.label : OutputName(0), suffix);
 }
 
+ValueId NodeBuilder::Whole(ValueId value) {
+  const TensorData* packed = ConstantOf(value);
+  if (packed == nullptr || DTypeBits(packed->dtype()) != 4 || packed->quantization()) return value;
+  return graph_.AddConstant(graph_.value(value).name + "/whole", WholeElements(*packed));
+}
+
 NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
                             const std::vector<std::string>& output_names, const char* suffix) {
   while (!inputs.empty() && inputs.back() == kNoValue) inputs.pop_back();
@@ -196,13 +213,7 @@ NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
   if (inputs.size() < def.min_inputs) {
     Invalid("the node has {} inputs; at least {} were expected", inputs.size(), def.min_inputs);
   }
-  for (const ValueId input : inputs) {
-    if (input == kNoValue) continue;
-    const Value& value = graph_.value(input);
-    if (DTypeBits(value.dtype) == 4 && !value.quantization)
-      Unsupported("takes '{}', which is {} and stands for no real numbers", value.name,
-                  DTypeName(value.dtype));
-  }
+  for (ValueId& input : inputs) input = Whole(input);
   const NodeId id = graph_.AddNode(op, std::move(inputs), output_names);
   Node& node = graph_.node(id);
   node.name = suffix == nullptr ? call_.label : fmt::format("{}/{}", call_.label, suffix);

@@ -13,6 +13,11 @@
 
 namespace skiff {
 
+/// i8 and u8 for integers of 4 bits; every other dtype as it is.
+DType WholeDType(DType dtype);
+/// Elements of 4 bits as ones of a byte; others as they are.
+TensorData WholeElements(TensorData data);
+
 class NodeBuilder {
  public:
   /// Why values of the graph have no type, which shape rules refused or could not yet tell.
@@ -142,6 +147,9 @@ class NodeBuilder {
   ValueId Scalar(const char* suffix, DType dtype, double number);
   /// The value itself where it has the dtype already.
   ValueId CastTo(const char* suffix, ValueId value, DType dtype);
+  /// Plain integers of 4 bits, which only constants have, as i8 or u8; others as they are. What becomes the
+  /// input of a node is that anyway.
+  ValueId Whole(ValueId value);
   /// The integers themselves of a value that is quantised, else the value.
   ValueId Codes(const char* suffix, ValueId value);
   /// A constant in the place of a value that no input decides, else the value itself. For what fold-constants

@@ -79,6 +79,9 @@ Tensor HardSigmoid(const Operand& x, const HardSigmoidAttrs& attrs) {
 Tensor IsInf(const Operand& x, const IsInfAttrs& attrs) {
   return ApplyOne(OpCode::kIsInf, attrs, {x.tensor()}, x.where());
 }
+Tensor ReducePrecision(const Operand& x, const ReducePrecisionAttrs& attrs) {
+  return ApplyOne(OpCode::kReducePrecision, attrs, {x.tensor()}, x.where());
+}
 Tensor Quantize(const Operand& x, DType dtype, const QuantizationPtr& quantization) {
   return ApplyQuantized(OpCode::kQuantize, x, dtype, quantization);
 }

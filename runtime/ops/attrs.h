@@ -74,6 +74,22 @@ SKIFF_ENUM_NAMES(ResizeNearest, "round_prefer_floor", "round_prefer_ceil", "floo
 enum class GeluKind : int64_t { kErf = 0, kTanh = 1 };
 SKIFF_ENUM_NAMES(GeluKind, "erf", "tanh");
 
+/// Floating-point formats without a dtype, named as ml_dtypes names them: bits of exponent and of mantissa;
+/// fn: no infinities; uz: no negative zero; u: no sign.
+enum class FloatFormat : int64_t {
+  kFloat8E4M3Fn = 0,
+  kFloat8E4M3Fnuz = 1,
+  kFloat8E5M2 = 2,
+  kFloat8E5M2Fnuz = 3,
+  kFloat4E2M1Fn = 4,
+  kFloat8E8M0Fnu = 5
+};
+SKIFF_ENUM_NAMES(FloatFormat, "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+                 "float4_e2m1fn", "float8_e8m0fnu");
+
+enum class RoundingMode : int64_t { kNearestEven = 0, kUp = 1, kDown = 2 };
+SKIFF_ENUM_NAMES(RoundingMode, "nearest_even", "up", "down");
+
 enum class GridSampleMode : int64_t { kNearest = 0, kLinear = 1, kCubic = 2 };
 SKIFF_ENUM_NAMES(GridSampleMode, "nearest", "linear", "cubic");
 
@@ -117,6 +133,16 @@ struct HardSigmoidAttrs {
 struct GeluAttrs {
   GeluKind approximate = GeluKind::kErf;
   SKIFF_FIELDS(visit(1, "approximate", self.approximate);)
+};
+
+/// `rounding` is of the magnitude. What is beyond the format's largest number becomes that number where
+/// `saturate` is set or the format has nothing else; otherwise an infinity, or NaN where it has none.
+struct ReducePrecisionAttrs {
+  FloatFormat format = FloatFormat::kFloat8E4M3Fn;
+  bool saturate = true;
+  RoundingMode rounding = RoundingMode::kNearestEven;
+  SKIFF_FIELDS(visit(1, "format", self.format); visit(2, "saturate", self.saturate);
+               visit(3, "rounding", self.rounding);)
 };
 
 struct CastAttrs {

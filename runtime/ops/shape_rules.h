@@ -17,6 +17,8 @@ namespace skiff {
 template <class D>
 Status InferSameAsInput(InferContext<D>& context);
 template <class D>
+Status InferSameAsFloat(InferContext<D>& context);
+template <class D>
 Status InferCast(InferContext<D>& context);
 /// Real numbers, which the output's quantisation makes of integers.
 template <class D>

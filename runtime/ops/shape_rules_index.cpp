@@ -90,10 +90,15 @@ Status CheckScatter(const InferContext<D>& context) {
 }  // namespace
 
 template <class D>
-Status InferTest(InferContext<D>& context) {
+Status InferSameAsFloat(InferContext<D>& context) {
   const DType dtype = context.inputs[0].dtype;
   if (!IsFloat(dtype)) return context.Error("the input must be floating point, not %s", DTypeName(dtype));
-  SKIFF_RETURN_IF_ERROR(SameAs(context));
+  return SameAs(context);
+}
+
+template <class D>
+Status InferTest(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(InferSameAsFloat(context));
   context.outputs[0].dtype = DType::kBool;
   return OkStatus();
 }
@@ -256,6 +261,7 @@ Status InferTrilu(InferContext<D>& context) {
   return SameAs(context);
 }
 
+SKIFF_INSTANTIATE_RULE(InferSameAsFloat);
 SKIFF_INSTANTIATE_RULE(InferTest);
 SKIFF_INSTANTIATE_RULE(InferArg);
 SKIFF_INSTANTIATE_RULE(InferTopK);

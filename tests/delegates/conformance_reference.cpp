@@ -34,6 +34,7 @@ void AddElementwise(CaseList& list) {
     special.values = {0, kNaN, kMost, -kMost, 1, kNaN};
     list.Add(op, "special", {special});
   }
+  list.Add(OpCode::kReducePrecision, "f8", {F32({4, 9}, -500, 500)});
   for (const OpCode op : {OpCode::kBitwiseAnd, OpCode::kBitwiseOr, OpCode::kBitwiseXor})
     list.Add(op, "row", {OfType(DType::kI32, {3, 7}, -99, 99), OfType(DType::kI32, {7}, -99, 99)});
   for (const OpCode op : {OpCode::kShiftLeft, OpCode::kShiftRight})

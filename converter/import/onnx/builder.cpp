@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/onnx/tensor.h"
+#include "import/onnx/types.h"
 
 namespace skiff {
 namespace {
@@ -103,12 +104,23 @@ std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
   return ReadTensor(found->t(), source_.folder, fmt::format("{}.{}", label(), name));
 }
 
-DType OnnxBuilder::DTypeAttribute(const char* name) const {
-  const int64_t number = RequiredInt(name);
-  const auto type = number < 0 || number > INT32_MAX ? -1 : static_cast<int32_t>(number);
-  const DType dtype = DTypeOfOnnx(type);
-  if (dtype == DType::kInvalid) Unsupported("makes {}, which Skiff does not have", OnnxTypeName(type));
-  return dtype;
+DType OnnxBuilder::DTypeAttribute(const char* name) const { return TypeAttribute(name).dtype; }
+
+const OnnxType& OnnxBuilder::TypeAttribute(const char* name) const {
+  const int64_t given = RequiredInt(name);
+  const auto number = given < 0 || given > INT32_MAX ? -1 : static_cast<int32_t>(given);
+  const OnnxType* type = FindOnnxType(number);
+  if (type == nullptr || type->dtype == DType::kInvalid)
+    Unsupported("makes {}, which Skiff does not have", OnnxTypeName(number));
+  return *type;
+}
+
+const OnnxType& OnnxBuilder::OnnxTypeOf(ValueId value) const {
+  if (source_.notes != nullptr) {
+    const auto noted = source_.notes->types.find(value);
+    if (noted != source_.notes->types.end()) return *noted->second;
+  }
+  return OnnxTypeOfDType(DTypeOf(value));
 }
 
 void OnnxBuilder::CheckRange(const char* name, const Ints& values, int64_t lowest) const {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "import/node_builder.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/sequence.h"
+#include "import/onnx/types.h"
 #include "import/volume.h"
 
 namespace skiff {
@@ -34,8 +36,9 @@ inline constexpr const char* kRunNumber = "random/run";
 struct OnnxNotes {
   std::map<ValueId, PortNotes> of_values;  ///< Hold where the value becomes an output of the graph.
   std::unordered_set<ValueId> texts;       ///< Numbers of texts, which may only be moved.
-  ValueId run_number = kNoValue;           ///< An input, whose value the next run has is one more.
-  int64_t streams = 0;                     ///< Draws of random numbers so far.
+  std::unordered_map<ValueId, const OnnxType*> types;  ///< Where they stand as wider ones.
+  ValueId run_number = kNoValue;  ///< An input, whose value the next run has is one more.
+  int64_t streams = 0;            ///< Draws of random numbers so far.
 };
 
 /// What an ONNX node has beside its inputs and outputs.
@@ -94,6 +97,8 @@ class OnnxBuilder : public NodeBuilder {
   DType DTypeAttribute(const char* name, DType fallback) const {
     return HasAttribute(name) ? DTypeAttribute(name) : fallback;
   }
+  /// The same, where those that stand as wider ones matter.
+  const OnnxType& TypeAttribute(const char* name) const;
   /// Throws when a number lies outside [lowest, kMaxWindowNumber].
   void CheckRange(const char* name, const Ints& values, int64_t lowest) const;
   /// kernel_shape, strides, dilations, pads and auto_pad of a window over `spatial_rank` axes, in range.
@@ -107,6 +112,11 @@ class OnnxBuilder : public NodeBuilder {
   /// What the numbers in it stand for.
   void NoteValueLabels(ValueId value, const std::vector<std::string>& labels) {
     if (source_.notes != nullptr) source_.notes->of_values[value].value_labels = labels;
+  }
+  /// The element type that the model has there, as far as it is known. Bodies have forgotten it.
+  const OnnxType& OnnxTypeOf(ValueId value) const;
+  void NoteType(ValueId value, const OnnxType& type) {
+    if (source_.notes != nullptr && StandsAsWider(type)) source_.notes->types[value] = &type;
   }
   /// Tells the user.
   void NoteLeftOut(const std::string& sentence) { graph_.left_out.push_back(sentence); }

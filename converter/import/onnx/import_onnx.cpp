@@ -10,6 +10,7 @@
 #include "import/onnx/importer.h"
 #include "import/onnx/outline.h"
 #include "import/onnx/tensor.h"
+#include "import/onnx/types.h"
 
 namespace skiff {
 namespace {
@@ -125,7 +126,7 @@ Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder,
 TensorData ReadTensorProto(const std::string& path) {
   onnx::TensorProto tensor;
   ReadProtobufFile(path, "not an ONNX tensor", tensor);
-  return Within(path, [&] { return ReadTensor(tensor, "", tensor.name()); });
+  return Within(path, [&] { return WholeElements(ReadTensor(tensor, "", tensor.name())); });
 }
 
 }  // namespace skiff

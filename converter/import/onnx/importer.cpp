@@ -12,6 +12,7 @@
 #include "import/onnx/custom.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/tensor.h"
+#include "import/onnx/types.h"
 
 namespace skiff {
 namespace {
@@ -177,14 +178,16 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, 
       AddTexts(tensor, scope);
       continue;
     }
-    if (ConstantDTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
+    if (DTypeOfOnnx(tensor.data_type()) == DType::kInvalid) {
       problems_.Add(fmt::format("the element type {}", OnnxTypeName(tensor.data_type())),
                     RemedyOfOnnxType(tensor.data_type()), tensor.name());
       Bind(scope, tensor.name(), kPoisoned);
       continue;
     }
     const std::string name = ExportedName(scope, tensor.name());
+    const OnnxType& type = *FindOnnxType(tensor.data_type());
     const ValueId value = graph_.AddConstant(name, read(index, tensor.name()));
+    if (bodies_ == 0 && StandsAsWider(type)) notes_.types[value] = &type;
     graph_.value(value).source = name;
     Bind(scope, tensor.name(), value);
   }

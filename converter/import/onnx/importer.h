@@ -65,7 +65,7 @@ class OnnxImporter {
   void AddOutput(const std::string& name, ValueId value);
   void AddSequenceOutput(const std::string& name, const OnnxSequence& sequence);
   /// Tells the user of a port whose element type there is not.
-  void NoteSmallFloat(const char* kind, const std::string& name, int32_t type);
+  void NoteWiderPort(const char* kind, const std::string& name, int32_t type, ValueId value);
   /// Makes the number of the run a variable, where a node has asked for it.
   void CountRuns();
   void AddTexts(const onnx::TensorProto& tensor, Scope& scope);

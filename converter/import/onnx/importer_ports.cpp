@@ -6,6 +6,7 @@
 #include "graph/error.h"
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
+#include "import/onnx/types.h"
 
 namespace skiff {
 namespace {
@@ -83,8 +84,9 @@ ValueId OnnxImporter::AddTensorInput(const std::string& name, const onnx::TypePr
     for (size_t axis = 0; axis < rank->second; ++axis)
       dims.push_back(Dim::OfSymbol(graph_.AddSymbol(fmt::format("{}#{}", name, axis))));
   }
-  NoteSmallFloat("input", name, type.elem_type());
-  return graph_.AddInput(name, dtype, std::move(dims));
+  const ValueId input = graph_.AddInput(name, dtype, std::move(dims));
+  NoteWiderPort("input", name, type.elem_type(), input);
+  return input;
 }
 
 /// A sequence becomes as many inputs as it holds tensors, which the options say; an optional that is given
@@ -141,10 +143,13 @@ void OnnxImporter::AddInputs(Scope& scope, const ImportOptions& options) {
   }
 }
 
-void OnnxImporter::NoteSmallFloat(const char* kind, const std::string& name, int32_t type) {
-  if (type != onnx::TensorProto::BFLOAT16) return;
-  graph_.left_out.push_back(fmt::format(
-      "{} '{}' is bfloat16 in the file, and f32 here: Skiff computes in f32 with such numbers", kind, name));
+void OnnxImporter::NoteWiderPort(const char* kind, const std::string& name, int32_t type, ValueId value) {
+  const OnnxType* row = FindOnnxType(type);
+  if (row == nullptr || !StandsAsWider(*row)) return;
+  notes_.types[value] = row;
+  graph_.left_out.push_back(
+      fmt::format("{} '{}' is {} in the file, and {} here, which has all of its numbers", kind, name,
+                  row->name, DTypeName(row->dtype)));
 }
 
 /// A sequence becomes an output for each of its tensors.
@@ -196,7 +201,7 @@ void OnnxImporter::AddOutputs(const Scope& scope) {
       continue;
     }
     AddOutput(output.name(), found->second);
-    NoteSmallFloat("output", output.name(), output.type().tensor_type().elem_type());
+    NoteWiderPort("output", output.name(), output.type().tensor_type().elem_type(), found->second);
     const auto notes = notes_.of_values.find(found->second);
     if (notes != notes_.of_values.end()) graph_.SetOutputNotes(graph_.outputs().size() - 1, notes->second);
   }

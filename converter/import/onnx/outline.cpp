@@ -7,6 +7,7 @@
 
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
+#include "import/onnx/types.h"
 
 namespace skiff {
 namespace {

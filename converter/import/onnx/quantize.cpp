@@ -111,14 +111,6 @@ ValueId EmitProductOfScales(OnnxBuilder& b, const char* suffix, ValueId x, Value
   return b.Constant(suffix, MakeConstant(DType::kF32, many->shape(), products));
 }
 
-ValueId EmitWhole(OnnxBuilder& b, const char* suffix, ValueId codes) {
-  const TensorData* packed = b.ConstantOf(codes);
-  if (packed == nullptr || DTypeBits(packed->dtype()) != 4) return codes;
-  const std::vector<int64_t> integers = packed->ToInts();
-  const DType whole = packed->dtype() == DType::kI4 ? DType::kI8 : DType::kU8;
-  return b.Constant(suffix, MakeConstant(whole, packed->shape(), {integers.begin(), integers.end()}));
-}
-
 ValueId EmitAlong(OnnxBuilder& b, const char* suffix, ValueId factor, ValueId like,
                   const OnnxQuantization& of) {
   if (b.HasRank(factor, 0)) return factor;
@@ -157,10 +149,9 @@ ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQu
   }
   // The difference of integers of up to 16 bits is exact in f32.
   const DType wide = stored == DType::kI32 ? stored : DType::kF32;
-  ValueId steps = b.CastTo(step("wide").c_str(), EmitWhole(b, step("codes").c_str(), codes), wide);
+  ValueId steps = b.CastTo(step("wide").c_str(), codes, wide);
   if (from.zero_point != kNoValue) {
-    const ValueId zero =
-        b.CastTo(step("zero_wide").c_str(), EmitWhole(b, step("zero").c_str(), from.zero_point), wide);
+    const ValueId zero = b.CastTo(step("zero_wide").c_str(), from.zero_point, wide);
     steps =
         EmitSub(b, step("steps").c_str(), steps, EmitAlong(b, step("zero_along").c_str(), zero, codes, from));
   }
@@ -174,10 +165,6 @@ ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQu
 
 ValueId EmitCodes(OnnxBuilder& b, const char* suffix, ValueId x, DType dtype, const OnnxQuantization& to,
                   DType precision) {
-  if (DTypeBits(dtype) == 4)
-    OnnxBuilder::Unsupported("makes {}, which only constants can be", DTypeName(dtype));
-  if (IsFloat(dtype))
-    OnnxBuilder::Unsupported("makes floats of few bits, which only constants can be; quantise to int8");
   const std::string name = suffix == nullptr ? "codes" : suffix;
   const auto step = [&](const char* what) { return fmt::format("{}_{}", name, what); };
   if (const QuantizationPtr known = KnownQuantization(b, x, dtype, to)) {
@@ -188,18 +175,21 @@ ValueId EmitCodes(OnnxBuilder& b, const char* suffix, ValueId x, DType dtype, co
         b.EmitQuantized(step("quantized").c_str(), OpCode::kQuantize, {x}, dtype, known);
     return Make(b, suffix, OpCode::kToCodes, {quantized}, CastAttrs{static_cast<int64_t>(dtype)});
   }
+  return MakeCast(b, suffix, EmitSteps(b, name.c_str(), x, to, precision, true), dtype);  // Saturates.
+}
+
+ValueId EmitSteps(OnnxBuilder& b, const char* suffix, ValueId x, const OnnxQuantization& to, DType precision,
+                  bool whole) {
+  const auto step = [&](const char* what) { return fmt::format("{}_{}", suffix, what); };
   const ValueId scale = b.CastTo(step("scale").c_str(), to.scale, precision);
   const ValueId along = EmitAlong(b, step("scale_along").c_str(), scale, x, to);
   x = EmitNotGrowing(b, step("as_scale").c_str(), b.CastTo(step("float").c_str(), x, precision), along);
-  const ValueId ratio = EmitDiv(b, step("ratio").c_str(), x, along);
-  ValueId steps =
-      b.CastTo(step("steps").c_str(), b.Emit(step("whole").c_str(), OpCode::kRound, {ratio}), DType::kF32);
-  if (to.zero_point != kNoValue) {
-    const ValueId zero = b.CastTo(step("zero").c_str(), to.zero_point, DType::kF32);
-    steps =
-        EmitAdd(b, step("from_zero").c_str(), steps, EmitAlong(b, step("zero_along").c_str(), zero, x, to));
-  }
-  return MakeCast(b, suffix, steps, dtype);  // Saturates.
+  ValueId steps = EmitDiv(b, step("ratio").c_str(), x, along);
+  if (whole) steps = b.Emit(step("whole").c_str(), OpCode::kRound, {steps});
+  steps = b.CastTo(step("steps").c_str(), steps, DType::kF32);
+  if (to.zero_point == kNoValue) return steps;
+  const ValueId zero = b.CastTo(step("zero").c_str(), to.zero_point, DType::kF32);
+  return EmitAdd(b, step("from_zero").c_str(), steps, EmitAlong(b, step("zero_along").c_str(), zero, x, to));
 }
 
 }  // namespace skiff

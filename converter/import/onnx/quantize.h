@@ -27,6 +27,11 @@ ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQu
 ValueId EmitCodes(OnnxBuilder& b, const char* suffix, ValueId x, DType dtype, const OnnxQuantization& to,
                   DType precision = DType::kF32);
 
+/// x in units of the scale, from the zero point on, in f32. `suffix` begins the names of helper values.
+/// `whole`: rounded to integers before the zero point is added.
+ValueId EmitSteps(OnnxBuilder& b, const char* suffix, ValueId x, const OnnxQuantization& to, DType precision,
+                  bool whole);
+
 /// A value by element of an axis (or of blocks) with the axes of `like`, so that it is broadcast along them.
 ValueId EmitAlong(OnnxBuilder& b, const char* suffix, ValueId factor, ValueId like,
                   const OnnxQuantization& of);
@@ -34,8 +39,5 @@ ValueId EmitAlong(OnnxBuilder& b, const char* suffix, ValueId factor, ValueId li
 /// The scale of a product of two factors, times a number: in f32, which is known where those of the factors
 /// are.
 ValueId EmitProductOfScales(OnnxBuilder& b, const char* suffix, ValueId x, ValueId y, float times = 1);
-
-/// Integers of 4 bits as i8 or u8; others as they are.
-ValueId EmitWhole(OnnxBuilder& b, const char* suffix, ValueId codes);
 
 }  // namespace skiff

@@ -1,92 +1,21 @@
 #include "import/onnx/tensor.h"
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <climits>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <optional>
 
 #include "graph/error.h"
+#include "import/onnx/types.h"
 
 namespace skiff {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct TypeRow {
-  int32_t onnx;
-  DType dtype;
-  const char* name;
-  /// Of small floats, which are read as f32: what their bits are stored as, and how.
-  DType stored = DType::kInvalid;
-  float (*widen)(uint32_t bits) = nullptr;
-};
-
-float WidenBFloat16(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
-
-/// Floats of 8 bits: a sign, an exponent, kMantissa bits. Where kIeee, the largest exponent is that of
-/// infinities and NaN; else it is one like others, and kNaN (without the sign, unless it is the zero's) the
-/// only NaN.
-template <int kMantissa, int kBias, bool kIeee, uint32_t kNaN>
-float WidenFloat8(uint32_t bits) {
-  const uint32_t magnitude = bits & 0x7F;
-  const bool negative = (bits & 0x80) != 0;
-  const uint32_t exponent = magnitude >> kMantissa;
-  const uint32_t mantissa = magnitude & ((1u << kMantissa) - 1);
-  if (kNaN == 0x80 ? bits == kNaN : magnitude == kNaN) return std::numeric_limits<float>::quiet_NaN();
-  float number = 0;
-  if (kIeee && exponent == 31) {
-    number = mantissa == 0 ? kInfinity : std::numeric_limits<float>::quiet_NaN();
-  } else if (exponent == 0) {
-    number = std::ldexp(static_cast<float>(mantissa), 1 - kBias - kMantissa);
-  } else {
-    number = std::ldexp(static_cast<float>(mantissa + (1u << kMantissa)),
-                        static_cast<int>(exponent) - kBias - kMantissa);
-  }
-  return negative ? -number : number;
-}
-
-// The numbers are ONNX's file format; those without a DType are listed for their names.
-constexpr TypeRow kTypes[] = {
-    {0, DType::kInvalid, "undefined"},
-    {1, DType::kF32, "float32"},
-    {2, DType::kU8, "uint8"},
-    {3, DType::kI8, "int8"},
-    {4, DType::kU16, "uint16"},
-    {5, DType::kI16, "int16"},
-    {6, DType::kI32, "int32"},
-    {7, DType::kI64, "int64"},
-    {8, DType::kInvalid, "string"},
-    {9, DType::kBool, "bool"},
-    {10, DType::kF16, "float16"},
-    {11, DType::kF64, "float64"},
-    {12, DType::kU32, "uint32"},
-    {13, DType::kU64, "uint64"},
-    {14, DType::kInvalid, "complex64"},
-    {15, DType::kInvalid, "complex128"},
-    {16, DType::kF32, "bfloat16", DType::kU16, WidenBFloat16},
-    {17, DType::kF32, "float8e4m3fn", DType::kU8, WidenFloat8<3, 7, false, 0x7F>},
-    {18, DType::kF32, "float8e4m3fnuz", DType::kU8, WidenFloat8<3, 8, false, 0x80>},
-    {19, DType::kF32, "float8e5m2", DType::kU8, WidenFloat8<2, 15, true, 0x7F>},
-    {20, DType::kF32, "float8e5m2fnuz", DType::kU8, WidenFloat8<2, 16, false, 0x80>},
-    {21, DType::kU4, "uint4"},
-    {22, DType::kI4, "int4"},
-    {23, DType::kInvalid, "float4e2m1"},
-    {24, DType::kInvalid, "float8e8m0"},
-    {25, DType::kInvalid, "uint2"},
-    {26, DType::kInvalid, "int2"}};
-
-const TypeRow* FindType(int32_t onnx) {
-  const auto* found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                   [&](const TypeRow& row) { return row.onnx == onnx; });
-  return found == std::end(kTypes) ? nullptr : found;
-}
 
 Shape ReadShape(const onnx::TensorProto& tensor, DType dtype, const std::string& label) {
   if (tensor.dims_size() > kMaxRank) {
@@ -268,40 +197,14 @@ int64_t StoredBytes(const onnx::TensorProto& tensor, DType dtype) {
 
 }  // namespace
 
-DType DTypeOfOnnx(int32_t data_type) {
-  const TypeRow* row = FindType(data_type);
-  if (row == nullptr || DTypeBits(row->dtype) == 4 || row->stored == DType::kU8) return DType::kInvalid;
-  return row->dtype;
-}
-
-DType ConstantDTypeOfOnnx(int32_t data_type) {
-  const TypeRow* row = FindType(data_type);
-  return row == nullptr ? DType::kInvalid : row->dtype;
-}
-
-std::string OnnxTypeName(int32_t data_type) {
-  const TypeRow* row = FindType(data_type);
-  return row == nullptr ? fmt::format("number {}", data_type) : row->name;
-}
-
 namespace {
 
 /// From here on a copy costs more than what taking the elements over does.
 constexpr size_t kTakenBytes = 4096;
 
 /// `raw`: where the elements of raw_data may be taken from; null: they are copied. They have this dtype.
-TensorData ReadStored(const onnx::TensorProto& tensor, DType dtype, std::string* raw,
+TensorData ReadStored(const onnx::TensorProto& tensor, DType dtype, const Shape& shape, std::string* raw,
                       const std::string& folder, const std::string& label) {
-  if (dtype == DType::kInvalid) {
-    Throw(StatusCode::kUnsupported,
-          "tensor '{}' has the element type {}, which Skiff does not have; export with another one, for "
-          "example float32",
-          label, OnnxTypeName(tensor.data_type()));
-  }
-  if (tensor.has_segment()) {
-    Throw(StatusCode::kUnsupported, "tensor '{}' is stored in segments, which is not supported", label);
-  }
-  const Shape shape = ReadShape(tensor, dtype, label);
   TensorData data;
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
     std::ifstream file = OpenExternal(tensor, folder, shape, dtype, label);
@@ -336,17 +239,43 @@ TensorData ReadStored(const onnx::TensorProto& tensor, DType dtype, std::string*
   return data;
 }
 
+/// Codes of `type.bits` bits, the first in the lowest bits of the first byte, as the numbers that they are.
+template <class To>
+TensorData Widened(const OnnxType& type, const uint8_t* bytes, const Shape& shape) {
+  TensorData data(type.dtype, shape);
+  auto* to = static_cast<To*>(data.mutable_data());
+  const uint32_t mask = (1u << type.bits) - 1;
+  for (int64_t i = 0; i < data.elements(); ++i) {
+    const int64_t bit = i * type.bits;
+    uint32_t code = bytes[bit / 8];
+    if (type.bits == 16) code |= static_cast<uint32_t>(bytes[bit / 8 + 1]) << 8;
+    to[i] = static_cast<To>(type.widen((code >> (bit % 8)) & mask));
+  }
+  return data;
+}
+
 TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::string& folder,
                 const std::string& label) {
-  const TypeRow* row = FindType(tensor.data_type());
-  if (row == nullptr || row->widen == nullptr)
-    return ReadStored(tensor, ConstantDTypeOfOnnx(tensor.data_type()), raw, folder, label);
-  const TensorData bits = ReadStored(tensor, row->stored, nullptr, folder, label);
-  TensorData data(DType::kF32, bits.shape());
-  auto* to = static_cast<float*>(data.mutable_data());
-  for (int64_t i = 0; i < data.elements(); ++i)
-    to[i] = row->widen(row->stored == DType::kU8 ? bits.as<uint8_t>()[i] : bits.as<uint16_t>()[i]);
-  return data;
+  const OnnxType* type = FindOnnxType(tensor.data_type());
+  if (type == nullptr || type->dtype == DType::kInvalid) {
+    Throw(StatusCode::kUnsupported,
+          "tensor '{}' has the element type {}, which Skiff does not have; export with another one, for "
+          "example float32",
+          label, OnnxTypeName(tensor.data_type()));
+  }
+  if (tensor.has_segment()) {
+    Throw(StatusCode::kUnsupported, "tensor '{}' is stored in segments, which is not supported", label);
+  }
+  const Shape shape = ReadShape(tensor, type->dtype, label);
+  if (type->widen == nullptr) return ReadStored(tensor, type->constant, shape, raw, folder, label);
+  const DType unit = type->bits == 16 ? DType::kU16 : DType::kU8;
+  const int64_t per_unit = DTypeBits(unit) / type->bits;
+  const Shape units{shape.elements() / per_unit + (shape.elements() % per_unit == 0 ? 0 : 1)};
+  const TensorData codes = ReadStored(tensor, unit, units, nullptr, folder, label);
+  const auto* bytes = static_cast<const uint8_t*>(codes.data());
+  if (type->dtype == DType::kF32) return Widened<float>(*type, bytes, shape);
+  if (type->dtype == DType::kI8) return Widened<int8_t>(*type, bytes, shape);
+  return Widened<uint8_t>(*type, bytes, shape);
 }
 
 }  // namespace

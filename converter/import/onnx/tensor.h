@@ -1,4 +1,4 @@
-/// TensorProto as constant tensors, and ONNX's element types as DTypes.
+/// TensorProto as constant tensors.
 #pragma once
 
 #include <string>
@@ -7,13 +7,6 @@
 #include "import/onnx/proto.h"
 
 namespace skiff {
-
-/// kInvalid for element types that Skiff does not have.
-DType DTypeOfOnnx(int32_t data_type);
-/// Of constants, which may have four bits too.
-DType ConstantDTypeOfOnnx(int32_t data_type);
-/// "float16", "string", ...; the number for types that this build has no name for.
-std::string OnnxTypeName(int32_t data_type);
 
 /// Reads the elements, wherever they are: raw, typed fields, or a file in `folder` ("" forbids external
 /// data). `label` names the tensor in messages. Throws Error: kUnsupported (element type, sparse segments),

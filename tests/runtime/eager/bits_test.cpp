@@ -79,5 +79,61 @@ TEST(FloatTests, NanAndInfinity) {
   ExpectError(Op(OpCode::kIsNaN, {List({1})}), "floating point");
 }
 
+TEST(ReducePrecision, NumbersOfEachFormat) {
+  struct Case {
+    FloatFormat format;
+    std::vector<double> expected;
+    std::vector<double> not_saturated;
+  };
+  // Ties to even; the smallest; below half of it; beyond the largest.
+  const std::vector<double> x = {1.0625, 1.1875, 0x1p-9, 0x1p-18, -0x1p-30, 300, -1e6, kInf, kNan};
+  const Case cases[] = {
+      {FloatFormat::kFloat8E4M3Fn, {1, 1.25, 0x1p-9, 0, -0.0, 288, -448, 448, kNan}, {288, kNan, kNan, kNan}},
+      {FloatFormat::kFloat8E4M3Fnuz, {1, 1.25, 0x1p-9, 0, 0, 240, -240, 240, kNan}, {kNan, kNan, kNan, kNan}},
+      {FloatFormat::kFloat8E5M2,
+       {1, 1.25, 0x1p-9, 0, -0.0, 320, -57344, 57344, kNan},
+       {320, -kInf, kInf, kNan}},
+      {FloatFormat::kFloat8E5M2Fnuz,
+       {1, 1.25, 0x1p-9, 0, 0, 320, -57344, 57344, kNan},
+       {320, kNan, kNan, kNan}},
+      {FloatFormat::kFloat4E2M1Fn, {1, 1, 0, 0, -0.0, 6, -6, 6, 0}, {6, -6, 6, 0}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(static_cast<int>(c.format));
+    const Tensor y = RunOp(OpCode::kReducePrecision, {F32({9}, x)}, ReducePrecisionAttrs{c.format});
+    ExpectValues(y, c.expected);
+    EXPECT_EQ(std::signbit(Values(y)[4]), std::signbit(c.expected[4]));
+    const std::vector<double> last(x.end() - 4, x.end());
+    ExpectValues(RunOp(OpCode::kReducePrecision, {F32({4}, last)}, ReducePrecisionAttrs{c.format, false}),
+                 c.not_saturated);
+  }
+}
+
+TEST(ReducePrecision, EveryNumberOfTheFormatStays) {
+  // Mantissas of 3 bits, exponents from subnormal numbers on, in the dtype with the fewest bits.
+  std::vector<double> numbers;
+  for (int exponent = -6; exponent <= 8; ++exponent)
+    for (int mantissa = exponent == -6 ? 0 : 8; mantissa < (exponent == 8 ? 15 : 16); ++mantissa)
+      numbers.push_back(std::ldexp(mantissa, exponent - 3));
+  const auto count = static_cast<int64_t>(numbers.size());
+  for (const DType dtype : {DType::kF16, DType::kF32, DType::kF64})
+    ExpectValues(RunOp(OpCode::kReducePrecision, {Make(dtype, {count}, numbers)}, ReducePrecisionAttrs{}),
+                 numbers);
+}
+
+TEST(ReducePrecision, PowersOfTwo) {
+  const auto to_powers = [](const std::vector<double>& x, RoundingMode rounding, bool saturate = true) {
+    return RunOp(OpCode::kReducePrecision, {F32({static_cast<int64_t>(x.size())}, x)},
+                 ReducePrecisionAttrs{FloatFormat::kFloat8E8M0Fnu, saturate, rounding});
+  };
+  ExpectValues(to_powers({1.1, 1.5, 3, 0, kInf, kNan}, RoundingMode::kUp),
+               {2, 2, 4, 0x1p-127, 0x1p127, kNan});
+  ExpectValues(to_powers({1.1, 1.5, 3, 3.9}, RoundingMode::kDown), {1, 1, 2, 2});
+  ExpectValues(to_powers({1.1, 1.5, 2.9, 3}, RoundingMode::kNearestEven), {1, 2, 2, 4});
+  ExpectValues(to_powers({0, kInf, 0x1p127, 0x1.8p127}, RoundingMode::kNearestEven, false),
+               {kNan, kNan, 0x1p127, kNan});
+  ExpectError(Op(OpCode::kReducePrecision, {List({1})}), "floating point");
+}
+
 }  // namespace
 }  // namespace skiff::test

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "import/emit.h"
+#include "import/onnx/cast.h"
 #include "import/onnx/ops.h"
 
 namespace skiff {
@@ -157,13 +158,8 @@ void BuildGelu(OnnxBuilder& b) {
   b.Output(OpCode::kGelu, {b.Input(0)}, GeluAttrs{kind == "tanh" ? GeluKind::kTanh : GeluKind::kErf});
 }
 
-void BuildCast(OnnxBuilder& b) {
-  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeAttribute("to"))});
-}
-
-void BuildCastLike(OnnxBuilder& b) {
-  b.Output(OpCode::kCast, {b.Input(0)}, CastAttrs{static_cast<int64_t>(b.DTypeOf(b.Input(1)))});
-}
+void BuildCast(OnnxBuilder& b) { OutputAs(b, b.Input(0), b.TypeAttribute("to")); }
+void BuildCastLike(OnnxBuilder& b) { OutputAs(b, b.Input(0), b.OnnxTypeOf(b.Input(1))); }
 
 /// Of a Dropout: torchvision's Swin is exported with one in training mode whose ratio is 0.
 bool DropsNothing(OnnxBuilder& b) {

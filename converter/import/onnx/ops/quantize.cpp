@@ -1,5 +1,9 @@
 // ONNX rows: between numbers and integers.
 #include "import/onnx/quantize.h"
+
+#include <cmath>
+
+#include "import/onnx/cast.h"
 #include "import/onnx/integer_product.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantized_rows.h"
@@ -29,15 +33,25 @@ std::optional<DType> GivenDType(OnnxBuilder& b, const char* name) {
 
 void BuildQuantizeLinear(OnnxBuilder& b) {
   const OnnxQuantization to = ReadQuantization(b);
-  const bool has_zero = to.zero_point != kNoValue;
-  const std::optional<DType> stated =
-      has_zero && DTypeBits(b.DTypeOf(to.zero_point)) == 4 ? std::nullopt : GivenDType(b, "output_dtype");
-  const DType dtype = has_zero ? b.DTypeOf(to.zero_point) : stated.value_or(DType::kU8);
-  if (stated && *stated != dtype)
-    b.Invalid("attribute 'output_dtype' is {}, the zero point is {}", DTypeName(*stated), DTypeName(dtype));
+  const bool stated = b.Int("output_dtype", 0) != 0;
+  const OnnxType& type = to.zero_point != kNoValue ? b.OnnxTypeOf(to.zero_point)
+                         : stated                  ? b.TypeAttribute("output_dtype")
+                                                   : OnnxTypeOfDType(DType::kU8);
+  if (stated && &b.TypeAttribute("output_dtype") != &type)
+    b.Invalid("attribute 'output_dtype' is {}, the zero point is {}", b.TypeAttribute("output_dtype").name,
+              type.name);
   const DType precision = GivenDType(b, "precision").value_or(b.DTypeOf(to.scale));
   if (!IsFloat(precision)) b.Unsupported("divides by a scale of {}", DTypeName(precision));
-  EmitCodes(b, nullptr, b.Input(0), dtype, to, precision);
+  if (IsFloat(type.dtype)) {
+    OutputAs(b, EmitSteps(b, "codes", b.Input(0), to, precision, false), type);
+  } else if (const int bits = SmallIntegerBits(type); bits != 0) {
+    const ValueId whole = EmitCodes(b, "whole", b.Input(0), type.dtype, to, precision);
+    const auto lowest = type.dtype == DType::kI8 ? -std::ldexp(1.0f, bits - 1) : 0.0f;
+    b.Output(OpCode::kClamp, {whole}, ClampAttrs{lowest, lowest + std::ldexp(1.0f, bits) - 1});
+  } else {
+    EmitCodes(b, nullptr, b.Input(0), type.dtype, to, precision);
+  }
+  b.NoteType(b.results()[0], type);
 }
 
 void BuildDequantizeLinear(OnnxBuilder& b) {

@@ -31,12 +31,11 @@ void BuildConstantOfShape(OnnxBuilder& b) {
   if (value.elements() != 1) {
     b.Invalid("attribute 'value' has {} elements; one was expected", value.elements());
   }
-  if (DTypeBits(value.dtype()) == 4) b.Unsupported("makes {} of any shape", DTypeName(value.dtype()));
   if (value.dtype() == DType::kF64) {  // Fill's attribute is an f32.
     return b.Output(OpCode::kExpand, {b.Constant("value", value.Reshaped(Shape{})), shape});
   }
   FillAttrs attrs;
-  attrs.dtype = static_cast<int64_t>(value.dtype());
+  attrs.dtype = static_cast<int64_t>(WholeDType(value.dtype()));
   if (IsFloat(value.dtype())) {
     attrs.value = static_cast<float>(value.ToDoubles()[0]);
   } else {

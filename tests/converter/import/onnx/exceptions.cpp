@@ -26,9 +26,6 @@ constexpr const char* kAttentionSteps = "numbers the steps as before the correct
 constexpr const char* kFourDecimals = "the expected output was written down with four decimals";
 constexpr const char* kPi = "expects numbers computed with pi = 3.1415; bodies take 3.14159";
 constexpr const char* kRandom = "random numbers differ between implementations by design";
-constexpr const char* kSmallType =
-    "there are no floats of 4 bits and no integers of 2; floats of 8 bits and integers of 4 only as "
-    "constants";
 constexpr const char* kString = "there are no string tensors on a device";
 constexpr const char* kTraining = "training is out of scope";
 constexpr const char* kWraps = "expects wrapping around where the specification says saturate";
@@ -43,23 +40,10 @@ constexpr Exception kExceptions[] = {
     {"node-1.20/test_attention_*_qk_matmul_bias*", kDiffers, kAttentionSteps},
     {"node-1.20/test_attention_*_qk_matmul_softcap", kDiffers, kAttentionSteps},
     {"node-1.20/test_averagepool_2d_ceil_last_window_starts_on_pad", kRounded, kFourDecimals},
-    {"node-1.20/test_cast*FLOAT4*", kUnsupported, kSmallType},
-    {"node-1.20/test_cast*FLOAT8*", kUnsupported, kSmallType},
-    {"node-1.20/test_cast*INT[24]*", kUnsupported, kSmallType},
-    {"node-1.20/test_dequantizelinear_e4m3fn*", kUnsupported, kSmallType},
-    {"node-1.20/test_dequantizelinear_e5m2", kUnsupported, kSmallType},
-    {"node-1.20/test_dequantizelinear_float4e2m1", kUnsupported, kSmallType},
-    {"node-1.20/test_dequantizelinear_int[24]", kUnsupported, kSmallType},
-    {"node-1.20/test_dequantizelinear_uint[24]", kUnsupported, kSmallType},
     {"node-1.20/test_equal_string*", kUnsupported, kString},
     {"node-1.20/test_image_decoder_*", kUnsupported, "compressed images are decoded before the graph"},
     {"node-1.20/test_l2normalization_axis_0", kDiffers, "divides 0 by 0 where the specification says 0"},
     {"node-1.20/test_qlinearmatmul_*_int8_*", kDiffers, kWraps},
-    {"node-1.20/test_quantizelinear_e4m3fn", kUnsupported, kSmallType},
-    {"node-1.20/test_quantizelinear_e5m2", kUnsupported, kSmallType},
-    {"node-1.20/test_quantizelinear_float4e2m1", kUnsupported, kSmallType},
-    {"node-1.20/test_quantizelinear_int[24]", kUnsupported, kSmallType},
-    {"node-1.20/test_quantizelinear_uint[24]", kUnsupported, kSmallType},
     {"node-1.20/test_regex_*", kUnsupported, kString},
     {"node-1.20/test_string_*", kUnsupported, kString},
 

@@ -135,14 +135,14 @@ TEST(OnnxQuantize, ConstantsOfFourBitsInBlocks) {
   }
 }
 
-TEST(OnnxQuantize, FourBitsAreForConstantsOnly) {
+TEST(OnnxQuantize, FourBitsAreBytesWhereTheyStandForNothing) {
   OnnxModel model(21);
-  model.AddIntegers("w", kI4, {2}, {0x21});
+  model.AddIntegers("w", kI4, {3}, {0xF1, 0x8});
   model.AddNode("Identity", {"w"}, {"y"}, "same");
   model.AddOutput("y");
-  const Error error = ImportError(model);
-  EXPECT_EQ(error.code(), StatusCode::kUnsupported);
-  EXPECT_THAT(error.what(), HasSubstr("takes 'w', which is i4 and stands for no real numbers"));
+  const TensorData y = RunModel(model, {});
+  EXPECT_EQ(y.dtype(), DType::kI8);
+  EXPECT_THAT(y.ToInts(), ElementsAre(1, -1, -8));
 }
 
 TEST(OnnxQuantize, QLinearConvHasABiasInUnitsOfTheProduct) {
