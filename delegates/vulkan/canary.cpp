@@ -14,7 +14,7 @@ namespace {
 constexpr int kMostInputs = 3;
 
 /// One node: its output, and its inputs, of which all but the first are constants.
-struct Probe {
+struct Probe {  // In the order that its rows read best in. NOLINT(clang-analyzer-optin.performance.Padding)
   Shader shader;
   OpCode op;
   Shape output;

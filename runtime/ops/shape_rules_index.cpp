@@ -7,9 +7,9 @@ namespace skiff {
 namespace {
 
 template <class D>
-Status SameAs(InferContext<D>& context) {
+Status SameAs(InferContext<D>& context, size_t output = 0) {
   const InferInput<D>& x = context.inputs[0];
-  InferOutput<D>& out = context.outputs[0];
+  InferOutput<D>& out = context.outputs[output];
   out.dtype = x.dtype;
   out.rank = x.rank;
   for (int i = 0; i < x.rank; ++i) out.extents[i] = x.extents[i];
@@ -136,9 +136,10 @@ Status InferTopK(InferContext<D>& context) {
     return context.Error("k is %lld, axis %d has %lld elements", static_cast<long long>(KnownValue(k[0])),
                          axis, static_cast<long long>(KnownValue(extent)));
   }
-  SKIFF_RETURN_IF_ERROR(SameAs(context));
-  context.outputs[0].extents[axis] = MinExtent(k[0], extent);
-  context.outputs[1] = context.outputs[0];
+  for (const size_t output : {size_t{0}, size_t{1}}) {
+    SKIFF_RETURN_IF_ERROR(SameAs(context, output));
+    context.outputs[output].extents[axis] = MinExtent(k[0], extent);
+  }
   context.outputs[1].dtype = DType::kI64;
   return OkStatus();
 }
