@@ -2,6 +2,8 @@
 // The formats: IEEE 754's rules with the changes of "FP8 Formats for Deep Learning" (arXiv:2209.05433),
 // "8-bit Numerical Formats for Deep Neural Networks" (arXiv:2206.02915; the ones without a negative zero) and
 // the OCP Microscaling Formats Specification 1.0 (4 bits; the scales of blocks).
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -34,6 +36,9 @@ constexpr FormatRow kFormats[] = {
     {FloatFormat::kFloat8E8M0Fnu, 0, -127, 0x1p127, kNaN, kNaN, false, false},
 };
 
+/// Of a positive number; too small for those below 2^-1022, which are below every format's smallest.
+int ExponentOf(double x) { return static_cast<int>(std::bit_cast<uint64_t>(x) >> 52) - 1023; }
+
 double Rounded(double steps, RoundingMode mode) {
   if (mode == RoundingMode::kUp) return std::ceil(steps);
   return mode == RoundingMode::kDown ? std::floor(steps) : std::nearbyint(steps);
@@ -43,7 +48,7 @@ double Reduced(double x, const FormatRow& format, const ReducePrecisionAttrs& at
   if (std::isnan(x)) return format.not_number;
   double magnitude = std::fabs(x);
   if (magnitude > 0 && std::isfinite(magnitude)) {
-    const int exponent = std::max(std::ilogb(magnitude), format.min_exponent);
+    const int exponent = std::max(ExponentOf(magnitude), format.min_exponent);
     const double step = std::ldexp(1.0, exponent - format.mantissa_bits);
     magnitude = Rounded(magnitude / step, attrs.rounding) * step;
   }
