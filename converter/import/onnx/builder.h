@@ -92,6 +92,8 @@ class OnnxBuilder : public NodeBuilder {
   std::optional<std::vector<float>> FloatList(const char* name) const;
   std::optional<std::vector<std::string>> StringList(const char* name) const;
   std::optional<TensorData> Tensor(const char* name) const;
+  /// The element type of an attribute that is a tensor; the attribute must be there.
+  const OnnxType& TypeOfTensor(const char* name) const { return *FindOnnxType(Find(name)->t().data_type()); }
   /// An element type, as ONNX numbers them. Unsupported where Skiff has no such dtype.
   DType DTypeAttribute(const char* name) const;
   DType DTypeAttribute(const char* name, DType fallback) const {

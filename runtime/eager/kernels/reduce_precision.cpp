@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "eager/kernels.h"
@@ -35,6 +36,14 @@ constexpr FormatRow kFormats[] = {
     {FloatFormat::kFloat4E2M1Fn, 1, 0, 6, 6, 0, true},
     {FloatFormat::kFloat8E8M0Fnu, 0, -127, 0x1p127, kNaN, kNaN, false, false},
 };
+
+constexpr bool RowsAreInOrder() {
+  for (size_t i = 0; i < std::size(kFormats); ++i) {
+    if (kFormats[i].format != static_cast<FloatFormat>(i)) return false;
+  }
+  return std::size(kFormats) == std::size(EnumNames<FloatFormat>::kNames);
+}
+static_assert(RowsAreInOrder(), "a row is found by its format");
 
 /// Of a positive number; too small for those below 2^-1022, which are below every format's smallest.
 int ExponentOf(double x) { return static_cast<int>(std::bit_cast<uint64_t>(x) >> 52) - 1023; }

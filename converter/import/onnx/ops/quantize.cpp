@@ -42,7 +42,9 @@ void BuildQuantizeLinear(OnnxBuilder& b) {
               type.name);
   const DType precision = GivenDType(b, "precision").value_or(b.DTypeOf(to.scale));
   if (!IsFloat(precision)) b.Unsupported("divides by a scale of {}", DTypeName(precision));
-  if (IsFloat(type.dtype)) {
+  if (IsFloat(type.dtype) && !type.format)
+    b.Unsupported("has a zero point of floats whose type is not known; quantise to int8");
+  if (type.format) {
     OutputAs(b, EmitSteps(b, "codes", b.Input(0), to, precision, false), type);
   } else if (const int bits = SmallIntegerBits(type); bits != 0) {
     const ValueId whole = EmitCodes(b, "whole", b.Input(0), type.dtype, to, precision);

@@ -8,7 +8,10 @@ constexpr int64_t kOldest = kOldestOnnxOpset;
 constexpr int64_t kNewest = kNewestOnnxOpset;
 
 void BuildConstant(OnnxBuilder& b) {
-  if (const auto value = b.Tensor("value")) return b.OutputConstant(*value);
+  if (const auto value = b.Tensor("value")) {
+    b.OutputConstant(*value);
+    return b.NoteType(b.results()[0], b.TypeOfTensor("value"));
+  }
   if (b.HasAttribute("value_float")) {
     return b.OutputConstant(TensorData::ScalarF32(b.Float("value_float", 0)));
   }

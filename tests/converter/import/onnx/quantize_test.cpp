@@ -144,6 +144,35 @@ TEST(OnnxQuantize, FourBitsAreBytesWhereTheyStandForNothing) {
   EXPECT_THAT(y.ToInts(), ElementsAre(1, -1, -8));
 }
 
+constexpr int kF8 = 17;
+
+/// What a QuantizeLinear makes whose zero point, of float8e4m3fn, comes from a node.
+OnnxModel FromZeroPointOf(bool constant) {
+  OnnxModel model(21);
+  model.AddInput("x", {3});
+  model.AddFloats("s", {}, {2});
+  model.AddIntegers("z", kF8, {}, {0});
+  if (constant) {
+    auto* attribute = model.AddNode("Constant", {}, {"zero"})->add_attribute();
+    attribute->set_name("value");
+    attribute->set_type(onnx::AttributeProto::TENSOR);
+    *attribute->mutable_t() = model.proto.graph().initializer(1);
+  } else {
+    model.AddNode("Identity", {"z"}, {"zero"});
+  }
+  model.AddNode("QuantizeLinear", {"x", "s", "zero"}, {"y"}, "quantise");
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxQuantize, FloatsOfEightBitsAreNeverLeftUnrounded) {
+  const TensorData y = RunModel(FromZeroPointOf(true), {{"x", Floats({3}, {2.3f, -1e5f, 200})}});
+  EXPECT_THAT(AsFloats(y), ElementsAre(1.125f, -448, 96));
+  const Error error = ImportError(FromZeroPointOf(false));
+  EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(error.what(), testing::HasSubstr("floats whose type is not known"));
+}
+
 TEST(OnnxQuantize, QLinearConvHasABiasInUnitsOfTheProduct) {
   OnnxModel model(17);
   model.AddInput("x", {1, 2, 1, 1}, kU8);
