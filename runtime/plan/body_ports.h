@@ -15,6 +15,8 @@ inline constexpr size_t BodyCount(OpCode op) { return op == OpCode::kStage ? 1 :
 /// Bodies in bodies.
 inline constexpr int kMaxBodyDepth = 16;
 
+inline bool HasBodies(const PlanNode& node) { return kBuildHasBodies && !node.bodies.empty(); }
+
 /// The input of the node that is the bodies' first one: an If's condition is not passed on.
 inline size_t FirstBodyInput(OpCode op) { return op == OpCode::kIf ? 1 : 0; }
 

@@ -66,7 +66,9 @@ struct PlanData {
   /// The first nodes, which decide shapes; the others are the data program.
   uint32_t shape_nodes() const { return BuildHas(Feature::kShapes) ? shape_node_count : 0; }
   bool unbounded() const { return BuildHas(Feature::kUnbounded) && kind == BucketKind::kUnbounded; }
-  bool IsShapeValue(int32_t tensor) const { return shape_values[static_cast<size_t>(tensor)]; }
+  bool IsShapeValue(int32_t tensor) const {
+    return BuildHas(Feature::kShapes) && shape_values[static_cast<size_t>(tensor)];
+  }
   int32_t StateOf(int32_t tensor) const {
     return kBuildWritesStates ? states[static_cast<size_t>(tensor)] : TensorPlacement::kRoot;
   }

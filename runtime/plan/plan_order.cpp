@@ -20,8 +20,10 @@ class Orderer {
     SKIFF_RETURN_IF_ERROR(plan_.late.Allocate(plan_.tensors.size()));
     SKIFF_RETURN_IF_ERROR(plan_.shape_inputs.Allocate(plan_.inputs.size()));
     SKIFF_RETURN_IF_ERROR(CheckViews());
-    SKIFF_RETURN_IF_ERROR(CheckScratch());
-    SKIFF_RETURN_IF_ERROR(FindLate());
+    if (kBuildHasBodies) {
+      SKIFF_RETURN_IF_ERROR(CheckScratch());
+      SKIFF_RETURN_IF_ERROR(FindLate());
+    }
     for (int32_t input : plan_.inputs) {
       if (!Define(input)) return message_.Invalid("tensor %d is an input twice, or a constant", input);
     }
@@ -121,7 +123,7 @@ class Orderer {
     for (int32_t output : plan_.nodes[node].outputs) {
       if (!Define(output))
         return message_.Invalid("node %u writes tensor %d, which is not its own", node, output);
-      if (node < plan_.shape_node_count) plan_.shape_values[static_cast<size_t>(output)] = true;
+      if (node < plan_.shape_nodes()) plan_.shape_values[static_cast<size_t>(output)] = true;
     }
     plan_.infer_order[(*at)++] = node;
     return OkStatus();
@@ -130,10 +132,10 @@ class Orderer {
   /// Two ordered lists into one: shape nodes as early as possible.
   Status Merge() {
     uint32_t shape = 0;
-    uint32_t data = plan_.shape_node_count;
+    uint32_t data = plan_.shape_nodes();
     size_t at = 0;
     while (at < plan_.nodes.size()) {
-      if (shape < plan_.shape_node_count && Ready(shape)) {
+      if (shape < plan_.shape_nodes() && Ready(shape)) {
         SKIFF_RETURN_IF_ERROR(Take(shape++, &at));
       } else if (data < plan_.nodes.size() && Ready(data)) {
         SKIFF_RETURN_IF_ERROR(Take(data++, &at));
@@ -150,10 +152,10 @@ class Orderer {
   Status CheckDeciders() {
     for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
       const PlanNode& node = plan_.nodes[i];
-      const bool computes = i < plan_.shape_node_count && node.op->code != OpCode::kShape;
-      if (computes && !node.bodies.empty())
+      const bool computes = i < plan_.shape_nodes() && node.op->code != OpCode::kShape;
+      if (computes && HasBodies(node))
         return message_.Invalid("node %u (%s) has bodies and cannot decide a shape", i, node.op->name);
-      for (size_t j = 0; j < LoopVariables(node); ++j) {
+      for (size_t j = 0; HasBodies(node) && j < LoopVariables(node); ++j) {
         if (NeedsValues(node, j))
           return message_.Invalid("loop variable %zu of node %u (%s) decides a shape", j, i, node.op->name);
       }
@@ -192,7 +194,7 @@ Status PlanMessage::Invalid(const char* format, ...) {
 }
 
 bool NeedsValues(const PlanNode& node, size_t input) {
-  if (node.bodies.empty()) return node.op->NeedsValues(input);
+  if (!HasBodies(node)) return node.op->NeedsValues(input);
   if (BuildHas(OpCode::kStage) && node.op->code == OpCode::kStage) return false;  // Reads them in the run.
   const size_t first = FirstBodyInput(node.op->code);
   for (const PlanData& body : node.bodies) {

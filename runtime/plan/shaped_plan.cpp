@@ -82,8 +82,9 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
   SKIFF_RETURN_IF_ERROR(infer_inputs_.Allocate(inputs));
   SKIFF_RETURN_IF_ERROR(infer_outputs_.Allocate(outputs));
   SKIFF_RETURN_IF_ERROR(kernel_views_.Allocate(inputs + outputs));
-  SKIFF_RETURN_IF_ERROR(bodies_.Allocate(plan.bodies.size()));
-  for (size_t i = 0; i < bodies_.size(); ++i) SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false));
+  if (kBuildHasBodies) SKIFF_RETURN_IF_ERROR(bodies_.Allocate(plan.bodies.size()));
+  for (size_t i = 0; kBuildHasBodies && i < bodies_.size(); ++i)
+    SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false));
   return widened_.Allocate(inputs * kMaxWidenedValues);
 }
 
@@ -300,7 +301,7 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
 
 Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
-  if (kBuildHasBodies && !node.bodies.empty()) {
+  if (HasBodies(node)) {
     SKIFF_RETURN_IF_ERROR(IsShapedInRun(*plan_, node) ? InferShapedInRun(index, message)
                                                       : InferBodies(index, message));
     return StoreTypes(index, message);

@@ -1,6 +1,7 @@
 #include "plan/state_order.h"
 
 #include "ops/op.h"
+#include "plan/body_ports.h"
 
 namespace skiff {
 namespace {
@@ -33,7 +34,7 @@ class StateFinder {
       plan_.states[i] = plan_.states[At(buffer)] = buffer;
       any = true;
     }
-    if (any) {
+    if (kBuildWritesStates && any) {
       for (size_t i = 0; i < count; ++i) {
         const int32_t whole = plan_.placements[i].view_of;
         if (whole == kNone || IsElsewhere(i) || plan_.states[At(whole)] == kNone) continue;
@@ -142,7 +143,7 @@ class StateFinder {
     for (const SegmentData& segment : plan_.segments) {
       for (uint32_t i = segment.begin; i < segment.end; ++i) {
         const PlanNode& node = plan_.nodes[i];
-        const bool control = !node.bodies.empty() || plan_.WritesState(node);
+        const bool control = HasBodies(node) || plan_.WritesState(node);
         if (control != (segment.delegate == DelegateKind::kControl))
           return message_.Invalid("node %u (%s) is in a segment of the %s delegate", i, node.op->name,
                                   DelegateKindName(segment.delegate));

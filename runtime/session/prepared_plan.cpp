@@ -17,7 +17,7 @@ template <class Visit>
 void ForEachReferenceSegment(const PlanData& plan, Visit&& visit) {
   const auto end = static_cast<uint32_t>(plan.nodes.size());
   const auto alone = [&](uint32_t node) {
-    return !plan.nodes[node].bodies.empty() || plan.WritesState(plan.nodes[node]);
+    return HasBodies(plan.nodes[node]) || plan.WritesState(plan.nodes[node]);
   };
   for (uint32_t begin = plan.shape_node_count; begin < end;) {
     uint32_t next = begin + 1;
