@@ -29,6 +29,7 @@ class ConcreteFunction {
     std::vector<std::shared_ptr<VariableState>> reads;     ///< By input behind the arguments.
     std::vector<std::shared_ptr<VariableState>> assigned;  ///< By output behind the results.
     bool checks_results = false;                           ///< Traced with SetCheckEveryResult().
+    uint64_t result_form = 0;                              ///< Frame::ResultForm::id.
     double trace_seconds = 0;
   };
   ConcreteFunction(Traced traced, FunctionOptions options);
@@ -41,6 +42,7 @@ class ConcreteFunction {
   const std::vector<std::shared_ptr<VariableState>>& reads() const { return traced_.reads; }
   const std::vector<std::shared_ptr<VariableState>>& assigned() const { return traced_.assigned; }
   size_t result_count() const { return traced_.graph.outputs().size() - traced_.assigned.size(); }
+  uint64_t result_form() const { return traced_.result_form; }
   /// As traced, before any pass.
   const Graph& graph() const { return traced_.graph; }
   /// "f(x0: f32[n, 20]) -> f32[n]".

@@ -15,9 +15,11 @@ thread_local Frame* g_current = nullptr;
 std::string LeakText(const Tensor& tensor) {
   const Tensor::Impl& impl = *tensor.impl();
   const bool body = impl.frame->outer() != nullptr;
+  const std::string origin =
+      impl.where.line() == 0 ? "is an argument of" : fmt::format("was made at {} by", PlaceText(impl.where));
   return fmt::format(
-      "an operand was made at {} by {} '{}', which is over: it stands for a value of that graph only. {}",
-      PlaceText(impl.where), body ? "a body of Cond or While," : "the trace of", impl.frame->function(),
+      "an operand {} {} '{}', which is over: it stands for a value of that graph only. {}", origin,
+      body ? "a body of Cond or While," : "the trace of", impl.frame->function(),
       body ? "Return it from the body" : "Return it from the function, or keep state in a Variable");
 }
 

@@ -31,6 +31,13 @@ class Frame : public std::enable_shared_from_this<Frame> {
 
   Graph graph;
 
+  /// What a skin in another language makes of the results, said by the code that is traced.
+  struct ResultForm {
+    std::vector<std::string> names;  ///< "result0", "result1", ... where there are none.
+    uint64_t id = 0;                 ///< The skin's own.
+  };
+  ResultForm result_form;
+
   const std::string& function() const { return function_; }
   const std::shared_ptr<Frame>& outer() const { return outer_; }
   bool finished() const { return finished_; }

@@ -10,6 +10,7 @@
 #include "trace/effects.h"
 #include "trace/frame.h"
 #include "trace/mode.h"
+#include "trace/words.h"
 
 namespace skiff::eager {
 namespace {
@@ -85,8 +86,10 @@ bool Polymorphic::RunsEagerly() const {
   return EagerMode::Overridden() ? EagerMode::On() : options_.run_eagerly.value_or(EagerMode::On());
 }
 
-Tensors Polymorphic::Call(const Tensors& arguments, const std::string& static_arguments, const Body& body) {
+Tensors Polymorphic::Call(const Tensors& arguments, const std::string& static_arguments, const Body& body,
+                          std::shared_ptr<ConcreteFunction>* used) {
   const std::shared_ptr<ConcreteFunction> found = Choose(arguments, static_arguments, body);
+  if (used != nullptr) *used = found;
   return found ? found->Call(arguments) : body(arguments);
 }
 
@@ -233,11 +236,13 @@ std::shared_ptr<ConcreteFunction> Polymorphic::Trace(std::vector<TensorSpec> typ
         dims.push_back(Dim::OfSymbol(id, symbol));
       }
       const ValueId input = frame->graph.AddInput(ArgumentName(i), types[i].dtype, dims);
-      arguments.push_back(frame->Export(input, Location::current()));
+      arguments.push_back(frame->Export(input, Location()));
     }
     const Tensors results = body(arguments);
+    const std::vector<std::string>& names = frame->result_form.names;
     for (size_t i = 0; i < results.size(); ++i)
-      frame->graph.AddOutput(fmt::format("result{}", i), frame->Import(results[i], Location::current()));
+      frame->graph.AddOutput(i < names.size() ? names[i] : fmt::format("result{}", i),
+                             frame->Import(results[i], Location::current()));
   }
   frame->Finish();
   for (const auto& variable : frame->assigned()) {
@@ -249,6 +254,7 @@ std::shared_ptr<ConcreteFunction> Polymorphic::Trace(std::vector<TensorSpec> typ
   traced.arguments = std::move(types);
   traced.static_arguments = static_arguments;
   traced.checks_results = ChecksEveryResult();
+  traced.result_form = frame->result_form.id;
   traced.trace_seconds = Seconds(begin);
   ++statistics_.traces;
   return std::make_shared<ConcreteFunction>(std::move(traced), options_);
@@ -302,12 +308,12 @@ void Polymorphic::Advise(const std::vector<TensorSpec>& types, const std::string
     }
     std::vector<std::string> quoted;
     for (const TensorSpec& type : fix) quoted.push_back("\"" + type.Text() + "\"");
-    remedy = fmt::format("input_signature = {{{}}} traces once", fmt::join(quoted, ", "));
+    remedy = fmt::format(fmt::runtime(TheWords().signature), fmt::join(quoted, ", ")) + " traces once";
   } else {
     std::set<std::string> values;
     for (const auto& concrete : concrete_) values.insert(concrete->static_arguments());
     what = fmt::format("arguments that are no tensors were {}", fmt::join(values, " | "));
-    remedy = "pass what varies as Tensor::Scalar(..), which does not need a trace per value";
+    remedy = fmt::format("pass what varies as {}, which does not need a trace per value", TheWords().scalar);
   }
   advised_ = true;
   Log(LogLevel::kWarning, "'%s' was traced %llu times, which cost %.1f ms: %s. Remedy: %s",

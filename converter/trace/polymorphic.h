@@ -47,8 +47,10 @@ class Polymorphic {
   explicit Polymorphic(FunctionOptions options);
 
   /// `static_arguments`: the values of arguments that are no tensors, as text; part of the key. `body` has
-  /// them bound.
-  Tensors Call(const Tensors& arguments, const std::string& static_arguments, const Body& body);
+  /// them bound. `used`, where given, is set to the ConcreteFunction that computed the results, or to null
+  /// where `body` itself did.
+  Tensors Call(const Tensors& arguments, const std::string& static_arguments, const Body& body,
+               std::shared_ptr<ConcreteFunction>* used = nullptr);
   /// The ConcreteFunction for these types, traced where there is none; nothing is run.
   std::shared_ptr<ConcreteFunction> Get(const std::vector<TensorSpec>& types,
                                         const std::string& static_arguments, const Body& body);

@@ -18,8 +18,8 @@ struct SavedSignature {
 /// The bytes of a file with these Signatures. They share weights, and variables by identity: what one assigns
 /// the others read, where Sessions share their Variables. Variables are written with the values that they
 /// have now. The functions' buckets and passes apply. Inputs have the arguments' names, outputs are
-/// "result0", "result1", ... Throws Error (kInvalidArgument) for names that are not unique, and what
-/// conversion throws.
+/// "result0", "result1", ..., or what the code said. Throws Error (kInvalidArgument) for names that are not
+/// unique, and what conversion throws.
 std::vector<uint8_t> SerializeFunctions(const std::vector<SavedSignature>& signatures);
 
 /// The same to a file, which is replaced whole or not at all.

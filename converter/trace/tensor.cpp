@@ -6,6 +6,7 @@
 #include "graph/node_types.h"
 #include "trace/apply.h"
 #include "trace/frame.h"
+#include "trace/words.h"
 
 namespace skiff::eager {
 namespace {
@@ -70,6 +71,11 @@ const Tensor::Impl& ImplOf(const Tensor& tensor) {
 }
 
 std::string MadeAt(const Tensor::Impl& impl) {
+  if (impl.where.line() == 0) {
+    const std::string name =
+        impl.frame->finished() ? "a" : fmt::format("'{}', a", impl.frame->graph.value(impl.value).name);
+    return fmt::format("{}n argument of '{}',", name, impl.frame->function());
+  }
   return fmt::format("a tensor that the trace of '{}' made at {}", impl.frame->function(),
                      PlaceText(impl.where));
 }
@@ -125,10 +131,9 @@ int64_t Tensor::dim(int axis) const {
   const Dim& dim = impl.dims[static_cast<size_t>(counted)];
   if (!dim.constant()) {
     Throw(StatusCode::kInvalidArgument,
-          "extent {} of {} ({}) is open in this trace, which serves many sizes; use ShapeOf(x), whose "
-          "elements are "
+          "extent {} of {} ({}) is open in this trace, which serves many sizes; use {}, whose elements are "
           "tensors, or turn relax_shapes off",
-          counted, MadeAt(impl), TypeText());
+          counted, MadeAt(impl), TypeText(), TheWords().shape_of);
   }
   return dim.value;
 }
@@ -138,9 +143,8 @@ const TensorData& Tensor::data() const {
   if (impl.frame) {
     Throw(StatusCode::kInvalidArgument,
           "{} has no elements yet: the graph computes them when it runs. Return it from the function, look "
-          "at it with "
-          "Print(), or run the function eagerly",
-          MadeAt(impl));
+          "at it with {}, or run the function eagerly",
+          MadeAt(impl), TheWords().print);
   }
   return impl.data;
 }
@@ -149,10 +153,9 @@ Tensor::operator bool() const {
   const Impl& impl = ImplOf(*this);
   if (impl.frame) {
     Throw(StatusCode::kInvalidArgument,
-          "{} is used as a C++ bool: its elements are known only when the graph runs. Use Cond() for a "
-          "choice, While() "
-          "for a loop, Where() for a choice by element, or run the function eagerly",
-          MadeAt(impl));
+          "{} is used as a {} bool: its elements are known only when the graph runs. Use {} for a choice, {} "
+          "for a loop, {} for a choice by element, or run the function eagerly",
+          MadeAt(impl), TheWords().language, TheWords().cond, TheWords().while_loop, TheWords().where);
   }
   RequireOneElement();
   return impl.data.ToDoubles()[0] != 0;
@@ -185,9 +188,9 @@ Tensor Operand::As(DType dtype) const {
   TensorData data(dtype, Shape());
   if (!FillNumber(data, number_)) {
     ThrowAt(where_, StatusCode::kInvalidArgument,
-            "{} cannot be a number of dtype {}, which the other operand has; Cast() that one, or write "
-            "another number",
-            number_, DTypeName(dtype));
+            "{} cannot be a number of dtype {}, which the other operand has; {} that one, or write another "
+            "number",
+            number_, DTypeName(dtype), TheWords().cast);
   }
   return Tensor(std::move(data));
 }
@@ -195,8 +198,8 @@ Tensor Operand::As(DType dtype) const {
 const Tensor& Operand::tensor() const {
   if (is_number_) {
     ThrowAt(where_, StatusCode::kInvalidArgument,
-            "nothing says which dtype the number {} has; write Tensor::Scalar(..) with a value of the type",
-            number_);
+            "nothing says which dtype the number {} has; write {} with a value of the type", number_,
+            TheWords().scalar);
   }
   if (tensor_.empty())
     ThrowAt(where_, StatusCode::kInvalidArgument, "an operand is an empty Tensor: it was never assigned");

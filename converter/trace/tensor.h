@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <source_location>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -13,8 +12,23 @@
 
 namespace skiff::eager {
 
-/// Where in the caller's program an operator was called; every error begins with it.
-using Location = std::source_location;
+/// Where in the caller's program an operator was called; every error begins with it. As std::source_location,
+/// but it can speak of programs in other languages, too.
+class Location {
+ public:
+  constexpr Location() = default;
+  /// `file` outlives all tensors.
+  constexpr Location(const char* file, uint32_t line) : file_(file), line_(line) {}
+  static constexpr Location current(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+    return {file, line};
+  }
+  const char* file_name() const { return file_; }
+  uint32_t line() const { return line_; }
+
+ private:
+  const char* file_ = "";
+  uint32_t line_ = 0;
+};
 
 /// The DType of a C++ element type. bool is kBool, one byte.
 template <class T>

@@ -1,8 +1,10 @@
 // The extension skiff._skiff: what the Python package is written over.
 #include "platforms/python/bindings/session.h"
 #include "platforms/python/bindings/support.h"
+#include "platforms/python/bindings/tensors.h"
 #include "platforms/python/bindings/tools.h"
 #include "skiff/log.h"
+#include "skiff/print.h"
 
 NB_MODULE(_skiff, module) {
   using namespace skiff::python;  // NOLINT: a function's own.
@@ -17,7 +19,12 @@ NB_MODULE(_skiff, module) {
   BindConvert(module);
   BindMeasure(module);
   BindParity(module);
+  BindTensors(module);
+  BindOperators(module);
+  BindFunctions(module);
   // At the interpreter's end nobody is left to deliver to.
-  nb::module_::import_("atexit").attr("register")(
-      nb::cpp_function([] { skiff::SetLogSink(nullptr, nullptr); }));
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    skiff::SetLogSink(nullptr, nullptr);
+    skiff::SetPrintSink(nullptr, nullptr);
+  }));
 }

@@ -15,6 +15,17 @@
 namespace skiff::python {
 namespace {
 
+/// An exception of Python's that is on its way through C++.
+class RaisedError : public Error {
+ public:
+  RaisedError(const std::string& message, const nb::python_error& raised)
+      : Error(StatusCode::kInvalidArgument, message), raised_(raised) {}
+  void Restore() const { nb::python_error(raised_).restore(); }
+
+ private:
+  nb::python_error raised_;
+};
+
 constexpr int kCodes = static_cast<int>(StatusCode::kInternal) + 1;
 
 /// Kept for the life of the process, as in arrays.cpp.
@@ -33,6 +44,8 @@ void Raise(StatusCode code, const char* message) {
 void Translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
+  } catch (const RaisedError& error) {
+    error.Restore();
   } catch (const Error& error) {
     Raise(error.code(), error.what());
   } catch (const CLI::Error& error) {
@@ -80,6 +93,11 @@ void RegisterErrors() {
   const nb::module_ errors = nb::module_::import_("skiff._errors");
   for (int i = 0; i < kCodes; ++i) error_classes[i] = nb::object(errors.attr(kClasses[i])).release().ptr();
   nb::register_exception_translator(&Translate);
+}
+
+void ThrowAsError(nb::python_error& error) {
+  if (!error.matches(error_classes[0])) throw error;
+  throw RaisedError(nb::cast<std::string>(nb::str(error.value())), error);
 }
 
 void CollectLog() {

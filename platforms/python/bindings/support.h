@@ -5,6 +5,7 @@
 #include "platforms/python/bindings/python.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "skiff/session.h"
@@ -13,6 +14,10 @@ namespace skiff::python {
 
 /// skiff::Error and what the tool says of malformed options become the classes of skiff._errors.
 void RegisterErrors();
+
+/// Throws what Python has raised: where that is a skiff.Error, as a C++ Error that becomes the same exception
+/// again.
+[[noreturn]] void ThrowAsError(nb::python_error& error);
 
 /// Messages wait in a queue, because a thread that speaks may hold a lock that the interpreter's owner waits
 /// for.
@@ -30,6 +35,17 @@ class Unlocked {
 
  private:
   PyThreadState* state_;
+};
+
+/// The same where `wanted`.
+class MaybeUnlocked {
+ public:
+  explicit MaybeUnlocked(bool wanted) {
+    if (wanted) unlocked_.emplace();
+  }
+
+ private:
+  std::optional<Unlocked> unlocked_;
 };
 
 /// Has the GIL while it lives.

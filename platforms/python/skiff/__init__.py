@@ -7,6 +7,8 @@
 >>> outputs = skiff.Model("net.skiff").session()(image=image)
 """
 
+import sys as _sys
+
 from skiff import _errors as _errors  # First: the native part takes its classes from there.
 from skiff._arrays import empty
 from skiff._convert import Dim, Image, convert
@@ -24,14 +26,38 @@ from skiff._errors import (
     ParityError,
     Unsupported,
 )
+from skiff._function import (
+    Function,
+    FunctionStatistics,
+    assert_,
+    check_numerics,
+    cond,
+    function,
+    functions_to_model,
+    print,
+    while_loop,
+)
 from skiff._measure import BenchReport, Bucket, BucketProposal, Inspection, bench, build_info, inspect, propose_buckets, random_inputs
 from skiff._model import ClassScore, Model
 from skiff._parity import BackendParity, ParityCase, ParityReport, TensorParity, parity
-from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, Variable
+from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, VariableInfo
 from skiff._report import Report, report
 from skiff._session import MemoryUsage, NodeProfile, Outputs, Session, ThreadPool
+from skiff._skiff import (
+    ConcreteFunction,
+    ScopedCheckEveryResult,
+    ScopedRunEagerly,
+    Tensor,
+    Variable,
+    checks_every_result,
+    functions_run_eagerly,
+    ops,
+    set_check_every_result,
+    set_run_functions_eagerly,
+)
 from skiff._torch import from_torch
 
+_sys.modules["skiff.ops"] = ops  # So that ``from skiff.ops import matmul`` works.
 __version__: str = build_info()["version"]
 
 __all__ = [
@@ -41,10 +67,13 @@ __all__ = [
     "BucketProposal",
     "Cancelled",
     "ClassScore",
+    "ConcreteFunction",
     "DeviceLost",
     "Dim",
     "Eager",
     "Error",
+    "Function",
+    "FunctionStatistics",
     "Image",
     "ImageInput",
     "Inspection",
@@ -65,22 +94,38 @@ __all__ = [
     "Port",
     "Quantization",
     "Report",
+    "ScopedCheckEveryResult",
+    "ScopedRunEagerly",
     "Session",
     "Signature",
     "Symbol",
+    "Tensor",
     "TensorParity",
     "ThreadPool",
     "Unsupported",
     "Variable",
+    "VariableInfo",
+    "assert_",
     "bench",
     "build_info",
+    "check_numerics",
+    "checks_every_result",
+    "cond",
     "convert",
     "eager",
     "empty",
     "from_torch",
+    "function",
+    "functions_run_eagerly",
+    "functions_to_model",
     "inspect",
+    "ops",
     "parity",
+    "print",
     "propose_buckets",
     "random_inputs",
     "report",
+    "set_check_every_result",
+    "set_run_functions_eagerly",
+    "while_loop",
 ]

@@ -1,6 +1,7 @@
 """What goes wrong, as exceptions, and what is said, as log messages."""
 
 import logging
+import sys
 
 _LOGGER = logging.getLogger("skiff")
 _LEVELS = (logging.INFO, logging.WARNING, logging.ERROR)
@@ -77,3 +78,8 @@ class ParityError(Error, AssertionError):
 
 def log(level: int, message: str) -> None:
     _LOGGER.log(_LEVELS[level], "%s", message)
+
+
+def print_line(line: str) -> None:
+    """What the operator Print prints, which is to standard error as in C++, but to that of Python, which notebooks show."""
+    sys.stderr.write(line + "\n")

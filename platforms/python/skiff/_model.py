@@ -9,7 +9,7 @@ import numpy as np
 
 from skiff import _skiff
 from skiff._errors import InvalidArgument, IoError
-from skiff._ports import Plan, Port, Signature, Symbol, Variable, signature_of
+from skiff._ports import Plan, Port, Signature, Symbol, VariableInfo, signature_of
 from skiff._session import Outputs, Session, ThreadPool
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Model:
         described = self._handle.describe()
         self._signatures = {one["name"]: signature_of(one) for one in described["signatures"]}
         self._symbols = tuple(Symbol(*symbol) for symbol in described["symbols"])
-        self._variables = tuple(Variable(*variable) for variable in described["variables"])
+        self._variables = tuple(VariableInfo(*variable) for variable in described["variables"])
         self._metadata: dict[str, str] = described["metadata"]
         self._described = described
         self._own_session: Session | None = None
@@ -103,7 +103,7 @@ class Model:
         return self._symbols
 
     @property
-    def variables(self) -> tuple[Variable, ...]:
+    def variables(self) -> tuple[VariableInfo, ...]:
         """The state that Sessions keep from run to run."""
         return self._variables
 

@@ -86,7 +86,7 @@ class Signature:
 
 
 @dataclasses.dataclass(frozen=True)
-class Variable:
+class VariableInfo:
     """State that one run leaves to the next."""
 
     name: str
