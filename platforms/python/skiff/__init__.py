@@ -26,6 +26,7 @@ from skiff._errors import (
     ParityError,
     Unsupported,
 )
+from skiff._frameworks import from_jax, from_keras, from_tf
 from skiff._function import (
     Function,
     FunctionStatistics,
@@ -114,6 +115,9 @@ __all__ = [
     "convert",
     "eager",
     "empty",
+    "from_jax",
+    "from_keras",
+    "from_tf",
     "from_torch",
     "function",
     "functions_run_eagerly",
