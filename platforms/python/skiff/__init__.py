@@ -39,7 +39,7 @@ from skiff._function import (
     while_loop,
 )
 from skiff._measure import BenchReport, Bucket, BucketProposal, Inspection, bench, build_info, inspect, propose_buckets, random_inputs
-from skiff._model import ClassScore, Model
+from skiff._model import ClassScore, Graph, Model
 from skiff._parity import BackendParity, ParityCase, ParityReport, TensorParity, parity
 from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, VariableInfo
 from skiff._report import Report, report
@@ -75,6 +75,7 @@ __all__ = [
     "Error",
     "Function",
     "FunctionStatistics",
+    "Graph",
     "Image",
     "ImageInput",
     "Inspection",
