@@ -1,6 +1,7 @@
 // From trained models to .skiff files, and what is done with sources: eager mode, buckets, the tool itself.
 
 #include "cli/custom_options.h"
+#include "cli/dot.h"
 #include "cli/inspect.h"
 #include "cli/tool.h"
 #include "graph/custom_operators.h"
@@ -180,6 +181,13 @@ std::pair<std::string, std::string> InspectModel(const ModelHandle& handle, cons
   return {cli::SkiffText(name, model->model(), nodes), JsonText(cli::SkiffJson(name, model->model()))};
 }
 
+std::string Dot(const ModelHandle& handle) {
+  const SharedModel model = handle.opened;
+  handle.get();
+  const Unlocked unlocked;
+  return cli::SkiffDot(model->model());
+}
+
 int Tool(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -214,6 +222,7 @@ void BindConvert(nb::module_& module) {
              nb::arg("progress").none());
   module.def("inspect_source", &InspectSource, nb::arg("path"), nb::arg("name"), nb::arg("nodes"));
   module.def("inspect_model", &InspectModel, nb::arg("model"), nb::arg("name"), nb::arg("nodes"));
+  module.def("model_dot", &Dot, nb::arg("model"));
   module.def(
       "language_of", [](const std::string& path) { return LanguageOfModel(path); }, nb::arg("path"));
   module.def("run_tool", &Tool, nb::arg("words"));

@@ -90,6 +90,7 @@ nb::tuple Report(const nb::dict& given, nb::object progress) {
   arguments.signature = Get<std::string>(given, "signature");
   arguments.threads = Get<int>(given, "threads");
   arguments.exact = Get<bool>(given, "exact");
+  arguments.inputs.files = Get<std::vector<std::string>>(given, "input_files");
   arguments.inputs.others = Get<std::string>(given, "inputs");
   arguments.inputs.ranges = Get<std::vector<std::string>>(given, "input_ranges");
   arguments.dims = Get<std::vector<std::string>>(given, "sizes");

@@ -26,6 +26,7 @@ from skiff._errors import (
     ParityError,
     Unsupported,
 )
+from skiff._frameworks import from_jax, from_keras, from_tf
 from skiff._function import (
     Function,
     FunctionStatistics,
@@ -38,7 +39,7 @@ from skiff._function import (
     while_loop,
 )
 from skiff._measure import BenchReport, Bucket, BucketProposal, Inspection, bench, build_info, inspect, propose_buckets, random_inputs
-from skiff._model import ClassScore, Model
+from skiff._model import ClassScore, Graph, Model
 from skiff._parity import BackendParity, ParityCase, ParityReport, TensorParity, parity
 from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, VariableInfo
 from skiff._report import Report, report
@@ -74,6 +75,7 @@ __all__ = [
     "Error",
     "Function",
     "FunctionStatistics",
+    "Graph",
     "Image",
     "ImageInput",
     "Inspection",
@@ -114,6 +116,9 @@ __all__ = [
     "convert",
     "eager",
     "empty",
+    "from_jax",
+    "from_keras",
+    "from_tf",
     "from_torch",
     "function",
     "functions_run_eagerly",

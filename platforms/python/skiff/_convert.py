@@ -10,7 +10,7 @@ from skiff import _skiff
 from skiff._errors import InvalidArgument
 from skiff._model import Model, _chosen
 from skiff._progress import reporter
-from skiff._sources import in_file, is_torch
+from skiff._sources import in_file, is_keras, is_torch
 
 
 @dataclasses.dataclass(frozen=True)
@@ -160,7 +160,8 @@ def convert(
     >>> model = skiff.convert("bert.onnx", dims={"batch": 1, "seq": skiff.Dim(1, 512)})
     >>> model.save("bert.skiff")
 
-    source: the path or bytes of an .onnx or .tflite file, an onnx.ModelProto, a torch.nn.Module or ExportedProgram. For a module,
+    source: the path or bytes of an .onnx or .tflite file, an onnx.ModelProto, a keras.Model (see
+    :func:`from_keras`), a torch.nn.Module or ExportedProgram. For a torch module,
     ``example_inputs`` and ``dynamic_shapes`` are torch's (see :func:`from_torch`).
     dims: the sizes of named dimensions: a size, (min, max), a range or a Dim. What stays open may have any size from 1 on.
     shapes: of inputs whose dimensions the file leaves open.
@@ -183,6 +184,10 @@ def convert(
     Raises :class:`InvalidArgument`, :class:`InvalidModel`, :class:`IoError`, and :class:`Unsupported`, which lists all operators
     that Skiff lacks at once.
     """
+    if is_keras(source):
+        from skiff._frameworks import export_keras
+
+        source = export_keras(source)
     if is_torch(source):
         from skiff._torch import export, sizes_of
 

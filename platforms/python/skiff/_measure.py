@@ -11,17 +11,42 @@ import numpy as np
 from skiff import _skiff
 from skiff._convert import Sizes, dim_of
 from skiff._errors import InvalidArgument
+from skiff._html import table
 from skiff._model import Model, _chosen
 from skiff._progress import reporter
 from skiff._sources import in_file
 
 
 class BenchReport(dict):
-    """What ``skiff bench --json`` prints, as a dictionary: times in nanoseconds, sizes in bytes. ``str()`` is what it prints for people."""
+    """What ``skiff bench --json`` prints, as a dictionary: times in nanoseconds, sizes in bytes. ``str()`` is what it prints for people.
 
-    def __init__(self, facts: Mapping[str, Any], text: str) -> None:
+    Notebooks show it as a table of the nodes.
+    """
+
+    def __init__(self, facts: Mapping[str, Any], text: str, page: Callable[[], str] | None = None) -> None:
         super().__init__(facts)
         self._text = text
+        self._page = page
+
+    def html(self) -> str:
+        """The page of :func:`skiff.report` about this model with these inputs, for which it is run again."""
+        if self._page is None:
+            raise InvalidArgument("this BenchReport was not made by bench(), which knows the model")
+        return self._page()
+
+    def _repr_html_(self) -> str:
+        nodes = sorted(self["nodes"], key=lambda node: -node["median_ns"])
+        whole = sum(node["median_ns"] for node in nodes) or 1
+        most = 20
+        return table(
+            f"{self['model']} on {self['backend']}: {self['median_ns'] / 1e3:.1f} µs a run, {self['min_ns'] / 1e3:.1f} the fastest",
+            ("node", "operator", "delegate", "µs", "% of the nodes"),
+            ((n["name"], n["operator"], n["delegate"], n["median_ns"] / 1e3, 100.0 * n["median_ns"] / whole) for n in nodes[:most]),
+            f"and {len(nodes) - most} more" if len(nodes) > most else "",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BenchReport, (dict(self), self._text)
 
     def __str__(self) -> str:
         return self._text
@@ -138,7 +163,16 @@ def bench(
         "top": _at_least("top", top, 0),
     }
     facts, text = _skiff.bench(opened._handle, _name(opened), options)
-    return BenchReport(json.loads(facts), text)
+
+    def page() -> str:
+        from skiff._report import report  # Which needs models.
+
+        return report(
+            opened, backends=backend, inputs=inputs, seed=seed, sizes=sizes, input_ranges=input_ranges, signature=signature,
+            threads=threads, exact=exact, runs=runs,
+        ).html  # fmt: skip
+
+    return BenchReport(json.loads(facts), text, page)
 
 
 def _at_least(what: str, value: int, least: int) -> int:

@@ -30,6 +30,20 @@ def _chosen(what: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
+class Graph:
+    """The plans of a model as a picture; :attr:`Model.graph` is one. Notebooks show the page of :func:`skiff.report`, after one run."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def to_dot(self) -> str:
+        """The first plan of each signature in the language of Graphviz, as ``skiff inspect --dot`` prints it."""
+        return _skiff.model_dot(self._model._handle)
+
+    def _repr_html_(self) -> str:
+        return self._model.report(runs=1)._repr_html_()
+
+
 class Model:
     """An opened .skiff file: immutable, verified, shared by any number of Sessions and threads.
 
@@ -136,6 +150,11 @@ class Model:
     def hints(self) -> tuple[str, ...]:
         """What its conversion would advise; empty for a model that was opened."""
         return self._hints
+
+    @property
+    def graph(self) -> Graph:
+        """The plans as a picture."""
+        return Graph(self)
 
     def explain(self, signature: str | None = None) -> str:
         """What became of every node of the source, a line each. Of a model that :func:`convert` has just made."""

@@ -11,6 +11,7 @@ import numpy as np
 from skiff import _skiff
 from skiff._convert import Sizes, conversion_options
 from skiff._errors import InvalidArgument, ParityError, Unsupported
+from skiff._html import table
 from skiff._model import Model, _chosen
 from skiff._progress import reporter
 from skiff._sources import in_file, is_torch
@@ -77,10 +78,38 @@ class ParityReport:
     >>> report = skiff.parity("net.onnx", model, layers=True)
     >>> report.raise_if_failed()
     >>> print(report)
+
+    Notebooks show it as a table.
     """
 
-    def __init__(self, cases: Iterable[ParityCase]) -> None:
+    def __init__(self, cases: Iterable[ParityCase], page: Callable[[], str] | None = None) -> None:
         self.cases = tuple(cases)
+        self._page = page
+
+    def html(self) -> str:
+        """The page of :func:`skiff.report` about this model and its source, for which both are run again, at the sizes of the first
+        case: the graph, times and memory beside the errors, layer by layer."""
+        if self._page is None:
+            raise InvalidArgument("this ParityReport was not made by parity(), which knows the model and its source")
+        return self._page()
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (case.sizes, backend.backend, row.name, row.op, "yes" if row.ok else "no", row.relative_error, row.problem or row.tolerance)
+            for case in self.cases
+            for backend in case.backends
+            for row in (*backend.outputs, *backend.expected, *backend.layers)
+        ]
+        most = 200
+        return table(
+            self.verdict,
+            ("sizes", "backend", "tensor", "operator", "agrees", "error / largest element", "what is allowed"),
+            rows[:most],
+            f"and {len(rows) - most} more" if len(rows) > most else "",
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ParityReport, (self.cases,)
 
     @property
     def ok(self) -> bool:
@@ -332,11 +361,36 @@ def parity(
         run = _skiff.ParityRun(options)
         if isinstance(expect, str) and expect == "onnxruntime":
             expect = _by_onnxruntime(path, run.constants())
-        return ParityReport(
+        cases = [
             case
             for pair, name in enumerate(run.names())
             for case in _cases(run, pair, name, inputs, input_ranges or {}, expect, calls, sweep, steps)
-        )
+        ]
+
+    def page() -> str:
+        from skiff._convert import convert
+        from skiff._report import report
+
+        made = model
+        if made is None:
+            made = convert(
+                source, dims=dims, shapes=shapes, buckets=buckets, constants=constants, state=state, signatures=signatures,
+                disable_passes=disable_passes, xnnpack=xnnpack, custom=custom, custom_libraries=custom_libraries,
+            )  # fmt: skip
+        sizes = dict(calls[0]) if calls else _sizes_of(cases[0].sizes if cases else "")
+        arrays: Any = inputs(sizes) if callable(inputs) else inputs if isinstance(inputs, Mapping) else None
+        seed = _seed_and_range(inputs)[0] if isinstance(inputs, str) and from_random else 1
+        return report(
+            made, source, backends=names or ("xnnpack",), inputs=arrays, seed=seed, sizes={} if arrays else sizes,
+            input_ranges=input_ranges, threads=threads, signature=cases[0].signature if cases else None,
+        ).html  # fmt: skip
+
+    return ParityReport(cases, page)
+
+
+def _sizes_of(text: str) -> dict[str, int]:
+    """Of a case: "batch=2, seq=7"."""
+    return {name: int(size) for name, size in (part.split("=") for part in filter(None, text.split(", ")))}
 
 
 def _as_source(model: Any) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import html
 import json
 import logging
 import os
 import tempfile
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
+import numpy as np
+
 from skiff import _skiff
 from skiff._errors import InvalidArgument
+from skiff._html import frame
 from skiff._model import Model, _chosen
 from skiff._progress import reporter
 from skiff._sources import in_file
@@ -38,8 +40,7 @@ class Report:
         return f"<skiff.Report of {sides}: {len(self.html)} characters>"
 
     def _repr_html_(self) -> str:
-        # A frame of its own: the page's style and scripts are not the notebook's.
-        return f'<iframe srcdoc="{html.escape(self.html)}" style="width: 100%; height: 85vh; border: 0"></iframe>'
+        return frame(self.html)
 
 
 @contextlib.contextmanager
@@ -58,6 +59,14 @@ def _path_of(model: Model | str | os.PathLike[str] | bytes) -> Iterator[str]:
         yield path
 
 
+@contextlib.contextmanager
+def _in_npz(arrays: Mapping[str, Any]) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="skiff_report_") as folder:
+        path = os.path.join(folder, "inputs.npz")
+        np.savez(path, **{name: np.asarray(array) for name, array in arrays.items()})
+        yield path
+
+
 def report(
     model: Model | str | os.PathLike[str] | bytes,
     source: Any = None,
@@ -65,6 +74,7 @@ def report(
     *,
     against: Model | str | os.PathLike[str] | bytes | None = None,
     backends: Iterable[str] | str = ("xnnpack",),
+    inputs: Mapping[str, Any] | None = None,
     seed: int = 1,
     sizes: Mapping[str, int] | None = None,
     input_ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -78,7 +88,7 @@ def report(
 
     source: what the model was made from (a path, bytes, an onnx.ModelProto); then the page also says what fused, and has the errors
     against eager mode, layer by layer. path: where the page is written. against: another model, side by side. backends: ``"xnnpack"``,
-    ``"vulkan"``, ``"reference"``, several of them side by side. runs: timed ones, 20 by default, 2 of the reference.
+    ``"vulkan"``, ``"reference"``, several of them side by side. inputs: arrays by name; random ones from ``seed`` by default. runs: timed ones, 20 by default, 2 of the reference.
 
     >>> skiff.report("net.skiff", "net.onnx", "report.html")
     """
@@ -97,6 +107,7 @@ def report(
             "threads": threads or 0,
             "exact": exact,
             "inputs": f"random:{seed}",
+            "input_files": [] if inputs is None else [files.enter_context(_in_npz(inputs))],
             "input_ranges": [f"{name}={low}..{high}" for name, (low, high) in (input_ranges or {}).items()],
             "sizes": [f"{name}={size}" for name, size in (sizes or {}).items()],
             "runs": runs,

@@ -20,6 +20,14 @@ def is_torch(source: Any) -> bool:
     )
 
 
+def is_keras(source: Any) -> bool:
+    """Whether it is a keras.Model, without importing keras."""
+    return any(
+        kind.__module__.split(".")[0] in ("keras", "tf_keras") and kind.__name__ in ("Model", "Functional", "Sequential")
+        for kind in type(source).__mro__
+    )
+
+
 @contextlib.contextmanager
 def in_file(source: Any) -> Iterator[str]:
     """A path at which the source can be read: of a path itself; of bytes and of an onnx.ModelProto a file in memory.

@@ -1,5 +1,8 @@
 """The page about a model."""
 
+import pickle
+
+import numpy as np
 import pytest
 
 import skiff
@@ -53,3 +56,34 @@ def test_what_is_wrong_is_named(tmp_path):
         skiff.report(model, NET, runs=2)
     with pytest.raises(skiff.IoError):
         skiff.report(tmp_path / "none.skiff")
+
+
+def test_what_was_judged_and_measured_has_a_page_and_a_table():
+    source = NET.read_bytes()
+    model = skiff.convert(source)
+    inputs = skiff.random_inputs(model, 3)
+    report = skiff.parity(source, model, inputs=inputs, layers=True)
+    assert report.html().startswith("<!DOCTYPE html>") and report.html().count("Errors against eager mode")
+    shown = report._repr_html_()
+    assert "PARITY OK" in shown and shown.count("<tr>") > 5 and "<script" not in shown
+    for alone in (skiff.parity(OPEN, at={"n": 3}), skiff.parity(OPEN, inputs={"x": np.ones((2, 4), np.float32)})):
+        assert '"parity":{"' in alone.html().replace(" ", "")
+    measured = skiff.bench(model, runs=2, inputs=inputs)
+    assert measured.html().startswith("<!DOCTYPE html>") and "µs a run" in measured._repr_html_()
+    for one in (report, measured):
+        copy = pickle.loads(pickle.dumps(one))
+        assert copy._repr_html_() == one._repr_html_()
+        with pytest.raises(skiff.InvalidArgument, match="was not made by"):
+            copy.html()
+
+
+def test_names_are_shown_as_text():
+    report = skiff.parity(b"graph g { input x: f32[2] y = Neg(x) output y }")
+    report.cases[0].backends[0].outputs[0].__dict__["name"] = "<b>&"
+    assert "<b>&" not in report._repr_html_() and "&lt;b&gt;&amp;" in report._repr_html_()
+
+
+def test_a_graph_is_a_picture():
+    model = skiff.convert(ADD)
+    assert model.graph.to_dot().startswith("digraph") and "Add" in model.graph.to_dot()
+    assert model.graph._repr_html_().startswith("<iframe srcdoc=")
