@@ -52,13 +52,14 @@ from skiff._skiff import (
     Variable,
     checks_every_result,
     functions_run_eagerly,
-    ops,
     set_check_every_result,
     set_run_functions_eagerly,
 )
 from skiff._torch import from_torch
 
-_sys.modules["skiff.ops"] = ops  # So that ``from skiff.ops import matmul`` works.
+# Of the native part; under this name its stub is found, and ``from skiff.ops import matmul`` works.
+_sys.modules["skiff.ops"] = _sys.modules["skiff._skiff.ops"]
+from skiff import ops  # noqa: E402
 __version__: str = build_info()["version"]
 
 __all__ = [
