@@ -76,8 +76,9 @@ void InputMoments::AddWindows(const TensorView& x) {
       const int64_t y = windows[0].Source(out_y, tap / taps_[1]);
       const int64_t column = windows[1].Source(out_x, tap % taps_[1]);
       const bool inside = y >= 0 && column >= 0;
-      const float* from =
-          x.as<float>() + ((picture * windows[0].input + y) * windows[1].input + column) * channels;
+      const int64_t pixel =
+          inside ? (picture * windows[0].input + y) * windows[1].input + column : 0;  // One that is there.
+      const float* from = x.as<float>() + pixel * channels;
       for (int64_t group = 0; group < groups_; ++group) {
         float* to = row.data() + group * row_ + tap * depth_;
         if (inside)
