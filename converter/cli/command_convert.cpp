@@ -3,9 +3,10 @@
 #include <memory>
 
 #include "cli/commands.h"
-#include "cli/convert_options.h"
 #include "cli/json.h"
 #include "cli/progress.h"
+#include "cli/quantize_options.h"
+#include "cli/quantize_run.h"
 #include "cli/session_options.h"
 #include "cli/summary.h"
 #include "cli/table.h"
@@ -25,21 +26,13 @@ constexpr const char* kFooter =
 
 constexpr int kSteps = 5;
 
-struct Arguments : ConvertArguments {
-  std::string source;
-  std::string output;
-  std::string target = "cpu";
-  bool explain = false;
-  bool json = false;
-};
-
 void PrintPasses() {
   Table table({{"pass"}, {"can be disabled"}, {"purpose"}});
   for (const Pass& pass : Pipeline()) table.Add({pass.name, pass.required ? "no" : "yes", pass.purpose});
   fmt::print("{}", table.ToString());
 }
 
-void CheckSource(const Arguments& arguments) {
+void CheckSource(const QuantizeArguments& arguments) {
   std::error_code error;
   if (std::filesystem::equivalent(arguments.source, arguments.output, error)) {
     Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name",
@@ -66,7 +59,7 @@ Remarks RemarksOn(const ConvertedFile& result) {
   return remarks;
 }
 
-void Convert(const Arguments& arguments) {
+void Convert(const QuantizeArguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
   if (arguments.target == "vulkan") options.targets = {Target::kVulkan};
   CheckSource(arguments);
@@ -104,10 +97,10 @@ void Convert(const Arguments& arguments) {
 
 }  // namespace
 
-void AddConvert(CLI::App& app, int&) {
+void AddConvert(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("convert", "Turn a trained .onnx or .tflite model into a .skiff file");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<QuantizeArguments>();
   command
       ->add_option("source", arguments->source,
                    "The .onnx or .tflite model; external tensor data of .onnx may lie in its own folder")
@@ -120,6 +113,7 @@ void AddConvert(CLI::App& app, int&) {
       ->type_name("OUT.skiff");
   AddPlanOptions(*command, *arguments);
   AddFileOptions(*command, *arguments);
+  AddQuantizeStep(*command, *arguments);
   command
       ->add_option("--target", arguments->target,
                    "What the plans are for: cpu (default), or vulkan: a plan for the GPU beside each one for "
@@ -136,7 +130,10 @@ void AddConvert(CLI::App& app, int&) {
       },
       "Print the optimisations in their order, and stop");
   command->footer(kFooter);
-  command->callback([arguments] { Convert(*arguments); });
+  command->callback([arguments, &exit_code] {
+    if (arguments->format.empty()) return Convert(*arguments);
+    exit_code = RunQuantize(*arguments);
+  });
 }
 
 }  // namespace skiff::cli

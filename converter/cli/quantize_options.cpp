@@ -43,25 +43,9 @@ void AddCalibrationOptions(CLI::App& command, QuantizeArguments& arguments) {
       ->allow_extra_args(false);
 }
 
-}  // namespace
-
-void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
-  command.add_option("source", arguments.source, "The .onnx or .tflite model, of floats")
-      ->required()
-      ->type_name("IN");
-  command
-      .add_option("-o,--output", arguments.output,
-                  "The file to write; an existing one is replaced whole or not at all")
-      ->required()
-      ->type_name("OUT.skiff");
+/// What `skiff quantize` and a step of `skiff convert` share.
+void AddTuningOptions(CLI::App& command, QuantizeArguments& arguments) {
   AddCalibrationOptions(command, arguments);
-  command
-      .add_option(
-          "--format", arguments.format,
-          "i8: values and weights (default). 16x8: values of 16 bits, weights of 8; computed on floats. "
-          "weights8, weights4, f16: weights alone, which needs no inputs")
-      ->type_name("FORMAT")
-      ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
   command
       .add_option("--ranges", arguments.ranges,
                   "How the range of a value is chosen: min-max (default: all that was seen), moving-average, "
@@ -80,6 +64,12 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
       "--everything", arguments.everything,
       "Round results that no product reads, too, instead of computing them on floats where that is "
       "much better");
+  command
+      .add_option("--rounding", arguments.rounding,
+                  "How weights are rounded: effect (default: each makes up for what those before it have "
+                  "changed in the layer's result, on the inputs that calibrate), nearest")
+      ->type_name("HOW")
+      ->check(OneOf({"effect", "nearest"}));
   command.add_flag("--no-bias-correction", arguments.no_bias_correction,
                    "Leave biases as they are, instead of adding what rounded weights lack on average");
   command.add_flag(
@@ -96,20 +86,80 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
       ->check(OneOf({"largest", "rms", "cosine", "top1"}));
   command
       .add_option(
+          "--score", arguments.score,
+          "Measure by a command instead: the last number that it prints is how good the file at {} is, "
+          "the more the better, and an error is what a candidate lacks to the float net")
+      ->type_name("COMMAND");
+  command
+      .add_option(
           "--max-error", arguments.max_error,
           "Leave the layers float that cost most, until the error is not larger; the exit code is 4 where "
           "that does not help")
       ->type_name("E")
       ->check(CLI::NonNegativeNumber);
   command
+      .add_option(
+          "--max-bytes", arguments.max_bytes,
+          "Of the file, with the least error that is found: layers that cost least get weights of "
+          "four bits where the format alone has more; where it has less, and there is no --max-error, "
+          "layers that cost most stay float. Exit code 4 as above")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--max-ms", arguments.max_ms,
+                  "Of a run, measured on this machine with --threads: without --max-error, layers that cost "
+                  "most stay float as long as it is kept. Exit code 4 as above")
+      ->type_name("T")
+      ->check(CLI::PositiveNumber);
+  command
       .add_option("--report", arguments.report,
                   "Write a page that shows each layer: its noise, its share of the error, histograms, bytes. "
                   "Takes a while, because each layer is measured alone and left out")
       ->type_name("FILE.html");
+}
+
+}  // namespace
+
+void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
+  command.add_option("source", arguments.source, "The .onnx or .tflite model, of floats")
+      ->required()
+      ->type_name("IN");
+  command
+      .add_option("-o,--output", arguments.output,
+                  "The file to write; an existing one is replaced whole or not at all")
+      ->required()
+      ->type_name("OUT.skiff");
+  command
+      .add_option(
+          "--format", arguments.format,
+          "i8: values and weights (default). 16x8: values of 16 bits, weights of 8; computed on floats. "
+          "weights8, weights4, f16: weights alone, which needs no inputs")
+      ->type_name("FORMAT")
+      ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
+  AddTuningOptions(command, arguments);
   AddThreadsOption(command, arguments.threads);
   AddPlanOptions(command, arguments);
   AddFileOptions(command, arguments);
   AddJsonOption(command, arguments.json);
+}
+
+void AddQuantizeStep(CLI::App& command, QuantizeArguments& arguments) {
+  constexpr const char* kGroup = "Quantising (docs/quantising.md)";
+  arguments.format.clear();
+  CLI::Option* step =
+      command
+          .add_option(
+              "--quantize", arguments.format,
+              "Quantise on the way, as 'skiff quantize --format' does: i8, 16x8, weights8, weights4 or "
+              "f16")
+          ->type_name("FORMAT")
+          ->check(OneOf({std::begin(kFormats), std::end(kFormats)}))
+          ->group(kGroup);
+  const size_t before = command.get_options().size();
+  AddTuningOptions(command, arguments);
+  AddThreadsOption(command, arguments.threads);
+  const std::vector<CLI::Option*> options = command.get_options();
+  for (size_t i = before; i < options.size(); ++i) options[i]->needs(step)->group(kGroup);
 }
 
 QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments) {
@@ -120,9 +170,12 @@ QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments) {
   options.keep = arguments.keep;
   options.everything = arguments.everything;
   options.equalize = !arguments.no_equalisation;
-  options.insert.correct_bias = !arguments.no_bias_correction;
+  options.weights.rounding = arguments.rounding == "nearest" ? Rounding::kNearest : Rounding::kByEffect;
+  options.weights.correct_bias = !arguments.no_bias_correction;
   options.measure = *MeasureFromName(arguments.measure);
   options.max_error = arguments.max_error;
+  options.max_bytes = arguments.max_bytes;
+  options.max_ms = arguments.max_ms;
   options.measure_layers = !arguments.report.empty();
   options.threads = arguments.threads;
   return options;

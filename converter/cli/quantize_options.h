@@ -1,4 +1,4 @@
-/// The options of `skiff quantize`.
+/// The options of `skiff quantize`, and of the step of `skiff convert`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -23,16 +23,25 @@ struct QuantizeArguments : ConvertArguments {
   double percentile = 99.99;
   std::vector<std::string> keep;
   bool everything = false;
+  std::string rounding = "effect";
   bool no_bias_correction = false;
   bool no_equalisation = false;
   std::string measure = "largest";
+  std::string score;  ///< A command.
   std::optional<double> max_error;
+  std::optional<uint64_t> max_bytes;
+  std::optional<double> max_ms;
   std::string report;
   int threads = 0;
   bool json = false;
+  std::string target = "cpu";
+  bool explain = false;
 };
 
+/// All of skiff quantize.
 void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments);
+/// --quantize FORMAT, and all that say how, for skiff convert. The format is empty where it is not given.
+void AddQuantizeStep(CLI::App& command, QuantizeArguments& arguments);
 
 QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments);
 

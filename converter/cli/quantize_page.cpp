@@ -75,16 +75,19 @@ std::string Row(const QuantizedLayer& layer, double most_alone) {
   return row;
 }
 
-std::string Trail(const QuantizeResult& result) {
+std::string Trail(const QuantizeResult& result, const std::string& measure) {
   if (result.trail.empty()) return "";
-  std::string text =
-      "<h2>Search</h2>\n<table class='search'><tr><th class='number'>layers left float</th><th "
-      "class='number'>error "
-      "then</th>"
-      "</tr>\n";
+  std::string text = fmt::format(
+      "<h2>Search</h2>\n<table class='search'><tr><th class='number'>layers left float</th>"
+      "<th class='number'>with four bits</th><th class='number'>error then ({})</th>"
+      "<th class='number'>bytes</th><th class='number'>time</th></tr>\n",
+      EscapeHtml(measure));
   for (const SearchStep& step : result.trail)
-    text += fmt::format("<tr><td class='number'>{}</td><td class='number'>{:.3g}</td></tr>\n",
-                        step.left_float, step.error);
+    text += fmt::format(
+        "<tr><td class='number'>{}</td><td class='number'>{}</td><td class='number'>{}</td>"
+        "<td class='number'>{}</td><td class='number'>{}</td></tr>\n",
+        step.left_float, step.narrowed, Number(step.error), step.bytes ? Grouped(*step.bytes) : "",
+        Number(step.milliseconds, " ms"));
   return text + "</table>\n";
 }
 
@@ -118,7 +121,8 @@ std::string EscapeHtml(const std::string& text) {
 
 std::string QuantizePage(const std::string& title,
                          const std::vector<std::pair<std::string, std::string>>& facts,
-                         const QuantizeResult& result, const std::string& measure) {
+                         const QuantizeResult& result, const std::string& measure,
+                         const std::string& search_measure) {
   std::string page = fmt::format(
       "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
       "<meta name='viewport' content='width=device-width'><title>{0}</title><style>{1}</style></head>\n"
@@ -126,7 +130,7 @@ std::string QuantizePage(const std::string& title,
       EscapeHtml(title), kStyle);
   for (const auto& [name, value] : facts)
     page += fmt::format("<dt>{}</dt><dd>{}</dd>\n", EscapeHtml(name), EscapeHtml(value));
-  page += "</dl>\n" + Trail(result);
+  page += "</dl>\n" + Trail(result, search_measure);
   double most_alone = 0;
   for (const QuantizedLayer& layer : result.layers) {
     const double alone = layer.error_alone.value_or(0);

@@ -9,10 +9,12 @@
 
 namespace skiff::cli {
 
-/// `facts`: what was done, as names and values above the tables. HTML.
+/// `facts`: what was done, as names and values above the tables. HTML. `measure`: of what layers cost;
+/// `search_measure`: of what the search tried.
 std::string QuantizePage(const std::string& title,
                          const std::vector<std::pair<std::string, std::string>>& facts,
-                         const QuantizeResult& result, const std::string& measure);
+                         const QuantizeResult& result, const std::string& measure,
+                         const std::string& search_measure);
 
 /// Text as HTML has it.
 std::string EscapeHtml(const std::string& text);

@@ -31,6 +31,14 @@ Json LayerJson(const QuantizedLayer& layer) {
   return row;
 }
 
+Json StepJson(const SearchStep& step) {
+  Json json = {{"left_float", step.left_float}, {"narrowed", step.narrowed}};
+  if (step.error) json["error"] = *step.error;
+  if (step.bytes) json["bytes"] = *step.bytes;
+  if (step.milliseconds) json["milliseconds"] = *step.milliseconds;
+  return json;
+}
+
 }  // namespace
 
 std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& sizes,
@@ -47,7 +55,13 @@ std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& siz
   text += '\n';
   for (const auto& [why, names] : floats)
     text += fmt::format("float:  {} ({})\n", fmt::join(names, ", "), why);
-  if (result.error) text += fmt::format("error:  {:.3g} ({}) of the outputs\n", *result.error, measure);
+  const PlanCost& cost = result.cost;
+  if (result.float_score)
+    text += fmt::format("score:  {:.6g} as floats, {:.6g} now\n", *result.float_score,
+                        *result.float_score - *cost.error);
+  else if (cost.error)
+    text += fmt::format("error:  {:.3g} ({}) of the outputs\n", *cost.error, measure);
+  if (cost.milliseconds) text += fmt::format("time:   {:.3g} ms on this machine\n", *cost.milliseconds);
   text += fmt::format("bytes:  {} as floats, {} now ({:.1f} times smaller)\n\n", Grouped(sizes.before),
                       Grouped(sizes.behind),
                       static_cast<double>(sizes.before) / static_cast<double>(sizes.behind));
@@ -56,13 +70,14 @@ std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& siz
 
 Json QuantizeJson(const QuantizeResult& result, const QuantizedSizes& sizes, const std::string& measure) {
   Json json = {{"bytes_before", sizes.before}, {"bytes", sizes.behind}, {"layers", Json::array()}};
-  if (result.error) {
+  if (result.cost.error) {
     json["measure"] = measure;
-    json["error"] = *result.error;
+    json["error"] = *result.cost.error;
   }
+  if (result.float_score) json["score_before"] = *result.float_score;
+  if (result.cost.milliseconds) json["milliseconds"] = *result.cost.milliseconds;
   for (const QuantizedLayer& layer : result.layers) json["layers"].push_back(LayerJson(layer));
-  for (const SearchStep& step : result.trail)
-    json["search"].push_back({{"left_float", step.left_float}, {"error", step.error}});
+  for (const SearchStep& step : result.trail) json["search"].push_back(StepJson(step));
   json["notes"] = result.notes;
   return json;
 }

@@ -20,9 +20,9 @@ constexpr double kLargestBiasCode = 0x1p30;
 
 class Inserter {
  public:
-  Inserter(Graph& graph, const FormatPlan& plan, const Ranges& ranges, const Observations& observations,
-           const InsertOptions& options)
-      : graph_(graph), plan_(plan), ranges_(ranges), observations_(observations), options_(options) {}
+  Inserter(Graph& graph, const FormatPlan& plan, const Ranges& ranges, const RoundedLayers& rounded,
+           const WeightOptions& options)
+      : graph_(graph), plan_(plan), ranges_(ranges), rounded_(rounded), options_(options) {}
 
   void Run() {
     for (const ValueId value : RoundedValues(graph_, plan_)) Round(value);
@@ -88,46 +88,39 @@ class Inserter {
     return graph_.value(node.inputs[kBias]).constant->ToDoubles();
   }
 
-  /// What each channel lacks on average when it is computed with these weights; empty: not known.
-  std::vector<double> Lacks(NodeId id, ValueId x, const TensorData& weights, const TensorData& codes) const {
-    const Node& node = graph_.node(id);
-    const auto seen = observations_.find(x);
-    if (!options_.correct_bias || seen == observations_.end() || node.op == OpCode::kConvTranspose2d)
-      return {};
-    const std::vector<double>& mean = seen->second.channel_mean();
-    const Shape& shape = weights.shape();
-    const int64_t channels = shape[0];
-    const int64_t inner = shape[shape.rank() - 1];
-    const int64_t groups = node.op == OpCode::kConv2d ? node.As<Conv2dAttrs>().groups : 1;
-    if (static_cast<int64_t>(mean.size()) != inner * groups || channels % groups != 0) return {};
-    const std::vector<double> rounded = codes.ToDoubles();
-    const int64_t row = weights.elements() / channels;
-    std::vector<double> lacks(static_cast<size_t>(channels), 0);
-    for (int64_t c = 0; c < channels; ++c) {
-      const int64_t first = c / (channels / groups) * inner;
-      for (int64_t i = 0; i < row; ++i) {
-        const auto at = static_cast<size_t>(c * row + i);
-        lacks[static_cast<size_t>(c)] += (static_cast<double>(weights.as<float>()[at]) - rounded[at]) *
-                                         mean[static_cast<size_t>(first + i % inner)];
-      }
+  /// Null: not known.
+  const RoundedWeights* RoundedFor(NodeId id, int bits) const {
+    const auto found = rounded_.find({id, bits});
+    return found == rounded_.end() ? nullptr : &found->second;
+  }
+
+  static void Add(const std::vector<double>& lacks, std::vector<double>& bias) {
+    if (bias.empty()) bias.assign(lacks.size(), 0);
+    for (size_t c = 0; c < lacks.size(); ++c) bias[c] += lacks[c];
+  }
+
+  static bool ReachesAll(const Quantization& weights, const std::vector<double>& least_scales) {
+    for (size_t c = 0; c < least_scales.size(); ++c) {
+      if (static_cast<double>(weights.ScaleAt(static_cast<int64_t>(c))) < least_scales[c]) return false;
     }
-    return lacks;
+    return true;
   }
 
   void QuantizeProduct(NodeId id, Format format) {
     const ValueId x = graph_.node(id).inputs[0];
     const ValueId codes_of_x = graph_.node(graph_.value(x).producer).inputs[0];
-    const ValueId real = graph_.node(graph_.value(codes_of_x).producer).inputs[0];
     const double x_scale = static_cast<double>(graph_.value(codes_of_x).quantization->scale);
     const TensorData weights = *graph_.value(graph_.node(id).inputs[kWeights]).constant;
     const std::string name = graph_.value(graph_.node(id).inputs[kWeights]).name;
     std::vector<double> bias = BiasOf(graph_.node(id));
     std::vector<double> least;
     for (const double number : bias) least.push_back(std::abs(number) / (x_scale * kLargestBiasCode));
-    const TensorData codes = CodesPerChannel(weights, options_.scales, least);
-    const std::vector<double> lacks = Lacks(id, real, weights, codes);
-    if (bias.empty() && !lacks.empty()) bias.assign(lacks.size(), 0);
-    for (size_t c = 0; c < lacks.size(); ++c) bias[c] += lacks[c];
+    const RoundedWeights* rounded = RoundedFor(id, 8);
+    if (rounded != nullptr && !ReachesAll(*rounded->codes.quantization(), least)) rounded = nullptr;
+    const TensorData codes = rounded != nullptr
+                                 ? rounded->codes
+                                 : NearestCodes(weights, GridPerChannel(weights, options_.scales, least));
+    if (rounded != nullptr) Add(rounded->lacks, bias);
     std::vector<ValueId> inputs = {x, Dequantized(codes, name, id)};
     if (!bias.empty()) inputs.push_back(BiasFor(id, bias, x_scale, *codes.quantization(), format));
     SetInputs(graph_, id, inputs);
@@ -145,7 +138,7 @@ class Inserter {
           fits && std::isnormal(units[c]) && std::abs(bias[c] / static_cast<double>(units[c])) < 0x1p31 - 1;
     }
     if (fits) return Dequantized(BiasCodes(bias, units), name, id);
-    return graph_.AddConstant(name, RoundedTo(DType::kF32, Shape{static_cast<int64_t>(bias.size())}, bias));
+    return graph_.AddConstant(name, ToFloats(bias));
   }
 
   /// Tensors beside codes; single numbers are codes already (fold-qdq).
@@ -180,24 +173,48 @@ class Inserter {
     const bool weights = IsLinear(graph_.node(id).op) && input == kWeights;
     const Shape& shape = numbers.shape();
     const int64_t last = shape[shape.rank() - 1];
-    // A channel of a depthwise convolution has too few weights for four bits.
-    if (format == Format::kWeights4 && (last >= options_.block || !weights))
-      return Dequantized(CodesOfFourBits(numbers, std::min(last, options_.block)), name, id);
-    if (weights) return Dequantized(CodesPerChannel(numbers, options_.scales), name, id);
+    const int bits = weights                       ? BitsOfWeights(format, shape, options_.block)
+                     : format == Format::kWeights4 ? 4
+                                                   : 8;
+    if (const RoundedWeights* rounded = weights ? RoundedFor(id, bits) : nullptr) {
+      AddToBias(id, rounded->lacks);
+      return Dequantized(rounded->codes, name, id);
+    }
+    if (bits == 4)
+      return Dequantized(NearestCodes(numbers, GridOfFourBits(numbers, std::min(last, options_.block))), name,
+                         id);
+    if (weights)
+      return Dequantized(NearestCodes(numbers, GridPerChannel(numbers, options_.scales)), name, id);
     // One scale for each row of a table, and of each gate's weights.
-    const Shape rows{numbers.elements() / last, last};
-    const TensorData codes = CodesPerChannel(numbers.Reshaped(rows), options_.scales);
+    const TensorData table = numbers.Reshaped({numbers.elements() / last, last});
+    const TensorData codes = NearestCodes(table, GridPerChannel(table, options_.scales));
     const Quantization& by_row = *codes.quantization();
     const TensorData stored = codes.Reshaped(shape).Quantized(
         PerAxis(shape.rank() - 1, {by_row.scales, by_row.scales + by_row.count}, {}, last));
     return Dequantized(stored, name, id);
   }
 
+  /// Of a product on floats.
+  void AddToBias(NodeId id, const std::vector<double>& lacks) {
+    const Node& node = graph_.node(id);
+    const bool has_bias = node.inputs.size() > kBias && node.inputs[kBias] != kNoValue;
+    if (lacks.empty() || (has_bias && !graph_.value(node.inputs[kBias]).constant)) return;
+    std::vector<double> bias = BiasOf(node);
+    Add(lacks, bias);
+    std::vector<ValueId> inputs = {node.inputs[0], node.inputs[kWeights]};
+    inputs.push_back(graph_.AddConstant(node.name + ".bias", ToFloats(bias)));
+    SetInputs(graph_, id, inputs);
+  }
+
+  static TensorData ToFloats(const std::vector<double>& numbers) {
+    return RoundedTo(DType::kF32, Shape{static_cast<int64_t>(numbers.size())}, numbers);
+  }
+
   Graph& graph_;
   const FormatPlan& plan_;
   const Ranges& ranges_;
-  const Observations& observations_;
-  const InsertOptions& options_;
+  const RoundedLayers& rounded_;
+  const WeightOptions& options_;
   std::map<ValueId, ValueId> stored_;
 };
 
@@ -217,8 +234,8 @@ std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan) {
 }
 
 void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& ranges,
-                        const Observations& observations, const InsertOptions& options) {
-  Inserter(graph, plan, ranges, observations, options).Run();
+                        const RoundedLayers& rounded, const WeightOptions& options) {
+  Inserter(graph, plan, ranges, rounded, options).Run();
 }
 
 void ShareRanges(const Graph& graph, Ranges& ranges) {

@@ -8,7 +8,7 @@
 #include "quantize/layers.h"
 #include "quantize/observer.h"
 #include "quantize/range.h"
-#include "quantize/weights.h"
+#include "quantize/rounded_layers.h"
 
 namespace skiff {
 
@@ -16,20 +16,14 @@ namespace skiff {
 using Observations = std::map<ValueId, Observer>;
 using Ranges = std::map<ValueId, Range>;
 
-struct InsertOptions {
-  WeightScales scales = WeightScales::kLeastSquares;
-  /// What rounded weights add to a product on average goes into its bias (Nagel et al., 2019).
-  bool correct_bias = true;
-  int64_t block = 32;  ///< Neighbours that share a scale of Format::kWeights4.
-};
-
 /// The values that a plan rounds.
 std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan);
 
 /// The graph is as the passes leave it before they fold quantised nets. Every value that the plan rounds
-/// needs a range. What the nodes were for (names, sources) is kept.
+/// needs a range. Weights that are not among those `rounded` are rounded to the nearest code. What the nodes
+/// were for (names, sources) is kept.
 void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& ranges,
-                        const Observations& observations, const InsertOptions& options = {});
+                        const RoundedLayers& rounded, const WeightOptions& options = {});
 
 /// One range for all values that share codes.
 void ShareRanges(const Graph& graph, Ranges& ranges);

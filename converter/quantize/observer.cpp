@@ -24,23 +24,16 @@ void Observer::Reach(double largest) {
   }
 }
 
-void Observer::AddMoments(std::span<const float> values, int64_t channels) {
+void Observer::AddChannels(std::span<const float> values, int64_t channels) {
   const auto count = static_cast<size_t>(channels);
   if (channels <= 0 || values.size() % count != 0) return;
-  channel_mean_.resize(count, 0);
   channel_largest_.resize(count, 0);
-  const int64_t rows = static_cast<int64_t>(values.size() / count);
-  std::vector<double> sums(count, 0);
   for (size_t i = 0; i < values.size(); i += count) {
     for (size_t c = 0; c < count; ++c) {
-      const float value = std::isfinite(values[i + c]) ? values[i + c] : 0;
-      sums[c] += static_cast<double>(value);
-      channel_largest_[c] = std::max(channel_largest_[c], std::abs(value));
+      const float value = std::abs(values[i + c]);
+      if (std::isfinite(value)) channel_largest_[c] = std::max(channel_largest_[c], value);
     }
   }
-  rows_ += rows;
-  for (size_t c = 0; rows_ > 0 && c < count; ++c)
-    channel_mean_[c] += (sums[c] - static_cast<double>(rows) * channel_mean_[c]) / static_cast<double>(rows_);
 }
 
 void Observer::Add(std::span<const float> values, int64_t channels) {
@@ -75,7 +68,7 @@ void Observer::Add(std::span<const float> values, int64_t channels) {
       ++others_;
     }
   }
-  AddMoments(values, channels);
+  AddChannels(values, channels);
 }
 
 }  // namespace skiff

@@ -1,4 +1,4 @@
-/// What calibration sees of a value: a histogram, and moments of its channels.
+/// What calibration sees of a value: a histogram, and how large its channels become.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 namespace skiff {
 
 /// Finite numbers only; others are counted. The same for the same calls in any order, but for the moving
-/// averages and the last digits of sums.
+/// averages.
 class Observer {
  public:
   static constexpr int kBins = 8192;
 
-  /// `channels`: the extent of the last axis, whose moments are wanted; 0: none are.
+  /// `channels`: the extent of the last axis, of which each index is looked at; 0: none is.
   void Add(std::span<const float> values, int64_t channels);
 
   int64_t calls() const { return calls_; }
@@ -32,12 +32,11 @@ class Observer {
   double BinMiddle(int bin) const { return (2 * bin + 1 - kBins) * reach_ / kBins; }
 
   /// By the index of the last axis.
-  const std::vector<double>& channel_mean() const { return channel_mean_; }
   const std::vector<float>& channel_largest() const { return channel_largest_; }
 
  private:
   void Reach(double largest);
-  void AddMoments(std::span<const float> values, int64_t channels);
+  void AddChannels(std::span<const float> values, int64_t channels);
 
   int64_t calls_ = 0;
   int64_t zeros_ = 0;
@@ -49,8 +48,6 @@ class Observer {
   double average_max_ = 0;
   double reach_ = 0;
   std::vector<int64_t> bins_;
-  int64_t rows_ = 0;
-  std::vector<double> channel_mean_;
   std::vector<float> channel_largest_;
 };
 

@@ -83,14 +83,18 @@ class Quantizer {
         Calibrate(plan);
       ChooseRanges();
       plan = WithRanges(plan);
+      rounded_ = RoundLayers(graph_, plan, calls_, options_.weights, options_.threads, options_.progress);
     }
     QuantizeResult result;
-    if (!calls_.empty() && (options_.max_error || options_.measure_layers)) MeasureAlone(plan);
+    const bool budget = options_.max_error || options_.max_bytes || options_.max_ms;
+    if (!calls_.empty() && (budget || options_.measure_layers)) MeasureAlone(plan);
     if (!calls_.empty() && !options_.everything) plan = WithFloatEnds(plan, result);
-    if (options_.max_error) plan = Search(plan, result);
+    if (budget) plan = Search(plan, result);
     result.graph = Quantized(plan);
-    if (!calls_.empty()) result.error = ErrorOf(result.graph).Of(options_.measure);
-    result.within_budget = !options_.max_error || *result.error <= *options_.max_error;
+    result.float_score = float_score_;
+    result.cost = {ErrorByMeasure(result.graph), {}, {}};
+    result.within_budget =
+        (!options_.max_error || *result.cost.error <= *options_.max_error) && Fits(result.graph, result.cost);
     Describe(plan, result);
     return result;
   }
@@ -233,7 +237,7 @@ class Quantizer {
 
   Graph Quantized(const FormatPlan& plan) const {
     Graph graph = graph_;
-    InsertQuantization(graph, plan, ranges_, observations_, options_.insert);
+    InsertQuantization(graph, plan, ranges_, rounded_, options_.weights);
     return graph;
   }
 
@@ -255,25 +259,90 @@ class Quantizer {
     }
   }
 
-  FormatPlan Search(const FormatPlan& plan, QuantizeResult& result) {
+  /// All calls, so that the budget holds for what the report says. Nothing without calls or score.
+  std::optional<double> ErrorByMeasure(const Graph& graph) {
+    if (options_.score_of) {
+      if (!float_score_) float_score_ = options_.score_of(graph_);
+      return *float_score_ - options_.score_of(graph);
+    }
+    if (calls_.empty()) return {};
+    return ErrorOf(graph).Of(options_.measure);
+  }
+
+  /// Whether bytes and time are within their limits.
+  bool Fits(const Graph& graph, PlanCost& cost) const {
+    if (options_.max_bytes) cost.bytes = options_.bytes_of(graph);
+    if (options_.max_bytes && *cost.bytes > *options_.max_bytes) return false;
+    if (options_.max_ms) cost.milliseconds = options_.milliseconds_of(graph);
+    return !options_.max_ms || *cost.milliseconds <= *options_.max_ms;
+  }
+
+  FormatPlan Settled(FormatPlan plan) const {
+    SettlePlan(graph_, plan);
+    return plan;
+  }
+
+  /// Every budget in turn: bytes that the format alone does not keep, then the error, or, where none is asked
+  /// for, as little of it as the others leave.
+  FormatPlan Search(FormatPlan plan, QuantizeResult& result) {
     if (expected_.empty())
-      Throw(StatusCode::kInvalidArgument,
-            "--max-error needs inputs to measure with, also in formats of weights alone; say --calibrate "
-            "FOLDER");
+      Throw(
+          StatusCode::kInvalidArgument,
+          "a budget needs inputs to measure with, also in formats of weights alone; say --calibrate FOLDER");
+    const bool narrowed = options_.max_bytes && WithinBytes(plan, result);
     std::vector<LayerCost> costs;
-    for (const auto& [node, cost] : alone_) costs.push_back(cost);
-    SearchResult found =
-        LeaveFloat(plan, std::move(costs), *options_.max_error, [&](const FormatPlan& tried) {
-          Progress(fmt::format("search, {} layers float", plan.size() - tried.size()));
-          FormatPlan settled = tried;
-          SettlePlan(graph_, settled);
-          // All calls, so that the budget holds for what the report says.
-          return ErrorOf(Quantized(settled)).Of(options_.measure);
-        });
+    for (const auto& [node, cost] : alone_) {
+      if (plan.contains(node)) costs.push_back(cost);
+    }
+    SearchResult found;
+    if (options_.max_error) {
+      found = LeaveFloat(plan, std::move(costs), *options_.max_error, [&](const FormatPlan& tried) {
+        Progress(fmt::format("search, {} layers float", plan.size() - tried.size()));
+        return *ErrorByMeasure(Quantized(Settled(tried)));
+      });
+    } else if (!narrowed) {
+      found = LeaveFloatWithin(plan, std::move(costs), [&](const FormatPlan& tried, PlanCost& cost) {
+        Progress(fmt::format("search, {} layers float", plan.size() - tried.size()));
+        return Fits(Quantized(Settled(tried)), cost);
+      });
+    } else {
+      return plan;
+    }
     for (const NodeId node : found.left_float) why_float_[node] = "costs most";
-    result.trail = std::move(found.trail);
-    SettlePlan(graph_, found.plan);
-    return found.plan;
+    result.trail.insert(result.trail.end(), found.trail.begin(), found.trail.end());
+    return Settled(std::move(found.plan));
+  }
+
+  /// Gives layers weights of four bits where the plan has too many bytes. False: it has not.
+  bool WithinBytes(FormatPlan& plan, QuantizeResult& result) {
+    const auto fits = [&](const FormatPlan& tried, PlanCost& cost) {
+      Progress("search, bytes");
+      cost.bytes = options_.bytes_of(Quantized(Settled(tried)));
+      return *cost.bytes <= *options_.max_bytes;
+    };
+    SearchStep whole;
+    const bool fit = fits(plan, whole);
+    result.trail.push_back(whole);
+    if (fit) return false;
+    FormatPlan narrow;
+    for (const auto& [node, format] : plan) {
+      if (!LargeConstants(graph_, graph_.node(node)).empty()) narrow[node] = Format::kWeights4;
+    }
+    rounded_.merge(
+        RoundLayers(graph_, narrow, calls_, options_.weights, options_.threads, options_.progress));
+    std::vector<NarrowerLayer> layers;
+    for (const auto& [node, format] : narrow) {
+      Progress(fmt::format("measure weights of four bits, {} of {}", layers.size() + 1, narrow.size()));
+      const auto bytes = [&](Format as) {
+        return ConstantBytes(Quantized(FormatPlan{{node, as}}), node, as);
+      };
+      layers.push_back({node, ErrorOf(FormatPlan{{node, format}}).Of(options_.measure),
+                        bytes(plan.at(node)) - bytes(format)});
+    }
+    SearchResult found = Narrow(plan, Format::kWeights4, std::move(layers), fits);
+    result.trail.insert(result.trail.end(), found.trail.begin(), found.trail.end());
+    plan = Settled(std::move(found.plan));
+    return true;
   }
 
   void Describe(const FormatPlan& plan, QuantizeResult& result) {
@@ -365,8 +434,10 @@ class Quantizer {
   std::map<NodeId, std::string> why_float_;
   Observations observations_;
   Ranges ranges_;
+  RoundedLayers rounded_;
   std::vector<std::pair<size_t, NamedTensors>> expected_;  ///< Outputs of some of the calls.
   std::map<NodeId, LayerCost> alone_;
+  std::optional<double> float_score_;
 };
 
 }  // namespace

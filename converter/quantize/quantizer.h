@@ -21,11 +21,21 @@ struct QuantizeOptions {
   std::vector<std::string> keep;  ///< Layers that stay float, by their names.
   bool everything = false;        ///< Also results that no product reads, whatever it costs.
   bool equalize = true;           ///< Channels between products (quantize/equalize.h).
-  InsertOptions insert;
+  WeightOptions weights;
   int threads = 0;
   ErrorMeasure measure = ErrorMeasure::kLargest;
   /// Layers that cost most stay float until the error is not larger.
   std::optional<double> max_error;
+  /// With no such limit, layers that cost most stay float as long as these are kept. Where the format alone
+  /// has more bytes, layers that cost least get weights of four bits.
+  std::optional<uint64_t> max_bytes;
+  std::optional<double> max_ms;
+  /// What a file of this graph has and takes; needed for a limit of it.
+  std::function<uint64_t(const Graph& graph)> bytes_of;
+  std::function<double(const Graph& graph)> milliseconds_of;
+  /// How good a graph is, the more the better. Where given, an error is what a graph lacks to the float one,
+  /// and `measure` says only what single layers cost.
+  std::function<double(const Graph& graph)> score_of;
   bool measure_layers = false;  ///< Fill in what each layer costs, and its histograms.
   std::function<void(const std::string& step)> progress;  ///< May be empty.
 };
@@ -57,8 +67,9 @@ struct QuantizedLayer {
 struct QuantizeResult {
   Graph graph;
   std::vector<QuantizedLayer> layers;
-  std::optional<double> error;  ///< By the options' measure; nothing without calls.
-  bool within_budget = true;    ///< Also where there is none.
+  PlanCost cost;  ///< The error by the options' measure or score; nothing without calls.
+  std::optional<double> float_score;
+  bool within_budget = true;  ///< Also where there is none.
   std::vector<SearchStep> trail;
   std::vector<std::string> notes;
 };

@@ -16,29 +16,31 @@ constexpr double kLeastShare = 0.5;
 constexpr int kLargestCode = 127;
 constexpr int kLargestOfFourBits = 7;
 
-double ErrorWith(std::span<const float> numbers, double scale, int largest_code) {
+double ErrorWith(std::span<const float> numbers, std::span<const double> importance, double scale,
+                 int largest_code) {
   double sum = 0;
   const double inverse = 1 / scale;
   const double most = largest_code;
-  for (const float number : numbers) {
-    const double code = std::clamp(std::nearbyint(static_cast<double>(number) * inverse), -most, most);
-    const double error = static_cast<double>(number) - code * scale;
-    sum += error * error;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto number = static_cast<double>(numbers[i]);
+    const double error = number - std::clamp(std::nearbyint(number * inverse), -most, most) * scale;
+    sum += error * error * (importance.empty() ? 1 : importance[i]);
   }
   return sum;
 }
 
 /// Of codes in [-largest_code, largest_code].
-float ScaleOf(std::span<const float> numbers, int largest_code, WeightScales scales) {
+float ScaleOf(std::span<const float> numbers, std::span<const double> importance, int largest_code,
+              WeightScales scales) {
   double largest = 0;
   for (const float number : numbers) largest = std::max(largest, std::abs(static_cast<double>(number)));
   const double whole = largest / largest_code;
   if (!std::isnormal(static_cast<float>(whole))) return 1;
   if (scales == WeightScales::kLargest) return static_cast<float>(whole);
   double best = whole;
-  double least = ErrorWith(numbers, whole, largest_code);
+  double least = ErrorWith(numbers, importance, whole, largest_code);
   for (double share = 1 - kStep; share >= kLeastShare; share -= kStep) {
-    const double error = ErrorWith(numbers, whole * share, largest_code);
+    const double error = ErrorWith(numbers, importance, whole * share, largest_code);
     if (error >= least) continue;
     least = error;
     best = whole * share;
@@ -46,56 +48,68 @@ float ScaleOf(std::span<const float> numbers, int largest_code, WeightScales sca
   return static_cast<float>(best);
 }
 
-int CodeOf(float number, float scale, int largest_code) {
-  const double code = std::nearbyint(static_cast<double>(number) / static_cast<double>(scale));
-  return static_cast<int>(std::clamp<double>(code, -largest_code, largest_code));
-}
-
-void PutNibble(uint8_t* bytes, size_t index, int code) {
-  bytes[index / 2] = static_cast<uint8_t>(bytes[index / 2] | (code & 15) << (index % 2 * 4));
+void ChooseScales(const TensorData& weights, WeightScales scales, std::span<const double> importance,
+                  WeightGrid& grid) {
+  const auto line = static_cast<size_t>(grid.line);
+  for (size_t from = 0; from < static_cast<size_t>(weights.elements()); from += line) {
+    for (size_t at = 0; at < line; at += static_cast<size_t>(grid.run)) {
+      const size_t count = std::min(static_cast<size_t>(grid.run), line - at);
+      const size_t first = from + at;
+      grid.scales.push_back(
+          ScaleOf({weights.as<float>() + first, count},
+                  importance.empty() ? importance : importance.subspan(first % importance.size(), count),
+                  grid.largest_code, scales));
+    }
+  }
 }
 
 }  // namespace
 
-TensorData CodesPerChannel(const TensorData& weights, WeightScales scales,
-                           const std::vector<double>& least_scales) {
-  const auto channels = static_cast<size_t>(weights.shape()[0]);
-  const auto row = static_cast<size_t>(weights.elements()) / channels;
-  TensorData codes(DType::kI8, weights.shape());
-  std::vector<float> of_channels(channels);
-  for (size_t c = 0; c < channels; ++c) {
-    const std::span<const float> numbers(weights.as<float>() + c * row, row);
-    float scale = ScaleOf(numbers, kLargestCode, scales);
-    if (!least_scales.empty()) scale = std::max(scale, static_cast<float>(least_scales[c]));
-    of_channels[c] = scale;
-    auto* to = static_cast<int8_t*>(codes.mutable_data()) + c * row;
-    for (size_t i = 0; i < row; ++i) to[i] = static_cast<int8_t>(CodeOf(numbers[i], scale, kLargestCode));
-  }
-  return codes.Quantized(PerAxis(0, std::move(of_channels)));
+WeightGrid GridPerChannel(const TensorData& weights, WeightScales scales,
+                          const std::vector<double>& least_scales, std::span<const double> importance) {
+  const int64_t row = weights.elements() / weights.shape()[0];
+  WeightGrid grid{kLargestCode, row, row, 0, {}};
+  ChooseScales(weights, scales, importance, grid);
+  for (size_t c = 0; c < least_scales.size(); ++c)
+    grid.scales[c] = std::max(grid.scales[c], static_cast<float>(least_scales[c]));
+  return grid;
 }
 
-TensorData CodesOfFourBits(const TensorData& weights, int64_t block) {
+WeightGrid GridOfFourBits(const TensorData& weights, int64_t block, std::span<const double> importance) {
   const Shape& shape = weights.shape();
   const int64_t last = shape[shape.rank() - 1];
-  const bool blocks = last >= block;
-  const int64_t rows = blocks ? weights.elements() / last : shape[0];
-  const int64_t row = weights.elements() / rows;
-  const int64_t run = blocks ? block : row;
-  TensorData codes(DType::kI4, shape);
-  std::vector<float> scales;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t at = 0; at < row; at += run) {
-      const std::span<const float> numbers(weights.as<float>() + r * row + at,
-                                           static_cast<size_t>(std::min(run, row - at)));
-      const float scale = ScaleOf(numbers, kLargestOfFourBits, WeightScales::kLeastSquares);
-      scales.push_back(scale);
-      for (size_t i = 0; i < numbers.size(); ++i)
-        PutNibble(static_cast<uint8_t*>(codes.mutable_data()), static_cast<size_t>(r * row + at) + i,
-                  CodeOf(numbers[i], scale, kLargestOfFourBits));
-    }
+  const int64_t row = weights.elements() / shape[0];
+  WeightGrid grid = last >= block ? WeightGrid{kLargestOfFourBits, last, block, shape.rank() - 1, {}}
+                                  : WeightGrid{kLargestOfFourBits, row, row, 0, {}};
+  ChooseScales(weights, WeightScales::kLeastSquares, importance, grid);
+  return grid;
+}
+
+int NearestCode(double number, float scale, int largest_code) {
+  const double code = std::nearbyint(number / static_cast<double>(scale));
+  return static_cast<int>(std::clamp<double>(code, -largest_code, largest_code));
+}
+
+TensorData NearestCodes(const TensorData& weights, const WeightGrid& grid) {
+  std::vector<int8_t> codes;
+  codes.reserve(static_cast<size_t>(weights.elements()));
+  for (int64_t i = 0; i < weights.elements(); ++i)
+    codes.push_back(static_cast<int8_t>(
+        NearestCode(static_cast<double>(weights.as<float>()[i]), grid.ScaleAt(i), grid.largest_code)));
+  return ToTensor(weights.shape(), grid, codes);
+}
+
+TensorData ToTensor(const Shape& shape, const WeightGrid& grid, const std::vector<int8_t>& codes) {
+  const bool nibbles = grid.largest_code == kLargestOfFourBits;
+  TensorData tensor(nibbles ? DType::kI4 : DType::kI8, shape);
+  auto* bytes = static_cast<uint8_t*>(tensor.mutable_data());
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (nibbles)
+      bytes[i / 2] = static_cast<uint8_t>(bytes[i / 2] | (codes[i] & 15) << (i % 2 * 4));
+    else
+      bytes[i] = static_cast<uint8_t>(codes[i]);
   }
-  return codes.Quantized(blocks ? PerAxis(shape.rank() - 1, std::move(scales), {}, block)
-                                : PerAxis(0, std::move(scales)));
+  return tensor.Quantized(PerAxis(grid.axis, grid.scales, {}, grid.axis == 0 ? 0 : grid.run));
 }
 
 TensorData CodesPerTensor(const TensorData& numbers) {

@@ -37,6 +37,7 @@ PICTURE_NETS = (
     ("yunet", "yunet_face/yunet_n_320_320.onnx", 320, lambda x: x),
     ("mobilenet_v1_025", "mobilenet_v1_025_224/mobilenet_v1_0.25_224_fp32.tflite", 224, lambda x: x / 127.5 - 1),
     ("portrait_mobilenet_v3", "portrait_mobilenet_v3/mnv3_seg_fp32.tflite", 256, lambda x: x / 255),
+    ("resnet8", "resnet8_cifar10/resnet8_fp32.tflite", 32, lambda x: x),
     ("deeplabv3", "deeplabv3_257_fp32/deeplabv3_257_fp32.tflite", 257, lambda x: x / 127.5 - 1),
 )
 

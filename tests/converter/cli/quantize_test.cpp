@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "cli/quantize_page.h"
@@ -137,6 +138,57 @@ TEST_F(QuantizeTool, SearchMeetsItsBudget) {
   EXPECT_LT(searched["bytes"], searched["bytes_before"]);
 }
 
+TEST_F(QuantizeTool, KeepsTheBytesOfItsBudget) {
+  const Arguments calls = {"--calibrate", kCharacters + "/images"};
+  const Json plain = Report(calls, kImages);
+  Arguments smaller = calls;
+  const int bytes = plain["bytes"].get<int>() - 8000;
+  smaller.insert(smaller.end(), {"--max-bytes", std::to_string(bytes)});
+  const Json searched = Report(smaller, kImages);
+  EXPECT_LE(searched["bytes"], bytes);
+  EXPECT_EQ(std::filesystem::file_size(out_), searched["bytes"]);
+  EXPECT_GT(searched["search"].back()["narrowed"], 0);
+  smaller.back() = "1000";
+  Arguments all = {"quantize", kNet, "-o", out_};
+  all.insert(all.end(), smaller.begin(), smaller.end());
+  const RunResult beyond = Try(all, kImages);
+  EXPECT_EQ(beyond.exit_code, 4);
+  EXPECT_THAT(beyond.error, HasSubstr("beyond --max-bytes 1,000"));
+}
+
+TEST_F(QuantizeTool, TakesTheScoreOfACommand) {
+  const Arguments base = {"quantize", product_, "-o", out_, "--calibrate", "random:4"};
+  const std::string score = "test -s {} && echo accuracy 0.9 of $(wc -c < {})";
+  const RunResult scored = Succeed(base, {"--score", score, "--max-error", "1e9"});
+  EXPECT_THAT(scored.output, HasSubstr("score:"));
+  EXPECT_EQ(folder_.List(), (std::set<std::string>{"out.skiff", "product.onnx", "two.onnx"}));
+  EXPECT_THAT(Try(base, {"--score", "false {}"}).error, HasSubstr("exit code 1"));
+  EXPECT_THAT(Try(base, {"--score", "echo none {} | tr -d 0-9"}).error, HasSubstr("prints no number"));
+  EXPECT_EQ(Try(base, {"--score", "echo 1"}).exit_code, 2);
+}
+
+TEST_F(QuantizeTool, TimesWhatItTries) {
+  const RunResult timed =
+      Succeed({"quantize", product_, "-o", out_, "--calibrate", "random:4", "--max-ms", "10000"});
+  EXPECT_THAT(timed.output, HasSubstr("ms on this machine"));
+  const RunResult beyond =
+      Try({"quantize", product_, "-o", out_, "--calibrate", "random:4", "--max-ms", "0.0000001"});
+  EXPECT_EQ(beyond.exit_code, 4);
+  EXPECT_THAT(beyond.error, HasSubstr("beyond --max-ms"));
+}
+
+/// The same file, in one step.
+TEST_F(QuantizeTool, IsAStepOfConvert) {
+  const std::string other = folder_ / "other.skiff";
+  Succeed({"quantize", kNet, "-o", out_, "--calibrate", kCharacters + "/images"}, kImages);
+  Succeed({"convert", kNet, "-o", other, "--quantize", "i8", "--calibrate", kCharacters + "/images"},
+          kImages);
+  EXPECT_EQ(ReadWhole(out_), ReadWhole(other));
+  EXPECT_THAT(Fail({"convert", kNet, "-o", other, "--calibrate", kCharacters + "/images"}, 2),
+              HasSubstr("--quantize"));
+  EXPECT_THAT(Fail({"convert", kNet, "-o", other, "--quantize", "i8"}), HasSubstr("--calibrate"));
+}
+
 TEST_F(QuantizeTool, RefusesWithAWayOut) {
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_}), HasSubstr("say --calibrate FOLDER"));
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", folder_ / "none"}),
@@ -163,7 +215,7 @@ TEST_F(QuantizeTool, RefusesWithAWayOut) {
 TEST(QuantizePage, EscapesWhatNetsAreCalled) {
   QuantizeResult result;
   result.layers.emplace_back().name = "<b>&'\"";
-  const std::string page = cli::QuantizePage("<i>", {{"<u>", "</u>"}}, result, "rms");
+  const std::string page = cli::QuantizePage("<i>", {{"<u>", "</u>"}}, result, "rms", "rms");
   EXPECT_THAT(page, HasSubstr("&lt;b&gt;&amp;&#39;&quot;"));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("<b>")), Not(HasSubstr("<i>")), Not(HasSubstr("<u>"))));
 }

@@ -179,10 +179,10 @@ TEST(EqualizeChannels, IsWhatUnevenNetsNeed) {
   const Graph uneven = Uneven(even);
   std::vector<NamedTensors> calls;
   for (uint32_t seed = 1; seed < 9; ++seed) calls.push_back(RandomInputs(even, seed));
-  const double best = *QuantizeGraph(even, calls, options).error;
-  const double with = *QuantizeGraph(uneven, calls, options).error;
+  const double best = *QuantizeGraph(even, calls, options).cost.error;
+  const double with = *QuantizeGraph(uneven, calls, options).cost.error;
   options.equalize = false;
-  const double without = *QuantizeGraph(uneven, calls, options).error;
+  const double without = *QuantizeGraph(uneven, calls, options).cost.error;
   // Between dense products channels become half as uneven only, in decimal places.
   EXPECT_LT(with, 3 * best);
   EXPECT_GT(without, 3 * with);

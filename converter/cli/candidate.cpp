@@ -1,0 +1,112 @@
+#include "cli/candidate.h"
+
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "graph/error.h"
+#include "run/bench.h"
+
+namespace skiff::cli {
+namespace {
+
+/// A file that is gone when this is.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// As one word of the shell.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string Replaced(std::string command, const std::string& path) {
+  const std::string_view mark = kCandidate;
+  for (size_t at = 0; (at = command.find(mark, at)) != std::string::npos; at += path.size())
+    command.replace(at, mark.size(), path);
+  return command;
+}
+
+/// What it prints on standard output.
+std::string OutputOf(const std::string& command) {
+  FILE* pipe = popen(command.c_str(), "r");  // NOLINT(cert-env33-c): the user's own command
+  if (pipe == nullptr) Throw(StatusCode::kIo, "--score: the command cannot be started: {}", command);
+  std::string output;
+  std::array<char, 4096> part{};
+  while (const size_t count = fread(part.data(), 1, part.size(), pipe)) output.append(part.data(), count);
+  const int status = pclose(pipe);
+  if (status != 0)
+    Throw(StatusCode::kInvalidArgument, "--score: the command failed with exit code {}: {}",
+          WIFEXITED(status) ? WEXITSTATUS(status) : status, command);
+  return output;
+}
+
+double LastNumber(const std::string& output, const std::string& command) {
+  const char* at = output.c_str();
+  const char* const end = at + output.size();
+  std::optional<double> last;
+  while (at < end) {
+    char* behind = nullptr;
+    const double number = std::strtod(at, &behind);
+    if (behind != at) last = number;
+    at = behind != at ? behind : at + 1;
+  }
+  if (!last)
+    Throw(StatusCode::kInvalidArgument, "--score: the command prints no number; expected a score of {}: {}",
+          kCandidate, command);
+  return *last;
+}
+
+}  // namespace
+
+Candidates::Candidates(std::string signature, ConvertOptions options, std::string output, NamedTensors inputs)
+    : signature_(std::move(signature)),
+      options_(std::move(options)),
+      output_(std::move(output)),
+      inputs_(std::move(inputs)) {
+  options_.progress = nullptr;
+}
+
+std::vector<NamedGraph> Candidates::Named(const Graph& graph) const {
+  std::vector<NamedGraph> named;
+  named.push_back({signature_, graph});
+  return named;
+}
+
+uint64_t Candidates::Bytes(const Graph& graph) const {
+  return ConvertGraphs(Named(graph), options_)->file.size();
+}
+
+double Candidates::Milliseconds(const Graph& graph, int threads) const {
+  OpenedModel opened(ConvertGraphs(Named(graph), options_)->file);
+  BenchOptions options;
+  options.session.threads = threads;
+  options.runs = 20;
+  return Bench(opened.model(), inputs_, options).Quantile(0.5) * 1e-6;
+}
+
+double Candidates::Score(const Graph& graph, const std::string& command) const {
+  const TemporaryFile file(output_ + ".candidate.skiff");
+  ConvertGraphsTo(Named(graph), file.path(), options_);
+  const std::string filled = Replaced(command, Quoted(file.path()));
+  return LastNumber(OutputOf(filled), filled);
+}
+
+}  // namespace skiff::cli

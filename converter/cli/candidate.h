@@ -1,0 +1,36 @@
+/// What a candidate of `skiff quantize` is as a file: how large, how fast, and how good to a command.
+#pragma once
+
+#include <string>
+
+#include "convert.h"
+#include "run/opened_model.h"
+
+namespace skiff::cli {
+
+/// Writes graphs as the chosen one will be written.
+class Candidates {
+ public:
+  /// `output`: where that will be; candidates that commands read lie beside it. `inputs`: of one call.
+  Candidates(std::string signature, ConvertOptions options, std::string output, NamedTensors inputs);
+
+  uint64_t Bytes(const Graph& graph) const;
+  /// The median of some runs, here and now.
+  double Milliseconds(const Graph& graph, int threads) const;
+  /// The last number that the shell command prints, whose {} stands for the candidate. Throws Error where it
+  /// fails or prints none.
+  double Score(const Graph& graph, const std::string& command) const;
+
+ private:
+  std::vector<NamedGraph> Named(const Graph& graph) const;
+
+  std::string signature_;
+  ConvertOptions options_;
+  std::string output_;
+  NamedTensors inputs_;
+};
+
+/// What a candidate is called in a command.
+inline constexpr const char* kCandidate = "{}";
+
+}  // namespace skiff::cli

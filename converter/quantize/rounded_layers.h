@@ -1,0 +1,49 @@
+/// The weights of a net's products as codes, chosen by the inputs that calibrate.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "quantize/layers.h"
+#include "quantize/weights.h"
+#include "run/opened_model.h"
+
+namespace skiff {
+
+enum class Rounding {
+  kNearest,
+  kByEffect,  ///< On the layer's result (quantize/round_by_effect.h).
+};
+
+struct WeightOptions {
+  WeightScales scales = WeightScales::kLeastSquares;
+  Rounding rounding = Rounding::kByEffect;
+  /// What rounded weights add to a product on average goes into its bias (Nagel et al., 2019).
+  bool correct_bias = true;
+  int64_t block = 32;  ///< Neighbours that share a scale of Format::kWeights4.
+};
+
+/// Of the weights of a product in a format. A channel of a depthwise convolution has too few of them for
+/// four.
+int BitsOfWeights(Format format, const Shape& weights, int64_t block);
+
+struct RoundedWeights {
+  TensorData codes;
+  /// What each channel of the result lacks on average.
+  std::vector<double> lacks;
+};
+
+/// By node and bits.
+using RoundedLayers = std::map<std::pair<NodeId, int>, RoundedWeights>;
+
+/// Those of the plan: convolutions and FullyConnected whose weights no other node reads. `threads`,
+/// `progress` as QuantizeOptions have them.
+RoundedLayers RoundLayers(const Graph& graph, const FormatPlan& plan, const std::vector<NamedTensors>& calls,
+                          const WeightOptions& options, int threads,
+                          const std::function<void(const std::string& step)>& progress);
+
+}  // namespace skiff
