@@ -2,6 +2,8 @@
 
 #include "core/platform.h"
 #include "core/wide_constant.h"
+#include "delegates/xnnpack/lower/follow.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/support.h"
 #include "delegates/xnnpack/weights/packing_scope.h"
@@ -188,10 +190,33 @@ Status Segment::BindNode(uint32_t index) {
               plan_node.op->name);
 }
 
+/// Elementwise nodes directly behind a product compute its rows while they are in the cache.
+void Segment::FindFollowers() {
+  for (Node& node : nodes_) {
+    node.follows = false;
+    if (node.step != nullptr) node.step->SetFollower(nullptr);
+  }
+  constexpr size_t kLongest = 4;
+  for (uint32_t head = 0, end = 0; head < nodes_.size(); head = end) {
+    end = head + 1;
+    if (nodes_[head].mode != Mode::kStep || !nodes_[head].step->leads()) continue;
+    NodeTypes chain[kLongest] = {nodes_[head].types};
+    for (size_t links = 1; links < kLongest && end < nodes_.size(); ++links, ++end) {
+      Node& next = nodes_[end];
+      if (next.mode != Mode::kStep || !next.step->works_by_rows() || !MayFollow({chain, links}, next.types))
+        break;
+      nodes_[end - 1].step->SetFollower(next.step.get());
+      next.follows = true;
+      chain[links] = next.types;
+    }
+  }
+}
+
 Status Segment::Bind() {
   bound_ = false;
   if (!reshaped_) return Fail(StatusCode::kInternal, "an XNNPACK segment was bound before it had a shape");
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(BindNode(i));
+  if (kHasOwnKernels) FindFollowers();
   bound_ = true;
   return OkStatus();
 }
@@ -204,12 +229,12 @@ Status Segment::Run(const RunContext& context) {
     Node& node = nodes_[i];
     const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
     if (node.mode == Mode::kStep) {
-      SKIFF_RETURN_IF_ERROR(node.step->Run());
+      if (!node.follows) SKIFF_RETURN_IF_ERROR(node.step->Run());
     } else if (node.mode == Mode::kReference) {
       SKIFF_RETURN_IF_ERROR(node.reference.Run());
     }
     if (context.timer != nullptr)
-      context.timer->Record(segment_.begin + i, begin, platform::NowNanoseconds());
+      context.timer->Record(segment_.begin + i, begin, node.follows ? begin : platform::NowNanoseconds());
   }
   return OkStatus();
 }

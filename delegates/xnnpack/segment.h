@@ -30,6 +30,7 @@ class Segment final : public PreparedSegment {
     LowerFn lower = nullptr;                ///< Null where there is no lowering.
     Environment environment;                ///< With the pool where the work is worth it.
     StepPointer step;                       ///< Null until the predicate accepts a shape.
+    bool follows = false;                   ///< The step before runs it, too.
     bool reference_prepared = false;
     ReferenceNode reference;
   };
@@ -42,6 +43,7 @@ class Segment final : public PreparedSegment {
   Status PrepareStep(uint32_t index);
   Status ReshapeNode(uint32_t index);
   Status BindNode(uint32_t index);
+  void FindFollowers();
   Status UseReference(uint32_t index);
   Status GrowWorkspace(size_t bytes);
 

@@ -300,6 +300,47 @@ TEST(Segment, FollowsNewExtents) {
   }
 }
 
+/// Pictures of three planes have a kernel of their own, whose tiles are shared among threads.
+TEST(Segment, TurnsPlanesIntoPixels) {
+  constexpr int64_t kPixels = int64_t{101} * 90;
+  for (const DType dtype : {DType::kF32, DType::kU8}) {
+    Argument picture = F32({2, 3, 101, 90});
+    picture.dtype = dtype;
+    Case transpose = MakeCase(OpCode::kTranspose, {picture});
+    transpose.As<TransposeAttrs>().perm = {0, 2, 3, 1};
+    Node node(transpose);
+    const std::vector<double> planes = ElementsOf(node.input(0));
+    std::vector<double> pixels;
+    for (int64_t i = 0; i < 2 * 3 * kPixels; ++i) {
+      const int64_t plane = i / (3 * kPixels) * 3 + i % 3;
+      pixels.push_back(planes[static_cast<size_t>(plane * kPixels + i / 3 % kPixels)]);
+    }
+    const auto state = NewState();
+    EXPECT_EQ(node.Run(*state, {}).outputs[0], pixels);
+    EXPECT_EQ(node.Run(*state, {2, nullptr}).outputs[0], pixels);
+  }
+}
+
+/// So do bytes in two groups of channels.
+TEST(Segment, ShufflesBytesInTwoGroups) {
+  constexpr size_t kRows = 400;
+  constexpr size_t kChannels = 58;
+  Argument bytes = F32({kRows, kChannels});
+  bytes.dtype = DType::kU8;
+  Case shuffle = MakeCase(OpCode::kChannelShuffle, {bytes});
+  shuffle.As<GroupsAttrs>().groups = 2;
+  Node node(shuffle);
+  const std::vector<double> before = ElementsOf(node.input(0));
+  std::vector<double> after;
+  for (size_t row = 0; row < kRows; ++row) {
+    for (size_t i = 0; i < kChannels; ++i)
+      after.push_back(before[row * kChannels + i % 2 * (kChannels / 2) + i / 2]);
+  }
+  const auto state = NewState();
+  EXPECT_EQ(node.Run(*state, {}).outputs[0], after);
+  EXPECT_EQ(node.Run(*state, {2, nullptr}).outputs[0], after);
+}
+
 TEST(Segment, WorkersSleepWhileIdle) {
   const auto state = NewState();
   const auto session = NewSession(*state, 4);

@@ -2,6 +2,7 @@
 // enough.
 #include <cstring>
 
+#include "delegates/xnnpack/kernels/interleave.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
@@ -74,6 +75,33 @@ void LookUp(size_t n, const uint8_t* x, const uint8_t* table, uint8_t* y) {
     std::memcpy(y + i, &found, sizeof(found));
   }
   for (; i < n; ++i) y[i] = table[x[i]];
+}
+
+template <class T>
+void InterleavePlanes(size_t n, size_t first, size_t end, const T* x, T* y) {
+  const T* const second = x + n;
+  const T* const third = x + 2 * n;
+#pragma omp simd
+  for (size_t i = first; i < end; ++i) {
+    y[3 * i] = x[i];
+    y[3 * i + 1] = second[i];
+    y[3 * i + 2] = third[i];
+  }
+}
+
+template void InterleavePlanes(size_t n, size_t first, size_t end, const uint8_t* x, uint8_t* y);
+template void InterleavePlanes(size_t n, size_t first, size_t end, const uint32_t* x, uint32_t* y);
+
+void InterleaveHalves(size_t rows, size_t half, const uint8_t* x, size_t x_stride, uint8_t* y,
+                      size_t y_stride) {
+  for (size_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) {
+    const uint8_t* const second = x + half;
+#pragma omp simd
+    for (size_t i = 0; i < half; ++i) {
+      y[2 * i] = x[i];
+      y[2 * i + 1] = second[i];
+    }
+  }
 }
 
 }  // namespace skiff::xnnpack

@@ -62,6 +62,16 @@ inline float ExpOfNegative(float x) {
   return x < kSmallest ? 0.0f : result;
 }
 
+/// 1 + e^-x: infinity below -88.4 and 1 above 87.3, so that what it divides becomes 0, or stays.
+inline float OnePlusExpOfMinus(float x) {
+  constexpr float kMagic = 0x1.8p23f + 127.0f;
+  const float bounded = Clamped(x, -88.9f, 87.3f);
+  const float shifted = kMagic - bounded * kLog2E;
+  const float n = shifted - kMagic;
+  const float t = (-bounded - n * kLn2High) - n * kLn2Low;
+  return ExpPolynomial(t) * FromBits(ToBits(shifted) << 23) + 1.0f;
+}
+
 /// Natural logarithm: x = 2^n m with m in [sqrt(1/2), sqrt(2)).
 inline float Log(float x) {
   constexpr float kSqrtHalf = 0x1.6a09e6p-1f;
@@ -150,18 +160,15 @@ inline float GeluTanhOf(float x, const P&) {
   return 0.5f * x * (1.0f + Tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
 }
 inline float HardSigmoidOf(float x, const P& p) { return Clamped(p.alpha * x + p.beta, 0.0f, 1.0f); }
-inline float HardSwishOf(float x, const P&) { return x * Clamped(x + 3.0f, 0.0f, 6.0f) / 6.0f; }
+inline float HardSwishOf(float x, const P&) { return x * Clamped(x + 3.0f, 0.0f, 6.0f) * 0x1.555556p-3f; }
 inline float LeakyReluOf(float x, const P& p) { return x < 0 ? p.alpha * x : x; }
 inline float LogOf(float x, const P&) { return Log(x); }
 inline float NegOf(float x, const P&) { return -x; }
 inline float ReciprocalOf(float x, const P&) { return 1.0f / x; }
 inline float RoundOf(float x, const P&) { return __builtin_rintf(x); }
-inline float SigmoidOf(float x, const P&) {
-  const float e = ExpOfNegative(x < 0 ? x : -x);
-  return (x < 0 ? e : 1.0f) / (1.0f + e);
-}
+inline float SigmoidOf(float x, const P&) { return 1.0f / OnePlusExpOfMinus(x); }
 inline float SignOf(float x, const P&) { return x < 0 ? -1.0f : (x > 0 ? 1.0f : x); }
-inline float SiluOf(float x, const P& p) { return x * SigmoidOf(x, p); }
+inline float SiluOf(float x, const P&) { return x / OnePlusExpOfMinus(x); }
 // The C library's are exact for arguments of any size; they are rare enough to stay scalar.
 inline float CosOf(float x, const P&) { return __builtin_cosf(x); }
 inline float SinOf(float x, const P&) { return __builtin_sinf(x); }

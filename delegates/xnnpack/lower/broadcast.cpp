@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "delegates/xnnpack/lower/nd_copy.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 #include "runtime/core/align.h"
 
 namespace skiff::xnnpack {
@@ -66,7 +67,23 @@ Status BroadcastStep::Reshape() {
     for (int i = 0; i < outer_count_; ++i) outer_[i].stride[t] *= bytes;
   }
   JoinShortRows();
+  if (kHasOwnKernels) run_rows_ = FormsRows({views, static_cast<size_t>(operands_)}) ? &RunRowsOf : nullptr;
   return OkStatus();
+}
+
+/// Whether all operands have the rows of the output, and what a call computes is made of them.
+bool BroadcastStep::FormsRows(Span<const TensorView* const> operands) const {
+  for (const TensorView* operand : operands) {
+    if (!(operand->shape == operands[0]->shape)) return false;
+  }
+  return outer_total_ == 1 || (outer_count_ == 1 && run_.extent == operands[0]->shape.last());
+}
+
+void BroadcastStep::RunRowsOf(const Step& step, size_t first_row, size_t rows) {
+  const auto& self = static_cast<const BroadcastStep&>(step);
+  if (self.outer_total_ != 1) return self.RunRows(first_row, rows);
+  const auto length = static_cast<size_t>(self.node_.out(0).shape.last());
+  self.RunBlock(first_row * length, rows * length);
 }
 
 /// A vector along the channels of a picture, say, whose rows are too short to be worth a call each.

@@ -54,6 +54,8 @@ class BroadcastStep : public Step {
   static constexpr size_t kBlock = 8192;
 
   void JoinShortRows();
+  bool FormsRows(Span<const TensorView* const> operands) const;
+  static void RunRowsOf(const Step& step, size_t first_row, size_t rows);
   size_t JoinedBytes(int operand) const;
   void RunBlock(size_t begin, size_t count) const;
   void RunRows(size_t begin, size_t count) const;

@@ -53,6 +53,7 @@ class DenseStep final : public Step {
     blocks_ = DivideUp(rows_, kBlockRows);
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t parts = threads == 1 ? 1 : kTasksOfThread * threads / blocks_;
+    leads_ = parts <= 1 && to.length == args_.outputs;
     at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
     panels_ = DensePanelCount(args_, *environment_.kernels);
     return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
@@ -65,20 +66,34 @@ class DenseStep final : public Step {
   }
 
   Status Run() override {
+    if (has_follower()) {
+      pthreadpool_parallelize_1d(
+          environment_.pool,
+          [](void* step, size_t block) { static_cast<const DenseStep*>(step)->RunBlock(block); }, this,
+          blocks_, FollowedFlags());
+      return OkStatus();
+    }
     pthreadpool_parallelize_2d(
         environment_.pool,
         [](void* step, size_t block, size_t part) {
-          const auto& self = *static_cast<const DenseStep*>(step);
-          const size_t first = part * self.at_once_;
-          self.environment_.kernels->dense(self.args_, block * kBlockRows,
-                                           std::min((block + 1) * kBlockRows, self.rows_), first,
-                                           std::min(first + self.at_once_, self.panels_));
+          static_cast<const DenseStep*>(step)->RunPart(block,
+                                                       part * static_cast<const DenseStep*>(step)->at_once_);
         },
         this, blocks_, DivideUp(panels_, at_once_), /*flags=*/0);
     return OkStatus();
   }
 
  private:
+  size_t EndOfBlock(size_t block) const { return std::min((block + 1) * kBlockRows, rows_); }
+  void RunPart(size_t block, size_t first_panel) const {
+    environment_.kernels->dense(args_, block * kBlockRows, EndOfBlock(block), first_panel,
+                                std::min(first_panel + at_once_, panels_));
+  }
+  void RunBlock(size_t block) const {
+    for (size_t panel = 0; panel < panels_; panel += at_once_) RunPart(block, panel);
+    FollowUp(block * kBlockRows, EndOfBlock(block) - block * kBlockRows);
+  }
+
   const DenseLayer layer_;
   DenseArgs args_;
   size_t rows_ = 0;

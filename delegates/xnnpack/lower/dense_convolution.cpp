@@ -24,6 +24,7 @@ class DenseConvolutionStep final : public Step {
     group_panels_ = DensePanelCount(args_, *kernels_);
     bands_.Divide(threads, bands_.groups * group_panels_, sizeof(float),
                   bands_.groups * args_.inputs() * args_.outputs * sizeof(float));
+    leads_ = bands_.parts == 1;
     at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *kernels_, /*parts=*/1);
     group_elements_ = DenseGroupElements(args_, *kernels_);
     workspace_bytes_ = threads * bands_.band_elements * sizeof(float);
@@ -43,7 +44,7 @@ class DenseConvolutionStep final : public Step {
         [](void* step, size_t thread, size_t band, size_t part) {
           static_cast<const DenseConvolutionStep*>(step)->RunPart(thread, band, part);
         },
-        this, bands_.bands(), bands_.parts, /*flags=*/0);
+        this, bands_.bands(), bands_.parts, FollowedFlags());
     return OkStatus();
   }
 
@@ -68,6 +69,7 @@ class DenseConvolutionStep final : public Step {
       args.weights += group * group_elements_;
       kernels_->dense(args, 0, at.output_pixels, first_panel, end_panel);
     });
+    FollowUp(at.output_pixel, at.output_pixels);
   }
 
   void CopyPixels(const float* from, size_t pixels, float* to) const {

@@ -20,6 +20,7 @@ class DepthwiseStep final : public Step {
     SKIFF_RETURN_IF_ERROR(DescribePicture(node_, &args_));
     pictures_ = static_cast<size_t>(node_.in(0).shape[0]);
     bands_ = DivideUp(args_.output_height, kBandRows);
+    leads_ = true;
     return OkStatus();
   }
 
@@ -30,7 +31,7 @@ class DepthwiseStep final : public Step {
   }
 
   Status Run() override {
-    pthreadpool_parallelize_1d(environment_.pool, &RunBand, this, pictures_ * bands_, /*flags=*/0);
+    pthreadpool_parallelize_1d(environment_.pool, &RunBand, this, pictures_ * bands_, FollowedFlags());
     return OkStatus();
   }
 
@@ -39,8 +40,12 @@ class DepthwiseStep final : public Step {
     const auto& self = *static_cast<const DepthwiseStep*>(step);
     const size_t first = index % self.bands_ * kBandRows;
     DepthwiseArgs args = self.args_;
-    MoveToPicture(index / self.bands_, &args);
-    self.kernel_(args, first, std::min(first + kBandRows, args.output_height));
+    const size_t end = std::min(first + kBandRows, args.output_height);
+    const size_t picture = index / self.bands_;
+    MoveToPicture(picture, &args);
+    self.kernel_(args, first, end);
+    self.FollowUp((picture * args.output_height + first) * args.output_width,
+                  (end - first) * args.output_width);
   }
 
   /// As DepthwiseArgs::weights says.

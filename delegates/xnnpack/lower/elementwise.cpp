@@ -2,6 +2,7 @@
 #include "delegates/xnnpack/lower/kernel_rows.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -210,8 +211,12 @@ Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environm
   const bool f16 = IsF16(dtype);
   if (node.op() == OpCode::kGelu && node.As<GeluAttrs>().approximate == GeluKind::kTanh)
     return on_kernel(UnaryKernel::kGeluTanh);
+  // As fast as XNNPACK's on AVX2, and it can follow a convolution.
+  const bool follows =
+      kHasOwnKernels && !f16 && RunsDense(node, environment) && node.op() == OpCode::kHardSwish;
   for (const auto& row : kKernelRows) {
-    if (row.op == node.op() && (kOwnUnary || (f16 ? row.f16 : row.f32))) return on_kernel(row.kernel);
+    if (row.op == node.op() && (kOwnUnary || follows || (f16 ? row.f16 : row.f32)))
+      return on_kernel(row.kernel);
   }
   if (kOwnUnary) return Refuse();
   for (const XnnRow& row : kXnnRows) {

@@ -1,7 +1,7 @@
 /// Elementwise kernels of ours with one input. Rows of a view may lie apart on both sides.
 #pragma once
 
-#include "delegates/xnnpack/lower/step.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 
 namespace skiff::xnnpack {
 
@@ -13,6 +13,8 @@ class KernelRowsStep : public Step {
   Status Reshape() final {
     from_ = RowsOf(node_.in(0));
     to_ = RowsOf(node_.out(0));
+    row_length_ = from_.length;
+    if (kHasOwnKernels) run_rows_ = &RunRows;
     if (from_.stride == from_.length && to_.stride == to_.length)
       from_ = to_ = {1, from_.count * from_.length, 0};
     return OkStatus();
@@ -39,12 +41,8 @@ class KernelRowsStep : public Step {
     }
     pthreadpool_parallelize_1d(
         environment_.pool,
-        [](void* self, size_t row) {
-          const auto* s = static_cast<const KernelRowsStep*>(self);
-          s->Compute(s->from_.length, s->x_ + row * s->from_.stride * s->x_bytes_,
-                     s->y_ + row * s->to_.stride * s->y_bytes_);
-        },
-        this, from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+        [](void* self, size_t row) { static_cast<const KernelRowsStep*>(self)->RunRow(row); }, this,
+        from_.count, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
     return OkStatus();
   }
 
@@ -54,9 +52,23 @@ class KernelRowsStep : public Step {
  private:
   static constexpr size_t kBlock = 8192;
 
+  static void RunRows(const Step& step, size_t first_row, size_t rows) {
+    const auto& s = static_cast<const KernelRowsStep&>(step);
+    if (s.from_.count == 1) {
+      const size_t begin = first_row * s.row_length_;
+      s.Compute(rows * s.row_length_, s.x_ + begin * s.x_bytes_, s.y_ + begin * s.y_bytes_);
+      return;
+    }
+    for (size_t row = first_row; row < first_row + rows; ++row) s.RunRow(row);
+  }
+  void RunRow(size_t row) const {
+    Compute(from_.length, x_ + row * from_.stride * x_bytes_, y_ + row * to_.stride * y_bytes_);
+  }
+
   const size_t x_bytes_ = ElementBytes(node_.in(0));
   const size_t y_bytes_ = ElementBytes(node_.out(0));
-  Rows from_, to_;
+  Rows from_, to_;  ///< One long row where none lies apart.
+  size_t row_length_ = 0;
   const char* x_ = nullptr;
   char* y_ = nullptr;
 };

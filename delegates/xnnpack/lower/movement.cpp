@@ -1,4 +1,5 @@
 // Operators that move elements between strided blocks. What is already in its place is not copied.
+#include "delegates/xnnpack/kernels/interleave.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/nd_copy.h"
 #include "ops/shape_rules.h"
@@ -238,6 +239,36 @@ class ShuffleStep final : public MoveStep {
   }
 };
 
+/// Bytes in two groups, which is usual.
+class ShuffleHalvesStep final : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() override {
+    from_ = RowsOf(node_.in(0));
+    to_ = RowsOf(node_.out(0));
+    return from_.length % 2 == 0 ? OkStatus() : Refuse();
+  }
+  Status Bind(void*) override { return OkStatus(); }
+  Status Run() override {
+    const size_t tile = environment_.pool == nullptr ? from_.count : kTileBytes / from_.length + 1;
+    pthreadpool_parallelize_1d_tile_1d(
+        environment_.pool,
+        [](void* step, size_t first, size_t rows) {
+          const auto& s = *static_cast<const ShuffleHalvesStep*>(step);
+          InterleaveHalves(rows, s.from_.length / 2,
+                           s.node_.in(0).as<const uint8_t>() + first * s.from_.stride, s.from_.stride,
+                           s.node_.out(0).as<uint8_t>() + first * s.to_.stride, s.to_.stride);
+        },
+        this, from_.count, tile, /*flags=*/0);
+    return OkStatus();
+  }
+
+ private:
+  static constexpr size_t kTileBytes = 16384;
+  Rows from_, to_;
+};
+
 }  // namespace
 
 Result<StepPointer> LowerCopy(const NodeView& node, const Environment& environment) {
@@ -266,6 +297,8 @@ Result<StepPointer> LowerTile(const NodeView& node, const Environment& environme
 
 Result<StepPointer> LowerChannelShuffle(const NodeView& node, const Environment& environment) {
   if (DTypeSize(node.in(0).dtype) == 4) return LowerChannelShuffle32(node, environment);
+  if (DTypeSize(node.in(0).dtype) == 1 && node.As<GroupsAttrs>().groups == 2)
+    return MakeStep<ShuffleHalvesStep>(node, environment);
   return MakeStep<ShuffleStep>(node, environment);
 }
 

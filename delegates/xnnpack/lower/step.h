@@ -69,10 +69,35 @@ class Step {
   virtual Status Run() = 0;
   size_t workspace_bytes() const { return workspace_bytes_; }
 
+  /// What follows from extents: Run() calls FollowUp() for all rows of the output, each as soon as it is
+  /// there.
+  bool leads() const { return leads_; }
+  /// The same: each row of the output is computed from the same rows of the inputs, one by one.
+  bool works_by_rows() const { return run_rows_ != nullptr; }
+  /// Valid until the next Bind(): `step`, which works by rows, is not run by itself. Null: none.
+  void SetFollower(const Step* step) { follower_ = step; }
+
  protected:
+  /// Of the innermost axis. Called by several threads, for different rows.
+  using RunRowsFn = void (*)(const Step& step, size_t first_row, size_t rows);
+
+  const Step* follower() const { return follower_; }
+  bool has_follower() const { return follower_ != nullptr; }
+  void FollowUp(size_t first_row, size_t rows) const {
+    for (const Step* step = follower_; step != nullptr; step = step->follower_)
+      step->run_rows_(*step, first_row, rows);
+  }
+  /// For pthreadpool: followers take subnormal numbers for zero, as they do by themselves.
+  uint32_t FollowedFlags() const { return has_follower() ? PTHREADPOOL_FLAG_DISABLE_DENORMALS : 0; }
+
   const NodeView node_;
   const Environment& environment_;
   size_t workspace_bytes_ = 0;
+  bool leads_ = false;
+  RunRowsFn run_rows_ = nullptr;
+
+ private:
+  const Step* follower_ = nullptr;
 };
 
 using StepPointer = std::unique_ptr<Step>;

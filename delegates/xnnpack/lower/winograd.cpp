@@ -53,7 +53,7 @@ class WinogradStep final : public Step {
           [](void* step, size_t thread, size_t block) {
             static_cast<const WinogradStep*>(step)->RunBlock(thread, block);
           },
-          this, pictures_ * blocks_, /*flags=*/0);
+          this, pictures_ * blocks_, FollowedFlags());
       return OkStatus();
     }
     for (picture_ = 0; picture_ < pictures_; ++picture_) RunStages();
@@ -69,6 +69,7 @@ class WinogradStep final : public Step {
     const size_t fit = std::max(kLeastTiles, kBlockBytes / tile_bytes);
     blocks_ = DivideUp(tiles_, fit);
     by_stages_ = threads > 1 && pictures_ * blocks_ < kTasksOfThread * threads;
+    leads_ = !by_stages_;
     if (by_stages_) blocks_ = 1;
     block_tiles_ = DivideUp(tiles_, blocks_);
     args_.point_inputs = block_tiles_ * args_.channels + kStagger;
@@ -104,6 +105,20 @@ class WinogradStep final : public Step {
         RunProduct(point, windows, products, end - first, panel);
     }
     kernels_.output(args, first, end, products);
+    if (has_follower()) FollowTiles(index / blocks_, first, end);
+  }
+
+  /// Lines of the tiles [first, end) of a picture.
+  void FollowTiles(size_t picture, size_t first, size_t end) const {
+    for (size_t next = 0; first < end; first = next) {
+      const size_t line = first / args_.line_tiles;
+      next = std::min(end, (line + 1) * args_.line_tiles);
+      const size_t column = first % args_.line_tiles * kernels_.tile;
+      const size_t end_column = std::min(column + (next - first) * kernels_.tile, args_.output_width);
+      const size_t end_row = std::min((line + 1) * kernels_.tile, args_.output_height);
+      for (size_t row = line * kernels_.tile; row < end_row; ++row)
+        FollowUp((picture * args_.output_height + row) * args_.output_width + column, end_column - column);
+    }
   }
 
   void RunStages() {
@@ -212,10 +227,14 @@ class ByShapeStep final : public Step {
     chosen_ = ways_[way].get();
     SKIFF_RETURN_IF_ERROR(chosen_->Reshape());
     workspace_bytes_ = chosen_->workspace_bytes();
+    leads_ = chosen_->leads();
     return OkStatus();
   }
   Status Bind(void* workspace) override { return chosen_->Bind(workspace); }
-  Status Run() override { return chosen_->Run(); }
+  Status Run() override {
+    chosen_->SetFollower(follower());
+    return chosen_->Run();
+  }
 
  private:
   StepPointer ways_[kWinogradSizes + 1];

@@ -1,0 +1,151 @@
+// Elementwise nodes that compute rows of a product as soon as these are there: the same numbers as one after
+// the other.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "delegates/xnnpack/delegate.h"
+#include "delegates/xnnpack/kernels/kernels.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
+#include "node_harness.h"
+
+namespace skiff::testing {
+namespace {
+
+constexpr int64_t kExtent = 18;
+constexpr int64_t kChannels = 24;
+/// Elements between the places of two tensors.
+constexpr size_t kApart = 2 * kExtent * kExtent * 40;
+
+struct Product {
+  const char* name;
+  int64_t kernel;
+  int64_t stride;
+  int64_t groups;
+};
+constexpr Product kProducts[] = {
+    {"1x1", 1, 1, 1},    {"Winograd", 3, 1, 1},          {"3x3, stride 2", 3, 2, 1},
+    {"groups", 3, 1, 3}, {"depthwise", 3, 1, kChannels}, {"depthwise, stride 2", 3, 2, kChannels},
+};
+
+enum Tensor { kX, kWeights, kBias, kProduct, kSilu, kResidual, kSum, kTensors };
+
+/// Where the tensors lie, and how far their rows are from each other.
+struct Layout {
+  const char* name;
+  size_t places[kTensors];
+  int64_t gap;
+  bool silu_follows;
+  bool sum_follows;
+};
+constexpr Layout kLayouts[] = {
+    {"apart", {0, 1, 2, 3, 4, 5, 6}, 0, true, true},
+    {"in place", {0, 1, 2, 3, 3, 5, 3}, 0, true, true},
+    {"over the residual", {0, 1, 2, 3, 3, 5, 5}, 0, true, true},
+    {"sum over the product's input", {0, 1, 2, 3, 3, 5, 0}, 0, true, false},
+    {"all over the product's input", {0, 1, 2, 3, 0, 5, 0}, 0, false, false},
+    {"rows apart", {0, 1, 2, 3, 3, 5, 3}, 16, true, true},
+};
+
+class Net {
+ public:
+  Net(const Product& product, const Layout& layout) : memory_(kTensors * kApart + 64) {
+    const int64_t extent = (kExtent + product.stride - 1) / product.stride;
+    const Shape picture{2, kExtent, kExtent, kChannels};
+    const Shape result{2, extent, extent, kChannels};
+    const Shape shapes[kTensors] = {
+        picture,     {kChannels, product.kernel, product.kernel, kChannels / product.groups},
+        {kChannels}, result,
+        result,      result,
+        result};
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> numbers(-1, 1);
+    for (size_t i = 0; i < kTensors; ++i) {
+      tensors_[i].view = TensorView(memory_.data() + layout.places[i] * kApart, DType::kF32, shapes[i]);
+      tensors_[i].constant = i == kWeights || i == kBias;
+      tensors_[i].hash = {i, static_cast<uint64_t>(product.kernel * 1000 + product.groups)};
+      if (i >= kProduct && i != kResidual) tensors_[i].view.row_stride += layout.gap;
+      if (i == kX || i == kWeights || i == kBias || i == kResidual) {
+        float* const values = tensors_[i].view.as<float>();
+        for (size_t k = 0; k < kApart; ++k) values[k] = 2 * numbers(random);
+      }
+    }
+    constexpr OpCode kOps[] = {OpCode::kConv2d, OpCode::kSilu, OpCode::kAdd};
+    for (size_t i = 0; i < 3; ++i) InitAttrs(kOps[i], attrs_[i]);
+    auto& convolution = attrs_[0].as<Conv2dAttrs>();
+    convolution.groups = product.groups;
+    convolution.strides = {product.stride, product.stride};
+    convolution.auto_pad = AutoPad::kSameUpper;
+    attrs_[2].as<ClampAttrs>().min = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      nodes_[i] = {FindOp(kOps[i]), &attrs_[i], "node", {inputs_[i], kCounts[i]}, {&outputs_[i], 1}, {}};
+    }
+  }
+
+  SegmentView view(uint32_t begin, uint32_t end) const {
+    return {{tensors_, kTensors}, {nodes_, 3}, begin, end};
+  }
+  std::vector<float> result() const {
+    const TensorView& view = tensors_[kSum].view;
+    std::vector<float> elements;
+    for (int64_t row = 0; row * kChannels < view.shape.elements(); ++row) {
+      const float* const from = view.as<const float>() + row * view.row_stride;
+      elements.insert(elements.end(), from, from + kChannels);
+    }
+    return elements;
+  }
+
+ private:
+  static constexpr size_t kCounts[] = {3, 1, 2};
+  static constexpr int32_t inputs_[3][3] = {{kX, kWeights, kBias}, {kProduct}, {kSilu, kResidual}};
+  static constexpr int32_t outputs_[3] = {kProduct, kSilu, kSum};
+  std::vector<float> memory_;
+  PlanTensor tensors_[kTensors];
+  AttrStorage attrs_[3];
+  PlanNode nodes_[3];
+};
+
+/// A node that follows takes no time of its own.
+struct Follows final : NodeTimer {
+  bool node[3] = {};
+  void Record(uint32_t index, uint64_t begin, uint64_t end) override { node[index] = begin == end; }
+};
+
+Follows RunNodes(DelegateSession& session, const SegmentView& view) {
+  Result<std::unique_ptr<PreparedSegment>> prepared = session.Prepare(view);
+  EXPECT_TRUE(prepared.ok());
+  EXPECT_TRUE((*prepared)->Reshape().ok());
+  EXPECT_TRUE((*prepared)->Bind().ok());
+  Follows follows;
+  EXPECT_TRUE((*prepared)->Run({&follows}).ok());
+  return follows;
+}
+
+TEST(Follow, ComputesWhatOneAfterTheOtherDoes) {
+  Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
+  ASSERT_TRUE(state.ok());
+  const bool own = xnnpack::kHasOwnKernels && xnnpack::SelectKernels().dense != nullptr;
+  for (const int threads : {1, 2}) {
+    DelegateSessionOptions options;
+    options.threads = threads;
+    options.thread_small_work = true;
+    Result<std::unique_ptr<DelegateSession>> session = (*state)->CreateSession(options);
+    ASSERT_TRUE(session.ok());
+    for (const Product& product : kProducts) {
+      const Net one_by_one(product, kLayouts[0]);
+      for (uint32_t i = 0; i < 3; ++i) RunNodes(**session, one_by_one.view(i, i + 1));
+      for (const Layout& layout : kLayouts) {
+        SCOPED_TRACE(::testing::Message() << product.name << ", " << layout.name << ", threads: " << threads);
+        const Net net(product, layout);
+        const Follows follows = RunNodes(**session, net.view(0, 3));
+        EXPECT_EQ(net.result(), one_by_one.result());
+        if (threads > 1) continue;  // Whether they do depends on how the work is divided.
+        EXPECT_EQ(follows.node[1], own && layout.silu_follows);
+        EXPECT_EQ(follows.node[2], own && layout.sum_follows);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skiff::testing
