@@ -15,5 +15,8 @@ void AddBuckets(CLI::App& app, int& exit_code);
 void AddInspect(CLI::App& app, int& exit_code);
 void AddReport(CLI::App& app, int& exit_code);
 void AddSizeList(CLI::App& app, int& exit_code);
+/// In builds with signatures (SKIFF_SIGNATURES).
+void AddSign(CLI::App& app, int& exit_code);
+void AddVerify(CLI::App& app, int& exit_code);
 
 }  // namespace skiff::cli

@@ -91,6 +91,10 @@ int RunTool(int argc, char** argv) {
   AddInspect(app, code);
   AddReport(app, code);
   AddSizeList(app, code);
+#ifdef SKIFF_WITH_SIGNATURES
+  AddSign(app, code);
+  AddVerify(app, code);
+#endif
   AddHelp(app);
 
   try {

@@ -8,6 +8,7 @@
 #   skiff_third_party::minizip       archives behind TensorFlow Lite models           converter
 #   skiff_third_party::{jpeg,png}    pictures in files (libjpeg-turbo, libpng)        converter
 #   skiff_third_party::{cli11,fmt,json,xxhash}                                       converter
+#   skiff_third_party::sodium        signatures of models (libsodium)                 runtime/signature, converter
 #   GTest::gtest GTest::gtest_main GTest::gmock GTest::gmock_main                    tests
 find_package(Threads REQUIRED)
 
@@ -119,6 +120,12 @@ if(SKIFF_BUILD_CONVERTER)
   find_package(ONNX CONFIG REQUIRED)
   add_library(skiff_third_party::onnx_proto INTERFACE IMPORTED GLOBAL)
   target_link_libraries(skiff_third_party::onnx_proto INTERFACE onnx_proto)
+endif()
+
+if(SKIFF_SIGNATURES)
+  add_library(skiff_third_party::sodium UNKNOWN IMPORTED GLOBAL)
+  set_target_properties(skiff_third_party::sodium PROPERTIES IMPORTED_LOCATION ${SKIFF_SODIUM_LIBRARY}
+                                                             INTERFACE_INCLUDE_DIRECTORIES ${SKIFF_SODIUM_INCLUDE})
 endif()
 
 if(SKIFF_CROSS_RUNTIME_TESTS AND NOT SKIFF_BUILD_CONVERTER)

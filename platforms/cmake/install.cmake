@@ -21,6 +21,12 @@ foreach(target skiff_c skiff_image skiff_delegates skiff_delegate_vulkan skiff_d
     list(APPEND skiff_archives lib${target}.a)
   endif()
 endforeach()
+# Beside the group, because it is what needs libsodium: skiff::signature.
+set(skiff_has_signature OFF)
+if(TARGET skiff_signature)
+  install(TARGETS skiff_signature ARCHIVE DESTINATION ${skiff_library_dir})
+  set(skiff_has_signature ON)
+endif()
 if(SKIFF_DELEGATE_XNNPACK)
   foreach(library XNNPACK microkernels-prod cpuinfo)
     get_target_property(archive skiff_third_party::${library} IMPORTED_LOCATION)

@@ -12,9 +12,9 @@
 #include <random>
 #include <vector>
 
-#include "core/checksum.h"
 #include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/memory.h"
+#include "tests/delegates/packed_file_layout.h"
 #include "tests/support/temp_folder.h"
 
 namespace skiff::xnnpack {
@@ -25,26 +25,8 @@ using skiff::testing::TempFolder;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr size_t kHeaderBytes = 128;
-constexpr size_t kRowBytes = 160;
 constexpr int kKinds = 3;
-
-/// The places of the header's fields.
-enum Field : size_t {
-  kBuild = 8,
-  kCpu = 16,
-  kModel = 24,
-  kSize = 32,
-  kEntries = 40,
-  kTableSum = 48,
-  kContent = 72,
-  kIdentity = 80,
-  kSum = 120
-};
 constexpr size_t kIdentityBytes = 32;
-constexpr size_t kOffsetInRow = 144;
-constexpr size_t kBytesInRow = 24;
-constexpr size_t kSumInRow = 152;
 
 /// The header has a random key in it.
 std::string BehindHeader(const std::string& file) { return file.substr(std::min(kHeaderBytes, file.size())); }
@@ -53,23 +35,6 @@ std::vector<std::string> warnings;
 
 void CollectWarnings(void*, LogLevel level, const char* message) {
   if (level == LogLevel::kWarning) warnings.emplace_back(message);
-}
-
-uint64_t Word(const std::string& file, size_t at) {
-  uint64_t word = 0;
-  std::memcpy(&word, file.data() + at, sizeof(word));
-  return word;
-}
-
-void SetWord(std::string& file, size_t at, uint64_t word) {
-  std::memcpy(file.data() + at, &word, sizeof(word));
-}
-
-/// Makes the sums right again, as if the file had been written so.
-void Sum(std::string& file) {
-  const uint64_t rows = std::min<uint64_t>(Word(file, kEntries), (file.size() - kHeaderBytes) / kRowBytes);
-  SetWord(file, kTableSum, Checksum(file.data() + kHeaderBytes, rows * kRowBytes));
-  SetWord(file, kSum, Checksum(file.data(), kSum));
 }
 
 /// One start of a program: what is in the file, then what is packed.

@@ -13,14 +13,13 @@
 
 #include "import/onnx/import_onnx.h"
 #include "tests/fuzz/convert_and_run.h"
+#include "tests/fuzz/mutate_onnx.h"
 #include "tests/fuzz/outcomes.h"
 
 namespace skiff::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 
 constexpr int kMutations = 2000;
 constexpr size_t kLargestFile = 200 * 1024;
@@ -64,75 +63,6 @@ void MutateBytes(std::mt19937& random, std::string& bytes) {
   const uint32_t changes = 1 + random() % 4;
   for (uint32_t i = 0; i < changes; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
   if (random() % 8 == 0) bytes.resize(random() % bytes.size());
-}
-
-void MutateScalar(std::mt19937& random, Message& message, const FieldDescriptor* field) {
-  const auto* reflection = message.GetReflection();
-  const int64_t numbers[] = {
-      0, 1, -1, 2, 3, 7, 16, 255, -128, int64_t{1} << 31, int64_t{1} << 40, INT64_MAX, INT64_MIN};
-  const int64_t number = numbers[random() % std::size(numbers)];
-  const char* const strings[] = {"",     "x",       "Conv",        "Relu", "SAME_UPPER",
-                                 "axis", "ai.onnx", "com.example", "image"};
-  const std::string text = strings[random() % std::size(strings)];
-  const int index =
-      field->is_repeated()
-          ? static_cast<int>(random() % static_cast<uint32_t>(reflection->FieldSize(message, field)))
-          : 0;
-  switch (field->cpp_type()) {
-#define SKIFF_SET(kind, Name, value)                                                    \
-  case FieldDescriptor::CPPTYPE_##kind:                                                 \
-    field->is_repeated() ? reflection->SetRepeated##Name(&message, field, index, value) \
-                         : reflection->Set##Name(&message, field, value);               \
-    break
-    SKIFF_SET(INT32, Int32, static_cast<int32_t>(number));
-    SKIFF_SET(INT64, Int64, number);
-    SKIFF_SET(UINT64, UInt64, static_cast<uint64_t>(number));
-    SKIFF_SET(FLOAT, Float, static_cast<float>(number));
-    SKIFF_SET(DOUBLE, Double, static_cast<double>(number));
-    SKIFF_SET(STRING, String, text);
-#undef SKIFF_SET
-    case FieldDescriptor::CPPTYPE_ENUM: {
-      const auto* type = field->enum_type();
-      const auto* value =
-          type->value(static_cast<int>(random() % static_cast<uint32_t>(type->value_count())));
-      if (!field->is_repeated()) reflection->SetEnum(&message, field, value);
-      break;
-    }
-    default:
-      break;
-  }
-}
-
-/// Walks down a random path of set fields and changes, removes or repeats what it ends at.
-void MutateMessage(std::mt19937& random, Message& message) {
-  const auto* reflection = message.GetReflection();
-  std::vector<const FieldDescriptor*> fields;
-  reflection->ListFields(message, &fields);
-  std::erase_if(fields, [](const FieldDescriptor* field) { return field->name() == "raw_data"; });
-  if (fields.empty()) return;
-  const FieldDescriptor* field = fields[random() % fields.size()];
-  if (field->is_repeated() && random() % 6 == 0) {
-    const int last = reflection->FieldSize(message, field) - 1;
-    if (random() % 2 == 0) {
-      reflection->SwapElements(&message, field, static_cast<int>(random() % static_cast<uint32_t>(last + 1)),
-                               last);
-    }
-    reflection->RemoveLast(&message, field);
-    return;
-  }
-  if (random() % 12 == 0) {
-    reflection->ClearField(&message, field);
-    return;
-  }
-  if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
-    MutateScalar(random, message, field);
-  } else if (field->is_repeated()) {
-    const auto size = static_cast<uint32_t>(reflection->FieldSize(message, field));
-    MutateMessage(random,
-                  *reflection->MutableRepeatedMessage(&message, field, static_cast<int>(random() % size)));
-  } else {
-    MutateMessage(random, *reflection->MutableMessage(&message, field));
-  }
 }
 
 TEST(MutateOnnx, AnErrorOrACleanRunEachTime) {

@@ -1,61 +1,19 @@
-/// Takes .skiff files apart and puts damaged ones together.
+/// Damages .skiff files, and opens and runs them.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/error_capture.h"
-#include "format/container.h"
-#include "model_generated.h"
 #include "skiff/delegates.h"
+#include "tests/fuzz/file_parts.h"
+#include "tests/fuzz/run_for_a_while.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
-
-/// A file taken apart: the FlatBuffer part, and the weights behind it.
-struct Parts {
-  std::vector<uint8_t> flatbuffer;
-  std::vector<uint8_t> weights;
-
-  explicit Parts(const std::vector<uint8_t>& file) {
-    format::FileHeader header;
-    std::memcpy(&header, file.data(), sizeof(header));
-    flatbuffer.assign(file.begin() + static_cast<long>(header.model_offset),
-                      file.begin() + static_cast<long>(header.model_offset + header.model_size));
-    weights.assign(file.begin() + static_cast<long>(header.weights_offset), file.end());
-  }
-
-  std::unique_ptr<format::ModelT> Unpack() const { return format::UnPackModel(flatbuffer.data()); }
-
-  std::vector<uint8_t> Assemble(const uint8_t* model, size_t model_size) const {
-    format::FileHeader header = {};
-    std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
-    header.container_version = 1;
-    header.model_offset = sizeof(header);
-    header.model_size = model_size;
-    header.weights_offset = format::AlignUp(sizeof(header) + model_size);
-    header.weights_size = weights.size() - format::kAlignment;
-    header.file_size = header.weights_offset + weights.size();
-    std::vector<uint8_t> file(header.file_size);
-    std::memcpy(file.data(), &header, sizeof(header));
-    std::memcpy(file.data() + sizeof(header), model, model_size);
-    std::memcpy(file.data() + header.weights_offset, weights.data(), weights.size());
-    return file;
-  }
-
-  std::vector<uint8_t> Assemble(const format::ModelT& model) const {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(format::Model::Pack(builder, &model), format::ModelIdentifier());
-    return Assemble(builder.GetBufferPointer(), builder.GetSize());
-  }
-};
 
 using PlanDamage = std::function<void(format::ModelT&, format::PlanT&)>;
 
@@ -65,26 +23,6 @@ inline std::vector<uint8_t> Damaged(const std::string& graph, const PlanDamage& 
   const std::unique_ptr<format::ModelT> model = parts.Unpack();
   damage(*model, *model->signatures[0]->plans[0]);
   return parts.Assemble(*model);
-}
-
-/// A damaged loop may never end.
-inline Status RunForAWhile(Session& session) {
-  std::mutex mutex;
-  std::condition_variable ended;
-  bool over = false;
-  std::thread watch([&] {
-    std::unique_lock<std::mutex> lock(mutex);
-    // Run() takes back a cancellation that comes before it begins.
-    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return over; })) session.Cancel();
-  });
-  const Status status = session.Run();
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    over = true;
-  }
-  ended.notify_one();
-  watch.join();
-  return status;
 }
 
 /// Opens a file and runs it on every backend; the error's text, or "".

@@ -16,6 +16,7 @@ ALLOWED = {
     "runtime/format": {"runtime/include", "runtime/core", "runtime/ops", "runtime/plan", "runtime/format"},
     "runtime/session": RUNTIME,
     "runtime/image": {"runtime/include", "runtime/core", "runtime/image"},
+    "runtime/signature": {"runtime/include", "runtime/core", "runtime/signature"},
     "delegates": {"runtime", "delegates"},
     "delegates/supports.h": {"runtime/include"},
     "delegates/xnnpack": {"runtime", "delegates/xnnpack"},

@@ -1,0 +1,150 @@
+// Without libFuzzer this is the program: it runs the target over its seeds, over what its mutator makes of
+// each, and over the files that it is given. With libFuzzer it writes the seeds for it. usage: TARGET
+// [FILE...] | --write-seeds FOLDER
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "skiff/log.h"
+#include "tests/fuzz/targets/target.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
+                                                                unsigned seed);
+
+namespace skiff::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) throw std::runtime_error(path.string() + ": cannot be read");
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+void WriteSeeds(const fs::path& folder) {
+  fs::create_directories(folder);
+  int number = 0;
+  for (const std::string& seed : FuzzSeeds())
+    std::ofstream(folder / ("seed_" + std::to_string(number++)), std::ios::binary) << seed;
+}
+
+/// Errors are what most inputs end in.
+void BeQuiet() {
+  SetLogSink([](void*, LogLevel, const char*) {}, nullptr);
+}
+
+}  // namespace
+
+std::vector<std::string> FilesIn(const std::string& folder, const std::string& extension, size_t count) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(fs::path(SKIFF_SOURCE_DIR) / folder)) {
+    if (entry.path().extension() == extension) paths.push_back(entry.path());
+  }
+  if (paths.empty()) throw std::runtime_error(folder + ": has no files " + extension);
+  std::sort(paths.begin(), paths.end(), [](const fs::path& a, const fs::path& b) {
+    return std::pair(fs::file_size(a), a) < std::pair(fs::file_size(b), b);
+  });
+  paths.resize(std::min(count, paths.size()));
+  std::vector<std::string> files;
+  std::transform(paths.begin(), paths.end(), std::back_inserter(files), ReadFile);
+  return files;
+}
+
+BytesAsFile::BytesAsFile(const uint8_t* data, size_t size)
+    : descriptor_(memfd_create("skiff_fuzz", MFD_CLOEXEC)),
+      path_("/proc/self/fd/" + std::to_string(descriptor_)) {
+  if (descriptor_ < 0 || write(descriptor_, data, size) != static_cast<ssize_t>(size))
+    throw std::runtime_error("the input cannot be made a file");
+}
+
+BytesAsFile::~BytesAsFile() { close(descriptor_); }
+
+size_t Replaced(const std::string& made, uint8_t* data, size_t size, size_t max_size) {
+  if (made.empty() || made.size() > max_size) return size;
+  std::memcpy(data, made.data(), made.size());
+  return made.size();
+}
+
+void Require(bool holds, const std::string& sentence) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", sentence.c_str());
+  std::abort();
+}
+
+}  // namespace skiff::testing
+
+#ifdef SKIFF_LIBFUZZER
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  if (*argc == 3 && std::strcmp((*argv)[1], "--write-seeds") == 0) {
+    skiff::testing::WriteSeeds((*argv)[2]);
+    std::exit(0);
+  }
+  skiff::testing::BeQuiet();
+  return 0;
+}
+
+#else
+
+namespace {
+
+constexpr size_t kMostBytesAdded = 4096;
+
+void Run(const std::string& bytes) {
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+}
+
+std::string Mutated(std::string bytes, unsigned number) {
+  const size_t size = bytes.size();
+  bytes.resize(size + kMostBytesAdded);
+  auto* data = reinterpret_cast<uint8_t*>(bytes.data());
+  bytes.resize(LLVMFuzzerCustomMutator == nullptr
+                   ? LLVMFuzzerMutate(data, size, bytes.size())
+                   : LLVMFuzzerCustomMutator(data, size, bytes.size(), number));
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
+  static unsigned number = 0;
+  if (size > 0) data[(number * 2654435761U) % size] ^= static_cast<uint8_t>(1U << number % 8);
+  ++number;
+  return size;
+}
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--write-seeds") == 0) {
+    skiff::testing::WriteSeeds(argv[2]);
+    return 0;
+  }
+  skiff::testing::BeQuiet();
+  unsigned mutations = 3;
+  int files = 1;
+  if (argc >= 3 && std::strcmp(argv[1], "--mutations") == 0) {
+    mutations = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
+    files = 3;
+  }
+  const std::vector<std::string> seeds = skiff::testing::FuzzSeeds();
+  skiff::testing::Require(!seeds.empty(), "the target has no seeds");
+  for (const std::string& seed : seeds) {
+    Run(seed);
+    for (unsigned i = 0; i < mutations; ++i) Run(Mutated(seed, i));
+  }
+  for (int i = files; i < argc; ++i) Run(skiff::testing::ReadFile(argv[i]));
+  std::printf("%zu seeds, %u mutations of each, %d files\n", seeds.size(), mutations, argc - files);
+  return 0;
+}
+
+#endif

@@ -1,0 +1,29 @@
+// A graph in the text form: parsed, printed, converted, opened and run.
+#include "graph/error.h"
+#include "graph/text.h"
+#include "tests/fuzz/convert_and_run.h"
+#include "tests/fuzz/counting_graph.h"
+#include "tests/fuzz/quantized_graph.h"
+#include "tests/fuzz/targets/target.h"
+#include "tests/support/state_nets.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+
+std::vector<std::string> FuzzSeeds() {
+  return {kSmallNet, kCountingGraph, kQuantizedGraph, kNarrowGraph, kCacheNet};
+}
+
+}  // namespace skiff::testing
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace skiff;
+  const std::string outcome = testing::ConvertAndRun([&] {
+    std::vector<NamedGraph> graphs;
+    graphs.push_back({"main", ParseGraph({reinterpret_cast<const char*>(data), size})});
+    static_cast<void>(PrintGraph(graphs.front().graph));
+    return graphs;
+  });
+  testing::Require(!outcome.starts_with("OWN FILE REFUSED"), outcome);
+  return 0;
+}

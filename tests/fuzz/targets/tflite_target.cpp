@@ -1,0 +1,44 @@
+// A TensorFlow Lite model: all its signatures imported, converted, opened and run.
+#include "import/tflite/import_tflite.h"
+#include "tests/fuzz/convert_and_run.h"
+#include "tests/fuzz/mutate_tflite.h"
+#include "tests/fuzz/targets/target.h"
+
+namespace skiff::testing {
+
+std::vector<std::string> FuzzSeeds() {
+  std::vector<std::string> seeds = FilesIn("tests/converter/import/tflite/cases", ".tflite", 60);
+  for (std::string& file : FilesIn("tests/converter/import/tflite/signature_cases", ".tflite", 10))
+    seeds.push_back(std::move(file));
+  return seeds;
+}
+
+}  // namespace skiff::testing
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
+  using namespace skiff;
+  std::mt19937 random(seed);
+  const std::vector<uint8_t> bytes(data, data + size);  // Aligned, as the verifier wants it.
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  if (random() % 8 == 0 || !tflite::VerifyModelBuffer(verifier))
+    return LLVMFuzzerMutate(data, size, max_size);
+  const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(bytes.data())->UnPack());
+  if (model->subgraphs.empty() || model->operator_codes.empty() || model->buffers.empty())
+    return LLVMFuzzerMutate(data, size, max_size);
+  for (uint32_t changes = 1 + random() % 3; changes > 0; --changes) testing::MutateFields(random, *model);
+  const std::vector<uint8_t> file = testing::Packed(*model);
+  return testing::Replaced(std::string(file.begin(), file.end()), data, size, max_size);
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace skiff;
+  const std::string outcome = testing::ConvertAndRun([&] {
+    const auto source = OpenTfliteBytes(data, size);
+    std::vector<NamedGraph> graphs;
+    for (const SourceSignature& signature : source->signatures())
+      graphs.push_back({signature.name, source->Import(graphs.size(), {})});
+    return graphs;
+  });
+  testing::Require(!outcome.starts_with("OWN FILE REFUSED"), outcome);
+  return 0;
+}

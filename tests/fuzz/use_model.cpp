@@ -1,0 +1,160 @@
+#include "tests/fuzz/use_model.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "tests/fuzz/run_for_a_while.h"
+
+namespace skiff::testing {
+namespace {
+
+constexpr int kMostSignatures = 3;
+constexpr int kMostPlans = 4;
+constexpr int kShapesOfPlan = 2;
+constexpr int64_t kLargestSize = 64;
+constexpr int64_t kMostElements = 1 << 20;
+constexpr size_t kReadableBehind = 16;  // What BindInput() asks for.
+constexpr uint64_t kMemoryLimit = uint64_t{24} << 20;
+constexpr uint64_t kLoopLimit = 1 << 12;
+
+struct Free {
+  void operator()(uint8_t* memory) const { std::free(memory); }
+};
+using Bytes = std::unique_ptr<uint8_t, Free>;
+
+/// Aligned for every element, and not a byte longer than asked for: a sanitizer sees what is read behind it.
+Bytes Exactly(size_t bytes) {
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 64, bytes) != 0) std::abort();
+  return Bytes(static_cast<uint8_t*>(memory));
+}
+
+/// Small numbers, and as integers indices that are often in range.
+void Fill(uint8_t* bytes, size_t count, int round) {
+  std::memset(bytes, 0, count);
+  for (size_t i = 0; i < count; i += 8) bytes[i] = static_cast<uint8_t>(round % 3);
+}
+
+/// The sizes of the Symbols in the first, second, ... call of a plan.
+std::vector<int64_t> Sizes(const Model& model, const PlanSummary& plan, int call) {
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < model.symbols().size(); ++i) {
+    const SymbolInfo& symbol = model.symbols()[i];
+    int64_t low = symbol.min;
+    int64_t high = symbol.max;
+    for (const SymbolRange& range : plan.ranges) {
+      if (range.symbol == i) {
+        low = range.min;
+        high = range.max;
+      }
+    }
+    const int64_t multiple = std::clamp<int64_t>(symbol.multiple, 1, kLargestSize);
+    low = std::clamp<int64_t>(low, 0, kLargestSize);
+    const int64_t first = (low + multiple - 1) / multiple * multiple;
+    sizes.push_back(std::min(first + call * multiple, std::max(first, high)));
+  }
+  return sizes;
+}
+
+class User {
+ public:
+  User(Model& model, Session& session) : model_(model), session_(session) {}
+
+  void Call(const PlanSummary& plan, int call) {
+    const std::vector<int64_t> sizes = Sizes(model_, plan, call);
+    std::vector<Bytes> bound;
+    bool set = true;
+    for (size_t i = 0; set && i < session_.signature().inputs.size(); ++i)
+      set = Set(static_cast<int>(i), sizes, call, bound);
+    if (!set) return;
+    if (!RunForAWhile(session_).ok() && !RunForAWhile(session_).ok()) return;
+    for (size_t i = 0; i < session_.signature().outputs.size(); ++i) Read(static_cast<int>(i));
+    // What is bound ends here: inputs are set again before the next run.
+  }
+
+ private:
+  bool Set(int index, const std::vector<int64_t>& sizes, int call, std::vector<Bytes>& bound) {
+    const PortInfo& port = session_.signature().inputs[static_cast<size_t>(index)];
+    Shape shape = port.shape;
+    int64_t elements = 1;
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const int32_t symbol = port.symbols[axis];
+      if (shape[axis] < 0) shape[axis] = symbol < 0 ? 1 : sizes[static_cast<size_t>(symbol)];
+      if (shape[axis] > kMostElements) return false;
+      elements *= shape[axis];
+      if (elements > kMostElements) return false;
+    }
+    const auto bytes = static_cast<size_t>(elements * DTypeSize(port.dtype));
+    switch ((call + index) % 3) {
+      case 0: {
+        const Bytes copied = Exactly(bytes);
+        Fill(copied.get(), bytes, call);
+        return session_.SetInput(index, TensorView(copied.get(), port.dtype, shape)).ok();
+      }
+      case 1: {
+        bound.push_back(Exactly(bytes + kReadableBehind));
+        Fill(bound.back().get(), bytes + kReadableBehind, call);
+        return session_.BindInput(index, TensorView(bound.back().get(), port.dtype, shape)).ok();
+      }
+      default: {
+        Result<TensorView> buffer = session_.InputBuffer(index, shape);
+        if (buffer.ok()) Fill(buffer.value().as<uint8_t>(), bytes, call);
+        return buffer.ok();
+      }
+    }
+  }
+
+  void Read(int index) {
+    const Result<TensorView> output = session_.Output(index);
+    if (!output.ok()) return;
+    const TensorView& view = output.value();
+    const int64_t width = view.shape.rank() == 0 ? 1 : view.shape.last();
+    const int64_t rows = width == 0 ? 0 : view.shape.elements() / width;
+    const int64_t stride = view.row_stride == 0 ? width : view.row_stride;
+    const int64_t size = DTypeSize(view.dtype);
+    for (int64_t row = 0; row < rows; ++row) {
+      const uint8_t* elements = view.as<uint8_t>() + row * stride * size;
+      for (int64_t i = 0; i < width * size; ++i) sum_ = sum_ + elements[i];
+    }
+  }
+
+  Model& model_;
+  Session& session_;
+  volatile uint8_t sum_ = 0;  ///< So that reading is not left out.
+};
+
+void UseSignature(Model& model, int signature, Backend backend) {
+  SessionOptions options;
+  const SignatureInfo info = model.signature(signature);
+  options.signature = info.name;
+  options.backend = backend;
+  options.threads = 1;
+  options.memory_limit = kMemoryLimit;
+  options.loop_limit = kLoopLimit;
+  options.keep_intermediates = backend == Backend::kReference;
+  Result<std::unique_ptr<Session>> session = Session::Create(model, options);
+  if (!session.ok()) return;
+  static_cast<void>((*session)->Run().ok());  // Inputs that were never set.
+  User user(model, **session);
+  int call = 0;
+  for (int plan = 0; plan < std::min(kMostPlans, model.plan_count(signature)); ++plan) {
+    for (int shape = 0; shape < kShapesOfPlan; ++shape) user.Call(model.plan(signature, plan), call++);
+  }
+  (*session)->variables().Reset();
+  user.Call(model.plan(signature, 0), 0);
+}
+
+}  // namespace
+
+void UseModel(Model& model) {
+  for (int signature = 0; signature < std::min(kMostSignatures, model.signature_count()); ++signature) {
+    if (model.plan_count(signature) == 0) continue;
+    for (const Backend backend : {Backend::kReference, Backend::kPlanned})
+      UseSignature(model, signature, backend);
+  }
+}
+
+}  // namespace skiff::testing
