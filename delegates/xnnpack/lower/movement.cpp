@@ -232,8 +232,8 @@ class ShuffleStep final : public MoveStep {
     if (groups < 1 || length % groups != 0) return Refuse();
     SKIFF_RETURN_IF_ERROR(Renew(1));
     const Shape block{static_cast<int64_t>(from.count), length / groups, groups};
-    const int64_t from_strides[3] = {static_cast<int64_t>(from.stride), 1, length / groups};
-    const int64_t to_strides[3] = {static_cast<int64_t>(to.stride), groups, 1};
+    const int64_t from_strides[kMaxRank] = {static_cast<int64_t>(from.stride), 1, length / groups};
+    const int64_t to_strides[kMaxRank] = {static_cast<int64_t>(to.stride), groups, 1};
     return DescribeBlock(moves_[0], ElementBytes(node_.in(0)), block, from_strides, to_strides) ? OkStatus()
                                                                                                 : Refuse();
   }
