@@ -23,13 +23,10 @@ namespace {
 using eager::ConcreteFunction;
 using eager::FunctionOptions;
 using eager::Location;
-using eager::Piece;
 using eager::Pieces;
 using eager::Polymorphic;
-using eager::Tensor;
 using eager::Tensors;
 using eager::TensorSpec;
-using eager::Variable;
 using SharedConcrete = std::shared_ptr<ConcreteFunction>;
 
 /// Kept for the life of the process, as in arrays.cpp.

@@ -42,6 +42,9 @@ void Raise(StatusCode code, const char* message) {
 }
 
 void Translate(const std::exception_ptr& pointer, void*) {
+  // No exception of C++: the interpreter has ended, and unwinds this thread from inside of a call of ours
+  // (OrStop).
+  while (pointer == nullptr) pause();
   try {
     std::rethrow_exception(pointer);
   } catch (const RaisedError& error) {
