@@ -170,7 +170,8 @@ QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments) {
   options.keep = arguments.keep;
   options.everything = arguments.everything;
   options.equalize = !arguments.no_equalisation;
-  options.weights.rounding = arguments.rounding == "nearest" ? Rounding::kNearest : Rounding::kByEffect;
+  options.weights.rounding =
+      arguments.rounding == "nearest" ? WeightRounding::kNearest : WeightRounding::kByEffect;
   options.weights.correct_bias = !arguments.no_bias_correction;
   options.measure = *MeasureFromName(arguments.measure);
   options.max_error = arguments.max_error;

@@ -55,7 +55,7 @@ std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& siz
   text += '\n';
   for (const auto& [why, names] : floats)
     text += fmt::format("float:  {} ({})\n", fmt::join(names, ", "), why);
-  const PlanCost& cost = result.cost;
+  const BudgetCost& cost = result.cost;
   if (result.float_score)
     text += fmt::format("score:  {:.6g} as floats, {:.6g} now\n", *result.float_score,
                         *result.float_score - *cost.error);

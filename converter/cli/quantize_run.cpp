@@ -153,7 +153,7 @@ void WriteReport(const QuantizeArguments& arguments, const std::string& path, co
 
 /// Each budget that is not kept, as a sentence.
 std::vector<std::string> Beyond(const QuantizeArguments& arguments, const Written& written) {
-  const PlanCost& cost = written.result.cost;
+  const BudgetCost& cost = written.result.cost;
   std::vector<std::string> beyond;
   if (arguments.max_error && *cost.error > *arguments.max_error)
     beyond.push_back(fmt::format("the error is {:.3g} ({}), beyond --max-error {}", *cost.error,

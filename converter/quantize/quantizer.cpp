@@ -270,7 +270,7 @@ class Quantizer {
   }
 
   /// Whether bytes and time are within their limits.
-  bool Fits(const Graph& graph, PlanCost& cost) const {
+  bool Fits(const Graph& graph, BudgetCost& cost) const {
     if (options_.max_bytes) cost.bytes = options_.bytes_of(graph);
     if (options_.max_bytes && *cost.bytes > *options_.max_bytes) return false;
     if (options_.max_ms) cost.milliseconds = options_.milliseconds_of(graph);
@@ -301,7 +301,7 @@ class Quantizer {
         return *ErrorByMeasure(Quantized(Settled(tried)));
       });
     } else if (!narrowed) {
-      found = LeaveFloatWithin(plan, std::move(costs), [&](const FormatPlan& tried, PlanCost& cost) {
+      found = LeaveFloatWithin(plan, std::move(costs), [&](const FormatPlan& tried, BudgetCost& cost) {
         Progress(fmt::format("search, {} layers float", plan.size() - tried.size()));
         return Fits(Quantized(Settled(tried)), cost);
       });
@@ -315,7 +315,7 @@ class Quantizer {
 
   /// Gives layers weights of four bits where the plan has too many bytes. False: it has not.
   bool WithinBytes(FormatPlan& plan, QuantizeResult& result) {
-    const auto fits = [&](const FormatPlan& tried, PlanCost& cost) {
+    const auto fits = [&](const FormatPlan& tried, BudgetCost& cost) {
       Progress("search, bytes");
       cost.bytes = options_.bytes_of(Quantized(Settled(tried)));
       return *cost.bytes <= *options_.max_bytes;

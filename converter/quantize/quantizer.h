@@ -67,7 +67,7 @@ struct QuantizedLayer {
 struct QuantizeResult {
   Graph graph;
   std::vector<QuantizedLayer> layers;
-  PlanCost cost;  ///< The error by the options' measure or score; nothing without calls.
+  BudgetCost cost;  ///< The error by the options' measure or score; nothing without calls.
   std::optional<double> float_score;
   bool within_budget = true;  ///< Also where there is none.
   std::vector<SearchStep> trail;

@@ -79,7 +79,7 @@ std::vector<double> Lacks(const TensorData& weights, const TensorData& codes, co
 
 RoundedWeights Round(const TensorData& weights, int bits, InputMoments& moments,
                      const WeightOptions& options) {
-  const bool by_effect = options.rounding == Rounding::kByEffect && moments.has_products();
+  const bool by_effect = options.rounding == WeightRounding::kByEffect && moments.has_products();
   std::vector<double> importance;
   if (by_effect) importance = ImportanceOf(moments, weights.shape()[0], options.correct_bias);
   const WeightGrid grid = bits == 4 ? GridOfFourBits(weights, options.block, importance)

@@ -14,14 +14,14 @@
 
 namespace skiff {
 
-enum class Rounding {
+enum class WeightRounding {
   kNearest,
   kByEffect,  ///< On the layer's result (quantize/round_by_effect.h).
 };
 
 struct WeightOptions {
   WeightScales scales = WeightScales::kLeastSquares;
-  Rounding rounding = Rounding::kByEffect;
+  WeightRounding rounding = WeightRounding::kByEffect;
   /// What rounded weights add to a product on average goes into its bias (Nagel et al., 2019).
   bool correct_bias = true;
   int64_t block = 32;  ///< Neighbours that share a scale of Format::kWeights4.

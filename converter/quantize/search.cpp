@@ -75,7 +75,7 @@ SearchResult LeaveFloat(FormatPlan plan, std::vector<LayerCost> costs, double ma
 }
 
 SearchResult LeaveFloatWithin(const FormatPlan& plan, std::vector<LayerCost> costs,
-                              const std::function<bool(const FormatPlan&, PlanCost&)>& fits) {
+                              const std::function<bool(const FormatPlan&, BudgetCost&)>& fits) {
   SortByCost(costs);
   SearchResult result;
   const auto try_first = [&](size_t count) {
@@ -98,7 +98,7 @@ SearchResult LeaveFloatWithin(const FormatPlan& plan, std::vector<LayerCost> cos
 }
 
 SearchResult Narrow(const FormatPlan& plan, Format narrower, std::vector<NarrowerLayer> layers,
-                    const std::function<bool(const FormatPlan&, PlanCost&)>& fits) {
+                    const std::function<bool(const FormatPlan&, BudgetCost&)>& fits) {
   std::erase_if(layers, [](const NarrowerLayer& layer) { return layer.saved <= 0; });
   std::sort(layers.begin(), layers.end(), [](const NarrowerLayer& a, const NarrowerLayer& b) {
     const double left = a.error / static_cast<double>(a.saved);

@@ -19,13 +19,13 @@ struct LayerCost {
 };
 
 /// What a plan costs, as far as somebody asked.
-struct PlanCost {
+struct BudgetCost {
   std::optional<double> error;
   std::optional<uint64_t> bytes;
   std::optional<double> milliseconds;
 };
 
-struct SearchStep : PlanCost {
+struct SearchStep : BudgetCost {
   size_t left_float = 0;  ///< How many layers, the most expensive first.
   size_t narrowed = 0;    ///< How many have weights of four bits to save bytes, the cheapest first.
 };
@@ -46,7 +46,7 @@ SearchResult LeaveFloat(FormatPlan plan, std::vector<LayerCost> costs, double ma
 /// Takes as many of the layers that cost most out of the plan as `fits` allows, which is asked by bisection;
 /// none, where it does not even allow the whole plan. `fits` fills in what it measured.
 SearchResult LeaveFloatWithin(const FormatPlan& plan, std::vector<LayerCost> costs,
-                              const std::function<bool(const FormatPlan&, PlanCost&)>& fits);
+                              const std::function<bool(const FormatPlan&, BudgetCost&)>& fits);
 
 /// What a layer costs in its narrower format, and saves.
 struct NarrowerLayer {
@@ -59,6 +59,6 @@ struct NarrowerLayer {
 /// `narrower`, those first whose error for each byte that they save is least. All of them, where that is not
 /// enough.
 SearchResult Narrow(const FormatPlan& plan, Format narrower, std::vector<NarrowerLayer> layers,
-                    const std::function<bool(const FormatPlan&, PlanCost&)>& fits);
+                    const std::function<bool(const FormatPlan&, BudgetCost&)>& fits);
 
 }  // namespace skiff

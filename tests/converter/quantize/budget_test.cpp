@@ -96,7 +96,7 @@ TEST(Budget, GetsBackWhatMinMaxLosesWithATenthOfTheLayersFloat) {
   QuantizeOptions options = Options();
   options.equalize = false;
   options.weights.correct_bias = false;
-  options.weights.rounding = Rounding::kNearest;
+  options.weights.rounding = WeightRounding::kNearest;
   options.weights.scales = WeightScales::kLargest;
   const double plain = *QuantizeGraph(net, calls, options).cost.error;
 

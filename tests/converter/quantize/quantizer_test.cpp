@@ -187,7 +187,7 @@ TEST(Quantizer, CorrectsBiases) {
 )";
   QuantizeOptions options = Everything();
   options.format = Format::k16x8;  // Rounding of the results would hide it.
-  options.weights.rounding = Rounding::kNearest;
+  options.weights.rounding = WeightRounding::kNearest;
   const double with = FreshError(net, Quantize(net, options).graph);
   options.weights.correct_bias = false;
   const double without = FreshError(net, Quantize(net, options).graph);
