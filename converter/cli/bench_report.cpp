@@ -95,7 +95,9 @@ std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
                    [](const auto* a, const auto* b) { return a->median_ns > b->median_ns; });
   for (size_t i = 0; i < std::min(top, sorted.size()); ++i) {
     const NodeProfile& node = *sorted[i];
-    table.Add({Shortened(node.info.name, 48), node.info.op, DelegateText(node.info), Duration(node.median_ns),
+    // Computed by the product before it, row by row: no time of its own is left to measure.
+    const std::string time = node.median_ns > 0 ? Duration(node.median_ns) : "in a product's";
+    table.Add({Shortened(node.info.name, 48), node.info.op, DelegateText(node.info), time,
                fmt::format("{:.1f} %", 100 * node.median_ns / std::max(all_ns, 1.0)),
                Rate(2.0 * static_cast<double>(node.info.multiply_adds), node.median_ns),
                Rate(static_cast<double>(node.info.bytes), node.median_ns)});

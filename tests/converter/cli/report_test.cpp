@@ -122,7 +122,9 @@ TEST_F(Report, TellsWhatRanAndWhatItWas) {
     }
   }
   for (size_t i = 0; i < nodes.size(); ++i) {
-    EXPECT_GT(nodes[i]["median_ns"], 0) << nodes[i];
+    // What the product before it computes has no time of its own.
+    const bool follows = i > 0 && nodes[i]["multiply_adds"] == 0 && nodes[i]["median_ns"] == 0;
+    EXPECT_TRUE(follows || nodes[i]["median_ns"] > 0) << nodes[i];
     EXPECT_EQ(nodes[i]["delegate"], "xnnpack");
     EXPECT_GE(sources[i], 1u) << nodes[i]["name"];
   }
