@@ -62,8 +62,12 @@ class Dialect : public ::testing::Test {
   const std::string unbounded_ = folder_ / "unbounded.skiff";
 };
 
-const Arguments kCommands = {"convert", "quantize", "run",    "bench",    "parity",
-                             "buckets", "inspect",  "report", "size-list"};
+const Arguments kCommands = {"convert", "quantize", "run",    "bench",     "parity",
+                             "buckets", "inspect",  "report", "size-list",
+#ifdef SKIFF_WITH_SIGNATURES
+                             "sign",    "verify"
+#endif
+};
 
 TEST_F(Dialect, HelpIsThereInEveryWayAndFits) {
   const std::string tool = Succeed({"help"});
