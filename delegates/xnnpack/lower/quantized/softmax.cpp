@@ -25,8 +25,8 @@ class QuantizedSoftmaxStep final : public Step {
   }
 
   Status Bind(void*) override {
-    x_ = node_.in(0).as<const From>();
-    y_ = node_.out(0).as<To>();
+    x_ = node_.in(0).template as<const From>();
+    y_ = node_.out(0).template as<To>();
     return OkStatus();
   }
 
