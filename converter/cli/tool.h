@@ -10,7 +10,7 @@ enum ExitCode : int {
   kBadInput = 1,      ///< A model, tensor or file is bad, or the machine refused (disk full, out of memory).
   kUsage = 2,         ///< The command line itself is wrong.
   kParityFailed = 3,  ///< Everything ran, and the numbers differ by more than the tolerance.
-  kBeyondBudget = 4,  ///< A quantised model is farther from its source than --max-error.
+  kBeyondBudget = 4,  ///< A quantised model does not keep --max-error, --max-bytes or --max-ms.
 };
 
 int RunTool(int argc, char** argv);
