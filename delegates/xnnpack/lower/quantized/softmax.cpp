@@ -48,7 +48,7 @@ class QuantizedSoftmaxStep final : public Step {
   /// No more distances than a row has elements are computed, and none twice.
   void ComputeRow(const From* x, To* y) const {
     const size_t n = from_.length;
-    const int largest = *std::max_element(x, x + n);
+    const From largest = *std::max_element(x, x + n);
     double sum = 0;
     for (size_t i = 0; i < n; ++i) sum += exponentials_[largest - x[i]];
     if (n < kCodes) {
@@ -56,7 +56,7 @@ class QuantizedSoftmaxStep final : public Step {
       return;
     }
     To results[kCodes];
-    const int smallest = *std::min_element(x, x + n);
+    const From smallest = *std::min_element(x, x + n);
     for (int i = 0; i <= largest - smallest; ++i) results[i] = ResultOf(static_cast<size_t>(i), sum);
     for (size_t i = 0; i < n; ++i) y[i] = results[largest - x[i]];
   }
@@ -85,18 +85,23 @@ class QuantizedSoftmaxStep final : public Step {
 };
 
 template <class From>
-Result<StepPointer> LowerTo(const NodeView& node, const Environment& environment) {
-  if (node.out(0).dtype == DType::kI8) return MakeStep<QuantizedSoftmaxStep<From, int8_t>>(node, environment);
-  if (node.out(0).dtype == DType::kU8)
-    return MakeStep<QuantizedSoftmaxStep<From, uint8_t>>(node, environment);
-  return MakeStep<QuantizedSoftmaxStep<From, float>>(node, environment);
+LowerFn LoweringTo(DType dtype) {
+  switch (dtype) {
+    case DType::kI8:
+      return MakeStep<QuantizedSoftmaxStep<From, int8_t>>;
+    case DType::kU8:
+      return MakeStep<QuantizedSoftmaxStep<From, uint8_t>>;
+    default:
+      return MakeStep<QuantizedSoftmaxStep<From, float>>;
+  }
 }
 
 }  // namespace
 
 Result<StepPointer> LowerQuantizedSoftmax(const NodeView& node, const Environment& environment) {
-  return node.in(0).dtype == DType::kI8 ? LowerTo<int8_t>(node, environment)
-                                        : LowerTo<uint8_t>(node, environment);
+  const DType to = node.out(0).dtype;
+  const LowerFn lower = node.in(0).dtype == DType::kI8 ? LoweringTo<int8_t>(to) : LoweringTo<uint8_t>(to);
+  return lower(node, environment);
 }
 
 }  // namespace skiff::xnnpack
