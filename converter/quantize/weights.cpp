@@ -11,8 +11,8 @@
 namespace skiff {
 namespace {
 
-constexpr double kStep = 0.02;
-constexpr double kLeastShare = 0.5;
+constexpr int kPercentStep = 2;
+constexpr int kLeastPercent = 50;
 constexpr int kLargestCode = 127;
 constexpr int kLargestOfFourBits = 7;
 
@@ -39,7 +39,8 @@ float ScaleOf(std::span<const float> numbers, std::span<const double> importance
   if (scales == WeightScales::kLargest) return static_cast<float>(whole);
   double best = whole;
   double least = ErrorWith(numbers, importance, whole, largest_code);
-  for (double share = 1 - kStep; share >= kLeastShare; share -= kStep) {
+  for (int percent = 100 - kPercentStep; percent >= kLeastPercent; percent -= kPercentStep) {
+    const double share = percent / 100.0;
     const double error = ErrorWith(numbers, importance, whole * share, largest_code);
     if (error >= least) continue;
     least = error;

@@ -26,7 +26,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int kKinds = 3;
-constexpr size_t kIdentityBytes = 32;
 
 /// The header has a random key in it.
 std::string BehindHeader(const std::string& file) { return file.substr(std::min(kHeaderBytes, file.size())); }

@@ -75,7 +75,7 @@ TEST_F(Signed, EveryByteOfTheSignatureCountsButTheUntrustedComment) {
       std::string changed = signature_;
       changed[at] = static_cast<char>(changed[at] ^ 1 << bit);
       const bool comment = at >= untrusted && at < first_line && changed[at] != '\n';
-      ASSERT_EQ(Verify(bytes_, changed, line_) == "", comment) << at << " bit " << bit;
+      ASSERT_EQ(Verify(bytes_, changed, line_).empty(), comment) << at << " bit " << bit;
     }
   }
   for (size_t size = 0; size + 1 < signature_.size(); ++size)

@@ -41,7 +41,8 @@ void ExpectMomentsOfResults(const Layer& layer) {
       mean[i % channels] += results[i];
       square[i % channels] += results[i] * results[i];
     }
-    rows += static_cast<double>(results.size() / channels);
+    const size_t rows_of_call = results.size() / channels;
+    rows += static_cast<double>(rows_of_call);
   }
   const std::vector<double> means = moments.Means();
   const auto row = static_cast<size_t>(moments.row());

@@ -72,7 +72,7 @@ BytesAsFile::~BytesAsFile() { close(descriptor_); }
 
 size_t Replaced(const std::string& made, uint8_t* data, size_t size, size_t max_size) {
   if (made.empty() || made.size() > max_size) return size;
-  std::memcpy(data, made.data(), made.size());
+  std::copy(made.begin(), made.end(), data);
   return made.size();
 }
 
