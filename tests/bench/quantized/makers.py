@@ -1,0 +1,149 @@
+"""Files that Skiff and onnxruntime make of a task's net, and what running them returns and takes."""
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+import onnx
+import onnx.version_converter
+import onnxruntime as ort
+
+TIMED_RUNS = 100
+
+
+def command(*words):
+    result = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: {result.stderr}")
+    return result.stdout
+
+
+class SkiffFile:
+    def __init__(self, skiff, task, form, options, folder):
+        self.skiff, self.path, self.folder = skiff, folder / f"{form}.skiff", folder
+        calls = folder / "calls"
+        if not calls.exists():
+            calls.mkdir()
+            for i, call in enumerate(task.calibration):
+                np.save(calls / f"{i}.npy", call[None])
+        if form == "f32":
+            command(skiff, "convert", task.model, "-o", self.path)
+        else:
+            command(skiff, "quantize", task.model, "-o", self.path, "--format", form, "--calibrate", calls, *options)
+        self.port = json.loads(command(skiff, "inspect", self.path, "--json"))["signatures"][0]["inputs"][0]
+
+    def bytes(self):
+        return self.path.stat().st_size
+
+    def run(self, inputs):
+        """Outputs in the order of their names; of all inputs in one run where the first dimension is open."""
+        calls = [inputs] if not isinstance(self.port["shape"][0], int) else [inputs[i:i + 1] for i in range(len(inputs))]
+        outputs = []
+        for call in calls:
+            np.save(self.folder / "call.npy", np.ascontiguousarray(call))
+            command(self.skiff, "run", self.path, "--input", f"{self.port['name']}={self.folder / 'call.npy'}", "--threads", 1,
+                    "--output", self.folder / "out")
+            outputs.append([np.load(path) for path in sorted((self.folder / "out").iterdir())])
+        return [np.concatenate(parts) for parts in zip(*outputs)]
+
+    def milliseconds(self, call):
+        np.save(self.folder / "call.npy", call)
+        return json.loads(command(self.skiff, "bench", self.path, "--input", f"{self.port['name']}={self.folder / 'call.npy'}",
+                                  "--threads", 1, "--json"))["median_ns"] * 1e-6
+
+
+def as_onnx(model, folder):
+    """None: tflite2onnx does not know an operator of the net."""
+    if model.suffix == ".onnx":
+        return model
+    import tflite
+    import tflite2onnx
+    from tflite2onnx.op import OpFactory
+    from tflite2onnx.op.reshape import Reshape
+
+    class Squeeze(Reshape):
+        TypeMapping = {tflite.BuiltinOperator.SQUEEZE: "Squeeze"}
+
+        @property
+        def type(self):
+            return "Squeeze"
+
+        def parse(self):
+            options, table = tflite.SqueezeOptions(), self.tflite.BuiltinOptions()
+            options.Init(table.Bytes, table.Pos)
+            self.attrs["axes"] = [int(options.SqueezeDims(i)) for i in range(options.SqueezeDimsLength())]
+            self.parseInput(0)
+            self.parseOutput(0)
+            self.setParsed()
+
+    OpFactory.register(Squeeze)
+    path = folder / "from_tflite.onnx"
+    try:
+        tflite2onnx.convert(str(model), str(path))
+    except NotImplementedError:
+        return None
+    return path
+
+
+class OnnxruntimeFile:
+    def __init__(self, path):
+        self.path = path
+        options = ort.SessionOptions()
+        options.add_session_config_entry("session.x64quantprecision", "1")
+        options.intra_op_num_threads = 1
+        self.session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self.port = self.session.get_inputs()[0]
+        self.names = sorted(output.name for output in self.session.get_outputs())
+
+    def bytes(self):
+        return self.path.stat().st_size
+
+    def fitting(self, inputs):
+        """Channels where the net wants them."""
+        shape = self.port.shape
+        if len(shape) == 4 and shape[1] != inputs.shape[1] and shape[1] == inputs.shape[3]:
+            return inputs.transpose(0, 3, 1, 2)
+        return inputs
+
+    def run(self, inputs):
+        inputs = self.fitting(inputs)
+        calls = [inputs] if not isinstance(self.port.shape[0], int) else [inputs[i:i + 1] for i in range(len(inputs))]
+        outputs = [self.session.run(self.names, {self.port.name: call}) for call in calls]
+        return [np.concatenate(parts) for parts in zip(*outputs)]
+
+    def milliseconds(self, call):
+        times = []
+        call = np.ascontiguousarray(self.fitting(call))
+        for _ in range(TIMED_RUNS):
+            begin = time.perf_counter()
+            self.session.run(self.names, {self.port.name: call})
+            times.append(1e3 * (time.perf_counter() - begin))
+        return statistics.median(times)
+
+
+def quantize_static(source, calibration, folder):
+    """As onnxruntime's documentation has it: prepared, QDQ, a scale for each channel of the weights."""
+    from onnxruntime import quantization
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+
+    class Reader(quantization.CalibrationDataReader):
+        def __init__(self, name):
+            self.calls = iter({name: call[None]} for call in calibration)
+
+        def get_next(self):
+            return next(self.calls, None)
+
+    # Scales of channels came with opset 13.
+    net = onnx.load(source)
+    if net.opset_import[0].version < 13:
+        net = onnx.version_converter.convert_version(net, 13)
+    newer, path, prepared = folder / "opset_13.onnx", folder / "onnxruntime.onnx", folder / "prepared.onnx"
+    onnx.save(net, newer)
+    quant_pre_process(str(newer), str(prepared), skip_symbolic_shape=True)
+    of_floats = OnnxruntimeFile(prepared)
+    calibration = of_floats.fitting(calibration)
+    quantization.quantize_static(str(prepared), str(path), Reader(of_floats.port.name), per_channel=True,
+                                 quant_format=quantization.QuantFormat.QDQ)
+    return of_floats, OnnxruntimeFile(path)
