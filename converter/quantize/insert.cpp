@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "graph/error.h"
 #include "passes/fuse/linear.h"
@@ -238,7 +239,8 @@ void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& rang
   Inserter(graph, plan, ranges, rounded, options).Run();
 }
 
-void ShareRanges(const Graph& graph, Ranges& ranges) {
+void ShareRanges(const Graph& graph, const FormatPlan& plan, Ranges& ranges) {
+  const std::set<ValueId> read = ReadAsCodes(graph, plan);
   std::vector<ValueId> root(static_cast<size_t>(graph.value_count()));
   std::iota(root.begin(), root.end(), 0);
   const auto find = [&](ValueId value) {
@@ -247,8 +249,9 @@ void ShareRanges(const Graph& graph, Ranges& ranges) {
   };
   for (const NodeId id : graph.TopologicalOrder()) {
     for (const ValueId input : SharedInputs(graph, graph.node(id))) {
-      for (const ValueId output : graph.node(id).outputs)
-        root[static_cast<size_t>(find(output))] = find(input);
+      for (const ValueId output : graph.node(id).outputs) {
+        if (read.contains(output)) root[static_cast<size_t>(find(output))] = find(input);
+      }
     }
   }
   Ranges of_roots;

@@ -25,7 +25,8 @@ std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan);
 void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& ranges,
                         const RoundedLayers& rounded, const WeightOptions& options = {});
 
-/// One range for all values that share codes.
-void ShareRanges(const Graph& graph, Ranges& ranges);
+/// One range for all values that share codes. What is joined behind the last layers of the plan shares none:
+/// each of these results keeps its own steps, and the joining is done on floats.
+void ShareRanges(const Graph& graph, const FormatPlan& plan, Ranges& ranges);
 
 }  // namespace skiff
