@@ -45,6 +45,7 @@ void Candidates::Calibrate(const FormatPlan& plan) {
   const int levels = options_.format == Format::k16x8 ? 1 << 16 : 1 << 8;
   for (const auto& [value, seen] : observations_)
     ranges_[value] = ChooseRange(seen, options_.ranges, levels, options_.percentile);
+  LimitTerms(graph_, ranges_);
   ShareRanges(graph_, plan, ranges_);
 }
 
@@ -91,11 +92,11 @@ bool Candidates::Fits(const Graph& graph, BudgetCost& cost) const {
   return !options_.max_ms || *cost.milliseconds <= *options_.max_ms;
 }
 
-std::map<NodeId, double> Candidates::NoiseOf(const FormatPlan& plan, const Graph& quantized) const {
+std::map<NodeId, double> Candidates::NoiseOf(const FormatPlan& layers, const Graph& quantized) const {
   std::vector<NodeId> nodes;
   std::vector<ValueId> reals;
   std::vector<ValueId> rounded;
-  for (const auto& [node, format] : plan) {
+  for (const auto& [node, format] : layers) {
     const ValueId real = graph_.node(node).outputs[0];
     if (graph_.value(real).dtype != DType::kF32) continue;
     nodes.push_back(node);

@@ -44,8 +44,9 @@ class Candidates {
   std::optional<double> ErrorByMeasure(const Graph& graph);
   /// Whether bytes and time are within the options' limits.
   bool Fits(const Graph& graph, BudgetCost& cost) const;
-  /// Signal to noise of the results of the plan's layers, in decibels; `quantized`: the graph of the plan.
-  std::map<NodeId, double> NoiseOf(const FormatPlan& plan, const Graph& quantized) const;
+  /// Signal to noise of the layers' results, in decibels; `quantized`: the graph of a plan that has these
+  /// layers, and in the same formats.
+  std::map<NodeId, double> NoiseOf(const FormatPlan& layers, const Graph& quantized) const;
 
   /// By the options' score; nothing before it was asked for.
   std::optional<double> float_score() const { return float_score_; }

@@ -138,36 +138,50 @@ class Quantizer {
     return plan;
   }
 
-  /// What no product reads is rounded for nothing: the products that make it multiply floats by weights of
-  /// bytes where that is much better.
-  FormatPlan WithFloatEnds(const FormatPlan& plan, QuantizeResult& result) {
-    constexpr double kMuch = 0.75;
+  /// Products of integers whose results no product reads, directly or further on.
+  FormatPlan EndsOf(const FormatPlan& plan) const {
+    FormatPlan ends;
     std::set<ValueId> read;
-    FormatPlan ends = plan;
     const std::vector<NodeId> order = graph().TopologicalOrder();
-    std::string names;
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
       const Node& node = graph().node(*id);
       const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
                                       [&](ValueId output) { return read.contains(output); });
       const auto own = plan.find(*id);
       const bool product = own != plan.end() && RoundsValues(own->second) && IsLinear(node.op);
-      if (product && !behind) {
-        ends[*id] = Format::kWeights8;
-        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", node.name);
-      }
+      if (product && !behind) ends.insert(*own);
       if (!product && !behind) continue;
       for (const ValueId input : node.inputs) read.insert(input);
     }
-    SettlePlan(graph(), ends);
-    if (names.empty() || candidates_.ErrorOf(ends).Of(ErrorMeasure::kRms) >
-                             kMuch * candidates_.ErrorOf(plan).Of(ErrorMeasure::kRms))
-      return plan;
-    result.notes.push_back(
-        fmt::format("{} compute on floats, with weights of bytes: rounding their results costs most "
-                    "(--everything rounds them)",
-                    names));
     return ends;
+  }
+
+  /// What no product reads is rounded for nothing: products that make such results multiply floats by weights
+  /// of bytes, where that is much better. Each counts on its own: in what several of them make together, a
+  /// large one would hide what a small one loses.
+  FormatPlan WithFloatEnds(FormatPlan plan, QuantizeResult& result) {
+    constexpr double kMuch = 2.5;  // Decibels.
+    const FormatPlan ends = EndsOf(plan);
+    if (ends.empty()) return plan;
+    FormatPlan float_ends = ends;
+    FormatPlan with_floats = plan;
+    for (auto& [node, format] : float_ends) with_floats[node] = format = Format::kWeights8;
+    SettlePlan(graph(), with_floats);
+    const std::map<NodeId, double> rounded = candidates_.NoiseOf(ends, candidates_.Quantized(plan));
+    const std::map<NodeId, double> real = candidates_.NoiseOf(float_ends, candidates_.Quantized(with_floats));
+    std::vector<std::string> names;
+    for (const auto& [node, decibels] : rounded) {
+      if (real.at(node) - decibels < kMuch) continue;
+      plan[node] = Format::kWeights8;
+      names.push_back(graph().node(node).name);
+    }
+    SettlePlan(graph(), plan);
+    if (!names.empty())
+      result.notes.push_back(
+          fmt::format("'{}' compute on floats, with weights of bytes: rounding their results costs most "
+                      "(--everything rounds them)",
+                      fmt::join(names, "', '")));
+    return plan;
   }
 
   void MeasureAlone(const FormatPlan& plan) {

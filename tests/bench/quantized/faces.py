@@ -1,10 +1,12 @@
-"""Boxes of faces out of what detectors return, and how many of them two runs have in common."""
+"""Boxes of faces out of what detectors return, and how good they are beside those of the float net."""
 import numpy as np
 
 from quantized import pictures
 
 WITH_FACES = ("ultraface_rfb320/1.jpg", "yunet_face/grace_hopper.bmp", "movenet_lightning_int8/image3.jpeg")
+# What is a face of the float net, and what counts at all.
 LEAST_SCORE = 0.5
+COUNTED = 0.05
 SAME = 0.5
 
 
@@ -26,13 +28,14 @@ def overlap(box, boxes):
 
 
 def best(scores, boxes):
-    """Those that score, none of which covers much of a better one."""
-    order = [i for i in np.argsort(-scores, kind="stable") if scores[i] >= LEAST_SCORE]
+    """Those that score at all, none of which covers much of a better one; with their scores."""
     kept = []
-    for i in order:
+    for i in np.argsort(-scores, kind="stable"):
+        if scores[i] < COUNTED:
+            break
         if not kept or overlap(boxes[i], boxes[kept]).max() < 0.3:
             kept.append(i)
-    return boxes[kept].reshape(-1, 4)
+    return scores[kept], boxes[kept].reshape(-1, 4)
 
 
 def corners(centres, sizes):
@@ -62,16 +65,22 @@ def yunet_boxes(outputs, i):
     return best(np.concatenate(scores), np.concatenate(boxes))
 
 
-def common(boxes_of, reference, outputs):
-    """Twice the boxes that both have, as a share of all boxes of both (the F1 score of either beside the other)."""
-    same, all_boxes = 0, 0
+def average_precision(boxes_of, reference, outputs):
+    """Of the boxes that are found, from the best score on, how many of the float net's faces they are: the area below
+    precision over recall."""
+    faces, ranked = 0, []
     for i in range(len(outputs[0])):
-        wanted, got = boxes_of(reference, i), boxes_of(outputs, i)
-        all_boxes += len(wanted) + len(got)
-        left = list(range(len(got)))
-        for box in wanted:
-            shares = overlap(box, got[left]) if left else np.zeros(1)
-            if shares.max() >= SAME:
-                same += 1
-                left.pop(int(shares.argmax()))
-    return 2 * same / all_boxes
+        scores, wanted = boxes_of(reference, i)
+        wanted = list(wanted[scores >= LEAST_SCORE])
+        faces += len(wanted)
+        for score, box in zip(*boxes_of(outputs, i)):
+            shares = overlap(box, np.stack(wanted)) if wanted else np.zeros(1)
+            right = shares.max() >= SAME
+            if right:
+                wanted.pop(int(shares.argmax()))
+            ranked.append((score, right))
+    ranked.sort(key=lambda pair: -pair[0])
+    right = np.array([pair[1] for pair in ranked], bool)
+    precision = np.cumsum(right) / np.arange(1, len(right) + 1)
+    best_from_here = np.maximum.accumulate(precision[::-1])[::-1]
+    return float(np.sum(best_from_here[right]) / faces)

@@ -1,10 +1,10 @@
-"""Pictures with labels: the photographs among Tux Paint's stamps (Debian's tuxpaint-stamps-default), each in front of blurred
-squares of the photographs that lie beside the shared models, and squares of those photographs themselves."""
+"""Pictures with labels: the photographs among Tux Paint's stamps (Debian's tuxpaint-stamps-default), and squares
+of the photographs that lie beside the shared models."""
 import pathlib
 import re
 
 import numpy as np
-from PIL import Image, ImageFilter
+from PIL import Image
 
 STAMPS = pathlib.Path("/usr/share/tuxpaint/stamps")
 DRAWN = re.compile(r"cartoon|symbols|seasonal|toys|plastic|naturalforces|space")
@@ -49,33 +49,31 @@ def squares(models, side, count, seed):
             np.arange(count) % len(pictures))
 
 
-def shown(stamp, backgrounds, side, random):
-    """A stamp in front of a background, mirrored or not."""
-    canvas = cut(backgrounds[random.integers(len(backgrounds))], side, random)
-    canvas = canvas.filter(ImageFilter.GaussianBlur(side / 16))
+def shown(stamp, side, random):
+    """A stamp on a light ground, mirrored or not, with a camera's noise."""
+    canvas = Image.new("RGB", (side, side), tuple(int(sample) for sample in random.integers(200, 256, 3)))
     share = side * random.uniform(0.7, 1) / max(stamp.size)
     small = stamp.resize([max(1, int(extent * share)) for extent in stamp.size], Image.BOX if share < 1 else Image.BILINEAR)
-    place = [int(random.integers(0, side - extent + 1)) for extent in small.size]
-    canvas.paste(small, place, small)
+    canvas.paste(small, [int(random.integers(0, side - extent + 1)) for extent in small.size], small)
     pixels = np.asarray(canvas, np.float32)
+    pixels = np.clip(np.round(pixels + random.normal(0, 4, pixels.shape)), 0, 255).astype(np.float32)
     return pixels[:, ::-1] if random.integers(2) else pixels
 
 
-def named_stamps(models, side, classes_of, views, calls, seed):
+def named_stamps(side, classes_of, views, calls, seed):
     """Samples of 0 to 255 of stamps that have a class, `views` of each, and their classes; and of others to calibrate
     with. classes_of(path, words): the classes that are right, an empty set: none."""
     random = np.random.default_rng(seed)
-    backgrounds = photographs(models)
     others, named = [], []
     for path, words, picture in stamps():
         right = classes_of(path, words)
         (named if right else others).append((picture, right))
     random.shuffle(others)
-    calibration = [shown(others[i % len(others)][0], backgrounds, side, random) for i in range(calls)]
+    calibration = [shown(others[i % len(others)][0], side, random) for i in range(calls)]
     inputs, labels = [], []
     for picture, right in named:
         for _ in range(views):
-            inputs.append(shown(picture, backgrounds, side, random))
+            inputs.append(shown(picture, side, random))
             labels.append(right)
     return np.stack(calibration), np.stack(inputs), labels
 

@@ -42,15 +42,17 @@ def held_out_fonts(_models, folder):
 
 
 def mobilenet_v1(models, _folder):
+    """Stamps whose name ends as that of a class."""
     home = models / "mobilenet_v1_025_224"
     names = (home / "labels_1001.txt").read_text().splitlines()
-    calibration, inputs, labels = pictures.named_stamps(models, 224, pictures.imagenet_classes(names), 8, CALLS, SEED)
+    calibration, inputs, labels = pictures.named_stamps(224, pictures.imagenet_classes(names), 8, CALLS, SEED)
     return Task(home / "mobilenet_v1_0.25_224_fp32.tflite", (calibration / 127.5 - 1).astype(np.float32),
                 (inputs / 127.5 - 1).astype(np.float32), named_right(labels))
 
 
 def resnet8(models, _folder):
-    calibration, inputs, labels = pictures.named_stamps(models, 32, pictures.cifar10_classes, 20, CALLS, SEED)
+    """Stamps of what CIFAR-10 has."""
+    calibration, inputs, labels = pictures.named_stamps(32, pictures.cifar10_classes, 20, CALLS, SEED)
     return Task(models / "resnet8_cifar10/resnet8_fp32.tflite", calibration, inputs, named_right(labels))
 
 
@@ -72,7 +74,7 @@ def mobilenet_v2_backbone(models, _folder):
 def face_task(models, file, side, count, scale, boxes_of):
     squares = scale(faces.squares(models, side, CALLS + count, SEED)).astype(np.float32)
     return Task(models / file, squares[:CALLS], squares[CALLS:],
-                lambda reference, outputs: 100 * faces.common(boxes_of, reference, outputs))
+                lambda reference, outputs: 100 * faces.average_precision(boxes_of, reference, outputs))
 
 
 def face_detection(models, _folder):
@@ -114,7 +116,7 @@ def magika(models, _folder):
 
 # What each score counts.
 NAMED = "named right"
-BOXES = "boxes in common with the float net"
+BOXES = "average precision, the float net's boxes being right"
 TASKS = {
     "characters": (held_out_fonts, NAMED),
     "mobilenet_v1_025": (mobilenet_v1, NAMED),
