@@ -16,7 +16,8 @@ Ranges Limited(const std::string& sum) {
   a: f32[1, 4] = FullyConnected(x, w, _)
   b: f32[1, 4] = FullyConnected(x, v, _) {min=0}
   y: f32[1, 4] = )" + sum + R"(
-  output y, b
+  output y
+  output b
 }
 )");
   Ranges ranges = {
