@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx.version_converter
 import onnxruntime as ort
+import skiff
 
 TIMED_RUNS = 100
 
@@ -20,38 +21,50 @@ def command(*words):
     return result.stdout
 
 
+def median_milliseconds(run):
+    times = []
+    for _ in range(TIMED_RUNS):
+        begin = time.perf_counter()
+        run()
+        times.append(1e3 * (time.perf_counter() - begin))
+    return statistics.median(times)
+
+
+def in_calls(inputs, extent):
+    """All inputs in one run where the first dimension is open, else one after the other."""
+    return [inputs[i:i + 1] for i in range(len(inputs))] if isinstance(extent, int) else [inputs]
+
+
 class SkiffFile:
-    def __init__(self, skiff, task, form, options, folder):
-        self.skiff, self.path, self.folder = skiff, folder / f"{form}.skiff", folder
+    def __init__(self, tool, task, form, options, folder):
+        self.path = folder / f"{form}.skiff"
         calls = folder / "calls"
         if not calls.exists():
             calls.mkdir()
             for i, call in enumerate(task.calibration):
                 np.save(calls / f"{i}.npy", call[None])
         if form == "f32":
-            command(skiff, "convert", task.model, "-o", self.path)
+            command(tool, "convert", task.model, "-o", self.path)
         else:
-            command(skiff, "quantize", task.model, "-o", self.path, "--format", form, "--calibrate", calls, *options)
-        self.port = json.loads(command(skiff, "inspect", self.path, "--json"))["signatures"][0]["inputs"][0]
+            command(tool, "quantize", task.model, "-o", self.path, "--format", form, "--calibrate", calls, *options)
+        self.session = skiff.Model(self.path).session(threads=1)
+        self.port = self.session.signature.inputs[0]
+        self.names = sorted(port.name for port in self.session.signature.outputs)
 
     def bytes(self):
         return self.path.stat().st_size
 
     def run(self, inputs):
-        """Outputs in the order of their names; of all inputs in one run where the first dimension is open."""
-        calls = [inputs] if not isinstance(self.port["shape"][0], int) else [inputs[i:i + 1] for i in range(len(inputs))]
+        """Outputs in the order of their names."""
         outputs = []
-        for call in calls:
-            np.save(self.folder / "call.npy", np.ascontiguousarray(call))
-            command(self.skiff, "run", self.path, "--input", f"{self.port['name']}={self.folder / 'call.npy'}", "--threads", 1,
-                    "--output", self.folder / "out")
-            outputs.append([np.load(path) for path in sorted((self.folder / "out").iterdir())])
+        for call in in_calls(inputs, self.port.shape[0]):
+            values = self.session.run({self.port.name: np.ascontiguousarray(call)})
+            outputs.append([values[name] for name in self.names])
         return [np.concatenate(parts) for parts in zip(*outputs)]
 
     def milliseconds(self, call):
-        np.save(self.folder / "call.npy", call)
-        return json.loads(command(self.skiff, "bench", self.path, "--input", f"{self.port['name']}={self.folder / 'call.npy'}",
-                                  "--threads", 1, "--json"))["median_ns"] * 1e-6
+        call = np.ascontiguousarray(call)
+        return median_milliseconds(lambda: self.session.run({self.port.name: call}, copy=False))
 
 
 def as_onnx(model, folder):
@@ -109,18 +122,13 @@ class OnnxruntimeFile:
 
     def run(self, inputs):
         inputs = self.fitting(inputs)
-        calls = [inputs] if not isinstance(self.port.shape[0], int) else [inputs[i:i + 1] for i in range(len(inputs))]
+        calls = in_calls(inputs, self.port.shape[0])
         outputs = [self.session.run(self.names, {self.port.name: call}) for call in calls]
         return [np.concatenate(parts) for parts in zip(*outputs)]
 
     def milliseconds(self, call):
-        times = []
         call = np.ascontiguousarray(self.fitting(call))
-        for _ in range(TIMED_RUNS):
-            begin = time.perf_counter()
-            self.session.run(self.names, {self.port.name: call})
-            times.append(1e3 * (time.perf_counter() - begin))
-        return statistics.median(times)
+        return median_milliseconds(lambda: self.session.run(self.names, {self.port.name: call}))
 
 
 def quantize_static(source, calibration, folder):

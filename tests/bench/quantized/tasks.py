@@ -58,7 +58,7 @@ def resnet8(models, _folder):
 
 def mobilenet_v2_backbone(models, _folder):
     """Of which photograph a square is, by the one among the other squares whose mean features point the same way most."""
-    squares, labels = pictures.squares(models, 224, 4 * CALLS, SEED)
+    squares, labels = pictures.squares(models, 224, 9 * CALLS, SEED)
     scaled = (squares / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
     scaled = scaled.transpose(0, 3, 1, 2).astype(np.float32)
 
