@@ -145,6 +145,23 @@ std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node) {
   return inputs;
 }
 
+std::set<NodeId> NodesBeforeLogarithms(const Graph& graph) {
+  constexpr OpCode kExponential[] = {OpCode::kExp, OpCode::kSoftmax, OpCode::kSigmoid};
+  std::set<NodeId> before;
+  std::set<ValueId> read;
+  const std::vector<NodeId> order = graph.TopologicalOrder();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph.node(*id);
+    const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                    [&](ValueId output) { return read.contains(output); });
+    if (behind) before.insert(*id);
+    const bool stops =
+        std::find(std::begin(kExponential), std::end(kExponential), node.op) != std::end(kExponential);
+    if (node.op == OpCode::kLog || (behind && !stops)) read.insert(node.inputs.begin(), node.inputs.end());
+  }
+  return before;
+}
+
 std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan) {
   std::set<ValueId> read;
   const std::vector<NodeId> order = graph.TopologicalOrder();

@@ -53,6 +53,11 @@ std::vector<ValueId> RoundedInputs(const Graph& graph, const Node& node);
 /// scale.
 std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node);
 
+/// Nodes whose results a logarithm reads, directly or through others: a spectrum, for example. It tells small
+/// numbers apart that codes of eight bits do not have, not even those of weights. Not what is before an
+/// exponential function, which the logarithm takes back.
+std::set<NodeId> NodesBeforeLogarithms(const Graph& graph);
+
 /// Values that nodes of the plan read as codes, also through nodes that move elements.
 std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan);
 

@@ -114,8 +114,23 @@ class Quantizer {
       if (kept) why_float_[layer.node] = "kept";
       if (!kept) plan[layer.node] = layer.format;
     }
+    StoreAsHalvesBeforeLogarithms(plan);
     SettlePlan(graph(), plan);
     return plan;
+  }
+
+  void StoreAsHalvesBeforeLogarithms(FormatPlan& plan) {
+    if (options_.everything) return;
+    for (const NodeId node : NodesBeforeLogarithms(graph())) {
+      const auto found = plan.find(node);
+      if (found == plan.end()) continue;
+      why_float_[node] = "a logarithm reads its result";
+      if (LargeConstants(graph(), graph().node(node)).empty()) {
+        plan.erase(found);
+      } else {
+        found->second = Format::kF16;
+      }
+    }
   }
 
   /// Without layers that saw what no code stands for.

@@ -285,6 +285,33 @@ TEST(Quantizer, LastResultsStayFloatWhereThatIsMuchBetter) {
   EXPECT_EQ(ResultsByName(ConvertGraph(chosen.graph)->graph).at("h"), DType::kI8);
 }
 
+/// A spectrum's small numbers count as much as its large ones; the logarithm of a softmax is another matter.
+TEST(Quantizer, KeepsHalvesInFrontOfLogarithms) {
+  const std::string net = R"(graph spectrum {
+  input x: f32[1, 64]
+  const dft: f32[64, 64] = seed 1
+  const w: f32[64, 64] = seed 2
+  const little: f32[1] = [0.001]
+  transformed: f32[1, 64] = FullyConnected(x, dft, _)
+  power: f32[1, 64] = Mul(transformed, transformed)
+  more: f32[1, 64] = Add(power, little)
+  logs: f32[1, 64] = Log(more)
+  scores: f32[1, 64] = FullyConnected(logs, w, _)
+  shares: f32[1, 64] = Softmax(scores) {axis=1}
+  y: f32[1, 64] = Log(shares)
+  output y
+}
+)";
+  for (const Format format : {Format::kI8, Format::kWeights8}) {
+    QuantizeOptions options;
+    options.format = format;
+    std::map<std::string, Format> formats;
+    for (const QuantizedLayer& layer : Quantize(net, options).layers) formats[layer.name] = layer.format;
+    EXPECT_EQ(formats.at("transformed"), Format::kF16);
+    EXPECT_TRUE(formats.at("scores") == Format::kWeights8 || formats.at("scores") == format);
+  }
+}
+
 TEST(Quantizer, IsDeterministic) {
   EXPECT_EQ(ConvertGraph(Quantize(kSmallNet).graph)->file, ConvertGraph(Quantize(kSmallNet).graph)->file);
 }
