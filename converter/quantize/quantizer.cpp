@@ -91,8 +91,8 @@ class Quantizer {
     if (!calls_.empty() && !options_.everything) plan = WithFloatEnds(plan, result);
     if (budget) plan = Search(plan, result);
     result.graph = Quantized(plan);
-    result.float_score = float_score_;
     result.cost = {ErrorByMeasure(result.graph), {}, {}};
+    result.float_score = float_score_;
     result.within_budget =
         (!options_.max_error || *result.cost.error <= *options_.max_error) && Fits(result.graph, result.cost);
     Describe(plan, result);
