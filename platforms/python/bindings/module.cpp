@@ -19,6 +19,7 @@ NB_MODULE(_skiff, module) {
   BindConvert(module);
   BindMeasure(module);
   BindParity(module);
+  BindQuantize(module);
   BindTensors(module);
   BindOperators(module);
   BindFunctions(module);

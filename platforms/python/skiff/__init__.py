@@ -42,6 +42,7 @@ from skiff._measure import BenchReport, Bucket, BucketProposal, Inspection, benc
 from skiff._model import ClassScore, Graph, Model
 from skiff._parity import BackendParity, ParityCase, ParityReport, TensorParity, parity
 from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, VariableInfo
+from skiff._quantize import QuantizeReport, quantize
 from skiff._report import Report, report
 from skiff._session import MemoryUsage, NodeProfile, Outputs, Session, ThreadPool
 from skiff._skiff import (
@@ -96,6 +97,7 @@ __all__ = [
     "Plan",
     "Port",
     "Quantization",
+    "QuantizeReport",
     "Report",
     "ScopedCheckEveryResult",
     "ScopedRunEagerly",
@@ -129,6 +131,7 @@ __all__ = [
     "parity",
     "print",
     "propose_buckets",
+    "quantize",
     "random_inputs",
     "report",
     "set_check_every_result",
