@@ -8,6 +8,7 @@
 """
 
 import sys as _sys
+from importlib.machinery import ModuleSpec as _ModuleSpec
 
 from skiff import _errors as _errors  # First: the native part takes its classes from there.
 from skiff._arrays import empty
@@ -61,6 +62,8 @@ from skiff._torch import from_torch
 # Of the native part; under this name its stub is found, and ``from skiff.ops import matmul`` works.
 _sys.modules["skiff.ops"] = _sys.modules["skiff._skiff.ops"]
 from skiff import ops  # noqa: E402
+
+ops.__spec__ = _ModuleSpec("skiff.ops", None)  # importlib.util.find_spec() wants one.
 __version__: str = build_info()["version"]
 
 __all__ = [
