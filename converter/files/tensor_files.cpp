@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "emit/write_model.h"
 #include "files/image.h"
@@ -90,17 +87,6 @@ const Reader& ReaderOf(const std::string& path, bool pictures) {
 }
 
 }  // namespace
-
-std::string ReadFile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
-  return bytes;
-}
 
 TensorData DenseCopy(const TensorView& view) {
   if (view.dense()) return TensorData(view.dtype, view.shape, view.data).Quantized(CopyOf(view.quantization));
