@@ -11,16 +11,16 @@ namespace skiff::xnnpack {
 namespace {
 
 struct BinaryRow {
-  OpCode op;
   BinaryKernel kernel;
+  OpCode op;
   bool clamps;  ///< Arithmetic carries a clamp.
 };
 
 constexpr BinaryRow kRows[] = {
-    {OpCode::kAdd, BinaryKernel::kAdd, true},      {OpCode::kSub, BinaryKernel::kSub, true},
-    {OpCode::kMul, BinaryKernel::kMul, true},      {OpCode::kDiv, BinaryKernel::kDiv, true},
-    {OpCode::kMin, BinaryKernel::kMin, false},     {OpCode::kMax, BinaryKernel::kMax, false},
-    {OpCode::kPRelu, BinaryKernel::kPRelu, false},
+    {BinaryKernel::kAdd, OpCode::kAdd, true},      {BinaryKernel::kSub, OpCode::kSub, true},
+    {BinaryKernel::kMul, OpCode::kMul, true},      {BinaryKernel::kDiv, OpCode::kDiv, true},
+    {BinaryKernel::kMin, OpCode::kMin, false},     {BinaryKernel::kMax, OpCode::kMax, false},
+    {BinaryKernel::kPRelu, OpCode::kPRelu, false},
 };
 
 class CodeBinaryStep final : public BroadcastStep {
