@@ -72,6 +72,7 @@ constexpr Reader kReaders[] = {{".npy", ReadNpyFile},
                                {".webp", ReadPicture, true}};
 
 const Reader& ReaderOf(const std::string& path, bool pictures) {
+  if (path.empty()) Throw(StatusCode::kInvalidArgument, "the name of a file is missing");
   std::string extension = fs::path(path).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });

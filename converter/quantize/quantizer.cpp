@@ -228,10 +228,10 @@ class Quantizer {
     SettlePlan(graph_, ends);
     if (names.empty() || ErrorOf(ends).Of(ErrorMeasure::kRms) > kMuch * ErrorOf(plan).Of(ErrorMeasure::kRms))
       return plan;
-    result.notes.push_back(
-        fmt::format("{} compute on floats, with weights of bytes: rounding their results costs most "
-                    "(--everything rounds them)",
-                    names));
+    result.notes.push_back(fmt::format(
+        "computed on floats, with weights of bytes, because rounding the results costs most there "
+        "(--everything rounds them): {}",
+        names));
     return ends;
   }
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ClassScore(NamedTuple):
-    """A class that a net saw: its place along the last axis, its name (or ``""``), and its score."""
+    """A class that a net saw: its place along the last axis (those of 1 behind the second do not count), its name (or ``""``), and its score."""
 
     index: int  # type: ignore[assignment]  # Which hides the method of tuples.
     label: str
