@@ -26,16 +26,21 @@ constexpr OpCode kHomogeneous[] = {
     OpCode::kAveragePool2d, OpCode::kReduceMean, OpCode::kReshape, OpCode::kSqueeze,   OpCode::kFlatten,
 };
 
-bool IsHomogeneous(const ClampAttrs& clamp) {
-  return (clamp.min == 0 || clamp.min == -kInfinity) && clamp.max == kInfinity;
+/// How far from 0 the clamp does with a multiple as with the number; 0: nowhere.
+double BoundOf(const ClampAttrs& clamp) {
+  const double below = clamp.min == 0 ? static_cast<double>(kInfinity) : -static_cast<double>(clamp.min);
+  return std::max(0.0, std::min(below, static_cast<double>(clamp.max)));
+}
+
+double BoundOf(const Node& node) {
+  return BoundOf(node.op == OpCode::kClamp ? node.As<ClampAttrs>() : FusedClamp(node));
 }
 
 /// All inputs and the result are of one group: as many channels, and no constants.
 bool KeepsChannels(const Graph& graph, const Node& node) {
   const bool listed =
       std::find(std::begin(kHomogeneous), std::end(kHomogeneous), node.op) != std::end(kHomogeneous);
-  const ClampAttrs clamp = node.op == OpCode::kClamp ? node.As<ClampAttrs>() : FusedClamp(node);
-  if (!listed || !IsHomogeneous(clamp)) return false;
+  if (!listed || BoundOf(node) == 0) return false;
   const std::vector<Dim>& to = graph.value(node.outputs[0]).dims;
   const std::vector<ValueId> inputs = RoundedInputs(graph, node);
   const bool sum = node.op == OpCode::kAdd || node.op == OpCode::kSub;
@@ -109,7 +114,30 @@ std::vector<double> LargestOf(const EvenGroup& group, const Observations& observ
   return largest;
 }
 
-/// By what each channel is divided; empty: by nothing.
+/// The largest number of each channel in any of the values.
+std::vector<double> ReachOf(const EvenGroup& group, const Observations& observations, size_t channels) {
+  std::vector<double> reach(channels, 0);
+  for (const ValueId value : group.values) {
+    const auto seen = observations.find(value);
+    // Of a value that nobody looked at, nothing is known.
+    const bool known = seen != observations.end() && seen->second.channel_largest().size() == channels;
+    for (size_t c = 0; c < channels; ++c)
+      reach[c] =
+          std::max(reach[c], known ? static_cast<double>(seen->second.channel_largest()[c]) : group.bound);
+  }
+  return reach;
+}
+
+/// No number beyond the bound that was not before, and none within it that was.
+void KeepWithinBound(const EvenGroup& group, const Observations& observations,
+                     std::vector<double>& divisors) {
+  if (std::isinf(group.bound)) return;
+  const std::vector<double> reach = ReachOf(group, observations, divisors.size());
+  for (size_t c = 0; c < divisors.size(); ++c)
+    divisors[c] = std::clamp(divisors[c], std::min(1.0, reach[c] / group.bound), 1.0);
+}
+
+/// By what each channel would best be divided; empty: by nothing.
 std::vector<double> Divisors(const Graph& graph, const EvenGroup& group, const Observations& observations) {
   const auto channels = static_cast<size_t>(ChannelsOf(graph, group));
   std::vector<double> largest = LargestOf(group, observations, channels);
@@ -152,7 +180,7 @@ void MultiplyReads(Graph& graph, NodeId id, const std::vector<double>& by) {
 }
 
 bool IsFrom(const Graph& graph, NodeId id) {
-  return id != kNoNode && IsProduct(graph, id) && IsHomogeneous(FusedClamp(graph.node(id)));
+  return id != kNoNode && IsProduct(graph, id) && BoundOf(graph.node(id)) > 0;
 }
 
 /// Whether all that makes or reads the value is in the group, or a product at its edge.
@@ -170,6 +198,7 @@ bool AddValue(const Graph& graph, ValueId value, EvenGroup& group) {
     group.to.push_back(use.node);
   }
   group.values.push_back(value);
+  group.bound = std::min(group.bound, BoundOf(graph.node(producer)));
   return true;
 }
 
@@ -226,8 +255,9 @@ std::vector<EvenGroup> FindGroups(const Graph& graph) {
 int EqualizeChannels(Graph& graph, const Observations& observations) {
   int changed = 0;
   for (const EvenGroup& group : FindGroups(graph)) {
-    const std::vector<double> by = Divisors(graph, group, observations);
+    std::vector<double> by = Divisors(graph, group, observations);
     if (by.empty()) continue;
+    KeepWithinBound(group, observations, by);
     for (const NodeId id : group.from) DivideRows(graph, id, by);
     for (const NodeId id : group.to) MultiplyReads(graph, id, by);
     ++changed;

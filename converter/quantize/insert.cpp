@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "graph/error.h"
@@ -236,27 +235,6 @@ std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan) {
 void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& ranges,
                         const RoundedLayers& rounded, const WeightOptions& options) {
   Inserter(graph, plan, ranges, rounded, options).Run();
-}
-
-void ShareRanges(const Graph& graph, Ranges& ranges) {
-  std::vector<ValueId> root(static_cast<size_t>(graph.value_count()));
-  std::iota(root.begin(), root.end(), 0);
-  const auto find = [&](ValueId value) {
-    while (root[static_cast<size_t>(value)] != value) value = root[static_cast<size_t>(value)];
-    return value;
-  };
-  for (const NodeId id : graph.TopologicalOrder()) {
-    for (const ValueId input : SharedInputs(graph, graph.node(id))) {
-      for (const ValueId output : graph.node(id).outputs)
-        root[static_cast<size_t>(find(output))] = find(input);
-    }
-  }
-  Ranges of_roots;
-  for (const auto& [value, range] : ranges) {
-    const auto [found, added] = of_roots.emplace(find(value), range);
-    if (!added) found->second = Union(found->second, range);
-  }
-  for (auto& [value, range] : ranges) range = of_roots.at(find(value));
 }
 
 }  // namespace skiff

@@ -2,19 +2,12 @@
 /// rounded, Dequantize behind constants. The passes make operators over integers of that.
 #pragma once
 
-#include <map>
-
 #include "graph/graph.h"
 #include "quantize/layers.h"
-#include "quantize/observer.h"
-#include "quantize/range.h"
 #include "quantize/rounded_layers.h"
+#include "quantize/value_ranges.h"
 
 namespace skiff {
-
-/// What was seen of each value.
-using Observations = std::map<ValueId, Observer>;
-using Ranges = std::map<ValueId, Range>;
 
 /// The values that a plan rounds.
 std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan);
@@ -24,8 +17,5 @@ std::vector<ValueId> RoundedValues(const Graph& graph, const FormatPlan& plan);
 /// were for (names, sources) is kept.
 void InsertQuantization(Graph& graph, const FormatPlan& plan, const Ranges& ranges,
                         const RoundedLayers& rounded, const WeightOptions& options = {});
-
-/// One range for all values that share codes.
-void ShareRanges(const Graph& graph, Ranges& ranges);
 
 }  // namespace skiff

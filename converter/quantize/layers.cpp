@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "passes/fuse/linear.h"
 #include "passes/quantize/qdq.h"
@@ -144,6 +143,22 @@ std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node) {
       inputs.push_back(node.inputs[i]);
   }
   return inputs;
+}
+
+std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan) {
+  std::set<ValueId> read;
+  const std::vector<NodeId> order = graph.TopologicalOrder();
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph.node(*id);
+    const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
+                                    [&](ValueId output) { return read.contains(output); });
+    if (InPlan(plan, *id)) {
+      for (const ValueId value : RoundedInputs(graph, node)) read.insert(value);
+    } else if (behind) {
+      for (const ValueId value : SharedInputs(graph, node)) read.insert(value);
+    }
+  }
+  return read;
 }
 
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node) {

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,6 +52,9 @@ std::vector<ValueId> RoundedInputs(const Graph& graph, const Node& node);
 /// Inputs that share codes with the result, because the node moves elements, or its kernels want the same
 /// scale.
 std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node);
+
+/// Values that nodes of the plan read as codes, also through nodes that move elements.
+std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan);
 
 /// Constant f32 inputs of the node that are stored as codes in formats of weights.
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node);

@@ -21,7 +21,7 @@ struct Grid {
   Grid(const Range& range, int levels) {
     const double width = range.high - range.low;
     scale = width > 0 ? width / (levels - 1) : 1;
-    low = std::round(range.low / scale);
+    low = std::nearbyint(range.low / scale);
     high = low + levels - 1;
   }
   double Nearest(double number) const {
@@ -123,6 +123,46 @@ Range Percentile(const Observer& seen, double percentile) {
   return range;
 }
 
+/// The same range, or, where that is much better, one nearly as wide with one of its ends on a step. Numbers
+/// that are steps themselves, such as those of pictures, lie in the middle between the codes elsewhere: from
+/// -1 to 1, 0 is a code and 255 steps lie half a step beside it.
+Range OnSteps(const Observer& seen, const Range& range, int levels) {
+  constexpr double kMuch = 0.8;
+  const double steps = levels - 1;
+  const double below = std::nearbyint(-range.low / (range.high - range.low) * steps);
+  if (!(below >= 1 && below < steps)) return range;
+  const double above = steps - below;
+  Range best = range;
+  double least = kMuch * SquareError(seen, range, levels);
+  for (const Range& other :
+       {Range{range.low, -range.low / below * above}, Range{-range.high / above * below, range.high}}) {
+    const double error = SquareError(seen, other, levels);
+    if (error >= least) continue;
+    least = error;
+    best = other;
+  }
+  return best;
+}
+
+Range RangeOf(const Observer& seen, RangeMethod method, int levels, double percentile) {
+  const Range whole{std::min(seen.min(), 0.0), std::max(seen.max(), 0.0)};
+  switch (method) {
+    case RangeMethod::kMinMax:
+      return whole;
+    case RangeMethod::kMovingAverage:
+      return {std::min(seen.average_min(), 0.0), std::max(seen.average_max(), 0.0)};
+    case RangeMethod::kPercentile: {
+      const Range range = Percentile(seen, percentile);
+      return {std::max(range.low, whole.low), std::min(range.high, whole.high)};
+    }
+    case RangeMethod::kMse:
+      return Narrowed(whole, [&](const Range& range) { return SquareError(seen, range, levels); });
+    case RangeMethod::kEntropy:
+      return Narrowed(whole, [&](const Range& range) { return Divergence(seen, range, levels); });
+  }
+  return whole;
+}
+
 }  // namespace
 
 Range Union(const Range& a, const Range& b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
@@ -147,22 +187,7 @@ double ClippedShare(const Observer& seen, const Range& range) {
 }
 
 Range ChooseRange(const Observer& seen, RangeMethod method, int levels, double percentile) {
-  const Range whole{std::min(seen.min(), 0.0), std::max(seen.max(), 0.0)};
-  switch (method) {
-    case RangeMethod::kMinMax:
-      return whole;
-    case RangeMethod::kMovingAverage:
-      return {std::min(seen.average_min(), 0.0), std::max(seen.average_max(), 0.0)};
-    case RangeMethod::kPercentile: {
-      const Range range = Percentile(seen, percentile);
-      return {std::max(range.low, whole.low), std::min(range.high, whole.high)};
-    }
-    case RangeMethod::kMse:
-      return Narrowed(whole, [&](const Range& range) { return SquareError(seen, range, levels); });
-    case RangeMethod::kEntropy:
-      return Narrowed(whole, [&](const Range& range) { return Divergence(seen, range, levels); });
-  }
-  return whole;
+  return OnSteps(seen, RangeOf(seen, method, levels, percentile), levels);
 }
 
 QuantizationPtr QuantizationFor(const Range& range, DType dtype) {

@@ -28,6 +28,7 @@ struct Range {
 Range Union(const Range& a, const Range& b);
 
 /// `levels`: how many codes there are; `percentile`: per cent of the numbers that the range has, at each end.
+/// Where that is much better for the numbers, an end is moved by less than a step.
 Range ChooseRange(const Observer& seen, RangeMethod method, int levels, double percentile);
 
 /// Codes over the whole range: of 8 bits i8 with a zero point, of 16 bits i16 around 0.

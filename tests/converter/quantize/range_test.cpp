@@ -121,6 +121,17 @@ TEST(Range, OfLeastErrorsClipsOutliersOnly) {
             SquareError(plain, ChooseRange(plain, RangeMethod::kMinMax, kLevels, kPercentile), kLevels));
 }
 
+/// 256 levels of a picture, from -1 to 1, are no multiples of a step of 2 / 255: all would be off by half of
+/// it.
+TEST(Range, HasStepsWhereNumbersAreSteps) {
+  std::vector<float> levels;
+  for (int i = 0; i < 256; ++i) levels.push_back(static_cast<float>(i) / 127.5F - 1);
+  const Observer seen = Seen(levels);
+  const Range range = ChooseRange(seen, RangeMethod::kMinMax, kLevels, kPercentile);
+  EXPECT_LT(SquareError(seen, range, kLevels), 0.5 * SquareError(seen, {-1, 1}, kLevels));
+  EXPECT_NEAR(range.high - range.low, 2, 1.0 / 127);
+}
+
 TEST(Range, BecomesCodesThatHaveAZero) {
   const QuantizationPtr positive = QuantizationFor({0, 25.5}, DType::kI8);
   EXPECT_EQ(positive->zero_point, -128);
