@@ -37,7 +37,7 @@ struct ConvertOptions : ShapeContract {
   PipelineOptions pipeline;
   /// For every 4-D input whose size fits. Others are pictures where the source says how (graph/port_notes.h).
   std::optional<ImageSettings> image;
-  /// For every output that has as many elements. Others have the labels of the source.
+  /// For every output that has as many classes (skiff/labels.h). Others have the labels of the source.
   std::vector<std::string> labels;
   bool strip = false;
   /// Told when a step begins, for a progress display; may be empty.

@@ -8,17 +8,26 @@
 
 #include "core/error_capture.h"
 #include "graph/error.h"
+#include "graph/node_types.h"
 #include "skiff/image.h"
+#include "skiff/labels.h"
 
 namespace skiff {
 namespace {
+
+/// Open extents are -1.
+Shape ShapeOf(const Value& value) {
+  Shape shape;
+  for (const Dim& dim : value.dims) shape.Append(dim.constant() ? dim.value : -1);
+  return shape;
+}
 
 /// What the file will say of an input; what is open is -1.
 PortInfo PortOf(const GraphPort& port, const Value& value, const ImageSettings& image) {
   PortInfo info;
   info.name = port.name.c_str();
   info.dtype = value.dtype;
-  for (const Dim& dim : value.dims) info.shape.Append(dim.constant() ? dim.value : -1);
+  info.shape = ShapeOf(value);
   info.quantization = value.quantization.get();
   ImageSpec& spec = info.image;
   spec.width = image.width;
@@ -70,7 +79,7 @@ void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSetting
       refuse(
           fmt::format("is {}, of which neither axes 1, 2, 3 nor axes 3, 1, 2 are {} channels of that "
                       "height and width{}",
-                      ShapeText(info.shape).c_str(), channels,
+                      DimsText(graph, value.dims), channels,
                       image.width == 0 ? "; where these are open, say --image-size" : ""));
       continue;
     }
@@ -83,12 +92,23 @@ void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSetting
   }
 }
 
-void AddStatedLabels(const Graph& graph, const std::vector<std::string>& labels, PortSettings& ports) {
+/// Axes before that of the classes count pictures, and may be open.
+bool LabelsFit(const std::vector<std::string>& labels, const Value& value) {
+  return !labels.empty() && value.has_shape &&
+         ClassesOf(ShapeOf(value)) == static_cast<int64_t>(labels.size());
+}
+
+/// `others`: gets "'y' f32 [batch, 10]" of the outputs that these labels do not fit.
+void AddStatedLabels(const Graph& graph, const std::vector<std::string>& labels, PortSettings& ports,
+                     std::vector<std::string>& others) {
   for (const GraphPort& port : graph.outputs()) {
     const Value& value = graph.value(port.value);
-    const bool fits = !value.dims.empty() && value.has_static_shape() &&
-                      value.shape().elements() == static_cast<int64_t>(labels.size());
-    if (fits) ports.labels[port.name] = labels;
+    if (LabelsFit(labels, value)) {
+      ports.labels[port.name] = labels;
+    } else {
+      others.push_back(fmt::format("'{}' {} {}", port.name, DTypeName(value.dtype),
+                                   value.has_shape ? DimsText(graph, value.dims) : "of an unknown shape"));
+    }
   }
 }
 
@@ -97,9 +117,10 @@ void AddStated(const std::vector<const Graph*>& graphs, const ConvertOptions& op
   bool images = false;
   bool labels = false;
   std::vector<std::string> reasons;
+  std::vector<std::string> unlabelled;
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (options.image) AddStatedImages(*graphs[i], *options.image, all[i], reasons);
-    if (!options.labels.empty()) AddStatedLabels(*graphs[i], options.labels, all[i]);
+    if (!options.labels.empty()) AddStatedLabels(*graphs[i], options.labels, all[i], unlabelled);
     images |= !all[i].images.empty();
     labels |= !all[i].labels.empty();
   }
@@ -111,8 +132,8 @@ void AddStated(const std::vector<const Graph*>& graphs, const ConvertOptions& op
           image.mean.size(), fmt::join(reasons, "; "));
   }
   if (!options.labels.empty() && !labels) {
-    Throw(StatusCode::kInvalidArgument, "--labels: no output of the model has {} elements",
-          options.labels.size());
+    Throw(StatusCode::kInvalidArgument, "--labels: the file has {} names, and no output as many classes: {}",
+          options.labels.size(), fmt::join(unlabelled, ", "));
   }
 }
 
@@ -140,12 +161,6 @@ std::optional<ImageSettings> ImageOf(const PictureNotes& picture, const Value& v
 }
 
 /// The labels are those of the last axis, whatever the others are.
-bool LabelsFit(const std::vector<std::string>& labels, const Value& value) {
-  if (labels.empty() || value.dims.empty()) return false;
-  const Dim& last = value.dims.back();
-  return last.constant() && last.value == static_cast<int64_t>(labels.size());
-}
-
 }  // namespace
 
 std::vector<PortSettings> PortSettingsFor(const std::vector<const Graph*>& graphs,

@@ -30,7 +30,14 @@ stage_release() {
 stage_asan() {
   build_and_test asan eager_test graph_test import_test onnx_plan_test passes_test trace_test runtime_test hard_conditions_test \
     c_api_static_test start_up_test delegates_unit_test delegates_conformance_test delegates_failure_test \
-    delegates_vulkan_conformance_test quantized_test mutate_skiff_test mutate_onnx_test open_shapes_fuzz_test random_program_test
+    delegates_vulkan_conformance_test quantized_test mutate_skiff_test mutate_onnx_test open_shapes_fuzz_test random_program_test \
+    fuzz_skiff fuzz_c_api fuzz_cache fuzz_onnx fuzz_tflite fuzz_text
+}
+# The Python package, in a tree of its own: the interpreter loads the sanitizer's library first.
+stage_asan_python() {
+  cmake --preset asan -B build/asan_python -DSKIFF_PYTHON=ON -DSKIFF_BUILD_SAMPLES=OFF >build/asan_python.configure.log
+  cmake --build build/asan_python --target skiff_python -- --quiet
+  ctest --test-dir build/asan_python -L python --output-on-failure --no-tests=error -j "$(nproc)"
 }
 # The tests in which threads meet; the others run one thread each.
 stage_tsan() { build_and_test tsan runtime_test start_up_test delegates_unit_test delegates_conformance_test; }
@@ -84,6 +91,8 @@ stage_nightly() {
   stage_clang
   stage_odr
   build_and_test asan
+  stage_asan_python
+  stage_wheel
   build linux-aarch64
   ctest --test-dir build/linux-aarch64 -L nightly --output-on-failure --no-tests=error -j "$(nproc)"
   build release
@@ -95,6 +104,13 @@ stage_nightly() {
 stage_boot() { platforms/boot_test; }
 # Takes tools from an older Debian, which not every mirror keeps.
 stage_apk() { samples/android/assemble; }
+
+# The Python wheels as who installs them has them.
+stage_wheel() {
+  rm -rf build/wheels
+  platforms/wheel
+  platforms/python/try_wheels
+}
 
 # Not part of a plain run: three builds of the runtime, and their sizes against the limits.
 stage_size() {

@@ -60,10 +60,8 @@ std::vector<fs::path> Sorted(const fs::path& folder) {
   return entries;
 }
 
-/// Elements of rows of a .npy file whose rows are calls; -1 where it is one call.
-int64_t RowsOf(const std::string& file, const PortInfo& port) {
-  if (!file.ends_with(".npy")) return -1;
-  const Shape shape = ReadTensor(file, port).shape();
+/// How many calls a tensor holds, each a row of its first axis; -1 where it is one call.
+int64_t RowsOf(const Shape& shape, const PortInfo& port) {
   const bool extra = shape.rank() == port.shape.rank() + 1;
   const bool longer =
       shape.rank() == port.shape.rank() && shape.rank() > 0 && port.shape[0] == 1 && shape[0] != 1;
@@ -75,8 +73,11 @@ int64_t RowsOf(const std::string& file, const PortInfo& port) {
   return shape[0];
 }
 
-TensorData RowOf(const std::string& file, const PortInfo& port, int64_t row, const SymbolSizes& sizes) {
-  const TensorData all = ReadTensor(file, port);
+int64_t RowsOf(const std::string& file, const PortInfo& port) {
+  return file.ends_with(".npy") ? RowsOf(ReadTensor(file, port).shape(), port) : -1;
+}
+
+TensorData RowOf(const TensorData& all, const PortInfo& port, int64_t row) {
   Shape shape = all.shape();
   if (shape.rank() == port.shape.rank()) {
     shape[0] = 1;
@@ -85,9 +86,28 @@ TensorData RowOf(const std::string& file, const PortInfo& port, int64_t row, con
     for (int axis = 1; axis < all.shape().rank(); ++axis) shape.Append(all.shape()[axis]);
   }
   const auto bytes = static_cast<size_t>(ElementBytes(all.dtype(), shape.elements()));
-  TensorData one(all.dtype(), shape, static_cast<const char*>(all.data()) + static_cast<size_t>(row) * bytes);
+  return {all.dtype(), shape, static_cast<const char*>(all.data()) + static_cast<size_t>(row) * bytes};
+}
+
+TensorData RowOf(const std::string& file, const PortInfo& port, int64_t row, const SymbolSizes& sizes) {
+  TensorData one = RowOf(ReadTensor(file, port), port, row);
   CheckInputType(file, one, port, sizes);
   return one;
+}
+
+/// Of all inputs of a call, which must agree. `source_of` names where an input's tensor is from.
+template <class Rows, class Source>
+int64_t CommonRows(Span<const PortInfo> ports, const Rows& rows_of, const Source& source_of) {
+  int64_t rows = -1;
+  for (const PortInfo& port : ports) {
+    const int64_t own = rows_of(port);
+    if (&port != &ports[0] && own != rows)
+      Throw(StatusCode::kInvalidArgument,
+            "{}: has {} calls, and {} has {}; the first axes must be equally long", source_of(port),
+            std::max<int64_t>(own, 1), source_of(ports[0]), std::max<int64_t>(rows, 1));
+    rows = own;
+  }
+  return rows;
 }
 
 class Folder {
@@ -156,16 +176,9 @@ class Folder {
   }
 
   void AddRows(CallFiles call) {
-    int64_t rows = -1;
-    for (const PortInfo& port : ports_) {
-      const int64_t own = RowsOf(call.files.at(port.name), port);
-      if (&port != &ports_[0] && own != rows)
-        Throw(StatusCode::kInvalidArgument,
-              "{}: has {} calls, and {} has {}; the first axes must be equally long",
-              call.files.at(port.name), std::max<int64_t>(own, 1), call.files.at(ports_[0].name),
-              std::max<int64_t>(rows, 1));
-      rows = own;
-    }
+    const int64_t rows = CommonRows(
+        ports_, [&](const PortInfo& port) { return RowsOf(call.files.at(port.name), port); },
+        [&](const PortInfo& port) { return call.files.at(port.name); });
     if (rows < 0) return calls_.push_back(std::move(call));
     for (call.row = 0; call.row < rows; ++call.row) calls_.push_back(call);
   }
@@ -199,6 +212,32 @@ std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& 
 
 bool IsDrawn(const std::string& source) { return source.starts_with(kDrawn); }
 
+std::vector<NamedTensors> SplitCalls(const std::vector<NamedTensors>& given, Span<const PortInfo> ports,
+                                     size_t most) {
+  struct Place {
+    size_t of;
+    int64_t row;
+  };
+  std::vector<Place> places;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const int64_t rows = CommonRows(
+        ports, [&](const PortInfo& port) { return RowsOf(given[i].at(port.name).shape(), port); },
+        [&](const PortInfo& port) { return fmt::format("input '{}' of call {}", port.name, i); });
+    if (rows < 0) places.push_back({i, rows});
+    for (int64_t row = 0; row < rows; ++row) places.push_back({i, row});
+  }
+  const size_t count = std::min(places.size(), most);
+  std::vector<NamedTensors> calls;
+  for (size_t i = 0; i < count; ++i) {
+    const Place& place = places[i * places.size() / count];
+    calls.push_back(given[place.of]);
+    if (place.row < 0) continue;
+    for (const PortInfo& port : ports)
+      calls.back()[port.name] = RowOf(given[place.of].at(port.name), port, place.row);
+  }
+  return calls;
+}
+
 std::vector<NamedTensors> ReadCalibration(const std::string& source, const ModelSignature& signature,
                                           const SymbolSizes& sizes, const InputRanges& ranges, size_t most,
                                           const std::function<void(const std::string& step)>& progress) {
@@ -213,7 +252,7 @@ std::vector<NamedTensors> ReadCalibration(const std::string& source, const Model
   std::vector<NamedTensors> calls;
   for (size_t i = 0; i < count; ++i) {
     const CallFiles& call = files[i * files.size() / count];
-    if (progress) progress(fmt::format("read {}", call.files.begin()->second));
+    if (progress) progress(fmt::format("read inputs, {}", call.files.begin()->second));
     calls.push_back(folder.Read(call));
   }
   return calls;

@@ -90,12 +90,12 @@ std::vector<NamedGraph> Candidates::Named(const Graph& graph) const {
   return named;
 }
 
-uint64_t Candidates::Bytes(const Graph& graph) const {
-  return ConvertGraphs(Named(graph), options_)->file.size();
+std::vector<uint8_t> Candidates::File(const Graph& graph) const {
+  return std::move(ConvertGraphs(Named(graph), options_)->file);
 }
 
 double Candidates::Milliseconds(const Graph& graph, int threads) const {
-  OpenedModel opened(ConvertGraphs(Named(graph), options_)->file);
+  OpenedModel opened(File(graph));
   BenchOptions options;
   options.session.threads = threads;
   options.runs = 20;

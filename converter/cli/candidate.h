@@ -14,7 +14,8 @@ class Candidates {
   /// `output`: where that will be; candidates that commands read lie beside it. `inputs`: of one call.
   Candidates(std::string signature, ConvertOptions options, std::string output, NamedTensors inputs);
 
-  uint64_t Bytes(const Graph& graph) const;
+  /// Its bytes.
+  std::vector<uint8_t> File(const Graph& graph) const;
   /// The median of some runs, here and now.
   double Milliseconds(const Graph& graph, int threads) const;
   /// The last number that the shell command prints, whose {} stands for the candidate. Throws Error where it

@@ -40,25 +40,6 @@ void CheckSource(const QuantizeArguments& arguments) {
   }
 }
 
-/// What is said of a conversion beside its summary; of which signature, where there are several.
-struct Remarks {
-  std::vector<std::string> notes;
-  std::vector<std::string> hints;
-};
-
-Remarks RemarksOn(const ConvertedFile& result) {
-  Remarks remarks;
-  for (const auto& signature : result.signatures) {
-    const std::string of = result.signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
-    for (const std::string& sentence : signature->graph.left_out) remarks.notes.push_back(of + sentence);
-    if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty())
-      remarks.hints.push_back(of + hint);
-    for (const StatePair& pair : LikelyStates(signature->graph))
-      remarks.hints.push_back(of + StateHint(pair));
-  }
-  return remarks;
-}
-
 void Convert(const QuantizeArguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
   if (arguments.target == "vulkan") options.targets = {Target::kVulkan};

@@ -235,6 +235,25 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
   return checked;
 }
 
+/// Where the source refuses all sizes of a sweep: one outside of it that it takes, which is what exporters
+/// write into a net in place of an open dimension. "" where none is found.
+std::string TakenSizesHint(const Checked& checked) {
+  const bool compared = std::any_of(checked.cases.begin(), checked.cases.end(),
+                                    [](const SizedReport& one) { return one.report.refused.empty(); });
+  if (compared) return "";
+  try {
+    const SymbolSizes open(checked.signature);
+    const NamedTensors inputs = ReadCallInputs({{}, "random:1", checked.ranges}, checked.signature, open,
+                                               {kTellingSize, "--dim"}, nullptr);
+    return fmt::format(
+        "hint: the net takes {}: its exporter has written that size into it. Export it with the dimension "
+        "open, or convert it for this size\n",
+        SizesText(open.symbols, SizesOf(checked.signature, inputs)));
+  } catch (const Error&) {
+    return "";
+  }
+}
+
 /// Throws Error for a size or a range of which no signature knows; where there is one, it has said so.
 void CheckUsed(const ParityArguments& arguments, const InputRanges& ranges, const std::set<std::string>& dims,
                const std::set<std::string>& inputs) {
@@ -352,11 +371,15 @@ int Parity(const ParityArguments& given) {
   const bool ok =
       std::all_of(all.begin(), all.end(), [&](const Checked& checked) { return IsOk(arguments, checked); });
   for (const Checked& checked : all) PrintNote(checked.note);
+  const std::string& inputs = arguments.inputs.others;
+  if (arguments.expected.empty() && !inputs.empty() && HoldsOutputs(inputs, all[0].signature.info().outputs))
+    fmt::print(stderr, "hint: '{0}' holds outputs, too; --expect '{0}' compares with them\n", inputs);
   Print(arguments, all, ok);
   if (ok) return kDone;
   fmt::print(stderr, "{}", QuantizedHint(arguments, prepared.opened->model()));
   if (arguments.max_error) return kBeyondBudget;
   for (const Checked& checked : all) {
+    if (arguments.sweep) fmt::print(stderr, "{}", TakenSizesHint(checked));
     if (!IsOk(arguments, checked) && IsRandomSource(InputsOf(arguments)))
       fmt::print(stderr, "{}", RandomInputsHint(checked.signature, checked.ranges));
   }

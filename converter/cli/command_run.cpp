@@ -1,6 +1,7 @@
 // skiff run
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -111,6 +112,10 @@ void Run(const Arguments& arguments) {
     const std::string file = files.empty() ? "" : files.at(port.name) + ".npy";
     summaries.push_back(Summarise(port, outputs.at(port.name), arguments.top, file));
   }
+  const bool scored = std::any_of(summaries.begin(), summaries.end(),
+                                  [](const OutputSummary& summary) { return !summary.best.empty(); });
+  if (arguments.top.value_or(0) > 0 && !scored)
+    PrintNote("--top: no output is of rows of scores, [rows, classes]");
   const std::string backend = BackendText(arguments.backend, session->target());
   if (!arguments.json) {
     for (const OutputSummary& summary : summaries) fmt::print("{}", OutputText(summary));

@@ -178,9 +178,8 @@ void AddPlanOptions(CLI::App& command, ConvertArguments& arguments) {
 void AddFileOptions(CLI::App& command, ConvertArguments& arguments) {
   AddImageOptions(command, arguments.image);
   command
-      .add_option(
-          "--labels", arguments.labels,
-          "Text file with one class name per line, stored with the outputs that have as many elements")
+      .add_option("--labels", arguments.labels,
+                  "Text file with one class name per line, stored with the outputs that have as many classes")
       ->type_name("FILE");
   command.add_flag("--strip", arguments.strip,
                    "Leave out the names of nodes and inner tensors (no parity --layers afterwards)");

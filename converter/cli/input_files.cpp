@@ -238,6 +238,13 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
   return outputs;
 }
 
+bool HoldsOutputs(const std::string& folder, Span<const PortInfo> ports) {
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!FindTensorFile(folder, "output", ports[i].name, i).empty()) return true;
+  }
+  return false;
+}
+
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }
 
 NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,

@@ -31,6 +31,8 @@ NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> por
 /// The same for outputs; one that has no file is left out, but at least one must be there.
 NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports,
                               const SymbolSizes& sizes = {});
+/// Whether ReadOutputFolder() would find some.
+bool HoldsOutputs(const std::string& folder, Span<const PortInfo> ports);
 
 /// "random:SEED", "random:SEED:LOW..HIGH", or a folder. Random values have DefaultSizes() where `sizes` are
 /// not known; `step` is added to their seed. Throws Error where `ranges`, which are for random values, come

@@ -1,10 +1,12 @@
 #include "cli/parity_pairs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
 
 #include "cli/input_files.h"
 #include "graph/error.h"
+#include "graph/nearest.h"
 #include "import/import_model.h"
 #include "parity/parity.h"
 #include "run/onnxruntime.h"
@@ -147,6 +149,12 @@ bool ReadsFiles(const ParityArguments& arguments) {
 }
 
 PreparedParity Prepare(ParityArguments& arguments) {
+  std::error_code error;
+  if (!arguments.expected.empty() && !ExpectsFramework(arguments) &&
+      !std::filesystem::is_directory(arguments.expected, error)) {
+    Throw(StatusCode::kIo, "--expect {}: is no folder; expected one with outputs, or {}{}",
+          arguments.expected, kOnnxruntime, DidYouMean(arguments.expected, {kOnnxruntime}));
+  }
   if (arguments.model.empty()) return ConvertHere(arguments);
   PreparedParity prepared;
   prepared.opened = std::make_unique<OpenedModel>(arguments.model, arguments.cache_folder);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kFirstValues = 6;
 constexpr size_t kTopOfLabels = 5;
+constexpr size_t kFirstRows = 8;
 
 bool IsReal(const TensorData& tensor) { return IsFloat(tensor.dtype()) || tensor.quantization() != nullptr; }
 
@@ -31,10 +32,14 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-bool HasScores(const PortInfo& port, const TensorData& tensor, bool asked) {
-  if (tensor.elements() == 0 || tensor.shape().rank() == 0) return false;
-  if (static_cast<int64_t>(port.labels.size()) == tensor.elements()) return true;
-  return asked && tensor.elements() > 1 && tensor.shape().last() == tensor.elements();
+/// Rows of scores: along the first axis, none but that and the classes' being longer than 1; 0 for another
+/// output.
+int64_t RowsOfScores(const PortInfo& port, const TensorData& tensor, bool asked) {
+  const int64_t classes = ClassesOf(tensor.shape());
+  const bool labelled = static_cast<int64_t>(port.labels.size()) == classes;
+  if (tensor.elements() == 0 || !(labelled || (asked && classes > 1))) return 0;
+  const int64_t rows = tensor.elements() / classes;
+  return rows == 1 || rows == tensor.shape()[0] ? rows : 0;
 }
 
 }  // namespace
@@ -44,9 +49,12 @@ OutputSummary Summarise(const PortInfo& port, const TensorData& tensor, std::opt
   OutputSummary summary{&port, &tensor, file, tensor.ToDoubles(), 0, {}};
   summary.not_finite = static_cast<size_t>(std::count_if(summary.values.begin(), summary.values.end(),
                                                          [](double value) { return !std::isfinite(value); }));
-  if (HasScores(port, tensor, top.has_value())) {
-    summary.best.resize(std::min(top.value_or(kTopOfLabels), summary.values.size()));
-    Must([&] { return BestClasses(port, tensor.view(), {summary.best.data(), summary.best.size()}); });
+  const int64_t rows = RowsOfScores(port, tensor, top.has_value());
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<ClassScore>& best = summary.best.emplace_back(top.value_or(kTopOfLabels));
+    best.resize(Must([&] {
+      return BestClasses(port, tensor.view(), {best.data(), best.size()}, ScoreKind::kAsTheyAre, row);
+    }));
   }
   return summary;
 }
@@ -67,13 +75,18 @@ std::string OutputText(const OutputSummary& output) {
   for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i)
     text += " " + ValueText(tensor, values[i]);
   text += values.size() > kFirstValues ? " ...\n" : "\n";
-  for (size_t i = 0; i < output.best.size(); ++i) {
-    const ClassScore& one = output.best[i];
-    const std::string score = ValueText(tensor, one.score);
-    text += *one.label == '\0'
-                ? fmt::format("  {}. class {}  (score {})\n", i + 1, one.index, score)
-                : fmt::format("  {}. {}  (score {}, class {})\n", i + 1, one.label, score, one.index);
+  for (size_t row = 0; row < std::min(output.best.size(), kFirstRows); ++row) {
+    if (output.best.size() > 1) text += fmt::format("  row {}:\n", row);
+    for (size_t i = 0; i < output.best[row].size(); ++i) {
+      const ClassScore& one = output.best[row][i];
+      const std::string score = ValueText(tensor, one.score);
+      text += *one.label == '\0'
+                  ? fmt::format("  {}. class {}  (score {})\n", i + 1, one.index, score)
+                  : fmt::format("  {}. {}  (score {}, class {})\n", i + 1, one.label, score, one.index);
+    }
   }
+  if (output.best.size() > kFirstRows)
+    text += fmt::format("  ... and {} more rows (--json has all)\n", output.best.size() - kFirstRows);
   return text;
 }
 
@@ -95,9 +108,12 @@ Json OutputJson(const OutputSummary& output) {
   json["first_values"] = Json::array();
   for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i)
     json["first_values"].push_back(ValueJson(tensor, values[i]));
-  for (const ClassScore& one : output.best) {
-    json["top"].push_back({{"class", one.index}, {"score", ValueJson(tensor, one.score)}});
-    if (*one.label != '\0') json["top"].back()["label"] = one.label;
+  for (size_t row = 0; row < output.best.size(); ++row) {
+    for (const ClassScore& one : output.best[row]) {
+      json["top"].push_back({{"class", one.index}, {"score", ValueJson(tensor, one.score)}});
+      if (*one.label != '\0') json["top"].back()["label"] = one.label;
+      if (output.best.size() > 1) json["top"].back()["row"] = row;
+    }
   }
   if (!output.file.empty()) json["file"] = output.file;
   return json;

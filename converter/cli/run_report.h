@@ -18,11 +18,11 @@ struct OutputSummary {
   std::string file;  ///< Where it was written; "" where it was not.
   std::vector<double> values;
   size_t not_finite = 0;
-  std::vector<ClassScore> best;
+  std::vector<std::vector<ClassScore>> best;  ///< Of each row of scores.
 };
 
-/// The best classes, `top` of them, of an output that has labels; where `top` is given, of every vector of
-/// scores: one whose extents are 1 but for the last.
+/// The best classes, `top` of them, of an output that has labels; where `top` is given, of all that are rows
+/// of scores: [rows, classes], with any extents of 1 between and behind.
 OutputSummary Summarise(const PortInfo& port, const TensorData& tensor, std::optional<size_t> top,
                         const std::string& file);
 

@@ -9,6 +9,7 @@
 #include "cli/plan_table.h"
 #include "cli/table.h"
 #include "run/opened_model.h"
+#include "signatures.h"
 
 namespace skiff::cli {
 namespace {
@@ -55,6 +56,19 @@ void StepTimes::End() {
   milliseconds_[current_].second +=
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - started_).count();
   running_ = false;
+}
+
+Remarks RemarksOn(const ConvertedFile& result) {
+  Remarks remarks;
+  for (const auto& signature : result.signatures) {
+    const std::string of = result.signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
+    for (const std::string& sentence : signature->graph.left_out) remarks.notes.push_back(of + sentence);
+    if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty())
+      remarks.hints.push_back(of + hint);
+    for (const StatePair& pair : LikelyStates(signature->graph))
+      remarks.hints.push_back(of + StateHint(pair));
+  }
+  return remarks;
 }
 
 std::string ConversionSummary(const std::string& path, const ConvertedFile& result, const StepTimes& times,

@@ -25,6 +25,13 @@ class StepTimes {
   bool running_ = false;
 };
 
+/// What is said of a conversion beside its summary; of which signature, where there are several.
+struct Remarks {
+  std::vector<std::string> notes;  ///< What was left out.
+  std::vector<std::string> hints;
+};
+Remarks RemarksOn(const ConvertedFile& result);
+
 std::string ConversionSummary(const std::string& path, const ConvertedFile& result, const StepTimes& times,
                               const std::vector<std::pair<std::string, double>>& pass_ms);
 

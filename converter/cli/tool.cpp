@@ -44,8 +44,11 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
                   fmt::format("there is no {} '{}'{}; see 'skiff --help'",
                               rest.front().starts_with("-") ? "option" : "command", rest.front(), meant));
   }
-  const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-  return Report(kUsage, fmt::format("{}{}; see 'skiff{} --help'", error.what(), meant, command));
+  const std::string help = chosen.empty() || asked.get_name() == "help" ? "" : " " + asked.get_name();
+  // CLI11 names them from the last to the first.
+  const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const std::string what = extra ? fmt::format("not expected: '{}'", fmt::join(rest, "', '")) : error.what();
+  return Report(kUsage, fmt::format("{}{}; see 'skiff{} --help'", what, meant, help));
 }
 
 void TellElapsed(std::chrono::steady_clock::time_point begin) {

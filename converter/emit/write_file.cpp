@@ -1,32 +1,48 @@
 #include "emit/write_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "graph/error.h"
 
 namespace skiff {
 namespace {
 
-/// Beside the file that it is for, until it takes its place; gone where it never does.
+/// Where a process names its open files.
+std::string OpenFile(int file) { return fmt::format("/proc/self/fd/{}", file); }
+
+/// Beside the file that it is for, until it takes its place; gone where it never does. Where the file system
+/// can do so it has no name until then, and a killed process leaves nothing behind.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& path)
-      : path_(path), temporary_(path + ".XXXXXX"), file_(mkstemp(temporary_.data())) {
+  explicit TemporaryFile(const std::string& path) : path_(path) {
+    const size_t slash = path.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    file_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (file_ >= 0 && access(OpenFile(file_).c_str(), F_OK) == 0) return;
+    if (file_ >= 0) close(file_);
+    name_ = path + ".XXXXXX";
+    file_ = mkstemp(name_.data());
     if (file_ < 0) Fail("cannot make a temporary file beside it");
+    const mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(file_, 0666 & ~mask) != 0) Fail("cannot set the permissions of a temporary file beside it");
   }
   ~TemporaryFile() {
     if (file_ >= 0) close(file_);
-    if (!placed_) unlink(temporary_.c_str());
+    if (!placed_ && !name_.empty()) unlink(name_.c_str());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  const std::string& name() const { return temporary_; }
+  /// To read it by.
+  std::string name() const { return name_.empty() ? OpenFile(file_) : name_; }
 
   void Write(Span<const uint8_t> bytes) {
     for (size_t done = 0; done < bytes.size();) {
@@ -38,22 +54,30 @@ class TemporaryFile {
   }
 
   void PutInPlace() {
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(file_, 0666 & ~mask) != 0 || fsync(file_) != 0)
-      Fail("cannot be completed (an existing file was left as it was)");
-    placed_ = close(std::exchange(file_, -1)) == 0 && rename(temporary_.c_str(), path_.c_str()) == 0;
+    if (fsync(file_) != 0) Fail("cannot be completed (an existing file was left as it was)");
+    placed_ = (!name_.empty() || TakeName()) && close(std::exchange(file_, -1)) == 0 &&
+              rename(name_.c_str(), path_.c_str()) == 0;
     if (!placed_) Fail("cannot be put in place (an existing file was left as it was)");
   }
 
  private:
+  /// Only a file with a name can replace another one.
+  bool TakeName() {
+    const std::string name = fmt::format("{}.{}.new", path_, getpid());
+    unlink(name.c_str());  // Of a process of the same number that was killed here.
+    if (linkat(AT_FDCWD, OpenFile(file_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      return false;
+    name_ = name;
+    return true;
+  }
+
   [[noreturn]] void Fail(const char* what) const {
     Throw(StatusCode::kIo, "{}: {}: {}", path_, what, std::strerror(errno));
   }
 
   const std::string& path_;
-  std::string temporary_;
-  int file_;
+  std::string name_;
+  int file_ = -1;
   bool placed_ = false;
 };
 

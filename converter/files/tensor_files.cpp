@@ -2,11 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "emit/write_model.h"
 #include "files/image.h"
@@ -76,6 +72,7 @@ constexpr Reader kReaders[] = {{".npy", ReadNpyFile},
                                {".webp", ReadPicture, true}};
 
 const Reader& ReaderOf(const std::string& path, bool pictures) {
+  if (path.empty()) Throw(StatusCode::kInvalidArgument, "the name of a file is missing");
   std::string extension = fs::path(path).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -90,30 +87,6 @@ const Reader& ReaderOf(const std::string& path, bool pictures) {
 }
 
 }  // namespace
-
-std::string ReadFile(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error))
-    Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
-  std::ifstream file(path, std::ios::binary);
-  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
-  return bytes;
-}
-
-TensorData DenseCopy(const TensorView& view) {
-  if (view.dense()) return TensorData(view.dtype, view.shape, view.data).Quantized(CopyOf(view.quantization));
-  TensorData result = TensorData(view.dtype, view.shape).Quantized(CopyOf(view.quantization));
-  const int64_t size = DTypeSize(view.dtype);
-  const int64_t rows = view.shape.elements() / view.shape.last();
-  for (int64_t i = 0; i < rows; ++i) {
-    std::memcpy(static_cast<uint8_t*>(result.mutable_data()) + i * view.shape.last() * size,
-                view.as<uint8_t>() + i * view.row_stride * size,
-                static_cast<size_t>(view.shape.last() * size));
-  }
-  return result;
-}
 
 TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes) {
   const PortInfo sized = sizes.Sized(port);

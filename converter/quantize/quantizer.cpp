@@ -191,11 +191,12 @@ class Quantizer {
       names.push_back(graph().node(node).name);
     }
     SettlePlan(graph(), plan);
-    if (!names.empty())
-      result.notes.push_back(
-          fmt::format("'{}' compute on floats, with weights of bytes: rounding their results costs most "
-                      "(--everything rounds them)",
-                      fmt::join(names, "', '")));
+    if (!names.empty()) {
+      result.notes.push_back(fmt::format(
+          "computed on floats, with weights of bytes, because rounding the results costs most there "
+          "(--everything rounds them): '{}'",
+          fmt::join(names, "', '")));
+    }
     return plan;
   }
 

@@ -40,6 +40,24 @@ static const uint32_t kEnd = UINT32_MAX;
 static const int64_t kWorkerSpin = 60000;  // Nanoseconds.
 static const int64_t kCallerSpin = 30000;
 
+// A worker that holds items and is not let run costs its core's time slice, some milliseconds, in each call
+// that it enters. So after a call in which the caller waited for longer than it had computed, which is when
+// it had been faster alone, it works alone for a while, and twice as long each time that this happens again
+// at once.
+static const int64_t kLate = 200000;
+static const int64_t kShortestPause = 20000000;
+static const int64_t kLongestPause = 1000000000;
+
+/// What the caller remembers of late workers, in the room of one thread more than there are.
+struct Patience {
+  int64_t alone_until;
+  int64_t pause;
+};
+
+static struct Patience* PatienceOf(struct pthreadpool* pool) {
+  return (struct Patience*)&pool->threads[pool->threads_count.value];
+}
+
 static void Sleep(pthreadpool_atomic_uint32_t* word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
 }
@@ -128,7 +146,7 @@ static void Join(struct pthreadpool* pool, size_t end) {
 int skiff_pool_create(size_t threads, pthreadpool_t* result, size_t* made) {
   *made = 0;
   if (threads > kMostThreads) return EAGAIN;
-  struct pthreadpool* const pool = pthreadpool_allocate(threads);  // Of zeros.
+  struct pthreadpool* const pool = pthreadpool_allocate(threads + 1);  // Of zeros.
   if (pool == NULL) return ENOMEM;
   pool->threads_count = fxdiv_init_size_t(threads);
   for (size_t i = 0; i < threads; ++i) {
@@ -164,17 +182,8 @@ void pthreadpool_destroy(struct pthreadpool* pool) {
   pthreadpool_deallocate(pool);
 }
 
-PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
-                                                  const void* params, size_t params_size, void* task,
-                                                  void* context, size_t items, uint32_t flags) {
-  pthread_mutex_lock(&pool->execution_mutex);
-  pthreadpool_store_relaxed_void_p(&pool->thread_function, (void*)function);
-  pthreadpool_store_relaxed_void_p(&pool->task, task);
-  pthreadpool_store_relaxed_void_p(&pool->argument, context);
-  pthreadpool_store_relaxed_uint32_t(&pool->flags, flags);
-  if (params_size != 0) memcpy(&pool->params, params, params_size);
-
-  // An equal share for each thread; whoever is done takes from the ends of the others'.
+/// An equal share for each thread; whoever is done takes from the ends of the others'.
+static void Divide(struct pthreadpool* pool, size_t items) {
   const struct fxdiv_result_size_t share = fxdiv_divide_size_t(items, pool->threads_count);
   for (size_t i = 0, start = 0; i < pool->threads_count.value; ++i) {
     struct thread_info* const thread = &pool->threads[i];
@@ -184,24 +193,59 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
     pthreadpool_store_relaxed_size_t(&thread->range_length, length);
     start += length;
   }
+}
 
+static void CallWorkers(struct pthreadpool* pool) {
   uint32_t call =
       (atomic_load_explicit(&pool->command, memory_order_relaxed) + 1) & (kCallNumber >> kCountBits);
   if (call == 0) call = 1;  // What workers begin with.
   atomic_store_explicit(&pool->has_active_threads, kOpen | call << kCountBits, memory_order_release);
   atomic_store(&pool->command, call);
   if (atomic_load(&pool->active_threads) != 0) Wake(&pool->command);
+}
 
-  Work(pool, &pool->threads[0], function, flags);
-
+static void WaitForWorkers(struct pthreadpool* pool) {
   // Whoever comes now finds nothing to do. Those that are inside have items that they began.
   uint32_t gate = atomic_fetch_and_explicit(&pool->has_active_threads, ~kOpen, memory_order_acq_rel);
-  if ((gate & kCount) != 0 && !Spin(&pool->has_active_threads, kCount, 0, /*equal=*/true, kCallerSpin)) {
-    gate = atomic_fetch_or(&pool->has_active_threads, kCallerSleeps) | kCallerSleeps;
-    while ((gate & kCount) != 0) {
-      Sleep(&pool->has_active_threads, gate);
-      gate = atomic_load_explicit(&pool->has_active_threads, memory_order_acquire);
-    }
+  if ((gate & kCount) == 0 || Spin(&pool->has_active_threads, kCount, 0, /*equal=*/true, kCallerSpin)) return;
+  gate = atomic_fetch_or(&pool->has_active_threads, kCallerSleeps) | kCallerSleeps;
+  while ((gate & kCount) != 0) {
+    Sleep(&pool->has_active_threads, gate);
+    gate = atomic_load_explicit(&pool->has_active_threads, memory_order_acquire);
+  }
+}
+
+static void Learn(struct Patience* patience, int64_t computed, int64_t waited, int64_t now) {
+  if (waited > kLate && waited > computed) {
+    const int64_t twice = 2 * patience->pause;
+    patience->pause = twice < kShortestPause ? kShortestPause : twice > kLongestPause ? kLongestPause : twice;
+    patience->alone_until = now + patience->pause;
+  } else if (now - patience->alone_until > patience->pause) {
+    patience->pause = 0;
+  }
+}
+
+PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thread_function_t function,
+                                                  const void* params, size_t params_size, void* task,
+                                                  void* context, size_t items, uint32_t flags) {
+  pthread_mutex_lock(&pool->execution_mutex);
+  pthreadpool_store_relaxed_void_p(&pool->thread_function, (void*)function);
+  pthreadpool_store_relaxed_void_p(&pool->task, task);
+  pthreadpool_store_relaxed_void_p(&pool->argument, context);
+  pthreadpool_store_relaxed_uint32_t(&pool->flags, flags);
+  if (params_size != 0) memcpy(&pool->params, params, params_size);
+  Divide(pool, items);
+
+  struct Patience* const patience = PatienceOf(pool);
+  const int64_t begin = Now();
+  const bool alone = begin < patience->alone_until;
+  if (!alone) CallWorkers(pool);
+  Work(pool, &pool->threads[0], function, flags);
+  if (!alone) {
+    const int64_t end = Now();
+    WaitForWorkers(pool);
+    const int64_t now = Now();
+    Learn(patience, end - begin, now - end, now);
   }
   pthread_mutex_unlock(&pool->execution_mutex);
 }

@@ -5,6 +5,10 @@
 /// call, also for one that the system has not let run: on a machine with other work, both take the core that
 /// the other one needs. Here whoever waits spins for some microseconds and then sleeps, and a worker that
 /// comes when the work is done is not waited for: the others have taken its share.
+///
+/// A worker that the system stops while it holds items has to be waited for. Where that takes longer than the
+/// caller would have needed for all of the call, the calls of the next 20 ms, then 40, at most 1 s, run on
+/// the calling thread.
 #pragma once
 
 #include <pthreadpool.h>

@@ -77,6 +77,7 @@ else()
 endif()
 option(SKIFF_PYTHON "Build the Python package (default: with the converter, where Python's headers and nanobind are found)"
        ${skiff_python_wanted})
+option(SKIFF_PYTHON_RUNTIME "Of the Python package, build what runs models alone: no converter, no tool" OFF)
 
 find_program(SKIFF_CCACHE ccache)
 foreach(language C CXX)

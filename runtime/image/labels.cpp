@@ -31,11 +31,17 @@ constexpr Reader kReaders[] = {
 
 }  // namespace
 
+int64_t ClassesOf(const Shape& scores) {
+  int axis = scores.rank() - 1;
+  while (axis > 1 && scores[axis] == 1) --axis;
+  return axis < 0 ? 0 : scores[axis];
+}
+
 Result<size_t> BestClasses(const PortInfo& port, const TensorView& scores, Span<ClassScore> best,
                            ScoreKind kind, int64_t row) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& known) { return known.dtype == scores.dtype; });
-  const int64_t classes = scores.shape.last();
+  const int64_t classes = ClassesOf(scores.shape);
   const bool usable = reader != std::end(kReaders) && scores.shape.rank() > 0 &&
                       scores.shape.elements() > 0 && scores.data != nullptr && scores.dense();
   if (!usable) {

@@ -18,7 +18,7 @@ constexpr const char* kUsage =
     "  --dim NAME=SIZE          the size of an open dimension, where no .npy file says it\n"
     "  --shape NAME=1x7         the shape of an input, in place of --dim for its open dimensions\n"
     "  --signature NAME         the entry point to run (default: the first of the file)\n"
-    "  -o, --output DIR         write each output to DIR/<number>.npy; made where it is absent\n"
+    "  -o, --output DIR         write each output to DIR/<name>.npy; made where it is absent\n"
     "  --backend NAME           xnnpack (default), vulkan or reference\n"
     "  --threads N              default: the usable cores, at most 4\n"
     "  --cache DIR              keep packed weights in this folder; the next start maps them\n"
@@ -32,7 +32,13 @@ constexpr const char* kUsage =
     "exit codes: 0 done, 1 bad input, model or file, 2 usage, 3 an output differs from what was expected\n";
 
 bool Fail(const char* what, const char* text) {
-  std::fprintf(stderr, "skiff-run: error: %s '%s'\n%s", what, text, kUsage);
+  std::fprintf(stderr, "skiff-run: error: %s '%s'; see 'skiff-run --help'\n", what, text);
+  return false;
+}
+
+bool FailOf(const char* option, const char* expected, const char* text) {
+  std::fprintf(stderr, "skiff-run: error: %s '%s': expected %s; see 'skiff-run --help'\n", option, text,
+               expected);
   return false;
 }
 
@@ -83,29 +89,29 @@ bool AddInput(const char* text, Arguments* arguments) {
   return true;
 }
 
-bool ParseCount(const char* text, int* value) {
+bool ParseCount(const char* option, const char* text, int* value) {
   char* end = nullptr;
   errno = 0;
   const long number = std::strtol(text, &end, 10);
   if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT_MAX)
-    return Fail("expected a number from 1, got", text);
+    return FailOf(option, "a number from 1", text);
   *value = static_cast<int>(number);
   return true;
 }
 
-bool ParseTolerance(const char* text, double* value) {
+bool ParseTolerance(const char* option, const char* text, double* value) {
   char* end = nullptr;
   *value = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(*value >= 0)) return Fail("expected a number from 0, got", text);
+  if (end == text || *end != '\0' || !(*value >= 0)) return FailOf(option, "a number from 0", text);
   return true;
 }
 
 /// Whoever names the GPU wants to know when it does not run: no falling back.
-bool ParseBackend(const char* text, skiff::SessionOptions* options) {
+bool ParseBackend(const char* option, const char* text, skiff::SessionOptions* options) {
   const bool reference = std::strcmp(text, "reference") == 0;
   const bool vulkan = std::strcmp(text, "vulkan") == 0;
   if (!reference && !vulkan && std::strcmp(text, "xnnpack") != 0)
-    return Fail("expected xnnpack, vulkan or reference, got", text);
+    return FailOf(option, "xnnpack, vulkan or reference", text);
   options->backend = reference ? skiff::Backend::kReference : skiff::Backend::kPlanned;
   options->target = vulkan ? skiff::Target::kVulkan : skiff::Target::kCpu;
   options->fall_back = false;
@@ -119,10 +125,10 @@ bool ParseOption(const char* option, const char* value, Arguments* arguments) {
   if (std::strcmp(option, "--expect") == 0)
     return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
   if (std::strcmp(option, "--shape") == 0) return ParseNamedShape(value, arguments);
-  if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(value, &arguments->tolerance);
-  if (std::strcmp(option, "--backend") == 0) return ParseBackend(value, &arguments->session);
-  if (std::strcmp(option, "--threads") == 0) return ParseCount(value, &arguments->session.threads);
-  if (std::strcmp(option, "--bench") == 0) return ParseCount(value, &arguments->bench);
+  if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(option, value, &arguments->tolerance);
+  if (std::strcmp(option, "--backend") == 0) return ParseBackend(option, value, &arguments->session);
+  if (std::strcmp(option, "--threads") == 0) return ParseCount(option, value, &arguments->session.threads);
+  if (std::strcmp(option, "--bench") == 0) return ParseCount(option, value, &arguments->bench);
   if (std::strcmp(option, "--cache") == 0) {
     arguments->cache_folder = value;
     return true;
@@ -157,6 +163,7 @@ bool ParseArguments(int argc, char** argv, Arguments* arguments) {
     if (!ParseOption(argv[i], argv[i + 1], arguments)) return false;
     ++i;
   }
-  if (arguments->model == nullptr) return Fail("a model was expected, got", "");
-  return true;
+  if (arguments->model != nullptr) return true;
+  std::fprintf(stderr, "skiff-run: error: a model was expected\n%s", kUsage);
+  return false;
 }

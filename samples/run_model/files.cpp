@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -23,6 +24,12 @@ using File = std::unique_ptr<std::FILE, CloseFile>;
 bool Fail(const char* path, const char* what) {
   std::fprintf(stderr, "skiff-run: error: %s: %s\n", path, what);
   return false;
+}
+
+bool EndsWith(const char* path, const char* extension) {
+  const size_t length = std::strlen(path);
+  const size_t end = std::strlen(extension);
+  return length > end && std::strcmp(path + length - end, extension) == 0;
 }
 
 /// Exact for every finite f16.
@@ -100,9 +107,16 @@ bool ReadReals(std::FILE* file, const char* path, bool by_column, const skiff::T
 
 }  // namespace
 
-bool IsNpy(const char* path) {
-  const size_t length = std::strlen(path);
-  return length > 4 && std::strcmp(path + length - 4, ".npy") == 0;
+bool IsNpy(const char* path) { return EndsWith(path, ".npy"); }
+
+bool IsReadable(const char* path) {
+  for (const char* extension : {".npz", ".pb", ".png", ".jpg", ".jpeg"}) {
+    if (EndsWith(path, extension))
+      return Fail(
+          path,
+          "is read by 'skiff run' alone; its --dump-input DIR writes what the model gets as a .npy file");
+  }
+  return true;
 }
 
 bool ReadType(const char* path, NpyHeader* header) {
@@ -141,6 +155,17 @@ bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
 
 bool MakeFolder(const char* path) {
   return mkdir(path, 0777) == 0 || errno == EEXIST || Fail(path, std::strerror(errno));
+}
+
+void FileNameOf(const char* tensor, char* file, size_t capacity) {
+  constexpr size_t kLongest = 100;
+  size_t length = 0;
+  if (*tensor == '\0' || *tensor == '.') file[length++] = '_';
+  for (size_t i = 0; tensor[i] != '\0' && i < kLongest && length + 1 < capacity; ++i) {
+    const auto c = static_cast<unsigned char>(tensor[i]);
+    file[length++] = std::isalnum(c) != 0 || std::strchr("_-.", c) != nullptr ? tensor[i] : '_';
+  }
+  file[length] = '\0';
 }
 
 bool WriteTensor(const char* path, const skiff::TensorView& tensor) {

@@ -147,6 +147,7 @@ bool SetFile(const Arguments& arguments, const char* argument, const Sizes& size
   const int index = PortOf(ports, argument, &file);
   if (index < 0) return false;
   const skiff::PortInfo& port = ports[static_cast<size_t>(index)];
+  if (!IsReadable(file)) return false;
   NpyHeader type;
   if (IsNpy(file) && !ReadType(file, &type)) return false;
   const skiff::Shape shape = IsNpy(file) ? type.shape : ShapeFor(arguments, sizes, port);

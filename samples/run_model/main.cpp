@@ -78,8 +78,18 @@ bool UseOutputs(const Arguments& arguments, const skiff::Session& session) {
                   quantization->zero_point);
     std::printf("\n");
     if (arguments.output == nullptr) continue;
+    char name[128];
+    FileNameOf(port.name, name, sizeof(name));
+    // Of several outputs whose names differ in other characters alone, each has a file of its own.
+    const auto same = [&](const skiff::PortInfo& other) {
+      char taken[sizeof(name)];
+      FileNameOf(other.name, taken, sizeof(taken));
+      return std::strcmp(taken, name) == 0;
+    };
+    const auto before = std::count_if(ports.begin(), ports.begin() + i, same);
     char path[4096];
-    std::snprintf(path, sizeof(path), "%s/%d.npy", arguments.output, i);
+    std::snprintf(path, sizeof(path), before == 0 ? "%s/%s.npy" : "%s/%s_%d.npy", arguments.output, name,
+                  static_cast<int>(before) + 1);
     if (!WriteTensor(path, output.value())) return false;
   }
   return true;

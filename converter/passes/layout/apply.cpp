@@ -129,7 +129,10 @@ class Applier {
             ? std::string("the graph's output is in this order")
             : fmt::format("{} '{}' cannot take its input in another order",
                           FindOp(graph_.node(step.like).op)->name, graph_.node(step.like).name);
-    graph_.Note(id, fmt::format("a Transpose to {} runs: {}", ShapeText(moved.shape()).c_str(), reason));
+    // Extents of open dimensions are stand-ins here.
+    const std::string to =
+        graph_.nominal_sizes ? "" : fmt::format(" to {}", ShapeText(moved.shape()).c_str());
+    graph_.Note(id, fmt::format("a Transpose{} runs: {}", to, reason));
   }
 
   /// Names of source tensors go to the tensors that hold their elements now, permuted or not.

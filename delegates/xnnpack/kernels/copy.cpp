@@ -64,19 +64,6 @@ void CopyRows(size_t rows, size_t bytes, const void* from, int64_t x_stride, voi
   if (bytes == 1) return CopyOnePiece<1>(rows, x, x_stride, y, y_stride);
 }
 
-void LookUp(size_t n, const uint8_t* x, const uint8_t* table, uint8_t* y) {
-  size_t i = 0;
-  // Eight codes in a register: a load for each would be as much work as the looking up.
-  for (; i + 8 <= n; i += 8) {
-    uint64_t codes = 0;
-    std::memcpy(&codes, x + i, sizeof(codes));
-    uint64_t found = 0;
-    for (unsigned byte = 0; byte < 64; byte += 8) found |= uint64_t{table[codes >> byte & 255]} << byte;
-    std::memcpy(y + i, &found, sizeof(found));
-  }
-  for (; i < n; ++i) y[i] = table[x[i]];
-}
-
 template <class T>
 void InterleavePlanes(size_t n, size_t first, size_t end, const T* x, T* y) {
   const T* const second = x + n;

@@ -326,9 +326,6 @@ extern const ArgColumnsFn kArgColumnsKernels[2][2];
 /// Copies rows of `bytes`; strides are in bytes too, and may be 0 or negative. The two sides do not overlap.
 void CopyRows(size_t rows, size_t bytes, const void* x, int64_t x_stride, void* y, int64_t y_stride);
 
-/// y = table[x] of bytes; y may be x.
-void LookUp(size_t n, const uint8_t* x, const uint8_t* table, uint8_t* y);
-
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();
 

@@ -8,10 +8,12 @@ namespace skiff::xnnpack {
 /// A kernel of ours over rows: the elements of a row that lie side by side.
 class KernelRowsStep : public Step {
  public:
-  using Step::Step;
+  /// `input` is the one that the rows are of.
+  KernelRowsStep(const NodeView& node, const Environment& environment, size_t input = 0)
+      : Step(node, environment), input_(input) {}
 
   Status Reshape() final {
-    from_ = RowsOf(node_.in(0));
+    from_ = RowsOf(node_.in(input_));
     to_ = RowsOf(node_.out(0));
     row_length_ = from_.length;
     if (kHasOwnKernels) run_rows_ = &RunRows;
@@ -21,7 +23,7 @@ class KernelRowsStep : public Step {
   }
 
   Status Bind(void*) final {
-    x_ = node_.in(0).as<const char>();
+    x_ = node_.in(input_).as<const char>();
     y_ = node_.out(0).as<char>();
     return OkStatus();
   }
@@ -65,7 +67,8 @@ class KernelRowsStep : public Step {
     Compute(from_.length, x_ + row * from_.stride * x_bytes_, y_ + row * to_.stride * y_bytes_);
   }
 
-  const size_t x_bytes_ = ElementBytes(node_.in(0));
+  const size_t input_;
+  const size_t x_bytes_ = ElementBytes(node_.in(input_));
   const size_t y_bytes_ = ElementBytes(node_.out(0));
   Rows from_, to_;  ///< One long row where none lies apart.
   size_t row_length_ = 0;

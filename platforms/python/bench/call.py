@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a call through Python costs over the Session itself, beside onnxruntime and LiteRT where they are installed.
 
-usage: call.py [--skiff-only | --onnxruntime NET.onnx | --litert NET.tflite] [--runs N]
+usage: call.py [--onnxruntime NET.onnx | --litert NET.tflite] [--runs N]
 
 The net is y = relu(x * w + b) for x [1, 16], which computes for less than a microsecond: nearly all of a call is the way in and out.
 The interpreters may be different ones: `--onnxruntime` and `--litert` print one line each. Times are medians of batches, in

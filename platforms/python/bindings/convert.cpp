@@ -16,30 +16,18 @@
 namespace skiff::python {
 namespace {
 
-/// Bytes of a .skiff file, what the file's writer left out, hints, and what became of each source node.
+/// Bytes of a .skiff file, and what is said of it.
 nb::tuple Convert(const std::string& source, const nb::dict& given, nb::object progress) {
-  const cli::ConvertArguments arguments = ToConvertArguments(given);
-  ConvertOptions options = cli::ToConvertOptions(arguments);
-  if (given.contains("label_list")) options.labels = Get<std::vector<std::string>>(given, "label_list");
-  if (Get<std::string>(given, "target") == "vulkan") options.targets = {Target::kVulkan};
+  ConvertOptions options = ToConvertOptions(ToConvertArguments(given), given);
   options.progress = ProgressOf(std::move(progress));
   std::unique_ptr<ConvertedFile> file;
-  std::vector<std::string> notes;
-  std::vector<std::string> hints;
-  std::vector<std::pair<std::string, std::string>> explained;
+  Remarks remarks;
   {
     const Unlocked unlocked;
     file = ConvertFile(source, options);
-    for (const auto& signature : file->signatures) {
-      const std::string of = file->signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
-      for (const std::string& sentence : signature->graph.left_out) notes.push_back(of + sentence);
-      if (const std::string hint = OpenDimsHint(signature->graph); !hint.empty()) hints.push_back(of + hint);
-      for (const StatePair& pair : LikelyStates(signature->graph)) hints.push_back(of + StateHint(pair));
-      explained.emplace_back(signature->name, Explain(*signature));
-    }
+    remarks = RemarksOn(*file);
   }
-  const nb::bytes bytes(file->file.data(), file->file.size());
-  return nb::make_tuple(bytes, notes, hints, explained);
+  return nb::make_tuple(nb::bytes(file->file.data(), file->file.size()), ToTuple(remarks));
 }
 
 /// A source, opened for eager mode.
@@ -200,6 +188,17 @@ int Tool(std::vector<std::string> words) {
 
 std::string JsonText(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+Remarks RemarksOn(const ConvertedFile& file) {
+  Remarks remarks{cli::RemarksOn(file), {}};
+  for (const auto& signature : file.signatures)
+    remarks.explained.emplace_back(signature->name, Explain(*signature));
+  return remarks;
+}
+
+nb::tuple ToTuple(const Remarks& remarks) {
+  return nb::make_tuple(remarks.notes, remarks.hints, remarks.explained);
 }
 
 void BindConvert(nb::module_& module) {

@@ -3,14 +3,12 @@
 #include "cli/bench_report.h"
 #include "cli/report_document.h"
 #include "cli/session_options.h"
-#include "core/platform.h"
 #include "platforms/python/bindings/options.h"
 #include "platforms/python/bindings/support.h"
 #include "platforms/python/bindings/tools.h"
 #include "report/page.h"
 #include "run/model_sizes.h"
 #include "run/random_inputs.h"
-#include "skiff/version.h"
 
 namespace skiff::python {
 namespace {
@@ -107,28 +105,6 @@ nb::tuple Report(const nb::dict& given, nb::object progress) {
   return nb::make_tuple(page, data, notes);
 }
 
-nb::dict BuildInfo() {
-  nb::list delegates;
-  for (const Delegate* delegate : BuiltinDelegates()) delegates.append(delegate->support().name());
-  nb::dict result;
-  result["version"] = SKIFF_VERSION;
-  result["delegates"] = nb::tuple(delegates);
-  result["compiler"] = __VERSION__;
-#if defined(__x86_64__)
-  result["cpu"] = "x86_64";
-#elif defined(__aarch64__)
-  result["cpu"] = "aarch64";
-#else
-  result["cpu"] = "other";
-#endif
-#ifdef Py_LIMITED_API
-  result["stable_abi"] = true;
-#else
-  result["stable_abi"] = false;
-#endif
-  return result;
-}
-
 }  // namespace
 
 void BindMeasure(nb::module_& module) {
@@ -136,7 +112,6 @@ void BindMeasure(nb::module_& module) {
              nb::arg("range").none(), nb::arg("input_ranges"), nb::arg("signature").none());
   module.def("bench", &Measure, nb::arg("model"), nb::arg("name"), nb::arg("options"));
   module.def("report", &Report, nb::arg("options"), nb::arg("progress").none());
-  module.def("build_info", &BuildInfo);
 }
 
 }  // namespace skiff::python

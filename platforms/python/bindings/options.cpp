@@ -1,5 +1,7 @@
 #include "platforms/python/bindings/options.h"
 
+#include <algorithm>
+
 namespace skiff::python {
 namespace {
 
@@ -38,6 +40,25 @@ cli::ConvertArguments ToConvertArguments(const nb::dict& given) {
   cli::ConvertArguments arguments;
   TakeConversion(given, arguments);
   return arguments;
+}
+
+cli::QuantizeArguments ToQuantizeArguments(const nb::dict& given) {
+  cli::QuantizeArguments arguments;
+  CLI::App parser;
+  cli::AddQuantizeStep(parser, arguments);
+  auto words = Get<std::vector<std::string>>(given, "quantize");
+  std::reverse(words.begin(), words.end());  // As CLI11 takes them.
+  parser.parse(words);
+  TakeConversion(given, arguments);
+  Take(given, "source", arguments.source);
+  return arguments;
+}
+
+ConvertOptions ToConvertOptions(const cli::ConvertArguments& arguments, const nb::dict& given) {
+  ConvertOptions options = cli::ToConvertOptions(arguments);
+  Take(given, "label_list", options.labels);
+  if (Get<std::string>(given, "target") == "vulkan") options.targets = {Target::kVulkan};
+  return options;
 }
 
 cli::ParityArguments ToParityArguments(const nb::dict& given) {

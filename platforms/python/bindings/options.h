@@ -4,19 +4,16 @@
 #include "platforms/python/bindings/python.h"
 
 #include "cli/parity_pairs.h"
+#include "cli/quantize_options.h"
 
 namespace skiff::python {
 
-/// An entry that is there. Throws nb::cast_error where it is of another type.
-template <class T>
-T Get(nb::handle dictionary, const char* name) {
-  PyObject* value = PyDict_GetItemString(dictionary.ptr(), name);
-  if (value == nullptr) throw nb::key_error(name);
-  return nb::cast<T>(nb::handle(value));
-}
-
 /// Of a dictionary that has keys of the arguments' names. Throws Error, or CLI::Error as the tool says it.
 cli::ConvertArguments ToConvertArguments(const nb::dict& given);
+/// With the words of `skiff convert --quantize` under "quantize".
+cli::QuantizeArguments ToQuantizeArguments(const nb::dict& given);
+/// With what only Python says: labels in a list, and the target.
+ConvertOptions ToConvertOptions(const cli::ConvertArguments& arguments, const nb::dict& given);
 cli::ParityArguments ToParityArguments(const nb::dict& given);
 
 }  // namespace skiff::python

@@ -14,4 +14,12 @@ namespace skiff::python {
 
 namespace nb = nanobind;
 
+/// An entry that is there. Throws nb::cast_error where it is of another type.
+template <class T>
+T Get(nb::handle dictionary, const char* name) {
+  PyObject* value = PyDict_GetItemString(dictionary.ptr(), name);
+  if (value == nullptr) throw nb::key_error(name);
+  return nb::cast<T>(nb::handle(value));
+}
+
 }  // namespace skiff::python

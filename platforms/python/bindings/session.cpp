@@ -2,7 +2,6 @@
 
 #include "core/platform.h"
 #include "graph/error.h"
-#include "platforms/python/bindings/options.h"
 #include "platforms/python/bindings/support.h"
 #include "skiff/thread_pool.h"
 

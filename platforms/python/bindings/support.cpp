@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cxxabi.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -76,12 +75,13 @@ void Keep(void*, LogLevel level, const char* message) {
 
 /// The interpreter ends daemon threads where they ask for the GIL, by unwinding them: objects on the way
 /// would be given back without it. Such a thread waits for the process's end instead, as those of newer
-/// interpreters do.
+/// interpreters do. `call` is C, out of which nothing else comes; a handler of abi::__forced_unwind& would
+/// bind a reference to nothing.
 template <class Call>
 void OrStop(Call&& call) {
   try {
     call();
-  } catch (abi::__forced_unwind&) {
+  } catch (...) {
     while (true) pause();
   }
 }

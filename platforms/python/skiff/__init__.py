@@ -8,6 +8,7 @@
 """
 
 import sys as _sys
+from importlib.machinery import ModuleSpec as _ModuleSpec
 
 from skiff import _errors as _errors  # First: the native part takes its classes from there.
 from skiff._arrays import empty
@@ -42,6 +43,7 @@ from skiff._measure import BenchReport, Bucket, BucketProposal, Inspection, benc
 from skiff._model import ClassScore, Graph, Model
 from skiff._parity import BackendParity, ParityCase, ParityReport, TensorParity, parity
 from skiff._ports import ImageInput, Plan, Port, Quantization, Signature, Symbol, VariableInfo
+from skiff._quantize import QuantizeReport, quantize
 from skiff._report import Report, report
 from skiff._session import MemoryUsage, NodeProfile, Outputs, Session, ThreadPool
 from skiff._skiff import (
@@ -60,6 +62,8 @@ from skiff._torch import from_torch
 # Of the native part; under this name its stub is found, and ``from skiff.ops import matmul`` works.
 _sys.modules["skiff.ops"] = _sys.modules["skiff._skiff.ops"]
 from skiff import ops  # noqa: E402
+
+ops.__spec__ = _ModuleSpec("skiff.ops", None)  # importlib.util.find_spec() wants one.
 __version__: str = build_info()["version"]
 
 __all__ = [
@@ -96,6 +100,7 @@ __all__ = [
     "Plan",
     "Port",
     "Quantization",
+    "QuantizeReport",
     "Report",
     "ScopedCheckEveryResult",
     "ScopedRunEagerly",
@@ -129,6 +134,7 @@ __all__ = [
     "parity",
     "print",
     "propose_buckets",
+    "quantize",
     "random_inputs",
     "report",
     "set_check_every_result",

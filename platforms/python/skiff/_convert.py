@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import Any, Callable, Iterable, Mapping, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, TypedDict, Union, Unpack
 
 from skiff import _skiff
 from skiff._errors import InvalidArgument
 from skiff._model import Model, _chosen
 from skiff._progress import reporter
-from skiff._sources import in_file, is_keras, is_torch
+from skiff._sources import in_file, is_keras, is_torch, name_of
+
+if TYPE_CHECKING:
+    from skiff._quantize import QuantizeKeywords
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,6 +135,30 @@ def conversion_options(
     }
 
 
+class ConvertKeywords(TypedDict, total=False):
+    """The keywords of :func:`convert`, as :func:`quantize` takes them beside its own."""
+
+    example_inputs: Any
+    dynamic_shapes: Any
+    dims: Mapping[str, Sizes] | None
+    shapes: Mapping[str, Sequence[int]] | None
+    buckets: Mapping[str, Iterable[Sizes]] | None
+    constants: Mapping[str, float] | None
+    state: Mapping[str, str] | None
+    copy_state: bool
+    signatures: Iterable[str] | str | None
+    image: Image | None
+    labels: Sequence[str] | str | os.PathLike[str] | None
+    target: str
+    disable_passes: Iterable[str]
+    xnnpack: bool
+    strip: bool
+    dump_after: Iterable[str]
+    custom: Iterable[str]
+    custom_libraries: Iterable[str | os.PathLike[str]]
+    progress: bool | Callable[[str], None] | None
+
+
 def convert(
     source: Any,
     *,
@@ -154,6 +181,8 @@ def convert(
     custom: Iterable[str] = (),
     custom_libraries: Iterable[str | os.PathLike[str]] = (),
     progress: bool | Callable[[str], None] | None = None,
+    quantize: str | None = None,
+    **quantising: Unpack[QuantizeKeywords],
 ) -> Model:
     """Turns a trained model into a .skiff file, and opens it.
 
@@ -177,6 +206,7 @@ def convert(
     custom: operators that Skiff does not know, kept for an application that registers them; custom_libraries: shared libraries
     with such operators.
     progress: True for a progress bar (tqdm, where it is installed), or a callable that gets the name of each step.
+    quantize: a format, as ``"i8"``: the net is quantised on the way, with the other keywords of :func:`quantize`.
 
     The GIL is free meanwhile; Ctrl-C ends the conversion at its next step. What was left out is in ``model.notes``, advice in
     ``model.hints``.
@@ -184,6 +214,8 @@ def convert(
     Raises :class:`InvalidArgument`, :class:`InvalidModel`, :class:`IoError`, and :class:`Unsupported`, which lists all operators
     that Skiff lacks at once.
     """
+    if quantising and quantize is None:
+        raise InvalidArgument(f"{next(iter(quantising))} says how a net is quantised, and needs quantize=, for example quantize='i8'")
     if is_keras(source):
         from skiff._frameworks import export_keras
 
@@ -211,9 +243,8 @@ def convert(
     elif labels is not None:
         options["label_list"] = list(labels)
     with in_file(source) as path, reporter(progress, "convert") as report:
-        content, notes, hints, explained = _skiff.convert(path, options, report)
-    model = Model(content)
-    model._notes = tuple(notes)
-    model._hints = tuple(hints)
-    model._explained = dict(explained)
-    return model
+        if quantize is not None:
+            from skiff._quantize import quantized
+
+            return quantized(path, name_of(source), quantize, options, quantising, report)
+        return Model._converted(*_skiff.convert(path, options, report))

@@ -13,11 +13,12 @@ from skiff._ports import Plan, Port, Signature, Symbol, VariableInfo, signature_
 from skiff._session import Outputs, Session, ThreadPool
 
 if TYPE_CHECKING:
+    from skiff._quantize import QuantizeReport
     from skiff._report import Report
 
 
 class ClassScore(NamedTuple):
-    """A class that a net saw: its place along the last axis, its name (or ``""``), and its score."""
+    """A class that a net saw: its place along the last axis (those of 1 behind the second do not count), its name (or ``""``), and its score."""
 
     index: int  # type: ignore[assignment]  # Which hides the method of tuples.
     label: str
@@ -71,6 +72,27 @@ class Model:
             folder = None if cache_folder is None else os.fspath(cache_folder)
             self._handle = _skiff.Model.open(os.fspath(source), folder)
             self._stamp = _stamp(self._path)
+        self._describe()
+
+    @classmethod
+    def _of(cls, handle: Any) -> Model:
+        """What the native part has opened, and alone can read."""
+        model = cls.__new__(cls)
+        model._path = model._bytes = None
+        model._handle = handle
+        model._describe()
+        return model
+
+    @classmethod
+    def _converted(cls, content: bytes, remarks: tuple[Any, Any, Any]) -> Model:
+        model = cls(content)
+        notes, hints, explained = remarks
+        model._notes = tuple(notes)
+        model._hints = tuple(hints)
+        model._explained = dict(explained)
+        return model
+
+    def _describe(self) -> None:
         described = self._handle.describe()
         self._signatures = {one["name"]: signature_of(one) for one in described["signatures"]}
         self._symbols = tuple(Symbol(*symbol) for symbol in described["symbols"])
@@ -81,6 +103,7 @@ class Model:
         self._notes: tuple[str, ...] = ()
         self._hints: tuple[str, ...] = ()
         self._explained: dict[str, str] = {}
+        self._quantization: QuantizeReport | None = None
 
     @property
     def signatures(self) -> Mapping[str, Signature]:
@@ -150,6 +173,11 @@ class Model:
     def hints(self) -> tuple[str, ...]:
         """What its conversion would advise; empty for a model that was opened."""
         return self._hints
+
+    @property
+    def quantization(self) -> QuantizeReport | None:
+        """What quantising did, of a model that :func:`quantize` has just made; else None."""
+        return self._quantization
 
     @property
     def graph(self) -> Graph:

@@ -28,6 +28,11 @@ def is_keras(source: Any) -> bool:
     )
 
 
+def name_of(source: Any) -> str:
+    """What messages and reports call it."""
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else _IN_MEMORY
+
+
 @contextlib.contextmanager
 def in_file(source: Any) -> Iterator[str]:
     """A path at which the source can be read: of a path itself; of bytes and of an onnx.ModelProto a file in memory.

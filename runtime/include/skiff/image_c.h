@@ -39,7 +39,7 @@ typedef struct SkiffImagePlacement {
 
 /// One of a classifier's answers. This struct never changes.
 typedef struct SkiffClassScore {
-  int64_t index;      ///< Along the last axis.
+  int64_t index;      ///< Along the axis of the classes: the last, but for those of 1 behind the second.
   const char* label;  ///< Of the model, or empty; lives as long as the model.
   double score;
 } SkiffClassScore;

@@ -194,7 +194,7 @@ std::vector<BadInput> BadShapes() {
        [](const TempFolder& folder) {
          return Convert(folder, GoodOnnx(folder), {"--labels", folder.Write("labels.txt", "a\nb\n")});
        },
-       {"--labels", "2 elements"}},
+       {"--labels", "2 names", "'y' f32 [1, 3]"}},
   };
 }
 

@@ -121,9 +121,15 @@ TEST_F(Dialect, NamesThatWereNearlyRight) {
       {{"parity", source_, bounded_, "--at", "batc=2"}, 1, "did you mean 'batch'?"},
       {{"parity", source_, bounded_, "--input-range", "X=0..1"}, 1, "did you mean 'x'?"},
       {{"run", bounded_, "--input", "X=a.npy"}, 1, "did you mean 'x'?"},
+      {{"parity", source_, bounded_, "--expect", "onnxruntim"}, 1, "did you mean 'onnxruntime'?"},
   };
   for (const Row& row : rows) EXPECT_THAT(Fail(row.arguments, row.exit_code), HasSubstr(row.meant));
   EXPECT_THAT(Fail({"zzz"}, 2), Not(HasSubstr("did you mean")));
+  EXPECT_EQ(
+      Fail({"run", bounded_, "--treads", "1"}, 2),
+      "skiff: error: not expected: '--treads', '1' (did you mean '--threads'?); see 'skiff run --help'\n");
+  EXPECT_THAT(Fail({"help", "pariti"}, 2), HasSubstr("see 'skiff --help'"));
+  EXPECT_THAT(Fail({"run", bounded_, "--input", "x="}), HasSubstr("the name of a file is missing"));
 }
 
 /// The same options in every command, and in the program for devices.
@@ -139,7 +145,7 @@ TEST_F(Dialect, OneCallInFourWays) {
   const Program programs[] = {{SKIFF_TOOL, {"run", bounded_}, "/y.npy"},
                               {SKIFF_TOOL, {"bench", bounded_, "--runs", "1", "--warmup", "0"}, "/y.npy"},
                               {SKIFF_TOOL, {"parity", source_, bounded_}, "/eager/y.npy"},
-                              {SKIFF_RUN, {bounded_}, "/0.npy"}};
+                              {SKIFF_RUN, {bounded_}, "/y.npy"}};
   const Arguments calls[] = {{"--input", "x=" + raw, "--dim", "batch=3"},
                              {"--input", raw, "--shape", "x=3x4"},
                              {"-i", npy},
@@ -156,6 +162,50 @@ TEST_F(Dialect, OneCallInFourWays) {
       EXPECT_EQ(ReadNpy(out + program.written).shape(), (Shape{3, 3})) << program.written;
     }
   }
+}
+
+/// It says what to do, and not everything that it can do.
+TEST_F(Dialect, TheDeviceProgramNamesWhatIsWrong) {
+  struct Row {
+    Arguments options;
+    int exit_code;
+    const char* message;
+  };
+  const Row rows[] = {
+      {{"--inptu", "x"}, 2, "skiff-run: error: unknown option '--inptu'; see 'skiff-run --help'\n"},
+      {{"--threads", "0"},
+       2,
+       "skiff-run: error: --threads '0': expected a number from 1; see 'skiff-run --help'\n"},
+      {{"--backend", "gpu"},
+       2,
+       "skiff-run: error: --backend 'gpu': expected xnnpack, vulkan or reference; see 'skiff-run --help'\n"},
+      {{"--input", "x=a.npz"},
+       1,
+       "skiff-run: error: a.npz: is read by 'skiff run' alone; its --dump-input DIR writes what the model "
+       "gets "
+       "as a .npy file\n"},
+      {{"--input", "cat.jpg"}, 1, "skiff-run: error: cat.jpg: is read by 'skiff run' alone; "},
+  };
+  for (const Row& row : rows) {
+    Arguments arguments = {bounded_};
+    arguments.insert(arguments.end(), row.options.begin(), row.options.end());
+    const RunResult result = RunProgram(SKIFF_RUN, arguments);
+    EXPECT_EQ(result.exit_code, row.exit_code) << result.error;
+    EXPECT_THAT(result.error, StartsWith(row.message));
+  }
+}
+
+/// Outputs that lie beside the inputs are no proof where nobody looks at them.
+TEST_F(Dialect, OutputsBesideTheInputsAreNamed) {
+  const std::string folder = folder_ / "call";
+  std::filesystem::create_directory(folder);
+  Npy("call/input_x.npy", {2, 4});
+  const Arguments arguments = {"parity", source_, bounded_, "--inputs", folder};
+  EXPECT_EQ(RunSkiff(arguments).error, "");
+  Npy("call/output_y.npy", {2, 3});
+  EXPECT_EQ(RunSkiff(arguments).error,
+            "hint: '" + folder + "' holds outputs, too; --expect '" + folder + "' compares with them\n");
+  EXPECT_THAT(Succeed({"parity", source_, bounded_, "--expect", folder}), HasSubstr("eager / expected"));
 }
 
 TEST_F(Dialect, SizesThatAreNotTheModels) {
@@ -207,6 +257,9 @@ TEST_F(Dialect, SizesThatTheNetRefusesAreNotChosen) {
     EXPECT_EQ(result.exit_code, 0) << result.error;
     EXPECT_THAT(result.error, HasSubstr("note: batch=3"));
   }
+  // Of a range whose edges are not 3, and nothing between them that is tried.
+  Succeed({"convert", source, "-o", model, "--dim", "batch=1..300"});
+  EXPECT_THAT(Fail({"parity", source, model, "--sweep"}, 3), HasSubstr("hint: the net takes batch=3: "));
 }
 
 TEST_F(Dialect, ClassesWithoutLabelsAreNumbers) {
@@ -216,9 +269,36 @@ TEST_F(Dialect, ClassesWithoutLabelsAreNumbers) {
   EXPECT_THAT(Succeed({"run", model, "--input", input}), Not(HasSubstr("class")));
   EXPECT_THAT(Succeed({"run", model, "--input", input, "--top", "2"}),
               AllOf(HasSubstr("  1. class 0  (score 0)\n"), HasSubstr("  2. class 1")));
-  EXPECT_THAT(Succeed({"run", bounded_, "--input", Npy("two.npy", {2, 4}), "--top", "2"}),
-              Not(HasSubstr("class")))
-      << "two rows are no vector of scores";
+  const Arguments two = {"run", bounded_, "--input", Npy("two.npy", {2, 4})};
+  EXPECT_THAT(Succeed(two), Not(HasSubstr("class")));
+  const auto with = [&](const Arguments& options) {
+    Arguments all = two;
+    all.insert(all.end(), options.begin(), options.end());
+    return all;
+  };
+  EXPECT_THAT(Succeed(with({"--top", "1"})),
+              HasSubstr("  row 0:\n  1. class 0  (score 0)\n  row 1:\n  1. class 0  (score 0)\n"));
+  EXPECT_EQ(RunSkiff({"run", bounded_, "--inputs", "random:1", "--dim", "batch=2", "--top", "1"}).error, "");
+  EXPECT_EQ(nlohmann::json::parse(Succeed(with({"--top", "1", "--json"})))["outputs"][0]["top"][1]["row"], 1);
+}
+
+/// Pictures come by the batch, and what pooling leaves behind the classes has extents of 1.
+TEST_F(Dialect, LabelsAreOfTheClassesAxis) {
+  const std::string labels = folder_.Write("labels.txt", "ant\nbee\ncat\n");
+  const std::string model = folder_ / "labelled.skiff";
+  Succeed({"convert", source_, "-o", model, "--dim", "batch=1..8", "--labels", labels});
+  EXPECT_THAT(Succeed({"run", model, "--input", Npy("two.npy", {2, 4})}),
+              AllOf(HasSubstr("  row 1:\n"), HasSubstr("  3. cat  (score 0, class 2)\n")));
+  const std::string pooled =
+      folder_.Write("pooled.onnx", Serialized(PictureModel(), [](onnx::ModelProto& net) {
+                      auto* node = net.mutable_graph()->mutable_node(0);
+                      node->set_op_type("GlobalAveragePool");
+                      node->mutable_input()->RemoveLast();
+                      net.mutable_graph()->mutable_output(0)->mutable_type()->clear_tensor_type();
+                    }));
+  Succeed({"convert", pooled, "-o", model, "--labels", labels});
+  EXPECT_THAT(Succeed({"run", model, "--input", Npy("picture.npy", {1, 3, 4, 4})}),
+              HasSubstr("  3. cat  (score 0, class 2)\nfirst run"));
 }
 
 TEST_F(Dialect, InputsWithoutARankTakeTheirShapeFromAnOption) {

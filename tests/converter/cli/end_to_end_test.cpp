@@ -203,7 +203,7 @@ TEST_F(QuantizedEndToEnd, TheDeviceProgramQuantisesToo) {
   EXPECT_EQ(result.exit_code, 0) << result.error;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("reals.npy: f32, quantised"), HasSubstr("scale 2, zero point -128")));
-  EXPECT_EQ(ReadNpy(folder_ / "made/0.npy").ToInts(), (std::vector<int64_t>{-122, -28, -126, -101}));
+  EXPECT_EQ(ReadNpy(folder_ / "made/scores.npy").ToInts(), (std::vector<int64_t>{-122, -28, -126, -101}));
   const RunResult pattern = RunProgram(SKIFF_RUN, {model_});
   EXPECT_EQ(pattern.exit_code, 0) << pattern.error;
 }
@@ -411,7 +411,7 @@ TEST_F(EndToEnd, DeviceProgramComparesRawFiles) {
       SKIFF_RUN, {Model(), "--input", input, "--expect", "logits=" + expected, "--output", folder_->path()});
   EXPECT_EQ(good.exit_code, 0) << good.error;
   EXPECT_THAT(good.output, AllOf(HasSubstr("MATCH: 'logits'"), HasSubstr("memory: arena")));
-  EXPECT_EQ(ReadWhole(Raw(*folder_, *folder_ / "0.npy", "0.bin")).size(), 36 * sizeof(float));
+  EXPECT_EQ(ReadWhole(Raw(*folder_, *folder_ / "logits.npy", "0.bin")).size(), 36 * sizeof(float));
 
   const RunResult other = RunProgram(SKIFF_RUN, {Model(), "--expect", "logits=" + expected});
   EXPECT_EQ(other.exit_code, 3);
@@ -433,9 +433,10 @@ TEST_F(EndToEnd, DeviceProgramReadsWhatItWrites) {
             3);
   EXPECT_TRUE(0 < min && min <= median && median <= p90) << first.output;
   const RunResult again = RunProgram(SKIFF_RUN, {Model(), "--input", input, "--tolerance", "0", "--expect",
-                                                 "logits=" + (*folder_ / "made/0.npy")});
+                                                 "logits=" + (*folder_ / "made/logits.npy")});
   EXPECT_EQ(again.exit_code, 0) << again.output << again.error;
-  const RunResult shape = RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + (*folder_ / "made/0.npy")});
+  const RunResult shape =
+      RunProgram(SKIFF_RUN, {Model(), "--input", "image=" + (*folder_ / "made/logits.npy")});
   EXPECT_EQ(shape.exit_code, 1);
   EXPECT_THAT(shape.error, HasSubstr("must have the shape [1, 3, 32, 32], got [1, 36]"));
   const RunResult text =

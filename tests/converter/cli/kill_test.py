@@ -4,6 +4,7 @@ is there afterwards is what was there before, or what an undisturbed run leaves;
 usage: kill_test.py TOOL SAMPLES [--moments N] [--seed N]      N moments in all (default 300)
 """
 import argparse
+import os
 import pathlib
 import random
 import signal
@@ -96,6 +97,14 @@ class CacheWriter:
                 fail('a start after a killed one computes something else')
 
 
+def has_nameless_files(folder):
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_WRONLY))
+        return True
+    except OSError:
+        return False
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('tool', type=pathlib.Path)
@@ -119,6 +128,10 @@ def main():
         writers[2].command[2] = model
         for number in range(arguments.moments):
             writers[number % len(writers)].once(choose.uniform(0, 1.1), choose)
+        left = sorted(path.name for path in folder.glob('*.skiff.*'))
+        # Between taking a name and taking the old file's place one may be killed, too, but hardly more than once.
+        if has_nameless_files(folder) and len(left) > 1:
+            fail('temporary files were left: ' + ', '.join(left))
     for writer in writers:
         print('%-8s %s' % (writer.name, ', '.join('%s %d' % item for item in writer.counts.items())))
         if writer.counts['killed'] == 0:

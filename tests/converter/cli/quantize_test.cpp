@@ -161,6 +161,7 @@ TEST_F(QuantizeTool, TakesTheScoreOfACommand) {
   const std::string score = "test -s {} && echo accuracy 0.9 of $(wc -c < {})";
   const RunResult scored = Succeed(base, {"--score", score, "--max-error", "1e9"});
   EXPECT_THAT(scored.output, HasSubstr("score:"));
+  EXPECT_THAT(Succeed(base, {"--score", score}).output, HasSubstr("score:"));
   EXPECT_EQ(folder_.List(), (std::set<std::string>{"out.skiff", "product.onnx", "two.onnx"}));
   EXPECT_THAT(Try(base, {"--score", "false {}"}).error, HasSubstr("exit code 1"));
   EXPECT_THAT(Try(base, {"--score", "echo none {} | tr -d 0-9"}).error, HasSubstr("prints no number"));

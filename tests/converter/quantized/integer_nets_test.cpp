@@ -191,5 +191,36 @@ TEST(FoldedOperators, RunOnXnnpack) {
     check(call);
 }
 
+/// x * sigmoid(x) and its kin: both inputs follow from one code, and the delegate looks the result up.
+TEST(ComposedTables, RoundTwiceAsTheirPartsDo) {
+  std::vector<float> numbers(256);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = 0.02f * (static_cast<float>(i) - 100);
+  const TensorData x(DType::kF32, {2, 128}, numbers.data());
+  for (const char* unary : {"Sigmoid", "HardSigmoid", "Tanh", "Abs"}) {
+    for (const char* binary :
+         {"Mul(a, b)", "Mul(b, a)", "Sub(a, b)", "Sub(b, a)", "Max(b, a)", "Add(a, b) {min=0}"}) {
+      for (const char* type : {"u8 {scale=0.0125, zero_point=30}", "i8 {scale=0.0125, zero_point=-90}"}) {
+        const std::string text = fmt::format(
+            "graph g {{ input x: f32[2, 128] q: u8 {{scale=0.02, zero_point=100}} = Quantize(x) a = "
+            "Dequantize(q) "
+            "n = {}(a) m: {} = Quantize(n) b = Dequantize(m) p = {} r: {} = Quantize(p) y = Dequantize(r) "
+            "output y }}",
+            unary, type, binary, type);
+        SCOPED_TRACE(text);
+        const Graph graph = ParseGraph(text);
+        const OpenedModel model(graph, {});
+        SessionOptions options;
+        auto session = Session::Create(*model.model, options);
+        options.backend = Backend::kReference;
+        auto reference = Session::Create(*model.model, options);
+        ASSERT_TRUE(session.ok() && reference.ok());
+        const auto got = RunSession(**session, {{"x", x}});
+        for (int i = 0; i < (*session)->node_count(); ++i) EXPECT_FALSE((*session)->node(i).fell_back);
+        EXPECT_EQ(got.at("y").ToDoubles(), RunSession(**reference, {{"x", x}}).at("y").ToDoubles());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skiff::testing

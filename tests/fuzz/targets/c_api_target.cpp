@@ -19,10 +19,11 @@ constexpr size_t kDataBytes = kMostElements * 8 + 16;
 /// Files at addresses as the header wants them.
 struct File {
   explicit File(const std::string& bytes) : size(bytes.size()) {
-    if (posix_memalign(&data, 64, size) != 0) std::abort();
-    std::memcpy(data, bytes.data(), size);
+    void* memory = nullptr;
+    if (posix_memalign(&memory, 64, size) != 0) std::abort();
+    data.reset(std::memcpy(memory, bytes.data(), size));
   }
-  void* data = nullptr;
+  std::unique_ptr<void, decltype(&std::free)> data{nullptr, std::free};
   size_t size;
 };
 
@@ -76,7 +77,7 @@ class Program {
     SkiffModelOptions options;
     skiff_model_options_init(&options, sizeof(options));
     static_cast<void>(
-        skiff_model_open_bytes_with(file.data, file.size, &options, &model_, message(), MessageSize()));
+        skiff_model_open_bytes_with(file.data.get(), file.size, &options, &model_, message(), MessageSize()));
   }
   void CloseModel() {
     // The second may share the first one's variables.

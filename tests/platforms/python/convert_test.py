@@ -268,30 +268,47 @@ def test_typed_and_documented():
                 assert inspect.getdoc(member), f"{kind.__name__}.{name}"
 
 
-def test_every_option_of_the_tool_has_its_keyword():
+@pytest.mark.parametrize("command, function", [("convert", skiff.convert), ("quantize", skiff.quantize)])
+def test_every_option_of_the_tool_has_its_keyword(command, function):
     import inspect
+    import re
     import subprocess
     import sys
 
-    help_text = subprocess.run(
-        [sys.executable, "-m", "skiff", "convert", "--help"], capture_output=True, text=True, check=True
-    ).stdout
-    import re
+    from skiff._convert import ConvertKeywords
+    from skiff._quantize import QuantizeKeywords
 
-    # Quantising is the tool's alone, as docs/python.md says.
-    options = set(re.findall(r"^\s+(?:-\w,)?--([a-z-]+)", help_text.split("\nQuantising")[0], re.MULTILINE))
+    help_text = subprocess.run(
+        [sys.executable, "-m", "skiff", command, "--help"], capture_output=True, text=True, check=True
+    ).stdout
+    options = set(re.findall(r"^  (?:-\w,)?--([a-z-]+)", help_text, re.MULTILINE))
     keyword = {
         "dim": "dims", "shape": "shapes", "bucket": "buckets", "set": "constants", "signature": "signatures",
         "disable-pass": "disable_passes", "no-xnnpack": "xnnpack", "custom-library": "custom_libraries", "image-size": "image",
+        "input-range": "input_ranges", "no-bias-correction": "bias_correction", "no-equalisation": "equalisation",
     }
     image = {"mean", "std", "scale", "channels", "fit", "resize", "filter", "fill"}
     # What is the answer itself here (save(), explain()), or the tool's own.
     elsewhere = {"help", "output", "explain", "list-passes", "json"}
-    names = set(inspect.signature(skiff.convert).parameters)
+    own = set(inspect.signature(function).parameters)
+    # The function's own, and those that it passes on to the other.
+    names = own | set((QuantizeKeywords if function is skiff.convert else ConvertKeywords).__annotations__)
     missing = {
         option
         for option in options - image - elsewhere
         if keyword.get(option, option.replace("-", "_")) not in names
     }
-    assert len(options) > 15 and not missing
+    assert len(options) > 30 and not missing
     assert image <= set(inspect.signature(skiff.Image).parameters)
+
+
+def test_the_keywords_that_one_function_passes_to_the_other():
+    import inspect
+
+    from skiff._convert import ConvertKeywords
+    from skiff._quantize import QuantizeKeywords
+
+    converts = set(inspect.signature(skiff.convert).parameters)
+    quantizes = set(inspect.signature(skiff.quantize).parameters)
+    assert set(ConvertKeywords.__annotations__) == converts - {"source", "quantize", "quantising"}
+    assert set(QuantizeKeywords.__annotations__) == quantizes - {"source", "format", "conversion"}

@@ -70,6 +70,25 @@ TEST(BestClasses, IntegersCountAsWhatTheyStandFor) {
   EXPECT_EQ(best[2].score, -25);
 }
 
+TEST(BestClasses, AxesThatPoolingLeavesAreNoClasses) {
+  float scores[] = {1, 3, 2, 9, 8, 7};
+  ClassScore best;
+  auto count = BestClasses(Scores(), TensorView(scores, DType::kF32, {2, 3, 1, 1}), {&best, 1});
+  ASSERT_TRUE(count.ok());
+  EXPECT_EQ(best.index, 1);
+  EXPECT_STREQ(best.label, "bee");
+  ASSERT_TRUE(BestClasses(Scores(), TensorView(scores, DType::kF32, {2, 3, 1, 1}), {&best, 1},
+                          ScoreKind::kAsTheyAre, 1)
+                  .ok());
+  EXPECT_EQ(best.index, 0);
+  EXPECT_EQ(best.score, 9);
+  EXPECT_EQ(ClassesOf({1, 1, 1, 5}), 5);
+  EXPECT_EQ(ClassesOf({8, 1}), 1) << "eight scores of one class";
+  EXPECT_EQ(ClassesOf({8, 1, 1, 1}), 1);
+  EXPECT_EQ(ClassesOf({7}), 7);
+  EXPECT_EQ(ClassesOf({}), 0);
+}
+
 TEST(BestClasses, RefusesWhatHasNoScores) {
   float scores[6] = {};
   ClassScore best;

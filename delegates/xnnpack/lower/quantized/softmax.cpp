@@ -10,6 +10,7 @@ namespace skiff::xnnpack {
 namespace {
 
 constexpr size_t kCodes = 256;
+constexpr size_t kStrip = 16;
 
 template <class From, class To>
 class QuantizedSoftmaxStep final : public Step {
@@ -45,31 +46,42 @@ class QuantizedSoftmaxStep final : public Step {
  private:
   static constexpr size_t kBlock = 1024;
 
-  /// No more distances than a row has elements are computed, and none twice.
   void ComputeRow(const From* x, To* y) const {
     const size_t n = from_.length;
     const From largest = *std::max_element(x, x + n);
-    double sum = 0;
-    for (size_t i = 0; i < n; ++i) sum += exponentials_[largest - x[i]];
-    if (n < kCodes) {
-      for (size_t i = 0; i < n; ++i) y[i] = ResultOf(static_cast<size_t>(largest - x[i]), sum);
-      return;
+    const double sum = SumOf(x, largest);
+    if constexpr (std::is_same_v<To, float>) {
+      for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(exponentials_[largest - x[i]] / sum);
+    } else {
+      // By distance, because these follow one another in memory: all of them take less than a long row's
+      // elements.
+      To results[kCodes];
+      const double factor = 1 / (sum * params_.scale);
+      const From smallest = *std::min_element(x, x + n);
+      const size_t end = (static_cast<size_t>(largest - smallest) / kStrip + 1) * kStrip;
+      for (size_t begin = 0; begin < end; begin += kStrip) {
+        for (size_t i = begin; i < begin + kStrip; ++i) results[i] = CodeOf(exponentials_[i] * factor);
+      }
+      for (size_t i = 0; i < n; ++i) y[i] = results[largest - x[i]];
     }
-    To results[kCodes];
-    const From smallest = *std::min_element(x, x + n);
-    for (int i = 0; i <= largest - smallest; ++i) results[i] = ResultOf(static_cast<size_t>(i), sum);
-    for (size_t i = 0; i < n; ++i) y[i] = results[largest - x[i]];
   }
 
-  To ResultOf(size_t distance, double sum) const {
-    const double result = exponentials_[distance] / sum;
-    if constexpr (std::is_same_v<To, float>) {
-      return static_cast<float>(result);
-    } else {
-      const double steps = result / params_.scale;
-      const double limited = steps > params_.high ? params_.high : steps;
-      return static_cast<To>(static_cast<int>(NearestWhole(limited)) + params_.zero_point);
+  double SumOf(const From* x, int largest) const {
+    constexpr size_t kSums = 4;  // An addition does not wait for the one before it.
+    double sums[kSums] = {};
+    size_t i = 0;
+    for (; i + kSums <= from_.length; i += kSums) {
+      for (size_t k = 0; k < kSums; ++k) sums[k] += exponentials_[largest - x[i + k]];
     }
+    for (; i < from_.length; ++i) sums[0] += exponentials_[largest - x[i]];
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  }
+
+  /// Half to even.
+  To CodeOf(double steps) const {
+    constexpr double kWhole = 6755399441055744;  // 1.5 times 2^52: a sum has no bits left for fractions.
+    const double limited = steps > params_.high ? params_.high : steps;
+    return static_cast<To>(static_cast<int>(limited + kWhole - kWhole) + params_.zero_point);
   }
 
   CodeParams ParamsOf() const {

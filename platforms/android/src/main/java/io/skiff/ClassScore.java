@@ -27,7 +27,7 @@ public final class ClassScore {
   }
 
   /**
-   * Along the output's last axis.
+   * Along the output's last axis, where axes of 1 behind the second do not count.
    *
    * @return the class
    */

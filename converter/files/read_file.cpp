@@ -1,0 +1,24 @@
+// Apart from tensor_files.cpp, which needs the importers: who only reads a file does not link those.
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "files/tensor_files.h"
+#include "graph/error.h"
+
+namespace skiff {
+
+std::string ReadFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
+  std::ifstream file(path, std::ios::binary);
+  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad()) Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
+  return bytes;
+}
+
+}  // namespace skiff
