@@ -1,5 +1,7 @@
 // Operators that make one code of another: the reference kernel computes all 256 of them once.
 // Two codes of one x are one code of it.
+#include <cstddef>
+
 #include "delegates/xnnpack/lower/kernel_rows.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "eager/quantized.h"
@@ -71,7 +73,7 @@ class TableStep final : public KernelRowsStep {
   }
 
   const SkiffLookUpFn look_up_ = xnn_init_x8_lut_config()->microkernel;
-  uint8_t table_[kCodes] = {};
+  alignas(std::max_align_t) uint8_t table_[kCodes] = {};  // 16 bytes on x86-64, where kernels want that.
 };
 
 }  // namespace
