@@ -42,8 +42,8 @@ Result<size_t> BestClasses(const PortInfo& port, const TensorView& scores, Span<
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& known) { return known.dtype == scores.dtype; });
   const int64_t classes = ClassesOf(scores.shape);
-  const bool usable = reader != std::end(kReaders) && scores.shape.rank() > 0 &&
-                      scores.shape.elements() > 0 && scores.data != nullptr && scores.dense();
+  const bool usable = reader != std::end(kReaders) && classes > 0 && scores.shape.elements() > 0 &&
+                      scores.data != nullptr && scores.dense();
   if (!usable) {
     return Fail(StatusCode::kInvalidArgument,
                 "output '%s': %s %s holds no scores of classes; expected numbers, row after row", port.name,

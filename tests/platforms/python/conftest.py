@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 
 import pytest
 
@@ -25,6 +26,14 @@ SLOW = "graph slow { input x: f32[512, 512] const w: f32[512, 512] = seed 1 cons
 def slow_source(products: int) -> bytes:
     steps = "\n".join(f"m{i} = MatMul({'x' if i == 0 else f'y{i - 1}'}, w) y{i} = Mul(m{i}, k)" for i in range(products))
     return (SLOW % (steps, products - 1)).encode()
+
+
+@pytest.fixture(autouse=True)
+def hears_interrupts():
+    """A shell that starts the tests in the background lets them ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")
