@@ -8,9 +8,9 @@ namespace skiff {
 namespace {
 
 constexpr int kBins = Observer::kBins;
-/// Ends that are tried: this share less each time, down to the least one.
-constexpr double kStep = 0.02;
-constexpr double kLeastShare = 0.2;
+/// Ends that are tried, in per cent: so much less each time, down to the least one.
+constexpr int kPercentStep = 2;
+constexpr int kLeastPercent = 20;
 
 /// Steps of a range that has 0 as one of them.
 struct Grid {
@@ -87,13 +87,15 @@ Range Narrowed(const Range& whole, Cost&& cost) {
     least = own;
     best = range;
   };
-  for (double share = 1 - kStep; share >= kLeastShare; share -= kStep)
-    consider({whole.low * share, whole.high * share});
+  for (int percent = 100 - kPercentStep; percent >= kLeastPercent; percent -= kPercentStep)
+    consider({whole.low * percent / 100, whole.high * percent / 100});
   if (whole.low == 0 || whole.high == 0) return best;
   const Range both = best;
-  for (double share = 1; share >= kLeastShare; share -= kStep) consider({both.low, whole.high * share});
+  for (int percent = 100; percent >= kLeastPercent; percent -= kPercentStep)
+    consider({both.low, whole.high * percent / 100});
   const double high = best.high;
-  for (double share = 1; share >= kLeastShare; share -= kStep) consider({whole.low * share, high});
+  for (int percent = 100; percent >= kLeastPercent; percent -= kPercentStep)
+    consider({whole.low * percent / 100, high});
   return best;
 }
 
