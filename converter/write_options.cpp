@@ -160,7 +160,6 @@ std::optional<ImageSettings> ImageOf(const PictureNotes& picture, const Value& v
   return image;
 }
 
-/// The labels are those of the last axis, whatever the others are.
 }  // namespace
 
 std::vector<PortSettings> PortSettingsFor(const std::vector<const Graph*>& graphs,

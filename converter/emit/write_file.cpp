@@ -30,9 +30,6 @@ class TemporaryFile {
     name_ = path + ".XXXXXX";
     file_ = mkstemp(name_.data());
     if (file_ < 0) Fail("cannot make a temporary file beside it");
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(file_, 0666 & ~mask) != 0) Fail("cannot set the permissions of a temporary file beside it");
   }
   ~TemporaryFile() {
     if (file_ >= 0) close(file_);
@@ -54,13 +51,22 @@ class TemporaryFile {
   }
 
   void PutInPlace() {
-    if (fsync(file_) != 0) Fail("cannot be completed (an existing file was left as it was)");
-    placed_ = (!name_.empty() || TakeName()) && close(std::exchange(file_, -1)) == 0 &&
+    const bool named = !name_.empty();
+    if ((named && !OpenToOthers()) || fsync(file_) != 0)
+      Fail("cannot be completed (an existing file was left as it was)");
+    placed_ = (named || TakeName()) && close(std::exchange(file_, -1)) == 0 &&
               rename(name_.c_str(), path_.c_str()) == 0;
     if (!placed_) Fail("cannot be put in place (an existing file was left as it was)");
   }
 
  private:
+  /// As open() makes a file; mkstemp() makes its for the user alone.
+  bool OpenToOthers() const {
+    const mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(file_, 0666 & ~mask) == 0;
+  }
+
   /// Only a file with a name can replace another one.
   bool TakeName() {
     const std::string name = fmt::format("{}.{}.new", path_, getpid());

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "quantize/candidates.h"
+#include "quantize/calibrated_net.h"
 #include "quantize/search.h"
 
 namespace skiff {
@@ -12,6 +12,6 @@ namespace skiff {
 /// Every budget of the options in turn: bytes that the format alone does not keep, then the error, or, where
 /// none is asked for, as little of it as the others leave. `alone`: what each layer costs. Fills in the
 /// result's plan, layers left float and trail. Throws kInvalidArgument without calls.
-SearchResult KeepBudgets(Candidates& candidates, FormatPlan plan, const std::map<NodeId, LayerCost>& alone);
+SearchResult KeepBudgets(CalibratedNet& net, FormatPlan plan, const std::map<NodeId, LayerCost>& alone);
 
 }  // namespace skiff

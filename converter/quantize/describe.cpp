@@ -24,16 +24,16 @@ Histogram HistogramOf(const Observer& seen) {
   return histogram;
 }
 
-void AddHistograms(const Candidates& candidates, NodeId node, QuantizedLayer& row) {
-  const Graph& graph = candidates.graph();
+void AddHistograms(const CalibratedNet& net, NodeId node, QuantizedLayer& row) {
+  const Graph& graph = net.graph();
   const ValueId result = graph.node(node).outputs[0];
-  const auto seen = candidates.observations().find(result);
-  if (seen != candidates.observations().end()) {
+  const auto seen = net.observations().find(result);
+  if (seen != net.observations().end()) {
     row.results = HistogramOf(seen->second);
-    if (RoundsValues(row.format)) row.range = candidates.ranges().at(result);
+    if (RoundsValues(row.format)) row.range = net.ranges().at(result);
     if (row.range) row.clipped = ClippedShare(seen->second, *row.range);
   }
-  if (!candidates.options().measure_layers) return;
+  if (!net.options().measure_layers) return;
   Observer weights;
   for (const ValueId input : graph.node(node).inputs) {
     if (input == kNoValue || !graph.value(input).constant) continue;
@@ -45,9 +45,9 @@ void AddHistograms(const Candidates& candidates, NodeId node, QuantizedLayer& ro
 }
 
 /// What all layers but this one cost.
-double ErrorWithout(const Candidates& candidates, FormatPlan plan, NodeId node) {
+double ErrorWithout(const CalibratedNet& net, FormatPlan plan, NodeId node) {
   plan.erase(node);
-  return candidates.ErrorOf(plan).Of(candidates.options().measure);
+  return net.ErrorOf(plan).Of(net.options().measure);
 }
 
 }  // namespace
@@ -70,13 +70,13 @@ int64_t ConstantBytes(const Graph& graph, NodeId id, Format format) {
   return bytes;
 }
 
-std::vector<QuantizedLayer> DescribeLayers(const Candidates& candidates, const std::vector<Layer>& layers,
+std::vector<QuantizedLayer> DescribeLayers(const CalibratedNet& net, const std::vector<Layer>& layers,
                                            const FormatPlan& plan, const Graph& quantized,
                                            const WhyFloat& why_float,
                                            const std::map<NodeId, LayerCost>& alone) {
-  const Graph& graph = candidates.graph();
+  const Graph& graph = net.graph();
   std::map<NodeId, double> noise;
-  if (candidates.has_calls()) noise = candidates.NoiseOf(plan, quantized);
+  if (net.has_calls()) noise = net.NoiseOf(plan, quantized);
   std::vector<QuantizedLayer> rows;
   for (const Layer& layer : layers) {
     QuantizedLayer& row = rows.emplace_back();
@@ -93,10 +93,10 @@ std::vector<QuantizedLayer> DescribeLayers(const Candidates& candidates, const s
     row.bytes = ConstantBytes(quantized, layer.node, row.format);
     if (const auto own = noise.find(layer.node); own != noise.end()) row.signal_to_noise = own->second;
     if (const auto own = alone.find(layer.node); own != alone.end()) row.error_alone = own->second.error;
-    AddHistograms(candidates, layer.node, row);
-    if (!candidates.options().measure_layers || found == plan.end() || !candidates.has_calls()) continue;
-    candidates.Progress(fmt::format("measure all but one, {} of {}", rows.size(), layers.size()));
-    row.error_without = ErrorWithout(candidates, plan, layer.node);
+    AddHistograms(net, layer.node, row);
+    if (!net.options().measure_layers || found == plan.end() || !net.has_calls()) continue;
+    net.Progress(fmt::format("measure all but one, {} of {}", rows.size(), layers.size()));
+    row.error_without = ErrorWithout(net, plan, layer.node);
   }
   return rows;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "quantize/candidates.h"
+#include "quantize/calibrated_net.h"
 
 namespace skiff {
 
@@ -17,7 +17,7 @@ using WhyFloat = std::map<NodeId, std::string>;
 
 /// Rows of the layers, in their order. `quantized`: the graph of the plan; `alone`: what each layer costs, as
 /// far as it was measured.
-std::vector<QuantizedLayer> DescribeLayers(const Candidates& candidates, const std::vector<Layer>& layers,
+std::vector<QuantizedLayer> DescribeLayers(const CalibratedNet& net, const std::vector<Layer>& layers,
                                            const FormatPlan& plan, const Graph& quantized,
                                            const WhyFloat& why_float,
                                            const std::map<NodeId, LayerCost>& alone);

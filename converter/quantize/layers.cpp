@@ -145,6 +145,11 @@ std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node) {
   return inputs;
 }
 
+bool MakesAny(const Node& node, const std::set<ValueId>& values) {
+  return std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [&](ValueId output) { return values.contains(output); });
+}
+
 std::set<NodeId> NodesBeforeLogarithms(const Graph& graph) {
   constexpr OpCode kExponential[] = {OpCode::kExp, OpCode::kSoftmax, OpCode::kSigmoid};
   std::set<NodeId> before;
@@ -152,8 +157,7 @@ std::set<NodeId> NodesBeforeLogarithms(const Graph& graph) {
   const std::vector<NodeId> order = graph.TopologicalOrder();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const Node& node = graph.node(*id);
-    const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                    [&](ValueId output) { return read.contains(output); });
+    const bool behind = MakesAny(node, read);
     if (behind) before.insert(*id);
     const bool stops =
         std::find(std::begin(kExponential), std::end(kExponential), node.op) != std::end(kExponential);
@@ -167,8 +171,7 @@ std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan) {
   const std::vector<NodeId> order = graph.TopologicalOrder();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const Node& node = graph.node(*id);
-    const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                    [&](ValueId output) { return read.contains(output); });
+    const bool behind = MakesAny(node, read);
     if (InPlan(plan, *id)) {
       for (const ValueId value : RoundedInputs(graph, node)) read.insert(value);
     } else if (behind) {

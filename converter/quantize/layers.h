@@ -53,6 +53,9 @@ std::vector<ValueId> RoundedInputs(const Graph& graph, const Node& node);
 /// scale.
 std::vector<ValueId> SharedInputs(const Graph& graph, const Node& node);
 
+/// Whether the node computes any of the values.
+bool MakesAny(const Node& node, const std::set<ValueId>& values);
+
 /// Nodes whose results a logarithm reads, directly or through others: a spectrum, for example. It tells small
 /// numbers apart that codes of eight bits do not have, not even those of weights. Not what is before an
 /// exponential function, which the logarithm takes back.

@@ -8,7 +8,7 @@
 #include "passes/fuse/linear.h"
 #include "passes/passes.h"
 #include "quantize/budget.h"
-#include "quantize/candidates.h"
+#include "quantize/calibrated_net.h"
 #include "quantize/describe.h"
 
 namespace skiff {
@@ -40,38 +40,38 @@ Graph Prepared(Graph graph, const QuantizeOptions& options) {
 class Quantizer {
  public:
   Quantizer(Graph graph, const std::vector<NamedTensors>& calls, const QuantizeOptions& options)
-      : options_(options), candidates_(Prepared(std::move(graph), options), calls, options) {}
+      : options_(options), net_(Prepared(std::move(graph), options), calls, options) {}
 
   QuantizeResult Run() {
     FindAll();
     FormatPlan plan = FirstPlan();
     if (has_calls()) {
-      candidates_.Calibrate(plan);
+      net_.Calibrate(plan);
       plan = WithFiniteValues(plan);
-      candidates_.RoundWeights(plan);
+      net_.RoundWeights(plan);
     }
     QuantizeResult result;
     const bool budget = options_.max_error || options_.max_bytes || options_.max_ms;
     if (has_calls() && (budget || options_.measure_layers)) MeasureAlone(plan);
     if (has_calls() && !options_.everything) plan = WithFloatEnds(plan, result);
     if (budget) {
-      SearchResult found = KeepBudgets(candidates_, plan, alone_);
+      SearchResult found = KeepBudgets(net_, plan, alone_);
       for (const NodeId node : found.left_float) why_float_[node] = "costs most";
       plan = std::move(found.plan);
       result.trail = std::move(found.trail);
     }
-    result.graph = candidates_.Quantized(plan);
-    result.cost = {candidates_.ErrorByMeasure(result.graph), {}, {}};
-    result.float_score = candidates_.float_score();
+    result.graph = net_.Quantized(plan);
+    result.cost = {net_.ErrorByMeasure(result.graph), {}, {}};
+    result.float_score = net_.float_score();
     result.within_budget = (!options_.max_error || *result.cost.error <= *options_.max_error) &&
-                           candidates_.Fits(result.graph, result.cost);
-    result.layers = DescribeLayers(candidates_, layers_, plan, result.graph, why_float_, alone_);
+                           net_.Fits(result.graph, result.cost);
+    result.layers = DescribeLayers(net_, layers_, plan, result.graph, why_float_, alone_);
     return result;
   }
 
  private:
-  const Graph& graph() const { return candidates_.graph(); }
-  bool has_calls() const { return candidates_.has_calls(); }
+  const Graph& graph() const { return net_.graph(); }
+  bool has_calls() const { return net_.has_calls(); }
 
   void FindAll() {
     layers_ = FindLayers(graph(), options_.format);
@@ -136,8 +136,8 @@ class Quantizer {
   /// Without layers that saw what no code stands for.
   FormatPlan WithFiniteValues(FormatPlan plan) {
     const auto is_finite = [&](ValueId value) {
-      const auto seen = candidates_.observations().find(value);
-      return seen == candidates_.observations().end() || seen->second.not_finite() == 0;
+      const auto seen = net_.observations().find(value);
+      return seen == net_.observations().end() || seen->second.not_finite() == 0;
     };
     for (const Layer& layer : layers_) {
       const auto found = plan.find(layer.node);
@@ -160,8 +160,7 @@ class Quantizer {
     const std::vector<NodeId> order = graph().TopologicalOrder();
     for (auto id = order.rbegin(); id != order.rend(); ++id) {
       const Node& node = graph().node(*id);
-      const bool behind = std::any_of(node.outputs.begin(), node.outputs.end(),
-                                      [&](ValueId output) { return read.contains(output); });
+      const bool behind = MakesAny(node, read);
       const auto own = plan.find(*id);
       const bool product = own != plan.end() && RoundsValues(own->second) && IsLinear(node.op);
       if (product && !behind) ends.insert(*own);
@@ -182,8 +181,8 @@ class Quantizer {
     FormatPlan with_floats = plan;
     for (auto& [node, format] : float_ends) with_floats[node] = format = Format::kWeights8;
     SettlePlan(graph(), with_floats);
-    const std::map<NodeId, double> rounded = candidates_.NoiseOf(ends, candidates_.Quantized(plan));
-    const std::map<NodeId, double> real = candidates_.NoiseOf(float_ends, candidates_.Quantized(with_floats));
+    const std::map<NodeId, double> rounded = net_.NoiseOf(ends, net_.Quantized(plan));
+    const std::map<NodeId, double> real = net_.NoiseOf(float_ends, net_.Quantized(with_floats));
     std::vector<std::string> names;
     for (const auto& [node, decibels] : rounded) {
       if (real.at(node) - decibels < kMuch) continue;
@@ -202,14 +201,14 @@ class Quantizer {
 
   void MeasureAlone(const FormatPlan& plan) {
     for (const auto& [node, format] : plan) {
-      candidates_.Progress(fmt::format("measure layers, {} of {}", alone_.size() + 1, plan.size()));
-      const OutputError error = candidates_.ErrorOf(FormatPlan{{node, format}});
+      net_.Progress(fmt::format("measure layers, {} of {}", alone_.size() + 1, plan.size()));
+      const OutputError error = net_.ErrorOf(FormatPlan{{node, format}});
       alone_[node] = {node, error.Of(options_.measure), error.Of(ErrorMeasure::kRms)};
     }
   }
 
   const QuantizeOptions& options_;
-  Candidates candidates_;
+  CalibratedNet net_;
   std::vector<Layer> layers_;
   WhyFloat why_float_;
   std::map<NodeId, LayerCost> alone_;

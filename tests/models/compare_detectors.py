@@ -9,7 +9,7 @@ pictures (smooth noise) and those that nothing or everything is found in. A row 
 how far boxes (pixels) and scores are off, and the same of onnxruntime without its optimisations: what rounding costs there.
 
 Rows fail where Skiff has another number of boxes, or another order although the scores are further apart than the yardstick's scores are
-off ten times over. Needs torch, torchvision, onnx, onnxruntime and numpy, best in a virtual environment. Exit code 1 where a row fails.
+off ten times over; not where onnxruntime itself finds another number without its optimisations. Needs torch, torchvision, onnx, onnxruntime and numpy, best in a virtual environment. Exit code 1 where a row fails.
 """
 import argparse
 import pathlib

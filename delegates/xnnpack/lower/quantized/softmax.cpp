@@ -10,7 +10,7 @@ namespace skiff::xnnpack {
 namespace {
 
 constexpr size_t kCodes = 256;
-constexpr size_t kStrip = 16;
+constexpr size_t kStrip = 16;  // So many are made side by side in vectors.
 
 template <class From, class To>
 class QuantizedSoftmaxStep final : public Step {
@@ -77,7 +77,8 @@ class QuantizedSoftmaxStep final : public Step {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
-  /// Half to even.
+  /// Half to even. Only equal elements can have a result half way between codes, and then the factor is a
+  /// power of two and exact: the reference kernel finds the same ties.
   To CodeOf(double steps) const {
     constexpr double kWhole = 6755399441055744;  // 1.5 times 2^52: a sum has no bits left for fractions.
     const double limited = steps > params_.high ? params_.high : steps;

@@ -15,10 +15,10 @@
 
 namespace skiff {
 
-class Candidates {
+class CalibratedNet {
  public:
   /// The graph as InsertQuantization() wants it. `calls` and `options` must live as long.
-  Candidates(Graph graph, const std::vector<NamedTensors>& calls, const QuantizeOptions& options)
+  CalibratedNet(Graph graph, const std::vector<NamedTensors>& calls, const QuantizeOptions& options)
       : options_(options), calls_(calls), graph_(std::move(graph)) {}
 
   const Graph& graph() const { return graph_; }

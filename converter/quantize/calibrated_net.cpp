@@ -1,4 +1,4 @@
-#include "quantize/candidates.h"
+#include "quantize/calibrated_net.h"
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ constexpr size_t kMostSearched = 8;
 
 }  // namespace
 
-void Candidates::Observe(const FormatPlan& plan) {
+void CalibratedNet::Observe(const FormatPlan& plan) {
   const std::vector<ValueId> values = RoundedValues(graph_, plan);
   observations_.clear();
   expected_.clear();
@@ -38,7 +38,7 @@ void Candidates::Observe(const FormatPlan& plan) {
   }
 }
 
-void Candidates::Calibrate(const FormatPlan& plan) {
+void CalibratedNet::Calibrate(const FormatPlan& plan) {
   Observe(plan);
   if (options_.equalize && RoundsValues(options_.format) && EqualizeChannels(graph_, observations_) > 0)
     Observe(plan);
@@ -49,22 +49,22 @@ void Candidates::Calibrate(const FormatPlan& plan) {
   ShareRanges(graph_, plan, ranges_);
 }
 
-void Candidates::RoundWeights(const FormatPlan& plan) {
+void CalibratedNet::RoundWeights(const FormatPlan& plan) {
   rounded_.merge(RoundLayers(graph_, plan, calls_, options_.weights, options_.threads, options_.progress));
 }
 
-FormatPlan Candidates::Settled(FormatPlan plan) const {
+FormatPlan CalibratedNet::Settled(FormatPlan plan) const {
   SettlePlan(graph_, plan);
   return plan;
 }
 
-Graph Candidates::Quantized(const FormatPlan& plan) const {
+Graph CalibratedNet::Quantized(const FormatPlan& plan) const {
   Graph graph = graph_;
   InsertQuantization(graph, plan, ranges_, rounded_, options_.weights);
   return graph;
 }
 
-OutputError Candidates::ErrorOf(const Graph& graph, size_t most) const {
+OutputError CalibratedNet::ErrorOf(const Graph& graph, size_t most) const {
   FastNet net(graph, {}, options_.threads);
   OutputError error;
   for (size_t i = 0; i < std::min(most, expected_.size()); ++i)
@@ -72,11 +72,11 @@ OutputError Candidates::ErrorOf(const Graph& graph, size_t most) const {
   return error;
 }
 
-OutputError Candidates::ErrorOf(const FormatPlan& plan) const {
+OutputError CalibratedNet::ErrorOf(const FormatPlan& plan) const {
   return ErrorOf(Quantized(plan), kMostSearched);
 }
 
-std::optional<double> Candidates::ErrorByMeasure(const Graph& graph) {
+std::optional<double> CalibratedNet::ErrorByMeasure(const Graph& graph) {
   if (options_.score_of) {
     if (!float_score_) float_score_ = options_.score_of(graph_);
     return *float_score_ - options_.score_of(graph);
@@ -85,14 +85,14 @@ std::optional<double> Candidates::ErrorByMeasure(const Graph& graph) {
   return ErrorOf(graph, kMostCompared).Of(options_.measure);
 }
 
-bool Candidates::Fits(const Graph& graph, BudgetCost& cost) const {
+bool CalibratedNet::Fits(const Graph& graph, BudgetCost& cost) const {
   if (options_.max_bytes) cost.bytes = options_.bytes_of(graph);
   if (options_.max_bytes && *cost.bytes > *options_.max_bytes) return false;
   if (options_.max_ms) cost.milliseconds = options_.milliseconds_of(graph);
   return !options_.max_ms || *cost.milliseconds <= *options_.max_ms;
 }
 
-std::map<NodeId, double> Candidates::NoiseOf(const FormatPlan& layers, const Graph& quantized) const {
+std::map<NodeId, double> CalibratedNet::NoiseOf(const FormatPlan& layers, const Graph& quantized) const {
   std::vector<NodeId> nodes;
   std::vector<ValueId> reals;
   std::vector<ValueId> rounded;
