@@ -9,6 +9,7 @@
 #include "emit/stages.h"
 #include "graph/custom_operators.h"
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "signatures.h"
 #include "skiff/model.h"
 #include "write_options.h"

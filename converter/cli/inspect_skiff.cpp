@@ -11,6 +11,7 @@
 #include "format/model_data.h"
 #include "graph/bodies.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "run/sizes.h"
 
 namespace skiff::cli {

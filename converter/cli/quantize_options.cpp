@@ -9,7 +9,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFormats[] = {"i8", "16x8", "weights8", "weights4", "f16"};
+constexpr const char* kFormats[] = {"i8", "16x8", "weights8", "weights4", "f16", "dynamic"};
 const std::map<std::string, RangeMethod> kRangeMethods = {
     {"min-max", RangeMethod::kMinMax},        {"moving-average", RangeMethod::kMovingAverage},
     {"percentile", RangeMethod::kPercentile}, {"mse", RangeMethod::kMse},
@@ -133,7 +133,8 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
       .add_option(
           "--format", arguments.format,
           "i8: values and weights (default). 16x8: values of 16 bits, weights of 8; computed on floats. "
-          "weights8, weights4, f16: weights alone, which needs no inputs")
+          "weights8, weights4, f16: weights alone, which needs no inputs. dynamic: weights of 8 bits, times "
+          "values that become codes at run time, by their own range; needs none either")
       ->type_name("FORMAT")
       ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
   AddTuningOptions(command, arguments);
@@ -148,10 +149,9 @@ void AddQuantizeStep(CLI::App& command, QuantizeArguments& arguments) {
   arguments.format.clear();
   CLI::Option* step =
       command
-          .add_option(
-              "--quantize", arguments.format,
-              "Quantise on the way, as 'skiff quantize --format' does: i8, 16x8, weights8, weights4 or "
-              "f16")
+          .add_option("--quantize", arguments.format,
+                      "Quantise on the way, as 'skiff quantize --format' does: i8, 16x8, weights8, weights4, "
+                      "f16 or dynamic")
           ->type_name("FORMAT")
           ->check(OneOf({std::begin(kFormats), std::end(kFormats)}))
           ->group(kGroup);

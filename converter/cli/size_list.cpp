@@ -10,6 +10,7 @@
 #include "core/features.h"
 #include "delegates/supports.h"
 #include "format/model_data.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "run/opened_model.h"
 #include "skiff/session.h"

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ops/build_ops.h"
+
 namespace skiff {
 namespace {
 

@@ -5,6 +5,7 @@
 #include "emit/plan_draft.h"
 #include "graph/bodies.h"
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "plan/memory_planner.h"
 #include "plan/placement.h"
 

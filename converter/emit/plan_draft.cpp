@@ -10,6 +10,7 @@
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/shape_program.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "format/model_data.h"
 #include "graph/graph.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 

@@ -8,6 +8,7 @@
 #include "graph/bodies.h"
 #include "graph/shape_program.h"
 #include "graph/symbolic_rules.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

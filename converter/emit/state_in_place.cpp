@@ -4,6 +4,7 @@
 
 #include "emit/plan_draft.h"
 #include "graph/shape_program.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

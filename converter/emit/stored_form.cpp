@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "core/half.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -16,6 +16,7 @@
 
 #include "graph/graph.h"
 #include "graph/node_types.h"
+#include "ops/op_codes.h"
 #include "plan/body_ports.h"
 
 namespace skiff {

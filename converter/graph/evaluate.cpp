@@ -8,6 +8,7 @@
 #include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 
 namespace skiff {

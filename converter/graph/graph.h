@@ -106,7 +106,7 @@ struct Value {
 class Graph;
 
 struct Node {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   AttrStorage attrs;
   std::vector<ValueId> inputs;  ///< kNoValue where an optional input is absent.
   std::vector<ValueId> outputs;

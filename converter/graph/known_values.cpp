@@ -6,6 +6,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/node_types.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -9,6 +9,7 @@
 #include "graph/shape_program.h"
 #include "graph/symbolic_hooks.h"
 #include "graph/symbolic_rules.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
 

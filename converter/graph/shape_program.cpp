@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/bodies.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

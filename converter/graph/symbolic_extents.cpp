@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/symbolic_hooks.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "ops/shape_values.h"
 

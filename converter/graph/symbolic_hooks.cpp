@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/op_codes.h"
+
 namespace skiff {
 namespace {
 

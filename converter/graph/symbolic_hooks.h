@@ -23,7 +23,7 @@ struct PartlyKnown {
 };
 
 struct SymbolicHooks {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   /// The elements of the only result, when those of all present inputs are known; of Shape, always.
   std::optional<Elements> (*elements)(const InferContext<Dim>& context, const KnownInputs& known) = nullptr;
   /// The rank of the results, -1 where even that is not certain. Without it the rule's refusal stands.

@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

@@ -13,6 +13,7 @@
 #include "graph/text.h"
 #include "graph/text_grammar.h"
 #include "graph/text_lexer.h"
+#include "ops/build_ops.h"
 
 namespace skiff {
 namespace {

@@ -8,6 +8,7 @@
 #include "graph/error.h"
 #include "graph/text.h"
 #include "graph/text_grammar.h"
+#include "ops/build_ops.h"
 
 namespace skiff {
 namespace {

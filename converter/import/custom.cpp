@@ -1,5 +1,7 @@
 #include "import/custom.h"
 
+#include "ops/op_codes.h"
+
 namespace skiff {
 
 void BuildCustom(NodeBuilder& b, const std::string& name, Span<const uint8_t> options,

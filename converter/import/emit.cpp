@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "import/node_builder.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 

@@ -5,6 +5,7 @@
 #include "core/half.h"
 #include "graph/known_values.h"
 #include "graph/typing.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 
 namespace skiff {

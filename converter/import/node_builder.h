@@ -34,7 +34,7 @@ class NodeBuilder {
   struct Call {
     std::string label;                      ///< The node's name in messages, --explain and Node::name.
     std::string operator_name;              ///< As the source's language has it.
-    OpCode op = OpCode::kInvalid;           ///< From the table's row.
+    OpCode op{};                            ///< From the table's row.
     std::vector<ValueId> inputs;            ///< kNoValue where absent.
     std::vector<std::string> output_names;  ///< Empty where the node leaves an output out.
     std::vector<bool> output_used;

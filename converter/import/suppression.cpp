@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "import/emit.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

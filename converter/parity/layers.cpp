@@ -4,6 +4,7 @@
 
 #include "files/tensor_files.h"
 #include "graph/evaluate.h"
+#include "ops/op_codes.h"
 #include "run/opened_model.h"
 
 namespace skiff {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "ops/build_ops.h"
+
 namespace skiff {
 namespace {
 

@@ -44,7 +44,7 @@ struct Numbers {
 
 /// A node that ran.
 struct NodeNumbers {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   const AttrStorage* attrs = nullptr;
   std::span<const Numbers> inputs;  ///< Without values where a rule does not ask: integers, absent ones.
   Numbers output;

@@ -7,6 +7,7 @@
 
 #include "core/half.h"
 #include "graph/evaluate.h"
+#include "ops/op_codes.h"
 #include "parity/rounding.h"
 
 namespace skiff {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"

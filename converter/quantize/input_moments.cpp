@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "eager/kernels/window.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "passes/fuse/linear.h"
 #include "passes/quantize/qdq.h"
 #include "passes/rewrite.h"
@@ -27,6 +30,7 @@ class Inserter {
     for (const ValueId value : RoundedValues(graph_, plan_)) Round(value);
     for (const auto& [id, format] : plan_) {
       if (!RoundsValues(format)) {
+        if (format == Format::kDynamic) RoundAtRunTime(id);
         StoreConstants(id, format);
       } else if (IsLinear(graph_.node(id).op)) {
         QuantizeProduct(id, format);
@@ -74,6 +78,17 @@ class Inserter {
     graph_.value(value).source.clear();
     graph_.ReplaceUses(value, numbers);
     graph_.SetInput(graph_.value(codes).producer, 0, value);
+  }
+
+  void RoundAtRunTime(NodeId id) {
+    const ValueId x = graph_.node(id).inputs[0];
+    const Shape weights = graph_.value(graph_.node(id).inputs[kWeights]).constant->shape();
+    const FakeQuantizeAttrs attrs{AxisOfDynamicRows(graph_.node(id), weights), /*symmetric=*/false};
+    const auto [found, added] = at_run_time_.emplace(std::pair(x, attrs.axis), kNoValue);
+    if (added)
+      found->second =
+          EmitTyped(graph_, OpCode::kFakeQuantize, {x}, attrs, graph_.value(x).name + ".codes", id);
+    graph_.SetInput(id, 0, found->second);
   }
 
   ValueId Dequantized(const TensorData& codes, const std::string& name, NodeId like) {
@@ -215,6 +230,7 @@ class Inserter {
   const RoundedLayers& rounded_;
   const WeightOptions& options_;
   std::map<ValueId, ValueId> stored_;
+  std::map<std::pair<ValueId, int64_t>, ValueId> at_run_time_;  ///< By where rows begin.
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/op_codes.h"
 #include "passes/fuse/linear.h"
 #include "passes/quantize/qdq.h"
 #include "passes/rewrite.h"
@@ -18,6 +19,7 @@ constexpr NamedFormat kFormats[] = {
     {Format::kFloat, "f32"},         {Format::kI8, "i8"},
     {Format::k16x8, "16x8"},         {Format::kWeights8, "weights8"},
     {Format::kWeights4, "weights4"}, {Format::kF16, "f16"},
+    {Format::kDynamic, "dynamic"},
 };
 
 /// Between products: delegates compute these on codes, and eight bits are enough for them. Softmax, powers
@@ -52,6 +54,14 @@ bool IsProductLayer(const Graph& graph, const Node& node) {
 bool IsBetween(const Graph& graph, const Node& node) {
   return std::find(std::begin(kBetween), std::end(kBetween), node.op) != std::end(kBetween) &&
          IsFloat(graph, node.outputs[0]) && !RoundedInputs(graph, node).empty();
+}
+
+/// Products that delegates compute on codes which are chosen at run time.
+bool IsDynamicProduct(const Graph& graph, const Node& node, const std::vector<size_t>& constants) {
+  const bool kind = node.op == OpCode::kFullyConnected ||
+                    (node.op == OpCode::kConv2d && node.As<Conv2dAttrs>().groups == 1);
+  return kind && IsProductLayer(graph, node) &&
+         std::find(constants.begin(), constants.end(), 1) != constants.end();
 }
 
 bool InPlan(const FormatPlan& plan, NodeId node) {
@@ -181,6 +191,16 @@ std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan) {
   return read;
 }
 
+int64_t AxisOfDynamicRows(const Node& node, const Shape& weights) {
+  if (node.op != OpCode::kConv2d) return -1;
+  const auto& attrs = node.As<Conv2dAttrs>();
+  const auto all = [](const Ints& values, int64_t wanted) {
+    return std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == wanted; });
+  };
+  const bool pointwise = weights[1] == 1 && weights[2] == 1 && all(attrs.strides, 1) && all(attrs.pads, 0);
+  return pointwise ? -1 : 1;
+}
+
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node) {
   std::vector<size_t> constants;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -196,11 +216,13 @@ std::vector<Layer> FindLayers(const Graph& graph, Format format) {
   FormatPlan plan;
   for (const NodeId id : graph.TopologicalOrder()) {
     const Node& node = graph.node(id);
-    const bool layer = RoundsValues(format) ? IsProductLayer(graph, node) || IsBetween(graph, node)
-                                            : !LargeConstants(graph, node).empty();
+    const std::vector<size_t> constants = LargeConstants(graph, node);
+    const bool layer =
+        RoundsValues(format) ? IsProductLayer(graph, node) || IsBetween(graph, node) : !constants.empty();
     if (!layer) continue;
-    layers.push_back({id, node.name, format});
-    plan[id] = format;
+    const bool weights_alone = format == Format::kDynamic && !IsDynamicProduct(graph, node, constants);
+    layers.push_back({id, node.name, weights_alone ? Format::kWeights8 : format});
+    plan[id] = layers.back().format;
   }
   SettlePlan(graph, plan);
   std::erase_if(layers, [&](const Layer& layer) { return !plan.contains(layer.node); });

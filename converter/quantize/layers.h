@@ -19,9 +19,11 @@ enum class Format {
   kWeights8,  ///< Weights alone: i8 with a scale for each channel,
   kWeights4,  ///< i4 with one for each run of neighbours,
   kF16,       ///< or rounded to f16.
+  kDynamic,   ///< What products read becomes i8 at run time, by its own range; weights as kWeights8.
 };
 
-/// As options, reports and files have it: "f32", "i8", "16x8", "weights8", "weights4", "f16".
+/// As options, reports and files have it: "f32", "i8", "16x8", "weights8", "weights4", "f16",
+/// "dynamic".
 const char* FormatName(Format format);
 std::optional<Format> FormatFromName(std::string_view name);
 
@@ -39,7 +41,7 @@ using FormatPlan = std::map<NodeId, Format>;
 
 /// Nodes that can be quantised so, in the order in which they run. For formats of values: products with
 /// constant weights, and what delegates compute on codes between them. For formats of weights: all that have
-/// constants worth it.
+/// constants worth it. For kDynamic these, too: products as such, others as kWeights8.
 std::vector<Layer> FindLayers(const Graph& graph, Format format);
 
 /// Operators between products are computed on codes where some of their inputs are such, and are wanted
@@ -63,6 +65,10 @@ std::set<NodeId> NodesBeforeLogarithms(const Graph& graph);
 
 /// Values that nodes of the plan read as codes, also through nodes that move elements.
 std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan);
+
+/// From this axis of a product's input on, numbers share the scale that they choose at run time: a row of a
+/// matrix or a pixel does where one meets all weights, else a picture.
+int64_t AxisOfDynamicRows(const Node& node, const Shape& weights);
 
 /// Constant f32 inputs of the node that are stored as codes in formats of weights.
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node);

@@ -83,7 +83,7 @@ class Quantizer {
     if (NeedsCalibration(options_.format) && !has_calls())
       Throw(StatusCode::kInvalidArgument,
             "{} needs inputs to calibrate with; say --calibrate FOLDER, or take a format of weights alone "
-            "(weights8, weights4, f16)",
+            "(weights8, weights4, f16) or dynamic",
             FormatName(options_.format));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "files/tensor_files.h"
+#include "ops/op_codes.h"
 #include "quantize/fast_net.h"
 #include "quantize/input_moments.h"
 #include "quantize/round_by_effect.h"

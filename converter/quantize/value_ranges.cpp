@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "ops/op_codes.h"
 #include "passes/fuse/clamp_range.h"
 
 namespace skiff {

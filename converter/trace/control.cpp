@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/bodies.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "trace/apply.h"
 #include "trace/frame.h"

@@ -1,5 +1,6 @@
 #include "trace/effects.h"
 
+#include "ops/op_codes.h"
 #include "trace/apply.h"
 #include "trace/frame.h"
 #include "trace/mode.h"

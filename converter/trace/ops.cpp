@@ -1,6 +1,7 @@
 #include "trace/ops.h"
 
 #include "graph/custom_operators.h"
+#include "ops/op_codes.h"
 #include "trace/apply.h"
 
 namespace skiff::eager {
@@ -78,6 +79,9 @@ Tensor HardSigmoid(const Operand& x, const HardSigmoidAttrs& attrs) {
 }
 Tensor IsInf(const Operand& x, const IsInfAttrs& attrs) {
   return ApplyOne(OpCode::kIsInf, attrs, {x.tensor()}, x.where());
+}
+Tensor FakeQuantize(const Operand& x, const FakeQuantizeAttrs& attrs) {
+  return ApplyOne(OpCode::kFakeQuantize, attrs, {x.tensor()}, x.where());
 }
 Tensor ReducePrecision(const Operand& x, const ReducePrecisionAttrs& attrs) {
   return ApplyOne(OpCode::kReducePrecision, attrs, {x.tensor()}, x.where());

@@ -51,6 +51,7 @@ Tensor Elu(const Operand& x, float alpha = 1.0f);
 Tensor HardSigmoid(const Operand& x, const HardSigmoidAttrs& attrs = {});
 Tensor IsInf(const Operand& x, const IsInfAttrs& attrs = {});
 Tensor ReducePrecision(const Operand& x, const ReducePrecisionAttrs& attrs);
+Tensor FakeQuantize(const Operand& x, const FakeQuantizeAttrs& attrs = {});
 Tensor Cast(const Operand& x, DType to);
 
 /// Rounds real numbers to integers that stand for them: PerTensor(scale, zero_point), or PerAxis(axis,

@@ -7,6 +7,7 @@
 #include "delegates/vulkan/segment/segment.h"
 #include "eager/reference_node.h"
 #include "ops/op.h"
+#include "ops/op_codes.h"
 
 namespace skiff::vulkan {
 namespace {

@@ -1,5 +1,6 @@
 #include "delegates/vulkan/quantized_support.h"
 
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "delegates/vulkan/quantized_support.h"
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"

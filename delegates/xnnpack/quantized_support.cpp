@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"

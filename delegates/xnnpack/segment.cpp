@@ -7,6 +7,7 @@
 #include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/support.h"
 #include "delegates/xnnpack/weights/packing_scope.h"
+#include "ops/build_ops.h"
 #include "plan/work.h"
 
 namespace skiff::xnnpack {
@@ -32,8 +33,12 @@ bool IsEmpty(const PlanTensor& tensor) { return tensor.view.shape.elements() == 
 
 }  // namespace
 
-Segment::Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work)
-    : segment_(segment), environment_(environment), thread_small_work_(thread_small_work) {}
+Segment::Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work,
+                 bool keep_intermediates)
+    : segment_(segment),
+      environment_(environment),
+      thread_small_work_(thread_small_work),
+      keep_intermediates_(keep_intermediates) {}
 
 Segment::~Segment() { platform::FreeAligned(workspace_); }
 
@@ -45,6 +50,7 @@ Status Segment::Prepare() {
     SKIFF_RETURN_IF_ERROR(Describe(node, nodes_[i - segment_.begin]));
     nodes_[i - segment_.begin].lower = FindLowering(nodes_[i - segment_.begin].types);
   }
+  if (BuildHas(OpCode::kFakeQuantize)) FindCodes();
   return OkStatus();
 }
 
@@ -146,8 +152,9 @@ Status Segment::ReshapeNode(uint32_t index) {
 }
 
 Status Segment::ReshapeNodes(size_t* workspace) {
+  for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
+  if (BuildHas(OpCode::kFakeQuantize)) SKIFF_RETURN_IF_ERROR(LinkCodes());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
     if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > *workspace)
       *workspace = nodes_[i].step->workspace_bytes();
   }

@@ -10,7 +10,9 @@ namespace skiff::xnnpack {
 class Segment final : public PreparedSegment {
  public:
   /// `thread_small_work`: see SessionOptions.
-  Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work);
+  /// `keep_intermediates`: see DelegateSessionOptions.
+  Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work,
+          bool keep_intermediates);
   ~Segment() override;
 
   Status Prepare();
@@ -30,7 +32,9 @@ class Segment final : public PreparedSegment {
     LowerFn lower = nullptr;                ///< Null where there is no lowering.
     Environment environment;                ///< With the pool where the work is worth it.
     StepPointer step;                       ///< Null until the predicate accepts a shape.
-    bool follows = false;                   ///< The step before runs it, too.
+    int32_t codes_from = -1;  ///< The FakeQuantize node of this segment that makes input 0 of a product.
+    bool needs_reals = true;  ///< Of a FakeQuantize: others than such products read its result, too.
+    bool follows = false;     ///< The step before runs it, too.
     bool reference_prepared = false;
     ReferenceNode reference;
   };
@@ -42,6 +46,8 @@ class Segment final : public PreparedSegment {
   Status ReshapeNodes(size_t* workspace);
   Status PrepareStep(uint32_t index);
   Status ReshapeNode(uint32_t index);
+  void FindCodes();
+  Status LinkCodes();
   Status BindNode(uint32_t index);
   void FindFollowers();
   Status UseReference(uint32_t index);
@@ -50,6 +56,7 @@ class Segment final : public PreparedSegment {
   const SegmentView segment_;
   const Environment environment_;
   const bool thread_small_work_;
+  const bool keep_intermediates_;
   bool reshaped_ = false;  ///< Since the last Reshape() that failed.
   bool bound_ = false;
   FixedArray<Node> nodes_;

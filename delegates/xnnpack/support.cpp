@@ -2,6 +2,7 @@
 
 #include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/quantized_support.h"
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
@@ -75,6 +76,8 @@ bool SupportsUnary(const NodeTypes& node) {
   }
   return true;
 }
+
+bool SupportsFakeQuantize(const NodeTypes& node) { return IsF32(node.inputs[0]); }
 
 /// Types of the casts that have a kernel; the same type is a copy.
 struct CastRow {

@@ -50,6 +50,7 @@ Status KernelChannelShuffle(const KernelArgs& args);
 
 // Indices, order, scans.
 Status KernelTest(const KernelArgs& args);
+Status KernelFakeQuantize(const KernelArgs& args);
 Status KernelReducePrecision(const KernelArgs& args);
 Status KernelArg(const KernelArgs& args);
 Status KernelTopK(const KernelArgs& args);

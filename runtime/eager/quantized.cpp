@@ -5,6 +5,7 @@
 #include "core/align.h"
 #include "core/code_range.h"
 #include "eager/kernels/dispatch.h"
+#include "ops/build_ops.h"
 #include "ops/quantized.h"
 
 namespace skiff::eager {

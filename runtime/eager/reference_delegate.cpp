@@ -1,6 +1,7 @@
 // The delegate that accepts every operator: a loop over ReferenceNodes.
 #include "core/platform.h"
 #include "eager/reference_node.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 
 namespace skiff {

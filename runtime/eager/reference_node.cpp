@@ -5,6 +5,7 @@
 #include "core/align.h"
 #include "core/features.h"
 #include "eager/quantized.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/placement.h"
 

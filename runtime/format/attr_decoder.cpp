@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "format/aligned.h"
+#include "ops/build_ops.h"
 
 namespace skiff {
 namespace {

@@ -4,6 +4,7 @@
 #include "core/checksum.h"
 #include "core/widen.h"
 #include "format/attr_decoder.h"
+#include "ops/build_ops.h"
 #include "ops/custom.h"
 #include "ops/quantized.h"
 #include "plan/body_ports.h"

@@ -145,6 +145,15 @@ struct ReducePrecisionAttrs {
                visit(3, "rounding", self.rounding);)
 };
 
+/// Rows are what indices of the axes before `axis` stand for: 0 is one row, -1 rows of the innermost axis.
+/// A row's numbers become the nearest of 256 in equal steps from the smallest one to the largest, 0 among them;
+/// with `symmetric`, of 255 around 0.
+struct FakeQuantizeAttrs {
+  int64_t axis = -1;
+  bool symmetric = false;
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "symmetric", self.symmetric);)
+};
+
 struct CastAttrs {
   int64_t to = 0;  ///< A DType.
   SKIFF_FIELDS(visit(1, "to", self.to);)

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "core/fixed_array.h"
 #include "ops/attrs.h"
@@ -14,12 +13,8 @@ namespace skiff {
 /// Arity "any number" in the table.
 inline constexpr int kVariadic = 255;
 
-enum class OpCode : uint16_t {
-  kInvalid = 0,
-#define OP(id, Name, ...) k##Name = id,
-#include "ops/ops.def"
-#undef OP
-};
+/// An operator; ops/op_codes.h names them. What does not, need not be built anew when there is another one.
+enum class OpCode : uint16_t;
 
 /// Bits of OpDef::traits.
 enum OpTraits : uint32_t {
@@ -57,7 +52,7 @@ struct InferOutput {
 /// Arguments of a shape rule. The rule fills `outputs` or returns Error(...).
 template <class D>
 struct InferContext {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   const AttrStorage* attrs = nullptr;
   Span<const InferInput<D>> inputs;
   Span<InferOutput<D>> outputs;
@@ -81,7 +76,7 @@ Status InferContext<int64_t>::Error(const char* format, ...) const __attribute__
 /// kUnary or kBinary operator may write over an input of the same size, and that what a kReinterpret
 /// operator, Concat, Split or Slice copies may be in its place already.
 struct KernelArgs {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   const AttrStorage* attrs = nullptr;
   Span<const TensorView> inputs;
   Span<const TensorView> outputs;
@@ -99,7 +94,7 @@ using InferFn = Status (*)(InferContext<int64_t>& context);
 using KernelFn = Status (*)(const KernelArgs& args);
 
 struct OpDef {
-  OpCode code = OpCode::kInvalid;
+  OpCode code{};
   const char* name = "";
   uint8_t min_inputs = 0;
   uint8_t max_inputs = 0;  ///< kVariadic: any number.
@@ -112,28 +107,6 @@ struct OpDef {
   bool Is(OpTraits trait) const { return (traits & trait) != 0; }
   bool NeedsValues(size_t input) const { return input < 32 && ((value_inputs >> input) & 1u) != 0; }
 };
-
-/// A build without reference kernels, or without operators that have bodies, needs none of what runs these.
-inline constexpr bool kBuildHasKernels = false
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, ...) || std::string_view(#Kernel) != "None"
-#include "ops/build_ops.def"
-#undef OP
-    ;
-inline constexpr bool kBuildHasBodies = ((0
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, traits, ...) | (traits)
-#include "ops/build_ops.def"
-#undef OP
-                                          ) &
-                                         kBodies) != 0;
-
-/// Whether this build has the operator: code for its nodes alone is dropped without it.
-consteval bool BuildHas([[maybe_unused]] OpCode op) {
-  return false
-#define OP(id, Name, ...) || op == OpCode::k##Name
-#include "ops/build_ops.def"
-#undef OP
-      ;
-}
 
 /// The row of an operator; null when the code is not in the table, or not in this build (SKIFF_OPERATORS).
 const OpDef* FindOp(OpCode code);
@@ -151,28 +124,6 @@ inline constexpr const char* kRebuildHint =
 
 /// Writes the default attributes of an operator.
 void InitAttrs(OpCode code, AttrStorage& attrs);
-
-/// Calls visitor(attrs struct) with the struct that belongs to the operator, or does nothing for a code
-/// that is not in this build.
-template <class Storage, class Visitor>
-void WithAttrs(OpCode code, [[maybe_unused]] Storage& storage, [[maybe_unused]] Visitor&& visitor) {
-  switch (code) {
-#define OP(id, Name, Attrs, ...)           \
-  case OpCode::k##Name:                    \
-    visitor(storage.template as<Attrs>()); \
-    break;
-#include "ops/build_ops.def"
-#undef OP
-    default:
-      break;
-  }
-}
-
-/// Calls visit(tag, name, member) for each attribute field of the operator.
-template <class Storage, class Visitor>
-void VisitAttrs(OpCode code, Storage& storage, Visitor&& visit) {
-  WithAttrs(code, storage, [&](auto& attrs) { std::remove_cvref_t<decltype(attrs)>::Fields(attrs, visit); });
-}
 
 bool AttrsEqual(OpCode code, const AttrStorage& a, const AttrStorage& b);
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "eager/kernels.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "ops/shape_rules.h"
 

@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 #include "ops/shape_rules.h"
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/extent_math.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 

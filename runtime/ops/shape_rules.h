@@ -19,6 +19,8 @@ Status InferSameAsInput(InferContext<D>& context);
 template <class D>
 Status InferSameAsFloat(InferContext<D>& context);
 template <class D>
+Status InferFakeQuantize(InferContext<D>& context);
+template <class D>
 Status InferCast(InferContext<D>& context);
 /// Real numbers, which the output's quantisation makes of integers.
 template <class D>

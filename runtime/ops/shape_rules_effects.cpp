@@ -1,4 +1,5 @@
 // The shape rule of operators that act instead of computing.
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

@@ -97,6 +97,15 @@ Status InferSameAsFloat(InferContext<D>& context) {
 }
 
 template <class D>
+Status InferFakeQuantize(InferContext<D>& context) {
+  int axis = 0;
+  const bool scalar = context.inputs[0].rank == 0;
+  if (!scalar)
+    SKIFF_RETURN_IF_ERROR(CheckAxis(context, context.template As<FakeQuantizeAttrs>().axis, &axis));
+  return InferSameAsFloat(context);
+}
+
+template <class D>
 Status InferTest(InferContext<D>& context) {
   SKIFF_RETURN_IF_ERROR(InferSameAsFloat(context));
   context.outputs[0].dtype = DType::kBool;
@@ -263,6 +272,7 @@ Status InferTrilu(InferContext<D>& context) {
 }
 
 SKIFF_INSTANTIATE_RULE(InferSameAsFloat);
+SKIFF_INSTANTIATE_RULE(InferFakeQuantize);
 SKIFF_INSTANTIATE_RULE(InferTest);
 SKIFF_INSTANTIATE_RULE(InferArg);
 SKIFF_INSTANTIATE_RULE(InferTopK);

@@ -3,6 +3,7 @@
 /// same time.
 #pragma once
 
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/plan_data.h"
 #include "skiff/delegate.h"

@@ -1,5 +1,6 @@
 #include "plan/placement.h"
 
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "ops/shape_rules.h"
 

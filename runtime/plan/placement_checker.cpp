@@ -2,6 +2,7 @@
 
 #include "core/align.h"
 #include "core/extents.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/placement.h"
 

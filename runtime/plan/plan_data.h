@@ -3,6 +3,7 @@
 
 #include "core/features.h"
 #include "core/fixed_array.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
 #include "skiff/model.h"

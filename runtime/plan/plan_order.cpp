@@ -3,6 +3,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/body_ports.h"
 

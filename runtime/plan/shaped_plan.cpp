@@ -5,6 +5,7 @@
 #include "core/align.h"
 #include "core/error_capture.h"
 #include "core/extents.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "ops/quantized.h"
 #include "plan/body_ports.h"

@@ -1,6 +1,7 @@
 #include "plan/state_order.h"
 
 #include "ops/op.h"
+#include "ops/op_codes.h"
 #include "plan/body_ports.h"
 
 namespace skiff {

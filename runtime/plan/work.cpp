@@ -3,6 +3,7 @@
 #include "core/extents.h"
 #include "ops/attrs.h"
 #include "ops/op.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

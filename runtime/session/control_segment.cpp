@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/platform.h"
+#include "ops/build_ops.h"
 #include "plan/body_ports.h"
 
 namespace skiff {

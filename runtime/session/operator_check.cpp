@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "ops/build_ops.h"
 #include "ops/custom.h"
 
 namespace skiff {

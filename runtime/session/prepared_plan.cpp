@@ -2,6 +2,7 @@
 
 #include "core/features.h"
 #include "core/wide_constant.h"
+#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/body_ports.h"
 #include "plan/work.h"

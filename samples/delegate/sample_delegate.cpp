@@ -6,6 +6,7 @@
 
 #include "core/fixed_array.h"
 #include "ops/op.h"
+#include "ops/op_codes.h"
 
 namespace sample {
 namespace {

@@ -1,5 +1,6 @@
 // Elementwise operators, reductions and softmax.
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "tests/bench/bare_builder.h"
 
 namespace skiff::bench {

@@ -1,6 +1,7 @@
 #include "tests/bench/bare_net.h"
 
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "tests/bench/bare_builder.h"
 
 namespace skiff::bench {

@@ -1,5 +1,7 @@
 #include "tests/bench/tiny_net.h"
 
+#include "ops/op_codes.h"
+
 namespace skiff::bench {
 
 Graph TinyNet(int nodes) {

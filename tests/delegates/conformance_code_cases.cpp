@@ -3,6 +3,7 @@
 
 #include "conformance_cases.h"
 #include "conformance_codes.h"
+#include "ops/op_codes.h"
 #include "tests/support/operators.h"
 
 namespace skiff::testing {

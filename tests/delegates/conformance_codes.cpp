@@ -3,6 +3,8 @@
 #include <list>
 #include <vector>
 
+#include "ops/op_codes.h"
+
 namespace skiff::testing {
 namespace {
 

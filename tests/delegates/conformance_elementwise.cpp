@@ -2,6 +2,7 @@
 
 #include "conformance_cases.h"
 #include "delegates/xnnpack/support.h"
+#include "ops/op_codes.h"
 #include "tests/support/operators.h"
 
 namespace skiff::testing {

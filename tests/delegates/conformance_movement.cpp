@@ -1,4 +1,5 @@
 #include "conformance_cases.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "conformance_cases.h"
+#include "ops/op_codes.h"
 #include "tests/support/operators.h"
 
 namespace skiff::testing {

@@ -9,6 +9,7 @@
 
 #include "conformance_cases.h"
 #include "core/error_capture.h"
+#include "ops/op_codes.h"
 #include "tests/support/tiny_models.h"
 #include "tests/support/vulkan.h"
 #include "tolerance.h"

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "conformance_cases.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

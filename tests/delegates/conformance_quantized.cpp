@@ -1,6 +1,7 @@
 // Nodes with quantised operands: products and moves.
 #include "conformance_cases.h"
 #include "conformance_codes.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

@@ -2,6 +2,7 @@
 #include "conformance_cases.h"
 #include "conformance_codes.h"
 #include "delegates/xnnpack/support.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "conformance_cases.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {
@@ -38,6 +39,26 @@ void AddReductions(CaseList& list) {
     add("apart", F32({3, 4, 5}), {0, 2}).falls_back = "the reduced axes are not neighbours";
     add("strided", Strided(F32({3, 5}), 2), {1}).falls_back = "the kernels read dense rows";
   }
+}
+
+void AddFakeQuantize(CaseList& list) {
+  const auto add = [&](const char* name, const Argument& x, FakeQuantizeAttrs attrs) -> Case& {
+    Case& made = list.Add(OpCode::kFakeQuantize, name, {x});
+    made.As<FakeQuantizeAttrs>() = attrs;
+    return made;
+  };
+  add("rows", F32({5, 6, 131}, -3, 9), {});
+  add("short_rows", F32({7, 3}), {});
+  add("pictures", F32({2, 9, 5, 21}, 0, 6), {1});
+  add("whole", F32({3, 70}, -9, -2), {0});
+  add("symmetric", F32({4, 37}), {-1, true});
+  add("several_blocks", F32({2, 20000}, -5, 4), {});
+  add("special", Special({4, 3}), {});
+  add("empty", F32({0, 5}), {});
+  Argument halves = F32({3, 40});
+  halves.dtype = DType::kF16;
+  add("f16", halves, {}).falls_back = "the kernels read f32";
+  add("strided", Strided(F32({3, 5}), 2), {}).falls_back = "the kernels read dense rows";
 }
 
 void AddRunningSums(CaseList& list) {
@@ -182,6 +203,7 @@ void AddGathers(CaseList& list) {
 
 void AddRowCases(CaseList& list) {
   AddReductions(list);
+  AddFakeQuantize(list);
   AddRunningSums(list);
   AddPositions(list);
   AddLogSoftmax(list);

@@ -8,6 +8,7 @@
 #include "conformance_cases.h"
 #include "delegates/xnnpack/delegate.h"
 #include "delegates/xnnpack/support.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "skiff/thread_pool.h"
 #include "tolerance.h"

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "conformance_cases.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "conformance_cases.h"
 #include "delegates/xnnpack/delegate.h"
+#include "ops/op_codes.h"
 #include "skiff/thread_pool.h"
 
 namespace {

@@ -8,6 +8,7 @@
 #include "delegates/xnnpack/kernels/kernels.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "node_harness.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "core/half.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 
 namespace skiff::testing {

@@ -32,7 +32,7 @@ struct Argument {
 
 struct Case {
   std::string name;
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   AttrStorage attrs;
   std::vector<Argument> inputs;
   size_t outputs = 1;

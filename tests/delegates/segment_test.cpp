@@ -12,6 +12,7 @@
 #include "delegates/xnnpack/support.h"
 #include "delegates/xnnpack/thread_pool.h"
 #include "node_harness.h"
+#include "ops/op_codes.h"
 #include "skiff/delegates.h"
 #include "skiff/thread_pool.h"
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "converter/parity/rounding.h"
+#include "ops/op_codes.h"
 #include "tests/support/operators.h"
 
 namespace skiff::testing {

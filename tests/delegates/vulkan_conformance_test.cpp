@@ -15,6 +15,7 @@
 #include "delegates/vulkan/device/device.h"
 #include "delegates/vulkan/lower/emitter.h"
 #include "delegates/vulkan/support.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "tolerance.h"
 

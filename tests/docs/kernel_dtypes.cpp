@@ -5,6 +5,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "import/onnx/builder.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

@@ -7,6 +7,7 @@
 
 #include "import/onnx/ops.h"
 #include "import/tflite/names.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "tests/docs/kernel_dtypes.h"
 #include "tests/support/operators.h"

@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "ops/op.h"
+#include "ops/op_codes.h"
 #include "tests/fuzz/counting_graph.h"
 #include "tests/fuzz/skiff_parts.h"
 

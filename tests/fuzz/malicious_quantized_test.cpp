@@ -6,6 +6,7 @@
 
 #include "graph/text.h"
 #include "ops/op.h"
+#include "ops/op_codes.h"
 #include "tests/fuzz/damaged_file.h"
 
 namespace skiff::testing {

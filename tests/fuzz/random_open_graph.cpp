@@ -7,6 +7,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "tests/fuzz/random_open_graph_emit.h"
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 

@@ -1,4 +1,5 @@
 // Steps that move, repeat, choose and generate elements.
+#include "ops/op_codes.h"
 #include "tests/fuzz/random_open_graph.h"
 #include "tests/fuzz/random_open_graph_emit.h"
 

@@ -1,4 +1,5 @@
 // The operators that a random graph is made of. A step that cannot run at one of the sizes adds nothing.
+#include "ops/op_codes.h"
 #include "tests/fuzz/random_open_graph.h"
 #include "tests/fuzz/random_open_graph_emit.h"
 

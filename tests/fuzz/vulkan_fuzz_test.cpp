@@ -10,6 +10,7 @@
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/device/device.h"
 #include "delegates/vulkan/pipelines/shader_code.h"
+#include "ops/op_codes.h"
 #include "skiff/delegates.h"
 #include "tests/fuzz/open_shapes_check.h"
 #include "tests/fuzz/seeds.h"

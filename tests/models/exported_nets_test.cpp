@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "files/npy.h"
+#include "ops/op_codes.h"
 #include "tests/models/model_cases.h"
 #include "tests/support/vulkan.h"
 

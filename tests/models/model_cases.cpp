@@ -8,6 +8,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "import/import_model.h"
+#include "ops/op_codes.h"
 #include "skiff/delegates.h"
 
 namespace skiff::testing {

@@ -13,6 +13,7 @@
 #include "files/npy.h"
 #include "graph/error.h"
 #include "import/onnx/import_onnx.h"
+#include "ops/op_codes.h"
 #include "tests/models/model_cases.h"
 #include "tests/models/models_list.h"
 #include "tests/support/vulkan.h"

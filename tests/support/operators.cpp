@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "ops/op_codes.h"
+
 namespace skiff::testing {
 namespace {
 

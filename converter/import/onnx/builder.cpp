@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "import/onnx/dynamic_product.h"
 #include "import/onnx/tensor.h"
 #include "import/onnx/types.h"
 
@@ -210,6 +211,16 @@ const OnnxSequence& OnnxBuilder::SequenceInput(size_t i) const {
     Invalid("input {}, '{}', is an optional that holds nothing; a sequence was expected", i,
             node().input(static_cast<int>(i)));
   return SequenceOf(value);
+}
+
+const OnnxDynamicValue* OnnxBuilder::DynamicValue(ValueId value) const {
+  if (source_.notes == nullptr) return nullptr;
+  const auto found = source_.notes->dynamic.find(value);
+  return found == source_.notes->dynamic.end() ? nullptr : found->second.get();
+}
+
+void OnnxBuilder::NoteDynamicValue(ValueId value, const OnnxDynamicValue& known) {
+  if (source_.notes != nullptr) source_.notes->dynamic[value] = std::make_shared<OnnxDynamicValue>(known);
 }
 
 }  // namespace skiff

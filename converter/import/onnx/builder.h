@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -32,11 +33,14 @@ struct WindowAttributes {
 /// The variable that counts the runs of a net that draws random numbers.
 inline constexpr const char* kRunNumber = "random/run";
 
+struct OnnxDynamicValue;
+
 /// What the importer keeps for the whole graph while nodes are built.
 struct OnnxNotes {
   std::map<ValueId, PortNotes> of_values;  ///< Hold where the value becomes an output of the graph.
   std::unordered_set<ValueId> texts;       ///< Numbers of texts, which may only be moved.
   std::unordered_map<ValueId, const OnnxType*> types;  ///< Where they stand as wider ones.
+  std::unordered_map<ValueId, std::shared_ptr<const OnnxDynamicValue>> dynamic;
   ValueId run_number = kNoValue;  ///< An input, whose value the next run has is one more.
   int64_t streams = 0;            ///< Draws of random numbers so far.
 };
@@ -120,6 +124,9 @@ class OnnxBuilder : public NodeBuilder {
   void NoteType(ValueId value, const OnnxType& type) {
     if (source_.notes != nullptr && StandsAsWider(type)) source_.notes->types[value] = &type;
   }
+  /// What the value is in a chain that makes integers at run time (dynamic_product.h); null: in none.
+  const OnnxDynamicValue* DynamicValue(ValueId value) const;
+  void NoteDynamicValue(ValueId value, const OnnxDynamicValue& known);
   /// Tells the user.
   void NoteLeftOut(const std::string& sentence) { graph_.left_out.push_back(sentence); }
 

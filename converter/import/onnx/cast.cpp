@@ -1,6 +1,7 @@
 #include "import/onnx/cast.h"
 
 #include "import/emit.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

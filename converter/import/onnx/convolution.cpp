@@ -1,6 +1,7 @@
 #include "import/onnx/convolution.h"
 
 #include "import/onnx/nhwc.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 

@@ -7,6 +7,7 @@
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
 #include "import/onnx/types.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

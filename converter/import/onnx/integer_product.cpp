@@ -2,6 +2,7 @@
 
 #include "import/emit.h"
 #include "import/onnx/quantize.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "graph/error.h"
 #include "import/emit.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 

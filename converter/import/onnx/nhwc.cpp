@@ -1,5 +1,6 @@
 #include "import/onnx/nhwc.h"
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

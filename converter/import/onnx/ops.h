@@ -26,7 +26,7 @@ struct OnnxOp {
   int64_t since;  ///< First and last opset in which the row's builder is right.
   int64_t until;
   void (*build)(OnnxBuilder& builder);
-  OpCode op = OpCode::kInvalid;  ///< For builders that serve several rows.
+  OpCode op{};             ///< For builders that serve several rows.
   uint64_t sequences = 0;  ///< Bits of the inputs that may be sequences; bit 63 is of all from there on.
 };
 

@@ -4,6 +4,7 @@
 
 #include "graph/evaluate.h"
 #include "import/emit.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

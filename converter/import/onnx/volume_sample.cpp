@@ -4,6 +4,7 @@
 #include "import/onnx/volume_sample.h"
 
 #include "import/onnx/nhwc.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

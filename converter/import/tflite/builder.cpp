@@ -1,5 +1,7 @@
 #include "import/tflite/builder.h"
 
+#include "ops/op_codes.h"
+
 namespace skiff {
 
 using tflite::Activation;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "ops/op_codes.h"
+
 namespace skiff {
 
 ValueId Exact::ShiftRight(ValueId x, int64_t bits) {

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "import/tflite/exact.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -8,6 +8,7 @@
 #include "import/custom.h"
 #include "import/tflite/ops.h"
 #include "import/tflite/tensor.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -9,8 +9,8 @@
 namespace skiff {
 
 struct TfliteName {
-  std::string name;              ///< CONV_2D.
-  OpCode op = OpCode::kInvalid;  ///< Of the core set, where it becomes that one.
+  std::string name;  ///< CONV_2D.
+  OpCode op{};       ///< Of the core set, where it becomes that one.
 };
 
 /// Builtin operators, sorted.

@@ -5,6 +5,7 @@
 
 #include "import/custom.h"
 #include "import/tflite/names.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

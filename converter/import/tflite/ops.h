@@ -15,7 +15,7 @@ namespace skiff {
 struct TfliteOp {  // NOLINT(clang-analyzer-optin.performance.Padding)
   tflite::BuiltinOperator code;
   void (*build)(TfliteBuilder& builder);
-  OpCode op = OpCode::kInvalid;  ///< For builders that serve several rows.
+  OpCode op{};  ///< For builders that serve several rows.
 };
 
 std::span<const TfliteOp> TfliteElementwiseOps();
@@ -51,7 +51,7 @@ std::span<const TfliteCustomOp> TfliteSignalOps();
 /// The row's builder and operator; a null builder where there is none.
 struct TfliteRow {
   void (*build)(TfliteBuilder& builder) = nullptr;
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
 };
 
 /// What an operator does with complex inputs.

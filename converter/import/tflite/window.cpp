@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/evaluate.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 
 namespace skiff {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "ops/build_ops.h"
 #include "ops/shape_rules.h"
 #include "passes/canonicalize/rules.h"
 #include "passes/fuse/clamp_range.h"

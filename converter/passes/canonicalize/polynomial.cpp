@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/op_codes.h"
 #include "passes/rewrite.h"
 
 namespace skiff {

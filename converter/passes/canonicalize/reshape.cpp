@@ -1,6 +1,7 @@
 // Canonical forms of operators that rename, reorder or retype elements without computing.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/canonicalize/rules.h"
 #include "passes/rewrite.h"

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "ops/op_codes.h"
 #include "passes/canonicalize/rules.h"
 #include "passes/rewrite.h"
 

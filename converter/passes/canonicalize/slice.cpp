@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/canonicalize/rules.h"
 #include "passes/rewrite.h"

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "ops/build_ops.h"
+
 namespace skiff {
 namespace {
 

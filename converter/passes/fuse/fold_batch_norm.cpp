@@ -1,6 +1,7 @@
 // BatchNorm with constant statistics is y * a + b per channel.
 #include <cmath>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/fuse/linear.h"
 #include "passes/rewrite.h"

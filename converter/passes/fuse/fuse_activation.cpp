@@ -1,5 +1,6 @@
 // A Clamp becomes the activation of the operator right before it.
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/rewrite.h"
 

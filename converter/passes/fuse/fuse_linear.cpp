@@ -1,6 +1,7 @@
 // Products with constant weights, and what is multiplied or added to them per output channel.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"
 #include "passes/release_constants.h"

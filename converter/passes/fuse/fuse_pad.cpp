@@ -1,6 +1,7 @@
 // Padding of height and width becomes the pads of the window operator behind it.
 #include <cmath>
 
+#include "ops/op_codes.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/rewrite.h"
 

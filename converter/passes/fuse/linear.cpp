@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/op_codes.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/rewrite.h"
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "passes/layout/plan.h"
 #include "passes/rewrite.h"
 

@@ -26,7 +26,7 @@ struct LayoutTensor {
 
 /// One operator of the new graph.
 struct PlanStep {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   AttrStorage attrs;
   std::vector<TensorId> inputs;  ///< kNoValue where absent. Reshape lists its data only.
   std::vector<TensorId> outputs;

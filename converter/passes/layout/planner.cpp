@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "passes/layout/rules.h"
 
 namespace skiff {

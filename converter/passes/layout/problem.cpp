@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/op_codes.h"
 #include "passes/layout/rules.h"
 
 namespace skiff {
@@ -85,6 +86,8 @@ LayoutRule FindLayoutRule(const Graph& graph, const Node& node) {
   const OpCode op = node.op;
   const OpDef* def = FindOp(op);
   if (def != nullptr && (def->Is(OpTraits::kUnary) || def->Is(OpTraits::kBinary))) return PlanElementwise;
+  // All numbers share a scale, in whatever order they are.
+  if (op == OpCode::kFakeQuantize && node.As<FakeQuantizeAttrs>().axis == 0) return PlanElementwise;
   for (const RuleRow& row : kRules) {
     if (row.op == op) return row.rule;
   }

@@ -1,6 +1,7 @@
 // Layout rules of operators that treat some axes specially and do the same thing along all others.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/layout/rules.h"
 

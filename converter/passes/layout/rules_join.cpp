@@ -2,6 +2,7 @@
 // layout.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/layout/rules.h"
 

@@ -1,6 +1,7 @@
 // Layout rules of operators that only rename or select elements.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/layout/rules.h"
 

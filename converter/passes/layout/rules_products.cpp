@@ -2,6 +2,7 @@
 // in any order; and the contracted axis may lie in another order if the constant's axis is permuted alike.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "passes/layout/rules.h"
 
 namespace skiff {

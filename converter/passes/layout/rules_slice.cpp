@@ -1,6 +1,7 @@
 // Layout rule of Slice, and of whatever else keeps a stretch of an axis.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/layout/rules.h"
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "ops/op_codes.h"
 #include "passes/rewrite.h"
 
 namespace skiff {

@@ -2,6 +2,7 @@
 // looks for transposes.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "passes/rewrite.h"
 
 namespace skiff {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "ops/op_codes.h"
 #include "passes/layout/rules.h"
 #include "passes/passes.h"
 #include "passes/shapes/nominal_sizes.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/evaluate.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"

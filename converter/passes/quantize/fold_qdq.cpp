@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/fuse/linear.h"
 #include "passes/passes.h"

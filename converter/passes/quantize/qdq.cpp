@@ -1,5 +1,6 @@
 #include "passes/quantize/qdq.h"
 
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/rewrite.h"
 

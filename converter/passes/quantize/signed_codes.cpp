@@ -2,6 +2,7 @@
 // weights of one dtype, and those for i8 are the faster ones.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/fuse/linear.h"
 #include "passes/passes.h"

@@ -2,6 +2,7 @@
 // is rounded and nowhere else.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/node_types.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "ops/op_codes.h"
 #include "passes/canonicalize/polynomial.h"
 #include "passes/recognize/recognize.h"
 #include "passes/rewrite.h"

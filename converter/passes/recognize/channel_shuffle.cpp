@@ -1,5 +1,6 @@
 // ChannelShuffle out of Reshape to [groups, channels], Transpose of these two, Reshape. In NCHW it is wrapped
 // in transposes, which ToNhwc cancels.
+#include "ops/op_codes.h"
 #include "passes/recognize/recognize.h"
 #include "passes/rewrite.h"
 

@@ -1,6 +1,7 @@
 // LayerNorm out of its parts: d = x - mean(x), d / sqrt(mean(d * d) + epsilon), times scale, plus bias.
 #include <algorithm>
 
+#include "ops/op_codes.h"
 #include "passes/recognize/recognize.h"
 #include "passes/rewrite.h"
 

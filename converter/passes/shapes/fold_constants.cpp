@@ -4,6 +4,7 @@
 #include "graph/bodies.h"
 #include "graph/node_types.h"
 #include "graph/shape_program.h"
+#include "ops/op_codes.h"
 #include "passes/rewrite.h"
 
 namespace skiff {

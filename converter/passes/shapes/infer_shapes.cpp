@@ -6,6 +6,7 @@
 #include "graph/shape_program.h"
 #include "graph/symbolic_rules.h"
 #include "graph/typing.h"
+#include "ops/op_codes.h"
 #include "passes/rewrite.h"
 #include "passes/shapes/loop_extents.h"
 

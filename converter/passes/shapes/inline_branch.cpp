@@ -1,6 +1,7 @@
 // An If whose condition is known is the branch that it chooses.
 #include "graph/bodies.h"
 #include "graph/error.h"
+#include "ops/op_codes.h"
 #include "passes/rewrite.h"
 
 namespace skiff {

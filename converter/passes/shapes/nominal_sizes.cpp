@@ -5,6 +5,7 @@
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/shape_program.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 

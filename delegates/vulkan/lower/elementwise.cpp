@@ -2,6 +2,7 @@
 #include "delegates/vulkan/lower/axes.h"
 #include "delegates/vulkan/lower/lowerings.h"
 #include "eager/kernels/index.h"
+#include "ops/op_codes.h"
 
 namespace skiff::vulkan {
 namespace {

@@ -2,6 +2,7 @@
 // compile.
 #include "delegates/vulkan/lower/lowerings.h"
 #include "delegates/vulkan/lower/quantized/lowerings.h"
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 
 namespace skiff::vulkan {

@@ -3,6 +3,7 @@
 
 #include "delegates/vulkan/lower/lowerings.h"
 #include "eager/kernels/index.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::vulkan {

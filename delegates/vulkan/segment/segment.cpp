@@ -7,6 +7,7 @@
 #include "delegates/vulkan/program/transfer.h"
 #include "delegates/vulkan/segment/measure.h"
 #include "delegates/vulkan/support.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 
 namespace skiff::vulkan {

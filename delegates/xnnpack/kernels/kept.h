@@ -51,6 +51,8 @@ constexpr Use kUses[] = {
     {Op::kMatMul, Op::kClamp},  // A product that XNNPACK does not clamp is clamped by ours.
     {Op::kArgMax, Op::kReduceMax},
     {Op::kArgMin, Op::kReduceMin},
+    {Op::kFakeQuantize, Op::kReduceMax},
+    {Op::kFakeQuantize, Op::kReduceMin},
     // The steps of recurrent layers.
     {Op::kLstm, Op::kSigmoid},
     {Op::kLstm, Op::kTanh},

@@ -223,6 +223,15 @@ using SumOfCodesFn = int32_t (*)(size_t n, const void* x);
 using CodeBinaryFn = void (*)(size_t n, const void* a, const void* b, void* y,
                               const CodeBinaryParams& params);
 
+/// The nearest of a row's codes (core/row_codes.h).
+struct RowCodeParams {
+  float scale = 1;
+  float zero_point = 0;
+  float low = 0;
+  float high = 0;
+};
+using RoundRowFn = void (*)(size_t n, const float* x, void* y, const RowCodeParams& params);
+
 /// Integers times integers, which become codes.
 struct CodeDenseArgs : DenseShape {
   const int16_t* x = nullptr;  ///< Less their zero point. An odd run is followed by one more, of any value.
@@ -294,8 +303,10 @@ struct Kernels {
   LogSoftmaxFn log_softmax = nullptr;
   LayerNormFn layer_norm = nullptr;
   LayerNormFn layer_norm_half = nullptr;
-  ConvertFn widen = nullptr;   ///< f16 to f32.
-  ConvertFn narrow = nullptr;  ///< f32 to f16, to the nearest, ties to even.
+  ConvertFn widen = nullptr;            ///< f16 to f32.
+  ConvertFn narrow = nullptr;           ///< f32 to f16, to the nearest, ties to even.
+  RoundRowFn round_to_codes = nullptr;  ///< To i8.
+  RoundRowFn round_to_reals = nullptr;  ///< To the f32 that these stand for.
   CodeKernels codes;
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};

@@ -3,6 +3,7 @@
 #include "delegates/xnnpack/lower/broadcast.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

@@ -7,6 +7,7 @@
 #include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/lower/quantized/row_codes.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -185,6 +186,7 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
+  if (RunsOnRowCodes(node)) return LowerRowCodes(node, environment);
   if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
   if (kHasOwnKernels && MayRunWinograd(node, environment)) return LowerWinograd(node, environment);

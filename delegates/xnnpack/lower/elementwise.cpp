@@ -3,6 +3,7 @@
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

@@ -2,6 +2,7 @@
 // compile.
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
+#include "ops/op_codes.h"
 #include "ops/op_rows.h"
 #include "ops/quantized.h"
 

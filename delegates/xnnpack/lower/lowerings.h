@@ -9,6 +9,8 @@ namespace skiff::xnnpack {
 Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCast(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerNot(const NodeView& node, const Environment& environment);
+// quantized/fake_quantize.cpp
+Result<StepPointer> LowerFakeQuantize(const NodeView& node, const Environment& environment);
 // binary.cpp
 Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment);
 // numbers.cpp

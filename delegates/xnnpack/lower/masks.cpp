@@ -1,6 +1,7 @@
 // Comparisons, masks and choices by them, with broadcasting.
 #include "delegates/xnnpack/lower/broadcast.h"
 #include "delegates/xnnpack/lower/lowerings.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

@@ -3,6 +3,7 @@
 #include "delegates/xnnpack/lower/kernel_rows.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "eager/kernels/element.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

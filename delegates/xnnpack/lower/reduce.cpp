@@ -2,6 +2,7 @@
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/reduction_extents.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {

@@ -1,6 +1,7 @@
 // Extrema, products, their positions, and normalisations along rows, on kernels of ours.
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/reduction_extents.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {

@@ -4,6 +4,7 @@
 
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "eager/kernels/indices.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {

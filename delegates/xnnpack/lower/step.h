@@ -14,6 +14,7 @@
 
 namespace skiff::xnnpack {
 
+class FakeQuantizeStep;
 class PackedWeights;
 
 /// What a step finds around it; outlives it.
@@ -58,6 +59,11 @@ class NodeView {
     }
     return std::nullopt;
   }
+  /// Whether the node is one of the segment's.
+  bool InSegment() const {
+    const PlanNode* const nodes = segment_->nodes.data();
+    return node_ >= nodes + segment_->begin && node_ < nodes + segment_->end;
+  }
 
  private:
   const SegmentView* segment_;
@@ -84,6 +90,12 @@ class Step {
   bool leads() const { return leads_; }
   /// The same: each row of the output is computed from the same rows of the inputs, one by one.
   bool works_by_rows() const { return run_rows_ != nullptr; }
+  /// A step that makes codes of rows for others; null: it is none.
+  virtual FakeQuantizeStep* AsFakeQuantize() { return nullptr; }
+  /// It reads such codes in place of input 0. From SetCodes() on, after a Reshape() of both steps.
+  bool wants_codes() const { return wants_codes_; }
+  void SetCodes(const FakeQuantizeStep* codes) { codes_ = codes; }
+  bool has_codes() const { return codes_ != nullptr; }
   /// Valid until the next Bind(): `step`, which works by rows, is not run by itself. Null: none.
   void SetFollower(const Step* step) { follower_ = step; }
 
@@ -104,6 +116,8 @@ class Step {
   const Environment& environment_;
   size_t workspace_bytes_ = 0;
   bool leads_ = false;
+  bool wants_codes_ = false;
+  const FakeQuantizeStep* codes_ = nullptr;  ///< Where wants_codes_.
   RunRowsFn run_rows_ = nullptr;
 
  private:

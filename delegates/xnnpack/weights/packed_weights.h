@@ -26,6 +26,8 @@ enum class PackingKind : uint32_t {
   kQuantizedWeights = 9,  ///< Of products of f32.
   kCodeDense = 10,
   kCodeDepthwise = 11,
+  kRowCodesLinear = 12,
+  kRowCodesConvolution = 13,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

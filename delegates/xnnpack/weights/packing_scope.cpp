@@ -2,6 +2,7 @@
 
 #include "core/wide_constant.h"
 #include "ops/op.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

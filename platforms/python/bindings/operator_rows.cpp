@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "graph/error.h"
+#include "ops/build_ops.h"
 #include "platforms/python/bindings/operators.h"
 #include "platforms/python/bindings/support.h"
 #include "platforms/python/bindings/tensors.h"

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstring>
 
+#include "ops/op_codes.h"
 #include "platforms/python/bindings/tensors.h"
 
 namespace skiff::python {

@@ -1,6 +1,7 @@
 // ArgMax and ArgMin.
 #include "eager/kernels.h"
 #include "eager/kernels/dispatch.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

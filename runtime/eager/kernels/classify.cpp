@@ -1,6 +1,7 @@
 // Tests of floating-point elements: IsNaN and IsInf.
 #include "eager/kernels.h"
 #include "eager/kernels/dispatch.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

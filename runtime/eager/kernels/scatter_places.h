@@ -2,6 +2,7 @@
 #pragma once
 
 #include "eager/kernels/indices.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::eager {

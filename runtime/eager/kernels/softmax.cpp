@@ -2,6 +2,7 @@
 #include "eager/kernels.h"
 #include "eager/kernels/dispatch.h"
 #include "eager/kernels/index.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

@@ -1,6 +1,7 @@
 // Unary elementwise kernels.
 #include "eager/kernels.h"
 #include "eager/kernels/dispatch.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -5,6 +5,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

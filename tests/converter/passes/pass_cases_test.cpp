@@ -15,6 +15,7 @@
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "graph/verify.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "tests/converter/passes/pass_case.h"
 

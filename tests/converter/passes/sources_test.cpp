@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 
 namespace skiff {

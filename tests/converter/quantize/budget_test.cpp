@@ -6,6 +6,7 @@
 
 #include "convert.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "quantize/quantizer.h"
 #include "tests/support/tiny_models.h"
 

@@ -10,6 +10,7 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -127,8 +128,8 @@ TEST(Quantizer, WeightsAloneNeedNoInputs) {
     double bits;
     double error;
   };
-  for (const Row& row :
-       {Row{Format::kF16, 16, 1e-3}, Row{Format::kWeights8, 8, 0.01}, Row{Format::kWeights4, 5, 0.15}}) {
+  for (const Row& row : {Row{Format::kF16, 16, 1e-3}, Row{Format::kWeights8, 8, 0.01},
+                         Row{Format::kWeights4, 5, 0.15}, Row{Format::kDynamic, 8, 0.02}}) {
     SCOPED_TRACE(FormatName(row.format));
     QuantizeOptions options = Everything();
     options.format = row.format;

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "graph/error.h"
+#include "ops/op_codes.h"
 
 namespace skiff::testing {
 namespace {

@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"

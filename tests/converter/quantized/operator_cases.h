@@ -13,7 +13,7 @@ namespace skiff::testing {
 
 /// What an expectation is computed from.
 struct Operands {
-  OpCode op = OpCode::kInvalid;
+  OpCode op{};
   AttrStorage attrs;
   std::vector<TensorData> inputs;  ///< An absent one has no dtype.
   size_t output = 0;               ///< Which output is asked for.

@@ -8,6 +8,7 @@
 
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/passes.h"
 #include "tests/converter/quantized/operator_cases.h"

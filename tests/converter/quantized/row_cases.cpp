@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/op_codes.h"
 #include "tests/converter/quantized/operator_cases.h"
 
 namespace skiff::testing {

@@ -9,6 +9,7 @@
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "graph/verify.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "tests/converter/quantized/exact.h"
 #include "tests/support/tiny_models.h"

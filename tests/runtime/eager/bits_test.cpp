@@ -1,4 +1,5 @@
 // Remainders, shifts, bits, and tests of floats.
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {
@@ -133,6 +134,28 @@ TEST(ReducePrecision, PowersOfTwo) {
   ExpectValues(to_powers({0, kInf, 0x1p127, 0x1.8p127}, RoundingMode::kNearestEven, false),
                {kNan, kNan, 0x1p127, kNan});
   ExpectError(Op(OpCode::kReducePrecision, {List({1})}), "floating point");
+}
+
+TEST(FakeQuantize, RowsByTheirOwnEnds) {
+  const auto round = [](const std::vector<double>& x, FakeQuantizeAttrs attrs) {
+    return RunOp(OpCode::kFakeQuantize, {F32({2, static_cast<int64_t>(x.size()) / 2}, x)}, attrs);
+  };
+  // Steps of 1 from -128 to 127, and of 0.1 from 0 on: halves to the even code.
+  const Tensor y = round({-128, 127, 0.5, 1.5, 25.5, 0.04, 0.06, 10}, {});
+  ExpectValues(y, {-128, 127, 0, 2, 25.5, 0, 0.1f, 10});
+  ExpectValues(round({-128, 127, 0.5, 1.5, 25.5, 0.04, 0.06, 10}, {0}), {-128, 127, 0, 2, 26, 0, 0, 10});
+  ExpectValues(round({-127, 3, 0.6, 1.5, 5, 6, 7, 12.7f}, {-1, true}), {-127, 3, 1, 2, 5, 6, 7, 12.7f});
+}
+
+TEST(FakeQuantize, RowsWithoutARange) {
+  const auto round = [](const std::vector<double>& x) {
+    return RunOp(OpCode::kFakeQuantize, {F32({static_cast<int64_t>(x.size()) / 2, 2}, x)});
+  };
+  ExpectValues(round({0, 0, kNan, 1, kInf, 1, -1, -kInf}), {0, 0, kNan, kNan, kNan, kNan, kNan, kNan});
+  ExpectValues(round({1e-45, 0, -1e-40, 1e-40}), {0, 0, 0, 0});
+  ExpectValues(RunOp(OpCode::kFakeQuantize, {F32({}, {3})}), {3});
+  ExpectError(Op(OpCode::kFakeQuantize, {List({1})}), "floating point");
+  ExpectError(Op(OpCode::kFakeQuantize, {F32({2}, {1, 2})}, FakeQuantizeAttrs{1}), "axis");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Operators that address elements by indices from a tensor.
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

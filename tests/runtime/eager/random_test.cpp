@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

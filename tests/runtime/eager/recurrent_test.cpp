@@ -1,6 +1,7 @@
 // Lstm, Gru and Rnn. The ONNX node tests have larger cases; here are lengths, directions and dtypes.
 #include <cmath>
 
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

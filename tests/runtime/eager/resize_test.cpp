@@ -1,5 +1,6 @@
 // Expected values are those of the examples in the specification of the ONNX operator Resize, where nothing
 // else is said.
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

@@ -147,7 +147,7 @@ struct Outcome {
 };
 
 struct OpRun {
-  OpCode code = OpCode::kInvalid;
+  OpCode code{};
   AttrStorage attrs;
   std::vector<Tensor> inputs;
   size_t output_count = 1;

@@ -2,6 +2,7 @@
 // error or extents that are not negative. Undefined behaviour shows in the sanitizer build.
 #include <random>
 
+#include "ops/build_ops.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

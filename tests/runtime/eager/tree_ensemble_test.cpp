@@ -1,4 +1,5 @@
 // TreeEnsemble and Det: values, and trees that no file should have.
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

@@ -1,3 +1,4 @@
+#include "ops/op_codes.h"
 #include "tests/runtime/eager/run_op.h"
 
 namespace skiff::test {

@@ -16,6 +16,7 @@
 #include "format/model_data.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "tests/fuzz/quantized_graph.h"
 #include "tests/support/tiny_models.h"
 

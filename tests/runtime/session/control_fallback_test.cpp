@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "delegates/xnnpack/support.h"
+#include "ops/op_codes.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

@@ -8,6 +8,7 @@
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "graph/evaluate.h"
+#include "ops/op_codes.h"
 #include "skiff/delegates.h"
 #include "tests/support/tiny_models.h"
 

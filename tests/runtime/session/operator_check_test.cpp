@@ -6,6 +6,7 @@
 
 #include "core/error_capture.h"
 #include "delegates/xnnpack/support.h"
+#include "ops/op_codes.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/emit.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

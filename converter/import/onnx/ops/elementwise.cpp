@@ -4,7 +4,9 @@
 
 #include "import/emit.h"
 #include "import/onnx/cast.h"
+#include "import/onnx/dynamic_product.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
@@ -158,7 +160,10 @@ void BuildGelu(OnnxBuilder& b) {
   b.Output(OpCode::kGelu, {b.Input(0)}, GeluAttrs{kind == "tanh" ? GeluKind::kTanh : GeluKind::kErf});
 }
 
-void BuildCast(OnnxBuilder& b) { OutputAs(b, b.Input(0), b.TypeAttribute("to")); }
+void BuildCast(OnnxBuilder& b) {
+  OutputAs(b, b.Input(0), b.TypeAttribute("to"));
+  NoteDynamicCast(b);
+}
 void BuildCastLike(OnnxBuilder& b) { OutputAs(b, b.Input(0), b.OnnxTypeOf(b.Input(1))); }
 
 /// Of a Dropout: torchvision's Swin is exported with one in training mode whose ratio is 0.
@@ -204,6 +209,9 @@ ValueId BroadcastRight(OnnxBuilder& b) {
 }
 
 void BuildArithmetic(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0), BroadcastRight(b)}, ClampAttrs{}); }
+void BuildMul(OnnxBuilder& b) {
+  if (!OutputDynamicProduct(b)) BuildArithmetic(b);
+}
 void BuildLogic(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0), BroadcastRight(b)}); }
 
 /// Before opset 7 a slope vector belongs to the channels, axis 1.
@@ -307,7 +315,7 @@ constexpr OnnxOp kRows[] = {
     {"Dropout", kOldest, kNewest, BuildDropout},
     {"Add", kOldest, kNewest, BuildArithmetic, OpCode::kAdd},
     {"Sub", kOldest, kNewest, BuildArithmetic, OpCode::kSub},
-    {"Mul", kOldest, kNewest, BuildArithmetic, OpCode::kMul},
+    {"Mul", kOldest, kNewest, BuildMul, OpCode::kMul},
     {"Div", kOldest, kNewest, BuildArithmetic, OpCode::kDiv},
     {"Min", kOldest, kNewest, BuildMinMax, OpCode::kMin},
     {"Max", kOldest, kNewest, BuildMinMax, OpCode::kMax},

@@ -1,5 +1,6 @@
 // ONNX rows: operators that find, order and address elements.
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -6,6 +6,7 @@
 #include "import/emit.h"
 #include "import/onnx/ops/collect.h"
 #include "import/onnx/ops/unroll.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

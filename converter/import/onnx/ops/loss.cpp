@@ -1,5 +1,6 @@
 // ONNX rows: losses, as compositions.
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -4,6 +4,7 @@
 #include "import/emit.h"
 #include "import/onnx/nested.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

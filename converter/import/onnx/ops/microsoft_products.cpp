@@ -1,10 +1,12 @@
 // Rows of com.microsoft: matrix products whose weights, or both factors, are integers; distances.
 #include "import/emit.h"
+#include "import/onnx/dynamic_product.h"
 #include "import/onnx/integer_product.h"
 #include "import/onnx/ml.h"
 #include "import/onnx/nested.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
@@ -25,6 +27,12 @@ void OutputScaledProduct(OnnxBuilder& b, const OnnxIntegers& x, ValueId x_scale,
 
 /// Inputs: A, codes of B, their scale and zero point, a bias.
 void BuildDynamicQuantizeMatMul(OnnxBuilder& b) {
+  OnnxDynamicValue product;
+  product.x = b.Input(0);
+  product.weights = b.Input(1);
+  product.weights_zero_point = b.OptionalInput(3);
+  if (IsDynamicProduct(b, product, b.Input(2)))
+    return OutputBiased(b, EmitDynamicProduct(b, "product", product, b.Input(2)), 4);
   const DynamicCodes a = EmitDynamicCodes(b, "a", b.Input(0));
   OutputScaledProduct(b, {a.codes, a.zero_point}, a.scale, {b.Input(1), b.OptionalInput(3)}, b.Input(2), 4);
 }

@@ -6,6 +6,7 @@
 #include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
 #include "import/onnx/quantized_rows.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -4,6 +4,7 @@
 #include "import/onnx/nested.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -2,6 +2,7 @@
 // recognize-composites reads LayerNorm.
 #include "import/emit.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -1,6 +1,7 @@
 // ONNX rows: normalisations that are compositions of reductions and pools.
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -4,6 +4,7 @@
 #include "import/onnx/convolution.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

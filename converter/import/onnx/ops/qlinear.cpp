@@ -1,11 +1,13 @@
 // ONNX rows: convolutions and products of integers. Those that round are the float operators between what
 // their integers stand for; those that do not are products of quantised values of scale 1, which are exact.
+#include "import/onnx/dynamic_product.h"
 #include "import/onnx/integer_product.h"
 #include "import/onnx/nested.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
 #include "import/onnx/quantized_rows.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
@@ -22,6 +24,7 @@ void BuildQLinearMatMul(OnnxBuilder& b) {
 
 void BuildMatMulInteger(OnnxBuilder& b) {
   EmitIntegerMatMul(b, nullptr, {b.Input(0), b.OptionalInput(2)}, {b.Input(1), b.OptionalInput(3)});
+  NoteDynamicProduct(b, /*is_convolution=*/false);
 }
 
 void BuildConvInteger(OnnxBuilder& b) {
@@ -29,6 +32,7 @@ void BuildConvInteger(OnnxBuilder& b) {
   const ValueId w = EmitSteps(b, "w", {b.Input(1), b.OptionalInput(3)}, 0);
   const ValueId sums = EmitOnnxOfIntegers(b, "sums", "Conv", b.opset(), {x, w});
   b.Output(OpCode::kToCodes, {sums}, CastAttrs{static_cast<int64_t>(DType::kI32)});
+  NoteDynamicProduct(b, /*is_convolution=*/true);
 }
 
 constexpr OnnxOp kRows[] = {

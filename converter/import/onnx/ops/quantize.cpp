@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "import/onnx/cast.h"
+#include "import/onnx/dynamic_product.h"
 #include "import/onnx/integer_product.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantized_rows.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
@@ -67,6 +69,7 @@ void BuildDynamicQuantizeLinear(OnnxBuilder& b) {
   const DynamicCodes made = EmitDynamicCodes(b, nullptr, b.Input(0));
   b.Output(OpCode::kIdentity, {made.scale}, NoAttrs{}, 1);
   b.Output(OpCode::kIdentity, {made.zero_point}, NoAttrs{}, 2);
+  NoteDynamicCodes(b, b.results()[1], b.results()[2]);
 }
 
 constexpr OnnxOp kRows[] = {

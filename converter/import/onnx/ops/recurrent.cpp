@@ -2,6 +2,7 @@
 // recurrence; each direction is a node of its own.
 #include "import/emit.h"
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

@@ -3,6 +3,7 @@
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/volume_sample.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

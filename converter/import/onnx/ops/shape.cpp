@@ -1,5 +1,6 @@
 // ONNX rows: constants, shapes and views of the same elements.
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

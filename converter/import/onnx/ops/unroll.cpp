@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "import/emit.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: functions of two operands with broadcasting.
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

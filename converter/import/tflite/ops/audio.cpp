@@ -7,6 +7,7 @@
 #include "import/spectrum.h"
 #include "import/tflite/flex_options.h"
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

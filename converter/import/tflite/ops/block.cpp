@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: blocks of pixels become channels or batches, and back.
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

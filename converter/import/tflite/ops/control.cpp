@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

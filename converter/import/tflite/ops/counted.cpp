@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

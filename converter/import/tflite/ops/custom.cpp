@@ -3,6 +3,7 @@
 
 #include "import/tflite/ops.h"
 #include "import/tflite/window.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

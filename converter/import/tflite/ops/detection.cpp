@@ -6,6 +6,7 @@
 #include "import/suppression.h"
 #include "import/tflite/flex_options.h"
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

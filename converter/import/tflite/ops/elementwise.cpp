@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: functions of one operand, and choices.
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

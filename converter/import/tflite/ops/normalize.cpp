@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: normalisations.
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

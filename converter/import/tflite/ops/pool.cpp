@@ -1,6 +1,7 @@
 // TensorFlow Lite rows: pooling and resizing of images.
 #include "import/tflite/ops.h"
 #include "import/tflite/window.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -1,6 +1,7 @@
 // TensorFlow Lite rows: matrix products.
 #include "import/tflite/ops.h"
 #include "import/tflite/window.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

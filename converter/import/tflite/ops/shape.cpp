@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: shapes, and tensors made from them.
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

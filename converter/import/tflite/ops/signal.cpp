@@ -4,6 +4,7 @@
 #include "import/tflite/exact.h"
 #include "import/tflite/flex_options.h"
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

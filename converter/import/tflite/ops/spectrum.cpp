@@ -1,6 +1,7 @@
 // TensorFlow Lite rows: spectra. A transform is one product with a matrix of cosines and sines.
 #include "import/spectrum.h"
 #include "import/tflite/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

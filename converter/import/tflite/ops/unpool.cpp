@@ -4,6 +4,7 @@
 
 #include "import/tflite/ops.h"
 #include "import/tflite/window.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {

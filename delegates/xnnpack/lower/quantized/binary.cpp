@@ -6,6 +6,7 @@
 #include "delegates/xnnpack/lower/quantized/codes.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "delegates/xnnpack/quantized_support.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

@@ -10,6 +10,7 @@
 #include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/lower/window_bands.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {

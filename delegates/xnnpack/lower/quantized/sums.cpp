@@ -3,6 +3,7 @@
 
 #include "delegates/xnnpack/lower/quantized/codes.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {

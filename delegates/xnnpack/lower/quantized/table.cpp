@@ -5,6 +5,7 @@
 #include "delegates/xnnpack/lower/kernel_rows.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "eager/quantized.h"
+#include "ops/build_ops.h"
 
 // XNNPACK's choice of a kernel for this CPU. No operator in its header takes a table that its caller has
 // filled.

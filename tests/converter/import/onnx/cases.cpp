@@ -18,6 +18,7 @@
 #include "import/onnx/ops.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/tensor.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 
 namespace skiff {

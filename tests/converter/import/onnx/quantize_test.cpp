@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "ops/op_codes.h"
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {

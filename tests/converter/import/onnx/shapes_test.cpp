@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "convert.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "tests/converter/import/onnx/model.h"
 

@@ -10,6 +10,7 @@
 #include "import/tflite/import_tflite.h"
 #include "import/tflite/schema.h"
 #include "ops/custom.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {

@@ -1,0 +1,109 @@
+#include "import/onnx/dynamic_product.h"
+
+#include "import/emit.h"
+#include "import/onnx/quantize.h"
+#include "ops/op_codes.h"
+
+namespace skiff {
+namespace {
+
+using Kind = OnnxDynamicValue::Kind;
+
+const OnnxDynamicValue* Find(OnnxBuilder& b, ValueId value, Kind kind) {
+  const OnnxDynamicValue* found = b.DynamicValue(value);
+  return found != nullptr && found->kind == kind ? found : nullptr;
+}
+
+/// A factor for each output as one vector, or one number; nothing where it has other axes.
+std::optional<TensorData> ScalesOf(OnnxBuilder& b, ValueId scale, const OnnxDynamicValue& product) {
+  const TensorData* constant = b.ConstantOf(scale);
+  if (constant == nullptr || constant->dtype() != DType::kF32) return {};
+  const Shape& shape = constant->shape();
+  if (constant->elements() == 1) return constant->Reshaped({});
+  // Of [batch, channels, height, width], or of rows.
+  const int axis = product.is_convolution ? shape.rank() - 3 : shape.rank() - 1;
+  if (axis < 0 || shape[axis] != constant->elements()) return {};
+  return constant->Reshaped({constant->elements()});
+}
+
+/// Input 0 or 1 of a Mul that is of this kind, and the other one.
+struct Operands {
+  const OnnxDynamicValue* known = nullptr;
+  ValueId other = kNoValue;
+};
+Operands FindOperand(OnnxBuilder& b, Kind kind) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (const OnnxDynamicValue* known = Find(b, b.Input(i), kind)) return {known, b.Input(1 - i)};
+  }
+  return {};
+}
+
+}  // namespace
+
+void NoteDynamicCodes(OnnxBuilder& b, ValueId scale, ValueId zero_point) {
+  OnnxDynamicValue codes;
+  codes.x = b.Input(0);
+  codes.scale = scale;
+  codes.zero_point = zero_point;
+  b.NoteDynamicValue(b.results()[0], codes);
+  // The factor that quantisers multiply by the weights' scale.
+  codes.kind = Kind::kScales;
+  b.NoteDynamicValue(scale, codes);
+}
+
+void NoteDynamicProduct(OnnxBuilder& b, bool is_convolution) {
+  const OnnxDynamicValue* codes = Find(b, b.Input(0), Kind::kCodes);
+  if (codes == nullptr || b.OptionalInput(2) != codes->zero_point) return;
+  OnnxDynamicValue product = *codes;
+  product.kind = Kind::kProduct;
+  product.weights = b.Input(1);
+  product.weights_zero_point = b.OptionalInput(3);
+  product.is_convolution = is_convolution;
+  product.attributes = NodeAttributes(b);
+  b.NoteDynamicValue(b.results()[0], product);
+}
+
+void NoteDynamicCast(OnnxBuilder& b) {
+  const OnnxDynamicValue* product = Find(b, b.Input(0), Kind::kProduct);
+  if (product != nullptr && b.DTypeOf(b.results()[0]) == DType::kF32)
+    b.NoteDynamicValue(b.results()[0], OnnxDynamicValue(*product));
+}
+
+bool OutputDynamicProduct(OnnxBuilder& b) {
+  if (const Operands product = FindOperand(b, Kind::kProduct); product.known != nullptr) {
+    const OnnxDynamicValue* scales = Find(b, product.other, Kind::kScales);
+    const bool whole = scales != nullptr && scales->weights_scale != kNoValue &&
+                       scales->scale == product.known->scale &&
+                       IsDynamicProduct(b, *product.known, scales->weights_scale);
+    if (!whole) return false;
+    EmitDynamicProduct(b, nullptr, *product.known, scales->weights_scale);
+    return true;
+  }
+  if (const Operands scales = FindOperand(b, Kind::kScales); scales.known != nullptr) {
+    if (b.ConstantOf(scales.other) == nullptr || scales.known->weights_scale != kNoValue) return false;
+    OnnxDynamicValue both = *scales.known;
+    both.weights_scale = scales.other;
+    b.Output(OpCode::kMul, {b.Input(0), b.Input(1)}, ClampAttrs{});
+    b.NoteDynamicValue(b.results()[0], both);
+    return true;
+  }
+  return false;
+}
+
+bool IsDynamicProduct(OnnxBuilder& b, const OnnxDynamicValue& product, ValueId weights_scale) {
+  const bool zero_point =
+      product.weights_zero_point == kNoValue || b.ConstantOf(product.weights_zero_point) != nullptr;
+  return zero_point && b.ConstantOf(product.weights) != nullptr && ScalesOf(b, weights_scale, product);
+}
+
+ValueId EmitDynamicProduct(OnnxBuilder& b, const char* suffix, const OnnxDynamicValue& product,
+                           ValueId weights_scale) {
+  const ValueId x = b.Emit("rounded", OpCode::kFakeQuantize, {product.x}, FakeQuantizeAttrs{0, false});
+  const ValueId scale = b.Constant("scale", *ScalesOf(b, weights_scale, product));
+  const ValueId weights = EmitReal(b, "weights", product.weights,
+                                   {scale, product.weights_zero_point, product.is_convolution ? 0 : -1});
+  if (product.is_convolution) return EmitOnnx(b, suffix, "Conv", b.opset(), {x, weights}, product.attributes);
+  return EmitOnnx(b, suffix, "MatMul", b.opset(), {x, weights});
+}
+
+}  // namespace skiff

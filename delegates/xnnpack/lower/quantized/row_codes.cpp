@@ -1,0 +1,92 @@
+#include "delegates/xnnpack/lower/quantized/row_codes.h"
+
+#include <cmath>
+
+#include "core/wide_constant.h"
+#include "delegates/xnnpack/lower/quantized/product.h"
+#include "ops/build_ops.h"
+#include "ops/quantized.h"
+#include "ops/shape_rules.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+constexpr size_t kWeights = 1;
+constexpr size_t kBias = 2;
+/// Products of two codes whose sum 32 bits hold.
+constexpr int64_t kMostTerms = 1 << 15;
+
+bool AreScales(const Quantization& quantization) {
+  if (quantization.block != 0 || !HasZeroPoint(quantization, 0)) return false;
+  if (!quantization.per_tensor() && quantization.axis != 0) return false;
+  for (int64_t i = 0; i < quantization.count; ++i) {
+    if (!std::isnormal(quantization.ScaleAt(i))) return false;
+  }
+  return true;
+}
+
+/// The node that makes codes of input 0; nothing where none of this segment does.
+std::optional<NodeView> CodesBehind(const NodeView& node) {
+  const std::optional<NodeView> producer = node.Producer(0);
+  if (!producer || producer->op() != OpCode::kFakeQuantize || !producer->InSegment()) return std::nullopt;
+  return producer;
+}
+
+/// i8 around 0, with one scale or one for each output; of a Conv2d as the file has them. Null: others.
+const TensorView* WeightsOf(const NodeView& node) {
+  const PlanTensor& tensor = node.input(kWeights);
+  const TensorView& weights = tensor.wide == nullptr ? tensor.view : tensor.wide->stored();
+  const Shape& shape = weights.shape;
+  const bool bias = !node.Has(kBias) || (node.input(kBias).constant && node.in(kBias).dtype == DType::kF32);
+  if (!tensor.constant || !bias || weights.dtype != DType::kI8 || weights.quantization == nullptr)
+    return nullptr;
+  if (shape.rank() < 2 || shape.ElementsBetween(1, shape.rank()) > kMostTerms) return nullptr;
+  return AreScales(*weights.quantization) ? &weights : nullptr;
+}
+
+/// Each pixel by itself.
+bool IsPointwise(const Conv2dAttrs& attrs, const Shape& weights) {
+  const bool pads = (attrs.pads[0] | attrs.pads[1] | attrs.pads[2] | attrs.pads[3]) != 0;
+  return weights[1] == 1 && weights[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1 && !pads;
+}
+
+}  // namespace
+
+Status RowTerms::Prepare(const NodeView& node, const TensorView& weights, size_t outputs) {
+  has_bias_ = node.Has(kBias);
+  const Quantization& quantization = *weights.quantization;
+  SKIFF_RETURN_IF_ERROR(numbers_.Allocate(has_bias_ ? 2 * outputs : outputs));
+  for (size_t i = 0; i < outputs; ++i) {
+    numbers_[i] = quantization.ScaleAt(quantization.per_tensor() ? 0 : static_cast<int64_t>(i));
+    if (has_bias_) numbers_[outputs + i] = node.in(kBias).as<const float>()[i];
+  }
+  return OkStatus();
+}
+
+ContentHash RowTerms::Hash() const {
+  return HashOf({reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() * sizeof(float)});
+}
+
+bool RunsOnRowCodes(const NodeView& node) {
+  if (!BuildHas(OpCode::kFakeQuantize) || WeightsOf(node) == nullptr) return false;
+  const std::optional<NodeView> codes = CodesBehind(node);
+  if (!codes || node.op() == OpCode::kFullyConnected) return codes && node.op() == OpCode::kFullyConnected;
+  if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;
+  // A window meets pixels of one scale.
+  const int axis = NormalizeAxis(codes->As<FakeQuantizeAttrs>().axis, codes->in(0).shape.rank());
+  return axis <= 1 || IsPointwise(node.As<Conv2dAttrs>(), node.in(kWeights).shape);
+}
+
+Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment) {
+  const TensorView& weights = *WeightsOf(node);
+  if (node.op() == OpCode::kFullyConnected) {
+    const auto& attrs = node.As<ClampAttrs>();
+    return LowerRowCodesLinear(node, environment, weights, attrs.min, attrs.max);
+  }
+  const auto& attrs = node.As<Conv2dAttrs>();
+  if (IsPointwise(attrs, weights.shape))
+    return LowerRowCodesLinear(node, environment, weights, attrs.min, attrs.max);
+  return LowerRowCodesConvolution(node, environment, weights);
+}
+
+}  // namespace skiff::xnnpack

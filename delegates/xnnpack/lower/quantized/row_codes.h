@@ -1,0 +1,98 @@
+/// Products of rows whose codes are chosen at run time (FakeQuantize) with constant codes: integers in
+/// between.
+#pragma once
+
+#include <xnnpack.h>
+
+#include "core/fixed_array.h"
+#include "delegates/xnnpack/lower/convolution.h"
+#include "delegates/xnnpack/lower/step.h"
+
+namespace skiff::xnnpack {
+
+/// Writes the real numbers that the codes stand for, or in their place the codes, or both: what those behind
+/// it read.
+class FakeQuantizeStep final : public Step {
+ public:
+  FakeQuantizeStep(const NodeView& node, const Environment& environment);
+
+  FakeQuantizeStep* AsFakeQuantize() override { return this; }
+  /// After Reshape(). kOutOfMemory: codes that the output has no room for beside the numbers.
+  Status Want(bool codes, bool reals);
+
+  Status Reshape() override;
+  Status Bind(void* workspace) override;
+  Status Run() override;
+
+  /// From Bind() on: dense, with readable bytes behind them; and for each row what they mean.
+  const int8_t* codes() const { return codes_at_; }
+  const xnn_quantization_params* params() const { return params_; }
+  size_t rows() const { return rows_; }
+
+ private:
+  static constexpr size_t kBlock = 8192;  ///< Elements that a thread takes at a time.
+  struct Range {
+    float low = 0;
+    float high = 0;
+  };
+
+  const float* RowAt(size_t row) const { return node_.in(0).as<const float>() + row * length_; }
+  size_t BlockLength(size_t block) const;
+  Range RangeOf(size_t n, const float* x) const;
+  void SetRow(size_t row, Range range) const;
+  void Round(size_t row, size_t begin, size_t n) const;
+  void RunRow(size_t row) const;
+  void RunBlocks();
+
+  const bool symmetric_;
+  size_t rows_ = 0;
+  size_t length_ = 0;
+  size_t blocks_ = 0;  ///< Of a row.
+  bool wants_reals_ = true;
+  FixedArray<Range> ranges_;                        ///< Of blocks, where rows have several.
+  FixedArray<unsigned char> aside_;                 ///< Codes, where the output has no room for them.
+  FixedArray<xnn_quantization_params> own_params_;  ///< Where nobody reads codes.
+  int8_t* codes_at_ = nullptr;
+  xnn_quantization_params* params_ = nullptr;
+};
+
+/// What the products read of a FakeQuantizeStep: parameters for each of their rows, of which there may be
+/// more.
+class RowParams {
+ public:
+  /// `rows`: of the product; a multiple of those of the codes.
+  Status Reshape(size_t rows);
+  const xnn_quantization_params* Bind(const FakeQuantizeStep& codes);
+  /// Once the codes are there.
+  void Fill(const FakeQuantizeStep& codes);
+
+ private:
+  size_t rows_ = 0;
+  bool repeated_ = false;
+  FixedArray<xnn_quantization_params> params_;
+};
+
+/// Scales of the weights, one for each output, and biases. XNNPACK adds these to real numbers here.
+class RowTerms {
+ public:
+  Status Prepare(const NodeView& node, const TensorView& weights, size_t outputs);
+  const float* scales() const { return numbers_.data(); }
+  const float* bias() const { return has_bias_ ? numbers_.data() + numbers_.size() / 2 : nullptr; }
+  ContentHash Hash() const;
+
+ private:
+  FixedArray<float> numbers_;
+  bool has_bias_ = false;
+};
+
+/// Whether a Conv2d or FullyConnected node behind a FakeQuantize of its segment has weights for this.
+bool RunsOnRowCodes(const NodeView& node);
+Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment);
+
+// The two kinds. `weights` outlive the step.
+Result<StepPointer> LowerRowCodesLinear(const NodeView& node, const Environment& environment,
+                                        const TensorView& weights, float min, float max);
+Result<StepPointer> LowerRowCodesConvolution(const NodeView& node, const Environment& environment,
+                                             const TensorView& weights);
+
+}  // namespace skiff::xnnpack

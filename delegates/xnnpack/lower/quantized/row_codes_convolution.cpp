@@ -1,0 +1,91 @@
+// Windows of pictures whose codes are chosen at run time, one scale for each picture, to f32.
+#include "delegates/xnnpack/lower/quantized/product.h"
+#include "delegates/xnnpack/lower/quantized/row_codes.h"
+#include "delegates/xnnpack/weights/packed_weights.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+class RowCodesConvolutionStep final : public Step {
+ public:
+  RowCodesConvolutionStep(const NodeView& node, const Environment& environment, const TensorView& weights)
+      : Step(node, environment), weights_(weights), provider_(environment.weights) {
+    wants_codes_ = true;
+  }
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    const TensorView& y = node_.out(0);
+    ConvolutionGeometry g;
+    SKIFF_RETURN_IF_ERROR(DescribeConvolution(node_, &g));
+    if (!x.dense() || !IndirectionFits(y.shape.ElementsBetween(1, 3), int64_t{g.kernel[0]} * g.kernel[1]))
+      return Refuse();
+    if (!operator_ || !(g == geometry_)) {
+      geometry_ = g;
+      SKIFF_RETURN_IF_ERROR(Create());
+    }
+    const auto pictures = static_cast<size_t>(x.shape[0]);
+    SKIFF_RETURN_IF_ERROR(params_.Reshape(pictures));
+    size_t alignment = 0;
+    size_t height = 0;
+    size_t width = 0;
+    workspace_bytes_ = 0;
+    SKIFF_RETURN_IF_ERROR(FromXnn(xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w(
+        operator_.get(), pictures, static_cast<size_t>(x.shape[1]), static_cast<size_t>(x.shape[2]),
+        &workspace_bytes_, &alignment, &height, &width, environment_.pool)));
+    const bool agreed = height == static_cast<size_t>(y.shape[1]) && width == static_cast<size_t>(y.shape[2]);
+    return agreed ? OkStatus() : Refuse();
+  }
+
+  Status Bind(void* workspace) override {
+    return FromXnn(xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(
+        operator_.get(), workspace, codes_->codes(), node_.out(0).as<float>(), params_.Bind(*codes_)));
+  }
+
+  Status Run() override {
+    params_.Fill(*codes_);
+    return operator_.Run(environment_.pool);
+  }
+
+ private:
+  Status Create() {
+    const auto& attrs = node_.As<Conv2dAttrs>();
+    const ConvolutionGeometry& g = geometry_;
+    RowTerms terms;
+    SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, weights_, g.group_output_channels));
+    PackingKey key;
+    key.kind = PackingKind::kRowCodesConvolution;
+    key.dtype = DType::kI8;
+    key.has_bias = terms.bias() != nullptr;
+    key.weights = node_.input(1).hash;
+    key.bias = terms.Hash();
+    // As of f32 (convolution.cpp).
+    const bool any_pads = (g.pads[0] | g.pads[1] | g.pads[2] | g.pads[3]) != 0;
+    const bool unit_strides = g.strides[0] == 1 && g.strides[1] == 1;
+    const uint64_t parameters[] = {g.kernel[0], g.kernel[1], g.group_input_channels, g.group_output_channels,
+                                   any_pads,    unit_strides};
+    for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); ++i) key.parameters[i] = parameters[i];
+    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+      return xnn_create_convolution2d_nhwc_qd8_f32_qc8w(
+          g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
+          g.dilations[0], g.dilations[1], /*groups=*/1, g.group_input_channels, g.group_output_channels,
+          g.input_stride, g.output_stride, terms.scales(), weights_.as<const int8_t>(), terms.bias(),
+          attrs.min, attrs.max, g.flags, nullptr, cache, made);
+    });
+  }
+
+  const TensorView& weights_;
+  WeightsProvider provider_;
+  Operator operator_;  ///< Uses the provider; declared after it.
+  ConvolutionGeometry geometry_;
+  RowParams params_;
+};
+
+}  // namespace
+
+Result<StepPointer> LowerRowCodesConvolution(const NodeView& node, const Environment& environment,
+                                             const TensorView& weights) {
+  return MakeStep<RowCodesConvolutionStep>(node, environment, weights);
+}
+
+}  // namespace skiff::xnnpack

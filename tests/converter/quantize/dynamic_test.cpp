@@ -1,0 +1,97 @@
+// Products whose inputs become codes at run time: which nodes read codes, and that nothing else is computed.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "graph/evaluate.h"
+#include "graph/text.h"
+#include "quantize/quantizer.h"
+#include "tests/support/tiny_models.h"
+
+namespace skiff::testing {
+namespace {
+
+/// All kinds: windows over a picture and over its pixels, with and without strides, a batch, groups (which
+/// compute on floats), rows that two products share, and a result that is an output as well.
+constexpr const char* kNet = R"(graph net {
+  input image: f32[N, 12, 12, 8]
+  const w0: f32[24, 3, 3, 8] = seed 1
+  const b0: f32[24] = seed 2
+  const w1: f32[64, 1, 1, 24] = seed 3
+  const w2: f32[32, 3, 3, 64] = seed 4
+  const w3: f32[32, 3, 3, 32] = seed 5
+  const w4: f32[40, 32] = seed 6
+  const w5: f32[40, 32] = seed 7
+  const b5: f32[40] = seed 8
+  a: f32[N, 12, 12, 24] = Conv2d(image, w0, b0) {pads=[1, 1, 1, 1], min=0}
+  b: f32[N, 12, 12, 64] = Conv2d(a, w1, _) {min=0, max=6}
+  c: f32[N, 6, 6, 32] = Conv2d(b, w2, _) {strides=[2, 2], auto_pad=same_upper}
+  d: f32[N, 6, 6, 32] = Conv2d(c, w3, _) {pads=[1, 1, 1, 1]}
+  e: f32[N, 32] = ReduceMean(d) {axes=[1, 2], keep_dims=false}
+  f: f32[N, 40] = FullyConnected(e, w4, _)
+  g: f32[N, 40] = FullyConnected(e, w5, b5)
+  output f
+  output g
+  output d
+}
+)";
+
+Graph DynamicNet() {
+  Graph graph = ParseGraph(kNet);
+  QuantizeOptions options;
+  options.format = Format::kDynamic;
+  return QuantizeGraph(std::move(graph), {}, options).graph;
+}
+
+NamedTensors Batch(int64_t size, uint32_t seed) {
+  return {{"image", RandomTensor(DType::kF32, {size, 12, 12, 8}, seed)}};
+}
+
+void ExpectNear(const NamedTensors& got, const NamedTensors& expected) {
+  for (const auto& [name, tensor] : expected) {
+    const Difference difference = Compare(got.at(name), tensor);
+    // A number in the middle between two codes may go either way.
+    EXPECT_LT(difference.difference, 2e-3 * difference.largest) << name;
+  }
+}
+
+TEST(Dynamic, ComputesWhatTheGraphSays) {
+  const Graph graph = DynamicNet();
+  OpenedModel opened(graph);
+  for (const int threads : {1, 2}) {
+    SessionOptions options;
+    options.threads = threads;
+    options.thread_small_work = true;
+    auto session = std::move(Session::Create(*opened.model, options).value());
+    for (const int64_t batch : {1, 3, 2}) {
+      SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
+      ExpectNear(RunSession(*session, Batch(batch, 5)), Evaluate(graph, Batch(batch, 5)));
+    }
+  }
+}
+
+TEST(Dynamic, RunsOnCodes) {
+  OpenedModel opened(DynamicNet());
+  for (const bool keep : {false, true}) {
+    SCOPED_TRACE(keep);
+    SessionOptions options;
+    options.keep_intermediates = keep;
+    auto session = std::move(Session::Create(*opened.model, options).value());
+    const NamedTensors results = RunSession(*session, Batch(2, 1));
+    ExpectNear(results, Evaluate(DynamicNet(), Batch(2, 1)));
+    for (int i = 0; i < session->node_count(); ++i)
+      EXPECT_FALSE(session->node(i).fell_back) << session->node(i).name;
+    // Packed, a weight is a byte; all in floats would be four times as much.
+    constexpr uint64_t kWeights = 24 * 72 + 64 * 24 + 32 * 576 + 32 * 288 + 2 * 40 * 32;
+    EXPECT_LT(session->memory_usage().packed_weights, 2 * kWeights);
+    if (!keep) continue;
+    // The numbers that codes stand for are there for who looks at them.
+    const TensorView rounded = session->Tap("e.codes").value();
+    std::set<float> steps;
+    for (int i = 0; i < 32; ++i) steps.insert(rounded.as<const float>()[i]);
+    EXPECT_GT(steps.size(), 4u);
+  }
+}
+
+}  // namespace
+}  // namespace skiff::testing
