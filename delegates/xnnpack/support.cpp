@@ -343,6 +343,7 @@ bool WorksOnRows(const NodeTypes& node) {
       return node.inputs[0]->view.dtype != DType::kF16;
     case OpCode::kDequantize:
       return node.inputs[0]->view.quantization->per_tensor();
+    case OpCode::kFakeQuantize:
     case OpCode::kReduceSum:
     case OpCode::kReduceMean:
     case OpCode::kReduceMax:

@@ -58,7 +58,7 @@ def main():
     parser.add_argument("skiff")
     parser.add_argument("models", type=pathlib.Path)
     parser.add_argument("--net", action="append", choices=TASKS)
-    parser.add_argument("--formats", nargs="*", default=["i8", "weights8", "weights4", "f16"])
+    parser.add_argument("--formats", nargs="*", default=["i8", "weights8", "weights4", "f16", "dynamic"])
     parser.add_argument("--options", default="", help="of skiff quantize, separated by spaces")
     parser.add_argument("--no-onnxruntime", action="store_true")
     arguments = parser.parse_args()

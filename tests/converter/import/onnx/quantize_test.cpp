@@ -216,5 +216,70 @@ TEST(OnnxQuantize, IntegerProductsAreExact) {
   }
 }
 
+/// x, rounded at run time, times weights of integers. The weights' scale is a constant, or an input, where
+/// the specification's arithmetic is written out.
+struct DynamicNet {
+  const char* product;
+  std::vector<int64_t> x_extents, weights_extents, scale_extents;
+};
+
+Shape ShapeOf(const std::vector<int64_t>& extents) {
+  return {extents.data(), static_cast<int>(extents.size())};
+}
+
+TensorData RunDynamic(const DynamicNet& net, bool constant_scale, bool expect_product) {
+  OnnxModel model(17);
+  model.AddInput("x", net.x_extents);
+  std::vector<int32_t> codes;
+  for (int i = 0; i < 24; ++i) codes.push_back((i * 37 + 11) % 256);
+  model.AddIntegers("w", kU8, net.weights_extents, codes);
+  model.AddIntegers("wz", kU8, {}, {120});
+  const std::vector<float> scales =
+      net.scale_extents.empty() ? std::vector<float>{0.02f} : std::vector<float>{0.02f, 0.5f, 0.001f};
+  if (constant_scale) {
+    model.AddFloats("ws", net.scale_extents, scales);
+  } else {
+    model.AddInput("ws", net.scale_extents);
+  }
+  model.AddNode("DynamicQuantizeLinear", {"x"}, {"codes", "xs", "xz"});
+  model.AddNode(net.product, {"codes", "w", "xz", "wz"}, {"sums"});
+  auto* to = model.AddNode("Cast", {"sums"}, {"numbers"})->add_attribute();
+  to->set_name("to");
+  to->set_type(onnx::AttributeProto::INT);
+  to->set_i(onnx::TensorProto::FLOAT);
+  model.AddNode("Mul", {"xs", "ws"}, {"scales"});
+  model.AddNode("Mul", {"numbers", "scales"}, {"y"});
+  model.AddOutput("y");
+  const auto made = OperatorsOf(model.Import());
+  EXPECT_EQ(std::count(made.begin(), made.end(), OpCode::kFakeQuantize), expect_product ? 1 : 0);
+  std::vector<float> x;
+  for (int i = 0; i < 16; ++i) x.push_back(0.37f * static_cast<float>((i * 5) % 16) - 1.9f);
+  std::map<std::string, TensorData> inputs = {{"x", Floats(ShapeOf(net.x_extents), x)}};
+  if (!constant_scale) inputs["ws"] = Floats(ShapeOf(net.scale_extents), scales);
+  return RunModel(model, inputs);
+}
+
+TEST(OnnxQuantize, ProductsOfCodesThatAreMadeAtRunTimeAreOneProduct) {
+  const DynamicNet nets[] = {
+      {"MatMulInteger", {2, 8}, {8, 3}, {}},
+      {"MatMulInteger", {2, 8}, {8, 3}, {3}},
+      {"ConvInteger", {1, 4, 2, 2}, {3, 4, 1, 2}, {}},
+      {"ConvInteger", {1, 4, 2, 2}, {3, 4, 1, 2}, {1, 3, 1, 1}},
+  };
+  for (const DynamicNet& net : nets) {
+    SCOPED_TRACE(::testing::Message() << net.product << ", scales of rank " << net.scale_extents.size());
+    const TensorData product = RunDynamic(net, true, true);
+    const TensorData arithmetic = RunDynamic(net, false, false);
+    ASSERT_EQ(product.shape(), arithmetic.shape());
+    for (int64_t i = 0; i < product.elements(); ++i)
+      EXPECT_NEAR(product.as<float>()[i], arithmetic.as<float>()[i], 1e-5f) << i;
+  }
+}
+
+TEST(OnnxQuantize, ScalesAlongOtherAxesStayArithmetic) {
+  // Three numbers along the width of a picture are no scales of channels.
+  RunDynamic({"ConvInteger", {1, 4, 1, 4}, {3, 4, 1, 2}, {3}}, true, false);
+}
+
 }  // namespace
 }  // namespace skiff
