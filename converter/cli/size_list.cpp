@@ -12,6 +12,7 @@
 #include "format/model_data.h"
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
+#include "plan/built_plan.h"
 #include "run/opened_model.h"
 #include "skiff/session.h"
 

@@ -218,6 +218,8 @@ ContentHash HashOf(const TensorData& data) {
   return {hash.low64, hash.high64};
 }
 
+bool PlanDraft::IsStage(size_t node) const { return graph->node(nodes[node].id).op == OpCode::kStage; }
+
 PlanNode PlanDraft::ViewOf(size_t node) const {
   const DraftNode& draft = nodes[node];
   const Node& source = graph->node(draft.id);

@@ -9,7 +9,6 @@
 
 #include "format/model_data.h"
 #include "graph/graph.h"
-#include "ops/op_codes.h"
 
 namespace skiff {
 
@@ -60,7 +59,7 @@ struct PlanDraft {
   void FindTypicalTypes();
 
   PlanNode ViewOf(size_t node) const;
-  bool IsStage(size_t node) const { return graph->node(nodes[node].id).op == OpCode::kStage; }
+  bool IsStage(size_t node) const;
   /// For support predicates; `storage` backs the result.
   NodeTypes TypesOf(size_t node, std::vector<const PlanTensor*>& storage) const;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/must.h"
+#include "plan/built_plan.h"
 #include "plan/placement.h"
 #include "plan/shaped_plan.h"
 

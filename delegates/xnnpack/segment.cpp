@@ -4,10 +4,10 @@
 #include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/follow.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/lower/quantized/row_codes.h"
 #include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/support.h"
 #include "delegates/xnnpack/weights/packing_scope.h"
-#include "ops/build_ops.h"
 #include "plan/work.h"
 
 namespace skiff::xnnpack {
@@ -50,7 +50,7 @@ Status Segment::Prepare() {
     SKIFF_RETURN_IF_ERROR(Describe(node, nodes_[i - segment_.begin]));
     nodes_[i - segment_.begin].lower = FindLowering(nodes_[i - segment_.begin].types);
   }
-  if (BuildHas(OpCode::kFakeQuantize)) FindCodes();
+  if (kHasRowCodes) FindCodes();
   return OkStatus();
 }
 
@@ -153,7 +153,7 @@ Status Segment::ReshapeNode(uint32_t index) {
 
 Status Segment::ReshapeNodes(size_t* workspace) {
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
-  if (BuildHas(OpCode::kFakeQuantize)) SKIFF_RETURN_IF_ERROR(LinkCodes());
+  if (kHasRowCodes) SKIFF_RETURN_IF_ERROR(LinkCodes());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > *workspace)
       *workspace = nodes_[i].step->workspace_bytes();

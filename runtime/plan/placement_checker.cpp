@@ -4,6 +4,7 @@
 #include "core/extents.h"
 #include "ops/build_ops.h"
 #include "ops/op.h"
+#include "plan/built_plan.h"
 #include "plan/placement.h"
 
 namespace skiff {

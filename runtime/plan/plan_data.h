@@ -3,7 +3,6 @@
 
 #include "core/features.h"
 #include "core/fixed_array.h"
-#include "ops/build_ops.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
 #include "skiff/model.h"
@@ -25,10 +24,6 @@ struct TensorPlacement {
   DType stored = DType::kInvalid;
   const Quantization* stored_quantization = nullptr;
 };
-
-/// Whether the runtime itself runs scatters that write into a variable's own memory.
-inline constexpr bool kBuildWritesStates =
-    BuildHas(Feature::kVariables) && (BuildHas(OpCode::kScatterElements) || BuildHas(OpCode::kScatterND));
 
 struct SegmentData {
   DelegateKind delegate = DelegateKind::kReference;
@@ -70,17 +65,11 @@ struct PlanData {
   bool IsShapeValue(int32_t tensor) const {
     return BuildHas(Feature::kShapes) && shape_values[static_cast<size_t>(tensor)];
   }
-  int32_t StateOf(int32_t tensor) const {
-    return kBuildWritesStates ? states[static_cast<size_t>(tensor)] : TensorPlacement::kRoot;
-  }
+  // In plan/built_plan.h.
+  int32_t StateOf(int32_t tensor) const;
   /// A scatter that writes its updates into a variable's own memory.
-  bool WritesState(const PlanNode& node) const {
-    if (!kBuildWritesStates || node.outputs.size() != 1) return false;
-    const int32_t state = StateOf(node.outputs[0]);
-    return state != TensorPlacement::kRoot &&
-           placements[static_cast<size_t>(node.outputs[0])].buffer == state;
-  }
-  bool IsLate(int32_t tensor) const { return BuildHas(OpCode::kStage) && late[static_cast<size_t>(tensor)]; }
+  bool WritesState(const PlanNode& node) const;
+  bool IsLate(int32_t tensor) const;
 };
 
 }  // namespace skiff

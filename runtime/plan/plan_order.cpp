@@ -6,6 +6,7 @@
 #include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 
 namespace skiff {
 namespace {

@@ -9,6 +9,7 @@
 #include "ops/op.h"
 #include "ops/quantized.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 
 namespace skiff {
 namespace {

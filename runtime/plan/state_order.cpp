@@ -3,6 +3,7 @@
 #include "ops/op.h"
 #include "ops/op_codes.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 
 namespace skiff {
 namespace {

@@ -5,6 +5,7 @@
 #include "core/platform.h"
 #include "ops/build_ops.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 
 namespace skiff {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "core/platform.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 #include "session/control_segment.h"
 #include "session/late_body.h"
 

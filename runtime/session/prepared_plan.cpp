@@ -5,6 +5,7 @@
 #include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 #include "plan/work.h"
 #include "session/control_segment.h"
 #include "session/state_segment.h"

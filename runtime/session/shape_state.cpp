@@ -1,5 +1,7 @@
 #include "session/shape_state.h"
 
+#include "plan/built_plan.h"
+
 #include <algorithm>
 #include <cstring>
 

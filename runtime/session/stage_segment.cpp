@@ -1,6 +1,7 @@
 // A Stage: the rest of a plan, made ready during the run, when the elements that decide its shapes are there.
 #include "core/platform.h"
 #include "plan/body_ports.h"
+#include "plan/built_plan.h"
 #include "session/control_segment.h"
 #include "session/late_body.h"
 

@@ -4,7 +4,6 @@
 
 #include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
-#include "ops/build_ops.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
 
@@ -68,7 +67,7 @@ ContentHash RowTerms::Hash() const {
 }
 
 bool RunsOnRowCodes(const NodeView& node) {
-  if (!BuildHas(OpCode::kFakeQuantize) || WeightsOf(node) == nullptr) return false;
+  if (WeightsOf(node) == nullptr) return false;
   const std::optional<NodeView> codes = CodesBehind(node);
   if (!codes || node.op() == OpCode::kFullyConnected) return codes && node.op() == OpCode::kFullyConnected;
   if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;

@@ -7,8 +7,12 @@
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/lower/step.h"
+#include "ops/build_ops.h"
 
 namespace skiff::xnnpack {
+
+/// Without the operator, none of this is linked.
+inline constexpr bool kHasRowCodes = BuildHas(OpCode::kFakeQuantize);
 
 /// Writes the real numbers that the codes stand for, or in their place the codes, or both: what those behind
 /// it read.
