@@ -11,6 +11,7 @@
 #include "graph/error.h"
 #include "signatures.h"
 #include "skiff/model.h"
+#include "state.h"
 #include "write_options.h"
 
 namespace skiff {
@@ -71,6 +72,7 @@ void CheckOwnFile(const std::vector<uint8_t>& file) {
 
 void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
   RunPipeline(planned.graph, options.pipeline);
+  CheckStates(planned.graph);
   CopyPassedThroughInputs(planned.graph);
   SplitStages(planned.graph);
 }

@@ -105,6 +105,26 @@ TEST(TfliteErrors, TensorsThatNobodyMakes) {
               HasSubstr("the node has no outputs"));
 }
 
+/// A kilobyte cannot ask for gigabytes.
+TEST(TfliteErrors, TensorsThatAreNotInTheFile) {
+  const auto state = [](tflite::ModelT& model) -> tflite::TensorT& {
+    return Tensor(model, Node(model).inputs[18]);
+  };
+  ExpectError(Changed("lstm_f32",
+                      [&](auto& model) {
+                        state(model).shape = {1 << 16, 1 << 16};
+                      }),
+              StatusCode::kUnsupported,
+              HasSubstr("has 16384 MiB that are not in the file, and 256 MiB are left"));
+  ExpectError(Changed("conv_2d_same_f32",
+                      [&](auto& model) {
+                        tflite::TensorT& weights = Tensor(model, Node(model).inputs[1]);
+                        weights.shape[0] = 1 << 28;
+                        weights.sparsity = std::make_unique<tflite::SparsityT>();
+                      }),
+              StatusCode::kUnsupported, HasSubstr("MiB that are not in the file, and 256 MiB are left"));
+}
+
 /// An LSTM has an input gate or none; half of one is none of both.
 TEST(TfliteErrors, HalfOfAGate) {
   for (const size_t input : {1, 2, 5, 6}) {
