@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/code_range.h"
 #include "core/half.h"
 #include "graph/error.h"
 #include "import/tflite/sparse.h"
@@ -77,7 +78,9 @@ float UsableScale(const tflite::Tensor& tensor, float scale) {
 }
 
 int32_t UsableZeroPoint(const tflite::Tensor& tensor, int64_t zero_point) {
-  if (zero_point < INT32_MIN || zero_point > INT32_MAX) Bad(tensor, "a zero point is {}", zero_point);
+  const CodeRange* range = CodeRangeOf(DTypeOfTflite(tensor.type()));
+  if (range == nullptr || zero_point < range->low || zero_point > range->high)
+    Bad(tensor, "a zero point is {}, which {} does not hold", zero_point, TfliteTypeName(tensor.type()));
   return static_cast<int32_t>(zero_point);
 }
 

@@ -17,8 +17,8 @@ std::vector<std::string> FuzzSeeds() {
 
 namespace {
 
-/// Texts may say any type of any value: what breaks the rules of the operators from the beginning is no defect
-/// of what comes behind.
+/// Texts may say any type of any value: what breaks the rules of the operators from the beginning is no
+/// defect of what comes behind.
 void CheckTypes(const Graph& graph) {
   try {
     Verify(graph);

@@ -158,6 +158,9 @@ TEST(TfliteErrors, ScalesThatFitNothing) {
                         weights(model).quantization->zero_point = {0, 0};
                       }),
               StatusCode::kInvalidModel, HasSubstr("scales and 2 zero points"));
+  ExpectError(
+      Changed("conv_2d_same_i8", [&](auto& model) { weights(model).quantization->zero_point = {128}; }),
+      StatusCode::kInvalidModel, HasSubstr("a zero point is 128, which INT8 does not hold"));
   ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).shape.push_back(3); }),
               StatusCode::kInvalidModel, HasSubstr("bytes, the file holds"));
 }
