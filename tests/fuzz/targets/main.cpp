@@ -88,11 +88,11 @@ void Require(bool holds, const std::string& sentence) {
 #ifdef SKIFF_LIBFUZZER
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  skiff::testing::BeQuiet();
   if (*argc == 3 && std::strcmp((*argv)[1], "--write-seeds") == 0) {
     skiff::testing::WriteSeeds((*argv)[2]);
     std::exit(0);
   }
-  skiff::testing::BeQuiet();
   return 0;
 }
 

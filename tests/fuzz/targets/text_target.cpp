@@ -11,11 +11,18 @@
 
 namespace skiff::testing {
 
-std::vector<std::string> FuzzSeeds() {
-  return {kSmallNet, kCountingGraph, kQuantizedGraph, kNarrowGraph, kCacheNet};
-}
-
 namespace {
+
+/// What the tests of a pass begin with, and what they end with.
+void AppendGraphs(const std::string& cases, std::vector<std::string>& graphs) {
+  size_t begin = 0;
+  while ((begin = cases.find("\ngraph ", begin)) != std::string::npos) {
+    const size_t end = cases.find("\n}\n", begin);
+    if (end == std::string::npos) return;
+    graphs.push_back(cases.substr(begin + 1, end + 2 - begin));
+    begin = end;
+  }
+}
 
 /// Texts may say any type of any value: what breaks the rules of the operators from the beginning is no
 /// defect of what comes behind.
@@ -28,6 +35,14 @@ void CheckTypes(const Graph& graph) {
 }
 
 }  // namespace
+
+std::vector<std::string> FuzzSeeds() {
+  std::vector<std::string> seeds = {kSmallNet, kCountingGraph, kQuantizedGraph, kNarrowGraph, kCacheNet};
+  for (const std::string& cases : FilesIn("tests/converter/passes", ".txt", SIZE_MAX))
+    AppendGraphs(cases, seeds);
+  return seeds;
+}
+
 }  // namespace skiff::testing
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
