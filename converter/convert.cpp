@@ -12,6 +12,7 @@
 #include "ops/op_codes.h"
 #include "signatures.h"
 #include "skiff/model.h"
+#include "state.h"
 #include "write_options.h"
 
 namespace skiff {
@@ -72,6 +73,7 @@ void CheckOwnFile(const std::vector<uint8_t>& file) {
 
 void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
   RunPipeline(planned.graph, options.pipeline);
+  CheckStates(planned.graph);
   CopyPassedThroughInputs(planned.graph);
   SplitStages(planned.graph);
 }

@@ -30,7 +30,7 @@ size_t IndexOf(std::span<const GraphPort> ports, const std::string& name, const 
 std::string TypeText(const Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   if (!value.has_shape) return std::string(DTypeName(value.dtype)) + " of unknown shape";
-  return DTypeName(value.dtype) + DimsText(graph, value.dims);
+  return DTypeName(value.dtype) + DimsText(graph, value.dims) + QuantizationText(value.quantization);
 }
 
 bool SameType(const Value& a, const Value& b) {
@@ -86,6 +86,24 @@ void KeepStates(Graph& graph, const std::vector<StatePair>& pairs) {
     TensorData zeros = TensorData(typed.value(from).dtype, typed.value(from).shape());
     graph.MakeVariable(input, output, {pair.input, zeros.Quantized(typed.value(from).quantization)});
     graph.stated.emplace_back("state:" + pair.input, pair.output);
+  }
+}
+
+void CheckStates(const Graph& graph) {
+  const size_t variables = graph.variables.size();
+  for (size_t i = 0; i < variables; ++i) {
+    const TensorData& first = graph.variables[i].first;
+    for (const std::span<const GraphPort> ports : {std::span(graph.inputs()), std::span(graph.outputs())}) {
+      const ValueId id = ports[ports.size() - variables + i].value;
+      const Value& value = graph.value(id);
+      if (value.dtype == first.dtype() && value.has_static_shape() && value.shape() == first.shape() &&
+          SameQuantization(value.quantization, first.quantization()))
+        continue;
+      Throw(StatusCode::kUnsupported,
+            "the variable '{}' is {}[{}]{} at first, and {} in a run; give it one type",
+            graph.variables[i].name, DTypeName(first.dtype()), fmt::join(first.shape(), ", "),
+            QuantizationText(first.quantization()), TypeText(graph, id));
+    }
   }
 }
 

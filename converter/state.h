@@ -21,6 +21,10 @@ struct StatePair {
 /// (kInvalidArgument) naming the pair: no such input or output, another type, a shape that is not fixed.
 void KeepStates(Graph& graph, const std::vector<StatePair>& pairs);
 
+/// Each run leaves what the next can begin with: what a variable is read as, and what is assigned to it, have
+/// its type, once shapes are inferred. Throws Error (kUnsupported) naming the variable.
+void CheckStates(const Graph& graph);
+
 /// Pairs that look like states by their names and types, such as h and h_out, or state and stateN.
 std::vector<StatePair> LikelyStates(const Graph& graph);
 /// What to do about one.

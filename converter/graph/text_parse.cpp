@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/extents.h"
 #include "core/half.h"
 #include "graph/bodies.h"
 #include "graph/error.h"
@@ -72,6 +73,9 @@ uint64_t NextRandom(uint64_t& state) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
 }
+
+/// A line of text can ask for any number of them.
+constexpr int64_t kMostDrawnBytes = int64_t{1} << 30;
 
 class Parser {
  public:
@@ -305,29 +309,39 @@ class Parser {
     }
     if (!type.has_shape) Lexer::Fail(at, "a constant needs a shape; [] is that of a scalar");
     Expect("=");
-    TensorData data(type.dtype, shape);
-    if (TakeIf("seed")) {
-      FillFromSeed(data, static_cast<uint64_t>(TakeInteger()));
-    } else if (lexer_.next().Is("data")) {
+    if (const char* why = WhyNoTensor(type.dtype, shape))
+      Lexer::Fail(at, fmt::format("the shape {} {}", ShapeText(shape).c_str(), why));
+    if (lexer_.next().Is("data"))
       Lexer::Fail(lexer_.next(),
                   "the elements of a large constant are not in the text; write 'seed N' to draw some");
-    } else {
-      TakeElements(data, at);
-    }
+    const TensorData data =
+        TakeIf("seed") ? DrawElements(type.dtype, shape, at) : TakeElements(type.dtype, shape, at);
     graph_.AddConstant(name, data.Quantized(type.quantization));
   }
 
-  void TakeElements(TensorData& data, const Token& at) {
+  TensorData DrawElements(DType dtype, const Shape& shape, const Token& at) {
+    const int64_t bytes = shape.elements() * DTypeSize(dtype);
+    if (bytes > bytes_left_to_draw_)
+      Lexer::Fail(at, fmt::format("a text draws at most {} MiB of constants", kMostDrawnBytes >> 20));
+    bytes_left_to_draw_ -= bytes;
+    TensorData data(dtype, shape);
+    FillFromSeed(data, static_cast<uint64_t>(TakeInteger()));
+    return data;
+  }
+
+  TensorData TakeElements(DType dtype, const Shape& shape, const Token& at) {
     const std::vector<Number> numbers = TakeNumbers();
-    if (static_cast<int64_t>(numbers.size()) != data.elements()) {
-      Lexer::Fail(at, fmt::format("the shape {} has {} elements, {} are given",
-                                  ShapeText(data.shape()).c_str(), data.elements(), numbers.size()));
+    if (static_cast<int64_t>(numbers.size()) != shape.elements()) {
+      Lexer::Fail(at, fmt::format("the shape {} has {} elements, {} are given", ShapeText(shape).c_str(),
+                                  shape.elements(), numbers.size()));
     }
+    TensorData data(dtype, shape);
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (!FitsNibble(data.dtype(), numbers[i].integer))
         Lexer::Fail(at, fmt::format("{} is no {}", numbers[i].integer, DTypeName(data.dtype())));
       StoreElement(data, static_cast<int64_t>(i), numbers[i]);
     }
+    return data;
   }
 
   void OutputStatement() {
@@ -454,6 +468,7 @@ class Parser {
 
   Lexer lexer_;
   Graph graph_;
+  int64_t bytes_left_to_draw_ = kMostDrawnBytes;
   bool in_body_ = false;
 };
 

@@ -17,7 +17,7 @@ struct PortText {
       used += written > 0 ? static_cast<size_t>(written) : 0;
       used = used < sizeof(text) ? used : sizeof(text) - 1;
     };
-    append("[");
+    append("%s", "[");
     for (int i = 0; i < port.shape.rank(); ++i) {
       const char* separator = i > 0 ? ", " : "";
       if (port.shape[i] >= 0) {
@@ -27,7 +27,7 @@ struct PortText {
         append("%s%s", separator, symbol >= 0 ? model.symbols[static_cast<size_t>(symbol)].name : "?");
       }
     }
-    append("]");
+    append("%s", "]");
   }
   char text[512] = "";
 };

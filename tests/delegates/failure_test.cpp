@@ -1,73 +1,13 @@
 // When the system says no, in the middle of whatever a delegate does: each allocation in turn, ours and those
-// inside of XNNPACK, and each thread of a pool. The linker sends the calls of the whole program here
-// (CMakeLists.txt), so sanitizers see the rest of it.
-#include <errno.h>
+// inside of XNNPACK, and each thread of a pool. The linker sends the calls of the whole program to
+// tests/support/refusals.h, so sanitizers see the rest of it.
 #include <gtest/gtest.h>
-#include <pthread.h>
-
-#include <cstdlib>
-#include <new>
 
 #include "conformance_cases.h"
 #include "delegates/xnnpack/delegate.h"
 #include "ops/op_codes.h"
 #include "skiff/thread_pool.h"
-
-namespace {
-
-/// What is refused on this thread: the n-th from now, or that and all later ones.
-struct Refusal {
-  long in = 0;  ///< 0: nothing.
-  bool lasting = false;
-  bool hit = false;
-
-  bool Next() {
-    if (in == 0 || --in > 0) return false;
-    in = lasting ? 1 : 0;
-    return hit = true;
-  }
-};
-thread_local Refusal of_memory;
-thread_local Refusal of_threads;
-
-}  // namespace
-
-extern "C" {
-void* __real_malloc(size_t size);
-void* __real_calloc(size_t count, size_t size);
-void* __real_realloc(void* memory, size_t size);
-int __real_posix_memalign(void** memory, size_t alignment, size_t size);
-int __real_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
-                          void* argument);
-
-void* __wrap_malloc(size_t size) { return of_memory.Next() ? nullptr : __real_malloc(size); }
-void* __wrap_calloc(size_t count, size_t size) {
-  return of_memory.Next() ? nullptr : __real_calloc(count, size);
-}
-void* __wrap_realloc(void* memory, size_t size) {
-  return of_memory.Next() ? nullptr : __real_realloc(memory, size);
-}
-int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
-  return of_memory.Next() ? ENOMEM : __real_posix_memalign(memory, alignment, size);
-}
-int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
-                          void* argument) {
-  return of_threads.Next() ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
-}
-
-// operator new(size_t, std::nothrow): size_t is `m` or `j` to the linker.
-#define REFUSABLE_NEW(symbol)                                       \
-  void* __real_##symbol(size_t size, const std::nothrow_t& tag);    \
-  void* __wrap_##symbol(size_t size, const std::nothrow_t& tag) {   \
-    return of_memory.Next() ? nullptr : __real_##symbol(size, tag); \
-  }
-#if __SIZEOF_SIZE_T__ == __SIZEOF_INT__
-REFUSABLE_NEW(_ZnwjRKSt9nothrow_t)
-#else
-REFUSABLE_NEW(_ZnwmRKSt9nothrow_t)
-#endif
-#undef REFUSABLE_NEW
-}
+#include "tests/support/refusals.h"
 
 namespace skiff::testing {
 namespace {

@@ -62,7 +62,7 @@ std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import
     ModelOptions model_options;
     model_options.delegates = BuiltinDelegates();
     Result<std::unique_ptr<Model>> model = Model::Open(file.span(), model_options);
-    if (!model.ok()) return std::string("OWN FILE REFUSED ") + capture.message();
+    if (!model.ok()) return kDefect + std::string("the loader refuses it: ") + capture.message();
     Result<std::unique_ptr<Variables>> variables = Variables::Create(**model);
     if (!variables.ok()) return capture.message();
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -78,7 +78,7 @@ std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import
     }
     return "";
   } catch (const Error& error) {
-    return error.what();
+    return (error.code() == StatusCode::kInternal ? kDefect : "") + std::string(error.what());
   }
 }
 

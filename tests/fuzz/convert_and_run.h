@@ -10,7 +10,9 @@
 namespace skiff::testing {
 
 /// Imports, converts to one file, opens and runs each signature as a plan, open dimensions at 2; the error's
-/// text, or "". What begins with "OWN FILE REFUSED" is a defect of the converter.
+/// text, or "". What begins with kDefect is none of the source's, but of the converter: a file that the
+/// loader refuses, or a state that it says it cannot be in.
+inline constexpr const char* kDefect = "DEFECT ";
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import);
 
 }  // namespace skiff::testing

@@ -1,6 +1,7 @@
 // Damages ONNX files outside of their raw tensor data, by bytes and by fields, imports and converts them and,
-// where that succeeds, runs them eagerly. 2,000 in all over the files under 200 KB: the sample, the node
-// tests of the distribution's ONNX package, and the trained models where they are present.
+// where that succeeds, runs them eagerly. 2,000 in all (SKIFF_FUZZ_COUNT=N: N) over the files under 200 KB:
+// the sample, the node tests of the distribution's ONNX package, and the trained models where they are
+// present.
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
@@ -21,8 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMutations = 2000;
 constexpr size_t kLargestFile = 200 * 1024;
+
+int MutationCount() {
+  const char* count = std::getenv("SKIFF_FUZZ_COUNT");
+  return count == nullptr ? 2000 : std::atoi(count);
+}
 
 std::vector<fs::path> SampleFiles() {
   std::vector<fs::path> files;
@@ -72,7 +77,13 @@ TEST(MutateOnnx, AnErrorOrACleanRunEachTime) {
   Outcomes by_bytes;
   Outcomes by_fields;
   int parsed = 0;
-  for (int i = 0; i < kMutations; ++i) {
+  const auto use = [](const std::string& bytes, Outcomes& outcomes) {
+    const std::string outcome = ImportAndRun(bytes);
+    EXPECT_FALSE(outcome.starts_with(kDefect)) << outcome;
+    outcomes.Add(outcome);
+  };
+  const int count = MutationCount();
+  for (int i = 0; i < count; ++i) {
     std::mt19937 random(static_cast<uint32_t>(i));
     const fs::path& path = files[static_cast<size_t>(i) % files.size()];
     SCOPED_TRACE(path.string() + ", mutation " + std::to_string(i));
@@ -81,22 +92,21 @@ TEST(MutateOnnx, AnErrorOrACleanRunEachTime) {
     if (i % 2 == 0) {
       MutateBytes(random, bytes);
       parsed += model.ParseFromString(bytes) ? 1 : 0;
-      by_bytes.Add(ImportAndRun(bytes));
+      use(bytes, by_bytes);
     } else {
       ASSERT_TRUE(model.ParseFromString(bytes));
       const uint32_t changes = 1 + random() % 2;
       for (uint32_t change = 0; change < changes; ++change) MutateMessage(random, model);
       ++parsed;
-      by_fields.Add(ImportAndRun(model.SerializeAsString()));
+      use(model.SerializeAsString(), by_fields);
     }
   }
   by_bytes.Print("by bytes");
   by_fields.Print("by fields");
-  std::printf("%.1f %% got past the protobuf parser, %.1f %% ran\n", 100.0 * parsed / kMutations,
-              100.0 * (by_bytes.ran() + by_fields.ran()) / kMutations);
-  EXPECT_EQ(by_bytes.total() + by_fields.total(), kMutations);
-  EXPECT_EQ(by_bytes.Matching("OWN FILE REFUSED") + by_fields.Matching("OWN FILE REFUSED"), 0);
-  EXPECT_GT(by_fields.ran(), kMutations / 20);
+  std::printf("%.1f %% got past the protobuf parser, %.1f %% ran\n", 100.0 * parsed / count,
+              100.0 * (by_bytes.ran() + by_fields.ran()) / count);
+  EXPECT_EQ(by_bytes.total() + by_fields.total(), count);
+  EXPECT_GT(by_fields.ran(), count / 20);
 }
 
 }  // namespace

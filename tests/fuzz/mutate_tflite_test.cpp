@@ -76,6 +76,11 @@ TEST(MutateTflite, AnErrorOrACleanRunEachTime) {
   std::printf("%zu files under %zu bytes\n", files.size(), kLargestFile);
   Outcomes by_bytes;
   Outcomes by_fields;
+  const auto use = [](const std::vector<uint8_t>& bytes, Outcomes& outcomes) {
+    const std::string outcome = ImportAndRun(bytes);
+    EXPECT_FALSE(outcome.starts_with(kDefect)) << outcome;
+    outcomes.Add(outcome);
+  };
   for (int i = 0; i < count; ++i) {
     std::mt19937 random(static_cast<uint32_t>(i));
     // Every eighth pair is of the few files with several signatures.
@@ -85,17 +90,16 @@ TEST(MutateTflite, AnErrorOrACleanRunEachTime) {
     std::vector<uint8_t> bytes = ReadFile(path);
     if (i % 2 == 0) {
       MutateBytes(random, bytes);
-      by_bytes.Add(ImportAndRun(bytes));
+      use(bytes, by_bytes);
       continue;
     }
     const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(bytes.data())->UnPack());
     const uint32_t changes = 1 + random() % 2;
     for (uint32_t change = 0; change < changes; ++change) MutateFields(random, *model);
-    by_fields.Add(ImportAndRun(Packed(*model)));
+    use(Packed(*model), by_fields);
   }
   by_bytes.Print("by bytes");
   by_fields.Print("by fields");
-  EXPECT_EQ(by_bytes.Matching("OWN FILE REFUSED") + by_fields.Matching("OWN FILE REFUSED"), 0);
   EXPECT_GT(by_fields.ran(), count / 20);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "format/aligned.h"
 #include "graph/error.h"
 
 namespace skiff {
@@ -71,10 +72,13 @@ void TfliteFile::CheckSubgraph(uint32_t index) const {
   check(graph.inputs(), "the inputs", 0);
   check(graph.outputs(), "the outputs", 0);
   for (uint32_t i = 0; i < tensors; ++i) {
-    if (graph.tensors()->Get(i)->buffer() >= SizeOf(model_->buffers()) &&
-        graph.tensors()->Get(i)->buffer() != 0)
-      Damaged("tensor {} of subgraph {} refers to buffer {} of {}", i, index,
-              graph.tensors()->Get(i)->buffer(), SizeOf(model_->buffers()));
+    const tflite::Tensor& tensor = *graph.tensors()->Get(i);
+    if (tensor.buffer() >= SizeOf(model_->buffers()) && tensor.buffer() != 0)
+      Damaged("tensor {} of subgraph {} refers to buffer {} of {}", i, index, tensor.buffer(),
+              SizeOf(model_->buffers()));
+    // The only elements of eight bytes that the schema has.
+    if (tensor.quantization() != nullptr && !format::ElementsAreAligned(tensor.quantization()->zero_point()))
+      Damaged("the zero points of tensor {} of subgraph {} are misaligned", i, index);
   }
   for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) {
     const tflite::Operator& node = *graph.operators()->Get(i);

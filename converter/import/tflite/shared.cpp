@@ -13,6 +13,10 @@ using tflite::BuiltinOperator;
 /// Subgraphs that run each other can multiply, and signatures can share them; no real model comes near these.
 constexpr size_t kMaxNodes = 1'000'000;
 
+/// Of sparse weights one in twenty is there; variables are small beside weights.
+constexpr uint64_t kMadeUpBytes = uint64_t{256} << 20;
+constexpr uint64_t kMaxGrowth = 16;
+
 std::set<std::string> PortNames(const TfliteFile& file, const std::vector<TfliteSignature>& signatures) {
   std::set<std::string> names;
   for (const TfliteSignature& signature : signatures) {
@@ -64,7 +68,10 @@ const std::string& TfliteVariableNames::OfTensor(uint32_t subgraph, int32_t tens
 }
 
 TfliteShared::TfliteShared(const TfliteFile& file)
-    : file_(file), signatures_(SignaturesOf(file)), variables_(PortNames(file, signatures_)) {
+    : file_(file),
+      signatures_(SignaturesOf(file)),
+      variables_(PortNames(file, signatures_)),
+      bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()) {
   for (const TfliteSignature& signature : signatures_) {
     ForEach(file, signature.subgraph, BuiltinOperator::CALL_ONCE, [&](const tflite::Operator& node) {
       const auto* options = node.options_as_CallOnceOptions();
@@ -76,14 +83,15 @@ TfliteShared::TfliteShared(const TfliteFile& file)
 }
 
 TensorData TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
-  if (tensor.buffer() == 0 || tensor.sparsity() != nullptr) return ReadTfliteTensor(file_, graph, tensor);
+  if (tensor.buffer() == 0 || tensor.sparsity() != nullptr)
+    return ReadTfliteTensor(file_, graph, tensor, bytes_left_);
   ConstantKey key{tensor.buffer(), tensor.type(), {}};
   if (tensor.shape() != nullptr) std::get<2>(key).assign(tensor.shape()->begin(), tensor.shape()->end());
   const auto found = constants_.find(key);
   if (found != constants_.end() &&
       SameQuantization(found->second.quantization(), QuantizationOfTflite(file_, graph, tensor)))
     return found->second;
-  TensorData data = ReadTfliteTensor(file_, graph, tensor);
+  TensorData data = ReadTfliteTensor(file_, graph, tensor, bytes_left_);
   constants_.emplace(std::move(key), data);
   return data;
 }
@@ -105,7 +113,7 @@ std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::
         assigned = graph.tensors()->Get(static_cast<uint32_t>(tensor));
     });
     if (assigned != nullptr && !HasOpenShape(*assigned))
-      return Assignment{signature.name, FirstValueOfTflite(file_, graph, *assigned)};
+      return Assignment{signature.name, FirstValueOfTflite(file_, graph, *assigned, bytes_left_)};
   }
   return std::nullopt;
 }

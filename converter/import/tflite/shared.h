@@ -58,6 +58,10 @@ class TfliteShared {
   };
   std::optional<Assignment> FindAssignment(const std::string& variable);
 
+  /// What tensors may still take that are not in the file, of all signatures together: see
+  /// FirstValueOfTflite.
+  uint64_t& bytes_left() { return bytes_left_; }
+
   /// Counts an operator that is imported. Throws Error (kUnsupported) beyond the limit.
   void CountNode();
 
@@ -72,6 +76,7 @@ class TfliteShared {
   std::map<int32_t, std::map<std::string, TensorData>> first_values_;
   std::map<ConstantKey, TensorData> constants_;
   size_t node_count_ = 0;
+  uint64_t bytes_left_;
 };
 
 }  // namespace skiff

@@ -7,9 +7,6 @@
 namespace skiff {
 namespace {
 
-/// A few bytes can claim to be any tensor.
-constexpr int64_t kMaxDenseBytes = int64_t{1} << 31;
-
 template <class... Args>
 [[noreturn]] void Bad(fmt::format_string<Args...> format, Args&&... args) {
   Throw(StatusCode::kInvalidModel, "its sparse elements are damaged: {}",
@@ -100,9 +97,6 @@ std::vector<uint8_t> Densified(const tflite::Sparsity& sparsity, const Shape& sh
     }
     if (block[static_cast<size_t>(axis)] < 1) Bad("block {} is empty", i);
   }
-  if (shape.elements() > kMaxDenseBytes / static_cast<int64_t>(size))
-    Throw(StatusCode::kUnsupported, "it is sparse, and has more than {} bytes when it is dense",
-          kMaxDenseBytes);
   std::vector<uint8_t> dense(static_cast<size_t>(shape.elements()) * size);
   // Every level visits each element of the dense tensor once at most.
   Walk walk{{}, size, values, dense, (shape.elements() + 1) * static_cast<int64_t>(order->size() + 1)};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/code_range.h"
 #include "core/half.h"
 #include "graph/error.h"
 #include "import/tflite/sparse.h"
@@ -77,7 +78,9 @@ float UsableScale(const tflite::Tensor& tensor, float scale) {
 }
 
 int32_t UsableZeroPoint(const tflite::Tensor& tensor, int64_t zero_point) {
-  if (zero_point < INT32_MIN || zero_point > INT32_MAX) Bad(tensor, "a zero point is {}", zero_point);
+  const CodeRange* range = CodeRangeOf(DTypeOfTflite(tensor.type()));
+  if (range == nullptr || zero_point < range->low || zero_point > range->high)
+    Bad(tensor, "a zero point is {}, which {} does not hold", zero_point, TfliteTypeName(tensor.type()));
   return static_cast<int32_t>(zero_point);
 }
 
@@ -96,7 +99,9 @@ QuantizationPtr BlockwiseOf(const TfliteFile& file, const tflite::SubGraph& grap
     const tflite::Tensor& part = *graph.tensors()->Get(static_cast<uint32_t>(index));
     if (part.quantization() != nullptr && part.quantization()->details() != nullptr)
       Bad(tensor, "its scales have scales of their own");
-    return ReadTfliteTensor(file, graph, part);
+    if (part.sparsity() != nullptr) Bad(tensor, "its scales are sparse");
+    uint64_t none_left_out = 0;
+    return ReadTfliteTensor(file, graph, part, none_left_out);
   };
   const uint32_t rank = tensor.shape() == nullptr ? 0 : tensor.shape()->size();
   if (rank == 0 || blocks.block_size() < 1) Bad(tensor, "its blocks have {} elements", blocks.block_size());
@@ -127,6 +132,20 @@ TensorData Plain(const tflite::Tensor& tensor, const TypeRow& type, const Shape&
   auto* truths = static_cast<uint8_t*>(data.mutable_data());
   for (int64_t i = 0; i < shape.elements(); ++i) truths[i] = truths[i] != 0 ? 1 : 0;
   return data;
+}
+
+uint64_t Bytes(const Shape& shape, int bits) {
+  return static_cast<uint64_t>(shape.elements()) * static_cast<uint64_t>(bits / 8);
+}
+
+/// Of a tensor whose elements are not all in the file.
+void TakeZeros(const tflite::Tensor& tensor, uint64_t bytes, uint64_t& bytes_left) {
+  if (bytes > bytes_left)
+    Throw(StatusCode::kUnsupported,
+          "tensor '{}' has {} MiB that are not in the file, and {} MiB are left of what a file of this size "
+          "may ask for",
+          TextOf(tensor.name()), bytes >> 20, bytes_left >> 20);
+  bytes_left -= bytes;
 }
 
 }  // namespace
@@ -176,7 +195,7 @@ bool IsTfliteConstant(const TfliteFile& file, const tflite::Tensor& tensor) {
 }
 
 TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::SubGraph& graph,
-                            const tflite::Tensor& tensor) {
+                            const tflite::Tensor& tensor, uint64_t& bytes_left) {
   const TypeRow* type = FindType(tensor.type());
   if (type == nullptr)
     Throw(StatusCode::kUnsupported, "tensor '{}' is of {}, which Skiff does not have", TextOf(tensor.name()),
@@ -186,6 +205,7 @@ TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::SubGraph& grap
   std::vector<uint8_t> dense;
   if (tensor.sparsity() != nullptr) {
     if (type->bits < 8) Bad(tensor, "it is sparse and of {}", TfliteTypeName(tensor.type()));
+    TakeZeros(tensor, Bytes(shape, type->bits), bytes_left);
     try {
       dense = Densified(*tensor.sparsity(), shape, static_cast<size_t>(type->bits / 8), bytes);
     } catch (const Error& error) {
@@ -202,12 +222,14 @@ TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::SubGraph& grap
 }
 
 TensorData FirstValueOfTflite(const TfliteFile& file, const tflite::SubGraph& graph,
-                              const tflite::Tensor& tensor) {
+                              const tflite::Tensor& tensor, uint64_t& bytes_left) {
   const DType dtype = DTypeOfTflite(tensor.type());
   if (dtype == DType::kInvalid || DTypeBits(dtype) < 8)
     Throw(StatusCode::kUnsupported, "variable '{}' is of {}, which Skiff does not have",
           TextOf(tensor.name()), TfliteTypeName(tensor.type()));
-  TensorData data(dtype, ShapeOf(tensor));
+  const Shape shape = ShapeOf(tensor);
+  TakeZeros(tensor, Bytes(shape, DTypeBits(dtype)), bytes_left);
+  TensorData data(dtype, shape);
   const QuantizationPtr quantization = QuantizationOfTflite(file, graph, tensor);
   if (!quantization) return data;
   if (!quantization->per_tensor()) Bad(tensor, "it is a variable with several scales");

@@ -21,12 +21,13 @@ QuantizationPtr QuantizationOfTflite(const TfliteFile& file, const tflite::SubGr
 bool IsTfliteConstant(const TfliteFile& file, const tflite::Tensor& tensor);
 
 /// The elements of a constant, dense and with its quantisation. i2 become i8. Throws Error, which names the
-/// tensor.
+/// tensor. Zeros that the file leaves out, of a sparse tensor, are as many as it says: they are taken from
+/// `bytes_left`; where these are not enough, it is an Error (kUnsupported).
 TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::SubGraph& graph,
-                            const tflite::Tensor& tensor);
+                            const tflite::Tensor& tensor, uint64_t& bytes_left);
 
-/// What a variable tensor holds before the first run: real zeros.
+/// What a variable tensor holds before the first run: real zeros, all of them from `bytes_left`, as above.
 TensorData FirstValueOfTflite(const TfliteFile& file, const tflite::SubGraph& graph,
-                              const tflite::Tensor& tensor);
+                              const tflite::Tensor& tensor, uint64_t& bytes_left);
 
 }  // namespace skiff

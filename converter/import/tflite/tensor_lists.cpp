@@ -43,7 +43,9 @@ class Search {
     if (tensor < 0) return {};
     const tflite::Tensor& data = *graph_.tensors()->Get(static_cast<uint32_t>(tensor));
     if (!IsTfliteConstant(file_, data) || data.type() != tflite::TensorType::INT32) return {};
-    return ReadTfliteTensor(file_, graph_, data).ToInts();
+    if (data.sparsity() != nullptr) return {};
+    uint64_t none_left_out = 0;
+    return ReadTfliteTensor(file_, graph_, data, none_left_out).ToInts();
   }
   bool IsAll(int32_t tensor, int64_t number) const {
     const auto numbers = Constant(tensor);

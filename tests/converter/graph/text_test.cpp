@@ -119,6 +119,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "graph text, line 1, column 45: a number was expected, got 'big'"},
         BadText{"graph g { input x: f32[2] y = Gelu(x) {approximate=sigmoid} }",
                 "graph text, line 1, column 52: 'sigmoid' is no value of 'approximate'"},
+        BadText{"graph g { const c: f32[9000000000000000000] = [1, 2, 3] }",
+                "graph text, line 1, column 20: the shape [9000000000000000000] has more than 2^46 bytes"},
+        BadText{
+            "graph g { const c: f32[333333333333] = [1, 2, 3] }",
+            "graph text, line 1, column 20: the shape [333333333333] has 333333333333 elements, 3 are given"},
+        BadText{"graph g { const c: f32[333333333] = seed 1 }",
+                "graph text, line 1, column 20: a text draws at most 1024 MiB of constants"},
         BadText{"graph g { const c: f32[2] = [1, 2, 3] }",
                 "graph text, line 1, column 20: the shape [2] has 2 elements, 3 are given"},
         BadText{"graph g { const c: f32[2] = data 0x12 }",

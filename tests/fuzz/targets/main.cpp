@@ -1,6 +1,7 @@
 // Without libFuzzer this is the program: it runs the target over its seeds, over what its mutator makes of
-// each, and over the files that it is given. With libFuzzer it writes the seeds for it. usage: TARGET
-// [FILE...] | --write-seeds FOLDER
+// each, and over the files that it is given; SKIFF_FUZZ_CORPUS=FOLDER: also over those of the target's corpus
+// there, as platforms/fuzz leaves it. With libFuzzer it writes the seeds for it. usage: TARGET [FILE...] |
+// --write-seeds FOLDER
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -87,17 +88,19 @@ void Require(bool holds, const std::string& sentence) {
 #ifdef SKIFF_LIBFUZZER
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  skiff::testing::BeQuiet();
   if (*argc == 3 && std::strcmp((*argv)[1], "--write-seeds") == 0) {
     skiff::testing::WriteSeeds((*argv)[2]);
     std::exit(0);
   }
-  skiff::testing::BeQuiet();
   return 0;
 }
 
 #else
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr size_t kMostBytesAdded = 4096;
 
@@ -142,8 +145,14 @@ int main(int argc, char** argv) {
     Run(seed);
     for (unsigned i = 0; i < mutations; ++i) Run(Mutated(seed, i));
   }
-  for (int i = files; i < argc; ++i) Run(skiff::testing::ReadFile(argv[i]));
-  std::printf("%zu seeds, %u mutations of each, %d files\n", seeds.size(), mutations, argc - files);
+  std::vector<fs::path> paths(argv + std::min(files, argc), argv + argc);
+  if (const char* corpora = std::getenv("SKIFF_FUZZ_CORPUS"); corpora != nullptr) {
+    const std::string target = fs::path(argv[0]).filename().string().substr(std::strlen("fuzz_"));
+    for (const auto& entry : fs::directory_iterator(fs::path(corpora) / target))
+      paths.push_back(entry.path());
+  }
+  for (const fs::path& path : paths) Run(skiff::testing::ReadFile(path));
+  std::printf("%zu seeds, %u mutations of each, %zu files\n", seeds.size(), mutations, paths.size());
   return 0;
 }
 

@@ -9,6 +9,7 @@ std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds = FilesIn("tests/converter/files/pictures", ".png", SIZE_MAX);
   for (std::string& file : FilesIn("tests/converter/files/pictures", ".jpg", SIZE_MAX))
     seeds.push_back(std::move(file));
+  for (std::string& file : FilesIn("tests/fuzz/seeds", ".jpg", SIZE_MAX)) seeds.push_back(std::move(file));
   return seeds;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "format/aligned.h"
 #include "skiff/delegates.h"
 #include "tests/fuzz/file_parts.h"
 #include "tests/fuzz/mutate_skiff.h"
@@ -11,11 +12,49 @@
 
 namespace skiff::testing {
 
-/// Files of every format version have all that a version can say; those of nets come from the mutation tests'
-/// graphs.
-std::vector<std::string> FuzzSeeds() { return FilesIn("tests/format/golden", ".skiff", SIZE_MAX); }
+/// Files of every format version have all that a version can say; and what once was a defect.
+std::vector<std::string> FuzzSeeds() {
+  std::vector<std::string> seeds = FilesIn("tests/format/golden", ".skiff", SIZE_MAX);
+  for (std::string& file : FilesIn("tests/fuzz/seeds", ".skiff", SIZE_MAX)) seeds.push_back(std::move(file));
+  return seeds;
+}
 
 namespace {
+
+/// What the loader checks by itself: whoever unpacks a model reads its lists, too.
+bool IsAligned(const format::Plan& plan);
+
+template <class Tables, class Check>
+bool All(const flatbuffers::Vector<flatbuffers::Offset<Tables>>* tables, Check check) {
+  for (uint32_t i = 0; tables != nullptr && i < tables->size(); ++i) {
+    if (!check(*tables->Get(i))) return false;
+  }
+  return true;
+}
+
+constexpr auto kExtentsAreAligned = [](const auto& table) {
+  return format::ElementsAreAligned(table.extents());
+};
+
+bool IsAligned(const format::Node& node) {
+  return All(node.attrs(),
+             [](const format::Attr& attr) { return format::ElementsAreAligned(attr.ints()); }) &&
+         All(node.bodies(), [](const format::Plan& body) { return IsAligned(body); });
+}
+
+bool IsAligned(const format::Plan& plan) {
+  return All(plan.tensors(), kExtentsAreAligned) &&
+         All(plan.nodes(), [](const format::Node& node) { return IsAligned(node); });
+}
+
+bool IsAligned(const format::Model& model) {
+  const auto is_aligned = [](const format::Signature& signature) {
+    return All(signature.inputs(), kExtentsAreAligned) && All(signature.outputs(), kExtentsAreAligned) &&
+           All(signature.plans(), [](const format::Plan& plan) { return IsAligned(plan); });
+  };
+  return format::ElementsAreAligned(model.blobs()) && All(model.variables(), kExtentsAreAligned) &&
+         All(model.signatures(), is_aligned);
+}
 
 bool IsWhole(const uint8_t* data, size_t size) {
   format::FileHeader header;
@@ -27,7 +66,7 @@ bool IsWhole(const uint8_t* data, size_t size) {
   const std::vector<uint8_t> model(data + header.model_offset,
                                    data + header.model_offset + header.model_size);
   flatbuffers::Verifier verifier(model.data(), model.size());
-  return format::VerifyModelBuffer(verifier);
+  return format::VerifyModelBuffer(verifier) && IsAligned(*format::GetModel(model.data()));
 }
 
 }  // namespace

@@ -105,6 +105,26 @@ TEST(TfliteErrors, TensorsThatNobodyMakes) {
               HasSubstr("the node has no outputs"));
 }
 
+/// A kilobyte cannot ask for gigabytes.
+TEST(TfliteErrors, TensorsThatAreNotInTheFile) {
+  const auto state = [](tflite::ModelT& model) -> tflite::TensorT& {
+    return Tensor(model, Node(model).inputs[18]);
+  };
+  ExpectError(Changed("lstm_f32",
+                      [&](auto& model) {
+                        state(model).shape = {1 << 16, 1 << 16};
+                      }),
+              StatusCode::kUnsupported,
+              HasSubstr("has 16384 MiB that are not in the file, and 256 MiB are left"));
+  ExpectError(Changed("conv_2d_same_f32",
+                      [&](auto& model) {
+                        tflite::TensorT& weights = Tensor(model, Node(model).inputs[1]);
+                        weights.shape[0] = 1 << 28;
+                        weights.sparsity = std::make_unique<tflite::SparsityT>();
+                      }),
+              StatusCode::kUnsupported, HasSubstr("MiB that are not in the file, and 256 MiB are left"));
+}
+
 /// An LSTM has an input gate or none; half of one is none of both.
 TEST(TfliteErrors, HalfOfAGate) {
   for (const size_t input : {1, 2, 5, 6}) {
@@ -138,6 +158,9 @@ TEST(TfliteErrors, ScalesThatFitNothing) {
                         weights(model).quantization->zero_point = {0, 0};
                       }),
               StatusCode::kInvalidModel, HasSubstr("scales and 2 zero points"));
+  ExpectError(
+      Changed("conv_2d_same_i8", [&](auto& model) { weights(model).quantization->zero_point = {128}; }),
+      StatusCode::kInvalidModel, HasSubstr("a zero point is 128, which INT8 does not hold"));
   ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).shape.push_back(3); }),
               StatusCode::kInvalidModel, HasSubstr("bytes, the file holds"));
 }
