@@ -25,6 +25,17 @@ stage_release() {
   cmake --preset release -DSKIFF_BUILD_BENCHMARKS=ON >build/release.configure.log
   build_and_test release
 }
+# The Python wheels as who installs them has them. Behind release, whose objects they are made of.
+stage_wheel() {
+  if [[ ! -x build/python_env/bin/python3 ]]; then
+    echo "SKIPPED: the wheels need build/python_env, which platforms/python/environment could not make"
+    return 0
+  fi
+  rm -rf build/wheels
+  platforms/wheel
+  platforms/python/try_wheels
+}
+
 # The libraries by their own tests. The tool's, which take long to compile, those of Sessions on the GPU and the rest are for
 # the night.
 stage_asan() {
@@ -92,7 +103,6 @@ stage_nightly() {
   stage_odr
   build_and_test asan
   stage_asan_python
-  stage_wheel
   build linux-aarch64
   ctest --test-dir build/linux-aarch64 -L nightly --output-on-failure --no-tests=error -j "$(nproc)"
   build release
@@ -104,13 +114,6 @@ stage_nightly() {
 stage_boot() { platforms/boot_test; }
 # Takes tools from an older Debian, which not every mirror keeps.
 stage_apk() { samples/android/assemble; }
-
-# The Python wheels as who installs them has them.
-stage_wheel() {
-  rm -rf build/wheels
-  platforms/wheel
-  platforms/python/try_wheels
-}
 
 # Not part of a plain run: three builds of the runtime, and their sizes against the limits.
 stage_size() {

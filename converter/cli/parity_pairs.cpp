@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string_view>
 
 #include "cli/input_files.h"
@@ -107,19 +108,31 @@ std::vector<ParityPair> PairsOf(const ParityArguments& arguments, const Model& m
   return pairs;
 }
 
-/// Inputs that conversion made constants or variables of: the file tells.
+/// Inputs that conversion made constants or variables of: the file tells. Throws Error where an option says
+/// another number, or another output.
 void TakeSettingsOf(const Model& model, ParityArguments& arguments) {
-  const auto take = [](std::string_view key, std::string_view kind, const char* value,
-                       std::vector<std::string>& settings) {
+  std::map<std::string, std::string> numbers;
+  for (const auto& [name, number] : ToFixedInputs(arguments)) numbers[name] = fmt::format("{}", number);
+  std::map<std::string, std::string> outputs;
+  for (const StatePair& state : ToStates(arguments)) outputs[state.input] = state.output;
+  const auto take = [&](std::string_view key, std::string_view kind, const std::string& stored,
+                        const std::map<std::string, std::string>& said, std::vector<std::string>& settings) {
     if (!key.starts_with(kind)) return;
-    const std::string name = fmt::format("{}=", key.substr(kind.size()));
-    const bool known = std::any_of(settings.begin(), settings.end(),
-                                   [&](const std::string& other) { return other.starts_with(name); });
-    if (!known) settings.push_back(name + value);
+    const std::string name(key.substr(kind.size()));
+    const std::string option(kind.substr(0, kind.size() - 1));
+    const auto other = said.find(name);
+    if (other == said.end()) {
+      settings.push_back(fmt::format("{}={}", name, stored));
+    } else if (other->second != stored) {
+      Throw(StatusCode::kInvalidArgument,
+            "--{0} {1}={2}: {3} was converted with --{0} {1}={4}; leave --{0} out, or convert the source "
+            "again",
+            option, name, other->second, arguments.model, stored);
+    }
   };
   for (const MetadataEntry& entry : model.data().metadata) {
-    take(entry.key, "set:", entry.value, arguments.fixed_inputs);
-    take(entry.key, "state:", entry.value, arguments.states);
+    take(entry.key, "set:", entry.value, numbers, arguments.fixed_inputs);
+    take(entry.key, "state:", entry.value, outputs, arguments.states);
   }
 }
 

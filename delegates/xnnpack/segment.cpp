@@ -1,5 +1,6 @@
 #include "delegates/xnnpack/segment.h"
 
+#include "core/error_capture.h"
 #include "core/platform.h"
 #include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/follow.h"
@@ -230,7 +231,14 @@ Status Segment::Bind() {
 
 Status Segment::Run(const RunContext& context) {
   if (!bound_) return Fail(StatusCode::kInternal, "an XNNPACK segment was run before it was bound");
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+  uint32_t at = 0;
+  const Status status = RunNodes(context, at);
+  return status.ok() ? status : OfNode(segment_.nodes[segment_.begin + at], status);
+}
+
+Status Segment::RunNodes(const RunContext& context, uint32_t& i) {
+  const ErrorCapture quiet;
+  for (; i < nodes_.size(); ++i) {
     if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
       return Status(StatusCode::kCancelled);
     Node& node = nodes_[i];

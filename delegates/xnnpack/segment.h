@@ -50,6 +50,8 @@ class Segment final : public PreparedSegment {
   Status LinkCodes();
   Status BindNode(uint32_t index);
   void FindFollowers();
+  /// `i`: the node that runs, at a failure that which failed.
+  Status RunNodes(const RunContext& context, uint32_t& i);
   Status UseReference(uint32_t index);
   Status GrowWorkspace(size_t bytes);
 

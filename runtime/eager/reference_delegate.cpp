@@ -33,7 +33,7 @@ class ReferenceSegment final : public PreparedSegment {
       if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
         return Status(StatusCode::kCancelled);
       const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
-      SKIFF_RETURN_IF_ERROR(nodes_[i].Run());
+      SKIFF_RETURN_IF_ERROR(nodes_[i].RunNamed());
       if (context.timer != nullptr)
         context.timer->Record(segment_.begin + i, begin, platform::NowNanoseconds());
     }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "core/align.h"
+#include "core/error_capture.h"
 #include "core/features.h"
 #include "eager/quantized.h"
 #include "ops/build_ops.h"
@@ -25,6 +26,11 @@ void CopyRows(const TensorView& from, const TensorView& to) {
 }
 
 }  // namespace
+
+Status OfNode(const PlanNode& node, Status status) {
+  if (status.ok() || status.code() == StatusCode::kCancelled) return status;
+  return Fail(status.code(), "node '%s' (%s): %s", node.name, node.op->name, status.message().c_str());
+}
 
 Status ReferenceNode::Prepare(const SegmentView& segment, uint32_t node) {
   segment_ = &segment;
@@ -101,6 +107,14 @@ Status ReferenceNode::Run() {
     if (outputs_[i].strided) CopyRows(output_views_[i], outputs_[i].tensor->view);
   }
   return OkStatus();
+}
+
+Status ReferenceNode::RunNamed() {
+  const auto run = [this] {
+    const ErrorCapture quiet;
+    return Run();
+  };
+  return OfNode(*node_, run());
 }
 
 }  // namespace skiff

@@ -15,7 +15,10 @@ class ReferenceNode {
   Status Prepare(const SegmentView& segment, uint32_t node);
   Status Reshape();
   Status Bind();
+  /// A failure is the kernel's to tell, which does not know its node.
   Status Run();
+  /// Tells failures as those of the node.
+  Status RunNamed();
   uint64_t scratch_bytes() const { return scratch_.size(); }
 
  private:
@@ -37,5 +40,9 @@ class ReferenceNode {
   uint64_t quantized_offset_ = 0;  ///< What that needs, in the scratch.
   bool empty_ = false;             ///< No output has an element.
 };
+
+/// The status of a node's run. What was said about a failure, and not logged because of an ErrorCapture, is
+/// logged as the node's, by its name and operator. (kCancelled is nobody's.)
+Status OfNode(const PlanNode& node, Status status);
 
 }  // namespace skiff

@@ -2,8 +2,10 @@
 
 #include <cstring>
 
+#include "core/error_capture.h"
 #include "core/platform.h"
 #include "eager/kernels/scatter_places.h"
+#include "eager/reference_node.h"
 
 namespace skiff {
 namespace {
@@ -33,7 +35,8 @@ class ScatterIntoState final : public StateSegment {
       return Status(StatusCode::kCancelled);
     const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
     const TensorView& out = View(node_.outputs[0]);
-    if (!empty_) SKIFF_RETURN_IF_ERROR(FindRuns());
+    SKIFF_RETURN_IF_ERROR(OfNode(node_, CheckIndices()));
+    if (!empty_) FindRuns();
     if (kept_apart_ && out.bytes() > 0)
       std::memcpy(out.data, View(node_.inputs[0]).data, static_cast<size_t>(out.bytes()));
     if (!empty_ && !kept_apart_)
@@ -63,9 +66,13 @@ class ScatterIntoState final : public StateSegment {
 
   const TensorView& View(int32_t tensor) { return shaped_.tensors()[static_cast<size_t>(tensor)].view; }
 
-  Status FindRuns() {
+  Status CheckIndices() {
+    const ErrorCapture quiet;
+    return empty_ ? OkStatus() : places_.Check(View(node_.inputs[1]));
+  }
+
+  void FindRuns() {
     const TensorView& indices = View(node_.inputs[1]);
-    SKIFF_RETURN_IF_ERROR(places_.Check(indices));
     used_ = 0;
     places_.ForEach(indices, [this](int64_t offset, int64_t, int64_t count) {
       if (used_ > 0 && runs_[used_ - 1].offset + runs_[used_ - 1].count == offset) {
@@ -74,7 +81,6 @@ class ScatterIntoState final : public StateSegment {
         runs_[used_++] = {offset, count};
       }
     });
-    return OkStatus();
   }
 
   /// Calls visit(place in the output, offset in the updates, bytes).

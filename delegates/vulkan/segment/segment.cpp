@@ -259,7 +259,7 @@ Status Segment::RunOnHost(const NodeSpan& span, const RunContext& context) {
     if (context.cancelled != nullptr && context.cancelled->load(std::memory_order_relaxed))
       return Status(StatusCode::kCancelled);
     const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
-    SKIFF_RETURN_IF_ERROR(references_[n - segment_.begin].node.Run());
+    SKIFF_RETURN_IF_ERROR(references_[n - segment_.begin].node.RunNamed());
     if (context.timer != nullptr) context.timer->Record(n, begin, platform::NowNanoseconds());
   }
   return OkStatus();

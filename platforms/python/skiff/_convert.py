@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, TypedDict, Union, Unpack
 
@@ -47,13 +48,14 @@ Sizes = Union[int, Sequence[int], range, Dim, None]
 class Image:
     """How pictures become an input, as the training had them.
 
-    size: (width, height) in pixels. mean and std per channel of the input, as torchvision states them (samples of 0..1) or of
-    samples of 0..255; or mean and ``scale``, which multiplies samples of 0..255 less their mean. channels: ``"rgb"``, ``"bgr"`` or
-    ``"gray"``. fit: ``"stretch"``, ``"crop"`` (resize: the shorter side before the centre is taken) or ``"letterbox"`` (on fill).
-    filter: ``"bilinear"``, ``"bicubic"``, ``"nearest"`` (as Pillow) or ``"linear"`` (as torch's interpolate).
+    size: (width, height) in pixels; the input's own where it is left out. mean and std per channel of the input, as torchvision
+    states them (samples of 0..1) or of samples of 0..255; or mean and ``scale``, which multiplies samples of 0..255 less their mean.
+    channels: ``"rgb"``, ``"bgr"`` or ``"gray"``. fit: ``"stretch"``, ``"crop"`` (resize: the shorter side before the centre is taken)
+    or ``"letterbox"`` (on fill). filter: ``"bilinear"``, ``"bicubic"``, ``"nearest"`` (as Pillow) or ``"linear"`` (as torch's
+    interpolate).
     """
 
-    size: tuple[int, int]
+    size: tuple[int, int] | None = None
     mean: Sequence[float] | float | None = None
     std: Sequence[float] | float | None = None
     scale: Sequence[float] | float | None = None
@@ -67,7 +69,7 @@ class Image:
         if self.std is not None and self.scale is not None:
             raise InvalidArgument("an Image has std or scale, not both")
         return {
-            "image_size": "x".join(str(int(side)) for side in self.size),
+            "image_size": _image_size(self.size),
             "image_mean": _numbers(self.mean),
             "image_std": _numbers(self.std),
             "image_scale": _numbers(self.scale),
@@ -87,20 +89,56 @@ def _numbers(values: Sequence[float] | float | None) -> str:
     return ",".join(repr(float(value)) for value in values)
 
 
+def _image_size(size: tuple[int, int] | None) -> str:
+    if size is None:
+        return ""
+    try:
+        width, height = (operator.index(side) for side in size)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"an Image of size {size!r}; expected (width, height) in pixels, as (224, 224)") from None
+    return f"{width}x{height}"
+
+
 def dim_of(sizes: Sizes) -> Dim:
     """Whatever stands for sizes, as a Dim. None means any size from 1 on."""
     if sizes is None:
         return Dim(1, None)
     if isinstance(sizes, Dim):
         return sizes
-    if isinstance(sizes, int):
-        return Dim(sizes)
     if isinstance(sizes, range):
         if len(sizes) == 0 or sizes.step < 1 or (sizes.step > 1 and sizes.start % sizes.step):
             raise InvalidArgument(f"{sizes!r} is no range of sizes; expected range(min, end) or range(m, end, m) for multiples of m")
         return Dim(sizes[0], sizes[-1], sizes.step)
-    minimum, maximum = sizes
-    return Dim(minimum, maximum)
+    try:
+        if hasattr(sizes, "__index__"):
+            return Dim(operator.index(sizes))  # NumPy's integers, too.
+        minimum, maximum = sizes
+        return Dim(operator.index(minimum), None if maximum is None else operator.index(maximum))
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"{sizes!r} is no size; expected a number, (min, max), a range, or skiff.Dim(min, max, multiple=m), where max may be None"
+        ) from None
+
+
+def _named(keyword: str, given: Mapping[str, Any] | None, example: str) -> Iterable[tuple[str, Any]]:
+    """The items of a keyword that is a dictionary by name."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(f"{keyword} is {given!r}; expected a dict by name, as {keyword}={example}")
+    return given.items()
+
+
+def named_dims(dims: Mapping[str, Sizes] | None) -> dict[str, Sizes]:
+    """What the keyword ``dims`` says."""
+    return dict(_named("dims", dims, '{"batch": 1}'))
+
+
+def _shape_text(name: str, shape: Sequence[int]) -> str:
+    try:
+        return f"{name}={'x'.join(str(operator.index(extent)) for extent in shape)}"
+    except TypeError:
+        raise InvalidArgument(f"shapes: {name!r} is {shape!r}; expected its extents, as (1, 3, 224, 224)") from None
 
 
 def conversion_options(
@@ -122,13 +160,14 @@ def conversion_options(
         _skiff.load_custom_library(os.fspath(file))
     chosen = [signatures] if isinstance(signatures, str) else list(signatures or ())
     return {
-        "dims": [f"{name}={dim_of(sizes)}" for name, sizes in (dims or {}).items()],
-        "shapes": [f"{name}={'x'.join(str(int(extent)) for extent in shape)}" for name, shape in (shapes or {}).items()],
+        "dims": [f"{name}={dim_of(sizes)}" for name, sizes in named_dims(dims).items()],
+        "shapes": [_shape_text(name, shape) for name, shape in _named("shapes", shapes, '{"image": (1, 3, 224, 224)}')],
         "buckets": [
-            f"{name}={','.join(str(dim_of(sizes)) for sizes in ranges)}" for name, ranges in (buckets or {}).items()
+            f"{name}={','.join(str(dim_of(sizes)) for sizes in ranges)}"
+            for name, ranges in _named("buckets", buckets, '{"seq": [16, (17, 64)]}')
         ],
-        "constants": [f"{name}={float(number)!r}" for name, number in (constants or {}).items()],
-        "state": [f"{name}={output}" for name, output in (state or {}).items()],
+        "constants": [f"{name}={float(number)!r}" for name, number in _named("constants", constants, '{"sr": 16000}')],
+        "state": [f"{name}={output}" for name, output in _named("state", state, '{"state": "stateN"}')],
         "signatures": chosen,
         "disable_passes": [disable_passes] if isinstance(disable_passes, str) else list(disable_passes),
         "no_xnnpack": not xnnpack,
@@ -226,7 +265,7 @@ def convert(
         if example_inputs is None and not hasattr(source, "graph_module"):
             raise InvalidArgument("a torch module is traced with inputs: give example_inputs, as to torch.onnx.export()")
         source = export(source, example_inputs, dynamic_shapes)
-        dims = {**sizes_of(dynamic_shapes), **(dims or {})}
+        dims = {**sizes_of(dynamic_shapes), **named_dims(dims)}
     elif example_inputs is not None or dynamic_shapes is not None:
         raise InvalidArgument("example_inputs and dynamic_shapes are for torch modules; dims and shapes say the sizes of a file")
     options = conversion_options(

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 import numpy as np
 
 from skiff import _skiff
-from skiff._convert import Sizes, conversion_options
+from skiff._convert import Sizes, conversion_options, named_dims
 from skiff._errors import InvalidArgument, ParityError, Unsupported
 from skiff._html import table
 from skiff._model import Model, _chosen
@@ -322,7 +322,7 @@ def parity(
         if expect == "torch":
             expect = run_module(module)
         source = export(module, example_inputs, dynamic_shapes)
-        dims = {**sizes_of(dynamic_shapes), **(dims or {})} if model is None else dims
+        dims = {**sizes_of(dynamic_shapes), **named_dims(dims)} if model is None else dims
     elif isinstance(expect, str) and expect == "torch":
         raise InvalidArgument('expect="torch" needs a torch module as the source; a function may compute what is expected as well')
     names = [backends] if isinstance(backends, str) else list(backends or ())

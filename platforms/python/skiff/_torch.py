@@ -177,10 +177,10 @@ def from_torch(
 
     The module is put into eval mode for the export. Raises as :func:`convert`; what torch raises while exporting is torch's.
     """
-    from skiff._convert import convert
+    from skiff._convert import convert, named_dims
 
     exported = export(module, example_inputs, dynamic_shapes, exporter, **dict(export_options or {}))
-    dims = {**sizes_of(dynamic_shapes), **(convert_options.pop("dims", None) or {})}
+    dims = {**sizes_of(dynamic_shapes), **named_dims(convert_options.pop("dims", None))}
     return convert(exported, dims=dims, **convert_options)
 
 

@@ -72,6 +72,15 @@ TEST_F(StateTest, ParityKnowsItFromTheFile) {
   EXPECT_EQ(cases[2]["run"], 3);
 }
 
+TEST_F(StateTest, OptionsUnlikeTheFilesAreRefusedWithBoth) {
+  Converted();
+  EXPECT_EQ(RunSkiff({"parity", source_, model_, "--state", "total=total_out"}).exit_code, 0);
+  const RunResult other = RunSkiff({"parity", source_, model_, "--state", "total=y"});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.error, AllOf(HasSubstr("--state total=y: "),
+                                 HasSubstr("sums.skiff was converted with --state total=total_out")));
+}
+
 /// Files with caches that are updated where they lie are of a newer format; --copy-state makes others. Both
 /// compute what eager mode does, run by run and layer by layer.
 TEST_F(StateTest, CachesAreUpdatedWhereTheyLieOrCopied) {

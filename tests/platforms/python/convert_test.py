@@ -69,6 +69,8 @@ def test_what_a_model_tells():
         (range(8, 65, 8), "8..64,multiple=8"),
         (skiff.Dim(8, 64, 8), "8..64,multiple=8"),
         (skiff.Dim(7), "7"),
+        (np.int64(7), "7"),
+        ([np.int32(2), np.int32(4)], "2..4"),
     ],
 )
 def test_sizes_as_the_tool_spells_them(sizes, text):
@@ -117,6 +119,16 @@ def test_constants_of_an_onnx_model():
         ({"dims": {"m": 2}}, "'m'"),
         ({"dims": {"n": (5, 2)}}, "--dim n=5..2"),
         ({"dims": {"n": range(0)}}, "no range of sizes"),
+        ({"dims": "n=1"}, r"dims is 'n=1'; expected a dict by name, as dims=\{\"batch\": 1\}"),
+        ({"dims": ["n=1"]}, "expected a dict by name"),
+        ({"dims": {"n": "1..8"}}, r"'1\.\.8' is no size; expected a number, \(min, max\)"),
+        ({"dims": {"n": (1, 2, 3)}}, "is no size"),
+        ({"dims": {"n": 2.5}}, "2.5 is no size"),
+        ({"shapes": "x=1x4"}, "shapes is 'x=1x4'; expected a dict"),
+        ({"shapes": {"x": "1x4"}}, "shapes: 'x' is '1x4'; expected its extents"),
+        ({"buckets": "n=2,4"}, "buckets is 'n=2,4'"),
+        ({"constants": "rate=3"}, "constants is 'rate=3'"),
+        ({"state": "x=z"}, "state is 'x=z'"),
         ({"shapes": {"y": [1, 4]}}, "'y'"),
         ({"shapes": {"x": [2, 5]}}, "x"),
         ({"buckets": {"n": [2, 2]}}, "each range once"),
@@ -127,6 +139,7 @@ def test_constants_of_an_onnx_model():
         ({"signatures": "other"}, "other"),
         ({"image": skiff.Image((32, 32))}, "32"),
         ({"image": skiff.Image((32, 32), mean=0.5, scale=3)}, "--mean"),
+        ({"image": skiff.Image(32)}, r"an Image of size 32; expected \(width, height\)"),
         ({"labels": ["one", "two"]}, "label"),
         ({"labels": "no_such_file.txt"}, "no_such_file.txt"),
         ({"example_inputs": [1]}, "torch"),
@@ -135,6 +148,16 @@ def test_constants_of_an_onnx_model():
 def test_mistakes_in_options_are_named(arguments, words):
     with pytest.raises(skiff.Error, match=words):
         skiff.convert(OPEN, **arguments)
+
+
+def test_an_image_takes_its_size_from_the_input():
+    source = b"graph g { input x: f32[1, 24, 48, 3] y = Neg(x) output y }"
+    (port,) = skiff.convert(source, image=skiff.Image(mean=[0.5] * 3, std=[0.25] * 3)).inputs
+    assert (port.image.width, port.image.height) == (48, 24)
+    assert port.image.mean == (127.5,) * 3
+    assert skiff.convert(source, image=skiff.Image()).inputs[0].image.width == 48
+    with pytest.raises(skiff.InvalidArgument, match="--image-size"):
+        skiff.convert(b"graph g { symbol h: 1.. input x: f32[1, h, 48, 3] y = Neg(x) output y }", image=skiff.Image())
 
 
 def test_sources_that_are_none(tmp_path):

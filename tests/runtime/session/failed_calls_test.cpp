@@ -141,11 +141,49 @@ TEST(Outputs, AreThoseOfTheLastRunOrAnError) {
     };
     ASSERT_EQ(run(2), StatusCode::kOk) << capture.message();
     EXPECT_EQ(session->Output(0).value().as<float>()[0], 3.0f);
-    EXPECT_NE(run(7), StatusCode::kOk);
+    EXPECT_EQ(run(7), StatusCode::kInvalidArgument);
+    EXPECT_THAT(capture.message(), HasSubstr("node 'y' (Gather): Gather: index 7 "));
     EXPECT_EQ(session->Output("y").status().code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(capture.message(), HasSubstr("the last run failed"));
     ASSERT_EQ(run(0), StatusCode::kOk) << capture.message();
     EXPECT_EQ(session->Output(0).value().as<float>()[0], 1.0f);
+  }
+}
+
+/// The kernel knows the numbers, and the segment around it the node.
+TEST(Errors, NameTheNodeInABody) {
+  const OpenedModel opened(R"(graph g {
+    input go: bool[]
+    input x: f32[3]
+    input i: i64[1]
+    y = If(go, x, i) then {
+      input x
+      input i
+      row = Gather(x, i) {axis=0}
+      output row
+    } else {
+      input x
+      input i
+      const zero: i64[1] = 0
+      row = Gather(x, zero) {axis=0}
+      output row
+    }
+    output y = y
+  })");
+  for (const Backend backend : kBackends) {
+    SessionOptions options;
+    options.backend = backend;
+    const auto session = NewSession(*opened.model, options);
+    const float numbers[] = {1, 2, 3};
+    const bool go = true;
+    ASSERT_TRUE(session->SetInput("go", TensorData(DType::kBool, Shape{}, &go).view()).ok());
+    ASSERT_TRUE(session->SetInput("x", TensorData(DType::kF32, Shape{3}, numbers).view()).ok());
+    ASSERT_TRUE(session->SetInput("i", TensorData::OfInts({-4}).view()).ok());
+    ErrorCapture capture;
+    const Status status = session->Run();
+    EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+    EXPECT_THAT(capture.message(), HasSubstr("node 'row' (Gather): Gather: index -4 "));
+    EXPECT_STREQ(status.message().c_str(), capture.message());
   }
 }
 

@@ -1,6 +1,6 @@
 package io.skiff;
 
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.jetbrains.annotations.NotNull;
@@ -127,9 +127,14 @@ public final class TensorType {
     return labels;
   }
 
+  /** {@code "x: f32[batch, 3]"}: a varying extent by its symbol's name, "?" where only a run knows it. */
   @Override
   public @NotNull String toString() {
-    return name + ": " + dtype + Arrays.toString(shape)
-        + (quantization == null ? "" : " {" + quantization + "}");
+    List<String> extents = new ArrayList<>();
+    for (int axis = 0; axis < shape.length; ++axis) {
+      String varying = symbols[axis] == null ? "?" : symbols[axis].name();
+      extents.add(shape[axis] == VARIES ? varying : Long.toString(shape[axis]));
+    }
+    return name + ": " + dtype + extents + (quantization == null ? "" : " {" + quantization + "}");
   }
 }

@@ -113,7 +113,7 @@ public class ArraysTest {
       if (least[i] == Long.MIN_VALUE || name.equals("u64"))
         continue;
       for (long wrong : new long[] {least[i] - 1, greatest[i] + 1}) {
-        assertRefused("element 1 of the long[] is " + wrong + "; " + name + ": " + name + "[-1] holds "
+        assertRefused("element 1 of the long[] is " + wrong + "; " + name + ": " + name + "[n] holds "
                 + least[i] + " to " + greatest[i],
             () -> session.setInput(name, new long[] {0, wrong}));
       }
@@ -128,7 +128,7 @@ public class ArraysTest {
     assertArrayEquals(new int[] {0, 1, 255, 128}, session.output("of_u8").toIntArray());
     byte[] bits = {1, 0, 1};
     assertArrayEquals(bits, through("bool", 3, () -> session.setInput("bool", bits)).toByteArray());
-    assertRefused("element 3 of the byte[] is -128; bool: bool[-1] holds 0 to 1",
+    assertRefused("element 3 of the byte[] is -128; bool: bool[n] holds 0 to 1",
         () -> session.setInput("bool", new byte[] {0, 1, 1, -128}));
     short[] shorts = {0, -1, Short.MIN_VALUE};
     for (String name : new String[] {"i16", "u16"})
@@ -138,13 +138,13 @@ public class ArraysTest {
   @Test
   public void wrongArraysAreRefusedByName() {
     run(2);
-    assertRefused("i64: i64[-1] takes no float[]; give int[] or long[]",
+    assertRefused("i64: i64[n] takes no float[]; give int[] or long[]",
         () -> session.setInput("i64", new float[] {1, 2}));
-    assertRefused("u8: u8[-1] takes no short[]; give byte[] or int[] or long[]",
+    assertRefused("u8: u8[n] takes no short[]; give byte[] or int[] or long[]",
         () -> session.setInput("u8", new short[] {1, 2}));
-    assertRefused("f16: f16[-1] takes no int[]; give float[]", () -> session.setInput("f16", new int[2]));
+    assertRefused("f16: f16[n] takes no int[]; give float[]", () -> session.setInput("f16", new int[2]));
     assertRefused(
-        "f32: f32[-1] takes no double[]; give float[]", () -> session.setInput("f32", new double[2]));
+        "f32: f32[n] takes no double[]; give float[]", () -> session.setInput("f32", new double[2]));
     assertRefused(
         "of_i8: i8[2] does not fit into a float[]; take byte[] (toByteArray()) or int[] (toIntArray()) "
             + "or long[] (toLongArray())",
@@ -158,16 +158,16 @@ public class ArraysTest {
   @Test
   public void wrongLengthsAreRefusedBeforeAnythingIsWritten() throws IOException {
     try (Model model = Model.open(TestModels.TWO_SIGNATURES); Session open = Session.create(model)) {
-      assertRefused("the float[] for x: f32[-1, 3] has 7 elements, which is no multiple of 3",
+      assertRefused("the float[] for x: f32[n, 3] has 7 elements, which is no multiple of 3",
           () -> open.setInput("x", new float[7]));
-      assertRefused("the float[] for x: f32[-1, 3] has 6 elements; [4, 3] takes 12",
+      assertRefused("the float[] for x: f32[n, 3] has 6 elements; [4, 3] takes 12",
           () -> open.setInput("x", new float[6], 4, 3));
-      assertRefused("the float[] for x: f32[-1, 3] has 6 elements; [-2, -3] is no shape",
+      assertRefused("the float[] for x: f32[n, 3] has 6 elements; [-2, -3] is no shape",
           () -> open.setInput("x", new float[6], -2, -3));
-      assertRefused("the float[] for x: f32[-1, 3] has 6 elements; [4611686018427387905, 4] is no shape",
+      assertRefused("the float[] for x: f32[n, 3] has 6 elements; [4611686018427387905, 4] is no shape",
           () -> open.setInput("x", new float[6], (1L << 62) + 1, 4));
       assertRefused(
-          "the shape [6] has not the rank of x: f32[-1, 3]", () -> open.setInput("x", new float[6], 6));
+          "the shape [6] has not the rank of x: f32[n, 3]", () -> open.setInput("x", new float[6], 6));
       for (float[] data : new float[][] {new float[0], new float[9], new float[30]})
         assertEquals(Status.NO_MATCHING_BUCKET,
             assertThrows(SkiffException.class, () -> open.setInput("x", data)).status());
@@ -254,7 +254,7 @@ public class ArraysTest {
     run(1);
     assertEquals(own, own.copy());
     session.setInput("f32", own);
-    assertRefused("f16: f16[-1] takes no of_f32: f32[3]", () -> session.setInput("f16", own));
+    assertRefused("f16: f16[n] takes no of_f32: f32[3]", () -> session.setInput("f16", own));
     String message =
         assertThrows(IllegalStateException.class, () -> session.setInput("f32", output)).getMessage();
     assertEquals("the session has run again; ask it for the output once more", message);

@@ -53,7 +53,7 @@ public class ModelTest {
       TensorType x = open.input("x");
       assertEquals(DType.F32, x.dtype());
       assertArrayEquals(new long[] {TensorType.VARIES, 3}, x.shape());
-      assertEquals("x: f32[-1, 3]", x.toString());
+      assertEquals("x: f32[n, 3]", x.toString());
       assertEquals("n=2..8,multiple=2", x.symbol(0).toString());
       assertNull(x.symbol(1));
       Symbol m = open.input("w").symbol(0);

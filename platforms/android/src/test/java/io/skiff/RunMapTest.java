@@ -78,22 +78,22 @@ public class RunMapTest {
       Tensor y = session.run(map("x", new float[][] {{1, 2}, {3, 4}, {5, 6}})).get("y");
       assertArrayEquals(new long[] {3, 2}, y.shape());
       assertArrayEquals(new float[] {2, 4, 6, 8, 10, 12}, y.toFloatArray(), 0f);
-      assertEquals("the float[] for x: f32[-1, -1] does not tell its extents; say the shape",
+      assertEquals("the float[] for x: f32[rows, columns] does not tell its extents; say the shape",
           refusal(session, map("x", new float[6])));
       assertEquals(
-          "the array for x: f32[-1, -1]: along axis 1 it has 1 elements where it had 2 before: rows must be "
+          "the array for x: f32[rows, columns]: along axis 1 it has 1 elements where it had 2 before: rows must be "
               + "equally long",
           refusal(session, map("x", new float[][] {{1, 2}, {3}})));
       assertEquals(
-          "the array for x: f32[-1, -1]: along axis 1 it has a null where it had 2 before: rows must be "
+          "the array for x: f32[rows, columns]: along axis 1 it has a null where it had 2 before: rows must be "
               + "equally long",
           refusal(session, map("x", new float[][] {{1, 2}, null})));
-      assertEquals("the shape [1, 1, 2] has not the rank of x: f32[-1, -1]",
+      assertEquals("the shape [1, 1, 2] has not the rank of x: f32[rows, columns]",
           refusal(session, map("x", new float[][][] {{{1, 2}}})));
+      assertEquals("x: f32[rows, columns] takes no int[]; give float[]",
+          refusal(session, map("x", new int[][] {{1}})));
       assertEquals(
-          "x: f32[-1, -1] takes no int[]; give float[]", refusal(session, map("x", new int[][] {{1}})));
-      assertEquals(
-          "x: f32[-1, -1] takes no boolean[][], but an array of numbers, one of such arrays, a direct "
+          "x: f32[rows, columns] takes no boolean[][], but an array of numbers, one of such arrays, a direct "
               + "ByteBuffer, Pixels or a Tensor",
           refusal(session, map("x", new boolean[][] {{true}})));
       assertThrows(SkiffException.class, () -> session.run(map("x", new float[11][1])));
@@ -104,23 +104,23 @@ public class RunMapTest {
   @Test
   public void namesAllMistakesAtOnce() {
     try (Model model = Model.open(TestModels.TWO_SIGNATURES); Session session = Session.create(model)) {
-      assertEquals("there is no value for [x: f32[-1, 3], w: i32[-1]]", refusal(session, map()));
+      assertEquals("there is no value for [x: f32[n, 3], w: i32[m]]", refusal(session, map()));
       String message = refusal(session, map("x", "text", "v", 1, "W", 2));
       assertTrue(message,
           message.startsWith(
-              "x: f32[-1, 3] takes no String, but an array of numbers, one of such arrays, a direct "
-              + "ByteBuffer, Pixels or a Tensor; and there is no value for [w: i32[-1]]; and there are no inputs ["));
-      assertTrue(message, message.endsWith("; the signature has [x: f32[-1, 3], w: i32[-1]]"));
+              "x: f32[n, 3] takes no String, but an array of numbers, one of such arrays, a direct "
+              + "ByteBuffer, Pixels or a Tensor; and there is no value for [w: i32[m]]; and there are no inputs ["));
+      assertTrue(message, message.endsWith("; the signature has [x: f32[n, 3], w: i32[m]]"));
       assertTrue(message, message.contains("v") && message.contains("W"));
       message = refusal(session, map("x", new float[4], "w", new float[1]));
       assertEquals(
-          "the float[] for x: f32[-1, 3] has 4 elements, which is no multiple of 3; and w: i32[-1] takes no "
+          "the float[] for x: f32[n, 3] has 4 elements, which is no multiple of 3; and w: i32[m] takes no "
               + "float[]; give int[] or long[]",
           message);
       message = refusal(session, map("x", null, "w", TestModels.direct(new byte[] {1, 2, 3})));
-      assertTrue(message, message.startsWith("x: f32[-1, 3] takes no null"));
+      assertTrue(message, message.startsWith("x: f32[n, 3] takes no null"));
       assertTrue(
-          message, message.endsWith("the buffer for w: i32[-1] has 3 bytes, which is no multiple of 4"));
+          message, message.endsWith("the buffer for w: i32[m] has 3 bytes, which is no multiple of 4"));
       // An input that was set before does not stand in for one that is missing: a call depends on its map
       // alone.
       session.setInput("w", new int[1]);

@@ -53,17 +53,17 @@ public class TextTest {
 
   @Test
   public void modelsAndSessions() throws IOException {
-    String signatures = "[double(x: f32[-1, 3], w: i32[-1]) -> (y: f32[-1, 3], z: i32[-1]), "
+    String signatures = "[double(x: f32[n, 3], w: i32[m]) -> (y: f32[n, 3], z: i32[m]), "
         + "größe 😀(a: f32[4]) -> (b: f32[4])]";
     Model model = Model.open(TestModels.TWO_SIGNATURES);
     Session session = Session.create(model);
     assertEquals("model " + TestModels.TWO_SIGNATURES + ": " + signatures, model.toString());
     assertEquals(
-        "session of double(x: f32[-1, 3], w: i32[-1]) -> (y: f32[-1, 3], z: i32[-1])", session.toString());
+        "session of double(x: f32[n, 3], w: i32[m]) -> (y: f32[n, 3], z: i32[m])", session.toString());
     model.close();
     assertEquals("model " + TestModels.TWO_SIGNATURES + " (closed): " + signatures, model.toString());
     session.close();
-    assertEquals("session of double(x: f32[-1, 3], w: i32[-1]) -> (y: f32[-1, 3], z: i32[-1]) (closed)",
+    assertEquals("session of double(x: f32[n, 3], w: i32[m]) -> (y: f32[n, 3], z: i32[m]) (closed)",
         session.toString());
     ByteBuffer bytes =
         TestModels.direct(java.nio.file.Files.readAllBytes(new File(TestModels.TWICE).toPath()));

@@ -87,7 +87,7 @@ class ExtensionsTest {
                 val y = session.run("x" to arrayOf(floatArrayOf(1f), floatArrayOf(2f)))["y"]
                 assertArrayEquals(longArrayOf(2, 1), y?.shape())
                 val refused = assertThrows(IllegalArgumentException::class.java) { session.run("z" to 1) }
-                assertTrue(refused.message, "there is no value for [x: f32[-1, -1]]; and there are no inputs [z]" in refused.message!!)
+                assertTrue(refused.message, "there is no value for [x: f32[rows, columns]]; and there are no inputs [z]" in refused.message!!)
             }
         }
     }
