@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xnnpack.h>
 
@@ -13,6 +14,9 @@ namespace skiff::xnnpack {
 namespace {
 
 thread_local int64_t allocated_bytes = 0;
+
+constexpr size_t kSpareBytes = 64;
+thread_local void* spare = nullptr;
 
 void* Counted(void* memory) {
   if (memory != nullptr) allocated_bytes += static_cast<int64_t>(malloc_usable_size(memory));
@@ -28,6 +32,13 @@ void* Allocate(void*, size_t bytes) { return Counted(malloc(bytes)); }
 void* Reallocate(void*, void* memory, size_t bytes) {
   const auto before = static_cast<int64_t>(memory == nullptr ? 0 : malloc_usable_size(memory));
   void* moved = realloc(memory, bytes);
+  if (moved == nullptr && spare != nullptr && bytes <= kSpareBytes) {
+    moved = spare;
+    spare = nullptr;
+    if (memory != nullptr)
+      memcpy(moved, memory, bytes < malloc_usable_size(memory) ? bytes : malloc_usable_size(memory));
+    free(memory);
+  }
   if (moved != nullptr) allocated_bytes += static_cast<int64_t>(malloc_usable_size(moved)) - before;
   return moved;
 }
@@ -65,5 +76,15 @@ Status Initialize() {
 }
 
 int64_t AllocatedByThisThread() { return allocated_bytes; }
+
+Status Spare::Find() {
+  if (spare == nullptr) spare = malloc(kSpareBytes);
+  return spare == nullptr ? Status(StatusCode::kOutOfMemory) : OkStatus();
+}
+
+Spare::~Spare() {
+  free(spare);
+  spare = nullptr;
+}
 
 }  // namespace skiff::xnnpack

@@ -59,7 +59,7 @@ endif()
 # What a delegate of an application's own is written with, beside the public headers: what an operator is. These headers name
 # each other from the runtime's root, so they get a folder of their own.
 set(skiff_delegate_headers ${CMAKE_INSTALL_INCLUDEDIR}/skiff-delegate)
-foreach(header core/fixed_array.h ops/attrs.h ops/op.h ops/ops.def)
+foreach(header core/fixed_array.h ops/attrs.h ops/build_ops.h ops/op.h ops/op_codes.h ops/ops.def)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES runtime/${header} DESTINATION ${skiff_delegate_headers}/${folder})
 endforeach()

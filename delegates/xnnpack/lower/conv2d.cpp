@@ -186,7 +186,7 @@ class TransposedStep final : public OperatorStep {
 }  // namespace
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
-  if (kHasRowCodes && RunsOnRowCodes(node)) return LowerRowCodes(node, environment);
+  if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
   if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
   if (kHasOwnKernels && MayRunWinograd(node, environment)) return LowerWinograd(node, environment);

@@ -58,6 +58,9 @@ Result<StepPointer> LowerDense(const NodeView& node, const Environment& environm
 bool RunsDenseConvolution(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environment& environment);
 
+/// XNNPACK's kernels for i8 are faster than ours: they multiply four pairs of bytes and add them to a sum at
+/// once.
+bool HasFasterSums(const Kernels& kernels);
 /// True for a product of codes (Conv2d, FullyConnected, MatMul) that kernels of ours compute.
 bool RunsCodeDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,

@@ -56,6 +56,7 @@ CALLS = {
     "bitwise_not": ((INTEGERS,), {}, np.invert),
     "acosh": ((X + 1,), {}, np.arccosh),
     "clamp": ((X, 0.2), {"max": 0.5}, lambda x, low, max: np.clip(x, np.float32(low), max)),
+    "fake_quantize": ((X,), {}, None),
     "reduce_precision": ((X, "float8_e4m3fn"), {}, None),
     "cast": ((INTEGERS, np.float64), {}, lambda x, to: x.astype(to)),
     "where": ((BOOLS, X, 0), {}, np.where),

@@ -152,22 +152,19 @@ class CodeDenseStep final : public Step {
   size_t band_elements_ = 0;
 };
 
-/// XNNPACK's i8 kernels multiply four pairs of bytes and add them to a sum at once. (With AVX-512 the table
-/// of kernels says so.)
-bool HasFasterSums() {
-#if defined(__x86_64__)
-  return cpuinfo_has_x86_avxvnni();
-#else
-  return false;
-#endif
-}
-
 }  // namespace
+
+bool HasFasterSums(const Kernels& kernels) {
+#if defined(__x86_64__)
+  if (cpuinfo_has_x86_avxvnni()) return true;
+#endif
+  return kernels.codes.dense[CodeTypeOf(DType::kI8)] == nullptr;
+}
 
 bool RunsCodeDense(const NodeView& node, const Environment& environment) {
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
-  if (x.dtype == DType::kI8 && HasFasterSums()) return false;
+  if (x.dtype == DType::kI8 && HasFasterSums(*environment.kernels)) return false;
   if (environment.kernels->codes.dense[CodeTypeOf(x.dtype)] == nullptr) return false;
   const size_t rows =
       static_cast<size_t>(node.out(0).shape.elements() / std::max<int64_t>(node.out(0).shape.last(), 1));

@@ -149,7 +149,7 @@ class QuantizedWeightsStep final : public WeightedRowsStep {
 Result<StepPointer> LowerLayer(const NodeView& node, const Environment& environment, const Layer& layer) {
   if (kHasOwnKernels && RunsCodeDense(node, environment))
     return LowerCodeDense(node, environment, {layer.min, layer.max, layer.transposed});
-  if (kHasRowCodes && RunsOnRowCodes(node)) return LowerRowCodes(node, environment);
+  if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
   if (node.in(0).quantization == nullptr) return MakeStep<QuantizedWeightsStep>(node, environment, layer);
   return MakeStep<QuantizedLinearStep>(node, environment, layer);
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/wide_constant.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
 #include "ops/quantized.h"
 #include "ops/shape_rules.h"
@@ -66,14 +67,18 @@ ContentHash RowTerms::Hash() const {
   return HashOf({reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() * sizeof(float)});
 }
 
-bool RunsOnRowCodes(const NodeView& node) {
+bool RunsOnRowCodes(const NodeView& node, const Environment& environment) {
   if (WeightsOf(node) == nullptr) return false;
   const std::optional<NodeView> codes = CodesBehind(node);
   if (!codes || node.op() == OpCode::kFullyConnected) return codes && node.op() == OpCode::kFullyConnected;
   if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;
+  if (IsPointwise(node.As<Conv2dAttrs>(), node.in(kWeights).shape)) return true;
+  // Our windows of floats are faster than XNNPACK's of bytes: 20 ms against 29 of a ResNet-18 (AVX-512).
+  const bool floats_are_faster =
+      kHasOwnKernels && environment.kernels->dense != nullptr && !HasFasterSums(*environment.kernels);
   // A window meets pixels of one scale.
   const int axis = NormalizeAxis(codes->As<FakeQuantizeAttrs>().axis, codes->in(0).shape.rank());
-  return axis <= 1 || IsPointwise(node.As<Conv2dAttrs>(), node.in(kWeights).shape);
+  return axis <= 1 && !floats_are_faster;
 }
 
 Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment) {

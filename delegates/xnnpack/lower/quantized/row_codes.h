@@ -89,8 +89,9 @@ class RowTerms {
   bool has_bias_ = false;
 };
 
-/// Whether a Conv2d or FullyConnected node behind a FakeQuantize of its segment has weights for this.
-bool RunsOnRowCodes(const NodeView& node);
+/// Whether a Conv2d or FullyConnected node behind a FakeQuantize of its segment has weights for this, and
+/// this CPU is no faster with floats.
+bool RunsOnRowCodes(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment);
 
 // The two kinds. `weights` outlive the step.

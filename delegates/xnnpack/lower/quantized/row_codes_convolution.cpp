@@ -1,11 +1,14 @@
 // Windows of pictures whose codes are chosen at run time, one scale for each picture, to f32.
 #include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
+#include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 
 namespace skiff::xnnpack {
 namespace {
 
+/// One picture after the other: an operator of XNNPACK's that has met a batch cannot meet a larger one,
+/// because its buffers of what pads a picture do not become more.
 class RowCodesConvolutionStep final : public Step {
  public:
   RowCodesConvolutionStep(const NodeView& node, const Environment& environment, const TensorView& weights)
@@ -24,30 +27,45 @@ class RowCodesConvolutionStep final : public Step {
       geometry_ = g;
       SKIFF_RETURN_IF_ERROR(Create());
     }
-    const auto pictures = static_cast<size_t>(x.shape[0]);
-    SKIFF_RETURN_IF_ERROR(params_.Reshape(pictures));
+    pictures_ = static_cast<size_t>(x.shape[0]);
+    picture_codes_ = static_cast<size_t>(x.shape.ElementsBetween(1, 4));
+    picture_results_ = static_cast<size_t>(y.shape.ElementsBetween(1, 3)) * g.output_stride;
+    SKIFF_RETURN_IF_ERROR(params_.Reshape(pictures_));
+    Spare spare;
+    SKIFF_RETURN_IF_ERROR(spare.Find());
     size_t alignment = 0;
     size_t height = 0;
     size_t width = 0;
     workspace_bytes_ = 0;
     SKIFF_RETURN_IF_ERROR(FromXnn(xnn_reshape_convolution2d_nhwc_qd8_f32_qc8w(
-        operator_.get(), pictures, static_cast<size_t>(x.shape[1]), static_cast<size_t>(x.shape[2]),
+        operator_.get(), /*batch_size=*/1, static_cast<size_t>(x.shape[1]), static_cast<size_t>(x.shape[2]),
         &workspace_bytes_, &alignment, &height, &width, environment_.pool)));
     const bool agreed = height == static_cast<size_t>(y.shape[1]) && width == static_cast<size_t>(y.shape[2]);
     return agreed ? OkStatus() : Refuse();
   }
 
   Status Bind(void* workspace) override {
-    return FromXnn(xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(
-        operator_.get(), workspace, codes_->codes(), node_.out(0).as<float>(), params_.Bind(*codes_)));
+    workspace_ = workspace;
+    all_params_ = params_.Bind(*codes_);
+    return SetUp(0);
   }
 
   Status Run() override {
     params_.Fill(*codes_);
-    return operator_.Run(environment_.pool);
+    for (size_t picture = 0; picture < pictures_; ++picture) {
+      if (pictures_ > 1) SKIFF_RETURN_IF_ERROR(SetUp(picture));
+      SKIFF_RETURN_IF_ERROR(operator_.Run(environment_.pool));
+    }
+    return OkStatus();
   }
 
  private:
+  Status SetUp(size_t picture) {
+    return FromXnn(xnn_setup_convolution2d_nhwc_qd8_f32_qc8w(
+        operator_.get(), workspace_, codes_->codes() + picture * picture_codes_,
+        node_.out(0).as<float>() + picture * picture_results_, all_params_ + picture));
+  }
+
   Status Create() {
     const auto& attrs = node_.As<Conv2dAttrs>();
     const ConvolutionGeometry& g = geometry_;
@@ -79,6 +97,11 @@ class RowCodesConvolutionStep final : public Step {
   Operator operator_;  ///< Uses the provider; declared after it.
   ConvolutionGeometry geometry_;
   RowParams params_;
+  const xnn_quantization_params* all_params_ = nullptr;  ///< One for each picture.
+  void* workspace_ = nullptr;
+  size_t pictures_ = 0;
+  size_t picture_codes_ = 0;
+  size_t picture_results_ = 0;  ///< Elements from picture to picture.
 };
 
 }  // namespace
