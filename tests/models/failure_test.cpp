@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <optional>
 
+#include "emit/write_file.h"
 #include "import/import_model.h"
+#include "quantize/quantizer.h"
 #include "skiff/delegates.h"
 #include "tests/models/models_list.h"
 #include "tests/support/refusals.h"
@@ -22,20 +24,26 @@ using Bytes = std::map<std::string, std::vector<uint8_t>>;  ///< By name and sha
 
 /// Of each kind: products, convolutions, recurrences, loops, variables, open dimensions; f32, hybrid, i8,
 /// i16.
-const char* const kModels[] = {
-    "hello_world/hello_world_float.tflite",
-    "micro_speech_int8/micro_speech_quantized.tflite",
-    "mnist_sequence_lstm/trained_lstm_fp32.tflite",
-    "mnist_cnn_onnx/model.onnx",
-    "micro_kws_m_five_formats/int8.tflite",
-    "micro_kws_m_five_formats/qdq.onnx",
-    "kws_dscnn/kws_ref_hybrid.tflite",
-    "micro_wake_word_streaming/hey_jarvis_v2.tflite",
-    "ds_cnn_s_int16x8/ds_cnn_s_int16x8.tflite",
-    "rnnoise_int8/rnnoise_int8.tflite",
-    "resnet8_cifar10/resnet8_int8.tflite",
-    "go1_policy_mlp/go1_policy.onnx",
-    "recommendation_rnn/recommendation_rnn_i10o100.tflite",
+struct ModelCase {
+  const char* file;
+  bool dynamic = false;  ///< Quantised so, on the way.
+};
+const ModelCase kModels[] = {
+    {"hello_world/hello_world_float.tflite"},
+    {"micro_speech_int8/micro_speech_quantized.tflite"},
+    {"mnist_sequence_lstm/trained_lstm_fp32.tflite"},
+    {"mnist_cnn_onnx/model.onnx"},
+    {"micro_kws_m_five_formats/int8.tflite"},
+    {"micro_kws_m_five_formats/qdq.onnx"},
+    {"kws_dscnn/kws_ref_hybrid.tflite"},
+    {"micro_wake_word_streaming/hey_jarvis_v2.tflite"},
+    {"ds_cnn_s_int16x8/ds_cnn_s_int16x8.tflite"},
+    {"rnnoise_int8/rnnoise_int8.tflite"},
+    {"resnet8_cifar10/resnet8_int8.tflite"},
+    {"go1_policy_mlp/go1_policy.onnx"},
+    {"recommendation_rnn/recommendation_rnn_i10o100.tflite"},
+    {"mnist_cnn_onnx/model.onnx", true},
+    {"go1_policy_mlp/go1_policy.onnx", true},
 };
 
 /// Dimensions that the file leaves open have these sizes, one run each.
@@ -91,14 +99,14 @@ class Attempt {
   std::vector<Bytes> outputs_;
 };
 
-class RefusedMemory : public ::testing::TestWithParam<const char*> {
+class RefusedMemory : public ::testing::TestWithParam<ModelCase> {
  protected:
   void SetUp() override {
     SetLogSink([](void*, LogLevel, const char*) {}, nullptr);
-    const fs::path source = ModelsFolder() / GetParam();
+    const fs::path source = ModelsFolder() / GetParam().file;
     if (!fs::exists(source)) GTEST_SKIP() << "the trained model is absent: " << source;
     const Graph graph = ImportModel(source.string());
-    static_cast<void>(ConvertFileTo(source.string(), path_));
+    Write(graph, source.string());
     for (const int64_t size : kSizes) {
       Graph at_size = graph;
       ShapeContract contract;
@@ -108,6 +116,17 @@ class RefusedMemory : public ::testing::TestWithParam<const char*> {
     }
   }
   void TearDown() override { SetLogSink(nullptr, nullptr); }
+
+  void Write(const Graph& graph, const std::string& source) const {
+    if (!GetParam().dynamic) {
+      static_cast<void>(ConvertFileTo(source, path_));
+      return;
+    }
+    QuantizeOptions options;
+    options.format = Format::kDynamic;
+    const auto converted = ConvertGraph(QuantizeGraph(graph, {}, options).graph);
+    WriteFileAtomically(path_, converted->file);
+  }
 
   std::vector<Bytes> Undisturbed() {
     Attempt attempt(path_, cache_.path(), inputs_);
@@ -151,12 +170,13 @@ TEST_P(RefusedMemory, IsAnErrorAndTheNextTimeWorks) {
       ASSERT_EQ(Undisturbed(), expected) << "from the cache that it left";
     }
   }
-  std::printf("%s: %ld failure points\n", GetParam(), points);
+  std::printf("%s%s: %ld failure points\n", GetParam().file, GetParam().dynamic ? ", dynamic" : "", points);
   EXPECT_GT(points, 50);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RefusedMemory, ::testing::ValuesIn(kModels),
-                         [](const auto& info) { return NameOf(info.param); });
+INSTANTIATE_TEST_SUITE_P(Models, RefusedMemory, ::testing::ValuesIn(kModels), [](const auto& info) {
+  return NameOf(info.param.file) + (info.param.dynamic ? "_dynamic" : "");
+});
 
 }  // namespace
 }  // namespace skiff::testing
