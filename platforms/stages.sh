@@ -41,7 +41,7 @@ stage_wheel() {
 stage_asan() {
   build_and_test asan eager_test graph_test import_test onnx_plan_test passes_test trace_test runtime_test hard_conditions_test \
     c_api_static_test start_up_test delegates_unit_test delegates_conformance_test delegates_failure_test \
-    delegates_vulkan_conformance_test quantized_test mutate_skiff_test mutate_onnx_test open_shapes_fuzz_test random_program_test \
+    delegates_vulkan_conformance_test quantized_test quantize_test mutate_skiff_test mutate_onnx_test open_shapes_fuzz_test random_program_test \
     fuzz_skiff fuzz_c_api fuzz_cache fuzz_onnx fuzz_tflite fuzz_text
 }
 # The Python package, in a tree of its own: the interpreter loads the sanitizer's library first.
