@@ -22,7 +22,8 @@ class Session final : public DelegateSession {
         keep_intermediates_(options.keep_intermediates) {}
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
-    std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_, thread_small_work_, keep_intermediates_));
+    std::unique_ptr<Segment> segment(
+        new (std::nothrow) Segment(view, environment_, thread_small_work_, keep_intermediates_));
     if (!segment) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment");
     SKIFF_RETURN_IF_ERROR(segment->Prepare());
     return std::unique_ptr<PreparedSegment>(std::move(segment));

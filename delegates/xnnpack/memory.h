@@ -14,8 +14,8 @@ Status Initialize();
 /// two values taken around calls on one thread say what those calls kept.
 int64_t AllocatedByThisThread();
 
-/// While it holds memory, XNNPACK can have a few bytes on this thread though there are none left: in places it
-/// does not look whether a reallocation failed.
+/// While it holds memory, XNNPACK can have a few bytes on this thread though there are none left: in places
+/// it does not look whether a reallocation failed.
 class Spare {
  public:
   Spare() = default;

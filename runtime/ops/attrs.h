@@ -146,8 +146,8 @@ struct ReducePrecisionAttrs {
 };
 
 /// Rows are what indices of the axes before `axis` stand for: 0 is one row, -1 rows of the innermost axis.
-/// A row's numbers become the nearest of 256 in equal steps from the smallest one to the largest, 0 among them;
-/// with `symmetric`, of 255 around 0.
+/// A row's numbers become the nearest of 256 in equal steps from the smallest one to the largest, 0 among
+/// them; with `symmetric`, of 255 around 0.
 struct FakeQuantizeAttrs {
   int64_t axis = -1;
   bool symmetric = false;
