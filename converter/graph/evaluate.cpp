@@ -7,6 +7,7 @@
 #include "eager/quantized.h"
 #include "graph/bodies.h"
 #include "graph/error.h"
+#include "graph/evaluate_within.h"
 #include "graph/node_types.h"
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
@@ -95,9 +96,13 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
   return views;
 }
 
-std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
-                                   const std::vector<const TensorData*>& inputs, size_t output_count,
-                                   const std::string& node_name, const std::vector<DeclaredType>& declared) {
+namespace {
+
+/// EvaluateOp(), whose outputs may take no more than `bytes_left`.
+std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, OpCode op, const AttrStorage& attrs,
+                                         const std::vector<const TensorData*>& inputs, size_t output_count,
+                                         const std::string& node_name,
+                                         const std::vector<DeclaredType>& declared) {
   const OpDef* def = FindOp(op);
   const std::vector<TensorView> types = InferOutputs(op, attrs, inputs, output_count, node_name);
   if (def->kernel == nullptr)
@@ -106,6 +111,12 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] != nullptr) input_views[i] = inputs[i]->view();
   }
+  uint64_t bytes = 0;
+  for (const TensorView& type : types) bytes = SaturatingAdd(bytes, static_cast<uint64_t>(type.bytes()));
+  if (bytes > bytes_left)
+    Throw(StatusCode::kUnsupported,
+          "{}: its results take {} MiB, and {} MiB are left of what a run in eager mode may take",
+          Speaker(node_name, *def), bytes >> 20, bytes_left >> 20);
   std::vector<TensorData> outputs;
   std::vector<TensorView> output_views;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -124,6 +135,14 @@ std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
     Throw(status.code(), "{}: {}", Speaker(node_name, *def), capture.message());
   }
   return outputs;
+}
+
+}  // namespace
+
+std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
+                                   const std::vector<const TensorData*>& inputs, size_t output_count,
+                                   const std::string& node_name, const std::vector<DeclaredType>& declared) {
+  return EvaluateOpWithin(UINT64_MAX, op, attrs, inputs, output_count, node_name, declared);
 }
 
 namespace {
@@ -161,12 +180,20 @@ std::string TypeText(const TensorData& data) {
          QuantizationText(data.quantization());
 }
 
+/// What is left of the limits of a run.
+struct Left {
+  uint64_t bytes;   ///< Of each graph's values: those of a body are gone when it has run.
+  int64_t* steps;   ///< Of all loops together.
+  int64_t at_most;  ///< These, at first.
+};
+
 std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
-                                const std::vector<const TensorData*>& inputs, const EvaluateOptions& options);
+                                const std::vector<const TensorData*>& inputs, const EvaluateOptions& options,
+                                const Left& left);
 
 /// Runs a graph over its inputs in order; the outputs in order.
 std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorData>& inputs,
-                                 const EvaluateOptions& options) {
+                                 const EvaluateOptions& options, Left left) {
   std::vector<TensorData> live(static_cast<size_t>(graph.value_count()));
   std::vector<size_t> remaining(live.size(), 0);
   for (ValueId id = 0; id < graph.value_count(); ++id) {
@@ -185,15 +212,17 @@ std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorDat
     std::vector<const TensorData*> arguments;
     for (ValueId input : node.inputs)
       arguments.push_back(input == kNoValue ? nullptr : &live[static_cast<size_t>(input)]);
-    std::vector<TensorData> results = RunNode(graph, node, arguments, options);
+    std::vector<TensorData> results = RunNode(graph, node, arguments, options, left);
     for (size_t i = 0; i < results.size(); ++i) {
       if (options.observe) options.observe(node.outputs[i], results[i]);
-      if (remaining[static_cast<size_t>(node.outputs[i])] > 0)
-        live[static_cast<size_t>(node.outputs[i])] = std::move(results[i]);
+      if (remaining[static_cast<size_t>(node.outputs[i])] == 0) continue;
+      left.bytes -= std::min<uint64_t>(results[i].size_bytes(), left.bytes);
+      live[static_cast<size_t>(node.outputs[i])] = std::move(results[i]);
     }
     for (ValueId input : node.inputs) {
-      if (input != kNoValue && --remaining[static_cast<size_t>(input)] == 0)
-        live[static_cast<size_t>(input)] = TensorData();
+      if (input == kNoValue || --remaining[static_cast<size_t>(input)] > 0) continue;
+      if (graph.value(input).producer != kNoNode) left.bytes += live[static_cast<size_t>(input)].size_bytes();
+      live[static_cast<size_t>(input)] = TensorData();
     }
   }
   std::vector<TensorData> outputs;
@@ -210,18 +239,21 @@ bool IsTrue(const Node& node, const TensorData& condition) {
 }
 
 std::vector<TensorData> RunIf(const Node& node, const std::vector<const TensorData*>& inputs,
-                              const EvaluateOptions& options) {
+                              const EvaluateOptions& options, const Left& left) {
   std::vector<TensorData> arguments;
   for (size_t i = FirstBodyInput(node.op); i < inputs.size(); ++i) arguments.push_back(*inputs[i]);
-  return RunGraph(node.bodies[IsTrue(node, *inputs[0]) ? 0 : 1], arguments, options);
+  return RunGraph(node.bodies[IsTrue(node, *inputs[0]) ? 0 : 1], arguments, options, left);
 }
 
 std::vector<TensorData> RunWhile(const Node& node, const std::vector<const TensorData*>& inputs,
-                                 const EvaluateOptions& options) {
+                                 const EvaluateOptions& options, const Left& left) {
   std::vector<TensorData> values;
   for (const TensorData* input : inputs) values.push_back(*input);
-  while (IsTrue(node, RunGraph(node.bodies[0], values, options)[0])) {
-    std::vector<TensorData> next = RunGraph(node.bodies[1], values, options);
+  while (IsTrue(node, RunGraph(node.bodies[0], values, options, left)[0])) {
+    if (--*left.steps < 0)
+      Throw(StatusCode::kUnsupported, "node '{}' (While): the loops of a run take more than {} steps",
+            node.name, left.at_most);
+    std::vector<TensorData> next = RunGraph(node.bodies[1], values, options, left);
     for (size_t i = 0; i < next.size(); ++i) {
       if (next[i].dtype() != values[i].dtype() || next[i].shape().rank() != values[i].shape().rank() ||
           !SameQuantization(next[i].quantization(), values[i].quantization())) {
@@ -236,30 +268,45 @@ std::vector<TensorData> RunWhile(const Node& node, const std::vector<const Tenso
 }
 
 std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
-                                const std::vector<const TensorData*>& inputs,
-                                const EvaluateOptions& options) {
+                                const std::vector<const TensorData*>& inputs, const EvaluateOptions& options,
+                                const Left& left) {
   const EvaluateOptions in_bodies{{}, options.adjust};
-  if (node.op == OpCode::kIf) return RunIf(node, inputs, in_bodies);
-  if (node.op == OpCode::kWhile) return RunWhile(node, inputs, in_bodies);
+  if (node.op == OpCode::kIf) return RunIf(node, inputs, in_bodies, left);
+  if (node.op == OpCode::kWhile) return RunWhile(node, inputs, in_bodies, left);
   std::vector<DeclaredType> declared;
   for (const ValueId id : node.outputs)
     declared.push_back({graph.value(id).dtype, graph.value(id).quantization});
   std::vector<TensorData> results =
-      EvaluateOp(node.op, node.attrs, inputs, node.outputs.size(), node.name, declared);
+      EvaluateOpWithin(left.bytes, node.op, node.attrs, inputs, node.outputs.size(), node.name, declared);
   if (options.adjust) options.adjust(node, inputs, results);
   return results;
+}
+
+uint64_t MemoryLimit(const Graph& graph) {
+  uint64_t bytes = 0;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).constant) bytes += graph.value(id).constant->size_bytes();
+  }
+  return (uint64_t{4} << 30) + 4 * bytes;
 }
 
 }  // namespace
 
 std::vector<TensorData> EvaluateNode(const Graph& graph, const Node& node,
                                      const std::vector<const TensorData*>& inputs) {
-  return RunNode(graph, node, inputs, {});
+  int64_t steps = EvaluateLimits().steps;
+  return RunNode(graph, node, inputs, {}, {UINT64_MAX, &steps, steps});
 }
 
 std::map<std::string, TensorData> Evaluate(const Graph& graph,
                                            const std::map<std::string, TensorData>& inputs,
                                            const EvaluateOptions& options) {
+  return EvaluateWithin({}, graph, inputs, options);
+}
+
+std::map<std::string, TensorData> EvaluateWithin(const EvaluateLimits& limits, const Graph& graph,
+                                                 const std::map<std::string, TensorData>& inputs,
+                                                 const EvaluateOptions& options) {
   std::map<SymbolId, int64_t> symbols;
   std::vector<TensorData> values;
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
@@ -275,7 +322,9 @@ std::map<std::string, TensorData> Evaluate(const Graph& graph,
     CheckInput(graph, port, found->second, symbols);
     values.push_back(found->second);
   }
-  std::vector<TensorData> results = RunGraph(graph, values, options);
+  int64_t steps = limits.steps;
+  const uint64_t bytes = limits.bytes > 0 ? limits.bytes : MemoryLimit(graph);
+  std::vector<TensorData> results = RunGraph(graph, values, options, {bytes, &steps, limits.steps});
   std::map<std::string, TensorData> outputs;
   // Where a variable is called as an output is, the output is meant.
   for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].name, std::move(results[i]));

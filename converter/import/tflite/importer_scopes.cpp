@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
-#include "graph/evaluate.h"
+#include "graph/evaluate_within.h"
 #include "import/tflite/importer.h"
 #include "import/tflite/tensor.h"
 
@@ -12,6 +12,9 @@ namespace {
 
 /// Subgraphs in each other; no real model comes near it.
 constexpr int kMaxDepth = 32;
+
+/// Of loops in what runs once, and is computed at conversion.
+constexpr int64_t kMostStepsOnce = int64_t{1} << 20;
 
 }  // namespace
 
@@ -155,8 +158,12 @@ const std::map<std::string, TensorData>& TfliteImporter::ValuesBehind(int32_t su
     if (!variable.assigned) continue;
     once.graph_.AddOutput(name, variable.value);
   }
+  const EvaluateLimits limits{std::max<uint64_t>(shared_.bytes_left(), 1), kMostStepsOnce};
   try {
-    return shared_.first_values()[subgraph] = Evaluate(once.graph_, {});
+    auto& values = shared_.first_values()[subgraph] = EvaluateWithin(limits, once.graph_, {});
+    for (const auto& [name, value] : values)
+      shared_.bytes_left() -= std::min<uint64_t>(value.size_bytes(), shared_.bytes_left());
+    return values;
   } catch (const Error& error) {
     Throw(StatusCode::kUnsupported, "gives variables first values that cannot be computed: {}", error.what());
   }

@@ -5,7 +5,7 @@
 #include <regex>
 
 #include "graph/error.h"
-#include "graph/evaluate.h"
+#include "graph/evaluate_within.h"
 #include "graph/shape_program.h"
 #include "graph/text.h"
 #include "graph/verify.h"
@@ -212,6 +212,28 @@ TEST(Bodies, LoopVariablesMayChangeTheirExtents) {
       "n2 = Neg(n)");
   EXPECT_EQ(shrunk.min, 0);
   EXPECT_EQ(shrunk.max, 4);
+}
+
+/// A file of a kilobyte can ask for more of both.
+TEST(Bodies, RunWithinLimits) {
+  const Graph graph = ParseGraph(kDouble);
+  const auto run = [&](int64_t steps, int64_t elements, const EvaluateLimits& limits) -> std::string {
+    try {
+      EvaluateWithin(limits, graph,
+                     {{"i", TensorData::OfInts({0}).Reshaped(Shape{})},
+                      {"x", TensorData(DType::kF32, Shape{elements})},
+                      {"limit", TensorData::OfInts({steps}).Reshaped(Shape{})}});
+      return "";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+      return error.what();
+    }
+  };
+  const EvaluateLimits limits{1 << 12, 5};
+  EXPECT_EQ(run(5, 100, limits), "");
+  EXPECT_NE(run(6, 100, limits).find("the loops of a run take more than 5 steps"), std::string::npos);
+  EXPECT_NE(run(1, 2000, limits).find("are left of what a run in eager mode may take"), std::string::npos);
+  EXPECT_EQ(run(5, 2000, {}), "");
 }
 
 TEST(Bodies, AreVerified) {
