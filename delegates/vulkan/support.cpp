@@ -98,6 +98,7 @@ bool SupportsResize2d(const NodeTypes& node) {
 
 bool SupportsSoftmax(const NodeTypes& node) { return AreFloats(node); }
 bool SupportsLayerNorm(const NodeTypes& node) { return AreFloats(node); }
+bool SupportsFakeQuantize(const NodeTypes& node) { return AreFloats(node); }
 bool SupportsReduce(const NodeTypes& node) { return AreFloats(node); }
 bool SupportsArg(const NodeTypes& node) { return IsFloat16Or32(node.inputs[0]); }
 

@@ -55,6 +55,14 @@ void AddFakeQuantize(CaseList& list) {
   add("several_blocks", F32({2, 20000}, -5, 4), {});
   add("special", Special({4, 3}), {});
   add("empty", F32({0, 5}), {});
+  // Steps of 1 and numbers half way between them; in the second row the zero point lies half way as well.
+  Argument ties = F32({2, 8});
+  ties.values = {-100,   155,   -99.5, -98.5, 0.5,  1.5, 2.5, 154.5,
+                 -100.5, 154.5, -99.5, -1.5,  -0.5, 0.5, 1,   2.5};
+  add("ties", ties, {});
+  Argument symmetric_ties = F32({8});
+  symmetric_ties.values = {-127, 126.5, -125.5, -1.5, -0.5, 0.5, 2.5, 127};
+  add("symmetric_ties", symmetric_ties, {-1, true});
   Argument halves = F32({3, 40});
   halves.dtype = DType::kF16;
   add("f16", halves, {}).falls_back = "the kernels read f32";

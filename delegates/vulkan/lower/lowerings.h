@@ -95,6 +95,7 @@ Status LowerTopK(Emitter& emit);
 Status LowerCumSum(Emitter& emit);
 Status LowerSoftmax(Emitter& emit);
 Status LowerLayerNorm(Emitter& emit);
+Status LowerFakeQuantize(Emitter& emit);
 Status LowerBatchNorm(Emitter& emit);
 // recurrent.cpp
 Status LowerRecurrent(Emitter& emit);

@@ -1,4 +1,5 @@
 // Reductions and normalisations.
+#include <algorithm>
 #include <cmath>
 
 #include "delegates/vulkan/lower/axes.h"
@@ -180,6 +181,47 @@ Status LowerLayerNorm(Emitter& emit) {
   }
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   return emit.DispatchGroups(Shader::kLayerNorm, {emit.Has(2)}, {x, scale, bias, y}, push, push.rows);
+}
+
+/// How the shader fake_quantize shares out rows.
+enum class RowStep : uint32_t { kAlone, kShared, kFindEnds, kRoundPart };
+
+/// A work group looks over so many elements of a long row,
+constexpr int64_t kRowPart = 2048;
+/// unless there are more groups than keep a device busy: each reads what all of its row have found.
+constexpr int64_t kManyParts = 1024;
+
+Status LowerFakeQuantize(Emitter& emit) {
+  const auto& attrs = emit.As<FakeQuantizeAttrs>();
+  const Shape& in = emit.in(0).shape;
+  const int axis = in.rank() == 0 ? 0 : NormalizeAxis(attrs.axis, in.rank());
+  const int64_t length = in.ElementsBetween(axis, in.rank());
+  const int64_t rows = length == 0 ? 0 : in.ElementsBetween(0, axis);
+  const int64_t most_parts = std::max<int64_t>(kManyParts / std::max<int64_t>(rows, 1), 1);
+  const int64_t parts = std::clamp<int64_t>((length + kRowPart - 1) / kRowPart, 1, most_parts);
+  const struct {
+    uint32_t rows, length, parts, part_length;
+  } push{static_cast<uint32_t>(rows), static_cast<uint32_t>(length), static_cast<uint32_t>(parts),
+         static_cast<uint32_t>((length + parts - 1) / parts)};
+  const auto symmetric = static_cast<uint32_t>(attrs.symmetric);
+  const auto number = [](RowStep step) { return static_cast<uint32_t>(step); };
+  for (const RowStep step : {RowStep::kAlone, RowStep::kShared, RowStep::kFindEnds, RowStep::kRoundPart})
+    SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kFakeQuantize, {symmetric, number(step)}));
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  // Where a row has one part the ends are not read: x is something to bind.
+  if (parts == 1 && IsShared(rows, length))
+    return emit.DispatchGroups(Shader::kFakeQuantize, {symmetric, number(RowStep::kShared)}, {x, x, y}, push,
+                               push.rows);
+  if (parts == 1)
+    return emit.Dispatch(Shader::kFakeQuantize, {symmetric, number(RowStep::kAlone)}, {x, x, y}, push,
+                         push.rows);
+  const auto groups = static_cast<uint64_t>(rows * parts);
+  SKIFF_ASSIGN_OR_RETURN(const Operand ends, emit.Scratch(2 * groups));
+  SKIFF_RETURN_IF_ERROR(emit.DispatchGroups(Shader::kFakeQuantize, {symmetric, number(RowStep::kFindEnds)},
+                                            {x, x, ends}, push, groups));
+  return emit.DispatchGroups(Shader::kFakeQuantize, {symmetric, number(RowStep::kRoundPart)}, {x, ends, y},
+                             push, groups);
 }
 
 /// A depthwise 1x1 convolution where the channels are innermost: y = x * scale + shift.

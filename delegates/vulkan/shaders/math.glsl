@@ -1,5 +1,28 @@
 // Elementary functions to a few units in the last place: what drivers promise for their own is too little.
 
+/// The leading 12 bits, to nearest, so that what is left has 12 as well.
+float UpperOf(float v) { return uintBitsToFloat((floatBitsToUint(v) + 0x800u) & 0xfffff000u); }
+
+/// a - q * b, where that is small against a: products of halves are exact, and so are the differences.
+float RestOf(float a, float q, float b) {
+  float q_upper = UpperOf(q);
+  float b_upper = UpperOf(b);
+  precise float rest = a - q_upper * b_upper;
+  rest = rest - (q - q_upper) * b_upper;
+  rest = rest - q_upper * (b - b_upper);
+  rest = rest - (q - q_upper) * (b - b_upper);
+  return rest;
+}
+
+/// The float next to a / b, as CPUs have it (but where two are equally near to 2^-20 of their distance): drivers promise
+/// 2.5 units. Where a's bits, or products of them, leave f32, the driver's.
+float Quotient(float a, float b) {
+  float q = a / b;
+  if (!(abs(a) > 1e-20 && abs(a) < 1e35)) return q;
+  precise float nearest = q + RestOf(a, q, b) / b;
+  return nearest;
+}
+
 /// 2^n for n in [-126, 127].
 float PowerOfTwo(int n) { return uintBitsToFloat(uint(n + 127) << 23); }
 
