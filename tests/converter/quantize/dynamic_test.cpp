@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string_view>
 
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "quantize/quantizer.h"
 #include "tests/support/tiny_models.h"
+#include "tests/support/vulkan.h"
 
 namespace skiff::testing {
 namespace {
@@ -109,6 +111,33 @@ TEST(Dynamic, RunsOnCodes) {
     for (int i = 0; i < 64; ++i) steps.insert(rounded.as<const float>()[i]);
     EXPECT_GT(steps.size(), 4u);
   }
+}
+
+/// The GPU multiplies the numbers that codes stand for, and hands none of its work to the CPU.
+TEST(Dynamic, RunsOnTheGpu) {
+  if (!HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here";
+  const Graph graph = DynamicNet();
+  ConvertOptions convert;
+  convert.targets = {Target::kVulkan};
+  OpenedModel opened(graph, convert);
+  SessionOptions options;
+  options.target = Target::kVulkan;
+  options.fall_back = false;
+  auto session = std::move(Session::Create(*opened.model, options).value());
+  const uint64_t messages = VulkanMessages();
+  for (const int64_t batch : {1, 3, 2}) {
+    SCOPED_TRACE(batch);
+    ExpectNear(RunSession(*session, Batch(batch, 5)), Evaluate(graph, Batch(batch, 5)));
+  }
+  int rounded = 0;
+  for (int i = 0; i < session->node_count(); ++i) {
+    const NodeInfo node = session->node(i);
+    EXPECT_EQ(node.delegate, DelegateKind::kVulkan) << node.name;
+    EXPECT_FALSE(node.fell_back) << node.name;
+    rounded += std::string_view(node.op) == "FakeQuantize" ? 1 : 0;
+  }
+  EXPECT_EQ(rounded, 5) << "one is read by two products";
+  EXPECT_EQ(VulkanMessages(), messages) << "the validation layer had something to say";
 }
 
 }  // namespace
