@@ -95,6 +95,47 @@ TEST_F(Dialect, HelpIsThereInEveryWayAndFits) {
   EXPECT_THAT(Fail({"help", "pariti"}, 2), HasSubstr("did you mean 'parity'?"));
 }
 
+/// What people read without a terminal, in logs and pipes. Commands to be copied are not broken, nor are
+/// words.
+TEST_F(Dialect, ReportsFit) {
+  const std::string model = folder_ / "characters.skiff";
+  const std::string net = kCharacters + "/characters.onnx";
+  const std::string pictures = kCharacters + "/images";
+  const std::string photo = pictures + "/7_cantarell-bold_32x32.png";
+  const Arguments image = {"--image-size", "32x32",
+                           "--std",        "0.229,0.224,0.225",
+                           "--mean",       "0.485,0.456,0.406",
+                           "--labels",     kCharacters + "/labels.txt"};
+  Arguments convert = {"convert", net, "-o", model, "--explain"};
+  convert.insert(convert.end(), image.begin(), image.end());
+  Arguments quantize = {"quantize", net, "-o", folder_ / "codes.skiff", "--calibrate", pictures};
+  quantize.insert(quantize.end(), image.begin(), image.end());
+  const Arguments reports[] = {
+      convert,
+      quantize,
+      {"convert", source_, "-o", folder_ / "again.skiff", "--bucket", "batch=1..4,5..8"},
+      {"convert", "--list-passes"},
+      {"inspect", net},
+      {"inspect", source_},
+      {"inspect", model},
+      {"inspect", model, "--nodes"},
+      {"inspect", folder_ / "codes.skiff", "--nodes"},
+      {"run", model, "--input", photo, "--top", "3"},
+      {"bench", model, "--runs", "2", "--warmup", "0"},
+      {"bench", bounded_, "--runs", "2", "--warmup", "0"},
+      {"parity", net, model, "--layers"},
+      {"parity", source_, bounded_, "--sweep", "--layers"},
+      {"buckets", source_, "--uniform", "batch=1..16"},
+      {"size-list", model}};
+  for (const Arguments& report : reports) {
+    std::istringstream lines(Succeed(report));
+    for (std::string line; std::getline(lines, line);) {
+      const bool word = line.find(' ', line.find_first_not_of(' ')) == std::string::npos;
+      EXPECT_TRUE(line.size() <= 100 || word || line.starts_with("skiff ")) << report[0] << ": " << line;
+    }
+  }
+}
+
 TEST_F(Dialect, Version) {
   for (const char* option : {"-v", "--version"}) {
     EXPECT_EQ(Succeed({option}), "skiff " SKIFF_VERSION "\n");

@@ -354,9 +354,9 @@ TEST_F(EndToEnd, BenchTunesTheGpuForLaterRuns) {
 TEST_F(EndToEnd, InspectShowsBothKinds) {
   const std::string text = Succeed({"inspect", Model(), "--nodes"});
   EXPECT_THAT(text, AllOf(HasSubstr("input 'image' f32 [1, 3, 32, 32], pictures as 32x32 rgb nchw, stretch, "
-                                    "linear, mean [127.5, 127.5, 127.5]"),
-                          HasSubstr("36 labels"), HasSubstr("layout transposes"),
-                          HasSubstr("Conv2d {strides=[2, 2]")));
+                                    "linear,\n    mean [127.5, 127.5, 127.5], scale ["),
+                          HasSubstr("36 labels"), HasSubstr("layout transposes"), HasSubstr(" Conv2d "),
+                          HasSubstr("{strides=[2, 2],")));
   const Json model = Json::parse(Succeed({"inspect", Model(), "--json"}));
   EXPECT_EQ(model["format"], "skiff");
   const Json& plan = model["signatures"][0]["plans"][0];
