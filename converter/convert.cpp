@@ -10,6 +10,7 @@
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "ops/op_codes.h"
+#include "passes/shapes/baked_sizes.h"
 #include "signatures.h"
 #include "skiff/model.h"
 #include "state.h"
@@ -109,6 +110,7 @@ void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) 
     NarrowTo(result.buckets.back()->graph, bucket);
   }
   const std::set<SymbolId> symbols = OpenSymbols(graph);
+  for (std::string& sentence : BakedSizes(graph)) graph.left_out.push_back(std::move(sentence));
   result.graph = std::move(graph);
   progress("optimise");
   Optimise(result, options);

@@ -6,9 +6,13 @@
 #include <map>
 
 #include "cli/table.h"
+#include "cli/terminal.h"
 
 namespace skiff::cli {
 namespace {
+
+/// Of what stands behind "memory:" and the like.
+constexpr size_t kIndent = 9;
 
 /// Sums over all nodes of one operator or delegate.
 struct Total {
@@ -80,7 +84,7 @@ std::string TotalsTable(const std::string& title, const std::vector<Total>& tota
 
 std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
   using Align = Table::Align;
-  Table table({{"node"},
+  Table table({{"node", Align::kLeft, true},
                {"operator"},
                {"delegate"},
                {"time", Align::kRight},
@@ -171,20 +175,20 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
   if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
   text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
                       Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
-  text += fmt::format("noise:   {}\n", NoiseText(result.noise, result.Spread()));
+  text += Folded("noise:   " + NoiseText(result.noise, result.Spread()), kIndent) + '\n';
   text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
                       Duration(result.create_ns), Duration(result.first_run_ns));
   if (!context.other_sizes.empty())
     text += fmt::format("reshape: {}; the first call after a change from {} takes {}, the next {}\n",
                         Duration(ReshapeTime(result)), context.other_sizes, Duration(result.changed_run_ns),
                         Duration(result.unchanged_run_ns));
-  text += fmt::format(
+  const std::string memory = fmt::format(
       "memory:  arena {}, inputs {}, workspace {}, packed weights {} and {} mapped, mapped weights {}, "
-      "widened weights {} bytes\n",
+      "widened weights {} bytes",
       Grouped(result.memory.arena), Grouped(result.memory.inputs), Grouped(result.memory.workspace),
       Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_packed_weights),
       Grouped(result.memory.mapped_weights), Grouped(result.memory.widened_weights));
-  text += TuningText(context, result) + '\n';
+  text += Folded(memory, kIndent) + '\n' + TuningText(context, result) + '\n';
   text += NodesTable(result, all_ns, top_nodes);
   const auto shape_nodes =
       static_cast<size_t>(std::count_if(result.nodes.begin(), result.nodes.end(),

@@ -1,4 +1,6 @@
 // skiff convert
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +12,7 @@
 #include "cli/session_options.h"
 #include "cli/summary.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "files/output_path.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
@@ -69,8 +72,9 @@ void Convert(const QuantizeArguments& arguments) {
     return PrintJson(JsonDocument("convert", json));
   }
   for (const auto& signature : result->signatures) {
-    const std::string of = result->signatures.size() == 1 ? "" : SignatureText(signature->name) + ": ";
-    if (arguments.explain) fmt::print("{}{}{}\n", of, of.empty() ? "" : "\n", Explain(*signature));
+    if (!arguments.explain) break;
+    const std::string of = result->signatures.size() == 1 ? "" : SignatureText(signature->name) + ":\n";
+    fmt::print("{}{}\n", of, Wrapped(Explain(*signature), TextWidth(STDOUT_FILENO), 4));
   }
   if (const std::string said = NormalisationText(arguments.image); !said.empty()) fmt::print("{}\n", said);
   fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));

@@ -8,6 +8,7 @@
 #include "cli/inspect.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "format/model_data.h"
 #include "graph/bodies.h"
 #include "graph/text.h"
@@ -180,7 +181,13 @@ void AddNodes(Table& table, const PlanData& plan, const std::string& indent) {
 }
 
 std::string NodesText(const PlanData& plan) {
-  Table table({{"#", Table::Align::kRight}, {"node"}, {"operator"}, {"delegate"}, {"inputs"}, {"output"}});
+  using Align = Table::Align;
+  Table table({{"#", Align::kRight},
+               {"node", Align::kLeft, true},
+               {"operator"},
+               {"delegate"},
+               {"inputs"},
+               {"output"}});
   AddNodes(table, plan, "");
   return table.ToString() + "(c: constant; c(f16): f16 in the file)\n";
 }
@@ -200,9 +207,9 @@ std::string PlanText(const PlanData& plan, size_t index) {
   std::string counts;
   for (const auto& [op, count] : OperatorCounts(plan))
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", op, count);
-  return fmt::format("  plan {}: {} in {} segments, {} layout transposes\n    operators: {}\n", index,
+  return fmt::format("  plan {}: {} in {} segments, {} layout transposes\n{}\n", index,
                      DelegateCounts(plan.segments), plan.segments.size(), CountOf(plan, OpCode::kTranspose),
-                     counts.empty() ? "none" : counts);
+                     Folded("    operators: " + (counts.empty() ? "none" : counts), 6));
 }
 
 /// A list of thousands of lines by its ends.
@@ -280,7 +287,7 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
   const bool several = data.signatures.size() > 1;
   if (!several) text += DimensionsText(model, "");
   for (const MetadataEntry& entry : data.metadata)
-    text += fmt::format("{}: {}\n", entry.key, Abbreviated(entry.value));
+    text += Folded(fmt::format("{}: {}", entry.key, Abbreviated(entry.value)), 2) + '\n';
   for (const VariableInfo& variable : data.variables)
     text += fmt::format("variable '{}' {}{}\n", variable.name, DTypeName(variable.initial.dtype),
                         ShapeText(variable.initial.shape).c_str());
@@ -289,8 +296,10 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
     text += fmt::format("signature '{}'\n", signature.name);
     if (several) text += DimensionsText(ModelSignature(model, static_cast<int>(s)), "  ");
     for (const PortInfo& port : signature.caller_inputs())
-      text += fmt::format("  input '{}' {}{}\n", port.name, OpenTypeText(data.symbols, port),
-                          ImageText(port.image));
+      text += Folded(fmt::format("  input '{}' {}{}", port.name, OpenTypeText(data.symbols, port),
+                                 ImageText(port.image)),
+                     4) +
+              '\n';
     for (const PortInfo& port : signature.caller_outputs()) {
       text += fmt::format("  output '{}' {}", port.name, OpenTypeText(data.symbols, port));
       if (!port.labels.empty())

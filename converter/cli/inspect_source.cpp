@@ -5,6 +5,7 @@
 
 #include "cli/inspect.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "graph/text.h"
 #include "import/import_model.h"
 
@@ -106,9 +107,9 @@ Json GraphJson(const Graph& graph) {
 std::string PortsText(const Graph& graph, const char* indent) {
   std::string text;
   for (const GraphPort& port : graph.caller_inputs())
-    text += fmt::format("{}input {}\n", indent, PortText(graph, port));
+    text += Folded(fmt::format("{}input {}", indent, PortText(graph, port)), 4) + '\n';
   for (const GraphPort& port : graph.caller_outputs())
-    text += fmt::format("{}output {}\n", indent, PortText(graph, port));
+    text += Folded(fmt::format("{}output {}", indent, PortText(graph, port)), 4) + '\n';
   return text;
 }
 
@@ -126,12 +127,12 @@ std::string OpenDimensionsText(const std::vector<NamedGraph>& signatures) {
     bounds += fmt::format(" --dim '{}=1..MAX'", name);
     sizes += fmt::format(" --dim '{}=N'", name);
   }
-  return bounds.empty()
-             ? ""
-             : fmt::format(
-                   "open dimensions; 'skiff convert' keeps them open, plans memory ahead with{}, or "
-                   "fixes them with{}\n",
-                   bounds, sizes);
+  if (bounds.empty()) return "";
+  return Folded(fmt::format("open dimensions; 'skiff convert' keeps them open, plans memory ahead with{}, or "
+                            "fixes them with{}",
+                            bounds, sizes),
+                2) +
+         '\n';
 }
 
 std::string OperatorsText(const Graph& graph, bool nodes) {
@@ -166,7 +167,7 @@ std::string SourceText(const std::string& path, const std::vector<NamedGraph>& s
   std::string text = fmt::format("{}: {}, ", path, LanguageOfModel(path));
   if (signatures.size() == 1) {
     const Graph& graph = signatures[0].graph;
-    text += CountsText(graph) + "\n";
+    text = Folded(text + CountsText(graph), 2) + '\n';
     if (outline != nullptr) text += OpsetsText(*outline);
     if (signatures[0].name != kMainSignature) text += fmt::format("signature '{}'\n", signatures[0].name);
     return text + PortsText(graph, "") + OpenDimensionsText(signatures) + OperatorsText(graph, nodes);

@@ -68,7 +68,7 @@ std::string Details(const TensorParity& row) {
 std::string OutputsTable(const ParityReport& report) {
   using Align = Table::Align;
   Table table({{"compared"},
-               {"output"},
+               {"output", Align::kLeft, true},
                {"type"},
                {"max error", Align::kRight},
                {"of largest", Align::kRight},
@@ -87,7 +87,7 @@ std::string OutputsTable(const ParityReport& report) {
 
 std::string LayersTable(const BackendParity& backend) {
   using Align = Table::Align;
-  Table table({{"layer"},
+  Table table({{"layer", Align::kLeft, true},
                {"operator"},
                {"type"},
                {"max error", Align::kRight},

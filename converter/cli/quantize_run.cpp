@@ -1,5 +1,7 @@
 #include "cli/quantize_run.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
 #include "cli/calibration_inputs.h"
@@ -8,6 +10,7 @@
 #include "cli/quantize_source.h"
 #include "cli/session_options.h"
 #include "cli/summary.h"
+#include "cli/terminal.h"
 #include "cli/tool.h"
 #include "emit/write_file.h"
 #include "files/output_path.h"
@@ -66,7 +69,7 @@ int RunQuantize(const QuantizeArguments& arguments) {
     return code;
   }
   for (const auto& signature : quantized.file->signatures) {
-    if (arguments.explain) fmt::print("{}\n", Explain(*signature));
+    if (arguments.explain) fmt::print("{}\n", Wrapped(Explain(*signature), TextWidth(STDOUT_FILENO), 4));
   }
   fmt::print("{}", QuantizeText(quantized.result, quantized.sizes, quantized.measure));
   fmt::print("{}", ConversionSummary(output, *quantized.file, times, {}));

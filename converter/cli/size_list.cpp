@@ -175,8 +175,8 @@ void AddModel(Model& model, bool fallbacks, SizeList* list) {
 std::string SizeListText(const SizeList& list, const std::vector<std::string>& sources) {
   std::string text = fmt::format(
       "# The operators that these models need: {}\n"
-      "# Made by `skiff size-list`. A runtime with no others: cmake --preset minimal "
-      "-DSKIFF_OPERATORS=<this file>\n",
+      "# Made by `skiff size-list`. A runtime with no others:\n"
+      "# cmake --preset minimal -DSKIFF_OPERATORS=<this file>\n",
       fmt::join(sources, ", "));
   for (const auto& [delegate, operators] : list.operators)
     text += Set("SKIFF_OPERATORS_" + delegate, operators);

@@ -8,11 +8,16 @@
 #include "cli/image_options.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "run/opened_model.h"
 #include "signatures.h"
 
 namespace skiff::cli {
 namespace {
+
+constexpr double kNanosecondsPerMillisecond = 1e6;
+/// Of what stands behind "input:" and the like.
+constexpr size_t kIndent = 9;
 
 std::string SignatureSummary(const ModelSignature& signature, const Graph& graph) {
   std::string text;
@@ -20,15 +25,14 @@ std::string SignatureSummary(const ModelSignature& signature, const Graph& graph
   if (const std::string contract = ContractText(signature); !contract.empty())
     text += fmt::format("sizes:   {}\n", contract);
   for (const PortInfo& port : signature.info().inputs) {
-    if (port.image.width != 0) text += fmt::format("input:   '{}'{}\n", port.name, ImageText(port.image));
+    if (port.image.width != 0)
+      text += Folded(fmt::format("input:   '{}'{}", port.name, ImageText(port.image)), kIndent) + '\n';
   }
   const PlanData& plan = signature.data().plans[0];
   return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
                             graph.sources().size(), plan.nodes.size(), DelegateCounts(plan.segments),
                             plan.segments.size(), plan.segments.size() == 1 ? "" : "s");
 }
-
-constexpr double kNanosecondsPerMillisecond = 1e6;
 
 Json TimesJson(const std::vector<std::pair<std::string, double>>& milliseconds) {
   std::map<std::string, double> sums;  // Buckets go through the same passes.
@@ -92,10 +96,11 @@ std::string ConversionSummary(const std::string& path, const ConvertedFile& resu
                         Grouped(signature->draft.arena_lower_bound));
   }
   text += '\n';
-  text += "time:   ";
+  std::string steps = "time:   ";
   for (const auto& [step, milliseconds] : times.milliseconds())
-    text += fmt::format(" {} {:.1f} ms,", step, milliseconds);
-  text.back() = '\n';
+    steps += fmt::format(" {} {:.1f} ms,", step, milliseconds);
+  steps.pop_back();
+  text += Folded(steps, kIndent) + '\n';
   const auto slowest = std::max_element(pass_ms.begin(), pass_ms.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
   if (slowest != pass_ms.end())

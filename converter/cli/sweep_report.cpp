@@ -96,7 +96,7 @@ std::string SweepText(const ModelSignature& signature, const std::vector<SizedRe
   Table table({{"plan"},
                {"sizes"},
                {"backend"},
-               {"worst output"},
+               {"worst output", Align::kLeft, true},
                {"of largest", Align::kRight},
                {"layers"},
                {"result"}});

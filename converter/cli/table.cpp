@@ -1,33 +1,98 @@
 #include "cli/table.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "cli/terminal.h"
 
 namespace skiff::cli {
 
-std::string Table::ToString() const {
+namespace {
+
+constexpr size_t kBetween = 2;
+/// Of a column that is broken, and of one with names.
+constexpr size_t kNarrowest = 16;
+constexpr size_t kShortestNames = 24;
+
+std::vector<std::string> LinesOf(const std::string& text, size_t width) {
+  std::vector<std::string> lines;
+  size_t begin = 0;
+  for (size_t at = BreakOf(text, 0, width); at != std::string::npos; at = BreakOf(text, begin, width)) {
+    lines.push_back(text.substr(begin, at - begin));
+    begin = at + 1;
+  }
+  lines.push_back(text.substr(begin));
+  return lines;
+}
+
+size_t WidthOf(const std::vector<std::string>& lines) {
+  size_t width = 0;
+  for (const std::string& line : lines) width = std::max(width, line.size());
+  return width;
+}
+
+}  // namespace
+
+/// Those of texts become narrower, the widest first, until the lines fit or no text can be broken any more.
+std::vector<size_t> Table::Widths() const {
+  const auto needed = [&](size_t column, size_t allowed) {
+    size_t width = columns_[column].title.size();
+    for (const auto& row : rows_) width = std::max(width, WidthOf(LinesOf(row[column], allowed)));
+    return width;
+  };
   std::vector<size_t> widths;
-  for (const Column& column : columns_) widths.push_back(column.title.size());
-  for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  for (size_t i = 0; i < columns_.size(); ++i) widths.push_back(needed(i, std::string::npos));
+  const size_t allowed = TableWidth(STDOUT_FILENO);
+  const size_t between = kBetween * (columns_.size() - 1);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const size_t all = std::accumulate(widths.begin(), widths.end(), between);
+    if (columns_[i].names && all > allowed && widths[i] > kShortestNames)
+      widths[i] = std::max(kShortestNames, widths[i] - std::min(widths[i], all - allowed));
   }
+  std::vector<bool> rigid(columns_.size());
+  while (std::accumulate(widths.begin(), widths.end(), between) > allowed) {
+    size_t widest = columns_.size();
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const bool text =
+          columns_[i].align == Align::kLeft && !columns_[i].names && !rigid[i] && widths[i] > kNarrowest;
+      if (text && (widest == columns_.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == columns_.size()) break;
+    const size_t narrower = needed(widest, widths[widest] - 1);
+    rigid[widest] = narrower >= widths[widest];
+    widths[widest] = std::min(narrower, widths[widest]);
+  }
+  return widths;
+}
+
+std::string Table::ToString() const {
+  const std::vector<size_t> widths = Widths();
   std::string text;
-  const auto add = [&](size_t i, const std::string& cell) {
-    text += i == 0 ? "" : "  ";
-    text += columns_[i].align == Align::kRight ? fmt::format("{:>{}}", cell, widths[i])
-                                               : fmt::format("{:<{}}", cell, widths[i]);
+  const auto add_row = [&](const std::vector<std::string>& cells) {
+    std::vector<std::vector<std::string>> lines;
+    size_t height = 1;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      lines.push_back(LinesOf(columns_[i].names ? Shortened(cells[i], widths[i]) : cells[i], widths[i]));
+      height = std::max(height, lines.back().size());
+    }
+    for (size_t at = 0; at < height; ++at) {
+      for (size_t i = 0; i < cells.size(); ++i) {
+        const std::string cell = at < lines[i].size() ? lines[i][at] : "";
+        text += i == 0 ? "" : std::string(kBetween, ' ');
+        text += columns_[i].align == Align::kRight ? fmt::format("{:>{}}", cell, widths[i])
+                                                   : fmt::format("{:<{}}", cell, widths[i]);
+      }
+      while (!text.empty() && text.back() == ' ') text.pop_back();
+      text += '\n';
+    }
   };
-  const auto end_line = [&] {
-    while (!text.empty() && text.back() == ' ') text.pop_back();
-    text += '\n';
-  };
-  for (size_t i = 0; i < columns_.size(); ++i) add(i, columns_[i].title);
-  end_line();
-  for (const auto& row : rows_) {
-    for (size_t i = 0; i < row.size(); ++i) add(i, row[i]);
-    end_line();
-  }
+  std::vector<std::string> titles;
+  for (const Column& column : columns_) titles.push_back(column.title);
+  add_row(titles);
+  for (const auto& row : rows_) add_row(row);
   return text;
 }
 

@@ -13,14 +13,17 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
+    bool names = false;  ///< Their middles may be left out.
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  /// As many cells as columns.
+  /// As many cells as columns. Where lines are too long (TableWidth() of standard output), names lose their
+  /// middles, and texts are broken at spaces and take several lines.
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   std::string ToString() const;
 
  private:
+  std::vector<size_t> Widths() const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

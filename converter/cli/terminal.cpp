@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 
 namespace skiff::cli {
@@ -29,6 +30,16 @@ void ColourAll(std::string& text, const std::string& word, Colour colour) {
   const std::string coloured = Coloured(STDOUT_FILENO, colour, word);
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + coloured.size()))
     text.replace(at, word.size(), coloured);
+}
+
+/// 0 where nobody says it.
+size_t ColumnsOf(int stream) {
+  size_t width = 0;
+  winsize size{};
+  if (isatty(stream) != 0 && ioctl(stream, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0)
+    width = static_cast<size_t>(std::atoi(columns));
+  return width;
 }
 
 /// One line of the text, without its end.
@@ -64,13 +75,11 @@ bool ShowsColours(int stream) {
 }
 
 size_t TextWidth(int stream) {
-  size_t width = 0;
-  winsize size{};
-  if (isatty(stream) != 0 && ioctl(stream, TIOCGWINSZ, &size) == 0) width = size.ws_col;
-  if (const char* columns = std::getenv("COLUMNS"); columns != nullptr && std::atoi(columns) > 0)
-    width = static_cast<size_t>(std::atoi(columns));
+  const size_t width = ColumnsOf(stream);
   return width == 0 ? kWidest : std::clamp(width, kNarrowest, kWidest);
 }
+
+size_t TableWidth(int stream) { return std::max(ColumnsOf(stream), kWidest); }
 
 std::string Coloured(int stream, Colour colour, const std::string& text) {
   return ShowsColours(stream) ? CodeOf(colour) + text + "\x1b[0m" : text;
@@ -93,6 +102,36 @@ std::string Wrapped(const std::string& text, size_t width, size_t indent) {
     result += '\n';
     begin = end + 1;
   }
+}
+
+size_t BreakOf(const std::string& text, size_t begin, size_t width) {
+  if (text.size() - begin <= width) return std::string::npos;
+  const size_t first = text.find_first_not_of(' ', begin);
+  if (first == std::string::npos) return std::string::npos;
+  size_t last = std::string::npos;
+  size_t comma = std::string::npos;
+  int depth = 0;
+  for (size_t at = first; at <= begin + width; ++at) {
+    const char c = text[at];
+    depth += std::strchr("([{", c) != nullptr ? 1 : std::strchr(")]}", c) != nullptr ? -1 : 0;
+    if (c != ' ') continue;
+    last = at;
+    if (depth == 0 && text[at - 1] == ',' && at > begin + width / 2) comma = at;
+  }
+  if (comma != std::string::npos) return comma;
+  return last != std::string::npos ? last : text.find(' ', begin + width);
+}
+
+std::string Folded(const std::string& line, size_t indent) {
+  std::string result;
+  size_t begin = 0;
+  size_t width = TextWidth(STDOUT_FILENO);
+  for (size_t at = BreakOf(line, 0, width); at != std::string::npos; at = BreakOf(line, begin, width)) {
+    result += line.substr(begin, at - begin) + '\n' + std::string(indent, ' ');
+    if (begin == 0) width -= indent;
+    begin = at + 1;
+  }
+  return result + line.substr(begin);
 }
 
 }  // namespace skiff::cli

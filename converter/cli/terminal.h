@@ -15,15 +15,26 @@ bool ShowsColours(int stream);
 /// at most 100, which is also the width where there is no terminal.
 size_t TextWidth(int stream);
 
+/// Columns for tables: those of the terminal where that is wider than text.
+size_t TableWidth(int stream);
+
 enum class Colour { kRed, kGreen, kYellow };
 /// The text in a colour where the stream shows them.
 std::string Coloured(int stream, Colour colour, const std::string& text);
 /// Verdicts in what a command prints on standard output: "PARITY OK" in green, "FAILED" in red.
 std::string WithColouredVerdicts(std::string text);
 
+/// The space at which a text is broken so that what stands between `begin` and it is at most `width` long, or
+/// else is one word: behind a comma that stands in no brackets, where that is in the second half, else the
+/// last. npos where no break would help.
+size_t BreakOf(const std::string& text, size_t begin, size_t width);
+
 /// Breaks lines at spaces, so that none is longer than `width`; what follows the first begins with `indent`
 /// spaces. Lines that begin with a space, such as examples, stay as they are, and so do words that are
 /// longer.
 std::string Wrapped(const std::string& text, size_t width, size_t indent = 0);
+/// The same of one line of a report for standard output, which may begin with spaces: what follows its first
+/// part begins with `indent`.
+std::string Folded(const std::string& line, size_t indent);
 
 }  // namespace skiff::cli

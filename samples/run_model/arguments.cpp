@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "nearest.h"
 #include "skiff/version.h"
 
 namespace {
@@ -13,8 +14,9 @@ namespace {
 constexpr const char* kUsage =
     "usage: skiff-run MODEL.skiff [options]\n"
     "as of 'skiff run':\n"
-    "  -i, --input [NAME=]FILE  a .npy file, or raw little-endian elements; a model with one input\n"
-    "                           needs no NAME=; without any --input, a fixed pattern is used\n"
+    "  -i, --input [NAME=]FILE  a .npy file, or raw little-endian elements; of an .npz (numpy.savez)\n"
+    "                           each array is the input of its name; a model with one input needs no\n"
+    "                           NAME=; without any --input, a fixed pattern is used\n"
     "  --dim NAME=SIZE          the size of an open dimension, where no .npy file says it\n"
     "  --shape NAME=1x7         the shape of an input, in place of --dim for its open dimensions\n"
     "  --signature NAME         the entry point to run (default: the first of the file)\n"
@@ -22,8 +24,11 @@ constexpr const char* kUsage =
     "  --backend NAME           xnnpack (default), vulkan or reference\n"
     "  --threads N              default: the usable cores, at most 4\n"
     "  --cache DIR              keep packed weights in this folder; the next start maps them\n"
+    "  --top K                  how many of the best classes to print (default 5 of outputs with\n"
+    "                           labels, else none)\n"
+    "  --json                   print JSON (docs/json.md)\n"
     "for devices:\n"
-    "  --expect NAME=FILE       compare an output with a file (.npy or raw); exit code 3 when they\n"
+    "  --expect NAME=FILE       compare an output with a file as of --input; exit code 3 when they\n"
     "                           differ\n"
     "  --tolerance T            allowed difference, relative to the largest expected element\n"
     "                           (default 2e-5)\n"
@@ -107,7 +112,8 @@ bool ParseTolerance(const char* option, const char* text, double* value) {
 }
 
 /// Whoever names the GPU wants to know when it does not run: no falling back.
-bool ParseBackend(const char* option, const char* text, skiff::SessionOptions* options) {
+bool ParseBackend(const char* option, const char* text, Arguments* arguments) {
+  skiff::SessionOptions* const options = &arguments->session;
   const bool reference = std::strcmp(text, "reference") == 0;
   const bool vulkan = std::strcmp(text, "vulkan") == 0;
   if (!reference && !vulkan && std::strcmp(text, "xnnpack") != 0)
@@ -115,53 +121,102 @@ bool ParseBackend(const char* option, const char* text, skiff::SessionOptions* o
   options->backend = reference ? skiff::Backend::kReference : skiff::Backend::kPlanned;
   options->target = vulkan ? skiff::Target::kVulkan : skiff::Target::kCpu;
   options->fall_back = false;
+  arguments->backend = text;
   return true;
 }
 
-bool ParseOption(const char* option, const char* value, Arguments* arguments) {
-  if (std::strcmp(option, "--input") == 0 || std::strcmp(option, "-i") == 0)
-    return AddInput(value, arguments);
-  if (std::strcmp(option, "--dim") == 0) return ParseNamedSize(value, arguments);
-  if (std::strcmp(option, "--expect") == 0)
-    return ParseNamedFile(value, arguments->expected, &arguments->expected_count);
-  if (std::strcmp(option, "--shape") == 0) return ParseNamedShape(value, arguments);
-  if (std::strcmp(option, "--tolerance") == 0) return ParseTolerance(option, value, &arguments->tolerance);
-  if (std::strcmp(option, "--backend") == 0) return ParseBackend(option, value, &arguments->session);
-  if (std::strcmp(option, "--threads") == 0) return ParseCount(option, value, &arguments->session.threads);
-  if (std::strcmp(option, "--bench") == 0) return ParseCount(option, value, &arguments->bench);
-  if (std::strcmp(option, "--cache") == 0) {
-    arguments->cache_folder = value;
-    return true;
+bool ParseTop(const char* option, const char* text, int* value) {
+  char* end = nullptr;
+  const long number = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || number < 0 || number > 1000)
+    return FailOf(option, "a number from 0 to 1000", text);
+  *value = static_cast<int>(number);
+  return true;
+}
+
+/// What an option does with its value.
+struct Option {
+  const char* name;
+  const char* letter;  ///< Its short form, or null.
+  bool (*take)(const char* option, const char* value, Arguments* to);
+};
+
+constexpr Option kOptions[] = {
+    {"--input", "-i", [](auto, auto value, auto to) { return AddInput(value, to); }},
+    {"--dim", nullptr, [](auto, auto value, auto to) { return ParseNamedSize(value, to); }},
+    {"--shape", nullptr, [](auto, auto value, auto to) { return ParseNamedShape(value, to); }},
+    {"--expect", nullptr,
+     [](auto, auto value, auto to) { return ParseNamedFile(value, to->expected, &to->expected_count); }},
+    {"--tolerance", nullptr,
+     [](auto option, auto value, auto to) { return ParseTolerance(option, value, &to->tolerance); }},
+    {"--backend", nullptr, [](auto option, auto value, auto to) { return ParseBackend(option, value, to); }},
+    {"--threads", nullptr,
+     [](auto option, auto value, auto to) { return ParseCount(option, value, &to->session.threads); }},
+    {"--bench", nullptr,
+     [](auto option, auto value, auto to) { return ParseCount(option, value, &to->bench); }},
+    {"--top", nullptr, [](auto option, auto value, auto to) { return ParseTop(option, value, &to->top); }},
+    {"--cache", nullptr, [](auto, auto value, auto to) { return (to->cache_folder = value) != nullptr; }},
+    {"--signature", nullptr,
+     [](auto, auto value, auto to) { return (to->session.signature = value) != nullptr; }},
+    {"--output", "-o", [](auto, auto value, auto to) { return (to->output = value) != nullptr; }},
+};
+
+/// Those without a value.
+constexpr const char* kFlags[] = {"--json", "--help", "--version"};
+
+bool FailUnknown(const char* text, int length) {
+  std::fprintf(stderr, "skiff-run: error: unknown option '%.*s'", length, text);
+  Nearest nearest(text, length);
+  for (const Option& option : kOptions) nearest.Offer(option.name);
+  for (const char* flag : kFlags) nearest.Offer(flag);
+  nearest.Print();
+  std::fprintf(stderr, "; see 'skiff-run --help'\n");
+  return false;
+}
+
+const Option* FindOption(const char* text, int length) {
+  const auto is = [&](const char* name) {
+    return name != nullptr && std::strncmp(name, text, static_cast<size_t>(length)) == 0 &&
+           name[length] == '\0';
+  };
+  for (const Option& option : kOptions) {
+    if (is(option.name) || is(option.letter)) return &option;
   }
-  if (std::strcmp(option, "--signature") == 0) {
-    arguments->session.signature = value;
-    return true;
-  }
-  if (std::strcmp(option, "--output") == 0 || std::strcmp(option, "-o") == 0) {
-    arguments->output = value;
-    return true;
-  }
-  return Fail("unknown option", option);
+  return nullptr;
+}
+
+bool Is(const char* text, const char* name, const char* letter) {
+  return std::strcmp(text, name) == 0 || std::strcmp(text, letter) == 0;
 }
 
 }  // namespace
 
 bool ParseArguments(int argc, char** argv, Arguments* arguments) {
   for (int i = 1; i < argc; ++i) {
-    const bool version = std::strcmp(argv[i], "--version") == 0 || std::strcmp(argv[i], "-v") == 0;
-    if (version || std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
+    const char* const text = argv[i];
+    const bool version = Is(text, "--version", "-v");
+    if (version || Is(text, "--help", "-h")) {
       std::fputs(version ? "skiff-run " SKIFF_VERSION "\n" : kUsage, stdout);
       arguments->help = true;
       return true;
     }
-    if (argv[i][0] != '-') {
-      if (arguments->model != nullptr) return Fail("one model was expected, got also", argv[i]);
-      arguments->model = argv[i];
+    if (std::strcmp(text, "--json") == 0) {
+      arguments->json = true;
       continue;
     }
-    if (i + 1 == argc) return Fail("a value is missing after", argv[i]);
-    if (!ParseOption(argv[i], argv[i + 1], arguments)) return false;
-    ++i;
+    if (text[0] != '-') {
+      if (arguments->model != nullptr) return Fail("one model was expected, got also", text);
+      arguments->model = text;
+      continue;
+    }
+    // --input FILE, or --input=FILE.
+    const char* const equals = text[1] == '-' ? std::strchr(text, '=') : nullptr;
+    const auto length =
+        static_cast<int>(equals != nullptr ? equals - text : static_cast<long>(std::strlen(text)));
+    const Option* const option = FindOption(text, length);
+    if (option == nullptr) return FailUnknown(text, length);
+    if (equals == nullptr && ++i == argc) return Fail("a value is missing after", text);
+    if (!option->take(option->name, equals != nullptr ? equals + 1 : argv[i], arguments)) return false;
   }
   if (arguments->model != nullptr) return true;
   std::fprintf(stderr, "skiff-run: error: a model was expected\n%s", kUsage);

@@ -1,7 +1,15 @@
 /// The command line of skiff-run.
 #pragma once
 
+#include <cstring>
+
 #include "skiff/session.h"
+
+/// Names on the command line end where '=' is.
+inline bool IsNamed(const char* name, const char* text, int length) {
+  return std::strlen(name) == static_cast<size_t>(length) &&
+         std::memcmp(name, text, static_cast<size_t>(length)) == 0;
+}
 
 /// NAME=FILE. Both point into argv; the name's length is counted.
 struct NamedFile {
@@ -35,11 +43,14 @@ struct Arguments {
   int shape_count = 0;
   NamedSize dims[kMaxFiles];
   int dim_count = 0;
-  const char* output = nullptr;  ///< Folder.
-  double tolerance = 2e-5;       ///< Of the largest expected element.
+  const char* output = nullptr;     ///< Folder.
+  double tolerance = 2e-5;          ///< Of the largest expected element.
+  const char* backend = "xnnpack";  ///< By its name.
   skiff::SessionOptions session;
   const char* cache_folder = nullptr;  ///< For packed weights.
   int bench = 0;                       ///< Timed runs after the first.
+  int top = -1;                        ///< Best classes to print; -1: five of outputs with labels.
+  bool json = false;
   bool help = false;  ///< It (or the version) was asked for and has been printed; nothing else counts.
 };
 

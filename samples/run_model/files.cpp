@@ -16,9 +16,6 @@ namespace {
 
 using skiff::DType;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
 bool Fail(const char* path, const char* what) {
@@ -39,6 +36,148 @@ double HalfValue(uint16_t bits) {
   double magnitude = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
   if (exponent == 31) magnitude = mantissa == 0 ? std::numeric_limits<double>::infinity() : std::nan("");
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+/// Puts elements of `size` bytes, whose first index changes fastest, row after row. False without memory.
+bool FromColumns(void* elements, const skiff::Shape& shape, size_t size) {
+  const int64_t count = shape.elements();
+  const auto bytes = static_cast<size_t>(count) * size;
+  const std::unique_ptr<unsigned char[]> columns(new (std::nothrow) unsigned char[bytes]);
+  if (!columns) return false;
+  if (bytes > 0) std::memcpy(columns.get(), elements, bytes);
+  int64_t index[skiff::kMaxRank] = {};
+  auto* to = static_cast<unsigned char*>(elements);
+  for (int64_t i = 0; i < count; ++i, to += size) {
+    int64_t from = 0;
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) from = from * shape[axis] + index[axis];
+    std::memcpy(to, columns.get() + static_cast<size_t>(from) * size, size);
+    for (int axis = shape.rank() - 1; axis >= 0 && ++index[axis] == shape[axis]; --axis) index[axis] = 0;
+  }
+  return true;
+}
+
+/// Kinds of files that the tool alone reads.
+constexpr const char* kPictures[] = {".pb", ".png", ".jpg", ".jpeg"};
+
+}  // namespace
+
+bool IsNpz(const char* path) { return EndsWith(path, ".npz"); }
+
+File OpenForReading(const char* path) {
+  File file(std::fopen(path, "rb"));
+  if (!file) Fail(path, std::strerror(errno));
+  return file;
+}
+
+bool TensorFile::Fail(const char* what) const { return ::Fail(label_, what); }
+
+bool TensorFile::OpenFile(const char* path) {
+  std::snprintf(label_, sizeof(label_), "%s", path);
+  for (const char* extension : kPictures) {
+    if (EndsWith(path, extension))
+      return Fail(
+          "is read by 'skiff run' alone; its --dump-input DIR writes what the model gets as a .npy file");
+  }
+  file_ = OpenForReading(path);
+  return file_ != nullptr;
+}
+
+bool TensorFile::Open(const char* path, const char* port) {
+  if (!IsNpz(path)) {
+    if (!OpenFile(path)) return false;
+    return !EndsWith(path, ".npy") || ReadNpyHeader(file_.get(), label_, &header_);
+  }
+  NpzArray found;
+  int count = 0;
+  bool named = false;
+  const auto choose = [&](const NpzArray& array) {
+    if (!named) found = array;
+    named = named || std::strcmp(array.name, port) == 0;
+    ++count;
+    return true;
+  };
+  if (!ForEachArray(path, choose)) return false;
+  if (named || count == 1) return Open(path, found);
+  std::fprintf(stderr, "skiff-run: error: %s: has no array '%s'; it has", path, port);
+  if (count == 0) std::fprintf(stderr, " none");
+  const auto list = [](const NpzArray& array) { return std::fprintf(stderr, " '%s'", array.name) > 0; };
+  ForEachArray(path, list);
+  std::fprintf(stderr, "\n");
+  return false;
+}
+
+bool TensorFile::Open(const char* path, const NpzArray& array) {
+  if (!OpenFile(path)) return false;
+  std::snprintf(label_, sizeof(label_), "%s, array '%s'", path, array.name);
+  end_ = array.end;
+  return (std::fseek(file_.get(), array.begin, SEEK_SET) == 0 || Fail(std::strerror(errno))) &&
+         ReadNpyHeader(file_.get(), label_, &header_);
+}
+
+bool TensorFile::AtEnd() const {
+  return end_ < 0 ? std::fgetc(file_.get()) == EOF : std::ftell(file_.get()) == end_;
+}
+
+/// Real numbers for a quantised tensor, which gets the integers that stand for them.
+bool TensorFile::ReadReals(const skiff::TensorView& tensor) {
+  const auto elements = static_cast<size_t>(tensor.shape.elements());
+  const std::unique_ptr<float[]> reals(new (std::nothrow) float[elements]);
+  if (!reals) return Fail("no memory for its elements");
+  if (std::fread(reals.get(), sizeof(float), elements, file_.get()) != elements || !AtEnd())
+    return Fail("the file has fewer or more elements than its header says");
+  if (header_.columns && !FromColumns(reals.get(), tensor.shape, sizeof(float)))
+    return Fail("no memory to turn its elements");
+  std::fprintf(stderr, "note: %s: f32, quantised\n", label_);
+  return skiff::QuantizeFloats(reals.get(), tensor).ok();
+}
+
+bool TensorFile::Read(const skiff::TensorView& tensor) {
+  char message[512];
+  if (typed()) {
+    if (header_.dtype == DType::kF32 && tensor.quantization != nullptr && header_.shape == tensor.shape)
+      return ReadReals(tensor);
+    if (header_.dtype != tensor.dtype || !(header_.shape == tensor.shape)) {
+      std::snprintf(message, sizeof(message), "expected %s %s, the file has %s %s",
+                    skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
+                    skiff::DTypeName(header_.dtype), skiff::ShapeText(header_.shape).c_str());
+      return Fail(message);
+    }
+  }
+  const auto wanted = static_cast<size_t>(tensor.bytes());
+  const size_t got = std::fread(tensor.data, 1, wanted, file_.get());
+  if (got == wanted && AtEnd()) {
+    const auto size = static_cast<size_t>(skiff::DTypeSize(tensor.dtype));
+    return !header_.columns || FromColumns(tensor.data, tensor.shape, size) ||
+           Fail("no memory to turn its elements");
+  }
+  std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted,
+                skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
+                got < wanted ? "fewer" : "more");
+  return Fail(message);
+}
+
+bool MakeFolder(const char* path) {
+  return mkdir(path, 0777) == 0 || errno == EEXIST || Fail(path, std::strerror(errno));
+}
+
+void FileNameOf(const char* tensor, char* file, size_t capacity) {
+  constexpr size_t kLongest = 100;
+  size_t length = 0;
+  if (*tensor == '\0' || *tensor == '.') file[length++] = '_';
+  for (size_t i = 0; tensor[i] != '\0' && i < kLongest && length + 1 < capacity; ++i) {
+    const auto c = static_cast<unsigned char>(tensor[i]);
+    file[length++] = std::isalnum(c) != 0 || std::strchr("_-.", c) != nullptr ? tensor[i] : '_';
+  }
+  file[length] = '\0';
+}
+
+bool WriteTensor(const char* path, const skiff::TensorView& tensor) {
+  File file(std::fopen(path, "wb"));
+  if (!file) return Fail(path, std::strerror(errno));
+  const bool written = WriteNpyHeader(file.get(), {tensor.dtype, tensor.shape}) &&
+                       std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) ==
+                           static_cast<size_t>(tensor.bytes());
+  return (std::fclose(file.release()) == 0 && written) || Fail(path, std::strerror(errno));
 }
 
 double Element(const skiff::TensorView& tensor, int64_t i) {
@@ -72,109 +211,6 @@ double Element(const skiff::TensorView& tensor, int64_t i) {
       break;
   }
   return 0;
-}
-
-/// Puts elements of `size` bytes, whose first index changes fastest, row after row. False without memory.
-bool FromColumns(void* elements, const skiff::Shape& shape, size_t size) {
-  const int64_t count = shape.elements();
-  const auto bytes = static_cast<size_t>(count) * size;
-  const std::unique_ptr<unsigned char[]> columns(new (std::nothrow) unsigned char[bytes]);
-  if (!columns) return false;
-  if (bytes > 0) std::memcpy(columns.get(), elements, bytes);
-  int64_t index[skiff::kMaxRank] = {};
-  auto* to = static_cast<unsigned char*>(elements);
-  for (int64_t i = 0; i < count; ++i, to += size) {
-    int64_t from = 0;
-    for (int axis = shape.rank() - 1; axis >= 0; --axis) from = from * shape[axis] + index[axis];
-    std::memcpy(to, columns.get() + static_cast<size_t>(from) * size, size);
-    for (int axis = shape.rank() - 1; axis >= 0 && ++index[axis] == shape[axis]; --axis) index[axis] = 0;
-  }
-  return true;
-}
-
-/// Real numbers for a quantised tensor, which gets the integers that stand for them.
-bool ReadReals(std::FILE* file, const char* path, bool by_column, const skiff::TensorView& tensor) {
-  const auto elements = static_cast<size_t>(tensor.shape.elements());
-  const std::unique_ptr<float[]> reals(new (std::nothrow) float[elements]);
-  if (!reals) return Fail(path, "no memory for its elements");
-  if (std::fread(reals.get(), sizeof(float), elements, file) != elements || std::fgetc(file) != EOF)
-    return Fail(path, "the file has fewer or more elements than its header says");
-  if (by_column && !FromColumns(reals.get(), tensor.shape, sizeof(float)))
-    return Fail(path, "no memory to turn its elements");
-  std::printf("%s: f32, quantised\n", path);
-  return skiff::QuantizeFloats(reals.get(), tensor).ok();
-}
-
-}  // namespace
-
-bool IsNpy(const char* path) { return EndsWith(path, ".npy"); }
-
-bool IsReadable(const char* path) {
-  for (const char* extension : {".npz", ".pb", ".png", ".jpg", ".jpeg"}) {
-    if (EndsWith(path, extension))
-      return Fail(
-          path,
-          "is read by 'skiff run' alone; its --dump-input DIR writes what the model gets as a .npy file");
-  }
-  return true;
-}
-
-bool ReadType(const char* path, NpyHeader* header) {
-  const File file(std::fopen(path, "rb"));
-  return file ? ReadNpyHeader(file.get(), path, header) : Fail(path, std::strerror(errno));
-}
-
-bool ReadTensor(const char* path, const skiff::TensorView& tensor) {
-  const File file(std::fopen(path, "rb"));
-  if (!file) return Fail(path, std::strerror(errno));
-  char message[512];
-  NpyHeader header;
-  if (IsNpy(path)) {
-    if (!ReadNpyHeader(file.get(), path, &header)) return false;
-    if (header.dtype == DType::kF32 && tensor.quantization != nullptr && header.shape == tensor.shape)
-      return ReadReals(file.get(), path, header.columns, tensor);
-    if (header.dtype != tensor.dtype || !(header.shape == tensor.shape)) {
-      std::snprintf(message, sizeof(message), "expected %s %s, the file has %s %s",
-                    skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
-                    skiff::DTypeName(header.dtype), skiff::ShapeText(header.shape).c_str());
-      return Fail(path, message);
-    }
-  }
-  const auto wanted = static_cast<size_t>(tensor.bytes());
-  const size_t got = std::fread(tensor.data, 1, wanted, file.get());
-  if (got == wanted && std::fgetc(file.get()) == EOF) {
-    const auto size = static_cast<size_t>(skiff::DTypeSize(tensor.dtype));
-    return !header.columns || FromColumns(tensor.data, tensor.shape, size) ||
-           Fail(path, "no memory to turn its elements");
-  }
-  std::snprintf(message, sizeof(message), "expected %zu bytes (%s %s), the file has %s", wanted,
-                skiff::DTypeName(tensor.dtype), skiff::ShapeText(tensor.shape).c_str(),
-                got < wanted ? "fewer" : "more");
-  return Fail(path, message);
-}
-
-bool MakeFolder(const char* path) {
-  return mkdir(path, 0777) == 0 || errno == EEXIST || Fail(path, std::strerror(errno));
-}
-
-void FileNameOf(const char* tensor, char* file, size_t capacity) {
-  constexpr size_t kLongest = 100;
-  size_t length = 0;
-  if (*tensor == '\0' || *tensor == '.') file[length++] = '_';
-  for (size_t i = 0; tensor[i] != '\0' && i < kLongest && length + 1 < capacity; ++i) {
-    const auto c = static_cast<unsigned char>(tensor[i]);
-    file[length++] = std::isalnum(c) != 0 || std::strchr("_-.", c) != nullptr ? tensor[i] : '_';
-  }
-  file[length] = '\0';
-}
-
-bool WriteTensor(const char* path, const skiff::TensorView& tensor) {
-  File file(std::fopen(path, "wb"));
-  if (!file) return Fail(path, std::strerror(errno));
-  const bool written = WriteNpyHeader(file.get(), {tensor.dtype, tensor.shape}) &&
-                       std::fwrite(tensor.data, 1, static_cast<size_t>(tensor.bytes()), file.get()) ==
-                           static_cast<size_t>(tensor.bytes());
-  return (std::fclose(file.release()) == 0 && written) || Fail(path, std::strerror(errno));
 }
 
 Difference Compare(const skiff::TensorView& got, const skiff::TensorView& expected) {

@@ -101,6 +101,64 @@ TEST_F(JsonOutput, IsWhatThePageSays) {
   }
 }
 
+#ifdef SKIFF_RUN
+/// The program for devices prints what the tool prints, and what it measures.
+TEST_F(JsonOutput, TheDeviceProgramPrintsTheSame) {
+  const JsonPage page(kPage);
+  const std::string picture = kCharacters + "/reference/A_roboto-regular_64x64/input_image.npy";
+  const auto run = [](const std::string& program, std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    const RunResult result = RunProgram(program, arguments);
+    EXPECT_EQ(result.exit_code, 0) << result.error;
+    return Json::parse(result.output);
+  };
+  struct Row {
+    std::string model;
+    std::vector<std::string> options;
+  };
+  const std::string rows = folder_.Write("rows.bin", std::string(3 * 4 * sizeof(float), '\0'));
+  const std::string codes = folder_ / "codes.skiff";
+  Run({"convert", kCases + "cases/add_i8/model.tflite", "-o", codes});
+  const Row calls[] = {
+      {characters_, {"--input", picture, "--output", folder_ / "out", "--threads", "1"}},
+      {characters_, {"--input", picture, "--top", "2", "--backend", "reference", "--threads", "1"}},
+      {bounded_, {"--input", rows, "--dim", "batch=3", "--top", "1", "--threads", "1"}}};
+  for (const Row& call : calls) {
+    std::vector<std::string> arguments = {call.model};
+    arguments.insert(arguments.end(), call.options.begin(), call.options.end());
+    const Json device = run(SKIFF_RUN, arguments);
+    EXPECT_THAT(page.Check("run", device), IsEmpty()) << device;
+    arguments.insert(arguments.begin(), "run");
+    const Json tool = run(SKIFF_TOOL, arguments);
+    for (const auto& [key, value] : tool.items()) {
+      if (key == "first_run_ns") continue;
+      EXPECT_EQ(device[key], value) << key;
+    }
+  }
+  EXPECT_THAT(page.Check("run", run(SKIFF_RUN, {codes})), IsEmpty());
+  const Json bench =
+      run(SKIFF_RUN, {characters_, "--input=" + picture, "--bench=3", "--expect",
+                      "logits=" + kCharacters + "/reference/A_roboto-regular_64x64/output_logits.npy"});
+  EXPECT_THAT(page.Check("run", bench), IsEmpty());
+  EXPECT_EQ(bench["runs"], 3);
+  EXPECT_EQ(bench["expected"][0]["ok"], true);
+}
+
+/// What the file says is what JSON says, also where that is no text.
+TEST_F(JsonOutput, NamesOfTheDeviceProgramAreEscaped) {
+  const std::string source = folder_.Write("odd.onnx", Serialized(ProductModel(), [](auto& model) {
+                                             const std::string name = "a\"b\\c\n\u00e4\U0001f600";
+                                             model.mutable_graph()->mutable_output(0)->set_name(name);
+                                             model.mutable_graph()->mutable_node(0)->set_output(0, name);
+                                           }));
+  const std::string model = folder_ / "odd.skiff";
+  Run({"convert", source, "-o", model});
+  const RunResult result = RunProgram(SKIFF_RUN, {model, "--json"});
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_EQ(Json::parse(result.output)["outputs"][0]["name"], "a\"b\\c\n\u00e4\U0001f600");
+}
+#endif
+
 /// The check itself: a field too many, one too few, one of another type.
 TEST_F(JsonOutput, DifferencesAreSeen) {
   const JsonPage page(kPage);

@@ -2,12 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zip.h>
-#include <zlib.h>
 
 #include "cli/input_files.h"
 #include "files/npy.h"
 #include "graph/error.h"
+#include "tests/converter/files/write_archive.h"
 #include "tests/support/temp_folder.h"
 
 namespace skiff::cli {
@@ -15,27 +14,11 @@ namespace {
 
 using ::skiff::testing::ReadWhole;
 using ::skiff::testing::TempFolder;
+using ::skiff::testing::WriteArchive;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
-
-/// As numpy.savez (stored) and numpy.savez_compressed write it.
-std::string WriteArchive(const TempFolder& folder, const std::string& name,
-                         const std::map<std::string, std::string>& files, int method = 0) {
-  const std::string path = folder / name;
-  zipFile archive = zipOpen64(path.c_str(), APPEND_STATUS_CREATE);
-  EXPECT_NE(archive, nullptr);
-  for (const auto& [file, content] : files) {
-    EXPECT_EQ(zipOpenNewFileInZip64(archive, file.c_str(), nullptr, nullptr, 0, nullptr, 0, nullptr, method,
-                                    Z_DEFAULT_COMPRESSION, 1),
-              ZIP_OK);
-    EXPECT_EQ(zipWriteInFileInZip(archive, content.data(), static_cast<unsigned>(content.size())), ZIP_OK);
-    EXPECT_EQ(zipCloseFileInZip(archive), ZIP_OK);
-  }
-  EXPECT_EQ(zipClose(archive, nullptr), ZIP_OK);
-  return path;
-}
 
 std::string Npy(const std::vector<int64_t>& values) {
   const std::vector<uint8_t> bytes = FormatNpy(TensorData::OfInts(values).view());
