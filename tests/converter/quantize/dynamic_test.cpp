@@ -116,7 +116,7 @@ TEST(Dynamic, RunsOnCodes) {
 /// The GPU multiplies the numbers that codes stand for, and hands none of its work to the CPU.
 TEST(Dynamic, RunsOnTheGpu) {
   if (!HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here";
-  const Graph graph = DynamicNet();
+  const Graph graph = Dynamic(kNet);
   ConvertOptions convert;
   convert.targets = {Target::kVulkan};
   OpenedModel opened(graph, convert);
