@@ -15,7 +15,7 @@ namespace skiff::testing {
 /// `files`: content by name. `method`: 0, or Z_DEFLATED. Returns the archive's path.
 inline std::string WriteArchive(const TempFolder& folder, const std::string& name,
                                 const std::map<std::string, std::string>& files, int method = 0) {
-  const std::string path = folder / name;
+  std::string path = folder / name;
   zipFile archive = zipOpen64(path.c_str(), APPEND_STATUS_CREATE);
   EXPECT_NE(archive, nullptr);
   for (const auto& [file, content] : files) {
