@@ -44,7 +44,9 @@ bool NpzReader::Read(long offset, unsigned char* to, size_t bytes) {
 bool NpzReader::Open(std::FILE* file, const char* path) {
   file_ = file;
   path_ = path;
-  if (std::fseek(file, 0, SEEK_END) != 0 || (size_ = std::ftell(file)) < kEndBytes)
+  const bool at_end = std::fseek(file, 0, SEEK_END) == 0;
+  if (at_end) size_ = std::ftell(file);
+  if (!at_end || size_ < kEndBytes)
     return Fail("it does not end as one");
   unsigned char end[kEndBytes];
   const long first = std::max(size_ - kEndBytes - kMostComment, 0L);

@@ -96,7 +96,7 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
 }
 
 std::string TfliteImporter::VariableOf(const Scope& scope, int32_t tensor) {
-  const std::string name = shared_.variables().OfTensor(scope.subgraph, tensor, NameOf(scope, tensor));
+  std::string name = shared_.variables().OfTensor(scope.subgraph, tensor, NameOf(scope, tensor));
   Variable& variable = variables_[name];
   if (variable.first.dtype() == DType::kInvalid)
     variable.first = FirstValueOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor), shared_.bytes_left());
