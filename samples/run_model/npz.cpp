@@ -46,8 +46,7 @@ bool NpzReader::Open(std::FILE* file, const char* path) {
   path_ = path;
   const bool at_end = std::fseek(file, 0, SEEK_END) == 0;
   if (at_end) size_ = std::ftell(file);
-  if (!at_end || size_ < kEndBytes)
-    return Fail("it does not end as one");
+  if (!at_end || size_ < kEndBytes) return Fail("it does not end as one");
   unsigned char end[kEndBytes];
   const long first = std::max(size_ - kEndBytes - kMostComment, 0L);
   for (long at = size_ - kEndBytes; at >= first; --at) {
