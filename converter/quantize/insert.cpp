@@ -8,6 +8,7 @@
 
 #include "graph/error.h"
 #include "ops/op_codes.h"
+#include "ops/shape_rules.h"
 #include "passes/fuse/linear.h"
 #include "passes/quantize/qdq.h"
 #include "passes/rewrite.h"
@@ -19,6 +20,13 @@ constexpr int kWeights = 1;
 constexpr size_t kBias = 2;
 /// Codes of a bias stay below; sums of products need the rest of 32 bits.
 constexpr double kLargestBiasCode = 0x1p30;
+
+/// Where numbers of a product's input begin that share a scale: a row of a matrix or a pixel, where that
+/// meets all weights at once, else a picture.
+int64_t AxisOfRows(const Node& node, const Shape& weights) {
+  const bool pictures = node.op == OpCode::kConv2d && !IsPointwise(node.As<Conv2dAttrs>(), weights);
+  return pictures ? 1 : -1;
+}
 
 class Inserter {
  public:
@@ -83,7 +91,7 @@ class Inserter {
   void RoundAtRunTime(NodeId id) {
     const ValueId x = graph_.node(id).inputs[0];
     const Shape weights = graph_.value(graph_.node(id).inputs[kWeights]).constant->shape();
-    const FakeQuantizeAttrs attrs{AxisOfDynamicRows(graph_.node(id), weights), /*symmetric=*/false};
+    const FakeQuantizeAttrs attrs{AxisOfRows(graph_.node(id), weights), /*symmetric=*/false};
     const auto [found, added] = at_run_time_.emplace(std::pair(x, attrs.axis), kNoValue);
     if (added)
       found->second =

@@ -191,16 +191,6 @@ std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan) {
   return read;
 }
 
-int64_t AxisOfDynamicRows(const Node& node, const Shape& weights) {
-  if (node.op != OpCode::kConv2d) return -1;
-  const auto& attrs = node.As<Conv2dAttrs>();
-  const auto all = [](const Ints& values, int64_t wanted) {
-    return std::all_of(values.begin(), values.end(), [&](int64_t value) { return value == wanted; });
-  };
-  const bool pointwise = weights[1] == 1 && weights[2] == 1 && all(attrs.strides, 1) && all(attrs.pads, 0);
-  return pointwise ? -1 : 1;
-}
-
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node) {
   std::vector<size_t> constants;
   for (size_t i = 0; i < node.inputs.size(); ++i) {

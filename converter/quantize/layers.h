@@ -66,10 +66,6 @@ std::set<NodeId> NodesBeforeLogarithms(const Graph& graph);
 /// Values that nodes of the plan read as codes, also through nodes that move elements.
 std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan);
 
-/// From this axis of a product's input on, numbers share the scale that they choose at run time: a row of a
-/// matrix or a pixel does where one meets all weights, else a picture.
-int64_t AxisOfDynamicRows(const Node& node, const Shape& weights);
-
 /// Constant f32 inputs of the node that are stored as codes in formats of weights.
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node);
 

@@ -64,8 +64,7 @@ bool HasScalesAlong(const Quantization& quantization, int axis) {
 bool HasWeights(const NodeTypes& node, int channel_axis, DType dtype) {
   if (!IsConstant(node, 1) || In(node, 1).dtype != dtype || In(node, 1).quantization == nullptr) return false;
   const Quantization& w = *In(node, 1).quantization;
-  if (!IsNormal(w)) return false;
-  return dtype == DType::kU8 ? w.per_tensor() : HasScalesAlong(w, channel_axis) && HasZeroPoint(w, 0);
+  return dtype == DType::kU8 ? IsNormal(w) && w.per_tensor() : HasSymmetricScales(w, channel_axis);
 }
 
 /// No bias, or one in units of the products.
@@ -273,6 +272,10 @@ constexpr OpRow<SupportsFn> kRows[] = {
 static_assert(OpsAscend(kRows), "quantized.def must have the order of ops.def");
 
 }  // namespace
+
+bool HasSymmetricScales(const Quantization& quantization, int axis) {
+  return IsNormal(quantization) && HasScalesAlong(quantization, axis) && HasZeroPoint(quantization, 0);
+}
 
 bool SupportsQuantized(const NodeTypes& node) {
   const SupportsFn supports = FindRow(kRows, node.op->code);

@@ -6,13 +6,19 @@
 
 namespace skiff {
 
+inline constexpr int kHighestRowCode = 127;
+/// Symmetric codes have one less, so that as many are below 0 as above.
+inline constexpr int LowestRowCode(bool symmetric) {
+  return symmetric ? -kHighestRowCode : -kHighestRowCode - 1;
+}
+
 /// A code stands for scale * (code - zero_point); the codes of i8.
 template <class T>
 struct RowCodes {
   T scale = 1;
   T zero_point = 0;  ///< A whole number.
-  T low = -128;
-  T high = 127;
+  T low = 0;
+  T high = kHighestRowCode;
 };
 
 /// `low` and `high`: the smallest and the largest number of the row, or NaN where one is among them. With an
@@ -22,10 +28,10 @@ struct RowCodes {
 template <class T>
 RowCodes<T> RowCodesFor(T low, T high, bool symmetric) {
   RowCodes<T> codes;
+  codes.low = LowestRowCode(symmetric);
   low = low > 0 ? 0 : low;
   high = high < 0 ? 0 : high;
   if (symmetric) {
-    codes.low = -codes.high;
     codes.scale = (-low > high ? -low : high) / codes.high;
   } else {
     codes.scale = (high - low) / 255;
@@ -35,7 +41,7 @@ RowCodes<T> RowCodesFor(T low, T high, bool symmetric) {
   if (symmetric) return codes;
   const T from_low = 0 - low / codes.scale;
   const T known = from_low > 0 ? (from_low < 255 ? from_low : 255) : 0;
-  codes.zero_point = std::nearbyint(known) - 128;
+  codes.zero_point = std::nearbyint(known) + codes.low;
   return codes;
 }
 

@@ -18,6 +18,15 @@ AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t s
   return auto_pad == AutoPad::kSameUpper ? AxisPads{small, total - small} : AxisPads{total - small, small};
 }
 
+bool IsPointwise(const Conv2dAttrs& attrs, const Shape& weights) {
+  if (weights[1] != 1 || weights[2] != 1 || attrs.strides[0] != 1 || attrs.strides[1] != 1) return false;
+  if (attrs.auto_pad != AutoPad::kExplicit) return true;
+  for (const int64_t pad : attrs.pads) {
+    if (pad != 0) return false;
+  }
+  return true;
+}
+
 SliceRange ResolveSlice(int64_t extent, int64_t start, int64_t end, int64_t step) {
   if (step == 0) return {0, 1, 0};
   // The most negative step cannot be negated; no extent tells it from the next one.

@@ -177,6 +177,9 @@ SliceRange ResolveSlice(int64_t extent, int64_t start, int64_t end, int64_t step
 /// Normalises a possibly negative axis; -1 when it is outside [-rank, rank).
 int NormalizeAxis(int64_t axis, int rank);
 
+/// Whether the windows of a Conv2d are the picture's pixels, one by one.
+bool IsPointwise(const Conv2dAttrs& attrs, const Shape& weights);
+
 /// Bit i set: axis i is one of `axes`. False when one is out of range or named twice.
 bool AxesMask(const Ints& axes, int rank, uint32_t* mask);
 

@@ -79,15 +79,17 @@ bool OutputDynamicProduct(OnnxBuilder& b) {
     EmitDynamicProduct(b, nullptr, *product.known, scales->weights_scale);
     return true;
   }
-  if (const Operands scales = FindOperand(b, Kind::kScales); scales.known != nullptr) {
-    if (b.ConstantOf(scales.other) == nullptr || scales.known->weights_scale != kNoValue) return false;
-    OnnxDynamicValue both = *scales.known;
-    both.weights_scale = scales.other;
-    b.Output(OpCode::kMul, {b.Input(0), b.Input(1)}, ClampAttrs{});
-    b.NoteDynamicValue(b.results()[0], both);
-    return true;
-  }
   return false;
+}
+
+void NoteDynamicScales(OnnxBuilder& b) {
+  const Operands scales = FindOperand(b, Kind::kScales);
+  if (scales.known == nullptr || scales.known->weights_scale != kNoValue ||
+      b.ConstantOf(scales.other) == nullptr)
+    return;
+  OnnxDynamicValue both = *scales.known;
+  both.weights_scale = scales.other;
+  b.NoteDynamicValue(b.results()[0], both);
 }
 
 bool IsDynamicProduct(OnnxBuilder& b, const OnnxDynamicValue& product, ValueId weights_scale) {

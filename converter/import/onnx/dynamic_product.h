@@ -33,7 +33,8 @@ struct OnnxDynamicValue {
 void NoteDynamicCodes(OnnxBuilder& b, ValueId scale, ValueId zero_point);
 void NoteDynamicProduct(OnnxBuilder& b, bool is_convolution);
 void NoteDynamicCast(OnnxBuilder& b);
-/// Of a Mul: makes its output and returns true where it ends a chain. Scales become known to be such.
+void NoteDynamicScales(OnnxBuilder& b);
+/// Of a Mul whose output has not been made: makes it and returns true where that ends a chain.
 bool OutputDynamicProduct(OnnxBuilder& b);
 
 /// Whether the weights, their zero points and scales are constants that a product can have.

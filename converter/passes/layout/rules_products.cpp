@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op_codes.h"
+#include "ops/shape_rules.h"
 #include "passes/layout/rules.h"
 
 namespace skiff {
@@ -152,10 +153,9 @@ bool PlanConv2d(LayoutPlanner& planner) {
   Layout rows = planner.Input(0);
   Layout weights = planner.Input(1);
   const Shape weight_shape = planner.tensor(weights.tensor).shape;
-  const bool is_pointwise =
-      weight_shape[1] == 1 && weight_shape[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1 &&
-      std::all_of(attrs.pads.begin(), attrs.pads.end(), [](int64_t pad) { return pad == 0; });
-  if (!is_pointwise || attrs.groups != 1 || !planner.IsConstant(weights) || rows.view.IsPlain()) return false;
+  if (!IsPointwise(attrs, weight_shape) || attrs.groups != 1 || !planner.IsConstant(weights) ||
+      rows.view.IsPlain())
+    return false;
   const std::optional<std::vector<int>> columns = InnermostFactors(rows.view);
   if (!columns) return false;
   // Rows of a tensor of rank 4: three axes, the outermost ones merged where there are more.

@@ -6,6 +6,7 @@
 
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/window_bands.h"
+#include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -102,12 +103,8 @@ bool RunsDenseConvolution(const NodeView& node, const Environment& environment) 
 /// A window of one pixel at a time needs no rows of a picture.
 Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<Conv2dAttrs>();
-  const Shape& w = node.in(1).shape;
-  bool pointwise =
-      attrs.groups == 1 && w[1] == 1 && w[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1;
-  if (attrs.auto_pad == AutoPad::kExplicit)
-    for (const int64_t pad : attrs.pads) pointwise = pointwise && pad == 0;
-  if (pointwise) return LowerDense(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
+  if (attrs.groups == 1 && IsPointwise(attrs, node.in(1).shape))
+    return LowerDense(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
   return MakeStep<DenseConvolutionStep>(node, environment);
 }
 

@@ -210,7 +210,9 @@ ValueId BroadcastRight(OnnxBuilder& b) {
 
 void BuildArithmetic(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0), BroadcastRight(b)}, ClampAttrs{}); }
 void BuildMul(OnnxBuilder& b) {
-  if (!OutputDynamicProduct(b)) BuildArithmetic(b);
+  if (OutputDynamicProduct(b)) return;
+  BuildArithmetic(b);
+  NoteDynamicScales(b);
 }
 void BuildLogic(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0), BroadcastRight(b)}); }
 

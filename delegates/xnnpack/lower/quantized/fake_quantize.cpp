@@ -78,8 +78,8 @@ void FakeQuantizeStep::SetRow(size_t row, Range range) const {
 }
 
 void FakeQuantizeStep::Round(size_t row, size_t begin, size_t n) const {
-  const float low = symmetric_ ? -127 : -128;
-  const RowCodeParams params{params_[row].scale, static_cast<float>(params_[row].zero_point), low, 127};
+  const RowCodeParams params{params_[row].scale, static_cast<float>(params_[row].zero_point),
+                             static_cast<float>(LowestRowCode(symmetric_)), kHighestRowCode};
   const float* const x = RowAt(row) + begin;
   if (codes_at_ != nullptr)
     environment_.kernels->round_to_codes(n, x, codes_at_ + row * length_ + begin, params);

@@ -1,11 +1,9 @@
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
 
-#include <cmath>
-
 #include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
-#include "ops/quantized.h"
+#include "delegates/xnnpack/quantized_support.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
@@ -15,15 +13,6 @@ constexpr size_t kWeights = 1;
 constexpr size_t kBias = 2;
 /// Products of two codes whose sum 32 bits hold.
 constexpr int64_t kMostTerms = 1 << 15;
-
-bool AreScales(const Quantization& quantization) {
-  if (quantization.block != 0 || !HasZeroPoint(quantization, 0)) return false;
-  if (!quantization.per_tensor() && quantization.axis != 0) return false;
-  for (int64_t i = 0; i < quantization.count; ++i) {
-    if (!std::isnormal(quantization.ScaleAt(i))) return false;
-  }
-  return true;
-}
 
 /// The node that makes codes of input 0; nothing where none of this segment does.
 std::optional<NodeView> CodesBehind(const NodeView& node) {
@@ -41,13 +30,7 @@ const TensorView* WeightsOf(const NodeView& node) {
   if (!tensor.constant || !bias || weights.dtype != DType::kI8 || weights.quantization == nullptr)
     return nullptr;
   if (shape.rank() < 2 || shape.ElementsBetween(1, shape.rank()) > kMostTerms) return nullptr;
-  return AreScales(*weights.quantization) ? &weights : nullptr;
-}
-
-/// Each pixel by itself.
-bool IsPointwise(const Conv2dAttrs& attrs, const Shape& weights) {
-  const bool pads = (attrs.pads[0] | attrs.pads[1] | attrs.pads[2] | attrs.pads[3]) != 0;
-  return weights[1] == 1 && weights[2] == 1 && attrs.strides[0] == 1 && attrs.strides[1] == 1 && !pads;
+  return HasSymmetricScales(*weights.quantization, 0) ? &weights : nullptr;
 }
 
 }  // namespace
@@ -63,14 +46,21 @@ Status RowTerms::Prepare(const NodeView& node, const TensorView& weights, size_t
   return OkStatus();
 }
 
-ContentHash RowTerms::Hash() const {
-  return HashOf({reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() * sizeof(float)});
+PackingKey RowTerms::Key(PackingKind kind, const NodeView& node) const {
+  PackingKey key;
+  key.kind = kind;
+  key.dtype = DType::kI8;
+  key.has_bias = has_bias_;
+  key.weights = node.input(kWeights).hash;
+  key.bias = HashOf({reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() * sizeof(float)});
+  return key;
 }
 
 bool RunsOnRowCodes(const NodeView& node, const Environment& environment) {
   if (WeightsOf(node) == nullptr) return false;
   const std::optional<NodeView> codes = CodesBehind(node);
-  if (!codes || node.op() == OpCode::kFullyConnected) return codes && node.op() == OpCode::kFullyConnected;
+  if (!codes) return false;
+  if (node.op() == OpCode::kFullyConnected) return true;
   if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;
   if (IsPointwise(node.As<Conv2dAttrs>(), node.in(kWeights).shape)) return true;
   // Our windows of floats are faster than XNNPACK's of bytes: 20 ms against 29 of a ResNet-18 (AVX-512).

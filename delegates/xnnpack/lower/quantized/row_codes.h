@@ -7,6 +7,7 @@
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/convolution.h"
 #include "delegates/xnnpack/lower/step.h"
+#include "delegates/xnnpack/weights/packed_weights.h"
 #include "ops/build_ops.h"
 
 namespace skiff::xnnpack {
@@ -82,7 +83,8 @@ class RowTerms {
   Status Prepare(const NodeView& node, const TensorView& weights, size_t outputs);
   const float* scales() const { return numbers_.data(); }
   const float* bias() const { return has_bias_ ? numbers_.data() + numbers_.size() / 2 : nullptr; }
-  ContentHash Hash() const;
+  /// Of weights that are packed with these; what depends on the kind is to be added.
+  PackingKey Key(PackingKind kind, const NodeView& node) const;
 
  private:
   FixedArray<float> numbers_;

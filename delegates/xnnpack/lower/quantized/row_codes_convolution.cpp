@@ -1,8 +1,6 @@
 // Windows of pictures whose codes are chosen at run time, one scale for each picture, to f32.
-#include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
 #include "delegates/xnnpack/memory.h"
-#include "delegates/xnnpack/weights/packed_weights.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -71,12 +69,7 @@ class RowCodesConvolutionStep final : public Step {
     const ConvolutionGeometry& g = geometry_;
     RowTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, weights_, g.group_output_channels));
-    PackingKey key;
-    key.kind = PackingKind::kRowCodesConvolution;
-    key.dtype = DType::kI8;
-    key.has_bias = terms.bias() != nullptr;
-    key.weights = node_.input(1).hash;
-    key.bias = terms.Hash();
+    PackingKey key = terms.Key(PackingKind::kRowCodesConvolution, node_);
     // As of f32 (convolution.cpp).
     const bool any_pads = (g.pads[0] | g.pads[1] | g.pads[2] | g.pads[3]) != 0;
     const bool unit_strides = g.strides[0] == 1 && g.strides[1] == 1;

@@ -1,7 +1,5 @@
 // Rows of codes that are chosen at run time times constant codes, to f32.
-#include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
-#include "delegates/xnnpack/weights/packed_weights.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -43,12 +41,7 @@ class RowCodesLinearStep final : public Step {
   Status Create() {
     RowTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, weights_, outputs_));
-    PackingKey key;
-    key.kind = PackingKind::kRowCodesLinear;
-    key.dtype = DType::kI8;
-    key.has_bias = terms.bias() != nullptr;
-    key.weights = node_.input(1).hash;
-    key.bias = terms.Hash();
+    PackingKey key = terms.Key(PackingKind::kRowCodesLinear, node_);
     key.parameters[0] = inputs_;
     key.parameters[1] = outputs_;
     return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
