@@ -30,9 +30,10 @@ flags=(
   -DXNNPACK_BUILD_TESTS=OFF
   -DXNNPACK_BUILD_BENCHMARKS=OFF
   -DXNNPACK_ENABLE_KLEIDIAI=OFF
+  "-DCMAKE_PROJECT_XNNPACK_INCLUDE=$here/join_microkernels.cmake"
   "$@"
 )
-key=$( (grep -v '^#' "$here/versions.txt"; printf '%s\n' "${flags[@]##*/}") | sha256sum | cut -d' ' -f1)
+key=$( (grep -hv '^#' "$here/versions.txt" "$here/join_microkernels.cmake"; printf '%s\n' "${flags[@]##*/}") | sha256sum | cut -d' ' -f1)
 
 is_current() { [[ -f $out/stamp && $(<"$out/stamp") == "$key" ]]; }
 is_current && exit 0
