@@ -1,6 +1,9 @@
 #include "import/node_builder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "core/half.h"
 #include "graph/known_values.h"
@@ -12,9 +15,19 @@ namespace skiff {
 namespace {
 
 template <class T>
+T FromNumber(double number) {
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    using Limits = std::numeric_limits<T>;
+    if (std::isnan(number)) return 0;
+    if (number <= static_cast<double>(Limits::min())) return Limits::min();
+    if (number >= static_cast<double>(Limits::max())) return Limits::max();
+  }
+  return static_cast<T>(number);
+}
+
+template <class T>
 void Store(TensorData& data, const std::vector<double>& numbers) {
-  auto* out = static_cast<T*>(data.mutable_data());
-  for (double number : numbers) *out++ = static_cast<T>(number);
+  std::transform(numbers.begin(), numbers.end(), static_cast<T*>(data.mutable_data()), FromNumber<T>);
 }
 
 }  // namespace

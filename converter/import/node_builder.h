@@ -217,7 +217,8 @@ class NodeBuilder {
   std::vector<ValueId> results_;
 };
 
-/// A scalar or vector of one dtype from numbers; f16 rounds, integers truncate.
+/// A scalar or vector of one dtype from numbers; f16 rounds, integers truncate, and saturate at
+/// their ends (NaN is 0 there).
 TensorData MakeConstant(DType dtype, const Shape& shape, const std::vector<double>& numbers);
 
 }  // namespace skiff

@@ -1,6 +1,7 @@
 // Operators whose form changed between opsets, and forms that the ONNX node tests do not reach.
 #include <gmock/gmock.h>
 
+#include "import/node_builder.h"
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {
@@ -25,6 +26,17 @@ TEST(OnnxOpsets, ClipByAttributesAndByInputs) {
     model.AddOutput("y");
     EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({3}, {-9, 0, 9})}})), ElementsAre(-9, 0, 1))
         << "opset " << opset;
+  }
+}
+
+TEST(OnnxOpsets, ClipOfIntegersByAttributesOutsideOfTheirType) {
+  for (const auto& [max, clipped] : {std::pair{1e30f, 127}, std::pair{5.5f, 5}}) {
+    OnnxModel model(7);
+    model.AddInput("x", {3}, onnx::TensorProto::INT8);
+    SetFloat(model.AddNode("Clip", {"x"}, {"y"}), "max", max);
+    model.AddOutput("y");
+    EXPECT_THAT(RunModel(model, {{"x", MakeConstant(DType::kI8, Shape{3}, {-128, 0, 127})}}).ToInts(),
+                ElementsAre(-128, 0, clipped));
   }
 }
 
