@@ -53,7 +53,7 @@ std::string Stem(std::string name) {
   }
   for (const std::string_view part : kBehind) {
     if (name.size() > part.size() && name.ends_with(part)) {
-      name.resize(name.size() - part.size());
+      name.erase(name.size() - part.size());
       break;
     }
   }

@@ -47,11 +47,11 @@ std::vector<Total> TotalsByOperator(const BenchResult& result) {
   return TotalsBy(result, [](const NodeInfo& info) { return std::string(info.op); });
 }
 
-std::string DelegateText(const NodeInfo& info) {
+std::string NodeDelegateText(const NodeInfo& info) {
   return std::string(info.delegate_name) + (info.fell_back ? " (fell back)" : "");
 }
 
-std::vector<Total> TotalsByDelegate(const BenchResult& result) { return TotalsBy(result, DelegateText); }
+std::vector<Total> TotalsByDelegate(const BenchResult& result) { return TotalsBy(result, NodeDelegateText); }
 
 /// What a new shape costs beyond the run itself.
 double ReshapeTime(const BenchResult& result) {
@@ -101,7 +101,7 @@ std::string NodesTable(const BenchResult& result, double all_ns, size_t top) {
     const NodeProfile& node = *sorted[i];
     // Computed by the product before it, row by row: no time of its own is left to measure.
     const std::string time = node.median_ns > 0 ? Duration(node.median_ns) : "in a product's";
-    table.Add({Shortened(node.info.name, 48), node.info.op, DelegateText(node.info), time,
+    table.Add({Shortened(node.info.name, 48), node.info.op, NodeDelegateText(node.info), time,
                fmt::format("{:.1f} %", 100 * node.median_ns / std::max(all_ns, 1.0)),
                Rate(2.0 * static_cast<double>(node.info.multiply_adds), node.median_ns),
                Rate(static_cast<double>(node.info.bytes), node.median_ns)});

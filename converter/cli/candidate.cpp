@@ -31,7 +31,7 @@ class TemporaryFile {
 };
 
 /// As one word of the shell.
-std::string Quoted(const std::string& text) {
+std::string ShellQuoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
   return quoted + "'";
@@ -105,7 +105,7 @@ double Candidates::Milliseconds(const Graph& graph, int threads) const {
 double Candidates::Score(const Graph& graph, const std::string& command) const {
   const TemporaryFile file(output_ + ".candidate.skiff");
   ConvertGraphsTo(Named(graph), file.path(), options_);
-  const std::string filled = Replaced(command, Quoted(file.path()));
+  const std::string filled = Replaced(command, ShellQuoted(file.path()));
   return LastNumber(OutputOf(filled), filled);
 }
 

@@ -27,7 +27,6 @@ constexpr const char* kFooter =
     "Example, one thread, with a trace for ui.perfetto.dev:\n"
     "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json";
 
-constexpr const char* kDefaultInputs = "random:1";
 /// What Bench() says of its progress, at most.
 constexpr int kSteps = 4;
 

@@ -1,29 +1,18 @@
 #include "cli/convert_options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <sstream>
 
 #include "cli/custom_options.h"
+#include "cli/option_text.h"
 #include "cli/parse_sizes.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
 
 namespace skiff::cli {
 namespace {
-
-[[noreturn]] void Malformed(const std::string& option, const std::string& text, const std::string& expected) {
-  throw CLI::ValidationError(fmt::format("{} {}", option, text), "expected " + expected);
-}
-
-template <class T>
-bool ParseNumber(const std::string& text, T& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end;
-}
 
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> parts;

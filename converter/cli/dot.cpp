@@ -13,7 +13,7 @@
 namespace skiff::cli {
 namespace {
 
-std::string Quoted(const std::string& text) {
+std::string DotQuoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') quoted += '\\';
@@ -50,15 +50,15 @@ class Drawing {
 
   std::string Box(const std::string& label, const char* shape, const char* colour) {
     const std::string id = fmt::format("{}{}", prefix_, next_++);
-    text_ +=
-        fmt::format("  {} [label={}, shape={}, fillcolor={}];\n", id, Quoted(label), shape, Quoted(colour));
+    text_ += fmt::format("  {} [label={}, shape={}, fillcolor={}];\n", id, DotQuoted(label), shape,
+                         DotQuoted(colour));
     return id;
   }
   void Makes(Key tensor, const std::string& box, std::string type) { made_[tensor] = {box, std::move(type)}; }
   void Reads(Key tensor, const std::string& box) {
     const auto from = made_.find(tensor);
     if (from == made_.end()) return;
-    text_ += fmt::format("  {} -> {} [label={}];\n", from->second.box, box, Quoted(from->second.type));
+    text_ += fmt::format("  {} -> {} [label={}];\n", from->second.box, box, DotQuoted(from->second.type));
   }
   std::string Prefix() { return fmt::format("{}{}_", prefix_, next_++); }
 
@@ -74,7 +74,7 @@ constexpr const char* kPortColour = "#ffffff";
 /// Around a body, and around each of several signatures.
 template <class Draw>
 void Cluster(std::string& text, const std::string& prefix, const std::string& label, const Draw& draw) {
-  text += fmt::format("  subgraph cluster_{} {{\n  label={};\n", prefix, Quoted(label));
+  text += fmt::format("  subgraph cluster_{} {{\n  label={};\n", prefix, DotQuoted(label));
   draw();
   text += "  }\n";
 }

@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <sstream>
+
+#include "cli/option_text.h"
 
 namespace skiff::cli {
 namespace {
@@ -15,16 +16,6 @@ namespace {
 constexpr const char* kFits[] = {"stretch", "crop", "letterbox"};
 constexpr const char* kFilters[] = {"linear", "bilinear", "bicubic", "nearest"};
 constexpr uint32_t kMostSide = 65536;
-
-[[noreturn]] void Malformed(const std::string& option, const std::string& text, const std::string& expected) {
-  throw CLI::ValidationError(fmt::format("{} {}", option, text), "expected " + expected);
-}
-
-template <class T>
-bool ParseNumber(std::string_view text, T& value) {
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && stop == text.data() + text.size();
-}
 
 /// One value for all channels, or one for each.
 std::vector<float> ParsePerChannel(const std::string& option, const std::string& text, size_t channels,

@@ -16,8 +16,6 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kDefaultInputs = "random:1";
-
 std::string ExtentsText(const std::vector<int64_t>& extents) {
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }

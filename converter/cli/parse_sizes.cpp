@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <optional>
 #include <vector>
+
+#include "cli/option_text.h"
 
 namespace skiff::cli {
 namespace {
@@ -49,33 +50,27 @@ std::optional<std::vector<int64_t>> ParseExtents(const std::string& text) {
 NamedShapes ParseShapes(const std::vector<std::string>& texts) {
   NamedShapes shapes;
   for (const std::string& text : texts) {
-    const auto malformed = [&](const std::string& expected) {
-      throw CLI::ValidationError("--shape " + text, "expected " + expected);
-    };
     // Tensor names may contain '=', extents do not.
     const size_t equals = text.rfind('=');
     const bool named = equals != std::string::npos && equals > 0;
     const auto extents = named ? ParseExtents(text.substr(equals + 1)) : std::nullopt;
-    if (!extents) malformed("NAME=1x3x224x224");
-    if (extents->size() > kMaxRank) malformed(fmt::format("at most {} dimensions", kMaxRank));
-    if (!shapes.emplace(text.substr(0, equals), *extents).second) malformed("each input once");
+    if (!extents) Malformed("--shape", text, "NAME=1x3x224x224");
+    if (extents->size() > kMaxRank)
+      Malformed("--shape", text, fmt::format("at most {} dimensions", kMaxRank));
+    if (!shapes.emplace(text.substr(0, equals), *extents).second)
+      Malformed("--shape", text, "each input once");
   }
   return shapes;
 }
 
 void ParseSizes(const std::string& option, const std::string& text, NamedSizes& sizes) {
-  const auto malformed = [&](const std::string& expected) {
-    throw CLI::ValidationError(fmt::format("{} {}", option, text), "expected " + expected);
-  };
   for (const std::string& part : SplitSizes(text)) {
     const size_t equals = part.rfind('=');
     int64_t size = -1;
-    const char* end = part.data() + part.size();
     const bool named = equals != std::string::npos && equals > 0;
-    const auto [stop, error] = std::from_chars(part.data() + (named ? equals + 1 : 0), end, size);
-    if (!named || error != std::errc() || stop != end || size < 0)
-      malformed("NAME=SIZE, for example seq=7 or seq=7,batch=2");
-    if (!sizes.emplace(part.substr(0, equals), size).second) malformed("each dimension once");
+    if (!named || !ParseNumber(part.substr(equals + 1), size) || size < 0)
+      Malformed(option, text, "NAME=SIZE, for example seq=7 or seq=7,batch=2");
+    if (!sizes.emplace(part.substr(0, equals), size).second) Malformed(option, text, "each dimension once");
   }
 }
 

@@ -23,7 +23,7 @@ svg { display: block; } dl { display: grid; grid-template-columns: max-content 1
 dt { color: GrayText; } dd { margin: 0; } .why { color: GrayText; }
 )";
 
-constexpr int kWidth = 160;
+constexpr int kHistogramWidth = 160;
 constexpr int kHeight = 36;
 constexpr int kMostShare = 120;  ///< Pixels of a bar.
 
@@ -36,7 +36,7 @@ std::string Picture(const Histogram& histogram, const std::optional<Range>& rang
   if (histogram.counts.empty()) return "";
   const int64_t most = *std::max_element(histogram.counts.begin(), histogram.counts.end());
   const double step = (histogram.high - histogram.low) / static_cast<double>(histogram.counts.size());
-  const double width = static_cast<double>(kWidth) / static_cast<double>(histogram.counts.size());
+  const double width = static_cast<double>(kHistogramWidth) / static_cast<double>(histogram.counts.size());
   std::string inside;
   std::string beyond;
   for (size_t i = 0; i < histogram.counts.size(); ++i) {
@@ -51,7 +51,7 @@ std::string Picture(const Histogram& histogram, const std::optional<Range>& rang
   return fmt::format(
       "<svg width='{}' height='{}' role='img'><title>{:.4g} to {:.4g}{}</title>"
       "<path fill='var(--bar)' d='{}'/><path fill='var(--cut)' d='{}'/></svg>",
-      kWidth, kHeight, histogram.low, histogram.high,
+      kHistogramWidth, kHeight, histogram.low, histogram.high,
       range ? fmt::format("; codes for {:.4g} to {:.4g}", range->low, range->high) : "", inside, beyond);
 }
 

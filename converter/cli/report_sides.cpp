@@ -16,7 +16,6 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kDefaultInputs = "random:1";
 constexpr int kDefaultRuns = 20;
 /// The reference is the truth, not fast: where nobody says how often it runs, not often.
 constexpr int kDefaultReferenceRuns = 2;

@@ -11,7 +11,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr size_t kNarrowest = 40;
+constexpr size_t kNarrowestTerminal = 40;
 constexpr size_t kWidest = 100;
 
 const char* CodeOf(Colour colour) {
@@ -76,7 +76,7 @@ bool ShowsColours(int stream) {
 
 size_t TextWidth(int stream) {
   const size_t width = ColumnsOf(stream);
-  return width == 0 ? kWidest : std::clamp(width, kNarrowest, kWidest);
+  return width == 0 ? kWidest : std::clamp(width, kNarrowestTerminal, kWidest);
 }
 
 size_t TableWidth(int stream) { return std::max(ColumnsOf(stream), kWidest); }
