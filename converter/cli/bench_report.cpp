@@ -12,7 +12,6 @@ namespace skiff::cli {
 namespace {
 
 /// Of what stands behind "memory:" and the like.
-constexpr size_t kIndent = 9;
 
 /// Sums over all nodes of one operator or delegate.
 struct Total {
@@ -175,7 +174,7 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
   if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
   text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
                       Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
-  text += Folded("noise:   " + NoiseText(result.noise, result.Spread()), kIndent) + '\n';
+  text += Folded("noise:   " + NoiseText(result.noise, result.Spread()), kLabelWidth) + '\n';
   text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
                       Duration(result.create_ns), Duration(result.first_run_ns));
   if (!context.other_sizes.empty())
@@ -188,7 +187,7 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
       Grouped(result.memory.arena), Grouped(result.memory.inputs), Grouped(result.memory.workspace),
       Grouped(result.memory.packed_weights), Grouped(result.memory.mapped_packed_weights),
       Grouped(result.memory.mapped_weights), Grouped(result.memory.widened_weights));
-  text += Folded(memory, kIndent) + '\n' + TuningText(context, result) + '\n';
+  text += Folded(memory, kLabelWidth) + '\n' + TuningText(context, result) + '\n';
   text += NodesTable(result, all_ns, top_nodes);
   const auto shape_nodes =
       static_cast<size_t>(std::count_if(result.nodes.begin(), result.nodes.end(),

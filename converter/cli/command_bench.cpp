@@ -19,7 +19,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBenchFooter =
     "Whole runs are timed without profiling; the times of single nodes come from as many profiled runs. GB/s "
     "counts what each node reads and writes, constants included.\n"
     "Open dimensions have the sizes that --dim or --shape says; else the largest of their contract; where it "
@@ -28,9 +28,9 @@ constexpr const char* kFooter =
     "  skiff bench mobilenet.skiff --threads 1 --runs 200 --trace trace.json";
 
 /// What Bench() says of its progress, at most.
-constexpr int kSteps = 4;
+constexpr int kBenchSteps = 4;
 
-struct Arguments : SessionArguments {
+struct BenchArguments : SessionArguments {
   std::string model;
   InputArguments inputs;
   std::vector<std::string> dims;
@@ -57,7 +57,7 @@ void AddOtherInputs(const InputSources& sources, const ModelSignature& signature
   options.other_inputs = std::move(inputs);
 }
 
-void RunBench(const Arguments& arguments) {
+void RunBench(const BenchArguments& arguments) {
   std::string trace_path;
   if (!arguments.trace.empty()) trace_path = CheckOutputFile(arguments.trace);
   const InputSources sources = ToSources(arguments.inputs, kDefaultInputs);
@@ -84,7 +84,7 @@ void RunBench(const Arguments& arguments) {
   context.sizes_json = SizesJson(signature, sizes.sizes);
   BenchOptions options{ToSessionOptions(arguments, signature), arguments.runs, arguments.warmup};
   options.keep_outputs = !arguments.output.empty();
-  auto progress = std::make_unique<Progress>(kSteps);
+  auto progress = std::make_unique<Progress>(kBenchSteps);
   options.progress = [&](const std::string& step) { progress->Step(step); };
   if (IsRandomSource(sources.others) && sources.files.empty())
     AddOtherInputs(sources, signature, sizes, options, context);
@@ -111,7 +111,7 @@ void RunBench(const Arguments& arguments) {
 
 void AddBench(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("bench", "Measure a .skiff model: run times, single nodes, memory");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BenchArguments>();
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
   AddInputOptions(*command, arguments->inputs, fmt::format("default {}", kDefaultInputs));
   AddSizesOptions(*command, arguments->dims, arguments->shapes);
@@ -132,7 +132,7 @@ void AddBench(CLI::App& app, int&) {
       "--tune", arguments->tune,
       "Measure which sizes of work groups are fastest on this machine's GPU, and keep them in the "
       "folder of --cache, where later Sessions find them; needs --backend vulkan");
-  command->footer(kFooter);
+  command->footer(kBenchFooter);
   command->callback([arguments] {
     if (arguments->tune && (arguments->backend != "vulkan" || arguments->cache_folder.empty()))
       throw CLI::ValidationError("--tune",

@@ -18,7 +18,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kBucketsFooter =
     "A plan for a range of sizes runs each call at its exact size; its memory is planned for the largest. "
     "Plans of their own for smaller sizes touch less memory, and plans for one size save a little time. The "
     "cost of a list is the expected arena of a call, relative to that of one plan, plus the expected share "
@@ -29,9 +29,9 @@ constexpr const char* kFooter =
     "  skiff buckets encoder.onnx --uniform batch=1 --uniform seq=1..128 --max-plans 4";
 
 /// The conversions and measurements that are reported; only a guess for the progress line.
-constexpr int kSteps = 24;
+constexpr int kBucketsSteps = 24;
 
-struct Arguments {
+struct BucketsArguments {
   std::string source;
   std::string signature;
   std::string shapes;
@@ -41,7 +41,7 @@ struct Arguments {
   bool json = false;
 };
 
-std::string ConvertLine(const Arguments& arguments, const BucketProposal& proposal) {
+std::string ConvertLine(const BucketsArguments& arguments, const BucketProposal& proposal) {
   std::string line = fmt::format("skiff convert {} -o MODEL.skiff", arguments.source);
   if (!arguments.signature.empty()) line += fmt::format(" --signature {}", arguments.signature);
   for (const auto& [name, range] : proposal.contract) {
@@ -58,7 +58,7 @@ std::string ConvertLine(const Arguments& arguments, const BucketProposal& propos
   return line;
 }
 
-void Print(const Arguments& arguments, const BucketProposal& proposal) {
+void Print(const BucketsArguments& arguments, const BucketProposal& proposal) {
   using Align = Table::Align;
   Table table({{"bucket"},
                {"kind"},
@@ -81,7 +81,7 @@ void Print(const Arguments& arguments, const BucketProposal& proposal) {
   fmt::print("{}\n", ConvertLine(arguments, proposal));
 }
 
-Json ProposalJson(const Arguments& arguments, const BucketProposal& proposal) {
+Json ProposalJson(const BucketsArguments& arguments, const BucketProposal& proposal) {
   Json json = {{"model", arguments.source}, {"dimension", proposal.symbol},
                {"cost", proposal.cost},     {"cost_of_one", proposal.cost_of_one},
                {"buckets", Json::array()},  {"convert", ConvertLine(arguments, proposal)}};
@@ -96,7 +96,7 @@ Json ProposalJson(const Arguments& arguments, const BucketProposal& proposal) {
   return json;
 }
 
-void Buckets(const Arguments& arguments) {
+void Buckets(const BucketsArguments& arguments) {
   if (arguments.shapes.empty() == arguments.uniform.empty())
     throw CLI::ValidationError("--shapes, --uniform", "one of them says which shapes occur");
   ObservedShapes shapes;
@@ -115,7 +115,7 @@ void Buckets(const Arguments& arguments) {
   }
   BucketProposal proposal;
   {
-    Progress progress(kSteps);
+    Progress progress(kBucketsSteps);
     BucketOptions options;
     options.max_plans = arguments.max_plans;
     options.threads = arguments.threads;
@@ -133,7 +133,7 @@ void Buckets(const Arguments& arguments) {
 
 void AddBuckets(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("buckets", "Propose plans for the shapes that a model will meet");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BucketsArguments>();
   command->add_option("source", arguments->source, "The .onnx or .tflite model")
       ->required()
       ->type_name("MODEL");
@@ -158,7 +158,7 @@ void AddBuckets(CLI::App& app, int&) {
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   AddJsonOption(*command, arguments->json);
-  command->footer(kFooter);
+  command->footer(kBucketsFooter);
   command->callback([arguments] { Buckets(*arguments); });
 }
 

@@ -1,7 +1,6 @@
 // skiff convert
 #include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "cli/commands.h"
@@ -21,13 +20,13 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kConvertFooter =
     "Example, a classifier of photographs with its preprocessing and class names:\n"
     "  skiff convert mobilenet.onnx -o mobilenet.skiff --shape image=1x3x224x224 \\\n"
     "    --image-size 224x224 --fit crop --resize 256 \\\n"
     "    --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225 --labels imagenet.txt";
 
-constexpr int kSteps = 5;
+constexpr int kConvertSteps = 5;
 
 void PrintPasses() {
   Table table({{"pass"}, {"can be disabled"}, {"purpose"}});
@@ -35,24 +34,16 @@ void PrintPasses() {
   fmt::print("{}", table.ToString());
 }
 
-void CheckSource(const QuantizeArguments& arguments) {
-  std::error_code error;
-  if (std::filesystem::equivalent(arguments.source, arguments.output, error)) {
-    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name",
-          arguments.output);
-  }
-}
-
 void Convert(const QuantizeArguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
   if (arguments.target == "vulkan") options.targets = {Target::kVulkan};
-  CheckSource(arguments);
+  CheckIsAnother(arguments.source, arguments.output);
   const std::string output = CheckOutputFile(arguments.output);
   StepTimes times;
   std::vector<std::pair<std::string, double>> pass_ms;
   std::unique_ptr<ConvertedFile> result;
   {
-    Progress progress(kSteps);
+    Progress progress(kConvertSteps);
     options.progress = [&](const std::string& step) {
       times.Begin(step);
       progress.Step(step);
@@ -114,7 +105,7 @@ void AddConvert(CLI::App& app, int& exit_code) {
         throw CLI::Success();
       },
       "Print the optimisations in their order, and stop");
-  command->footer(kFooter);
+  command->footer(kConvertFooter);
   command->callback([arguments, &exit_code] {
     if (arguments->format.empty()) return Convert(*arguments);
     exit_code = RunQuantize(*arguments);

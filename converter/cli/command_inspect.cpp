@@ -19,14 +19,14 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kInspectFooter =
     "Sizes are in bytes. A source that cannot be converted as it is shows what its file says, and why not; "
     "the exit code is 0.\n"
     "Examples:\n"
     "  skiff inspect mobilenet.skiff --nodes\n"
     "  skiff inspect silero_vad.onnx --set sr=16000";
 
-struct Arguments {
+struct InspectArguments {
   std::string model;
   ConvertArguments source;  ///< Only what AddSourceOptions() adds.
   bool json = false;
@@ -68,7 +68,7 @@ std::vector<NamedGraph> ImportAll(SourceModel& source, const ConvertOptions& opt
 }
 
 /// A net that cannot be imported as it is still says much, and what is missing may be an option.
-void InspectOutline(const Arguments& arguments, const SourceOutline& outline, std::string problem) {
+void InspectOutline(const InspectArguments& arguments, const SourceOutline& outline, std::string problem) {
   const std::string& path = arguments.model;
   if (problem.starts_with(path + ": ")) problem.erase(0, path.size() + 2);
   if (arguments.json) {
@@ -80,7 +80,7 @@ void InspectOutline(const Arguments& arguments, const SourceOutline& outline, st
     fmt::print(stderr, "hint: {}\n", hint);
 }
 
-void InspectSource(const Arguments& arguments) {
+void InspectSource(const InspectArguments& arguments) {
   const std::string& path = arguments.model;
   const ConvertOptions options = ToConvertOptions(arguments.source);
   const std::unique_ptr<SourceModel> source = OpenSource(path);
@@ -109,7 +109,7 @@ void InspectSource(const Arguments& arguments) {
     fmt::print(stderr, "hint: {}\n", hint);
 }
 
-void Inspect(const Arguments& arguments) {
+void Inspect(const InspectArguments& arguments) {
   const std::string& path = arguments.model;
   if (!IsSkiff(path)) return InspectSource(arguments);
   const ConvertArguments& source = arguments.source;
@@ -129,7 +129,7 @@ void Inspect(const Arguments& arguments) {
 
 void AddInspect(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("inspect", "Show what is inside of a .skiff, .onnx or .tflite file");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   command->add_option("model", arguments->model, "The file")->required()->type_name("MODEL");
   CLI::Option* json = command->add_flag("--json", arguments->json,
                                         "Print JSON (docs/json.md), with all nodes of a .skiff file");
@@ -142,7 +142,7 @@ void AddInspect(CLI::App& app, int&) {
       ->excludes(json)
       ->excludes(nodes);
   AddSourceOptions(*command, arguments->source);
-  command->footer(kFooter);
+  command->footer(kInspectFooter);
   command->callback([arguments] { Inspect(*arguments); });
 }
 

@@ -26,7 +26,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kParityFooter =
     "The source runs eagerly, operator by operator; the model's plan runs on each backend. Outputs of float "
     "nets may differ by what rounding costs this net, which is measured where they differ by more than 1e-6 "
     "of the largest element (docs/numerics.md; 1e-2 where f16 takes part), integers not at all; NaN and "
@@ -455,7 +455,7 @@ void AddParity(CLI::App& app, int& exit_code) {
                     "inside, max-1, max, and at 0 and 1 where they are allowed");
   AddJsonOption(*command, arguments->json);
   AddPlanOptions(*command, *arguments);
-  command->footer(kFooter);
+  command->footer(kParityFooter);
   command->callback([arguments, &exit_code] { exit_code = Parity(*arguments); });
 }
 

@@ -8,7 +8,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kQuantizeFooter =
     "The net is optimised as by 'skiff convert', runs on the inputs of --calibrate, and is rounded by what "
     "was "
     "seen: products, and what lies between them, compute on integers; its inputs and outputs stay floats. "
@@ -24,7 +24,7 @@ void AddQuantize(CLI::App& app, int& exit_code) {
       "quantize", "Turn a float .onnx or .tflite model into a smaller, faster .skiff file of integers");
   auto arguments = std::make_shared<QuantizeArguments>();
   AddQuantizeOptions(*command, *arguments);
-  command->footer(kFooter);
+  command->footer(kQuantizeFooter);
   command->callback([arguments, &exit_code] { exit_code = RunQuantize(*arguments); });
 }
 

@@ -14,7 +14,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kReportFooter =
     "The page needs nothing but a browser, no network either. It shows the graph as it runs, with the time, "
     "the work and the delegate of every node, the arena over the run, shapes and plans. With SOURCE it also "
     "says which nodes of the source each node stands for, and how far each layer is from eager mode; a "
@@ -79,7 +79,7 @@ void AddReport(CLI::App& app, int&) {
       ->type_name("N")
       ->check(CLI::Range(1, 1000000));
   AddJsonOption(*command, arguments->json);
-  command->footer(kFooter);
+  command->footer(kReportFooter);
   command->callback([arguments] {
     if (arguments->output.empty() && !arguments->json)
       throw CLI::ValidationError("-o", "is missing: the page to write, as in -o report.html");

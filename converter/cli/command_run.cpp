@@ -24,7 +24,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kRunFooter =
     "Pictures (.jpg, .png) are resized and normalised as the model's image settings say; .npy and .pb carry "
     "their own type and shape; of an .npz each array is the input of its name; .bin holds raw little-endian "
     "elements: --dim or --shape says the sizes of open dimensions. Pictures and f32 become the integers of a "
@@ -35,7 +35,7 @@ constexpr const char* kFooter =
     "  skiff run mobilenet.skiff --input image=dog.jpg --top 3 --output results\n"
     "  skiff run bert.skiff --input ids=ids.bin --dim seq=7";
 
-struct Arguments : SessionArguments {
+struct RunArguments : SessionArguments {
   std::string model;
   InputArguments inputs;
   std::vector<std::string> dims;
@@ -66,7 +66,7 @@ void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const Nam
   }
 }
 
-NamedTensors ReadInputs(const Arguments& arguments, const ModelSignature& signature,
+NamedTensors ReadInputs(const RunArguments& arguments, const ModelSignature& signature,
                         const SymbolSizes& sizes) {
   if (arguments.inputs.others.empty() && !arguments.inputs.ranges.empty())
     throw CLI::ValidationError("--input-range", "is for random inputs: --inputs random:SEED");
@@ -78,7 +78,7 @@ NamedTensors ReadInputs(const Arguments& arguments, const ModelSignature& signat
   return inputs;
 }
 
-void Run(const Arguments& arguments) {
+void Run(const RunArguments& arguments) {
   NamedSizes dims;
   for (const std::string& text : arguments.dims) ParseSizes("--dim", text, dims);
   const NamedShapes shapes = ParseShapes(arguments.shapes);
@@ -138,7 +138,7 @@ void Run(const Arguments& arguments) {
 
 void AddRun(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("run", "Run a .skiff model on files and print its outputs");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   command->add_option("model", arguments->model, "The model")->required()->type_name("MODEL.skiff");
   AddInputOptions(*command, arguments->inputs, "default: none, each input needs an --input");
   AddSizesOptions(*command, arguments->dims, arguments->shapes);
@@ -158,7 +158,7 @@ void AddRun(CLI::App& app, int&) {
       ->check(CLI::Range(size_t{0}, size_t{1000}));
   AddSessionOptions(*command, *arguments);
   AddJsonOption(*command, arguments->json);
-  command->footer(kFooter);
+  command->footer(kRunFooter);
   command->callback([arguments] { Run(*arguments); });
 }
 

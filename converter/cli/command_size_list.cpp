@@ -14,7 +14,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFooter =
+constexpr const char* kSizeListFooter =
     "A runtime built with the list has only these operators, and of the features (open shapes, quantised "
     "tensors, variables, ...) only those of these models; a model that needs another one is refused with its "
     "name when it is opened, or when its session is made. Reference kernels are listed for nodes that run on "
@@ -25,13 +25,13 @@ constexpr const char* kFooter =
     "  skiff size-list detect.skiff classify.skiff -o operators.cmake\n"
     "  cmake --preset minimal -DSKIFF_OPERATORS=$PWD/operators.cmake && cmake --build --preset minimal";
 
-struct Arguments {
+struct SizeListArguments {
   std::vector<std::string> models;
   std::string output;
   bool fallbacks = false;
 };
 
-void List(const Arguments& arguments) {
+void List(const SizeListArguments& arguments) {
   const std::string output = arguments.output.empty() ? "" : CheckOutputFile(arguments.output);
   SizeList list;
   std::vector<std::string> sources;
@@ -56,13 +56,13 @@ void List(const Arguments& arguments) {
 void AddSizeList(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand(
       "size-list", "List the operators and features of models, for a build with no others");
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SizeListArguments>();
   AddCustomLibraryOption(*command);
   command->add_option("models", arguments->models, "The files")->required()->type_name("MODEL");
   command->add_option("-o,--output", arguments->output, "Where the list goes (default: standard output)")
       ->type_name("FILE");
   command->add_flag("--fallbacks", arguments->fallbacks, "List the reference kernels of all nodes, too");
-  command->footer(kFooter);
+  command->footer(kSizeListFooter);
   command->callback([arguments] { List(*arguments); });
 }
 

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "cli/calibration_inputs.h"
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -19,17 +17,10 @@
 namespace skiff::cli {
 namespace {
 
-constexpr int kSteps = 12;
-
-void CheckSource(const QuantizeArguments& arguments) {
-  std::error_code error;
-  if (std::filesystem::equivalent(arguments.source, arguments.output, error))
-    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name",
-          arguments.output);
-}
+constexpr int kQuantizeSteps = 12;
 
 Quantized QuantizeAndWrite(const QuantizeArguments& arguments, const std::string& output, StepTimes& times) {
-  Progress progress(kSteps);
+  Progress progress(kQuantizeSteps);
   QuantizeWork work;
   work.convert = ToConvertOptions(arguments);
   if (arguments.target == "vulkan") work.convert.targets = {Target::kVulkan};
@@ -46,7 +37,7 @@ Quantized QuantizeAndWrite(const QuantizeArguments& arguments, const std::string
 }  // namespace
 
 int RunQuantize(const QuantizeArguments& arguments) {
-  CheckSource(arguments);
+  CheckIsAnother(arguments.source, arguments.output);
   const std::string output = CheckOutputFile(arguments.output);
   const std::string report = arguments.report.empty() ? "" : CheckOutputFile(arguments.report);
   if (IsDrawn(arguments.calibrate)) PrintNote(kDrawnNote);

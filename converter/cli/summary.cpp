@@ -17,7 +17,6 @@ namespace {
 
 constexpr double kNanosecondsPerMillisecond = 1e6;
 /// Of what stands behind "input:" and the like.
-constexpr size_t kIndent = 9;
 
 std::string SignatureSummary(const ModelSignature& signature, const Graph& graph) {
   std::string text;
@@ -26,7 +25,7 @@ std::string SignatureSummary(const ModelSignature& signature, const Graph& graph
     text += fmt::format("sizes:   {}\n", contract);
   for (const PortInfo& port : signature.info().inputs) {
     if (port.image.width != 0)
-      text += Folded(fmt::format("input:   '{}'{}", port.name, ImageText(port.image)), kIndent) + '\n';
+      text += Folded(fmt::format("input:   '{}'{}", port.name, ImageText(port.image)), kLabelWidth) + '\n';
   }
   const PlanData& plan = signature.data().plans[0];
   return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
@@ -100,7 +99,7 @@ std::string ConversionSummary(const std::string& path, const ConvertedFile& resu
   for (const auto& [step, milliseconds] : times.milliseconds())
     steps += fmt::format(" {} {:.1f} ms,", step, milliseconds);
   steps.pop_back();
-  text += Folded(steps, kIndent) + '\n';
+  text += Folded(steps, kLabelWidth) + '\n';
   const auto slowest = std::max_element(pass_ms.begin(), pass_ms.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
   if (slowest != pass_ms.end())

@@ -36,5 +36,7 @@ std::string Wrapped(const std::string& text, size_t width, size_t indent = 0);
 /// The same of one line of a report for standard output, which may begin with spaces: what follows its first
 /// part begins with `indent`.
 std::string Folded(const std::string& line, size_t indent);
+/// Of "output:  ", and what else lines of reports begin with.
+constexpr size_t kLabelWidth = 9;
 
 }  // namespace skiff::cli

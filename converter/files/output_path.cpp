@@ -51,4 +51,10 @@ void PrepareOutputFolder(const std::string& path) {
   CheckTakesFiles(path, path);
 }
 
+void CheckIsAnother(const std::string& source, const std::string& output) {
+  std::error_code error;
+  if (std::filesystem::equivalent(source, output, error))
+    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name", output);
+}
+
 }  // namespace skiff

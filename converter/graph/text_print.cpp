@@ -75,7 +75,7 @@ std::string ShortDimsText(const Graph& graph, const std::vector<Dim>& dims) {
 }
 
 /// ": f32[1, 3]", or "" for a value without a type.
-std::string TypeText(const Graph& graph, const Value& value) {
+std::string TypeSuffix(const Graph& graph, const Value& value) {
   if (value.dtype == DType::kInvalid) return "";
   return fmt::format(": {}{}{}", DTypeName(value.dtype),
                      value.has_shape && CanBeParsed(value.dims) ? ShortDimsText(graph, value.dims) : "",
@@ -127,7 +127,7 @@ std::string NodeText(const Graph& graph, const Node& node, const std::string& in
   std::vector<std::string> results;
   for (ValueId id : node.outputs) {
     const Value& value = graph.value(id);
-    results.push_back(NameText(value.name) + TypeText(graph, value));
+    results.push_back(NameText(value.name) + TypeSuffix(graph, value));
   }
   std::vector<std::string> arguments;
   for (ValueId id : node.inputs) arguments.push_back(id == kNoValue ? "_" : NameText(graph.value(id).name));
@@ -146,12 +146,12 @@ std::string Statements(const Graph& graph, const std::string& indent) {
       line(SymbolText(symbol));
   }
   for (const GraphPort& port : graph.inputs()) {
-    line(fmt::format("input {}{}\n", NameText(port.name), TypeText(graph, graph.value(port.value))));
+    line(fmt::format("input {}{}\n", NameText(port.name), TypeSuffix(graph, graph.value(port.value))));
   }
   for (ValueId id = 0; id < graph.value_count(); ++id) {
     const Value& value = graph.value(id);
     if (!value.constant || (value.uses.empty() && !graph.IsGraphOutput(id))) continue;
-    line(fmt::format("const {}{} = {}\n", NameText(value.name), TypeText(graph, value),
+    line(fmt::format("const {}{} = {}\n", NameText(value.name), TypeSuffix(graph, value),
                      DataText(*value.constant)));
   }
   for (NodeId id : graph.TopologicalOrder()) line(NodeText(graph, graph.node(id), indent));

@@ -69,7 +69,7 @@ option(SKIFF_BUILD_CONVERTER "Build the converter and the host tool" ${skiff_on_
 option(SKIFF_CROSS_RUNTIME_TESTS
        "Build the runtime's own tests although the converter is not built: with its library, but for the importers" OFF)
 option(SKIFF_COMPILE_ONCE
-       "Read and compile what many of the converter's sources include once: the first build takes half as long, but ccache knows nothing of it" OFF)
+       "Compile the converter and the tool for a first look: in large pieces and at -O1. The first build takes half as long, later ones longer" OFF)
 set(SKIFF_SANITIZE "" CACHE STRING "Sanitizers for everything that is compiled here: \"address,undefined\", \"thread\" or empty")
 # Interpreters are not instrumented: with sanitizers it is built where it is asked for.
 if(SKIFF_BUILD_CONVERTER AND skiff_python_found AND NOT SKIFF_SANITIZE)
@@ -107,12 +107,22 @@ if(SKIFF_SANITIZE)
   endif()
 endif()
 
-# Only with the option: sources include what they use, which the builds without it check. None of Skiff's own headers, whose names
-# sources that do not include them may give to something else.
-function(skiff_precompile_headers target)
-  if(SKIFF_COMPILE_ONCE)
-    target_precompile_headers(${target} PRIVATE <algorithm> <filesystem> <functional> <map> <memory> <optional> <string> <vector>
-                              <fmt/format.h> ${ARGN})
+# With SKIFF_COMPILE_ONCE, what many sources of a target include is read once, and sources are compiled ten at a time, but for those
+# that match EXCEPT: they have names in common. Without it nothing happens, so that sources include what they use. HEADERS are none of
+# Skiff's own, whose names sources that do not include them may give to something else.
+function(skiff_compile_once target)
+  cmake_parse_arguments(arg "" "EXCEPT" "HEADERS" ${ARGN})
+  if(NOT SKIFF_COMPILE_ONCE)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O1)
+  target_precompile_headers(${target} PRIVATE <algorithm> <filesystem> <functional> <map> <memory> <optional> <string> <vector>
+                            <fmt/format.h> ${arg_HEADERS})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+  get_target_property(sources ${target} SOURCES)
+  if(arg_EXCEPT)
+    list(FILTER sources INCLUDE REGEX "${arg_EXCEPT}")
+    set_source_files_properties(${sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
 endfunction()
 

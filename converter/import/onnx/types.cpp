@@ -48,12 +48,12 @@ float WidenInteger(uint32_t code) {
   return static_cast<float>(static_cast<int32_t>(code ^ kSign) - static_cast<int32_t>(kSign));
 }
 
-constexpr DType kNone = DType::kInvalid;
+constexpr DType kNoDType = DType::kInvalid;
 constexpr DType kF32 = DType::kF32;
 
 // The numbers are ONNX's file format; those without a DType are listed for their names.
 constexpr OnnxType kTypes[] = {
-    {0, "undefined", kNone, kNone},
+    {0, "undefined", kNoDType, kNoDType},
     {1, "float32", kF32, kF32},
     {2, "uint8", DType::kU8, DType::kU8},
     {3, "int8", DType::kI8, DType::kI8},
@@ -61,14 +61,14 @@ constexpr OnnxType kTypes[] = {
     {5, "int16", DType::kI16, DType::kI16},
     {6, "int32", DType::kI32, DType::kI32},
     {7, "int64", DType::kI64, DType::kI64},
-    {8, "string", kNone, kNone},
+    {8, "string", kNoDType, kNoDType},
     {9, "bool", DType::kBool, DType::kBool},
     {10, "float16", DType::kF16, DType::kF16},
     {11, "float64", DType::kF64, DType::kF64},
     {12, "uint32", DType::kU32, DType::kU32},
     {13, "uint64", DType::kU64, DType::kU64},
-    {14, "complex64", kNone, kNone},
-    {15, "complex128", kNone, kNone},
+    {14, "complex64", kNoDType, kNoDType},
+    {15, "complex128", kNoDType, kNoDType},
     {16, "bfloat16", kF32, kF32, 16, WidenBFloat16},
     {17, "float8e4m3fn", kF32, kF32, 8, WidenFloat<8, 3, 7, false, 0x7F>, FloatFormat::kFloat8E4M3Fn},
     {18, "float8e4m3fnuz", kF32, kF32, 8, WidenFloat<8, 3, 8, false, 0x80>, FloatFormat::kFloat8E4M3Fnuz},
@@ -97,7 +97,7 @@ const OnnxType& OnnxTypeOfDType(DType dtype) {
 
 DType DTypeOfOnnx(int32_t onnx) {
   const OnnxType* row = FindOnnxType(onnx);
-  return row == nullptr ? kNone : row->dtype;
+  return row == nullptr ? kNoDType : row->dtype;
 }
 
 std::string OnnxTypeName(int32_t onnx) {
@@ -106,7 +106,7 @@ std::string OnnxTypeName(int32_t onnx) {
 }
 
 bool StandsAsWider(const OnnxType& type) {
-  return type.dtype != kNone && &OnnxTypeOfDType(type.dtype) != &type;
+  return type.dtype != kNoDType && &OnnxTypeOfDType(type.dtype) != &type;
 }
 
 int SmallIntegerBits(const OnnxType& type) {

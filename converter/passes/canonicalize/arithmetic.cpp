@@ -12,8 +12,6 @@
 namespace skiff {
 namespace {
 
-constexpr const char* kDoesNothing = "does nothing: removed";
-
 bool IsFloatValue(const Graph& graph, ValueId id) { return IsFloat(graph.value(id).dtype); }
 
 ValueId Output(const Graph& graph, NodeId id) { return graph.node(id).outputs[0]; }

@@ -9,8 +9,6 @@
 namespace skiff {
 namespace {
 
-constexpr const char* kDoesNothing = "does nothing: removed";
-
 bool RemoveIdentity(Graph& graph, NodeId id) {
   return Bypass(graph, id, graph.node(id).inputs[0], kDoesNothing);
 }

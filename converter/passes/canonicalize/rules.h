@@ -13,6 +13,9 @@ struct CanonicalRule {
   bool (*apply)(Graph& graph, NodeId node);
 };
 
+/// What --explain says of a node that left its input as it was.
+constexpr const char* kDoesNothing = "does nothing: removed";
+
 const std::vector<CanonicalRule>& ReshapeRules();     ///< Reshape and its kin, Transpose, Identity, Cast.
 const std::vector<CanonicalRule>& SliceRules();       ///< Slice, Split, Gather, Concat, Pad, Expand.
 const std::vector<CanonicalRule>& ScatterRules();     ///< ScatterND.

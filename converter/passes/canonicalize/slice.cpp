@@ -10,8 +10,6 @@
 namespace skiff {
 namespace {
 
-constexpr const char* kDoesNothing = "does nothing: removed";
-
 /// The part of one axis that a Slice takes.
 struct AxisRange {
   int axis = 0;

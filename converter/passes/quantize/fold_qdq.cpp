@@ -14,7 +14,7 @@
 namespace skiff {
 namespace {
 
-constexpr int kMaxSweeps = 100;
+constexpr int kMaxFoldSweeps = 100;
 constexpr int kWeights = 1;
 constexpr size_t kBias = 2;
 
@@ -257,7 +257,7 @@ void Explain(Graph& graph, NodeId id) {
 
 void FoldQdq(Graph& graph) {
   bool changed = true;
-  for (int sweep = 0; changed && sweep < kMaxSweeps; ++sweep) {
+  for (int sweep = 0; changed && sweep < kMaxFoldSweeps; ++sweep) {
     changed = false;
     const std::vector<NodeId> order = graph.TopologicalOrder();
     for (auto id = order.rbegin(); id != order.rend(); ++id) {

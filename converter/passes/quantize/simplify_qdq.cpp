@@ -11,7 +11,7 @@
 namespace skiff {
 namespace {
 
-constexpr int kMaxSweeps = 100;
+constexpr int kMaxSimplifySweeps = 100;
 
 /// Whether each element is a number that this type has.
 bool IsOnGrid(const Graph& graph, ValueId value, const CodeType& type, int& visits) {
@@ -116,7 +116,7 @@ bool Simplify(Graph& graph, NodeId id) {
 
 void SimplifyQdq(Graph& graph) {
   bool changed = true;
-  for (int sweep = 0; changed && sweep < kMaxSweeps; ++sweep) {
+  for (int sweep = 0; changed && sweep < kMaxSimplifySweeps; ++sweep) {
     changed = false;
     ForEachNode(graph, [&](NodeId id) { changed |= Simplify(graph, id); });
   }
