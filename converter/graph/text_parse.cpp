@@ -386,6 +386,11 @@ class Parser {
       value.quantization = std::move(types[i].quantization);
     }
     for (const char* body : BodyNames(def->code)) TakeBody(id, body);
+    try {
+      CheckBodies(graph_, graph_.node(id));
+    } catch (const Error& error) {
+      Lexer::Fail(op, error.what());
+    }
   }
 
   /// then {...}

@@ -73,6 +73,26 @@ void MutateOptions(std::mt19937& random, tflite::OperatorT& node) {
   }
 }
 
+template <class Union>
+void DropIfEmpty(Union& any) {
+  if (any.value == nullptr) any.Reset();
+}
+
+/// A file may say what a union is and leave it out, which the generated code cannot write.
+void DropEmptyUnions(tflite::ModelT& model) {
+  for (auto& graph : model.subgraphs) {
+    for (auto& node : graph->operators) DropIfEmpty(node->options);
+    for (auto& tensor : graph->tensors) {
+      if (tensor->quantization != nullptr) DropIfEmpty(tensor->quantization->details);
+      if (tensor->sparsity == nullptr) continue;
+      for (auto& axis : tensor->sparsity->dimensions) {
+        DropIfEmpty(axis->segments);
+        DropIfEmpty(axis->indices);
+      }
+    }
+  }
+}
+
 /// An empty list is the first subgraph alone.
 void MutateSignatures(std::mt19937& random, tflite::ModelT& model) {
   if (model.signatures.empty() || random() % 4 == 0) {
@@ -147,7 +167,8 @@ void MutateFields(std::mt19937& random, tflite::ModelT& model) {
   }
 }
 
-std::vector<uint8_t> Packed(const tflite::ModelT& model) {
+std::vector<uint8_t> Packed(tflite::ModelT& model) {
+  DropEmptyUnions(model);
   flatbuffers::FlatBufferBuilder builder;
   tflite::FinishModelBuffer(builder, tflite::Model::Pack(builder, &model));
   return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
