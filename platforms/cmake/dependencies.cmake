@@ -46,8 +46,15 @@ if(SKIFF_DELEGATE_XNNPACK)
     set(skiff_third_party_arch android-${ANDROID_ABI})
     list(APPEND arguments -DANDROID_ABI=${ANDROID_ABI} -DANDROID_PLATFORM=${ANDROID_PLATFORM})
   endif()
+  set(compilers)
+  if(SKIFF_SANITIZE MATCHES "fuzzer")
+    # Not in the other presets with sanitizers: their tests read behind tensors as far as the contract allows.
+    string(APPEND skiff_third_party_arch -fuzz)
+    list(APPEND arguments -DSKIFF_SANITIZE=${SKIFF_SANITIZE})
+    set(compilers CC=${CMAKE_C_COMPILER} CXX=${CMAKE_CXX_COMPILER})
+  endif()
   execute_process(
-    COMMAND bash ${PROJECT_SOURCE_DIR}/platforms/third_party/build.sh ${skiff_third_party_arch} ${arguments}
+    COMMAND ${CMAKE_COMMAND} -E env ${compilers} bash ${PROJECT_SOURCE_DIR}/platforms/third_party/build.sh ${skiff_third_party_arch} ${arguments}
     COMMAND_ERROR_IS_FATAL ANY)
 
   set(skiff_third_party_include ${skiff_third_party_root}/${skiff_third_party_arch}/include)

@@ -3,6 +3,7 @@
 #   build/third_party/src/<name>/        the pinned sources (pthreadpool and FXdiv are compiled by each build tree)
 #   build/third_party/<arch>/include/    headers of all of them
 #   build/third_party/<arch>/lib/        libXNNPACK.a libmicrokernels-prod.a libcpuinfo.a
+# ARCH is the folder's name; what CC and CXX name compiles.
 # A stamp keyed by the pinned commits and the flags makes a second call instant; a lock lets two configures race.
 # usage: build.sh ARCH [CMAKE_ARGUMENT...]      environment: SKIFF_JOBS (default: all cores), SKIFF_SOURCE_CACHE
 set -euo pipefail
@@ -17,7 +18,7 @@ out=$base/$arch
 c_flags="-ffunction-sections -fdata-sections"
 # GCC 12 leaves one accumulator of the FMA3 products on the stack (36 GFLOP/s on a Zen 3 instead of 96). Scheduling before
 # registers are given out, which is off by default on x86, keeps all of them in registers.
-if [[ $arch == x86_64 ]] && "${CC:-cc}" --version | grep -q "Free Software Foundation"; then
+if [[ $arch == x86_64* ]] && "${CC:-cc}" --version | grep -q "Free Software Foundation"; then
   c_flags+=" -fschedule-insns -fsched-pressure"
 fi
 flags=(
@@ -30,10 +31,10 @@ flags=(
   -DXNNPACK_BUILD_TESTS=OFF
   -DXNNPACK_BUILD_BENCHMARKS=OFF
   -DXNNPACK_ENABLE_KLEIDIAI=OFF
-  "-DCMAKE_PROJECT_XNNPACK_INCLUDE=$here/join_microkernels.cmake"
+  "-DCMAKE_PROJECT_XNNPACK_INCLUDE=$here/in_xnnpack.cmake"
   "$@"
 )
-key=$( (grep -hv '^#' "$here/versions.txt" "$here/join_microkernels.cmake"; printf '%s\n' "${flags[@]##*/}") | sha256sum | cut -d' ' -f1)
+key=$( (grep -hv '^#' "$here/versions.txt" "$here/in_xnnpack.cmake"; printf '%s\n' "${CC:-cc}" "${flags[@]##*/}") | sha256sum | cut -d' ' -f1)
 
 is_current() { [[ -f $out/stamp && $(<"$out/stamp") == "$key" ]]; }
 is_current && exit 0

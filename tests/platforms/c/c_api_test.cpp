@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <fstream>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "graph/evaluate.h"
 #include "graph/text.h"
@@ -182,6 +186,101 @@ TEST_F(CApi, AnotherThreadCancels) {
   EXPECT_STREQ(message, "");
   skiff_session_destroy(session);
   skiff_model_close(model);
+}
+
+/// Opens, creates, runs, cancels and closes, beside others that do the same and share a pool. The scores are
+/// `expected`, bit by bit, or the run was cancelled by one of the others, who find Sessions in `published`.
+class ManyCalls {
+ public:
+  struct Published {
+    std::mutex mutex;
+    SkiffSession* session = nullptr;
+  };
+
+  ManyCalls(Span<const uint8_t> bytes, const TensorData& image, const std::vector<float>& expected,
+            SkiffThreadPool* pool, std::array<Published, 8>& published)
+      : bytes_(bytes), image_(image), expected_(expected), pool_(pool), published_(published) {}
+
+  /// "" or what went wrong.
+  std::string Repeat(size_t number, int times) {
+    std::string wrong;
+    for (int i = 0; i < times && wrong.empty(); ++i) {
+      SkiffModel* model = nullptr;
+      char message[256] = "";
+      if (skiff_model_open_bytes(bytes_.data(), bytes_.size(), &model, message, sizeof(message)) != SKIFF_OK)
+        return message;
+      wrong = RunSessions(model, number, i);
+      skiff_model_close(model);
+    }
+    return wrong;
+  }
+
+ private:
+  std::string RunSessions(SkiffModel* model, size_t number, int i) {
+    SkiffSessionOptions options;
+    skiff_session_options_init(&options, sizeof(options));
+    if (i % 2 == 0)
+      options.thread_pool = pool_;
+    else
+      options.threads = 1;
+    char message[256] = "";
+    SkiffSession* session = nullptr;
+    if (skiff_session_create(model, &options, &session, message, sizeof(message)) != SKIFF_OK) return message;
+    Publish(number, session);
+    std::string wrong;
+    for (int run = 0; run < 20 && wrong.empty(); ++run) {
+      if (run % 5 == 4) Cancel((number + static_cast<size_t>(run)) % published_.size());
+      wrong = RunOnce(session);
+    }
+    Publish(number, nullptr);
+    skiff_session_destroy(session);
+    return wrong;
+  }
+
+  std::string RunOnce(SkiffSession* session) {
+    char message[256] = "";
+    SkiffTensor tensor;
+    if (skiff_session_input_buffer(session, 0, &tensor, message, sizeof(message)) != SKIFF_OK) return message;
+    std::memcpy(tensor.data, image_.data(), image_.size_bytes());
+    const SkiffStatus status = skiff_session_run(session, message, sizeof(message));
+    if (status == SKIFF_CANCELLED) return "";
+    if (status != SKIFF_OK || skiff_session_output(session, 0, &tensor, message, sizeof(message)) != SKIFF_OK)
+      return message;
+    const bool same = std::memcmp(tensor.data, expected_.data(), expected_.size() * sizeof(float)) == 0;
+    return same ? "" : "the scores are not those of a run alone";
+  }
+
+  void Publish(size_t number, SkiffSession* session) {
+    const std::lock_guard lock(published_[number].mutex);
+    published_[number].session = session;
+  }
+  void Cancel(size_t number) {
+    const std::lock_guard lock(published_[number].mutex);
+    if (published_[number].session != nullptr) skiff_session_cancel(published_[number].session);
+  }
+
+  Span<const uint8_t> bytes_;
+  const TensorData& image_;
+  const std::vector<float>& expected_;
+  SkiffThreadPool* pool_;
+  std::array<Published, 8>& published_;
+};
+
+TEST_F(CApi, ManyThreadsOpenRunCancelAndClose) {
+  ASSERT_STREQ(RunTheModel(path_.c_str(), image(), scores()), nullptr);
+  const std::vector<float> expected(scores(), scores() + 10);
+  SkiffThreadPool* pool = nullptr;
+  ASSERT_EQ(skiff_thread_pool_create(2, &pool, nullptr, 0), SKIFF_OK);
+  std::array<ManyCalls::Published, 8> published;
+  std::array<std::string, 8> wrong;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < published.size(); ++i) {
+    threads.emplace_back(
+        [&, i] { wrong[i] = ManyCalls(bytes(), image_, expected, pool, published).Repeat(i, 25); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  skiff_thread_pool_destroy(pool);
+  for (const std::string& text : wrong) EXPECT_EQ(text, "");
 }
 
 }  // namespace

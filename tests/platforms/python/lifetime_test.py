@@ -95,6 +95,41 @@ def test_sessions_of_one_model_in_several_threads(add):
     assert not failures
 
 
+def test_many_threads_open_run_cancel_and_close(add):
+    content = add.to_bytes()
+    pool = skiff.ThreadPool(2)
+    published = [None] * 8
+    failures = []
+
+    def work(number):
+        try:
+            for i in range(20):
+                with skiff.Model(content) as model:
+                    with model.session(**({"pool": pool} if i % 2 else {"threads": 1})) as session:
+                        published[number] = session
+                        for run in range(20):
+                            other = published[(number + run) % 8]
+                            if run % 5 == 4 and other is not None:
+                                other.cancel()
+                            a = np.full((2, 3), number, np.float32)
+                            b = np.full((2, 3), run, np.float32)
+                            try:
+                                if not (session(a, b).sum == number + run).all():
+                                    failures.append((number, i, run))
+                            except skiff.Cancelled:
+                                pass
+                        published[number] = None
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
 def test_the_gil_is_free_and_a_second_thread_is_refused(slow):
     session = slow.session(threads=1)
     done = threading.Event()

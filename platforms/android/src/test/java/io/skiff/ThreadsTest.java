@@ -1,5 +1,6 @@
 package io.skiff;
 
+import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
@@ -18,6 +19,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.junit.After;
 import org.junit.Test;
 
@@ -165,6 +167,47 @@ public class ThreadsTest {
       while (!stopped.isDone()) session.cancel();
       assertEquals(Status.CANCELLED, ((SkiffException) stopped.get()).status());
       session.run();
+    }
+  }
+
+  /** What eight threads open, run, cancel for each other and close computes what one of them does alone. */
+  @Test
+  public void manyThreadsOpenRunCancelAndClose() throws Exception {
+    AtomicReferenceArray<Session> published = new AtomicReferenceArray<>(8);
+    try (ThreadPool pool = new ThreadPool(2); Session alone = Session.create(model)) {
+      alone.inputBuffer("image");
+      alone.run();
+      float[] expected = alone.output("logits").toFloatArray();
+      List<Future<Void>> threads = new ArrayList<>();
+      for (int number = 0; number < published.length(); ++number) {
+        final int own = number;
+        threads.add(workers.submit(() -> {
+          for (int i = 0; i < 10; ++i) {
+            SessionOptions options =
+                i % 2 == 0 ? new SessionOptions().threadPool(pool) : new SessionOptions().threads(1);
+            try (Model opened = Model.open(TestModels.CHARACTERS);
+                 Session session = Session.create(opened, options)) {
+              session.inputBuffer("image");
+              published.set(own, session);
+              for (int run = 0; run < 20; ++run) {
+                Session other = published.get((own + run) % published.length());
+                if (run % 5 == 4 && other != null)
+                  other.cancel();
+                try {
+                  session.run();
+                } catch (SkiffException e) {
+                  assertEquals(Status.CANCELLED, e.status());
+                  continue;
+                }
+                assertArrayEquals(expected, session.output("logits").toFloatArray(), 0f);
+              }
+              published.set(own, null);
+            }
+          }
+          return null;
+        }));
+      }
+      for (Future<Void> thread : threads) thread.get();
     }
   }
 

@@ -1,6 +1,11 @@
-# Included by XNNPACK's project (CMAKE_PROJECT_XNNPACK_INCLUDE): compiles some of its micro-kernels at a time. There are many hundred
-# small files, each of which reads the same headers of intrinsics. One file now includes those that have flags in common and are all
-# scalar or all not (these name their types alike): a quarter of the time is left, and the machine code is the same.
+# Included by XNNPACK's project (CMAKE_PROJECT_XNNPACK_INCLUDE).
+if(SKIFF_SANITIZE)
+  add_compile_options(-fsanitize=${SKIFF_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
+endif()
+
+# Compiles some of the micro-kernels at a time. There are many hundred small files, each of which reads the same headers of intrinsics.
+# One file now includes those that have flags in common and are all scalar or all not (these name their types alike): a quarter of
+# the time is left, and the machine code is the same.
 set(skiff_joined_files 20)
 
 function(skiff_join_microkernels)
