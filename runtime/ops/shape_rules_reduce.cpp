@@ -77,6 +77,7 @@ Status InferLayerNorm(InferContext<D>& context) {
 template <class D>
 Status InferBatchNorm(InferContext<D>& context) {
   const InferInput<D>& x = context.inputs[0];
+  if (!IsFloat(x.dtype)) return context.Error("the input must be floating point, not %s", DTypeName(x.dtype));
   int axis = 0;
   SKIFF_RETURN_IF_ERROR(CheckAxis(context, context.template As<NormAttrs>().axis, &axis));
   for (size_t i = 1; i < context.inputs.size(); ++i) {

@@ -168,6 +168,9 @@ TEST(BatchNorm, ChannelsLastAndInside) {
   std::vector<Tensor> wrong = {F32({1, 3}, {1, 2, 3})};
   wrong.insert(wrong.end(), statistics.begin(), statistics.end());
   ExpectError(Op(OpCode::kBatchNorm, wrong, NormAttrs{}), "one value per channel");
+  const Tensor integers = I64({1, 2}, {1, 2});
+  ExpectError(Op(OpCode::kBatchNorm, {integers, integers, integers, integers, integers}, NormAttrs{}),
+              "the input must be floating point, not i64");
 }
 
 }  // namespace

@@ -59,6 +59,25 @@ TEST(TfliteErrors, TruncatedFiles) {
   }
 }
 
+/// Half of the one number is taken for a list's length, so that the verifier finds a list of one that lies
+/// four bytes behind where numbers of eight bytes may.
+TEST(TfliteErrors, MisalignedZeroPoints) {
+  constexpr int64_t kLengthInside = (int64_t{3} << 32) | 1;
+  Bytes bytes = Changed("conv_2d_same_i8", [](auto& model) {
+    Tensor(model, 0).quantization->zero_point = {kLengthInside, 0};
+  });
+  const auto* quantization =
+      tflite::GetModel(bytes.data())->subgraphs()->Get(0)->tensors()->Get(0)->quantization();
+  auto* table = reinterpret_cast<flatbuffers::Table*>(
+      bytes.data() + (reinterpret_cast<const uint8_t*>(quantization) - bytes.data()));
+  auto* offset =
+      reinterpret_cast<flatbuffers::uoffset_t*>(table->GetAddressOf(tflite::Quantization::VT_ZERO_POINT));
+  *offset += 4;
+  ASSERT_EQ(quantization->zero_point()->size(), 1u);
+  ExpectError(bytes, StatusCode::kInvalidModel,
+              HasSubstr("the zero points of tensor 0 of subgraph 0 are misaligned"));
+}
+
 TEST(TfliteErrors, AnotherVersionOfTheFormat) {
   ExpectError(Changed("abs_f32", [](auto& model) { model.version = 2; }), StatusCode::kUnsupported,
               HasSubstr("version 2 of the TensorFlow Lite format; 3 was expected"));
