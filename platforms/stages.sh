@@ -51,7 +51,9 @@ stage_asan_python() {
   ctest --test-dir build/asan_python -L python --output-on-failure --no-tests=error -j "$(nproc)"
 }
 # The tests in which threads meet; the others run one thread each.
-stage_tsan() { build_and_test tsan runtime_test start_up_test delegates_unit_test delegates_conformance_test; }
+stage_tsan() {
+  build_and_test tsan runtime_test start_up_test delegates_unit_test delegates_conformance_test c_api_static_test
+}
 
 skiff=build/release/converter/cli/skiff
 
@@ -86,6 +88,8 @@ stage_armv7() {
 }
 
 # Assertions of the standard library, and no inlining that hides two definitions of one name.
+# In large pieces, as nothing else is compiled.
+stage_demo() { platforms/demo; }
 stage_debug() { build_and_test debug; }
 stage_clang() { build_and_test clang; }
 # The links compare the types and functions that these programs' files define; nothing is run.
@@ -98,6 +102,7 @@ stage_odr() {
 # address sanitizer, the kernels of all tiers of Arm CPUs, Java and shaders on an emulated one.
 stage_nightly() {
   platforms/lint --all
+  stage_demo
   stage_debug
   stage_clang
   stage_odr
