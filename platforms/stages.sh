@@ -25,16 +25,21 @@ stage_release() {
   cmake --preset release -DSKIFF_BUILD_BENCHMARKS=ON >build/release.configure.log
   build_and_test release
 }
-# The Python wheels as who installs them has them. Behind release, whose objects they are made of.
-stage_wheel() {
-  if [[ ! -x build/python_env/bin/python3 ]]; then
-    echo "SKIPPED: the wheels need build/python_env, which platforms/python/environment could not make"
+make_and_try_wheels() {  # [architecture: another than this machine's]
+  local environment=build/python_env${1:+-$1}
+  platforms/python/environment "$@"
+  if [[ ! -x $environment/bin/python3 ]]; then
+    echo "SKIPPED: the wheels need $environment, which platforms/python/environment could not make"
     return 0
   fi
-  rm -rf build/wheels
-  platforms/wheel
-  platforms/python/try_wheels
+  rm -f build/wheels/*"_${1:-$(uname -m)}.whl"
+  platforms/wheel ${1:+--arch "$1"}
+  platforms/python/try_wheels ${1:+--arch "$1"}
 }
+# The Python wheels as who installs them has them. Behind release, whose objects they are made of.
+stage_wheel() { make_and_try_wheels; }
+# For 64-bit Arm: all of the converter by the cross compiler, tried under emulation.
+stage_wheel_aarch64() { make_and_try_wheels aarch64; }
 
 # The libraries by their own tests. The tool's, which take long to compile, those of Sessions on the GPU and the rest are for
 # the night.
@@ -99,7 +104,7 @@ stage_odr() {
 }
 
 # What takes too long for every change: clang-tidy over all sources, other compilers and settings, all that runs with the
-# address sanitizer, the kernels of all tiers of Arm CPUs, Java and shaders on an emulated one.
+# address sanitizer, the kernels of all tiers of Arm CPUs, Python's wheels, Java and shaders on an emulated one.
 stage_nightly() {
   platforms/lint --all
   stage_demo
@@ -112,6 +117,7 @@ stage_nightly() {
   ctest --test-dir build/linux-aarch64 -L nightly --output-on-failure --no-tests=error -j "$(nproc)"
   build release
   ctest --test-dir build/release -L nightly --output-on-failure --no-tests=error -j "$(nproc)"
+  stage_wheel_aarch64
   platforms/arm64_java_test
   platforms/arm64_vulkan_test
 }

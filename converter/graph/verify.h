@@ -6,8 +6,8 @@
 namespace skiff {
 
 /// Arity against ops.def, uses and producers consistent, no cycle, no removed node in use, known values typed
-/// as the shape rules say, unique names, outputs present; the same of bodies, and that they fit their node.
-/// Throws Error (kInternal) naming the node and the broken rule.
+/// as the shape rules say, unique names, every output made by something (a function may have none); the same
+/// of bodies, and that they fit their node. Throws Error (kInternal) naming the node and the broken rule.
 void Verify(const Graph& graph);
 
 }  // namespace skiff

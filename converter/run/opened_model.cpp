@@ -1,6 +1,6 @@
 #include "run/opened_model.h"
 
-#include <cstring>
+#include <algorithm>
 
 #include "files/tensor_files.h"
 #include "format/container.h"
@@ -24,7 +24,7 @@ OpenedModel::OpenedModel(const std::vector<uint8_t>& bytes)
     : storage_(new uint8_t[bytes.size() + format::kAlignment]) {
   const auto address = reinterpret_cast<uintptr_t>(storage_.get());
   uint8_t* aligned = storage_.get() + (format::AlignUp(address) - address);
-  std::memcpy(aligned, bytes.data(), bytes.size());
+  std::copy(bytes.begin(), bytes.end(), aligned);
   const std::vector<CustomOperator> operators = RunnableCustomOperators();
   const ModelOptions options = {BuiltinDelegates(), nullptr, {operators.data(), operators.size()}};
   model_ = Must([&] { return Model::Open(Span<const uint8_t>(aligned, bytes.size()), options); });

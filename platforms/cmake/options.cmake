@@ -28,9 +28,10 @@ else()
 endif()
 option(SKIFF_JNI "Build the library for Java (default: where jni.h is found)" ${skiff_jni_found})
 # Python's headers, nanobind, and NumPy, which the package is imported with: of the environment that platforms/setup made for the
-# tests, else of the python3 that is found. scikit-build-core names both itself.
+# tests, else of the python3 that is found. scikit-build-core names both itself; a cross build takes nothing but what it names, an
+# interpreter of the target's that runs here (platforms/python/emulated).
 set(skiff_python_found OFF)
-if(NOT CMAKE_CROSSCOMPILING)
+if(NOT CMAKE_CROSSCOMPILING OR DEFINED Python_EXECUTABLE)
   set(skiff_python_environment ${PROJECT_SOURCE_DIR}/build/python_env/bin/python3)
   if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${skiff_python_environment})
     set(Python_EXECUTABLE ${skiff_python_environment})

@@ -2,6 +2,7 @@
 
 #include "core/platform.h"
 #include "graph/error.h"
+#include "platforms/python/bindings/or_stop.h"
 #include "platforms/python/bindings/support.h"
 #include "skiff/thread_pool.h"
 
@@ -203,8 +204,12 @@ nb::object SessionHandle::Collect(const std::shared_ptr<SessionCore>& core, bool
     PyTuple_SetItem(arrays.ptr(), static_cast<Py_ssize_t>(i), array.release().ptr());
   }
   PyObject* arguments[] = {nullptr, output_names_.ptr(), arrays.ptr()};
-  nb::object outputs = nb::steal(
-      PyObject_Vectorcall(outputs_type_.ptr(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+  PyObject* made = nullptr;
+  OrStop([&] {
+    made =
+        PyObject_Vectorcall(outputs_type_.ptr(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+  });
+  nb::object outputs = nb::steal(made);
   if (!outputs.is_valid()) throw nb::python_error();
   return outputs;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/error.h"
+#include "platforms/python/bindings/or_stop.h"
 #include "skiff/log.h"
 
 namespace skiff::python {
@@ -73,19 +74,6 @@ void Keep(void*, LogLevel level, const char* message) {
   something_said.store(true, std::memory_order_release);
 }
 
-/// The interpreter ends daemon threads where they ask for the GIL, by unwinding them: objects on the way
-/// would be given back without it. Such a thread waits for the process's end instead, as those of newer
-/// interpreters do. `call` is C, out of which nothing else comes; a handler of abi::__forced_unwind& would
-/// bind a reference to nothing.
-template <class Call>
-void OrStop(Call&& call) {
-  try {
-    call();
-  } catch (...) {
-    while (true) pause();
-  }
-}
-
 }  // namespace
 
 void RegisterErrors() {
@@ -118,8 +106,10 @@ void DeliverLog() {
   }
   for (const Said& one : taken) {
     // A handler that raises must not hide what the call itself has to say.
-    PyObject* result =
-        PyObject_CallFunction(log_function, "is", static_cast<int>(one.level), one.text.c_str());
+    PyObject* result = nullptr;
+    OrStop([&] {
+      result = PyObject_CallFunction(log_function, "is", static_cast<int>(one.level), one.text.c_str());
+    });
     if (result == nullptr) PyErr_WriteUnraisable(log_function);
     Py_XDECREF(result);
   }

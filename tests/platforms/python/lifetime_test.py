@@ -225,7 +225,9 @@ def test_arun_is_cancelled_with_its_task(slow):
     import asyncio
 
     session = slow.session(threads=1)
+    begin = time.perf_counter()
     session(X)
+    whole = time.perf_counter() - begin
 
     async def main():
         task = asyncio.ensure_future(session.arun(X))
@@ -236,7 +238,7 @@ def test_arun_is_cancelled_with_its_task(slow):
 
     begin = time.perf_counter()
     asyncio.run(main())
-    assert time.perf_counter() - begin < 1
+    assert time.perf_counter() - begin < whole * 0.8
     session(X)
 
 
