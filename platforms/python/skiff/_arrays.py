@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
@@ -18,6 +18,8 @@ def as_array(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
 
     Tensors of other libraries that lie in the CPU's memory are not copied. ``what`` begins messages.
     """
+    if isinstance(value, Mapping):
+        raise InvalidArgument(f"{what} is a {type(value).__name__}; session.run(arrays) takes arrays by name, and so does session(**arrays)")
     try:
         if isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, TypedDict, Union, Unpack
@@ -198,6 +199,18 @@ class ConvertKeywords(TypedDict, total=False):
     progress: bool | Callable[[str], None] | None
 
 
+def _quantize_words() -> Iterable[str]:
+    from skiff._quantize import QuantizeKeywords
+
+    return QuantizeKeywords.__annotations__
+
+
+def _meant(name: str) -> str:
+    words = [*ConvertKeywords.__annotations__, *_quantize_words(), "quantize"]
+    near = difflib.get_close_matches(name, words, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def convert(
     source: Any,
     *,
@@ -253,6 +266,9 @@ def convert(
     Raises :class:`InvalidArgument`, :class:`InvalidModel`, :class:`IoError`, and :class:`Unsupported`, which lists all operators
     that Skiff lacks at once.
     """
+    if unknown := set(quantising) - set(_quantize_words()):
+        name = sorted(unknown)[0]
+        raise TypeError(f"convert() got an unexpected keyword argument {name!r}{_meant(name)}")
     if quantising and quantize is None:
         raise InvalidArgument(f"{next(iter(quantising))} says how a net is quantised, and needs quantize=, for example quantize='i8'")
     if is_keras(source):
@@ -276,6 +292,8 @@ def convert(
     options["copy_state"] = copy_state
     options["dump_after"] = [dump_after] if isinstance(dump_after, str) else list(dump_after)
     if image is not None:
+        if not isinstance(image, Image):
+            raise InvalidArgument(f"image is {image!r}; expected a skiff.Image, as skiff.Image((224, 224), mean=[...], std=[...])")
         options.update(image._options())
     if isinstance(labels, (str, os.PathLike)):
         options["labels"] = os.fspath(labels)

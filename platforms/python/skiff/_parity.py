@@ -328,6 +328,10 @@ def parity(
     names = [backends] if isinstance(backends, str) else list(backends or ())
     for name in names:
         _chosen("backend", name, _BACKENDS)
+    if not (inputs is None or isinstance(inputs, (str, os.PathLike, Mapping)) or callable(inputs)):
+        raise InvalidArgument(
+            f'inputs is {type(inputs).__name__}; expected arrays by name, as {{"x": array}}, a folder, "random:SEED", or a function'
+        )
     calls = [at] if isinstance(at, Mapping) else list(at or ())
     from_random = inputs is None or (isinstance(inputs, str) and inputs.startswith("random:"))
     if not from_random and not callable(inputs) and (sweep or len(calls) > 1 or steps > 1):
@@ -428,6 +432,9 @@ def _cases(
                 arrays = dict(inputs)
             else:
                 arrays = run.folder_inputs(pair, sizes, os.fspath(inputs))
+            if missing := [name for name in input_names if name not in arrays]:
+                given = ", ".join(map(repr, arrays)) or "nothing"
+                raise InvalidArgument(f"inputs lacks {', '.join(map(repr, missing))}; given was {given}")
             if expect is None:
                 expected: Mapping[str, Any] = {}
             elif callable(expect):

@@ -279,9 +279,6 @@ def _reader(calibrate: Any, samples: int) -> Callable[[Any], list[dict[str, Any]
 
 def quantized(path: str, name: str, format: str, options: dict[str, Any], keywords: QuantizeKeywords, progress: Any) -> Model:
     """The source at ``path``, which messages call ``name``, converted with ``options`` and quantised."""
-    unknown = set(keywords) - set(QuantizeKeywords.__annotations__)
-    if unknown:
-        raise TypeError(f"convert() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     score = keywords.get("score")
     report = keywords.get("report") or False
     calibrate = keywords.get("calibrate")

@@ -167,6 +167,11 @@ class Session(_skiff.Session):
         Raises :class:`InvalidArgument` (name, dtype, missing input), :class:`NoMatchingBucket` (a shape that no plan serves),
         :class:`Cancelled`.
         """
+        if inputs is not None and not isinstance(inputs, Mapping):
+            first = self._signature.inputs[0].name if self._signature.inputs else "x"
+            raise InvalidArgument(
+                f"run() takes arrays by name, as run({{{first!r}: array}}), got {type(inputs).__name__}; session(array) takes them by place"
+            )
         outputs: Outputs = self.run_named(dict(inputs or {}), copy)  # type: ignore[assignment]
         return outputs
 

@@ -196,6 +196,18 @@ def test_progress_and_what_it_raises():
     assert skiff.convert(ADD, progress=True).file_bytes > 0
 
 
+def test_wrong_keywords_say_which_was_meant():
+    for wrong, meant in ({"dim": {"n": 1}}, "'dims'"), ({"quantise": "i8"}, "'quantize'"), ({"calibrat": "photos"}, "'calibrate'"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{next(iter(wrong))}'; did you mean {meant}"):
+            skiff.convert(OPEN, **wrong)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'zzz'$"):
+        skiff.convert(OPEN, zzz=1)
+    with pytest.raises(skiff.InvalidArgument, match="calibrate says how a net is quantised"):
+        skiff.convert(OPEN, calibrate="photos")
+    with pytest.raises(skiff.InvalidArgument, match=r"image is \(224, 224\); expected a skiff.Image"):
+        skiff.convert(OPEN, image=(224, 224))
+
+
 def test_hints_and_explanations():
     model = skiff.convert(OPEN)
     assert any("--dim" in hint for hint in model.hints) and model.notes == ()

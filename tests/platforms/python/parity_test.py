@@ -76,6 +76,11 @@ def test_where_inputs_come_from(tmp_path):
     for text in ("random:x", "random:1:3..2", "random:", "random:1:2"):
         with pytest.raises(skiff.InvalidArgument, match="random:SEED"):
             skiff.parity(OPEN, model, inputs=text)
+    with pytest.raises(skiff.InvalidArgument, match="inputs is ndarray; expected arrays by name"):
+        skiff.parity(OPEN, model, inputs=x)
+    for wrong, given in (({"y": x}, "'y'"), (lambda sizes: {}, "nothing")):
+        with pytest.raises(skiff.InvalidArgument, match=f"inputs lacks 'x'; given was {given}"):
+            skiff.parity(OPEN, model, inputs=wrong)
 
 
 def test_what_is_expected():

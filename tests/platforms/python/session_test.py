@@ -106,6 +106,8 @@ def test_every_dtype_comes_back_as_it_went_in(dtype, shape):
         (lambda s: s(A.astype(np.complex64), B), "complex64"),
         (lambda s: s(np.zeros([1] * 9, np.float32), B), "9 dimensions"),
         (lambda s: s("words", B), "input 'a' has elements of type"),
+        (lambda s: s({"a": A, "b": B}), r"input 'a' is a dict; session.run\(arrays\) takes arrays by name"),
+        (lambda s: s.run(A), r"as run\({'a': array}\), got ndarray"),
         (lambda s: s.run({"a": A}), "input 'b' was not given"),
         (lambda s: s.input("c"), "no input 'c'"),
         (lambda s: s.bind("c", A), "no input 'c'"),
