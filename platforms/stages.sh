@@ -92,9 +92,9 @@ stage_armv7() {
   print_size arm-linux-gnueabihf-strip build/linux-armv7/samples/run_model/skiff-run
 }
 
-# Assertions of the standard library, and no inlining that hides two definitions of one name.
-# In large pieces, as nothing else is compiled.
+# Compiles the converter in large pieces, as nothing else does.
 stage_demo() { platforms/demo; }
+# Assertions of the standard library, and no inlining that hides two definitions of one name.
 stage_debug() { build_and_test debug; }
 stage_clang() { build_and_test clang; }
 # The links compare the types and functions that these programs' files define; nothing is run.

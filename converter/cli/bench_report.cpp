@@ -11,8 +11,6 @@
 namespace skiff::cli {
 namespace {
 
-/// Of what stands behind "memory:" and the like.
-
 /// Sums over all nodes of one operator or delegate.
 struct Total {
   std::string key;

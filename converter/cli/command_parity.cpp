@@ -243,7 +243,7 @@ std::string TakenSizesHint(const Checked& checked) {
   if (compared) return "";
   try {
     const SymbolSizes open(checked.signature);
-    const NamedTensors inputs = ReadCallInputs({{}, "random:1", checked.ranges}, checked.signature, open,
+    const NamedTensors inputs = ReadCallInputs({{}, kDefaultInputs, checked.ranges}, checked.signature, open,
                                                {kTellingSize, "--dim"}, nullptr);
     return fmt::format(
         "hint: the net takes {}: its exporter has written that size into it. Export it with the dimension "

@@ -39,11 +39,14 @@ bool HoldsOutputs(const std::string& folder, Span<const PortInfo> ports);
 /// with a folder.
 NamedTensors ReadInputSource(const std::string& source, const ModelSignature& signature,
                              const SymbolSizes& sizes, const InputRanges& ranges = {}, uint64_t step = 0);
+/// What --inputs is where nothing says otherwise.
+constexpr const char* kDefaultInputs = "random:1";
 /// Where the inputs of a call come from, as the options have it.
 struct InputSources {
-  std::vector<std::string> files;   ///< --input: NAME=FILE.
-  std::string others = "random:1";  ///< --inputs: a folder, or random values, for what `files` leaves out.
-  InputRanges ranges;               ///< --input-range.
+  std::vector<std::string> files;  ///< --input: NAME=FILE.
+  std::string others =
+      kDefaultInputs;  ///< --inputs: a folder, or random values, for what `files` leaves out.
+  InputRanges ranges;  ///< --input-range.
 };
 
 /// How dimensions are chosen of which nobody says a size: see AcceptedSizes().

@@ -31,8 +31,6 @@ struct InputArguments {
   std::vector<std::string> ranges;
 };
 
-/// What --inputs is where nothing says otherwise.
-constexpr const char* kDefaultInputs = "random:1";
 /// --input, --inputs and --input-range; `fallback` says what is without --inputs.
 void AddInputOptions(CLI::App& command, InputArguments& inputs, const std::string& fallback);
 /// `fallback`: what --inputs is where it was not given. Throws Error for malformed ranges.

@@ -5,7 +5,7 @@ endif()
 
 # Compiles some of the micro-kernels at a time. There are many hundred small files, each of which reads the same headers of intrinsics.
 # One file now includes those that have flags in common and are all scalar or all not (these name their types alike): a quarter of
-# the time is left, and the machine code is the same.
+# the time is left, and the machine code is the same but for constants that kernels share then.
 set(skiff_joined_files 20)
 
 function(skiff_join_microkernels)

@@ -110,8 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{
             "graph g {\n  input c: bool[]\n  y: bool[] = If(c) then { } else { input c: bool[] output c }\n}",
             "graph text, line 3, column 15: node 'y' (If), which comes from If 'y': its body 'then' has 0 "
-            "inputs "
-            "and 0 outputs, the node wants 0 and 1"},
+            "inputs and 0 outputs, the node wants 0 and 1"},
         BadText{"graph g { y = Neg(x) }",
                 "graph text, line 1, column 19: there is no value 'x' above this line"},
         BadText{"graph g { input x: f32[2] x = Neg(x) }",

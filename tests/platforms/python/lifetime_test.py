@@ -36,6 +36,15 @@ def resident_bytes() -> int:
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def in_threads(count, work):
+    """Calls work(0) to work(count - 1) beside each other, and waits."""
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_memory_is_flat_over_ten_thousand_cycles():
     content = skiff.convert(ADD).to_bytes()
     a = np.ones((2, 3), np.float32)
@@ -87,11 +96,7 @@ def test_sessions_of_one_model_in_several_threads(add):
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(4, work)
     assert not failures
 
 
@@ -99,6 +104,7 @@ def test_many_threads_open_run_cancel_and_close(add):
     content = add.to_bytes()
     pool = skiff.ThreadPool(2)
     published = [None] * 8
+    completed = [0] * 8
     failures = []
 
     def work(number):
@@ -116,18 +122,16 @@ def test_many_threads_open_run_cancel_and_close(add):
                             try:
                                 if not (session(a, b).sum == number + run).all():
                                     failures.append((number, i, run))
+                                completed[number] += 1
                             except skiff.Cancelled:
                                 pass
                         published[number] = None
         except Exception as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(8, work)
     assert not failures
+    assert min(completed) > 20 * 20 / 2  # A call of cancel, one for five runs, ends one at most.
 
 
 def test_the_gil_is_free_and_a_second_thread_is_refused(slow):
@@ -238,7 +242,7 @@ def test_arun_is_cancelled_with_its_task(slow):
 
     begin = time.perf_counter()
     asyncio.run(main())
-    assert time.perf_counter() - begin < whole * 0.8
+    assert time.perf_counter() - begin < whole * 0.6
     session(X)
 
 
