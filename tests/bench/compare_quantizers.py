@@ -9,7 +9,7 @@ them, of the worst output. Times are medians of runs with one thread.
 
 Needs numpy, Pillow, onnx, onnxruntime and tflite2onnx, best in a virtual environment, and there the package skiff, or
 PYTHONPATH=build/release/python, of the same build as the tool; Debian's tuxpaint-stamps-default
-(pictures), flite and espeak-ng (words); and the fonts that samples/characters/README.md lists.
+and the package foolbox (pictures), flite and espeak-ng (words); and the fonts that samples/characters/README.md lists.
 """
 import argparse
 import pathlib

@@ -1,5 +1,6 @@
-"""Pictures with labels: the photographs among Tux Paint's stamps (Debian's tuxpaint-stamps-default), and squares
-of the photographs that lie beside the shared models."""
+"""Pictures with labels: the photographs among Tux Paint's stamps (Debian's tuxpaint-stamps-default), twenty of ImageNet's
+(the Python package foolbox), and squares of the photographs that lie beside the shared models."""
+import importlib.util
 import pathlib
 import re
 
@@ -78,18 +79,22 @@ def named_stamps(side, classes_of, views, calls, seed):
     return np.stack(calibration), np.stack(inputs), labels
 
 
-def imagenet_classes(names):
-    """classes_of() by the names of the classes: those that end as the words do, with as many words as any class has."""
-    phrases = [[re.findall(r"[a-z]+", part) for part in name.lower().split(",")] for name in names]
-
-    def classes_of(_path, words):
-        for tail in range(len(words), 0, -1):
-            right = {i for i, parts in enumerate(phrases) if any(part[-tail:] == words[-tail:] for part in parts)}
-            if right:
-                return right
-        return set()
-
-    return classes_of
+def of_imagenet(side, views, seed):
+    """Samples of 0 to 255 of photographs from ImageNet's test set, `views` squares of each, every second mirrored, and
+    their classes (0 is the tench)."""
+    package = importlib.util.find_spec("foolbox")
+    if not package:
+        raise SystemExit("ImageNet's photographs are in the package foolbox: pip install --no-deps foolbox")
+    files = sorted((pathlib.Path(package.origin).parent / "data").glob("imagenet_*.jpg"))
+    random = np.random.default_rng(seed)
+    inputs, labels = [], []
+    for file in files:
+        picture = Image.open(file).convert("RGB")
+        for view in range(views):
+            pixels = np.asarray(cut(picture, side, random, 0.8), np.float32)
+            inputs.append(pixels[:, ::-1] if view % 2 else pixels)
+            labels.append(int(file.stem.split("_")[-1]))
+    return np.stack(inputs), np.array(labels)
 
 
 def cifar10_classes(path, _words):
