@@ -32,8 +32,15 @@ KINDS = [
 ]
 
 
-# CPU of qemu-aarch64 -> the number of its part.
-PARTS = {"cortex-a53": "0xd03", "cortex-a57": "0xd07", "cortex-a72": "0xd08", "cortex-a76": "0xd0b", "neoverse-n1": "0xd0c"}
+# CPU -> the number of its part, and what qemu-aarch64 runs for it: it has no A55, whose instructions the A76 knows.
+CPUS = {
+    "cortex-a53": ("0xd03", "cortex-a53"),
+    "cortex-a55": ("0xd05", "cortex-a76"),
+    "cortex-a57": ("0xd07", "cortex-a57"),
+    "cortex-a72": ("0xd08", "cortex-a72"),
+    "cortex-a76": ("0xd0b", "cortex-a76"),
+    "neoverse-n1": ("0xd0c", "neoverse-n1"),
+}
 
 
 def make_root(folder, cpu):
@@ -45,7 +52,7 @@ def make_root(folder, cpu):
     with open(os.path.join(folder, "proc", "cpuinfo"), "w") as file:
         for i in range(os.cpu_count()):
             file.write(f"processor\t: {i}\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU variant\t: 0x1\n"
-                       f"CPU part\t: {PARTS[cpu]}\nCPU revision\t: 0\n\n")
+                       f"CPU part\t: {CPUS[cpu][0]}\nCPU revision\t: 0\n\n")
     return folder
 
 
@@ -96,7 +103,7 @@ def count_emulated(arguments):
 
         def counts(runs):
             path = os.path.join(folder, "counts.txt")
-            command = ["qemu-aarch64", "-L", root, "-cpu", arguments.emulated, "-plugin",
+            command = ["qemu-aarch64", "-L", root, "-cpu", CPUS[arguments.emulated][1], "-plugin",
                        f"{plugin},to={path}", arguments.program, arguments.model, "--threads", "1", "--bench", str(runs)]
             for shape in arguments.shape:
                 command += ["--shape", shape]
@@ -120,8 +127,8 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the built overhead_bench; with --emulated, skiff-run for aarch64")
     parser.add_argument("model", help="an ONNX model; with --emulated, a .skiff file")
-    parser.add_argument("--emulated", metavar="CPU", choices=PARTS,
-                        help=f"count on this CPU of qemu-aarch64: {', '.join(PARTS)}")
+    parser.add_argument("--emulated", metavar="CPU", choices=CPUS,
+                        help=f"count on this CPU, under qemu-aarch64: {', '.join(CPUS)}")
     parser.add_argument("--shape", action="append", default=[], metavar="NAME=1x16", help="as in skiff-run")
     parser.add_argument("--runs", type=int, default=3, help="counted runs after a warm-up (default 3)")
     parser.add_argument("--limit", type=float, help="exit code 3 when the share in percent is above this")
