@@ -86,7 +86,8 @@ stage_aarch64() {
 
 # The shaders are the same on all CPUs, and are left out.
 stage_armv7() {
-  build_and_test linux-armv7 eager_test runtime_test hard_conditions_test delegates_unit_test delegates_conformance_test
+  build_and_test linux-armv7 eager_test runtime_test hard_conditions_test delegates_unit_test delegates_conformance_test \
+    fuzz_skiff fuzz_c_api fuzz_cache
   build linux-armv7 skiff-run
   run_emulated linux-armv7 qemu-arm-static -L /usr/arm-linux-gnueabihf
   print_size arm-linux-gnueabihf-strip build/linux-armv7/samples/run_model/skiff-run

@@ -19,7 +19,8 @@ import tempfile
 # The functions of delegates/xnnpack/kernels.
 SKIFF_KERNELS = re.compile(
     r"skiff::xnnpack::(.*::)?(Unary|Binary|Compare|Logic|Choose|Convert|ToBool|Not|Truncate|Widen|Narrow|ReduceRows?"
-    r"|LogSoftmax|LayerNorm|Depthwise\w*|Dense\w*|Copy(Long)?Rows|Copy\w*Pieces?)[<(]")
+    r"|LogSoftmax|LayerNorm|Depthwise\w*|Dense\w*|Winograd\w*|Code(Binary|De)\w*|\w+Codes|AddToSums|NarrowSums|RoundRow"
+    r"|Copy(Long)?Rows|Copy\w*Pieces?)[<(]")
 
 # The first kind whose pattern matches a function's name is the function's kind.
 KINDS = [
