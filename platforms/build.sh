@@ -1,4 +1,5 @@
-# Sourced by the scripts beside it: goes to the checkout's root, and defines how they build.
+# Sourced by the scripts beside it: answers --help, goes to the checkout's root, and defines how they build.
+source "$(dirname "${BASH_SOURCE[0]}")/usage.sh"
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 mkdir -p build
 # Checkouts in different folders share compiler results.

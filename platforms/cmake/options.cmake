@@ -1,4 +1,5 @@
 # Build options, and the compile options of our own code. Third-party code never uses these interface targets.
+include(auto_option)
 option(SKIFF_BUILD_TESTS "Build the tests" ON)
 option(SKIFF_BUILD_SAMPLES "Build the samples" ON)
 option(SKIFF_BUILD_BENCHMARKS "Build the benchmarks" OFF)
@@ -15,8 +16,8 @@ if(SKIFF_VOLK_INCLUDE AND SKIFF_VULKAN_INCLUDE AND SKIFF_GLSLC)
 else()
   set(skiff_vulkan_found OFF)
 endif()
-option(SKIFF_VULKAN "Build the Vulkan delegate (default: where volk, the Vulkan headers and glslc are found)"
-       ${skiff_vulkan_found})
+skiff_auto_option(SKIFF_VULKAN "Build the Vulkan delegate; by itself where volk, the Vulkan headers and glslc are found"
+                  ${skiff_vulkan_found})
 set(SKIFF_VULKAN_SHADERS "" CACHE STRING "Shader families to build in (delegates/vulkan/pipelines/shaders.def), or empty: all")
 # Android's own compiler brings jni.h; elsewhere that of any JDK serves, also for another CPU.
 file(GLOB skiff_jdks LIST_DIRECTORIES TRUE /usr/lib/jvm/java-*-openjdk-*)
@@ -26,7 +27,7 @@ if(ANDROID OR SKIFF_JNI_INCLUDE)
 else()
   set(skiff_jni_found OFF)
 endif()
-option(SKIFF_JNI "Build the library for Java (default: where jni.h is found)" ${skiff_jni_found})
+skiff_auto_option(SKIFF_JNI "Build the library for Java; by itself where jni.h is found" ${skiff_jni_found})
 # Python's headers, nanobind, and NumPy, which the package is imported with: of the environment that platforms/setup made for the
 # tests, else of the python3 that is found. scikit-build-core names both itself; a cross build takes nothing but what it names, an
 # interpreter of the target's that runs here (platforms/python/emulated).
@@ -37,6 +38,9 @@ if(NOT CMAKE_CROSSCOMPILING OR DEFINED Python_EXECUTABLE)
     set(Python_EXECUTABLE ${skiff_python_environment})
   endif()
   find_package(Python 3.11 COMPONENTS Interpreter Development.Module QUIET)
+  if(DEFINED CACHE{nanobind_DIR} AND NOT EXISTS "${nanobind_DIR}")
+    unset(nanobind_DIR CACHE)  # Of an environment that is no more.
+  endif()
   if(Python_FOUND AND NOT DEFINED nanobind_DIR)
     execute_process(COMMAND ${Python_EXECUTABLE} -c "import numpy, nanobind; print(nanobind.cmake_dir())"
                     OUTPUT_VARIABLE skiff_nanobind_dir OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -56,8 +60,8 @@ if(SKIFF_SODIUM_INCLUDE AND SKIFF_SODIUM_LIBRARY)
 else()
   set(skiff_sodium_found OFF)
 endif()
-option(SKIFF_SIGNATURES "Build the library that checks signatures of models (default: where libsodium is found)"
-       ${skiff_sodium_found})
+skiff_auto_option(SKIFF_SIGNATURES "Build the library that checks signatures of models; by itself where libsodium is found"
+                  ${skiff_sodium_found})
 set(SKIFF_OPERATORS "" CACHE FILEPATH "List of the operators to build in (skiff size-list writes it), or empty: all")
 option(SKIFF_LTO "Optimise the runtime and its delegates as one program where a program asks for it at its link, too (GCC)" OFF)
 option(SKIFF_WERROR "Treat warnings as errors" OFF)
@@ -78,8 +82,8 @@ if(SKIFF_BUILD_CONVERTER AND skiff_python_found AND NOT SKIFF_SANITIZE)
 else()
   set(skiff_python_wanted OFF)
 endif()
-option(SKIFF_PYTHON "Build the Python package (default: with the converter, where Python's headers and nanobind are found)"
-       ${skiff_python_wanted})
+skiff_auto_option(SKIFF_PYTHON "Build the Python package; by itself with the converter, where Python's headers and nanobind are found"
+                  ${skiff_python_wanted})
 option(SKIFF_PYTHON_RUNTIME "Of the Python package, build what runs models alone: no converter, no tool" OFF)
 
 find_program(SKIFF_CCACHE ccache)

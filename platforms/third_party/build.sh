@@ -7,9 +7,11 @@
 # A stamp keyed by the pinned commits and the flags makes a second call instant; a lock lets two configures race.
 # usage: build.sh ARCH [CMAKE_ARGUMENT...]      environment: SKIFF_JOBS (default: all cores), SKIFF_SOURCE_CACHE
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../usage.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-arch=${1:?usage: build.sh ARCH [CMAKE_ARGUMENT...]}
+[[ $# -ge 1 ]] || misused
+arch=$1
 shift
 base=$root/build/third_party
 sources=$base/src

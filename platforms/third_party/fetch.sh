@@ -5,8 +5,10 @@
 #   3. Debian's source archive, through apt and whatever mirror this machine already uses.
 # usage: fetch.sh OUT_DIR
 set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../usage.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-out=$(mkdir -p "${1:?usage: fetch.sh OUT_DIR}" && cd "$1" && pwd)
+[[ $# == 1 ]] || misused
+out=$(mkdir -p "$1" && cd "$1" && pwd)
 cache=${SKIFF_SOURCE_CACHE:-$out/tarballs}
 mkdir -p "$cache"
 

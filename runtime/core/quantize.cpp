@@ -30,7 +30,7 @@ constexpr Codec kCodecs[] = {
 };
 
 /// What is wrong with a tensor, or with the place of the real numbers; null: nothing.
-const char* DefectOf(const TensorView& codes, const float* reals) {
+const char* DefectOf(const ConstTensorView& codes, const float* reals) {
   for (const int64_t extent : codes.shape) {
     if (extent < 0) return "it has a negative extent";
   }
@@ -41,7 +41,7 @@ const char* DefectOf(const TensorView& codes, const float* reals) {
   return QuantizationDefect(*codes.quantization, codes.dtype, codes.shape);
 }
 
-Result<const Codec*> CodecFor(const TensorView& codes, const float* reals) {
+Result<const Codec*> CodecFor(const ConstTensorView& codes, const float* reals) {
   const char* defect = DefectOf(codes, reals);
   for (const Codec& codec : kCodecs) {
     if (defect == nullptr && codec.dtype == codes.dtype) return &codec;
@@ -59,7 +59,7 @@ Status QuantizeFloats(const float* from, const TensorView& to) {
   return OkStatus();
 }
 
-Status DequantizeToFloats(const TensorView& from, float* to) {
+Status DequantizeToFloats(const ConstTensorView& from, float* to) {
   const Result<const Codec*> codec = CodecFor(from, to);
   if (!codec.ok()) return codec.status();
   WidenCodes(from, to);

@@ -57,7 +57,7 @@ struct Run {
 
 class CodeWidener {
  public:
-  CodeWidener(const TensorView& codes, LoadFn load, float* to)
+  CodeWidener(const ConstTensorView& codes, LoadFn load, float* to)
       : codes_(codes), quantization_(*codes.quantization), load_(load), to_(to) {}
 
   /// Runs are as long as the order of scales allows.
@@ -117,7 +117,7 @@ class CodeWidener {
     }
   }
 
-  const TensorView& codes_;
+  const ConstTensorView& codes_;
   const Quantization& quantization_;
   const LoadFn load_;
   float* const to_;
@@ -137,7 +137,7 @@ void WidenHalves(const uint16_t* from, int64_t count, float* to) {
   for (; i < count; ++i) to[i] = HalfToFloat(from[i]);
 }
 
-void WidenCodes(const TensorView& codes, float* to) {
+void WidenCodes(const ConstTensorView& codes, float* to) {
   for (const Loading& loading : kLoadings) {
     if (loading.dtype == codes.dtype) CodeWidener(codes, loading.load, to).Widen();
   }

@@ -14,6 +14,6 @@ bool CanWiden(DType dtype, bool quantized);
 void WidenHalves(const uint16_t* from, int64_t count, float* to);
 
 /// The numbers that dense quantised integers stand for, rounded once: what operator Dequantize makes of them.
-void WidenCodes(const TensorView& codes, float* to);
+void WidenCodes(const ConstTensorView& codes, float* to);
 
 }  // namespace skiff

@@ -37,7 +37,7 @@ int64_t ClassesOf(const Shape& scores) {
   return axis < 0 ? 0 : scores[axis];
 }
 
-Result<size_t> BestClasses(const PortInfo& port, const TensorView& scores, Span<ClassScore> best,
+Result<size_t> BestClasses(const PortInfo& port, const ConstTensorView& scores, Span<ClassScore> best,
                            ScoreKind kind, int64_t row) {
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& known) { return known.dtype == scores.dtype; });

@@ -70,7 +70,7 @@ bool Contains(const PlanData& plan, Span<const int64_t> sizes) {
 
 }  // namespace
 
-Status CheckInput(const ModelData& model, const PortInfo& port, const TensorView& tensor) {
+Status CheckInput(const ModelData& model, const PortInfo& port, const ConstTensorView& tensor) {
   if (tensor.dtype != port.dtype) {
     return Fail(StatusCode::kInvalidArgument, "input '%s' must be %s, got %s", port.name,
                 DTypeName(port.dtype), DTypeName(tensor.dtype));

@@ -8,7 +8,7 @@ namespace skiff {
 
 /// Dtype, rank, fixed extents and the contracts of the others. kNoMatchingBucket for extents,
 /// kInvalidArgument for the rest; the message names the input, the dimension, the value and what is allowed.
-Status CheckInput(const ModelData& model, const PortInfo& port, const TensorView& tensor);
+Status CheckInput(const ModelData& model, const PortInfo& port, const ConstTensorView& tensor);
 
 /// The size of every Symbol in a call; -1 where no input has it. kInvalidArgument: two inputs disagree.
 Status SolveSymbols(const ModelData& model, const SignatureData& signature, Span<const TensorView> inputs,

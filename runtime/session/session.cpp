@@ -70,7 +70,7 @@ int Session::FindOutput(const char* name) const {
   return FindPort(internals_->signature->caller_outputs(), name);
 }
 
-Status Session::SetInput(int index, const TensorView& tensor) {
+Status Session::SetInput(int index, const ConstTensorView& tensor) {
   Internals& s = *internals_;
   SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
@@ -81,7 +81,7 @@ Status Session::SetInput(int index, const TensorView& tensor) {
   return OkStatus();
 }
 
-Status Session::SetInput(const char* name, const TensorView& tensor) {
+Status Session::SetInput(const char* name, const ConstTensorView& tensor) {
   const int index = FindInput(name);
   if (index < 0) {
     return Fail(StatusCode::kInvalidArgument, "there is no input '%s'; the first of %zu is '%s'", name,
@@ -91,7 +91,7 @@ Status Session::SetInput(const char* name, const TensorView& tensor) {
   return SetInput(index, tensor);
 }
 
-Status Session::BindInput(int index, const TensorView& tensor) {
+Status Session::BindInput(int index, const ConstTensorView& tensor) {
   Internals& s = *internals_;
   SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
@@ -100,7 +100,8 @@ Status Session::BindInput(int index, const TensorView& tensor) {
                 s.signature->inputs[static_cast<size_t>(index)].name,
                 static_cast<long long>(DTypeSize(tensor.dtype)));
   }
-  s.SetPlace(index, tensor.data, tensor.shape);
+  // Places are of one type, that of the inputs' own memory; nodes never write to their inputs.
+  s.SetPlace(index, const_cast<void*>(tensor.data), tensor.shape);
   return OkStatus();
 }
 

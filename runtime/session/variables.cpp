@@ -70,7 +70,7 @@ Result<TensorView> Variables::Get(const char* name) const {
   return internals_->View(index);
 }
 
-Status Variables::Set(const char* name, const TensorView& value) {
+Status Variables::Set(const char* name, const ConstTensorView& value) {
   SKIFF_ASSIGN_OR_RETURN(const TensorView place, Get(name));
   if (value.dtype != place.dtype || !(value.shape == place.shape) || !value.dense()) {
     return Fail(StatusCode::kInvalidArgument, "variable '%s' is %s %s and cannot become %s %s", name,

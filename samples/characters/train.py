@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Trains the sample character classifier on characters rendered by this script, and exports it to ONNX.
 
-    /usr/bin/python3 train.py [--out DIR] [--epochs N] [--per-class N]
+usage: /usr/bin/python3 train.py [--out DIR] [--epochs N] [--per-class N]
 
 The packages to install, the split of the fonts and the accuracy are in README.md.
 """
@@ -9,13 +9,17 @@ import argparse
 import collections
 import pathlib
 import string
+import sys
 import time
 
-import numpy
-import onnx
-import torch
-from PIL import Image, ImageDraw, ImageFilter, ImageFont
-from torch import nn
+try:
+    import numpy
+    import onnx
+    import torch
+    from PIL import Image, ImageDraw, ImageFilter, ImageFont
+    from torch import nn
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 LABELS = string.digits + string.ascii_uppercase
 SIZE = 32

@@ -4,17 +4,24 @@
 usage: make_net.py FILE
 The energies of a signal's frames, in decibels, and how near their mean is to three levels.
 """
+import argparse
 import sys
 
-import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 FRAME, STEP = 128, 64
 LEVELS_IN_DECIBELS = [-60, -20, 0]
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file")
+    file = parser.parse_args().file
     constants = {
         "frames": np.array([FRAME, STEP], np.int64),
         "floor": np.array(1e-10, np.float32),
@@ -41,7 +48,7 @@ def main():
         # What `--custom`, which knows no shape rule, goes by.
         value_info=[helper.make_tensor_value_info("energies", TensorProto.FLOAT, ["batch", (1024 - FRAME) // STEP + 1])])
     opsets = [helper.make_opsetid("", 13), helper.make_opsetid("acme", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), sys.argv[1])
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), file)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """Trains the sample character decoder on this project's own prose, and exports one step of it to ONNX.
 
-    python3 train.py [--text CHECKOUT] [--out DIR] [--steps N]
+usage: python3 train.py [--text CHECKOUT] [--out DIR] [--steps N]
 
 Needs PyTorch 2 with onnx and onnxscript. What the net is, how it is exported and what came out is in README.md.
 """
 import argparse
 import math
 import pathlib
+import sys
 import time
 
-import onnx
-import torch
-from torch import nn
-from torch.nn import functional
+try:
+    import onnx
+    import torch
+    from torch import nn
+    from torch.nn import functional
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 SEED = 20240617
 CHARACTERS = "\n" + "".join(chr(code) for code in range(32, 127))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run times of Skiff and onnxruntime side by side, in interleaved rounds.
 
-  compare_onnxruntime.py path/to/run_server MODEL.onnx [MODEL.onnx ...] [--threads 1 2] [--rounds 20]
+usage: compare_onnxruntime.py path/to/run_server MODEL.onnx [MODEL.onnx ...] [--threads 1 2] [--rounds 20]
 
 Needs the Python packages onnxruntime and numpy, best in a virtual environment; the build and the tests do
 without them.
@@ -15,8 +15,11 @@ import sys
 import tempfile
 import time
 
-import numpy as np
-import onnxruntime as ort
+try:
+    import numpy as np
+    import onnxruntime as ort
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 
 class Skiff:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Skiff and onnxruntime with calls whose sizes change: the same sizes, in turn, one round of four calls each.
 
-  compare_open_shapes.py path/to/open_shapes_bench MODEL.onnx --dim NAME=MIN..MAX ... [--calls 1000] [--sizes 16]
+usage: compare_open_shapes.py path/to/open_shapes_bench MODEL.onnx --dim NAME=MIN..MAX ... [--calls 1000] [--sizes 16]
 
 A round: a new size, the same again, the size before it, the new one again (shape_calls.h). Needs the Python packages
 onnxruntime and numpy. Both use one thread. Inputs that are no f32 are small integers.
@@ -13,7 +13,10 @@ import subprocess
 import sys
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 MEMORY_ROUNDS = 20

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What quantised nets keep of their float source: Skiff's formats, and onnxruntime's static quantiser with the same data.
 
-  compare_quantizers.py path/to/skiff MODELS [--net NAME ...] [--formats i8 weights4 ...] [--options ...]
+usage: compare_quantizers.py path/to/skiff MODELS [--net NAME ...] [--formats i8 weights4 ...] [--options ...]
 
 MODELS: the folder of shared models. Each net does what it is for, on inputs that did not calibrate (quantized/tasks.py); the
 score is in per cent, and beside it is the root of the mean square difference from the float net's outputs, in per cent of
@@ -13,12 +13,16 @@ and the package foolbox (pictures), flite and espeak-ng (words); and the fonts t
 """
 import argparse
 import pathlib
+import sys
 import tempfile
 
-import numpy as np
+try:
+    import numpy as np
 
-from quantized.makers import SkiffFile, as_onnx, quantize_static
-from quantized.tasks import TASKS
+    from quantized.makers import SkiffFile, as_onnx, quantize_static
+    from quantized.tasks import TASKS
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 
 def off(reference, outputs):

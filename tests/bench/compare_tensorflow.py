@@ -2,7 +2,7 @@
 """The workloads of samples/eager_and_graph in TensorFlow (eager and tf.function) and as traced Functions of
 Skiff, in interleaved rounds, with the same weights and inputs.
 
-  compare_tensorflow.py path/to/function_server [--threads 1] [--rounds 15]
+usage: compare_tensorflow.py path/to/function_server [--threads 1] [--rounds 15]
 
 Needs the Python packages tensorflow-cpu and numpy, best in a virtual environment; the build and the tests do
 without them. Both sides are called as their users do: TensorFlow from Python, Skiff from C++.
@@ -16,8 +16,11 @@ import sys
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import numpy as np
-import tensorflow as tf
+try:
+    import numpy as np
+    import tensorflow as tf
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 
 class Skiff:

@@ -8,6 +8,7 @@ tests/docs/snippets, which says what the reader has around the block, with the b
 of a block that begin with #include, and the using-directives among them, take the place of @INCLUDES@. Prints the files; a block without
 surroundings, and surroundings without a block, are errors.
 """
+import argparse
 import pathlib
 import re
 import sys
@@ -28,10 +29,16 @@ def split_head(block):
 
 
 def main():
-    root, out, language = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", metavar="SOURCE_ROOT", type=pathlib.Path)
+    parser.add_argument("out", metavar="OUT", type=pathlib.Path)
+    parser.add_argument("language", metavar="LANGUAGE", choices=["cpp", "c", "java", "kt"])
+    parser.add_argument("pages", metavar="PAGE", type=pathlib.Path, nargs="+")
+    options = parser.parse_args()
+    root, out, language = options.root, options.out, options.language
     surroundings = {path.name: path for path in (root / "tests" / "docs" / "snippets").glob(f"*.{language}.in")}
     out.mkdir(parents=True, exist_ok=True)
-    for page in map(pathlib.Path, sys.argv[4:]):
+    for page in options.pages:
         # All pages called README.md have another folder.
         stem = (page.parent.name + "_" if page.parent != root and page.stem == "README" else "") + page.stem
         for number, block in enumerate(blocks(page, language), 1):

@@ -18,7 +18,10 @@ import traceback
 import warnings
 from typing import Any, Callable
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 ALLOWED = 2e-5
 

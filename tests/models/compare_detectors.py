@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exports torchvision's detectors with their post-processing, and compares what Skiff finds with what onnxruntime finds.
 
-  compare_detectors.py path/to/skiff --work FOLDER [--net NAME ...]
+usage: compare_detectors.py path/to/skiff --work FOLDER [--net NAME ...]
 
 Weights are random: statistics of BatchNorm are taken from pictures, and the last layers are scaled so that scores differ from one
 another by more than rounding changes them; of untrained heads all are nearly equal, and any order of the boxes is as good. Inputs are
@@ -18,10 +18,13 @@ import sys
 import tempfile
 import warnings
 
-import numpy as np
-import onnxruntime as ort
-import torch
-from torchvision.models import detection
+try:
+    import numpy as np
+    import onnxruntime as ort
+    import torch
+    from torchvision.models import detection
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 HEIGHT, WIDTH = 256, 320
 SIZE = {"weights": None, "weights_backbone": None, "min_size": HEIGHT, "max_size": WIDTH}

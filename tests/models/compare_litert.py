@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares what Skiff makes of TFLite files with LiteRT: outputs on the same inputs and, with --measure, time and memory.
 
-  compare_litert.py path/to/skiff [MODEL.tflite|FOLDER ...] [--only TEXT] [--seed 1] [--threads 1] [--clips 4]
-  compare_litert.py path/to/skiff [MODEL.tflite|FOLDER ...] --measure [--rounds 7] [--seconds 1.5]
+usage: compare_litert.py path/to/skiff [MODEL.tflite|FOLDER ...] [--only TEXT] [--seed 1] [--threads 1] [--clips 4]
+       compare_litert.py path/to/skiff [MODEL.tflite|FOLDER ...] --measure [--rounds 7] [--seconds 1.5]
 
 Needs the Python packages ai-edge-litert and numpy, best in a virtual environment; the build and the tests do without them.
 A folder stands for all .tflite files below it; without any it is that of the trained models. Open dimensions are 1. Inputs are random: floats from [-1, 1), quantised
@@ -33,10 +33,13 @@ import pathlib
 import sys
 import tempfile
 
-import numpy as np
+try:
+    import numpy as np
 
-from litert_measure import Measurements
-from litert_sides import LiteRT, Refused, Skiff
+    from litert_measure import Measurements
+    from litert_sides import LiteRT, Refused, Skiff
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 BACKENDS = ("xnnpack", "reference")
 ROOT = pathlib.Path(__file__).resolve().parents[2]

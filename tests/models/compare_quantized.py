@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Nets that onnxruntime's quantisers made, by Skiff and by onnxruntime: how many elements of the results are equal.
 
-  compare_quantized.py path/to/skiff [--work FOLDER] [--nets NET ...] [--kinds KIND ...]
+usage: compare_quantized.py path/to/skiff [--work FOLDER] [--nets NET ...] [--kinds KIND ...]
 
 Architectures of torchvision and transformers with random weights are exported from torch and quantised: `qdq` (static,
 QuantizeLinear and DequantizeLinear), `qoperator` (static, QLinear operators), both with u8 values and i8 weights for each
@@ -13,17 +13,21 @@ is no rounded one, a 256th of its range. Needs torch, torchvision, transformers,
 import argparse
 import os
 import subprocess
+import sys
 import tempfile
 import warnings
 
-import numpy as np
-import onnx
-import onnxruntime
-import torch
-import torchvision
-import transformers
-from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
-from onnxruntime.quantization.shape_inference import quant_pre_process
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+    import torch
+    import torchvision
+    import transformers
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
+    from onnxruntime.quantization.shape_inference import quant_pre_process
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 warnings.filterwarnings("ignore")
 KINDS = ["qdq", "qoperator", "dynamic"]

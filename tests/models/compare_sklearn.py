@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares what Skiff makes of scikit-learn's models with scikit-learn itself.
 
-  compare_sklearn.py path/to/skiff [--only TEXT] [--rows 300] [--keep FOLDER]
-  compare_sklearn.py path/to/skiff --measure path/to/run_server [--trees 500] [--threads 1]
+usage: compare_sklearn.py path/to/skiff [--only TEXT] [--rows 300] [--keep FOLDER]
+       compare_sklearn.py path/to/skiff --measure path/to/run_server [--trees 500] [--threads 1]
 
 Needs the Python packages scikit-learn and skl2onnx (and onnxruntime for --measure), best in a virtual environment; the
 build and the tests do without them. Each model is trained here, on numbers drawn from a fixed seed, written by skl2onnx
@@ -21,11 +21,14 @@ import sys
 import tempfile
 import time
 
-import numpy as np
-import onnx.helper
-from skl2onnx import to_onnx
-from sklearn import (ensemble, linear_model, naive_bayes, neighbors, neural_network, pipeline, preprocessing, svm, tree)
-from sklearn.impute import SimpleImputer
+try:
+    import numpy as np
+    import onnx.helper
+    from skl2onnx import to_onnx
+    from sklearn import (ensemble, linear_model, naive_bayes, neighbors, neural_network, pipeline, preprocessing, svm, tree)
+    from sklearn.impute import SimpleImputer
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 BACKENDS = ("xnnpack", "reference")
 _make_attribute = onnx.helper.make_attribute

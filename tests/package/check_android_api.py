@@ -4,6 +4,7 @@ would refuse is found without the NDK. (What is behind #ifdef __ANDROID__ is not
 
 usage: check_android_api.py READELF android_api_levels.txt LIBRARY...
 """
+import argparse
 import collections
 import re
 import subprocess
@@ -32,7 +33,12 @@ def needed(readelf, library):
 
 
 def main():
-    readelf, table, *libraries = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('readelf')
+    parser.add_argument('table')
+    parser.add_argument('library', nargs='+')
+    options = parser.parse_args()
+    readelf, table, libraries = options.readelf, options.table, options.library
     names = read_levels(table)
     renamed = dict(pair.split('=') for pair in names.pop('glibc'))
     ignored = set(names.pop('gcc'))

@@ -3,6 +3,7 @@
 
 usage: check_shared_library.py READELF libskiff.so HEADER...
 """
+import argparse
 import re
 import subprocess
 import sys
@@ -16,7 +17,12 @@ def read(readelf, *arguments):
 
 
 def main():
-    readelf, library, *headers = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("readelf")
+    parser.add_argument("library")
+    parser.add_argument("header", nargs="+")
+    options = parser.parse_args()
+    readelf, library, headers = options.readelf, options.library, options.header
     wrong = []
     rows = [line.split() for line in read(readelf, "--dyn-syms", library).splitlines()]
     # What is defined here; the names of versions are absolute symbols.

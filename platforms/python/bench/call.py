@@ -10,9 +10,13 @@ microseconds; what the C++ session takes is that of `skiff.bench`, which calls S
 
 import argparse
 import statistics
+import sys
 import time
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 X = np.linspace(-1, 1, 16, dtype=np.float32).reshape(1, 16)
 SOURCE = b"""graph small {

@@ -25,7 +25,7 @@ enum class ScoreKind : uint8_t {
 /// less. `row` counts the others: of scores [8, 1000] there are 8. Integers of a quantised output
 /// count as the numbers that they stand for. `port` is the output's. kInvalidArgument: there is no such row,
 /// or the tensor has no elements or rows that lie apart.
-Result<size_t> BestClasses(const PortInfo& port, const TensorView& scores, Span<ClassScore> best,
+Result<size_t> BestClasses(const PortInfo& port, const ConstTensorView& scores, Span<ClassScore> best,
                            ScoreKind kind = ScoreKind::kAsTheyAre, int64_t row = 0);
 
 }  // namespace skiff

@@ -11,6 +11,6 @@ namespace skiff {
 /// which only constants have.
 Status QuantizeFloats(const float* from, const TensorView& to);
 /// The real numbers that the elements of `from`, an output for example, stand for. Fails as QuantizeFloats().
-Status DequantizeToFloats(const TensorView& from, float* to);
+Status DequantizeToFloats(const ConstTensorView& from, float* to);
 
 }  // namespace skiff

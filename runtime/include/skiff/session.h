@@ -97,11 +97,12 @@ class Session {
   /// Copies `tensor` into the input. Its dtype and shape must be the input's, else the message names what
   /// differs: kNoMatchingBucket for extents that no plan of the file serves, kInvalidArgument for the rest.
   /// The value stays until it is set again: runs do not disturb it.
-  Status SetInput(int index, const TensorView& tensor);
-  Status SetInput(const char* name, const TensorView& tensor);
+  Status SetInput(int index, const ConstTensorView& tensor);
+  Status SetInput(const char* name, const ConstTensorView& tensor);
   /// Lets the input live in the caller's memory: no copy. The caller keeps it alive and unmoved until it is
   /// bound or set again, aligns it to the element's size, and promises that 16 bytes behind it are readable.
-  Status BindInput(int index, const TensorView& tensor);
+  /// Runs only read it: it may lie in memory that is write-protected.
+  Status BindInput(int index, const ConstTensorView& tensor);
   /// The input's own buffer, to be written in place. kInvalidArgument where a dimension is open.
   Result<TensorView> InputBuffer(int index);
   /// The same for an input of this shape.

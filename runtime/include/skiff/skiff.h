@@ -86,6 +86,8 @@ typedef struct SkiffThreadPool SkiffThreadPool;
 #define SKIFF_UNBOUNDED INT64_MAX
 
 /// Borrowed elements, dense and row-major, with their type. Where only a type is told, `data` is null.
+/// Elements of inputs, of scores and of what is dequantised are only read: cast the const of yours away
+/// there.
 typedef struct SkiffTensor {
   void* data;
   int32_t dtype;                    ///< A SkiffDType.

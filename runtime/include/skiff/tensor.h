@@ -112,4 +112,33 @@ struct TensorView {
   }
 };
 
+/// The same of elements that are only read: what takes one takes a TensorView, too, and memory of the
+/// application that is constant.
+struct ConstTensorView {
+  const void* data = nullptr;
+  DType dtype = DType::kInvalid;
+  Shape shape;
+  int64_t row_stride = 0;
+  const Quantization* quantization = nullptr;
+
+  ConstTensorView() = default;
+  ConstTensorView(const void* elements, DType type, const Shape& extents,
+                  const Quantization* quants = nullptr)
+      : data(elements), dtype(type), shape(extents), row_stride(extents.last()), quantization(quants) {}
+  /// Not explicit: a promise not to write can always be given.
+  ConstTensorView(const TensorView& view)
+      : data(view.data),
+        dtype(view.dtype),
+        shape(view.shape),
+        row_stride(view.row_stride),
+        quantization(view.quantization) {}
+
+  bool dense() const { return row_stride == shape.last() || shape.elements() <= shape.last(); }
+  int64_t bytes() const { return ElementBytes(dtype, shape.elements()); }
+  template <class T>
+  const T* as() const {
+    return static_cast<const T*>(data);
+  }
+};
+
 }  // namespace skiff

@@ -24,7 +24,7 @@ class Variables {
   Result<TensorView> Get(const char* name) const;
   /// Copies the elements: how an application restores what it saved. kInvalidArgument: another dtype or
   /// shape.
-  Status Set(const char* name, const TensorView& value);
+  Status Set(const char* name, const ConstTensorView& value);
 
   const Model& model() const;
   /// The elements of variable `index` of Model::variables(), 64-byte aligned.

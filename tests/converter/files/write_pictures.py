@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 """Writes pictures/ beside this file with Pillow: tiny files of every kind that is read or refused, and in decoded.ppm what Pillow
-makes of those that are read, in the order of their names. usage: write_pictures.py
+makes of those that are read, in the order of their names.
+
+usage: write_pictures.py
 """
+import argparse
 import os
 import random
+import sys
 
-import numpy as np
-from PIL import Image, ImageOps
+try:
+    import numpy as np
+    from PIL import Image, ImageOps
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {'-h', '--help'} & set(sys.argv) else f'{missing}; --help says what is needed')
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pictures')
 
@@ -16,6 +23,7 @@ def save(image, name, **options):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     os.makedirs(FOLDER, exist_ok=True)
     dice = random.Random(7)
     rgb = Image.fromarray(np.array([[[(x * 9 + dice.randrange(20)) % 256, (y * 11) % 256, (x * y) % 256] for x in range(21)]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """What net.txt computes, from the meaning of quantised tensors (docs/numerics.md) alone.
 
-expected.py --write   computes expected.json anew
-expected.py --check   compares; fails where they differ
+usage: expected.py --write   computes expected.json anew
+       expected.py --check   compares; fails where they differ
 
 Sums are integers, what a code is rounded from is a fraction, and rounding is Python's: half to even.
 """
+import argparse
 import json
 import re
 import sys
@@ -14,8 +15,8 @@ from pathlib import Path
 
 try:
     import numpy as np
-except ImportError:
-    print("SKIPPED: numpy is not installed")
+except ImportError:  # --help does without.
+    print(__doc__ if {"-h", "--help"} & set(sys.argv) else "SKIPPED: numpy is not installed")
     sys.exit(0)
 
 HERE = Path(__file__).parent
@@ -163,6 +164,11 @@ def entry(codes, dtype):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true")
+    what.add_argument("--check", action="store_true")
+    options = parser.parse_args()
     image = np.array([bits >> 56 for bits in random_bits(IMAGE_SEED, 12 * 12 * 3)]).reshape(1, 12, 12, 3)
     outputs = compute(image)
     document = {"inputs": {"image": entry(image, "u8")},
@@ -171,13 +177,10 @@ def main():
     for name, value in document["outputs"].items():
         assert len(set(value["elements"])) > 3, f"{name} says too little"
     path = HERE / "expected.json"
-    if sys.argv[1:] == ["--write"]:
+    if options.write:
         tensors = lambda part: ",\n".join(f'  "{name}": {json.dumps(value)}' for name, value in document[part].items())
         path.write_text(f'{{"inputs": {{\n{tensors("inputs")}}},\n"outputs": {{\n{tensors("outputs")}}}}}\n')
         return 0
-    if sys.argv[1:] != ["--check"]:
-        print(__doc__)
-        return 2
     committed = json.loads(path.read_text())
     wrong = [name for part in ("inputs", "outputs") for name in document[part]
              if committed[part].get(name) != document[part][name]]

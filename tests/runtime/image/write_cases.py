@@ -10,14 +10,18 @@ the columns where a picture loses more of its height than of its width.
 A line of the .txt files is a case: picture, fit, width, height, resize, filter, channels, orientation, fill. The results follow
 each other in the order of the lines: pictures as PPM or PGM, tensors [3, height, width] as little-endian f32.
 """
+import argparse
 import itertools
 import math
 import os
 import random
 import sys
 
-import numpy as np
-from PIL import Image, ImageOps
+try:
+    import numpy as np
+    from PIL import Image, ImageOps
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {'-h', '--help'} & set(sys.argv) else f'{missing}; --help says what is needed')
 
 CASES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'cases')
 SIZES = [(1, 1), (7, 5), (64, 48), (100, 30), (31, 97), (48, 48), (33, 32), (5, 64), (80, 80), (17, 19)]
@@ -92,10 +96,11 @@ def write_list(name, cases):
 
 
 def main():
-    if sys.argv[1:] not in (['pillow'], ['torchvision']):
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('of', choices=['pillow', 'torchvision'])
+    of = parser.parse_args().of
     images = list(pictures())
-    if sys.argv[1] == 'pillow':
+    if of == 'pillow':
         cases = list(pillow_cases())
         with open(os.path.join(CASES, 'pictures.ppm'), 'wb') as file:
             for image in images:

@@ -74,6 +74,32 @@ TEST(Outputs, StayWhenAnInputChanges) {
   }
 }
 
+/// What an application has as constants needs no cast, and is not written to, bound or copied.
+TEST_F(SmallNet, InputsMayBeConstant) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t bytes = (image_.size_bytes() + 16 + page - 1) / page * page;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  std::memcpy(memory, image_.data(), image_.size_bytes());
+  ASSERT_EQ(mprotect(memory, bytes, PROT_READ), 0);
+  const auto* pixels = static_cast<const float*>(memory);
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions options;
+    options.backend = backend;
+    const auto session = MakeSession(*opened_.model, options);
+    const ConstTensorView image(pixels, DType::kF32, image_.shape());
+    EXPECT_EQ(image.as<float>(), pixels);
+    EXPECT_EQ(image.bytes(), static_cast<int64_t>(image_.size_bytes()));
+    EXPECT_TRUE(image.dense());
+    ASSERT_TRUE(session->BindInput(0, image).ok());
+    for (int run = 0; run < 2; ++run)
+      EXPECT_LE(Compare(RunSession(*session, {}).at("scores"), expected_).difference, 1e-5);
+    ASSERT_TRUE(session->SetInput("image", {pixels, DType::kF32, {1, 16, 16, 3}}).ok());
+    EXPECT_LE(Compare(RunSession(*session, {}).at("scores"), expected_).difference, 1e-5);
+  }
+  munmap(memory, bytes);
+}
+
 TEST_F(SmallNet, ABoundInputMayEndAtAnUnreadablePage) {
   const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t bytes = image_.size_bytes() + 16;  // What BindInput asks for, and not one byte more.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the TFLite cases: nets of one or a few operators, with the outputs of LiteRT's reference kernels.
 
-  make_cases.py [--to FOLDER] [--only TEXT] [--list]
+usage: make_cases.py [--to FOLDER] [--only TEXT] [--list]
 
 Needs the Python packages ai-edge-litert, flatbuffers and numpy, best in a virtual environment; the build and the tests do
 without them: what this writes is kept beside it, in cases/. To make it anew:
@@ -40,7 +40,10 @@ import pathlib
 import shutil
 import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the TFLite cases of operators that are no part of the format's core: custom ones, spectra and volumes.
 
-  make_custom_cases.py [--to FOLDER] [--only TEXT]
+usage: make_custom_cases.py [--to FOLDER] [--only TEXT]
 
 They stand beside those of make_cases.py, which says what is needed and how a case's folder looks. Expected outputs come from
 LiteRT's kernels where it has them; those of TensorFlow Lite Micro's front end from its own interpreter (the Python package

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the TFLite cases with several signatures: files of TensorFlow's converter, and what LiteRT's SignatureRunners give.
 
-  make_signatures.py [--to FOLDER]
+usage: make_signatures.py [--to FOLDER]
 
 Needs the Python packages tensorflow-cpu, ai-edge-litert and numpy, best in a virtual environment (see make_cases.py); the
 build and the tests do without them: what this writes is kept beside it, in signature_cases/. A case is a folder:
@@ -20,9 +20,12 @@ import sys
 import tempfile
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import numpy as np
-import tensorflow as tf
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
+try:
+    import numpy as np
+    import tensorflow as tf
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 HERE = pathlib.Path(__file__).resolve().parent
 RANDOM = np.random.default_rng(7)
