@@ -210,6 +210,19 @@ std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& 
 
 }  // namespace
 
+std::vector<std::string> CalibrationFiles(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  // What is no folder is told of when it is read.
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry.depth() > 0) entry.disable_recursion_pending();
+    if (HasExtension(entry->path(), kTensors) || HasExtension(entry->path(), kPictures))
+      files.push_back(entry->path().string());
+  }
+  return files;
+}
+
 bool IsDrawn(const std::string& source) { return source.starts_with(kDrawn); }
 
 std::vector<NamedTensors> SplitCalls(const std::vector<NamedTensors>& given, Span<const PortInfo> ports,

@@ -18,6 +18,9 @@ std::vector<NamedTensors> ReadCalibration(const std::string& source, const Model
                                           const SymbolSizes& sizes, const InputRanges& ranges, size_t most,
                                           const std::function<void(const std::string& step)>& progress);
 
+/// What ReadCalibration() may read of a folder.
+std::vector<std::string> CalibrationFiles(const std::string& folder);
+
 /// The same of tensors in memory: those of one call, or of as many as the first axes are longer. Throws Error
 /// where those of one call differ in that.
 std::vector<NamedTensors> SplitCalls(const std::vector<NamedTensors>& given, Span<const PortInfo> ports,

@@ -5,6 +5,7 @@
 
 #include "cli/bench_report.h"
 #include "cli/chrome_trace.h"
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/output_files.h"
@@ -58,8 +59,9 @@ void AddOtherInputs(const InputSources& sources, const ModelSignature& signature
 }
 
 void RunBench(const BenchArguments& arguments) {
-  std::string trace_path;
-  if (!arguments.trace.empty()) trace_path = CheckOutputFile(arguments.trace);
+  CommandFiles files;
+  files.Reads("the model", arguments.model);
+  const std::string trace_path = files.Writes("--trace", arguments.trace);
   const InputSources sources = ToSources(arguments.inputs, kDefaultInputs);
   const NamedShapes shapes = ParseShapes(arguments.shapes);
   NamedSizes dims;
@@ -75,7 +77,11 @@ void RunBench(const BenchArguments& arguments) {
   SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
   sizes.SetShapes(shapes, signature.info().inputs);
-  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
+  files.ReadsInputs(sources, signature.info().inputs);
+  if (!arguments.output.empty()) {
+    files.WritesInto("-o", arguments.output, NpyFilesOf(arguments.output, signature.info().outputs));
+    PrepareOutputFolder(arguments.output);
+  }
   std::string note;
   const NamedTensors inputs = ReadCallInputs(sources, signature, sizes, {}, &note);
   PrintNote(note);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/json.h"
@@ -200,6 +201,27 @@ std::string FolderOf(const ParityArguments& arguments, const Model& model, const
   return folder;
 }
 
+CommandFiles FilesOf(const ParityArguments& arguments, const ModelSignature& signature) {
+  const SignatureInfo& ports = signature.info();
+  CommandFiles files;
+  files.ReadsSource(arguments.source);
+  files.Reads("the model", arguments.model);
+  files.ReadsInputs({arguments.inputs.files, InputsOf(arguments), {}}, ports.inputs);
+  if (!arguments.expected.empty() && !ExpectsFramework(arguments))
+    files.ReadsExpected(arguments.expected, ports.outputs);
+  return files;
+}
+
+/// Of one call.
+void AddOutputs(const ParityArguments& arguments, const ModelSignature& signature,
+                const std::vector<RunsOn>& backends, const std::string& folder, CommandFiles& files) {
+  // With the states, which it has behind its callers' outputs.
+  const Span<const PortInfo> outputs{signature.data().outputs.data(), signature.data().outputs.size()};
+  files.WritesInto("-o", arguments.output, NpyFilesOf(folder + "eager", outputs));
+  for (const RunsOn& backend : backends)
+    files.WritesInto("-o", arguments.output, NpyFilesOf(folder + BackendName(backend), outputs));
+}
+
 Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, OpenedModel& opened,
                   ParityOptions options, Checked checked, const std::vector<SymbolSizes>& calls,
                   Progress& progress) {
@@ -215,6 +237,7 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
       WriteTensors(folder + by, outputs);
     };
   }
+  CommandFiles files = FilesOf(arguments, checked.signature);
   ParityChecker checker(pair.source, opened.model(), options);
   const InputSources sources{arguments.inputs.files, InputsOf(arguments), checked.ranges};
   for (const SymbolSizes& call : calls) {
@@ -227,6 +250,8 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
       const std::string at = SizesText(call.symbols, one.sizes);
       if (IsSized(arguments)) where = at + " ";
       folder = FolderOf(arguments, opened.model(), checked.name, at, one.step);
+      if (!arguments.output.empty())
+        AddOutputs(arguments, checked.signature, options.backends, folder, files);
       if (ExpectsFramework(arguments)) progress.Step(where + kOnnxruntime);
       const NamedTensors expected = ExpectedOf(arguments, checker, checked.signature, call, inputs);
       one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });

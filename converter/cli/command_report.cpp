@@ -3,12 +3,12 @@
 
 #include <memory>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/report_document.h"
 #include "cli/table.h"
 #include "emit/write_file.h"
-#include "files/output_path.h"
 #include "report/page.h"
 
 namespace skiff::cli {
@@ -26,13 +26,17 @@ constexpr const char* kReportFooter =
     "  skiff report net.skiff net.onnx --backends xnnpack,vulkan -o backends.html";
 
 void Report(const ReportArguments& arguments) {
-  const std::string output = arguments.output.empty() ? "" : CheckOutputFile(arguments.output);
+  CommandFiles files;
+  files.ReadsSource(arguments.source);
+  files.Reads("the model", arguments.model);
+  files.Reads("the model of --against", arguments.against);
+  const std::string output = files.Writes("-o", arguments.output);
   std::vector<std::string> notes;
   std::vector<ReportSide> sides;
   {
     Progress progress(StepsOf(arguments));
     sides = CollectSides(
-        arguments, [&](const std::string& step) { progress.Step(step); }, notes);
+        arguments, files, [&](const std::string& step) { progress.Step(step); }, notes);
   }
   for (const std::string& note : notes) PrintNote(note);
   const Json document = ReportDocument(sides);

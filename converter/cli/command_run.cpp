@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/output_files.h"
@@ -46,9 +47,10 @@ struct RunArguments : SessionArguments {
   bool json = false;
 };
 
-/// What the model gets, and where that is a picture, how it looks: of a batch NAME_0.png, NAME_1.png, ...
-void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const NamedTensors& inputs) {
-  WriteTensors(folder, inputs);
+/// How the pictures that the model gets look: of a batch NAME_0.png, NAME_1.png, ...
+std::map<std::string, std::vector<uint8_t>> PicturesOf(const std::string& folder, Span<const PortInfo> ports,
+                                                       const NamedTensors& inputs) {
+  std::map<std::string, std::vector<uint8_t>> pictures;
   const std::map<std::string, std::string> files = FilesOf(folder, inputs);
   for (const PortInfo& port : ports) {
     if (port.image.width == 0) continue;
@@ -60,10 +62,22 @@ void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const Nam
       continue;
     for (int64_t i = 0; i < shape[0]; ++i) {
       const std::string number = shape[0] == 1 ? "" : fmt::format("_{}", i);
-      WriteFileAtomically(fmt::format("{}{}.png", files.at(port.name), number),
-                          EncodePng(PictureOf(input, port, i)));
+      pictures[fmt::format("{}{}.png", files.at(port.name), number)] = EncodePng(PictureOf(input, port, i));
     }
   }
+  return pictures;
+}
+
+/// What the model gets, and where that is a picture, how it looks.
+void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const NamedTensors& inputs,
+                CommandFiles& files) {
+  const std::map<std::string, std::vector<uint8_t>> pictures = PicturesOf(folder, ports, inputs);
+  std::vector<std::string> written = NpyFilesOf(folder, ports);
+  for (const auto& [file, bytes] : pictures) written.push_back(file);
+  files.WritesInto("--dump-input", folder, written);
+  PrepareOutputFolder(folder);
+  WriteTensors(folder, inputs);
+  for (const auto& [file, bytes] : pictures) WriteFileAtomically(file, bytes);
 }
 
 NamedTensors ReadInputs(const RunArguments& arguments, const ModelSignature& signature,
@@ -87,12 +101,15 @@ void Run(const RunArguments& arguments) {
   SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
   sizes.SetShapes(shapes, signature.info().inputs);
-  const NamedTensors inputs = ReadInputs(arguments, signature, sizes);
-  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
-  if (!arguments.dump_input.empty()) {
-    PrepareOutputFolder(arguments.dump_input);
-    DumpInputs(arguments.dump_input, signature.info().inputs, inputs);
+  CommandFiles used;
+  used.Reads("the model", arguments.model);
+  used.ReadsInputs({arguments.inputs.files, arguments.inputs.others, {}}, signature.info().inputs);
+  if (!arguments.output.empty()) {
+    used.WritesInto("-o", arguments.output, NpyFilesOf(arguments.output, signature.info().outputs));
+    PrepareOutputFolder(arguments.output);
   }
+  const NamedTensors inputs = ReadInputs(arguments, signature, sizes);
+  if (!arguments.dump_input.empty()) DumpInputs(arguments.dump_input, signature.info().inputs, inputs, used);
   const std::unique_ptr<Session> session =
       CreateSession(opened.model(), ToSessionOptions(arguments, signature));
   SetInputs(*session, inputs);

@@ -85,6 +85,16 @@ std::string FindTensorFile(const fs::path& folder, const std::string& kind, cons
   return "";
 }
 
+std::vector<std::string> TensorFilesIn(const std::string& folder, const std::string& kind,
+                                       Span<const PortInfo> ports) {
+  std::vector<std::string> files;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::string file = FindTensorFile(folder, kind, ports[i].name, i);
+    if (!file.empty()) files.push_back(std::move(file));
+  }
+  return files;
+}
+
 /// What an input's file holds. Real numbers for a quantised input become its integers, and the user hears of
 /// it.
 TensorData AsInput(const std::string& file, TensorData tensor, const PortInfo& port,
@@ -200,6 +210,13 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
   return inputs;
 }
 
+std::vector<std::string> GivenFiles(const std::vector<std::string>& arguments, Span<const PortInfo> ports) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments)
+    files.push_back(IsWholeArchive(argument, ports) ? argument : SplitArgument(argument, ports).file);
+  return files;
+}
+
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes) {
   NamedTensors inputs = ReadGivenInputs(arguments, ports, sizes);
@@ -238,11 +255,16 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
   return outputs;
 }
 
+std::vector<std::string> FilesOfInputs(const std::string& folder, Span<const PortInfo> ports) {
+  return TensorFilesIn(folder, "input", ports);
+}
+
+std::vector<std::string> FilesOfOutputs(const std::string& folder, Span<const PortInfo> ports) {
+  return TensorFilesIn(folder, "output", ports);
+}
+
 bool HoldsOutputs(const std::string& folder, Span<const PortInfo> ports) {
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (!FindTensorFile(folder, "output", ports[i].name, i).empty()) return true;
-  }
-  return false;
+  return !FilesOfOutputs(folder, ports).empty();
 }
 
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }

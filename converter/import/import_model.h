@@ -63,6 +63,8 @@ class SourceModel {
   const std::vector<SourceSignature>& signatures() const { return signatures_; }
   /// The graph of a signature; see ImportModel.
   virtual Graph Import(size_t signature, const ImportOptions& options) = 0;
+  /// The files beside its own that weights are read from, each once; whether they are there is not said.
+  virtual std::vector<std::string> OtherFiles() { return {}; }
   /// Null where the file's language has none.
   virtual std::unique_ptr<SourceOutline> Outline() { return nullptr; }
 

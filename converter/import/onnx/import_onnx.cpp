@@ -98,6 +98,13 @@ class OnnxSource : public SourceModel {
     });
   }
 
+  std::vector<std::string> OtherFiles() override {
+    if (!model_) model_ = ParseModelFile(path_);
+    std::vector<std::string> files;
+    for (const std::string& location : ExternalLocations(*model_)) files.push_back(folder_ + "/" + location);
+    return files;
+  }
+
   std::unique_ptr<SourceOutline> Outline() override {
     if (!model_) model_ = ParseModelFile(path_);
     return std::make_unique<SourceOutline>(OutlineOf(*model_));

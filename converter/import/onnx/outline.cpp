@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <set>
+#include <functional>
 
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
@@ -61,22 +61,34 @@ uint64_t BytesOf(const onnx::TensorProto& tensor) {
   return bytes;
 }
 
-void CountGraph(const onnx::GraphProto& graph, SourceOutline& outline);
+/// Told of each node and each constant, also in bodies and functions.
+struct Visitor {
+  std::function<void(const onnx::NodeProto& node)> node;
+  std::function<void(const onnx::TensorProto& tensor)> tensor;
+};
 
-void CountNode(const onnx::NodeProto& node, SourceOutline& outline) {
-  const std::string& domain = node.domain();
-  ++outline.operators[domain.empty() || domain == "ai.onnx" ? node.op_type() : domain + "." + node.op_type()];
-  ++outline.nodes;
+void VisitGraph(const onnx::GraphProto& graph, const Visitor& visitor);
+
+void VisitNode(const onnx::NodeProto& node, const Visitor& visitor) {
+  visitor.node(node);
   for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (attribute.has_t()) outline.constant_bytes += BytesOf(attribute.t());
-    if (attribute.has_g()) CountGraph(attribute.g(), outline);
-    for (const onnx::GraphProto& body : attribute.graphs()) CountGraph(body, outline);
+    if (attribute.has_t()) visitor.tensor(attribute.t());
+    for (const onnx::TensorProto& tensor : attribute.tensors()) visitor.tensor(tensor);
+    if (attribute.has_g()) VisitGraph(attribute.g(), visitor);
+    for (const onnx::GraphProto& body : attribute.graphs()) VisitGraph(body, visitor);
   }
 }
 
-void CountGraph(const onnx::GraphProto& graph, SourceOutline& outline) {
-  for (const onnx::TensorProto& tensor : graph.initializer()) outline.constant_bytes += BytesOf(tensor);
-  for (const onnx::NodeProto& node : graph.node()) CountNode(node, outline);
+void VisitGraph(const onnx::GraphProto& graph, const Visitor& visitor) {
+  for (const onnx::TensorProto& tensor : graph.initializer()) visitor.tensor(tensor);
+  for (const onnx::NodeProto& node : graph.node()) VisitNode(node, visitor);
+}
+
+void Visit(const onnx::ModelProto& model, const Visitor& visitor) {
+  VisitGraph(model.graph(), visitor);
+  for (const onnx::FunctionProto& function : model.functions()) {
+    for (const onnx::NodeProto& node : function.node()) VisitNode(node, visitor);
+  }
 }
 
 }  // namespace
@@ -92,11 +104,25 @@ SourceOutline OutlineOf(const onnx::ModelProto& model) {
     if (!constants.contains(input.name())) outline.inputs.push_back(PortOf(input, true));
   }
   for (const auto& output : model.graph().output()) outline.outputs.push_back(PortOf(output, false));
-  CountGraph(model.graph(), outline);
-  for (const onnx::FunctionProto& function : model.functions()) {
-    for (const onnx::NodeProto& node : function.node()) CountNode(node, outline);
-  }
+  Visit(model, {[&](const onnx::NodeProto& node) {
+                  const bool own = node.domain().empty() || node.domain() == "ai.onnx";
+                  ++outline.operators[own ? node.op_type() : node.domain() + "." + node.op_type()];
+                  ++outline.nodes;
+                },
+                [&](const onnx::TensorProto& tensor) { outline.constant_bytes += BytesOf(tensor); }});
   return outline;
+}
+
+std::set<std::string> ExternalLocations(const onnx::ModelProto& model) {
+  std::set<std::string> locations;
+  Visit(model, {[](const onnx::NodeProto&) {},
+                [&](const onnx::TensorProto& tensor) {
+                  if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return;
+                  for (const auto& entry : tensor.external_data()) {
+                    if (entry.key() == "location") locations.insert(entry.value());
+                  }
+                }});
+  return locations;
 }
 
 }  // namespace skiff

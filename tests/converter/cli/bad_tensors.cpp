@@ -267,7 +267,7 @@ std::vector<BadInput> BadSizes() {
   };
 }
 
-std::vector<BadInput> BadPlaces() {
+std::vector<BadInput> BadFolders() {
   const auto run_to = [](const std::function<std::string(const TempFolder&)>& output) {
     return [output](const TempFolder& folder) {
       return Arguments{"run",      GoodSkiff(folder),
@@ -340,7 +340,7 @@ std::vector<BadInput> BadPlaces() {
 
 std::vector<BadInput> BadTensors() {
   std::vector<BadInput> all;
-  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadSizes(), BadPlaces()})
+  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadSizes(), BadFolders()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -125,6 +125,23 @@ TEST_F(EndToEnd, RunWritesWhatTheTrainingFrameworkComputed) {
   }
 }
 
+/// Results of an earlier run are there to be replaced, wherever they lie.
+TEST_F(EndToEnd, OutputsMayLieBesideInputs) {
+  const std::string model = *folder_ / "good.skiff";
+  const std::string source = folder_->Write("good.onnx", Serialized(ProductModel()));
+  const std::vector<uint8_t> npy = FormatNpy(TensorData(DType::kF32, {1, 4}).view());
+  folder_->Write("beside/x.npy", {npy.begin(), npy.end()});
+  const std::string beside = *folder_ / "beside";
+  for (int time = 0; time < 2; ++time) {
+    Succeed({"convert", source, "-o", model});
+    Succeed({"run", model, "--inputs", beside, "-o", beside});
+    Succeed({"bench", model, "--runs", "2", "--inputs", beside, "-o", beside, "--trace", beside + "/t.json"});
+    Succeed({"parity", source, model, "--inputs", beside, "-o", beside});
+    Succeed({"size-list", model, "-o", beside + "/list.cmake"});
+    Succeed({"quantize", source, "-o", beside + "/i8.skiff", "--calibrate", beside, "--samples", "1"});
+  }
+}
+
 /// A picture in, scores of four classes out, all of them integers: class c has the mean of channel c, and the
 /// last one all of them.
 class QuantizedEndToEnd : public ::testing::Test {
