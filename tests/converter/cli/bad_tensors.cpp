@@ -48,6 +48,26 @@ std::string Pb(int type, const Shape& shape) {
   return tensor.SerializeAsString();
 }
 
+/// Runs a model that takes pictures x[1, 3, 4, 5] (NCHW), or x[1, 4, 5, 3], on a tensor of another shape.
+BadInput OfPicture(const std::string& name, const Shape& input, const Shape& file,
+                   const std::string& remedy) {
+  const auto prepare = [input, file](const TempFolder& folder) {
+    WriteFileAtomically(folder / "net.skiff",
+                        ConvertFile(folder.Write("net.onnx", Serialized(PictureModel(), [&](auto& model) {
+                          for (auto* port : {model.mutable_graph()->mutable_input(0),
+                                             model.mutable_graph()->mutable_output(0)}) {
+                            auto* shape = port->mutable_type()->mutable_tensor_type()->mutable_shape();
+                            for (int axis = 0; axis < 4; ++axis)
+                              shape->mutable_dim(axis)->set_dim_value(input[axis]);
+                          }
+                        })))->file);
+    return Arguments{"run", folder / "net.skiff", "--input", folder.Write("a.npy", Npy(DType::kF32, file))};
+  };
+  BadInput row{name, prepare, {"a.npy", ShapeText(input).c_str(), ShapeText(file).c_str(), remedy}};
+  row.absent = {"reshape", "--shape"};
+  return row;
+}
+
 BadInput Without(BadInput row, const Arguments& absent) {
   row.absent = absent;
   return row;
@@ -144,6 +164,12 @@ std::vector<BadInput> BadInputFiles() {
               {"--shape", "reshape"}),
       OfFile("InputOfWrongSize", "a.npy", Npy(DType::kF32, {1, 5}),
              {"a.npy", "'x'", "f32 [1, 4]", "f32 [1, 5]", "axis 1", "--shape 'x=1x5'"}),
+      OfPicture("PictureOfAnotherLayout", {1, 3, 4, 5}, {1, 4, 5, 3},
+                "the axes are in another order: save it with numpy as array.transpose(0, 3, 1, 2)"),
+      OfPicture("PictureOfAnotherLayoutBack", {1, 4, 5, 3}, {1, 3, 4, 5}, "array.transpose(0, 2, 3, 1)"),
+      OfPicture("PictureWithoutBatchOfAnotherLayout", {1, 3, 4, 5}, {4, 5, 3},
+                "array.transpose(2, 0, 1)[numpy.newaxis]"),
+      OfPicture("PictureOnItsSide", {1, 3, 4, 5}, {1, 3, 5, 4}, "array.transpose(0, 1, 3, 2)"),
       OfFile("InputPbOfWrongDtype", "a.pb", Pb(onnx::TensorProto::DOUBLE, {1, 4}),
              {"a.pb", "f32 [1, 4]", "f64 [1, 4]", "numpy_helper.from_array(array.astype('float32'))"}),
       Without(OfFile("InputPbOfWrongRank", "a.pb", Pb(onnx::TensorProto::FLOAT, {4}),
