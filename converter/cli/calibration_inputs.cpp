@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
 
+#include "cli/session_options.h"
 #include "files/input_type.h"
 #include "files/tensor_files.h"
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "run/model_sizes.h"
 
@@ -190,6 +193,35 @@ class Folder {
   std::vector<CallFiles> calls_;
 };
 
+/// Elements of which no range is made: layers that see them stay float.
+class NotFinite {
+ public:
+  void Look(const CallFiles& call, const NamedTensors& inputs) {
+    for (const auto& [name, tensor] : inputs) {
+      if (tensor.dtype() != DType::kF32 && tensor.dtype() != DType::kF16) continue;
+      const std::vector<double> numbers = tensor.ToDoubles();
+      const auto count =
+          std::count_if(numbers.begin(), numbers.end(), [](double number) { return !std::isfinite(number); });
+      if (count == 0) continue;
+      if (tensors_++ > 0) continue;
+      first_ =
+          fmt::format("{}{}: {} of {} elements of input '{}' are NaN or infinite", call.files.at(name),
+                      call.row < 0 ? "" : fmt::format(", call {}", call.row), count, numbers.size(), name);
+    }
+  }
+  /// "" where there were none.
+  std::string Text() const {
+    if (tensors_ == 0) return "";
+    return first_ +
+           (tensors_ == 1 ? "" : fmt::format(", and some of {}", Counted(tensors_ - 1, "other input"))) +
+           "; layers that see them are not quantised";
+  }
+
+ private:
+  std::string first_;
+  size_t tensors_ = 0;
+};
+
 constexpr std::string_view kDrawn = "random:";
 
 std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& signature,
@@ -263,11 +295,14 @@ std::vector<NamedTensors> ReadCalibration(const std::string& source, const Model
   const std::vector<CallFiles> files = folder.Find();
   const size_t count = std::min(files.size(), most);
   std::vector<NamedTensors> calls;
+  NotFinite not_finite;
   for (size_t i = 0; i < count; ++i) {
     const CallFiles& call = files[i * files.size() / count];
     if (progress) progress(fmt::format("read inputs, {}", call.files.begin()->second));
     calls.push_back(folder.Read(call));
+    not_finite.Look(call, calls.back());
   }
+  PrintNote(not_finite.Text());
   return calls;
 }
 

@@ -50,8 +50,10 @@ std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& siz
     if (!layer.why_float.empty()) floats[layer.why_float].push_back(layer.name);
   }
   std::string text = "layers: ";
+  if (counts.size() == 1 && counts.contains(Format::kFloat)) text += "none was quantised: ";
+  const size_t label = text.size();
   for (const auto& [format, count] : counts)
-    text += fmt::format("{}{} {}", text.size() > 8 ? ", " : "", count, FormatName(format));
+    text += fmt::format("{}{} {}", text.size() > label ? ", " : "", count, FormatName(format));
   text += '\n';
   for (const auto& [why, names] : floats)
     text += fmt::format("float:  {} ({})\n", fmt::join(names, ", "), why);

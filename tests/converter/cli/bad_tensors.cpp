@@ -52,15 +52,21 @@ std::string Pb(int type, const Shape& shape) {
 BadInput OfPicture(const std::string& name, const Shape& input, const Shape& file,
                    const std::string& remedy) {
   const auto prepare = [input, file](const TempFolder& folder) {
-    WriteFileAtomically(folder / "net.skiff",
-                        ConvertFile(folder.Write("net.onnx", Serialized(PictureModel(), [&](auto& model) {
-                          for (auto* port : {model.mutable_graph()->mutable_input(0),
-                                             model.mutable_graph()->mutable_output(0)}) {
-                            auto* shape = port->mutable_type()->mutable_tensor_type()->mutable_shape();
-                            for (int axis = 0; axis < 4; ++axis)
-                              shape->mutable_dim(axis)->set_dim_value(input[axis]);
-                          }
-                        })))->file);
+    WriteFileAtomically(
+        folder / "net.skiff",
+        ConvertFile(
+            folder.Write("net.onnx",
+                         Serialized(PictureModel(),
+                                    [&](auto& model) {
+                                      for (auto* port : {model.mutable_graph()->mutable_input(0),
+                                                         model.mutable_graph()->mutable_output(0)}) {
+                                        auto* shape =
+                                            port->mutable_type()->mutable_tensor_type()->mutable_shape();
+                                        for (int axis = 0; axis < 4; ++axis)
+                                          shape->mutable_dim(axis)->set_dim_value(input[axis]);
+                                      }
+                                    })))
+            ->file);
     return Arguments{"run", folder / "net.skiff", "--input", folder.Write("a.npy", Npy(DType::kF32, file))};
   };
   BadInput row{name, prepare, {"a.npy", ShapeText(input).c_str(), ShapeText(file).c_str(), remedy}};
