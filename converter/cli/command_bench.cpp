@@ -8,6 +8,7 @@
 #include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parse_sizes.h"
 #include "cli/progress.h"
@@ -125,12 +126,13 @@ void AddBench(CLI::App& app, int&) {
   AddSessionOptions(*command, *arguments);
   command->add_option("--runs", arguments->runs, "Timed runs (default 50)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   command->add_option("--warmup", arguments->warmup, "Runs before them (default 5)")
       ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
+      ->check(WholeBetween(0, 1000000));
   command->add_option("--top", arguments->top, "How many of the slowest nodes to print (default 20)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeBetween(0, 1000000));
   AddJsonOption(*command, arguments->json);
   command->add_option("--trace", arguments->trace, "Write the last profiled runs as a Chrome trace")
       ->type_name("FILE.json");

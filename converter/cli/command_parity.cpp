@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/json.h"
+#include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parity_pairs.h"
 #include "cli/parity_report.h"
@@ -442,30 +443,28 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->add_option("--repeat", arguments->repeat,
                    "Run each backend so often, and fail where two runs differ in a bit (default 1)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   command
       ->add_option(
           "--steps", arguments->steps,
           "Of a net with state: so many runs, each with other random inputs and the state that eager "
           "mode's last one left (default 1)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   AddThreadsOption(*command, arguments->threads);
   AddCacheOption(*command, arguments->cache_folder);
   AddCpuOption(*command);
   command->add_option("--rtol", arguments->rtol, "Tolerance relative to each expected element")
       ->type_name("R")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--atol", arguments->atol, "Absolute tolerance")
-      ->type_name("A")
-      ->check(CLI::NonNegativeNumber);
+      ->check(FromZero());
+  command->add_option("--atol", arguments->atol, "Absolute tolerance")->type_name("A")->check(FromZero());
   command
       ->add_option(
           "--max-error", arguments->max_error,
           "Of a quantised model: what a difference may be, as a share of its tensor's largest element; "
           "the exit code is 4 where one is larger")
       ->type_name("E")
-      ->check(CLI::NonNegativeNumber);
+      ->check(FromZero());
   command->add_flag("--layers", arguments->layers,
                     "Compare every tensor of the source that the plan still has");
   command

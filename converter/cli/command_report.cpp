@@ -5,6 +5,7 @@
 
 #include "cli/command_files.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "cli/progress.h"
 #include "cli/report_document.h"
 #include "cli/table.h"
@@ -81,7 +82,7 @@ void AddReport(CLI::App& app, int&) {
       ->add_option("--runs", arguments->runs,
                    "Timed runs, and as many again with a clock at each node (default 20; 2 of the reference)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   AddJsonOption(*command, arguments->json);
   command->footer(kReportFooter);
   command->callback([arguments] {

@@ -9,6 +9,7 @@
 #include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parse_sizes.h"
 #include "cli/progress.h"
@@ -172,7 +173,7 @@ void AddRun(CLI::App& app, int&) {
           "How many of the best classes to print: their labels, or their numbers where the model has "
           "no labels (default 5 where it has labels, else none)")
       ->type_name("K")
-      ->check(CLI::Range(size_t{0}, size_t{1000}));
+      ->check(WholeBetween(0, 1000));
   AddSessionOptions(*command, *arguments);
   AddJsonOption(*command, arguments->json);
   command->footer(kRunFooter);
