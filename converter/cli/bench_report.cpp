@@ -172,7 +172,8 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
   if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
   text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
                       Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
-  text += Folded("noise:   " + NoiseText(result.noise, result.Spread()), kLabelWidth) + '\n';
+  text += Folded("noise:   " + NoiseText(result.noise, result.Spread(), result.runs_ns.size()), kLabelWidth) +
+          '\n';
   text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
                       Duration(result.create_ns), Duration(result.first_run_ns));
   if (!context.other_sizes.empty())
@@ -213,7 +214,8 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                                  {"session_ns", result.create_ns},
                                  {"first_run_ns", result.first_run_ns},
                                  {"file_bytes", context.file_bytes}};
-  json["noise"] = {{"noisy", IsNoisy(result.noise, result.Spread())},
+  json["noise"] = {{"noisy", IsNoisy(result.noise, result.Spread(), result.runs_ns.size())},
+                   {"enough_runs", result.runs_ns.size() >= kRunsToTell},
                    {"spread", result.Spread()},
                    {"other_programs_cpus", result.noise.others},
                    {"stolen_share", result.noise.stolen},
