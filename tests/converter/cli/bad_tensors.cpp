@@ -159,7 +159,19 @@ std::vector<BadInput> BadInputFiles() {
                  std::filesystem::create_directory(f / "d.npy");
                  return Arguments{f / "d.npy"};
                },
-               {"d.npy", "is a folder"}),
+               {"--input", "d.npy' is a folder", "takes a file", "goes to --inputs"}),
+      OfInputs("InputByNameIsAFolder", [](const TempFolder& f) { return Arguments{"x=" + f.path()}; },
+               {"--input x=", "is a folder", "goes to --inputs /"}),
+      {"InputsAreAFile",
+       [](const TempFolder& f) {
+         return Arguments{"run", GoodSkiff(f), "--inputs", f.Write("a.npy", Npy(DType::kF32, {1, 4}))};
+       },
+       {"--inputs", "a.npy: is no folder", "random:SEED", "goes to --input [NAME=]"}},
+      {"InputsAreNothing",
+       [](const TempFolder& f) {
+         return Arguments{"bench", GoodSkiff(f), "--inputs", "random"};
+       },
+       {"--inputs random: there is no such folder", "random:SEED, for example random:1"}},
       OfFile("InputOfUnknownKind", "a.txt", "1 2 3 4", {"a.txt", "'.txt'", ".npy", ".png"}),
       OfFile("InputOfWrongDtype", "a.npy", Npy(DType::kF64, {1, 4}),
              {"a.npy", "'x'", "f32 [1, 4]", "f64 [1, 4]", "astype('float32')"}),
