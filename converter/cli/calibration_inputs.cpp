@@ -105,9 +105,9 @@ int64_t CommonRows(Span<const PortInfo> ports, const Rows& rows_of, const Source
   for (const PortInfo& port : ports) {
     const int64_t own = rows_of(port);
     if (&port != &ports[0] && own != rows)
-      Throw(StatusCode::kInvalidArgument,
-            "{}: has {} calls, and {} has {}; the first axes must be equally long", source_of(port),
-            std::max<int64_t>(own, 1), source_of(ports[0]), std::max<int64_t>(rows, 1));
+      Throw(StatusCode::kInvalidArgument, "{}: has {}, and {} has {}; the first axes must be equally long",
+            source_of(port), Counted(static_cast<uint64_t>(std::max<int64_t>(own, 1)), "call"),
+            source_of(ports[0]), std::max<int64_t>(rows, 1));
     rows = own;
   }
   return rows;

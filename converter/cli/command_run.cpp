@@ -20,6 +20,7 @@
 #include "emit/write_file.h"
 #include "files/image.h"
 #include "files/output_path.h"
+#include "graph/counted.h"
 #include "graph/must.h"
 #include "run/model_sizes.h"
 
@@ -137,8 +138,8 @@ void Run(const RunArguments& arguments) {
   const std::string backend = BackendText(arguments.backend, session->target());
   if (!arguments.json) {
     for (const OutputSummary& summary : summaries) fmt::print("{}", OutputText(summary));
-    fmt::print("first run: {} ({}, {} thread{})\n", Duration(first_run_ns), backend, session->threads(),
-               session->threads() == 1 ? "" : "s");
+    fmt::print("first run: {} ({}, {})\n", Duration(first_run_ns), backend,
+               Counted(static_cast<uint64_t>(session->threads()), "thread"));
     return;
   }
   Json json = JsonDocument("run", {{"model", arguments.model},

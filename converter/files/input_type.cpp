@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "graph/counted.h"
 #include "graph/error.h"
 
 namespace skiff {
@@ -121,8 +122,8 @@ std::string ShapeRemedy(const std::string& path, const Shape& shape, const PortI
   if (const std::string same = ShapeOfSameElements(sized.shape, shape.elements()); !same.empty())
     return SavedAs(path, fmt::format("array.reshape({})", same));
   if (shape.rank() != port.shape.rank())
-    return fmt::format("the array needs {} dimension{}, which no conversion changes", port.shape.rank(),
-                       port.shape.rank() == 1 ? "" : "s");
+    return fmt::format("the array needs {}, which no conversion changes",
+                       Counted(static_cast<uint64_t>(port.shape.rank()), "dimension"));
   std::string axes;
   for (int axis = 0; axis < shape.rank(); ++axis) {
     if (port.shape[axis] >= 0 && port.shape[axis] != shape[axis])

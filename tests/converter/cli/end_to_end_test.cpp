@@ -142,6 +142,20 @@ TEST_F(EndToEnd, OutputsMayLieBesideInputs) {
   }
 }
 
+TEST_F(EndToEnd, OneThingIsNoSeveral) {
+  const std::string model = *folder_ / "one.skiff";
+  const std::string source = folder_->Write("one.onnx", Serialized(ProductModel()));
+  EXPECT_THAT(
+      Succeed({"convert", source, "-o", model}),
+      AllOf(HasSubstr(" in 1 segment)"), HasSubstr("(the arena of plan 0 is at its lower bound of ")));
+  EXPECT_THAT(Succeed({"inspect", source}), HasSubstr(", 1 node, "));
+  EXPECT_THAT(Succeed({"inspect", model}), HasSubstr(" in 1 segment, no layout transposes"));
+  EXPECT_THAT(Succeed({"bench", model, "--threads", "1", "--runs", "1", "--top", "0"}),
+              AllOf(HasSubstr("1 thread\n"), HasSubstr(" over 1 run\n"), HasSubstr("... and 1 more node (")));
+  EXPECT_THAT(Succeed({"parity", source, model, "--layers", "--backend", "xnnpack"}),
+              AllOf(HasSubstr("1 compared with eager\n"), HasSubstr("; 1 layer comparison\n")));
+}
+
 /// A picture in, scores of four classes out, all of them integers: class c has the mean of channel c, and the
 /// last one all of them.
 class QuantizedEndToEnd : public ::testing::Test {
