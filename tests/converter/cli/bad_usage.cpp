@@ -23,7 +23,9 @@ BadInput ConvertUsage(const std::string& name, const Arguments& options, const A
 
 std::vector<BadInput> BadUsage() {
   return {
-      Usage("NoCommand", {}, {"subcommand is required", "skiff --help"}),
+      Usage("NoCommand", {},
+            {"a command is expected", "  convert     Turn a trained", "  help        Explain",
+             "'skiff help COMMAND'"}),
       Usage("UnknownCommand", {"translate", "a.onnx"}, {"no command 'translate'", "skiff --help"}),
       Usage("NoSource", {"convert", "-o", "out.skiff"}, {"source is required", "skiff convert --help"}),
       Usage("NoOutput", {"convert", "a.onnx"}, {"--output is required", "skiff convert --help"}),
