@@ -336,6 +336,19 @@ std::vector<BadInput> BadFolders() {
          return Arguments{"parity", f.Write("two.onnx", Serialized(TwoInputModel())), GoodSkiff(f)};
        },
        {"two.onnx", "good.skiff", "not made from this source", "'x'", "'a', 'b'"}},
+      {"ParityOfAModelWithoutTheSetting",
+       [](const TempFolder& f) {
+         const std::string source = f.Write(
+             "two.onnx", Serialized(TwoInputModel(), [](auto& model) {
+               for (auto& port : *model.mutable_graph()->mutable_input())
+                 port.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(
+                     1);
+               model.mutable_graph()->mutable_output(0)->clear_type();
+             }));
+         WriteFileAtomically(f / "two.skiff", ConvertFile(source)->file);
+         return Arguments{"parity", source, f / "two.skiff", "--set", "b=3"};
+       },
+       {"--set b=3", "two.skiff was converted without it", "'b' is one of its inputs", "leave --set out"}},
       {"ParityWithoutInputs",
        [](const TempFolder& f) {
          return Arguments{"parity", GoodOnnx(f), "--inputs", f / "none"};
