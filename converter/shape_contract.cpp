@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
 
@@ -37,8 +38,8 @@ void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const
   }
   const std::vector<Dim>& dims = graph.value(port->value).dims;
   if (dims.size() != shape.size()) {
-    Throw(StatusCode::kInvalidArgument, "{}: input '{}' has {} dimensions, not {}", option, name, dims.size(),
-          shape.size());
+    Throw(StatusCode::kInvalidArgument, "{}: input '{}' has {}, not {}", option, name,
+          Counted(dims.size(), "dimension"), shape.size());
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].constant()) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error_capture.h"
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "skiff/image.h"
@@ -56,7 +57,7 @@ void AddStatedImages(const Graph& graph, const ImageSettings& image, PortSetting
       reasons.push_back(fmt::format("'{}' {}", port.name, reason));
     };
     if (value.dims.size() != 4) {
-      refuse(fmt::format("has {} dimensions, and pictures have 4", value.dims.size()));
+      refuse(fmt::format("has {}, and pictures have 4", Counted(value.dims.size(), "dimension")));
       continue;
     }
     ImageSettings settings = image;
@@ -128,12 +129,12 @@ void AddStated(const std::vector<const Graph*>& graphs, const ConvertOptions& op
     const ImageSettings& image = *options.image;
     const std::string size =
         image.width == 0 ? "a picture" : fmt::format("--image-size {}x{}", image.width, image.height);
-    Throw(StatusCode::kInvalidArgument, "{} with {} channels fits no input of the model: {}", size,
-          image.mean.size(), fmt::join(reasons, "; "));
+    Throw(StatusCode::kInvalidArgument, "{} with {} fits no input of the model: {}", size,
+          Counted(image.mean.size(), "channel"), fmt::join(reasons, "; "));
   }
   if (!options.labels.empty() && !labels) {
-    Throw(StatusCode::kInvalidArgument, "--labels: the file has {} names, and no output as many classes: {}",
-          options.labels.size(), fmt::join(unlabelled, ", "));
+    Throw(StatusCode::kInvalidArgument, "--labels: the file has {}, and no output as many classes: {}",
+          Counted(options.labels.size(), "name"), fmt::join(unlabelled, ", "));
   }
 }
 
@@ -187,12 +188,14 @@ std::vector<std::string> LabelsLeftOut(const Graph& graph) {
     const std::vector<std::string>& labels = port.notes.labels;
     const Value& value = graph.value(port.value);
     if (labels.empty() || LabelsFit(labels, value)) continue;
-    const std::string last = value.dims.empty() ? "it has no axis"
-                             : value.dims.back().constant()
-                                 ? fmt::format("its last axis has {} elements", value.dims.back().value)
-                                 : "its last axis is open";
-    sentences.push_back(fmt::format("left out {} labels of output '{}': {} (--labels FILE gives others)",
-                                    labels.size(), port.name, last));
+    const std::string last =
+        value.dims.empty() ? "it has no axis"
+        : value.dims.back().constant()
+            ? fmt::format("its last axis has {}",
+                          Counted(static_cast<uint64_t>(value.dims.back().value), "element"))
+            : "its last axis is open";
+    sentences.push_back(fmt::format("left out {} of output '{}': {} (--labels FILE gives others)",
+                                    Counted(labels.size(), "label"), port.name, last));
   }
   return sentences;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "graph/counted.h"
 
 namespace skiff::cli {
 namespace {
@@ -112,7 +113,9 @@ std::string Sizes(uint32_t group, uint32_t tile) {
 
 std::string TuningText(const BenchContext& context, const BenchResult& result) {
   if (context.tuning.empty()) return "";
-  std::string text = fmt::format("tuning:  {} shader variants have measured sizes", context.tuning.size());
+  std::string text =
+      fmt::format("tuning:  {} {} measured sizes", Counted(context.tuning.size(), "shader variant"),
+                  context.tuning.size() == 1 ? "has" : "have");
   if (context.median_by_rule_ns == 0) return text + " (--tune measures anew)\n";
   text += fmt::format("; median run {} by rule, {} tuned\n\n", Duration(context.median_by_rule_ns),
                       Duration(result.Quantile(0.5)));
@@ -166,13 +169,15 @@ nlohmann::ordered_json TotalsJson(const std::vector<Total>& totals) {
 std::string BenchText(const BenchContext& context, const BenchResult& result, size_t top_nodes) {
   const double between_ns = result.BetweenNodes();
   const double all_ns = result.NodesTime() + between_ns;
-  std::string text = fmt::format("{} on {}, {} thread{}\n", context.model, context.backend, result.threads,
-                                 result.threads == 1 ? "" : "s");
+  std::string text = fmt::format("{} on {}, {}\n", context.model, context.backend,
+                                 Counted(static_cast<uint64_t>(result.threads), "thread"));
   if (!context.signature.empty()) text += fmt::format("of:      signature '{}'\n", context.signature);
   if (!context.sizes.empty()) text += fmt::format("sizes:   {}\n", context.sizes);
-  text += fmt::format("run:     median {}, min {}, p90 {} over {} runs\n", Duration(result.Quantile(0.5)),
-                      Duration(result.Quantile(0)), Duration(result.Quantile(0.9)), result.runs_ns.size());
-  text += Folded("noise:   " + NoiseText(result.noise, result.Spread()), kLabelWidth) + '\n';
+  text += fmt::format("run:     median {}, min {}, p90 {} over {}\n", Duration(result.Quantile(0.5)),
+                      Duration(result.Quantile(0)), Duration(result.Quantile(0.9)),
+                      Counted(result.runs_ns.size(), "run"));
+  text += Folded("noise:   " + NoiseText(result.noise, result.Spread(), result.runs_ns.size()), kLabelWidth) +
+          '\n';
   text += fmt::format("start:   load {}, session {}, first run {}\n", Duration(context.load_ns),
                       Duration(result.create_ns), Duration(result.first_run_ns));
   if (!context.other_sizes.empty())
@@ -192,8 +197,8 @@ std::string BenchText(const BenchContext& context, const BenchResult& result, si
                                         [](const NodeProfile& node) { return node.info.shape_program; }));
   const size_t nodes = result.nodes.size() - shape_nodes;
   if (nodes > top_nodes)
-    text += fmt::format("... and {} more nodes (--top {} shows all)\n", nodes - top_nodes, nodes);
-  if (shape_nodes > 0) text += fmt::format("({} nodes run at a new shape only)\n", shape_nodes);
+    text += fmt::format("... and {} (--top {} shows all)\n", Counted(nodes - top_nodes, "more node"), nodes);
+  if (shape_nodes > 0) text += fmt::format("(at a new shape only: {})\n", Counted(shape_nodes, "node"));
   text += '\n' + TotalsTable("by operator", TotalsByOperator(result), all_ns, between_ns);
   text += '\n' + TotalsTable("by delegate", TotalsByDelegate(result), all_ns, between_ns);
   text += fmt::format("(of profiled runs, which took {}: the clock is read at every node)\n",
@@ -213,7 +218,8 @@ nlohmann::ordered_json BenchJson(const BenchContext& context, const BenchResult&
                                  {"session_ns", result.create_ns},
                                  {"first_run_ns", result.first_run_ns},
                                  {"file_bytes", context.file_bytes}};
-  json["noise"] = {{"noisy", IsNoisy(result.noise, result.Spread())},
+  json["noise"] = {{"noisy", IsNoisy(result.noise, result.Spread(), result.runs_ns.size())},
+                   {"enough_runs", result.runs_ns.size() >= kRunsToTell},
                    {"spread", result.Spread()},
                    {"other_programs_cpus", result.noise.others},
                    {"stolen_share", result.noise.stolen},

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
 
+#include "cli/session_options.h"
 #include "files/input_type.h"
 #include "files/tensor_files.h"
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "run/model_sizes.h"
 
@@ -102,9 +105,9 @@ int64_t CommonRows(Span<const PortInfo> ports, const Rows& rows_of, const Source
   for (const PortInfo& port : ports) {
     const int64_t own = rows_of(port);
     if (&port != &ports[0] && own != rows)
-      Throw(StatusCode::kInvalidArgument,
-            "{}: has {} calls, and {} has {}; the first axes must be equally long", source_of(port),
-            std::max<int64_t>(own, 1), source_of(ports[0]), std::max<int64_t>(rows, 1));
+      Throw(StatusCode::kInvalidArgument, "{}: has {}, and {} has {}; the first axes must be equally long",
+            source_of(port), Counted(static_cast<uint64_t>(std::max<int64_t>(own, 1)), "call"),
+            source_of(ports[0]), std::max<int64_t>(rows, 1));
     rows = own;
   }
   return rows;
@@ -190,6 +193,35 @@ class Folder {
   std::vector<CallFiles> calls_;
 };
 
+/// Elements of which no range is made: layers that see them stay float.
+class NotFinite {
+ public:
+  void Look(const CallFiles& call, const NamedTensors& inputs) {
+    for (const auto& [name, tensor] : inputs) {
+      if (tensor.dtype() != DType::kF32 && tensor.dtype() != DType::kF16) continue;
+      const std::vector<double> numbers = tensor.ToDoubles();
+      const auto count =
+          std::count_if(numbers.begin(), numbers.end(), [](double number) { return !std::isfinite(number); });
+      if (count == 0) continue;
+      if (tensors_++ > 0) continue;
+      first_ =
+          fmt::format("{}{}: {} of {} elements of input '{}' are NaN or infinite", call.files.at(name),
+                      call.row < 0 ? "" : fmt::format(", call {}", call.row), count, numbers.size(), name);
+    }
+  }
+  /// "" where there were none.
+  std::string Text() const {
+    if (tensors_ == 0) return "";
+    return first_ +
+           (tensors_ == 1 ? "" : fmt::format(", and some of {}", Counted(tensors_ - 1, "other input"))) +
+           "; layers that see them are not quantised";
+  }
+
+ private:
+  std::string first_;
+  size_t tensors_ = 0;
+};
+
 constexpr std::string_view kDrawn = "random:";
 
 std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& signature,
@@ -209,6 +241,19 @@ std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& 
 }
 
 }  // namespace
+
+std::vector<std::string> CalibrationFiles(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  // What is no folder is told of when it is read.
+  for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry.depth() > 0) entry.disable_recursion_pending();
+    if (HasExtension(entry->path(), kTensors) || HasExtension(entry->path(), kPictures))
+      files.push_back(entry->path().string());
+  }
+  return files;
+}
 
 bool IsDrawn(const std::string& source) { return source.starts_with(kDrawn); }
 
@@ -250,11 +295,14 @@ std::vector<NamedTensors> ReadCalibration(const std::string& source, const Model
   const std::vector<CallFiles> files = folder.Find();
   const size_t count = std::min(files.size(), most);
   std::vector<NamedTensors> calls;
+  NotFinite not_finite;
   for (size_t i = 0; i < count; ++i) {
     const CallFiles& call = files[i * files.size() / count];
     if (progress) progress(fmt::format("read inputs, {}", call.files.begin()->second));
     calls.push_back(folder.Read(call));
+    not_finite.Look(call, calls.back());
   }
+  PrintNote(not_finite.Text());
   return calls;
 }
 

@@ -76,6 +76,8 @@ double LastNumber(const std::string& output, const std::string& command) {
 
 }  // namespace
 
+std::string CandidateFile(const std::string& output) { return output + ".candidate.skiff"; }
+
 Candidates::Candidates(std::string signature, ConvertOptions options, std::string output, NamedTensors inputs)
     : signature_(std::move(signature)),
       options_(std::move(options)),
@@ -103,7 +105,7 @@ double Candidates::Milliseconds(const Graph& graph, int threads) const {
 }
 
 double Candidates::Score(const Graph& graph, const std::string& command) const {
-  const TemporaryFile file(output_ + ".candidate.skiff");
+  const TemporaryFile file(CandidateFile(output_));
   ConvertGraphsTo(Named(graph), file.path(), options_);
   const std::string filled = Replaced(command, ShellQuoted(file.path()));
   return LastNumber(OutputOf(filled), filled);

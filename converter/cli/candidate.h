@@ -31,6 +31,9 @@ class Candidates {
   NamedTensors inputs_;
 };
 
+/// Where it lies for a command that measures it, beside the file that will be.
+std::string CandidateFile(const std::string& output);
+
 /// What a candidate is called in a command.
 inline constexpr const char* kCandidate = "{}";
 

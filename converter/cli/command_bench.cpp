@@ -5,8 +5,10 @@
 
 #include "cli/bench_report.h"
 #include "cli/chrome_trace.h"
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parse_sizes.h"
 #include "cli/progress.h"
@@ -58,8 +60,9 @@ void AddOtherInputs(const InputSources& sources, const ModelSignature& signature
 }
 
 void RunBench(const BenchArguments& arguments) {
-  std::string trace_path;
-  if (!arguments.trace.empty()) trace_path = CheckOutputFile(arguments.trace);
+  CommandFiles files;
+  files.Reads("the model", arguments.model);
+  const std::string trace_path = files.Writes("--trace", arguments.trace);
   const InputSources sources = ToSources(arguments.inputs, kDefaultInputs);
   const NamedShapes shapes = ParseShapes(arguments.shapes);
   NamedSizes dims;
@@ -75,7 +78,11 @@ void RunBench(const BenchArguments& arguments) {
   SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
   sizes.SetShapes(shapes, signature.info().inputs);
-  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
+  files.ReadsInputs(sources, signature.info().inputs);
+  if (!arguments.output.empty()) {
+    files.WritesInto("-o", arguments.output, NpyFilesOf(arguments.output, signature.info().outputs));
+    PrepareOutputFolder(arguments.output);
+  }
   std::string note;
   const NamedTensors inputs = ReadCallInputs(sources, signature, sizes, {}, &note);
   PrintNote(note);
@@ -119,12 +126,13 @@ void AddBench(CLI::App& app, int&) {
   AddSessionOptions(*command, *arguments);
   command->add_option("--runs", arguments->runs, "Timed runs (default 50)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   command->add_option("--warmup", arguments->warmup, "Runs before them (default 5)")
       ->type_name("N")
-      ->check(CLI::Range(0, 1000000));
+      ->check(WholeBetween(0, 1000000));
   command->add_option("--top", arguments->top, "How many of the slowest nodes to print (default 20)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(WholeBetween(0, 1000000));
   AddJsonOption(*command, arguments->json);
   command->add_option("--trace", arguments->trace, "Write the last profiled runs as a Chrome trace")
       ->type_name("FILE.json");

@@ -7,6 +7,7 @@
 #include "cli/convert_options.h"
 #include "cli/custom_options.h"
 #include "cli/json.h"
+#include "cli/number_checks.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "cli/table.h"
@@ -151,12 +152,12 @@ void AddBuckets(CLI::App& app, int&) {
       ->allow_extra_args(false);
   command->add_option("--max-plans", arguments->max_plans, "Plans to propose at most (default 4)")
       ->type_name("N")
-      ->check(CLI::Range(1, 64));
+      ->check(WholeBetween(1, 64));
   command
       ->add_option("--threads", arguments->threads,
                    "Threads of the measured runs (default: as many as 'skiff run')")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(WholeBetween(0, 1024));
   AddJsonOption(*command, arguments->json);
   command->footer(kBucketsFooter);
   command->callback([arguments] { Buckets(*arguments); });

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -12,7 +13,6 @@
 #include "cli/summary.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "files/output_path.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
 #include "signatures.h"
@@ -37,8 +37,10 @@ void PrintPasses() {
 void Convert(const QuantizeArguments& arguments) {
   ConvertOptions options = ToConvertOptions(arguments);
   if (arguments.target == "vulkan") options.targets = {Target::kVulkan};
-  CheckIsAnother(arguments.source, arguments.output);
-  const std::string output = CheckOutputFile(arguments.output);
+  CommandFiles files;
+  files.ReadsSource(arguments.source);
+  files.Reads("the file of --labels", arguments.labels);
+  const std::string output = files.Writes("-o", arguments.output);
   StepTimes times;
   std::vector<std::pair<std::string, double>> pass_ms;
   std::unique_ptr<ConvertedFile> result;

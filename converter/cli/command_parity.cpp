@@ -3,9 +3,11 @@
 #include <memory>
 #include <set>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
 #include "cli/json.h"
+#include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parity_pairs.h"
 #include "cli/parity_report.h"
@@ -200,6 +202,27 @@ std::string FolderOf(const ParityArguments& arguments, const Model& model, const
   return folder;
 }
 
+CommandFiles FilesOf(const ParityArguments& arguments, const ModelSignature& signature) {
+  const SignatureInfo& ports = signature.info();
+  CommandFiles files;
+  files.ReadsSource(arguments.source);
+  files.Reads("the model", arguments.model);
+  files.ReadsInputs({arguments.inputs.files, InputsOf(arguments), {}}, ports.inputs);
+  if (!arguments.expected.empty() && !ExpectsFramework(arguments))
+    files.ReadsExpected(arguments.expected, ports.outputs);
+  return files;
+}
+
+/// Of one call.
+void AddOutputs(const ParityArguments& arguments, const ModelSignature& signature,
+                const std::vector<RunsOn>& backends, const std::string& folder, CommandFiles& files) {
+  // With the states, which it has behind its callers' outputs.
+  const Span<const PortInfo> outputs{signature.data().outputs.data(), signature.data().outputs.size()};
+  files.WritesInto("-o", arguments.output, NpyFilesOf(folder + "eager", outputs));
+  for (const RunsOn& backend : backends)
+    files.WritesInto("-o", arguments.output, NpyFilesOf(folder + BackendName(backend), outputs));
+}
+
 Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, OpenedModel& opened,
                   ParityOptions options, Checked checked, const std::vector<SymbolSizes>& calls,
                   Progress& progress) {
@@ -215,6 +238,7 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
       WriteTensors(folder + by, outputs);
     };
   }
+  CommandFiles files = FilesOf(arguments, checked.signature);
   ParityChecker checker(pair.source, opened.model(), options);
   const InputSources sources{arguments.inputs.files, InputsOf(arguments), checked.ranges};
   for (const SymbolSizes& call : calls) {
@@ -227,6 +251,8 @@ Checked CheckPair(const ParityArguments& arguments, const ParityPair& pair, Open
       const std::string at = SizesText(call.symbols, one.sizes);
       if (IsSized(arguments)) where = at + " ";
       folder = FolderOf(arguments, opened.model(), checked.name, at, one.step);
+      if (!arguments.output.empty())
+        AddOutputs(arguments, checked.signature, options.backends, folder, files);
       if (ExpectsFramework(arguments)) progress.Step(where + kOnnxruntime);
       const NamedTensors expected = ExpectedOf(arguments, checker, checked.signature, call, inputs);
       one.report = AtSizes(at, "--at", [&] { return checker.Check(inputs, expected); });
@@ -417,30 +443,28 @@ void AddParity(CLI::App& app, int& exit_code) {
       ->add_option("--repeat", arguments->repeat,
                    "Run each backend so often, and fail where two runs differ in a bit (default 1)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   command
       ->add_option(
           "--steps", arguments->steps,
           "Of a net with state: so many runs, each with other random inputs and the state that eager "
           "mode's last one left (default 1)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   AddThreadsOption(*command, arguments->threads);
   AddCacheOption(*command, arguments->cache_folder);
   AddCpuOption(*command);
   command->add_option("--rtol", arguments->rtol, "Tolerance relative to each expected element")
       ->type_name("R")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--atol", arguments->atol, "Absolute tolerance")
-      ->type_name("A")
-      ->check(CLI::NonNegativeNumber);
+      ->check(FromZero());
+  command->add_option("--atol", arguments->atol, "Absolute tolerance")->type_name("A")->check(FromZero());
   command
       ->add_option(
           "--max-error", arguments->max_error,
           "Of a quantised model: what a difference may be, as a share of its tensor's largest element; "
           "the exit code is 4 where one is larger")
       ->type_name("E")
-      ->check(CLI::NonNegativeNumber);
+      ->check(FromZero());
   command->add_flag("--layers", arguments->layers,
                     "Compare every tensor of the source that the plan still has");
   command

@@ -3,12 +3,13 @@
 
 #include <memory>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "cli/progress.h"
 #include "cli/report_document.h"
 #include "cli/table.h"
 #include "emit/write_file.h"
-#include "files/output_path.h"
 #include "report/page.h"
 
 namespace skiff::cli {
@@ -26,13 +27,17 @@ constexpr const char* kReportFooter =
     "  skiff report net.skiff net.onnx --backends xnnpack,vulkan -o backends.html";
 
 void Report(const ReportArguments& arguments) {
-  const std::string output = arguments.output.empty() ? "" : CheckOutputFile(arguments.output);
+  CommandFiles files;
+  files.ReadsSource(arguments.source);
+  files.Reads("the model", arguments.model);
+  files.Reads("the model of --against", arguments.against);
+  const std::string output = files.Writes("-o", arguments.output);
   std::vector<std::string> notes;
   std::vector<ReportSide> sides;
   {
     Progress progress(StepsOf(arguments));
     sides = CollectSides(
-        arguments, [&](const std::string& step) { progress.Step(step); }, notes);
+        arguments, files, [&](const std::string& step) { progress.Step(step); }, notes);
   }
   for (const std::string& note : notes) PrintNote(note);
   const Json document = ReportDocument(sides);
@@ -77,7 +82,7 @@ void AddReport(CLI::App& app, int&) {
       ->add_option("--runs", arguments->runs,
                    "Timed runs, and as many again with a clock at each node (default 20; 2 of the reference)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   AddJsonOption(*command, arguments->json);
   command->footer(kReportFooter);
   command->callback([arguments] {

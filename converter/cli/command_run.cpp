@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/input_files.h"
+#include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parse_sizes.h"
 #include "cli/progress.h"
@@ -18,6 +20,7 @@
 #include "emit/write_file.h"
 #include "files/image.h"
 #include "files/output_path.h"
+#include "graph/counted.h"
 #include "graph/must.h"
 #include "run/model_sizes.h"
 
@@ -46,9 +49,10 @@ struct RunArguments : SessionArguments {
   bool json = false;
 };
 
-/// What the model gets, and where that is a picture, how it looks: of a batch NAME_0.png, NAME_1.png, ...
-void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const NamedTensors& inputs) {
-  WriteTensors(folder, inputs);
+/// How the pictures that the model gets look: of a batch NAME_0.png, NAME_1.png, ...
+std::map<std::string, std::vector<uint8_t>> PicturesOf(const std::string& folder, Span<const PortInfo> ports,
+                                                       const NamedTensors& inputs) {
+  std::map<std::string, std::vector<uint8_t>> pictures;
   const std::map<std::string, std::string> files = FilesOf(folder, inputs);
   for (const PortInfo& port : ports) {
     if (port.image.width == 0) continue;
@@ -60,10 +64,22 @@ void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const Nam
       continue;
     for (int64_t i = 0; i < shape[0]; ++i) {
       const std::string number = shape[0] == 1 ? "" : fmt::format("_{}", i);
-      WriteFileAtomically(fmt::format("{}{}.png", files.at(port.name), number),
-                          EncodePng(PictureOf(input, port, i)));
+      pictures[fmt::format("{}{}.png", files.at(port.name), number)] = EncodePng(PictureOf(input, port, i));
     }
   }
+  return pictures;
+}
+
+/// What the model gets, and where that is a picture, how it looks.
+void DumpInputs(const std::string& folder, Span<const PortInfo> ports, const NamedTensors& inputs,
+                CommandFiles& files) {
+  const std::map<std::string, std::vector<uint8_t>> pictures = PicturesOf(folder, ports, inputs);
+  std::vector<std::string> written = NpyFilesOf(folder, ports);
+  for (const auto& [file, bytes] : pictures) written.push_back(file);
+  files.WritesInto("--dump-input", folder, written);
+  PrepareOutputFolder(folder);
+  WriteTensors(folder, inputs);
+  for (const auto& [file, bytes] : pictures) WriteFileAtomically(file, bytes);
 }
 
 NamedTensors ReadInputs(const RunArguments& arguments, const ModelSignature& signature,
@@ -87,12 +103,15 @@ void Run(const RunArguments& arguments) {
   SymbolSizes sizes(signature);
   sizes.Set(dims, "--dim");
   sizes.SetShapes(shapes, signature.info().inputs);
-  const NamedTensors inputs = ReadInputs(arguments, signature, sizes);
-  if (!arguments.output.empty()) PrepareOutputFolder(arguments.output);
-  if (!arguments.dump_input.empty()) {
-    PrepareOutputFolder(arguments.dump_input);
-    DumpInputs(arguments.dump_input, signature.info().inputs, inputs);
+  CommandFiles used;
+  used.Reads("the model", arguments.model);
+  used.ReadsInputs({arguments.inputs.files, arguments.inputs.others, {}}, signature.info().inputs);
+  if (!arguments.output.empty()) {
+    used.WritesInto("-o", arguments.output, NpyFilesOf(arguments.output, signature.info().outputs));
+    PrepareOutputFolder(arguments.output);
   }
+  const NamedTensors inputs = ReadInputs(arguments, signature, sizes);
+  if (!arguments.dump_input.empty()) DumpInputs(arguments.dump_input, signature.info().inputs, inputs, used);
   const std::unique_ptr<Session> session =
       CreateSession(opened.model(), ToSessionOptions(arguments, signature));
   SetInputs(*session, inputs);
@@ -119,8 +138,8 @@ void Run(const RunArguments& arguments) {
   const std::string backend = BackendText(arguments.backend, session->target());
   if (!arguments.json) {
     for (const OutputSummary& summary : summaries) fmt::print("{}", OutputText(summary));
-    fmt::print("first run: {} ({}, {} thread{})\n", Duration(first_run_ns), backend, session->threads(),
-               session->threads() == 1 ? "" : "s");
+    fmt::print("first run: {} ({}, {})\n", Duration(first_run_ns), backend,
+               Counted(static_cast<uint64_t>(session->threads()), "thread"));
     return;
   }
   Json json = JsonDocument("run", {{"model", arguments.model},
@@ -155,7 +174,7 @@ void AddRun(CLI::App& app, int&) {
           "How many of the best classes to print: their labels, or their numbers where the model has "
           "no labels (default 5 where it has labels, else none)")
       ->type_name("K")
-      ->check(CLI::Range(size_t{0}, size_t{1000}));
+      ->check(WholeBetween(0, 1000));
   AddSessionOptions(*command, *arguments);
   AddJsonOption(*command, arguments->json);
   command->footer(kRunFooter);

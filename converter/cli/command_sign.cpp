@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/secret_key.h"
 #include "cli/tool.h"
 #include "core/error_capture.h"
 #include "emit/write_file.h"
-#include "files/output_path.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
 #include "run/opened_model.h"
@@ -78,8 +78,11 @@ void Sign(const SignArguments& arguments) {
     throw CLI::ValidationError("either a MODEL and --key, or --new-key NAME is expected");
   if (!arguments.new_key.empty()) return MakeKey(arguments.new_key);
   if (arguments.key.empty()) throw CLI::ValidationError("--key FILE is expected, the secret key");
-  const std::string output =
-      CheckOutputFile(arguments.output.empty() ? arguments.model + minisign::kExtension : arguments.output);
+  CommandFiles files;
+  files.Reads("the model", arguments.model);
+  files.Reads("the file of --key", arguments.key);
+  const std::string output = files.Writes(
+      "-o", arguments.output.empty() ? arguments.model + minisign::kExtension : arguments.output);
   const SecretKey key(arguments.key);
   // What does not open is not worth a signature.
   static_cast<void>(OpenedModel(arguments.model));

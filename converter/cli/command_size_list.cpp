@@ -1,14 +1,13 @@
 // skiff size-list
 #include <fmt/format.h>
 
-#include <fstream>
 #include <memory>
 
+#include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/custom_options.h"
 #include "cli/size_list.h"
-#include "files/output_path.h"
-#include "graph/error.h"
+#include "emit/write_file.h"
 #include "run/opened_model.h"
 
 namespace skiff::cli {
@@ -32,7 +31,9 @@ struct SizeListArguments {
 };
 
 void List(const SizeListArguments& arguments) {
-  const std::string output = arguments.output.empty() ? "" : CheckOutputFile(arguments.output);
+  CommandFiles files;
+  for (const std::string& path : arguments.models) files.Reads("the model", path);
+  const std::string output = files.Writes("-o", arguments.output);
   SizeList list;
   std::vector<std::string> sources;
   for (const std::string& path : arguments.models) {
@@ -45,10 +46,7 @@ void List(const SizeListArguments& arguments) {
     fmt::print("{}", text);
     return;
   }
-  std::ofstream file(output, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) Throw(StatusCode::kIo, "{}: cannot be written (is the disk full?)", arguments.output);
+  WriteFileAtomically(output, {text.begin(), text.end()});
 }
 
 }  // namespace

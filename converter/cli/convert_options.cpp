@@ -44,6 +44,12 @@ std::set<std::string> PassNames(bool with_required) {
   return names;
 }
 
+/// Whether the text is a number, and less than that.
+bool IsBelow(const std::string& text, int64_t least) {
+  int64_t number = least;
+  return ParseNumber(text, number) && number < least;
+}
+
 /// "7", "1..512", "1.." and "8..512,multiple=8".
 bool ParseRange(std::string text, DimRange& range) {
   constexpr std::string_view kMultiple = ",multiple=";
@@ -221,8 +227,17 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
         "NAME=SIZE or NAME=MIN..MAX[,multiple=M], for example batch=1 or seq=1..512";
     const size_t equals = text.find('=');
     DimRange range;
-    if (equals == 0 || equals == std::string::npos || !ParseRange(text.substr(equals + 1), range))
-      Malformed("--dim", text, kExpected);
+    const bool named = equals != 0 && equals != std::string::npos;
+    if (named && IsBelow(text.substr(equals + 1), 1))
+      Malformed(
+          "--dim", text,
+          fmt::format("dimension '{0}' to be 1 at least; where it may be empty as well, a range says so: "
+                      "{0}=0..8",
+                      text.substr(0, equals)));
+    if (named && IsBelow(text.substr(equals + 1, text.find("..") - equals - 1), 0))
+      Malformed("--dim", text,
+                fmt::format("a range of dimension '{}' without negative sizes", text.substr(0, equals)));
+    if (!named || !ParseRange(text.substr(equals + 1), range)) Malformed("--dim", text, kExpected);
     if (!options.dims.emplace(text.substr(0, equals), range).second)
       Malformed("--dim", text, "each dimension once");
   }

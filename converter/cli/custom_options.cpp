@@ -16,7 +16,14 @@ const char* ReasonOfLoader() {
   return reason == nullptr ? "no reason was given" : reason;
 }
 
+std::vector<std::string>& Loaded() {
+  static std::vector<std::string> files;
+  return files;
+}
+
 }  // namespace
+
+const std::vector<std::string>& CustomLibraries() { return Loaded(); }
 
 void LoadCustomLibrary(const std::string& file) {
   // Without a slash, the loader would look in the system's folders.
@@ -39,6 +46,7 @@ void LoadCustomLibrary(const std::string& file) {
             file, i, op.name == nullptr ? "" : op.name);
     RegisterCustomOperator(op);
   }
+  Loaded().push_back(file);
 }
 
 void AddCustomLibraryOption(CLI::App& command) {

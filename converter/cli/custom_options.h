@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <vector>
 
 namespace skiff::cli {
 
@@ -14,5 +15,7 @@ void AddCustomLibraryOption(CLI::App& command);
 
 /// Registers the operators of a shared library, which stays loaded until the process ends. Throws Error.
 void LoadCustomLibrary(const std::string& file);
+/// The files that were loaded.
+const std::vector<std::string>& CustomLibraries();
 
 }  // namespace skiff::cli

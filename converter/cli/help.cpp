@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -52,6 +53,13 @@ class HelpFormatter : public CLI::Formatter {
 }  // namespace
 
 std::shared_ptr<CLI::FormatterBase> MakeHelpFormatter() { return std::make_shared<HelpFormatter>(); }
+
+std::string CommandsText(const CLI::App& app) {
+  std::string text;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    text += fmt::format("  {:<11} {}\n", command->get_name(), command->get_description());
+  return text;
+}
 
 std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "cli/number_checks.h"
 #include "cli/option_text.h"
 
 namespace skiff::cli {
@@ -157,14 +158,14 @@ void AddImageOptions(CLI::App& command, ImageArguments& arguments) {
   add("--resize", arguments.resize, "N",
       "With --fit crop: pixels of the shorter side before the centre is taken, as torchvision's Resize(N) "
       "(default: as few as cover the input)")
-      ->check(CLI::Range(1u, kMostSide));
+      ->check(WholeBetween(1, kMostSide));
   add("--filter", arguments.filter, "NAME",
       "bilinear (default), bicubic or nearest, as Pillow has them; linear: between four neighbours, without "
       "antialiasing")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kFilters), std::end(kFilters))));
   add("--fill", arguments.fill, "N",
       "With --fit letterbox: the sample, 0..255, beside the picture (default 0)")
-      ->check(CLI::Range(0u, 255u));
+      ->check(WholeBetween(0, 255));
 }
 
 std::optional<ImageSettings> ToImageSettings(const ImageArguments& arguments) {

@@ -25,13 +25,26 @@ struct Assignment {
   std::string file;
 };
 
+/// A folder where a file was expected is meant for --inputs.
+void CheckIsNoFolder(const std::string& argument, const std::string& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error))
+    Throw(StatusCode::kInvalidArgument,
+          "--input {}: '{}' is a folder, and --input takes a file (.npy, .npz, .pb, .bin, .jpg, .png); a "
+          "folder with a file for each input goes to --inputs {}",
+          argument, file, file);
+}
+
 /// Names and files may both contain '=': the shortest prefix that names an input decides.
 Assignment SplitArgument(const std::string& argument, Span<const PortInfo> ports) {
   for (size_t at = argument.find('='); at != std::string::npos; at = argument.find('=', at + 1)) {
     for (const PortInfo& port : ports) {
-      if (argument.compare(0, at, port.name) == 0) return {&port, argument.substr(at + 1)};
+      if (argument.compare(0, at, port.name) != 0) continue;
+      CheckIsNoFolder(argument, argument.substr(at + 1));
+      return {&port, argument.substr(at + 1)};
     }
   }
+  CheckIsNoFolder(argument, argument);
   std::error_code error;
   const bool plain = argument.find('=') == std::string::npos || fs::exists(argument, error);
   if (plain && ports.size() == 1) return {&ports[0], argument};
@@ -85,6 +98,16 @@ std::string FindTensorFile(const fs::path& folder, const std::string& kind, cons
   return "";
 }
 
+std::vector<std::string> TensorFilesIn(const std::string& folder, const std::string& kind,
+                                       Span<const PortInfo> ports) {
+  std::vector<std::string> files;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    std::string file = FindTensorFile(folder, kind, ports[i].name, i);
+    if (!file.empty()) files.push_back(std::move(file));
+  }
+  return files;
+}
+
 /// What an input's file holds. Real numbers for a quantised input become its integers, and the user hears of
 /// it.
 TensorData AsInput(const std::string& file, TensorData tensor, const PortInfo& port,
@@ -111,6 +134,21 @@ void CheckFolder(const std::string& folder) {
     Throw(StatusCode::kIo, "{}: {}", folder,
           fs::exists(folder, error) ? "is no folder" : "there is no such folder");
   }
+}
+
+/// The same where an option names it.
+void CheckInputsOption(const std::string& folder) {
+  std::error_code error;
+  if (fs::is_directory(folder, error)) return;
+  if (fs::exists(folder, error))
+    Throw(StatusCode::kIo,
+          "--inputs {}: is no folder, and --inputs takes one with a file for each input, or random:SEED; a "
+          "single file goes to --input [NAME=]{}",
+          folder, folder);
+  Throw(StatusCode::kIo,
+        "--inputs {}: there is no such folder; expected one with a file for each input, or random:SEED, for "
+        "example random:1",
+        folder);
 }
 
 /// The inputs that are not `given`.
@@ -200,6 +238,13 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
   return inputs;
 }
 
+std::vector<std::string> GivenFiles(const std::vector<std::string>& arguments, Span<const PortInfo> ports) {
+  std::vector<std::string> files;
+  for (const std::string& argument : arguments)
+    files.push_back(IsWholeArchive(argument, ports) ? argument : SplitArgument(argument, ports).file);
+  return files;
+}
+
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes) {
   NamedTensors inputs = ReadGivenInputs(arguments, ports, sizes);
@@ -238,11 +283,16 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
   return outputs;
 }
 
+std::vector<std::string> FilesOfInputs(const std::string& folder, Span<const PortInfo> ports) {
+  return TensorFilesIn(folder, "input", ports);
+}
+
+std::vector<std::string> FilesOfOutputs(const std::string& folder, Span<const PortInfo> ports) {
+  return TensorFilesIn(folder, "output", ports);
+}
+
 bool HoldsOutputs(const std::string& folder, Span<const PortInfo> ports) {
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (!FindTensorFile(folder, "output", ports[i].name, i).empty()) return true;
-  }
-  return false;
+  return !FilesOfOutputs(folder, ports).empty();
 }
 
 bool IsRandomSource(const std::string& source) { return source.compare(0, kRandom.size(), kRandom) == 0; }
@@ -264,6 +314,7 @@ NamedTensors ReadCallInputs(const InputSources& sources, const ModelSignature& s
   NamedTensors inputs = ReadGivenInputs(sources.files, ports, said);
   if (!IsRandomSource(sources.others)) {
     CheckNoRanges(sources.ranges, sources.others);
+    CheckInputsOption(sources.others);
     inputs.merge(ReadFolder(sources.others, ports, said, inputs));
     return inputs;
   }

@@ -20,6 +20,9 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
 NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
                                 const SymbolSizes& sizes = {});
 
+/// The files of such arguments.
+std::vector<std::string> GivenFiles(const std::vector<std::string>& arguments, Span<const PortInfo> ports);
+
 /// The file of the folder that holds port number `index`, as below; "" where there is none.
 std::string FindInputFile(const std::string& folder, const std::string& port, size_t index);
 
@@ -31,6 +34,9 @@ NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> por
 /// The same for outputs; one that has no file is left out, but at least one must be there.
 NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> ports,
                               const SymbolSizes& sizes = {});
+/// The files that these two would read.
+std::vector<std::string> FilesOfInputs(const std::string& folder, Span<const PortInfo> ports);
+std::vector<std::string> FilesOfOutputs(const std::string& folder, Span<const PortInfo> ports);
 /// Whether ReadOutputFolder() would find some.
 bool HoldsOutputs(const std::string& folder, Span<const PortInfo> ports);
 

@@ -7,6 +7,7 @@
 
 #include "cli/inspect.h"
 #include "cli/table.h"
+#include "graph/counted.h"
 
 namespace skiff::cli {
 namespace {
@@ -56,8 +57,8 @@ Json OutlineJson(const std::string& path, const SourceOutline& outline, const st
 }
 
 std::string OutlineText(const std::string& path, const SourceOutline& outline, const std::string& problem) {
-  std::string text = fmt::format("{}: ONNX, graph '{}', {} nodes, {} bytes of constants\n", path,
-                                 outline.graph, outline.nodes, Grouped(outline.constant_bytes));
+  std::string text = fmt::format("{}: ONNX, graph '{}', {}, {} bytes of constants\n", path, outline.graph,
+                                 Counted(outline.nodes, "node"), Grouped(outline.constant_bytes));
   text += OpsetsText(outline);
   for (const SourceOutline::Port& port : outline.inputs) text += fmt::format("input {}\n", PortText(port));
   for (const SourceOutline::Port& port : outline.outputs) text += fmt::format("output {}\n", PortText(port));

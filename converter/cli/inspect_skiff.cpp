@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "format/model_data.h"
 #include "graph/bodies.h"
+#include "graph/counted.h"
 #include "graph/text.h"
 #include "ops/op_codes.h"
 #include "run/sizes.h"
@@ -207,8 +208,9 @@ std::string PlanText(const PlanData& plan, size_t index) {
   std::string counts;
   for (const auto& [op, count] : OperatorCounts(plan))
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", op, count);
-  return fmt::format("  plan {}: {} in {} segments, {} layout transposes\n{}\n", index,
-                     DelegateCounts(plan.segments), plan.segments.size(), CountOf(plan, OpCode::kTranspose),
+  return fmt::format("  plan {}: {} in {}, {}\n{}\n", index, DelegateCounts(plan.segments),
+                     Counted(plan.segments.size(), "segment"),
+                     Counted(CountOf(plan, OpCode::kTranspose), "layout transpose"),
                      Folded("    operators: " + (counts.empty() ? "none" : counts), 6));
 }
 
@@ -218,6 +220,15 @@ std::string Abbreviated(std::string_view value) {
   if (end == std::string_view::npos) return std::string(value);
   return fmt::format("{} lines: {}, ..., {}", 1 + std::count(value.begin(), value.end(), '\n'),
                      value.substr(0, end), value.substr(value.rfind('\n') + 1));
+}
+
+/// By their ends, where there are more.
+template <class Labels>
+std::string LabelsText(const Labels& labels) {
+  const std::string count = Counted(labels.size(), "label");
+  if (labels.size() == 1) return fmt::format("{}: {}", count, labels[0]);
+  return fmt::format("{}: {}, {}{}", count, labels[0], labels.size() == 2 ? "" : "..., ",
+                     labels[labels.size() - 1]);
 }
 
 }  // namespace
@@ -302,9 +313,7 @@ std::string SkiffText(const std::string& path, const Model& model, bool nodes) {
               '\n';
     for (const PortInfo& port : signature.caller_outputs()) {
       text += fmt::format("  output '{}' {}", port.name, OpenTypeText(data.symbols, port));
-      if (!port.labels.empty())
-        text += fmt::format(", {} labels: {}, {}, ...", port.labels.size(), port.labels[0],
-                            port.labels[port.labels.size() - 1]);
+      if (!port.labels.empty()) text += ", " + LabelsText(port.labels);
       text += '\n';
     }
     text += '\n' + PlansTable(data, {&signature, 1}) + '\n';

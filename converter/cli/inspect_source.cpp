@@ -6,6 +6,7 @@
 #include "cli/inspect.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "graph/counted.h"
 #include "graph/text.h"
 #include "import/import_model.h"
 
@@ -142,8 +143,8 @@ std::string OperatorsText(const Graph& graph, bool nodes) {
 }
 
 std::string CountsText(const Graph& graph) {
-  return fmt::format("graph '{}', {} nodes, {} bytes of constants", graph.name, graph.sources().size(),
-                     Grouped(ConstantBytes(graph)));
+  return fmt::format("graph '{}', {}, {} bytes of constants", graph.name,
+                     Counted(graph.sources().size(), "node"), Grouped(ConstantBytes(graph)));
 }
 
 }  // namespace

@@ -106,6 +106,28 @@ std::vector<ParityPair> PairsOf(const ParityArguments& arguments, const Model& m
   return pairs;
 }
 
+bool HasInput(const Model& model, const std::string& name) {
+  for (int i = 0; i < model.signature_count(); ++i) {
+    const ModelSignature signature(model, i);
+    for (const PortInfo& port : signature.info().inputs) {
+      if (port.name == name) return true;
+    }
+  }
+  return false;
+}
+
+/// What an option says of an input that is still one of the model's: it was converted without.
+void CheckNoInput(const ParityArguments& arguments, const Model& model, const std::string& option,
+                  const std::map<std::string, std::string>& said) {
+  for (const auto& [name, value] : said) {
+    if (!HasInput(model, name)) continue;
+    Throw(StatusCode::kInvalidArgument,
+          "--{0} {1}={2}: {3} was converted without it: '{1}' is one of its inputs; leave --{0} out, or "
+          "convert the source again with --{0} {1}={2}",
+          option, name, value, arguments.model);
+  }
+}
+
 /// Inputs that conversion made constants or variables of: the file tells. Throws Error where an option says
 /// another number, or another output.
 void TakeSettingsOf(const Model& model, ParityArguments& arguments) {
@@ -132,6 +154,8 @@ void TakeSettingsOf(const Model& model, ParityArguments& arguments) {
     take(entry.key, "set:", entry.value, numbers, arguments.fixed_inputs);
     take(entry.key, "state:", entry.value, outputs, arguments.states);
   }
+  CheckNoInput(arguments, model, "set", numbers);
+  CheckNoInput(arguments, model, "state", outputs);
 }
 
 StatesOfModel ShapedStates(const Model& model, const ParityArguments& arguments) {

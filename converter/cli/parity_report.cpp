@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/table.h"
+#include "graph/counted.h"
 
 namespace skiff::cli {
 namespace {
@@ -101,9 +102,10 @@ std::string LayersTable(const BackendParity& backend) {
                fmt::format("{:.3g}", row.comparison.max_error),
                fmt::format("{:.2e}", row.comparison.relative()), result});
   }
-  std::string text = fmt::format("\nlayers on {}: {} compared with eager, {} more were fused away\n{}",
-                                 BackendName(backend.backend), backend.layers.size(), backend.fused_away,
-                                 backend.layers.empty() ? "" : table.ToString());
+  std::string text = fmt::format(
+      "\nlayers on {}: {} compared with eager{}\n{}", BackendName(backend.backend), backend.layers.size(),
+      backend.fused_away == 0 ? "" : fmt::format(", {} more fused away", backend.fused_away),
+      backend.layers.empty() ? "" : table.ToString());
   if (const auto& at = backend.amplifier)
     text += fmt::format("rounding grows most at '{}' ({}): from {:.1e} to {:.1e} of the largest element\n",
                         at->layer, at->op, at->before, at->behind);
@@ -186,10 +188,9 @@ std::string Verdict(const ParityReport& report) {
   }
   size_t layers = 0;
   for (const BackendParity& backend : report.backends) layers += backend.layers.size();
-  std::string text =
-      fmt::format("PARITY OK: {} output comparison{}, worst error {:.2e} of the largest element", compared,
-                  compared == 1 ? "" : "s", worst);
-  if (layers > 0) text += fmt::format("; {} layer comparisons", layers);
+  std::string text = fmt::format("PARITY OK: {}, worst error {:.2e} of the largest element",
+                                 Counted(compared, "output comparison"), worst);
+  if (layers > 0) text += "; " + Counted(layers, "layer comparison");
   return text;
 }
 

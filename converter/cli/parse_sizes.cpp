@@ -68,8 +68,12 @@ void ParseSizes(const std::string& option, const std::string& text, NamedSizes& 
     const size_t equals = part.rfind('=');
     int64_t size = -1;
     const bool named = equals != std::string::npos && equals > 0;
-    if (!named || !ParseNumber(part.substr(equals + 1), size) || size < 0)
-      Malformed(option, text, "NAME=SIZE, for example seq=7 or seq=7,batch=2");
+    const bool number = named && ParseNumber(part.substr(equals + 1), size);
+    if (number && size < 0)
+      Malformed(option, text,
+                fmt::format("a size of dimension '{}', which is not negative: NAME=SIZE, for example seq=7",
+                            part.substr(0, equals)));
+    if (!number) Malformed(option, text, "NAME=SIZE, for example seq=7 or seq=7,batch=2");
     if (!sizes.emplace(part.substr(0, equals), size).second) Malformed(option, text, "each dimension once");
   }
 }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "cli/number_checks.h"
 #include "cli/session_options.h"
 
 namespace skiff::cli {
@@ -35,7 +36,7 @@ void AddCalibrationOptions(CLI::App& command, QuantizeArguments& arguments) {
       .add_option("--samples", arguments.samples,
                   "Take so many of them, evenly spread, where there are more (default 100)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1000000));
+      ->check(WholeBetween(1, 1000000));
   command
       .add_option("--input-range", arguments.input_ranges,
                   "Of random inputs: the range of one of them, for example mask=0..1; repeatable")
@@ -56,7 +57,7 @@ void AddTuningOptions(CLI::App& command, QuantizeArguments& arguments) {
       .add_option("--percentile", arguments.percentile,
                   "Per cent of a value's numbers that --ranges percentile keeps at each end (default 99.99)")
       ->type_name("P")
-      ->check(CLI::Range(50.0, 100.0));
+      ->check(Between(50, 100));
   command.add_option("--keep", arguments.keep, "A layer that stays float, by its name; repeatable")
       ->type_name("LAYER")
       ->allow_extra_args(false);
@@ -96,7 +97,7 @@ void AddTuningOptions(CLI::App& command, QuantizeArguments& arguments) {
           "Leave the layers float that cost most, until the error is not larger; the exit code is 4 where "
           "that does not help")
       ->type_name("E")
-      ->check(CLI::NonNegativeNumber);
+      ->check(FromZero());
   command
       .add_option(
           "--max-bytes", arguments.max_bytes,
@@ -104,13 +105,13 @@ void AddTuningOptions(CLI::App& command, QuantizeArguments& arguments) {
           "four bits where the format alone has more; where it has less, and there is no --max-error, "
           "layers that cost most stay float. Exit code 4 as above")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       .add_option("--max-ms", arguments.max_ms,
                   "Of a run, measured on this machine with --threads: without --max-error, layers that cost "
                   "most stay float as long as it is kept. Exit code 4 as above")
       ->type_name("T")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       .add_option("--report", arguments.report,
                   "Write a page that shows each layer: its noise, its share of the error, histograms, bytes. "

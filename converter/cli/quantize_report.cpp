@@ -41,6 +41,11 @@ Json StepJson(const SearchStep& step) {
 
 }  // namespace
 
+std::string ShrunkText(const QuantizedSizes& sizes) {
+  const double times = static_cast<double>(sizes.before) / static_cast<double>(sizes.behind);
+  return times < 1.05 ? "not smaller" : fmt::format("{:.1f} times smaller", times);
+}
+
 std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& sizes,
                          const std::string& measure) {
   std::map<Format, int> counts;
@@ -50,8 +55,10 @@ std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& siz
     if (!layer.why_float.empty()) floats[layer.why_float].push_back(layer.name);
   }
   std::string text = "layers: ";
+  if (counts.size() == 1 && counts.contains(Format::kFloat)) text += "none was quantised: ";
+  const size_t label = text.size();
   for (const auto& [format, count] : counts)
-    text += fmt::format("{}{} {}", text.size() > 8 ? ", " : "", count, FormatName(format));
+    text += fmt::format("{}{} {}", text.size() > label ? ", " : "", count, FormatName(format));
   text += '\n';
   for (const auto& [why, names] : floats)
     text += fmt::format("float:  {} ({})\n", fmt::join(names, ", "), why);
@@ -62,9 +69,8 @@ std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& siz
   else if (cost.error)
     text += fmt::format("error:  {:.3g} ({}) of the outputs\n", *cost.error, measure);
   if (cost.milliseconds) text += fmt::format("time:   {:.3g} ms on this machine\n", *cost.milliseconds);
-  text += fmt::format("bytes:  {} as floats, {} now ({:.1f} times smaller)\n\n", Grouped(sizes.before),
-                      Grouped(sizes.behind),
-                      static_cast<double>(sizes.before) / static_cast<double>(sizes.behind));
+  text += fmt::format("bytes:  {} as floats, {} now ({})\n\n", Grouped(sizes.before), Grouped(sizes.behind),
+                      ShrunkText(sizes));
   return text;
 }
 

@@ -14,6 +14,8 @@ struct QuantizedSizes {
   uint64_t behind = 0;
 };
 
+/// "3.9 times smaller", or that it is not.
+std::string ShrunkText(const QuantizedSizes& sizes);
 std::string QuantizeText(const QuantizeResult& result, const QuantizedSizes& sizes,
                          const std::string& measure);
 Json QuantizeJson(const QuantizeResult& result, const QuantizedSizes& sizes, const std::string& measure);

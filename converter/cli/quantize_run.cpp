@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/calibration_inputs.h"
+#include "cli/command_files.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/quantize_source.h"
@@ -11,7 +12,6 @@
 #include "cli/terminal.h"
 #include "cli/tool.h"
 #include "emit/write_file.h"
-#include "files/output_path.h"
 #include "graph/error.h"
 
 namespace skiff::cli {
@@ -37,9 +37,13 @@ Quantized QuantizeAndWrite(const QuantizeArguments& arguments, const std::string
 }  // namespace
 
 int RunQuantize(const QuantizeArguments& arguments) {
-  CheckIsAnother(arguments.source, arguments.output);
-  const std::string output = CheckOutputFile(arguments.output);
-  const std::string report = arguments.report.empty() ? "" : CheckOutputFile(arguments.report);
+  CommandFiles files;
+  files.ReadsSource(arguments.source);
+  files.Reads("the file of --labels", arguments.labels);
+  files.ReadsCalibration(arguments.calibrate);
+  const std::string output = files.Writes("-o", arguments.output);
+  const std::string report = files.Writes("--report", arguments.report);
+  if (!arguments.score.empty()) files.Writes("--score", CandidateFile(output));
   if (IsDrawn(arguments.calibrate)) PrintNote(kDrawnNote);
   StepTimes times;
   const Quantized quantized = QuantizeAndWrite(arguments, output, times);

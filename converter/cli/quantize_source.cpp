@@ -110,11 +110,8 @@ std::vector<std::pair<std::string, std::string>> Facts(const Quantized& quantize
     constexpr std::string_view kOwn = "quantize:";
     if (key.starts_with(kOwn)) facts.emplace_back(key.substr(kOwn.size()), value);
   }
-  const auto times =
-      static_cast<double>(quantized.sizes.before) / static_cast<double>(quantized.sizes.behind);
-  facts.emplace_back(
-      "bytes", fmt::format("{} as floats, {} now: {:.1f} times smaller", Grouped(quantized.sizes.before),
-                           Grouped(quantized.sizes.behind), times));
+  facts.emplace_back("bytes", fmt::format("{} as floats, {} now: {}", Grouped(quantized.sizes.before),
+                                          Grouped(quantized.sizes.behind), ShrunkText(quantized.sizes)));
   return facts;
 }
 

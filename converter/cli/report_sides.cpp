@@ -118,8 +118,8 @@ int StepsOf(const ReportArguments& arguments) {
   return static_cast<int>(sides) * (kStepsOfBench + (arguments.source.empty() ? 0 : kStepsOfParity));
 }
 
-std::vector<ReportSide> CollectSides(const ReportArguments& arguments, const TellStep& tell,
-                                     std::vector<std::string>& notes) {
+std::vector<ReportSide> CollectSides(const ReportArguments& arguments, CommandFiles& files,
+                                     const TellStep& tell, std::vector<std::string>& notes) {
   const InputSources sources = ToSources(arguments.inputs, kDefaultInputs);
   std::vector<ReportSide> sides;
   NamedSizes of_first;
@@ -128,6 +128,7 @@ std::vector<ReportSide> CollectSides(const ReportArguments& arguments, const Tel
     const auto opened = std::make_shared<OpenedModel>(path, arguments.cache_folder);
     const auto load_ns = static_cast<double>(platform::NowNanoseconds() - begin);
     const ModelSignature signature = FindSignature(opened->model(), arguments.signature);
+    files.ReadsInputs(sources, signature.info().inputs);
     std::string note;
     const NamedTensors inputs =
         ReadCallInputs(sources, signature, SizesOfCall(arguments, signature, of_first), {}, &note);

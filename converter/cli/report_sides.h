@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/bench_report.h"
+#include "cli/command_files.h"
 #include "cli/session_options.h"
 #include "parity/parity.h"
 #include "report/plan_picture.h"
@@ -46,8 +47,8 @@ using TellStep = std::function<void(const std::string& step)>;
 
 /// How many steps CollectSides() tells of, at most.
 int StepsOf(const ReportArguments& arguments);
-/// Throws Error. `notes`: sentences for the user.
-std::vector<ReportSide> CollectSides(const ReportArguments& arguments, const TellStep& tell,
-                                     std::vector<std::string>& notes);
+/// Throws Error. `files` is told of inputs; `notes`: sentences for the user.
+std::vector<ReportSide> CollectSides(const ReportArguments& arguments, CommandFiles& files,
+                                     const TellStep& tell, std::vector<std::string>& notes);
 
 }  // namespace skiff::cli

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "graph/counted.h"
 #include "graph/must.h"
 #include "run/sizes.h"
 
@@ -86,7 +87,8 @@ std::string OutputText(const OutputSummary& output) {
     }
   }
   if (output.best.size() > kFirstRows)
-    text += fmt::format("  ... and {} more rows (--json has all)\n", output.best.size() - kFirstRows);
+    text +=
+        fmt::format("  ... and {} (--json has all)\n", Counted(output.best.size() - kFirstRows, "more row"));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "cli/custom_options.h"
+#include "cli/number_checks.h"
 #include "delegates/xnnpack/cpu.h"
 
 namespace skiff::cli {
@@ -79,7 +80,7 @@ void AddCacheOption(CLI::App& command, std::string& cache_folder) {
 void AddThreadsOption(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "Threads of the run (default: the usable cores, at most 4)")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+      ->check(WholeBetween(1, 1024));
 }
 
 void AddCpuOption(CLI::App& command) {

@@ -9,6 +9,7 @@
 #include "cli/plan_table.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "graph/counted.h"
 #include "run/opened_model.h"
 #include "signatures.h"
 
@@ -16,8 +17,6 @@ namespace skiff::cli {
 namespace {
 
 constexpr double kNanosecondsPerMillisecond = 1e6;
-/// Of what stands behind "input:" and the like.
-
 std::string SignatureSummary(const ModelSignature& signature, const Graph& graph) {
   std::string text;
   if (signature.model().signature_count() > 1) text += fmt::format("signature '{}'\n", signature.name());
@@ -28,9 +27,9 @@ std::string SignatureSummary(const ModelSignature& signature, const Graph& graph
       text += Folded(fmt::format("input:   '{}'{}", port.name, ImageText(port.image)), kLabelWidth) + '\n';
   }
   const PlanData& plan = signature.data().plans[0];
-  return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {} segment{})\n",
-                            graph.sources().size(), plan.nodes.size(), DelegateCounts(plan.segments),
-                            plan.segments.size(), plan.segments.size() == 1 ? "" : "s");
+  return text + fmt::format("nodes:   {} in the source, {} in the plan ({} in {})\n", graph.sources().size(),
+                            plan.nodes.size(), DelegateCounts(plan.segments),
+                            Counted(plan.segments.size(), "segment"));
 }
 
 Json TimesJson(const std::vector<std::pair<std::string, double>>& milliseconds) {
@@ -90,8 +89,9 @@ std::string ConversionSummary(const std::string& path, const ConvertedFile& resu
     const double over = 100.0 * (static_cast<double>(signature->draft.arena_bytes) /
                                      static_cast<double>(signature->draft.arena_lower_bound) -
                                  1);
-    text += fmt::format("(the arena of plan 0{} is {:.1f} % above its lower bound of {} bytes)\n",
-                        result.signatures.size() == 1 ? "" : fmt::format(" of '{}'", signature->name), over,
+    const std::string where = over < 0.05 ? "at" : fmt::format("{:.1f} % above", over);
+    text += fmt::format("(the arena of plan 0{} is {} its lower bound of {} bytes)\n",
+                        result.signatures.size() == 1 ? "" : fmt::format(" of '{}'", signature->name), where,
                         Grouped(signature->draft.arena_lower_bound));
   }
   text += '\n';

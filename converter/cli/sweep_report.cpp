@@ -7,6 +7,7 @@
 #include "cli/parity_report.h"
 #include "cli/plan_table.h"
 #include "cli/table.h"
+#include "graph/counted.h"
 #include "run/model_sizes.h"
 
 namespace skiff::cli {
@@ -46,8 +47,8 @@ std::string LayersCell(const BackendParity& backend) {
 }
 
 /// "3 sizes", "1 run".
-std::string Counted(size_t count, const std::vector<SizedReport>& cases) {
-  return fmt::format("{} {}{}", count, cases[0].step > 0 ? "run" : "size", count == 1 ? "" : "s");
+std::string CountedCases(size_t count, const std::vector<SizedReport>& cases) {
+  return Counted(count, cases[0].step > 0 ? "run" : "size");
 }
 
 bool Compared(const SizedReport& one) { return one.report.refused.empty(); }
@@ -68,8 +69,9 @@ std::string SweepVerdict(const ModelSignature& signature, const std::vector<Size
     if (first == nullptr) first = &one;
   }
   if (first != nullptr) {
-    return fmt::format("PARITY FAILED at {} of {}, first at {}: {}", failed, Counted(cases.size(), cases),
-                       CaseText(signature, *first), FailureText(first->report));
+    return fmt::format("PARITY FAILED at {} of {}, first at {}: {}", failed,
+                       CountedCases(cases.size(), cases), CaseText(signature, *first),
+                       FailureText(first->report));
   }
   const auto compared = static_cast<size_t>(std::count_if(cases.begin(), cases.end(), Compared));
   if (compared == 0) {
@@ -82,9 +84,9 @@ std::string SweepVerdict(const ModelSignature& signature, const std::vector<Size
       if (const TensorParity* row = WorstOutput(backend)) worst = std::max(worst, row->comparison.relative());
     }
   }
-  std::string text = fmt::format("PARITY OK: {} on {} backend{}, worst error {:.2e} of the largest element",
-                                 Counted(compared, cases), cases[0].report.backends.size(),
-                                 cases[0].report.backends.size() == 1 ? "" : "s", worst);
+  std::string text =
+      fmt::format("PARITY OK: {} on {}, worst error {:.2e} of the largest element",
+                  CountedCases(compared, cases), Counted(cases[0].report.backends.size(), "backend"), worst);
   if (compared < cases.size())
     text += fmt::format("; {} more that the source itself refuses", cases.size() - compared);
   return text;

@@ -21,7 +21,6 @@ namespace {
 constexpr std::chrono::seconds kWorthTelling{2};
 
 int Report(ExitCode code, const std::string& message) {
-  // Not fmt::print, which throws where standard error cannot be written.
   const std::string mark = Coloured(STDERR_FILENO, Colour::kRed, "skiff: error:");
   std::fputs(fmt::format("{} {}\n", mark, message).c_str(), stderr);
   return code;
@@ -44,7 +43,12 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
                   fmt::format("there is no {} '{}'{}; see 'skiff --help'",
                               rest.front().starts_with("-") ? "option" : "command", rest.front(), meant));
   }
-  const std::string help = chosen.empty() || asked.get_name() == "help" ? "" : " " + asked.get_name();
+  if (chosen.empty()) {
+    return Report(kUsage, fmt::format("a command is expected, one of\n{}'skiff help COMMAND' explains it and "
+                                      "gives an example",
+                                      CommandsText(app)));
+  }
+  const std::string help = asked.get_name() == "help" ? "" : " " + asked.get_name();
   // CLI11 names them from the last to the first.
   const bool extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const std::string what = extra ? fmt::format("not expected: '{}'", fmt::join(rest, "', '")) : error.what();

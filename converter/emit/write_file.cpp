@@ -87,10 +87,28 @@ class TemporaryFile {
   bool placed_ = false;
 };
 
+struct Kind {
+  mode_t bits;
+  const char* text;
+};
+
+constexpr Kind kNoFiles[] = {{S_IFDIR, "a folder"}, {S_IFIFO, "a pipe"}, {S_IFSOCK, "a socket"}};
+
 }  // namespace
+
+void CheckReplaceable(const std::string& path) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0 || S_ISREG(file.st_mode)) return;
+  const char* what = "a device";
+  for (const Kind& kind : kNoFiles) {
+    if ((file.st_mode & S_IFMT) == kind.bits) what = kind.text;
+  }
+  Throw(StatusCode::kIo, "{}: cannot be written: it is {}; the path of a file was expected", path, what);
+}
 
 void WriteFileAtomically(const std::string& path, Span<const Span<const uint8_t>> parts,
                          const CheckWritten& check) {
+  CheckReplaceable(path);
   TemporaryFile file(path);
   for (const Span<const uint8_t>& part : parts) file.Write(part);
   if (check) check(file.name());

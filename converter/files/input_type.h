@@ -11,8 +11,9 @@ namespace skiff {
 
 /// `port` as the model has it, `sizes` those that the caller has said. Throws Error (kInvalidArgument) that
 /// tells both types, and the way out that fits the kind of file and the difference: another element type,
-/// the same elements in another shape, another size than the caller has said, or one that only another
-/// conversion takes. Open dimensions and their contracts are the Session's business.
+/// the same extents in another order, the same elements in another shape, another size than the caller has
+/// said, or one that only another conversion takes. Open dimensions and their contracts are the Session's
+/// business.
 void CheckInputType(const std::string& path, const TensorData& tensor, const PortInfo& port,
                     const SymbolSizes& sizes);
 

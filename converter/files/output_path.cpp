@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "emit/write_file.h"
 #include "graph/error.h"
 
 namespace skiff {
@@ -29,13 +30,10 @@ void CheckTakesFiles(const fs::path& folder, const std::string& path) {
 }  // namespace
 
 std::string CheckOutputFile(const std::string& path) {
+  CheckReplaceable(path);
   std::error_code error;
   fs::path target(path);
   if (fs::is_symlink(target, error)) target = fs::weakly_canonical(target, error);
-  if (fs::exists(target, error) && !fs::is_regular_file(target, error)) {
-    Throw(StatusCode::kIo, "{}: cannot be written: it is {}; the path of a file was expected", path,
-          fs::is_directory(target, error) ? "a folder" : "a device or pipe");
-  }
   if (!target.has_filename()) Throw(StatusCode::kIo, "'{}' cannot be written: it names no file", path);
   CheckTakesFiles(target.has_parent_path() ? target.parent_path() : fs::path("."), path);
   return target.string();
@@ -49,12 +47,6 @@ void PrepareOutputFolder(const std::string& path) {
           error ? error.message() : "it is a file");
   }
   CheckTakesFiles(path, path);
-}
-
-void CheckIsAnother(const std::string& source, const std::string& output) {
-  std::error_code error;
-  if (std::filesystem::equivalent(source, output, error))
-    Throw(StatusCode::kInvalidArgument, "-o {}: is the source file itself; choose another name", output);
 }
 
 }  // namespace skiff

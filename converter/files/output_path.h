@@ -9,8 +9,6 @@ namespace skiff {
 /// file, and its folder must take a new file. Returns the path with a symbolic link followed, so that the
 /// link stays one.
 std::string CheckOutputFile(const std::string& path);
-/// Throws Error (kInvalidArgument) where `output` is the file that is read.
-void CheckIsAnother(const std::string& source, const std::string& output);
 
 /// Makes the folder where it is missing, and throws Error (kIo) unless it takes a new file.
 void PrepareOutputFolder(const std::string& path);

@@ -1,5 +1,6 @@
 #include "import/problems.h"
 
+#include "graph/counted.h"
 #include "graph/error.h"
 
 namespace skiff {
@@ -22,15 +23,13 @@ void Problems::Add(const std::string& what, const std::string& remedy, const std
 void Problems::Throw() const {
   if (problems_.empty()) return;
   const size_t count = problems_.size();
-  std::string message =
-      fmt::format("the model uses {} thing{} that Skiff cannot import:", count, count == 1 ? "" : "s");
+  std::string message = fmt::format("the model uses {} that Skiff cannot import:", Counted(count, "thing"));
   for (const std::string& what : order_) {
     const Problem& problem = problems_.at(what);
     const size_t more = problem.count - problem.names.size();
-    message +=
-        fmt::format("\n  - {} ({} time{}: {}{}).{}{}", what, problem.count, problem.count == 1 ? "" : "s",
-                    fmt::join(problem.names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
-                    problem.remedy.empty() ? "" : " ", problem.remedy);
+    message += fmt::format("\n  - {} ({}: {}{}).{}{}", what, Counted(problem.count, "time"),
+                           fmt::join(problem.names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+                           problem.remedy.empty() ? "" : " ", problem.remedy);
   }
   throw Error(StatusCode::kUnsupported, message);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "quantize/describe.h"
 
@@ -59,7 +60,7 @@ SearchResult KeepBudgets(CalibratedNet& net, FormatPlan plan, const std::map<Nod
     if (plan.contains(node)) costs.push_back(cost);
   }
   const auto try_plan = [&](const FormatPlan& tried) {
-    net.Progress(fmt::format("search, {} layers float", plan.size() - tried.size()));
+    net.Progress(fmt::format("search, {} float", Counted(plan.size() - tried.size(), "layer")));
     return net.Quantized(net.Settled(tried));
   };
   SearchResult floats;

@@ -1,6 +1,7 @@
 #include "quantize/quantizer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "graph/error.h"
@@ -37,6 +38,19 @@ Graph Prepared(Graph graph, const QuantizeOptions& options) {
   return graph;
 }
 
+/// Why each layer is float, with their names; "" where one is not.
+std::string WhyNone(const std::vector<QuantizedLayer>& layers) {
+  std::map<std::string, std::vector<std::string>> names;
+  for (const QuantizedLayer& layer : layers) {
+    if (layer.format != Format::kFloat) return "";
+    names[layer.why_float].push_back(layer.name);
+  }
+  std::string text;
+  for (const auto& [why, of] : names)
+    text += fmt::format("{}'{}' ({})", text.empty() ? "" : ", ", fmt::join(of, "', '"), why);
+  return text;
+}
+
 class Quantizer {
  public:
   Quantizer(Graph graph, const std::vector<NamedTensors>& calls, const QuantizeOptions& options)
@@ -66,6 +80,8 @@ class Quantizer {
     result.within_budget = (!options_.max_error || *result.cost.error <= *options_.max_error) &&
                            net_.Fits(result.graph, result.cost);
     result.layers = DescribeLayers(net_, layers_, plan, result.graph, why_float_, alone_);
+    if (const std::string why = WhyNone(result.layers); !why.empty())
+      result.notes.push_back("no layer was quantised: " + why);
     return result;
   }
 
@@ -135,6 +151,8 @@ class Quantizer {
 
   /// Without layers that saw what no code stands for.
   FormatPlan WithFiniteValues(FormatPlan plan) {
+    const bool empty = plan.empty();
+    std::string first;
     const auto is_finite = [&](ValueId value) {
       const auto seen = net_.observations().find(value);
       return seen == net_.observations().end() || seen->second.not_finite() == 0;
@@ -147,9 +165,15 @@ class Quantizer {
       values.insert(values.end(), outputs.begin(), outputs.end());
       if (std::all_of(values.begin(), values.end(), is_finite)) continue;
       why_float_[layer.node] = "has NaN or infinities";
+      if (first.empty()) first = layer.name;
       plan.erase(found);
     }
     SettlePlan(graph(), plan);
+    if (plan.empty() && !empty)
+      Throw(StatusCode::kInvalidArgument,
+            "no layer can be quantised: with the inputs to calibrate with, the net's values are NaN or "
+            "infinite, first in '{}'; look at what the inputs hold",
+            first);
     return plan;
   }
 

@@ -12,6 +12,8 @@
 #include <sstream>
 #include <vector>
 
+#include "graph/counted.h"
+
 namespace skiff {
 namespace {
 
@@ -43,6 +45,8 @@ bool ChangedFrequency(const Noise& noise) {
   return noise.mhz_before > 0 && noise.mhz_after > 0 &&
          std::abs(noise.mhz_after / noise.mhz_before - 1) > kOtherFrequency;
 }
+
+bool IsWide(double spread, size_t runs) { return runs >= kRunsToTell && spread > kWideSpread; }
 
 }  // namespace
 
@@ -103,22 +107,25 @@ Noise NoiseMeter::Read() const {
   return noise;
 }
 
-bool IsNoisy(const Noise& noise, double spread) {
-  return spread > kWideSpread || noise.others > kBusyOthers || noise.stolen > kMuchStolen ||
+bool IsNoisy(const Noise& noise, double spread, size_t runs) {
+  return IsWide(spread, runs) || noise.others > kBusyOthers || noise.stolen > kMuchStolen ||
          ChangedFrequency(noise);
 }
 
-std::string NoiseText(const Noise& noise, double spread) {
-  if (!IsNoisy(noise, spread)) return fmt::format("quiet (p10 to p90 within {:.1f} %)", 100 * spread);
+std::string NoiseText(const Noise& noise, double spread, size_t runs) {
+  const bool noisy = IsNoisy(noise, spread, runs);
+  if (!noisy && runs < kRunsToTell)
+    return fmt::format("{} {} too few to tell; {} are enough", Counted(runs, "run"), runs == 1 ? "is" : "are",
+                       kRunsToTell);
+  if (!noisy) return fmt::format("quiet (p10 to p90 within {:.1f} %)", 100 * spread);
   std::vector<std::string> found;
-  if (spread > kWideSpread) found.push_back(fmt::format("p10 to p90 are {:.0f} % apart", 100 * spread));
+  if (IsWide(spread, runs)) found.push_back(fmt::format("p10 to p90 are {:.0f} % apart", 100 * spread));
   if (noise.others > kBusyOthers)
     found.push_back(fmt::format("other programs kept {:.1f} of {} CPUs busy", noise.others, noise.cpus));
   if (noise.stolen > kMuchStolen)
     found.push_back(
         fmt::format("{:.1f} % of the CPU time went to other virtual machines", 100 * noise.stolen));
-  if (noise.preempted > 0)
-    found.push_back(fmt::format("interrupted {} time{}", noise.preempted, noise.preempted == 1 ? "" : "s"));
+  if (noise.preempted > 0) found.push_back("interrupted " + Counted(noise.preempted, "time"));
   if (ChangedFrequency(noise))
     found.push_back(
         fmt::format("the clock went from {:.0f} to {:.0f} MHz", noise.mhz_before, noise.mhz_after));

@@ -2,6 +2,7 @@
 /// the first line of /proc/stat, getrusage(2), and cpufreq below /sys/devices/system/cpu).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,11 +51,14 @@ class NoiseMeter {
   Reading begin_;
 };
 
-/// One line: "quiet", or what disturbed the measurement. `spread`: from the tenth to the ninetieth percentile
-/// of the runs, as a share of their median.
-std::string NoiseText(const Noise& noise, double spread);
+/// From so many runs on it shows how far they are apart.
+inline constexpr size_t kRunsToTell = 10;
+
+/// One line: "quiet", or what disturbed the measurement, or that there are too few runs to tell. `spread`:
+/// from the tenth to the ninetieth percentile of the runs, as a share of their median.
+std::string NoiseText(const Noise& noise, double spread, size_t runs);
 
 /// What the line says is noise.
-bool IsNoisy(const Noise& noise, double spread);
+bool IsNoisy(const Noise& noise, double spread, size_t runs);
 
 }  // namespace skiff

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
 #include "graph/quantization.h"
@@ -148,7 +149,8 @@ std::vector<std::string> AxisTexts(Span<const SymbolInfo> symbols, const PortInf
 
 std::string ShortQuantizationText(const Quantization* quantization) {
   if (quantization == nullptr || quantization->per_tensor()) return QuantizationText(quantization);
-  return fmt::format(" {{{} scales along axis {}}}", quantization->count, quantization->axis);
+  return fmt::format(" {{{} along axis {}}}", Counted(static_cast<uint64_t>(quantization->count), "scale"),
+                     quantization->axis);
 }
 
 std::string OpenTypeText(Span<const SymbolInfo> symbols, const PortInfo& port) {

@@ -56,8 +56,13 @@ ShapeText::ShapeText(const Shape& shape) {
   size_t length = 0;
   text_[length++] = '[';
   for (int i = 0; i < shape.rank(); ++i) {
-    length += static_cast<size_t>(std::snprintf(text_ + length, sizeof(text_) - length, "%s%lld",
-                                                i == 0 ? "" : ", ", static_cast<long long>(shape[i])));
+    char* const to = text_ + length;
+    const size_t left = sizeof(text_) - length;
+    const char* const comma = i == 0 ? "" : ", ";
+    const bool open = shape[i] == -1;  // As ports have it; its name is the model's to tell.
+    length += static_cast<size_t>(
+        open ? std::snprintf(to, left, "%s?", comma)
+             : std::snprintf(to, left, "%s%lld", comma, static_cast<long long>(shape[i])));
   }
   text_[length++] = ']';
   text_[length] = '\0';

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -77,6 +78,8 @@ bool ParseNamedShape(const char* text, Arguments* arguments) {
 
 bool ParseNamedSize(const char* text, Arguments* arguments) {
   const char* equals = std::strrchr(text, '=');
+  if (equals != nullptr && equals != text && equals[1] == '-' && equals[2] >= '0' && equals[2] <= '9')
+    return FailOf("--dim", "NAME=SIZE with a size that is not negative", text);
   if (equals == nullptr || equals == text || equals[1] < '0' || equals[1] > '9')
     return Fail("expected NAME=SIZE, got", text);
   if (arguments->dim_count == Arguments::kMaxFiles) return Fail("too many dimensions at", text);
@@ -99,7 +102,7 @@ bool ParseCount(const char* option, const char* text, int* value) {
   errno = 0;
   const long number = std::strtol(text, &end, 10);
   if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT_MAX)
-    return FailOf(option, "a number from 1", text);
+    return FailOf(option, "a number from 1 to 2147483647", text);
   *value = static_cast<int>(number);
   return true;
 }
@@ -107,7 +110,8 @@ bool ParseCount(const char* option, const char* text, int* value) {
 bool ParseTolerance(const char* option, const char* text, double* value) {
   char* end = nullptr;
   *value = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(*value >= 0)) return FailOf(option, "a number from 0", text);
+  if (end == text || *end != '\0' || !(*value >= 0) || std::isinf(*value))
+    return FailOf(option, "a number of 0 or more", text);
   return true;
 }
 

@@ -56,6 +56,26 @@ bool FromColumns(void* elements, const skiff::Shape& shape, size_t size) {
   return true;
 }
 
+/// What was read: the model, and as many inputs and expected outputs as there may be.
+struct stat read_files[40];
+size_t read_count = 0;
+
+bool IsOneOfThem(const struct stat& file) {
+  for (size_t i = 0; i < read_count; ++i) {
+    if (read_files[i].st_dev == file.st_dev && read_files[i].st_ino == file.st_ino) return true;
+  }
+  return false;
+}
+
+/// False after a message where something is at the path that must stay.
+bool CheckReplaceable(const char* path) {
+  struct stat file = {};
+  if (stat(path, &file) != 0) return true;
+  if (!S_ISREG(file.st_mode)) return Fail(path, "is no regular file, and a tensor does not take its place");
+  return !IsOneOfThem(file) ||
+         Fail(path, "is a file that was read, and would be overwritten; choose another folder for --output");
+}
+
 /// Kinds of files that the tool alone reads.
 constexpr const char* kPictures[] = {".pb", ".png", ".jpg", ".jpeg"};
 
@@ -63,9 +83,21 @@ constexpr const char* kPictures[] = {".pb", ".png", ".jpg", ".jpeg"};
 
 bool IsNpz(const char* path) { return EndsWith(path, ".npz"); }
 
+void KeepFile(const char* path) {
+  struct stat file = {};
+  if (stat(path, &file) != 0 || IsOneOfThem(file)) return;
+  if (read_count < sizeof(read_files) / sizeof(read_files[0])) read_files[read_count++] = file;
+}
+
 File OpenForReading(const char* path) {
+  struct stat status = {};
+  if (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+    Fail(path, "is a folder, and a file was expected (.npy, .npz or raw elements)");
+    return nullptr;
+  }
   File file(std::fopen(path, "rb"));
   if (!file) Fail(path, std::strerror(errno));
+  if (file) KeepFile(path);
   return file;
 }
 
@@ -172,6 +204,7 @@ void FileNameOf(const char* tensor, char* file, size_t capacity) {
 }
 
 bool WriteTensor(const char* path, const skiff::TensorView& tensor) {
+  if (!CheckReplaceable(path)) return false;
   File file(std::fopen(path, "wb"));
   if (!file) return Fail(path, std::strerror(errno));
   const bool written = WriteNpyHeader(file.get(), {tensor.dtype, tensor.shape}) &&

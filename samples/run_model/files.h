@@ -40,7 +40,9 @@ class TensorFile {
 };
 
 bool IsNpz(const char* path);
-/// Null after a message.
+/// WriteTensor() does not overwrite it, whatever it is called there.
+void KeepFile(const char* path);
+/// Null after a message. Keeps the file.
 std::unique_ptr<std::FILE, CloseFile> OpenForReading(const char* path);
 /// Calls use(array) for all arrays of a .npz file until that is false. False then, and after a message where
 /// the file cannot be read.
@@ -61,7 +63,7 @@ bool MakeFolder(const char* path);
 /// A file's name for a tensor's, as 'skiff run' makes it: what is not a letter, a digit or one of "_-." is
 /// "_".
 void FileNameOf(const char* tensor, char* file, size_t capacity);
-/// As a .npy file. False, after a message, when it cannot be written whole.
+/// As a .npy file. False, after a message, when it cannot be written whole, or something must stay there.
 bool WriteTensor(const char* path, const skiff::TensorView& tensor);
 
 /// An element, or of a quantised tensor the integer that it is. Exact, but for integers beyond 2^53.

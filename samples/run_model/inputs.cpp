@@ -67,6 +67,32 @@ skiff::Shape ShapeFor(const Arguments& arguments, const Sizes& sizes, const skif
   return sizes.ShapeOf(port);
 }
 
+bool Fits(const skiff::Shape& shape, const skiff::Shape& wanted) {
+  for (int axis = 0; axis < wanted.rank(); ++axis) {
+    if (wanted[axis] >= 0 && wanted[axis] != shape[axis]) return false;
+  }
+  return true;
+}
+
+/// False after a message where a picture's channels are last and the model wants them first, or the other way
+/// round: the runtime sees another shape alone.
+bool CheckOrder(const char* path, const skiff::Shape& shape, const skiff::PortInfo& port) {
+  constexpr int kOrders[][4] = {{0, 3, 1, 2}, {0, 2, 3, 1}};
+  if (shape.rank() != 4 || port.shape.rank() != 4 || Fits(shape, port.shape)) return true;
+  for (const auto& order : kOrders) {
+    skiff::Shape turned;
+    for (const int axis : order) turned.Append(shape[axis]);
+    if (!Fits(turned, port.shape)) continue;
+    std::fprintf(stderr,
+                 "skiff-run: error: %s: input '%s' must have the shape %s, the file has %s; the axes are in "
+                 "another order: save it with numpy as array.transpose(%d, %d, %d, %d)\n",
+                 path, port.name, skiff::ShapeText(port.shape).c_str(), skiff::ShapeText(shape).c_str(),
+                 order[0], order[1], order[2], order[3]);
+    return false;
+  }
+  return true;
+}
+
 /// FILE.npz, in front of which no input is named.
 bool IsWholeArchive(const char* argument, Ports ports) {
   if (!IsNpz(argument)) return false;
@@ -125,6 +151,7 @@ class Filler {
       std::fprintf(stderr, "\n");
       return false;
     }
+    if (!CheckOrder(path, shape, Port(index))) return false;
     sizes_.Take(Port(index), shape);
     auto buffer = session_.InputBuffer(index, shape);
     return buffer.ok() && file.Read(*buffer);

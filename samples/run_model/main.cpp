@@ -6,6 +6,7 @@
 #include <new>
 
 #include "arguments.h"
+#include "files.h"
 #include "inputs.h"
 #include "report.h"
 #include "skiff/delegates.h"
@@ -92,6 +93,7 @@ int main(int argc, char** argv) {
   options.cache_folder = arguments.cache_folder;
   auto model = skiff::Model::Open(arguments.model, options);
   if (!model.ok()) return kBadInput;
+  KeepFile(arguments.model);
   times.open = Nanoseconds(begin);
   auto session = skiff::Session::Create(**model, arguments.session);
   if (!session.ok()) return kBadInput;

@@ -28,7 +28,7 @@ function cards(side) {
     card("Run", timeText(run.median_ns), ["fastest", timeText(run.min_ns)], ["p90", timeText(run.p90_ns)],
       ["on", `${run.backend}, ${plural(run.threads, "thread")}`], Object.keys(side.sizes).length && ["at", sizesText(side.sizes)],
       flops && ["work", `${workText(flops)}, ${rateText(flops, run.median_ns)} GFLOP/s`], ["runs", countText(run.runs)],
-      run.noise.noisy && ["noise", `p10 to p90 are ${shareText(run.noise.spread)} apart: small differences mean nothing`]),
+      !run.noise.enough_runs ? ["noise", "too few runs to tell"] : run.noise.noisy && ["noise", `p10 to p90 are ${shareText(run.noise.spread)} apart: small differences mean nothing`]),
     card("Arena", bytesText(memory.arena), ["workspace", bytesText(memory.workspace)],
       ["packed weights", bytesText(packed)], memory.mapped_weights && ["mapped weights", bytesText(memory.mapped_weights)],
       memory.widened_weights && ["widened weights", bytesText(memory.widened_weights)], memory.inputs && ["inputs", bytesText(memory.inputs)]),

@@ -28,6 +28,8 @@ void PrintTo(const BadInput& row, std::ostream* stream);
 std::vector<BadInput> BadSources();
 /// Damaged .skiff files, and bad tensors and pictures for good ones.
 std::vector<BadInput> BadTensors();
+/// Places of outputs where something else lies.
+std::vector<BadInput> BadPlaces();
 /// Command lines that are wrong in themselves.
 std::vector<BadInput> BadUsage();
 

@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <map>
+
 #include "convert.h"
 #include "tests/converter/cli/onnx_models.h"
 
@@ -26,7 +29,7 @@ namespace {
 
 std::vector<BadInput> AllCases() {
   std::vector<BadInput> all = BadSources();
-  for (const std::vector<BadInput>& more : {BadTensors(), BadUsage()})
+  for (const std::vector<BadInput>& more : {BadTensors(), BadPlaces(), BadUsage()})
     all.insert(all.end(), more.begin(), more.end());
   return all;
 }
@@ -35,6 +38,15 @@ size_t Count(const std::string& text, const std::string& part) {
   size_t count = 0;
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
+}
+
+/// Of regular files, by their paths.
+std::map<std::string, std::string> Contents(const TempFolder& folder) {
+  std::map<std::string, std::string> contents;
+  for (const std::string& path : folder.List()) {
+    if (std::filesystem::is_regular_file(folder / path)) contents[path] = ReadWhole(folder / path);
+  }
+  return contents;
 }
 
 class BadInputTest : public ::testing::TestWithParam<BadInput> {};
@@ -46,6 +58,7 @@ TEST_P(BadInputTest, EndsInOneMessage) {
   folder.Write("out.skiff", kPrecious);
   const std::vector<std::string> arguments = row.prepare(folder);
   const std::set<std::string> before = folder.List();
+  const std::map<std::string, std::string> contents = Contents(folder);
 
   const RunResult result = RunSkiff(arguments, row.run);
 
@@ -57,7 +70,7 @@ TEST_P(BadInputTest, EndsInOneMessage) {
   for (const std::string& part : row.absent)
     EXPECT_THAT(result.error, ::testing::Not(::testing::HasSubstr(part)));
   EXPECT_EQ(result.output, "");
-  EXPECT_EQ(ReadWhole(folder / "out.skiff"), kPrecious);
+  EXPECT_EQ(Contents(folder), contents) << "a file was overwritten";
   EXPECT_EQ(folder.List(), before) << "a file was left behind";
 }
 

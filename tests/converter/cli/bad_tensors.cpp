@@ -48,6 +48,32 @@ std::string Pb(int type, const Shape& shape) {
   return tensor.SerializeAsString();
 }
 
+/// Runs a model that takes pictures x[1, 3, 4, 5] (NCHW), or x[1, 4, 5, 3], on a tensor of another shape.
+BadInput OfPicture(const std::string& name, const Shape& input, const Shape& file,
+                   const std::string& remedy) {
+  const auto prepare = [input, file](const TempFolder& folder) {
+    WriteFileAtomically(
+        folder / "net.skiff",
+        ConvertFile(
+            folder.Write("net.onnx",
+                         Serialized(PictureModel(),
+                                    [&](auto& model) {
+                                      for (auto* port : {model.mutable_graph()->mutable_input(0),
+                                                         model.mutable_graph()->mutable_output(0)}) {
+                                        auto* shape =
+                                            port->mutable_type()->mutable_tensor_type()->mutable_shape();
+                                        for (int axis = 0; axis < 4; ++axis)
+                                          shape->mutable_dim(axis)->set_dim_value(input[axis]);
+                                      }
+                                    })))
+            ->file);
+    return Arguments{"run", folder / "net.skiff", "--input", folder.Write("a.npy", Npy(DType::kF32, file))};
+  };
+  BadInput row{name, prepare, {"a.npy", ShapeText(input).c_str(), ShapeText(file).c_str(), remedy}};
+  row.absent = {"reshape", "--shape"};
+  return row;
+}
+
 BadInput Without(BadInput row, const Arguments& absent) {
   row.absent = absent;
   return row;
@@ -133,7 +159,19 @@ std::vector<BadInput> BadInputFiles() {
                  std::filesystem::create_directory(f / "d.npy");
                  return Arguments{f / "d.npy"};
                },
-               {"d.npy", "is a folder"}),
+               {"--input", "d.npy' is a folder", "takes a file", "goes to --inputs"}),
+      OfInputs("InputByNameIsAFolder", [](const TempFolder& f) { return Arguments{"x=" + f.path()}; },
+               {"--input x=", "is a folder", "goes to --inputs /"}),
+      {"InputsAreAFile",
+       [](const TempFolder& f) {
+         return Arguments{"run", GoodSkiff(f), "--inputs", f.Write("a.npy", Npy(DType::kF32, {1, 4}))};
+       },
+       {"--inputs", "a.npy: is no folder", "random:SEED", "goes to --input [NAME=]"}},
+      {"InputsAreNothing",
+       [](const TempFolder& f) {
+         return Arguments{"bench", GoodSkiff(f), "--inputs", "random"};
+       },
+       {"--inputs random: there is no such folder", "random:SEED, for example random:1"}},
       OfFile("InputOfUnknownKind", "a.txt", "1 2 3 4", {"a.txt", "'.txt'", ".npy", ".png"}),
       OfFile("InputOfWrongDtype", "a.npy", Npy(DType::kF64, {1, 4}),
              {"a.npy", "'x'", "f32 [1, 4]", "f64 [1, 4]", "astype('float32')"}),
@@ -144,6 +182,12 @@ std::vector<BadInput> BadInputFiles() {
               {"--shape", "reshape"}),
       OfFile("InputOfWrongSize", "a.npy", Npy(DType::kF32, {1, 5}),
              {"a.npy", "'x'", "f32 [1, 4]", "f32 [1, 5]", "axis 1", "--shape 'x=1x5'"}),
+      OfPicture("PictureOfAnotherLayout", {1, 3, 4, 5}, {1, 4, 5, 3},
+                "the axes are in another order: save it with numpy as array.transpose(0, 3, 1, 2)"),
+      OfPicture("PictureOfAnotherLayoutBack", {1, 4, 5, 3}, {1, 3, 4, 5}, "array.transpose(0, 2, 3, 1)"),
+      OfPicture("PictureWithoutBatchOfAnotherLayout", {1, 3, 4, 5}, {4, 5, 3},
+                "array.transpose(2, 0, 1)[numpy.newaxis]"),
+      OfPicture("PictureOnItsSide", {1, 3, 4, 5}, {1, 3, 5, 4}, "array.transpose(0, 1, 3, 2)"),
       OfFile("InputPbOfWrongDtype", "a.pb", Pb(onnx::TensorProto::DOUBLE, {1, 4}),
              {"a.pb", "f32 [1, 4]", "f64 [1, 4]", "numpy_helper.from_array(array.astype('float32'))"}),
       Without(OfFile("InputPbOfWrongRank", "a.pb", Pb(onnx::TensorProto::FLOAT, {4}),
@@ -267,7 +311,7 @@ std::vector<BadInput> BadSizes() {
   };
 }
 
-std::vector<BadInput> BadPlaces() {
+std::vector<BadInput> BadFolders() {
   const auto run_to = [](const std::function<std::string(const TempFolder&)>& output) {
     return [output](const TempFolder& folder) {
       return Arguments{"run",      GoodSkiff(folder),
@@ -292,6 +336,19 @@ std::vector<BadInput> BadPlaces() {
          return Arguments{"parity", f.Write("two.onnx", Serialized(TwoInputModel())), GoodSkiff(f)};
        },
        {"two.onnx", "good.skiff", "not made from this source", "'x'", "'a', 'b'"}},
+      {"ParityOfAModelWithoutTheSetting",
+       [](const TempFolder& f) {
+         const std::string source = f.Write(
+             "two.onnx", Serialized(TwoInputModel(), [](auto& model) {
+               for (auto& port : *model.mutable_graph()->mutable_input())
+                 port.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(
+                     1);
+               model.mutable_graph()->mutable_output(0)->clear_type();
+             }));
+         WriteFileAtomically(f / "two.skiff", ConvertFile(source)->file);
+         return Arguments{"parity", source, f / "two.skiff", "--set", "b=3"};
+       },
+       {"--set b=3", "two.skiff was converted without it", "'b' is one of its inputs", "leave --set out"}},
       {"ParityWithoutInputs",
        [](const TempFolder& f) {
          return Arguments{"parity", GoodOnnx(f), "--inputs", f / "none"};
@@ -340,7 +397,7 @@ std::vector<BadInput> BadPlaces() {
 
 std::vector<BadInput> BadTensors() {
   std::vector<BadInput> all;
-  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadSizes(), BadPlaces()})
+  for (const std::vector<BadInput>& some : {BadModels(), BadInputFiles(), BadSizes(), BadFolders()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

@@ -469,6 +469,29 @@ TEST_F(Dialect, InspectShowsWhatCanBeKnown) {
               AllOf(HasSubstr("--set rate=8000: "), HasSubstr("was converted with --set rate=16000;")));
 }
 
+/// What the tool for devices says where 'skiff run' says the like.
+TEST_F(Dialect, TheProgramForDevicesNamesTheWayOut) {
+  const auto fail = [](const Arguments& arguments, int exit_code = 1) {
+    const RunResult result = RunProgram(SKIFF_RUN, arguments);
+    EXPECT_EQ(result.exit_code, exit_code) << result.error << result.output;
+    return result.error;
+  };
+  EXPECT_THAT(fail({bounded_, "--input", folder_.path()}), HasSubstr("is a folder, and a file was expected"));
+  EXPECT_THAT(fail({bounded_, "--dim", "batch=-1"}, 2), HasSubstr("size that is not negative"));
+  EXPECT_THAT(fail({bounded_, "--tolerance", "-1"}, 2), HasSubstr("expected a number of 0 or more"));
+  EXPECT_THAT(fail({bounded_, "--bench", "99999999999"}, 2), HasSubstr("from 1 to 2147483647"));
+  const std::string picture = folder_ / "picture.skiff";
+  Succeed({"convert", folder_.Write("picture.onnx", Serialized(PictureModel())), "-o", picture});
+  EXPECT_THAT(fail({picture, "--input", Npy("nhwc.npy", {1, 4, 4, 3})}),
+              AllOf(HasSubstr("must have the shape [1, 3, 4, 4], the file has [1, 4, 4, 3]"),
+                    HasSubstr("array.transpose(0, 3, 1, 2)")));
+  const std::string input = Npy("y.npy", {2, 4});
+  const std::string before = ReadWhole(input);
+  EXPECT_THAT(fail({bounded_, "--input", input, "--output", folder_.path()}),
+              HasSubstr("y.npy: is a file that was read, and would be overwritten"));
+  EXPECT_EQ(ReadWhole(input), before);
+}
+
 TEST_F(Dialect, TerminalsHaveColours) {
   RunOptions terminal;
   terminal.terminal = 120;

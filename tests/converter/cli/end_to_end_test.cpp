@@ -125,6 +125,37 @@ TEST_F(EndToEnd, RunWritesWhatTheTrainingFrameworkComputed) {
   }
 }
 
+/// Results of an earlier run are there to be replaced, wherever they lie.
+TEST_F(EndToEnd, OutputsMayLieBesideInputs) {
+  const std::string model = *folder_ / "good.skiff";
+  const std::string source = folder_->Write("good.onnx", Serialized(ProductModel()));
+  const std::vector<uint8_t> npy = FormatNpy(TensorData(DType::kF32, {1, 4}).view());
+  folder_->Write("beside/x.npy", {npy.begin(), npy.end()});
+  const std::string beside = *folder_ / "beside";
+  for (int time = 0; time < 2; ++time) {
+    Succeed({"convert", source, "-o", model});
+    Succeed({"run", model, "--inputs", beside, "-o", beside});
+    Succeed({"bench", model, "--runs", "2", "--inputs", beside, "-o", beside, "--trace", beside + "/t.json"});
+    Succeed({"parity", source, model, "--inputs", beside, "-o", beside});
+    Succeed({"size-list", model, "-o", beside + "/list.cmake"});
+    Succeed({"quantize", source, "-o", beside + "/i8.skiff", "--calibrate", beside, "--samples", "1"});
+  }
+}
+
+TEST_F(EndToEnd, OneThingIsNoSeveral) {
+  const std::string model = *folder_ / "one.skiff";
+  const std::string source = folder_->Write("one.onnx", Serialized(ProductModel()));
+  EXPECT_THAT(
+      Succeed({"convert", source, "-o", model}),
+      AllOf(HasSubstr(" in 1 segment)"), HasSubstr("(the arena of plan 0 is at its lower bound of ")));
+  EXPECT_THAT(Succeed({"inspect", source}), HasSubstr(", 1 node, "));
+  EXPECT_THAT(Succeed({"inspect", model}), HasSubstr(" in 1 segment, no layout transposes"));
+  EXPECT_THAT(Succeed({"bench", model, "--threads", "1", "--runs", "1", "--top", "0"}),
+              AllOf(HasSubstr("1 thread\n"), HasSubstr(" over 1 run\n"), HasSubstr("... and 1 more node (")));
+  EXPECT_THAT(Succeed({"parity", source, model, "--layers", "--backend", "xnnpack"}),
+              AllOf(HasSubstr("1 compared with eager\n"), HasSubstr("; 1 layer comparison\n")));
+}
+
 /// A picture in, scores of four classes out, all of them integers: class c has the mean of channel c, and the
 /// last one all of them.
 class QuantizedEndToEnd : public ::testing::Test {

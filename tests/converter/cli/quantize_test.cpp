@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cli/quantize_page.h"
@@ -190,6 +192,22 @@ TEST_F(QuantizeTool, IsAStepOfConvert) {
   EXPECT_THAT(Fail({"convert", kNet, "-o", other, "--quantize", "i8"}), HasSubstr("--calibrate"));
 }
 
+TEST_F(QuantizeTool, SaysWhyNothingIsQuantised) {
+  const float spoilt[] = {1, std::nanf(""), 2, std::numeric_limits<float>::infinity()};
+  const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, {1, 4}, spoilt).view());
+  for (const char* name : {"spoilt/a.npy", "spoilt/b.npy", "spoilt/c.npy"})
+    folder_.Write(name, {bytes.begin(), bytes.end()});
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", folder_ / "spoilt"}),
+              AllOf(HasSubstr("spoilt/a.npy: 2 of 4 elements of input 'x' are NaN or infinite, and some of 2 "
+                              "other inputs"),
+                    HasSubstr("error: no layer can be quantised"), HasSubstr("first in 'product'")));
+  EXPECT_EQ(folder_.List().count("out.skiff"), 0u);
+  const RunResult kept =
+      Succeed({"quantize", product_, "-o", out_, "--calibrate", "random:2", "--keep", "product"});
+  EXPECT_THAT(kept.error, HasSubstr("note: no layer was quantised: 'product' (kept)"));
+  EXPECT_THAT(kept.output, HasSubstr("layers: none was quantised: 1 f32\n"));
+}
+
 TEST_F(QuantizeTool, RefusesWithAWayOut) {
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_}), HasSubstr("say --calibrate FOLDER"));
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", folder_ / "none"}),
@@ -202,7 +220,7 @@ TEST_F(QuantizeTool, RefusesWithAWayOut) {
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:2", "--keep", "produkt"}),
               HasSubstr("did you mean 'product'?"));
   EXPECT_THAT(Fail({"quantize", product_, "-o", product_, "--calibrate", "random:2"}),
-              HasSubstr("is the source file itself"));
+              HasSubstr("would overwrite the source"));
   EXPECT_THAT(Fail({"quantize", two_, "-o", out_, "--calibrate", "random:2"}),
               HasSubstr("nothing to quantise"));
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--format", "i7"}, 2), HasSubstr("--format"));

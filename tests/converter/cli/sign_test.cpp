@@ -169,5 +169,18 @@ TEST_F(SignTool, NeverReplacesAKeyNorSignsWhatDoesNotOpen) {
   EXPECT_EQ(RunSkiff({"sign"}).exit_code, 2);
 }
 
+TEST_F(SignTool, NeverWritesOverWhatItReads) {
+  const std::string secret = ReadWhole(folder_ / "it.key");
+  for (const std::string& file : {folder_ / "it.key", model_}) {
+    const RunResult result = RunSkiff({"sign", model_, "--key", folder_ / "it.key", "-o", file});
+    EXPECT_EQ(result.exit_code, 1);
+    EXPECT_THAT(result.error, HasSubstr(file + ": would overwrite the "));
+  }
+  EXPECT_EQ(ReadWhole(folder_ / "it.key"), secret);
+  EXPECT_EQ(ReadWhole(model_), ReadWhole(kGolden));
+  // An older signature is what a new one is to replace.
+  EXPECT_EQ(RunSkiff({"sign", model_, "--key", folder_ / "it.key"}).exit_code, 0);
+}
+
 }  // namespace
 }  // namespace skiff::testing

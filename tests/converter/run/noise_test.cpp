@@ -32,8 +32,8 @@ TEST(NoiseTest, AQuietMeasurementIsCalledSo) {
   noise.cpus = 2;
   noise.others = 0.02;
   noise.preempted = 3;
-  EXPECT_FALSE(IsNoisy(noise, 0.031));
-  EXPECT_EQ(NoiseText(noise, 0.031), "quiet (p10 to p90 within 3.1 %)");
+  EXPECT_FALSE(IsNoisy(noise, 0.031, 50));
+  EXPECT_EQ(NoiseText(noise, 0.031, 50), "quiet (p10 to p90 within 3.1 %)");
 }
 
 TEST(NoiseTest, NamesWhatDisturbed) {
@@ -44,25 +44,36 @@ TEST(NoiseTest, NamesWhatDisturbed) {
   noise.preempted = 12;
   noise.mhz_before = 2000;
   noise.mhz_after = 1500;
-  EXPECT_TRUE(IsNoisy(noise, 0.35));
-  EXPECT_THAT(NoiseText(noise, 0.35),
+  EXPECT_TRUE(IsNoisy(noise, 0.35, 50));
+  EXPECT_THAT(NoiseText(noise, 0.35, 50),
               AllOf(StartsWith("noisy: p10 to p90 are 35 % apart"),
                     HasSubstr("other programs kept 1.4 of 2 CPUs busy"),
                     HasSubstr("3.4 % of the CPU time went to other virtual machines"),
                     HasSubstr("interrupted 12 times"), HasSubstr("the clock went from 2000 to 1500 MHz")));
   noise.others = 0;
-  EXPECT_THAT(NoiseText(noise, 0.01),
+  EXPECT_THAT(NoiseText(noise, 0.01, 50),
               AllOf(StartsWith("noisy"), Not(HasSubstr("other programs")), Not(HasSubstr("apart"))));
 }
 
 TEST(NoiseTest, OneCauseIsEnough) {
-  EXPECT_TRUE(IsNoisy({}, 0.2));
+  EXPECT_TRUE(IsNoisy({}, 0.2, 50));
   Noise noise;
   noise.others = 0.5;
-  EXPECT_TRUE(IsNoisy(noise, 0));
+  EXPECT_TRUE(IsNoisy(noise, 0, 50));
   noise = {};
   noise.stolen = 0.02;
-  EXPECT_TRUE(IsNoisy(noise, 0));
+  EXPECT_TRUE(IsNoisy(noise, 0, 50));
+}
+
+TEST(NoiseTest, FewRunsTellNothing) {
+  EXPECT_EQ(NoiseText({}, 0, 1), "1 run is too few to tell; 10 are enough");
+  EXPECT_EQ(NoiseText({}, 0.5, 9), "9 runs are too few to tell; 10 are enough");
+  EXPECT_FALSE(IsNoisy({}, 0.5, 9));
+  Noise noise;
+  noise.others = 0.5;
+  noise.cpus = 2;
+  EXPECT_EQ(NoiseText(noise, 0.5, 1),
+            "noisy: other programs kept 0.5 of 2 CPUs busy; compare minima, or measure again");
 }
 
 TEST(BenchResultTest, NodesAndTheRestAddUpToTheRun) {

@@ -22,6 +22,12 @@ TEST(Extents, OfNoTensor) {
                "has no elements, but extents that are too large");
 }
 
+TEST(Extents, OpenOnesAreNoNumbers) {
+  EXPECT_STREQ(ShapeText(Shape{}).c_str(), "[]");
+  EXPECT_STREQ(ShapeText(Shape{-1, 3}).c_str(), "[?, 3]");
+  EXPECT_STREQ(ShapeText(Shape{2, -1, -7}).c_str(), "[2, ?, -7]");
+}
+
 TEST(Extents, SumsAndProductsSaturate) {
   EXPECT_EQ(SaturatingAdd(3, 4), 7u);
   EXPECT_EQ(SaturatingAdd(UINT64_MAX - 1, 2), UINT64_MAX);

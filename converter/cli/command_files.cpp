@@ -1,0 +1,116 @@
+#include "cli/command_files.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "cli/calibration_inputs.h"
+#include "cli/custom_options.h"
+#include "cli/output_files.h"
+#include "emit/write_file.h"
+#include "files/output_path.h"
+#include "graph/error.h"
+#include "import/import_model.h"
+
+namespace skiff::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A source that cannot be opened is the business of who converts it.
+std::vector<std::string> WeightsOf(const std::string& source) {
+  try {
+    return OpenSource(source)->OtherFiles();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+CommandFiles::CommandFiles() {
+  for (const std::string& file : CustomLibraries()) Reads("the file of --custom-library", file);
+}
+
+std::optional<CommandFiles::Identity> CommandFiles::IdentityOf(const std::string& path) {
+  struct stat file = {};
+  if (stat(path.c_str(), &file) != 0) return {};
+  return Identity{file.st_dev, file.st_ino};
+}
+
+void CommandFiles::Check(const Output& output, Input& input) {
+  if (!output.file) return;
+  if (input.list) {
+    for (const std::string& path : input.list()) {
+      if (const auto file = IdentityOf(path)) input.files.emplace_back(path, *file);
+    }
+    input.list = nullptr;
+  }
+  for (const auto& [path, file] : input.files) {
+    if (file == *output.file)
+      Throw(StatusCode::kInvalidArgument, "{} would overwrite {}, '{}'; choose another {}", output.text,
+            input.what, path, output.another);
+  }
+}
+
+void CommandFiles::Add(const std::string& what, std::function<std::vector<std::string>()> list) {
+  Input& input = inputs_.emplace_back(Input{what, std::move(list), {}});
+  for (const Output& output : outputs_) Check(output, input);
+}
+
+void CommandFiles::Add(Output output) {
+  std::error_code error;
+  output.place = fs::weakly_canonical(output.path, error).string();
+  output.file = IdentityOf(output.path);
+  for (Input& input : inputs_) Check(output, input);
+  for (const Output& other : outputs_) {
+    if (output.place == other.place || (output.file && output.file == other.file))
+      Throw(StatusCode::kInvalidArgument, "{} would overwrite '{}', which {} writes; choose another {}",
+            output.text, other.path, other.option, output.another);
+  }
+  outputs_.push_back(std::move(output));
+}
+
+void CommandFiles::Reads(const std::string& what, const std::string& path) {
+  if (!path.empty()) Add(what, [path] { return std::vector<std::string>{path}; });
+}
+
+void CommandFiles::ReadsSource(const std::string& path) {
+  if (path.empty()) return;
+  Reads("the source", path);
+  Add("weights of the source", [path] { return WeightsOf(path); });
+}
+
+void CommandFiles::ReadsInputs(const InputSources& sources, Span<const PortInfo> ports) {
+  for (const std::string& file : GivenFiles(sources.files, ports)) Reads("the file of --input", file);
+  if (!sources.others.empty() && !IsRandomSource(sources.others))
+    Add("a file of --inputs", [=] { return FilesOfInputs(sources.others, ports); });
+}
+
+void CommandFiles::ReadsExpected(const std::string& folder, Span<const PortInfo> ports) {
+  Add("a file of --expect", [=] { return FilesOfOutputs(folder, ports); });
+}
+
+void CommandFiles::ReadsCalibration(const std::string& source) {
+  if (!source.empty() && !IsDrawn(source))
+    Add("a file of --calibrate", [source] { return CalibrationFiles(source); });
+}
+
+std::string CommandFiles::Writes(const std::string& option, const std::string& path) {
+  if (path.empty()) return "";
+  const std::string followed = CheckOutputFile(path);
+  Add({option, path, fmt::format("{} {}:", option, path), "name"});
+  return followed;
+}
+
+void CommandFiles::WritesInto(const std::string& option, const std::string& folder,
+                              const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    CheckReplaceable(file);
+    Add({option, file, fmt::format("{} {}: its {}", option, folder, fs::path(file).filename().string()),
+         "folder"});
+  }
+}
+
+}  // namespace skiff::cli
