@@ -99,7 +99,8 @@ nb::tuple Report(const nb::dict& given, nb::object progress) {
   std::string page;
   {
     const Unlocked unlocked;
-    data = JsonText(cli::ReportDocument(cli::CollectSides(arguments, tell, notes)));
+    cli::CommandFiles files;
+    data = JsonText(cli::ReportDocument(cli::CollectSides(arguments, files, tell, notes)));
     page = ReportPage(data);
   }
   return nb::make_tuple(page, data, notes);
