@@ -229,7 +229,7 @@ TensorData ToTensor(nb::handle object, DType wanted, const std::string& what) {
 NamedTensors ToTensors(const nb::dict& arrays, Span<const PortInfo> ports) {
   NamedTensors tensors;
   for (const auto& [key, value] : arrays) {
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = NameOf(key);
     DType wanted = DType::kInvalid;
     QuantizationPtr quantization;
     for (const PortInfo& port : ports) {

@@ -45,7 +45,7 @@ class EagerSource {
   nb::tuple Run(const nb::dict& inputs, bool all_tensors) const {
     NamedTensors tensors;
     for (const auto& [key, array] : inputs) {
-      const auto name = nb::cast<std::string>(key);
+      const std::string name = NameOf(key);
       const GraphPort* port = Find(name);
       if (port == nullptr) ThrowUnknown(name);
       const Value& value = graph_.value(port->value);
@@ -169,6 +169,16 @@ std::pair<std::string, std::string> InspectModel(const ModelHandle& handle, cons
   return {cli::SkiffText(name, model->model(), nodes), JsonText(cli::SkiffJson(name, model->model()))};
 }
 
+/// Beside the source's own; none where it cannot be read, which is the business of who converts it.
+std::vector<std::string> OtherFiles(const std::string& source) {
+  const Unlocked unlocked;
+  try {
+    return OpenSource(source)->OtherFiles();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 std::string Dot(const ModelHandle& handle) {
   const SharedModel model = handle.opened;
   handle.get();
@@ -219,6 +229,7 @@ void BindConvert(nb::module_& module) {
   module.def("propose_buckets", &Propose, nb::arg("source"), nb::arg("shapes"), nb::arg("uniform"),
              nb::arg("max_plans"), nb::arg("threads"), nb::arg("signature").none(),
              nb::arg("progress").none());
+  module.def("other_files", &OtherFiles, nb::arg("source"));
   module.def("inspect_source", &InspectSource, nb::arg("path"), nb::arg("name"), nb::arg("nodes"));
   module.def("inspect_model", &InspectModel, nb::arg("model"), nb::arg("name"), nb::arg("nodes"));
   module.def("model_dot", &Dot, nb::arg("model"));

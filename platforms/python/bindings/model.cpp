@@ -3,6 +3,7 @@
 #include "cli/image_options.h"
 #include "emit/write_model.h"
 #include "files/image.h"
+#include "files/output_path.h"
 #include "graph/error.h"
 #include "platforms/python/bindings/support.h"
 #include "run/model_signature.h"
@@ -256,7 +257,7 @@ void SaveBytes(const std::string& path, nb::handle object) {
   const Borrowed bytes(object, DType::kU8, "the model");
   const auto* first = bytes.view().as<uint8_t>();
   const Unlocked unlocked;
-  WriteFileAtomically(path, {first, first + bytes.view().bytes()});
+  WriteFileAtomically(CheckOutputFile(path), {first, first + bytes.view().bytes()});
 }
 
 }  // namespace

@@ -75,11 +75,9 @@ class ParityRun {
     options_.layers = Get<bool>(given, "layers");
     options_.note_refusals = Get<bool>(given, "note_refusals");
     options_.keep_state = Get<bool>(given, "keep_state");
-    const auto rtol = Get<nb::object>(given, "rtol");
-    const auto atol = Get<nb::object>(given, "atol");
-    if (!rtol.is_none() || !atol.is_none())
-      options_.tolerance = Tolerance{.atol = atol.is_none() ? 0 : nb::cast<double>(atol),
-                                     .rtol = rtol.is_none() ? 0 : nb::cast<double>(rtol)};
+    const auto rtol = Get<std::optional<double>>(given, "rtol");
+    const auto atol = Get<std::optional<double>>(given, "atol");
+    if (rtol || atol) options_.tolerance = Tolerance{.atol = atol.value_or(0), .rtol = rtol.value_or(0)};
     options_.progress = ProgressOf(Get<nb::object>(given, "progress"));
     const Unlocked unlocked;
     options_.progress(arguments_.model.empty() ? "import and convert" : "import");

@@ -162,7 +162,7 @@ void SessionHandle::SetNamed(SessionCore& core, PyObject* name, nb::handle array
   for (size_t i = 0; i < input_names_.size(); ++i) {
     if (name == input_names_[i].ptr()) return Set(core, i, array);
   }
-  const auto text = nb::cast<std::string>(nb::handle(name));
+  const std::string text = NameOf(name);
   for (size_t i = 0; i < input_names_.size(); ++i) {
     if (text == core.signature.inputs[i].name) return Set(core, i, array);
   }
@@ -294,7 +294,7 @@ void SessionHandle::SetState(const nb::dict& values) {
   SessionCore& core = this->core();
   const Turn turn(core);
   for (const auto& [key, array] : values) {
-    const auto name = nb::cast<std::string>(key);
+    const std::string name = NameOf(key);
     const TensorView current = Must([&] { return core.session->variables().Get(name.c_str()); });
     const Borrowed borrowed(array, current.dtype, fmt::format("variable '{}'", name));
     TensorView view = borrowed.view();

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Mapping, Sequence
 
 import numpy as np
 
+from skiff._arguments import shown
 from skiff._errors import InvalidArgument
 
 _ALIGNMENT = 64
@@ -49,7 +51,10 @@ def empty(shape: Sequence[int] | int, dtype: Any = np.float32) -> np.ndarray:
     The elements are not set, as with ``numpy.empty``.
     """
     dtype = np.dtype(dtype)
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
+    try:
+        extents = tuple(operator.index(extent) for extent in ((shape,) if hasattr(shape, "__index__") else shape))
+    except TypeError:
+        raise InvalidArgument(f"shape is {shown(shape)}; expected extents, as (1, 3, 224, 224)") from None
     size = int(np.prod(extents, dtype=np.int64)) * dtype.itemsize
     memory = np.empty(size + 2 * _ALIGNMENT + _READABLE_TAIL, np.uint8)
     address = memory.ctypes.data

@@ -9,8 +9,10 @@ import os
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Sequence, TypedDict, Union, Unpack
 
 from skiff import _skiff
+from skiff._arguments import chosen, listed, named, real, shown
 from skiff._errors import InvalidArgument
-from skiff._model import Model, _chosen
+from skiff._model import Model
+from skiff._places import files_of, path_of
 from skiff._progress import reporter
 from skiff._sources import in_file, is_keras, is_torch, name_of
 
@@ -71,23 +73,23 @@ class Image:
             raise InvalidArgument("an Image has std or scale, not both")
         return {
             "image_size": _image_size(self.size),
-            "image_mean": _numbers(self.mean),
-            "image_std": _numbers(self.std),
-            "image_scale": _numbers(self.scale),
-            "image_channels": _chosen("channels", self.channels, ("rgb", "bgr", "gray", "grey")),
-            "image_fit": _chosen("fit", self.fit, ("stretch", "crop", "letterbox")),
+            "image_mean": _numbers("mean", self.mean),
+            "image_std": _numbers("std", self.std),
+            "image_scale": _numbers("scale", self.scale),
+            "image_channels": chosen("channels", self.channels, ("rgb", "bgr", "gray", "grey")),
+            "image_fit": chosen("fit", self.fit, ("stretch", "crop", "letterbox")),
             "image_resize": self.resize or 0,
-            "image_filter": _chosen("filter", self.filter, ("linear", "bilinear", "bicubic", "nearest")),
+            "image_filter": chosen("filter", self.filter, ("linear", "bilinear", "bicubic", "nearest")),
             "image_fill": self.fill,
         }
 
 
-def _numbers(values: Sequence[float] | float | None) -> str:
+def _numbers(what: str, values: Sequence[float] | float | None) -> str:
     if values is None:
         return ""
-    if isinstance(values, (int, float)):
+    if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
         values = [values]
-    return ",".join(repr(float(value)) for value in values)
+    return ",".join(repr(real(f"{what} of an Image", value)) for value in values)
 
 
 def _image_size(size: tuple[int, int] | None) -> str:
@@ -121,18 +123,9 @@ def dim_of(sizes: Sizes) -> Dim:
         ) from None
 
 
-def _named(keyword: str, given: Mapping[str, Any] | None, example: str) -> Iterable[tuple[str, Any]]:
-    """The items of a keyword that is a dictionary by name."""
-    if given is None:
-        return ()
-    if not isinstance(given, Mapping):
-        raise InvalidArgument(f"{keyword} is {given!r}; expected a dict by name, as {keyword}={example}")
-    return given.items()
-
-
 def named_dims(dims: Mapping[str, Sizes] | None) -> dict[str, Sizes]:
     """What the keyword ``dims`` says."""
-    return dict(_named("dims", dims, '{"batch": 1}'))
+    return named("dims", dims, '{"batch": 1}')
 
 
 def _shape_text(name: str, shape: Sequence[int]) -> str:
@@ -155,23 +148,27 @@ def conversion_options(
     custom_libraries: Iterable[str | os.PathLike[str]],
 ) -> dict[str, Any]:
     """The options of a plan as the tool spells them, which its code checks."""
-    for name in custom:
+    for name in listed("custom", custom, '["Mish"]'):
         _skiff.keep_custom(name)
-    for file in custom_libraries:
-        _skiff.load_custom_library(os.fspath(file))
-    chosen = [signatures] if isinstance(signatures, str) else list(signatures or ())
+    libraries = [path_of(file, "custom_libraries") for file in listed("custom_libraries", custom_libraries, '["operators.so"]')]
+    for file in libraries:
+        _skiff.load_custom_library(file)
+    chosen = listed("signatures", signatures, '["encode"]')
     return {
         "dims": [f"{name}={dim_of(sizes)}" for name, sizes in named_dims(dims).items()],
-        "shapes": [_shape_text(name, shape) for name, shape in _named("shapes", shapes, '{"image": (1, 3, 224, 224)}')],
+        "shapes": [_shape_text(name, shape) for name, shape in named("shapes", shapes, '{"image": (1, 3, 224, 224)}').items()],
         "buckets": [
-            f"{name}={','.join(str(dim_of(sizes)) for sizes in ranges)}"
-            for name, ranges in _named("buckets", buckets, '{"seq": [16, (17, 64)]}')
+            f"{name}={','.join(str(dim_of(sizes)) for sizes in listed(f'buckets: {name!r}', ranges, '[16, (17, 64)]'))}"
+            for name, ranges in named("buckets", buckets, '{"seq": [16, (17, 64)]}').items()
         ],
-        "constants": [f"{name}={float(number)!r}" for name, number in _named("constants", constants, '{"sr": 16000}')],
-        "state": [f"{name}={output}" for name, output in _named("state", state, '{"state": "stateN"}')],
+        "constants": [
+            f"{name}={real(f'constants: {name!r}', number)!r}" for name, number in named("constants", constants, '{"sr": 16000}').items()
+        ],
+        "state": [f"{name}={output}" for name, output in named("state", state, '{"state": "stateN"}').items()],
         "signatures": chosen,
-        "disable_passes": [disable_passes] if isinstance(disable_passes, str) else list(disable_passes),
+        "disable_passes": listed("disable_passes", disable_passes, '["fold-constants"]'),
         "no_xnnpack": not xnnpack,
+        "custom_libraries": libraries,
     }
 
 
@@ -287,21 +284,21 @@ def convert(
     options = conversion_options(
         dims, shapes, buckets, constants, state, signatures, disable_passes, xnnpack, custom, custom_libraries
     )
-    options["target"] = _chosen("target", target, ("cpu", "vulkan"))
+    options["target"] = chosen("target", target, ("cpu", "vulkan"))
     options["strip"] = strip
     options["copy_state"] = copy_state
-    options["dump_after"] = [dump_after] if isinstance(dump_after, str) else list(dump_after)
+    options["dump_after"] = listed("dump_after", dump_after, '["all"]')
     if image is not None:
         if not isinstance(image, Image):
-            raise InvalidArgument(f"image is {image!r}; expected a skiff.Image, as skiff.Image((224, 224), mean=[...], std=[...])")
+            raise InvalidArgument(f"image is {shown(image)}; expected a skiff.Image, as skiff.Image((224, 224), mean=[...], std=[...])")
         options.update(image._options())
     if isinstance(labels, (str, os.PathLike)):
-        options["labels"] = os.fspath(labels)
+        options["labels"] = path_of(labels, "labels")
     elif labels is not None:
-        options["label_list"] = list(labels)
+        options["label_list"] = listed("labels", labels, '["cat", "dog"]')
     with in_file(source) as path, reporter(progress, "convert") as report:
         if quantize is not None:
             from skiff._quantize import quantized
 
             return quantized(path, name_of(source), quantize, options, quantising, report)
-        return Model._converted(*_skiff.convert(path, options, report))
+        return Model._converted(*_skiff.convert(path, options, report), files_of(path, options))

@@ -7,6 +7,7 @@ from typing import Any, Mapping
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import named, real
 from skiff._errors import InvalidArgument
 from skiff._session import Outputs
 from skiff._sources import in_file
@@ -58,4 +59,4 @@ def eager(source: Any, *, signature: str | None = None, constants: Mapping[str, 
     Raises as :func:`convert`.
     """
     with in_file(source) as path:
-        return Eager(_skiff.EagerSource(path, signature, dict(constants or {})))
+        return Eager(_skiff.EagerSource(path, signature, {name: real(f"constants: {name!r}", number) for name, number in named("constants", constants, '{"sr": 16000}').items()}))

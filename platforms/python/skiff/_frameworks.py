@@ -8,8 +8,9 @@ import os
 import tempfile
 from typing import Any, Mapping, Sequence
 
+from skiff._arguments import chosen
 from skiff._errors import InvalidArgument, Unsupported
-from skiff._model import Model, _chosen
+from skiff._model import Model
 from skiff._sources import is_keras
 
 _FORMATS = ("auto", "tflite", "onnx")
@@ -62,7 +63,7 @@ def _tflite(converter: Any, options: Mapping[str, Any] | None) -> bytes:
 
 def export_keras(model: Any, format: str = "auto", export_options: Mapping[str, Any] | None = None) -> bytes:
     """A .tflite or an .onnx file."""
-    _chosen("format", format, _FORMATS)
+    chosen("format", format, _FORMATS)
     if not is_keras(model):
         _needed("from_keras", "keras")
         raise InvalidArgument(f"from_keras() takes a keras.Model, got {type(model).__name__}")

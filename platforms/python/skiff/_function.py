@@ -10,9 +10,10 @@ import threading
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence, overload
 
 from skiff import _skiff
+from skiff._arguments import chosen, named, shown
 from skiff._convert import Sizes, dim_of
 from skiff._errors import InvalidArgument
-from skiff._model import Model, _chosen
+from skiff._model import Model
 from skiff._skiff import ConcreteFunction, Tensor
 from skiff._structure import Flat, Rebuild, TypeOnly, unique
 
@@ -275,8 +276,8 @@ def _made(
         "retrace_warning": retrace_warning,
         "run_eagerly": run_eagerly,
         "disable_passes": [disable_passes] if isinstance(disable_passes, str) else list(disable_passes),
-        "reference": _chosen("backend", backend, ("planned", "reference")) == "reference",
-        "vulkan": _chosen("target", target, ("cpu", "vulkan")) == "vulkan",
+        "reference": chosen("backend", backend, ("planned", "reference")) == "reference",
+        "vulkan": chosen("target", target, ("cpu", "vulkan")) == "vulkan",
         "threads": threads or 0,
         "kept_shapes": kept_shapes,
     }
@@ -293,6 +294,9 @@ def _range(symbol: str, sizes: Sizes) -> tuple[int, int]:
 
 def _flat_branch(code: Callable[..., Any], what: str, rebuilds: list[Rebuild], call: Rebuild = lambda tensors: ()) -> Callable[..., Any]:
     """A branch or a body over flat tensors; it leaves behind how its results are made again."""
+
+    if not callable(code):
+        raise InvalidArgument(f"{what} is {shown(code)}; expected a function, as lambda x: x + 1")
 
     def run(tensors: list[Tensor] | None = None) -> list[Tensor]:
         flat = Flat()
@@ -369,5 +373,9 @@ def functions_to_model(signatures: Mapping[str, Function | ConcreteFunction] | F
     """
     if isinstance(signatures, Function):
         signatures = {signatures.name: signatures}
-    traces = [(name, one.concrete() if isinstance(one, Function) else one) for name, one in signatures.items()]
+    traces = []
+    for name, one in named("signatures", signatures, '{"step": step}').items():
+        if not isinstance(one, (Function, ConcreteFunction)):
+            raise InvalidArgument(f"signatures: {name!r} is {shown(one)}; expected a skiff.Function, or one of its concrete()")
+        traces.append((name, one.concrete() if isinstance(one, Function) else one))
     return Model(_skiff.serialize_functions(traces))

@@ -9,10 +9,11 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import chosen, listed, named, ranges, real, open_sizes, whole
 from skiff._convert import Sizes, dim_of
 from skiff._errors import InvalidArgument
 from skiff._html import table
-from skiff._model import Model, _chosen
+from skiff._model import Model
 from skiff._progress import reporter
 from skiff._sources import in_file
 
@@ -123,7 +124,7 @@ def random_inputs(
     Raises :class:`InvalidArgument`.
     """
     return _skiff.random_inputs(
-        _opened(model)._handle, seed, dict(sizes or {}), range, dict(input_ranges or {}), signature
+        _opened(model)._handle, seed, open_sizes(sizes), range, ranges(input_ranges), signature
     )
 
 
@@ -150,17 +151,17 @@ def bench(
     """
     opened = _opened(model, cache_folder)
     options = {
-        "inputs": None if inputs is None else dict(inputs),
+        "inputs": None if inputs is None else named("inputs", inputs, '{"x": array}'),
         "seed": seed,
-        "sizes": dict(sizes or {}),
-        "input_ranges": dict(input_ranges or {}),
+        "sizes": open_sizes(sizes),
+        "input_ranges": ranges(input_ranges),
         "signature": signature or "",
-        "backend": _chosen("backend", backend, ("xnnpack", "vulkan", "reference")),
+        "backend": chosen("backend", backend, ("xnnpack", "vulkan", "reference")),
         "threads": threads or 0,
         "exact": exact,
-        "runs": _at_least("runs", runs, 1),
-        "warmup": _at_least("warmup", warmup, 0),
-        "top": _at_least("top", top, 0),
+        "runs": whole("runs", runs, 1),
+        "warmup": whole("warmup", warmup, 0),
+        "top": whole("top", top, 0),
     }
     facts, text = _skiff.bench(opened._handle, _name(opened), options)
 
@@ -173,12 +174,6 @@ def bench(
         ).html  # fmt: skip
 
     return BenchReport(json.loads(facts), text, page)
-
-
-def _at_least(what: str, value: int, least: int) -> int:
-    if value < least:
-        raise InvalidArgument(f"{what} is {value}; expected {least} or more")
-    return value
 
 
 def inspect(model: Any, *, nodes: bool = False) -> Inspection:
@@ -220,21 +215,22 @@ def propose_buckets(
     if (shapes is None) == (uniform is None):
         raise InvalidArgument("say which shapes occur: shapes or uniform, one of them")
     if uniform is not None:
-        ranges = {name: dim_of(sizes) for name, sizes in uniform.items()}
-        for name, dim in ranges.items():
+        dims = {name: dim_of(sizes) for name, sizes in named("uniform", uniform, '{"seq": (1, 128)}').items()}
+        for name, dim in dims.items():
             if dim.max is None:
                 raise InvalidArgument(f"uniform: {name!r} needs a largest size, for example {{{name!r}: (1, 128)}}")
-        observed: Any = {name: (dim.min, dim.max) for name, dim in ranges.items()}
+        observed: Any = {name: (dim.min, dim.max) for name, dim in dims.items()}
     elif isinstance(shapes, (str, os.PathLike)):
         observed = os.fspath(shapes)
     else:
+        rows = [named("shapes", row, '[{"seq": 7, "count": 3}]') for row in listed("shapes", shapes, '[{"seq": 7, "count": 3}]')]
         observed = [
-            ({name: size for name, size in row.items() if name != "count"}, float(row.get("count", 1)))
-            for row in shapes  # type: ignore[union-attr]
+            (open_sizes({name: size for name, size in row.items() if name != "count"}, "shapes"), real("count", row.get("count", 1)))
+            for row in rows
         ]
     with in_file(source) as path, reporter(progress, "buckets") as report:
         found = _skiff.propose_buckets(
-            path, observed, uniform is not None, _at_least("max_plans", max_plans, 1), threads or 0, signature, report
+            path, observed, uniform is not None, whole("max_plans", max_plans, 1), threads or 0, signature, report
         )
     return BucketProposal(
         found["symbol"],

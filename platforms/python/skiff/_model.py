@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Mapping, NamedTuple
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import chosen, shown, whole
 from skiff._errors import InvalidArgument, IoError
+from skiff._places import Read, path_of, write
 from skiff._ports import Plan, Port, Signature, Symbol, VariableInfo, signature_of
 from skiff._session import Outputs, Session, ThreadPool
 
@@ -23,12 +25,6 @@ class ClassScore(NamedTuple):
     index: int  # type: ignore[assignment]  # Which hides the method of tuples.
     label: str
     score: float
-
-
-def _chosen(what: str, value: str, allowed: tuple[str, ...]) -> str:
-    if value not in allowed:
-        raise InvalidArgument(f"{what} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
-    return value
 
 
 class Graph:
@@ -68,9 +64,10 @@ class Model:
             self._bytes = bytes(source)
             self._handle: Any = _skiff.Model.from_bytes(self._bytes)
         else:
-            self._path = os.path.abspath(os.fspath(source))
-            folder = None if cache_folder is None else os.fspath(cache_folder)
-            self._handle = _skiff.Model.open(os.fspath(source), folder)
+            path = path_of(source, "a model", ", or the bytes of a .skiff file")
+            self._path = os.path.abspath(path)
+            folder = None if cache_folder is None else path_of(cache_folder, "cache_folder")
+            self._handle = _skiff.Model.open(path, folder)
             self._stamp = _stamp(self._path)
         self._describe()
 
@@ -84,8 +81,9 @@ class Model:
         return model
 
     @classmethod
-    def _converted(cls, content: bytes, remarks: tuple[Any, Any, Any]) -> Model:
+    def _converted(cls, content: bytes, remarks: tuple[Any, Any, Any], read: tuple[Read, ...] = ()) -> Model:
         model = cls(content)
+        model._read = read
         notes, hints, explained = remarks
         model._notes = tuple(notes)
         model._hints = tuple(hints)
@@ -99,6 +97,7 @@ class Model:
         self._variables = tuple(VariableInfo(*variable) for variable in described["variables"])
         self._metadata: dict[str, str] = described["metadata"]
         self._described = described
+        self._read: tuple[Read, ...] = ()
         self._own_session: Session | None = None
         self._notes: tuple[str, ...] = ()
         self._hints: tuple[str, ...] = ()
@@ -115,9 +114,9 @@ class Model:
             return next(iter(self._signatures.values()))
         try:
             return self._signatures[name]
-        except KeyError:
+        except (KeyError, TypeError):
             names = ", ".join(map(repr, self._signatures))
-            raise InvalidArgument(f"the model has no signature {name!r}; it has {names}") from None
+            raise InvalidArgument(f"the model has no signature {shown(name)}; it has {names}") from None
 
     @property
     def inputs(self) -> tuple[Port, ...]:
@@ -220,19 +219,19 @@ class Model:
 
         Raises :class:`InvalidArgument`, :class:`Unsupported` (no plan for the target), :class:`OutOfMemory`.
         """
-        if threads is not None and threads < 1:
-            raise InvalidArgument(f"threads is {threads}; expected 1 or more, or None for the usable cores, at most 4")
-        if memory_limit is not None and memory_limit < 1:
-            raise InvalidArgument(f"memory_limit is {memory_limit} bytes; expected 1 or more, or None for no limit")
+        if pool is not None and not isinstance(pool, ThreadPool):
+            raise InvalidArgument(f"pool is {shown(pool)}; expected a skiff.ThreadPool, as skiff.ThreadPool(2)")
+        if state_of is not None and not isinstance(state_of, Session):
+            raise InvalidArgument(f"state_of is {shown(state_of)}; expected a Session of this model")
         options = {
             "signature": self._signature(signature).name,
-            "threads": threads or 0,
+            "threads": 0 if threads is None else whole("threads", threads, 1, ", or None for the usable cores, at most 4"),
             "pool": pool,
-            "target": _chosen("target", target, ("cpu", "vulkan")),
-            "backend": _chosen("backend", backend, ("planned", "reference")),
+            "target": chosen("target", target, ("cpu", "vulkan")),
+            "backend": chosen("backend", backend, ("planned", "reference")),
             "fall_back": fall_back,
-            "memory_limit": memory_limit or 0,
-            "kept_shapes": kept_shapes,
+            "memory_limit": 0 if memory_limit is None else whole("memory_limit", memory_limit, 1, ", in bytes, or None for no limit"),
+            "kept_shapes": whole("kept_shapes", kept_shapes, 0),
             "exact": exact,
             "profile": profile,
             "keep_intermediates": keep_intermediates,
@@ -275,6 +274,8 @@ class Model:
         ports = self._signature(signature).outputs
         if name is None:
             name = next((port.name for port in ports if port.labels), ports[0].name)
+        elif not isinstance(name, str):
+            raise InvalidArgument(f"name is {shown(name)}; expected the name of an output")
         scores = output[name] if isinstance(output, Outputs) else output
         return [ClassScore(*one) for one in self._handle.top(name, scores, k, softmax, row, signature)]
 
@@ -293,10 +294,16 @@ class Model:
         return report(self, source, path, **keywords)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the .skiff file; an existing one is replaced whole or not at all. Raises :class:`IoError`."""
+        """Writes the .skiff file; an existing one is replaced whole or not at all.
+
+        Models and Sessions of a file that is replaced go on with what they have opened. Over the file that this Model was opened from
+        nothing is written, because it is there. Raises :class:`InvalidArgument` where the path is that of a file that the model was
+        converted from, or of its weights; :class:`IoError` where something else than a file is there.
+        """
+        path = path_of(path, "path")
         if self._path is not None and os.path.exists(path) and os.path.samefile(self._source(), path):
             return
-        _skiff.write_file(os.fspath(path), self.to_bytes())
+        write(path, self.to_bytes(), self._read)
 
     def to_bytes(self) -> bytes:
         """The .skiff file."""

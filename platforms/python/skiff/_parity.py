@@ -9,10 +9,12 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import chosen, listed, named, ranges, open_sizes, whole
 from skiff._convert import Sizes, conversion_options, named_dims
 from skiff._errors import InvalidArgument, ParityError, Unsupported
 from skiff._html import table
-from skiff._model import Model, _chosen
+from skiff._model import Model
+from skiff._places import path_of
 from skiff._progress import reporter
 from skiff._sources import in_file, is_torch
 
@@ -325,14 +327,19 @@ def parity(
         dims = {**sizes_of(dynamic_shapes), **named_dims(dims)} if model is None else dims
     elif isinstance(expect, str) and expect == "torch":
         raise InvalidArgument('expect="torch" needs a torch module as the source; a function may compute what is expected as well')
-    names = [backends] if isinstance(backends, str) else list(backends or ())
+    names = listed("backends", backends, '["xnnpack"]')
     for name in names:
-        _chosen("backend", name, _BACKENDS)
+        chosen("backend", name, _BACKENDS)
     if not (inputs is None or isinstance(inputs, (str, os.PathLike, Mapping)) or callable(inputs)):
         raise InvalidArgument(
             f'inputs is {type(inputs).__name__}; expected arrays by name, as {{"x": array}}, a folder, "random:SEED", or a function'
         )
-    calls = [at] if isinstance(at, Mapping) else list(at or ())
+    if not (expect is None or isinstance(expect, (str, os.PathLike, Mapping)) or callable(expect)):
+        raise InvalidArgument(
+            f'expect is {type(expect).__name__}; expected arrays by name, as {{"y": array}}, a folder, "onnxruntime", "torch", or a function'
+        )
+    calls = [open_sizes(one, "at") for one in ([at] if isinstance(at, Mapping) else listed("at", at, '{"batch": 1}'))]
+    steps = whole("steps", steps, 1)
     from_random = inputs is None or (isinstance(inputs, str) and inputs.startswith("random:"))
     if not from_random and not callable(inputs) and (sweep or len(calls) > 1 or steps > 1):
         raise InvalidArgument("sweep, steps and several at need random inputs, or a function that makes them: arrays have one size")
@@ -344,13 +351,13 @@ def parity(
         threads=threads or 0,
         repeat=repeat,
         layers=layers,
-        note_refusals=sweep or bool(calls) or steps > 1,
+        note_refusals=bool(sweep or calls or steps > 1),
         keep_state=steps > 1,
         rtol=rtol,
         atol=atol,
     )
     if isinstance(inputs, (str, os.PathLike)) and not from_random:
-        options["inputs"] = os.fspath(inputs)
+        options["inputs"] = path_of(inputs, "inputs")
     elif isinstance(inputs, Mapping) and model is None:
         # Dimensions of which no option speaks have the sizes of these arrays.
         said = {text.split("=")[0] for text in options["shapes"]}
@@ -368,7 +375,7 @@ def parity(
         cases = [
             case
             for pair, name in enumerate(run.names())
-            for case in _cases(run, pair, name, inputs, input_ranges or {}, expect, calls, sweep, steps)
+            for case in _cases(run, pair, name, inputs, ranges(input_ranges), expect, calls, sweep, steps)
         ]
 
     def page() -> str:
@@ -421,13 +428,13 @@ def _cases(
     steps: int,
 ) -> Iterable[ParityCase]:
     input_names, output_names = run.ports(pair)
-    for sizes in run.calls(pair, [dict(one) for one in at], sweep):
+    for sizes in run.calls(pair, at, sweep):
         for step in range(steps):
             if inputs is None or (isinstance(inputs, str) and inputs.startswith("random:")):
                 seed, span = _seed_and_range(inputs or "random:1")
                 arrays = run.random_inputs(pair, sizes, seed + step, span, dict(ranges))
             elif callable(inputs):
-                arrays = dict(inputs(run.named_sizes(pair, sizes)))
+                arrays = named("what inputs() returned", inputs(run.named_sizes(pair, sizes)), '{"x": array}')
             elif isinstance(inputs, Mapping):
                 arrays = dict(inputs)
             else:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Ty
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import listed, ranges, whole
 from skiff._errors import InvalidArgument
 from skiff._html import table
 from skiff._model import Model
+from skiff._places import Read, check_place, files_of, write
 from skiff._ports import Port
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class QuantizeReport(dict):
         self.beyond = tuple(beyond)
         self._text = text
         self._page = page
+        self._read: tuple[Read, ...] = ()
 
     def __bool__(self) -> bool:
         return not self.beyond
@@ -101,8 +104,9 @@ class QuantizeReport(dict):
         return self._page
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page; an existing file is replaced whole or not at all. Raises :class:`IoError`."""
-        _skiff.write_file(os.fspath(path), self._page.encode())
+        """Writes the page; an existing file is replaced whole or not at all. Raises :class:`InvalidArgument` where it is one that was
+        read, and :class:`IoError`."""
+        write(path, self._page.encode(), self._read)
 
     def _repr_html_(self) -> str:
         return table(
@@ -205,9 +209,9 @@ def _words(format: str, keywords: Mapping[str, Any]) -> list[str]:
         elif name == "everything":
             words += [option] if value else []
         elif name == "input_ranges":
-            words += [f"--input-range={key}={low}..{high}" for key, (low, high) in (value or {}).items()]
+            words += [f"--input-range={key}={low}..{high}" for key, (low, high) in ranges(value).items()]
         elif name == "keep":
-            words += [f"{option}={layer}" for layer in ([value] if isinstance(value, str) else value)]
+            words += [f"{option}={layer}" for layer in listed("keep", value, '["head"]')]
         elif name in ("calibrate", "score"):
             words += [f"{option}={os.fspath(value)}"] if isinstance(value, (str, os.PathLike)) else []
         elif value is not None and name != "report":
@@ -277,13 +281,22 @@ def _reader(calibrate: Any, samples: int) -> Callable[[Any], list[dict[str, Any]
     return read
 
 
+def _calibration_files(calibrate: Any) -> tuple[Read, ...]:
+    if not isinstance(calibrate, (str, os.PathLike)) or not os.path.isdir(calibrate):
+        return ()
+    return tuple(Read("a file of calibrate", entry.path) for entry in os.scandir(os.path.abspath(calibrate)) if entry.is_file())
+
+
 def quantized(path: str, name: str, format: str, options: dict[str, Any], keywords: QuantizeKeywords, progress: Any) -> Model:
     """The source at ``path``, which messages call ``name``, converted with ``options`` and quantised."""
     score = keywords.get("score")
     report = keywords.get("report") or False
     calibrate = keywords.get("calibrate")
-    samples = keywords.get("samples", 100)
-    read = _reader(calibrate, max(1, samples))
+    samples = whole("samples", keywords.get("samples", 100), 1)
+    reader = _reader(calibrate, samples)
+    read = (*files_of(path, options), *_calibration_files(calibrate))
+    if not isinstance(report, bool):
+        check_place(report, read)  # Before the work.
     with tempfile.TemporaryDirectory(prefix="skiff_quantize_") as folder:  # For candidates that a command scores.
         options = {
             **options,
@@ -294,11 +307,12 @@ def quantized(path: str, name: str, format: str, options: dict[str, Any], keywor
             "measure_layers": bool(report),
         }
         judge = (lambda content: float(score(Model(content)))) if callable(score) else None
-        made = _skiff.quantize(options, read, judge, progress)
-    model = Model._converted(made["file"], made["remarks"])
+        made = _skiff.quantize(options, reader, judge, progress)
+    model = Model._converted(made["file"], made["remarks"], read)
     facts = json.loads(made["facts"])
     model._notes += tuple(facts["notes"])
     model._quantization = QuantizeReport(facts, made["text"], made["page"], made["beyond"])
+    model._quantization._read = read
     if not isinstance(report, bool):
         model._quantization.save(report)
     return model

@@ -12,9 +12,11 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import chosen, listed, named, ranges, open_sizes, whole
 from skiff._errors import InvalidArgument
 from skiff._html import frame
-from skiff._model import Model, _chosen
+from skiff._model import Model
+from skiff._places import Read, check_place, path_of, read_source, write
 from skiff._progress import reporter
 from skiff._sources import in_file
 
@@ -30,10 +32,12 @@ class Report:
     def __init__(self, page: str, data: Mapping[str, Any]) -> None:
         self.html = page
         self.data = data
+        self._read: tuple[Read, ...] = ()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the page; an existing file is replaced whole or not at all. Raises :class:`IoError`."""
-        _skiff.write_file(os.fspath(path), self.html.encode())
+        """Writes the page; an existing file is replaced whole or not at all. Raises :class:`InvalidArgument` where it is one that the
+        report is about, and :class:`IoError`."""
+        write(path, self.html.encode(), self._read)
 
     def __repr__(self) -> str:
         sides = ", ".join(side["label"] for side in self.data["sides"])
@@ -46,11 +50,13 @@ class Report:
 @contextlib.contextmanager
 def _path_of(model: Model | str | os.PathLike[str] | bytes) -> Iterator[str]:
     if isinstance(model, (str, os.PathLike)):
-        yield os.fspath(model)
+        yield path_of(model, "a model")
         return
     if isinstance(model, Model) and model._path is not None:
         yield model._source()
         return
+    if not isinstance(model, (Model, bytes, bytearray, memoryview)):
+        raise InvalidArgument(f"a model is a path, the bytes of a .skiff file or a skiff.Model, got {type(model).__name__}")
     with tempfile.TemporaryDirectory(prefix="skiff_report_") as folder:
         path = os.path.join(folder, "model.skiff")
         content = model.to_bytes() if isinstance(model, Model) else model
@@ -92,30 +98,38 @@ def report(
 
     >>> skiff.report("net.skiff", "net.onnx", "report.html")
     """
-    names = [backends] if isinstance(backends, str) else list(backends)
+    names = listed("backends", backends, '["xnnpack"]')
     if not names:
         raise InvalidArgument("backends is empty; expected one or more of " + ", ".join(map(repr, _BACKENDS)))
-    if runs is not None and runs < 1:
-        raise InvalidArgument(f"runs is {runs}; expected 1 or more")
     with contextlib.ExitStack() as files:
-        options = {
+        paths = {
             "model": files.enter_context(_path_of(model)),
             "source": "" if source is None else files.enter_context(in_file(source)),
             "against": "" if against is None else files.enter_context(_path_of(against)),
-            "backends": [_chosen("backends", name, _BACKENDS) for name in names],
+        }
+        read = tuple(Read("the model", os.path.abspath(paths[side])) for side in ("model", "against") if paths[side])
+        read += read_source(paths["source"]) if paths["source"] else ()
+        for one in (model, against):
+            read += one._read if isinstance(one, Model) else ()
+        if path is not None:
+            check_place(path, read)  # Before the runs.
+        options = {
+            **paths,
+            "backends": [chosen("backends", name, _BACKENDS) for name in names],
             "signature": signature or "",
             "threads": threads or 0,
             "exact": exact,
             "inputs": f"random:{seed}",
-            "input_files": [] if inputs is None else [files.enter_context(_in_npz(inputs))],
-            "input_ranges": [f"{name}={low}..{high}" for name, (low, high) in (input_ranges or {}).items()],
-            "sizes": [f"{name}={size}" for name, size in (sizes or {}).items()],
-            "runs": runs,
+            "input_files": [] if inputs is None else [files.enter_context(_in_npz(named("inputs", inputs, '{"x": array}')))],
+            "input_ranges": [f"{name}={low}..{high}" for name, (low, high) in ranges(input_ranges).items()],
+            "sizes": [f"{name}={size}" for name, size in open_sizes(sizes).items()],
+            "runs": None if runs is None else whole("runs", runs, 1),
         }
         page, data, notes = _skiff.report(options, files.enter_context(reporter(progress, "report")))
     for note in notes:
         logging.getLogger("skiff").warning("%s", note)
     made = Report(page, json.loads(data))
+    made._read = read
     if path is not None:
         made.save(path)
     return made

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 import numpy as np
 
 from skiff import _skiff
+from skiff._arguments import shown
 from skiff._arrays import empty, has_tail
 from skiff._errors import InvalidArgument
 from skiff._ports import Signature
@@ -39,7 +40,12 @@ class Outputs:
                 return self._arrays[self._names.index(key)]
             except ValueError:
                 raise KeyError(f"there is no output {key!r}; there are {', '.join(map(repr, self._names))}") from None
-        return self._arrays[key]
+        if not hasattr(key, "__index__") and not isinstance(key, slice):
+            raise TypeError(f"an output is chosen by its name or its place, not by {shown(key)}; there are {', '.join(map(repr, self._names))}")
+        try:
+            return self._arrays[key]
+        except IndexError:
+            raise IndexError(f"there is no output {key}; there are {len(self._names)}: {', '.join(map(repr, self._names))}") from None
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_"):  # While an object is being made, as by copy.copy().

@@ -7,6 +7,7 @@ import os
 from typing import Any, Iterator
 
 from skiff._errors import Error, InvalidArgument, IoError
+from skiff._places import path_of
 
 # What messages call a model that is in no file.
 _IN_MEMORY = "the model in memory"
@@ -40,7 +41,7 @@ def in_file(source: Any) -> Iterator[str]:
     Errors speak of the source, and not of that file.
     """
     if isinstance(source, (str, os.PathLike)):
-        yield os.fspath(source)
+        yield path_of(source, "a source")
         return
     if isinstance(source, (bytes, bytearray, memoryview)):
         content = source

@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import shutil
+import stat
 
 import numpy as np
 import pytest
@@ -39,6 +41,67 @@ def test_saved_models_open_again(tmp_path):
     path.write_bytes(b"other")
     with pytest.raises(skiff.IoError, match="another file than the one that was opened"):
         opened.to_bytes()
+
+
+def test_sources_are_not_overwritten(tmp_path):
+    """Those on disk, however their paths are spelled, and the files beside them that weights are in."""
+    onnx = pytest.importorskip("onnx")
+    source = tmp_path / "net.onnx"
+    shutil.copy(CHARACTERS / "characters.onnx", tmp_path / "small.onnx")
+    net = onnx.load(tmp_path / "small.onnx")
+    onnx.save(net, source, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    labels = tmp_path / "labels.txt"
+    shutil.copy(CHARACTERS / "labels.txt", labels)
+    (tmp_path / "link").symlink_to(source)
+    before = {file: file.read_bytes() for file in tmp_path.iterdir()}
+    model = skiff.convert(source, labels=labels)
+    for place, what in (("net.onnx", "the source"), ("link", "the source"), ("weights.bin", "weights of the source"), ("labels.txt", "the labels")):
+        for write in (model.save, lambda path: model.report(path, source), lambda path: skiff.report(model.to_bytes(), source, path)):
+            if what == "the labels" and write != model.save:
+                continue
+            with pytest.raises(skiff.InvalidArgument, match=f"{place}: would overwrite {what}, '.*'; choose another path"):
+                write(tmp_path / place)
+    with pytest.raises(skiff.InvalidArgument, match="weights.bin: would overwrite weights of the source"):
+        skiff.quantize(source, "random:1", report=tmp_path / "weights.bin")
+    model.save(tmp_path / "net.skiff")
+    opened = skiff.Model(tmp_path / "net.skiff")
+    report = opened.report(runs=1)
+    for write in (report.save, opened.report):
+        with pytest.raises(skiff.InvalidArgument, match="net.skiff: would overwrite the model, '.*net.skiff'; choose another path"):
+            write(tmp_path / "net.skiff")
+    with pytest.raises(skiff.InvalidArgument, match="small.onnx: would overwrite the source"):
+        skiff.convert(tmp_path / "small.onnx").save(f"{tmp_path}/../{tmp_path.name}/small.onnx")
+    assert {file: file.read_bytes() for file in before} == before
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path, add):
+    """By a pipe somebody waits at its other end, a folder has files in it."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    report = add.report(runs=1)
+    for place, kind in ((pipe, "a device or pipe"), (tmp_path / "link", "a device or pipe"), (tmp_path, "a folder")):
+        for write in (add.save, report.save, add.report):
+            with pytest.raises(skiff.IoError, match=f"cannot be written: it is {kind}; the path of a file was expected"):
+                write(place)
+    assert stat.S_ISFIFO(pipe.lstat().st_mode) and (tmp_path / "link").is_symlink()
+
+
+def test_a_file_that_is_open_may_be_replaced(tmp_path, add):
+    """Its Model and its Sessions go on with what they have opened; a link stays one."""
+    path = tmp_path / "net.skiff"
+    skiff.convert(CHARACTERS / "characters.onnx").save(path)
+    (tmp_path / "link.skiff").symlink_to(path)
+    opened = skiff.Model(path)
+    image = np.ones((1, 3, 32, 32), np.float32)
+    before = opened(image).logits
+    add.save(tmp_path / "link.skiff")
+    assert (tmp_path / "link.skiff").is_symlink() and path.read_bytes() == add.to_bytes()
+    np.testing.assert_array_equal(opened(image).logits, before)
+    np.testing.assert_array_equal(opened.session()(image).logits, before)
+    with pytest.raises(skiff.IoError, match="another file than the one that was opened"):
+        opened.save(path)
+    assert path.read_bytes() == add.to_bytes()
 
 
 def test_what_a_model_tells():

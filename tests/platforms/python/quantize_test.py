@@ -234,7 +234,7 @@ def test_random_inputs_are_told_of():
         ({"calibrate": CALLS, "ranges": "widest"}, "widest"),
         ({"calibrate": CALLS, "rounding": "up"}, "up"),
         ({"calibrate": CALLS, "measure": "smallest"}, "smallest"),
-        ({"calibrate": CALLS, "samples": 0}, "--samples"),
+        ({"calibrate": CALLS, "samples": 0}, "samples is 0; expected 1 or more"),
         ({"calibrate": CALLS, "percentile": 20.0}, "--percentile"),
         ({"calibrate": CALLS, "max_error": -1}, "--max-error"),
         ({"calibrate": CALLS, "threads": 0}, "--threads"),

@@ -30,6 +30,7 @@ public final class BitmapPixels {
    */
   public static @NotNull Pixels of(@NotNull Bitmap bitmap, int @NotNull[] memory) {
     int count = count(bitmap);
+    Arguments.given(memory, "memory", "an int[] with room for the bitmap's pixels");
     if (memory.length < count)
       throw new IllegalArgumentException(
           "a bitmap of " + size(bitmap) + " pixels does not fit into an array of " + memory.length);
@@ -40,6 +41,7 @@ public final class BitmapPixels {
 
   /** How many pixels there are, where they can be read. */
   private static int count(Bitmap bitmap) {
+    Arguments.given(bitmap, "bitmap", "a Bitmap; BitmapFactory gives null for a file that it cannot decode");
     if (bitmap.isRecycled())
       throw new IllegalArgumentException("the bitmap of " + size(bitmap) + " pixels was recycled");
     // By name: Android 7 has no HARDWARE yet. Null is a format that Android itself has no name for.

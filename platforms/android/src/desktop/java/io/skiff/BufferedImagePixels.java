@@ -21,6 +21,8 @@ public final class BufferedImagePixels {
    * @return the same picture
    */
   public static @NotNull Pixels of(@NotNull BufferedImage image) {
+    Arguments.given(
+        image, "image", "a BufferedImage; ImageIO.read gives null for a file that it does not know");
     int width = image.getWidth();
     int height = image.getHeight();
     int[] argb = new int[Math.multiplyExact(width, height)];

@@ -44,6 +44,11 @@ final class Elements {
       return type.getSimpleName();
     }
 
+    /** {@code "a float[]"}, {@code "an int[]"}. */
+    String withArticle() {
+      return ("aeiou".indexOf(toString().charAt(0)) < 0 ? "a " : "an ") + this;
+    }
+
     /** {@code "toFloatArray()"}. */
     String getter() {
       String element = type.getComponentType().getName();
@@ -167,7 +172,7 @@ final class Elements {
     Kind kind = kindOf(array);
     if (!kind.receives(dtype, quantization))
       throw new IllegalArgumentException(
-          name + " does not fit into a " + kind + "; take " + list(dtype, quantization, false));
+          name + " does not fit into " + kind.withArticle() + "; take " + list(dtype, quantization, false));
     ByteBuffer from = all(memory);
     int count = (int) count(shape);
     if (Array.getLength(array) < count)

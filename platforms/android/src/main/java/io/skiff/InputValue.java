@@ -31,6 +31,9 @@ final class InputValue {
   static InputValue ofArray(Signature signature, String name, Object array, long[] shape) {
     int index = signature.inputIndex(name);
     TensorType type = signature.inputs().get(index);
+    if (array == null)
+      throw Arguments.isNull("data", "an array with the elements of " + type);
+    checkGiven(type, shape);
     int length = Array.getLength(array);
     String what = "the " + Elements.kindOf(array) + " for " + type;
     long[] extents = shape.length == 0 ? shapeOf(type, length, what) : shape.clone();
@@ -48,6 +51,9 @@ final class InputValue {
   static InputValue ofBuffer(Signature signature, String name, ByteBuffer data, long[] shape) {
     int index = signature.inputIndex(name);
     TensorType type = signature.inputs().get(index);
+    if (data == null)
+      throw Arguments.isNull("data", "a direct ByteBuffer with the elements of " + type);
+    checkGiven(type, shape);
     if (!data.isDirect()) {
       throw new IllegalArgumentException(
           "the buffer for " + type + " is not direct; see ByteBuffer.allocateDirect()");
@@ -70,6 +76,8 @@ final class InputValue {
   static InputValue ofTensor(Signature signature, String name, Tensor tensor) {
     int index = signature.inputIndex(name);
     TensorType type = signature.inputs().get(index);
+    if (tensor == null)
+      throw Arguments.isNull("tensor", "a Tensor with the elements of " + type);
     if (tensor.dtype() != type.dtype() || !type.admits(tensor.shape()))
       throw new IllegalArgumentException(type + " takes no " + tensor.description());
     // Its memory may be this session's, which the new shape moves.
@@ -79,7 +87,10 @@ final class InputValue {
   /** @throws IllegalArgumentException when the signature has no such input */
   static InputValue ofPixels(Signature signature, String name, Pixels pixels) {
     int index = signature.inputIndex(name);
-    return new InputValue(index, signature.inputs().get(index), new long[0], pixels);
+    TensorType type = signature.inputs().get(index);
+    if (pixels == null)
+      throw Arguments.isNull("picture", "Pixels for " + type);
+    return new InputValue(index, type, new long[0], pixels);
   }
 
   /**
@@ -88,6 +99,8 @@ final class InputValue {
    * @throws IllegalArgumentException names all inputs that are missing, unknown or wrong
    */
   static List<InputValue> ofMap(Signature signature, Map<String, ?> inputs) {
+    if (inputs == null)
+      throw Arguments.isNull("inputs", "a Map with a value for each of " + signature.inputs());
     List<InputValue> values = new ArrayList<>();
     List<String> missing = new ArrayList<>();
     List<Object> unknown = new ArrayList<>(inputs.keySet());
@@ -160,6 +173,7 @@ final class InputValue {
 
   /** The extents of a call that gives `shape`, or none where they are fixed. */
   static long[] extents(TensorType type, long[] shape) {
+    checkGiven(type, shape);
     if (shape.length == 0 && type.isFixed())
       return type.shape();
     if (shape.length != type.rank()) {
@@ -167,6 +181,11 @@ final class InputValue {
           + type + "; give all " + type.rank() + " extents");
     }
     return shape.clone();
+  }
+
+  private static void checkGiven(TensorType type, long[] shape) {
+    if (shape == null)
+      throw Arguments.isNull("shape", "the extents of " + type + " in this call, or no argument");
   }
 
   private static long bytes(TensorType type, long[] extents) {

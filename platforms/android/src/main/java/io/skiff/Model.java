@@ -54,6 +54,8 @@ public final class Model implements AutoCloseable {
    * @return the model, to be closed
    */
   public static @NotNull Model open(@NotNull String path, @NotNull ModelOptions options) {
+    Arguments.given(path, "path", "the path of a .skiff file");
+    checkGiven(options);
     Handle.closeLost();
     return new Model(Native.openModel(Native.utf8(path), Native.utf8OrNull(options.cacheFolder)), null, path);
   }
@@ -81,6 +83,8 @@ public final class Model implements AutoCloseable {
    * @return the model, to be closed
    */
   public static @NotNull Model open(@NotNull ByteBuffer bytes, @NotNull ModelOptions options) {
+    Arguments.given(bytes, "bytes", "a direct ByteBuffer that holds a .skiff file");
+    checkGiven(options);
     if (!bytes.isDirect())
       throw new IllegalArgumentException("the model's buffer is not direct");
     Handle.closeLost();
@@ -107,6 +111,8 @@ public final class Model implements AutoCloseable {
    * @throws IllegalArgumentException when there is none of this name
    */
   public @NotNull Signature signature(@NotNull String name) {
+    if (name == null)
+      throw Arguments.isNull("name", "the name of a signature; the model has " + signatures);
     List<String> names = new ArrayList<>();
     for (Signature signature : signatures) {
       if (signature.name().equals(name))
@@ -132,6 +138,7 @@ public final class Model implements AutoCloseable {
    * @return its value
    */
   public @Nullable String metadata(@NotNull String key) {
+    Arguments.given(key, "key", "a key of the model's metadata");
     long address = handle.acquire();
     try {
       byte[] value = Native.metadata(address, Native.utf8(key));
@@ -174,6 +181,10 @@ public final class Model implements AutoCloseable {
 
   ModelHandle handle() {
     return handle;
+  }
+
+  private static void checkGiven(ModelOptions options) {
+    Arguments.given(options, "options", "ModelOptions; new ModelOptions() has the defaults");
   }
 
   private static boolean isAligned(ByteBuffer bytes) {

@@ -65,6 +65,7 @@ public final class Pixels {
    * @throws IllegalArgumentException when a side is not positive, or the array is shorter than the picture
    */
   public static @NotNull Pixels argb(int @NotNull[] pixels, int width, int height) {
+    Arguments.given(pixels, "pixels", "an int[] of ARGB pixels, as Bitmap.getPixels gives them");
     check(width, height, 4, 4L * width, 4L * pixels.length);
     return new Pixels(pixels, 0, Format.BGRA8, width, height, 0, 1);
   }
@@ -83,6 +84,7 @@ public final class Pixels {
    */
   public static @NotNull Pixels of(
       @NotNull ByteBuffer buffer, @NotNull Format format, int width, int height, int rowBytes) {
+    checkGiven(buffer, format);
     if (!buffer.isDirect())
       throw new IllegalArgumentException("the pixels' buffer is not direct; see ByteBuffer.allocateDirect()");
     check(width, height, format.bytes, rowBytes, buffer.remaining());
@@ -100,6 +102,7 @@ public final class Pixels {
    */
   public static @NotNull Pixels of(
       @NotNull ByteBuffer buffer, @NotNull Format format, int width, int height) {
+    checkGiven(buffer, format);
     if (width > Integer.MAX_VALUE / format.bytes)
       throw new IllegalArgumentException("rows of " + width + " pixels are too long");
     return of(buffer, format, width, height, width * format.bytes);
@@ -130,6 +133,11 @@ public final class Pixels {
   void write(long session, long model, int signature, int input) {
     Native.writeImage(session, model, signature, input, memory, offset, format.number(), width, height,
         rowBytes, orientation);
+  }
+
+  private static void checkGiven(ByteBuffer buffer, Format format) {
+    Arguments.given(buffer, "buffer", "a direct ByteBuffer with the pixels");
+    Arguments.given(format, "format", "the bytes of one pixel, Pixels.Format.RGB8 for example");
   }
 
   /** The native library trusts in this. */

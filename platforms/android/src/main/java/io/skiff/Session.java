@@ -65,6 +65,8 @@ public final class Session implements AutoCloseable {
    *     lacks an operator; {@link Status#OUT_OF_MEMORY}: see {@link SessionOptions#memoryLimit}
    */
   public static @NotNull Session create(@NotNull Model model, @NotNull SessionOptions options) {
+    Arguments.given(model, "model", "an open Model");
+    Arguments.given(options, "options", "SessionOptions; new SessionOptions() has the defaults");
     Handle.closeLost();
     Signature signature =
         options.signature == null ? model.signatures().get(0) : model.signature(options.signature);
@@ -279,9 +281,9 @@ public final class Session implements AutoCloseable {
    * @throws SkiffException {@link Status#INVALID_ARGUMENT}: where the last run failed, or there was none
    */
   public @NotNull List<@NotNull ClassScore> bestClasses(@NotNull String name, int most, boolean softmax) {
+    int index = signature.outputIndex(name);
     if (most < 1)
       throw new IllegalArgumentException("the " + most + " best classes are none");
-    int index = signature.outputIndex(name);
     List<String> labels = signature.outputs().get(index).labels();
     long session = handle.enter(this);
     try {
@@ -368,6 +370,8 @@ public final class Session implements AutoCloseable {
    * @throws IllegalArgumentException when the model has no variable of this name
    */
   public @NotNull Tensor variable(@NotNull String name) {
+    if (name == null)
+      throw Arguments.isNull("name", "the name of a variable; the model has " + variables);
     int index = variables.indexOf(name);
     if (index < 0) {
       throw new IllegalArgumentException("the model has no variable '" + name + "'; it has " + variables);

@@ -2,7 +2,6 @@ package io.skiff;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jetbrains.annotations.NotNull;
 import org.jetbrains.annotations.Nullable;
 
@@ -26,7 +25,7 @@ public final class SessionOptions {
    * @return this
    */
   public @NotNull SessionOptions target(@NotNull Target target) {
-    this.target = Objects.requireNonNull(target, "target");
+    this.target = Arguments.given(target, "target", "what runs the model, Target.CPU for example");
     return this;
   }
 
@@ -37,7 +36,7 @@ public final class SessionOptions {
    * @return this
    */
   public @NotNull SessionOptions backend(@NotNull Backend backend) {
-    this.backend = Objects.requireNonNull(backend, "backend");
+    this.backend = Arguments.given(backend, "backend", "what computes, Backend.PLANNED for example");
     return this;
   }
 

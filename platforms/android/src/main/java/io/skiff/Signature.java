@@ -85,6 +85,8 @@ public final class Signature {
   }
 
   private static int index(List<TensorType> types, String name, String what) {
+    if (name == null)
+      throw Arguments.isNull("name", "the name of an " + what + "; the signature has " + types);
     for (int i = 0; i < types.size(); ++i) {
       if (types.get(i).name().equals(name))
         return i;

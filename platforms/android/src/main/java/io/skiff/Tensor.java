@@ -274,6 +274,8 @@ public final class Tensor {
   }
 
   private int copyTo(Object array) {
+    if (array == null)
+      throw Arguments.isNull("to", "an array with room for the elements of " + description());
     if (session == null) {
       Elements.read(data, description(), dtype, quantization, shape, array);
       return size();

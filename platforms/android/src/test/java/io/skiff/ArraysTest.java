@@ -107,7 +107,7 @@ public class ArraysTest {
         assertArrayEquals(ints, output.toIntArray());
       } else {
         assertRefused(
-            "of_" + name + ": " + name + "[3] does not fit into a int[]; take long[] (toLongArray())",
+            "of_" + name + ": " + name + "[3] does not fit into an int[]; take long[] (toLongArray())",
             () -> output.toIntArray());
       }
       if (least[i] == Long.MIN_VALUE || name.equals("u64"))

@@ -70,4 +70,14 @@ public class BitmapTest {
     Pixels advised = BitmapPixels.of(bitmap(Bitmap.Config.HARDWARE).copy(Bitmap.Config.ARGB_8888, false));
     assertEquals("40x24 ARGB in an int[]", advised.toString());
   }
+
+  @Test
+  public void namesWhatIsNull() {
+    assertEquals(
+        "bitmap is null: expected a Bitmap; BitmapFactory gives null for a file that it cannot decode",
+        assertThrows(NullPointerException.class, () -> BitmapPixels.of(null)).getMessage());
+    assertEquals("memory is null: expected an int[] with room for the bitmap's pixels",
+        assertThrows(NullPointerException.class, () -> BitmapPixels.of(bitmap(Bitmap.Config.ARGB_8888), null))
+            .getMessage());
+  }
 }
