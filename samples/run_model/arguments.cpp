@@ -101,8 +101,8 @@ bool ParseCount(const char* option, const char* text, int* value) {
   char* end = nullptr;
   errno = 0;
   const long number = std::strtol(text, &end, 10);
-  if (errno != 0 || end == text || *end != '\0' || number < 1 || number > INT_MAX)
-    return FailOf(option, "a number from 1 to 2147483647", text);
+  if (end == text || *end != '\0' || number < 1) return FailOf(option, "a number from 1", text);
+  if (errno != 0 || number > INT_MAX) return FailOf(option, "a smaller number", text);
   *value = static_cast<int>(number);
   return true;
 }

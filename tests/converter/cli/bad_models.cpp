@@ -209,7 +209,7 @@ std::vector<BadInput> BadOutputs() {
       OfOutput("OutputIsADevice", [](const TempFolder&) { return std::string("/dev/full"); },
                {"/dev/full", "cannot be written", "a device"}),
       OfOutput("OutputIsTheSource", [](const TempFolder& f) { return f / "good.onnx"; },
-               {"good.onnx", "source file itself", "another name"}),
+               {"good.onnx", "would overwrite the source", "another name"}),
   };
   BadInput full{"OutputFull",
                 [](const TempFolder& folder) { return Convert(folder, kCharacters); },

@@ -479,7 +479,7 @@ TEST_F(Dialect, TheProgramForDevicesNamesTheWayOut) {
   EXPECT_THAT(fail({bounded_, "--input", folder_.path()}), HasSubstr("is a folder, and a file was expected"));
   EXPECT_THAT(fail({bounded_, "--dim", "batch=-1"}, 2), HasSubstr("size that is not negative"));
   EXPECT_THAT(fail({bounded_, "--tolerance", "-1"}, 2), HasSubstr("expected a number of 0 or more"));
-  EXPECT_THAT(fail({bounded_, "--bench", "99999999999"}, 2), HasSubstr("from 1 to 2147483647"));
+  EXPECT_THAT(fail({bounded_, "--bench", "99999999999"}, 2), HasSubstr("expected a smaller number"));
   const std::string picture = folder_ / "picture.skiff";
   Succeed({"convert", folder_.Write("picture.onnx", Serialized(PictureModel())), "-o", picture});
   EXPECT_THAT(fail({picture, "--input", Npy("nhwc.npy", {1, 4, 4, 3})}),

@@ -136,7 +136,7 @@ TEST_F(EndToEnd, OutputsMayLieBesideInputs) {
     Succeed({"convert", source, "-o", model});
     Succeed({"run", model, "--inputs", beside, "-o", beside});
     Succeed({"bench", model, "--runs", "2", "--inputs", beside, "-o", beside, "--trace", beside + "/t.json"});
-    Succeed({"parity", source, model, "--inputs", beside, "-o", beside});
+    Succeed({"parity", source, model, "--input", beside + "/x.npy", "-o", beside});
     Succeed({"size-list", model, "-o", beside + "/list.cmake"});
     Succeed({"quantize", source, "-o", beside + "/i8.skiff", "--calibrate", beside, "--samples", "1"});
   }
@@ -386,7 +386,7 @@ TEST_F(EndToEnd, InspectShowsBothKinds) {
   const std::string text = Succeed({"inspect", Model(), "--nodes"});
   EXPECT_THAT(text, AllOf(HasSubstr("input 'image' f32 [1, 3, 32, 32], pictures as 32x32 rgb nchw, stretch, "
                                     "linear,\n    mean [127.5, 127.5, 127.5], scale ["),
-                          HasSubstr("36 labels"), HasSubstr("layout transposes"), HasSubstr(" Conv2d "),
+                          HasSubstr("36 labels"), HasSubstr("layout transpose\n"), HasSubstr(" Conv2d "),
                           HasSubstr("{strides=[2, 2],")));
   const Json model = Json::parse(Succeed({"inspect", Model(), "--json"}));
   EXPECT_EQ(model["format"], "skiff");

@@ -208,7 +208,7 @@ TEST(TfliteMetadata, LabelsOfAnotherCountAreNotWritten) {
       EXPECT_THAT(outcome.left_out, IsEmpty());
     } else {
       EXPECT_THAT(outcome.left_out,
-                  ElementsAre(HasSubstr("labels of output 'scores': its last axis has 24 elements")));
+                  ElementsAre(HasSubstr(" of output 'scores': its last axis has 24 elements")));
     }
   }
   ConvertOptions options;
