@@ -198,7 +198,8 @@ class NotFinite {
  public:
   void Look(const CallFiles& call, const NamedTensors& inputs) {
     for (const auto& [name, tensor] : inputs) {
-      if (tensor.dtype() != DType::kF32 && tensor.dtype() != DType::kF16) continue;
+      const bool real = tensor.dtype() == DType::kF32 || tensor.dtype() == DType::kF16;
+      if (!real || HasExtension(call.files.at(name), kPictures)) continue;
       const std::vector<double> numbers = tensor.ToDoubles();
       const auto count =
           std::count_if(numbers.begin(), numbers.end(), [](double number) { return !std::isfinite(number); });
