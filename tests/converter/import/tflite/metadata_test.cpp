@@ -207,8 +207,10 @@ TEST(TfliteMetadata, LabelsOfAnotherCountAreNotWritten) {
     if (count == 0) {
       EXPECT_THAT(outcome.left_out, IsEmpty());
     } else {
-      EXPECT_THAT(outcome.left_out,
-                  ElementsAre(HasSubstr(" of output 'scores': its last axis has 24 elements")));
+      EXPECT_THAT(
+          outcome.left_out,
+          ElementsAre(HasSubstr("left out " + std::to_string(count) + (count == 1 ? " label" : " labels") +
+                                " of output 'scores': its last axis has 24 elements")));
     }
   }
   ConvertOptions options;
