@@ -203,8 +203,7 @@ class NotFinite {
       const std::vector<double> numbers = tensor.ToDoubles();
       const auto count =
           std::count_if(numbers.begin(), numbers.end(), [](double number) { return !std::isfinite(number); });
-      if (count == 0) continue;
-      if (tensors_++ > 0) continue;
+      if (count == 0 || tensors_++ > 0) continue;
       first_ =
           fmt::format("{}{}: {} of {} elements of input '{}' are NaN or infinite", call.files.at(name),
                       call.row < 0 ? "" : fmt::format(", call {}", call.row), count, numbers.size(), name);

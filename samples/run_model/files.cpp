@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 
+#include "arguments.h"
 #include "skiff/quantize.h"
 
 namespace {
@@ -57,7 +58,7 @@ bool FromColumns(void* elements, const skiff::Shape& shape, size_t size) {
 }
 
 /// What was read: the model, and as many inputs and expected outputs as there may be.
-struct stat read_files[40];
+struct stat read_files[1 + 2 * Arguments::kMaxFiles];
 size_t read_count = 0;
 
 bool IsOneOfThem(const struct stat& file) {

@@ -302,6 +302,9 @@ void BindModel(nb::module_& module) {
            nb::arg("row"), signature)
       .def("requantize", &Requantize, nb::arg("name"), nb::arg("is_input"), nb::arg("array"),
            nb::arg("to_integers"), signature);
+  module.def(
+      "check_output_file", [](const std::string& path) { static_cast<void>(CheckOutputFile(path)); },
+      nb::arg("path"));
   module.def("write_file", &SaveBytes, nb::arg("path"), nb::arg("data"));
 }
 

@@ -7,7 +7,7 @@ from typing import Any, Iterable, Mapping, NamedTuple
 
 from skiff import _skiff
 from skiff._arguments import shown
-from skiff._errors import InvalidArgument, IoError
+from skiff._errors import InvalidArgument
 
 
 def path_of(path: Any, what: str, otherwise: str = "") -> str:
@@ -38,14 +38,12 @@ def files_of(path: str, options: Mapping[str, Any]) -> tuple[Read, ...]:
 
 
 def check_place(path: str | os.PathLike[str], read: Iterable[Read] = ()) -> str:
-    """The path as text. Raises :class:`InvalidArgument` where it is one of the files that were read, and :class:`IoError` where
-    something else than a file is there."""
+    """The path as text. Raises :class:`InvalidArgument` where it is one of the files that were read, and :class:`IoError` where no
+    file can be written, or something else is there."""
     place = path_of(path, "path")
+    _skiff.check_output_file(place)
     if not os.path.exists(place):
         return place
-    if not os.path.isfile(place):
-        kind = "a folder" if os.path.isdir(place) else "a device or pipe"
-        raise IoError(f"{place}: cannot be written: it is {kind}; the path of a file was expected")
     for one in read:
         files = [(one.what, one.path)]
         if one.is_source:

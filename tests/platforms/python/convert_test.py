@@ -80,7 +80,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path, add):
     os.mkfifo(pipe)
     (tmp_path / "link").symlink_to(pipe)
     report = add.report(runs=1)
-    for place, kind in ((pipe, "a device or pipe"), (tmp_path / "link", "a device or pipe"), (tmp_path, "a folder")):
+    for place, kind in ((pipe, "a pipe"), (tmp_path / "link", "a pipe"), (tmp_path, "a folder")):
         for write in (add.save, report.save, add.report):
             with pytest.raises(skiff.IoError, match=f"cannot be written: it is {kind}; the path of a file was expected"):
                 write(place)
