@@ -1,4 +1,5 @@
 """Files that Skiff and onnxruntime make of a task's net, and what running them returns and takes."""
+import functools
 import json
 import statistics
 import subprocess
@@ -67,12 +68,10 @@ class SkiffFile:
         return median_milliseconds(lambda: self.session.run({self.port.name: call}, copy=False))
 
 
-def as_onnx(model, folder):
-    """None: tflite2onnx does not know an operator of the net."""
-    if model.suffix == ".onnx":
-        return model
+@functools.cache
+def teach_squeeze():
+    """Tells tflite2onnx, once, of an operator that it does not know."""
     import tflite
-    import tflite2onnx
     from tflite2onnx.op import OpFactory
     from tflite2onnx.op.reshape import Reshape
 
@@ -92,6 +91,14 @@ def as_onnx(model, folder):
             self.setParsed()
 
     OpFactory.register(Squeeze)
+
+
+def as_onnx(model, folder):
+    """None: tflite2onnx does not know an operator of the net."""
+    if model.suffix == ".onnx":
+        return model
+    import tflite2onnx
+    teach_squeeze()
     path = folder / "from_tflite.onnx"
     try:
         tflite2onnx.convert(str(model), str(path))
