@@ -1,5 +1,6 @@
 #include "files/output_path.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,12 @@ namespace fs = std::filesystem;
 
 /// Tries it, because permissions alone say nothing about read-only mounts, quotas and network folders.
 void CheckTakesFiles(const fs::path& folder, const std::string& path) {
+  // Where the file system can do so without a name: a process that is killed here leaves nothing behind.
+  const int nameless = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (nameless >= 0) {
+    close(nameless);
+    return;
+  }
   std::string probe = (folder / ".skiff.XXXXXX").string();
   const int file = mkstemp(probe.data());
   if (file < 0) {
