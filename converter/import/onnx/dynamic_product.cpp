@@ -1,6 +1,7 @@
 #include "import/onnx/dynamic_product.h"
 
 #include "import/emit.h"
+#include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
 #include "ops/op_codes.h"
 
@@ -104,8 +105,10 @@ ValueId EmitDynamicProduct(OnnxBuilder& b, const char* suffix, const OnnxDynamic
   const ValueId scale = b.Constant("scale", *ScalesOf(b, weights_scale, product));
   const ValueId weights = EmitReal(b, "weights", product.weights,
                                    {scale, product.weights_zero_point, product.is_convolution ? 0 : -1});
-  if (product.is_convolution) return EmitOnnx(b, suffix, "Conv", b.opset(), {x, weights}, product.attributes);
-  return EmitOnnx(b, suffix, "MatMul", b.opset(), {x, weights});
+  // The node may be of a domain that counts its opsets from 1.
+  if (product.is_convolution)
+    return EmitOnnx(b, suffix, "Conv", kNewestOnnxOpset, {x, weights}, product.attributes);
+  return EmitOnnx(b, suffix, "MatMul", kNewestOnnxOpset, {x, weights});
 }
 
 }  // namespace skiff

@@ -110,6 +110,18 @@ TEST(OnnxMicrosoft, WeightsOfFourBitsInBlocks) {
   }
 }
 
+/// [1, -3] in steps of 4 / 255 around 191 is as it was; codes 5 3 | 2 4 less 3, times 0.5.
+TEST(OnnxMicrosoft, ProductsOfCodesThatAreChosenAtRunTime) {
+  MicrosoftModel model;
+  model.AddInput("a", {1, 2});
+  model.AddIntegers("b", kU8, {2, 2}, {5, 3, 2, 4});
+  model.AddScale("b", 0.5f, 3);
+  model.AddFloats("bias", {2}, {10, 20});
+  model.AddMicrosoft("DynamicQuantizeMatMul", {"a", "b", "b_s", "b_z", "bias"});
+  const std::vector<float> y = AsFloats(RunModel(model, {{"a", Floats({1, 2}, {1, -3})}}));
+  EXPECT_THAT(y, Pointwise(FloatNear(0.02f), {10 + 1 + 1.5f, 20 + 0 - 1.5f}));
+}
+
 TEST(OnnxMicrosoft, AFusedConvAddsAndActivates) {
   MicrosoftModel model;
   model.AddInput("x", {1, 1, 1, 3});
