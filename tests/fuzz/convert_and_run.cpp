@@ -42,7 +42,8 @@ class EndsIfLate {
 
 }  // namespace
 
-std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import) {
+std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
+                          const std::function<void(std::string_view file)>& keep) {
   try {
     std::vector<NamedGraph> graphs = import();
     std::vector<std::map<std::string, TensorData>> inputs;
@@ -58,6 +59,7 @@ std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import
     }
     const auto converted = ConvertGraphs(std::move(graphs));
     const AlignedBytes file(converted->file);
+    if (keep) keep({reinterpret_cast<const char*>(file.span().data()), file.span().size()});
     ErrorCapture capture;
     ModelOptions model_options;
     model_options.delegates = BuiltinDelegates();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/attrs.h"
 #include "tests/fuzz/run_for_a_while.h"
 
 namespace skiff::testing {
@@ -71,7 +72,9 @@ class User {
       set = Set(static_cast<int>(i), sizes, call, bound);
     if (!set) return;
     if (!RunForAWhile(session_).ok() && !RunForAWhile(session_).ok()) return;
-    for (size_t i = 0; i < session_.signature().outputs.size(); ++i) Read(static_cast<int>(i));
+    for (size_t i = 0; i < session_.signature().outputs.size(); ++i)
+      Read(session_.Output(static_cast<int>(i)));
+    LookAround();
     // What is bound ends here: inputs are set again before the next run.
   }
 
@@ -107,10 +110,29 @@ class User {
     }
   }
 
-  void Read(int index) {
-    const Result<TensorView> output = session_.Output(index);
-    if (!output.ok()) return;
-    const TensorView& view = output.value();
+  /// What tools ask for after a run.
+  void LookAround() {
+    for (const PortInfo& port : session_.signature().outputs) {
+      Read(session_.Output(port.name));
+      Ints perm;
+      Read(session_.Tap(port.name, &perm));
+    }
+    for (int i = 0; i < session_.node_count(); ++i) Read(session_.Tap(session_.node(i).name));
+    for (int i = 0; i < session_.inner_node_count(); ++i) Read(session_.inner_node(i).name);
+    sum_ = sum_ + static_cast<uint8_t>(session_.memory_usage().arena);
+    for (const VariableInfo& variable : model_.variables()) {
+      const Result<TensorView> kept = session_.variables().Get(variable.name);
+      Read(kept);
+      if (kept.ok()) static_cast<void>(session_.variables().Set(variable.name, variable.initial).ok());
+    }
+  }
+
+  void Read(const char* text) {
+    for (; *text != 0; ++text) sum_ = sum_ + static_cast<uint8_t>(*text);
+  }
+  void Read(const Result<TensorView>& tensor) {
+    if (!tensor.ok()) return;
+    const TensorView& view = tensor.value();
     const int64_t width = view.shape.rank() == 0 ? 1 : view.shape.last();
     const int64_t rows = width == 0 ? 0 : view.shape.elements() / width;
     const int64_t stride = view.row_stride == 0 ? width : view.row_stride;

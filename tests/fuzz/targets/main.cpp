@@ -1,7 +1,7 @@
 // Without libFuzzer this is the program: it runs the target over its seeds, over what its mutator makes of
 // each, and over the files that it is given; SKIFF_FUZZ_CORPUS=FOLDER: also over those of the target's corpus
-// there, as platforms/fuzz leaves it. With libFuzzer it writes the seeds for it. usage: TARGET [FILE...] |
-// --write-seeds FOLDER
+// there, as platforms/fuzz leaves it. With libFuzzer it writes the seeds for it, or the models that its seeds
+// are converted to. usage: TARGET [FILE...] | --write-seeds FOLDER | --write-models FOLDER
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -45,7 +45,33 @@ void BeQuiet() {
   SetLogSink([](void*, LogLevel, const char*) {}, nullptr);
 }
 
+/// Where --write-models wants them, and the name of the next.
+fs::path models_folder;
+std::string model_name;
+
+void WriteModels(const fs::path& folder) {
+  models_folder = folder;
+  fs::create_directories(folder);
+  for (const std::string& seed : FuzzSeeds()) {
+    model_name = "model_" + std::to_string(std::hash<std::string>()(seed));
+    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(seed.data()), seed.size());
+  }
+}
+
+/// True where the program was called to write one of these, and has.
+bool HasWritten(int argc, char** argv) {
+  if (argc != 3) return false;
+  const std::string_view option = argv[1];
+  if (option == "--write-seeds") WriteSeeds(argv[2]);
+  if (option == "--write-models") WriteModels(argv[2]);
+  return option == "--write-seeds" || option == "--write-models";
+}
+
 }  // namespace
+
+void KeepModel(std::string_view file) {
+  if (!models_folder.empty()) std::ofstream(models_folder / model_name, std::ios::binary) << file;
+}
 
 std::vector<std::string> FilesIn(const std::string& folder, const std::string& extension, size_t count) {
   std::vector<fs::path> paths;
@@ -89,10 +115,7 @@ void Require(bool holds, const std::string& sentence) {
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   skiff::testing::BeQuiet();
-  if (*argc == 3 && std::strcmp((*argv)[1], "--write-seeds") == 0) {
-    skiff::testing::WriteSeeds((*argv)[2]);
-    std::exit(0);
-  }
+  if (skiff::testing::HasWritten(*argc, *argv)) std::exit(0);
   return 0;
 }
 
@@ -128,11 +151,8 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
 }
 
 int main(int argc, char** argv) {
-  if (argc == 3 && std::strcmp(argv[1], "--write-seeds") == 0) {
-    skiff::testing::WriteSeeds(argv[2]);
-    return 0;
-  }
   skiff::testing::BeQuiet();
+  if (skiff::testing::HasWritten(argc, argv)) return 0;
   unsigned mutations = 3;
   int files = 1;
   if (argc >= 3 && std::strcmp(argv[1], "--mutations") == 0) {
@@ -148,8 +168,9 @@ int main(int argc, char** argv) {
   std::vector<fs::path> paths(argv + std::min(files, argc), argv + argc);
   if (const char* corpora = std::getenv("SKIFF_FUZZ_CORPUS"); corpora != nullptr) {
     const std::string target = fs::path(argv[0]).filename().string().substr(std::strlen("fuzz_"));
-    for (const auto& entry : fs::directory_iterator(fs::path(corpora) / target))
-      paths.push_back(entry.path());
+    for (const auto& entry : fs::recursive_directory_iterator(fs::path(corpora) / target)) {
+      if (entry.is_regular_file()) paths.push_back(entry.path());
+    }
   }
   for (const fs::path& path : paths) Run(skiff::testing::ReadFile(path));
   std::printf("%zu seeds, %u mutations of each, %zu files\n", seeds.size(), mutations, paths.size());

@@ -10,14 +10,25 @@
 
 namespace skiff::testing {
 
-/// What once was a defect, and one node each: the distribution's cases, or where these are not installed the
-/// samples' nets, which are larger.
+/// The few that are left out are large.
+constexpr size_t kCases = 900;
+
+/// What once was a defect, and one node each: of other domains, from the tree; the distribution's cases and
+/// those of a newer release, as far as they are there; where none are, the samples' nets, which are larger.
 std::vector<std::string> FuzzSeeds() {
-  const char* const cases = "/usr/share/libonnx-testdata/data/node";
+  namespace fs = std::filesystem;
+  const fs::path distribution = "/usr/share/libonnx-testdata/data/node";
+  const fs::path newer = fs::path(SKIFF_SOURCE_DIR) / "build/third_party/onnx_1_20/node";
   std::vector<std::string> seeds = FilesIn("tests/fuzz/seeds", ".onnx", SIZE_MAX);
-  const bool has_cases = std::filesystem::exists(cases);
-  for (std::string& file : FilesIn(has_cases ? cases : "samples", ".onnx", has_cases ? 900 : 2))
-    seeds.push_back(std::move(file));
+  const auto add = [&](const fs::path& folder, size_t count) {
+    for (std::string& file : FilesIn(folder.string(), ".onnx", count)) seeds.push_back(std::move(file));
+  };
+  const bool has_cases = fs::exists(distribution);
+  add(has_cases ? distribution : "samples", has_cases ? kCases : 2);
+  if (!fs::exists(newer)) return seeds;
+  for (const auto& test : fs::directory_iterator(newer)) {
+    if (!fs::exists(distribution / test.path().filename())) add(test.path(), 1);
+  }
   return seeds;
 }
 
@@ -29,15 +40,14 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   onnx::ModelProto model;
   if (random() % 8 == 0 || !model.ParseFromArray(data, static_cast<int>(size)))
     return LLVMFuzzerMutate(data, size, max_size);
-  for (uint32_t changes = 1 + random() % 3; changes > 0; --changes) MutateMessage(random, model);
+  for (uint32_t changes = 1 + random() % 3; changes > 0; --changes) MutateModel(random, model);
   return Replaced(model.SerializeAsString(), data, size, max_size);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skiff;
-  const std::string outcome = testing::ConvertAndRun([&] {
-    return std::vector<NamedGraph>{{"main", ImportOnnxBytes(data, size, "")}};
-  });
+  const auto import = [&] { return std::vector<NamedGraph>{{"main", ImportOnnxBytes(data, size, "")}}; };
+  const std::string outcome = testing::ConvertAndRun(import, testing::KeepModel);
   testing::Require(!outcome.starts_with(testing::kDefect), outcome);
   return 0;
 }

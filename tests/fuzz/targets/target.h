@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// libFuzzer's own mutations; without libFuzzer, one byte.
@@ -32,6 +33,10 @@ class BytesAsFile {
   int descriptor_;
   std::string path_;
 };
+
+/// A model that a target's input was converted to: `--write-models` collects them, seeds of `skiff`. Nothing
+/// happens without that option.
+void KeepModel(std::string_view file);
 
 /// What a custom mutator returns: `made` in place of the input, or the input as it is where that is too long.
 size_t Replaced(const std::string& made, uint8_t* data, size_t size, size_t max_size);

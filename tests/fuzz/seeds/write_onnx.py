@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Writes a model of each operator of the domains that no package has cases of: seeds of fuzz_onnx (needs the package onnx).
+
+  tests/fuzz/seeds/write_onnx.py FOLDER
+"""
+import os
+import sys
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+ML, MICROSOFT = "ai.onnx.ml", "com.microsoft"
+F, U8, I8, I32, I64 = numpy.float32, numpy.uint8, numpy.int8, numpy.int32, numpy.int64
+
+
+class X:
+    """An input of the model."""
+
+    def __init__(self, *shape, dtype=F):
+        self.shape = shape
+        self.type = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
+
+
+class W:
+    """A constant: small numbers that are not all alike."""
+
+    def __init__(self, *shape, dtype=F, values=None):
+        count = int(numpy.prod(shape))
+        self.array = numpy.array(range(1, count + 1) if values is None else values).reshape(shape).astype(dtype)
+
+
+def scale(value=0.5):
+    return W(values=[value])
+
+
+def zero(value=3, dtype=U8):
+    return W(dtype=dtype, values=[value])
+
+
+def tree(kind):
+    """x0 <= 1 ? leaf 1 : leaf 2."""
+    return dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_values=[1.0, 0.0, 0.0],
+                nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0],
+                **{kind + "_treeids": [0, 0], kind + "_nodeids": [1, 2], kind + "_ids": [0, 1], kind + "_weights": [1.0, 2.0]})
+
+
+SVM = dict(coefficients=[1.0, -1.0], support_vectors=[1.0, 2.0, 3.0, 4.0], kernel_type="RBF", kernel_params=[0.5, 0.0, 3.0])
+CODES = (X(2, 4, dtype=U8), scale(), zero())
+PICTURE = (X(1, 2, 4, 4, dtype=U8), scale(), zero())
+
+# The operator; the names of its outputs; its inputs, None where one is left out; its attributes.
+NODES = {
+    ML: [
+        ("ArrayFeatureExtractor", "y", (X(2, 3), W(2, dtype=I64, values=[2, 0])), {}),
+        ("Binarizer", "y", (X(2, 3),), dict(threshold=0.5)),
+        ("FeatureVectorizer", "y", (X(2, 1), X(2, 3)), dict(inputdimensions=[1, 3])),
+        ("Imputer", "y", (X(2, 3),), dict(imputed_value_floats=[1.0, 2.0, 3.0], replaced_value_float=float("nan"))),
+        ("LabelEncoder", "y", (X(2, 3, dtype=I64),), dict(keys_int64s=[0, 1, 2], values_floats=[1.0, 2.0, 3.0], default_float=9.0)),
+        ("LinearClassifier", "yz", (X(2, 3),), dict(classlabels_ints=[4, 5], coefficients=[1.0, 2.0, 3.0, -1.0, -2.0, -3.0],
+                                                    intercepts=[0.5, -0.5], post_transform="SOFTMAX", multi_class=1)),
+        ("LinearRegressor", "y", (X(2, 3),), dict(coefficients=[1.0, 2.0, 3.0], intercepts=[0.5], targets=1)),
+        ("Normalizer", "y", (X(2, 3),), dict(norm="L2")),
+        ("OneHotEncoder", "y", (X(2, 3, dtype=I64),), dict(cats_int64s=[0, 1, 2], zeros=1)),
+        ("Scaler", "y", (X(2, 3),), dict(offset=[1.0, 2.0, 3.0], scale=[0.5, 2.0, 1.0])),
+        ("SVMClassifier", "yz", (X(2, 2),), dict(SVM, classlabels_ints=[0, 1], vectors_per_class=[1, 1], rho=[0.25], prob_a=[1.0],
+                                                 prob_b=[0.5], post_transform="NONE")),
+        ("SVMRegressor", "y", (X(2, 2),), dict(SVM, n_supports=2, rho=[0.25])),
+        ("TreeEnsemble", "y", (X(2, 1),), dict(
+            tree_roots=[0], n_targets=2, nodes_featureids=[0], nodes_modes=helper.make_tensor("m", TensorProto.UINT8, [1], [0]),
+            nodes_splits=helper.make_tensor("s", TensorProto.FLOAT, [1], [1.0]), nodes_truenodeids=[0], nodes_trueleafs=[1],
+            nodes_falsenodeids=[1], nodes_falseleafs=[1], leaf_targetids=[0, 1],
+            leaf_weights=helper.make_tensor("w", TensorProto.FLOAT, [2], [1.0, 2.0]))),
+        ("TreeEnsembleClassifier", "yz", (X(2, 1),), dict(tree("class"), classlabels_int64s=[0, 1], post_transform="LOGISTIC")),
+        ("TreeEnsembleRegressor", "y", (X(2, 1),), dict(tree("target"), n_targets=2, aggregate_function="SUM")),
+        ("ZipMap", "y", (X(2, 2),), dict(classlabels_int64s=[0, 1])),
+    ],
+    MICROSOFT: [
+        ("Attention", "y", (X(1, 3, 4), W(4, 12), W(12), W(1, 3, dtype=I32)), dict(num_heads=2, unidirectional=1)),
+        ("BiasGelu", "y", (X(2, 4), W(4)), {}),
+        ("CDist", "y", (X(2, 3), X(4, 3)), dict(metric="euclidean")),
+        ("DequantizeLinear", "y", (X(2, 4, dtype=U8), scale(), zero()), {}),
+        ("DynamicQuantizeMatMul", "y", (X(2, 4), W(4, 3, dtype=U8), scale(), zero(), W(3)), {}),
+        ("EmbedLayerNormalization", "yz", (X(1, 3, dtype=I32), X(1, 3, dtype=I32), W(5, 4), W(3, 4), W(2, 4), W(4), W(4),
+                                           X(1, 3, dtype=I32)), dict(epsilon=1e-5)),
+        ("FastGelu", "y", (X(2, 4), W(4)), {}),
+        ("FusedConv", "y", (X(1, 2, 4, 4), W(2, 2, 3, 3), W(2), X(1, 2, 2, 2)), dict(activation="LeakyRelu", activation_params=[0.5])),
+        ("FusedGemm", "y", (X(2, 4), W(3, 4), W(3)), dict(activation="Relu", transB=1)),
+        ("FusedMatMul", "y", (X(2, 4), X(3, 4)), dict(transB=1, alpha=0.5)),
+        ("FusedMatMulActivation", "y", (X(2, 4), W(4, 3)), dict(activation="Sigmoid")),
+        ("Gelu", "y", (X(2, 4),), {}),
+        ("MatMulIntegerToFloat", "y", (X(2, 4, dtype=U8), W(4, 3, dtype=I8), scale(), W(3), zero(), W(3, dtype=I8), W(3)), {}),
+        ("MatMulNBits", "y", (X(2, 32), W(3, 2, 8, dtype=U8), W(6), W(3, dtype=U8)), dict(K=32, N=3, bits=4, block_size=16)),
+        ("QAttention", "y", (X(1, 3, 4, dtype=U8), W(4, 12, dtype=I8), W(12), scale(), scale(), W(1, dtype=I32, values=[3]), zero(),
+                             zero(dtype=I8)), dict(num_heads=2)),
+        ("QGemm", "y", (*CODES, W(4, 3, dtype=I8), W(3), W(3, dtype=I8), W(3, dtype=I32), scale(), zero()), dict(alpha=0.5)),
+        ("QLinearAdd", "y", (*CODES, X(4, dtype=U8), scale(2.0), zero(), scale(), zero()), {}),
+        ("QLinearAveragePool", "y", (*PICTURE, scale(), zero()), dict(kernel_shape=[2, 2], strides=[2, 2])),
+        ("QLinearConcat", "y", (scale(), zero(), *CODES, X(2, 1, dtype=U8), scale(2.0), zero()), dict(axis=1)),
+        ("QLinearConv", "y", (*PICTURE, W(2, 2, 3, 3, dtype=I8), W(2), W(2, dtype=I8, values=[0, 0]), scale(), zero(), W(2, dtype=I32)),
+         dict(pads=[1, 1, 1, 1])),
+        ("QLinearGlobalAveragePool", "y", (*PICTURE, scale(), zero()), dict(channels_last=1)),
+        ("QLinearLeakyRelu", "y", (*CODES, scale(), zero()), dict(alpha=0.25)),
+        ("QLinearMul", "y", (*CODES, X(4, dtype=U8), scale(2.0), zero(), scale(), zero()), {}),
+        ("QLinearReduceMean", "y", (*CODES, scale(), zero()), dict(axes=[1], keepdims=0)),
+        ("QLinearSigmoid", "y", (*CODES, scale(), zero()), {}),
+        ("QLinearSoftmax", "y", (*CODES, scale(), zero()), dict(axis=-1, opset=13)),
+        ("QLinearWhere", "y", (X(2, 4, dtype=bool), *CODES, X(2, 4, dtype=U8), scale(), zero(), scale(), zero()), {}),
+        ("QuantizeLinear", "y", (X(2, 4), scale(), zero()), {}),
+        ("QuickGelu", "y", (X(2, 4),), dict(alpha=1.7)),
+        ("RotaryEmbedding", "y", (X(1, 3, 4), W(1, 3, dtype=I64, values=[0, 1, 2]), W(4, 1), W(4, 1)), dict(num_heads=2)),
+        ("SkipLayerNormalization", "y", (X(1, 3, 4), X(1, 3, 4), W(4), W(4), W(4)), dict(epsilon=1e-5)),
+        ("SkipSimplifiedLayerNormalization", "y", (X(1, 3, 4), X(1, 3, 4), W(4)), dict(epsilon=1e-5)),
+    ],
+}
+
+
+def model_of(domain, op, outputs, operands, attributes):
+    inputs, constants, names = [], [], []
+    for number, operand in enumerate(operands):
+        names.append("" if operand is None else f"i{number}")
+        if isinstance(operand, X):
+            inputs.append(helper.make_tensor_value_info(names[-1], operand.type, operand.shape))
+        elif isinstance(operand, W):
+            constants.append(numpy_helper.from_array(operand.array, names[-1]))
+    node = helper.make_node(op, names, list(outputs), domain=domain, **attributes)
+    graph = helper.make_graph([node], op, inputs, [onnx.ValueInfoProto(name=name) for name in outputs], constants)
+    version = 1 if domain == MICROSOFT else 5 if op == "TreeEnsemble" else 3
+    versions = [helper.make_opsetid("", 17), helper.make_opsetid(domain, version)]
+    return helper.make_model(graph, opset_imports=versions, ir_version=8)
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    for domain, nodes in NODES.items():
+        for op, *rest in nodes:
+            onnx.save(model_of(domain, op, *rest), os.path.join(sys.argv[1], f"{domain.rpartition('.')[2]}_{op}.onnx"))
+
+
+if __name__ == "__main__":
+    main()
