@@ -93,6 +93,9 @@ def test_what_is_expected():
     assert not report and "expected" in report.verdict
     with pytest.raises(skiff.InvalidArgument, match="none of the outputs 'sum', 'twice'"):
         skiff.parity(ADD, model, inputs=ones, expect=lambda a, b: {"other": a})
+    for expect, given in (({"other": ONES}, "'other'"), ({}, "nothing")):
+        with pytest.raises(skiff.InvalidArgument, match=f"none of the outputs 'sum', 'twice'; it gave {given}"):
+            skiff.parity(ADD, model, inputs=ones, expect=expect)
     with pytest.raises(skiff.InvalidArgument, match="torch module"):
         skiff.parity(ADD, model, expect="torch")
 
