@@ -63,11 +63,18 @@ E ToEnum(nb::handle value, const std::string& what) {
         fmt::join(names, "', '"));
 }
 
+/// One number is as many of it as the attribute has: strides=2 is (2, 2).
+Ints ToInts(nb::handle value, const Ints& before, const std::string& what) {
+  Ints ints = ToInts(value, what);
+  while (PyLong_Check(value.ptr()) && ints.size < before.size) ints[ints.size++] = ints[0];
+  return ints;
+}
+
 /// What Python passes for an attribute.
 template <class T>
 void Set(T& member, nb::handle value, const char* name, const std::string& what) {
   if constexpr (std::is_same_v<T, Ints>) {
-    member = ToInts(value, what);
+    member = ToInts(value, member, what);
   } else if constexpr (std::is_enum_v<T>) {
     member = ToEnum<T>(value, what);
   } else if constexpr (std::is_same_v<T, float>) {

@@ -181,6 +181,14 @@ def test_calls_are_checked_as_pythons_are():
         ops.exp(2)
 
 
+def test_one_number_stands_for_all_of_an_attribute():
+    weights = reals(2, 3, 3, PICTURE.shape[3])
+    one, all_ = ops.conv2d(PICTURE, weights, strides=2, pads=1), ops.conv2d(PICTURE, weights, strides=(2, 2), pads=(1, 1, 1, 1))
+    np.testing.assert_array_equal(one.numpy(), all_.numpy())
+    np.testing.assert_array_equal(ops.max_pool2d(PICTURE, 2).numpy(), ops.max_pool2d(PICTURE, (2, 2)).numpy())
+    assert ops.reduce_sum(X, axes=1).shape == ops.reduce_sum(X, axes=(1,)).shape
+
+
 def test_signatures_are_told():
     assert ops.softmax.__doc__.startswith("softmax(x: typing.Any, axis: int = -1) -> skiff._skiff.Tensor")
     assert "strides: int | collections.abc.Sequence[int] = (1, 1)" in ops.conv2d.__doc__
