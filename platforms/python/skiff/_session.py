@@ -123,6 +123,20 @@ class ThreadPool(_skiff.ThreadPool):
     """
 
 
+class _State(dict[str, np.ndarray]):
+    """What ``Session.state`` returns. An item that is assigned would change this copy alone, and the next run would not know of it."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise TypeError('session.state is a copy of the variables, which does not change; set one with session.state = {"name": array}')
+
+    __setitem__ = __delitem__ = __ior__ = update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
 class Session(_skiff.Session):
     """One thread's use of a :class:`Model`; :meth:`Model.session` makes it.
 
@@ -224,7 +238,7 @@ class Session(_skiff.Session):
     @property
     def state(self) -> dict[str, np.ndarray]:
         """Copies of the variables by name; assign such a dictionary, or a part of it, to restore them."""
-        return self.get_state()
+        return _State(self.get_state())
 
     @state.setter
     def state(self, values: Mapping[str, Any]) -> None:

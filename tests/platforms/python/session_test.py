@@ -250,6 +250,22 @@ def test_a_view_may_be_the_input_of_the_next_run():
     assert view[-1, -1] == 65535
 
 
+def test_a_picture_with_its_channels_elsewhere_is_told_how_to_turn():
+    def session(shape):
+        return skiff.convert(f"graph g {{ symbol n: 1.. input x: f32{shape} y = Neg(x) output y }}".encode()).session(threads=1)
+
+    for size in (4, 200):  # Copied, and read where it lies.
+        for shape, given, order in (
+            (f"[n, 3, {size}, {size}]", (2, size, size, 3), "0, 3, 1, 2"),
+            (f"[1, {size}, {size}, 3]", (1, 3, size, size), "0, 2, 3, 1"),
+        ):
+            with pytest.raises(skiff.NoMatchingBucket) as caught:
+                session(shape)(np.zeros(given, np.float32))
+            assert str(caught.value).endswith(f"got {list(given)}; the axes are in another order: array.transpose({order})")
+    with pytest.raises(skiff.NoMatchingBucket, match="'skiff convert' makes"):
+        session("[n, 3, 4, 5]")(np.zeros((1, 3, 5, 5), np.float32))
+
+
 def test_state():
     source = b"graph g { input x: f32[2] input s: f32[2] t = Add(x, s) output y = t output t }"
     model = skiff.convert(source, state={"s": "t"})
@@ -263,7 +279,12 @@ def test_state():
     assert session(one).y[0] == 1
     session.state = saved
     assert session(one).y[0] == 4
-    session.state = {"s": [10, 20]}
+    with pytest.raises(TypeError, match=r'session\.state = \{"name": array\}'):
+        session.state["s"] = one
+    with pytest.raises(TypeError, match="a copy"):
+        session.state.update(s=one)
+    assert type(pickle.loads(pickle.dumps(saved))) is dict and copy.deepcopy(saved).keys() == saved.keys()
+    session.state = {**saved, "s": [10, 20]}
     np.testing.assert_array_equal(session(one).y, [11, 21])
     other = model.session(state_of=session)
     assert other(one).y[1] == 22 and session(one).y[1] == 23
