@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import logging
 import warnings
 from typing import Any, Callable, Iterator, Mapping
 
@@ -130,6 +131,25 @@ def sizes_of(dynamic_shapes: Any) -> dict[str, Any]:
     return sizes
 
 
+def _tell_of_fixed(program: Any, dynamic_shapes: Any) -> None:
+    """Warns of axes that a torch.export.Dim was to leave open, of which torch makes numbers without a word where the code needs one."""
+    ports = {port.name: port for port in program.model.graph.inputs}
+    if isinstance(dynamic_shapes, Mapping):
+        named = [(ports.get(name), shape) for name, shape in dynamic_shapes.items()]
+    else:  # Where arguments are nested, nothing says which input is whose.
+        named = list(zip(ports.values(), dynamic_shapes or ())) if len(ports) == len(dynamic_shapes or ()) else []
+    for port, shape in named:
+        if port is None or port.shape is None or not isinstance(shape, (Mapping, tuple, list)):
+            continue
+        for axis, dim in _by_axis(shape).items():
+            if hasattr(dim, "__name__") and isinstance(axis, int) and isinstance(port.shape[axis], int):
+                logging.getLogger("skiff").warning(
+                    "input %r: axis %d (%r) is %d in what torch has exported, although it was to be open: the module computes with that "
+                    "number, as x.view(%d, -1) would; x.view(x.shape[0], -1) leaves it open",
+                    port.name, axis, dim.__name__, port.shape[axis], port.shape[axis],
+                )  # fmt: skip
+
+
 def export(module: Any, example_inputs: Any, dynamic_shapes: Any = None, exporter: str = "auto", **options: Any) -> Any:
     """An ONNX model of a module, in memory: an ONNXProgram, or bytes."""
     torch = _torch()
@@ -146,7 +166,9 @@ def export(module: Any, example_inputs: Any, dynamic_shapes: Any = None, exporte
             if exporter == "torchscript":
                 return _by_torchscript(torch, module, args, kwargs, dynamic_shapes, options)
             try:
-                return _by_dynamo(torch, module, args, kwargs, dynamic_shapes, options)
+                program = _by_dynamo(torch, module, args, kwargs, dynamic_shapes, options)
+                _tell_of_fixed(program, dynamic_shapes)
+                return program
             except Unsupported:
                 if exporter == "dynamo" or hasattr(module, "graph_module"):
                     raise

@@ -65,6 +65,30 @@ def test_a_module_becomes_a_model(exporter):
     check(model, net, x)
 
 
+@pytest.mark.skipif("dynamo" not in EXPORTERS, reason="onnxscript is not installed")
+def test_an_axis_that_torch_has_fixed_is_told(caplog):
+    class Rows(torch.nn.Module):
+        def __init__(self, rows):
+            super().__init__()
+            self.rows = rows
+            self.linear = torch.nn.Linear(6, 2)
+
+        def forward(self, x):
+            return self.linear(x.view(self.rows or x.shape[0], -1))
+
+    def said():  # Torch has loggers of its own.
+        return [record.getMessage() for record in caplog.records if record.name == "skiff"]
+
+    batch = torch.export.Dim("batch")
+    for shapes in ({"x": {0: batch}}, ({0: batch},)):
+        caplog.clear()
+        assert skiff.from_torch(Rows(4), torch.ones(4, 3, 2), shapes).inputs[0].shape == (4, 3, 2)
+        assert len(said()) == 1 and said()[0].startswith("input 'x': axis 0 ('batch') is 4 in what torch has exported")
+        caplog.clear()
+        assert skiff.from_torch(Rows(0), torch.ones(4, 3, 2), shapes).symbols[0].name == "batch"
+        assert not said()
+
+
 @pytest.mark.parametrize("exporter", EXPORTERS)
 def test_open_batch_and_sequence(exporter):
     module = Embed().eval()
