@@ -1,5 +1,8 @@
 #include "platforms/python/bindings/session.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "core/platform.h"
 #include "graph/error.h"
 #include "platforms/python/bindings/or_stop.h"
@@ -51,6 +54,33 @@ nb::object Interned(const char* name) {
   if (text == nullptr) throw nb::python_error();
   PyUnicode_InternInPlace(&text);
   return nb::steal(text);
+}
+
+/// How a picture's axes would fit, channels from behind to the front or back; "" where they do, or never do.
+std::string OrderThatFits(const Shape& shape, const Shape& wanted) {
+  constexpr int kOrders[][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}};
+  if (shape.rank() != 4 || wanted.rank() != 4) return "";
+  for (const auto& order : kOrders) {
+    int fitting = 0;
+    for (int axis = 0; axis < 4; ++axis)
+      fitting += wanted[axis] < 0 || wanted[axis] == shape[order[axis]] ? 1 : 0;
+    if (fitting == 4) return order[1] == 1 ? "" : fmt::format("array.transpose({})", fmt::join(order, ", "));
+  }
+  return "";
+}
+
+/// Gives an input by `set`. Where the axes are in another order the error says so, and nothing of files for
+/// other shapes.
+template <class F>
+void Give(const PortInfo& port, const Shape& shape, F set) {
+  try {
+    Must(set);
+  } catch (const Error& error) {
+    const std::string order = OrderThatFits(shape, port.shape);
+    if (error.code() != StatusCode::kNoMatchingBucket || order.empty()) throw;
+    const std::string text = error.what();
+    Throw(error.code(), "{}; the axes are in another order: {}", text.substr(0, text.rfind(';')), order);
+  }
 }
 
 SessionOptions ToOptions(nb::handle from, const std::string& signature, SessionCore& core) {
@@ -127,7 +157,8 @@ void SessionHandle::Close() {
 
 void SessionHandle::BindAt(SessionCore& core, size_t index, Borrowed borrowed) {
   SessionCore::Input& input = core.inputs[index];
-  Must([&] { return core.session->BindInput(static_cast<int>(index), borrowed.view()); });
+  Give(core.signature.inputs[index], borrowed.view().shape,
+       [&] { return core.session->BindInput(static_cast<int>(index), borrowed.view()); });
   if (core.views > 0) core.retired.push_back(std::move(input.bound));
   input.bound = std::move(borrowed);
 }
@@ -148,7 +179,7 @@ void SessionHandle::Set(SessionCore& core, size_t index, nb::handle array) {
   if (view.bytes() >= kWorthBinding && borrowed.may_be_bound()) {
     BindAt(core, index, std::move(borrowed));
   } else {
-    Must([&] { return core.session->SetInput(static_cast<int>(index), view); });
+    Give(port, view.shape, [&] { return core.session->SetInput(static_cast<int>(index), view); });
     if (core.views > 0) core.retired.push_back(std::move(input.bound));
     input.bound = Borrowed();
   }

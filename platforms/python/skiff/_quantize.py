@@ -226,7 +226,7 @@ def _array(value: Any, port: Port, model: Model, where: str) -> Any:
         return model.preprocess(port.name, value)
     value = value.detach() if hasattr(value, "detach") else value
     pixels = getattr(value, "dtype", None) == np.uint8 and np.ndim(value) in (2, 3) and port.dtype != np.uint8
-    if port.image is not None and (hasattr(value, "getexif") or pixels):
+    if hasattr(value, "getexif") or (port.image is not None and pixels):
         return model.preprocess(port.name, value)
     if value is None:
         raise InvalidArgument(f"{where}: None is no input")

@@ -136,6 +136,8 @@ def test_pictures_in_every_form():
         [skiff.convert(NET, image=IMAGE).preprocess(one.inputs[0].name, picture) for picture in pictures],
     ):
         assert skiff.quantize(NET, others, image=IMAGE).to_bytes() == one.to_bytes()
+    with pytest.raises(skiff.InvalidArgument, match="does not say how a picture becomes its input"):
+        skiff.quantize(NET, [pil.open(pictures[0])])
 
 
 def test_samples_are_evenly_spread():
