@@ -2,7 +2,9 @@
 
 #include <climits>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string_view>
 
 #include "graph/error.h"
 #include "graph/nearest.h"
@@ -21,8 +23,29 @@ void CheckHasGraph(const onnx::ModelProto& model, const char* what) {
   }
 }
 
+/// What is given in place of a model: how it begins, and the way from there.
+struct OtherFile {
+  std::string_view begin;
+  const char* text;
+};
+constexpr OtherFile kOtherFiles[] = {
+    {"PK\3\4",
+     "a ZIP archive, as torch.save() and Keras write; torch.onnx.export(), or Keras's "
+     "model.export(path, format=\"onnx\"), makes one"},
+    {"\x80\2", "a Python pickle, as older versions of torch.save() write; torch.onnx.export() makes one"},
+    {"\x89HDF", "an HDF5 file, as Keras writes; its model.export(path, format=\"onnx\") makes one"},
+};
+
+void CheckNoOther(std::string_view bytes, const char* what) {
+  for (const OtherFile& other : kOtherFiles) {
+    if (bytes.substr(0, other.begin.size()) == other.begin)
+      Throw(StatusCode::kInvalidModel, "{} is not an ONNX model but {}", what, other.text);
+  }
+}
+
 onnx::ModelProto ParseModel(const void* bytes, size_t size) {
   const char* what = "the model";
+  CheckNoOther({static_cast<const char*>(bytes), size}, what);
   if (size > INT_MAX) {
     Throw(StatusCode::kInvalidModel, "{} has {} bytes; protobuf reads at most 2 GiB", what, size);
   }
@@ -37,6 +60,9 @@ onnx::ModelProto ParseModel(const void* bytes, size_t size) {
 }
 
 onnx::ModelProto ParseModelFile(const std::string& path) {
+  char begin[4] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
+  Within(path, [&] { CheckNoOther({begin, sizeof(begin)}, "the file"); });
   onnx::ModelProto model;
   ReadProtobufFile(path, "the file is not an ONNX model", model);
   Within(path, [&] { CheckHasGraph(model, "the file"); });
