@@ -110,11 +110,17 @@ void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) 
     NarrowTo(result.buckets.back()->graph, bucket);
   }
   const std::set<SymbolId> symbols = OpenSymbols(graph);
-  for (std::string& sentence : BakedSizes(graph)) graph.left_out.push_back(std::move(sentence));
+  const std::vector<std::string> baked = BakedSizes(graph);
+  graph.left_out.insert(graph.left_out.end(), baked.begin(), baked.end());
   result.graph = std::move(graph);
   progress("optimise");
-  Optimise(result, options);
-  for (const auto& bucket : result.buckets) Optimise(*bucket, options);
+  try {
+    Optimise(result, options);
+    for (const auto& bucket : result.buckets) Optimise(*bucket, options);
+  } catch (const Error& error) {
+    if (baked.empty()) throw;
+    throw Error(error.code(), fmt::format("{}\n{}", error.what(), fmt::join(baked, "\n")));
+  }
   progress("partition");
   Draft(result, symbols, !result.buckets.empty(), options);
   for (const auto& bucket : result.buckets) Draft(*bucket, symbols, true, options);

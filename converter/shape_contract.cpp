@@ -47,8 +47,10 @@ void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const
       Assign(graph, values, dims[i].symbol(), shape[i], option);
     } else if (dims[i].value != shape[i]) {
       Throw(StatusCode::kInvalidArgument,
-            "{}: dimension {} of input '{}' is {} in the model and cannot be {}", option, i, name,
-            dims[i].value, shape[i]);
+            "{}: dimension {} of input '{}' is {} in the model and cannot be {}; export it for that size, or "
+            "with "
+            "the dimension open",
+            option, i, name, dims[i].value, shape[i]);
     }
   }
 }
@@ -60,7 +62,9 @@ SymbolId FindDimension(const Graph& graph, const std::string& name, const std::s
     names.push_back(graph.symbols()[id].name);
   }
   Throw(StatusCode::kInvalidArgument, "{}: the model has no dimension '{}'; its named dimensions are: {}{}",
-        option, name, names.empty() ? "none" : fmt::format("'{}'", fmt::join(names, "' '")),
+        option, name,
+        names.empty() ? "none, its inputs have the sizes of the export; export it with the dimension open"
+                      : fmt::format("'{}'", fmt::join(names, "' '")),
         DidYouMean(name, names));
 }
 

@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "graph/nearest.h"
+#include "passes/shapes/baked_sizes.h"
 
 namespace skiff {
 namespace {
@@ -28,6 +29,16 @@ std::map<std::string, size_t> RanksOf(const std::map<std::string, std::vector<in
   std::map<std::string, size_t> ranks;
   for (const auto& [name, shape] : shapes) ranks[name] = shape.size();
   return ranks;
+}
+
+/// What an exporter has written into the net where --dim and --shape give other sizes: these are left out,
+/// and the net tells. "" where it takes others, or is refused for another reason.
+std::string BakedText(SourceModel& source, size_t index, const ImportOptions& without_sizes) {
+  try {
+    return fmt::format("{}", fmt::join(BakedSizes(source.Import(index, without_sizes)), "\n"));
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 }  // namespace
@@ -132,8 +143,8 @@ std::vector<NamedGraph> ImportSignatures(
       if (extend) extend(graph, contract);
       FixShapes(graph, contract);
     };
+    const FixedInputs fixed = shared.FixedInputsOf(signature);
     try {
-      const FixedInputs fixed = shared.FixedInputsOf(signature);
       Graph graph = source.Import(index, {fixed, fix, RanksOf(options.shapes)});
       for (const auto& [name, number] : fixed)
         graph.stated.emplace_back("set:" + name, fmt::format("{}", number));
@@ -141,6 +152,10 @@ std::vector<NamedGraph> ImportSignatures(
       for (const GraphVariable& variable : graph.variables) kept.insert(variable.name);
       graphs.push_back({unnamed ? kMainSignature : signature.name, std::move(graph)});
     } catch (const Error& error) {
+      if (error.code() == StatusCode::kInvalidModel && !(options.dims.empty() && options.shapes.empty())) {
+        const std::string baked = BakedText(source, index, {fixed, {}, RanksOf(options.shapes)});
+        if (!baked.empty()) throw Error(error.code(), fmt::format("{}\n{}", error.what(), baked));
+      }
       if (chosen.size() == 1 || error.code() != StatusCode::kUnsupported) throw;
       throw Error(error.code(),
                   fmt::format("{}\n(--signature NAME leaves out what is not named: the file has "

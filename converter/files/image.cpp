@@ -35,7 +35,7 @@ TensorData ReadImage(const std::string& path, const PortInfo& port) {
     Throw(
         StatusCode::kInvalidArgument,
         "{}: input '{}' takes {} pictures at a time; pass a .npy file with all of them (--dump-input writes "
-        "one of each), or convert it with a batch of 1",
+        "one of each), or convert a source whose batch is 1 or open",
         path, port.name, port.shape[0]);
   }
   return PreprocessPicture(DecodePicture(ReadFile(path), path), port);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "graph/error.h"
@@ -84,6 +85,16 @@ std::set<int64_t> OthersThan(int64_t size, const Symbol& symbol) {
   return others;
 }
 
+/// The graph with every size allowed.
+Graph WithoutContracts(Graph graph) {
+  for (Symbol& symbol : graph.symbols()) {
+    symbol.min = std::min<int64_t>(symbol.min, 1);
+    symbol.max = Symbol::kUnbounded;
+    symbol.multiple = 1;
+  }
+  return graph;
+}
+
 std::string OthersText(const Trials& trials, const Sizes& taken, SymbolId id) {
   std::string text;
   for (const auto& [other, size] : taken) {
@@ -94,14 +105,12 @@ std::string OthersText(const Trials& trials, const Sizes& taken, SymbolId id) {
   return text;
 }
 
-}  // namespace
-
-std::vector<std::string> BakedSizes(const Graph& graph) {
+/// Nothing where no sizes are taken.
+std::optional<std::vector<std::string>> TakenAlone(const Graph& graph) {
   Trials trials(graph);
-  if (trials.open().empty()) return {};
   const auto base = std::find_if(std::begin(kCommonSizes), std::end(kCommonSizes),
                                  [&](int64_t size) { return trials.WhyRefused(trials.AllAt(size)).empty(); });
-  if (base == std::end(kCommonSizes)) return {};
+  if (base == std::end(kCommonSizes)) return std::nullopt;
   const Sizes taken = trials.AllAt(*base);
   std::vector<std::string> sentences;
   for (const SymbolId id : trials.open()) {
@@ -124,6 +133,15 @@ std::vector<std::string> BakedSizes(const Graph& graph) {
         symbol.name, taken.at(id), OthersText(trials, taken, id), other[id], trials.WhyRefused(other)));
   }
   return sentences;
+}
+
+}  // namespace
+
+std::vector<std::string> BakedSizes(const Graph& graph) {
+  if (Trials(graph).open().empty()) return {};
+  std::optional<std::vector<std::string>> sentences = TakenAlone(graph);
+  if (!sentences) sentences = TakenAlone(WithoutContracts(graph));
+  return sentences.value_or(std::vector<std::string>());
 }
 
 }  // namespace skiff

@@ -51,6 +51,22 @@ std::function<void(ModelProto&)> ExternalAt(const std::string& location) {
   };
 }
 
+/// Its exporter has written a batch of 2 into a Reshape.
+ModelProto BakedModel() {
+  ModelProto model = OpenProductModel();
+  onnx::GraphProto& graph = *model.mutable_graph();
+  graph.mutable_node(0)->set_input(0, "rows");
+  onnx::TensorProto* target = graph.add_initializer();
+  target->set_name("target");
+  target->set_data_type(onnx::TensorProto::INT64);
+  target->add_dims(2);
+  target->add_int64_data(2);
+  target->add_int64_data(-1);
+  AddNode(model, "Reshape", "flatten", {"x", "target"}, {"rows"});
+  graph.mutable_node()->SwapElements(0, 1);
+  return model;
+}
+
 void SetOpset(ModelProto& model, int64_t version) { model.mutable_opset_import(0)->set_version(version); }
 
 void AddUnsupportedOperators(ModelProto& model) {
@@ -166,7 +182,15 @@ std::vector<BadInput> BadShapes() {
                },
                {"'product'", "MatMul"}),
       OfOptions("ShapeContradictsTheModel", {"--shape", "x=1x5"},
-                {"--shape x=1x5", "dimension 1", "'x'", "is 4", "cannot be 5"}),
+                {"--shape x=1x5", "dimension 1", "'x'", "is 4", "cannot be 5", "with the dimension open"}),
+      OfOptions("DimOfAFixedModel", {"--dim", "batch=2"},
+                {"--dim batch=2", "no dimension 'batch'", "export it with the dimension open"}),
+      OfOptions("DimIsNotTheExporters", {"--dim", "batch=3"},
+                {"'product'", "differ: 6 and 4", "the net takes 2 alone", "--dim 'batch=2'"}, BakedModel()),
+      OfOptions("ShapeIsNotTheExporters", {"--shape", "x=1x4"},
+                {"'product'", "differ: 2 and 4", "the net takes 2 alone", "--dim 'batch=2'"}, BakedModel()),
+      OfOptions("RangeIsNotTheExporters", {"--dim", "batch=5..7"},
+                {"'product'", "the net takes 2 alone", "--dim 'batch=2'"}, BakedModel()),
       OfOptions("ShapeOfAnotherRank", {"--shape", "x=4"}, {"--shape x=4", "'x'", "2 dimensions, not 1"}),
       OfOptions("UnknownShapeName", {"--shape", "image=1x4"},
                 {"--shape image=1x4", "no input 'image'", "'x'"}),

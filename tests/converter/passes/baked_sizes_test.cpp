@@ -81,6 +81,18 @@ TEST(BakedSizes, MultiplesAreOpen) {
               IsEmpty());
 }
 
+/// What the contract leaves out is tried where it allows no size that is taken.
+TEST(BakedSizes, TheSizeMayBeOutsideOfTheContract) {
+  EXPECT_THAT(Of(R"(graph g {
+    symbol n: 1..2
+    input x: f32[n, 6]
+    const four: i64[2] = [4, 6]
+    y = Reshape(x, four)
+    output y
+  })"),
+              ElementsAre(HasSubstr("the net takes 4 alone")));
+}
+
 /// Nothing is said of a net that takes no size that is tried.
 TEST(BakedSizes, NoSizeIsNoAnswer) {
   EXPECT_THAT(Of(R"(graph g {
