@@ -58,7 +58,7 @@ void AddCustomLibraryOption(CLI::App& command) {
           },
           "A shared library with operators of your own (samples/custom_operator); repeatable")
       ->type_name("FILE")
-      ->check(CLI::ExistingFile);
+      ->check(CLI::ExistingFile.description(""));
 }
 
 void AddCustomOptions(CLI::App& command) {

@@ -74,7 +74,7 @@ void AddCacheOption(CLI::App& command, std::string& cache_folder) {
                   "A folder of your own in which packed weights are kept, so that the next start maps them "
                   "(default: none)")
       ->type_name("DIR")
-      ->check(CLI::ExistingDirectory);
+      ->check(CLI::ExistingDirectory.description(""));
 }
 
 void AddThreadsOption(CLI::App& command, int& threads) {

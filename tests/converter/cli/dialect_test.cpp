@@ -80,6 +80,7 @@ TEST_F(Dialect, HelpIsThereInEveryWayAndFits) {
     EXPECT_EQ(help, Succeed({command, "--help"}));
     EXPECT_THAT(help, AllOf(HasSubstr("skiff " + command), HasSubstr("--help")));
     EXPECT_LE(LongestLine(help), 100u) << command;
+    EXPECT_THAT(help, AllOf(Not(HasSubstr("FILE:FILE")), Not(HasSubstr("DIR:DIR"))));
     RunOptions narrow;
     narrow.terminal = 60;
     narrow.environment = {{"TERM", "xterm"}, {"COLUMNS", ""}};
