@@ -8,13 +8,15 @@
 #include "eager/reference_node.h"
 #include "ops/op.h"
 #include "ops/op_codes.h"
+#include "skiff/quantization.h"
 
 namespace skiff::vulkan {
 namespace {
 
 constexpr int kMostInputs = 3;
 
-/// One node: its output, and its inputs, of which all but the first are constants.
+/// One node: its output, and its inputs, of which all but the first are constants. With kQuantizedConvDot all
+/// are codes.
 struct Probe {  // In the order that its rows read best in. NOLINT(clang-analyzer-optin.performance.Padding)
   Shader shader;
   OpCode op;
@@ -40,16 +42,21 @@ Span<const Probe> Probes() {
       {Shader::kBinary, OpCode::kAdd, {1, 9, 7, 8}, {{1, 9, 7, 8}, {8}}, 2, Nothing},
       {Shader::kUnary, OpCode::kSilu, {1, 9, 7, 8}, {{1, 9, 7, 8}}, 1, Nothing},
       {Shader::kReduce, OpCode::kReduceMean, {1, 1, 1, 8}, {{1, 9, 11, 8}}, 1, Spatial},
+      {Shader::kQuantizedConvDot, OpCode::kConv2d, {1, 9, 7, 8}, {{1, 9, 7, 12}, {8, 3, 3, 12}}, 2, SamePads},
       {Shader::kSoftmax, OpCode::kSoftmax, {2, 100}, {{2, 100}}, 1, LastAxis},
   };
   return {probes, std::size(probes)};
 }
 
-/// The shader, the lowering, and the kernel to compare with.
-bool IsInBuild(const Probe& probe, VulkanPrecision precision) {
+constexpr bool HasCodes(const Probe& probe) { return probe.shader == Shader::kQuantizedConvDot; }
+
+/// The shader, the lowering, and the kernel to compare with are in the build, and Models with these options
+/// use the shader.
+bool IsUsed(const Probe& probe, const Device& device, const VulkanOptions& options) {
   const OpDef* op = FindOp(probe.op);
-  return op != nullptr && op->kernel != nullptr && FindLowering(probe.op) != nullptr &&
-         CodeOf(probe.shader, precision).words != nullptr;
+  return op != nullptr && op->kernel != nullptr && FindLowering(probe.op, HasCodes(probe)) != nullptr &&
+         CodeOf(probe.shader, options.precision).words != nullptr &&
+         (!HasCodes(probe) || device.DotsFor(options) != 0);
 }
 
 /// Values in [-1, 1] that no two probes share, exact in f16.
@@ -60,9 +67,20 @@ void Fill(float* values, int64_t count, uint32_t seed) {
   }
 }
 
+void FillCodes(int8_t* codes, int64_t count, uint32_t seed) {
+  for (int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    codes[i] = static_cast<int8_t>(seed >> 24);
+  }
+}
+
 class ProbeRun {
  public:
-  explicit ProbeRun(const Probe& probe) : probe_(probe) {}
+  explicit ProbeRun(const Probe& probe) : probe_(probe) {
+    quantization_[0].zero_point = -5;
+    quantization_[1].zero_point = 3;
+    quantization_[kMostInputs].scale = 1500;
+  }
 
   /// The largest difference from the reference, relative to the largest result; infinite for NaN.
   Result<double> Difference(const Environment& environment) {
@@ -97,8 +115,12 @@ class ProbeRun {
       const auto count = probe_.inputs[i].elements();
       SKIFF_RETURN_IF_ERROR(values_[i].Allocate(static_cast<size_t>(count)));
       const auto seed = static_cast<uint32_t>(probe_.shader) * 16 + static_cast<uint32_t>(i);
-      Fill(values_[i].data(), count, seed);
-      tensors_[i].view = TensorView(values_[i].data(), DType::kF32, probe_.inputs[i]);
+      if (HasCodes(probe_)) {
+        FillCodes(reinterpret_cast<int8_t*>(values_[i].data()), count, seed);
+      } else {
+        Fill(values_[i].data(), count, seed);
+      }
+      tensors_[i].view = ViewOf(values_[i], probe_.inputs[i], i);
       tensors_[i].constant = i > 0;
       tensors_[i].hash = {0x63616e617279u, seed};
       indices_[i] = i;
@@ -106,17 +128,27 @@ class ProbeRun {
     const auto count = static_cast<size_t>(probe_.output.elements());
     SKIFF_RETURN_IF_ERROR(expected_.Allocate(count));
     SKIFF_RETURN_IF_ERROR(got_.Allocate(count));
-    output() = TensorView(expected_.data(), DType::kF32, probe_.output);
+    output() = ViewOf(expected_, probe_.output, kMostInputs);
     indices_[kMostInputs] = kMostInputs;
     return OkStatus();
+  }
+
+  TensorView ViewOf(FixedArray<float>& memory, const Shape& shape, int tensor) {
+    if (!HasCodes(probe_)) return TensorView(memory.data(), DType::kF32, shape);
+    return TensorView(memory.data(), DType::kI8, shape, &quantization_[tensor]);
+  }
+
+  double ElementOf(const FixedArray<float>& memory, size_t i) const {
+    if (!HasCodes(probe_)) return static_cast<double>(memory[i]);
+    return reinterpret_cast<const int8_t*>(memory.data())[i];
   }
 
   double Compared() const {
     double largest = 0;
     double difference = 0;
     for (size_t i = 0; i < got_.size(); ++i) {
-      largest = std::fmax(largest, std::fabs(static_cast<double>(expected_[i])));
-      const double one = std::fabs(static_cast<double>(got_[i]) - static_cast<double>(expected_[i]));
+      largest = std::fmax(largest, std::fabs(ElementOf(expected_, i)));
+      const double one = std::fabs(ElementOf(got_, i) - ElementOf(expected_, i));
       difference = one <= difference ? difference : one;  // NaN stays.
     }
     return std::isnan(difference) ? HUGE_VAL : difference / largest;
@@ -127,6 +159,7 @@ class ProbeRun {
   PlanTensor tensors_[kMostInputs + 1];
   PlanNode node_;
   int32_t indices_[kMostInputs + 1] = {};
+  Quantization quantization_[kMostInputs + 1];
   FixedArray<float> values_[kMostInputs];
   FixedArray<float> expected_;
   FixedArray<float> got_;
@@ -136,7 +169,9 @@ class ProbeRun {
 
 Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& options,
                    const char* cache_folder) {
-  if (options.fault == VulkanFault::kNone && device->IsChecked(options.precision)) return OkStatus();
+  // What is forced may be another shader than was tried before.
+  const bool usual = options.fault == VulkanFault::kNone && options.dot == VulkanDot::kWhereFast;
+  if (usual && device->IsChecked(options.precision)) return OkStatus();
   Weights weights(device, options);
   std::shared_ptr<Arena> arena;
   Tuning tuning(*device, options, nullptr);
@@ -147,7 +182,7 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
   size_t tried = 0;
   size_t wrong = 0;
   for (const Probe& probe : Probes()) {
-    if (!IsInBuild(probe, options.precision)) continue;
+    if (!IsUsed(probe, *device, options)) continue;
     ++tried;
     SKIFF_ASSIGN_OR_RETURN(const double difference, ProbeRun(probe).Difference(environment));
     if (difference <= allowed) continue;
@@ -160,8 +195,7 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
     return Fail(StatusCode::kUnsupported, "'%s' computes wrong numbers with every shader that was tried",
                 device->name());
   // A shader that this Model must not use was not tried.
-  if (options.fault == VulkanFault::kNone && options.quarantine == nullptr)
-    device->SetChecked(options.precision);
+  if (usual && options.quarantine == nullptr) device->SetChecked(options.precision);
   return OkStatus();
 }
 

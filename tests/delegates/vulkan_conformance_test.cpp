@@ -13,11 +13,11 @@
 #include "core/error_capture.h"
 #include "delegates/vulkan/delegate.h"
 #include "delegates/vulkan/device/device.h"
-#include "delegates/vulkan/lower/emitter.h"
 #include "delegates/vulkan/support.h"
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "tolerance.h"
+#include "vulkan_program.h"
 
 namespace skiff::testing {
 namespace {
@@ -270,36 +270,17 @@ INSTANTIATE_TEST_SUITE_P(All, VulkanForms, ::testing::ValuesIn(SampledParameters
                                   kConfigurations[info.param.configuration].name + "_forms";
                          });
 
-/// What a node's lowering asks for.
-vulkan::Program ProgramOf(const Node& node, const std::shared_ptr<vulkan::Device>& device,
-                          const VulkanOptions& options = {}) {
-  const vulkan::Tuning tuning(*device, options, nullptr);
-  vulkan::Weights weights(device, options);
-  vulkan::Program program;
-  const SegmentView segment = node.segment();
-  vulkan::Emitter emit(segment, *device, options, tuning, weights, program);
-  emit.Begin(0);
-  EXPECT_TRUE(vulkan::FindLowering(node.description().op, ComputesQuantized(node.types()))(emit).ok());
-  return program;
-}
-
-/// The shader families, whether it dispatches them at these extents or not.
-Names FamiliesOf(const Node& node, const std::shared_ptr<vulkan::Device>& device,
-                 const VulkanOptions& options) {
-  const vulkan::Program program = ProgramOf(node, device, options);
-  Names families;
-  for (const vulkan::Dispatch& dispatch : program.dispatches)
-    families.insert(vulkan::ShaderName(dispatch.key.shader));
-  for (const vulkan::PipelineKey& key : program.variants) families.insert(vulkan::ShaderName(key.shader));
-  return families;
-}
-
 /// A build from an operator list has what the table says and nothing else.
 TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
   auto device = vulkan::Device::Get(VulkanOptionsFromEnvironment());
   if (!device.ok()) GTEST_SKIP() << "there is no Vulkan device here";
   std::map<std::string, Names> table = FamiliesByLowering();
   std::map<std::string, Names> used;
+  // In f32, in f16, and with integer dot products where the device has them.
+  VulkanOptions asked[3];
+  asked[1].precision = VulkanPrecision::kF16Storage;
+  for (VulkanOptions& options : asked) options.dot = VulkanDot::kNever;
+  asked[2].dot = VulkanDot::kAlways;
   for (const Parameter& parameter : AllParameters()) {
     if (parameter.configuration != 0) continue;
     const Case& description = ConformanceCases()[parameter.index];
@@ -308,15 +289,17 @@ TEST(VulkanConformanceTable, SaysWhichShadersALoweringUses) {
     const std::string lowering = LoweringOf(KeyOf(node));
     const bool on_reals = lowering == "QuantizedReals";
     const Names plain = on_reals ? table[LoweringOf({description.op, false})] : Names();
-    for (const VulkanPrecision precision : {VulkanPrecision::kF32, VulkanPrecision::kF16Storage}) {
-      VulkanOptions options;
-      options.precision = precision;
+    for (const VulkanOptions& options : asked) {
       for (const std::string& family : FamiliesOf(node, *device, options)) {
         if (plain.contains(family)) continue;
         used[lowering].insert(family);
         EXPECT_TRUE(table[lowering].contains(family)) << description.name << " asks for " << family;
       }
     }
+  }
+  const auto is_dot = [](const std::string& family) { return family.ends_with("_dot"); };
+  for (auto& [lowering, families] : table) {
+    if ((*device)->DotsFor(asked[2]) == 0) std::erase_if(families, is_dot);
   }
   EXPECT_EQ(used, table) << "a row that no case needs";
 }

@@ -71,6 +71,25 @@ std::string FaultName(const ::testing::TestParamInfo<Failure>& info) {
 
 INSTANTIATE_TEST_SUITE_P(All, VulkanFailure, ::testing::ValuesIn(kFailures), FaultName);
 
+TEST_F(VulkanSession, TriesIntegerDotProductsBeforeItUsesThem) {
+  VulkanOptions options = TestOptions();
+  options.dot = VulkanDot::kAlways;
+  if ((*vulkan::Device::Get(options))->DotsFor(options) == 0)
+    GTEST_SKIP() << "the device has no integer dot products";
+  const auto is_wrong = ::testing::Contains(HasSubstr("wrong numbers with the shader quantized_conv_dot"));
+  for (const VulkanFault fault : {VulkanFault::kNone, VulkanFault::kWrongResult}) {
+    options.fault = fault;
+    for (const VulkanDot dot : {VulkanDot::kNever, VulkanDot::kAlways}) {
+      options.dot = dot;
+      const bool expected = fault == VulkanFault::kWrongResult && dot == VulkanDot::kAlways;
+      Opened opened(kSmallNet, options);
+      const LogCapture log;
+      const auto session = opened.MustCreate();
+      EXPECT_EQ(::testing::Matches(is_wrong)(log.lines()), expected) << ::testing::PrintToString(log.lines());
+    }
+  }
+}
+
 TEST_F(VulkanSession, ReportsALostDeviceAndStartsAnew) {
   VulkanOptions options = TestOptions();
   options.fault = VulkanFault::kDeviceLost;

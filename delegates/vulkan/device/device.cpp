@@ -178,6 +178,8 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
                                                             : VulkanPrecision::kF16Storage;
   }
 
+  FindDots(physical);
+
   uint32_t timestamp_bits = 0;
   const int family = ComputeFamily(physical, &timestamp_bits);
   if (family < 0)
@@ -191,7 +193,20 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
   const bool arithmetic = Has(VulkanPrecision::kF16Arithmetic);
   arithmetic16 = {VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_FLOAT16_INT8_FEATURES};
   arithmetic16.shaderFloat16 = VK_TRUE;
-  if (arithmetic) storage16.pNext = &arithmetic16;
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+  dot.shaderIntegerDotProduct = VK_TRUE;
+  const char* extensions[2] = {};
+  uint32_t extension_count = 0;
+  if (arithmetic) {
+    storage16.pNext = &arithmetic16;
+    extensions[extension_count++] = arithmetic_extension;
+  }
+  if (dots_ != 0) {
+    dot.pNext = storage16.pNext;
+    storage16.pNext = &dot;
+    extensions[extension_count++] = VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME;
+  }
   constexpr float kPriority = 1.0f;
   VkDeviceQueueCreateInfo queue{VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queue.queueFamilyIndex = queue_family_;
@@ -200,11 +215,34 @@ Status Device::Open(VkPhysicalDevice physical, const VulkanOptions&) {
   VkDeviceCreateInfo info{VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, &storage16};
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
-  info.enabledExtensionCount = arithmetic ? 1 : 0;
-  info.ppEnabledExtensionNames = &arithmetic_extension;
+  info.enabledExtensionCount = extension_count;
+  info.ppEnabledExtensionNames = extensions;
   SKIFF_RETURN_IF_ERROR(Check(vkCreateDevice(physical, &info, nullptr, &device_), "vkCreateDevice"));
   vkGetDeviceQueue(device_, queue_family_, 0, &queue_);
   return CreateLayouts();
+}
+
+void Device::FindDots(VkPhysicalDevice physical) {
+  if (!HasExtension(physical, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME)) return;
+  VkPhysicalDeviceShaderIntegerDotProductFeatures dot{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_FEATURES};
+  VkPhysicalDeviceFeatures2 features{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &dot};
+  vkGetPhysicalDeviceFeatures2(physical, &features);
+  if (dot.shaderIntegerDotProduct != VK_TRUE) return;
+  VkPhysicalDeviceShaderIntegerDotProductProperties fast{
+      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_INTEGER_DOT_PRODUCT_PROPERTIES};
+  VkPhysicalDeviceProperties2 properties{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, &fast};
+  vkGetPhysicalDeviceProperties2(physical, &properties);
+  dots_ = kSignedDot | kUnsignedDot | kMixedDot;
+  if (fast.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE) fast_dots_ |= kSignedDot;
+  if (fast.integerDotProduct4x8BitPackedUnsignedAccelerated == VK_TRUE) fast_dots_ |= kUnsignedDot;
+  if (fast.integerDotProduct4x8BitPackedMixedSignednessAccelerated == VK_TRUE) fast_dots_ |= kMixedDot;
+}
+
+uint32_t Device::DotsFor(const VulkanOptions& options) const {
+  constexpr uint32_t kAsked[] = {0,        0, kSignedDot | kUnsignedDot | kMixedDot, kSignedDot, kUnsignedDot,
+                                 kMixedDot};  // By VulkanDot.
+  return options.dot == VulkanDot::kWhereFast ? fast_dots_ : dots_ & kAsked[static_cast<size_t>(options.dot)];
 }
 
 Status Device::CreateLayouts() {

@@ -26,6 +26,9 @@ inline constexpr uint32_t kMaxBindings = 4;
 /// Bytes of push constants: the least that Vulkan promises.
 inline constexpr uint32_t kPushBytes = 128;
 
+/// Integer dot products of four bytes in a word, by the signs of their operands; or'ed.
+enum DotProducts : uint32_t { kSignedDot = 1, kUnsignedDot = 2, kMixedDot = 4 };
+
 class Device {
  public:
   /// The device that the options choose. kUnsupported, and a sentence, where there is none that will do.
@@ -43,6 +46,8 @@ class Device {
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
   bool Has(VulkanPrecision precision) const { return precision <= best_precision_; }
+  /// Those that products of codes are to be computed with (DotProducts).
+  uint32_t DotsFor(const VulkanOptions& options) const;
   /// Ticks of the queue's timestamps are this many nanoseconds; 0: there are none.
   double timestamp_ns() const { return timestamp_ns_; }
   uint32_t queue_family() const { return queue_family_; }
@@ -68,6 +73,7 @@ class Device {
  private:
   Device();
   Status Open(VkPhysicalDevice physical, const VulkanOptions& options);
+  void FindDots(VkPhysicalDevice physical);
   Status CreateLayouts();
   Status Note(VkResult result, const char* what);
 
@@ -78,6 +84,8 @@ class Device {
   uint64_t largest_allocation_ = 0;
   uint32_t subgroup_size_ = 1;
   VulkanPrecision best_precision_ = VulkanPrecision::kF32;
+  uint32_t dots_ = 0;       ///< DotProducts that the device has.
+  uint32_t fast_dots_ = 0;  ///< And those that it accelerates.
   double timestamp_ns_ = 0;
   uint32_t queue_family_ = 0;
   VkQueue queue_ = VK_NULL_HANDLE;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 namespace skiff {
 namespace {
@@ -41,6 +42,14 @@ VulkanPrecision PrecisionFromName(const char* name) {
                                               : VulkanPrecision::kF16Storage;
 }
 
+VulkanDot DotFromName(const char* name) {
+  constexpr const char* kNames[] = {"fast", "never", "always", "signed", "unsigned", "mixed"};
+  for (size_t i = 0; name != nullptr && i < std::size(kNames); ++i) {
+    if (std::strcmp(kNames[i], name) == 0) return static_cast<VulkanDot>(i);
+  }
+  return VulkanDot::kWhereFast;
+}
+
 VulkanTuning TuningFromName(const char* name) {
   if (name == nullptr) return VulkanTuning::kUse;
   if (std::strcmp(name, "ignore") == 0) return VulkanTuning::kIgnore;
@@ -56,6 +65,7 @@ VulkanOptions VulkanOptionsFromEnvironment() {
   options.force_staging = Flag("SKIFF_VULKAN_STAGING");
   options.validation = Flag("SKIFF_VULKAN_VALIDATION");
   options.quarantine = Text("SKIFF_VULKAN_QUARANTINE");
+  options.dot = DotFromName(Text("SKIFF_VULKAN_DOT"));
   options.tuning = TuningFromName(Text("SKIFF_VULKAN_TUNING"));
   options.fault = FaultFromName(Text("SKIFF_VULKAN_FAULT"));
   return options;

@@ -26,6 +26,17 @@ enum class VulkanPrecision : uint8_t {
                    ///< infinite where four products exceed 65,504.
 };
 
+/// Which integer dot products (VK_KHR_shader_integer_dot_product) products of codes are computed with, four
+/// codes at a time. Results are the same with and without.
+enum class VulkanDot : uint8_t {
+  kWhereFast = 0,  ///< Those that the device says it accelerates.
+  kNever,
+  kAlways,  ///< All, where the device has the extension; the next, one of them.
+  kSigned,
+  kUnsigned,
+  kMixed,  ///< Of a signed and an unsigned operand.
+};
+
 /// What becomes of the sizes of work groups that `skiff bench --tune` measured.
 enum class VulkanTuning : uint8_t {
   kUse = 0,  ///< They are read from the cache folder.
@@ -52,6 +63,7 @@ struct VulkanOptions {
   /// Names of shaders that must not be used, separated by commas (delegates/vulkan/pipelines/shaders.def):
   /// their nodes run with their reference kernels. Null: none.
   const char* quarantine = nullptr;
+  VulkanDot dot = VulkanDot::kWhereFast;
   VulkanTuning tuning = VulkanTuning::kUse;
   /// Invocations of every work group, a power of two, and pixels of an invocation of the shader conv (1, 2 or
   /// 4); 0: by rule, or as measured.
@@ -61,7 +73,8 @@ struct VulkanOptions {
   VulkanLimits limits;
 };
 
-/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _QUARANTINE, _TUNING and _FAULT (docs/vulkan.md).
+/// From SKIFF_VULKAN_DEVICE, _F16, _STAGING, _VALIDATION, _QUARANTINE, _DOT, _TUNING and _FAULT
+/// (docs/vulkan.md).
 VulkanOptions VulkanOptionsFromEnvironment();
 
 }  // namespace skiff

@@ -63,9 +63,7 @@ Result<Operand> PackedColumns(Emitter& emit, const WeightsMatrix& matrix, int64_
 Status EmitBlocked(Emitter& emit, const WeightsMatrix& matrix, ConvolutionPush push, bool transposed) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
-  const bool point = !transposed && push.kernel_height == 1 && push.kernel_width == 1 && push.stride_y == 1 &&
-                     push.stride_x == 1 && push.pad_top == 0 && push.pad_left == 0 &&
-                     push.in_height == push.out_height && push.in_width == push.out_width;
+  const bool point = !transposed && IsPoint(push);
   const bool in4 = push.depth % 4 == 0;
   const bool out4 = push.out_channels % 4 == 0;
   const uint32_t by_rule = push.pixels == 1 ? 1 : kMostTile;

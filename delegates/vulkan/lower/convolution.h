@@ -70,6 +70,13 @@ ConvolutionPush DescribeConvolution(const Emitter& emit) {
   return push;
 }
 
+/// A 1x1 kernel with stride 1 and no padding: a matrix product.
+inline bool IsPoint(const ConvolutionPush& push) {
+  return push.kernel_height == 1 && push.kernel_width == 1 && push.stride_y == 1 && push.stride_x == 1 &&
+         push.pad_top == 0 && push.pad_left == 0 && push.in_height == push.out_height &&
+         push.in_width == push.out_width;
+}
+
 /// A product with rows of `depth` elements is a 1x1 convolution over as many pixels.
 inline ConvolutionPush DescribeProduct(int64_t rows, int64_t depth, int64_t columns, float low, float high) {
   ConvolutionPush push;

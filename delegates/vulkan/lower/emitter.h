@@ -57,6 +57,8 @@ class Emitter {
   const A& As() const {
     return node_->attrs->as<A>();
   }
+  /// Those that products of codes are to be computed with (DotProducts).
+  uint32_t dots() const { return device_.DotsFor(options_); }
   bool f16() const { return precision_ != VulkanPrecision::kF32; }
 
   /// Until the next node, input i (or output 0) is a tensor of f32 in scratch, for a lowering that is to
@@ -122,14 +124,14 @@ class Emitter {
   uint32_t TileOf(Shader shader, std::initializer_list<uint32_t> constants) const {
     return KeyOf(shader, constants).constants[1];
   }
+  /// Part of this build, and not quarantined.
+  bool IsUsable(Shader shader) const;
   /// A pipeline that the node wants at other extents.
   Status Needs(Shader shader, std::initializer_list<uint32_t> constants) {
     return program_.variants.Append(KeyOf(shader, constants));
   }
 
  private:
-  /// Part of this build, and not quarantined.
-  bool IsUsable(Shader shader) const;
   PipelineKey KeyOf(Shader shader, std::initializer_list<uint32_t> constants) const;
   Status Add(const PipelineKey& key, std::initializer_list<Operand> operands, size_t written,
              const void* push, size_t push_bytes, uint64_t groups);

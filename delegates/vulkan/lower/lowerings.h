@@ -14,7 +14,8 @@ enum WeightsLayout : uint32_t {
   kBatchNormScale,
   kBatchNormShift,
   kRecurrentWeights,  ///< As recurrent.comp says.
-  kCodeWeights,       ///< As quantized_product.glsl says, and the next.
+  kCodeWeights,       ///< As quantized_product.glsl says, and the next two.
+  kCodeWeightsAndSums,
   kCodeParameters,
   kCodeColumns,  ///< As quantized_weights.comp says.
   kLookupTable,  ///< 256 codes.

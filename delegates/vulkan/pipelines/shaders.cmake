@@ -40,6 +40,11 @@ function(skiff_vulkan_shaders target)
       string(APPEND table "    {},\n")
       continue()
     endif()
+    string(REGEX REPLACE "_dot$" "" glsl ${file})
+    set(dot 0)
+    if(NOT glsl STREQUAL file)
+      set(dot 1)
+    endif()
     foreach(half 0 1 2)
       if(half EQUAL 2 AND NOT file IN_LIST f16_arithmetic)
         set(as 1)
@@ -56,9 +61,9 @@ function(skiff_vulkan_shaders target)
       set(words ${generated}/${file}_${half}.inc)
       add_custom_command(
         OUTPUT ${words}
-        COMMAND ${SKIFF_GLSLC} --target-env=vulkan1.1 -O -DF16=${half} -I ${generated} -mfmt=num
-                ${folder}/shaders/${file}.comp -o ${words}
-        DEPENDS ${folder}/shaders/${file}.comp ${includes} ${generated}/ops.glsl
+        COMMAND ${SKIFF_GLSLC} --target-env=vulkan1.1 -O -DF16=${half} -DDOT=${dot} -I ${generated} -mfmt=num
+                ${folder}/shaders/${glsl}.comp -o ${words}
+        DEPENDS ${folder}/shaders/${glsl}.comp ${includes} ${generated}/ops.glsl
         VERBATIM)
       list(APPEND tables ${words})
       string(APPEND source "constexpr uint32_t k${name}${half}[] = {\n#include \"${words}\"\n};\n")

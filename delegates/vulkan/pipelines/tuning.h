@@ -18,7 +18,8 @@ using Variant = PipelineKey;
 
 /// The tile is constants[1] of these.
 constexpr bool HasTile(Shader shader) {
-  return shader == Shader::kConv || shader == Shader::kQuantizedConv || shader == Shader::kQuantizedWeights;
+  return shader == Shader::kConv || shader == Shader::kQuantizedConv || shader == Shader::kQuantizedConvDot ||
+         shader == Shader::kQuantizedWeights;
 }
 inline constexpr uint32_t kMostTile = 4;
 

@@ -1,7 +1,10 @@
 // What every shader shares. Buffers of floats hold T (f32 or f16, by F16) and are computed with as float. One binding may
 // be declared as T and as T4: tensors begin and end at multiples of 256 bytes. Products may be computed as P4, where F16
-// is 2 in f16.
+// is 2 in f16. With DOT, codes are multiplied by integer_dot.glsl.
 #extension GL_EXT_control_flow_attributes : require
+#if DOT
+#extension GL_EXT_spirv_intrinsics : require
+#endif
 #if F16 == 2
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #define P4 f16vec4

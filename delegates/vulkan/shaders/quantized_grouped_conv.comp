@@ -15,9 +15,19 @@ int SumOf(uint pixel, uint channel, int zero) {
       int first = FirstChannel(pixel, ky, kx);
       if (first < 0) continue;
       uint from = uint(first) + group_first;
-      uint weight = (ky * p.kernel_width + kx) * depth_words * padded + channel;
+      uint tap = ky * p.kernel_width + kx;
+      uint weight = tap * depth_words * padded + channel;
+#if DOT
+      sum -= XZero() * int(weights[SumsOfWeights(padded) + tap * padded + channel]);
+#endif
       for (uint c = 0; c < p.depth; c += 4) {
+#if DOT
+        uint v = XWordAt(from + c);
+        sum += Dot(v, Multiplied(weights[weight]));
+        if (kHasZeros) sum -= zero * SumOfLanes(v);
+#else
         sum += Dot(StepsAt(from + c), LanesOf(weights[weight], kW) - zero);
+#endif
         weight += padded;
       }
     }
@@ -33,7 +43,7 @@ void main() {
   for (uint k = 0; k < 4 && 4 * i + k < count; ++k) {
     uint channel = (4 * i + k) % p.out_channels;
     uvec4 of = parameters[channel];
-    int sum = SumOf((4 * i + k) / p.out_channels, channel, ZeroOf(channel));
+    int sum = SumOf((4 * i + k) / p.out_channels, channel, WZeroOf(channel));
     if (kY == kReals) {
       y[4 * i + k] = T(FinishedReal(sum, of));
     } else {

@@ -2,7 +2,8 @@
 // (x - zero point)(w - zero point) in 32 bits, scaled and rounded once.
 //
 // A word of weights holds four input channels of one output channel, those behind the last equal to the zero point:
-// [kernel row][kernel column][input channel / 4][output channel, padded to 4].
+// [kernel row][kernel column][input channel / 4][output channel, padded to 4]. With DOT, the sums of (w - zero point)
+// over the input channels follow: [kernel row][kernel column][output channel, padded to 4].
 #include "codes.glsl"
 
 /// What the operands are.
@@ -12,6 +13,10 @@ layout(constant_id = 4) const uint kY = kI8;
 layout(constant_id = 5) const bool kTransposed = false;
 /// Words of x begin where those of input channels do.
 layout(constant_id = 6) const bool kAligned = false;
+/// 1: kPoint; the others are for integer_dot.glsl.
+layout(constant_id = 7) const uint kHints = 0;
+/// A 1x1 kernel with stride 1 and no padding: a matrix product.
+const bool kPoint = (kHints & 1u) != 0u;
 
 layout(binding = 0) readonly buffer X { uint x[]; };
 layout(binding = 1) readonly buffer W { uint weights[]; };
@@ -61,6 +66,7 @@ int Source(int position, int tap, int stride, int dilation, int pad, uint extent
 
 /// Where the input channels begin under a tap of an output pixel; -1 in the padding, whose real numbers are 0.
 int FirstChannel(uint pixel, uint ky, uint kx) {
+  if (kPoint) return int(pixel * p.in_channels);
   int out_x = int(pixel % p.out_width);
   int out_y = int(pixel / p.out_width % p.out_height);
   uint image = pixel / p.out_width / p.out_height;
@@ -70,19 +76,26 @@ int FirstChannel(uint pixel, uint ky, uint kx) {
   return int(((image * p.in_height + in_y) * p.in_width + in_x) * p.in_channels);
 }
 
-/// Four neighbouring codes of x less their zero point.
-ivec4 StepsAt(uint first) {
+/// Four neighbouring codes of x.
+uint WordAt(uint first) {
   uint word = x[first >> 2];
   if (!kAligned) {
     uint shift = (first & 3u) * 8;
     if (shift != 0u) word = word >> shift | x[min((first >> 2) + 1, p.x_last)] << (32 - shift);
   }
-  return LanesOf(word, kX) - p.x_zero;
+  return word;
 }
-
-int Dot(ivec4 a, ivec4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
+/// Less their zero point.
+ivec4 StepsAt(uint first) { return LanesOf(WordAt(first), kX) - p.x_zero; }
 
 int ZeroOf(uint channel) { return zeros[(p.out_channels + 3) / 4 * 16 + channel]; }
+
+#if DOT
+#include "integer_dot.glsl"
+#else
+int WZeroOf(uint channel) { return ZeroOf(channel); }
+int Dot(ivec4 a, ivec4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
+#endif
 
 vec2 Scaled(int sum, uvec4 of) {
   return SumOf(ProductOf(sum + int(of.x), uintBitsToFloat(of.yz)), vec2(uintBitsToFloat(of.w), 0.0));

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "core/fixed_array.h"
+#include "delegates/vulkan/lower/quantized/dot.h"
 #include "delegates/vulkan/lower/quantized/products.h"
 
 namespace skiff::vulkan {
@@ -10,8 +11,19 @@ namespace {
 /// A bias of more units is added as a real number: sums have 32 bits.
 constexpr double kMostBias = 0x1p29;
 
+/// Of (w - zero point) over the depth of a tap.
+uint32_t SumOfWeights(const TensorView& weights, const CodeMatrix& matrix, int64_t channel, int64_t tap) {
+  const Quantization& quantization = *weights.quantization;
+  int64_t sum = -matrix.depth * quantization.ZeroPointAt(ScaleOf(quantization, channel));
+  for (int64_t k = 0; k < matrix.depth; ++k) {
+    const int64_t at = matrix.Index(channel, tap, k);
+    sum += weights.dtype == DType::kI8 ? weights.as<const int8_t>()[at] : weights.as<const uint8_t>()[at];
+  }
+  return static_cast<uint32_t>(sum);
+}
+
 /// As shaders/quantized_product.glsl says.
-Result<Operand> PackedWeights(Emitter& emit, const CodeMatrix& matrix) {
+Result<Operand> PackedWeights(Emitter& emit, const CodeMatrix& matrix, bool with_sums) {
   const TensorView& weights = emit.in(1);
   const Quantization& quantization = *weights.quantization;
   // What pads the depth is a zero point: the same codes may come with others.
@@ -37,10 +49,14 @@ Result<Operand> PackedWeights(Emitter& emit, const CodeMatrix& matrix) {
         }
       }
     }
+    for (int64_t tap = 0; tap < matrix.taps && with_sums; ++tap) {
+      for (int64_t channel = 0; channel < padded; ++channel)
+        *to++ = channel < matrix.channels ? SumOfWeights(weights, matrix, channel, tap) : 0;
+    }
   };
-  return emit.PackedWords(emit.input(1).hash, kCodeWeights,
+  return emit.PackedWords(emit.input(1).hash, with_sums ? kCodeWeightsAndSums : kCodeWeights,
                           {matrix.channels, matrix.taps, matrix.depth, matrix.channels_last, zeros},
-                          static_cast<uint64_t>(matrix.taps * depth_words * padded), fill);
+                          static_cast<uint64_t>(matrix.taps * (depth_words + with_sums) * padded), fill);
 }
 
 /// Input 2 in units of the products: an i32 bias whose scale is theirs, rounded to a float, is meant to be
@@ -119,32 +135,39 @@ QuantizedPush PushOf(const Emitter& emit, const ConvolutionPush& of) {
 }
 
 Status EmitProduct(Emitter& emit, const ConvolutionPush& of, const CodeMatrix& matrix, bool transposed) {
+  const bool depthwise = of.depth == 1 && of.group_outputs == 1 && of.out_channels % 4 == 0 && !transposed;
+  const bool one_group = of.group_outputs == of.out_channels;
+  const bool in_fours = of.out_channels % 4 == 0 && (one_group || of.group_outputs % 4 == 0);
+  DotChoice dot;
+  if (!depthwise && emit.IsUsable(in_fours ? Shader::kQuantizedConvDot : Shader::kQuantizedGroupedConvDot))
+    dot = ChooseDot(emit.dots(), emit.in(0), emit.in(1));
   const QuantizedPush push = PushOf(emit, of);
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
-  SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedWeights(emit, matrix));
+  SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedWeights(emit, matrix, dot.is_used));
   SKIFF_ASSIGN_OR_RETURN(const Operand parameters, Parameters(emit, matrix));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const uint32_t kx = KindOf(emit.in(0));
   const uint32_t kw = KindOf(emit.in(1));
   const uint32_t ky = KindOf(emit.out(0));
   const bool aligned = of.in_channels % 4 == 0 && of.depth % 4 == 0;
+  const uint32_t hints = dot.hints | (!transposed && IsPoint(of) ? kPointHint : 0u);
   const uint64_t blocks = of.out_channels / 4;
-  const bool depthwise = of.depth == 1 && of.group_outputs == 1;
-  if (depthwise && !transposed && of.out_channels % 4 == 0) {
-    return emit.Dispatch(Shader::kQuantizedDepthwise, {0, kx, kw, ky, 0, 1}, {x, weights, parameters, y},
-                         push, of.pixels * blocks);
+  if (depthwise) {
+    return emit.Dispatch(Shader::kQuantizedDepthwise, {0, kx, kw, ky, 0, 1, hints},
+                         {x, weights, parameters, y}, push, of.pixels * blocks);
   }
-  const bool one_group = of.group_outputs == of.out_channels;
-  if (of.out_channels % 4 != 0 || !(one_group || of.group_outputs % 4 == 0)) {
-    return emit.Dispatch(Shader::kQuantizedGroupedConv, {0, kx, kw, ky, transposed, aligned},
-                         {x, weights, parameters, y}, push, (uint64_t{of.pixels} * of.out_channels + 3) / 4);
+  if (!in_fours) {
+    return emit.Dispatch(dot.is_used ? Shader::kQuantizedGroupedConvDot : Shader::kQuantizedGroupedConv,
+                         {0, kx, kw, ky, transposed, aligned, hints}, {x, weights, parameters, y}, push,
+                         (uint64_t{of.pixels} * of.out_channels + 3) / 4);
   }
+  const Shader shader = dot.is_used ? Shader::kQuantizedConvDot : Shader::kQuantizedConv;
   const uint32_t by_rule = of.pixels == 1 ? 1 : kMostTile;
   for (const uint32_t any : {1u, kMostTile})
-    SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kQuantizedConv, {any, kx, kw, ky, transposed, aligned}));
-  const uint32_t tile = emit.TileOf(Shader::kQuantizedConv, {by_rule, kx, kw, ky, transposed, aligned});
-  return emit.Dispatch(Shader::kQuantizedConv, {by_rule, kx, kw, ky, transposed, aligned},
-                       {x, weights, parameters, y}, push, (of.pixels + tile - 1) / tile * blocks);
+    SKIFF_RETURN_IF_ERROR(emit.Needs(shader, {any, kx, kw, ky, transposed, aligned, hints}));
+  const uint32_t tile = emit.TileOf(shader, {by_rule, kx, kw, ky, transposed, aligned, hints});
+  return emit.Dispatch(shader, {by_rule, kx, kw, ky, transposed, aligned, hints}, {x, weights, parameters, y},
+                       push, (of.pixels + tile - 1) / tile * blocks);
 }
 
 CodeMatrix WindowsOf(const Emitter& emit) {
