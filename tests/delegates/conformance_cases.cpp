@@ -67,6 +67,7 @@ const std::vector<Case>& ConformanceCases() {
     AddProductCases(list);
     AddRecurrentCases(list);
     AddMovementCases(list);
+    AddStoredCases(list);
     AddQuantizedCases(list);
     AddCodeCases(list);
     AddQuantizedOperatorCases(list);

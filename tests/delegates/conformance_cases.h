@@ -38,6 +38,7 @@ void AddIndexCases(CaseList& list);
 void AddProductCases(CaseList& list);
 void AddRecurrentCases(CaseList& list);
 void AddMovementCases(CaseList& list);
+void AddStoredCases(CaseList& list);
 void AddQuantizedCases(CaseList& list);
 void AddCodeCases(CaseList& list);
 void AddQuantizedOperatorCases(CaseList& list);

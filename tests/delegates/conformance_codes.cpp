@@ -64,6 +64,24 @@ const Quantization* QuantizedAlong(int axis, int64_t count, float scale, bool de
   return Kept(quantization);
 }
 
+const Quantization* QuantizedInBlocks(const Shape& shape, int axis, int64_t block, float scale, bool zeros) {
+  static std::list<std::vector<int32_t>> all_zeros;
+  Quantization quantization;
+  quantization.axis = axis;
+  quantization.block = block;
+  quantization.count = shape[axis];
+  if (block != 0) quantization.count = shape.elements() / shape[axis] * ((shape[axis] + block - 1) / block);
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;
+  for (int64_t i = 0; i < quantization.count; ++i) {
+    scales.push_back(scale * (1 + 0.1f * static_cast<float>(i % 11)));
+    zero_points.push_back(static_cast<int32_t>(i * 3 % 5));
+  }
+  quantization.scales = Kept(std::move(scales));
+  if (zeros) quantization.zero_points = all_zeros.emplace_back(std::move(zero_points)).data();
+  return Kept(quantization);
+}
+
 Argument CodesOf(DType dtype, const Shape& shape, const Quantization* quantization) {
   Argument argument;
   argument.dtype = dtype;

@@ -12,6 +12,10 @@ const Quantization* Quantized(float scale, int32_t zero_point);
 /// `dead`: every third scale is so small that nothing comes of it.
 const Quantization* QuantizedAlong(int axis, int64_t count, float scale, bool dead = false);
 
+/// Along an axis of such a tensor, with a scale for each run of `block` neighbours (0: for each index).
+/// `zeros`: and zero points from 0 to 4.
+const Quantization* QuantizedInBlocks(const Shape& shape, int axis, int64_t block, float scale, bool zeros);
+
 /// Codes of all values, those at the ends among them.
 Argument CodesOf(DType dtype, const Shape& shape, const Quantization* quantization);
 

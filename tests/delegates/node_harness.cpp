@@ -308,6 +308,22 @@ int32_t Node::AddTensor(const TensorView& view) {
   return static_cast<int32_t>(tensors_.size() - 1);
 }
 
+/// What the codes stand for. They are kept, packed, as those of a file are.
+std::vector<double> Node::Stored(const Argument& argument, const std::vector<double>& codes) {
+  static std::atomic<uint64_t> held;
+  unsigned char* const packed = memory_.emplace_back((codes.size() + 1) / 2).data();
+  std::fill_n(packed, (codes.size() + 1) / 2, uint8_t{0});
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<uint32_t>(static_cast<int32_t>(codes[i])) & 15u;
+    packed[i / 2] = static_cast<unsigned char>(packed[i / 2] | code << (i % 2 * 4));
+  }
+  WideConstant& wide = wide_.emplace_back();
+  const TensorView stored(packed, argument.stored, argument.shape, argument.stored_quantization);
+  if (!wide.Reserve(stored, &held).ok()) throw std::runtime_error("no memory for a case");
+  wide.Pin();
+  return ElementsOf(TensorView(wide.elements(), DType::kF32, argument.shape));
+}
+
 void Node::AddInput(size_t i, uint32_t seed, bool computed) {
   const Argument& argument = case_.inputs[i];
   if (argument.absent) {
@@ -320,6 +336,7 @@ void Node::AddInput(size_t i, uint32_t seed, bool computed) {
   Feed& feed = feeds_[i];
   feed.tensor = inputs_[i];
   feed.listed = ListedElements(argument, seed);
+  if (argument.stored != DType::kInvalid) feed.listed = Stored(argument, feed.listed);
   feed.others = OtherElements(argument, feed.listed, seed);
   if (computed) {
     feed.tensor = AddTensor(TensorView(nullptr, argument.dtype, argument.shape, argument.quantization));
@@ -329,6 +346,7 @@ void Node::AddInput(size_t i, uint32_t seed, bool computed) {
   Write(feed, feed.listed);
   PlanTensor& tensor = tensors_[static_cast<size_t>(inputs_[i])];
   tensor.constant = argument.constant;
+  if (argument.constant && argument.stored != DType::kInvalid) tensor.wide = &wide_.back();
   if (argument.constant) tensor.hash = HashOf(tensor.view);
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/wide_constant.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
 #include "skiff/quantization.h"
@@ -28,6 +29,9 @@ struct Argument {
   std::vector<double> others;  ///< What the run before gets; empty: some of the same domain.
   bool absent = false;
   const Quantization* quantization = nullptr;  ///< Elements are then the integers.
+  /// A constant of f32 that the file has as such integers of 4 bits, which are drawn from [low, high].
+  DType stored = DType::kInvalid;
+  const Quantization* stored_quantization = nullptr;
 };
 
 struct Case {
@@ -155,6 +159,7 @@ class Node {
   };
 
   void AddInput(size_t i, uint32_t seed, bool computed);
+  std::vector<double> Stored(const Argument& argument, const std::vector<double>& codes);
   int32_t AddTensor(const TensorView& view);
   void InferOutputs();
   void Write(const Feed& feed, const std::vector<double>& elements);
@@ -172,6 +177,7 @@ class Node {
   std::vector<Feed> feeds_;
   std::list<Producer> producers_;  ///< Their addresses are in nodes_.
   std::deque<GuardedMemory> memory_;
+  std::deque<WideConstant> wide_;
   std::vector<GuardedMemory> output_memory_;
   std::vector<PlanNode> nodes_;  ///< What computes inputs, then the case's own.
   std::vector<const PlanTensor*> input_pointers_, output_pointers_;

@@ -29,6 +29,7 @@ std::vector<double> AbsoluteTerms(const Node& node, ModelState& state) {
     if (argument.absent || (!IsFloat(argument.dtype) && argument.quantization == nullptr)) continue;
     argument.row_gap = 0;
     argument.values = ElementsOf(node.input(i));
+    argument.stored = DType::kInvalid;
     for (double& value : argument.values) value = AbsoluteTerm(absolute.op, i, value);
   }
   absolute.attrs = WithoutClamp(absolute.op, absolute.attrs);

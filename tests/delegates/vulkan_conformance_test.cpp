@@ -68,8 +68,9 @@ ModelState* StateOf(const Configuration& configuration) {
 }
 
 bool ReadsCodes(const Case& description) {
-  return std::any_of(description.inputs.begin(), description.inputs.end(),
-                     [](const Argument& input) { return input.quantization != nullptr; });
+  return std::any_of(description.inputs.begin(), description.inputs.end(), [](const Argument& input) {
+    return input.quantization != nullptr || input.stored != DType::kInvalid;
+  });
 }
 
 /// With f16 storage every float is rounded; the reference does the same where the tensors are f16. The scales

@@ -235,6 +235,29 @@ TEST_F(VulkanSession, ReportsTheTimeOfEachNode) {
   EXPECT_GT(total, 0u);
 }
 
+TEST_F(VulkanSession, KeepsWeightsOfFourBitsAsTheyAre) {
+  constexpr const char* kNet = R"(graph narrow {
+  input x: f32[3, 256]
+  const codes: i4[512, 256] {scale=0.01, zero_point=1} = seed 5
+  const bias: f32[512] = seed 6
+  weights = Dequantize(codes)
+  y = FullyConnected(x, weights, bias)
+  output y
+}
+)";
+  for (const VulkanPrecision precision : {VulkanPrecision::kF32, VulkanPrecision::kF16Storage}) {
+    VulkanOptions options = TestOptions();
+    options.precision = precision;
+    if (!(*vulkan::Device::Get(options))->Has(precision)) continue;
+    Opened opened(kNet, options);
+    const Tensors inputs = RandomInputs(opened.source(), 7);
+    const auto session = opened.MustCreate();
+    ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs),
+               precision == VulkanPrecision::kF32 ? 2e-5 : 2e-3);
+    EXPECT_LT(opened.model().packed_bytes().heap, 512u * 256 / 2 + 512 * 16);
+  }
+}
+
 TEST_F(VulkanSession, SharesWeightsAmongSessionsOfSeveralThreads) {
   Opened opened(kSmallNet, TestOptions());
   const Tensors inputs = RandomInputs(opened.source(), 7);

@@ -64,6 +64,10 @@ Status EmitBlocked(Emitter& emit, const WeightsMatrix& matrix, ConvolutionPush p
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const bool point = !transposed && IsPoint(push);
+  if (point && push.group_outputs == push.out_channels) {
+    const Status stored = EmitStoredProduct(emit, push, !matrix.transposed);
+    if (stored.code() != StatusCode::kUnsupported) return stored;
+  }
   const bool in4 = push.depth % 4 == 0;
   const bool out4 = push.out_channels % 4 == 0;
   const uint32_t by_rule = push.pixels == 1 ? 1 : kMostTile;

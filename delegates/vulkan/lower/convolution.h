@@ -88,4 +88,8 @@ inline ConvolutionPush DescribeProduct(int64_t rows, int64_t depth, int64_t colu
   return push;
 }
 
+/// Rows times input 1, [channel][depth] or, `channels_last`, [depth][channel], where the file has it as codes
+/// of 4 bits. kUnsupported: it has not, or their scales are none for the shader.
+Status EmitStoredProduct(Emitter& emit, const ConvolutionPush& of, bool channels_last);
+
 }  // namespace skiff::vulkan

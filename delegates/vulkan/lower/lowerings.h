@@ -17,8 +17,10 @@ enum WeightsLayout : uint32_t {
   kCodeWeights,       ///< As quantized_product.glsl says, and the next two.
   kCodeWeightsAndSums,
   kCodeParameters,
-  kCodeColumns,  ///< As quantized_weights.comp says.
-  kLookupTable,  ///< 256 codes.
+  kCodeColumns,    ///< As quantized_weights.comp says.
+  kLookupTable,    ///< 256 codes.
+  kStoredWeights,  ///< As stored_weights.comp says, and the next.
+  kStoredParameters,
 };
 
 /// Elements of a constant as floats.

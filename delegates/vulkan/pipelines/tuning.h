@@ -19,7 +19,7 @@ using Variant = PipelineKey;
 /// The tile is constants[1] of these.
 constexpr bool HasTile(Shader shader) {
   return shader == Shader::kConv || shader == Shader::kQuantizedConv || shader == Shader::kQuantizedConvDot ||
-         shader == Shader::kQuantizedWeights;
+         shader == Shader::kQuantizedWeights || shader == Shader::kStoredWeights;
 }
 inline constexpr uint32_t kMostTile = 4;
 

@@ -1,0 +1,77 @@
+// Products of floats with constants that the file has as codes of 4 bits.
+#include "conformance_cases.h"
+#include "conformance_codes.h"
+#include "ops/op_codes.h"
+
+namespace skiff::testing {
+namespace {
+
+Argument StoredWeights(DType stored, const Shape& shape, const Quantization* quantization) {
+  Argument weights;
+  weights.shape = shape;
+  weights.constant = true;
+  weights.stored = stored;
+  weights.stored_quantization = quantization;
+  weights.low = stored == DType::kU4 ? 0 : -8.9;
+  weights.high = stored == DType::kU4 ? 15.9 : 7.9;
+  return weights;
+}
+
+void AddFullyConnected(CaseList& list) {
+  struct Layer {
+    const char* name;
+    DType stored;
+    int64_t rows, depth, columns;
+    int64_t block;  ///< 0: a scale for each column.
+    bool zeros;
+  };
+  const Layer kLayers[] = {
+      {"i4_blocks", DType::kI4, 5, 96, 31, 32, false},
+      {"u4_part_of_a_block", DType::kU4, 1, 40, 12, 16, true},
+      {"i4_channels_odd", DType::kI4, 3, 13, 10, 0, false},
+      {"i4_blocks_of_6", DType::kI4, 9, 20, 8, 6, true},
+      {"i4_one_block", DType::kI4, 2, 15, 4, 16, false},
+      {"i4_odd_blocks", DType::kI4, 2, 15, 4, 5, false},
+      {"u4_channels", DType::kU4, 8, 24, 16, 0, true},
+  };
+  for (const Layer& s : kLayers) {
+    const Shape weights{s.columns, s.depth};
+    const Quantization* const quantization = s.block == 0
+                                                 ? QuantizedInBlocks(weights, 0, 0, 0.02f, s.zeros)
+                                                 : QuantizedInBlocks(weights, 1, s.block, 0.02f, s.zeros);
+    Case& made = list.Add(
+        OpCode::kFullyConnected, (std::string("stored_") + s.name).c_str(),
+        {F32({s.rows, s.depth}), StoredWeights(s.stored, weights, quantization), Weights({s.columns})});
+    if (s.zeros) made.As<ClampAttrs>() = {-0.5f, 1.0f};
+  }
+}
+
+void AddOthers(CaseList& list) {
+  for (const bool transposed : {false, true}) {
+    const Shape weights = transposed ? Shape{30, 24} : Shape{24, 30};
+    const Argument codes = StoredWeights(
+        DType::kI4, weights, QuantizedInBlocks(weights, transposed ? 1 : 0, 8, 0.03f, transposed));
+    Case& made = list.Add(OpCode::kMatMul, transposed ? "stored_transposed" : "stored_blocks",
+                          {F32({2, 5, 24}), codes});
+    made.As<MatMulAttrs>().transpose_b = transposed;
+  }
+  list.Add(OpCode::kMatMul, "stored_u4",
+           {F32({3, 10}), StoredWeights(DType::kU4, Shape{10, 7}, Quantized(0.05f, 7))});
+  for (const int64_t kernel : {1, 3}) {
+    const Shape weights{12, kernel, kernel, 64};
+    Case& made = list.Add(
+        OpCode::kConv2d, kernel == 1 ? "stored_1x1" : "stored_3x3",
+        {F32({1, 5, 6, 64}),
+         StoredWeights(DType::kI4, weights, QuantizedInBlocks(weights, 3, 32, 0.03f, false)), Weights({12})});
+    made.As<Conv2dAttrs>().max = 1;
+  }
+}
+
+}  // namespace
+
+void AddStoredCases(CaseList& list) {
+  AddFullyConnected(list);
+  AddOthers(list);
+}
+
+}  // namespace skiff::testing
