@@ -157,8 +157,44 @@ format::PlanT& SomePlan(std::mt19937& random, format::PlanT& plan) {
   return plan;
 }
 
+void MutateImage(std::mt19937& random, format::ImageT& image) {
+  uint32_t* const sizes[] = {&image.width, &image.height, &image.resize};
+  uint8_t* const choices[] = {&image.fit, &image.filter, &image.fill};
+  constexpr float kFactors[] = {0, -1, 1e-38f, 3e38f, 0.25f, std::numeric_limits<float>::quiet_NaN()};
+  switch (random() % 5) {
+    case 0: {
+      uint32_t& size = *sizes[random() % std::size(sizes)];
+      size = static_cast<uint32_t>(Unusual(random, size));
+      break;
+    }
+    case 1:
+      *choices[random() % std::size(choices)] = static_cast<uint8_t>(random() % 5);
+      break;
+    case 2: {
+      std::vector<float>& factors = random() % 2 == 0 ? image.mean : image.scale;
+      if (factors.empty() || random() % 4 == 0) {
+        factors.resize(random() % 6);
+      } else {
+        factors[random() % factors.size()] = kFactors[random() % std::size(kFactors)];
+      }
+      break;
+    }
+    case 3:
+      image.bgr = !image.bgr;
+      break;
+    default:
+      image.nhwc = !image.nhwc;
+  }
+}
+
 void MutatePort(std::mt19937& random, format::PortT& port) {
-  switch (random() % 6) {
+  switch (random() % 8) {
+    case 6:
+      if (port.image != nullptr) MutateImage(random, *port.image);
+      break;
+    case 7:
+      port.labels.resize(random() % 5, "label");
+      break;
     case 0:
       port.dtype = static_cast<uint8_t>(random() % (kDTypeCount + 1));
       break;

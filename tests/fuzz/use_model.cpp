@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "ops/attrs.h"
+#include "skiff/image.h"
+#include "skiff/labels.h"
 #include "tests/fuzz/run_for_a_while.h"
 
 namespace skiff::testing {
@@ -91,6 +93,7 @@ class User {
       if (elements > kMostElements) return false;
     }
     const auto bytes = static_cast<size_t>(elements * DTypeSize(port.dtype));
+    if (elements > 0) WritePicture(port, shape, bytes);
     switch ((call + index) % 3) {
       case 0: {
         const Bytes copied = Exactly(bytes);
@@ -110,10 +113,28 @@ class User {
     }
   }
 
+  /// The file says how pictures become this input; to memory of its exact size.
+  static void WritePicture(const PortInfo& port, const Shape& shape, size_t bytes) {
+    constexpr uint32_t kWidth = 3;
+    constexpr uint32_t kHeight = 5;
+    static const uint8_t kSamples[kWidth * kHeight * 4] = {0, 128, 255};
+    Result<std::unique_ptr<ImageInput>> image = ImageInput::Create(port);
+    if (!image.ok()) return;
+    const Bytes input = Exactly(bytes);
+    const TensorView view(input.get(), port.dtype, shape, port.quantization);
+    for (const PixelFormat format : {PixelFormat::kGrey8, PixelFormat::kRgb8, PixelFormat::kRgba8})
+      static_cast<void>((*image)->Write({kSamples, kWidth, kHeight, format}, view).ok());
+  }
+
   /// What tools ask for after a run.
   void LookAround() {
     for (const PortInfo& port : session_.signature().outputs) {
-      Read(session_.Output(port.name));
+      const Result<TensorView> output = session_.Output(port.name);
+      Read(output);
+      ClassScore best[3];
+      if (!output.ok()) continue;
+      const Result<size_t> count = BestClasses(port, output.value(), {best, 3}, ScoreKind::kSoftmax);
+      for (size_t i = 0; count.ok() && i < count.value(); ++i) Read(best[i].label);
       Ints perm;
       Read(session_.Tap(port.name, &perm));
     }
