@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Writes a model of each operator of the domains that no package has cases of: seeds of fuzz_onnx (needs the package onnx).
+"""Writes a model of each operator of the domains that no package has cases of: seeds of fuzz_onnx; needs the package onnx.
 
-  tests/fuzz/seeds/write_onnx.py FOLDER
+usage: write_onnx.py FOLDER      tests/fuzz/seeds/onnx
 """
+import argparse
 import os
 import sys
 
-import numpy
-import onnx
-from onnx import TensorProto, helper, numpy_helper
+try:
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
 ML, MICROSOFT = "ai.onnx.ml", "com.microsoft"
 F, U8, I8, I32, I64 = numpy.float32, numpy.uint8, numpy.int8, numpy.int32, numpy.int64
@@ -131,11 +135,12 @@ def model_of(domain, op, outputs, operands, attributes):
 
 
 def main():
-    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
-        sys.exit(__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    folder = parser.parse_args().folder
     for domain, nodes in NODES.items():
         for op, *rest in nodes:
-            onnx.save(model_of(domain, op, *rest), os.path.join(sys.argv[1], f"{domain.rpartition('.')[2]}_{op}.onnx"))
+            onnx.save(model_of(domain, op, *rest), os.path.join(folder, f"{domain.rpartition('.')[2]}_{op}.onnx"))
 
 
 if __name__ == "__main__":
