@@ -1,5 +1,6 @@
 #include "tests/support/tiny_models.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -59,7 +60,9 @@ TensorData RandomTensor(DType dtype, const Shape& shape, uint32_t seed) {
   TensorData data(dtype, shape);
   const auto fill = [&]<class T>(T*, auto convert) {
     auto* elements = static_cast<T*>(data.mutable_data());
-    for (int64_t i = 0; i < data.elements(); ++i) elements[i] = convert(generator());
+    // Two elements of 4 bits are one byte.
+    const int64_t count = std::min(data.elements(), static_cast<int64_t>(data.size_bytes() / sizeof(T)));
+    for (int64_t i = 0; i < count; ++i) elements[i] = convert(generator());
   };
   const auto real = [](uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-23f - 1.0f; };
   switch (dtype) {
