@@ -8,6 +8,10 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+file(GLOB folders RELATIVE ${WORK}/prefix ${WORK}/prefix/*)
+if(NOT folders STREQUAL "bin;include;lib;share")
+  message(FATAL_ERROR "a prefix such as /usr/local gets more than bin, include, lib and share: ${folders}")
+endif()
 file(RENAME ${WORK}/prefix ${WORK}/moved)
 run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=${CC}
     -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_PREFIX_PATH=${WORK}/moved -DSAMPLES=${SAMPLES})
