@@ -126,7 +126,7 @@ SkiffStatus skiff_model_best_classes(const SkiffModel* model, int32_t signature,
     SKIFF_RETURN_IF_ERROR(ToView(scores, &view));
     FixedArray<ClassScore> found;
     // No more than there are, whatever the caller's array holds.
-    const int64_t classes = std::clamp<int64_t>(view.shape.last(), 1, most);
+    const int64_t classes = std::clamp<int64_t>(ClassesOf(view.shape), 1, most);
     SKIFF_RETURN_IF_ERROR(found.Allocate(static_cast<uint64_t>(classes)));
     SKIFF_ASSIGN_OR_RETURN(
         const size_t got,

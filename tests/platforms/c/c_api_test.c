@@ -602,6 +602,13 @@ const char* WritePictures(const char* path) {
   EXPECT(count == 3 && best[0].score >= best[1].score && best[1].score >= best[2].score);
   EXPECT(best[0].score <= 1 && best[2].score >= 0);
   EXPECT(strcmp(best[0].label, skiff_model_output_label(model, 0, 0, (int32_t)best[0].index)) == 0);
+  /* What pooling leaves behind the classes are none. */
+  scores.rank = 4;
+  scores.extents[2] = scores.extents[3] = 1;
+  EXPECT(skiff_model_best_classes(model, 0, 0, &scores, 0, 0, best, 3, &count, message, sizeof(message)) ==
+         SKIFF_OK);
+  EXPECT(count == 3 && best[0].score >= best[1].score && best[1].score >= best[2].score);
+  scores.rank = 2;
   EXPECT(skiff_model_best_classes(model, 0, 0, &scores, 0, 1, best, 3, &count, message, sizeof(message)) ==
              SKIFF_INVALID_ARGUMENT &&
          count == 0 && strstr(message, "no row 1") != NULL);

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <new>
 
 #include "natives.h"
 #include "skiff/image_c.h"
@@ -79,17 +81,23 @@ void WriteImage(JNIEnv* env, jclass, jlong session, jlong model, jint signature,
 
 jdoubleArray BestClasses(JNIEnv* env, jclass, jlong session, jlong model, jint signature, jint output,
                          jint most, jboolean softmax) {
-  constexpr jint kMost = 1000;
-  SkiffClassScore best[kMost];
+  std::unique_ptr<SkiffClassScore[]> best;
   int32_t count = 0;
   const bool found = Succeeds(env, [&](char* message, size_t size) {
     SkiffTensor scores;
     const SkiffStatus status =
         skiff_session_output(FromHandle<SkiffSession>(session), output, &scores, message, size);
     if (status != SKIFF_OK) return status;
+    int64_t elements = 1;
+    for (int32_t i = 0; i < scores.rank; ++i) elements *= scores.extents[i];
+    const auto room = static_cast<int32_t>(std::clamp<int64_t>(elements, 1, most));
+    best.reset(new (std::nothrow) SkiffClassScore[static_cast<size_t>(room)]);
+    if (!best) {
+      std::snprintf(message, size, "no memory for the %d best classes", room);
+      return SKIFF_OUT_OF_MEMORY;
+    }
     return skiff_model_best_classes(FromHandle<SkiffModel>(model), signature, output, &scores,
-                                    softmax != JNI_FALSE, 0, best, std::min(most, kMost), &count, message,
-                                    size);
+                                    softmax != JNI_FALSE, 0, best.get(), room, &count, message, size);
   });
   if (!found) return nullptr;
   const jdoubleArray result = env->NewDoubleArray(2 * count);

@@ -177,6 +177,21 @@ public class ImageTest {
   }
 
   @Test
+  public void countsAsManyClassesAsThereAre() {
+    try (Model many = Model.open(TestModels.TWO_SIGNATURES); Session session = Session.create(many)) {
+      int[] scores = new int[1500];
+      scores[1234] = 7;
+      session.setInput("x", new float[2 * 3]);
+      session.setInput("w", scores);
+      session.run();
+      List<ClassScore> best = session.bestClasses("z", 5000, false);
+      assertEquals(scores.length, best.size());
+      assertEquals(1234, best.get(0).index());
+      assertEquals(1499, best.get(1499).index());
+    }
+  }
+
+  @Test
   public void refusesWhatIsNoPicture() {
     int[] pixels = new int[6];
     assertThrows(IllegalArgumentException.class, () -> Pixels.argb(pixels, 0, 6));
