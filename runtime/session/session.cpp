@@ -11,7 +11,7 @@ namespace skiff {
 namespace {
 
 int FindPort(Span<const PortInfo> ports, const char* name) {
-  for (size_t i = 0; i < ports.size(); ++i) {
+  for (size_t i = 0; name != nullptr && i < ports.size(); ++i) {
     if (std::strcmp(ports[i].name, name) == 0) return static_cast<int>(i);
   }
   return -1;

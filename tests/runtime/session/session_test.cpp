@@ -153,6 +153,8 @@ TEST_F(SmallNet, MisuseIsNamed) {
   float pixel = 0;
   EXPECT_EQ(session->SetInput("picture", image_.view()).code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(capture.message(), HasSubstr("'picture'"));
+  EXPECT_EQ(session->SetInput(nullptr, image_.view()).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->FindOutput(nullptr), -1);
   EXPECT_EQ(session->SetInput(0, TensorView(&pixel, DType::kF32, Shape{1})).code(),
             StatusCode::kInvalidArgument);
   EXPECT_THAT(capture.message(), HasSubstr("[1, 16, 16, 3], got [1]"));
