@@ -35,6 +35,13 @@ TEST(StatusTest, ResultsPassItOn) {
   EXPECT_THAT(pass_on().status().message().c_str(), StrEq("no header"));
 }
 
+TEST(StatusTest, AResultThatIsConstantIsReadLikeAnother) {
+  const Result<std::string> name = std::string("net");
+  ASSERT_TRUE(name.ok());
+  EXPECT_EQ(*name, "net");
+  EXPECT_EQ(name->size(), 3u);
+}
+
 TEST(StatusTest, ASentenceThatNobodySaidIsTheName) {
   EXPECT_THAT(Status(StatusCode::kCancelled).message().c_str(), StrEq("cancelled"));
 }
