@@ -11,9 +11,10 @@ void CopyShape(const InferInput<D>& from, InferOutput<D>& to) {
   for (int i = 0; i < from.rank; ++i) to.extents[i] = from.extents[i];
 }
 
-/// NumPy broadcasting of `input` into `output`, whose extents are the shape so far.
+/// NumPy broadcasting of `input` into `output`, whose extents are the shape so far. 0, or the axis, counted
+/// from the last, on which the two differ.
 template <class D>
-bool BroadcastInto(const InferInput<D>& input, InferOutput<D>& output) {
+int BroadcastInto(const InferInput<D>& input, InferOutput<D>& output) {
   const int rank = input.rank > output.rank ? input.rank : output.rank;
   InferOutput<D> result = output;
   result.rank = rank;
@@ -30,12 +31,12 @@ bool BroadcastInto(const InferInput<D>& input, InferOutput<D>& output) {
       const D b = output.extents[output.rank - i];
       const bool a_is_one = IsKnown(a) && KnownValue(a) == 1;
       const bool b_is_one = IsKnown(b) && KnownValue(b) == 1;
-      if (!CanBroadcast(a, b)) return false;
+      if (!CanBroadcast(a, b)) return i;
       extent = a_is_one ? b : (b_is_one ? a : BroadcastExtent(a, b));
     }
   }
   output = result;
-  return true;
+  return 0;
 }
 
 template <class D>
@@ -43,9 +44,16 @@ Status BroadcastAll(InferContext<D>& context, size_t first) {
   InferOutput<D>& output = context.outputs[0];
   output.rank = 0;
   for (size_t i = first; i < context.inputs.size(); ++i) {
-    if (!BroadcastInto(context.inputs[i], output)) {
+    const InferInput<D>& input = context.inputs[i];
+    if (const int axis = BroadcastInto(input, output); axis != 0) {
+      const D& have = input.extents[input.rank - axis];
+      const D& want = output.extents[output.rank - axis];
+      if (!IsKnown(have) || !IsKnown(want))
+        return context.Error("input %zu cannot be broadcast with the inputs before it at any size: axis %d",
+                             i, -axis);
       return context.Error(
-          "input %zu cannot be broadcast with the inputs before it: an extent is neither equal nor 1", i);
+          "input %zu cannot be broadcast with the inputs before it: on axis %d it has %lld, they have %lld",
+          i, -axis, static_cast<long long>(KnownValue(have)), static_cast<long long>(KnownValue(want)));
     }
   }
   return OkStatus();

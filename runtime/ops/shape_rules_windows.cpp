@@ -261,6 +261,8 @@ Status InferMatMul(InferContext<D>& context) {
   const D a_depth = a.extents[a.rank - 1];
   const D b_depth = b.rank == 1 ? b.extents[0] : b.extents[b.rank - (attrs.transpose_b ? 1 : 2)];
   if (!SameExtent(a_depth, b_depth)) {
+    if (!IsKnown(a_depth) || !IsKnown(b_depth))
+      return context.Error("the inner extents are not equal at any size");
     return context.Error("the inner extents differ: %lld and %lld",
                          static_cast<long long>(KnownValue(a_depth)),
                          static_cast<long long>(KnownValue(b_depth)));

@@ -1,11 +1,13 @@
 #include "graph/graph.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
 #include "ops/op_codes.h"
+#include "passes/passes.h"
 
 namespace skiff {
 namespace {
@@ -111,6 +113,24 @@ TEST(Evaluate, RefusesExtentsThatOverflowBesideAZero) {
       EXPECT_NE(std::string(error.what()).find("'y' (Expand): the output [0, "), std::string::npos);
     }
   }
+}
+
+/// What is open has no number that an error could print.
+TEST(Types, OpenExtentsThatNeverMeetAreRefusedWithoutNumbers) {
+  const auto refusal = [](const char* operation) {
+    Graph graph = ParseGraph(fmt::format(
+        "graph g {{ symbol n: 2..3 symbol m: 5..8 input a: f32[4, n] input b: f32[m, 4] y = {} }}",
+        operation));
+    try {
+      InferNode(graph, graph.value(graph.FindValue("y")).producer);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_NE(refusal("MatMul(a, b)").find("the inner extents are not equal at any size"), std::string::npos);
+  EXPECT_NE(refusal("Add(a, b)").find("cannot be broadcast with the inputs before it at any size: axis -1"),
+            std::string::npos);
 }
 
 TEST(TensorData, ReshapedSharesTheElements) {

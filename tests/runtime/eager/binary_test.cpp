@@ -34,7 +34,7 @@ TEST(Binary, Broadcasting) {
   ExpectTensor(RunOp(OpCode::kAdd, {F32({0, 3}, {}), F32({1, 3}, {1, 2, 3})}), {0, 3}, {});
   ExpectTensor(RunOp(OpCode::kAdd, {F32({2, 1, 2}, {1, 2, 3, 4}), F32({2, 1}, {10, 20})}), {2, 2, 2},
                {11, 12, 21, 22, 13, 14, 23, 24});
-  ExpectError(Op(OpCode::kAdd, {x, F32({2}, {1, 2})}), "broadcast");
+  ExpectError(Op(OpCode::kAdd, {x, F32({2}, {1, 2})}), "on axis -1 it has 2, they have 3");
 }
 
 TEST(Binary, LongRows) {
