@@ -43,7 +43,7 @@ struct InferInput {
 };
 
 template <class D>
-struct InferOutput {
+struct InferOutput {  // NOLINT(bugprone-reserved-identifier): of the array's copy, in clang itself
   DType dtype = DType::kInvalid;
   int rank = 0;
   D extents[kMaxRank] = {};

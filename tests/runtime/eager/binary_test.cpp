@@ -52,7 +52,7 @@ TEST(Binary, FusedClamp) {
 }
 
 TEST(Binary, IntegersWrapAndNeverTrap) {
-  const auto i32 = [](std::vector<double> values) {
+  const auto i32 = [](const std::vector<double>& values) {
     return Make(DType::kI32, {static_cast<int64_t>(values.size())}, values);
   };
   ExpectValues(RunOp(OpCode::kDiv, {i32({7, -7, 7, 5, -2147483648.0}), i32({2, 2, -2, 0, -1})}),
