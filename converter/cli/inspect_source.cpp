@@ -23,6 +23,24 @@ std::vector<std::string> DimTexts(const Graph& graph, const Value& value) {
   return texts;
 }
 
+/// A formula that nobody reads becomes f(height, width).
+constexpr size_t kLongestDim = 40;
+bool IsLong(const Graph& graph, const Dim& dim) { return DimText(graph, dim).size() > kLongestDim; }
+
+std::vector<std::string> ShortDimTexts(const Graph& graph, const Value& value) {
+  std::vector<std::string> texts = DimTexts(graph, value);
+  for (size_t axis = 0; axis < texts.size(); ++axis) {
+    if (!IsLong(graph, value.dims[axis])) continue;
+    std::vector<std::string> names;
+    value.dims[axis].VisitSymbols([&](SymbolId id) {
+      const std::string& name = graph.symbols()[static_cast<size_t>(id)].name;
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    });
+    texts[axis] = fmt::format("f({})", fmt::join(names, ", "));
+  }
+  return texts;
+}
+
 Json PortsJson(const Graph& graph, std::span<const GraphPort> ports) {
   Json json = Json::array();
   for (const GraphPort& port : ports) {
@@ -61,9 +79,10 @@ std::string NotesText(const PortNotes& notes) {
 std::string PortText(const Graph& graph, const GraphPort& port) {
   const Value& value = graph.value(port.value);
   const std::string dtype = value.dtype == DType::kInvalid ? "" : DTypeName(value.dtype);
-  return fmt::format("'{}' {}{}{}{}", port.name, dtype,
-                     value.has_shape ? fmt::format(" [{}]", fmt::join(DimTexts(graph, value), ", ")) : "",
-                     QuantizationText(value.quantization), NotesText(port.notes));
+  return fmt::format(
+      "'{}' {}{}{}{}", port.name, dtype,
+      value.has_shape ? fmt::format(" [{}]", fmt::join(ShortDimTexts(graph, value), ", ")) : "",
+      QuantizationText(value.quantization), NotesText(port.notes));
 }
 
 /// The names of the inputs' open dimensions, in their order.
@@ -111,6 +130,13 @@ std::string PortsText(const Graph& graph, const char* indent) {
     text += Folded(fmt::format("{}input {}", indent, PortText(graph, port)), 4) + '\n';
   for (const GraphPort& port : graph.caller_outputs())
     text += Folded(fmt::format("{}output {}", indent, PortText(graph, port)), 4) + '\n';
+  const auto has_long = [&](const GraphPort& port) {
+    const Value& value = graph.value(port.value);
+    return std::any_of(value.dims.begin(), value.dims.end(),
+                       [&](const Dim& dim) { return IsLong(graph, dim); });
+  };
+  if (std::any_of(graph.caller_outputs().begin(), graph.caller_outputs().end(), has_long))
+    text += fmt::format("{}  f(...): a size that follows from these; --json has the formula\n", indent);
   return text;
 }
 
