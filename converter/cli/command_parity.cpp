@@ -364,6 +364,16 @@ void Print(const ParityArguments& arguments, const std::vector<Checked>& all, bo
   if (arguments.json) PrintJson(JsonDocument("parity", json));
 }
 
+void CheckOrder(const ParityArguments& arguments) {
+  const auto is_model = [](const std::string& path) {
+    return LanguageOfModel(path) == std::string_view("Skiff model");
+  };
+  if (!arguments.model.empty() && is_model(arguments.source) && !is_model(arguments.model)) {
+    throw CLI::ValidationError("SOURCE MODEL", fmt::format("the source comes first: skiff parity {} {}",
+                                                           arguments.model, arguments.source));
+  }
+}
+
 int Parity(const ParityArguments& given) {
   ParityArguments arguments = given;
   const bool conversion_options = !arguments.buckets.empty() || arguments.copy_state ||
@@ -386,6 +396,7 @@ int Parity(const ParityArguments& given) {
   }
   if (arguments.max_error && (arguments.rtol || arguments.atol))
     throw CLI::ValidationError("--max-error", "is instead of --rtol and --atol; choose one");
+  CheckOrder(arguments);
   const ParityOptions options = ToParityOptions(arguments);
   PreparedParity prepared;
   {

@@ -425,6 +425,13 @@ TEST_F(Dialect, InputsWithoutARankTakeTheirShapeFromAnOption) {
               AllOf(HasSubstr("input 'x' f32 [5, 4]"), HasSubstr("output 'y' f32 [5, 3]")));
 }
 
+TEST_F(Dialect, ParitySaysThatTheSourceComesFirst) {
+  const std::string model = folder_ / "model.skiff";
+  Succeed({"convert", source_, "-o", model});
+  EXPECT_THAT(Fail({"parity", model, source_}, 2),
+              HasSubstr("the source comes first: skiff parity " + source_ + " " + model));
+}
+
 TEST_F(Dialect, InspectSaysOfLongFormulasWhatTheyDependOn) {
   onnx::ModelProto model = OpenPictureModel();
   const std::string result = model.graph().output(0).name();
