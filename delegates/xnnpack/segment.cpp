@@ -1,5 +1,6 @@
 #include "delegates/xnnpack/segment.h"
 
+#include "core/align.h"
 #include "core/error_capture.h"
 #include "core/platform.h"
 #include "core/wide_constant.h"
@@ -179,7 +180,7 @@ Status Segment::GrowWorkspace(size_t bytes) {
   if (bytes <= workspace_size_) return OkStatus();
   platform::FreeAligned(workspace_);
   workspace_size_ = 0;
-  workspace_ = platform::AllocateAligned(bytes);
+  workspace_ = platform::AllocateAligned(bytes + kReadableTail);  // Products read what is in it.
   if (workspace_ == nullptr)
     return Fail(StatusCode::kOutOfMemory, "cannot allocate a workspace of %zu bytes for XNNPACK", bytes);
   workspace_size_ = bytes;
