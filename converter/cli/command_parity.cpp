@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <string_view>
 
 #include "cli/command_files.h"
 #include "cli/commands.h"
@@ -20,6 +21,7 @@
 #include "files/output_path.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
+#include "import/import_model.h"
 #include "parity/sweep.h"
 #include "run/model_sizes.h"
 #include "run/onnxruntime.h"
