@@ -115,6 +115,7 @@ TEST(MutateOnnx, AnErrorOrACleanRunEachTime) {
 TEST(MutateOnnx, SeedsHaveEveryOperatorOfDomainsWithoutCases) {
   std::set<std::string> seen;
   for (const auto& entry : fs::directory_iterator(fs::path(SKIFF_SOURCE_DIR) / "tests/fuzz/seeds/onnx")) {
+    if (!entry.is_regular_file()) continue;
     onnx::ModelProto model;
     ASSERT_TRUE(model.ParseFromString(ReadFile(entry.path()))) << entry.path();
     for (const onnx::NodeProto& node : model.graph().node())

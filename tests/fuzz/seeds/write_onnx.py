@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes a model of each operator of the domains that no package has cases of: seeds of fuzz_onnx; needs the package onnx.
+"""Writes seeds of fuzz_onnx: a model of each operator of the domains that no package has cases of, and one of constants of each
+type, as the typed field has them and as bytes. Needs the package onnx.
 
 usage: write_onnx.py FOLDER      tests/fuzz/seeds/onnx
 """
@@ -134,6 +135,21 @@ def model_of(domain, op, outputs, operands, attributes):
     return helper.make_model(graph, opset_imports=versions, ir_version=8)
 
 
+# Types whose numbers are packed, by two or four.
+PACKED = {"INT4": 2, "UINT4": 2, "FLOAT4E2M1": 2, "INT2": 4, "UINT2": 4}
+
+
+def model_of_type(name):
+    """y = a + b, of the same numbers."""
+    number = getattr(TensorProto, name)
+    typed = helper.make_tensor("a", number, [2, 2], [0, 1, 1, 0])
+    raw = TensorProto(name="b", data_type=number, dims=[2, 2])
+    raw.raw_data = bytes(4 // PACKED[name]) if name in PACKED else numpy_helper.to_array(typed).tobytes()
+    nodes = [helper.make_node("Cast", [x], ["f" + x], to=TensorProto.FLOAT) for x in "ab"] + [helper.make_node("Add", ["fa", "fb"], ["y"])]
+    graph = helper.make_graph(nodes, name, [], [onnx.ValueInfoProto(name="y")], [typed, raw])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
@@ -141,6 +157,9 @@ def main():
     for domain, nodes in NODES.items():
         for op, *rest in nodes:
             onnx.save(model_of(domain, op, *rest), os.path.join(folder, f"{domain.rpartition('.')[2]}_{op}.onnx"))
+    for name, number in TensorProto.DataType.items():
+        if number not in (TensorProto.UNDEFINED, TensorProto.STRING):
+            onnx.save(model_of_type(name), os.path.join(folder, f"type_{name.lower()}.onnx"))
 
 
 if __name__ == "__main__":

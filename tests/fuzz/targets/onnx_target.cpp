@@ -1,9 +1,10 @@
-// An ONNX model: imported, converted, opened and run.
+// An ONNX model: looked at, imported, converted, opened and run.
 #include <onnx/onnx_pb.h>
 
 #include <filesystem>
 
 #include "import/onnx/import_onnx.h"
+#include "import/onnx/outline.h"
 #include "tests/fuzz/convert_and_run.h"
 #include "tests/fuzz/mutate_onnx.h"
 #include "tests/fuzz/targets/target.h"
@@ -46,7 +47,13 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skiff;
-  const auto import = [&] { return std::vector<NamedGraph>{{"main", ImportOnnxBytes(data, size, "")}}; };
+  const auto import = [&] {
+    if (onnx::ModelProto model; model.ParseFromArray(data, static_cast<int>(size))) {
+      OutlineOf(model);
+      ExternalLocations(model);
+    }
+    return std::vector<NamedGraph>{{"main", ImportOnnxBytes(data, size, "")}};
+  };
   const std::string outcome = testing::ConvertAndRun(import, testing::KeepModel);
   testing::Require(!outcome.starts_with(testing::kDefect), outcome);
   return 0;

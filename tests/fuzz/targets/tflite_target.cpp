@@ -1,4 +1,7 @@
 // A TensorFlow Lite model: all its signatures imported, converted, opened and run.
+#include <algorithm>
+#include <string_view>
+
 #include "format/aligned.h"
 #include "import/tflite/file.h"
 #include "import/tflite/import_tflite.h"
@@ -12,6 +15,7 @@ std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds = FilesIn("tests/converter/import/tflite/cases", ".tflite", SIZE_MAX);
   for (std::string& file : FilesIn("tests/converter/import/tflite/signature_cases", ".tflite", SIZE_MAX))
     seeds.push_back(std::move(file));
+  for (std::string& file : FilesIn("tests/fuzz/seeds", ".tflite", SIZE_MAX)) seeds.push_back(std::move(file));
   return seeds;
 }
 
@@ -33,6 +37,13 @@ bool IsWhole(const std::vector<uint8_t>& bytes) {
   return true;
 }
 
+/// The ZIP archive that may follow a model: files that its metadata names.
+std::string ArchiveOf(const std::vector<uint8_t>& bytes) {
+  constexpr std::string_view kEntry = "PK\3\4";
+  const auto begin = std::search(bytes.begin(), bytes.end(), kEntry.begin(), kEntry.end());
+  return {begin, bytes.end()};
+}
+
 }  // namespace
 }  // namespace skiff::testing
 
@@ -44,7 +55,8 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(bytes.data())->UnPack());
   for (uint32_t changes = 1 + random() % 3; changes > 0; --changes) testing::MutateFields(random, *model);
   const std::vector<uint8_t> file = testing::Packed(*model);
-  return testing::Replaced(std::string(file.begin(), file.end()), data, size, max_size);
+  return testing::Replaced(std::string(file.begin(), file.end()) + testing::ArchiveOf(bytes), data, size,
+                           max_size);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
