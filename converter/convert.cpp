@@ -100,7 +100,22 @@ void PlanArenas(PlannedGraph& planned) {
   for (PlanDraft& draft : planned.others) PlanArena(draft);
 }
 
+/// No caller has elements of 4 bits.
+void CheckPorts(const Graph& graph) {
+  const auto check = [&](const char* what, const std::vector<GraphPort>& ports) {
+    for (const GraphPort& port : ports) {
+      const DType dtype = graph.value(port.value).dtype;
+      if (DTypeBits(dtype) == 4)
+        Throw(StatusCode::kUnsupported, "{} '{}' is {}, which only constants can be", what, port.name,
+              DTypeName(dtype));
+    }
+  };
+  check("input", graph.inputs());
+  check("output", graph.outputs());
+}
+
 void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) {
+  CheckPorts(graph);
   const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);
   };
