@@ -139,6 +139,7 @@ double ElementOf(const TensorView& view, int64_t index) {
 
 void SetElement(const TensorView& view, int64_t index, double value) {
   const int64_t i = OffsetOf(view, index);
+  const auto whole = [value] { return static_cast<int64_t>(value); };  // Negative ones wrap around.
   switch (view.dtype) {
     case DType::kF32:
       view.as<float>()[i] = static_cast<float>(value);
@@ -156,19 +157,19 @@ void SetElement(const TensorView& view, int64_t index, double value) {
       view.as<uint8_t>()[i] = value != 0 ? 1 : 0;
       return;
     case DType::kU8:
-      view.as<uint8_t>()[i] = static_cast<uint8_t>(value);
+      view.as<uint8_t>()[i] = static_cast<uint8_t>(whole());
       return;
     case DType::kI16:
       view.as<int16_t>()[i] = static_cast<int16_t>(value);
       return;
     case DType::kU16:
-      view.as<uint16_t>()[i] = static_cast<uint16_t>(value);
+      view.as<uint16_t>()[i] = static_cast<uint16_t>(whole());
       return;
     case DType::kI32:
       view.as<int32_t>()[i] = static_cast<int32_t>(value);
       return;
     case DType::kU32:
-      view.as<uint32_t>()[i] = static_cast<uint32_t>(value);
+      view.as<uint32_t>()[i] = static_cast<uint32_t>(whole());
       return;
     case DType::kI64:
       view.as<int64_t>()[i] = static_cast<int64_t>(value);
