@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/extents.h"
 #include "core/widen.h"
 #include "emit/stored_form.h"
 #include "graph/bodies.h"
@@ -101,7 +102,13 @@ class Drafter {
     PlanTensor& tensor = draft_.tensors.emplace_back();
     tensor.name = value.name.c_str();
     Shape shape;
-    for (const Dim& dim : value.dims) shape.Append(dim.constant() ? dim.value : -1);
+    Shape smallest;  // The loader takes an extent that varies for 1.
+    for (const Dim& dim : value.dims) {
+      shape.Append(dim.constant() ? dim.value : -1);
+      smallest.Append(dim.constant() ? dim.value : 1);
+    }
+    if (const char* why = WhyNoTensor(value.dtype, smallest))
+      Throw(StatusCode::kUnsupported, "'{}', {}, {}", value.name, ShapeText(shape).c_str(), why);
     tensor.view = TensorView(nullptr, value.dtype, shape, value.quantization.get());
     draft_.largest_bytes.push_back(LargestBytes(value));
     if (value.constant) {

@@ -98,6 +98,10 @@ std::vector<BadInput> BadFiles() {
               {"input 'unused' is i4, which only constants can be"}),
       OfBytes("OutputOfFourBits", "graph g {\n  input x: i4[2] {scale=0.5}\n  output x\n}\n",
               {"input 'x' is i4, which only constants can be"}),
+      OfBytes("EmptyButTooLarge",
+              "graph g {\n  const shape: i32[2] = [0, 1073741824]\n  y = Fill(shape)\n  output "
+              "y\n}\n",
+              {"'y', [0, 1073741824], has no elements, but extents that are too large"}),
       OfBytes("OfTorch", "PK\x03\x04" + std::string(60, ' '),
               {"in.onnx", "not an ONNX model", "torch.onnx.export"}),
       OfBytes("OfKeras", "\x89HDF\r\n" + std::string(60, ' '), {"in.onnx", "HDF5", "model.export"}),
