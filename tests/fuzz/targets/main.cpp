@@ -126,6 +126,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostBytesAdded = 4096;
+/// With sanitizers, each run of a model takes a tenth of a second.
+constexpr size_t kManySeeds = 1000;
 
 void Run(const std::string& bytes) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
@@ -153,14 +155,14 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
 int main(int argc, char** argv) {
   skiff::testing::BeQuiet();
   if (skiff::testing::HasWritten(argc, argv)) return 0;
-  unsigned mutations = 3;
+  const std::vector<std::string> seeds = skiff::testing::FuzzSeeds();
+  skiff::testing::Require(!seeds.empty(), "the target has no seeds");
+  unsigned mutations = seeds.size() > kManySeeds ? 1 : 3;
   int files = 1;
   if (argc >= 3 && std::strcmp(argv[1], "--mutations") == 0) {
     mutations = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
     files = 3;
   }
-  const std::vector<std::string> seeds = skiff::testing::FuzzSeeds();
-  skiff::testing::Require(!seeds.empty(), "the target has no seeds");
   for (const std::string& seed : seeds) {
     Run(seed);
     for (unsigned i = 0; i < mutations; ++i) Run(Mutated(seed, i));
