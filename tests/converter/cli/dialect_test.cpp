@@ -432,30 +432,6 @@ TEST_F(Dialect, ParitySaysThatTheSourceComesFirst) {
               HasSubstr("the source comes first: skiff parity " + source_ + " " + model));
 }
 
-TEST_F(Dialect, InspectSaysOfLongFormulasWhatTheyDependOn) {
-  onnx::ModelProto model = OpenPictureModel();
-  const std::string result = model.graph().output(0).name();
-  std::string from = result;
-  for (const char* const to : {"a", "b", "c", "d"}) {
-    onnx::NodeProto* pool = AddNode(model, "MaxPool", to, {from}, {to});
-    for (const auto& [name, value] : {std::pair{"kernel_shape", 3}, {"strides", 2}}) {
-      onnx::AttributeProto* attribute = pool->add_attribute();
-      attribute->set_name(name);
-      attribute->set_type(onnx::AttributeProto::INTS);
-      attribute->add_ints(value);
-      attribute->add_ints(value);
-    }
-    from = to;
-  }
-  model.mutable_graph()->clear_output();
-  model.mutable_graph()->add_output()->set_name(from);
-  const std::string source = folder_.Write("pools.onnx", Serialized(model));
-  EXPECT_THAT(Succeed({"inspect", source}), AllOf(HasSubstr("output 'd' f32 [1, 3, f(height), f(width)]\n"),
-                                                  HasSubstr("f(...): a size that")));
-  EXPECT_THAT(Succeed({"inspect", source, "--json"}), HasSubstr("floor("));
-  EXPECT_THAT(Succeed({"inspect", source_}), Not(HasSubstr("f(...)")));
-}
-
 /// Of an If whose branches differ the rank is not known before its condition is.
 TEST_F(Dialect, InspectShowsWhatCanBeKnown) {
   onnx::ModelProto model = ProductModel();

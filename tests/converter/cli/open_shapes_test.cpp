@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 /// y[batch, 3] = x[batch, 4] * w, for a batch of 2 to 8 (bounded) or of any size.
@@ -205,6 +206,30 @@ TEST_F(OpenModel, DeviceProgramTakesShapes) {
 }
 
 #endif
+
+TEST_F(OpenModel, InspectSaysOfLongFormulasWhatTheyDependOn) {
+  onnx::ModelProto model = OpenPictureModel();
+  const std::string result = model.graph().output(0).name();
+  std::string from = result;
+  for (const char* const to : {"a", "b", "c", "d"}) {
+    onnx::NodeProto* pool = AddNode(model, "MaxPool", to, {from}, {to});
+    for (const auto& [name, value] : {std::pair{"kernel_shape", 3}, {"strides", 2}}) {
+      onnx::AttributeProto* attribute = pool->add_attribute();
+      attribute->set_name(name);
+      attribute->set_type(onnx::AttributeProto::INTS);
+      attribute->add_ints(value);
+      attribute->add_ints(value);
+    }
+    from = to;
+  }
+  model.mutable_graph()->clear_output();
+  model.mutable_graph()->add_output()->set_name(from);
+  const std::string source = folder_.Write("pools.onnx", Serialized(model));
+  EXPECT_THAT(Succeed({"inspect", source}), AllOf(HasSubstr("output 'd' f32 [1, 3, f(height), f(width)]\n"),
+                                                  HasSubstr("f(...): a size that")));
+  EXPECT_THAT(Succeed({"inspect", source, "--json"}), HasSubstr("floor("));
+  EXPECT_THAT(Succeed({"inspect", source_}), Not(HasSubstr("f(...)")));
+}
 
 }  // namespace
 }  // namespace skiff::testing

@@ -126,7 +126,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostBytesAdded = 4096;
-/// With sanitizers, each run of a model takes a tenth of a second.
+/// Of more, each is changed once: with sanitizers they take minutes.
 constexpr size_t kManySeeds = 1000;
 
 void Run(const std::string& bytes) {
