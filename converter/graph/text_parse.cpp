@@ -292,7 +292,9 @@ class Parser {
   void InputStatement() {
     const std::string name = TakeFreshName("the input's name");
     if (!in_body_) Expect(":");
+    const Token at = lexer_.next();
     Type type = !in_body_ || TakeIf(":") ? TakeType() : Type();
+    if (!in_body_ && !type.has_shape) Lexer::Fail(at, "an input needs a shape; [] is that of a scalar");
     const ValueId id = graph_.AddInput(name, type.dtype, std::move(type.dims), type.quantization);
     graph_.value(id).has_shape = type.has_shape;
   }

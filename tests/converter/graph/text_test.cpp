@@ -103,6 +103,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{"graph g {\n  input x f32[2]\n}",
                 "graph text, line 2, column 11: ':' was expected, got 'f32'"},
         BadText{"graph g {\n  input x: f33[2]\n}", "graph text, line 2, column 12: 'f33' is no dtype"},
+        BadText{"graph g {\n  input x: f32\n}",
+                "graph text, line 2, column 12: an input needs a shape; [] is that of a scalar"},
         BadText{"graph g {\n  input x: f32[-2]\n}",
                 "graph text, line 2, column 16: an extent cannot be negative"},
         BadText{"graph g { input x: f32[2] y = Negate(x) }",
