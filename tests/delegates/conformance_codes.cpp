@@ -26,8 +26,8 @@ Argument BiasOf(const Codes& codes, const Quantization& weights, int64_t outputs
   if (codes.bias == Bias::kAbsent) return Absent();
   if (codes.bias == Bias::kF32) return bias;
   bias.dtype = DType::kI32;
-  bias.low = -3000;
-  bias.high = 3000;
+  bias.high = codes.bias == Bias::kLarge ? 40'000'000 : 3000;
+  bias.low = -bias.high;
   Quantization quantization;
   if (codes.bias == Bias::kOtherScale) {
     quantization.scale = 0.0003f;

@@ -23,6 +23,7 @@ enum class Bias {
   kAbsent,
   kExact,       ///< i32, whose scale is the products'.
   kOtherScale,  ///< i32 of another scale.
+  kLarge,       ///< i32 that f32 does not hold exactly.
   kF32,
 };
 

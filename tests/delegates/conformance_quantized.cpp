@@ -1,4 +1,8 @@
 // Nodes with quantised operands: products and moves.
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "conformance_cases.h"
 #include "conformance_codes.h"
 #include "ops/op_codes.h"
@@ -31,7 +35,10 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_3x3", 9, 9, 24, 24, 3, 3, 24, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_3x3_odd", 10, 7, 35, 35, 3, 3, 35, {2, 2}, {1, 1}, {0, 1, 1, 0}},
     {"depthwise_5x5", 12, 12, 16, 16, 5, 5, 16, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+    {"depthwise_5x5_stride", 13, 14, 40, 40, 5, 5, 40, {2, 2}, {1, 1}, {2, 2, 2, 2}},
     {"depthwise_7x7", 12, 12, 9, 9, 7, 7, 9, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+    {"depthwise_7x7_stride", 13, 11, 21, 21, 7, 7, 21, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+    {"depthwise_narrow", 6, 1, 17, 17, 3, 3, 17, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
 };
 
@@ -63,6 +70,11 @@ void AddConvolutions(CaseList& list) {
   const ConvolutionShape& plain = kConvolutions[5];
   AddConvolution(list, "f32_bias", plain, {.per_channel = true, .bias = Bias::kF32});
   AddConvolution(list, "other_bias", plain, {.per_channel = true, .bias = Bias::kOtherScale});
+  const auto depthwise =
+      std::find_if(std::begin(kConvolutions), std::end(kConvolutions),
+                   [](const auto& shape) { return std::string_view(shape.name) == "depthwise_3x3"; });
+  AddConvolution(list, "depthwise_other_bias", *depthwise, {.per_channel = true, .bias = Bias::kOtherScale});
+  AddConvolution(list, "depthwise_large_bias", *depthwise, {.bias = Bias::kLarge, .y_scale = 100});
   AddConvolution(list, "f32_bias_u8", plain, {.dtype = DType::kU8, .bias = Bias::kF32});
   AddConvolution(list, "dead_channels", plain, {.per_channel = true, .dead = true});
   AddConvolution(list, "saturating", plain, {.per_channel = true, .y_scale = 0.004f});

@@ -166,6 +166,31 @@ TEST(Kernels, ConvertHalves) {
 }
 
 /// Bytes between rows are left as they are, also behind the last row.
+/// What lies half way between two codes, and the floats beside it.
+TEST(Kernels, QuantizeNearHalfWay) {
+  std::mt19937 random(1);
+  for (const Kernels* kernels : UsableKernels()) {
+    for (const float scale : {0.1f, 1.0f / 3, 0.0078125f, 1e-30f, 1e-36f, 3e-39f, 7e37f, 0.013f}) {
+      std::vector<float> x = {0, -0.0f, INFINITY, -INFINITY, NAN, 3e38f, 1e-45f};
+      for (int code = -140; code < 140; ++code) {
+        const auto half = static_cast<float>((code + 0.5) * static_cast<double>(scale));
+        for (const float value : {half, std::nextafter(half, INFINITY), std::nextafter(half, -INFINITY)})
+          x.push_back(value);
+      }
+      std::shuffle(x.begin(), x.end(), random);
+      std::vector<int8_t> y(x.size());
+      const CodeParams params{static_cast<double>(scale), -131, 124, 3};
+      kernels->codes.quantize[0](x.size(), x.data(), y.data(), params);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double steps = std::isnan(x[i]) ? 0 : static_cast<double>(x[i]) / static_cast<double>(scale);
+        const double nearest = std::nearbyint(std::clamp(steps, params.low, params.high));
+        ASSERT_EQ(int{y[i]}, static_cast<int>(nearest) + 3)
+            << kernels->name << ": " << x[i] << " / " << scale;
+      }
+    }
+  }
+}
+
 TEST(Kernels, CopyRowsOfAllLengths) {
   constexpr size_t kRowsCopied = 3;
   constexpr int64_t kGap = 5;

@@ -217,6 +217,14 @@ struct CodeBinaryParams {
 using QuantizeFn = void (*)(size_t n, const float* x, void* y, const CodeParams& params);
 using DequantizeFn = void (*)(size_t n, const void* x, float* y, double scale, double zero_point);
 using NarrowSumsFn = void (*)(size_t n, const int32_t* sums, void* y, const CodeParams& params);
+/// CodeParams::scale makes steps of x.
+using NarrowRealsFn = void (*)(size_t n, const double* x, void* y, const CodeParams& params);
+struct ExtremeCodes {
+  int smallest = 0;
+  int largest = 0;
+};
+/// Of at least one.
+using ExtremeCodesFn = ExtremeCodes (*)(size_t n, const void* x);
 using AddToSumsFn = void (*)(size_t n, const void* x, int32_t* sums);
 using SumOfCodesFn = int32_t (*)(size_t n, const void* x);
 /// y may be a or b.
@@ -248,28 +256,19 @@ struct CodeDenseArgs : DenseShape {
 };
 using CodeDenseFn = void (*)(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                              size_t end_panel);
-using WidenCodesFn = void (*)(size_t n, const void* x, int16_t zero_point, int16_t* y);
+/// Codes of 8 bits less their zero point.
+template <class To>
+using WidenCodesFn = void (*)(size_t n, const void* x, int zero_point, To* y);
 
-/// A depthwise convolution of codes over a band of a picture, with its pads.
-struct CodeDepthwiseArgs {
-  const int32_t* x =
-      nullptr;  ///< A channel of a pixel, less the zero point, and above it that of the next pixel.
-  void* y = nullptr;
-  size_t channels = 0;
-  size_t line_stride = 0;  ///< Words.
-  size_t output_width = 0;
-  size_t y_stride = 0;
-  /// For each vector of channels, as of DepthwiseArgs: biases, f32 that make steps of sums, then of each row
-  /// the pairs of its taps.
-  const int32_t* weights = nullptr;
+/// A depthwise convolution of codes: of a picture of them less their zero point.
+struct CodeDepthwiseArgs : DepthwiseArgs {
+  // In place of y, min and max. In `weights`, between biases and taps are f32 that make steps of sums.
+  void* codes = nullptr;
   float low = 0;  ///< In steps from the zero point.
   float high = 0;
   int32_t zero_point = 0;
 };
-/// Lines of the output, from the first of both on.
-using CodeDepthwiseFn = void (*)(const CodeDepthwiseArgs& args, size_t lines);
-/// to[i] = line[i] and, above it, line[distance + i].
-using PairCodesFn = void (*)(size_t n, size_t distance, const int16_t* line, int32_t* to);
+using CodeDepthwiseFn = void (*)(const CodeDepthwiseArgs& args, size_t first_row, size_t end_row);
 
 /// Of i8, then of u8. Null in builds without quantised tensors, or without their operators.
 constexpr size_t kCodeTypes = 2;
@@ -278,13 +277,15 @@ struct CodeKernels {
   QuantizeFn quantize[kIntegerTypes] = {};  ///< But i32.
   DequantizeFn dequantize[kIntegerTypes] = {};
   NarrowSumsFn narrow_sums[kCodeTypes] = {};
+  NarrowRealsFn narrow_reals[kCodeTypes] = {};
+  ExtremeCodesFn extremes[kCodeTypes] = {};
   AddToSumsFn add_to_sums[kCodeTypes] = {};
   SumOfCodesFn sum[kCodeTypes] = {};
   CodeBinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kCodeTypes] = {};
-  WidenCodesFn widen[kCodeTypes] = {};
+  WidenCodesFn<int16_t> widen[kCodeTypes] = {};
   // Null where XNNPACK's kernels are the better ones.
   CodeDenseFn dense[kCodeTypes] = {};
-  PairCodesFn pair = nullptr;
+  WidenCodesFn<float> to_reals[kCodeTypes] = {};
   CodeDepthwiseFn depthwise[3][2][kCodeTypes] = {};
 };
 

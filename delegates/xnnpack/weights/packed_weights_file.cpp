@@ -35,7 +35,7 @@ namespace {
 
 /// Its last digit changes with the layout below, with what the fields of a PackingKey mean, and with how our
 /// own kernels pack.
-constexpr char kMagic[8] = {'S', 'K', 'I', 'F', 'F', 'P', 'W', '3'};
+constexpr char kMagic[8] = {'S', 'K', 'I', 'F', 'F', 'P', 'W', '4'};
 
 struct StoredBlob {
   uint32_t kind;

@@ -13,14 +13,4 @@ CodeParams CodeParamsOf(const TensorView& y, float min, float max) {
   return params;
 }
 
-void WidenPixels(const Kernels& kernels, const TensorView& picture, const uint8_t* from, size_t pixels,
-                 int16_t* to) {
-  const Rows rows = RowsOf(picture);
-  const auto zero_point = static_cast<int16_t>(picture.quantization->zero_point);
-  const WidenCodesFn widen = kernels.codes.widen[CodeTypeOf(picture.dtype)];
-  if (rows.stride == rows.length) return widen(pixels * rows.length, from, zero_point, to);
-  for (size_t i = 0; i < pixels; ++i)
-    widen(rows.length, from + i * rows.stride, zero_point, to + i * rows.length);
-}
-
 }  // namespace skiff::xnnpack

@@ -126,7 +126,7 @@ class CodeDenseStep final : public Step {
     const uint8_t* const x = x_ + at.pixel * b.x_stride;
     int16_t* const made = workspace_ + thread * band_elements_;
     b.Make(at.line, at.lines, made, [&](size_t pixel, size_t count, int16_t* to) {
-      WidenPixels(*environment_.kernels, node_.in(0), x + pixel * b.x_stride, count, to);
+      WidenPixels(environment_.kernels->codes.widen, node_.in(0), x + pixel * b.x_stride, count, to);
     });
     // An odd run of the last row is read one further.
     made[at.lines * b.band_width * b.channels] = 0;

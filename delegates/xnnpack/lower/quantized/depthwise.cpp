@@ -1,5 +1,5 @@
-// Depthwise convolution of codes by kernels of our own: a band of lines becomes integers less their zero
-// point, two neighbours in a word.
+// Depthwise convolution of codes by kernels of our own: a band of lines becomes reals, codes less their zero
+// point, with its pads around it.
 #include <algorithm>
 
 #include "delegates/xnnpack/lower/own_kernels.h"
@@ -19,24 +19,21 @@ class CodeDepthwiseStep final : public Step {
     DenseShape shape;
     SKIFF_RETURN_IF_ERROR(bands_.Describe(node_, /*always_copies=*/true, &shape));
     size_ = static_cast<size_t>(node_.in(1).shape[1]);
-    args_.channels = bands_.channels;
+    args_.channels = args_.x_stride = bands_.channels;
+    args_.width = bands_.band_width;
     args_.output_width = bands_.outputs[1];
     args_.y_stride = shape.y_stride;
-    args_.line_stride = bands_.band_width * bands_.channels;
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     // Lines at a band's ends are made twice: bands as large as the second-level cache holds.
-    bands_.Divide(threads, /*panels=*/1, sizeof(int32_t), /*weight_bytes=*/SIZE_MAX);
-    // Of integers, and of words; pairs at a line's end take one pixel more, which weights of 0 meet.
-    line_elements_ = DivideUp((bands_.band_width + 1) * bands_.channels, 32) * 32;
-    band_words_ = bands_.band_elements;
-    workspace_bytes_ = threads * (line_elements_ * sizeof(int16_t) + band_words_ * sizeof(int32_t));
+    bands_.Divide(threads, /*panels=*/1, sizeof(float), /*weight_bytes=*/SIZE_MAX);
+    workspace_bytes_ = threads * bands_.band_elements * sizeof(float);
     return args_.weights != nullptr ? OkStatus() : Pack();
   }
 
   Status Bind(void* workspace) override {
     x_ = node_.in(0).as<const uint8_t>();
-    args_.y = node_.out(0).data;
-    workspace_ = static_cast<uint8_t*>(workspace);
+    args_.codes = node_.out(0).data;
+    workspace_ = static_cast<float*>(workspace);
     return OkStatus();
   }
 
@@ -59,8 +56,7 @@ class CodeDepthwiseStep final : public Step {
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, channels, attrs.min, attrs.max));
     terms.SetCodes(&args_);
     const size_t lanes = environment_.kernels->depthwise_channels;
-    const size_t pairs = DivideUp(size_, 2);
-    const size_t words = (2 + size_ * pairs) * lanes;
+    const size_t words = (2 + size_ * size_) * lanes;
     PackingKey key;
     key.kind = PackingKind::kCodeDepthwise;
     key.dtype = node_.in(1).dtype;
@@ -74,27 +70,24 @@ class CodeDepthwiseStep final : public Step {
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       for (size_t first = 0; first < channels; first += lanes)
         PackVector(terms, std::min(first, channels - lanes),
-                   static_cast<int32_t*>(blob) + first / lanes * words);
+                   static_cast<float*>(blob) + first / lanes * words);
     });
     if (packed == nullptr)
       return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node_.name());
-    args_.weights = static_cast<const int32_t*>(packed);
+    args_.weights = static_cast<const float*>(packed);
     return OkStatus();
   }
 
-  void PackVector(const ProductTerms& terms, size_t first, int32_t* to) const {
+  void PackVector(const ProductTerms& terms, size_t first, float* to) const {
     const TensorView& w = node_.in(1);  // [channels, size, size, 1]
     const size_t lanes = environment_.kernels->depthwise_channels;
-    const size_t pairs = DivideUp(size_, 2);
-    std::fill_n(to, (2 + size_ * pairs) * lanes, 0);
-    for (size_t lane = 0; lane < lanes; ++lane) {
+    for (size_t lane = 0; lane < lanes; ++lane, ++to) {
       const size_t channel = first + lane;
-      if (terms.bias() != nullptr) to[lane] = terms.bias()[channel];
-      reinterpret_cast<float*>(to + lanes)[lane] = terms.factor(channel);
+      *to = terms.bias() != nullptr ? static_cast<float>(terms.bias()[channel]) : 0.0f;
+      to[lanes] = terms.factor(channel);
       for (size_t tap = 0; tap < size_ * size_; ++tap) {
-        const size_t column = tap % size_;
-        auto* const words = reinterpret_cast<int16_t*>(to + (2 + tap / size_ * pairs + column / 2) * lanes);
-        words[2 * lane + column % 2] = terms.WeightAt(w, channel * size_ * size_ + tap);
+        const size_t place = tap % size_ * size_ + tap / size_;
+        to[(2 + tap) * lanes] = terms.WeightAt(w, channel * size_ * size_ + place);
       }
     }
   }
@@ -104,32 +97,23 @@ class CodeDepthwiseStep final : public Step {
     const WindowBands::Band at = b.BandAt(index);
     const Kernels& kernels = *environment_.kernels;
     const uint8_t* const x = x_ + at.pixel * b.x_stride;
-    uint8_t* const mine =
-        workspace_ + thread * (line_elements_ * sizeof(int16_t) + band_words_ * sizeof(int32_t));
-    auto* const line = reinterpret_cast<int16_t*>(mine);
-    auto* const made = reinterpret_cast<int32_t*>(mine + line_elements_ * sizeof(int16_t));
-    const size_t width = b.band_width * b.channels;
-    std::fill_n(line + width, b.channels, int16_t{0});
-    for (size_t i = 0; i < at.lines; ++i) {
-      b.Make(at.line + static_cast<long>(i), 1, line, [&](size_t pixel, size_t count, int16_t* to) {
-        WidenPixels(kernels, node_.in(0), x + pixel * b.x_stride, count, to);
-      });
-      kernels.codes.pair(width, b.channels, line, made + i * width);
-    }
+    float* const made = workspace_ + thread * b.band_elements;
+    b.Make(at.line, at.lines, made, [&](size_t pixel, size_t count, float* to) {
+      WidenPixels(kernels.codes.to_reals, node_.in(0), x + pixel * b.x_stride, count, to);
+    });
     CodeDepthwiseArgs args = args_;
     args.x = made;
-    args.y = static_cast<uint8_t*>(args_.y) + at.output_pixel * args_.y_stride;
+    args.height = at.lines;
+    args.codes = static_cast<uint8_t*>(args_.codes) + at.output_pixel * args_.y_stride;
     kernels.codes.depthwise[(size_ - 3) / 2][b.strides[0] - 1][CodeTypeOf(node_.in(0).dtype)](
-        args, at.output_pixels / args.output_width);
+        args, 0, at.output_pixels / args.output_width);
   }
 
   const uint8_t* x_ = nullptr;
-  uint8_t* workspace_ = nullptr;
+  float* workspace_ = nullptr;
   CodeDepthwiseArgs args_;
   WindowBands bands_;
   size_t size_ = 0;
-  size_t line_elements_ = 0;
-  size_t band_words_ = 0;
 };
 
 }  // namespace
@@ -140,7 +124,7 @@ bool RunsCodeDepthwise(const NodeView& node, const Environment& environment) {
   const Shape& w = node.in(1).shape;
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
-  if (kernels.codes.pair == nullptr || !IsSquareDepthwise(node, kernels)) return false;
+  if (!IsSquareDepthwise(node, kernels)) return false;
   return kernels.codes.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1][CodeTypeOf(x.dtype)] != nullptr;
 }
 

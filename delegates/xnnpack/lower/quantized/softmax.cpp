@@ -1,16 +1,18 @@
 // Softmax over codes: a code's distance from the largest one of its row decides its exponential.
-#include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
 
-#include "core/code_range.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/codes.h"
+#include "delegates/xnnpack/lower/quantized/look_up.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 
 namespace skiff::xnnpack {
 namespace {
 
-constexpr size_t kCodes = 256;
-constexpr size_t kStrip = 16;  // So many are made side by side in vectors.
+constexpr size_t kStrip = 32;
 
 template <class From, class To>
 class QuantizedSoftmaxStep final : public Step {
@@ -21,7 +23,7 @@ class QuantizedSoftmaxStep final : public Step {
     from_ = RowsOf(node_.in(0));
     to_ = RowsOf(node_.out(0));
     const auto scale = static_cast<double>(node_.in(0).quantization->scale);
-    for (size_t i = 0; i < kCodes; ++i) exponentials_[i] = std::exp(-scale * static_cast<double>(i));
+    for (size_t i = 0; i < kCodes; ++i) exponentials_[i] = std::exp(-scale * static_cast<double>(kLast - i));
     return OkStatus();
   }
 
@@ -48,41 +50,39 @@ class QuantizedSoftmaxStep final : public Step {
 
   void ComputeRow(const From* x, To* y) const {
     const size_t n = from_.length;
-    const From largest = *std::max_element(x, x + n);
-    const double sum = SumOf(x, largest);
+    const ExtremeCodes codes = kernels_.extremes[std::is_unsigned_v<From>](n, x);
+    const double* const largest = exponentials_ + kLast;  // From there back by distance.
+    const double sum = SumOf(x, largest, codes.largest);
     if constexpr (std::is_same_v<To, float>) {
-      for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(exponentials_[largest - x[i]] / sum);
+      for (size_t i = 0; i < n; ++i) y[i] = static_cast<float>(largest[x[i] - codes.largest] / sum);
     } else {
-      // By distance, because these follow one another in memory: all of them take less than a long row's
-      // elements.
-      To results[kCodes];
-      const double factor = 1 / (sum * params_.scale);
-      const From smallest = *std::min_element(x, x + n);
-      const size_t end = (static_cast<size_t>(largest - smallest) / kStrip + 1) * kStrip;
-      for (size_t begin = 0; begin < end; begin += kStrip) {
-        for (size_t i = begin; i < begin + kStrip; ++i) results[i] = CodeOf(exponentials_[i] * factor);
-      }
-      for (size_t i = 0; i < n; ++i) y[i] = results[largest - x[i]];
+      // Only equal elements can have a result half way between codes, and then the factor is a power of two
+      // and exact: the reference kernel finds the same ties.
+      CodeParams params = params_;
+      params.scale = 1 / (sum * params_.scale);
+      // Whole vectors of codes down from the largest one; those below the smallest one are of no use.
+      uint8_t results[kStrip + kCodes] = {};
+      uint8_t* const lowest = results + kStrip;
+      const size_t made = DivideUp(static_cast<size_t>(codes.largest - codes.smallest) + 1, kStrip) * kStrip;
+      kernels_.narrow_reals[std::is_unsigned_v<To>](made, largest + 1 - made,
+                                                    lowest + (codes.largest - kLowest) + 1 - made, params);
+      CodeTable table;  // From byte 0 on: negative codes' bytes come last.
+      constexpr size_t kNegative = -kLowest;
+      std::memcpy(table.bytes, lowest + kNegative, kCodes - kNegative);
+      std::memcpy(table.bytes + (kCodes - kNegative), lowest, kNegative);
+      look_up_(n, reinterpret_cast<const uint8_t*>(x), reinterpret_cast<uint8_t*>(y), table.bytes);
     }
   }
 
-  double SumOf(const From* x, int largest) const {
+  double SumOf(const From* x, const double* largest, int code) const {
     constexpr size_t kSums = 4;  // An addition does not wait for the one before it.
     double sums[kSums] = {};
     size_t i = 0;
     for (; i + kSums <= from_.length; i += kSums) {
-      for (size_t k = 0; k < kSums; ++k) sums[k] += exponentials_[largest - x[i + k]];
+      for (size_t k = 0; k < kSums; ++k) sums[k] += largest[x[i + k] - code];
     }
-    for (; i < from_.length; ++i) sums[0] += exponentials_[largest - x[i]];
+    for (; i < from_.length; ++i) sums[0] += largest[x[i] - code];
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  }
-
-  /// Half to even. Only equal elements can have a result half way between codes, and then the factor is a
-  /// power of two and exact: the reference kernel finds the same ties.
-  To CodeOf(double steps) const {
-    constexpr double kWhole = 6755399441055744;  // 1.5 times 2^52: a sum has no bits left for fractions.
-    const double limited = steps > params_.high ? params_.high : steps;
-    return static_cast<To>(static_cast<int>(limited + kWhole - kWhole) + params_.zero_point);
   }
 
   CodeParams ParamsOf() const {
@@ -90,8 +90,13 @@ class QuantizedSoftmaxStep final : public Step {
     return CodeParamsOf(node_.out(0), -kInfinity, kInfinity);
   }
 
+  static constexpr size_t kLast = kCodes - 1;
+  static constexpr int kLowest = std::numeric_limits<From>::min();
+
+  const CodeKernels& kernels_ = environment_.kernels->codes;
+  const SkiffLookUpFn look_up_ = xnn_init_x8_lut_config()->microkernel;
   const CodeParams params_ = ParamsOf();
-  double exponentials_[kCodes] = {};
+  double exponentials_[kCodes] = {};  ///< By the distance from the largest code, which is last.
   Rows from_, to_;
   const From* x_ = nullptr;
   To* y_ = nullptr;

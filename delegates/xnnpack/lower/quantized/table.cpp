@@ -1,32 +1,20 @@
 // Operators that make one code of another: the reference kernel computes all 256 of them once.
 // Two codes of one x are one code of it.
-#include <cstddef>
-
 #include "delegates/xnnpack/lower/kernel_rows.h"
+#include "delegates/xnnpack/lower/quantized/look_up.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "eager/quantized.h"
 #include "ops/build_ops.h"
 
-// XNNPACK's choice of a kernel for this CPU. No operator in its header takes a table that its caller has
-// filled.
-extern "C" {
-using SkiffLookUpFn = void (*)(size_t n, const uint8_t* x, uint8_t* y, const uint8_t* table);
-struct xnn_x8_lut_config {
-  SkiffLookUpFn microkernel;
-};
-const xnn_x8_lut_config* xnn_init_x8_lut_config();
-}
-
 namespace skiff::xnnpack {
 namespace {
-
-constexpr int64_t kCodes = 256;
 
 /// All codes of x, and what nodes make of them.
 class Codes {
  public:
-  explicit Codes(const TensorView& type) : view_(bytes_, type.dtype, Shape{kCodes}, type.quantization) {
-    for (int i = 0; i < kCodes; ++i) bytes_[i] = static_cast<uint8_t>(i);
+  explicit Codes(const TensorView& type)
+      : view_(bytes_, type.dtype, Shape{static_cast<int64_t>(kCodes)}, type.quantization) {
+    for (size_t i = 0; i < kCodes; ++i) bytes_[i] = static_cast<uint8_t>(i);
   }
   Codes(const Codes&) = delete;
   Codes& operator=(const Codes&) = delete;
@@ -65,16 +53,16 @@ class TableStep final : public KernelRowsStep {
 
  private:
   void Compute(size_t n, const void* x, void* y) const override {
-    look_up_(n, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), table_);
+    look_up_(n, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), table_.bytes);
   }
 
   TensorView Result() {
     const TensorView& y = node_.out(0);
-    return {table_, y.dtype, Shape{kCodes}, y.quantization};
+    return {table_.bytes, y.dtype, Shape{static_cast<int64_t>(kCodes)}, y.quantization};
   }
 
   const SkiffLookUpFn look_up_ = xnn_init_x8_lut_config()->microkernel;
-  alignas(std::max_align_t) uint8_t table_[kCodes] = {};  // 16 bytes on x86-64, where kernels want that.
+  CodeTable table_;
 };
 
 }  // namespace
