@@ -247,7 +247,8 @@ class ArenaPlanner {
     const PlanNode& node = views_[n];
     const int32_t output = node.outputs[0];
     if (!IsRoot(output) || !Tensor(output).view.dense()) return;
-    for (const int32_t input : node.inputs) {
+    const size_t candidates = node.op->Is(kUnary) ? 1 : node.inputs.size();
+    for (const int32_t input : Span<const int32_t>(node.inputs.data(), candidates)) {
       if (input < 0 || !IsPlanned(input) || !IsRoot(input)) continue;
       const TensorView& view = Tensor(input).view;
       if (view.dtype != Tensor(output).view.dtype || DimsOf(input) != DimsOf(output)) continue;

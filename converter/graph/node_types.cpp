@@ -191,7 +191,7 @@ namespace {
 void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& types) {
   bool quantized = node.op == OpCode::kQuantize || node.op == OpCode::kDequantize ||
                    node.op == OpCode::kRequantize || node.op == OpCode::kToCodes ||
-                   node.op == OpCode::kFromCodes;
+                   node.op == OpCode::kFromCodes || node.op == OpCode::kLookup;
   std::vector<TensorView> inputs(node.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
@@ -203,7 +203,9 @@ void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& type
             DescribeNode(graph, node), i, value.name, DTypeName(value.dtype));
     }
   }
-  const bool moves = QuantizedUseOf(node.op) == QuantizedUse::kMoves && inputs[0].quantization != nullptr;
+  const size_t moved_input = node.op == OpCode::kLookup ? 1 : 0;
+  const TensorView from =
+      QuantizedUseOf(node.op) == QuantizedUse::kMoves ? inputs[moved_input] : TensorView();
   std::vector<TensorView> outputs;
   for (size_t i = 0; i < types.size(); ++i) {
     const Value& declared = graph.value(node.outputs[i]);
@@ -211,10 +213,11 @@ void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& type
       CheckStandsForReal(types[i].dtype, DescribeNode(graph, node), i);
       types[i].dtype = declared.dtype;
       types[i].quantization = declared.quantization;
-    } else if (Quantization moved; moves && MovedQuantization(node.op, node.attrs, *inputs[0].quantization,
-                                                              inputs[0].shape.rank(), &moved)) {
-      types[i].dtype = inputs[0].dtype;
-      types[i].quantization = AlongAxis(graph.value(node.inputs[0]).quantization, moved.axis);
+    } else if (Quantization moved;
+               from.quantization != nullptr &&
+               MovedQuantization(node.op, node.attrs, *from.quantization, from.shape.rank(), &moved)) {
+      types[i].dtype = from.dtype;
+      types[i].quantization = AlongAxis(graph.value(node.inputs[moved_input]).quantization, moved.axis);
     }
     quantized |= types[i].quantization != nullptr;
     outputs.push_back(ViewOf(types[i].dtype, types[i].dims, types[i].quantization));

@@ -37,7 +37,8 @@ void SimplifyQdq(Graph& graph);     ///< Values are quantised where they are rou
 void ShapeQuantizedWeights(
     Graph& graph);           ///< Dequantised constants take the form that operators want of their weights.
 void FoldQdq(Graph& graph);  ///< Dequantize, operator, Quantize becomes an operator over integers.
-void SignedCodes(Graph& graph);  ///< Quantised u8 becomes i8, where all of the net's weights can.
+void SignedCodes(Graph& graph);    ///< Quantised u8 becomes i8, where all of the net's weights can.
+void ComposeTables(Graph& graph);  ///< Operators from the codes of one tensor to codes become one Lookup.
 void EliminateCommonSubexpressions(Graph& graph);
 void EliminateDeadCode(Graph& graph);  ///< Nodes that no output needs.
 

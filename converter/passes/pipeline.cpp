@@ -72,6 +72,7 @@ const std::vector<Pass>& Pipeline() {
       {"fold-qdq", "Dequantize, operator, Quantize: one operator over integers", FoldQdq},
       {"signed-codes", "quantised u8 as i8, whose kernels are faster", SignedCodes},
       {"fold-constants", "what quantised constants have become", FoldConstants},
+      {"compose-tables", "what depends on the codes of one tensor alone: a table of 256", ComposeTables},
       {"eliminate-common-subexpressions", "equal nodes and equal constants become one",
        EliminateCommonSubexpressions},
       {"sink-constants", "what has become constant around a body", SinkConstants},

@@ -102,6 +102,9 @@ Tensor ToCodes(const Operand& x) {
 Tensor FromCodes(const Operand& x, DType dtype, const QuantizationPtr& quantization) {
   return ApplyQuantized(OpCode::kFromCodes, x, dtype, quantization);
 }
+Tensor Lookup(const Operand& x, const Operand& table) {
+  return ApplyOne(OpCode::kLookup, NoAttrs{}, {x.tensor(), table.tensor()}, x.where());
+}
 Tensor Cast(const Operand& x, DType to) {
   return ApplyOne(OpCode::kCast, CastAttrs{static_cast<int64_t>(to)}, {x.tensor()}, x.where());
 }

@@ -65,6 +65,9 @@ Tensor Requantize(const Operand& x, DType dtype, const QuantizationPtr& quantiza
 Tensor ToCodes(const Operand& x);
 /// Integers of `dtype` as a tensor quantised like this.
 Tensor FromCodes(const Operand& x, DType dtype, const QuantizationPtr& quantization);
+/// Elements of a table of 256, for x of 8 bits; where x is negative, from the table's end, as Gather() has
+/// it.
+Tensor Lookup(const Operand& x, const Operand& table);
 
 // Two operands, broadcast.
 Tensor Mod(const Operand& a, const Operand& b, const ModAttrs& attrs = {});

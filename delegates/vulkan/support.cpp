@@ -121,6 +121,7 @@ bool SupportsBatchNorm(const NodeTypes& node) {
 }
 
 bool SupportsAlias(const NodeTypes& node) { return IsStored(node.inputs[0]); }
+bool SupportsLookup(const NodeTypes& node) { return IsStored(node.inputs[0]); }
 bool SupportsTranspose(const NodeTypes& node) { return IsStored(node.inputs[0]); }
 bool SupportsChannelShuffle(const NodeTypes& node) { return IsStored(node.inputs[0]); }
 bool SupportsConcat(const NodeTypes& node) { return IsStored(node.inputs[0]); }

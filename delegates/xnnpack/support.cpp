@@ -100,6 +100,8 @@ constexpr CastRow kCasts[] = {
 
 bool SupportsCopy(const NodeTypes& node) { return DTypeSize(node.inputs[0]->view.dtype) > 0; }
 
+bool SupportsLookup(const NodeTypes& node) { return IsConstant(node, 1); }
+
 bool SupportsCast(const NodeTypes& node) {
   const DType from = node.inputs[0]->view.dtype;
   const DType to = node.outputs[0]->view.dtype;

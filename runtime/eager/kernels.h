@@ -41,6 +41,7 @@ Status KernelConcat(const KernelArgs& args);
 Status KernelSplit(const KernelArgs& args);
 Status KernelSlice(const KernelArgs& args);
 Status KernelGather(const KernelArgs& args);
+Status KernelLookup(const KernelArgs& args);
 Status KernelPad(const KernelArgs& args);
 Status KernelExpand(const KernelArgs& args);
 Status KernelTile(const KernelArgs& args);

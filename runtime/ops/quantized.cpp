@@ -31,7 +31,7 @@ Status CheckMoved(const OpDef& op, const AttrStorage& attrs, Span<const TensorVi
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Quantization* given = inputs[i].quantization;
     if (!IsMoved(op.code, i)) {
-      if (given != nullptr)
+      if (given != nullptr && op.code != OpCode::kLookup)
         return Wrong(message, "input %zu is quantised; its elements are not what is moved", i);
       continue;
     }
@@ -60,6 +60,15 @@ Status CheckCodes(const OpDef& op, const TensorView& input, const TensorView& ou
   if (input.dtype != output.dtype) {
     return Wrong(message, "its input is %s and its output is %s; no element may change",
                  DTypeName(input.dtype), DTypeName(output.dtype));
+  }
+  return OkStatus();
+}
+
+/// Bytes in a table of bytes.
+Status CheckLookup(Span<const TensorView> inputs, char* message) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].dtype == DType::kI8 || inputs[i].dtype == DType::kU8) continue;
+    return Wrong(message, "input %zu is %s; integers of 8 bits were expected", i, DTypeName(inputs[i].dtype));
   }
   return OkStatus();
 }
@@ -102,7 +111,9 @@ bool HasZeroPoint(const Quantization& quantization, int32_t zero_point) {
   return true;
 }
 
-bool IsMoved(OpCode op, size_t index) { return index == 0 || op == OpCode::kConcat; }
+bool IsMoved(OpCode op, size_t index) {
+  return op == OpCode::kConcat || index == (op == OpCode::kLookup ? 1 : 0);
+}
 
 bool MovedQuantization(OpCode op, const AttrStorage& attrs, const Quantization& input, int rank,
                        Quantization* output) {
@@ -138,6 +149,7 @@ Status CheckQuantized(const OpDef& op, const AttrStorage& attrs, Span<const Tens
     SKIFF_RETURN_IF_ERROR(CheckDTypes(op, inputs, true, "input", message));
     return CheckCodes(op, inputs[0], outputs[0], message);
   }
+  if (op.code == OpCode::kLookup) SKIFF_RETURN_IF_ERROR(CheckLookup(inputs, message));
   if (!quantized) return OkStatus();
   if (op.Is(kBodies) || op.code == OpCode::kCustom) return OkStatus();
   if (use == QuantizedUse::kNone)

@@ -25,6 +25,9 @@ Status InferCast(InferContext<D>& context);
 /// Real numbers, which the output's quantisation makes of integers.
 template <class D>
 Status InferFromCodes(InferContext<D>& context);
+/// The result is of the table's type.
+template <class D>
+Status InferLookup(InferContext<D>& context);
 template <class D>
 Status InferBroadcast(InferContext<D>& context);  ///< Both dtypes equal.
 template <class D>

@@ -89,6 +89,16 @@ Status InferFromCodes(InferContext<D>& context) {
 }
 
 template <class D>
+Status InferLookup(InferContext<D>& context) {
+  const InferInput<D>& table = context.inputs[1];
+  if (table.rank != 1 || !IsKnown(table.extents[0]) || KnownValue(table.extents[0]) != 256)
+    return context.Error("its table has another shape than [256]");
+  CopyShape(context.inputs[0], context.outputs[0]);
+  context.outputs[0].dtype = table.dtype;
+  return OkStatus();
+}
+
+template <class D>
 Status InferBroadcast(InferContext<D>& context) {
   if (context.inputs[0].dtype != context.inputs[1].dtype) {
     return context.Error("the inputs have different dtypes: %s and %s", DTypeName(context.inputs[0].dtype),
@@ -126,6 +136,7 @@ Status InferWhere(InferContext<D>& context) {
 SKIFF_INSTANTIATE_RULE(InferSameAsInput);
 SKIFF_INSTANTIATE_RULE(InferCast);
 SKIFF_INSTANTIATE_RULE(InferFromCodes);
+SKIFF_INSTANTIATE_RULE(InferLookup);
 SKIFF_INSTANTIATE_RULE(InferBroadcast);
 SKIFF_INSTANTIATE_RULE(InferBroadcastLeft);
 SKIFF_INSTANTIATE_RULE(InferCompare);

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Run times of nets in f32 and quantised, by Skiff and by onnxruntime, in interleaved rounds.
+"""Run times of nets in f32 and quantised, by Skiff and by engines that read the same file, in interleaved rounds.
 
-  compare_integers.py path/to/build --work FOLDER [--nets NET ...] [--threads 1] [--rounds 10] [--pin] [--cpu TIER]
+  compare_integers.py path/to/build --work FOLDER [--nets NET ...] [--engines ENGINE ...] [--threads 1] [--rounds 10] [--pin]
+    [--cpu TIER]
 
 `build` and FOLDER are those of compare_rivals.py, which exports the nets. onnxruntime's static quantiser makes the others:
-QDQ, u8 activations, i8 weights with a scale for each channel. Columns: ms of Skiff in f32 and in i8, the same of onnxruntime;
-how much faster i8 is than f32 in Skiff; Skiff's time over onnxruntime's in i8; the share of f32 that Skiff's i8 file and
+QDQ, u8 activations, i8 weights with a scale for each channel. Columns: ms of Skiff in f32 and in i8, the same of each engine;
+how much faster i8 is than f32 in Skiff; Skiff's time over the fastest engine's in i8; the share of f32 that Skiff's i8 file and
 arena take. What onnxruntime computes in i8 on CPUs without VNNI saturates (docs/numerics.md): outputs are not compared.
 """
 import argparse
@@ -42,6 +43,8 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--work", required=True, metavar="FOLDER")
     parser.add_argument("--nets", nargs="+", default=NETS, choices=NETS, metavar="NET")
+    parser.add_argument("--engines", nargs="+", default=["onnxruntime"], choices=["onnxruntime", "openvino"], metavar="ENGINE",
+                        help="onnxruntime (default), openvino")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=10, help="all sides once in each (default 10)")
     parser.add_argument("--runs", type=int, default=5, help="runs of a side in a round; their median counts (default 5)")
@@ -51,16 +54,16 @@ def main():
     if arguments.cpu:
         os.environ["SKIFF_CPU"] = arguments.cpu
     work = Work(arguments.work)
-    work.prepare(["onnxruntime"], arguments.nets, {})
-    comparison = compare_rivals.Comparison(work, arguments.build, ["onnxruntime"], arguments)
+    work.prepare(arguments.engines, arguments.nets, {})
+    comparison = compare_rivals.Comparison(work, arguments.build, arguments.engines, arguments)
     print(f"{processor()}; {arguments.threads} thread{'s' if arguments.threads > 1 else ''}\n")
-    print("| Net | Skiff f32 | i8 | onnxruntime f32 | i8 | f32 / i8 | Skiff / onnxruntime | file | arena |")
-    print("|---|" + "---:|" * 8, flush=True)
+    print("| Net | Skiff f32 | i8 | " + "".join(f"{engine} f32 | i8 | " for engine in arguments.engines) +
+          "f32 / i8 | Skiff / best | file | arena |")
+    print("|---|" + "---:|" * (6 + 2 * len(arguments.engines)), flush=True)
     for net in arguments.nets:
         names = [net, quantized(work, net)]
-        work.convert("onnxruntime", names[1])
-        work.convert("onnxruntime", net)
-        sides = [(engine, name) for engine in ("Skiff", "onnxruntime") for name in names]
+        engines = [engine for engine in arguments.engines if all([work.convert(engine, name) for name in names])]
+        sides = [(engine, name) for engine in ["Skiff", *engines] for name in names]
         servers = [Server(comparison.command(engine, name, arguments.threads), comparison.cores(arguments.threads))
                    for engine, name in sides]
         medians = [[] for _ in sides]
@@ -71,10 +74,15 @@ def main():
                 times.append(statistics.median(server.run(arguments.runs)))
         for server in servers:
             server.close()
-        times = [statistics.median(column) for column in medians]
+        times = {side: statistics.median(column) for side, column in zip(sides, medians)}
         f32, i8 = (sizes(arguments.build, work, name) for name in names)
-        print(f"| {net} | {' | '.join(f'{ms:.2f}' for ms in times)} | {times[0] / times[1]:.2f} | {times[1] / times[3]:.2f} | "
+        cells = [f"{times[engine, name]:.2f}" if (engine, name) in times else "–"
+                 for engine in ["Skiff", *arguments.engines] for name in names]
+        mine = times["Skiff", names[1]]
+        best = min((times[engine, names[1]] for engine in engines), default=None)
+        print(f"| {net} | {' | '.join(cells)} | {times['Skiff', net] / mine:.2f} | {f'{mine / best:.2f}' if best else '–'} | "
               f"{100 * i8[0] / f32[0]:.0f} % | {100 * i8[1] / f32[1]:.0f} % |", flush=True)
+    work.print_left_out()
 
 
 if __name__ == "__main__":

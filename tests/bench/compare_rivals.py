@@ -139,6 +139,12 @@ class Work:
             return False
         return True
 
+    def print_left_out(self):
+        if self.left_out:
+            print("\nLeft out:")
+        for (engine, net), why in self.left_out.items():
+            print(f"- {engine}{f', {net}' if net else ''}: {why}")
+
 
 class Server:
     """A process that keeps a net loaded, and runs it when told to. All of its threads stay on `cores`."""
@@ -335,10 +341,7 @@ def main():
     comparison = Comparison(work, os.path.abspath(arguments.build), engines, arguments)
     for threads in arguments.threads:
         (comparison.print_starts if arguments.start else comparison.print_times)(nets, threads)
-    if work.left_out:
-        print("\nLeft out:")
-        for (engine, net), why in work.left_out.items():
-            print(f"- {engine}{f', {net}' if net else ''}: {why}")
+    work.print_left_out()
 
 
 if __name__ == "__main__":

@@ -27,6 +27,20 @@ Argument Indices(std::initializer_list<int64_t> shape, std::initializer_list<dou
 /// Of each size.
 constexpr DType kElements[] = {DType::kF32, DType::kF16, DType::kU8, DType::kBool, DType::kI64, DType::kF64};
 
+void AddLookups(CaseList& list) {
+  for (const DType dtype : {DType::kU8, DType::kI8}) {
+    const double low = dtype == DType::kU8 ? 0 : -128;
+    const auto bytes = [&](std::initializer_list<int64_t> shape) {
+      Argument argument = OfType(dtype, shape, low, low + 255);
+      argument.high = low + 255;
+      return argument;
+    };
+    Argument table = bytes({256});
+    table.constant = true;
+    list.Add(OpCode::kLookup, DTypeName(dtype), {Strided(bytes({2, 3, 70}), 5), table}).output_row_gap = 3;
+  }
+}
+
 void AddTuples(CaseList& list) {
   const auto add = [&](const std::string& name, const Argument& x, const Argument& at,
                        int64_t batch_dims = 0) -> Case& {
@@ -157,6 +171,7 @@ void AddTopK(CaseList& list) {
 }  // namespace
 
 void AddIndexCases(CaseList& list) {
+  AddLookups(list);
   AddTuples(list);
   AddScatteredSlices(list);
   AddElements(list);

@@ -217,6 +217,15 @@ void AddMoves(CaseList& list) {
   Argument plain = u8;
   plain.quantization = nullptr;
   add(OpCode::kFromCodes, "u8", {plain});
+  Argument table = CodesOf(DType::kI8, Shape{256}, quantization);
+  table.constant = true;
+  add(OpCode::kLookup, "i8", {Strided(i8, 3), table}).output_row_gap = 2;
+  add(OpCode::kLookup, "i8_long", {CodesOf(DType::kI8, Shape{3, 1024}, Quantized(0.3f, -7)), table});
+  add(OpCode::kLookup, "u8_to_i8", {u8, table}).quantized_output = DType::kI8;
+  add(OpCode::kLookup, "plain_to_i8", {plain, table}).quantized_output = DType::kI8;
+  Argument computed = table;
+  computed.constant = false;
+  add(OpCode::kLookup, "computed_table", {i8, computed}).falls_back = "XNNPACK's step keeps the table";
   add(OpCode::kChannelShuffle, "i8", {Strided(i8, 3)}).As<GroupsAttrs>().groups = 2;
 }
 

@@ -84,6 +84,7 @@ LayoutRule FindLayoutRule(const Graph& graph, const Node& node) {
   if (std::any_of(node.inputs.begin(), node.inputs.end(), keeps_its_order)) return nullptr;
   if (std::any_of(node.outputs.begin(), node.outputs.end(), keeps_its_order)) return nullptr;
   const OpCode op = node.op;
+  if (op == OpCode::kLookup) return nullptr;  // There are none yet; the table has no axes of the result.
   const OpDef* def = FindOp(op);
   if (def != nullptr && (def->Is(OpTraits::kUnary) || def->Is(OpTraits::kBinary))) return PlanElementwise;
   // All numbers share a scale, in whatever order they are.

@@ -102,6 +102,8 @@ Status LowerFakeQuantize(Emitter& emit);
 Status LowerBatchNorm(Emitter& emit);
 // recurrent.cpp
 Status LowerRecurrent(Emitter& emit);
+// quantized/codes.cpp
+Status LowerLookup(Emitter& emit);
 // movement.cpp
 Status LowerAlias(Emitter& emit);
 Status LowerTranspose(Emitter& emit);

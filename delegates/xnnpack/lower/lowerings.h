@@ -54,6 +54,8 @@ Result<StepPointer> LowerScatterND(const NodeView& node, const Environment& envi
 Result<StepPointer> LowerElements(const NodeView& node, const Environment& environment);
 // top_k.cpp
 Result<StepPointer> LowerTopK(const NodeView& node, const Environment& environment);
+// quantized/table.cpp
+Result<StepPointer> LowerLookup(const NodeView& node, const Environment& environment);
 // movement.cpp
 Result<StepPointer> LowerCopy(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerConcat(const NodeView& node, const Environment& environment);

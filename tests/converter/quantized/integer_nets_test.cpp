@@ -182,7 +182,7 @@ TEST(FoldedOperators, RunOnXnnpack) {
   };
   for (const OpDef& op : AllOps()) {
     if (QuantizedUseOf(op.code) == QuantizedUse::kNone) continue;
-    if (op.Is(OpTraits::kUnary)) check(std::string(op.name) + "(a)");
+    if (op.Is(OpTraits::kUnary) && op.code != OpCode::kLookup) check(std::string(op.name) + "(a)");
     const bool makes_truths = op.code >= OpCode::kEqual && op.code <= OpCode::kGreaterOrEqual;
     if (op.Is(OpTraits::kBinary) && !makes_truths) check(std::string(op.name) + "(a, b)");
   }
@@ -209,11 +209,14 @@ TEST(ComposedTables, RoundTwiceAsTheirPartsDo) {
             unary, type, binary, type);
         SCOPED_TRACE(text);
         const Graph graph = ParseGraph(text);
+        ConvertOptions apart;
+        apart.pipeline.disabled = {"compose-tables"};
         const OpenedModel model(graph, {});
+        const OpenedModel parts(graph, apart);
         SessionOptions options;
         auto session = Session::Create(*model.model, options);
         options.backend = Backend::kReference;
-        auto reference = Session::Create(*model.model, options);
+        auto reference = Session::Create(*parts.model, options);
         ASSERT_TRUE(session.ok() && reference.ok());
         const auto got = RunSession(**session, {{"x", x}});
         for (int i = 0; i < (*session)->node_count(); ++i) EXPECT_FALSE((*session)->node(i).fell_back);

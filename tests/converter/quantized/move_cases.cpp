@@ -63,6 +63,22 @@ void AddCopies(CaseTable& table) {
                    "input x: i32[2, 4] y: i32 {scale=[0.1, 0.3], axis=0} = FromCodes(x)", Kept({2, 4})});
 }
 
+/// Negative codes count from the table's end.
+int64_t LookedUp(const Operands& o, const Position& at) {
+  const int64_t code = At(o, 0, at);
+  return At(o, 1, {code < 0 ? code + 256 : code});
+}
+
+void AddLookups(CaseTable& table) {
+  table.push_back({"Lookup_i8",
+                   "input x: i8[20, 30] {scale=0.1, zero_point=9} const t: u8[256] {scale=0.5} = seed 3 "
+                   "y = Lookup(x, t)",
+                   Moved({20, 30}, LookedUp)});
+  table.push_back({"Lookup_u8_plain",
+                   "input x: u8[20, 30] const t: i8[256] {scale=0.5} = seed 4 y = Lookup(x, t)",
+                   Moved({20, 30}, LookedUp)});
+}
+
 void AddRearrangements(CaseTable& table) {
   const Source turned = [](const Operands& o, const Position& at) { return At(o, 0, {at[1], at[2], at[0]}); };
   table.push_back({"Transpose_u8",
@@ -143,6 +159,7 @@ void AddRepeats(CaseTable& table) {
 
 void AddMoveCases(CaseTable& table) {
   AddCopies(table);
+  AddLookups(table);
   AddRearrangements(table);
   AddPieces(table);
   AddRepeats(table);

@@ -23,6 +23,7 @@ PICTURE = reals(1, 4, 4, 2)
 INTEGERS = np.array([[5, -3, 7]], np.int32)
 BOOLS = np.array([True, False, True])
 ONES = np.ones((2, 3), bool)
+TABLE = RANDOM.integers(0, 256, 256, np.uint8)
 
 # By name: arguments, keywords and, where NumPy has one, a function that computes the same.
 UNARY = {
@@ -106,6 +107,7 @@ CALLS = {
     "requantize": ((ops.quantize(X, "u8", 1 / 256), "i8", 1 / 128), {}, None),
     "dequantize": ((ops.quantize(X, "u8", 1 / 256),), {}, lambda x: np.rint(X * 256) / 256),
     "to_codes": ((ops.quantize(X, "u8", 1 / 256, 3),), {}, lambda x: np.rint(X * 256) + 3),
+    "lookup": ((np.array([[0, 7, 255]], np.uint8), TABLE), {}, lambda x, table: table[x]),
     "from_codes": ((np.array([1, 2], np.uint8), "u8", 0.5), {}, None),
     "lstm": ((reals(3, 1, 8), reals(8, 2)), {}, None),
     "gru": ((reals(3, 1, 6), reals(6, 2)), {}, None),

@@ -75,6 +75,22 @@ Status LowerQuantizedFromCodes(Emitter& emit) {
   return EmitFromCodes(emit, kReals, x, y, emit.in(0));
 }
 
+namespace {
+
+Status EmitLookup(Emitter& emit, const Operand& table) {
+  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
+  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
+  const struct { uint32_t words; } push{static_cast<uint32_t>((emit.out(0).shape.elements() + 3) / 4)};
+  return emit.Dispatch(Shader::kLookup, {}, {x, table, y}, push, push.words);
+}
+
+}  // namespace
+
+Status LowerLookup(Emitter& emit) {
+  SKIFF_ASSIGN_OR_RETURN(const Operand table, emit.In(1));
+  return EmitLookup(emit, table);
+}
+
 Status LowerQuantizedLookup(Emitter& emit) {
   if (emit.in(0).quantization == nullptr || emit.out(0).quantization == nullptr)
     return LowerQuantizedReals(emit);
@@ -82,11 +98,8 @@ Status LowerQuantizedLookup(Emitter& emit) {
   SKIFF_RETURN_IF_ERROR(ComputeTable(emit, codes));
   uint32_t words[kCodes / 4];
   std::memcpy(words, codes, sizeof(words));
-  SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand table, emit.Words(kLookupTable, {words, kCodes / 4}));
-  SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
-  const struct { uint32_t words; } push{static_cast<uint32_t>((emit.out(0).shape.elements() + 3) / 4)};
-  return emit.Dispatch(Shader::kLookup, {}, {x, table, y}, push, push.words);
+  return EmitLookup(emit, table);
 }
 
 namespace {

@@ -1,6 +1,5 @@
 // Binary operators of codes with broadcasting, in steps of the output.
 #include <cstring>
-#include <optional>
 
 #include "delegates/xnnpack/lower/broadcast.h"
 #include "delegates/xnnpack/lower/quantized/codes.h"
@@ -67,26 +66,9 @@ class CodeBinaryStep final : public BroadcastStep {
   bool repeats_[2] = {};
 };
 
-bool IsByte(const TensorView& view) { return view.dtype == DType::kI8 || view.dtype == DType::kU8; }
-
-/// What computes input i from the other input alone, code by code, as the sigmoid of x * sigmoid(x).
-std::optional<NodeView> InnerTable(const NodeView& node, size_t i) {
-  const std::optional<NodeView> inner = node.Producer(i);
-  const bool is_table = inner && inner->def().Is(kUnary) && inner->inputs() == 1 && inner->outputs() == 1 &&
-                        &inner->input(0) == &node.input(1 - i) && IsByte(inner->in(0)) &&
-                        IsByte(inner->out(0));
-  return is_table ? inner : std::nullopt;
-}
-
 }  // namespace
 
 Result<StepPointer> LowerQuantizedBinary(const NodeView& node, const Environment& environment) {
-  for (size_t i = 0; i < 2; ++i) {
-    const std::optional<NodeView> inner = InnerTable(node, i);
-    if (!inner) continue;
-    Result<StepPointer> step = LowerComposedTable(*inner, node, 1 - i, environment);
-    if (step.ok() || step.status().code() != StatusCode::kUnsupported) return step;
-  }
   for (const BinaryRow& row : kRows) {
     if (row.op == node.op()) return MakeStep<CodeBinaryStep>(node, environment, row);
   }

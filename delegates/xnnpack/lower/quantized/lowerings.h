@@ -7,9 +7,6 @@ namespace skiff::xnnpack {
 
 // table.cpp
 Result<StepPointer> LowerQuantizedTable(const NodeView& node, const Environment& environment);
-/// `node` has two inputs: x, of this index, and what `inner` makes of x. Both together are one table.
-Result<StepPointer> LowerComposedTable(const NodeView& inner, const NodeView& node, size_t x,
-                                       const Environment& environment);
 // binary.cpp
 Result<StepPointer> LowerQuantizedBinary(const NodeView& node, const Environment& environment);
 // convert.cpp

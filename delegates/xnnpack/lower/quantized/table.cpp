@@ -1,6 +1,9 @@
-// Operators that make one code of another: the reference kernel computes all 256 of them once.
-// Two codes of one x are one code of it.
+// Operators that make one code of another: the reference kernel computes all 256 of them once. Of Lookup the
+// model has them.
+#include <cstring>
+
 #include "delegates/xnnpack/lower/kernel_rows.h"
+#include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/quantized/look_up.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "eager/quantized.h"
@@ -9,7 +12,7 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// All codes of x, and what nodes make of them.
+/// All codes of x.
 class Codes {
  public:
   explicit Codes(const TensorView& type)
@@ -26,39 +29,25 @@ class Codes {
   const TensorView view_;
 };
 
-Status ComputeCodes(const NodeView& node, Span<const TensorView> inputs, const TensorView& output) {
-  const KernelArgs args = {node.op(), &node.attrs(), inputs, {&output, 1}};
-  double scratch[4 * kCodes];
-  if (eager::QuantizedScratchBytes(args) > sizeof(scratch)) return Refuse();
-  return eager::RunQuantized(node.def(), args, reinterpret_cast<unsigned char*>(scratch));
-}
-
 class TableStep final : public KernelRowsStep {
  public:
   using KernelRowsStep::KernelRowsStep;
 
   Status Fill() {
     const Codes x(node_.in(0));
-    return ComputeCodes(node_, {&x.view(), 1}, Result());
+    const TensorView& y = node_.out(0);
+    const TensorView table(table_.bytes, y.dtype, Shape{static_cast<int64_t>(kCodes)}, y.quantization);
+    const KernelArgs args = {node_.op(), &node_.attrs(), {&x.view(), 1}, {&table, 1}};
+    double scratch[2 * kCodes];
+    if (eager::QuantizedScratchBytes(args) > sizeof(scratch)) return Refuse();
+    return eager::RunQuantized(node_.def(), args, reinterpret_cast<unsigned char*>(scratch));
   }
 
-  Status FillComposed(const NodeView& inner, size_t x_index) {
-    const Codes x(node_.in(x_index));
-    const Codes between(inner.out(0));
-    SKIFF_RETURN_IF_ERROR(ComputeCodes(inner, {&x.view(), 1}, between.view()));
-    const TensorView inputs[] = {x_index == 0 ? x.view() : between.view(),
-                                 x_index == 0 ? between.view() : x.view()};
-    return ComputeCodes(node_, {inputs, 2}, Result());
-  }
+  void Take(const TensorView& table) { std::memcpy(table_.bytes, table.data, kCodes); }
 
  private:
   void Compute(size_t n, const void* x, void* y) const override {
     look_up_(n, static_cast<const uint8_t*>(x), static_cast<uint8_t*>(y), table_.bytes);
-  }
-
-  TensorView Result() {
-    const TensorView& y = node_.out(0);
-    return {table_.bytes, y.dtype, Shape{static_cast<int64_t>(kCodes)}, y.quantization};
   }
 
   const SkiffLookUpFn look_up_ = xnn_init_x8_lut_config()->microkernel;
@@ -74,11 +63,9 @@ Result<StepPointer> LowerQuantizedTable(const NodeView& node, const Environment&
   return step;
 }
 
-Result<StepPointer> LowerComposedTable(const NodeView& inner, const NodeView& node, size_t x,
-                                       const Environment& environment) {
-  if (!kBuildHasKernels || node.def().kernel == nullptr || inner.def().kernel == nullptr) return Refuse();
-  SKIFF_ASSIGN_OR_RETURN(StepPointer step, MakeStep<TableStep>(node, environment, x));
-  SKIFF_RETURN_IF_ERROR(static_cast<TableStep&>(*step).FillComposed(inner, x));
+Result<StepPointer> LowerLookup(const NodeView& node, const Environment& environment) {
+  SKIFF_ASSIGN_OR_RETURN(StepPointer step, MakeStep<TableStep>(node, environment));
+  static_cast<TableStep&>(*step).Take(node.in(1));
   return step;
 }
 
