@@ -234,20 +234,20 @@ constexpr bool kHasCodeDense =
     SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs<int8_t>>),     \
         SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs<uint8_t>>) \
   }
-// XNNPACK's i8 kernels with VNNI add four products at once.
-#define SKIFF_CODE_TILES_OF_BUILD                                          \
-  {kHasCodeDense && !SKIFF_VNNI ? CodeDense<int8_t, SKIFF_VNNI> : nullptr, \
-   kHasCodeDense ? CodeDense<uint8_t, SKIFF_VNNI> : nullptr},              \
-      {SKIFF_CODES_KEPT(Conv2d, WidenCodes<int8_t, float>),                \
-       SKIFF_CODES_KEPT(Conv2d, WidenCodes<uint8_t, float>)},              \
-  {                                                                        \
-    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},              \
-        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},          \
-        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},          \
+#define SKIFF_CODE_TILES_OF_BUILD                                 \
+  {kHasCodeDense ? CodeDense<int8_t, SKIFF_VNNI> : nullptr,       \
+   kHasCodeDense ? CodeDense<uint8_t, SKIFF_VNNI> : nullptr},     \
+      SKIFF_VNNI,                                                 \
+      {SKIFF_CODES_KEPT(Conv2d, WidenCodes<int8_t, float>),       \
+       SKIFF_CODES_KEPT(Conv2d, WidenCodes<uint8_t, float>)},     \
+  {                                                               \
+    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},     \
+        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)}, \
+        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)}, \
   }
 #else
 #define SKIFF_CODE_TILES_OF_BUILD \
-  {}, {}, {}
+  {}, false, {}, {}
 #endif
 #if SKIFF_HAS_TILES
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);

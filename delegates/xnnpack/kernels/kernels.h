@@ -283,8 +283,8 @@ struct CodeKernels {
   SumOfCodesFn sum[kCodeTypes] = {};
   CodeBinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kCodeTypes] = {};
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
-  // Null where XNNPACK's kernels are the better ones.
   CodeDenseFn dense[kCodeTypes] = {};
+  bool has_vnni = false;  ///< `dense` and XNNPACK's kernels for i8 add products to sums in one instruction.
   WidenCodesFn<float> to_reals[kCodeTypes] = {};
   CodeDepthwiseFn depthwise[3][2][kCodeTypes] = {};
 };

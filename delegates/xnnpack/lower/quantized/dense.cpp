@@ -152,19 +152,31 @@ class CodeDenseStep final : public Step {
   size_t band_elements_ = 0;
 };
 
+/// XNNPACK takes the inputs of each tap eight at a time, four in an instruction; ours takes those of a row of
+/// taps two at a time, which without VNNI are two instructions.
+bool HasFewInputs(const NodeView& node, const Kernels& kernels) {
+  if (node.op() != OpCode::kConv2d) return false;
+  const auto& attrs = node.As<Conv2dAttrs>();
+  const Shape& w = node.in(1).shape;
+  if (attrs.groups != 1 || attrs.dilations[1] != 1) return false;
+  const int64_t ours = w[1] * ((w[2] * w[3] + 1) / 2) * (kernels.codes.has_vnni ? 1 : 2);
+  return ours < w[1] * w[2] * ((w[3] + 7) / 8) * 2;
+}
+
 }  // namespace
 
 bool HasFasterSums(const Kernels& kernels) {
 #if defined(__x86_64__)
   if (cpuinfo_has_x86_avxvnni()) return true;
 #endif
-  return kernels.codes.dense[CodeTypeOf(DType::kI8)] == nullptr;
+  return kernels.codes.has_vnni || kernels.codes.dense[CodeTypeOf(DType::kI8)] == nullptr;
 }
 
 bool RunsCodeDense(const NodeView& node, const Environment& environment) {
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
-  if (x.dtype == DType::kI8 && HasFasterSums(*environment.kernels)) return false;
+  const Kernels& kernels = *environment.kernels;
+  if (x.dtype == DType::kI8 && HasFasterSums(kernels) && !HasFewInputs(node, kernels)) return false;
   if (environment.kernels->codes.dense[CodeTypeOf(x.dtype)] == nullptr) return false;
   const size_t rows =
       static_cast<size_t>(node.out(0).shape.elements() / std::max<int64_t>(node.out(0).shape.last(), 1));
