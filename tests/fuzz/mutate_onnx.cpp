@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "import/onnx/ops.h"
+#include "tests/fuzz/mistakes_onnx.h"
 
 namespace skiff::testing {
 
@@ -141,6 +142,9 @@ class Mutator {
 
 }  // namespace
 
-void MutateModel(std::mt19937& random, Message& model) { Mutator(random, model).Change(model); }
+void MutateModel(std::mt19937& random, onnx::ModelProto& model) {
+  if (random() % 2 == 0) return MakeMistake(random, model);
+  Mutator(random, model).Change(model);
+}
 
 }  // namespace skiff::testing
