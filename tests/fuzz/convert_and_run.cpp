@@ -1,14 +1,19 @@
 #include "tests/fuzz/convert_and_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
 
 #include "core/error_capture.h"
+#include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "skiff/delegates.h"
+#include "skiff/log.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -40,7 +45,41 @@ class EndsIfLate {
   std::thread waiting_;
 };
 
+Status InferCopy(void*, const CustomCall& call) {
+  if (call.inputs.size() == 0 || call.inputs[0].dtype == DType::kInvalid)
+    return Fail(StatusCode::kInvalidModel, "it has no input");
+  for (TensorView& output : call.outputs) {
+    output.dtype = call.inputs[0].dtype;
+    output.shape = call.inputs[0].shape;
+  }
+  return OkStatus();
+}
+
+Status RunCopy(void*, const CustomCall& call) {
+  for (const TensorView& output : call.outputs)
+    std::memcpy(output.data, call.inputs[0].data, static_cast<size_t>(output.bytes()));
+  return OkStatus();
+}
+
 }  // namespace
+
+FixedInputs FixedByName(const std::vector<std::string>& inputs) {
+  constexpr std::string_view kFixed = "fixed";
+  FixedInputs fixed;
+  for (const std::string& name : inputs) {
+    if (!name.starts_with(kFixed)) continue;
+    std::string number = name.substr(kFixed.size());
+    std::replace(number.begin(), number.end(), '_', '.');
+    std::replace(number.begin(), number.end(), 'm', '-');
+    fixed[name] = std::strtod(number.c_str(), nullptr);
+  }
+  return fixed;
+}
+
+void KnowCustomOperators() {
+  KeepCustomOperator({"fuzz::Copy", InferCopy, RunCopy});
+  KeepCustomOperator({"fuzz::Kept"});
+}
 
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
                           const std::function<void(std::string_view file)>& keep) {
@@ -63,6 +102,8 @@ std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import
     ErrorCapture capture;
     ModelOptions model_options;
     model_options.delegates = BuiltinDelegates();
+    const std::vector<CustomOperator> custom = RunnableCustomOperators();
+    model_options.custom_operators = {custom.data(), custom.size()};
     Result<std::unique_ptr<Model>> model = Model::Open(file.span(), model_options);
     if (!model.ok()) return kDefect + std::string("the loader refuses it: ") + capture.message();
     Result<std::unique_ptr<Variables>> variables = Variables::Create(**model);

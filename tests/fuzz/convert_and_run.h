@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "convert.h"
+#include "import/import_model.h"
 
 namespace skiff::testing {
 
@@ -16,5 +17,13 @@ namespace skiff::testing {
 inline constexpr const char* kDefect = "DEFECT ";
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
                           const std::function<void(std::string_view file)>& keep = {});
+
+/// What a caller says of inputs, of which a fuzzer knows the names alone: "fixed3" is 3 in every call (of a
+/// sequence: holds as many tensors), "fixedm1_5" is -1.5.
+FixedInputs FixedByName(const std::vector<std::string>& inputs);
+
+/// Makes importers and models know two operators of an application: "fuzz::Copy", whose outputs are its first
+/// input, and "fuzz::Kept", which has no functions here.
+void KnowCustomOperators();
 
 }  // namespace skiff::testing

@@ -8,6 +8,7 @@
 #include "tests/fuzz/convert_and_run.h"
 #include "tests/fuzz/mutate_onnx.h"
 #include "tests/fuzz/targets/target.h"
+#include "tests/support/temp_folder.h"
 
 namespace skiff::testing {
 
@@ -33,6 +34,31 @@ std::vector<std::string> FuzzSeeds() {
   return seeds;
 }
 
+namespace {
+
+/// Where constants may lie beside the model: a file of zeros, and what must not be read.
+struct ModelFolder : TempFolder {
+  ModelFolder() {
+    Write("data", std::string(256, '\0'));
+    std::filesystem::create_directory(*this / "folder");
+    std::filesystem::create_symlink("/proc/self/exe", *this / "elsewhere");
+  }
+};
+
+FixedInputs FixedOf(const onnx::ModelProto& model) {
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : model.graph().input()) names.push_back(input.name());
+  FixedInputs fixed = FixedByName(names);
+  // Whoever converts a model says how much these hold; where they do not, it is refused.
+  for (const onnx::ValueInfoProto& input : model.graph().input()) {
+    if (input.name() == "unsaid") continue;
+    if (input.type().has_sequence_type()) fixed.emplace(input.name(), 2);
+    if (input.type().has_optional_type()) fixed.emplace(input.name(), 1);
+  }
+  return fixed;
+}
+
+}  // namespace
 }  // namespace skiff::testing
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned seed) {
@@ -47,12 +73,16 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skiff;
+  static const testing::ModelFolder folder;
+  testing::KnowCustomOperators();
   const auto import = [&] {
+    FixedInputs fixed;
     if (onnx::ModelProto model; model.ParseFromArray(data, static_cast<int>(size))) {
       OutlineOf(model);
       ExternalLocations(model);
+      fixed = testing::FixedOf(model);
     }
-    return std::vector<NamedGraph>{{"main", ImportOnnxBytes(data, size, "")}};
+    return std::vector<NamedGraph>{{"main", ImportOnnxBytes(data, size, folder.path(), fixed)}};
   };
   const std::string outcome = testing::ConvertAndRun(import, testing::KeepModel);
   testing::Require(!outcome.starts_with(testing::kDefect), outcome);

@@ -61,11 +61,13 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skiff;
+  testing::KnowCustomOperators();
   const std::string outcome = testing::ConvertAndRun([&] {
     const auto source = OpenTfliteBytes(data, size);
     std::vector<NamedGraph> graphs;
     for (const SourceSignature& signature : source->signatures())
-      graphs.push_back({signature.name, source->Import(graphs.size(), {})});
+      graphs.push_back(
+          {signature.name, source->Import(graphs.size(), {testing::FixedByName(signature.inputs)})});
     return graphs;
   });
   testing::Require(!outcome.starts_with(testing::kDefect), outcome);
