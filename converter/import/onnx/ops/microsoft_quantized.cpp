@@ -45,7 +45,10 @@ void BuildOfTwo(OnnxBuilder& b) {
 
 /// The attribute `opset` says which Softmax it is.
 void BuildSoftmax(OnnxBuilder& b) {
-  const ValueId y = EmitOnnx(b, "y", "Softmax", b.RequiredInt("opset"), {Real(b, "x", 0)}, NodeAttributes(b));
+  const int64_t opset = b.RequiredInt("opset");
+  if (opset < kOldestOnnxOpset || opset > kNewestOnnxOpset)
+    b.Invalid("attribute 'opset' is {}; {} to {} was expected", opset, kOldestOnnxOpset, kNewestOnnxOpset);
+  const ValueId y = EmitOnnx(b, "y", "Softmax", opset, {Real(b, "x", 0)}, NodeAttributes(b));
   OutputCodes(b, y, 0, 3);
 }
 

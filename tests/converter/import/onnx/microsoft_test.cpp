@@ -1,6 +1,8 @@
 // Operators of ONNX Runtime's domain, against the formulas of its documentation.
 #include <gmock/gmock.h>
 
+#include <limits>
+
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {
@@ -48,6 +50,16 @@ TensorData OfTwo(const std::string& op, const std::vector<uint8_t>& a, uint8_t s
 TEST(OnnxMicrosoft, ElementwiseOperatorsOfIntegers) {
   EXPECT_THAT(OfTwo("QLinearAdd", {13, 0}, 6).ToInts(), ElementsAre(109, 96));  // 1.5 and -5, plus 3.
   EXPECT_THAT(OfTwo("QLinearMul", {13, 4}, 5).ToInts(), ElementsAre(106, 88));  // 1.5 and -3, times 2.
+}
+
+TEST(OnnxMicrosoft, ASoftmaxOfAnOpsetThatIsNoneIsRefused) {
+  for (const int64_t opset : {int64_t{-3}, int64_t{5}, int64_t{26}, std::numeric_limits<int64_t>::max()}) {
+    MicrosoftModel model;
+    model.AddInput("x", {1, 2}, kU8);
+    model.AddScale("x", 1, 10);
+    SetInt(model.AddMicrosoft("QLinearSoftmax", {"x", "x_s", "x_z", "x_s", "x_z"}), "opset", opset);
+    EXPECT_THAT(ImportError(model).what(), HasSubstr("6 to 25 was expected"));
+  }
 }
 
 TEST(OnnxMicrosoft, PoolsMayHaveChannelsLast) {
