@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Writes seeds of fuzz_onnx: a model of each operator of the domains that no package has cases of, and one of constants of each
-type, as the typed field has them and as bytes. Needs the package onnx.
+"""Writes seeds of fuzz_onnx: a model of each operator of the domains that no package has cases of, one of constants of each
+type, as the typed field has them and as bytes, the graphs of onnx_graphs.txt (in the folder graphs), and what their syntax cannot
+say. Needs the package onnx.
 
 usage: write_onnx.py FOLDER      tests/fuzz/seeds/onnx
 """
@@ -11,7 +12,7 @@ import sys
 try:
     import numpy
     import onnx
-    from onnx import TensorProto, helper, numpy_helper
+    from onnx import TensorProto, helper, numpy_helper, parser
 except ImportError as missing:  # --help does without.
     sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
@@ -150,6 +151,48 @@ def model_of_type(name):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13)
 
 
+OPSETS = '"": 22, "ai.onnx.ml": 3, "com.microsoft": 1, "fuzz": 1'
+
+
+def model_of_text(text, opsets=OPSETS):
+    return parser.parse_model(f"<ir_version: 10, opset_import: [{opsets}]> g {text}")
+
+
+def graphs_of_file(path):
+    """Names and models of a file's lines: name: ["domain": version] graph."""
+    with open(path, encoding="utf-8") as lines:
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                name, _, rest = line.strip().partition(": ")
+                opsets, _, text = rest[1:].partition("] ") if rest[0] == "[" else (OPSETS, "", rest)
+                yield name, model_of_text(text, opsets)
+
+
+def models_without_syntax():
+    """Names and models."""
+    sparse = model_of_text("(float[2] x) => (float[] y) { y = Add(x, w) }")
+    made = sparse.graph.sparse_initializer.add(dims=[2])
+    made.values.CopyFrom(helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0]))
+    made.indices.CopyFrom(helper.make_tensor("i", TensorProto.INT64, [1], [1]))
+    yield "sparse", sparse
+    segments = model_of_text("(float[2] x) => (float[] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    segments.graph.initializer[0].segment.begin = 1
+    yield "segments", segments
+    for name, tensor in (("attribute_complex", helper.make_tensor("v", TensorProto.COMPLEX64, [1], [1j])),
+                         ("packed_short", TensorProto(data_type=TensorProto.INT4, dims=[2, 2], int32_data=[1], float_data=[1, 2]))):
+        model = model_of_text("() => (float[] y) { y = Constant() }")
+        model.graph.node[0].attribute.append(helper.make_attribute("value", tensor))
+        yield name, model
+
+
+def with_damaged_default():
+    """A function whose attribute_proto (field 11) is no message; functions are field 25 of the model."""
+    nodes, opsets = [helper.make_node("Neg", ["a"], ["b"])], [helper.make_opsetid("", 22)]
+    function = helper.make_function("fuzz", "f", ["a"], ["b"], nodes, opsets).SerializeToString() + b"\x5a\x02\xff\xff"
+    model = model_of_text("(float[2] x) => (float[] y) { y = fuzz.f(x) }").SerializeToString()
+    return model + b"\xca\x01" + bytes([len(function)]) + function
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
@@ -160,6 +203,13 @@ def main():
     for name, number in TensorProto.DataType.items():
         if number not in (TensorProto.UNDEFINED, TensorProto.STRING):
             onnx.save(model_of_type(name), os.path.join(folder, f"type_{name.lower()}.onnx"))
+    graphs = os.path.join(folder, "graphs")
+    os.makedirs(graphs, exist_ok=True)
+    texts = os.path.join(os.path.dirname(os.path.abspath(__file__)), "onnx_graphs.txt")
+    for name, model in [*graphs_of_file(texts), *models_without_syntax()]:
+        onnx.save(model, os.path.join(graphs, name + ".onnx"))
+    with open(os.path.join(graphs, "damaged_default.onnx"), "wb") as file:
+        file.write(with_damaged_default())
 
 
 if __name__ == "__main__":
