@@ -4,6 +4,7 @@
 
 #include "ops/extent_math.h"
 #include "ops/shape_rules.h"
+#include "ops/shape_values.h"
 
 namespace skiff {
 
@@ -208,14 +209,14 @@ Status InferResize2d(InferContext<D>& context) {
   out.extents[0] = x.extents[0];
   out.extents[3] = x.extents[3];
   if (context.Has(1)) {
-    if (context.inputs[1].values == nullptr || context.inputs[1].value_count != 2) {
-      return context.Error("the sizes must be two known integers (height, width)");
-    }
+    ShapeValues<D> sizes;
+    SKIFF_RETURN_IF_ERROR(ReadShapeValues(context, 1, "the sizes", &sizes));
+    if (sizes.count != 2) return context.Error("the sizes must be two integers (height, width)");
     if (context.Has(2) && (context.inputs[2].dtype != DType::kF32 || context.inputs[2].rank != 1 ||
                            !SameExtent(context.inputs[2].extents[0], D(2)))) {
       return context.Error("the scales must be two f32 (height, width)");
     }
-    for (int axis = 0; axis < 2; ++axis) out.extents[1 + axis] = context.inputs[1].values[axis];
+    for (int axis = 0; axis < 2; ++axis) out.extents[1 + axis] = sizes[axis];
   } else {
     if (!context.Has(2) || context.inputs[2].constant == nullptr || context.inputs[2].dtype != DType::kF32 ||
         context.inputs[2].rank != 1 || KnownValue(context.inputs[2].extents[0]) != 2) {

@@ -116,5 +116,15 @@ TEST(OnnxResize, SaysWhatIsWrong) {
   EXPECT_THAT(with_axes({2}), HasSubstr("vector of 1 values"));
 }
 
+/// The loader takes two types of integers for sizes; the converter took all, and wrote what did not open.
+TEST(OnnxResize, SizesOfOtherIntegersAreRefused) {
+  OnnxModel model(18);
+  model.AddInput("x", {1, 1, 2, 3});
+  model.AddIntegers("sizes", onnx::TensorProto::INT16, {4}, {1, 1, 6, 6});
+  model.AddNode("Resize", {"x", "", "", "sizes"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(ImportError(model).what(), HasSubstr("(the sizes) must be a list of i64 or i32, not i16"));
+}
+
 }  // namespace
 }  // namespace skiff
