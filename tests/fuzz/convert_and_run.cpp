@@ -4,7 +4,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -13,7 +12,7 @@
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "skiff/delegates.h"
-#include "skiff/log.h"
+#include "tests/fuzz/copy_operator.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -45,22 +44,6 @@ class EndsIfLate {
   std::thread waiting_;
 };
 
-Status InferCopy(void*, const CustomCall& call) {
-  if (call.inputs.size() == 0 || call.inputs[0].dtype == DType::kInvalid)
-    return Fail(StatusCode::kInvalidModel, "it has no input");
-  for (TensorView& output : call.outputs) {
-    output.dtype = call.inputs[0].dtype;
-    output.shape = call.inputs[0].shape;
-  }
-  return OkStatus();
-}
-
-Status RunCopy(void*, const CustomCall& call) {
-  for (const TensorView& output : call.outputs)
-    std::memcpy(output.data, call.inputs[0].data, static_cast<size_t>(output.bytes()));
-  return OkStatus();
-}
-
 }  // namespace
 
 FixedInputs FixedByName(const std::vector<std::string>& inputs) {
@@ -77,7 +60,7 @@ FixedInputs FixedByName(const std::vector<std::string>& inputs) {
 }
 
 void KnowCustomOperators() {
-  KeepCustomOperator({"fuzz::Copy", InferCopy, RunCopy});
+  KeepCustomOperator(kCopyOperator);
   KeepCustomOperator({"fuzz::Kept"});
 }
 

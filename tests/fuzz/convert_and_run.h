@@ -22,8 +22,8 @@ std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import
 /// sequence: holds as many tensors), "fixedm1_5" is -1.5.
 FixedInputs FixedByName(const std::vector<std::string>& inputs);
 
-/// Makes importers and models know two operators of an application: "fuzz::Copy", whose outputs are its first
-/// input, and "fuzz::Kept", which has no functions here.
+/// Makes importers and models know two operators of an application: copy_operator.h, and "fuzz::Kept", which
+/// has no functions here.
 void KnowCustomOperators();
 
 }  // namespace skiff::testing

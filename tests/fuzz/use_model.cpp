@@ -9,6 +9,7 @@
 #include "ops/attrs.h"
 #include "skiff/image.h"
 #include "skiff/labels.h"
+#include "tests/fuzz/misuse_session.h"
 #include "tests/fuzz/run_for_a_while.h"
 
 namespace skiff::testing {
@@ -69,14 +70,16 @@ class User {
   void Call(const PlanSummary& plan, int call) {
     const std::vector<int64_t> sizes = Sizes(model_, plan, call);
     std::vector<Bytes> bound;
+    const int inputs = static_cast<int>(session_.signature().inputs.size());
     bool set = true;
-    for (size_t i = 0; set && i < session_.signature().inputs.size(); ++i)
-      set = Set(static_cast<int>(i), sizes, call, bound);
+    for (int i = 0; set && i < inputs; ++i) set = Set(i, sizes, call, bound);
     if (!set) return;
     if (!RunForAWhile(session_).ok() && !RunForAWhile(session_).ok()) return;
     for (size_t i = 0; i < session_.signature().outputs.size(); ++i)
       Read(session_.Output(static_cast<int>(i)));
     LookAround();
+    if (inputs < 2 || !Set(inputs - 1, Sizes(model_, plan, call + 1), call, bound)) return;
+    static_cast<void>(RunForAWhile(session_).ok());  // Where inputs share a Symbol, of two sizes.
     // What is bound ends here: inputs are set again before the next run.
   }
 
@@ -141,6 +144,8 @@ class User {
     for (int i = 0; i < session_.node_count(); ++i) Read(session_.Tap(session_.node(i).name));
     for (int i = 0; i < session_.inner_node_count(); ++i) Read(session_.inner_node(i).name);
     sum_ = sum_ + static_cast<uint8_t>(session_.memory_usage().arena);
+    Read(model_.producer());
+    Read(TargetName(session_.target()));
     for (const VariableInfo& variable : model_.variables()) {
       const Result<TensorView> kept = session_.variables().Get(variable.name);
       Read(kept);
@@ -178,9 +183,12 @@ void UseSignature(Model& model, int signature, Backend backend) {
   options.memory_limit = kMemoryLimit;
   options.loop_limit = kLoopLimit;
   options.keep_intermediates = backend == Backend::kReference;
+  options.profile = backend == Backend::kPlanned;
+  options.poison = backend == Backend::kPlanned;
   Result<std::unique_ptr<Session>> session = Session::Create(model, options);
   if (!session.ok()) return;
   static_cast<void>((*session)->Run().ok());  // Inputs that were never set.
+  MisuseSession(model, **session);
   User user(model, **session);
   int call = 0;
   for (int plan = 0; plan < std::min(kMostPlans, model.plan_count(signature)); ++plan) {
@@ -193,6 +201,7 @@ void UseSignature(Model& model, int signature, Backend backend) {
 }  // namespace
 
 void UseModel(Model& model) {
+  MisuseOptions(model);
   for (int signature = 0; signature < std::min(kMostSignatures, model.signature_count()); ++signature) {
     if (model.plan_count(signature) == 0) continue;
     for (const Backend backend : {Backend::kReference, Backend::kPlanned})

@@ -5,6 +5,7 @@
 
 #include "format/aligned.h"
 #include "skiff/delegates.h"
+#include "tests/fuzz/copy_operator.h"
 #include "tests/fuzz/file_parts.h"
 #include "tests/fuzz/mutate_skiff.h"
 #include "tests/fuzz/targets/target.h"
@@ -56,6 +57,21 @@ bool IsAligned(const format::Model& model) {
          All(model.signatures(), is_aligned);
 }
 
+/// What can be opened, by its path, and in ways that are refused.
+void OpenOtherwise(const uint8_t* data, size_t size) {
+  const BytesAsFile file(data, size);
+  ModelOptions options;
+  static_cast<void>(Model::Open(file.path().c_str(), options).ok());
+  const CustomOperator nameless;
+  options.custom_operators = {&nameless, 1};
+  static_cast<void>(Model::Open(file.path().c_str(), options).ok());
+  options.custom_operators = {};
+  options.cache_folder = "";
+  static_cast<void>(Model::Open(file.path().c_str(), options).ok());
+  alignas(64) static const uint8_t kBytes[2] = {};
+  static_cast<void>(Model::Open({kBytes + 1, 1}).ok());
+}
+
 bool IsWhole(const uint8_t* data, size_t size) {
   format::FileHeader header;
   if (size < sizeof(header)) return false;
@@ -91,7 +107,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > 0) std::memcpy(memory, data, size);
   skiff::ModelOptions options;
   options.delegates = skiff::BuiltinDelegates();
+  options.custom_operators = {&skiff::testing::kCopyOperator, 1};
   auto model = skiff::Model::Open({static_cast<const uint8_t*>(memory), size}, options);
   if (model.ok()) skiff::testing::UseModel(**model);
+  if (model.ok()) skiff::testing::OpenOtherwise(data, size);
   return 0;
 }
