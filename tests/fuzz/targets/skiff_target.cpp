@@ -5,6 +5,7 @@
 
 #include "format/aligned.h"
 #include "skiff/delegates.h"
+#include "skiff/session.h"
 #include "tests/fuzz/copy_operator.h"
 #include "tests/fuzz/file_parts.h"
 #include "tests/fuzz/mutate_skiff.h"
@@ -57,11 +58,19 @@ bool IsAligned(const format::Model& model) {
          All(model.signatures(), is_aligned);
 }
 
-/// What can be opened, by its path, and in ways that are refused.
-void OpenOtherwise(const uint8_t* data, size_t size) {
+/// What `model` was opened from, by its path, and in ways that are refused.
+void OpenOtherwise(Model& model, const uint8_t* data, size_t size) {
   const BytesAsFile file(data, size);
   ModelOptions options;
-  static_cast<void>(Model::Open(file.path().c_str(), options).ok());
+  options.delegates = BuiltinDelegates();
+  if (const auto other = Model::Open(file.path().c_str(), options); other.ok()) {
+    const auto variables = Variables::Create(*other.value());
+    SessionOptions of_another;
+    of_another.threads = 1;
+    of_another.memory_limit = uint64_t{24} << 20;
+    of_another.variables = variables.ok() ? variables.value().get() : nullptr;
+    static_cast<void>(Session::Create(model, of_another).ok());
+  }
   const CustomOperator nameless;
   options.custom_operators = {&nameless, 1};
   static_cast<void>(Model::Open(file.path().c_str(), options).ok());
@@ -110,6 +119,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   options.custom_operators = {&skiff::testing::kCopyOperator, 1};
   auto model = skiff::Model::Open({static_cast<const uint8_t*>(memory), size}, options);
   if (model.ok()) skiff::testing::UseModel(**model);
-  if (model.ok()) skiff::testing::OpenOtherwise(data, size);
+  if (model.ok()) skiff::testing::OpenOtherwise(**model, data, size);
   return 0;
 }
