@@ -163,9 +163,10 @@ int main(int argc, char** argv) {
     mutations = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
     files = 3;
   }
+  unsigned number = 0;  // No two seeds are changed in the same way.
   for (const std::string& seed : seeds) {
     Run(seed);
-    for (unsigned i = 0; i < mutations; ++i) Run(Mutated(seed, i));
+    for (unsigned i = 0; i < mutations; ++i) Run(Mutated(seed, number++));
   }
   std::vector<fs::path> paths(argv + std::min(files, argc), argv + argc);
   if (const char* corpora = std::getenv("SKIFF_FUZZ_CORPUS"); corpora != nullptr) {
