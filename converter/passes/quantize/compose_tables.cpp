@@ -1,9 +1,10 @@
-// Operators from codes to codes that depend on one tensor alone, as x * sigmoid(x) or a Gelu of six nodes:
-// 256 codes go in, so that one table says what comes out. The reference kernels fill it.
+// Codes that depend on the codes of one tensor alone, as x * sigmoid(x) or a Gelu of six nodes, with real
+// numbers in between or without: 256 of them go in, so that one table says what comes out. The reference
+// kernels fill it.
 #include <algorithm>
 #include <map>
+#include <optional>
 
-#include "graph/evaluate.h"
 #include "ops/op_codes.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"
@@ -71,14 +72,14 @@ class Composer {
     return same_shape ? root : kNoValue;
   }
 
-  /// The nodes between the root and this one, which is the last.
-  bool Collect(NodeId id, ValueId root, std::vector<NodeId>& chain) const {
+  /// The nodes between the root and this one, which is the last. False where they are too many.
+  bool Collect(NodeId id, ValueId root, int& visits, std::vector<NodeId>& chain) const {
     if (std::find(chain.begin(), chain.end(), id) != chain.end()) return true;
-    if (chain.size() >= kMostVisits) return false;
+    if (++visits > kMostVisits) return false;
     for (size_t i = 0; i < graph_.node(id).inputs.size(); ++i) {
       const ValueId input = graph_.node(id).inputs[i];
       if (input == root || IsParameter(graph_, graph_.node(id), i)) continue;
-      if (!Collect(graph_.value(input).producer, root, chain)) return false;
+      if (!Collect(graph_.value(input).producer, root, visits, chain)) return false;
     }
     chain.push_back(id);
     return true;
@@ -88,20 +89,23 @@ class Composer {
     const ValueId result = graph_.node(id).outputs[0];
     const ValueId root = RootOf(result);
     std::vector<NodeId> chain;
-    if (!IsCodes(result) || root == kNoValue || root == result || !Collect(id, root, chain)) return;
+    int visits = 0;
+    if (!IsCodes(result) || root == kNoValue || root == result || !Collect(id, root, visits, chain)) return;
     // One function of one input is a table without this pass.
     if (chain.size() == 1 && graph_.node(id).inputs.size() == 1) return;
     if (chain.size() == 1 && graph_.node(id).op == OpCode::kLookup) return;
+    const std::optional<TensorData> table = Fill(chain, root);
+    if (!table) return;
     std::string operators;
     for (const NodeId node : chain)
       operators += (operators.empty() ? "" : ", ") + std::string(FindOp(graph_.node(node).op)->name);
-    const ValueId table = graph_.AddConstant(graph_.value(result).name + ".table", Fill(chain, root));
-    Become(graph_, id, OpCode::kLookup, {root, table});
+    Become(graph_, id, OpCode::kLookup,
+           {root, graph_.AddConstant(graph_.value(result).name + ".table", *table)});
     graph_.Note(id, "a table of 256 codes in place of " + operators);
   }
 
-  /// What the last node makes of all codes of the root.
-  TensorData Fill(const std::vector<NodeId>& chain, ValueId root) const {
+  /// What the last node makes of all codes of the root; nothing where a kernel does not take a dtype.
+  std::optional<TensorData> Fill(const std::vector<NodeId>& chain, ValueId root) const {
     std::map<ValueId, TensorData> results;
     TensorData codes(graph_.value(root).dtype, Shape{kCodes});
     for (int64_t i = 0; i < kCodes; ++i)
@@ -117,9 +121,9 @@ class Composer {
         if (is_parameter) parameters.push_back(Parameter(node, i));
         inputs.push_back(is_parameter ? &parameters.back() : &results.at(node.inputs[i]));
       }
-      const Value& result = graph_.value(node.outputs[0]);
-      const std::vector<DeclaredType> declared = {{result.dtype, result.quantization}};
-      results.emplace(node.outputs[0], EvaluateOp(node.op, node.attrs, inputs, 1, node.name, declared)[0]);
+      const std::optional<std::vector<TensorData>> made = EvaluateIfSupported(graph_, node, inputs);
+      if (!made) return {};
+      results.emplace(node.outputs[0], made->front());
     }
     return results.at(graph_.node(chain.back()).outputs[0]);
   }
