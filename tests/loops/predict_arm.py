@@ -114,7 +114,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archive")
     parser.add_argument("objects", nargs="*", help="our kernels of an aarch64 build")
-    parser.add_argument("--match", default=".", help="only those of our kernels (avx2:Depthwise<3,2>)")
+    parser.add_argument("--match", default=".", help="only those of our kernels (avx2:Depthwise<3,2,RealOutputs>)")
     arguments = parser.parse_args()
 
     objdump = find_objdump("aarch64")
