@@ -71,7 +71,7 @@ class Checker {
       if (offset % alignment != 0 || (!is_view && !tensor.dense()))
         return message_.Invalid("tensor %zu is misaligned", i);
       if (span == 0) {  // Has no place, whatever the plan says of other shapes.
-        places_[i] = {base, base};
+        places_[i] = {};
         continue;
       }
       if (offset > room || span > room - offset)
