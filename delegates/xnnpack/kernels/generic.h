@@ -229,11 +229,7 @@ constexpr bool kHasCodeSums =
 constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_TILES
-#define SKIFF_CODE_DEPTHWISE(size, stride)                                      \
-  {                                                                             \
-    SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs<int8_t>>),     \
-        SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs<uint8_t>>) \
-  }
+#define SKIFF_CODE_DEPTHWISE(size, stride) SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs>)
 #define SKIFF_CODE_TILES_OF_BUILD                                 \
   {kHasCodeDense ? CodeDense<int8_t, SKIFF_VNNI> : nullptr,       \
    kHasCodeDense ? CodeDense<uint8_t, SKIFF_VNNI> : nullptr},     \

@@ -266,7 +266,9 @@ struct CodeDepthwiseArgs : DepthwiseArgs {
   void* codes = nullptr;
   float low = 0;  ///< In steps from the zero point.
   float high = 0;
+  // Of u8 as i8: 128 less, and the bit in which the two differ then.
   int32_t zero_point = 0;
+  uint8_t sign = 0;
 };
 using CodeDepthwiseFn = void (*)(const CodeDepthwiseArgs& args, size_t first_row, size_t end_row);
 
@@ -286,7 +288,7 @@ struct CodeKernels {
   CodeDenseFn dense[kCodeTypes] = {};
   bool has_vnni = false;  ///< `dense` and XNNPACK's kernels for i8 add products to sums in one instruction.
   WidenCodesFn<float> to_reals[kCodeTypes] = {};
-  CodeDepthwiseFn depthwise[3][2][kCodeTypes] = {};
+  CodeDepthwiseFn depthwise[3][2] = {};
 };
 
 /// Where one input is a single value: a run of it is not in memory.

@@ -55,6 +55,10 @@ class CodeDepthwiseStep final : public Step {
     ProductTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, channels, attrs.min, attrs.max));
     terms.SetCodes(&args_);
+    if (node_.out(0).dtype == DType::kU8) {
+      args_.zero_point -= 128;
+      args_.sign = 0x80;
+    }
     const size_t lanes = environment_.kernels->depthwise_channels;
     const size_t words = (2 + size_ * size_) * lanes;
     PackingKey key;
@@ -105,8 +109,7 @@ class CodeDepthwiseStep final : public Step {
     args.x = made;
     args.height = at.lines;
     args.codes = static_cast<uint8_t*>(args_.codes) + at.output_pixel * args_.y_stride;
-    kernels.codes.depthwise[(size_ - 3) / 2][b.strides[0] - 1][CodeTypeOf(node_.in(0).dtype)](
-        args, 0, at.output_pixels / args.output_width);
+    kernels.codes.depthwise[(size_ - 3) / 2][b.strides[0] - 1](args, 0, at.output_pixels / args.output_width);
   }
 
   const uint8_t* x_ = nullptr;
@@ -125,7 +128,7 @@ bool RunsCodeDepthwise(const NodeView& node, const Environment& environment) {
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
   if (!IsSquareDepthwise(node, kernels)) return false;
-  return kernels.codes.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1][CodeTypeOf(x.dtype)] != nullptr;
+  return kernels.codes.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1] != nullptr;
 }
 
 Result<StepPointer> LowerCodeDepthwise(const NodeView& node, const Environment& environment) {
