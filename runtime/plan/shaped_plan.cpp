@@ -412,7 +412,9 @@ void ShapedPlan::Locate(unsigned char* arena, Span<void* const> inputs) {
     const auto state = static_cast<int32_t>(root);
     const auto home = InState(state) ? static_cast<size_t>(plan_->StateOf(state)) : root;
     void* const own = input_of_[home] >= 0 ? inputs[static_cast<size_t>(input_of_[home])] : nullptr;
-    auto* base = own != nullptr ? static_cast<unsigned char*>(own) : arena + offsets_[root];
+    // What is empty has no place, whatever the plan says.
+    const uint64_t place = tensors_[root].view.shape.elements() > 0 ? offsets_[root] : 0;
+    auto* base = own != nullptr ? static_cast<unsigned char*>(own) : arena + place;
     const bool inside = view && tensors_[i].view.shape.elements() > 0;
     tensors_[i].view.data = base + (inside ? placement.offset : 0);
   }
