@@ -203,7 +203,7 @@ void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& type
             DescribeNode(graph, node), i, value.name, DTypeName(value.dtype));
     }
   }
-  const size_t moved_input = node.op == OpCode::kLookup ? 1 : 0;
+  const size_t moved_input = IsMoved(node.op, 0) ? 0 : 1;
   const TensorView from =
       QuantizedUseOf(node.op) == QuantizedUse::kMoves ? inputs[moved_input] : TensorView();
   std::vector<TensorView> outputs;

@@ -19,8 +19,8 @@ enum class OpCode : uint16_t;
 /// Bits of OpDef::traits.
 enum OpTraits : uint32_t {
   kNone = 0,
-  kUnary = 1,        ///< Output element i depends on input element i only; may run in place.
-  kBinary = 2,       ///< Broadcast elementwise; may run in place over an input of the output's shape.
+  kUnary = 1,   ///< Of the inputs but a table, element i of the first alone decides; may run in place there.
+  kBinary = 2,  ///< Broadcast elementwise; may run in place over an input of the output's shape.
   kCommutative = 4,  ///< Inputs 0 and 1 may be swapped.
   kReinterpret = 8,  ///< The output is input 0's elements under another shape: a view where both are dense.
   kEffect = 16,      ///< Does something beside computing its outputs: never dropped, folded or merged.

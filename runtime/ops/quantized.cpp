@@ -112,6 +112,7 @@ bool HasZeroPoint(const Quantization& quantization, int32_t zero_point) {
 }
 
 bool IsMoved(OpCode op, size_t index) {
+  // Of a Lookup the table's elements; input 0 says which.
   return op == OpCode::kConcat || index == (op == OpCode::kLookup ? 1 : 0);
 }
 

@@ -166,7 +166,7 @@ class Checker {
     const TensorView& output = view(node.outputs[o]);
     const int64_t behind = Distance(node.inputs[i], node.outputs[o]);
     const bool same_place = behind == 0 && input.dense() && output.dense() && input.bytes() == output.bytes();
-    if (node.op->Is(kUnary) && i > 0) return false;  // A table.
+    if (node.op->Is(kUnary) && i > 0) return false;  // A table, of which any element may be read next.
     if (node.op->Is(kUnary) || node.op->Is(kBinary)) return same_place && input.dtype == output.dtype;
     if (plan_.WritesState(node)) return i == 0 && same_place && input.dtype == output.dtype;
     if (node.op->Is(kReinterpret)) return same_place;

@@ -19,7 +19,7 @@ namespace skiff::xnnpack {
 inline constexpr size_t kCodes = 256;
 
 /// What becomes of each byte.
-struct alignas(16) CodeTable {
+struct alignas(std::max_align_t) CodeTable {  // 16 bytes on x86-64, where kernels want that.
   uint8_t bytes[kCodes] = {};
 };
 
