@@ -54,6 +54,7 @@ std::vector<Sample> SamplesFor(const std::string& kernel) {
       {"Transpose", {Of({2, 2})}},
       {"Slice", {Of({2}), Ints({1}, {0}), Ints({1}, {1})}},
       {"Gather", {Of({2}), Ints({1}, {0})}},
+      {"Lookup", {Of({2}), Of({256})}},
       {"Pad", {Of({2}), Ints({2}, {1, 1})}},
       {"Expand", {Of({2}), Ints({2}, {1, 2})}},
       {"Tile", {Of({2}), Ints({1}, {2})}},
