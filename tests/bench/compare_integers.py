@@ -54,15 +54,15 @@ def main():
     if arguments.cpu:
         os.environ["SKIFF_CPU"] = arguments.cpu
     work = Work(arguments.work)
-    work.prepare(arguments.engines, arguments.nets, {})
-    comparison = compare_rivals.Comparison(work, arguments.build, arguments.engines, arguments)
+    installed = work.prepare(arguments.engines, arguments.nets, {})
+    comparison = compare_rivals.Comparison(work, arguments.build, installed, arguments)
     print(f"{processor()}; {arguments.threads} thread{'s' if arguments.threads > 1 else ''}\n")
-    print("| Net | Skiff f32 | i8 | " + "".join(f"{engine} f32 | i8 | " for engine in arguments.engines) +
+    print("| Net | Skiff f32 | i8 | " + "".join(f"{engine} f32 | i8 | " for engine in installed) +
           "f32 / i8 | Skiff / best | file | arena |")
-    print("|---|" + "---:|" * (6 + 2 * len(arguments.engines)), flush=True)
+    print("|---|" + "---:|" * (6 + 2 * len(installed)), flush=True)
     for net in arguments.nets:
         names = [net, quantized(work, net)]
-        engines = [engine for engine in arguments.engines if all([work.convert(engine, name) for name in names])]
+        engines = [engine for engine in installed if all([work.convert(engine, name) for name in names])]
         sides = [(engine, name) for engine in ["Skiff", *engines] for name in names]
         servers = [Server(comparison.command(engine, name, arguments.threads), comparison.cores(arguments.threads))
                    for engine, name in sides]
@@ -77,7 +77,7 @@ def main():
         times = {side: statistics.median(column) for side, column in zip(sides, medians)}
         f32, i8 = (sizes(arguments.build, work, name) for name in names)
         cells = [f"{times[engine, name]:.2f}" if (engine, name) in times else "–"
-                 for engine in ["Skiff", *arguments.engines] for name in names]
+                 for engine in ["Skiff", *installed] for name in names]
         mine = times["Skiff", names[1]]
         best = min((times[engine, names[1]] for engine in engines), default=None)
         print(f"| {net} | {' | '.join(cells)} | {times['Skiff', net] / mine:.2f} | {f'{mine / best:.2f}' if best else '–'} | "
