@@ -1,11 +1,13 @@
 #include "tests/docs/kernel_dtypes.h"
 
 #include <map>
+#include <string_view>
 
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "import/onnx/builder.h"
 #include "ops/op_codes.h"
+#include "ops/op_rows.h"
 #include "ops/shape_rules.h"
 
 namespace skiff {
@@ -79,18 +81,12 @@ std::vector<Sample> SamplesFor(const std::string& kernel) {
   return found == kSamples.end() ? std::vector<Sample>{Of({2})} : found->second;
 }
 
-const char* KernelName(OpCode op) {
-  switch (op) {
-#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, ...) \
-  case OpCode::k##Name:                                              \
-    return #Kernel;
+constexpr OpRow<std::string_view> kKernelNames[] = {
+#define OP(id, Name, Attrs, min_in, max_in, out, Infer, Kernel, ...) {OpCode::k##Name, #Kernel},
 #include "ops/ops.def"
 #undef OP
-    case OpCode::kInvalid:
-      break;
-  }
-  return "";
-}
+};
+static_assert(OpsAscend(kKernelNames));
 
 AttrStorage AttrsFor(OpCode op, DType dtype) {
   AttrStorage attrs;
@@ -105,10 +101,9 @@ AttrStorage AttrsFor(OpCode op, DType dtype) {
 
 bool Takes(OpCode op, DType dtype) {
   if (op == OpCode::kCustom) return true;  // It is for the application to say.
-  std::vector<Sample> samples = SamplesFor(KernelName(op));
+  std::vector<Sample> samples = SamplesFor(std::string(FindRow(kKernelNames, op)));
   if (op == OpCode::kReshape) samples.push_back(Ints({1}, {2}));
-  if (KernelName(op) == std::string_view("Recurrent"))
-    samples = {Of({1, 1, GatesOf(op)}), Of({GatesOf(op), 1})};
+  if (FindRow(kKernelNames, op) == "Recurrent") samples = {Of({1, 1, GatesOf(op)}), Of({GatesOf(op), 1})};
   std::vector<TensorData> inputs;
   for (const Sample& sample : samples) {
     const DType type = sample.dtype == DType::kInvalid ? dtype : sample.dtype;
