@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "core/error_capture.h"
@@ -64,6 +65,22 @@ void KnowCustomOperators() {
   KeepCustomOperator({"fuzz::Kept"});
 }
 
+namespace {
+
+/// As a double: no shape's product overflows.
+double ElementsOfInputs(const Graph& graph) {
+  double all = 0;
+  for (const GraphPort& port : graph.caller_inputs()) {
+    const Shape shape = graph.value(port.value).shape();
+    all += std::accumulate(shape.begin(), shape.end(), 1.0, [](double product, int64_t extent) {
+      return product * static_cast<double>(extent);
+    });
+  }
+  return all;
+}
+
+}  // namespace
+
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
                           const std::function<void(std::string_view file)>& keep) {
   try {
@@ -73,10 +90,7 @@ std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import
       ShapeContract contract;
       for (const Symbol& symbol : named.graph.symbols()) contract.dims[symbol.name] = 2;
       FixShapes(named.graph, contract);
-      int64_t elements = 0;
-      for (const GraphPort& port : named.graph.caller_inputs())
-        elements += named.graph.value(port.value).shape().elements();
-      if (elements > (1 << 20)) return "left out: inputs of over a million elements";
+      if (ElementsOfInputs(named.graph) > 1e6) return "left out: inputs of over a million elements";
       inputs.push_back(RandomInputs(named.graph, 1));
     }
     const auto converted = ConvertGraphs(std::move(graphs));
