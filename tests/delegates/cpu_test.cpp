@@ -38,7 +38,10 @@ TEST(Cpu, OurOwnKernelsAreThoseOfTheTier) {
   if (tier == nullptr || *tier == '\0') GTEST_SKIP() << "no tier is forced in this run";
   ASSERT_TRUE(Initialize().ok());
   const std::map<std::string, const Kernels*> kernels = {
-      {"avx512vnni", &kAvx512VnniKernels}, {"avx512", &kAvx512Kernels}, {"avx2", &kAvx2Kernels}};
+      {"avx512vnni", &kAvx512VnniKernels},
+      {"avx512", &kAvx512Kernels},
+      {"avxvnni", &kAvxVnniKernels},
+      {"avx2", &kAvx2Kernels}};
   const auto found = kernels.find(tier);
   const Kernels* const expected = found == kernels.end() ? &kBaselineKernels : found->second;
   EXPECT_EQ(&SelectKernels(), expected) << SelectKernels().name;

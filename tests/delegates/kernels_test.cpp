@@ -23,7 +23,7 @@ std::vector<const Kernels*> UsableKernels() {
   const Kernels* best = &SelectKernels();
   if (best != &kBaselineKernels) usable.push_back(&kAvx2Kernels);
   if (best == &kAvx512Kernels || best == &kAvx512VnniKernels) usable.push_back(&kAvx512Kernels);
-  if (best == &kAvx512VnniKernels) usable.push_back(best);
+  if (best == &kAvxVnniKernels || best == &kAvx512VnniKernels) usable.push_back(best);
 #endif
   return usable;
 }

@@ -1,3 +1,5 @@
 #define SKIFF_KERNELS kAvx512Kernels
 #define SKIFF_KERNELS_NAME "avx512"
+#define SKIFF_VNNI_KERNELS kAvx512VnniKernels
+#define SKIFF_VNNI_KERNELS_NAME "avx512vnni"
 #include "delegates/xnnpack/kernels/generic.h"

@@ -1,7 +1,7 @@
 // The kernels, in plain loops that the compiler vectorises. Included once by each translation unit that is
-// compiled for an instruction set; SKIFF_KERNELS names the table that it defines. Everything has internal
-// linkage and no other header brings functions in: an inline function compiled for AVX-512 must never be the
-// copy that the linker keeps.
+// compiled for an instruction set; SKIFF_KERNELS names the table that it defines, SKIFF_VNNI_KERNELS that of
+// CPUs which have integer dot products besides. Everything has internal linkage and no other header brings
+// functions in: an inline function compiled for AVX-512 must never be the copy that the linker keeps.
 #include "delegates/xnnpack/kernels/kept.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 
@@ -217,6 +217,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/depthwise.inc"
 #include "delegates/xnnpack/kernels/winograd.inc"
 #endif
+#include "delegates/xnnpack/kernels/code_outputs.inc"
 #include "delegates/xnnpack/kernels/code_dense.inc"
 #include "delegates/xnnpack/kernels/code_depthwise.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
@@ -231,9 +232,8 @@ constexpr bool kHasCodeDense =
 #if SKIFF_HAS_CODE_TILES
 #define SKIFF_CODE_DEPTHWISE(size, stride) SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs>)
 #define SKIFF_CODE_TILES_OF_BUILD                                 \
-  {kHasCodeDense ? CodeDense<int8_t, SKIFF_VNNI> : nullptr,       \
-   kHasCodeDense ? CodeDense<uint8_t, SKIFF_VNNI> : nullptr},     \
-      SKIFF_VNNI,                                                 \
+  kHasCodeDense ? CodeDense<PairsOf<SKIFF_VNNI>> : nullptr,       \
+      kHasCodeDense &&SKIFF_VNNI ? CodeDense<Fours> : nullptr,    \
       {SKIFF_CODES_KEPT(Conv2d, WidenCodes<int8_t, float>),       \
        SKIFF_CODES_KEPT(Conv2d, WidenCodes<uint8_t, float>)},     \
   {                                                               \
@@ -243,7 +243,7 @@ constexpr bool kHasCodeDense =
   }
 #else
 #define SKIFF_CODE_TILES_OF_BUILD \
-  {}, false, {}, {}
+  nullptr, nullptr, {}, {}
 #endif
 #if SKIFF_HAS_TILES
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
@@ -251,12 +251,12 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 
 #define SKIFF_VNNI false
 #include "delegates/xnnpack/kernels/table.inc"
-#if defined(__AVX512F__)
+#if defined(SKIFF_VNNI_KERNELS)
 #undef SKIFF_KERNELS
 #undef SKIFF_KERNELS_NAME
 #undef SKIFF_VNNI
-#define SKIFF_KERNELS kAvx512VnniKernels
-#define SKIFF_KERNELS_NAME "avx512vnni"
+#define SKIFF_KERNELS SKIFF_VNNI_KERNELS
+#define SKIFF_KERNELS_NAME SKIFF_VNNI_KERNELS_NAME
 #define SKIFF_VNNI true
 #include "delegates/xnnpack/kernels/table.inc"
 #endif

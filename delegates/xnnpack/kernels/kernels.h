@@ -240,23 +240,30 @@ struct RowCodeParams {
 };
 using RoundRowFn = void (*)(size_t n, const float* x, void* y, const RowCodeParams& params);
 
-/// Integers times integers, which become codes.
+/// Integers times integers, which become codes. As many inputs as a word of 32 bits holds are multiplied at
+/// once.
 struct CodeDenseArgs : DenseShape {
-  const int16_t* x = nullptr;  ///< Less their zero point. An odd run is followed by one more, of any value.
+  /// A run that does not fill its last word is followed by what does, of any value.
+  const void* x = nullptr;
   void* y = nullptr;
-  /// Panels as those of DenseArgs, of 32-bit words. In a panel, a row of biases, a row of f32 that make steps
-  /// of sums, then for each two inputs of a run a row of pairs of i16: the weights less their zero point, and
-  /// 0 beside an odd run's last one.
+  /// Panels as those of DenseArgs, of words. In a panel, a row of biases, a row of f32 that make steps of
+  /// sums, then for each word of a run a row of words: the weights less their zero point, and 0 beside a run's
+  /// last one.
   const int32_t* weights = nullptr;
   float low = 0;  ///< In steps from the zero point.
   float high = 0;
+  // Of u8 as i8: 128 less, and the bit in which the two differ then.
   int32_t zero_point = 0;
+  uint8_t sign = 0;
 
-  size_t pairs() const { return runs[0] * runs[1] * ((run + 1) / 2); }
+  /// Of the weights of an output.
+  size_t words(size_t inputs_of_word) const {
+    return runs[0] * runs[1] * ((run + inputs_of_word - 1) / inputs_of_word);
+  }
 };
 using CodeDenseFn = void (*)(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                              size_t end_panel);
-/// Codes of 8 bits less their zero point.
+/// Codes of 8 bits less a zero point.
 template <class To>
 using WidenCodesFn = void (*)(size_t n, const void* x, int zero_point, To* y);
 
@@ -285,8 +292,10 @@ struct CodeKernels {
   SumOfCodesFn sum[kCodeTypes] = {};
   CodeBinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kCodeTypes] = {};
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
-  CodeDenseFn dense[kCodeTypes] = {};
-  bool has_vnni = false;  ///< `dense` and XNNPACK's kernels for i8 add products to sums in one instruction.
+  WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
+  CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
+  /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such products.
+  CodeDenseFn dense_of_bytes = nullptr;
   WidenCodesFn<float> to_reals[kCodeTypes] = {};
   CodeDepthwiseFn depthwise[3][2] = {};
 };
@@ -346,6 +355,7 @@ const Kernels& SelectKernels();
 // One per translation unit; those of other architectures do not exist.
 extern const Kernels kBaselineKernels;
 extern const Kernels kAvx2Kernels;
+extern const Kernels kAvxVnniKernels;
 extern const Kernels kAvx512Kernels;
 extern const Kernels kAvx512VnniKernels;
 

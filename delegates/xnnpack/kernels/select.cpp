@@ -10,7 +10,8 @@ const Kernels& SelectKernels() {
   if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512vl() && cpuinfo_has_x86_avx512dq() &&
       cpuinfo_has_x86_avx512bw())
     return cpuinfo_has_x86_avx512vnni() ? kAvx512VnniKernels : kAvx512Kernels;
-  if (cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3()) return kAvx2Kernels;
+  if (cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3())
+    return cpuinfo_has_x86_avxvnni() ? kAvxVnniKernels : kAvx2Kernels;
 #endif
   return kBaselineKernels;
 }

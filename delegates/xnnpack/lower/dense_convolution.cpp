@@ -56,7 +56,7 @@ class DenseConvolutionStep final : public Step {
     const float* x = x_ + at.pixel * b.x_stride;
     if (b.copies) {
       float* const made = workspace_ + thread * b.band_elements;
-      b.Make(at.line, at.lines, made,
+      b.Make(at.line, at.lines, 0.0f, made,
              [&](size_t pixel, size_t count, float* to) { CopyPixels(x + pixel * b.x_stride, count, to); });
       x = made;
     } else {

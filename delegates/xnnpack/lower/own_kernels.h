@@ -58,8 +58,8 @@ Result<StepPointer> LowerDense(const NodeView& node, const Environment& environm
 bool RunsDenseConvolution(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environment& environment);
 
-/// XNNPACK's kernels for i8 are faster than ours: they multiply four pairs of bytes and add them to a sum at
-/// once.
+/// Products of i8 are so much faster than those of f32 that other work pays: instructions multiply four pairs
+/// of bytes and add them to a sum.
 bool HasFasterSums(const Kernels& kernels);
 /// True for a product of codes (Conv2d, FullyConnected, MatMul) that kernels of ours compute.
 bool RunsCodeDense(const NodeView& node, const Environment& environment);

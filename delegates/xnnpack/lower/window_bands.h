@@ -52,10 +52,10 @@ struct WindowBands {
   size_t Reach(int axis, size_t windows) const { return (windows - 1) * strides[axis] + reach[axis]; }
   bool Inside(int axis) const { return pads[axis] == 0 && Reach(axis, outputs[axis]) <= extents[axis]; }
 
-  /// Lines of the picture from `line` on, with zeros around them. copy(pixel, count, to) copies pixels of the
+  /// Lines of the picture from `line` on, with `pad` around them. copy(pixel, count, to) copies pixels of the
   /// picture.
   template <class Element, class Copy>
-  void Make(long line, size_t lines, Element* to, const Copy& copy) const {
+  void Make(long line, size_t lines, Element pad, Element* to, const Copy& copy) const {
     const size_t left = pads[1] < band_width ? pads[1] : band_width;
     const size_t inside = extents[1] < band_width - left ? extents[1] : band_width - left;
     const size_t right = band_width - left - inside;
@@ -64,12 +64,12 @@ struct WindowBands {
       return copy(static_cast<size_t>(line) * inside, lines * inside, to);
     for (size_t i = 0; i < lines; ++i, ++line, to += band_width * channels) {
       if (line < 0 || line >= static_cast<long>(extents[0])) {
-        Clear(to, band_width);
+        Fill(to, band_width, pad);
         continue;
       }
-      Clear(to, left);
+      Fill(to, left, pad);
       copy(static_cast<size_t>(line) * extents[1], inside, to + left * channels);
-      Clear(to + (left + inside) * channels, right);
+      Fill(to + (left + inside) * channels, right, pad);
     }
   }
 
@@ -90,8 +90,8 @@ struct WindowBands {
 
  private:
   template <class Element>
-  void Clear(Element* to, size_t pixels) const {
-    for (size_t i = 0; i < pixels * channels; ++i) to[i] = 0;
+  void Fill(Element* to, size_t pixels, Element value) const {
+    for (size_t i = 0; i < pixels * channels; ++i) to[i] = value;
   }
 };
 

@@ -19,13 +19,12 @@ inline size_t IntegerTypeOf(DType dtype) {
   return dtype == DType::kI16 ? 2 : dtype == DType::kU16 ? 3 : 4;
 }
 
-/// `pixels` pixels of a quantised picture, from a place in it on, less their zero point and side by side.
+/// `pixels` pixels of a quantised picture, from a place in it on, less a zero point and side by side.
 template <class To>
-void WidenPixels(const WidenCodesFn<To> (&kernels)[kCodeTypes], const TensorView& picture,
+void WidenPixels(const WidenCodesFn<To> (&kernels)[kCodeTypes], const TensorView& picture, int zero_point,
                  const uint8_t* from, size_t pixels, To* to) {
   const Rows rows = RowsOf(picture);
   const WidenCodesFn<To> widen = kernels[CodeTypeOf(picture.dtype)];
-  const int zero_point = picture.quantization->zero_point;
   if (rows.stride == rows.length) return widen(pixels * rows.length, from, zero_point, to);
   for (size_t i = 0; i < pixels; ++i)
     widen(rows.length, from + i * rows.stride, zero_point, to + i * rows.length);

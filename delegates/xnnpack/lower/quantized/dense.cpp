@@ -1,8 +1,7 @@
-// Products of codes by kernels of our own: rows of codes become integers less their zero point, a band at a
-// time, which all weights meet while they are in the cache.
+// Products of codes by kernels of our own: rows of codes become what the kernel multiplies, a band at a time,
+// which all weights meet while they are in the cache.
 #include <algorithm>
-
-#include <cpuinfo.h>
+#include <cstring>
 
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
@@ -18,10 +17,18 @@ namespace {
 /// Fewer rows meet each weight too seldom to pay for its second byte.
 constexpr size_t kLeastRows = 12;
 
+/// Weights less their zero point are i8.
+bool FitBytes(const TensorView& weights) {
+  return weights.quantization->ZeroPointAt(0) == (weights.dtype == DType::kI8 ? 0 : 128);
+}
+
 class CodeDenseStep final : public Step {
  public:
   CodeDenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
-      : Step(node, environment), layer_(layer) {}
+      : Step(node, environment),
+        layer_(layer),
+        kernels_(environment.kernels->codes),
+        of_bytes_(kernels_.dense_of_bytes != nullptr && FitBytes(node.in(1))) {}
 
   Status Reshape() override {
     if (node_.op() == OpCode::kConv2d) {
@@ -37,19 +44,20 @@ class CodeDenseStep final : public Step {
     const Kernels& kernels = *environment_.kernels;
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     group_panels_ = DensePanelCount(args_, kernels);
-    group_words_ = (2 + args_.pairs()) * DenseColumns(args_, kernels);
-    bands_.Divide(threads, bands_.groups * group_panels_, sizeof(int16_t),
+    const size_t words = args_.words(inputs_of_word());
+    group_words_ = (2 + words) * DenseColumns(args_, kernels);
+    bands_.Divide(threads, bands_.groups * group_panels_, element_bytes(),
                   bands_.groups * group_words_ * sizeof(int32_t));
-    at_once_ = DensePanelsAtOnce(args_, args_.pairs(), kernels, /*parts=*/1);
-    band_elements_ = DivideUp(bands_.band_elements + 1, 32) * 32;
-    workspace_bytes_ = threads * band_elements_ * sizeof(int16_t);
+    at_once_ = DensePanelsAtOnce(args_, words, kernels, /*parts=*/1);
+    band_bytes_ = DivideUp(bands_.band_elements * element_bytes() + sizeof(int32_t), 64) * 64;
+    workspace_bytes_ = threads * band_bytes_;
     return args_.weights != nullptr ? OkStatus() : Pack();
   }
 
   Status Bind(void* workspace) override {
     x_ = node_.in(0).as<const uint8_t>();
     args_.y = node_.out(0).data;
-    workspace_ = static_cast<int16_t*>(workspace);
+    workspace_ = static_cast<uint8_t*>(workspace);
     return OkStatus();
   }
 
@@ -64,15 +72,20 @@ class CodeDenseStep final : public Step {
   }
 
  private:
+  size_t element_bytes() const { return of_bytes_ ? sizeof(uint8_t) : sizeof(int16_t); }
+  size_t inputs_of_word() const { return sizeof(int32_t) / element_bytes(); }
+  /// What bytes are less than codes by: the least code.
+  int byte_zero() const { return node_.in(0).dtype == DType::kI8 ? -128 : 0; }
+
   Status Pack() {
     ProductTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, bands_.groups * args_.outputs, layer_.min, layer_.max));
-    terms.SetCodes(&args_);
+    terms.SetCodes(node_.out(0).dtype, &args_);
     PackingKey key;
     key.kind = PackingKind::kCodeDense;
     key.dtype = node_.in(1).dtype;
     key.has_bias = terms.bias() != nullptr;
-    key.flags = layer_.transposed ? 1 : 0;
+    key.flags = (layer_.transposed ? 1 : 0) | (of_bytes_ ? 2 : 0);
     key.weights = node_.input(1).hash;
     key.bias = terms.Hash();
     const size_t parameters[] = {args_.run, args_.runs[0] * args_.runs[1], args_.outputs, bands_.groups,
@@ -95,46 +108,73 @@ class CodeDenseStep final : public Step {
                              : (group * args_.outputs + output) * args_.inputs() + input;
   }
 
+  /// Weights of an output, at every `width`-th word from `to` on. Returns their sum.
+  template <class Element>
+  int64_t PackOutput(const ProductTerms& terms, size_t group, size_t output, size_t width,
+                     int32_t* to) const {
+    constexpr size_t kOfWord = sizeof(int32_t) / sizeof(Element);
+    int64_t sum = 0;
+    for (size_t run = 0; run < args_.runs[0] * args_.runs[1]; ++run) {
+      for (size_t k = 0; k < args_.run; ++k) {
+        const int weight = terms.WeightAt(node_.in(1), WeightPlace(group, output, run * args_.run + k));
+        reinterpret_cast<Element*>(to + k / kOfWord * width)[k % kOfWord] = static_cast<Element>(weight);
+        sum += weight;
+      }
+      to += DivideUp(args_.run, kOfWord) * width;
+    }
+    return sum;
+  }
+
   void PackGroup(const ProductTerms& terms, size_t group, int32_t* to) const {
     const size_t panel = environment_.kernels->dense_outputs;
     const size_t columns = DenseColumns(args_, *environment_.kernels);
-    const size_t runs = args_.runs[0] * args_.runs[1];
+    const int byte_zero_point = node_.in(0).quantization->zero_point - byte_zero();
     std::fill_n(to, group_words_, 0);
     for (size_t first = 0, width = 0; first < columns; first += width) {
       width = columns - first < 2 * panel ? columns - first : panel;
       const size_t exist = std::min(width, args_.outputs - first);
       for (size_t i = 0; i < exist; ++i) {
         const size_t channel = group * args_.outputs + first + i;
-        if (terms.bias() != nullptr) to[i] = terms.bias()[channel];
+        int64_t bias = terms.bias() != nullptr ? terms.bias()[channel] : 0;
+        int32_t* const weights = to + 2 * width + i;
+        if (of_bytes_)
+          bias -= byte_zero_point * PackOutput<int8_t>(terms, group, first + i, width, weights);
+        else
+          PackOutput<int16_t>(terms, group, first + i, width, weights);
+        to[i] = static_cast<int32_t>(bias);  // Sums wrap around likewise.
         reinterpret_cast<float*>(to + width)[i] = terms.factor(channel);
       }
-      to += 2 * width;
-      for (size_t run = 0; run < runs; ++run) {
-        for (size_t k = 0; k < args_.run; ++k) {
-          auto* const pairs = reinterpret_cast<int16_t*>(to + k / 2 * width) + k % 2;
-          for (size_t i = 0; i < exist; ++i)
-            pairs[2 * i] = terms.WeightAt(node_.in(1), WeightPlace(group, first + i, run * args_.run + k));
-        }
-        to += (args_.run + 1) / 2 * width;
-      }
+      to += (2 + args_.words(inputs_of_word())) * width;
     }
+  }
+
+  /// Lines of the picture as the kernel reads them.
+  template <class To>
+  void MakeBand(const WidenCodesFn<To> (&widen)[kCodeTypes], int less, const WindowBands::Band& at,
+                uint8_t* made) const {
+    const WindowBands& b = bands_;
+    const uint8_t* const x = x_ + at.pixel * b.x_stride;
+    const auto pad = static_cast<To>(node_.in(0).quantization->zero_point - less);
+    b.Make(at.line, at.lines, pad, reinterpret_cast<To*>(made), [&](size_t pixel, size_t count, To* to) {
+      WidenPixels(widen, node_.in(0), less, x + pixel * b.x_stride, count, to);
+    });
   }
 
   void RunPart(size_t thread, size_t band, size_t part) const {
     const WindowBands& b = bands_;
     const WindowBands::Band at = b.BandAt(band);
-    const uint8_t* const x = x_ + at.pixel * b.x_stride;
-    int16_t* const made = workspace_ + thread * band_elements_;
-    b.Make(at.line, at.lines, made, [&](size_t pixel, size_t count, int16_t* to) {
-      WidenPixels(environment_.kernels->codes.widen, node_.in(0), x + pixel * b.x_stride, count, to);
-    });
-    // An odd run of the last row is read one further.
-    made[at.lines * b.band_width * b.channels] = 0;
+    uint8_t* const made = workspace_ + thread * band_bytes_;
+    if (of_bytes_)
+      MakeBand(kernels_.to_bytes, byte_zero(), at, made);
+    else
+      MakeBand(kernels_.widen, node_.in(0).quantization->zero_point, at, made);
+    // The last run's last word may reach further.
+    std::memset(made + at.lines * b.band_width * b.channels * element_bytes(), 0, sizeof(int32_t));
     uint8_t* const y = static_cast<uint8_t*>(args_.y) + at.output_pixel * args_.y_stride;
-    const CodeDenseFn dense = environment_.kernels->codes.dense[CodeTypeOf(node_.in(0).dtype)];
+    const CodeDenseFn dense = of_bytes_ ? kernels_.dense_of_bytes : kernels_.dense;
     b.ForPart(part, group_panels_, at_once_, [&](size_t group, size_t first_panel, size_t end_panel) {
       CodeDenseArgs args = args_;
-      args.x = made + group * b.group_channels;
+      args.x = made + group * b.group_channels * element_bytes();
       args.y = y + group * args.outputs;
       args.weights += group * group_words_;
       dense(args, 0, at.output_pixels, first_panel, end_panel);
@@ -142,42 +182,46 @@ class CodeDenseStep final : public Step {
   }
 
   const DenseLayer layer_;
+  const CodeKernels& kernels_;
+  const bool of_bytes_;
   const uint8_t* x_ = nullptr;
-  int16_t* workspace_ = nullptr;
+  uint8_t* workspace_ = nullptr;
   CodeDenseArgs args_;
   WindowBands bands_;
   size_t group_panels_ = 0;
   size_t group_words_ = 0;  ///< Of packed weights.
   size_t at_once_ = 0;      ///< Panels.
-  size_t band_elements_ = 0;
+  size_t band_bytes_ = 0;
 };
 
-/// XNNPACK takes the inputs of each tap eight at a time, four in an instruction; ours takes those of a row of
-/// taps two at a time, which without VNNI are two instructions.
-bool HasFewInputs(const NodeView& node, const Kernels& kernels) {
-  if (node.op() != OpCode::kConv2d) return false;
-  const auto& attrs = node.As<Conv2dAttrs>();
+/// XNNPACK takes the inputs of each tap eight at a time; ours those of a row of taps four at a time.
+bool HasFewInputs(const NodeView& node) {
+  if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;
   const Shape& w = node.in(1).shape;
-  if (attrs.groups != 1 || attrs.dilations[1] != 1) return false;
-  const int64_t ours = w[1] * ((w[2] * w[3] + 1) / 2) * (kernels.codes.has_vnni ? 1 : 2);
-  return ours < w[1] * w[2] * ((w[3] + 7) / 8) * 2;
+  const int64_t ours =
+      node.As<Conv2dAttrs>().dilations[1] == 1 ? (w[2] * w[3] + 3) / 4 : w[2] * ((w[3] + 3) / 4);
+  return ours < w[2] * ((w[3] + 7) / 8) * 2;
+}
+
+/// XNNPACK's kernels of bytes load eight inputs for two instructions, ours four for as many as there are
+/// vectors of outputs: one, or two that are half empty.
+bool SuitsXnnpack(const NodeView& node, const Kernels& kernels) {
+  if (node.in(0).dtype != DType::kI8 || kernels.codes.dense_of_bytes == nullptr) return false;
+  const size_t groups = node.op() == OpCode::kConv2d ? static_cast<size_t>(node.As<Conv2dAttrs>().groups) : 1;
+  const size_t outputs = static_cast<size_t>(node.out(0).shape.last()) / groups;
+  return outputs < kernels.dense_outputs && !HasFewInputs(node);
 }
 
 }  // namespace
 
 bool HasFasterSums(const Kernels& kernels) {
-#if defined(__x86_64__)
-  if (cpuinfo_has_x86_avxvnni()) return true;
-#endif
-  return kernels.codes.has_vnni || kernels.codes.dense[CodeTypeOf(DType::kI8)] == nullptr;
+  return kernels.codes.dense_of_bytes != nullptr || kernels.codes.dense == nullptr;
 }
 
 bool RunsCodeDense(const NodeView& node, const Environment& environment) {
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
-  const Kernels& kernels = *environment.kernels;
-  if (x.dtype == DType::kI8 && HasFasterSums(kernels) && !HasFewInputs(node, kernels)) return false;
-  if (environment.kernels->codes.dense[CodeTypeOf(x.dtype)] == nullptr) return false;
+  if (environment.kernels->codes.dense == nullptr || SuitsXnnpack(node, *environment.kernels)) return false;
   const size_t rows =
       static_cast<size_t>(node.out(0).shape.elements() / std::max<int64_t>(node.out(0).shape.last(), 1));
   // Windows of one channel are for XNNPACK's depthwise kernels.

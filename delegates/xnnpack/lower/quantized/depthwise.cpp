@@ -54,11 +54,7 @@ class CodeDepthwiseStep final : public Step {
     const size_t channels = bands_.channels;
     ProductTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, channels, attrs.min, attrs.max));
-    terms.SetCodes(&args_);
-    if (node_.out(0).dtype == DType::kU8) {
-      args_.zero_point -= 128;
-      args_.sign = 0x80;
-    }
+    terms.SetCodes(node_.out(0).dtype, &args_);
     const size_t lanes = environment_.kernels->depthwise_channels;
     const size_t words = (2 + size_ * size_) * lanes;
     PackingKey key;
@@ -102,8 +98,9 @@ class CodeDepthwiseStep final : public Step {
     const Kernels& kernels = *environment_.kernels;
     const uint8_t* const x = x_ + at.pixel * b.x_stride;
     float* const made = workspace_ + thread * b.band_elements;
-    b.Make(at.line, at.lines, made, [&](size_t pixel, size_t count, float* to) {
-      WidenPixels(kernels.codes.to_reals, node_.in(0), x + pixel * b.x_stride, count, to);
+    const int zero_point = node_.in(0).quantization->zero_point;
+    b.Make(at.line, at.lines, 0.0f, made, [&](size_t pixel, size_t count, float* to) {
+      WidenPixels(kernels.codes.to_reals, node_.in(0), zero_point, x + pixel * b.x_stride, count, to);
     });
     CodeDepthwiseArgs args = args_;
     args.x = made;
