@@ -75,6 +75,7 @@ TensorData MakeConstant(DType dtype, const Shape& shape, const std::vector<doubl
     }
     case DType::kI4:
     case DType::kU4:
+      Throw(StatusCode::kUnsupported, "computes with numbers of {}", DTypeName(dtype));
     case DType::kInvalid:
       Throw(StatusCode::kInternal, "no importer makes constants of {}", DTypeName(dtype));
   }

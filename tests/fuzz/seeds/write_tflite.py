@@ -245,6 +245,8 @@ GRAPHS = dict(
     fixed_half=Graph([Op("ADD", "x,fixed0_5", "y")], "y", x=INDEX, fixed0_5=INDEX, y=INDEX),
     fixed_vector=Graph([Op("ADD", "x,fixed3", "y")], "y", x=T(2), fixed3=T(2), y=T(2)),
     output_int4=Graph([NEG], "y,w", x=X, w=T(2, kind="INT4", raw=[0x21]), y=Y),
+    angles_int4=Graph([Op("ATAN2", "w,w", "y")], "y", w=T(2, kind="INT4", raw=[0x21]), y=T(2, kind="INT4")),
+    rank_int4=Graph([Op("RANK", "x", "y")], "y", x=X, y=T(kind="INT4")),
     update_list=update(),
     update_read_twice=update(element="abs"),
     update_unsupported=update(element="nobody"),
