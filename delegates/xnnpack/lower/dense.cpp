@@ -8,8 +8,21 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Rows that one thread takes through all weights of a panel: they stay in its cache from panel to panel.
+/// Rows that one thread takes through all weights: they stay in its cache from panel to panel. More of them
+/// where the weights do not, so that these come from memory less often.
 constexpr size_t kBlockRows = 96;
+constexpr size_t kStayingBytes = 512 * 1024;
+
+/// The rows of a block. All have nearly as many, and threads as many blocks.
+size_t RowsOfBlock(const DenseShape& shape, size_t rows, size_t threads) {
+  size_t most = kBlockRows;
+  if (shape.run * shape.outputs * sizeof(float) > kStayingBytes)
+    most = std::max(most, kStayingBytes / (shape.run * sizeof(float)));
+  if (threads > 1) most = std::max(kBlockRows, std::min(most, rows / (kTasksOfThread * threads)));
+  size_t blocks = DivideUp(rows, most);
+  if (blocks > 1) blocks = DivideUp(blocks, threads) * threads;
+  return blocks > 1 ? DivideUp(rows, blocks) : std::max<size_t>(rows, 1);
+}
 
 /// One group: `weights` and `bias` (or null) are its own.
 void PackPanels(const DenseArgs& args, const float* weights, const float* bias, bool transposed, size_t panel,
@@ -50,8 +63,9 @@ class DenseStep final : public Step {
     args_.min = layer_.min;
     args_.max = layer_.max;
     rows_ = from.count;
-    blocks_ = DivideUp(rows_, kBlockRows);
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
+    block_rows_ = RowsOfBlock(args_, rows_, threads);
+    blocks_ = DivideUp(rows_, block_rows_);
     const size_t parts = threads == 1 ? 1 : kTasksOfThread * threads / blocks_;
     leads_ = parts <= 1 && to.length == args_.outputs;
     at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
@@ -84,19 +98,20 @@ class DenseStep final : public Step {
   }
 
  private:
-  size_t EndOfBlock(size_t block) const { return std::min((block + 1) * kBlockRows, rows_); }
+  size_t EndOfBlock(size_t block) const { return std::min((block + 1) * block_rows_, rows_); }
   void RunPart(size_t block, size_t first_panel) const {
-    environment_.kernels->dense(args_, block * kBlockRows, EndOfBlock(block), first_panel,
+    environment_.kernels->dense(args_, block * block_rows_, EndOfBlock(block), first_panel,
                                 std::min(first_panel + at_once_, panels_));
   }
   void RunBlock(size_t block) const {
     for (size_t panel = 0; panel < panels_; panel += at_once_) RunPart(block, panel);
-    FollowUp(block * kBlockRows, EndOfBlock(block) - block * kBlockRows);
+    FollowUp(block * block_rows_, EndOfBlock(block) - block * block_rows_);
   }
 
   const DenseLayer layer_;
   DenseArgs args_;
   size_t rows_ = 0;
+  size_t block_rows_ = 0;
   size_t blocks_ = 0;
   size_t panels_ = 0;
   size_t at_once_ = 0;  ///< Panels.
