@@ -133,11 +133,13 @@ struct PictureArgs {
   float max = 0;
 };
 
-/// A depthwise convolution: what does not change from row to row of the output.
+/// A depthwise convolution, or one of small groups: what does not change from row to row of the output.
 struct DepthwiseArgs : PictureArgs {
   /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps
   /// column by column. The last vector overlaps the one before where channels are left over.
+  /// Of groups, as many times the taps: at turn t, channel c of a group has those for input c ^ t.
   const float* weights = nullptr;
+  size_t group = 1;  ///< Channels of a group: a power of two, less than Kernels::depthwise_channels.
 };
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
@@ -247,8 +249,8 @@ struct CodeDenseArgs : DenseShape {
   const void* x = nullptr;
   void* y = nullptr;
   /// Panels as those of DenseArgs, of words. In a panel, a row of biases, a row of f32 that make steps of
-  /// sums, then for each word of a run a row of words: the weights less their zero point, and 0 beside a run's
-  /// last one.
+  /// sums, then for each word of a run a row of words: the weights less their zero point, and 0 beside a
+  /// run's last one.
   const int32_t* weights = nullptr;
   float low = 0;  ///< In steps from the zero point.
   float high = 0;
@@ -294,7 +296,8 @@ struct CodeKernels {
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
   WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
   CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
-  /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such products.
+  /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such
+  /// products.
   CodeDenseFn dense_of_bytes = nullptr;
   WidenCodesFn<float> to_reals[kCodeTypes] = {};
   CodeDepthwiseFn depthwise[3][2] = {};
@@ -322,6 +325,7 @@ struct Kernels {
   CodeKernels codes;
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};
+  DepthwiseFn grouped[2] = {};    ///< 3 x 3, small groups of more than one channel, by stride - 1.
   size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.

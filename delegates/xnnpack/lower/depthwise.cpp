@@ -50,12 +50,14 @@ class DepthwiseStep final : public Step {
 
   /// As DepthwiseArgs::weights says.
   Status Pack() {
-    const TensorView& w = node_.in(1);  // [channels, size, size, 1]
+    const TensorView& w = node_.in(1);  // [channels, size, size, channels of a group]
     const auto channels = static_cast<size_t>(w.shape[0]);
     const auto size = static_cast<size_t>(w.shape[1]);
     const size_t lanes = environment_.kernels->depthwise_channels;
     const size_t vectors = DivideUp(channels, lanes);
+    const auto group = static_cast<size_t>(w.shape[3]);
     const bool has_bias = node_.Has(2);
+    args_.group = group;
     PackingKey key;
     key.kind = PackingKind::kDepthwise;
     key.dtype = w.dtype;
@@ -65,7 +67,8 @@ class DepthwiseStep final : public Step {
     key.parameters[0] = channels;
     key.parameters[1] = size;
     key.parameters[2] = lanes;
-    key.packed_bytes = vectors * (1 + size * size) * lanes * sizeof(float);
+    key.parameters[3] = group;
+    key.packed_bytes = vectors * (1 + group * size * size) * lanes * sizeof(float);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       auto* to = static_cast<float*>(blob);
       const auto* taps = w.as<const float>();
@@ -73,9 +76,12 @@ class DepthwiseStep final : public Step {
       for (size_t vector = 0; vector < vectors; ++vector) {
         const size_t first = std::min(vector * lanes, channels - lanes);
         for (size_t lane = 0; lane < lanes; ++lane) *to++ = bias == nullptr ? 0.0f : bias[first + lane];
-        for (size_t tap = 0; tap < size * size; ++tap) {
-          const size_t place = tap % size * size + tap / size;
-          for (size_t lane = 0; lane < lanes; ++lane) *to++ = taps[(first + lane) * size * size + place];
+        for (size_t turn = 0; turn < group; ++turn) {
+          for (size_t tap = 0; tap < size * size; ++tap) {
+            const size_t place = tap % size * size + tap / size;
+            for (size_t channel = first; channel < first + lanes; ++channel)
+              *to++ = taps[(channel * size * size + place) * group + ((channel % group) ^ turn)];
+          }
         }
       }
     });
@@ -91,23 +97,31 @@ class DepthwiseStep final : public Step {
   size_t bands_ = 0;
 };
 
+/// As many outputs as inputs of each group, more than one group.
+bool HasSquareWindows(const NodeView& node, const Kernels& kernels) {
+  const auto& attrs = node.As<Conv2dAttrs>();
+  const Shape& w = node.in(1).shape;
+  const bool as_many = attrs.groups > 1 && w[0] == node.in(0).shape[3] && attrs.groups * w[3] == w[0];
+  const bool square = w[1] == w[2] && attrs.strides[0] == attrs.strides[1];
+  const bool dense = attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
+  return as_many && square && dense && w[0] >= static_cast<int64_t>(kernels.depthwise_channels) &&
+         w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
+}
+
 }  // namespace
 
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels) {
-  const auto& attrs = node.As<Conv2dAttrs>();
-  const Shape& w = node.in(1).shape;
-  const bool one_each = attrs.groups == node.in(0).shape[3] && w[0] == attrs.groups && w[3] == 1;
-  const bool square = w[1] == w[2] && attrs.strides[0] == attrs.strides[1];
-  const bool dense = attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
-  return one_each && square && dense && attrs.groups >= static_cast<int64_t>(kernels.depthwise_channels) &&
-         w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
+  return HasSquareWindows(node, kernels) && node.in(1).shape[3] == 1;
 }
 
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
-  if (node.in(0).dtype != DType::kF32 || !IsSquareDepthwise(node, kernels)) return nullptr;
-  return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
+  if (node.in(0).dtype != DType::kF32 || !HasSquareWindows(node, kernels)) return nullptr;
+  if (w[3] == 1) return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
+  // Larger groups fill a vector as products do.
+  const bool small = w[3] < static_cast<int64_t>(kernels.depthwise_channels) && (w[3] & (w[3] - 1)) == 0;
+  return small && w[1] == 3 ? kernels.grouped[attrs.strides[0] - 1] : nullptr;
 }
 
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel) {
