@@ -5,6 +5,7 @@
 
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/lower/quantized/code_panel.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/lower/window_bands.h"
@@ -102,46 +103,33 @@ class CodeDenseStep final : public Step {
     return OkStatus();
   }
 
-  /// Where the weight of an output of the group is.
-  size_t WeightPlace(size_t group, size_t output, size_t input) const {
-    return layer_.transposed ? input * args_.outputs + output
-                             : (group * args_.outputs + output) * args_.inputs() + input;
-  }
-
-  /// Weights of an output, at every `width`-th word from `to` on. Returns their sum.
-  template <class Element>
-  int64_t PackOutput(const ProductTerms& terms, size_t group, size_t output, size_t width,
-                     int32_t* to) const {
-    constexpr size_t kOfWord = sizeof(int32_t) / sizeof(Element);
-    int64_t sum = 0;
-    for (size_t run = 0; run < args_.runs[0] * args_.runs[1]; ++run) {
-      for (size_t k = 0; k < args_.run; ++k) {
-        const int weight = terms.WeightAt(node_.in(1), WeightPlace(group, output, run * args_.run + k));
-        reinterpret_cast<Element*>(to + k / kOfWord * width)[k % kOfWord] = static_cast<Element>(weight);
-        sum += weight;
-      }
-      to += DivideUp(args_.run, kOfWord) * width;
-    }
-    return sum;
-  }
-
   void PackGroup(const ProductTerms& terms, size_t group, int32_t* to) const {
+    const TensorView& w = node_.in(1);
+    const int zero_point = w.quantization->ZeroPointAt(0);
+    const bool is_signed = w.dtype == DType::kI8;
+    CodeWeights weights;
+    weights.first = w.as<const uint8_t>() + group * args_.outputs * args_.inputs();
+    weights.output_step = layer_.transposed ? 1 : args_.inputs();
+    weights.input_step = layer_.transposed ? args_.outputs : 1;
+    weights.sign = is_signed ? 0 : 0x80;
+    weights.zero_point = is_signed ? zero_point : zero_point - 128;
     const size_t panel = environment_.kernels->dense_outputs;
     const size_t columns = DenseColumns(args_, *environment_.kernels);
-    const int byte_zero_point = node_.in(0).quantization->zero_point - byte_zero();
-    std::fill_n(to, group_words_, 0);
+    const int64_t byte_zero_point = node_.in(0).quantization->zero_point - byte_zero();
     for (size_t first = 0, width = 0; first < columns; first += width) {
       width = columns - first < 2 * panel ? columns - first : panel;
       const size_t exist = std::min(width, args_.outputs - first);
+      int64_t sums[kMostPanelColumns] = {};
+      if (of_bytes_)
+        PackCodePanel<int8_t>(weights, args_, first, exist, width, to + 2 * width, sums);
+      else
+        PackCodePanel<int16_t>(weights, args_, first, exist, width, to + 2 * width, sums);
+      std::fill_n(to, 2 * width, 0);
       for (size_t i = 0; i < exist; ++i) {
         const size_t channel = group * args_.outputs + first + i;
-        int64_t bias = terms.bias() != nullptr ? terms.bias()[channel] : 0;
-        int32_t* const weights = to + 2 * width + i;
-        if (of_bytes_)
-          bias -= byte_zero_point * PackOutput<int8_t>(terms, group, first + i, width, weights);
-        else
-          PackOutput<int16_t>(terms, group, first + i, width, weights);
-        to[i] = static_cast<int32_t>(bias);  // Sums wrap around likewise.
+        const int64_t bias = terms.bias() != nullptr ? terms.bias()[channel] : 0;
+        // Sums wrap around likewise.
+        to[i] = static_cast<int32_t>(of_bytes_ ? bias - byte_zero_point * sums[i] : bias);
         reinterpret_cast<float*>(to + width)[i] = terms.factor(channel);
       }
       to += (2 + args_.words(inputs_of_word())) * width;
