@@ -98,7 +98,7 @@ Case& AddProduct(CaseList& list, OpCode op, const std::string& name, const Shape
   const int64_t outputs = weights.rank() == 1 ? 1 : weights[axis];
   Argument w = CodesOf(codes.dtype, weights,
                        codes.per_channel ? QuantizedAlong(axis, outputs, kWeightScale, codes.dead)
-                                         : Quantized(kWeightScale, is_signed ? 0 : 121));
+                                         : Quantized(kWeightScale, is_signed ? 0 : codes.weights_zero_point));
   if (is_signed) w.low = -127.9;
   w.constant = true;
   const Argument inputs[] = {CodesOf(codes.dtype, x, Quantized(kXScale, is_signed ? -5 : 130)), w,

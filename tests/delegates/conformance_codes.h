@@ -33,7 +33,8 @@ struct Codes {
   bool per_channel = false;
   Bias bias = Bias::kExact;
   float y_scale = 0.02f;
-  bool dead = false;  ///< See QuantizedAlong().
+  bool dead = false;             ///< See QuantizedAlong().
+  int weights_zero_point = 121;  ///< Of u8.
 };
 
 /// `op` with codes of x, constant weights and a bias; `axis` of the weights becomes the output's channels.

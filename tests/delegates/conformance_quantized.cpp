@@ -30,6 +30,7 @@ const ConvolutionShape kConvolutions[] = {
     {"3x3_dilated", 11, 12, 5, 6, 3, 3, 1, {1, 1}, {2, 3}, {2, 3, 2, 3}},
     {"3x3_groups", 8, 8, 12, 18, 3, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_deep", 3, 4, 260, 40, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_far_weights", 5, 6, 100, 100, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"same_upper", 10, 9, 4, 8, 3, 3, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"one_output_pixel", 5, 5, 6, 7, 5, 5, 1},
     {"depthwise_3x3", 9, 9, 24, 24, 3, 3, 24, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -61,6 +62,7 @@ void AddConvolutions(CaseList& list) {
     AddConvolution(list, name + "_i8", shape, {.bias = Bias::kAbsent});
     AddConvolution(list, name + "_i8_channels", shape, {.per_channel = true});
     AddConvolution(list, name + "_u8", shape, {.dtype = DType::kU8});
+    AddConvolution(list, name + "_u8_middle", shape, {.dtype = DType::kU8, .weights_zero_point = 128});
     Case& clamped = AddConvolution(list, name + "_clamped", shape, {.per_channel = true});
     clamped.As<Conv2dAttrs>().min = 0;
     clamped.As<Conv2dAttrs>().max = 0.9f;
@@ -156,6 +158,8 @@ void AddMatrixProducts(CaseList& list) {
   matmul("i8_weights_channels", Shape{2, 5, 24}, Shape{24, 31}, false, {.per_channel = true});
   matmul("i8_weights_transposed", Shape{5, 23}, Shape{31, 23}, true, {.per_channel = true});
   matmul("u8_weights", Shape{2, 5, 24}, Shape{24, 31}, false, {.dtype = DType::kU8});
+  matmul("u8_rows", Shape{2, 11, 23}, Shape{23, 70}, false, {.dtype = DType::kU8, .weights_zero_point = 128});
+  matmul("i8_rows", Shape{2, 11, 275}, Shape{275, 70}, false, {.per_channel = true});
   matmul("i8_weights_fours", Shape{2, 5, 24}, Shape{24, 32}, false, {.per_channel = true});
   matmul("i8_vector", Shape{2, 5, 24}, Shape{24}, false, {});
 

@@ -218,6 +218,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/winograd.inc"
 #endif
 #include "delegates/xnnpack/kernels/code_outputs.inc"
+
 #include "delegates/xnnpack/kernels/code_dense.inc"
 #include "delegates/xnnpack/kernels/code_depthwise.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
@@ -230,16 +231,17 @@ constexpr bool kHasCodeSums =
 constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_TILES
+template <bool kVnni>
+constexpr CodeDenseFn kDenseOfBytes = kHasCodeDense&& kVnni ? CodeDense<Fours> : nullptr;
 #define SKIFF_CODE_DEPTHWISE(size, stride) SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs>)
-#define SKIFF_CODE_TILES_OF_BUILD                                 \
-  kHasCodeDense ? CodeDense<PairsOf<SKIFF_VNNI>> : nullptr,       \
-      kHasCodeDense &&SKIFF_VNNI ? CodeDense<Fours> : nullptr,    \
-      {SKIFF_CODES_KEPT(Conv2d, WidenCodes<int8_t, float>),       \
-       SKIFF_CODES_KEPT(Conv2d, WidenCodes<uint8_t, float>)},     \
-  {                                                               \
-    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},     \
-        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)}, \
-        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)}, \
+#define SKIFF_CODE_TILES_OF_BUILD                                                      \
+  kHasCodeDense ? CodeDense<PairsOf<SKIFF_VNNI>> : nullptr, kDenseOfBytes<SKIFF_VNNI>, \
+      {SKIFF_CODES_KEPT(Conv2d, WidenCodes<int8_t, float>),                            \
+       SKIFF_CODES_KEPT(Conv2d, WidenCodes<uint8_t, float>)},                          \
+  {                                                                                    \
+    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},                          \
+        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},                      \
+        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},                      \
   }
 #else
 #define SKIFF_CODE_TILES_OF_BUILD \
