@@ -37,11 +37,10 @@ TEST(Cpu, OurOwnKernelsAreThoseOfTheTier) {
   const char* const tier = std::getenv(kCpuVariable);
   if (tier == nullptr || *tier == '\0') GTEST_SKIP() << "no tier is forced in this run";
   ASSERT_TRUE(Initialize().ok());
-  const std::map<std::string, const Kernels*> kernels = {
-      {"avx512vnni", &kAvx512VnniKernels},
-      {"avx512", &kAvx512Kernels},
-      {"avxvnni", &kAvxVnniKernels},
-      {"avx2", &kAvx2Kernels}};
+  const std::map<std::string, const Kernels*> kernels = {{"avx512vnni", &kAvx512VnniKernels},
+                                                         {"avx512", &kAvx512Kernels},
+                                                         {"avxvnni", &kAvxVnniKernels},
+                                                         {"avx2", &kAvx2Kernels}};
   const auto found = kernels.find(tier);
   const Kernels* const expected = found == kernels.end() ? &kBaselineKernels : found->second;
   EXPECT_EQ(&SelectKernels(), expected) << SelectKernels().name;
