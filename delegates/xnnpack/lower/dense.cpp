@@ -13,14 +13,15 @@ namespace {
 constexpr size_t kBlockRows = 96;
 constexpr size_t kStayingBytes = 512 * 1024;
 
-/// The rows of a block. All have nearly as many, and threads as many blocks.
+/// The rows of a block. All have nearly as many, and threads as many blocks where these do not become small.
 size_t RowsOfBlock(const DenseShape& shape, size_t rows, size_t threads) {
   size_t most = kBlockRows;
   if (shape.run * shape.outputs * sizeof(float) > kStayingBytes)
     most = std::max(most, kStayingBytes / (shape.run * sizeof(float)));
   if (threads > 1) most = std::max(kBlockRows, std::min(most, rows / (kTasksOfThread * threads)));
   size_t blocks = DivideUp(rows, most);
-  if (blocks > 1) blocks = DivideUp(blocks, threads) * threads;
+  const size_t as_many = DivideUp(blocks, threads) * threads;
+  if (blocks > 1 && rows / as_many >= kBlockRows / 2) blocks = as_many;
   return blocks > 1 ? DivideUp(rows, blocks) : std::max<size_t>(rows, 1);
 }
 
