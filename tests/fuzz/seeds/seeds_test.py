@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """The seeds of TensorFlow Lite in the tree are what their script writes."""
 import filecmp
 import os
