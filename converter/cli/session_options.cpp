@@ -90,8 +90,7 @@ void AddCpuOption(CLI::App& command) {
           [](const std::string& tier) { setenv(xnnpack::kCpuVariable, tier.c_str(), /*overwrite=*/1); },
           "Use no kernels above this tier of CPUs: sse, avx, avx2, avxvnni, avx512 or avx512vnni; to test "
           "and measure what other machines run (default: the variable SKIFF_CPU, else all that this CPU has; "
-          "x86-64 "
-          "only)")
+          "x86-64 only)")
       ->type_name("TIER");
 }
 

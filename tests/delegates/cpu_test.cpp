@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 
+#include "core/error_capture.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 #include "delegates/xnnpack/memory.h"
 
@@ -44,6 +45,16 @@ TEST(Cpu, OurOwnKernelsAreThoseOfTheTier) {
   const auto found = kernels.find(tier);
   const Kernels* const expected = found == kernels.end() ? &kBaselineKernels : found->second;
   EXPECT_EQ(&SelectKernels(), expected) << SelectKernels().name;
+}
+
+TEST(Cpu, ATierAboveThisCpuIsRefusedByWhatIsLacking) {
+  const char* const tier = std::getenv(kCpuVariable);
+  if (tier == nullptr || std::strcmp(tier, "sse") != 0) GTEST_SKIP() << "this CPU may have the next tier";
+  ASSERT_TRUE(Initialize().ok());
+  const Variable above("avx");
+  ErrorCapture capture;
+  EXPECT_EQ(LimitCpu().code(), StatusCode::kUnsupported);
+  EXPECT_NE(std::strstr(capture.message(), "this CPU lacks AVX"), nullptr) << capture.message();
 }
 
 TEST(Cpu, WhatWasTakenAwayDoesNotComeBack) {

@@ -15,7 +15,7 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Fewer rows meet each weight too seldom to pay for its second byte.
+/// Fewer rows do not fill a tile, and meet each weight too seldom to pay for the second byte that pairs have.
 constexpr size_t kLeastRows = 12;
 
 /// Weights less their zero point are i8.
