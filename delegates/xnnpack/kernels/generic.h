@@ -222,6 +222,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/code_dense.inc"
 #include "delegates/xnnpack/kernels/code_depthwise.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
+#include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
 
 }  // namespace
@@ -230,22 +231,16 @@ constexpr bool kHasCodeSums =
     IsCodesLowered(Op::kAveragePool2d) || IsCodesLowered(Op::kReduceMean) || IsCodesLowered(Op::kReduceSum);
 constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
+constexpr bool kHasCodeConvolution = IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_TILES
+// Of CPUs whose instructions multiply bytes.
 template <bool kVnni>
 constexpr CodeDenseFn kDenseOfBytes = kHasCodeDense&& kVnni ? CodeDense<Fours> : nullptr;
-#define SKIFF_CODE_DEPTHWISE(size, stride) SKIFF_CODES_KEPT(Conv2d, Depthwise<size, stride, CodeOutputs>)
-#define SKIFF_CODE_TILES_OF_BUILD                                                      \
-  kHasCodeDense ? CodeDense<PairsOf<SKIFF_VNNI>> : nullptr, kDenseOfBytes<SKIFF_VNNI>, \
-      {SKIFF_CODES_KEPT(Conv2d, WidenCodes<int8_t, float>),                            \
-       SKIFF_CODES_KEPT(Conv2d, WidenCodes<uint8_t, float>)},                          \
-  {                                                                                    \
-    {SKIFF_CODE_DEPTHWISE(3, 1), SKIFF_CODE_DEPTHWISE(3, 2)},                          \
-        {SKIFF_CODE_DEPTHWISE(5, 1), SKIFF_CODE_DEPTHWISE(5, 2)},                      \
-        {SKIFF_CODE_DEPTHWISE(7, 1), SKIFF_CODE_DEPTHWISE(7, 2)},                      \
-  }
-#else
-#define SKIFF_CODE_TILES_OF_BUILD \
-  nullptr, nullptr, {}, {}
+template <bool kVnni>
+constexpr StackLinesFn kStackLines = kHasCodeConvolution&& kVnni ? StackLines : nullptr;
+template <bool kVnni, int kSize, int kStride>
+constexpr ByteDepthwiseFn kDepthwiseOfBytes =
+    kHasCodeConvolution&& kVnni ? DepthwiseOfBytes<kSize, kStride> : nullptr;
 #endif
 #if SKIFF_HAS_TILES
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);

@@ -70,6 +70,9 @@ Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& envi
 /// The same of depthwise ones.
 bool RunsCodeDepthwise(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDepthwise(const NodeView& node, const Environment& environment);
+/// Those of them that kernels which multiply bytes compute.
+bool RunsByteDepthwise(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerByteDepthwise(const NodeView& node, const Environment& environment);
 
 /// True for a Conv2d node that Winograd's way may make faster; which way it goes is decided for each shape.
 bool MayRunWinograd(const NodeView& node, const Environment& environment);

@@ -28,6 +28,7 @@ enum class PackingKind : uint32_t {
   kCodeDepthwise = 11,
   kRowCodesLinear = 12,
   kRowCodesConvolution = 13,
+  kByteDepthwise = 14,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

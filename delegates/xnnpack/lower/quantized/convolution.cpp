@@ -188,6 +188,7 @@ class QuantizedTransposedStep final : public Step {
 
 Result<StepPointer> LowerQuantizedConv2d(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<Conv2dAttrs>();
+  if (kHasOwnKernels && RunsByteDepthwise(node, environment)) return LowerByteDepthwise(node, environment);
   if (kHasOwnKernels && RunsCodeDepthwise(node, environment)) return LowerCodeDepthwise(node, environment);
   if (kHasOwnKernels && RunsCodeDense(node, environment))
     return LowerCodeDense(node, environment, {attrs.min, attrs.max, /*transposed=*/false});

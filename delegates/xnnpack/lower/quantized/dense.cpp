@@ -18,11 +18,6 @@ namespace {
 /// Fewer rows do not fill a tile, and meet each weight too seldom to pay for the second byte that pairs have.
 constexpr size_t kLeastRows = 12;
 
-/// Weights less their zero point are i8.
-bool FitBytes(const TensorView& weights) {
-  return weights.quantization->ZeroPointAt(0) == (weights.dtype == DType::kI8 ? 0 : 128);
-}
-
 class CodeDenseStep final : public Step {
  public:
   CodeDenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)

@@ -9,6 +9,11 @@ namespace skiff::xnnpack {
 /// Of the numbers that packed weights depend on.
 ContentHash HashOf(Span<const uint8_t> bytes);
 
+/// Whether weights of 8 bits less their zero point are i8.
+inline bool FitBytes(const TensorView& weights) {
+  return weights.quantization->ZeroPointAt(0) == (weights.dtype == DType::kI8 ? 0 : 128);
+}
+
 /// Of input 0 times the constant input 1 plus the constant input 2, where there is one.
 class ProductTerms {
  public:

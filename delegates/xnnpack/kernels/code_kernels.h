@@ -1,0 +1,153 @@
+/// Kernels of quantised tensors.
+#pragma once
+
+#include "delegates/xnnpack/kernels/kernel_ids.h"
+#include "delegates/xnnpack/kernels/product_kernels.h"
+
+namespace skiff::xnnpack {
+
+/// How results become codes of 8 bits: the nearest whole number of steps, within the limits.
+struct CodeParams {
+  double scale = 1;  ///< Of a code, or from sums to steps.
+  double low = 0;    ///< In steps from the zero point.
+  double high = 0;
+  int zero_point = 0;
+};
+/// The scales are in steps of the output, for operators that need it so (lower/quantized/binary.cpp).
+struct CodeBinaryParams {
+  float a_scale = 1;
+  float b_scale = 1;
+  float low = 0;
+  float high = 0;
+  int a_zero_point = 0;
+  int b_zero_point = 0;
+  int zero_point = 0;
+};
+/// NaN becomes the zero point.
+using QuantizeFn = void (*)(size_t n, const float* x, void* y, const CodeParams& params);
+using DequantizeFn = void (*)(size_t n, const void* x, float* y, double scale, double zero_point);
+using NarrowSumsFn = void (*)(size_t n, const int32_t* sums, void* y, const CodeParams& params);
+/// CodeParams::scale makes steps of x.
+using NarrowRealsFn = void (*)(size_t n, const double* x, void* y, const CodeParams& params);
+struct ExtremeCodes {
+  int smallest = 0;
+  int largest = 0;
+};
+/// Of at least one.
+using ExtremeCodesFn = ExtremeCodes (*)(size_t n, const void* x);
+using AddToSumsFn = void (*)(size_t n, const void* x, int32_t* sums);
+using SumOfCodesFn = int32_t (*)(size_t n, const void* x);
+/// y may be a or b.
+using CodeBinaryFn = void (*)(size_t n, const void* a, const void* b, void* y,
+                              const CodeBinaryParams& params);
+
+/// The nearest of a row's codes (core/row_codes.h).
+struct RowCodeParams {
+  float scale = 1;
+  float zero_point = 0;
+  float low = 0;
+  float high = 0;
+};
+using RoundRowFn = void (*)(size_t n, const float* x, void* y, const RowCodeParams& params);
+
+/// Integers times integers, which become codes. As many inputs as a word of 32 bits holds are multiplied at
+/// once.
+struct CodeDenseArgs : DenseShape {
+  /// A run that does not fill its last word is followed by what does, of any value.
+  const void* x = nullptr;
+  void* y = nullptr;
+  /// Panels as those of DenseArgs, of words. In a panel, a row of biases, a row of f32 that make steps of
+  /// sums, then for each word of a run a row of words: the weights less their zero point, and 0 beside a
+  /// run's last one.
+  const int32_t* weights = nullptr;
+  float low = 0;  ///< In steps from the zero point.
+  float high = 0;
+  // Of u8 as i8: 128 less, and the bit in which the two differ then.
+  int32_t zero_point = 0;
+  uint8_t sign = 0;
+
+  /// Of the weights of an output.
+  size_t words(size_t inputs_of_word) const {
+    return runs[0] * runs[1] * ((run + inputs_of_word - 1) / inputs_of_word);
+  }
+};
+using CodeDenseFn = void (*)(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
+                             size_t end_panel);
+/// Codes of 8 bits less a zero point.
+template <class To>
+using WidenCodesFn = void (*)(size_t n, const void* x, int zero_point, To* y);
+
+/// A depthwise convolution of codes: of a picture of them less their zero point.
+struct CodeDepthwiseArgs : DepthwiseArgs {
+  // In place of y, min and max. In `weights`, between biases and taps are f32 that make steps of sums.
+  void* codes = nullptr;
+  float low = 0;  ///< In steps from the zero point.
+  float high = 0;
+  // Of u8 as i8: 128 less, and the bit in which the two differ then.
+  int32_t zero_point = 0;
+  uint8_t sign = 0;
+};
+using CodeDepthwiseFn = void (*)(const CodeDepthwiseArgs& args, size_t first_row, size_t end_row);
+
+/// Four lines of a picture, one below the other, as words: to[i] = the bytes i of the lines, from the low one
+/// up, with the bits of `sign` turned. A line that is null has `pad` everywhere, with no bit turned.
+using StackLinesFn = void (*)(size_t n, const uint8_t* const* lines, uint8_t sign, uint8_t pad, int32_t* to);
+constexpr size_t kStackedLines = 4;
+/// Words that the lines of a window fill.
+constexpr size_t StackedWords(size_t size) { return (size + kStackedLines - 1) / kStackedLines; }
+/// Outputs of a tile: StackedLines() high.
+constexpr size_t kStackedOutputs = 8;
+/// Lines of the output that a depthwise convolution of such words computes at once: two where their windows
+/// reach over no more words than one does.
+constexpr size_t StackedLines(size_t size, size_t stride) {
+  return size + stride <= StackedWords(size) * kStackedLines ? 2 : 1;
+}
+/// A depthwise convolution of u8, whose zero point is part of the bias, times i8: lines of the output.
+struct ByteDepthwiseArgs {
+  /// Windows stacked in words, pixel by pixel, so many of them that the outputs of the last tile exist.
+  const int32_t* x = nullptr;
+  size_t x_line = 0;  ///< Elements to the words of the next four lines.
+  void* y = nullptr;
+  size_t y_stride = 0;  ///< Elements from pixel to pixel.
+  size_t y_line = 0;    ///< Elements from line to line.
+  size_t lines = 0;     ///< At most StackedLines().
+  size_t output_width = 0;
+  size_t channels = 0;
+  /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, f32 that make steps
+  /// of sums, then for each column of the window, each of StackedLines() and each word, the four weights.
+  /// The last vector overlaps the one before where channels are left over.
+  const int32_t* weights = nullptr;
+  float low = 0;  ///< In steps from the zero point.
+  float high = 0;
+  // Of u8 as i8: 128 less, and the bit in which the two differ then.
+  int32_t zero_point = 0;
+  uint8_t sign = 0;
+};
+using ByteDepthwiseFn = void (*)(const ByteDepthwiseArgs& args);
+
+/// Of i8, then of u8. Null in builds without quantised tensors, or without their operators.
+constexpr size_t kCodeTypes = 2;
+constexpr size_t kIntegerTypes = 5;  ///< i8, u8, i16, u16, i32.
+struct CodeKernels {
+  QuantizeFn quantize[kIntegerTypes] = {};  ///< But i32.
+  DequantizeFn dequantize[kIntegerTypes] = {};
+  NarrowSumsFn narrow_sums[kCodeTypes] = {};
+  NarrowRealsFn narrow_reals[kCodeTypes] = {};
+  ExtremeCodesFn extremes[kCodeTypes] = {};
+  AddToSumsFn add_to_sums[kCodeTypes] = {};
+  SumOfCodesFn sum[kCodeTypes] = {};
+  CodeBinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kCodeTypes] = {};
+  WidenCodesFn<int16_t> widen[kCodeTypes] = {};
+  WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
+  CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
+  /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such
+  /// products.
+  CodeDenseFn dense_of_bytes = nullptr;
+  WidenCodesFn<float> to_reals[kCodeTypes] = {};
+  CodeDepthwiseFn depthwise[3][2] = {};
+  // Null as dense_of_bytes.
+  StackLinesFn stack_lines = nullptr;
+  ByteDepthwiseFn depthwise_of_bytes[3][2] = {};
+};
+
+}  // namespace skiff::xnnpack
