@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/code_range.h"
 #include "core/extents.h"
 #include "core/half.h"
 #include "graph/bodies.h"
@@ -34,6 +35,8 @@ struct Type {
 struct Number {
   double real = 0;
   int64_t integer = 0;
+  bool whole = false;  ///< Written as an integer of 64 bits,
+  bool large = false;  ///< as a u64 that is beyond i64: `integer` has its bits.
 };
 
 void StoreNibble(TensorData& data, int64_t i, int64_t code) {
@@ -42,10 +45,13 @@ void StoreNibble(TensorData& data, int64_t i, int64_t code) {
   byte = static_cast<uint8_t>((byte & ~(15 << shift)) | (static_cast<int>(code & 15) << shift));
 }
 
-/// Of dtypes smaller than a byte.
-bool FitsNibble(DType dtype, int64_t code) {
-  if (DTypeBits(dtype) != 4) return true;
-  return dtype == DType::kI4 ? code >= -8 && code <= 7 : code >= 0 && code <= 15;
+bool Fits(DType dtype, const Number& number) {
+  if (IsFloat(dtype) || dtype == DType::kBool) return true;
+  if (!number.whole || number.large) return number.whole && dtype == DType::kU64;
+  if (const CodeRange* const range = CodeRangeOf(dtype))
+    return number.integer >= range->low && number.integer <= range->high;
+  if (dtype == DType::kI64) return true;
+  return number.integer >= 0 && (dtype == DType::kU64 || number.integer <= UINT32_MAX);
 }
 
 void StoreElement(TensorData& data, int64_t i, const Number& number) {
@@ -132,9 +138,11 @@ class Parser {
       Lexer::Fail(token, fmt::format("a number was expected, got '{}'", token.text));
     }
     // A u64 beyond the range of i64 keeps its bits.
-    if (uint64_t large = 0;
-        std::from_chars(begin, end, number.integer).ec == std::errc::result_out_of_range &&
-        std::from_chars(begin, end, large).ec == std::errc()) {
+    const auto whole = std::from_chars(begin, end, number.integer);
+    number.whole = whole.ec == std::errc() && whole.ptr == end;
+    if (uint64_t large = 0; whole.ec == std::errc::result_out_of_range) {
+      number.large = std::from_chars(begin, end, large).ec == std::errc();
+      number.whole = number.large;
       number.integer = static_cast<int64_t>(large);
     }
     return number;
@@ -145,6 +153,7 @@ class Parser {
     if (at.text.find_first_not_of("-0123456789") != std::string::npos) {
       Lexer::Fail(at, fmt::format("an integer was expected, got '{}'", at.text));
     }
+    if (!number.whole) Lexer::Fail(at, fmt::format("{} does not fit 64 bits", at.text));
     return number.integer;
   }
 
@@ -339,8 +348,8 @@ class Parser {
     }
     TensorData data(dtype, shape);
     for (size_t i = 0; i < numbers.size(); ++i) {
-      if (!FitsNibble(data.dtype(), numbers[i].integer))
-        Lexer::Fail(at, fmt::format("{} is no {}", numbers[i].integer, DTypeName(data.dtype())));
+      if (!Fits(data.dtype(), numbers[i]))
+        Lexer::Fail(at, fmt::format("{} is no {}", numbers[i].real, DTypeName(data.dtype())));
       StoreElement(data, static_cast<int64_t>(i), numbers[i]);
     }
     return data;

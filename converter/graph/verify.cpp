@@ -84,7 +84,7 @@ void CheckTypes(Graph& scratch, const Graph& graph, const Node& node) {
         !SameQuantization(value.quantization, types[i].quantization)) {
       Broken(graph, node, "output {}, '{}', is {}{}{}, the shape rule says {}{}{}", i, value.name,
              DTypeName(value.dtype), DimsText(graph, value.dims), QuantizationText(value.quantization),
-             DTypeName(types[i].dtype), DimsText(graph, types[i].dims),
+             DTypeName(types[i].dtype), DimsText(scratch, types[i].dims),
              QuantizationText(types[i].quantization));
     }
   }

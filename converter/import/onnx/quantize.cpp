@@ -122,9 +122,12 @@ ValueId EmitAlong(OnnxBuilder& b, const char* suffix, ValueId factor, ValueId li
     const int axis = AxisOf(b, "axis", of.axis, rank);
     const std::optional<int64_t> extent = b.ExtentOf(like, axis);
     if (!extent) OnnxBuilder::Unsupported("has computed scales of blocks along an open dimension");
-    std::vector<int64_t> places(static_cast<size_t>(*extent));
-    for (size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int64_t>(i) / of.block;
-    const ValueId block = b.ConstantInts(fmt::format("{}_block", suffix).c_str(), places);
+    const auto integer = [&](const char* what, int64_t number) {
+      return b.Scalar(fmt::format("{}_{}", suffix, what).c_str(), DType::kI64, static_cast<double>(number));
+    };
+    const ValueId place = EmitCount(b, fmt::format("{}_place", suffix).c_str(), integer("extent", *extent));
+    const ValueId block =
+        EmitDiv(b, fmt::format("{}_block", suffix).c_str(), place, integer("block_size", of.block));
     return b.Emit(suffix, OpCode::kGather, {factor, block}, AxisAttrs{axis});
   }
   if (b.RankOf(factor) != 1) return factor;

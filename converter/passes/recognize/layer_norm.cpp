@@ -116,10 +116,13 @@ NodeId UserWithFactor(Graph& graph, ValueId value, OpCode op, const Shape& wante
   return user;
 }
 
+/// Known extents, and so few elements that a scale for each may be made.
 bool NormalisesKnownExtents(const Graph& graph, const Normalised& norm) {
+  constexpr int64_t kMostScales = int64_t{1} << 24;
   const std::vector<Dim>& dims = graph.value(norm.x).dims;
   return std::all_of(dims.begin() + norm.attrs.axis, dims.end(),
-                     [](const Dim& dim) { return dim.constant(); });
+                     [](const Dim& dim) { return dim.constant(); }) &&
+         NormalisedShape(graph, norm).elements() <= kMostScales;
 }
 
 void Rewrite(Graph& graph, NodeId id, const Normalised& norm) {

@@ -139,6 +139,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "'seed N' to draw some"},
         BadText{"graph g { const c: f32[1, 1, 1, 1, 1, 1, 1, 1, 1] = seed 1 }",
                 "graph text, line 1, column 23: no tensor has more than 8 dimensions"},
+        BadText{"graph g { const x: i8[2] = [1, 300]", "graph text, line 1, column 20: 300 is no i8"},
+        BadText{"graph g { const x: u32[1] = [-1]", "graph text, line 1, column 20: -1 is no u32"},
+        BadText{"graph g { const x: i32[1] = [2.5]", "graph text, line 1, column 20: 2.5 is no i32"},
+        BadText{"graph g { const x: i64[1] = [9223372036854775808]",
+                "graph text, line 1, column 20: 9.223372036854776e+18 is no i64"},
+        BadText{"graph g { input x: f32[99999999999999999999]",
+                "graph text, line 1, column 24: 99999999999999999999 does not fit 64 bits"},
         BadText{"graph g { output \"x }", "graph text, line 1, column 18: the quoted name does not end"},
         BadText{"graph g { } rest", "graph text, line 1, column 13: text after the graph's closing brace"}));
 

@@ -96,6 +96,26 @@ INSTANTIATE_TEST_SUITE_P(
                "the graph has a cycle through node"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+/// The symbols of extents that the rule cannot tell are none of the graph's.
+TEST(Verify, NamesExtentsThatTheRuleCannotTell) {
+  const Graph graph = ParseGraph(R"(graph g {
+    input x: f32[2, 3, 4]
+    const given: i64[4] = [1, 2, 3, 4]
+    const to: i64[4] = [5, 2, 2, 4]
+    a: f32[1, n, 3, 4] = Reshape(x, given)
+    y: f32[5, 2, 3, 42] = Expand(a, to)
+    output y
+  })");
+  try {
+    Verify(graph);
+    FAIL() << "it was accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'y', is f32[5, 2, 3, 42], the shape rule says f32[y#"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Verify, AcceptsAFunctionWithoutResults) {
   EXPECT_NO_THROW(Verify(ParseGraph("graph g { input x: f32[2] y = Neg(x) }")));
 }

@@ -31,5 +31,25 @@ TEST(FoldConstants, ChainsOfModestStepsHaveABudget) {
   EXPECT_GE(ConstantBytes(graph), uint64_t{1} << 20) << "what is modest is folded";
 }
 
+/// A scale of ones for each element of 4 GiB.
+TEST(RecognizeComposites, AScaleIsNotMadeOfWhatAnInputClaims) {
+  Graph graph = ParseGraph(R"(graph g {
+    input x: f32[2, 1073741824]
+    const two: f32[] = 2
+    const epsilon: f32[] = 1e-05
+    mean = ReduceMean(x) {axes=[-1]}
+    d = Sub(x, mean)
+    square = Pow(d, two)
+    variance = ReduceMean(square) {axes=[-1]}
+    safe = Add(variance, epsilon)
+    deviation = Sqrt(safe)
+    y = Div(d, deviation)
+    output y
+  })");
+  InferShapes(graph);
+  RecognizeComposites(graph);
+  EXPECT_LE(ConstantBytes(graph), 1024U);
+}
+
 }  // namespace
 }  // namespace skiff

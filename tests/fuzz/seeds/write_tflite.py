@@ -282,6 +282,7 @@ GRAPHS = dict(
                            sizes=ints(-1, 1), y=OPEN, z=T(1, 3)),
     pad_counts=Graph([Op("MIRROR_PAD", "x,pads", "y", option("MirrorPad", mode="SYMMETRIC"))], "y", x=X, pads=T(1, 2, kind="INT32", data=[0, 1]), y=Y),
     slice_computed_start=slice_of(T(2, kind="INT32"), ints(2, 1)),
+    slice_huge=slice_of(T(2, kind="INT32"), ints(2, 2147483647)),
     slice_computed=slice_of(T(2, kind="INT32"), T(2, kind="INT32")),
     slice_negative=slice_of(ints(-1, 0), ints(1, 3)),
     slice_shrinks=strided(shrink_axis_mask=1),

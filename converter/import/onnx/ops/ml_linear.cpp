@@ -255,27 +255,29 @@ ValueId EmitProbabilities(OnnxBuilder& b, ValueId decisions, const Pairs& pairs,
   const ValueId shares = b.Emit("shares", OpCode::kSigmoid, {b.Emit("minus", OpCode::kNeg, {argument})});
   const ValueId least = b.Emit("least", OpCode::kMax, {shares, b.Scalar("low", DType::kF64, kLeast)});
   const ValueId r = b.Emit("r", OpCode::kMin, {least, b.Scalar("high", DType::kF64, 1 - kLeast)});
-  // Q[t,t] = sum over j of r[j,t]^2, Q[t,j] = -r[j,t] r[t,j]; of a pair i, j: r[i,j] = r, r[j,i] = 1 - r.
+  // Of a pair i, j: r[i,j] = r, r[j,i] = 1 - r.
   const ValueId other = EmitSub(b, "s", b.Scalar("one", DType::kF64, 1), r);
-  const size_t cells = pairs.classes * pairs.classes;
-  std::vector<double> first(pairs.count() * cells, 0.0), second = first, crossed = first;
+  const ValueId nothing =
+      EmitMul(b, "nothing", EmitSlice(b, "one_each", r, 1, 0, 1), b.Scalar("zero", DType::kF64, 0));
+  std::vector<int64_t> places(pairs.classes * pairs.classes, 2 * count);
   pairs.Each([&](size_t pair, size_t i, size_t j) {
-    first[pair * cells + j * pairs.classes + j] = 1;   // r[i,j]^2 belongs to j.
-    second[pair * cells + i * pairs.classes + i] = 1;  // r[j,i]^2 to i.
-    crossed[pair * cells + i * pairs.classes + j] = crossed[pair * cells + j * pairs.classes + i] = -1;
+    places[i * pairs.classes + j] = static_cast<int64_t>(pair);
+    places[j * pairs.classes + i] = count + static_cast<int64_t>(pair);
   });
-  const auto spread = [&](const char* suffix, ValueId x, ValueId y, const std::vector<double>& places) {
-    const ValueId to =
-        b.Constant("places", MakeConstant(DType::kF64, Shape{count, classes * classes}, places));
-    return b.Emit(suffix, OpCode::kMatMul, {EmitMul(b, "pair_product", x, y), to}, MatMulAttrs{});
-  };
-  const ValueId flat =
-      EmitAdd(b, "q_flat",
-              EmitAdd(b, "squares", spread("first", r, r, first), spread("second", other, other, second)),
-              spread("crossed", r, other, crossed));
-  const ValueId q = EmitReshape(b, "q", flat, {0, classes, classes});
+  const ValueId all = b.Emit("shares_or_none", OpCode::kConcat, {r, other, nothing}, AxisAttrs{1});
+  const ValueId cells =
+      b.Emit("cells", OpCode::kGather, {all, b.ConstantInts("places", places)}, AxisAttrs{1});
+  const ValueId square = EmitReshape(b, "square", cells, {0, classes, classes});
+  // Q[t,t] = sum over j of r[j,t]^2, Q[t,j] = -r[j,t] r[t,j].
+  const ValueId crossed = EmitMul(b, "crossed", square, EmitTranspose(b, "turned", square, {0, 2, 1}));
+  const ValueId sums = b.Emit("sums", OpCode::kReduceSum, {EmitMul(b, "squares", square, square)},
+                              ReduceAttrs{.axes = {1}, .keep_dims = true});
+  std::vector<double> diagonal(pairs.classes * pairs.classes, 0.0);
+  for (size_t t = 0; t < pairs.classes; ++t) diagonal[t * pairs.classes + t] = 1;
+  const ValueId own = b.Constant("diagonal", Matrix(DType::kF64, pairs.classes, pairs.classes, diagonal));
+  const ValueId q = EmitSub(b, "q", EmitMul(b, "own", sums, own), crossed);
   ValueId p = EmitAdd(
-      b, "p", EmitMul(b, "nothing", EmitSlice(b, "one_each", r, 1, 0, 1), b.Scalar("zero", DType::kF64, 0)),
+      b, "p", nothing,
       b.Constant("start",
                  MakeConstant(DType::kF64, Shape{1, classes},
                               std::vector<double>(pairs.classes, 1.0 / static_cast<double>(classes)))));
@@ -324,6 +326,7 @@ void BuildSvmClassifier(OnnxBuilder& b) {
     return OutputClasses(b, classes, EmitBestClass(b, scores), EmitPostTransform(b, scores, transform));
   }
   const Pairs pairs{of_class.size()};
+  constexpr size_t kMostWeights = size_t{1} << 25;
   if (pairs.classes < 2 || pairs.classes > 1000 || classes.numbers.size() != pairs.classes)
     b.Invalid("attribute 'vectors_per_class' has {} elements for {} classes", pairs.classes, classes.count());
   size_t vectors = 0;
@@ -335,6 +338,10 @@ void BuildSvmClassifier(OnnxBuilder& b) {
   CheckCount(b, "coefficients", coefficients.size(), vectors * (pairs.classes - 1),
              "a weight for each pair's vectors");
   CheckCount(b, "rho", rho.size(), pairs.count(), "one for each pair of classes");
+  if (pairs.count() > kMostWeights / std::max(vectors, pairs.classes))
+    b.Unsupported(
+        "compares {} pairs of classes by {} support vectors; at most {} weights of them are supported",
+        pairs.count(), vectors, kMostWeights);
   const ValueId kernel = EmitKernel(b, x, Floats(b, "support_vectors"), vectors, KernelOf(b));
   const ValueId decisions =
       EmitLinear(b, kernel, PairWeights(pairs, coefficients, of_class, vectors), pairs.count(), rho);

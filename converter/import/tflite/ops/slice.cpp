@@ -1,6 +1,5 @@
 // TensorFlow Lite rows: SLICE and STRIDED_SLICE.
 #include <limits>
-#include <numeric>
 
 #include "import/tflite/ops.h"
 #include "ops/op_codes.h"
@@ -67,9 +66,11 @@ struct Bounds {
 /// A known number of neighbours from a computed start on: how many they are must not depend on it.
 ValueId GatherFrom(TfliteBuilder& b, ValueId x, int64_t axis, ValueId start, int64_t count) {
   b.CheckRange("size", count, 0);
-  std::vector<int64_t> steps(static_cast<size_t>(count));
-  std::iota(steps.begin(), steps.end(), 0);
-  const ValueId indices = count == 1 ? start : EmitAdd(b, "places", start, b.ConstantInts("counted", steps));
+  ValueId indices = start;
+  if (count != 1) {
+    const ValueId limit = b.Scalar("count", DType::kI64, static_cast<double>(count));
+    indices = EmitAdd(b, "places", start, EmitCount(b, "counted", limit));
+  }
   return b.Emit("found", OpCode::kGather, {x, indices}, AxisAttrs{axis});
 }
 

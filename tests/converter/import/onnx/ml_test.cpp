@@ -199,6 +199,50 @@ TEST(OnnxLinearModels, PairsOfASupportVectorMachineVote) {
   EXPECT_NEAR(scores[2], std::exp(-4.0f) - std::exp(-16.0f), 1e-6f);
 }
 
+MlModel PairsOf(size_t classes, size_t vectors_of_class) {
+  const size_t pairs = classes * (classes - 1) / 2;
+  const size_t vectors = classes * vectors_of_class;
+  MlModel model("SVMClassifier", {2, 1}, {"label", "scores"});
+  SetString(model.node, "kernel_type", "LINEAR");
+  SetFloats(model.node, "support_vectors", std::vector<float>(vectors, 0.5f));
+  SetInts(model.node, "vectors_per_class",
+          std::vector<int64_t>(classes, static_cast<int64_t>(vectors_of_class)));
+  SetFloats(model.node, "coefficients", std::vector<float>(vectors * (classes - 1), 0.25f));
+  for (const char* const name : {"rho", "prob_a", "prob_b"})
+    SetFloats(model.node, name, std::vector<float>(pairs, -0.5f));
+  std::vector<int64_t> labels(classes);
+  std::iota(labels.begin(), labels.end(), 0);
+  SetInts(model.node, "classlabels_ints", labels);
+  return model;
+}
+
+TEST(OnnxLinearModels, ProbabilitiesOfManyClassesNeedLittleMemory) {
+  const Graph graph = PairsOf(60, 1).Import();
+  size_t bytes = 0;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).constant) bytes += graph.value(id).constant->size_bytes();
+  }
+  EXPECT_LE(bytes, size_t{4} << 20);  // 60 vectors and 60 classes by 1,770 pairs are 0.85 MB each.
+  EXPECT_THAT(PairsOf(400, 2).Refusal(), HasSubstr("at most 33554432 weights"));
+}
+
+/// What onnxruntime 1.32 makes of it.
+TEST(OnnxLinearModels, ProbabilitiesOfPairs) {
+  MlModel model("SVMClassifier", {2, 1}, {"label", "scores"});
+  SetString(model.node, "kernel_type", "RBF");
+  SetFloats(model.node, "kernel_params", {0.5f, 0, 3});
+  SetFloats(model.node, "support_vectors", {0, 2, 4});
+  SetInts(model.node, "vectors_per_class", {1, 1, 1});
+  SetFloats(model.node, "coefficients", {1, -1, -1, 1, 1, -1});
+  SetFloats(model.node, "rho", {0, 0.25f, 0});
+  SetFloats(model.node, "prob_a", {-1.5f, -1, -2});
+  SetFloats(model.node, "prob_b", {0.1f, 0, -0.2f});
+  SetInts(model.node, "classlabels_ints", {4, 5, 6});
+  const std::vector<float> scores = Numbers(model.Run(Floats(Shape{2, 1}, {0.5f, 3})).at("scores"));
+  const float expected[] = {0.56106102f, 0.28405622f, 0.15488273f, 0.19995375f, 0.45641863f, 0.34362769f};
+  for (size_t i = 0; i < scores.size(); ++i) EXPECT_NEAR(scores[i], expected[i], 1e-6f) << i;
+}
+
 TEST(OnnxFeatures, NumbersInAndOut) {
   MlModel scaler("Scaler", {2, 2}, {"y"});
   SetFloats(scaler.node, "offset", {1, 2});
