@@ -2,7 +2,7 @@
 """Run times of nets in f32 and quantised, by Skiff and by engines that read the same file, in interleaved rounds.
 
   compare_integers.py path/to/build --work FOLDER [--nets NET ...] [--engines ENGINE ...] [--threads 1] [--rounds 10] [--pin]
-    [--cpu TIER]
+    [--cpu avx2]
 
 `build` and FOLDER are those of compare_rivals.py, which exports the nets. onnxruntime's static quantiser makes the others:
 QDQ, u8 activations, i8 weights with a scale for each channel. Columns: ms of Skiff in f32 and in i8, the same of each engine;
@@ -49,12 +49,12 @@ def main():
     parser.add_argument("--rounds", type=int, default=10, help="all sides once in each (default 10)")
     parser.add_argument("--runs", type=int, default=5, help="runs of a side in a round; their median counts (default 5)")
     parser.add_argument("--pin", action="store_true", help="N threads on the first N cores")
-    parser.add_argument("--cpu", metavar="TIER", help="no kernels of Skiff's above this tier (SKIFF_CPU)")
+    compare_rivals.add_cpu(parser)
     arguments = parser.parse_args()
-    if arguments.cpu:
-        os.environ["SKIFF_CPU"] = arguments.cpu
     work = Work(arguments.work)
     installed = work.prepare(arguments.engines, arguments.nets, {})
+    if arguments.cpu:
+        installed = work.lower(installed, arguments.cpu)
     comparison = compare_rivals.Comparison(work, arguments.build, installed, arguments)
     print(f"{processor()}; {arguments.threads} thread{'s' if arguments.threads > 1 else ''}\n")
     print("| Net | Skiff f32 | i8 | " + "".join(f"{engine} f32 | i8 | " for engine in installed) +

@@ -2,7 +2,7 @@
 """Run times of Skiff and of the other engines that Python's registry offers, in interleaved rounds.
 
   compare_rivals.py path/to/build --work FOLDER [--nets NET ...] [--engines ENGINE ...] [--threads 1 2] [--rounds 10]
-                    [--onnx NAME=FILE.onnx ...] [--pin] [--start] [--list]
+                    [--onnx NAME=FILE.onnx ...] [--cpu avx2] [--pin] [--start] [--list]
 
 `build` is a build folder with tests/bench/run_server, converter/cli/skiff and samples/run_model/skiff-run. FOLDER, outside
 of the tree, keeps the virtual environments (15 GB: PyTorch comes with its GPU libraries), the exported nets and each engine's
@@ -10,6 +10,8 @@ files (conversion takes up to minutes a net). What is there is not made again, n
 ENGINE/NET.failed says why. The nets are torchvision's with random weights, f32, batch 1. Each engine holds each net in a
 process of its own, which runs when it is told to; outputs must agree to 1e-3 of the largest. An engine that cannot be
 installed, or fails on a net, is named with the reason.
+
+With --cpu all of them see a CPU without AVX-512 (rivals/lower_tier.py), but ExecuTorch, which is left out then.
 
 With --start no rounds: what a fresh process takes from the file to the first result, by how much it grows at its peak
 (without the library itself), and the size of the files.
@@ -25,6 +27,8 @@ import sys
 import tempfile
 import time
 import venv
+
+from rivals import lower_tier
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rivals")
 NETS = ["mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "shufflenet_v2", "regnet_y_400mf", "squeezenet_1_1",
@@ -138,6 +142,15 @@ class Work:
                 self.left_out[engine, net] = file.read()
             return False
         return True
+
+    def lower(self, engines, tier):
+        """All processes from now on see a CPU of this tier. Returns the engines that can be made to."""
+        able = [engine for engine in engines if ENGINES[engine][0] == "venv"]
+        for engine in set(engines) - set(able):
+            self.left_out[engine, None] = f"cannot be told to run as on {tier}"
+        packages = [ENGINES[engine][1][0] for engine in able]
+        os.environ.update(lower_tier.environment(self.folder, self.python("venv"), packages, tier))
+        return able
 
     def print_left_out(self):
         if self.left_out:
@@ -313,6 +326,11 @@ def print_list(work, files):
         print(f"{engine}: " + ", ".join(f"{name} {version or 'not installed'}" for name, version in versions.items()))
 
 
+def add_cpu(parser):
+    parser.add_argument("--cpu", choices=lower_tier.TIERS, metavar="TIER",
+                        help=f"{' or '.join(lower_tier.TIERS)}: all engines as on a CPU with no more than that")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
@@ -323,6 +341,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=10, help="all engines once in each (default 10)")
     parser.add_argument("--runs", type=int, default=5, help="runs of an engine in a round; their median counts (default 5)")
     parser.add_argument("--onnx", action="append", default=[], metavar="NAME=FILE", help="one more net, of one f32 input")
+    add_cpu(parser)
     parser.add_argument("--pin", action="store_true", help="N threads on the first N cores")
     parser.add_argument("--start", action="store_true", help="fresh processes instead of rounds")
     parser.add_argument("--list", action="store_true", help="print the nets and engines, and what is installed")
@@ -336,7 +355,9 @@ def main():
     if unknown := set(nets) - {*NETS, *files}:
         sys.exit(f"unknown nets: {', '.join(sorted(unknown))}; --list prints those that are known")
     engines = work.prepare(arguments.engines, nets, files)
-    print(processor())
+    if arguments.cpu:
+        engines = work.lower(engines, arguments.cpu)
+    print(processor() + (f", as {arguments.cpu}" if arguments.cpu else ""))
     print(", ".join(f"{engine} {work.versions(*ENGINES[engine])[ENGINES[engine][1][0]]}" for engine in engines))
     comparison = Comparison(work, os.path.abspath(arguments.build), engines, arguments)
     for threads in arguments.threads:
