@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -187,6 +188,67 @@ TEST(Kernels, QuantizeNearHalfWay) {
         ASSERT_EQ(int{y[i]}, static_cast<int>(nearest) + 3)
             << kernels->name << ": " << x[i] << " / " << scale;
       }
+    }
+  }
+}
+
+/// A NaN in each place in turn, and what lies beyond the picture's edges does not count.
+TEST(Kernels, MaxPoolKeepsNanOfItsWindows) {
+  constexpr size_t kWidth = 7;
+  for (const Kernels* kernels : UsableKernels()) {
+    for (size_t i = 0; i < 4 && kernels->max_pool[0][0] != nullptr; ++i) {
+      const size_t size = 2 + i / 2;
+      const size_t stride = 1 + i % 2;
+      const size_t channels = kernels->depthwise_channels + 3;
+      PictureArgs args;
+      args.channels = args.x_stride = args.y_stride = channels;
+      args.height = args.width = kWidth;
+      args.output_height = args.output_width = (kWidth + 1 - size) / stride + 1;
+      args.top = args.left = 1;
+      std::vector<float> y(args.output_height * args.output_width * channels);
+      args.y = y.data();
+      for (size_t place = 0; place < kWidth * kWidth; ++place) {
+        std::vector<float> x(kWidth * kWidth * channels);
+        for (size_t k = 0; k < x.size(); ++k) x[k] = -static_cast<float>(k * 37 % 101);
+        x[place * channels + place % channels] = std::nanf("");
+        args.x = x.data();
+        kernels->max_pool[size - 2][stride - 1](args, 0, args.output_height);
+        for (size_t k = 0; k < y.size(); ++k) {
+          float expected = -std::numeric_limits<float>::infinity();
+          for (size_t tap = 0; tap < size * size; ++tap) {
+            const size_t pixel = k / channels;
+            const size_t row = pixel / args.output_width * stride + tap / size - 1;
+            const size_t column = pixel % args.output_width * stride + tap % size - 1;
+            if (row >= kWidth || column >= kWidth) continue;
+            const float value = x[(row * kWidth + column) * channels + k % channels];
+            if (value > expected || std::isnan(value)) expected = value;
+          }
+          ASSERT_TRUE(y[k] == expected || (std::isnan(y[k]) && std::isnan(expected)))
+              << kernels->name << ", " << size << " x " << size << ", stride " << stride << ": " << y[k]
+              << ", not " << expected;
+        }
+      }
+    }
+  }
+}
+
+TEST(Kernels, StackLinesOfAllLengths) {
+  for (const Kernels* kernels : UsableKernels()) {
+    if (kernels->codes.stack_lines == nullptr) continue;
+    for (size_t n = 1; n < 200; ++n) {
+      std::vector<uint8_t> bytes(4 * n);
+      for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 89 % 251);
+      const uint8_t* const lines[] = {bytes.data(), nullptr, bytes.data() + 2 * n, bytes.data() + 3 * n};
+      std::vector<int32_t> words(n + 1, -1);
+      kernels->codes.stack_lines(n, lines, /*sign=*/0x80, /*pad=*/5, words.data());
+      for (size_t i = 0; i < n; ++i) {
+        const auto byte = [&](size_t line) {
+          return static_cast<uint32_t>(lines[line][i] ^ 0x80) << (8 * line);
+        };
+        ASSERT_EQ(static_cast<uint32_t>(words[i]), byte(0) | 5u << 8 | byte(2) | byte(3))
+            << kernels->name << ": " << i << " of " << n;
+      }
+      EXPECT_EQ(words[n], -1);
     }
   }
 }

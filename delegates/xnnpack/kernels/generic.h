@@ -214,7 +214,10 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/tier.inc"
 #if SKIFF_HAS_TILES
 #include "delegates/xnnpack/kernels/dense.inc"
+#include "delegates/xnnpack/kernels/windows.inc"
+
 #include "delegates/xnnpack/kernels/depthwise.inc"
+#include "delegates/xnnpack/kernels/max_pool.inc"
 #include "delegates/xnnpack/kernels/winograd.inc"
 #endif
 #include "delegates/xnnpack/kernels/code_outputs.inc"

@@ -1,4 +1,4 @@
-/// Kernels of convolutions and products of f32: what they are told.
+/// Kernels of convolutions, pools and products of f32: what they are told.
 #pragma once
 
 #include <cstddef>
@@ -33,6 +33,9 @@ struct DepthwiseArgs : PictureArgs {
 };
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
+
+/// The rows [first_row, end_row) of a max pool's output. A NaN in a window is its result.
+using MaxPoolFn = void (*)(const PictureArgs& args, size_t first_row, size_t end_row);
 
 /// Rows of inputs times weights: where the rows lie, and the outputs.
 struct DenseShape {

@@ -25,8 +25,9 @@ Result<StepPointer> LowerWhere(const NodeView& node, const Environment& environm
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerConvTranspose2d(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerBatchNorm(const NodeView& node, const Environment& environment);
-// pool.cpp
+// max_pool.cpp
 Result<StepPointer> LowerMaxPool2d(const NodeView& node, const Environment& environment);
+// pool.cpp
 Result<StepPointer> LowerAveragePool2d(const NodeView& node, const Environment& environment);
 // resize.cpp
 Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& environment);
