@@ -1,0 +1,70 @@
+/// What convolutions by Winograd's minimal filtering have in common: tiles of a picture are transformed,
+/// multiplied point by point, and transformed back, a block of them at a time.
+#pragma once
+
+#include "delegates/xnnpack/lower/own_kernels.h"
+
+namespace skiff::xnnpack {
+
+class WinogradTiles : public Step {
+ public:
+  using Step::Step;
+  Status Run() final;
+
+ protected:
+  /// Sets what follows from the picture, in `args` and here. A window's element and a product's have these
+  /// sizes; a tile has `outputs` products at each point, which reach over its outputs where that is easier.
+  Status DescribeTiles(size_t tile, size_t points, size_t window_bytes, size_t product_bytes, size_t outputs,
+                       size_t panels, WinogradArgs* args);
+
+  // By several threads, for different tiles or panels. Windows and products begin with those of the first
+  // tile.
+  virtual void MakeWindows(size_t picture, size_t first_tile, size_t end_tile, uint8_t* windows) const = 0;
+  virtual void MakeProducts(size_t point, size_t panel, size_t tiles, const uint8_t* windows,
+                            uint8_t* products) const = 0;
+  virtual void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,
+                           const uint8_t* products) const = 0;
+
+  void SetWorkspace(void* workspace) { workspace_ = static_cast<uint8_t*>(workspace); }
+
+ private:
+  void DivideWork();
+  void RunBlock(size_t thread, size_t index) const;
+  void FollowTiles(size_t picture, size_t first, size_t end) const;
+  void RunStages();
+  size_t WindowsBytes() const { return points_ * point_inputs_ * window_bytes_; }
+  uint8_t* Products() const { return workspace_ + WindowsBytes(); }
+
+  size_t tile_ = 0;
+  size_t points_ = 0;
+  size_t window_bytes_ = 0;
+  size_t product_bytes_ = 0;
+  size_t channels_ = 0;
+  size_t outputs_ = 0;
+  size_t output_height_ = 0;
+  size_t output_width_ = 0;
+  size_t line_tiles_ = 0;
+  size_t point_inputs_ = 0;
+  size_t point_outputs_ = 0;
+  uint8_t* workspace_ = nullptr;
+  size_t pictures_ = 0;
+  size_t picture_ = 0;  ///< Of RunStages().
+  size_t tiles_ = 0;    ///< Of a picture.
+  size_t blocks_ = 0;
+  size_t block_tiles_ = 0;
+  size_t block_bytes_ = 0;
+  size_t panels_ = 0;
+  bool by_stages_ = false;
+};
+
+/// Multiply-adds of one pair of a channel and an output, of all windows of a convolution of 3 x 3 with output
+/// shape `y`: `direct`, or by tiles. What else takes time counts as multiply-adds.
+double DirectCost(const Shape& y);
+double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y);
+/// A smaller gain is not worth the memory.
+inline constexpr double kLeastWinogradGain = 1.1;
+
+/// A Conv2d of 3 x 3 with stride 1 and one group, and vectors full of channels and outputs.
+bool IsWinogradShape(const NodeView& node, const Kernels& kernels);
+
+}  // namespace skiff::xnnpack
