@@ -43,6 +43,8 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_pieces", 5, 83, 260, 260, 3, 3, 260, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_pieces_stride", 4, 83, 100, 100, 5, 5, 100, {2, 2}, {1, 1}, {2, 2, 2, 2}},
     {"depthwise_narrow", 6, 1, 17, 17, 3, 3, 17, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"windows", 11, 13, 37, 29, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"windows_no_pads", 9, 8, 64, 80, 3, 3, 1},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
 };
 

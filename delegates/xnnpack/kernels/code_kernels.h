@@ -50,9 +50,18 @@ struct RowCodeParams {
 };
 using RoundRowFn = void (*)(size_t n, const float* x, void* y, const RowCodeParams& params);
 
+/// How kernels that make i8, or u8 of them, end: the nearest step, within limits.
+struct CodeOutputArgs {
+  float low = 0;  ///< In steps from the zero point.
+  float high = 0;
+  // Of u8 as i8: 128 less, and the bit in which the two differ then.
+  int32_t zero_point = 0;
+  uint8_t sign = 0;
+};
+
 /// Integers times integers, which become codes. As many inputs as a word of 32 bits holds are multiplied at
 /// once.
-struct CodeDenseArgs : DenseShape {
+struct CodeDenseArgs : DenseShape, CodeOutputArgs {
   /// A run that does not fill its last word is followed by what does, of any value.
   const void* x = nullptr;
   void* y = nullptr;
@@ -60,11 +69,6 @@ struct CodeDenseArgs : DenseShape {
   /// sums, then for each word of a run a row of words: the weights less their zero point, and 0 beside a
   /// run's last one.
   const int32_t* weights = nullptr;
-  float low = 0;  ///< In steps from the zero point.
-  float high = 0;
-  // Of u8 as i8: 128 less, and the bit in which the two differ then.
-  int32_t zero_point = 0;
-  uint8_t sign = 0;
 
   /// Of the weights of an output.
   size_t words(size_t inputs_of_word) const {
@@ -78,14 +82,9 @@ template <class To>
 using WidenCodesFn = void (*)(size_t n, const void* x, int zero_point, To* y);
 
 /// A depthwise convolution of codes: of a picture of them less their zero point.
-struct CodeDepthwiseArgs : DepthwiseArgs {
-  // In place of y, min and max. In `weights`, between biases and taps are f32 that make steps of sums.
+struct CodeDepthwiseArgs : DepthwiseArgs, CodeOutputArgs {
+  /// In place of y. In `weights`, between biases and taps are f32 that make steps of sums.
   void* codes = nullptr;
-  float low = 0;  ///< In steps from the zero point.
-  float high = 0;
-  // Of u8 as i8: 128 less, and the bit in which the two differ then.
-  int32_t zero_point = 0;
-  uint8_t sign = 0;
 };
 using CodeDepthwiseFn = void (*)(const CodeDepthwiseArgs& args, size_t first_row, size_t end_row);
 
@@ -103,7 +102,7 @@ constexpr size_t StackedLines(size_t size, size_t stride) {
   return size + stride <= StackedWords(size) * kStackedLines ? 2 : 1;
 }
 /// A depthwise convolution of u8, whose zero point is part of the bias, times i8: lines of the output.
-struct ByteDepthwiseArgs {
+struct ByteDepthwiseArgs : CodeOutputArgs {
   /// Windows stacked in words, pixel by pixel, so many of them that the outputs of the last tile exist.
   const int32_t* x = nullptr;
   size_t x_line = 0;  ///< Elements to the words of the next four lines.
@@ -117,13 +116,31 @@ struct ByteDepthwiseArgs {
   /// of sums, then for each column of the window, each of StackedLines() and each word, the four weights.
   /// The last vector overlaps the one before where channels are left over.
   const int32_t* weights = nullptr;
-  float low = 0;  ///< In steps from the zero point.
-  float high = 0;
-  // Of u8 as i8: 128 less, and the bit in which the two differ then.
-  int32_t zero_point = 0;
-  uint8_t sign = 0;
 };
 using ByteDepthwiseFn = void (*)(const ByteDepthwiseArgs& args);
+
+/// A convolution of codes by Winograd's F(2 x 2, 3 x 3), whose products are 4 times those of the definition.
+struct CodeWinogradArgs : WinogradArgs, CodeOutputArgs {
+  // In place of x and y.
+  const uint8_t* codes = nullptr;
+  uint8_t* made = nullptr;
+  // Of u8. Of i8, 128 more, and the bit in which the two differ then.
+  int16_t x_zero_point = 0;
+  uint8_t x_sign = 0;
+  const int32_t* biases = nullptr;
+  const float* factors = nullptr;  ///< Make steps of sums.
+};
+struct CodeWinogradKernels {
+  size_t channels = 0;  ///< The fewest that they take.
+  /// As WinogradKernels' are; to i16, from i32.
+  void (*input)(const CodeWinogradArgs& args, size_t first_tile, size_t end_tile, int16_t* to) = nullptr;
+  void (*output)(const CodeWinogradArgs& args, size_t first_tile, size_t end_tile,
+                 const int32_t* from) = nullptr;
+  /// CodeKernels::dense without what makes codes: to i32, all columns of its panels.
+  CodeDenseFn sums = nullptr;
+};
+constexpr size_t kCodeWinogradTile = 2;
+constexpr size_t kCodeWinogradPoints = 16;
 
 /// Of i8, then of u8. Null in builds without quantised tensors, or without their operators.
 constexpr size_t kCodeTypes = 2;
@@ -148,6 +165,7 @@ struct CodeKernels {
   // Null as dense_of_bytes.
   StackLinesFn stack_lines = nullptr;
   ByteDepthwiseFn depthwise_of_bytes[3][2] = {};
+  CodeWinogradKernels winograd = {};  ///< Null where products of bytes take less time.
 };
 
 }  // namespace skiff::xnnpack

@@ -224,6 +224,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 
 #include "delegates/xnnpack/kernels/code_dense.inc"
 #include "delegates/xnnpack/kernels/code_depthwise.inc"
+#include "delegates/xnnpack/kernels/code_winograd.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
@@ -236,7 +237,14 @@ constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
 constexpr bool kHasCodeConvolution = IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_TILES
-// Of CPUs whose instructions multiply bytes.
+// Of CPUs whose instructions multiply pairs.
+template <bool kVnni>
+constexpr CodeWinogradKernels kCodeWinograd = {};
+template <>
+constexpr CodeWinogradKernels kCodeWinograd<false> = {
+    kShortLanes, SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput),
+    SKIFF_CODES_KEPT(Conv2d, CodeDense<PairsOf<false>, int32_t>)};
+// Of those whose instructions multiply bytes.
 template <bool kVnni>
 constexpr CodeDenseFn kDenseOfBytes = kHasCodeDense&& kVnni ? CodeDense<Fours> : nullptr;
 template <bool kVnni>

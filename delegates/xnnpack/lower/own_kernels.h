@@ -77,5 +77,8 @@ Result<StepPointer> LowerByteDepthwise(const NodeView& node, const Environment& 
 /// True for a Conv2d node that Winograd's way may make faster; which way it goes is decided for each shape.
 bool MayRunWinograd(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerWinograd(const NodeView& node, const Environment& environment);
+/// The same of codes.
+bool MayRunCodeWinograd(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerCodeWinograd(const NodeView& node, const Environment& environment);
 
 }  // namespace skiff::xnnpack

@@ -120,17 +120,16 @@ void WinogradTiles::RunStages() {
 
 namespace {
 
-/// A float of weights that comes from memory takes the time of nine multiply-adds, at 25 GB/s and 58 G of
-/// them a second; to transform a point of a window or of a product takes that of three. Integers have half as
-/// many bytes and are multiplied about twice as fast.
-constexpr double kLoadCost = 9;
+/// To transform a point of a window or of a product takes the time of three multiply-adds.
 constexpr double kTransformCost = 3;
 
 }  // namespace
 
-double DirectCost(const Shape& y) { return (static_cast<double>(y[0] * y[1] * y[2]) + kLoadCost) * 9; }
+double DirectCost(const Shape& y, double load_cost) {
+  return (static_cast<double>(y[0] * y[1] * y[2]) + load_cost) * 9;
+}
 
-double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y) {
+double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, double load_cost) {
   const auto outputs = static_cast<double>(weights[0]);
   const auto channels = static_cast<double>(weights[3]);
   const auto edge = static_cast<int64_t>(tile);
@@ -138,7 +137,7 @@ double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shap
   const int64_t tiles_across = (y[2] + edge - 1) / edge;
   const auto tiles = static_cast<double>(y[0] * tiles_down * tiles_across);
   return static_cast<double>(points) *
-         (tiles * (1 + kTransformCost / outputs + kTransformCost / channels) + kLoadCost);
+         (tiles * (1 + kTransformCost / outputs + kTransformCost / channels) + load_cost);
 }
 
 bool IsWinogradShape(const NodeView& node, const Kernels& kernels) {

@@ -58,9 +58,10 @@ class WinogradTiles : public Step {
 };
 
 /// Multiply-adds of one pair of a channel and an output, of all windows of a convolution of 3 x 3 with output
-/// shape `y`: `direct`, or by tiles. What else takes time counts as multiply-adds.
-double DirectCost(const Shape& y);
-double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y);
+/// shape `y`: the direct way, or by tiles. What else takes time counts as multiply-adds; `load_cost`: a
+/// weight that comes from memory.
+double DirectCost(const Shape& y, double load_cost);
+double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, double load_cost);
 /// A smaller gain is not worth the memory.
 inline constexpr double kLeastWinogradGain = 1.1;
 

@@ -29,6 +29,7 @@ enum class PackingKind : uint32_t {
   kRowCodesLinear = 12,
   kRowCodesConvolution = 13,
   kByteDepthwise = 14,
+  kCodeWinograd = 15,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

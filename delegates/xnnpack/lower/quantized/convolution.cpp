@@ -190,6 +190,7 @@ Result<StepPointer> LowerQuantizedConv2d(const NodeView& node, const Environment
   const auto& attrs = node.As<Conv2dAttrs>();
   if (kHasOwnKernels && RunsByteDepthwise(node, environment)) return LowerByteDepthwise(node, environment);
   if (kHasOwnKernels && RunsCodeDepthwise(node, environment)) return LowerCodeDepthwise(node, environment);
+  if (kHasOwnKernels && MayRunCodeWinograd(node, environment)) return LowerCodeWinograd(node, environment);
   if (kHasOwnKernels && RunsCodeDense(node, environment))
     return LowerCodeDense(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
   return MakeStep<QuantizedConvolutionStep>(node, environment);

@@ -54,8 +54,7 @@ class ProductTerms {
   /// What makes steps of the output of an output's sum.
   float factor(size_t output) const { return x_scale() * scales()[output] / y_scale(); }
   /// The limits, the zero point and the sign of kernels of ours, which make i8 and turn what shall be u8.
-  template <class Args>
-  void SetCodes(DType y, Args* args) const {
+  void SetCodes(DType y, CodeOutputArgs* args) const {
     args->low = static_cast<float>(limits_.low - y_.zero_point);
     args->high = static_cast<float>(limits_.high - y_.zero_point);
     args->zero_point = y == DType::kU8 ? y_.zero_point - 128 : y_.zero_point;
