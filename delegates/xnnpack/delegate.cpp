@@ -18,12 +18,10 @@ class Session final : public DelegateSession {
       : own_pool_(std::move(own_pool)),
         environment_{&weights, HandleOf(shared_pool != nullptr ? shared_pool : own_pool_.get()),
                      &SelectKernels(), options.exact},
-        thread_small_work_(options.thread_small_work),
-        keep_intermediates_(options.keep_intermediates) {}
+        options_(options) {}
 
   Result<std::unique_ptr<PreparedSegment>> Prepare(const SegmentView& view) override {
-    std::unique_ptr<Segment> segment(
-        new (std::nothrow) Segment(view, environment_, thread_small_work_, keep_intermediates_));
+    std::unique_ptr<Segment> segment(new (std::nothrow) Segment(view, environment_, options_));
     if (!segment) return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment");
     SKIFF_RETURN_IF_ERROR(segment->Prepare());
     return std::unique_ptr<PreparedSegment>(std::move(segment));
@@ -37,8 +35,7 @@ class Session final : public DelegateSession {
 
   const std::unique_ptr<Pool> own_pool_;
   const Environment environment_;
-  const bool thread_small_work_;
-  const bool keep_intermediates_;
+  const DelegateSessionOptions options_;
 };
 
 class State final : public ModelState {

@@ -15,6 +15,20 @@ namespace {
 
 thread_local int64_t allocated_bytes = 0;
 
+/// Of a MemoryLimit: up to where allocated_bytes may rise.
+thread_local int64_t most_bytes = INT64_MAX;
+thread_local bool limit_reached = false;
+/// Where XNNPACK asks for less it does not always look whether it got it.
+constexpr size_t kLargeBytes = size_t{1} << 20;
+
+bool Refused(size_t bytes) {
+  if (bytes < kLargeBytes) return false;
+  const int64_t left = most_bytes - allocated_bytes;
+  if (left >= 0 && bytes <= static_cast<uint64_t>(left)) return false;
+  limit_reached = true;
+  return true;
+}
+
 constexpr size_t kSpareBytes = 64;
 thread_local void* spare = nullptr;
 
@@ -27,11 +41,11 @@ void Uncount(void* memory) {
   if (memory != nullptr) allocated_bytes -= static_cast<int64_t>(malloc_usable_size(memory));
 }
 
-void* Allocate(void*, size_t bytes) { return Counted(malloc(bytes)); }
+void* Allocate(void*, size_t bytes) { return Refused(bytes) ? nullptr : Counted(malloc(bytes)); }
 
 void* Reallocate(void*, void* memory, size_t bytes) {
   const auto before = static_cast<int64_t>(memory == nullptr ? 0 : malloc_usable_size(memory));
-  void* moved = realloc(memory, bytes);
+  void* moved = Refused(bytes) ? nullptr : realloc(memory, bytes);
   if (moved == nullptr && spare != nullptr && bytes <= kSpareBytes) {
     moved = spare;
     spare = nullptr;
@@ -50,6 +64,7 @@ void Deallocate(void*, void* memory) {
 
 void* AllocateAligned(void*, size_t alignment, size_t bytes) {
   void* memory = nullptr;
+  if (Refused(bytes)) return nullptr;
   return posix_memalign(&memory, alignment, bytes) == 0 ? Counted(memory) : nullptr;
 }
 
@@ -74,6 +89,15 @@ Status Initialize() {
   pthread_mutex_unlock(&mutex);
   return status;
 }
+
+MemoryLimit::MemoryLimit(uint64_t bytes) {
+  most_bytes = bytes < static_cast<uint64_t>(INT64_MAX - allocated_bytes)
+                   ? allocated_bytes + static_cast<int64_t>(bytes)
+                   : INT64_MAX;
+  limit_reached = false;
+}
+MemoryLimit::~MemoryLimit() { most_bytes = INT64_MAX; }
+bool MemoryLimit::reached() const { return limit_reached; }
 
 int64_t AllocatedByThisThread() { return allocated_bytes; }
 

@@ -14,6 +14,18 @@ Status Initialize();
 /// two values taken around calls on one thread say what those calls kept.
 int64_t AllocatedByThisThread();
 
+/// While one lives, XNNPACK gets no more than `bytes` on this thread: a large allocation beyond them fails as
+/// it does where memory has run out. Not nested.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(uint64_t bytes);
+  ~MemoryLimit();
+  MemoryLimit(const MemoryLimit&) = delete;
+  MemoryLimit& operator=(const MemoryLimit&) = delete;
+  /// Whether something was refused.
+  bool reached() const;
+};
+
 /// While it holds memory, XNNPACK can have a few bytes on this thread though there are none left: in places
 /// it does not look whether a reallocation failed.
 class Spare {

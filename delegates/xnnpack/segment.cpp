@@ -35,12 +35,9 @@ bool IsEmpty(const PlanTensor& tensor) { return tensor.view.shape.elements() == 
 
 }  // namespace
 
-Segment::Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work,
-                 bool keep_intermediates)
-    : segment_(segment),
-      environment_(environment),
-      thread_small_work_(thread_small_work),
-      keep_intermediates_(keep_intermediates) {}
+Segment::Segment(const SegmentView& segment, const Environment& environment,
+                 const DelegateSessionOptions& options)
+    : segment_(segment), environment_(environment), options_(options) {}
 
 Segment::~Segment() { platform::FreeAligned(workspace_); }
 
@@ -120,7 +117,7 @@ Status Segment::UseReference(uint32_t index) {
 /// Which nodes share their work among the threads: none where all that could be shared is over before the
 /// threads are awake.
 void Segment::ChooseThreads() {
-  if (environment_.pool == nullptr || thread_small_work_) return;
+  if (environment_.pool == nullptr || options_.thread_small_work) return;
   double shared = 0;
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     const double alone = Nanoseconds(WorkOf(segment_.nodes[segment_.begin + i], segment_.tensors));
@@ -137,7 +134,7 @@ Status Segment::PrepareStep(uint32_t index) {
   return nodes_[index].step->Reshape();
 }
 
-Status Segment::ReshapeNode(uint32_t index) {
+Status Segment::ReshapeNode(uint32_t index, const MemoryLimit& limit) {
   Node& node = nodes_[index];
   node.mode = ModeFor(segment_.nodes[segment_.begin + index]);
   if (node.mode == Mode::kNothing) return OkStatus();
@@ -149,12 +146,18 @@ Status Segment::ReshapeNode(uint32_t index) {
   // anew.
   node.step.reset();
   const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
+  if (limit.reached()) {
+    return Fail(status.code(),
+                "node '%s' (%s): XNNPACK needs more for it than the memory limit of %llu bytes leaves "
+                "(SessionOptions::memory_limit)",
+                plan_node.name, plan_node.op->name, static_cast<unsigned long long>(options_.memory_limit));
+  }
   return Fail(status.code(), "node '%s' (%s): XNNPACK could not prepare it: %s", plan_node.name,
               plan_node.op->name, StatusCodeName(status.code()));
 }
 
-Status Segment::ReshapeNodes(size_t* workspace) {
-  for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(ReshapeNode(i));
+Status Segment::ReshapeNodes(const MemoryLimit& limit, size_t* workspace) {
+  for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(ReshapeNode(i, limit));
   if (kHasRowCodes) SKIFF_RETURN_IF_ERROR(LinkCodes());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
     if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > *workspace)
@@ -168,7 +171,9 @@ Status Segment::Reshape() {
   ChooseThreads();
   const int64_t before = AllocatedByThisThread();
   size_t workspace = 0;
-  const Status status = ReshapeNodes(&workspace);
+  const uint64_t held = static_cast<uint64_t>(xnnpack_bytes_);
+  const MemoryLimit limit(options_.memory_limit > held ? options_.memory_limit - held : 0);
+  const Status status = ReshapeNodes(limit, &workspace);
   xnnpack_bytes_ += AllocatedByThisThread() - before;
   SKIFF_RETURN_IF_ERROR(status);
   SKIFF_RETURN_IF_ERROR(GrowWorkspace(workspace));

@@ -3,16 +3,14 @@
 
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/step.h"
+#include "delegates/xnnpack/memory.h"
 #include "eager/reference_node.h"
 
 namespace skiff::xnnpack {
 
 class Segment final : public PreparedSegment {
  public:
-  /// `thread_small_work`: see SessionOptions.
-  /// `keep_intermediates`: see DelegateSessionOptions.
-  Segment(const SegmentView& segment, const Environment& environment, bool thread_small_work,
-          bool keep_intermediates);
+  Segment(const SegmentView& segment, const Environment& environment, const DelegateSessionOptions& options);
   ~Segment() override;
 
   Status Prepare();
@@ -43,9 +41,9 @@ class Segment final : public PreparedSegment {
   Mode ModeFor(const PlanNode& node) const;
   Status Lower(uint32_t index);
   void ChooseThreads();
-  Status ReshapeNodes(size_t* workspace);
+  Status ReshapeNodes(const MemoryLimit& limit, size_t* workspace);
   Status PrepareStep(uint32_t index);
-  Status ReshapeNode(uint32_t index);
+  Status ReshapeNode(uint32_t index, const MemoryLimit& limit);
   void FindCodes();
   Status LinkCodes();
   Status BindNode(uint32_t index);
@@ -57,8 +55,7 @@ class Segment final : public PreparedSegment {
 
   const SegmentView segment_;
   const Environment environment_;
-  const bool thread_small_work_;
-  const bool keep_intermediates_;
+  const DelegateSessionOptions options_;
   bool reshaped_ = false;  ///< Since the last Reshape() that failed.
   bool bound_ = false;
   FixedArray<Node> nodes_;

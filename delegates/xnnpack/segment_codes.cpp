@@ -11,7 +11,7 @@ void Segment::FindCodes() {
     const PlanNode& node = segment_.nodes[maker];
     if (node.op->code != OpCode::kFakeQuantize) continue;
     const int32_t tensor = node.outputs[0];
-    bool needs_reals = keep_intermediates_;
+    bool needs_reals = options_.keep_intermediates;
     bool has_readers = false;
     for (const int32_t output : segment_.outputs) needs_reals = needs_reals || output == tensor;
     for (uint32_t i = 0; i < segment_.nodes.size(); ++i) {

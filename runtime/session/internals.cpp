@@ -92,9 +92,13 @@ void Session::Internals::KeepVariables() {
   }
 }
 
-Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
+uint64_t Session::Internals::MemoryLimit() const {
   const uint64_t by_default = kDefaultMemoryLimit + 4 * model->file_bytes();
-  const uint64_t limit = options.memory_limit != 0 ? options.memory_limit : by_default;
+  return options.memory_limit != 0 ? options.memory_limit : by_default;
+}
+
+Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
+  const uint64_t limit = MemoryLimit();
   if (bytes <= limit) return OkStatus();
   return Fail(StatusCode::kOutOfMemory,
               "%s needs %llu bytes, the memory limit is %llu (SessionOptions::memory_limit)", what,
@@ -161,7 +165,7 @@ Result<DelegateSession*> Session::Internals::Get(DelegateKind kind) {
     SKIFF_ASSIGN_OR_RETURN(
         session, state->CreateSession({options.threads, options.thread_pool, options.keep_intermediates,
                                        options.profile, options.thread_small_work, options.poison,
-                                       options.exact || options.memory_limit != 0}));
+                                       options.exact || options.memory_limit != 0, MemoryLimit()}));
   }
   return session.get();
 }

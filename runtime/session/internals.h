@@ -71,6 +71,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status ChooseState();
   Status PrepareState();
   Status MakeReady(ShapeState& state, const PlanData& plan);
+  uint64_t MemoryLimit() const;
   Status MakeRoom(const ShapeState& state);
   Status GrowArena(uint64_t bytes);
   void Poison();

@@ -1,5 +1,6 @@
 #include "session/prepared_plan.h"
 
+#include "core/extents.h"
 #include "core/features.h"
 #include "core/wide_constant.h"
 #include "ops/build_ops.h"
@@ -81,11 +82,14 @@ Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const Segm
 
 Status PreparedPlan::Reshape() {
   if (prepared_.size() != segments_.size()) SKIFF_RETURN_IF_ERROR(prepared_.Allocate(segments_.size()));
+  uint64_t held = 0;
   for (size_t i = 0; i < segments_.size(); ++i) {
     if (!prepared_[i]) {
       SKIFF_ASSIGN_OR_RETURN(prepared_[i], PrepareSegment(segments_[i]));
     }
     SKIFF_RETURN_IF_ERROR(prepared_[i]->Reshape());
+    held = SaturatingAdd(held, prepared_[i]->workspace_bytes());
+    SKIFF_RETURN_IF_ERROR(sessions_->CheckGrowth(held, "the delegates' workspace"));
   }
   return OkStatus();
 }

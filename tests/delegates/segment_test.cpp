@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/error_capture.h"
 #include "delegates/xnnpack/delegate.h"
 #include "delegates/xnnpack/support.h"
 #include "delegates/xnnpack/thread_pool.h"
@@ -196,6 +197,28 @@ TEST(Segment, IndirectionBuffersCountAsWorkspace) {
   Node node(depthwise);
   // One pointer for each tap of each output pixel.
   EXPECT_GE(node.Run(*state, {}).workspace_bytes, 10u * 10 * 9 * sizeof(void*));
+}
+
+/// A pool of 200 bytes in a file has an indirection buffer of 29 MB. What was refused is not taken first.
+TEST(Segment, XnnpackTakesNoMoreThanTheMemoryLimit) {
+  const auto state = NewState();
+  Case pool = MakeCase(OpCode::kMaxPool2d, {F32({1, 256, 256, 1})});
+  pool.As<Pool2dAttrs>().kernel = {8, 8};
+  pool.As<Pool2dAttrs>().dilations = {2, 2};
+  const Node node(pool);
+  for (const auto& [limit, fits] : {std::pair{uint64_t{16} << 20, false}, {uint64_t{64} << 20, true}}) {
+    DelegateSessionOptions options;
+    options.memory_limit = limit;
+    const std::unique_ptr<DelegateSession> session = std::move(state->CreateSession(options).value());
+    const auto prepared = std::move(session->Prepare(node.segment()).value());
+    const ErrorCapture capture;
+    const Status status = prepared->Reshape();
+    EXPECT_EQ(status.code(), fits ? StatusCode::kOk : StatusCode::kOutOfMemory);
+    EXPECT_LE(prepared->workspace_bytes(), limit);
+    const bool says_so =
+        std::string(capture.message()).find("SessionOptions::memory_limit") != std::string::npos;
+    EXPECT_EQ(says_so, !fits) << capture.message();
+  }
 }
 
 TEST(Segment, UsesAnInjectedPool) {

@@ -122,7 +122,9 @@ class PaddedAveragePoolStep final : public Step {
     ConvolutionWeights weights;
     weights.kind = PackingKind::kAverageAsConvolution;
     weights.weights = weights_.data();
-    return convolution_.Reshape(x.dtype, g, weights, x, y, &workspace_bytes_);
+    const Status status = convolution_.Reshape(x.dtype, g, weights, x, y, &workspace_bytes_);
+    weights_ = {};  // They are packed.
+    return status;
   }
 
   Status Bind(void* workspace) override {
@@ -136,7 +138,6 @@ class PaddedAveragePoolStep final : public Step {
     if (taps > kMostWeights / x.shape[3]) return Refuse();
     const auto count = static_cast<size_t>(taps * x.shape[3]);
     const size_t bytes = count * ElementBytes(x);
-    if (weights_.size() == bytes) return OkStatus();
     SKIFF_RETURN_IF_ERROR(weights_.Allocate(bytes));
     const float value = static_cast<float>(1.0 / static_cast<double>(taps));
     const uint16_t half = FloatToHalf(value);
@@ -150,7 +151,7 @@ class PaddedAveragePoolStep final : public Step {
     return OkStatus();
   }
 
-  static constexpr int64_t kMostWeights = int64_t{1} << 24;
+  static constexpr int64_t kMostWeights = int64_t{1} << 21;
 
   FixedArray<unsigned char> weights_;
   Convolution convolution_;

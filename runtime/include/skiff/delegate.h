@@ -172,6 +172,8 @@ struct DelegateSessionOptions {
   bool thread_small_work = false;     ///< SessionOptions::thread_small_work.
   bool poison = false;                ///< SessionOptions::poison, of memory of its own.
   bool exact = false;                 ///< SessionOptions::exact.
+  /// What a segment may hold beside the arena; what all of them hold together is checked by the Session.
+  uint64_t memory_limit = UINT64_MAX;
 };
 
 /// Bytes of packed weights.
