@@ -300,10 +300,11 @@ class Parser {
 
   void InputStatement() {
     const std::string name = TakeFreshName("the input's name");
-    if (!in_body_) Expect(":");
+    const bool in_body = body_depth_ > 0;
+    if (!in_body) Expect(":");
     const Token at = lexer_.next();
-    Type type = !in_body_ || TakeIf(":") ? TakeType() : Type();
-    if (!in_body_ && !type.has_shape) Lexer::Fail(at, "an input needs a shape; [] is that of a scalar");
+    Type type = !in_body || TakeIf(":") ? TakeType() : Type();
+    if (!in_body && !type.has_shape) Lexer::Fail(at, "an input needs a shape; [] is that of a scalar");
     const ValueId id = graph_.AddInput(name, type.dtype, std::move(type.dims), type.quantization);
     graph_.value(id).has_shape = type.has_shape;
   }
@@ -407,16 +408,18 @@ class Parser {
   /// then {...}
   void TakeBody(NodeId id, const char* name) {
     Expect(name);
-    Expect("{");
+    const Token brace = Expect("{");
+    if (body_depth_ == kMaxBodyDepth)
+      Lexer::Fail(brace, fmt::format("bodies lie in bodies at most {} deep", kMaxBodyDepth));
+    ++body_depth_;
     Graph outer = std::exchange(graph_, Graph());
-    const bool outer_in_body = std::exchange(in_body_, true);
     graph_.name = name;
     graph_.symbols() = outer.symbols();
     while (!TakeIf("}")) Statement();
     outer.symbols() = graph_.symbols();
     Graph body = std::exchange(graph_, std::move(outer));
     graph_.node(id).bodies.push_back(std::move(body));
-    in_body_ = outer_in_body;
+    --body_depth_;
   }
 
   // Attributes.
@@ -485,7 +488,7 @@ class Parser {
   Lexer lexer_;
   Graph graph_;
   int64_t bytes_left_to_draw_ = kMostDrawnBytes;
-  bool in_body_ = false;
+  int body_depth_ = 0;
 };
 
 }  // namespace

@@ -190,6 +190,30 @@ TEST(Bodies, SayWhatDoesNotFit) {
       "rank");
 }
 
+/// `depth` bodies in each other.
+std::string Nested(int depth) {
+  std::string text = "graph g { input c: bool[] input x: f32[2] ";
+  for (int i = 0; i < depth; ++i) text += "y" + std::to_string(i) + " = If(c, c, x) then { input c input x ";
+  text += "output x ";
+  for (int i = depth - 1; i >= 0; --i)
+    text += "} else { input c input x output x } output y" + std::to_string(i) + " ";
+  return text + "}";
+}
+
+/// As deep as a file may have them, and no deeper, however long the text is.
+TEST(Bodies, LieInEachOtherToADepth) {
+  EXPECT_NO_THROW(ParseGraph(Nested(kMaxBodyDepth)));
+  for (const int depth : {kMaxBodyDepth + 1, 20000}) {
+    try {
+      ParseGraph(Nested(depth));
+      ADD_FAILURE() << "no Error was thrown";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("bodies lie in bodies at most 16 deep"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 /// What an iteration makes longer or shorter is a Symbol in the bodies and behind the loop.
 TEST(Bodies, LoopVariablesMayChangeTheirExtents) {
   const auto bounds_of_result = [](const char* body) {
