@@ -2,13 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <functional>
-#include <iterator>
-
-#include "graph/error.h"
 #include "import/tflite/import_tflite.h"
-#include "import/tflite/schema.h"
+#include "tests/converter/import/tflite/changed_case.h"
 
 namespace skiff {
 namespace {
@@ -16,40 +11,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Bytes = std::vector<uint8_t>;
-
-Bytes ReadCase(const char* name) {
-  std::ifstream stream(
-      std::string(SKIFF_SOURCE_DIR) + "/tests/converter/import/tflite/cases/" + name + "/model.tflite",
-      std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-}
-
-/// A case's file with something changed.
-Bytes Changed(const char* name, const std::function<void(tflite::ModelT&)>& change) {
-  const Bytes bytes = ReadCase(name);
-  const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(bytes.data())->UnPack());
-  change(*model);
-  flatbuffers::FlatBufferBuilder builder;
-  tflite::FinishModelBuffer(builder, tflite::Model::Pack(builder, model.get()));
-  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
-}
-
-void ExpectError(const Bytes& bytes, StatusCode code, const ::testing::Matcher<std::string>& message,
-                 const FixedInputs& fixed = {}) {
-  try {
-    ImportTfliteBytes(bytes.data(), bytes.size(), fixed);
-    FAIL() << "it was imported";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    EXPECT_THAT(error.what(), message);
-  }
-}
-
-tflite::TensorT& Tensor(tflite::ModelT& model, int32_t index) {
-  return *model.subgraphs[0]->tensors[static_cast<size_t>(index)];
-}
-tflite::OperatorT& Node(tflite::ModelT& model) { return *model.subgraphs[0]->operators[0]; }
 
 TEST(TfliteErrors, TruncatedFiles) {
   const Bytes whole = ReadCase("conv_2d_same_i8");
@@ -122,26 +83,6 @@ TEST(TfliteErrors, TensorsThatNobodyMakes) {
               StatusCode::kInvalidModel, HasSubstr("(ADD): input 1 is missing; the node has 1 inputs"));
   ExpectError(Changed("add_f32", [](auto& model) { Node(model).outputs.clear(); }), StatusCode::kInvalidModel,
               HasSubstr("the node has no outputs"));
-}
-
-/// A kilobyte cannot ask for gigabytes.
-TEST(TfliteErrors, TensorsThatAreNotInTheFile) {
-  const auto state = [](tflite::ModelT& model) -> tflite::TensorT& {
-    return Tensor(model, Node(model).inputs[18]);
-  };
-  ExpectError(Changed("lstm_f32",
-                      [&](auto& model) {
-                        state(model).shape = {1 << 16, 1 << 16};
-                      }),
-              StatusCode::kUnsupported,
-              HasSubstr("has 16384 MiB that are not in the file, and 256 MiB are left"));
-  ExpectError(Changed("conv_2d_same_f32",
-                      [&](auto& model) {
-                        tflite::TensorT& weights = Tensor(model, Node(model).inputs[1]);
-                        weights.shape[0] = 1 << 28;
-                        weights.sparsity = std::make_unique<tflite::SparsityT>();
-                      }),
-              StatusCode::kUnsupported, HasSubstr("MiB that are not in the file, and 256 MiB are left"));
 }
 
 /// An LSTM has an input gate or none; half of one is none of both.
