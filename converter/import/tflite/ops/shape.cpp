@@ -73,6 +73,8 @@ void BuildBroadcastArgs(TfliteBuilder& b) {
   for (int i = 0; i < 2; ++i) {
     const std::optional<int64_t> rank = b.ExtentOf(shapes[i], 0);
     if (!rank) b.Unsupported("broadcasts shapes of open rank");
+    if (*rank > kMaxRank)
+      b.Unsupported("broadcasts a shape of {} extents; at most {} are supported", *rank, kMaxRank);
     ranks[i] = *rank;
   }
   const int shorter = ranks[0] < ranks[1] ? 0 : 1;

@@ -85,5 +85,12 @@ TEST(TfliteLimits, SparseWeightsTraverseAnAxisOnce) {
               HasSubstr("they do not fit the tensor"));
 }
 
+TEST(TfliteLimits, ShapesToBroadcastOfMoreExtentsThanATensorHas) {
+  const Bytes bytes = Changed("broadcast_args_f32",
+                              [](auto& model) { Tensor(model, Node(model).inputs[0]).shape = {INT32_MAX}; });
+  ExpectError(bytes, StatusCode::kUnsupported,
+              HasSubstr("a shape of 2147483647 extents; at most 8 are supported"));
+}
+
 }  // namespace
 }  // namespace skiff
