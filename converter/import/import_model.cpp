@@ -13,6 +13,7 @@
 #include "graph/text.h"
 #include "import/onnx/import_onnx.h"
 #include "import/tflite/import_tflite.h"
+#include "plan/placement_checker.h"
 
 namespace skiff {
 namespace {
@@ -113,6 +114,16 @@ const Language& LanguageOf(const std::string& path) {
 }
 
 }  // namespace
+
+SourceModel::SourceModel(std::vector<SourceSignature> signatures) : signatures_(std::move(signatures)) {
+  for (const SourceSignature& signature : signatures_) CheckPortCount("inputs", signature.inputs.size());
+}
+
+void CheckPortCount(const char* what, size_t count) {
+  if (count > kMaxInputs)
+    Throw(StatusCode::kUnsupported, "the model has {} {}; at most {} are supported: join them into fewer",
+          count, what, kMaxInputs);
+}
 
 std::unique_ptr<SourceModel> OpenSource(const std::string& path) { return LanguageOf(path).open(path); }
 

@@ -69,11 +69,16 @@ class SourceModel {
   virtual std::unique_ptr<SourceOutline> Outline() { return nullptr; }
 
  protected:
-  explicit SourceModel(std::vector<SourceSignature> signatures) : signatures_(std::move(signatures)) {}
+  /// Throws Error (kUnsupported) where one has too many inputs.
+  explicit SourceModel(std::vector<SourceSignature> signatures);
 
  private:
   std::vector<SourceSignature> signatures_;
 };
+
+/// Throws Error (kUnsupported) where a model has more inputs, or more outputs, than a converted one may have.
+/// `what` are both in texts.
+void CheckPortCount(const char* what, size_t count);
 
 /// Reads ONNX (one signature), TensorFlow Lite (as many as the file has) and the text form (one). Throws
 /// Error, which names the path: kIo (cannot be read), kInvalidModel (truncated, no model), kUnsupported

@@ -13,7 +13,6 @@ namespace {
 /// Buffers of graph inputs beside the arena get addresses that no arena has, so that all places can be
 /// compared.
 constexpr uint64_t kOutside = uint64_t{1} << 48;
-constexpr size_t kMaxInputs = 4096;
 
 class Checker {
  public:

@@ -66,6 +66,7 @@ Graph TfliteImporter::Import(const TfliteSignature& signature, const ImportOptio
   problems_.Throw();
   AddOutputs(scope, signature);
   AddVariables();
+  CheckPortCount("inputs and variables", graph_.inputs().size());
   // They held for the contracts so far; infer-shapes asks again.
   ForgetTypes(graph_, symbols);
   return std::move(graph_);
@@ -100,6 +101,7 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
     const int32_t index = GraphOf(scope).inputs()->Get(i);
     ValueId& value = scope.values[static_cast<size_t>(index)];
     if (value != kUnmade) continue;  // Listed twice.
+    shared_.CountPart();
     const tflite::Tensor& tensor = TensorOf(scope, index);
     const std::string name = PortName(signature.inputs, GraphOf(scope), index);
     names.push_back(name);
@@ -131,12 +133,20 @@ void TfliteImporter::AddOutputs(Scope& scope, const TfliteSignature& signature) 
   const bool assigns = std::any_of(variables_.begin(), variables_.end(),
                                    [](const auto& named) { return named.second.assigned; });
   if (SizeOf(outputs) == 0 && !assigns) Throw(StatusCode::kInvalidModel, "the model has no outputs");
+  CheckPortCount("outputs", SizeOf(outputs));
   std::set<std::string> seen;
+  std::map<std::string, int> copies;
   for (uint32_t i = 0; i < SizeOf(outputs); ++i) {
+    shared_.CountPart();
     const int32_t index = outputs->Get(i);
     std::string name = PortName(signature.outputs, GraphOf(scope), index);
-    for (int copy = 2; !seen.insert(name).second; ++copy)
-      name = fmt::format("{}_{}", NameOf(scope, index), copy);
+    if (!seen.insert(name).second) {
+      const std::string tensor = NameOf(scope, index);
+      int& copy = copies.emplace(tensor, 1).first->second;
+      do {
+        name = fmt::format("{}_{}", tensor, ++copy);
+      } while (!seen.insert(name).second);
+    }
     const ValueId value = ValueOf(scope, index);
     if (scope.imaginary.contains(index))
       Throw(StatusCode::kUnsupported,
@@ -266,7 +276,7 @@ void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, con
 }
 
 void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read) {
-  shared_.CountNode();
+  shared_.CountPart();
   const TfliteFile::Operator op = file_.OperatorOf(node);
   const std::string what = fmt::format("operator {}", op.Name());
   NodeBuilder::Call call;

@@ -2,6 +2,7 @@
 // graph from one operator to the next.
 #include <algorithm>
 
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/evaluate_within.h"
 #include "import/tflite/importer.h"
@@ -9,9 +10,6 @@
 
 namespace skiff {
 namespace {
-
-/// Subgraphs in each other; no real model comes near it.
-constexpr int kMaxDepth = 32;
 
 /// Of loops in what runs once, and is computed at conversion.
 constexpr int64_t kMostStepsOnce = int64_t{1} << 20;
@@ -39,8 +37,8 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
                                  const std::vector<ValueId>& inputs, const std::vector<bool>& same,
                                  bool drop_same) {
   CheckSubgraph(subgraph);
-  if (outer.depth >= kMaxDepth)
-    Throw(StatusCode::kInvalidModel, "operator '{}' lies in more than {} subgraphs", label, kMaxDepth);
+  if (outer.depth >= kMaxBodyDepth)
+    Throw(StatusCode::kInvalidModel, "operator '{}' lies in more than {} subgraphs", label, kMaxBodyDepth);
   /// The graph around the body, which comes back whatever happens.
   struct Around {
     TfliteImporter& importer;

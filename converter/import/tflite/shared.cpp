@@ -11,7 +11,7 @@ namespace {
 using tflite::BuiltinOperator;
 
 /// Subgraphs that run each other can multiply, and signatures can share them; no real model comes near these.
-constexpr size_t kMaxNodes = 1'000'000;
+constexpr size_t kMaxParts = 200'000;
 
 /// Of sparse weights one in twenty is there; variables are small beside weights.
 constexpr uint64_t kMadeUpBytes = uint64_t{256} << 20;
@@ -118,12 +118,12 @@ std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::
   return std::nullopt;
 }
 
-void TfliteShared::CountNode() {
-  if (++node_count_ > kMaxNodes)
+void TfliteShared::CountPart() {
+  if (++part_count_ > kMaxParts)
     Throw(StatusCode::kUnsupported,
-          "the model has more than {} operators, those of subgraphs counted as often as "
-          "they are run",
-          kMaxNodes);
+          "the model has more than {} operators, inputs and outputs, each counted as often as signatures and "
+          "other subgraphs run its subgraph; split it into models of their own",
+          kMaxParts);
 }
 
 }  // namespace skiff

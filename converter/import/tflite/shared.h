@@ -62,8 +62,9 @@ class TfliteShared {
   /// FirstValueOfTflite.
   uint64_t& bytes_left() { return bytes_left_; }
 
-  /// Counts an operator that is imported. Throws Error (kUnsupported) beyond the limit.
-  void CountNode();
+  /// Counts an operator, an input or an output that is imported. Throws Error (kUnsupported) beyond the
+  /// limit.
+  void CountPart();
 
  private:
   /// Buffer, element type, shape.
@@ -75,7 +76,7 @@ class TfliteShared {
   std::vector<int32_t> once_;
   std::map<int32_t, std::map<std::string, TensorData>> first_values_;
   std::map<ConstantKey, TensorData> constants_;
-  size_t node_count_ = 0;
+  size_t part_count_ = 0;
   uint64_t bytes_left_;
 };
 

@@ -92,5 +92,109 @@ TEST(TfliteLimits, ShapesToBroadcastOfMoreExtentsThanATensorHas) {
               HasSubstr("a shape of 2147483647 extents; at most 8 are supported"));
 }
 
+TEST(TfliteLimits, MoreInputsOrOutputsThanAConvertedModelHas) {
+  ExpectError(Changed("abs_f32",
+                      [](auto& model) {
+                        auto& graph = *model.subgraphs[0];
+                        graph.outputs.assign(20000, graph.outputs[0]);
+                      }),
+              StatusCode::kUnsupported, HasSubstr("the model has 20000 outputs; at most 4096 are supported"));
+  ExpectError(
+      Changed("abs_f32",
+              [](auto& model) {
+                auto& graph = *model.subgraphs[0];
+                for (int32_t i = 1; i < 20000; ++i) {
+                  graph.inputs.push_back(static_cast<int32_t>(graph.tensors.size()));
+                  graph.tensors.push_back(std::make_unique<tflite::TensorT>(Tensor(model, graph.inputs[0])));
+                }
+              }),
+      StatusCode::kUnsupported, HasSubstr("the model has 20000 inputs; at most 4096 are supported"));
+}
+
+/// A tensor that is an output again and again, under names of which no two are the same.
+TEST(TfliteLimits, OutputsOfOneTensor) {
+  const Bytes bytes = Changed("abs_f32", [](auto& model) {
+    auto& graph = *model.subgraphs[0];
+    graph.outputs.assign(4096, graph.outputs[0]);
+  });
+  const Graph graph = ImportTfliteBytes(bytes.data(), bytes.size());
+  ASSERT_EQ(graph.outputs().size(), 4096u);
+  EXPECT_EQ(graph.outputs()[1].name, graph.outputs()[0].name + "_2");
+  EXPECT_EQ(graph.outputs()[4095].name, graph.outputs()[0].name + "_4096");
+}
+
+/// `depth` subgraphs beside the main one, each of which runs the next one `width` times, or else the last
+/// one.
+Bytes Branches(int depth, int width) {
+  return Changed("abs_f32", [&](auto& model) {
+    auto code = std::make_unique<tflite::OperatorCodeT>();
+    code->builtin = tflite::BuiltinOperator::IF;
+    code->old_builtin = static_cast<int8_t>(code->builtin);
+    model.operator_codes.push_back(std::move(code));
+    auto& main = *model.subgraphs[0];
+    const auto condition = static_cast<int32_t>(main.tensors.size());
+    main.tensors.push_back(std::make_unique<tflite::TensorT>());
+    main.tensors.back()->type = tflite::TensorType::BOOL;
+    main.tensors.back()->name = "condition";
+    main.inputs.push_back(condition);
+    const tflite::SubGraphT last = main;
+    for (int level = 0; level < depth; ++level) {
+      model.subgraphs.push_back(std::make_unique<tflite::SubGraphT>(last));
+      auto& graph = *model.subgraphs[static_cast<size_t>(level)];
+      int32_t x = graph.inputs[0];
+      graph.operators.clear();
+      for (int i = 0; i < width; ++i) {
+        auto node = std::make_unique<tflite::OperatorT>();
+        node->code = static_cast<uint32_t>(model.operator_codes.size() - 1);
+        node->inputs = {condition, x, condition};
+        x = static_cast<int32_t>(graph.tensors.size());
+        node->outputs = {x};
+        tflite::IfOptionsT options;
+        options.then_subgraph = level + 1;
+        options.else_subgraph = depth;
+        node->options.Set(options);
+        graph.operators.push_back(std::move(node));
+        graph.tensors.push_back(std::make_unique<tflite::TensorT>(*graph.tensors[0]));
+        graph.tensors.back()->name = "made_" + std::to_string(i);
+        graph.tensors.back()->buffer = 0;
+      }
+      graph.outputs = {x};
+    }
+  });
+}
+
+TEST(TfliteLimits, SubgraphsThatMultiply) {
+  const Bytes nested = Branches(16, 1);
+  EXPECT_NO_THROW(ImportTfliteBytes(nested.data(), nested.size()));
+  ExpectError(Branches(17, 1), StatusCode::kInvalidModel, HasSubstr("lies in more than 16 subgraphs"));
+  ExpectError(Branches(5, 12), StatusCode::kUnsupported,
+              HasSubstr("the model has more than 200000 operators, inputs and outputs"));
+}
+
+/// The signatures of a file share its operators, and each of them is converted.
+TEST(TfliteLimits, SignaturesThatMultiply) {
+  const Bytes bytes = Changed("abs_f32", [](auto& model) {
+    auto& graph = *model.subgraphs[0];
+    for (int i = 0; i < 900; ++i) {
+      const auto made = static_cast<int32_t>(graph.tensors.size());
+      graph.tensors.push_back(std::make_unique<tflite::TensorT>(*graph.tensors[0]));
+      graph.tensors.back()->name = "made_" + std::to_string(i);
+      graph.operators.push_back(std::make_unique<tflite::OperatorT>(Node(model)));
+      graph.operators.back()->inputs = {graph.outputs[0]};
+      graph.operators.back()->outputs = {made};
+      graph.outputs = {made};
+    }
+    for (int i = 0; i < 1000; ++i) model.signatures.push_back(std::make_unique<tflite::SignatureT>());
+  });
+  const auto source = OpenTfliteBytes(bytes.data(), bytes.size());
+  try {
+    for (size_t i = 0; i < source->signatures().size(); ++i) source->Import(i, {});
+    FAIL() << "it was imported";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("the model has more than 200000 operators, inputs and outputs"));
+  }
+}
+
 }  // namespace
 }  // namespace skiff
