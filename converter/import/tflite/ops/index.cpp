@@ -147,8 +147,10 @@ void BuildUnsortedSegment(TfliteBuilder& b) {
 
 void BuildSegmentSum(TfliteBuilder& b) {
   const std::vector<int64_t> ids = b.ConstantInts(1, "segments");
-  EmitSegments(b, b.Real("real", b.Input(0)), b.Integers("segments_in", b.Input(1)),
-               ids.empty() ? 0 : ids.back() + 1, ScatterReduction::kAdd);
+  const int64_t last = ids.empty() ? -1 : ids.back();
+  b.CheckRange("last segment", last, -1);
+  EmitSegments(b, b.Real("real", b.Input(0)), b.Integers("segments_in", b.Input(1)), last + 1,
+               ScatterReduction::kAdd);
 }
 
 /// How many boundaries a number is not below.

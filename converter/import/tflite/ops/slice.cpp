@@ -157,8 +157,9 @@ void BuildStridedSlice(TfliteBuilder& b) {
         gathered = GatherFrom(b, gathered, at, starts.Part(i), 1);
         continue;
       }
-      bounds.Add(at, starts.Part(i), b.ConstantInts("end", {*starts.At(i) == -1 ? kEnd : *starts.At(i) + 1}),
-                 b.ConstantInts("step", {1}));
+      const int64_t start = *starts.At(i);
+      const int64_t end = start == -1 || start == kEnd ? kEnd : start + 1;
+      bounds.Add(at, starts.Part(i), b.ConstantInts("end", {end}), b.ConstantInts("step", {1}));
       continue;
     }
     ++output_axis;

@@ -196,5 +196,15 @@ TEST(TfliteLimits, SignaturesThatMultiply) {
   }
 }
 
+TEST(TfliteLimits, SegmentsThatAreNoIntegersOf32Bits) {
+  const Bytes bytes = Changed("segment_sum_f32", [](auto& model) {
+    tflite::TensorT& ids = Tensor(model, Node(model).inputs[1]);
+    ids.type = tflite::TensorType::INT64;
+    ids.shape = {1};
+    model.buffers[ids.buffer]->data = {255, 255, 255, 255, 255, 255, 255, 127};
+  });
+  ExpectError(bytes, StatusCode::kInvalidModel, HasSubstr("its last segment is 9223372036854775807"));
+}
+
 }  // namespace
 }  // namespace skiff
