@@ -2,7 +2,6 @@
 #include "import/suppression.h"
 
 #include <limits>
-#include <numeric>
 
 #include "import/emit.h"
 #include "ops/op_codes.h"
@@ -12,8 +11,8 @@ namespace {
 
 constexpr double kGone = -std::numeric_limits<double>::infinity();
 
-/// Inputs of the loop and of its bodies; the last three are no variables.
-enum LoopInput : size_t { kStep, kRemaining, kTakenPlaces, kTakenOfClass, kLow, kHigh, kAreas };
+/// Inputs of the loop and of its bodies; the last four are no variables.
+enum LoopInput : size_t { kStep, kRemaining, kTakenPlaces, kTakenOfClass, kLow, kHigh, kAreas, kPlaces };
 
 /// One body while it is built.
 struct LoopBody {
@@ -41,7 +40,7 @@ Graph Condition(NodeBuilder& b, const Suppression& rule, const std::vector<Value
 }
 
 /// Which boxes the one at `place` [1] covers, itself among them.
-ValueId Covered(LoopBody& body, const Suppression& rule, int64_t boxes, ValueId place) {
+ValueId Covered(LoopBody& body, const Suppression& rule, ValueId place) {
   NodeBuilder& in = body.in;
   const auto of_box = [&](const char* suffix, LoopInput input, int64_t axis) {
     return in.Emit(suffix, OpCode::kGather, {body[input], place}, AxisAttrs{axis});
@@ -60,9 +59,7 @@ ValueId Covered(LoopBody& body, const Suppression& rule, int64_t boxes, ValueId 
   const ValueId overlap = EmitDiv(in, "overlap", common, EmitSub(in, "union", both, common));
   const ValueId covered = in.Emit("overlaps", OpCode::kGreater,
                                   {overlap, in.Scalar("most_overlap", DType::kF32, rule.most_overlap)});
-  std::vector<int64_t> all(static_cast<size_t>(boxes));
-  std::iota(all.begin(), all.end(), 0);
-  const ValueId itself = in.Emit("itself", OpCode::kEqual, {in.ConstantInts("all", all), place});
+  const ValueId itself = in.Emit("itself", OpCode::kEqual, {body[kPlaces], place});
   return in.Emit("covered", OpCode::kOr, {covered, itself});
 }
 
@@ -86,7 +83,7 @@ Graph Iteration(NodeBuilder& b, const Suppression& rule, const std::vector<Value
       EmitAdd(in, "taken", row("taken_before", kTakenOfClass, of_class), in.ConstantInts("one", {1}));
   const ValueId full = in.Emit("full", OpCode::kGreaterOrEqual,
                                {taken, in.ConstantInts("most_of_class", {rule.most_of_class})});
-  const ValueId gone = in.Emit("gone", OpCode::kOr, {Covered(body, rule, boxes, box), full});
+  const ValueId gone = in.Emit("gone", OpCode::kOr, {Covered(body, rule, box), full});
   const ValueId left =
       in.Emit("left", OpCode::kWhere,
               {gone, in.Scalar("nothing", DType::kF32, kGone), row("row", kRemaining, of_class)});
@@ -113,7 +110,9 @@ Taken SuppressOverlaps(NodeBuilder& b, const Suppression& rule, const Boxes& box
                                           zeros("taken_places", rule.places),
                                           zeros("taken_of_class", extents[0])};
   std::vector<ValueId> inputs = variables;
-  inputs.insert(inputs.end(), {boxes.low, boxes.high, boxes.areas});
+  const ValueId places_of_boxes =
+      EmitCount(b, "places", b.Scalar("boxes", DType::kI64, static_cast<double>(extents[1])));
+  inputs.insert(inputs.end(), {boxes.low, boxes.high, boxes.areas, places_of_boxes});
   std::vector<NodeBuilder::PartialType> types;
   for (const ValueId variable : variables) types.push_back(b.TypeOf(variable));
   std::vector<Graph> bodies;
