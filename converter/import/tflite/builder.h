@@ -37,6 +37,8 @@ struct TfliteCall {
   std::function<void(const std::string& variable, ValueId value)> assign_variable;
   /// Runs a subgraph that gives variables their first values.
   std::function<void(int32_t subgraph)> run_once;
+  /// See TfliteShared::Table.
+  std::function<const TensorData&(const std::string& name, const std::function<TensorData()>& make)> table;
 };
 
 class TfliteBuilder : public NodeBuilder {
@@ -84,6 +86,10 @@ class TfliteBuilder : public NodeBuilder {
   ValueId Integers(const char* suffix, ValueId value);
   /// An i32 or i64 vector of one element, or scalar, as a scalar of i64.
   ValueId IntegerScalar(const char* suffix, ValueId value);
+  /// A constant that all operators of the model have in common that ask for one of this name.
+  ValueId Table(const char* suffix, const std::string& name, const std::function<TensorData()>& make) {
+    return Constant(suffix, source_.table(name, make));
+  }
   /// A constant integer of one element.
   int64_t ConstantInt(size_t i, const char* what) const;
 

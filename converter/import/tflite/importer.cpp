@@ -253,6 +253,10 @@ TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
     variable.assigned = true;
   };
   source.run_once = [this](int32_t subgraph) { RunOnce(subgraph); };
+  source.table = [this](const std::string& name,
+                        const std::function<TensorData()>& make) -> const TensorData& {
+    return shared_.Table(name, make);
+  };
   source.passed_through = [this](int32_t subgraph) { return PassedThrough(subgraph); };
   return source;
 }

@@ -96,6 +96,12 @@ TensorData TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::T
   return data;
 }
 
+const TensorData& TfliteShared::Table(const std::string& name, const std::function<TensorData()>& make) {
+  TensorData& table = tables_[name];
+  if (table.dtype() == DType::kInvalid) table = make();
+  return table;
+}
+
 std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::string& variable) {
   for (const TfliteSignature& signature : signatures_) {
     const tflite::SubGraph& graph = file_.subgraph(signature.subgraph);

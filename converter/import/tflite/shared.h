@@ -2,6 +2,7 @@
 /// and constants, whose elements are in memory once.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,6 +46,9 @@ class TfliteShared {
   /// A constant of a subgraph; see ReadTfliteTensor.
   TensorData Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor);
 
+  /// A constant that is not in the file, by what it is: made where no operator has asked for it yet.
+  const TensorData& Table(const std::string& name, const std::function<TensorData()>& make);
+
   /// The subgraphs that signatures run once, in the order of the file, and each once.
   const std::vector<int32_t>& once() const { return once_; }
   /// What variables are behind a subgraph that runs once; computed by whoever asks first.
@@ -76,6 +80,7 @@ class TfliteShared {
   std::vector<int32_t> once_;
   std::map<int32_t, std::map<std::string, TensorData>> first_values_;
   std::map<ConstantKey, TensorData> constants_;
+  std::map<std::string, TensorData> tables_;
   size_t part_count_ = 0;
   uint64_t bytes_left_;
 };

@@ -45,7 +45,8 @@ void BuildAudioSpectrogram(TfliteBuilder& b) {
   if (b.RankOf(x) != 2) b.Invalid("its samples have rank {}; [samples, channels] was expected", b.RankOf(x));
   const ValueId signal = EmitUnsqueeze(b, "signal", EmitTranspose(b, "channels", x, {1, 0}), {1, 3});
   const ValueId frames = b.Emit("frames", OpCode::kConv2d,
-                                {signal, b.Constant("kernels", SpectrumKernels(window, length, bins))},
+                                {signal, b.Table("kernels", fmt::format("spectrum {}", window),
+                                                 [&] { return SpectrumKernels(window, length, bins); })},
                                 Conv2dAttrs{.strides = {1, stride}});
   const ValueId rows = b.Emit("parts", OpCode::kSqueeze, {frames}, AxesAttrs{{1}});
   const ValueId squares = EmitMul(b, "squares", rows, rows);

@@ -174,11 +174,12 @@ void BuildReverseSequence(TfliteBuilder& b) {
 
 /// Whether row and column of a matrix are the same, [rows, columns].
 ValueId OnDiagonal(TfliteBuilder& b, int64_t rows, int64_t columns) {
-  std::vector<double> truths;
-  for (int64_t row = 0; row < rows; ++row) {
-    for (int64_t column = 0; column < columns; ++column) truths.push_back(row == column ? 1 : 0);
-  }
-  return b.Constant("on_diagonal", MakeConstant(DType::kBool, Shape{rows, columns}, truths));
+  return b.Table("on_diagonal", fmt::format("diagonal {} {}", rows, columns), [&] {
+    TensorData truths(DType::kBool, Shape{rows, columns});  // Of zeros.
+    auto* const out = static_cast<uint8_t*>(truths.mutable_data());
+    for (int64_t i = 0; i < std::min(rows, columns); ++i) out[i * columns + i] = 1;
+    return truths;
+  });
 }
 
 /// Constants as large as the matrix are made for it.

@@ -38,16 +38,22 @@ void BuildRfft2d(TfliteBuilder& b) {
   const auto product = [&](const char* suffix, ValueId left, ValueId right) {
     return b.Emit(suffix, OpCode::kMatMul, {left, right}, MatMulAttrs{});
   };
-  ValueId real = product("real_part", frame, b.Constant("cosines", DftCosines(width, width, bins)));
-  ValueId imaginary =
-      product("imaginary_part", frame, b.Constant("minus_sines", DftMinusSines(width, width, bins)));
+  const auto cosines = [&](const char* suffix, int64_t length, int64_t columns) {
+    return b.Table(suffix, fmt::format("cosines {} {}", length, columns),
+                   [&] { return DftCosines(length, length, columns); });
+  };
+  const auto minus_sines = [&](const char* suffix, int64_t length, int64_t columns) {
+    return b.Table(suffix, fmt::format("minus sines {} {}", length, columns),
+                   [&] { return DftMinusSines(length, length, columns); });
+  };
+  ValueId real = product("real_part", frame, cosines("cosines", width, bins));
+  ValueId imaginary = product("imaginary_part", frame, minus_sines("minus_sines", width, bins));
   if (height > 1) {
     // (c + is)(a + ib) = (ca - sb) + i (cb + sa), where s is minus the sine.
-    const ValueId cosines = b.Constant("cosines_down", DftCosines(height, height, height));
-    const ValueId sines = b.Constant("minus_sines_down", DftMinusSines(height, height, height));
-    const ValueId down =
-        EmitSub(b, "real_down", product("ca", cosines, real), product("sb", sines, imaginary));
-    imaginary = EmitAdd(b, "imaginary_down", product("cb", cosines, imaginary), product("sa", sines, real));
+    const ValueId c = cosines("cosines_down", height, height);
+    const ValueId s = minus_sines("minus_sines_down", height, height);
+    const ValueId down = EmitSub(b, "real_down", product("ca", c, real), product("sb", s, imaginary));
+    imaginary = EmitAdd(b, "imaginary_down", product("cb", c, imaginary), product("sa", s, real));
     real = down;
   }
   b.OutputValue(real);

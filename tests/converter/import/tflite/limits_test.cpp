@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "graph/error.h"
 #include "import/tflite/import_tflite.h"
 #include "tests/converter/import/tflite/changed_case.h"
@@ -194,6 +197,61 @@ TEST(TfliteLimits, SignaturesThatMultiply) {
     EXPECT_EQ(error.code(), StatusCode::kUnsupported);
     EXPECT_THAT(error.what(), HasSubstr("the model has more than 200000 operators, inputs and outputs"));
   }
+}
+
+/// The elements of the constants of a graph, and of the bodies of its nodes.
+void CollectConstants(const Graph& graph, std::vector<TensorData>& constants) {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    if (graph.value(id).constant) constants.push_back(*graph.value(id).constant);
+  }
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    for (const Graph& body : graph.node(id).bodies) CollectConstants(body, constants);
+  }
+}
+
+/// What the importer makes of a few numbers is in memory once, however many operators want it.
+TEST(TfliteLimits, OperatorsShareTables) {
+  for (const char* name : {"matrix_diag_f32", "matrix_set_diag_f32", "rfft2d_parts_f32"}) {
+    const Bytes bytes = Changed(name, [](auto& model) {
+      auto& graph = *model.subgraphs[0];
+      const tflite::OperatorT once = Node(model);
+      for (int i = 0; i < 3; ++i) {
+        graph.operators.push_back(std::make_unique<tflite::OperatorT>(once));
+        graph.operators.back()->outputs = {static_cast<int32_t>(graph.tensors.size())};
+        graph.tensors.push_back(std::make_unique<tflite::TensorT>(Tensor(model, once.outputs[0])));
+      }
+    });
+    std::vector<TensorData> constants;
+    CollectConstants(ImportTfliteBytes(bytes.data(), bytes.size()), constants);
+    std::set<const void*> tables;
+    size_t uses = 0;
+    for (const TensorData& constant : constants) {
+      if (constant.shape().rank() != 2) continue;
+      ++uses;
+      tables.insert(constant.data());
+    }
+    EXPECT_GE(uses, 4 * tables.size()) << name;
+    EXPECT_GE(tables.size(), 1u) << name;
+  }
+}
+
+/// A few bytes can say that there are millions of boxes.
+TEST(TfliteLimits, BoxesAreNotListed) {
+  constexpr int kAnchors = 1 << 20;
+  const Bytes bytes = Changed("detection_fast_f32", [&](auto& model) {
+    for (const int32_t input : Node(model).inputs) {
+      tflite::TensorT& tensor = Tensor(model, input);
+      tensor.shape[tensor.shape.size() - 2] = kAnchors;
+      tensor.buffer = 0;
+      if (std::find(model.subgraphs[0]->inputs.begin(), model.subgraphs[0]->inputs.end(), input) ==
+          model.subgraphs[0]->inputs.end())
+        model.subgraphs[0]->inputs.push_back(input);
+    }
+  });
+  std::vector<TensorData> constants;
+  CollectConstants(ImportTfliteBytes(bytes.data(), bytes.size()), constants);
+  EXPECT_FALSE(constants.empty());
+  for (const TensorData& constant : constants) EXPECT_LT(constant.elements(), kAnchors);
 }
 
 TEST(TfliteLimits, SegmentsThatAreNoIntegersOf32Bits) {
