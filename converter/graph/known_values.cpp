@@ -37,7 +37,8 @@ std::optional<TensorData> ElementsOf(const Value& value) {
 
 class Finder {
  public:
-  Finder(const Graph& graph, int64_t max_elements) : graph_(graph), max_elements_(max_elements) {}
+  Finder(const Graph& graph, int64_t max_elements, int64_t& bytes_left)
+      : graph_(graph), max_elements_(max_elements), bytes_left_(bytes_left) {}
 
   std::optional<TensorData> Find(ValueId id) {
     const Value& value = graph_.value(id);
@@ -45,7 +46,7 @@ class Finder {
     if (auto elements = ElementsOf(value)) return elements;
     if (value.producer == kNoNode) return {};
     if (const auto known = found_.find(id); known != found_.end()) return known->second;
-    if (found_.size() >= kMaxNodes) return {};
+    if (++nodes_ > kMaxNodes) return {};
     const Node& node = graph_.node(value.producer);
     for (const ValueId output : node.outputs) found_[output] = {};
     if (FindOp(node.op)->Is(kEffect) || !node.bodies.empty()) return {};
@@ -73,12 +74,20 @@ class Finder {
       inputs.push_back(&known.emplace_back(std::move(*data)));
     }
     try {
+      int64_t bytes = 0;
       for (const TensorView& output :
            InferOutputs(node.op, node.attrs, inputs, node.outputs.size(), node.name)) {
         if (output.shape.elements() > max_elements_) return;
+        bytes += ElementBytes(output.dtype, output.shape.elements());
       }
+      if (bytes > bytes_left_) return;
+      bytes_left_ -= bytes;
       std::vector<TensorData> results = EvaluateNode(graph_, node, inputs);
       for (size_t i = 0; i < results.size(); ++i) found_[node.outputs[i]] = std::move(results[i]);
+      // Nobody asks again for what this node alone reads.
+      for (ValueId input : node.inputs) {
+        if (input != kNoValue && graph_.value(input).uses.size() == 1) found_.erase(input);
+      }
     } catch (const Error&) {
       // Whoever runs the node will say what is wrong with it.
     }
@@ -86,14 +95,23 @@ class Finder {
 
   const Graph& graph_;
   int64_t max_elements_;
+  int64_t& bytes_left_;
+  size_t nodes_ = 0;
   std::map<ValueId, std::optional<TensorData>> found_;
 };
 
 }  // namespace
 
-std::optional<TensorData> FindKnownValue(const Graph& graph, ValueId value, int64_t max_elements) {
+std::optional<TensorData> FindKnownValue(const Graph& graph, ValueId value, int64_t max_elements,
+                                         int64_t& bytes_left) {
   if (graph.value(value).quantization) return {};  // These integers are no positions and no sizes.
-  return Finder(graph, max_elements).Find(value);
+  return Finder(graph, max_elements, bytes_left).Find(value);
+}
+
+std::optional<TensorData> FindKnownValue(const Graph& graph, ValueId value, int64_t max_elements) {
+  // At most eight bytes each.
+  int64_t bytes_left = static_cast<int64_t>(kMaxNodes) * max_elements * 8;
+  return FindKnownValue(graph, value, max_elements, bytes_left);
 }
 
 }  // namespace skiff
