@@ -1,6 +1,7 @@
 #include "graph/dim.h"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 namespace skiff {
@@ -13,6 +14,12 @@ constexpr size_t kMaxTerms = 32;
 /// How many quotients of a sum are replaced to find its bounds, and their largest divisor.
 constexpr int kQuotientDepth = 3;
 constexpr int64_t kMostDivisor = 1 << 16;
+/// In longer sums each quotient is bounded alone: every one that is replaced is looked for in all the rest.
+constexpr size_t kMostQuotientTerms = 8;
+/// Products of sums double with every factor, and so do their keys. Whatever has a longer key equals nothing
+/// but copies of itself. Far above the keys of what shape rules keep.
+constexpr size_t kLongestKey = size_t{1} << 14;
+constexpr size_t kMostWeight = size_t{1} << 30;
 
 bool Infinite(int64_t number) { return number == kMinusInfinity || number == kInfinity; }
 
@@ -59,13 +66,12 @@ Bounds Divide(const Bounds& a, Bounds b) {
 struct Dim::Atom {
   Kind kind = Kind::kSymbol;
   SymbolId symbol = -1;
-  Symbol contract;
   Dim a, b;
   size_t weight = 1;
   std::string key;
+  Bounds bounds;  ///< Kept, because operands within operands are asked for again with each operation.
 
-  Bounds bounds() const {
-    if (kind == Kind::kSymbol) return {contract.min, contract.max};
+  Bounds BoundsOfOperation() const {
     const Bounds left = a.bounds();
     const Bounds right = b.bounds();
     if (kind == Kind::kFloorDivide) return Divide(left, right);
@@ -82,15 +88,18 @@ std::string FactorsKey(const Dim::Term& term) {
   return key;
 }
 
+std::string NewKey() {
+  static std::atomic<uint64_t> next{0};
+  return "#" + std::to_string(next++);
+}
+
 }  // namespace
 
 Dim Dim::OfSymbol(SymbolId symbol, const Symbol& contract) {
   if (contract.min == contract.max) return Dim(contract.min);
   auto atom = std::make_shared<Atom>();
   atom->symbol = symbol;
-  atom->contract.min = contract.min;
-  atom->contract.max = contract.max;
-  atom->contract.multiple = contract.multiple;
+  atom->bounds = {contract.min, contract.max};
   atom->key = "s" + std::to_string(symbol);
   Dim dim;
   dim.terms_.push_back({1, {std::move(atom)}});
@@ -103,8 +112,10 @@ Dim Dim::OfAtom(Kind kind, const Dim& a, const Dim& b) {
   atom->kind = kind;
   atom->a = a;
   atom->b = b;
-  atom->weight = 1 + a.weight() + b.weight();
+  atom->weight = std::min(1 + a.weight() + b.weight(), kMostWeight);
   atom->key = "(" + a.key() + kSigns[static_cast<size_t>(kind)] + b.key() + ")";
+  if (atom->key.size() > kLongestKey) atom->key = NewKey();
+  atom->bounds = atom->BoundsOfOperation();
   Dim dim;
   dim.terms_.push_back({1, {std::move(atom)}});
   return dim;
@@ -122,10 +133,10 @@ Bounds Dim::bounds(int depth) const {
   Bounds sum{value, value};
   for (const Term& term : terms_) {
     Bounds product{term.coefficient, term.coefficient};
-    for (const auto& factor : term.factors) product = Multiply(product, factor->bounds());
+    for (const auto& factor : term.factors) product = Multiply(product, factor->bounds);
     sum = {SaturatingAdd(sum.min, product.min), SaturatingAdd(sum.max, product.max)};
   }
-  if (depth == 0 || terms_.size() < 2) return sum;
+  if (depth == 0 || terms_.size() < 2 || terms_.size() > kMostQuotientTerms) return sum;
   for (const Term& term : terms_) {
     if (term.factors.size() != 1 || term.factors[0]->kind != Kind::kFloorDivide) continue;
     const Dim& divisor = term.factors[0]->b;
@@ -179,7 +190,7 @@ Dim Dim::Replace(const std::function<Dim(SymbolId)>& replacement) const {
 size_t Dim::weight() const {
   size_t weight = 0;
   for (const Term& term : terms_) {
-    for (const auto& factor : term.factors) weight += factor->weight;
+    for (const auto& factor : term.factors) weight = std::min(weight + factor->weight, kMostWeight);
   }
   return weight;
 }
@@ -249,7 +260,7 @@ Dim operator*(const Dim& a, const Dim& b) {
   left.push_back({a.value, {}});
   right.push_back({b.value, {}});
   // Too long to multiply out: one factor of its own that equals itself.
-  if (left.size() * right.size() > kMaxTerms) {
+  if (!a.constant() && !b.constant() && left.size() * right.size() > kMaxTerms) {
     const Dim whole = a.terms_.size() >= b.terms_.size() ? a : b;
     const Dim opaque = Dim::OfAtom(Dim::Kind::kFloorDivide, whole, Dim(1));
     return a.terms_.size() >= b.terms_.size() ? opaque * b : a * opaque;
