@@ -39,7 +39,13 @@ void CheckArity(const Graph& graph, const Node& node, const OpDef& def) {
     Broken(graph, node, "it has {} outputs, the operator has {}", node.outputs.size(), def.outputs);
 }
 
-void CheckInputs(const Graph& graph, NodeId id, const OpDef& def) {
+/// Inputs of nodes, each of which is one value's use.
+uint64_t KeyOf(NodeId node, size_t input) {
+  return static_cast<uint64_t>(node) << 32 | static_cast<uint32_t>(input);
+}
+using Uses = std::unordered_set<uint64_t>;
+
+void CheckInputs(const Graph& graph, NodeId id, const OpDef& def, const Uses& listed) {
   const Node& node = graph.node(id);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) {
@@ -48,9 +54,8 @@ void CheckInputs(const Graph& graph, NodeId id, const OpDef& def) {
     }
     CheckId(graph, node, node.inputs[i]);
     const Value& value = graph.value(node.inputs[i]);
-    if (std::count(value.uses.begin(), value.uses.end(), Use{id, static_cast<int>(i)}) != 1) {
+    if (!listed.contains(KeyOf(id, i)))
       Broken(graph, node, "input {}, '{}', does not list this use exactly once", i, value.name);
-    }
     if (value.producer == kNoNode && !value.constant && !graph.IsGraphInput(node.inputs[i])) {
       Broken(graph, node, "nothing makes input {}, '{}'", i, value.name);
     }
@@ -112,7 +117,9 @@ void CheckNodeBodies(const Graph& graph, const Node& node) {
   }
 }
 
-void CheckValues(const Graph& graph) {
+/// Returns the uses that values list, each of which exists.
+Uses CheckValues(const Graph& graph) {
+  Uses listed;
   std::unordered_set<std::string> names;
   for (ValueId id = 0; id < graph.value_count(); ++id) {
     const Value& value = graph.value(id);
@@ -124,6 +131,9 @@ void CheckValues(const Graph& graph) {
         Broken(graph, "the value '{}' lists a use that does not exist (node {}, input {})", value.name,
                use.node, use.input);
       }
+      if (!listed.insert(KeyOf(use.node, static_cast<size_t>(use.input))).second)
+        Broken(graph, graph.node(use.node), "input {}, '{}', does not list this use exactly once", use.input,
+               value.name);
     }
     if (value.quantization && value.has_shape) {
       const char* defect = DefectOfQuantization(value);
@@ -135,6 +145,7 @@ void CheckValues(const Graph& graph) {
       Broken(graph, "the constant '{}' has another type than its elements", value.name);
     }
   }
+  return listed;
 }
 
 void CheckPorts(const Graph& graph) {
@@ -151,7 +162,7 @@ void CheckPorts(const Graph& graph) {
 }  // namespace
 
 void Verify(const Graph& graph) {
-  CheckValues(graph);
+  const Uses listed = CheckValues(graph);
   CheckPorts(graph);
   Graph scratch = graph;
   for (NodeId id = 0; id < graph.node_count(); ++id) {
@@ -160,7 +171,7 @@ void Verify(const Graph& graph) {
     const OpDef* def = FindOp(node.op);
     if (def == nullptr) Broken(graph, "node '{}' has an unknown operator", node.name);
     CheckArity(graph, node, *def);
-    CheckInputs(graph, id, *def);
+    CheckInputs(graph, id, *def, listed);
     CheckOutputs(graph, id);
     CheckNodeBodies(graph, node);
     CheckTypes(scratch, graph, node);

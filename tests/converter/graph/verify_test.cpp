@@ -6,6 +6,7 @@
 
 #include "graph/error.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
@@ -25,6 +26,15 @@ TEST(Verify, AcceptsASoundGraph) { EXPECT_NO_THROW(Verify(Sound())); }
 
 TEST(Verify, AcceptsValuesWithoutTypes) {
   EXPECT_NO_THROW(Verify(ParseGraph("graph g { input x: f32[n] y = Neg(x) output y }")));
+}
+
+TEST(Verify, AValueMayHaveManyUses) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {1});
+  for (int i = 0; i < 10; ++i)
+    graph.AddOutput(std::to_string(i),
+                    graph.Emit(OpCode::kConcat, std::vector<ValueId>(20'000, x), AxisAttrs{0}));
+  EXPECT_NO_THROW(Verify(graph));
 }
 
 struct Damage {
