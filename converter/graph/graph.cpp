@@ -10,6 +10,7 @@ namespace skiff {
 
 struct Graph::NameIndex {
   std::unordered_map<std::string, ValueId> values;
+  std::unordered_map<std::string, int> next;  ///< By name, the first suffix that may be free.
 };
 
 bool Value::has_static_shape() const {
@@ -24,8 +25,12 @@ Shape Value::shape() const {
 
 std::string Graph::UniqueName(std::string_view wanted, std::string_view fallback) {
   const std::string base(wanted.empty() ? fallback : wanted);
-  std::string name = base;
-  for (int i = 1; names_->values.contains(name); ++i) name = fmt::format("{}_{}", base, i);
+  std::string name;
+  if (!names_->values.contains(base)) return base;
+  int& next = names_->next.try_emplace(base, 1).first->second;
+  do {
+    name = fmt::format("{}_{}", base, next++);
+  } while (names_->values.contains(name));
   return name;
 }
 

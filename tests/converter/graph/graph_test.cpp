@@ -23,6 +23,16 @@ TEST(Graph, NamesAreMadeUnique) {
   EXPECT_EQ(graph.FindValue("nobody"), kNoValue);
 }
 
+TEST(Graph, ManyValuesOfOneName) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  graph.AddInput("x_3", DType::kF32, {2});
+  for (int i = 0; i < 100'000; ++i) graph.Emit(OpCode::kNeg, {x}, NoAttrs(), "x");
+  EXPECT_EQ(graph.value(3).name, "x_2");
+  EXPECT_EQ(graph.value(4).name, "x_4") << "x_3 is taken";
+  EXPECT_EQ(graph.value(graph.value_count() - 1).name, "x_100001");
+}
+
 TEST(Graph, ACopyIsIndependent) {
   Graph graph;
   const ValueId x = graph.AddInput("x", DType::kF32, {2});
