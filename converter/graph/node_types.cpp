@@ -262,11 +262,12 @@ bool CanInfer(const Graph& graph, const Node& node) {
       if (!typed(body.value(port.value))) return false;
     }
   }
+  const std::vector<bool> needed = NeededInputs(node);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
     const Value& value = graph.value(node.inputs[i]);
     if (!typed(value)) return false;
-    if (NeedsValues(node, i) && !value.constant && !value.elements) return false;
+    if (needed[i] && !value.constant && !value.elements) return false;
   }
   return true;
 }

@@ -81,6 +81,8 @@ std::vector<bool> InputsThatDecide(const Graph& body) {
 
 std::vector<bool> ShapeProgram(const Graph& graph) { return ShapeProgram(graph, NeedsOf(graph)); }
 
+std::vector<bool> NeededInputs(const Node& node) { return NeedsOf(node); }
+
 bool NeedsValues(const Node& node, size_t i) {
   return node.bodies.empty() ? FindOp(node.op)->NeedsValues(i) : NeedsOf(node)[i];
 }

@@ -11,7 +11,11 @@ namespace skiff {
 /// NodeId.
 std::vector<bool> ShapeProgram(const Graph& graph);
 
-/// Whether the elements of input `i` decide a shape: that of an output, or one inside of the node's bodies.
+/// By input of the node: whether its elements decide a shape, that of an output, or one inside of the node's
+/// bodies. All at once, because whoever asks for one looks through the bodies.
+std::vector<bool> NeededInputs(const Node& node);
+
+/// The same of input `i` alone.
 bool NeedsValues(const Node& node, size_t i);
 
 }  // namespace skiff
