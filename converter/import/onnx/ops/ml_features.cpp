@@ -177,8 +177,11 @@ double DefaultOf(const OnnxBuilder& b, Labels& values) {
     values.names.push_back(b.String("default_string", "_Unused"));
     return static_cast<double>(values.names.size() - 1);
   }
-  if (const auto tensor = b.HasAttribute("default_tensor") ? b.Tensor("default_tensor") : std::nullopt)
-    return tensor->ToDoubles().at(0);
+  if (const auto tensor = b.HasAttribute("default_tensor") ? b.Tensor("default_tensor") : std::nullopt) {
+    if (tensor->elements() != 1)
+      b.Invalid("attribute 'default_tensor' has {} elements; one was expected", tensor->elements());
+    return tensor->ToDoubles()[0];
+  }
   return values.dtype == DType::kI64 ? static_cast<double>(b.Int("default_int64", -1))
                                      : static_cast<double>(b.Float("default_float", -0.0f));
 }

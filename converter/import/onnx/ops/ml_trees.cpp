@@ -44,6 +44,10 @@ class Forest {
  public:
   Forest(const OnnxBuilder& b, DType dtype) : b_(b), dtype_(dtype) {}
 
+  /// So many branches, leaves, members and votes are in the file. Trees may share some of them, and each
+  /// gets copies.
+  void AllowCopiesOf(size_t listed) { most_ = std::min(most_, kMostCopies * listed + kFreeCopies); }
+
   /// A tree whose nodes are among `branches`.
   void AddTree(const std::vector<Branch>& branches, size_t root) {
     roots_.push_back(static_cast<int32_t>(thresholds_.size()));
@@ -86,9 +90,20 @@ class Forest {
   }
 
  private:
+  static constexpr size_t kMostCopies = 4;
+  static constexpr size_t kFreeCopies = 1024;
+
+  void CheckSize() const {
+    if (thresholds_.size() + votes_.size() >= most_)
+      OnnxBuilder::Unsupported(
+          "has trees that become more than {} nodes and votes, because they share nodes or are too many; "
+          "give "
+          "each tree nodes of its own, or split the forest in parts whose results are added",
+          most_);
+  }
+
   size_t AddNode(int64_t feature, int32_t kind, double threshold) {
-    if (thresholds_.size() >= size_t{1} << 29)
-      OnnxBuilder::Unsupported("has more than 2^29 nodes; split the forest in parts whose results are added");
+    CheckSize();
     if (feature < 0 || feature > std::numeric_limits<int32_t>::max())
       b_.Invalid("a node asks for feature {}", feature);
     nodes_.insert(nodes_.end(), {static_cast<int32_t>(feature), kind, 0, 0});
@@ -100,6 +115,7 @@ class Forest {
     const size_t node = AddNode(0, 0, 0);
     nodes_[node + 2] = static_cast<int32_t>(votes_.size());
     for (const Vote& vote : leaf.votes) {
+      CheckSize();
       targets_.push_back(static_cast<int32_t>(vote.target));
       votes_.push_back(vote.weight);
     }
@@ -149,6 +165,7 @@ class Forest {
   DType dtype_;
   std::vector<int32_t> nodes_, roots_, targets_;
   std::vector<double> thresholds_, votes_;
+  size_t most_ = size_t{1} << 29;
 };
 
 TreeAggregate AggregateNamed(const OnnxBuilder& b, const std::string& name) {
@@ -224,6 +241,7 @@ void AddNamedTrees(const OnnxBuilder& b, Forest& forest, const std::string& what
       b.Invalid("attribute '{}_ids' names {}, which is none of {}", what, vote_targets[i], targets);
     branches[place_of(vote_trees[i], vote_nodes[i])].votes.push_back({vote_targets[i], weights[i]});
   }
+  forest.AllowCopiesOf(count + weights.size());
   std::set<int64_t> rooted;
   for (size_t i = 0; i < count; ++i) {
     if (is_child[i]) continue;
@@ -308,7 +326,8 @@ std::vector<double> ListedNumbers(const OnnxBuilder& b, const char* name) {
 }
 
 /// Sets of members, which NaN ends, in the order of the nodes that ask for them.
-void TakeMembers(const OnnxBuilder& b, std::vector<Branch>& branches) {
+/// Returns how many there are.
+size_t TakeMembers(const OnnxBuilder& b, std::vector<Branch>& branches) {
   const std::vector<double> all = ListedNumbers(b, "membership_values");
   size_t next = 0;
   for (Branch& branch : branches) {
@@ -316,6 +335,7 @@ void TakeMembers(const OnnxBuilder& b, std::vector<Branch>& branches) {
     while (next < all.size() && !std::isnan(all[next])) branch.members.push_back(all[next++]);
     ++next;
   }
+  return all.size();
 }
 
 /// Version 5: branches and leaves have numbers of their own, and trees are what roots lead to.
@@ -359,8 +379,8 @@ void BuildEnsemble(OnnxBuilder& b) {
       b.Invalid("attribute 'leaf_targetids' names {}, which is none of {}", leaf_targets[i], targets);
     branches[count + i].votes = {{leaf_targets[i], leaf_weights[i]}};
   }
-  TakeMembers(b, branches);
   Forest forest(b, dtype);
+  forest.AllowCopiesOf(2 * branches.size() + TakeMembers(b, branches));
   for (const int64_t root : Listed(b, "tree_roots")) forest.AddTree(branches, place(root, false));
   static constexpr TreeAggregate kAggregates[] = {TreeAggregate::kAverage, TreeAggregate::kSum,
                                                   TreeAggregate::kMin, TreeAggregate::kMax};

@@ -392,5 +392,50 @@ TEST(OnnxSmallFloats, WeightsOfEightBitsAreDequantised) {
   }
 }
 
+TEST(OnnxMl, ALabelEncodersDefaultIsOneElement) {
+  MlModel model("LabelEncoder", {3}, {"y"}, onnx::TensorProto::INT64);
+  model.proto.mutable_opset_import(1)->set_version(4);
+  SetInts(model.node, "keys_int64s", {1});
+  SetFloats(model.node, "values_floats", {1});
+  auto* attribute = model.node->add_attribute();
+  attribute->set_name("default_tensor");
+  attribute->set_type(onnx::AttributeProto::TENSOR);
+  attribute->mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  attribute->mutable_t()->add_dims(0);
+  EXPECT_THAT(model.Refusal(), HasSubstr("attribute 'default_tensor' has 0 elements; one was expected"));
+}
+
+/// One node of version 5 that asks for members, and leads to one leaf.
+MlModel Members(size_t members, size_t roots) {
+  MlModel model("TreeEnsemble", {2, 1}, {"y"});
+  model.proto.mutable_opset_import(1)->set_version(5);
+  onnx::NodeProto* node = model.node;
+  const auto floats = [&](const char* name, const std::vector<float>& values) {
+    auto* attribute = node->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(onnx::AttributeProto::TENSOR);
+    attribute->mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+    attribute->mutable_t()->add_dims(static_cast<int64_t>(values.size()));
+    for (const float value : values) attribute->mutable_t()->add_float_data(value);
+  };
+  SetInts(node, "tree_roots", std::vector<int64_t>(roots, 0));
+  SetInt(node, "n_targets", 1);
+  for (const char* name : {"nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "leaf_targetids"})
+    SetInts(node, name, {0});
+  for (const char* name : {"nodes_trueleafs", "nodes_falseleafs"}) SetInts(node, name, {1});
+  floats("nodes_modes", {6});
+  floats("nodes_splits", {0});
+  floats("leaf_weights", {1});
+  std::vector<float> values(members);
+  std::iota(values.begin(), values.end(), 0.0f);
+  floats("membership_values", values);
+  return model;
+}
+
+TEST(OnnxMl, TreesThatShareNodesHaveSoManyCopies) {
+  EXPECT_EQ(Members(100, 3).Refusal(), "");
+  EXPECT_THAT(Members(12'000, 12'000).Refusal(), HasSubstr("because they share nodes or are too many"));
+}
+
 }  // namespace
 }  // namespace skiff
