@@ -110,6 +110,7 @@ std::vector<ValueId> SplitProjections(OnnxBuilder& b, ValueId x) {
   }
   if (sizes.size() != 3)
     b.Invalid("attribute 'qkv_hidden_sizes' has {} values; 3 were expected", sizes.size());
+  b.CheckRange("qkv_hidden_sizes", b.ToInts(sizes, "qkv_hidden_sizes"), 0);
   std::vector<ValueId> parts;
   int64_t at = 0;
   for (const char* name : {"query", "key", "value"}) {

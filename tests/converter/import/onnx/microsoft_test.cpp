@@ -180,6 +180,19 @@ TEST(OnnxMicrosoft, AttentionSeesTheKeysOfItsMask) {
   }
 }
 
+TEST(OnnxMicrosoft, SizesOfProjectionsAreInRange) {
+  MicrosoftModel model;
+  model.AddInput("x", {1, 2, 1});
+  model.AddFloats("w", {1, 3}, {1, 1, 1});
+  onnx::NodeProto* node = model.AddMicrosoft("Attention", {"x", "w"});
+  SetInt(node, "num_heads", 1);
+  SetInts(node, "qkv_hidden_sizes", {INT64_MAX, INT64_MAX, 1});
+  const Error error = ImportError(model);
+  EXPECT_EQ(error.code(), StatusCode::kInvalidModel);
+  EXPECT_NE(std::string(error.what()).find("'qkv_hidden_sizes' holds 9223372036854775807"), std::string::npos)
+      << error.what();
+}
+
 TEST(OnnxMicrosoft, AFunctionOfTheModelComesFirst) {
   MicrosoftModel model;
   model.AddInput("x", {1});
