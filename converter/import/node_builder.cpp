@@ -93,6 +93,14 @@ TensorData WholeElements(TensorData data) {
   return MakeConstant(WholeDType(data.dtype()), data.shape(), {integers.begin(), integers.end()});
 }
 
+std::string PrefixOf(const std::string& name) {
+  if (name.size() <= kLongestPrefix) return name;
+  // Not in the midst of a character of UTF-8.
+  size_t end = kLongestPrefix;
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;
+  return name.substr(0, end);
+}
+
 NodeBuilder::NodeBuilder(Graph& graph, UntypedReasons& untyped, Call call)
     : graph_(graph),
       untyped_(untyped),
@@ -205,17 +213,18 @@ std::string NodeBuilder::OutputName(size_t i) const {
   if (i >= call_.output_names.size())
     Invalid("output {} is missing; the node has {} outputs", i, call_.output_names.size());
   const std::string& name = call_.output_names[i];
-  return name.empty() ? fmt::format("{}/unused_{}", call_.label, i) : name;
+  return name.empty() ? fmt::format("{}/unused_{}", PrefixOf(call_.label), i) : name;
 }
 
 std::string NodeBuilder::HelperName(const char* suffix) const {
-  return fmt::format("{}/{}", call_.output_names.empty() ? call_.label : OutputName(0), suffix);
+  return fmt::format("{}/{}", PrefixOf(call_.output_names.empty() ? call_.label : OutputName(0)), suffix);
 }
 
 ValueId NodeBuilder::Whole(ValueId value) {
   const TensorData* packed = ConstantOf(value);
   if (packed == nullptr || DTypeBits(packed->dtype()) != 4 || packed->quantization()) return value;
-  return graph_.AddConstant(graph_.value(value).name + "/whole", WholeElements(*packed));
+  CheckRoom(packed->elements());
+  return AddConstant(PrefixOf(graph_.value(value).name) + "/whole", WholeElements(*packed));
 }
 
 NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
@@ -228,10 +237,11 @@ NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
   if (inputs.size() < def.min_inputs) {
     Invalid("the node has {} inputs; at least {} were expected", inputs.size(), def.min_inputs);
   }
+  CountMade();
   for (ValueId& input : inputs) input = Whole(input);
   const NodeId id = graph_.AddNode(op, std::move(inputs), output_names);
   Node& node = graph_.node(id);
-  node.name = suffix == nullptr ? call_.label : fmt::format("{}/{}", call_.label, suffix);
+  node.name = suffix == nullptr ? call_.label : fmt::format("{}/{}", PrefixOf(call_.label), suffix);
   node.sources = {call_.source};
   if (call_.sums && (op == OpCode::kConv2d || op == OpCode::kMatMul || op == OpCode::kAdd)) {
     Value& sum = graph_.value(node.outputs[0]);
@@ -301,6 +311,7 @@ NodeBuilder::PartialType NodeBuilder::Common(const PartialType& a, const Partial
 }
 
 Graph NodeBuilder::NewBody(const std::vector<ValueId>& inputs) const {
+  if (call_.budget != nullptr) call_.budget->CountBody(graph_.symbols().size(), call_.label);
   Graph body;
   body.symbols() = graph_.symbols();
   for (const ValueId input : inputs) {
@@ -317,6 +328,7 @@ NodeBuilder NodeBuilder::In(Graph& body, UntypedReasons& untyped) const {
   call.label = call_.label;
   call.operator_name = call_.operator_name;
   call.source = body.AddSource(call.label, call.operator_name);
+  call.budget = call_.budget;
   return {body, untyped, std::move(call)};
 }
 
@@ -327,7 +339,7 @@ std::vector<ValueId> NodeBuilder::OutputBodies(OpCode op, std::vector<ValueId> i
   std::vector<std::string> names;
   for (size_t i = 0; i < types.size(); ++i)
     names.push_back(places[i] >= 0 ? OutputName(static_cast<size_t>(places[i]))
-                                   : fmt::format("{}/{}", call_.label, i));
+                                   : fmt::format("{}/{}", PrefixOf(call_.label), i));
   const NodeId id = AddNode(op, std::move(inputs), names, nullptr);
   graph_.node(id).bodies = std::move(bodies);
   for (size_t i = 0; i < types.size(); ++i) {
@@ -341,12 +353,38 @@ std::vector<ValueId> NodeBuilder::OutputBodies(OpCode op, std::vector<ValueId> i
   return graph_.node(id).outputs;
 }
 
+void NodeBuilder::CheckRoom(int64_t bytes) const {
+  if (call_.budget == nullptr || bytes <= call_.budget->constant_bytes_left) return;
+  Spent(
+      "it needs a constant of {} MiB, and with it what Skiff makes of the model has constants of more than "
+      "{} "
+      "MiB beside {} times the size of the file; make the tensors smaller, or convert the model in parts",
+      (bytes + (1 << 20) - 1) >> 20, ImportBudget::kFreeConstantBytes >> 20, ImportBudget::kGrowth);
+}
+
+void NodeBuilder::CountMade() const {
+  if (call_.budget == nullptr || --call_.budget->nodes_left >= 0) return;
+  Spent(
+      "with it the model becomes more than {} nodes and constants, beside {} for each node of the file; "
+      "export "
+      "it so that it does not go through tensors one by one, or convert it in parts",
+      ImportBudget::kFreeNodes, ImportBudget::kNodesPerNode);
+}
+
+ValueId NodeBuilder::AddConstant(std::string_view name, TensorData data) {
+  const auto bytes = static_cast<int64_t>(data.size_bytes());
+  CheckRoom(bytes);
+  CountMade();
+  if (call_.budget != nullptr) call_.budget->constant_bytes_left -= bytes;
+  return graph_.AddConstant(name, std::move(data));
+}
+
 void NodeBuilder::OutputConstant(TensorData data) {
-  SetOutput(0, graph_.AddConstant(OutputName(0), std::move(data)));
+  SetOutput(0, AddConstant(OutputName(0), std::move(data)));
 }
 
 ValueId NodeBuilder::Constant(const char* suffix, TensorData data) {
-  return graph_.AddConstant(HelperName(suffix), std::move(data));
+  return AddConstant(HelperName(suffix), std::move(data));
 }
 
 ValueId NodeBuilder::ConstantInts(const char* suffix, const std::vector<int64_t>& values) {
@@ -369,8 +407,11 @@ ValueId NodeBuilder::Codes(const char* suffix, ValueId value) {
 
 ValueId NodeBuilder::Precomputed(const char* suffix, ValueId value) {
   constexpr int64_t kMaxElements = int64_t{1} << 24;
-  std::optional<TensorData> data = FindKnownValue(graph_, value, kMaxElements);
-  return data ? Constant(suffix, std::move(*data)) : value;
+  int64_t unlimited = std::numeric_limits<int64_t>::max();
+  int64_t& bytes_left = call_.budget == nullptr ? unlimited : call_.budget->computed_bytes_left;
+  std::optional<TensorData> data = FindKnownValue(graph_, value, kMaxElements, bytes_left);
+  // What was computed has been counted.
+  return data ? graph_.AddConstant(HelperName(suffix), std::move(*data)) : value;
 }
 
 }  // namespace skiff

@@ -10,8 +10,13 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/graph.h"
+#include "import/import_budget.h"
 
 namespace skiff {
+
+/// What becomes the beginning of many names, at most kLongestPrefix bytes of it.
+std::string PrefixOf(const std::string& name);
+inline constexpr size_t kLongestPrefix = 512;
 
 /// i8 and u8 for integers of 4 bits; every other dtype as it is.
 DType WholeDType(DType dtype);
@@ -42,6 +47,7 @@ class NodeBuilder {
     SourceId source = -1;
     bool nested = false;   ///< Its outputs are helper values of another call.
     QuantizationPtr sums;  ///< What products and sums are rounded into, as i32; null: they are numbers.
+    ImportBudget* budget = nullptr;  ///< Outlives the builder. Null: there is no limit.
   };
 
   NodeBuilder(Graph& graph, UntypedReasons& untyped, Call call);
@@ -139,6 +145,9 @@ class NodeBuilder {
     const std::vector<ValueId> values = Finish(id);
     for (size_t i = 0; i < values.size(); ++i) SetOutput(i, values[i]);
   }
+  /// Throws Error (kUnsupported) where so many bytes are more than importers may still add. For what asks
+  /// before it takes the memory of a large constant.
+  void CheckRoom(int64_t bytes) const;
   /// Output 0 is a constant.
   void OutputConstant(TensorData data);
   ValueId Constant(const char* suffix, TensorData data);
@@ -153,7 +162,8 @@ class NodeBuilder {
   /// The integers themselves of a value that is quantised, else the value.
   ValueId Codes(const char* suffix, ValueId value);
   /// A constant in the place of a value that no input decides, else the value itself. For what fold-constants
-  /// would leave to the device because it is much larger than what it is made from.
+  /// would leave to the device because it is much larger than what it is made from, and that stays there
+  /// where importers have computed enough.
   ValueId Precomputed(const char* suffix, ValueId value);
 
   // Bodies.
@@ -200,6 +210,15 @@ class NodeBuilder {
 
  private:
   std::string Where() const;
+  ValueId AddConstant(std::string_view name, TensorData data);
+  /// Takes a node or a constant from the budget.
+  void CountMade() const;
+  /// Refuses what is beyond the budget, and all that follows.
+  template <class... Args>
+  [[noreturn]] void Spent(fmt::format_string<Args...> format, Args&&... args) const {
+    call_.budget->spent = true;
+    Throw(StatusCode::kUnsupported, "{}: {}", Where(), fmt::format(format, std::forward<Args>(args)...));
+  }
   NodeId AddNode(OpCode op, std::vector<ValueId> inputs, const std::vector<std::string>& output_names,
                  const char* suffix);
   /// Types the outputs, which it returns.

@@ -53,6 +53,7 @@ Graph OnnxImporter::Import(const ImportOptions& options) {
   }
   scope.opsets = ReadOpsets(model_.opset_import(), "the model");
   graph_.name = model_.graph().name();
+  budget_.CountFile(static_cast<int64_t>(model_.ByteSizeLong()));
   ReadFunctions();
   ReadDeclaredTypes();
   AddInitializers(model_.graph(), scope, [&](int index, const std::string& label) {
@@ -186,7 +187,9 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, 
     }
     const std::string name = ExportedName(scope, tensor.name());
     const OnnxType& type = *FindOnnxType(tensor.data_type());
+    const bool beside = tensor.data_location() == onnx::TensorProto::EXTERNAL;
     const ValueId value = graph_.AddConstant(name, read(index, tensor.name()));
+    if (beside) budget_.CountFile(static_cast<int64_t>(graph_.value(value).constant->size_bytes()));
     if (bodies_ == 0 && StandsAsWider(type)) notes_.types[value] = &type;
     graph_.value(value).source = name;
     Bind(scope, tensor.name(), value);
@@ -230,6 +233,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   if (++node_count_ > kMaxNodes) {
     Throw(StatusCode::kUnsupported, "the model has more than {} nodes", kMaxNodes);
   }
+  budget_.CountNode();
   const std::string domain = NormalDomain(node.domain());
   const auto opset = scope.opsets.find(domain);
   const int64_t version = opset == scope.opsets.end() ? 0 : opset->second;
@@ -308,6 +312,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   call.op = row->op;
   call.output_used = used;
   call.source = graph_.AddSource(label, node.op_type());
+  call.budget = &budget_;
   source.folder = folder_;
   source.notes = bodies_ == 0 ? &notes_ : nullptr;
   if (kept) source.stated = StatedTypes(scope, node);
@@ -319,7 +324,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     if (builder.output_count() == 0) builder.Invalid("the node has no outputs");
     row->build(builder);
   } catch (const Error& error) {
-    if (error.code() != StatusCode::kUnsupported) throw;
+    if (error.code() != StatusCode::kUnsupported || budget_.spent) throw;
     if (error.what() != std::string_view(kInBody))
       problems_.Add(fmt::format("{} {}", what, error.what()), "", label);
     return Poison(scope, node);

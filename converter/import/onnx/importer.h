@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -101,6 +102,8 @@ class OnnxImporter {
 
   /// What a tensor of the scope is called in the Graph.
   static std::string ExportedName(const Scope& scope, const std::string& tensor);
+  /// What is before the names of what lies in a node.
+  static std::string PrefixOfNode(const std::string& label) { return PrefixOf(label) + "/"; }
   void Bind(Scope& scope, const std::string& tensor, ValueId value);
   void Poison(Scope& scope, const onnx::NodeProto& node);
   /// Takes what the file states of a tensor whose type could not be inferred.
@@ -119,6 +122,8 @@ class OnnxImporter {
   Problems problems_;
   OnnxNotes notes_;
   OnnxSequences sequences_;
+  std::unordered_set<std::string> output_names_;
+  ImportBudget budget_;
   int bodies_ = 0;  ///< That the node under construction lies in.
   size_t node_count_ = 0;
   size_t expanded_nodes_ = 0;  ///< Those that functions stand for, and their bytes.

@@ -164,6 +164,7 @@ void OnnxImporter::AddSequenceOutput(const std::string& name, const OnnxSequence
   call.operator_name = "output";
   call.output_names = {name};
   call.source = graph_.AddSource(name, "output");
+  call.budget = &budget_;
   NodeBuilder builder(graph_, untyped_, std::move(call));
   const std::optional<std::vector<ValueId>> tensors = TensorsOf(builder, sequence);
   if (!tensors)
@@ -179,8 +180,7 @@ void OnnxImporter::AddSequenceOutput(const std::string& name, const OnnxSequence
 }
 
 void OnnxImporter::AddOutput(const std::string& name, ValueId value) {
-  const auto& ports = graph_.outputs();
-  if (std::any_of(ports.begin(), ports.end(), [&](const GraphPort& port) { return port.name == name; }))
+  if (!output_names_.insert(name).second)
     Throw(StatusCode::kInvalidModel, "the graph names the output '{}' twice", name);
   const DType dtype = graph_.value(value).dtype;
   if (DTypeBits(dtype) == 4) {

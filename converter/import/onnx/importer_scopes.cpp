@@ -4,14 +4,15 @@
 #include "import/onnx/bodies.h"
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
+#include "plan/body_ports.h"
 
 namespace skiff {
 namespace {
 
-/// Functions and sub-graphs in each other; no real model comes near it.
 /// No model that was exported comes near.
 constexpr size_t kMostExpandedNodes = 50'000;
 constexpr size_t kMostExpandedBytes = size_t{256} << 20;
+/// Functions and sub-graphs in each other; no real model comes near it.
 constexpr int kMaxDepth = 32;
 
 }  // namespace
@@ -48,7 +49,7 @@ void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onn
           function.output_size());
   }
   Scope body;
-  body.prefix = label + "/";
+  body.prefix = PrefixOfNode(label);
   body.depth = scope.depth + 1;
   body.opsets = ReadOpsets(function.opset_import(), fmt::format("the function {}", function.name()));
   for (const auto& [domain, version] : scope.opsets) body.opsets.emplace(domain, version);
@@ -82,7 +83,7 @@ std::vector<ValueId> OnnxImporter::InlineBody(const onnx::GraphProto& body, cons
   if (outer.depth >= kMaxDepth)
     Throw(StatusCode::kInvalidModel, "node '{}' lies in more than {} sub-graphs", prefix, kMaxDepth);
   Scope scope;
-  scope.prefix = prefix + "/";
+  scope.prefix = PrefixOfNode(prefix);
   scope.depth = outer.depth + 1;
   scope.opsets = outer.opsets;
   for (int i = 0; i < body.input_size(); ++i)
@@ -147,6 +148,12 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
                                const OnnxBuilder::AddBodyOutputs& add_outputs) {
   if (outer.depth >= kMaxDepth)
     Throw(StatusCode::kInvalidModel, "node '{}' lies in more than {} sub-graphs", label, kMaxDepth);
+  if (bodies_ >= kMaxBodyDepth)
+    OnnxBuilder::Unsupported(
+        "has a sub-graph that lies in {} others, more than a device runs; compute what the innermost ones do "
+        "outside of the outer ones",
+        kMaxBodyDepth);
+  budget_.CountBody(graph_.symbols().size(), label);
   /// The graph around the body, which comes back whatever happens.
   struct Around {
     OnnxImporter& importer;
@@ -170,7 +177,7 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
     return value.constant ? &value : nullptr;
   };
   Scope scope;
-  scope.prefix = label + "/";
+  scope.prefix = PrefixOfNode(label);
   scope.depth = outer.depth + 1;
   scope.opsets = outer.opsets;
   for (int i = 0; i < body.input_size(); ++i) {

@@ -267,6 +267,7 @@ void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, con
   call.operator_name = file_.OperatorOf(node).Name();
   call.output_names = {NameOf(scope, node.outputs()->Get(0))};
   call.label = call.output_names[0];
+  call.budget = &shared_.budget();
   call.inputs = {ValueOf(scope, update.list), ValueOf(scope, update.index), ValueOf(scope, update.element)};
   if (std::find(call.inputs.begin(), call.inputs.end(), kPoisoned) != call.inputs.end())
     return Poison(scope, node);
@@ -281,6 +282,7 @@ void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, con
 
 void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read) {
   shared_.CountPart();
+  shared_.budget().CountNode();
   const TfliteFile::Operator op = file_.OperatorOf(node);
   const std::string what = fmt::format("operator {}", op.Name());
   NodeBuilder::Call call;
@@ -324,6 +326,7 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
   }
   if (poisoned) return Poison(scope, node);
   call.op = row.op;
+  call.budget = &shared_.budget();
   call.source = graph_.AddSource(call.label, op.Name());
   source.import_body = [&, label = call.label](int32_t subgraph, const std::vector<ValueId>& inputs,
                                                const std::vector<bool>& same, bool drop_same) {
@@ -343,7 +346,7 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
     if (complex_use == ComplexUse::kEither) builder.BuildParts(row.build);
     if (complex_use == ComplexUse::kReads) row.build(builder);
   } catch (const Error& error) {
-    if (error.code() != StatusCode::kUnsupported) throw;
+    if (error.code() != StatusCode::kUnsupported || shared_.budget().spent) throw;
     if (error.what() != std::string_view(kInBody))
       problems_.Add(fmt::format("{}: it {}", what, error.what()), "", label);
     return Poison(scope, node);

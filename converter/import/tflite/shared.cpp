@@ -72,6 +72,7 @@ TfliteShared::TfliteShared(const TfliteFile& file)
       signatures_(SignaturesOf(file)),
       variables_(PortNames(file, signatures_)),
       bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()) {
+  budget_.CountFile(static_cast<int64_t>(file.bytes().size()));
   for (const TfliteSignature& signature : signatures_) {
     ForEach(file, signature.subgraph, BuiltinOperator::CALL_ONCE, [&](const tflite::Operator& node) {
       const auto* options = node.options_as_CallOnceOptions();

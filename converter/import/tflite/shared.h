@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "import/import_budget.h"
 #include "import/tflite/signatures.h"
 
 namespace skiff {
@@ -66,6 +67,9 @@ class TfliteShared {
   /// FirstValueOfTflite.
   uint64_t& bytes_left() { return bytes_left_; }
 
+  /// Of all signatures together.
+  ImportBudget& budget() { return budget_; }
+
   /// Counts an operator, an input or an output that is imported. Throws Error (kUnsupported) beyond the
   /// limit.
   void CountPart();
@@ -83,6 +87,7 @@ class TfliteShared {
   std::map<std::string, TensorData> tables_;
   size_t part_count_ = 0;
   uint64_t bytes_left_;
+  ImportBudget budget_;
 };
 
 }  // namespace skiff

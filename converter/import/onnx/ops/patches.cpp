@@ -57,6 +57,7 @@ void BuildCol2Im(OnnxBuilder& b) {
   grid.insert(grid.end(), patches.begin(), patches.end());
   const ValueId columns =
       b.Emit("columns", OpCode::kReshape, {x, b.ConstantInts("columns_shape", grid)}, ReshapeAttrs{});
+  b.CheckRoom(taps * taps * DTypeSize(b.DTypeOf(x)));
   const ValueId weights = b.Constant("one_hot", OneHotWeights(b.DTypeOf(x), taps, block));
   const ValueId y = TransposedConvolution(b, columns, weights, kNoValue, window, 1);
   std::vector<int64_t> rest = {-1};

@@ -88,6 +88,7 @@ ValueId EmitOrdered(OnnxBuilder& b, ValueId counts, const std::vector<int64_t>& 
   const int64_t last = *std::max_element(places.begin(), places.end());
   if (*std::min_element(places.begin(), places.end()) < 0 || last >= kMostColumns)
     b.Invalid("attribute 'ngram_indexes' names places outside of 0 to {}", kMostColumns - 1);
+  b.CheckRoom((last + 1) * static_cast<int64_t>(sizeof(int64_t)));
   const auto none = static_cast<int64_t>(columns.size());
   std::vector<int64_t> from(static_cast<size_t>(last) + 1, none);
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -110,6 +111,7 @@ ValueId EmitWeighed(OnnxBuilder& b, ValueId counts, const std::vector<int64_t>& 
   if (mode == Weighing::kPresence)
     counts = b.CastTo("present", b.CastTo("is_present", counts, DType::kBool), DType::kF32);
   if (!weights) return counts;
+  // The places have been checked, and the columns were more bytes.
   std::vector<float> factors(static_cast<size_t>(*std::max_element(places.begin(), places.end())) + 1, 1.0f);
   for (size_t i = 0; i < places.size(); ++i) factors[static_cast<size_t>(places[i])] = (*weights)[i];
   return EmitMul(b, "weighed", counts, b.Constant("factors", TensorData::OfFloats(factors)));

@@ -1,0 +1,37 @@
+/// What importing one file may add to what is in it. The bodies, functions and signatures of the file share
+/// it. No real model comes near.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace skiff {
+
+struct ImportBudget {
+  static constexpr int64_t kFreeConstantBytes = int64_t{256} << 20;
+  static constexpr int64_t kGrowth = 4;
+  static constexpr int64_t kFreeNodes = 1 << 18;
+  static constexpr int64_t kNodesPerNode = 64;
+  static constexpr int64_t kMostBodySymbols = 1 << 20;
+
+  /// Of constants that importers make.
+  int64_t constant_bytes_left = kFreeConstantBytes;
+  /// Of what importers compute where they could leave it to the device.
+  int64_t computed_bytes_left = int64_t{2} << 30;
+  /// Nodes and constants that importers make.
+  int64_t nodes_left = kFreeNodes;
+  /// Of the Symbols of bodies, each of which has all of those around it.
+  int64_t symbols_left = kMostBodySymbols;
+  /// Something had to be refused: nothing more is imported.
+  bool spent = false;
+
+  /// So many bytes are in the file.
+  void CountFile(int64_t bytes) { constant_bytes_left += kGrowth * bytes; }
+  /// A node of the file is imported.
+  void CountNode() { nodes_left += kNodesPerNode; }
+  /// Takes those of the body of a node. Throws Error (kUnsupported) where there are too many.
+  void CountBody(size_t symbols, const std::string& node);
+};
+
+}  // namespace skiff
