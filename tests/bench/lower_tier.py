@@ -1,6 +1,6 @@
 """The other engines as on a CPU with fewer instruction sets. Python's packages of most have no switch for that: they ask CPUID,
 and take what is there. Their libraries are copied, each CPUID in a copy becomes UD2, which is as long, and a library that is
-loaded first answers the signal that this raises (answer_cpuid.c). Skiff is told by SKIFF_CPU.
+loaded first answers the signal that this raises (rivals/answer_cpuid.c). Skiff is told by SKIFF_CPU.
 
 x86-64 Linux; needs cc, objdump and readelf.
 """
@@ -74,5 +74,5 @@ def environment(folder, python, packages, tier):
         os.rename(os.path.join(unfinished, name), copy)
         os.rmdir(unfinished)
     answer = os.path.join(copies, f"answer_{tier}.so")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", TIERS[tier], "-o", answer, os.path.join(HERE, "answer_cpuid.c")], check=True)
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", TIERS[tier], "-o", answer, os.path.join(HERE, "rivals", "answer_cpuid.c")], check=True)
     return {"PYTHONPATH": copies, "LD_PRELOAD": answer, "SKIFF_CPU": tier}
