@@ -237,7 +237,9 @@ NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
   if (inputs.size() < def.min_inputs) {
     Invalid("the node has {} inputs; at least {} were expected", inputs.size(), def.min_inputs);
   }
-  CountMade();
+  size_t name_bytes = 0;
+  for (const std::string& name : output_names) name_bytes += name.size();
+  CountMade(name_bytes);
   for (ValueId& input : inputs) input = Whole(input);
   const NodeId id = graph_.AddNode(op, std::move(inputs), output_names);
   Node& node = graph_.node(id);
@@ -362,10 +364,15 @@ void NodeBuilder::CheckRoom(int64_t bytes) const {
       (bytes + (1 << 20) - 1) >> 20, ImportBudget::kFreeConstantBytes >> 20, ImportBudget::kGrowth);
 }
 
-void NodeBuilder::CountMade() const {
-  if (call_.budget == nullptr || --call_.budget->nodes_left >= 0) return;
+void NodeBuilder::CountMade(size_t name_bytes) const {
+  constexpr size_t kBytesInOne = 256;
+  if (call_.budget == nullptr) return;
+  call_.budget->nodes_left -= static_cast<int64_t>(1 + name_bytes / kBytesInOne);
+  if (call_.budget->nodes_left >= 0) return;
   Spent(
-      "with it the model becomes more than {} nodes and constants, beside {} for each node of the file; "
+      "with it the model becomes more than {} nodes and constants (long names count as more), beside {} for "
+      "each "
+      "node of the file; "
       "export "
       "it so that it does not go through tensors one by one, or convert it in parts",
       ImportBudget::kFreeNodes, ImportBudget::kNodesPerNode);
@@ -374,7 +381,7 @@ void NodeBuilder::CountMade() const {
 ValueId NodeBuilder::AddConstant(std::string_view name, TensorData data) {
   const auto bytes = static_cast<int64_t>(data.size_bytes());
   CheckRoom(bytes);
-  CountMade();
+  CountMade(name.size());
   if (call_.budget != nullptr) call_.budget->constant_bytes_left -= bytes;
   return graph_.AddConstant(name, std::move(data));
 }

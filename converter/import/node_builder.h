@@ -16,7 +16,7 @@ namespace skiff {
 
 /// What becomes the beginning of many names, at most kLongestPrefix bytes of it.
 std::string PrefixOf(const std::string& name);
-inline constexpr size_t kLongestPrefix = 512;
+inline constexpr size_t kLongestPrefix = 1024;
 
 /// i8 and u8 for integers of 4 bits; every other dtype as it is.
 DType WholeDType(DType dtype);
@@ -211,8 +211,8 @@ class NodeBuilder {
  private:
   std::string Where() const;
   ValueId AddConstant(std::string_view name, TensorData data);
-  /// Takes a node or a constant from the budget.
-  void CountMade() const;
+  /// Takes a node or a constant from the budget; one with long names counts as several.
+  void CountMade(size_t name_bytes) const;
   /// Refuses what is beyond the budget, and all that follows.
   template <class... Args>
   [[noreturn]] void Spent(fmt::format_string<Args...> format, Args&&... args) const {
