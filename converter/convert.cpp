@@ -6,6 +6,7 @@
 
 #include "core/error_capture.h"
 #include "core/platform.h"
+#include "emit/file_limits.h"
 #include "emit/stages.h"
 #include "graph/custom_operators.h"
 #include "graph/error.h"
@@ -77,11 +78,12 @@ void Optimise(PlannedGraph& planned, const ConvertOptions& options) {
   CheckStates(planned.graph);
   CopyPassedThroughInputs(planned.graph);
   SplitStages(planned.graph);
+  CheckBodyDepth(planned.graph);
 }
 
 /// Plans that share a file share the Session's input buffers, which then lie outside of the arena.
 void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of_several,
-           const ConvertOptions& options) {
+           const ConvertOptions& options, FileLimits& limits) {
   const auto draft = [&](Target target) {
     PlanDraft made = DraftPlan(planned.graph);
     made.target = target;
@@ -92,12 +94,17 @@ void Draft(PlannedGraph& planned, const std::set<SymbolId>& symbols, bool one_of
     return made;
   };
   planned.draft = draft(Target::kCpu);
-  for (const Target target : options.targets) planned.others.push_back(draft(target));
+  limits.Add(planned.draft);
+  for (const Target target : options.targets) limits.Add(planned.others.emplace_back(draft(target)));
 }
 
 void PlanArenas(PlannedGraph& planned) {
   PlanArena(planned.draft);
-  for (PlanDraft& draft : planned.others) PlanArena(draft);
+  CheckArena(planned.draft);
+  for (PlanDraft& draft : planned.others) {
+    PlanArena(draft);
+    CheckArena(draft);
+  }
 }
 
 /// No caller has elements of 4 bits.
@@ -114,8 +121,10 @@ void CheckPorts(const Graph& graph) {
   check("output", graph.outputs());
 }
 
-void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) {
+void Plan(Graph graph, const ConvertOptions& options, FileLimits& limits, PlannedSignature& result) {
   CheckPorts(graph);
+  CheckInputCount(graph);
+  CheckBodyDepth(graph);
   const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);
   };
@@ -137,8 +146,8 @@ void Plan(Graph graph, const ConvertOptions& options, PlannedSignature& result) 
     throw Error(error.code(), fmt::format("{}\n{}", error.what(), fmt::join(baked, "\n")));
   }
   progress("partition");
-  Draft(result, symbols, !result.buckets.empty(), options);
-  for (const auto& bucket : result.buckets) Draft(*bucket, symbols, true, options);
+  Draft(result, symbols, !result.buckets.empty(), options, limits);
+  for (const auto& bucket : result.buckets) Draft(*bucket, symbols, true, options, limits);
   progress("plan memory");
   PlanArenas(result);
   for (const auto& bucket : result.buckets) PlanArenas(*bucket);
@@ -172,7 +181,7 @@ int32_t VariableIndex(const GraphVariable& variable, FileDraft& draft) {
 /// `write` makes a file of the draft.
 template <class Write>
 auto WriteFile(const std::vector<const PlannedSignature*>& planned, const ConvertOptions& options,
-               Write&& write_draft) {
+               FileLimits limits, Write&& write_draft) {
   if (options.progress) options.progress("write");
   std::vector<const Graph*> graphs;
   for (const PlannedSignature* signature : planned) graphs.push_back(&signature->graph);
@@ -190,11 +199,13 @@ auto WriteFile(const std::vector<const PlannedSignature*>& planned, const Conver
   WriteOptions write;
   write.strip = options.strip;
   write.metadata = StatedMetadata(graphs);
+  limits.AddTables(write.metadata.size());
   return write_draft(draft, write);
 }
 
 /// Without a file.
-std::unique_ptr<ConvertedFile> PlanGraphs(std::vector<NamedGraph> graphs, const ConvertOptions& options) {
+std::unique_ptr<ConvertedFile> PlanGraphs(std::vector<NamedGraph> graphs, const ConvertOptions& options,
+                                          FileLimits& limits) {
   const bool one = graphs.size() == 1;
   if (!one) CheckBuckets(graphs, options.buckets);
   auto result = std::make_unique<ConvertedFile>();
@@ -204,7 +215,7 @@ std::unique_ptr<ConvertedFile> PlanGraphs(std::vector<NamedGraph> graphs, const 
     if (!one) own.buckets = BucketsOf(from.graph, options.buckets);
     PlannedSignature& signature = *result->signatures.emplace_back(std::make_unique<PlannedSignature>());
     signature.name = from.name;
-    Within(where, [&] { Plan(std::move(from.graph), own, signature); });
+    Within(where, [&] { Plan(std::move(from.graph), own, limits, signature); });
   }
   return result;
 }
@@ -226,7 +237,8 @@ std::vector<NamedGraph> ImportFile(const std::string& path, const ConvertOptions
 std::unique_ptr<PlannedSignature> PlanGraph(Graph graph, const ConvertOptions& options) {
   auto result = std::make_unique<PlannedSignature>();
   result->name = kMainSignature;
-  Plan(std::move(graph), options, *result);
+  FileLimits limits;
+  Plan(std::move(graph), options, limits, *result);
   return result;
 }
 
@@ -251,14 +263,16 @@ std::vector<uint8_t> WriteChecked(const FileDraft& draft, const WriteOptions& op
 std::unique_ptr<ConvertResult> ConvertGraph(Graph graph, const ConvertOptions& options) {
   auto result = std::make_unique<ConvertResult>();
   result->name = kMainSignature;
-  Plan(std::move(graph), options, *result);
-  result->file = WriteFile({result.get()}, options, WriteChecked);
+  FileLimits limits;
+  Plan(std::move(graph), options, limits, *result);
+  result->file = WriteFile({result.get()}, options, limits, WriteChecked);
   return result;
 }
 
 std::unique_ptr<ConvertedFile> ConvertGraphs(std::vector<NamedGraph> graphs, const ConvertOptions& options) {
-  auto result = PlanGraphs(std::move(graphs), options);
-  result->file = WriteFile(SignaturesOf(*result), options, WriteChecked);
+  FileLimits limits;
+  auto result = PlanGraphs(std::move(graphs), options, limits);
+  result->file = WriteFile(SignaturesOf(*result), options, limits, WriteChecked);
   return result;
 }
 
@@ -273,8 +287,9 @@ std::unique_ptr<ConvertedFile> ConvertFileTo(const std::string& path, const std:
 
 std::unique_ptr<ConvertedFile> ConvertGraphsTo(std::vector<NamedGraph> graphs, const std::string& output,
                                                const ConvertOptions& options) {
-  auto result = PlanGraphs(std::move(graphs), options);
-  WriteFile(SignaturesOf(*result), options, [&](const FileDraft& draft, const WriteOptions& write) {
+  FileLimits limits;
+  auto result = PlanGraphs(std::move(graphs), options, limits);
+  WriteFile(SignaturesOf(*result), options, limits, [&](const FileDraft& draft, const WriteOptions& write) {
     const ModelFile file = SerializeModel(draft, write);
     const std::vector<Span<const uint8_t>> parts = file.parts();
     WriteFileAtomically(output, {parts.data(), parts.size()},

@@ -38,25 +38,33 @@ struct FieldCollector {
   }
 };
 
-}  // namespace
-
-std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op,
-                                                           const AttrStorage& attrs) {
+std::vector<EncodedField> ChangedFields(OpCode op, const AttrStorage& attrs) {
   AttrStorage defaults;
   InitAttrs(op, defaults);
   FieldCollector values;
   FieldCollector default_values;
   VisitAttrs(op, attrs, values);
   VisitAttrs(op, defaults, default_values);
-  std::vector<flatbuffers::Offset<format::Attr>> encoded;
+  std::vector<EncodedField> changed;
   for (size_t i = 0; i < values.fields.size(); ++i) {
-    const EncodedField& field = values.fields[i];
-    if (field.SameAs(default_values.fields[i])) continue;
+    if (!values.fields[i].SameAs(default_values.fields[i])) changed.push_back(std::move(values.fields[i]));
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op,
+                                                           const AttrStorage& attrs) {
+  std::vector<flatbuffers::Offset<format::Attr>> encoded;
+  for (const EncodedField& field : ChangedFields(op, attrs)) {
     encoded.push_back(format::CreateAttrDirect(builder, static_cast<uint8_t>(field.tag),
                                                field.floats.empty() ? &field.ints : nullptr,
                                                field.floats.empty() ? nullptr : &field.floats));
   }
   return encoded;
 }
+
+size_t CountEncodedAttrs(OpCode op, const AttrStorage& attrs) { return ChangedFields(op, attrs).size(); }
 
 }  // namespace skiff

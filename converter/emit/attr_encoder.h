@@ -12,4 +12,7 @@ namespace skiff {
 std::vector<flatbuffers::Offset<format::Attr>> EncodeAttrs(flatbuffers::FlatBufferBuilder& builder, OpCode op,
                                                            const AttrStorage& attrs);
 
+/// How many these are.
+size_t CountEncodedAttrs(OpCode op, const AttrStorage& attrs);
+
 }  // namespace skiff

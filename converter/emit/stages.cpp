@@ -6,9 +6,11 @@
 #include <algorithm>
 
 #include "graph/bodies.h"
+#include "graph/error.h"
 #include "graph/shape_program.h"
 #include "graph/symbolic_rules.h"
 #include "ops/op_codes.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {
@@ -120,12 +122,14 @@ std::vector<GraphPort> PortsOf(const Graph& graph, const std::vector<ValueId>& v
   return ports;
 }
 
-/// Removes the nodes whose level is not as wanted, users first.
+/// Removes the nodes whose level is not as wanted, users first, with their bodies: each level has a copy.
 template <class Unwanted>
 void RemoveNodes(Graph& graph, Unwanted unwanted) {
   std::vector<NodeId> order = graph.TopologicalOrder();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    if (unwanted(*id)) graph.RemoveNode(*id);
+    if (!unwanted(*id)) continue;
+    graph.RemoveNode(*id);
+    graph.node(*id).bodies.clear();
   }
 }
 
@@ -171,18 +175,33 @@ void Cut(Graph& graph, const Levels& levels, int level, int last) {
   graph.node(stage).bodies.push_back(std::move(body));
 }
 
-void Split(Graph& graph, size_t computed) {
+/// Each level is a body in that of the level before it.
+void CheckLevels(const Graph& graph, const Levels& levels, int depth) {
+  if (depth + levels.Last() <= kMaxBodyDepth) return;
+  for (const NodeId id : graph.TopologicalOrder()) {
+    if (depth + levels.Of(id) <= kMaxBodyDepth) continue;
+    Throw(StatusCode::kUnsupported,
+          "{}: its shape follows from computed elements, whose own shape follows from such elements, {} "
+          "times in a row{}; {} are the most that a file can have. Split the net before it",
+          DescribeNode(graph, graph.node(id)), levels.Of(id),
+          depth == 0 ? "" : fmt::format(" in {} bodies", depth), kMaxBodyDepth);
+  }
+}
+
+/// `depth`: how many bodies the graph lies in.
+void Split(Graph& graph, size_t computed, int depth) {
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     Node& node = graph.node(id);
     if (node.removed) continue;
-    for (Graph& body : node.bodies) Split(body, LoopVariables(node));
+    for (Graph& body : node.bodies) Split(body, LoopVariables(node), depth + 1);
   }
   const Levels levels(graph, computed);
+  CheckLevels(graph, levels, depth);
   Cut(graph, levels, 0, levels.Last());
 }
 
 }  // namespace
 
-void SplitStages(Graph& graph) { Split(graph, 0); }
+void SplitStages(Graph& graph) { Split(graph, 0, 0); }
 
 }  // namespace skiff

@@ -5,15 +5,9 @@
 
 #include "format/aligned.h"
 #include "ops/op.h"
+#include "plan/limits.h"
 
 namespace skiff {
-namespace {
-
-/// A .skiff file names a few thousand nodes; these only stop a small malicious file from asking for huge
-/// tables.
-constexpr size_t kMaxIndices = size_t{1} << 24;
-
-}  // namespace
 
 Status CheckedFile::Invalid(const char* what, ...) const {
   char sentence[512];
@@ -65,7 +59,8 @@ Status CheckedFile::ReadQuantization(int32_t index, DType dtype, const Shape& sh
 
 Status CheckedFile::CountIndices(size_t more) {
   index_count += more;
-  return index_count > kMaxIndices ? Invalid("it has more than %zu references", kMaxIndices) : OkStatus();
+  return index_count > kMaxReferences ? Invalid("it has more than %zu references", kMaxReferences)
+                                      : OkStatus();
 }
 
 }  // namespace skiff

@@ -7,6 +7,7 @@
 #include "format/aligned.h"
 #include "format/model_data.h"
 #include "format/plan_reader.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {
@@ -83,7 +84,7 @@ class Reader {
     if (file_.header.model_size < 16)
       return file_.Invalid("its FlatBuffer part has only %llu bytes",
                            static_cast<unsigned long long>(file_.header.model_size));
-    flatbuffers::Verifier verifier(bytes, file_.header.model_size);
+    flatbuffers::Verifier verifier(bytes, file_.header.model_size, kMaxTableDepth, kMaxTables);
     if (!format::VerifyModelBuffer(verifier)) return file_.Invalid("its FlatBuffer part is malformed");
     file_.model = format::GetModel(bytes);
     if (file_.model->format_version() > format::kFormatVersion)

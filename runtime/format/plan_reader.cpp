@@ -8,13 +8,11 @@
 #include "ops/custom.h"
 #include "ops/quantized.h"
 #include "plan/body_ports.h"
+#include "plan/limits.h"
 #include "plan/shaped_plan.h"
 
 namespace skiff {
 namespace {
-
-/// Some checks are quadratic in the operands of one node.
-constexpr size_t kMaxOperands = 4096;
 
 /// Which of the file's weights they are, and whether they were widened. The hash that the file states for
 /// them is no more than its word. Spread over all bits, because delegates put several together.

@@ -14,8 +14,6 @@ namespace skiff {
 /// If: then, else. While: condition, body. Stage: the rest of the plan.
 inline constexpr size_t kMaxBodies = 2;
 inline constexpr size_t BodyCount(OpCode op) { return op == OpCode::kStage ? 1 : kMaxBodies; }
-/// Bodies in bodies.
-inline constexpr int kMaxBodyDepth = 16;
 
 inline bool HasBodies(const PlanNode& node) { return kBuildHasBodies && !node.bodies.empty(); }
 

@@ -5,6 +5,7 @@
 #include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/built_plan.h"
+#include "plan/limits.h"
 #include "plan/placement.h"
 
 namespace skiff {

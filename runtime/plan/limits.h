@@ -1,0 +1,23 @@
+/// What a file may ask for at most, beside the bytes of tensors and arenas (core/extents.h). Its reader
+/// refuses more, and the converter says so, by the net's names, before it writes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace skiff {
+
+/// Bodies in bodies.
+inline constexpr int kMaxBodyDepth = 16;
+/// Of one node: some checks are quadratic in them.
+inline constexpr size_t kMaxOperands = 4096;
+/// Of one plan.
+inline constexpr size_t kMaxInputs = 4096;
+/// A file names a few thousand nodes; these only stop a small malicious file from asking for huge tables.
+/// References are what all lists of operands, bodies and labels hold.
+inline constexpr size_t kMaxReferences = size_t{1} << 24;
+inline constexpr uint32_t kMaxTables = 1'000'000;
+/// Tables in tables: each body takes two.
+inline constexpr uint32_t kMaxTableDepth = 64;
+
+}  // namespace skiff

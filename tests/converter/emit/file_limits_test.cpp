@@ -1,0 +1,100 @@
+// What no loader takes is refused by name before a file is written.
+#include "emit/file_limits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert.h"
+#include "graph/error.h"
+#include "graph/text.h"
+#include "plan/limits.h"
+
+namespace skiff {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// The sentence of the refusal; "" where the graph is converted.
+std::string Refusal(const std::string& text) {
+  try {
+    ConvertGraph(ParseGraph(text), {});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+    return error.what();
+  }
+  return "";
+}
+
+/// Conditions in each other.
+std::string Nested(int depth) {
+  std::string inner;
+  for (int level = depth - 1; level >= 0; --level) {
+    const std::string result = inner.empty() ? "x" : fmt::format("y{}", level + 1);
+    inner = fmt::format(
+        "y{} = If(c, c, x) then {{ input c input x\n{} output {} }} else {{ input c input x output x }}\n",
+        level, inner, result);
+  }
+  return fmt::format("graph g {{\n input c: bool[]\n input x: f32[2]\n {} output y0\n}}\n", inner);
+}
+
+TEST(FileLimits, BodiesInBodies) {
+  EXPECT_EQ(Refusal(Nested(kMaxBodyDepth)), "");
+  EXPECT_THAT(Refusal(Nested(kMaxBodyDepth + 1)),
+              AllOf(HasSubstr("node 'y16' (If)"), HasSubstr("16 in each other are the most")));
+}
+
+/// Each shape follows from elements whose shape does.
+std::string Stages(int count) {
+  std::string text = "graph g {\n  input t0: f32[4000]\n";
+  for (int i = 0; i < count; ++i) {
+    text += fmt::format("  m{0} = Cast(t{0}) {{to=bool}}\n", i);
+    text += fmt::format("  i{0} = Cast(m{0}) {{to=i64}}\n", i);
+    text += fmt::format("  n{0} = ReduceSum(i{0}) {{axes=[0], keep_dims=false}}\n", i);
+    text += fmt::format("  p{0} = NonZero(m{0}, n{0})\n", i);
+    text += fmt::format("  q{0} = Cast(p{0}) {{to=f32}}\n", i);
+    text += fmt::format("  t{1} = ReduceSum(q{0}) {{axes=[0], keep_dims=false}}\n", i, i + 1);
+  }
+  return text + fmt::format("  output t{}\n}}\n", count);
+}
+
+TEST(FileLimits, Stages) {
+  EXPECT_EQ(Refusal(Stages(kMaxBodyDepth)), "");
+  EXPECT_THAT(Refusal(Stages(kMaxBodyDepth + 1)), AllOf(HasSubstr("'p16'"), HasSubstr("17 times in a row")));
+  EXPECT_THAT(Refusal(Stages(300)), HasSubstr("17 times in a row"));
+}
+
+TEST(FileLimits, Operands) {
+  std::string list = "a";
+  for (size_t i = 1; i < kMaxOperands; ++i) list += ", a";
+  EXPECT_THAT(
+      Refusal("graph g { input x: f32[3] a = Neg(x) y = Concat(" + list + ") {axis=0} output y }"),
+      AllOf(HasSubstr("node 'y' (Concat)"), HasSubstr("has 4096 inputs and 1 outputs; 4096 together")));
+}
+
+TEST(FileLimits, Inputs) {
+  std::string text = "graph g {\n";
+  for (size_t i = 0; i <= kMaxInputs; ++i) text += fmt::format("  input x{}: f32[2]\n", i);
+  EXPECT_THAT(Refusal(text + "  y = Neg(x0)\n  output y\n}\n"), HasSubstr("4097 inputs, 'x0' and others"));
+}
+
+/// Each tensor is one that can be, all of them at once are too much, wherever they are.
+TEST(FileLimits, TheArena) {
+  std::string text = "graph g {\n  input x: f32[274877906944]\n";
+  for (int i = 0; i < 80; ++i) text += fmt::format("  y{0} = Neg(x)\n  output y{0}\n", i);
+  EXPECT_EQ(Refusal("graph g { input x: f32[274877906944] y = Neg(x) output y }"), "");
+  PipelineOptions apart;
+  apart.disabled = {"eliminate-common-subexpressions"};
+  ConvertOptions options;
+  options.pipeline = apart;
+  EXPECT_THROW(ConvertGraph(ParseGraph(text + "}\n"), options), Error);
+}
+
+TEST(FileLimits, Tables) {
+  FileLimits limits;
+  limits.AddTables(kMaxTables);
+  EXPECT_THROW(limits.AddTables(1), Error);
+}
+
+}  // namespace
+}  // namespace skiff
