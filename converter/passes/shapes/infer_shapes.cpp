@@ -27,8 +27,10 @@ void PinShapeInputs(Graph& graph, NodeId id) {
   }
 }
 
+void InferWithin(Graph& graph, LoopsOf& loops);
+
 /// Types body `b` anew, with `types` for its inputs. Bodies share the graph's Symbols, which may become more.
-void InferBody(Graph& graph, NodeId id, size_t b, const std::vector<ValueType>& types) {
+void InferBody(Graph& graph, NodeId id, size_t b, const std::vector<ValueType>& types, LoopsOf& loops) {
   Graph body = std::move(graph.node(id).bodies[b]);
   body.symbols() = graph.symbols();
   ForgetTypes(body, graph.symbols().size());
@@ -41,7 +43,7 @@ void InferBody(Graph& graph, NodeId id, size_t b, const std::vector<ValueType>& 
     to.quantization = types[i].quantization;
     to.elements = types[i].elements;
   }
-  InferShapes(body);
+  InferWithin(body, loops);
   graph.symbols() = body.symbols();
   graph.node(id).bodies[b] = std::move(body);
 }
@@ -57,25 +59,25 @@ std::vector<ValueType> TypesForBodies(const Graph& graph, const Node& node) {
   return types;
 }
 
-void InferBodies(Graph& graph, NodeId id) {
+void InferBodies(Graph& graph, NodeId id, LoopsOf::OfNode& known) {
   CheckBodies(graph, graph.node(id));
   std::vector<ValueType> types = TypesForBodies(graph, graph.node(id));
   const size_t last = graph.node(id).bodies.size() - 1;
-  LoopExtents extents(graph);
+  known.extents.Begin(graph, graph.node(id), types);
   do {
-    InferBody(graph, id, last, types);
-  } while (extents.Widen(graph, graph.node(id), types));
-  for (size_t b = 0; b < last; ++b) InferBody(graph, id, b, types);
+    InferBody(graph, id, last, types, known.bodies[last]);
+  } while (known.extents.Widen(graph, graph.node(id), types));
+  for (size_t b = 0; b < last; ++b) InferBody(graph, id, b, types, known.bodies[b]);
 }
 
-}  // namespace
-
-void InferNode(Graph& graph, NodeId id) {
-  if (FindOp(graph.node(id).op)->Is(kBodies)) InferBodies(graph, id);
+void InferNodeWithin(Graph& graph, NodeId id, LoopsOf& loops) {
+  if (FindOp(graph.node(id).op)->Is(kBodies)) {
+    std::unique_ptr<LoopsOf::OfNode>& known = loops.nodes[id];
+    if (!known) known = std::make_unique<LoopsOf::OfNode>();
+    InferBodies(graph, id, *known);
+  }
   SetTypes(graph, id, InferTypes(graph, graph.node(id)));
 }
-
-namespace {
 
 /// A branch that is never taken may even be of other types.
 std::optional<bool> KnownCondition(const Graph& graph, const Node& node) {
@@ -85,20 +87,30 @@ std::optional<bool> KnownCondition(const Graph& graph, const Node& node) {
   return *condition->as<uint8_t>() != 0;
 }
 
-void InferInOrder(Graph& graph, NodeId id) {
+void InferInOrder(Graph& graph, NodeId id, LoopsOf& loops) {
   if (graph.node(id).removed) return;
   if (const std::optional<bool> condition = KnownCondition(graph, graph.node(id))) {
-    for (NodeId inlined : InlineBranch(graph, id, *condition)) InferInOrder(graph, inlined);
+    for (NodeId inlined : InlineBranch(graph, id, *condition)) InferInOrder(graph, inlined, loops);
     return;
   }
   PinShapeInputs(graph, id);
-  InferNode(graph, id);  // Even where it has types: they may be those of another contract.
+  InferNodeWithin(graph, id, loops);  // Even where it has types: they may be those of another contract.
+}
+
+void InferWithin(Graph& graph, LoopsOf& loops) {
+  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id, loops);
 }
 
 }  // namespace
 
+void InferNode(Graph& graph, NodeId id) {
+  LoopsOf loops;
+  InferNodeWithin(graph, id, loops);
+}
+
 void InferShapes(Graph& graph) {
-  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id);
+  LoopsOf loops;
+  InferWithin(graph, loops);
 }
 
 }  // namespace skiff

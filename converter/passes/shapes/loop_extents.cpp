@@ -6,22 +6,47 @@
 
 namespace skiff {
 
+void LoopExtents::Begin(Graph& graph, const Node& node, std::vector<ValueType>& types) {
+  symbols_ = graph.symbols().size();
+  std::erase_if(extents_, [&](const auto& extent) {
+    return extent.first.first >= types.size() || extent.first.second >= types[extent.first.first].dims.size();
+  });
+  for (auto& [at, interval] : extents_) {
+    const Bounds bounds = types[at.first].dims[at.second].bounds();
+    interval.min = std::min(interval.min, std::max<int64_t>(bounds.min, 0));
+    interval.max = std::max(interval.max, bounds.max);
+  }
+  SetSymbols(graph, node, types);
+}
+
 bool LoopExtents::WidenOne(size_t variable, size_t axis, const Dim& before, const Dim& after) {
   if (before == after) return false;
-  auto known = std::find_if(extents_.begin(), extents_.end(), [&](const Extent& extent) {
-    return extent.variable == variable && extent.axis == axis;
-  });
-  const bool first = known == extents_.end();
-  if (first) {
-    const Bounds bounds = before.bounds();
-    known = extents_.insert(known, {variable, axis, std::max<int64_t>(bounds.min, 0), bounds.max});
-  }
+  const Bounds first = before.bounds();
+  const auto [known, fresh] =
+      extents_.try_emplace({variable, axis}, Interval{std::max<int64_t>(first.min, 0), first.max});
+  Interval& interval = known->second;
   const Bounds bounds = after.bounds();
-  const bool shrinks = bounds.min < known->min && known->min > 0;
-  const bool grows = bounds.max > known->max;
-  if (shrinks) known->min = 0;
-  if (grows) known->max = Symbol::kUnbounded;
-  return first || shrinks || grows;
+  const bool shrinks = bounds.min < interval.min && interval.min > 0;
+  const bool grows = bounds.max > interval.max;
+  if (shrinks) interval.min = 0;
+  if (grows) interval.max = Symbol::kUnbounded;
+  return fresh || shrinks || grows;
+}
+
+void LoopExtents::OpenAll(const Node& node, const std::vector<ValueType>& types) {
+  for (size_t i = 0; i < LoopVariables(node); ++i) {
+    for (size_t axis = 0; axis < types[i].dims.size(); ++axis) extents_[{i, axis}] = {0, Symbol::kUnbounded};
+  }
+}
+
+void LoopExtents::SetSymbols(Graph& graph, const Node& node, std::vector<ValueType>& types) const {
+  for (const auto& [at, interval] : extents_) {
+    const SymbolId id = graph.AddFreshSymbol(graph.value(node.inputs[at.first]).name);
+    Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
+    symbol.min = interval.min;
+    symbol.max = interval.max;
+    types[at.first].dims[at.second] = Dim::OfSymbol(id, symbol);
+  }
 }
 
 bool LoopExtents::Widen(Graph& graph, const Node& node, std::vector<ValueType>& types) {
@@ -33,14 +58,9 @@ bool LoopExtents::Widen(Graph& graph, const Node& node, std::vector<ValueType>& 
       changed = WidenOne(i, axis, types[i].dims[axis], after[axis]) || changed;
   }
   if (!changed) return false;
+  if (++rounds_ >= kMostRounds) OpenAll(node, types);
   graph.symbols().resize(symbols_);
-  for (const Extent& extent : extents_) {
-    const SymbolId id = graph.AddFreshSymbol(graph.value(node.inputs[extent.variable]).name);
-    Symbol& symbol = graph.symbols()[static_cast<size_t>(id)];
-    symbol.min = extent.min;
-    symbol.max = extent.max;
-    types[extent.variable].dims[extent.axis] = Dim::OfSymbol(id, symbol);
-  }
+  SetSymbols(graph, node, types);
   return true;
 }
 
