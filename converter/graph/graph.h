@@ -149,6 +149,12 @@ struct GraphVariable {
   TensorData first;  ///< Its value before the first run.
 };
 
+/// What passes may still spend on new constants (passes/folding_budget.h).
+struct FoldingBudget {
+  int64_t bytes = -1;  ///< -1: not known yet.
+  int64_t work = 0;
+};
+
 class Graph {
  public:
   std::string name;
@@ -160,7 +166,7 @@ class Graph {
   /// A sentence for the user about each thing that the importer left out, none of which the net computes
   /// with, or supposed where the file says nothing.
   std::vector<std::string> left_out;
-  int64_t folding_left = -1;  ///< Bytes that folding may still add to the constants; -1: not known yet.
+  FoldingBudget folding;
   /// What the source says of the whole net.
   StatedNotes stated;
 

@@ -99,7 +99,11 @@ void RunPipeline(Graph& graph, const PipelineOptions& options) {
   }
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     if (graph.node(id).removed) continue;
-    for (Graph& body : graph.node(id).bodies) RunPipeline(body, options);
+    for (Graph& body : graph.node(id).bodies) {
+      body.folding = graph.folding;
+      RunPipeline(body, options);
+      graph.folding = body.folding;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "ops/build_ops.h"
 #include "ops/shape_rules.h"
 #include "passes/canonicalize/rules.h"
+#include "passes/folding_budget.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/rewrite.h"
 
@@ -56,15 +57,16 @@ bool RemoveNeutral(Graph& graph, NodeId id) {
   if (right == nullptr || HasClamp(graph, id) ||
       !SameType(graph, graph.node(id).inputs[0], Output(graph, id)))
     return false;
-  const std::vector<double> numbers = right->ToDoubles();
-  const bool all =
-      std::all_of(numbers.begin(), numbers.end(), [&](double number) { return number == neutral; });
+  const std::optional<std::vector<double>> numbers = TakeNumbers(graph, *right);
+  const bool all = numbers && std::all_of(numbers->begin(), numbers->end(),
+                                          [&](double number) { return number == neutral; });
   return all && Bypass(graph, id, graph.node(id).inputs[0], kDoesNothing);
 }
 
 bool SubToAdd(Graph& graph, NodeId id) {
   if (graph.ConstantInput(id, 1) == nullptr) return false;
   if (!IsFloatValue(graph, graph.node(id).inputs[1])) return false;
+  if (!TakeFoldingCopy(graph, graph.node(id).inputs[1])) return false;
   const ClampAttrs attrs = graph.node(id).As<ClampAttrs>();
   const ValueId negated = MapConstant(graph, id, ".negated", [](double number) { return -number; });
   Become(graph, id, OpCode::kAdd, {graph.node(id).inputs[0], negated}, attrs);
@@ -80,8 +82,9 @@ bool IsModeratePowerOfTwo(double number) {
 bool DivToMul(Graph& graph, NodeId id) {
   const TensorData* divisor = graph.ConstantInput(id, 1);
   if (divisor == nullptr || !IsFloat(divisor->dtype())) return false;
-  const std::vector<double> numbers = divisor->ToDoubles();
-  if (!std::all_of(numbers.begin(), numbers.end(), IsModeratePowerOfTwo)) return false;
+  const std::optional<std::vector<double>> numbers = TakeNumbers(graph, *divisor);
+  if (!numbers || !std::all_of(numbers->begin(), numbers->end(), IsModeratePowerOfTwo)) return false;
+  if (!TakeFoldingCopy(graph, graph.node(id).inputs[1])) return false;
   const ClampAttrs attrs = graph.node(id).As<ClampAttrs>();
   const ValueId inverse = MapConstant(graph, id, ".inverse", [](double number) { return 1.0 / number; });
   Become(graph, id, OpCode::kMul, {graph.node(id).inputs[0], inverse}, attrs);

@@ -3,19 +3,22 @@
 
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
+#include "passes/folding_budget.h"
 #include "passes/fuse/linear.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
 namespace {
 
-/// Nothing where an input is not constant.
-std::optional<ChannelAffine> ReadBatchNorm(const Graph& graph, NodeId id) {
+/// Nothing where an input is not constant, or no budget is left to look at it.
+std::optional<ChannelAffine> ReadBatchNorm(Graph& graph, NodeId id) {
   std::vector<double> inputs[4];  // Scale, bias, mean, variance.
   for (int i = 0; i < 4; ++i) {
     const TensorData* data = graph.ConstantInput(id, i + 1);
     if (data == nullptr) return {};
-    inputs[i] = data->ToDoubles();
+    std::optional<std::vector<double>> numbers = TakeNumbers(graph, *data);
+    if (!numbers) return {};
+    inputs[i] = *std::move(numbers);
   }
   const auto epsilon = static_cast<double>(graph.node(id).As<NormAttrs>().epsilon);
   ChannelAffine affine;
@@ -38,6 +41,10 @@ void SplitIntoMulAndAdd(Graph& graph, NodeId id, int axis, const ChannelAffine& 
   const ValueId addend = graph.AddConstant(name + ".addend", RoundedTo(dtype, shape, affine.addend));
   const ValueId product = EmitTyped(graph, OpCode::kMul, {x, factor}, ClampAttrs(), name + ".product", id);
   Become(graph, id, OpCode::kAdd, {product, addend}, ClampAttrs());
+}
+
+int64_t BytesOf(const Graph& graph, NodeId id, const ChannelAffine& affine) {
+  return static_cast<int64_t>(affine.factor.size()) * DTypeSize(graph.value(graph.node(id).inputs[0]).dtype);
 }
 
 }  // namespace
@@ -65,11 +72,10 @@ void FoldBatchNorm(Graph& graph) {
     const bool behind_linear = producer != kNoNode && IsLinear(graph.node(producer).op) && axis == rank - 1;
     const std::string obstacle =
         behind_linear ? WhyNotRescalable(graph, producer) : "there is no convolution right before it";
-    if (obstacle.empty()) {
-      Rescale(graph, producer, *affine);
+    if (obstacle.empty() && Rescale(graph, producer, *affine)) {
       graph.Note(id, "folded into the weights of '" + graph.node(producer).name + "'");
       TakeOver(graph, producer, id);
-    } else {
+    } else if (TakeFoldingBytes(graph, 2 * BytesOf(graph, id, *affine))) {
       graph.Note(id, "became Mul and Add: " + obstacle);
       SplitIntoMulAndAdd(graph, id, axis, *affine);
     }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"
 #include "passes/release_constants.h"
@@ -53,6 +54,10 @@ void MatMulToFullyConnected(Graph& graph, NodeId id) {
     return;
   if (rank > 2 && graph.value(x).dims.size() < static_cast<size_t>(rank)) return;
   const MatMulAttrs attrs = graph.node(id).As<MatMulAttrs>();
+  if (!attrs.transpose_b && !TakeFoldingCopy(graph, graph.node(id).inputs[1])) {
+    graph.Note(id, "not FullyConnected: too many products share one constant");
+    return;
+  }
   const std::string name = graph.value(graph.node(id).inputs[1]).name;
   const TensorData flat = matrix->Reshaped(Shape{matrix->shape()[rank - 2], matrix->shape()[rank - 1]});
   const ValueId weights = graph.AddConstant(name + ".weights", attrs.transpose_b ? flat : Transposed(flat));
@@ -73,7 +78,7 @@ ValueId VariableOperand(const Graph& graph, NodeId id) {
 
 /// What Neg, or Mul, Div or Add with a constant, does to each channel of y; nothing when channels are not all
 /// it knows.
-std::optional<ChannelAffine> ReadAffine(const Graph& graph, NodeId id, ValueId y) {
+std::optional<ChannelAffine> ReadAffine(Graph& graph, NodeId id, ValueId y) {
   const Node& node = graph.node(id);
   const Dim& last = graph.value(y).dims.back();
   if (!last.constant()) return {};
@@ -121,7 +126,10 @@ void FoldIntoLinear(Graph& graph, NodeId id) {
     return;
   }
   const ClampAttrs clamp = FusedClamp(graph.node(id));
-  Rescale(graph, linear, *affine);
+  if (!Rescale(graph, linear, *affine)) {
+    graph.Note(id, "not fused: too much would be multiplied ahead of time");
+    return;
+  }
   graph.Note(id, "folded into the weights or bias of '" + name + "'");
   TakeOver(graph, linear, id);
   SetFusedClamp(graph.node(linear), clamp);

@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/fuse/clamp_range.h"
+#include "passes/release_constants.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -24,6 +26,14 @@ Range NormalRange(DType dtype) {
   if (dtype == DType::kF16) return {0x1p-14, 65504};
   if (dtype == DType::kF32) return {std::numeric_limits<float>::min(), std::numeric_limits<float>::max()};
   return {std::numeric_limits<double>::min(), std::numeric_limits<double>::max()};
+}
+
+/// Takes from the budget what new weights and a new bias need.
+bool HasRoom(Graph& graph, ValueId weights, ValueId bias, const ChannelAffine& affine) {
+  if (!IsAll(affine.factor, 1) && !TakeFoldingCopy(graph, weights)) return false;
+  if (bias != kNoValue) return TakeFoldingCopy(graph, bias);
+  const auto channels = static_cast<int64_t>(affine.addend.size());
+  return IsAll(affine.addend, 0) || TakeFoldingBytes(graph, channels * DTypeSize(graph.value(weights).dtype));
 }
 
 }  // namespace
@@ -58,36 +68,42 @@ std::string WhyNotRescalable(const Graph& graph, NodeId id) {
   return "";
 }
 
-void Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
+bool Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
   const ValueId old_weights = graph.node(id).inputs[1];
   const ValueId old_bias = InputOf(graph, id, 2);
+  if (!HasRoom(graph, old_weights, old_bias, affine)) return false;
   const TensorData weights = *graph.value(old_weights).constant;
   const DType dtype = weights.dtype();
   const auto channels = static_cast<int64_t>(affine.factor.size());
   if (!IsAll(affine.factor, 1)) {
-    std::vector<double> numbers = weights.ToDoubles();
-    const size_t inner = numbers.size() / affine.factor.size();
-    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] *= affine.factor[i / inner];
-    const TensorData scaled = RoundedTo(dtype, weights.shape(), numbers);
+    // Chains of factors multiply the same weights again and again.
+    std::optional<std::vector<double>> numbers = TakeNumbers(graph, weights);
+    if (!numbers) return false;
+    const size_t inner = numbers->size() / affine.factor.size();
+    for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] *= affine.factor[i / inner];
+    const TensorData scaled = RoundedTo(dtype, weights.shape(), *numbers);
     graph.SetInput(id, 1, graph.AddConstant(graph.value(old_weights).name + ".scaled", scaled));
+    ReleaseIfUnused(graph, old_weights);
   }
   std::vector<double> bias = affine.addend;
   if (old_bias != kNoValue) {
     const std::vector<double> numbers = graph.value(old_bias).constant->ToDoubles();
     for (size_t i = 0; i < bias.size(); ++i) bias[i] += numbers[i] * affine.factor[i];
   } else if (IsAll(bias, 0)) {
-    return;
+    return true;
   }
   const std::string& base = graph.value(old_bias != kNoValue ? old_bias : old_weights).name;
   graph.SetInput(id, 2, graph.AddConstant(base + ".bias", RoundedTo(dtype, Shape{channels}, bias)));
+  if (old_bias != kNoValue) ReleaseIfUnused(graph, old_bias);
+  return true;
 }
 
-std::optional<std::vector<double>> PerChannel(const Graph& graph, ValueId id, int64_t channels) {
+std::optional<std::vector<double>> PerChannel(Graph& graph, ValueId id, int64_t channels) {
   if (!graph.value(id).constant) return {};
   const TensorData& data = *graph.value(id).constant;
   if (data.elements() == 1) return std::vector<double>(static_cast<size_t>(channels), data.ToDoubles()[0]);
   if (data.elements() != channels || data.shape().last() != channels) return {};
-  return data.ToDoubles();
+  return TakeNumbers(graph, data);
 }
 
 }  // namespace skiff

@@ -30,10 +30,12 @@ bool AreFiniteIn(DType dtype, const std::vector<double>& factors);
 /// activation.
 std::string WhyNotRescalable(const Graph& graph, NodeId linear);
 
-/// Multiplies the weights and sets the bias; everything is computed in double and rounded once.
-void Rescale(Graph& graph, NodeId linear, const ChannelAffine& affine);
+/// Multiplies the weights and sets the bias; everything is computed in double and rounded once. False, and
+/// nothing happens, where no budget is left for that.
+bool Rescale(Graph& graph, NodeId linear, const ChannelAffine& affine);
 
-/// The elements of a constant that is one number, or one per channel along the last axis; else nothing.
-std::optional<std::vector<double>> PerChannel(const Graph& graph, ValueId constant, int64_t channels);
+/// The elements of a constant that is one number, or one per channel along the last axis; else nothing,
+/// as where no budget is left to look at them.
+std::optional<std::vector<double>> PerChannel(Graph& graph, ValueId constant, int64_t channels);
 
 }  // namespace skiff

@@ -5,6 +5,7 @@
 #include "graph/node_types.h"
 #include "graph/shape_program.h"
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -13,8 +14,6 @@ namespace {
 /// A result may be this large whatever it was made from; beyond that it may be kMaxGrowth times its inputs.
 constexpr int64_t kSmallBytes = 64 * 1024;
 constexpr int64_t kMaxGrowth = 4;
-/// All results together may add this to the constants of the source, and as many bytes as these four times.
-constexpr int64_t kMostAdded = int64_t{256} << 20;
 /// No list of extents or pads is larger.
 constexpr int64_t kMaxShapeInputBytes = 1024 * 1024;
 
@@ -40,20 +39,11 @@ int64_t BytesAdded(const Graph& graph, const Node& node) {
   return std::max<int64_t>(BytesWritten(graph, node) - BytesRead(graph, node), 0);
 }
 
-/// Expand, Tile and Fill would turn a few bytes of the file into many; chains of them, each of which is
-/// modest, as well.
+/// Expand, Tile and Fill would turn a few bytes of the file into many. Chains of them, each of which is
+/// modest, have a budget.
 bool BlowsUp(const Graph& graph, const Node& node) {
   const int64_t written = BytesWritten(graph, node);
-  return written > kSmallBytes &&
-         (written > kMaxGrowth * BytesRead(graph, node) || BytesAdded(graph, node) > graph.folding_left);
-}
-
-int64_t FoldingBudget(const Graph& graph) {
-  int64_t bytes = 0;
-  for (ValueId id = 0; id < graph.value_count(); ++id) {
-    if (graph.value(id).constant) bytes += static_cast<int64_t>(graph.value(id).constant->size_bytes());
-  }
-  return kMostAdded + kMaxGrowth * bytes;
+  return written > kSmallBytes && written > kMaxGrowth * BytesRead(graph, node);
 }
 
 /// Some user can only be typed when it knows the elements.
@@ -80,6 +70,13 @@ TensorData ElementsOf(const Value& value) {
   std::vector<int64_t> numbers;
   for (const Dim& element : *value.elements) numbers.push_back(element.value);
   return TensorData::OfInts(numbers).Reshaped(value.shape());
+}
+
+/// Takes from the budget what evaluating the node costs; false where that is not left.
+bool IsAffordable(Graph& graph, const Node& node) {
+  if (HasKnownElements(graph, node) || node.op == OpCode::kShape) return true;
+  if (!TakeFoldingWork(graph, node)) return false;
+  return TakeFoldingBytes(graph, BytesAdded(graph, node)) || NeededAsValues(graph, node);
 }
 
 bool CanFold(const Graph& graph, const Node& node) {
@@ -110,7 +107,6 @@ std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& n
 }  // namespace
 
 void FoldConstants(Graph& graph) {
-  if (graph.folding_left < 0) graph.folding_left = FoldingBudget(graph);
   ForEachNode(graph, [&](NodeId id) {
     const TensorData* condition = graph.node(id).op == OpCode::kIf ? graph.ConstantInput(id, 0) : nullptr;
     if (condition != nullptr) {
@@ -118,11 +114,10 @@ void FoldConstants(Graph& graph) {
         InferNode(graph, inlined);
       return;
     }
-    if (!CanFold(graph, graph.node(id))) return;
+    if (!CanFold(graph, graph.node(id)) || !IsAffordable(graph, graph.node(id))) return;
     std::optional<std::vector<TensorData>> results = Compute(graph, graph.node(id));
     if (!results) return;
     graph.Note(id, "evaluated ahead of time");
-    graph.folding_left = std::max<int64_t>(graph.folding_left - BytesAdded(graph, graph.node(id)), 0);
     const std::vector<ValueId> outputs = graph.node(id).outputs;
     std::vector<NodeId> producers;
     for (size_t i = 0; i < graph.node(id).inputs.size(); ++i)

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 
 namespace skiff {
@@ -29,6 +30,88 @@ TEST(FoldConstants, ChainsOfModestStepsHaveABudget) {
   }
   EXPECT_LE(ConstantBytes(graph), uint64_t{600} << 20);
   EXPECT_GE(ConstantBytes(graph), uint64_t{1} << 20) << "what is modest is folded";
+}
+
+int CountOf(const Graph& graph, OpCode op) {
+  int count = 0;
+  for (const NodeId id : graph.TopologicalOrder()) count += graph.node(id).op == op ? 1 : 0;
+  return count;
+}
+
+/// Products of constants that are none of the source's, each as long as the one before.
+TEST(FoldConstants, WorkHasABudget) {
+  std::string text = R"(graph g {
+    input x: f32[1]
+    const s0: f32[64, 64] = seed 1
+    const r: i64[2] = [2, 2]
+    const small: f32[8, 8] = seed 2
+    q = MatMul(small, small)
+    s1 = Tile(s0, r)
+    s2 = Tile(s1, r)
+    s3 = Tile(s2, r)
+    m0 = Tile(s3, r)
+)";
+  for (int i = 0; i < 30; ++i) text += fmt::format("  m{} = MatMul(m{}, m0)\n", i + 1, i);
+  Graph graph = ParseGraph(text + R"(
+    a = ReduceSum(m30) {axes=[0, 1], keep_dims=false}
+    b = ReduceSum(q) {axes=[0, 1], keep_dims=false}
+    y0 = Add(x, a)
+    y = Add(y0, b)
+    output y
+  })");
+  InferShapes(graph);
+  FoldConstants(graph);
+  const int products = CountOf(graph, OpCode::kMatMul);
+  EXPECT_GE(products, 20) << "2^30 multiply-adds each";
+  EXPECT_LE(products, 29) << "what is modest is folded";
+}
+
+/// Nodes that share a constant would each get one of their own.
+std::string Shared(const char* op, int count) {
+  std::string text = R"(graph g {
+    const c: f32[1024, 2048] = seed 1
+    input x: f32[1, 1024]
+    input z: f32[1024, 2048]
+)";
+  for (int i = 0; i < count; ++i)
+    text += fmt::format("  a{0} = {1}({2}, c)\n  y{0} = ReduceSum(a{0}) {{axes=[0, 1]}}\n  output y{0}\n", i,
+                        op, std::string_view(op) == "MatMul" ? "x" : "z");
+  return text + "}\n";
+}
+
+TEST(Canonicalize, CopiesOfOneConstantHaveABudget) {
+  Graph graph = ParseGraph(Shared("Sub", 200));
+  InferShapes(graph);
+  FoldConstants(graph);
+  Canonicalize(graph);
+  EXPECT_GE(CountOf(graph, OpCode::kAdd), 1);
+  EXPECT_LE(ConstantBytes(graph), uint64_t{320} << 20);
+}
+
+TEST(FuseLinear, CopiesOfOneConstantHaveABudget) {
+  Graph graph = ParseGraph(Shared("MatMul", 200));
+  InferShapes(graph);
+  FoldConstants(graph);
+  FuseLinear(graph);
+  EXPECT_GE(CountOf(graph, OpCode::kFullyConnected), 1);
+  EXPECT_LE(ConstantBytes(graph), uint64_t{320} << 20);
+}
+
+/// Each factor multiplies all weights again.
+TEST(FuseLinear, ChainsOfFactorsHaveABudget) {
+  std::string text = R"(graph g {
+    input x: f32[2, 1024]
+    const c: f32[1024, 1024] = seed 1
+    const k: f32[] = 1.25
+    m0 = MatMul(x, c)
+)";
+  for (int i = 0; i < 1000; ++i) text += fmt::format("  m{} = Mul(m{}, k)\n", i + 1, i);
+  Graph graph = ParseGraph(text + "  y = Sin(m1000)\n  output y\n}\n");
+  InferShapes(graph);
+  FoldConstants(graph);
+  FuseLinear(graph);
+  EXPECT_LE(CountOf(graph, OpCode::kMul), 999) << "what is modest is folded";
+  EXPECT_GE(CountOf(graph, OpCode::kMul), 500);
 }
 
 /// A scale of ones for each element of 4 GiB.
