@@ -20,18 +20,24 @@ Layout Aligned(Layout layout, int rank) {
   return layout;
 }
 
+/// So many are tried: each plans the node once, with all its operands.
+constexpr size_t kMostLeaders = 8;
+
 /// By input: which may lead, without those that lie like one before them; inputs in the wanted order come
 /// first.
 std::vector<size_t> Leaders(const LayoutPlanner& planner, const std::vector<Layout>& operands,
                             const std::vector<bool>& eligible) {
+  const std::vector<int>& wanted = planner.Wanted(planner.node().outputs[0]);
   std::vector<size_t> leaders;
+  std::vector<size_t> others;
   for (size_t i = 0; i < operands.size(); ++i) {
     const auto same = [&](size_t leader) { return SameView(operands[leader].view, operands[i].view); };
-    if (eligible[i] && std::none_of(leaders.begin(), leaders.end(), same)) leaders.push_back(i);
+    std::vector<size_t>& alike = operands[i].view.Follows(wanted) ? leaders : others;
+    if (eligible[i] && alike.size() < kMostLeaders && std::none_of(alike.begin(), alike.end(), same))
+      alike.push_back(i);
   }
-  const std::vector<int>& wanted = planner.Wanted(planner.node().outputs[0]);
-  std::stable_partition(leaders.begin(), leaders.end(),
-                        [&](size_t i) { return operands[i].view.Follows(wanted); });
+  leaders.insert(leaders.end(), others.begin(), others.end());
+  leaders.resize(std::min(leaders.size(), kMostLeaders));
   return leaders;
 }
 

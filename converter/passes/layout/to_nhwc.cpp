@@ -37,7 +37,7 @@ PlanCost CostOf(const Graph& graph) {
 class LayoutSearch {
  public:
   explicit LayoutSearch(const Graph& graph)
-      : problem_(graph), plan_(PlanWith({})), plans_left_(kNodesToPlan / (problem_.order.size() + 1)) {}
+      : problem_(graph), plan_(PlanWith({})), plans_left_(kNodesToPlan / (NodesToPlan() + 1)) {}
 
   LayoutPlan Run() {
     while (Improve()) {
@@ -46,10 +46,19 @@ class LayoutSearch {
   }
 
  private:
-  /// Bounds the time of the search: plans that may be made, times nodes. A node takes about a microsecond.
+  /// Bounds the time of the search: plans that may be made, times nodes. A node takes about a microsecond,
+  /// one of many operands as long as several.
   static constexpr size_t kNodesToPlan = 100'000;
+  static constexpr size_t kOperandsOfOne = 8;
   /// How many values before a transposition are looked at.
   static constexpr size_t kMaxUpstream = 32;
+
+  size_t NodesToPlan() const {
+    size_t count = 0;
+    for (const NodeId id : problem_.order)
+      count += 1 + problem_.graph.node(id).inputs.size() / kOperandsOfOne;
+    return count;
+  }
 
   LayoutPlan PlanWith(const LayoutChoices& choices) { return LayoutPlanner(problem_, choices).Run(); }
 
