@@ -22,9 +22,18 @@ int64_t InContract(const Symbol& symbol, int64_t wanted) {
   return std::max(std::min(up, symbol.max / symbol.multiple * symbol.multiple), symbol.min);
 }
 
+/// With those of bodies.
+size_t CountNodes(const Graph& graph) {
+  auto count = static_cast<size_t>(graph.node_count());
+  for (NodeId id = 0; id < graph.node_count(); ++id) {
+    for (const Graph& body : graph.node(id).bodies) count += CountNodes(body);
+  }
+  return count;
+}
+
 class Trials {
  public:
-  explicit Trials(const Graph& graph) : graph_(graph) {
+  explicit Trials(const Graph& graph) : graph_(graph), nodes_(CountNodes(graph)) {
     for (const GraphPort& port : graph.caller_inputs()) {
       for (const Dim& dim : graph.value(port.value).dims) {
         if (!dim.constant()) open_.insert(dim.symbol());
@@ -42,12 +51,21 @@ class Trials {
     return sizes;
   }
 
-  /// Why the shape rules refuse these; "" where they take them.
+  /// Why the shape rules refuse these; "" where they take them, and where so much has been tried that
+  /// nothing is said any more.
   const std::string& WhyRefused(const Sizes& sizes) {
     const auto [found, fresh] = tried_.try_emplace(sizes);
-    if (fresh) found->second = Try(sizes);
+    if (!fresh) return found->second;
+    const size_t cost = sizes.size() + nodes_;
+    if (cost > left_) {
+      given_up_ = true;
+    } else {
+      left_ -= cost;
+      found->second = Try(sizes);
+    }
     return found->second;
   }
+  bool given_up() const { return given_up_; }
 
   /// Any that were taken have another size of that dimension.
   bool TookAnother(SymbolId id, int64_t size) const {
@@ -72,8 +90,12 @@ class Trials {
   }
 
   const Graph& graph_;
+  const size_t nodes_;
   std::set<SymbolId> open_;
   std::map<Sizes, std::string> tried_;
+  /// Nodes that may be typed, and sizes written down, for what is no more than a hint: about a second.
+  size_t left_ = 1'000'000;
+  bool given_up_ = false;
 };
 
 /// What a dimension may be beside `size`.
@@ -121,9 +143,13 @@ std::optional<std::vector<std::string>> TakenAlone(const Graph& graph) {
       sizes[id] = size;
       return !trials.WhyRefused(sizes).empty();
     };
-    if (others.empty() || !std::all_of(others.begin(), others.end(), refused)) continue;
+    if (others.empty() || !std::all_of(others.begin(), others.end(), refused)) {
+      if (trials.given_up()) break;
+      continue;
+    }
     // One that follows another dimension, as the height of squares the width.
     for (const int64_t size : others) trials.WhyRefused(trials.AllAt(size));
+    if (trials.given_up()) break;
     if (trials.TookAnother(id, taken.at(id))) continue;
     Sizes other = taken;
     other[id] = *others.begin();

@@ -1,5 +1,6 @@
 #include "passes/shapes/baked_sizes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,6 +104,16 @@ TEST(BakedSizes, NoSizeIsNoAnswer) {
     output y
   })"),
               IsEmpty());
+}
+
+/// A hint is not worth minutes: each of these dimensions would be tried with all of them written down.
+TEST(BakedSizes, WithThousandsOfDimensionsItGivesUp) {
+  std::string text = "graph g {\n";
+  for (int i = 0; i < 2000; ++i) text += fmt::format("symbol a{0}: 1..\n symbol b{0}: 1..\n", i);
+  text += "const one: i64[1] = [1]\n";
+  for (int i = 0; i < 2000; ++i)
+    text += fmt::format("input x{0}: f32[a{0}, b{0}]\n y{0} = Reshape(x{0}, one)\n output y{0}\n", i);
+  EXPECT_LE(Of((text + "}").c_str()).size(), 400U);
 }
 
 }  // namespace
