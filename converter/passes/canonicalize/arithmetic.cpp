@@ -138,9 +138,9 @@ bool MergeClamps(Graph& graph, NodeId id) {
 bool ResolveWhere(Graph& graph, NodeId id) {
   const TensorData* condition = graph.ConstantInput(id, 0);
   if (condition == nullptr || condition->elements() == 0) return false;
-  const std::vector<int64_t> choices = condition->ToInts();
-  if (std::adjacent_find(choices.begin(), choices.end(), std::not_equal_to<>()) != choices.end())
-    return false;
+  const auto* const choices = condition->as<uint8_t>();
+  const auto differs = [&](uint8_t choice) { return (choice != 0) != (choices[0] != 0); };
+  if (std::any_of(choices, choices + condition->elements(), differs)) return false;
   const ValueId chosen = graph.node(id).inputs[choices[0] != 0 ? 1 : 2];
   return SameType(graph, chosen, Output(graph, id)) &&
          Bypass(graph, id, chosen, "its condition is constant: removed");
