@@ -371,10 +371,8 @@ void NodeBuilder::CountMade(size_t name_bytes) const {
   if (call_.budget->nodes_left >= 0) return;
   Spent(
       "with it the model becomes more than {} nodes and constants (long names count as more), beside {} for "
-      "each "
-      "node of the file; "
-      "export "
-      "it so that it does not go through tensors one by one, or convert it in parts",
+      "each node of the file; export it so that it does not go through tensors one by one, or convert it in "
+      "parts",
       ImportBudget::kFreeNodes, ImportBudget::kNodesPerNode);
 }
 
