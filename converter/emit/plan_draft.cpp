@@ -201,9 +201,9 @@ class Drafter {
   bool ReadsShapeInput() const {
     for (const DraftNode& draft : draft_.nodes) {
       const Node& node = graph_.node(draft.id);
+      const std::vector<bool> needed = NeededInputs(node);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (node.inputs[i] != kNoValue && NeedsValues(node, i) && graph_.IsGraphInput(node.inputs[i]))
-          return true;
+        if (node.inputs[i] != kNoValue && needed[i] && graph_.IsGraphInput(node.inputs[i])) return true;
       }
     }
     return false;
@@ -271,8 +271,9 @@ void PlanDraft::FindTypicalTypes() {
   // A list that is known once the shape is serves as a constant where a delegate wants one.
   for (size_t n = 0; n < nodes.size(); ++n) {
     const Node& node = graph->node(nodes[n].id);
+    const std::vector<bool> needed = NeededInputs(node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (nodes[n].inputs[i] >= 0 && NeedsValues(node, i))
+      if (nodes[n].inputs[i] >= 0 && needed[i])
         typical[static_cast<size_t>(nodes[n].inputs[i])].constant = true;
     }
   }

@@ -64,12 +64,13 @@ class Levels {
     const Node& node = graph_.node(id);
     int level = 0;
     int known = 0;  // From which level on its elements can be shape arithmetic.
+    const std::vector<bool> needed = NeededInputs(node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (input == kNoValue) continue;
       level = std::max(level, shaped_[static_cast<size_t>(input)]);
       known = std::max(known, known_[static_cast<size_t>(input)]);
-      if (NeedsValues(node, i)) level = std::max(level, known_[static_cast<size_t>(input)]);
+      if (needed[i]) level = std::max(level, known_[static_cast<size_t>(input)]);
     }
     level_[static_cast<size_t>(id)] = level;
     if (node.op == OpCode::kShape) {

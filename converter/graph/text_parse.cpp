@@ -16,6 +16,7 @@
 #include "graph/text_grammar.h"
 #include "graph/text_lexer.h"
 #include "ops/build_ops.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {

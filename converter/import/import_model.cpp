@@ -13,7 +13,7 @@
 #include "graph/text.h"
 #include "import/onnx/import_onnx.h"
 #include "import/tflite/import_tflite.h"
-#include "plan/placement_checker.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {

@@ -7,9 +7,6 @@
 
 namespace skiff {
 
-/// Of a plan: no real model comes near it.
-inline constexpr size_t kMaxInputs = 4096;
-
 struct PlacedTensors {
   const PlanData& plan;
   Span<const PlanTensor> tensors;  ///< Extents of this shape.

@@ -5,6 +5,7 @@
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
 #include "plan/body_ports.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {

@@ -7,6 +7,7 @@
 #include "graph/evaluate_within.h"
 #include "import/tflite/importer.h"
 #include "import/tflite/tensor.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {

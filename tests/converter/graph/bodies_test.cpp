@@ -10,6 +10,7 @@
 #include "graph/text.h"
 #include "graph/verify.h"
 #include "passes/passes.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {
