@@ -212,7 +212,7 @@ bool SpellPads(Graph& graph, NodeId id) {
   const Ints kernel = KernelExtents(graph, id);
   for (int axis = 0; axis < 2; ++axis) {
     const AxisPads pads =
-        ResolvePads(attrs.auto_pad, input[static_cast<size_t>(1 + axis)].value, kernel[axis],
+        ResolvePads(attrs.auto_pad, input[static_cast<size_t>(axis) + 1].value, kernel[axis],
                     attrs.strides[axis], attrs.dilations[axis], attrs.pads[axis], attrs.pads[2 + axis]);
     attrs.pads[axis] = pads.begin;
     attrs.pads[2 + axis] = pads.end;
