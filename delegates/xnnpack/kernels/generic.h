@@ -229,8 +229,6 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
 
-}  // namespace
-
 constexpr bool kHasCodeSums =
     IsCodesLowered(Op::kAveragePool2d) || IsCodesLowered(Op::kReduceMean) || IsCodesLowered(Op::kReduceSum);
 constexpr bool kHasCodeDense =
@@ -256,6 +254,8 @@ constexpr ByteDepthwiseFn kDepthwiseOfBytes =
 #if SKIFF_HAS_TILES
 constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatMul) || IsLowered(Op::kConv2d);
 #endif
+
+}  // namespace
 
 #define SKIFF_VNNI false
 #include "delegates/xnnpack/kernels/table.inc"
