@@ -26,6 +26,11 @@ class ArenaPlanner {
     updated_state_.assign(count, false);
     buffer_of_.resize(count);
     for (size_t i = 0; i < count; ++i) buffer_of_[i] = i;
+    views_of_.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      const int32_t whole = draft.placements[i].view_of;
+      if (whole != TensorPlacement::kRoot) views_of_[Slot(whole)].push_back(static_cast<int32_t>(i));
+    }
     shape_value_.assign(count, false);
     late_.assign(count, false);
     for (size_t n = 0; n < draft.nodes.size(); ++n) {
@@ -63,6 +68,8 @@ class ArenaPlanner {
       if (views_[n].op->Is(kReinterpret)) ViewReinterpretation(n);
       if (views_[n].op->code == OpCode::kSplit || views_[n].op->code == OpCode::kSlice) ViewParts(n);
     }
+    uses_.resize(types_.size());
+    for (size_t i = 0; i < types_.size(); ++i) CountUse(static_cast<int32_t>(i));
     for (size_t n = first; n < views_.size(); ++n) {
       if (views_[n].op->Is(kUnary) || views_[n].op->Is(kBinary)) RunInPlace(n);
     }
@@ -136,16 +143,14 @@ class ArenaPlanner {
                               part_view.shape.elements() / part_view.shape.last();
       if (!rows_match || place.offset + part_view.shape.last() > whole_view.shape.last()) return false;
     }
-    const bool has_views =
-        std::any_of(draft_.placements.begin(), draft_.placements.end(),
-                    [part](const TensorPlacement& other) { return other.view_of == part; });
-    if (has_views) return false;
+    if (!views_of_[Slot(part)].empty()) return false;
     const uint64_t offset = static_cast<uint64_t>(place.offset * DTypeSize(part_view.dtype));
     part_view.row_stride =
         whole_view.dense() ? (by_rows ? place.row_stride : part_view.shape.last()) : whole_view.row_stride;
     const bool whole_is_root = IsRoot(whole);
     PlacementOf(part).view_of = whole_is_root ? whole : PlacementOf(whole).view_of;
     PlacementOf(part).offset = offset + (whole_is_root ? 0 : PlacementOf(whole).offset);
+    views_of_[Slot(PlacementOf(part).view_of)].push_back(part);
     return true;
   }
 
@@ -230,17 +235,27 @@ class ArenaPlanner {
     return slot;
   }
 
+  /// What is known of all tensors of a buffer.
+  struct BufferUse {
+    bool is_port = false;
+    int32_t written = -1;  ///< By which node last.
+    int32_t read = -1;
+  };
+
+  void CountUse(int32_t tensor) {
+    if (!IsPlanned(tensor)) return;
+    const size_t slot = Slot(tensor);
+    BufferUse& use = uses_[BufferOf(tensor)];
+    use.is_port = use.is_port || graph_input_[slot] || graph_output_[slot];
+    use.written = std::max(use.written, producer_[slot]);
+    for (const User& user : users_[slot]) use.read = std::max(use.read, static_cast<int32_t>(user.node));
+  }
+
   /// Nobody but node `n` reads any tensor of this buffer at or after `n`.
   bool BufferDiesAt(size_t buffer, size_t n) const {
-    for (size_t t = 0; t < draft_.tensors.size(); ++t) {
-      if (!IsPlanned(static_cast<int32_t>(t)) || BufferOf(static_cast<int32_t>(t)) != buffer) continue;
-      if (graph_input_[t] || graph_output_[t]) return false;
-      if (producer_[t] >= static_cast<int32_t>(n)) return false;
-      for (const User& user : users_[t]) {
-        if (user.node > n) return false;
-      }
-    }
-    return true;
+    const BufferUse& use = uses_[buffer];
+    const auto node = static_cast<int32_t>(n);
+    return !use.is_port && use.written < node && use.read <= node;
   }
 
   void RunInPlace(size_t n) {
@@ -260,6 +275,8 @@ class ArenaPlanner {
       });
       if (aliased) continue;
       buffer_of_[Slot(output)] = buffer;
+      CountUse(output);
+      for (const int32_t view : views_of_[Slot(output)]) CountUse(view);
       return;
     }
   }
@@ -327,6 +344,8 @@ class ArenaPlanner {
   std::vector<bool> graph_input_, graph_output_, shape_value_, late_;
   std::vector<bool> updated_state_;  ///< Inputs of variables that are updated where they lie.
   std::vector<size_t> buffer_of_;    ///< Union-find over root tensors.
+  std::vector<std::vector<int32_t>> views_of_;
+  std::vector<BufferUse> uses_;  ///< Of each buffer, from when the views are known.
 };
 
 /// Plans the arenas of a node's bodies, which run one after the other, and makes its scratch as large as the

@@ -1,5 +1,7 @@
 #include "graph/dim.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <numeric>
@@ -88,9 +90,10 @@ std::string FactorsKey(const Dim::Term& term) {
   return key;
 }
 
+/// Later ones are the larger ones, so that a conversion orders terms as another one in the same process does.
 std::string NewKey() {
   static std::atomic<uint64_t> next{0};
-  return "#" + std::to_string(next++);
+  return fmt::format("#{:020}", next++);
 }
 
 }  // namespace

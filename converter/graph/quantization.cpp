@@ -44,7 +44,7 @@ QuantizationPtr PerAxis(int axis, std::vector<float> scales, std::vector<int32_t
 }
 
 QuantizationPtr AlongAxis(const QuantizationPtr& quantization, int axis) {
-  if (quantization->per_tensor()) return quantization;
+  if (quantization->per_tensor() || quantization->axis == axis) return quantization;
   return WithArrays(*quantization, axis);
 }
 

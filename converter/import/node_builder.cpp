@@ -256,6 +256,7 @@ NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
 std::vector<ValueId> NodeBuilder::Finish(NodeId id) {
   std::vector<ValueId> outputs = graph_.node(id).outputs;
   const std::optional<Refusal> refusal = TypeAddedNode(graph_, id);
+  for (const ValueId output : outputs) CountScales(graph_.value(output).quantization);
   if (!refusal) return outputs;
   if (refusal->at_any_size) Invalid("{}", refusal->reason);
   // The first node of a chain that could not be typed is the one to tell of.
@@ -376,11 +377,19 @@ void NodeBuilder::CountMade(size_t name_bytes) const {
       ImportBudget::kFreeNodes, ImportBudget::kNodesPerNode);
 }
 
-ValueId NodeBuilder::AddConstant(std::string_view name, TensorData data) {
-  const auto bytes = static_cast<int64_t>(data.size_bytes());
+void NodeBuilder::CountScales(const QuantizationPtr& quantization) const {
+  constexpr int64_t kBytesOfScale = sizeof(float) + sizeof(int32_t);  // With its zero point.
+  if (quantization && !quantization->per_tensor()) TakeBytes(quantization->count * kBytesOfScale);
+}
+
+void NodeBuilder::TakeBytes(int64_t bytes) const {
   CheckRoom(bytes);
-  CountMade(name.size());
   if (call_.budget != nullptr) call_.budget->constant_bytes_left -= bytes;
+}
+
+ValueId NodeBuilder::AddConstant(std::string_view name, TensorData data) {
+  TakeBytes(static_cast<int64_t>(data.size_bytes()));
+  CountMade(name.size());
   return graph_.AddConstant(name, std::move(data));
 }
 

@@ -211,6 +211,10 @@ class NodeBuilder {
  private:
   std::string Where() const;
   ValueId AddConstant(std::string_view name, TensorData data);
+  /// Takes a constant's bytes from the budget.
+  void TakeBytes(int64_t bytes) const;
+  /// Those of the scales of an axis: each of many values may have a copy of one large constant.
+  void CountScales(const QuantizationPtr& quantization) const;
   /// Takes a node or a constant from the budget; one with long names counts as several.
   void CountMade(size_t name_bytes) const;
   /// Refuses what is beyond the budget, and all that follows.

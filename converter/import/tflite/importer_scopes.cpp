@@ -40,6 +40,7 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   CheckSubgraph(subgraph);
   if (outer.depth >= kMaxBodyDepth)
     Throw(StatusCode::kInvalidModel, "operator '{}' lies in more than {} subgraphs", label, kMaxBodyDepth);
+  shared_.budget().CountBody(graph_.symbols().size(), label);
   /// The graph around the body, which comes back whatever happens.
   struct Around {
     TfliteImporter& importer;

@@ -1,4 +1,6 @@
 // Equal constants become one, and so do nodes that compute the same from the same inputs.
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -40,7 +42,15 @@ void MergeConstants(Graph& graph) {
   }
 }
 
-/// What two nodes must have in common to compute the same.
+/// A hash where there are many scales: all outputs of a net may share them.
+std::string QuantizationKey(const Quantization& quantization) {
+  if (quantization.per_tensor()) return QuantizationText(&quantization);
+  const size_t bytes = static_cast<size_t>(quantization.count) * sizeof(float);
+  return fmt::format(" {:016x}", XXH3_64bits(quantization.scales, bytes));
+}
+
+/// What two nodes must have in common to compute the same; but for quantisation per axis, of which they have
+/// the hash in common.
 std::string Key(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   std::vector<ValueId> inputs = node.inputs;
@@ -52,9 +62,15 @@ std::string Key(const Graph& graph, NodeId id) {
   for (ValueId output : node.outputs) {
     const Value& value = graph.value(output);
     if (value.quantization)
-      key += fmt::format(" {}{}", DTypeName(value.dtype), QuantizationText(value.quantization));
+      key += fmt::format(" {}{}", DTypeName(value.dtype), QuantizationKey(*value.quantization));
   }
   return key;
+}
+
+bool HaveSameQuantization(const Graph& graph, const Node& a, const Node& b) {
+  return std::equal(a.outputs.begin(), a.outputs.end(), b.outputs.begin(), [&](ValueId one, ValueId other) {
+    return SameQuantization(graph.value(one).quantization, graph.value(other).quantization);
+  });
 }
 
 }  // namespace
@@ -65,8 +81,8 @@ void EliminateCommonSubexpressions(Graph& graph) {
   ForEachNode(graph, [&](NodeId id) {
     if (HasEffect(graph.node(id)) || !graph.node(id).bodies.empty()) return;
     const auto [twin, fresh] = seen.try_emplace(Key(graph, id), id);
-    if (fresh) return;
     const NodeId kept = twin->second;
+    if (fresh || !HaveSameQuantization(graph, graph.node(kept), graph.node(id))) return;
     graph.Note(id, "computes the same as '" + graph.node(kept).name + "': merged");
     for (size_t i = 0; i < graph.node(id).outputs.size(); ++i) {
       graph.ReplaceUses(graph.node(id).outputs[i], graph.node(kept).outputs[i]);

@@ -5,6 +5,7 @@
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
 #include "passes/fuse/clamp_range.h"
+#include "passes/folding_budget.h"
 #include "passes/fuse/linear.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"
@@ -96,6 +97,11 @@ bool MoveConstant(Graph& graph, NodeId id) {
   if (codes == kNoValue || !graph.value(codes).constant) return false;
   const TensorData data = *graph.value(codes).constant;
   const Shape to = graph.value(node.outputs[0]).shape();
+  // Users that share the floats share the integers.
+  const bool shared = graph.value(node.inputs[0]).uses.size() > 1;
+  if (shared ? !TakeFoldingBytes(graph, static_cast<int64_t>(data.size_bytes()))
+             : !TakeFoldingCopy(graph, codes))
+    return false;
   const QuantizationPtr quantization = Moved(graph, node, data, to);
   if (!quantization) return false;
   std::optional<TensorData> moved = data.Reshaped(to);
@@ -182,9 +188,10 @@ std::optional<TensorData> Centred(const TensorData& data) {
 void CentreWeights(Graph& graph, NodeId id) {
   const std::optional<int> input = CodesOfWeights(graph, graph.node(id));
   if (!input) return;
-  const Value& codes = graph.value(graph.node(id).inputs[static_cast<size_t>(*input)]);
+  const ValueId codes_id = graph.node(id).inputs[static_cast<size_t>(*input)];
+  const Value& codes = graph.value(codes_id);
   if (!codes.constant || codes.dtype != DType::kI8 || !codes.quantization ||
-      HasZeroPoint(*codes.quantization, 0))
+      HasZeroPoint(*codes.quantization, 0) || !TakeFoldingCopy(graph, codes_id))
     return;
   const std::optional<TensorData> centred = Centred(*codes.constant);
   if (!centred) return;

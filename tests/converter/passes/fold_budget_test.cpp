@@ -88,6 +88,17 @@ TEST(Canonicalize, CopiesOfOneConstantHaveABudget) {
   EXPECT_LE(ConstantBytes(graph), uint64_t{320} << 20);
 }
 
+TEST(ShapeQuantizedWeights, CopiesOfOneConstantHaveABudget) {
+  std::string text = "graph g {\n  const w: i8[4096, 4096] {scale=0.5} = seed 1\n  r = Dequantize(w)\n";
+  for (int i = 0; i < 40; ++i) text += fmt::format("  t{} = Transpose(r) {{perm=[1, 0]}}\n", i);
+  for (int i = 0; i < 40; ++i) text += fmt::format("  output t{}\n", i);
+  Graph graph = ParseGraph(text + "}\n");
+  InferShapes(graph);
+  ShapeQuantizedWeights(graph);
+  EXPECT_LE(ConstantBytes(graph), uint64_t{350} << 20);
+  EXPECT_GE(ConstantBytes(graph), uint64_t{100} << 20) << "some are transposed";
+}
+
 TEST(FuseLinear, CopiesOfOneConstantHaveABudget) {
   Graph graph = ParseGraph(Shared("MatMul", 200));
   InferShapes(graph);

@@ -36,6 +36,20 @@ TEST(OnnxLimits, ConstantsOfTheImportersAreOneBudget) {
                                     HasSubstr("more than 256 MiB beside 4 times the size of the file")));
 }
 
+/// Each result has the scales of its axis with it.
+TEST(OnnxLimits, ScalesOfManyResultsAreOfTheSameBudget) {
+  constexpr int64_t kChannels = 1 << 18;
+  OnnxModel model(18);
+  model.AddInput("x", {1, kChannels}, onnx::TensorProto::INT8);
+  model.AddFloats("scales", {kChannels}, std::vector<float>(kChannels, 0.5f));
+  for (int i = 0; i < 200; ++i) {
+    model.AddNode("DequantizeLinear", {"x", "scales"}, {fmt::format("y{}", i)}, fmt::format("real{}", i));
+    model.AddOutput(fmt::format("y{}", i));
+  }
+  EXPECT_THAT(Refusal(model), AllOf(HasSubstr("(DequantizeLinear): it needs a constant of 2 MiB"),
+                                    HasSubstr("more than 256 MiB beside 4 times the size of the file")));
+}
+
 TEST(OnnxLimits, AColumnToImageAsksBeforeItTakesMemory) {
   OnnxModel model(18);
   model.AddInput("x", {1, 1024, 1}, onnx::TensorProto::DOUBLE);
