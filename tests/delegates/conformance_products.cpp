@@ -45,6 +45,9 @@ const ConvolutionShape kConvolutions[] = {
     {"5x2_stride_3_2", 17, 16, 4, 9, 5, 2, 1, {3, 2}, {1, 1}, {3, 0, 1, 2}},
     {"3x3_many_weights", 3, 4, 128, 640, 3, 3, 2, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"7x7_stem", 23, 23, 3, 32, 7, 7, 1, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+    // Lines of 32 and 21 outputs, of which higher tiles of the kernels take the first ones.
+    {"3x3_stem", 7, 63, 3, 16, 3, 3, 1, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_stem_two_vectors", 9, 41, 3, 24, 3, 3, 1, {2, 2}, {1, 1}, {1, 1, 1, 1}},
     {"same_upper", 10, 9, 4, 8, 3, 3, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"same_lower", 10, 9, 4, 8, 4, 4, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameLower},
     {"one_output_pixel", 5, 5, 6, 7, 5, 5, 1},
@@ -263,6 +266,15 @@ void AddMatrixProducts(CaseList& list) {
   // As many rows as a tile of the kernels, one more, and several blocks of them.
   for (const int64_t rows : {1, 2, 7, 11, 12, 13, 97, 205})
     fully(("rows_" + std::to_string(rows)).c_str(), F32({rows, 21}), 21, rows % 2 == 0 ? 50 : 40, true, true);
+  // Higher tiles, of rows at equal distances: one vector of outputs, two, and parts of the last one.
+  for (const int64_t rows : {14, 24, 25, 100}) {
+    for (const int64_t outputs : {5, 16, 23, 32})
+      fully(("even_" + std::to_string(rows) + "x" + std::to_string(outputs)).c_str(), F32({rows, 9}), 9,
+            outputs, true, true);
+  }
+  Case& even = fully("even_strided_clamped", Strided(F32({51, 9}), 5), 9, 16, true, true);
+  even.output_row_gap = 3;
+  even.As<ClampAttrs>() = {-0.5f, 1};
   // More weights than a cache holds: cut into blocks, of which the last one is smaller.
   list.AddHalf(Case(fully("blocks", F32({9, 150}), 150, 7001, true, true)));
   Case& blocks = fully("blocks_strided_clamped", Strided(F32({9, 150}), 2), 150, 3601, false, true);
