@@ -2,7 +2,7 @@
 """Run times of nets in f32 and quantised, by Skiff and by engines that read the same file, in interleaved rounds.
 
   compare_integers.py path/to/build --work FOLDER [--nets NET ...] [--engines ENGINE ...] [--threads 1] [--rounds 10] [--pin]
-    [--cpu avx2]
+    [--onnx NAME=FILE.onnx ...] [--cpu avx2]
 
 `build` and FOLDER are those of compare_rivals.py, which exports the nets. onnxruntime's static quantiser makes the others:
 QDQ, u8 activations, i8 weights with a scale for each channel. Columns: ms of Skiff in f32 and in i8, the same of each engine;
@@ -17,7 +17,7 @@ import subprocess
 import time
 
 import compare_rivals
-from compare_rivals import NETS, Server, Work, processor
+from compare_rivals import Server, Work, processor
 
 
 def quantized(work, net):
@@ -42,17 +42,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--work", required=True, metavar="FOLDER")
-    parser.add_argument("--nets", nargs="+", default=NETS, choices=NETS, metavar="NET")
+    parser.add_argument("--nets", nargs="+", metavar="NET")
     parser.add_argument("--engines", nargs="+", default=["onnxruntime"], choices=["onnxruntime", "openvino"], metavar="ENGINE",
                         help="onnxruntime (default), openvino")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=10, help="all sides once in each (default 10)")
     parser.add_argument("--runs", type=int, default=5, help="runs of a side in a round; their median counts (default 5)")
     parser.add_argument("--pin", action="store_true", help="N threads on the first N cores")
+    compare_rivals.add_files(parser)
     compare_rivals.add_cpu(parser)
     arguments = parser.parse_args()
     work = Work(arguments.work)
-    installed = work.prepare(arguments.engines, arguments.nets, {})
+    nets, files = compare_rivals.nets_of(arguments)
+    installed = work.prepare(arguments.engines, nets, files)
     if arguments.cpu:
         installed = work.lower(installed, arguments.cpu)
     comparison = compare_rivals.Comparison(work, arguments.build, installed, arguments)
@@ -60,7 +62,7 @@ def main():
     print("| Net | Skiff f32 | i8 | " + "".join(f"{engine} f32 | i8 | " for engine in installed) +
           "f32 / i8 | Skiff / best | file | arena |")
     print("|---|" + "---:|" * (6 + 2 * len(installed)), flush=True)
-    for net in arguments.nets:
+    for net in nets:
         names = [net, quantized(work, net)]
         engines = [engine for engine in installed if all([work.convert(engine, name) for name in names])]
         sides = [(engine, name) for engine in ["Skiff", *engines] for name in names]

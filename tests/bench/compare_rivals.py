@@ -326,6 +326,23 @@ def print_list(work, files):
         print(f"{engine}: " + ", ".join(f"{name} {version or 'not installed'}" for name, version in versions.items()))
 
 
+def add_files(parser):
+    parser.add_argument("--onnx", action="append", default=[], metavar="NAME=FILE", help="one more net, of one f32 input")
+
+
+def files_of(arguments):
+    return dict(option.split("=", 1) for option in arguments.onnx)
+
+
+def nets_of(arguments):
+    """The nets that are wanted, and the files that those not exported here come from."""
+    files = files_of(arguments)
+    nets = arguments.nets or [*NETS, *files]
+    if unknown := set(nets) - {*NETS, *files}:
+        sys.exit(f"unknown nets: {', '.join(sorted(unknown))}; known are {', '.join([*NETS, *files])}")
+    return nets, files
+
+
 def add_cpu(parser):
     parser.add_argument("--cpu", choices=lower_tier.TIERS, metavar="TIER",
                         help=f"{' or '.join(lower_tier.TIERS)}: all engines as on a CPU with no more than that")
@@ -340,7 +357,7 @@ def main():
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--rounds", type=int, default=10, help="all engines once in each (default 10)")
     parser.add_argument("--runs", type=int, default=5, help="runs of an engine in a round; their median counts (default 5)")
-    parser.add_argument("--onnx", action="append", default=[], metavar="NAME=FILE", help="one more net, of one f32 input")
+    add_files(parser)
     add_cpu(parser)
     parser.add_argument("--pin", action="store_true", help="N threads on the first N cores")
     parser.add_argument("--start", action="store_true", help="fresh processes instead of rounds")
@@ -348,12 +365,9 @@ def main():
     arguments = parser.parse_args()
 
     work = Work(arguments.work)
-    files = dict(option.split("=", 1) for option in arguments.onnx)
     if arguments.list:
-        return print_list(work, files)
-    nets = arguments.nets or [*NETS, *files]
-    if unknown := set(nets) - {*NETS, *files}:
-        sys.exit(f"unknown nets: {', '.join(sorted(unknown))}; --list prints those that are known")
+        return print_list(work, files_of(arguments))
+    nets, files = nets_of(arguments)
     engines = work.prepare(arguments.engines, nets, files)
     if arguments.cpu:
         engines = work.lower(engines, arguments.cpu)
