@@ -5,16 +5,24 @@
 #include "ops/shape_rules.h"
 #include "passes/folding_budget.h"
 #include "passes/fuse/linear.h"
+#include "passes/quantize/qdq.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
 namespace {
 
+/// The integers, where those of a Dequantize are constant.
+const TensorData* ConstantNumbers(const Graph& graph, NodeId id, int input) {
+  const ValueId codes = DequantizedFrom(graph, graph.node(id).inputs[static_cast<size_t>(input)]);
+  if (codes == kNoValue) return graph.ConstantInput(id, input);
+  return graph.value(codes).constant ? &*graph.value(codes).constant : nullptr;
+}
+
 /// Nothing where an input is not constant, or no budget is left to look at it.
 std::optional<ChannelAffine> ReadBatchNorm(Graph& graph, NodeId id) {
   std::vector<double> inputs[4];  // Scale, bias, mean, variance.
   for (int i = 0; i < 4; ++i) {
-    const TensorData* data = graph.ConstantInput(id, i + 1);
+    const TensorData* data = ConstantNumbers(graph, id, i + 1);
     if (data == nullptr) return {};
     std::optional<std::vector<double>> numbers = TakeNumbers(graph, *data);
     if (!numbers) return {};
@@ -41,6 +49,44 @@ void SplitIntoMulAndAdd(Graph& graph, NodeId id, int axis, const ChannelAffine& 
   const ValueId addend = graph.AddConstant(name + ".addend", RoundedTo(dtype, shape, affine.addend));
   const ValueId product = EmitTyped(graph, OpCode::kMul, {x, factor}, ClampAttrs(), name + ".product", id);
   Become(graph, id, OpCode::kAdd, {product, addend}, ClampAttrs());
+}
+
+/// A picture of integers, of whose channels integers are made again.
+bool IsAmongIntegers(const Graph& graph, NodeId id, int axis) {
+  const Node& node = graph.node(id);
+  const ValueId codes = DequantizedFrom(graph, node.inputs[0]);
+  if (codes == kNoValue || graph.value(codes).dims.size() != 4 || axis != 3) return false;
+  if (!graph.value(codes).quantization->per_tensor() || DTypeBits(graph.value(codes).dtype) != 8)
+    return false;
+  const std::vector<Use>& uses = graph.value(node.outputs[0]).uses;
+  const bool is_clamped = uses.size() == 1 && graph.node(uses[0].node).op == OpCode::kClamp;
+  return QuantizedTo(graph, is_clamped ? graph.node(uses[0].node) : node).has_value();
+}
+
+/// Delegates compute that on integers: a convolution of one weight for each channel, whose scale carries all
+/// of its digits.
+void BecomeDepthwise(Graph& graph, NodeId id, const ChannelAffine& affine) {
+  constexpr int8_t kCode = 127;
+  const auto channels = static_cast<int64_t>(affine.factor.size());
+  const std::string name = graph.value(graph.node(id).outputs[0]).name;
+  TensorData codes(DType::kI8, {channels, 1, 1, 1});
+  std::vector<float> scales;
+  for (size_t c = 0; c < affine.factor.size(); ++c) {
+    const auto scale = static_cast<float>(std::abs(affine.factor[c]) / kCode);
+    const bool counts = std::isnormal(scale);
+    scales.push_back(counts ? scale : 1);
+    static_cast<int8_t*>(codes.mutable_data())[c] =
+        static_cast<int8_t>(counts ? std::copysign(kCode, affine.factor[c]) : 0);
+  }
+  const ValueId weights =
+      graph.AddConstant(name + ".weights", codes.Quantized(PerAxis(0, std::move(scales))));
+  const ValueId real =
+      EmitTyped(graph, OpCode::kDequantize, {weights}, NoAttrs(), name + ".weights.real", id);
+  const ValueId bias =
+      graph.AddConstant(name + ".addend", RoundedTo(DType::kF32, Shape{channels}, affine.addend));
+  Conv2dAttrs attrs;
+  attrs.groups = channels;
+  Become(graph, id, OpCode::kConv2d, {graph.node(id).inputs[0], real, bias}, attrs);
 }
 
 int64_t BytesOf(const Graph& graph, NodeId id, const ChannelAffine& affine) {
@@ -75,7 +121,12 @@ void FoldBatchNorm(Graph& graph) {
     if (obstacle.empty() && Rescale(graph, producer, *affine)) {
       graph.Note(id, "folded into the weights of '" + graph.node(producer).name + "'");
       TakeOver(graph, producer, id);
-    } else if (TakeFoldingBytes(graph, 2 * BytesOf(graph, id, *affine))) {
+    } else if (!TakeFoldingBytes(graph, 2 * BytesOf(graph, id, *affine))) {
+      graph.Note(id, "not folded: the constants would be too many");
+    } else if (IsAmongIntegers(graph, id, axis)) {
+      graph.Note(id, "became a depthwise Conv2d: integers come in and go out");
+      BecomeDepthwise(graph, id, *affine);
+    } else {
       graph.Note(id, "became Mul and Add: " + obstacle);
       SplitIntoMulAndAdd(graph, id, axis, *affine);
     }
