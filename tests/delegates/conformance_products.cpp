@@ -67,6 +67,10 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_7x7_tiles", 15, 13, 37, 37, 7, 7, 37, {1, 1}, {1, 1}, {3, 3, 3, 3}},
     {"depthwise_7x7_stride", 17, 15, 20, 20, 7, 7, 20, {2, 2}, {1, 1}, {3, 2, 3, 3}},
     {"depthwise_dilated", 14, 14, 8, 8, 3, 3, 8, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+    {"depthwise_dilated_unevenly", 7, 12, 21, 21, 3, 3, 21, {1, 1}, {3, 2}, {3, 1, 2, 4}},
+    {"depthwise_dilated_beyond", 2, 3, 16, 16, 5, 5, 16, {1, 1}, {3, 4}, {6, 8, 6, 8}},
+    {"depthwise_5x5_dilated", 13, 11, 20, 20, 5, 5, 20, {1, 1}, {2, 2}, {4, 4, 4, 4}},
+    {"3x3_groups_of_4_dilated", 9, 10, 20, 20, 3, 3, 5, {1, 1}, {2, 2}, {2, 2, 2, 2}},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_stride_beyond_kernel", 13, 13, 8, 8, 2, 2, 8, {3, 4}},
 };

@@ -17,10 +17,17 @@ struct PictureArgs {
   size_t output_width = 0;
   size_t x_stride = 0;  ///< Elements from pixel to pixel.
   size_t y_stride = 0;
+  size_t x_line = 0;  ///< The same from line to line.
+  size_t y_line = 0;
   long top = 0;  ///< Pads.
   long left = 0;
   float min = 0;
   float max = 0;
+
+  void SetDenseLines() {
+    x_line = width * x_stride;
+    y_line = output_width * y_stride;
+  }
 };
 
 /// A depthwise convolution, or one of small groups: what does not change from row to row of the output.

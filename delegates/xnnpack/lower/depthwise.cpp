@@ -10,6 +10,9 @@ namespace {
 /// Rows of the output that one thread computes at a time: a multiple of the kernels' tiles.
 constexpr size_t kBandRows = 6;
 
+/// The taps.
+bool AreSideBySide(const Conv2dAttrs& attrs) { return attrs.dilations[0] == 1 && attrs.dilations[1] == 1; }
+
 class DepthwiseStep final : public Step {
  public:
   DepthwiseStep(const NodeView& node, const Environment& environment, DepthwiseFn kernel)
@@ -18,9 +21,15 @@ class DepthwiseStep final : public Step {
   Status Reshape() override {
     if (args_.weights == nullptr) SKIFF_RETURN_IF_ERROR(Pack());
     SKIFF_RETURN_IF_ERROR(DescribePicture(node_, &args_));
+    const auto& attrs = node_.As<Conv2dAttrs>();
+    const size_t outputs[2] = {args_.output_height, args_.output_width};
+    for (int axis = 0; axis < 2; ++axis) {
+      dilations_[axis] = static_cast<size_t>(attrs.dilations[axis]);
+      phases_[axis] = std::min(dilations_[axis], outputs[axis]);
+    }
     pictures_ = static_cast<size_t>(node_.in(0).shape[0]);
-    bands_ = DivideUp(args_.output_height, kBandRows);
-    leads_ = true;
+    bands_ = DivideUp(DivideUp(args_.output_height, dilations_[0]), kBandRows);
+    leads_ = AreSideBySide(attrs);
     return OkStatus();
   }
 
@@ -31,7 +40,8 @@ class DepthwiseStep final : public Step {
   }
 
   Status Run() override {
-    pthreadpool_parallelize_1d(environment_.pool, &RunBand, this, pictures_ * bands_, FollowedFlags());
+    pthreadpool_parallelize_1d(environment_.pool, &RunBand, this,
+                               pictures_ * phases_[0] * phases_[1] * bands_, FollowedFlags());
     return OkStatus();
   }
 
@@ -40,9 +50,12 @@ class DepthwiseStep final : public Step {
     const auto& self = *static_cast<const DepthwiseStep*>(step);
     const size_t first = index % self.bands_ * kBandRows;
     DepthwiseArgs args = self.args_;
-    const size_t end = std::min(first + kBandRows, args.output_height);
-    const size_t picture = index / self.bands_;
+    const size_t phase = index / self.bands_ % (self.phases_[0] * self.phases_[1]);
+    const size_t picture = index / self.bands_ / (self.phases_[0] * self.phases_[1]);
     MoveToPicture(picture, &args);
+    if (!self.leads_) TakePhase({phase / self.phases_[1], phase % self.phases_[1]}, self.dilations_, &args);
+    const size_t end = std::min(first + kBandRows, args.output_height);
+    if (first >= end) return;
     self.kernel_(args, first, end);
     self.FollowUp((picture * args.output_height + first) * args.output_width,
                   (end - first) * args.output_width);
@@ -94,7 +107,9 @@ class DepthwiseStep final : public Step {
   const DepthwiseFn kernel_;
   DepthwiseArgs args_;
   size_t pictures_ = 0;
-  size_t bands_ = 0;
+  size_t dilations_[2] = {1, 1};
+  size_t phases_[2] = {1, 1};  ///< As many as have outputs.
+  size_t bands_ = 0;           ///< Of a phase.
 };
 
 /// As many outputs as inputs of each group, more than one group.
@@ -103,21 +118,21 @@ bool HasSquareWindows(const NodeView& node, const Kernels& kernels) {
   const Shape& w = node.in(1).shape;
   const bool as_many = attrs.groups > 1 && w[0] == node.in(0).shape[3] && attrs.groups * w[3] == w[0];
   const bool square = w[1] == w[2] && attrs.strides[0] == attrs.strides[1];
-  const bool dense = attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
-  return as_many && square && dense && w[0] >= static_cast<int64_t>(kernels.depthwise_channels) &&
-         w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
+  return as_many && square && w[0] >= static_cast<int64_t>(kernels.depthwise_channels) && w[1] >= 3 &&
+         w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
 }
 
 }  // namespace
 
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels) {
-  return HasSquareWindows(node, kernels) && node.in(1).shape[3] == 1;
+  return HasSquareWindows(node, kernels) && AreSideBySide(node.As<Conv2dAttrs>()) && node.in(1).shape[3] == 1;
 }
 
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
   if (node.in(0).dtype != DType::kF32 || !HasSquareWindows(node, kernels)) return nullptr;
+  if (!AreSideBySide(attrs) && attrs.strides[0] > 1) return nullptr;
   if (w[3] == 1) return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
   // Larger groups fill a vector as products do.
   const bool small = w[3] < static_cast<int64_t>(kernels.depthwise_channels) && (w[3] & (w[3] - 1)) == 0;

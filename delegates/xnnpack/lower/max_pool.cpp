@@ -93,6 +93,7 @@ class OwnMaxPoolStep final : public Step {
     args_.y_stride = g.output_stride;
     args_.top = static_cast<long>(g.pads[0]);
     args_.left = static_cast<long>(g.pads[3]);
+    args_.SetDenseLines();
     pictures_ = static_cast<size_t>(x.shape[0]);
     return OkStatus();
   }

@@ -23,11 +23,32 @@ Status DescribePicture(const NodeView& node, PictureArgs* args) {
   args->output_width = static_cast<size_t>(y.shape[2]);
   args->x_stride = RowsOf(x).stride;
   args->y_stride = RowsOf(y).stride;
+  args->SetDenseLines();
   args->top = static_cast<long>(pads[0]);
   args->left = static_cast<long>(pads[1]);
   args->min = attrs.min;
   args->max = attrs.max;
   return OkStatus();
+}
+
+void TakePhase(const size_t (&first)[2], const size_t (&dilations)[2], PictureArgs* args) {
+  long* const pads[2] = {&args->top, &args->left};
+  size_t* const extents[2][2] = {{&args->height, &args->output_height}, {&args->width, &args->output_width}};
+  size_t* const strides[2][2] = {{&args->x_line, &args->y_line}, {&args->x_stride, &args->y_stride}};
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto step = static_cast<long>(dilations[axis]);
+    const long window = static_cast<long>(first[axis]) - *pads[axis];  // Where the first one begins.
+    const long pixel = (window % step + step) % step;                  // The first one that is met.
+    *pads[axis] = (pixel - window) / step;
+    args->x += static_cast<size_t>(pixel) * *strides[axis][0];
+    args->y += first[axis] * *strides[axis][1];
+    const size_t skipped[2] = {static_cast<size_t>(pixel), first[axis]};
+    for (int i = 0; i < 2; ++i) {
+      size_t& extent = *extents[axis][i];
+      extent = extent > skipped[i] ? DivideUp(extent - skipped[i], dilations[axis]) : 0;
+      *strides[axis][i] *= dilations[axis];
+    }
+  }
 }
 
 void MoveToPicture(size_t index, PictureArgs* args) {

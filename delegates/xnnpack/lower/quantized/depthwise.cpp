@@ -23,6 +23,7 @@ class CodeDepthwiseStep final : public Step {
     args_.width = bands_.band_width;
     args_.output_width = bands_.outputs[1];
     args_.y_stride = shape.y_stride;
+    args_.SetDenseLines();
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     // Lines at a band's ends are made twice: bands as large as the second-level cache holds.
     bands_.Divide(threads, /*panels=*/1, sizeof(float), /*weight_bytes=*/SIZE_MAX);
