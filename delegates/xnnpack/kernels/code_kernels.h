@@ -69,6 +69,9 @@ struct CodeDenseArgs : DenseShape, CodeOutputArgs {
   /// sums, then for each word of a run a row of words: the weights less their zero point, and 0 beside a
   /// run's last one.
   const int32_t* weights = nullptr;
+  /// Not 0: each vector of outputs is a group (CodeKernels::group_outputs), whose inputs lie so many elements
+  /// behind those of the one before.
+  size_t vector_inputs = 0;
 
   /// Of the weights of an output.
   size_t words(size_t inputs_of_word) const {
@@ -157,6 +160,7 @@ struct CodeKernels {
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
   WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
   CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
+  size_t group_outputs = 0;     ///< Of groups that `dense` takes several at a time.
   /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such
   /// products.
   CodeDenseFn dense_of_bytes = nullptr;

@@ -18,17 +18,29 @@ namespace {
 /// Fewer rows do not fill a tile, and meet each weight too seldom to pay for the second byte that pairs have.
 constexpr size_t kLeastRows = 12;
 
+/// Those of shorter vectors, where groups fill these and the best ones multiply no bytes.
+const Kernels& KernelsFor(const NodeView& node, const Kernels& best) {
+  const Kernels* const narrower = best.narrower;
+  if (narrower == nullptr || best.codes.dense_of_bytes != nullptr || node.op() != OpCode::kConv2d)
+    return best;
+  const int64_t groups = node.As<Conv2dAttrs>().groups;
+  const bool fills = static_cast<size_t>(node.in(1).shape[0] / groups) == narrower->codes.group_outputs;
+  return groups > 1 && fills ? *narrower : best;
+}
+
 class CodeDenseStep final : public Step {
  public:
   CodeDenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
       : Step(node, environment),
         layer_(layer),
-        kernels_(environment.kernels->codes),
+        tier_(KernelsFor(node, *environment.kernels)),
+        kernels_(tier_.codes),
         of_bytes_(kernels_.dense_of_bytes != nullptr && FitBytes(node.in(1))) {}
 
   Status Reshape() override {
     if (node_.op() == OpCode::kConv2d) {
       SKIFF_RETURN_IF_ERROR(bands_.Describe(node_, /*always_copies=*/true, &args_));
+      if (bands_.groups > 1 && args_.outputs == kernels_.group_outputs) JoinGroups();
     } else {
       const Rows from = RowsOf(node_.in(0));
       bands_.DescribeRows(from.count, from.length, from.stride, &args_);
@@ -37,14 +49,13 @@ class CodeDenseStep final : public Step {
       args_.y_stride = to.length == args_.outputs ? to.stride : args_.outputs;
       if (to.length != args_.outputs && !node_.out(0).dense()) return Refuse();
     }
-    const Kernels& kernels = *environment_.kernels;
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
-    group_panels_ = DensePanelCount(args_, kernels);
+    group_panels_ = DensePanelCount(args_, tier_);
     const size_t words = args_.words(inputs_of_word());
-    group_words_ = (2 + words) * DenseColumns(args_, kernels);
+    group_words_ = (2 + words) * DenseColumns(args_, tier_);
     bands_.Divide(threads, bands_.groups * group_panels_, element_bytes(),
                   bands_.groups * group_words_ * sizeof(int32_t));
-    at_once_ = DensePanelsAtOnce(args_, words, kernels, /*parts=*/1);
+    at_once_ = DensePanelsAtOnce(args_, words, tier_, /*parts=*/1);
     band_bytes_ = DivideUp(bands_.band_elements * element_bytes() + sizeof(int32_t), 64) * 64;
     workspace_bytes_ = threads * band_bytes_;
     return args_.weights != nullptr ? OkStatus() : Pack();
@@ -70,6 +81,12 @@ class CodeDenseStep final : public Step {
  private:
   size_t element_bytes() const { return of_bytes_ ? sizeof(uint8_t) : sizeof(int16_t); }
   size_t inputs_of_word() const { return sizeof(int32_t) / element_bytes(); }
+  /// Of as many outputs as a vector has lanes: as one product, each of whose vectors has inputs of its own.
+  void JoinGroups() {
+    args_.vector_inputs = bands_.group_channels;
+    args_.outputs *= bands_.groups;
+    bands_.groups = 1;
+  }
   /// What bytes are less than codes by: the least code.
   int byte_zero() const { return node_.in(0).dtype == DType::kI8 ? -128 : 0; }
 
@@ -85,7 +102,7 @@ class CodeDenseStep final : public Step {
     key.weights = node_.input(1).hash;
     key.bias = terms.Hash();
     const size_t parameters[] = {args_.run, args_.runs[0] * args_.runs[1], args_.outputs, bands_.groups,
-                                 environment_.kernels->dense_outputs};
+                                 tier_.dense_outputs};
     std::copy(std::begin(parameters), std::end(parameters), key.parameters);
     key.packed_bytes = bands_.groups * group_words_ * sizeof(int32_t);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
@@ -108,8 +125,8 @@ class CodeDenseStep final : public Step {
     weights.input_step = layer_.transposed ? args_.outputs : 1;
     weights.sign = is_signed ? 0 : 0x80;
     weights.zero_point = is_signed ? zero_point : zero_point - 128;
-    const size_t panel = environment_.kernels->dense_outputs;
-    const size_t columns = DenseColumns(args_, *environment_.kernels);
+    const size_t panel = tier_.dense_outputs;
+    const size_t columns = DenseColumns(args_, tier_);
     const int64_t byte_zero_point = node_.in(0).quantization->zero_point - byte_zero();
     for (size_t first = 0, width = 0; first < columns; first += width) {
       width = columns - first < 2 * panel ? columns - first : panel;
@@ -165,6 +182,7 @@ class CodeDenseStep final : public Step {
   }
 
   const DenseLayer layer_;
+  const Kernels& tier_;
   const CodeKernels& kernels_;
   const bool of_bytes_;
   const uint8_t* x_ = nullptr;
