@@ -75,6 +75,9 @@ void AddBinaries(Adder& add) {
     add(op, "mixed", {U8({2, 3, 8}), I8({2, 3, 8})}, DType::kU8, 0.03f, 120);
     add(op, "channels", {I8({71, 3, 5}), U8({5})});
     add(op, "both_ways", {I8({2, 1, 5}), U8({1, 3, 1})});
+    add(op, "many_i8", {I8({2, 3, 107}), I8({107})});
+    add(op, "many_u8", {U8({517}), U8({517})}, DType::kU8, 0.03f, 120);
+    add(op, "in_place", {U8({3, 39}), U8({3, 39})}, DType::kU8, 0.03f, 120).in_place = 1;
     Argument constant = I8({1});
     constant.constant = true;
     add(op, "scalar", {U8({3, 6}), constant});
@@ -85,8 +88,13 @@ void AddBinaries(Adder& add) {
   Argument small = CodesOf(DType::kI8, {3, 7}, Quantized(1e-20f, 3));
   add(OpCode::kAdd, "small", {small, small}, DType::kI8, 2e-20f, 5);
   add(OpCode::kDiv, "i8", {I8({3, 7}), Positive({3, 7})});
+  Argument zeros = CodesOf(DType::kU8, {5, 9}, Quantized(0.02f, 10));
+  zeros.low = 9;
+  zeros.high = 11.9;
+  add(OpCode::kDiv, "zeros", {zeros, zeros}, DType::kU8, 0.03f, 120);
   add(OpCode::kPow, "u8", {Positive({3, 7}), U8({3, 7})});
   add(OpCode::kPRelu, "i8", {I8({2, 3, 5}), U8({5})});
+  add(OpCode::kPRelu, "many_i8", {I8({2, 3, 53}), I8({53})});
 }
 
 void AddPools(Adder& add) {

@@ -222,6 +222,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #endif
 #include "delegates/xnnpack/kernels/code_outputs.inc"
 
+#include "delegates/xnnpack/kernels/code_binary.inc"
 #include "delegates/xnnpack/kernels/code_dense.inc"
 #include "delegates/xnnpack/kernels/code_depthwise.inc"
 #include "delegates/xnnpack/kernels/code_winograd.inc"
