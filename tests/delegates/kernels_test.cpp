@@ -205,6 +205,7 @@ TEST(Kernels, MaxPoolKeepsNanOfItsWindows) {
       args.height = args.width = kWidth;
       args.output_height = args.output_width = (kWidth + 1 - size) / stride + 1;
       args.top = args.left = 1;
+      args.SetDenseLines();
       std::vector<float> y(args.output_height * args.output_width * channels);
       args.y = y.data();
       for (size_t place = 0; place < kWidth * kWidth; ++place) {
