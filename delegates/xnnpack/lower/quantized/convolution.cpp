@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/lower/quantized/joined_groups.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
 
@@ -32,6 +33,7 @@ class QuantizedConvolutionStep final : public Step {
     const TensorView& y = node_.out(0);
     ConvolutionGeometry g;
     SKIFF_RETURN_IF_ERROR(DescribeConvolution(node_, &g));
+    joined_ = JoinGroups(&g);
     if (!IndirectionFits(y.shape.ElementsBetween(1, 3), int64_t{g.kernel[0]} * g.kernel[1])) return Refuse();
     if (!operator_ || !(g == geometry_)) {
       geometry_ = g;
@@ -61,6 +63,18 @@ class QuantizedConvolutionStep final : public Step {
   Status Run() override { return operator_.Run(environment_.pool); }
 
  private:
+  /// XNNPACK's kernels that multiply bytes make 16 outputs at a time.
+  size_t JoinGroups(ConvolutionGeometry* g) const {
+    constexpr size_t kOutputs = 16;
+    if (!is_signed_ || !HasFasterSums(*environment_.kernels) || g->group_input_channels == 1) return 1;
+    const size_t joined =
+        GroupsToJoin(g->groups, g->group_input_channels, g->group_output_channels, kOutputs);
+    g->groups /= static_cast<uint32_t>(joined);
+    g->group_input_channels *= joined;
+    g->group_output_channels *= joined;
+    return joined;
+  }
+
   Status Create() {
     const ConvolutionGeometry& g = geometry_;
     const auto& attrs = node_.As<Conv2dAttrs>();
@@ -79,14 +93,16 @@ class QuantizedConvolutionStep final : public Step {
     const bool unit_strides = g.strides[0] == 1 && g.strides[1] == 1;
     SetParameters(&key, g.kernel[0], g.kernel[1], g.groups, g.group_input_channels, g.group_output_channels,
                   any_pads, unit_strides);
+    FixedArray<int8_t> weights;
+    if (joined_ > 1) SKIFF_RETURN_IF_ERROR(JoinWeights(w, g.groups * joined_, joined_, &weights));
     return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
       if (is_signed_) {
         return xnn_create_convolution2d_nhwc_qs8_qc8w(
             g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
             g.dilations[0], g.dilations[1], g.groups, g.group_input_channels, g.group_output_channels,
             g.input_stride, g.output_stride, terms.x_zero_point<int8_t>(), terms.x_scale(), terms.scales(),
-            w.as<const int8_t>(), terms.bias(), terms.y_zero_point<int8_t>(), terms.y_scale(),
-            terms.low<int8_t>(), terms.high<int8_t>(), g.flags, nullptr, cache, made);
+            joined_ > 1 ? weights.data() : w.as<const int8_t>(), terms.bias(), terms.y_zero_point<int8_t>(),
+            terms.y_scale(), terms.low<int8_t>(), terms.high<int8_t>(), g.flags, nullptr, cache, made);
       }
       return xnn_create_convolution2d_nhwc_qu8(
           g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
@@ -102,6 +118,7 @@ class QuantizedConvolutionStep final : public Step {
   WeightsProvider provider_;
   Operator operator_;  ///< Uses the provider; declared after it.
   ConvolutionGeometry geometry_;
+  size_t joined_ = 1;  ///< Groups of the node in one of the geometry.
 };
 
 class QuantizedTransposedStep final : public Step {
