@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -48,11 +49,20 @@ static const int64_t kLate = 200000;
 static const int64_t kShortestPause = 20000000;
 static const int64_t kLongestPause = 1000000000;
 
-/// What the caller remembers of late workers, in the room of one thread more than there are.
+// A worker that the system puts on the caller's core, because the others are busy, can only keep the caller
+// from it, above all while it waits for the next call: there it does nothing. A call to which only such
+// workers came counts as one with a late worker.
+
+/// What the caller remembers of workers that did not help, in the room of one thread more than there are.
 struct Patience {
   int64_t alone_until;
   int64_t pause;
+  pthreadpool_atomic_uint32_t core;  ///< The caller's.
+  // Of this call's workers.
+  pthreadpool_atomic_uint32_t helping;
+  pthreadpool_atomic_uint32_t on_its_core;
 };
+PTHREADPOOL_STATIC_ASSERT(sizeof(struct Patience) <= sizeof(struct thread_info), "no room for it");
 
 static struct Patience* PatienceOf(struct pthreadpool* pool) {
   return (struct Patience*)&pool->threads[pool->threads_count.value];
@@ -82,8 +92,13 @@ static bool Spin(pthreadpool_atomic_uint32_t* word, uint32_t mask, uint32_t valu
   return false;
 }
 
+static bool IsOnCallersCore(struct pthreadpool* pool) {
+  const int core = sched_getcpu();
+  return core >= 0 && (uint32_t)core == atomic_load_explicit(&PatienceOf(pool)->core, memory_order_relaxed);
+}
+
 static uint32_t WaitForCall(struct pthreadpool* pool, uint32_t last) {
-  if (!Spin(&pool->command, UINT32_MAX, last, /*equal=*/false, kWorkerSpin)) {
+  if (IsOnCallersCore(pool) || !Spin(&pool->command, UINT32_MAX, last, /*equal=*/false, kWorkerSpin)) {
     // The caller looks for sleepers after it has changed the command, and this thread the other way round.
     atomic_fetch_add(&pool->active_threads, 1);
     while (atomic_load(&pool->command) == last) Sleep(&pool->command, last);
@@ -127,7 +142,12 @@ static void* RunWorker(void* argument) {
   uint32_t command = 0;
   uint32_t call = 0;
   while ((command = WaitForCall(pool, command)) != kEnd) {
+    if (IsOnCallersCore(pool)) {
+      atomic_fetch_add_explicit(&PatienceOf(pool)->on_its_core, 1, memory_order_relaxed);
+      continue;
+    }
     if (!Enter(pool, &call)) continue;
+    atomic_fetch_add_explicit(&PatienceOf(pool)->helping, 1, memory_order_relaxed);
     Work(pool, thread, (thread_function_t)pthreadpool_load_relaxed_void_p(&pool->thread_function),
          pthreadpool_load_relaxed_uint32_t(&pool->flags));
     Leave(pool);
@@ -149,6 +169,7 @@ int skiff_pool_create(size_t threads, pthreadpool_t* result, size_t* made) {
   struct pthreadpool* const pool = pthreadpool_allocate(threads + 1);  // Of zeros.
   if (pool == NULL) return ENOMEM;
   pool->threads_count = fxdiv_init_size_t(threads);
+  atomic_store_explicit(&PatienceOf(pool)->core, UINT32_MAX, memory_order_relaxed);
   for (size_t i = 0; i < threads; ++i) {
     pool->threads[i].thread_number = i;
     pool->threads[i].threadpool = pool;
@@ -182,12 +203,14 @@ void pthreadpool_destroy(struct pthreadpool* pool) {
   pthreadpool_deallocate(pool);
 }
 
-/// An equal share for each thread; whoever is done takes from the ends of the others'.
-static void Divide(struct pthreadpool* pool, size_t items) {
-  const struct fxdiv_result_size_t share = fxdiv_divide_size_t(items, pool->threads_count);
+/// An equal share for each thread; whoever is done takes from the ends of the others'. Who works alone has
+/// all: what lies side by side is computed one after the other.
+static void Divide(struct pthreadpool* pool, size_t items, bool alone) {
+  struct fxdiv_result_size_t share = {0, 0};
+  if (!alone) share = fxdiv_divide_size_t(items, pool->threads_count);
   for (size_t i = 0, start = 0; i < pool->threads_count.value; ++i) {
     struct thread_info* const thread = &pool->threads[i];
-    const size_t length = share.quotient + (i < share.remainder ? 1 : 0);
+    const size_t length = alone ? (i == 0 ? items : 0) : share.quotient + (i < share.remainder ? 1 : 0);
     pthreadpool_store_relaxed_size_t(&thread->range_start, start);
     pthreadpool_store_relaxed_size_t(&thread->range_end, start + length);
     pthreadpool_store_relaxed_size_t(&thread->range_length, length);
@@ -196,6 +219,10 @@ static void Divide(struct pthreadpool* pool, size_t items) {
 }
 
 static void CallWorkers(struct pthreadpool* pool) {
+  struct Patience* const patience = PatienceOf(pool);
+  atomic_store_explicit(&patience->core, (uint32_t)sched_getcpu(), memory_order_relaxed);
+  atomic_store_explicit(&patience->helping, 0, memory_order_relaxed);
+  atomic_store_explicit(&patience->on_its_core, 0, memory_order_relaxed);
   uint32_t call =
       (atomic_load_explicit(&pool->command, memory_order_relaxed) + 1) & (kCallNumber >> kCountBits);
   if (call == 0) call = 1;  // What workers begin with.
@@ -216,7 +243,10 @@ static void WaitForWorkers(struct pthreadpool* pool) {
 }
 
 static void Learn(struct Patience* patience, int64_t computed, int64_t waited, int64_t now) {
-  if (waited > kLate && waited > computed) {
+  const bool late = waited > kLate && waited > computed;
+  const bool in_the_way = atomic_load_explicit(&patience->on_its_core, memory_order_relaxed) > 0 &&
+                          atomic_load_explicit(&patience->helping, memory_order_relaxed) == 0;
+  if (late || in_the_way) {
     const int64_t twice = 2 * patience->pause;
     patience->pause = twice < kShortestPause ? kShortestPause : twice > kLongestPause ? kLongestPause : twice;
     patience->alone_until = now + patience->pause;
@@ -234,11 +264,11 @@ PTHREADPOOL_INTERNAL void pthreadpool_parallelize(struct pthreadpool* pool, thre
   pthreadpool_store_relaxed_void_p(&pool->argument, context);
   pthreadpool_store_relaxed_uint32_t(&pool->flags, flags);
   if (params_size != 0) memcpy(&pool->params, params, params_size);
-  Divide(pool, items);
 
   struct Patience* const patience = PatienceOf(pool);
   const int64_t begin = Now();
   const bool alone = begin < patience->alone_until;
+  Divide(pool, items, alone);
   if (!alone) CallWorkers(pool);
   Work(pool, &pool->threads[0], function, flags);
   if (!alone) {
