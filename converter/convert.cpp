@@ -124,6 +124,7 @@ void CheckPorts(const Graph& graph) {
 void Plan(Graph graph, const ConvertOptions& options, FileLimits& limits, PlannedSignature& result) {
   CheckPorts(graph);
   CheckInputCount(graph);
+  CheckDimensions(graph);
   CheckBodyDepth(graph);
   const auto progress = [&](const std::string& step) {
     if (options.progress) options.progress(step);

@@ -1,5 +1,7 @@
 #include "emit/file_limits.h"
 
+#include <algorithm>
+
 #include "core/extents.h"
 #include "emit/attr_encoder.h"
 #include "graph/error.h"
@@ -42,6 +44,16 @@ void CheckInputCount(const Graph& graph) {
         "the net has {} inputs, '{}' and others; {} are the most that a file can have. Let one input hold "
         "what several do, and split it in the net",
         graph.inputs().size(), graph.inputs()[0].name, kMaxInputs);
+}
+
+void CheckDimensions(const Graph& graph) {
+  for (const Symbol& symbol : graph.symbols()) {
+    if (std::max(symbol.min, symbol.multiple) <= kMaxTensorBytes) continue;
+    Throw(StatusCode::kUnsupported,
+          "dimension '{}' begins at {}, in steps of {}; {} are the most that a tensor can have. Give it a "
+          "smaller one (--dim '{}=MIN..MAX')",
+          symbol.name, symbol.min, symbol.multiple, kMaxTensorBytes, symbol.name);
+  }
 }
 
 void CheckArena(const PlanDraft& draft) {

@@ -11,6 +11,9 @@ void CheckBodyDepth(const Graph& graph);
 /// Throws Error (kUnsupported) where the graph has too many inputs.
 void CheckInputCount(const Graph& graph);
 
+/// Throws Error (kUnsupported) where a dimension has sizes alone that no tensor has.
+void CheckDimensions(const Graph& graph);
+
 /// Throws Error (kUnsupported) where the arena of a plan, whose places are known, is too large.
 void CheckArena(const PlanDraft& draft);
 

@@ -29,7 +29,8 @@ inline constexpr NodeId kNoNode = -1;
 class TensorData {
  public:
   TensorData() = default;
-  /// Zero-filled.
+  /// Each throws Error (kInvalidModel) where no tensor has this shape, and kOutOfMemory where there is no
+  /// memory for it. This one is zero-filled.
   TensorData(DType dtype, const Shape& shape);
   /// Copies `ElementBytes(dtype, shape.elements())` bytes.
   TensorData(DType dtype, const Shape& shape, const void* elements);

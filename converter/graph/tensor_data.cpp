@@ -1,6 +1,8 @@
 // TensorData: constant tensors of the host.
 #include <cstring>
+#include <new>
 
+#include "core/extents.h"
 #include "core/half.h"
 #include "graph/error.h"
 #include "graph/graph.h"
@@ -64,20 +66,38 @@ int64_t Nibble(DType dtype, uint8_t byte, bool high) {
 // One spare element block, so that a zero-sized tensor still has an address.
 constexpr size_t kSpareBytes = 16;
 
-}  // namespace
-
-TensorData::TensorData(DType dtype, const Shape& shape) : dtype_(dtype), shape_(shape) {
-  storage_ = std::shared_ptr<std::byte[]>(new std::byte[size_bytes() + kSpareBytes]());
+/// Whoever reads shapes from files has checked them; this is the last to see a product that wraps around.
+Shape Checked(DType dtype, const Shape& shape) {
+  if (const char* why = WhyNoTensor(dtype, shape))
+    Throw(StatusCode::kInvalidModel, "a tensor of {} {} {}", DTypeName(dtype), ShapeText(shape).c_str(), why);
+  return shape;
 }
 
-TensorData::TensorData(DType dtype, const Shape& shape, const void* elements) : dtype_(dtype), shape_(shape) {
-  const size_t bytes = size_bytes();
-  storage_ = std::shared_ptr<std::byte[]>(new std::byte[bytes + kSpareBytes]);
-  if (bytes > 0) std::memcpy(storage_.get(), elements, bytes);
+std::shared_ptr<std::byte[]> MemoryFor(const TensorData& tensor) {
+  const size_t bytes = tensor.size_bytes();
+  std::byte* const memory =
+      IsAddressable(bytes) ? new (std::nothrow) std::byte[bytes + kSpareBytes] : nullptr;
+  if (memory == nullptr)
+    Throw(StatusCode::kOutOfMemory, "there is no memory for a tensor of {} {}: {} bytes",
+          DTypeName(tensor.dtype()), ShapeText(tensor.shape()).c_str(), bytes);
+  return std::shared_ptr<std::byte[]>(memory);
+}
+
+}  // namespace
+
+TensorData::TensorData(DType dtype, const Shape& shape) : dtype_(dtype), shape_(Checked(dtype, shape)) {
+  storage_ = MemoryFor(*this);
+  std::memset(storage_.get(), 0, size_bytes() + kSpareBytes);
+}
+
+TensorData::TensorData(DType dtype, const Shape& shape, const void* elements)
+    : dtype_(dtype), shape_(Checked(dtype, shape)) {
+  storage_ = MemoryFor(*this);
+  if (size_bytes() > 0) std::memcpy(storage_.get(), elements, size_bytes());
 }
 
 TensorData::TensorData(DType dtype, const Shape& shape, std::unique_ptr<std::string> elements)
-    : dtype_(dtype), shape_(shape) {
+    : dtype_(dtype), shape_(Checked(dtype, shape)) {
   const std::shared_ptr<std::string> owner = std::move(elements);
   storage_ = std::shared_ptr<std::byte[]>(owner, reinterpret_cast<std::byte*>(owner->data()));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error_capture.h"
+#include "core/extents.h"
 #include "graph/error.h"
 #include "session/input_contract.h"
 
@@ -112,6 +113,10 @@ Shape SizedShape(const Model& model, const PortInfo& port, const std::vector<int
       Throw(StatusCode::kInternal, "input '{}' of {} has an open dimension without a name", port.name,
             model.producer());
   }
+  if (const char* why = WhyNoTensor(port.dtype, shape))
+    Throw(StatusCode::kInvalidArgument,
+          "input '{}' would be {} {}, which {}; give its open dimensions smaller sizes", port.name,
+          DTypeName(port.dtype), ShapeText(shape).c_str(), why);
   return shape;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/checksum.h"
+#include "core/extents.h"
 #include "format/aligned.h"
 #include "format/model_data.h"
 #include "format/plan_reader.h"
@@ -170,7 +171,8 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(out_->symbols.Allocate(SizeOf(file_.model->symbols())));
     for (uint32_t i = 0; i < out_->symbols.size(); ++i) {
       const format::Symbol& symbol = *file_.model->symbols()->Get(i);
-      if (symbol.min() < 0 || symbol.max() < symbol.min() || symbol.multiple() < 1)
+      if (symbol.min() < 0 || symbol.max() < symbol.min() || symbol.multiple() < 1 ||
+          symbol.min() > kMaxTensorBytes || symbol.multiple() > kMaxTensorBytes)
         return file_.Invalid("dimension %u has no sizes that it could be", i);
       out_->symbols[i] = {TextOf(symbol.name()), symbol.min(), symbol.max(), symbol.multiple()};
     }

@@ -138,6 +138,20 @@ const char* const kOpenRows = R"(graph g {
   output y = y
 })";
 
+/// Sums with these would wrap around, and no tensor has such an extent.
+TEST(MaliciousSkiff, DimensionsThatBeginBeyondAnyTensor) {
+  const auto with = [](int64_t min, int64_t multiple) {
+    return OpenAndRun(Damaged(kOpenRows, [&](format::ModelT& model, format::PlanT&) {
+      model.symbols[0]->min = min;
+      model.symbols[0]->multiple = multiple;
+    }));
+  };
+  for (const int64_t size : {(int64_t{1} << 46) + 1, INT64_MAX}) {
+    EXPECT_THAT(with(size, 1), HasSubstr("dimension 0 has no sizes"));
+    EXPECT_THAT(with(1, size), HasSubstr("dimension 0 has no sizes"));
+  }
+}
+
 /// A size that no Symbol has would be none of those by which a Session finds the state that is ready for a
 /// shape.
 TEST(MaliciousSkiff, ExtentsThatAreNoDimension) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <functional>
 
 #include "cli/convert_options.h"
 #include "cli/parse_sizes.h"
@@ -23,6 +24,15 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::UnorderedElementsAre;
 using Sizes = std::vector<int64_t>;
+
+std::string WhyNot(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
 
 OpenedModel Convert(const std::string& text) { return OpenedModel(ConvertGraph(ParseGraph(text))->file); }
 
@@ -116,6 +126,18 @@ TEST(RandomInputs, IndicesStayBelowAnExtentThatIsOpen) {
       EXPECT_THAT(indices, Contains(::testing::Ge(n == 2 ? 1 : 8))) << node << ": all of the range is used";
     }
   }
+}
+
+/// The bytes of such inputs would wrap around to few.
+TEST(RandomInputs, SizesThatNoTensorHasAreRefused) {
+  OpenedModel largest =
+      Convert("graph g { symbol n: 1..4611686018427387904\n input x: f32[n] y = Neg(x) output y }");
+  EXPECT_THAT(WhyNot([&] { RandomInputs(largest.model(), 1); }),
+              HasSubstr("input 'x' would be f32 [4611686018427387904], which has more"));
+  OpenedModel open = Convert("graph g { symbol n: 1..\n input x: f32[n, 4] y = Neg(x) output y }");
+  EXPECT_THAT(WhyNot([&] { RandomInputs(open.model(), Sizes{SymbolInfo::kUnbounded}, 1); }),
+              HasSubstr("which has more than 2^46 bytes"));
+  EXPECT_EQ(RandomInputs(open.model(), Sizes{3}, 1).at("x").elements(), 12);
 }
 
 TEST(RandomInputs, WhatNoRuleSpeaksOfIsNamed) {

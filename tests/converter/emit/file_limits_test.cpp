@@ -84,6 +84,16 @@ TEST(FileLimits, Inputs) {
   EXPECT_THAT(Refusal(text + "  y = Neg(x0)\n  output y\n}\n"), HasSubstr("4097 inputs, 'x0' and others"));
 }
 
+TEST(FileLimits, Dimensions) {
+  const auto refusal = [](const std::string& range) {
+    return Refusal("graph g {\n  symbol n: " + range + "\n  input x: f32[n] y = Neg(x) output y }");
+  };
+  EXPECT_EQ(refusal("1..4611686018427387904"), "") << "its largest sizes are met by no input";
+  EXPECT_THAT(refusal("140737488355328.."), HasSubstr("dimension 'n' begins at 140737488355328"));
+  EXPECT_THAT(refusal("1.. multiple 9223372036854775807"),
+              HasSubstr("dimension 'n' begins at 1, in steps of 9223372036854775807"));
+}
+
 /// Each tensor is one that can be, all of them at once are too much, wherever they are.
 TEST(FileLimits, TheArena) {
   std::string text = "graph g {\n  input x: f32[274877906944]\n";

@@ -143,6 +143,18 @@ TEST(Types, OpenExtentsThatNeverMeetAreRefusedWithoutNumbers) {
             std::string::npos);
 }
 
+/// Each product wraps around to few bytes.
+TEST(TensorData, RefusesShapesThatNoTensorHas) {
+  const Shape shapes[] = {Shape{INT64_MAX}, Shape{int64_t{1} << 62},
+                          Shape{int64_t{1} << 32, int64_t{1} << 32}, Shape{int64_t{1} << 40, 0}, Shape{-1}};
+  for (const Shape& shape : shapes) {
+    EXPECT_THROW(TensorData(DType::kF32, shape), Error);
+    EXPECT_THROW(TensorData(DType::kF32, shape, nullptr), Error);
+    EXPECT_THROW(TensorData(DType::kF32, shape, std::make_unique<std::string>()), Error);
+  }
+  EXPECT_EQ(TensorData(DType::kF32, Shape{1 << 20, 0}).elements(), 0);
+}
+
 TEST(TensorData, ReshapedSharesTheElements) {
   const TensorData data = TensorData::OfFloats({1, 2, 3, 4});
   EXPECT_EQ(data.Reshaped(Shape{2, 2}).data(), data.data());
