@@ -14,13 +14,12 @@ constexpr int64_t kMostRows = 4096;
 constexpr int64_t kLeastRows = 512;
 /// Of all layers together, time goes where a channel has many weights.
 constexpr int64_t kMostMultiplications = int64_t{1} << 33;
-constexpr int64_t kMostWeights = 4608;
 /// Steps of the golden ratio fall evenly on places, whatever their number.
 constexpr double kGolden = 0.6180339887498949;
 
 }  // namespace
 
-InputMoments::InputMoments(const Node& node, const Shape& weights, int64_t calls) {
+InputMoments::InputMoments(const Node& node, const Shape& weights, int64_t calls, bool pairs) {
   const bool windows = node.op == OpCode::kConv2d;
   if (windows) {
     window_ = node.As<Conv2dAttrs>();
@@ -34,7 +33,7 @@ InputMoments::InputMoments(const Node& node, const Shape& weights, int64_t calls
   rows_of_call_ = std::max<int64_t>(1, (rows + calls - 1) / calls);
   block_.resize(static_cast<size_t>(kBlock * groups_ * row_));
   sums_.resize(static_cast<size_t>(groups_ * row_));
-  if (row_ <= kMostWeights) products_.resize(static_cast<size_t>(groups_ * row_ * row_));
+  if (pairs) products_.resize(static_cast<size_t>(groups_ * row_ * row_));
 }
 
 void InputMoments::Add(const TensorView& x) {

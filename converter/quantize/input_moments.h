@@ -13,8 +13,8 @@ namespace skiff {
 class InputMoments {
  public:
   /// `weights`: of the product's second input. Takes about as many rows of all calls together as tell enough
-  /// of the pairs. Where a channel has very many weights, only means are taken.
-  InputMoments(const Node& node, const Shape& weights, int64_t calls);
+  /// of the pairs. Without `pairs` only means are taken.
+  InputMoments(const Node& node, const Shape& weights, int64_t calls, bool pairs = true);
 
   /// Of the node's first input in a call. Rows with numbers that are not finite are left out.
   void Add(const TensorView& x);
@@ -23,7 +23,6 @@ class InputMoments {
   /// Weights of a channel.
   int64_t row() const { return row_; }
   bool has_products() const { return !products_.empty(); }
-  size_t bytes() const { return products_.size() * sizeof(double); }
   /// By group, then by weight.
   std::vector<double> Means() const;
   /// Mean products of a group's pairs, or, where `central`, of their distances from their means: row() rows,

@@ -13,7 +13,13 @@ namespace {
 
 constexpr size_t kWeights = 1;
 /// What moments of layers may take that are gathered in the same runs.
-constexpr size_t kMostBytes = size_t{1} << 30;
+constexpr double kMostBytes = 0x1p30;
+/// A channel with more weights is rounded to the nearest codes.
+constexpr double kMostWeights = 4608;
+/// Steps for the factors of all layers together, and more of them for each weight. Nets spend a third of the
+/// latter at most: only layers of long channels, and of few of these, need the former.
+constexpr double kSteps = 0x1p38;
+constexpr double kStepsOfWeight = 0x1p17;
 
 const TensorData& WeightsOf(const Graph& graph, NodeId node) {
   return *graph.value(graph.node(node).inputs[kWeights]).constant;
@@ -35,15 +41,29 @@ std::vector<NodeId> ProductsOf(const Graph& graph, const FormatPlan& plan) {
   return products;
 }
 
+/// What products of pairs take of what a layer's weights meet.
+struct Pairs {
+  Pairs(const Node& node, const Shape& weights) {
+    const double row = static_cast<double>(weights.elements()) / static_cast<double>(weights[0]);
+    const double groups = node.op == OpCode::kConv2d ? static_cast<double>(node.As<Conv2dAttrs>().groups) : 1;
+    bytes = groups * row * row * sizeof(double);
+    steps = groups * row * row * row;
+    few = row <= kMostWeights && bytes <= kMostBytes;
+  }
+  double bytes = 0;
+  double steps = 0;  ///< Of UpperFactor().
+  bool few = false;
+};
+
 /// Rows of all calls that tell of the layers' inputs, and the layers in the order of `nodes`.
 std::vector<InputMoments> Gather(const Graph& graph, const std::vector<NodeId>& nodes,
-                                 const std::vector<NamedTensors>& calls, int threads,
-                                 const std::function<void(const std::string& step)>& progress) {
+                                 const std::set<NodeId>& by_effect, const std::vector<NamedTensors>& calls,
+                                 int threads, const std::function<void(const std::string& step)>& progress) {
   std::vector<InputMoments> moments;
   std::vector<ValueId> values;
   for (const NodeId node : nodes) {
-    moments.emplace_back(graph.node(node), WeightsOf(graph, node).shape(),
-                         static_cast<int64_t>(calls.size()));
+    moments.emplace_back(graph.node(node), WeightsOf(graph, node).shape(), static_cast<int64_t>(calls.size()),
+                         by_effect.contains(node));
     values.push_back(graph.node(node).inputs[0]);
   }
   std::vector<ValueId> wanted = values;
@@ -80,7 +100,7 @@ std::vector<double> Lacks(const TensorData& weights, const TensorData& codes, co
 
 RoundedWeights Round(const TensorData& weights, int bits, InputMoments& moments,
                      const WeightOptions& options) {
-  const bool by_effect = options.rounding == WeightRounding::kByEffect && moments.has_products();
+  const bool by_effect = moments.has_products();
   std::vector<double> importance;
   if (by_effect) importance = ImportanceOf(moments, weights.shape()[0], options.correct_bias);
   const WeightGrid grid = bits == 4 ? GridOfFourBits(weights, options.block, importance)
@@ -98,20 +118,37 @@ int BitsOfWeights(Format format, const Shape& weights, int64_t block) {
   return format == Format::kWeights4 && weights[weights.rank() - 1] >= block ? 4 : 8;
 }
 
+std::set<NodeId> LayersByEffect(const Graph& graph, const std::vector<NodeId>& products) {
+  double left = kSteps;
+  for (const NodeId node : products)
+    left += kStepsOfWeight * static_cast<double>(WeightsOf(graph, node).elements());
+  std::set<NodeId> chosen;
+  for (const NodeId node : products) {
+    const Pairs pairs(graph.node(node), WeightsOf(graph, node).shape());
+    if (!pairs.few || pairs.steps > left) continue;
+    left -= pairs.steps;
+    chosen.insert(node);
+  }
+  return chosen;
+}
+
 RoundedLayers RoundLayers(const Graph& graph, const FormatPlan& plan, const std::vector<NamedTensors>& calls,
                           const WeightOptions& options, int threads,
                           const std::function<void(const std::string& step)>& progress) {
   RoundedLayers rounded;
   const std::vector<NodeId> products = ProductsOf(graph, plan);
+  std::set<NodeId> by_effect;
+  if (options.rounding == WeightRounding::kByEffect) by_effect = LayersByEffect(graph, products);
   for (size_t from = 0; from < products.size();) {
     std::vector<NodeId> nodes;
-    for (size_t bytes = 0; from < products.size(); ++from) {
+    double bytes = 0;
+    for (; from < products.size(); ++from) {
       const NodeId node = products[from];
-      bytes += InputMoments(graph.node(node), WeightsOf(graph, node).shape(), 1).bytes();
+      if (by_effect.contains(node)) bytes += Pairs(graph.node(node), WeightsOf(graph, node).shape()).bytes;
       if (!nodes.empty() && bytes > kMostBytes) break;
       nodes.push_back(node);
     }
-    std::vector<InputMoments> moments = Gather(graph, nodes, calls, threads, progress);
+    std::vector<InputMoments> moments = Gather(graph, nodes, by_effect, calls, threads, progress);
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (progress) progress(fmt::format("round weights, {} of {}", rounded.size() + 1, products.size()));
       const TensorData& weights = WeightsOf(graph, nodes[i]);

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,10 @@ struct RoundedWeights {
 
 /// By node and bits.
 using RoundedLayers = std::map<std::pair<NodeId, int>, RoundedWeights>;
+
+/// The products whose weights are rounded by their effect, where that is asked for: all but those whose
+/// channels are so long that it would take much memory or time, for the few weights that they have.
+std::set<NodeId> LayersByEffect(const Graph& graph, const std::vector<NodeId>& products);
 
 /// Those of the plan: convolutions and FullyConnected whose weights no other node reads. `threads`,
 /// `progress` as QuantizeOptions have them.

@@ -7,6 +7,7 @@
 #include "graph/text.h"
 #include "quantize/input_moments.h"
 #include "quantize/round_by_effect.h"
+#include "quantize/rounded_layers.h"
 #include "run/opened_model.h"
 #include "tests/support/tiny_models.h"
 
@@ -180,6 +181,39 @@ TEST(RoundByEffect, TakesInputsThatAreAlwaysZero) {
   const WeightGrid grid = GridPerChannel(layer.weights(), WeightScales::kLargest);
   EXPECT_EQ(CodesByEffect(layer.weights(), grid, moments, true).ToInts(),
             NearestCodes(layer.weights(), grid).ToInts());
+}
+
+/// How many of a net's products are rounded by their effect.
+size_t ByEffect(const std::string& layers) {
+  const Graph graph = ParseGraph("graph g {\n" + layers + "  output y\n}\n");
+  std::vector<NodeId> products;
+  for (NodeId id = 0; id < graph.node_count(); ++id) products.push_back(id);
+  return LayersByEffect(graph, products).size();
+}
+
+std::string Products(int count, int64_t channels, int64_t row) {
+  std::string text = fmt::format("  input x: f32[1, {}]\n", row);
+  for (int i = 0; i < count; ++i) {
+    text += fmt::format("  const w{}: f32[{}, {}] = seed 1\n  {} = FullyConnected(x, w{}, _)\n", i, channels,
+                        row, i + 1 == count ? "y" : fmt::format("y{}", i), i);
+  }
+  return text;
+}
+
+TEST(RoundByEffect, IsForLayersThatPayForIt) {
+  EXPECT_EQ(ByEffect(Products(4, 512, 4608)), 4u) << "as of nets for pictures";
+  EXPECT_EQ(ByEffect(Products(12, 768, 3072)), 12u) << "as of nets for text";
+  EXPECT_EQ(ByEffect(Products(2, 1, 4608)), 2u) << "as the last layers of any";
+  EXPECT_EQ(ByEffect(Products(50, 1, 4608)), 3u);
+  EXPECT_EQ(ByEffect(Products(1, 1, 4609)), 0u);
+  const auto groups = [](int64_t count, int64_t row) {
+    return ByEffect(
+        fmt::format("  input x: f32[1, 1, 1, {0}]\n  const w: f32[{1}, 1, 1, {2}] = seed 1\n"
+                    "  y = Conv2d(x, w, _) {{groups={1}}}\n",
+                    count * row, count, row));
+  };
+  EXPECT_EQ(groups(960, 25), 1u);
+  EXPECT_EQ(groups(54, 4608), 0u);
 }
 
 }  // namespace
