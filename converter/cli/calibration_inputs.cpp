@@ -22,11 +22,34 @@ namespace fs = std::filesystem;
 constexpr const char* kTensors[] = {".npy", ".pb", ".bin"};
 constexpr const char* kPictures[] = {".jpg", ".jpeg", ".png"};
 
-/// What a call is read from, before it is known which calls are taken.
+/// What calls are read from, before it is known which calls are taken.
 struct CallFiles {
   std::map<std::string, std::string> files;  ///< By input.
-  int64_t row = -1;                          ///< Of files that hold several calls; -1: they hold one.
+  int64_t rows = -1;                         ///< Of files that hold several calls; -1: they hold one.
 };
+
+/// A call: whose, and which row of it; -1 where that is the only one.
+struct Place {
+  size_t of;
+  int64_t row;
+};
+
+/// At most so many, evenly spread, of the calls of all that have so many rows (-1: they are one call). Rows
+/// are counted and not listed: a tensor without elements may have very many.
+std::vector<Place> Spread(const std::vector<int64_t>& rows, size_t most) {
+  std::vector<uint64_t> ends;
+  uint64_t total = 0;
+  for (const int64_t own : rows) ends.push_back(total += own < 0 ? 1 : static_cast<uint64_t>(own));
+  const uint64_t count = std::min<uint64_t>(total, most);
+  std::vector<Place> places;
+  for (uint64_t i = 0; i < count; ++i) {
+    const uint64_t at = i * total / count;
+    const auto of = static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
+    const uint64_t begin = of == 0 ? 0 : ends[of - 1];
+    places.push_back({of, rows[of] < 0 ? -1 : static_cast<int64_t>(at - begin)});
+  }
+  return places;
+}
 
 bool HasExtension(const fs::path& path, std::span<const char* const> extensions) {
   std::string own = path.extension().string();
@@ -140,13 +163,13 @@ class Folder {
     return std::move(calls_);
   }
 
-  NamedTensors Read(const CallFiles& call) const {
+  NamedTensors Read(const CallFiles& call, int64_t row) const {
     NamedTensors inputs;
     for (const PortInfo& port : ports_) {
       const std::string& file = call.files.at(port.name);
       // Raw elements state no shape: open dimensions are 1, of one call.
       const SymbolSizes& sizes = file.ends_with(".bin") ? closed_ : sizes_;
-      inputs[port.name] = call.row < 0 ? ReadInput(file, port, sizes) : RowOf(file, port, call.row, sizes);
+      inputs[port.name] = row < 0 ? ReadInput(file, port, sizes) : RowOf(file, port, row, sizes);
     }
     return inputs;
   }
@@ -179,11 +202,10 @@ class Folder {
   }
 
   void AddRows(CallFiles call) {
-    const int64_t rows = CommonRows(
+    call.rows = CommonRows(
         ports_, [&](const PortInfo& port) { return RowsOf(call.files.at(port.name), port); },
         [&](const PortInfo& port) { return call.files.at(port.name); });
-    if (rows < 0) return calls_.push_back(std::move(call));
-    for (call.row = 0; call.row < rows; ++call.row) calls_.push_back(call);
+    if (call.rows != 0) calls_.push_back(std::move(call));
   }
 
   const std::string folder_;
@@ -196,7 +218,7 @@ class Folder {
 /// Elements of which no range is made: layers that see them stay float.
 class NotFinite {
  public:
-  void Look(const CallFiles& call, const NamedTensors& inputs) {
+  void Look(const CallFiles& call, int64_t row, const NamedTensors& inputs) {
     for (const auto& [name, tensor] : inputs) {
       const bool real = tensor.dtype() == DType::kF32 || tensor.dtype() == DType::kF16;
       if (!real || HasExtension(call.files.at(name), kPictures)) continue;
@@ -204,9 +226,8 @@ class NotFinite {
       const auto count =
           std::count_if(numbers.begin(), numbers.end(), [](double number) { return !std::isfinite(number); });
       if (count == 0 || tensors_++ > 0) continue;
-      first_ =
-          fmt::format("{}{}: {} of {} elements of input '{}' are NaN or infinite", call.files.at(name),
-                      call.row < 0 ? "" : fmt::format(", call {}", call.row), count, numbers.size(), name);
+      first_ = fmt::format("{}{}: {} of {} elements of input '{}' are NaN or infinite", call.files.at(name),
+                           row < 0 ? "" : fmt::format(", call {}", row), count, numbers.size(), name);
     }
   }
   /// "" where there were none.
@@ -259,22 +280,14 @@ bool IsDrawn(const std::string& source) { return source.starts_with(kDrawn); }
 
 std::vector<NamedTensors> SplitCalls(const std::vector<NamedTensors>& given, Span<const PortInfo> ports,
                                      size_t most) {
-  struct Place {
-    size_t of;
-    int64_t row;
-  };
-  std::vector<Place> places;
+  std::vector<int64_t> rows;
   for (size_t i = 0; i < given.size(); ++i) {
-    const int64_t rows = CommonRows(
+    rows.push_back(CommonRows(
         ports, [&](const PortInfo& port) { return RowsOf(given[i].at(port.name).shape(), port); },
-        [&](const PortInfo& port) { return fmt::format("input '{}' of call {}", port.name, i); });
-    if (rows < 0) places.push_back({i, rows});
-    for (int64_t row = 0; row < rows; ++row) places.push_back({i, row});
+        [&](const PortInfo& port) { return fmt::format("input '{}' of call {}", port.name, i); }));
   }
-  const size_t count = std::min(places.size(), most);
   std::vector<NamedTensors> calls;
-  for (size_t i = 0; i < count; ++i) {
-    const Place& place = places[i * places.size() / count];
+  for (const Place& place : Spread(rows, most)) {
     calls.push_back(given[place.of]);
     if (place.row < 0) continue;
     for (const PortInfo& port : ports)
@@ -293,14 +306,15 @@ std::vector<NamedTensors> ReadCalibration(const std::string& source, const Model
           source);
   Folder folder(source, signature, sizes);
   const std::vector<CallFiles> files = folder.Find();
-  const size_t count = std::min(files.size(), most);
+  std::vector<int64_t> rows;
+  for (const CallFiles& call : files) rows.push_back(call.rows);
   std::vector<NamedTensors> calls;
   NotFinite not_finite;
-  for (size_t i = 0; i < count; ++i) {
-    const CallFiles& call = files[i * files.size() / count];
+  for (const Place& place : Spread(rows, most)) {
+    const CallFiles& call = files[place.of];
     if (progress) progress(fmt::format("read inputs, {}", call.files.begin()->second));
-    calls.push_back(folder.Read(call));
-    not_finite.Look(call, calls.back());
+    calls.push_back(folder.Read(call, place.row));
+    not_finite.Look(call, place.row, calls.back());
   }
   PrintNote(not_finite.Text());
   return calls;

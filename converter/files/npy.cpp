@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "core/extents.h"
 #include "files/npy_header.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
@@ -46,16 +47,12 @@ uint64_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-/// Bytes of all elements; throws where the product overflows.
+/// Bytes of all elements; throws where no tensor has so many.
 uint64_t SizeOf(const Shape& shape, DType dtype, const std::string& name) {
-  int64_t bytes = DTypeSize(dtype);
-  for (const int64_t extent : shape) {
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(extent, 1), &bytes)) {
-      Throw(StatusCode::kInvalidModel, "{}: not a usable .npy file: its shape {} is too large", name,
-            ShapeText(shape).c_str());
-    }
-  }
-  return shape.elements() == 0 ? 0 : static_cast<uint64_t>(bytes);
+  if (const char* why = WhyNoTensor(dtype, shape))
+    Throw(StatusCode::kInvalidModel, "{}: not a usable .npy file: its shape {} {}", name,
+          ShapeText(shape).c_str(), why);
+  return static_cast<uint64_t>(ElementBytes(dtype, shape.elements()));
 }
 
 /// Of elements in Fortran order, in which the first index changes fastest.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <set>
 
+#include "cli/calibration_inputs.h"
 #include "convert.h"
 #include "files/npy.h"
 #include "files/tensor_files.h"
@@ -22,6 +23,7 @@ namespace {
 
 using ::skiff::testing::TempFolder;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 PortInfo Port(const char* name, DType dtype, const Shape& shape) {
@@ -243,6 +245,34 @@ TEST_F(InputRangesTest, ErrorsNameTheOptionAndWhatIsAllowed) {
               HasSubstr("holds u8, so both ends must be whole numbers from 0 to 255"));
   EXPECT_THAT(WhyNot({"mask=0..0.5"}), HasSubstr("whole numbers"));
   EXPECT_THAT(WhyNot({"mask=0..1"}, "folder"), HasSubstr("is for random inputs"));
+}
+
+TEST(CalibrationCalls, AreSpreadOverTheRowsOfAllTensors) {
+  const PortInfo ports[] = {Port("x", DType::kI64, Shape{1, 2})};
+  const auto firsts = [&](const std::vector<TensorData>& tensors, size_t most) {
+    std::vector<NamedTensors> given;
+    for (const TensorData& tensor : tensors) given.push_back({{"x", tensor}});
+    std::vector<int64_t> numbers;
+    for (const NamedTensors& call : SplitCalls(given, {ports, 1}, most)) {
+      EXPECT_EQ(call.at("x").shape(), (Shape{1, 2}));
+      numbers.push_back(call.at("x").ToInts()[0]);
+    }
+    return numbers;
+  };
+  const int64_t elements[] = {0, 0, 1, 1, 2, 2, 3, 3};
+  const TensorData four(DType::kI64, {4, 2}, elements);
+  const TensorData one(DType::kI64, {1, 2}, elements + 4);
+  EXPECT_THAT(firsts({four, one, four}, 100), ElementsAre(0, 1, 2, 3, 2, 0, 1, 2, 3));
+  EXPECT_THAT(firsts({four, one, four}, 3), ElementsAre(0, 3, 1));
+  EXPECT_THAT(firsts({TensorData(DType::kI64, {0, 2}), one}, 3), ElementsAre(2));
+  EXPECT_THAT(firsts({}, 3), ElementsAre());
+}
+
+/// They are taken by number: a list of all would take gigabytes.
+TEST(CalibrationCalls, OfVeryManyRowsWithoutElements) {
+  const PortInfo ports[] = {Port("x", DType::kI8, Shape{1, 0})};
+  const std::vector<NamedTensors> given = {{{"x", TensorData(DType::kI8, {1 << 28, 0})}}};
+  EXPECT_EQ(SplitCalls(given, {ports, 1}, 3).size(), 3u);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(Npy, MalformedFilesAreExplained) {
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,)}", ""), "no extent at position"},
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", ""),
        "more than 8 dimensions"},
-      {File("{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 4)}", ""), "too large"},
+      {File("{'descr': '<i2', 'fortran_order': False, 'shape': (9223372036854775807, 4)}", ""), "2^46 bytes"},
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': (0, 9223372036854775807, 4)}", ""),
        "too large"},
       {File("{'descr': '<i2', 'fortran_order': False, 'shape': ()} + 1", ""), "goes on after its dictionary"},
