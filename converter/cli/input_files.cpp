@@ -8,6 +8,7 @@
 #include "files/input_type.h"
 #include "files/npz.h"
 #include "files/tensor_files.h"
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
 #include "graph/quantization.h"
@@ -75,9 +76,17 @@ bool IsWholeArchive(const std::string& argument, Span<const PortInfo> ports) {
 }
 
 /// Archives hold more than inputs, too.
-void NoteNoInput(const std::string& file, const std::string& array, Span<const PortInfo> ports) {
-  fmt::print(stderr, "note: {}: the array '{}' is not used: the inputs are {}{}\n", file, array,
-             PortNames(ports), DidYouMean(array, NamesOf(ports)));
+std::set<std::string> ArraysOfInputs(const std::vector<std::string>& names, Span<const PortInfo> ports,
+                                     const std::function<void(const std::string& array)>& note_other) {
+  std::set<std::string> inputs;
+  for (const std::string& name : names) {
+    if (FindPort(ports, name) != nullptr) {
+      inputs.insert(name);
+    } else {
+      note_other(name);
+    }
+  }
+  return inputs;
 }
 
 /// The file of port number `index`, or "". Of a name that is a number itself, as PyTorch gives them, the file
@@ -221,15 +230,22 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
   };
   for (const std::string& argument : arguments) {
     if (IsWholeArchive(argument, ports)) {
-      for (auto& [name, array] : ReadNpz(argument)) {
+      constexpr size_t kMostNotes = 20;
+      size_t others = 0;
+      const auto note = [&](const std::string& array) {
+        if (others++ >= kMostNotes) return;
+        fmt::print(stderr, "note: {}: the array '{}' is not used: the inputs are {}{}\n", argument, array,
+                   PortNames(ports), DidYouMean(array, NamesOf(ports)));
+      };
+      const auto choose = [&](const auto& names) { return ArraysOfInputs(names, ports, note); };
+      for (auto& [name, array] : ReadNpz(argument, choose)) {
         const PortInfo* port = FindPort(ports, name);
-        if (port == nullptr) {
-          NoteNoInput(argument, name, ports);
-          continue;
-        }
         CheckInputType(argument, array, *port, sizes);
         add(argument, *port, AsInput(argument, std::move(array), *port, sizes));
       }
+      if (others > kMostNotes)
+        fmt::print(stderr, "note: {}: the same of {}\n", argument,
+                   Counted(others - kMostNotes, "other array"));
       continue;
     }
     const auto [port, file] = SplitArgument(argument, ports);
@@ -379,7 +395,8 @@ NamedShapes ReadShapes(const std::vector<std::string>& arguments, std::span<cons
   };
   for (const std::string& argument : arguments) {
     if (IsWholeArchive(argument, all)) {
-      for (const auto& [name, array] : ReadNpz(argument)) add(name, array.shape());
+      const auto choose = [&](const auto& names) { return ArraysOfInputs(names, all, [](const auto&) {}); };
+      for (const auto& [name, array] : ReadNpz(argument, choose)) add(name, array.shape());
       continue;
     }
     const auto [port, file] = SplitArgument(argument, all);

@@ -9,25 +9,35 @@ namespace skiff {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
-/// What minizip reads in one piece.
-constexpr uint64_t kMostBytes = INT32_MAX;
+/// What all arrays together may unpack to: so many bytes, and so many more for each byte of the file. Numbers
+/// hardly become as small as that, and deflate makes a thousand bytes of one.
+constexpr uint64_t kMostBytes = uint64_t{256} << 20;
+constexpr uint64_t kMostOfOneByte = 32;
+
+std::string FileOf(const std::string& array) { return array + std::string(kExtension); }
 
 }  // namespace
 
 bool IsNpz(const std::string& path) { return path.ends_with(".npz") || path.ends_with(".NPZ"); }
 
-std::map<std::string, TensorData> ReadNpz(const std::string& path) {
+std::map<std::string, TensorData> ReadNpz(const std::string& path, const ChooseArrays& choose) {
   const std::string file = ReadFile(path);
   const Span<const uint8_t> bytes{reinterpret_cast<const uint8_t*>(file.data()), file.size()};
   return Within(path, [&] {
-    std::map<std::string, TensorData> arrays;
+    std::vector<std::string> names;
     for (const std::string& name : ArchivedNames(bytes)) {
-      if (!name.ends_with(kExtension)) continue;
-      const std::string array = name.substr(0, name.size() - kExtension.size());
-      arrays[array] = ParseNpy(ReadArchived(bytes, name, kMostBytes), fmt::format("array '{}'", array));
+      if (name.ends_with(kExtension)) names.push_back(name.substr(0, name.size() - kExtension.size()));
     }
-    if (arrays.empty())
+    if (names.empty())
       Throw(StatusCode::kInvalidModel, "the archive has no arrays; numpy.savez(file, NAME=array) makes one");
+    std::set<std::string> files;
+    for (const std::string& array : choose(names)) files.insert(FileOf(array));
+    std::map<std::string, TensorData> arrays;
+    const uint64_t most = kMostBytes + kMostOfOneByte * file.size();
+    ForEachArchived(bytes, std::move(files), most, [&](const std::string& name, const std::string& content) {
+      const std::string array = name.substr(0, name.size() - kExtension.size());
+      arrays[array] = ParseNpy(content, fmt::format("array '{}'", array));
+    });
     return arrays;
   });
 }

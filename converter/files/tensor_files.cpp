@@ -41,14 +41,17 @@ TensorData ReadPb(const std::string& path, const PortInfo&, const SymbolSizes&) 
 TensorData ReadNpyFile(const std::string& path, const PortInfo&, const SymbolSizes&) { return ReadNpy(path); }
 /// The array of the tensor's name, or the only one.
 TensorData ReadFromNpz(const std::string& path, const PortInfo& port, const SymbolSizes&) {
-  const std::map<std::string, TensorData> arrays = ReadNpz(path);
   const std::string wanted = port.name == nullptr ? "" : port.name;
-  if (const auto found = arrays.find(wanted); found != arrays.end()) return found->second;
-  if (arrays.size() == 1) return arrays.begin()->second;
-  std::vector<std::string> names;
-  for (const auto& [name, array] : arrays) names.push_back(name);
-  Throw(StatusCode::kInvalidArgument, "{}: has no array '{}'; it has '{}'{}", path, wanted,
-        fmt::join(names, "', '"), DidYouMean(wanted, names));
+  const auto choose = [&](const std::vector<std::string>& names) -> std::set<std::string> {
+    if (std::find(names.begin(), names.end(), wanted) != names.end()) return {wanted};
+    if (names.size() == 1) return {names[0]};
+    constexpr size_t kMostNamed = 20;
+    Throw(StatusCode::kInvalidArgument, "has no array '{}'; it has '{}'{}{}", wanted,
+          fmt::join(names.begin(), names.begin() + std::min(names.size(), kMostNamed), "', '"),
+          names.size() > kMostNamed ? fmt::format(" and {} more", names.size() - kMostNamed) : "",
+          DidYouMean(wanted, names));
+  };
+  return ReadNpz(path, choose).begin()->second;
 }
 TensorData ReadPicture(const std::string& path, const PortInfo& port, const SymbolSizes&) {
   return ReadImage(path, port);

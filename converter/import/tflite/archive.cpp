@@ -54,22 +54,20 @@ Archive OpenArchive(Stream& stream) {
 /// Deflate makes no more of a byte.
 constexpr uint64_t kMostOfOneByte = 1032;
 
-}  // namespace
+/// What minizip reads in one piece.
+constexpr uint64_t kMostOfOneFile = INT32_MAX;
 
-std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uint64_t most) {
-  constexpr int kCaseCounts = 1;
-  Stream stream{bytes};
-  const Archive archive = OpenArchive(stream);
-  if (!archive) Throw(StatusCode::kInvalidModel, "'{}': the file does not end with an archive", name);
+/// The file that the archive stands at.
+std::string Unpack(const Archive& archive, const Stream& stream, const std::string& name, uint64_t most,
+                   const char* remedy = "") {
   unz_file_info64 info{};
-  if (unzLocateFile(archive.get(), name.c_str(), kCaseCounts) != UNZ_OK ||
-      unzGetCurrentFileInfo64(archive.get(), &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
-    Throw(StatusCode::kInvalidModel, "'{}': the archive has no such file", name);
-  if (info.uncompressed_size > most)
-    Throw(StatusCode::kInvalidModel, "'{}': has {} bytes; at most {} are unpacked", name,
-          info.uncompressed_size, most);
+  const bool known =
+      unzGetCurrentFileInfo64(archive.get(), &info, nullptr, 0, nullptr, 0, nullptr, 0) == UNZ_OK;
+  if (known && info.uncompressed_size > std::min(most, kMostOfOneFile))
+    Throw(StatusCode::kInvalidModel, "'{}': has {} bytes; at most {} are unpacked of this archive{}", name,
+          info.uncompressed_size, std::min(most, kMostOfOneFile), remedy);
   // Before memory is taken: a few bytes may claim terabytes.
-  if (info.uncompressed_size / kMostOfOneByte > bytes.size())
+  if (!known || info.uncompressed_size / kMostOfOneByte > stream.bytes.size())
     Throw(StatusCode::kInvalidModel, "'{}': is damaged in the archive", name);
   // One byte more, so that a file of another size than it claims is noticed.
   std::string content(info.uncompressed_size + 1, '\0');
@@ -83,11 +81,10 @@ std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uin
   return content;
 }
 
-std::vector<std::string> ArchivedNames(Span<const uint8_t> bytes) {
-  Stream stream{bytes};
-  const Archive archive = OpenArchive(stream);
+/// Calls visit(name) at each file, until it returns false.
+template <class Visit>
+void Walk(const Archive& archive, const Visit& visit) {
   if (!archive) Throw(StatusCode::kInvalidModel, "the file does not end with an archive");
-  std::vector<std::string> names;
   int at = unzGoToFirstFile(archive.get());
   for (; at == UNZ_OK; at = unzGoToNextFile(archive.get())) {
     char name[1024] = "";
@@ -95,10 +92,45 @@ std::vector<std::string> ArchivedNames(Span<const uint8_t> bytes) {
     if (unzGetCurrentFileInfo64(archive.get(), &info, name, sizeof(name) - 1, nullptr, 0, nullptr, 0) !=
         UNZ_OK)
       break;
-    names.emplace_back(name);
+    if (!visit(std::string(name))) return;
   }
   if (at != UNZ_END_OF_LIST_OF_FILE)
     Throw(StatusCode::kInvalidModel, "the archive's list of files is damaged");
+}
+
+}  // namespace
+
+std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uint64_t most) {
+  constexpr int kCaseCounts = 1;
+  Stream stream{bytes};
+  const Archive archive = OpenArchive(stream);
+  if (!archive) Throw(StatusCode::kInvalidModel, "'{}': the file does not end with an archive", name);
+  if (unzLocateFile(archive.get(), name.c_str(), kCaseCounts) != UNZ_OK)
+    Throw(StatusCode::kInvalidModel, "'{}': the archive has no such file", name);
+  return Unpack(archive, stream, name, most);
+}
+
+void ForEachArchived(Span<const uint8_t> bytes, std::set<std::string> names, uint64_t most,
+                     const std::function<void(const std::string& name, const std::string& content)>& visit) {
+  Stream stream{bytes};
+  const Archive archive = OpenArchive(stream);
+  Walk(archive, [&](const std::string& name) {
+    if (names.erase(name) == 0) return true;
+    const std::string content =
+        Unpack(archive, stream, name, most, "; store it unpacked, as numpy.savez does");
+    most -= content.size();
+    visit(name, content);
+    return !names.empty();
+  });
+}
+
+std::vector<std::string> ArchivedNames(Span<const uint8_t> bytes) {
+  Stream stream{bytes};
+  std::vector<std::string> names;
+  Walk(OpenArchive(stream), [&](const std::string& name) {
+    names.push_back(name);
+    return true;
+  });
   return names;
 }
 

@@ -33,13 +33,19 @@ PortInfo Port(const char* name) {
   return port;
 }
 
-std::string WhyNot(const std::string& path) {
+std::string WhyNot(const std::function<void()>& call) {
   try {
-    ReadNpz(path);
+    call();
   } catch (const Error& error) {
     return error.what();
   }
   return "read";
+}
+
+std::string WhyNot(const std::string& path) {
+  return WhyNot([&] {
+    ReadNpz(path, [](const auto& names) { return std::set<std::string>(names.begin(), names.end()); });
+  });
 }
 
 TEST(Npz, EachArrayIsTheInputOfItsName) {
@@ -92,6 +98,45 @@ TEST(Npz, DamagedOnesAreRefused) {
     WhyNot(folder.Write("other.npz", other));
     WhyNot(folder.Write("short.npz", good.substr(0, i)));
   }
+}
+
+/// What is not asked for may be damaged, or large.
+TEST(Npz, OnlyWhatIsAskedForIsUnpacked) {
+  const TempFolder folder;
+  const PortInfo ports[] = {Port("a")};
+  const std::string path = WriteArchive(folder, "x.npz", {{"a.npy", Npy({1, 2})}, {"b.npy", "no array"}});
+  EXPECT_EQ(ReadInputArguments({"a=" + path}, {ports, 1}).at("a").ToInts(), (std::vector<int64_t>{1, 2}));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(ReadInputArguments({path}, {ports, 1}).size(), 1u);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("'b' is not used"));
+  EXPECT_THAT(WhyNot(path), HasSubstr("array 'b'"));
+}
+
+TEST(Npz, ManyArraysAreFoundInOneWalk) {
+  const TempFolder folder;
+  const PortInfo ports[] = {Port("a"), Port("b")};
+  std::map<std::string, std::string> files;
+  for (int i = 0; i < 10000; ++i) files[fmt::format("array_{}.npy", i)] = "";
+  files["a.npy"] = Npy({1, 2});
+  const std::string path = WriteArchive(folder, "x.npz", files);
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(ReadGivenInputs({path}, {ports, 2}, {}).size(), 1u);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("'array_10' is not used"), HasSubstr("the same of 9980 other arrays")));
+  EXPECT_THAT(WhyNot([&] {
+                ReadInputArguments({"b=" + path}, {ports, 2});
+              }),
+              AllOf(HasSubstr("no array 'b'"), HasSubstr("9981 more")));
+}
+
+/// 320 MB of zeros in a file of 320 KB.
+TEST(Npz, WhatUnpacksToVeryMuchIsRefused) {
+  const TempFolder folder;
+  const TensorData zeros(DType::kI64, Shape{40'000'000});
+  const std::vector<uint8_t> bytes = FormatNpy(zeros.view());
+  const std::string content(bytes.begin(), bytes.end());
+  EXPECT_THAT(WhyNot(WriteArchive(folder, "x.npz", {{"a.npy", content}}, Z_DEFLATED)),
+              AllOf(HasSubstr("'a.npy': has 320000128 bytes; at most 2"), HasSubstr("numpy.savez")));
 }
 
 /// A directory that claims more than the file could ever unpack to.
