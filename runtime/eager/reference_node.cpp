@@ -77,7 +77,12 @@ Status ReferenceNode::Reshape() {
   // Nothing to compute, and kernels need not care for extents beside a zero.
   empty_ = true;
   for (const Argument& output : outputs_) empty_ = empty_ && output.tensor->view.shape.elements() == 0;
-  return scratch_.size() >= scratch ? OkStatus() : scratch_.Allocate(scratch);
+  if (scratch_.size() >= scratch) return OkStatus();
+  const auto allocate = [&] {
+    const ErrorCapture quiet;
+    return scratch_.Allocate(scratch);
+  };
+  return OfNode(*node_, allocate());
 }
 
 Status ReferenceNode::Bind() {
