@@ -14,6 +14,7 @@
 #include "plan/shaped_plan.h"
 #include "run/index_limits.h"
 #include "run/model_sizes.h"
+#include "skiff/session.h"
 
 namespace skiff {
 namespace {
@@ -129,6 +130,24 @@ void CheckNames(const InputRanges& ranges, Span<const PortInfo> ports) {
   }
 }
 
+/// What no Session could hold is not drawn first, element by element.
+void CheckMemory(const ModelSignature& chosen, const PlanData& plan, const std::vector<int64_t>& sizes) {
+  uint64_t drawn = 0;
+  for (const PortInfo& port : chosen.data().caller_inputs())
+    drawn +=
+        static_cast<uint64_t>(ElementBytes(port.dtype, SizedShape(chosen.model(), port, sizes).elements()));
+  uint64_t session = drawn;  // At least.
+  if (plan.exact())
+    session = plan.inputs_outside ? drawn + plan.arena_bytes : std::max(drawn, plan.arena_bytes);
+  const uint64_t limit = kDefaultMemoryLimit + 4 * chosen.model().file_bytes();
+  if (drawn + session <= limit) return;
+  Throw(StatusCode::kOutOfMemory,
+        "the random inputs would take {} bytes, and a session that runs on them {}{}; both together may take "
+        "{}{}",
+        drawn, plan.exact() ? "" : "at least ", session, limit,
+        plan.exact() ? "" : "; give the model's open dimensions smaller sizes");
+}
+
 /// The shape of each tensor of the plan for these inputs; as stored where the plan refuses them, which the
 /// run will then say.
 std::vector<Shape> ShapesAt(const PlanData& plan, const std::vector<TensorView>& inputs) {
@@ -157,6 +176,7 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
   const SignatureData& signature = chosen.data();
   const PlanData& plan = PlanAt(chosen, sizes);
   CheckNames(ranges, signature.caller_inputs());
+  CheckMemory(chosen, plan, sizes);
   NamedTensors inputs = known;
   // Elements that decide shapes come first: what others index depends on them.
   std::mt19937_64 shape_generator(seed);

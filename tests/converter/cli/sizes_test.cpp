@@ -17,6 +17,7 @@
 namespace skiff::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -138,6 +139,15 @@ TEST(RandomInputs, SizesThatNoTensorHasAreRefused) {
   EXPECT_THAT(WhyNot([&] { RandomInputs(open.model(), Sizes{SymbolInfo::kUnbounded}, 1); }),
               HasSubstr("which has more than 2^46 bytes"));
   EXPECT_EQ(RandomInputs(open.model(), Sizes{3}, 1).at("x").elements(), 12);
+}
+
+TEST(RandomInputs, AreNotDrawnWhereNoSessionCouldHoldThem) {
+  OpenedModel open = Convert("graph g { symbol n: 1..\n input x: f32[n] y = Neg(x) output y }");
+  EXPECT_THAT(WhyNot([&] { RandomInputs(open.model(), Sizes{int64_t{1} << 40}, 1); }),
+              AllOf(HasSubstr("take 4398046511104 bytes"), HasSubstr("smaller sizes")));
+  OpenedModel exact = Convert("graph g { input x: f32[900000000] input z: f32[1] y = Add(x, z) output y }");
+  EXPECT_THAT(WhyNot([&] { RandomInputs(exact.model(), 1); }),
+              HasSubstr("take 3600000004 bytes, and a session that runs on them 7200"));
 }
 
 TEST(RandomInputs, WhatNoRuleSpeaksOfIsNamed) {
