@@ -122,7 +122,7 @@ void Run(const RunArguments& arguments) {
     Must([&] { return session->Run(); });
   }
   const auto first_run_ns = static_cast<double>(platform::NowNanoseconds() - begin);
-  const NamedTensors outputs = Outputs(*session);
+  const NamedTensors outputs = OutputsInPlace(*session);
   if (!arguments.output.empty()) WriteTensors(arguments.output, outputs);
   std::map<std::string, std::string> files;
   if (!arguments.output.empty()) files = FilesOf(arguments.output, outputs);
@@ -132,7 +132,7 @@ void Run(const RunArguments& arguments) {
     summaries.push_back(Summarise(port, outputs.at(port.name), arguments.top, file));
   }
   const bool scored = std::any_of(summaries.begin(), summaries.end(),
-                                  [](const OutputSummary& summary) { return !summary.best.empty(); });
+                                  [](const OutputSummary& summary) { return summary.rows > 0; });
   if (arguments.top.value_or(0) > 0 && !scored)
     PrintNote("--top: no output is of rows of scores, [rows, classes]");
   const std::string backend = BackendText(arguments.backend, session->target());

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "graph/counted.h"
 #include "graph/must.h"
@@ -13,9 +12,9 @@
 namespace skiff::cli {
 namespace {
 
-constexpr size_t kFirstValues = 6;
+constexpr int64_t kFirstValues = 6;
 constexpr size_t kTopOfLabels = 5;
-constexpr size_t kFirstRows = 8;
+constexpr int64_t kFirstRows = 8;
 
 bool IsReal(const TensorData& tensor) { return IsFloat(tensor.dtype()) || tensor.quantization() != nullptr; }
 
@@ -29,92 +28,102 @@ Json ValueJson(const TensorData& tensor, double value) {
   return IsReal(tensor) ? Json(value) : Json(static_cast<int64_t>(value));
 }
 
-double MeanOf(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// Rows of scores: along the first axis, none but that and the classes' being longer than 1; 0 for another
 /// output.
 int64_t RowsOfScores(const PortInfo& port, const TensorData& tensor, bool asked) {
   const int64_t classes = ClassesOf(tensor.shape());
-  const bool labelled = static_cast<int64_t>(port.labels.size()) == classes;
+  // A scalar has no classes, and no labels are no names of them.
+  const bool labelled = !port.labels.empty() && static_cast<int64_t>(port.labels.size()) == classes;
   if (tensor.elements() == 0 || !(labelled || (asked && classes > 1))) return 0;
   const int64_t rows = tensor.elements() / classes;
   return rows == 1 || rows == tensor.shape()[0] ? rows : 0;
+}
+
+std::vector<ClassScore> BestOf(const OutputSummary& output, int64_t row) {
+  std::vector<ClassScore> best(output.top);
+  best.resize(Must([&] {
+    return BestClasses(*output.port, output.tensor->view(), {best.data(), best.size()}, ScoreKind::kAsTheyAre,
+                       row);
+  }));
+  return best;
 }
 
 }  // namespace
 
 OutputSummary Summarise(const PortInfo& port, const TensorData& tensor, std::optional<size_t> top,
                         const std::string& file) {
-  OutputSummary summary{&port, &tensor, file, tensor.ToDoubles(), 0, {}};
-  summary.not_finite = static_cast<size_t>(std::count_if(summary.values.begin(), summary.values.end(),
-                                                         [](double value) { return !std::isfinite(value); }));
-  const int64_t rows = RowsOfScores(port, tensor, top.has_value());
-  for (int64_t row = 0; row < rows; ++row) {
-    std::vector<ClassScore>& best = summary.best.emplace_back(top.value_or(kTopOfLabels));
-    best.resize(Must([&] {
-      return BestClasses(port, tensor.view(), {best.data(), best.size()}, ScoreKind::kAsTheyAre, row);
-    }));
+  OutputSummary summary{&port, &tensor, file};
+  // In pieces: all elements as doubles may take eight times the tensor.
+  constexpr int64_t kPiece = 1 << 16;
+  double sum = 0;
+  for (int64_t begin = 0; begin < tensor.elements(); begin += kPiece) {
+    const std::vector<double> values = tensor.ToDoubles(begin, std::min(begin + kPiece, tensor.elements()));
+    if (begin == 0) {
+      summary.first = tensor.ToDoubles(0, std::min(kFirstValues, tensor.elements()));
+      summary.min = summary.max = values[0];
+    }
+    for (const double value : values) {
+      if (!std::isfinite(value)) ++summary.not_finite;
+      if (value < summary.min) summary.min = value;
+      if (value > summary.max) summary.max = value;
+      sum += value;
+    }
   }
+  summary.mean = sum / static_cast<double>(tensor.elements());
+  summary.rows = RowsOfScores(port, tensor, top.has_value());
+  summary.top = top.value_or(kTopOfLabels);
   return summary;
 }
 
 std::string OutputText(const OutputSummary& output) {
   const TensorData& tensor = *output.tensor;
-  const std::vector<double>& values = output.values;
   std::string text =
       fmt::format("output '{}': {} {}{}", output.port->name, DTypeName(tensor.dtype()),
                   ShapeText(tensor.shape()).c_str(), ShortQuantizationText(tensor.quantization().get()));
-  if (!values.empty()) {
-    const auto [min, max] = std::minmax_element(values.begin(), values.end());
-    text += fmt::format(", min {}, max {}, mean {:.6g}", ValueText(tensor, *min), ValueText(tensor, *max),
-                        MeanOf(values));
+  if (tensor.elements() > 0) {
+    text += fmt::format(", min {}, max {}, mean {:.6g}", ValueText(tensor, output.min),
+                        ValueText(tensor, output.max), output.mean);
   }
   if (output.not_finite > 0) text += fmt::format(", {} not finite", output.not_finite);
   text += "\n  first values:";
-  for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i)
-    text += " " + ValueText(tensor, values[i]);
-  text += values.size() > kFirstValues ? " ...\n" : "\n";
-  for (size_t row = 0; row < std::min(output.best.size(), kFirstRows); ++row) {
-    if (output.best.size() > 1) text += fmt::format("  row {}:\n", row);
-    for (size_t i = 0; i < output.best[row].size(); ++i) {
-      const ClassScore& one = output.best[row][i];
+  for (const double value : output.first) text += " " + ValueText(tensor, value);
+  text += tensor.elements() > kFirstValues ? " ...\n" : "\n";
+  for (int64_t row = 0; row < std::min(output.rows, kFirstRows); ++row) {
+    if (output.rows > 1) text += fmt::format("  row {}:\n", row);
+    const std::vector<ClassScore> best = BestOf(output, row);
+    for (size_t i = 0; i < best.size(); ++i) {
+      const ClassScore& one = best[i];
       const std::string score = ValueText(tensor, one.score);
       text += *one.label == '\0'
                   ? fmt::format("  {}. class {}  (score {})\n", i + 1, one.index, score)
                   : fmt::format("  {}. {}  (score {}, class {})\n", i + 1, one.label, score, one.index);
     }
   }
-  if (output.best.size() > kFirstRows)
-    text +=
-        fmt::format("  ... and {} (--json has all)\n", Counted(output.best.size() - kFirstRows, "more row"));
+  if (output.rows > kFirstRows)
+    text += fmt::format("  ... and {} (--json has all)\n",
+                        Counted(static_cast<uint64_t>(output.rows - kFirstRows), "more row"));
   return text;
 }
 
 Json OutputJson(const OutputSummary& output) {
   const TensorData& tensor = *output.tensor;
-  const std::vector<double>& values = output.values;
   Json json = {{"name", output.port->name},
                {"dtype", DTypeName(tensor.dtype())},
                {"shape", std::vector<int64_t>(tensor.shape().begin(), tensor.shape().end())},
-               {"elements", values.size()},
+               {"elements", tensor.elements()},
                {"not_finite", output.not_finite}};
-  if (!values.empty()) {
-    const auto [min, max] = std::minmax_element(values.begin(), values.end());
-    json["min"] = ValueJson(tensor, *min);
-    json["max"] = ValueJson(tensor, *max);
-    const double mean = MeanOf(values);
-    json["mean"] = std::isfinite(mean) ? Json(mean) : Json(fmt::format("{}", mean));
+  if (tensor.elements() > 0) {
+    json["min"] = ValueJson(tensor, output.min);
+    json["max"] = ValueJson(tensor, output.max);
+    json["mean"] = std::isfinite(output.mean) ? Json(output.mean) : Json(fmt::format("{}", output.mean));
   }
   json["first_values"] = Json::array();
-  for (size_t i = 0; i < std::min(values.size(), kFirstValues); ++i)
-    json["first_values"].push_back(ValueJson(tensor, values[i]));
-  for (size_t row = 0; row < output.best.size(); ++row) {
-    for (const ClassScore& one : output.best[row]) {
+  for (const double value : output.first) json["first_values"].push_back(ValueJson(tensor, value));
+  for (int64_t row = 0; row < output.rows; ++row) {
+    for (const ClassScore& one : BestOf(output, row)) {
       json["top"].push_back({{"class", one.index}, {"score", ValueJson(tensor, one.score)}});
       if (*one.label != '\0') json["top"].back()["label"] = one.label;
-      if (output.best.size() > 1) json["top"].back()["row"] = row;
+      if (output.rows > 1) json["top"].back()["row"] = row;
     }
   }
   if (!output.file.empty()) json["file"] = output.file;

@@ -15,10 +15,14 @@ namespace skiff::cli {
 struct OutputSummary {
   const PortInfo* port = nullptr;
   const TensorData* tensor = nullptr;
-  std::string file;  ///< Where it was written; "" where it was not.
-  std::vector<double> values;
+  std::string file;                ///< Where it was written; "" where it was not.
+  std::vector<double> first = {};  ///< Of its elements.
+  double min = 0;
+  double max = 0;
+  double mean = 0;
   size_t not_finite = 0;
-  std::vector<std::vector<ClassScore>> best;  ///< Of each row of scores.
+  int64_t rows = 0;  ///< Of scores; 0 where it has none.
+  size_t top = 0;    ///< Classes of a row.
 };
 
 /// The best classes, `top` of them, of an output that has labels; where `top` is given, of all that are rows

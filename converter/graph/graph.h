@@ -37,6 +37,8 @@ class TensorData {
   /// Elements that are taken over where they are instead of being copied: `ElementBytes(dtype,
   /// shape.elements())` bytes, at an address that suits them.
   TensorData(DType dtype, const Shape& shape, std::unique_ptr<std::string> elements);
+  /// Dense elements that stay where they are, for as long as this or a copy of it is used.
+  static TensorData Borrowed(const TensorView& view);
   /// The same integers, which stand for real numbers.
   TensorData Quantized(QuantizationPtr quantization) const;
 
@@ -64,7 +66,9 @@ class TensorData {
   /// for other dtypes.
   std::vector<int64_t> ToInts() const;
   /// Elements of any float or integer tensor, converted; of a quantised one the numbers that they stand for.
-  std::vector<double> ToDoubles() const;
+  std::vector<double> ToDoubles() const { return ToDoubles(0, elements()); }
+  /// The same of the elements [begin, end).
+  std::vector<double> ToDoubles(int64_t begin, int64_t end) const;
 
  private:
   DType dtype_ = DType::kInvalid;

@@ -6,6 +6,7 @@
 #include "core/half.h"
 #include "graph/error.h"
 #include "graph/graph.h"
+#include "graph/quantization.h"
 
 namespace skiff {
 namespace {
@@ -102,6 +103,15 @@ TensorData::TensorData(DType dtype, const Shape& shape, std::unique_ptr<std::str
   storage_ = std::shared_ptr<std::byte[]>(owner, reinterpret_cast<std::byte*>(owner->data()));
 }
 
+TensorData TensorData::Borrowed(const TensorView& view) {
+  TensorData result;
+  result.dtype_ = view.dtype;
+  result.shape_ = Checked(view.dtype, view.shape);
+  result.quantization_ = CopyOf(view.quantization);
+  result.storage_ = std::shared_ptr<std::byte[]>(std::shared_ptr<void>(), static_cast<std::byte*>(view.data));
+  return result;
+}
+
 TensorData TensorData::OfInts(const std::vector<int64_t>& values) {
   return TensorData(DType::kI64, Shape{static_cast<int64_t>(values.size())}, values.data());
 }
@@ -148,26 +158,28 @@ std::vector<int64_t> TensorData::ToInts() const {
   return result;
 }
 
-std::vector<double> TensorData::ToDoubles() const {
-  std::vector<double> result(static_cast<size_t>(elements()));
-  if (quantization_) {
-    const std::vector<int64_t> integers = ToInts();
-    const ScaleIndex scale_of(*quantization_, shape_);
-    for (size_t i = 0; i < result.size(); ++i) {
-      const int64_t at = scale_of(static_cast<int64_t>(i));
-      result[i] = static_cast<double>(integers[i] - quantization_->ZeroPointAt(at)) *
-                  static_cast<double>(quantization_->ScaleAt(at));
-    }
-    return result;
-  }
+std::vector<double> TensorData::ToDoubles(int64_t begin, int64_t end) const {
+  std::vector<double> result(static_cast<size_t>(end - begin));
+  const auto fill = [&](const auto& at) {
+    for (int64_t i = begin; i < end; ++i) result[static_cast<size_t>(i - begin)] = at(i);
+  };
+  if (DTypeBits(dtype_) == 4)
+    fill([&](int64_t i) { return static_cast<double>(Nibble(dtype_, as<uint8_t>()[i / 2], i % 2 != 0)); });
   VisitElements(*this, [&](const auto* data) {
-    for (size_t i = 0; i < result.size(); ++i) {
+    fill([&](int64_t i) {
       if constexpr (std::is_same_v<std::remove_cvref_t<decltype(*data)>, Half>) {
-        result[i] = static_cast<float>(data[i]);
+        return static_cast<double>(static_cast<float>(data[i]));
       } else {
-        result[i] = static_cast<double>(data[i]);
+        return static_cast<double>(data[i]);
       }
-    }
+    });
+  });
+  if (!quantization_) return result;
+  const ScaleIndex scale_of(*quantization_, shape_);
+  fill([&](int64_t i) {
+    const int64_t at = scale_of(i);
+    return (result[static_cast<size_t>(i - begin)] - quantization_->ZeroPointAt(at)) *
+           static_cast<double>(quantization_->ScaleAt(at));
   });
   return result;
 }

@@ -63,6 +63,15 @@ NamedTensors Outputs(const Session& session) {
   return outputs;
 }
 
+NamedTensors OutputsInPlace(const Session& session) {
+  NamedTensors outputs;
+  for (const PortInfo& port : session.signature().outputs) {
+    const TensorView view = Must([&] { return session.Output(port.name); });
+    outputs[port.name] = view.dense() ? TensorData::Borrowed(view) : DenseCopy(view);
+  }
+  return outputs;
+}
+
 std::vector<std::string> NamesOf(Span<const PortInfo> ports) {
   std::vector<std::string> names;
   for (const PortInfo& port : ports) names.emplace_back(port.name);

@@ -55,6 +55,8 @@ std::unique_ptr<Session> CreateSession(Model& model, const SessionOptions& optio
 void SetInputs(Session& session, const NamedTensors& inputs);
 /// Copies of all outputs.
 NamedTensors Outputs(const Session& session);
+/// The outputs where they lie, until the next run; copies of those that are not dense.
+NamedTensors OutputsInPlace(const Session& session);
 
 /// "'a', 'b'" of inputs or outputs, for messages.
 std::string PortNames(Span<const PortInfo> ports);
