@@ -315,7 +315,7 @@ std::string Explain(const PlannedGraph& result) {
       text += fmt::format(" runs as {} '{}' on {};", node.op->name, node.name,
                           support != nullptr ? support->name() : DelegateKindName(DelegateKind::kControl));
     }
-    for (const std::string& note : source.notes) text += fmt::format(" {};", note);
+    for (const auto& note : source.notes) text += fmt::format(" {};", *note);
     if (nodes_of[s].empty() && source.notes.empty()) text += " no output needs it: removed;";
     text.back() = '\n';
   }

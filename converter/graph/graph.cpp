@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <queue>
 #include <unordered_map>
+#include <utility>
 
 #include "graph/error.h"
 
@@ -146,29 +147,59 @@ void Graph::SetInput(NodeId node_id, int index, ValueId to) {
 }
 
 void Graph::ReplaceUses(ValueId from, ValueId to) {
-  const std::vector<Use> uses = value(from).uses;
-  for (const Use& use : uses) SetInput(use.node, use.input, to);
+  if (from == to) return;
+  // As a whole: a value may have hundreds of thousands of uses.
+  const std::vector<Use> moved = std::exchange(value(from).uses, {});
+  for (const Use& use : moved) node(use.node).inputs[static_cast<size_t>(use.input)] = to;
+  if (to != kNoValue) value(to).uses.insert(value(to).uses.end(), moved.begin(), moved.end());
   for (GraphPort& port : outputs_) {
     if (port.value == from) port.value = to;
   }
 }
 
+void Graph::DropInputs(NodeId id) {
+  std::vector<ValueId> used = node(id).inputs;
+  std::fill(node(id).inputs.begin(), node(id).inputs.end(), kNoValue);
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  for (const ValueId input : used) {
+    if (input != kNoValue) std::erase_if(value(input).uses, [id](const Use& use) { return use.node == id; });
+  }
+}
+
 void Graph::RemoveNode(NodeId id) {
   Node& gone = node(id);
-  for (size_t i = 0; i < gone.inputs.size(); ++i) SetInput(id, static_cast<int>(i), kNoValue);
+  DropInputs(id);
   for (ValueId output : gone.outputs) value(output).producer = kNoNode;
   gone.removed = true;
 }
 
 void Graph::MergeSources(NodeId to, NodeId from) {
+  std::vector<SourceId>& sources = node(to).sources;
+  std::shared_ptr<const std::string> left_out;
   for (SourceId source : node(from).sources) {
-    std::vector<SourceId>& sources = node(to).sources;
-    if (std::find(sources.begin(), sources.end(), source) == sources.end()) sources.push_back(source);
+    if (std::find(sources.begin(), sources.end(), source) != sources.end()) continue;
+    if (sources.size() < kMostSources) {
+      sources.push_back(source);
+      continue;
+    }
+    if (!left_out)
+      left_out = std::make_shared<std::string>(
+          fmt::format("became a part of '{}' with more than {} others", node(to).name, kMostSources));
+    AddNote(source, left_out);
   }
 }
 
 void Graph::Note(NodeId id, const std::string& sentence) {
-  for (SourceId source : node(id).sources) sources_[static_cast<size_t>(source)].notes.push_back(sentence);
+  const auto shared = std::make_shared<const std::string>(sentence);
+  for (SourceId source : node(id).sources) AddNote(source, shared);
+}
+
+void Graph::AddNote(SourceId source, const std::shared_ptr<const std::string>& sentence) {
+  std::vector<std::shared_ptr<const std::string>>& notes = sources_[static_cast<size_t>(source)].notes;
+  if (notes.size() >= kMostNotes) return;
+  static const auto kMore = std::make_shared<const std::string>("and more, for which there is no room here");
+  notes.push_back(notes.size() + 1 < kMostNotes ? sentence : kMore);
 }
 
 ValueId Graph::FindValue(std::string_view value_name) const {

@@ -116,7 +116,8 @@ struct Node {
   std::vector<ValueId> inputs;  ///< kNoValue where an optional input is absent.
   std::vector<ValueId> outputs;
   std::string name;  ///< The source node's name where there is one, else made from the operator's.
-  std::vector<SourceId> sources;  ///< Nodes of the source file that this node stands for.
+  /// Nodes of the source file that this node stands for, at most kMostSources of them.
+  std::vector<SourceId> sources;
   NodeId position =
       kNoNode;  ///< Where the node runs among those that are ready: the id of a node it replaces.
   bool removed = false;
@@ -138,7 +139,8 @@ struct Node {
 struct SourceNode {
   std::string name;
   std::string op;
-  std::vector<std::string> notes;
+  /// Shared with the other sources that a sentence is about; at most kMostNotes.
+  std::vector<std::shared_ptr<const std::string>> notes;
 };
 
 /// A named input or output of the whole graph. The name outlives the value: passes replace values.
@@ -162,6 +164,10 @@ struct FoldingBudget {
 
 class Graph {
  public:
+  /// No real net comes near. In a file that is one long chain each node could stand for all in front of it.
+  static constexpr size_t kMostSources = 256;
+  static constexpr size_t kMostNotes = 64;
+
   std::string name;
   /// The last inputs of the graph are their values before a run, the last outputs those behind it, in this
   /// order; the ports in front are the caller's.
@@ -217,11 +223,14 @@ class Graph {
 
   // Rewriting.
   void SetInput(NodeId node, int index, ValueId value);
+  /// Every input becomes absent.
+  void DropInputs(NodeId node);
   /// Every use of `from`, as a node's input or the graph's output, becomes a use of `to`.
   void ReplaceUses(ValueId from, ValueId to);
   /// Removes a node whose outputs nobody uses any more, and its uses of its inputs.
   void RemoveNode(NodeId node);
-  /// Adds the sources of `from` to `to` (fusion: `to` now stands for both).
+  /// Adds the sources of `from` to `to` (fusion: `to` now stands for both). Those for which it has no room
+  /// get a note of where they went.
   void MergeSources(NodeId to, NodeId from);
   /// A sentence about every source of the node, for --explain.
   void Note(NodeId node, const std::string& sentence);
@@ -263,6 +272,7 @@ class Graph {
 
  private:
   std::string UniqueName(std::string_view wanted, std::string_view fallback);
+  void AddNote(SourceId source, const std::shared_ptr<const std::string>& sentence);
   ValueId AddValue(std::string_view name, std::string_view fallback);
 
   std::vector<Node> nodes_;

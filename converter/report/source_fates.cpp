@@ -33,8 +33,10 @@ std::vector<SourceFate> FatesOf(const Graph& source, const ModelSignature& signa
   if (plan.target != Target::kCpu) options.targets = {plan.target};
   const auto planned = PlanGraph(WithContract(source, signature), options);
   std::vector<SourceFate> fates;
-  for (const SourceNode& node : planned->graph.sources())
-    fates.push_back({node.name, node.op, node.notes, {}});
+  for (const SourceNode& node : planned->graph.sources()) {
+    fates.push_back({node.name, node.op, {}, {}});
+    for (const auto& note : node.notes) fates.back().notes.push_back(*note);
+  }
   const PlanDraft& draft = plan.target == Target::kCpu ? planned->draft : planned->others[0];
   for (size_t i = 0; i < draft.nodes.size(); ++i) {
     const PlanNode node = draft.ViewOf(i);

@@ -57,6 +57,27 @@ TEST(Graph, ReplacingUsesReachesNodesAndOutputs) {
   EXPECT_EQ(graph.value(x).uses.size(), 3u);
 }
 
+/// With the list of uses gone through for each of them this takes minutes.
+TEST(Graph, ManyUsesMoveAndGoTogether) {
+  constexpr size_t kUses = 400'000;
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const ValueId y = graph.Emit(OpCode::kNeg, {x});
+  const ValueId before = graph.Emit(OpCode::kExp, {x});
+  const ValueId all = graph.Emit(OpCode::kConcat, std::vector<ValueId>(kUses, y), AxisAttrs());
+  graph.ReplaceUses(y, x);
+  const NodeId concat = graph.value(all).producer;
+  EXPECT_EQ(graph.node(concat).inputs, std::vector<ValueId>(kUses, x));
+  const std::vector<Use>& uses = graph.value(x).uses;
+  ASSERT_EQ(uses.size(), kUses + 2);
+  EXPECT_EQ(uses[1], (Use{graph.value(before).producer, 0})) << "those from before come first";
+  EXPECT_EQ(uses[2], (Use{concat, 0}));
+  EXPECT_EQ(uses.back(), (Use{concat, static_cast<int>(kUses) - 1})) << "in order";
+  graph.RemoveNode(concat);
+  EXPECT_EQ(uses.size(), 2u);
+  EXPECT_EQ(graph.node(concat).inputs, std::vector<ValueId>(kUses, kNoValue));
+}
+
 TEST(Graph, OnlyUserCountsTheGraphsOutputs) {
   Graph graph;
   const ValueId x = graph.AddInput("x", DType::kF32, {2});
@@ -97,7 +118,45 @@ TEST(Graph, NotesReachAllMergedSources) {
   graph.MergeSources(a, b);
   graph.Note(a, "merged");
   EXPECT_EQ(graph.node(a).sources.size(), 2u);
-  EXPECT_EQ(graph.sources()[1].notes, (std::vector<std::string>{"merged"}));
+  ASSERT_EQ(graph.sources()[1].notes.size(), 1u);
+  EXPECT_EQ(*graph.sources()[1].notes[0], "merged");
+}
+
+/// A chain of nodes that merge: without a limit each would stand for all in front of it.
+TEST(Graph, ANodeStandsForSoManySources) {
+  constexpr NodeId kNodes = 30'000;
+  Graph graph;
+  ValueId last = graph.AddInput("x", DType::kF32, {2});
+  for (NodeId i = 0; i < kNodes; ++i) {
+    last = graph.Emit(OpCode::kNeg, {last});
+    graph.node(i).sources = {graph.AddSource(fmt::format("n{}", i), "Neg")};
+  }
+  for (NodeId i = 1; i < kNodes; ++i) {
+    graph.MergeSources(i, i - 1);
+    graph.Note(i, "merged");
+  }
+  EXPECT_EQ(graph.node(kNodes - 1).sources.size(), Graph::kMostSources);
+  EXPECT_EQ(graph.node(kNodes - 1).sources[0], kNodes - 1) << "its own comes first";
+  for (const SourceNode& source : graph.sources()) {
+    ASSERT_GE(source.notes.size(), 1u);
+    ASSERT_LE(source.notes.size(), Graph::kMostNotes);
+  }
+  EXPECT_EQ(*graph.sources()[0].notes.back(), "and more, for which there is no room here");
+}
+
+TEST(Graph, SourcesWithoutRoomAreToldOfTheNode) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {2});
+  const NodeId kept = graph.value(graph.Emit(OpCode::kNeg, {x})).producer;
+  for (size_t i = 0; i <= Graph::kMostSources; ++i) {
+    const NodeId twin = graph.value(graph.Emit(OpCode::kNeg, {x})).producer;
+    graph.node(twin).sources = {graph.AddSource(fmt::format("n{}", i), "Neg")};
+    graph.MergeSources(kept, twin);
+  }
+  EXPECT_TRUE(graph.sources()[Graph::kMostSources - 1].notes.empty());
+  ASSERT_EQ(graph.sources()[Graph::kMostSources].notes.size(), 1u);
+  EXPECT_EQ(*graph.sources()[Graph::kMostSources].notes[0],
+            "became a part of 'Neg_0' with more than 256 others");
 }
 
 /// Strides are products of the other extents, which kernels compute all the same.

@@ -153,7 +153,7 @@ std::string TextWithSeeds(const Graph& graph, const std::string& before_text) {
 std::vector<std::string> NotesOf(const Graph& graph) {
   std::vector<std::string> notes;
   for (const SourceNode& source : graph.sources()) {
-    for (const std::string& note : source.notes) notes.push_back(source.name + ": " + note);
+    for (const auto& note : source.notes) notes.push_back(source.name + ": " + *note);
   }
   return notes;
 }
