@@ -137,7 +137,7 @@ void RemoveIfUnused(Graph& graph, NodeId id, NodeId heir) {
 
 void SetInputs(Graph& graph, NodeId id, const std::vector<ValueId>& inputs) {
   const std::vector<ValueId> before = graph.node(id).inputs;
-  for (size_t i = 0; i < before.size(); ++i) graph.SetInput(id, static_cast<int>(i), kNoValue);
+  graph.DropInputs(id);
   graph.node(id).inputs.clear();
   for (size_t i = 0; i < inputs.size(); ++i) graph.SetInput(id, static_cast<int>(i), inputs[i]);
   for (ValueId input : before) {
