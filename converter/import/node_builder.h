@@ -10,13 +10,10 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/graph.h"
+#include "graph/prefix.h"
 #include "import/import_budget.h"
 
 namespace skiff {
-
-/// What becomes the beginning of many names, at most kLongestPrefix bytes of it.
-std::string PrefixOf(const std::string& name);
-inline constexpr size_t kLongestPrefix = 2048;
 
 /// i8 and u8 for integers of 4 bits; every other dtype as it is.
 DType WholeDType(DType dtype);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "graph/prefix.h"
 #include "ops/op_codes.h"
 #include "passes/folding_budget.h"
 #include "passes/fuse/clamp_range.h"
@@ -82,7 +83,7 @@ bool Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
     const size_t inner = numbers->size() / affine.factor.size();
     for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] *= affine.factor[i / inner];
     const TensorData scaled = RoundedTo(dtype, weights.shape(), *numbers);
-    graph.SetInput(id, 1, graph.AddConstant(graph.value(old_weights).name + ".scaled", scaled));
+    graph.SetInput(id, 1, graph.AddConstant(PrefixOf(graph.value(old_weights).name) + ".scaled", scaled));
     ReleaseIfUnused(graph, old_weights);
   }
   std::vector<double> bias = affine.addend;
@@ -92,7 +93,7 @@ bool Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
   } else if (IsAll(bias, 0)) {
     return true;
   }
-  const std::string& base = graph.value(old_bias != kNoValue ? old_bias : old_weights).name;
+  const std::string base = PrefixOf(graph.value(old_bias != kNoValue ? old_bias : old_weights).name);
   graph.SetInput(id, 2, graph.AddConstant(base + ".bias", RoundedTo(dtype, Shape{channels}, bias)));
   if (old_bias != kNoValue) ReleaseIfUnused(graph, old_bias);
   return true;

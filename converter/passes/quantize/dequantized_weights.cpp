@@ -2,10 +2,11 @@
 #include <algorithm>
 
 #include "graph/evaluate.h"
+#include "graph/prefix.h"
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
-#include "passes/fuse/clamp_range.h"
 #include "passes/folding_budget.h"
+#include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"
@@ -108,7 +109,7 @@ bool MoveConstant(Graph& graph, NodeId id) {
   if (node.op == OpCode::kTranspose) moved = TransposedCodes(graph, node, data);
   if (!moved) return false;
   const ValueId constant =
-      graph.AddConstant(graph.value(codes).name + ".moved", moved->Quantized(quantization));
+      graph.AddConstant(PrefixOf(graph.value(codes).name) + ".moved", moved->Quantized(quantization));
   graph.Note(id, "evaluated ahead of time, on integers");
   Become(graph, id, OpCode::kDequantize, {constant});
   return true;
@@ -195,7 +196,7 @@ void CentreWeights(Graph& graph, NodeId id) {
     return;
   const std::optional<TensorData> centred = Centred(*codes.constant);
   if (!centred) return;
-  const ValueId constant = graph.AddConstant(codes.name + ".centred", *centred);
+  const ValueId constant = graph.AddConstant(PrefixOf(codes.name) + ".centred", *centred);
   graph.Note(id, "weights without zero points");
   graph.SetInput(id, *input, constant);
 }
