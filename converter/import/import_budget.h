@@ -11,8 +11,8 @@ namespace skiff {
 struct ImportBudget {
   static constexpr int64_t kFreeConstantBytes = int64_t{256} << 20;
   static constexpr int64_t kGrowth = 4;
-  static constexpr int64_t kFreeNodes = 1 << 18;
-  static constexpr int64_t kNodesPerNode = 64;
+  static constexpr int64_t kFreeNodes = 1 << 17;
+  static constexpr int64_t kNodesPerNode = 8;
   static constexpr int64_t kMostBodySymbols = 1 << 20;
 
   /// Of constants that importers make.

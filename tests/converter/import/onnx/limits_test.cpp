@@ -92,8 +92,8 @@ TEST(OnnxLimits, SequencesTensorByTensorBecomeSoManyNodes) {
     model.AddOutput(fmt::format("y{}", i));
   }
   EXPECT_THAT(Refusal(model),
-              AllOf(HasSubstr("(SequenceErase): with it the model becomes more than 262144 nodes"),
-                    HasSubstr("beside 64 for each node of the file")));
+              AllOf(HasSubstr("(SequenceErase): with it the model becomes more than 131072 nodes"),
+                    HasSubstr("beside 8 for each node of the file")));
 }
 
 TEST(OnnxLimits, ManyOutputsOfOneSequence) {
@@ -103,7 +103,19 @@ TEST(OnnxLimits, ManyOutputsOfOneSequence) {
     model.AddNode("SplitToSequence", {"x"}, {fmt::format("s{}", i)});
     model.AddOutput(fmt::format("s{}", i));
   }
-  EXPECT_THAT(Refusal(model), HasSubstr("(output): with it the model becomes more than 262144 nodes"));
+  EXPECT_THAT(Refusal(model), HasSubstr("(output): with it the model becomes more than 131072 nodes"));
+}
+
+/// Each becomes dozens of nodes: a file of one MB would become millions.
+TEST(OnnxLimits, ManyNodesThatBecomeManyEach) {
+  OnnxModel model(20);
+  model.AddInput("x", {1, 2, 1});
+  for (int i = 0; i < 8000; ++i) {
+    model.AddNode("DFT", {"x"}, {fmt::format("y{}", i)}, fmt::format("dft{}", i));
+    model.AddOutput(fmt::format("y{}", i));
+  }
+  EXPECT_THAT(Refusal(model), AllOf(HasSubstr("(DFT): with it the model becomes more than 131072 nodes"),
+                                    HasSubstr("beside 8 for each node of the file")));
 }
 
 TEST(OnnxLimits, LongNamesBeginTheNamesOfHelpersInPart) {
