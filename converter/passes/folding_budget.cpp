@@ -77,8 +77,12 @@ uint64_t StepsOf(const Graph& graph, const Node& node) {
 
 bool TakeFoldingBytes(Graph& graph, int64_t bytes) { return Take(BudgetOf(graph).bytes, bytes); }
 
+bool TakeNumberWork(Graph& graph, int64_t count) {
+  return count <= INT64_MAX / kStepsPerNumber && Take(BudgetOf(graph).work, kStepsPerNumber * count);
+}
+
 std::optional<std::vector<double>> TakeNumbers(Graph& graph, const TensorData& data) {
-  if (!Take(BudgetOf(graph).work, kStepsPerNumber * data.elements())) return {};
+  if (!TakeNumberWork(graph, data.elements())) return {};
   return data.ToDoubles();
 }
 

@@ -21,6 +21,9 @@ bool TakeFoldingCopy(Graph& graph, ValueId constant);
 /// many nodes may share a large constant, and each looks at it.
 std::optional<std::vector<double>> TakeNumbers(Graph& graph, const TensorData& data);
 
+/// Takes the work of computing so many numbers from what is left.
+bool TakeNumberWork(Graph& graph, int64_t count);
+
 /// Takes the work of evaluating a node, whose operands have static shapes, from what is left.
 bool TakeFoldingWork(Graph& graph, const Node& node);
 

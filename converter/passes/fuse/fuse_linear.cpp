@@ -11,6 +11,8 @@
 namespace skiff {
 namespace {
 
+constexpr const char* kTooMuchWork = "not fused: too much would be multiplied ahead of time";
+
 /// Tile by tile: of a large matrix a row's elements lie in as many cache lines of the result.
 template <class T>
 void TransposeInto(const TensorData& data, TensorData& result) {
@@ -112,6 +114,17 @@ void FoldIntoLinear(Graph& graph, NodeId id) {
   const NodeId linear = y == kNoValue ? kNoNode : graph.value(y).producer;
   if (linear == kNoNode || !IsLinear(graph.node(linear).op)) return;
   const std::string name = graph.node(linear).name;
+  if (const std::string obstacle = WhyNotRescalable(graph, linear); !obstacle.empty()) {
+    graph.Note(id, "not fused: " + obstacle);
+    return;
+  }
+  // Numbers per channel are made even where the constant is one: their count is the weights', which many
+  // operators may share.
+  const Dim& channels = graph.value(y).dims.back();
+  if (channels.constant() && !TakeNumberWork(graph, channels.value)) {
+    graph.Note(id, kTooMuchWork);
+    return;
+  }
   const std::optional<ChannelAffine> affine = ReadAffine(graph, id, y);
   if (!affine) {
     graph.Note(id, "not fused: it does not have one constant per output channel of '" + name + "'");
@@ -121,13 +134,9 @@ void FoldIntoLinear(Graph& graph, NodeId id) {
     graph.Note(id, "not fused: it would multiply weights by what their type cannot hold");
     return;
   }
-  if (const std::string obstacle = WhyNotRescalable(graph, linear); !obstacle.empty()) {
-    graph.Note(id, "not fused: " + obstacle);
-    return;
-  }
   const ClampAttrs clamp = FusedClamp(graph.node(id));
   if (!Rescale(graph, linear, *affine)) {
-    graph.Note(id, "not fused: too much would be multiplied ahead of time");
+    graph.Note(id, kTooMuchWork);
     return;
   }
   graph.Note(id, "folded into the weights or bias of '" + name + "'");
