@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/recognize/recognize.h"
 #include "passes/rewrite.h"
 
@@ -138,6 +139,10 @@ void Rewrite(Graph& graph, NodeId id, const Normalised& norm) {
       add != kNoNode)
     last = add;
   if (scale == kNoValue) {
+    if (!TakeFoldingBytes(graph, ElementBytes(dtype, shape.elements()))) {
+      graph.Note(id, "not a LayerNorm: the scales would be too many");
+      return;
+    }
     const std::vector<double> ones(static_cast<size_t>(shape.elements()), 1.0);
     scale = graph.AddConstant(graph.value(graph.node(id).outputs[0]).name + ".scale",
                               RoundedTo(dtype, shape, ones));
