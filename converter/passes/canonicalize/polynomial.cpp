@@ -45,9 +45,11 @@ std::optional<Polynomial> Product(const Polynomial& a, const Polynomial& b) {
 
 class Reader {
  public:
-  Reader(const Graph& graph, ValueId x, ValueId e) : graph_(graph), x_(x), e_(e) {}
+  Reader(const Graph& graph, ValueId x, ValueId e, int& reads_left)
+      : graph_(graph), x_(x), e_(e), reads_left_(reads_left) {}
 
-  std::optional<Polynomial> Read(ValueId value, int depth) const {
+  std::optional<Polynomial> Read(ValueId value, int depth) {
+    if (--reads_left_ < 0) return {};
     if (graph_.value(value).quantization) return {};  // A rounding is no polynomial.
     if (value == x_) return Polynomial::X();
     if (value == e_) return Polynomial::E();
@@ -72,7 +74,7 @@ class Reader {
   }
 
  private:
-  std::optional<Polynomial> ReadBinary(const Node& node, int depth) const {
+  std::optional<Polynomial> ReadBinary(const Node& node, int depth) {
     const auto& clamp = node.As<ClampAttrs>();
     const auto left = Read(node.inputs[0], depth);
     const auto right = left ? Read(node.inputs[1], depth) : std::nullopt;
@@ -85,7 +87,7 @@ class Reader {
     return Scaled(*left, 1 / *divisor);
   }
 
-  std::optional<Polynomial> ReadPower(const Node& node, int depth) const {
+  std::optional<Polynomial> ReadPower(const Node& node, int depth) {
     const auto exponent = ScalarConstant(graph_, node.inputs[1]);
     const auto base = Read(node.inputs[0], depth);
     if (!exponent || !base || (*exponent != 2 && *exponent != 3)) return {};
@@ -97,6 +99,7 @@ class Reader {
   const Graph& graph_;
   ValueId x_;
   ValueId e_;
+  int& reads_left_;
 };
 
 }  // namespace
@@ -130,8 +133,9 @@ bool IsClose(const Polynomial& a, const Polynomial& b, double tolerance) {
   return true;
 }
 
-std::optional<Polynomial> ReadPolynomial(const Graph& graph, ValueId value, ValueId x, ValueId e) {
-  return Reader(graph, x, e).Read(value, kMaxDepth);
+std::optional<Polynomial> ReadPolynomial(const Graph& graph, ValueId value, ValueId x, ValueId e,
+                                         int& reads_left) {
+  return Reader(graph, x, e, reads_left).Read(value, kMaxDepth);
 }
 
 }  // namespace skiff

@@ -24,7 +24,9 @@ struct Polynomial {
 bool IsClose(const Polynomial& a, const Polynomial& b, double tolerance);
 
 /// `value` as a polynomial in x and e (kNoValue: in x alone); nothing when another operator is in between,
-/// the degree is too high, or a constant is more than one number.
-std::optional<Polynomial> ReadPolynomial(const Graph& graph, ValueId value, ValueId x, ValueId e);
+/// the degree is too high, or a constant is more than one number. Nothing, too, where more values would be
+/// read than are left: on the way to a value each of ten sums may use the one before twice.
+std::optional<Polynomial> ReadPolynomial(const Graph& graph, ValueId value, ValueId x, ValueId e,
+                                         int& reads_left);
 
 }  // namespace skiff

@@ -64,13 +64,15 @@ void CollectArguments(const Graph& graph, ValueId value, int depth, std::vector<
   for (ValueId input : node.inputs) CollectArguments(graph, input, depth - 1, found);
 }
 
-/// What the whole can be: results of arithmetic on e, the farthest first.
-void CollectRoots(const Graph& graph, ValueId value, int depth, std::vector<NodeId>& found) {
+/// What the whole can be: results of arithmetic on e, the farthest first. Looks at no more uses than are
+/// left.
+void CollectRoots(const Graph& graph, ValueId value, int depth, int& uses_left, std::vector<NodeId>& found) {
   if (depth == 0) return;
   for (const Use& use : graph.value(value).uses) {
+    if (--uses_left < 0) return;
     const Node& user = graph.node(use.node);
     if (!FindOp(user.op)->Is(kBinary)) continue;
-    CollectRoots(graph, user.outputs[0], depth - 1, found);
+    CollectRoots(graph, user.outputs[0], depth - 1, uses_left, found);
     if (std::find(found.begin(), found.end(), use.node) == found.end()) found.push_back(use.node);
   }
 }
@@ -105,14 +107,17 @@ bool Match(Graph& graph, NodeId inner, const Activation& activation) {
   std::vector<ValueId> arguments;
   CollectArguments(graph, graph.node(inner).inputs[0], kMaxArithmetic, arguments);
   std::vector<NodeId> roots;
-  CollectRoots(graph, e, kMaxArithmetic, roots);
+  // Activations that anybody writes need some dozens.
+  int uses_left = 1024;
+  int reads_left = 1024;
+  CollectRoots(graph, e, kMaxArithmetic, uses_left, roots);
   if (activation.of_e == 1) roots.push_back(inner);
   for (ValueId x : arguments) {
-    const auto given = ReadPolynomial(graph, graph.node(inner).inputs[0], x, kNoValue);
+    const auto given = ReadPolynomial(graph, graph.node(inner).inputs[0], x, kNoValue, reads_left);
     if (!given || !IsClose(*given, argument, tolerance)) continue;
     for (NodeId root : roots) {
       const ValueId result = graph.node(root).outputs[0];
-      const auto computed = ReadPolynomial(graph, result, x, e);
+      const auto computed = ReadPolynomial(graph, result, x, e, reads_left);
       if (!computed || !IsClose(*computed, whole, tolerance) || !SameType(graph, result, x)) continue;
       SetActivation(graph, root, x, activation);
       return true;
