@@ -129,12 +129,11 @@ TEST(FuseLinear, ChainsOfFactorsHaveABudget) {
 TEST(RecognizeComposites, AScaleIsNotMadeOfWhatAnInputClaims) {
   Graph graph = ParseGraph(R"(graph g {
     input x: f32[2, 1073741824]
-    const two: f32[] = 2
     const epsilon: f32[] = 1e-05
-    mean = ReduceMean(x) {axes=[-1]}
+    mean = ReduceMean(x) {axes=[1]}
     d = Sub(x, mean)
-    square = Pow(d, two)
-    variance = ReduceMean(square) {axes=[-1]}
+    square = Mul(d, d)
+    variance = ReduceMean(square) {axes=[1]}
     safe = Add(variance, epsilon)
     deviation = Sqrt(safe)
     y = Div(d, deviation)
@@ -143,6 +142,81 @@ TEST(RecognizeComposites, AScaleIsNotMadeOfWhatAnInputClaims) {
   InferShapes(graph);
   RecognizeComposites(graph);
   EXPECT_LE(ConstantBytes(graph), 1024U);
+}
+
+TEST(RecognizeComposites, ScalesHaveABudget) {
+  std::string text = R"(graph g {
+    input x: f32[1, 4194304]
+    const epsilon: f32[] = 1e-05
+    mean = ReduceMean(x) {axes=[1]}
+    d = Sub(x, mean)
+    square = Mul(d, d)
+    variance = ReduceMean(square) {axes=[1]}
+    safe = Add(variance, epsilon)
+    deviation = Sqrt(safe)
+)";
+  for (int i = 0; i < 100; ++i) text += fmt::format("  y{0} = Div(d, deviation)\n", i);
+  for (int i = 0; i < 100; ++i) text += fmt::format("  output y{}\n", i);
+  Graph graph = ParseGraph(text + "}\n");
+  InferShapes(graph);
+  RecognizeComposites(graph);
+  EXPECT_GE(CountOf(graph, OpCode::kLayerNorm), 1) << "16 MiB of scales each";
+  EXPECT_LE(ConstantBytes(graph), uint64_t{260} << 20);
+}
+
+/// Two numbers for each of the channels that an input claims would be 6 GB.
+TEST(FuseLinear, WeightsThatAreNotConstantAreAskedForFirst) {
+  Graph graph = ParseGraph(R"(graph g {
+    input x: f32[1, 1, 1, 1]
+    input w: f32[400000000, 1, 1, 1]
+    product = Conv2d(x, w)
+    y = Neg(product)
+    output y
+  })");
+  InferShapes(graph);
+  FuseLinear(graph);
+  EXPECT_EQ(CountOf(graph, OpCode::kNeg), 1);
+  ASSERT_EQ(graph.sources().back().notes.size(), 1u);
+  EXPECT_EQ(*graph.sources().back().notes[0], "not fused: the weights of 'product' are not constant");
+}
+
+/// Many operators may share weights of many channels.
+TEST(FuseLinear, NumbersPerChannelHaveABudget) {
+  std::string text = "graph g {\n  input x: f32[1, 1]\n  const w: f32[1048576, 1] = seed 1\n";
+  for (int i = 0; i < 1000; ++i)
+    text += fmt::format("  p{0} = FullyConnected(x, w)\n  y{0} = Neg(p{0})\n  output y{0}\n", i);
+  Graph graph = ParseGraph(text + "}\n");
+  InferShapes(graph);
+  FuseLinear(graph);
+  EXPECT_LE(CountOf(graph, OpCode::kNeg), 999) << "what is modest is folded";
+  EXPECT_EQ(*graph.sources().back().notes.back(), "not fused: too much would be multiplied ahead of time");
+}
+
+/// Each product would have a longer name than the one before.
+TEST(FuseLinear, ChainsOfFactorsHaveShortNames) {
+  std::string text = "graph g {\n  input x: f32[2, 2]\n  const w: f32[2, 2] = seed 1\n";
+  text += "  n0 = FullyConnected(x, w)\n";
+  for (int i = 0; i < 1000; ++i) text += fmt::format("  n{} = Neg(n{})\n", i + 1, i);
+  Graph graph = ParseGraph(text + "  output n1000\n}\n");
+  InferShapes(graph);
+  FuseLinear(graph);
+  EXPECT_EQ(CountOf(graph, OpCode::kNeg), 0);
+  for (ValueId id = 0; id < graph.value_count(); ++id) EXPECT_LT(graph.value(id).name.size(), 2100u);
+}
+
+/// All that many roots have in common would be read again for each of them, and in as many ways as there are
+/// paths through it.
+TEST(RecognizeComposites, RootsOfOneFunctionHaveABudget) {
+  std::string text = "graph g {\n  input x: f32[2]\n  input z: f32[2]\n  t0 = Add(x, x)\n";
+  for (int i = 0; i < 8; ++i) text += fmt::format("  t{} = Add(t{}, t{})\n", i + 1, i, i);
+  text += "  s = Sigmoid(x)\n  gate = Sigmoid(z)\n  silu = Mul(z, gate)\n  output silu\n";
+  for (int i = 0; i < 20000; ++i) text += fmt::format("  y{0} = Add(t8, s)\n", i);
+  for (int i = 0; i < 20000; ++i) text += fmt::format("  output y{}\n", i);
+  Graph graph = ParseGraph(text + "}\n");
+  InferShapes(graph);
+  RecognizeComposites(graph);
+  EXPECT_EQ(CountOf(graph, OpCode::kSilu), 1);
+  EXPECT_EQ(CountOf(graph, OpCode::kSigmoid), 1);
 }
 
 }  // namespace
