@@ -1,6 +1,7 @@
 // Canonical forms of operators that compute.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
 #include "ops/build_ops.h"
@@ -139,8 +140,8 @@ bool ResolveWhere(Graph& graph, NodeId id) {
   const TensorData* condition = graph.ConstantInput(id, 0);
   if (condition == nullptr || condition->elements() == 0) return false;
   const auto* const choices = condition->as<uint8_t>();
-  const auto differs = [&](uint8_t choice) { return (choice != 0) != (choices[0] != 0); };
-  if (std::any_of(choices, choices + condition->elements(), differs)) return false;
+  // Each byte against the next one: many nodes may share a large constant, and each looks at it.
+  if (std::memcmp(choices, choices + 1, condition->size_bytes() - 1) != 0) return false;
   const ValueId chosen = graph.node(id).inputs[choices[0] != 0 ? 1 : 2];
   return SameType(graph, chosen, Output(graph, id)) &&
          Bypass(graph, id, chosen, "its condition is constant: removed");
