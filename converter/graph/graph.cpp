@@ -1,6 +1,7 @@
 #include "graph/graph.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -240,10 +241,8 @@ const TensorData* Graph::ConstantInput(NodeId id, int index) const {
 
 std::vector<NodeId> Graph::TopologicalOrder() const {
   std::vector<int> missing(nodes_.size(), 0);
-  const auto later = [this](NodeId a, NodeId b) {
-    return std::pair(node(a).position, a) > std::pair(node(b).position, b);
-  };
-  std::priority_queue<NodeId, std::vector<NodeId>, decltype(later)> ready(later);
+  using Ready = std::pair<NodeId, NodeId>;  // By position, then by id.
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
   size_t live = 0;
   for (NodeId id = 0; id < node_count(); ++id) {
     if (node(id).removed) continue;
@@ -251,17 +250,17 @@ std::vector<NodeId> Graph::TopologicalOrder() const {
     for (ValueId input : node(id).inputs) {
       if (input != kNoValue && value(input).producer != kNoNode) ++missing[static_cast<size_t>(id)];
     }
-    if (missing[static_cast<size_t>(id)] == 0) ready.push(id);
+    if (missing[static_cast<size_t>(id)] == 0) ready.emplace(node(id).position, id);
   }
   std::vector<NodeId> order;
   order.reserve(live);
   while (!ready.empty()) {
-    const NodeId id = ready.top();
+    const NodeId id = ready.top().second;
     ready.pop();
     order.push_back(id);
     for (ValueId output : node(id).outputs) {
       for (const Use& use : value(output).uses) {
-        if (--missing[static_cast<size_t>(use.node)] == 0) ready.push(use.node);
+        if (--missing[static_cast<size_t>(use.node)] == 0) ready.emplace(node(use.node).position, use.node);
       }
     }
   }
