@@ -198,9 +198,15 @@ void Graph::Note(NodeId id, const std::string& sentence) {
 
 void Graph::AddNote(SourceId source, const std::shared_ptr<const std::string>& sentence) {
   std::vector<std::shared_ptr<const std::string>>& notes = sources_[static_cast<size_t>(source)].notes;
-  if (notes.size() >= kMostNotes) return;
   static const auto kMore = std::make_shared<const std::string>("and more, for which there is no room here");
-  notes.push_back(notes.size() + 1 < kMostNotes ? sentence : kMore);
+  if (notes.size() < kFreeNotes) {
+    notes.push_back(sentence);
+  } else if (more_notes_ > 0) {
+    --more_notes_;
+    notes.push_back(sentence);
+  } else if (notes.back() != kMore) {
+    notes.push_back(kMore);
+  }
 }
 
 ValueId Graph::FindValue(std::string_view value_name) const {

@@ -139,7 +139,7 @@ struct Node {
 struct SourceNode {
   std::string name;
   std::string op;
-  /// Shared with the other sources that a sentence is about; at most kMostNotes.
+  /// Shared with the other sources that a sentence is about.
   std::vector<std::shared_ptr<const std::string>> notes;
 };
 
@@ -166,7 +166,9 @@ class Graph {
  public:
   /// No real net comes near. In a file that is one long chain each node could stand for all in front of it.
   static constexpr size_t kMostSources = 256;
-  static constexpr size_t kMostNotes = 64;
+  /// Of one source; those that have more share kMoreNotes.
+  static constexpr size_t kFreeNotes = 64;
+  static constexpr size_t kMoreNotes = size_t{1} << 20;
 
   std::string name;
   /// The last inputs of the graph are their values before a run, the last outputs those behind it, in this
@@ -281,6 +283,7 @@ class Graph {
   std::vector<GraphPort> outputs_;
   std::vector<Symbol> symbols_;
   std::vector<SourceNode> sources_;
+  size_t more_notes_ = kMoreNotes;  ///< What is left of them.
   struct NameIndex;
   std::shared_ptr<NameIndex> names_;  ///< Copied with the graph on the first change after a copy.
 };
