@@ -26,9 +26,9 @@ Shape Value::shape() const {
 }
 
 std::string Graph::UniqueName(std::string_view wanted, std::string_view fallback) {
-  const std::string base(wanted.empty() ? fallback : wanted);
-  std::string name;
+  std::string base(wanted.empty() ? fallback : wanted);
   if (!names_->values.contains(base)) return base;
+  std::string name;
   int& next = names_->next.try_emplace(base, 1).first->second;
   do {
     name = fmt::format("{}_{}", base, next++);

@@ -199,8 +199,8 @@ TEST(Segment, IndirectionBuffersCountAsWorkspace) {
   EXPECT_GE(node.Run(*state, {}).workspace_bytes, 10u * 10 * 9 * sizeof(void*));
 }
 
-/// A pool of 200 bytes in a file has an indirection buffer of 29 MB (half of it where pointers have four bytes). What was
-/// refused is not taken first.
+/// A pool of 200 bytes in a file has an indirection buffer of 29 MB (half of it where pointers have four
+/// bytes). What was refused is not taken first.
 TEST(Segment, XnnpackTakesNoMoreThanTheMemoryLimit) {
   const auto state = NewState();
   Case pool = MakeCase(OpCode::kMaxPool2d, {F32({1, 256, 256, 1})});

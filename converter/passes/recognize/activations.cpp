@@ -19,25 +19,25 @@ constexpr double kTanhCubic = 0.044715;
 struct Activation {
   const char* name;
   OpCode inner;   ///< The operator of e.
+  OpCode op;      ///< What the whole is.
   float bound_a;  ///< Clamp: min, max. HardSigmoid: alpha, beta. Else unused.
   float bound_b;
   double argument[4];  ///< e's argument: coefficients of 1, x, x^2, x^3.
   double of_x;         ///< The whole is of_x * x + of_e * e + of_xe * x * e.
   double of_e;
   double of_xe;
-  OpCode op;  ///< What it is.
 };
 
 // The larger of two that share an inner function stands first: HardSigmoid is a part of HardSwish.
 constexpr Activation kActivations[] = {
-    {"HardSwish", OpCode::kClamp, 0, 6, {3, 1, 0, 0}, 0, 0, 1.0 / 6, OpCode::kHardSwish},
-    {"HardSwish", OpCode::kClamp, 0, 1, {0.5, 1.0 / 6, 0, 0}, 0, 0, 1, OpCode::kHardSwish},
-    {"HardSwish", OpCode::kHardSigmoid, 1.0f / 6, 0.5f, {0, 1, 0, 0}, 0, 0, 1, OpCode::kHardSwish},
-    {"HardSigmoid", OpCode::kClamp, 0, 6, {3, 1, 0, 0}, 0, 1.0 / 6, 0, OpCode::kHardSigmoid},
-    {"HardSigmoid", OpCode::kClamp, 0, 1, {0.5, 1.0 / 6, 0, 0}, 0, 1, 0, OpCode::kHardSigmoid},
-    {"Silu", OpCode::kSigmoid, 0, 0, {0, 1, 0, 0}, 0, 0, 1, OpCode::kSilu},
-    {"Gelu", OpCode::kErf, 0, 0, {0, kInverseSqrt2, 0, 0}, 0.5, 0, 0.5, OpCode::kGelu},
-    {"Gelu", OpCode::kTanh, 0, 0, {0, kTanhScale, 0, kTanhScale* kTanhCubic}, 0.5, 0, 0.5, OpCode::kGelu},
+    {"HardSwish", OpCode::kClamp, OpCode::kHardSwish, 0, 6, {3, 1, 0, 0}, 0, 0, 1.0 / 6},
+    {"HardSwish", OpCode::kClamp, OpCode::kHardSwish, 0, 1, {0.5, 1.0 / 6, 0, 0}, 0, 0, 1},
+    {"HardSwish", OpCode::kHardSigmoid, OpCode::kHardSwish, 1.0f / 6, 0.5f, {0, 1, 0, 0}, 0, 0, 1},
+    {"HardSigmoid", OpCode::kClamp, OpCode::kHardSigmoid, 0, 6, {3, 1, 0, 0}, 0, 1.0 / 6, 0},
+    {"HardSigmoid", OpCode::kClamp, OpCode::kHardSigmoid, 0, 1, {0.5, 1.0 / 6, 0, 0}, 0, 1, 0},
+    {"Silu", OpCode::kSigmoid, OpCode::kSilu, 0, 0, {0, 1, 0, 0}, 0, 0, 1},
+    {"Gelu", OpCode::kErf, OpCode::kGelu, 0, 0, {0, kInverseSqrt2, 0, 0}, 0.5, 0, 0.5},
+    {"Gelu", OpCode::kTanh, OpCode::kGelu, 0, 0, {0, kTanhScale, 0, kTanhScale* kTanhCubic}, 0.5, 0, 0.5},
 };
 
 /// Constants are rounded to the graph's dtype, and some exporters cut digits.

@@ -22,12 +22,12 @@ inline size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 Status DescribePicture(const NodeView& node, PictureArgs* args);
 /// From the addresses of the first picture to those of picture `index`.
 void MoveToPicture(size_t index, PictureArgs* args);
-/// With a stride of 1, outputs at distances of the dilations meet pixels at such distances: they are pictures of
-/// their own, over which windows are dense. `first`: of the output, less than the dilations.
+/// With a stride of 1, outputs at distances of the dilations meet pixels at such distances: they are pictures
+/// of their own, over which windows are dense. `first`: of the output, less than the dilations.
 void TakePhase(const size_t (&first)[2], const size_t (&dilations)[2], PictureArgs* args);
 
-/// A depthwise Conv2d of one output each, with 3 x 3, 5 x 5 or 7 x 7 weights side by side, a stride of 1 or 2,
-/// and channels enough.
+/// A depthwise Conv2d of one output each, with 3 x 3, 5 x 5 or 7 x 7 weights side by side, a stride of 1 or
+/// 2, and channels enough.
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels);
 /// The kernel for a depthwise Conv2d node, or one of small groups; null where XNNPACK's convolution has to
 /// run it.
