@@ -66,7 +66,7 @@ bool IsAmongIntegers(const Graph& graph, NodeId id, int axis) {
 /// Delegates compute that on integers: a convolution of one weight for each channel, whose scale carries all
 /// of its digits.
 void BecomeDepthwise(Graph& graph, NodeId id, const ChannelAffine& affine) {
-  constexpr int8_t kCode = 127;
+  constexpr int8_t kCode = 64;  // A power of two: the scale rounds nothing.
   const auto channels = static_cast<int64_t>(affine.factor.size());
   const std::string name = graph.value(graph.node(id).outputs[0]).name;
   TensorData codes(DType::kI8, {channels, 1, 1, 1});
