@@ -27,7 +27,8 @@ void SpellTransposesAsReshapes(
     Graph& graph);  ///< Transposes that only move extents of 1; after ToNhwc, which looks for transposes.
 void ShuffleStridedSlices(
     Graph& graph);  ///< Slices of every n-th channel: one ChannelShuffle and contiguous slices.
-void FoldBatchNorm(Graph& graph);  ///< BatchNorm into the convolution before it, else into Mul and Add.
+/// BatchNorm into the convolution before it, else into Mul and Add, between integers into a depthwise Conv2d.
+void FoldBatchNorm(Graph& graph);
 void FuseLinear(Graph& graph);  ///< MatMul by a constant becomes FullyConnected; Mul/Add constants fold into
                                 ///< weights and bias.
 void FusePad(Graph& graph);     ///< Zero padding into the window operator behind it.

@@ -11,6 +11,7 @@
 #include "core/half.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
+#include "plan/limits.h"
 #include "plan/shaped_plan.h"
 #include "run/index_limits.h"
 #include "run/model_sizes.h"
@@ -139,7 +140,7 @@ void CheckMemory(const ModelSignature& chosen, const PlanData& plan, const std::
   uint64_t session = drawn;  // At least.
   if (plan.exact())
     session = plan.inputs_outside ? drawn + plan.arena_bytes : std::max(drawn, plan.arena_bytes);
-  const uint64_t limit = kDefaultMemoryLimit + 4 * chosen.model().file_bytes();
+  const uint64_t limit = kDefaultMemoryLimit + kMemoryPerFileByte * chosen.model().file_bytes();
   if (drawn + session <= limit) return;
   Throw(StatusCode::kOutOfMemory,
         "the random inputs would take {} bytes, and a session that runs on them {}{}; both together may take "

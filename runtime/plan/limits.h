@@ -7,6 +7,8 @@
 
 namespace skiff {
 
+/// Of memory that a Session may take, for each byte of its file, beside kDefaultMemoryLimit.
+inline constexpr uint64_t kMemoryPerFileByte = 4;
 /// Bodies in bodies.
 inline constexpr int kMaxBodyDepth = 16;
 /// Of one node: some checks are quadratic in them.

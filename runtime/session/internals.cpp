@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/extents.h"
+#include "plan/limits.h"
 #include "session/input_contract.h"
 #include "session/operator_check.h"
 
@@ -93,7 +94,7 @@ void Session::Internals::KeepVariables() {
 }
 
 uint64_t Session::Internals::MemoryLimit() const {
-  const uint64_t by_default = kDefaultMemoryLimit + 4 * model->file_bytes();
+  const uint64_t by_default = kDefaultMemoryLimit + kMemoryPerFileByte * model->file_bytes();
   return options.memory_limit != 0 ? options.memory_limit : by_default;
 }
 

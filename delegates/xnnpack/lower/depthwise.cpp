@@ -53,7 +53,7 @@ class DepthwiseStep final : public Step {
     const size_t phase = index / self.bands_ % (self.phases_[0] * self.phases_[1]);
     const size_t picture = index / self.bands_ / (self.phases_[0] * self.phases_[1]);
     MoveToPicture(picture, &args);
-    if (!self.leads_) TakePhase({phase / self.phases_[1], phase % self.phases_[1]}, self.dilations_, &args);
+    TakePhase({phase / self.phases_[1], phase % self.phases_[1]}, self.dilations_, &args);
     const size_t end = std::min(first + kBandRows, args.output_height);
     if (first >= end) return;
     self.kernel_(args, first, end);

@@ -24,6 +24,7 @@ Status DescribePicture(const NodeView& node, PictureArgs* args);
 void MoveToPicture(size_t index, PictureArgs* args);
 /// With a stride of 1, outputs at distances of the dilations meet pixels at such distances: they are pictures
 /// of their own, over which windows are dense. `first`: of the output, less than the dilations.
+/// Without dilations the only one is the picture.
 void TakePhase(const size_t (&first)[2], const size_t (&dilations)[2], PictureArgs* args);
 
 /// A depthwise Conv2d of one output each, with 3 x 3, 5 x 5 or 7 x 7 weights side by side, a stride of 1 or

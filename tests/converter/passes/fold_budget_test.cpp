@@ -125,28 +125,8 @@ TEST(FuseLinear, ChainsOfFactorsHaveABudget) {
   EXPECT_GE(CountOf(graph, OpCode::kMul), 500);
 }
 
-/// A scale of ones for each element of 4 GiB.
-TEST(RecognizeComposites, AScaleIsNotMadeOfWhatAnInputClaims) {
-  Graph graph = ParseGraph(R"(graph g {
-    input x: f32[2, 1073741824]
-    const epsilon: f32[] = 1e-05
-    mean = ReduceMean(x) {axes=[1]}
-    d = Sub(x, mean)
-    square = Mul(d, d)
-    variance = ReduceMean(square) {axes=[1]}
-    safe = Add(variance, epsilon)
-    deviation = Sqrt(safe)
-    y = Div(d, deviation)
-    output y
-  })");
-  InferShapes(graph);
-  RecognizeComposites(graph);
-  EXPECT_LE(ConstantBytes(graph), 1024U);
-}
-
-TEST(RecognizeComposites, ScalesHaveABudget) {
-  std::string text = R"(graph g {
-    input x: f32[1, 4194304]
+/// Of a LayerNorm by hand, but for the quotient d / deviation.
+constexpr const char* kDeviation = R"(
     const epsilon: f32[] = 1e-05
     mean = ReduceMean(x) {axes=[1]}
     d = Sub(x, mean)
@@ -155,6 +135,18 @@ TEST(RecognizeComposites, ScalesHaveABudget) {
     safe = Add(variance, epsilon)
     deviation = Sqrt(safe)
 )";
+
+/// A scale of ones for each element of 4 GiB.
+TEST(RecognizeComposites, AScaleIsNotMadeOfWhatAnInputClaims) {
+  Graph graph = ParseGraph(std::string("graph g {\n  input x: f32[2, 1073741824]\n") + kDeviation +
+                           "  y = Div(d, deviation)\n  output y\n}\n");
+  InferShapes(graph);
+  RecognizeComposites(graph);
+  EXPECT_LE(ConstantBytes(graph), 1024U);
+}
+
+TEST(RecognizeComposites, ScalesHaveABudget) {
+  std::string text = std::string("graph g {\n  input x: f32[1, 4194304]\n") + kDeviation;
   for (int i = 0; i < 100; ++i) text += fmt::format("  y{0} = Div(d, deviation)\n", i);
   for (int i = 0; i < 100; ++i) text += fmt::format("  output y{}\n", i);
   Graph graph = ParseGraph(text + "}\n");
