@@ -46,12 +46,13 @@ static const int64_t kCallerSpin = 30000;
 // it had been faster alone, it works alone for a while, and twice as long each time that this happens again
 // at once.
 static const int64_t kLate = 200000;
-static const int64_t kShortestPause = 20000000;
+static const int64_t kPauseOfLate = 20000000;
 static const int64_t kLongestPause = 1000000000;
 
-// A worker that the system puts on the caller's core, because the others are busy, can only keep the caller
-// from it, above all while it waits for the next call: there it does nothing. A call to which only such
-// workers came counts as one with a late worker.
+// A worker that the system puts on the caller's core can only keep the caller from it, above all while it
+// waits for the next call: there it does nothing but leave for another one. A call to which only such workers
+// came counts as one with a late worker, but that the first while is as short as a move takes.
+static const int64_t kPauseOfMoved = 1000000;
 
 /// What the caller remembers of workers that did not help, in the room of one thread more than there are.
 struct Patience {
@@ -95,6 +96,20 @@ static bool Spin(pthreadpool_atomic_uint32_t* word, uint32_t mask, uint32_t valu
 static bool IsOnCallersCore(struct pthreadpool* pool) {
   const int core = sched_getcpu();
   return core >= 0 && (uint32_t)core == atomic_load_explicit(&PatienceOf(pool)->core, memory_order_relaxed);
+}
+
+/// To another core, where the thread is allowed one. The system wakes it where it slept last, unless that
+/// core's neighbours are seen to be idle, and moves only threads that have waited for some time, which one
+/// that does nothing here never has.
+static bool LeaveCore(void) {
+  cpu_set_t allowed;
+  const int core = sched_getcpu();
+  if (core < 0 || core >= CPU_SETSIZE || sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return false;
+  cpu_set_t others = allowed;
+  CPU_CLR((size_t)core, &others);
+  if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof(others), &others) != 0) return false;
+  sched_setaffinity(0, sizeof(allowed), &allowed);
+  return true;
 }
 
 static uint32_t WaitForCall(struct pthreadpool* pool, uint32_t last) {
@@ -144,7 +159,7 @@ static void* RunWorker(void* argument) {
   while ((command = WaitForCall(pool, command)) != kEnd) {
     if (IsOnCallersCore(pool)) {
       atomic_fetch_add_explicit(&PatienceOf(pool)->on_its_core, 1, memory_order_relaxed);
-      continue;
+      if (!LeaveCore()) continue;
     }
     if (!Enter(pool, &call)) continue;
     atomic_fetch_add_explicit(&PatienceOf(pool)->helping, 1, memory_order_relaxed);
@@ -247,8 +262,9 @@ static void Learn(struct Patience* patience, int64_t computed, int64_t waited, i
   const bool in_the_way = atomic_load_explicit(&patience->on_its_core, memory_order_relaxed) > 0 &&
                           atomic_load_explicit(&patience->helping, memory_order_relaxed) == 0;
   if (late || in_the_way) {
+    const int64_t shortest = late ? kPauseOfLate : kPauseOfMoved;
     const int64_t twice = 2 * patience->pause;
-    patience->pause = twice < kShortestPause ? kShortestPause : twice > kLongestPause ? kLongestPause : twice;
+    patience->pause = twice < shortest ? shortest : twice > kLongestPause ? kLongestPause : twice;
     patience->alone_until = now + patience->pause;
   } else if (now - patience->alone_until > patience->pause) {
     patience->pause = 0;
