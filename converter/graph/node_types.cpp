@@ -1,6 +1,7 @@
 #include "graph/node_types.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "graph/bodies.h"
@@ -151,6 +152,17 @@ DType OpaqueDType(const InferContext<Dim>& context, size_t output) {
   return context.inputs[0].dtype;
 }
 
+/// Whether a tensor of this dtype holds the number that the expressions say: they do not wrap around as its
+/// elements would. An open extent that may get too large for i32 is believed not to.
+bool Holds(DType dtype, const Elements& elements) {
+  if (dtype == DType::kI64 || dtype == DType::kBool) return true;
+  constexpr Bounds kRange = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+  return dtype == DType::kI32 && std::none_of(elements.begin(), elements.end(), [&](const Dim& element) {
+           const Bounds bounds = element.bounds();
+           return bounds.min > kRange.max || bounds.max < kRange.min;
+         });
+}
+
 /// The elements of the only result; null where they are not known.
 std::shared_ptr<const Elements> ElementsOf(Graph& graph, const SymbolicHooks& hooks,
                                            const InferContext<Dim>& context, const Node& node,
@@ -160,6 +172,7 @@ std::shared_ptr<const Elements> ElementsOf(Graph& graph, const SymbolicHooks& ho
   }
   std::optional<Elements> elements = hooks.elements(context, known);
   if (!elements || elements->size() > static_cast<size_t>(kMaxShapeElements)) return nullptr;
+  if (!Holds(context.outputs[0].dtype, *elements)) return nullptr;
   for (Dim& element : *elements) Shorten(graph, node, element);
   return std::make_shared<Elements>(*std::move(elements));
 }

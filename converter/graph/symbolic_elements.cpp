@@ -19,8 +19,32 @@ const Dim* At(const Elements* list, size_t i) {
   return list->size() == 1 ? &(*list)[0] : i < list->size() ? &(*list)[i] : nullptr;
 }
 
+/// The extents without ones in front; nothing where one is not a number.
+std::optional<std::vector<int64_t>> PlainExtents(const InferInput<Dim>& input) {
+  std::vector<int64_t> extents;
+  for (int axis = 0; axis < input.rank; ++axis) {
+    if (!input.extents[axis].constant()) return {};
+    if (!extents.empty() || input.extents[axis].value != 1) extents.push_back(input.extents[axis].value);
+  }
+  return extents;
+}
+
+/// Whether elements at the same place of the lists meet when the tensors are broadcast: of [2, 1] and [1, 2]
+/// they do not.
+bool MeetInOrder(const Context& context, const KnownInputs& known) {
+  std::optional<std::vector<int64_t>> first;
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (known[i]->size() == 1) continue;
+    const std::optional<std::vector<int64_t>> extents = PlainExtents(context.inputs[i]);
+    if (!extents || (first && *first != *extents)) return false;
+    first = extents;
+  }
+  return true;
+}
+
 template <class Combine>
-std::optional<Elements> Pairwise(const KnownInputs& known, Combine combine) {
+std::optional<Elements> Pairwise(const Context& context, const KnownInputs& known, Combine combine) {
+  if (!MeetInOrder(context, known)) return {};
   const size_t count = std::max(known[0]->size(), known[1]->size());
   if (known[0]->empty() || known[1]->empty()) return Elements();
   Elements result;
@@ -104,7 +128,15 @@ std::optional<Elements> CastElements(const Context& context, const KnownInputs& 
   return keeps ? std::optional(*known[0]) : std::nullopt;
 }
 
-std::optional<Elements> ConcatElements(const Context&, const KnownInputs& known) {
+std::optional<Elements> ConcatElements(const Context& context, const KnownInputs& known) {
+  // Along the first axis that is longer than 1 what is joined lies one behind the other.
+  const int64_t axis = context.As<AxisAttrs>().axis;
+  for (const InferInput<Dim>& input : context.inputs) {
+    const int64_t end = axis < 0 ? axis + input.rank : axis;
+    for (int64_t before = 0; before < end; ++before) {
+      if (!(input.extents[before] == Dim(1))) return {};
+    }
+  }
   Elements result;
   for (const Elements* list : known) result.insert(result.end(), list->begin(), list->end());
   return result;
@@ -137,7 +169,8 @@ std::optional<Elements> SliceElements(const Context& context, const KnownInputs&
   return result;
 }
 
-std::optional<Elements> WhereElements(const Context&, const KnownInputs& known) {
+std::optional<Elements> WhereElements(const Context& context, const KnownInputs& known) {
+  if (!MeetInOrder(context, known)) return {};
   size_t count = 1;
   for (const Elements* list : known) count = std::max(count, list->size());
   Elements result;
@@ -163,6 +196,8 @@ std::optional<Elements> FilledElements(const Context& context, const KnownInputs
 std::optional<Elements> ReducedElements(const Context& context, const KnownInputs& known) {
   const Elements& list = *known[0];
   if (context.inputs[0].rank != 1) return {};
+  const auto& attrs = context.As<ReduceAttrs>();
+  if (attrs.axes.size == 0 && attrs.noop_when_empty) return list;
   if (list.empty() && (context.op == OpCode::kReduceMin || context.op == OpCode::kReduceMax)) return {};
   const Dim of_none(context.op == OpCode::kReduceProd ? 1 : 0);
   Dim result = list.empty() ? of_none : list[0];
@@ -177,7 +212,12 @@ std::optional<Elements> ReducedElements(const Context& context, const KnownInput
 }
 
 std::optional<Elements> CombinedElements(const Context& context, const KnownInputs& known) {
-  return Pairwise(known, [&](const Dim& a, const Dim& b) { return Combine(context.op, a, b); });
+  if (context.op == OpCode::kMod && context.As<ModAttrs>().truncate) {
+    const bool may_be_negative = std::any_of(known[0]->begin(), known[0]->end(),
+                                             [](const Dim& element) { return element.bounds().min < 0; });
+    if (may_be_negative) return {};
+  }
+  return Pairwise(context, known, [&](const Dim& a, const Dim& b) { return Combine(context.op, a, b); });
 }
 
 }  // namespace skiff

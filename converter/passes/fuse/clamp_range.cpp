@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "ops/build_ops.h"
+#include "passes/rewrite.h"
 
 namespace skiff {
 namespace {
@@ -39,6 +40,11 @@ ClampAttrs FusedClamp(const Node& node) {
   VisitBounds(node,
               [&](std::string_view field, float bound) { (field == "min" ? clamp.min : clamp.max) = bound; });
   return clamp;
+}
+
+bool HasActivation(const Node& node) {
+  const ClampAttrs clamp = FusedClamp(node);
+  return !IsUnbounded(clamp.min, clamp.max);
 }
 
 void SetFusedClamp(Node& node, const ClampAttrs& clamp) {

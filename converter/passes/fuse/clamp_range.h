@@ -12,6 +12,7 @@ ClampAttrs ClampThen(const ClampAttrs& first, const ClampAttrs& second);
 bool HasFusedClamp(OpCode op);
 /// No bounds for an operator without these attributes.
 ClampAttrs FusedClamp(const Node& node);
+bool HasActivation(const Node& node);
 void SetFusedClamp(Node& node, const ClampAttrs& clamp);
 
 }  // namespace skiff

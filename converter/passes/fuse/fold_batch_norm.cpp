@@ -116,9 +116,10 @@ void FoldBatchNorm(Graph& graph) {
     }
     const NodeId producer = graph.ProducerOf(id, 0);
     const bool behind_linear = producer != kNoNode && IsLinear(graph.node(producer).op) && axis == rank - 1;
-    const std::string obstacle =
+    std::string obstacle =
         behind_linear ? WhyNotRescalable(graph, producer) : "there is no convolution right before it";
-    if (obstacle.empty() && Rescale(graph, producer, *affine)) {
+    if (obstacle.empty()) obstacle = Rescale(graph, producer, *affine);
+    if (obstacle.empty()) {
       graph.Note(id, "folded into the weights of '" + graph.node(producer).name + "'");
       TakeOver(graph, producer, id);
     } else if (!TakeFoldingBytes(graph, 2 * BytesOf(graph, id, *affine))) {

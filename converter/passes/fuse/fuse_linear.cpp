@@ -11,8 +11,6 @@
 namespace skiff {
 namespace {
 
-constexpr const char* kTooMuchWork = "not fused: too much would be multiplied ahead of time";
-
 /// Tile by tile: of a large matrix a row's elements lie in as many cache lines of the result.
 template <class T>
 void TransposeInto(const TensorData& data, TensorData& result) {
@@ -122,7 +120,7 @@ void FoldIntoLinear(Graph& graph, NodeId id) {
   // operators may share.
   const Dim& channels = graph.value(y).dims.back();
   if (channels.constant() && !TakeNumberWork(graph, channels.value)) {
-    graph.Note(id, kTooMuchWork);
+    graph.Note(id, std::string("not fused: ") + kTooMuchWork);
     return;
   }
   const std::optional<ChannelAffine> affine = ReadAffine(graph, id, y);
@@ -135,8 +133,8 @@ void FoldIntoLinear(Graph& graph, NodeId id) {
     return;
   }
   const ClampAttrs clamp = FusedClamp(graph.node(id));
-  if (!Rescale(graph, linear, *affine)) {
-    graph.Note(id, kTooMuchWork);
+  if (const std::string obstacle = Rescale(graph, linear, *affine); !obstacle.empty()) {
+    graph.Note(id, "not fused: " + obstacle);
     return;
   }
   graph.Note(id, "folded into the weights or bias of '" + name + "'");

@@ -29,6 +29,22 @@ Range NormalRange(DType dtype) {
   return {std::numeric_limits<double>::min(), std::numeric_limits<double>::max()};
 }
 
+constexpr const char* kBeyondType = "weights or bias times it are what their type cannot hold";
+
+double LargestOf(const std::vector<double>& numbers) {
+  double largest = 0;
+  for (const double number : numbers) largest = std::max(largest, std::abs(number));
+  return largest;
+}
+
+/// Whether weights become infinite that were not, or all of them so small that digits are lost; beside larger
+/// ones those digits count for nothing.
+bool LosesNumbers(DType dtype, const std::vector<double>& numbers, const std::vector<double>& products) {
+  const double largest = LargestOf(products);
+  if (AreFiniteIn(dtype, numbers) && !IsFiniteIn(dtype, largest)) return true;
+  return IsNormalIn(dtype, LargestOf(numbers)) && largest > 0 && largest < NormalRange(dtype).min;
+}
+
 /// Takes from the budget what new weights and a new bias need.
 bool HasRoom(Graph& graph, ValueId weights, ValueId bias, const ChannelAffine& affine) {
   if (!IsAll(affine.factor, 1) && !TakeFoldingCopy(graph, weights)) return false;
@@ -69,34 +85,36 @@ std::string WhyNotRescalable(const Graph& graph, NodeId id) {
   return "";
 }
 
-bool Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
+std::string Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
   const ValueId old_weights = graph.node(id).inputs[1];
   const ValueId old_bias = InputOf(graph, id, 2);
-  if (!HasRoom(graph, old_weights, old_bias, affine)) return false;
+  if (!HasRoom(graph, old_weights, old_bias, affine)) return kTooMuchWork;
   const TensorData weights = *graph.value(old_weights).constant;
   const DType dtype = weights.dtype();
   const auto channels = static_cast<int64_t>(affine.factor.size());
-  if (!IsAll(affine.factor, 1)) {
-    // Chains of factors multiply the same weights again and again.
-    std::optional<std::vector<double>> numbers = TakeNumbers(graph, weights);
-    if (!numbers) return false;
-    const size_t inner = numbers->size() / affine.factor.size();
-    for (size_t i = 0; i < numbers->size(); ++i) (*numbers)[i] *= affine.factor[i / inner];
-    const TensorData scaled = RoundedTo(dtype, weights.shape(), *numbers);
-    graph.SetInput(id, 1, graph.AddConstant(PrefixOf(graph.value(old_weights).name) + ".scaled", scaled));
-    ReleaseIfUnused(graph, old_weights);
-  }
   std::vector<double> bias = affine.addend;
   if (old_bias != kNoValue) {
     const std::vector<double> numbers = graph.value(old_bias).constant->ToDoubles();
     for (size_t i = 0; i < bias.size(); ++i) bias[i] += numbers[i] * affine.factor[i];
-  } else if (IsAll(bias, 0)) {
-    return true;
+    if (AreFiniteIn(dtype, numbers) && !AreFiniteIn(dtype, bias)) return kBeyondType;
   }
+  if (!IsAll(affine.factor, 1)) {
+    // Chains of factors multiply the same weights again and again.
+    std::optional<std::vector<double>> numbers = TakeNumbers(graph, weights);
+    if (!numbers) return kTooMuchWork;
+    std::vector<double> products = *numbers;
+    const size_t inner = products.size() / affine.factor.size();
+    for (size_t i = 0; i < products.size(); ++i) products[i] *= affine.factor[i / inner];
+    if (LosesNumbers(dtype, *numbers, products)) return kBeyondType;
+    const TensorData scaled = RoundedTo(dtype, weights.shape(), products);
+    graph.SetInput(id, 1, graph.AddConstant(PrefixOf(graph.value(old_weights).name) + ".scaled", scaled));
+    ReleaseIfUnused(graph, old_weights);
+  }
+  if (old_bias == kNoValue && IsAll(bias, 0)) return "";
   const std::string base = PrefixOf(graph.value(old_bias != kNoValue ? old_bias : old_weights).name);
   graph.SetInput(id, 2, graph.AddConstant(base + ".bias", RoundedTo(dtype, Shape{channels}, bias)));
   if (old_bias != kNoValue) ReleaseIfUnused(graph, old_bias);
-  return true;
+  return "";
 }
 
 std::optional<std::vector<double>> PerChannel(Graph& graph, ValueId id, int64_t channels) {

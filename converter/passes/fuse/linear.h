@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/graph.h"
@@ -26,13 +27,16 @@ bool IsNormalIn(DType dtype, double number);
 /// Whether weights may be multiplied by these: an infinity times a weight of 0 is no number.
 bool AreFiniteIn(DType dtype, const std::vector<double>& factors);
 
+/// Why not, where no budget is left.
+inline constexpr const char* kTooMuchWork = "too much would be multiplied ahead of time";
+
 /// Why the result of `linear` cannot be rescaled, or "" when it can: constant weights and bias, one use, no
 /// activation.
 std::string WhyNotRescalable(const Graph& graph, NodeId linear);
 
-/// Multiplies the weights and sets the bias; everything is computed in double and rounded once. False, and
-/// nothing happens, where no budget is left for that.
-bool Rescale(Graph& graph, NodeId linear, const ChannelAffine& affine);
+/// Multiplies the weights and sets the bias; everything is computed in double and rounded once. Why not, and
+/// nothing happens, where no budget is left for that or the type cannot hold the products; else "".
+std::string Rescale(Graph& graph, NodeId linear, const ChannelAffine& affine);
 
 /// The elements of a constant that is one number, or one per channel along the last axis; else nothing,
 /// as where no budget is left to look at them.

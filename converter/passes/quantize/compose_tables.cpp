@@ -54,12 +54,20 @@ class Composer {
     return value.quantization && value.quantization->per_tensor() && DTypeBits(value.dtype) == 8;
   }
 
+  /// A scale for each channel: equal codes stand for different numbers.
+  bool DependsOnPlace(const Node& node) const {
+    const auto by_axis = [&](ValueId id) {
+      return id != kNoValue && graph_.value(id).quantization && !graph_.value(id).quantization->per_tensor();
+    };
+    return by_axis(node.outputs[0]) || std::any_of(node.inputs.begin(), node.inputs.end(), by_axis);
+  }
+
   ValueId RootOf(ValueId id) const { return roots_[static_cast<size_t>(id)]; }
 
   /// The codes that alone decide the elements of a node's only result, each the one at its place.
   ValueId FindRoot(NodeId id) const {
     const Node& node = graph_.node(id);
-    if (node.outputs.size() != 1 || !IsElementwise(node.op)) return kNoValue;
+    if (node.outputs.size() != 1 || !IsElementwise(node.op) || DependsOnPlace(node)) return kNoValue;
     ValueId root = kNoValue;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i] == kNoValue) return kNoValue;

@@ -3,6 +3,7 @@
 
 #include "ops/op_codes.h"
 #include "passes/folding_budget.h"
+#include "passes/fuse/clamp_range.h"
 #include "passes/recognize/recognize.h"
 #include "passes/rewrite.h"
 
@@ -10,6 +11,12 @@ namespace skiff {
 namespace {
 
 constexpr const char* kRecognised = "recognised as a part of LayerNorm";
+
+/// Such a node without an activation of its own, which LayerNorm has none of.
+NodeId PlainProducer(const Graph& graph, ValueId value, OpCode op) {
+  const NodeId id = ProducerWith(graph, value, op);
+  return id != kNoNode && HasActivation(graph.node(id)) ? kNoNode : id;
+}
 
 /// What a Cast between float types was made from.
 ValueId BehindCasts(const Graph& graph, ValueId value) {
@@ -40,9 +47,9 @@ struct Normalised {
 
 /// Whether `d` is x - mean(x); x and the axis then.
 std::optional<Normalised> MatchCentred(const Graph& graph, ValueId d) {
-  const NodeId sub = ProducerWith(graph, BehindCasts(graph, d), OpCode::kSub);
+  const NodeId sub = PlainProducer(graph, BehindCasts(graph, d), OpCode::kSub);
   if (sub == kNoNode) return {};
-  const NodeId mean = ProducerWith(graph, graph.node(sub).inputs[1], OpCode::kReduceMean);
+  const NodeId mean = PlainProducer(graph, graph.node(sub).inputs[1], OpCode::kReduceMean);
   const auto axis = TrailingMean(graph, mean);
   const ValueId x = graph.node(sub).inputs[0];
   if (!axis || BehindCasts(graph, graph.node(mean).inputs[0]) != BehindCasts(graph, x)) return {};
@@ -51,31 +58,33 @@ std::optional<Normalised> MatchCentred(const Graph& graph, ValueId d) {
 
 /// Fills in epsilon when `deviation` is sqrt(mean(d * d) + epsilon) for the same x and axis.
 bool MatchDeviation(const Graph& graph, ValueId deviation, Normalised& norm) {
-  const NodeId root = ProducerWith(graph, BehindCasts(graph, deviation), OpCode::kSqrt);
+  const NodeId root = PlainProducer(graph, BehindCasts(graph, deviation), OpCode::kSqrt);
   if (root == kNoNode) return false;
-  const NodeId add = ProducerWith(graph, graph.node(root).inputs[0], OpCode::kAdd);
+  const NodeId add = PlainProducer(graph, graph.node(root).inputs[0], OpCode::kAdd);
   if (add == kNoNode) return false;
   const auto epsilon = ScalarConstant(graph, graph.node(add).inputs[1]);
-  const NodeId mean = ProducerWith(graph, BehindCasts(graph, graph.node(add).inputs[0]), OpCode::kReduceMean);
+  const NodeId mean =
+      PlainProducer(graph, BehindCasts(graph, graph.node(add).inputs[0]), OpCode::kReduceMean);
   if (!epsilon || TrailingMean(graph, mean) != norm.attrs.axis) return false;
-  const NodeId square = ProducerWith(graph, BehindCasts(graph, graph.node(mean).inputs[0]), OpCode::kMul);
+  const NodeId square = PlainProducer(graph, BehindCasts(graph, graph.node(mean).inputs[0]), OpCode::kMul);
   if (square == kNoNode) return false;
   for (ValueId factor : graph.node(square).inputs) {
     const auto centred = MatchCentred(graph, factor);
     if (!centred || centred->x != norm.x || centred->attrs.axis != norm.attrs.axis) return false;
   }
   norm.attrs.epsilon = static_cast<float>(*epsilon);
-  return true;
+  // The attribute is an f32; what an f64 net has must fit.
+  return graph.value(norm.x).dtype != DType::kF64 || static_cast<double>(norm.attrs.epsilon) == *epsilon;
 }
 
 /// d / deviation, or d times its reciprocal.
 std::optional<Normalised> MatchNormalised(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.op != OpCode::kDiv && node.op != OpCode::kMul) return {};
+  if ((node.op != OpCode::kDiv && node.op != OpCode::kMul) || HasActivation(node)) return {};
   for (size_t d = 0; d < (node.op == OpCode::kDiv ? 1u : 2u); ++d) {
     ValueId deviation = node.inputs[1 - d];
     if (node.op == OpCode::kMul) {
-      const NodeId reciprocal = ProducerWith(graph, BehindCasts(graph, deviation), OpCode::kReciprocal);
+      const NodeId reciprocal = PlainProducer(graph, BehindCasts(graph, deviation), OpCode::kReciprocal);
       if (reciprocal == kNoNode) continue;
       deviation = graph.node(reciprocal).inputs[0];
     }
@@ -99,7 +108,7 @@ Shape NormalisedShape(const Graph& graph, const Normalised& norm) {
 /// ones more). `factor` is set to that.
 NodeId UserWithFactor(Graph& graph, ValueId value, OpCode op, const Shape& wanted, ValueId* factor) {
   const NodeId user = graph.OnlyUser(value);
-  if (user == kNoNode || graph.node(user).op != op) return kNoNode;
+  if (user == kNoNode || graph.node(user).op != op || HasActivation(graph.node(user))) return kNoNode;
   const ValueId other = graph.node(user).inputs[graph.node(user).inputs[0] == value ? 1 : 0];
   if (!graph.value(other).has_static_shape()) return kNoNode;
   const Shape shape = graph.value(other).shape();
