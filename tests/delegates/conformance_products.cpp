@@ -143,6 +143,15 @@ void AddTransposed(CaseList& list) {
       if (!strided) list.AddHalf(Case(made));
     }
   }
+  for (const int64_t extent : {1, 2, 3}) {
+    Case& small = list.Add(OpCode::kConvTranspose2d, ("small_" + std::to_string(extent)).c_str(),
+                           {F32({2, 1, 1, 3}), Weights({5, 4, 4, 3}), Weights({5})});
+    auto& attrs = small.As<ConvTranspose2dAttrs>();
+    attrs.strides = {4, 4};
+    attrs.pads = {1, 0, 3 - extent, 4 - extent};
+    if (extent < 3) small.falls_back = "XNNPACK miscounts the rows of a result smaller than its strides";
+    list.AddHalf(Case(small));
+  }
 }
 
 struct PoolShape {
@@ -199,6 +208,10 @@ void AddPools(CaseList& list) {
     Case& one = AddPool(list, op, "1x1", {"", {1, 1}, {2, 2}}, 4);
     one.falls_back = "XNNPACK has no pool of one tap";
   }
+  const PoolShape beyond_both = {"", {13, 3}, {1, 1}, {6, 1, 6, 1}};
+  Case& average = AddPool(list, OpCode::kAveragePool2d, "beyond_both_ends", beyond_both, 5);
+  average.falls_back = "XNNPACK takes rows above the image for those below it";
+  list.AddHalf(Case(average));
   AddPool(list, OpCode::kAveragePool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5);
   AddPool(list, OpCode::kMaxPool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5).falls_back =
       "XNNPACK wants stride <= kernel";

@@ -38,6 +38,13 @@ bool IndirectionFits(int64_t outputs, int64_t taps) {
   return outputs > 0 && taps > 0 && outputs <= kMostPointers && taps <= kMostPointers / outputs;
 }
 
+bool TransposedFits(const TensorView& weights, const TensorView& result, const Ints& strides) {
+  for (int axis = 0; axis < 2; ++axis) {
+    if (result.shape[1 + axis] < strides[axis] - 1) return false;
+  }
+  return IndirectionFits(result.shape.ElementsBetween(1, 3), weights.shape.ElementsBetween(1, 3));
+}
+
 Status DescribeConvolution(const NodeView& node, ConvolutionGeometry* geometry) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const TensorView& x = node.in(0);

@@ -41,6 +41,10 @@ bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_
 /// An indirection buffer of this many windows is one that a device can hold.
 bool IndirectionFits(int64_t outputs, int64_t taps);
 
+/// Whether XNNPACK takes a transposed convolution of this result. With strides it makes a convolution of
+/// every (stride)th row and column, and counts those of a start behind the result's end as about 2^64.
+bool TransposedFits(const TensorView& weights, const TensorView& result, const Ints& strides);
+
 /// All but the bounds, for a Conv2d node. kUnsupported: pads that XNNPACK does not take.
 Status DescribeConvolution(const NodeView& node, ConvolutionGeometry* geometry);
 

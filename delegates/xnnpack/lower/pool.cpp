@@ -33,6 +33,13 @@ bool DescribePool(const Pool2dAttrs& attrs, const TensorView& x, const TensorVie
 
 namespace {
 
+/// XNNPACK keeps pointers for the rows of windows that reach above the image, for those that reach below it,
+/// and for one of the others: rows that do both would be found among the wrong ones.
+bool PaddedRowsMeet(const PoolGeometry& g, int64_t stride, int64_t rows) {
+  const auto reaching = [stride](uint32_t pad) { return (pad + stride - 1) / stride; };
+  return g.pads[2] > 0 && reaching(g.pads[0]) + reaching(g.pads[2]) > rows;
+}
+
 /// Averages over the pixels inside the image.
 class AveragePoolStep final : public OperatorStep {
  public:
@@ -43,7 +50,7 @@ class AveragePoolStep final : public OperatorStep {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
     PoolGeometry g;
-    if (!DescribePool(attrs, x, y, &g)) return Refuse();
+    if (!DescribePool(attrs, x, y, &g) || PaddedRowsMeet(g, attrs.strides[0], y.shape[1])) return Refuse();
     const bool f16 = IsF16(x.dtype);
     // Made anew for each size: where memory runs out while it takes a new one, XNNPACK frees its pixels for
     // the padding twice.

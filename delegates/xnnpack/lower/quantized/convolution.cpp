@@ -131,7 +131,7 @@ class QuantizedTransposedStep final : public Step {
     const TensorView& x = node_.in(0);
     const TensorView& w = node_.in(1);
     const TensorView& y = node_.out(0);
-    if (!IndirectionFits(y.shape.ElementsBetween(1, 3), w.shape.ElementsBetween(1, 3))) return Refuse();
+    if (!TransposedFits(w, y, attrs.strides)) return Refuse();
     const size_t strides[2] = {RowsOf(x).stride, RowsOf(y).stride};
     if (!operator_ || strides[0] != created_strides_[0] || strides[1] != created_strides_[1]) {
       SKIFF_RETURN_IF_ERROR(Create(attrs, w, strides));
