@@ -1,0 +1,205 @@
+// Convolutions, transposed ones and pools of random geometry: windows larger than the picture, pads beyond
+// both of its ends, strides beyond the window, dilations, groups, few and many channels. The tables of the
+// conformance tests have what somebody thought of.
+//
+// SKIFF_RANDOM_WINDOWS=N draws N of each kind; those of a smaller N are among them.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <stdexcept>
+
+#include "conformance_cases.h"
+#include "delegates/xnnpack/delegate.h"
+#include "ops/build_ops.h"
+#include "ops/op_codes.h"
+#include "skiff/thread_pool.h"
+#include "tolerance.h"
+
+namespace skiff::testing {
+namespace {
+
+constexpr int kDefaultCount = 150;
+/// Draws of which the shape rules take too few would test nothing.
+constexpr int kMostRefused = 20;
+
+int Count() {
+  const char* wanted = std::getenv("SKIFF_RANDOM_WINDOWS");
+  return wanted == nullptr ? kDefaultCount : std::atoi(wanted);
+}
+
+std::unique_ptr<ModelState> NewState(const Delegate& delegate) {
+  return std::move(delegate.CreateModelState({}).value());
+}
+
+class Draw {
+ public:
+  explicit Draw(uint32_t seed) : random_(seed) {}
+  int64_t Between(int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random_);
+  }
+  bool Rarely() { return Between(0, 3) == 0; }
+  int64_t Channels() { return Rarely() ? Between(33, 70) : Between(1, 32); }
+  int64_t Extent() { return Rarely() ? Between(13, 40) : Between(1, 12); }
+  Ints Pair(int64_t low, int64_t high) { return Ints{Between(low, high), Between(low, high)}; }
+  Ints Pads(const Ints& windows) {
+    Ints pads{0, 0, 0, 0};
+    for (int i = 0; i < 4; ++i)
+      pads[i] = Rarely() ? Between(0, windows[i % 2] + 2) : Between(0, windows[i % 2] / 2);
+    return pads;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+/// The windows' extents with their gaps.
+Ints WindowsOf(const Ints& kernel, const Ints& dilations) {
+  return {(kernel[0] - 1) * dilations[0] + 1, (kernel[1] - 1) * dilations[1] + 1};
+}
+
+Case Product(OpCode op, Draw& draw) {
+  CaseList list;
+  const bool transposed = op == OpCode::kConvTranspose2d;
+  const bool depthwise = draw.Between(0, 2) == 0;
+  const int64_t groups = depthwise ? draw.Channels() : draw.Rarely() ? draw.Between(2, 5) : 1;
+  const int64_t inputs = depthwise ? 1 : groups > 1 ? draw.Between(1, 9) : draw.Channels();
+  const int64_t outputs = depthwise    ? (draw.Rarely() ? 2 : 1)
+                          : groups > 1 ? draw.Between(1, 9)
+                                       : draw.Channels();
+  const Ints kernel = draw.Rarely() ? draw.Pair(4, 8) : draw.Pair(1, 3);
+  Case made =
+      list.Add(op, "drawn",
+               {F32({draw.Between(1, 3), draw.Extent(), draw.Extent(), groups * inputs}),
+                Weights({groups * outputs, kernel[0], kernel[1], inputs}), Weights({groups * outputs})});
+  const auto set = [&](auto& attrs) {
+    attrs.groups = groups;
+    attrs.strides = draw.Rarely() ? draw.Pair(1, 6) : draw.Pair(1, 2);
+    attrs.dilations = draw.Rarely() ? draw.Pair(1, 3) : Ints{1, 1};
+    attrs.pads = draw.Pads(WindowsOf(kernel, attrs.dilations));
+    if (draw.Rarely()) attrs.min = 0;
+  };
+  if (transposed) {
+    set(made.As<ConvTranspose2dAttrs>());
+  } else {
+    set(made.As<Conv2dAttrs>());
+  }
+  return made;
+}
+
+Case Pool(OpCode op, Draw& draw) {
+  CaseList list;
+  Case made =
+      list.Add(op, "drawn", {F32({draw.Between(1, 3), draw.Extent(), draw.Extent(), draw.Channels()})});
+  auto& attrs = made.As<Pool2dAttrs>();
+  attrs.kernel = draw.Rarely() ? draw.Pair(4, 13) : draw.Pair(1, 3);
+  attrs.strides = draw.Rarely() ? draw.Pair(1, 5) : draw.Pair(1, 2);
+  if (op == OpCode::kMaxPool2d && draw.Rarely()) attrs.dilations = draw.Pair(1, 3);
+  const Ints windows = WindowsOf(attrs.kernel, attrs.dilations);
+  attrs.pads = draw.Pads(windows);
+  // A window that lies in the padding alone has no value that kernels would agree on.
+  for (int i = 0; i < 4; ++i) attrs.pads[i] = std::min(attrs.pads[i], windows[i % 2] - 1);
+  attrs.ceil_mode = draw.Rarely();
+  attrs.count_include_pad = op == OpCode::kAveragePool2d && draw.Rarely();
+  return made;
+}
+
+Case DrawCase(OpCode op, uint32_t seed) {
+  Draw draw(seed);
+  Case made = op == OpCode::kConv2d || op == OpCode::kConvTranspose2d ? Product(op, draw) : Pool(op, draw);
+  made.name = "drawn " + std::to_string(seed);
+  return made;
+}
+
+/// Null where the shape rule refuses what was drawn.
+std::unique_ptr<Node> TryNode(const Case& description) {
+  try {
+    return std::make_unique<Node>(description);
+  } catch (const std::runtime_error&) {
+    return nullptr;
+  }
+}
+
+std::string Describe(const Case& description) {
+  std::string text = FindOp(description.op)->name;
+  for (const Argument& input : description.inputs) text += " " + std::string(ShapeText(input.shape).c_str());
+  VisitAttrs(description.op, description.attrs, [&](int, const char* name, const auto& member) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Ints>) {
+      text += std::string(" ") + name + "=";
+      for (int64_t i = 0; i < member.size; ++i) text += (i > 0 ? "," : "") + std::to_string(member[i]);
+    }
+  });
+  return text;
+}
+
+class RandomWindows : public ::testing::TestWithParam<OpCode> {};
+
+TEST_P(RandomWindows, MatchTheReference) {
+  const auto reference_state = NewState(ReferenceDelegate());
+  const auto fast_state = NewState(BuiltinXnnpackDelegate());
+  const std::unique_ptr<ThreadPool> pool = std::move(CreateThreadPool(2).value());
+  int taken = 0;
+  int refused = 0;
+  for (uint32_t seed = 0; taken < Count(); ++seed) {
+    const Case description = DrawCase(GetParam(), seed);
+    const std::unique_ptr<Node> node = TryNode(description);
+    if (!node) {
+      ASSERT_LT(++refused, kMostRefused * (taken + 1));
+      continue;
+    }
+    ++taken;
+    SCOPED_TRACE(description.name + ": " + Describe(description));
+    const Node::Outcome expected = node->Run(*reference_state, {});
+    for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), pool.get()}) {
+      const Node::Outcome got = node->Run(*fast_state, {.thread_pool = threads, .thread_small_work = true});
+      ASSERT_EQ(Compare(*node, got, expected, *reference_state, DelegateKind::kXnnpack, /*exact=*/false), "");
+    }
+  }
+}
+
+/// One prepared node at one size after the other, as in a Session of an open shape.
+TEST_P(RandomWindows, FollowTheShape) {
+  const auto reference_state = NewState(ReferenceDelegate());
+  const auto fast_state = NewState(BuiltinXnnpackDelegate());
+  const auto session = std::move(fast_state->CreateSession({}).value());
+  const bool has_weights = GetParam() == OpCode::kConv2d || GetParam() == OpCode::kConvTranspose2d;
+  int taken = 0;
+  for (uint32_t seed = 0; taken < Count() / 3; ++seed) {
+    const Case description = DrawCase(GetParam(), seed);
+    const std::unique_ptr<Node> node = TryNode(description);
+    if (!node) continue;
+    ++taken;
+    SCOPED_TRACE(description.name + ": " + Describe(description));
+    Result<std::unique_ptr<PreparedSegment>> prepared = session->Prepare(node->segment());
+    ASSERT_TRUE(prepared.ok());
+    Draw draw(seed);
+    for (int i = 0; i < 4; ++i) {
+      Case now = description;
+      Shape& shape = now.inputs[0].shape;
+      for (const int axis : {0, 1, 2}) shape[axis] = axis == 0 ? draw.Between(1, 3) : draw.Extent();
+      if (!has_weights) shape[3] = draw.Channels();
+      const std::unique_ptr<Node> fresh = TryNode(now);
+      if (!fresh) continue;
+      SCOPED_TRACE(Describe(now));
+      const Node::Outcome expected = fresh->Run(*reference_state, {});
+      node->TakeTensorsOf(*fresh);
+      ASSERT_TRUE((*prepared)->Reshape().ok());
+      ASSERT_TRUE((*prepared)->Bind().ok());
+      ASSERT_TRUE((*prepared)->Run({}).ok());
+      Node::Outcome got = expected;
+      got.outputs[0] = ElementsOf(fresh->output(0));
+      ASSERT_EQ(Compare(*fresh, got, expected, *reference_state, DelegateKind::kXnnpack, /*exact=*/false),
+                "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RandomWindows,
+                         ::testing::Values(OpCode::kConv2d, OpCode::kConvTranspose2d, OpCode::kMaxPool2d,
+                                           OpCode::kAveragePool2d),
+                         [](const ::testing::TestParamInfo<OpCode>& info) {
+                           return std::string(FindOp(info.param)->name);
+                         });
+
+}  // namespace
+}  // namespace skiff::testing
