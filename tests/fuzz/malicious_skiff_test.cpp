@@ -190,6 +190,36 @@ TEST(MaliciousSkiff, ShapeInputsOfAnyLength) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("'starts' has an extent that is dimension"));
 }
 
+/// The shape program computes before there is an arena, and the data program reads its numbers by their rows.
+TEST(MaliciousSkiff, ShapesInsideAnotherTensor) {
+  const char* const kRead = R"(graph g {
+    symbol n: 1..8
+    input x: f32[n, 4]
+    const two: i64[2] = [2, 1]
+    const more: i64[1, 2] = [5, 3]
+    const zero: f32[] = 0
+    const one: i64[1] = [2]
+    s = Shape(x)
+    rows = Reshape(s, two)
+    r = Add(rows, more)
+    sums = ReduceSum(r) {axes=[1], keep_dims=false}
+    e = Expand(zero, sums)
+    y = Neg(r)
+    output e = e
+    output y = y
+  })";
+  const auto placed = [&](int32_t format::TensorT::*link, int64_t stride) {
+    return OpenAndRun(Damaged(kRead, [&](format::ModelT&, format::PlanT& plan) {
+      format::TensorT& r = *plan.tensors[Find(plan, "r")];
+      r.*link = static_cast<int32_t>(Find(plan, "y"));
+      r.row_stride = stride;
+    }));
+  };
+  for (const int64_t stride : {int64_t{0}, int64_t{1} << 20})
+    EXPECT_THAT(placed(&format::TensorT::view_of, stride), HasSubstr("is said to lie in another tensor"));
+  EXPECT_THAT(placed(&format::TensorT::buffer, 0), HasSubstr("is said to lie in another tensor"));
+}
+
 /// `graph` with a variable v: f32[1], whose next value is said to be the first output.
 std::vector<uint8_t> WithVariable(
     const std::string& graph, const std::vector<int64_t>& port,
