@@ -213,7 +213,7 @@ MemoryUsage Session::memory_usage() const {
           internals_->workspace_bytes(),
           packed.heap,
           internals_->model->weights_bytes(),
-          internals_->own_variables ? internals_->own_variables->bytes() : 0,
+          internals_->variable_bytes(),
           internals_->input_bytes(),
           packed.mapped,
           internals_->model->widened_bytes()};

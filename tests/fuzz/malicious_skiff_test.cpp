@@ -312,5 +312,33 @@ TEST(MaliciousSkiff, VariablesThatGrowByThemselves) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("variable 'v' is f32 [1], its next value would be f32 [4000]"));
 }
 
+/// A thousand variables begin as one blob of the file.
+TEST(MaliciousSkiff, VariablesOfOneValue) {
+  const auto file = Damaged(R"(graph g {
+    input x: f32[1]
+    const large: f32[32768] = seed 1
+    y = Add(x, large)
+    output y = y
+  })",
+                            [](format::ModelT& model, format::PlanT&) {
+                              for (int i = 0; i < 1000; ++i) {
+                                auto variable = std::make_unique<format::VariableT>();
+                                variable->name = "v" + std::to_string(i);
+                                variable->dtype = static_cast<uint8_t>(DType::kF32);
+                                variable->extents = {32768};
+                                for (uint32_t blob = 0; blob < model.blobs.size(); ++blob) {
+                                  if (model.blobs[blob].size() == 4 * 32768) variable->blob = blob;
+                                }
+                                model.variables.push_back(std::move(variable));
+                              }
+                            });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("the memory of the variables needs 131"));
+  const AlignedBytes bytes(file);
+  auto model = Model::Open(bytes.span());
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(Variables::Create(**model, uint64_t{64} << 20).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_TRUE(Variables::Create(**model).ok()) << "less than the default";
+}
+
 }  // namespace
 }  // namespace skiff::testing

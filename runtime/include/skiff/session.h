@@ -32,8 +32,8 @@ struct SessionOptions {
   /// Threads that Sessions share (skiff/thread_pool.h), which outlive the Session. `threads` is then ignored.
   /// Null: the Session has its own.
   ThreadPool* thread_pool = nullptr;
-  /// Bytes; 0: see kDefaultMemoryLimit. Creation, or the first run of a shape, fails when the arena or what
-  /// the delegates add would pass it. UINT64_MAX: none.
+  /// Bytes; 0: see kDefaultMemoryLimit. Creation, or the first run of a shape, fails when the variables,
+  /// the arena or what the delegates add would pass it. UINT64_MAX: none.
   uint64_t memory_limit = 0;
   uint64_t loop_limit =
       0;                ///< Steps of While nodes in one Run(); 0: see kDefaultLoopLimit. UINT64_MAX: none.
