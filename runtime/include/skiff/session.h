@@ -120,8 +120,9 @@ class Session {
   Result<TensorView> Output(int index) const;
   Result<TensorView> Output(const char* name) const;
   /// An intermediate tensor by the plan's or the source graph's name; needs keep_intermediates. Valid until
-  /// the next SetInput(), BindInput(), InputBuffer() or Run(). `source_perm`, where given, receives the
-  /// permutation by which the view's axes are the source tensor's: view = Transpose(source, perm).
+  /// the next SetInput(), BindInput(), InputBuffer() or Run(). kInvalidArgument where Output() says so, too.
+  /// `source_perm`, where given, receives the permutation by which the view's axes are the source tensor's:
+  /// view = Transpose(source, perm).
   Result<TensorView> Tap(const char* name, struct Ints* source_perm = nullptr) const;
 
   /// The state that this Session reads and leaves: its own, or SessionOptions::variables.
