@@ -121,6 +121,15 @@ TEST(MaliciousSkiff, NodesOfThousandsOfOperands) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("more than 4096 operands"));
 }
 
+/// A list of operands is one in the file, however many nodes have it, and one for each in memory.
+TEST(MaliciousSkiff, NodesOfOneListOfOperands) {
+  const auto file = Damaged(kActivations, [](format::ModelT&, format::PlanT& plan) {
+    plan.nodes[0]->inputs.resize(4000, plan.nodes[0]->inputs[0]);
+    while (plan.nodes.size() < 600) plan.nodes.push_back(std::make_unique<format::NodeT>(*plan.nodes[0]));
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("more than 2097152 references"));
+}
+
 /// More values than any shape rule reads at once are read where they lie.
 TEST(MaliciousSkiff, SplitsOfManyPiecesAreNoDamage) {
   std::string graph = "graph g {\n  input x: f32[1, 40]\n  const sizes: i64[40] = [1";
