@@ -49,7 +49,8 @@ Result<std::unique_ptr<Variables>> Variables::Create(const Model& model, uint64_
         made->bytes, AlignUp(static_cast<uint64_t>(made->all()[i].initial.bytes()) + kReadableTail));
   }
   // Several may have one value of the file.
-  SKIFF_RETURN_IF_ERROR(CheckMemoryLimit(made->bytes, MemoryLimitOf(model, memory_limit), "the memory of the variables"));
+  SKIFF_RETURN_IF_ERROR(
+      CheckMemoryLimit(made->bytes, MemoryLimitOf(model, memory_limit), "the memory of the variables"));
   made->memory = static_cast<unsigned char*>(platform::AllocateAligned(made->bytes));
   std::unique_ptr<Variables> variables;
   if (made->memory != nullptr) variables.reset(new (std::nothrow) Variables(std::move(made)));
