@@ -222,8 +222,15 @@ Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uin
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int32_t tensor = node.inputs[i + first];
     if (tensor < 0) return file.Invalid("node %u (%s) lacks input %zu", index, node.op->name, i + first);
-    inputs[i].dtype = plan.tensors[static_cast<size_t>(tensor)].view.dtype;
-    inputs[i].quantization = plan.tensors[static_cast<size_t>(tensor)].view.quantization;
+    const TensorView& view = plan.tensors[static_cast<size_t>(tensor)].view;
+    inputs[i].dtype = view.dtype;
+    inputs[i].quantization = view.quantization;
+    if (i >= LoopVariables(node)) continue;
+    // What an iteration returns is copied to where the next one reads it.
+    const TensorView& result = plan.tensors[static_cast<size_t>(node.outputs[i])].view;
+    if (result.dtype != view.dtype || !SameQuantization(result.quantization, view.quantization))
+      return file.Invalid("loop variable %zu of node %u (%s) has another type than its result", i, index,
+                          node.op->name);
   }
   const bool asks = node.op->code == OpCode::kWhile && body == 0;
   FixedArray<PortInfo> outputs;

@@ -16,8 +16,10 @@ inline constexpr size_t kMaxOperands = 4096;
 /// Of one plan.
 inline constexpr size_t kMaxInputs = 4096;
 /// A file names a few thousand nodes; these only stop a small malicious file from asking for huge tables.
-/// References are what all lists of operands, bodies and labels hold.
-inline constexpr size_t kMaxReferences = size_t{1} << 24;
+/// References are what all lists of operands, bodies and labels hold; a list that several nodes or bodies
+/// share counts for each. A Session needs some hundred bytes for an operand, and a node with its results and
+/// attributes, which are tables, has fewer operands than twice as many.
+inline constexpr size_t kMaxReferences = size_t{1} << 21;
 inline constexpr uint32_t kMaxTables = 1'000'000;
 /// Tables in tables: each body takes two.
 inline constexpr uint32_t kMaxTableDepth = 64;

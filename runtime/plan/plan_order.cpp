@@ -125,7 +125,12 @@ class Orderer {
     for (int32_t output : plan_.nodes[node].outputs) {
       if (!Define(output))
         return message_.Invalid("node %u writes tensor %d, which is not its own", node, output);
-      if (node < plan_.shape_nodes()) plan_.shape_values[static_cast<size_t>(output)] = true;
+      if (node >= plan_.shape_nodes()) continue;
+      // Computed before there is an arena: it lies nowhere in it, and side by side.
+      const TensorPlacement& placement = plan_.placements[static_cast<size_t>(output)];
+      if (placement.view_of != TensorPlacement::kRoot || placement.buffer != TensorPlacement::kRoot)
+        return message_.Invalid("tensor %d decides a shape and is said to lie in another tensor", output);
+      plan_.shape_values[static_cast<size_t>(output)] = true;
     }
     plan_.infer_order[(*at)++] = node;
     return OkStatus();

@@ -59,7 +59,21 @@ InferOutput<int64_t> TypeBeforeRun(const TensorView& stored) {
 
 }  // namespace
 
+Status ShapedPlan::Operands::Allocate(size_t most_inputs, size_t most_outputs) {
+  SKIFF_RETURN_IF_ERROR(inputs.Allocate(most_inputs));
+  SKIFF_RETURN_IF_ERROR(outputs.Allocate(most_outputs));
+  SKIFF_RETURN_IF_ERROR(widened.Allocate(most_inputs * kMaxWidenedValues));
+  return views.Allocate(most_inputs + most_outputs);
+}
+
 Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
+  size_t inputs = 0;
+  size_t outputs = 0;
+  SKIFF_RETURN_IF_ERROR(Init(plan, keep_apart, &inputs, &outputs));
+  return own_operands_.Allocate(inputs, outputs);
+}
+
+Status ShapedPlan::Init(const PlanData& plan, bool keep_apart, size_t* most_inputs, size_t* most_outputs) {
   plan_ = &plan;
   keep_apart_ = keep_apart;
   const size_t count = plan.tensors.size();
@@ -75,19 +89,14 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
   for (size_t i = 0; i < plan.inputs.size(); ++i)
     input_of_[static_cast<size_t>(plan.inputs[i])] = static_cast<int32_t>(i);
   SKIFF_RETURN_IF_ERROR(FindLifetimes());
-  size_t inputs = 0;
-  size_t outputs = 0;
   for (const PlanNode& node : plan.nodes) {
-    inputs = node.inputs.size() > inputs ? node.inputs.size() : inputs;
-    outputs = node.outputs.size() > outputs ? node.outputs.size() : outputs;
+    *most_inputs = node.inputs.size() > *most_inputs ? node.inputs.size() : *most_inputs;
+    *most_outputs = node.outputs.size() > *most_outputs ? node.outputs.size() : *most_outputs;
   }
-  SKIFF_RETURN_IF_ERROR(infer_inputs_.Allocate(inputs));
-  SKIFF_RETURN_IF_ERROR(infer_outputs_.Allocate(outputs));
-  SKIFF_RETURN_IF_ERROR(kernel_views_.Allocate(inputs + outputs));
   if (kBuildHasBodies) SKIFF_RETURN_IF_ERROR(bodies_.Allocate(plan.bodies.size()));
   for (size_t i = 0; kBuildHasBodies && i < bodies_.size(); ++i)
-    SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false));
-  return widened_.Allocate(inputs * kMaxWidenedValues);
+    SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false, most_inputs, most_outputs));
+  return OkStatus();
 }
 
 /// The buffers that are planned at each new shape, and when each is needed; that does not depend on the
@@ -149,7 +158,7 @@ bool ShapedPlan::InState(int32_t tensor) const {
 
 void ShapedPlan::Describe(int32_t index, size_t slot) {
   const PlanTensor& tensor = tensors_[static_cast<size_t>(index)];
-  InferInput<int64_t>& input = infer_inputs_[slot];
+  InferInput<int64_t>& input = operands_->inputs[slot];
   input = {};
   input.present = true;
   input.dtype = RuleDType(tensor.view.dtype, tensor.view.quantization);
@@ -165,7 +174,7 @@ void ShapedPlan::Describe(int32_t index, size_t slot) {
     input.values = tensor.view.as<const int64_t>();
     input.value_count = count;
   } else if (tensor.view.dtype == DType::kI32 && count <= kMaxWidenedValues) {
-    int64_t* values = widened_.data() + slot * kMaxWidenedValues;
+    int64_t* values = operands_->widened.data() + slot * kMaxWidenedValues;
     for (int64_t i = 0; i < count; ++i) values[i] = tensor.view.as<const int32_t>()[i];
     input.values = values;
     input.value_count = count;
@@ -175,7 +184,7 @@ void ShapedPlan::Describe(int32_t index, size_t slot) {
 Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    const InferOutput<int64_t>& inferred = infer_outputs_[i];
+    const InferOutput<int64_t>& inferred = operands_->outputs[i];
     const auto at = static_cast<size_t>(node.outputs[i]);
     const TensorView& stored = plan_->tensors[at].view;
     const skiff::Shape shape(inferred.extents, inferred.rank);
@@ -202,7 +211,8 @@ Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
 Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    kernel_views_[i] = node.inputs[i] < 0 ? TensorView() : tensors_[static_cast<size_t>(node.inputs[i])].view;
+    operands_->views[i] =
+        node.inputs[i] < 0 ? TensorView() : tensors_[static_cast<size_t>(node.inputs[i])].view;
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     TensorView& view = tensors_[static_cast<size_t>(node.outputs[i])].view;
@@ -214,13 +224,13 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
     if (values_too_small_) return Status(StatusCode::kOutOfMemory);
     view.data = values_.data() + values_used_;
     values_used_ = end;
-    kernel_views_[node.inputs.size() + i] = view;
+    operands_->views[node.inputs.size() + i] = view;
   }
   ErrorCapture capture;
   const KernelArgs args{node.op->code,
                         node.attrs,
-                        {kernel_views_.data(), node.inputs.size()},
-                        {kernel_views_.data() + node.inputs.size(), node.outputs.size()}};
+                        {operands_->views.data(), node.inputs.size()},
+                        {operands_->views.data() + node.inputs.size(), node.outputs.size()}};
   const Status status = node.op->kernel(args);
   if (status.ok()) return status;
   return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, capture.message());
@@ -231,26 +241,29 @@ Span<ShapedPlan> ShapedPlan::BodiesOf(uint32_t node) {
   return {bodies_.data() + (bodies.data() - plan_->bodies.data()), bodies.size()};
 }
 
-/// Shapes the bodies of a node at its inputs. Fills infer_outputs_.
+/// Shapes the bodies of a node at its inputs. Fills operands_->outputs.
 Status ShapedPlan::InferBodies(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   const size_t first = FirstBodyInput(node.op->code);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    kernel_views_[i] = tensors_[static_cast<size_t>(node.inputs[i])].view;
-    if (!kernel_views_[i].dense())
+    if (!tensors_[static_cast<size_t>(node.inputs[i])].view.dense())
       return message.Invalid("node %u '%s' (%s): input %zu is strided", index, node.name, node.op->name, i);
   }
   uint64_t scratch = 0;
   for (ShapedPlan& body : BodiesOf(index)) {
     PlanMessage inner;
-    const Status status = body.Shape({kernel_views_.data() + first, node.inputs.size() - first}, inner);
+    // Anew for each: a body writes its own operands over them.
+    for (size_t i = first; i < node.inputs.size(); ++i)
+      operands_->views[i] = tensors_[static_cast<size_t>(node.inputs[i])].view;
+    const Status status =
+        body.Shape({operands_->views.data() + first, node.inputs.size() - first}, *operands_, inner);
     if (!status.ok() && status.code() != StatusCode::kInvalidModel) return status;
     if (!status.ok())
       return message.Invalid("in a body of node %u '%s' (%s): %.400s", index, node.name, node.op->name,
                              inner.text);
     scratch = body.arena_bytes() > scratch ? body.arena_bytes() : scratch;
   }
-  infer_outputs_[node.outputs.size() - 1] = {DType::kU8, 1, {static_cast<int64_t>(scratch)}};
+  operands_->outputs[node.outputs.size() - 1] = {DType::kU8, 1, {static_cast<int64_t>(scratch)}};
   return CompareBodies(index, message);
 }
 
@@ -263,8 +276,8 @@ Status ShapedPlan::InferShapedInRun(uint32_t index, PlanMessage& message) {
   }
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     const bool stays = i < LoopVariables(node) && !plan_->IsLate(node.outputs[i]);
-    infer_outputs_[i] = stays ? TypeOf(tensors_[static_cast<size_t>(node.inputs[i])].view)
-                              : TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
+    operands_->outputs[i] = stays ? TypeOf(tensors_[static_cast<size_t>(node.inputs[i])].view)
+                                  : TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
   }
   return OkStatus();
 }
@@ -274,19 +287,22 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
   const PlanNode& node = plan_->nodes[index];
   const bool choose = node.op->code == OpCode::kIf;
   const Span<ShapedPlan> bodies = BodiesOf(index);
+  const auto input = [&](size_t i) -> const TensorView& {
+    return tensors_[static_cast<size_t>(node.inputs[i])].view;
+  };
   const auto output = [](ShapedPlan& body, size_t i) -> const TensorView& {
     return body.tensors()[static_cast<size_t>(body.plan().outputs[i])].view;
   };
-  if (!IsCondition(choose ? kernel_views_[0] : output(bodies[0], 0)))
+  if (!IsCondition(choose ? input(0) : output(bodies[0], 0)))
     return message.Invalid("node %u '%s' (%s): the condition is no bool of one element", index, node.name,
                            node.op->name);
   for (size_t i = 0; i < BodyResults(node).size(); ++i) {
     if (plan_->IsLate(node.outputs[i])) {
-      infer_outputs_[i] = TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
+      operands_->outputs[i] = TypeBeforeRun(plan_->tensors[static_cast<size_t>(node.outputs[i])].view);
       continue;
     }
     const bool other = choose && IsLate(bodies[0], i);
-    const TensorView& expected = choose ? output(bodies[other ? 1 : 0], i) : kernel_views_[i];
+    const TensorView& expected = choose ? output(bodies[other ? 1 : 0], i) : input(i);
     const TensorView& got = output(bodies[other ? 0 : 1], i);
     const bool same = IsLate(bodies[other ? 0 : 1], i) ? MayHaveType(bodies[other ? 0 : 1], i, expected)
                                                        : SameType(expected, got);
@@ -296,7 +312,7 @@ Status ShapedPlan::CompareBodies(uint32_t index, PlanMessage& message) {
                              choose ? "in one branch" : "before the loop", DTypeName(got.dtype),
                              ShapeText(got.shape).c_str(), choose ? "in the other" : "after an iteration");
     }
-    infer_outputs_[i] = TypeOf(expected);
+    operands_->outputs[i] = TypeOf(expected);
   }
   return OkStatus();
 }
@@ -309,15 +325,15 @@ Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
     return StoreTypes(index, message);
   }
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    infer_inputs_[i] = {};
+    operands_->inputs[i] = {};
     if (node.inputs[i] >= 0) Describe(node.inputs[i], i);
   }
-  for (size_t i = 0; i < node.outputs.size(); ++i) infer_outputs_[i] = {};
+  for (size_t i = 0; i < node.outputs.size(); ++i) operands_->outputs[i] = {};
   char reason[InferContext<int64_t>::kMessageBytes] = "";
   InferContext<int64_t> context{node.op->code,
                                 node.attrs,
-                                {infer_inputs_.data(), node.inputs.size()},
-                                {infer_outputs_.data(), node.outputs.size()},
+                                {operands_->inputs.data(), node.inputs.size()},
+                                {operands_->outputs.data(), node.outputs.size()},
                                 reason};
   if (!node.op->infer(context).ok())
     return message.Invalid("node %u '%s' (%s): %s", index, node.name, node.op->name, reason);
@@ -325,9 +341,7 @@ Status ShapedPlan::InferNode(uint32_t index, PlanMessage& message) {
   return kBuildHasKernels && index < plan_->shape_nodes() ? ComputeValues(index, message) : OkStatus();
 }
 
-Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
-  values_used_ = 0;
-  values_too_small_ = false;
+Status ShapedPlan::TakeInputs(Span<const TensorView> inputs, PlanMessage& message) {
   for (size_t i = 0; i < plan_->inputs.size(); ++i) {
     const auto at = static_cast<size_t>(plan_->inputs[i]);
     const TensorView& stored = plan_->tensors[at].view;
@@ -338,16 +352,24 @@ Status ShapedPlan::Infer(Span<const TensorView> inputs, PlanMessage& message) {
     }
     tensors_[at].view = TensorView(inputs[i].data, stored.dtype, inputs[i].shape, stored.quantization);
   }
+  return OkStatus();
+}
+
+Status ShapedPlan::Infer(PlanMessage& message) {
+  values_used_ = 0;
+  values_too_small_ = false;
   for (const uint32_t node : plan_->infer_order) SKIFF_RETURN_IF_ERROR(InferNode(node, message));
   return OkStatus();
 }
 
-Status ShapedPlan::Shape(Span<const TensorView> inputs, PlanMessage& message) {
-  Status status = Infer(inputs, message);
+Status ShapedPlan::Shape(Span<const TensorView> inputs, Operands& operands, PlanMessage& message) {
+  operands_ = &operands;
+  SKIFF_RETURN_IF_ERROR(TakeInputs(inputs, message));
+  Status status = Infer(message);
   while (BuildHas(Feature::kShapes) && values_too_small_) {
     const size_t wanted = values_.empty() ? kFirstValueBytes : values_.size() * 2;
     SKIFF_RETURN_IF_ERROR(values_.Allocate(wanted + kAlignment));
-    status = Infer(inputs, message);
+    status = Infer(message);
   }
   SKIFF_RETURN_IF_ERROR(status);
   return Place(message);

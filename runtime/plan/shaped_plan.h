@@ -14,7 +14,9 @@ class ShapedPlan {
 
   /// `inputs`: shape and, of shape inputs, elements of each graph input. Fills tensors() but for addresses of
   /// activations. On kInvalidModel and kInvalidArgument the message says which node cannot take these shapes.
-  Status Shape(Span<const TensorView> inputs, PlanMessage& message);
+  Status Shape(Span<const TensorView> inputs, PlanMessage& message) {
+    return Shape(inputs, own_operands_, message);
+  }
 
   /// Gives the activations their addresses. `inputs` are those of the graph inputs, null where one lies in
   /// the arena.
@@ -33,7 +35,21 @@ class ShapedPlan {
   uint64_t value_bytes() const;
 
  private:
-  Status Infer(Span<const TensorView> inputs, PlanMessage& message);
+  /// The operands of the node that is looked at. A plan and its bodies share one: a file may name a body
+  /// thousands of times.
+  struct Operands {
+    FixedArray<InferInput<int64_t>> inputs;
+    FixedArray<InferOutput<int64_t>> outputs;
+    FixedArray<int64_t> widened;
+    FixedArray<TensorView> views;  ///< Inputs, then outputs.
+
+    Status Allocate(size_t most_inputs, size_t most_outputs);
+  };
+
+  Status Init(const PlanData& plan, bool keep_apart, size_t* most_inputs, size_t* most_outputs);
+  Status Shape(Span<const TensorView> inputs, Operands& operands, PlanMessage& message);
+  Status TakeInputs(Span<const TensorView> inputs, PlanMessage& message);
+  Status Infer(PlanMessage& message);
   Status InferNode(uint32_t node, PlanMessage& message);
   Status InferBodies(uint32_t node, PlanMessage& message);
   Status InferShapedInRun(uint32_t node, PlanMessage& message);
@@ -63,10 +79,8 @@ class ShapedPlan {
   size_t values_used_ = 0;
   bool values_too_small_ = false;
   uint64_t arena_bytes_ = 0;
-  FixedArray<InferInput<int64_t>> infer_inputs_;
-  FixedArray<InferOutput<int64_t>> infer_outputs_;
-  FixedArray<int64_t> widened_;
-  FixedArray<TensorView> kernel_views_;
+  Operands own_operands_;  ///< Of a body empty.
+  Operands* operands_ = nullptr;
   FixedArray<ShapedPlan> bodies_;  ///< Of plan().bodies.
 };
 

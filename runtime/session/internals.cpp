@@ -36,7 +36,7 @@ Status Session::Internals::ChooseSignature() {
 Status Session::Internals::TakeVariables() {
   variables = options.variables;
   if (variables == nullptr) {
-    SKIFF_ASSIGN_OR_RETURN(own_variables, Variables::Create(*model));
+    SKIFF_ASSIGN_OR_RETURN(own_variables, Variables::Create(*model, options.memory_limit));
     variables = own_variables.get();
   }
   if (&variables->model() != model)
@@ -46,7 +46,9 @@ Status Session::Internals::TakeVariables() {
     void* place = variables->data(port.variable);
     if (options.keep_intermediates) {
       const TensorView view(nullptr, port.dtype, port.shape, port.quantization);
-      SKIFF_RETURN_IF_ERROR(inputs[i].buffer.Grow(static_cast<uint64_t>(view.bytes()), "a variable"));
+      const auto bytes = static_cast<uint64_t>(view.bytes());
+      SKIFF_RETURN_IF_ERROR(CheckGrowth(bytes, "the memory of kept variables"));
+      SKIFF_RETURN_IF_ERROR(inputs[i].buffer.Grow(bytes, "a variable"));
       place = inputs[i].buffer.data();
     }
     SetPlace(static_cast<int>(i), place, port.shape);
@@ -93,21 +95,23 @@ void Session::Internals::KeepVariables() {
   }
 }
 
-uint64_t Session::Internals::MemoryLimit() const {
-  const uint64_t by_default = kDefaultMemoryLimit + kMemoryPerFileByte * model->file_bytes();
-  return options.memory_limit != 0 ? options.memory_limit : by_default;
+uint64_t MemoryLimitOf(const Model& model, uint64_t asked) {
+  return asked != 0 ? asked : kDefaultMemoryLimit + kMemoryPerFileByte * model.file_bytes();
 }
 
-Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
-  const uint64_t limit = MemoryLimit();
+Status CheckMemoryLimit(uint64_t bytes, uint64_t limit, const char* what) {
   if (bytes <= limit) return OkStatus();
   return Fail(StatusCode::kOutOfMemory,
               "%s needs %llu bytes, the memory limit is %llu (SessionOptions::memory_limit)", what,
               static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(limit));
 }
 
+Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
+  return CheckMemoryLimit(bytes, MemoryLimit(), what);
+}
+
 Status Session::Internals::CheckGrowth(uint64_t bytes, const char* what) const {
-  return CheckLimit(SaturatingAdd(bytes, arena.size() + input_bytes() + workspace_bytes()), what);
+  return CheckLimit(SaturatingAdd(bytes, arena.size() + held_bytes() + workspace_bytes()), what);
 }
 
 Status Session::Internals::Allocate() {
@@ -266,7 +270,7 @@ Status Session::Internals::MakeReady(ShapeState& state, const PlanData& plan) {
 Status Session::Internals::MakeRoom(const ShapeState& state) {
   const uint64_t arena_bytes = std::max(arena.size(), state.arena_bytes());
   SKIFF_RETURN_IF_ERROR(
-      CheckLimit(SaturatingAdd(arena_bytes, input_bytes() + workspace_bytes() + state.workspace_bytes()),
+      CheckLimit(SaturatingAdd(arena_bytes, held_bytes() + workspace_bytes() + state.workspace_bytes()),
                  "the arena with the delegates' workspace"));
   return GrowArena(arena_bytes);
 }
@@ -333,7 +337,7 @@ Result<TensorView> Session::Internals::OwnPlace(int index, const Shape& shape) {
   const TensorView wanted(nullptr, signature->inputs[i].dtype, shape, signature->inputs[i].quantization);
   const auto bytes = static_cast<uint64_t>(wanted.bytes());
   Buffer& buffer = inputs[i].buffer;
-  const uint64_t others = arena.size() + input_bytes() - buffer.size();
+  const uint64_t others = arena.size() + held_bytes() - buffer.size();
   SKIFF_RETURN_IF_ERROR(
       CheckLimit(SaturatingAdd(others, std::max(bytes, buffer.size())), "the arena with the inputs"));
   SKIFF_RETURN_IF_ERROR(buffer.Grow(bytes, "an input"));

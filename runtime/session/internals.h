@@ -6,6 +6,7 @@
 
 #include "core/buffer.h"
 #include "format/model_data.h"
+#include "session/memory_limit.h"
 #include "session/shape_state.h"
 #include "skiff/session.h"
 
@@ -71,7 +72,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status ChooseState();
   Status PrepareState();
   Status MakeReady(ShapeState& state, const PlanData& plan);
-  uint64_t MemoryLimit() const;
+  uint64_t MemoryLimit() const { return MemoryLimitOf(*model, options.memory_limit); }
   Status MakeRoom(const ShapeState& state);
   Status GrowArena(uint64_t bytes);
   void Poison();
@@ -82,6 +83,9 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Result<TensorView> OwnPlace(int index, const Shape& shape);
   uint64_t workspace_bytes() const;
   uint64_t input_bytes() const;
+  uint64_t variable_bytes() const { return own_variables ? own_variables->bytes() : 0; }
+  /// What stays from shape to shape beside the arena.
+  uint64_t held_bytes() const { return input_bytes() + variable_bytes(); }
 };
 
 }  // namespace skiff

@@ -188,9 +188,11 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
   if (!internals_->options.keep_intermediates) {
     return Fail(StatusCode::kInvalidArgument, "tapping '%s' needs SessionOptions::keep_intermediates", name);
   }
-  // What was bound may be gone: an input that was set since may have other memory.
-  if (internals_->current == nullptr || internals_->current->bound_to != internals_->addresses)
-    return Fail(StatusCode::kInvalidArgument, "there is nothing to tap before a run");
+  // What was bound may be gone: an input that was set since may have other memory, and so may what a failed
+  // run was about to grow.
+  if (internals_->outputs != Internals::Outputs::kThere ||
+      internals_->current->bound_to != internals_->addresses)
+    return Fail(StatusCode::kInvalidArgument, "there is nothing to tap before a run that succeeds");
   const PlanData& plan = internals_->current->plan();
   // A tensor that holds the source's elements wins over one that only shares the name.
   for (const bool by_source : {true, false}) {
@@ -213,7 +215,7 @@ MemoryUsage Session::memory_usage() const {
           internals_->workspace_bytes(),
           packed.heap,
           internals_->model->weights_bytes(),
-          internals_->own_variables ? internals_->own_variables->bytes() : 0,
+          internals_->variable_bytes(),
           internals_->input_bytes(),
           packed.mapped,
           internals_->model->widened_bytes()};

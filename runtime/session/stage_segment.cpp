@@ -59,7 +59,7 @@ class StageSegment final : public BodySegment {
 Status TakeLate(ShapedPlan& shaped, const PlanNode& node, size_t i, const TensorView& view) {
   const int32_t result = node.outputs[i];
   const TensorView& stated = shaped.plan().tensors[static_cast<size_t>(result)].view;
-  bool same = view.shape.rank() == stated.shape.rank();
+  bool same = view.dtype == stated.dtype && view.shape.rank() == stated.shape.rank();
   for (int axis = 0; same && axis < view.shape.rank(); ++axis)
     same = stated.shape[axis] < 0 || stated.shape[axis] == view.shape[axis];
   if (!same)

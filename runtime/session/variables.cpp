@@ -7,6 +7,7 @@
 #include "core/features.h"
 #include "core/fixed_array.h"
 #include "core/platform.h"
+#include "session/memory_limit.h"
 
 namespace skiff {
 
@@ -37,7 +38,7 @@ struct Variables::Internals {
 Variables::Variables(std::unique_ptr<Internals> internals) : internals_(std::move(internals)) {}
 Variables::~Variables() = default;
 
-Result<std::unique_ptr<Variables>> Variables::Create(const Model& model) {
+Result<std::unique_ptr<Variables>> Variables::Create(const Model& model, uint64_t memory_limit) {
   std::unique_ptr<Internals> made(new (std::nothrow) Internals);
   if (!made) return Fail(StatusCode::kOutOfMemory, "cannot allocate the variables");
   made->model = &model;
@@ -47,6 +48,9 @@ Result<std::unique_ptr<Variables>> Variables::Create(const Model& model) {
     made->bytes = SaturatingAdd(
         made->bytes, AlignUp(static_cast<uint64_t>(made->all()[i].initial.bytes()) + kReadableTail));
   }
+  // Several may have one value of the file.
+  SKIFF_RETURN_IF_ERROR(
+      CheckMemoryLimit(made->bytes, MemoryLimitOf(model, memory_limit), "the memory of the variables"));
   made->memory = static_cast<unsigned char*>(platform::AllocateAligned(made->bytes));
   std::unique_ptr<Variables> variables;
   if (made->memory != nullptr) variables.reset(new (std::nothrow) Variables(std::move(made)));

@@ -325,6 +325,29 @@ TEST(Segment, FollowsNewExtents) {
   }
 }
 
+/// Kernels of ours take vectors of channels, of which the next picture may have fewer.
+TEST(Segment, PoolsAsManyChannelsAsThereAre) {
+  Case pool = MakeCase(OpCode::kMaxPool2d, {F32({1, 6, 6, 64})});
+  pool.As<Pool2dAttrs>().kernel = {3, 3};
+  pool.As<Pool2dAttrs>().strides = {1, 1};
+  const auto state = NewState();
+  const auto session = NewSession(*state, 1);
+  Node changing(pool);
+  Result<std::unique_ptr<PreparedSegment>> prepared = session->Prepare(changing.segment());
+  ASSERT_TRUE(prepared.ok());
+  for (const int64_t channels : {64, 3, 1, 5, 64}) {
+    Case now = pool;
+    now.inputs[0].shape[3] = channels;
+    Node fresh(now);
+    const auto expected = fresh.Run(*state, {});
+    changing.TakeTensorsOf(fresh);
+    ASSERT_TRUE((*prepared)->Reshape().ok());
+    ASSERT_TRUE((*prepared)->Bind().ok());
+    ASSERT_TRUE((*prepared)->Run({}).ok());
+    EXPECT_EQ(ElementsOf(changing.output(0)), expected.outputs[0]) << channels;
+  }
+}
+
 /// Pictures of three planes have a kernel of their own, whose tiles are shared among threads.
 TEST(Segment, TurnsPlanesIntoPixels) {
   constexpr int64_t kPixels = int64_t{101} * 90;

@@ -261,6 +261,12 @@ TEST(MaliciousBodies, GrowingLoopsOfLies) {
        },
        "lies outside of its memory"},
       {"a small arena", [](format::PlanT&, format::NodeT& loop) { loop.bodies[1]->arena_bytes = 4; }, ""},
+      {"a variable whose result is of another type",
+       [&](format::PlanT& plan, format::NodeT& loop) {
+         tensor(plan, loop.outputs[1]).dtype = static_cast<uint8_t>(DType::kI64);
+         loop.bodies[1]->outputs[1] = loop.bodies[1]->outputs[0];
+       },
+       "loop variable 1 of node 0 (While) has another type than its result"},
       {"a condition of two elements",
        [&](format::PlanT&, format::NodeT& loop) {
          format::PlanT& body = *loop.bodies[0];

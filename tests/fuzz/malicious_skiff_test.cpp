@@ -121,6 +121,15 @@ TEST(MaliciousSkiff, NodesOfThousandsOfOperands) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("more than 4096 operands"));
 }
 
+/// A list of operands is one in the file, however many nodes have it, and one for each in memory.
+TEST(MaliciousSkiff, NodesOfOneListOfOperands) {
+  const auto file = Damaged(kActivations, [](format::ModelT&, format::PlanT& plan) {
+    plan.nodes[0]->inputs.resize(4000, plan.nodes[0]->inputs[0]);
+    while (plan.nodes.size() < 600) plan.nodes.push_back(std::make_unique<format::NodeT>(*plan.nodes[0]));
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("more than 2097152 references"));
+}
+
 /// More values than any shape rule reads at once are read where they lie.
 TEST(MaliciousSkiff, SplitsOfManyPiecesAreNoDamage) {
   std::string graph = "graph g {\n  input x: f32[1, 40]\n  const sizes: i64[40] = [1";
@@ -188,6 +197,36 @@ TEST(MaliciousSkiff, ShapeInputsOfAnyLength) {
                               }
                             });
   EXPECT_THAT(OpenAndRun(file), HasSubstr("'starts' has an extent that is dimension"));
+}
+
+/// The shape program computes before there is an arena, and the data program reads its numbers by their rows.
+TEST(MaliciousSkiff, ShapesInsideAnotherTensor) {
+  const char* const kRead = R"(graph g {
+    symbol n: 1..8
+    input x: f32[n, 4]
+    const two: i64[2] = [2, 1]
+    const more: i64[1, 2] = [5, 3]
+    const zero: f32[] = 0
+    const one: i64[1] = [2]
+    s = Shape(x)
+    rows = Reshape(s, two)
+    r = Add(rows, more)
+    sums = ReduceSum(r) {axes=[1], keep_dims=false}
+    e = Expand(zero, sums)
+    y = Neg(r)
+    output e = e
+    output y = y
+  })";
+  const auto placed = [&](int32_t format::TensorT::*link, int64_t stride) {
+    return OpenAndRun(Damaged(kRead, [&](format::ModelT&, format::PlanT& plan) {
+      format::TensorT& r = *plan.tensors[Find(plan, "r")];
+      r.*link = static_cast<int32_t>(Find(plan, "y"));
+      r.row_stride = stride;
+    }));
+  };
+  for (const int64_t stride : {int64_t{0}, int64_t{1} << 20})
+    EXPECT_THAT(placed(&format::TensorT::view_of, stride), HasSubstr("is said to lie in another tensor"));
+  EXPECT_THAT(placed(&format::TensorT::buffer, 0), HasSubstr("is said to lie in another tensor"));
 }
 
 /// `graph` with a variable v: f32[1], whose next value is said to be the first output.
@@ -280,6 +319,34 @@ TEST(MaliciousSkiff, VariablesThatGrowByThemselves) {
                                    model.signatures[0]->outputs[0]->extents = {INT64_MIN};
                                  });
   EXPECT_THAT(OpenAndRun(file), HasSubstr("variable 'v' is f32 [1], its next value would be f32 [4000]"));
+}
+
+/// A thousand variables begin as one blob of the file.
+TEST(MaliciousSkiff, VariablesOfOneValue) {
+  const auto file = Damaged(R"(graph g {
+    input x: f32[1]
+    const large: f32[32768] = seed 1
+    y = Add(x, large)
+    output y = y
+  })",
+                            [](format::ModelT& model, format::PlanT&) {
+                              for (int i = 0; i < 1000; ++i) {
+                                auto variable = std::make_unique<format::VariableT>();
+                                variable->name = "v" + std::to_string(i);
+                                variable->dtype = static_cast<uint8_t>(DType::kF32);
+                                variable->extents = {32768};
+                                for (uint32_t blob = 0; blob < model.blobs.size(); ++blob) {
+                                  if (model.blobs[blob].size() == 4 * 32768) variable->blob = blob;
+                                }
+                                model.variables.push_back(std::move(variable));
+                              }
+                            });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("the memory of the variables needs 131"));
+  const AlignedBytes bytes(file);
+  auto model = Model::Open(bytes.span());
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ(Variables::Create(**model, uint64_t{64} << 20).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_TRUE(Variables::Create(**model).ok()) << "less than the default";
 }
 
 }  // namespace

@@ -74,6 +74,11 @@ class MaxPoolStep final : public OperatorStep {
   PoolGeometry geometry_;
 };
 
+/// Whether the channels of a pixel are as many as a vector of our kernels has lanes.
+bool FillVectors(const TensorView& x, const Kernels& kernels) {
+  return x.shape[3] >= static_cast<int64_t>(kernels.depthwise_channels);
+}
+
 class OwnMaxPoolStep final : public Step {
  public:
   OwnMaxPoolStep(const NodeView& node, const Environment& environment, MaxPoolFn kernel)
@@ -84,6 +89,8 @@ class OwnMaxPoolStep final : public Step {
     const TensorView& y = node_.out(0);
     PoolGeometry g;
     if (!DescribePool(node_.As<Pool2dAttrs>(), x, y, &g)) return Refuse();
+    // The step was made for another shape, which had channels enough.
+    if (!FillVectors(x, *environment_.kernels)) return Refuse();
     args_.channels = g.channels;
     args_.height = static_cast<size_t>(x.shape[1]);
     args_.width = static_cast<size_t>(x.shape[2]);
@@ -133,8 +140,7 @@ MaxPoolFn FindMaxPool(const NodeView& node, const Kernels& kernels) {
     return pair[0] == pair[1] && pair[0] >= low && pair[0] <= high;
   };
   const bool suits = x.dtype == DType::kF32 && equal(attrs.kernel, 2, 3) && equal(attrs.strides, 1, 2) &&
-                     equal(attrs.dilations, 1, 1) &&
-                     x.shape[3] >= static_cast<int64_t>(kernels.depthwise_channels);
+                     equal(attrs.dilations, 1, 1) && FillVectors(x, kernels);
   return suits ? kernels.max_pool[attrs.kernel[0] - 2][attrs.strides[0] - 1] : nullptr;
 }
 

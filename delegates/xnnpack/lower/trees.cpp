@@ -40,6 +40,7 @@ class TreeEnsembleStep final : public Step {
     trees_ = Trees<float>([this](size_t i) -> const TensorView& { return node_.in(i); });
     if (!checked_ || features_ != x.shape[1]) {
       features_ = x.shape[1];
+      checked_ = false;  // Of as many features as at a shape before they may have been sound.
       SKIFF_RETURN_IF_ERROR(Check());
       checked_ = true;
     }
@@ -118,8 +119,8 @@ class TreeEnsembleStep final : public Step {
 
   /// Each tree from the root outwards, pair by pair: the nodes that every row meets lie together.
   Status Pack() {
-    SKIFF_RETURN_IF_ERROR(packed_.Allocate(static_cast<uint64_t>(trees_.node_count + trees_.root_count)));
     SKIFF_RETURN_IF_ERROR(roots_.Allocate(static_cast<uint64_t>(trees_.root_count)));
+    SKIFF_RETURN_IF_ERROR(packed_.Allocate(static_cast<uint64_t>(trees_.node_count + trees_.root_count)));
     uint32_t filled = 0;
     for (size_t tree = 0; tree < roots_.size(); ++tree) {
       uint32_t place = filled;

@@ -32,8 +32,8 @@ struct SessionOptions {
   /// Threads that Sessions share (skiff/thread_pool.h), which outlive the Session. `threads` is then ignored.
   /// Null: the Session has its own.
   ThreadPool* thread_pool = nullptr;
-  /// Bytes; 0: see kDefaultMemoryLimit. Creation, or the first run of a shape, fails when the arena or what
-  /// the delegates add would pass it. UINT64_MAX: none.
+  /// Bytes; 0: see kDefaultMemoryLimit. Creation, or the first run of a shape, fails when the variables,
+  /// the arena or what the delegates add would pass it. UINT64_MAX: none.
   uint64_t memory_limit = 0;
   uint64_t loop_limit =
       0;                ///< Steps of While nodes in one Run(); 0: see kDefaultLoopLimit. UINT64_MAX: none.
@@ -120,8 +120,9 @@ class Session {
   Result<TensorView> Output(int index) const;
   Result<TensorView> Output(const char* name) const;
   /// An intermediate tensor by the plan's or the source graph's name; needs keep_intermediates. Valid until
-  /// the next SetInput(), BindInput(), InputBuffer() or Run(). `source_perm`, where given, receives the
-  /// permutation by which the view's axes are the source tensor's: view = Transpose(source, perm).
+  /// the next SetInput(), BindInput(), InputBuffer() or Run(). kInvalidArgument where Output() says so, too.
+  /// `source_perm`, where given, receives the permutation by which the view's axes are the source tensor's:
+  /// view = Transpose(source, perm).
   Result<TensorView> Tap(const char* name, struct Ints* source_perm = nullptr) const;
 
   /// The state that this Session reads and leaves: its own, or SessionOptions::variables.

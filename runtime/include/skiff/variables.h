@@ -12,8 +12,9 @@ namespace skiff {
 /// share one take turns.
 class Variables {
  public:
-  /// Initial values, as the file has them. `model` must outlive the result. kOutOfMemory.
-  static Result<std::unique_ptr<Variables>> Create(const Model& model);
+  /// Initial values, as the file has them. `model` must outlive the result. kOutOfMemory, also where they
+  /// would pass `memory_limit`, which is in bytes; 0: see kDefaultMemoryLimit (session.h).
+  static Result<std::unique_ptr<Variables>> Create(const Model& model, uint64_t memory_limit = 0);
   ~Variables();
   Variables(const Variables&) = delete;
   Variables& operator=(const Variables&) = delete;

@@ -115,6 +115,82 @@ TEST(Taps, EndWhereAnInputMoves) {
   EXPECT_EQ(session->Tap("x").value().as<float>()[599999], 1.0f);
 }
 
+/// A loop variable that grows lies in memory that the run has moved before it failed.
+TEST(Taps, AreOfARunThatSucceeds) {
+  const OpenedModel opened(R"(graph g {
+    input x: f32[20, 4]
+    input lim: i64[1]
+    const first: i64[1] = [0]
+    i, v = While(first, x, lim) condition {
+      input i
+      input v
+      input lim
+      const whole: i64[0] = []
+      less = Less(i, lim)
+      go = Reshape(less, whole)
+      output go
+    } body {
+      input i
+      input v
+      input lim
+      const ones: i64[6] = [1, 1, 1, 1, 1, 1]
+      one = Gather(ones, i)
+      next = Add(i, one)
+      w = Concat(v, v) {axis=0}
+      output next
+      output w
+    }
+    y = Tanh(v)
+    output y = y
+  })");
+  SessionOptions options;
+  options.keep_intermediates = true;
+  const auto session = NewSession(*opened.model, options);
+  const auto run = [&](int64_t steps) {
+    std::fill_n(session->InputBuffer(0).value().as<float>(), 80, 1.0f);
+    *session->InputBuffer(1).value().as<int64_t>() = steps;
+    return session->Run();
+  };
+  ASSERT_TRUE(run(2).ok());
+  EXPECT_EQ(session->Tap("v").value().shape[0], 80);
+  EXPECT_FALSE(run(20).ok()) << "there are six ones";
+  EXPECT_EQ(session->Tap("v").status().code(), StatusCode::kInvalidArgument);
+  ASSERT_TRUE(run(3).ok());
+  EXPECT_EQ(session->Tap("v").value().shape[0], 160);
+}
+
+/// What can be run with one width of the input, and not with another.
+TEST(RefusedShapes, StayRefused) {
+  const OpenedModel opened(R"(graph g {
+    symbol n: 1..
+    symbol f: 1..
+    input x: f32[n, f]
+    const nodes: i32[3, 4] = [100000, 1, 1, 2, 0, 0, 0, 1, 0, 0, 1, 2]
+    const thresholds: f32[3] = [0.5, 0, 0]
+    const roots: i32[1] = [0]
+    const targets: i32[2] = [0, 0]
+    const votes: f32[2] = [1, 2]
+    y = TreeEnsemble(x, nodes, thresholds, roots, targets, votes) {targets=1}
+    output y = y
+  })");
+  for (const Backend backend : kBackends) {
+    SessionOptions options;
+    options.backend = backend;
+    options.kept_shapes = 1;
+    const auto session = NewSession(*opened.model, options);
+    const auto run = [&](int64_t rows, int64_t features) {
+      const TensorView x = session->InputBuffer(0, Shape{rows, features}).value();
+      std::fill_n(x.as<float>(), x.shape.elements(), 0.0f);
+      return session->Run().code();
+    };
+    ErrorCapture capture;
+    EXPECT_EQ(run(1, 100001), StatusCode::kOk);
+    for (const int64_t rows : {1, 9, 9})
+      EXPECT_EQ(run(rows, 2), StatusCode::kInvalidArgument) << capture.message();
+    EXPECT_EQ(run(9, 100001), StatusCode::kOk);
+  }
+}
+
 TEST(Outputs, AreThoseOfTheLastRunOrAnError) {
   const OpenedModel fixed(R"(graph g {
     input x: f32[3]
