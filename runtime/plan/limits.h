@@ -18,6 +18,9 @@ inline constexpr size_t kMaxInputs = 4096;
 /// A file names a few thousand nodes; these only stop a small malicious file from asking for huge tables.
 /// References are what all lists of operands, bodies and labels hold.
 inline constexpr size_t kMaxReferences = size_t{1} << 24;
+/// Scales are checked and compared wherever a tensor, a port or an operand has them, and many may have the
+/// same: so often, for each byte of the file. A file of a thousand plans for the same weights stays below.
+inline constexpr uint64_t kMaxScalesPerFileByte = 64;
 inline constexpr uint32_t kMaxTables = 1'000'000;
 /// Tables in tables: each body takes two.
 inline constexpr uint32_t kMaxTableDepth = 64;
