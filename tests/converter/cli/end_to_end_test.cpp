@@ -418,6 +418,22 @@ TEST_F(EndToEnd, ConvertKeepsALink) {
   EXPECT_THAT(ReadWhole(target), StartsWith("SKIFF\r\n"));
 }
 
+TEST_F(EndToEnd, ConvertKeepsLinksToWhatIsNotThereYet) {
+  std::filesystem::create_symlink("second.skiff", *folder_ / "first.skiff");
+  std::filesystem::create_symlink(*folder_ / "third.skiff", *folder_ / "second.skiff");
+  Succeed({"convert", kSource, "-o", *folder_ / "first.skiff"});
+  EXPECT_TRUE(std::filesystem::is_symlink(*folder_ / "first.skiff"));
+  EXPECT_TRUE(std::filesystem::is_symlink(*folder_ / "second.skiff"));
+  EXPECT_FALSE(std::filesystem::is_symlink(*folder_ / "third.skiff"));
+  EXPECT_THAT(ReadWhole(*folder_ / "third.skiff"), StartsWith("SKIFF\r\n"));
+  const std::string circle = *folder_ / "circle.skiff";
+  std::filesystem::create_symlink("circle.skiff", circle);
+  const RunResult result = RunSkiff({"convert", kSource, "-o", circle});
+  std::filesystem::remove(circle);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.error, HasSubstr("circle.skiff: cannot be written: it is a link that leads nowhere"));
+}
+
 TEST_F(EndToEnd, HelpAndVersionSucceed) {
   EXPECT_THAT(Succeed({"--version"}), StartsWith("skiff "));
   EXPECT_THAT(Succeed({"--help"}), HasSubstr("Exit codes"));
