@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "cli/print.h"
 #include "graph/error.h"
 #include "run/bench.h"
 
@@ -29,13 +30,6 @@ class TemporaryFile {
  private:
   std::string path_;
 };
-
-/// As one word of the shell.
-std::string ShellQuoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 std::string Replaced(std::string command, const std::string& path) {
   const std::string_view mark = kCandidate;
@@ -107,7 +101,7 @@ double Candidates::Milliseconds(const Graph& graph, int threads) const {
 double Candidates::Score(const Graph& graph, const std::string& command) const {
   const TemporaryFile file(CandidateFile(output_));
   ConvertGraphsTo(Named(graph), file.path(), options_);
-  const std::string filled = Replaced(command, ShellQuoted(file.path()));
+  const std::string filled = Replaced(command, ShellWord(file.path()));
   return LastNumber(OutputOf(filled), filled);
 }
 

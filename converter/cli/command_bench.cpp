@@ -11,6 +11,7 @@
 #include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parse_sizes.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "core/platform.h"
@@ -103,14 +104,15 @@ void RunBench(const BenchArguments& arguments) {
   context.backend = BackendText(arguments.backend, result.target);
   if (result.target == Target::kVulkan) context.tuning = ReadTuning(arguments.cache_folder);
   if (!trace_path.empty()) {
-    const std::string trace = ChromeTrace(arguments.model, result).dump();
+    const std::string trace =
+        ChromeTrace(arguments.model, result).dump(-1, ' ', false, Json::error_handler_t::replace);
     WriteFileAtomically(trace_path, {trace.begin(), trace.end()});
   }
   if (!arguments.output.empty()) WriteTensors(arguments.output, result.outputs);
   if (arguments.json) {
     PrintJson(JsonDocument("bench", BenchJson(context, result)));
   } else {
-    fmt::print("{}", BenchText(context, result, arguments.top));
+    Print("{}", BenchText(context, result, arguments.top));
   }
 }
 

@@ -8,6 +8,7 @@
 #include "cli/custom_options.h"
 #include "cli/json.h"
 #include "cli/number_checks.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "cli/table.h"
@@ -43,23 +44,24 @@ struct BucketsArguments {
 };
 
 std::string ConvertLine(const BucketsArguments& arguments, const BucketProposal& proposal) {
-  std::string line = fmt::format("skiff convert {} -o MODEL.skiff", arguments.source);
-  if (!arguments.signature.empty()) line += fmt::format(" --signature {}", arguments.signature);
+  std::string line = fmt::format("skiff convert {} -o MODEL.skiff", ShellWord(arguments.source));
+  if (!arguments.signature.empty()) line += fmt::format(" --signature {}", ShellWord(arguments.signature));
   for (const auto& [name, range] : proposal.contract) {
-    line += range.min == range.max ? fmt::format(" --dim {}={}", name, range.min)
-                                   : fmt::format(" --dim {}={}..{}", name, range.min, range.max);
+    line +=
+        " --dim " + ShellWord(range.min == range.max ? fmt::format("{}={}", name, range.min)
+                                                     : fmt::format("{}={}..{}", name, range.min, range.max));
   }
   // The last bucket needs no plan of its own: the plan for all shapes serves it with the same memory.
   for (size_t i = 0; i + 1 < proposal.buckets.size(); ++i) {
     const BucketCost& bucket = proposal.buckets[i];
-    line += i == 0 ? fmt::format(" --bucket {}=", proposal.symbol) : ",";
+    line += i == 0 ? fmt::format(" --bucket {}=", ShellWord(proposal.symbol)) : ",";
     line += bucket.exact ? std::to_string(bucket.largest)
                          : fmt::format("{}..{}", bucket.smallest, bucket.largest);
   }
   return line;
 }
 
-void Print(const BucketsArguments& arguments, const BucketProposal& proposal) {
+void PrintProposal(const BucketsArguments& arguments, const BucketProposal& proposal) {
   using Align = Table::Align;
   Table table({{"bucket"},
                {"kind"},
@@ -74,12 +76,12 @@ void Print(const BucketsArguments& arguments, const BucketProposal& proposal) {
                fmt::format("{:.1f} %", 100 * bucket.calls), Grouped(bucket.arena_bytes),
                fmt::format("{:.1f} %", 100 * bucket.time_lost)});
   }
-  fmt::print("{}", table.ToString());
-  fmt::print("cost {:.3f}, of one plan {:.3f}\n", proposal.cost, proposal.cost_of_one);
+  Print("{}", table.ToString());
+  Print("cost {:.3f}, of one plan {:.3f}\n", proposal.cost, proposal.cost_of_one);
   if (proposal.buckets.size() == 1)
-    fmt::print("one plan for all shapes is best: no list of up to {} lowers the cost by 5 % a plan\n",
-               arguments.max_plans);
-  fmt::print("{}\n", ConvertLine(arguments, proposal));
+    Print("one plan for all shapes is best: no list of up to {} lowers the cost by 5 % a plan\n",
+          arguments.max_plans);
+  Print("{}\n", ConvertLine(arguments, proposal));
 }
 
 Json ProposalJson(const BucketsArguments& arguments, const BucketProposal& proposal) {
@@ -127,7 +129,7 @@ void Buckets(const BucketsArguments& arguments) {
     proposal = ProposeBuckets(source->Import(ChooseSignatures(*source, wanted)[0], {}), shapes, options);
   }
   if (arguments.json) return PrintJson(JsonDocument("buckets", ProposalJson(arguments, proposal)));
-  Print(arguments, proposal);
+  PrintProposal(arguments, proposal);
 }
 
 }  // namespace
@@ -157,7 +159,7 @@ void AddBuckets(CLI::App& app, int&) {
       ->add_option("--threads", arguments->threads,
                    "Threads of the measured runs (default: as many as 'skiff run')")
       ->type_name("N")
-      ->check(WholeBetween(0, 1024));
+      ->check(WholeBetween(0, kMaxThreads));
   AddJsonOption(*command, arguments->json);
   command->footer(kBucketsFooter);
   command->callback([arguments] { Buckets(*arguments); });

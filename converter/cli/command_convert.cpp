@@ -6,6 +6,7 @@
 #include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/quantize_options.h"
 #include "cli/quantize_run.h"
@@ -31,7 +32,7 @@ constexpr int kConvertSteps = 5;
 void PrintPasses() {
   Table table({{"pass"}, {"can be disabled"}, {"purpose"}});
   for (const Pass& pass : Pipeline()) table.Add({pass.name, pass.required ? "no" : "yes", pass.purpose});
-  fmt::print("{}", table.ToString());
+  Print("{}", table.ToString());
 }
 
 void Convert(const QuantizeArguments& arguments) {
@@ -55,8 +56,8 @@ void Convert(const QuantizeArguments& arguments) {
     times.End();
   }
   const Remarks remarks = RemarksOn(*result);
-  for (const std::string& note : remarks.notes) fmt::print(stderr, "note: {}: {}\n", arguments.source, note);
-  for (const std::string& hint : remarks.hints) fmt::print(stderr, "hint: {}\n", hint);
+  for (const std::string& note : remarks.notes) Print(stderr, "note: {}: {}\n", arguments.source, note);
+  for (const std::string& hint : remarks.hints) Print(stderr, "hint: {}\n", hint);
   if (arguments.json) {
     Json json = ConversionJson(arguments.output, *result, times, pass_ms);
     json["source"] = arguments.source;
@@ -67,10 +68,10 @@ void Convert(const QuantizeArguments& arguments) {
   for (const auto& signature : result->signatures) {
     if (!arguments.explain) break;
     const std::string of = result->signatures.size() == 1 ? "" : SignatureText(signature->name) + ":\n";
-    fmt::print("{}{}\n", of, Wrapped(Explain(*signature), TextWidth(STDOUT_FILENO), 4));
+    Print("{}{}\n", of, Wrapped(Explain(*signature), TextWidth(STDOUT_FILENO), 4));
   }
-  if (const std::string said = NormalisationText(arguments.image); !said.empty()) fmt::print("{}\n", said);
-  fmt::print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
+  if (const std::string said = NormalisationText(arguments.image); !said.empty()) Print("{}\n", said);
+  Print("{}", ConversionSummary(arguments.output, *result, times, pass_ms));
 }
 
 }  // namespace

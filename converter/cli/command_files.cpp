@@ -61,7 +61,7 @@ void CommandFiles::Add(const std::string& what, std::function<std::vector<std::s
 
 void CommandFiles::Add(Output output) {
   std::error_code error;
-  output.place = fs::weakly_canonical(output.path, error).string();
+  output.place = fs::weakly_canonical(output.place.empty() ? output.path : output.place, error).string();
   output.file = IdentityOf(output.path);
   for (Input& input : inputs_) Check(output, input);
   for (const Output& other : outputs_) {
@@ -100,7 +100,7 @@ void CommandFiles::ReadsCalibration(const std::string& source) {
 std::string CommandFiles::Writes(const std::string& option, const std::string& path) {
   if (path.empty()) return "";
   const std::string followed = CheckOutputFile(path);
-  Add({option, path, fmt::format("{} {}:", option, path), "name"});
+  Add({option, path, fmt::format("{} {}:", option, path), "name", followed});
   return followed;
 }
 

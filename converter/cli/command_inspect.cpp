@@ -9,6 +9,7 @@
 #include "cli/convert_options.h"
 #include "cli/dot.h"
 #include "cli/inspect.h"
+#include "cli/print.h"
 #include "format/container.h"
 #include "graph/error.h"
 #include "import/import_model.h"
@@ -54,9 +55,8 @@ void InferWhatIsKnown(Graph& graph) {
 }
 
 void PrintNotes(const std::string& path, const std::string& of, const Graph& graph) {
-  for (const std::string& sentence : graph.left_out)
-    fmt::print(stderr, "note: {}: {}{}\n", path, of, sentence);
-  for (const StatePair& pair : LikelyStates(graph)) fmt::print(stderr, "hint: {}{}\n", of, StateHint(pair));
+  for (const std::string& sentence : graph.left_out) Print(stderr, "note: {}: {}{}\n", path, of, sentence);
+  for (const StatePair& pair : LikelyStates(graph)) Print(stderr, "hint: {}{}\n", of, StateHint(pair));
 }
 
 /// What the options say of each signature's inputs is for those that have them.
@@ -74,10 +74,10 @@ void InspectOutline(const InspectArguments& arguments, const SourceOutline& outl
   if (arguments.json) {
     PrintJson(JsonDocument("inspect", OutlineJson(path, outline, problem)));
   } else {
-    fmt::print("{}", OutlineText(path, outline, problem));
+    Print("{}", OutlineText(path, outline, problem));
   }
   for (const std::string& hint : BranchHints(outline, ToFixedInputs(arguments.source), false))
-    fmt::print(stderr, "hint: {}\n", hint);
+    Print(stderr, "hint: {}\n", hint);
 }
 
 void InspectSource(const InspectArguments& arguments) {
@@ -98,15 +98,15 @@ void InspectSource(const InspectArguments& arguments) {
     InferWhatIsKnown(signature.graph);
   }
   if (arguments.dot) {
-    fmt::print("{}", SourceDot(signatures));
+    Print("{}", SourceDot(signatures));
   } else if (arguments.json) {
     PrintJson(JsonDocument("inspect", SourceJson(path, signatures, outline.get())));
   } else {
-    fmt::print("{}", SourceText(path, signatures, arguments.nodes, outline.get()));
+    Print("{}", SourceText(path, signatures, arguments.nodes, outline.get()));
   }
   if (outline == nullptr) return;
   for (const std::string& hint : BranchHints(*outline, options.fixed_inputs, true))
-    fmt::print(stderr, "hint: {}\n", hint);
+    Print(stderr, "hint: {}\n", hint);
 }
 
 void Inspect(const InspectArguments& arguments) {
@@ -117,11 +117,11 @@ void Inspect(const InspectArguments& arguments) {
     throw CLI::ValidationError("--set, --shape, --dim", "are for sources; a .skiff file has its own");
   OpenedModel opened(path);
   if (arguments.dot) {
-    fmt::print("{}", SkiffDot(opened.model()));
+    Print("{}", SkiffDot(opened.model()));
   } else if (arguments.json) {
     PrintJson(JsonDocument("inspect", SkiffJson(path, opened.model())));
   } else {
-    fmt::print("{}", SkiffText(path, opened.model(), arguments.nodes));
+    Print("{}", SkiffText(path, opened.model(), arguments.nodes));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "cli/parity_pairs.h"
 #include "cli/parity_report.h"
 #include "cli/parse_sizes.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/session_options.h"
 #include "cli/sweep_report.h"
@@ -345,18 +346,18 @@ std::string ToText(const ParityArguments& arguments, const Checked& checked, con
                             : ParityText(checked.cases[0].report, of);
 }
 
-void Print(const ParityArguments& arguments, const std::vector<Checked>& all, bool ok) {
+void PrintReport(const ParityArguments& arguments, const std::vector<Checked>& all, bool ok) {
   if (all.size() == 1) {
     if (arguments.json) return PrintJson(JsonDocument("parity", ToJson(arguments, all[0])));
-    fmt::print("{}", WithColouredVerdicts(ToText(arguments, all[0], "")));
+    Print("{}", WithColouredVerdicts(ToText(arguments, all[0], "")));
     return;
   }
   nlohmann::ordered_json json = {{"ok", ok}, {"signatures", nlohmann::ordered_json::array()}};
   for (const Checked& checked : all) {
     const std::string of = SignatureText(checked.name);
     if (!arguments.json) {
-      fmt::print("{}{}\n{}", &checked == &all[0] ? "" : "\n", of,
-                 WithColouredVerdicts(ToText(arguments, checked, of)));
+      Print("{}{}\n{}", &checked == &all[0] ? "" : "\n", of,
+            WithColouredVerdicts(ToText(arguments, checked, of)));
       continue;
     }
     nlohmann::ordered_json entry = {{"signature", checked.name}};
@@ -371,8 +372,9 @@ void CheckOrder(const ParityArguments& arguments) {
     return LanguageOfModel(path) == std::string_view("Skiff model");
   };
   if (!arguments.model.empty() && is_model(arguments.source) && !is_model(arguments.model)) {
-    throw CLI::ValidationError("SOURCE MODEL", fmt::format("the source comes first: skiff parity {} {}",
-                                                           arguments.model, arguments.source));
+    throw CLI::ValidationError(
+        "SOURCE MODEL", fmt::format("the source comes first: skiff parity {} {}", ShellWord(arguments.model),
+                                    ShellWord(arguments.source)));
   }
 }
 
@@ -412,15 +414,15 @@ int Parity(const ParityArguments& given) {
   for (const Checked& checked : all) PrintNote(checked.note);
   const std::string& inputs = arguments.inputs.others;
   if (arguments.expected.empty() && !inputs.empty() && HoldsOutputs(inputs, all[0].signature.info().outputs))
-    fmt::print(stderr, "hint: '{0}' holds outputs, too; --expect '{0}' compares with them\n", inputs);
-  Print(arguments, all, ok);
+    Print(stderr, "hint: '{0}' holds outputs, too; --expect '{0}' compares with them\n", inputs);
+  PrintReport(arguments, all, ok);
   if (ok) return kDone;
-  fmt::print(stderr, "{}", QuantizedHint(arguments, prepared.opened->model()));
+  Print(stderr, "{}", QuantizedHint(arguments, prepared.opened->model()));
   if (arguments.max_error) return kBeyondBudget;
   for (const Checked& checked : all) {
-    if (arguments.sweep) fmt::print(stderr, "{}", TakenSizesHint(checked));
+    if (arguments.sweep) Print(stderr, "{}", TakenSizesHint(checked));
     if (!IsOk(arguments, checked) && IsRandomSource(InputsOf(arguments)))
-      fmt::print(stderr, "{}", RandomInputsHint(checked.signature, checked.ranges));
+      Print(stderr, "{}", RandomInputsHint(checked.signature, checked.ranges));
   }
   return kParityFailed;
 }

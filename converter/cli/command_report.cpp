@@ -1,11 +1,10 @@
 // skiff report
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/number_checks.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/report_document.h"
 #include "cli/table.h"
@@ -44,7 +43,7 @@ void Report(const ReportArguments& arguments) {
   if (!output.empty()) {
     const std::string page = ReportPage(document.dump(-1, ' ', false, Json::error_handler_t::replace));
     WriteFileAtomically(output, {page.begin(), page.end()});
-    if (!arguments.json) fmt::print("{}: {} bytes\n", output, Grouped(page.size()));
+    if (!arguments.json) Print("{}: {} bytes\n", output, Grouped(page.size()));
   }
   if (arguments.json) PrintJson(document);
 }

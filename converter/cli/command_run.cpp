@@ -12,6 +12,7 @@
 #include "cli/number_checks.h"
 #include "cli/output_files.h"
 #include "cli/parse_sizes.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/run_report.h"
 #include "cli/session_options.h"
@@ -137,9 +138,9 @@ void Run(const RunArguments& arguments) {
     PrintNote("--top: no output is of rows of scores, [rows, classes]");
   const std::string backend = BackendText(arguments.backend, session->target());
   if (!arguments.json) {
-    for (const OutputSummary& summary : summaries) fmt::print("{}", OutputText(summary));
-    fmt::print("first run: {} ({}, {})\n", Duration(first_run_ns), backend,
-               Counted(static_cast<uint64_t>(session->threads()), "thread"));
+    for (const OutputSummary& summary : summaries) Print("{}", OutputText(summary));
+    Print("first run: {} ({}, {})\n", Duration(first_run_ns), backend,
+          Counted(static_cast<uint64_t>(session->threads()), "thread"));
     return;
   }
   Json json = JsonDocument("run", {{"model", arguments.model},

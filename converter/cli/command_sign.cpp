@@ -9,6 +9,7 @@
 
 #include "cli/command_files.h"
 #include "cli/commands.h"
+#include "cli/print.h"
 #include "cli/secret_key.h"
 #include "cli/tool.h"
 #include "core/error_capture.h"
@@ -59,8 +60,9 @@ void WriteNew(const std::string& path, const std::string& text, mode_t mode) {
 }
 
 void MakeKey(const std::string& name) {
+  std::error_code error;
   for (const char* extension : {".key", ".pub"}) {
-    if (fs::exists(name + extension)) {
+    if (fs::exists(name + extension, error)) {
       Throw(StatusCode::kIo,
             "{}{}: is there already, and a key that is replaced is lost; choose another name", name,
             extension);
@@ -70,7 +72,7 @@ void MakeKey(const std::string& name) {
   WriteNew(name + ".key", key.SecretText(), 0600);
   WriteNew(name + ".pub", fmt::format("{}public key of skiff\n{}\n", minisign::kUntrusted, key.PublicLine()),
            0644);
-  fmt::print("{}\n", key.PublicLine());
+  Print("{}\n", key.PublicLine());
 }
 
 void Sign(const SignArguments& arguments) {
@@ -87,7 +89,7 @@ void Sign(const SignArguments& arguments) {
   // What does not open is not worth a signature.
   static_cast<void>(OpenedModel(arguments.model));
   const std::string text =
-      key.Sign(ReadFile(arguments.model), "file:" + fs::path(arguments.model).filename().string());
+      key.Sign(ReadFile(arguments.model), "file:" + OneLine(fs::path(arguments.model).filename().string()));
   WriteFileAtomically(output, {text.begin(), text.end()});
 }
 
@@ -99,14 +101,15 @@ struct VerifyArguments {
 
 void Verify(const VerifyArguments& arguments) {
   const ErrorCapture capture;
-  const bool in_file = fs::exists(arguments.public_key);
+  std::error_code error;  // A line may be too long for a path.
+  const bool in_file = fs::exists(arguments.public_key, error);
   const std::string text = in_file ? ReadFile(arguments.public_key) : arguments.public_key;
   const Result<PublicKey> key = ParsePublicKey(text.c_str());
   if (!key.ok()) Throw(key.status().code(), "--public-key {}: {}", arguments.public_key, capture.message());
   const Status status = VerifySignedFile(arguments.model.c_str(), key.value(),
                                          arguments.signature.empty() ? nullptr : arguments.signature.c_str());
   if (!status.ok()) Throw(status.code(), "{}: {}", arguments.model, capture.message());
-  fmt::print("{}: signed by the holder of this key\n", arguments.model);
+  Print("{}: signed by the holder of this key\n", arguments.model);
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // skiff size-list
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "cli/command_files.h"
 #include "cli/commands.h"
 #include "cli/custom_options.h"
+#include "cli/print.h"
 #include "cli/size_list.h"
 #include "emit/write_file.h"
 #include "run/opened_model.h"
@@ -39,11 +38,11 @@ void List(const SizeListArguments& arguments) {
   for (const std::string& path : arguments.models) {
     OpenedModel opened(path);
     AddModel(opened.model(), arguments.fallbacks, &list);
-    sources.push_back(path.substr(path.find_last_of('/') + 1));
+    sources.push_back(OneLine(path.substr(path.find_last_of('/') + 1)));
   }
   const std::string text = SizeListText(list, sources);
   if (output.empty()) {
-    fmt::print("{}", text);
+    Print("{}", text);
     return;
   }
   WriteFileAtomically(output, {text.begin(), text.end()});

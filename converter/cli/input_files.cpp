@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "cli/print.h"
 #include "files/input_type.h"
 #include "files/npz.h"
 #include "files/tensor_files.h"
@@ -122,8 +123,8 @@ std::vector<std::string> TensorFilesIn(const std::string& folder, const std::str
 TensorData AsInput(const std::string& file, TensorData tensor, const PortInfo& port,
                    const SymbolSizes& sizes) {
   if (tensor.dtype() == port.dtype) return tensor;
-  fmt::print(stderr, "note: {}: its {} were quantised for input '{}' ({})\n", file, DTypeName(tensor.dtype()),
-             port.name, sizes.TypeText(port));
+  Print(stderr, "note: {}: its {} were quantised for input '{}' ({})\n", file, DTypeName(tensor.dtype()),
+        port.name, sizes.TypeText(port));
   return QuantizedAs(port, tensor);
 }
 
@@ -234,8 +235,8 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
       size_t others = 0;
       const auto note = [&](const std::string& array) {
         if (others++ >= kMostNotes) return;
-        fmt::print(stderr, "note: {}: the array '{}' is not used: the inputs are {}{}\n", argument, array,
-                   PortNames(ports), DidYouMean(array, NamesOf(ports)));
+        Print(stderr, "note: {}: the array '{}' is not used: the inputs are {}{}\n", argument, array,
+              PortNames(ports), DidYouMean(array, NamesOf(ports)));
       };
       const auto choose = [&](const auto& names) { return ArraysOfInputs(names, ports, note); };
       for (auto& [name, array] : ReadNpz(argument, choose)) {
@@ -244,8 +245,7 @@ NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<con
         add(argument, *port, AsInput(argument, std::move(array), *port, sizes));
       }
       if (others > kMostNotes)
-        fmt::print(stderr, "note: {}: the same of {}\n", argument,
-                   Counted(others - kMostNotes, "other array"));
+        Print(stderr, "note: {}: the same of {}\n", argument, Counted(others - kMostNotes, "other array"));
       continue;
     }
     const auto [port, file] = SplitArgument(argument, ports);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "cli/print.h"
 #include "cli/terminal.h"
 
 namespace skiff::cli {
@@ -67,7 +68,7 @@ void Progress::Tick() {
 void Progress::Step(const std::string& what) {
   const std::lock_guard lock(mutex_);
   ++done_;
-  what_ = what;
+  what_ = OneLine(what);
   if (place_.terminal) Write();
 }
 

@@ -5,6 +5,7 @@
 #include "cli/calibration_inputs.h"
 #include "cli/command_files.h"
 #include "cli/json.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/quantize_source.h"
 #include "cli/session_options.h"
@@ -48,13 +49,13 @@ int RunQuantize(const QuantizeArguments& arguments) {
   StepTimes times;
   const Quantized quantized = QuantizeAndWrite(arguments, output, times);
   for (const std::string& sentence : quantized.result.graph.left_out)
-    fmt::print(stderr, "note: {}: {}\n", arguments.source, sentence);
-  for (const std::string& note : quantized.result.notes) fmt::print(stderr, "note: {}\n", note);
+    Print(stderr, "note: {}: {}\n", arguments.source, sentence);
+  for (const std::string& note : quantized.result.notes) Print(stderr, "note: {}\n", note);
   if (!report.empty()) {
     const std::string page = QuantizePage(arguments, quantized, arguments.source, arguments.output);
     WriteFileAtomically(report, {page.begin(), page.end()});
   }
-  for (const std::string& sentence : quantized.beyond) fmt::print(stderr, "skiff: {}\n", sentence);
+  for (const std::string& sentence : quantized.beyond) Print(stderr, "skiff: {}\n", sentence);
   const int code = quantized.beyond.empty() ? kDone : kBeyondBudget;
   if (arguments.json) {
     Json json = QuantizeJson(quantized.result, quantized.sizes, quantized.measure);
@@ -64,10 +65,10 @@ int RunQuantize(const QuantizeArguments& arguments) {
     return code;
   }
   for (const auto& signature : quantized.file->signatures) {
-    if (arguments.explain) fmt::print("{}\n", Wrapped(Explain(*signature), TextWidth(STDOUT_FILENO), 4));
+    if (arguments.explain) Print("{}\n", Wrapped(Explain(*signature), TextWidth(STDOUT_FILENO), 4));
   }
-  fmt::print("{}", QuantizeText(quantized.result, quantized.sizes, quantized.measure));
-  fmt::print("{}", ConversionSummary(output, *quantized.file, times, {}));
+  Print("{}", QuantizeText(quantized.result, quantized.sizes, quantized.measure));
+  Print("{}", ConversionSummary(output, *quantized.file, times, {}));
   return code;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cli/custom_options.h"
 #include "cli/number_checks.h"
+#include "cli/print.h"
 #include "delegates/xnnpack/cpu.h"
 
 namespace skiff::cli {
@@ -80,7 +81,7 @@ void AddCacheOption(CLI::App& command, std::string& cache_folder) {
 void AddThreadsOption(CLI::App& command, int& threads) {
   command.add_option("--threads", threads, "Threads of the run (default: the usable cores, at most 4)")
       ->type_name("N")
-      ->check(WholeBetween(1, 1024));
+      ->check(WholeBetween(1, kMaxThreads));
 }
 
 void AddCpuOption(CLI::App& command) {
@@ -122,7 +123,7 @@ Json SizesJson(const ModelSignature& signature, const std::vector<int64_t>& size
 }
 
 void PrintNote(const std::string& note) {
-  if (!note.empty()) fmt::print(stderr, "note: {}\n", note);
+  if (!note.empty()) Print(stderr, "note: {}\n", note);
 }
 
 std::string BackendText(const std::string& backend, Target target) {

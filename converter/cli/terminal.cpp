@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kNarrowestTerminal = 40;
 constexpr size_t kWidest = 100;
 
+constexpr const char* kNoColour = "\x1b[0m";
+
 const char* CodeOf(Colour colour) {
   switch (colour) {
     case Colour::kRed:
@@ -82,7 +84,15 @@ size_t TextWidth(int stream) {
 size_t TableWidth(int stream) { return std::max(ColumnsOf(stream), kWidest); }
 
 std::string Coloured(int stream, Colour colour, const std::string& text) {
-  return ShowsColours(stream) ? CodeOf(colour) + text + "\x1b[0m" : text;
+  return ShowsColours(stream) ? CodeOf(colour) + text + kNoColour : text;
+}
+
+size_t ColourBytes(std::string_view text) {
+  for (const std::string_view code :
+       {CodeOf(Colour::kRed), CodeOf(Colour::kGreen), CodeOf(Colour::kYellow), kNoColour}) {
+    if (text.starts_with(code)) return code.size();
+  }
+  return 0;
 }
 
 std::string WithColouredVerdicts(std::string text) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace skiff::cli {
 
@@ -18,6 +19,8 @@ size_t TextWidth(int stream);
 /// Columns for tables: those of the terminal where that is wider than text.
 size_t TableWidth(int stream);
 
+/// How many bytes of text a colour's code at its beginning has; 0 where there is none.
+size_t ColourBytes(std::string_view text);
 enum class Colour { kRed, kGreen, kYellow };
 /// The text in a colour where the stream shows them.
 std::string Coloured(int stream, Colour colour, const std::string& text);

@@ -2,16 +2,21 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <iterator>
 #include <new>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/print.h"
 #include "cli/terminal.h"
 #include "graph/error.h"
 #include "graph/nearest.h"
+#include "skiff/log.h"
 #include "skiff/version.h"
 
 namespace skiff::cli {
@@ -22,7 +27,7 @@ constexpr std::chrono::seconds kWorthTelling{2};
 
 int Report(ExitCode code, const std::string& message) {
   const std::string mark = Coloured(STDERR_FILENO, Colour::kRed, "skiff: error:");
-  std::fputs(fmt::format("{} {}\n", mark, message).c_str(), stderr);
+  Print(stderr, "{} {}\n", mark, message);
   return code;
 }
 
@@ -55,6 +60,30 @@ int ReportUsage(const CLI::App& app, const CLI::ParseError& error) {
   return Report(kUsage, fmt::format("{}{}; see 'skiff{} --help'", what, meant, help));
 }
 
+/// Messages of the runtime name what is in models, too.
+void ShowLog(void*, LogLevel level, const char* message) {
+  constexpr const char* kPrefixes[] = {"", "warning: ", "error: "};
+  Print(stderr, "skiff: {}{}\n", kPrefixes[static_cast<int>(level)], message);
+}
+
+/// CommandFiles takes "" for an option that nobody gave.
+void RefuseEmptyPaths(CLI::App& app) {
+  static constexpr std::string_view kPaths[] = {"FILE", "DIR",    "MODEL",  "SOURCE",
+                                                "OUT.", "OTHER.", "SHAPES."};
+  for (CLI::App* command : app.get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      const std::string type = option->get_type_name();
+      const bool path =
+          type == "IN" || std::any_of(std::begin(kPaths), std::end(kPaths),
+                                      [&](std::string_view of) { return type.starts_with(of); });
+      if (!path) continue;
+      option->check([](const std::string& text) {
+        return text.empty() ? "a path was expected, not ''" : std::string();
+      });
+    }
+  }
+}
+
 void TellElapsed(std::chrono::steady_clock::time_point begin) {
   const auto elapsed = std::chrono::steady_clock::now() - begin;
   if (elapsed < kWorthTelling || !IsTerminal(STDERR_FILENO)) return;
@@ -74,6 +103,7 @@ int Finish(int code) {
 int RunTool(int argc, char** argv) {
   // Beyond a file-size limit, write() then fails with a reason instead of ending the process without a word.
   std::signal(SIGXFSZ, SIG_IGN);
+  SetLogSink(&ShowLog, nullptr);
 
   const auto begin = std::chrono::steady_clock::now();
   CLI::App app(
@@ -103,6 +133,7 @@ int RunTool(int argc, char** argv) {
   AddVerify(app, code);
 #endif
   AddHelp(app);
+  RefuseEmptyPaths(app);
 
   try {
     app.parse(argc, argv);

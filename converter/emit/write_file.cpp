@@ -69,7 +69,7 @@ class TemporaryFile {
 
   /// Only a file with a name can replace another one.
   bool TakeName() {
-    const std::string name = fmt::format("{}.{}.new", path_, getpid());
+    const std::string name = TemporaryNameOf(path_);
     unlink(name.c_str());  // Of a process of the same number that was killed here.
     if (linkat(AT_FDCWD, OpenFile(file_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
       return false;
@@ -95,6 +95,8 @@ struct Kind {
 constexpr Kind kNoFiles[] = {{S_IFDIR, "a folder"}, {S_IFIFO, "a pipe"}, {S_IFSOCK, "a socket"}};
 
 }  // namespace
+
+std::string TemporaryNameOf(const std::string& path) { return fmt::format("{}.{}.new", path, getpid()); }
 
 void CheckReplaceable(const std::string& path) {
   struct stat file = {};

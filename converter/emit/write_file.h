@@ -14,6 +14,9 @@ namespace skiff {
 /// or a folder: a file must not take its place.
 void CheckReplaceable(const std::string& path);
 
+/// The name that a file has at last, before it gets that of `path`.
+std::string TemporaryNameOf(const std::string& path);
+
 /// Looks at the file that is about to be put in place, under the name that it has until then.
 using CheckWritten = std::function<void(const std::string& temporary)>;
 

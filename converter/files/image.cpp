@@ -51,7 +51,7 @@ Picture PictureOf(const TensorData& input, const PortInfo& port, int64_t index) 
     for (uint32_t c = 0; c < spec.channels; ++c) {
       const double value = values[first + (spec.nhwc ? pixel * spec.channels + c : c * plane + pixel)];
       const double sample = value / static_cast<double>(spec.scale[c]) + static_cast<double>(spec.mean[c]);
-      const uint32_t to = spec.bgr && c < 3 ? 2 - c : c;
+      const uint32_t to = spec.bgr && spec.channels >= 3 && c < 3 ? 2 - c : c;
       picture.samples[pixel * spec.channels + to] =
           static_cast<uint8_t>(std::isnan(sample) ? 0 : std::clamp(std::nearbyint(sample), 0.0, 255.0));
     }

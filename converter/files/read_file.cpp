@@ -16,9 +16,11 @@ std::string ReadFile(const std::string& path) {
     Throw(StatusCode::kIo, "{}: is a folder; the path of a file was expected", path);
   std::ifstream file(path, std::ios::binary);
   if (!file) Throw(StatusCode::kIo, "{}: cannot be opened: {}", path, std::strerror(errno));
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
-  return bytes;
+  try {
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  } catch (const std::ios_base::failure&) {  // Of the buffer itself, which no state of the stream tells.
+    Throw(StatusCode::kIo, "{}: cannot be read: {}", path, std::strerror(errno));
+  }
 }
 
 }  // namespace skiff

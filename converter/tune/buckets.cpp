@@ -27,9 +27,21 @@ std::map<std::string, DimRange> Observed(const Graph& source, const ObservedShap
       dim.VisitSymbols([&](SymbolId id) { open.insert(source.symbols()[static_cast<size_t>(id)].name); });
     }
   }
+  if (shapes.rows.empty())
+    Throw(StatusCode::kInvalidArgument, "there are no shapes; those of one call at least were expected");
   std::map<std::string, DimRange> ranges;
   for (const ObservedShapes::Row& row : shapes.rows) {
+    if (!(row.count > 0) || !std::isfinite(row.count))
+      Throw(StatusCode::kInvalidArgument, "the shapes have {} calls; a positive number was expected",
+            row.count);
+    for (const std::string& name : open) {
+      if (!row.sizes.contains(name))
+        Throw(StatusCode::kInvalidArgument, "the shapes say nothing about the model's dimension '{}'", name);
+    }
     for (const auto& [name, size] : row.sizes) {
+      if (size < 1)
+        Throw(StatusCode::kInvalidArgument, "the shapes have a size {} of '{}'; 1 or more was expected", size,
+              name);
       if (!open.contains(name))
         Throw(StatusCode::kInvalidArgument, "the shapes have a dimension '{}', which the model has not",
               name);
@@ -37,10 +49,6 @@ std::map<std::string, DimRange> Observed(const Graph& source, const ObservedShap
       found->second.min = std::min(found->second.min, size);
       found->second.max = std::max(found->second.max, size);
     }
-  }
-  for (const std::string& name : open) {
-    if (!ranges.contains(name))
-      Throw(StatusCode::kInvalidArgument, "the shapes say nothing about the model's dimension '{}'", name);
   }
   return ranges;
 }

@@ -44,9 +44,10 @@ ObservedShapes ReadObservedShapes(const std::string& path) {
     for (size_t i = 0; i < cells.size(); ++i) {
       int64_t value = -1;
       const char* end = cells[i].data() + cells[i].size();
-      if (std::from_chars(cells[i].data(), end, value).ptr != end || cells[i].empty() || value < 0)
-        Throw(StatusCode::kInvalidArgument, "{}, line {}: '{}' is no size of '{}'", path, number, cells[i],
-              names[i]);
+      if (std::from_chars(cells[i].data(), end, value).ptr != end || cells[i].empty() || value < 1)
+        Throw(StatusCode::kInvalidArgument,
+              "{}, line {}: '{}' is no {}; a whole number from 1 on was expected", path, number, cells[i],
+              names[i] == kCountColumn ? "number of calls" : fmt::format("size of '{}'", names[i]));
       if (names[i] == kCountColumn) {
         row.count = static_cast<double>(value);
       } else {
@@ -62,15 +63,20 @@ ObservedShapes UniformShapes(const std::map<std::string, DimRange>& ranges) {
   ObservedShapes shapes;
   shapes.rows.emplace_back();
   for (const auto& [name, range] : ranges) {
+    // By how many times the multiple: only these are walked, and there are not too many.
+    const int64_t first = range.min / range.multiple + (range.min % range.multiple > 0 ? 1 : 0);
+    const int64_t last = range.max / range.multiple;
+    if (range.min < 1 || last < first)
+      Throw(StatusCode::kInvalidArgument, "--uniform: '{}' has no size in {}; sizes are 1 or more", name,
+            RangeText(range));
+    if (last - first >= kMaxUniformSizes / static_cast<int64_t>(shapes.rows.size()))
+      Throw(StatusCode::kInvalidArgument, "--uniform: these ranges have more than {} combinations",
+            kMaxUniformSizes);
     std::vector<ObservedShapes::Row> product;
     for (const ObservedShapes::Row& row : shapes.rows) {
-      for (int64_t size = range.min; size <= range.max; ++size) {
-        if (size % range.multiple != 0) continue;
+      for (int64_t times = first; times <= last; ++times) {
         product.push_back(row);
-        product.back().sizes[name] = size;
-        if (product.size() > kMaxUniformSizes)
-          Throw(StatusCode::kInvalidArgument, "--uniform: these ranges have more than {} combinations",
-                kMaxUniformSizes);
+        product.back().sizes[name] = times * range.multiple;
       }
     }
     shapes.rows = std::move(product);

@@ -35,6 +35,7 @@ bool SameQuantization(const Quantization* a, const Quantization* b) {
   if (a == b) return true;
   if (!BuildHas(Feature::kQuantization) || a == nullptr || b == nullptr) return false;
   if (a->axis != b->axis || a->block != b->block || a->count != b->count) return false;
+  if (a->scales != nullptr && a->scales == b->scales && a->zero_points == b->zero_points) return true;
   for (int64_t i = 0; i < a->count; ++i) {
     if (a->ScaleAt(i) != b->ScaleAt(i) || a->ZeroPointAt(i) != b->ZeroPointAt(i)) return false;
   }

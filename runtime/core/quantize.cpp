@@ -1,6 +1,7 @@
 #include "skiff/quantize.h"
 
 #include "core/code_range.h"
+#include "core/extents.h"
 #include "core/widen.h"
 #include "skiff/log.h"
 
@@ -31,9 +32,6 @@ constexpr Codec kCodecs[] = {
 
 /// What is wrong with a tensor, or with the place of the real numbers; null: nothing.
 const char* DefectOf(const ConstTensorView& codes, const float* reals) {
-  for (const int64_t extent : codes.shape) {
-    if (extent < 0) return "it has a negative extent";
-  }
   if (codes.quantization == nullptr) return "it is not quantised";
   if (!codes.dense()) return "its rows lie apart";
   if (codes.shape.elements() > 0 && (codes.data == nullptr || reals == nullptr))
@@ -42,6 +40,9 @@ const char* DefectOf(const ConstTensorView& codes, const float* reals) {
 }
 
 Result<const Codec*> CodecFor(const ConstTensorView& codes, const float* reals) {
+  if (const char* why = WhyNoTensor(codes.dtype, codes.shape); why != nullptr)
+    return Fail(StatusCode::kInvalidArgument, "a tensor %s %s %s", DTypeName(codes.dtype),
+                ShapeText(codes.shape).c_str(), why);
   const char* defect = DefectOf(codes, reals);
   for (const Codec& codec : kCodecs) {
     if (defect == nullptr && codec.dtype == codes.dtype) return &codec;

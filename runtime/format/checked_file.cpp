@@ -43,7 +43,7 @@ Status CheckedFile::ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* 
 }
 
 Status CheckedFile::ReadQuantization(int32_t index, DType dtype, const Shape& shape,
-                                     const Quantization** to) const {
+                                     const Quantization** to) {
   *to = nullptr;
   if (index < 0) {
     return DTypeBits(dtype) >= 8 ? OkStatus()
@@ -53,8 +53,18 @@ Status CheckedFile::ReadQuantization(int32_t index, DType dtype, const Shape& sh
   if (!BuildHas(Feature::kQuantization) || static_cast<size_t>(index) >= quantizations.size())
     return Invalid("a tensor refers to quantisation %d of %zu", index, quantizations.size());
   *to = &quantizations[static_cast<size_t>(index)];
+  SKIFF_RETURN_IF_ERROR(CountScales(*to));
   const char* defect = QuantizationDefect(**to, dtype, shape);
   return defect == nullptr ? OkStatus() : Invalid("quantisation %d does not fit a tensor: %s", index, defect);
+}
+
+Status CheckedFile::CountScales(const Quantization* quantization) {
+  if (!BuildHas(Feature::kQuantization) || quantization == nullptr) return OkStatus();
+  scale_count += static_cast<uint64_t>(quantization->count);
+  return scale_count > kMaxScalesPerFileByte * bytes.size()
+             ? Invalid("it refers to its scales more than %llu times for each of its bytes",
+                       static_cast<unsigned long long>(kMaxScalesPerFileByte))
+             : OkStatus();
 }
 
 Status CheckedFile::CountIndices(size_t more) {

@@ -32,6 +32,7 @@ struct CheckedFile {
   Span<const CustomOperator> custom_operators;
   WideWeights* wide_weights = nullptr;
   size_t index_count = 0;
+  uint64_t scale_count = 0;
   int body_depth = 0;     ///< Of the plan that is being read.
   uint32_t features = 0;  ///< FeatureBit() of those that were needed so far.
 
@@ -51,7 +52,9 @@ struct CheckedFile {
   Status ReadType(uint8_t dtype, const flatbuffers::Vector<int64_t>* extents, bool may_vary, DType* to_dtype,
                   Shape* to_shape) const;
   /// The quantisation of a tensor of this type, by index; -1 is none. Integers of less than a byte need one.
-  Status ReadQuantization(int32_t index, DType dtype, const Shape& shape, const Quantization** to) const;
+  Status ReadQuantization(int32_t index, DType dtype, const Shape& shape, const Quantization** to);
+  /// Fails when scales are looked at more often than those of any honest file. Null: there are none.
+  Status CountScales(const Quantization* quantization);
   /// Fails when the file has asked for tables of more entries than any honest one.
   Status CountIndices(size_t more);
   /// The elements of a constant. Kernels take inputs and outputs as the same view type, but never write

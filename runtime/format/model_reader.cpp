@@ -183,6 +183,7 @@ class Reader {
     if (SizeOf(file_.model->variables()) == 0) return OkStatus();
     SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kVariables));
     SKIFF_RETURN_IF_ERROR(out_->variables.Allocate(SizeOf(file_.model->variables())));
+    SKIFF_RETURN_IF_ERROR(list_of_.Allocate(out_->variables.size()));
     for (uint32_t i = 0; i < out_->variables.size(); ++i) {
       const format::Variable& from = *file_.model->variables()->Get(i);
       VariableInfo& to = out_->variables[i];
@@ -205,8 +206,9 @@ class Reader {
   }
 
   /// Ports of variables come after the caller's, have their variable's type, and no variable has two.
-  Status CheckVariablePorts(const FixedArray<PortInfo>& ports, size_t* callers) const {
+  Status CheckVariablePorts(const FixedArray<PortInfo>& ports, size_t* callers) {
     *callers = 0;
+    ++port_lists_;
     for (size_t i = 0; i < ports.size(); ++i) {
       const PortInfo& port = ports[i];
       if (port.variable < 0) {
@@ -221,9 +223,9 @@ class Reader {
       if (port.dtype != variable.dtype || !(port.shape == variable.shape) ||
           !SameQuantization(port.quantization, variable.quantization))
         return file_.Invalid("'%s' has another type than its variable", port.name);
-      for (size_t j = *callers; j < i; ++j) {
-        if (ports[j].variable == port.variable) return file_.Invalid("'%s' is a variable twice", port.name);
-      }
+      uint32_t& list = list_of_[static_cast<size_t>(port.variable)];
+      if (list == port_lists_) return file_.Invalid("'%s' is a variable twice", port.name);
+      list = port_lists_;
     }
     return OkStatus();
   }
@@ -231,6 +233,8 @@ class Reader {
   Status ReadSignature(const format::Signature& from, SignatureData& to) {
     to.name = TextOf(from.name());
     SKIFF_RETURN_IF_ERROR(ReadPorts(from.inputs(), true, to.inputs));
+    if (to.inputs.size() > kMaxInputs)
+      return file_.Invalid("signature '%s' has more than %zu inputs", to.name, kMaxInputs);
     SKIFF_RETURN_IF_ERROR(ReadPorts(from.outputs(), false, to.outputs));
     SKIFF_RETURN_IF_ERROR(CheckVariablePorts(to.inputs, &to.input_count));
     SKIFF_RETURN_IF_ERROR(CheckVariablePorts(to.outputs, &to.output_count));
@@ -298,10 +302,11 @@ class Reader {
     const auto fits = [&](int axis, int64_t size) {
       return port.shape[axis] == size || port.symbols[axis] >= 0;
     };
-    const bool sizes = to.channels >= 1 && to.channels <= 4 && SizeOf(from.scale()) == to.channels &&
-                       to.width > 0 && to.height > 0 && port.shape.rank() == 4 &&
-                       fits(to.nhwc ? 1 : 2, to.height) && fits(to.nhwc ? 2 : 3, to.width) &&
-                       port.shape[to.nhwc ? 3 : 1] == to.channels &&
+    // Those that ImageInput takes.
+    const bool colours = to.channels == 3 || to.channels == 4 || (to.channels == 1 && !to.bgr);
+    const bool sizes = colours && SizeOf(from.scale()) == to.channels && to.width > 0 && to.height > 0 &&
+                       port.shape.rank() == 4 && fits(to.nhwc ? 1 : 2, to.height) &&
+                       fits(to.nhwc ? 2 : 3, to.width) && port.shape[to.nhwc ? 3 : 1] == to.channels &&
                        (IsFloat(port.dtype) || port.dtype == DType::kU8 || port.dtype == DType::kI8 ||
                         port.quantization != nullptr);
     if (from.fit() > static_cast<uint8_t>(ImageFit::kLetterbox) ||
@@ -325,6 +330,8 @@ class Reader {
 
   CheckedFile file_;
   ModelData* out_;
+  uint32_t port_lists_ = 0;
+  FixedArray<uint32_t> list_of_;  ///< By variable: the last list of ports that it was seen in.
 };
 
 }  // namespace

@@ -258,6 +258,7 @@ Status CheckQuantizedNodes(CheckedFile& file, const PlanData& plan) {
     for (const Span<const int32_t> operands : {node.inputs, node.outputs}) {
       for (const int32_t operand : operands) {
         views[count] = operand < 0 ? TensorView() : plan.tensors[static_cast<size_t>(operand)].view;
+        SKIFF_RETURN_IF_ERROR(file.CountScales(views[count].quantization));
         quantized |= views[count++].quantization != nullptr;
       }
     }
@@ -337,6 +338,7 @@ Status ReadPlanPorts(CheckedFile& file, const flatbuffers::Vector<int32_t>* from
       return file.Invalid("%s %u refers to tensor %d", what, i, index);
     const TensorView& view = plan.tensors[static_cast<size_t>(index)].view;
     const bool dense = plan.placements[static_cast<size_t>(index)].row_stride == 0;
+    SKIFF_RETURN_IF_ERROR(file.CountScales(view.quantization));
     if (view.dtype != ports[i].dtype || (!of_body && !Agree(view.shape, ports[i].shape)) || !dense ||
         !SameQuantization(view.quantization, ports[i].quantization)) {
       return file.Invalid("the plan's tensor for %s '%s' has another type", what, ports[i].name);

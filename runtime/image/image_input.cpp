@@ -38,6 +38,7 @@ Status CheckSettings(const PortInfo& port) {
   }
   if (spec.channels != 1 && spec.channels != 3 && spec.channels != 4)
     return refuse("the number of channels", spec.channels, "pictures have 1 (grey), 3, or 4 with alpha");
+  if (spec.bgr && spec.channels == 1) return refuse("bgr", 1, "grey has one channel, and no order of them");
   if (spec.fit > ImageFit::kLetterbox) return refuse("fit", static_cast<int>(spec.fit), "see ImageFit");
   if (spec.filter > ImageFilter::kNearest)
     return refuse("filter", static_cast<int>(spec.filter), "see ImageFilter");

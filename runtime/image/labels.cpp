@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/extents.h"
 #include "core/half.h"
 #include "skiff/log.h"
 
@@ -42,8 +43,8 @@ Result<size_t> BestClasses(const PortInfo& port, const ConstTensorView& scores, 
   const auto reader = std::find_if(std::begin(kReaders), std::end(kReaders),
                                    [&](const Reader& known) { return known.dtype == scores.dtype; });
   const int64_t classes = ClassesOf(scores.shape);
-  const bool usable = reader != std::end(kReaders) && classes > 0 && scores.shape.elements() > 0 &&
-                      scores.data != nullptr && scores.dense();
+  const bool usable = reader != std::end(kReaders) && WhyNoTensor(scores.dtype, scores.shape) == nullptr &&
+                      classes > 0 && scores.shape.elements() > 0 && scores.data != nullptr && scores.dense();
   if (!usable) {
     return Fail(StatusCode::kInvalidArgument,
                 "output '%s': %s %s holds no scores of classes; expected numbers, row after row", port.name,
@@ -56,6 +57,13 @@ Result<size_t> BestClasses(const PortInfo& port, const ConstTensorView& scores, 
                 static_cast<long long>(rows));
   }
   const Quantization* quantization = scores.quantization != nullptr ? scores.quantization : port.quantization;
+  // The caller's shape may be another than the port's.
+  const char* defect =
+      quantization == nullptr ? nullptr : QuantizationDefect(*quantization, scores.dtype, scores.shape);
+  if (defect != nullptr) {
+    return Fail(StatusCode::kInvalidArgument, "output '%s': its scales are not those of %s %s: %s", port.name,
+                DTypeName(scores.dtype), ShapeText(scores.shape).c_str(), defect);
+  }
   const ScaleIndex scale_of(quantization == nullptr ? Quantization() : *quantization, scores.shape);
   const auto score_at = [&](int64_t i) {
     const double value = reader->at(scores.data, row * classes + i);

@@ -20,6 +20,9 @@ inline constexpr size_t kMaxInputs = 4096;
 /// share counts for each. A Session needs some hundred bytes for an operand, and a node with its results and
 /// attributes, which are tables, has fewer operands than twice as many.
 inline constexpr size_t kMaxReferences = size_t{1} << 21;
+/// Scales are checked and compared wherever a tensor, a port or an operand has them, and many may have the
+/// same: so often, for each byte of the file. A file of a thousand plans for the same weights stays below.
+inline constexpr uint64_t kMaxScalesPerFileByte = 64;
 inline constexpr uint32_t kMaxTables = 1'000'000;
 /// Tables in tables: each body takes two.
 inline constexpr uint32_t kMaxTableDepth = 64;

@@ -5,7 +5,6 @@
 #include "ops/build_ops.h"
 #include "ops/op.h"
 #include "plan/built_plan.h"
-#include "plan/limits.h"
 #include "plan/placement.h"
 
 namespace skiff {
@@ -21,7 +20,6 @@ class Checker {
       : placed_(placed), plan_(placed.plan), tensors_(placed.tensors), places_(places), message_(message) {}
 
   Status Check() {
-    if (plan_.inputs.size() > kMaxInputs) return message_.Invalid("it has more than %zu inputs", kMaxInputs);
     SKIFF_RETURN_IF_ERROR(CheckPlaces());
     for (size_t i = plan_.shape_node_count; i < plan_.nodes.size(); ++i) {
       SKIFF_RETURN_IF_ERROR(CheckOverlaps(i));
@@ -148,12 +146,13 @@ class Checker {
     for (size_t o = 0; o < node.outputs.size(); ++o) {
       if (view(node.outputs[o]).shape.elements() == 0) continue;
       const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
+      bool names_it = false;  // Asked once: where an output lies in a Split depends on all before it.
       for (const int32_t input : plan_.inputs) {
-        const bool writes = Overlap(node.outputs[o], input) || root == input;
+        if (!Overlap(node.outputs[o], input) && root != input) continue;
         if (plan_.WritesState(node) && plan_.StateOf(node.outputs[o]) == input) continue;
-        const bool names_it = !node.op->Is(kUnary) && !node.op->Is(kBinary) &&
-                              node.op->code != OpCode::kConcat && MayOverlap(node, 0, o);
-        if (writes && !names_it)
+        names_it = names_it || (!node.op->Is(kUnary) && !node.op->Is(kBinary) &&
+                                node.op->code != OpCode::kConcat && MayOverlap(node, 0, o));
+        if (!names_it)
           return message_.Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name,
                                   input);
       }

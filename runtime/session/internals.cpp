@@ -305,7 +305,14 @@ uint64_t Session::Internals::input_bytes() const {
   return bytes;
 }
 
-Status Session::Internals::CheckIndex(int index) const {
+Status Session::Internals::Running() const {
+  return Fail(StatusCode::kInvalidArgument,
+              "another thread is running this session; make one for each thread, and let no custom operator "
+              "use the session that runs it");
+}
+
+Status Session::Internals::CheckSettable(int index) const {
+  if (running.load(std::memory_order_acquire)) return Running();
   if (index >= 0 && index < static_cast<int>(signature->input_count)) return OkStatus();
   return Fail(StatusCode::kInvalidArgument, "there is no input %d; the signature has %zu", index,
               signature->input_count);

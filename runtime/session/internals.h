@@ -78,7 +78,10 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   void Poison();
   Status CheckLimit(uint64_t bytes, const char* what) const;
   Status CheckGrowth(uint64_t bytes, const char* what) const override;
-  Status CheckIndex(int index) const;
+  /// What is refused while the session runs.
+  Status Running() const;
+  /// There is such an input, and no run that reads it.
+  Status CheckSettable(int index) const;
   void SetPlace(int index, void* place, const Shape& shape);
   Result<TensorView> OwnPlace(int index, const Shape& shape);
   uint64_t workspace_bytes() const;

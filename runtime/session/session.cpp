@@ -72,7 +72,7 @@ int Session::FindOutput(const char* name) const {
 
 Status Session::SetInput(int index, const ConstTensorView& tensor) {
   Internals& s = *internals_;
-  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  SKIFF_RETURN_IF_ERROR(s.CheckSettable(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
   SKIFF_ASSIGN_OR_RETURN(const TensorView place, s.OwnPlace(index, tensor.shape));
   // Overlapping where the caller has a part of what InputBuffer() gave.
@@ -93,7 +93,7 @@ Status Session::SetInput(const char* name, const ConstTensorView& tensor) {
 
 Status Session::BindInput(int index, const ConstTensorView& tensor) {
   Internals& s = *internals_;
-  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  SKIFF_RETURN_IF_ERROR(s.CheckSettable(index));
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), s.signature->inputs[static_cast<size_t>(index)], tensor));
   if (reinterpret_cast<uintptr_t>(tensor.data) % static_cast<uintptr_t>(DTypeSize(tensor.dtype)) != 0) {
     return Fail(StatusCode::kInvalidArgument, "the memory bound to input '%s' is not aligned to %lld bytes",
@@ -107,7 +107,7 @@ Status Session::BindInput(int index, const ConstTensorView& tensor) {
 
 Result<TensorView> Session::InputBuffer(int index) {
   Internals& s = *internals_;
-  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  SKIFF_RETURN_IF_ERROR(s.CheckSettable(index));
   const PortInfo& port = s.signature->inputs[static_cast<size_t>(index)];
   for (int64_t extent : port.shape) {
     if (extent < 0) {
@@ -120,7 +120,7 @@ Result<TensorView> Session::InputBuffer(int index) {
 
 Result<TensorView> Session::InputBuffer(int index, const Shape& shape) {
   Internals& s = *internals_;
-  SKIFF_RETURN_IF_ERROR(s.CheckIndex(index));
+  SKIFF_RETURN_IF_ERROR(s.CheckSettable(index));
   const PortInfo& port = s.signature->inputs[static_cast<size_t>(index)];
   char anything = 0;
   SKIFF_RETURN_IF_ERROR(CheckInput(s.model->data(), port, TensorView(&anything, port.dtype, shape)));
@@ -130,9 +130,7 @@ Result<TensorView> Session::InputBuffer(int index, const Shape& shape) {
 Status Session::Run() {
   Internals& s = *internals_;
   const OnlyRun only(s.running);
-  if (!only.taken())
-    return Fail(StatusCode::kInvalidArgument,
-                "another thread is running this session; make one for each thread");
+  if (!only.taken()) return s.Running();
   s.cancelled.store(false, std::memory_order_relaxed);
   s.outputs = Internals::Outputs::kLost;
   for (size_t i = 0; i < s.inputs.size(); ++i) {

@@ -67,6 +67,33 @@ TEST(MaliciousQuantized, TablesOfLies) {
         "outside of its dtype"}});
 }
 
+/// Each tensor's scales are checked, and all may have the same.
+TEST(MaliciousQuantized, ScalesOfManyTensors) {
+  File file(kQuantizedGraph);
+  constexpr size_t kScales = 100000;
+  const size_t begin = (file.parts.weights.size() + 63) / 64 * 64;
+  file.parts.weights.resize(begin + kScales * sizeof(float) + format::kAlignment);
+  const std::vector<float> ones(kScales, 1.0f);
+  std::memcpy(file.parts.weights.data() + begin, ones.data(), kScales * sizeof(float));
+  file.model->blobs.emplace_back(begin, kScales * sizeof(float), 0, 0);
+  const int32_t quantization = file.Add(1, 0);
+  file.model->quantizations.back()->axis = 0;
+  file.model->quantizations.back()->scales = static_cast<int32_t>(file.model->blobs.size() - 1);
+  const auto add = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      auto tensor = std::make_unique<format::TensorT>();
+      tensor->dtype = static_cast<uint8_t>(DType::kI8);
+      tensor->extents = {kScales};
+      tensor->quantization = quantization;
+      file.plan().tensors.push_back(std::move(tensor));
+    }
+  };
+  add(10);
+  EXPECT_THAT(file.Outcome(), ::testing::Not(HasSubstr("refers to its scales")));
+  add(1000);
+  EXPECT_THAT(file.Outcome(), HasSubstr("refers to its scales more than 64 times for each of its bytes"));
+}
+
 TEST(MaliciousQuantized, TensorsOfLies) {
   Expect(
       kQuantizedGraph,

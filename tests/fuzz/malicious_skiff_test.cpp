@@ -140,6 +140,53 @@ TEST(MaliciousSkiff, SplitsOfManyPiecesAreNoDamage) {
   EXPECT_EQ(OpenAndRun(OpenedModel(graph).converted->file), "");
 }
 
+/// Where a piece lies is added up from all before it: not for each of many inputs.
+TEST(MaliciousSkiff, SplitsAmongManyInputs) {
+  constexpr int kMany = 2000;
+  std::string graph = "graph g {\n  input x: f32[1, " + std::to_string(kMany) + "]\n";
+  for (int i = 0; i < kMany; ++i) graph += "  input x" + std::to_string(i) + ": f32[1, 1]\n";
+  graph += "  const sizes: i64[" + std::to_string(kMany) + "] = [1";
+  for (int i = 1; i < kMany; ++i) graph += ", 1";
+  graph += "]\n  p0: f32[1, 1]";
+  for (int i = 1; i < kMany; ++i) graph += ", p" + std::to_string(i) + ": f32[1, 1]";
+  graph += " = Split(x, sizes) {axis=1}\n  y: f32[1, 1] = Add(p3, p39)\n  output y = y\n}\n";
+  EXPECT_EQ(OpenAndRun(OpenedModel(graph).converted->file), "");
+}
+
+TEST(MaliciousSkiff, SignaturesOfTooManyInputs) {
+  const auto file = Damaged(kActivations, [](format::ModelT& model, format::PlanT& plan) {
+    for (int i = 0; i < 4096; ++i) {
+      model.signatures[0]->inputs.push_back(std::make_unique<format::PortT>(*model.signatures[0]->inputs[0]));
+      plan.inputs.push_back(plan.inputs[0]);
+    }
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("signature 'main' has more than 4096 inputs"));
+}
+
+/// A picture's channels are those that pictures have, wherever samples are written.
+TEST(MaliciousSkiff, PicturesOfOtherChannels) {
+  const auto with = [](uint32_t channels, bool bgr) {
+    const std::string shape = "f32[1, 2, 2, " + std::to_string(channels) + "]";
+    return OpenAndRun(
+        Damaged("graph g {\n  input x: " + shape + "\n  y: " + shape + " = Tanh(x)\n  output y = y\n}\n",
+                [&](format::ModelT& model, format::PlanT&) {
+                  auto image = std::make_unique<format::ImageT>();
+                  image->width = image->height = 2;
+                  image->nhwc = true;
+                  image->bgr = bgr;
+                  image->mean.assign(channels, 0);
+                  image->scale.assign(channels, 1);
+                  model.signatures[0]->inputs[0]->image = std::move(image);
+                }));
+  };
+  for (const uint32_t channels : {1u, 3u, 4u}) EXPECT_EQ(with(channels, false), "") << channels;
+  for (const uint32_t channels : {3u, 4u}) EXPECT_EQ(with(channels, true), "") << channels;
+  for (const uint32_t channels : {0u, 2u, 5u})
+    EXPECT_THAT(with(channels, false), HasSubstr("do not fit its shape"));
+  for (const uint32_t channels : {1u, 2u})
+    EXPECT_THAT(with(channels, true), HasSubstr("do not fit its shape"));
+}
+
 const char* const kOpenRows = R"(graph g {
   symbol n: 1..
   input x: f32[n, 4]

@@ -24,7 +24,7 @@ enum class ScoreKind : uint8_t {
 /// index; NaN is below all. Returns how many there are: best.size(), or ClassesOf(scores.shape) where that is
 /// less. `row` counts the others: of scores [8, 1000] there are 8. Integers of a quantised output
 /// count as the numbers that they stand for. `port` is the output's. kInvalidArgument: there is no such row,
-/// or the tensor has no elements or rows that lie apart.
+/// or the tensor has no elements, rows that lie apart, or another shape than the quantisation's scales.
 Result<size_t> BestClasses(const PortInfo& port, const ConstTensorView& scores, Span<ClassScore> best,
                            ScoreKind kind = ScoreKind::kAsTheyAre, int64_t row = 0);
 

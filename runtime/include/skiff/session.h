@@ -96,7 +96,8 @@ class Session {
 
   /// Copies `tensor` into the input. Its dtype and shape must be the input's, else the message names what
   /// differs: kNoMatchingBucket for extents that no plan of the file serves, kInvalidArgument for the rest.
-  /// The value stays until it is set again: runs do not disturb it.
+  /// The value stays until it is set again: runs do not disturb it. During a Run(), in another thread or from
+  /// the kernel of a custom operator, this and the next three are kInvalidArgument: it reads the inputs.
   Status SetInput(int index, const ConstTensorView& tensor);
   Status SetInput(const char* name, const ConstTensorView& tensor);
   /// Lets the input live in the caller's memory: no copy. The caller keeps it alive and unmoved until it is

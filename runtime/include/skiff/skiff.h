@@ -370,7 +370,8 @@ SKIFF_API int32_t skiff_session_find_output(const SkiffSession* session, const c
 
 /// Copies `tensor` into the input; the data are only read. The value stays until it is set again: runs do not
 /// disturb it. SKIFF_INVALID_ARGUMENT: the dtype or the rank is not the input's. SKIFF_NO_MATCHING_BUCKET: an
-/// extent is not, or is outside of its symbol's range.
+/// extent is not, or is outside of its symbol's range. During a run, in another thread or from a custom
+/// operator, this and the next three are SKIFF_INVALID_ARGUMENT: it reads the inputs.
 SKIFF_API SkiffStatus skiff_session_set_input(SkiffSession* session, int32_t index, const SkiffTensor* tensor,
                                               char* message, size_t message_size);
 /// Lets the input live in the caller's memory: no copy. The caller keeps `tensor->data` (not the struct)

@@ -35,7 +35,8 @@ void MakeSocket(const std::string& path) {
 /// FOLDER/ at the beginning of a word, or behind a '=', is the test's folder, in which these lie:
 /// good.onnx, a.candidate.skiff (a copy), good.skiff, in/x.npy (its input), in/y.npy and made/xnnpack/y.npy
 /// (its outputs), made/eager/y.npy (another input), link.onnx and hard.onnx (good.onnx),
-/// outside.onnx with its weights in weights.bin, labels.txt, pipe, socket, full/y.npy (a pipe).
+/// outside.onnx with its weights in weights.bin, labels.txt, pipe, socket, full/y.npy (a pipe),
+/// astray (into a folder that is not there), dangling (y.npy, which is not there).
 BadInput OfFolder(const std::string& name, const Arguments& words, const Arguments& message) {
   const auto prepare = [words](const TempFolder& folder) {
     GoodSkiff(folder);
@@ -48,6 +49,8 @@ BadInput OfFolder(const std::string& name, const Arguments& words, const Argumen
     folder.Write("made/xnnpack/y.npy", {y.begin(), y.end()});
     fs::copy_file(folder / "good.onnx", folder / "a.candidate.skiff");
     fs::create_symlink("good.onnx", folder / "link.onnx");
+    fs::create_symlink("nowhere/net.skiff", folder / "astray");
+    fs::create_symlink("y.npy", folder / "dangling");
     fs::create_hard_link(folder / "good.onnx", folder / "hard.onnx");
     folder.Write("weights.bin", std::string(48, '\0'));
     folder.Write("outside.onnx", Serialized(ProductModel(), [](onnx::ModelProto& model) {
@@ -176,11 +179,25 @@ std::vector<BadInput> OverNoFiles() {
   };
 }
 
+/// Known before the work, though nothing is there yet.
+std::vector<BadInput> NoPlaces() {
+  return {
+      OfFolder("ConvertToANameThatIsTooLong",
+               {"convert", "FOLDER/good.onnx", "-o", "FOLDER/" + std::string(250, 'n')},
+               {"cannot be written", "its name is too long"}),
+      OfFolder("ConvertToALinkIntoNoFolder", {"convert", "FOLDER/good.onnx", "-o", "FOLDER/astray"},
+               {"astray: cannot be written", "no file can be made in the folder"}),
+      OfFolder("TwoOutputsByWayOfALink",
+               {"bench", "FOLDER/good.skiff", "--trace", "FOLDER/dangling", "-o", "FOLDER"},
+               {"its y.npy would overwrite", "which --trace writes"}),
+  };
+}
+
 }  // namespace
 
 std::vector<BadInput> BadPlaces() {
   std::vector<BadInput> all;
-  for (const std::vector<BadInput>& some : {OverInputs(), OverOutputs(), OverNoFiles()})
+  for (const std::vector<BadInput>& some : {OverInputs(), OverOutputs(), OverNoFiles(), NoPlaces()})
     all.insert(all.end(), some.begin(), some.end());
   return all;
 }

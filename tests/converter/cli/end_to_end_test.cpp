@@ -287,6 +287,29 @@ TEST_F(EndToEnd, ParityTakesOpenDimensionsFromTheInputs) {
   EXPECT_THAT(Succeed({"parity", open, "--inputs", *folder_ / "case"}), HasSubstr("f32 [5, 3]"));
 }
 
+/// Names in models are whatever their makers liked.
+TEST_F(EndToEnd, NamesOfModelsAreOnlyNames) {
+  const std::string bad = folder_->Write("bad.onnx", Serialized(ProductModel(), [](onnx::ModelProto& model) {
+                                           model.mutable_graph()->mutable_node(0)->set_name("p\xff");
+                                         }));
+  Succeed({"convert", bad, "-o", *folder_ / "bad.skiff"});
+  Succeed({"bench", *folder_ / "bad.skiff", "--runs", "2", "--trace", *folder_ / "bad.json"});
+  EXPECT_THAT(ReadWhole(*folder_ / "bad.json"), HasSubstr("p\xef\xbf\xbd")) << "the mark of no character";
+
+  const std::string sly = folder_->Write(
+      "sly.onnx", Serialized(ProductModel(), [](onnx::ModelProto& model) {
+        onnx::GraphProto& graph = *model.mutable_graph();
+        graph.set_name("\x1b[2J");
+        for (onnx::ValueInfoProto* value : {graph.mutable_input(0), graph.mutable_output(0)})
+          value->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(
+              "a; b #");
+      }));
+  const std::string shown = Succeed({"inspect", sly});
+  EXPECT_THAT(shown, HasSubstr("graph '\\x1b[2J'"));
+  EXPECT_EQ(shown.find('\x1b'), std::string::npos);
+  EXPECT_THAT(Succeed({"buckets", sly, "--uniform", "a; b #=1..4"}), HasSubstr(" --dim 'a; b #=1..4'"));
+}
+
 TEST_F(EndToEnd, BenchReportsAsJsonAndTrace) {
   const std::string trace_path = *folder_ / "trace.json";
   const Json report = Json::parse(Succeed(
@@ -416,6 +439,22 @@ TEST_F(EndToEnd, ConvertKeepsALink) {
   Succeed({"convert", kSource, "-o", *folder_ / "link.skiff"});
   EXPECT_TRUE(std::filesystem::is_symlink(*folder_ / "link.skiff"));
   EXPECT_THAT(ReadWhole(target), StartsWith("SKIFF\r\n"));
+}
+
+TEST_F(EndToEnd, ConvertKeepsLinksToWhatIsNotThereYet) {
+  std::filesystem::create_symlink("second.skiff", *folder_ / "first.skiff");
+  std::filesystem::create_symlink(*folder_ / "third.skiff", *folder_ / "second.skiff");
+  Succeed({"convert", kSource, "-o", *folder_ / "first.skiff"});
+  EXPECT_TRUE(std::filesystem::is_symlink(*folder_ / "first.skiff"));
+  EXPECT_TRUE(std::filesystem::is_symlink(*folder_ / "second.skiff"));
+  EXPECT_FALSE(std::filesystem::is_symlink(*folder_ / "third.skiff"));
+  EXPECT_THAT(ReadWhole(*folder_ / "third.skiff"), StartsWith("SKIFF\r\n"));
+  const std::string circle = *folder_ / "circle.skiff";
+  std::filesystem::create_symlink("circle.skiff", circle);
+  const RunResult result = RunSkiff({"convert", kSource, "-o", circle});
+  std::filesystem::remove(circle);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.error, HasSubstr("circle.skiff: cannot be written: it is a link that leads nowhere"));
 }
 
 TEST_F(EndToEnd, HelpAndVersionSucceed) {

@@ -143,6 +143,24 @@ TEST_F(SignTool, SignsAndVerifies) {
   EXPECT_EQ(secret.st_mode & 0777, 0600u);
 }
 
+/// The signature's comment is one line.
+TEST_F(SignTool, AnyNameOfAFile) {
+  const std::string model = folder_.Write("a\nb\x1b.skiff", ReadWhole(kGolden));
+  ASSERT_EQ(RunSkiff({"sign", model, "--key", folder_ / "it.key"}).exit_code, 0);
+  EXPECT_THAT(ReadWhole(model + ".minisig"), HasSubstr("file:a\\x0ab\\x1b.skiff\n"));
+  const RunResult verified = RunSkiff({"verify", model, "--public-key", folder_ / "it.pub"});
+  EXPECT_EQ(verified.exit_code, 0) << verified.error;
+  EXPECT_EQ(verified.output.find('\x1b'), std::string::npos);
+}
+
+TEST_F(SignTool, LongWordsAreNoPaths) {
+  const std::string word(300, 'k');
+  EXPECT_EQ(RunSkiff({"sign", "--new-key", folder_ / word}).exit_code, 1);
+  const RunResult result = RunSkiff({"verify", model_, "--public-key", word});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.error, HasSubstr("--public-key"));
+}
+
 TEST_F(SignTool, RefusesWhatIsNotSigned) {
   std::string bytes = ReadWhole(model_);
   bytes[bytes.size() / 2] ^= 1;

@@ -61,6 +61,19 @@ TEST(Image, OpenExtentsBecomeThePictures) {
   EXPECT_EQ(PictureOf(got, port, 0).samples, picture.samples);
 }
 
+/// Whoever asks: two channels have no blue to put first.
+TEST(Image, FewChannelsKeepTheirOrder) {
+  PortInfo port;
+  port.image.width = 2;
+  port.image.height = 1;
+  port.image.channels = 1;
+  port.image.nhwc = port.image.bgr = true;
+  port.image.scale[0] = 1;
+  const uint8_t samples[] = {10, 20};
+  const TensorData input(DType::kU8, Shape{1, 1, 2, 1}, samples);
+  EXPECT_EQ(PictureOf(input, port, 0).samples, (std::vector<uint8_t>{10, 20}));
+}
+
 TEST(Image, OnePictureIsNoBatch) {
   PortInfo port;
   port.name = "image";

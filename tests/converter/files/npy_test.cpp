@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "files/tensor_files.h"
 #include "graph/error.h"
 
 namespace skiff::cli {
@@ -138,6 +139,16 @@ TEST(Npy, MalformedFilesAreExplained) {
   for (const Malformed& row : cases) {
     EXPECT_THAT(MessageOf(row.bytes),
                 ::testing::AllOf(::testing::StartsWith("a.npy: "), ::testing::HasSubstr(row.message)));
+  }
+}
+
+/// Nothing is at address 0 of a process.
+TEST(ReadFile, NamesWhatCannotBeRead) {
+  try {
+    ReadFile("/proc/self/mem");
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), ::testing::StartsWith("/proc/self/mem: cannot be "));
   }
 }
 

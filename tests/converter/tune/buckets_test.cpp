@@ -39,12 +39,28 @@ TEST(ObservedShapes, ErrorsNameTheLine) {
   EXPECT_THAT(ReadError("seq\n7\n1,2\n"), HasSubstr("line 3: 2 values, the header has 1"));
   EXPECT_THAT(ReadError("seq\nseven\n"), HasSubstr("line 2: 'seven' is no size of 'seq'"));
   EXPECT_THAT(ReadError("seq\n-1\n"), HasSubstr("'-1' is no size"));
+  EXPECT_THAT(ReadError("seq\n4\n0\n"), HasSubstr("line 3: '0' is no size of 'seq'; a whole number from 1"));
+  EXPECT_THAT(ReadError("seq,count\n4,0\n"), HasSubstr("line 2: '0' is no number of calls"));
 }
 
 TEST(UniformShapes, AreTheProductOfTheRanges) {
   const ObservedShapes shapes = UniformShapes({{"a", DimRange(1, 2)}, {"b", DimRange(8, 24, 8)}});
   EXPECT_EQ(shapes.rows.size(), 6u);
   EXPECT_THROW(UniformShapes({{"a", DimRange(1, 1000)}, {"b", DimRange(1, 1000)}}), Error);
+}
+
+/// Only the multiples are walked, and they are counted before.
+TEST(UniformShapes, OfHugeRanges) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  const ObservedShapes two = UniformShapes({{"a", DimRange(1, kHuge, kHuge / 2)}});
+  ASSERT_EQ(two.rows.size(), 2u);
+  EXPECT_EQ(two.rows[0].sizes.at("a"), kHuge / 2);
+  EXPECT_EQ(two.rows[1].sizes.at("a"), kHuge);
+  EXPECT_EQ(UniformShapes({{"a", DimRange(1, 100000)}}).rows.size(), 100000u);
+  EXPECT_THROW(UniformShapes({{"a", DimRange(1, 100001)}}), Error);
+  EXPECT_THROW(UniformShapes({{"a", DimRange(1, kHuge)}, {"b", DimRange(1, kHuge)}}), Error);
+  EXPECT_THROW(UniformShapes({{"a", DimRange(9, 15, 8)}}), Error) << "no multiple in it";
+  EXPECT_THROW(UniformShapes({{"a", DimRange(0, 3)}}), Error);
 }
 
 Graph OpenGraph() {
@@ -57,6 +73,24 @@ Graph OpenGraph() {
     y = FullyConnected(b, w, _)
     output y = y
   })");
+}
+
+/// Rows may come from a program, which read no file.
+TEST(ProposeBuckets, RefusesRowsThatSayNothing) {
+  const auto refused = [](const std::vector<ObservedShapes::Row>& rows) -> std::string {
+    ObservedShapes shapes;
+    shapes.rows = rows;
+    try {
+      ProposeBuckets(OpenGraph(), shapes, {});
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused({}), HasSubstr("there are no shapes"));
+  EXPECT_THAT(refused({{{{"n", 4}}, 1}, {{}, 1}}), HasSubstr("say nothing about the model's dimension 'n'"));
+  EXPECT_THAT(refused({{{{"n", 0}}, 1}}), HasSubstr("a size 0 of 'n'"));
+  EXPECT_THAT(refused({{{{"n", 4}}, 0}}), HasSubstr("0 calls; a positive number"));
 }
 
 /// Nearly all calls are small: a plan for them touches a hundredth of the memory.

@@ -90,7 +90,10 @@ TEST(Quantize, RefusesWhatIsNoQuantisedTensor) {
   EXPECT_THAT(why_not({codes, DType::kU8, {4}}, reals),
               HasSubstr("u8 [4] cannot stand for real numbers: it is not"));
   EXPECT_THAT(why_not({codes, DType::kU8, {4}, three.get()}, reals), HasSubstr("another number of scales"));
-  EXPECT_THAT(why_not({codes, DType::kU8, {-4}, one.get()}, reals), HasSubstr("negative extent"));
+  EXPECT_THAT(why_not({codes, DType::kU8, {-4}, one.get()}, reals), HasSubstr("u8 [-4] has a negative"));
+  const int64_t much = int64_t{1} << 32;  // Squared, it wraps around to no elements.
+  EXPECT_THAT(why_not({nullptr, DType::kU8, {much, much}, one.get()}, nullptr),
+              HasSubstr("has more than 2^46 bytes"));
   EXPECT_THAT(why_not({nullptr, DType::kU8, {4}, one.get()}, reals), HasSubstr("null"));
   EXPECT_THAT(why_not({codes, DType::kU8, {4}, one.get()}, nullptr), HasSubstr("null"));
   EXPECT_THAT(why_not({codes, DType::kI4, {4}, one.get()}, reals), HasSubstr("only constants"));

@@ -204,6 +204,9 @@ TEST(ImageInput, RefusesSettingsWithTheReason) {
   EXPECT_THAT(Refused(port), AllOf(HasSubstr("'image'"), HasSubstr("--image-size"), HasSubstr("--std")));
   port = PortOf(Spec(2, 1, 2));
   EXPECT_THAT(Refused(port), HasSubstr("number of channels is 2; pictures have 1 (grey), 3, or 4"));
+  port = PortOf(Spec(2, 1, 1));
+  port.image.bgr = true;
+  EXPECT_THAT(Refused(port), HasSubstr("bgr is 1; grey has one channel"));
   port = PortOf(Spec(2, 1));
   port.shape = {1, 3, 2, 2};
   EXPECT_THAT(Refused(port), HasSubstr("its shape does not fit"));

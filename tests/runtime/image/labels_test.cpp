@@ -70,6 +70,26 @@ TEST(BestClasses, IntegersCountAsWhatTheyStandFor) {
   EXPECT_EQ(best[2].score, -25);
 }
 
+/// What the port says is of the port's shape; the scores may have another.
+TEST(BestClasses, RefusesScalesOfAnotherShape) {
+  const int8_t codes[8 * 3] = {};
+  const float scale = 1;
+  Quantization of_one;
+  of_one.axis = 0;
+  of_one.scales = &scale;
+  PortInfo port = Scores();
+  port.quantization = &of_one;
+  ClassScore best;
+  const ErrorCapture capture;
+  EXPECT_EQ(
+      BestClasses(port, ConstTensorView(codes, DType::kI8, {8, 3}), {&best, 1}, ScoreKind::kAsTheyAre, 7)
+          .status()
+          .code(),
+      StatusCode::kInvalidArgument);
+  EXPECT_THAT(capture.message(), HasSubstr("its scales are not those of i8 [8, 3]: it has another number"));
+  EXPECT_TRUE(BestClasses(port, ConstTensorView(codes, DType::kI8, {1, 3}), {&best, 1}).ok());
+}
+
 TEST(BestClasses, AxesThatPoolingLeavesAreNoClasses) {
   float scores[] = {1, 3, 2, 9, 8, 7};
   ClassScore best;
@@ -104,6 +124,8 @@ TEST(BestClasses, RefusesWhatHasNoScores) {
   EXPECT_THAT(refused(TensorView(scores, DType::kF32, {}), 0), HasSubstr("holds no scores"));
   EXPECT_THAT(refused(TensorView(scores, DType::kBool, {3}), 0), HasSubstr("holds no scores"));
   EXPECT_THAT(refused(TensorView(nullptr, DType::kF32, {3}), 0), HasSubstr("holds no scores"));
+  const int64_t much = int64_t{1} << 33;
+  EXPECT_THAT(refused(TensorView(scores, DType::kF32, {much, much}), 0), HasSubstr("holds no scores"));
 }
 
 }  // namespace

@@ -167,6 +167,39 @@ TEST(CustomOperators, ErrorsOfKernelsNameTheOperator) {
   EXPECT_TRUE(session.value()->Run().ok());
 }
 
+/// The plan that is running points to the inputs.
+TEST(CustomOperators, CannotChangeTheSessionThatRunsThem) {
+  static Session* running = nullptr;
+  static int refused = 0;
+  static float large[4096 * 4] = {};
+  CustomOperator meddler = kEveryNth;
+  meddler.run = [](void* user, const CustomCall& call) {
+    ErrorCapture capture;
+    const Shape shape = {4096, 4};
+    const TensorView view(large, DType::kF32, shape);
+    const Status tried[] = {running->SetInput(0, view),       running->SetInput("x", view),
+                            running->BindInput(0, view),      running->InputBuffer(0, shape).status(),
+                            running->InputBuffer(0).status(), running->Run()};
+    EXPECT_THAT(capture.message(), HasSubstr("let no custom operator use the session"));
+    for (const Status& status : tried) refused += status.code() == StatusCode::kInvalidArgument ? 1 : 0;
+    return EveryNth(user, call);
+  };
+  Graph graph = TwiceEveryNth({Dim::OfSymbol(0), 4}, 1);
+  graph.AddSymbol("rows");
+  const auto converted = ConvertGraph(graph, {});
+  const AlignedBytes bytes(converted->file);
+  const auto model = Open(*converted, bytes, true, meddler);
+  auto session = Session::Create(*model, {});
+  ASSERT_TRUE(session.ok());
+  running = session.value().get();
+  const TensorData x = RandomTensor(DType::kF32, Shape({2, 4}), 1);
+  for (int run = 1; run <= 2; ++run) {
+    ASSERT_TRUE(running->SetInput(0, x.view()).ok());
+    EXPECT_TRUE(running->Run().ok());
+    EXPECT_EQ(refused, 6 * run);
+  }
+}
+
 TEST(CustomOperators, RulesThatRefuseStopTheConversion) {
   try {
     ConvertGraph(TwiceEveryNth({5}, 1), {});
