@@ -72,6 +72,7 @@ DType TypeOfFormat(const char* format, Py_ssize_t bytes) {
 }
 
 bool IsRowMajor(const Py_buffer& buffer) {
+  if (buffer.strides == nullptr) return true;  // As ctypes has it, also where strides were asked for.
   Py_ssize_t expected = buffer.itemsize;
   for (int axis = buffer.ndim - 1; axis >= 0; --axis) {
     if (buffer.shape[axis] == 0) return true;
