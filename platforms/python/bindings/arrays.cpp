@@ -175,6 +175,9 @@ bool Borrowed::TakeMemory(nb::handle object) {
 Borrowed::Borrowed(nb::handle object, DType wanted, const std::string& what) {
   if (TakeMemory(object)) return;
   const DType type = wanted == DType::kInvalid ? DType::kF32 : wanted;
+  if (kNumpyNames[static_cast<size_t>(type)] == nullptr)
+    Throw(StatusCode::kInvalidArgument,
+          "{} cannot be {}, which arrays do not have; expected a dtype of NumPy's", what, DTypeName(type));
   const nb::object array = nb::handle(as_array)(object, NumpyType(type), what);
   if (TakeMemory(array)) return;
   const int rank = nb::cast<int>(array.attr("ndim"));
