@@ -115,6 +115,8 @@ def test_every_dtype_comes_back_as_it_went_in(dtype, shape):
         (lambda s: s.run({"a": A}), "input 'b' was not given"),
         (lambda s: s.input("c"), "no input 'c'"),
         (lambda s: s.bind("c", A), "no input 'c'"),
+        (lambda s: s.bind("a\0c", A), "is no name"),
+        (lambda s: s.run({"\ud800": A}), "is no name"),
         (lambda s: s.bind("a", A.tolist()), "can only be bound to a NumPy array"),
         (lambda s: s.tap("sum"), "keep_intermediates"),
     ],
