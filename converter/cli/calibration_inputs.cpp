@@ -115,12 +115,6 @@ TensorData RowOf(const TensorData& all, const PortInfo& port, int64_t row) {
   return {all.dtype(), shape, static_cast<const char*>(all.data()) + static_cast<size_t>(row) * bytes};
 }
 
-TensorData RowOf(const std::string& file, const PortInfo& port, int64_t row, const SymbolSizes& sizes) {
-  TensorData one = RowOf(ReadTensor(file, port), port, row);
-  CheckInputType(file, one, port, sizes);
-  return one;
-}
-
 /// Of all inputs of a call, which must agree. `source_of` names where an input's tensor is from.
 template <class Rows, class Source>
 int64_t CommonRows(Span<const PortInfo> ports, const Rows& rows_of, const Source& source_of) {
@@ -163,18 +157,30 @@ class Folder {
     return std::move(calls_);
   }
 
-  NamedTensors Read(const CallFiles& call, int64_t row) const {
+  NamedTensors Read(const CallFiles& call, int64_t row) {
     NamedTensors inputs;
     for (const PortInfo& port : ports_) {
       const std::string& file = call.files.at(port.name);
       // Raw elements state no shape: open dimensions are 1, of one call.
       const SymbolSizes& sizes = file.ends_with(".bin") ? closed_ : sizes_;
-      inputs[port.name] = row < 0 ? ReadInput(file, port, sizes) : RowOf(file, port, row, sizes);
+      inputs[port.name] = row < 0 ? ReadInput(file, port, sizes) : RowOfFile(file, port, row);
     }
     return inputs;
   }
 
  private:
+  /// The rows of a file are asked for one after the other, and it is read once for all of them.
+  TensorData RowOfFile(const std::string& file, const PortInfo& port, int64_t row) {
+    auto& [last_file, last] = last_[port.name];
+    if (last_file != file) {
+      last = ReadTensor(file, port);
+      last_file = file;
+    }
+    TensorData one = RowOf(last, port, row);
+    CheckInputType(file, one, port, sizes_);
+    return one;
+  }
+
   std::string Wanted() const {
     const bool picture = ports_.size() == 1 && ports_[0].image.channels != 0;
     if (picture) return "pictures (.jpg, .png) and tensors (.npy, .pb, .bin)";
@@ -213,6 +219,7 @@ class Folder {
   const SymbolSizes& sizes_;
   SymbolSizes closed_;
   std::vector<CallFiles> calls_;
+  std::map<std::string, std::pair<std::string, TensorData>> last_;  ///< File and tensor, by input.
 };
 
 /// Elements of which no range is made: layers that see them stay float.

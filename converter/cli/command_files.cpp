@@ -64,11 +64,16 @@ void CommandFiles::Add(Output output) {
   output.place = fs::weakly_canonical(output.place.empty() ? output.path : output.place, error).string();
   output.file = IdentityOf(output.path);
   for (Input& input : inputs_) Check(output, input);
-  for (const Output& other : outputs_) {
-    if (output.place == other.place || (output.file && output.file == other.file))
-      Throw(StatusCode::kInvalidArgument, "{} would overwrite '{}', which {} writes; choose another {}",
-            output.text, other.path, other.option, output.another);
+  auto [at, fresh] = by_place_.try_emplace(output.place, outputs_.size());
+  size_t same = at->second;
+  if (fresh && output.file) {
+    const auto [there, is_first] = by_file_.try_emplace(*output.file, outputs_.size());
+    fresh = is_first;
+    same = there->second;
   }
+  if (!fresh)
+    Throw(StatusCode::kInvalidArgument, "{} would overwrite '{}', which {} writes; choose another {}",
+          output.text, outputs_[same].path, outputs_[same].option, output.another);
   outputs_.push_back(std::move(output));
 }
 

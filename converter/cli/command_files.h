@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,6 +61,8 @@ class CommandFiles {
 
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
+  std::map<std::string, size_t> by_place_;  ///< Into outputs_: a batch has one for each of its pictures.
+  std::map<Identity, size_t> by_file_;      ///< The same of those that are there.
 };
 
 }  // namespace skiff::cli

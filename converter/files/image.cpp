@@ -44,12 +44,12 @@ TensorData ReadImage(const std::string& path, const PortInfo& port) {
 Picture PictureOf(const TensorData& input, const PortInfo& port, int64_t index) {
   const ImageSpec& spec = port.image;
   const size_t plane = size_t{spec.width} * spec.height;
-  const size_t first = static_cast<size_t>(index) * plane * spec.channels;
-  const std::vector<double> values = input.ToDoubles();
+  const auto elements = static_cast<int64_t>(plane * spec.channels);
+  const std::vector<double> values = input.ToDoubles(index * elements, (index + 1) * elements);
   Picture picture{spec.width, spec.height, spec.channels, std::vector<uint8_t>(plane * spec.channels), 1};
   for (size_t pixel = 0; pixel < plane; ++pixel) {
     for (uint32_t c = 0; c < spec.channels; ++c) {
-      const double value = values[first + (spec.nhwc ? pixel * spec.channels + c : c * plane + pixel)];
+      const double value = values[spec.nhwc ? pixel * spec.channels + c : c * plane + pixel];
       const double sample = value / static_cast<double>(spec.scale[c]) + static_cast<double>(spec.mean[c]);
       const uint32_t to = spec.bgr && spec.channels >= 3 && c < 3 ? 2 - c : c;
       picture.samples[pixel * spec.channels + to] =

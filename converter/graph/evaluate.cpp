@@ -45,6 +45,15 @@ DeclaredType TypeOfMoved(OpCode op, const AttrStorage& attrs, const std::vector<
   return {inputs[0]->dtype(), AlongAxis(inputs[0]->quantization(), moved.axis)};
 }
 
+/// Kernels read as many scales as the shape asks for.
+void CheckQuantization(const DeclaredType& type, const Shape& shape, const std::string& speaker,
+                       size_t output) {
+  const char* defect = QuantizationDefect(*type.quantization, type.dtype, shape);
+  if (defect != nullptr)
+    Throw(StatusCode::kInvalidModel, "{}: the quantisation of output {}, {}{}, is wrong: {}", speaker, output,
+          DTypeName(type.dtype), ShapeText(shape).c_str(), defect);
+}
+
 Status RunKernel(const OpDef& def, const KernelArgs& args) {
   char message[InferContext<int64_t>::kMessageBytes] = "";
   if (!CheckQuantized(def, *args.attrs, args.inputs, args.outputs, message).ok())
@@ -125,6 +134,7 @@ std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, OpCode op, const A
     const DeclaredType type = i < declared.size() && declared[i].quantization
                                   ? declared[i]
                                   : TypeOfMoved(op, attrs, inputs, types[i].dtype);
+    if (type.quantization) CheckQuantization(type, types[i].shape, Speaker(node_name, *def), i);
     outputs.push_back(TensorData(type.dtype, types[i].shape).Quantized(type.quantization));
     output_views.push_back(outputs.back().view());
   }

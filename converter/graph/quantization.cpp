@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "graph/error.h"
+
 namespace skiff {
 namespace {
 
@@ -31,6 +33,9 @@ QuantizationPtr PerTensor(float scale, int32_t zero_point) {
 
 QuantizationPtr PerAxis(int axis, std::vector<float> scales, std::vector<int32_t> zero_points,
                         int64_t block) {
+  if (!zero_points.empty() && zero_points.size() != scales.size())
+    Throw(StatusCode::kInvalidArgument, "{} zero points were given for {} scales; expected one for each",
+          zero_points.size(), scales.size());
   auto owned = std::make_shared<Owned>();
   owned->scales = std::move(scales);
   owned->zero_points = std::move(zero_points);

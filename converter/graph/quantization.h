@@ -13,7 +13,7 @@ namespace skiff {
 using QuantizationPtr = std::shared_ptr<const Quantization>;
 
 QuantizationPtr PerTensor(float scale, int32_t zero_point = 0);
-/// No zero points: all are 0.
+/// A zero point for each scale, or none: all are 0. Throws Error (kInvalidArgument) where there are others.
 QuantizationPtr PerAxis(int axis, std::vector<float> scales, std::vector<int32_t> zero_points = {},
                         int64_t block = 0);
 /// The same scales along another axis.

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "graph/evaluate.h"
+#include "graph/node_types.h"
 #include "passes/passes.h"
 #include "trace/effects.h"
 #include "trace/frame.h"
@@ -15,8 +16,25 @@ namespace {
   std::string types;
   for (const Tensor& input : inputs)
     types += (types.empty() ? "" : ", ") + (input.empty() ? "-" : input.TypeText());
-  throw PlacedError(error.code(),
-                    fmt::format("{}: {} (operands: {})", PlaceText(where), error.what(), types));
+  // What no model could have is, in a call, an argument of its own.
+  const StatusCode code =
+      error.code() == StatusCode::kInvalidModel ? StatusCode::kInvalidArgument : error.code();
+  throw PlacedError(code, fmt::format("{}: {} (operands: {})", PlaceText(where), error.what(), types));
+}
+
+/// Shape rules and kernels read the operands that an operator must have without a look.
+void CheckOperands(const OpDef& op, const Tensors& inputs, const Location& where) {
+  if (inputs.size() < op.min_inputs)
+    ThrowAt(where, StatusCode::kInvalidArgument, "{}: {} operands were given; expected {} or more", op.name,
+            inputs.size(), op.min_inputs);
+  if (inputs.size() > op.max_inputs && op.max_inputs != kVariadic)
+    ThrowAt(where, StatusCode::kInvalidArgument, "{}: {} operands were given; expected at most {}", op.name,
+            inputs.size(), op.max_inputs);
+  for (size_t i = 0; i < op.min_inputs; ++i) {
+    if (inputs[i].empty() && !IsOptionalInput(op, i))
+      ThrowAt(where, StatusCode::kInvalidArgument, "{}: operand {} is an empty Tensor; it cannot be left out",
+              op.name, i);
+  }
 }
 
 Tensors Compute(OpCode op, const AttrStorage& attrs, const Tensors& inputs, size_t output_count,
@@ -65,7 +83,9 @@ std::string PlaceText(const Location& where) {
 
 Tensors Apply(OpCode op, const AttrStorage& attrs, Tensors inputs, size_t output_count, const Location& where,
               const std::vector<DeclaredType>& declared) {
-  while (inputs.size() > FindOp(op)->min_inputs && inputs.back().empty()) inputs.pop_back();
+  const OpDef& def = *FindOp(op);
+  while (inputs.size() > def.min_inputs && inputs.back().empty()) inputs.pop_back();
+  CheckOperands(def, inputs, where);
   Tensors outputs;
   try {
     Frame* frame = Frame::Current();

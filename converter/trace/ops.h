@@ -7,9 +7,8 @@
 /// comparisons): nothing is promoted, so that a graph has the types that its author wrote; Cast() says a
 /// change. A C++ number takes the other operand's dtype.
 ///
-/// Every function throws skiff::Error that begins with the place of the call: kInvalidModel where shapes or
-/// dtypes do not fit the operator, kUnsupported where there is no kernel for the dtype, kInvalidArgument for
-/// values that it forbids.
+/// Every function throws skiff::Error that begins with the place of the call: kInvalidArgument where shapes,
+/// dtypes or values do not fit the operator, kUnsupported where there is no kernel for the dtype.
 #pragma once
 
 #include <initializer_list>

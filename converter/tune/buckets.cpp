@@ -105,32 +105,44 @@ std::map<int64_t, double> Histogram(const ObservedShapes& shapes, const std::str
   return histogram;
 }
 
-/// Upper ends of possible buckets: sizes that share the calls evenly, the largest among them.
-std::vector<int64_t> Ends(const std::map<int64_t, double>& histogram) {
-  std::vector<int64_t> ends;
+/// The sizes from one end of a bucket to the next.
+struct Part {
+  int64_t smallest = 0;
+  int64_t largest = 0;
+  size_t sizes = 0;
+  double calls = 0;  ///< Their share.
+};
+
+/// Buckets are made of these: they share the calls evenly.
+std::vector<Part> Parts(const std::map<int64_t, double>& histogram) {
+  std::vector<Part> parts;
+  Part part;
   double seen = 0;
   for (const auto& [size, share] : histogram) {
     seen += share;
-    if (seen * kMaxEnds >= static_cast<double>(ends.size() + 1) - 1e-9) ends.push_back(size);
+    if (part.sizes++ == 0) part.smallest = size;
+    part.largest = size;
+    part.calls += share;
+    const bool last = size == histogram.rbegin()->first;
+    if (!last && seen * kMaxEnds < static_cast<double>(parts.size() + 1) - 1e-9) continue;
+    parts.push_back(part);
+    part = {};
   }
-  if (ends.empty() || ends.back() != histogram.rbegin()->first) ends.push_back(histogram.rbegin()->first);
-  return ends;
+  return parts;
 }
 
-/// The buckets with the least cost among those that end at `ends`, by dynamic programming over the ends.
+/// The buckets with the least cost among those made of `parts`, by dynamic programming over their ends.
 class Chooser {
  public:
-  Chooser(std::map<int64_t, double> histogram, std::vector<int64_t> ends, std::vector<uint64_t> arenas,
-          double time_lost, bool others_fixed)
-      : histogram_(std::move(histogram)),
-        ends_(std::move(ends)),
+  Chooser(std::vector<Part> parts, std::vector<uint64_t> arenas, double time_lost, bool others_fixed)
+      : parts_(std::move(parts)),
         arenas_(std::move(arenas)),
         time_lost_(time_lost),
         others_fixed_(others_fixed) {}
 
   /// Exactly `count` plans.
   std::vector<BucketCost> Choose(size_t count) const {
-    const size_t n = ends_.size();
+    const size_t n = parts_.size();
     std::vector<std::vector<double>> cost(
         count + 1, std::vector<double>(n + 1, std::numeric_limits<double>::infinity()));
     std::vector<std::vector<size_t>> from(count + 1, std::vector<size_t>(n + 1, 0));
@@ -158,7 +170,7 @@ class Chooser {
     return cost;
   }
 
-  size_t most() const { return ends_.size(); }
+  size_t most() const { return parts_.size(); }
 
  private:
   double CostOf(const BucketCost& bucket) const {
@@ -167,25 +179,25 @@ class Chooser {
     return bucket.calls * (arena + bucket.time_lost);
   }
 
-  /// The bucket of the sizes in (ends[begin - 1], ends[end - 1]].
+  /// The bucket of parts begin to end - 1.
   BucketCost Make(size_t begin, size_t end) const {
     BucketCost bucket;
-    bucket.largest = ends_[end - 1];
-    const auto first = begin == 0 ? histogram_.begin() : histogram_.upper_bound(ends_[begin - 1]);
-    const auto last = histogram_.upper_bound(bucket.largest);
-    bucket.smallest = begin == 0 ? first->first : ends_[begin - 1] + 1;
+    bucket.largest = parts_[end - 1].largest;
+    bucket.smallest = begin == 0 ? parts_[0].smallest : parts_[begin - 1].largest + 1;
     size_t sizes = 0;
-    for (auto at = first; at != last; ++at, ++sizes) bucket.calls += at->second;
+    for (size_t i = begin; i < end; ++i) {
+      sizes += parts_[i].sizes;
+      bucket.calls += parts_[i].calls;
+    }
     // The plan for the whole contract serves the last bucket.
-    bucket.exact = sizes == 1 && others_fixed_ && (end < ends_.size() || begin == 0);
+    bucket.exact = sizes == 1 && others_fixed_ && (end < parts_.size() || begin == 0);
     if (sizes == 1) bucket.smallest = bucket.largest;
     bucket.arena_bytes = arenas_[end - 1];
     bucket.time_lost = bucket.exact ? 0 : time_lost_;
     return bucket;
   }
 
-  std::map<int64_t, double> histogram_;
-  std::vector<int64_t> ends_;
+  std::vector<Part> parts_;
   std::vector<uint64_t> arenas_;
   double time_lost_;
   bool others_fixed_;  ///< No other dimension varies: a bucket of one size is a plan for one shape.
@@ -211,19 +223,18 @@ BucketProposal ProposeBuckets(const Graph& source, const ObservedShapes& shapes,
   best.cost_of_one = best.cost = 1 + lost;
   double lowest = std::numeric_limits<double>::infinity();
   for (const auto& [symbol, range] : best.contract) {
-    const std::map<int64_t, double> histogram = Histogram(shapes, symbol);
-    std::vector<int64_t> ends = Ends(histogram);
+    const std::vector<Part> parts = Parts(Histogram(shapes, symbol));
     std::vector<uint64_t> arenas;
-    for (const int64_t end : ends) {
-      progress(fmt::format("plan memory for {} up to {}", symbol, end));
+    for (const Part& part : parts) {
+      progress(fmt::format("plan memory for {} up to {}", symbol, part.largest));
       std::map<std::string, DimRange> ranges = best.contract;
-      ranges[symbol].max = end;
+      ranges[symbol].max = part.largest;
       arenas.push_back(ConvertFor(source, ranges)->model().plan(0, 0).arena_bytes);
     }
     const bool others_fixed = std::all_of(best.contract.begin(), best.contract.end(), [&](const auto& other) {
       return other.first == symbol || other.second.min == other.second.max;
     });
-    const Chooser chooser(histogram, ends, arenas, lost, others_fixed);
+    const Chooser chooser(parts, arenas, lost, others_fixed);
     for (size_t count = 1; count <= std::min(options.max_plans, chooser.most()); ++count) {
       const std::vector<BucketCost> buckets = chooser.Choose(count);
       const double cost = chooser.CostOf(buckets);

@@ -112,6 +112,8 @@ QuantizationPtr BlockwiseOf(const TfliteFile& file, const tflite::SubGraph& grap
     for (const int64_t zero : constant(blocks.zero_points()).ToInts())
       zero_points.push_back(UsableZeroPoint(tensor, zero));
   }
+  if (!zero_points.empty() && zero_points.size() != scales.size())
+    Bad(tensor, "it has {} scales and {} zero points", scales.size(), zero_points.size());
   return PerAxis(static_cast<int>(rank) - 1, std::move(scales), std::move(zero_points), blocks.block_size());
 }
 

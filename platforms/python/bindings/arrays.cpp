@@ -72,6 +72,7 @@ DType TypeOfFormat(const char* format, Py_ssize_t bytes) {
 }
 
 bool IsRowMajor(const Py_buffer& buffer) {
+  if (buffer.strides == nullptr) return true;  // As ctypes has it, also where strides were asked for.
   Py_ssize_t expected = buffer.itemsize;
   for (int axis = buffer.ndim - 1; axis >= 0; --axis) {
     if (buffer.shape[axis] == 0) return true;
@@ -174,6 +175,9 @@ bool Borrowed::TakeMemory(nb::handle object) {
 Borrowed::Borrowed(nb::handle object, DType wanted, const std::string& what) {
   if (TakeMemory(object)) return;
   const DType type = wanted == DType::kInvalid ? DType::kF32 : wanted;
+  if (kNumpyNames[static_cast<size_t>(type)] == nullptr)
+    Throw(StatusCode::kInvalidArgument,
+          "{} cannot be {}, which arrays do not have; expected a dtype of NumPy's", what, DTypeName(type));
   const nb::object array = nb::handle(as_array)(object, NumpyType(type), what);
   if (TakeMemory(array)) return;
   const int rank = nb::cast<int>(array.attr("ndim"));

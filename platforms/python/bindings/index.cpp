@@ -48,7 +48,7 @@ class Indexer {
     } else if (PySlice_Check(key.ptr())) {
       Slice(key);
     } else if (IsInteger(key)) {
-      Pick(nb::cast<int64_t>(key), key);
+      Pick(As<int64_t>(key, eager::PlaceText(where_) + ": an index"), key);
     } else if (IsTensor(key)) {
       const Tensor& indices = nb::cast<const Tensor&>(key);
       tensor_ = eager::Gather(Operand(), indices, axis_);

@@ -296,7 +296,7 @@ void BindModel(nb::module_& module) {
              return nb::make_tuple(bytes.heap, bytes.mapped);
            })
       .def("preprocess_file", &PreprocessFile, nb::arg("input"), nb::arg("path"), signature)
-      .def("preprocess_pixels", &PreprocessPixels, nb::arg("input"), nb::arg("pixels"),
+      .def("preprocess_pixels", &PreprocessPixels, nb::arg("input"), nb::arg("pixels").none(),
            nb::arg("orientation"), signature)
       .def("top", &Top, nb::arg("output"), nb::arg("scores"), nb::arg("k"), nb::arg("softmax"),
            nb::arg("row"), signature)

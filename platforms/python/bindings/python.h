@@ -20,7 +20,8 @@ namespace nb = nanobind;
 template <class T>
 inline constexpr const char* kExpected = std::is_floating_point_v<T> ? "a number"
                                          : std::is_unsigned_v<T>     ? "a whole number that is not negative"
-                                                                     : "a whole number";
+                                         : sizeof(T) == 4            ? "a whole number of 32 bits"
+                                                                     : "a whole number of 64 bits";
 template <>
 inline constexpr const char* kExpected<bool> = "True or False";
 template <>
@@ -32,9 +33,24 @@ inline constexpr const char* kExpected<std::optional<T>> = kExpected<T>;
 template <class K, class V>
 inline constexpr const char* kExpected<std::map<K, V>> = "a dict by name";
 
-/// A key of a dictionary by name. Throws Error (kInvalidArgument) where it is none.
+/// A value of this type. Throws Error (kInvalidArgument), which `what` begins, where it is of another, or is
+/// too large for it.
+template <class T>
+T As(nb::handle value, const std::string& what) {
+  try {
+    return nb::cast<T>(value);
+  } catch (const nb::cast_error&) {
+    Throw(StatusCode::kInvalidArgument, "{} is {}; expected {}", what, nb::cast<std::string>(nb::repr(value)),
+          kExpected<T>);
+  }
+}
+
+/// A name of an input or a variable. Throws Error (kInvalidArgument) where it is none, or has what no name
+/// can: zeros, and what UTF-8 has no bytes for.
 inline std::string NameOf(nb::handle key) {
-  if (nb::isinstance<nb::str>(key)) return nb::cast<std::string>(key);
+  std::string name;
+  if (nb::isinstance<nb::str>(key) && nb::try_cast(key, name) && name.find('\0') == std::string::npos)
+    return name;
   Throw(StatusCode::kInvalidArgument, "{} is no name; expected a str, as {{\"x\": array}}",
         nb::cast<std::string>(nb::repr(key)));
 }
@@ -48,12 +64,7 @@ T Get(nb::handle dictionary, const char* name) {
   if constexpr (std::is_base_of_v<nb::object, T>) {
     return nb::cast<T>(nb::handle(value));
   } else {
-    try {
-      return nb::cast<T>(nb::handle(value));
-    } catch (const nb::cast_error&) {
-      Throw(StatusCode::kInvalidArgument, "{} is {}; expected {}", name,
-            nb::cast<std::string>(nb::repr(nb::handle(value))), kExpected<T>);
-    }
+    return As<T>(value, name);
   }
 }
 

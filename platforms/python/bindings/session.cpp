@@ -22,9 +22,10 @@ class Turn {
  public:
   explicit Turn(SessionCore& core) : core_(core) {
     if (core_.busy->exchange(true, std::memory_order_acquire))
-      Throw(StatusCode::kInvalidArgument,
-            "another thread is using this session (or one that shares its state); make one for each thread "
-            "with model.session(), which shares the weights");
+      Throw(
+          StatusCode::kInvalidArgument,
+          "this session (or one that shares its state) is in use, by another thread or by a custom operator "
+          "of its run; make one for each with model.session(), which shares the weights");
   }
   ~Turn() { core_.busy->store(false, std::memory_order_release); }
   Turn(const Turn&) = delete;
@@ -274,7 +275,8 @@ nb::object SessionHandle::RunNamed(const nb::dict& named, bool copy) {
 /// From any thread, so it takes no turn.
 void SessionHandle::Cancel() { core().session->Cancel(); }
 
-void SessionHandle::Bind(const std::string& name, nb::handle array, bool has_tail) {
+void SessionHandle::Bind(nb::handle input, nb::handle array, bool has_tail) {
+  const std::string name = NameOf(input);
   SessionCore& core = this->core();
   const Turn turn(core);
   const int index = core.session->FindInput(name.c_str());

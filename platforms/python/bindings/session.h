@@ -50,7 +50,7 @@ class SessionHandle {
   nb::object RunNamed(const nb::dict& named, bool copy);
   void Cancel();
   /// `has_tail`: 16 readable bytes are known to follow.
-  void Bind(const std::string& name, nb::handle array, bool has_tail);
+  void Bind(nb::handle input, nb::handle array, bool has_tail);
   nb::dict State() const;
   void SetState(const nb::dict& values);
   void ResetState();

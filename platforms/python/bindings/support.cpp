@@ -53,6 +53,9 @@ void Translate(const std::exception_ptr& pointer, void*) {
     Raise(error.code(), error.what());
   } catch (const CLI::Error& error) {
     Raise(StatusCode::kInvalidArgument, error.what());
+  } catch (const nb::cast_error&) {
+    Raise(StatusCode::kInvalidArgument,
+          "an argument is of another type than expected, or too large a number");
   } catch (const std::bad_alloc&) {
     Raise(StatusCode::kOutOfMemory, "out of memory");
   }

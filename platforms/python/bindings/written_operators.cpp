@@ -25,19 +25,26 @@ Tensor Other(nb::handle object, DType dtype, const char* name) {
   return object.is_none() ? Tensor() : ToOperand(object, dtype, name, Here());
 }
 
-QuantizationPtr ToQuantization(nb::handle scale, nb::handle zero_point, nb::handle axis) {
-  const auto numbers = []<class T>(nb::handle given, T) {
-    if (PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr())) return std::vector<T>{nb::cast<T>(given)};
-    std::vector<T> list;
-    for (const nb::handle one : nb::iter(given))
-      list.push_back(nb::cast<T>(nb::object(nb::getattr(one, "real", one))));
-    return list;
-  };
-  const std::vector<float> scales = numbers(scale, 0.0f);
-  const std::vector<int32_t> zero_points = numbers(zero_point, int32_t{0});
+template <class T>
+std::vector<T> Numbers(nb::handle given, const char* what) {
+  if (PyFloat_Check(given.ptr()) || PyLong_Check(given.ptr())) return {As<T>(given, what)};
+  std::vector<T> list;
+  for (const nb::handle one : nb::iter(given))
+    list.push_back(As<T>(nb::object(nb::getattr(one, "real", one)), what));
+  return list;
+}
+
+/// Of a tensor like x; a negative axis counts from its last.
+QuantizationPtr ToQuantization(const Tensor& x, nb::handle scale, nb::handle zero_point, nb::handle axis) {
+  const auto scales = Numbers<float>(scale, "scale");
+  const auto zero_points = Numbers<int32_t>(zero_point, "zero_point");
   if (!axis.is_none()) {
+    const auto given = As<int64_t>(axis, "axis");
+    const int64_t counted = given < 0 ? given + x.rank() : given;
+    if (counted < 0 || counted >= x.rank())
+      Throw(StatusCode::kInvalidArgument, "axis is {}, which {} does not have", given, x.TypeText());
     const bool shared = zero_points.size() == 1;
-    return PerAxis(nb::cast<int>(axis), scales,
+    return PerAxis(static_cast<int>(counted), scales,
                    shared ? std::vector<int32_t>(scales.size(), zero_points[0]) : zero_points);
   }
   if (scales.size() != 1 || zero_points.size() != 1)
@@ -83,7 +90,9 @@ void DefineQuantizing(nb::module_& ops) {
     ops.def(
         row.name,
         [&row](nb::handle x, nb::handle dtype, nb::handle scale, nb::handle zero_point, nb::handle axis) {
-          return row.function(Given(x, "x"), ToDType(dtype), ToQuantization(scale, zero_point, axis));
+          const Operand operand = Given(x, "x");
+          return row.function(operand, ToDType(dtype),
+                              ToQuantization(operand.tensor(), scale, zero_point, axis));
         },
         nb::arg("x"), nb::arg("dtype"), nb::arg("scale"), nb::arg("zero_point") = 0,
         nb::arg("axis").none() = nb::none(),

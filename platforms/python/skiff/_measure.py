@@ -14,6 +14,7 @@ from skiff._convert import Sizes, dim_of
 from skiff._errors import InvalidArgument
 from skiff._html import table
 from skiff._model import Model
+from skiff._places import path_of
 from skiff._progress import reporter
 from skiff._sources import in_file
 
@@ -124,7 +125,7 @@ def random_inputs(
     Raises :class:`InvalidArgument`.
     """
     return _skiff.random_inputs(
-        _opened(model)._handle, seed, open_sizes(sizes), range, ranges(input_ranges), signature
+        _opened(model)._handle, whole("seed", seed, 0), open_sizes(sizes), range, ranges(input_ranges), signature
     )
 
 
@@ -152,7 +153,7 @@ def bench(
     opened = _opened(model, cache_folder)
     options = {
         "inputs": None if inputs is None else named("inputs", inputs, '{"x": array}'),
-        "seed": seed,
+        "seed": whole("seed", seed, 0),
         "sizes": open_sizes(sizes),
         "input_ranges": ranges(input_ranges),
         "signature": signature or "",
@@ -221,7 +222,7 @@ def propose_buckets(
                 raise InvalidArgument(f"uniform: {name!r} needs a largest size, for example {{{name!r}: (1, 128)}}")
         observed: Any = {name: (dim.min, dim.max) for name, dim in dims.items()}
     elif isinstance(shapes, (str, os.PathLike)):
-        observed = os.fspath(shapes)
+        observed = path_of(shapes, "shapes")
     else:
         rows = [named("shapes", row, '[{"seq": 7, "count": 3}]') for row in listed("shapes", shapes, '[{"seq": 7, "count": 3}]')]
         observed = [

@@ -253,7 +253,7 @@ class Model:
         none, or the picture is no such thing; :class:`InvalidModel` for a damaged file.
         """
         if isinstance(picture, (str, os.PathLike)):
-            return self._handle.preprocess_file(name, os.fspath(picture), signature)
+            return self._handle.preprocess_file(name, path_of(picture, "picture"), signature)
         orientation = 1
         if hasattr(picture, "getexif") and hasattr(picture, "convert"):
             orientation = picture.getexif().get(0x0112, 1)
@@ -277,7 +277,7 @@ class Model:
         elif not isinstance(name, str):
             raise InvalidArgument(f"name is {shown(name)}; expected the name of an output")
         scores = output[name] if isinstance(output, Outputs) else output
-        return [ClassScore(*one) for one in self._handle.top(name, scores, k, softmax, row, signature)]
+        return [ClassScore(*one) for one in self._handle.top(name, scores, whole("k", k, 1), softmax, row, signature)]
 
     def quantize(self, name: str, reals: Any, signature: str | None = None) -> np.ndarray:
         """The integers of input ``name`` that stand for ``reals``: rounded half to even, saturating."""

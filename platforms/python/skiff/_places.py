@@ -13,9 +13,16 @@ from skiff._errors import InvalidArgument
 def path_of(path: Any, what: str, otherwise: str = "") -> str:
     """A path as text. ``what`` begins messages: ``"path"``; ``otherwise`` ends them."""
     try:
-        return os.fsdecode(os.fspath(path))
+        text = os.fsdecode(os.fspath(path))
     except TypeError:
         raise InvalidArgument(f"{what} is {shown(path)}; expected a path, as a str or a pathlib.Path{otherwise}") from None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"{what} is {text!r}, whose name is not in UTF-8; rename the file or the folder") from None
+    if "\0" in text:
+        raise InvalidArgument(f"{what} is {text!r}; a path has no zeros")
+    return text
 
 
 class Read(NamedTuple):

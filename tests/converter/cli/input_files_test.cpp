@@ -268,6 +268,27 @@ TEST(CalibrationCalls, AreSpreadOverTheRowsOfAllTensors) {
   EXPECT_THAT(firsts({}, 3), ElementsAre());
 }
 
+/// Reading all of its bytes for each call takes a minute for a file of some hundred megabytes.
+TEST(CalibrationCalls, AFileOfManyIsReadOnceForAllOfThem) {
+  const TempFolder folder;
+  OpenedModel opened{ConvertGraph(ParseGraph("graph g { input x: f32[1, 2] y = Abs(x) output y }"))->file};
+  const ModelSignature signature = FindSignature(opened.model(), "");
+  const auto write = [&](const char* name, float first) {
+    const float elements[] = {first, 0, first + 1, 0, first + 2, 0};
+    WriteNpy(folder / name, TensorData(DType::kF32, {3, 2}, elements).view());
+  };
+  write("a.npy", 1);
+  write("b.npy", 5);
+  int steps = 0;
+  const std::vector<NamedTensors> calls =
+      ReadCalibration(folder.path(), signature, SymbolSizes(signature), {}, 100, [&](const std::string&) {
+        if (++steps == 2) write("a.npy", 100);
+      });
+  std::vector<double> firsts;
+  for (const NamedTensors& call : calls) firsts.push_back(call.at("x").ToDoubles()[0]);
+  EXPECT_THAT(firsts, ElementsAre(1, 2, 3, 5, 6, 7));
+}
+
 /// They are taken by number: a list of all would take gigabytes.
 TEST(CalibrationCalls, OfVeryManyRowsWithoutElements) {
   const PortInfo ports[] = {Port("x", DType::kI8, Shape{1, 0})};

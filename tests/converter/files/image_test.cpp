@@ -74,6 +74,19 @@ TEST(Image, FewChannelsKeepTheirOrder) {
   EXPECT_EQ(PictureOf(input, port, 0).samples, (std::vector<uint8_t>{10, 20}));
 }
 
+TEST(Image, EachPictureOfABatchIsShown) {
+  PortInfo port;
+  port.dtype = DType::kF32;
+  port.shape = {2, 1, 1, 2};
+  port.image.width = 2;
+  port.image.height = port.image.channels = 1;
+  port.image.scale[0] = 1;
+  const float samples[] = {1, 2, 3, 4};
+  const TensorData batch(DType::kF32, port.shape, samples);
+  EXPECT_EQ(PictureOf(batch, port, 0).samples, (std::vector<uint8_t>{1, 2}));
+  EXPECT_EQ(PictureOf(batch, port, 1).samples, (std::vector<uint8_t>{3, 4}));
+}
+
 TEST(Image, OnePictureIsNoBatch) {
   PortInfo port;
   port.name = "image";

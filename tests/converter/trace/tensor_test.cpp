@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "expect_error.h"
+#include "graph/quantization.h"
 #include "trace/ops.h"
 
 namespace skiff::eager {
@@ -51,6 +52,34 @@ TEST(Ops, ErrorsNameThePlaceTheOperatorAndTheOperands) {
   EXPECT_ERROR(Tensor::Zeros(DType::kI32, {2}) + 0.5, "0.5 cannot be a number of dtype i32");
   EXPECT_ERROR(Exp(2.0), "nothing says which dtype the number 2 has");
   EXPECT_ERROR(a + Tensor(), "empty Tensor");
+}
+
+/// Kernels read as many scales as the shape asks for, and the operands that must be there, without a look.
+TEST(Ops, RefuseWhatKernelsWouldReadBeyond) {
+  const Tensor x = Tensor::Zeros(DType::kF32, {3});
+  const std::vector<float> three = {1, 1, 1};
+  EXPECT_ERROR(Quantize(x, DType::kF32, PerTensor(0.5f)), "f32[3], is wrong: its dtype cannot be quantised");
+  EXPECT_ERROR(Quantize(x, DType::kI64, PerTensor(0.5f)), "its dtype cannot be quantised");
+  EXPECT_ERROR(Quantize(x, DType::kI8, PerTensor(0)), "a scale is not a positive number");
+  EXPECT_ERROR(Quantize(x, DType::kI8, PerTensor(1, 1000)), "a zero point is outside of its dtype");
+  EXPECT_ERROR(Quantize(x, DType::kI8, PerAxis(0, {1})), "another number of scales");
+  EXPECT_ERROR(Quantize(x, DType::kI8, PerAxis(99, three)), "the axis of its scales is not one of its axes");
+  EXPECT_ERROR(PerAxis(0, three, {0, 0}), "2 zero points were given for 3 scales");
+  const Tensor codes = Quantize(x, DType::kI8, PerAxis(0, three));
+  EXPECT_ERROR(Requantize(codes, DType::kF32, PerTensor(0.5f)), "its dtype cannot be quantised");
+  EXPECT_ERROR(FromCodes(Tensor::Zeros(DType::kI8, {3}), DType::kI8, PerAxis(0, {1})), "number of scales");
+  EXPECT_ERROR(Concat({}, 0), "Concat: 0 operands were given; expected 1 or more");
+  EXPECT_ERROR(MatMul(x, Tensor()), "MatMul: operand 1 is an empty Tensor");
+}
+
+TEST(Ops, WhatDoesNotFitIsAnInvalidArgument) {
+  const Tensor a = Tensor::Zeros(DType::kF32, {2, 3});
+  try {
+    MatMul(a, a);
+    ADD_FAILURE() << "no error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kInvalidArgument);
+  }
 }
 
 TEST(Ops, MoveAndReduce) {

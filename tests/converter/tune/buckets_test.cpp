@@ -119,6 +119,20 @@ TEST(ProposeBuckets, OneIsBestWhereSizesAreAlike) {
   EXPECT_EQ(ProposeBuckets(OpenGraph(), shapes, options).buckets.size(), 1u);
 }
 
+/// They are counted once, and not for each bucket that is tried.
+TEST(ProposeBuckets, OfVeryManySizes) {
+  ObservedShapes shapes;
+  for (int64_t size = 1; size <= 90000; ++size) shapes.rows.push_back({{{"n", size}}, 1});
+  BucketOptions options;
+  options.threads = 1;
+  const BucketProposal proposal = ProposeBuckets(
+      ParseGraph("graph g { symbol n: 1.. input x: f32[n] y = Abs(x) output y = y }"), shapes, options);
+  EXPECT_EQ(proposal.buckets.front().smallest, 1);
+  EXPECT_EQ(proposal.buckets.back().largest, 90000);
+  for (const BucketCost& bucket : proposal.buckets)
+    EXPECT_NEAR(bucket.calls, static_cast<double>(bucket.largest - bucket.smallest + 1) / 90000, 1e-9);
+}
+
 TEST(ProposeBuckets, NamesWhatDoesNotFitTheModel) {
   ObservedShapes shapes;
   shapes.rows = {{{{"m", 4}}, 1}};

@@ -1,5 +1,7 @@
 """What callers are told who pass something of another kind: which argument it is and what it takes, never what went wrong inside."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,11 @@ def test_sentences(tmp_path):
     assert refused(MODEL.save, None) == "path is None; expected a path, as a str or a pathlib.Path"
     assert refused(skiff.parity, OPEN, at={"n": "3"}) == "at: 'n' is '3'; expected a whole number"
     assert refused(skiff.report, MODEL, input_ranges={"a": 1}) == "input_ranges: 'a' is 1; expected its ends, as {'a': (0, 1)}"
+    assert refused(skiff.random_inputs, MODEL, seed=-1) == "seed is -1; expected 0 or more"
+    assert refused(CLASSIFIER.top, SCORES, k=1.5) == "k is 1.5; expected a whole number"
+    assert "whose name is not in UTF-8" in refused(skiff.Model, os.fsdecode(b"\xff.skiff"))
+    assert "a path has no zeros" in refused(skiff.convert, "a\0.onnx")
+    assert "the picture has elements of type object" in refused(CLASSIFIER.preprocess, "image", None)
     outputs = SESSION(ONES, ONES)
     with pytest.raises(IndexError, match="there is no output 2; there are 2: 'sum', 'twice'"):
         outputs[2]

@@ -153,7 +153,7 @@ def test_the_gil_is_free_and_a_second_thread_is_refused(slow):
         try:
             session(X)
         except skiff.InvalidArgument as error:
-            assert "another thread is using this session" in str(error)
+            assert "is in use, by another thread" in str(error)
             refused += 1
         with pytest.raises(skiff.InvalidArgument):
             session.close() if not done.is_set() else (_ for _ in ()).throw(skiff.InvalidArgument)

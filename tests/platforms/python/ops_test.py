@@ -177,10 +177,41 @@ def test_calls_are_checked_as_pythons_are():
         ops.gelu(X, approximate="fast")
     with pytest.raises(skiff.InvalidArgument, match="there is no dtype 'f31'"):
         ops.cast(X, "f31")
-    with pytest.raises(skiff.InvalidModel, match=r"ops_test\.py:\d+: MatMul: the inner extents differ: 3 and 2"):
+    with pytest.raises(skiff.InvalidArgument, match=r"ops_test\.py:\d+: MatMul: the inner extents differ: 3 and 2"):
         ops.matmul(X, X)
     with pytest.raises(skiff.InvalidArgument, match=r"ops_test\.py:\d+: nothing says which dtype the number 2 has; write skiff\.Tensor"):
         ops.exp(2)
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: ops.concat([], 0), "Concat: 0 operands were given; expected 1 or more"),
+        (lambda: ops.quantize(X, "f32", 0.5), "its dtype cannot be quantised"),
+        (lambda: ops.quantize(X, "u32", 0.5), "its dtype cannot be quantised"),
+        (lambda: ops.requantize(ops.quantize(X, "i8", 1), "f32", 0.5), "its dtype cannot be quantised"),
+        (lambda: ops.from_codes(np.ones(1000, np.int8), "i8", [0.1], [0], 0), "another number of scales"),
+        (lambda: ops.quantize(X, "i8", [0.1] * 3, [0] * 2, 1), "2 zero points were given for 3 scales"),
+        (lambda: ops.quantize(X, "i8", [0.1] * 3, 0, 2), r"axis is 2, which f32\[2, 3\] does not have"),
+        (lambda: ops.quantize(X, "i8", [0.1] * 3, 0, 2**31 - 1), "axis is 2147483647"),
+        (lambda: ops.quantize(X, "i8", 0), "a scale is not a positive number"),
+        (lambda: ops.quantize(X, "i8", float("nan")), "a scale is not a positive number"),
+        (lambda: ops.quantize(X, "i8", 0.1, 1000), "a zero point is outside of its dtype"),
+        (lambda: ops.quantize(X, "i8", 0.1, 2**40), "zero_point is 1099511627776; expected a whole number of 32 bits"),
+        (lambda: ops.quantize(X, "i8", [1.0, "a"], 0, 0), "scale is 'a'; expected a number"),
+        (lambda: skiff.Tensor([1, 2], "i4"), "the value cannot be i4"),
+        (lambda: skiff.Tensor(X)[2**63], "an index is 9223372036854775808; expected a whole number of 64 bits"),
+    ],
+)
+def test_mistakes_are_named(call, words):
+    with pytest.raises(skiff.InvalidArgument, match=words):
+        call()
+
+
+def test_a_negative_axis_of_scales_counts_from_the_last():
+    scales = [0.1, 0.2, 0.3]
+    last, same = (ops.to_codes(ops.quantize(X, "i8", scales, 0, axis)).numpy() for axis in (-1, 1))
+    np.testing.assert_array_equal(last, same)
 
 
 def test_one_number_stands_for_all_of_an_attribute():

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import ctypes
 import gc
 import pickle
 import weakref
@@ -58,6 +59,9 @@ def test_lists_numbers_and_other_layouts(add):
     swapped = A.astype(">f4")
     for a in (A.tolist(), fortran, strided[:, ::2], swapped, memoryview(A), A[::-1][::-1]):
         np.testing.assert_array_equal(session(a, B).sum, expected)
+    in_ctypes = ((ctypes.c_float * A.shape[1]) * A.shape[0])()
+    np.copyto(np.ctypeslib.as_array(in_ctypes), A)
+    np.testing.assert_array_equal(session(in_ctypes, B).sum, expected)
     readonly = A.copy()
     readonly.flags.writeable = False
     np.testing.assert_array_equal(session(readonly, B).sum, expected)
@@ -111,6 +115,8 @@ def test_every_dtype_comes_back_as_it_went_in(dtype, shape):
         (lambda s: s.run({"a": A}), "input 'b' was not given"),
         (lambda s: s.input("c"), "no input 'c'"),
         (lambda s: s.bind("c", A), "no input 'c'"),
+        (lambda s: s.bind("a\0c", A), "is no name"),
+        (lambda s: s.run({"\ud800": A}), "is no name"),
         (lambda s: s.bind("a", A.tolist()), "can only be bound to a NumPy array"),
         (lambda s: s.tap("sum"), "keep_intermediates"),
     ],

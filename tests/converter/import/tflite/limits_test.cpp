@@ -88,6 +88,30 @@ TEST(TfliteLimits, SparseWeightsTraverseAnAxisOnce) {
               HasSubstr("they do not fit the tensor"));
 }
 
+TEST(TfliteLimits, BlocksHaveAZeroPointForEachScale) {
+  const auto bytes = Changed("fully_connected_dyn", [](auto& model) {
+    auto& graph = *model.subgraphs[0];
+    const int32_t weights = Node(model).inputs[1];
+    tflite::BlockwiseQuantizationT blocks;
+    const auto add = [&](tflite::TensorType type, size_t bytes) {
+      auto tensor = std::make_unique<tflite::TensorT>();
+      tensor->type = type;
+      tensor->shape = {static_cast<int32_t>(bytes / 4)};
+      tensor->buffer = static_cast<uint32_t>(model.buffers.size());
+      model.buffers.push_back(std::make_unique<tflite::BufferT>());
+      model.buffers.back()->data.resize(bytes, type == tflite::TensorType::FLOAT32 ? 1 : 0);
+      graph.tensors.push_back(std::move(tensor));
+      return static_cast<int32_t>(graph.tensors.size() - 1);
+    };
+    blocks.scales = add(tflite::TensorType::FLOAT32, 400);
+    blocks.zero_points = add(tflite::TensorType::INT32, 4);
+    blocks.block_size = 2;
+    Tensor(model, weights).quantization = std::make_unique<tflite::QuantizationT>();
+    Tensor(model, weights).quantization->details.Set(blocks);
+  });
+  ExpectError(bytes, StatusCode::kInvalidModel, HasSubstr("it has 100 scales and 1 zero points"));
+}
+
 TEST(TfliteLimits, ShapesToBroadcastOfMoreExtentsThanATensorHas) {
   const Bytes bytes = Changed("broadcast_args_f32",
                               [](auto& model) { Tensor(model, Node(model).inputs[0]).shape = {INT32_MAX}; });
