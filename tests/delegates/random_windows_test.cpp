@@ -19,7 +19,7 @@
 namespace skiff::testing {
 namespace {
 
-constexpr int kDefaultCount = 150;
+constexpr int kDefaultCount = 60;
 /// Draws of which the shape rules take too few would test nothing.
 constexpr int kMostRefused = 20;
 
