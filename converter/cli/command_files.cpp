@@ -104,7 +104,7 @@ void CommandFiles::ReadsCalibration(const std::string& source) {
 
 std::string CommandFiles::Writes(const std::string& option, const std::string& path) {
   if (path.empty()) return "";
-  const std::string followed = CheckOutputFile(path);
+  std::string followed = CheckOutputFile(path);
   Add({option, path, fmt::format("{} {}:", option, path), "name", followed});
   return followed;
 }

@@ -9,8 +9,8 @@
 /// A worker that the system stops while it holds items has to be waited for. Where that takes longer than the
 /// caller would have needed for all of the call, the calls of the next 20 ms, then 40, at most 1 s, run on
 /// the calling thread. A worker that the system puts on the caller's core leaves for another one that it may
-/// run on; where no other worker came to the call, the calls of the next 1 ms, then 2, at most 1 s, run on the
-/// calling thread.
+/// run on; where no other worker came to the call, the calls of the next 1 ms, then 2, at most 1 s, run on
+/// the calling thread.
 #pragma once
 
 #include <pthreadpool.h>
