@@ -229,6 +229,11 @@ std::vector<Form> FormsOf(const Case& description) {
   return forms;
 }
 
+bool RunAt(const Node& fresh, Node& changing, PreparedSegment& prepared) {
+  changing.TakeTensorsOf(fresh);
+  return prepared.Reshape().ok() && prepared.Bind().ok() && prepared.Run({}).ok();
+}
+
 bool SameElements(const Node::Outcome& a, const Node::Outcome& b) {
   bool same = a.outputs.size() == b.outputs.size();
   for (size_t i = 0; same && i < a.outputs.size(); ++i) same = SameBits(a.outputs[i], b.outputs[i]);

@@ -183,6 +183,9 @@ class Node {
   std::vector<const PlanTensor*> input_pointers_, output_pointers_;
 };
 
+/// Runs what was prepared for `changing` at the extents and addresses of `fresh`, which has to live on.
+bool RunAt(const Node& fresh, Node& changing, PreparedSegment& prepared);
+
 /// The same bits in all outputs; NaN equals itself.
 bool SameElements(const Node::Outcome& a, const Node::Outcome& b);
 

@@ -315,10 +315,7 @@ TEST(Segment, FollowsNewExtents) {
       now.inputs[0].shape[2] = width;
       Node fresh(now);
       const auto expected = fresh.Run(*state, {});
-      changing.TakeTensorsOf(fresh);
-      ASSERT_TRUE((*prepared)->Reshape().ok());
-      ASSERT_TRUE((*prepared)->Bind().ok());
-      ASSERT_TRUE((*prepared)->Run({}).ok());
+      ASSERT_TRUE(RunAt(fresh, changing, **prepared));
       EXPECT_FALSE((*prepared)->FellBack(0));
       EXPECT_EQ(ElementsOf(changing.output(0)), expected.outputs[0]) << height << "x" << width;
     }
@@ -340,10 +337,7 @@ TEST(Segment, PoolsAsManyChannelsAsThereAre) {
     now.inputs[0].shape[3] = channels;
     Node fresh(now);
     const auto expected = fresh.Run(*state, {});
-    changing.TakeTensorsOf(fresh);
-    ASSERT_TRUE((*prepared)->Reshape().ok());
-    ASSERT_TRUE((*prepared)->Bind().ok());
-    ASSERT_TRUE((*prepared)->Run({}).ok());
+    ASSERT_TRUE(RunAt(fresh, changing, **prepared));
     EXPECT_EQ(ElementsOf(changing.output(0)), expected.outputs[0]) << channels;
   }
 }
