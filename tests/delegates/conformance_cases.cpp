@@ -22,15 +22,15 @@ Case& CaseList::AddHalf(const Case& single) {
   return cases_.back();
 }
 
-Argument F32(std::initializer_list<int64_t> shape, double low, double high) {
+Argument F32(const Shape& shape, double low, double high) {
   Argument argument;
-  argument.shape = Shape(shape);
+  argument.shape = shape;
   argument.low = low;
   argument.high = high;
   return argument;
 }
 
-Argument Weights(std::initializer_list<int64_t> shape, double low, double high) {
+Argument Weights(const Shape& shape, double low, double high) {
   Argument argument = F32(shape, low, high);
   argument.constant = true;
   return argument;

@@ -20,9 +20,9 @@ class CaseList {
 };
 
 /// An f32 tensor.
-Argument F32(std::initializer_list<int64_t> shape, double low = -1, double high = 1);
+Argument F32(const Shape& shape, double low = -1, double high = 1);
 /// The same, constant.
-Argument Weights(std::initializer_list<int64_t> shape, double low = -1, double high = 1);
+Argument Weights(const Shape& shape, double low = -1, double high = 1);
 /// A constant i64 vector: bounds, axes, pads.
 Argument Integers(std::initializer_list<int64_t> values);
 Argument Absent();

@@ -1,15 +1,17 @@
-// Convolutions, transposed ones and pools of random geometry: windows larger than the picture, pads beyond
-// both of its ends, strides beyond the window, dilations, groups, few and many channels. The tables of the
-// conformance tests have what somebody thought of.
+// Convolutions, transposed ones and pools of random geometry, of f32 and of codes: windows larger than the
+// picture, pads beyond both of its ends, strides beyond the window, dilations, groups, few and many channels.
+// The tables of the conformance tests have what somebody thought of.
 //
 // SKIFF_RANDOM_WINDOWS=N draws N of each kind; those of a smaller N are among them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <random>
 #include <stdexcept>
 
 #include "conformance_cases.h"
+#include "conformance_codes.h"
 #include "delegates/xnnpack/delegate.h"
 #include "ops/build_ops.h"
 #include "ops/op_codes.h"
@@ -60,9 +62,28 @@ Ints WindowsOf(const Ints& kernel, const Ints& dilations) {
   return {(kernel[0] - 1) * dilations[0] + 1, (kernel[1] - 1) * dilations[1] + 1};
 }
 
-Case Product(OpCode op, Draw& draw) {
+/// What is drawn from.
+struct Kind {
+  OpCode op;
+  bool codes;  ///< Quantised operands.
+  bool product() const { return op == OpCode::kConv2d || op == OpCode::kConvTranspose2d; }
+};
+
+/// `terms` products make an element of the result.
+Codes DrawCodes(Draw& draw, int64_t terms) {
+  constexpr Bias kBiases[] = {Bias::kAbsent, Bias::kExact, Bias::kOtherScale, Bias::kLarge, Bias::kF32};
+  const bool is_signed = draw.Between(0, 2) > 0;
+  return {.dtype = is_signed ? DType::kI8 : DType::kU8,
+          .per_channel = is_signed && !draw.Rarely(),
+          .bias = kBiases[draw.Rarely() ? draw.Between(0, 4) : 1],
+          // From results that mostly saturate to such of few codes.
+          .y_scale = static_cast<float>(draw.Between(1, 20)) * 0.005f * std::sqrt(static_cast<float>(terms)),
+          .dead = draw.Rarely(),
+          .weights_zero_point = static_cast<int>(draw.Rarely() ? 128 : draw.Between(0, 255))};
+}
+
+Case Product(const Kind& kind, Draw& draw) {
   CaseList list;
-  const bool transposed = op == OpCode::kConvTranspose2d;
   const bool depthwise = draw.Between(0, 2) == 0;
   const int64_t groups = depthwise ? draw.Channels() : draw.Rarely() ? draw.Between(2, 5) : 1;
   const int64_t inputs = depthwise ? 1 : groups > 1 ? draw.Between(1, 9) : draw.Channels();
@@ -70,10 +91,12 @@ Case Product(OpCode op, Draw& draw) {
                           : groups > 1 ? draw.Between(1, 9)
                                        : draw.Channels();
   const Ints kernel = draw.Rarely() ? draw.Pair(4, 8) : draw.Pair(1, 3);
+  const Shape x{draw.Between(1, 3), draw.Extent(), draw.Extent(), groups * inputs};
+  const Shape weights{groups * outputs, kernel[0], kernel[1], inputs};
   Case made =
-      list.Add(op, "drawn",
-               {F32({draw.Between(1, 3), draw.Extent(), draw.Extent(), groups * inputs}),
-                Weights({groups * outputs, kernel[0], kernel[1], inputs}), Weights({groups * outputs})});
+      kind.codes
+          ? AddProduct(list, kind.op, "drawn", x, weights, 0, DrawCodes(draw, kernel[0] * kernel[1] * inputs))
+          : list.Add(kind.op, "drawn", {F32(x), Weights(weights), Weights({groups * outputs})});
   const auto set = [&](auto& attrs) {
     attrs.groups = groups;
     attrs.strides = draw.Rarely() ? draw.Pair(1, 6) : draw.Pair(1, 2);
@@ -81,7 +104,7 @@ Case Product(OpCode op, Draw& draw) {
     attrs.pads = draw.Pads(WindowsOf(kernel, attrs.dilations));
     if (draw.Rarely()) attrs.min = 0;
   };
-  if (transposed) {
+  if (kind.op == OpCode::kConvTranspose2d) {
     set(made.As<ConvTranspose2dAttrs>());
   } else {
     set(made.As<Conv2dAttrs>());
@@ -89,26 +112,40 @@ Case Product(OpCode op, Draw& draw) {
   return made;
 }
 
-Case Pool(OpCode op, Draw& draw) {
+Case Pool(const Kind& kind, Draw& draw) {
   CaseList list;
-  Case made =
-      list.Add(op, "drawn", {F32({draw.Between(1, 3), draw.Extent(), draw.Extent(), draw.Channels()})});
+  const bool maximum = kind.op == OpCode::kMaxPool2d;
+  const Shape x{draw.Between(1, 3), draw.Extent(), draw.Extent(), draw.Channels()};
+  Case made = list.Add(kind.op, "drawn", {F32(x)});
+  if (kind.codes) {
+    const auto type = [&] { return draw.Rarely() ? DType::kU8 : DType::kI8; };
+    const Quantization* quantization = Quantized(0.05f, 30);
+    made.inputs = {CodesOf(type(), x, quantization)};
+    // A maximum is one of the codes; where its type or scale is another, the reference has to run it.
+    const bool same = maximum || !draw.Rarely();
+    made.quantized_output = same ? made.inputs[0].dtype : type();
+    made.output_quantization = same ? quantization : Quantized(0.04f, 70);
+  }
   auto& attrs = made.As<Pool2dAttrs>();
   attrs.kernel = draw.Rarely() ? draw.Pair(4, 13) : draw.Pair(1, 3);
   attrs.strides = draw.Rarely() ? draw.Pair(1, 5) : draw.Pair(1, 2);
-  if (op == OpCode::kMaxPool2d && draw.Rarely()) attrs.dilations = draw.Pair(1, 3);
+  if (maximum && kind.codes && !draw.Rarely()) {
+    // Pixels that no window sees make XNNPACK refuse.
+    for (int i = 0; i < 2; ++i) attrs.strides[i] = std::min(attrs.strides[i], attrs.kernel[i]);
+  }
+  if (maximum && draw.Rarely()) attrs.dilations = draw.Pair(1, 3);
   const Ints windows = WindowsOf(attrs.kernel, attrs.dilations);
   attrs.pads = draw.Pads(windows);
   // A window that lies in the padding alone has no value that kernels would agree on.
   for (int i = 0; i < 4; ++i) attrs.pads[i] = std::min(attrs.pads[i], windows[i % 2] - 1);
   attrs.ceil_mode = draw.Rarely();
-  attrs.count_include_pad = op == OpCode::kAveragePool2d && draw.Rarely();
+  attrs.count_include_pad = !maximum && draw.Rarely();
   return made;
 }
 
-Case DrawCase(OpCode op, uint32_t seed) {
+Case DrawCase(const Kind& kind, uint32_t seed) {
   Draw draw(seed);
-  Case made = op == OpCode::kConv2d || op == OpCode::kConvTranspose2d ? Product(op, draw) : Pool(op, draw);
+  Case made = kind.product() ? Product(kind, draw) : Pool(kind, draw);
   made.name = "drawn " + std::to_string(seed);
   return made;
 }
@@ -134,7 +171,7 @@ std::string Describe(const Case& description) {
   return text;
 }
 
-class RandomWindows : public ::testing::TestWithParam<OpCode> {};
+class RandomWindows : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(RandomWindows, MatchTheReference) {
   const auto reference_state = NewState(ReferenceDelegate());
@@ -167,7 +204,6 @@ TEST_P(RandomWindows, FollowTheShape) {
   const auto reference_state = NewState(ReferenceDelegate());
   const auto fast_state = NewState(BuiltinXnnpackDelegate());
   const auto session = std::move(fast_state->CreateSession({}).value());
-  const bool has_weights = GetParam() == OpCode::kConv2d || GetParam() == OpCode::kConvTranspose2d;
   int taken = 0;
   int compared = 0;
   for (uint32_t seed = 0; taken < Count() / 3; ++seed) {
@@ -183,7 +219,7 @@ TEST_P(RandomWindows, FollowTheShape) {
       Case now = description;
       Shape& shape = now.inputs[0].shape;
       for (const int axis : {0, 1, 2}) shape[axis] = axis == 0 ? draw.Between(1, 3) : draw.Extent();
-      if (!has_weights) shape[3] = draw.Channels();
+      if (!GetParam().product()) shape[3] = draw.Channels();
       const std::unique_ptr<Node> fresh = TryNode(now);
       if (!fresh) continue;
       SCOPED_TRACE(Describe(now));
@@ -199,11 +235,16 @@ TEST_P(RandomWindows, FollowTheShape) {
   EXPECT_GE(compared, taken);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RandomWindows,
-                         ::testing::Values(OpCode::kConv2d, OpCode::kConvTranspose2d, OpCode::kMaxPool2d,
-                                           OpCode::kAveragePool2d),
-                         [](const ::testing::TestParamInfo<OpCode>& info) {
-                           return std::string(FindOp(info.param)->name);
+constexpr Kind kKinds[] = {
+    {OpCode::kConv2d, false},         {OpCode::kConv2d, true},        {OpCode::kConvTranspose2d, false},
+    {OpCode::kConvTranspose2d, true}, {OpCode::kMaxPool2d, false},    {OpCode::kMaxPool2d, true},
+    {OpCode::kAveragePool2d, false},  {OpCode::kAveragePool2d, true},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, RandomWindows, ::testing::ValuesIn(kKinds),
+                         [](const ::testing::TestParamInfo<Kind>& info) {
+                           return std::string(FindOp(info.param.op)->name) +
+                                  (info.param.codes ? "OfCodes" : "");
                          });
 
 }  // namespace
