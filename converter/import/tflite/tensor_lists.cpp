@@ -16,15 +16,12 @@ using Op = tflite::BuiltinOperator;
 class Search {
  public:
   Search(const TfliteFile& file, const tflite::SubGraph& graph) : file_(file), graph_(graph) {
-    if (graph.operators() == nullptr) return;
-    for (uint32_t i = 0; i < graph.operators()->size(); ++i) {
+    for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) {
       const tflite::Operator& node = *graph.operators()->Get(i);
-      if (node.outputs() != nullptr && node.outputs()->size() == 1) maker_[node.outputs()->Get(0)] = i;
-      for (uint32_t n = 0; node.inputs() != nullptr && n < node.inputs()->size(); ++n)
-        ++reads_[node.inputs()->Get(n)];
+      if (SizeOf(node.outputs()) == 1) maker_[node.outputs()->Get(0)] = i;
+      for (uint32_t n = 0; n < SizeOf(node.inputs()); ++n) ++reads_[node.inputs()->Get(n)];
     }
-    for (uint32_t n = 0; graph.outputs() != nullptr && n < graph.outputs()->size(); ++n)
-      ++reads_[graph.outputs()->Get(n)];
+    for (uint32_t n = 0; n < SizeOf(graph.outputs()); ++n) ++reads_[graph.outputs()->Get(n)];
   }
 
   /// The operator of this kind that makes the tensor.
@@ -32,9 +29,7 @@ class Search {
     const auto found = maker_.find(tensor);
     if (found == maker_.end()) return nullptr;
     const tflite::Operator& node = *graph_.operators()->Get(found->second);
-    const bool fits =
-        file_.OperatorOf(node).builtin == op && node.inputs() != nullptr && node.inputs()->size() == inputs;
-    return fits ? &node : nullptr;
+    return file_.OperatorOf(node).builtin == op && SizeOf(node.inputs()) == inputs ? &node : nullptr;
   }
   uint32_t MakerOf(int32_t tensor) const { return maker_.at(tensor); }
   bool ReadOnce(int32_t tensor) const { return reads_.at(tensor) == 1; }
@@ -81,13 +76,13 @@ class Search {
 }  // namespace
 
 TensorLists::TensorLists(const TfliteFile& file, const tflite::SubGraph& graph) {
-  const uint32_t count = graph.operators() == nullptr ? 0 : graph.operators()->size();
+  const uint32_t count = SizeOf(graph.operators());
   updates_.resize(count);
   const Search search(file, graph);
   for (uint32_t i = 0; i < count; ++i) {
     const tflite::Operator& node = *graph.operators()->Get(i);
-    if (file.OperatorOf(node).builtin != Op::CONCATENATION || node.inputs() == nullptr ||
-        node.inputs()->size() != 3)
+    if (file.OperatorOf(node).builtin != Op::CONCATENATION || SizeOf(node.inputs()) != 3 ||
+        SizeOf(node.outputs()) != 1 || node.outputs()->Get(0) < 0)
       continue;
     const auto* options = node.options_as_ConcatenationOptions();
     if (options != nullptr && (options->axis() != 0 || options->activation() != tflite::Activation::NONE))

@@ -157,14 +157,14 @@ def in_blocks(scales=2, zeros=0, size=2, **more):
                  w=T(2, 4, kind="INT8", data=list(range(8)), quantization=quantization), **tensors, y=T(1, 2))
 
 
-def update(slice_start=0, joined=-1, element="element"):
+def update(slice_start=0, joined=-1, element="element", output="y"):
     """A tensor list's element is replaced: slices in front of it and behind it are joined with a new one."""
     return Graph([
         Op("RESHAPE", "index,one", "at"), Op("CONCATENATION", "at,rest", "first_size", option("Concatenation")),
         Op("SLICE", "list,zeros,first_size", "before"), Op("ADD", "index,step", "next"), Op("RESHAPE", "next,one", "next_at"),
         Op("CONCATENATION", "next_at,zero", "last_start", option("Concatenation")), Op("SLICE", "list,last_start,all", "behind"),
         *([] if element == "element" else [Op("ABS" if element == "abs" else ":Nobodys", "element", element)]),
-        Op("CONCATENATION", f"before,{element},behind", "y", option("Concatenation", axis=0))], "y",
+        Op("CONCATENATION", f"before,{element},behind", output, option("Concatenation", axis=0))], "y",
         list=T(5, 2), index=T(kind="INT32"), element=T(1, 2), one=ints(1), at=INDEX, rest=ints(joined), first_size=T(2, kind="INT32"),
         zeros=ints(slice_start, slice_start), before=T(0, 2, shape_signature=[-1, 2]), step=number(1), next=T(kind="INT32"), next_at=INDEX,
         zero=ints(0), last_start=T(2, kind="INT32"), all=ints(-1, -1), behind=T(0, 2, shape_signature=[-1, 2]), y=T(5, 2),
@@ -252,6 +252,8 @@ GRAPHS = dict(
     update_unsupported=update(element="nobody"),
     update_other_start=update(slice_start=1),
     update_other_end=update(joined=3),
+    update_without_output=update(output=""),
+    update_two_outputs=update(output="y,"),
     body_complex=branches(Graph([Op("RFFT2D", "x,n", "z")], "z", x=X, n=ints(2, 4), z=T(2, 3, kind="COMPLEX64"))),
     body_makes_nothing=branches(Graph([NEG], "z", x=X, y=Y, z=Y, inputs="x")),
     body_variable=branches(Graph([Op("VAR_HANDLE", "", "h", option("VarHandle", shared_name="v")), Op("READ_VARIABLE", "h", "y")], "y",
