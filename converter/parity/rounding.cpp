@@ -81,9 +81,15 @@ std::vector<double> TermsOf(const NodeNumbers& node, RoundingRule rule) {
     case RoundingRule::kLayerNorm:
       return LayerNormTerms(node);
     case RoundingRule::kLargest:
-      return std::vector<double>(count, LargestOf(node.inputs[0].values));
+      return std::vector<double>(count, LargestOf(node.inputs[0].values) + LargestOf(node.output.values));
+    case RoundingRule::kFactors: {
+      std::vector<double> terms(node.output.values.begin(), node.output.values.end());
+      for (double& term : terms)
+        term *= static_cast<double>(node.inputs[0].values.size()) / static_cast<double>(count);
+      return terms;
+    }
     case RoundingRule::kState:
-      return std::vector<double>(count, 1.0);
+      return std::vector<double>(count, std::fmax(1.0, LargestOf(node.output.values)));
     case RoundingRule::kResize: {
       if (node.attrs->as<ResizeAttrs>().mode == ResizeMode::kNearest) return std::vector<double>(count, 0.0);
       const Shape& shape = node.inputs[0].shape;

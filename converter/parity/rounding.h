@@ -20,9 +20,12 @@ enum class RoundingRule {
   kInput,  ///< c * eps * |x|: the formula cancels, so that its terms are as large as the input.
   kTerms,  ///< c * eps * sum of absolute terms, from the reference with absolute inputs.
   kLayerNorm,  ///< The same, by hand: the deviations cancel.
-  kLargest,    ///< c * eps * max|x|: the largest of a row is subtracted from all.
-  kState,   ///< c * eps, of every output: states of about 1, from gates whose rounding fades over the steps.
-  kResize,  ///< c * eps * extent * max|x|: the sampling position is rounded in f32.
+  kLargest,    ///< c * eps * (max|x| + max|y|): the largest of a row is subtracted from all.
+  kFactors,    ///< c * eps * |y| for each factor of the product.
+  kState,      ///< c * eps * max(1, max|y|), of every output: states of about 1, larger ones where a Relu
+               ///< lets them, from gates whose rounding fades over the steps.
+  kResize,     ///< c * eps * extent * max|x|: the sampling position is rounded in f32, and two pixels side by
+               ///< side are up to 2 max|x| apart.
 };
 
 struct Rounding {

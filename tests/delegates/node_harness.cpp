@@ -229,11 +229,6 @@ std::vector<Form> FormsOf(const Case& description) {
   return forms;
 }
 
-bool RunAt(const Node& fresh, Node& changing, PreparedSegment& prepared) {
-  changing.TakeTensorsOf(fresh);
-  return prepared.Reshape().ok() && prepared.Bind().ok() && prepared.Run({}).ok();
-}
-
 bool SameElements(const Node::Outcome& a, const Node::Outcome& b) {
   bool same = a.outputs.size() == b.outputs.size();
   for (size_t i = 0; same && i < a.outputs.size(); ++i) same = SameBits(a.outputs[i], b.outputs[i]);
@@ -456,6 +451,30 @@ void Node::PoisonComputed() {
     const TensorView& view = tensors_[static_cast<size_t>(producer.to)].view;
     std::memset(view.data, kPoison, static_cast<size_t>(SpanOf(view) * DTypeSize(view.dtype)));
   }
+}
+
+/// But for the gaps between rows.
+void Node::PoisonOutputs() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const TensorView& view = output(i);
+    const int64_t size = DTypeSize(view.dtype);
+    for (int64_t at = 0; at < SpanOf(view); at += view.row_stride)
+      std::memset(view.as<unsigned char>() + at * size, kPoison,
+                  static_cast<size_t>(view.shape.last() * size));
+  }
+}
+
+Node::Outcome Node::RunAt(const Node& fresh, PreparedSegment& prepared) {
+  tensors_ = fresh.tensors_;
+  PoisonOutputs();
+  Check(prepared.Reshape(), "Reshape");
+  Check(prepared.Bind(), "Bind");
+  Check(prepared.Run({}), "Run");
+  Outcome outcome;
+  outcome.outputs = OutputElements();
+  outcome.damage = FindDamage();
+  outcome.fell_back = prepared.FellBack(static_cast<uint32_t>(nodes_.size()) - 1);
+  return outcome;
 }
 
 Node::Outcome Node::RunAfterOthers(ModelState& state, const DelegateSessionOptions& options) {

@@ -126,8 +126,9 @@ class Node {
   /// Whether the elements of input i may change from run to run.
   bool Changes(size_t i) const;
 
-  /// Extents and addresses of all tensors become those of `other`, which has to live on.
-  void TakeTensorsOf(const Node& other) { tensors_ = other.tensors_; }
+  /// Through Reshape, Bind, Run of what was prepared for this node, at the extents and addresses of `fresh`,
+  /// which has to live on. Its outputs are poison until then.
+  Outcome RunAt(const Node& fresh, PreparedSegment& prepared);
 
   NodeTypes types() const;
   SegmentView segment() const {
@@ -166,6 +167,7 @@ class Node {
   void WriteInputs(std::vector<double> Feed::*elements);
   void PoisonInputs();
   void PoisonComputed();
+  void PoisonOutputs();
   void PlaceOutputs();
   TensorView& in_place_input() { return input(static_cast<size_t>(case_.in_place)); }
   std::vector<std::vector<double>> OutputElements() const;
@@ -182,9 +184,6 @@ class Node {
   std::vector<PlanNode> nodes_;  ///< What computes inputs, then the case's own.
   std::vector<const PlanTensor*> input_pointers_, output_pointers_;
 };
-
-/// Runs what was prepared for `changing` at the extents and addresses of `fresh`, which has to live on.
-bool RunAt(const Node& fresh, Node& changing, PreparedSegment& prepared);
 
 /// The same bits in all outputs; NaN equals itself.
 bool SameElements(const Node::Outcome& a, const Node::Outcome& b);

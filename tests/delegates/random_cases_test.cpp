@@ -18,6 +18,7 @@
 #include "delegates/xnnpack/delegate.h"
 #include "ops/build_ops.h"
 #include "ops/op_codes.h"
+#include "ops/quantized.h"
 #include "skiff/thread_pool.h"
 #include "tolerance.h"
 
@@ -79,10 +80,20 @@ const Quantization* Regrown(const Quantization* quantization, const Shape& shape
   return &kept.emplace_back(grown);
 }
 
-void ChangeExtent(Case& changed, Draw& draw) {
+enum class Changes {
+  kAll,
+  kInputs,  ///< Not what is there when a Session prepares the node: constants, what decides shapes,
+            ///< attributes.
+};
+
+void ChangeExtent(Case& changed, Changes changes, Draw& draw) {
+  const auto fixed = [&](size_t input) {
+    return changed.inputs[input].absent ||
+           (changes == Changes::kInputs && (changed.inputs[input].constant || DecidesShapes(changed, input)));
+  };
   std::set<int64_t> extents;
   for (size_t i = 0; i < changed.inputs.size(); ++i) {
-    if (changed.inputs[i].absent || DecidesShapes(changed, i)) continue;
+    if (fixed(i) || DecidesShapes(changed, i)) continue;
     for (const int64_t extent : changed.inputs[i].shape) extents.insert(extent);
   }
   if (extents.empty()) return;
@@ -93,6 +104,7 @@ void ChangeExtent(Case& changed, Draw& draw) {
     if (value == from && (all || draw.OneIn(2))) value = to;
   };
   for (size_t i = 0; i < changed.inputs.size(); ++i) {
+    if (fixed(i)) continue;
     Argument& argument = changed.inputs[i];
     if (DecidesShapes(changed, i)) {
       for (double& value : argument.values) change(value);
@@ -100,6 +112,7 @@ void ChangeExtent(Case& changed, Draw& draw) {
       for (int axis = 0; axis < argument.shape.rank(); ++axis) change(argument.shape[axis]);
     }
   }
+  if (changes == Changes::kInputs) return;
   VisitAttrs(changed.op, changed.attrs, [&](int, const char*, auto& member) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Ints>) {
       for (int64_t i = 0; i < member.size; ++i) change(member[i]);
@@ -133,19 +146,18 @@ int64_t ElementsOf(const Case& description) {
   return elements;
 }
 
-Case Changed(const Case& original, uint32_t seed) {
+Case Changed(const Case& original, Changes changes, uint32_t seed) {
   Draw draw(seed);
   Case changed = original;
-  changed.name += ", change " + std::to_string(seed);
   changed.falls_back = nullptr;
   const int64_t times = draw.Between(1, 3);
-  for (int64_t i = 0; i < times; ++i) ChangeExtent(changed, draw);
+  for (int64_t i = 0; i < times; ++i) ChangeExtent(changed, changes, draw);
   for (Argument& argument : changed.inputs) {
     argument.quantization = Regrown(argument.quantization, argument.shape);
     argument.stored_quantization = Regrown(argument.stored_quantization, argument.shape);
     argument.others.clear();
   }
-  if (draw.OneIn(2)) VisitAttrs(changed.op, changed.attrs, ChangedField{draw});
+  if (changes == Changes::kAll && draw.OneIn(2)) VisitAttrs(changed.op, changed.attrs, ChangedField{draw});
   return changed;
 }
 
@@ -166,10 +178,23 @@ std::string Describe(const Case& description) {
   return text;
 }
 
-/// Null where the shape rule refuses what was drawn.
+bool RulesTake(const Node& node) {
+  std::vector<TensorView> inputs(node.inputs());
+  std::vector<TensorView> outputs(node.outputs());
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = node.HasInput(i) ? node.input(i) : TensorView();
+  for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = node.output(i);
+  char message[InferContext<int64_t>::kMessageBytes];
+  const Case& description = node.description();
+  return CheckQuantized(*FindOp(description.op), description.attrs, {inputs.data(), inputs.size()},
+                        {outputs.data(), outputs.size()}, message)
+      .ok();
+}
+
+/// Null where the rules refuse what was drawn.
 std::unique_ptr<Node> TryNode(Case description) {
   try {
     auto node = std::make_unique<Node>(description);
+    if (!RulesTake(*node)) return nullptr;
     if (description.in_place < 0) return node;
     const TensorView& source = node->input(static_cast<size_t>(description.in_place));
     if (source.shape == node->output(0).shape) return node;
@@ -199,14 +224,13 @@ TEST_P(RandomCases, MatchTheReference) {
   for (const Case& original : ConformanceCases()) {
     if (original.op != GetParam()) continue;
     for (int i = 0; i < Count(); ++i) {
-      const Case changed = Changed(original, static_cast<uint32_t>(i));
+      Case changed = Changed(original, Changes::kAll, static_cast<uint32_t>(i));
+      changed.name += ", change " + std::to_string(i);
       if (ElementsOf(changed) > kMostElements) continue;
       const std::unique_ptr<Node> node = TryNode(changed);
       if (!node || node->output(0).shape.elements() > kMostElements) continue;
       ++taken;
       SCOPED_TRACE(changed.name + ": " + Describe(changed));
-      if (std::getenv("SKIFF_SAY") != nullptr)
-        std::fprintf(stderr, "%s: %s\n", changed.name.c_str(), Describe(changed).c_str());
       const std::optional<Node::Outcome> expected = TryRun(*node, *reference_state, {});
       ThreadPool* const threads = i % 2 == 0 ? nullptr : pool.get();
       const std::optional<Node::Outcome> got =
@@ -218,6 +242,33 @@ TEST_P(RandomCases, MatchTheReference) {
     }
   }
   EXPECT_GT(taken, 0);
+}
+
+/// One prepared node at one size after the other, as in a Session of an open shape. Its constants stay.
+TEST_P(RandomCases, FollowTheShape) {
+  const auto reference_state = std::move(ReferenceDelegate().CreateModelState({}).value());
+  const auto fast_state = std::move(BuiltinXnnpackDelegate().CreateModelState({}).value());
+  const auto session = std::move(fast_state->CreateSession({}).value());
+  for (Case original : ConformanceCases()) {
+    if (original.op != GetParam() || ElementsOf(original) > kMostElements) continue;
+    original.in_place = -1;
+    for (Argument& input : original.inputs) input.others.clear();
+    Node node(original);
+    Result<std::unique_ptr<PreparedSegment>> prepared = session->Prepare(node.segment());
+    ASSERT_TRUE(prepared.ok());
+    for (int i = 0; i < Count(); ++i) {
+      const Case changed = Changed(original, Changes::kInputs, static_cast<uint32_t>(i));
+      if (ElementsOf(changed) > kMostElements) continue;
+      const std::unique_ptr<Node> fresh = TryNode(changed);
+      if (!fresh || fresh->output(0).shape.elements() > kMostElements) continue;
+      SCOPED_TRACE(changed.name + ": " + Describe(changed));
+      const std::optional<Node::Outcome> expected = TryRun(*fresh, *reference_state, {});
+      if (!expected) continue;
+      const Node::Outcome got = node.RunAt(*fresh, **prepared);
+      EXPECT_EQ(Compare(*fresh, got, *expected, *reference_state, DelegateKind::kXnnpack, /*exact=*/false),
+                "");
+    }
+  }
 }
 
 std::set<OpCode> Operators() {
