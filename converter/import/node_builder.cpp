@@ -181,6 +181,43 @@ std::optional<TensorData> NodeBuilder::KnownValueOf(ValueId value) const {
   return FindKnownValue(graph_, value);
 }
 
+std::pair<ValueId, int64_t> NodeBuilder::PartOf(ValueId list, int64_t index) const {
+  while (graph_.value(list).producer != kNoNode) {
+    const Node& node = graph_.node(graph_.value(list).producer);
+    if (node.op != OpCode::kConcat || !HasRank(list, 1)) break;
+    size_t part = 0;
+    std::optional<int64_t> length = ExtentOf(node.inputs[0], 0);
+    int64_t left = index;
+    while (length && left >= *length && part + 1 < node.inputs.size()) {
+      left -= *length;
+      length = ExtentOf(node.inputs[++part], 0);
+    }
+    if (!length || left >= *length) break;
+    list = node.inputs[part];
+    index = left;
+  }
+  return {list, index};
+}
+
+std::optional<double> NodeBuilder::NumberAt(ValueId list, int64_t index) const {
+  const auto [part, place] = PartOf(list, index);
+  const std::optional<TensorData> known = KnownValueOf(part);
+  if (!known || place >= known->elements()) return {};
+  return known->ToDoubles(place, place + 1)[0];
+}
+
+bool NodeBuilder::IsExtent(ValueId list, int64_t index, ValueId x, int64_t axis) const {
+  const std::vector<Dim>& extents = graph_.value(x).dims;
+  if (axis >= static_cast<int64_t>(extents.size())) return false;
+  const Dim& extent = extents[static_cast<size_t>(axis)];
+  const auto [part, place] = PartOf(list, index);
+  const auto& elements = graph_.value(part).elements;
+  if (elements && place < static_cast<int64_t>(elements->size()))
+    return (*elements)[static_cast<size_t>(place)] == extent;
+  const std::optional<double> number = NumberAt(part, place);
+  return number && extent.constant() && static_cast<double>(extent.value) == *number;
+}
+
 std::vector<int64_t> NodeBuilder::ConstantInts(size_t i, const char* what) const {
   const std::optional<TensorData> data = KnownValueOf(Input(i));
   if (!data) {

@@ -80,6 +80,10 @@ class NodeBuilder {
   const TensorData* ConstantOf(ValueId value) const;  ///< Null for kNoValue and what is computed.
   /// The elements of a value that is constant, or follows from constants and known ranks and extents.
   std::optional<TensorData> KnownValueOf(ValueId value) const;
+  /// A number of a list that is constant there, though other parts of the list may be computed.
+  std::optional<double> NumberAt(ValueId list, int64_t index) const;
+  /// Whether a number of a list is this extent at every size.
+  bool IsExtent(ValueId list, int64_t index, ValueId x, int64_t axis) const;
   /// The integers of an input that is constant, or follows from constants and known ranks and extents.
   /// Unsupported when it is computed from the graph's inputs.
   std::vector<int64_t> ConstantInts(size_t i, const char* what) const;
@@ -224,6 +228,8 @@ class NodeBuilder {
                  const char* suffix);
   /// Types the outputs, which it returns.
   std::vector<ValueId> Finish(NodeId node);
+  /// The operand of Concats that a number of a list comes from, and its index there.
+  std::pair<ValueId, int64_t> PartOf(ValueId list, int64_t index) const;
   /// ": why", or nothing where no reason is known.
   std::string WhyUntyped(ValueId value) const;
   /// Gives the node's results the types that the source states of its outputs from `first` on.

@@ -85,7 +85,9 @@ Status InferReshape(InferContext<D>& context) {
     if (!CheckedMultiply(D(wanted), target[i], &wanted)) return ProductError(context);
   }
   D available(1);
+  bool nothing = false;  // Whatever the other axes are.
   for (int i = 0; i < x.rank; ++i) {
+    nothing = nothing || (copied[i] && IsValue(x.extents[i], 0));
     if (!copied[i] && !CheckedMultiply(D(available), x.extents[i], &available)) return ProductError(context);
   }
   if (inferred >= 0) {
@@ -94,7 +96,7 @@ Status InferReshape(InferContext<D>& context) {
     const D quotient = out.extents[inferred];
     if (!CheckedMultiply(quotient, D(wanted), &wanted)) return ProductError(context);
   }
-  if (!SameExtent(available, wanted)) {
+  if (!nothing && !SameExtent(available, wanted)) {
     return context.Error("%lld elements cannot take a shape of %lld (copied axes left out)",
                          static_cast<long long>(KnownValue(available)),
                          static_cast<long long>(KnownValue(wanted)));

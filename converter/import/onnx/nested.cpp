@@ -1,6 +1,7 @@
 #include "import/onnx/nested.h"
 
 #include "import/onnx/ops.h"
+#include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
@@ -57,6 +58,15 @@ std::vector<ValueId> EmitAllOnnx(OnnxBuilder& b, const std::vector<std::string>&
                                  std::string_view op, int64_t opset, std::vector<ValueId> inputs,
                                  const OnnxAttributes& attributes) {
   return Build(b, suffixes, op, opset, std::move(inputs), attributes, nullptr);
+}
+
+void BuildAs(OnnxBuilder& b, DType dtype, void (*build)(OnnxBuilder&)) {
+  const ValueId x = b.Input(0);
+  std::vector<ValueId> inputs{b.CastTo("wide", x, dtype)};
+  for (size_t i = 1; i < b.input_count(); ++i) inputs.push_back(b.OptionalInput(i));
+  OnnxBuilder nested = b.Nested(b.node(), b.op(), b.opset(), std::move(inputs), {"of_wide"});
+  build(nested);
+  b.Output(OpCode::kCast, {nested.results()[0]}, CastAttrs{static_cast<int64_t>(b.DTypeOf(x))});
 }
 
 ValueId EmitOnnxOfIntegers(OnnxBuilder& b, const char* suffix, std::string_view op, int64_t opset,

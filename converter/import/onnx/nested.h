@@ -27,4 +27,14 @@ std::vector<ValueId> EmitAllOnnx(OnnxBuilder& b, const std::vector<std::string>&
 ValueId EmitOnnxOfIntegers(OnnxBuilder& b, const char* suffix, std::string_view op, int64_t opset,
                            std::vector<ValueId> inputs);
 
+/// What `build` makes of the node where its input 0 is of another dtype; output 0 has the input's again.
+void BuildAs(OnnxBuilder& b, DType dtype, void (*build)(OnnxBuilder&));
+
+/// A row whose steps overflow f16 where its result does not: such inputs are widened.
+template <void (*kBuild)(OnnxBuilder&)>
+void BuildInSingle(OnnxBuilder& b) {
+  if (b.DTypeOf(b.Input(0)) == DType::kF16) return BuildAs(b, DType::kF32, kBuild);
+  kBuild(b);
+}
+
 }  // namespace skiff

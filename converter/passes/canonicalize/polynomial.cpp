@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/half.h"
 #include "ops/op_codes.h"
 #include "passes/rewrite.h"
 
@@ -122,11 +123,18 @@ Polynomial Polynomial::E() {
   return p;
 }
 
-bool IsClose(const Polynomial& a, const Polynomial& b, double tolerance) {
+double CoefficientTolerance(DType dtype, double wanted) {
+  const auto single = static_cast<float>(wanted);
+  const bool exact = HalfToFloat(FloatToHalf(single)) == single;
+  return dtype == DType::kF16 && !exact ? 6e-4 : 1e-5;
+}
+
+bool IsClose(const Polynomial& given, const Polynomial& wanted, DType dtype) {
   for (size_t i = 0; i <= Polynomial::kMaxX; ++i) {
     for (size_t j = 0; j <= Polynomial::kMaxE; ++j) {
-      const double left = a.coefficients[i][j];
-      const double right = b.coefficients[i][j];
+      const double left = given.coefficients[i][j];
+      const double right = wanted.coefficients[i][j];
+      const double tolerance = CoefficientTolerance(dtype, right);
       if (!(std::abs(left - right) <= tolerance * std::max(std::abs(left), std::abs(right)))) return false;
     }
   }

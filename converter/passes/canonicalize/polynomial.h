@@ -20,8 +20,13 @@ struct Polynomial {
   static Polynomial E();
 };
 
-/// Whether the coefficients agree within `tolerance`, relative to the larger of each pair.
-bool IsClose(const Polynomial& a, const Polynomial& b, double tolerance);
+/// How far a coefficient may be from a number, relative to it. Constants are rounded to the graph's dtype,
+/// once or, where two are multiplied, twice; and some exporters cut digits. But what f16 holds exactly was
+/// not rounded, and its neighbours are other numbers.
+double CoefficientTolerance(DType dtype, double wanted);
+
+/// Whether the coefficients are these, up to the rounding of their dtype.
+bool IsClose(const Polynomial& given, const Polynomial& wanted, DType dtype);
 
 /// `value` as a polynomial in x and e (kNoValue: in x alone); nothing when another operator is in between,
 /// the degree is too high, or a constant is more than one number. Nothing, too, where more values would be

@@ -40,12 +40,11 @@ constexpr Activation kActivations[] = {
     {"Gelu", OpCode::kTanh, OpCode::kGelu, 0, 0, {0, kTanhScale, 0, kTanhScale* kTanhCubic}, 0.5, 0, 0.5},
 };
 
-/// Constants are rounded to the graph's dtype, and some exporters cut digits.
-double ToleranceFor(DType dtype) { return dtype == DType::kF16 ? 1e-3 : 1e-5; }
-
-bool InnerMatches(const Node& node, const Activation& wanted, double tolerance) {
+bool InnerMatches(const Node& node, const Activation& wanted, DType dtype) {
   if (node.op != wanted.inner) return false;
-  const auto close = [tolerance](float a, float b) { return std::abs(a - b) <= tolerance * std::abs(b); };
+  const auto close = [dtype](double given, double number) {
+    return std::abs(given - number) <= CoefficientTolerance(dtype, number) * std::abs(number);
+  };
   if (node.op == OpCode::kClamp)
     return node.As<ClampAttrs>().min == wanted.bound_a && node.As<ClampAttrs>().max == wanted.bound_b;
   if (node.op != OpCode::kHardSigmoid) return true;
@@ -96,8 +95,8 @@ void SetActivation(Graph& graph, NodeId root, ValueId x, const Activation& activ
 bool Match(Graph& graph, NodeId inner, const Activation& activation) {
   constexpr int kMaxArithmetic = 5;
   const ValueId e = graph.node(inner).outputs[0];
-  const double tolerance = ToleranceFor(graph.value(e).dtype);
-  if (!InnerMatches(graph.node(inner), activation, tolerance)) return false;
+  const DType dtype = graph.value(e).dtype;
+  if (!InnerMatches(graph.node(inner), activation, dtype)) return false;
   Polynomial argument;
   for (size_t i = 0; i < 4; ++i) argument.coefficients[i][0] = activation.argument[i];
   Polynomial whole;
@@ -114,11 +113,11 @@ bool Match(Graph& graph, NodeId inner, const Activation& activation) {
   if (activation.of_e == 1) roots.push_back(inner);
   for (ValueId x : arguments) {
     const auto given = ReadPolynomial(graph, graph.node(inner).inputs[0], x, kNoValue, reads_left);
-    if (!given || !IsClose(*given, argument, tolerance)) continue;
+    if (!given || !IsClose(*given, argument, dtype)) continue;
     for (NodeId root : roots) {
       const ValueId result = graph.node(root).outputs[0];
       const auto computed = ReadPolynomial(graph, result, x, e, reads_left);
-      if (!computed || !IsClose(*computed, whole, tolerance) || !SameType(graph, result, x)) continue;
+      if (!computed || !IsClose(*computed, whole, dtype) || !SameType(graph, result, x)) continue;
       SetActivation(graph, root, x, activation);
       return true;
     }

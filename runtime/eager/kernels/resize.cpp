@@ -9,18 +9,24 @@ namespace skiff {
 namespace eager {
 namespace {
 
+/// Places are quotients of small integers: what lies so near to a whole number is one that was rounded.
+double Snapped(double x) {
+  const double whole = std::round(x);
+  return std::fabs(x - whole) < 1e-9 ? whole : x;
+}
+
 double NearestOf(double x, ResizeNearest nearest) {
   switch (nearest) {
     case ResizeNearest::kRoundPreferFloor:
-      return std::ceil(x - 0.5);
+      return std::ceil(Snapped(x - 0.5));
     case ResizeNearest::kRoundPreferCeil:
-      return std::floor(x + 0.5);
+      return std::floor(Snapped(x + 0.5));
     case ResizeNearest::kFloor:
-      return std::floor(x);
+      return std::floor(Snapped(x));
     case ResizeNearest::kCeil:
       break;
   }
-  return std::ceil(x);
+  return std::ceil(Snapped(x));
 }
 
 }  // namespace

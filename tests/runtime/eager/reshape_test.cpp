@@ -28,6 +28,7 @@ TEST(Reshape, TargetRules) {
   EXPECT_EQ(ReshapedTo(F32({1}, {5}), {}), (Dims{}));
   EXPECT_EQ(ReshapedTo(Extents({0, 4}), {0, 2, 2}), (Dims{0, 2, 2}));
   EXPECT_EQ(ReshapedTo(Extents({0, 4}), {0, -1}), (Dims{0, 4}));
+  EXPECT_EQ(ReshapedTo(Extents({0, 2, 6}), {0, 6}), (Dims{0, 6}));
   EXPECT_EQ(ReshapedTo(Extents({0, 4}), {7, 0}, true), (Dims{7, 0}));
   ExpectValues(RunOp(OpCode::kReshape, {F32({4}, {1, 2, 3, 4}), List({2, 2})}, ReshapeAttrs{}), {1, 2, 3, 4});
 }

@@ -39,6 +39,32 @@ void BuildSliceAttributes(OnnxBuilder& b) {
            {b.Input(0), b.ConstantInts("starts", *starts), b.ConstantInts("ends", *ends), axes_value});
 }
 
+/// A backward range that starts before an axis starts at its first element: "clamped to [0, dims - 1] for
+/// negative stepping". The operator Slice, as NumPy, has nothing there. Told where the numbers are known.
+void BuildSlice(OnnxBuilder& b) {
+  std::vector<ValueId> inputs;
+  for (size_t i = 0; i < 5; ++i) inputs.push_back(i == 0 ? b.Input(0) : b.OptionalInput(i));
+  const auto numbers = [&](size_t i) {
+    const auto known = inputs[i] == kNoValue ? std::nullopt : b.KnownValueOf(inputs[i]);
+    return known ? known->ToInts() : std::vector<int64_t>();
+  };
+  std::vector<int64_t> starts = numbers(1);
+  std::vector<int64_t> axes = numbers(3);
+  const std::vector<int64_t> steps = numbers(4);
+  for (size_t i = 0; inputs[3] == kNoValue && i < starts.size(); ++i) axes.push_back(static_cast<int64_t>(i));
+  bool changed = false;
+  for (size_t i = 0; i < std::min({starts.size(), axes.size(), steps.size()}); ++i) {
+    if (!b.KnowsRank(inputs[0]) || steps[i] >= 0) continue;
+    const int64_t axis = axes[i] < 0 ? axes[i] + b.RankOf(inputs[0]) : axes[i];
+    const int64_t extent = b.ExtentOf(inputs[0], axis).value_or(0);
+    if (extent == 0 || starts[i] >= -extent) continue;
+    starts[i] = 0;
+    changed = true;
+  }
+  if (changed) inputs[1] = b.ConstantInts("starts", starts);
+  b.Output(OpCode::kSlice, std::move(inputs));
+}
+
 void BuildGather(OnnxBuilder& b) {
   b.Output(OpCode::kGather, {b.Input(0), b.Input(1)}, AxisAttrs{b.Int("axis", 0)});
 }
@@ -70,7 +96,7 @@ constexpr OnnxOp kRows[] = {
     {"Concat", kOldest, kNewest, BuildConcat},
     {"Split", kOldest, kNewest, BuildSplit},
     {"Slice", kOldest, 9, BuildSliceAttributes},
-    {"Slice", 10, kNewest, BuildDirect, OpCode::kSlice},
+    {"Slice", 10, kNewest, BuildSlice},
     {"Gather", kOldest, kNewest, BuildGather},
     {"Pad", kOldest, 10, BuildPadAttributes},
     {"Pad", 11, kNewest, BuildPadInputs},

@@ -1,4 +1,5 @@
 // ONNX rows: normalisations that are compositions of reductions and pools.
+#include "import/onnx/nested.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 #include "ops/op_codes.h"
@@ -68,9 +69,9 @@ void BuildMeanVarianceNormalization(OnnxBuilder& b) {
 }
 
 constexpr OnnxOp kRows[] = {
-    {"LRN", kOldest, kNewest, BuildLrn},
-    {"LpNormalization", kOldest, kNewest, BuildLpNormalization},
-    {"MeanVarianceNormalization", 9, kNewest, BuildMeanVarianceNormalization},
+    {"LRN", kOldest, kNewest, BuildInSingle<BuildLrn>},
+    {"LpNormalization", kOldest, kNewest, BuildInSingle<BuildLpNormalization>},
+    {"MeanVarianceNormalization", 9, kNewest, BuildInSingle<BuildMeanVarianceNormalization>},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // along its depth as an image of height D and width H * W.
 #include <algorithm>
 
+#include "import/onnx/nested.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 #include "ops/op_codes.h"
@@ -247,8 +248,10 @@ void BuildMaxUnpool(OnnxBuilder& b) {
 }
 
 constexpr OnnxOp kRows[] = {
-    {"MaxPool", kOldest, kNewest, BuildMaxPool}, {"AveragePool", kOldest, kNewest, BuildAveragePool},
-    {"LpPool", kOldest, kNewest, BuildLpPool},   {"GlobalLpPool", kOldest, kNewest, BuildGlobalLpPool},
+    {"MaxPool", kOldest, kNewest, BuildMaxPool},
+    {"AveragePool", kOldest, kNewest, BuildAveragePool},
+    {"LpPool", kOldest, kNewest, BuildInSingle<BuildLpPool>},
+    {"GlobalLpPool", kOldest, kNewest, BuildInSingle<BuildGlobalLpPool>},
     {"MaxUnpool", 9, kNewest, BuildMaxUnpool},
 };
 

@@ -1,6 +1,7 @@
 // ONNX rows: reductions and softmax.
 #include <limits>
 
+#include "import/onnx/nested.h"
 #include "import/onnx/ops.h"
 #include "ops/op_codes.h"
 
@@ -61,7 +62,7 @@ void BuildReduceLogSumExp(OnnxBuilder& b) {
   const ReduceAttrs attrs = ReduceAttributes(b, kAxesAreInput);
   ReduceAttrs kept = attrs;
   kept.keep_dims = true;
-  const float limit = b.DTypeOf(x) == DType::kF16 ? 65504.0f : std::numeric_limits<float>::max();
+  const float limit = std::numeric_limits<float>::max();
   const ClampAttrs finite{-limit, limit};
   const ValueId largest =
       b.Emit("finite_max", OpCode::kClamp, {b.Emit("max", OpCode::kReduceMax, {x}, kept)}, finite);
@@ -111,14 +112,14 @@ constexpr OnnxOp kRows[] = {
     {"ReduceProd", 18, kNewest, BuildReduce<true>, OpCode::kReduceProd},
     {"ReduceL1", kOldest, 17, BuildReduceL1<false>},
     {"ReduceL1", 18, kNewest, BuildReduceL1<true>},
-    {"ReduceL2", kOldest, 17, BuildReduceL2<false>},
-    {"ReduceL2", 18, kNewest, BuildReduceL2<true>},
+    {"ReduceL2", kOldest, 17, BuildInSingle<BuildReduceL2<false>>},
+    {"ReduceL2", 18, kNewest, BuildInSingle<BuildReduceL2<true>>},
     {"ReduceSumSquare", kOldest, 17, BuildReduceSumSquare<false>},
     {"ReduceSumSquare", 18, kNewest, BuildReduceSumSquare<true>},
-    {"ReduceLogSum", kOldest, 17, BuildReduceLogSum<false>},
-    {"ReduceLogSum", 18, kNewest, BuildReduceLogSum<true>},
-    {"ReduceLogSumExp", kOldest, 17, BuildReduceLogSumExp<false>},
-    {"ReduceLogSumExp", 18, kNewest, BuildReduceLogSumExp<true>},
+    {"ReduceLogSum", kOldest, 17, BuildInSingle<BuildReduceLogSum<false>>},
+    {"ReduceLogSum", 18, kNewest, BuildInSingle<BuildReduceLogSum<true>>},
+    {"ReduceLogSumExp", kOldest, 17, BuildInSingle<BuildReduceLogSumExp<false>>},
+    {"ReduceLogSumExp", 18, kNewest, BuildInSingle<BuildReduceLogSumExp<true>>},
     {"GlobalAveragePool", kOldest, kNewest, BuildGlobalPool, OpCode::kReduceMean},
     {"GlobalMaxPool", kOldest, kNewest, BuildGlobalPool, OpCode::kReduceMax},
     {"Softmax", kOldest, 12, BuildSoftmaxFlattened, OpCode::kSoftmax},

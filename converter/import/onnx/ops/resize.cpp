@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "import/onnx/choice.h"
+#include "import/onnx/nested.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 #include "ops/op_codes.h"
@@ -19,7 +20,7 @@ struct Request {
   ValueId sizes = kNoValue;
   std::vector<int64_t> axes;  ///< The axes that the elements of scales, sizes and roi belong to.
   std::vector<double> roi;    ///< The beginnings, then the ends. Empty: all of the input.
-  bool every_axis = false;    ///< Batch and channels may change, too, where nothing shows that they do not.
+  bool shrinks_up = false;    ///< Before opset 11: along axes that shrink the nearest pixel is the next one.
   ResizeAttrs attrs;
 };
 
@@ -59,21 +60,19 @@ std::pair<double, double> RoiOf(const Request& request, int64_t axis) {
           request.roi[request.axes.size() + static_cast<size_t>(place)]};
 }
 
-/// Whether the request leaves an axis alone. Computed scales and sizes are trusted to leave the first two
-/// alone: exporters copy their extents from the input.
+/// Whether the request leaves an axis alone at every size.
 bool KeepsAxis(OnnxBuilder& b, const Request& request, int64_t axis) {
   const int64_t place = PlaceOf(request, axis);
   if (place < 0) return true;
   if (RoiOf(request, axis) != std::pair(0.0, 1.0)) return false;
-  const bool trusted = axis < 2 && b.RankOf(request.x) > 2 && !request.every_axis;
-  if (request.sizes == kNoValue) {
-    const TensorData* scales = b.ConstantOf(request.scales);
-    return scales == nullptr ? trusted : scales->ToDoubles()[static_cast<size_t>(place)] == 1.0;
-  }
-  const TensorData* sizes = b.ConstantOf(request.sizes);
-  const std::optional<int64_t> extent = b.ExtentOf(request.x, axis);
-  if (sizes == nullptr || !extent) return trusted;
-  return sizes->ToInts()[static_cast<size_t>(place)] == *extent;
+  if (request.sizes != kNoValue) return b.IsExtent(request.sizes, place, request.x, axis);
+  return b.NumberAt(request.scales, place) == 1.0;
+}
+
+/// Whether an axis takes the next pixel, where others take the one before.
+bool RoundsUp(OnnxBuilder& b, const Request& request, int64_t axis) {
+  const int64_t place = axis < 0 || !request.shrinks_up ? -1 : PlaceOf(request, axis);
+  return place >= 0 && b.NumberAt(request.scales, place).value_or(1.0) < 1.0;
 }
 
 /// Elements of scales or sizes as one vector of two. An axis of -1 was added and keeps its extent of 1.
@@ -119,6 +118,8 @@ struct Plane {
 Plane PlaneOf(OnnxBuilder& b, const Request& request, int64_t height, int64_t width) {
   Plane plane;
   plane.attrs = request.attrs;
+  // Both, or one that keeps its extent and finds each pixel where it is.
+  if (RoundsUp(b, request, height) || RoundsUp(b, request, width)) plane.attrs.nearest = ResizeNearest::kCeil;
   if (request.sizes != kNoValue) plane.sizes = PairOf(b, request, request.sizes, height, width, true);
   if (request.scales != kNoValue) plane.scales = PairOf(b, request, request.scales, height, width, false);
   const auto rows = RoiOf(request, height);
@@ -159,7 +160,8 @@ ValueId ResizeNeighbours(OnnxBuilder& b, const Request& request, int64_t axis, b
 void ResizeStepByStep(OnnxBuilder& b, Request request, const std::vector<int64_t>& moving) {
   for (size_t i = 0; i < moving.size(); ++i) {
     const int64_t axis = moving[i];
-    const bool pair = i + 1 < moving.size() && moving[i + 1] == axis + 1;
+    const bool pair = i + 1 < moving.size() && moving[i + 1] == axis + 1 &&
+                      RoundsUp(b, request, axis) == RoundsUp(b, request, axis + 1);
     request.x = ResizeNeighbours(b, request, axis, pair);
     if (pair) ++i;
   }
@@ -173,8 +175,10 @@ void Resize(OnnxBuilder& b, const Request& request) {
     if (!KeepsAxis(b, request, axis)) moving.push_back(axis);
   }
   const auto all_within = [&](int64_t first, int64_t last) {
-    return std::all_of(moving.begin(), moving.end(),
-                       [&](int64_t axis) { return axis >= first && axis <= last; });
+    return std::all_of(moving.begin(), moving.end(), [&](int64_t axis) {
+      return axis >= first && axis <= last &&
+             RoundsUp(b, request, axis) == RoundsUp(b, request, moving.front());
+    });
   };
   if ((rank == 3 || rank == 4) && all_within(2, 3)) {
     const Plane plane = rank == 3 ? PlaneOf(b, request, -1, 2) : PlaneOf(b, request, 2, 3);
@@ -206,7 +210,6 @@ void KeepRatio(OnnxBuilder& b, Request& request, Ratio ratio) {
   const ValueId count = b.ConstantInts("count", {static_cast<int64_t>(request.axes.size())});
   request.sizes = b.CastTo("sizes", b.Emit("rounded", OpCode::kFloor, {raised}), DType::kI64);
   request.scales = b.Emit("scales", OpCode::kExpand, {b.CastTo("scale_f32", scale, DType::kF32), count});
-  request.every_axis = true;
 }
 
 /// Checks scales or sizes and fills in the axes that they speak of.
@@ -241,9 +244,11 @@ void CompleteRequest(OnnxBuilder& b, Request& request) {
   }
 }
 
-/// Upsample, and Resize of opset 10: asymmetric coordinates, nearest by floor.
+/// Upsample, and Resize of opset 10: asymmetric coordinates, nearest by floor or, where Resize shrinks, by
+/// the next pixel.
 void ResizeByScales(OnnxBuilder& b, ValueId scales) {
   Request request;
+  request.shrinks_up = b.opset() == 10;
   request.x = b.Input(0);
   request.scales = scales;
   request.attrs.mode = ChooseValue(b, "mode", "nearest", kModes);
@@ -305,11 +310,19 @@ void BuildResize(OnnxBuilder& b) {
   Resize(b, request);
 }
 
+/// Between integers lie real numbers, of which the whole part is taken.
+template <void (*kBuild)(OnnxBuilder&)>
+void BuildOfAny(OnnxBuilder& b) {
+  const bool computes = ChooseValue(b, "mode", "nearest", kModes) != ResizeMode::kNearest;
+  if (computes && !IsFloat(b.DTypeOf(b.Input(0)))) return BuildAs(b, DType::kF32, kBuild);
+  kBuild(b);
+}
+
 constexpr OnnxOp kRows[] = {
-    {"Upsample", 7, 8, BuildUpsampleAttributes},
-    {"Upsample", 9, 9, BuildUpsampleInput},
-    {"Resize", 10, 10, BuildUpsampleInput},
-    {"Resize", 11, kNewest, BuildResize},
+    {"Upsample", 7, 8, BuildOfAny<BuildUpsampleAttributes>},
+    {"Upsample", 9, 9, BuildOfAny<BuildUpsampleInput>},
+    {"Resize", 10, 10, BuildOfAny<BuildUpsampleInput>},
+    {"Resize", 11, kNewest, BuildOfAny<BuildResize>},
 };
 
 }  // namespace

@@ -183,6 +183,22 @@ TEST(OnnxNorms, RmsNormalizationOfLargeHalves) {
   EXPECT_THAT(AsFloats(y), ElementsAre(1, 2));
 }
 
+/// Likewise their sums, of which the result is only the root or the logarithm.
+TEST(OnnxNorms, NormsOfLargeHalves) {
+  const uint16_t halves[] = {0x5CB0, 0x5E40};  // 300, 400
+  for (const char* op : {"ReduceL2", "LpNormalization", "LRN", "GlobalLpPool", "ReduceLogSum"}) {
+    OnnxModel model(13);
+    model.AddInput("x", {1, 2, 1}, onnx::TensorProto::FLOAT16);
+    auto* node = model.AddNode(op, {"x"}, {"y"});
+    if (op == std::string("LpNormalization")) SetInt(node, "axis", 1);
+    if (op == std::string("LRN")) SetInt(node, "size", 3);
+    model.AddOutput("y");
+    const TensorData y = RunModel(model, {{"x", TensorData(DType::kF16, {1, 2, 1}, halves)}});
+    EXPECT_EQ(y.dtype(), DType::kF16) << op;
+    for (const float number : AsFloats(y)) EXPECT_TRUE(number > 0 && number <= 500) << op << " " << number;
+  }
+}
+
 TEST(OnnxDropout, TheMaskKeepsEverything) {
   for (int64_t opset : {9, 13, 22}) {
     OnnxModel model(opset);

@@ -40,6 +40,19 @@ TEST(OnnxOpsets, ClipOfIntegersByAttributesOutsideOfTheirType) {
   }
 }
 
+/// "Clamped to [0, dims - 1] for negative stepping", as the specification of Slice has it.
+TEST(OnnxOpsets, ABackwardSliceFromBeforeTheAxisHasItsFirstElement) {
+  OnnxModel model(13);
+  model.AddInput("x", {4});
+  for (const auto& [name, number] :
+       {std::pair("start", int64_t{-6}), {"end", int64_t{-1} << 62}, {"step", -1}})
+    model.AddInts(name, {number});
+  model.AddInts("axis", {0});
+  model.AddNode("Slice", {"x", "start", "end", "axis", "step"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({4})}})), ElementsAre(0));
+}
+
 TEST(OnnxOpsets, SliceByAttributesAndByInputs) {
   for (int64_t opset : {9, 10}) {
     OnnxModel model(opset);

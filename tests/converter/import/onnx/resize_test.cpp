@@ -1,6 +1,7 @@
 // Resize over any axes, and by scales and sizes that are computed.
 #include <gmock/gmock.h>
 
+#include "ops/op_codes.h"
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {
@@ -84,6 +85,89 @@ TEST(OnnxResize, UpsampleByAnInput) {
   EXPECT_THAT(
       AsFloats(RunModel(model, {{"x", Floats({1, 1, 1, 2}, {7, 9})}, {"scales", Floats({4}, {1, 1, 1, 2})}})),
       ElementsAre(7, 7, 9, 9));
+}
+
+/// Batch and channels are axes as others; exporters copy their sizes, but nothing says that a caller does.
+TEST(OnnxResize, EveryAxisFollowsComputedSizes) {
+  for (const Shape& target : {Shape{3, 4, 4}, Shape{6, 2, 1}}) {
+    OnnxModel model(13);
+    model.AddInput("x", {3, 2, 2});
+    model.AddInput("sizes", {3}, onnx::TensorProto::INT64);
+    model.AddNode("Resize", {"x", "", "", "sizes"}, {"y"});
+    model.AddOutput("y");
+    const TensorData sizes = TensorData::OfInts({target[0], target[1], target[2]});
+    EXPECT_EQ(RunModel(model, {{"x", Counting({3, 2, 2})}, {"sizes", sizes}}).shape(), target);
+  }
+}
+
+TEST(OnnxResize, AnOpenAxisFollowsAConstantSize) {
+  OnnxModel model(13);
+  auto* info = model.AddInput("x", {2, 0, 2});
+  info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("c");
+  model.AddInts("sizes", {2, 4, 2});
+  model.AddNode("Resize", {"x", "", "", "sizes"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({2, 2, 2})}})),
+              ElementsAre(0, 1, 0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7));
+}
+
+/// As exporters write them: the sizes of the first axes are those of x, the others are computed with floats.
+TEST(OnnxResize, CopiedSizesLeaveTheirAxesAlone) {
+  OnnxModel model(13);
+  auto* info = model.AddInput("x", {0, 3, 4, 4});
+  info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param("n");
+  model.AddInput("target", {2});
+  model.AddInts("zero", {0});
+  model.AddInts("two", {2});
+  model.AddNode("Shape", {"x"}, {"shape"});
+  model.AddNode("Slice", {"shape", "zero", "two"}, {"kept"});
+  auto* cast = model.AddNode("Cast", {"target"}, {"whole"});
+  SetInt(cast, "to", onnx::TensorProto::INT64);
+  SetInt(model.AddNode("Concat", {"kept", "whole"}, {"sizes"}), "axis", 0);
+  model.AddNode("Resize", {"x", "", "", "sizes"}, {"y"});
+  model.AddOutput("y");
+  const Graph graph = model.Import();
+  int resizes = 0;
+  for (const NodeId id : graph.TopologicalOrder()) resizes += graph.node(id).op == OpCode::kResize2d ? 1 : 0;
+  EXPECT_EQ(resizes, 1);
+}
+
+TEST(OnnxResize, BeforeOpset11ShrinkingTakesTheNextPixel) {
+  for (const auto& [scales, expected] :
+       {std::pair<std::vector<float>, std::vector<float>>{{1, 1, 0.6f, 0.6f}, {0, 2}},
+        {{1, 1, 1, 0.6f}, {0, 2, 4, 6}},
+        {{1, 1, 2, 0.6f}, {0, 2, 0, 2, 4, 6, 4, 6}}}) {
+    OnnxModel model(10);
+    model.AddInput("x", {1, 1, 2, 4});
+    model.AddFloats("scales", {4}, scales);
+    model.AddNode("Resize", {"x", "scales"}, {"y"});
+    model.AddOutput("y");
+    EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({1, 1, 2, 4})}})), ElementsAreArray(expected));
+  }
+}
+
+/// What onnxruntime computes.
+TEST(OnnxResize, BetweenIntegersTheWholePartIsTaken) {
+  OnnxModel model(13);
+  model.AddInput("x", {1, 1, 2, 2}, onnx::TensorProto::UINT8);
+  model.AddFloats("scales", {4}, {1, 1, 2, 2});
+  SetString(model.AddNode("Resize", {"x", "", "scales"}, {"y"}), "mode", "linear");
+  model.AddOutput("y");
+  const TensorData x = Integers<uint8_t>(DType::kU8, {1, 1, 2, 2}, {0, 100, 200, 50});
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}})),
+              ElementsAre(0, 25, 75, 100, 50, 59, 78, 87, 150, 128, 84, 62, 200, 162, 87, 50));
+}
+
+/// 1 is 7 / 2 - 5 / 2, which floating point misses by a rounding.
+TEST(OnnxResize, PlacesThatAreWholeStayWhole) {
+  OnnxModel model(19);
+  model.AddInput("x", {1, 1, 1, 7});
+  model.AddFloats("scales", {4}, {1, 1, 1, 0.5f});
+  auto* node = model.AddNode("Resize", {"x", "", "scales"}, {"y"});
+  SetString(node, "nearest_mode", "ceil");
+  SetString(node, "coordinate_transformation_mode", "half_pixel_symmetric");
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({1, 1, 1, 7})}})), ElementsAre(1, 3, 5));
 }
 
 TEST(OnnxResize, KeepsTheRatioOfComputedSizes) {
