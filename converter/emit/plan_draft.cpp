@@ -136,8 +136,10 @@ class Drafter {
     for (const Dim& dim : value.dims) bytes = bytes * dim;
     int64_t largest = bytes.bounds().max;
     // The same elements as its input, whose number may be known better.
-    if (value.producer != kNoNode && FindOp(graph_.node(value.producer).op)->Is(kReinterpret)) {
-      const int64_t source = LargestBytes(graph_.value(graph_.node(value.producer).inputs[0]));
+    if (value.producer != kNoNode) {
+      const Node& node = graph_.node(value.producer);
+      const bool moves = FindOp(node.op)->Is(kReinterpret) || node.op == OpCode::kTranspose;
+      const int64_t source = moves ? LargestBytes(graph_.value(node.inputs[0])) : -1;
       if (source >= 0) largest = std::min(largest, source);
     }
     return largest >= kMaxTensorBytes ? -1 : std::max<int64_t>(largest, 0);

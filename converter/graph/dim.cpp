@@ -310,14 +310,20 @@ Dim FloorDivide(const Dim& a, const Dim& b) {
       return quotient + Dim(DivideDown(left.min, b.value));
     if (rest.terms_.size() < a.terms_.size()) return quotient + FloorDivide(rest, b);
   }
+  // A multiple, however long both are.
+  if (!b.terms_.empty() && a.terms_.size() == b.terms_.size() && !Infinite(a.terms_[0].coefficient)) {
+    const Dim multiple(a.terms_[0].coefficient / b.terms_[0].coefficient);
+    if (b * multiple == a) return multiple;
+  }
   // A single product divides a sum when it divides every term of it.
   if (b.value == 0 && b.terms_.size() == 1 && a.value == 0) {
     const Dim::Term& divisor = b.terms_[0];
     Dim quotient;
     bool divides = true;
     for (const Dim::Term& term : a.terms_) {
+      divides = divides && !Infinite(term.coefficient) && term.coefficient % divisor.coefficient == 0;
+      if (!divides) break;
       Dim::Term part{term.coefficient / divisor.coefficient, term.factors};
-      divides = divides && term.coefficient % divisor.coefficient == 0;
       for (const auto& factor : divisor.factors) {
         const auto found = std::find_if(part.factors.begin(), part.factors.end(),
                                         [&](const auto& other) { return other->key == factor->key; });

@@ -38,7 +38,7 @@ void ForEachBin(const Observer& seen, Visit&& visit) {
 }
 
 /// Divergence of the codes' distribution from that of the numbers: each code's numbers spread evenly over the
-/// bins that it has some in, those beyond the range at its ends.
+/// bins that it has some in, those beyond the range in the first and the last of these.
 double Divergence(const Observer& seen, const Range& range, int levels) {
   const Grid grid(range, levels);
   const auto code_of = [&](double number) {
@@ -47,28 +47,31 @@ double Divergence(const Observer& seen, const Range& range, int levels) {
   };
   std::vector<double> total(static_cast<size_t>(levels), 0);
   std::vector<double> used(static_cast<size_t>(levels), 0);
-  double all = 0;
   double inside = 0;
-  ForEachBin(seen, [&](double number, double count) {
-    all += count;
-    if (number < range.low || number > range.high) return;
-    inside += count;
-    total[code_of(number)] += count;
-    used[code_of(number)] += 1;
-  });
-  if (inside == 0) return std::numeric_limits<double>::infinity();
   double below = 0;
   double above = 0;
+  double first = 0;  // Of the bins inside that have any numbers: the ends may be empty.
+  double last = 0;
   ForEachBin(seen, [&](double number, double count) {
-    if (number < range.low) below += count;
-    if (number > range.high) above += count;
+    if (number < range.low) {
+      below += count;
+    } else if (number > range.high) {
+      above += count;
+    } else {
+      if (inside == 0) first = number;
+      last = number;
+      inside += count;
+      total[code_of(number)] += count;
+      used[code_of(number)] += 1;
+    }
   });
-  const double bin = 2 * seen.reach() / kBins;
+  if (inside == 0) return std::numeric_limits<double>::infinity();
+  const double all = below + inside + above;
   double sum = 0;
   ForEachBin(seen, [&](double number, double count) {
     if (number < range.low || number > range.high) return;
-    if (number - bin < range.low) count += below;
-    if (number + bin > range.high) count += above;
+    if (number == first) count += below;
+    if (number == last) count += above;
     const double p = count / all;
     const double q = total[code_of(number)] / used[code_of(number)] / inside;
     sum += p * std::log(p / q);

@@ -175,7 +175,7 @@ Status InferPool2d(InferContext<D>& context) {
 
 namespace {
 
-/// floor(extent * scale) where the scale or its inverse is a whole number.
+/// floor(extent * scale) where the scale or its inverse is a whole number, also to the product of f32.
 template <class D>
 bool ScaleOpenExtent(const D& extent, float scale, D* scaled) {
   if (scale >= 1.0f && scale < 65536.0f && scale == std::floor(scale)) {
@@ -183,7 +183,8 @@ bool ScaleOpenExtent(const D& extent, float scale, D* scaled) {
     return true;
   }
   const float inverse = 1.0f / scale;
-  if (!(inverse > 1.0f && inverse < 65536.0f) || inverse != std::floor(inverse)) return false;
+  if (!(inverse > 1.0f && inverse < 65536.0f) || inverse != std::floor(inverse) || inverse * scale != 1.0f)
+    return false;
   *scaled = FloorDivide(extent, D(static_cast<int64_t>(inverse)));
   return true;
 }
@@ -233,8 +234,9 @@ Status InferResize2d(InferContext<D>& context) {
                                static_cast<double>(scales[axis]));
         continue;
       }
-      const double extent = std::floor(static_cast<double>(KnownValue(x.extents[1 + axis])) * scales[axis]);
-      if (!(extent >= 0 && extent < 1e9))
+      // A product of f32, on which exporters count: 10 * 0.7f is 7, though 0.7f is less than 0.7.
+      const float extent = std::floor(static_cast<float>(KnownValue(x.extents[1 + axis])) * scales[axis]);
+      if (!(extent >= 0 && extent < 1e9f))
         return context.Error("the scale %g is out of range", static_cast<double>(scales[axis]));
       out.extents[1 + axis] = D(static_cast<int64_t>(extent));
     }

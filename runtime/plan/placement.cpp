@@ -7,9 +7,9 @@
 namespace skiff {
 namespace {
 
-/// Element `index` of a constant integer vector.
+/// Element `index` of a constant integer vector. One that a shape program makes has no elements yet.
 bool ConstantElement(const PlanTensor& tensor, int64_t index, int64_t* value) {
-  if (!tensor.constant || index >= tensor.view.shape.elements()) return false;
+  if (!tensor.constant || tensor.view.data == nullptr || index >= tensor.view.shape.elements()) return false;
   if (tensor.view.dtype == DType::kI64) {
     *value = tensor.view.as<const int64_t>()[index];
   } else if (tensor.view.dtype == DType::kI32) {

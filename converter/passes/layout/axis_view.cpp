@@ -178,6 +178,7 @@ bool AxisView::Reshape(const Shape& target) {
       if (left.empty()) return false;
       const int factor = left.back();
       const int64_t extent = extents[static_cast<size_t>(factor)];
+      if (extent == 0) return false;
       if (extent > rest) {
         if (extent % rest != 0) return false;
         left.back() = Split(factor, rest);

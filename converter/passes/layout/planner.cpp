@@ -74,12 +74,23 @@ void LayoutPlanner::PlanNode(NodeId id) {
     KeepNode();
   } else {
     const Checkpoint before = Save();
-    if (!rule(*this)) {
+    if (!rule(*this) || !HasOutputShapes()) {
       Restore(before);
       KeepNode();
     }
   }
   for (ValueId output : node().outputs) Settled(output);
+}
+
+bool LayoutPlanner::HasOutputShapes() const {
+  return std::all_of(node().outputs.begin(), node().outputs.end(), [this](ValueId output) {
+    const Shape& shape = tensor(output).shape;
+    const Layout layout = LayoutOf(output);
+    bool same = layout.view.rank() == shape.rank();
+    for (int axis = 0; same && axis < shape.rank(); ++axis)
+      same = layout.view.AxisExtent(axis) == shape[axis];
+    return same;
+  });
 }
 
 void LayoutPlanner::KeepNode() {

@@ -95,6 +95,9 @@ class LayoutPlanner {
 
   void PlanNode(NodeId id);
   bool IsPlannable() const;
+  /// What a rule has found is what the graph says. It need not be where a nominal size is none that the
+  /// contract of its Symbol allows: the last 64 of at most 64 rows are all of them, but not of 2003.
+  bool HasOutputShapes() const;
   bool HasStaticShape(ValueId value) const;
   TensorId Move(OpCode op, TensorId from, const Ints& perm, const Shape& shape, const Layout& layout);
   TensorId Transposed(TensorId from, Ints perm, const Layout& layout);

@@ -30,9 +30,11 @@ bool PlanGather(LayoutPlanner& planner) {
   const std::optional<std::vector<int64_t>> indices = planner.ConstantInts(1);
   if (indices && indices->size() == 1 && index_shape.rank() <= 1) {
     const int64_t extent = layout.view.AxisExtent(axis);
-    const int64_t index = indices->front() < 0 ? indices->front() + extent : indices->front();
-    if (index < 0 || index >= extent) return false;
-    Layout selected = SliceAxes(planner, layout, {{axis, index, index + 1, 1, 1}});
+    const int64_t index = indices->front();
+    if (index < -extent || index >= extent) return false;
+    // From the end where the index is: the extent may be open.
+    const int64_t end = index == -1 ? INT64_MAX : index + 1;
+    Layout selected = SliceAxes(planner, layout, {{axis, index, end, 1, 1}});
     if (index_shape.rank() == 0) selected.view.axes.erase(selected.view.axes.begin() + axis);
     planner.SetOutput(0, std::move(selected));
     return true;

@@ -8,6 +8,13 @@
 namespace skiff {
 namespace {
 
+/// A position in rows of `inner` elements. From the end, or beyond it, it stays so: the extent may be open.
+int64_t Scaled(int64_t position, int64_t inner) {
+  int64_t scaled = 0;
+  if (!__builtin_mul_overflow(position, inner, &scaled)) return scaled;
+  return position < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /// The cut on the tensor's axis of which the cut axis is a part: the outermost part can lose a stretch, the
 /// innermost one keep a single element (a step then). Nothing where it is neither, or where another cut has
 /// changed that axis.
@@ -27,10 +34,11 @@ std::optional<AxisCut> CutOfPart(const Layout& layout, const std::vector<std::ve
     const int64_t outer = layout.view.Extent({whole.begin(), begin});
     const int64_t extent = layout.view.Extent(part);
     const int64_t inner = layout.view.Extent(whole) / outer / extent;
-    if (outer == 1 && (range.step == 1 || range.count == 1)) {
-      return AxisCut{axis, range.start * inner, (range.start + range.count) * inner, 1, range.count * inner};
-    }
-    if (inner == 1 && range.count == 1) return AxisCut{axis, range.start, outer * extent, extent, outer};
+    if (outer == 1 && range.step == 1)
+      return AxisCut{axis, Scaled(cut.start, inner), Scaled(cut.end, inner), 1, range.count * inner};
+    if (outer == 1 && range.count == 1)
+      return AxisCut{axis, range.start * inner, (range.start + 1) * inner, 1, inner};
+    if (inner == 1 && range.count == 1) return AxisCut{axis, range.start, INT64_MAX, extent, outer};
     return {};
   }
   return {};

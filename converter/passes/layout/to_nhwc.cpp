@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/text.h"
 #include "ops/op_codes.h"
 #include "passes/layout/rules.h"
 #include "passes/passes.h"
@@ -39,11 +40,12 @@ class LayoutSearch {
   explicit LayoutSearch(const Graph& graph)
       : problem_(graph), plan_(PlanWith({})), plans_left_(kNodesToPlan / (NodesToPlan() + 1)) {}
 
-  LayoutPlan Run() {
+  void Run() {
     while (Improve()) {
     }
-    return std::move(plan_);
   }
+  const LayoutPlan& plan() const { return plan_; }
+  const LayoutChoices& choices() const { return choices_; }
 
  private:
   /// Bounds the time of the search: plans that may be made, times nodes. A node takes about a microsecond,
@@ -151,13 +153,31 @@ bool MovesElements(const Shape& shape, const Ints& perm) {
 
 namespace {
 
-void ToNhwcWithNumbers(Graph& graph) {
+/// The search that has found something better than the graph as it is.
+std::optional<LayoutSearch> FindBetter(const Graph& graph) {
   const PlanCost before = CostOf(graph);
-  if (before.transposes == 0) return;
-  const LayoutPlan plan = LayoutSearch(graph).Run();
-  if (std::pair(plan.cost.moved, plan.cost.transposes) < std::pair(before.moved, before.transposes)) {
-    ApplyLayoutPlan(graph, plan);
-  }
+  if (before.transposes == 0) return {};
+  std::optional<LayoutSearch> search(graph);
+  search->Run();
+  const PlanCost& cost = search->plan().cost;
+  if (std::pair(cost.moved, cost.transposes) < std::pair(before.moved, before.transposes)) return search;
+  return {};
+}
+
+/// Whether plans for two sizes of a graph do the same at both: shapes may differ, lists and attributes not.
+bool DoTheSame(const LayoutPlan& a, const LayoutPlan& b) {
+  const auto same_step = [](const PlanStep& one, const PlanStep& other) {
+    return one.op == other.op && one.inputs == other.inputs && one.outputs == other.outputs &&
+           one.in_place == other.in_place &&
+           PrintAttrs(one.op, one.attrs) == PrintAttrs(other.op, other.attrs);
+  };
+  const auto same_data = [](const LayoutTensor& one, const LayoutTensor& other) {
+    return one.data.has_value() == other.data.has_value() &&
+           (!one.data || one.data->ToInts() == other.data->ToInts());
+  };
+  return a.outputs == b.outputs &&
+         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step) &&
+         std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(), same_data);
 }
 
 bool HasOpenDims(const Graph& graph) {
@@ -170,12 +190,24 @@ bool HasOpenDims(const Graph& graph) {
 }  // namespace
 
 void ToNhwc(Graph& graph) {
-  if (!HasOpenDims(graph)) return ToNhwcWithNumbers(graph);
-  std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
+  if (!HasOpenDims(graph)) {
+    if (const std::optional<LayoutSearch> found = FindBetter(graph)) ApplyLayoutPlan(graph, found->plan());
+    return;
+  }
+  const std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
   if (!nominal) return;
   Graph sized = graph;
   nominal->Apply(sized);
-  ToNhwcWithNumbers(sized);
+  const std::optional<LayoutSearch> found = FindBetter(sized);
+  if (!found) return;
+  // A number that depends on a nominal size is another one at other sizes.
+  const std::optional<NominalSizes> others = NominalSizes::Choose(graph, &*nominal);
+  if (!others) return;
+  Graph other = graph;
+  others->Apply(other);
+  const LayoutProblem problem(other);
+  if (!DoTheSame(found->plan(), LayoutPlanner(problem, found->choices()).Run())) return;
+  ApplyLayoutPlan(sized, found->plan());
   if (nominal->Restore(graph, sized)) graph = std::move(sized);
 }
 

@@ -35,8 +35,8 @@ void ForEachDim(const Graph& graph, Visit&& visit) {
 
 }  // namespace
 
-std::optional<NominalSizes> NominalSizes::Choose(const Graph& graph) {
-  int64_t next = kSmallest;
+std::optional<NominalSizes> NominalSizes::Choose(const Graph& graph, const NominalSizes* others) {
+  int64_t next = others == nullptr || others->sizes_.empty() ? kSmallest : others->sizes_.back() + 2;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     NominalSizes sizes;
     for (size_t i = 0; i < graph.symbols().size(); ++i) {

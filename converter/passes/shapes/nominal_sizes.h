@@ -1,7 +1,8 @@
 /// Lets a pass that thinks in numbers work on a graph with open dimensions: every Symbol gets a large prime,
 /// so that different expressions are different numbers and none is like a number of the graph. What the pass
 /// has made is taken over only if each number in it can be traced back to one expression, and the shape
-/// rules, asked again with expressions, find the same outputs.
+/// rules, asked again with expressions, find the same outputs. A number that a pass has reckoned from a size
+/// need not look like one (2003 - 4): only doing the same at other sizes tells.
 #pragma once
 
 #include <map>
@@ -15,8 +16,9 @@ namespace skiff {
 
 class NominalSizes {
  public:
-  /// Nothing when no choice of primes tells all expressions of the graph apart.
-  static std::optional<NominalSizes> Choose(const Graph& graph);
+  /// Nothing when no choice of primes tells all expressions of the graph apart. `others`: sizes of the same
+  /// graph, which all of these are larger than.
+  static std::optional<NominalSizes> Choose(const Graph& graph, const NominalSizes* others = nullptr);
 
   /// Replaces every dimension of the graph by its number.
   void Apply(Graph& graph) const;

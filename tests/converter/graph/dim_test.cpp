@@ -53,6 +53,12 @@ TEST(Dim, AQuotientCancelsAgainstTheRest) {
   EXPECT_GE((n - FloorDivide(n, Dim(2))).bounds().min, 0);
 }
 
+TEST(Dim, AMultipleOfASumIsDividedByIt) {
+  const Dim rows = AtLeastOne(0) * (AtLeastOne(1) + Dim(2)) * (FloorDivide(AtLeastOne(2), Dim(3)) + Dim(1));
+  EXPECT_TRUE(FloorDivide(rows * Dim(64), rows * Dim(4)) == Dim(16));
+  EXPECT_FALSE(FloorDivide(rows * Dim(6), rows * Dim(4)).constant());
+}
+
 Graph ChainOfAdds() {
   return ParseGraph(R"(graph g {
     input x: f32[1]

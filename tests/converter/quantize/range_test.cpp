@@ -121,6 +121,22 @@ TEST(Range, OfLeastErrorsClipsOutliersOnly) {
             SquareError(plain, ChooseRange(plain, RangeMethod::kMinMax, kLevels, kPercentile), kLevels));
 }
 
+/// Of few numbers most bins are empty, also those at the ends of a narrower range; what it clips counts.
+TEST(Range, OfLeastDivergenceKeepsFewNumbers) {
+  for (const int count : {40, 160, 3200}) {
+    std::vector<float> values;
+    for (int i = 0; i < count; ++i)
+      values.push_back(static_cast<float>(std::fmod(i * 0.6180339887, 1.0) * 2 - 1));
+    const Observer seen = Seen(values);
+    const Range whole = ChooseRange(seen, RangeMethod::kMinMax, 65535, kPercentile);
+    const Range range = ChooseRange(seen, RangeMethod::kEntropy, 65535, kPercentile);
+    EXPECT_NEAR(range.low, whole.low, 0.01) << count;
+    EXPECT_NEAR(range.high, whole.high, 0.01) << count;
+    EXPECT_LT(ClippedShare(seen, ChooseRange(seen, RangeMethod::kEntropy, kLevels, kPercentile)), 0.05)
+        << count;
+  }
+}
+
 /// 256 levels of a picture, from -1 to 1, are no multiples of a step of 2 / 255: all would be off by half of
 /// it.
 TEST(Range, HasStepsWhereNumbersAreSteps) {

@@ -125,6 +125,70 @@ const OpenGraph kGraphs[] = {
        output y = y
      })",
      {{{"n", 1}}, {{"n", 5}}, {{"n", 3}}}},
+    {"slice_to_a_computed_end",
+     R"(graph g {
+       symbol n: 1..64
+       input x: f32[1, n, 4]
+       const start: i64[1] = [1]
+       const axis: i64[1] = [2]
+       const one: i64[1] = [1]
+       const four: i64[1] = [4]
+       shape = Shape(x)
+       rows = Gather(shape, one) {axis=0}
+       end = Mul(rows, four)
+       part = Slice(x, start, end, axis)
+       y = Tanh(part)
+       output y = y
+     })",
+     {{{"n", 1}}, {{"n", 64}}, {{"n", 5}}}},
+    {"slice_to_the_end_of_the_contract",
+     R"(graph g {
+       symbol n: 1..64
+       input x: f32[2, 4, n, 5]
+       const start: i64[1] = [-64]
+       const end: i64[1] = [64]
+       const axis: i64[1] = [2]
+       const target: i64[3] = [0, 4, -1]
+       turned = Transpose(x) {perm=[0, 2, 3, 1]}
+       a = Tanh(turned)
+       back = Transpose(a) {perm=[0, 3, 1, 2]}
+       part = Slice(back, start, end, axis)
+       flat = Reshape(part, target)
+       rows = Transpose(flat) {perm=[0, 2, 1]}
+       y = Tanh(rows)
+       output y = y
+     })",
+     {{{"n", 1}}, {{"n", 64}}, {{"n", 5}}}},
+    {"the_last_element",
+     R"(graph g {
+       symbol n: 1..3
+       symbol m: 1..4000
+       input x: f32[n, m, 4]
+       const last: i64[] = -1
+       turned = Transpose(x) {perm=[1, 0, 2]}
+       a = Tanh(turned)
+       b = Gather(a, last) {axis=0}
+       y = Tanh(b)
+       output y = y
+     })",
+     {{{"n", 1}, {"m", 1}}, {{"n", 2}, {"m", 2500}}, {{"n", 3}, {"m", 2003}}}},
+    {"elements_from_the_end",
+     R"(graph g {
+       symbol n: 1..3
+       symbol m: 3..4000
+       input x: f32[n, m, 4]
+       const second: i64[] = -2
+       const third: i64[1] = [-3]
+       turned = Transpose(x) {perm=[1, 0, 2]}
+       a = Tanh(turned)
+       b = Gather(a, second) {axis=0}
+       c = Gather(a, third) {axis=0}
+       y = Tanh(b)
+       z = Tanh(c)
+       output y = y
+       output z = z
+     })",
+     {{{"n", 1}, {"m", 3}}, {{"n", 2}, {"m", 2500}}, {{"n", 3}, {"m", 2003}}}},
     {"unbounded",
      R"(graph g {
        symbol n: 1..
@@ -189,6 +253,32 @@ TEST_P(OpenShapes, MatchEagerAtEachSize) {
 
 INSTANTIATE_TEST_SUITE_P(Graphs, OpenShapes, ::testing::ValuesIn(kGraphs),
                          [](const auto& info) { return std::string(info.param.name); });
+
+/// What is left of the elements beside open extents is a number, and all of them are as many as before.
+TEST(OpenArena, OfBlocksBehindAStridedConvolution) {
+  const OpenedModel opened(R"(graph g {
+    symbol n: 1..2
+    symbol h: 8..16
+    symbol w: 8..16
+    input x: f32[n, h, w, 16]
+    const weights: f32[64, 3, 3, 16] = seed 1
+    const block: i64[2] = [2, 2]
+    const channels: i64[3] = [2, 2, -1]
+    const rest: i64[1] = [-1]
+    a = Conv2d(x, weights, _) {strides=[2, 2], pads=[1, 1, 1, 1]}
+    b = Transpose(a) {perm=[0, 3, 1, 2]}
+    batch = Shape(b) {start=0, end=1}
+    space = Shape(b) {start=2, end=4}
+    larger = Mul(space, block)
+    six = Concat(batch, channels, space) {axis=0}
+    split = Reshape(b, six)
+    moved = Transpose(split) {perm=[0, 3, 4, 1, 5, 2]}
+    target = Concat(batch, rest, larger) {axis=0}
+    y = Reshape(moved, target)
+    output y = y
+  })");
+  EXPECT_LE(opened.model->plan(0, 0).arena_bytes, 4U * 2 * 8 * 8 * 64 * sizeof(float));
+}
 
 /// Sizes at which the specification wants another structure, or nothing at all: eager mode refuses them, and
 /// so do the plans, naming the node.

@@ -57,6 +57,27 @@ TEST(OnnxResize, LinearAlongAVector) {
   EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2}, {0, 4})}})), ElementsAre(0, 1, 3, 4));
 }
 
+/// In f64, the f32 next to 0.7 is less than that, and ten rows would become six; that next to 1 / 41 makes no
+/// row of 41 either way.
+TEST(OnnxResize, ExtentsAreProductsOfF32) {
+  const auto rows_of = [](float scale, int64_t rows, bool open) {
+    OnnxModel model(13);
+    auto* info = model.AddInput("x", {1, 1, rows, 2});
+    if (open)
+      info->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(2)->set_dim_param("h");
+    model.AddFloats("scales", {4}, {1, 1, scale, 1});
+    model.AddNode("Resize", {"x", "", "scales"}, {"y"});
+    model.AddOutput("y");
+    return RunModel(model, {{"x", Counting({1, 1, rows, 2})}}).shape()[2];
+  };
+  for (const bool open : {false, true}) {
+    EXPECT_EQ(rows_of(0.7F, 10, open), 7);
+    EXPECT_EQ(rows_of(1.1F, 10, open), 11);
+    EXPECT_EQ(rows_of(0.2F, 10, open), 2);
+    EXPECT_EQ(rows_of(1.0F / 41, 82, open), 1);
+  }
+}
+
 TEST(OnnxResize, ScalesAndSizesAsInputs) {
   const std::vector<float> expected = {0, 0, 1, 1, 2, 2, 3, 3};
   for (const bool by_scales : {true, false}) {
