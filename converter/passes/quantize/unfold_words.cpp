@@ -33,6 +33,9 @@ bool IsUnfolded(const Graph& graph, const Node& node) {
   const bool converts = node.op == OpCode::kQuantize || node.op == OpCode::kDequantize;
   const bool jumps = std::find(std::begin(kJumps), std::end(kJumps), node.op) != std::end(kJumps);
   if (!computes || converts || jumps || node.outputs.size() != 1) return false;
+  // Sums of 32 bits are exact, and more than a float holds.
+  const Value& result = graph.value(node.outputs[0]);
+  if (use == QuantizedUse::kProducts && result.quantization && result.dtype == DType::kI32) return false;
   const auto word = [&](ValueId value) { return IsWord(graph, value); };
   return std::any_of(node.inputs.begin(), node.inputs.end(), word) || word(node.outputs[0]);
 }

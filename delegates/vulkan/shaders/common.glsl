@@ -32,8 +32,11 @@ uint FlatGroup() { return gl_WorkGroupID.x + gl_WorkGroupID.y * gl_NumWorkGroups
 
 bool IsNaN(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > 0x7f800000u; }
 
-/// NaN passes through.
-float Clamped(float x, float low, float high) { return x < low ? low : (x > high ? high : x); }
+/// NaN passes through; where low is above high, all becomes high.
+float Clamped(float x, float low, float high) {
+  const float raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
 vec4 Clamped(vec4 x, float low, float high) {
   return vec4(Clamped(x.x, low, high), Clamped(x.y, low, high), Clamped(x.z, low, high), Clamped(x.w, low, high));
 }
