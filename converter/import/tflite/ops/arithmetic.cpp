@@ -32,14 +32,20 @@ void BuildAddN(TfliteBuilder& b) {
   b.OutputValue(sum);
 }
 
-/// Of integers, x - x mod y is what y divides.
+/// Of integers, the truncated quotient, less 1 where something remains and the signs differ: no step of it
+/// leaves the type.
 void BuildFloorDiv(TfliteBuilder& b) {
   const ValueId x = b.Real("x", b.Input(0));
   const ValueId y = b.Real("y", b.Input(1));
   if (IsFloat(b.DTypeOf(x)))
     return b.OutputValue(b.Emit("floor", OpCode::kFloor, {EmitDiv(b, "ratio", x, y)}));
   const ValueId rest = b.Emit("rest", OpCode::kMod, {x, y}, ModAttrs{});
-  b.OutputValue(EmitDiv(b, "ratio", EmitSub(b, "multiple", x, rest), y));
+  const ValueId fits = b.Emit("fits", OpCode::kEqual, {rest, zero});
+  const ValueId differ =
+      b.Emit("differ", OpCode::kXor, {negative("x_negative", x), negative("y_negative", y)});
+  const ValueId above = b.Emit("above", OpCode::kAnd, {differ, b.Emit("remains", OpCode::kNot, {fits})});
+  const ValueId truncated = EmitDiv(b, "truncated", x, y);
+  b.OutputValue(EmitSub(b, "floored", truncated, b.CastTo("one_above", above, b.DTypeOf(x))));
 }
 void BuildFloorMod(TfliteBuilder& b) { b.Output(OpCode::kMod, {b.Operand(0), b.Operand(1)}, ModAttrs{}); }
 
