@@ -99,6 +99,8 @@ add("squared_difference", lambda c: pair_of(c, "SQUARED_DIFFERENCE", (2, 3, 4), 
 add_typed("squared_difference", lambda c, t: c.op(
     "SQUARED_DIFFERENCE", [c.input(c.integers((2, 3), -9, 9, t)), c.input(c.integers((3,), -9, 9, t))], t), "int32")
 add("atan2", lambda c: pair_of(c, "ATAN2", (2, 3, 4), (2, 3, 4)))
+SIGNED_ENDS = np.float32([0, -0.0, 1, -1, np.inf, -np.inf])
+add("atan2_ends", lambda c: c.op("ATAN2", [c.input(np.repeat(SIGNED_ENDS, 6)), c.input(np.tile(SIGNED_ENDS, 6))]))
 for op in ("MAXIMUM", "MINIMUM"):
     # The operands and the result share their quantisation.
     def same(c, op=op):
