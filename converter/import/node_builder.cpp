@@ -181,6 +181,10 @@ std::optional<TensorData> NodeBuilder::KnownValueOf(ValueId value) const {
   return FindKnownValue(graph_, value);
 }
 
+std::shared_ptr<const std::vector<Dim>> NodeBuilder::ElementsOf(ValueId value) const {
+  return KnownElements(graph_, value);
+}
+
 std::vector<int64_t> NodeBuilder::ConstantInts(size_t i, const char* what) const {
   const std::optional<TensorData> data = KnownValueOf(Input(i));
   if (!data) {

@@ -80,6 +80,8 @@ class NodeBuilder {
   const TensorData* ConstantOf(ValueId value) const;  ///< Null for kNoValue and what is computed.
   /// The elements of a value that is constant, or follows from constants and known ranks and extents.
   std::optional<TensorData> KnownValueOf(ValueId value) const;
+  /// The elements of a small integer value as expressions, where inference knows them; else null.
+  std::shared_ptr<const std::vector<Dim>> ElementsOf(ValueId value) const;
   /// The integers of an input that is constant, or follows from constants and known ranks and extents.
   /// Unsupported when it is computed from the graph's inputs.
   std::vector<int64_t> ConstantInts(size_t i, const char* what) const;
