@@ -111,9 +111,11 @@ ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<Val
 }
 
 ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, int64_t begin, int64_t end) {
-  if (begin == 0 && end == 0) return x;
-  std::vector<ValueId> inputs{x, b.ConstantInts("pads", {begin, end}), kNoValue,
-                              b.ConstantInts("axis", {axis})};
+  return begin == 0 && end == 0 ? x : PadAxis(b, suffix, x, axis, b.ConstantInts("pads", {begin, end}));
+}
+
+ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, ValueId pads) {
+  std::vector<ValueId> inputs{x, pads, kNoValue, b.ConstantInts("axis", {axis})};
   const QuantizationPtr quantization = b.QuantizationOf(x);
   if (!quantization) return b.Emit(suffix, OpCode::kPad, std::move(inputs), PadAttrs{});
   return b.EmitQuantized(suffix, OpCode::kPad, std::move(inputs), PadAttrs{}, b.DTypeOf(x), quantization);

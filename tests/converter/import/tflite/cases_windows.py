@@ -221,6 +221,19 @@ add_case(from_batch, "batch_to_space", "f32 i8")
 add_case(from_batch, "batch_to_space_rank3", "f32", x=(6, 2, 3), block=(3,), crops=((1, 0),))
 
 
+def blocks_of_open_size(c, x=(1, 5, 7, 2)):
+    """What is missing to whole blocks is computed, and taken away again."""
+    image = c.x(*x, open_shape=[1, -1, -1, 2])
+    size = c.op("STRIDED_SLICE", [c.op("SHAPE", [image], "int32", outType=2), c.ints(1), c.ints(3), c.ints(1)], "int32")
+    missing = c.op("FLOOR_MOD", [size, c.ints(2)], "int32")
+    borders = c.op("PACK", [c.ints(0, 0), missing], "int32", axis=1, valuesCount=2)
+    batches = c.op("SPACE_TO_BATCH_ND", [image, c.ints(2, 2), borders], like=image)
+    return [batches, c.op("BATCH_TO_SPACE_ND", [batches, c.ints(2, 2), borders], like=image)]
+
+
+add("blocks_of_open_size", blocks_of_open_size, "f32 i8")
+
+
 def dilated_by_blocks(c):
     """What TensorFlow 1 made of a dilated convolution."""
     x = c.x(1, 8, 8, 2)
