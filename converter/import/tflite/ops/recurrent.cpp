@@ -69,7 +69,14 @@ void EmitSequenceLstm(TfliteBuilder& b, ValueId x, LstmWeights weights, bool tim
   if (b.input_count() >= 24) {
     for (size_t gate = 0; gate < 4; ++gate) weights.normal[gate] = b.OptionalInput(20 + gate);
   }
-  const LstmStates made = EmitLstm(b, "lstm", x, weights, ReadState(b, 18), ReadState(b, 19), false);
+  const ValueId state = ReadState(b, 18);
+  if (b.IsQuantized(state) && SizeOf(b.source().node->intermediates()) == 5) {
+    for (uint32_t gate = 0; gate < 4; ++gate) {
+      if (weights.normal[gate] != kNoValue) weights.rounded_sums[gate] = b.source().intermediate(gate);
+    }
+    if (weights.projection != kNoValue) weights.rounded_hidden = b.source().intermediate(4);
+  }
+  const LstmStates made = EmitLstm(b, "lstm", x, weights, state, ReadState(b, 19), false);
   WriteState(b, "next_state", 18, made.last_state);
   WriteState(b, "next_cell", 19, made.last_cell);
   b.OutputValue(one_step ? made.last_state : TimeMajor(b, "batch_major", made.states, time_major));
