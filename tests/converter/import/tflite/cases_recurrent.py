@@ -157,7 +157,7 @@ add("bidirectional_rnn", lambda c: bidirectional_rnn(c, True))
 add("bidirectional_rnn_two", lambda c: bidirectional_rnn(c, False))
 
 
-def svdf(c, rank=1, bias=True, activation="NONE"):
+def svdf(c, rank=1, bias=True, activation="NONE", state_scale=1 / 1024):
     batch, inputs, units, memory = 2, 3, 4, 5
     filters = units * rank
     x = c.x(batch, inputs)
@@ -165,14 +165,15 @@ def svdf(c, rank=1, bias=True, activation="NONE"):
     of_time = c.uniform((filters, memory))
     if c.integer:
         time = c.const(np.rint(of_time * 32767).astype(np.int16), quant=Quant((np.float32(1 / 32767),), (0,)))
-        scale = np.float32(1 / 32767 / 1024)  # That of the weights of time, times the state's.
+        scale = np.float32(1 / 32767 * state_scale)  # That of the weights of time, times the state's.
         b = c.const(np.rint(c.uniform((units,)) / scale).astype(np.int32), quant=Quant((scale,), (0,)))
     else:
         time, b = c.const(of_time), c.const(c.uniform((units,)))
-    memories = state(c, (batch, memory * filters), "int16", Quant((1 / 1024,), (0,)))
+    memories = state(c, (batch, memory * filters), "int16", Quant((state_scale,), (0,)))
     return c.op("SVDF", [x, feature, time, b if bias else None, memories], rank=rank, fusedActivationFunction=activation)
 
 
 add("svdf", svdf)
 add("svdf_relu", lambda c: svdf(c, activation="RELU"), "i8")
 add("svdf_rank_2", lambda c: svdf(c, 2, False, "RELU"))
+add("svdf_full", lambda c: svdf(c, activation="RELU", state_scale=2**-15), "i8")  # Features saturate at 1.
