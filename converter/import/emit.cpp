@@ -55,6 +55,8 @@ ValueId EmitNotGrowing(NodeBuilder& b, const char* suffix, ValueId x, ValueId fa
   const int factor_rank = b.RankOf(factor);
   for (int i = 1; i <= std::min(rank, factor_rank); ++i) {
     const std::optional<int64_t> repeated = b.ExtentOf(factor, factor_rank - i);
+    if (b.ExtentOf(x, rank - i) == 1 && repeated.value_or(1) > 1)
+      b.Invalid("it has {} numbers along axis {}, where its input has one element", *repeated, rank - i);
     if (!b.ExtentOf(x, rank - i) && repeated.value_or(0) > 1)
       x = EmitSameExtent(b, fmt::format("{}_{}", suffix, rank - i).c_str(), x, rank - i, factor,
                          factor_rank - i);
@@ -111,9 +113,11 @@ ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<Val
 }
 
 ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, int64_t begin, int64_t end) {
-  if (begin == 0 && end == 0) return x;
-  std::vector<ValueId> inputs{x, b.ConstantInts("pads", {begin, end}), kNoValue,
-                              b.ConstantInts("axis", {axis})};
+  return begin == 0 && end == 0 ? x : PadAxis(b, suffix, x, axis, b.ConstantInts("pads", {begin, end}));
+}
+
+ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, ValueId pads) {
+  std::vector<ValueId> inputs{x, pads, kNoValue, b.ConstantInts("axis", {axis})};
   const QuantizationPtr quantization = b.QuantizationOf(x);
   if (!quantization) return b.Emit(suffix, OpCode::kPad, std::move(inputs), PadAttrs{});
   return b.EmitQuantized(suffix, OpCode::kPad, std::move(inputs), PadAttrs{}, b.DTypeOf(x), quantization);

@@ -52,6 +52,8 @@ ValueId ExtentsOf(NodeBuilder& b, ValueId x, int64_t start, int64_t end);
 ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents);
 /// Pads (or, where negative, crops) one axis with zeros; quantised values keep their quantisation.
 ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, int64_t begin, int64_t end);
+/// The same by a vector (begin, end), which may be computed.
+ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, ValueId pads);
 /// Elements [start, extent - behind) of one axis, `step` apart.
 ValueId SliceAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, int64_t start, int64_t behind,
                   int64_t step = 1);

@@ -211,11 +211,15 @@ bool NodeBuilder::IsExtent(ValueId list, int64_t index, ValueId x, int64_t axis)
   if (axis >= static_cast<int64_t>(extents.size())) return false;
   const Dim& extent = extents[static_cast<size_t>(axis)];
   const auto [part, place] = PartOf(list, index);
-  const auto& elements = graph_.value(part).elements;
+  const auto elements = ElementsOf(part);
   if (elements && place < static_cast<int64_t>(elements->size()))
     return (*elements)[static_cast<size_t>(place)] == extent;
   const std::optional<double> number = NumberAt(part, place);
   return number && extent.constant() && static_cast<double>(extent.value) == *number;
+}
+
+std::shared_ptr<const std::vector<Dim>> NodeBuilder::ElementsOf(ValueId value) const {
+  return KnownElements(graph_, value);
 }
 
 std::vector<int64_t> NodeBuilder::ConstantInts(size_t i, const char* what) const {

@@ -84,6 +84,8 @@ class NodeBuilder {
   std::optional<double> NumberAt(ValueId list, int64_t index) const;
   /// Whether a number of a list is this extent at every size.
   bool IsExtent(ValueId list, int64_t index, ValueId x, int64_t axis) const;
+  /// The elements of a small integer value as expressions, where inference knows them; else null.
+  std::shared_ptr<const std::vector<Dim>> ElementsOf(ValueId value) const;
   /// The integers of an input that is constant, or follows from constants and known ranks and extents.
   /// Unsupported when it is computed from the graph's inputs.
   std::vector<int64_t> ConstantInts(size_t i, const char* what) const;

@@ -465,7 +465,7 @@ void Node::PoisonOutputs() {
 }
 
 Node::Outcome Node::RunAt(const Node& fresh, PreparedSegment& prepared) {
-  tensors_ = fresh.tensors_;
+  TakeTensorsOf(fresh);
   PoisonOutputs();
   Check(prepared.Reshape(), "Reshape");
   Check(prepared.Bind(), "Bind");

@@ -129,6 +129,8 @@ class Node {
   /// Through Reshape, Bind, Run of what was prepared for this node, at the extents and addresses of `fresh`,
   /// which has to live on. Its outputs are poison until then.
   Outcome RunAt(const Node& fresh, PreparedSegment& prepared);
+  /// Extents and addresses of all tensors become those of `other`, which has to live on.
+  void TakeTensorsOf(const Node& other) { tensors_ = other.tensors_; }
 
   NodeTypes types() const;
   SegmentView segment() const {

@@ -17,6 +17,8 @@ namespace skiff {
 struct TfliteCall {
   const tflite::Operator* node = nullptr;
   std::vector<tflite::TensorType> output_types;
+  /// What the file says of the operator's intermediate number i.
+  std::function<DeclaredType(uint32_t i)> intermediate;
   std::vector<StatedType> stated;  ///< Of the outputs of an operator that is kept as it is.
   /// Names of inputs that the operator writes as well, or that are handles of variables; "" elsewhere.
   std::vector<std::string> variables;

@@ -224,6 +224,11 @@ std::vector<StatedType> TfliteImporter::StatedTypes(const Scope& scope, const tf
   return types;
 }
 
+DeclaredType TfliteImporter::DeclaredOf(const Scope& scope, int32_t tensor) const {
+  const tflite::Tensor& stated = TensorOf(scope, tensor);
+  return {DTypeOfTflite(stated.type()), QuantizationOfTflite(file_, GraphOf(scope), stated)};
+}
+
 TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
   TfliteCall source;
   source.node = &node;
@@ -251,6 +256,10 @@ TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
     Variable& variable = VariableNamed(name);
     variable.value = value;
     variable.assigned = true;
+  };
+  source.intermediate = [this, &scope, &node](uint32_t i) {
+    const int32_t tensor = node.intermediates()->Get(i);
+    return tensor < 0 ? DeclaredType{} : DeclaredOf(scope, tensor);
   };
   source.run_once = [this](int32_t subgraph) { RunOnce(subgraph); };
   source.table = [this](const std::string& name,
@@ -293,8 +302,7 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
     call.output_used.push_back(tensor >= 0 && read[static_cast<size_t>(tensor)]);
     DeclaredType declared;
     if (tensor >= 0) {
-      declared.dtype = DTypeOfTflite(TensorOf(scope, tensor).type());
-      declared.quantization = QuantizationOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor));
+      declared = DeclaredOf(scope, tensor);
       if (scope.values[static_cast<size_t>(tensor)] >= 0)
         Throw(StatusCode::kInvalidModel, "the tensor '{}' is made twice", NameOf(scope, tensor));
     }

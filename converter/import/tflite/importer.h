@@ -63,6 +63,7 @@ class TfliteImporter {
   void BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read);
   void BuildUpdate(Scope& scope, const tflite::Operator& node, const ListUpdate& update);
   std::vector<StatedType> StatedTypes(const Scope& scope, const tflite::Operator& node) const;
+  DeclaredType DeclaredOf(const Scope& scope, int32_t tensor) const;
   TfliteCall CallOf(Scope& scope, const tflite::Operator& node);
   void Poison(Scope& scope, const tflite::Operator& node);
 

@@ -194,6 +194,9 @@ void TfliteImporter::AddVariables() {
   std::vector<ValueId> states;
   for (auto& [name, variable] : variables_) {
     if (!variable.assigned && variable.state == kNoValue) continue;
+    // Assigned before it is read in the only signature, it hands nothing on from run to run.
+    const bool known = variable.first.dtype() != DType::kInvalid;
+    if (variable.state == kNoValue && !known && shared_.signatures().size() == 1) continue;
     const ValueId last = variable.value;
     variable.value = kNoValue;
     if (variable.state == kNoValue) ReadVariable(name);

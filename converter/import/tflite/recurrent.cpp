@@ -41,24 +41,33 @@ ValueId JoinedRows(TfliteBuilder& b, const std::string& name, const std::vector<
   return b.Emit(name.c_str(), OpCode::kDequantize, {constant});
 }
 
-/// Biases of integers have the scale of what they are added to.
-ValueId RealBias(TfliteBuilder& b, const std::string& name, ValueId bias, ValueId x, ValueId weights) {
-  if (bias == kNoValue || IsFloat(b.DTypeOf(bias))) return bias;
+bool IsOfIntegers(const TfliteBuilder& b, ValueId bias) {
+  return bias != kNoValue && !IsFloat(b.DTypeOf(bias));
+}
+
+double ScaleOf(const TfliteBuilder& b, const QuantizationPtr& quantization) {
+  if (!quantization || !quantization->per_tensor())
+    b.Unsupported("has a bias of integers, and what it is added to has not one scale; convert the net again");
+  return static_cast<double>(quantization->scale);
+}
+
+ValueId ScaledBias(TfliteBuilder& b, const std::string& name, ValueId bias, double scale) {
   const TensorData* constant = b.ConstantOf(bias);
-  if (constant == nullptr || !b.IsQuantized(x) || !b.IsQuantized(weights))
-    b.Unsupported("has a bias of integers, and inputs that are none");
-  const double scale =
-      static_cast<double>(b.QuantizationOf(x)->scale) * static_cast<double>(b.QuantizationOf(weights)->scale);
+  if (constant == nullptr) b.Unsupported("computes a bias of integers; only a constant is taken");
   std::vector<double> numbers;
   for (const int64_t integer : constant->ToInts()) numbers.push_back(static_cast<double>(integer) * scale);
   return b.Constant(name.c_str(), MakeConstant(DType::kF32, constant->shape(), numbers));
 }
 
+ValueId RealProduct(NodeBuilder& b, const std::string& name, ValueId x, ValueId weights,
+                    ValueId bias = kNoValue) {
+  return b.Emit(name.c_str(), OpCode::kFullyConnected, {x, weights, bias}, ClampAttrs{});
+}
+
 ValueId Product(TfliteBuilder& b, const std::string& name, ValueId x, ValueId weights,
                 ValueId bias = kNoValue) {
-  return b.Emit(name.c_str(), OpCode::kFullyConnected,
-                {b.Real((name + "_input").c_str(), x), b.Real((name + "_weights").c_str(), weights), bias},
-                ClampAttrs{});
+  return RealProduct(b, name, b.Real((name + "_input").c_str(), x),
+                     b.Real((name + "_weights").c_str(), weights), bias);
 }
 
 /// What the sequence adds to the gates of all steps, and the recurrent weights: gates are input, output,
@@ -114,7 +123,7 @@ ValueId StepOf(TfliteBuilder& b, const std::string& name, ValueId x, int64_t ste
                 AxesAttrs{{0}});
 }
 
-ValueId Clipped(TfliteBuilder& b, const std::string& name, ValueId x, float clip) {
+ValueId Clipped(NodeBuilder& b, const std::string& name, ValueId x, float clip) {
   return clip > 0 ? b.Emit(name.c_str(), OpCode::kClamp, {x}, ClampAttrs{-clip, clip}) : x;
 }
 
@@ -122,16 +131,17 @@ ValueId Clipped(TfliteBuilder& b, const std::string& name, ValueId x, float clip
 class Cell {
  public:
   Cell(TfliteBuilder& b, std::string name, const LstmWeights& weights, ValueId x, ValueId auxiliary,
-       ValueId state, ValueId cell)
+       const LstmStates& before)
       : b_(b),
         name_(std::move(name)),
         weights_(weights),
         x_(x),
         auxiliary_(auxiliary),
-        state_(state),
-        cell_(cell) {}
+        state_(before.last_state),
+        cell_(before.last_cell) {}
 
-  void Run() {
+  /// The states become those behind the step, as their variables keep them.
+  void Run(const DeclaredType& of_state, const DeclaredType& of_cell) {
     const auto sigmoid = [&](const char* what, ValueId x) {
       return b_.Emit(Name(what).c_str(), OpCode::kSigmoid, {x});
     };
@@ -147,22 +157,30 @@ class Cell {
     const ValueId kept = EmitMul(b_, Name("kept").c_str(), forget, cell_);
     const ValueId cell =
         EmitAdd(b_, Name("cell").c_str(), kept, EmitMul(b_, Name("new").c_str(), input, taken));
-    cell_ = Clipped(b_, Name("clipped_cell"), cell, weights_.cell_clip);
+    cell_ = RoundedAs(b_, Name("kept_cell"), Clipped(b_, Name("clipped_cell"), cell, weights_.cell_clip),
+                      of_cell);
     const ValueId output = sigmoid("output", Gate(3, weights_.peephole[2], cell_));
     state_ = EmitMul(b_, Name("state").c_str(), output,
                      b_.Activated(Name("shown").c_str(), cell_, weights_.activation));
-    if (weights_.projection == kNoValue) return;
-    state_ = Product(b_, Name("projected"), state_, weights_.projection,
-                     weights_.projection_bias == kNoValue
-                         ? kNoValue
-                         : b_.Real(Name("projection_bias").c_str(), weights_.projection_bias));
-    state_ = Clipped(b_, Name("clipped_state"), state_, weights_.projection_clip);
+    if (weights_.projection != kNoValue) Project();
+    state_ = RoundedAs(b_, Name("kept_state"), state_, of_state);
   }
   ValueId state() const { return state_; }
   ValueId cell() const { return cell_; }
 
  private:
   std::string Name(const char* what) const { return name_ + "_" + what; }
+  void Project() {
+    const DeclaredType& hidden = weights_.rounded_hidden;
+    ValueId bias = weights_.projection_bias;
+    if (IsOfIntegers(b_, bias))
+      bias =
+          ScaledBias(b_, Name("projection_bias"), bias,
+                     ScaleOf(b_, hidden.quantization) * ScaleOf(b_, b_.QuantizationOf(weights_.projection)));
+    state_ = Product(b_, Name("projected"), RoundedAs(b_, Name("hidden"), state_, hidden),
+                     weights_.projection, bias);
+    state_ = Clipped(b_, Name("clipped_state"), state_, weights_.projection_clip);
+  }
   /// What a gate's function is applied to.
   ValueId Gate(size_t gate, ValueId peephole, ValueId cell) {
     ValueId sum = EmitAdd(b_, Name("sum").c_str(), Product(b_, Name("product"), x_, weights_.input[gate]),
@@ -174,13 +192,21 @@ class Cell {
       sum = EmitAdd(
           b_, Name("with_peephole").c_str(), sum,
           EmitMul(b_, Name("peephole").c_str(), cell, b_.Real(Name("peephole_weights").c_str(), peephole)));
+    if (weights_.normal[gate] != kNoValue) return Normalized(gate, sum);
     const ValueId bias = RealBias(b_, Name("bias"), weights_.bias[gate], x_, weights_.input[gate]);
-    if (weights_.normal[gate] != kNoValue) {
-      std::vector<ValueId> inputs{sum, b_.Real(Name("normal_scale").c_str(), weights_.normal[gate])};
-      if (bias != kNoValue) inputs.push_back(bias);
-      return b_.Emit(Name("normal").c_str(), OpCode::kLayerNorm, inputs, NormAttrs{-1, 1e-8f});
-    }
     return bias == kNoValue ? sum : EmitAdd(b_, Name("with_bias").c_str(), sum, bias);
+  }
+  /// Integers have 10 bits behind the point where they are normalised, and the bias is added to their
+  /// products.
+  ValueId Normalized(size_t gate, ValueId sum) {
+    const ValueId scale = weights_.normal[gate];
+    ValueId bias = weights_.bias[gate];
+    if (IsOfIntegers(b_, bias))
+      bias = ScaledBias(b_, Name("bias"), bias, ScaleOf(b_, b_.QuantizationOf(scale)) * 0x1p-10);
+    std::vector<ValueId> inputs{RoundedAs(b_, Name("rounded_sum"), sum, weights_.rounded_sums[gate]),
+                                b_.Real(Name("normal_scale").c_str(), scale)};
+    if (bias != kNoValue) inputs.push_back(bias);
+    return b_.Emit(Name("normal").c_str(), OpCode::kLayerNorm, inputs, NormAttrs{-1, 1e-8f});
   }
 
   TfliteBuilder& b_;
@@ -197,43 +223,118 @@ ValueId Stacked(TfliteBuilder& b, const std::string& name, std::vector<ValueId> 
                             : b.Emit((name + "_states").c_str(), OpCode::kConcat, states, AxisAttrs{0});
 }
 
-/// A number as the variable that keeps it from step to step rounds it.
-ValueId RoundedAs(TfliteBuilder& b, const std::string& name, ValueId value, ValueId variable) {
-  if (!b.IsQuantized(variable)) return value;
-  const ValueId codes = b.EmitQuantized((name + "_codes").c_str(), OpCode::kQuantize, {value},
-                                        b.DTypeOf(variable), b.QuantizationOf(variable));
-  return b.Real(name.c_str(), codes);
-}
+/// What all steps of a plain LSTM of integers have in common.
+struct RoundedStep {
+  DeclaredType of_state, of_cell;
+  float cell_clip = 0;
 
-/// A plain LSTM whose states are integers: each step rounds them.
-LstmStates EmitRounded(TfliteBuilder& b, const std::string& name, ValueId x, const LstmWeights& weights,
-                       ValueId first_state, ValueId first_cell, bool reverse, int64_t steps) {
-  const Gates gates = EmitGates(b, name, x, weights);
-  LstmStates made{kNoValue, b.Real((name + "_first").c_str(), first_state),
-                  b.Real((name + "_first_cell").c_str(), first_cell)};
-  std::vector<ValueId> states;
-  for (int64_t i = 0; i < steps; ++i) {
-    const int64_t at = reverse ? steps - 1 - i : i;
-    const std::string step = fmt::format("{}_{}_", name, at);
+  /// The state and the cell behind one step, of the gates' part of the input [B, 4 * H].
+  LstmStates Emit(NodeBuilder& b, const std::string& step, ValueId gates, ValueId recurrence, ValueId state,
+                  ValueId cell) const {
     const auto named = [&](const char* what) { return step + what; };
     const auto apply = [&](const char* what, OpCode op, ValueId value) {
       return b.Emit(named(what).c_str(), op, {value});
     };
-    const ValueId sum = EmitAdd(b, named("sum").c_str(), StepOf(b, named("gates"), gates.of_sequence, at),
-                                Product(b, named("recurrence"), made.last_state, gates.recurrence));
+    const ValueId sum =
+        EmitAdd(b, named("sum").c_str(), gates, RealProduct(b, named("recurrence"), state, recurrence));
     const std::vector<ValueId> parts =
         b.EmitAll({named("input_sum"), named("output_sum"), named("forget_sum"), named("cell_sum")},
                   OpCode::kSplit, {sum}, SplitAttrs{1, 4});
     const ValueId taken = EmitMul(b, named("taken").c_str(), apply("input", OpCode::kSigmoid, parts[0]),
                                   apply("candidate", OpCode::kTanh, parts[3]));
-    const ValueId kept =
-        EmitMul(b, named("kept").c_str(), apply("forget", OpCode::kSigmoid, parts[2]), made.last_cell);
-    const ValueId cell =
-        Clipped(b, named("clipped"), EmitAdd(b, named("new_cell").c_str(), kept, taken), weights.cell_clip);
-    made.last_cell = RoundedAs(b, named("cell"), cell, first_cell);
-    const ValueId state = EmitMul(b, named("new_state").c_str(), apply("output", OpCode::kSigmoid, parts[1]),
+    const ValueId kept = EmitMul(b, named("kept").c_str(), apply("forget", OpCode::kSigmoid, parts[2]), cell);
+    const ValueId sum_of_cell = EmitAdd(b, named("new_cell").c_str(), kept, taken);
+    LstmStates made;
+    made.last_cell =
+        RoundedAs(b, named("cell"), Clipped(b, named("clipped"), sum_of_cell, cell_clip), of_cell);
+    const ValueId shown = EmitMul(b, named("new_state").c_str(), apply("output", OpCode::kSigmoid, parts[1]),
                                   apply("shown", OpCode::kTanh, made.last_cell));
-    made.last_state = RoundedAs(b, named("state"), state, first_state);
+    made.last_state = RoundedAs(b, named("state"), shown, of_state);
+    return made;
+  }
+};
+
+/// The steps of a sequence whose length is open, or large.
+class RoundedLoop {
+ public:
+  RoundedLoop(TfliteBuilder& b, std::string name, const RoundedStep& step, bool reverse)
+      : b_(b), name_(std::move(name)), step_(step), reverse_(reverse) {}
+
+  LstmStates Run(const Gates& gates, const LstmStates& first) {
+    const ValueId limit = EmitExtent(b_, (name_ + "_limit").c_str(), gates.of_sequence, 0);
+    const ValueId shape = b_.Emit((name_ + "_room_shape").c_str(), OpCode::kConcat,
+                                  {EmitExtents(b_, (name_ + "_steps").c_str(), gates.of_sequence, 0, 2),
+                                   EmitExtents(b_, (name_ + "_units").c_str(), gates.recurrence, 1, 2)},
+                                  AxisAttrs{0});
+    const ValueId room = b_.Emit((name_ + "_room").c_str(), OpCode::kExpand,
+                                 {b_.Scalar((name_ + "_nothing").c_str(), DType::kF32, 0), shape});
+    const std::vector<ValueId> variables{b_.Scalar((name_ + "_at").c_str(), DType::kI64, 0), first.last_state,
+                                         first.last_cell, room};
+    std::vector<ValueId> inputs = variables;
+    inputs.insert(inputs.end(), {gates.of_sequence, gates.recurrence, limit});
+    std::vector<NodeBuilder::PartialType> types;
+    for (const ValueId variable : variables) types.push_back(b_.TypeOf(variable));
+    std::vector<Graph> bodies;
+    bodies.push_back(Condition(inputs));
+    bodies.push_back(Iteration(inputs));
+    const std::vector<int> places(variables.size(), -1);
+    const std::vector<ValueId> made =
+        b_.OutputBodies(OpCode::kWhile, inputs, std::move(bodies), types, places);
+    return {made[kStates], made[kState], made[kCell]};
+  }
+
+ private:
+  /// Inputs of the loop and of its bodies; the last three are no variables.
+  enum LoopInput : size_t { kAt, kState, kCell, kStates, kGates, kRecurrence, kLimit };
+
+  Graph Condition(const std::vector<ValueId>& inputs) {
+    Graph body = b_.NewBody(inputs);
+    NodeBuilder::UntypedReasons untyped;
+    NodeBuilder in = b_.In(body, untyped);
+    body.AddOutput("continue", in.Emit("continue", OpCode::kLess,
+                                       {body.inputs()[kAt].value, body.inputs()[kLimit].value}));
+    return body;
+  }
+
+  Graph Iteration(const std::vector<ValueId>& inputs) {
+    Graph body = b_.NewBody(inputs);
+    NodeBuilder::UntypedReasons untyped;
+    NodeBuilder in = b_.In(body, untyped);
+    const auto input = [&](LoopInput i) { return body.inputs()[i].value; };
+    const ValueId next = EmitAdd(in, "next", input(kAt), in.Scalar("one", DType::kI64, 1));
+    const ValueId place = reverse_ ? EmitSub(in, "place", input(kLimit), next) : input(kAt);
+    const ValueId row = in.Emit("row", OpCode::kGather, {input(kGates), place}, AxisAttrs{0});
+    const LstmStates made = step_.Emit(in, "", row, input(kRecurrence), input(kState), input(kCell));
+    const ValueId states = in.Emit("next_states", OpCode::kScatterND,
+                                   {input(kStates), EmitReshape(in, "index", place, {1, 1}),
+                                    EmitUnsqueeze(in, "of_step", made.last_state, {0})},
+                                   ScatterAttrs{});
+    const std::pair<const char*, ValueId> outputs[] = {{"next_at", next},
+                                                       {"next_state", made.last_state},
+                                                       {"next_cell", made.last_cell},
+                                                       {"next_states", states}};
+    for (const auto& [name, value] : outputs) body.AddOutput(name, value);
+    return body;
+  }
+
+  TfliteBuilder& b_;
+  std::string name_;
+  const RoundedStep& step_;
+  bool reverse_;
+};
+
+/// A plain LSTM whose states are integers: each step rounds them.
+LstmStates EmitRounded(TfliteBuilder& b, const std::string& name, ValueId x, const LstmWeights& weights,
+                       const RoundedStep& step, LstmStates made, bool reverse) {
+  const Gates gates = EmitGates(b, name, x, weights);
+  const int64_t steps = b.ExtentOf(x, 0).value_or(0);
+  if (steps < 1 || steps > kMaxSteps) return RoundedLoop(b, name, step, reverse).Run(gates, made);
+  std::vector<ValueId> states;
+  for (int64_t i = 0; i < steps; ++i) {
+    const int64_t at = reverse ? steps - 1 - i : i;
+    const std::string prefix = fmt::format("{}_{}_", name, at);
+    made = step.Emit(b, prefix, StepOf(b, prefix + "gates", gates.of_sequence, at), gates.recurrence,
+                     made.last_state, made.last_cell);
     states.push_back(made.last_state);
   }
   made.states = Stacked(b, name, std::move(states), reverse);
@@ -242,28 +343,43 @@ LstmStates EmitRounded(TfliteBuilder& b, const std::string& name, ValueId x, con
 
 }  // namespace
 
+ValueId RealBias(TfliteBuilder& b, const std::string& name, ValueId bias, ValueId x, ValueId weights) {
+  if (!IsOfIntegers(b, bias)) return bias;
+  return ScaledBias(b, name, bias, ScaleOf(b, b.QuantizationOf(x)) * ScaleOf(b, b.QuantizationOf(weights)));
+}
+
+ValueId RoundedAs(NodeBuilder& b, const std::string& name, ValueId value, const DeclaredType& variable) {
+  if (!variable.quantization) return value;
+  const ValueId codes = b.EmitQuantized((name + "_codes").c_str(), OpCode::kQuantize, {value}, variable.dtype,
+                                        variable.quantization);
+  return b.Emit(name.c_str(), OpCode::kDequantize, {codes});
+}
+
+DeclaredType KindOf(const TfliteBuilder& b, ValueId variable) {
+  return b.IsQuantized(variable) ? DeclaredType{b.DTypeOf(variable), b.QuantizationOf(variable)}
+                                 : DeclaredType{};
+}
+
 LstmStates EmitLstm(TfliteBuilder& b, const std::string& name, ValueId x, const LstmWeights& weights,
                     ValueId first_state, ValueId first_cell, bool reverse) {
-  if (IsPlain(weights)) {
-    const bool rounds = b.IsQuantized(first_state) || b.IsQuantized(first_cell);
-    const int64_t known = b.ExtentOf(x, 0).value_or(0);
-    if (rounds && known > 1 && known <= kMaxSteps && weights.peephole[1] == kNoValue)
-      return EmitRounded(b, name, x, weights, first_state, first_cell, reverse, known);
-    return EmitPlain(b, name, x, weights, first_state, first_cell, reverse);
-  }
+  const RoundedStep step{KindOf(b, first_state), KindOf(b, first_cell), weights.cell_clip};
+  const bool rounds = step.of_state.quantization || step.of_cell.quantization;
+  if (IsPlain(weights) && !rounds) return EmitPlain(b, name, x, weights, first_state, first_cell, reverse);
   LstmStates made{kNoValue, b.Real((name + "_first").c_str(), first_state),
                   b.Real((name + "_first_cell").c_str(), first_cell)};
-  const int64_t steps = Steps(b, x, "is more than a plain LSTM");
+  if (IsPlain(weights) && weights.peephole[1] == kNoValue)
+    return EmitRounded(b, name, x, weights, step, made, reverse);
+  const int64_t steps = Steps(
+      b, x, rounds ? "rounds more than a plain LSTM's states to integers" : "is more than a plain LSTM");
   std::vector<ValueId> states;
   for (int64_t i = 0; i < steps; ++i) {
     const int64_t at = reverse ? steps - 1 - i : i;
-    const std::string step = fmt::format("{}_{}", name, at);
+    const std::string prefix = fmt::format("{}_{}", name, at);
     const ValueId auxiliary = weights.auxiliary_input == kNoValue
                                   ? kNoValue
-                                  : StepOf(b, step + "_auxiliary", weights.auxiliary_input, at);
-    Cell cell(b, step, weights, StepOf(b, step + "_input", x, at), auxiliary, made.last_state,
-              made.last_cell);
-    cell.Run();
+                                  : StepOf(b, prefix + "_auxiliary", weights.auxiliary_input, at);
+    Cell cell(b, prefix, weights, StepOf(b, prefix + "_input", x, at), auxiliary, made);
+    cell.Run(step.of_state, step.of_cell);
     made.last_state = cell.state();
     made.last_cell = cell.cell();
     states.push_back(made.last_state);

@@ -20,6 +20,10 @@ struct LstmWeights {
   float cell_clip = 0;  ///< 0: none.
   float projection_clip = 0;
   tflite::Activation activation = tflite::Activation::TANH;
+  /// Where an LSTM of integers rounds the sums of its gates in front of their normalisation, and its state in
+  /// front of the projection.
+  std::array<DeclaredType, 4> rounded_sums;
+  DeclaredType rounded_hidden;
 
   bool HasInputGate() const { return input[0] != kNoValue; }
 };
@@ -30,9 +34,16 @@ struct LstmStates {
   ValueId last_cell = kNoValue;
 };
 
-/// Layers that are just an LSTM become one node for all steps; others, and those whose states are integers,
-/// are unrolled, for which the number of steps must be known (of one whose states are integers: else they are
-/// rounded behind the last step alone).
+/// A bias as real numbers: one of integers has the scale of the products of x and the weights.
+ValueId RealBias(TfliteBuilder& b, const std::string& name, ValueId bias, ValueId x, ValueId weights);
+
+/// A real number as a variable keeps it that is quantised: rounded, within the range of its integers.
+ValueId RoundedAs(NodeBuilder& b, const std::string& name, ValueId value, const DeclaredType& variable);
+DeclaredType KindOf(const TfliteBuilder& b, ValueId variable);
+
+/// Layers that are just an LSTM become one node for all steps; of one whose states are integers, each step
+/// rounds them: its steps are unrolled, or a loop. Others are unrolled, for which the number of steps must be
+/// known.
 LstmStates EmitLstm(TfliteBuilder& b, const std::string& name, ValueId x, const LstmWeights& weights,
                     ValueId first_state, ValueId first_cell, bool reverse);
 

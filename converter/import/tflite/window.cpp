@@ -22,6 +22,19 @@ bool FitsI32(const std::vector<int64_t>& numbers) {
                      [](int64_t number) { return number >= INT32_MIN && number <= INT32_MAX; });
 }
 
+TransposedPads Pads(const TfliteBuilder& b, bool same, int64_t stride, int64_t span, int64_t input,
+                    int64_t output) {
+  int64_t full = 0;
+  if (__builtin_mul_overflow(input - 1, stride, &full) || __builtin_add_overflow(full, span, &full))
+    b.Invalid("its output does not fit in 63 bits");
+  const int64_t beyond = full - output;
+  if (output < 1 || (!same && beyond > 0 && beyond >= stride + span))
+    b.Invalid("its output's extent {} does not fit the input's {}", output, input);
+  if (beyond < 0) return {0, 0, -beyond};
+  const int64_t begin = same ? beyond / 2 : 0;
+  return {begin, beyond - begin, 0};
+}
+
 }  // namespace
 
 AutoPad PaddingOf(tflite::Padding padding) {
@@ -61,22 +74,64 @@ Operands ProductOperands(TfliteBuilder& b, size_t x, size_t weights) {
   return operands;
 }
 
-TransposedPads PadsOfTransposed(const TfliteBuilder& b, tflite::Padding padding, int64_t stride,
-                                int64_t kernel, std::optional<int64_t> input, std::optional<int64_t> output) {
-  const bool same = padding == tflite::Padding::SAME;
-  if (!input || !output) {
-    input = 1;
-    output = same ? stride : std::max(kernel, stride);
+TransposedExtents::TransposedExtents(TfliteBuilder& b, tflite::Padding padding, ValueId stated, ValueId x,
+                                     int64_t rank)
+    : b_(b), same_(padding == tflite::Padding::SAME), stated_(stated), x_(x), rank_(rank) {
+  const std::optional<int64_t> count = b.ExtentOf(stated, 0);
+  if (count && *count != rank) b.Invalid("its output's shape has {} extents; {} were expected", *count, rank);
+}
+
+TransposedPads TransposedExtents::PadsOf(int64_t axis, int64_t stride, int64_t span) {
+  const int64_t usual = same_ ? stride : std::max(span, stride);  // Of an input of one element.
+  const auto at = static_cast<size_t>(axis);
+  const auto dims = b_.TypeOf(x_).dims;
+  std::optional<Dim> output;
+  if (const auto known = b_.KnownValueOf(stated_); known && axis < known->elements()) {
+    output = known->ToInts()[at];
+  } else if (const auto elements = b_.ElementsOf(stated_); elements && at < elements->size()) {
+    output = (*elements)[at];
   }
-  int64_t full = 0;
-  if (__builtin_mul_overflow(*input - 1, stride, &full) || __builtin_add_overflow(full, kernel, &full))
-    b.Invalid("its output does not fit in 63 bits");
-  const int64_t beyond = full - *output;
-  if (*output < 1 || (!same && beyond > 0 && beyond >= stride + kernel))
-    b.Invalid("its output's extent {} does not fit the input's {}", *output, *input);
-  if (beyond < 0) return {0, 0, -beyond};
-  const int64_t begin = same ? beyond / 2 : 0;
-  return {begin, beyond - begin, 0};
+  if (dims && at < dims->size() && output) {
+    const Dim& input = (*dims)[at];
+    if (input.constant() && output->constant())
+      return Pads(b_, same_, stride, span, input.value, output->value);
+    if (*output == (input - 1) * stride + usual) return Pads(b_, same_, stride, span, 1, usual);
+  }
+  open_.push_back({axis, stride, span});
+  // Beyond the last window the output has at most so many elements.
+  return {0, 0, same_ ? std::max<int64_t>(stride - span, 0) : stride - 1};
+}
+
+ValueId TransposedExtents::Cropped(ValueId y) {
+  const ValueId extents = b_.Integers("stated_extents", stated_);
+  const auto number = [&](int64_t n) { return b_.ConstantInts("number", {n}); };
+  std::vector<ValueId> begins, ends;
+  std::vector<ValueId> shape(static_cast<size_t>(rank_), number(0));  // As it is.
+  std::vector<int64_t> axes;
+  for (const auto& [axis, stride, span] : open_) {
+    const ValueId output = EmitSlice(b_, "stated_extent", extents, 0, axis, axis + 1);
+    ValueId begin = number(0);
+    if (same_) {
+      const ValueId full = EmitAdd(b_, "full_extent",
+                                   EmitMul(b_, "strides", ExtentsOf(b_, x_, axis, axis + 1), number(stride)),
+                                   number(span - stride));
+      const ValueId beyond =
+          b_.Emit("beyond", OpCode::kMax, {EmitSub(b_, "difference", full, output), number(0)});
+      begin = EmitDiv(b_, "begin", beyond, number(2));
+    }
+    begins.push_back(begin);
+    ends.push_back(EmitAdd(b_, "end", begin, output));
+    shape[static_cast<size_t>(axis)] = output;
+    axes.push_back(axis);
+  }
+  const auto joined = [&](const char* name, const std::vector<ValueId>& parts) {
+    return b_.Emit(name, OpCode::kConcat, parts, AxisAttrs{0});
+  };
+  const ValueId cropped =
+      b_.Emit("cropped", OpCode::kSlice,
+              {y, joined("begins", begins), joined("ends", ends), b_.ConstantInts("axes", axes)});
+  // Refuses extents that no such convolution makes.
+  return b_.Emit("of_extents", OpCode::kReshape, {cropped, joined("extents", shape)}, ReshapeAttrs{});
 }
 
 ValueId PermutedWeights(TfliteBuilder& b, const char* suffix, ValueId weights, const Ints& perm) {

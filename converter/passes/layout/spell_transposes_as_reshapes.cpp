@@ -24,6 +24,8 @@ void SpellTransposesAsReshapes(Graph& graph) {
   ForEachNode(graph, [&](NodeId id) {
     if (graph.node(id).op != OpCode::kTranspose) return;
     const ValueId x = graph.node(id).inputs[0];
+    // Scales along an axis follow a Transpose, but no Reshape.
+    if (graph.value(x).quantization && !graph.value(x).quantization->per_tensor()) return;
     if (!MovesOnlyOnes(graph.value(x).dims, graph.node(id).As<TransposeAttrs>().perm)) return;
     const Value& output = graph.value(graph.node(id).outputs[0]);
     ReshapeAttrs attrs;

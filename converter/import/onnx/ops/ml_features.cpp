@@ -1,6 +1,7 @@
 // ONNX rows of ai.onnx.ml: what stands in front of a model and behind it.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "import/emit.h"
 #include "import/onnx/ml.h"
@@ -14,10 +15,14 @@ TensorData Vector(DType dtype, const std::vector<double>& numbers) {
   return MakeConstant(dtype, Shape{static_cast<int64_t>(numbers.size())}, numbers);
 }
 
-std::vector<double> Doubles(const OnnxBuilder& b, const char* floats, const char* integers = nullptr) {
-  if (const auto list = b.FloatList(floats)) return {list->begin(), list->end()};
-  if (integers == nullptr) return {};
-  const auto list = b.IntList(integers).value_or(std::vector<int64_t>{});
+/// Integers of 64 bits are more than doubles hold.
+TensorData Vector(DType dtype, const std::vector<int64_t>& integers) {
+  if (dtype == DType::kI64) return TensorData::OfInts(integers);
+  return Vector(dtype, std::vector<double>(integers.begin(), integers.end()));
+}
+
+std::vector<double> Doubles(const OnnxBuilder& b, const char* name) {
+  const auto list = b.FloatList(name).value_or(std::vector<float>{});
   return {list.begin(), list.end()};
 }
 
@@ -76,35 +81,42 @@ void BuildBinarizer(OnnxBuilder& b) {
   b.Output(OpCode::kCast, {above}, CastAttrs{static_cast<int64_t>(dtype)});
 }
 
+/// Equal, where NaN equals itself.
+ValueId EmitSame(OnnxBuilder& b, ValueId x, const TensorData& numbers) {
+  const ValueId equal = b.Emit("equal", OpCode::kEqual, {x, b.Constant("numbers", numbers)});
+  if (!IsFloat(numbers.dtype())) return equal;
+  std::vector<double> nan = numbers.ToDoubles();
+  for (double& number : nan) number = std::isnan(number) ? 1 : 0;
+  if (std::find(nan.begin(), nan.end(), 1.0) == nan.end()) return equal;
+  const ValueId both = b.Emit("both_nan", OpCode::kAnd,
+                              {b.Emit("is_nan", OpCode::kIsNaN, {x}),
+                               b.Constant("nan", MakeConstant(DType::kBool, numbers.shape(), nan))});
+  return b.Emit("matches", OpCode::kOr, {equal, both});
+}
+
 void BuildImputer(OnnxBuilder& b) {
   const ValueId x = b.Input(0);
   const DType dtype = b.DTypeOf(x);
-  const bool floats = IsFloat(dtype);
-  const std::vector<double> imputed =
-      floats ? Doubles(b, "imputed_value_floats") : Doubles(b, "", "imputed_value_int64s");
-  if (imputed.empty())
-    b.Invalid("attribute '{}' is not there", floats ? "imputed_value_floats" : "imputed_value_int64s");
-  const double replaced = floats ? static_cast<double>(b.Float("replaced_value_float", 0))
-                                 : static_cast<double>(b.Int("replaced_value_int64", 0));
-  const ValueId missing = std::isnan(replaced)
-                              ? b.Emit("missing", OpCode::kIsNaN, {x})
-                              : b.Emit("missing", OpCode::kEqual, {x, b.Scalar("replaced", dtype, replaced)});
-  b.Output(OpCode::kWhere, {missing, b.Constant("imputed", Vector(dtype, imputed)), x});
+  const char* const name = IsFloat(dtype) ? "imputed_value_floats" : "imputed_value_int64s";
+  TensorData imputed;
+  TensorData replaced;
+  if (IsFloat(dtype)) {
+    imputed = Vector(dtype, Doubles(b, name));
+    replaced = Vector(dtype, std::vector{static_cast<double>(b.Float("replaced_value_float", 0))});
+  } else {
+    imputed = Vector(dtype, b.IntList(name).value_or(std::vector<int64_t>{}));
+    replaced = Vector(dtype, std::vector{b.Int("replaced_value_int64", 0)});
+  }
+  if (imputed.elements() == 0) b.Invalid("attribute '{}' is not there", name);
+  // One number, or one for each feature: x must have as many.
+  const ValueId numbers = b.Constant("imputed", std::move(imputed));
+  const ValueId rows = EmitNotGrowing(b, "rows", x, numbers);
+  b.Output(OpCode::kWhere, {EmitSame(b, rows, replaced.Reshaped(Shape{})), numbers, rows});
 }
 
 /// x along a new last axis: which of the numbers it is.
-ValueId EmitMatches(OnnxBuilder& b, ValueId x, const std::vector<double>& numbers) {
-  const DType dtype = b.DTypeOf(x);
-  const ValueId column = EmitUnsqueeze(b, "column", x, {b.RankOf(x)});
-  const ValueId equal =
-      b.Emit("equal", OpCode::kEqual, {column, b.Constant("numbers", Vector(dtype, numbers))});
-  if (std::none_of(numbers.begin(), numbers.end(), [](double n) { return std::isnan(n); })) return equal;
-  std::vector<double> nan;
-  for (const double number : numbers) nan.push_back(std::isnan(number) ? 1 : 0);
-  const ValueId both =
-      b.Emit("both_nan", OpCode::kAnd,
-             {b.Emit("is_nan", OpCode::kIsNaN, {column}), b.Constant("nan", Vector(DType::kBool, nan))});
-  return b.Emit("matches", OpCode::kOr, {equal, both});
+ValueId EmitMatches(OnnxBuilder& b, ValueId x, const TensorData& numbers) {
+  return EmitSame(b, EmitUnsqueeze(b, "column", x, {b.RankOf(x)}), numbers);
 }
 
 void BuildOneHotEncoder(OnnxBuilder& b) {
@@ -147,43 +159,42 @@ void BuildFeatureVectorizer(OnnxBuilder& b) {
 
 /// Keys or values of a LabelEncoder: `names`, where they are texts.
 struct Labels {
-  DType dtype = DType::kInvalid;
-  std::vector<double> numbers;
+  TensorData numbers;
   std::vector<std::string> names;
 };
 
 Labels LabelsOf(const OnnxBuilder& b, const std::string& what) {
-  if (const auto list = b.IntList((what + "_int64s").c_str()))
-    return {DType::kI64, {list->begin(), list->end()}, {}};
-  if (const auto list = b.FloatList((what + "_floats").c_str()))
-    return {DType::kF32, {list->begin(), list->end()}, {}};
+  if (const auto list = b.IntList((what + "_int64s").c_str())) return {TensorData::OfInts(*list), {}};
+  if (const auto list = b.FloatList((what + "_floats").c_str())) return {TensorData::OfFloats(*list), {}};
   if (const auto list = b.StringList((what + "_strings").c_str())) {
-    Labels labels{DType::kI64, {}, *list};
-    for (size_t i = 0; i < list->size(); ++i) labels.numbers.push_back(static_cast<double>(i));
-    return labels;
+    std::vector<int64_t> places(list->size());
+    std::iota(places.begin(), places.end(), 0);
+    return {TensorData::OfInts(places), *list};
   }
   const std::string name = what + "_tensor";
   if (b.HasAttribute(name.c_str())) {
     const TensorData tensor = *b.Tensor(name.c_str());
-    return {tensor.dtype(), tensor.ToDoubles(), {}};
+    return {tensor.Reshaped(Shape{tensor.elements()}), {}};
   }
   b.Invalid("attributes '{}_int64s', '{}_floats', '{}_strings' and '{}_tensor' are not there", what, what,
             what, what);
 }
 
 /// The number of an element that is no key; texts get one more.
-double DefaultOf(const OnnxBuilder& b, Labels& values) {
+TensorData DefaultOf(const OnnxBuilder& b, Labels& values) {
+  const DType dtype = values.numbers.dtype();
   if (!values.names.empty()) {
     values.names.push_back(b.String("default_string", "_Unused"));
-    return static_cast<double>(values.names.size() - 1);
+    return Vector(dtype, std::vector{static_cast<int64_t>(values.names.size() - 1)});
   }
   if (const auto tensor = b.HasAttribute("default_tensor") ? b.Tensor("default_tensor") : std::nullopt) {
     if (tensor->elements() != 1)
       b.Invalid("attribute 'default_tensor' has {} elements; one was expected", tensor->elements());
-    return tensor->ToDoubles()[0];
+    return tensor->dtype() == dtype ? *tensor : Vector(dtype, tensor->ToDoubles());
   }
-  return values.dtype == DType::kI64 ? static_cast<double>(b.Int("default_int64", -1))
-                                     : static_cast<double>(b.Float("default_float", -0.0f));
+  return dtype == DType::kI64
+             ? Vector(dtype, std::vector{b.Int("default_int64", -1)})
+             : Vector(dtype, std::vector{static_cast<double>(b.Float("default_float", -0.0f))});
 }
 
 void BuildLabelEncoder(OnnxBuilder& b) {
@@ -193,10 +204,10 @@ void BuildLabelEncoder(OnnxBuilder& b) {
     OnnxBuilder::Unsupported(
         "takes texts, and there are no string tensors on a device; let the program make "
         "numbers of them");
-  if (keys.numbers.empty() || keys.numbers.size() != values.numbers.size())
-    b.Invalid("it has {} keys and {} values", keys.numbers.size(), values.numbers.size());
-  const double fallback = DefaultOf(b, values);
-  const ValueId x = b.CastTo("x", b.Input(0), keys.dtype);
+  if (keys.numbers.elements() == 0 || keys.numbers.elements() != values.numbers.elements())
+    b.Invalid("it has {} keys and {} values", keys.numbers.elements(), values.numbers.elements());
+  const TensorData fallback = DefaultOf(b, values);
+  const ValueId x = b.CastTo("x", b.Input(0), keys.numbers.dtype());
   const int64_t last = b.RankOf(x);
   const ValueId matches = b.CastTo("matching", EmitMatches(b, x, keys.numbers), DType::kI32);
   const ValueId place =
@@ -204,10 +215,9 @@ void BuildLabelEncoder(OnnxBuilder& b) {
   const ValueId any =
       b.Emit("found", OpCode::kReduceMax, {matches}, ReduceAttrs{.axes = {last}, .keep_dims = false});
   const ValueId value =
-      b.Emit("value", OpCode::kGather, {b.Constant("values", Vector(values.dtype, values.numbers)), place},
-             AxisAttrs{0});
+      b.Emit("value", OpCode::kGather, {b.Constant("values", values.numbers), place}, AxisAttrs{0});
   b.Output(OpCode::kWhere,
-           {b.CastTo("is_key", any, DType::kBool), value, b.Scalar("default", values.dtype, fallback)});
+           {b.CastTo("is_key", any, DType::kBool), value, b.Constant("default", fallback.Reshaped(Shape{}))});
   if (!values.names.empty()) b.NoteValueLabels(b.results()[0], values.names);
 }
 

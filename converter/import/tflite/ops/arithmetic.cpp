@@ -32,14 +32,22 @@ void BuildAddN(TfliteBuilder& b) {
   b.OutputValue(sum);
 }
 
-/// Of integers, x - x mod y is what y divides.
+/// Of integers, the truncated quotient, less 1 where something remains and the signs differ: no step of it
+/// leaves the type.
 void BuildFloorDiv(TfliteBuilder& b) {
   const ValueId x = b.Real("x", b.Input(0));
   const ValueId y = b.Real("y", b.Input(1));
   if (IsFloat(b.DTypeOf(x)))
     return b.OutputValue(b.Emit("floor", OpCode::kFloor, {EmitDiv(b, "ratio", x, y)}));
+  const ValueId zero = b.Scalar("zero", b.DTypeOf(x), 0);
+  const auto negative = [&](const char* name, ValueId of) { return b.Emit(name, OpCode::kLess, {of, zero}); };
   const ValueId rest = b.Emit("rest", OpCode::kMod, {x, y}, ModAttrs{});
-  b.OutputValue(EmitDiv(b, "ratio", EmitSub(b, "multiple", x, rest), y));
+  const ValueId fits = b.Emit("fits", OpCode::kEqual, {rest, zero});
+  const ValueId differ =
+      b.Emit("differ", OpCode::kXor, {negative("x_negative", x), negative("y_negative", y)});
+  const ValueId above = b.Emit("above", OpCode::kAnd, {differ, b.Emit("remains", OpCode::kNot, {fits})});
+  const ValueId truncated = EmitDiv(b, "truncated", x, y);
+  b.OutputValue(EmitSub(b, "floored", truncated, b.CastTo("one_above", above, b.DTypeOf(x))));
 }
 void BuildFloorMod(TfliteBuilder& b) { b.Output(OpCode::kMod, {b.Operand(0), b.Operand(1)}, ModAttrs{}); }
 
@@ -47,24 +55,37 @@ void BuildNotEqual(TfliteBuilder& b) {
   b.Output(OpCode::kNot, {b.Emit("equal", OpCode::kEqual, {b.Operand(0), b.Operand(1)})});
 }
 
-/// The angle of (x, y): atan(y / x), moved by half a turn where x is negative; of 0 / 0, 0.
+/// The angle of (x, y): atan(y / x), moved by half a turn where x is negative. Zeros have signs, and where
+/// both are zeros or both infinite they stand for their signs, so that the ratio is a number.
 void BuildAtan2(TfliteBuilder& b) {
   const ValueId y = b.Input(0);
   const ValueId x = b.Input(1);
   const DType dtype = b.DTypeOf(x);
   const auto number = [&](const char* name, double value) { return b.Scalar(name, dtype, value); };
+  const auto choose = [&](const char* name, ValueId condition, ValueId a, ValueId c) {
+    return b.Emit(name, OpCode::kWhere, {condition, a, c});
+  };
   const ValueId zero = number("zero", 0);
-  const ValueId angle = b.Emit("angle", OpCode::kAtan, {EmitDiv(b, "ratio", y, x)});
-  const ValueId below = b.Emit("below", OpCode::kLess, {y, zero});
-  const ValueId left = b.Emit("left", OpCode::kLess, {x, zero});
-  const ValueId half_turn =
-      b.Emit("half_turn", OpCode::kWhere,
-             {below, number("minus_pi", -0x1.921fb54442d18p+1), number("pi", 0x1.921fb54442d18p+1)});
-  const ValueId moved = b.Emit("moved", OpCode::kWhere, {left, EmitAdd(b, "sum", angle, half_turn), angle});
+  const ValueId one = number("one", 1);
+  const ValueId minus_one = number("minus_one", -1);
+  // A zero's sign is that of its inverse.
+  const auto negative = [&](const char* name, ValueId of) {
+    return b.Emit(name, OpCode::kOr,
+                  {b.Emit("below_zero", OpCode::kLess, {of, zero}),
+                   b.Emit("inverse_below_zero", OpCode::kLess, {EmitDiv(b, "inverse", one, of), zero})});
+  };
+  const ValueId below = negative("below", y);
+  const ValueId left = negative("left", x);
+  const ValueId alike = b.Emit("alike", OpCode::kEqual,
+                               {b.Emit("height", OpCode::kAbs, {y}), b.Emit("width", OpCode::kAbs, {x})});
   const ValueId level = b.Emit("level", OpCode::kEqual, {y, zero});
-  const ValueId middle = b.Emit("middle", OpCode::kEqual, {x, zero});
-  const ValueId origin = b.Emit("origin", OpCode::kAnd, {level, middle});
-  b.Output(OpCode::kWhere, {origin, zero, moved});
+  const ValueId up = choose("up", level, y, choose("y_sign", below, minus_one, one));
+  const ValueId across = choose("x_sign", left, minus_one, one);
+  const ValueId ratio = EmitDiv(b, "ratio", choose("rise", alike, up, y), choose("run", alike, across, x));
+  const ValueId angle = b.Emit("angle", OpCode::kAtan, {ratio});
+  const ValueId half_turn = choose("half_turn", below, number("minus_pi", -0x1.921fb54442d18p+1),
+                                   number("pi", 0x1.921fb54442d18p+1));
+  b.Output(OpCode::kWhere, {left, EmitAdd(b, "moved", angle, half_turn), angle});
 }
 
 /// An arithmetic shift: the quotient, rounded down, by a power of two.

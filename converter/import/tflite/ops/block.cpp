@@ -60,12 +60,14 @@ void BuildSpaceToDepth(TfliteBuilder& b) {
 /// Spatial axes 1 and, where there are two, 2: their block sizes, and what is padded or cropped.
 struct Blocks {
   std::vector<int64_t> sizes;
-  std::vector<int64_t> borders;  ///< (before, behind) of each.
+  std::vector<int64_t> borders;  ///< (before, behind) of each; empty where they are computed.
   int64_t product = 1;
 };
 Blocks BlocksOf(TfliteBuilder& b, ValueId x) {
-  Blocks blocks{b.ConstantInts(1, "block sizes"), b.ConstantInts(2, "borders")};
-  if (blocks.sizes.size() > 2 || blocks.borders.size() != 2 * blocks.sizes.size() ||
+  Blocks blocks{b.ConstantInts(1, "block sizes"), {}};
+  const bool known = b.KnownValueOf(b.Input(2)).has_value();
+  if (known) blocks.borders = b.ConstantInts(2, "borders");
+  if (blocks.sizes.size() > 2 || (known && blocks.borders.size() != 2 * blocks.sizes.size()) ||
       b.RankOf(x) < static_cast<int>(blocks.sizes.size()) + 1)
     b.Unsupported("has blocks along {} axes; 1 or 2 are supported", blocks.sizes.size());
   for (const int64_t size : blocks.sizes) {
@@ -75,6 +77,14 @@ Blocks BlocksOf(TfliteBuilder& b, ValueId x) {
   }
   for (const int64_t border : blocks.borders) b.CheckRange("border", border, 0);
   return blocks;
+}
+
+/// What the model computes as the borders (before, behind) of spatial axis i.
+ValueId ComputedBorders(TfliteBuilder& b, size_t i) {
+  const auto axis = static_cast<int64_t>(i);
+  const ValueId borders =
+      EmitSlice(b, "borders_of_axis", b.Integers("borders", b.Input(2)), 0, axis, axis + 1);
+  return b.Emit("border_pair", OpCode::kSqueeze, {borders}, AxesAttrs{{0}});
 }
 
 /// The extents behind the spatial axes.
@@ -88,9 +98,13 @@ void BuildSpaceToBatch(TfliteBuilder& b) {
   ValueId x = b.Moved(0);
   const Blocks blocks = BlocksOf(b, x);
   const size_t spatial = blocks.sizes.size();
-  for (size_t i = 0; i < spatial; ++i)
-    x = PadAxis(b, fmt::format("padded_{}", i).c_str(), x, static_cast<int64_t>(i) + 1, blocks.borders[2 * i],
-                blocks.borders[2 * i + 1]);
+  for (size_t i = 0; i < spatial; ++i) {
+    const std::string name = fmt::format("padded_{}", i);
+    const auto axis = static_cast<int64_t>(i) + 1;
+    x = blocks.borders.empty()
+            ? PadAxis(b, name.c_str(), x, axis, ComputedBorders(b, i))
+            : PadAxis(b, name.c_str(), x, axis, blocks.borders[2 * i], blocks.borders[2 * i + 1]);
+  }
   std::vector<ValueId> apart{Extent(b, x, 0)};
   std::vector<ValueId> together{Extent(b, x, 0, blocks.product)};
   Ints perm;
@@ -140,9 +154,20 @@ void BuildBatchToSpace(TfliteBuilder& b) {
   }
   const ValueId parted = EmitTranspose(b, "behind", ReshapeTo(b, "parted", x, apart), perm);
   ValueId image = ReshapeTo(b, "image", parted, together);
-  for (size_t i = 0; i < spatial; ++i)
-    image = SliceAxis(b, fmt::format("cropped_{}", i).c_str(), image, static_cast<int64_t>(i) + 1,
-                      blocks.borders[2 * i], blocks.borders[2 * i + 1]);
+  for (size_t i = 0; i < spatial; ++i) {
+    const std::string name = fmt::format("cropped_{}", i);
+    const auto axis = static_cast<int64_t>(i) + 1;
+    if (!blocks.borders.empty()) {
+      image = SliceAxis(b, name.c_str(), image, axis, blocks.borders[2 * i], blocks.borders[2 * i + 1]);
+      continue;
+    }
+    const ValueId borders = ComputedBorders(b, i);
+    const ValueId behind = EmitSlice(b, "crop_behind", borders, 0, 1, 2);
+    image = b.Emit(name.c_str(), OpCode::kSlice,
+                   {image, EmitSlice(b, "crop_before", borders, 0, 0, 1),
+                    EmitSub(b, "crop_end", ExtentsOf(b, image, axis, axis + 1), behind),
+                    b.ConstantInts("axis", {axis})});
+  }
   b.Output(OpCode::kIdentity, {image});
 }
 

@@ -1,4 +1,5 @@
 // TensorFlow Lite rows: operators of which only the run can tell how much they return.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -51,21 +52,22 @@ void BuildNonMaxSuppression(TfliteBuilder& b) {
   const TensorData* overlap = b.ConstantOf(b.Input(3));
   if (overlap == nullptr || overlap->dtype() != DType::kF32 || overlap->elements() != 1)
     b.Unsupported("computes the overlap of what it drops while it runs; only a constant is taken");
-  // A box is dropped where it overlaps another one as much, not more.
+  // A box is dropped where it overlaps another one as much, not more: at 0 each one but the best.
   const float dropped = *overlap->as<float>();
   const float kept = dropped > 0 ? std::nextafter(dropped, -std::numeric_limits<float>::infinity()) : 0.0f;
+  const int64_t taken = dropped > 0 ? most : std::min<int64_t>(most, 1);
   const ValueId scores = b.Real("scores", b.Input(1));
   const std::vector<ValueId> found = b.EmitAll(
       {"all", "count", "order"}, OpCode::kNonMaxSuppression,
       {EmitUnsqueeze(b, "boxes", b.Real("real_boxes", b.Input(0)), {0}),
-       EmitUnsqueeze(b, "of_class", scores, {0, 1}), b.ConstantInts("most", {most}),
+       EmitUnsqueeze(b, "of_class", scores, {0, 1}), b.ConstantInts("most", {taken}),
        b.Scalar("most_overlap", DType::kF32, static_cast<double>(kept)), b.Real("least", b.Input(4))},
       SuppressionAttrs{});
   const ValueId columns = EmitSlice(b, "columns", found[0], 1, 2, 3);
   const ValueId places = EmitReshape(b, "places", columns, {-1});
   const int64_t boxes = b.ExtentOf(b.Input(1), 0).value_or(-1);
   if (boxes < 0) b.Unsupported("is over an open number of boxes");
-  const ValueId padded = boxes >= most ? places : PadAxis(b, "padded", places, 0, 0, most - boxes);
+  const ValueId padded = PadAxis(b, "padded", places, 0, 0, most - std::min(boxes, taken));
   b.OutputValue(padded);
   if (soft) {
     const ValueId positions =

@@ -69,7 +69,14 @@ void EmitSequenceLstm(TfliteBuilder& b, ValueId x, LstmWeights weights, bool tim
   if (b.input_count() >= 24) {
     for (size_t gate = 0; gate < 4; ++gate) weights.normal[gate] = b.OptionalInput(20 + gate);
   }
-  const LstmStates made = EmitLstm(b, "lstm", x, weights, ReadState(b, 18), ReadState(b, 19), false);
+  const ValueId state = ReadState(b, 18);
+  if (b.IsQuantized(state) && SizeOf(b.source().node->intermediates()) == 5) {
+    for (uint32_t gate = 0; gate < 4; ++gate) {
+      if (weights.normal[gate] != kNoValue) weights.rounded_sums[gate] = b.source().intermediate(gate);
+    }
+    if (weights.projection != kNoValue) weights.rounded_hidden = b.source().intermediate(4);
+  }
+  const LstmStates made = EmitLstm(b, "lstm", x, weights, state, ReadState(b, 19), false);
   WriteState(b, "next_state", 18, made.last_state);
   WriteState(b, "next_cell", 19, made.last_cell);
   b.OutputValue(one_step ? made.last_state : TimeMajor(b, "batch_major", made.states, time_major));
@@ -189,12 +196,14 @@ void BuildSvdf(TfliteBuilder& b) {
     b.Invalid("its weights in time do not fit its rank {}", options.rank);
   const int64_t filters = (*shape)[0];
   const int64_t memory = (*shape)[1];
-  const ValueId state = b.Real("real_state", ReadState(b, 4));
+  const ValueId variable = ReadState(b, 4);
+  const ValueId state = b.Real("real_state", variable);
   const ValueId remembered = EmitReshape(b, "remembered", state, {-1, filters, memory});
   const ValueId features =
       b.Emit("features", OpCode::kFullyConnected,
              {b.Real("real", b.Input(0)), b.Real("weights", b.Input(1)), kNoValue}, ClampAttrs{});
-  const ValueId newest = EmitUnsqueeze(b, "newest", features, {2});
+  const ValueId kept = RoundedAs(b, "kept_features", features, KindOf(b, variable));
+  const ValueId newest = EmitUnsqueeze(b, "newest", kept, {2});
   ValueId window = newest;
   if (memory > 1)
     window = b.Emit("window", OpCode::kConcat, {EmitSlice(b, "older", remembered, 2, 1, memory), newest},
@@ -208,22 +217,8 @@ void BuildSvdf(TfliteBuilder& b) {
   ValueId units =
       b.Emit("units", OpCode::kReduceSum,
              {EmitReshape(b, "ranks", weighed, {-1, filters / options.rank, options.rank})}, last);
-  if (b.HasInput(3)) {
-    ValueId bias = b.Input(3);
-    if (!IsFloat(b.DTypeOf(bias))) {
-      // Its scale is that of the state times that of the weights in time.
-      const TensorData* constant = b.ConstantOf(bias);
-      if (constant == nullptr || !b.IsQuantized(ReadState(b, 4)) || !b.IsQuantized(b.Input(2)))
-        b.Unsupported("has a bias of integers, and a state that is none");
-      const double scale = static_cast<double>(b.QuantizationOf(ReadState(b, 4))->scale) *
-                           static_cast<double>(b.QuantizationOf(b.Input(2))->scale);
-      std::vector<double> numbers;
-      for (const int64_t integer : constant->ToInts())
-        numbers.push_back(static_cast<double>(integer) * scale);
-      bias = b.Constant("bias", MakeConstant(DType::kF32, constant->shape(), numbers));
-    }
-    units = EmitAdd(b, "biased", units, bias);
-  }
+  if (b.HasInput(3))
+    units = EmitAdd(b, "biased", units, RealBias(b, "bias", b.Input(3), variable, b.Input(2)));
   b.OutputActivated(units, options.activation);
 }
 

@@ -66,17 +66,13 @@ void BuildConv3dTranspose(TfliteBuilder& b) {
   const ValueId x = b.Real("real_input", b.Input(2));
   const ValueId weights = b.Real("real_weights", b.Input(1));
   const ValueId bias = RealBias(b, 3);
-  const std::optional<TensorData> stated = b.KnownValueOf(b.Input(0));
-  const std::vector<int64_t> shape =
-      stated && stated->elements() == 5 ? stated->ToInts() : std::vector<int64_t>{};
+  TransposedExtents extents(b, options.padding, b.Input(0), x, 5);
   WindowAxis axes[] = {{KernelExtent(b, weights, 0), options.stride_d, options.dilation_d},
                        {KernelExtent(b, weights, 1), options.stride_h, options.dilation_h},
                        {KernelExtent(b, weights, 2), options.stride_w, options.dilation_w}};
   int64_t output_pads[3] = {};
   for (int64_t i = 0; i < 3; ++i) {
-    const auto extent = shape.empty() ? std::nullopt : std::optional(shape[static_cast<size_t>(1 + i)]);
-    const TransposedPads pads =
-        PadsOfTransposed(b, options.padding, axes[i].stride, axes[i].Span(), b.ExtentOf(x, 1 + i), extent);
+    const TransposedPads pads = extents.PadsOf(1 + i, axes[i].stride, axes[i].Span());
     axes[i].pad_begin = pads.begin;
     axes[i].pad_end = pads.end;
     output_pads[i] = pads.output;
@@ -95,7 +91,7 @@ void BuildConv3dTranspose(TfliteBuilder& b) {
                   {planes, EmitTranspose(b, "weights", of_tap, {2, 0, 1, 3}), tap == 0 ? bias : kNoValue},
                   attrs);
   });
-  b.OutputActivated(y, options.activation);
+  b.OutputActivated(extents.crops() ? extents.Cropped(y) : y, options.activation);
 }
 
 constexpr TfliteOp kRows[] = {

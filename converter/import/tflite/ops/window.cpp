@@ -54,21 +54,29 @@ void BuildTransposeConv(TfliteBuilder& b) {
   ConvTranspose2dAttrs attrs;
   attrs.strides = {options.stride_h, options.stride_w};
   CheckStrides(b, attrs.strides, {});
-  const std::optional<TensorData> stated = b.KnownValueOf(b.Input(0));
-  const std::vector<int64_t> shape =
-      stated && stated->elements() == 4 ? stated->ToInts() : std::vector<int64_t>{};
+  TransposedExtents extents(b, options.padding, b.Input(0), x, 4);
   for (int axis = 0; axis < 2; ++axis) {
     const std::optional<int64_t> kernel = b.ExtentOf(weights, 1 + axis);
     if (!kernel) b.Unsupported("needs to know the size of its kernel");
-    const auto extent = shape.empty() ? std::nullopt : std::optional(shape[static_cast<size_t>(axis) + 1]);
-    const TransposedPads pads =
-        PadsOfTransposed(b, options.padding, attrs.strides[axis], *kernel, b.ExtentOf(x, 1 + axis), extent);
+    b.CheckRange("kernel", *kernel, 1);
+    const TransposedPads pads = extents.PadsOf(1 + axis, attrs.strides[axis], *kernel);
     attrs.pads[axis] = pads.begin;
     attrs.pads[2 + axis] = pads.end;
     attrs.output_pads[axis] = pads.output;
   }
-  b.OutputActivated(OpCode::kConvTranspose2d, {x, weights, BiasOf(b, 3, x, weights)}, attrs,
-                    options.activation);
+  const std::vector<ValueId> inputs{x, weights, BiasOf(b, 3, x, weights)};
+  if (!extents.crops()) return b.OutputActivated(OpCode::kConvTranspose2d, inputs, attrs, options.activation);
+  if (!b.IsQuantized(x) || !TfliteBuilder::HasRange(options.activation)) {
+    const ValueId full = b.Emit("full", OpCode::kConvTranspose2d, inputs, attrs);
+    return b.OutputActivated(extents.Cropped(full), options.activation);
+  }
+  const ClampAttrs range = TfliteBuilder::RangeOf(options.activation);
+  attrs.min = range.min;
+  attrs.max = range.max;
+  const DeclaredType& declared = b.DeclaredOutput();
+  const ValueId full =
+      b.EmitQuantized("full", OpCode::kConvTranspose2d, inputs, attrs, declared.dtype, declared.quantization);
+  b.Output(OpCode::kIdentity, {extents.Cropped(full)});
 }
 
 constexpr TfliteOp kRows[] = {

@@ -261,6 +261,28 @@ TEST(OnnxFeatures, NumbersInAndOut) {
   EXPECT_THAT(Numbers(encoder.Run(TensorData::OfInts({6, 4, 5})).at("y")), ElementsAre(0, 1, 1, 0, 0, 0));
 }
 
+/// Identifiers of 64 bits are more than a double holds.
+TEST(OnnxFeatures, IntegersOf64BitsStayWhatTheyAre) {
+  constexpr int64_t kFar = (int64_t{1} << 60) + 1;
+  const TensorData x = TensorData::OfInts({kFar - 1, kFar, kFar + 1});
+  MlModel encoder("LabelEncoder", {3}, {"y"}, onnx::TensorProto::INT64);
+  SetInts(encoder.node, "keys_int64s", {kFar, kFar + 1});
+  SetInts(encoder.node, "values_int64s", {kFar + 6, 3});
+  SetInt(encoder.node, "default_int64", kFar + 8);
+  EXPECT_THAT(encoder.Run(x).at("y").ToInts(), ElementsAre(kFar + 8, kFar + 6, 3));
+  MlModel imputer("Imputer", {1, 3}, {"y"}, onnx::TensorProto::INT64);
+  SetInts(imputer.node, "imputed_value_int64s", {kFar + 4});
+  SetInt(imputer.node, "replaced_value_int64", kFar);
+  EXPECT_THAT(imputer.Run(x.Reshaped(Shape{1, 3})).at("y").ToInts(),
+              ElementsAre(kFar - 1, kFar + 4, kFar + 1));
+}
+
+TEST(OnnxFeatures, AnImputerHasOneNumberForEachFeature) {
+  MlModel imputer("Imputer", {2, 1}, {"y"});
+  SetFloats(imputer.node, "imputed_value_floats", {7, 8, 9});
+  EXPECT_THAT(imputer.Refusal(), HasSubstr("it has 3 numbers along axis 1, where its input has one element"));
+}
+
 TEST(OnnxFeatures, LabelEncoder) {
   MlModel model("LabelEncoder", {4}, {"y"});
   SetFloats(model.node, "keys_floats", {1, NAN, 3});

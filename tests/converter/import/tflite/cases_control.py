@@ -98,6 +98,18 @@ def variable(c, initial):
 add("variable", lambda c: variable(c, [1.0, 2.0, 3.0]))
 
 
+def assigned_variable(c):
+    """Nothing but the assignment in front of it gives the variable a value."""
+    state = c.add_tensor("resource", ())
+    c.graph.operator("VAR_HANDLE", [], [state], container="", sharedName="kept")
+    x = c.x(3)
+    c.graph.operator("ASSIGN_VARIABLE", [state, x], [])
+    return c.op("ABS", [c.op("READ_VARIABLE", [state], shape=(3,))])
+
+
+add("variable_assigned_first", assigned_variable)
+
+
 def signature(c):
     """Names of a signature in another order than the subgraph's, and an open batch."""
     x = c.x(2, 3, name="serving_default_x:0", open_shape=[-1, 3])

@@ -1,6 +1,6 @@
 """Cases of operators that work on each element, or on pairs of elements after broadcasting."""
 import numpy as np
-from case_builder import add, add_typed, one_scale
+from case_builder import LIMITS, add, add_typed, one_scale
 from tflite_writer import Quant
 
 INT = "i8 u8 i16"
@@ -80,6 +80,16 @@ SIGNED_PAIRS = ([-7, -6, -1, 0, 1, 6, 7, 8], [3, -3, 2, 5, -2, 4, -2, 3])
 for op, dtypes in (("DIV", "int32"), ("FLOOR_DIV", "int32 float32"), ("FLOOR_MOD", "int32 float32")):
     add_typed(op.lower() + "_signs", lambda c, t, op=op: c.op(
         op, [c.input(np.array(SIGNED_PAIRS[0], t)), c.input(np.array(SIGNED_PAIRS[1], t))], t), dtypes)
+
+
+def floor_div_wide(c, dtype):
+    """Multiples of the divisors lie outside of the type."""
+    low, high = LIMITS[dtype]
+    first, second = [high, low, high - 7, 1, low + 28, low], [-2, 7, 13 - high // 2, low, high // 2 - 3, 3]
+    return c.op("FLOOR_DIV", [c.input(np.array(first, dtype)), c.input(np.array(second, dtype))], dtype)
+
+
+add_typed("floor_div_wide", floor_div_wide, "int8 int16 int32")
 add("floor_mod_broadcast", lambda c: c.op("FLOOR_MOD", [c.x(2, 3, low=-5, high=5), c.x(1, 3, low=1, high=2)]))
 add("pow", lambda c: c.op("POW", [c.x(2, 3, 4, low=0.1, high=2), c.x(4, low=-2, high=2)]))
 add("pow_constant", lambda c: c.op("POW", [c.x(2, 3), c.const(2.0, "float32")]))
@@ -89,6 +99,8 @@ add("squared_difference", lambda c: pair_of(c, "SQUARED_DIFFERENCE", (2, 3, 4), 
 add_typed("squared_difference", lambda c, t: c.op(
     "SQUARED_DIFFERENCE", [c.input(c.integers((2, 3), -9, 9, t)), c.input(c.integers((3,), -9, 9, t))], t), "int32")
 add("atan2", lambda c: pair_of(c, "ATAN2", (2, 3, 4), (2, 3, 4)))
+SIGNED_ENDS = np.float32([0, -0.0, 1, -1, np.inf, -np.inf])
+add("atan2_ends", lambda c: c.op("ATAN2", [c.input(np.repeat(SIGNED_ENDS, 6)), c.input(np.tile(SIGNED_ENDS, 6))]))
 for op in ("MAXIMUM", "MINIMUM"):
     # The operands and the result share their quantisation.
     def same(c, op=op):

@@ -1,17 +1,28 @@
 """Cases of recurrent layers. Their states are variable tensors, which begin as zeros."""
 import numpy as np
-from case_builder import add
+from case_builder import add, one_scale, quantised
 from tflite_writer import Quant
 
 STATE = Quant((1 / 128,), (0,))
 CELL = Quant((2**-12,), (0,))
+FULL = Quant((2**-15,), (0,))  # Cells saturate at 1.
+NORM = Quant((np.float32(1.5 / 32767),), (0,))
 
 
 def state(c, shape, dtype=None, quant=None):
     return c.add_tensor(dtype if c.integer else "float32", shape, quant=quant if c.integer else None, variable=True)
 
 
-def gates(c, x, units, inputs, outputs, cifg=False, peephole=False):
+def const_of(c, value, dtype, quant):
+    """Integers where the activations are."""
+    return c.const(quantised(value, dtype, quant), quant=quant) if c.integer else c.const(value)
+
+
+def peephole_weights(c, value):
+    return const_of(c, value, "int16", one_scale("int16", -1, 1)) if c.integer else c.weights(value, per_tensor=True)
+
+
+def gates(c, x, units, inputs, outputs, cifg=False, peephole=False, norm=False):
     """Operands 1 to 15: weights of the input, of the state, of the cell, and biases; for input, forget, cell and output."""
     def each(shape, bias_of=None):
         made = []
@@ -19,6 +30,8 @@ def gates(c, x, units, inputs, outputs, cifg=False, peephole=False):
             value = c.uniform(shape)
             if cifg and i == 0:
                 made.append(None)
+            elif bias_of and norm:  # It is added to what has been normalised.
+                made.append(const_of(c, value, "int32", Quant((NORM.scales[0] / 1024,), (0,))))
             elif bias_of:
                 made.append(c.bias(value, x, bias_of[i]))
             else:
@@ -28,21 +41,25 @@ def gates(c, x, units, inputs, outputs, cifg=False, peephole=False):
     of_input, of_state = each((units, inputs)), each((units, outputs))
     of_cell = [None] * 3
     if peephole:
-        of_cell = [None if cifg and i == 0 else c.weights(c.uniform((units,)), per_tensor=True) for i in range(3)]
+        of_cell = [None if cifg and i == 0 else peephole_weights(c, c.uniform((units,))) for i in range(3)]
     return [*of_input, *of_state, *of_cell, *each((units,), of_input)]
 
 
 def lstm(c, op="UNIDIRECTIONAL_SEQUENCE_LSTM", time_major=False, cifg=False, peephole=False, projection=0, norm=False, clip=0.0,
-         projection_clip=0.0, steps=4):
+         projection_clip=0.0, steps=4, cell=CELL, open_time=False):
     batch, inputs, units = 2, 3, 5
     shape = (steps, batch, inputs) if time_major else (batch, steps, inputs)
     outputs = projection or units
-    x = c.x(*(shape if op != "LSTM" else (batch, inputs)))
-    operands = [x, *gates(c, x, units, inputs, outputs, cifg, peephole)]
-    operands += [c.weights(c.uniform((projection, units)), per_tensor=True), c.const(c.uniform((projection,)))] if projection \
-        else [None, None]
-    operands += [state(c, (batch, outputs), "int8", STATE), state(c, (batch, units), "int16", CELL)]
-    operands += [None if cifg and i == 0 else c.const(c.uniform((units,), 0.5, 1.5)) for i in range(4)] if norm else [None] * 4
+    x = c.x(*(shape if op != "LSTM" else (batch, inputs)), open_shape=[batch, -1, inputs] if open_time else None)
+    operands = [x, *gates(c, x, units, inputs, outputs, cifg, peephole, norm)]
+    operands += [None, None]
+    if projection:
+        operands[-2] = c.weights(c.uniform((projection, units)), per_tensor=True)
+        scale = c.quants[operands[-2]].scales[0] * np.float32(STATE.scales[0]) if c.integer else None
+        operands[-1] = const_of(c, c.uniform((projection,)), "int32", Quant((scale,), (0,)))
+    operands += [state(c, (batch, outputs), "int8", STATE), state(c, (batch, units), "int16", cell)]
+    operands += [None if cifg and i == 0 else const_of(c, c.uniform((units,), 0.5, 1.5), "int16", NORM) for i in range(4)] \
+        if norm else [None] * 4
     options = {"fusedActivationFunction": "TANH", "cellClip": clip, "projClip": projection_clip}
     if op != "LSTM":
         options["timeMajor"] = time_major
@@ -60,6 +77,11 @@ for name, forms, parameters in [
         ("sequence_lstm_clip", "f32", {"clip": 0.3, "projection": 3, "projection_clip": 0.2}),
         ("sequence_lstm_everything", "f32", {"cifg": True, "peephole": True, "projection": 4, "norm": True, "clip": 0.5}),
         ("sequence_lstm_one_step", "f32", {"steps": 1}),
+        ("sequence_lstm_normed", "i8", {"norm": True}), ("sequence_lstm_projected", "i8", {"projection": 3}),
+        ("sequence_lstm_full", "i8", {"steps": 12, "cell": FULL}),
+        ("sequence_lstm_full_open", "i8", {"steps": 12, "cell": FULL, "open_time": True}),
+        ("sequence_lstm_full_peephole", "i8", {"steps": 12, "cell": FULL, "peephole": True}),
+        ("sequence_lstm_full_projected", "i8", {"steps": 12, "cell": FULL, "projection": 3}),
         ("lstm", "f32", {"op": "LSTM"}), ("lstm_peephole", "f32", {"op": "LSTM", "peephole": True, "projection": 3})]:
     add(name, lambda c, parameters=parameters: lstm(c, **parameters), forms)
 
@@ -135,7 +157,7 @@ add("bidirectional_rnn", lambda c: bidirectional_rnn(c, True))
 add("bidirectional_rnn_two", lambda c: bidirectional_rnn(c, False))
 
 
-def svdf(c, rank=1, bias=True, activation="NONE"):
+def svdf(c, rank=1, bias=True, activation="NONE", state_scale=1 / 1024):
     batch, inputs, units, memory = 2, 3, 4, 5
     filters = units * rank
     x = c.x(batch, inputs)
@@ -143,14 +165,15 @@ def svdf(c, rank=1, bias=True, activation="NONE"):
     of_time = c.uniform((filters, memory))
     if c.integer:
         time = c.const(np.rint(of_time * 32767).astype(np.int16), quant=Quant((np.float32(1 / 32767),), (0,)))
-        scale = np.float32(1 / 32767 / 1024)  # That of the weights of time, times the state's.
+        scale = np.float32(1 / 32767 * state_scale)  # That of the weights of time, times the state's.
         b = c.const(np.rint(c.uniform((units,)) / scale).astype(np.int32), quant=Quant((scale,), (0,)))
     else:
         time, b = c.const(of_time), c.const(c.uniform((units,)))
-    memories = state(c, (batch, memory * filters), "int16", Quant((1 / 1024,), (0,)))
+    memories = state(c, (batch, memory * filters), "int16", Quant((state_scale,), (0,)))
     return c.op("SVDF", [x, feature, time, b if bias else None, memories], rank=rank, fusedActivationFunction=activation)
 
 
 add("svdf", svdf)
 add("svdf_relu", lambda c: svdf(c, activation="RELU"), "i8")
 add("svdf_rank_2", lambda c: svdf(c, 2, False, "RELU"))
+add("svdf_full", lambda c: svdf(c, activation="RELU", state_scale=2**-15), "i8")  # Features saturate at 1.

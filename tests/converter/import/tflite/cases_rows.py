@@ -76,20 +76,21 @@ add("topk_ties", lambda c: top(c, c.input(c.integers((3, 9), 0, 2).astype(np.flo
 add_typed("topk", lambda c, t: top(c, c.input(c.integers((2, 9), 0, 3, t)), 4), "int32")
 
 
-def suppression(c, version):
+def suppression(c, version, overlap=0.5):
     """Six boxes, of which some overlap; four are wanted at most."""
     corners = c.uniform((6, 2), 0, 0.7)
     corners[3] = corners[1] + 0.01
     corners[5] = corners[0] - 0.01
     boxes = c.input(np.hstack([corners, corners + c.uniform((6, 2), 0.2, 0.4)]).astype(np.float32))
     scores = c.input(np.float32([0.9, 0.6, 0.1, 0.8, 0.5, 0.3]))
-    limits = [c.const(4, "int32"), c.const(0.5, "float32"), c.const(0.2, "float32")]
+    limits = [c.const(4, "int32"), c.const(overlap, "float32"), c.const(0.2, "float32")]
     if version == 4:
         return c.op("NON_MAX_SUPPRESSION_V4", [boxes, scores, *limits], ["int32", "int32"])
     return c.op("NON_MAX_SUPPRESSION_V5", [boxes, scores, *limits, c.const(0.5, "float32")], ["int32", "float32", "int32"])
 
 
 add("non_max_suppression_v4", lambda c: suppression(c, 4))
+add("non_max_suppression_v4_nothing_beside", lambda c: suppression(c, 4, 0.0))
 add("non_max_suppression_v5", lambda c: suppression(c, 5))
 
 

@@ -104,6 +104,23 @@ for name, forms, parameters in [
     add_case(transposed, name, forms, **parameters)
 
 
+def there_and_back(c, x=(1, 7, 6, 2), open_shape=(1, -1, -1, 2), padding="SAME"):
+    """As in a U-Net: half of an image of an open size, and from that one of the image's size."""
+    image = c.x(*x, open_shape=list(open_shape))
+    size = c.op("SHAPE", [image], "int32", outType=2)
+    w = c.weights(c.uniform((3, 3, 3, x[3])), 0)
+    half = c.op("CONV_2D", [image, w, c.bias(c.uniform((3,)), image, w)], strideH=2, strideW=2, padding=padding,
+                dilationHFactor=1, dilationWFactor=1)
+    back = c.weights(c.uniform((x[3], 3, 3, 3)), 0)
+    return c.op("TRANSPOSE_CONV", [size, back, half, c.bias(c.uniform((x[3],)), half, back)], strideH=2, strideW=2,
+                padding=padding, fusedActivationFunction="RELU")
+
+
+add_case(there_and_back, "transpose_conv_open", "f32 i8")
+add_case(there_and_back, "transpose_conv_open_height", "f32", open_shape=(1, -1, 6, 2))
+add_case(there_and_back, "transpose_conv_open_valid", "f32", x=(1, 8, 7, 2), padding="VALID")
+
+
 def conv_3d(c, x=(1, 4, 5, 4, 2), kernel=(2, 3, 3), channels=3, stride=(1, 1, 1), dilation=(1, 1, 1), padding="SAME", bias=True,
             activation="NONE"):
     inputs = [c.x(*x), c.weights(c.uniform((*kernel, x[4], channels)))]
@@ -126,6 +143,18 @@ def conv_3d_transposed(c, padding="SAME", output=(4, 6, 4)):
 
 add_case(conv_3d_transposed, "conv_3d_transpose", "f32")
 add_case(conv_3d_transposed, "conv_3d_transpose_valid", "f32", padding="VALID", output=(4, 7, 5))
+
+
+def volume_there_and_back(c, x=(1, 6, 7, 6, 2)):
+    volume = c.x(*x, open_shape=[1, -1, -1, -1, 2])
+    options = {"strideD": 2, "strideH": 2, "strideW": 2, "dilationDFactor": 1, "dilationHFactor": 1, "dilationWFactor": 1,
+               "padding": "VALID"}
+    size = c.op("SHAPE", [volume], "int32", outType=2)
+    half = c.op("CONV_3D", [volume, c.weights(c.uniform((2, 3, 3, 2, 3))), c.const(c.uniform((3,)))], **options)
+    return c.op("CONV_3D_TRANSPOSE", [size, c.weights(c.uniform((2, 3, 3, 2, 3))), half, c.const(c.uniform((2,)))], **options)
+
+
+add_case(volume_there_and_back, "conv_3d_transpose_open", "f32")
 
 
 # Pooling.
@@ -190,6 +219,19 @@ add_case(to_batch, "space_to_batch", "f32 i8")
 add_case(to_batch, "space_to_batch_rank3", "f32", x=(2, 6, 3), block=(3,), pads=((1, 2),))
 add_case(from_batch, "batch_to_space", "f32 i8")
 add_case(from_batch, "batch_to_space_rank3", "f32", x=(6, 2, 3), block=(3,), crops=((1, 0),))
+
+
+def blocks_of_open_size(c, x=(1, 5, 7, 2)):
+    """What is missing to whole blocks is computed, and taken away again."""
+    image = c.x(*x, open_shape=[1, -1, -1, 2])
+    size = c.op("STRIDED_SLICE", [c.op("SHAPE", [image], "int32", outType=2), c.ints(1), c.ints(3), c.ints(1)], "int32")
+    missing = c.op("FLOOR_MOD", [size, c.ints(2)], "int32")
+    borders = c.op("PACK", [c.ints(0, 0), missing], "int32", axis=1, valuesCount=2)
+    batches = c.op("SPACE_TO_BATCH_ND", [image, c.ints(2, 2), borders], like=image)
+    return [batches, c.op("BATCH_TO_SPACE_ND", [batches, c.ints(2, 2), borders], like=image)]
+
+
+add("blocks_of_open_size", blocks_of_open_size, "f32 i8")
 
 
 def dilated_by_blocks(c):
