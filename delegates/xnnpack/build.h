@@ -16,6 +16,14 @@ inline constexpr bool kOwnUnary = !SKIFF_XNNPACK_UNARY;
 /// The f16 branch of a lowering. A build without f16 sees none: XnnpackSupport() refuses such nodes.
 constexpr bool IsF16(DType dtype) { return kHasF16 && dtype == DType::kF16; }
 
+/// Whether any table of this architecture has kernels of convolutions, pools and products; where none has,
+/// none of their steps is linked.
+#if defined(__x86_64__)
+inline constexpr bool kHasOwnKernels = true;
+#else
+inline constexpr bool kHasOwnKernels = false;
+#endif
+
 /// The branches for codes of a lowering that knows floats and codes: in builds with quantised tensors.
 constexpr bool IsI8(DType dtype) { return BuildHas(Feature::kQuantization) && dtype == DType::kI8; }
 constexpr bool IsU8(DType dtype) { return BuildHas(Feature::kQuantization) && dtype == DType::kU8; }

@@ -1,5 +1,7 @@
 #include "conformance_cases.h"
 
+#include <limits>
+
 namespace skiff::testing {
 
 Case& CaseList::Add(OpCode op, const char* name, std::initializer_list<Argument> inputs) {
@@ -33,6 +35,19 @@ Argument F32(const Shape& shape, double low, double high) {
 Argument Weights(const Shape& shape, double low, double high) {
   Argument argument = F32(shape, low, high);
   argument.constant = true;
+  return argument;
+}
+
+Argument WithSpecials(Argument argument) {
+  constexpr size_t kApart = 23;
+  argument.values.clear();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const double value : {-0.0, kNan, 0.0, kInfinity, -1.0, -kInfinity, 1.0, kNan}) {
+    argument.values.push_back(value);
+    for (size_t i = 1; i < kApart; ++i)
+      argument.values.push_back(static_cast<double>((argument.values.size() * 37) % 64) / 32 - 1);
+  }
   return argument;
 }
 

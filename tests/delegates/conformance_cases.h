@@ -19,10 +19,20 @@ class CaseList {
   std::vector<Case> cases_;
 };
 
+/// Pools of floats and binary operators of f16 run on kernels of our own, which do what XNNPACK's refuse.
+#if defined(__x86_64__)
+inline constexpr bool kOwnPools = true;
+#else
+inline constexpr bool kOwnPools = false;
+#endif
+
 /// An f32 tensor.
 Argument F32(const Shape& shape, double low = -1, double high = 1);
 /// The same, constant.
 Argument Weights(const Shape& shape, double low = -1, double high = 1);
+/// The same with NaN, infinities and zeros among its first elements, far enough from each other that some
+/// windows of pictures meet one of them only.
+Argument WithSpecials(Argument argument);
 /// A constant i64 vector: bounds, axes, pads.
 Argument Integers(std::initializer_list<int64_t> values);
 Argument Absent();

@@ -14,12 +14,14 @@ void SetUnaryAttrs(Case& made) {
   if (made.op == OpCode::kElu) made.As<AlphaAttrs>().alpha = 0.7f;
 }
 
+bool IsFloatUnary(OpCode op) {
+  return FindOp(op)->Is(kUnary) && op != OpCode::kNot && op != OpCode::kBitwiseNot && op != OpCode::kLookup;
+}
+
 void AddUnary(CaseList& list) {
   for (const OperatorRow& row : OperatorRows()) {
     // The functions of floats; of f16, too, where a delegate has them.
-    if (!FindOp(row.op)->Is(kUnary) || row.op == OpCode::kNot || row.op == OpCode::kBitwiseNot ||
-        row.op == OpCode::kLookup)
-      continue;
+    if (!IsFloatUnary(row.op)) continue;
     Case& plain = list.Add(row.op, "matrix", {F32({5, 41}, row.x.low, row.x.high)});
     SetUnaryAttrs(plain);
     if (!XnnpackSupport().Supports(Node(plain).types())) {
@@ -51,14 +53,18 @@ void AddUnary(CaseList& list) {
   Case& one_sided = list.Add(OpCode::kClamp, "relu", {F32({501}, -3, 3)});
   one_sided.As<ClampAttrs>() = {0, kInfinity};
   // Values outside the kernels' ordinary path.
-  for (OpCode op : {OpCode::kAbs, OpCode::kNeg, OpCode::kExp, OpCode::kLog, OpCode::kSqrt, OpCode::kSigmoid,
-                    OpCode::kTanh, OpCode::kErf, OpCode::kFloor, OpCode::kSign, OpCode::kSilu, OpCode::kClamp,
-                    OpCode::kReciprocal, OpCode::kSin, OpCode::kCos, OpCode::kSoftplus}) {
-    Argument special = F32({20}, 1, 2);
-    special.values = {NAN,   INFINITY, -INFINITY, 0, 100,        -100,     88.5,
-                      -87.5, 1e-30,    1e30,      1, 0.99999994, 1.0000001};
-    Case& made = list.Add(op, "special", {special});
-    SetUnaryAttrs(made);
+  for (const OperatorRow& row : OperatorRows()) {
+    Argument special = F32({20}, row.x.low, row.x.high);
+    special.values = {NAN,   INFINITY, -INFINITY, 0, 100,        -100,      88.5, -0.0,
+                      -87.5, 1e-30,    1e30,      1, 0.99999994, 1.0000001, -2.5, 4};
+    Case made;
+    made.op = row.op;
+    InitAttrs(row.op, made.attrs);
+    made.inputs = {special};
+    if (!IsFloatUnary(row.op) || !XnnpackSupport().Supports(Node(made).types())) continue;
+    Case& added = list.Add(row.op, "special", {special});
+    SetUnaryAttrs(added);
+    list.AddHalf(Case(added));
   }
   // Next to zeros of one or the other: 0x1.f37c8ap+95 is the float that is nearest to one, 355 is almost 113
   // pi. And where the quarters of a turn change, numbers that are their own sine, and the largest.
@@ -112,8 +118,11 @@ void AddBinary(CaseList& list) {
     list.Add(op, "strided_row", {Strided(F32({3, 4, 10}), 3), F32({10}, low, high)}).output_row_gap = 2;
     list.Add(op, "strided_columns", {Strided(F32({30, 1}), 3), Strided(F32({30, 1}, low, high), 1)})
         .output_row_gap = 2;
-    list.AddHalf(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, high)})).output_row_gap = 4;
-    list.cases().back().falls_back = "XNNPACK's binary operator is dense";
+    if (!kOwnPools) {
+      Case& apart = list.AddHalf(Case(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, high)})));
+      apart.output_row_gap = 4;
+      apart.falls_back = "XNNPACK's binary operator is dense";
+    }
     if (!arithmetic) continue;
     const std::string clamped = "clamped_";
     for (const Shapes& shapes : kShapes) {
@@ -129,13 +138,23 @@ void AddBinary(CaseList& list) {
   }
   list.Add(OpCode::kPow, "strided", {Strided(F32({6, 10}, pow.x.low, pow.x.high), 3), F32({}, 2.5, 2.5)})
       .output_row_gap = 2;
-  Argument special = F32({6});
-  special.values = {NAN, INFINITY, -INFINITY, 1, 2, 3};
-  list.Add(OpCode::kAdd, "special", {special, F32({6})}).As<ClampAttrs>() = {-10, 10};
-  for (OpCode op : {OpCode::kMin, OpCode::kMax, OpCode::kPow, OpCode::kPRelu}) {
-    list.Add(op, "special_left", {special, F32({6})});
-    list.Add(op, "special_right", {F32({6}), special});
-    list.Add(op, "special_scalar", {F32({6}), OneOf(NAN)});
+  // More than the vectors of any kernel, and what is left over.
+  const Argument special = WithSpecials(F32({2, 401}));
+  for (OpCode op : {OpCode::kAdd, OpCode::kSub, OpCode::kMul, OpCode::kDiv, OpCode::kMin, OpCode::kMax,
+                    OpCode::kPow, OpCode::kPRelu}) {
+    const auto add = [&](const char* name, const Argument& a, const Argument& b) {
+      Case& made = list.Add(op, name, {a, b});
+      if (op == OpCode::kPow) return;
+      list.AddHalf(Case(made));
+      if (op == OpCode::kMin || op == OpCode::kMax || op == OpCode::kPRelu) return;
+      const std::string clamped = std::string(name) + "_clamped";
+      Case& between = list.Add(op, clamped.c_str(), {a, b});
+      between.As<ClampAttrs>() = {-0.5f, 1};
+      list.AddHalf(Case(between));
+    };
+    add("special_left", special, F32({2, 401}));
+    add("special_right", F32({2, 401}), special);
+    add("special_scalar", F32({37}), OneOf(NAN));
   }
 }
 

@@ -210,14 +210,80 @@ void AddPools(CaseList& list) {
   }
   const PoolShape beyond_both = {"", {13, 3}, {1, 1}, {6, 1, 6, 1}};
   Case& average = AddPool(list, OpCode::kAveragePool2d, "beyond_both_ends", beyond_both, 5);
-  average.falls_back = "XNNPACK takes rows above the image for those below it";
+  if (!kOwnPools) average.falls_back = "XNNPACK takes rows above the image for those below it";
   list.AddHalf(Case(average));
   AddPool(list, OpCode::kAveragePool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5);
   AddPool(list, OpCode::kMaxPool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5).falls_back =
       "XNNPACK wants stride <= kernel";
   AddPool(list, OpCode::kMaxPool2d, "dilated", {"", {3, 3}, {1, 1}, {0, 0, 0, 0}, false, {2, 3}}, 5);
-  AddPool(list, OpCode::kMaxPool2d, "dilated_pads", {"", {3, 3}, {1, 1}, {2, 2, 2, 2}, false, {2, 2}}, 5)
-      .falls_back = "XNNPACK reads outside the image where a dilated window is padded";
+  Case& padded =
+      AddPool(list, OpCode::kMaxPool2d, "dilated_pads", {"", {3, 3}, {1, 1}, {2, 2, 2, 2}, false, {2, 2}}, 5);
+  if (!kOwnPools) padded.falls_back = "XNNPACK reads outside the image where a dilated window is padded";
+}
+
+/// NaN and infinities in windows and beside them.
+void AddSpecialPools(CaseList& list) {
+  const PoolShape kShapes[] = {
+      {"special_2x2", {2, 2}, {2, 2}},
+      {"special_3x3", {3, 3}, {1, 1}, {1, 1, 1, 1}},
+      {"special_5x5", {5, 5}, {1, 1}, {2, 2, 2, 2}},
+      {"special_global", {11, 10}, {1, 1}},
+  };
+  for (const OpCode op : {OpCode::kMaxPool2d, OpCode::kAveragePool2d}) {
+    for (const PoolShape& shape : kShapes) {
+      for (const int64_t channels : {1, 3, 6, 33}) {
+        Case& made =
+            AddPool(list, op, std::string(shape.name) + "_" + std::to_string(channels), shape, channels);
+        made.inputs[0] = WithSpecials(made.inputs[0]);
+        list.AddHalf(Case(made));
+        if (op != OpCode::kAveragePool2d || shape.pads[0] == 0) continue;
+        Case counted = list.cases()[list.cases().size() - 2];
+        counted.name += "_count_pads";
+        counted.As<Pool2dAttrs>().count_include_pad = true;
+        list.cases().push_back(counted);
+        list.AddHalf(counted);
+      }
+    }
+  }
+}
+
+/// tolerance.cpp says which of them may lose NaN.
+void AddSpecialProducts(CaseList& list) {
+  const auto add = [&](Case& made, auto attrs) {
+    using Attrs = decltype(attrs);
+    made.inputs[0] = WithSpecials(made.inputs[0]);
+    list.AddHalf(Case(made));
+    Case clamped = list.cases()[list.cases().size() - 2];
+    clamped.name += "_clamped";
+    clamped.As<Attrs>().min = 0;
+    clamped.As<Attrs>().max = 6;
+    list.cases().push_back(clamped);
+    list.AddHalf(clamped);
+  };
+  for (const int64_t outputs : {1, 5, 40}) {
+    const std::string name = "special_" + std::to_string(outputs);
+    add(list.Add(OpCode::kConv2d, name.c_str(),
+                 {F32({1, 9, 8, 3}), Weights({outputs, 3, 3, 3}), Weights({outputs})}),
+        Conv2dAttrs());
+    add(list.Add(OpCode::kConvTranspose2d, name.c_str(),
+                 {F32({1, 9, 8, 3}), Weights({outputs, 3, 3, 3}), Weights({outputs})}),
+        ConvTranspose2dAttrs());
+    add(list.Add(OpCode::kFullyConnected, name.c_str(),
+                 {F32({23, 9}), Weights({outputs, 9}), Weights({outputs})}),
+        ClampAttrs());
+    add(list.Add(OpCode::kFullyConnected, (name + "_dynamic").c_str(),
+                 {F32({23, 9}), F32({outputs, 9}), F32({outputs})}),
+        ClampAttrs());
+    add(list.Add(OpCode::kMatMul, name.c_str(), {F32({23, 9}), Weights({9, outputs})}), MatMulAttrs());
+    add(list.Add(OpCode::kMatMul, (name + "_dynamic").c_str(), {F32({23, 9}), F32({9, outputs})}),
+        MatMulAttrs());
+  }
+  for (const int64_t kernel : {3, 5}) {
+    Case& depthwise = list.Add(OpCode::kConv2d, ("special_depthwise_" + std::to_string(kernel)).c_str(),
+                               {F32({1, 9, 8, 33}), Weights({33, kernel, kernel, 1}), Weights({33})});
+    depthwise.As<Conv2dAttrs>().groups = 33;
+    add(depthwise, Conv2dAttrs());
+  }
 }
 
 void AddResizes(CaseList& list) {
@@ -356,6 +422,17 @@ void AddReductions(CaseList& list) {
     Case& middle = list.Add(op, "long_columns_of_two_axes", {F32({2, 1, 13, 11, 1100})});
     middle.As<ReduceAttrs>().axes = {2, 3};
   }
+  for (const OpCode op : {OpCode::kReduceSum, OpCode::kReduceMean}) {
+    for (const int64_t axis : {0, 1, 2}) {
+      Case& special =
+          list.Add(op, ("special_" + std::to_string(axis)).c_str(), {WithSpecials(F32({5, 7, 21}))});
+      special.As<ReduceAttrs>().axes = {axis};
+      list.AddHalf(Case(special));
+    }
+  }
+  Case& special_softmax = list.Add(OpCode::kSoftmax, "special", {WithSpecials(F32({11, 21}))});
+  special_softmax.As<AxisAttrs>().axis = -1;
+  list.AddHalf(Case(special_softmax));
   list.Add(OpCode::kReduceMean, "strided", {Strided(F32({2, 3, 3, 8}), 2)}).falls_back =
       "XNNPACK's reduction is dense";
 
@@ -396,6 +473,8 @@ void AddProductCases(CaseList& list) {
   AddConvolutions(list);
   AddTransposed(list);
   AddPools(list);
+  AddSpecialPools(list);
+  AddSpecialProducts(list);
   AddResizes(list);
   AddMatrixProducts(list);
   AddReductions(list);

@@ -196,11 +196,11 @@ TEST(Kernels, QuantizeNearHalfWay) {
 TEST(Kernels, MaxPoolKeepsNanOfItsWindows) {
   constexpr size_t kWidth = 7;
   for (const Kernels* kernels : UsableKernels()) {
-    for (size_t i = 0; i < 4 && kernels->max_pool[0][0] != nullptr; ++i) {
+    for (size_t i = 0; i < 4 && kernels->pools.channels != 0; ++i) {
       const size_t size = 2 + i / 2;
       const size_t stride = 1 + i % 2;
-      const size_t channels = kernels->depthwise_channels + 3;
-      PictureArgs args;
+      const size_t channels = kernels->pools.channels + 3;
+      PoolArgs args;
       args.channels = args.x_stride = args.y_stride = channels;
       args.height = args.width = kWidth;
       args.output_height = args.output_width = (kWidth + 1 - size) / stride + 1;
@@ -213,7 +213,7 @@ TEST(Kernels, MaxPoolKeepsNanOfItsWindows) {
         for (size_t k = 0; k < x.size(); ++k) x[k] = -static_cast<float>(k * 37 % 101);
         x[place * channels + place % channels] = std::nanf("");
         args.x = x.data();
-        kernels->max_pool[size - 2][stride - 1](args, 0, args.output_height);
+        kernels->pools.largest[size - 2][stride - 1](args, 0, args.output_height);
         for (size_t k = 0; k < y.size(); ++k) {
           float expected = -std::numeric_limits<float>::infinity();
           for (size_t tap = 0; tap < size * size; ++tap) {

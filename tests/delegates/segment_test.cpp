@@ -203,7 +203,14 @@ TEST(Segment, IndirectionBuffersCountAsWorkspace) {
 /// bytes). What was refused is not taken first.
 TEST(Segment, XnnpackTakesNoMoreThanTheMemoryLimit) {
   const auto state = NewState();
-  Case pool = MakeCase(OpCode::kMaxPool2d, {F32({1, 256, 256, 1})});
+  // Pools of floats run on kernels of our own on x86-64.
+  Argument codes = F32({1, 256, 256, 1});
+  const Quantization quantization;
+  codes.dtype = DType::kI8;
+  codes.quantization = &quantization;
+  Case pool = MakeCase(OpCode::kMaxPool2d, {codes});
+  pool.quantized_output = DType::kI8;
+  pool.output_quantization = &quantization;
   pool.As<Pool2dAttrs>().kernel = {8, 8};
   pool.As<Pool2dAttrs>().dilations = {2, 2};
   const Node node(pool);

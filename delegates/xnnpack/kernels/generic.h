@@ -212,12 +212,16 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 }
 
 #include "delegates/xnnpack/kernels/tier.inc"
-#if SKIFF_HAS_TILES
-#include "delegates/xnnpack/kernels/dense.inc"
+#if defined(__x86_64__)
 #include "delegates/xnnpack/kernels/windows.inc"
 
-#include "delegates/xnnpack/kernels/depthwise.inc"
+#include "delegates/xnnpack/kernels/pool.inc"
+
 #include "delegates/xnnpack/kernels/max_pool.inc"
+#endif
+#if SKIFF_HAS_TILES
+#include "delegates/xnnpack/kernels/dense.inc"
+#include "delegates/xnnpack/kernels/depthwise.inc"
 #include "delegates/xnnpack/kernels/winograd.inc"
 #endif
 #include "delegates/xnnpack/kernels/code_outputs.inc"

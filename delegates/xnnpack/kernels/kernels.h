@@ -70,12 +70,11 @@ struct Kernels {
   ConvertFn narrow = nullptr;           ///< f32 to f16, to the nearest, ties to even.
   RoundRowFn round_to_codes = nullptr;  ///< To i8.
   RoundRowFn round_to_reals = nullptr;  ///< To the f32 that these stand for.
+  PoolKernels pools;
   CodeKernels codes;
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};
-  DepthwiseFn grouped[2] = {};  ///< 3 x 3, small groups of more than one channel, by stride - 1.
-  /// 2 x 2 and 3 x 3, by stride - 1, of no fewer channels than depthwise ones.
-  MaxPoolFn max_pool[2][2] = {};
+  DepthwiseFn grouped[2] = {};    ///< 3 x 3, small groups of more than one channel, by stride - 1.
   size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.

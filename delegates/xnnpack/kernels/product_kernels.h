@@ -41,8 +41,21 @@ struct DepthwiseArgs : PictureArgs {
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
 
-/// The rows [first_row, end_row) of a max pool's output. A NaN in a window is its result.
-using MaxPoolFn = void (*)(const PictureArgs& args, size_t first_row, size_t end_row);
+/// Each window of a pool meets the picture.
+struct PoolArgs : PictureArgs {
+  size_t kernel[2] = {};
+  size_t strides[2] = {};
+  size_t dilations[2] = {};
+  bool pads_count = false;  ///< In averages, as zeros.
+};
+/// The rows [first_row, end_row) of a pool's output. A NaN in a window is its result.
+using PoolFn = void (*)(const PoolArgs& args, size_t first_row, size_t end_row);
+/// Null where XNNPACK's let NaN through.
+struct PoolKernels {
+  PoolFn any[2] = {};         ///< The largest, and the average, of any windows.
+  PoolFn largest[2][2] = {};  ///< Of 2 x 2 and 3 x 3, by stride - 1.
+  size_t channels = 0;        ///< The fewest that these take.
+};
 
 /// Rows of inputs times weights: where the rows lie, and the outputs.
 struct DenseShape {

@@ -1,5 +1,8 @@
 // Binary operators with broadcasting. f32 runs on kernels of ours, which clamp in the same pass and take
-// views; f16 on XNNPACK, with the clamp as a second pass over the output; other numbers in numbers.cpp.
+// views. f16 does on x86-64, in blocks that are computed in f32; elsewhere on XNNPACK, with the clamp as a
+// second pass over the output. Other numbers in numbers.cpp.
+#include <algorithm>
+
 #include "delegates/xnnpack/lower/broadcast.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
@@ -11,7 +14,7 @@ namespace {
 struct BinaryRow {
   OpCode op;
   BinaryKernel kernel;
-  xnn_binary_operator type;  ///< For f16; invalid: there is none.
+  xnn_binary_operator type;  ///< For f16; invalid: there is none on XNNPACK.
 };
 
 constexpr BinaryRow kRows[] = {
@@ -37,7 +40,7 @@ ClampAttrs ClampOf(const NodeView& node) {
 class KernelBinaryStep final : public BroadcastStep {
  public:
   KernelBinaryStep(const NodeView& node, const Environment& environment, BinaryKernel kernel)
-      : BroadcastStep(node, environment), kernel_(kernel) {
+      : BroadcastStep(node, environment), kernel_(kernel), half_(IsF16(node.out(0).dtype)) {
     params_.min = ClampOf(node).min;
     params_.max = ClampOf(node).max;
   }
@@ -45,15 +48,34 @@ class KernelBinaryStep final : public BroadcastStep {
  private:
   void Choose(const bool (&repeats)[BroadcastAxes::kMostOperands - 1]) override {
     function_ = environment_.kernels->binary[static_cast<size_t>(kernel_)][FormOf(repeats)];
+    for (int i = 0; i < 2; ++i) repeats_[i] = repeats[i];
   }
   void Compute(size_t n, const Addresses& at) const override {
+    if (kHasOwnKernels && half_) return ComputeHalf(n, at);
     function_(n, reinterpret_cast<const float*>(at[1]), reinterpret_cast<const float*>(at[2]),
               reinterpret_cast<float*>(at[0]), params_);
   }
 
+  void ComputeHalf(size_t n, const Addresses& at) const {
+    constexpr size_t kBlock = 512;
+    float operands[2][kBlock];
+    for (size_t i = 0; i < n; i += kBlock) {
+      const size_t count = std::min(n - i, kBlock);
+      for (int t = 0; t < 2; ++t) {
+        const auto* const from = reinterpret_cast<const uint16_t*>(at[1 + t]);
+        environment_.kernels->widen(repeats_[t] ? 1 : count, repeats_[t] ? from : from + i, operands[t]);
+      }
+      float y[kBlock];
+      function_(count, operands[0], operands[1], y, params_);
+      environment_.kernels->narrow(count, y, reinterpret_cast<uint16_t*>(at[0]) + i);
+    }
+  }
+
   const BinaryKernel kernel_;
+  const bool half_;
   KernelParams params_;
   BinaryFn function_ = nullptr;
+  bool repeats_[2] = {};
 };
 
 class XnnBinaryStep final : public Step {
@@ -129,10 +151,10 @@ class XnnBinaryStep final : public Step {
 Result<StepPointer> LowerBinary(const NodeView& node, const Environment& environment) {
   for (const BinaryRow& row : kRows) {
     if (row.op != node.op()) continue;
-    if (node.out(0).dtype == DType::kF32) {
+    const DType dtype = node.out(0).dtype;
+    if (dtype == DType::kF32 || (kHasOwnKernels && IsF16(dtype)))
       return MakeStep<KernelBinaryStep>(node, environment, row.kernel);
-    }
-    if (node.out(0).dtype != DType::kF16) return LowerArithmetic(node, environment);
+    if (dtype != DType::kF16) return LowerArithmetic(node, environment);
     if (!kHasF16 || row.type == xnn_binary_invalid) break;
     return MakeStep<XnnBinaryStep>(node, environment, row.type, ClampOf(node));
   }

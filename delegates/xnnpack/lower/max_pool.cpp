@@ -1,6 +1,4 @@
-// Max pooling: small square windows of f32 on kernels of our own, all others on XNNPACK.
-#include <algorithm>
-
+// Max pooling on XNNPACK.
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/pool.h"
@@ -74,81 +72,11 @@ class MaxPoolStep final : public OperatorStep {
   PoolGeometry geometry_;
 };
 
-/// Whether the channels of a pixel are as many as a vector of our kernels has lanes.
-bool FillVectors(const TensorView& x, const Kernels& kernels) {
-  return x.shape[3] >= static_cast<int64_t>(kernels.depthwise_channels);
-}
-
-class OwnMaxPoolStep final : public Step {
- public:
-  OwnMaxPoolStep(const NodeView& node, const Environment& environment, MaxPoolFn kernel)
-      : Step(node, environment), kernel_(kernel) {}
-
-  Status Reshape() override {
-    const TensorView& x = node_.in(0);
-    const TensorView& y = node_.out(0);
-    PoolGeometry g;
-    if (!DescribePool(node_.As<Pool2dAttrs>(), x, y, &g)) return Refuse();
-    // The step was made for another shape, which had channels enough.
-    if (!FillVectors(x, *environment_.kernels)) return Refuse();
-    args_.channels = g.channels;
-    args_.height = static_cast<size_t>(x.shape[1]);
-    args_.width = static_cast<size_t>(x.shape[2]);
-    args_.output_height = static_cast<size_t>(y.shape[1]);
-    args_.output_width = static_cast<size_t>(y.shape[2]);
-    args_.x_stride = g.input_stride;
-    args_.y_stride = g.output_stride;
-    args_.top = static_cast<long>(g.pads[0]);
-    args_.left = static_cast<long>(g.pads[3]);
-    args_.SetDenseLines();
-    pictures_ = static_cast<size_t>(x.shape[0]);
-    return OkStatus();
-  }
-
-  Status Bind(void*) override {
-    args_.x = node_.in(0).as<const float>();
-    args_.y = node_.out(0).as<float>();
-    return OkStatus();
-  }
-
-  Status Run() override {
-    // A line of the output is too little for a thread.
-    constexpr size_t kLines = 4;
-    pthreadpool_parallelize_2d_tile_1d(
-        environment_.pool,
-        [](void* step, size_t picture, size_t line, size_t lines) {
-          const auto& self = *static_cast<const OwnMaxPoolStep*>(step);
-          PictureArgs args = self.args_;
-          MoveToPicture(picture, &args);
-          self.kernel_(args, line, line + lines);
-        },
-        this, pictures_, args_.output_height, kLines, /*flags=*/0);
-    return OkStatus();
-  }
-
- private:
-  const MaxPoolFn kernel_;
-  PictureArgs args_;
-  size_t pictures_ = 0;
-};
-
-/// The kernel for a MaxPool2d node; null where XNNPACK has to run it.
-MaxPoolFn FindMaxPool(const NodeView& node, const Kernels& kernels) {
-  const auto& attrs = node.As<Pool2dAttrs>();
-  const TensorView& x = node.in(0);
-  const auto equal = [](const Ints& pair, int64_t low, int64_t high) {
-    return pair[0] == pair[1] && pair[0] >= low && pair[0] <= high;
-  };
-  const bool suits = x.dtype == DType::kF32 && equal(attrs.kernel, 2, 3) && equal(attrs.strides, 1, 2) &&
-                     equal(attrs.dilations, 1, 1) && FillVectors(x, kernels);
-  return suits ? kernels.max_pool[attrs.kernel[0] - 2][attrs.strides[0] - 1] : nullptr;
-}
-
 }  // namespace
 
 Result<StepPointer> LowerMaxPool2d(const NodeView& node, const Environment& environment) {
-  const MaxPoolFn kernel = kHasOwnKernels ? FindMaxPool(node, *environment.kernels) : nullptr;
-  if (kernel != nullptr) return MakeStep<OwnMaxPoolStep>(node, environment, kernel);
+  const DType dtype = node.in(0).dtype;
+  if (kHasOwnKernels && (dtype == DType::kF32 || IsF16(dtype))) return LowerOwnPool(node, environment);
   return MakeStep<MaxPoolStep>(node, environment);
 }
 

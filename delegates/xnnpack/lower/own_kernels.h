@@ -1,16 +1,9 @@
-/// Convolutions and products by kernels of our own, where they are faster than XNNPACK's on this CPU.
+/// Convolutions, pools and products by kernels of our own, where they are faster than XNNPACK's on this CPU.
 #pragma once
 
 #include "delegates/xnnpack/lower/step.h"
 
 namespace skiff::xnnpack {
-
-/// Whether any table of this architecture has such kernels; where none has, none of their steps is linked.
-#if defined(__x86_64__)
-inline constexpr bool kHasOwnKernels = true;
-#else
-inline constexpr bool kHasOwnKernels = false;
-#endif
 
 /// Pieces of work for each thread, so that one that ends early finds something left.
 inline constexpr size_t kTasksOfThread = 3;

@@ -1,5 +1,5 @@
-// Average pooling, and what pools have in common. An average that counts its padding is a depthwise
-// convolution by one constant.
+// Average pooling on XNNPACK, and what pools have in common. An average that counts its padding is a
+// depthwise convolution by one constant.
 #include "delegates/xnnpack/lower/pool.h"
 
 #include <cstring>
@@ -29,6 +29,15 @@ bool DescribePool(const Pool2dAttrs& attrs, const TensorView& x, const TensorVie
   g->input_stride = RowsOf(x).stride;
   g->output_stride = RowsOf(y).stride;
   return IndirectionFits(y.shape.ElementsBetween(1, 3), attrs.kernel[0] * attrs.kernel[1]);
+}
+
+bool ReachesBeyondPads(const Pool2dAttrs& attrs, const TensorView& x, const PoolGeometry& g) {
+  for (int axis = 0; axis < 2; ++axis) {
+    const AxisPads given = ResolvePads(attrs.auto_pad, x.shape[1 + axis], attrs.kernel[axis],
+                                       attrs.strides[axis], 1, attrs.pads[axis], attrs.pads[2 + axis]);
+    if (g.pads[axis == 0 ? 2 : 1] > given.end) return true;
+  }
+  return false;
 }
 
 namespace {
@@ -106,14 +115,7 @@ class PaddedAveragePoolStep final : public Step {
     const TensorView& y = node_.out(0);
     PoolGeometry pool;
     if (!DescribePool(attrs, x, y, &pool)) return Refuse();
-    for (int axis = 0; axis < 2; ++axis) {
-      // What ceil mode adds beyond the padding does not count, so the divisor would differ from window to
-      // window.
-      const uint32_t end = pool.pads[axis == 0 ? 2 : 1];
-      const AxisPads given = ResolvePads(attrs.auto_pad, x.shape[1 + axis], attrs.kernel[axis],
-                                         attrs.strides[axis], 1, attrs.pads[axis], attrs.pads[2 + axis]);
-      if (end > given.end) return Refuse();
-    }
+    if (ReachesBeyondPads(attrs, x, pool)) return Refuse();
     SKIFF_RETURN_IF_ERROR(MakeWeights(x, attrs));
     ConvolutionGeometry g;
     for (int i = 0; i < 4; ++i) g.pads[i] = pool.pads[i];
@@ -167,6 +169,7 @@ class PaddedAveragePoolStep final : public Step {
 }  // namespace
 
 Result<StepPointer> LowerAveragePool2d(const NodeView& node, const Environment& environment) {
+  if (kHasOwnKernels) return LowerOwnPool(node, environment);
   const auto& attrs = node.As<Pool2dAttrs>();
   const bool same = attrs.auto_pad == AutoPad::kSameUpper || attrs.auto_pad == AutoPad::kSameLower;
   const bool explicit_pads = attrs.auto_pad == AutoPad::kExplicit &&

@@ -19,6 +19,13 @@ struct PoolGeometry {
 /// False where XNNPACK has no such pool.
 bool DescribePool(const Pool2dAttrs& attrs, const TensorView& x, const TensorView& y, PoolGeometry* g);
 
+/// What ceil mode adds beyond the padding does not count in averages: where there is any, the divisors of
+/// windows differ although pads count.
+bool ReachesBeyondPads(const Pool2dAttrs& attrs, const TensorView& x, const PoolGeometry& g);
+
+/// On kernels of ours, of f32 and f16.
+Result<StepPointer> LowerOwnPool(const NodeView& node, const Environment& environment);
+
 inline bool Agrees(const TensorView& y, size_t height, size_t width) {
   return height == static_cast<size_t>(y.shape[1]) && width == static_cast<size_t>(y.shape[2]);
 }
