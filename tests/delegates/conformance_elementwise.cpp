@@ -52,6 +52,9 @@ void AddUnary(CaseList& list) {
   list.AddHalf(Case(gelu));
   Case& one_sided = list.Add(OpCode::kClamp, "relu", {F32({501}, -3, 3)});
   one_sided.As<ClampAttrs>() = {0, kInfinity};
+  Case& crossed = list.Add(OpCode::kClamp, "crossed", {F32({501}, -3, 3)});
+  crossed.As<ClampAttrs>() = {-0.5f, -1};
+  crossed.falls_back = "XNNPACK wants the lower bound below the upper one";
   // Values outside the kernels' ordinary path.
   for (const OperatorRow& row : OperatorRows()) {
     Argument special = F32({20}, row.x.low, row.x.high);

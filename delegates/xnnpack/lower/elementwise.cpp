@@ -216,7 +216,8 @@ Result<StepPointer> LowerUnary(const NodeView& node, const Environment& environm
   const bool follows =
       kHasOwnKernels && !f16 && RunsDense(node, environment) && node.op() == OpCode::kHardSwish;
   for (const auto& row : kKernelRows) {
-    const bool better = f16 ? row.f16 || (kHasOwnKernels && row.f32) : row.f32;
+    // XNNPACK's f16 on x86 loses NaN, small numbers, and that a Tanh is at most 1.
+    const bool better = f16 ? row.f16 || kHasOwnKernels : row.f32;
     if (row.op == node.op() && (kOwnUnary || follows || better)) return on_kernel(row.kernel);
   }
   if (kOwnUnary) return Refuse();
