@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "conformance_cases.h"
 #include "delegates/xnnpack/support.h"
@@ -56,9 +57,11 @@ void AddUnary(CaseList& list) {
   crossed.As<ClampAttrs>() = {-0.5f, -1};
   crossed.falls_back = "XNNPACK wants the lower bound below the upper one";
   // Values outside the kernels' ordinary path.
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
   for (const OperatorRow& row : OperatorRows()) {
     Argument special = F32({20}, row.x.low, row.x.high);
-    special.values = {NAN,   INFINITY, -INFINITY, 0, 100,        -100,      88.5, -0.0,
+    special.values = {kNan,  kEndless, -kEndless, 0, 100,        -100,      88.5, -0.0,
                       -87.5, 1e-30,    1e30,      1, 0.99999994, 1.0000001, -2.5, 4};
     Case made;
     made.op = row.op;
