@@ -222,8 +222,8 @@ std::string Dim::Render(const std::function<std::string(SymbolId)>& name) const 
       const std::string b = factor->b.Render(name);
       product += factor->kind == Kind::kSymbol ? name(factor->symbol)
                  : factor->kind == Kind::kFloorDivide
-                     ? "floor((" + a + ")/(" + b + "))"
-                     : (factor->kind == Kind::kMin ? "min(" : "max(") + a + ", " + b + ")";
+                     ? fmt::format("floor(({})/({}))", a, b)
+                     : fmt::format("{}({}, {})", factor->kind == Kind::kMin ? "min" : "max", a, b);
     }
     append(term.coefficient, product);
   }
@@ -312,7 +312,7 @@ Dim FloorDivide(const Dim& a, const Dim& b) {
   }
   // A multiple, however long both are.
   if (!b.terms_.empty() && a.terms_.size() == b.terms_.size() && !Infinite(a.terms_[0].coefficient)) {
-    const Dim multiple(a.terms_[0].coefficient / b.terms_[0].coefficient);
+    Dim multiple(a.terms_[0].coefficient / b.terms_[0].coefficient);
     if (b * multiple == a) return multiple;
   }
   // A single product divides a sum when it divides every term of it.
