@@ -129,7 +129,7 @@ Case Pool(const Kind& kind, Draw& draw) {
   auto& attrs = made.As<Pool2dAttrs>();
   attrs.kernel = draw.Rarely() ? draw.Pair(4, 13) : draw.Pair(1, 3);
   attrs.strides = draw.Rarely() ? draw.Pair(1, 5) : draw.Pair(1, 2);
-  if (maximum && kind.codes && !draw.Rarely()) {
+  if (maximum && !draw.Rarely()) {
     // Pixels that no window sees make XNNPACK refuse.
     for (int i = 0; i < 2; ++i) attrs.strides[i] = std::min(attrs.strides[i], attrs.kernel[i]);
   }

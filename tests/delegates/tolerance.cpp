@@ -1,5 +1,10 @@
 #include "tolerance.h"
 
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -69,7 +74,17 @@ std::vector<double> Allowed(const Node& node, const Rounding& rounding, const st
   return allowed;
 }
 
-/// Why NaN in a product may become a number, as docs/numerics.md says it; null: it may not.
+#if !defined(__x86_64__)
+bool HasHalfArithmetic() {
+#if defined(__aarch64__)
+  return (getauxval(AT_HWCAP) & HWCAP_ASIMDHP) != 0;
+#else
+  return false;
+#endif
+}
+#endif
+
+/// Why NaN may become a number, as docs/numerics.md says it; null: it may not.
 const char* WhyNanIsLost(const Node& node, DelegateKind delegate) {
 #if defined(__x86_64__)
   const OpCode op = node.description().op;
@@ -93,8 +108,12 @@ const char* WhyNanIsLost(const Node& node, DelegateKind delegate) {
   const bool on_xnnpack = !avx2 || op != OpCode::kMatMul;
   return on_xnnpack && outputs < 32 ? "XNNPACK computes few outputs by SSE kernels" : nullptr;
 #else
-  (void)node, (void)delegate;
-  return nullptr;
+  const OpCode op = node.description().op;
+  const bool chooses = op == OpCode::kMin || op == OpCode::kMax;
+  if (delegate != DelegateKind::kXnnpack || !chooses || node.output(0).dtype != DType::kF16 ||
+      HasHalfArithmetic())
+    return nullptr;
+  return "XNNPACK's scalar Min and Max of f16 keep a NaN of one side alone";
 #endif
 }
 
