@@ -185,7 +185,7 @@ std::vector<int64_t> NodeInts(const OnnxBuilder& b, const char* name, size_t cou
   const auto list = b.IntList(name);
   if (!list && !required) return std::vector<int64_t>(count, 0);
   CheckCount(b, name, list ? list->size() : 0, count, "one for each node");
-  return *list;
+  return list.value_or(std::vector<int64_t>{});
 }
 
 /// The trees of versions 1 to 3: lists of nodes that trees and numbers name. `what`: how the attributes of

@@ -261,6 +261,13 @@ TEST(OnnxFeatures, NumbersInAndOut) {
   EXPECT_THAT(Numbers(encoder.Run(TensorData::OfInts({6, 4, 5})).at("y")), ElementsAre(0, 1, 1, 0, 0, 0));
 }
 
+/// Lists of nodes may be missing where there are no nodes.
+TEST(OnnxTrees, AnEnsembleWithoutNodesIsNotRead) {
+  MlModel model("TreeEnsemble", {2, 1}, {"y"});
+  model.proto.mutable_opset_import(1)->set_version(5);
+  EXPECT_NE(model.Refusal(), "");
+}
+
 /// Identifiers of 64 bits are more than a double holds.
 TEST(OnnxFeatures, IntegersOf64BitsStayWhatTheyAre) {
   constexpr int64_t kFar = (int64_t{1} << 60) + 1;
