@@ -159,23 +159,6 @@ Case Changed(const Case& original, Changes changes, uint32_t seed) {
   return changed;
 }
 
-std::string Describe(const Case& description) {
-  std::string text = FindOp(description.op)->name;
-  for (const Argument& input : description.inputs)
-    text += input.absent ? " -" : " " + std::string(ShapeText(input.shape).c_str());
-  VisitAttrs(description.op, description.attrs, [&](int, const char* name, const auto& member) {
-    text += std::string(" ") + name + "=";
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Ints>) {
-      for (int64_t i = 0; i < member.size; ++i) text += (i > 0 ? "," : "") + std::to_string(member[i]);
-    } else if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(member)>>) {
-      text += std::to_string(static_cast<int64_t>(member));
-    } else {
-      text += std::to_string(member);
-    }
-  });
-  return text;
-}
-
 std::unique_ptr<Node> TryNode(Case description) {
   if (InputElements(description) > kMostElements) return nullptr;
   try {
@@ -188,6 +171,16 @@ std::unique_ptr<Node> TryNode(Case description) {
     return std::make_unique<Node>(description);
   } catch (const std::runtime_error&) {
     return nullptr;
+  }
+}
+
+void ForEachChange(OpCode op, const std::function<void(int i, Node& node)>& visit) {
+  for (const Case& original : ConformanceCases()) {
+    for (int i = 0; original.op == op && i < ChangesPerCase(); ++i) {
+      Case changed = Changed(original, Changes::kAll, static_cast<uint32_t>(i));
+      changed.name += ", change " + std::to_string(i);
+      if (const std::unique_ptr<Node> node = TryNode(changed)) visit(i, *node);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 /// SKIFF_RANDOM_CASES=N draws N of each case; those of a smaller N are among them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,12 +26,12 @@ enum class Changes {
 
 Case Changed(const Case& original, Changes changes, uint32_t seed);
 
-/// Operator, extents, attributes.
-std::string Describe(const Case& description);
-
 /// The case in another place than its input, if its result has other extents. Null where the rules refuse it,
 /// or where it is so large that the reference takes long.
 std::unique_ptr<Node> TryNode(Case description);
+
+/// visit(i, node) for each change of all in each case of the operator that the rules take.
+void ForEachChange(OpCode op, const std::function<void(int i, Node& node)>& visit);
 
 /// Nothing where elements are refused.
 std::optional<Node::Outcome> TryRun(Node& node, ModelState& state, const DelegateSessionOptions& options);

@@ -2,6 +2,9 @@
 
 #include <limits>
 
+#include "ops/build_ops.h"
+#include "ops/op_codes.h"
+
 namespace skiff::testing {
 
 Case& CaseList::Add(OpCode op, const char* name, std::initializer_list<Argument> inputs) {
@@ -91,6 +94,23 @@ const std::vector<Case>& ConformanceCases() {
     return std::move(list.cases());
   }();
   return cases;
+}
+
+std::string Describe(const Case& description) {
+  std::string text = FindOp(description.op)->name;
+  for (const Argument& input : description.inputs)
+    text += input.absent ? " -" : " " + std::string(ShapeText(input.shape).c_str());
+  VisitAttrs(description.op, description.attrs, [&](int, const char* name, const auto& member) {
+    text += std::string(" ") + name + "=";
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Ints>) {
+      for (int64_t i = 0; i < member.size; ++i) text += (i > 0 ? "," : "") + std::to_string(member[i]);
+    } else if constexpr (std::is_enum_v<std::remove_cvref_t<decltype(member)>>) {
+      text += std::to_string(static_cast<int64_t>(member));
+    } else {
+      text += std::to_string(member);
+    }
+  });
+  return text;
 }
 
 }  // namespace skiff::testing

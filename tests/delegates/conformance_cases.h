@@ -19,13 +19,6 @@ class CaseList {
   std::vector<Case> cases_;
 };
 
-/// Pools of floats and binary operators of f16 run on kernels of our own, which do what XNNPACK's refuse.
-#if defined(__x86_64__)
-inline constexpr bool kOwnPools = true;
-#else
-inline constexpr bool kOwnPools = false;
-#endif
-
 /// An f32 tensor.
 Argument F32(const Shape& shape, double low = -1, double high = 1);
 /// The same, constant.
@@ -56,5 +49,8 @@ void AddTreeCases(CaseList& list);
 void AddReferenceCases(CaseList& list);
 
 const std::vector<Case>& ConformanceCases();
+
+/// Operator, extents, attributes.
+std::string Describe(const Case& description);
 
 }  // namespace skiff::testing

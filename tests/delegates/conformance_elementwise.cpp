@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "conformance_cases.h"
+#include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/support.h"
 #include "ops/op_codes.h"
 #include "tests/support/operators.h"
@@ -124,7 +125,7 @@ void AddBinary(CaseList& list) {
     list.Add(op, "strided_row", {Strided(F32({3, 4, 10}), 3), F32({10}, low, high)}).output_row_gap = 2;
     list.Add(op, "strided_columns", {Strided(F32({30, 1}), 3), Strided(F32({30, 1}, low, high), 1)})
         .output_row_gap = 2;
-    if (!kOwnPools) {
+    if (!xnnpack::kHasOwnKernels) {
       Case& apart = list.AddHalf(Case(list.Add(op, "rows_apart", {F32({6, 10}), F32({6, 10}, low, high)})));
       apart.output_row_gap = 4;
       apart.falls_back = "XNNPACK's binary operator is dense";

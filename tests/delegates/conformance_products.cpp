@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "conformance_cases.h"
+#include "delegates/xnnpack/build.h"
 #include "ops/op_codes.h"
 
 namespace skiff::testing {
@@ -210,7 +211,7 @@ void AddPools(CaseList& list) {
   }
   const PoolShape beyond_both = {"", {13, 3}, {1, 1}, {6, 1, 6, 1}};
   Case& average = AddPool(list, OpCode::kAveragePool2d, "beyond_both_ends", beyond_both, 5);
-  if (!kOwnPools) average.falls_back = "XNNPACK takes rows above the image for those below it";
+  if (!xnnpack::kHasOwnKernels) average.falls_back = "XNNPACK takes rows above the image for those below it";
   list.AddHalf(Case(average));
   AddPool(list, OpCode::kAveragePool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5);
   AddPool(list, OpCode::kMaxPool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5).falls_back =
@@ -218,7 +219,8 @@ void AddPools(CaseList& list) {
   AddPool(list, OpCode::kMaxPool2d, "dilated", {"", {3, 3}, {1, 1}, {0, 0, 0, 0}, false, {2, 3}}, 5);
   Case& padded =
       AddPool(list, OpCode::kMaxPool2d, "dilated_pads", {"", {3, 3}, {1, 1}, {2, 2, 2, 2}, false, {2, 2}}, 5);
-  if (!kOwnPools) padded.falls_back = "XNNPACK reads outside the image where a dilated window is padded";
+  if (!xnnpack::kHasOwnKernels)
+    padded.falls_back = "XNNPACK reads outside the image where a dilated window is padded";
 }
 
 /// NaN and infinities in windows and beside them.

@@ -16,24 +16,16 @@ TEST_P(RandomCases, MatchTheReference) {
   const auto reference_state = std::move(ReferenceDelegate().CreateModelState({}).value());
   const auto fast_state = std::move(BuiltinXnnpackDelegate().CreateModelState({}).value());
   const std::unique_ptr<ThreadPool> pool = std::move(CreateThreadPool(2).value());
-  for (const Case& original : ConformanceCases()) {
-    if (original.op != GetParam()) continue;
-    for (int i = 0; i < ChangesPerCase(); ++i) {
-      Case changed = Changed(original, Changes::kAll, static_cast<uint32_t>(i));
-      changed.name += ", change " + std::to_string(i);
-      const std::unique_ptr<Node> node = TryNode(changed);
-      if (!node) continue;
-      SCOPED_TRACE(changed.name + ": " + Describe(changed));
-      const std::optional<Node::Outcome> expected = TryRun(*node, *reference_state, {});
-      ThreadPool* const threads = i % 2 == 0 ? nullptr : pool.get();
-      const std::optional<Node::Outcome> got =
-          TryRun(*node, *fast_state, {.thread_pool = threads, .thread_small_work = true});
-      EXPECT_EQ(got.has_value(), expected.has_value());
-      if (!got || !expected) continue;
-      EXPECT_EQ(Compare(*node, *got, *expected, *reference_state, DelegateKind::kXnnpack, /*exact=*/false),
-                "");
-    }
-  }
+  ForEachChange(GetParam(), [&](int i, Node& node) {
+    SCOPED_TRACE(node.description().name + ": " + Describe(node.description()));
+    const std::optional<Node::Outcome> expected = TryRun(node, *reference_state, {});
+    ThreadPool* const threads = i % 2 == 0 ? nullptr : pool.get();
+    const std::optional<Node::Outcome> got =
+        TryRun(node, *fast_state, {.thread_pool = threads, .thread_small_work = true});
+    EXPECT_EQ(got.has_value(), expected.has_value());
+    if (!got || !expected) return;
+    EXPECT_EQ(Compare(node, *got, *expected, *reference_state, DelegateKind::kXnnpack, /*exact=*/false), "");
+  });
 }
 
 /// One prepared node at one size after the other, as in a Session of an open shape. Its constants stay.

@@ -159,18 +159,6 @@ std::unique_ptr<Node> TryNode(const Case& description) {
   }
 }
 
-std::string Describe(const Case& description) {
-  std::string text = FindOp(description.op)->name;
-  for (const Argument& input : description.inputs) text += " " + std::string(ShapeText(input.shape).c_str());
-  VisitAttrs(description.op, description.attrs, [&](int, const char* name, const auto& member) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(member)>, Ints>) {
-      text += std::string(" ") + name + "=";
-      for (int64_t i = 0; i < member.size; ++i) text += (i > 0 ? "," : "") + std::to_string(member[i]);
-    }
-  });
-  return text;
-}
-
 class RandomWindows : public ::testing::TestWithParam<Kind> {};
 
 TEST_P(RandomWindows, MatchTheReference) {

@@ -29,21 +29,15 @@ TEST_P(VulkanRandomCases, MatchTheReference) {
   if (!state) GTEST_SKIP() << "there is no Vulkan device here";
   const auto reference_state = std::move(ReferenceDelegate().CreateModelState({}).value());
   const uint64_t messages = vulkan::ValidationMessages();
-  for (const Case& original : ConformanceCases()) {
-    if (original.op != GetParam()) continue;
-    for (int i = 0; i < ChangesPerCase(); ++i) {
-      Case changed = Changed(original, Changes::kAll, static_cast<uint32_t>(i));
-      changed.name += ", change " + std::to_string(i);
-      const std::unique_ptr<Node> node = TryNode(changed);
-      if (!node || !VulkanSupport().Supports(node->types())) continue;
-      SCOPED_TRACE(changed.name + ": " + Describe(changed));
-      const std::optional<Node::Outcome> expected = TryRun(*node, *reference_state, {});
-      const std::optional<Node::Outcome> got = TryRun(*node, *state, {});
-      EXPECT_EQ(got.has_value(), expected.has_value());
-      if (!got || !expected) continue;
-      EXPECT_EQ(Compare(*node, *got, *expected, *reference_state, DelegateKind::kVulkan), "");
-    }
-  }
+  ForEachChange(GetParam(), [&](int, Node& node) {
+    if (!VulkanSupport().Supports(node.types())) return;
+    SCOPED_TRACE(node.description().name + ": " + Describe(node.description()));
+    const std::optional<Node::Outcome> expected = TryRun(node, *reference_state, {});
+    const std::optional<Node::Outcome> got = TryRun(node, *state, {});
+    EXPECT_EQ(got.has_value(), expected.has_value());
+    if (!got || !expected) return;
+    EXPECT_EQ(Compare(node, *got, *expected, *reference_state, DelegateKind::kVulkan), "");
+  });
   EXPECT_EQ(vulkan::ValidationMessages(), messages) << "the validation layer had something to say";
 }
 

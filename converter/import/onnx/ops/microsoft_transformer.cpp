@@ -77,9 +77,9 @@ ValueId EmitKeyCount(OnnxBuilder& b, ValueId x, ValueId past) {
 ValueId EmitMask(OnnxBuilder& b, ValueId mask, ValueId x, ValueId past) {
   const DType dtype = b.DTypeOf(x);
   const int rank = b.RankOf(mask);
-  const bool another = b.ExtentOf(mask, 0).value_or(-1) != b.ExtentOf(x, 0).value_or(-1) &&
-                       b.ExtentOf(mask, 0) && b.ExtentOf(x, 0);
-  if (rank == 1 && !another) {
+  const std::optional<int64_t> counts = b.ExtentOf(mask, 0);
+  const std::optional<int64_t> batch = b.ExtentOf(x, 0);
+  if (rank == 1 && (!counts || !batch || *counts == *batch)) {
     mask = EmitFirst(b, mask, EmitKeyCount(b, x, past));
   } else if (rank != 2 && rank != 3) {
     b.Unsupported("has a mask of rank {}; [batch], [batch, keys] and [batch, queries, keys] are supported",
