@@ -9,7 +9,7 @@
 namespace skiff {
 namespace {
 
-/// How many numbers a list has, even where none of them is known; -1 where that is open.
+/// How many numbers a list has, even where none of them is known; -1 where that is open, or no list.
 int CountOf(const InferContext<Dim>& context, size_t i) {
   if (!context.Has(i)) return -1;
   const InferInput<Dim>& list = context.inputs[i];
@@ -29,11 +29,71 @@ bool KeepsAxis(const InferContext<Dim>& context, int axis) {
   });
 }
 
+/// Of those that are known: each within the rank, and none twice.
+bool AxesAreValid(const InferContext<Dim>& context, size_t i) {
+  if (!context.Has(i)) return true;
+  const InferInput<Dim>& axes = context.inputs[i];
+  uint32_t seen = 0;
+  for (int64_t k = 0; k < axes.value_count; ++k) {
+    if (!axes.values[k].constant()) continue;
+    const int axis = NormalizeAxis(axes.values[k].value, context.inputs[0].rank);
+    if (axis < 0 || ((seen >> axis) & 1u) != 0) return false;
+    seen |= 1u << axis;
+  }
+  return true;
+}
+
+bool HasKnownZero(const InferContext<Dim>& context, size_t i) {
+  if (!context.Has(i)) return false;
+  const InferInput<Dim>& list = context.inputs[i];
+  return std::any_of(list.values, list.values + list.value_count,
+                     [](const Dim& number) { return number.constant() && number.value == 0; });
+}
+
 int64_t Largest(const Dim& dim) { return std::max<int64_t>(dim.bounds().max, 0); }
 
 }  // namespace
 
-int RankOfInput(const InferContext<Dim>& context) { return context.inputs[0].rank; }
+int RankOfTopK(const InferContext<Dim>& context) {
+  const int rank = context.inputs[0].rank;
+  return NormalizeAxis(context.As<TopKAttrs>().axis, rank) < 0 ? -1 : rank;
+}
+
+int RankOfSplit(const InferContext<Dim>& context) {
+  const int rank = context.inputs[0].rank;
+  const int sizes = CountOf(context, 1);
+  const bool matches = sizes < 0 || sizes == static_cast<int>(context.outputs.size());
+  return matches && NormalizeAxis(context.As<SplitAttrs>().axis, rank) >= 0 ? rank : -1;
+}
+
+int RankOfSlice(const InferContext<Dim>& context) {
+  const int rank = context.inputs[0].rank;
+  int cut = -1;
+  for (size_t i = 1; i < context.inputs.size(); ++i) {
+    const int count = CountOf(context, i);
+    if (count < 0) continue;
+    if (count > rank || (cut >= 0 && count != cut)) return -1;
+    cut = count;
+  }
+  return AxesAreValid(context, 3) && !HasKnownZero(context, 4) ? rank : -1;
+}
+
+int RankOfPad(const InferContext<Dim>& context) {
+  const int rank = context.inputs[0].rank;
+  const int pads = CountOf(context, 1);
+  const int axes = context.Has(3) ? CountOf(context, 3) : rank;
+  const bool matches = pads < 0 || axes < 0 || (pads == 2 * axes && axes <= rank);
+  return matches && AxesAreValid(context, 3) ? rank : -1;
+}
+
+int RankOfTile(const InferContext<Dim>& context) {
+  const int rank = context.inputs[0].rank;
+  const int repeats = CountOf(context, 1);
+  return repeats < 0 || repeats == rank ? rank : -1;
+}
+
+int RankOfResize2d(const InferContext<Dim>& context) { return context.inputs[0].rank == 4 ? 4 : -1; }
+
 int RankOfVector(const InferContext<Dim>&) { return 1; }
 int RankOfReshape(const InferContext<Dim>& context) { return CountOf(context, 1); }
 int RankOfFill(const InferContext<Dim>& context) { return CountOf(context, 0); }

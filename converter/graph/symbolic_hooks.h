@@ -26,7 +26,8 @@ struct SymbolicHooks {
   OpCode op{};
   /// The elements of the only result, when those of all present inputs are known; of Shape, always.
   std::optional<Elements> (*elements)(const InferContext<Dim>& context, const KnownInputs& known) = nullptr;
-  /// The rank of the results, -1 where even that is not certain. Without it the rule's refusal stands.
+  /// The rank of the results; -1 where even that is not certain, and where no number that is open could make
+  /// the node valid: its axes and the lengths of its lists are wrong. Without it the rule's refusal stands.
   int (*rank)(const InferContext<Dim>& context) = nullptr;
   /// What is known of one extent. Without it: nothing.
   PartlyKnown (*extent)(const InferContext<Dim>& context, int rank, int axis) = nullptr;
@@ -49,7 +50,12 @@ std::optional<Elements> ReducedElements(const InferContext<Dim>& context, const 
 std::optional<Elements> CombinedElements(const InferContext<Dim>& context, const KnownInputs& known);
 
 // Ranks and extents (symbolic_extents.cpp).
-int RankOfInput(const InferContext<Dim>& context);
+int RankOfResize2d(const InferContext<Dim>& context);
+int RankOfTopK(const InferContext<Dim>& context);
+int RankOfSplit(const InferContext<Dim>& context);
+int RankOfSlice(const InferContext<Dim>& context);
+int RankOfPad(const InferContext<Dim>& context);
+int RankOfTile(const InferContext<Dim>& context);
 int RankOfVector(const InferContext<Dim>& context);
 int RankOfReshape(const InferContext<Dim>& context);
 int RankOfExpand(const InferContext<Dim>& context);

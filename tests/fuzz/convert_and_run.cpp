@@ -14,6 +14,7 @@
 #include "graph/error.h"
 #include "skiff/delegates.h"
 #include "tests/fuzz/copy_operator.h"
+#include "tests/fuzz/use_model.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -79,47 +80,85 @@ double ElementsOfInputs(const Graph& graph) {
   return all;
 }
 
+Result<std::unique_ptr<Model>> OpenConverted(const AlignedBytes& file) {
+  ModelOptions options;
+  options.delegates = BuiltinDelegates();
+  const std::vector<CustomOperator> custom = RunnableCustomOperators();
+  options.custom_operators = {custom.data(), custom.size()};
+  return Model::Open(file.span(), options);
+}
+
+std::string RefusedByLoader(const ErrorCapture& capture) {
+  return kDefect + std::string("the loader refuses it: ") + capture.message();
+}
+
+/// As they are: in plans whose shapes are found at run time.
+std::string ConvertOpen(std::vector<NamedGraph> graphs) {
+  const auto converted = ConvertGraphs(std::move(graphs));
+  const AlignedBytes file(converted->file);
+  ErrorCapture capture;
+  const Result<std::unique_ptr<Model>> model = OpenConverted(file);
+  if (!model.ok()) return RefusedByLoader(capture);
+  UseModel(**model);
+  return "";
+}
+
+bool HasOpenExtents(const std::vector<NamedGraph>& graphs) {
+  return std::any_of(graphs.begin(), graphs.end(),
+                     [](const NamedGraph& named) { return !named.graph.symbols().empty(); });
+}
+
+/// With every open extent at 2.
+std::string ConvertFixed(std::vector<NamedGraph> graphs,
+                         const std::function<void(std::string_view file)>& keep) {
+  std::vector<std::map<std::string, TensorData>> inputs;
+  for (NamedGraph& named : graphs) {
+    ShapeContract contract;
+    for (const Symbol& symbol : named.graph.symbols()) contract.dims[symbol.name] = 2;
+    FixShapes(named.graph, contract);
+    if (ElementsOfInputs(named.graph) > 1e6) return "left out: inputs of over a million elements";
+    inputs.push_back(RandomInputs(named.graph, 1));
+  }
+  const auto converted = ConvertGraphs(std::move(graphs));
+  const AlignedBytes file(converted->file);
+  if (keep) keep({reinterpret_cast<const char*>(file.span().data()), file.span().size()});
+  ErrorCapture capture;
+  const Result<std::unique_ptr<Model>> model = OpenConverted(file);
+  if (!model.ok()) return RefusedByLoader(capture);
+  Result<std::unique_ptr<Variables>> variables = Variables::Create(**model);
+  if (!variables.ok()) return capture.message();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    SessionOptions session_options;
+    session_options.signature = (*model)->signature(static_cast<int>(i)).name;
+    session_options.threads = 1;
+    session_options.memory_limit = uint64_t{64} << 20;
+    session_options.variables = variables->get();
+    Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
+    if (!session.ok()) return capture.message();
+    const EndsIfLate limit(**session);
+    RunSession(**session, inputs[i]);
+  }
+  return "";
+}
+
+std::string OutcomeOf(const std::function<std::string()>& convert) {
+  try {
+    return convert();
+  } catch (const Error& error) {
+    return (error.code() == StatusCode::kInternal ? kDefect : "") + std::string(error.what());
+  }
+}
+
 }  // namespace
 
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
                           const std::function<void(std::string_view file)>& keep) {
-  try {
+  const std::string open = OutcomeOf([&]() -> std::string {
     std::vector<NamedGraph> graphs = import();
-    std::vector<std::map<std::string, TensorData>> inputs;
-    for (NamedGraph& named : graphs) {
-      ShapeContract contract;
-      for (const Symbol& symbol : named.graph.symbols()) contract.dims[symbol.name] = 2;
-      FixShapes(named.graph, contract);
-      if (ElementsOfInputs(named.graph) > 1e6) return "left out: inputs of over a million elements";
-      inputs.push_back(RandomInputs(named.graph, 1));
-    }
-    const auto converted = ConvertGraphs(std::move(graphs));
-    const AlignedBytes file(converted->file);
-    if (keep) keep({reinterpret_cast<const char*>(file.span().data()), file.span().size()});
-    ErrorCapture capture;
-    ModelOptions model_options;
-    model_options.delegates = BuiltinDelegates();
-    const std::vector<CustomOperator> custom = RunnableCustomOperators();
-    model_options.custom_operators = {custom.data(), custom.size()};
-    Result<std::unique_ptr<Model>> model = Model::Open(file.span(), model_options);
-    if (!model.ok()) return kDefect + std::string("the loader refuses it: ") + capture.message();
-    Result<std::unique_ptr<Variables>> variables = Variables::Create(**model);
-    if (!variables.ok()) return capture.message();
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      SessionOptions session_options;
-      session_options.signature = (*model)->signature(static_cast<int>(i)).name;
-      session_options.threads = 1;
-      session_options.memory_limit = uint64_t{64} << 20;
-      session_options.variables = variables->get();
-      Result<std::unique_ptr<Session>> session = Session::Create(**model, session_options);
-      if (!session.ok()) return capture.message();
-      const EndsIfLate limit(**session);
-      RunSession(**session, inputs[i]);
-    }
-    return "";
-  } catch (const Error& error) {
-    return (error.code() == StatusCode::kInternal ? kDefect : "") + std::string(error.what());
-  }
+    return HasOpenExtents(graphs) ? ConvertOpen(std::move(graphs)) : "";
+  });
+  if (open.starts_with(kDefect)) return open;
+  return OutcomeOf([&] { return ConvertFixed(import(), keep); });
 }
 
 }  // namespace skiff::testing

@@ -11,8 +11,8 @@
 
 namespace skiff::testing {
 
-/// Imports, converts to one file, opens and runs each signature as a plan, open dimensions at 2; the error's
-/// text, or "". What begins with kDefect is none of the source's, but of the converter: a file that the
+/// Imports, converts to one file, opens and runs each signature as a plan, open dimensions at 2, before which a
+/// model that has some is converted with them and used (use_model.h); the error's text, or "". What begins with kDefect is none of the source's, but of the converter: a file that the
 /// loader refuses, or a state that it says it cannot be in. `keep` sees the file before it is opened.
 inline constexpr const char* kDefect = "DEFECT ";
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,

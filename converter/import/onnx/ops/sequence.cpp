@@ -196,14 +196,14 @@ ValueId SplitSizes(OnnxBuilder& b, ValueId x, int axis, size_t& count) {
   if (size < 1) b.Invalid("the split (input 1) is {}; 1 or more was expected", size);
   if (size == 1) return kNoValue;
   const std::optional<int64_t> extent = b.ExtentOf(x, axis);
-  if (!extent || (*extent + size - 1) / size > kMostTensors)
+  if (!extent || (*extent - 1) / size >= kMostTensors)
     OnnxBuilder::Unsupported(
         "cuts '{}' into parts of {} along axis {}, whose extent decides into how many and is not known (at "
         "most "
         "{} parts are possible); fix it (--dim, --shape)",
         b.node().input(0), size, axis, kMostTensors);
   std::vector<int64_t> sizes;
-  for (int64_t at = 0; at < *extent; at += size) sizes.push_back(std::min(size, *extent - at));
+  for (int64_t left = *extent; left > 0; left -= sizes.back()) sizes.push_back(std::min(size, left));
   count = sizes.size();
   return b.ConstantInts("sizes", sizes);
 }

@@ -169,6 +169,7 @@ TEST(OnnxSequence, SplitsIntoParts) {
   };
   EXPECT_THAT(lengths(Split({2}, true, 5), -1), ElementsAre(8, 9));
   EXPECT_THAT(lengths(Split({2}, true, 5), 1), ElementsAre(4, 5, 6, 7));
+  EXPECT_THAT(lengths(Split({INT64_MAX}, true, 5), 0), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_THAT(lengths(Split({4, 1}, false, 0), 1), ElementsAre(8, 9)) << "the extent need not be known";
   EXPECT_THAT(lengths(Split({}, false, 0), 3), ElementsAre(6, 7));
   EXPECT_THAT(lengths(Split({}, false, 0), -2), ElementsAre(6, 7));
