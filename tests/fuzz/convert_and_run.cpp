@@ -48,6 +48,17 @@ class EndsIfLate {
 
 }  // namespace
 
+double ElementsOfInputs(const Graph& graph) {
+  double all = 0;
+  for (const GraphPort& port : graph.caller_inputs()) {
+    const Shape shape = graph.value(port.value).shape();
+    all += std::accumulate(shape.begin(), shape.end(), 1.0, [](double product, int64_t extent) {
+      return product * static_cast<double>(extent);
+    });
+  }
+  return all;
+}
+
 FixedInputs FixedByName(const std::vector<std::string>& inputs) {
   constexpr std::string_view kFixed = "fixed";
   FixedInputs fixed;
@@ -68,18 +79,6 @@ void KnowCustomOperators() {
 
 namespace {
 
-/// As a double: no shape's product overflows.
-double ElementsOfInputs(const Graph& graph) {
-  double all = 0;
-  for (const GraphPort& port : graph.caller_inputs()) {
-    const Shape shape = graph.value(port.value).shape();
-    all += std::accumulate(shape.begin(), shape.end(), 1.0, [](double product, int64_t extent) {
-      return product * static_cast<double>(extent);
-    });
-  }
-  return all;
-}
-
 Result<std::unique_ptr<Model>> OpenConverted(const AlignedBytes& file) {
   ModelOptions options;
   options.delegates = BuiltinDelegates();
@@ -92,9 +91,22 @@ std::string RefusedByLoader(const ErrorCapture& capture) {
   return kDefect + std::string("the loader refuses it: ") + capture.message();
 }
 
-/// As they are: in plans whose shapes are found at run time.
+/// Beside each plan for the CPU one for a GPU, which need not be there to be planned for.
+ConvertOptions BothTargets() {
+  ConvertOptions options;
+  options.targets = {Target::kVulkan};
+  return options;
+}
+
+/// As they are: in plans whose shapes are found at run time, and in one for a few sizes of the first
+/// dimension.
 std::string ConvertOpen(std::vector<NamedGraph> graphs) {
-  const auto converted = ConvertGraphs(std::move(graphs));
+  ConvertOptions options = BothTargets();
+  for (const NamedGraph& named : graphs) {
+    if (options.buckets.empty() && !named.graph.symbols().empty())
+      options.buckets = {{{named.graph.symbols()[0].name, DimRange(1, 3)}}};
+  }
+  const auto converted = ConvertGraphs(std::move(graphs), options);
   const AlignedBytes file(converted->file);
   ErrorCapture capture;
   const Result<std::unique_ptr<Model>> model = OpenConverted(file);
@@ -119,7 +131,7 @@ std::string ConvertFixed(std::vector<NamedGraph> graphs,
     if (ElementsOfInputs(named.graph) > 1e6) return "left out: inputs of over a million elements";
     inputs.push_back(RandomInputs(named.graph, 1));
   }
-  const auto converted = ConvertGraphs(std::move(graphs));
+  const auto converted = ConvertGraphs(std::move(graphs), BothTargets());
   const AlignedBytes file(converted->file);
   if (keep) keep({reinterpret_cast<const char*>(file.span().data()), file.span().size()});
   ErrorCapture capture;
@@ -153,12 +165,13 @@ std::string OutcomeOf(const std::function<std::string()>& convert) {
 
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
                           const std::function<void(std::string_view file)>& keep) {
+  std::vector<NamedGraph> graphs;
   const std::string open = OutcomeOf([&]() -> std::string {
-    std::vector<NamedGraph> graphs = import();
-    return HasOpenExtents(graphs) ? ConvertOpen(std::move(graphs)) : "";
+    graphs = import();
+    return HasOpenExtents(graphs) ? ConvertOpen(graphs) : "";
   });
-  if (open.starts_with(kDefect)) return open;
-  return OutcomeOf([&] { return ConvertFixed(import(), keep); });
+  if (graphs.empty() || open.starts_with(kDefect)) return open;
+  return OutcomeOf([&] { return ConvertFixed(std::move(graphs), keep); });
 }
 
 }  // namespace skiff::testing
