@@ -1,5 +1,6 @@
 // What is certain of results whose extents a shape rule cannot tell for want of numbers.
 #include <algorithm>
+#include <initializer_list>
 
 #include "graph/symbolic_hooks.h"
 #include "ops/op_codes.h"
@@ -9,13 +10,22 @@
 namespace skiff {
 namespace {
 
+/// Whether what is present of these is a list as shape rules read them, whatever it holds.
+bool AreLists(const InferContext<Dim>& context, std::initializer_list<size_t> inputs) {
+  return std::all_of(inputs.begin(), inputs.end(), [&](size_t i) {
+    if (!context.Has(i)) return true;
+    const InferInput<Dim>& list = context.inputs[i];
+    return list.rank <= 1 && (list.dtype == DType::kI64 || list.dtype == DType::kI32);
+  });
+}
+
 /// How many numbers a list has, even where none of them is known; -1 where that is open, or no list.
 int CountOf(const InferContext<Dim>& context, size_t i) {
-  if (!context.Has(i)) return -1;
+  constexpr int64_t kMost = 1 << 20;  // More than any operator takes.
+  if (!context.Has(i) || !AreLists(context, {i})) return -1;
   const InferInput<Dim>& list = context.inputs[i];
-  if (list.values != nullptr) return static_cast<int>(list.value_count);
-  const bool fixed = list.rank == 1 && list.extents[0].constant() && list.extents[0].value <= kMaxRank;
-  return fixed ? static_cast<int>(list.extents[0].value) : -1;
+  if (list.rank == 0) return 1;
+  return list.extents[0].constant() ? static_cast<int>(std::min(list.extents[0].value, kMost)) : -1;
 }
 
 /// Whether an operator that takes a part of its input leaves this axis alone.
@@ -56,14 +66,15 @@ int64_t Largest(const Dim& dim) { return std::max<int64_t>(dim.bounds().max, 0);
 
 int RankOfTopK(const InferContext<Dim>& context) {
   const int rank = context.inputs[0].rank;
-  return NormalizeAxis(context.As<TopKAttrs>().axis, rank) < 0 ? -1 : rank;
+  return AreLists(context, {1}) && NormalizeAxis(context.As<TopKAttrs>().axis, rank) >= 0 ? rank : -1;
 }
 
 int RankOfSplit(const InferContext<Dim>& context) {
   const int rank = context.inputs[0].rank;
   const int sizes = CountOf(context, 1);
   const bool matches = sizes < 0 || sizes == static_cast<int>(context.outputs.size());
-  return matches && NormalizeAxis(context.As<SplitAttrs>().axis, rank) >= 0 ? rank : -1;
+  return matches && AreLists(context, {1}) && NormalizeAxis(context.As<SplitAttrs>().axis, rank) >= 0 ? rank
+                                                                                                      : -1;
 }
 
 int RankOfSlice(const InferContext<Dim>& context) {
@@ -75,7 +86,7 @@ int RankOfSlice(const InferContext<Dim>& context) {
     if (count > rank || (cut >= 0 && count != cut)) return -1;
     cut = count;
   }
-  return AxesAreValid(context, 3) && !HasKnownZero(context, 4) ? rank : -1;
+  return AreLists(context, {1, 2, 3, 4}) && AxesAreValid(context, 3) && !HasKnownZero(context, 4) ? rank : -1;
 }
 
 int RankOfPad(const InferContext<Dim>& context) {
@@ -83,16 +94,18 @@ int RankOfPad(const InferContext<Dim>& context) {
   const int pads = CountOf(context, 1);
   const int axes = context.Has(3) ? CountOf(context, 3) : rank;
   const bool matches = pads < 0 || axes < 0 || (pads == 2 * axes && axes <= rank);
-  return matches && AxesAreValid(context, 3) ? rank : -1;
+  return matches && AreLists(context, {1, 3}) && AxesAreValid(context, 3) ? rank : -1;
 }
 
 int RankOfTile(const InferContext<Dim>& context) {
   const int rank = context.inputs[0].rank;
   const int repeats = CountOf(context, 1);
-  return repeats < 0 || repeats == rank ? rank : -1;
+  return AreLists(context, {1}) && (repeats < 0 || repeats == rank) ? rank : -1;
 }
 
-int RankOfResize2d(const InferContext<Dim>& context) { return context.inputs[0].rank == 4 ? 4 : -1; }
+int RankOfResize2d(const InferContext<Dim>& context) {
+  return AreLists(context, {1}) && context.inputs[0].rank == 4 ? 4 : -1;
+}
 
 int RankOfVector(const InferContext<Dim>&) { return 1; }
 int RankOfReshape(const InferContext<Dim>& context) { return CountOf(context, 1); }
@@ -102,7 +115,7 @@ int RankOfExpand(const InferContext<Dim>& context) {
   return target < 0 ? -1 : std::max(context.inputs[0].rank, target);
 }
 
-int RankOfPlaces(const InferContext<Dim>&) { return 2; }
+int RankOfPlaces(const InferContext<Dim>& context) { return AreLists(context, {1}) ? 2 : -1; }
 
 /// Of TopK: along its axis as many as are asked for.
 PartlyKnown ExtentOfBest(const InferContext<Dim>& context, int rank, int axis) {

@@ -256,7 +256,10 @@ Status Session::Internals::ChooseState() {
 
 /// Where this fails the state is nothing's, and a call with the same shape begins anew.
 Status Session::Internals::MakeReady(ShapeState& state, const PlanData& plan) {
-  SKIFF_RETURN_IF_ERROR(state.Prepare(plan, options, sizes, input_views, *this));
+  SKIFF_RETURN_IF_ERROR(state.FindShapes(plan, options, input_views, *this));
+  // What delegates prepare grows with the shapes: those that will not fit are refused first.
+  SKIFF_RETURN_IF_ERROR(CheckLimit(state.arena_bytes(), "the arena"));
+  SKIFF_RETURN_IF_ERROR(state.Prepare(sizes, input_views));
   SKIFF_RETURN_IF_ERROR(CheckVariables(state));
   if (const Status status = MakeRoom(state); !status.ok()) {
     state.Release();

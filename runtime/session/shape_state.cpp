@@ -50,8 +50,8 @@ Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options, De
   return OkStatus();
 }
 
-Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, Span<const int64_t> sizes,
-                           Span<const TensorView> inputs, DelegateSessions& sessions) {
+Status ShapeState::FindShapes(const PlanData& plan, const SessionOptions& options,
+                              Span<const TensorView> inputs, DelegateSessions& sessions) {
   ready_ = false;
   if (adopted_ != &plan) SKIFF_RETURN_IF_ERROR(Adopt(plan, options, sessions));
   PlanMessage message;
@@ -59,6 +59,10 @@ Status ShapeState::Prepare(const PlanData& plan, const SessionOptions& options, 
     if (status.code() != StatusCode::kInvalidModel) return status;
     return Fail(StatusCode::kInvalidArgument, "these input shapes cannot be run: %s", message.text);
   }
+  return OkStatus();
+}
+
+Status ShapeState::Prepare(Span<const int64_t> sizes, Span<const TensorView> inputs) {
   bound_to = 0;
   Status status = prepared_.Reshape();
   if (BuildHas(Feature::kShapes) && status.ok()) status = Remember(sizes, inputs);

@@ -18,11 +18,14 @@ class ShapeState {
            std::equal(sizes.begin(), sizes.end(), sizes_.begin(), sizes_.end()) && SameElements(inputs);
   }
 
-  /// Prepares the state for `plan` at a shape, whatever it was before. It is ready once SetReady() says so,
-  /// when there is memory for its arena. After a failure it is nothing's. kInvalidArgument: the plan's
-  /// operators cannot take these inputs.
-  Status Prepare(const PlanData& plan, const SessionOptions& options, Span<const int64_t> sizes,
-                 Span<const TensorView> inputs, DelegateSessions& sessions);
+  /// The shapes of `plan` and its arena's size at a shape, whatever the state was before; it is ready for
+  /// nothing then. kInvalidArgument: the plan's operators cannot take these inputs.
+  Status FindShapes(const PlanData& plan, const SessionOptions& options, Span<const TensorView> inputs,
+                    DelegateSessions& sessions);
+
+  /// Prepares the operators for what FindShapes() found. The state is ready once SetReady() says so, when
+  /// there is memory for its arena. After a failure it is nothing's.
+  Status Prepare(Span<const int64_t> sizes, Span<const TensorView> inputs);
 
   void SetReady() { ready_ = true; }
   /// The next call prepares it again.

@@ -1,4 +1,5 @@
 // Resizing: linear on XNNPACK, nearest with a table of source pixels.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -96,12 +97,16 @@ class LinearResizeStep final : public OperatorStep {
 };
 
 class NearestResizeStep final : public Step {
+  /// No picture is as wide, and of larger tables no limit would know.
+  static constexpr int64_t kMostSources = 1 << 20;
+
  public:
   using Step::Step;
 
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
+    if (std::max(y.shape[1], y.shape[2]) > kMostSources) return Refuse();
     SKIFF_RETURN_IF_ERROR(FindSources(0, rows_));
     SKIFF_RETURN_IF_ERROR(FindSources(1, columns_));
     pixel_bytes_ = static_cast<size_t>(x.shape[3]) * ElementBytes(x);

@@ -1,7 +1,8 @@
-// Without libFuzzer this is the program: it runs the target over its seeds, over what its mutator makes of
-// each, and over the files that it is given; SKIFF_FUZZ_CORPUS=FOLDER: also over those of the target's corpus
-// there, as platforms/fuzz leaves it. With libFuzzer it writes the seeds for it, or the models that its seeds
-// are converted to. usage: TARGET [FILE...] | --write-seeds FOLDER | --write-models FOLDER
+// Without libFuzzer this is the program: it runs the target over its seeds and over what its mutator makes of
+// each, or over the files and folders that it is given; SKIFF_FUZZ_CORPUS=FOLDER: also over those of the
+// target's corpus there, as platforms/fuzz leaves it. With libFuzzer it writes the seeds for it, or the
+// models that its seeds are converted to. usage: TARGET [--mutations N] | TARGET FILE... | --write-seeds
+// FOLDER | --write-models FOLDER
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -143,6 +144,28 @@ std::string Mutated(std::string bytes, unsigned number) {
   return bytes;
 }
 
+/// Each, and what becomes of it; `mutations`: how often, a number.
+void RunSeeds(const char* mutations) {
+  const std::vector<std::string> seeds = skiff::testing::FuzzSeeds();
+  skiff::testing::Require(!seeds.empty(), "the target has no seeds");
+  unsigned long count = seeds.size() > kManySeeds ? 1 : 3;
+  if (mutations != nullptr) count = std::strtoul(mutations, nullptr, 10);
+  unsigned number = 0;  // No two seeds are changed in the same way.
+  for (const std::string& seed : seeds) {
+    Run(seed);
+    for (unsigned long i = 0; i < count; ++i) Run(Mutated(seed, number++));
+  }
+  std::printf("%zu seeds, %lu mutations of each\n", seeds.size(), count);
+}
+
+/// A file, or all below a folder.
+void AddFiles(const fs::path& from, std::vector<fs::path>& paths) {
+  if (!fs::is_directory(from)) return paths.push_back(from);
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    if (entry.is_regular_file()) paths.push_back(entry.path());
+  }
+}
+
 }  // namespace
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
@@ -155,28 +178,17 @@ extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t) {
 int main(int argc, char** argv) {
   skiff::testing::BeQuiet();
   if (skiff::testing::HasWritten(argc, argv)) return 0;
-  const std::vector<std::string> seeds = skiff::testing::FuzzSeeds();
-  skiff::testing::Require(!seeds.empty(), "the target has no seeds");
-  unsigned mutations = seeds.size() > kManySeeds ? 1 : 3;
-  int files = 1;
-  if (argc >= 3 && std::strcmp(argv[1], "--mutations") == 0) {
-    mutations = static_cast<unsigned>(std::strtoul(argv[2], nullptr, 10));
-    files = 3;
-  }
-  unsigned number = 0;  // No two seeds are changed in the same way.
-  for (const std::string& seed : seeds) {
-    Run(seed);
-    for (unsigned i = 0; i < mutations; ++i) Run(Mutated(seed, number++));
-  }
-  std::vector<fs::path> paths(argv + std::min(files, argc), argv + argc);
-  if (const char* corpora = std::getenv("SKIFF_FUZZ_CORPUS"); corpora != nullptr) {
-    const std::string target = fs::path(argv[0]).filename().string().substr(std::strlen("fuzz_"));
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(corpora) / target)) {
-      if (entry.is_regular_file()) paths.push_back(entry.path());
-    }
+  const bool counted = argc == 3 && std::strcmp(argv[1], "--mutations") == 0;
+  std::vector<fs::path> paths;
+  if (argc > 1 && !counted) {
+    for (int i = 1; i < argc; ++i) AddFiles(argv[i], paths);
+  } else {
+    RunSeeds(counted ? argv[2] : nullptr);
+    if (const char* corpora = std::getenv("SKIFF_FUZZ_CORPUS"); corpora != nullptr)
+      AddFiles(fs::path(corpora) / fs::path(argv[0]).filename().string().substr(std::strlen("fuzz_")), paths);
   }
   for (const fs::path& path : paths) Run(skiff::testing::ReadFile(path));
-  std::printf("%zu seeds, %u mutations of each, %zu files\n", seeds.size(), mutations, paths.size());
+  if (!paths.empty()) std::printf("%zu files\n", paths.size());
   return 0;
 }
 

@@ -72,6 +72,27 @@ TEST(MemoryLimit, HoldsForTheSameShapeAgain) {
   }
 }
 
+/// A delegate would make tables of 2^31 numbers for these columns, which takes it minutes.
+TEST(MemoryLimit, IsKeptBeforeDelegatesPrepare) {
+  const OpenedModel opened(R"(graph g {
+    symbol n: 1..
+    input x: bool[n, 2, 2, 1]
+    const sizes: i64[2] = [1, 2147483648]
+    y = Resize2d(x, sizes) {mode=nearest}
+    output y = y
+  })");
+  for (const Backend backend : kBackends) {
+    SessionOptions options;
+    options.backend = backend;
+    options.memory_limit = 4000000;
+    const auto session = NewSession(*opened.model, options);
+    ErrorCapture capture;
+    ASSERT_TRUE(session->InputBuffer(0, Shape{1, 2, 2, 1}).ok()) << capture.message();
+    EXPECT_EQ(session->Run().code(), StatusCode::kOutOfMemory);
+    EXPECT_THAT(capture.message(), HasSubstr("the memory limit is 4000000"));
+  }
+}
+
 /// A buffer that grows takes the place of the old one.
 TEST(MemoryLimit, CountsAnInputOnce) {
   const OpenedModel opened(kOpenRows);
