@@ -232,6 +232,10 @@ void Quantize(const Graph& graph, const Node& node, std::vector<ValueType>& type
       types[i].dtype = from.dtype;
       types[i].quantization = AlongAxis(graph.value(node.inputs[moved_input]).quantization, moved.axis);
     }
+    if (DTypeBits(types[i].dtype) == 4 && !types[i].quantization) {
+      Throw(StatusCode::kInvalidModel, "{}: output {} is {}, which only quantised constants can be",
+            DescribeNode(graph, node), i, DTypeName(types[i].dtype));
+    }
     quantized |= types[i].quantization != nullptr;
     outputs.push_back(ViewOf(types[i].dtype, types[i].dims, types[i].quantization));
   }

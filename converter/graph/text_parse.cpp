@@ -15,6 +15,7 @@
 #include "graph/text.h"
 #include "graph/text_grammar.h"
 #include "graph/text_lexer.h"
+#include "graph/verify.h"
 #include "ops/build_ops.h"
 #include "plan/limits.h"
 
@@ -384,6 +385,8 @@ class Parser {
     if (def == nullptr) Lexer::Fail(op, fmt::format("there is no operator '{}'", op.text));
     std::vector<ValueId> inputs;
     List("(", ")", [&] { inputs.push_back(TakeIf("_") ? kNoValue : TakeValue()); });
+    if (const std::string defect = DefectOfArity(*def, inputs.size(), names.size()); !defect.empty())
+      Lexer::Fail(op, fmt::format("'{}' ({}): {}", names[0], def->name, defect));
     const NodeId id = graph_.AddNode(def->code, std::move(inputs), names);
     Node& node = graph_.node(id);
     node.name = names[0];

@@ -28,15 +28,8 @@ void CheckId(const Graph& graph, const Node& node, ValueId id) {
 }
 
 void CheckArity(const Graph& graph, const Node& node, const OpDef& def) {
-  const size_t count = node.inputs.size();
-  if (count < def.min_inputs || (def.max_inputs != kVariadic && count > def.max_inputs)) {
-    Broken(graph, node, "it has {} inputs, the operator takes {} to {}", count, def.min_inputs,
-           def.max_inputs);
-  }
-  const bool outputs_fit =
-      def.outputs == kVariadic ? !node.outputs.empty() : node.outputs.size() == def.outputs;
-  if (!outputs_fit)
-    Broken(graph, node, "it has {} outputs, the operator has {}", node.outputs.size(), def.outputs);
+  const std::string defect = DefectOfArity(def, node.inputs.size(), node.outputs.size());
+  if (!defect.empty()) Broken(graph, node, "{}", defect);
 }
 
 /// Inputs of nodes, each of which is one value's use.
@@ -160,6 +153,15 @@ void CheckPorts(const Graph& graph) {
 }
 
 }  // namespace
+
+std::string DefectOfArity(const OpDef& def, size_t inputs, size_t outputs) {
+  if (inputs < def.min_inputs || (def.max_inputs != kVariadic && inputs > def.max_inputs))
+    return fmt::format("it has {} inputs, the operator takes {} to {}", inputs, def.min_inputs,
+                       def.max_inputs);
+  if (def.outputs == kVariadic ? outputs == 0 : outputs != def.outputs)
+    return fmt::format("it has {} outputs, the operator has {}", outputs, def.outputs);
+  return "";
+}
 
 void Verify(const Graph& graph) {
   const Uses listed = CheckValues(graph);

@@ -10,4 +10,7 @@ namespace skiff {
 /// of bodies, and that they fit their node. Throws Error (kInternal) naming the node and the broken rule.
 void Verify(const Graph& graph);
 
+/// What is wrong with how many inputs and results a node of an operator has; "": nothing.
+std::string DefectOfArity(const OpDef& def, size_t inputs, size_t outputs);
+
 }  // namespace skiff

@@ -1,4 +1,5 @@
 // BatchNorm with constant statistics is y * a + b per channel.
+#include <algorithm>
 #include <cmath>
 
 #include "ops/op_codes.h"
@@ -57,6 +58,10 @@ bool IsAmongIntegers(const Graph& graph, NodeId id, int axis) {
   const ValueId codes = DequantizedFrom(graph, node.inputs[0]);
   if (codes == kNoValue || graph.value(codes).dims.size() != 4 || axis != 3) return false;
   if (!graph.value(codes).quantization->per_tensor() || DTypeBits(graph.value(codes).dtype) != 8)
+    return false;
+  // A picture without pixels has no windows.
+  const std::vector<Dim>& dims = graph.value(codes).dims;
+  if (std::any_of(dims.begin() + 1, dims.end(), [](const Dim& dim) { return dim.bounds().min < 1; }))
     return false;
   const std::vector<Use>& uses = graph.value(node.outputs[0]).uses;
   const bool is_clamped = uses.size() == 1 && graph.node(uses[0].node).op == OpCode::kClamp;

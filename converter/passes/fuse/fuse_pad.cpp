@@ -48,7 +48,15 @@ bool WindowsSeeInput(const Pool2dAttrs& pool, const Ints& pads) {
   return true;
 }
 
-Ints Sum(const Ints& a, const Ints& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}; }
+/// Nothing where it is more than windows may have.
+std::optional<Ints> Sum(const Ints& a, const Ints& b) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  const Ints sum{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]};
+  for (const int64_t pads : sum) {
+    if (pads > kMost) return {};
+  }
+  return sum;
+}
 
 bool HasNoPads(const Pool2dAttrs& pool) {
   return pool.pads[0] + pool.pads[1] + pool.pads[2] + pool.pads[3] == 0;
@@ -59,12 +67,14 @@ bool AddPads(Graph& graph, NodeId window, NodeId pad, const Ints& pads) {
   Node& node = graph.node(window);
   if (node.op == OpCode::kConv2d) {
     auto& attrs = node.As<Conv2dAttrs>();
-    if (attrs.auto_pad != AutoPad::kExplicit || !PadsWith(graph, pad, 0)) return false;
-    attrs.pads = Sum(attrs.pads, pads);
+    const std::optional<Ints> sum = Sum(attrs.pads, pads);
+    if (attrs.auto_pad != AutoPad::kExplicit || !PadsWith(graph, pad, 0) || !sum) return false;
+    attrs.pads = *sum;
     return true;
   }
   auto& attrs = node.As<Pool2dAttrs>();
-  if (attrs.auto_pad != AutoPad::kExplicit || attrs.ceil_mode) return false;
+  const std::optional<Ints> sum = Sum(attrs.pads, pads);
+  if (attrs.auto_pad != AutoPad::kExplicit || attrs.ceil_mode || !sum) return false;
   if (node.op == OpCode::kAveragePool2d) {
     if (!PadsWith(graph, pad, 0) || !(attrs.count_include_pad || HasNoPads(attrs))) return false;
     attrs.count_include_pad = true;
@@ -74,7 +84,7 @@ bool AddPads(Graph& graph, NodeId window, NodeId pad, const Ints& pads) {
                                 IsNonNegative(graph, graph.node(pad).inputs[0]);
     if (!PadsWith(graph, pad, -INFINITY) && !zero_is_lowest) return false;
   }
-  attrs.pads = Sum(attrs.pads, pads);
+  attrs.pads = *sum;
   return true;
 }
 

@@ -22,9 +22,10 @@ std::optional<ChannelStride> ReadChannelStride(const Graph& graph, NodeId id) {
   const auto starts = IntConstant(graph, InputOf(graph, id, 1));
   const auto axes = IntConstant(graph, InputOf(graph, id, 3));
   const auto steps = IntConstant(graph, InputOf(graph, id, 4));
-  const Shape shape = graph.value(graph.node(id).inputs[0]).shape();
-  if (!graph.value(graph.node(id).inputs[0]).dims.back().constant()) return {};
-  if (!starts || !axes || !steps || *axes != std::vector<int64_t>{shape.rank() - 1}) return {};
+  if (!starts || !axes || !steps) return {};
+  const Value& x = graph.value(graph.node(id).inputs[0]);
+  const Shape shape = x.shape();
+  if (*axes != std::vector<int64_t>{shape.rank() - 1} || !x.dims.back().constant()) return {};
   const ChannelStride stride{(*starts)[0], (*steps)[0]};
   const bool regular = stride.step > 1 && shape.last() % stride.step == 0 && stride.first >= 0 &&
                        stride.first < stride.step &&

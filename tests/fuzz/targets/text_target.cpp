@@ -45,10 +45,13 @@ void KeepCaches(Graph& graph) {
 
 }  // namespace
 
+/// Nets and pass cases; and what once was a defect.
 std::vector<std::string> FuzzSeeds() {
   std::vector<std::string> seeds = {kSmallNet, kCountingGraph, kQuantizedGraph, kNarrowGraph, kCacheNet};
   for (const std::string& cases : FilesIn("tests/converter/passes", ".txt", SIZE_MAX))
     AppendGraphs(cases, seeds);
+  for (std::string& once : FilesIn("tests/fuzz/seeds/text", ".txt", SIZE_MAX))
+    seeds.push_back(std::move(once));
   return seeds;
 }
 
