@@ -166,7 +166,7 @@ std::string OutcomeOf(const std::function<std::string()>& convert) {
 std::string ConvertAndRun(const std::function<std::vector<NamedGraph>()>& import,
                           const std::function<void(std::string_view file)>& keep) {
   std::vector<NamedGraph> graphs;
-  const std::string open = OutcomeOf([&]() -> std::string {
+  std::string open = OutcomeOf([&]() -> std::string {
     graphs = import();
     return HasOpenExtents(graphs) ? ConvertOpen(graphs) : "";
   });

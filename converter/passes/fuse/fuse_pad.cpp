@@ -1,5 +1,5 @@
 // Padding of height and width becomes the pads of the window operator behind it.
-#include <cmath>
+#include <limits>
 
 #include "ops/op_codes.h"
 #include "passes/fuse/clamp_range.h"
@@ -82,7 +82,7 @@ bool AddPads(Graph& graph, NodeId window, NodeId pad, const Ints& pads) {
     // A pool's own pads count as minus infinity.
     const bool zero_is_lowest = HasNoPads(attrs) && PadsWith(graph, pad, 0) && WindowsSeeInput(attrs, pads) &&
                                 IsNonNegative(graph, graph.node(pad).inputs[0]);
-    if (!PadsWith(graph, pad, -INFINITY) && !zero_is_lowest) return false;
+    if (!PadsWith(graph, pad, -std::numeric_limits<double>::infinity()) && !zero_is_lowest) return false;
   }
   attrs.pads = *sum;
   return true;
