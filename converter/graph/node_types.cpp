@@ -120,7 +120,10 @@ bool HasOpenNumbers(const InferContext<Dim>& context) {
     const InferInput<Dim>& input = context.inputs[i];
     if (std::any_of(input.extents, input.extents + input.rank, open)) return true;
     if (std::any_of(input.values, input.values + input.value_count, open)) return true;
-    if (input.present && def->NeedsValues(i) && input.values == nullptr && input.constant == nullptr)
+    const bool empty = std::any_of(input.extents, input.extents + input.rank,
+                                   [](const Dim& dim) { return dim.constant() && dim.value == 0; });
+    if (input.present && def->NeedsValues(i) && input.values == nullptr && input.constant == nullptr &&
+        !empty)
       return true;
   }
   return false;
