@@ -20,7 +20,7 @@ constexpr int kMostPlans = 4;
 constexpr int kShapesOfPlan = 2;
 constexpr int64_t kLargestSize = 64;
 constexpr int64_t kMostElements = 1 << 16;  // A window of a pool may reach over all of them, from each.
-constexpr size_t kReadableBehind = 16;  // What BindInput() asks for.
+constexpr size_t kReadableBehind = 16;      // What BindInput() asks for.
 constexpr uint64_t kMemoryLimit = uint64_t{24} << 20;
 constexpr uint64_t kLoopLimit = 1 << 12;
 
