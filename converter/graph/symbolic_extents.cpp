@@ -72,9 +72,8 @@ int RankOfTopK(const InferContext<Dim>& context) {
 int RankOfSplit(const InferContext<Dim>& context) {
   const int rank = context.inputs[0].rank;
   const int sizes = CountOf(context, 1);
-  const bool matches = sizes < 0 || sizes == static_cast<int>(context.outputs.size());
-  return matches && AreLists(context, {1}) && NormalizeAxis(context.As<SplitAttrs>().axis, rank) >= 0 ? rank
-                                                                                                      : -1;
+  if (!AreLists(context, {1}) || NormalizeAxis(context.As<SplitAttrs>().axis, rank) < 0) return -1;
+  return sizes < 0 || sizes == static_cast<int>(context.outputs.size()) ? rank : -1;
 }
 
 int RankOfSlice(const InferContext<Dim>& context) {

@@ -258,10 +258,11 @@ Status Session::Internals::ChooseState() {
 Status Session::Internals::MakeReady(ShapeState& state, const PlanData& plan) {
   SKIFF_RETURN_IF_ERROR(state.FindShapes(plan, options, input_views, *this));
   // What delegates prepare grows with the shapes: those that will not fit are refused first.
-  SKIFF_RETURN_IF_ERROR(CheckLimit(state.arena_bytes(), "the arena"));
-  SKIFF_RETURN_IF_ERROR(state.Prepare(sizes, input_views));
-  SKIFF_RETURN_IF_ERROR(CheckVariables(state));
-  if (const Status status = MakeRoom(state); !status.ok()) {
+  Status status = CheckLimit(state.arena_bytes(), "the arena");
+  if (status.ok()) status = state.Prepare(sizes, input_views);
+  if (status.ok()) status = CheckVariables(state);
+  if (status.ok()) status = MakeRoom(state);
+  if (!status.ok()) {
     state.Release();
     return status;
   }

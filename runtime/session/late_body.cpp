@@ -87,10 +87,14 @@ Status LateBody::ChooseState(const TensorView& scratch) {
 
 Status LateBody::MakeReady(ShapeState& state, const TensorView& scratch) {
   SKIFF_RETURN_IF_ERROR(state.FindShapes(*plan_, *options_, inputs_, *sessions_));
-  if (!Fits(state, scratch)) SKIFF_RETURN_IF_ERROR(GrowArena(state.arena_bytes()));
-  SKIFF_RETURN_IF_ERROR(state.Prepare(extents_, inputs_));
-  state.SetReady();
-  return OkStatus();
+  Status status = Fits(state, scratch) ? OkStatus() : GrowArena(state.arena_bytes());
+  if (status.ok()) status = state.Prepare(extents_, inputs_);
+  if (status.ok()) {
+    state.SetReady();
+  } else {
+    state.Release();
+  }
+  return status;
 }
 
 Status LateBody::GrowArena(uint64_t bytes) {

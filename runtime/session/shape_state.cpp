@@ -64,11 +64,8 @@ Status ShapeState::FindShapes(const PlanData& plan, const SessionOptions& option
 
 Status ShapeState::Prepare(Span<const int64_t> sizes, Span<const TensorView> inputs) {
   bound_to = 0;
-  Status status = prepared_.Reshape();
-  if (BuildHas(Feature::kShapes) && status.ok()) status = Remember(sizes, inputs);
-  // Operators of which some know the new shape, and some the old one, are good for nothing.
-  if (!status.ok()) Release();
-  return status;
+  SKIFF_RETURN_IF_ERROR(prepared_.Reshape());
+  return BuildHas(Feature::kShapes) ? Remember(sizes, inputs) : OkStatus();
 }
 
 Status ShapeState::Bind(unsigned char* arena, Span<void* const> inputs) {

@@ -24,7 +24,8 @@ class ShapeState {
                     DelegateSessions& sessions);
 
   /// Prepares the operators for what FindShapes() found. The state is ready once SetReady() says so, when
-  /// there is memory for its arena. After a failure it is nothing's.
+  /// there is memory for its arena. After a failure it has to be released: operators of which some know the
+  /// new shape, and some the old one, are good for nothing.
   Status Prepare(Span<const int64_t> sizes, Span<const TensorView> inputs);
 
   void SetReady() { ready_ = true; }

@@ -9,10 +9,12 @@ onnx needs the package onnx, tflite flatc.
 """
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 import variants
@@ -44,7 +46,7 @@ def of_onnx(data, opened):
     for variant in variants.variants(document):
         try:
             yield json_format.ParseDict(variant, onnx.ModelProto()).SerializeToString()
-        except json_format.ParseError:
+        except (json_format.ParseError, TypeError, ValueError):
             pass  # The field cannot hold it.
 
 
@@ -65,8 +67,8 @@ def of_tflite(data, opened):
             document = json.load(file)
         if opened:
             for graph in document.get("subgraphs", [])[:1]:
-                for index in graph.get("inputs", []):
-                    tensor = graph["tensors"][index]
+                tensors = graph.get("tensors", [])
+                for tensor in (tensors[index] for index in graph.get("inputs", []) if index < len(tensors)):
                     tensor["shape_signature"] = [-1] * len(tensor.get("shape", []))
         for variant in variants.variants(document):
             with open(place + ".json", "w") as file:
@@ -131,6 +133,8 @@ def main():
     arguments = parser.parse_args()
     part, parts = (int(number) for number in arguments.part.split("/"))
     changes_of, most_bytes = KINDS[arguments.kind]
+    if arguments.kind == "onnx" and importlib.util.find_spec("onnx") is None:
+        sys.exit("this Python has no package onnx; --help says what is needed")
     os.makedirs(arguments.out, exist_ok=True)
     for name in sorted(os.listdir(arguments.seeds))[part::parts]:
         with open(os.path.join(arguments.seeds, name), "rb") as file:
