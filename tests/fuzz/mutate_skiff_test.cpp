@@ -1,5 +1,5 @@
 // Damages the FlatBuffer part of .skiff files by bytes and by fields, opens them and, where that succeeds,
-// runs them on every backend. 1,000 of each kind per sample file.
+// runs them on every backend. 1,000 of each kind per sample file, fewer on the GPU.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,11 +10,13 @@
 #include "tests/fuzz/quantized_graph.h"
 #include "tests/fuzz/skiff_parts.h"
 #include "tests/support/state_nets.h"
+#include "tests/support/vulkan.h"
 
 namespace skiff::testing {
 namespace {
 
 constexpr int kMutationsPerFile = 1000;
+constexpr int kMutationsOnGpu = 500;
 
 const char* const kAttention = R"(graph attention {
   input x: f32[1, 6, 8]
@@ -81,10 +83,14 @@ struct Sample {
   const char* graph;   ///< Null: the trained classifier of samples/characters.
   bool cache = false;  ///< It is kCacheNet, whose caches are variables.
 
-  std::vector<uint8_t> File() const {
-    if (cache) return OpenedModel(WithStates(graph, kCachePairs), AsWritten()).converted->file;
-    return graph != nullptr ? OpenedModel(graph, AsWritten()).converted->file
-                            : ConvertFile(SKIFF_SOURCE_DIR "/samples/characters/characters.onnx")->file;
+  std::vector<uint8_t> File(std::vector<Target> targets = {}) const {
+    ConvertOptions options;
+    if (graph != nullptr) options = AsWritten();
+    options.targets = std::move(targets);
+    if (cache) return OpenedModel(WithStates(graph, kCachePairs), options).converted->file;
+    return graph != nullptr
+               ? OpenedModel(graph, options).converted->file
+               : ConvertFile(SKIFF_SOURCE_DIR "/samples/characters/characters.onnx", options)->file;
   }
 };
 
@@ -92,6 +98,16 @@ class MutateSkiff : public ::testing::TestWithParam<Sample> {
  protected:
   const Parts parts_{GetParam().File()};
 };
+
+/// Without the plans for the CPU, so that each change is one of those for the GPU.
+std::unique_ptr<format::ModelT> GpuPlans(const Parts& parts) {
+  std::unique_ptr<format::ModelT> model = parts.Unpack();
+  for (const auto& signature : model->signatures) {
+    std::erase_if(signature->plans,
+                  [](const auto& plan) { return plan->target != static_cast<uint8_t>(Target::kVulkan); });
+  }
+  return model;
+}
 
 void Check(const Outcomes& outcomes, const char* title) {
   outcomes.Print(title);
@@ -129,6 +145,24 @@ TEST_P(MutateSkiff, ByFields) {
     outcomes.Add(OpenAndRun(parts_.Assemble(*model)));
   }
   Check(outcomes, "by fields");
+}
+
+TEST_P(MutateSkiff, ByFieldsOnTheGpu) {
+  if (!HasVulkan()) GTEST_SKIP() << "there is no Vulkan device here";
+  const Parts parts(GetParam().File({Target::kVulkan}));
+  const uint64_t messages = VulkanMessages();
+  ASSERT_EQ(OpenAndRun(parts.Assemble(*GpuPlans(parts)), false, kOnGpu), "");
+  Outcomes outcomes;
+  for (int seed = 0; seed < kMutationsOnGpu; ++seed) {
+    std::mt19937 random(static_cast<uint32_t>(seed));
+    const std::unique_ptr<format::ModelT> model = GpuPlans(parts);
+    MutateFields(random, *model);
+    SCOPED_TRACE(seed);
+    outcomes.Add(OpenAndRun(parts.Assemble(*model), false, kOnGpu));
+  }
+  outcomes.Print("on the GPU");
+  EXPECT_GT(outcomes.ran(), kMutationsOnGpu / 20);
+  EXPECT_EQ(VulkanMessages(), messages) << "the validation layer had something to say";
 }
 
 INSTANTIATE_TEST_SUITE_P(Samples, MutateSkiff,

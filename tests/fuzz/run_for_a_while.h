@@ -10,15 +10,16 @@
 
 namespace skiff::testing {
 
-/// A damaged loop may never end.
+/// A damaged loop may never end. A GPU may have to compile its shaders first.
 inline Status RunForAWhile(Session& session) {
+  const std::chrono::milliseconds longest(session.target() == Target::kCpu ? 20 : 1000);
   std::mutex mutex;
   std::condition_variable ended;
   bool over = false;
   std::thread watch([&] {
     std::unique_lock<std::mutex> lock(mutex);
     // Run() takes back a cancellation that comes before it begins.
-    while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return over; })) session.Cancel();
+    while (!ended.wait_for(lock, longest, [&] { return over; })) session.Cancel();
   });
   const Status status = session.Run();
   {

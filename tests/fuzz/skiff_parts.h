@@ -25,17 +25,28 @@ inline std::vector<uint8_t> Damaged(const std::string& graph, const PlanDamage& 
   return parts.Assemble(*model);
 }
 
-/// Opens a file and runs it on every backend; the error's text, or "".
-inline std::string OpenAndRun(const std::vector<uint8_t>& file, bool keep_intermediates = false) {
+struct Way {
+  Backend backend;
+  Target target;
+};
+inline const std::vector<Way> kOnCpu = {{Backend::kReference, Target::kCpu},
+                                        {Backend::kPlanned, Target::kCpu}};
+inline const std::vector<Way> kOnGpu = {{Backend::kPlanned, Target::kVulkan}};
+
+/// Opens a file and runs it in each of these ways; the error's text, or "".
+inline std::string OpenAndRun(const std::vector<uint8_t>& file, bool keep_intermediates = false,
+                              const std::vector<Way>& ways = kOnCpu) {
   const AlignedBytes bytes(file);
   ErrorCapture capture;
   ModelOptions options;
   options.delegates = BuiltinDelegates();
   Result<std::unique_ptr<Model>> model = Model::Open(bytes.span(), options);
   if (!model.ok()) return capture.message();
-  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+  for (const Way& way : ways) {
     SessionOptions session_options;
-    session_options.backend = backend;
+    session_options.backend = way.backend;
+    session_options.target = way.target;
+    session_options.fall_back = false;
     session_options.threads = 1;
     session_options.memory_limit = uint64_t{64} << 20;
     session_options.keep_intermediates = keep_intermediates;

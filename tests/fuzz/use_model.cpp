@@ -11,6 +11,7 @@
 #include "skiff/labels.h"
 #include "tests/fuzz/misuse_session.h"
 #include "tests/fuzz/run_for_a_while.h"
+#include "tests/support/vulkan.h"
 
 namespace skiff::testing {
 namespace {
@@ -174,11 +175,13 @@ class User {
   volatile uint8_t sum_ = 0;  ///< So that reading is not left out.
 };
 
-void UseSignature(Model& model, int signature, Backend backend) {
+void UseSignature(Model& model, int signature, Backend backend, Target target) {
   SessionOptions options;
   const SignatureInfo info = model.signature(signature);
   options.signature = info.name;
   options.backend = backend;
+  options.target = target;
+  options.fall_back = false;
   options.threads = 1;
   options.memory_limit = kMemoryLimit;
   options.loop_limit = kLoopLimit;
@@ -201,11 +204,13 @@ void UseSignature(Model& model, int signature, Backend backend) {
 }  // namespace
 
 void UseModel(Model& model) {
+  static const bool on_gpu = std::getenv("SKIFF_FUZZ_VULKAN") != nullptr && HasVulkan();
   MisuseOptions(model);
   for (int signature = 0; signature < std::min(kMostSignatures, model.signature_count()); ++signature) {
     if (model.plan_count(signature) == 0) continue;
-    for (const Backend backend : {Backend::kReference, Backend::kPlanned})
-      UseSignature(model, signature, backend);
+    UseSignature(model, signature, Backend::kReference, Target::kCpu);
+    UseSignature(model, signature, Backend::kPlanned, Target::kCpu);
+    if (on_gpu) UseSignature(model, signature, Backend::kPlanned, Target::kVulkan);
   }
 }
 
