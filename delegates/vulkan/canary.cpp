@@ -172,7 +172,7 @@ Status CheckDevice(const std::shared_ptr<Device>& device, const VulkanOptions& o
   // What is forced may be another shader than was tried before.
   const bool usual = options.fault == VulkanFault::kNone && options.dot == VulkanDot::kWhereFast;
   if (usual && device->IsChecked(options.precision)) return OkStatus();
-  Weights weights(device, options);
+  Weights weights(device, options, 0);
   std::shared_ptr<Arena> arena;
   Tuning tuning(*device, options, nullptr);
   const Environment environment{device, &options, cache_folder, &weights, &tuning, &device->pipelines(),

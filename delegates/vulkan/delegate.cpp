@@ -31,11 +31,12 @@ class Session final : public DelegateSession {
 
 class State final : public ModelState {
  public:
-  State(std::shared_ptr<Device> device, const VulkanOptions& options, const char* cache_folder)
+  State(std::shared_ptr<Device> device, const VulkanOptions& options, const char* cache_folder,
+        uint64_t file_bytes)
       : device_(std::move(device)),
         options_(options),
         cache_folder_(cache_folder),
-        weights_(device_, options_),
+        weights_(device_, options_, file_bytes),
         tuning_(*device_, options_, cache_folder) {}
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
@@ -70,10 +71,10 @@ Result<std::unique_ptr<ModelState>> VulkanDelegate::CreateModelState(const Model
     return Fail(StatusCode::kUnsupported, "'%s' has no 16-bit %s", device->name(),
                 storage ? "storage, which f16 activations need" : "storage and arithmetic for shaders");
   }
-  if (options_.fault != VulkanFault::kDeviceLost)
+  if (options_.fault != VulkanFault::kDeviceLost && options_.fault != VulkanFault::kTooLong)
     SKIFF_RETURN_IF_ERROR(vulkan::CheckDevice(device, options_, options.cache_folder));
-  std::unique_ptr<ModelState> state(new (std::nothrow)
-                                        vulkan::State(std::move(device), options_, options.cache_folder));
+  std::unique_ptr<ModelState> state(new (std::nothrow) vulkan::State(
+      std::move(device), options_, options.cache_folder, options.content.size()));
   if (!state) return Fail(StatusCode::kOutOfMemory, "cannot allocate the Vulkan state");
   return state;
 }

@@ -88,6 +88,10 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart, size_t* most_inpu
   }
   for (size_t i = 0; i < plan.inputs.size(); ++i)
     input_of_[static_cast<size_t>(plan.inputs[i])] = static_cast<int32_t>(i);
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t root = plan.placements[i].view_of;
+    tensors_[i].in_input = root != TensorPlacement::kRoot && input_of_[static_cast<size_t>(root)] >= 0;
+  }
   SKIFF_RETURN_IF_ERROR(FindLifetimes());
   for (const PlanNode& node : plan.nodes) {
     *most_inputs = node.inputs.size() > *most_inputs ? node.inputs.size() : *most_inputs;

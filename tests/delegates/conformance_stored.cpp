@@ -55,6 +55,12 @@ void AddOthers(CaseList& list) {
                           {F32({2, 5, 24}), codes});
     made.As<MatMulAttrs>().transpose_b = transposed;
   }
+  // Blocks of outputs, with scales of their own at each depth.
+  const Shape of_outputs{8, 12};
+  list.Add(
+      OpCode::kFullyConnected, "stored_blocks_of_outputs",
+      {F32({3, 12}), StoredWeights(DType::kI4, of_outputs, QuantizedInBlocks(of_outputs, 0, 4, 0.03f, true)),
+       Weights({8})});
   list.Add(OpCode::kMatMul, "stored_u4",
            {F32({3, 10}), StoredWeights(DType::kU4, Shape{10, 7}, Quantized(0.05f, 7))});
   for (const int64_t kernel : {1, 3}) {

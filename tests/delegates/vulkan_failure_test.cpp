@@ -64,7 +64,8 @@ TEST_P(VulkanFailure, IsAnErrorWhereTheGpuIsDemanded) {
 
 std::string FaultName(const ::testing::TestParamInfo<Failure>& info) {
   constexpr const char* kNames[] = {"none",          "no_device", "old_driver",  "missing_feature",
-                                    "out_of_memory", "pipeline",  "device_lost", "wrong_result"};
+                                    "out_of_memory", "pipeline",  "device_lost", "too_long",
+                                    "wrong_result"};
   const bool arithmetic = info.param.precision == VulkanPrecision::kF16Arithmetic;
   return std::string(kNames[static_cast<size_t>(info.param.fault)]) + (arithmetic ? "_arithmetic" : "");
 }
@@ -101,6 +102,26 @@ TEST_F(VulkanSession, ReportsALostDeviceAndStartsAnew) {
     ErrorCapture capture;
     EXPECT_EQ(session->Run().code(), StatusCode::kDeviceLost);
     EXPECT_THAT(capture.message(), HasSubstr("the device is lost"));
+  }
+  Opened opened(kSmallNet, TestOptions());
+  const auto session = opened.MustCreate();
+  const Tensors inputs = RandomInputs(opened.source(), 7);
+  ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+}
+
+TEST_F(VulkanSession, LeavesADeviceThatDoesNotComeBackAlone) {
+  VulkanOptions options = TestOptions();
+  options.fault = VulkanFault::kTooLong;
+  {
+    Opened opened(kSmallNet, options);
+    const auto session = opened.MustCreate();
+    const Tensors inputs = RandomInputs(opened.source(), 7);
+    ASSERT_TRUE(session->SetInput("image", inputs.at("image").view()).ok());
+    ErrorCapture capture;
+    EXPECT_EQ(session->Run().code(), StatusCode::kDeviceLost);
+    EXPECT_THAT(capture.message(), HasSubstr("it took too long"));
+    EXPECT_EQ(session->Run().code(), StatusCode::kDeviceLost);
+    EXPECT_THAT(capture.message(), HasSubstr("was lost before"));
   }
   Opened opened(kSmallNet, TestOptions());
   const auto session = opened.MustCreate();

@@ -16,7 +16,7 @@ namespace skiff::testing {
 inline vulkan::Program ProgramOf(const Node& node, const std::shared_ptr<vulkan::Device>& device,
                                  const VulkanOptions& options = {}) {
   const vulkan::Tuning tuning(*device, options, nullptr);
-  vulkan::Weights weights(device, options);
+  vulkan::Weights weights(device, options, 0);
   vulkan::Program program;
   const SegmentView segment = node.segment();
   vulkan::Emitter emit(segment, *device, options, tuning, weights, program);

@@ -1,5 +1,7 @@
 #include "tests/fuzz/use_model.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -26,7 +28,11 @@ constexpr uint64_t kMemoryLimit = uint64_t{24} << 20;
 constexpr uint64_t kLoopLimit = 1 << 12;
 
 struct Free {
-  void operator()(uint8_t* memory) const { std::free(memory); }
+  size_t mapped = 0;  ///< 0: of the heap.
+  void operator()(uint8_t* memory) const {
+    if (mapped == 0) std::free(memory);
+    if (mapped != 0 && munmap(memory, mapped) != 0) std::abort();
+  }
 };
 using Bytes = std::unique_ptr<uint8_t, Free>;
 
@@ -35,6 +41,13 @@ Bytes Exactly(size_t bytes) {
   void* memory = nullptr;
   if (posix_memalign(&memory, 64, bytes) != 0) std::abort();
   return Bytes(static_cast<uint8_t*>(memory));
+}
+
+/// Whole pages, which can be protected.
+Bytes Mapped(size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) std::abort();
+  return Bytes(static_cast<uint8_t*>(memory), Free{bytes});
 }
 
 /// Small numbers, and as integers indices that are often in range.
@@ -66,7 +79,9 @@ std::vector<int64_t> Sizes(const Model& model, const PlanSummary& plan, int call
 
 class User {
  public:
-  User(Model& model, Session& session) : model_(model), session_(session) {}
+  /// `protects`: what is bound cannot be written.
+  User(Model& model, Session& session, bool protects)
+      : model_(model), session_(session), protects_(protects) {}
 
   void Call(const PlanSummary& plan, int call) {
     const std::vector<int64_t> sizes = Sizes(model_, plan, call);
@@ -105,8 +120,9 @@ class User {
         return session_.SetInput(index, TensorView(copied.get(), port.dtype, shape)).ok();
       }
       case 1: {
-        bound.push_back(Exactly(bytes + kReadableBehind));
+        bound.push_back(protects_ ? Mapped(bytes + kReadableBehind) : Exactly(bytes + kReadableBehind));
         Fill(bound.back().get(), bytes + kReadableBehind, call);
+        if (protects_ && mprotect(bound.back().get(), bytes + kReadableBehind, PROT_READ) != 0) std::abort();
         return session_.BindInput(index, TensorView(bound.back().get(), port.dtype, shape)).ok();
       }
       default: {
@@ -172,6 +188,7 @@ class User {
 
   Model& model_;
   Session& session_;
+  const bool protects_;
   volatile uint8_t sum_ = 0;  ///< So that reading is not left out.
 };
 
@@ -192,7 +209,8 @@ void UseSignature(Model& model, int signature, Backend backend, Target target) {
   if (!session.ok()) return;
   static_cast<void>((*session)->Run().ok());  // Inputs that were never set.
   MisuseSession(model, **session);
-  User user(model, **session);
+  // Of the CPU by chance: a sanitizer sees no end of what is protected.
+  User user(model, **session, target == Target::kVulkan || model.file_bytes() / 64 % 2 == 0);
   int call = 0;
   for (int plan = 0; plan < std::min(kMostPlans, model.plan_count(signature)); ++plan) {
     for (int shape = 0; shape < kShapesOfPlan; ++shape) user.Call(model.plan(signature, plan), call++);

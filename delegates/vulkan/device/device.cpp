@@ -6,6 +6,7 @@
 
 #include "core/fixed_array.h"
 #include "delegates/vulkan/device/instance.h"
+#include "delegates/vulkan/device/memory.h"
 #include "delegates/vulkan/pipelines/pipelines.h"
 
 namespace skiff::vulkan {
@@ -269,19 +270,21 @@ Status Device::CreateLayouts() {
 
 VulkanLimits Device::LimitsFor(const VulkanOptions& options) const {
   const VkPhysicalDeviceLimits& own = properties_.limits;
+  // What is bound is rounded up to whole vectors.
+  const uint64_t range = std::min<uint64_t>(own.maxStorageBufferRange, largest_allocation_) /
+                         kTensorAlignment * kTensorAlignment;
   const auto lower = [](auto limit, auto asked) { return asked == 0 ? limit : std::min(limit, asked); };
-  return {
-      lower(std::min<uint64_t>(own.maxStorageBufferRange, largest_allocation_), options.limits.buffer_range),
-      lower(std::min(own.maxComputeWorkGroupCount[0], own.maxComputeWorkGroupCount[1]),
-            options.limits.group_count),
-      lower(std::min(own.maxComputeWorkGroupInvocations, own.maxComputeWorkGroupSize[0]),
-            options.limits.group_size)};
+  return {lower(range, options.limits.buffer_range),
+          lower(std::min(own.maxComputeWorkGroupCount[0], own.maxComputeWorkGroupCount[1]),
+                options.limits.group_count),
+          lower(std::min(own.maxComputeWorkGroupInvocations, own.maxComputeWorkGroupSize[0]),
+                options.limits.group_size)};
 }
 
 Device::Device() = default;
 
 Device::~Device() {
-  if (device_ == VK_NULL_HANDLE) return;
+  if (device_ == VK_NULL_HANDLE || stuck_) return;
   pipelines_.reset();
   vkDestroyPipelineLayout(device_, pipeline_layout_, nullptr);
   vkDestroyDescriptorSetLayout(device_, set_layout_, nullptr);
@@ -304,7 +307,9 @@ Status Device::Submit(VkCommandBuffer commands, VkFence fence) {
 
 Status Device::Wait(VkFence fence) {
   constexpr uint64_t kTooLong = 600ull * 1000 * 1000 * 1000;
-  return Note(vkWaitForFences(device_, 1, &fence, VK_TRUE, kTooLong), "vkWaitForFences");
+  const VkResult result = vkWaitForFences(device_, 1, &fence, VK_TRUE, kTooLong);
+  if (result == VK_TIMEOUT) stuck_ = true;
+  return Note(result, "vkWaitForFences");
 }
 
 }  // namespace skiff::vulkan

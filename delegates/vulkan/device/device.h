@@ -55,6 +55,8 @@ class Device {
   VkDescriptorSetLayout set_layout() const { return set_layout_; }
   VkPipelineLayout pipeline_layout() const { return pipeline_layout_; }
   bool lost() const { return lost_; }
+  /// It is lost, and still at work that took too long: what that uses must not be destroyed.
+  bool stuck() const { return stuck_; }
   /// Shaders that are known to go wrong here.
   bool IsQuarantined(Shader shader) const { return quarantined_[static_cast<size_t>(shader)]; }
   void Quarantine(Shader shader) { quarantined_[static_cast<size_t>(shader)] = true; }
@@ -69,6 +71,11 @@ class Device {
   Status Wait(VkFence fence);
   /// As if the device had gone away (VulkanFault::kDeviceLost).
   Status Lose() { return Note(VK_ERROR_DEVICE_LOST, "vkQueueSubmit (a fault that was asked for)"); }
+  /// As if its work took too long (VulkanFault::kTooLong).
+  Status Stick() {
+    stuck_ = true;
+    return Note(VK_TIMEOUT, "vkWaitForFences (a fault that was asked for)");
+  }
 
  private:
   Device();
@@ -93,6 +100,7 @@ class Device {
   VkDescriptorSetLayout set_layout_ = VK_NULL_HANDLE;
   VkPipelineLayout pipeline_layout_ = VK_NULL_HANDLE;
   std::atomic<bool> lost_{false};
+  std::atomic<bool> stuck_{false};
   std::atomic<bool> quarantined_[kShaderCount] = {};
   std::atomic<bool> checked_[3] = {};
   std::unique_ptr<Pipelines> pipelines_;

@@ -56,7 +56,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 }
 
 Buffer::~Buffer() {
-  if (!device_) return;
+  if (!device_ || device_->stuck()) return;
   vkDestroyBuffer(device_->handle(), buffer_, nullptr);
   vkFreeMemory(device_->handle(), memory_, nullptr);
 }

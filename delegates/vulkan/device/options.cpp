@@ -28,6 +28,7 @@ VulkanFault FaultFromName(const char* name) {
       {"out-of-memory", VulkanFault::kOutOfMemory},
       {"pipeline", VulkanFault::kPipeline},
       {"device-lost", VulkanFault::kDeviceLost},
+      {"too-long", VulkanFault::kTooLong},
       {"wrong-result", VulkanFault::kWrongResult},
   };
   for (const auto& row : kRows) {

@@ -14,6 +14,7 @@ enum class VulkanFault : uint8_t {
   kOutOfMemory,     ///< Device memory cannot be allocated.
   kPipeline,        ///< No pipeline can be made.
   kDeviceLost,      ///< The device is lost when work is handed to it.
+  kTooLong,         ///< The work that is handed to it takes too long.
   kWrongResult,     ///< Shaders compute wrong numbers.
 };
 

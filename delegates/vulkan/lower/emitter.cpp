@@ -31,7 +31,9 @@ PipelineKey Emitter::KeyOf(Shader shader, std::initializer_list<uint32_t> consta
 Result<Operand> Emitter::TensorOperand(int32_t tensor) {
   const TensorView& view = segment_.tensors[static_cast<size_t>(tensor)].view;
   const uint32_t size = DeviceBytes(view.dtype, f16());
-  if (size == 0) return Refuse();
+  // Shaders count elements, and their sums of two positions, in 32 bits.
+  constexpr int64_t kMostElements = int64_t{1} << 30;
+  if (size == 0 || view.shape.elements() > kMostElements) return Refuse();
   Operand operand;
   operand.place = Operand::Place::kTensor;
   operand.index = tensor;

@@ -285,7 +285,7 @@ Status LowerPad(Emitter& emit) {
     // Its bits as they are for words; as f32 for floats.
     if (!emit.input(2).constant) return Refuse();
     const TensorView& value = emit.in(2);
-    if (dtype == DType::kF16) {
+    if (value.dtype == DType::kF16) {
       const float wide = HalfToFloat(*value.as<const uint16_t>());
       std::memcpy(&push.value, &wide, sizeof(wide));
     } else if (DTypeSize(dtype) == 4) {

@@ -238,11 +238,11 @@ Status LowerBatchNorm(Emitter& emit) {
   std::memcpy(&epsilon, &emit.As<NormAttrs>().epsilon, sizeof(epsilon));
   const auto count = static_cast<uint64_t>((channels + 3) / 4 * 4);
   SKIFF_ASSIGN_OR_RETURN(const Operand scale,
-                         emit.Packed(hash, kBatchNormScale, {epsilon}, count, [&](float* to) {
+                         emit.Packed(hash, kBatchNormScale, {epsilon, channels}, count, [&](float* to) {
                            for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<float>(factor(c));
                          }));
   SKIFF_ASSIGN_OR_RETURN(
-      const Operand shift, emit.Packed(hash, kBatchNormShift, {epsilon}, count, [&](float* to) {
+      const Operand shift, emit.Packed(hash, kBatchNormShift, {epsilon, channels}, count, [&](float* to) {
         for (int64_t c = 0; c < channels; ++c) {
           to[c] = static_cast<float>(static_cast<double>(Floats(emit.in(2))[c]) -
                                      static_cast<double>(Floats(emit.in(3))[c]) * factor(c));

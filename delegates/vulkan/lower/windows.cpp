@@ -7,7 +7,16 @@
 namespace skiff::vulkan {
 namespace {
 
+/// An invocation walks over its whole window, also where that is outside of the picture: of more taps, which
+/// no net has, a driver would take the device for dead.
+constexpr int64_t kMostTaps = 1 << 18;
+
+/// Rows and columns of a picture, for each of which there is a table: of more a small file could ask.
+constexpr int64_t kMostPositions = 1 << 20;
+
 Status LowerPool(Emitter& emit, bool average) {
+  const Ints& kernel = emit.As<Pool2dAttrs>().kernel;
+  if (kernel[0] > kMostTaps / kernel[1]) return Refuse();
   const PoolWindows push = PoolWindowsOf(emit);
   SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Out(0));
@@ -58,6 +67,7 @@ Status LowerResize2d(Emitter& emit) {
   const Shape& in = emit.in(0).shape;
   const Shape& out = emit.out(0).shape;
   const MovedElement element = MovedAs(emit.in(0).dtype);
+  if (out[1] > kMostPositions || out[2] > kMostPositions) return Refuse();
   const int taps = attrs.mode == ResizeMode::kNearest ? 1 : (attrs.mode == ResizeMode::kLinear ? 2 : 4);
   FixedArray<uint32_t> table;
   SKIFF_RETURN_IF_ERROR(table.Allocate(static_cast<size_t>(2 * taps * (out[1] + out[2]))));

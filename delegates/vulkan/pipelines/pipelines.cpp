@@ -75,6 +75,7 @@ const char* ShaderName(Shader shader) {
 }
 
 Pipelines::~Pipelines() {
+  if (device_.stuck()) return;
   for (const Pipeline& pipeline : pipelines_) vkDestroyPipeline(device_.handle(), pipeline.handle, nullptr);
   vkDestroyPipelineCache(device_.handle(), cache_, nullptr);
 }

@@ -25,7 +25,7 @@ Commands& Commands::operator=(Commands&& other) noexcept {
 }
 
 void Commands::Destroy() {
-  if (!device_) return;
+  if (!device_ || device_->stuck()) return;
   vkDestroyFence(device_->handle(), fence_, nullptr);
   vkDestroyDescriptorPool(device_->handle(), descriptors_, nullptr);
   vkDestroyCommandPool(device_->handle(), pool_, nullptr);
@@ -98,6 +98,9 @@ Status Commands::End() { return Check(vkEndCommandBuffer(commands_), "vkEndComma
 
 Status Commands::Run(VulkanFault fault) {
   if (fault == VulkanFault::kDeviceLost) return device_->Lose();
+  // Work that took too long may still be there, of these commands as well.
+  if (device_->lost()) return Fail(StatusCode::kDeviceLost, "'%s' was lost before", device_->name());
+  if (fault == VulkanFault::kTooLong) return device_->Stick();
   SKIFF_RETURN_IF_ERROR(Check(vkResetFences(device_->handle(), 1, &fence_), "vkResetFences"));
   SKIFF_RETURN_IF_ERROR(device_->Submit(commands_, fence_));
   return device_->Wait(fence_);

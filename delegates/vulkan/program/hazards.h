@@ -16,6 +16,8 @@ class Hazards {
   /// Whether work that reads and writes these must wait for earlier work.
   bool Conflicts(Span<const ByteRange> reads, Span<const ByteRange> writes) const;
   Status Note(Span<const ByteRange> reads, Span<const ByteRange> writes);
+  /// So many are pending that comparing with all of them costs more than a barrier.
+  bool full() const { return reads_.size() + writes_.size() > 512; }
   /// After a barrier nothing is pending.
   void Clear();
 

@@ -62,6 +62,8 @@ struct Program {
   List<IntegerCheck> checks;
   List<uint32_t> table;  ///< What dispatches read beside tensors and push constants.
 
+  uint64_t memory_bytes() const { return dispatches.memory_bytes() + table.memory_bytes(); }
+
   struct Mark {
     size_t dispatches = 0, variants = 0, scratch = 0, aliases = 0, checks = 0, table = 0;
   };

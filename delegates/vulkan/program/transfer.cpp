@@ -65,7 +65,6 @@ const Row* FindRow(DType dtype, bool f16) {
 template <class Visit>
 void ForEachRow(const TensorView& host, uint32_t device_bytes, Visit&& visit) {
   const int64_t elements = host.shape.elements();
-  if (elements == 0) return;
   const int64_t length = host.dense() ? elements : host.shape.last();
   const int64_t host_step = host.row_stride * DTypeSize(host.dtype);
   for (int64_t row = 0; row < elements / length; ++row)
@@ -80,13 +79,16 @@ uint32_t DeviceBytes(DType dtype, bool f16) {
   return dtype == DType::kBool ? 4 : static_cast<uint32_t>(DTypeSize(dtype));
 }
 
+// Of what is empty the device need not know the type.
 void ToDevice(const TensorView& host, bool f16, unsigned char* device) {
+  if (host.shape.elements() == 0) return;
   const RowFn convert = FindRow(host.dtype, f16)->to_device;
   ForEachRow(host, DeviceBytes(host.dtype, f16),
              [&](unsigned char* row, int64_t at, int64_t count) { convert(row, device + at, count); });
 }
 
 void FromDevice(const unsigned char* device, bool f16, const TensorView& host) {
+  if (host.shape.elements() == 0) return;
   const RowFn convert = FindRow(host.dtype, f16)->from_device;
   ForEachRow(host, DeviceBytes(host.dtype, f16),
              [&](unsigned char* row, int64_t at, int64_t count) { convert(device + at, row, count); });

@@ -18,13 +18,13 @@ struct WeightsKey {
 
 class Weights {
  public:
-  Weights(std::shared_ptr<Device> device, const VulkanOptions& options)
-      : device_(std::move(device)), options_(options) {}
+  /// Of a file of so many bytes.
+  Weights(std::shared_ptr<Device> device, const VulkanOptions& options, uint64_t file_bytes);
 
   /// The constant's place; place kNone where it was never added.
   Operand Find(const WeightsKey& key);
   /// Room for `bytes`, which the caller fills at `*host` before Flush(). kOutOfMemory: the device has no
-  /// more.
+  /// more, or the file asks for many times its own size (its weights may lie one over the other).
   Result<Operand> Add(const WeightsKey& key, uint64_t bytes, unsigned char** host);
   /// Brings what was added to the device.
   Status Flush();
@@ -35,6 +35,7 @@ class Weights {
   struct Entry {
     WeightsKey key;
     Operand place;
+    int32_t next = -1;  ///< Of those in the same bucket.
   };
   struct Chunk {
     Buffer device;
@@ -43,11 +44,15 @@ class Weights {
     uint64_t flushed = 0;
   };
   Status AddChunk(uint64_t bytes);
+  int32_t& BucketOf(const WeightsKey& key);
+  Status GrowBuckets();
 
   std::shared_ptr<Device> device_;
   const VulkanOptions options_;
+  const uint64_t limit_;
   std::mutex lock_;
   List<Entry> entries_;
+  FixedArray<int32_t> buckets_;  ///< The newest entry of each; a power of two of them.
   List<Chunk> chunks_;
   std::atomic<uint64_t> bytes_{0};
 };

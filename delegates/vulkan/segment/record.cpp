@@ -20,22 +20,18 @@ Status Segment::RecordAll() {
     recordings_ = std::move(more);
   }
   for (size_t i = 0; i < residency_.spans.size(); ++i) {
-    if (residency_.spans[i].gpu) SKIFF_RETURN_IF_ERROR(Record(residency_.spans[i], recordings_[i]));
+    if (!residency_.spans[i].gpu) continue;
+    residency_.Enter(uses_, residency_.spans[i]);
+    SKIFF_RETURN_IF_ERROR(Record(residency_.spans[i], recordings_[i]));
   }
   return OkStatus();
 }
 
 /// Copies between the staging buffers and the arena: each tensor lies at the same offset in all of them.
-/// Tensors that share their memory are copied once; two copies to one place would race.
 void Segment::RecordTransfers(const NodeSpan& span, bool up, VkCommandBuffer commands) const {
-  const auto moves = [&](const Resident& resident) { return up ? resident.upload : resident.download; };
-  const Resident* const first = residency_.residents.begin() + span.first_resident;
   for (size_t i = span.first_resident; i < span.end_resident; ++i) {
     const Resident& resident = residency_.residents[i];
-    const bool copied = std::any_of(first, &resident, [&](const Resident& earlier) {
-      return earlier.root == resident.root && moves(earlier);
-    });
-    if (copied || !moves(resident)) continue;
+    if (!resident.copied || !(up ? resident.upload : resident.download)) continue;
     const VkBufferCopy region{resident.offset, resident.offset, resident.bytes};
     vkCmdCopyBuffer(commands, up ? arena_->upload.handle() : arena_->device.handle(),
                     up ? arena_->device.handle() : arena_->download.handle(), 1, &region);
@@ -43,9 +39,7 @@ void Segment::RecordTransfers(const NodeSpan& span, bool up, VkCommandBuffer com
 }
 
 Status Segment::Record(const NodeSpan& span, Recording& recording) {
-  uint32_t dispatches = 0;
-  for (const Dispatch& dispatch : program_.dispatches)
-    dispatches += dispatch.node >= span.begin && dispatch.node < span.end ? 1 : 0;
+  const auto dispatches = static_cast<uint32_t>(span.end_dispatch - span.first_dispatch);
   SKIFF_RETURN_IF_ERROR(recording.commands.Begin(environment_.device, dispatches));
   SKIFF_RETURN_IF_ERROR(PrepareQueries(span, recording));
   const VkCommandBuffer commands = recording.commands.handle();
@@ -85,17 +79,17 @@ Status Segment::RecordDispatches(const NodeSpan& span, Recording& recording) {
   };
   if (recording.query_count > 0)
     vkCmdWriteTimestamp(commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, recording.queries, 0);
-  for (const Dispatch& dispatch : program_.dispatches) {
-    if (dispatch.node < span.begin || dispatch.node >= span.end) continue;
+  for (size_t d = span.first_dispatch; d < span.end_dispatch; ++d) {
+    const Dispatch& dispatch = program_.dispatches[d];
     stamp_until(dispatch.node);
     ByteRange reads[kMaxBindings];
     ByteRange writes[kMaxBindings];
     size_t read_count = 0;
     size_t write_count = 0;
     for (int i = 0; i < dispatch.bindings; ++i) {
-      const Resident* resident = residency_.Find(span, dispatch.operands[i]);
       const Operand::Place place = dispatch.operands[i].place;
       if (place != Operand::Place::kTensor && place != Operand::Place::kScratch) continue;
+      const Resident* resident = residency_.Find(uses_, span, dispatch.operands[i]);
       const ByteRange range{resident->offset, resident->offset + resident->bytes};
       if (i < dispatch.reads) {
         reads[read_count++] = range;
@@ -103,7 +97,7 @@ Status Segment::RecordDispatches(const NodeSpan& span, Recording& recording) {
         writes[write_count++] = range;
       }
     }
-    if (hazards.Conflicts({reads, read_count}, {writes, write_count})) {
+    if (hazards.full() || hazards.Conflicts({reads, read_count}, {writes, write_count})) {
       Barrier(commands, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_WRITE_BIT,
               VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT);
       hazards.Clear();
@@ -124,7 +118,7 @@ Status Segment::RecordDispatch(const NodeSpan& span, const Dispatch& dispatch, C
         break;
       case Operand::Place::kTensor:
       case Operand::Place::kScratch:
-        buffers[i] = {arena_->device.handle(), residency_.Find(span, operand)->offset,
+        buffers[i] = {arena_->device.handle(), residency_.Find(uses_, span, operand)->offset,
                       BoundBytes(operand.bytes)};
         break;
       case Operand::Place::kTable:

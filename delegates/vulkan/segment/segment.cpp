@@ -34,6 +34,7 @@ bool ReadsNothing(const SegmentView& segment, const PlanNode& node) {
 }  // namespace
 
 Segment::~Segment() {
+  if (environment_.device->stuck()) return;
   for (const Recording& recording : recordings_)
     vkDestroyQueryPool(environment_.device->handle(), recording.queries, nullptr);
 }
@@ -43,16 +44,7 @@ Status Segment::Prepare() {
   SKIFF_RETURN_IF_ERROR(on_gpu_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(empty_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(references_.Allocate(count));
-  SKIFF_RETURN_IF_ERROR(uses_.Allocate(segment_.tensors.size()));
-  for (size_t n = 0; n < segment_.nodes.size(); ++n) {
-    for (const int32_t input : segment_.nodes[n].inputs) {
-      if (input >= 0) uses_[static_cast<size_t>(input)].last_reader = static_cast<int32_t>(n);
-    }
-    for (const int32_t output : segment_.nodes[n].outputs) {
-      if (output >= 0) uses_[static_cast<size_t>(output)].producer = static_cast<int32_t>(n);
-    }
-  }
-  for (const int32_t output : segment_.outputs) uses_[static_cast<size_t>(output)].plan_output = true;
+  SKIFF_RETURN_IF_ERROR(uses_.Find(segment_));
   SKIFF_RETURN_IF_ERROR(described_.Allocate(count));
   for (uint32_t n = segment_.begin; n < segment_.end; ++n)
     SKIFF_RETURN_IF_ERROR(Describe(segment_.nodes[n], described_[n - segment_.begin]));
@@ -85,6 +77,7 @@ Status Segment::Lower() {
     empty_[i] = !HasElements(segment_, node.outputs);
     on_gpu_[i] = true;
     if (empty_[i]) continue;
+    SKIFF_RETURN_IF_ERROR(CheckLimit(program_.memory_bytes()));
     const Program::Mark before = program_.mark();
     emit.Begin(n);
     const bool quantized = ComputesQuantized(described_[i].types);
@@ -104,6 +97,7 @@ Status Segment::Lower() {
 Status Segment::MakeTable() {
   const uint64_t bytes = program_.table.size() * 4;
   if (bytes == 0) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(CheckLimit(bytes));
   SKIFF_ASSIGN_OR_RETURN(
       table_, Buffer::Create(environment_.device, bytes, MemoryUse::kDevice, *environment_.options));
   if (table_.mapped() != nullptr) {
@@ -126,9 +120,21 @@ Status Segment::MakeTable() {
 Status Segment::MakeReport() {
   const uint64_t bytes = program_.checks.size() * kTensorAlignment;
   if (bytes <= report_.bytes()) return OkStatus();
+  SKIFF_RETURN_IF_ERROR(CheckLimit(bytes));
   SKIFF_ASSIGN_OR_RETURN(
       report_, Buffer::Create(environment_.device, bytes, MemoryUse::kDownload, *environment_.options));
   return OkStatus();
+}
+
+/// Before `bytes` are allocated; what all segments hold together the Session checks behind it.
+Status Segment::CheckLimit(uint64_t bytes) const {
+  const uint64_t limit = environment_.session.memory_limit;
+  if (bytes <= limit) return OkStatus();
+  return Fail(StatusCode::kOutOfMemory,
+              "%llu bytes are needed beside the arena for '%s', the memory limit is %llu "
+              "(SessionOptions::memory_limit)",
+              static_cast<unsigned long long>(bytes), environment_.device->name(),
+              static_cast<unsigned long long>(limit));
 }
 
 Status Segment::GrowArena() {
@@ -141,8 +147,10 @@ Status Segment::GrowArena() {
       SKIFF_ASSIGN_OR_RETURN(buffer, Buffer::Create(environment_.device, bytes, use, *environment_.options));
       return OkStatus();
     };
+    SKIFF_RETURN_IF_ERROR(CheckLimit(bytes));
     SKIFF_RETURN_IF_ERROR(create(larger->device, MemoryUse::kDevice));
     if (larger->device.mapped() == nullptr) {
+      SKIFF_RETURN_IF_ERROR(CheckLimit(3 * bytes));
       SKIFF_RETURN_IF_ERROR(create(larger->upload, MemoryUse::kUpload));
       SKIFF_RETURN_IF_ERROR(create(larger->download, MemoryUse::kDownload));
     }
@@ -176,16 +184,13 @@ Status Segment::Bind() {
 }
 
 void Segment::ClearReport(const NodeSpan& span) const {
-  for (size_t i = 0; i < program_.checks.size(); ++i) {
-    if (program_.checks[i].node >= span.begin && program_.checks[i].node < span.end)
-      std::memcpy(report_.mapped() + i * kTensorAlignment, &kNoneOutside, sizeof(kNoneOutside));
-  }
+  for (size_t i = span.first_check; i < span.end_check; ++i)
+    std::memcpy(report_.mapped() + i * kTensorAlignment, &kNoneOutside, sizeof(kNoneOutside));
 }
 
 Status Segment::ReadReport(const NodeSpan& span) const {
-  for (size_t i = 0; i < program_.checks.size(); ++i) {
+  for (size_t i = span.first_check; i < span.end_check; ++i) {
     const IntegerCheck& check = program_.checks[i];
-    if (check.node < span.begin || check.node >= span.end) continue;
     uint32_t first = 0;
     std::memcpy(&first, report_.mapped() + i * kTensorAlignment, sizeof(first));
     if (first == kNoneOutside) continue;
@@ -298,7 +303,7 @@ uint64_t Segment::ShareOfArena() const {
 }
 
 uint64_t Segment::workspace_bytes() const {
-  uint64_t bytes = table_.bytes() + report_.bytes() + program_.dispatches.memory_bytes();
+  uint64_t bytes = table_.bytes() + report_.bytes() + program_.memory_bytes();
   if (arena_) bytes += ShareOfArena();
   for (const ReferenceSlot& reference : references_) bytes += reference.node.scratch_bytes();
   return bytes;

@@ -70,6 +70,7 @@ class Segment final : public PreparedSegment {
   Status Lower();
   Status MakeTable();
   Status MakeReport();
+  Status CheckLimit(uint64_t bytes) const;
   Status GrowArena();
   Status RecordAll();
   Status Record(const NodeSpan& span, Recording& recording);
@@ -89,7 +90,7 @@ class Segment final : public PreparedSegment {
 
   const SegmentView segment_;
   const Environment environment_;
-  FixedArray<TensorUse> uses_;
+  TensorUses uses_;
   FixedArray<Described> described_;  ///< By node of the segment.
   FixedArray<bool> on_gpu_;          ///< By node of the segment.
   FixedArray<bool> empty_;           ///< No output of the node has an element: nothing to do.

@@ -52,6 +52,9 @@ struct PlanTensor {
   const char* name = "";
   TensorView view;
   bool constant = false;
+  /// A view of a graph input: its elements are there before anybody computes them, in memory that is only
+  /// read.
+  bool in_input = false;
   ContentHash hash;  ///< Of constants.
   /// Of constants that the file has in fewer bits; null: the elements are always there. Whoever is asked to
   /// prepare a segment finds them, unless DelegateSession::PinsConstants().

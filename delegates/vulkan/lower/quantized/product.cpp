@@ -27,7 +27,7 @@ Result<Operand> PackedWeights(Emitter& emit, const CodeMatrix& matrix, bool with
   const TensorView& weights = emit.in(1);
   const Quantization& quantization = *weights.quantization;
   // What pads the depth is a zero point: the same codes may come with others.
-  uint32_t zeros = 0;
+  uint32_t zeros = weights.dtype == DType::kI8 ? 1 : 0;  // Sums read signs.
   for (int64_t i = 0; i < quantization.count; ++i)
     zeros = zeros * 0x01000193u + static_cast<uint32_t>(quantization.ZeroPointAt(i) + 1);
   const int64_t padded = Fours(matrix.channels) * 4;

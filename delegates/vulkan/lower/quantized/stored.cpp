@@ -17,7 +17,9 @@ int64_t RunOf(const TensorView& stored, const CodeMatrix& matrix) {
   if (!is_code || stored.quantization == nullptr || matrix.depth == 0) return 0;
   const Quantization& quantization = *stored.quantization;
   const int depth_axis = stored.shape.rank() - (matrix.channels_last ? 2 : 1);
-  if (quantization.per_tensor() || quantization.axis != depth_axis) return matrix.depth;
+  if (quantization.per_tensor()) return matrix.depth;
+  // Blocks along another axis have scales of their own at each depth.
+  if (quantization.axis != depth_axis) return quantization.block == 0 ? matrix.depth : 0;
   if (quantization.block >= matrix.depth) return matrix.depth;
   return quantization.block % 2 == 0 ? quantization.block : 0;
 }
