@@ -57,26 +57,29 @@ Status ReferenceNode::Describe(Span<const int32_t> indices, FixedArray<Argument>
 Status ReferenceNode::Reshape() {
   if constexpr (!kBuildHasKernels) return OkStatus();
   uint64_t scratch = 0;
-  const auto describe = [&scratch](FixedArray<Argument>& arguments, FixedArray<TensorView>& views) {
+  // Nothing to compute, and kernels need not care for extents beside a zero.
+  empty_ = true;
+  for (const Argument& output : outputs_)
+    empty_ = empty_ && (output.tensor->view.shape.elements() == 0 || output.tensor->in_input);
+  const auto describe = [&scratch](FixedArray<Argument>& arguments, FixedArray<TensorView>& views,
+                                   bool written) {
     for (size_t i = 0; i < arguments.size(); ++i) {
       Argument& argument = arguments[i];
       if (argument.tensor == nullptr) continue;
       const TensorView& tensor = argument.tensor->view;
       views[i] = TensorView(nullptr, tensor.dtype, tensor.shape, tensor.quantization);
-      argument.strided = !tensor.dense();
-      if (!argument.strided) continue;
+      argument.aside = !tensor.dense() || (written && argument.tensor->in_input);
+      if (!argument.aside) continue;
       argument.scratch_offset = scratch;
       scratch += AlignUp(static_cast<uint64_t>(tensor.bytes()));
     }
   };
-  describe(inputs_, input_views_);
-  describe(outputs_, output_views_);
+  if (empty_) return OkStatus();
+  describe(inputs_, input_views_, false);
+  describe(outputs_, output_views_, true);
   quantized_ = BuildHas(Feature::kQuantization) && eager::ComputesQuantized(Arguments());
   quantized_offset_ = scratch;
   if (BuildHas(Feature::kQuantization) && quantized_) scratch += eager::QuantizedScratchBytes(Arguments());
-  // Nothing to compute, and kernels need not care for extents beside a zero.
-  empty_ = true;
-  for (const Argument& output : outputs_) empty_ = empty_ && output.tensor->view.shape.elements() == 0;
   if (scratch_.size() >= scratch) return OkStatus();
   const auto allocate = [&] {
     const ErrorCapture quiet;
@@ -91,7 +94,7 @@ Status ReferenceNode::Bind() {
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].tensor == nullptr) continue;
       const TensorView& tensor = arguments[i].tensor->view;
-      views[i].data = arguments[i].strided ? scratch_.data() + arguments[i].scratch_offset : tensor.data;
+      views[i].data = arguments[i].aside ? scratch_.data() + arguments[i].scratch_offset : tensor.data;
     }
   };
   bind(inputs_, input_views_);
@@ -102,14 +105,15 @@ Status ReferenceNode::Bind() {
 Status ReferenceNode::Run() {
   if (!kBuildHasKernels || empty_) return OkStatus();
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].strided) CopyRows(inputs_[i].tensor->view, input_views_[i]);
+    if (inputs_[i].aside) CopyRows(inputs_[i].tensor->view, input_views_[i]);
   }
   SKIFF_RETURN_IF_ERROR(
       BuildHas(Feature::kQuantization) && quantized_
           ? eager::RunQuantized(*node_->op, Arguments(), scratch_.data() + quantized_offset_)
           : node_->op->kernel(Arguments()));
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    if (outputs_[i].strided) CopyRows(output_views_[i], outputs_[i].tensor->view);
+    if (outputs_[i].aside && !outputs_[i].tensor->in_input)
+      CopyRows(output_views_[i], outputs_[i].tensor->view);
   }
   return OkStatus();
 }

@@ -1,6 +1,6 @@
 /// Runs one node of a plan with its reference kernel: the step that the reference delegate is made of, and
 /// that other delegates fall back to. Strided views are gathered into scratch before the kernel and scattered
-/// after it, because kernels are dense.
+/// after it, because kernels are dense. What lies in a graph input is there already, and never written.
 #pragma once
 
 #include "core/fixed_array.h"
@@ -25,7 +25,7 @@ class ReferenceNode {
   struct Argument {
     const PlanTensor* tensor = nullptr;
     uint64_t scratch_offset = 0;
-    bool strided = false;
+    bool aside = false;  ///< The kernel has it in the scratch.
   };
   KernelArgs Arguments() const { return {node_->op->code, node_->attrs, input_views_, output_views_}; }
   Status Describe(Span<const int32_t> indices, FixedArray<Argument>& arguments,
@@ -38,7 +38,7 @@ class ReferenceNode {
   FixedArray<unsigned char> scratch_;
   bool quantized_ = false;         ///< Runs as eager/quantized.h says.
   uint64_t quantized_offset_ = 0;  ///< What that needs, in the scratch.
-  bool empty_ = false;             ///< No output has an element.
+  bool empty_ = false;             ///< No output has an element, or all have theirs already.
 };
 
 /// The status of a node's run. What was said about a failure, and not logged because of an ErrorCapture, is

@@ -1,13 +1,12 @@
 // What a Session on the GPU may take, and where it writes.
 #include <gmock/gmock.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstring>
 
 #include "delegates/vulkan/program/weights.h"
 #include "skiff/delegates.h"
 #include "tests/delegates/vulkan_session.h"
+#include "tests/support/read_only.h"
 
 namespace skiff::testing {
 namespace {
@@ -33,17 +32,12 @@ TEST_F(VulkanSession, OnlyReadsWhatIsBound) {
     const auto session = opened.MustCreate();
     ASSERT_EQ(session->node(0).delegate, DelegateKind::kVulkan);
     const Tensors inputs = RandomInputs(opened.source(), 7);
-    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    void* memory = mmap(nullptr, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(memory, MAP_FAILED);
-    std::memcpy(memory, inputs.at("x").data(), inputs.at("x").size_bytes());
-    ASSERT_EQ(mprotect(memory, page, PROT_READ), 0);
-    ASSERT_TRUE(session->BindInput(0, TensorView(memory, DType::kF32, Shape{2, 6})).ok());
+    const ReadOnlyCopy copy(inputs.at("x"));
+    ASSERT_TRUE(session->BindInput(0, copy.view()).ok());
     ASSERT_TRUE(session->Run().ok());
     const TensorView y = *session->Output(0);
     const TensorData expected = Evaluate(opened.source(), inputs).at("y");
     EXPECT_EQ(std::memcmp(y.data, expected.data(), expected.size_bytes()), 0);
-    EXPECT_EQ(munmap(memory, page), 0);
   }
 }
 

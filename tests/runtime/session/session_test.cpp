@@ -10,6 +10,7 @@
 #include "core/error_capture.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "tests/support/read_only.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
@@ -76,13 +77,8 @@ TEST(Outputs, StayWhenAnInputChanges) {
 
 /// What an application has as constants needs no cast, and is not written to, bound or copied.
 TEST_F(SmallNet, InputsMayBeConstant) {
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t bytes = (image_.size_bytes() + 16 + page - 1) / page * page;
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  std::memcpy(memory, image_.data(), image_.size_bytes());
-  ASSERT_EQ(mprotect(memory, bytes, PROT_READ), 0);
-  const auto* pixels = static_cast<const float*>(memory);
+  const ReadOnlyCopy copy(image_);
+  const auto* pixels = copy.view().as<float>();
   for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
     SessionOptions options;
     options.backend = backend;
@@ -97,7 +93,39 @@ TEST_F(SmallNet, InputsMayBeConstant) {
     ASSERT_TRUE(session->SetInput("image", {pixels, DType::kF32, {1, 16, 16, 3}}).ok());
     EXPECT_LE(Compare(RunSession(*session, {}).at("scores"), expected_).difference, 1e-5);
   }
-  munmap(memory, bytes);
+}
+
+/// Parts of an input that lie in it, with gaps between their rows and without, and one that does not.
+TEST(BoundInputs, AreOnlyReadWhereTensorsLieInThem) {
+  const std::string text = R"(graph g {
+    input x: f32[2, 4, 6]
+    const begin: i64[1] = [1]
+    const end: i64[1] = [2]
+    const axis: i64[1] = [0]
+    const step: i64[1] = [1]
+    const shape: i64[2] = [4, 6]
+    left, right = Split(x, _) {axis=2, parts=2}
+    row = Slice(x, begin, end, axis, step)
+    flat = Reshape(row, shape)
+    a = Exp(left)
+    b = Tan(right)
+    c = Tan(flat)
+    output a output b output c
+  })";
+  const OpenedModel opened(text);
+  const TensorData x = RandomTensor(DType::kF32, {2, 4, 6}, 7);
+  const auto expected = Evaluate(ParseGraph(text), {{"x", x}});
+  const ReadOnlyCopy copy(x);
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions options;
+    options.backend = backend;
+    const auto session = MakeSession(*opened.model, options);
+    ASSERT_TRUE(session->BindInput(0, copy.view()).ok());
+    for (int run = 0; run < 2; ++run) {
+      for (const auto& [name, output] : RunSession(*session, {}))
+        EXPECT_LE(Compare(output, expected.at(name)).difference, 1e-5) << name;
+    }
+  }
 }
 
 TEST_F(SmallNet, ABoundInputMayEndAtAnUnreadablePage) {
