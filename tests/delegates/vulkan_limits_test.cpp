@@ -1,4 +1,5 @@
 // What a Session on the GPU may take, and where it writes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -117,15 +118,14 @@ TEST_F(VulkanSession, TellsConstantsOfTheSameBytesApart) {
 
 /// One barrier is enough for many independent dispatches, but what they wrote is not compared for ever.
 TEST_F(VulkanSession, RunsMoreIndependentNodesThanItKeepsInMind) {
-  std::string text = "graph wide {\n  input x: f32[8]\n";
+  std::string nodes;
   std::string joined;
   for (int i = 0; i < 700; ++i) {
-    const std::string name = "n" + std::to_string(i);
-    text += "  const c" + name + ": f32[8] = seed " + std::to_string(i + 1) + "\n";
-    text += "  " + name + " = Add(x, c" + name + ")\n";
-    joined += (i == 0 ? "" : ", ") + name;
+    nodes += fmt::format("  const c{0}: f32[8] = seed {0}\n  n{0} = Add(x, c{0})\n", i);
+    joined += fmt::format("{}n{}", i == 0 ? "" : ", ", i);
   }
-  text += "  y = Concat(" + joined + ") {axis=0}\n  output y\n}\n";
+  const std::string text = fmt::format(
+      "graph wide {{\n  input x: f32[8]\n{}  y = Concat({}) {{axis=0}}\n  output y\n}}\n", nodes, joined);
   Opened opened(text, TestOptions());
   const auto session = opened.MustCreate();
   const Tensors inputs = RandomInputs(opened.source(), 7);
