@@ -111,6 +111,7 @@ TEST_F(VulkanSession, ReportsALostDeviceAndStartsAnew) {
       EXPECT_EQ(session->Run().code(), StatusCode::kDeviceLost);
       EXPECT_THAT(capture.message(), HasSubstr(loss.sentence));
       EXPECT_EQ(session->Run().code(), StatusCode::kDeviceLost) << "again";
+      EXPECT_EQ(opened.Create({.fall_back = false}).status().code(), StatusCode::kDeviceLost);
     }
     Opened opened(kSmallNet, TestOptions());
     const auto session = opened.MustCreate();

@@ -293,8 +293,13 @@ Device::~Device() {
 
 Status Device::Note(VkResult result, const char* what) {
   const Status status = Check(result, what);
+  if (result == VK_TIMEOUT) stuck_ = true;
   if (status.code() == StatusCode::kDeviceLost) lost_ = true;
   return status;
+}
+
+Status Device::CheckPresent() const {
+  return lost_ ? Fail(StatusCode::kDeviceLost, "'%s' was lost before", name()) : OkStatus();
 }
 
 Status Device::Submit(VkCommandBuffer commands, VkFence fence) {
@@ -307,9 +312,7 @@ Status Device::Submit(VkCommandBuffer commands, VkFence fence) {
 
 Status Device::Wait(VkFence fence) {
   constexpr uint64_t kTooLong = 600ull * 1000 * 1000 * 1000;
-  const VkResult result = vkWaitForFences(device_, 1, &fence, VK_TRUE, kTooLong);
-  if (result == VK_TIMEOUT) stuck_ = true;
-  return Note(result, "vkWaitForFences");
+  return Note(vkWaitForFences(device_, 1, &fence, VK_TRUE, kTooLong), "vkWaitForFences");
 }
 
 }  // namespace skiff::vulkan

@@ -65,6 +65,8 @@ class Device {
   void SetChecked(VulkanPrecision precision) { checked_[static_cast<size_t>(precision)] = true; }
   Pipelines& pipelines() { return *pipelines_; }
 
+  /// kDeviceLost where it is: commands may be at work still, and must not be recorded or run again.
+  Status CheckPresent() const;
   /// Hands work to the queue; from any thread.
   Status Submit(VkCommandBuffer commands, VkFence fence);
   /// Until the work is done. kDeviceLost: the device went away, or takes longer than any net could.
@@ -72,10 +74,7 @@ class Device {
   /// As if the device had gone away (VulkanFault::kDeviceLost).
   Status Lose() { return Note(VK_ERROR_DEVICE_LOST, "vkQueueSubmit (a fault that was asked for)"); }
   /// As if its work took too long (VulkanFault::kTooLong).
-  Status Stick() {
-    stuck_ = true;
-    return Note(VK_TIMEOUT, "vkWaitForFences (a fault that was asked for)");
-  }
+  Status Stick() { return Note(VK_TIMEOUT, "vkWaitForFences (a fault that was asked for)"); }
 
  private:
   Device();

@@ -33,6 +33,7 @@ void Commands::Destroy() {
 }
 
 Status Commands::Begin(const std::shared_ptr<Device>& device, uint32_t sets) {
+  SKIFF_RETURN_IF_ERROR(device->CheckPresent());
   if (!device_) {
     device_ = device;
     VkCommandPoolCreateInfo pool{VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
@@ -98,8 +99,7 @@ Status Commands::End() { return Check(vkEndCommandBuffer(commands_), "vkEndComma
 
 Status Commands::Run(VulkanFault fault) {
   if (fault == VulkanFault::kDeviceLost) return device_->Lose();
-  // Work that took too long may still be there, of these commands as well.
-  if (device_->lost()) return Fail(StatusCode::kDeviceLost, "'%s' was lost before", device_->name());
+  SKIFF_RETURN_IF_ERROR(device_->CheckPresent());
   if (fault == VulkanFault::kTooLong) return device_->Stick();
   SKIFF_RETURN_IF_ERROR(Check(vkResetFences(device_->handle(), 1, &fence_), "vkResetFences"));
   SKIFF_RETURN_IF_ERROR(device_->Submit(commands_, fence_));

@@ -40,9 +40,6 @@ Status TensorUses::Find(const SegmentView& segment) {
     for (const int32_t input : segment.nodes[n].inputs) {
       if (TensorUse* use = Of(input)) use->last_reader = static_cast<int32_t>(n);
     }
-    for (const int32_t output : segment.nodes[n].outputs) {
-      if (TensorUse* use = Of(output)) use->producer = static_cast<int32_t>(n);
-    }
   }
   for (const int32_t output : segment.outputs) {
     if (TensorUse* use = Of(output)) use->plan_output = true;

@@ -39,7 +39,6 @@ struct Resident {
 /// Which nodes a tensor of the plan is read by, whatever its shape.
 struct TensorUse {
   int32_t tensor = -1;
-  int32_t producer = -1;
   int32_t last_reader = -1;
   bool plan_output = false;
 };
