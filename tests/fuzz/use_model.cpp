@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -219,10 +220,16 @@ void UseSignature(Model& model, int signature, Backend backend, Target target) {
   user.Call(model.plan(signature, 0), 0);
 }
 
+bool UsesVulkan() {
+  if (std::getenv("SKIFF_FUZZ_VULKAN") == nullptr) return false;
+  if (!HasVulkan()) std::puts("SKIPPED: there is no Vulkan device here");
+  return HasVulkan();
+}
+
 }  // namespace
 
 void UseModel(Model& model) {
-  static const bool on_gpu = std::getenv("SKIFF_FUZZ_VULKAN") != nullptr && HasVulkan();
+  static const bool on_gpu = UsesVulkan();
   MisuseOptions(model);
   for (int signature = 0; signature < std::min(kMostSignatures, model.signature_count()); ++signature) {
     if (model.plan_count(signature) == 0) continue;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <stdexcept>
