@@ -11,7 +11,7 @@ ENGINE/NET.failed says why. The nets are torchvision's with random weights, f32,
 process of its own, which runs when it is told to; outputs must agree to 1e-3 of the largest. An engine that cannot be
 installed, or fails on a net, is named with the reason.
 
-With --cpu all of them see a CPU without AVX-512 (lower_tier.py), but ExecuTorch, which is left out then.
+With --cpu all of them see a CPU of a lower tier (lower_tier.py), but ExecuTorch, which is left out then.
 
 With --start no rounds: what a fresh process takes from the file to the first result, by how much it grows at its peak
 (without the library itself), and the size of the files.

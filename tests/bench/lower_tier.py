@@ -11,7 +11,12 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TIERS = {"avxvnni": "-DHIDE_AVX_VNNI=0", "avx2": "-DHIDE_AVX_VNNI=1"}
+# Tier -> what is hidden besides AMX.
+TIERS = {
+    "avx512vnni": ["-DHIDE_AVX512=0", "-DHIDE_AVX_VNNI=1"],
+    "avxvnni": ["-DHIDE_AVX512=1", "-DHIDE_AVX_VNNI=0"],
+    "avx2": ["-DHIDE_AVX512=1", "-DHIDE_AVX_VNNI=1"],
+}
 CPUID, UD2 = b"\x0f\xa2", b"\x0f\x0b"
 
 
@@ -74,5 +79,5 @@ def environment(folder, python, packages, tier):
         os.rename(os.path.join(unfinished, name), copy)
         os.rmdir(unfinished)
     answer = os.path.join(copies, f"answer_{tier}.so")
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", TIERS[tier], "-o", answer, os.path.join(HERE, "rivals", "answer_cpuid.c")], check=True)
+    subprocess.run(["cc", "-O2", "-shared", "-fPIC", *TIERS[tier], "-o", answer, os.path.join(HERE, "rivals", "answer_cpuid.c")], check=True)
     return {"PYTHONPATH": copies, "LD_PRELOAD": answer, "SKIFF_CPU": tier}

@@ -56,6 +56,11 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_narrow", 6, 1, 17, 17, 3, 3, 17, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"windows", 11, 13, 37, 29, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"windows_no_pads", 9, 8, 64, 80, 3, 3, 1},
+    // What AMX has registers for: lines of several tiles, a panel of one vector, one of three, some outputs
+    // of it.
+    {"windows_long_lines", 4, 77, 64, 32, 3, 3, 1},
+    {"windows_few_outputs", 5, 35, 48, 13, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"windows_taps_apart", 7, 23, 128, 42, 2, 2, 1, {2, 2}, {2, 3}, {1, 0, 0, 2}},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
 };
 
@@ -164,7 +169,9 @@ void AddMatrixProducts(CaseList& list) {
   fully("i8_one", Shape{1, 1}, 1, 1, {.per_channel = true});
   fully("i8_deep", Shape{3, 1031}, 1031, 70, {.per_channel = true, .bias = Bias::kF32});
   fully("i8_rank_4", Shape{2, 3, 4, 15}, 15, 21, {.bias = Bias::kAbsent});
+  fully("i8_tiles_of_rows", Shape{70, 128}, 128, 90, {.per_channel = true});
   fully("u8_batch", Shape{5, 62}, 62, 33, {.dtype = DType::kU8});
+  fully("u8_tiles_of_rows", Shape{3, 17, 160}, 160, 33, {.dtype = DType::kU8});
   fully("u8_rows", Shape{13, 16}, 16, 9, {.dtype = DType::kU8, .bias = Bias::kOtherScale});
   Case& strided = fully("i8_strided_clamped", Shape{2, 7, 15}, 15, 21, {.per_channel = true});
   strided.inputs[0].row_gap = 6;

@@ -23,8 +23,11 @@ std::vector<const Kernels*> UsableKernels() {
 #if defined(__x86_64__)
   const Kernels* best = &SelectKernels();
   if (best != &kBaselineKernels) usable.push_back(&kAvx2Kernels);
-  if (best == &kAvx512Kernels || best == &kAvx512VnniKernels) usable.push_back(&kAvx512Kernels);
-  if (best == &kAvxVnniKernels || best == &kAvx512VnniKernels) usable.push_back(best);
+  const bool has_amx = best == &kAmxKernels;
+  const bool has_vnni = has_amx || best == &kAvx512VnniKernels;
+  if (has_vnni || best == &kAvx512Kernels) usable.push_back(&kAvx512Kernels);
+  if (has_amx) usable.push_back(&kAvx512VnniKernels);
+  if (has_vnni || best == &kAvxVnniKernels) usable.push_back(best);
 #endif
   return usable;
 }

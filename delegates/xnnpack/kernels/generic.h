@@ -1,7 +1,8 @@
 // The kernels, in plain loops that the compiler vectorises. Included once by each translation unit that is
 // compiled for an instruction set; SKIFF_KERNELS names the table that it defines, SKIFF_VNNI_KERNELS that of
-// CPUs which have integer dot products besides. Everything has internal linkage and no other header brings
-// functions in: an inline function compiled for AVX-512 must never be the copy that the linker keeps.
+// CPUs which have integer dot products besides, SKIFF_AMX_KERNELS that of those with AMX. Everything has
+// internal linkage and no other header brings functions in: an inline function compiled for AVX-512 must
+// never be the copy that the linker keeps.
 #include "delegates/xnnpack/kernels/kept.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 
@@ -234,6 +235,8 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
 
+#include "delegates/xnnpack/kernels/code_amx.inc"
+
 constexpr bool kHasCodeSums =
     IsCodesLowered(Op::kAveragePool2d) || IsCodesLowered(Op::kReduceMean) || IsCodesLowered(Op::kReduceSum);
 constexpr bool kHasCodeDense =
@@ -249,8 +252,6 @@ constexpr CodeWinogradKernels kCodeWinograd<false> = {
     SKIFF_CODES_KEPT(Conv2d, CodeDense<PairsOf<false>, int32_t>)};
 // Of those whose instructions multiply bytes.
 template <bool kVnni>
-constexpr CodeDenseFn kDenseOfBytes = kHasCodeDense&& kVnni ? CodeDense<Fours> : nullptr;
-template <bool kVnni>
 constexpr StackLinesFn kStackLines = kHasCodeConvolution&& kVnni ? StackLines : nullptr;
 template <bool kVnni, int kSize, int kStride>
 constexpr ByteDepthwiseFn kDepthwiseOfBytes =
@@ -263,14 +264,26 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 }  // namespace
 
 #define SKIFF_VNNI false
+#define SKIFF_DENSE_OF_BYTES nullptr
 #include "delegates/xnnpack/kernels/table.inc"
 #if defined(SKIFF_VNNI_KERNELS)
 #undef SKIFF_KERNELS
 #undef SKIFF_KERNELS_NAME
 #undef SKIFF_VNNI
+#undef SKIFF_DENSE_OF_BYTES
 #define SKIFF_KERNELS SKIFF_VNNI_KERNELS
 #define SKIFF_KERNELS_NAME SKIFF_VNNI_KERNELS_NAME
 #define SKIFF_VNNI true
+#define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDense<Fours> : nullptr
+#include "delegates/xnnpack/kernels/table.inc"
+#endif
+#if defined(SKIFF_AMX_KERNELS)
+#undef SKIFF_KERNELS
+#undef SKIFF_KERNELS_NAME
+#undef SKIFF_DENSE_OF_BYTES
+#define SKIFF_KERNELS SKIFF_AMX_KERNELS
+#define SKIFF_KERNELS_NAME SKIFF_AMX_KERNELS_NAME
+#define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDenseOfTiles : nullptr
 #include "delegates/xnnpack/kernels/table.inc"
 #endif
 

@@ -78,6 +78,7 @@ struct Kernels {
   size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.
+  double load_cost = 0;           ///< Multiply-adds of `dense` that take the time of a float from memory.
   /// From small to large tiles. Of at least depthwise_channels channels and outputs; null without Conv2d.
   WinogradKernels winograd[kWinogradSizes] = {};
 };
@@ -111,5 +112,6 @@ extern const Kernels kAvx2Kernels;
 extern const Kernels kAvxVnniKernels;
 extern const Kernels kAvx512Kernels;
 extern const Kernels kAvx512VnniKernels;
+extern const Kernels kAmxKernels;
 
 }  // namespace skiff::xnnpack

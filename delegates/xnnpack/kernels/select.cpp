@@ -1,15 +1,42 @@
 #include <cpuinfo.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
+
+#if defined(__x86_64__)
+namespace {
+
+/// Linux gives a process the registers of AMX when it asks for them (Documentation/arch/x86/xstate.rst).
+bool MayUseAmx() {
+#if defined(__linux__)
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM, which older headers lack.
+  constexpr long kTileData = 18;
+  return cpuinfo_has_x86_amx_tile() && cpuinfo_has_x86_amx_int8() &&
+         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+const Kernels& WithIntegers() {
+  if (!cpuinfo_has_x86_avx512vnni()) return kAvx512Kernels;
+  return MayUseAmx() ? kAmxKernels : kAvx512VnniKernels;
+}
+
+}  // namespace
+#endif
 
 const Kernels& SelectKernels() {
 #if defined(__x86_64__)
   if (!cpuinfo_initialize()) return kBaselineKernels;
   if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512vl() && cpuinfo_has_x86_avx512dq() &&
       cpuinfo_has_x86_avx512bw())
-    return cpuinfo_has_x86_avx512vnni() ? kAvx512VnniKernels : kAvx512Kernels;
+    return WithIntegers();
   if (cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3())
     return cpuinfo_has_x86_avxvnni() ? kAvxVnniKernels : kAvx2Kernels;
 #endif

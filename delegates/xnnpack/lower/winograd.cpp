@@ -82,15 +82,12 @@ class WinogradStep final : public WinogradTiles {
   size_t point_elements_ = 0;  ///< Of packed weights.
 };
 
-/// A float from memory takes the time of nine multiply-adds, at 25 GB/s and 58 G of them a second.
-constexpr double kLoadCost = 9;
-
 /// The fastest for these extents; null for the direct way.
 const WinogradKernels* Choose(const Kernels& all, const Shape& weights, const Shape& y) {
   const WinogradKernels* best = nullptr;
-  double least = DirectCost(y, kLoadCost) / kLeastWinogradGain;
+  double least = DirectCost(y, all.load_cost) / kLeastWinogradGain;
   for (const WinogradKernels& kernels : all.winograd) {
-    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, kLoadCost);
+    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, all.load_cost);
     if (cost >= least) continue;
     least = cost;
     best = &kernels;
