@@ -19,8 +19,8 @@ void DefaultPrint(const char* text);
 /// Monotonic time.
 uint64_t NowNanoseconds();
 
-/// Memory aligned to 64 bytes, or null: also where this machine cannot address so many. FreeAligned accepts
-/// null.
+/// Memory aligned to 64 bytes, or null: also where this machine cannot address so many. Much memory may lie
+/// in larger pages, and be aligned to these. FreeAligned accepts null.
 void* AllocateAligned(uint64_t bytes);
 void FreeAligned(void* memory);
 /// Says that all of this memory will be written soon. A system may give it at once what it gives otherwise

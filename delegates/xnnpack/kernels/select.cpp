@@ -23,7 +23,7 @@ bool MayUseAmx() {
 #endif
 }
 
-const Kernels& WithIntegers() {
+const Kernels& BestWithAvx512() {
   if (!cpuinfo_has_x86_avx512vnni()) return kAvx512Kernels;
   return MayUseAmx() ? kAmxKernels : kAvx512VnniKernels;
 }
@@ -36,7 +36,7 @@ const Kernels& SelectKernels() {
   if (!cpuinfo_initialize()) return kBaselineKernels;
   if (cpuinfo_has_x86_avx512f() && cpuinfo_has_x86_avx512vl() && cpuinfo_has_x86_avx512dq() &&
       cpuinfo_has_x86_avx512bw())
-    return WithIntegers();
+    return BestWithAvx512();
   if (cpuinfo_has_x86_avx2() && cpuinfo_has_x86_fma3())
     return cpuinfo_has_x86_avxvnni() ? kAvxVnniKernels : kAvx2Kernels;
 #endif

@@ -65,9 +65,7 @@ void WindowBands::DescribeRows(size_t count, size_t length, size_t stride, Dense
   copies = true;
   band_width = 1;
   shape->run = length;
-  shape->x_stride = length;
-  shape->line_rows = 1;
-  shape->line_stride = length;
+  shape->x_stride = length;  // Of one line.
 }
 
 WindowBands::Band WindowBands::BandAt(size_t index) const {

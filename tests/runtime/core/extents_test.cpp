@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "core/fixed_array.h"
 #include "core/platform.h"
 
@@ -33,6 +35,17 @@ TEST(Extents, SumsAndProductsSaturate) {
   EXPECT_EQ(SaturatingAdd(UINT64_MAX - 1, 2), UINT64_MAX);
   EXPECT_EQ(SaturatingMultiply(3, 4), 12u);
   EXPECT_EQ(SaturatingMultiply(uint64_t{1} << 32, uint64_t{1} << 32), UINT64_MAX);
+}
+
+TEST(Extents, MuchMemoryBeginsWhereAHugePageCan) {
+  constexpr uint64_t kHugePage = uint64_t{2} << 20;
+  // 32 bits of addresses are too few for such alignment.
+  constexpr uint64_t kWanted = UINTPTR_MAX > UINT32_MAX ? kHugePage : 64;
+  void* const memory = platform::AllocateAligned(kHugePage + 64);
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % kWanted, 0u);
+  std::memset(memory, 1, kHugePage + 64);
+  platform::FreeAligned(memory);
 }
 
 /// On 32 bits, too, where these numbers would otherwise lose their upper half.
