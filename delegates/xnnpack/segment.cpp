@@ -228,7 +228,7 @@ void Segment::FindFollowers() {
 
 Status Segment::Bind() {
   bound_ = false;
-  if (!reshaped_) return Fail(StatusCode::kInternal, "an XNNPACK segment was bound before it had a shape");
+  if (!reshaped_) return Fail(StatusCode::kInternal, "bound before it had a shape");
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(BindNode(i));
   if (kHasOwnKernels) FindFollowers();
   bound_ = true;
@@ -236,7 +236,7 @@ Status Segment::Bind() {
 }
 
 Status Segment::Run(const RunContext& context) {
-  if (!bound_) return Fail(StatusCode::kInternal, "an XNNPACK segment was run before it was bound");
+  if (!bound_) return Fail(StatusCode::kInternal, "run before it was bound");
   uint32_t at = 0;
   const Status status = RunNodes(context, at);
   return status.ok() ? status : OfNode(segment_.nodes[segment_.begin + at], status);

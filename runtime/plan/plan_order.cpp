@@ -27,7 +27,10 @@ class Orderer {
       SKIFF_RETURN_IF_ERROR(FindLate());
     }
     for (int32_t input : plan_.inputs) {
-      if (!Define(input)) return message_.Invalid("tensor %d is an input twice, or a constant", input);
+      // Callers write inputs, or have them in memory of their own.
+      const bool view = plan_.placements[static_cast<size_t>(input)].view_of != TensorPlacement::kRoot;
+      if (view || !Define(input))
+        return message_.Invalid("tensor %d is an input twice, a constant, or a view", input);
     }
     SKIFF_RETURN_IF_ERROR(Merge());
     for (int32_t output : plan_.outputs) {

@@ -40,7 +40,6 @@ class StateFinder {
       for (size_t i = 0; i < count; ++i) {
         const int32_t whole = plan_.placements[i].view_of;
         if (whole == kNone || IsElsewhere(i) || plan_.states[At(whole)] == kNone) continue;
-        if (port_of_[i] != kNone) return message_.Invalid("input tensor %zu lies in a variable", i);
         plan_.states[i] = plan_.states[At(whole)];
       }
       SKIFF_RETURN_IF_ERROR(FollowNodes());

@@ -76,6 +76,21 @@ TEST(MaliciousSkiff, WritesOverAnInput) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("would overwrite graph input"));
 }
 
+/// What a caller sets would be written to what another input is bound to.
+TEST(MaliciousSkiff, InputsInAnother) {
+  const char* const kSum = R"(graph g {
+    input x: f32[4, 8]
+    input w: f32[4, 8]
+    y: f32[4, 8] = Add(x, w)
+    output y = y
+  })";
+  const auto file = Damaged(kSum, [](format::ModelT&, format::PlanT& plan) {
+    plan.tensors[Find(plan, "w")]->view_of = static_cast<int32_t>(Find(plan, "x"));
+    plan.tensors[Find(plan, "w")]->offset = 0;
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("is an input twice, a constant, or a view"));
+}
+
 /// Of a caller who reads an output, another input may take the memory.
 TEST(MaliciousSkiff, OutputsThatAreInputs) {
   const auto same =
