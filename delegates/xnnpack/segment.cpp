@@ -50,7 +50,7 @@ Status Segment::Prepare() {
     nodes_[i - segment_.begin].lower = FindLowering(nodes_[i - segment_.begin].types);
   }
   if (kHasRowCodes) FindCodes();
-  return OkStatus();
+  return kHasOwnKernels ? FindPassing() : OkStatus();
 }
 
 Status Segment::Describe(const PlanNode& plan_node, Node& node) {
@@ -163,7 +163,7 @@ Status Segment::ReshapeNodes(const MemoryLimit& limit, size_t* workspace) {
     if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > *workspace)
       *workspace = nodes_[i].step->workspace_bytes();
   }
-  return OkStatus();
+  return kHasOwnKernels ? FindStrips(workspace) : OkStatus();
 }
 
 Status Segment::Reshape() {
@@ -230,7 +230,10 @@ Status Segment::Bind() {
   bound_ = false;
   if (!reshaped_) return Fail(StatusCode::kInternal, "bound before it had a shape");
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(BindNode(i));
-  if (kHasOwnKernels) FindFollowers();
+  if (kHasOwnKernels) {
+    FindFollowers();
+    BindStrips();
+  }
   bound_ = true;
   return OkStatus();
 }
@@ -249,7 +252,9 @@ Status Segment::RunNodes(const RunContext& context, uint32_t& i) {
       return Status(StatusCode::kCancelled);
     Node& node = nodes_[i];
     const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
-    if (node.mode == Mode::kStep) {
+    if (kHasOwnKernels && node.strip > 0) {
+      (*strips_)[node.strip - 1].strip.Run();
+    } else if (node.mode == Mode::kStep) {
       if (!node.follows) SKIFF_RETURN_IF_ERROR(node.step->Run());
     } else if (node.mode == Mode::kReference) {
       SKIFF_RETURN_IF_ERROR(node.reference.Run());
@@ -267,6 +272,7 @@ bool Segment::FellBack(uint32_t node) const {
 
 uint64_t Segment::workspace_bytes() const {
   uint64_t bytes = workspace_size_ + nodes_.size() * sizeof(Node);
+  if (kHasOwnKernels && strips_ != nullptr) bytes += strips_->size() * sizeof(PlacedStrip);
   if (xnnpack_bytes_ > 0) bytes += static_cast<uint64_t>(xnnpack_bytes_);
   for (const Node& node : nodes_) bytes += node.reference.scratch_bytes();
   return bytes;

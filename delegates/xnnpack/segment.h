@@ -4,6 +4,7 @@
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/step.h"
 #include "delegates/xnnpack/memory.h"
+#include "delegates/xnnpack/strip.h"
 #include "eager/reference_node.h"
 
 namespace skiff::xnnpack {
@@ -24,6 +25,8 @@ class Segment final : public PreparedSegment {
   enum class Mode : uint8_t { kStep, kReference, kNothing };
   struct Node {
     Mode mode = Mode::kReference;
+    bool passes_on = false;  ///< Only the next node of the segment reads its result, as input 0.
+    uint32_t strip = 0;      ///< One more than its place in strips_, where one begins here; else 0.
     FixedArray<const PlanTensor*> tensors;  ///< Inputs, then outputs.
     NodeTypes types;                        ///< What the support predicate sees.
     WideConstant* packed = nullptr;         ///< Weights that are there only while they are packed.
@@ -32,7 +35,7 @@ class Segment final : public PreparedSegment {
     StepPointer step;                       ///< Null until the predicate accepts a shape.
     int32_t codes_from = -1;  ///< The FakeQuantize node of this segment that makes input 0 of a product.
     bool needs_reals = true;  ///< Of a FakeQuantize: others than such products read its result, too.
-    bool follows = false;     ///< The step before runs it, too.
+    bool follows = false;     ///< A step before runs it, too.
     bool reference_prepared = false;
     ReferenceNode reference;
   };
@@ -46,6 +49,13 @@ class Segment final : public PreparedSegment {
   Status ReshapeNode(uint32_t index, const MemoryLimit& limit);
   void FindCodes();
   Status LinkCodes();
+  Status FindPassing();
+  uint32_t GrowStrip(uint32_t head, Strip* strip) const;
+  Status FindStrips(size_t* workspace);
+  struct PlacedStrip;
+  bool IsWritten(uint32_t last, const TensorView& tensor) const;
+  void* RoomForInput(const PlacedStrip& placed, const TensorView& input) const;
+  void BindStrips();
   Status BindNode(uint32_t index);
   void FindFollowers();
   /// `i`: the node that runs, at a failure that which failed.
@@ -62,6 +72,20 @@ class Segment final : public PreparedSegment {
   void* workspace_ = nullptr;
   size_t workspace_size_ = 0;
   int64_t xnnpack_bytes_ = 0;
+
+  struct PlacedStrip {
+    Strip strip;
+    uint32_t head = 0;  ///< The first node and the last one.
+    uint32_t last = 0;
+  };
+  using Strips = FixedArray<PlacedStrip>;
+  /// Builds without kernels of our own have none, and no code that would end them.
+  struct EndStrips {
+    void operator()(Strips* strips) const {
+      if (kHasOwnKernels) delete strips;
+    }
+  };
+  std::unique_ptr<Strips, EndStrips> strips_;
 };
 
 }  // namespace skiff::xnnpack

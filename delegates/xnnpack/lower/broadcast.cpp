@@ -67,7 +67,8 @@ Status BroadcastStep::Reshape() {
     for (int i = 0; i < outer_count_; ++i) outer_[i].stride[t] *= bytes;
   }
   JoinShortRows();
-  if (kHasOwnKernels) run_rows_ = FormsRows({views, static_cast<size_t>(operands_)}) ? &RunRowsOf : nullptr;
+  static constexpr PartialWork kWork = {.run_rows = &RunRowsOf};
+  if (kHasOwnKernels) work_ = FormsRows({views, static_cast<size_t>(operands_)}) ? &kWork : nullptr;
   return OkStatus();
 }
 

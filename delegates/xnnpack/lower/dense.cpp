@@ -71,6 +71,7 @@ class DenseStep final : public Step {
     leads_ = parts <= 1 && to.length == args_.outputs;
     at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
     panels_ = DensePanelCount(args_, *environment_.kernels);
+    work_ = to.length == args_.outputs ? &kWork : nullptr;
     return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
   }
 
@@ -99,6 +100,30 @@ class DenseStep final : public Step {
   }
 
  private:
+  static LineWindows WindowsOf(const Step&) { return {}; }
+  static void RunLines(const Step& step, const Lines& x, const Lines& y, const LineRange& lines, void*) {
+    const auto& self = static_cast<const DenseStep&>(step);
+    DenseArgs args = self.args_;
+    args.x_stride = x.pixel;
+    args.y_stride = y.pixel;
+    for (LineRange left = lines; !left.empty();) {
+      const size_t count = std::min(x.Together(left), y.Together(left));
+      args.x = x[left.first];
+      args.y = y[left.first];
+      const size_t rows = count * y.width();
+      const size_t block_rows = RowsOfBlock(args, rows, /*threads=*/1);
+      const DenseFn kernel = self.environment_.kernels->dense;
+      for (size_t row = 0; row < rows; row += block_rows) {
+        for (size_t panel = 0; panel < self.panels_; panel += self.at_once_) {
+          kernel(args, row, std::min(row + block_rows, rows), panel,
+                 std::min(panel + self.at_once_, self.panels_));
+        }
+      }
+      left.first += count;
+    }
+  }
+  static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
+
   size_t EndOfBlock(size_t block) const { return std::min((block + 1) * block_rows_, rows_); }
   void RunPart(size_t block, size_t first_panel) const {
     environment_.kernels->dense(args_, block * block_rows_, EndOfBlock(block), first_panel,

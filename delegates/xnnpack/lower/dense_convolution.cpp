@@ -26,6 +26,7 @@ class DenseConvolutionStep final : public Step {
     bands_.Divide(threads, bands_.groups * group_panels_, sizeof(float),
                   bands_.groups * args_.inputs() * args_.outputs * sizeof(float));
     leads_ = bands_.parts == 1;
+    work_ = &kWork;
     at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *kernels_, /*parts=*/1);
     group_elements_ = DenseGroupElements(args_, *kernels_);
     workspace_bytes_ = threads * bands_.band_elements * sizeof(float);
@@ -50,27 +51,54 @@ class DenseConvolutionStep final : public Step {
   }
 
  private:
+  static LineWindows WindowsOf(const Step& step) {
+    const WindowBands& b = static_cast<const DenseConvolutionStep&>(step).bands_;
+    return {.stride = b.strides[0],
+            .reach = b.reach[0],
+            .pad = b.pads[0],
+            .scratch_bytes = b.band_elements * sizeof(float),
+            .takes_few_lines = false};
+  }
+  static void RunLines(const Step& step, const Lines& x, const Lines& y, const LineRange& lines,
+                       void* scratch) {
+    const auto& self = static_cast<const DenseConvolutionStep&>(step);
+    for (LineRange left = lines; !left.empty();) {
+      const size_t count = std::min(y.Together(left), self.bands_.band_lines);
+      for (size_t part = 0; part < self.bands_.parts; ++part) {
+        self.RunBand(self.bands_.BandOf(left.first, count), part, x.at, y[left.first], y.pixel,
+                     static_cast<float*>(scratch));
+      }
+      left.first += count;
+    }
+  }
+  static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
+
   void RunPart(size_t thread, size_t band, size_t part) const {
+    const WindowBands::Band at = bands_.BandAt(band);
+    RunBand(at, part, x_ + at.pixel * bands_.x_stride, args_.y + at.output_pixel * args_.y_stride,
+            args_.y_stride, workspace_ + thread * bands_.band_elements);
+    FollowUp(at.output_pixel, at.output_pixels);
+  }
+
+  /// `x`: the picture. `made`: room for what is copied of it.
+  void RunBand(const WindowBands::Band& at, size_t part, const float* x, float* y, size_t y_stride,
+               float* made) const {
     const WindowBands& b = bands_;
-    const WindowBands::Band at = b.BandAt(band);
-    const float* x = x_ + at.pixel * b.x_stride;
     if (b.copies) {
-      float* const made = workspace_ + thread * b.band_elements;
       b.Make(at.line, at.lines, 0.0f, made,
              [&](size_t pixel, size_t count, float* to) { CopyPixels(x + pixel * b.x_stride, count, to); });
       x = made;
     } else {
       x += at.first_line * args_.line_stride;
     }
-    float* const y = args_.y + at.output_pixel * args_.y_stride;
     b.ForPart(part, group_panels_, at_once_, [&](size_t group, size_t first_panel, size_t end_panel) {
       DenseArgs args = args_;
       args.x = x + group * b.group_channels;
       args.y = y + group * args.outputs;
+      args.y_stride = y_stride;
       args.weights += group * group_elements_;
       kernels_->dense(args, 0, at.output_pixels, first_panel, end_panel);
     });
-    FollowUp(at.output_pixel, at.output_pixels);
   }
 
   void CopyPixels(const float* from, size_t pixels, float* to) const {

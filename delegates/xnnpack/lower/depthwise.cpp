@@ -30,6 +30,7 @@ class DepthwiseStep final : public Step {
     pictures_ = static_cast<size_t>(node_.in(0).shape[0]);
     bands_ = DivideUp(DivideUp(args_.output_height, dilations_[0]), kBandRows);
     leads_ = AreSideBySide(attrs);
+    work_ = leads_ ? &kWork : nullptr;
     return OkStatus();
   }
 
@@ -60,6 +61,20 @@ class DepthwiseStep final : public Step {
     self.FollowUp((picture * args.output_height + first) * args.output_width,
                   (end - first) * args.output_width);
   }
+
+  static LineWindows WindowsOf(const Step& step) {
+    const auto& self = static_cast<const DepthwiseStep&>(step);
+    return {.stride = static_cast<size_t>(self.node_.As<Conv2dAttrs>().strides[0]),
+            .reach = static_cast<size_t>(self.node_.in(1).shape[1]),
+            .pad = static_cast<size_t>(self.args_.top),
+            .at_once = kBandRows / 3};
+  }
+  static void RunLines(const Step& step, const Lines& x, const Lines& y, const LineRange& lines, void*) {
+    const auto& self = static_cast<const DepthwiseStep&>(step);
+    RunWindowLines(self.kernel_, self.args_, static_cast<size_t>(self.node_.As<Conv2dAttrs>().strides[0]), x,
+                   y, lines);
+  }
+  static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
 
   /// As DepthwiseArgs::weights says.
   Status Pack() {

@@ -10,17 +10,17 @@ const char* EndOf(const TensorView& view) {
   return view.as<const char>() + ((rows.count - 1) * rows.stride + rows.length) * ElementBytes(view);
 }
 
-bool Overlap(const TensorView& a, const TensorView& b) {
-  if (a.data == nullptr || a.shape.elements() == 0) return false;
-  return a.as<const char>() < EndOf(b) && b.as<const char>() < EndOf(a);
-}
-
 /// Each row of one is where that of the other is.
 bool SameRows(const TensorView& a, const TensorView& b) {
   return a.data == b.data && a.dtype == b.dtype && a.shape == b.shape && a.row_stride == b.row_stride;
 }
 
 }  // namespace
+
+bool Overlap(const TensorView& a, const TensorView& b) {
+  if (a.data == nullptr || a.shape.elements() == 0) return false;
+  return a.as<const char>() < EndOf(b) && b.as<const char>() < EndOf(a);
+}
 
 bool MayFollow(Span<const NodeTypes> chain, const NodeTypes& next) {
   const NodeTypes& last = chain[chain.size() - 1];

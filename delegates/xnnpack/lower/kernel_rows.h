@@ -16,7 +16,7 @@ class KernelRowsStep : public Step {
     from_ = RowsOf(node_.in(input_));
     to_ = RowsOf(node_.out(0));
     row_length_ = from_.length;
-    if (kHasOwnKernels) run_rows_ = &RunRows;
+    if (kHasOwnKernels) work_ = IsF32() ? &kF32Work : &kRowsWork;
     if (from_.stride == from_.length && to_.stride == to_.length)
       from_ = to_ = {1, from_.count * from_.length, 0};
     return OkStatus();
@@ -54,6 +54,12 @@ class KernelRowsStep : public Step {
  private:
   static constexpr size_t kBlock = 8192;
 
+  bool IsF32() const {
+    return node_.inputs() == 1 && node_.in(0).dtype == DType::kF32 && node_.out(0).dtype == DType::kF32;
+  }
+  static void RunElements(const Step& step, size_t n, const float* x, float* y) {
+    static_cast<const KernelRowsStep&>(step).Compute(n, x, y);
+  }
   static void RunRows(const Step& step, size_t first_row, size_t rows) {
     const auto& s = static_cast<const KernelRowsStep&>(step);
     if (s.from_.count == 1) {
@@ -66,6 +72,9 @@ class KernelRowsStep : public Step {
   void RunRow(size_t row) const {
     Compute(from_.length, x_ + row * from_.stride * x_bytes_, y_ + row * to_.stride * y_bytes_);
   }
+
+  static constexpr PartialWork kRowsWork = {.run_rows = &RunRows};
+  static constexpr PartialWork kF32Work = {.run_rows = &RunRows, .run_elements = &RunElements};
 
   const size_t input_;
   const size_t x_bytes_ = ElementBytes(node_.in(input_));

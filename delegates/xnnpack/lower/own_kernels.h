@@ -15,6 +15,24 @@ inline size_t DivideUp(size_t a, size_t b) { return (a + b - 1) / b; }
 Status DescribePicture(const NodeView& node, PictureArgs* args);
 /// From the addresses of the first picture to those of picture `index`.
 void MoveToPicture(size_t index, PictureArgs* args);
+/// Lines of the output of one picture, wherever those of both sides lie.
+template <class Fn, class Args>
+void RunWindowLines(Fn kernel, Args args, size_t stride, const Lines& x, const Lines& y, LineRange lines) {
+  args.x = x.at;
+  args.x_stride = x.pixel;
+  args.x_line = x.line;
+  args.x_lines = x.count;
+  args.y_stride = y.pixel;
+  args.y_line = y.line;
+  const long top = args.top;
+  while (!lines.empty()) {
+    const size_t count = y.Together(lines);
+    args.y = y[lines.first];
+    args.top = top - static_cast<long>(lines.first * stride);
+    kernel(args, 0, count);
+    lines.first += count;
+  }
+}
 /// With a stride of 1, outputs at distances of the dilations meet pixels at such distances: they are pictures
 /// of their own, over which windows are dense. `first`: of the output, less than the dilations.
 /// Without dilations the only one is the picture.

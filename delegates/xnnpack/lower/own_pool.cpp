@@ -36,6 +36,7 @@ class OwnPoolStep final : public Step {
     }
     pictures_ = static_cast<size_t>(x.shape[0]);
     kernel_ = FindKernel();
+    work_ = !half_ && kernel_ != environment_.kernels->pools.any[IsAverage() ? 1 : 0] ? &kWork : nullptr;
     workspace_bytes_ =
         half_ ? static_cast<size_t>(x.shape.elements() + y.shape.elements()) * sizeof(float) : 0;
     return OkStatus();
@@ -70,6 +71,17 @@ class OwnPoolStep final : public Step {
   }
 
  private:
+  static LineWindows WindowsOf(const Step& step) {
+    const PoolArgs& args = static_cast<const OwnPoolStep&>(step).args_;
+    return {.stride = args.strides[0], .reach = args.kernel[0], .pad = static_cast<size_t>(args.top)};
+  }
+  static void RunLines(const Step& step, const Lines& x, const Lines& y, const LineRange& lines, void*) {
+    const auto& self = static_cast<const OwnPoolStep&>(step);
+    RunWindowLines(self.kernel_, self.args_, self.args_.strides[0], x, y, lines);
+  }
+  /// Of kernels that know Lines.
+  static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
+
   bool IsAverage() const { return node_.op() == OpCode::kAveragePool2d; }
 
   PoolFn FindKernel() const {

@@ -9,6 +9,7 @@
 
 #include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/kernels/kernels.h"
+#include "delegates/xnnpack/lower/partial_work.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
 
@@ -88,8 +89,10 @@ class Step {
   /// What follows from extents: Run() calls FollowUp() for all rows of the output, each as soon as it is
   /// there.
   bool leads() const { return leads_; }
-  /// The same: each row of the output is computed from the same rows of the inputs, one by one.
-  bool works_by_rows() const { return run_rows_ != nullptr; }
+  /// The same: it can follow.
+  bool works_by_rows() const { return work_ != nullptr && work_->run_rows != nullptr; }
+  /// The same: parts of it, where it can compute any.
+  const PartialWork* partial_work() const { return work_; }
   /// A step that makes codes of rows for others; null: it is none.
   virtual FakeQuantizeStep* AsFakeQuantize() { return nullptr; }
   /// It reads such codes in place of input 0. From SetCodes() on, after a Reshape() of both steps.
@@ -98,17 +101,14 @@ class Step {
   bool has_codes() const { return codes_ != nullptr; }
   /// Valid until the next Bind(): `step`, which works by rows, is not run by itself. Null: none.
   void SetFollower(const Step* step) { follower_ = step; }
-
- protected:
-  /// Of the innermost axis. Called by several threads, for different rows.
-  using RunRowsFn = void (*)(const Step& step, size_t first_row, size_t rows);
-
   const Step* follower() const { return follower_; }
   bool has_follower() const { return follower_ != nullptr; }
   void FollowUp(size_t first_row, size_t rows) const {
     for (const Step* step = follower_; step != nullptr; step = step->follower_)
-      step->run_rows_(*step, first_row, rows);
+      step->work_->run_rows(*step, first_row, rows);
   }
+
+ protected:
   /// For pthreadpool: followers take subnormal numbers for zero, as they do by themselves.
   uint32_t FollowedFlags() const { return has_follower() ? PTHREADPOOL_FLAG_DISABLE_DENORMALS : 0; }
 
@@ -118,7 +118,7 @@ class Step {
   bool leads_ = false;
   bool wants_codes_ = false;
   const FakeQuantizeStep* codes_ = nullptr;  ///< Where wants_codes_.
-  RunRowsFn run_rows_ = nullptr;
+  const PartialWork* work_ = nullptr;
 
  private:
   const Step* follower_ = nullptr;

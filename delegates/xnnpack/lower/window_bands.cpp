@@ -71,9 +71,15 @@ void WindowBands::DescribeRows(size_t count, size_t length, size_t stride, Dense
 WindowBands::Band WindowBands::BandAt(size_t index) const {
   const size_t picture = index / picture_bands;
   const size_t first = index % picture_bands * band_lines;
-  const size_t count = std::min(band_lines, outputs[0] - first);
-  return {picture * extents[0] * extents[1],
-          (picture * outputs[0] + first) * outputs[1],
+  Band band = BandOf(first, std::min(band_lines, outputs[0] - first));
+  band.pixel += picture * extents[0] * extents[1];
+  band.output_pixel += picture * outputs[0] * outputs[1];
+  return band;
+}
+
+WindowBands::Band WindowBands::BandOf(size_t first, size_t count) const {
+  return {0,
+          first * outputs[1],
           count * outputs[1],
           first,
           static_cast<long>(first * strides[0]) - static_cast<long>(pads[0]),

@@ -47,6 +47,8 @@ struct WindowBands {
   };
   size_t bands() const { return pictures * picture_bands; }
   Band BandAt(size_t index) const;
+  /// Of lines [first, first + count) of the first picture's output.
+  Band BandOf(size_t first, size_t count) const;
 
   /// Pixels that `windows` windows reach over.
   size_t Reach(int axis, size_t windows) const { return (windows - 1) * strides[axis] + reach[axis]; }
