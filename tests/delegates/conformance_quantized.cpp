@@ -61,6 +61,7 @@ const ConvolutionShape kConvolutions[] = {
     {"windows_long_lines", 4, 77, 64, 32, 3, 3, 1},
     {"windows_few_outputs", 5, 35, 48, 13, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"windows_taps_apart", 7, 23, 128, 42, 2, 2, 1, {2, 2}, {2, 3}, {1, 0, 0, 2}},
+    {"windows_of_a_picture", 21, 45, 3, 70, 7, 7, 1, {2, 2}, {1, 1}, {3, 3, 3, 3}},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
 };
 

@@ -148,5 +148,55 @@ TEST(Follow, ComputesWhatOneAfterTheOtherDoes) {
   }
 }
 
+/// A product of codes, and a sum that follows it.
+TEST(Follow, SumsOfCodes) {
+  Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
+  ASSERT_TRUE(state.ok());
+  const bool own = xnnpack::kHasOwnKernels && xnnpack::SelectKernels().codes.dense != nullptr;
+  enum { kCodes, kFactors, kProducts, kOthers, kSums, kCount };
+  const Shape shapes[kCount] = {
+      {1, 23, 19, 64}, {48, 1, 1, 64}, {1, 23, 19, 48}, {1, 23, 19, 48}, {1, 23, 19, 48}};
+  const Quantization quants[kCount] = {{0.02f, 3}, {0.01f, 0}, {0.03f, -7}, {0.05f, 11}, {0.06f, 2}};
+  std::vector<int8_t> memory[kCount];
+  PlanTensor tensors[kCount];
+  std::mt19937 random(3);
+  std::uniform_int_distribution<int> codes(-128, 127);
+  for (size_t i = 0; i < kCount; ++i) {
+    memory[i].resize(static_cast<size_t>(shapes[i].elements()) + 16);
+    for (int8_t& code : memory[i]) code = static_cast<int8_t>(codes(random));
+    tensors[i].view = TensorView(memory[i].data(), DType::kI8, shapes[i], &quants[i]);
+    tensors[i].constant = i == kFactors;
+    tensors[i].hash = {i, 1};
+  }
+  AttrStorage attrs[2];
+  InitAttrs(OpCode::kConv2d, attrs[0]);
+  InitAttrs(OpCode::kAdd, attrs[1]);
+  const int32_t inputs[2][2] = {{kCodes, kFactors}, {kProducts, kOthers}};
+  const int32_t outputs[2] = {kProducts, kSums};
+  const PlanNode nodes[2] = {
+      {FindOp(OpCode::kConv2d), &attrs[0], "node", {inputs[0], 2}, {&outputs[0], 1}, {}},
+      {FindOp(OpCode::kAdd), &attrs[1], "node", {inputs[1], 2}, {&outputs[1], 1}, {}}};
+  const auto view = [&](uint32_t begin, uint32_t end) {
+    return SegmentView{{tensors, kCount}, {nodes, 2}, begin, end};
+  };
+  for (const int threads : {1, 2}) {
+    DelegateSessionOptions options;
+    options.threads = threads;
+    options.thread_small_work = true;
+    Result<std::unique_ptr<DelegateSession>> session = (*state)->CreateSession(options);
+    ASSERT_TRUE(session.ok());
+    RunNodes(**session, view(0, 1));
+    RunNodes(**session, view(1, 2));
+    const std::vector<int8_t> one_by_one = memory[kSums];
+    std::fill_n(memory[kProducts].begin(), shapes[kProducts].elements(), int8_t{1});
+    std::fill_n(memory[kSums].begin(), shapes[kSums].elements(), int8_t{1});
+    const Follows follows = RunNodes(**session, view(0, 2));
+    EXPECT_EQ(memory[kSums], one_by_one);
+    if (threads == 1) {
+      EXPECT_EQ(follows.node[1], own);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skiff::testing

@@ -55,6 +55,8 @@ class CodeDenseStep final : public Step {
     group_words_ = (2 + words) * DenseColumns(args_, tier_);
     bands_.Divide(threads, bands_.groups * group_panels_, element_bytes(),
                   bands_.groups * group_words_ * sizeof(int32_t));
+    leads_ =
+        bands_.parts == 1 && static_cast<size_t>(node_.out(0).shape.last()) == bands_.groups * args_.outputs;
     at_once_ = DensePanelsAtOnce(args_, words, tier_, /*parts=*/1);
     band_bytes_ = DivideUp(bands_.band_elements * element_bytes() + sizeof(int32_t), 64) * 64;
     workspace_bytes_ = threads * band_bytes_;
@@ -74,7 +76,7 @@ class CodeDenseStep final : public Step {
         [](void* step, size_t thread, size_t band, size_t part) {
           static_cast<const CodeDenseStep*>(step)->RunPart(thread, band, part);
         },
-        this, bands_.bands(), bands_.parts, /*flags=*/0);
+        this, bands_.bands(), bands_.parts, FollowedFlags());
     return OkStatus();
   }
 
@@ -179,6 +181,7 @@ class CodeDenseStep final : public Step {
       args.weights += group * group_words_;
       dense(args, 0, at.output_pixels, first_panel, end_panel);
     });
+    FollowUp(at.output_pixel, at.output_pixels);
   }
 
   const DenseLayer layer_;
