@@ -293,7 +293,7 @@ TEST_F(StripTest, DrawnChains) {
     };
     const auto windows = [&](int64_t largest) {
       const int64_t size = 3 + 2 * between(0, (largest - 3) / 2);
-      return Windows{size, between(1, 2), between(0, size / 2 + 1)};
+      return Windows{size, between(1, 2), between(0, 3) == 0 ? between(0, size + 3) : size / 2};
     };
     Chain chain(seed);
     const int64_t pictures = between(1, 3);

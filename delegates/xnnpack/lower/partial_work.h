@@ -45,6 +45,7 @@ struct LineWindows {
   size_t Reach(size_t lines) const { return (lines - 1) * stride + reach; }
   /// Of `height` lines.
   LineRange Needs(const LineRange& outputs, size_t height) const {
+    if (outputs.empty()) return {};
     const size_t first = outputs.first * stride;
     const size_t end = first + Reach(outputs.end - outputs.first);
     const auto inside = [&](size_t line) {
