@@ -18,6 +18,8 @@ constexpr size_t kCopyBytes = 64 * 1024;
 /// Chunks for each thread. Where two meet, both compute the lines that both need.
 constexpr size_t kChunksOfThread = 2;
 
+size_t Aligned(size_t bytes) { return static_cast<size_t>(AlignUp(bytes)); }
+
 /// A tensor as lines of pictures; where it is none, each row is a line.
 struct Pictures {
   size_t count = 1;
@@ -67,12 +69,12 @@ bool Strip::Add(const Link& link) {
 /// bytes.
 size_t Strip::KeepLines(size_t lines, size_t count) {
   size_t bytes = 0;  // Scratch first.
-  for (size_t i = 0; i < count; ++i) bytes = std::max(bytes, AlignUp(parts_[i].windows.scratch_bytes));
+  for (size_t i = 0; i < count; ++i) bytes = std::max(bytes, Aligned(parts_[i].windows.scratch_bytes));
   for (size_t i = count - 1; i > 0; --i) {
     Part& before = parts_[i - 1];
     before.lines.count = lines = std::min(parts_[i].windows.Reach(lines), before.height);
     before.place = bytes;
-    bytes += AlignUp(lines * before.lines.line * sizeof(float));
+    bytes += Aligned(lines * before.lines.line * sizeof(float));
   }
   return bytes;
 }
