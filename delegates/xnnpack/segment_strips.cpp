@@ -7,7 +7,7 @@ namespace skiff::xnnpack {
 
 namespace {
 
-/// All nodes of the plan are looked at for each segment that has more than this part of them.
+/// For each segment that has at least one in so many of the plan's nodes, all of these are looked at.
 constexpr size_t kSmallPart = 64;
 
 }  // namespace

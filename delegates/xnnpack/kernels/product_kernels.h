@@ -19,9 +19,9 @@ struct PictureArgs {
   size_t y_stride = 0;
   size_t x_line = 0;  ///< The same from line to line.
   size_t y_line = 0;
-  size_t x_lines =
-      static_cast<size_t>(-1);  ///< Of the picture, in memory: line i lies where i + x_lines will.
-  long top = 0;                 ///< Pads; negative where lines before the outputs' are left out.
+  /// Of the picture, in memory: line i lies where line i + x_lines will.
+  size_t x_lines = static_cast<size_t>(-1);
+  long top = 0;  ///< Pads; negative where lines before those of the first output are left out.
   long left = 0;
   float min = 0;
   float max = 0;

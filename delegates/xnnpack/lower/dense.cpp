@@ -112,25 +112,26 @@ class DenseStep final : public Step {
       args.y = y[left.first];
       const size_t rows = count * y.width();
       const size_t block_rows = RowsOfBlock(args, rows, /*threads=*/1);
-      const DenseFn kernel = self.environment_.kernels->dense;
-      for (size_t row = 0; row < rows; row += block_rows) {
-        for (size_t panel = 0; panel < self.panels_; panel += self.at_once_) {
-          kernel(args, row, std::min(row + block_rows, rows), panel,
-                 std::min(panel + self.at_once_, self.panels_));
-        }
-      }
+      for (size_t row = 0; row < rows; row += block_rows)
+        self.RunRows(args, row, std::min(row + block_rows, rows));
       left.first += count;
     }
   }
   static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
 
   size_t EndOfBlock(size_t block) const { return std::min((block + 1) * block_rows_, rows_); }
-  void RunPart(size_t block, size_t first_panel) const {
-    environment_.kernels->dense(args_, block * block_rows_, EndOfBlock(block), first_panel,
+  void RunPanels(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel) const {
+    environment_.kernels->dense(args, first_row, end_row, first_panel,
                                 std::min(first_panel + at_once_, panels_));
   }
+  void RunRows(const DenseArgs& args, size_t first_row, size_t end_row) const {
+    for (size_t panel = 0; panel < panels_; panel += at_once_) RunPanels(args, first_row, end_row, panel);
+  }
+  void RunPart(size_t block, size_t first_panel) const {
+    RunPanels(args_, block * block_rows_, EndOfBlock(block), first_panel);
+  }
   void RunBlock(size_t block) const {
-    for (size_t panel = 0; panel < panels_; panel += at_once_) RunPart(block, panel);
+    RunRows(args_, block * block_rows_, EndOfBlock(block));
     FollowUp(block * block_rows_, EndOfBlock(block) - block * block_rows_);
   }
 

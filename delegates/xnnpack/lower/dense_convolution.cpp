@@ -26,7 +26,7 @@ class DenseConvolutionStep final : public Step {
     bands_.Divide(threads, bands_.groups * group_panels_, sizeof(float),
                   bands_.groups * args_.inputs() * args_.outputs * sizeof(float));
     leads_ = bands_.parts == 1;
-    work_ = &kWork;
+    work_ = leads_ ? &kWork : nullptr;
     at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *kernels_, /*parts=*/1);
     group_elements_ = DenseGroupElements(args_, *kernels_);
     workspace_bytes_ = threads * bands_.band_elements * sizeof(float);
@@ -64,10 +64,8 @@ class DenseConvolutionStep final : public Step {
     const auto& self = static_cast<const DenseConvolutionStep&>(step);
     for (LineRange left = lines; !left.empty();) {
       const size_t count = std::min(y.Together(left), self.bands_.band_lines);
-      for (size_t part = 0; part < self.bands_.parts; ++part) {
-        self.RunBand(self.bands_.BandOf(left.first, count), part, x.at, y[left.first], y.pixel,
-                     static_cast<float*>(scratch));
-      }
+      self.RunBand(self.bands_.BandOf(left.first, count), /*part=*/0, x.at, y[left.first], y.pixel,
+                   static_cast<float*>(scratch));
       left.first += count;
     }
   }

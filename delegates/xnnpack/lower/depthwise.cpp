@@ -9,6 +9,9 @@ namespace {
 
 /// Rows of the output that one thread computes at a time: a multiple of the kernels' tiles.
 constexpr size_t kBandRows = 6;
+/// The same of a strip, in multiples: tiles are two rows high, or three, and more lines of a wide picture
+/// would not fit into the cache.
+constexpr size_t kStripRows = 2;
 
 /// The taps.
 bool AreSideBySide(const Conv2dAttrs& attrs) { return attrs.dilations[0] == 1 && attrs.dilations[1] == 1; }
@@ -67,7 +70,7 @@ class DepthwiseStep final : public Step {
     return {.stride = static_cast<size_t>(self.node_.As<Conv2dAttrs>().strides[0]),
             .reach = static_cast<size_t>(self.node_.in(1).shape[1]),
             .pad = static_cast<size_t>(self.args_.top),
-            .at_once = kBandRows / 3};
+            .at_once = kStripRows};
   }
   static void RunLines(const Step& step, const Lines& x, const Lines& y, const LineRange& lines, void*) {
     const auto& self = static_cast<const DepthwiseStep&>(step);
