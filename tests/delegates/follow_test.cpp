@@ -122,23 +122,26 @@ Follows RunNodes(DelegateSession& session, const SegmentView& view) {
   return follows;
 }
 
+std::unique_ptr<DelegateSession> NewSession(ModelState& state, int threads) {
+  DelegateSessionOptions options;
+  options.threads = threads;
+  options.thread_small_work = true;
+  return std::move(state.CreateSession(options).value());
+}
+
 TEST(Follow, ComputesWhatOneAfterTheOtherDoes) {
   Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
   ASSERT_TRUE(state.ok());
   const bool own = xnnpack::kHasOwnKernels && xnnpack::SelectKernels().dense != nullptr;
   for (const int threads : {1, 2}) {
-    DelegateSessionOptions options;
-    options.threads = threads;
-    options.thread_small_work = true;
-    Result<std::unique_ptr<DelegateSession>> session = (*state)->CreateSession(options);
-    ASSERT_TRUE(session.ok());
+    const std::unique_ptr<DelegateSession> session = NewSession(**state, threads);
     for (const Product& product : kProducts) {
       const Net one_by_one(product, kLayouts[0]);
-      for (uint32_t i = 0; i < 3; ++i) RunNodes(**session, one_by_one.view(i, i + 1));
+      for (uint32_t i = 0; i < 3; ++i) RunNodes(*session, one_by_one.view(i, i + 1));
       for (const Layout& layout : kLayouts) {
         SCOPED_TRACE(::testing::Message() << product.name << ", " << layout.name << ", threads: " << threads);
         const Net net(product, layout);
-        const Follows follows = RunNodes(**session, net.view(0, 3));
+        const Follows follows = RunNodes(*session, net.view(0, 3));
         EXPECT_EQ(net.result(), one_by_one.result());
         if (threads > 1) continue;  // Whether they do depends on how the work is divided.
         EXPECT_EQ(follows.node[1], own && layout.silu_follows);
@@ -180,17 +183,13 @@ TEST(Follow, SumsOfCodes) {
     return SegmentView{{tensors, kCount}, {nodes, 2}, begin, end};
   };
   for (const int threads : {1, 2}) {
-    DelegateSessionOptions options;
-    options.threads = threads;
-    options.thread_small_work = true;
-    Result<std::unique_ptr<DelegateSession>> session = (*state)->CreateSession(options);
-    ASSERT_TRUE(session.ok());
-    RunNodes(**session, view(0, 1));
-    RunNodes(**session, view(1, 2));
+    const std::unique_ptr<DelegateSession> session = NewSession(**state, threads);
+    RunNodes(*session, view(0, 1));
+    RunNodes(*session, view(1, 2));
     const std::vector<int8_t> one_by_one = memory[kSums];
     std::fill_n(memory[kProducts].begin(), shapes[kProducts].elements(), int8_t{1});
     std::fill_n(memory[kSums].begin(), shapes[kSums].elements(), int8_t{1});
-    const Follows follows = RunNodes(**session, view(0, 2));
+    const Follows follows = RunNodes(*session, view(0, 2));
     EXPECT_EQ(memory[kSums], one_by_one);
     if (threads == 1) {
       EXPECT_EQ(follows.node[1], own);
