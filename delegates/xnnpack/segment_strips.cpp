@@ -94,8 +94,8 @@ Status Segment::FindStrips(size_t* workspace) {
 }
 
 /// Where a strip's input may be copied to: over a result that is not written, because the strip keeps lines
-/// of it. Null: nowhere. What is needed beside this result lies elsewhere; what its last nodes write need
-/// not.
+/// of it. Null: nowhere. What is needed beside this result lies elsewhere; the input need not, which only the
+/// first node reads, nor what the last nodes write.
 void* Segment::RoomForInput(const PlacedStrip& placed, const TensorView& input) const {
   for (uint32_t i = placed.head; i < placed.last; ++i) {
     const TensorView& unused = nodes_[i].types.outputs[0]->view;
@@ -105,7 +105,7 @@ void* Segment::RoomForInput(const PlacedStrip& placed, const TensorView& input) 
     for (const int64_t offset :
          {int64_t{0}, spare / static_cast<int64_t>(kAlignment) * static_cast<int64_t>(kAlignment)}) {
       copy.data = unused.as<char>() + offset;
-      if (!IsWritten(placed.last, copy)) return copy.data;
+      if (!Overlap(copy, input) && !IsWritten(placed.last, copy)) return copy.data;
     }
   }
   return nullptr;

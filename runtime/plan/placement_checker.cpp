@@ -4,6 +4,7 @@
 #include "core/extents.h"
 #include "ops/build_ops.h"
 #include "ops/op.h"
+#include "plan/body_ports.h"
 #include "plan/built_plan.h"
 #include "plan/placement.h"
 
@@ -24,6 +25,7 @@ class Checker {
     for (size_t i = plan_.shape_node_count; i < plan_.nodes.size(); ++i) {
       SKIFF_RETURN_IF_ERROR(CheckOverlaps(i));
       SKIFF_RETURN_IF_ERROR(CheckInputsStay(i));
+      if (BuildHas(OpCode::kStage)) SKIFF_RETURN_IF_ERROR(CheckLateInputsStay(i));
     }
     return OkStatus();
   }
@@ -32,6 +34,12 @@ class Checker {
   const TensorView& view(int32_t index) const { return tensors_[static_cast<size_t>(index)].view; }
   bool IsElsewhere(int32_t index) const {
     return tensors_[static_cast<size_t>(index)].constant || plan_.IsShapeValue(index) || plan_.IsLate(index);
+  }
+
+  /// The tensor that this one is a view of, or itself.
+  int32_t RootOf(int32_t index) const {
+    const int32_t root = plan_.placements[static_cast<size_t>(index)].view_of;
+    return root == TensorPlacement::kRoot ? index : root;
   }
 
   /// The tensor whose memory holds a root: a variable's input, or itself.
@@ -54,7 +62,8 @@ class Checker {
       const bool is_view = placement.view_of != TensorPlacement::kRoot;
       const size_t root = is_view ? static_cast<size_t>(placement.view_of) : i;
       if (is_view && IsElsewhere(placement.view_of))
-        return message_.Invalid("tensor %zu is a view of tensor %zu, which cannot be viewed", i, root);
+        return message_.Invalid("tensor %zu is a view of tensor %d, which cannot be viewed", i,
+                                placement.view_of);
       if (tensor.row_stride < tensor.shape.last() || !SpanFits(tensor))
         return message_.Invalid("tensor %zu has a bad stride", i);
       const auto span = static_cast<uint64_t>(SpanBytes(tensor));
@@ -139,25 +148,43 @@ class Checker {
     return OkStatus();
   }
 
+  /// A late result lies in the scratch of the node that made it, where a body of its reader must not write:
+  /// it takes its inputs to lie outside.
+  Status CheckLateInputsStay(size_t index) {
+    const PlanNode& node = plan_.nodes[index];
+    for (const int32_t input : node.inputs) {
+      if (input >= 0 && plan_.IsLate(input) && Overlap(RootOf(input), ScratchOf(node)))
+        return message_.Invalid("node %zu (%s) would overwrite late tensor %d", index, node.op->name, input);
+    }
+    return OkStatus();
+  }
+
   /// A graph input may live in the caller's memory and keeps its value between runs: nobody writes it. An
-  /// output that is a view of it may only name elements that are already there.
+  /// output that is a view of it may only name elements that are already there: of this input, wherever that
+  /// lies.
   Status CheckInputsStay(size_t index) {
     const PlanNode& node = plan_.nodes[index];
     for (size_t o = 0; o < node.outputs.size(); ++o) {
-      if (view(node.outputs[o]).shape.elements() == 0) continue;
-      const int32_t root = plan_.placements[static_cast<size_t>(node.outputs[o])].view_of;
-      bool names_it = false;  // Asked once: where an output lies in a Split depends on all before it.
+      const int32_t output = node.outputs[o];
+      if (view(output).shape.elements() == 0) continue;
       for (const int32_t input : plan_.inputs) {
-        if (!Overlap(node.outputs[o], input) && root != input) continue;
-        if (plan_.WritesState(node) && plan_.StateOf(node.outputs[o]) == input) continue;
-        names_it = names_it || (!node.op->Is(kUnary) && !node.op->Is(kBinary) &&
-                                node.op->code != OpCode::kConcat && MayOverlap(node, 0, o));
-        if (!names_it)
+        if (!Overlap(output, input) && RootOf(output) != input) continue;
+        if (plan_.WritesState(node) && plan_.StateOf(output) == input) continue;
+        // Asked of one input only: where an output lies in a Split depends on all before it.
+        if (!ReadsFirst(node, input) || node.op->Is(kUnary) || node.op->Is(kBinary) ||
+            node.op->code == OpCode::kConcat || !MayOverlap(node, 0, o)) {
           return message_.Invalid("node %zu (%s) would overwrite graph input tensor %d", index, node.op->name,
                                   input);
+        }
       }
     }
     return OkStatus();
+  }
+
+  /// Whether the node's first input lies in this graph input.
+  bool ReadsFirst(const PlanNode& node, int32_t input) const {
+    return node.op->min_inputs > 0 &&
+           HomeOf(static_cast<size_t>(RootOf(node.inputs[0]))) == static_cast<size_t>(input);
   }
 
   bool MayOverlap(const PlanNode& node, size_t i, size_t o) const {

@@ -67,13 +67,15 @@ class Orderer {
     return OkStatus();
   }
 
-  /// Arenas are aligned, which parts of other tensors need not be.
+  /// Arenas are aligned, which parts of other tensors need not be, and another node's scratch may hold what
+  /// this one reads.
   Status CheckScratch() {
     for (uint32_t i = 0; i < plan_.nodes.size(); ++i) {
       const PlanNode& node = plan_.nodes[i];
       if (node.bodies.empty()) continue;
-      if (plan_.placements[static_cast<size_t>(ScratchOf(node))].view_of != TensorPlacement::kRoot)
-        return message_.Invalid("the scratch of node %u (%s) is a view of another tensor", i, node.op->name);
+      const TensorPlacement& scratch = plan_.placements[static_cast<size_t>(ScratchOf(node))];
+      if (scratch.view_of != TensorPlacement::kRoot || scratch.buffer != TensorPlacement::kRoot)
+        return message_.Invalid("the scratch of node %u (%s) lies in another tensor", i, node.op->name);
     }
     return OkStatus();
   }

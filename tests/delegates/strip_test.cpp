@@ -252,6 +252,35 @@ TEST_F(StripTest, WritesOverItsInput) {
   }
 }
 
+/// The only result with room for a copy of the input lies over a part of it, because only the first node
+/// reads it.
+TEST_F(StripTest, CopiesItsInputElsewhereOrNotAtAll) {
+  constexpr int64_t kPixels = int64_t{56} * 56;
+  struct Net {
+    Net() : chain(3) {
+      memory = chain.Input({1, 56, 56, 320});
+      x = chain.Input({1, 56, 56, 200});
+      wide = chain.Convolution(chain.Convolution(x, 120, {}), 240, {});
+      narrow = chain.Convolution(wide, 24, {});
+    }
+    Chain chain;
+    int32_t memory, x, wide, narrow;
+  };
+  for (const int threads : {1, 2}) {
+    const auto session = NewSession(threads);
+    Net apart;
+    const std::vector<float> one_by_one = apart.chain.Run(*session, 1);
+    for (const int64_t behind : {24 * kPixels, 24 * kPixels + 16, 80 * kPixels}) {
+      SCOPED_TRACE(behind);
+      Net net;
+      net.chain.Place(net.x, net.memory);
+      net.chain.Place(net.wide, net.memory, behind);
+      net.chain.Place(net.narrow, net.memory);
+      EXPECT_EQ(net.chain.Run(*session, net.chain.nodes()), one_by_one);
+    }
+  }
+}
+
 TEST_F(StripTest, LeavesWhatOthersRead) {
   Bottleneck net;
   const std::vector<float> one_by_one = net.chain.Run(*NewSession(1), 1);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "graph/error.h"
 #include "ops/op.h"
@@ -299,7 +301,47 @@ TEST(MaliciousBodies, AScratchInsideAnotherTensor) {
     plan.tensors[scratch]->offset = 1;
     plan.tensors.push_back(std::move(room));
   });
-  EXPECT_THAT(OpenAndRun(file), HasSubstr("(While) is a view of another tensor"));
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("(While) lies in another tensor"));
+}
+
+/// A scatter in a Stage would write over its own indices, which it had looked at, and then where they say.
+TEST(MaliciousBodies, AScratchOverALateInput) {
+  const auto scatter = [](const char* symbol, const char* extent) {
+    return fmt::format(R"(graph g {{
+      {}
+      input c: bool[]
+      input i: i64[{}]
+      const data: i64[16] = [8589934592, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]
+      part = If(c, i) then {{
+        input i a = Abs(i) output a
+      }} else {{
+        input i const first: i64[1] = [0] a = Gather(i, first) output a
+      }}
+      y = ScatterElements(data, part, part) {{axis=0}}
+      output y
+    }})",
+                       symbol, extent);
+  };
+  const auto scratches = [](format::PlanT& plan) {
+    std::vector<int32_t> found;  // Of the If and of the Stage.
+    for (const auto& node : plan.nodes) {
+      if (!node->bodies.empty()) found.push_back(node->outputs.back());
+    }
+    EXPECT_EQ(found.size(), 2U);
+    return found;
+  };
+  const std::string fixed = scatter("", "8");
+  const auto over = Damaged(fixed, [&](format::ModelT&, format::PlanT& plan) {
+    for (const int32_t scratch : scratches(plan)) plan.tensors[static_cast<size_t>(scratch)]->offset = 0;
+  });
+  EXPECT_THAT(OpenAndRun(over), HasSubstr("(Stage) would overwrite late tensor"));
+  EXPECT_EQ(OpenAndRun(OpenedModel(fixed).converted->file), "");
+  const auto shared = Damaged(scatter("symbol n: 1..", "n"), [&](format::ModelT&, format::PlanT& plan) {
+    ASSERT_EQ(plan.kind, format::BucketKind::Unbounded);
+    const std::vector<int32_t> of = scratches(plan);
+    plan.tensors[static_cast<size_t>(of[1])]->buffer = of[0];
+  });
+  EXPECT_THAT(OpenAndRun(shared), HasSubstr("(Stage) lies in another tensor"));
 }
 
 TEST(MaliciousBodies, BodiesInBodiesWithoutAnEnd) {

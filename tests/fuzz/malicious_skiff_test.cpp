@@ -91,6 +91,43 @@ TEST(MaliciousSkiff, InputsInAnother) {
   EXPECT_THAT(OpenAndRun(file), HasSubstr("is an input twice, a constant, or a view"));
 }
 
+/// What lies at an input's place in the arena is not there where the input is bound.
+TEST(MaliciousSkiff, MovesIntoAnInput) {
+  const char* const kMoves = R"(graph g {
+    input x: f32[4, 8]
+    input w: f32[4, 8]
+    const c: f32[4, 8] = seed 1
+    const s: i64[2] = [8, 4]
+    r = Reshape(x, s)
+    z = Tanh(r)
+    v = Add(x, c)
+    q = Add(w, c)
+    output z
+    output v
+    output q
+  })";
+  const auto constant = Damaged(kMoves, [](format::ModelT&, format::PlanT& plan) {
+    const auto r = static_cast<int32_t>(Find(plan, "r"));
+    format::TensorT& x = *plan.tensors[Find(plan, "x")];
+    for (const auto& node : plan.nodes) {
+      if (node->outputs[0] == r) node->inputs[0] = static_cast<int32_t>(Find(plan, "c"));
+    }
+    for (const auto& tensor : plan.tensors) {
+      if (tensor->blob < 0 && tensor->view_of < 0 && tensor->offset == 0) tensor->offset = x.offset;
+    }
+    x.offset = 0;
+    plan.tensors[Find(plan, "r")]->view_of = static_cast<int32_t>(Find(plan, "x"));
+    plan.tensors[Find(plan, "r")]->offset = 0;
+  });
+  EXPECT_THAT(OpenAndRun(constant), HasSubstr("(Reshape) would overwrite graph input"));
+  const auto input = Damaged(kMoves, [](format::ModelT&, format::PlanT& plan) {
+    plan.tensors[Find(plan, "w")]->offset = plan.tensors[Find(plan, "x")]->offset;
+    plan.tensors[Find(plan, "r")]->view_of = static_cast<int32_t>(Find(plan, "w"));
+    plan.tensors[Find(plan, "r")]->offset = 0;
+  });
+  EXPECT_THAT(OpenAndRun(input), HasSubstr("(Reshape) would overwrite graph input"));
+}
+
 /// Of a caller who reads an output, another input may take the memory.
 TEST(MaliciousSkiff, OutputsThatAreInputs) {
   const auto same =
