@@ -1,5 +1,7 @@
 #include "import/onnx/dynamic_product.h"
 
+#include <algorithm>
+
 #include "import/emit.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/quantize.h"
@@ -15,16 +17,23 @@ const OnnxDynamicValue* Find(OnnxBuilder& b, ValueId value, Kind kind) {
   return found != nullptr && found->kind == kind ? found : nullptr;
 }
 
-/// A factor for each output as one vector, or one number; nothing where it has other axes.
+/// A factor for each output as one vector, or one number; nothing where it lies along other axes of the
+/// product, or gives it more.
 std::optional<TensorData> ScalesOf(OnnxBuilder& b, ValueId scale, const OnnxDynamicValue& product) {
   const TensorData* constant = b.ConstantOf(scale);
   if (constant == nullptr || constant->dtype() != DType::kF32) return {};
   const Shape& shape = constant->shape();
+  const Shape& weights = b.ConstantOf(product.weights)->shape();
+  const int x_rank = b.RankOf(product.x);
+  if (weights.rank() < 2) return {};
+  // Of [batch, channels, spatial axes...], or of rows; a vector makes one row without its axis.
+  const bool vector = !product.is_convolution && x_rank == 1;
+  if (shape.rank() > std::max(x_rank, weights.rank()) - (vector ? 1 : 0)) return {};
   if (constant->elements() == 1) return constant->Reshaped({});
-  // Of [batch, channels, height, width], or of rows.
-  const int axis = product.is_convolution ? shape.rank() - 3 : shape.rank() - 1;
-  if (axis < 0 || shape[axis] != constant->elements()) return {};
-  return constant->Reshaped({constant->elements()});
+  const int axis = shape.rank() - (product.is_convolution ? weights.rank() - 1 : 1);
+  const int64_t outputs = product.is_convolution ? weights[0] : weights.last();
+  if (axis < 0 || shape[axis] != outputs || constant->elements() != outputs) return {};
+  return constant->Reshaped({outputs});
 }
 
 /// Input 0 or 1 of a Mul that is of this kind, and the other one.

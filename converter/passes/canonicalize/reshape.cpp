@@ -168,7 +168,13 @@ bool MergeCasts(Graph& graph, NodeId id) {
   const NodeId inner = ProducerWith(graph, graph.node(id).inputs[0], OpCode::kCast);
   if (inner == kNoNode) return false;
   const ValueId origin = graph.node(inner).inputs[0];
-  if (!IsLossless(graph.value(origin).dtype, graph.value(graph.node(inner).outputs[0]).dtype)) return false;
+  const DType from = graph.value(origin).dtype;
+  const DType between = graph.value(graph.node(inner).outputs[0]).dtype;
+  const DType to = graph.value(graph.node(id).outputs[0]).dtype;
+  if (!IsLossless(from, between)) return false;
+  // Integers wrap around on their way to integers, reals end at the bounds.
+  const auto is_integer = [](DType dtype) { return dtype != DType::kBool && !PrecisionOf(dtype).fractions; };
+  if (is_integer(from) && !is_integer(between) && is_integer(to) && !IsLossless(from, to)) return false;
   SetInputs(graph, id, {origin});
   return true;
 }

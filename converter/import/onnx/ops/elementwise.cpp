@@ -199,8 +199,9 @@ ValueId BroadcastRight(OnnxBuilder& b) {
   const int rank = b.RankOf(b.Input(0));
   const int right_rank = b.RankOf(right);
   const int64_t axis = b.Int("axis", 0);
-  const int64_t behind = rank - right_rank - (axis < 0 ? axis + rank : axis);
-  if (axis < -rank || axis >= rank || behind < 0) {
+  const bool within = -rank <= axis && axis < rank;
+  const int64_t behind = within ? rank - right_rank - (axis < 0 ? axis + rank : axis) : -1;
+  if (behind < 0) {
     b.Invalid("attribute 'axis' is {} for inputs of rank {} and {}", axis, rank, right_rank);
   }
   AxesAttrs added;

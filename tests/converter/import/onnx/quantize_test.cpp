@@ -279,6 +279,10 @@ TEST(OnnxQuantize, ProductsOfCodesThatAreMadeAtRunTimeAreOneProduct) {
 TEST(OnnxQuantize, ScalesAlongOtherAxesStayArithmetic) {
   // Three numbers along the width of a picture are no scales of channels.
   RunDynamic({"ConvInteger", {1, 4, 1, 4}, {3, 4, 1, 2}, {3}}, true, false);
+  // Nor along a batch, which there is one of; and those of more axes than the product has give it these.
+  EXPECT_EQ(RunDynamic({"ConvInteger", {1, 4, 4}, {3, 4, 2}, {3, 1, 1}}, true, false).shape(),
+            Shape({3, 3, 3}));
+  EXPECT_EQ(RunDynamic({"MatMulInteger", {2, 8}, {8, 3}, {1, 1, 3}}, true, false).shape(), Shape({1, 2, 3}));
 }
 
 }  // namespace
