@@ -80,6 +80,7 @@ ValueId EmitMask(OnnxBuilder& b, ValueId mask, ValueId x, ValueId past) {
   const std::optional<int64_t> counts = b.ExtentOf(mask, 0);
   const std::optional<int64_t> batch = b.ExtentOf(x, 0);
   if (rank == 1 && (!counts || !batch || *counts == *batch)) {
+    mask = EmitSameExtent(b, "mask_counts", mask, 0, x, 0);
     mask = EmitFirst(b, mask, EmitKeyCount(b, x, past));
   } else if (rank != 2 && rank != 3) {
     b.Unsupported("has a mask of rank {}; [batch], [batch, keys] and [batch, queries, keys] are supported",

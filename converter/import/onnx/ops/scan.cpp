@@ -1,6 +1,7 @@
 // Scan: a loop over slices of its inputs. What runs backwards is turned round before or behind the loop.
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "import/emit.h"
 #include "import/onnx/nested.h"
@@ -38,6 +39,10 @@ std::vector<Scanned> ScannedInputs(OnnxBuilder& b, size_t states, size_t count) 
     const int axis = AxisOf(b, "scan_input_axes", axes[i], b.RankOf(x));
     if (directions[i] != 0) x = TurnedRound(b, fmt::format("turned_{}", i), x, axis);
     scanned.push_back({x, axis, b.TypeOf(x)});
+    const std::optional<int64_t> steps = b.ExtentOf(scanned[0].whole, scanned[0].axis);
+    const std::optional<int64_t> here = b.ExtentOf(x, axis);
+    if (steps && here && *steps != *here)
+      b.Invalid("scans {} steps of input {} and {} of input {}", *steps, states, *here, states + i);
   }
   return scanned;
 }

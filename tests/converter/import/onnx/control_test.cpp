@@ -198,6 +198,23 @@ TEST(OnnxControl, WhatAScanOfOpset8MustKnow) {
   EXPECT_THAT(error.what(), HasSubstr("must be known and at most 64"));
 }
 
+TEST(OnnxControl, AScanGoesThroughInputsOfOneLength) {
+  OnnxModel model;
+  model.AddInput("x", {3, 2});
+  model.AddInput("z", {5, 2});
+  onnx::NodeProto* scan = model.AddNode("Scan", {"x", "z"}, {"y"});
+  auto* count = scan->add_attribute();
+  count->set_name("num_scan_inputs");
+  count->set_type(onnx::AttributeProto::INT);
+  count->set_i(2);
+  onnx::GraphProto* body = AddBody(scan, "body");
+  for (const char* input : {"a", "b"}) body->add_input()->set_name(input);
+  AddNode(body, "Add", {"a", "b"}, "sum");
+  body->add_output()->set_name("sum");
+  model.AddOutput("y");
+  EXPECT_THAT(ImportError(model).what(), HasSubstr("scans 3 steps of input 0 and 5 of input 1"));
+}
+
 TEST(OnnxControl, WhatCannotBeImportedIsListed) {
   OnnxModel model = Choice();
   onnx::GraphProto* branch = model.proto.mutable_graph()->mutable_node(0)->mutable_attribute(0)->mutable_g();
