@@ -15,7 +15,7 @@ TensorData Bool(bool value) { return TensorData(DType::kBool, Shape{1}, &value);
 
 /// Through the passes, too.
 TensorData RunBoth(const OnnxModel& model, const std::map<std::string, TensorData>& inputs) {
-  const TensorData eager = RunModel(model, inputs);
+  TensorData eager = RunModel(model, inputs);
   Graph graph = model.Import();
   PipelineOptions options;
   options.verify = true;
