@@ -24,8 +24,8 @@ std::optional<TensorData> ScalesOf(OnnxBuilder& b, ValueId scale, const OnnxDyna
   if (constant == nullptr || constant->dtype() != DType::kF32) return {};
   const Shape& shape = constant->shape();
   const Shape& weights = b.ConstantOf(product.weights)->shape();
+  if (weights.rank() < 2 || !b.KnowsRank(product.x)) return {};
   const int x_rank = b.RankOf(product.x);
-  if (weights.rank() < 2) return {};
   // Of [batch, channels, spatial axes...], or of rows; a vector makes one row without its axis.
   const bool vector = !product.is_convolution && x_rank == 1;
   if (shape.rank() > std::max(x_rank, weights.rank()) - (vector ? 1 : 0)) return {};
