@@ -157,6 +157,20 @@ Bounds Dim::bounds(int depth) const {
   return sum;
 }
 
+Bounds Dim::PlausibleBounds(int64_t largest) const {
+  Bounds sum{value, value};
+  for (const Term& term : terms_) {
+    Bounds product{1, 1};
+    for (const auto& factor : term.factors) product = Multiply(product, factor->bounds);
+    if (term.factors.size() > 1 || product.max == kInfinity) product.max = std::min(product.max, largest);
+    if (term.factors.size() > 1 || product.min == kMinusInfinity)
+      product.min = std::max(product.min, -largest);
+    product = Multiply(product, {term.coefficient, term.coefficient});
+    sum = {SaturatingAdd(sum.min, product.min), SaturatingAdd(sum.max, product.max)};
+  }
+  return sum;
+}
+
 void Dim::VisitSymbols(const std::function<void(SymbolId)>& visit) const {
   for (const Term& term : terms_) {
     for (const auto& factor : term.factors) {

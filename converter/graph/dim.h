@@ -53,6 +53,9 @@ class Dim {
   /// What the value can be, by the contracts of the Symbols. An atom is bounded alone, but for quotients by
   /// numbers, which may cancel against the rest: n - floor(n/2) is known to be at least 0.
   Bounds bounds() const;
+  /// The same, where open sizes without a bound, and products of sizes that have none or a larger one, are
+  /// taken to be at most `largest`: what real tensors keep to. Ends at infinity are beyond 63 bits.
+  Bounds PlausibleBounds(int64_t largest) const;
   /// Calls visit for every Symbol in the expression.
   void VisitSymbols(const std::function<void(SymbolId)>& visit) const;
   /// The expression with every Symbol replaced.

@@ -156,13 +156,15 @@ DType OpaqueDType(const InferContext<Dim>& context, size_t output) {
 }
 
 /// Whether a tensor of this dtype holds the number that the expressions say: they do not wrap around as its
-/// elements would. An open extent that may get too large for i32 is believed not to.
+/// elements would. Of i64 the arithmetic has made sure. An open extent that may get too large for i32 is
+/// believed not to, but for what constants make of small ones.
 bool Holds(DType dtype, const Elements& elements) {
   if (dtype == DType::kI64 || dtype == DType::kBool) return true;
+  constexpr int64_t kSmallExtent = 1024;
   constexpr Bounds kRange = {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
   return dtype == DType::kI32 && std::none_of(elements.begin(), elements.end(), [&](const Dim& element) {
-           const Bounds bounds = element.bounds();
-           return bounds.min > kRange.max || bounds.max < kRange.min;
+           const Bounds bounds = element.PlausibleBounds(kSmallExtent);
+           return bounds.max > kRange.max || bounds.min < kRange.min;
          });
 }
 

@@ -1,5 +1,6 @@
 // Shape arithmetic: the elements of small integer tensors, as expressions.
 #include <algorithm>
+#include <limits>
 
 #include "graph/symbolic_hooks.h"
 #include "ops/op_codes.h"
@@ -78,7 +79,18 @@ std::optional<Dim> Decide(OpCode op, const Dim& a, const Dim& b) {
   }
 }
 
-std::optional<Dim> Combine(OpCode op, const Dim& a, const Dim& b) {
+/// No tensor has more elements in the runtime, so that products of extents stay below, too.
+constexpr int64_t kMostElements = int64_t{1} << 46;
+
+/// As large as the numbers that stand for infinity, or larger for sizes that tensors can have: expressions
+/// stay there, where 64 bits would wrap around.
+bool Overflows(const Dim& element) {
+  const Bounds bounds = element.PlausibleBounds(kMostElements);
+  return bounds.min == std::numeric_limits<int64_t>::min() ||
+         bounds.max == std::numeric_limits<int64_t>::max();
+}
+
+std::optional<Dim> Calculate(OpCode op, const Dim& a, const Dim& b) {
   switch (op) {
     case OpCode::kAdd:
       return a + b;
@@ -86,10 +98,6 @@ std::optional<Dim> Combine(OpCode op, const Dim& a, const Dim& b) {
       return a - b;
     case OpCode::kMul:
       return a * b;
-    case OpCode::kMin:
-      return MinExtent(a, b);
-    case OpCode::kMax:
-      return MaxExtent(a, b);
     case OpCode::kDiv:  // Truncates, which is the floor where nothing is negative.
       if (a.bounds().min < 0 || b.bounds().min <= 0) return {};
       return FloorDivide(a, b);
@@ -97,7 +105,24 @@ std::optional<Dim> Combine(OpCode op, const Dim& a, const Dim& b) {
       if (b.bounds().min <= 0) return {};
       return a - FloorDivide(a, b) * b;
     default:
+      return {};
+  }
+}
+
+std::optional<Dim> Combine(OpCode op, const Dim& a, const Dim& b) {
+  switch (op) {
+    case OpCode::kMin:
+      return MinExtent(a, b);
+    case OpCode::kMax:
+      return MaxExtent(a, b);
+    case OpCode::kEqual:
+    case OpCode::kLess:
+    case OpCode::kGreater:
       return Decide(op, a, b);
+    default:
+      if (Overflows(a) || Overflows(b)) return {};
+      const std::optional<Dim> result = Calculate(op, a, b);
+      return result && !Overflows(*result) ? result : std::nullopt;
   }
 }
 
@@ -199,16 +224,13 @@ std::optional<Elements> ReducedElements(const Context& context, const KnownInput
   const auto& attrs = context.As<ReduceAttrs>();
   if (attrs.axes.size == 0 && attrs.noop_when_empty) return list;
   if (list.empty() && (context.op == OpCode::kReduceMin || context.op == OpCode::kReduceMax)) return {};
-  const Dim of_none(context.op == OpCode::kReduceProd ? 1 : 0);
-  Dim result = list.empty() ? of_none : list[0];
-  for (size_t i = 1; i < list.size(); ++i) {
-    const Dim& element = list[i];
-    result = context.op == OpCode::kReduceProd  ? result * element
-             : context.op == OpCode::kReduceSum ? result + element
-             : context.op == OpCode::kReduceMin ? MinExtent(result, element)
-                                                : MaxExtent(result, element);
-  }
-  return Elements{result};
+  const OpCode step = context.op == OpCode::kReduceProd  ? OpCode::kMul
+                      : context.op == OpCode::kReduceSum ? OpCode::kAdd
+                      : context.op == OpCode::kReduceMin ? OpCode::kMin
+                                                         : OpCode::kMax;
+  std::optional<Dim> result = list.empty() ? Dim(step == OpCode::kMul ? 1 : 0) : list[0];
+  for (size_t i = 1; i < list.size() && result; ++i) result = Combine(step, *result, list[i]);
+  return result ? std::optional(Elements{*result}) : std::nullopt;
 }
 
 std::optional<Elements> CombinedElements(const Context& context, const KnownInputs& known) {

@@ -1,6 +1,7 @@
 #include "quantize/layers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "ops/op_codes.h"
@@ -189,6 +190,16 @@ std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan) {
     }
   }
   return read;
+}
+
+bool HasFiniteConstants(const Graph& graph, const Node& node) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    if (!IsConstantFloat(graph, input)) return true;
+    const TensorData& constant = *graph.value(input).constant;
+    const auto* numbers = constant.as<float>();
+    return std::all_of(numbers, numbers + constant.elements(),
+                       [](float number) { return std::isfinite(number); });
+  });
 }
 
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node) {

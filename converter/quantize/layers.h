@@ -69,4 +69,7 @@ std::set<ValueId> ReadAsCodes(const Graph& graph, const FormatPlan& plan);
 /// Constant f32 inputs of the node that are stored as codes in formats of weights.
 std::vector<size_t> LargeConstants(const Graph& graph, const Node& node);
 
+/// No code stands for NaN and infinities.
+bool HasFiniteConstants(const Graph& graph, const Node& node);
+
 }  // namespace skiff

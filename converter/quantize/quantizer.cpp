@@ -17,6 +17,8 @@ namespace {
 
 /// Passes behind this make operators over integers.
 constexpr const char* kFolding = "fold-qdq";
+/// Why a layer stays float that has or sees what no code stands for.
+constexpr const char* kNotFinite = "has NaN or infinities";
 
 void CheckFloat(const Graph& graph) {
   for (ValueId id = 0; id < graph.value_count(); ++id) {
@@ -127,8 +129,10 @@ class Quantizer {
     for (const Layer& layer : layers_) {
       const bool kept =
           std::find(options_.keep.begin(), options_.keep.end(), layer.name) != options_.keep.end();
+      const bool finite = HasFiniteConstants(graph(), graph().node(layer.node));
+      if (!finite) why_float_[layer.node] = kNotFinite;
       if (kept) why_float_[layer.node] = "kept";
-      if (!kept) plan[layer.node] = layer.format;
+      if (!kept && finite) plan[layer.node] = layer.format;
     }
     StoreAsHalvesBeforeLogarithms(plan);
     SettlePlan(graph(), plan);
@@ -164,7 +168,7 @@ class Quantizer {
       const std::vector<ValueId>& outputs = graph().node(layer.node).outputs;
       values.insert(values.end(), outputs.begin(), outputs.end());
       if (std::all_of(values.begin(), values.end(), is_finite)) continue;
-      why_float_[layer.node] = "has NaN or infinities";
+      why_float_[layer.node] = kNotFinite;
       if (first.empty()) first = layer.name;
       plan.erase(found);
     }

@@ -42,6 +42,15 @@ Lines LinesOf(const TensorView& view, size_t index) {
   return lines;
 }
 
+/// Calls `work` as a pool would: what takes subnormal numbers for zero outside of a strip does so inside, and
+/// nothing else.
+template <class Work>
+void Calling(bool flushes, const Work& work) {
+  pthreadpool_parallelize_1d(
+      nullptr, [](void* call, size_t) { (*static_cast<const Work*>(call))(); }, const_cast<Work*>(&work),
+      /*range=*/1, flushes ? PTHREADPOOL_FLAG_DISABLE_DENORMALS : 0);
+}
+
 }  // namespace
 
 bool Strip::Add(const Link& link) {
@@ -91,8 +100,6 @@ void Strip::Divide(pthreadpool_t pool) {
   while (fit + step <= chunk_lines_ && KeepLines(fit + step, count_) <= kMemoryBytes) fit += step;
   lines_at_once_ = DivideUp(DivideUp(chunk_lines_, DivideUp(chunk_lines_, fit)), step) * step;
   thread_bytes_ = KeepLines(lines_at_once_, count_);
-  flushes_ = false;
-  for (size_t i = 0; i + 1 < count_; ++i) flushes_ = flushes_ || parts_[i].of.elementwise_count > 0;
 }
 
 void Strip::Bind(void* workspace, void* input_copy) {
@@ -113,13 +120,12 @@ void Strip::CopyInput() const {
 
 void Strip::Run() const {
   if (input_.data != parts_[0].of.x->data) CopyInput();
-  const bool flushes = flushes_ || parts_[count_ - 1].of.step->has_follower();
   pthreadpool_parallelize_1d_with_thread(
       pool_,
       [](void* strip, size_t thread, size_t chunk) {
         static_cast<const Strip*>(strip)->RunChunk(thread, chunk);
       },
-      const_cast<Strip*>(this), pictures_ * chunks_, flushes ? PTHREADPOOL_FLAG_DISABLE_DENORMALS : 0);
+      const_cast<Strip*>(this), pictures_ * chunks_, /*flags=*/0);
 }
 
 void Strip::RunChunk(size_t thread, size_t index) const {
@@ -147,17 +153,23 @@ void Strip::RunChunk(size_t thread, size_t index) const {
       RunLines(i, of[i], of[i + 1], ranges[i], memory);
       made[i] = ranges[i].end;
     }
-    const Pictures y = PicturesOf(*parts_[count_ - 1].of.y);
-    parts_[count_ - 1].of.step->FollowUp((picture * y.height + line) * y.width,
-                                         (ranges[count_ - 1].end - line) * y.width);
+    const Part& last = parts_[count_ - 1];
+    const size_t width = PicturesOf(*last.of.y).width;
+    Calling(last.of.step->has_follower(), [&] {
+      last.of.step->FollowUp((picture * last.height + line) * width, (ranges[count_ - 1].end - line) * width);
+    });
   }
 }
 
 void Strip::RunLines(size_t part, const Lines& x, const Lines& y, const LineRange& lines,
                      void* scratch) const {
   const Link& link = parts_[part].of;
-  link.step->partial_work()->run_lines(*link.step, x, y, lines, scratch);
-  if (part + 1 == count_) return;
+  Calling(link.step->has_follower(),
+          [&] { link.step->partial_work()->run_lines(*link.step, x, y, lines, scratch); });
+  if (part + 1 < count_ && link.elementwise_count > 0) Calling(true, [&] { RunElements(link, y, lines); });
+}
+
+void Strip::RunElements(const Link& link, const Lines& y, const LineRange& lines) {
   for (LineRange left = lines; !left.empty();) {
     const size_t count = y.Together(left);
     float* const at = y[left.first];

@@ -48,6 +48,7 @@ class Strip {
   void CopyInput() const;
   void RunChunk(size_t thread, size_t index) const;
   void RunLines(size_t part, const Lines& x, const Lines& y, const LineRange& lines, void* scratch) const;
+  static void RunElements(const Link& link, const Lines& y, const LineRange& lines);
 
   Part parts_[kMostLinks];
   size_t count_ = 0;
@@ -57,7 +58,6 @@ class Strip {
   size_t chunks_ = 0;         ///< Of a picture.
   size_t threads_ = 1;
   size_t thread_bytes_ = 0;
-  bool flushes_ = false;  ///< Subnormal numbers, as elementwise nodes do by themselves.
   pthreadpool_t pool_ = nullptr;
   char* workspace_ = nullptr;
   TensorView input_;

@@ -102,7 +102,7 @@ ValueId OnnxBuilder::RunNumber() const {
 std::optional<TensorData> OnnxBuilder::Tensor(const char* name) const {
   const Attribute* found = Find(name, Attribute::TENSOR, [](const Attribute& a) { return a.has_t(); });
   if (found == nullptr) return std::nullopt;
-  return ReadTensor(found->t(), source_.folder, fmt::format("{}.{}", label(), name));
+  return ReadTensor(found->t(), *source_.external, fmt::format("{}.{}", label(), name));
 }
 
 DType OnnxBuilder::DTypeAttribute(const char* name) const { return TypeAttribute(name).dtype; }

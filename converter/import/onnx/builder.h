@@ -12,6 +12,7 @@
 
 #include "graph/custom_operators.h"
 #include "import/node_builder.h"
+#include "import/onnx/external_data.h"
 #include "import/onnx/proto.h"
 #include "import/onnx/sequence.h"
 #include "import/onnx/types.h"
@@ -52,10 +53,10 @@ struct OnnxCall {
 
   const onnx::NodeProto* node = nullptr;
   int64_t opset = 0;
-  std::vector<StatedType> stated;  ///< Of the outputs of an operator that is kept as it is.
-  std::string folder;              ///< Of the model, for external data in attributes.
-  OnnxNotes* notes = nullptr;      ///< Null in a body.
-  std::vector<ValueId> captured;   ///< What the node's sub-graphs read of the graph around them.
+  std::vector<StatedType> stated;    ///< Of the outputs of an operator that is kept as it is.
+  ExternalData* external = nullptr;  ///< Of the model, for attributes.
+  OnnxNotes* notes = nullptr;        ///< Null in a body.
+  std::vector<ValueId> captured;     ///< What the node's sub-graphs read of the graph around them.
   std::function<Graph(const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                       const AddBodyOutputs& add_outputs)>
       import_body;

@@ -159,7 +159,7 @@ Graph ImportOnnxBytes(const void* bytes, size_t size, const std::string& folder,
 TensorData ReadTensorProto(const std::string& path) {
   onnx::TensorProto tensor;
   ReadProtobufFile(path, "not an ONNX tensor", tensor);
-  return Within(path, [&] { return WholeElements(ReadTensor(tensor, "", tensor.name())); });
+  return Within(path, [&] { return WholeElements(ReadTensor(tensor, tensor.name())); });
 }
 
 }  // namespace skiff

@@ -57,7 +57,7 @@ Graph OnnxImporter::Import(const ImportOptions& options) {
   ReadFunctions();
   ReadDeclaredTypes();
   AddInitializers(model_.graph(), scope, [&](int index, const std::string& label) {
-    return TakeTensor(*model_.mutable_graph()->mutable_initializer(index), folder_, label);
+    return TakeTensor(*model_.mutable_graph()->mutable_initializer(index), external_, label);
   });
   AddInputs(scope, options);
   if (options.fix_shapes) options.fix_shapes(graph_);
@@ -313,7 +313,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   call.output_used = used;
   call.source = graph_.AddSource(label, node.op_type());
   call.budget = &budget_;
-  source.folder = folder_;
+  source.external = &external_;
   source.notes = bodies_ == 0 ? &notes_ : nullptr;
   if (kept) source.stated = StatedTypes(scope, node);
   for (const std::string& output : node.output()) {

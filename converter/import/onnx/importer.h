@@ -13,6 +13,7 @@
 #include "graph/graph.h"
 #include "import/import_model.h"
 #include "import/onnx/builder.h"
+#include "import/onnx/external_data.h"
 #include "import/onnx/functions.h"
 #include "import/onnx/proto.h"
 #include "import/problems.h"
@@ -28,7 +29,7 @@ class OnnxImporter {
  public:
   /// `folder` is where external data may lie; "" forbids it. The model outlives the importer, which takes the
   /// elements of its constants out of it.
-  OnnxImporter(onnx::ModelProto& model, std::string folder) : model_(model), folder_(std::move(folder)) {}
+  OnnxImporter(onnx::ModelProto& model, std::string folder) : model_(model), external_(std::move(folder)) {}
 
   /// Of the options, the fixed inputs are in the model already.
   Graph Import(const ImportOptions& options);
@@ -112,7 +113,7 @@ class OnnxImporter {
   void TypeAsDeclared(ValueId value, const std::string& tensor);
 
   onnx::ModelProto& model_;
-  std::string folder_;
+  ExternalData external_;
   Graph graph_;
   OnnxBuilder::UntypedReasons untyped_;
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*>

@@ -94,7 +94,7 @@ std::vector<ValueId> OnnxImporter::InlineBody(const onnx::GraphProto& body, cons
       Bind(scope, tensor, found->second);
   }
   AddInitializers(body, scope, [&](int index, const std::string& label_of_tensor) {
-    return ReadTensor(body.initializer(index), folder_, label_of_tensor);
+    return ReadTensor(body.initializer(index), external_, label_of_tensor);
   });
   std::vector<std::string> named;
   for (int i = 0; i < body.output_size(); ++i) {
@@ -209,7 +209,7 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
     }
   }
   AddInitializers(body, scope, [&](int index, const std::string& label_of_tensor) {
-    return ReadTensor(body.initializer(index), folder_, label_of_tensor);
+    return ReadTensor(body.initializer(index), external_, label_of_tensor);
   });
   std::vector<std::string> outputs;
   for (const auto& output : body.output()) outputs.push_back(output.name());

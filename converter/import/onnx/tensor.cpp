@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "graph/error.h"
 #include "import/onnx/types.h"
@@ -94,97 +92,6 @@ void ReadTypedField(const onnx::TensorProto& tensor, TensorData& data, const std
   }
 }
 
-struct ExternalPlace {
-  std::string location;
-  int64_t offset = 0;
-  std::optional<int64_t> length;
-};
-
-ExternalPlace ReadExternalPlace(const onnx::TensorProto& tensor, const std::string& label) {
-  ExternalPlace place;
-  for (const auto& entry : tensor.external_data()) {
-    const std::string& text = entry.value();
-    if (entry.key() == "location") {
-      place.location = text;
-    } else if (entry.key() == "offset" || entry.key() == "length") {
-      int64_t number = -1;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-      if (error != std::errc() || end != text.data() + text.size() || number < 0) {
-        Throw(StatusCode::kInvalidModel,
-              "the external data of tensor '{}' has the {} '{}'; a number from 0 was expected", label,
-              entry.key(), text);
-      }
-      if (entry.key() == "offset") {
-        place.offset = number;
-      } else {
-        place.length = number;
-      }
-    }
-  }
-  return place;
-}
-
-/// The file of external data. Anything that could lead out of the model's folder is refused: absolute paths,
-/// "..", and symbolic links whose target lies elsewhere.
-fs::path ResolveExternal(const std::string& location, const std::string& folder, const std::string& label) {
-  if (folder.empty()) {
-    Throw(StatusCode::kInvalidModel,
-          "tensor '{}' keeps its data in the file '{}', but the model is not read from a folder", label,
-          location);
-  }
-  const fs::path relative(location);
-  const bool climbs = std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end();
-  std::error_code error;
-  const fs::path root = fs::canonical(folder, error);
-  if (error) Throw(StatusCode::kIo, "the model's folder '{}' cannot be read: {}", folder, error.message());
-  bool inside = !location.empty() && !relative.is_absolute() && !climbs;
-  fs::path file;
-  if (inside) {
-    file = fs::canonical(root / relative, error);
-    if (error) {
-      Throw(StatusCode::kIo,
-            "the external data file '{}' of tensor '{}' cannot be read: {}. It must lie beside the model, in "
-            "'{}'",
-            location, label, error.message(), folder);
-    }
-    inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
-  }
-  if (!inside) {
-    Throw(StatusCode::kInvalidModel,
-          "the external data of tensor '{}' lies at '{}', outside the model's folder '{}'; move it there and "
-          "export again",
-          label, location, folder);
-  }
-  if (!fs::is_regular_file(file, error)) {
-    Throw(StatusCode::kIo, "the external data '{}' of tensor '{}' is not a regular file", location, label);
-  }
-  return file;
-}
-
-/// The file, positioned at the tensor's first byte, after everything that the model claims about it was
-/// checked.
-std::ifstream OpenExternal(const onnx::TensorProto& tensor, const std::string& folder, const Shape& shape,
-                           DType dtype, const std::string& label) {
-  const ExternalPlace place = ReadExternalPlace(tensor, label);
-  const fs::path path = ResolveExternal(place.location, folder, label);
-  const int64_t bytes = ElementBytes(dtype, shape.elements());
-  if (place.length && *place.length != bytes) WrongSize(label, shape, dtype, bytes, *place.length, "bytes");
-  std::error_code error;
-  const auto file_size = static_cast<int64_t>(fs::file_size(path, error));
-  if (error || place.offset > file_size || bytes > file_size - place.offset) {
-    Throw(StatusCode::kInvalidModel,
-          "the external data file '{}' has {} bytes, but tensor '{}' needs {} bytes from offset {}; the file "
-          "is damaged or truncated",
-          place.location, file_size, label, bytes, place.offset);
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file.seekg(place.offset)) {
-    Throw(StatusCode::kIo, "the external data file '{}' of tensor '{}' cannot be read: {}", place.location,
-          label, std::strerror(errno));
-  }
-  return file;
-}
-
 /// Bytes of elements that the message itself holds. Checked before memory is taken: a few bytes may claim
 /// terabytes.
 int64_t StoredBytes(const onnx::TensorProto& tensor, DType dtype) {
@@ -204,16 +111,10 @@ constexpr size_t kTakenBytes = 4096;
 
 /// `raw`: where the elements of raw_data may be taken from; null: they are copied. They have this dtype.
 TensorData ReadStored(const onnx::TensorProto& tensor, DType dtype, const Shape& shape, std::string* raw,
-                      const std::string& folder, const std::string& label) {
+                      ExternalData& external, const std::string& label) {
   TensorData data;
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    std::ifstream file = OpenExternal(tensor, folder, shape, dtype, label);
-    data = TensorData(dtype, shape);
-    if (!file.read(static_cast<char*>(data.mutable_data()),
-                   static_cast<std::streamsize>(data.size_bytes()))) {
-      Throw(StatusCode::kIo, "the external data of tensor '{}' cannot be read: {}", label,
-            std::strerror(errno));
-    }
+    data = external.Read(tensor, dtype, shape, label);
   } else {
     const int64_t bytes = ElementBytes(dtype, shape.elements());
     const int64_t stored = StoredBytes(tensor, dtype);
@@ -254,7 +155,7 @@ TensorData Widened(const OnnxType& type, const uint8_t* bytes, const Shape& shap
   return data;
 }
 
-TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::string& folder,
+TensorData Read(const onnx::TensorProto& tensor, std::string* raw, ExternalData& external,
                 const std::string& label) {
   const OnnxType* type = FindOnnxType(tensor.data_type());
   if (type == nullptr || type->dtype == DType::kInvalid) {
@@ -267,11 +168,11 @@ TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::st
     Throw(StatusCode::kUnsupported, "tensor '{}' is stored in segments, which is not supported", label);
   }
   const Shape shape = ReadShape(tensor, type->dtype, label);
-  if (type->widen == nullptr) return ReadStored(tensor, type->constant, shape, raw, folder, label);
+  if (type->widen == nullptr) return ReadStored(tensor, type->constant, shape, raw, external, label);
   const DType unit = type->bits == 16 ? DType::kU16 : DType::kU8;
   const int64_t per_unit = DTypeBits(unit) / type->bits;
   const Shape units{shape.elements() / per_unit + (shape.elements() % per_unit == 0 ? 0 : 1)};
-  const TensorData codes = ReadStored(tensor, unit, units, nullptr, folder, label);
+  const TensorData codes = ReadStored(tensor, unit, units, nullptr, external, label);
   const auto* bytes = static_cast<const uint8_t*>(codes.data());
   if (type->dtype == DType::kF32) return Widened<float>(*type, bytes, shape);
   if (type->dtype == DType::kI8) return Widened<int8_t>(*type, bytes, shape);
@@ -280,13 +181,18 @@ TensorData Read(const onnx::TensorProto& tensor, std::string* raw, const std::st
 
 }  // namespace
 
-TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
-  return Read(tensor, nullptr, folder, label);
+TensorData ReadTensor(const onnx::TensorProto& tensor, ExternalData& external, const std::string& label) {
+  return Read(tensor, nullptr, external, label);
 }
 
-TensorData TakeTensor(onnx::TensorProto& tensor, const std::string& folder, const std::string& label) {
+TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& label) {
+  ExternalData none("");
+  return ReadTensor(tensor, none, label);
+}
+
+TensorData TakeTensor(onnx::TensorProto& tensor, ExternalData& external, const std::string& label) {
   const bool raw = tensor.has_raw_data() && tensor.data_location() != onnx::TensorProto::EXTERNAL;
-  TensorData data = Read(tensor, raw ? tensor.mutable_raw_data() : nullptr, folder, label);
+  TensorData data = Read(tensor, raw ? tensor.mutable_raw_data() : nullptr, external, label);
   // Clearing a field keeps its memory; what a message loses is its own no more.
   onnx::TensorProto emptied;
   emptied.set_name(tensor.name());

@@ -4,18 +4,20 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "import/onnx/external_data.h"
 #include "import/onnx/proto.h"
 
 namespace skiff {
 
-/// Reads the elements, wherever they are: raw, typed fields, or a file in `folder` ("" forbids external
-/// data). `label` names the tensor in messages. Throws Error: kUnsupported (element type, sparse segments),
-/// kInvalidModel (sizes that contradict each other, a location outside the folder), kIo (external file
-/// unreadable).
-TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& folder, const std::string& label);
+/// Reads the elements, wherever they are: raw, typed fields, or an `external` file. `label` names the tensor
+/// in messages. Throws Error: kUnsupported (element type, sparse segments), kInvalidModel (sizes that
+/// contradict each other, a location outside the folder), kIo (external file unreadable).
+TensorData ReadTensor(const onnx::TensorProto& tensor, ExternalData& external, const std::string& label);
+/// The same of a tensor by itself, which has no folder.
+TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& label);
 
 /// The same, and the message does not hold the elements any more: many are taken over without a copy.
-TensorData TakeTensor(onnx::TensorProto& tensor, const std::string& folder, const std::string& label);
+TensorData TakeTensor(onnx::TensorProto& tensor, ExternalData& external, const std::string& label);
 
 /// Reads a message from a file, whose bytes are never in memory beside it. Throws Error: kIo, kInvalidModel
 /// above the 2 GiB that protobuf can read, and where the content is none: "PATH: {}", `what` with its size.

@@ -1,6 +1,7 @@
 #include "import/tflite/importer.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "graph/error.h"
@@ -30,6 +31,24 @@ TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DT
           DTypeName(dtype));
   return data;
 }
+
+/// A file may have several ports of one name.
+class DistinctNames {
+ public:
+  /// `name`, or `tensor` with a number where that is taken.
+  std::string Add(std::string name, const std::string& tensor) {
+    if (seen_.insert(name).second) return name;
+    int& copy = copies_.emplace(tensor, 1).first->second;
+    do {
+      name = fmt::format("{}_{}", tensor, ++copy);
+    } while (!seen_.insert(name).second);
+    return name;
+  }
+
+ private:
+  std::set<std::string> seen_;
+  std::map<std::string, int> copies_;
+};
 
 void BuildKept(TfliteBuilder& b) { BuildCustom(b, b.operator_name(), b.CustomOptions(), b.source().stated); }
 
@@ -97,13 +116,15 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
   std::set<std::string> left;
   for (const auto& [name, number] : fixed) left.insert(name);
   std::vector<std::string> names;
+  DistinctNames distinct;
   for (uint32_t i = 0; i < SizeOf(GraphOf(scope).inputs()); ++i) {
     const int32_t index = GraphOf(scope).inputs()->Get(i);
     ValueId& value = scope.values[static_cast<size_t>(index)];
     if (value != kUnmade) continue;  // Listed twice.
     shared_.CountPart();
     const tflite::Tensor& tensor = TensorOf(scope, index);
-    const std::string name = PortName(signature.inputs, GraphOf(scope), index);
+    const std::string name =
+        distinct.Add(PortName(signature.inputs, GraphOf(scope), index), NameOf(scope, index));
     names.push_back(name);
     const DType dtype = DTypeOfTflite(tensor.type());
     if (const auto number = fixed.find(name); number != fixed.end()) {
@@ -134,19 +155,12 @@ void TfliteImporter::AddOutputs(Scope& scope, const TfliteSignature& signature) 
                                    [](const auto& named) { return named.second.assigned; });
   if (SizeOf(outputs) == 0 && !assigns) Throw(StatusCode::kInvalidModel, "the model has no outputs");
   CheckPortCount("outputs", SizeOf(outputs));
-  std::set<std::string> seen;
-  std::map<std::string, int> copies;
+  DistinctNames names;
   for (uint32_t i = 0; i < SizeOf(outputs); ++i) {
     shared_.CountPart();
     const int32_t index = outputs->Get(i);
-    std::string name = PortName(signature.outputs, GraphOf(scope), index);
-    if (!seen.insert(name).second) {
-      const std::string tensor = NameOf(scope, index);
-      int& copy = copies.emplace(tensor, 1).first->second;
-      do {
-        name = fmt::format("{}_{}", tensor, ++copy);
-      } while (!seen.insert(name).second);
-    }
+    const std::string name =
+        names.Add(PortName(signature.outputs, GraphOf(scope), index), NameOf(scope, index));
     const ValueId value = ValueOf(scope, index);
     if (scope.imaginary.contains(index))
       Throw(StatusCode::kUnsupported,

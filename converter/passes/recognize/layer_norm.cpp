@@ -18,10 +18,16 @@ NodeId PlainProducer(const Graph& graph, ValueId value, OpCode op) {
   return id != kNoNode && HasActivation(graph.node(id)) ? kNoNode : id;
 }
 
-/// What a Cast between float types was made from.
-ValueId BehindCasts(const Graph& graph, ValueId value) {
+/// Whether numbers of `dtype` are none the worse for having been `through`.
+bool Keeps(DType through, DType dtype) {
+  return through == dtype || through == DType::kF64 || (through == DType::kF32 && dtype == DType::kF16);
+}
+
+/// What a Cast between float types was made from; not where it rounds more than results of `dtype` are.
+ValueId BehindCasts(const Graph& graph, ValueId value, DType dtype) {
   NodeId cast = ProducerWith(graph, value, OpCode::kCast);
-  while (cast != kNoNode && IsFloat(graph.value(graph.node(cast).inputs[0]).dtype)) {
+  while (cast != kNoNode && IsFloat(graph.value(graph.node(cast).inputs[0]).dtype) &&
+         Keeps(graph.value(value).dtype, dtype)) {
     value = graph.node(cast).inputs[0];
     cast = ProducerWith(graph, value, OpCode::kCast);
   }
@@ -45,50 +51,55 @@ struct Normalised {
   NormAttrs attrs;
 };
 
-/// Whether `d` is x - mean(x); x and the axis then.
-std::optional<Normalised> MatchCentred(const Graph& graph, ValueId d) {
-  const NodeId sub = PlainProducer(graph, BehindCasts(graph, d), OpCode::kSub);
+/// Whether `d` is x - mean(x), of a layer norm of `dtype`; x and the axis then.
+std::optional<Normalised> MatchCentred(const Graph& graph, ValueId d, DType dtype) {
+  const NodeId sub = PlainProducer(graph, BehindCasts(graph, d, dtype), OpCode::kSub);
   if (sub == kNoNode) return {};
   const NodeId mean = PlainProducer(graph, graph.node(sub).inputs[1], OpCode::kReduceMean);
   const auto axis = TrailingMean(graph, mean);
   const ValueId x = graph.node(sub).inputs[0];
-  if (!axis || BehindCasts(graph, graph.node(mean).inputs[0]) != BehindCasts(graph, x)) return {};
+  if (!axis || BehindCasts(graph, graph.node(mean).inputs[0], dtype) != BehindCasts(graph, x, dtype))
+    return {};
   return Normalised{x, {*axis, 0}};
 }
 
 /// Fills in epsilon when `deviation` is sqrt(mean(d * d) + epsilon) for the same x and axis.
 bool MatchDeviation(const Graph& graph, ValueId deviation, Normalised& norm) {
-  const NodeId root = PlainProducer(graph, BehindCasts(graph, deviation), OpCode::kSqrt);
+  const DType dtype = graph.value(norm.x).dtype;
+  const NodeId root = PlainProducer(graph, BehindCasts(graph, deviation, dtype), OpCode::kSqrt);
   if (root == kNoNode) return false;
   const NodeId add = PlainProducer(graph, graph.node(root).inputs[0], OpCode::kAdd);
   if (add == kNoNode) return false;
   const auto epsilon = ScalarConstant(graph, graph.node(add).inputs[1]);
   const NodeId mean =
-      PlainProducer(graph, BehindCasts(graph, graph.node(add).inputs[0]), OpCode::kReduceMean);
+      PlainProducer(graph, BehindCasts(graph, graph.node(add).inputs[0], dtype), OpCode::kReduceMean);
   if (!epsilon || TrailingMean(graph, mean) != norm.attrs.axis) return false;
-  const NodeId square = PlainProducer(graph, BehindCasts(graph, graph.node(mean).inputs[0]), OpCode::kMul);
+  const NodeId square =
+      PlainProducer(graph, BehindCasts(graph, graph.node(mean).inputs[0], dtype), OpCode::kMul);
   if (square == kNoNode) return false;
   for (ValueId factor : graph.node(square).inputs) {
-    const auto centred = MatchCentred(graph, factor);
+    const auto centred = MatchCentred(graph, factor, dtype);
     if (!centred || centred->x != norm.x || centred->attrs.axis != norm.attrs.axis) return false;
   }
   norm.attrs.epsilon = static_cast<float>(*epsilon);
   // The attribute is an f32; what an f64 net has must fit.
-  return graph.value(norm.x).dtype != DType::kF64 || static_cast<double>(norm.attrs.epsilon) == *epsilon;
+  return dtype != DType::kF64 || static_cast<double>(norm.attrs.epsilon) == *epsilon;
 }
 
 /// d / deviation, or d times its reciprocal.
 std::optional<Normalised> MatchNormalised(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if ((node.op != OpCode::kDiv && node.op != OpCode::kMul) || HasActivation(node)) return {};
+  const DType dtype = graph.value(node.outputs[0]).dtype;
   for (size_t d = 0; d < (node.op == OpCode::kDiv ? 1u : 2u); ++d) {
     ValueId deviation = node.inputs[1 - d];
     if (node.op == OpCode::kMul) {
-      const NodeId reciprocal = PlainProducer(graph, BehindCasts(graph, deviation), OpCode::kReciprocal);
+      const NodeId reciprocal =
+          PlainProducer(graph, BehindCasts(graph, deviation, dtype), OpCode::kReciprocal);
       if (reciprocal == kNoNode) continue;
       deviation = graph.node(reciprocal).inputs[0];
     }
-    std::optional<Normalised> norm = MatchCentred(graph, node.inputs[d]);
+    std::optional<Normalised> norm = MatchCentred(graph, node.inputs[d], dtype);
     if (norm && SameType(graph, norm->x, node.outputs[0]) && MatchDeviation(graph, deviation, *norm))
       return norm;
   }

@@ -102,7 +102,8 @@ class Session {
   Status SetInput(const char* name, const ConstTensorView& tensor);
   /// Lets the input live in the caller's memory: no copy. The caller keeps it alive and unmoved until it is
   /// bound or set again, aligns it to the element's size, and promises that 16 bytes behind it are readable.
-  /// Runs only read it: it may lie in memory that is write-protected.
+  /// Runs only read it: it may lie in memory that is write-protected. What Output() shows of this Session
+  /// must not be bound to it: the next run writes there.
   Status BindInput(int index, const ConstTensorView& tensor);
   /// The input's own buffer, to be written in place. kInvalidArgument where a dimension is open.
   Result<TensorView> InputBuffer(int index);

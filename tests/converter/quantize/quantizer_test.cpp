@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "convert.h"
 #include "graph/error.h"
@@ -140,6 +141,33 @@ TEST(Quantizer, WeightsAloneNeedNoInputs) {
     const size_t behind = ConvertGraph(result.graph)->file.size();
     const double weights = 64 * 48 + 48 * 40;
     EXPECT_NEAR(static_cast<double>(before - behind), weights * (32 - row.bits) / 8, 1200);
+  }
+}
+
+/// The layer in question stays as it is, and says why.
+TEST(Quantizer, LeavesWeightsFloatThatAreNotFinite) {
+  for (const Format format : {Format::kWeights8, Format::kWeights4, Format::kDynamic, Format::kF16}) {
+    SCOPED_TRACE(FormatName(format));
+    Graph graph = ParseGraph(kWideNet);
+    ValueId broken = kNoValue;
+    for (ValueId id = 0; id < graph.value_count() && broken == kNoValue; ++id) {
+      if (graph.value(id).constant && graph.value(id).constant->elements() >= 1024) broken = id;
+    }
+    ASSERT_NE(broken, kNoValue);
+    const TensorData& before = *graph.value(broken).constant;
+    TensorData numbers(DType::kF32, before.shape(), before.data());
+    static_cast<float*>(numbers.mutable_data())[7] = std::numeric_limits<float>::quiet_NaN();
+    graph.value(broken).constant = numbers;
+    QuantizeOptions options = Everything();
+    options.format = format;
+    const QuantizeResult result = QuantizeGraph(std::move(graph), {}, options);
+    EXPECT_EQ(std::count_if(result.layers.begin(), result.layers.end(),
+                            [](const QuantizedLayer& layer) {
+                              return layer.format == Format::kFloat &&
+                                     layer.why_float == "has NaN or infinities";
+                            }),
+              1);
+    EXPECT_GT(result.layers.size(), 1u);
   }
 }
 

@@ -85,11 +85,13 @@ void Collected::PlaceInputs(Graph& body, size_t place) const {
 std::vector<ValueId> Collected::EmitRoom(OnnxBuilder& b, ValueId limit,
                                          const std::vector<ValueId>& inputs) const {
   std::vector<ValueId> room;
+  const ValueId rows =
+      b.Emit("collected_rows", OpCode::kMax, {limit, b.Scalar("collected_none", DType::kI64, 0)});
   for (size_t i = 0; i < types_.size(); ++i) {
     const std::string suffix = fmt::format("collected_{}", i);
     if (!types_[i].dims || types_[i].dtype == DType::kInvalid)
       b.Invalid("the type of what it collects as output {} is not known", i);
-    std::vector<ValueId> extents{EmitReshape(b, (suffix + "_rows").c_str(), limit, {1})};
+    std::vector<ValueId> extents{EmitReshape(b, (suffix + "_rows").c_str(), rows, {1})};
     for (size_t axis = 0; axis < types_[i].dims->size(); ++axis)
       extents.push_back(EmitDim(b, fmt::format("{}_{}", suffix, axis), (*types_[i].dims)[axis], inputs));
     const ValueId shape = extents.size() == 1

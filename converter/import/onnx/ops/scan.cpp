@@ -43,6 +43,8 @@ std::vector<Scanned> ScannedInputs(OnnxBuilder& b, size_t states, size_t count) 
     const std::optional<int64_t> here = b.ExtentOf(x, axis);
     if (steps && here && *steps != *here)
       b.Invalid("scans {} steps of input {} and {} of input {}", *steps, states, *here, states + i);
+    scanned[i].whole =
+        EmitSameExtent(b, fmt::format("steps_{}", i).c_str(), x, axis, scanned[0].whole, scanned[0].axis);
   }
   return scanned;
 }

@@ -42,7 +42,7 @@ TensorData Widened(TensorData data, const pb::TypeProto& type) {
 NamedTensors PartsOf(const pb::SequenceProto& sequence, const std::string& name) {
   NamedTensors parts;
   for (const pb::TensorProto& tensor : sequence.tensor_values())
-    parts.emplace_back(fmt::format("{}.{}", name, parts.size()), ReadTensor(tensor, "", name));
+    parts.emplace_back(fmt::format("{}.{}", name, parts.size()), ReadTensor(tensor, name));
   return parts;
 }
 
@@ -55,7 +55,7 @@ NamedTensors ReadPort(const fs::path& folder, const char* kind, int index, const
     ReadProtobufFile(path, "not an optional", optional);
     if (optional.has_sequence_value()) return PartsOf(optional.sequence_value(), name);
     if (!optional.has_tensor_value()) return {};
-    return {{name, ReadTensor(optional.tensor_value(), "", name)}};
+    return {{name, ReadTensor(optional.tensor_value(), name)}};
   }
   if (port.type().has_sequence_type()) {
     pb::SequenceProto sequence;

@@ -24,6 +24,11 @@ TensorData RunBoth(const OnnxModel& model, const std::map<std::string, TensorDat
   return eager;
 }
 
+void NameExtent(OnnxModel& model, int input, const char* name) {
+  auto* type = model.proto.mutable_graph()->mutable_input(input)->mutable_type();
+  type->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(name);
+}
+
 /// x * w if the condition holds, else w + h, where h is made around the branches.
 OnnxModel Choice() {
   OnnxModel model;
@@ -112,6 +117,42 @@ TEST(OnnxControl, ABranchThatIsNeverTakenMayBeWrong) {
   EXPECT_THAT(AsFloats(RunBoth(model, {{"x", Floats(Shape{2, 1}, {0, 0})}})), ElementsAre(1, 1));
 }
 
+/// What 64 bits, or 32, make of a size is what a condition on it sees, also where it is known for all sizes
+/// that a larger number would fulfil it.
+TEST(OnnxControl, SizesWrapAroundAsIntegersDo) {
+  const auto negates = [](const char* op, int64_t number, int64_t factor, int type) {
+    OnnxModel model;
+    model.AddInput("x", {0});
+    NameExtent(model, 0, "n");
+    model.AddInts("number", {number});
+    model.AddInts("factor", {factor});
+    model.AddIntegers("zero", type == onnx::TensorProto::INT64 ? onnx::TensorProto::INT32 : type, {1}, {0});
+    model.AddNode("Shape", {"x"}, {"size"});
+    model.AddNode(op, {"size", "number"}, {"some"});
+    model.AddNode("Mul", {"some", "factor"}, {"more"});
+    SetInt(model.AddNode("Cast", {"more"}, {"cast"}), "to", type);
+    SetInt(model.AddNode("Cast", {"zero"}, {"none"}), "to", type);
+    model.AddNode("Less", {"cast", "none"}, {"negative"});
+    onnx::NodeProto* node = model.AddNode("If", {"negative"}, {"y"});
+    for (const auto& [branch, of] : {std::pair("then_branch", "Neg"), std::pair("else_branch", "Identity")}) {
+      onnx::GraphProto* body = AddBody(node, branch);
+      AddNode(body, of, {"x"}, "result");
+      body->add_output()->set_name("result");
+    }
+    model.AddOutput("y");
+    return AsFloats(RunBoth(model, {{"x", Floats(Shape{3}, {1, 1, 1})}}))[0] < 0;
+  };
+  constexpr int kI64 = onnx::TensorProto::INT64;
+  constexpr int kI32 = onnx::TensorProto::INT32;
+  EXPECT_TRUE(negates("Add", INT64_MAX, 1, kI64));
+  EXPECT_TRUE(negates("Mul", int64_t{1} << 62, 1, kI64));  // 3 * 2^62 is -2^62.
+  EXPECT_FALSE(negates("Mul", int64_t{1} << 62, 4, kI64));
+  EXPECT_TRUE(negates("Mul", int64_t{1} << 31, 1, kI32));
+  EXPECT_FALSE(negates("Mul", int64_t{1} << 31, 1, kI64));
+  EXPECT_TRUE(negates("Sub", INT64_MAX, 1, kI64));
+  EXPECT_TRUE(negates("Sub", INT64_MIN, 1, kI64));
+}
+
 /// Adds w to x at most `trips` times, as long as the sum's first element is less than 100.
 OnnxModel Repeat(bool with_trips, bool with_condition) {
   OnnxModel model;
@@ -198,21 +239,50 @@ TEST(OnnxControl, WhatAScanOfOpset8MustKnow) {
   EXPECT_THAT(error.what(), HasSubstr("must be known and at most 64"));
 }
 
-TEST(OnnxControl, AScanGoesThroughInputsOfOneLength) {
+/// Sums of the rows of x and z.
+OnnxModel ScanOfTwo(const std::vector<int64_t>& x, const std::vector<int64_t>& z) {
   OnnxModel model;
-  model.AddInput("x", {3, 2});
-  model.AddInput("z", {5, 2});
+  model.AddInput("x", x);
+  model.AddInput("z", z);
   onnx::NodeProto* scan = model.AddNode("Scan", {"x", "z"}, {"y"});
-  auto* count = scan->add_attribute();
-  count->set_name("num_scan_inputs");
-  count->set_type(onnx::AttributeProto::INT);
-  count->set_i(2);
+  SetInt(scan, "num_scan_inputs", 2);
   onnx::GraphProto* body = AddBody(scan, "body");
   for (const char* input : {"a", "b"}) body->add_input()->set_name(input);
   AddNode(body, "Add", {"a", "b"}, "sum");
   body->add_output()->set_name("sum");
   model.AddOutput("y");
-  EXPECT_THAT(ImportError(model).what(), HasSubstr("scans 3 steps of input 0 and 5 of input 1"));
+  return model;
+}
+
+TEST(OnnxControl, AScanGoesThroughInputsOfOneLength) {
+  EXPECT_THAT(ImportError(ScanOfTwo({3, 1}, {5, 1})).what(),
+              HasSubstr("scans 3 steps of input 0 and 5 of input 1"));
+  OnnxModel open = ScanOfTwo({0, 1}, {0, 1});
+  NameExtent(open, 0, "n");
+  NameExtent(open, 1, "m");
+  const TensorData three = Floats(Shape{3, 1}, {1, 2, 3});
+  EXPECT_THAT(AsFloats(RunBoth(open, {{"x", three}, {"z", three}})), ElementsAre(2, 4, 6));
+  EXPECT_THROW(RunBoth(open, {{"x", three}, {"z", Floats(Shape{5, 1}, {1, 2, 3, 4, 5})}}), Error);
+}
+
+TEST(OnnxControl, ALoopOfFewerThanNoTripsCollectsNothing) {
+  OnnxModel model;
+  model.AddInput("trips", {1}, onnx::TensorProto::INT64);
+  model.AddInput("x", {1});
+  onnx::NodeProto* node = model.AddNode("Loop", {"trips", "", "x"}, {"last", "y"});
+  onnx::GraphProto* body = AddBody(node, "body");
+  for (const char* input : {"i", "go", "before"}) body->add_input()->set_name(input);
+  AddNode(body, "Add", {"before", "x"}, "after");
+  AddNode(body, "Neg", {"after"}, "row");
+  for (const char* output : {"go", "after", "row"}) body->add_output()->set_name(output);
+  model.AddOutput("y");
+  const auto rows = [&](int64_t trips) {
+    return AsFloats(
+        RunBoth(model, {{"trips", TensorData(DType::kI64, Shape{1}, &trips)}, {"x", Floats(Shape{1}, {1})}}));
+  };
+  EXPECT_THAT(rows(2), ElementsAre(-2, -3));
+  EXPECT_THAT(rows(0), ElementsAre());
+  EXPECT_THAT(rows(-2), ElementsAre());
 }
 
 TEST(OnnxControl, WhatCannotBeImportedIsListed) {

@@ -1,6 +1,8 @@
 // External tensor data: read from the model's own folder, and from nowhere else.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {
@@ -90,6 +92,40 @@ TEST(OnnxExternalData, MissingShortAndContradictoryFiles) {
   ExpectError(with("offset", "-8"), place, StatusCode::kInvalidModel, "'-8'");
   ExpectError(with("offset", "8x"), place, StatusCode::kInvalidModel, "'8x'");
   ExpectError(with("length", "12"), place, StatusCode::kInvalidModel, "12");
+}
+
+/// `count` tensors of 2^20 floats, each `apart` bytes behind the one before, and their sum.
+OnnxModel Overlapping(int count, int64_t apart) {
+  OnnxModel model;
+  model.AddInput("x", {1});
+  std::string sum = "x";
+  for (int i = 0; i < count; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    auto* w = model.AddFloats(name, {1 << 20}, {});
+    w->set_data_location(onnx::TensorProto::EXTERNAL);
+    SetExternal(w, "location", "w.bin");
+    SetExternal(w, "offset", std::to_string(i * apart));
+    model.AddNode("Add", {sum, name}, {"sum" + std::to_string(i)});
+    sum = "sum" + std::to_string(i);
+  }
+  model.AddOutput(sum);
+  return model;
+}
+
+/// A small file does not become many gigabytes.
+TEST(OnnxExternalData, TensorsMayOverlapWithinReason) {
+  TemporaryFolder folder;
+  folder.Write("w.bin", std::string((4 << 20) + 4000, '\0'));
+  const std::string place = folder.path().string();
+  const Graph shared = Overlapping(100, 0).Import(place);
+  std::set<const void*> addresses;
+  for (ValueId id = 0; id < shared.value_count(); ++id) {
+    if (const Value& value = shared.value(id); value.constant && value.constant->elements() > 1)
+      addresses.insert(value.constant->data());
+  }
+  EXPECT_EQ(addresses.size(), 1u);
+  EXPECT_NO_THROW(Overlapping(16, 40).Import(place));
+  ExpectError(Overlapping(100, 40), place, StatusCode::kInvalidModel, "store each tensor once");
 }
 
 }  // namespace

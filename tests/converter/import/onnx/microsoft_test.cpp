@@ -180,6 +180,26 @@ TEST(OnnxMicrosoft, AttentionSeesTheKeysOfItsMask) {
   }
 }
 
+/// Two numbers for each batch say where its keys begin and end, which is another kind of mask.
+TEST(OnnxMicrosoft, AttentionCountsTheKeysOfItsOwnBatch) {
+  MicrosoftModel model;
+  model.AddInput("x", {0, 2, 1});
+  model.AddInput("mask", {0}, onnx::TensorProto::INT32);
+  for (int i = 0; i < 2; ++i) {
+    auto* type = model.proto.mutable_graph()->mutable_input(i)->mutable_type()->mutable_tensor_type();
+    type->mutable_shape()->mutable_dim(0)->set_dim_param(i == 0 ? "batch" : "counts");
+  }
+  model.AddFloats("w", {1, 3}, {1, 1, 1});
+  SetInt(model.AddMicrosoft("Attention", {"x", "w", "", "mask"}), "num_heads", 1);
+  const auto run = [&](const std::vector<int32_t>& counts) {
+    const Shape shape{static_cast<int64_t>(counts.size())};
+    return AsFloats(RunModel(
+        model, {{"x", Floats({1, 2, 1}, {5, 7})}, {"mask", Integers<int32_t>(DType::kI32, shape, counts)}}));
+  };
+  EXPECT_THAT(run({1}), ElementsAre(5, 5));
+  EXPECT_THROW(run({1, 0}), Error);
+}
+
 TEST(OnnxMicrosoft, SizesOfProjectionsAreInRange) {
   MicrosoftModel model;
   model.AddInput("x", {1, 2, 1});

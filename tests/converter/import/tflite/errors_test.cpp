@@ -85,6 +85,17 @@ TEST(TfliteErrors, TensorsThatNobodyMakes) {
               HasSubstr("the node has no outputs"));
 }
 
+/// Tensors of one name are several inputs: each can be set.
+TEST(TfliteErrors, InputsOfOneNameGetNumbers) {
+  const Bytes bytes = Changed("add_f32", [](auto& model) {
+    for (const int32_t input : model.subgraphs[0]->inputs) Tensor(model, input).name = "same";
+  });
+  const Graph graph = ImportTfliteBytes(bytes.data(), bytes.size());
+  ASSERT_EQ(graph.inputs().size(), 2u);
+  EXPECT_EQ(graph.inputs()[0].name, "same");
+  EXPECT_EQ(graph.inputs()[1].name, "same_2");
+}
+
 /// An LSTM has an input gate or none; half of one is none of both.
 TEST(TfliteErrors, HalfOfAGate) {
   for (const size_t input : {1, 2, 5, 6}) {
