@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Draws nets, converts them, runs them at several sizes on each backend, and compares with ONNX Runtime.
+Needs the packages numpy, onnx and onnxruntime.
+
+usage: compare.py [--seeds FIRST..END] [--kinds KIND...] [--backends BACKEND...] [--keep FOLDER] SKIFF
+
+  SKIFF          the tool, as build/release/converter/cli/skiff
+  --seeds        which nets of each kind, END left out (default: 0..100)
+  --kinds        arithmetic, pictures, sequences (default: all)
+  --backends     xnnpack, reference, vulkan (default: the first two)
+  --keep FOLDER  where a net that differs is left, as KIND_SEED.onnx, with its inputs
+
+Ends with 1 where a net is refused, cannot be run, or has other results.
+"""
+import argparse
+import importlib
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+    import onnx
+    import onnxruntime
+except ImportError as missing:  # --help does without.
+    sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
+
+KINDS = ("arithmetic", "pictures", "sequences")
+# Of the largest element, because products in another order round otherwise.
+ABSOLUTE, RELATIVE = 1e-4, 1e-3
+
+
+def run(*arguments):
+    """What the tool says where it fails; nothing where it does not."""
+    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True, check=False)
+    return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
+
+
+def difference(want, have):
+    """In words; nothing where there is none."""
+    if want.shape != have.shape:
+        return f"extents {have.shape}, expected {want.shape}"
+    if want.dtype.kind != "f":
+        return "" if np.array_equal(want, have) else f"{have.tolist()}, expected {want.tolist()}"
+    largest = max(1.0, float(np.abs(want).max())) if want.size else 1.0
+    if np.allclose(have, want, rtol=RELATIVE, atol=ABSOLUTE * largest, equal_nan=True):
+        return ""
+    return f"apart by {np.nanmax(np.abs(have - want)):.3g} of {largest:.3g}"
+
+
+class Comparison:
+    def __init__(self, arguments, folder):
+        self.skiff, self.backends, self.keep, self.folder = arguments.skiff, arguments.backends, arguments.keep, folder
+        self.agreed, self.failed = 0, 0
+
+    def fail(self, name, sentence):
+        self.failed += 1
+        print(f"{name}: {sentence}")
+        if self.keep:
+            self.keep.mkdir(parents=True, exist_ok=True)
+            for file in self.folder.glob("net.onnx"):
+                (self.keep / f"{name}.onnx").write_bytes(file.read_bytes())
+
+    def net(self, name, model, port, inputs):
+        path, converted = self.folder / "net.onnx", self.folder / "net.skiff"
+        onnx.save(model, path)
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        targets = ["--target", "vulkan"] if "vulkan" in self.backends else []
+        refused = run(self.skiff, "convert", path, "-o", converted, *targets)
+        if refused:
+            self.fail(name, refused)
+            return
+        for value in inputs:
+            expected = dict(zip([output.name for output in session.get_outputs()], session.run(None, {port: value}), strict=True))
+            np.save(self.folder / "input.npy", value)
+            for backend in self.backends:
+                self.backend(f"{name}, {value.shape} on {backend}", name, backend, expected)
+
+    def backend(self, title, name, backend, expected):
+        results = self.folder / "results"
+        broken = run(self.skiff, "run", self.folder / "net.skiff", "-i", self.folder / "input.npy", "-o", results, "--backend", backend)
+        differs = broken or "; ".join(f"{output}: {words}" for output, want in expected.items()
+                                      if (words := difference(want, np.load(results / f"{output}.npy"))))
+        if differs:
+            self.fail(name, f"{title}: {differs}")
+        self.agreed += not differs
+
+
+def seeds(text):
+    first, end = text.split("..")
+    return range(int(first), int(end))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("skiff", type=pathlib.Path)
+    parser.add_argument("--seeds", type=seeds, default=range(100))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
+    parser.add_argument("--backends", nargs="+", choices=("xnnpack", "reference", "vulkan"), default=["xnnpack", "reference"])
+    parser.add_argument("--keep", type=pathlib.Path)
+    arguments = parser.parse_args()
+    onnxruntime.set_default_logger_severity(4)
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = Comparison(arguments, pathlib.Path(folder))
+        for kind in arguments.kinds:
+            draw = importlib.import_module(kind).draw
+            for seed in arguments.seeds:
+                comparison.net(f"{kind}_{seed}", *draw(seed))
+    print(f"{comparison.agreed} runs agree with ONNX Runtime {onnxruntime.__version__}, {comparison.failed} do not")
+    return 1 if comparison.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
