@@ -6,7 +6,7 @@ usage: compare.py [--seeds FIRST..END] [--kinds KIND...] [--backends BACKEND...]
 
   SKIFF          the tool, as build/release/converter/cli/skiff
   --seeds        which nets of each kind, END left out (default: 0..100)
-  --kinds        arithmetic, pictures, sequences (default: all)
+  --kinds        arithmetic, pictures, integers, sequences (default: all)
   --backends     xnnpack, reference, vulkan (default: the first two)
   --keep FOLDER  where a net that differs is left, as KIND_SEED.onnx, with its inputs
 
@@ -26,7 +26,7 @@ try:
 except ImportError as missing:  # --help does without.
     sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
-KINDS = ("arithmetic", "pictures", "sequences")
+KINDS = ("arithmetic", "pictures", "integers", "sequences")
 # Of the largest element, because products in another order round otherwise.
 ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
@@ -37,13 +37,18 @@ def run(*arguments):
     return done.stderr.strip() or f"status {done.returncode}" if done.returncode else ""
 
 
-def difference(want, have):
-    """In words; nothing where there is none."""
+def difference(want, have, step):
+    """In words; nothing where there is none. `step`: of the codes that results were rounded to; 0: they were not."""
     if want.shape != have.shape:
         return f"extents {have.shape}, expected {want.shape}"
     if want.dtype.kind != "f":
         return "" if np.array_equal(want, have) else f"{have.tolist()}, expected {want.tolist()}"
     largest = max(1.0, float(np.abs(want).max())) if want.size else 1.0
+    if step and want.size:
+        apart = np.abs(have - want)
+        # All elements are a step apart where all are the same number, half way between two codes.
+        few = apart.mean() <= 1.01 * step * max(1, want.std()) and apart.max() <= 10 * step * largest
+        return "" if few else f"apart by {apart.max() / step:.3g} steps, {apart.mean() / step:.3g} in the mean"
     if np.allclose(have, want, rtol=RELATIVE, atol=ABSOLUTE * largest, equal_nan=True):
         return ""
     return f"apart by {np.nanmax(np.abs(have - want)):.3g} of {largest:.3g}"
@@ -62,10 +67,13 @@ class Comparison:
             for file in self.folder.glob("net.onnx"):
                 (self.keep / f"{name}.onnx").write_bytes(file.read_bytes())
 
-    def net(self, name, model, port, inputs):
+    def net(self, name, step, model, port, inputs):
         path, converted = self.folder / "net.onnx", self.folder / "net.skiff"
         onnx.save(model, path)
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        options = onnxruntime.SessionOptions()
+        if step:  # Fused operators of integers round otherwise than the net says.
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         targets = ["--target", "vulkan"] if "vulkan" in self.backends else []
         refused = run(self.skiff, "convert", path, "-o", converted, *targets)
         if refused:
@@ -75,13 +83,13 @@ class Comparison:
             expected = dict(zip([output.name for output in session.get_outputs()], session.run(None, {port: value}), strict=True))
             np.save(self.folder / "input.npy", value)
             for backend in self.backends:
-                self.backend(f"{name}, {value.shape} on {backend}", name, backend, expected)
+                self.backend(name, f"{value.shape} on {backend}", backend, expected, step)
 
-    def backend(self, title, name, backend, expected):
+    def backend(self, name, title, backend, expected, step):
         results = self.folder / "results"
         broken = run(self.skiff, "run", self.folder / "net.skiff", "-i", self.folder / "input.npy", "-o", results, "--backend", backend)
         differs = broken or "; ".join(f"{output}: {words}" for output, want in expected.items()
-                                      if (words := difference(want, np.load(results / f"{output}.npy"))))
+                                      if (words := difference(want, np.load(results / f"{output}.npy"), step)))
         if differs:
             self.fail(name, f"{title}: {differs}")
         self.agreed += not differs
@@ -104,9 +112,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         comparison = Comparison(arguments, pathlib.Path(folder))
         for kind in arguments.kinds:
-            draw = importlib.import_module(kind).draw
+            module = importlib.import_module(kind)
             for seed in arguments.seeds:
-                comparison.net(f"{kind}_{seed}", *draw(seed))
+                comparison.net(f"{kind}_{seed}", getattr(module, "STEP", 0), *module.draw(seed))
     print(f"{comparison.agreed} runs agree with ONNX Runtime {onnxruntime.__version__}, {comparison.failed} do not")
     return 1 if comparison.failed else 0
 

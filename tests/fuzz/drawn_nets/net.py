@@ -43,6 +43,10 @@ class Net:
         """Normal, and so small that a product keeps the size of its inputs."""
         return self.const(self.numbers.normal(size=shape) / max(1, np.prod(shape[1:])) ** 0.5)
 
+    def rounded(self, value):
+        """The value as the kind of net stores it."""
+        return value
+
     def node(self, operator, inputs, outputs=1, **attributes):
         names = [self.new_name() for _ in range(outputs)]
         self.nodes.append(helper.make_node(operator, inputs, names, **attributes))

@@ -179,13 +179,14 @@ MOVES = ((5, convolve), (3, convolve_alike), (1, convolve_back), (2, pool), (3, 
          (1, normalise), (1, cut), (1, pad), (1, resize), (1, last_axis), (1, shuffle), (1, excite), (1, attend), (1, unfold))
 
 
-def draw(seed):
-    net = Net(seed)
+def draw(seed, net=None):
+    net = net or Net(seed)
     net.shapes = 0
     smallest = 9
-    pictures = [Picture("x", 4, 0, smallest)]
+    pictures = [Picture(net.rounded("x"), 4, 0, smallest)]
     for _ in range(net.random.randint(3, 12)):
-        pictures += net.draw(MOVES)(net, pictures, net.random.choice(pictures[-3:]))
+        made = net.draw(MOVES)(net, pictures, net.random.choice(pictures[-3:]))
+        pictures += [one._replace(value=net.rounded(one.value)) if net.chance(0.9) else one for one in made]
     net.output(pictures[-1].value)
     net.output(net.node("ReduceMean", [net.random.choice(pictures).value], axes=[2, 3], keepdims=0))
     extents = net.pick(["n", 4, "h", "w"], ["n", 4, 12, 10], [1, 4, 12, 10])
