@@ -2,12 +2,14 @@
 """Draws nets, converts them, runs them at several sizes on each backend, and compares with ONNX Runtime.
 Needs the packages numpy, onnx and onnxruntime.
 
-usage: compare.py [--seeds FIRST..END] [--kinds KIND...] [--backends BACKEND...] [--keep FOLDER] SKIFF
+usage: compare.py [--seeds FIRST..END] [--kinds KIND...] [--backends BACKEND...] [--sizes HOW] [--keep FOLDER] SKIFF
 
   SKIFF          the tool, as build/release/converter/cli/skiff
   --seeds        which nets of each kind, END left out (default: 0..100)
   --kinds        arithmetic, pictures, integers, sequences (default: all)
   --backends     xnnpack, reference, vulkan (default: the first two)
+  --sizes        what the converter is told of open extents: nothing (open, the default), their ranges (bounded), or ranges of
+                 which each has a plan (bucketed)
   --keep FOLDER  where a net that differs is left, as KIND_SEED.onnx, with its inputs
 
 Ends with 1 where a net is refused, cannot be run, or has other results.
@@ -54,9 +56,29 @@ def difference(want, have, step):
     return f"apart by {np.nanmax(np.abs(have - want)):.3g} of {largest:.3g}"
 
 
+def ranges(model, inputs):
+    """The smallest and the largest size of each open extent."""
+    extents = [extent.dim_param for extent in model.graph.input[0].type.tensor_type.shape.dim]
+    return {name: (min(value.shape[axis] for value in inputs), max(value.shape[axis] for value in inputs))
+            for axis, name in enumerate(extents) if name}
+
+
+def bounded(name, low, high):
+    return ["--dim", f"{name}={low}..{high}"]
+
+
+def bucketed(name, low, high):
+    middle = (low + high) // 2
+    return ["--bucket", f"{name}={low}..{middle},{middle + 1}..{high}" if low < high else f"{name}={low}"]
+
+
+SIZES = {"open": lambda *_: [], "bounded": bounded, "bucketed": bucketed}
+
+
 class Comparison:
     def __init__(self, arguments, folder):
         self.skiff, self.backends, self.keep, self.folder = arguments.skiff, arguments.backends, arguments.keep, folder
+        self.sizes = SIZES[arguments.sizes]
         self.agreed, self.failed = 0, 0
 
     def fail(self, name, sentence):
@@ -75,7 +97,8 @@ class Comparison:
             options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
         targets = ["--target", "vulkan"] if "vulkan" in self.backends else []
-        refused = run(self.skiff, "convert", path, "-o", converted, *targets)
+        sizes = [option for name, (low, high) in ranges(model, inputs).items() for option in self.sizes(name, low, high)]
+        refused = run(self.skiff, "convert", path, "-o", converted, *targets, *sizes)
         if refused:
             self.fail(name, refused)
             return
@@ -106,6 +129,7 @@ def main():
     parser.add_argument("--seeds", type=seeds, default=range(100))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--backends", nargs="+", choices=("xnnpack", "reference", "vulkan"), default=["xnnpack", "reference"])
+    parser.add_argument("--sizes", choices=tuple(SIZES), default="open")
     parser.add_argument("--keep", type=pathlib.Path)
     arguments = parser.parse_args()
     onnxruntime.set_default_logger_severity(4)
