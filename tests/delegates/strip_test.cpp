@@ -349,7 +349,10 @@ TEST_F(StripTest, KeepsSubnormalNumbers) {
   Flags alone;
   const std::vector<float> one_by_one = chain.Run(*NewSession(1), 4, {read, 2}, &alone);
   ExpectAlone(alone, {true, true, true, false});
-  EXPECT_NE(*std::max_element(one_by_one.begin(), one_by_one.end()), 0);
+  // Elsewhere products are XNNPACK's, which may flush.
+  if (HasStrips()) {
+    EXPECT_NE(*std::max_element(one_by_one.begin(), one_by_one.end()), 0);
+  }
   for (const int threads : {1, 2}) EXPECT_EQ(chain.Run(*NewSession(threads), 4, {}, &alone), one_by_one);
   ExpectAlone(alone, {true, false, false, false});
 }
