@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/extents.h"
 #include "graph/symbolic_hooks.h"
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
@@ -79,13 +80,10 @@ std::optional<Dim> Decide(OpCode op, const Dim& a, const Dim& b) {
   }
 }
 
-/// No tensor has more elements in the runtime, so that products of extents stay below, too.
-constexpr int64_t kMostElements = int64_t{1} << 46;
-
-/// As large as the numbers that stand for infinity, or larger for sizes that tensors can have: expressions
-/// stay there, where 64 bits would wrap around.
+/// As large as the numbers that stand for infinity, or larger for sizes that the runtime's tensors can have,
+/// whose products stay within as many elements: expressions stay there, where 64 bits would wrap around.
 bool Overflows(const Dim& element) {
-  const Bounds bounds = element.PlausibleBounds(kMostElements);
+  const Bounds bounds = element.PlausibleBounds(kMaxTensorBytes);
   return bounds.min == std::numeric_limits<int64_t>::min() ||
          bounds.max == std::numeric_limits<int64_t>::max();
 }

@@ -13,11 +13,12 @@ namespace skiff {
 /// in messages. Throws Error: kUnsupported (element type, sparse segments), kInvalidModel (sizes that
 /// contradict each other, a location outside the folder), kIo (external file unreadable).
 TensorData ReadTensor(const onnx::TensorProto& tensor, ExternalData& external, const std::string& label);
-/// The same of a tensor by itself, which has no folder.
-TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& label);
 
 /// The same, and the message does not hold the elements any more: many are taken over without a copy.
 TensorData TakeTensor(onnx::TensorProto& tensor, ExternalData& external, const std::string& label);
+
+/// Of a tensor by itself, which has no folder and no external data.
+TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& label);
 
 /// Reads a message from a file, whose bytes are never in memory beside it. Throws Error: kIo, kInvalidModel
 /// above the 2 GiB that protobuf can read, and where the content is none: "PATH: {}", `what` with its size.

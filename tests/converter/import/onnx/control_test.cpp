@@ -126,7 +126,7 @@ TEST(OnnxControl, SizesWrapAroundAsIntegersDo) {
     NameExtent(model, 0, "n");
     model.AddInts("number", {number});
     model.AddInts("factor", {factor});
-    model.AddIntegers("zero", type == onnx::TensorProto::INT64 ? onnx::TensorProto::INT32 : type, {1}, {0});
+    model.AddIntegers("zero", onnx::TensorProto::INT32, {1}, {0});
     model.AddNode("Shape", {"x"}, {"size"});
     model.AddNode(op, {"size", "number"}, {"some"});
     model.AddNode("Mul", {"some", "factor"}, {"more"});
