@@ -27,7 +27,10 @@ void CalibratedNet::Observe(const FormatPlan& plan) {
     const std::vector<Dim>& dims = graph_.value(value).dims;
     channels.push_back(dims.size() > 1 && dims.back().constant() ? dims.back().value : 0);
   }
-  const size_t stride = (calls_.size() + kMostCompared - 1) / kMostCompared;
+  // With variables, what a call computes depends on those before it: the first ones are compared, without
+  // gaps.
+  const size_t stride =
+      graph_.variables.empty() ? (calls_.size() + kMostCompared - 1) / kMostCompared : size_t{1};
   for (size_t i = 0; i < calls_.size(); ++i) {
     Progress(fmt::format("calibrate, {} of {}", i + 1, calls_.size()));
     NamedTensors outputs = net.Run(calls_[i], [&](size_t wanted, const TensorView& view) {
@@ -35,7 +38,7 @@ void CalibratedNet::Observe(const FormatPlan& plan) {
       observations_[values[wanted]].Add({dense.as<float>(), static_cast<size_t>(dense.elements())},
                                         channels[wanted]);
     });
-    if (i % stride == 0) expected_.emplace_back(i, std::move(outputs));
+    if (i % stride == 0 && expected_.size() < kMostCompared) expected_.emplace_back(i, std::move(outputs));
   }
 }
 

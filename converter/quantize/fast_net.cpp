@@ -1,5 +1,7 @@
 #include "quantize/fast_net.h"
 
+#include <set>
+
 #include "files/tensor_files.h"
 
 namespace skiff {
@@ -12,16 +14,19 @@ FastNet::FastNet(Graph graph, const std::vector<ValueId>& wanted, int threads) {
                        graph.variables[i].first});
   }
   graph.variables.clear();  // Their ports are the caller's now, which is this class.
+  std::set<std::string> taken;
+  for (const GraphPort& port : graph.outputs()) taken.insert(port.name);
   for (const ValueId value : wanted) {
-    graph.AddOutput(graph.value(value).name + ".wanted", value);
-    wanted_.push_back(graph.outputs().back().name);
+    std::string name = graph.value(value).name + ".wanted";
+    while (!taken.insert(name).second) name += '+';
+    graph.AddOutput(name, value);
+    wanted_.push_back(std::move(name));
   }
   const std::unique_ptr<ConvertResult> converted = ConvertGraph(std::move(graph));
   file_bytes_ = converted->file.size();
   opened_ = std::make_unique<OpenedModel>(converted->file);
   SessionOptions options;
   options.threads = threads;
-  options.memory_limit = UINT64_MAX;  // All wanted values are in memory at once.
   session_ = CreateSession(opened_->model(), options);
 }
 

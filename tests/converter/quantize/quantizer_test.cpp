@@ -64,6 +64,42 @@ int CountOf(const Graph& graph, OpCode op) {
   return count;
 }
 
+/// Whatever the net calls its outputs.
+TEST(Quantizer, ObservesNoOutputOfTheCallersInsteadOfAValue) {
+  const auto error_of = [](const Graph& graph) {
+    std::vector<NamedTensors> calls;
+    for (uint32_t seed = 1; seed <= 8; ++seed) calls.push_back(RandomInputs(graph, seed));
+    return QuantizeGraph(graph, calls, Everything()).cost.error.value();
+  };
+  Graph graph = ParseGraph(kSmallNet);
+  for (const char* output : {"pooled", "pooled+"}) graph.AddOutput(output, graph.FindValue("pooled"));
+  const double expected = error_of(graph);
+  Graph named = ParseGraph(kSmallNet);
+  for (const char* output : {"sum.wanted", "sum.wanted+"}) named.AddOutput(output, named.FindValue("pooled"));
+  EXPECT_EQ(error_of(named), expected);
+}
+
+/// What a net with variables computes depends on the calls before.
+TEST(Quantizer, ComparesCallsOfNetsWithStateInTheirOrder) {
+  Graph graph = ParseGraph(R"(graph recurrent {
+    input h: f32[1, 8]
+    input x: f32[1, 8]
+    const w: f32[8, 8] = seed 1
+    const u: f32[8, 8] = seed 2
+    of_x: f32[1, 8] = FullyConnected(x, w, _)
+    of_h: f32[1, 8] = FullyConnected(h, u, _)
+    sum: f32[1, 8] = Add(of_x, of_h)
+    next: f32[1, 8] = Tanh(sum)
+    y: f32[1, 8] = FullyConnected(next, w, _)
+    output next = next
+    output y = y
+  })");
+  graph.MakeVariable(0, 0, {"h", TensorData(DType::kF32, Shape{1, 8})});
+  std::vector<NamedTensors> calls;
+  for (uint32_t seed = 1; seed <= 100; ++seed) calls.push_back(RandomInputs(graph, seed));
+  EXPECT_LT(QuantizeGraph(graph, calls, Everything()).cost.error.value(), 0.1);
+}
+
 TEST(Quantizer, MakesIntegersOfTheWholeNet) {
   const QuantizeResult result = Quantize(kSmallNet);
   for (const QuantizedLayer& layer : result.layers) EXPECT_EQ(layer.format, Format::kI8) << layer.name;
