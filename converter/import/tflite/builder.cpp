@@ -30,7 +30,12 @@ ValueId TfliteBuilder::Operand(size_t i) {
 
 ValueId TfliteBuilder::Moved(size_t i, size_t output) {
   const ValueId value = Input(i);
-  if (!OutputIsQuantized(output)) return Real(fmt::format("real_{}", i).c_str(), value);
+  if (!OutputIsQuantized(output)) {
+    // Integers of the same type without a scale: the bytes are moved, whatever they stand for.
+    const bool codes = IsQuantized(value) && DTypeOfOutput(output) == DTypeOf(value);
+    const std::string name = fmt::format("{}_{}", codes ? "codes" : "real", i);
+    return codes ? Codes(name.c_str(), value) : Real(name.c_str(), value);
+  }
   const DeclaredType& declared = DeclaredOutput(output);
   if (IsQuantized(value) && SameQuantization(QuantizationOf(value), declared.quantization)) return value;
   return EmitQuantized(fmt::format("rounded_{}", i).c_str(),

@@ -1,6 +1,7 @@
 #include "import/tflite/importer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -14,8 +15,9 @@
 namespace skiff {
 namespace {
 
-/// A fixed input of one element.
-TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DType dtype, double number) {
+/// A fixed input of one element. `number` is real also where integers stand for such.
+TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DType dtype,
+                       const QuantizationPtr& scales, double number) {
   bool one = dtype != DType::kInvalid;
   Shape shape;
   for (uint32_t i = 0; i < SizeOf(tensor.shape()); ++i) {
@@ -25,11 +27,14 @@ TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DT
   if (!one)
     Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: it is not a tensor of one element",
           name);
-  TensorData data = MakeConstant(dtype, shape, {number});
-  if (data.ToDoubles()[0] != number)
-    Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: {} is no {}", name, number,
-          DTypeName(dtype));
-  return data;
+  const double element =
+      !scales ? number
+              : std::nearbyint(number / static_cast<double>(scales->ScaleAt(0))) + scales->ZeroPointAt(0);
+  TensorData data = MakeConstant(dtype, shape, {element});
+  if (data.ToDoubles()[0] != element)
+    Throw(StatusCode::kInvalidArgument, "input '{}' cannot be fixed: {} is no {}{}", name, number,
+          DTypeName(dtype), scales ? " by its scale" : "");
+  return scales ? data.Quantized(scales) : data;
 }
 
 /// A file may have several ports of one name.
@@ -127,8 +132,9 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
         distinct.Add(PortName(signature.inputs, GraphOf(scope), index), NameOf(scope, index));
     names.push_back(name);
     const DType dtype = DTypeOfTflite(tensor.type());
+    const QuantizationPtr scales = QuantizationOfTflite(file_, GraphOf(scope), tensor);
     if (const auto number = fixed.find(name); number != fixed.end()) {
-      value = graph_.AddConstant(name, FixedNumber(name, tensor, dtype, number->second));
+      value = graph_.AddConstant(name, FixedNumber(name, tensor, dtype, scales, number->second));
       left.erase(name);
       continue;
     }
@@ -139,8 +145,12 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
       value = kPoisoned;
       continue;
     }
-    value = graph_.AddInput(name, dtype, ReadDims(tensor, name),
-                            QuantizationOfTflite(file_, GraphOf(scope), tensor));
+    if (tensor.is_variable())
+      Throw(
+          StatusCode::kUnsupported,
+          "input '{}' is a variable as well, which keeps what the run before left; export it as one of both",
+          name);
+    value = graph_.AddInput(name, dtype, ReadDims(tensor, name), scales);
     graph_.value(value).source = NameOf(scope, index);
     graph_.SetInputNotes(graph_.inputs().size() - 1, metadata_.inputs[i]);
   }
@@ -182,6 +192,12 @@ ValueId TfliteImporter::ValueOf(Scope& scope, int32_t index) {
   const std::string name = NameOf(scope, index);
   bool empty = false;  // Of no elements, it has no buffer either.
   for (uint32_t i = 0; i < SizeOf(tensor.shape()); ++i) empty |= tensor.shape()->Get(i) == 0;
+  if (tensor.is_variable())
+    Throw(StatusCode::kUnsupported,
+          "the variable '{}' is read by what has no state of its own, or is an output of the model; export "
+          "it as "
+          "an input and an output",
+          name);
   if (!IsTfliteConstant(file_, tensor) && !empty)
     Throw(StatusCode::kInvalidModel, "the tensor '{}' is read before an operator makes it", name);
   if (DTypeOfTflite(tensor.type()) == DType::kInvalid) {

@@ -41,8 +41,23 @@ AutoPad PaddingOf(tflite::Padding padding) {
   return padding == tflite::Padding::SAME ? AutoPad::kSameUpper : AutoPad::kValid;
 }
 
+namespace {
+
+/// LiteRT counts the elements of a bias, and files have it as [1, n], too.
+ValueId AsVector(TfliteBuilder& b, ValueId bias) {
+  if (bias == kNoValue || b.HasRank(bias, 1)) return bias;
+  const TensorData* constant = b.ConstantOf(bias);
+  if (constant == nullptr) return EmitReshape(b, "bias_vector", bias, {-1});
+  const TensorData vector(constant->dtype(), Shape{constant->elements()}, constant->data());
+  const QuantizationPtr& scales = constant->quantization();
+  if (!scales) return b.Constant("bias_vector", vector);
+  return b.Constant("bias_vector", vector.Quantized(scales->per_tensor() ? scales : AlongAxis(scales, 0)));
+}
+
+}  // namespace
+
 ValueId BiasOf(TfliteBuilder& b, size_t input, ValueId x, ValueId weights) {
-  const ValueId bias = b.OptionalInput(input);
+  const ValueId bias = AsVector(b, b.OptionalInput(input));
   if (bias == kNoValue || IsFloat(b.DTypeOf(bias)) || !b.IsQuantized(x)) return bias;
   if (!b.IsQuantized(weights)) b.Invalid("its bias is of integers, its weights are not");
   const QuantizationPtr sums = ProductQuantization(*b.QuantizationOf(x), *b.QuantizationOf(weights));
@@ -136,16 +151,15 @@ ValueId TransposedExtents::Cropped(ValueId y) {
 
 ValueId PermutedWeights(TfliteBuilder& b, const char* suffix, ValueId weights, const Ints& perm) {
   const TensorData* constant = b.ConstantOf(weights);
-  if (constant == nullptr || !constant->quantization() || DTypeBits(constant->dtype()) < 8)
-    return EmitTranspose(b, suffix, weights, perm);
+  if (constant == nullptr || !constant->quantization()) return EmitTranspose(b, suffix, weights, perm);
   const QuantizationPtr before = constant->quantization();
   QuantizationPtr moved = before;
   if (!before->per_tensor()) {
     const auto at = std::find(perm.begin(), perm.end(), before->axis);
     moved = AlongAxis(before, static_cast<int>(at - perm.begin()));
   }
-  // Integers move as plain ones do.
-  const TensorData plain(constant->dtype(), constant->shape(), constant->data());
+  // Integers move as plain ones do, those of 4 bits as wider ones.
+  const TensorData plain = WholeElements({constant->dtype(), constant->shape(), constant->data()});
   AttrStorage attrs;
   attrs.as<TransposeAttrs>() = TransposeAttrs{perm};
   const TensorData codes = EvaluateOp(OpCode::kTranspose, attrs, {&plain}, 1, b.label())[0];

@@ -153,13 +153,13 @@ void BuildSegmentSum(TfliteBuilder& b) {
                ScatterReduction::kAdd);
 }
 
-/// How many boundaries a number is not below.
+/// How many boundaries a number is not below: of NaN, all.
 void BuildBucketize(TfliteBuilder& b) {
   const std::vector<float> boundaries = b.Options<tflite::BucketizeOptions>().boundaries;
   const ValueId real = b.Real("real", b.Input(0));
   const ValueId x = EmitUnsqueeze(b, "numbers", b.CastTo("f32", real, DType::kF32), {b.RankOf(real)});
   const ValueId limits = b.Constant("boundaries", TensorData::OfFloats(boundaries));
-  const ValueId passed = b.Emit("passed", OpCode::kGreaterOrEqual, {x, limits});
+  const ValueId passed = b.Emit("passed", OpCode::kNot, {b.Emit("below", OpCode::kLess, {x, limits})});
   ReduceAttrs last;
   last.axes = {-1};
   last.keep_dims = false;

@@ -15,7 +15,9 @@ using Op = tflite::BuiltinOperator;
 constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
 
 void BuildTranspose(TfliteBuilder& b) {
-  const TransposeAttrs attrs{b.ToInts(b.ConstantInts(1, "permutation"), "permutation")};
+  TransposeAttrs attrs{b.ToInts(b.ConstantInts(1, "permutation"), "permutation")};
+  const int rank = b.RankOf(b.Input(0));
+  for (int64_t i = 0; i < attrs.perm.size; ++i) attrs.perm[i] = AxisOf(b, "permutation", attrs.perm[i], rank);
   b.Output(OpCode::kTranspose, {b.Moved(0)}, attrs);
 }
 

@@ -37,6 +37,9 @@ ValueId SwapLastAxes(TfliteBuilder& b, const char* suffix, ValueId x) {
 void BuildBatchMatMul(TfliteBuilder& b) {
   const auto options = b.Options<tflite::BatchMatMulOptions>();
   auto [x, y] = ProductOperands(b, 0, 1);
+  if (!b.OutputIsQuantized() && !IsFloat(b.DTypeOfOutput()))
+    b.Unsupported("makes plain {}, which are in no unit; convert the net with a scale for its output",
+                  DTypeName(b.DTypeOfOutput()));
   if (options.adjoint_x) x = SwapLastAxes(b, "x_transposed", x);
   b.Output(OpCode::kMatMul, {x, y}, MatMulAttrs{.transpose_b = options.adjoint_y});
 }

@@ -26,25 +26,27 @@ void BuildDequantize(TfliteBuilder& b) {
 /// A sparse constant is dense already.
 void BuildDensify(TfliteBuilder& b) { b.Output(OpCode::kIdentity, {b.Moved(0)}); }
 
-/// Rounded to one of 2^bits numbers between min and max, which are moved so that 0 is one of them.
+/// Rounded to one of 2^bits numbers between min and max, which are moved so that 0 is one of them. In f32, as
+/// TensorFlow's kernel does: where 0 lies halfway between two of them, its last bit decides.
 void BuildFakeQuant(TfliteBuilder& b) {
   const auto options = b.Options<tflite::FakeQuantOptions>();
   if (options.num_bits < 2 || options.num_bits > 16 || !(options.min < options.max))
     b.Invalid("it rounds to {} bits between {} and {}", options.num_bits, options.min, options.max);
-  const double low = options.narrow_range ? 1 : 0;
-  const double high = std::exp2(options.num_bits) - 1;
-  const auto min = static_cast<double>(options.min);
-  const double step = (static_cast<double>(options.max) - min) / (high - low);
-  const double zero = std::clamp(std::round(low - min / step), low, high);
+  const float low = options.narrow_range ? 1 : 0;
+  const float high = std::exp2(static_cast<float>(options.num_bits)) - 1;
+  const float step = (options.max - options.min) / (high - low);
+  const float zero = std::round(std::clamp(low - options.min / step, low, high));
   const ValueId x = b.Input(0);
-  const auto number = [&](const char* name, double value) { return b.Scalar(name, b.DTypeOf(x), value); };
-  const ClampAttrs range{static_cast<float>((low - zero) * step), static_cast<float>((high - zero) * step)};
+  const auto number = [&](const char* name, float value) {
+    return b.Scalar(name, b.DTypeOf(x), static_cast<double>(value));
+  };
+  const ClampAttrs range{(low - zero) * step, (high - zero) * step};
   const ValueId clamped = b.Emit("clamped", OpCode::kClamp, {x}, range);
   // Halves are rounded up, counted from the lowest number.
-  const ValueId bottom = number("bottom", static_cast<double>(range.min));
+  const ValueId bottom = number("bottom", range.min);
   const ValueId steps =
       EmitMul(b, "steps", EmitSub(b, "above", clamped, bottom), number("inverse_step", 1 / step));
-  const ValueId whole = b.Emit("whole", OpCode::kFloor, {EmitAdd(b, "moved", steps, number("half", 0.5))});
+  const ValueId whole = b.Emit("whole", OpCode::kFloor, {EmitAdd(b, "moved", steps, number("half", 0.5F))});
   b.OutputValue(EmitAdd(b, "rounded", EmitMul(b, "scaled", whole, number("step", step)), bottom));
 }
 

@@ -16,16 +16,14 @@ void BuildRank(TfliteBuilder& b) {
   b.OutputConstant(MakeConstant(b.DTypeOfOutput(), Shape{}, {static_cast<double>(b.RankOf(b.Input(0)))}));
 }
 
-/// The target is input 1, or an option of old files.
+/// The target is input 1, or an option of old files, which may have a scalar for input 1.
 void BuildReshape(TfliteBuilder& b) {
-  ValueId target = kNoValue;
-  if (b.HasInput(1)) {
-    target = b.Integers("target", b.Input(1));
-    if (b.HasRank(target, 0))
-      target =
-          b.Emit("target_vector", OpCode::kReshape, {target, b.ConstantInts("one", {1})}, ReshapeAttrs{});
-  } else {
-    const std::vector<int32_t> stated = b.Options<tflite::ReshapeOptions>().new_shape;
+  ValueId target = b.HasInput(1) ? b.Integers("target", b.Input(1)) : kNoValue;
+  const bool scalar = target != kNoValue && b.HasRank(target, 0);
+  const std::vector<int32_t> stated = b.Options<tflite::ReshapeOptions>().new_shape;
+  if (scalar && stated.empty())
+    target = b.Emit("target_vector", OpCode::kReshape, {target, b.ConstantInts("one", {1})}, ReshapeAttrs{});
+  if (target == kNoValue || (scalar && !stated.empty())) {
     std::vector<int64_t> extents(stated.begin(), stated.end());
     if (extents.size() == 1 && extents[0] == 0) extents.clear();  // How old files write a scalar.
     target = b.ConstantInts("target", extents);
@@ -33,7 +31,7 @@ void BuildReshape(TfliteBuilder& b) {
   b.Output(OpCode::kReshape, {b.Moved(0), target}, ReshapeAttrs{.allow_zero = true});
 }
 
-/// No axes: all of extent 1.
+/// No axes: all of extent 1. Of open extents infer-shapes says what would decide it.
 void BuildSqueeze(TfliteBuilder& b) {
   const ValueId x = b.Moved(0);
   const int rank = b.RankOf(x);
@@ -42,6 +40,7 @@ void BuildSqueeze(TfliteBuilder& b) {
   for (int64_t i = 0; i < attrs.axes.size; ++i) attrs.axes[i] = AxisOf(b, "axis", attrs.axes[i], rank);
   if (attrs.axes.size == 0) {
     for (int axis = 0; axis < rank; ++axis) {
+      if (!b.ExtentOf(x, axis)) return b.Output(OpCode::kSqueeze, {x}, AxesAttrs{});
       if (b.ExtentOf(x, axis) == 1) attrs.axes[attrs.axes.size++] = axis;
     }
     if (attrs.axes.size == 0) return b.Output(OpCode::kIdentity, {x});
@@ -88,6 +87,16 @@ void BuildBroadcastArgs(TfliteBuilder& b) {
   b.OutputValue(b.Emit("extents", OpCode::kWhere, {is_one, shapes[1], shapes[0]}));
 }
 
+/// LiteRT counts the numbers of a float range in f32: 0.3 is three times 0.1 there, and in real numbers more.
+void BuildFloatRange(TfliteBuilder& b, const std::vector<ValueId>& numbers) {
+  const ValueId start = numbers[0];
+  const ValueId delta = numbers[2];
+  const ValueId steps = EmitDiv(b, "steps", EmitSub(b, "distance", numbers[1], start), delta);
+  const ValueId count = b.CastTo("count", b.Emit("whole_steps", OpCode::kCeil, {steps}), DType::kI64);
+  const ValueId counted = b.CastTo("counted", EmitCount(b, "places", count), DType::kF32);
+  b.OutputValue(EmitAdd(b, "numbers", EmitMul(b, "distances", counted, delta), start));
+}
+
 void BuildRange(TfliteBuilder& b) {
   std::vector<ValueId> numbers;
   for (size_t i = 0; i < 3; ++i) {
@@ -95,6 +104,7 @@ void BuildRange(TfliteBuilder& b) {
     numbers.push_back(
         IsFloat(b.DTypeOf(number)) ? number : b.IntegerScalar(fmt::format("number_{}", i).c_str(), number));
   }
+  if (b.DTypeOf(numbers[0]) == DType::kF32) return BuildFloatRange(b, numbers);
   b.OutputValue(b.Emit("count", OpCode::kRange, numbers));
 }
 

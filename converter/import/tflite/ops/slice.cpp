@@ -109,6 +109,20 @@ void BuildSlice(TfliteBuilder& b) {
   b.Output(OpCode::kIdentity, {bounds.Emit(b, gathered)});
 }
 
+/// The end, where it is counted from the start of an axis: one that is counted from the axis' end is moved
+/// first.
+ValueId EndFromStart(TfliteBuilder& b, ValueId x, int64_t axis, ValueId start, std::optional<int64_t> known,
+                     ValueId end) {
+  if (!known || *known < 0) {
+    const ValueId zero = b.ConstantInts("zero", {0});
+    const ValueId moved = EmitAdd(b, "start_from_end", start, ExtentsOf(b, x, axis, axis + 1));
+    const ValueId inside = b.Emit("start_inside", OpCode::kMax, {moved, zero});
+    start = b.Emit("start", OpCode::kWhere,
+                   {b.Emit("counts_from_end", OpCode::kLess, {start, zero}), inside, start});
+  }
+  return EmitAdd(b, "end_from_start", start, end);
+}
+
 /// Bits of the masks are counted along the bounds, as in Python's x[...]: an ellipsis stands for as many
 /// whole axes as there must be, a new axis takes none of the input's, and a single element's axis goes away.
 void BuildStridedSlice(TfliteBuilder& b) {
@@ -153,13 +167,14 @@ void BuildStridedSlice(TfliteBuilder& b) {
     const int64_t at = axis++;
     if (has(options.shrink_axis_mask, i)) {
       single[single.size++] = at;
-      if (!starts.At(i)) {
+      const std::optional<int64_t> start = has(options.begin_mask, i) ? 0 : starts.At(i);
+      if (!start) {
         gathered = GatherFrom(b, gathered, at, starts.Part(i), 1);
         continue;
       }
-      const int64_t start = *starts.At(i);
-      const int64_t end = start == -1 || start == kEnd ? kEnd : start + 1;
-      bounds.Add(at, starts.Part(i), b.ConstantInts("end", {end}), b.ConstantInts("step", {1}));
+      const int64_t end = *start == -1 || *start == kEnd ? kEnd : *start + 1;
+      bounds.Add(at, b.ConstantInts("first", {*start}), b.ConstantInts("end", {end}),
+                 b.ConstantInts("step", {1}));
       continue;
     }
     ++output_axis;
@@ -169,9 +184,11 @@ void BuildStridedSlice(TfliteBuilder& b) {
     const bool from_begin = has(options.begin_mask, i);
     const bool to_end = has(options.end_mask, i);
     if (from_begin && to_end && *step == 1) continue;
-    const ValueId start = from_begin ? b.ConstantInts("first", {*step > 0 ? 0 : kEnd}) : starts.Part(i);
+    const std::optional<int64_t> first =
+        from_begin ? std::optional<int64_t>(*step > 0 ? 0 : -1) : starts.At(i);
+    const ValueId start = first ? b.ConstantInts("first", {*first}) : starts.Part(i);
     ValueId end = to_end ? b.ConstantInts("last", {*step > 0 ? kEnd : -kEnd}) : ends.Part(i);
-    if (!to_end && options.offset) end = EmitAdd(b, "end_from_start", start, end);
+    if (!to_end && options.offset) end = EndFromStart(b, x, at, start, first, end);
     bounds.Add(at, start, end, steps.Part(i));
   }
   ValueId y = bounds.Emit(b, gathered);

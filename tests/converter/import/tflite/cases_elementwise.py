@@ -175,6 +175,9 @@ add("bitcast_u8", lambda c: c.op("BITCAST", [c.input(c.integers((2, 4), 0, 255, 
 # Numbers into integers and back.
 
 add("fake_quant", lambda c: c.op("FAKE_QUANT", [c.x(2, 3, 4, low=-2, high=2)], min=-1.0, max=1.5, numBits=8, narrowRange=False))
+for bits in (4, 8):
+    add(f"fake_quant_even_{bits}", lambda c, bits=bits: c.op("FAKE_QUANT", [c.x(2, 3, 4, low=-2, high=2)], min=-1.0, max=1.0,
+                                                             numBits=bits, narrowRange=False))
 
 
 def quantize(c):

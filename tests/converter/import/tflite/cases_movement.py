@@ -16,6 +16,7 @@ def moved(op, shape, operands=lambda c: [], forms="f32", name=None, **options):
 moved("RESHAPE", (2, 3, 4), lambda c: [c.ints(6, 4)], "f32 i8")
 moved("RESHAPE", (2, 3, 4), lambda c: [c.ints(2, -1)], name="reshape_minus_one")
 moved("RESHAPE", (2, 3, 4), name="reshape_by_option", newShape=[4, 6])
+moved("RESHAPE", (2, 3, 4), lambda c: [c.const(0, "int32")], name="reshape_by_option_beside_a_scalar", newShape=[4, 6])
 moved("RESHAPE", (1, 1), lambda c: [c.const([], "int32")], name="reshape_to_scalar")
 moved("SQUEEZE", (1, 3, 1, 4), forms=SOME)
 moved("SQUEEZE", (1, 3, 1, 4), name="squeeze_one", squeezeDims=[-2])
@@ -23,6 +24,7 @@ moved("EXPAND_DIMS", (2, 3), lambda c: [c.const(1, "int32")], SOME)
 moved("EXPAND_DIMS", (2, 3), lambda c: [c.const([-1], "int32")], name="expand_dims_last")
 moved("TRANSPOSE", (2, 3, 4), lambda c: [c.ints(2, 0, 1)], "f32 i8")
 moved("TRANSPOSE", (2, 3, 4, 2), lambda c: [c.ints(0, 3, 1, 2)], name="transpose_to_nchw")
+moved("TRANSPOSE", (2, 3, 4), lambda c: [c.ints(-1, 0, -2)], name="transpose_from_the_end")
 moved("TRANSPOSE", (2, 1, 3, 2, 2, 2), lambda c: [c.ints(5, 1, 3, 0, 4, 2)], name="transpose_rank6")
 moved("PAD", (2, 3, 4), lambda c: [c.const([[0, 1], [2, 0], [1, 1]], "int32")], "f32 i8 u8")
 moved("PAD", (1, 3, 4, 2), lambda c: [c.const([[0, 0], [1, 2], [0, 1], [0, 0]], "int64")], name="pad_image")
@@ -71,6 +73,7 @@ strided("negative", (3, 4, 5), (-1, 3, -2), (-4, 0, -5), (-1, -2, -1))
 strided("reverse_all", (3, 4), (0, 0), (0, 0), (-1, -1), beginMask=3, endMask=3)
 strided("shrink", (3, 4, 5), (1, 0, 2), (2, 4, 5), (1, 1, 1), shrinkAxisMask=1)
 strided("shrink_negative", (3, 4, 5), (0, -1, 0), (3, 0, 5), (1, 1, 1), shrinkAxisMask=2)
+strided("shrink_masked", (3, 4, 5), (1, 2, 2), (2, 4, 5), (1, 1, 1), beginMask=3, shrinkAxisMask=2)
 strided("shrink_all", (3, 4), (1, 2), (2, 3), (1, 1), shrinkAxisMask=3)
 strided("new_axis", (3, 4), (0, 0, 1), (3, 0, 3), (1, 1, 1), newAxisMask=2)
 strided("ellipsis", (2, 3, 4, 2), (0, 0), (0, 1), (1, 1), ellipsisMask=1)
@@ -82,8 +85,21 @@ strided("empty", (3, 4), (2, 0), (1, 4), (1, 1))
 strided("rank5", (2, 2, 3, 2, 3), (0, 0, 0, 0, 2), (2, 2, 3, 2, -4), (1, 1, 2, 1, -1))
 moved("STRIDED_SLICE", (5, 4), lambda c: [c.ints(1, 1), c.ints(3, 2), c.ints(1, 1)], name="strided_slice_with_offset",
       offset=True)
+strided("with_offset_from_the_end", (6, 5, 4), (-2, 4, 0), (2, -3, 3), (1, -1, 1), beginMask=4, offset=True)
+moved("STRIDED_SLICE", (6, 4), lambda c: [c.input(np.int32([-3, 1])), c.ints(2, 2), c.ints(1, 1)],
+      name="strided_slice_with_offset_from_a_computed_start", offset=True)
 add_typed("strided_slice", lambda c, t: c.op("STRIDED_SLICE", [c.input(c.integers((6,), 0, 1, t)), c.ints(4), c.ints(0),
                                                                c.ints(-2)], t), "int32")
+
+
+def codes(c):
+    """A result without a scale has the same integers as its operand; they are plain ones from there on."""
+    x = c.x(3, 4)
+    part = c.op("STRIDED_SLICE", [x, c.ints(1, 0), c.ints(3, 2), c.ints(1, 1)], c.integer or "float32")
+    return c.op("CAST", [part], "float32")
+
+
+add("strided_slice_without_scale", codes, "u8 i8")
 
 
 def joined(c, axis, shapes, **options):
@@ -144,6 +160,8 @@ add("fill", lambda c: c.op("FILL", [c.ints(2, 3), c.input(np.float32(1.5))]))
 add("fill_int64", lambda c: c.op("FILL", [c.const([2, 2], "int64"), c.const(7, "int64")], "int64"))
 add("range", lambda c: c.op("RANGE", [c.const(value, "int32") for value in (3, -8, -2)], "int32"))
 add("range_float", lambda c: c.op("RANGE", [c.const(value, "float32") for value in (0.5, 3, 0.75)]))
+for name, numbers in (("tenths", (0, 0.3, 0.1)), ("inexact", (0.5, 5, 0.45)), ("down", (1, -1.4, -0.3))):
+    add(f"range_float_{name}", lambda c, numbers=numbers: c.op("RANGE", [c.const(value, "float32") for value in numbers]))
 add("broadcast_args", lambda c: c.op("BROADCAST_ARGS", [c.input(np.int32([2, 1, 4])), c.input(np.int32([3, 1]))], "int32"))
 add("one_hot", lambda c: c.op("ONE_HOT", [c.input(np.int32([[1, 3], [0, 7], [-1, 2]])), c.const(4, "int32"),
                                           c.const(2.0, "float32"), c.const(-1.0, "float32")], axis=-1))
@@ -163,6 +181,8 @@ for operation in ("SUM", "MAX", "MIN", "PROD"):
         f"UNSORTED_SEGMENT_{operation}", [c.x(5, 2), c.input(np.int32([3, 0, 0, 1, 3])), c.const(4, "int32")]))
 add("bucketize", lambda c: c.op("BUCKETIZE", [c.input(np.float32([-3, -1, -0.5, 0, 1, 9]))], "int32",
                                 boundaries=[-1.0, 0.0, 1.0]))
+add("bucketize_nan", lambda c: c.op("BUCKETIZE", [c.input(np.float32([np.nan, -np.inf, np.inf]))], "int32",
+                                    boundaries=[-1.0, 0.0, 1.0]))
 add("where", lambda c: c.op("WHERE", [c.input(np.array([[True, False, True], [False, False, True]]))], "int64"))
 add("unique", lambda c: c.op("UNIQUE", [c.input(np.float32([3, 1, 3, 2, 1]))], ["float32", "int32"], idxOutType=2))
 

@@ -8,10 +8,11 @@ SOME = "f32 i8"
 
 
 def conv(c, x=(1, 6, 5, 3), kernel=(3, 3), channels=4, groups=1, stride=(1, 1), dilation=(1, 1), padding="SAME",
-         activation="NONE", per_tensor=False):
+         activation="NONE", per_tensor=False, bias_rank=1):
     x_tensor = c.x(*x)
     w = c.weights(c.uniform((channels, *kernel, x[3] // groups)), 0, per_tensor)
-    b = c.bias(c.uniform((channels,)), x_tensor, w)  # CONV_2D has to have one in LiteRT.
+    # CONV_2D has to have a bias in LiteRT, which counts its elements.
+    b = c.bias(c.uniform((1,) * (bias_rank - 1) + (channels,)), x_tensor, w)
     return c.op("CONV_2D", [x_tensor, w, b], strideH=stride[0], strideW=stride[1], dilationHFactor=dilation[0],
                 dilationWFactor=dilation[1], padding=padding, fusedActivationFunction=activation)
 
@@ -46,13 +47,15 @@ for name, forms, parameters in [
         ("conv_2d_relu_n1_to_1", "i8", {"activation": "RELU_N1_TO_1"}),
         ("conv_2d_grouped", SOME, {"x": (1, 5, 4, 4), "groups": 2}),
         ("conv_2d_batch", SOME, {"x": (2, 4, 4, 2), "channels": 3}),
+        ("conv_2d_bias_of_rank_4", "f32", {"bias_rank": 4}),
+        ("conv_2d_bias_row", "i8", {"bias_rank": 2, "per_tensor": True}),
         ("conv_2d_per_tensor", "i8 dyn", {"per_tensor": True}),
         ("conv_2d_row", "f32", {"x": (1, 1, 12, 3), "kernel": (1, 5), "stride": (1, 2)}),
         ("conv_2d_large_stride", "f32", {"x": (1, 8, 8, 1), "kernel": (1, 1), "stride": (3, 3)})]:
     add_case(conv, name, forms, **parameters)
 
 for name, forms, parameters in [
-        ("depthwise_same", ALL, {}),
+        ("depthwise_same", ALL + " i8w4", {}),
         ("depthwise_valid", "f32", {"padding": "VALID"}),
         ("depthwise_multiplier", SOME + " u8", {"multiplier": 2}),
         ("depthwise_one_to_many", "f32", {"x": (1, 5, 5, 1), "multiplier": 4}),

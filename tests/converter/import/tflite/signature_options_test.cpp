@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
+#include "graph/evaluate.h"
 #include "parity/sweep.h"
 #include "run/opened_model.h"
 #include "run/random_inputs.h"
+#include "signatures.h"
 #include "tests/converter/import/tflite/signature_cases.h"
+#include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
 namespace {
@@ -23,7 +28,7 @@ TEST(TfliteSignatureOptions, AreForThoseThatHaveTheName) {
   options.fixed_inputs["gain"] = 2;
   options.buckets = {{{"x#0", DimRange(4)}}};
   const auto converted = ConvertSource(*source, options);
-  OpenedModel opened(converted->file);
+  skiff::OpenedModel opened(converted->file);
   for (int i = 0; i < opened.model().signature_count(); ++i) {
     const ModelSignature signature(opened.model(), i);
     const bool through = std::string_view(signature.name()) == "through";
@@ -31,6 +36,41 @@ TEST(TfliteSignatureOptions, AreForThoseThatHaveTheName) {
     EXPECT_EQ(signature.data().plans.size(), through ? 1u : 2u) << signature.name();
     EXPECT_EQ(signature.data().plans[0].kind, through ? BucketKind::kExact : BucketKind::kRelaxed);
   }
+}
+
+tflite::TensorT& TensorNamed(tflite::ModelT& model, const std::string& name) {
+  for (const auto& graph : model.subgraphs)
+    for (const auto& tensor : graph->tensors)
+      if (tensor->name.find(name) != std::string::npos) return *tensor;
+  throw std::runtime_error("there is no tensor " + name);
+}
+
+/// As all that a caller says of a port: an input whose integers stand for real numbers is fixed to one of
+/// these.
+TEST(TfliteSignatureOptions, FixRealNumbersOfQuantizedInputs) {
+  const auto source = ChangedSignatureCase("codec", [](tflite::ModelT& model) {
+    tflite::TensorT& gain = TensorNamed(model, "gain");
+    gain.type = tflite::TensorType::INT8;
+    gain.quantization = std::make_unique<tflite::QuantizationT>();
+    gain.quantization->scale = {0.5f};
+    gain.quantization->zero_point = {-10};
+  });
+  ConvertOptions options = Only({"through"});
+  options.fixed_inputs["gain"] = 2;
+  const Graph graph = std::move(ImportSignatures(*source, options).at(0).graph);
+  const auto plain = SignatureCase("codec");
+  const Graph expected = std::move(ImportSignatures(*plain, options).at(0).graph);
+  const NamedTensors inputs = RandomInputs(expected, 1);
+  EXPECT_EQ(Evaluate(graph, inputs).at("y").ToDoubles(), Evaluate(expected, inputs).at("y").ToDoubles());
+  options.fixed_inputs["gain"] = 500;
+  EXPECT_THAT(ConversionError(*source, options),
+              HasSubstr("input 'gain' cannot be fixed: 500 is no i8 by its scale"));
+}
+
+TEST(TfliteSignatureOptions, KnowAVariableFromAnInput) {
+  const auto source = ChangedSignatureCase(
+      "codec", [](tflite::ModelT& model) { TensorNamed(model, "gain").is_variable = true; });
+  EXPECT_THAT(ConversionError(*source, Only({"through"})), HasSubstr("input 'gain' is a variable as well"));
 }
 
 TEST(TfliteSignatureOptions, ThatNoneHasAreErrors) {
@@ -65,7 +105,7 @@ TEST(TfliteSignatureOptions, ThatNoneHasAreErrors) {
 TEST(TfliteSignatureSymbols, OfOneNameDoNotMixUp) {
   ConvertOptions options;
   options.dims["x#0"] = DimRange(1, 4);
-  OpenedModel opened(ConvertSource(*SignatureCase("codec"), options)->file);
+  skiff::OpenedModel opened(ConvertSource(*SignatureCase("codec"), options)->file);
   const Model& model = opened.model();
   ASSERT_EQ(model.symbols().size(), 2u);
   EXPECT_STREQ(model.symbols()[0].name, model.symbols()[1].name);
