@@ -4,9 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
+#include <utility>
 
 namespace skiff {
+
+/// Extents of loop variables that an iteration may change, by variable and axis.
+struct ChangingExtents {
+  std::set<std::pair<size_t, int>> axes;
+  int rounds = 0;  ///< How often some were found.
+};
 
 struct ImportBudget {
   static constexpr int64_t kFreeConstantBytes = int64_t{256} << 20;
@@ -23,6 +32,9 @@ struct ImportBudget {
   int64_t nodes_left = kFreeNodes;
   /// Of the Symbols of bodies, each of which has all of those around it.
   int64_t symbols_left = kMostBodySymbols;
+  /// By the loop's label. A loop in another one is imported as often as that one, but finds out only once:
+  /// rounds would multiply with the levels.
+  std::map<std::string, ChangingExtents> loops;
   /// Something had to be refused: nothing more is imported.
   bool spent = false;
 

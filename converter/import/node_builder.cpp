@@ -334,6 +334,15 @@ NodeBuilder::PartialType NodeBuilder::TypeOf(const Graph& graph, ValueId id) {
   return {value.dtype, value.has_shape ? std::optional(value.dims) : std::nullopt, value.quantization};
 }
 
+ValueId NodeBuilder::WithOpenExtents(const char* suffix, ValueId value, const std::vector<int>& axes) {
+  const ValueId open = Emit(suffix, OpCode::kIdentity, {value});
+  for (const int axis : axes) {
+    const SymbolId id = graph_.AddFreshSymbol(fmt::format("{}#{}", call_.label, axis));
+    graph_.value(open).dims[static_cast<size_t>(axis)] = Dim::OfSymbol(id);
+  }
+  return open;
+}
+
 NodeBuilder::PartialType NodeBuilder::Common(const PartialType& a, const PartialType& b) {
   // Both have one dtype; where that of one is not known, it is the other's.
   PartialType common{a.dtype == DType::kInvalid ? b.dtype : a.dtype, {}, a.quantization};

@@ -52,6 +52,7 @@ class NodeBuilder {
   OpCode op() const { return call_.op; }
   const std::string& label() const { return call_.label; }
   const std::string& operator_name() const { return call_.operator_name; }
+  ImportBudget* budget() const { return call_.budget; }
 
   /// Products and sums that this call makes become i32.
   void RoundSums(QuantizationPtr into) { call_.sums = std::move(into); }
@@ -172,6 +173,8 @@ class NodeBuilder {
   // Bodies.
   PartialType TypeOf(ValueId value) const { return TypeOf(graph_, value); }
   static PartialType TypeOf(const Graph& graph, ValueId value);
+  /// The same elements, of whose extents along these axes nothing is known.
+  ValueId WithOpenExtents(const char* suffix, ValueId value, const std::vector<int>& axes);
   /// What is known of a value that is either this or that.
   PartialType Common(const PartialType& a, const PartialType& b);
   /// A body whose inputs have the types of these values.

@@ -102,7 +102,10 @@ void RunPipeline(Graph& graph, const PipelineOptions& options) {
     if (graph.node(id).removed) continue;
     for (Graph& body : graph.node(id).bodies) {
       body.folding = graph.folding;
+      // A Symbol that is made in one body is no other body's.
+      if (body.symbols().size() < graph.symbols().size()) body.symbols() = graph.symbols();
       RunPipeline(body, options);
+      if (body.symbols().size() > graph.symbols().size()) graph.symbols() = body.symbols();
       graph.folding = body.folding;
     }
   }

@@ -59,14 +59,20 @@ std::vector<ValueType> TypesForBodies(const Graph& graph, const Node& node) {
   return types;
 }
 
+/// Typing builds into a body what holds for its types: shapes that are known, branches that are taken. Under
+/// wider types some of that holds no more, so each round of a loop begins with the body as it was.
 void InferBodies(Graph& graph, NodeId id, LoopsOf::OfNode& known) {
   CheckBodies(graph, graph.node(id));
   std::vector<ValueType> types = TypesForBodies(graph, graph.node(id));
   const size_t last = graph.node(id).bodies.size() - 1;
   known.extents.Begin(graph, graph.node(id), types);
-  do {
+  std::optional<Graph> before;
+  if (LoopVariables(graph.node(id)) > 0) before = graph.node(id).bodies[last];
+  InferBody(graph, id, last, types, known.bodies[last]);
+  while (known.extents.Widen(graph, graph.node(id), types)) {
+    graph.node(id).bodies[last] = *before;
     InferBody(graph, id, last, types, known.bodies[last]);
-  } while (known.extents.Widen(graph, graph.node(id), types));
+  }
   for (size_t b = 0; b < last; ++b) InferBody(graph, id, b, types, known.bodies[b]);
 }
 

@@ -1,4 +1,5 @@
 // Shapes that follow from what a run computes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -203,6 +204,40 @@ const CountedGraph kGraphs[] = {
        }
        output s = s
      })"},
+    {"branches_that_count_otherwise",
+     R"(graph g {
+       input x: f32[6, 5]
+       const zero: f32[] = 0
+       const all: i64[1] = [-1]
+       const rows: i64[1] = [0]
+       sums = ReduceSum(x) {axes=[1], keep_dims=false}
+       m = Greater(sums, zero)
+       ones = Cast(m) {to=i64}
+       n = ReduceSum(ones) {axes=[0], keep_dims=false}
+       total = ReduceSum(sums) {axes=[0], keep_dims=false}
+       c = Greater(total, zero)
+       y = If(c, sums, n, m) then {
+         input s
+         input n
+         input m
+         const one: i64[1] = [1]
+         const rows: i64[1] = [0]
+         const last: i64[1] = [6]
+         begin = Reshape(n, one)
+         part = Slice(s, begin, last, rows)
+         output part
+       } else {
+         input s
+         input n
+         input m
+         const all: i64[1] = [-1]
+         places = NonZero(m, n)
+         list = Reshape(places, all)
+         found = Gather(s, list)
+         output found
+       }
+       output y = y
+     })"},
     {"suppressed_boxes",
      R"(graph g {
        input x: f32[6, 5]
@@ -292,6 +327,36 @@ TEST(CountedShapesTest, WhatTheLimitForbidsIsRefused) {
   EXPECT_EQ(run(-3).code(), StatusCode::kInvalidArgument);
   EXPECT_TRUE(run(7).ok()) << "a failed run loses nothing";
   EXPECT_EQ((*session)->Output(0)->shape[0], 7);
+}
+
+/// Levels of what is counted: what was made ready for other shapes is used anew, and counts.
+TEST(CountedShapesTest, WhatIsKeptForOtherShapesIsBounded) {
+  std::string text = "graph g {\n input x: f32[n]\n const all: i64[1] = [-1]\n const one: f32[] = 1\n";
+  text +=
+      "const column: i64[2] = [-1, 1]\n const row: f32[1, 512] = seed 1\n const zero: f32[] = 0\n v0 = "
+      "Tanh(x)\n";
+  for (int level = 0; level < 4; ++level) {
+    text += fmt::format(
+        "m{0} = Greater(v{0}, zero)\n ones{0} = Cast(m{0}) {{to=i64}}\n n{0} = ReduceSum(ones{0}) "
+        "{{axes=[0], "
+        "keep_dims=false}}\n places{0} = NonZero(m{0}, n{0})\n list{0} = Reshape(places{0}, all)\n v{1} = "
+        "Gather(v{0}, list{0})\n",
+        level, level + 1);
+  }
+  text +=
+      "c = Reshape(v4, column)\n wide = Mul(c, row)\n e = Exp(wide)\n y = ReduceSum(e) {axes=[0, 1]}\n "
+      "output y = y\n}";
+  const OpenedModel opened(text);
+  auto session = Session::Create(*opened.model, {.kept_shapes = 4});
+  ASSERT_TRUE(session.ok());
+  uint64_t first = 0;
+  for (int64_t rows = 1000; rows > 900; --rows) {
+    RunSession(**session, {{"x", RandomTensor(DType::kF32, Shape{rows}, static_cast<uint32_t>(rows))}});
+    const MemoryUsage usage = (*session)->memory_usage();
+    if (rows == 990) first = usage.arena + usage.workspace;
+    if (rows > 989) continue;
+    EXPECT_LT(usage.arena + usage.workspace, 2 * first) << rows;
+  }
 }
 
 }  // namespace

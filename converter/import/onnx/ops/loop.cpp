@@ -1,9 +1,10 @@
 // Loop: a While whose body counts, or, where sequences are in it and its trip count is small, its body over
 // and over. A sub-graph may read every tensor around its node; these become inputs of the body.
 #include <algorithm>
-#include <iterator>
+#include <optional>
 
 #include "import/emit.h"
+#include "import/loop_types.h"
 #include "import/onnx/ops/collect.h"
 #include "import/onnx/ops/unroll.h"
 #include "ops/op_codes.h"
@@ -87,14 +88,16 @@ class GrowingSequence {
 
 /// The loop variables: tensors are carried, sequences collected.
 struct Variables {
-  explicit Variables(OnnxBuilder& b) {
+  /// `tensors`: those of the node's inputs that are none of sequences, in their order.
+  Variables(OnnxBuilder& b, const std::vector<ValueId>& tensors) {
+    auto next = tensors.begin();
     for (size_t i = 2; i < b.input_count(); ++i) {
       if (b.IsSequence(i)) {
         growing.emplace_back(b, i);
         in_body.push_back(growing.back().InBody());
         tensor.push_back(false);
       } else {
-        in_body.push_back(b.Input(i));
+        in_body.push_back(*next++);
         tensor.push_back(true);
       }
     }
@@ -168,13 +171,22 @@ void BuildLoop(OnnxBuilder& b) {
                                       : b.Scalar("limit", DType::kI64, 0x1p62);
   const ValueId condition = b.HasInput(1) ? b.Emit("condition", OpCode::kReshape, {b.Input(1), scalar})
                                           : b.Scalar("condition", DType::kBool, 1);
-  Variables loop(b);
-  std::vector<ValueId> ports{b.Scalar("iteration", DType::kI64, 0), condition};
-  std::vector<ValueId> variables = ports;
-  ports.insert(ports.end(), loop.in_body.begin(), loop.in_body.end());
-  std::copy_if(loop.in_body.begin(), loop.in_body.end(), std::back_inserter(variables),
-               [](ValueId value) { return !OnnxSequences::Is(value); });
-  LoopBody body = ImportLoopBody(b, loop, ports, IsTrue(b.KnownValueOf(condition)));
+  std::vector<ValueId> first;
+  for (size_t i = 2; i < b.input_count(); ++i) {
+    if (!b.IsSequence(i)) first.push_back(b.Input(i));
+  }
+  LoopTypes tensors(b, first);
+  std::vector<ValueId> variables{b.Scalar("iteration", DType::kI64, 0), condition};
+  std::optional<Variables> around_body;
+  LoopBody body;
+  do {
+    around_body.emplace(b, tensors.values());
+    std::vector<ValueId> ports = variables;
+    ports.insert(ports.end(), around_body->in_body.begin(), around_body->in_body.end());
+    body = ImportLoopBody(b, *around_body, ports, IsTrue(b.KnownValueOf(condition)));
+  } while (tensors.Widen(body.graph, variables.size()));
+  const Variables& loop = *around_body;
+  variables.insert(variables.end(), tensors.values().begin(), tensors.values().end());
   if (body.collected.count() > 0) CheckTripCount(b);
   body.collected.PlaceInputs(body.graph, variables.size());
   std::vector<ValueId> around = variables;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "import/emit.h"
+#include "import/loop_types.h"
 #include "import/onnx/nested.h"
 #include "import/onnx/ops/collect.h"
 #include "ops/op_codes.h"
@@ -127,23 +128,32 @@ void BuildScan(OnnxBuilder& b) {
   const size_t states = b.input_count() - count;
   const std::vector<Scanned> scanned = ScannedInputs(b, states, count);
   const ValueId limit = EmitExtent(b, "steps", scanned[0].whole, scanned[0].axis);
-  std::vector<ValueId> ports;
-  for (size_t i = 0; i < states; ++i) ports.push_back(b.Input(i));
-  std::vector<ValueId> variables = ports;
-  variables.insert(variables.begin(), b.Scalar("iteration", DType::kI64, 0));
+  std::vector<ValueId> first;
+  for (size_t i = 0; i < states; ++i) first.push_back(b.Input(i));
+  std::vector<ValueId> slices;
   for (size_t i = 0; i < count; ++i)
-    ports.push_back(Pick(b, fmt::format("slice_{}", i).c_str(), scanned[i].whole, scanned[i].axis, 0));
+    slices.push_back(Pick(b, fmt::format("slice_{}", i).c_str(), scanned[i].whole, scanned[i].axis, 0));
   if (b.output_count() < states) b.Invalid("the node has {} outputs and {} states", b.output_count(), states);
   const size_t rows = b.output_count() - states;
+  LoopTypes types_of_states(b, first);
+  std::vector<ValueId> ports;
   Collected collected;
-  BodyOfScan parts(states, scanned, collected);
-  Graph body = b.ImportBody("body", ports, [&](Graph& graph, const std::vector<ValueId>& results) {
-    if (results.size() != b.output_count())
-      b.Invalid("the body returns {} values, the node {}", results.size(), b.output_count());
-    for (const ValueId result : results) b.CheckTensor(result, "the body");
-    parts.Finish(graph, results);
-  });
-  parts.OrderInputs(body);
+  Graph body;
+  do {
+    ports = types_of_states.values();
+    ports.insert(ports.end(), slices.begin(), slices.end());
+    collected = Collected();
+    BodyOfScan parts(states, scanned, collected);
+    body = b.ImportBody("body", ports, [&](Graph& graph, const std::vector<ValueId>& results) {
+      if (results.size() != b.output_count())
+        b.Invalid("the body returns {} values, the node {}", results.size(), b.output_count());
+      for (const ValueId result : results) b.CheckTensor(result, "the body");
+      parts.Finish(graph, results);
+    });
+    parts.OrderInputs(body);
+  } while (types_of_states.Widen(body, 1));
+  std::vector<ValueId> variables{b.Scalar("iteration", DType::kI64, 0)};
+  variables.insert(variables.end(), types_of_states.values().begin(), types_of_states.values().end());
   std::vector<ValueId> around = ports;
   around.insert(around.end(), b.captured().begin(), b.captured().end());
   const std::vector<ValueId> room = collected.EmitRoom(b, limit, around);

@@ -1,6 +1,7 @@
 // TensorFlow Lite rows: IF, WHILE, and variables.
 #include <numeric>
 
+#include "import/loop_types.h"
 #include "import/tflite/ops.h"
 #include "ops/op_codes.h"
 
@@ -51,31 +52,41 @@ void BuildWhile(TfliteBuilder& b) {
   const std::vector<bool> same = b.source().passed_through(options.body_subgraph);
   if (same.size() != b.input_count() || b.output_count() != b.input_count())
     b.Invalid("it has {} inputs and {} outputs, its body {}", b.input_count(), b.output_count(), same.size());
-  const std::vector<ValueId> passed = InputsFrom(b, 0);
+  std::vector<ValueId> passed = InputsFrom(b, 0);
   std::vector<size_t> order;
-  std::vector<NodeBuilder::PartialType> types;
-  std::vector<int> places;
+  std::vector<ValueId> first;
   for (size_t i = 0; i < passed.size(); ++i) {
     if (same[i]) continue;
     order.push_back(i);
-    types.push_back(b.TypeOf(passed[i]));
-    places.push_back(static_cast<int>(i));
+    first.push_back(passed[i]);
   }
+  const size_t variables = order.size();
+  LoopTypes loop(b, first);
   for (size_t i = 0; i < passed.size(); ++i) {
     if (!same[i]) continue;
     order.push_back(i);
     b.Output(OpCode::kIdentity, {passed[i]}, NoAttrs{}, i);
   }
+  Graph body;
+  do {
+    for (size_t i = 0; i < variables; ++i) passed[order[i]] = loop.values()[i];
+    body = b.source().import_body(options.body_subgraph, passed, same, true);
+  } while (loop.Widen(body, 0));
+  std::vector<Graph> bodies;
+  bodies.push_back(b.source().import_body(options.condition_subgraph, passed, same, false));
+  bodies.push_back(std::move(body));
+  for (Graph& part : bodies) {
+    std::vector<ValueId> ports;
+    for (const size_t i : order) ports.push_back(part.inputs()[i].value);
+    part.OrderInputs(ports);
+  }
   std::vector<ValueId> inputs;
   for (const size_t i : order) inputs.push_back(passed[i]);
-  std::vector<Graph> bodies;
-  for (const bool condition : {true, false}) {
-    Graph body = b.source().import_body(condition ? options.condition_subgraph : options.body_subgraph,
-                                        passed, same, !condition);
-    std::vector<ValueId> ports;
-    for (const size_t i : order) ports.push_back(body.inputs()[i].value);
-    body.OrderInputs(ports);
-    bodies.push_back(std::move(body));
+  std::vector<NodeBuilder::PartialType> types;
+  std::vector<int> places;
+  for (size_t i = 0; i < variables; ++i) {
+    types.push_back(b.TypeOf(inputs[i]));
+    places.push_back(static_cast<int>(order[i]));
   }
   b.OutputBodies(OpCode::kWhile, std::move(inputs), std::move(bodies), types, places);
 }

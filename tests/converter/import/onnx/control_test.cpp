@@ -265,6 +265,85 @@ TEST(OnnxControl, AScanGoesThroughInputsOfOneLength) {
   EXPECT_THROW(RunBoth(open, {{"x", three}, {"z", Floats(Shape{5, 1}, {1, 2, 3, 4, 5})}}), Error);
 }
 
+/// A list that begins empty: its first element is x[0], each other one the last and x[i].
+TEST(OnnxControl, ABranchOfTheFirstIterationIsNotThatOfAll) {
+  OnnxModel model;
+  model.AddInput("x", {1});
+  NameExtent(model, 0, "n");
+  model.AddFloats("empty", {0}, {});
+  model.AddInts("zero", {0});
+  model.AddInts("last", {-1});
+  model.AddInts("end", {1 << 30});
+  model.AddNode("Shape", {"x"}, {"trips"});
+  onnx::NodeProto* node = model.AddNode("Loop", {"trips", "", "empty"}, {"sums"});
+  onnx::GraphProto* body = AddBody(node, "body");
+  for (const char* input : {"i", "go", "list"}) body->add_input()->set_name(input);
+  AddNode(body, "Unsqueeze", {"i", "zero"}, "place");
+  AddNode(body, "Gather", {"x", "place"}, "next");
+  AddNode(body, "Shape", {"list"}, "length");
+  AddNode(body, "Equal", {"length", "zero"}, "begins");
+  onnx::NodeProto* choice = AddNode(body, "If", {"begins"}, "longer");
+  onnx::GraphProto* first = AddBody(choice, "then_branch");
+  AddNode(first, "Identity", {"next"}, "one");
+  first->add_output()->set_name("one");
+  onnx::GraphProto* others = AddBody(choice, "else_branch");
+  AddNode(others, "Slice", {"list", "last", "end", "zero"}, "before");
+  AddNode(others, "Add", {"before", "next"}, "sum");
+  SetInt(AddNode(others, "Concat", {"list", "sum"}, "more"), "axis", 0);
+  others->add_output()->set_name("more");
+  for (const char* output : {"go", "longer"}) body->add_output()->set_name(output);
+  model.AddOutput("sums");
+  EXPECT_THAT(AsFloats(RunBoth(model, {{"x", Floats(Shape{4}, {1, 2, 3, 4})}})), ElementsAre(1, 3, 6, 10));
+}
+
+/// The sum of the first half of a list that each iteration makes longer, and how long it is in the end.
+TEST(OnnxControl, ALengthOfTheFirstIterationIsNotThatOfAll) {
+  OnnxModel model(18);
+  model.AddInput("x", {3});
+  model.AddInts("trips", {3});
+  model.AddFloats("nothing", {1}, {0});
+  model.AddFloats("half", {1}, {0.5f});
+  model.AddInts("zero", {0});
+  model.AddInts("two", {2});
+  onnx::NodeProto* node = model.AddNode("Loop", {"trips", "", "x", "nothing"}, {"list", "sum"});
+  onnx::GraphProto* body = AddBody(node, "body");
+  for (const char* input : {"i", "go", "l", "s"}) body->add_input()->set_name(input);
+  AddNode(body, "Shape", {"l"}, "length");
+  AddNode(body, "Div", {"length", "two"}, "middle");
+  AddNode(body, "Slice", {"l", "zero", "middle", "zero"}, "front");
+  AddNode(body, "ReduceSum", {"front"}, "of_front");
+  AddNode(body, "Add", {"s", "of_front"}, "t");
+  SetInt(AddNode(body, "Concat", {"l", "half"}, "longer"), "axis", 0);
+  for (const char* output : {"go", "longer", "t"}) body->add_output()->set_name(output);
+  model.AddNode("Shape", {"list"}, {"count"});
+  SetInt(model.AddNode("Cast", {"count"}, {"number"}), "to", onnx::TensorProto::FLOAT);
+  model.AddNode("Add", {"sum", "number"}, {"y"});
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunBoth(model, {{"x", Floats(Shape{3}, {1, 2, 3})}})), ElementsAre(1 + 3 + 3 + 6));
+}
+
+/// A loop in another one finds out what its iterations change once, however often its body is imported.
+TEST(OnnxControl, LoopsInLoopsAreImportedOnce) {
+  OnnxModel model;
+  model.AddInput("x", {1});
+  model.AddInts("trips", {2});
+  model.AddFloats("half", {1}, {0.5f});
+  onnx::NodeProto* node = model.AddNode("Loop", {"trips", "", "x"}, {"y"});
+  for (int level = 0; level < 10; ++level) {
+    onnx::GraphProto* body = AddBody(node, "body");
+    for (const char* input : {"i", "go", "l"}) body->add_input()->set_name(input);
+    for (const char* output : {"go", "longer"}) body->add_output()->set_name(output);
+    if (level < 9) {
+      node = AddNode(body, "Loop", {"trips", "", "l"}, "longer");
+      node->set_name(fmt::format("level_{}", level));
+    } else {
+      SetInt(AddNode(body, "Concat", {"l", "half"}, "longer"), "axis", 0);
+    }
+  }
+  model.AddOutput("y");
+  EXPECT_EQ(RunModel(model, {{"x", Floats(Shape{1}, {1})}}).elements(), 1 + (1 << 10));
+}
+
 TEST(OnnxControl, ALoopOfFewerThanNoTripsCollectsNothing) {
   OnnxModel model;
   model.AddInput("trips", {1}, onnx::TensorProto::INT64);
