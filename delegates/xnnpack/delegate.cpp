@@ -40,7 +40,9 @@ class Session final : public DelegateSession {
 
 class State final : public ModelState {
  public:
-  explicit State(const ModelStateOptions& options) : file_(options) { file_.Load(weights_); }
+  explicit State(const ModelStateOptions& options) : file_(options), weights_(options.content.size()) {
+    file_.Load(weights_);
+  }
 
   Result<std::unique_ptr<DelegateSession>> CreateSession(const DelegateSessionOptions& options) override {
     const bool shares =

@@ -354,11 +354,12 @@ void Pin(const PlanData& plan, int32_t tensor) {
 }
 
 /// Constants that are read before a delegate prepares its nodes, or by who is none: what decides shapes, what
-/// bodies and callers get.
+/// bodies, callers and the shape rules of custom operators get.
 void PinWhatIsReadOutsideOfSegments(const PlanData& plan) {
   for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
     const PlanNode& node = plan.nodes[i];
-    const bool all = i < plan.shape_node_count || node.op->Is(kBodies);
+    const bool custom = BuildHas(OpCode::kCustom) && node.op->code == OpCode::kCustom;
+    const bool all = i < plan.shape_node_count || node.op->Is(kBodies) || custom;
     for (size_t j = 0; j < node.inputs.size(); ++j) {
       if (all || node.op->NeedsValues(j)) Pin(plan, node.inputs[j]);
     }

@@ -128,7 +128,7 @@ Status SolveSymbols(const ModelData& model, const SignatureData& signature, Span
       const int64_t extent = inputs[i].shape[axis];
       if (sizes[symbol] >= 0 && sizes[symbol] != extent) {
         return Fail(StatusCode::kInvalidArgument,
-                    "input '%s': dimension %d ('%s') is %lld, but '%s' is %lld in another input; equal names "
+                    "input '%s': dimension %d ('%s') is %lld, but '%s' is %lld elsewhere; equal names "
                     "mean equal "
                     "sizes",
                     port.name, axis, model.symbols[symbol].name, static_cast<long long>(extent),

@@ -124,6 +124,7 @@ Status Session::Internals::Allocate() {
   SKIFF_RETURN_IF_ERROR(input_places.Allocate(count));
   SKIFF_RETURN_IF_ERROR(input_views.Allocate(count));
   SKIFF_RETURN_IF_ERROR(sizes.Allocate(model->data().symbols.size()));
+  SKIFF_RETURN_IF_ERROR(TakeVariables());
   return AllocateStates(options.target);
 }
 
@@ -150,7 +151,7 @@ Status Session::Internals::AllocateStates(Target target) {
 
 Status Session::Internals::GrowArena(uint64_t bytes) {
   if (arena.data() != nullptr && bytes <= arena.size()) return OkStatus();
-  SKIFF_RETURN_IF_ERROR(CheckLimit(bytes, "the arena"));
+  SKIFF_RETURN_IF_ERROR(CheckLimit(SaturatingAdd(bytes, held_bytes()), "the arena"));
   SKIFF_RETURN_IF_ERROR(arena.Grow(bytes, "an arena"));
   ++addresses;
   return OkStatus();
@@ -227,7 +228,6 @@ Status Session::Internals::StartTarget() {
 Status Session::Internals::Start() {
   SKIFF_RETURN_IF_ERROR(CheckPlans(options.target));
   SKIFF_RETURN_IF_ERROR(Allocate());
-  SKIFF_RETURN_IF_ERROR(TakeVariables());
   SKIFF_RETURN_IF_ERROR(StartTarget());
   return one_shape() ? PrepareOneShape() : OkStatus();
 }

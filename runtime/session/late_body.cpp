@@ -24,7 +24,10 @@ Status LateBody::Prepare(const PlanData& plan, const SessionOptions& options, De
 }
 
 void LateBody::SetStale() {
-  for (ShapeState& state : states_) state.SetStale();
+  for (ShapeState& state : states_) {
+    state.SetStale();
+    state.last_use = 0;  // The first ones are taken first: what they hold is there already.
+  }
 }
 
 Status LateBody::ReadVaryingExtents() {
@@ -67,7 +70,8 @@ Status LateBody::Run(const TensorView& scratch, const RunContext& context) {
 
 uint64_t LateBody::workspace_bytes() const {
   uint64_t bytes = own_arena_.size();
-  for (const ShapeState& state : states_) bytes += state.ready() ? state.workspace_bytes() : 0;
+  // Stale ones hold theirs, too; the one that is being made ready is counted by who makes it.
+  for (const ShapeState& state : states_) bytes += &state == preparing_ ? 0 : state.workspace_bytes();
   return bytes;
 }
 
@@ -86,9 +90,11 @@ Status LateBody::ChooseState(const TensorView& scratch) {
 }
 
 Status LateBody::MakeReady(ShapeState& state, const TensorView& scratch) {
-  SKIFF_RETURN_IF_ERROR(state.FindShapes(*plan_, *options_, inputs_, *sessions_));
-  Status status = Fits(state, scratch) ? OkStatus() : GrowArena(state.arena_bytes());
+  preparing_ = &state;
+  Status status = state.FindShapes(*plan_, *options_, inputs_, *sessions_);
+  if (status.ok() && !Fits(state, scratch)) status = GrowArena(state.arena_bytes());
   if (status.ok()) status = state.Prepare(extents_, inputs_);
+  preparing_ = nullptr;
   if (status.ok()) {
     state.SetReady();
   } else {
@@ -99,7 +105,8 @@ Status LateBody::MakeReady(ShapeState& state, const TensorView& scratch) {
 
 Status LateBody::GrowArena(uint64_t bytes) {
   if (own_arena_.data() != nullptr && bytes <= own_arena_.size()) return OkStatus();
-  SKIFF_RETURN_IF_ERROR(sessions_->CheckGrowth(bytes, "the arena of what follows from counted elements"));
+  SKIFF_RETURN_IF_ERROR(
+      sessions_->CheckGrowth(bytes - own_arena_.size(), "the arena of what follows from counted elements"));
   ++addresses_;
   return own_arena_.Grow(bytes, "an arena");
 }

@@ -53,6 +53,7 @@ class LateBody {
   FixedArray<int64_t> extents_;  ///< Of the inputs that vary.
   FixedArray<ShapeState> states_;
   ShapeState* current_ = nullptr;
+  const ShapeState* preparing_ = nullptr;
   Buffer own_arena_;
   uint64_t addresses_ = 1;  ///< Counts changes of the arenas' and the inputs' addresses.
   uint64_t runs_ = 0;

@@ -56,6 +56,19 @@ TEST_F(PackedWeightsTest, TheSameTwiceIsPackedOnce) {
   EXPECT_EQ(weights_.bytes().heap, bytes);
 }
 
+/// Nodes with the same weights and other biases each have a copy.
+TEST(PackedWeightsLimit, IsManyTimesTheFile) {
+  PackedWeights weights(1 << 20);
+  size_t packed = 0;
+  for (uint64_t i = 0; i < 10; ++i) {
+    PackingKey key;
+    key.packed_bytes = 10 << 20;
+    key.parameters[0] = i;
+    if (weights.FindOrPack(key, [](void*) {}) != nullptr) ++packed;
+  }
+  EXPECT_EQ(packed, 8u) << "64 MiB and 16 times the file's";
+}
+
 TEST_F(PackedWeightsTest, StridesOfViewsAndClampsShareOneEntry) {
   Make(geometry_, source_);
   geometry_.input_stride = 12;

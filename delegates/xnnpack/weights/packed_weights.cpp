@@ -136,6 +136,11 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
 void* PackedWeights::AllocateBlob(size_t bytes) {
   PackingScope::WillPack();
   packings_.fetch_add(1, std::memory_order_relaxed);
+  if (SaturatingAdd(bytes_.load(std::memory_order_relaxed), bytes) > limit_) {
+    Log(LogLevel::kError, "packed weights would pass %llu bytes, %d times the file's",
+        static_cast<unsigned long long>(limit_), static_cast<int>(kMostGrowth));
+    return nullptr;
+  }
   void* const blob = platform::AllocateAligned(bytes + kReadableTail);
   constexpr size_t kManyPages = 256 * 1024;
   if (blob != nullptr && bytes >= kManyPages) platform::WillFill(blob, bytes);

@@ -9,6 +9,7 @@
 
 #include <xnnpack.h>
 
+#include "core/extents.h"
 #include "core/fixed_array.h"
 #include "skiff/delegate.h"
 
@@ -58,7 +59,10 @@ struct PackedBlob {
 /// Thread-safe. Entries stay where they are until the Model goes.
 class PackedWeights {
  public:
-  PackedWeights() = default;
+  /// Of a file of so many bytes: weights may grow when they are packed, but not without bounds where many
+  /// nodes have a copy of the same ones, each with a bias of its own.
+  explicit PackedWeights(uint64_t file_bytes = UINT64_MAX)
+      : limit_(SaturatingAdd(kAlwaysAllowed, SaturatingMultiply(file_bytes, kMostGrowth))) {}
   ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
@@ -77,7 +81,8 @@ class PackedWeights {
   /// All blobs in the order in which they came, which is that of the nodes: a start reads the file from its
   /// beginning to its end. Adopted ones keep the file's checksum.
   Status List(FixedArray<PackedBlob>* blobs);
-  /// Memory to pack into, which counts as one packing. Weights are read from now on (PackingScope).
+  /// Memory to pack into, which counts as one packing; null, and a sentence in the log, beyond the limit.
+  /// Weights are read from now on (PackingScope).
   void* AllocateBlob(size_t bytes);
   /// The blob of this key; where there is none yet, `fill` packs it into key.packed_bytes of memory. Null
   /// when memory ran out.
@@ -100,6 +105,9 @@ class PackedWeights {
   uint64_t packings() const { return packings_.load(std::memory_order_relaxed); }
 
  private:
+  /// From f16 to the transformed f32 of Winograd's algorithm: eight times as many.
+  static constexpr uint64_t kMostGrowth = 16;
+  static constexpr uint64_t kAlwaysAllowed = 64u << 20;
   enum class Place : uint8_t { kHeap, kMapped, kMappedUnchecked };
   struct Entry {
     PackingKey key;
@@ -117,6 +125,7 @@ class PackedWeights {
   bool CheckLocked(Entry& entry, uint64_t bytes);
   const void* InsertOrFree(const PackingKey& key, void* blob);
 
+  const uint64_t limit_;
   std::mutex mutex_;
   Entry* chains_[kChains] = {};
   size_t came_ = 0;  ///< Entries ever added.

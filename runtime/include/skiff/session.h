@@ -95,7 +95,7 @@ class Session {
   int FindOutput(const char* name) const;
 
   /// Copies `tensor` into the input. Its dtype and shape must be the input's, else the message names what
-  /// differs: kNoMatchingBucket for extents that no plan of the file serves, kInvalidArgument for the rest.
+  /// differs: kNoMatchingBucket for extents outside of the input's, kInvalidArgument for the rest.
   /// The value stays until it is set again: runs do not disturb it. During a Run(), in another thread or from
   /// the kernel of a custom operator, this and the next three are kInvalidArgument: it reads the inputs.
   Status SetInput(int index, const ConstTensorView& tensor);
@@ -111,8 +111,9 @@ class Session {
   Result<TensorView> InputBuffer(int index, const Shape& shape);
 
   /// Computes the outputs. After the first run it allocates nothing, opens nothing, and logs nothing on
-  /// success. kUnsupported: loops passed SessionOptions::loop_limit. kInvalidArgument names an input that was
-  /// never set, or says that another thread's Run() is in progress. kCancelled: see Cancel().
+  /// success. kNoMatchingBucket: no plan of the file serves the inputs' extents together. kUnsupported: loops
+  /// passed SessionOptions::loop_limit. kInvalidArgument names an input that was never set, or says that
+  /// another thread's Run() is in progress. kCancelled: see Cancel().
   Status Run();
   /// From any thread: a Run() in progress ends with kCancelled at the next node. A later Run() starts anew.
   void Cancel();

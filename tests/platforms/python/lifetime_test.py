@@ -70,6 +70,35 @@ def test_memory_is_flat_over_ten_thousand_cycles():
     assert SANITIZED or resident_bytes() - before < 1 << 20
 
 
+COUNTED = b"""graph counted {
+  input x: f32[8, 4]
+  const all: i64[1] = [-1]
+  const zero: f32[] = 0
+  const column: i64[2] = [-1, 1]
+  const row: f32[1, 500000] = seed 1
+  s = ReduceSum(x) {axes=[1], keep_dims=false}
+  m = Greater(s, zero)
+  ones = Cast(m) {to=i64}
+  n = ReduceSum(ones) {axes=[0], keep_dims=false}
+  places = NonZero(m, n)
+  rows = Reshape(places, all)
+  taken = Gather(s, rows)
+  c = Reshape(taken, column)
+  y = Mul(c, row)
+  output y = y
+}"""
+
+
+def test_what_a_run_counts_is_no_view_of_memory_that_the_next_run_moves():
+    with skiff.convert(COUNTED).session(threads=1) as session:
+        few = np.zeros((8, 4), np.float32)
+        few[0] = 1
+        first = session.run({"x": few}, copy=False)["y"]
+        before = first.copy()
+        assert session.run({"x": np.ones((8, 4), np.float32)}, copy=False)["y"].shape == (8, 500000)
+        assert np.array_equal(first, before)
+
+
 def test_conversions_leave_nothing():
     for _ in range(50):
         skiff.convert(ADD)

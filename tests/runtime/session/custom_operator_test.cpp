@@ -109,6 +109,51 @@ TEST(CustomOperators, OpenShapesFollowTheRule) {
   }
 }
 
+/// As many rows as the elements of a constant say.
+Status CountedRowsShape(void*, const CustomCall& call) {
+  const TensorView& counts = call.inputs[1];
+  if (counts.data == nullptr) return Fail(StatusCode::kInvalidArgument, "its counts must be constant");
+  float sum = 0;
+  for (int64_t i = 0; i < counts.shape.elements(); ++i) sum += counts.as<const float>()[i];
+  call.outputs[0].dtype = DType::kF32;
+  call.outputs[0].shape = {static_cast<int64_t>(sum), call.inputs[0].shape[0]};
+  return OkStatus();
+}
+Status CountedRows(void*, const CustomCall& call) {
+  std::fill_n(call.outputs[0].as<float>(), call.outputs[0].shape.elements(), 1.0f);
+  return OkStatus();
+}
+const CustomOperator kCountedRows = {"test::CountedRows", CountedRowsShape, CountedRows, nullptr};
+
+/// Its rule sees the numbers of weights that the file has in f16, before anything is prepared.
+TEST(CustomOperators, RulesSeeNarrowWeights) {
+  RegisterCustomOperator(kCountedRows);
+  for (const Dim& extent : {Dim(2), Dim::OfSymbol(0)}) {
+    Graph graph;
+    graph.name = "g";
+    const ValueId x = graph.AddInput("x", DType::kF32, {extent});
+    if (!extent.constant()) graph.AddSymbol("n");
+    TensorData counts(DType::kF32, Shape{4096});
+    std::fill_n(static_cast<float*>(counts.mutable_data()), 4096, 0.5f);
+    CustomConstants constants = MakeCustomConstants(kCountedRows.name, {}, {StatedType()});
+    const ValueId y = graph.Emit(
+        OpCode::kCustom,
+        {graph.AddConstant("name", constants.name), graph.AddConstant("options", constants.options), kNoValue,
+         x, graph.AddConstant("counts", counts)},
+        CustomAttrsFor(kCountedRows.name), "rows");
+    graph.AddOutput("y", y);
+    const auto converted = ConvertGraph(graph, {});
+    const AlignedBytes bytes(converted->file);
+    const auto model = Open(*converted, bytes, true, kCountedRows);
+    ASSERT_TRUE(model);
+    auto session = Session::Create(*model, {});
+    ASSERT_TRUE(session.ok());
+    const TensorData got =
+        RunSession(*session.value(), {{"x", RandomTensor(DType::kF32, Shape{2}, 1)}}).at("y");
+    EXPECT_EQ(got.shape(), Shape({2048, 2}));
+  }
+}
+
 TEST(CustomOperators, UnregisteredOnesAreNamedWhenASessionIsMade) {
   const Graph graph = TwiceEveryNth({6, 4}, 2, {{true, DType::kF32, {3, 4}}});
   const auto converted = ConvertGraph(graph, {});

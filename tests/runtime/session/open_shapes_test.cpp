@@ -499,7 +499,7 @@ TEST(OpenContract, EachViolationIsNamedAndTheSessionGoesOn) {
   ASSERT_EQ(set(0, DType::kF32, Shape{3, 3}), StatusCode::kOk);
   ASSERT_EQ(set(1, DType::kF32, Shape{4, 3}), StatusCode::kOk);
   EXPECT_EQ((*session)->Run().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(capture.message(), HasSubstr("'n' is 3 in another input"));
+  EXPECT_THAT(capture.message(), HasSubstr("'n' is 3 elsewhere"));
   EXPECT_FALSE((*session)->Output(0).ok());
   ASSERT_EQ(set(1, DType::kF32, Shape{3, 3}), StatusCode::kOk);
   ASSERT_TRUE((*session)->Run().ok()) << capture.message();

@@ -225,6 +225,27 @@ TEST(DefaultMemoryLimit, RefusesWhatNoNetNeeds) {
               ::testing::AllOf(HasSubstr("the arena needs 1"), HasSubstr("SessionOptions::memory_limit")));
 }
 
+/// Variables and arena fit the limit one by one, not together.
+TEST(MemoryLimit, IsThatOfAllTogether) {
+  Graph graph = ParseGraph(R"(graph large {
+  input x: f32[64, 64]
+  input s: f32[64, 1024]
+  y = MatMul(x, s)
+  t = Neg(s)
+  output y = y
+  output t = t
+})");
+  graph.MakeVariable(1, 1, {"s", TensorData(DType::kF32, Shape{64, 1024})});
+  const OpenedModel opened(std::move(graph));
+  const uint64_t arena = opened.model->plan(0, 0).arena_bytes;
+  const uint64_t variables = 64 * 1024 * sizeof(float);
+  SessionOptions options;
+  options.memory_limit = arena + variables / 2;
+  ErrorCapture capture;
+  EXPECT_EQ(Session::Create(*opened.model, options).status().code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(capture.message(), HasSubstr("the arena needs"));
+}
+
 TEST_F(SmallNet, MemoryIsAccountedFor) {
   const auto session = MakeSession(*opened_.model);
   const MemoryUsage usage = session->memory_usage();
