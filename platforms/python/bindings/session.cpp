@@ -5,6 +5,7 @@
 
 #include "core/platform.h"
 #include "graph/error.h"
+#include "plan/built_plan.h"
 #include "platforms/python/bindings/or_stop.h"
 #include "platforms/python/bindings/support.h"
 #include "skiff/thread_pool.h"
@@ -109,7 +110,10 @@ void FindMovers(SessionCore& core) {
   for (const SignatureData& signature : data.signatures) {
     if (std::strcmp(signature.name, core.signature.name) != 0) continue;
     size_t plans = 0;
+    core.counted.resize(core.signature.outputs.size());
     for (const PlanData& plan : signature.plans) {
+      for (size_t i = 0; i < core.counted.size(); ++i)
+        core.counted[i] = core.counted[i] || plan.IsLate(plan.outputs[i]);
       if (plan.target != core.session->target()) continue;
       core.may_move |= ++plans > 1 || plan.kind != BucketKind::kExact;
       for (const bool decides : plan.shape_inputs) core.decided_by_values |= decides;
@@ -232,7 +236,9 @@ nb::object SessionHandle::Collect(const std::shared_ptr<SessionCore>& core, bool
   const nb::object owner = copy ? nb::object() : OwnerOf(core);
   for (size_t i = 0; i < count; ++i) {
     const TensorView view = Must([&] { return core->session->Output(static_cast<int>(i)); });
-    nb::object array = copy ? ToArray(view) : ToSharedArray(view, owner, /*writable=*/false);
+    // What a run counts has its memory anew, also at the same input shapes.
+    const bool copied = copy || core->counted[i];
+    nb::object array = copied ? ToArray(view) : ToSharedArray(view, owner, /*writable=*/false);
     PyTuple_SetItem(arrays.ptr(), static_cast<Py_ssize_t>(i), array.release().ptr());
   }
   PyObject* arguments[] = {nullptr, output_names_.ptr(), arrays.ptr()};

@@ -27,6 +27,8 @@ struct SessionCore {
   /// Whether another shape, or another value that decides a shape, may move what outputs lie in.
   bool may_move = false;
   bool decided_by_values = false;
+  /// By output: whether only the run tells its shape, and any run may move it.
+  std::vector<bool> counted;
   /// Sessions that share variables take turns.
   std::shared_ptr<std::atomic<bool>> busy = std::make_shared<std::atomic<bool>>(false);
   std::atomic<int> views{0};

@@ -212,7 +212,7 @@ class Model:
         target: ``"cpu"``, or ``"vulkan"`` with plans that were made for it; fall_back: where there is no such device, or it is
         full, the plan for the CPU runs.
         backend: ``"planned"``, or ``"reference"``: every node by its reference kernel, slow, and the truth.
-        memory_limit: bytes for activations and workspace. kept_shapes: how many shapes stay prepared.
+        memory_limit: bytes for activations and workspace; None: 4 GiB and four times the file. kept_shapes: how many shapes stay prepared.
         exact: convolutions add the products of their definition, without Winograd's method.
         profile: take the time of every node. keep_intermediates: for :meth:`Session.tap`.
         state_of: a Session of this Model, whose variables are shared; the two take turns.
@@ -230,7 +230,7 @@ class Model:
             "target": chosen("target", target, ("cpu", "vulkan")),
             "backend": chosen("backend", backend, ("planned", "reference")),
             "fall_back": fall_back,
-            "memory_limit": 0 if memory_limit is None else whole("memory_limit", memory_limit, 1, ", in bytes, or None for no limit"),
+            "memory_limit": 0 if memory_limit is None else whole("memory_limit", memory_limit, 1, ", in bytes, or None for 4 GiB and four times the file"),
             "kept_shapes": whole("kept_shapes", kept_shapes, 0),
             "exact": exact,
             "profile": profile,

@@ -181,8 +181,9 @@ class Session(_skiff.Session):
     def run(self, inputs: Mapping[str, Any] | None = None, copy: bool = True) -> Outputs:
         """Computes the outputs for ``inputs`` by name.
 
-        With ``copy=False`` the outputs are read-only views of the Session's memory, which the next run overwrites. They keep
-        the Session alive. While they are there, a call with another shape is refused where it would move that memory.
+        With ``copy=False`` the outputs are read-only views of the Session's memory, which the next run overwrites; those whose
+        shape only the run tells are copies. Views keep the Session alive. While they are there, a call with another shape is
+        refused where it would move that memory.
 
         Raises :class:`InvalidArgument` (name, dtype, missing input), :class:`NoMatchingBucket` (a shape that no plan serves),
         :class:`Cancelled`.
