@@ -136,9 +136,8 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
 void* PackedWeights::AllocateBlob(size_t bytes) {
   PackingScope::WillPack();
   packings_.fetch_add(1, std::memory_order_relaxed);
-  if (SaturatingAdd(bytes_.load(std::memory_order_relaxed), bytes) > limit_) {
-    Log(LogLevel::kError, "packed weights would pass %llu bytes, %d times the file's",
-        static_cast<unsigned long long>(limit_), static_cast<int>(kMostGrowth));
+  if (bytes > limit_ - bytes_.load(std::memory_order_relaxed)) {
+    Log(LogLevel::kError, "packed, the weights outgrow their file");
     return nullptr;
   }
   void* const blob = platform::AllocateAligned(bytes + kReadableTail);

@@ -9,7 +9,6 @@
 
 #include <xnnpack.h>
 
-#include "core/extents.h"
 #include "core/fixed_array.h"
 #include "skiff/delegate.h"
 
@@ -61,8 +60,8 @@ class PackedWeights {
  public:
   /// Of a file of so many bytes: weights may grow when they are packed, but not without bounds where many
   /// nodes have a copy of the same ones, each with a bias of its own.
-  explicit PackedWeights(uint64_t file_bytes = UINT64_MAX)
-      : limit_(SaturatingAdd(kAlwaysAllowed, SaturatingMultiply(file_bytes, kMostGrowth))) {}
+  explicit PackedWeights(uint64_t file_bytes = uint64_t{1} << 40)
+      : limit_(kAlwaysAllowed + file_bytes * kMostGrowth) {}
   ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;

@@ -6,7 +6,7 @@ usage: compare.py [--seeds FIRST..END] [--kinds KIND...] [--backends BACKEND...]
 
   SKIFF          the tool, as build/release/converter/cli/skiff
   --seeds        which nets of each kind, END left out (default: 0..100)
-  --kinds        arithmetic, pictures, integers, sequences (default: all)
+  --kinds        arithmetic, pictures, integers, sequences, control (default: all)
   --backends     xnnpack, reference, vulkan (default: the first two)
   --sizes        what the converter is told of open extents: nothing (open, the default), their ranges (bounded), or ranges of
                  which each has a plan (bucketed)
@@ -29,7 +29,7 @@ try:
 except ImportError as missing:  # --help does without.
     sys.exit(print(__doc__) if {"-h", "--help"} & set(sys.argv) else f"{missing}; --help says what is needed")
 
-KINDS = ("arithmetic", "pictures", "integers", "sequences")
+KINDS = ("arithmetic", "pictures", "integers", "sequences", "control")
 # Of the largest element, because products in another order round otherwise.
 ABSOLUTE, RELATIVE = 1e-4, 1e-3
 
