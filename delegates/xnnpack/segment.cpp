@@ -199,9 +199,8 @@ Status Segment::BindNode(uint32_t index) {
   const Status status = node.step->Bind(workspace_);
   if (status.ok()) return status;
   const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
-  return Fail(StatusCode::kInternal,
-              "node '%s' (%s): XNNPACK refused addresses after it had accepted the extents", plan_node.name,
-              plan_node.op->name);
+  return Fail(StatusCode::kInternal, "node '%s' (%s): XNNPACK takes the extents, not the addresses",
+              plan_node.name, plan_node.op->name);
 }
 
 /// Elementwise nodes directly behind a product compute its rows while they are in the cache.

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Pool>> CreatePool(int threads) {
   size_t beside = 0;
   if (const int error = skiff_pool_create(static_cast<size_t>(threads), &made, &beside); error != 0) {
     return Fail(StatusCode::kOutOfMemory,
-                "cannot make a pool of %d threads: the system gave %zu beside the calling one, then: %s; ask "
+                "cannot make a pool of %d threads: the system gave %zu more, then: %s; ask "
                 "for fewer threads",
                 threads, beside, strerror(error));
   }

@@ -142,16 +142,19 @@ Status Session::Internals::AllocateStates(Target target) {
     largest = plan.arena_bytes > largest ? plan.arena_bytes : largest;
   }
   SKIFF_RETURN_IF_ERROR(fresh_times.Allocate(nodes));
-  if (!options.keep_intermediates) SKIFF_RETURN_IF_ERROR(GrowArena(largest));
+  if (!options.keep_intermediates) {
+    SKIFF_RETURN_IF_ERROR(CheckGrowth(largest, "the arena"));
+    SKIFF_RETURN_IF_ERROR(GrowArena(largest));
+  }
   current = nullptr;
   states = std::move(fresh);
   times = std::move(fresh_times);
   return OkStatus();
 }
 
+/// Of bytes that the limit allows.
 Status Session::Internals::GrowArena(uint64_t bytes) {
   if (arena.data() != nullptr && bytes <= arena.size()) return OkStatus();
-  SKIFF_RETURN_IF_ERROR(CheckLimit(SaturatingAdd(bytes, held_bytes()), "the arena"));
   SKIFF_RETURN_IF_ERROR(arena.Grow(bytes, "an arena"));
   ++addresses;
   return OkStatus();
@@ -275,7 +278,7 @@ Status Session::Internals::MakeRoom(const ShapeState& state) {
   const uint64_t arena_bytes = std::max(arena.size(), state.arena_bytes());
   SKIFF_RETURN_IF_ERROR(
       CheckLimit(SaturatingAdd(arena_bytes, held_bytes() + workspace_bytes() + state.workspace_bytes()),
-                 "the arena with the delegates' workspace"));
+                 "the arena with workspace"));
   return GrowArena(arena_bytes);
 }
 

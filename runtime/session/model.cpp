@@ -181,8 +181,8 @@ Result<size_t> Model::IndexOf(DelegateKind kind) const {
   if (!known) {
     return Fail(
         StatusCode::kUnsupported,
-        "the model uses delegate %d, which is not among ModelOptions::delegates and not known to this "
-        "build of Skiff; update Skiff",
+        "the model uses delegate %d, neither among ModelOptions::delegates nor known to this build; update "
+        "Skiff",
         static_cast<int>(kind));
   }
   return Fail(StatusCode::kUnsupported,

@@ -137,7 +137,7 @@ void* PackedWeights::AllocateBlob(size_t bytes) {
   PackingScope::WillPack();
   packings_.fetch_add(1, std::memory_order_relaxed);
   if (bytes > limit_ - bytes_.load(std::memory_order_relaxed)) {
-    Log(LogLevel::kError, "packed, the weights outgrow their file");
+    Log(LogLevel::kError, "packed weights outgrow the file");
     return nullptr;
   }
   void* const blob = platform::AllocateAligned(bytes + kReadableTail);

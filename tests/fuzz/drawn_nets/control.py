@@ -59,14 +59,14 @@ def change(net, values, _):
 
 
 def measure(net, values, _):
-    x = values.any(net, "list")
+    x = values.late(net, "list")
     net.pick(lambda: values["scalar"].append(net.node("ReduceSum", [x], keepdims=0)),
              lambda: values["count"].append(length(net, x)),
              lambda: values["count"].append(limited(net, net.node("Cast", [values.any(net, "scalar")], to=INT64), 6)))()
 
 
 def cut(net, values, _):
-    x, count = values.any(net, "list"), values.any(net, "count")
+    x, count = values.late(net, "list"), values.late(net, "count")
     values["list"].append(net.pick(
         lambda: part(net, x, net.ints(0), as_list(net, count)), lambda: part(net, x, as_list(net, count), net.ints(END)),
         lambda: part(net, x, net.ints(0), as_list(net, net.node("Div", [length(net, x), net.const(2, np.int64)]))),
@@ -112,7 +112,7 @@ def branch(net, values, depth):
         block(net, inside, depth - 1, net.random.randint(1, 4))
         return [typed(net.node("Identity", [inside.late(net, kind)]), kind) for kind in kinds]
 
-    of_length = net.node("Less", [values.any(net, "count"), net.const(net.random.randint(0, 5), np.int64)])
+    of_length = net.node("Less", [values.late(net, "count"), net.const(net.random.randint(0, 5), np.int64)])
     of_data = net.node("Greater", [values.any(net, "scalar"), net.const(net.random.randint(-2, 2))])
     bodies = {name: body(net, name, [], results) for name in ("then_branch", "else_branch")}
     made = net.node("If", [net.pick(of_length, of_data)], len(kinds), **bodies)
@@ -146,7 +146,9 @@ def repeat(net, values, depth):
               *(typed(name, kind) for name, kind in zip(carried, kinds, strict=True))]
     trips = limited(net, values.any(net, "count"), net.random.randint(1, 4))
     loop = body(net, "body", inputs, results)
-    made = net.node("Loop", [trips, "", *(values.any(net, kind) for kind in kinds)], len(kinds) + len(rows), body=loop)
+    # Many lists have three elements at first, and others after an iteration.
+    first = [values.any(net, net.pick("list", "three") if kind == "list" else kind) for kind in kinds]
+    made = net.node("Loop", [trips, "", *first], len(kinds) + len(rows), body=loop)
     made = [made] if isinstance(made, str) else made
     for kind, name in zip(kinds, made, strict=False):
         values[kind].append(name)
@@ -167,8 +169,7 @@ def draw(seed):
     net = Net(seed)
     values = Values(list=["x"], three=[net.const([1, -2, 3])], scalar=[net.node("ReduceSum", ["x"], keepdims=0)],
                     count=[length(net, "x"), net.const(net.random.randint(0, 4), np.int64)])
-    if net.chance(0.5):
-        values["list"].append(net.const(np.zeros(0)))
+    values["list"] += [net.const(np.zeros(0)), net.const([2, -1])]
     block(net, values, 2, net.random.randint(4, 12))
     for kind, (dtype, _) in KINDS.items():
         for value in dict.fromkeys(values[kind][-2:]):
