@@ -117,9 +117,9 @@ const OnnxType& OnnxBuilder::TypeAttribute(const char* name) const {
 }
 
 const OnnxType& OnnxBuilder::OnnxTypeOf(ValueId value) const {
-  if (source_.notes != nullptr) {
-    const auto noted = source_.notes->types.find(value);
-    if (noted != source_.notes->types.end()) return *noted->second;
+  if (source_.types != nullptr) {
+    const auto noted = source_.types->find(value);
+    if (noted != source_.types->end()) return *noted->second;
   }
   return OnnxTypeOfDType(DTypeOf(value));
 }

@@ -36,11 +36,13 @@ inline constexpr const char* kRunNumber = "random/run";
 
 struct OnnxDynamicValue;
 
+/// ONNX types of values that stand as wider ones, of one graph or body.
+using OnnxTypes = std::unordered_map<ValueId, const OnnxType*>;
+
 /// What the importer keeps for the whole graph while nodes are built.
 struct OnnxNotes {
   std::map<ValueId, PortNotes> of_values;  ///< Hold where the value becomes an output of the graph.
   std::unordered_set<ValueId> texts;       ///< Numbers of texts, which may only be moved.
-  std::unordered_map<ValueId, const OnnxType*> types;  ///< Where they stand as wider ones.
   std::unordered_map<ValueId, std::shared_ptr<const OnnxDynamicValue>> dynamic;
   ValueId run_number = kNoValue;  ///< An input, whose value the next run has is one more.
   int64_t streams = 0;            ///< Draws of random numbers so far.
@@ -56,7 +58,8 @@ struct OnnxCall {
   std::vector<StatedType> stated;    ///< Of the outputs of an operator that is kept as it is.
   ExternalData* external = nullptr;  ///< Of the model, for attributes.
   OnnxNotes* notes = nullptr;        ///< Null in a body.
-  std::vector<ValueId> captured;     ///< What the node's sub-graphs read of the graph around them.
+  OnnxTypes* types = nullptr;
+  std::vector<ValueId> captured;  ///< What the node's sub-graphs read of the graph around them.
   std::function<Graph(const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                       const AddBodyOutputs& add_outputs)>
       import_body;
@@ -123,7 +126,7 @@ class OnnxBuilder : public NodeBuilder {
   /// The element type that the model has there, as far as it is known. Bodies have forgotten it.
   const OnnxType& OnnxTypeOf(ValueId value) const;
   void NoteType(ValueId value, const OnnxType& type) {
-    if (source_.notes != nullptr && StandsAsWider(type)) source_.notes->types[value] = &type;
+    if (source_.types != nullptr && StandsAsWider(type)) (*source_.types)[value] = &type;
   }
   /// What the value is in a chain that makes integers at run time (dynamic_product.h); null: in none.
   const OnnxDynamicValue* DynamicValue(ValueId value) const;

@@ -45,19 +45,15 @@ void ReadDefaults(const onnx::FunctionProto& function, Attributes& attributes) {
   }
 }
 
-}  // namespace
-
-OnnxNodes BindFunctionAttributes(const onnx::FunctionProto& function, const onnx::NodeProto& call) {
-  Attributes given;
-  ReadDefaults(function, given);
-  for (const auto& attribute : call.attribute()) given[attribute.name()] = attribute;
-  OnnxNodes nodes = function.node();
+/// Also in what the nodes run: a body's attributes are the function's.
+void Bind(OnnxNodes& nodes, const Attributes& given) {
   for (onnx::NodeProto& node : nodes) {
-    const google::protobuf::RepeatedPtrField<onnx::AttributeProto> attributes = node.attribute();
-    node.clear_attribute();
-    for (const onnx::AttributeProto& attribute : attributes) {
+    google::protobuf::RepeatedPtrField<onnx::AttributeProto> attributes;
+    attributes.Swap(node.mutable_attribute());
+    for (onnx::AttributeProto& attribute : attributes) {
+      if (attribute.has_g()) Bind(*attribute.mutable_g()->mutable_node(), given);
       if (attribute.ref_attr_name().empty()) {
-        *node.add_attribute() = attribute;
+        *node.add_attribute() = std::move(attribute);
       } else if (const auto found = given.find(attribute.ref_attr_name()); found != given.end()) {
         onnx::AttributeProto& bound = *node.add_attribute();
         bound = found->second;
@@ -65,6 +61,16 @@ OnnxNodes BindFunctionAttributes(const onnx::FunctionProto& function, const onnx
       }
     }
   }
+}
+
+}  // namespace
+
+OnnxNodes BindFunctionAttributes(const onnx::FunctionProto& function, const onnx::NodeProto& call) {
+  Attributes given;
+  ReadDefaults(function, given);
+  for (const auto& attribute : call.attribute()) given[attribute.name()] = attribute;
+  OnnxNodes nodes = function.node();
+  Bind(nodes, given);
   return nodes;
 }
 

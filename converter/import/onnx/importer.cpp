@@ -190,7 +190,7 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, 
     const bool beside = tensor.data_location() == onnx::TensorProto::EXTERNAL;
     const ValueId value = graph_.AddConstant(name, read(index, tensor.name()));
     if (beside) budget_.CountFile(static_cast<int64_t>(graph_.value(value).constant->size_bytes()));
-    if (bodies_ == 0 && StandsAsWider(type)) notes_.types[value] = &type;
+    if (StandsAsWider(type)) types_[value] = &type;
     graph_.value(value).source = name;
     Bind(scope, tensor.name(), value);
   }
@@ -315,6 +315,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   call.budget = &budget_;
   source.external = &external_;
   source.notes = bodies_ == 0 ? &notes_ : nullptr;
+  source.types = &types_;
   if (kept) source.stated = StatedTypes(scope, node);
   for (const std::string& output : node.output()) {
     call.output_names.push_back(output.empty() ? "" : ExportedName(scope, output));

@@ -122,6 +122,7 @@ class OnnxImporter {
       declared_;  ///< value_info: the fallback where inference gives up.
   Problems problems_;
   OnnxNotes notes_;
+  OnnxTypes types_;  ///< Of the graph or body under construction.
   OnnxSequences sequences_;
   std::unordered_set<std::string> output_names_;
   ImportBudget budget_;

@@ -147,7 +147,7 @@ void OnnxImporter::AddInputs(Scope& scope, const ImportOptions& options) {
 void OnnxImporter::NoteWiderPort(const char* kind, const std::string& name, int32_t type, ValueId value) {
   const OnnxType* row = FindOnnxType(type);
   if (row == nullptr || !StandsAsWider(*row)) return;
-  notes_.types[value] = row;
+  types_[value] = row;
   graph_.left_out.push_back(
       fmt::format("{} '{}' is {} in the file, and {} here, which has all of its numbers", kind, name,
                   row->name, DTypeName(row->dtype)));

@@ -160,15 +160,22 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
     OnnxImporter& importer;
     Graph graph = std::move(importer.graph_);
     OnnxBuilder::UntypedReasons untyped = std::move(importer.untyped_);
+    OnnxTypes types = std::move(importer.types_);
     explicit Around(OnnxImporter& of) : importer(of) { ++importer.bodies_; }
     ~Around() {
       --importer.bodies_;
       importer.graph_ = std::move(graph);
       importer.untyped_ = std::move(untyped);
+      importer.types_ = std::move(types);
     }
   } around(*this);
   graph_ = Graph();
   untyped_.clear();
+  types_.clear();
+  const auto keep_type = [&](ValueId passed, ValueId inside) {
+    if (const auto type = around.types.find(passed); type != around.types.end())
+      types_[inside] = type->second;
+  };
   graph_.name = body.name();
   graph_.symbols() = around.graph.symbols();
   const auto constant_around = [&](const std::string& tensor) -> const Value* {
@@ -188,6 +195,7 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
            AddBodySequence(around.graph, body.input(i).name(), sequences_.at(passed)));
     } else {
       AddBodyInput(scope, body.input(i).name(), around.graph.value(passed));
+      keep_type(passed, graph_.inputs().back().value);
     }
   }
   for (const std::string& tensor : captured) {
@@ -197,12 +205,15 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
       continue;
     }
     AddBodyInput(scope, tensor, around.graph.value(passed));
+    keep_type(passed, graph_.inputs().back().value);
     // The same in each run of the body, unlike those of a loop variable.
     graph_.value(graph_.inputs().back().value).elements = around.graph.value(passed).elements;
   }
   for (const std::string& tensor : OuterTensors(body)) {
     if (const Value* constant = constant_around(tensor)) {
-      Bind(scope, tensor, graph_.AddConstant(constant->name, *constant->constant));
+      const ValueId inside = graph_.AddConstant(constant->name, *constant->constant);
+      keep_type(outer.values.at(tensor), inside);
+      Bind(scope, tensor, inside);
     } else if (const auto found = outer.values.find(tensor);
                found != outer.values.end() && found->second == kNoValue) {
       Bind(scope, tensor, kNoValue);

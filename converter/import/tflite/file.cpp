@@ -4,6 +4,7 @@
 
 #include "format/aligned.h"
 #include "graph/error.h"
+#include "import/tflite/expanded_size.h"
 
 namespace skiff {
 namespace {
@@ -39,6 +40,7 @@ TfliteFile::TfliteFile(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {
   if (model_->version() != 3)
     Throw(StatusCode::kUnsupported, "the file has version {} of the TensorFlow Lite format; 3 was expected",
           model_->version());
+  CheckExpandedSize(*model_, bytes_.size());
   CheckIndices();
 }
 
@@ -103,7 +105,7 @@ Span<const uint8_t> TfliteFile::Buffer(uint32_t index) const {
 }
 
 std::string TfliteFile::Operator::Name() const {
-  if (builtin == tflite::BuiltinOperator::CUSTOM) return custom.empty() ? "CUSTOM" : custom;
+  if (builtin == tflite::BuiltinOperator::CUSTOM) return custom.empty() ? "CUSTOM" : std::string(custom);
   const char* name = tflite::EnumNameBuiltinOperator(builtin);
   return name != nullptr && *name != '\0' ? name : fmt::format("operator {}", static_cast<int>(builtin));
 }
@@ -114,7 +116,7 @@ TfliteFile::Operator TfliteFile::OperatorOf(const tflite::Operator& node) const 
   found.builtin = code.old_builtin() <= kLastOldOperator && code.builtin() == tflite::BuiltinOperator::ADD
                       ? static_cast<tflite::BuiltinOperator>(code.old_builtin())
                       : code.builtin();
-  found.custom = TextOf(code.custom());
+  if (code.custom() != nullptr) found.custom = code.custom()->string_view();
   return found;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "import/tflite/schema.h"
@@ -26,7 +27,7 @@ class TfliteFile {
 
   struct Operator {
     tflite::BuiltinOperator builtin = tflite::BuiltinOperator::ADD;
-    std::string custom;  ///< Of a CUSTOM one.
+    std::string_view custom;  ///< Of a CUSTOM one, in the file.
     /// As in messages: CONV_2D, or what a custom operator is called.
     std::string Name() const;
   };

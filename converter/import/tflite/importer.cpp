@@ -11,9 +11,14 @@
 #include "import/tflite/ops.h"
 #include "import/tflite/tensor.h"
 #include "ops/op_codes.h"
+#include "plan/limits.h"
 
 namespace skiff {
 namespace {
+
+/// So many tensors of a subgraph that is run, or operands of an operator, count as one part: of real ones,
+/// none.
+constexpr size_t kShare = 8;
 
 /// A fixed input of one element. `number` is real also where integers stand for such.
 TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DType dtype,
@@ -37,24 +42,6 @@ TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DT
   return scales ? data.Quantized(scales) : data;
 }
 
-/// A file may have several ports of one name.
-class DistinctNames {
- public:
-  /// `name`, or `tensor` with a number where that is taken.
-  std::string Add(std::string name, const std::string& tensor) {
-    if (seen_.insert(name).second) return name;
-    int& copy = copies_.emplace(tensor, 1).first->second;
-    do {
-      name = fmt::format("{}_{}", tensor, ++copy);
-    } while (!seen_.insert(name).second);
-    return name;
-  }
-
- private:
-  std::set<std::string> seen_;
-  std::map<std::string, int> copies_;
-};
-
 void BuildKept(TfliteBuilder& b) { BuildCustom(b, b.operator_name(), b.CustomOptions(), b.source().stated); }
 
 }  // namespace
@@ -72,6 +59,7 @@ TfliteImporter::Scope TfliteImporter::NewScope(uint32_t subgraph) const {
   scope.subgraph = subgraph;
   scope.values.assign(SizeOf(file_.subgraph(subgraph).tensors()), kUnmade);
   scope.handles.resize(scope.values.size());
+  shared_.CountParts(scope.values.size() / kShare);
   return scope;
 }
 
@@ -79,7 +67,7 @@ Graph TfliteImporter::Import(const TfliteSignature& signature, const ImportOptio
   Scope scope = NewScope(signature.subgraph);
   graph_.name = TextOf(GraphOf(scope).name());
   if (graph_.name.empty()) graph_.name = "main";
-  metadata_ = ReadTfliteMetadata(file_, signature.subgraph);
+  metadata_ = ReadTfliteMetadata(file_, signature.subgraph, shared_.metadata_read());
   graph_.stated = metadata_.stated;
   for (const std::string& sentence : metadata_.left_out)
     graph_.left_out.push_back("left out of the metadata: " + sentence);
@@ -126,7 +114,7 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
     const int32_t index = GraphOf(scope).inputs()->Get(i);
     ValueId& value = scope.values[static_cast<size_t>(index)];
     if (value != kUnmade) continue;  // Listed twice.
-    shared_.CountPart();
+    shared_.CountParts(1);
     const tflite::Tensor& tensor = TensorOf(scope, index);
     const std::string name =
         distinct.Add(PortName(signature.inputs, GraphOf(scope), index), NameOf(scope, index));
@@ -167,7 +155,7 @@ void TfliteImporter::AddOutputs(Scope& scope, const TfliteSignature& signature) 
   CheckPortCount("outputs", SizeOf(outputs));
   DistinctNames names;
   for (uint32_t i = 0; i < SizeOf(outputs); ++i) {
-    shared_.CountPart();
+    shared_.CountParts(1);
     const int32_t index = outputs->Get(i);
     const std::string name =
         names.Add(PortName(signature.outputs, GraphOf(scope), index), NameOf(scope, index));
@@ -320,10 +308,15 @@ void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, con
 }
 
 void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read) {
-  shared_.CountPart();
+  const size_t operands = size_t{SizeOf(node.inputs())} + SizeOf(node.outputs());
+  shared_.CountParts(1 + operands / kShare);
   shared_.budget().CountNode();
   const TfliteFile::Operator op = file_.OperatorOf(node);
   const std::string what = fmt::format("operator {}", op.Name());
+  if (operands > kMaxOperands)
+    Throw(StatusCode::kUnsupported,
+          "{} has {} inputs and outputs; at most {} are supported: join them in parts", what, operands,
+          kMaxOperands);
   NodeBuilder::Call call;
   TfliteCall source = CallOf(scope, node);
   for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
@@ -342,7 +335,7 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
                    ? fmt::format("{}{}", scope.prefix, op.Name())
                    : call.output_names[0];
   call.operator_name = op.Name();
-  const bool kept = op.builtin == tflite::BuiltinOperator::CUSTOM && IsCustomOperator(op.custom);
+  const bool kept = op.builtin == tflite::BuiltinOperator::CUSTOM && IsCustomOperator(std::string(op.custom));
   const TfliteRow row = kept ? TfliteRow{BuildKept} : FindTfliteOp(op);
   if (row.build == nullptr) {
     problems_.Add(what, TfliteRemedy(op), call.label);

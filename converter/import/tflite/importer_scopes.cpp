@@ -13,7 +13,7 @@ namespace skiff {
 namespace {
 
 /// Of loops in what runs once, and is computed at conversion.
-constexpr int64_t kMostStepsOnce = int64_t{1} << 20;
+constexpr int64_t kMostStepsOnce = int64_t{1} << 10;
 
 }  // namespace
 

@@ -41,8 +41,9 @@ std::vector<float> PerChannel(const flatbuffers::Vector<float>* numbers, uint32_
 
 class Reader {
  public:
-  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteMetadata& result)
-      : file_(file), graph_(graph), result_(result) {}
+  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteMetadata& result,
+         TfliteMetadataRead& read)
+      : file_(file), graph_(graph), result_(result), read_(read) {}
 
   void Read(const format::SubGraph& metadata) {
     ReadPorts("input", metadata.inputs(), SizeOf(graph_.inputs()), [&](uint32_t i, const format::Port& port) {
@@ -123,10 +124,10 @@ class Reader {
   std::vector<std::string> ReadLines(const format::PackedFile& packed) {
     const std::string name = TextOf(packed.name());
     if (++files_ > kMaxFiles) Wrong("'{}': there are more than {} files of labels", name, kMaxFiles);
-    const std::string text = ReadArchived(file_.bytes(), name, kMaxUnpacked - unpacked_);
-    unpacked_ += text.size();
-    lines_ += std::count(text.begin(), text.end(), '\n');
-    if (lines_ > kMaxLabels) Wrong("'{}': there are more than {} labels", name, kMaxLabels);
+    const std::string text = ReadArchived(file_.bytes(), name, kMaxUnpacked - read_.unpacked);
+    read_.unpacked += text.size();
+    read_.lines += std::count(text.begin(), text.end(), '\n');
+    if (read_.lines > kMaxLabels) Wrong("'{}': there are more than {} labels", name, kMaxLabels);
     return LabelsFromText(text);
   }
 
@@ -158,8 +159,7 @@ class Reader {
   const TfliteFile& file_;
   const tflite::SubGraph& graph_;
   TfliteMetadata& result_;
-  uint64_t unpacked_ = 0;
-  int64_t lines_ = 0;
+  TfliteMetadataRead& read_;
   int files_ = 0;
 };
 
@@ -177,7 +177,7 @@ Span<const uint8_t> MetadataBytes(const TfliteFile& file) {
 
 }  // namespace
 
-TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph) {
+TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph, TfliteMetadataRead& read) {
   const tflite::SubGraph& graph = file.subgraph(subgraph);
   TfliteMetadata result;
   result.inputs.resize(SizeOf(graph.inputs()));
@@ -191,7 +191,7 @@ TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph) {
     if (!format::VerifyMetadataBuffer(verifier))
       Wrong("it is truncated or damaged: its {} bytes are no such FlatBuffer", bytes.size());
     const auto* graphs = format::GetMetadata(bytes.data())->subgraphs();
-    if (subgraph < SizeOf(graphs)) Reader(file, graph, result).Read(*graphs->Get(subgraph));
+    if (subgraph < SizeOf(graphs)) Reader(file, graph, result, read).Read(*graphs->Get(subgraph));
   } catch (const Error& error) {
     result.left_out.emplace_back(error.what());
   }

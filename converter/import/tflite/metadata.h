@@ -17,6 +17,12 @@ struct TfliteMetadata {
   std::vector<std::string> left_out;       ///< A sentence for each thing that was, and why.
 };
 
-TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph);
+/// What was read of the files in the archive, by all signatures of a file together.
+struct TfliteMetadataRead {
+  uint64_t unpacked = 0;
+  int64_t lines = 0;
+};
+
+TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph, TfliteMetadataRead& read);
 
 }  // namespace skiff

@@ -98,7 +98,7 @@ std::string TfliteRemedy(const TfliteFile::Operator& op) {
   if (op.builtin == BuiltinOperator::CUSTOM)
     return "It is an operator of its author's own: cut the model in front of it, and do this step in the "
            "program." +
-           CustomRemedy(op.custom);
+           CustomRemedy(std::string(op.custom));
   return "Write it with other operators before the conversion to TensorFlow Lite, or cut the model in front "
          "of "
          "it.";

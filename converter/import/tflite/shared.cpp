@@ -17,6 +17,10 @@ constexpr size_t kMaxParts = 200'000;
 constexpr uint64_t kMadeUpBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxGrowth = 16;
 
+/// Tensors of one buffer, type, shape and quantisation share a constant; few files have others over one.
+constexpr uint64_t kAlwaysRead = 64u << 20;
+constexpr uint64_t kMostReads = 4;
+
 std::set<std::string> PortNames(const TfliteFile& file, const std::vector<TfliteSignature>& signatures) {
   std::set<std::string> names;
   for (const TfliteSignature& signature : signatures) {
@@ -45,16 +49,10 @@ void ForEach(const TfliteFile& file, uint32_t subgraph, BuiltinOperator op, Visi
 
 }  // namespace
 
-std::string TfliteVariableNames::Unique(const std::string& wanted) {
-  std::string name = wanted;
-  for (int copy = 2; !taken_.insert(name).second; ++copy) name = fmt::format("{}_{}", wanted, copy);
-  return name;
-}
-
 const std::string& TfliteVariableNames::OfHandle(const std::string& container,
                                                  const std::string& shared_name) {
   std::string& name = handles_[{container, shared_name}];
-  if (name.empty()) name = Unique(shared_name.empty() ? "variable" : shared_name);
+  if (name.empty()) name = names_.Add(shared_name.empty() ? "variable" : shared_name);
   return name;
 }
 
@@ -63,7 +61,7 @@ const std::string& TfliteVariableNames::OfTensor(uint32_t subgraph, int32_t tens
   std::string& name = tensors_[{subgraph, tensor}];
   // Tensors may share a name; variables do not.
   if (name.empty())
-    name = Unique(tensor_names_.insert(wanted).second ? wanted : fmt::format("{}#{}", wanted, tensor));
+    name = names_.Add(tensor_names_.insert(wanted).second ? wanted : fmt::format("{}#{}", wanted, tensor));
   return name;
 }
 
@@ -73,7 +71,9 @@ TfliteShared::TfliteShared(const TfliteFile& file)
       variables_(PortNames(file, signatures_)),
       bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()) {
   budget_.CountFile(static_cast<int64_t>(file.bytes().size()));
+  std::set<uint32_t> seen;
   for (const TfliteSignature& signature : signatures_) {
+    if (!seen.insert(signature.subgraph).second) continue;
     ForEach(file, signature.subgraph, BuiltinOperator::CALL_ONCE, [&](const tflite::Operator& node) {
       const auto* options = node.options_as_CallOnceOptions();
       if (options == nullptr) return;
@@ -92,9 +92,21 @@ TensorData TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::T
   if (found != constants_.end() &&
       SameQuantization(found->second.quantization(), QuantizationOfTflite(file_, graph, tensor)))
     return found->second;
+  CountConstant(tensor);
   TensorData data = ReadTfliteTensor(file_, graph, tensor, bytes_left_);
   constants_.emplace(std::move(key), data);
   return data;
+}
+
+void TfliteShared::CountConstant(const tflite::Tensor& tensor) {
+  constant_bytes_ += file_.Buffer(tensor.buffer()).size();
+  const uint64_t file_bytes = file_.bytes().size();
+  if (constant_bytes_ > kAlwaysRead + kMostReads * file_bytes)
+    Throw(StatusCode::kUnsupported,
+          "tensor '{}': with it tensors of other shapes, types or scales share the file's {} bytes until "
+          "they take "
+          "more than {} times as many and 64 MiB; give them buffers of their own",
+          TextOf(tensor.name()), file_bytes, kMostReads);
 }
 
 const TensorData& TfliteShared::Table(const std::string& name, const std::function<TensorData()>& make) {
@@ -103,30 +115,44 @@ const TensorData& TfliteShared::Table(const std::string& name, const std::functi
   return table;
 }
 
-std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::string& variable) {
+/// Of each signature, the first value that it assigns to a variable.
+void TfliteShared::FindAssignments() {
+  assignments_.emplace();
+  std::set<uint32_t> seen;
   for (const TfliteSignature& signature : signatures_) {
+    if (!seen.insert(signature.subgraph).second) continue;
     const tflite::SubGraph& graph = file_.subgraph(signature.subgraph);
-    std::set<int32_t> handles;
+    std::map<int32_t, std::string> handles;
     ForEach(file_, signature.subgraph, BuiltinOperator::VAR_HANDLE, [&](const tflite::Operator& node) {
       const auto* options = node.options_as_VarHandleOptions();
       if (options == nullptr || SizeOf(node.outputs()) == 0) return;
-      if (variables_.OfHandle(TextOf(options->container()), TextOf(options->shared_name())) == variable)
-        handles.insert(node.outputs()->Get(0));
+      handles[node.outputs()->Get(0)] =
+          variables_.OfHandle(TextOf(options->container()), TextOf(options->shared_name()));
     });
-    const tflite::Tensor* assigned = nullptr;
+    std::map<std::string, const tflite::Tensor*> first;
     ForEach(file_, signature.subgraph, BuiltinOperator::ASSIGN_VARIABLE, [&](const tflite::Operator& node) {
-      if (SizeOf(node.inputs()) < 2 || !handles.contains(node.inputs()->Get(0))) return;
-      if (const int32_t tensor = node.inputs()->Get(1); assigned == nullptr && tensor >= 0)
-        assigned = graph.tensors()->Get(static_cast<uint32_t>(tensor));
+      const auto handle = SizeOf(node.inputs()) < 2 ? handles.end() : handles.find(node.inputs()->Get(0));
+      if (handle == handles.end() || node.inputs()->Get(1) < 0) return;
+      first.emplace(handle->second, graph.tensors()->Get(static_cast<uint32_t>(node.inputs()->Get(1))));
     });
-    if (assigned != nullptr && !HasOpenShape(*assigned))
-      return Assignment{signature.name, FirstValueOfTflite(file_, graph, *assigned, bytes_left_)};
+    for (const auto& [variable, tensor] : first) {
+      if (!HasOpenShape(*tensor)) assignments_->emplace(variable, Assigned{&signature, tensor});
+    }
   }
-  return std::nullopt;
 }
 
-void TfliteShared::CountPart() {
-  if (++part_count_ > kMaxParts)
+std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::string& variable) {
+  if (!assignments_) FindAssignments();
+  const auto found = assignments_->find(variable);
+  if (found == assignments_->end()) return std::nullopt;
+  const auto& [signature, tensor] = found->second;
+  return Assignment{signature->name,
+                    FirstValueOfTflite(file_, file_.subgraph(signature->subgraph), *tensor, bytes_left_)};
+}
+
+void TfliteShared::CountParts(size_t count) {
+  part_count_ += count;
+  if (part_count_ > kMaxParts)
     Throw(StatusCode::kUnsupported,
           "the model has more than {} operators, inputs and outputs, each counted as often as signatures and "
           "other subgraphs run its subgraph; split it into models of their own",

@@ -12,6 +12,7 @@
 
 #include "graph/graph.h"
 #include "import/import_budget.h"
+#include "import/tflite/metadata.h"
 #include "import/tflite/signatures.h"
 
 namespace skiff {
@@ -19,7 +20,7 @@ namespace skiff {
 /// Names of variables: the same in all graphs, and no port's.
 class TfliteVariableNames {
  public:
-  explicit TfliteVariableNames(std::set<std::string> ports) : taken_(std::move(ports)) {}
+  explicit TfliteVariableNames(std::set<std::string> ports) : names_(std::move(ports)) {}
 
   /// What a handle with these names stands for.
   const std::string& OfHandle(const std::string& container, const std::string& shared_name);
@@ -27,9 +28,7 @@ class TfliteVariableNames {
   const std::string& OfTensor(uint32_t subgraph, int32_t tensor, const std::string& name);
 
  private:
-  std::string Unique(const std::string& wanted);
-
-  std::set<std::string> taken_;
+  DistinctNames names_;
   std::map<std::pair<std::string, std::string>, std::string> handles_;
   std::map<std::pair<uint32_t, int32_t>, std::string> tensors_;
   std::set<std::string> tensor_names_;
@@ -70,11 +69,21 @@ class TfliteShared {
   /// Of all signatures together.
   ImportBudget& budget() { return budget_; }
 
-  /// Counts an operator, an input or an output that is imported. Throws Error (kUnsupported) beyond the
-  /// limit.
-  void CountPart();
+  /// What was read of the labels in the file, of all signatures together.
+  TfliteMetadataRead& metadata_read() { return metadata_read_; }
+
+  /// Counts operators, inputs and outputs that are imported. Throws Error (kUnsupported) beyond the limit.
+  void CountParts(size_t count);
 
  private:
+  struct Assigned {
+    const TfliteSignature* signature;
+    const tflite::Tensor* tensor;
+  };
+  void FindAssignments();
+  /// Takes the bytes of a buffer that one more constant is made of.
+  void CountConstant(const tflite::Tensor& tensor);
+
   /// Buffer, element type, shape.
   using ConstantKey = std::tuple<uint32_t, tflite::TensorType, std::vector<int32_t>>;
 
@@ -85,6 +94,9 @@ class TfliteShared {
   std::map<int32_t, std::map<std::string, TensorData>> first_values_;
   std::map<ConstantKey, TensorData> constants_;
   std::map<std::string, TensorData> tables_;
+  std::optional<std::map<std::string, Assigned>> assignments_;  ///< By variable; once someone has asked.
+  uint64_t constant_bytes_ = 0;
+  TfliteMetadataRead metadata_read_;
   size_t part_count_ = 0;
   uint64_t bytes_left_;
   ImportBudget budget_;

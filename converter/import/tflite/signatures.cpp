@@ -1,7 +1,5 @@
 #include "import/tflite/signatures.h"
 
-#include <set>
-
 #include "graph/error.h"
 #include "import/import_model.h"
 
@@ -17,23 +15,42 @@ void ReadNames(const flatbuffers::Vector<flatbuffers::Offset<tflite::TensorName>
     names.emplace(stated->Get(i)->tensor(), TextOf(stated->Get(i)->name()));
 }
 
+/// Before anyone walks through them.
+void CheckPorts(const tflite::SubGraph& graph) {
+  CheckPortCount("inputs", SizeOf(graph.inputs()));
+  CheckPortCount("outputs", SizeOf(graph.outputs()));
+}
+
 }  // namespace
+
+std::string DistinctNames::Add(const std::string& name, const std::string& other) {
+  if (taken_.insert(name).second) return name;
+  int& copy = copies_.emplace(other, 1).first->second;
+  std::string numbered;
+  do {
+    numbered = fmt::format("{}_{}", other, ++copy);
+  } while (!taken_.insert(numbered).second);
+  return numbered;
+}
 
 std::vector<TfliteSignature> SignaturesOf(const TfliteFile& file) {
   const auto* stated = file.model().signatures();
-  if (SizeOf(stated) == 0) return {{kMainSignature, 0, {}, {}}};
+  if (SizeOf(stated) == 0) {
+    CheckPorts(file.subgraph(0));
+    return {{kMainSignature, 0, {}, {}}};
+  }
   if (SizeOf(stated) > kMaxSignatures)
     Throw(StatusCode::kUnsupported, "the file has {} signatures; at most {} are supported", SizeOf(stated),
           kMaxSignatures);
   std::vector<TfliteSignature> signatures;
-  std::set<std::string> names;
+  DistinctNames names;
   for (const tflite::Signature* from : *stated) {
     TfliteSignature& to = signatures.emplace_back();
     const std::string key =
         from->key() == nullptr || from->key()->size() == 0 ? kMainSignature : TextOf(from->key());
-    to.name = key;
-    for (int copy = 2; !names.insert(to.name).second; ++copy) to.name = fmt::format("{}_{}", key, copy);
+    to.name = names.Add(key);
     to.subgraph = from->subgraph();
+    CheckPorts(file.subgraph(to.subgraph));
     ReadNames(from->inputs(), to.inputs);
     ReadNames(from->outputs(), to.outputs);
   }

@@ -38,7 +38,9 @@ class Search {
     if (tensor < 0) return {};
     const tflite::Tensor& data = *graph_.tensors()->Get(static_cast<uint32_t>(tensor));
     if (!IsTfliteConstant(file_, data) || data.type() != tflite::TensorType::INT32) return {};
-    if (data.sparsity() != nullptr) return {};
+    // Places have few elements; what has more is no part of an update.
+    if (data.sparsity() != nullptr || file_.Buffer(data.buffer()).size() > kMaxRank * sizeof(int32_t))
+      return {};
     uint64_t none_left_out = 0;
     return ReadTfliteTensor(file_, graph_, data, none_left_out).ToInts();
   }

@@ -84,6 +84,27 @@ TEST(OnnxFunctions, AreExpandedUnderTheNameOfTheCall) {
   EXPECT_NE(graph.FindValue("call_y/t"), kNoValue);
 }
 
+/// A branch in a function refers to the function's attributes.
+TEST(OnnxFunctions, BindAttributesOfBodies) {
+  OnnxModel model;
+  model.AddInput("c", {1}, onnx::TensorProto::BOOL);
+  model.AddInput("x", {2});
+  auto* function = AddFunction(model, "Chosen", {"c", "a"}, {"b"});
+  function->add_attribute("slope");
+  onnx::NodeProto* choice = OnnxModel::Fill(function->add_node(), "If", {"c"}, {"b"}, "choice");
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    onnx::GraphProto* body = AddBody(choice, branch);
+    Refer(AddNode(body, "LeakyRelu", {"a"}, "t"), "alpha", "slope");
+    body->add_output()->set_name("t");
+  }
+  SetFloat(CallFunction(model, "Chosen", {"c", "x"}, {"y"}), "slope", 0.5f);
+  model.AddOutput("y");
+  const bool yes = true;
+  EXPECT_THAT(AsFloats(RunModel(
+                  model, {{"c", TensorData(DType::kBool, Shape{1}, &yes)}, {"x", Floats({2}, {-2, 3})}})),
+              ElementsAre(-1, 3));
+}
+
 TEST(OnnxFunctions, AttributesThatTheCallLeavesOutFallBack) {
   OnnxModel model = LeakyModel();
   CallFunction(model, "Scaled", {"x"}, {"y"});

@@ -174,6 +174,32 @@ TEST(OnnxQuantize, FloatsOfEightBitsAreNeverLeftUnrounded) {
   EXPECT_THAT(error.what(), testing::HasSubstr("floats whose type is not known"));
 }
 
+/// Types that stand as wider ones are known in branches, too: of captured constants and of the branch's own.
+TEST(OnnxQuantize, BranchesRoundToFloatsOfEightBits) {
+  for (const bool captured : {true, false}) {
+    OnnxModel model(21);
+    model.AddInput("c", {1}, onnx::TensorProto::BOOL);
+    model.AddInput("x", {3});
+    model.AddIntegers("like", kF8, {}, {0});
+    onnx::NodeProto* node = model.AddNode("If", {"c"}, {"y"}, "choice");
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      onnx::GraphProto* body = AddBody(node, branch);
+      if (!captured) {
+        *body->add_initializer() = model.proto.graph().initializer(0);
+        body->mutable_initializer(0)->set_name("own");
+      }
+      AddNode(body, "CastLike", {"x", captured ? "like" : "own"}, "small");
+      SetInt(AddNode(body, "Cast", {"small"}, "t"), "to", onnx::TensorProto::FLOAT);
+      body->add_output()->set_name("t");
+    }
+    model.AddOutput("y");
+    const bool yes = true;
+    EXPECT_THAT(AsFloats(RunModel(model, {{"c", TensorData(DType::kBool, Shape{1}, &yes)},
+                                          {"x", Floats({3}, {1.07f, -3.3f, 300})}})),
+                ElementsAre(1.125f, -3.25f, 288));
+  }
+}
+
 TEST(OnnxQuantize, QLinearConvHasABiasInUnitsOfTheProduct) {
   OnnxModel model(17);
   model.AddInput("x", {1, 2, 1, 1}, kU8);

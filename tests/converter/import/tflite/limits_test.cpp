@@ -34,6 +34,67 @@ TEST(TfliteLimits, TensorsThatAreNotInTheFile) {
               StatusCode::kUnsupported, HasSubstr("MiB that are not in the file, and 256 MiB are left"));
 }
 
+/// A file whose operators and signatures refer to one list and one name.
+Bytes WithShared(uint32_t operators, uint32_t operands, uint32_t signatures, uint32_t letters) {
+  flatbuffers::FlatBufferBuilder b;
+  const auto list = b.CreateVector(std::vector<int32_t>(operands, 0));
+  const auto result = b.CreateVector(std::vector<int32_t>{1});
+  const auto port = b.CreateVector(std::vector<int32_t>{0});
+  const auto shape = b.CreateVector(std::vector<int32_t>{4});
+  tflite::TensorBuilder tensor(b);
+  tensor.add_shape(shape);
+  const auto made = tensor.Finish();
+  const auto tensors = b.CreateVector(std::vector(2, made));
+  std::vector<flatbuffers::Offset<tflite::Operator>> nodes;
+  for (uint32_t i = 0; i < operators; ++i) {
+    tflite::OperatorBuilder node(b);
+    node.add_inputs(list);
+    node.add_outputs(result);
+    nodes.push_back(node.Finish());
+  }
+  const auto all = b.CreateVector(nodes);
+  tflite::SubGraphBuilder graph(b);
+  graph.add_tensors(tensors);
+  graph.add_inputs(port);
+  graph.add_outputs(result);
+  graph.add_operators(all);
+  const auto graphs = b.CreateVector(std::vector{graph.Finish()});
+  tflite::OperatorCodeBuilder code(b);
+  code.add_old_builtin(static_cast<int8_t>(tflite::BuiltinOperator::NEG));
+  code.add_builtin(tflite::BuiltinOperator::NEG);
+  const auto codes = b.CreateVector(std::vector{code.Finish()});
+  const auto key = b.CreateString(std::string(letters, 'k'));
+  std::vector<flatbuffers::Offset<tflite::Signature>> keyed;
+  for (uint32_t i = 0; i < signatures; ++i) {
+    tflite::SignatureBuilder signature(b);
+    signature.add_key(key);
+    keyed.push_back(signature.Finish());
+  }
+  const auto all_keyed = b.CreateVector(keyed);
+  tflite::ModelBuilder model(b);
+  model.add_version(3);
+  model.add_operator_codes(codes);
+  model.add_subgraphs(graphs);
+  model.add_signatures(all_keyed);
+  tflite::FinishModelBuffer(b, model.Finish());
+  return {b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize()};
+}
+
+/// Whoever reads them has as many copies.
+TEST(TfliteLimits, ListsAndNamesThatAreShared) {
+  const auto refused = HasSubstr("share names and lists until they have more than");
+  ExpectError(WithShared(5000, 10000, 0, 0), StatusCode::kUnsupported, refused);
+  ExpectError(WithShared(1, 1, 500, 1 << 20), StatusCode::kUnsupported, refused);
+  ExpectError(WithShared(1, 5000, 0, 0), StatusCode::kUnsupported,
+              HasSubstr("operator NEG has 5001 inputs and outputs; at most 4096 are supported"));
+}
+
+/// Before any of them is looked at.
+TEST(TfliteLimits, Ports) {
+  ExpectError(Changed("abs_f32", [](auto& model) { model.subgraphs[0]->inputs.assign(5000, 0); }),
+              StatusCode::kUnsupported, HasSubstr("the model has 5000 inputs; at most 4096 are supported"));
+}
+
 /// Sparse weights of one element, two axes and as many blocks as are asked for, all of axis 1.
 Bytes WithBlocks(size_t count) {
   return Changed("conv_2d_same_f32", [&](auto& model) {
