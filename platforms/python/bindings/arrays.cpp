@@ -6,6 +6,7 @@
 
 #include "core/align.h"
 #include "graph/error.h"
+#include "platforms/python/bindings/support.h"
 
 namespace skiff::python {
 namespace {
@@ -249,7 +250,7 @@ NamedTensors ToTensors(const nb::dict& arrays, Span<const PortInfo> ports) {
 
 nb::dict ToDict(const NamedTensors& tensors) {
   nb::dict arrays;
-  for (const auto& [name, tensor] : tensors) arrays[name.c_str()] = ToArray(tensor.view());
+  for (const auto& [name, tensor] : tensors) arrays[Interned(name.c_str())] = ToArray(tensor.view());
   return arrays;
 }
 

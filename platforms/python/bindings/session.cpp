@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "core/platform.h"
 #include "graph/error.h"
 #include "plan/built_plan.h"
@@ -41,7 +43,9 @@ struct View {
   std::shared_ptr<SessionCore> core;
   explicit View(std::shared_ptr<SessionCore> of) : core(std::move(of)) { ++core->views; }
   ~View() {
-    if (--core->views == 0) core->retired.clear();
+    if (--core->views > 0) return;
+    core->shown.clear();
+    core->retired.clear();
   }
   View(const View&) = delete;
   View& operator=(const View&) = delete;
@@ -51,11 +55,34 @@ nb::object OwnerOf(const std::shared_ptr<SessionCore>& core) {
   return nb::capsule(new View(core), [](void* view) noexcept { delete static_cast<View*>(view); });
 }
 
-nb::object Interned(const char* name) {
-  PyObject* text = PyUnicode_DecodeUTF8(name, static_cast<Py_ssize_t>(std::strlen(name)), "replace");
-  if (text == nullptr) throw nb::python_error();
-  PyUnicode_InternInPlace(&text);
-  return nb::steal(text);
+bool Overlap(const TensorView& a, const TensorView& b) {
+  const auto begin = [](const TensorView& view) { return reinterpret_cast<uintptr_t>(view.data); };
+  const auto end = [&](const TensorView& view) {
+    const int64_t row = view.shape.last();
+    const int64_t gaps =
+        view.dense() || row == 0 ? 0 : (view.shape.elements() / row - 1) * (view.row_stride - row);
+    return begin(view) + static_cast<uintptr_t>(view.bytes() + ElementBytes(view.dtype, gaps));
+  };
+  return begin(a) < end(b) && begin(b) < end(a);
+}
+
+/// Whether there is a view of this memory.
+bool HasView(const SessionCore& core, const TensorView& memory) {
+  return std::any_of(core.shown.begin(), core.shown.end(),
+                     [&](const TensorView& view) { return Overlap(view, memory); });
+}
+
+void Remember(SessionCore& core, const TensorView& view) {
+  const auto same = [&](const TensorView& other) {
+    return other.data == view.data && other.bytes() == view.bytes() && other.row_stride == view.row_stride;
+  };
+  if (std::none_of(core.shown.begin(), core.shown.end(), same)) core.shown.push_back(view);
+}
+
+/// Whether this is such a view, which the next run would write while it reads it, and which would keep itself
+/// alive. Views are read-only; where an output is its input, the caller's own array may be written.
+bool IsView(const SessionCore& core, const Borrowed& borrowed) {
+  return !borrowed.writable() && HasView(core, borrowed.view());
 }
 
 /// How a picture's axes would fit, channels from behind to the front or back; "" where they do, or never do.
@@ -164,15 +191,24 @@ void SessionHandle::BindAt(SessionCore& core, size_t index, Borrowed borrowed) {
   SessionCore::Input& input = core.inputs[index];
   Give(core.signature.inputs[index], borrowed.view().shape,
        [&] { return core.session->BindInput(static_cast<int>(index), borrowed.view()); });
-  if (core.views > 0) core.retired.push_back(std::move(input.bound));
+  if (HasView(core, input.bound.view())) core.retired.push_back(std::move(input.bound));
   input.bound = std::move(borrowed);
 }
 
-void SessionHandle::Set(SessionCore& core, size_t index, nb::handle array) {
+void SessionHandle::Take(SessionCore& core, size_t index, nb::handle array, Arrays& arrays) {
   SessionCore::Input& input = core.inputs[index];
   const PortInfo& port = core.signature.inputs[index];
   if (input.given) Throw(StatusCode::kInvalidArgument, "input '{}' was given twice", port.name);
-  Borrowed borrowed(array, port.dtype, fmt::format("input '{}'", port.name));
+  const std::string what = fmt::format("input '{}'", port.name);
+  Borrowed borrowed(array, port.dtype, what);
+  if (IsView(core, borrowed)) borrowed = Borrowed(ToArray(borrowed.view()), port.dtype, what);
+  arrays[index] = std::move(borrowed);
+  input.given = true;
+}
+
+void SessionHandle::Set(SessionCore& core, size_t index, Borrowed borrowed) {
+  SessionCore::Input& input = core.inputs[index];
+  const PortInfo& port = core.signature.inputs[index];
   const TensorView view = borrowed.view();
   const bool another_shape = !(view.shape == input.shape);
   if (core.views > 0 && core.may_move && (another_shape || core.decided_by_values))
@@ -185,33 +221,35 @@ void SessionHandle::Set(SessionCore& core, size_t index, nb::handle array) {
     BindAt(core, index, std::move(borrowed));
   } else {
     Give(port, view.shape, [&] { return core.session->SetInput(static_cast<int>(index), view); });
-    if (core.views > 0) core.retired.push_back(std::move(input.bound));
+    if (HasView(core, input.bound.view())) core.retired.push_back(std::move(input.bound));
     input.bound = Borrowed();
   }
   if (another_shape) last_run_ns_ = UINT64_MAX;
   input.pinned = false;
-  input.given = true;
   input.shape = view.shape;
 }
 
-void SessionHandle::SetNamed(SessionCore& core, PyObject* name, nb::handle array) {
+void SessionHandle::TakeNamed(SessionCore& core, PyObject* name, nb::handle array, Arrays& arrays) {
   for (size_t i = 0; i < input_names_.size(); ++i) {
-    if (name == input_names_[i].ptr()) return Set(core, i, array);
+    if (name == input_names_[i].ptr()) return Take(core, i, array, arrays);
   }
   const std::string text = NameOf(name);
   for (size_t i = 0; i < input_names_.size(); ++i) {
-    if (text == core.signature.inputs[i].name) return Set(core, i, array);
+    if (text == core.signature.inputs[i].name) return Take(core, i, array, arrays);
   }
   Throw(StatusCode::kInvalidArgument, "there is no input '{}'; the inputs are {}", text,
         PortNames(core.signature.inputs));
 }
 
-void SessionHandle::Run(SessionCore& core) {
+void SessionHandle::Run(SessionCore& core, Arrays arrays) {
   for (size_t i = 0; i < core.inputs.size(); ++i) {
     const SessionCore::Input& input = core.inputs[i];
     if (!input.given && !input.pinned)
       Throw(StatusCode::kInvalidArgument, "input '{}' was not given; the inputs are {}",
             core.signature.inputs[i].name, PortNames(core.signature.inputs));
+  }
+  for (size_t i = 0; i < arrays.size(); ++i) {
+    if (core.inputs[i].given) Set(core, i, std::move(arrays[i]));
   }
   const uint64_t begin = platform::NowNanoseconds();
   try {
@@ -239,6 +277,7 @@ nb::object SessionHandle::Collect(const std::shared_ptr<SessionCore>& core, bool
     // What a run counts has its memory anew, also at the same input shapes.
     const bool copied = copy || core->counted[i];
     nb::object array = copied ? ToArray(view) : ToSharedArray(view, owner, /*writable=*/false);
+    if (!copied) Remember(*core, view);
     PyTuple_SetItem(arrays.ptr(), static_cast<Py_ssize_t>(i), array.release().ptr());
   }
   PyObject* arguments[] = {nullptr, output_names_.ptr(), arrays.ptr()};
@@ -260,11 +299,13 @@ nb::object SessionHandle::Call(const nb::args& arrays, const nb::kwargs& named) 
   if (arrays.size() > core->inputs.size())
     Throw(StatusCode::kInvalidArgument, "{} arrays were given; the inputs are {}", arrays.size(),
           PortNames(core->signature.inputs));
-  for (size_t i = 0; i < arrays.size(); ++i) Set(*core, i, arrays[i]);
+  Arrays taken(core->inputs.size());
+  for (size_t i = 0; i < arrays.size(); ++i) Take(*core, i, arrays[i], taken);
   PyObject* key = nullptr;
   PyObject* value = nullptr;
-  for (Py_ssize_t at = 0; PyDict_Next(named.ptr(), &at, &key, &value) != 0;) SetNamed(*core, key, value);
-  Run(*core);
+  for (Py_ssize_t at = 0; PyDict_Next(named.ptr(), &at, &key, &value) != 0;)
+    TakeNamed(*core, key, value, taken);
+  Run(*core, std::move(taken));
   return Collect(core, /*copy=*/true);
 }
 
@@ -273,8 +314,9 @@ nb::object SessionHandle::RunNamed(const nb::dict& named, bool copy) {
   const std::shared_ptr<SessionCore> core = core_;
   const Turn turn(*core);
   for (SessionCore::Input& input : core->inputs) input.given = false;
-  for (const auto& [name, array] : named) SetNamed(*core, name.ptr(), array);
-  Run(*core);
+  Arrays taken(core->inputs.size());
+  for (const auto& [name, array] : named) TakeNamed(*core, name.ptr(), array, taken);
+  Run(*core, std::move(taken));
   return Collect(core, copy);
 }
 
@@ -299,6 +341,11 @@ void SessionHandle::Bind(nb::handle input, nb::handle array, bool has_tail) {
     Throw(StatusCode::kInvalidArgument,
           "input '{}' can only be bound to a NumPy array with its elements in rows, one after the other (C "
           "order)",
+          name);
+  if (IsView(core, borrowed))
+    Throw(StatusCode::kInvalidArgument,
+          "input '{}' cannot be bound to an output of this session (copy=False), which the next run writes; "
+          "bind a copy: array.copy()",
           name);
   if (!borrowed.aligned() || !(has_tail || borrowed.may_be_bound()))
     Throw(StatusCode::kInvalidArgument,

@@ -32,7 +32,9 @@ struct SessionCore {
   /// Sessions that share variables take turns.
   std::shared_ptr<std::atomic<bool>> busy = std::make_shared<std::atomic<bool>>(false);
   std::atomic<int> views{0};
-  /// What was bound while views were alive, which may be views of it.
+  /// Where those views lie.
+  std::vector<TensorView> shown;
+  /// What was bound and has views, as the input that is an output has.
   std::vector<Borrowed> retired;
 
   struct Input {
@@ -65,10 +67,14 @@ class SessionHandle {
 
  private:
   SessionCore& core() const;
-  void Set(SessionCore& core, size_t index, nb::handle array);
-  void SetNamed(SessionCore& core, PyObject* name, nb::handle array);
+  /// The arrays of a call, by input. All are there before one is set, which may write what another shows.
+  using Arrays = std::vector<Borrowed>;
+
+  void Take(SessionCore& core, size_t index, nb::handle array, Arrays& arrays);
+  void TakeNamed(SessionCore& core, PyObject* name, nb::handle array, Arrays& arrays);
+  void Set(SessionCore& core, size_t index, Borrowed borrowed);
   void BindAt(SessionCore& core, size_t index, Borrowed borrowed);
-  void Run(SessionCore& core);
+  void Run(SessionCore& core, Arrays arrays);
   nb::object Collect(const std::shared_ptr<SessionCore>& core, bool copy);
 
   std::shared_ptr<SessionCore> core_;

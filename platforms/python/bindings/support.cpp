@@ -94,6 +94,13 @@ void ThrowAsError(nb::python_error& error) {
   throw RaisedError(nb::cast<std::string>(nb::str(error.value())), error);
 }
 
+nb::object Interned(const char* name) {
+  PyObject* text = PyUnicode_DecodeUTF8(name, static_cast<Py_ssize_t>(std::strlen(name)), "replace");
+  if (text == nullptr) throw nb::python_error();
+  PyUnicode_InternInPlace(&text);
+  return nb::steal(text);
+}
+
 void CollectLog() {
   log_function = nb::object(nb::module_::import_("skiff._errors").attr("log")).release().ptr();
   SetLogSink(&Keep, nullptr);

@@ -19,6 +19,9 @@ void RegisterErrors();
 /// again.
 [[noreturn]] void ThrowAsError(nb::python_error& error);
 
+/// A name of a file as text, once in the process. Bytes that are no text are replaced.
+nb::object Interned(const char* name);
+
 /// Messages wait in a queue, because a thread that speaks may hold a lock that the interpreter's owner waits
 /// for.
 void CollectLog();

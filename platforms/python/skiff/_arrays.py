@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 from skiff._arguments import shown
-from skiff._errors import InvalidArgument
+from skiff._errors import InvalidArgument, OutOfMemory
 
 _ALIGNMENT = 64
 _READABLE_TAIL = 16
@@ -26,14 +27,40 @@ def as_array(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
         if isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(value)
         elif isinstance(value, (bool, int, float, list, tuple)):
-            array = np.asarray(value, dtype=dtype)
+            array = _of_numbers(value, dtype, what)
         else:
             array = _of_another_library(value)
+    except InvalidArgument:
+        raise
     except (OverflowError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidArgument(f"{what} is no array that NumPy can read: {error}") from error
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     return np.require(array, requirements="C")
+
+
+# By the kind of a dtype, the kinds of Python's numbers that are of it.
+_NUMBERS = {"b": "b", "i": "biu", "u": "biu", "f": "biuf"}
+
+
+def _of_numbers(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
+    numbers = np.asarray(value)
+    if numbers.size == 0:
+        return numbers.astype(dtype)
+    if numbers.dtype.kind not in _NUMBERS[dtype.kind]:
+        found = {"b": "booleans", "i": "integers", "u": "integers", "f": "reals"}.get(numbers.dtype.kind, f"elements of type {numbers.dtype}")
+        raise InvalidArgument(f"{what} is {dtype}, got {found}; numpy.array(..., numpy.{dtype}) converts them")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        wrong = next((number for number in (numbers.min(), numbers.max()) if not limits.min <= int(number) <= limits.max), None)
+    else:
+        with np.errstate(over="ignore"):
+            array = numbers.astype(dtype)
+        lost = np.isinf(array) & np.isfinite(numbers) if dtype.kind == "f" else np.zeros(1, bool)
+        wrong = numbers[lost][0] if lost.any() else None
+    if wrong is not None:
+        raise InvalidArgument(f"{what} is {dtype}, which does not hold {wrong}")
+    return numbers.astype(dtype)
 
 
 def _of_another_library(value: Any) -> np.ndarray:
@@ -55,8 +82,13 @@ def empty(shape: Sequence[int] | int, dtype: Any = np.float32) -> np.ndarray:
         extents = tuple(operator.index(extent) for extent in ((shape,) if hasattr(shape, "__index__") else shape))
     except TypeError:
         raise InvalidArgument(f"shape is {shown(shape)}; expected extents, as (1, 3, 224, 224)") from None
-    size = int(np.prod(extents, dtype=np.int64)) * dtype.itemsize
-    memory = np.empty(size + 2 * _ALIGNMENT + _READABLE_TAIL, np.uint8)
+    if min(extents, default=0) < 0:
+        raise InvalidArgument(f"shape is {shown(shape)}; extents are not negative")
+    size = math.prod(extents) * dtype.itemsize
+    try:
+        memory = np.empty(size + 2 * _ALIGNMENT + _READABLE_TAIL, np.uint8)
+    except (MemoryError, ValueError):
+        raise OutOfMemory(f"shape is {shown(shape)}: there is no memory for {size} bytes") from None
     address = memory.ctypes.data
     begin = -address % _ALIGNMENT
     # Calls bind what ends so far before the end of a page, without asking whose memory it is.

@@ -256,6 +256,76 @@ def test_a_view_may_be_the_input_of_the_next_run():
     assert view[-1, -1] == 65535
 
 
+def test_a_view_is_read_before_the_run_writes_it():
+    """Its memory is the Session's: bound, the net would read what it writes."""
+    source = b"graph g { input x: f32[600, 64] const w: f32[64, 64] = seed 1 a = MatMul(x, w) b = Exp(a) y = MatMul(b, w) output y }"
+    model = skiff.convert(source)
+    x = np.random.RandomState(0).rand(600, 64).astype(np.float32)
+    expected = model(model(x).y).y
+    session = model.session()
+    view = session.run({"x": x}, copy=False).y
+    np.testing.assert_array_equal(session.run({"x": view}, copy=False).y, expected)
+    view = session.run({"x": x}, copy=False).y
+    np.testing.assert_array_equal(session(view[:]).y, expected)
+    with pytest.raises(skiff.InvalidArgument, match="'x' cannot be bound to an output of this session.*copy"):
+        session.bind("x", view)
+    model.session().bind("x", view)  # Another's is as good as any array.
+
+
+def test_views_are_read_before_an_input_is_set():
+    """Outputs that are inputs, in each other's place."""
+    session = skiff.convert(b"graph g { input a: f32[3] input b: f32[3] x = Identity(a) y = Identity(b) output x output y }").session()
+    views = session.run({"a": np.zeros(3, np.float32), "b": np.ones(3, np.float32)}, copy=False)
+    views = session.run({"a": views.y, "b": views.x}, copy=False)
+    assert views.x.tolist() == [1, 1, 1] and views.y.tolist() == [0, 0, 0]
+
+
+def test_inputs_of_earlier_views_are_let_go():
+    session = skiff.convert(b"graph g { input x: f32[1024, 64] y = Neg(x) output y }").session()
+    kept = session.run({"x": np.zeros((1024, 64), np.float32)}, copy=False)
+    x = np.zeros((1024, 64), np.float32)
+    holder = weakref.ref(x)
+    session.run({"x": x}, copy=False)
+    del x
+    session.run({"x": np.zeros((1024, 64), np.float32)}, copy=False)
+    gc.collect()
+    assert holder() is None and kept.y.shape == (1024, 64)
+
+
+@pytest.mark.parametrize(
+    "dtype, value, words",
+    [
+        ("i64", [1.7, 2.9], "int64, got reals"),
+        ("i64", (1.0, 2.0), "int64, got reals"),
+        ("i64", ["1", "2"], "int64, got elements of type <U1"),
+        ("f32", ["1", "2"], "float32, got elements of type"),
+        ("f32", [None, 2], "float32, got elements of type object"),
+        ("f32", [1e300, 2], "float32, which does not hold 1e.300"),
+        ("f16", [70000, 2], "float16, which does not hold 70000"),
+        ("bool", [0.5, 0], "bool, got reals"),
+        ("u8", [300, 2], "uint8, which does not hold 300"),
+        ("u64", [-1, 2], "uint64, which does not hold -1"),
+    ],
+)
+def test_lists_of_other_numbers(dtype, value, words):
+    session = skiff.convert(f"graph g {{ input x: {dtype}[2] y = Identity(x) output y }}".encode()).session()
+    with pytest.raises(skiff.InvalidArgument, match="input 'x' is " + words):
+        session(value)
+    assert session([True, False]).y.tolist() == [1, 0]
+    if dtype != "bool":
+        assert session([1, 2]).y.tolist() == [1, 2]
+    if dtype.startswith("f"):
+        assert session([0.5, float("inf")]).y.tolist() == [0.5, float("inf")]
+
+
+def test_empty_refuses_what_is_no_shape():
+    with pytest.raises(skiff.InvalidArgument, match="not negative"):
+        skiff.empty((-5,))
+    with pytest.raises(skiff.OutOfMemory, match="no memory"):
+        skiff.empty((2**40, 2**40))
+    assert skiff.empty((2**40, 0)).size == 0
+
+
 def test_a_picture_with_its_channels_elsewhere_is_told_how_to_turn():
     def session(shape):
         return skiff.convert(f"graph g {{ symbol n: 1.. input x: f32{shape} y = Neg(x) output y }}".encode()).session(threads=1)
@@ -298,6 +368,15 @@ def test_state():
         session.state = {"t": one}
     with pytest.raises(skiff.InvalidArgument):
         session.state = {"s": np.ones(3, np.float32)}
+
+
+def test_state_of_other_numbers():
+    source = b"graph g { input x: f32[2] input s: i32[2] t = Neg(s) y = Neg(x) output y output t }"
+    session = skiff.convert(source, state={"s": "t"}).session()
+    session.state = {"s": [1, 2]}
+    with pytest.raises(skiff.InvalidArgument, match="variable 's' is int32, got reals"):
+        session.state = {"s": [1.9, 2.9]}
+    assert session.state["s"].tolist() == [1, 2]
 
 
 def test_profile_and_memory(open_shapes):
