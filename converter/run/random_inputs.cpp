@@ -103,7 +103,16 @@ RandomRange WholeNumbersOf(DType dtype) {
   return {has_sign ? -std::min(half, kMost) : 0, std::min(has_sign ? half - 1 : 2 * half - 1, kMost)};
 }
 
+/// The width may pass what a double holds, and then there is nothing to draw.
+bool IsRange(const RandomRange& range) {
+  return std::isfinite(range.low) && std::isfinite(range.high - range.low) && range.low <= range.high;
+}
+
 void CheckRange(const std::string& name, DType dtype, const RandomRange& range) {
+  if (!IsRange(range))
+    Throw(StatusCode::kInvalidArgument,
+          "--input-range {}={}..{}: expected finite numbers, the lower one first, for example {}=0..1", name,
+          range.low, range.high, name);
   if (IsFloat(dtype)) return;
   const RandomRange all = WholeNumbersOf(dtype);
   const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
@@ -177,6 +186,10 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
   const SignatureData& signature = chosen.data();
   const PlanData& plan = PlanAt(chosen, sizes);
   CheckNames(ranges, signature.caller_inputs());
+  if (range && !IsRange(*range))
+    Throw(StatusCode::kInvalidArgument,
+          "reals of {}..{} cannot be drawn; expected finite numbers, the lower one first, for example 0..255",
+          range->low, range->high);
   CheckMemory(chosen, plan, sizes);
   NamedTensors inputs = known;
   // Elements that decide shapes come first: what others index depends on them.

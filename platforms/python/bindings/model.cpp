@@ -208,7 +208,7 @@ nb::list Top(const ModelHandle& handle, const std::string& output, nb::handle sc
   if (k < 1) Throw(StatusCode::kInvalidArgument, "the {} best classes were asked for; expected 1 or more", k);
   TensorView view = borrowed.view();
   if (view.dtype == port.dtype) view.quantization = port.quantization;
-  std::vector<ClassScore> best(static_cast<size_t>(std::min(k, std::max<int64_t>(view.shape.last(), 1))));
+  std::vector<ClassScore> best(static_cast<size_t>(std::min(k, std::max<int64_t>(ClassesOf(view.shape), 1))));
   const size_t count = Must([&] {
     return BestClasses(port, view, {best.data(), best.size()},
                        softmax ? ScoreKind::kSoftmax : ScoreKind::kAsTheyAre, row);
@@ -298,7 +298,7 @@ void BindModel(nb::module_& module) {
       .def("preprocess_file", &PreprocessFile, nb::arg("input"), nb::arg("path"), signature)
       .def("preprocess_pixels", &PreprocessPixels, nb::arg("input"), nb::arg("pixels").none(),
            nb::arg("orientation"), signature)
-      .def("top", &Top, nb::arg("output"), nb::arg("scores"), nb::arg("k"), nb::arg("softmax"),
+      .def("top", &Top, nb::arg("output"), nb::arg("scores").none(), nb::arg("k"), nb::arg("softmax"),
            nb::arg("row"), signature)
       .def("requantize", &Requantize, nb::arg("name"), nb::arg("is_input"), nb::arg("array"),
            nb::arg("to_integers"), signature);

@@ -94,11 +94,12 @@ class ParityRun {
   std::map<std::string, double> Constants() const { return cli::ToFixedInputs(arguments_); }
 
   /// By pair, the names of the inputs that callers give and of the outputs that they get.
-  std::pair<std::vector<std::string>, std::vector<std::string>> Ports(size_t pair) const {
-    std::pair<std::vector<std::string>, std::vector<std::string>> names;
-    for (const PortInfo& port : SignatureOf(pair).info().inputs) names.first.emplace_back(port.name);
-    for (const PortInfo& port : SignatureOf(pair).info().outputs) names.second.emplace_back(port.name);
-    return names;
+  nb::tuple Ports(size_t pair) const {
+    nb::list inputs;
+    nb::list outputs;
+    for (const PortInfo& port : SignatureOf(pair).info().inputs) inputs.append(Interned(port.name));
+    for (const PortInfo& port : SignatureOf(pair).info().outputs) outputs.append(Interned(port.name));
+    return nb::make_tuple(inputs, outputs);
   }
 
   /// The sizes of the calls to compare, by the names of open dimensions; a size of -1 follows from the

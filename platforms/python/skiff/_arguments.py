@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 from typing import Any, Mapping
@@ -44,7 +45,7 @@ def listed(what: str, given: Any, example: str) -> list[Any]:
         raise InvalidArgument(f"{what} is {shown(given)}; expected a list, as {what}={example}") from None
 
 
-def whole(what: str, value: Any, least: int, otherwise: str = "") -> int:
+def whole(what: str, value: Any, least: int, otherwise: str = "", most: int = 2**64 - 1) -> int:
     """A whole number, also one of NumPy's. ``otherwise``: what the keyword takes beside, as ``", or None for no limit"``."""
     try:
         number = operator.index(value)
@@ -52,6 +53,8 @@ def whole(what: str, value: Any, least: int, otherwise: str = "") -> int:
         number = least - 1
     if number < least:
         raise InvalidArgument(f"{what} is {shown(value)}; expected {f'{least} or more' if isinstance(value, int) else 'a whole number'}{otherwise}")
+    if number > most:
+        raise InvalidArgument(f"{what} is {shown(value)}; expected {most} or less{otherwise}")
     return number
 
 
@@ -61,6 +64,14 @@ def real(what: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         raise InvalidArgument(f"{what} is {shown(value)}; expected a number") from None
+
+
+def finite(what: str, value: Any) -> float:
+    """A number that is neither NaN nor an infinity."""
+    number = real(what, value)
+    if not math.isfinite(number):
+        raise InvalidArgument(f"{what} is {number}; expected a finite number")
+    return number
 
 
 def ranges(given: Mapping[str, tuple[float, float]] | None, what: str = "input_ranges") -> dict[str, tuple[float, float]]:

@@ -124,8 +124,9 @@ def random_inputs(
 
     Raises :class:`InvalidArgument`.
     """
+    reals = None if range is None else ranges({"range": range}, "the range of reals")["range"]
     return _skiff.random_inputs(
-        _opened(model)._handle, whole("seed", seed, 0), open_sizes(sizes), range, ranges(input_ranges), signature
+        _opened(model)._handle, whole("seed", seed, 0), open_sizes(sizes), reals, ranges(input_ranges), signature
     )
 
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from skiff._report import Report
 
 
+_MOST = 2**63 - 1
+
+
 class ClassScore(NamedTuple):
     """A class that a net saw: its place along the last axis (those of 1 behind the second do not count), its name (or ``""``), and its score."""
 
@@ -257,6 +260,7 @@ class Model:
         orientation = 1
         if hasattr(picture, "getexif") and hasattr(picture, "convert"):
             orientation = picture.getexif().get(0x0112, 1)
+            picture = _of_8_bits(picture)
             if picture.mode not in ("L", "RGB", "RGBA"):
                 picture = picture.convert("RGBA" if "transparency" in picture.info or "A" in picture.mode else "RGB")
             picture = np.asarray(picture)
@@ -277,7 +281,7 @@ class Model:
         elif not isinstance(name, str):
             raise InvalidArgument(f"name is {shown(name)}; expected the name of an output")
         scores = output[name] if isinstance(output, Outputs) else output
-        return [ClassScore(*one) for one in self._handle.top(name, scores, whole("k", k, 1), softmax, row, signature)]
+        return [ClassScore(*one) for one in self._handle.top(name, scores, whole("k", k, 1, most=_MOST), softmax, whole("row", row, 0, most=_MOST), signature)]
 
     def quantize(self, name: str, reals: Any, signature: str | None = None) -> np.ndarray:
         """The integers of input ``name`` that stand for ``reals``: rounded half to even, saturating."""
@@ -339,7 +343,7 @@ class Model:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Model, (self._path if self._path is not None else self._bytes,)
+        return Model, (self._source() if self._path is not None else self._bytes,)
 
     def __repr__(self) -> str:
         name = "in memory" if self._path is None else repr(self._path)
@@ -348,6 +352,17 @@ class Model:
             ports = [f"  input {port!r}" for port in signature.inputs] + [f"  output {port!r}" for port in signature.outputs]
             lines += [f" signature {signature.name!r}", *ports]
         return "\n".join(lines) + ">"
+
+
+def _of_8_bits(picture: Any) -> Any:
+    """A picture of PIL's with the higher 8 bits of its 16, as of a file; its own conversion has all above 255 white."""
+    if picture.mode.startswith("I;16") or (picture.mode == "I" and picture.format == "PNG"):  # Which older versions of PIL open so.
+        from PIL import Image
+
+        return Image.fromarray((np.asarray(picture).clip(0, 0xFFFF) >> 8).astype(np.uint8))
+    if picture.mode in ("I", "F"):
+        raise InvalidArgument(f"the picture is of PIL's mode {picture.mode!r}, which does not say what white is; give its pixels as an array of uint8")
+    return picture
 
 
 def _stamp(path: str) -> tuple[int, ...] | None:

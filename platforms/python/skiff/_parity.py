@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 import numpy as np
 
 from skiff import _skiff
-from skiff._arguments import chosen, listed, named, ranges, open_sizes, whole
+from skiff._arguments import chosen, finite, listed, named, ranges, open_sizes, shown, whole
 from skiff._convert import Sizes, conversion_options, named_dims
 from skiff._errors import InvalidArgument, ParityError, Unsupported
 from skiff._html import table
@@ -219,7 +220,7 @@ def _seed_and_range(text: str) -> tuple[int, tuple[float, float] | None]:
     """``random:7`` and ``random:7:0..255``."""
     parts = text.split(":")
     try:
-        seed = int(parts[1])
+        seed = whole("seed", int(parts[1]), 0)
         if len(parts) == 2:
             return seed, None
         low, high = parts[2].split("..")
@@ -239,9 +240,9 @@ def _by_onnxruntime(path: str, constants: Mapping[str, float]) -> Callable[..., 
     options.log_severity_level = 3
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC  # What changes no numbers.
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    types = {"tensor(int64)": "int64", "tensor(int32)": "int32", "tensor(float)": "float32", "tensor(double)": "float64"}
+    own_names = {"float": "float32", "double": "float64"}
     fixed = {
-        port.name: np.full([1] * len(port.shape), constants[port.name], types[port.type])
+        port.name: np.full([1] * len(port.shape), constants[port.name], own_names.get(kind := port.type[len("tensor(") : -1], kind))
         for port in session.get_inputs()
         if port.name in constants
     }
@@ -254,6 +255,22 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str]) -> None:
     if not any(name in given for name in names):
         what = ", ".join(map(repr, given)) or "nothing"
         raise InvalidArgument(f"expect gave none of the outputs {', '.join(map(repr, names))}; it gave {what}")
+
+
+def _check_known(what: str, given: Iterable[str], known: Sequence[str], kind: str) -> None:
+    """What is of no such name would be ignored, and never judged."""
+    for name in given:
+        if name not in known:
+            raise InvalidArgument(f"{what}: there is no {kind} {name!r}; there are {', '.join(map(repr, known))}")
+
+
+def _tolerance(what: str, value: float | None) -> float | None:
+    if value is None or isinstance(value, str):  # Which the native part refuses.
+        return value
+    number = finite(what, value)
+    if number < 0:
+        raise InvalidArgument(f"{what} is {shown(value)}; expected 0 or more")
+    return number
 
 
 def _outputs_of(result: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -359,8 +376,8 @@ def parity(
         layers=layers,
         note_refusals=bool(sweep or calls or steps > 1),
         keep_state=steps > 1,
-        rtol=rtol,
-        atol=atol,
+        rtol=_tolerance("rtol", rtol),
+        atol=_tolerance("atol", atol),
     )
     if isinstance(inputs, (str, os.PathLike)) and not from_random:
         options["inputs"] = path_of(inputs, "inputs")
@@ -376,8 +393,15 @@ def parity(
     with in_file(source) as path, in_file(given_model) as model_path, reporter(progress, "parity") as report:
         options.update(source=path, model=model_path, progress=report)
         run = _skiff.ParityRun(options)
+        ports = [run.ports(pair) for pair in range(len(run.names()))]
+        if isinstance(inputs, Mapping):
+            known = [name for names_of_inputs, _ in ports for name in names_of_inputs]
+            if all(name in inputs for name in known):  # Else the one that is not is spoken of.
+                _check_known("inputs", (name for name in inputs if name not in (constants or {})), known, "input")
         if isinstance(expect, Mapping):
-            _check_names(expect, [name for pair in range(len(run.names())) for name in run.ports(pair)[1]])
+            known = [name for _, names_of_outputs in ports for name in names_of_outputs]
+            _check_names(expect, known)
+            _check_known("expect", expect, known, "output")
         if isinstance(expect, str) and expect == "onnxruntime":
             expect = _by_onnxruntime(path, run.constants())
         cases = [
@@ -409,13 +433,13 @@ def parity(
 
 def _sizes_of(text: str) -> dict[str, int]:
     """Of a case: "batch=2, seq=7"."""
-    return {name: int(size) for name, size in (part.split("=") for part in filter(None, text.split(", ")))}
+    return {name: int(size) for name, size in re.findall(r"(.+?)=(\d+)(?:, |$)", text)}
 
 
 def _as_source(model: Any) -> Any:
     """The tool's empty path where there is none."""
     if isinstance(model, Model):
-        return model._path if model._path is not None else model.to_bytes()
+        return model._source() if model._path is not None else model.to_bytes()
     return "" if model is None else model
 
 
@@ -440,7 +464,7 @@ def _cases(
         for step in range(steps):
             if inputs is None or (isinstance(inputs, str) and inputs.startswith("random:")):
                 seed, span = _seed_and_range(inputs or "random:1")
-                arrays = run.random_inputs(pair, sizes, seed + step, span, dict(ranges))
+                arrays = run.random_inputs(pair, sizes, (seed + step) % 2**64, span, dict(ranges))
             elif callable(inputs):
                 arrays = named("what inputs() returned", inputs(run.named_sizes(pair, sizes)), '{"x": array}')
             elif isinstance(inputs, Mapping):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Mapping, Ty
 import numpy as np
 
 from skiff import _skiff
-from skiff._arguments import listed, ranges, whole
+from skiff._arguments import finite, listed, ranges, whole
 from skiff._errors import InvalidArgument
 from skiff._html import table
 from skiff._model import Model
@@ -306,7 +306,7 @@ def quantized(path: str, name: str, format: str, options: dict[str, Any], keywor
             "place": os.path.join(folder, "model"),
             "measure_layers": bool(report),
         }
-        judge = (lambda content: float(score(Model(content)))) if callable(score) else None
+        judge = (lambda content: finite("what score() returned", score(Model(content)))) if callable(score) else None
         made = _skiff.quantize(options, reader, judge, progress)
     model = Model._converted(made["file"], made["remarks"], read)
     facts = json.loads(made["facts"])

@@ -331,6 +331,30 @@ def test_pictures_and_labels(characters):
         characters.top(outputs, 0)
 
 
+def test_classes_of_what_pooling_leaves():
+    model = skiff.convert(b"graph g { input x: f32[1, 10, 1, 1] y = Neg(x) output y }")
+    outputs = model(np.arange(10, dtype=np.float32).reshape(1, 10, 1, 1))
+    assert [one.index for one in model.top(outputs, 5)] == [0, 1, 2, 3, 4]
+    for wrong in ({"k": 2**64}, {"row": "a"}, {"row": -1}, {"row": 2**64}):
+        with pytest.raises(skiff.InvalidArgument, match=next(iter(wrong))):
+            model.top(outputs, **wrong)
+
+
+def test_pictures_of_16_bits(characters, tmp_path):
+    pil = pytest.importorskip("PIL.Image")
+    (port,) = characters.inputs
+    path = tmp_path / "deep.png"
+    deep = np.arange(1024, dtype=np.uint16).reshape(32, 32) * 64
+    pil.fromarray(deep).save(path)
+    from_path = characters.preprocess(port.name, path)
+    assert 0 < from_path.std()
+    np.testing.assert_array_equal(characters.preprocess(port.name, pil.open(path)), from_path)
+    np.testing.assert_array_equal(characters.preprocess(port.name, pil.fromarray(deep)), from_path)
+    for other in (deep.astype(np.int32), deep.astype(np.float32)):
+        with pytest.raises(skiff.InvalidArgument, match="mode '[IF]', which does not say what white is"):
+            characters.preprocess(port.name, pil.fromarray(other))
+
+
 def test_quantised_ports():
     source = b"""graph g {
       input x: i8[4] {scale=0.5, zero_point=3}

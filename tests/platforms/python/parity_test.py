@@ -1,5 +1,7 @@
 """Parity, eager mode, measurements: what judges a model."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,42 @@ def test_what_is_expected():
         skiff.parity(ADD, model, expect="torch")
 
 
+def test_a_tolerance_is_a_number():
+    for tolerance in ({"rtol": float("nan")}, {"atol": float("nan")}, {"rtol": float("inf")}, {"atol": -1}):
+        (name,) = tolerance
+        with pytest.raises(skiff.InvalidArgument, match=name):
+            skiff.parity(ADD, inputs={"a": ONES, "b": ONES}, expect={"sum": 7 * ONES}, **tolerance)
+
+
+def test_names_that_nothing_has():
+    with pytest.raises(skiff.InvalidArgument, match="expect: there is no output 'twise'.*'sum', 'twice'"):
+        skiff.parity(ADD, inputs={"a": ONES, "b": ONES}, expect={"sum": 2 * ONES, "twise": ONES})
+    with pytest.raises(skiff.InvalidArgument, match="inputs: there is no input 'c'.*'a', 'b'"):
+        skiff.parity(ADD, skiff.convert(ADD), inputs={"a": ONES, "b": ONES, "c": ONES})
+
+
+def test_a_file_that_was_replaced_is_no_model_of_the_report(tmp_path):
+    negative = b"graph g { input x: f32[3] y = Neg(x) output y }"
+    positive = b"graph g { input x: f32[3] y = Exp(x) output y }"
+    path = tmp_path / "net.skiff"
+    skiff.convert(negative).save(path)
+    model = skiff.Model(path)
+    assert skiff.parity(negative, model) and pickle.loads(pickle.dumps(model))([1, 2, 3]).y[0] == -1
+    skiff.convert(positive).save(path)
+    assert model([1, 2, 3]).y[0] == -1
+    with pytest.raises(skiff.IoError, match="another file than the one that was opened"):
+        skiff.parity(positive, model)
+    with pytest.raises(skiff.IoError, match="another file than the one that was opened"):
+        pickle.dumps(model)
+
+
+def test_a_page_at_sizes_of_dimensions_with_odd_names():
+    from skiff._parity import _sizes_of
+
+    assert _sizes_of("") == {} and _sizes_of("batch=2, seq=7") == {"batch": 2, "seq": 7}
+    assert _sizes_of("a=1=3, b, c=4") == {"a=1": 3, "b, c": 4}
+
+
 def test_state_over_several_steps():
     source = b"graph g { input x: f32[2] input s: f32[2] t = Add(x, s) output y = t output t }"
     model = skiff.convert(source, state={"s": "t"})
@@ -110,6 +148,16 @@ def test_state_over_several_steps():
 def test_onnxruntime():
     pytest.importorskip("onnxruntime")
     assert skiff.parity(CHARACTERS / "characters.onnx", expect="onnxruntime")
+
+
+def test_onnxruntime_with_a_constant_of_halves():
+    pytest.importorskip("onnxruntime")
+    onnx = pytest.importorskip("onnx")
+    half = onnx.TensorProto.FLOAT16
+    ports = [onnx.helper.make_tensor_value_info(name, half, [3] if name != "k" else []) for name in "xky"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Mul", ["x", "k"], ["y"])], "g", ports[:2], ports[2:])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    assert skiff.parity(model, constants={"k": 2}, expect="onnxruntime")
 
 
 def test_progress_may_stop_it():
@@ -153,6 +201,26 @@ def test_random_inputs():
     assert small.shape == (3, 4) and 5 <= small.min() and small.max() < 6
     with pytest.raises(skiff.InvalidArgument, match="'y'"):
         skiff.random_inputs(model, input_ranges={"y": (0, 1)})
+
+
+def test_ranges_that_are_none():
+    integers = b"graph g { input x: i64[3] y = Neg(x) output y }"
+    for source, low, high in ((integers, 4, 3), (integers, 7, 3), (OPEN, 5, 1), (OPEN, float("nan"), 1), (OPEN, -1e308, 1e308)):
+        given = {"input_ranges": {"x": (low, high)}}
+        for judge in (lambda: skiff.random_inputs(skiff.convert(source), **given), lambda: skiff.parity(source, **given)):
+            with pytest.raises(skiff.InvalidArgument, match="x=.*the lower one first"):
+                judge()
+        with pytest.raises(skiff.InvalidArgument, match="x=.*the lower one first"):
+            skiff.bench(skiff.convert(source), runs=1, **given)
+    model = skiff.convert(OPEN)
+    for span in ((5, 1), (float("nan"), 1), (float("-inf"), 1)):
+        with pytest.raises(skiff.InvalidArgument, match="the lower one first"):
+            skiff.random_inputs(model, range=span)
+    with pytest.raises(skiff.InvalidArgument, match="expected its ends"):
+        skiff.random_inputs(model, range=(1,))
+    with pytest.raises(skiff.InvalidArgument, match="seed"):
+        skiff.random_inputs(model, seed=2**64)
+    assert skiff.random_inputs(skiff.convert(integers), input_ranges={"x": (3, 3)})["x"].tolist() == [3, 3, 3]
 
 
 def test_bench():

@@ -194,6 +194,9 @@ def test_a_score_in_python_and_of_a_command():
     assert by_command["score_before"] == -by_command.bytes_before and by_command["measure"] == "score"
     with pytest.raises(ZeroDivisionError):
         skiff.quantize(LAYERS, CALLS, score=lambda candidate: 1 / 0)
+    for number in (float("nan"), float("inf"), None):
+        with pytest.raises(skiff.InvalidArgument, match=r"what score\(\) returned is .*number"):
+            skiff.quantize(LAYERS, CALLS, score=lambda candidate: number, max_error=0.5)
     with pytest.raises(skiff.InvalidArgument, match="exit code 3"):
         skiff.quantize(LAYERS, CALLS, score="exit 3 # {}")
 
