@@ -186,7 +186,13 @@ std::string Dot(const ModelHandle& handle) {
   return cli::SkiffDot(model->model());
 }
 
-int Tool(std::vector<std::string> words) {
+/// Words are bytes, as names of files are.
+int Tool(const nb::list& given) {
+  std::vector<std::string> words;
+  for (const nb::handle word : given) {
+    const auto bytes = nb::cast<nb::bytes>(word);
+    words.emplace_back(bytes.c_str(), bytes.size());
+  }
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);

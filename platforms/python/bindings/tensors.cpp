@@ -103,7 +103,14 @@ Tensor Make(nb::handle value, nb::handle dtype) {
   DType type = wanted;
   if (type == DType::kInvalid) {
     // Python's numbers: true is bool, 1 is i64 (as indices are), 1.0 is f32.
-    const nb::object array = nb::module_::import_("numpy").attr("asarray")(value);
+    const nb::object array =
+        nb::steal(PyObject_CallMethod(nb::module_::import_("numpy").ptr(), "asarray", "O", value.ptr()));
+    if (!array.is_valid()) {
+      nb::python_error error;
+      if (!error.matches(PyExc_ValueError)) throw error;
+      Throw(StatusCode::kInvalidArgument, "the value is no array that NumPy can read: {}",
+            nb::cast<std::string>(nb::str(error.value())));
+    }
     const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
     type = kind == "b" ? DType::kBool : kind == "i" || kind == "u" ? DType::kI64 : DType::kF32;
   }

@@ -291,7 +291,7 @@ def test_warnings_go_to_logging(caplog, tmp_path):
 
 def test_the_command(tmp_path):
     def run(*words):
-        return subprocess.run([sys.executable, "-m", "skiff", *words], capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-m", "skiff", *words], capture_output=True, text=True, errors="replace")
 
     assert f"skiff {skiff.__version__}" in run("--version").stdout
     assert "convert" in run("--help").stdout
@@ -304,6 +304,17 @@ def test_the_command(tmp_path):
     failed = run("convert", str(tmp_path / "none"), "-o", str(model))
     assert failed.returncode == 1 and "cannot be opened" in failed.stderr
     assert run("convert").returncode == 2
+    odd = run("run", str(model), "-i", b"n\xff.npy")
+    assert odd.returncode == 1 and "Traceback" not in odd.stderr, odd
+
+
+def test_the_command_ends_with_its_pipe(tmp_path):
+    steps = "\n".join(f"y{i} = Neg({'x' if i == 0 else f'y{i - 1}'})" for i in range(3000))
+    source = tmp_path / "long.txt"
+    source.write_text(f"graph g {{ input x: f32[3] {steps} output y2999 }}")
+    command = f"{sys.executable} -m skiff inspect {source} --nodes | head -1"
+    result = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert result.stdout and result.stderr == "", result
 
 
 def test_a_killed_interpreter_says_nothing():

@@ -175,6 +175,8 @@ def test_calls_are_checked_as_pythons_are():
         ops.conv2d(PICTURE, X, groups="two")
     with pytest.raises(skiff.InvalidArgument, match="gelu: 'approximate' is 'fast'; expected one of 'erf', 'tanh'"):
         ops.gelu(X, approximate="fast")
+    with pytest.raises(skiff.InvalidArgument, match="no array that NumPy can read"):
+        skiff.Tensor([[1, 2], [3]])
     with pytest.raises(skiff.InvalidArgument, match="there is no dtype 'f31'"):
         ops.cast(X, "f31")
     with pytest.raises(skiff.InvalidArgument, match=r"ops_test\.py:\d+: MatMul: the inner extents differ: 3 and 2"):
