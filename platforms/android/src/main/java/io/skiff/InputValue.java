@@ -158,6 +158,20 @@ final class InputValue {
         + ", but an array of numbers, one of such arrays, a direct ByteBuffer, Pixels or a Tensor");
   }
 
+  /** Whether the native session takes it, as far as the file says so; else that is the one to say why. */
+  boolean fits() {
+    if (value instanceof Pixels)
+      return type.image() != null;
+    boolean fits = type.admits(shape);
+    for (int axis = 0; fits && axis < shape.length; ++axis) {
+      Symbol symbol = type.symbol(axis);
+      fits = symbol == null
+          || shape[axis] >= symbol.min() && shape[axis] <= symbol.max()
+              && shape[axis] % symbol.multiple() == 0;
+    }
+    return fits;
+  }
+
   /** To a native session; not Pixels. */
   void write(long session) {
     if (value instanceof ByteBuffer) {

@@ -325,7 +325,13 @@ public final class Session implements AutoCloseable {
     List<InputValue> values = InputValue.ofMap(signature, inputs);
     long session = handle.enter(this);
     try {
-      for (InputValue value : values) give(session, value);
+      // What is refused comes first, while no other is set.
+      for (InputValue value : values)
+        if (!value.fits())
+          give(session, value);
+      for (InputValue value : values)
+        if (value.fits())
+          give(session, value);
       run(session);
       Map<String, Tensor> outputs = new LinkedHashMap<>();
       for (int i = 0; i < signature.outputs().size(); ++i)

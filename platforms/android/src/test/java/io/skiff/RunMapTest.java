@@ -129,6 +129,20 @@ public class RunMapTest {
   }
 
   @Test
+  public void setsNoneUnlessAllCanBe() {
+    try (Model model = Model.open(TestModels.TWO_SIGNATURES); Session session = Session.create(model)) {
+      session.run(map("x", new float[6], "w", new int[1]));
+      float[] others = {9, 9, 9, 9, 9, 9};
+      Pixels pixels = Pixels.argb(new int[4], 2, 2);
+      for (Object wrong : new Object[] {new int[0], pixels}) {
+        assertThrows(SkiffException.class, () -> session.run(map("x", others, "w", wrong)));
+        session.run();
+        assertArrayEquals(new float[6], session.output("y").toFloatArray(), 0f);
+      }
+    }
+  }
+
+  @Test
   public void doesNotWorkAfterClosing() {
     Model model = Model.open(TestModels.TWICE);
     Session session = Session.create(model);
