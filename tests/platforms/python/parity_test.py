@@ -223,6 +223,17 @@ def test_ranges_that_are_none():
     assert skiff.random_inputs(skiff.convert(integers), input_ranges={"x": (3, 3)})["x"].tolist() == [3, 3, 3]
 
 
+def test_names_that_are_no_text():
+    onnx = pytest.importorskip("onnx")
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [3]) for name in ("a-b", "y"))
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Neg", ["a-b"], ["y"])], "g", [x], [y])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    model = skiff.convert(model.SerializeToString().replace(b"a-b", b"a\xffb"))
+    inputs = skiff.random_inputs(model)
+    assert list(inputs) == ["a\ufffdb"]
+    np.testing.assert_array_equal(model(**inputs).y, -inputs["a\ufffdb"])
+
+
 def test_bench():
     model = skiff.convert(OPEN, dims={"n": (1, 64)})
     report = skiff.bench(model, runs=3, warmup=1, sizes={"n": 7}, threads=1)
