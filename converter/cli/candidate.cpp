@@ -1,6 +1,8 @@
 #include "cli/candidate.h"
 
 #include <sys/wait.h>
+#include <cctype>
+#include <cmath>
 
 #include <array>
 #include <cstdio>
@@ -52,6 +54,9 @@ std::string OutputOf(const std::string& command) {
   return output;
 }
 
+bool IsOfWord(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+/// Not the "inf" of "inference", nor the 50 of "resnet50".
 double LastNumber(const std::string& output, const std::string& command) {
   const char* at = output.c_str();
   const char* const end = at + output.size();
@@ -59,9 +64,13 @@ double LastNumber(const std::string& output, const std::string& command) {
   while (at < end) {
     char* behind = nullptr;
     const double number = std::strtod(at, &behind);
-    if (behind != at) last = number;
+    const bool in_word = at > output.c_str() && IsOfWord(at[-1]);
+    if (behind != at && !in_word && (std::isfinite(number) || !IsOfWord(*behind))) last = number;
     at = behind != at ? behind : at + 1;
   }
+  if (last && !std::isfinite(*last))
+    Throw(StatusCode::kInvalidArgument, "--score: the command prints {}; expected a finite score of {}: {}",
+          *last, kCandidate, command);
   if (!last)
     Throw(StatusCode::kInvalidArgument, "--score: the command prints no number; expected a score of {}: {}",
           kCandidate, command);

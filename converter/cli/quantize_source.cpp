@@ -75,7 +75,7 @@ void MeasureCandidates(const QuantizeArguments& arguments, const QuantizeWork& w
 std::vector<std::string> Beyond(const QuantizeArguments& arguments, const Quantized& quantized) {
   const BudgetCost& cost = quantized.result.cost;
   std::vector<std::string> beyond;
-  if (arguments.max_error && *cost.error > *arguments.max_error)
+  if (arguments.max_error && !(*cost.error <= *arguments.max_error))
     beyond.push_back(fmt::format("the error is {:.3g} ({}), beyond --max-error {}", *cost.error,
                                  quantized.measure, *arguments.max_error));
   if (arguments.max_bytes && quantized.sizes.behind > *arguments.max_bytes)

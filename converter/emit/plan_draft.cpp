@@ -139,7 +139,8 @@ class Drafter {
     if (value.producer != kNoNode) {
       const Node& node = graph_.node(value.producer);
       const bool moves = FindOp(node.op)->Is(kReinterpret) || node.op == OpCode::kTranspose;
-      const int64_t source = moves ? LargestBytes(graph_.value(node.inputs[0])) : -1;
+      const int32_t input = moves ? index_[static_cast<size_t>(node.inputs[0])] : -1;
+      const int64_t source = input >= 0 ? draft_.largest_bytes[static_cast<size_t>(input)] : -1;
       if (source >= 0) largest = std::min(largest, source);
     }
     return largest >= kMaxTensorBytes ? -1 : std::max<int64_t>(largest, 0);

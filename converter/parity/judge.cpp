@@ -25,8 +25,10 @@ constexpr double kMuchGrowth = 8;
 TensorParity Judge::Compare(const std::string& name, const std::string& op, const TensorData& expected,
                             const TensorData& got) const {
   const DType dtype = expected.dtype();
-  const Tolerance tolerance =
-      options_.tolerance && IsFloat(dtype) ? *options_.tolerance : DefaultTolerance(dtype, eager_.takes_part);
+  const Tolerance usual = DefaultTolerance(dtype, eager_.takes_part);
+  // Integers are compared exactly, but for those of quantised nets.
+  const bool exact = usual.atol == 0 && usual.rtol == 0 && usual.of_largest == 0;
+  const Tolerance tolerance = options_.tolerance && (IsFloat(dtype) || !exact) ? *options_.tolerance : usual;
   return {name, op, dtype, expected.shape(), tolerance, skiff::Compare(expected, got, tolerance)};
 }
 
@@ -55,7 +57,8 @@ void Judge::Measure(TensorParity& row, const TensorData& expected, const TensorD
   const std::vector<double> elements = expected.ToDoubles();
   Movement allowed = found->second;
   for (size_t i = 0; i < allowed.size(); ++i) {
-    const double own = std::isfinite(elements[i]) ? kOwn * std::abs(elements[i]) + kFlushed : 0;
+    const bool rounds = IsFloat(expected.dtype()) && std::isfinite(elements[i]);
+    const double own = rounds ? kOwn * std::abs(elements[i]) + kFlushed : 0;
     allowed[i] = kMargin * allowed[i] + own;
   }
   row.comparison = CompareWithin(expected, got, allowed);

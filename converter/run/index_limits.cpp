@@ -56,14 +56,16 @@ bool KeepsElements(const PlanNode& node) {
 }
 
 /// The nodes that read the elements of `tensor`, directly or through nodes that keep them, and as which
-/// input.
+/// input. Nodes lie behind what they read.
 void VisitReaders(const PlanData& plan, int32_t tensor,
                   const std::function<void(const PlanNode& node, int input)>& visit) {
+  std::vector<bool> same(plan.tensors.size(), false);
+  same[static_cast<size_t>(tensor)] = true;
   for (const PlanNode& node : plan.nodes) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != tensor) continue;
+      if (node.inputs[i] < 0 || !same[static_cast<size_t>(node.inputs[i])]) continue;
       visit(node, static_cast<int>(i));
-      if (i == 0 && KeepsElements(node)) VisitReaders(plan, node.outputs[0], visit);
+      if (i == 0 && KeepsElements(node)) same[static_cast<size_t>(node.outputs[0])] = true;
     }
   }
 }

@@ -29,7 +29,9 @@ constexpr int kRefused = 91;  ///< onnxruntime said no; its words are on standar
 /// Reads call.json, {"model", "inputs": {name: file}, "numbers": {name: number}}; writes outputs.json, {name:
 /// file}.
 constexpr const char* kScript = R"python(
-import json, os, sys
+import sys
+sys.path = [folder for folder in sys.path if folder]  # Not the current one: a model's may hold modules of any name.
+import json, os
 folder = sys.argv[1]
 try:
     import numpy

@@ -163,6 +163,37 @@ TEST(Parity, ADifferenceIsJudgedByWhatRoundingCosts) {
   EXPECT_THAT(ParityText(report), HasSubstr("beyond what rounding costs it"));
 }
 
+/// Rounding moves no integer of a net that has no real ones: 2^40 is not 2^40 + 1.
+TEST(Parity, IntegersAreEqualOrNot) {
+  const Graph graph = ParseGraph("graph g { input x: i64[2]  y = Add(x, x)  output y = y }");
+  OpenedModel opened(ConvertGraph(graph)->file);
+  const std::vector<int64_t> large = {int64_t{1} << 40, 5};
+  const NamedTensors inputs = {{"x", TensorData::OfInts(large)}};
+  for (const int64_t off : {0, 1}) {
+    const NamedTensors expected = {{"y", TensorData::OfInts({2 * large[0] + off, 10})}};
+    EXPECT_EQ(ParityChecker(graph, opened.model(), {}).Check(inputs, expected).ok(), off == 0);
+  }
+}
+
+/// So are those of quantised nets, which may differ.
+TEST(Parity, AToleranceOfTheCallersOwnIsTakenForCodes) {
+  const Graph graph = ParseGraph(R"(graph g {
+    input x: f32[2]
+    codes: i8[2] {scale=0.01} = Quantize(x)
+    y: i8[2] = ToCodes(codes) {to=i8}
+    output y = y
+  })");
+  OpenedModel opened(ConvertGraph(graph)->file);
+  const float numbers[] = {1, -0.5f};
+  const NamedTensors inputs = {{"x", TensorData(DType::kF32, {2}, numbers)}};
+  const int8_t off[] = {96, -50};
+  const NamedTensors expected = {{"y", TensorData(DType::kI8, {2}, off)}};
+  ParityOptions options;
+  EXPECT_TRUE(ParityChecker(graph, opened.model(), options).Check(inputs, expected).ok());
+  options.tolerance = Tolerance{.of_largest = 1e-3};
+  EXPECT_FALSE(ParityChecker(graph, opened.model(), options).Check(inputs, expected).ok());
+}
+
 TEST(Parity, AToleranceOfTheCallersOwnIsTaken) {
   const Graph graph = ParseGraph("graph g { input x: f32[2]  y = Add(x, x)  output y = y }");
   OpenedModel opened(ConvertGraph(graph)->file);
