@@ -65,8 +65,9 @@ double LastNumber(const std::string& output, const std::string& command) {
     char* behind = nullptr;
     const double number = std::strtod(at, &behind);
     const bool in_word = at > output.c_str() && IsOfWord(at[-1]);
-    if (behind != at && !in_word && (std::isfinite(number) || !IsOfWord(*behind))) last = number;
-    at = behind != at ? behind : at + 1;
+    const bool stands_alone = behind != at && !in_word && (std::isfinite(number) || !IsOfWord(*behind));
+    if (stands_alone) last = number;
+    at = stands_alone ? behind : at + 1;
   }
   if (last && !std::isfinite(*last))
     Throw(StatusCode::kInvalidArgument, "--score: the command prints {}; expected a finite score of {}: {}",

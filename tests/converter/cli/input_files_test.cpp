@@ -15,6 +15,7 @@
 #include "graph/error.h"
 #include "graph/quantization.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "run/random_inputs.h"
 #include "tests/support/temp_folder.h"
 
@@ -168,6 +169,19 @@ TEST(RandomInputs, StayInTheDomainOfTheirUse) {
   const NamedTensors inputs = RandomInputs(opened.model(), 3);
   for (const int64_t id : inputs.at("ids").ToInts()) EXPECT_TRUE(id >= 0 && id < 3) << id;
   for (const double value : inputs.at("x").ToDoubles()) EXPECT_TRUE(value >= -1 && value < 1) << value;
+}
+
+/// Through as many casts as there are: each is looked at once.
+TEST(RandomInputs, FollowLongChains) {
+  Graph graph = ParseGraph("graph g { input ids: i64[2] const table: f32[3, 2] = seed 1 }");
+  ValueId ids = graph.inputs()[0].value;
+  for (int i = 0; i < 3000; ++i)
+    ids =
+        graph.Emit(OpCode::kCast, {ids}, CastAttrs{static_cast<int64_t>(i % 2 ? DType::kI64 : DType::kI32)});
+  graph.AddOutput("rows", graph.Emit(OpCode::kGather, {graph.FindValue("table"), ids}, AxisAttrs{0}));
+  OpenedModel opened(ConvertGraph(std::move(graph))->file);
+  const NamedTensors inputs = RandomInputs(opened.model(), 3);
+  for (const int64_t id : inputs.at("ids").ToInts()) EXPECT_TRUE(id >= 0 && id < 3) << id;
 }
 
 TEST(RandomInputs, PicturesAreWhatTheSettingsMakeOfSamples) {

@@ -167,6 +167,9 @@ TEST_F(QuantizeTool, TakesTheScoreOfACommand) {
   EXPECT_EQ(folder_.List(), (std::set<std::string>{"out.skiff", "product.onnx", "two.onnx"}));
   EXPECT_THAT(Try(base, {"--score", "false {}"}).error, HasSubstr("exit code 1"));
   EXPECT_THAT(Try(base, {"--score", "echo none {} | tr -d 0-9"}).error, HasSubstr("prints no number"));
+  EXPECT_THAT(Try(base, {"--score", "echo info top1; true {}"}).error, HasSubstr("prints no number"));
+  EXPECT_THAT(Try(base, {"--score", "echo nan; true {}", "--max-error", "0.01"}).error,
+              HasSubstr("expected a finite score"));
   EXPECT_EQ(Try(base, {"--score", "echo 1"}).exit_code, 2);
 }
 
