@@ -58,6 +58,7 @@ void AddCustomLibraryOption(CLI::App& command) {
           },
           "A shared library with operators of your own (samples/custom_operator); repeatable")
       ->type_name("FILE")
+      ->allow_extra_args(false)
       ->check(CLI::ExistingFile.description(""));
 }
 
@@ -73,7 +74,8 @@ void AddCustomOptions(CLI::App& command) {
           },
           "Keep nodes of this operator, which Skiff does not know, for an application that registers it; "
           "repeatable")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->allow_extra_args(false);
 }
 
 }  // namespace skiff::cli

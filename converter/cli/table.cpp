@@ -34,6 +34,23 @@ size_t WidthOf(const std::vector<std::string>& lines) {
   return width;
 }
 
+/// How wide each column that is not rigid may be, so that all of them fit: those that need less leave it to
+/// the others.
+size_t MostOfEach(const std::vector<size_t>& widths, const std::vector<bool>& rigid, size_t allowed) {
+  std::vector<size_t> soft;
+  for (size_t i = 0; i < widths.size(); ++i) {
+    if (rigid[i]) allowed -= std::min(allowed, widths[i]);
+    if (!rigid[i]) soft.push_back(widths[i]);
+  }
+  std::sort(soft.begin(), soft.end());
+  for (size_t i = 0; i < soft.size(); ++i) {
+    const size_t share = allowed / (soft.size() - i);
+    if (soft[i] > share) return share;
+    allowed -= soft[i];
+  }
+  return std::string::npos;
+}
+
 }  // namespace
 
 /// Those of texts become narrower, the widest first, until the lines fit or no text can be broken any more.
@@ -52,18 +69,19 @@ std::vector<size_t> Table::Widths() const {
     if (columns_[i].names && all > allowed && widths[i] > kShortestNames)
       widths[i] = std::max(kShortestNames, widths[i] - std::min(widths[i], all - allowed));
   }
-  std::vector<bool> rigid(columns_.size());
+  std::vector<bool> rigid;
+  for (const Column& column : columns_) rigid.push_back(column.align != Align::kLeft || column.names);
   while (std::accumulate(widths.begin(), widths.end(), between) > allowed) {
-    size_t widest = columns_.size();
+    const size_t most = std::max(kNarrowest, MostOfEach(widths, rigid, allowed - std::min(allowed, between)));
+    bool changed = false;
     for (size_t i = 0; i < columns_.size(); ++i) {
-      const bool text =
-          columns_[i].align == Align::kLeft && !columns_[i].names && !rigid[i] && widths[i] > kNarrowest;
-      if (text && (widest == columns_.size() || widths[i] > widths[widest])) widest = i;
+      if (rigid[i] || widths[i] <= most) continue;
+      const size_t narrower = std::min(needed(i, most), widths[i]);
+      changed = changed || narrower < widths[i];
+      rigid[i] = narrower > most;
+      widths[i] = narrower;
     }
-    if (widest == columns_.size()) break;
-    const size_t narrower = needed(widest, widths[widest] - 1);
-    rigid[widest] = narrower >= widths[widest];
-    widths[widest] = std::min(narrower, widths[widest]);
+    if (!changed) break;
   }
   return widths;
 }

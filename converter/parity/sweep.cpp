@@ -65,12 +65,14 @@ std::vector<std::vector<int64_t>> SweepSizes(const ModelSignature& signature) {
   std::vector<bool> own;
   for (size_t i = 0; i < model.symbols().size(); ++i) own.push_back(signature.Has(i));
   std::vector<std::vector<int64_t>> all;
+  const auto less = [&](size_t a, size_t b) { return all[a] < all[b]; };
+  std::set<size_t, decltype(less)> known(less);
   const auto add = [&](std::vector<int64_t> sizes) {
     for (size_t i = 0; i < sizes.size(); ++i) {
       if (!own[i]) sizes[i] = -1;
     }
-    if (std::find(all.begin(), all.end(), sizes) == all.end() && IsServed(signature, sizes))
-      all.push_back(std::move(sizes));
+    all.push_back(std::move(sizes));
+    if (!IsServed(signature, all.back()) || !known.insert(all.size() - 1).second) all.pop_back();
   };
   for (int p = 0; p < model.plan_count(signature.index()); ++p) {
     const std::vector<Range> ranges = RangesOf(model, model.plan(signature.index(), p));

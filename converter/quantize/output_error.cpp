@@ -5,6 +5,8 @@
 #include <iterator>
 #include <limits>
 
+#include "skiff/labels.h"
+
 namespace skiff {
 namespace {
 
@@ -66,8 +68,7 @@ void OutputError::Add(const TensorData& expected, const TensorData& got, Sums& s
     sums.product += want[i] * have[i];
     sums.difference += difference * difference;
   }
-  const int rank = expected.shape().rank();
-  const auto row = static_cast<std::ptrdiff_t>(rank > 0 ? expected.shape()[rank - 1] : 1);
+  const auto row = static_cast<std::ptrdiff_t>(ClassesOf(expected.shape()));
   for (std::ptrdiff_t at = 0; row > 0 && at < static_cast<std::ptrdiff_t>(want.size()); at += row) {
     const auto top = [&](const std::vector<double>& of) {
       return std::max_element(of.begin() + at, of.begin() + at + row) - of.begin();

@@ -1,6 +1,7 @@
 #include "report/plan_picture.h"
 
 #include <algorithm>
+#include <set>
 
 #include "graph/must.h"
 #include "plan/built_plan.h"
@@ -63,20 +64,35 @@ void FindLifetimes(PlanPicture& picture) {
   }
 }
 
-/// The length of what the tensors that are alive cover together.
-uint64_t LiveBytes(const PlanPicture& picture, size_t node) {
-  std::vector<std::pair<uint64_t, uint64_t>> ranges;
-  for (const TensorPicture& tensor : picture.tensors) {
-    const auto& place = tensor.place;
-    if (place && place->first <= node && node <= place->last)
-      ranges.emplace_back(place->offset, place->offset + place->bytes);
-  }
-  std::sort(ranges.begin(), ranges.end());
+/// The length of what ranges, in the order of their begins, cover together.
+uint64_t CoveredBytes(const std::multiset<std::pair<uint64_t, uint64_t>>& ranges) {
   uint64_t bytes = 0;
   uint64_t end = 0;
   for (const auto& [from, to] : ranges) {
     bytes += std::max(to, end) - std::max(from, end);
     end = std::max(to, end);
+  }
+  return bytes;
+}
+
+/// Of each node, the length of what the tensors that are alive cover.
+std::vector<uint64_t> LiveBytes(const PlanPicture& picture) {
+  const size_t nodes = picture.plan->nodes.size();
+  std::vector<std::vector<std::pair<uint64_t, uint64_t>>> born(nodes + 1);
+  std::vector<std::vector<std::pair<uint64_t, uint64_t>>> gone(nodes + 1);
+  for (const TensorPicture& tensor : picture.tensors) {
+    if (!tensor.place || tensor.place->last < tensor.place->first) continue;
+    const auto& place = *tensor.place;
+    const std::pair range(place.offset, place.offset + place.bytes);
+    born[place.first].push_back(range);
+    gone[std::min(place.last + 1, nodes)].push_back(range);
+  }
+  std::vector<uint64_t> bytes;
+  std::multiset<std::pair<uint64_t, uint64_t>> live;
+  for (size_t node = 0; node < nodes; ++node) {
+    live.insert(born[node].begin(), born[node].end());
+    for (const auto& range : gone[node]) live.erase(live.find(range));
+    bytes.push_back(node < picture.plan->shape_node_count ? 0 : CoveredBytes(live));
   }
   return bytes;
 }
@@ -105,8 +121,7 @@ PlanPicture PictureOf(const ModelSignature& signature, const PlanData& plan, con
         ArenaPlace{offset, static_cast<uint64_t>(SpanBytes(view)), 0, 0, !view.dense()};
   }
   FindLifetimes(picture);
-  for (size_t node = 0; node < plan.nodes.size(); ++node)
-    picture.live_bytes.push_back(node < plan.shape_node_count ? 0 : LiveBytes(picture, node));
+  picture.live_bytes = LiveBytes(picture);
   return picture;
 }
 

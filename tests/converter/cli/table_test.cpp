@@ -99,5 +99,17 @@ TEST(Table, LongNamesKeepBothEnds) {
   EXPECT_EQ(text, "/featu..onv_output_0");
 }
 
+/// A column becomes narrower in few steps, not word by word.
+TEST(Table, ALongTextIsFoldedAtOnce) {
+  unsetenv("COLUMNS");
+  std::string words;
+  for (int i = 0; i < 200'000; ++i) words += "word ";
+  Table table({{"name"}, {"a"}, {"b"}});
+  table.Add({"x", words + "end", words + "end"});
+  const std::vector<std::string> lines = LinesOf(table.ToString());
+  EXPECT_GT(lines.size(), 20'000u);
+  for (const std::string& line : lines) ASSERT_LE(line.size(), 100u) << line;
+}
+
 }  // namespace
 }  // namespace skiff::cli

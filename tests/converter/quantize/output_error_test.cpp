@@ -59,5 +59,12 @@ TEST(OutputError, IsInfiniteWhereNumbersAreNone) {
   EXPECT_TRUE(std::isinf(ErrorOf(Floats({1}), Floats({1, 2})).Of(ErrorMeasure::kRms)));
 }
 
+/// What pooling leaves behind of a classifier's scores.
+TEST(OutputError, RowsOfScoresEndBeforeAxesOfOne) {
+  const TensorData a(DType::kF32, {2, 3, 1, 1}, std::vector<float>{1, 2, 3, 1, 2, 3}.data());
+  const TensorData b(DType::kF32, {2, 3, 1, 1}, std::vector<float>{1, 2, 3, 3, 2, 1}.data());
+  EXPECT_DOUBLE_EQ(ErrorOf(a, b).Of(ErrorMeasure::kTop1), 0.5);
+}
+
 }  // namespace
 }  // namespace skiff::testing
