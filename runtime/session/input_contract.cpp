@@ -93,8 +93,8 @@ Status CheckInput(const ModelData& model, const PortInfo& port, const ConstTenso
                       "shape where its source leaves that open",
                       port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str())
                : Fail(StatusCode::kInvalidArgument,
-                      "input '%s' must have the shape %s, got %s, of another rank",
-                      port.name, PortText(model, port).text, ShapeText(tensor.shape).c_str());
+                      "input '%s' must have the shape %s, got %s, of another rank", port.name,
+                      PortText(model, port).text, ShapeText(tensor.shape).c_str());
   }
   for (int i = 0; i < port.shape.rank(); ++i) {
     if (port.symbols[i] < 0) continue;
