@@ -1,10 +1,10 @@
 #include "cli/candidate.h"
 
 #include <sys/wait.h>
-#include <cctype>
-#include <cmath>
 
 #include <array>
+#include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

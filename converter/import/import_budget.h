@@ -11,6 +11,11 @@
 
 namespace skiff {
 
+/// What refers to the same bytes of a file again and again may take so many times the file, and so much
+/// beside: a small file shall not become many gigabytes.
+inline constexpr int64_t kMostShared = 4;
+inline constexpr int64_t kFreeShared = int64_t{64} << 20;
+
 /// Extents of loop variables that an iteration may change, by variable and axis.
 struct ChangingExtents {
   std::set<std::pair<size_t, int>> axes;

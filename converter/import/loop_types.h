@@ -14,6 +14,8 @@ namespace skiff {
 class LoopTypes {
  public:
   LoopTypes(NodeBuilder& b, const std::vector<ValueId>& first);
+  LoopTypes(const LoopTypes&) = delete;
+  LoopTypes& operator=(const LoopTypes&) = delete;
 
   /// What the loop begins with, under the types of all iterations as far as they are known.
   const std::vector<ValueId>& values() const { return values_; }

@@ -9,15 +9,12 @@
 #include <optional>
 
 #include "graph/error.h"
+#include "import/import_budget.h"
 
 namespace skiff {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Tensors may overlap, but a small file shall not become many gigabytes.
-constexpr int64_t kMostReads = 4;
-constexpr int64_t kFreeBytes = int64_t{64} << 20;
 
 struct ExternalPlace {
   std::string location;
@@ -117,11 +114,11 @@ TensorData ExternalData::Read(const onnx::TensorProto& tensor, DType dtype, cons
   if (data.dtype() != DType::kInvalid) return data.Reshaped(shape);
   int64_t& bytes_read = bytes_read_[path.string()];
   bytes_read += bytes;
-  if ((bytes_read - kFreeBytes) / kMostReads > file_size) {
+  if ((bytes_read - kFreeShared) / kMostShared > file_size) {
     Throw(StatusCode::kInvalidModel,
           "the external data file '{}' has {} bytes, but the tensors in it, which overlap, have more than {} "
           "times as many; store each tensor once",
-          place.location, file_size, kMostReads);
+          place.location, file_size, kMostShared);
   }
   TensorData elements(dtype, shape);
   std::ifstream file(path, std::ios::binary);

@@ -1,32 +1,27 @@
 #include "import/tflite/expanded_size.h"
 
 #include "graph/error.h"
+#include "import/import_budget.h"
+#include "import/tflite/file.h"
 
 namespace skiff {
 namespace {
 
-constexpr uint64_t kMostGrowth = 4;
-constexpr uint64_t kAlwaysAllowed = 64u << 20;
-
 class ExpandedSize {
  public:
   explicit ExpandedSize(uint64_t file_bytes)
-      : file_bytes_(file_bytes), limit_(kAlwaysAllowed + kMostGrowth * file_bytes) {}
+      : file_bytes_(file_bytes), limit_(kFreeShared + kMostShared * file_bytes) {}
 
   void Add(const tflite::Model& model) {
-    for (uint32_t i = 0; i < Count(model.subgraphs()); ++i) Add(model, *model.subgraphs()->Get(i));
-    for (uint32_t i = 0; i < Count(model.signatures()); ++i) Add(model, *model.signatures()->Get(i));
+    for (uint32_t i = 0; i < SizeOf(model.subgraphs()); ++i) Add(model, *model.subgraphs()->Get(i));
+    for (uint32_t i = 0; i < SizeOf(model.signatures()); ++i) Add(model, *model.signatures()->Get(i));
   }
 
  private:
-  template <class T>
-  static uint32_t Count(const flatbuffers::Vector<T>* list) {
-    return list == nullptr ? 0 : list->size();
-  }
   /// Checked at once: what comes next may be as large again.
   template <class T>
   void AddList(const flatbuffers::Vector<T>* list, uint64_t element_bytes) {
-    AddBytes(Count(list) * element_bytes);
+    AddBytes(SizeOf(list) * element_bytes);
   }
   void AddName(const flatbuffers::String* name) { AddBytes(name == nullptr ? 0 : name->size()); }
   void AddBytes(uint64_t bytes) {
@@ -34,9 +29,8 @@ class ExpandedSize {
     if (bytes_ <= limit_) return;
     Throw(StatusCode::kUnsupported,
           "the TensorFlow Lite file's operators, tensors and signatures share names and lists until they "
-          "have more "
-          "than {} bytes, {} times the file's {} and 64 MiB; write the file without sharing them",
-          limit_, kMostGrowth, file_bytes_);
+          "have more than {} bytes, {} times the file's {} and 64 MiB; write the file without sharing them",
+          limit_, kMostShared, file_bytes_);
   }
 
   void AddQuantization(const tflite::Tensor& tensor) {
@@ -52,14 +46,14 @@ class ExpandedSize {
     AddName(graph.name());
     AddList(graph.inputs(), sizeof(int32_t));
     AddList(graph.outputs(), sizeof(int32_t));
-    for (uint32_t i = 0; i < Count(graph.tensors()); ++i) {
+    for (uint32_t i = 0; i < SizeOf(graph.tensors()); ++i) {
       const tflite::Tensor& tensor = *graph.tensors()->Get(i);
       AddName(tensor.name());
       AddList(tensor.shape(), sizeof(int32_t));
       AddList(tensor.shape_signature(), sizeof(int32_t));
       AddQuantization(tensor);
     }
-    for (uint32_t i = 0; i < Count(graph.operators()); ++i) Add(model, graph, *graph.operators()->Get(i));
+    for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) Add(model, graph, *graph.operators()->Get(i));
   }
 
   void Add(const tflite::Model& model, const tflite::SubGraph& graph, const tflite::Operator& node) {
@@ -67,7 +61,7 @@ class ExpandedSize {
     AddList(node.outputs(), sizeof(int32_t));
     AddList(node.intermediates(), sizeof(int32_t));
     AddList(node.custom_options(), 1);
-    if (node.code() < Count(model.operator_codes()))
+    if (node.code() < SizeOf(model.operator_codes()))
       AddName(model.operator_codes()->Get(node.code())->custom());
     if (const auto* options = node.options_as_ReshapeOptions())
       AddList(options->new_shape(), sizeof(int32_t));
@@ -79,9 +73,9 @@ class ExpandedSize {
       AddName(options->shared_name());
     }
     // An operator is read with what its results are.
-    for (uint32_t i = 0; i < Count(node.outputs()); ++i) {
+    for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
       const int32_t tensor = node.outputs()->Get(i);
-      if (tensor < 0 || static_cast<uint32_t>(tensor) >= Count(graph.tensors())) continue;
+      if (tensor < 0 || static_cast<uint32_t>(tensor) >= SizeOf(graph.tensors())) continue;
       AddName(graph.tensors()->Get(static_cast<uint32_t>(tensor))->name());
       AddQuantization(*graph.tensors()->Get(static_cast<uint32_t>(tensor)));
     }
@@ -90,15 +84,15 @@ class ExpandedSize {
   void Add(const tflite::Model& model, const tflite::Signature& signature) {
     AddName(signature.key());
     for (const auto* names : {signature.inputs(), signature.outputs()}) {
-      for (uint32_t i = 0; i < Count(names); ++i) AddName(names->Get(i)->name());
+      for (uint32_t i = 0; i < SizeOf(names); ++i) AddName(names->Get(i)->name());
     }
-    if (signature.subgraph() >= Count(model.subgraphs())) return;
+    if (signature.subgraph() >= SizeOf(model.subgraphs())) return;
     const tflite::SubGraph& graph = *model.subgraphs()->Get(signature.subgraph());
     for (const auto* ports : {graph.inputs(), graph.outputs()}) {
       AddList(ports, sizeof(int32_t));
-      for (uint32_t i = 0; i < Count(ports); ++i) {
+      for (uint32_t i = 0; i < SizeOf(ports); ++i) {
         const auto tensor = static_cast<uint32_t>(ports->Get(i));
-        if (tensor < Count(graph.tensors())) AddName(graph.tensors()->Get(tensor)->name());
+        if (tensor < SizeOf(graph.tensors())) AddName(graph.tensors()->Get(tensor)->name());
       }
     }
   }

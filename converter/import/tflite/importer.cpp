@@ -57,9 +57,10 @@ std::string TfliteImporter::NameOf(const Scope& scope, int32_t tensor) const {
 TfliteImporter::Scope TfliteImporter::NewScope(uint32_t subgraph) const {
   Scope scope;
   scope.subgraph = subgraph;
-  scope.values.assign(SizeOf(file_.subgraph(subgraph).tensors()), kUnmade);
-  scope.handles.resize(scope.values.size());
-  shared_.CountParts(scope.values.size() / kShare);
+  const size_t tensors = SizeOf(file_.subgraph(subgraph).tensors());
+  shared_.CountParts(tensors / kShare);
+  scope.values.assign(tensors, kUnmade);
+  scope.handles.resize(tensors);
   return scope;
 }
 
@@ -180,14 +181,13 @@ ValueId TfliteImporter::ValueOf(Scope& scope, int32_t index) {
   const std::string name = NameOf(scope, index);
   bool empty = false;  // Of no elements, it has no buffer either.
   for (uint32_t i = 0; i < SizeOf(tensor.shape()); ++i) empty |= tensor.shape()->Get(i) == 0;
-  if (tensor.is_variable())
+  const bool known = IsTfliteConstant(file_, tensor) || empty;
+  if (!known && tensor.is_variable())
     Throw(StatusCode::kUnsupported,
-          "the variable '{}' is read by what has no state of its own, or is an output of the model; export "
-          "it as "
-          "an input and an output",
+          "the variable '{}' is read by what has no state of its own, or is an output of the model; "
+          "export it as an input and an output",
           name);
-  if (!IsTfliteConstant(file_, tensor) && !empty)
-    Throw(StatusCode::kInvalidModel, "the tensor '{}' is read before an operator makes it", name);
+  if (!known) Throw(StatusCode::kInvalidModel, "the tensor '{}' is read before an operator makes it", name);
   if (DTypeOfTflite(tensor.type()) == DType::kInvalid) {
     problems_.Add(fmt::format("the element type {}", TfliteTypeName(tensor.type())),
                   "Convert the net with another type.", name);

@@ -17,10 +17,6 @@ constexpr size_t kMaxParts = 200'000;
 constexpr uint64_t kMadeUpBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxGrowth = 16;
 
-/// Tensors of one buffer, type, shape and quantisation share a constant; few files have others over one.
-constexpr uint64_t kAlwaysRead = 64u << 20;
-constexpr uint64_t kMostReads = 4;
-
 std::set<std::string> PortNames(const TfliteFile& file, const std::vector<TfliteSignature>& signatures) {
   std::set<std::string> names;
   for (const TfliteSignature& signature : signatures) {
@@ -98,15 +94,15 @@ TensorData TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::T
   return data;
 }
 
+/// Tensors of one buffer, type, shape and quantisation share a constant; few files have others over one.
 void TfliteShared::CountConstant(const tflite::Tensor& tensor) {
   constant_bytes_ += file_.Buffer(tensor.buffer()).size();
   const uint64_t file_bytes = file_.bytes().size();
-  if (constant_bytes_ > kAlwaysRead + kMostReads * file_bytes)
+  if (constant_bytes_ > kFreeShared + kMostShared * file_bytes)
     Throw(StatusCode::kUnsupported,
           "tensor '{}': with it tensors of other shapes, types or scales share the file's {} bytes until "
-          "they take "
-          "more than {} times as many and 64 MiB; give them buffers of their own",
-          TextOf(tensor.name()), file_bytes, kMostReads);
+          "they take more than {} times as many and 64 MiB; give them buffers of their own",
+          TextOf(tensor.name()), file_bytes, kMostShared);
 }
 
 const TensorData& TfliteShared::Table(const std::string& name, const std::function<TensorData()>& make) {

@@ -35,14 +35,6 @@ TransposedPads Pads(const TfliteBuilder& b, bool same, int64_t stride, int64_t s
   return {begin, beyond - begin, 0};
 }
 
-}  // namespace
-
-AutoPad PaddingOf(tflite::Padding padding) {
-  return padding == tflite::Padding::SAME ? AutoPad::kSameUpper : AutoPad::kValid;
-}
-
-namespace {
-
 /// LiteRT counts the elements of a bias, and files have it as [1, n], too.
 ValueId AsVector(TfliteBuilder& b, ValueId bias) {
   if (bias == kNoValue || b.HasRank(bias, 1)) return bias;
@@ -55,6 +47,10 @@ ValueId AsVector(TfliteBuilder& b, ValueId bias) {
 }
 
 }  // namespace
+
+AutoPad PaddingOf(tflite::Padding padding) {
+  return padding == tflite::Padding::SAME ? AutoPad::kSameUpper : AutoPad::kValid;
+}
 
 ValueId BiasOf(TfliteBuilder& b, size_t input, ValueId x, ValueId weights) {
   const ValueId bias = AsVector(b, b.OptionalInput(input));
