@@ -192,10 +192,10 @@ class Folder {
   void Add(const fs::path& folder) {
     if (ports_.size() != 1) {
       CallFiles call;
+      const std::vector<std::string> files = FindInputFiles(folder.string(), ports_);
       for (size_t i = 0; i < ports_.size(); ++i) {
-        const std::string file = FindInputFile(folder.string(), ports_[i].name, i);
-        if (file.empty()) return;
-        call.files[ports_[i].name] = file;
+        if (files[i].empty()) return;
+        call.files[ports_[i].name] = files[i];
       }
       return AddRows(call);
     }

@@ -34,7 +34,8 @@ namespace {
 constexpr const char* kParityFooter =
     "The source runs eagerly, operator by operator; the model's plan runs on each backend. Outputs of float "
     "nets may differ by what rounding costs this net, which is measured where they differ by more than 1e-6 "
-    "of the largest element (docs/numerics.md; 1e-2 where f16 takes part), integers not at all; NaN and "
+    "of the largest element (docs/numerics.md; 1e-2 where f16 takes part), integers only where rounded reals "
+    "decide them; NaN and "
     "infinities must agree. With --rtol or --atol an element may differ by atol + rtol * |expected| "
     "instead.\n"
     "A folder of inputs holds, for each input, input_NAME or NAME or input_0, input_1, ... as .npy, .pb "

@@ -1,6 +1,7 @@
 #include "cli/convert_options.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -195,6 +196,11 @@ FixedInputs ToFixedInputs(const ConvertArguments& arguments) {
     const auto [name, number] = SplitAtLast("--set", text, kExpected);
     double value = 0;
     if (!ParseNumber(number, value) || !std::isfinite(value)) Malformed("--set", text, kExpected);
+    int64_t whole = 0;  // What it was, where a double does not hold it.
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), whole);
+    if (error == std::errc() && end == number.data() + number.size() &&
+        fmt::format("{:.0f}", value) != fmt::format("{}", whole))
+      Malformed("--set", text, fmt::format("a number of at most 53 bits; this would become {:.0f}", value));
     if (!fixed.emplace(name, value).second) Malformed("--set", text, "each input once");
   }
   return fixed;
@@ -225,7 +231,8 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   for (const std::string& text : arguments.dims) {
     constexpr const char* kExpected =
         "NAME=SIZE or NAME=MIN..MAX[,multiple=M], for example batch=1 or seq=1..512";
-    const size_t equals = text.find('=');
+    // The last, as in what inspect prints of names with one; that of ",multiple=" is the range's.
+    const size_t equals = text.rfind('=', text.rfind(",multiple="));
     DimRange range;
     const bool named = equals != 0 && equals != std::string::npos;
     if (named && IsBelow(text.substr(equals + 1), 1))

@@ -90,31 +90,55 @@ std::set<std::string> ArraysOfInputs(const std::vector<std::string>& names, Span
   return inputs;
 }
 
-/// The file of port number `index`, or "". Of a name that is a number itself, as PyTorch gives them, the file
-/// with that number is another port's.
-std::string FindTensorFile(const fs::path& folder, const std::string& kind, const std::string& port,
-                           size_t index) {
-  const std::string name = FileNameOf(port);
-  const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
-  const std::string by_name = kind + "_" + name;
-  const std::string by_number = fmt::format("{}_{}", kind, index);
-  for (const std::string& stem : {is_number ? by_number : by_name, name, is_number ? by_name : by_number}) {
-    for (const char* extension : {".npy", ".pb", ".bin"}) {
-      const fs::path file = folder / (stem + extension);
-      std::error_code error;
-      if (fs::exists(file, error)) return file.string();
-    }
+/// FOLDER/STEM with one of the extensions, or "".
+std::string FindFile(const fs::path& folder, const std::string& stem) {
+  for (const char* extension : {".npy", ".pb", ".bin"}) {
+    const fs::path file = folder / (stem + extension);
+    std::error_code error;
+    if (fs::exists(file, error)) return file.string();
   }
   return "";
 }
 
-std::vector<std::string> TensorFilesIn(const std::string& folder, const std::string& kind,
-                                       Span<const PortInfo> ports) {
+std::string FirstFound(const fs::path& folder, const std::vector<std::string>& stems) {
+  std::string file;
+  for (size_t i = 0; i < stems.size() && file.empty(); ++i) file = FindFile(folder, stems[i]);
+  return file;
+}
+
+/// Of each port its file, or "". Files go by names, and those that have none by numbers; all by numbers where
+/// these are there and the names are not: Keras calls an ONNX test set's input_0 input_1.
+std::vector<std::string> FindTensorFiles(const fs::path& folder, const std::string& kind,
+                                         const std::vector<std::string>& ports) {
+  const std::map<std::string, std::string> names = DistinctFileNames({ports.begin(), ports.end()});
+  std::vector<std::string> by_name;
+  std::vector<std::string> by_number;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& name = names.at(ports[i]);
+    by_name.push_back(FirstFound(folder, {kind + "_" + name, name}));
+    by_number.push_back(FindFile(folder, fmt::format("{}_{}", kind, i)));
+  }
+  const auto all = [](const std::vector<std::string>& files) {
+    return std::find(files.begin(), files.end(), "") == files.end();
+  };
+  const bool numbered = all(by_number) && !all(by_name);
   std::vector<std::string> files;
   for (size_t i = 0; i < ports.size(); ++i) {
-    std::string file = FindTensorFile(folder, kind, ports[i].name, i);
-    if (!file.empty()) files.push_back(std::move(file));
+    // Of a name that is a number itself, as PyTorch gives them, the file with that number is another port's.
+    const std::string& name = names.at(ports[i]);
+    const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
+    const std::string named = is_number ? FirstFound(folder, {name, kind + "_" + name}) : by_name[i];
+    const bool number_first = numbered || is_number;
+    const std::string& first = number_first ? by_number[i] : named;
+    files.push_back(!first.empty() ? first : number_first ? named : by_number[i]);
   }
+  return files;
+}
+
+std::vector<std::string> TensorFilesIn(const std::string& folder, const std::string& kind,
+                                       Span<const PortInfo> ports) {
+  std::vector<std::string> files = FindTensorFiles(folder, kind, NamesOf(ports));
+  files.erase(std::remove(files.begin(), files.end(), ""), files.end());
   return files;
 }
 
@@ -166,9 +190,10 @@ NamedTensors ReadFolder(const std::string& folder, Span<const PortInfo> ports, c
                         const NamedTensors& given) {
   CheckFolder(folder);
   NamedTensors inputs;
+  const std::vector<std::string> files = FindTensorFiles(folder, "input", NamesOf(ports));
   for (size_t i = 0; i < ports.size(); ++i) {
     if (given.contains(ports[i].name)) continue;
-    const std::string file = FindTensorFile(folder, "input", ports[i].name, i);
+    const std::string& file = files[i];
     if (file.empty()) {
       const std::string name = FileNameOf(ports[i].name);
       Throw(StatusCode::kIo,
@@ -273,8 +298,8 @@ NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<
   return inputs;
 }
 
-std::string FindInputFile(const std::string& folder, const std::string& port, size_t index) {
-  return FindTensorFile(folder, "input", port, index);
+std::vector<std::string> FindInputFiles(const std::string& folder, Span<const PortInfo> ports) {
+  return FindTensorFiles(folder, "input", NamesOf(ports));
 }
 
 NamedTensors ReadInputFolder(const std::string& folder, Span<const PortInfo> ports,
@@ -286,9 +311,9 @@ NamedTensors ReadOutputFolder(const std::string& folder, Span<const PortInfo> po
                               const SymbolSizes& sizes) {
   CheckFolder(folder);
   NamedTensors outputs;
+  const std::vector<std::string> files = FindTensorFiles(folder, "output", NamesOf(ports));
   for (size_t i = 0; i < ports.size(); ++i) {
-    const std::string file = FindTensorFile(folder, "output", ports[i].name, i);
-    if (!file.empty()) outputs[ports[i].name] = ReadAsOutput(file, ports[i], sizes);
+    if (!files[i].empty()) outputs[ports[i].name] = ReadAsOutput(files[i], ports[i], sizes);
   }
   if (outputs.empty()) {
     Throw(StatusCode::kIo,
@@ -376,8 +401,11 @@ InputRanges ParseInputRanges(const std::vector<std::string>& texts) {
 
 NamedShapes ReadShapes(const std::string& folder, std::span<const GraphPort> ports) {
   NamedShapes shapes;
+  std::vector<std::string> names;
+  for (const GraphPort& port : ports) names.push_back(port.name);
+  const std::vector<std::string> files = FindTensorFiles(folder, "input", names);
   for (size_t i = 0; i < ports.size(); ++i) {
-    const std::string file = FindTensorFile(folder, "input", ports[i].name, i);
+    const std::string& file = files[i];
     if (file.empty() || file.ends_with(".bin")) continue;
     const Shape shape = ReadTensor(file, {}).shape();
     shapes[ports[i].name] = {shape.begin(), shape.end()};

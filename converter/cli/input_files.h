@@ -23,8 +23,8 @@ NamedTensors ReadInputArguments(const std::vector<std::string>& arguments, Span<
 /// The files of such arguments.
 std::vector<std::string> GivenFiles(const std::vector<std::string>& arguments, Span<const PortInfo> ports);
 
-/// The file of the folder that holds port number `index`, as below; "" where there is none.
-std::string FindInputFile(const std::string& folder, const std::string& port, size_t index);
+/// Of each port the file of the folder that holds it, as below; "" where there is none.
+std::vector<std::string> FindInputFiles(const std::string& folder, Span<const PortInfo> ports);
 
 /// The tensors of a folder: for port number i of name N, input_N, N or input_i (output_...), as .npy, .pb or
 /// .bin. This is the layout of ONNX test sets (input_0.pb) and of folders with one .npy per name. Throws

@@ -7,13 +7,8 @@
 namespace skiff::cli {
 
 std::map<std::string, std::string> FilesOf(const std::string& folder, const std::set<std::string>& names) {
-  std::map<std::string, std::string> files;
-  std::set<std::string> taken;
-  for (const std::string& name : names) {
-    std::string file = FileNameOf(name);
-    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}", FileNameOf(name), i);
-    files[name] = fmt::format("{}/{}", folder, file);
-  }
+  std::map<std::string, std::string> files = DistinctFileNames(names);
+  for (auto& [name, file] : files) file = fmt::format("{}/{}", folder, file);
   return files;
 }
 

@@ -11,14 +11,20 @@
 
 namespace skiff::cli {
 
+/// Its value as a double, which long integers are not, and which of the elements it is.
+struct Element {
+  double value = 0;
+  size_t at = 0;
+};
+
 /// An output in numbers.
 struct OutputSummary {
   const PortInfo* port = nullptr;
   const TensorData* tensor = nullptr;
-  std::string file;                ///< Where it was written; "" where it was not.
-  std::vector<double> first = {};  ///< Of its elements.
-  double min = 0;
-  double max = 0;
+  std::string file;  ///< Where it was written; "" where it was not.
+  std::vector<Element> first = {};
+  Element min = {};
+  Element max = {};
   double mean = 0;
   size_t not_finite = 0;
   int64_t rows = 0;  ///< Of scores; 0 where it has none.

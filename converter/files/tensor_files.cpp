@@ -124,4 +124,15 @@ std::string FileNameOf(const std::string& tensor_name) {
   return name.empty() || name[0] == '.' ? fmt::format("_{}", name) : name;
 }
 
+std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names) {
+  std::map<std::string, std::string> files;
+  std::set<std::string> taken;
+  for (const std::string& name : tensor_names) {
+    std::string file = FileNameOf(name);
+    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}", FileNameOf(name), i);
+    files[name] = file;
+  }
+  return files;
+}
+
 }  // namespace skiff

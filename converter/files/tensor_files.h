@@ -1,6 +1,8 @@
 /// Tensors in files: what inputs may be read from, and what outputs are written to.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 
 #include "graph/graph.h"
@@ -33,5 +35,7 @@ void WriteNpy(const std::string& path, const TensorView& tensor);
 /// A tensor's name as a file name: anything but letters, digits, '_', '-' and '.' becomes '_'. Never empty,
 /// never hidden, at most 100 characters.
 std::string FileNameOf(const std::string& tensor_name);
+/// By tensor; what would be one file name is NAME, NAME_2, ...
+std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names);
 
 }  // namespace skiff

@@ -25,7 +25,8 @@ struct ParityOptions {
   int threads = 0;
   bool keep_state = false;  ///< Check() begins with the variables that eager mode's last one left.
   int repeat = 1;           ///< Runs of each backend, whose outputs must be the same bits.
-  /// Of float tensors, instead of DefaultTolerance() and of measuring what rounding costs.
+  /// Of floats and the integers of quantised nets, instead of DefaultTolerance() and of measuring what
+  /// rounding costs.
   std::optional<Tolerance> tolerance;
   bool layers = false;
   /// Inputs that eager mode or a plan cannot take are part of the report instead of an Error.

@@ -108,19 +108,22 @@ bool IsRange(const RandomRange& range) {
   return std::isfinite(range.low) && std::isfinite(range.high - range.low) && range.low <= range.high;
 }
 
+void CheckWhole(const std::string& name, const std::string& why, const RandomRange& range,
+                const RandomRange& all) {
+  const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
+  if (whole && range.low >= all.low && range.high <= all.high) return;
+  Throw(StatusCode::kInvalidArgument,
+        "--input-range {}={}..{}: the input {}, so both ends must be whole numbers from {:.0f} to {:.0f}",
+        name, range.low, range.high, why, all.low, all.high);
+}
+
 void CheckRange(const std::string& name, DType dtype, const RandomRange& range) {
   if (!IsRange(range))
     Throw(StatusCode::kInvalidArgument,
           "--input-range {}={}..{}: expected finite numbers, the lower one first, for example {}=0..1", name,
           range.low, range.high, name);
-  if (IsFloat(dtype)) return;
-  const RandomRange all = WholeNumbersOf(dtype);
-  const bool whole = range.low == std::floor(range.low) && range.high == std::floor(range.high);
-  if (whole && range.low >= all.low && range.high <= all.high) return;
-  Throw(
-      StatusCode::kInvalidArgument,
-      "--input-range {}={}..{}: the input holds {}, so both ends must be whole numbers from {:.0f} to {:.0f}",
-      name, range.low, range.high, DTypeName(dtype), all.low, all.high);
+  if (!IsFloat(dtype))
+    CheckWhole(name, fmt::format("holds {}", DTypeName(dtype)), range, WholeNumbersOf(dtype));
 }
 
 /// The range of this input, where one was given.
@@ -200,6 +203,7 @@ NamedTensors RandomInputs(const ModelSignature& chosen, const std::vector<int64_
     TensorData& tensor = inputs[port.name] = TensorData(port.dtype, SizedShape(model, port, sizes));
     if (plan.shape_inputs[i]) {
       const std::optional<RandomRange> given = Given(ranges, port);
+      if (given) CheckWhole(port.name, "decides a shape", *given, WholeNumbersOf(DType::kI64));
       const ShapeInputValues values =
           given ? ShapeInputValues{static_cast<int64_t>(given->low), static_cast<int64_t>(given->high), {}}
                 : ShapeInputValuesOf(plan, i, port.name);

@@ -32,6 +32,7 @@ constexpr const char* kUsage =
     "  --expect NAME=FILE       compare an output with a file as of --input; exit code 3 when they\n"
     "                           differ\n"
     "  --tolerance T            allowed difference, relative to the largest expected element\n"
+    "                           (integers: none, unless they are quantised numbers)\n"
     "                           (default 2e-5)\n"
     "  --bench N                time N more runs after the first one\n"
     "  -h, --help; -v, --version\n"

@@ -249,10 +249,20 @@ double Element(const skiff::TensorView& tensor, int64_t i) {
 
 Difference Compare(const skiff::TensorView& got, const skiff::TensorView& expected) {
   Difference result;
+  const skiff::DType dtype = got.dtype;
+  result.exact =
+      got.quantization == nullptr && dtype != DType::kF32 && dtype != DType::kF16 && dtype != DType::kF64;
+  const auto size = static_cast<size_t>(skiff::DTypeSize(dtype));
   for (int64_t i = 0; i < expected.shape.elements(); ++i) {
     const double a = Element(got, i);
     const double b = Element(expected, i);
     if (std::isfinite(b)) result.largest = std::fmax(result.largest, std::fabs(b));
+    const size_t at = static_cast<size_t>(i) * size;
+    if (result.exact) {  // Beyond 2^53 doubles do not tell all integers apart.
+      if (std::memcmp(got.as<uint8_t>() + at, expected.as<uint8_t>() + at, size) != 0)
+        result.difference = std::fmax(result.difference, std::fmax(1.0, std::fabs(a - b)));
+      continue;
+    }
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
     const bool finite = std::isfinite(a) && std::isfinite(b);
     result.difference =

@@ -74,6 +74,7 @@ double Element(const skiff::TensorView& tensor, int64_t i);
 struct Difference {
   double difference = 0;
   double largest = 0;
+  bool exact = false;  ///< Integers that stand for nothing else, of which none may differ.
 };
 Difference Compare(const skiff::TensorView& got, const skiff::TensorView& expected);
 

@@ -79,6 +79,11 @@ void JsonWriter::Integer(const char* key, int64_t number) {
   std::fprintf(to_, "%lld", static_cast<long long>(number));
 }
 
+void JsonWriter::Unsigned(const char* key, uint64_t number) {
+  Key(key);
+  std::fprintf(to_, "%llu", static_cast<unsigned long long>(number));
+}
+
 void JsonWriter::Real(const char* key, double number) {
   if (!std::isfinite(number)) return Text(key, std::isnan(number) ? "nan" : number < 0 ? "-inf" : "inf");
   Key(key);

@@ -13,6 +13,7 @@ class JsonWriter {
   /// Bytes that are no UTF-8 are replaced.
   void Text(const char* key, const char* text);
   void Integer(const char* key, int64_t number);
+  void Unsigned(const char* key, uint64_t number);
   /// NaN and infinities, which JSON does not have, are the strings "nan", "inf" and "-inf".
   void Real(const char* key, double number);
   void Flag(const char* key, bool value);

@@ -65,7 +65,8 @@ bool CompareOutput(const Arguments& arguments, const NamedFile& expected, const 
       !file.Read(tensor))
     return false;
   compared->found = Compare(got.value(), tensor);
-  compared->ok = compared->found.difference <= arguments.tolerance * compared->found.largest;
+  compared->ok = compared->found.difference <=
+                 (compared->found.exact ? 0 : arguments.tolerance * compared->found.largest);
   return true;
 }
 

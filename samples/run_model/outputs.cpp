@@ -23,6 +23,15 @@ void Write(JsonWriter& json, const char* key, double value, bool real) {
   }
 }
 
+/// Of 64 bits a double does not hold all.
+void Write(JsonWriter& json, const char* key, const skiff::TensorView& tensor, const Numbers& numbers,
+           int64_t i) {
+  if (numbers.real()) return json.Real(key, numbers[i]);
+  if (tensor.dtype == skiff::DType::kI64) return json.Integer(key, tensor.as<int64_t>()[i]);
+  if (tensor.dtype == skiff::DType::kU64) return json.Unsigned(key, tensor.as<uint64_t>()[i]);
+  json.Integer(key, static_cast<int64_t>(numbers[i]));
+}
+
 /// Calls use(row, rows, rank, class) for the best classes of each row of scores: along the first axis, none
 /// but that and the classes' being longer than 1. Nothing for other outputs. False after a message.
 template <class Use>
@@ -85,14 +94,20 @@ bool WriteOutput(JsonWriter& json, const skiff::PortInfo& port, const skiff::Ten
   const int64_t count = tensor.shape.elements();
   int64_t not_finite = 0;
   double sum = 0;
-  double min = count > 0 ? numbers[0] : 0;
-  double max = min;
+  int64_t min = 0;
+  int64_t max = 0;
+  const auto is_below = [&](int64_t a, int64_t b) {
+    if (numbers.real()) return numbers[a] < numbers[b];
+    if (tensor.dtype == skiff::DType::kI64) return tensor.as<int64_t>()[a] < tensor.as<int64_t>()[b];
+    if (tensor.dtype == skiff::DType::kU64) return tensor.as<uint64_t>()[a] < tensor.as<uint64_t>()[b];
+    return numbers[a] < numbers[b];
+  };
   for (int64_t i = 0; i < count; ++i) {
     const double value = numbers[i];
     not_finite += std::isfinite(value) ? 0 : 1;
     sum += value;
-    min = value < min ? value : min;
-    max = value > max ? value : max;
+    if (is_below(i, min) || std::isnan(numbers[min])) min = i;
+    if (is_below(max, i) || std::isnan(numbers[max])) max = i;
   }
   json.Begin(nullptr, '{');
   json.Text("name", port.name);
@@ -103,13 +118,12 @@ bool WriteOutput(JsonWriter& json, const skiff::PortInfo& port, const skiff::Ten
   json.Integer("elements", count);
   json.Integer("not_finite", not_finite);
   if (count > 0) {
-    Write(json, "min", min, numbers.real());
-    Write(json, "max", max, numbers.real());
+    Write(json, "min", tensor, numbers, min);
+    Write(json, "max", tensor, numbers, max);
     json.Real("mean", sum / static_cast<double>(count));
   }
   json.Begin("first_values", '[');
-  for (int64_t i = 0; i < std::min(count, kFirstValues); ++i)
-    Write(json, nullptr, numbers[i], numbers.real());
+  for (int64_t i = 0; i < std::min(count, kFirstValues); ++i) Write(json, nullptr, tensor, numbers, i);
   json.End(']');
   bool any = false;
   const bool ok = ForEachClass(port, tensor, top, [&](int64_t row, int64_t rows, size_t, const auto& one) {

@@ -15,12 +15,14 @@ void PathOf(const char* folder, skiff::Span<const skiff::PortInfo> ports, int in
             size_t size) {
   char name[128];
   FileNameOf(ports[static_cast<size_t>(index)].name, name, sizeof(name));
-  const auto same = [&](const skiff::PortInfo& other) {
+  // In the order of their names, as `skiff run` writes and reads them.
+  const auto comes_first = [&](const skiff::PortInfo& other) {
     char taken[sizeof(name)];
     FileNameOf(other.name, taken, sizeof(taken));
-    return std::strcmp(taken, name) == 0;
+    return std::strcmp(taken, name) == 0 &&
+           std::strcmp(other.name, ports[static_cast<size_t>(index)].name) < 0;
   };
-  const auto before = std::count_if(ports.begin(), ports.begin() + index, same);
+  const auto before = std::count_if(ports.begin(), ports.end(), comes_first);
   std::snprintf(path, size, before == 0 ? "%s/%s.npy" : "%s/%s_%d.npy", folder, name,
                 static_cast<int>(before) + 1);
 }

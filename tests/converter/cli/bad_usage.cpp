@@ -48,6 +48,8 @@ std::vector<BadInput> BadUsage() {
       ConvertUsage("ShapeTwice", {"--shape", "x=1x4", "--shape", "x=1x4"}, {"--shape x=1x4", "once"}),
       ConvertUsage("SetWithoutNumber", {"--set", "sr"}, {"--set sr", "NAME=NUMBER"}),
       ConvertUsage("SetOfWords", {"--set", "sr=high"}, {"--set sr=high", "sr=16000"}),
+      ConvertUsage("SetOfMoreThan53Bits", {"--set", "sr=9007199254740993"},
+                   {"--set sr=", "9007199254740992"}),
       ConvertUsage("SetTwice", {"--set", "sr=1", "--set", "sr=2"}, {"--set sr=2", "once"}),
       ConvertUsage("DimWithoutSize", {"--dim", "batch"}, {"--dim batch", "NAME=SIZE"}),
       ConvertUsage("DimOfWords", {"--dim", "batch=big"}, {"--dim batch=big", "NAME=SIZE"}),

@@ -488,6 +488,24 @@ TEST_F(EndToEnd, DeviceProgramComparesRawFiles) {
   EXPECT_THAT(other.output, HasSubstr("MISMATCH: 'logits'"));
 }
 
+/// An id is right or wrong, also where no double tells it from the next.
+TEST_F(EndToEnd, DeviceProgramComparesIntegersAsTheyAre) {
+  const std::string source =
+      folder_->Write("ids.txt", "graph g { input x: i64[2]  y = Add(x, x)  output y = y }");
+  Succeed({"convert", source, "-o", *folder_ / "ids.skiff"});
+  const int64_t large = int64_t{1} << 60;
+  WriteNpy(*folder_ / "x.npy", TensorData::OfInts({2, large / 2}).view());
+  const auto run = [&](int64_t small, int64_t more) {
+    WriteNpy(*folder_ / "y.npy", TensorData::OfInts({small, large + more}).view());
+    return RunProgram(SKIFF_RUN, {*folder_ / "ids.skiff", "--input", "x=" + (*folder_ / "x.npy"), "--expect",
+                                  "y=" + (*folder_ / "y.npy")})
+        .exit_code;
+  };
+  EXPECT_EQ(run(4, 0), 0);
+  EXPECT_EQ(run(5, 0), 3);
+  EXPECT_EQ(run(4, 1), 3);
+}
+
 TEST_F(EndToEnd, DeviceProgramReadsWhatItWrites) {
   const std::string reference = kSample + "/reference/A_roboto-regular_64x64";
   const std::string input = "image=" + reference + "/input_image.npy";

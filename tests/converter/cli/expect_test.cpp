@@ -69,5 +69,14 @@ TEST_F(ExpectTest, ItsOwnWordsAreShown) {
   EXPECT_THAT(Parity().error, HasSubstr("137"));
 }
 
+/// A model's folder may hold files that are called as Python's modules.
+TEST_F(ExpectTest, NoModuleOfTheCurrentFolderIsRun) {
+  const std::string spoilt = "import os; open(os.path.join(os.path.dirname(__file__), 'ran'), 'w')\n";
+  for (const char* name : {"onnxruntime.py", "numpy.py", "json.py"}) folder_.Write(name, spoilt);
+  WritePython("cd " + folder_.path() + " && exec python3 \"$@\"");
+  Parity();
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "ran"));
+}
+
 }  // namespace
 }  // namespace skiff::testing

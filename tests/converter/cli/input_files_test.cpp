@@ -9,6 +9,7 @@
 #include <set>
 
 #include "cli/calibration_inputs.h"
+#include "cli/output_files.h"
 #include "convert.h"
 #include "files/npy.h"
 #include "files/tensor_files.h"
@@ -308,6 +309,32 @@ TEST(CalibrationCalls, OfVeryManyRowsWithoutElements) {
   const PortInfo ports[] = {Port("x", DType::kI8, Shape{1, 0})};
   const std::vector<NamedTensors> given = {{{"x", TensorData(DType::kI8, {1 << 28, 0})}}};
   EXPECT_EQ(SplitCalls(given, {ports, 1}, 3).size(), 3u);
+}
+
+/// An ONNX test set for names that tf2onnx and Keras give.
+TEST(InputFolder, NumbersAreOfAllInputsWhereNamesAreNot) {
+  const PortInfo ports[] = {Port("input_1", DType::kI64, {1}), Port("input_2", DType::kI64, {1})};
+  const TempFolder numbered;
+  WriteInts(numbered, "input_0.npy", {10});
+  WriteInts(numbered, "input_1.npy", {11});
+  const NamedTensors places = ReadInputFolder(numbered.path(), {ports, 2});
+  EXPECT_EQ(places.at("input_1").ToInts(), (std::vector<int64_t>{10}));
+  EXPECT_EQ(places.at("input_2").ToInts(), (std::vector<int64_t>{11}));
+  const TempFolder named;
+  WriteInts(named, "input_1.npy", {1});
+  WriteInts(named, "input_2.npy", {2});
+  const NamedTensors names = ReadInputFolder(named.path(), {ports, 2});
+  EXPECT_EQ(names.at("input_1").ToInts(), (std::vector<int64_t>{1}));
+  EXPECT_EQ(names.at("input_2").ToInts(), (std::vector<int64_t>{2}));
+}
+
+TEST(InputFolder, HoldsWhatIsWrittenOfNamesThatAreOneAsFiles) {
+  const TempFolder folder;
+  WriteTensors(folder.path(), {{"a/b", TensorData::OfInts({1})}, {"a:b", TensorData::OfInts({2})}});
+  const PortInfo ports[] = {Port("a:b", DType::kI64, {1}), Port("a/b", DType::kI64, {1})};
+  const NamedTensors inputs = ReadInputFolder(folder.path(), {ports, 2});
+  EXPECT_EQ(inputs.at("a/b").ToInts(), (std::vector<int64_t>{1}));
+  EXPECT_EQ(inputs.at("a:b").ToInts(), (std::vector<int64_t>{2}));
 }
 
 }  // namespace

@@ -11,7 +11,6 @@ namespace skiff::cli {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -52,9 +51,10 @@ TEST(OutputSummary, OfManyElements) {
   const PortInfo port = Port();
   const TensorData numbers = codes.Quantized(CopyOf(&quantization));
   const OutputSummary summary = Summarise(port, numbers, {}, "");
-  EXPECT_THAT(summary.first, ElementsAre(1, 2, 1, 2, 1, 2));
-  EXPECT_EQ(summary.min, 1);
-  EXPECT_EQ(summary.max, 200);
+  const Json json = OutputJson(summary);
+  EXPECT_EQ(json["first_values"], Json({1, 2, 1, 2, 1, 2}));
+  EXPECT_EQ(json["min"], 1);
+  EXPECT_EQ(json["max"], 200);
   EXPECT_DOUBLE_EQ(summary.mean, (3.0 * kRows + 198) / (2 * kRows));
 }
 
@@ -71,6 +71,26 @@ TEST(OutputSummary, BestClassesOfEachRow) {
   const TensorData tensor(DType::kF32, {2, 2}, scores);
   EXPECT_THAT(OutputText(Summarise(port, tensor, {}, "")),
               AllOf(HasSubstr("row 0:\n  1. b  (score 2"), HasSubstr("row 1:\n  1. a  (score 4")));
+}
+
+/// Doubles hold 53 bits.
+TEST(OutputSummary, LongIntegersAreWhole) {
+  const PortInfo port = Port();
+  const uint64_t codes[] = {~uint64_t{0}, ~uint64_t{0} - 1};
+  const TensorData numbers(DType::kU64, {2}, codes);
+  const Json json = OutputJson(Summarise(port, numbers, {}, ""));
+  EXPECT_EQ(json["first_values"], Json({codes[0], codes[1]}));
+  EXPECT_EQ(json["min"], codes[1]);
+  EXPECT_EQ(json["max"], codes[0]);
+  const TensorData signs = TensorData::OfInts({-9007199254740993, 9007199254740993});
+  EXPECT_THAT(TextOf(signs), AllOf(HasSubstr("min -9007199254740993, max 9007199254740993"),
+                                   HasSubstr("first values: -9007199254740993 9007199254740993")));
+}
+
+TEST(OutputSummary, NaNIsNeitherLeastNorMostWhereverItStands) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const std::vector<float>& values : {std::vector<float>{nan, 1, 2}, std::vector<float>{1, 2, nan}})
+    EXPECT_THAT(TextOf(TensorData(DType::kF32, {3}, values.data())), HasSubstr("min 1, max 2"));
 }
 
 }  // namespace
