@@ -9,6 +9,7 @@
 #include "graph/error.h"
 #include "graph/evaluate_within.h"
 #include "graph/node_types.h"
+#include "graph/op_steps.h"
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
 
@@ -107,8 +108,23 @@ std::vector<TensorView> InferOutputs(OpCode op, const AttrStorage& attrs,
 
 namespace {
 
-/// EvaluateOp(), whose outputs may take no more than `bytes_left`.
-std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, OpCode op, const AttrStorage& attrs,
+/// Of a value, for its place and what makes it: operators of one element take time as well.
+constexpr uint64_t kStepsOfValue = 4096;
+
+void TakeWork(int64_t* left, uint64_t steps, const std::string& speaker) {
+  if (left == nullptr) return;
+  if (steps > static_cast<uint64_t>(*left))
+    Throw(StatusCode::kUnsupported,
+          "{}: it takes {} steps (multiply-adds, and bytes moved), and {} are left of what a run in eager "
+          "mode may "
+          "take",
+          speaker, steps, *left);
+  *left -= static_cast<int64_t>(steps);
+}
+
+/// EvaluateOp(), whose outputs may take no more than `bytes_left`; `work` is as in EvaluateLimits.
+std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, int64_t* work, OpCode op,
+                                         const AttrStorage& attrs,
                                          const std::vector<const TensorData*>& inputs, size_t output_count,
                                          const std::string& node_name,
                                          const std::vector<DeclaredType>& declared) {
@@ -126,6 +142,11 @@ std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, OpCode op, const A
     Throw(StatusCode::kUnsupported,
           "{}: its results take {} MiB, and {} MiB are left of what a run in eager mode may take",
           Speaker(node_name, *def), bytes >> 20, bytes_left >> 20);
+  if (work != nullptr) {
+    std::vector<const TensorView*> present(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i) present[i] = inputs[i] == nullptr ? nullptr : &input_views[i];
+    TakeWork(work, StepsOf(op, attrs, present, types), Speaker(node_name, *def));
+  }
   std::vector<TensorData> outputs;
   std::vector<TensorView> output_views;
   for (size_t i = 0; i < types.size(); ++i) {
@@ -152,7 +173,7 @@ std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, OpCode op, const A
 std::vector<TensorData> EvaluateOp(OpCode op, const AttrStorage& attrs,
                                    const std::vector<const TensorData*>& inputs, size_t output_count,
                                    const std::string& node_name, const std::vector<DeclaredType>& declared) {
-  return EvaluateOpWithin(UINT64_MAX, op, attrs, inputs, output_count, node_name, declared);
+  return EvaluateOpWithin(UINT64_MAX, nullptr, op, attrs, inputs, output_count, node_name, declared);
 }
 
 namespace {
@@ -195,6 +216,7 @@ struct Left {
   uint64_t bytes;   ///< Of each graph's values: those of a body are gone when it has run.
   int64_t* steps;   ///< Of all loops together.
   int64_t at_most;  ///< These, at first.
+  int64_t* work;    ///< Null: there is no limit.
 };
 
 std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
@@ -204,6 +226,8 @@ std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
 /// Runs a graph over its inputs in order; the outputs in order.
 std::vector<TensorData> RunGraph(const Graph& graph, const std::vector<TensorData>& inputs,
                                  const EvaluateOptions& options, Left left) {
+  TakeWork(left.work, kStepsOfValue * static_cast<uint64_t>(graph.value_count()),
+           fmt::format("graph '{}'", graph.name));
   std::vector<TensorData> live(static_cast<size_t>(graph.value_count()));
   std::vector<size_t> remaining(live.size(), 0);
   for (ValueId id = 0; id < graph.value_count(); ++id) {
@@ -286,8 +310,8 @@ std::vector<TensorData> RunNode(const Graph& graph, const Node& node,
   std::vector<DeclaredType> declared;
   for (const ValueId id : node.outputs)
     declared.push_back({graph.value(id).dtype, graph.value(id).quantization});
-  std::vector<TensorData> results =
-      EvaluateOpWithin(left.bytes, node.op, node.attrs, inputs, node.outputs.size(), node.name, declared);
+  std::vector<TensorData> results = EvaluateOpWithin(left.bytes, left.work, node.op, node.attrs, inputs,
+                                                     node.outputs.size(), node.name, declared);
   if (options.adjust) options.adjust(node, inputs, results);
   return results;
 }
@@ -305,7 +329,7 @@ uint64_t MemoryLimit(const Graph& graph) {
 std::vector<TensorData> EvaluateNode(const Graph& graph, const Node& node,
                                      const std::vector<const TensorData*>& inputs) {
   int64_t steps = EvaluateLimits().steps;
-  return RunNode(graph, node, inputs, {}, {UINT64_MAX, &steps, steps});
+  return RunNode(graph, node, inputs, {}, {UINT64_MAX, &steps, steps, nullptr});
 }
 
 std::map<std::string, TensorData> Evaluate(const Graph& graph,
@@ -334,7 +358,8 @@ std::map<std::string, TensorData> EvaluateWithin(const EvaluateLimits& limits, c
   }
   int64_t steps = limits.steps;
   const uint64_t bytes = limits.bytes > 0 ? limits.bytes : MemoryLimit(graph);
-  std::vector<TensorData> results = RunGraph(graph, values, options, {bytes, &steps, limits.steps});
+  std::vector<TensorData> results =
+      RunGraph(graph, values, options, {bytes, &steps, limits.steps, limits.work});
   std::map<std::string, TensorData> outputs;
   // Where a variable is called as an output is, the output is meant.
   for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].name, std::move(results[i]));

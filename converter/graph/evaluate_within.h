@@ -12,6 +12,9 @@ struct EvaluateLimits {
   uint64_t bytes = 0;
   /// Steps of all loops in a run, as SessionOptions::loop_limit.
   int64_t steps = int64_t{1} << 24;
+  /// Steps of operators (StepsOf), of which a loop asks for as many as it likes: what this and other runs may
+  /// still take, and what is left then. Null: there is no limit.
+  int64_t* work = nullptr;
 };
 
 /// Evaluate() within limits. Throws Error, also (kUnsupported) beyond them.

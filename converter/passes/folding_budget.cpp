@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "core/extents.h"
-#include "ops/op_codes.h"
-#include "plan/work.h"
+#include "graph/op_steps.h"
 
 namespace skiff {
 namespace {
@@ -12,10 +10,6 @@ namespace {
 /// New constants may add this to those of the source, and as many bytes as these so many times.
 constexpr int64_t kMostAdded = int64_t{256} << 20;
 constexpr int64_t kMaxGrowth = 4;
-/// Multiply-adds and bytes moved, and so many for each byte of the source's constants: about two seconds, and
-/// for a large net a part of what its conversion takes anyway.
-constexpr int64_t kMostWork = int64_t{1} << 33;
-constexpr int64_t kWorkPerByte = 256;
 /// To compute with an element in double, and to round it again.
 constexpr int64_t kStepsPerNumber = 64;
 
@@ -34,7 +28,7 @@ FoldingBudget& BudgetOf(Graph& graph) {
   FoldingBudget& budget = graph.folding;
   if (budget.bytes >= 0) return budget;
   const int64_t bytes = ConstantBytes(graph);
-  budget = {kMostAdded + kMaxGrowth * bytes, kMostWork + kWorkPerByte * bytes};
+  budget = {kMostAdded + kMaxGrowth * bytes, kMostStepsAhead + kStepsAheadPerByte * bytes};
   return budget;
 }
 
@@ -42,35 +36,6 @@ bool Take(int64_t& left, int64_t wanted) {
   if (wanted > left) return false;
   left -= std::max<int64_t>(wanted, 0);
   return true;
-}
-
-/// Beside the operators that multiply matrices: windows, and what may look at all of one operand for each
-/// element of another.
-uint64_t StepsOf(const Graph& graph, const Node& node) {
-  const Shape& out = graph.value(node.outputs[0]).shape();
-  const Shape& in = graph.value(node.inputs[0]).shape();
-  const auto results = static_cast<uint64_t>(out.elements());
-  uint64_t largest = static_cast<uint64_t>(in.elements());
-  switch (node.op) {
-    case OpCode::kMaxPool2d:
-    case OpCode::kMaxPool2dIndices:
-    case OpCode::kAveragePool2d: {
-      const Ints& kernel = node.As<Pool2dAttrs>().kernel;
-      return SaturatingMultiply(results, static_cast<uint64_t>(std::min(kernel[0], in[1])) *
-                                             static_cast<uint64_t>(std::min(kernel[1], in[2])));
-    }
-    case OpCode::kRoiAlign:
-    case OpCode::kNonMaxSuppression:
-    case OpCode::kTreeEnsemble:
-    case OpCode::kDet:
-      for (const ValueId input : node.inputs) {
-        if (input != kNoValue)
-          largest = std::max(largest, static_cast<uint64_t>(graph.value(input).shape().elements()));
-      }
-      return SaturatingMultiply(std::max(results, static_cast<uint64_t>(in.elements())), largest);
-    default:
-      return 0;
-  }
 }
 
 }  // namespace
@@ -93,21 +58,18 @@ bool TakeFoldingCopy(Graph& graph, ValueId constant) {
 }
 
 bool TakeFoldingWork(Graph& graph, const Node& node) {
-  std::vector<PlanTensor> tensors;
-  std::vector<int32_t> inputs;
-  std::vector<int32_t> outputs;
-  const auto add = [&](ValueId id) {
-    if (id == kNoValue) return -1;
+  std::vector<TensorView> inputs;
+  std::vector<TensorView> outputs;
+  const auto view = [&](ValueId id) {
     const Value& value = graph.value(id);
-    tensors.emplace_back().view = TensorView(nullptr, value.dtype, value.shape());
-    return static_cast<int32_t>(tensors.size() - 1);
+    return TensorView(nullptr, value.dtype, value.shape());
   };
-  for (const ValueId input : node.inputs) inputs.push_back(add(input));
-  for (const ValueId output : node.outputs) outputs.push_back(add(output));
-  const PlanNode view{
-      FindOp(node.op), &node.attrs, "", {inputs.data(), inputs.size()}, {outputs.data(), outputs.size()}, {}};
-  const Work work = WorkOf(view, {tensors.data(), tensors.size()});
-  const uint64_t steps = SaturatingAdd(SaturatingAdd(work.multiply_adds, work.bytes), StepsOf(graph, node));
+  for (const ValueId input : node.inputs) inputs.push_back(input == kNoValue ? TensorView() : view(input));
+  for (const ValueId output : node.outputs) outputs.push_back(view(output));
+  std::vector<const TensorView*> present;
+  for (size_t i = 0; i < inputs.size(); ++i)
+    present.push_back(node.inputs[i] == kNoValue ? nullptr : &inputs[i]);
+  const uint64_t steps = StepsOf(node.op, node.attrs, present, outputs);
   return Take(BudgetOf(graph).work, static_cast<int64_t>(std::min<uint64_t>(steps, INT64_MAX)));
 }
 

@@ -13,7 +13,7 @@ namespace skiff {
 namespace {
 
 /// Of loops in what runs once, and is computed at conversion.
-constexpr int64_t kMostStepsOnce = int64_t{1} << 10;
+constexpr int64_t kMostStepsOnce = int64_t{1} << 20;
 
 }  // namespace
 
@@ -158,7 +158,8 @@ const std::map<std::string, TensorData>& TfliteImporter::ValuesBehind(int32_t su
     if (!variable.assigned) continue;
     once.graph_.AddOutput(name, variable.value);
   }
-  const EvaluateLimits limits{std::max<uint64_t>(shared_.bytes_left(), 1), kMostStepsOnce};
+  const EvaluateLimits limits{std::max<uint64_t>(shared_.bytes_left(), 1), kMostStepsOnce,
+                              &shared_.once_steps_left()};
   try {
     auto& values = shared_.first_values()[subgraph] = EvaluateWithin(limits, once.graph_, {});
     for (const auto& [name, value] : values)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/error.h"
+#include "graph/op_steps.h"
 #include "import/tflite/tensor.h"
 
 namespace skiff {
@@ -65,7 +66,8 @@ TfliteShared::TfliteShared(const TfliteFile& file)
     : file_(file),
       signatures_(SignaturesOf(file)),
       variables_(PortNames(file, signatures_)),
-      bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()) {
+      bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()),
+      once_steps_left_(kMostStepsAhead + kStepsAheadPerByte * static_cast<int64_t>(file.bytes().size())) {
   budget_.CountFile(static_cast<int64_t>(file.bytes().size()));
   std::set<uint32_t> seen;
   for (const TfliteSignature& signature : signatures_) {

@@ -66,6 +66,9 @@ class TfliteShared {
   /// FirstValueOfTflite.
   uint64_t& bytes_left() { return bytes_left_; }
 
+  /// What all that runs once may still take: see EvaluateLimits::work.
+  int64_t& once_steps_left() { return once_steps_left_; }
+
   /// Of all signatures together.
   ImportBudget& budget() { return budget_; }
 
@@ -99,6 +102,7 @@ class TfliteShared {
   TfliteMetadataRead metadata_read_;
   size_t part_count_ = 0;
   uint64_t bytes_left_;
+  int64_t once_steps_left_;
   ImportBudget budget_;
 };
 

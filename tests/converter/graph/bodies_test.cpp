@@ -259,6 +259,14 @@ TEST(Bodies, RunWithinLimits) {
   EXPECT_NE(run(6, 100, limits).find("the loops of a run take more than 5 steps"), std::string::npos);
   EXPECT_NE(run(1, 2000, limits).find("are left of what a run in eager mode may take"), std::string::npos);
   EXPECT_EQ(run(5, 2000, {}), "");
+  // Of all runs together, however many steps a loop has.
+  int64_t work = 1 << 20;
+  const EvaluateLimits worked{0, 1 << 20, &work};
+  EXPECT_EQ(run(5, 100, worked), "");
+  EXPECT_LT(work, 1 << 20);
+  EXPECT_NE(run(1 << 20, 100, worked).find("are left of what a run in eager mode may take"),
+            std::string::npos);
+  EXPECT_GE(work, 0);
 }
 
 TEST(Bodies, AreVerified) {
