@@ -30,10 +30,13 @@ ValueId EmitOnnxOfIntegers(OnnxBuilder& b, const char* suffix, std::string_view 
 /// What `build` makes of the node where its input 0 is of another dtype; output 0 has the input's again.
 void BuildAs(OnnxBuilder& b, DType dtype, void (*build)(OnnxBuilder&));
 
-/// A row whose steps overflow f16 where its result does not: such inputs are widened.
+/// A row whose steps overflow f16 where its result does not, and are none of integers': such inputs are
+/// widened, and results rounded towards zero to integers again.
 template <void (*kBuild)(OnnxBuilder&)>
 void BuildInSingle(OnnxBuilder& b) {
-  if (b.DTypeOf(b.Input(0)) == DType::kF16) return BuildAs(b, DType::kF32, kBuild);
+  const DType dtype = b.DTypeOf(b.Input(0));
+  if (dtype == DType::kF16 || dtype == DType::kI32 || dtype == DType::kI64)
+    return BuildAs(b, DType::kF32, kBuild);
   kBuild(b);
 }
 

@@ -68,7 +68,7 @@ Graph TfliteImporter::Import(const TfliteSignature& signature, const ImportOptio
   Scope scope = NewScope(signature.subgraph);
   graph_.name = TextOf(GraphOf(scope).name());
   if (graph_.name.empty()) graph_.name = "main";
-  metadata_ = ReadTfliteMetadata(file_, signature.subgraph, shared_.metadata_read());
+  metadata_ = shared_.metadata().Read(signature.subgraph);
   graph_.stated = metadata_.stated;
   for (const std::string& sentence : metadata_.left_out)
     graph_.left_out.push_back("left out of the metadata: " + sentence);

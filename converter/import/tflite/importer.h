@@ -89,7 +89,8 @@ class TfliteImporter {
   NodeBuilder::UntypedReasons untyped_;
   std::map<std::string, Variable> variables_;
   bool in_body_ = false;
-  bool in_once_ = false;  ///< What runs gives variables their first values.
+  std::set<int32_t> once_;  ///< Subgraphs that have run.
+  bool in_once_ = false;    ///< What runs gives variables their first values.
   Problems problems_;
 };
 

@@ -122,11 +122,15 @@ ValueId TfliteImporter::ReadVariable(const std::string& name) {
 
 /// Of a variable that this signature does not initialise.
 TensorData TfliteImporter::FirstValueByOthers(const std::string& name) {
-  const size_t others = in_once_ ? 0 : shared_.once().size();
-  for (size_t i = 0; i < others; ++i) {
-    const auto& values = ValuesBehind(shared_.once()[i]);
-    if (const auto found = values.find(name); found != values.end()) return found->second;
+  TfliteShared::FirstOfAll& first = shared_.first_of_all();
+  auto known = first.values.find(name);
+  while (!in_once_ && known == first.values.end() && first.count < shared_.once().size()) {
+    const auto& values = ValuesBehind(shared_.once()[first.count]);
+    ++first.count;
+    first.values.insert(values.begin(), values.end());
+    known = first.values.find(name);
   }
+  if (!in_once_ && known != first.values.end()) return known->second;
   const bool one = shared_.signatures().size() == 1;
   if (const auto found = one || in_once_ ? std::nullopt : shared_.FindAssignment(name)) {
     graph_.left_out.push_back(
@@ -141,6 +145,7 @@ void TfliteImporter::RunOnce(int32_t subgraph) {
   CheckSubgraph(subgraph);
   if (in_body_) Throw(StatusCode::kUnsupported, "gives variables first values inside of a loop or a branch");
   if (in_once_) Throw(StatusCode::kUnsupported, "runs once inside of what runs once, which may be itself");
+  if (!once_.insert(subgraph).second) return;
   for (const auto& [name, value] : ValuesBehind(subgraph)) variables_[name].first = value;
 }
 

@@ -15,11 +15,10 @@ namespace format = tflite::metadata;
 constexpr flatbuffers::uoffset_t kMaxDepth = 64;
 constexpr flatbuffers::uoffset_t kMaxTables = 100'000;
 
-/// Of all files of labels together; what real models have stays far below.
-constexpr uint64_t kMaxUnpacked = uint64_t{16} << 20;
-constexpr int64_t kMaxLabels = 1'000'000;
-/// Each is looked for in the whole archive.
-constexpr int kMaxFiles = 1000;
+/// Of a file in the archive.
+constexpr uint32_t kMaxNameBytes = 1000;
+/// Beside a text.
+constexpr uint64_t kNoteBytes = 64;
 
 template <class... Args>
 [[noreturn]] void Wrong(fmt::format_string<Args...> format, Args&&... args) {
@@ -41,9 +40,9 @@ std::vector<float> PerChannel(const flatbuffers::Vector<float>* numbers, uint32_
 
 class Reader {
  public:
-  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteMetadata& result,
-         TfliteMetadataRead& read)
-      : file_(file), graph_(graph), result_(result), read_(read) {}
+  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteMetadataLeft& left,
+         TfliteMetadata& result)
+      : file_(file), graph_(graph), left_(left), result_(result) {}
 
   void Read(const format::SubGraph& metadata) {
     ReadPorts("input", metadata.inputs(), SizeOf(graph_.inputs()), [&](uint32_t i, const format::Port& port) {
@@ -69,21 +68,26 @@ class Reader {
   void ReadPorts(const char* kind, const Ports* ports, uint32_t expected, ReadPort read) {
     // None at all is no mistake: the other list may be all that there is to say.
     if (SizeOf(ports) != 0 && SizeOf(ports) != expected) {
-      result_.left_out.push_back(fmt::format("it describes {} {}s of {}", SizeOf(ports), kind, expected));
+      LeaveOut(fmt::format("it describes {} {}s of {}", SizeOf(ports), kind, expected));
       return;
     }
     for (uint32_t i = 0; i < SizeOf(ports); ++i) {
       try {
         read(i, *ports->Get(i));
       } catch (const Error& error) {
-        result_.left_out.push_back(fmt::format("{} {}: {}", kind, i, error.what()));
+        LeaveOut(fmt::format("{} {}: {}", kind, i, error.what()));
       }
     }
   }
 
+  void LeaveOut(std::string sentence) {
+    if (--left_.sentences >= 0) result_.left_out.push_back(std::move(sentence));
+  }
+
+  /// Of a picture; empty where the tensor is none.
   std::vector<int32_t> ShapeOf(int32_t tensor) const {
     const auto* shape = graph_.tensors()->Get(static_cast<uint32_t>(tensor))->shape();
-    return SizeOf(shape) == 0 ? std::vector<int32_t>() : std::vector<int32_t>(shape->begin(), shape->end());
+    return SizeOf(shape) != 4 ? std::vector<int32_t>() : std::vector<int32_t>(shape->begin(), shape->end());
   }
 
   static std::optional<PictureNotes> ReadPicture(const format::Port& port,
@@ -122,12 +126,19 @@ class Reader {
   }
 
   std::vector<std::string> ReadLines(const format::PackedFile& packed) {
+    if (SizeOf(packed.name()) > kMaxNameBytes)
+      Wrong("the name of a file of labels has {} bytes; at most {} are looked for", packed.name()->size(),
+            kMaxNameBytes);
     const std::string name = TextOf(packed.name());
-    if (++files_ > kMaxFiles) Wrong("'{}': there are more than {} files of labels", name, kMaxFiles);
-    const std::string text = ReadArchived(file_.bytes(), name, kMaxUnpacked - read_.unpacked);
-    read_.unpacked += text.size();
-    read_.lines += std::count(text.begin(), text.end(), '\n');
-    if (read_.lines > kMaxLabels) Wrong("'{}': there are more than {} labels", name, kMaxLabels);
+    const TfliteMetadataLeft all;
+    if (--left_.files < 0)
+      Wrong("'{}': there are more than {} files of labels, those of all signatures together", name,
+            all.files);
+    const std::string text = ReadArchived(file_.bytes(), name, left_.bytes);
+    left_.bytes -= text.size();
+    left_.labels -= std::count(text.begin(), text.end(), '\n');
+    if (left_.labels < 0)
+      Wrong("'{}': there are more than {} labels, those of all signatures together", name, all.labels);
     return LabelsFromText(text);
   }
 
@@ -137,37 +148,45 @@ class Reader {
       if (const auto* score = unit.processing_as_ScoreThreshold()) {
         if (!std::isfinite(score->threshold()))
           Wrong("the threshold of its scores is {}", score->threshold());
-        stated.emplace_back("score_threshold", fmt::format("{}", score->threshold()));
+        Note(stated, "score_threshold", fmt::format("{}", score->threshold()));
       } else if (const auto* bert = unit.processing_as_BertTokenizer()) {
         AddTokenizer("bert", bert->vocabulary(), stated);
       } else if (const auto* pieces = unit.processing_as_SentencePieceTokenizer()) {
-        result_.left_out.emplace_back("the model of its SentencePiece tokenizer, which the program needs");
+        LeaveOut("the model of its SentencePiece tokenizer, which the program needs");
         AddTokenizer("sentencepiece", pieces->vocabulary(), stated);
       } else if (const auto* regex = unit.processing_as_RegexTokenizer()) {
         AddTokenizer("regex", regex->vocabulary(), stated);
-        stated.emplace_back("tokenizer_delimiters", TextOf(regex->delimiters()));
+        Note(stated, "tokenizer_delimiters", TextOf(regex->delimiters()));
       }
     }
   }
 
+  /// Ports and units may share a long text.
+  void Note(StatedNotes& stated, const char* key, std::string text) {
+    if (kNoteBytes + text.size() > left_.bytes)
+      Wrong("its labels and texts take more than {} bytes", TfliteMetadataLeft().bytes);
+    left_.bytes -= kNoteBytes + text.size();
+    stated.emplace_back(key, std::move(text));
+  }
+
   void AddTokenizer(const char* kind, const Files* vocabulary, StatedNotes& stated) {
-    stated.emplace_back("tokenizer", kind);
+    Note(stated, "tokenizer", kind);
     if (SizeOf(vocabulary) == 0) return;
     stated.emplace_back("vocabulary", fmt::format("{}", fmt::join(ReadLines(*vocabulary->Get(0)), "\n")));
   }
 
   const TfliteFile& file_;
   const tflite::SubGraph& graph_;
+  TfliteMetadataLeft& left_;
   TfliteMetadata& result_;
-  TfliteMetadataRead& read_;
-  int files_ = 0;
 };
 
 /// Empty where the file has none.
 Span<const uint8_t> MetadataBytes(const TfliteFile& file) {
   const auto* entries = file.model().metadata();
   for (uint32_t i = 0; i < SizeOf(entries); ++i) {
-    if (TextOf(entries->Get(i)->name()) != "TFLITE_METADATA") continue;
+    const flatbuffers::String* name = entries->Get(i)->name();
+    if (name == nullptr || name->string_view() != "TFLITE_METADATA") continue;
     const Span<const uint8_t> bytes = file.Buffer(entries->Get(i)->buffer());
     if (bytes.empty()) Wrong("it is an empty or absent buffer");
     return bytes;
@@ -177,21 +196,32 @@ Span<const uint8_t> MetadataBytes(const TfliteFile& file) {
 
 }  // namespace
 
-TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph, TfliteMetadataRead& read) {
-  const tflite::SubGraph& graph = file.subgraph(subgraph);
+void TfliteMetadataReader::Open() {
+  opened_ = true;
+  try {
+    // A copy: the buffer need not be aligned in the file.
+    const Span<const uint8_t> lying = MetadataBytes(file_);
+    bytes_.assign(lying.begin(), lying.end());
+    flatbuffers::Verifier verifier(bytes_.data(), bytes_.size(), kMaxDepth, kMaxTables);
+    if (!bytes_.empty() && !format::VerifyMetadataBuffer(verifier))
+      Wrong("it is truncated or damaged: its {} bytes are no such FlatBuffer", bytes_.size());
+  } catch (const Error& error) {
+    defect_ = error.what();
+  }
+}
+
+TfliteMetadata TfliteMetadataReader::Read(uint32_t subgraph) {
+  if (!opened_) Open();
+  const tflite::SubGraph& graph = file_.subgraph(subgraph);
   TfliteMetadata result;
   result.inputs.resize(SizeOf(graph.inputs()));
   result.outputs.resize(SizeOf(graph.outputs()));
+  if (!defect_.empty()) result.left_out.push_back(defect_);
+  if (!defect_.empty() || bytes_.empty()) return result;
+  const auto* graphs = format::GetMetadata(bytes_.data())->subgraphs();
+  if (subgraph >= SizeOf(graphs)) return result;
   try {
-    const Span<const uint8_t> lying = MetadataBytes(file);
-    if (lying.empty()) return result;
-    // A copy: the buffer need not be aligned in the file.
-    const std::vector<uint8_t> bytes(lying.begin(), lying.end());
-    flatbuffers::Verifier verifier(bytes.data(), bytes.size(), kMaxDepth, kMaxTables);
-    if (!format::VerifyMetadataBuffer(verifier))
-      Wrong("it is truncated or damaged: its {} bytes are no such FlatBuffer", bytes.size());
-    const auto* graphs = format::GetMetadata(bytes.data())->subgraphs();
-    if (subgraph < SizeOf(graphs)) Reader(file, graph, result, read).Read(*graphs->Get(subgraph));
+    Reader(file_, graph, left_, result).Read(*graphs->Get(subgraph));
   } catch (const Error& error) {
     result.left_out.emplace_back(error.what());
   }

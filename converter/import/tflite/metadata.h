@@ -3,6 +3,7 @@
 /// with it is a note, never an error.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,29 @@ struct TfliteMetadata {
   std::vector<std::string> left_out;       ///< A sentence for each thing that was, and why.
 };
 
-/// What was read of the files in the archive, by all signatures of a file together.
-struct TfliteMetadataRead {
-  uint64_t unpacked = 0;
-  int64_t lines = 0;
+/// What the metadata of a file may still become, that of all signatures together.
+struct TfliteMetadataLeft {
+  uint64_t bytes = uint64_t{16} << 20;  ///< Of files of labels, unpacked, and of texts.
+  int64_t labels = 1'000'000;
+  int files = 1000;  ///< Each is looked for in the whole archive.
+  int sentences = 10'000;
 };
 
-TfliteMetadata ReadTfliteMetadata(const TfliteFile& file, uint32_t subgraph, TfliteMetadataRead& read);
+class TfliteMetadataReader {
+ public:
+  /// The file outlives it.
+  explicit TfliteMetadataReader(const TfliteFile& file) : file_(file) {}
+
+  TfliteMetadata Read(uint32_t subgraph);
+
+ private:
+  void Open();
+
+  const TfliteFile& file_;
+  bool opened_ = false;
+  std::vector<uint8_t> bytes_;  ///< Verified; empty where there are none.
+  std::string defect_;
+  TfliteMetadataLeft left_;
+};
 
 }  // namespace skiff

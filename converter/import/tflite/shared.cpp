@@ -66,16 +66,17 @@ TfliteShared::TfliteShared(const TfliteFile& file)
     : file_(file),
       signatures_(SignaturesOf(file)),
       variables_(PortNames(file, signatures_)),
+      metadata_(file),
       bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()),
       once_steps_left_(kMostStepsAhead + kStepsAheadPerByte * static_cast<int64_t>(file.bytes().size())) {
   budget_.CountFile(static_cast<int64_t>(file.bytes().size()));
   std::set<uint32_t> seen;
+  std::set<int32_t> run;
   for (const TfliteSignature& signature : signatures_) {
     if (!seen.insert(signature.subgraph).second) continue;
     ForEach(file, signature.subgraph, BuiltinOperator::CALL_ONCE, [&](const tflite::Operator& node) {
       const auto* options = node.options_as_CallOnceOptions();
-      if (options == nullptr) return;
-      if (std::find(once_.begin(), once_.end(), options->init_subgraph()) == once_.end())
+      if (options != nullptr && run.insert(options->init_subgraph()).second)
         once_.push_back(options->init_subgraph());
     });
   }

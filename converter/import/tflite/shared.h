@@ -53,6 +53,13 @@ class TfliteShared {
   const std::vector<int32_t>& once() const { return once_; }
   /// What variables are behind a subgraph that runs once; computed by whoever asks first.
   std::map<int32_t, std::map<std::string, TensorData>>& first_values() { return first_values_; }
+  /// The same of the first of these subgraphs, so many of them, by variable: where several give one a value,
+  /// the first does.
+  struct FirstOfAll {
+    size_t count = 0;
+    std::map<std::string, TensorData> values;
+  };
+  FirstOfAll& first_of_all() { return first_of_all_; }
 
   /// The signature that assigns a variable, and zeros of the type that it assigns: what the variable is made
   /// of where the file says of none of its signatures that it initialises it.
@@ -72,8 +79,7 @@ class TfliteShared {
   /// Of all signatures together.
   ImportBudget& budget() { return budget_; }
 
-  /// What was read of the labels in the file, of all signatures together.
-  TfliteMetadataRead& metadata_read() { return metadata_read_; }
+  TfliteMetadataReader& metadata() { return metadata_; }
 
   /// Counts operators, inputs and outputs that are imported. Throws Error (kUnsupported) beyond the limit.
   void CountParts(size_t count);
@@ -93,13 +99,14 @@ class TfliteShared {
   const TfliteFile& file_;
   std::vector<TfliteSignature> signatures_;
   TfliteVariableNames variables_;
+  TfliteMetadataReader metadata_;
   std::vector<int32_t> once_;
   std::map<int32_t, std::map<std::string, TensorData>> first_values_;
+  FirstOfAll first_of_all_;
   std::map<ConstantKey, TensorData> constants_;
   std::map<std::string, TensorData> tables_;
   std::optional<std::map<std::string, Assigned>> assignments_;  ///< By variable; once someone has asked.
   uint64_t constant_bytes_ = 0;
-  TfliteMetadataRead metadata_read_;
   size_t part_count_ = 0;
   uint64_t bytes_left_;
   int64_t once_steps_left_;

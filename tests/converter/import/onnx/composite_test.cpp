@@ -199,6 +199,27 @@ TEST(OnnxNorms, NormsOfLargeHalves) {
   }
 }
 
+/// Of integers they are integers, rounded towards zero: as ONNX Runtime has them.
+TEST(OnnxNorms, OfIntegers) {
+  const std::pair<const char*, int64_t> rows[] = {
+      {"ReduceL2", 907}, {"ReduceLogSum", 6}, {"ReduceLogSumExp", 905}};
+  for (const DType dtype : {DType::kI32, DType::kI64}) {
+    for (const auto& [op, expected] : rows) {
+      OnnxModel model(13);
+      model.AddInput("x", {1, 3}, dtype == DType::kI32 ? onnx::TensorProto::INT32 : onnx::TensorProto::INT64);
+      SetInts(model.AddNode(op, {"x"}, {"y"}), "axes", {1});
+      model.AddOutput("y");
+      const TensorData wide = TensorData::OfInts({905, 71, 18});
+      const std::vector<int32_t> narrow = {905, 71, 18};
+      const void* numbers = wide.data();
+      if (dtype == DType::kI32) numbers = narrow.data();
+      const TensorData y = RunModel(model, {{"x", TensorData(dtype, {1, 3}, numbers)}});
+      EXPECT_EQ(y.dtype(), dtype) << op;
+      EXPECT_EQ(y.ToInts(), std::vector<int64_t>{expected}) << op;
+    }
+  }
+}
+
 TEST(OnnxDropout, TheMaskKeepsEverything) {
   for (int64_t opset : {9, 13, 22}) {
     OnnxModel model(opset);

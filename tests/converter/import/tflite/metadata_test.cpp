@@ -354,5 +354,41 @@ TEST(TfliteMetadata, WhatUnpacksToTooMuchIsLeftOut) {
   ExpectLeftOut(WithArchive(net, std::string(2'000'000, '\n')), "more than 1000000 labels");
 }
 
+/// The same files for each signature: what they become is bounded, not what lies in the archive.
+TEST(TfliteMetadata, LimitsHoldForAllSignaturesTogether) {
+  std::string net = NetWith({}, BytesOf(Described({1}, {1})));
+  const std::unique_ptr<tflite::ModelT> model(tflite::GetModel(net.data())->UnPack());
+  for (int i = 0; i < 5; ++i) model->signatures.push_back(std::make_unique<tflite::SignatureT>());
+  flatbuffers::FlatBufferBuilder builder;
+  tflite::FinishModelBuffer(builder, tflite::Model::Pack(builder, model.get()));
+  net.assign(reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize());
+  const auto left_out = [&](const std::string& labels) {
+    const std::string bytes = WithArchive(net, labels);
+    const auto source = OpenTfliteBytes(bytes.data(), bytes.size());
+    std::vector<size_t> counts;
+    std::string last;
+    for (size_t i = 0; i < source->signatures().size(); ++i) {
+      const Graph graph = source->Import(i, {});
+      counts.push_back(graph.left_out.size());
+      if (!graph.left_out.empty()) last = graph.left_out[0];
+    }
+    EXPECT_THAT(counts, ElementsAre(0, 0, 0, 1, 1));
+    return last;
+  };
+  EXPECT_THAT(left_out(std::string(300'000, '\n')),
+              HasSubstr("more than 1000000 labels, those of all signatures together"));
+  EXPECT_THAT(left_out(std::string(5 << 20, 'a')), HasSubstr("are unpacked of this archive"));
+}
+
+/// Many units may refer to one text.
+TEST(TfliteMetadata, TextsThatUnitsShareAreLeftOut) {
+  md::MetadataT metadata = Described({0}, {1});
+  md::RegexTokenizerT regex;
+  regex.delimiters = std::string(1 << 20, 'x');
+  for (int i = 0; i < 20; ++i) AddUnit(metadata.subgraphs[0]->inputs[0]->process_units, regex);
+  ExpectLeftOut(WithArchive(NetWith({}, BytesOf(metadata)), Lines(24)),
+                "input 0: its labels and texts take more than 16777216 bytes");
+}
+
 }  // namespace
 }  // namespace skiff
