@@ -113,8 +113,10 @@ void Inspect(const InspectArguments& arguments) {
   const std::string& path = arguments.model;
   if (!IsSkiff(path)) return InspectSource(arguments);
   const ConvertArguments& source = arguments.source;
-  if (!source.fixed_inputs.empty() || !source.shapes.empty() || !source.dims.empty())
-    throw CLI::ValidationError("--set, --shape, --dim", "are for sources; a .skiff file has its own");
+  if (!source.fixed_inputs.empty() || !source.shapes.empty() || !source.dims.empty() ||
+      !source.signatures.empty())
+    throw CLI::ValidationError("--set, --shape, --dim, --signature",
+                               "are for sources; a .skiff file has its own");
   OpenedModel opened(path);
   if (arguments.dot) {
     Print("{}", SkiffDot(opened.model()));

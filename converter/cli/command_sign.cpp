@@ -118,13 +118,18 @@ void AddSign(CLI::App& app, int&) {
   CLI::App* command = app.add_subcommand("sign", "Sign a model, or make a key to sign with");
   auto arguments = std::make_shared<SignArguments>();
   command->add_option("model", arguments->model, "The .skiff file")->type_name("MODEL");
-  command->add_option("--key", arguments->key, "The secret key, NAME.key of --new-key")->type_name("FILE");
-  command->add_option("-o,--output", arguments->output, "Where the signature goes (default: MODEL.minisig)")
-      ->type_name("FILE");
+  CLI::Option* key = command->add_option("--key", arguments->key, "The secret key, NAME.key of --new-key")
+                         ->type_name("FILE");
+  CLI::Option* output =
+      command
+          ->add_option("-o,--output", arguments->output, "Where the signature goes (default: MODEL.minisig)")
+          ->type_name("FILE");
   command
       ->add_option("--new-key", arguments->new_key,
                    "Make a key: NAME.key, which is secret, and NAME.pub; print the line of the public one")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->excludes(key)
+      ->excludes(output);
   command->footer(kSignFooter);
   command->callback([arguments] { Sign(*arguments); });
 }

@@ -13,6 +13,8 @@ constexpr int64_t kMinusInfinity = INT64_MIN;
 constexpr int64_t kInfinity = INT64_MAX;
 /// Longer sums are kept whole: multiplying two of them would explode.
 constexpr size_t kMaxTerms = 32;
+/// Of a sum; each value that has it as an extent has a copy.
+constexpr size_t kMaxSummands = 64;
 /// How many quotients of a sum are replaced to find its bounds, and their largest divisor.
 constexpr int kQuotientDepth = 3;
 constexpr int64_t kMostDivisor = 1 << 16;
@@ -263,13 +265,19 @@ void Dim::AddTerm(Term term) {
 }
 
 Dim operator+(const Dim& a, const Dim& b) {
+  // Too long to go on with: one term of its own that equals itself.
+  if (a.terms_.size() + b.terms_.size() > kMaxSummands) {
+    const bool first = a.terms_.size() >= b.terms_.size();
+    const Dim opaque = Dim::OfAtom(Dim::Kind::kFloorDivide, first ? a : b, Dim(1));
+    return first ? opaque + b : a + opaque;
+  }
   Dim sum = a;
   sum.value = SaturatingAdd(a.value, b.value);
   for (const Dim::Term& term : b.terms_) sum.AddTerm(term);
   return sum;
 }
 
-Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
+Dim operator-(const Dim& a, const Dim& b) { return a == b ? Dim(0) : a + b * Dim(-1); }
 
 Dim operator*(const Dim& a, const Dim& b) {
   std::vector<Dim::Term> left = a.terms_;

@@ -142,11 +142,7 @@ std::vector<TensorData> EvaluateOpWithin(uint64_t bytes_left, int64_t* work, OpC
     Throw(StatusCode::kUnsupported,
           "{}: its results take {} MiB, and {} MiB are left of what a run in eager mode may take",
           Speaker(node_name, *def), bytes >> 20, bytes_left >> 20);
-  if (work != nullptr) {
-    std::vector<const TensorView*> present(inputs.size());
-    for (size_t i = 0; i < inputs.size(); ++i) present[i] = inputs[i] == nullptr ? nullptr : &input_views[i];
-    TakeWork(work, StepsOf(op, attrs, present, types), Speaker(node_name, *def));
-  }
+  if (work != nullptr) TakeWork(work, StepsOf(op, attrs, inputs, types), Speaker(node_name, *def));
   std::vector<TensorData> outputs;
   std::vector<TensorView> output_views;
   for (size_t i = 0; i < types.size(); ++i) {

@@ -162,6 +162,9 @@ struct FoldingBudget {
   int64_t work = 0;
 };
 
+/// Some seconds.
+inline constexpr int64_t kMostKnownValueSteps = int64_t{1} << 32;
+
 class Graph {
  public:
   /// No real net comes near. In a file that is one long chain each node could stand for all in front of it.
@@ -180,6 +183,8 @@ class Graph {
   /// with, or supposed where the file says nothing.
   std::vector<std::string> left_out;
   FoldingBudget folding;
+  /// What looking for known values may still take, until InferShapes() begins anew; see FindKnownValue().
+  mutable int64_t known_value_steps = kMostKnownValueSteps;
   /// What the source says of the whole net.
   StatedNotes stated;
 

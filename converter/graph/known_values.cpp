@@ -6,13 +6,20 @@
 #include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/node_types.h"
+#include "graph/op_steps.h"
+#include "graph/symbolic_rules.h"
 #include "ops/op_codes.h"
 
 namespace skiff {
 namespace {
 
-/// No axis or matrix is computed from more nodes.
+/// No axis or matrix is computed from more nodes that nobody has asked of yet.
 constexpr size_t kMaxNodes = 1024;
+/// To look at a node, beside what it has to do.
+constexpr int64_t kStepsOfNode = 1024;
+/// Of a node that decides shapes: more than one of kMaxShapeElements takes.
+constexpr uint64_t kMostStepsOfShapeNode = uint64_t{1} << 17;
+constexpr KnownValueBudget kOfAllShapes{int64_t{256} << 20, kMostKnownValueSteps};
 
 template <class T>
 TensorData Narrowed(const Value& value) {
@@ -35,10 +42,17 @@ std::optional<TensorData> ElementsOf(const Value& value) {
   return {};
 }
 
+using Found = std::map<ValueId, std::optional<TensorData>>;
+
+struct Limits {
+  int64_t elements;
+  uint64_t steps;  ///< Of one node.
+};
+
 class Finder {
  public:
-  Finder(const Graph& graph, int64_t max_elements, int64_t& bytes_left)
-      : graph_(graph), max_elements_(max_elements), bytes_left_(bytes_left) {}
+  Finder(const Graph& graph, const Limits& limits, KnownValueBudget& left, Found& found)
+      : graph_(graph), limits_(limits), left_(left), found_(found) {}
 
   std::optional<TensorData> Find(ValueId id) {
     const Value& value = graph_.value(id);
@@ -46,7 +60,8 @@ class Finder {
     if (auto elements = ElementsOf(value)) return elements;
     if (value.producer == kNoNode) return {};
     if (const auto known = found_.find(id); known != found_.end()) return known->second;
-    if (++nodes_ > kMaxNodes) return {};
+    if (++nodes_ > kMaxNodes || left_.steps < kStepsOfNode) return {};
+    left_.steps -= kStepsOfNode;
     const Node& node = graph_.node(value.producer);
     for (const ValueId output : node.outputs) found_[output] = {};
     if (FindOp(node.op)->Is(kEffect) || !node.bodies.empty()) return {};
@@ -70,18 +85,21 @@ class Finder {
         continue;
       }
       std::optional<TensorData> data = Find(input);
-      if (!data || data->elements() > max_elements_) return;
+      if (!data || data->elements() > limits_.elements) return;
       inputs.push_back(&known.emplace_back(std::move(*data)));
     }
     try {
+      const std::vector<TensorView> outputs =
+          InferOutputs(node.op, node.attrs, inputs, node.outputs.size(), node.name);
       int64_t bytes = 0;
-      for (const TensorView& output :
-           InferOutputs(node.op, node.attrs, inputs, node.outputs.size(), node.name)) {
-        if (output.shape.elements() > max_elements_) return;
+      for (const TensorView& output : outputs) {
+        if (output.shape.elements() > limits_.elements) return;
         bytes += ElementBytes(output.dtype, output.shape.elements());
       }
-      if (bytes > bytes_left_) return;
-      bytes_left_ -= bytes;
+      const uint64_t steps = StepsOf(node.op, node.attrs, inputs, outputs);
+      if (bytes > left_.bytes || steps > limits_.steps || steps > static_cast<uint64_t>(left_.steps)) return;
+      left_.bytes -= bytes;
+      left_.steps -= static_cast<int64_t>(steps);
       std::vector<TensorData> results = EvaluateNode(graph_, node, inputs);
       for (size_t i = 0; i < results.size(); ++i) found_[node.outputs[i]] = std::move(results[i]);
       // Nobody asks again for what this node alone reads.
@@ -94,24 +112,35 @@ class Finder {
   }
 
   const Graph& graph_;
-  int64_t max_elements_;
-  int64_t& bytes_left_;
+  const Limits limits_;
+  KnownValueBudget& left_;
+  Found& found_;
   size_t nodes_ = 0;
-  std::map<ValueId, std::optional<TensorData>> found_;
 };
 
 }  // namespace
 
+KnownValues::KnownValues(const Graph& graph) : graph_(graph), left_(kOfAllShapes) {}
+
+std::optional<TensorData> KnownValues::Find(ValueId value) {
+  if (graph_.value(value).quantization) return {};  // These integers are no positions and no sizes.
+  return Finder(graph_, {kMaxShapeElements, kMostStepsOfShapeNode}, left_, found_).Find(value);
+}
+
 std::optional<TensorData> FindKnownValue(const Graph& graph, ValueId value, int64_t max_elements,
-                                         int64_t& bytes_left) {
-  if (graph.value(value).quantization) return {};  // These integers are no positions and no sizes.
-  return Finder(graph, max_elements, bytes_left).Find(value);
+                                         KnownValueBudget& left) {
+  if (graph.value(value).quantization) return {};
+  Found found;
+  return Finder(graph, {max_elements, UINT64_MAX}, left, found).Find(value);
 }
 
 std::optional<TensorData> FindKnownValue(const Graph& graph, ValueId value, int64_t max_elements) {
-  // At most eight bytes each.
-  int64_t bytes_left = static_cast<int64_t>(kMaxNodes) * max_elements * 8;
-  return FindKnownValue(graph, value, max_elements, bytes_left);
+  if (graph.value(value).quantization) return {};
+  KnownValueBudget left{kOfAllShapes.bytes, graph.known_value_steps};
+  Found found;
+  auto data = Finder(graph, {max_elements, kMostStepsOfShapeNode}, left, found).Find(value);
+  graph.known_value_steps = left.steps;
+  return data;
 }
 
 }  // namespace skiff

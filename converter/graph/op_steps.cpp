@@ -1,6 +1,7 @@
 #include "graph/op_steps.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "core/extents.h"
 #include "ops/op_codes.h"
@@ -10,6 +11,15 @@ namespace skiff {
 namespace {
 
 uint64_t ElementsOf(const TensorView& view) { return static_cast<uint64_t>(view.shape.elements()); }
+
+/// Exponentials and the like, beside the bytes moved.
+constexpr uint64_t kStepsOfFunction = 32;
+
+/// To compare, and to move what is compared.
+uint64_t SortSteps(uint64_t elements) {
+  constexpr uint64_t kStepsOfComparison = 8;
+  return SaturatingMultiply(elements, kStepsOfComparison * static_cast<uint64_t>(std::bit_width(elements)));
+}
 
 /// Beside the operators that multiply matrices.
 uint64_t LooksOf(OpCode op, const AttrStorage& attrs, const std::vector<const TensorView*>& inputs,
@@ -23,6 +33,9 @@ uint64_t LooksOf(OpCode op, const AttrStorage& attrs, const std::vector<const Te
       return SaturatingMultiply(ElementsOf(output), static_cast<uint64_t>(std::min(kernel[0], in[1])) *
                                                         static_cast<uint64_t>(std::min(kernel[1], in[2])));
     }
+    case OpCode::kTopK:
+    case OpCode::kUnique:
+      return SortSteps(ElementsOf(*inputs[0]));
     case OpCode::kRoiAlign:
     case OpCode::kNonMaxSuppression:
     case OpCode::kTreeEnsemble:
@@ -33,8 +46,11 @@ uint64_t LooksOf(OpCode op, const AttrStorage& attrs, const std::vector<const Te
       }
       return SaturatingMultiply(std::max(ElementsOf(output), ElementsOf(*inputs[0])), largest);
     }
+    case OpCode::kPow:
+    case OpCode::kSoftmax:
+      return SaturatingMultiply(ElementsOf(output), kStepsOfFunction);
     default:
-      return 0;
+      return FindOp(op)->Is(kUnary) ? SaturatingMultiply(ElementsOf(output), kStepsOfFunction) : 0;
   }
 }
 
@@ -54,6 +70,18 @@ uint64_t StepsOf(OpCode op, const AttrStorage& attrs, const std::vector<const Te
   const PlanNode node{FindOp(op), &attrs, "", {in.data(), in.size()}, {out.data(), out.size()}, {}};
   const Work work = WorkOf(node, {tensors.data(), tensors.size()});
   return SaturatingAdd(SaturatingAdd(work.multiply_adds, work.bytes), LooksOf(op, attrs, inputs, outputs[0]));
+}
+
+uint64_t StepsOf(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
+                 const std::vector<TensorView>& outputs) {
+  std::vector<TensorView> views(inputs.size());
+  std::vector<const TensorView*> present(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    views[i] = inputs[i]->view();
+    present[i] = &views[i];
+  }
+  return StepsOf(op, attrs, present, outputs);
 }
 
 }  // namespace skiff

@@ -18,4 +18,8 @@ inline constexpr int64_t kStepsAheadPerByte = 256;
 uint64_t StepsOf(OpCode op, const AttrStorage& attrs, const std::vector<const TensorView*>& inputs,
                  const std::vector<TensorView>& outputs);
 
+/// The same of elements that are there.
+uint64_t StepsOf(OpCode op, const AttrStorage& attrs, const std::vector<const TensorData*>& inputs,
+                 const std::vector<TensorView>& outputs);
+
 }  // namespace skiff

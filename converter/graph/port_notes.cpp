@@ -4,6 +4,7 @@ namespace skiff {
 
 std::vector<std::string> LabelsFromText(std::string_view text) {
   std::vector<std::string> labels;
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);

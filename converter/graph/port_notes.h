@@ -26,7 +26,10 @@ struct PortNotes {
   StatedNotes stated;                     ///< The keys without the port's name.
 };
 
-/// One label for each line; without the empty ones at the end.
+/// What some editors put before a text in UTF-8.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+/// One label for each line; without the empty ones at the end, and without a byte order mark.
 std::vector<std::string> LabelsFromText(std::string_view text);
 
 }  // namespace skiff

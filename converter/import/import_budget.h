@@ -9,12 +9,17 @@
 #include <string>
 #include <utility>
 
+#include "graph/known_values.h"
+#include "graph/op_steps.h"
+
 namespace skiff {
 
 /// What refers to the same bytes of a file again and again may take so many times the file, and so much
 /// beside: a small file shall not become many gigabytes.
 inline constexpr int64_t kMostShared = 4;
 inline constexpr int64_t kFreeShared = int64_t{64} << 20;
+
+inline constexpr KnownValueBudget kMostComputed{int64_t{2} << 30, kMostStepsAhead};
 
 /// Extents of loop variables that an iteration may change, by variable and axis.
 struct ChangingExtents {
@@ -31,8 +36,8 @@ struct ImportBudget {
 
   /// Of constants that importers make.
   int64_t constant_bytes_left = kFreeConstantBytes;
-  /// Of what importers compute where they could leave it to the device.
-  int64_t computed_bytes_left = int64_t{2} << 30;
+  /// What importers compute where they could leave it to the device.
+  KnownValueBudget computed = kMostComputed;
   /// Nodes and constants that importers make.
   int64_t nodes_left = kFreeNodes;
   /// Of the Symbols of bodies, each of which has all of those around it.

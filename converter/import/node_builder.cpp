@@ -463,9 +463,9 @@ ValueId NodeBuilder::Codes(const char* suffix, ValueId value) {
 
 ValueId NodeBuilder::Precomputed(const char* suffix, ValueId value) {
   constexpr int64_t kMaxElements = int64_t{1} << 24;
-  int64_t unlimited = std::numeric_limits<int64_t>::max();
-  int64_t& bytes_left = call_.budget == nullptr ? unlimited : call_.budget->computed_bytes_left;
-  std::optional<TensorData> data = FindKnownValue(graph_, value, kMaxElements, bytes_left);
+  KnownValueBudget of_node = kMostComputed;
+  KnownValueBudget& left = call_.budget == nullptr ? of_node : call_.budget->computed;
+  std::optional<TensorData> data = FindKnownValue(graph_, value, kMaxElements, left);
   // What was computed has been counted.
   return data ? graph_.AddConstant(HelperName(suffix), std::move(*data)) : value;
 }

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "graph/error.h"
+#include "graph/port_notes.h"
 #include "tune/buckets.h"
 
 namespace skiff {
@@ -32,6 +33,7 @@ ObservedShapes ReadObservedShapes(const std::string& path) {
     Throw(StatusCode::kInvalidArgument,
           "{}: is empty; a header of dimension names was expected, for example batch,seq,count", path);
   }
+  if (line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
   const std::vector<std::string> names = Cells(line);
   ObservedShapes shapes;
   for (int number = 2; std::getline(file, line); ++number) {

@@ -2,6 +2,7 @@
 
 #include "core/align.h"
 #include "core/error_capture.h"
+#include "core/memory_account.h"
 #include "core/platform.h"
 #include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/follow.h"
@@ -49,7 +50,7 @@ Status Segment::Prepare() {
     SKIFF_RETURN_IF_ERROR(Describe(node, nodes_[i - segment_.begin]));
     nodes_[i - segment_.begin].lower = FindLowering(nodes_[i - segment_.begin].types);
   }
-  if (kHasRowCodes) FindCodes();
+  if (kHasRowCodes) SKIFF_RETURN_IF_ERROR(FindCodes());
   return kHasOwnKernels ? FindPassing() : OkStatus();
 }
 
@@ -134,19 +135,21 @@ Status Segment::PrepareStep(uint32_t index) {
   return nodes_[index].step->Reshape();
 }
 
-Status Segment::ReshapeNode(uint32_t index, const MemoryLimit& limit) {
+Status Segment::ReshapeNode(uint32_t index, const AllocationLimit& limit) {
   Node& node = nodes_[index];
   node.mode = ModeFor(segment_.nodes[segment_.begin + index]);
   if (node.mode == Mode::kNothing) return OkStatus();
   if (node.mode == Mode::kReference) return UseReference(index);
   Status status = PrepareStep(index);
+  const bool reached = limit.reached();
+  if (status.ok() && reached) status = Status(StatusCode::kOutOfMemory);
   if (status.ok()) return status;
   if (status.code() == StatusCode::kUnsupported) return UseReference(index);
   // What XNNPACK leaves behind when memory runs out half way is not worth finding out: the next time begins
   // anew.
   node.step.reset();
   const PlanNode& plan_node = segment_.nodes[segment_.begin + index];
-  if (limit.reached()) {
+  if (reached) {
     return Fail(status.code(),
                 "node '%s' (%s): XNNPACK needs more for it than the memory limit of %llu bytes leaves "
                 "(SessionOptions::memory_limit)",
@@ -156,7 +159,7 @@ Status Segment::ReshapeNode(uint32_t index, const MemoryLimit& limit) {
               plan_node.op->name, StatusCodeName(status.code()));
 }
 
-Status Segment::ReshapeNodes(const MemoryLimit& limit, size_t* workspace) {
+Status Segment::ReshapeNodes(const AllocationLimit& limit, size_t* workspace) {
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(ReshapeNode(i, limit));
   if (kHasRowCodes) SKIFF_RETURN_IF_ERROR(LinkCodes());
   for (uint32_t i = 0; i < nodes_.size(); ++i) {
@@ -169,14 +172,16 @@ Status Segment::ReshapeNodes(const MemoryLimit& limit, size_t* workspace) {
 Status Segment::Reshape() {
   reshaped_ = bound_ = false;
   ChooseThreads();
-  const int64_t before = AllocatedByThisThread();
+  const int64_t before = MemoryOfThisThread();
   size_t workspace = 0;
-  const uint64_t held = static_cast<uint64_t>(xnnpack_bytes_);
-  const MemoryLimit limit(options_.memory_limit > held ? options_.memory_limit - held : 0);
+  const uint64_t held = static_cast<uint64_t>(step_bytes_);
+  const AllocationLimit limit(options_.memory_limit > held ? options_.memory_limit - held : 0);
   const Status status = ReshapeNodes(limit, &workspace);
-  xnnpack_bytes_ += AllocatedByThisThread() - before;
+  step_bytes_ += MemoryOfThisThread() - before;
   SKIFF_RETURN_IF_ERROR(status);
   SKIFF_RETURN_IF_ERROR(GrowWorkspace(workspace));
+  scratch_bytes_ = 0;
+  for (const Node& node : nodes_) scratch_bytes_ += node.reference.scratch_bytes();
   reshaped_ = true;
   return OkStatus();
 }
@@ -270,10 +275,9 @@ bool Segment::FellBack(uint32_t node) const {
 }
 
 uint64_t Segment::workspace_bytes() const {
-  uint64_t bytes = workspace_size_ + nodes_.size() * sizeof(Node);
+  uint64_t bytes = workspace_size_ + scratch_bytes_ + nodes_.size() * sizeof(Node);
   if (kHasOwnKernels && strips_ != nullptr) bytes += strips_->size() * sizeof(PlacedStrip);
-  if (xnnpack_bytes_ > 0) bytes += static_cast<uint64_t>(xnnpack_bytes_);
-  for (const Node& node : nodes_) bytes += node.reference.scratch_bytes();
+  if (step_bytes_ > 0) bytes += static_cast<uint64_t>(step_bytes_);
   return bytes;
 }
 

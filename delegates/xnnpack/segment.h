@@ -2,8 +2,8 @@
 #pragma once
 
 #include "core/fixed_array.h"
+#include "core/memory_account.h"
 #include "delegates/xnnpack/lower/step.h"
-#include "delegates/xnnpack/memory.h"
 #include "delegates/xnnpack/strip.h"
 #include "eager/reference_node.h"
 
@@ -34,8 +34,10 @@ class Segment final : public PreparedSegment {
     Environment environment;                ///< With the pool where the work is worth it.
     StepPointer step;                       ///< Null until the predicate accepts a shape.
     int32_t codes_from = -1;  ///< The FakeQuantize node of this segment that makes input 0 of a product.
-    bool needs_reals = true;  ///< Of a FakeQuantize: others than such products read its result, too.
-    bool follows = false;     ///< A step before runs it, too.
+    /// Of a FakeQuantize: such products read its result, and others; who does so at these extents.
+    bool needs_codes = false, needs_reals = false;
+    bool wants_codes = false, wants_reals = false;
+    bool follows = false;  ///< A step before runs it, too.
     bool reference_prepared = false;
     ReferenceNode reference;
   };
@@ -44,10 +46,10 @@ class Segment final : public PreparedSegment {
   Mode ModeFor(const PlanNode& node) const;
   Status Lower(uint32_t index);
   void ChooseThreads();
-  Status ReshapeNodes(const MemoryLimit& limit, size_t* workspace);
+  Status ReshapeNodes(const AllocationLimit& limit, size_t* workspace);
   Status PrepareStep(uint32_t index);
-  Status ReshapeNode(uint32_t index, const MemoryLimit& limit);
-  void FindCodes();
+  Status ReshapeNode(uint32_t index, const AllocationLimit& limit);
+  Status FindCodes();
   Status LinkCodes();
   Status FindPassing();
   uint32_t GrowStrip(uint32_t head, Strip* strip) const;
@@ -71,7 +73,8 @@ class Segment final : public PreparedSegment {
   FixedArray<Node> nodes_;
   void* workspace_ = nullptr;
   size_t workspace_size_ = 0;
-  int64_t xnnpack_bytes_ = 0;
+  int64_t step_bytes_ = 0;      ///< Of XNNPACK's operators, and of tables for them.
+  uint64_t scratch_bytes_ = 0;  ///< Of reference kernels.
 
   struct PlacedStrip {
     Strip strip;

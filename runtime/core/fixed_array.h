@@ -22,6 +22,7 @@ struct ArrayMemory {
   /// Replaces memory whose elements are destroyed by zeroed memory for `wanted` elements; null for none.
   /// kOutOfMemory also where this machine cannot address so many.
   Status Replace(uint64_t wanted, size_t bytes);
+  void Free();
 };
 
 template <class T>
@@ -37,7 +38,7 @@ class FixedArray {
   FixedArray& operator=(const FixedArray&) = delete;
   ~FixedArray() {
     Destroy();
-    std::free(memory_.elements);
+    memory_.Free();
   }
 
   /// Replaces the content by `size` value-initialised elements.

@@ -23,6 +23,7 @@ class WideConstant {
   /// `held` counts the bytes of elements that are there; it outlives this object. kOutOfMemory.
   Status Reserve(const TensorView& stored, std::atomic<uint64_t>* held);
   bool reserved() const { return elements_ != nullptr; }
+  /// As the tensor that was read first; those with one scale and other shapes share it.
   const TensorView& stored() const { return stored_; }
   void* elements() const { return elements_; }
   uint64_t bytes() const { return static_cast<uint64_t>(stored_.shape.elements()) * sizeof(float); }

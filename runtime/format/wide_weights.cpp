@@ -6,10 +6,12 @@
 namespace skiff {
 namespace {
 
-/// Whether both stand for the same numbers in the same order. Scales of their own belong to a shape.
+/// Whether both stand for the same numbers in the same order. Scales of their own belong to a shape. As many
+/// bytes hold an odd number of i4, and one more.
 bool SameForm(const TensorView& a, const TensorView& b) {
   const bool any_shape = a.quantization == nullptr || a.quantization->per_tensor();
-  return a.dtype == b.dtype && a.quantization == b.quantization && (any_shape || a.shape == b.shape);
+  return a.dtype == b.dtype && a.quantization == b.quantization && (any_shape || a.shape == b.shape) &&
+         a.shape.elements() == b.shape.elements();
 }
 
 }  // namespace

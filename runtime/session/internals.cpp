@@ -110,6 +110,11 @@ Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
   return CheckMemoryLimit(bytes, MemoryLimit(), what);
 }
 
+uint64_t Session::Internals::MemoryLeft() const {
+  const uint64_t taken = arena.size() + held_bytes() + workspace_bytes();
+  return taken < MemoryLimit() ? MemoryLimit() - taken : 0;
+}
+
 Status Session::Internals::CheckGrowth(uint64_t bytes, const char* what) const {
   return CheckLimit(SaturatingAdd(bytes, arena.size() + held_bytes() + workspace_bytes()), what);
 }

@@ -77,6 +77,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status GrowArena(uint64_t bytes);
   void Poison();
   Status CheckLimit(uint64_t bytes, const char* what) const;
+  uint64_t MemoryLeft() const override;
   Status CheckGrowth(uint64_t bytes, const char* what) const override;
   /// What is refused while the session runs.
   Status Running() const;

@@ -13,6 +13,8 @@ namespace skiff {
 class DelegateSessions {
  public:
   virtual Result<DelegateSession*> Get(DelegateKind kind) = 0;
+  /// Bytes that the Session may take beside what it has.
+  virtual uint64_t MemoryLeft() const = 0;
   /// kOutOfMemory where the Session may not take so many bytes for `what` beside what it has.
   virtual Status CheckGrowth(uint64_t bytes, const char* what) const = 0;
 

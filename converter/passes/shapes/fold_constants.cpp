@@ -1,5 +1,6 @@
 // Evaluates what depends on constants only, with the reference kernels.
 #include <algorithm>
+#include <set>
 
 #include "graph/bodies.h"
 #include "graph/node_types.h"
@@ -35,8 +36,21 @@ int64_t BytesRead(const Graph& graph, const Node& node) {
   return bytes;
 }
 
+/// What nobody else reads is gone when the node is.
+int64_t BytesFreed(const Graph& graph, const Node& node) {
+  int64_t bytes = 0;
+  for (const ValueId id : std::set<ValueId>(node.inputs.begin(), node.inputs.end())) {
+    if (id == kNoValue || !graph.value(id).constant || graph.IsGraphOutput(id)) continue;
+    const std::vector<Use>& uses = graph.value(id).uses;
+    const bool alone =
+        std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return &graph.node(use.node) == &node; });
+    if (alone) bytes += static_cast<int64_t>(graph.value(id).constant->size_bytes());
+  }
+  return bytes;
+}
+
 int64_t BytesAdded(const Graph& graph, const Node& node) {
-  return std::max<int64_t>(BytesWritten(graph, node) - BytesRead(graph, node), 0);
+  return std::max<int64_t>(BytesWritten(graph, node) - BytesFreed(graph, node), 0);
 }
 
 /// Expand, Tile and Fill would turn a few bytes of the file into many. Chains of them, each of which is

@@ -14,11 +14,11 @@ namespace skiff {
 namespace {
 
 /// Shape inputs whose elements are numbers become constants, so that the node can be typed alone from now on.
-void PinShapeInputs(Graph& graph, NodeId id) {
+void PinShapeInputs(Graph& graph, NodeId id, KnownValues& known) {
   for (size_t i = 0; i < graph.node(id).inputs.size(); ++i) {
     const ValueId input = graph.node(id).inputs[i];
     if (input == kNoValue || graph.value(input).constant || !NeedsValues(graph.node(id), i)) continue;
-    if (std::optional<TensorData> data = FindKnownValue(graph, input, kMaxShapeElements)) {
+    if (std::optional<TensorData> data = known.Find(input)) {
       graph.SetInput(id, static_cast<int>(i),
                      graph.AddConstant(graph.value(input).name + ".value", *std::move(data)));
     } else {
@@ -86,25 +86,26 @@ void InferNodeWithin(Graph& graph, NodeId id, LoopsOf& loops) {
 }
 
 /// A branch that is never taken may even be of other types.
-std::optional<bool> KnownCondition(const Graph& graph, const Node& node) {
+std::optional<bool> KnownCondition(KnownValues& known, const Node& node) {
   if (node.op != OpCode::kIf) return {};
-  const std::optional<TensorData> condition = FindKnownValue(graph, node.inputs[0], kMaxShapeElements);
+  const std::optional<TensorData> condition = known.Find(node.inputs[0]);
   if (!condition || condition->dtype() != DType::kBool || condition->elements() != 1) return {};
   return *condition->as<uint8_t>() != 0;
 }
 
-void InferInOrder(Graph& graph, NodeId id, LoopsOf& loops) {
+void InferInOrder(Graph& graph, NodeId id, LoopsOf& loops, KnownValues& known) {
   if (graph.node(id).removed) return;
-  if (const std::optional<bool> condition = KnownCondition(graph, graph.node(id))) {
-    for (NodeId inlined : InlineBranch(graph, id, *condition)) InferInOrder(graph, inlined, loops);
+  if (const std::optional<bool> condition = KnownCondition(known, graph.node(id))) {
+    for (NodeId inlined : InlineBranch(graph, id, *condition)) InferInOrder(graph, inlined, loops, known);
     return;
   }
-  PinShapeInputs(graph, id);
+  PinShapeInputs(graph, id, known);
   InferNodeWithin(graph, id, loops);  // Even where it has types: they may be those of another contract.
 }
 
 void InferWithin(Graph& graph, LoopsOf& loops) {
-  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id, loops);
+  KnownValues known(graph);
+  for (NodeId id : graph.TopologicalOrder()) InferInOrder(graph, id, loops, known);
 }
 
 }  // namespace
@@ -115,6 +116,7 @@ void InferNode(Graph& graph, NodeId id) {
 }
 
 void InferShapes(Graph& graph) {
+  graph.known_value_steps = kMostKnownValueSteps;
   LoopsOf loops;
   InferWithin(graph, loops);
 }

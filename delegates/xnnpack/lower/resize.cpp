@@ -106,7 +106,7 @@ class NearestResizeStep final : public Step {
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (std::max(y.shape[1], y.shape[2]) > kMostSources) return Refuse();
+    if (std::max({x.shape[1], x.shape[2], y.shape[1], y.shape[2]}) > kMostSources) return Refuse();
     SKIFF_RETURN_IF_ERROR(FindSources(0, rows_));
     SKIFF_RETURN_IF_ERROR(FindSources(1, columns_));
     pixel_bytes_ = static_cast<size_t>(x.shape[3]) * ElementBytes(x);

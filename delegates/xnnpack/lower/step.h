@@ -51,9 +51,10 @@ class NodeView {
     return node_->attrs->as<A>();
   }
   bool IsOutput(size_t i) const { return i < outputs() && node_->outputs[i] >= 0; }
-  /// The node before this one in the plan that computes input i, where one does.
+  /// The node not far before this one in the plan that computes input i, where one does.
   std::optional<NodeView> Producer(size_t i) const {
-    for (const PlanNode* node = node_; Has(i) && node-- != segment_->nodes.data();) {
+    constexpr ptrdiff_t kFar = 1000;
+    for (const PlanNode* node = node_; Has(i) && node_ - node < kFar && node-- != segment_->nodes.data();) {
       for (const int32_t output : node->outputs) {
         if (output == node_->inputs[i]) return NodeView(*segment_, *node);
       }

@@ -470,6 +470,7 @@ TEST_F(Dialect, InspectShowsWhatCanBeKnown) {
   EXPECT_THAT(Succeed({"inspect", source, "--set", "rate=16000"}),
               AllOf(HasSubstr("output 'y' f32 [1, 3]"), Not(HasSubstr("cannot be converted"))));
   EXPECT_THAT(Fail({"inspect", bounded_, "--set", "rate=1"}, 2), HasSubstr("are for sources"));
+  EXPECT_THAT(Fail({"inspect", bounded_, "--signature", "main"}, 2), HasSubstr("are for sources"));
   const std::string fixed = folder_ / "fixed.skiff";
   Succeed({"convert", source, "-o", fixed, "--set", "rate=16000"});
   Succeed({"parity", source, fixed, "--set", "rate=1.6e4"});

@@ -185,6 +185,8 @@ TEST_F(SignTool, NeverReplacesAKeyNorSignsWhatDoesNotOpen) {
   EXPECT_EQ(folder_.List().count("no.skiff.minisig"), 0u);
   EXPECT_EQ(RunSkiff({"sign", model_}).exit_code, 2);
   EXPECT_EQ(RunSkiff({"sign"}).exit_code, 2);
+  EXPECT_EQ(RunSkiff({"sign", "--new-key", folder_ / "new", "--key", folder_ / "it.key"}).exit_code, 2);
+  EXPECT_EQ(folder_.List().count("new.key"), 0u);
 }
 
 TEST_F(SignTool, NeverWritesOverWhatItReads) {

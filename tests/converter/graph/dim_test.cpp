@@ -1,6 +1,7 @@
 // Expressions over Symbols that would grow with each operation.
 #include "graph/dim.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "graph/known_values.h"
@@ -48,6 +49,15 @@ TEST(Dim, ALongSumLessItselfIsNothing) {
   EXPECT_TRUE(sum - sum == Dim(0));
 }
 
+/// Each value that has such an extent has a copy.
+TEST(Dim, SumsOfThousandsAreShort) {
+  Dim sum;
+  for (SymbolId id = 0; id < 4000; ++id) sum = sum + AtLeastOne(id);
+  EXPECT_LE(sum.key().size(), size_t{1} << 15);
+  EXPECT_GE(sum.bounds().min, 4000);
+  EXPECT_TRUE(sum - sum == Dim(0));
+}
+
 TEST(Dim, AQuotientCancelsAgainstTheRest) {
   const Dim n = AtLeastOne(0);
   EXPECT_GE((n - FloorDivide(n, Dim(2))).bounds().min, 0);
@@ -76,13 +86,52 @@ Graph ChainOfAdds() {
 TEST(KnownValues, AreComputedFromABudgetOfBytes) {
   const Graph graph = ChainOfAdds();
   const ValueId d = graph.FindValue("d");
-  int64_t bytes_left = 5 * 4000;
-  const std::optional<TensorData> known = FindKnownValue(graph, d, 1000, bytes_left);
+  KnownValueBudget left{5 * 4000, int64_t{1} << 30};
+  const std::optional<TensorData> known = FindKnownValue(graph, d, 1000, left);
   ASSERT_TRUE(known.has_value());
   EXPECT_EQ(known->as<float>()[999], 6.0f);
-  EXPECT_EQ(bytes_left, 4000);
-  EXPECT_FALSE(FindKnownValue(graph, d, 1000, bytes_left).has_value());
-  EXPECT_EQ(bytes_left, 0) << "what was computed on the way counts, although it did not suffice";
+  EXPECT_EQ(left.bytes, 4000);
+  EXPECT_FALSE(FindKnownValue(graph, d, 1000, left).has_value());
+  EXPECT_EQ(left.bytes, 0) << "what was computed on the way counts, although it did not suffice";
+}
+
+/// A product of 2^30 multiply-adds behind few bytes.
+TEST(KnownValues, AreComputedFromABudgetOfSteps) {
+  const Graph graph = ParseGraph(R"(graph g {
+    const one: f32[] = 1
+    const size: i64[2] = [1024, 1024]
+    a: f32[1024, 1024] = Expand(one, size)
+    b: f32[1024, 1024] = MatMul(a, a)
+    output b
+  })");
+  KnownValueBudget left{int64_t{1} << 30, int64_t{1} << 29};
+  EXPECT_FALSE(FindKnownValue(graph, graph.FindValue("b"), 1 << 20, left).has_value());
+  left.steps = int64_t{1} << 32;
+  EXPECT_TRUE(FindKnownValue(graph, graph.FindValue("b"), 1 << 20, left).has_value());
+  EXPECT_LT(left.steps, (int64_t{1} << 32) - (int64_t{1} << 30));
+}
+
+/// Thousands of nodes that read the end of one chain; each would go through all of it again.
+TEST(KnownValues, LookingForThemHasABudget) {
+  std::string text = "graph g {\n  input x: f32[4]\n";
+  std::string last = "x";
+  for (int i = 0; i < 1000; ++i) {
+    const std::string next = fmt::format("v{}", i);
+    text += fmt::format("  {}: f32[4] = Neg({})\n", next, last);
+    last = next;
+  }
+  const Graph graph = ParseGraph(text + "  output " + last + "\n}");
+  const ValueId end = graph.FindValue(last);
+  EXPECT_FALSE(FindKnownValue(graph, end).has_value());
+  const int64_t once = kMostKnownValueSteps - graph.known_value_steps;
+  EXPECT_GT(once, 1000);
+  for (int i = 0; i < 10000; ++i) FindKnownValue(graph, end);
+  EXPECT_GE(graph.known_value_steps, 0);
+  EXPECT_LT(graph.known_value_steps, once);
+  // Who asks of many keeps what was found.
+  graph.known_value_steps = kMostKnownValueSteps;
+  KnownValues known(graph);
+  for (int i = 0; i < 10000; ++i) EXPECT_FALSE(known.Find(end).has_value());
 }
 
 }  // namespace

@@ -32,6 +32,19 @@ TEST(FoldConstants, ChainsOfModestStepsHaveABudget) {
   EXPECT_GE(ConstantBytes(graph), uint64_t{1} << 20) << "what is modest is folded";
 }
 
+/// What others read as well stays, whatever is computed of it.
+TEST(FoldConstants, BytesOfSharedConstantsAreNotFreed) {
+  std::string text = "graph g {\n  input x: f32[1]\n  const c: f32[1048576] = seed 1\n";
+  for (int i = 0; i < 300; ++i)
+    text += fmt::format(
+        "  const k{0}: f32[] = {0}\n  a{0} = Add(c, k{0})\n  s{0} = Mul(a{0}, x)\n  output s{0}\n", i);
+  Graph graph = ParseGraph(text + "}\n");
+  InferShapes(graph);
+  FoldConstants(graph);
+  EXPECT_LE(ConstantBytes(graph), uint64_t{300} << 20);
+  EXPECT_GE(ConstantBytes(graph), uint64_t{200} << 20) << "what is modest is folded";
+}
+
 int CountOf(const Graph& graph, OpCode op) {
   int count = 0;
   for (const NodeId id : graph.TopologicalOrder()) count += graph.node(id).op == op ? 1 : 0;

@@ -25,8 +25,9 @@ std::string ReadError(const std::string& csv) {
 
 TEST(ObservedShapes, AreReadWithTheirCounts) {
   const skiff::testing::TempFolder folder;
-  const ObservedShapes shapes =
-      ReadObservedShapes(folder.Write("shapes.csv", "batch, seq,count\n1, 7,3\r\n2,9,1\n\n"));
+  const ObservedShapes shapes = ReadObservedShapes(folder.Write("shapes.csv",
+                                                                "\xEF\xBB\xBF"
+                                                                "batch, seq,count\n1, 7,3\r\n2,9,1\n\n"));
   ASSERT_EQ(shapes.rows.size(), 2u);
   EXPECT_EQ(shapes.rows[0].sizes.at("seq"), 7);
   EXPECT_EQ(shapes.rows[0].count, 3);

@@ -101,5 +101,39 @@ TEST_F(Loader, EqualWeightsAreStoredOnce) {
   EXPECT_EQ(once.model->weights_bytes(), twice.model->weights_bytes());
 }
 
+/// A file of a megabyte, in which all plans share one list of outputs: each has a copy.
+TEST_F(Loader, CountsOutputsForEachPlan) {
+  constexpr uint32_t kOutputs = 60000;
+  constexpr size_t kPlans = 60;
+  flatbuffers::FlatBufferBuilder b;
+  const std::vector<int64_t> extents = {1};
+  const auto f32 = static_cast<uint8_t>(DType::kF32);
+  const auto tensor = format::CreateTensor(b, f32, b.CreateVector(extents), 0);
+  const auto tensors = b.CreateVector(std::vector{tensor});
+  const auto port = format::CreatePortDirect(b, "y", f32, &extents);
+  const auto ports = b.CreateVector(std::vector(kOutputs, port));
+  const auto outputs = b.CreateVector(std::vector<int32_t>(kOutputs, 0));
+  format::PlanBuilder plan(b);
+  plan.add_tensors(tensors);
+  plan.add_outputs(outputs);
+  const auto made = plan.Finish();
+  const auto plans = b.CreateVector(std::vector(kPlans, made));
+  const auto signature = format::CreateSignature(b, b.CreateString("main"), 0, ports, plans);
+  const std::vector<format::Blob> blobs = {format::Blob(0, 4, 0, 0)};
+  const auto model = format::CreateModel(b, 1, b.CreateString("test"), b.CreateVector(std::vector{signature}),
+                                         0, b.CreateVectorOfStructs(blobs));
+  format::FinishModelBuffer(b, model);
+  format::FileHeader header = Header();
+  header.model_size = b.GetSize();
+  header.weights_offset = format::AlignUp(header.model_offset + header.model_size);
+  header.weights_size = format::kAlignment;
+  header.file_size = header.weights_offset + header.weights_size + format::kAlignment;
+  file_.assign(header.file_size, 0);
+  SetHeader(header);
+  std::memcpy(file_.data() + header.model_offset, b.GetBufferPointer(), b.GetSize());
+  EXPECT_EQ(Open(file_), StatusCode::kInvalidModel);
+  EXPECT_THAT(message_, HasSubstr("it has more than 2097152 references"));
+}
+
 }  // namespace
 }  // namespace skiff::testing

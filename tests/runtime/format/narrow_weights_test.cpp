@@ -269,5 +269,33 @@ TEST(NarrowWeights, ReadAsIntegersAndAsNumbers) {
   EXPECT_EQ(opened.model->weights_bytes(), 64u * 64);
 }
 
+/// The same bytes are the weights of windows first, and then of pixels behind codes for each of them.
+TEST(NarrowWeights, OtherShapesOfTheSameBytes) {
+  const OpenedModel opened(R"(graph g {
+    input a: f32[1, 4, 4, 16]
+    input x: f32[1, 4, 4, 144]
+    const q1: i8[64, 3, 3, 16] {scale=0.02} = seed 5
+    const q2: i8[64, 1, 1, 144] {scale=0.02} = seed 5
+    w1 = Dequantize(q1)
+    w2 = Dequantize(q2)
+    y1 = Conv2d(a, w1) {pads=[1, 1, 1, 1]}
+    c = FakeQuantize(x) {axis=-1}
+    y2 = Conv2d(c, w2)
+    output y1
+    output y2
+  })");
+  std::map<std::string, TensorData> outputs[2];
+  for (const bool planned : {false, true}) {
+    SessionOptions options;
+    options.backend = planned ? Backend::kPlanned : Backend::kReference;
+    const auto session = std::move(Session::Create(*opened.model, options).value());
+    const std::map<std::string, TensorData> inputs = {{"a", RandomTensor(DType::kF32, {1, 4, 4, 16}, 1)},
+                                                      {"x", RandomTensor(DType::kF32, {1, 4, 4, 144}, 2)}};
+    outputs[planned] = RunSession(*session, inputs);
+  }
+  for (const char* name : {"y1", "y2"})
+    EXPECT_LE(Compare(outputs[1].at(name), outputs[0].at(name)).difference, 1e-4) << name;
+}
+
 }  // namespace
 }  // namespace skiff::testing

@@ -93,6 +93,69 @@ TEST(MemoryLimit, IsKeptBeforeDelegatesPrepare) {
   }
 }
 
+/// What Session::Create() says of a net under a limit in bytes.
+std::string Refusal(const std::string& text, uint64_t limit) {
+  const OpenedModel opened(text.c_str());
+  SessionOptions options;
+  options.memory_limit = limit;
+  const ErrorCapture capture;
+  const Status status = Session::Create(*opened.model, options).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfMemory);
+  return capture.message();
+}
+
+/// What an operator keeps for its weights is no part of the arena.
+TEST(MemoryLimit, IsThatOfTablesOfKernels) {
+  std::string text = "graph g { input x: f32[1, 100000]\n";
+  for (const char* name : {"s", "b", "m", "v"})
+    text += std::string("const ") + name + ": f32[100000] = seed 1\n";
+  std::string last = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string at = std::to_string(i);
+    text += "n" + at + " = BatchNorm(" + last + ", s, b, m, v)  t" + at + " = Tanh(n" + at + ")\n";
+    last = "t" + at;
+  }
+  EXPECT_THAT(Refusal(text + "output " + last + " }", 16 << 20), HasSubstr("SessionOptions::memory_limit"));
+}
+
+/// Each of them is small.
+TEST(MemoryLimit, IsThatOfAllOperatorsOfXnnpack) {
+  std::string text = "graph g { input x: f32[1, 60, 60, 1]\nconst w: f32[1, 5, 5, 1] = seed 1\n";
+  std::string last = "x";
+  for (int i = 0; i < 60; ++i) {
+    const std::string next = "y" + std::to_string(i);
+    text += next + " = ConvTranspose2d(" + last + ", w) {strides=[1, 1], pads=[2, 2, 2, 2]}\n";
+    last = next;
+  }
+  EXPECT_THAT(Refusal(text + "output " + last + " }", 8 << 20), HasSubstr("XNNPACK needs more for it"));
+}
+
+/// Elements that decide shapes are there before anything is placed, in each body.
+TEST(MemoryLimit, IsThatOfWhatDecidesShapesInBodies) {
+  std::string text = "graph g { symbol n: 1..\ninput c: bool[]\ninput x: f32[n]\n";
+  for (int i = 0; i < 8; ++i) {
+    text += "y" + std::to_string(i) + " = If(c, x)";
+    for (const std::string branch : {" then", " else"}) {
+      text += branch + R"( { input x: f32[n]
+        const zero: i64[] = 0  const one: i64[] = 1  const first: i64[] = 0
+        shape = Shape(x)  count = Gather(shape, first)  all = Range(zero, count, one)
+        most = ReduceMax(all) {keep_dims=true}  f = Fill(most) {value=)" +
+              std::to_string(2 * i + (branch == " then" ? 1 : 0)) +
+              "}  o = ReduceSum(f) {keep_dims=true}  output o }";
+    }
+    text += "\noutput y" + std::to_string(i) + "\n";
+  }
+  const OpenedModel opened((text + "}").c_str());
+  SessionOptions options;
+  options.memory_limit = 12 << 20;
+  const auto session = NewSession(*opened.model, options);
+  const ErrorCapture capture;
+  ASSERT_TRUE(session->InputBuffer(0, Shape{}).ok());
+  ASSERT_TRUE(session->InputBuffer(1, Shape{200000}).ok()) << capture.message();
+  EXPECT_EQ(session->Run().code(), StatusCode::kOutOfMemory);
+  EXPECT_THAT(capture.message(), HasSubstr("SessionOptions::memory_limit"));
+}
+
 /// A buffer that grows takes the place of the old one.
 TEST(MemoryLimit, CountsAnInputOnce) {
   const OpenedModel opened(kOpenRows);

@@ -21,16 +21,17 @@ std::optional<NodeView> CodesBehind(const NodeView& node) {
   return producer;
 }
 
-/// i8 around 0, with one scale or one for each output; of a Conv2d as the file has them. Null: others.
-const TensorView* WeightsOf(const NodeView& node) {
+/// i8 around 0, with one scale or one for each output; of a Conv2d as the file has them. Nothing: others.
+std::optional<TensorView> WeightsOf(const NodeView& node) {
   const PlanTensor& tensor = node.input(kWeights);
-  const TensorView& weights = tensor.wide == nullptr ? tensor.view : tensor.wide->stored();
+  TensorView weights = tensor.wide == nullptr ? tensor.view : tensor.wide->stored();
+  weights.shape = tensor.view.shape;
   const Shape& shape = weights.shape;
   const bool bias = !node.Has(kBias) || (node.input(kBias).constant && node.in(kBias).dtype == DType::kF32);
   if (!tensor.constant || !bias || weights.dtype != DType::kI8 || weights.quantization == nullptr)
-    return nullptr;
-  if (shape.rank() < 2 || shape.ElementsBetween(1, shape.rank()) > kMostTerms) return nullptr;
-  return HasSymmetricScales(*weights.quantization, 0) ? &weights : nullptr;
+    return std::nullopt;
+  if (shape.rank() < 2 || shape.ElementsBetween(1, shape.rank()) > kMostTerms) return std::nullopt;
+  return HasSymmetricScales(*weights.quantization, 0) ? std::optional(weights) : std::nullopt;
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ PackingKey RowTerms::Key(PackingKind kind, const NodeView& node) const {
 }
 
 bool RunsOnRowCodes(const NodeView& node, const Environment& environment) {
-  if (WeightsOf(node) == nullptr) return false;
+  if (!WeightsOf(node)) return false;
   const std::optional<NodeView> codes = CodesBehind(node);
   if (!codes) return false;
   if (node.op() == OpCode::kFullyConnected) return true;
@@ -72,7 +73,7 @@ bool RunsOnRowCodes(const NodeView& node, const Environment& environment) {
 }
 
 Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment) {
-  const TensorView& weights = *WeightsOf(node);
+  const TensorView weights = *WeightsOf(node);
   if (node.op() == OpCode::kFullyConnected) {
     const auto& attrs = node.As<ClampAttrs>();
     return LowerRowCodesLinear(node, environment, weights, attrs.min, attrs.max);

@@ -85,7 +85,7 @@ class RowCodesConvolutionStep final : public Step {
     });
   }
 
-  const TensorView& weights_;
+  const TensorView weights_;
   WeightsProvider provider_;
   Operator operator_;  ///< Uses the provider; declared after it.
   ConvolutionGeometry geometry_;

@@ -51,7 +51,7 @@ class RowCodesLinearStep final : public Step {
     });
   }
 
-  const TensorView& weights_;
+  const TensorView weights_;
   const float min_;
   const float max_;
   WeightsProvider provider_;

@@ -200,6 +200,12 @@ TEST(TfliteMetadata, TheUsersOptionsWin) {
   EXPECT_EQ(outcome.written.labels.at("scores")[0], "mine");
 }
 
+TEST(TfliteMetadata, LabelsMayBeginWithAByteOrderMark) {
+  EXPECT_THAT(LabelsFromText("\xEF\xBB\xBF"
+                             "cat\r\ndog\n\n"),
+              ElementsAre("cat", "dog"));
+}
+
 TEST(TfliteMetadata, LabelsOfAnotherCountAreNotWritten) {
   for (const size_t count : {0, 1, 23, 25}) {
     const auto outcome = Convert(WithArchive(NetWith({}, BytesOf(Described({0}, {1}))), Lines(count)));
