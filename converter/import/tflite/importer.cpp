@@ -16,10 +16,6 @@
 namespace skiff {
 namespace {
 
-/// So many tensors of a subgraph that is run, or operands of an operator, count as one part: of real ones,
-/// none.
-constexpr size_t kShare = 8;
-
 /// A fixed input of one element. `number` is real also where integers stand for such.
 TensorData FixedNumber(const std::string& name, const tflite::Tensor& tensor, DType dtype,
                        const QuantizationPtr& scales, double number) {
@@ -58,7 +54,7 @@ TfliteImporter::Scope TfliteImporter::NewScope(uint32_t subgraph) const {
   Scope scope;
   scope.subgraph = subgraph;
   const size_t tensors = SizeOf(file_.subgraph(subgraph).tensors());
-  shared_.CountParts(tensors / kShare);
+  shared_.CountSubgraph(subgraph);
   scope.values.assign(tensors, kUnmade);
   scope.handles.resize(tensors);
   return scope;
@@ -309,7 +305,6 @@ void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, con
 
 void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const std::vector<bool>& read) {
   const size_t operands = size_t{SizeOf(node.inputs())} + SizeOf(node.outputs());
-  shared_.CountParts(1 + operands / kShare);
   shared_.budget().CountNode();
   const TfliteFile::Operator op = file_.OperatorOf(node);
   const std::string what = fmt::format("operator {}", op.Name());

@@ -76,6 +76,8 @@ class TfliteImporter {
   // Variables.
   void RunOnce(int32_t subgraph);
   const std::map<std::string, TensorData>& ValuesBehind(int32_t subgraph);
+  TfliteShared::FirstValues RunAtConversion(int32_t subgraph);
+  std::map<std::string, TensorData> Evaluate() const;
   TensorData FirstValueByOthers(const std::string& name);
   std::string VariableOf(const Scope& scope, int32_t tensor);
   Variable& VariableNamed(const std::string& name);

@@ -149,24 +149,41 @@ void TfliteImporter::RunOnce(int32_t subgraph) {
   for (const auto& [name, value] : ValuesBehind(subgraph)) variables_[name].first = value;
 }
 
-/// The subgraph is evaluated here: what it assigns are the first values.
 const std::map<std::string, TensorData>& TfliteImporter::ValuesBehind(int32_t subgraph) {
   CheckSubgraph(subgraph);
-  const auto known = shared_.first_values().find(subgraph);
-  if (known != shared_.first_values().end()) return known->second;
-  TfliteImporter once(shared_);
-  once.in_once_ = true;
-  Scope scope = once.NewScope(static_cast<uint32_t>(subgraph));
-  once.BuildNodes(scope);
-  once.problems_.Throw();
-  for (auto& [name, variable] : once.variables_) {
-    if (!variable.assigned) continue;
-    once.graph_.AddOutput(name, variable.value);
+  auto known = shared_.first_values().find(subgraph);
+  if (known == shared_.first_values().end())
+    known = shared_.first_values().emplace(subgraph, RunAtConversion(subgraph)).first;
+  const auto& [values, defect] = known->second;
+  if (defect) throw Error(*defect);
+  return values;
+}
+
+/// The subgraph is evaluated here: what it assigns are the first values.
+TfliteShared::FirstValues TfliteImporter::RunAtConversion(int32_t subgraph) {
+  TfliteShared::FirstValues first;
+  try {
+    TfliteImporter once(shared_);
+    once.in_once_ = true;
+    Scope scope = once.NewScope(static_cast<uint32_t>(subgraph));
+    once.BuildNodes(scope);
+    once.problems_.Throw();
+    for (auto& [name, variable] : once.variables_) {
+      if (!variable.assigned) continue;
+      once.graph_.AddOutput(name, variable.value);
+    }
+    first.values = once.Evaluate();
+  } catch (const Error& error) {
+    first.defect = error;
   }
+  return first;
+}
+
+std::map<std::string, TensorData> TfliteImporter::Evaluate() const {
   const EvaluateLimits limits{std::max<uint64_t>(shared_.bytes_left(), 1), kMostStepsOnce,
                               &shared_.once_steps_left()};
   try {
-    auto& values = shared_.first_values()[subgraph] = EvaluateWithin(limits, once.graph_, {});
+    std::map<std::string, TensorData> values = EvaluateWithin(limits, graph_, {});
     for (const auto& [name, value] : values)
       shared_.bytes_left() -= std::min<uint64_t>(value.size_bytes(), shared_.bytes_left());
     return values;

@@ -14,6 +14,10 @@ using tflite::BuiltinOperator;
 /// Subgraphs that run each other can multiply, and signatures can share them; no real model comes near these.
 constexpr size_t kMaxParts = 200'000;
 
+/// So many tensors or outputs of a subgraph that is run, or operands of an operator, count as one part: of
+/// real ones, none.
+constexpr size_t kShare = 8;
+
 /// Of sparse weights one in twenty is there; variables are small beside weights.
 constexpr uint64_t kMadeUpBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxGrowth = 16;
@@ -42,6 +46,15 @@ void ForEach(const TfliteFile& file, uint32_t subgraph, BuiltinOperator op, Visi
   for (uint32_t i = 0; i < SizeOf(nodes); ++i) {
     if (file.OperatorOf(*nodes->Get(i)).builtin == op) visit(*nodes->Get(i));
   }
+}
+
+size_t PartsOf(const tflite::SubGraph& graph) {
+  size_t parts = SizeOf(graph.tensors()) / kShare + SizeOf(graph.outputs()) / kShare;
+  for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) {
+    const tflite::Operator& node = *graph.operators()->Get(i);
+    parts += 1 + (size_t{SizeOf(node.inputs())} + SizeOf(node.outputs())) / kShare;
+  }
+  return parts;
 }
 
 }  // namespace
@@ -151,11 +164,18 @@ std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::
 
 void TfliteShared::CountParts(size_t count) {
   part_count_ += count;
-  if (part_count_ > kMaxParts)
-    Throw(StatusCode::kUnsupported,
-          "the model has more than {} operators, inputs and outputs, each counted as often as signatures and "
-          "other subgraphs run its subgraph; split it into models of their own",
-          kMaxParts);
+  if (part_count_ <= kMaxParts) return;
+  budget_.spent = true;
+  Throw(StatusCode::kUnsupported,
+        "the model has more than {} operators, inputs and outputs, each counted as often as signatures and "
+        "other subgraphs run its subgraph; split it into models of their own",
+        kMaxParts);
+}
+
+void TfliteShared::CountSubgraph(uint32_t subgraph) {
+  const auto [parts, added] = subgraph_parts_.try_emplace(subgraph, 0);
+  if (added) parts->second = PartsOf(file_.subgraph(subgraph));
+  CountParts(parts->second);
 }
 
 }  // namespace skiff

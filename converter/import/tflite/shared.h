@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "graph/error.h"
 #include "graph/graph.h"
 #include "import/import_budget.h"
 #include "import/tflite/metadata.h"
@@ -51,8 +52,13 @@ class TfliteShared {
 
   /// The subgraphs that signatures run once, in the order of the file, and each once.
   const std::vector<int32_t>& once() const { return once_; }
-  /// What variables are behind a subgraph that runs once; computed by whoever asks first.
-  std::map<int32_t, std::map<std::string, TensorData>>& first_values() { return first_values_; }
+  /// What variables are behind a subgraph that runs once, or why that is not known; computed by whoever asks
+  /// first.
+  struct FirstValues {
+    std::map<std::string, TensorData> values;
+    std::optional<Error> defect;
+  };
+  std::map<int32_t, FirstValues>& first_values() { return first_values_; }
   /// The same of the first of these subgraphs, so many of them, by variable: where several give one a value,
   /// the first does.
   struct FirstOfAll {
@@ -81,8 +87,12 @@ class TfliteShared {
 
   TfliteMetadataReader& metadata() { return metadata_; }
 
-  /// Counts operators, inputs and outputs that are imported. Throws Error (kUnsupported) beyond the limit.
+  /// Counts operators, inputs and outputs that are imported. Throws Error (kUnsupported) beyond the limit:
+  /// nothing more is imported then.
   void CountParts(size_t count);
+  /// The same of all operators of a subgraph, and of its long lists, before anything walks them: an operator
+  /// that cannot be imported says so only after that, and the next one may run the same subgraph.
+  void CountSubgraph(uint32_t subgraph);
 
  private:
   struct Assigned {
@@ -101,13 +111,14 @@ class TfliteShared {
   TfliteVariableNames variables_;
   TfliteMetadataReader metadata_;
   std::vector<int32_t> once_;
-  std::map<int32_t, std::map<std::string, TensorData>> first_values_;
+  std::map<int32_t, FirstValues> first_values_;
   FirstOfAll first_of_all_;
   std::map<ConstantKey, TensorData> constants_;
   std::map<std::string, TensorData> tables_;
   std::optional<std::map<std::string, Assigned>> assignments_;  ///< By variable; once someone has asked.
   uint64_t constant_bytes_ = 0;
   size_t part_count_ = 0;
+  std::map<uint32_t, size_t> subgraph_parts_;  ///< Of those that were counted.
   uint64_t bytes_left_;
   int64_t once_steps_left_;
   ImportBudget budget_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -35,6 +36,47 @@ void ExpectError(const Bytes& bytes, StatusCode code, const ::testing::Matcher<s
     EXPECT_EQ(error.code(), code) << error.what();
     EXPECT_THAT(error.what(), message);
   }
+}
+
+tflite::OperatorT& AddNode(tflite::ModelT& model, tflite::SubGraphT& graph, tflite::BuiltinOperator op,
+                           std::vector<int32_t> inputs, std::vector<int32_t> outputs) {
+  auto node = std::make_unique<tflite::OperatorT>();
+  node->code = static_cast<uint32_t>(model.operator_codes.size());
+  for (uint32_t i = 0; i < model.operator_codes.size(); ++i) {
+    if (model.operator_codes[i]->builtin == op) node->code = i;
+  }
+  if (node->code == model.operator_codes.size()) {
+    model.operator_codes.push_back(std::make_unique<tflite::OperatorCodeT>());
+    model.operator_codes.back()->builtin = op;
+    model.operator_codes.back()->old_builtin = static_cast<int8_t>(std::min(127, static_cast<int>(op)));
+  }
+  node->inputs = std::move(inputs);
+  node->outputs = std::move(outputs);
+  graph.operators.push_back(std::move(node));
+  return *graph.operators.back();
+}
+
+int32_t AddTensor(tflite::SubGraphT& graph, tflite::TensorType type, std::vector<int32_t> shape,
+                  uint32_t buffer) {
+  graph.tensors.push_back(std::make_unique<tflite::TensorT>());
+  graph.tensors.back()->type = type;
+  graph.tensors.back()->shape = std::move(shape);
+  graph.tensors.back()->buffer = buffer;
+  return static_cast<int32_t>(graph.tensors.size() - 1);
+}
+
+uint32_t AddBuffer(tflite::ModelT& model, std::vector<uint8_t> bytes) {
+  model.buffers.push_back(std::make_unique<tflite::BufferT>());
+  model.buffers.back()->data = std::move(bytes);
+  return static_cast<uint32_t>(model.buffers.size() - 1);
+}
+
+void AddHandle(tflite::ModelT& model, tflite::SubGraphT& graph, const std::string& container,
+               const std::string& name, int32_t handle) {
+  tflite::VarHandleOptionsT options;
+  options.container = container;
+  options.shared_name = name;
+  AddNode(model, graph, tflite::BuiltinOperator::VAR_HANDLE, {}, {handle}).options.Set(options);
 }
 
 }  // namespace skiff

@@ -26,4 +26,14 @@ inline tflite::TensorT& Tensor(tflite::ModelT& model, int32_t index) {
 }
 inline tflite::OperatorT& Node(tflite::ModelT& model) { return *model.subgraphs[0]->operators[0]; }
 
+/// One without options; its code is added where the model has none.
+tflite::OperatorT& AddNode(tflite::ModelT& model, tflite::SubGraphT& graph, tflite::BuiltinOperator op,
+                           std::vector<int32_t> inputs, std::vector<int32_t> outputs);
+int32_t AddTensor(tflite::SubGraphT& graph, tflite::TensorType type, std::vector<int32_t> shape,
+                  uint32_t buffer = 0);
+uint32_t AddBuffer(tflite::ModelT& model, std::vector<uint8_t> bytes);
+/// The operator that makes a handle of a variable.
+void AddHandle(tflite::ModelT& model, tflite::SubGraphT& graph, const std::string& container,
+               const std::string& name, int32_t handle);
+
 }  // namespace skiff

@@ -349,48 +349,6 @@ TEST(TfliteLimits, SegmentsThatAreNoIntegersOf32Bits) {
   ExpectError(bytes, StatusCode::kInvalidModel, HasSubstr("its last segment is 9223372036854775807"));
 }
 
-template <class Options>
-void AddNode(tflite::ModelT& model, tflite::SubGraphT& graph, tflite::BuiltinOperator op,
-             std::vector<int32_t> inputs, std::vector<int32_t> outputs, Options options) {
-  auto node = std::make_unique<tflite::OperatorT>();
-  node->code = static_cast<uint32_t>(model.operator_codes.size());
-  for (uint32_t i = 0; i < model.operator_codes.size(); ++i) {
-    if (model.operator_codes[i]->builtin == op) node->code = i;
-  }
-  if (node->code == model.operator_codes.size()) {
-    model.operator_codes.push_back(std::make_unique<tflite::OperatorCodeT>());
-    model.operator_codes.back()->builtin = op;
-    model.operator_codes.back()->old_builtin = static_cast<int8_t>(std::min(127, static_cast<int>(op)));
-  }
-  node->inputs = std::move(inputs);
-  node->outputs = std::move(outputs);
-  node->options.Set(std::move(options));
-  graph.operators.push_back(std::move(node));
-}
-
-int32_t AddTensor(tflite::SubGraphT& graph, tflite::TensorType type, std::vector<int32_t> shape,
-                  uint32_t buffer = 0) {
-  graph.tensors.push_back(std::make_unique<tflite::TensorT>());
-  graph.tensors.back()->type = type;
-  graph.tensors.back()->shape = std::move(shape);
-  graph.tensors.back()->buffer = buffer;
-  return static_cast<int32_t>(graph.tensors.size() - 1);
-}
-
-uint32_t AddBuffer(tflite::ModelT& model, std::vector<uint8_t> bytes) {
-  model.buffers.push_back(std::make_unique<tflite::BufferT>());
-  model.buffers.back()->data = std::move(bytes);
-  return static_cast<uint32_t>(model.buffers.size() - 1);
-}
-
-void AddHandle(tflite::ModelT& model, tflite::SubGraphT& graph, const std::string& container,
-               const std::string& name, int32_t handle) {
-  tflite::VarHandleOptionsT options;
-  options.container = container;
-  options.shared_name = name;
-  AddNode(model, graph, tflite::BuiltinOperator::VAR_HANDLE, {}, {handle}, options);
-}
-
 /// What runs at conversion is a stranger's as well: a product of 2^36 multiply-adds.
 TEST(TfliteLimits, WorkOfWhatRunsOnce) {
   const auto once = [](int32_t size, int products) {
@@ -410,20 +368,19 @@ TEST(TfliteLimits, WorkOfWhatRunsOnce) {
       const int32_t shape = AddTensor(init, tflite::TensorType::INT32, {2}, AddBuffer(model, extents));
       const int32_t zero = AddTensor(init, tflite::TensorType::FLOAT32, {}, AddBuffer(model, {0, 0, 0, 0}));
       int32_t x = AddTensor(init, tflite::TensorType::FLOAT32, {size, size});
-      AddNode(model, init, tflite::BuiltinOperator::FILL, {shape, zero}, {x}, tflite::AddOptionsT());
+      AddNode(model, init, tflite::BuiltinOperator::FILL, {shape, zero}, {x});
       for (int i = 0; i < products; ++i) {
         const int32_t product = AddTensor(init, tflite::TensorType::FLOAT32, {size, size});
-        AddNode(model, init, tflite::BuiltinOperator::BATCH_MATMUL, {x, x}, {product},
-                tflite::BatchMatMulOptionsT());
+        AddNode(model, init, tflite::BuiltinOperator::BATCH_MATMUL, {x, x}, {product})
+            .options.Set(tflite::BatchMatMulOptionsT());
         x = product;
       }
-      AddNode(model, init, tflite::BuiltinOperator::ASSIGN_VARIABLE, {handle_in(init), x}, {},
-              tflite::AddOptionsT());
+      AddNode(model, init, tflite::BuiltinOperator::ASSIGN_VARIABLE, {handle_in(init), x}, {});
       tflite::CallOnceOptionsT options;
       options.init_subgraph = 1;
-      AddNode(model, main, tflite::BuiltinOperator::CALL_ONCE, {}, {}, options);
+      AddNode(model, main, tflite::BuiltinOperator::CALL_ONCE, {}, {}).options.Set(options);
       AddNode(model, main, tflite::BuiltinOperator::READ_VARIABLE, {handle_in(main)},
-              {AddTensor(main, tflite::TensorType::FLOAT32, {size, size})}, tflite::AddOptionsT());
+              {AddTensor(main, tflite::TensorType::FLOAT32, {size, size})});
     });
   };
   ExpectError(once(4096, 1), StatusCode::kUnsupported,
