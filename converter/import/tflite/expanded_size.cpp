@@ -1,5 +1,7 @@
 #include "import/tflite/expanded_size.h"
 
+#include <algorithm>
+
 #include "graph/error.h"
 #include "import/import_budget.h"
 #include "import/tflite/file.h"
@@ -33,13 +35,28 @@ class ExpandedSize {
           limit_, kMostShared, file_bytes_);
   }
 
-  void AddQuantization(const tflite::Tensor& tensor) {
+  /// Of a constant that is scales of others.
+  void AddElements(const tflite::Model& model, const tflite::SubGraph& graph, int32_t index) {
+    if (index < 0 || static_cast<uint32_t>(index) >= SizeOf(graph.tensors())) return;
+    const tflite::Tensor& tensor = *graph.tensors()->Get(static_cast<uint32_t>(index));
+    if (tensor.buffer() >= SizeOf(model.buffers())) return;
+    const tflite::Buffer& buffer = *model.buffers()->Get(tensor.buffer());
+    AddBytes(std::max<uint64_t>(SizeOf(buffer.data()), std::min(buffer.size(), file_bytes_)));
+    AddList(tensor.shape(), sizeof(int32_t));
+  }
+
+  void AddQuantization(const tflite::Model& model, const tflite::SubGraph& graph,
+                       const tflite::Tensor& tensor) {
     const tflite::Quantization* quantization = tensor.quantization();
     if (quantization == nullptr) return;
     AddList(quantization->min(), sizeof(float));
     AddList(quantization->max(), sizeof(float));
     AddList(quantization->scale(), sizeof(float));
     AddList(quantization->zero_point(), sizeof(int64_t));
+    const auto* blocks = quantization->details_as_BlockwiseQuantization();
+    if (blocks == nullptr) return;
+    AddElements(model, graph, blocks->scales());
+    if (blocks->zero_points() > 0) AddElements(model, graph, blocks->zero_points());
   }
 
   void Add(const tflite::Model& model, const tflite::SubGraph& graph) {
@@ -51,7 +68,7 @@ class ExpandedSize {
       AddName(tensor.name());
       AddList(tensor.shape(), sizeof(int32_t));
       AddList(tensor.shape_signature(), sizeof(int32_t));
-      AddQuantization(tensor);
+      AddQuantization(model, graph, tensor);
     }
     for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) Add(model, graph, *graph.operators()->Get(i));
   }
@@ -77,7 +94,7 @@ class ExpandedSize {
       const int32_t tensor = node.outputs()->Get(i);
       if (tensor < 0 || static_cast<uint32_t>(tensor) >= SizeOf(graph.tensors())) continue;
       AddName(graph.tensors()->Get(static_cast<uint32_t>(tensor))->name());
-      AddQuantization(*graph.tensors()->Get(static_cast<uint32_t>(tensor)));
+      AddQuantization(model, graph, *graph.tensors()->Get(static_cast<uint32_t>(tensor)));
     }
   }
 

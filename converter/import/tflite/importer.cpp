@@ -117,7 +117,7 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
         distinct.Add(PortName(signature.inputs, GraphOf(scope), index), NameOf(scope, index));
     names.push_back(name);
     const DType dtype = DTypeOfTflite(tensor.type());
-    const QuantizationPtr scales = QuantizationOfTflite(file_, GraphOf(scope), tensor);
+    const QuantizationPtr scales = shared_.quantizations().Of(GraphOf(scope), tensor);
     if (const auto number = fixed.find(name); number != fixed.end()) {
       value = graph_.AddConstant(name, FixedNumber(name, tensor, dtype, scales, number->second));
       left.erase(name);
@@ -229,7 +229,7 @@ std::vector<StatedType> TfliteImporter::StatedTypes(const Scope& scope, const tf
     if (node.outputs()->Get(i) < 0) continue;
     const tflite::Tensor& tensor = TensorOf(scope, node.outputs()->Get(i));
     const auto* extents = SizeOf(tensor.shape_signature()) > 0 ? tensor.shape_signature() : tensor.shape();
-    const bool quantized = QuantizationOfTflite(file_, GraphOf(scope), tensor) != nullptr;
+    const bool quantized = shared_.quantizations().Of(GraphOf(scope), tensor) != nullptr;
     type.dtype = quantized ? DType::kF32 : DTypeOfTflite(tensor.type());
     type.known = type.dtype != DType::kInvalid && SizeOf(extents) <= kMaxRank;
     for (uint32_t axis = 0; type.known && axis < SizeOf(extents); ++axis)
@@ -240,7 +240,7 @@ std::vector<StatedType> TfliteImporter::StatedTypes(const Scope& scope, const tf
 
 DeclaredType TfliteImporter::DeclaredOf(const Scope& scope, int32_t tensor) const {
   const tflite::Tensor& stated = TensorOf(scope, tensor);
-  return {DTypeOfTflite(stated.type()), QuantizationOfTflite(file_, GraphOf(scope), stated)};
+  return {DTypeOfTflite(stated.type()), shared_.quantizations().Of(GraphOf(scope), stated)};
 }
 
 TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {

@@ -98,8 +98,10 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
 std::string TfliteImporter::VariableOf(const Scope& scope, int32_t tensor) {
   std::string name = shared_.variables().OfTensor(scope.subgraph, tensor, NameOf(scope, tensor));
   Variable& variable = variables_[name];
+  const tflite::Tensor& stated = TensorOf(scope, tensor);
   if (variable.first.dtype() == DType::kInvalid)
-    variable.first = FirstValueOfTflite(file_, GraphOf(scope), TensorOf(scope, tensor), shared_.bytes_left());
+    variable.first =
+        FirstValueOfTflite(stated, shared_.quantizations().Of(GraphOf(scope), stated), shared_.bytes_left());
   return name;
 }
 

@@ -4,7 +4,6 @@
 
 #include "graph/error.h"
 #include "graph/op_steps.h"
-#include "import/tflite/tensor.h"
 
 namespace skiff {
 namespace {
@@ -80,6 +79,7 @@ TfliteShared::TfliteShared(const TfliteFile& file)
       signatures_(SignaturesOf(file)),
       variables_(PortNames(file, signatures_)),
       metadata_(file),
+      quantizations_(file),
       bytes_left_(kMadeUpBytes + kMaxGrowth * file.bytes().size()),
       once_steps_left_(kMostStepsAhead + kStepsAheadPerByte * static_cast<int64_t>(file.bytes().size())) {
   budget_.CountFile(static_cast<int64_t>(file.bytes().size()));
@@ -95,18 +95,21 @@ TfliteShared::TfliteShared(const TfliteFile& file)
   }
 }
 
-TensorData TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
-  if (tensor.buffer() == 0 || tensor.sparsity() != nullptr)
-    return ReadTfliteTensor(file_, graph, tensor, bytes_left_);
-  ConstantKey key{tensor.buffer(), tensor.type(), {}};
-  if (tensor.shape() != nullptr) std::get<2>(key).assign(tensor.shape()->begin(), tensor.shape()->end());
-  const auto found = constants_.find(key);
-  if (found != constants_.end() &&
-      SameQuantization(found->second.quantization(), QuantizationOfTflite(file_, graph, tensor)))
+const TensorData& TfliteShared::Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
+  TensorData& made = made_[{&graph, &tensor}];
+  if (made.dtype() == DType::kInvalid) made = MakeConstant(tensor, quantizations_.Of(graph, tensor));
+  return made;
+}
+
+TensorData TfliteShared::MakeConstant(const tflite::Tensor& tensor, const QuantizationPtr& quantization) {
+  if (tensor.buffer() == 0) return ReadTfliteTensor(file_, tensor, quantization, bytes_left_);
+  TfliteElements elements = ElementsOf(tensor);
+  const auto found = constants_.find(elements);
+  if (found != constants_.end() && SameQuantization(found->second.quantization(), quantization))
     return found->second;
   CountConstant(tensor);
-  TensorData data = ReadTfliteTensor(file_, graph, tensor, bytes_left_);
-  constants_.emplace(std::move(key), data);
+  TensorData data = ReadTfliteTensor(file_, tensor, quantization, bytes_left_);
+  constants_.emplace(std::move(elements), data);
   return data;
 }
 
@@ -158,8 +161,8 @@ std::optional<TfliteShared::Assignment> TfliteShared::FindAssignment(const std::
   const auto found = assignments_->find(variable);
   if (found == assignments_->end()) return std::nullopt;
   const auto& [signature, tensor] = found->second;
-  return Assignment{signature->name,
-                    FirstValueOfTflite(file_, file_.subgraph(signature->subgraph), *tensor, bytes_left_)};
+  const QuantizationPtr quantization = quantizations_.Of(file_.subgraph(signature->subgraph), *tensor);
+  return Assignment{signature->name, FirstValueOfTflite(*tensor, quantization, bytes_left_)};
 }
 
 void TfliteShared::CountParts(size_t count) {

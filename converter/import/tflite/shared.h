@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "graph/error.h"
@@ -15,6 +15,7 @@
 #include "import/import_budget.h"
 #include "import/tflite/metadata.h"
 #include "import/tflite/signatures.h"
+#include "import/tflite/tensor.h"
 
 namespace skiff {
 
@@ -45,7 +46,8 @@ class TfliteShared {
   TfliteVariableNames& variables() { return variables_; }
 
   /// A constant of a subgraph; see ReadTfliteTensor.
-  TensorData Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor);
+  const TensorData& Constant(const tflite::SubGraph& graph, const tflite::Tensor& tensor);
+  TfliteQuantizations& quantizations() { return quantizations_; }
 
   /// A constant that is not in the file, by what it is: made where no operator has asked for it yet.
   const TensorData& Table(const std::string& name, const std::function<TensorData()>& make);
@@ -100,11 +102,9 @@ class TfliteShared {
     const tflite::Tensor* tensor;
   };
   void FindAssignments();
+  TensorData MakeConstant(const tflite::Tensor& tensor, const QuantizationPtr& quantization);
   /// Takes the bytes of a buffer that one more constant is made of.
   void CountConstant(const tflite::Tensor& tensor);
-
-  /// Buffer, element type, shape.
-  using ConstantKey = std::tuple<uint32_t, tflite::TensorType, std::vector<int32_t>>;
 
   const TfliteFile& file_;
   std::vector<TfliteSignature> signatures_;
@@ -113,7 +113,9 @@ class TfliteShared {
   std::vector<int32_t> once_;
   std::map<int32_t, FirstValues> first_values_;
   FirstOfAll first_of_all_;
-  std::map<ConstantKey, TensorData> constants_;
+  TfliteQuantizations quantizations_;
+  std::map<TfliteElements, TensorData> constants_;
+  std::map<TfliteTensorIn, TensorData> made_;  ///< Bodies ask for theirs as often as they run.
   std::map<std::string, TensorData> tables_;
   std::optional<std::map<std::string, Assigned>> assignments_;  ///< By variable; once someone has asked.
   uint64_t constant_bytes_ = 0;

@@ -90,31 +90,15 @@ std::vector<float> FloatsOf(const TensorData& data) {
   return floats;
 }
 
-/// Scales and zero points are constants of the same subgraph.
-QuantizationPtr BlockwiseOf(const TfliteFile& file, const tflite::SubGraph& graph,
-                            const tflite::Tensor& tensor, const tflite::BlockwiseQuantization& blocks) {
-  const auto constant = [&](int32_t index) {
-    if (index < 0 || static_cast<uint32_t>(index) >= graph.tensors()->size())
-      Bad(tensor, "its scales are tensor {}, which is not there", index);
-    const tflite::Tensor& part = *graph.tensors()->Get(static_cast<uint32_t>(index));
-    if (part.quantization() != nullptr && part.quantization()->details() != nullptr)
-      Bad(tensor, "its scales have scales of their own");
-    if (part.sparsity() != nullptr) Bad(tensor, "its scales are sparse");
-    uint64_t none_left_out = 0;
-    return ReadTfliteTensor(file, graph, part, none_left_out);
-  };
-  const uint32_t rank = tensor.shape() == nullptr ? 0 : tensor.shape()->size();
-  if (rank == 0 || blocks.block_size() < 1) Bad(tensor, "its blocks have {} elements", blocks.block_size());
-  std::vector<float> scales = FloatsOf(constant(blocks.scales()));
-  for (float& scale : scales) scale = UsableScale(tensor, scale);
-  std::vector<int32_t> zero_points;
-  if (blocks.zero_points() > 0) {
-    for (const int64_t zero : constant(blocks.zero_points()).ToInts())
-      zero_points.push_back(UsableZeroPoint(tensor, zero));
-  }
-  if (!zero_points.empty() && zero_points.size() != scales.size())
-    Bad(tensor, "it has {} scales and {} zero points", scales.size(), zero_points.size());
-  return PerAxis(static_cast<int>(rank) - 1, std::move(scales), std::move(zero_points), blocks.block_size());
+/// A constant of the same subgraph.
+const tflite::Tensor& ScalesAt(const tflite::SubGraph& graph, const tflite::Tensor& tensor, int32_t index) {
+  if (index < 0 || static_cast<uint32_t>(index) >= graph.tensors()->size())
+    Bad(tensor, "its scales are tensor {}, which is not there", index);
+  const tflite::Tensor& scales = *graph.tensors()->Get(static_cast<uint32_t>(index));
+  if (scales.quantization() != nullptr && scales.quantization()->details() != nullptr)
+    Bad(tensor, "its scales have scales of their own");
+  if (scales.sparsity() != nullptr) Bad(tensor, "its scales are sparse");
+  return scales;
 }
 
 /// Elements of four bits keep their packing, two to a byte and the first in the lower half, as Skiff has it.
@@ -162,13 +146,51 @@ std::string TfliteTypeName(TensorType type) {
   return name != nullptr && *name != '\0' ? name : fmt::format("type {}", static_cast<int>(type));
 }
 
-QuantizationPtr QuantizationOfTflite(const TfliteFile& file, const tflite::SubGraph& graph,
-                                     const tflite::Tensor& tensor) {
+TfliteElements ElementsOf(const tflite::Tensor& tensor) {
+  TfliteElements elements{tensor.buffer(), tensor.type(), {}, tensor.sparsity()};
+  if (tensor.shape() != nullptr) std::get<2>(elements).assign(tensor.shape()->begin(), tensor.shape()->end());
+  return elements;
+}
+
+QuantizationPtr TfliteQuantizations::Of(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
+  if (tensor.quantization() == nullptr) return nullptr;
+  if (const auto found = read_.find({&graph, &tensor}); found != read_.end()) return found->second;
+  return read_[{&graph, &tensor}] = Read(graph, tensor);
+}
+
+QuantizationPtr TfliteQuantizations::InBlocks(const tflite::SubGraph& graph, const tflite::Tensor& tensor,
+                                              const tflite::BlockwiseQuantization& blocks) {
+  const uint32_t rank = SizeOf(tensor.shape());
+  if (rank == 0 || blocks.block_size() < 1) Bad(tensor, "its blocks have {} elements", blocks.block_size());
+  const tflite::Tensor& scale = ScalesAt(graph, tensor, blocks.scales());
+  const tflite::Tensor* zero =
+      blocks.zero_points() > 0 ? &ScalesAt(graph, tensor, blocks.zero_points()) : nullptr;
+  const DType dtype = DTypeOfTflite(tensor.type());
+  BlocksKey key{ElementsOf(scale), {}, blocks.block_size(), rank, dtype};
+  if (zero != nullptr) std::get<1>(key) = ElementsOf(*zero);
+  if (const auto found = blocks_.find(key); found != blocks_.end()) return found->second;
+  uint64_t none_left_out = 0;
+  const auto read = [&](const tflite::Tensor& part) {
+    return ReadTfliteTensor(file_, part, Of(graph, part), none_left_out);
+  };
+  std::vector<float> scales = FloatsOf(read(scale));
+  for (float& one : scales) one = UsableScale(tensor, one);
+  std::vector<int32_t> zero_points;
+  if (zero != nullptr) {
+    for (const int64_t one : read(*zero).ToInts()) zero_points.push_back(UsableZeroPoint(tensor, one));
+  }
+  if (!zero_points.empty() && zero_points.size() != scales.size())
+    Bad(tensor, "it has {} scales and {} zero points", scales.size(), zero_points.size());
+  return blocks_[key] = PerAxis(static_cast<int>(rank) - 1, std::move(scales), std::move(zero_points),
+                                blocks.block_size());
+}
+
+QuantizationPtr TfliteQuantizations::Read(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
   const tflite::Quantization* stated = tensor.quantization();
   const DType dtype = DTypeOfTflite(tensor.type());
-  if (stated == nullptr || !CanBeQuantized(dtype) || dtype == DType::kI32) return nullptr;
+  if (!CanBeQuantized(dtype) || dtype == DType::kI32) return nullptr;
   if (const auto* blocks = stated->details_as_BlockwiseQuantization())
-    return BlockwiseOf(file, graph, tensor, *blocks);
+    return InBlocks(graph, tensor, *blocks);
   if (stated->details_type() != tflite::QuantizationDetails::NONE)
     Throw(StatusCode::kUnsupported, "tensor '{}' is quantised in a way of its own, which Skiff does not know",
           TextOf(tensor.name()));
@@ -196,8 +218,8 @@ bool IsTfliteConstant(const TfliteFile& file, const tflite::Tensor& tensor) {
   return !file.Buffer(tensor.buffer()).empty();
 }
 
-TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::SubGraph& graph,
-                            const tflite::Tensor& tensor, uint64_t& bytes_left) {
+TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::Tensor& tensor,
+                            const QuantizationPtr& quantization, uint64_t& bytes_left) {
   const TypeRow* type = FindType(tensor.type());
   if (type == nullptr)
     Throw(StatusCode::kUnsupported, "tensor '{}' is of {}, which Skiff does not have", TextOf(tensor.name()),
@@ -216,15 +238,14 @@ TensorData ReadTfliteTensor(const TfliteFile& file, const tflite::SubGraph& grap
     bytes = {dense.data(), dense.size()};
   }
   TensorData data = Plain(tensor, *type, shape, bytes);
-  const QuantizationPtr quantization = QuantizationOfTflite(file, graph, tensor);
   if (!quantization) return data;
   if (const char* defect = QuantizationDefect(*quantization, data.dtype(), shape))
     Bad(tensor, "its quantisation is not usable: {}", defect);
   return data.Quantized(quantization);
 }
 
-TensorData FirstValueOfTflite(const TfliteFile& file, const tflite::SubGraph& graph,
-                              const tflite::Tensor& tensor, uint64_t& bytes_left) {
+TensorData FirstValueOfTflite(const tflite::Tensor& tensor, const QuantizationPtr& quantization,
+                              uint64_t& bytes_left) {
   const DType dtype = DTypeOfTflite(tensor.type());
   if (dtype == DType::kInvalid || DTypeBits(dtype) < 8)
     Throw(StatusCode::kUnsupported, "variable '{}' is of {}, which Skiff does not have",
@@ -232,7 +253,6 @@ TensorData FirstValueOfTflite(const TfliteFile& file, const tflite::SubGraph& gr
   const Shape shape = ShapeOf(tensor);
   TakeZeros(tensor, Bytes(shape, DTypeBits(dtype)), bytes_left);
   TensorData data(dtype, shape);
-  const QuantizationPtr quantization = QuantizationOfTflite(file, graph, tensor);
   if (!quantization) return data;
   if (!quantization->per_tensor()) Bad(tensor, "it is a variable with several scales");
   if (DTypeBits(dtype) == 8)

@@ -42,7 +42,7 @@ class Search {
     if (data.sparsity() != nullptr || file_.Buffer(data.buffer()).size() > kMaxRank * sizeof(int32_t))
       return {};
     uint64_t none_left_out = 0;
-    return ReadTfliteTensor(file_, graph_, data, none_left_out).ToInts();
+    return ReadTfliteTensor(file_, data, nullptr, none_left_out).ToInts();
   }
   bool IsAll(int32_t tensor, int64_t number) const {
     const auto numbers = Constant(tensor);
