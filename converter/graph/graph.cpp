@@ -63,11 +63,10 @@ ValueId Graph::AddInput(std::string_view input_name, DType dtype, std::vector<Di
 }
 
 void Graph::OrderInputs(const std::vector<ValueId>& order) {
+  std::unordered_map<ValueId, const GraphPort*> ports;
+  for (const GraphPort& port : inputs_) ports.emplace(port.value, &port);
   std::vector<GraphPort> ordered;
-  for (const ValueId id : order) {
-    ordered.push_back(*std::find_if(inputs_.begin(), inputs_.end(),
-                                    [id](const GraphPort& port) { return port.value == id; }));
-  }
+  for (const ValueId id : order) ordered.push_back(*ports.at(id));
   inputs_ = std::move(ordered);
 }
 

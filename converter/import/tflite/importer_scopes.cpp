@@ -98,6 +98,7 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
 std::string TfliteImporter::VariableOf(const Scope& scope, int32_t tensor) {
   std::string name = shared_.variables().OfTensor(scope.subgraph, tensor, NameOf(scope, tensor));
   Variable& variable = variables_[name];
+  CheckPortCount("variables", variables_.size());
   const tflite::Tensor& stated = TensorOf(scope, tensor);
   if (variable.first.dtype() == DType::kInvalid)
     variable.first =
@@ -231,8 +232,9 @@ void TfliteImporter::AddVariables() {
     graph_.AddOutput(name, last);
     graph_.variables.push_back({name, variable.first});
   }
+  const std::set<ValueId> last(states.begin(), states.end());
   for (const GraphPort& port : graph_.inputs()) {
-    if (std::find(states.begin(), states.end(), port.value) == states.end()) inputs.push_back(port.value);
+    if (!last.contains(port.value)) inputs.push_back(port.value);
   }
   inputs.insert(inputs.end(), states.begin(), states.end());
   graph_.OrderInputs(inputs);

@@ -144,6 +144,26 @@ TEST(TfliteRepeatedWork, ScalesOfBlocksAreCounted) {
               HasSubstr("share names and lists until they have more than"));
 }
 
+TEST(TfliteRepeatedWork, Variables) {
+  const auto many = [](int count) {
+    return Changed("abs_f32", [=](tflite::ModelT& model) {
+      tflite::SubGraphT& main = *model.subgraphs[0];
+      for (int i = 0; i < count; ++i) {
+        const int32_t variable = AddTensor(main, Type::FLOAT32, {1});
+        main.tensors.back()->is_variable = true;
+        AddNode(model, main, Op::READ_VARIABLE, {variable}, {AddTensor(main, Type::FLOAT32, {1})});
+      }
+    });
+  };
+  ExpectError(many(5000), StatusCode::kUnsupported,
+              HasSubstr("the model has 4097 variables; at most 4096 are supported"));
+  const Bytes most = many(4095);
+  const Graph graph = ImportTfliteBytes(most.data(), most.size());
+  ASSERT_EQ(graph.inputs().size(), 4096u);
+  ASSERT_EQ(graph.variables.size(), 4095u);
+  for (size_t i = 0; i < 4095; ++i) EXPECT_EQ(graph.inputs()[i + 1].name, graph.variables[i].name);
+}
+
 /// Two constants [2, 3] of one buffer, whose tables refer to one table of what is left out.
 Bytes WithSparse() {
   flatbuffers::FlatBufferBuilder b;
