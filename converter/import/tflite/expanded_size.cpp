@@ -45,6 +45,30 @@ class ExpandedSize {
     AddList(tensor.shape(), sizeof(int32_t));
   }
 
+  void AddIndices(tflite::SparseIndices kind, const void* table) {
+    if (table == nullptr) return;
+    if (kind == tflite::SparseIndices::Int32Vector)
+      AddList(static_cast<const tflite::Int32Vector*>(table)->values(), sizeof(int32_t));
+    if (kind == tflite::SparseIndices::Uint16Vector)
+      AddList(static_cast<const tflite::Uint16Vector*>(table)->values(), sizeof(uint16_t));
+    if (kind == tflite::SparseIndices::Uint8Vector)
+      AddList(static_cast<const tflite::Uint8Vector*>(table)->values(), sizeof(uint8_t));
+  }
+
+  void AddSparsity(const tflite::Tensor& tensor) {
+    const tflite::Sparsity* sparsity = tensor.sparsity();
+    if (sparsity == nullptr) return;
+    AddList(sparsity->traversal_order(), sizeof(int32_t));
+    AddList(sparsity->block_map(), sizeof(int32_t));
+    const auto* dimensions = sparsity->dimensions();
+    AddBytes(SizeOf(dimensions) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < SizeOf(dimensions); ++i) {
+      const tflite::SparseDimension& dimension = *dimensions->Get(i);
+      AddIndices(dimension.segments_type(), dimension.segments());
+      AddIndices(dimension.indices_type(), dimension.indices());
+    }
+  }
+
   void AddQuantization(const tflite::Model& model, const tflite::SubGraph& graph,
                        const tflite::Tensor& tensor) {
     const tflite::Quantization* quantization = tensor.quantization();
@@ -69,6 +93,7 @@ class ExpandedSize {
       AddList(tensor.shape(), sizeof(int32_t));
       AddList(tensor.shape_signature(), sizeof(int32_t));
       AddQuantization(model, graph, tensor);
+      AddSparsity(tensor);
     }
     for (uint32_t i = 0; i < SizeOf(graph.operators()); ++i) Add(model, graph, *graph.operators()->Get(i));
   }

@@ -107,7 +107,8 @@ TensorData TfliteShared::MakeConstant(const tflite::Tensor& tensor, const Quanti
   const auto found = constants_.find(elements);
   if (found != constants_.end() && SameQuantization(found->second.quantization(), quantization))
     return found->second;
-  CountConstant(tensor);
+  // What sparse ones take is taken from `bytes_left_`.
+  if (tensor.sparsity() == nullptr) CountConstant(tensor);
   TensorData data = ReadTfliteTensor(file_, tensor, quantization, bytes_left_);
   constants_.emplace(std::move(elements), data);
   return data;

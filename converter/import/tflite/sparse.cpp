@@ -1,5 +1,6 @@
 #include "import/tflite/sparse.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "graph/error.h"
@@ -49,20 +50,34 @@ struct Level {
   int64_t stride = 0;         ///< In elements of the dense tensor.
 };
 
+/// Segments cut the indices into parts, one behind the other.
+void CheckSegments(const Numbers& segments, int64_t indices, int axis) {
+  int64_t last = 0;
+  for (int64_t i = 0; i < segments.size(); ++i) {
+    const int64_t next = segments[i];
+    if (next < last || (i == 0 && next > 0))
+      Bad("segment {} along axis {} begins at {}, where {} was expected", i, axis, next,
+          i == 0 ? "0" : fmt::format("{} or more", last));
+    last = next;
+  }
+  if (last != indices) Bad("the segments along axis {} end at {} of {} indices", axis, last, indices);
+}
+
 struct Walk {
   std::vector<Level> levels;
   size_t size;
   Span<const uint8_t> values;
   std::vector<uint8_t>& dense;
-  int64_t visits_left;  ///< Damaged segments could lead anywhere, again and again.
-  int64_t next = 0;     ///< Of the values.
+  int64_t next = 0;  ///< Of the values.
 
+  /// Dense levels leave no place out and segments do not overlap: each level has as many visits as there are
+  /// values or segments at most, and there are no more values than elements.
   void Visit(size_t depth, int64_t position, int64_t element) {
-    if (--visits_left < 0) Bad("its segments overlap");
     if (depth == levels.size()) {
       const auto from = static_cast<size_t>(next++) * size;
       const auto to = static_cast<size_t>(element) * size;
-      if (from + size > values.size() || to + size > dense.size()) Bad("they do not fit the tensor");
+      if (from + size > std::min(values.size(), dense.size()) || to + size > dense.size())
+        Bad("they do not fit the tensor");
       std::memcpy(dense.data() + to, values.data() + from, size);
       return;
     }
@@ -75,7 +90,6 @@ struct Walk {
     if (position + 1 >= level.segments.size()) Bad("a segment is missing");
     const int64_t end = level.segments[position + 1];
     for (int64_t i = level.segments[position]; i < end; ++i) {
-      if (i < 0 || i >= level.indices.size()) Bad("an index is missing");
       const int64_t place = level.indices[i];
       if (place < 0 || place >= level.limit) Bad("they do not fit the tensor");
       Visit(depth + 1, i, element + place * level.stride);
@@ -119,8 +133,7 @@ std::vector<uint8_t> Densified(const tflite::Sparsity& sparsity, const Shape& sh
     if (extent < 1 || extent > shape[axis]) Bad("block {} has {} elements along axis {}", i, extent, axis);
   }
   std::vector<uint8_t> dense(static_cast<size_t>(shape.elements()) * size);
-  // Every level visits each element of the dense tensor once at most.
-  Walk walk{{}, size, values, dense, (shape.elements() + 1) * static_cast<int64_t>(order->size() + 1)};
+  Walk walk{{}, size, values, dense};
   for (uint32_t i = 0; i < order->size(); ++i) {
     const tflite::SparseDimension& dimension = *dimensions->Get(i);
     const auto place = static_cast<uint32_t>(order->Get(i));
@@ -131,9 +144,11 @@ std::vector<uint8_t> Densified(const tflite::Sparsity& sparsity, const Shape& sh
     level.dense = dimension.format() == tflite::DimensionFormat::DENSE;
     level.extent = dimension.dense_size();
     level.limit = inner ? of_block : shape[axis] / of_block;
-    if (level.dense && (level.extent < 0 || level.extent > level.limit)) Bad("axis {} is too long", axis);
+    if (level.dense && level.extent != level.limit)
+      Bad("it has {} places along axis {}, the tensor {}", level.extent, axis, level.limit);
     level.segments = Numbers(dimension.segments_type(), dimension.segments());
     level.indices = Numbers(dimension.indices_type(), dimension.indices());
+    if (!level.dense) CheckSegments(level.segments, level.indices.size(), axis);
     level.stride = shape.ElementsBetween(axis + 1, shape.rank()) * (inner ? 1 : of_block);
     walk.levels.push_back(level);
   }

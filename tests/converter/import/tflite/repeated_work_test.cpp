@@ -247,5 +247,39 @@ TEST(TfliteRepeatedWork, SparseWeightsAreMadeDenseOnce) {
   EXPECT_EQ(made.size(), 1u);
 }
 
+/// A matrix of 4 x 4, of whose `rows` rows the file has the places at `indices`.
+Bytes WithSegments(std::vector<int32_t> segments, std::vector<int32_t> indices, int32_t rows = 4) {
+  return Changed("conv_2d_same_f32", [&](tflite::ModelT& model) {
+    tflite::TensorT& weights = Tensor(model, Node(model).inputs[1]);
+    weights.shape = {4, 4};
+    weights.sparsity = std::make_unique<tflite::SparsityT>();
+    tflite::SparsityT& sparsity = *weights.sparsity;
+    sparsity.traversal_order = {0, 1};
+    for (int i = 0; i < 2; ++i) sparsity.dimensions.push_back(std::make_unique<tflite::SparseDimensionT>());
+    sparsity.dimensions[0]->dense_size = rows;
+    sparsity.dimensions[1]->format = tflite::DimensionFormat::SPARSE_CSR;
+    tflite::Int32VectorT list;
+    list.values = std::move(segments);
+    sparsity.dimensions[1]->segments.Set(list);
+    list.values = std::move(indices);
+    sparsity.dimensions[1]->indices.Set(list);
+  });
+}
+
+/// What is left out cannot lead to the same values again and again.
+TEST(TfliteRepeatedWork, SegmentsOfSparseWeights) {
+  const auto refused = [](const Bytes& bytes, const char* message) {
+    ExpectError(bytes, StatusCode::kInvalidModel, HasSubstr(message));
+  };
+  refused(WithSegments({1, 2, 2, 2, 2}, {0, 1}), "segment 0 along axis 1 begins at 1, where 0 was expected");
+  refused(WithSegments({0, 2, 0, 2, 2}, {0, 1}),
+          "segment 2 along axis 1 begins at 0, where 2 or more was expected");
+  refused(WithSegments({0, 1, 1, 1, 1}, {0, 1}), "the segments along axis 1 end at 1 of 2 indices");
+  refused(WithSegments({0, 1, 2, 3, 3}, {0, 1}), "the segments along axis 1 end at 3 of 2 indices");
+  refused(WithSegments({0, 1, 2}, {0, 1}), "a segment is missing");
+  refused(WithSegments({}, {}), "a segment is missing");
+  refused(WithSegments({0, 1, 2, 2}, {0, 1}, 3), "it has 3 places along axis 0, the tensor 4");
+}
+
 }  // namespace
 }  // namespace skiff
