@@ -103,7 +103,7 @@ void Verify(const VerifyArguments& arguments) {
   const ErrorCapture capture;
   std::error_code error;  // A line may be too long for a path.
   const bool in_file = fs::exists(arguments.public_key, error);
-  const std::string text = in_file ? ReadFile(arguments.public_key) : arguments.public_key;
+  const std::string text = in_file ? ReadFile(arguments.public_key, kMostKeyBytes) : arguments.public_key;
   const Result<PublicKey> key = ParsePublicKey(text.c_str());
   if (!key.ok()) Throw(key.status().code(), "--public-key {}: {}", arguments.public_key, capture.message());
   const Status status = VerifySignedFile(arguments.model.c_str(), key.value(),

@@ -32,7 +32,7 @@ std::pair<std::string, std::string> SplitAtLast(const std::string& option, const
 }
 
 std::vector<std::string> ReadLabels(const std::string& path) {
-  std::vector<std::string> labels = LabelsFromText(ReadFile(path));
+  std::vector<std::string> labels = LabelsFromText(ReadFile(path, kMostLabelBytes));
   if (labels.empty()) Throw(StatusCode::kInvalidArgument, "{}: holds no labels; expected one per line", path);
   return labels;
 }

@@ -44,7 +44,7 @@ SecretKey::SecretKey() {
 
 SecretKey::SecretKey(const std::string& path) {
   Initialize();
-  std::string text = ReadFile(path);
+  std::string text = ReadFile(path, kMostKeyBytes);
   std::string_view line = text;
   if (line.starts_with(minisign::kUntrusted))
     line.remove_prefix(std::min(line.find('\n'), line.size() - 1) + 1);

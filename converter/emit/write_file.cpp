@@ -98,14 +98,18 @@ constexpr Kind kNoFiles[] = {{S_IFDIR, "a folder"}, {S_IFIFO, "a pipe"}, {S_IFSO
 
 std::string TemporaryNameOf(const std::string& path) { return fmt::format("{}.{}.new", path, getpid()); }
 
-void CheckReplaceable(const std::string& path) {
+const char* KindOfNoFile(const std::string& path) {
   struct stat file = {};
-  if (stat(path.c_str(), &file) != 0 || S_ISREG(file.st_mode)) return;
-  const char* what = "a device";
+  if (stat(path.c_str(), &file) != 0 || S_ISREG(file.st_mode)) return nullptr;
   for (const Kind& kind : kNoFiles) {
-    if ((file.st_mode & S_IFMT) == kind.bits) what = kind.text;
+    if ((file.st_mode & S_IFMT) == kind.bits) return kind.text;
   }
-  Throw(StatusCode::kIo, "{}: cannot be written: it is {}; the path of a file was expected", path, what);
+  return "a device";
+}
+
+void CheckReplaceable(const std::string& path) {
+  if (const char* kind = KindOfNoFile(path))
+    Throw(StatusCode::kIo, "{}: cannot be written: it is {}; the path of a file was expected", path, kind);
 }
 
 void WriteFileAtomically(const std::string& path, Span<const Span<const uint8_t>> parts,

@@ -10,6 +10,10 @@
 
 namespace skiff {
 
+/// "a folder", "a pipe", "a socket" or "a device" where that is what lies at `path`, or what it leads to;
+/// null where it is a regular file, or nothing.
+const char* KindOfNoFile(const std::string& path);
+
 /// Throws Error (kIo) where something is at `path` that is neither a regular file nor leads to one, as a pipe
 /// or a folder: a file must not take its place.
 void CheckReplaceable(const std::string& path);

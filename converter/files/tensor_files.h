@@ -1,6 +1,7 @@
 /// Tensors in files: what inputs may be read from, and what outputs are written to.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -11,8 +12,12 @@
 
 namespace skiff {
 
-/// The whole content. Throws Error (kIo) naming the path and the system's reason.
-std::string ReadFile(const std::string& path);
+/// The whole content, of a regular file or a pipe. Throws Error (kIo) naming the path and the system's
+/// reason, and where it is a folder, a socket or a device; kInvalidArgument where it has more than `most`
+/// bytes.
+std::string ReadFile(const std::string& path, uint64_t most = UINT64_MAX);
+/// Keys have a few hundred.
+inline constexpr uint64_t kMostKeyBytes = uint64_t{64} << 10;
 
 /// The elements of a view, and its quantisation, without gaps between its rows.
 TensorData DenseCopy(const TensorView& view);

@@ -1,6 +1,7 @@
 /// What a source file says of its inputs and outputs beside their types.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,11 @@ struct PictureNotes {
 
 /// What a source says beside that, as keys and values of a file's metadata.
 using StatedNotes = std::vector<std::pair<std::string, std::string>>;
+
+/// What the labels of one source may take, those of all its ports together: so many bytes, and so many
+/// labels.
+inline constexpr uint64_t kMostLabelBytes = uint64_t{16} << 20;
+inline constexpr int64_t kMostLabels = 1'000'000;
 
 struct PortNotes {
   std::optional<PictureNotes> picture;    ///< Inputs.

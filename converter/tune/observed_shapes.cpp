@@ -1,7 +1,7 @@
 #include <charconv>
-#include <fstream>
 #include <sstream>
 
+#include "files/tensor_files.h"
 #include "graph/error.h"
 #include "graph/port_notes.h"
 #include "tune/buckets.h"
@@ -26,8 +26,7 @@ std::vector<std::string> Cells(const std::string& line) {
 }  // namespace
 
 ObservedShapes ReadObservedShapes(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) Throw(StatusCode::kIo, "{}: cannot be opened", path);
+  std::istringstream file(ReadFile(path));
   std::string line;
   if (!std::getline(file, line)) {
     Throw(StatusCode::kInvalidArgument,

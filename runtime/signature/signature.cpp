@@ -17,6 +17,8 @@ using minisign::kHashBytes;
 using minisign::kSignatureBytes;
 
 constexpr size_t kMostPath = 4096;
+/// Of a signature file, whose comments have a few hundred.
+constexpr size_t kMostSignature = size_t{64} << 10;
 
 /// The text up to the next line's end, which goes away, too.
 std::string_view TakeLine(std::string_view& text) {
@@ -112,6 +114,10 @@ Result<PublicKey> ParsePublicKey(const char* text) {
 
 Status VerifySignature(Span<const uint8_t> bytes, Span<const char> signature, const PublicKey& key) {
   if (sodium_init() < 0) return Fail(StatusCode::kInternal, "libsodium cannot be initialised");
+  if (signature.size() > kMostSignature) {
+    return Fail(StatusCode::kInvalidModel, "the signature has %zu bytes; at most %zu are read",
+                signature.size(), kMostSignature);
+  }
   SignatureFile parsed;
   if (!Parse({signature.data(), signature.size()}, &parsed)) {
     return Fail(

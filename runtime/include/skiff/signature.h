@@ -21,7 +21,8 @@ struct PublicKey {
 Result<PublicKey> ParsePublicKey(const char* text);
 
 /// Whether `signature`, the text of a signature file, is one of `bytes` by this key. kInvalidModel, with the
-/// reason, where it is not: bytes that were changed, another key, a signature that is damaged or cut off.
+/// reason, where it is not: bytes that were changed, another key, a signature that is damaged, cut off or has
+/// more than 64 KiB.
 /// What is in the trusted comment is checked to be the signer's, and not looked at: a name in it is not
 /// compared with the file's.
 ///

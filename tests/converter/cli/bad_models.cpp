@@ -226,6 +226,17 @@ std::vector<BadInput> BadShapes() {
          return Convert(folder, GoodOnnx(folder), {"--labels", folder.Write("labels.txt", "\n\n")});
        },
        {"labels.txt", "no labels", "one per line"}},
+      {"LabelsOfADevice",
+       [](const TempFolder& folder) {
+         return Convert(folder, GoodOnnx(folder), {"--labels", "/dev/zero"});
+       },
+       {"/dev/zero: is a device", "path of a file"}},
+      {"LabelsTooLong",
+       [](const TempFolder& folder) {
+         return Convert(folder, GoodOnnx(folder),
+                        {"--labels", folder.Write("labels.txt", std::string((16 << 20) + 1, 'a'))});
+       },
+       {"labels.txt", "more than 16777216 bytes"}},
       {"LabelsTooFew",
        [](const TempFolder& folder) {
          return Convert(folder, GoodOnnx(folder), {"--labels", folder.Write("labels.txt", "a\nb\n")});

@@ -144,6 +144,12 @@ std::vector<BadInput> BadInputFiles() {
   return {
       OfInputs("InputLeftOut", [](const TempFolder&) { return Arguments{}; },
                {"'x'", "f32 [1, 4]", "--input 'x=FILE'"}),
+      OfInputs("InputLeadsToADevice",
+               [](const TempFolder& f) {
+                 std::filesystem::create_symlink("/dev/zero", f / "a.npy");
+                 return Arguments{"x=" + f / "a.npy"};
+               },
+               {"a.npy: is a device", "path of a file"}),
       OfInputs("InputUnknown", [](const TempFolder&) { return Arguments{"image=a.npy"}; },
                {"--input image=a.npy", "no input 'image'", "'x'"}),
       OfInputs("InputTwice",

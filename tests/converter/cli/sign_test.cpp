@@ -81,6 +81,8 @@ TEST_F(Signed, EveryByteOfTheSignatureCountsButTheUntrustedComment) {
   for (size_t size = 0; size + 1 < signature_.size(); ++size)
     ASSERT_NE(Verify(bytes_, signature_.substr(0, size), line_), "") << size;
   EXPECT_THAT(Verify(bytes_, signature_ + "more", line_), HasSubstr("damaged or cut off"));
+  EXPECT_THAT(Verify(bytes_, signature_ + std::string(64 << 10, '\n'), line_),
+              HasSubstr("at most 65536 are read"));
 }
 
 TEST_F(Signed, AnotherKeyIsNotBelieved) {
@@ -159,6 +161,20 @@ TEST_F(SignTool, LongWordsAreNoPaths) {
   const RunResult result = RunSkiff({"verify", model_, "--public-key", word});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.error, HasSubstr("--public-key"));
+}
+
+/// Keys are small, and a device may have no end.
+TEST_F(SignTool, RefusesWhatIsTooLongForAKey) {
+  const std::string large = folder_.Write("large", std::string((64 << 10) + 1, 'R'));
+  for (const auto& [file, why] : {std::pair<std::string, const char*>("/dev/zero", "/dev/zero: is a device"),
+                                  {large, "large: has more than 65536 bytes"}}) {
+    const RunResult verified = RunSkiff({"verify", model_, "--public-key", file});
+    EXPECT_EQ(verified.exit_code, 1);
+    EXPECT_THAT(verified.error, HasSubstr(why));
+    const RunResult made = RunSkiff({"sign", model_, "--key", file});
+    EXPECT_EQ(made.exit_code, 1);
+    EXPECT_THAT(made.error, HasSubstr(why));
+  }
 }
 
 TEST_F(SignTool, RefusesWhatIsNotSigned) {

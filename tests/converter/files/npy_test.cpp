@@ -2,12 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
+#include <fstream>
 #include <numeric>
+#include <thread>
 
 #include "files/tensor_files.h"
 #include "graph/error.h"
+#include "tests/support/temp_folder.h"
 
 namespace skiff::cli {
 namespace {
@@ -150,6 +154,28 @@ TEST(ReadFile, NamesWhatCannotBeRead) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), ::testing::StartsWith("/proc/self/mem: cannot be "));
   }
+}
+
+/// As <(...) of a shell is one, unlike a device.
+TEST(ReadFile, TakesPipesUpToALimit) {
+  const skiff::testing::TempFolder folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::string content(100'000, 'x');
+  const auto read = [&](uint64_t most) {
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << content; });
+    std::string got;
+    try {
+      got = ReadFile(pipe, most);
+    } catch (const Error& error) {
+      got = error.what();
+    }
+    writer.join();
+    return got;
+  };
+  EXPECT_EQ(read(content.size()), content);
+  EXPECT_EQ(read(content.size() - 1),
+            pipe + ": has more than 99999 bytes, the most that such a file may have");
 }
 
 TEST(Npy, NoPrefixOfAFileCrashesOrReads) {

@@ -44,6 +44,15 @@ TEST(ObservedShapes, ErrorsNameTheLine) {
   EXPECT_THAT(ReadError("seq,count\n4,0\n"), HasSubstr("line 2: '0' is no number of calls"));
 }
 
+TEST(ObservedShapes, AreReadOfNoDevice) {
+  try {
+    ReadObservedShapes("/dev/zero");
+    FAIL() << "it was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/dev/zero: is a device"));
+  }
+}
+
 TEST(UniformShapes, AreTheProductOfTheRanges) {
   const ObservedShapes shapes = UniformShapes({{"a", DimRange(1, 2)}, {"b", DimRange(8, 24, 8)}});
   EXPECT_EQ(shapes.rows.size(), 6u);
