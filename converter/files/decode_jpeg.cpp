@@ -1,4 +1,5 @@
 // libjpeg-turbo's errors jump; here they end in the three functions that call it, which own nothing.
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -14,8 +15,10 @@
 namespace skiff {
 namespace {
 
-/// Pictures of cameras have about ten; each one of a hostile file would cost a pass over all pixels.
+/// Progressive pictures have about ten; each one of a hostile file would cost a pass over all pixels.
 constexpr int kMostScans = 100;
+/// Pixels times scans.
+constexpr int64_t kMostScanned = int64_t{1} << 31;
 
 class JpegReader {
  public:
@@ -74,8 +77,13 @@ class JpegReader {
   }
   static void CountScans(j_common_ptr decoder) {
     JpegReader& my = Of(decoder);
-    if (my.decoder_.input_scan_number <= kMostScans) return;
-    std::snprintf(my.message_, sizeof(my.message_), "it has more than %d scans", kMostScans);
+    const JDIMENSION width = my.decoder_.image_width;
+    const JDIMENSION height = my.decoder_.image_height;
+    const int64_t most = std::min<int64_t>(kMostScans, kMostScanned / (int64_t{width} * height));
+    if (my.decoder_.input_scan_number <= most) return;
+    std::snprintf(my.message_, sizeof(my.message_),
+                  "it has more than %d scans, the most of a picture of %u x %u pixels",
+                  static_cast<int>(most), width, height);
     std::longjmp(my.jump_, 1);
   }
 

@@ -135,6 +135,40 @@ TEST(Pictures, HugeSizesAreRefusedBeforeMemoryIsAsked) {
   EXPECT_THAT(ErrorOf(jpeg), HasSubstr("has 61695 x 61695 pixels; at most 134217728 are read"));
 }
 
+std::string Segment(char marker, const std::string& content) {
+  const size_t size = content.size() + 2;
+  const char head[] = {'\xff', marker, static_cast<char>(size >> 8), static_cast<char>(size & 0xff)};
+  return std::string(head, sizeof(head)) + content;
+}
+
+/// A progressive picture without one coefficient, of three components, the first of which has sixteen times
+/// the others' samples. Each scan is of the second one: "nothing in so many blocks", again and again.
+std::string ProgressiveJpeg(int width, int height, int scans) {
+  const auto byte = [](int value) { return std::string(1, static_cast<char>(value)); };
+  std::string frame =
+      byte(8) + byte(height >> 8) + byte(height & 0xff) + byte(width >> 8) + byte(width & 0xff) + byte(3);
+  for (int i = 1; i <= 3; ++i) frame += byte(i) + byte(i == 1 ? 0x44 : 0x11) + byte(0);
+  std::string jpeg = "\xff\xd8" + Segment('\xdb', byte(0) + std::string(64, '\1')) + Segment('\xc2', frame);
+  // The one code that there is says: none in 2^14 blocks and as many more as the next 14 bits say.
+  jpeg += Segment('\xc4', byte(0x10) + byte(1) + std::string(15, '\0') + byte(0xe0));
+  const int blocks = ((width + 31) / 32) * ((height + 31) / 32);
+  const int runs = (blocks + (1 << 14) - 1) >> 14;
+  for (int i = 0; i < scans; ++i)
+    jpeg += Segment('\xda', byte(1) + byte(2) + byte(0) + byte(1) + byte(63) + byte(0)) +
+            std::string(static_cast<size_t>(runs * 15 + 7) / 8, '\0');
+  return jpeg + "\xff\xd9";
+}
+
+/// Each costs a pass over the pixels, whatever few bytes it has.
+TEST(Pictures, ManyScansOfManyPixelsAreRefused) {
+  EXPECT_EQ(DecodePicture(ProgressiveJpeg(64, 32, 100), "it").width, 64u);
+  EXPECT_EQ(ErrorOf(ProgressiveJpeg(64, 32, 101)),
+            "it: cannot be decoded as a JPEG picture: it has more than 100 scans, the most of a picture of "
+            "64 x 32 pixels");
+  EXPECT_THAT(ErrorOf(ProgressiveJpeg(8192, 4096, 65)),
+              HasSubstr("it has more than 64 scans, the most of a picture of 8192 x 4096 pixels"));
+}
+
 TEST(Pictures, PngsAreWritten) {
   for (const uint32_t channels : {1u, 3u, 4u}) {
     Picture picture{5, 3, channels, std::vector<uint8_t>(size_t{15} * channels), 1};
