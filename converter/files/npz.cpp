@@ -24,20 +24,20 @@ std::map<std::string, TensorData> ReadNpz(const std::string& path, const ChooseA
   const std::string file = ReadFile(path);
   const Span<const uint8_t> bytes{reinterpret_cast<const uint8_t*>(file.data()), file.size()};
   return Within(path, [&] {
+    const Archive archive(bytes);
     std::vector<std::string> names;
-    for (const std::string& name : ArchivedNames(bytes)) {
+    for (const std::string& name : archive.Names()) {
       if (name.ends_with(kExtension)) names.push_back(name.substr(0, name.size() - kExtension.size()));
     }
     if (names.empty())
       Throw(StatusCode::kInvalidModel, "the archive has no arrays; numpy.savez(file, NAME=array) makes one");
-    std::set<std::string> files;
-    for (const std::string& array : choose(names)) files.insert(FileOf(array));
     std::map<std::string, TensorData> arrays;
-    const uint64_t most = kMostBytes + kMostOfOneByte * file.size();
-    ForEachArchived(bytes, std::move(files), most, [&](const std::string& name, const std::string& content) {
-      const std::string array = name.substr(0, name.size() - kExtension.size());
+    uint64_t left = kMostBytes + kMostOfOneByte * file.size();
+    for (const std::string& array : choose(names)) {
+      const std::string content =
+          archive.Read(FileOf(array), left, "; store it unpacked, as numpy.savez does");
       arrays[array] = ParseNpy(content, fmt::format("array '{}'", array));
-    });
+    }
     return arrays;
   });
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
+#include <map>
 
 #include "graph/error.h"
 
@@ -43,12 +43,12 @@ int LastError(void*, void*) { return 0; }
 struct CloseArchive {
   void operator()(void* archive) const { unzClose(archive); }
 };
-using Archive = std::unique_ptr<void, CloseArchive>;
+using Handle = std::unique_ptr<void, CloseArchive>;
 
 /// Null where there is none. `stream` must outlive it.
-Archive OpenArchive(Stream& stream) {
+Handle OpenArchive(Stream& stream) {
   zlib_filefunc64_def functions{Open, Read, Write, Tell, Seek, Close, LastError, &stream};
-  return Archive(unzOpen2_64("", &functions));
+  return Handle(unzOpen2_64("", &functions));
 }
 
 /// Deflate makes no more of a byte.
@@ -57,81 +57,76 @@ constexpr uint64_t kMostOfOneByte = 1032;
 /// What minizip reads in one piece.
 constexpr uint64_t kMostOfOneFile = INT32_MAX;
 
-/// The file that the archive stands at.
-std::string Unpack(const Archive& archive, const Stream& stream, const std::string& name, uint64_t most,
-                   const char* remedy = "") {
+}  // namespace
+
+struct Archive::Opened {
+  explicit Opened(Span<const uint8_t> bytes) : stream{bytes}, handle(OpenArchive(stream)) {
+    if (handle) Walk();
+  }
+
+  /// Finds the names up to where the list is damaged.
+  void Walk() {
+    int at = unzGoToFirstFile(handle.get());
+    for (; at == UNZ_OK; at = unzGoToNextFile(handle.get())) {
+      char name[1024] = "";
+      unz_file_info64 info{};
+      unz64_file_pos place{};
+      if (unzGetCurrentFileInfo64(handle.get(), &info, name, sizeof(name) - 1, nullptr, 0, nullptr, 0) !=
+              UNZ_OK ||
+          unzGetFilePos64(handle.get(), &place) != UNZ_OK)
+        return;
+      names.emplace_back(name);
+      places.emplace(name, place);
+    }
+    whole = at == UNZ_END_OF_LIST_OF_FILE;
+  }
+
+  Stream stream;
+  Handle handle;  ///< Null where the bytes end with no archive.
+  std::vector<std::string> names;
+  std::map<std::string, unz64_file_pos> places;  ///< Of the first file of each name.
+  bool whole = false;
+};
+
+Archive::Archive(Span<const uint8_t> bytes) : opened_(std::make_unique<Opened>(bytes)) {}
+Archive::~Archive() = default;
+
+const std::vector<std::string>& Archive::Names() const {
+  if (!opened_->handle) Throw(StatusCode::kInvalidModel, "the file does not end with an archive");
+  if (!opened_->whole) Throw(StatusCode::kInvalidModel, "the archive's list of files is damaged");
+  return opened_->names;
+}
+
+std::string Archive::Read(const std::string& name, uint64_t& left, const char* remedy) const {
+  void* const handle = opened_->handle.get();
+  if (handle == nullptr)
+    Throw(StatusCode::kInvalidModel, "'{}': the file does not end with an archive", name);
+  const auto place = opened_->places.find(name);
+  if (place == opened_->places.end()) {
+    Throw(StatusCode::kInvalidModel, "'{}': {}", name,
+          opened_->whole ? "the archive has no such file" : "the archive's list of files is damaged");
+  }
   unz_file_info64 info{};
-  const bool known =
-      unzGetCurrentFileInfo64(archive.get(), &info, nullptr, 0, nullptr, 0, nullptr, 0) == UNZ_OK;
-  if (known && info.uncompressed_size > std::min(most, kMostOfOneFile))
+  const bool known = unzGoToFilePos64(handle, &place->second) == UNZ_OK &&
+                     unzGetCurrentFileInfo64(handle, &info, nullptr, 0, nullptr, 0, nullptr, 0) == UNZ_OK;
+  const uint64_t most = std::min(left, kMostOfOneFile);
+  if (known && info.uncompressed_size > most)
     Throw(StatusCode::kInvalidModel, "'{}': has {} bytes; at most {} are unpacked of this archive{}", name,
-          info.uncompressed_size, std::min(most, kMostOfOneFile), remedy);
+          info.uncompressed_size, most, remedy);
   // Before memory is taken: a few bytes may claim terabytes.
-  if (!known || info.uncompressed_size / kMostOfOneByte > stream.bytes.size())
+  if (!known || info.uncompressed_size / kMostOfOneByte > opened_->stream.bytes.size())
     Throw(StatusCode::kInvalidModel, "'{}': is damaged in the archive", name);
+  left -= info.uncompressed_size;
   // One byte more, so that a file of another size than it claims is noticed.
   std::string content(info.uncompressed_size + 1, '\0');
-  bool whole = unzOpenCurrentFile(archive.get()) == UNZ_OK &&
-               unzReadCurrentFile(archive.get(), content.data(), static_cast<unsigned>(content.size())) ==
+  bool whole = unzOpenCurrentFile(handle) == UNZ_OK &&
+               unzReadCurrentFile(handle, content.data(), static_cast<unsigned>(content.size())) ==
                    static_cast<int64_t>(info.uncompressed_size);
   // It is here that the checksum is compared.
-  whole = unzCloseCurrentFile(archive.get()) == UNZ_OK && whole;
+  whole = unzCloseCurrentFile(handle) == UNZ_OK && whole;
   if (!whole) Throw(StatusCode::kInvalidModel, "'{}': is damaged in the archive", name);
   content.pop_back();
   return content;
-}
-
-/// Calls visit(name) at each file, until it returns false.
-template <class Visit>
-void Walk(const Archive& archive, const Visit& visit) {
-  if (!archive) Throw(StatusCode::kInvalidModel, "the file does not end with an archive");
-  int at = unzGoToFirstFile(archive.get());
-  for (; at == UNZ_OK; at = unzGoToNextFile(archive.get())) {
-    char name[1024] = "";
-    unz_file_info64 info{};
-    if (unzGetCurrentFileInfo64(archive.get(), &info, name, sizeof(name) - 1, nullptr, 0, nullptr, 0) !=
-        UNZ_OK)
-      break;
-    if (!visit(std::string(name))) return;
-  }
-  if (at != UNZ_END_OF_LIST_OF_FILE)
-    Throw(StatusCode::kInvalidModel, "the archive's list of files is damaged");
-}
-
-}  // namespace
-
-std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uint64_t most) {
-  constexpr int kCaseCounts = 1;
-  Stream stream{bytes};
-  const Archive archive = OpenArchive(stream);
-  if (!archive) Throw(StatusCode::kInvalidModel, "'{}': the file does not end with an archive", name);
-  if (unzLocateFile(archive.get(), name.c_str(), kCaseCounts) != UNZ_OK)
-    Throw(StatusCode::kInvalidModel, "'{}': the archive has no such file", name);
-  return Unpack(archive, stream, name, most);
-}
-
-void ForEachArchived(Span<const uint8_t> bytes, std::set<std::string> names, uint64_t most,
-                     const std::function<void(const std::string& name, const std::string& content)>& visit) {
-  Stream stream{bytes};
-  const Archive archive = OpenArchive(stream);
-  Walk(archive, [&](const std::string& name) {
-    if (names.erase(name) == 0) return true;
-    const std::string content =
-        Unpack(archive, stream, name, most, "; store it unpacked, as numpy.savez does");
-    most -= content.size();
-    visit(name, content);
-    return !names.empty();
-  });
-}
-
-std::vector<std::string> ArchivedNames(Span<const uint8_t> bytes) {
-  Stream stream{bytes};
-  std::vector<std::string> names;
-  Walk(OpenArchive(stream), [&](const std::string& name) {
-    names.push_back(name);
-    return true;
-  });
-  return names;
 }
 
 }  // namespace skiff

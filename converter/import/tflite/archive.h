@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <set>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,18 +10,28 @@
 
 namespace skiff {
 
-/// The content of a file of the archive that `bytes` end with. Throws Error (kInvalidModel) where there is no
-/// such archive or file, where it is damaged, and where it would unpack to more than `most` bytes.
-std::string ReadArchived(Span<const uint8_t> bytes, const std::string& name, uint64_t most);
+/// The archive that some bytes end with, whose list of files is gone through once: it may be long, and files
+/// that are looked for many. All errors are kInvalidModel.
+class Archive {
+ public:
+  /// The bytes outlive it. What is wrong with them is told where something is asked for.
+  explicit Archive(Span<const uint8_t> bytes);
+  ~Archive();
+  Archive(const Archive&) = delete;
+  Archive& operator=(const Archive&) = delete;
 
-/// Calls visit(name, content) for each file of a .npz archive that `names` have, once for each name, and goes
-/// through the archive once. Throws Error (kInvalidModel) as ReadArchived(), where all of them together would
-/// unpack to more than `most` bytes.
-void ForEachArchived(Span<const uint8_t> bytes, std::set<std::string> names, uint64_t most,
-                     const std::function<void(const std::string& name, const std::string& content)>& visit);
+  /// The names of its files, in its order. Throws Error where the bytes end with no archive, and where its
+  /// list is damaged.
+  const std::vector<std::string>& Names() const;
 
-/// The names of its files, in its order. Throws Error (kInvalidModel) where `bytes` end with no archive, and
-/// where it is damaged.
-std::vector<std::string> ArchivedNames(Span<const uint8_t> bytes);
+  /// The content of the first file of that name, whose bytes are taken of `left`, those of a damaged one,
+  /// too. Throws Error where there is no such archive or file, where it is damaged, and where it would unpack
+  /// to more than are left, with `remedy` behind that.
+  std::string Read(const std::string& name, uint64_t& left, const char* remedy = "") const;
+
+ private:
+  struct Opened;
+  std::unique_ptr<Opened> opened_;
+};
 
 }  // namespace skiff

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "graph/error.h"
-#include "import/tflite/archive.h"
 #include "tflite_metadata_generated.h"
 
 namespace skiff {
@@ -40,9 +39,9 @@ std::vector<float> PerChannel(const flatbuffers::Vector<float>* numbers, uint32_
 
 class Reader {
  public:
-  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteMetadataLeft& left,
-         TfliteMetadata& result)
-      : file_(file), graph_(graph), left_(left), result_(result) {}
+  Reader(const TfliteFile& file, const tflite::SubGraph& graph, TfliteArchive& archive,
+         TfliteMetadataLeft& left, TfliteMetadata& result)
+      : file_(file), graph_(graph), archive_(archive), left_(left), result_(result) {}
 
   void Read(const format::SubGraph& metadata) {
     ReadPorts("input", metadata.inputs(), SizeOf(graph_.inputs()), [&](uint32_t i, const format::Port& port) {
@@ -134,12 +133,35 @@ class Reader {
     if (--left_.files < 0)
       Wrong("'{}': there are more than {} files of labels, those of all signatures together", name,
             all.files);
-    const std::string text = ReadArchived(file_.bytes(), name, left_.bytes);
-    left_.bytes -= text.size();
+    const std::string& text = ContentOf(name);
     left_.labels -= std::count(text.begin(), text.end(), '\n');
     if (left_.labels < 0)
       Wrong("'{}': there are more than {} labels, those of all signatures together", name, all.labels);
     return LabelsFromText(text);
+  }
+
+  /// The bytes count each time, as what is made of them is a copy.
+  const std::string& ContentOf(const std::string& name) {
+    const auto [at, first] = archive_.files.try_emplace(name);
+    TfliteArchive::File& file = at->second;
+    if (!first) {
+      Take(file.content.size());
+    } else {
+      if (!archive_.opened) archive_.opened.emplace(file_.bytes());
+      try {
+        file.content = archive_.opened->Read(name, left_.bytes);
+      } catch (const Error& error) {
+        file.defect = error.what();
+      }
+    }
+    if (!file.defect.empty()) Wrong("{}", file.defect);
+    return file.content;
+  }
+
+  void Take(uint64_t bytes) {
+    if (bytes > left_.bytes)
+      Wrong("its labels and texts take more than {} bytes", TfliteMetadataLeft().bytes);
+    left_.bytes -= bytes;
   }
 
   void ReadUnits(const Units* units, StatedNotes& stated) {
@@ -163,9 +185,7 @@ class Reader {
 
   /// Ports and units may share a long text.
   void Note(StatedNotes& stated, const char* key, std::string text) {
-    if (kNoteBytes + text.size() > left_.bytes)
-      Wrong("its labels and texts take more than {} bytes", TfliteMetadataLeft().bytes);
-    left_.bytes -= kNoteBytes + text.size();
+    Take(kNoteBytes + text.size());
     stated.emplace_back(key, std::move(text));
   }
 
@@ -177,6 +197,7 @@ class Reader {
 
   const TfliteFile& file_;
   const tflite::SubGraph& graph_;
+  TfliteArchive& archive_;
   TfliteMetadataLeft& left_;
   TfliteMetadata& result_;
 };
@@ -221,7 +242,7 @@ TfliteMetadata TfliteMetadataReader::Read(uint32_t subgraph) {
   const auto* graphs = format::GetMetadata(bytes_.data())->subgraphs();
   if (subgraph >= SizeOf(graphs)) return result;
   try {
-    Reader(file_, graph, left_, result).Read(*graphs->Get(subgraph));
+    Reader(file_, graph, archive_, left_, result).Read(*graphs->Get(subgraph));
   } catch (const Error& error) {
     result.left_out.emplace_back(error.what());
   }

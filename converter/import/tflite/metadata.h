@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "graph/port_notes.h"
+#include "import/tflite/archive.h"
 #include "import/tflite/file.h"
 
 namespace skiff {
@@ -20,10 +23,21 @@ struct TfliteMetadata {
 
 /// What the metadata of a file may still become, that of all signatures together.
 struct TfliteMetadataLeft {
-  uint64_t bytes = uint64_t{16} << 20;  ///< Of files of labels, unpacked, and of texts.
-  int64_t labels = 1'000'000;
-  int files = 1000;  ///< Each is looked for in the whole archive.
+  uint64_t bytes = kMostLabelBytes;  ///< Of files of labels, unpacked, and of texts.
+  int64_t labels = kMostLabels;
+  int files = 1000;  ///< Uses of them.
   int sentences = 10'000;
+};
+
+/// The archive behind a file, once it was asked for, and what was read of it. All signatures may refer to the
+/// same files, which are unpacked once.
+struct TfliteArchive {
+  struct File {
+    std::string content;
+    std::string defect;  ///< Instead of the content.
+  };
+  std::optional<Archive> opened;
+  std::map<std::string, File> files;
 };
 
 class TfliteMetadataReader {
@@ -41,6 +55,7 @@ class TfliteMetadataReader {
   std::vector<uint8_t> bytes_;  ///< Verified; empty where there are none.
   std::string defect_;
   TfliteMetadataLeft left_;
+  TfliteArchive archive_;
 };
 
 }  // namespace skiff

@@ -4,12 +4,17 @@
 
 namespace skiff {
 
-std::string ReadArchived(Span<const uint8_t>, const std::string& name, uint64_t) {
+struct Archive::Opened {};
+
+Archive::Archive(Span<const uint8_t>) {}
+Archive::~Archive() = default;
+
+std::string Archive::Read(const std::string& name, uint64_t&, const char*) const {
   Throw(StatusCode::kUnsupported, "'{}': this build of Skiff cannot read archives; convert on the host",
         name);
 }
 
-std::vector<std::string> ArchivedNames(Span<const uint8_t>) {
+const std::vector<std::string>& Archive::Names() const {
   Throw(StatusCode::kUnsupported, "this build of Skiff cannot read archives; convert on the host");
 }
 

@@ -7,6 +7,8 @@
 #include <map>
 
 #include "convert.h"
+#include "graph/error.h"
+#include "import/tflite/archive.h"
 #include "import/tflite/import_tflite.h"
 #include "import/tflite/schema.h"
 #include "tests/support/temp_folder.h"
@@ -17,9 +19,11 @@ namespace skiff {
 namespace {
 
 namespace md = tflite::metadata;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 using testing::TempFolder;
 
 /// A picture [1, 2, 4, channels] becomes [1, 8 * channels].
@@ -383,7 +387,68 @@ TEST(TfliteMetadata, LimitsHoldForAllSignaturesTogether) {
   };
   EXPECT_THAT(left_out(std::string(300'000, '\n')),
               HasSubstr("more than 1000000 labels, those of all signatures together"));
-  EXPECT_THAT(left_out(std::string(5 << 20, 'a')), HasSubstr("are unpacked of this archive"));
+  EXPECT_THAT(left_out(std::string(5 << 20, 'a')),
+              HasSubstr("its labels and texts take more than 16777216 bytes"));
+}
+
+/// A file is unpacked once; what is made of it each time is a copy, and counts.
+TEST(TfliteMetadata, UsesOfOneFileAreCounted) {
+  const auto vocabularies = [](int count) {
+    md::MetadataT metadata = Described({0}, {1});
+    for (int i = 0; i < count; ++i) {
+      md::BertTokenizerT bert;
+      bert.vocabulary.push_back(Packed("labels.txt", md::FileKind::VOCABULARY));
+      AddUnit(metadata.subgraphs[0]->inputs[0]->process_units, std::move(bert));
+    }
+    return NetWith({}, BytesOf(metadata));
+  };
+  const std::string content(5 << 20, 'a');
+  const auto outcome = Convert(WithArchive(vocabularies(3), content));
+  EXPECT_THAT(outcome.metadata, Contains(Pair("vocabulary:picture", content)));
+  EXPECT_THAT(outcome.left_out,
+              ElementsAre(HasSubstr("output 0: its labels and texts take more than 16777216 bytes")));
+  EXPECT_THAT(Convert(WithArchive(vocabularies(1), "", "other.txt")).left_out,
+              ElementsAre(HasSubstr("input 0: 'labels.txt': the archive has no such file"),
+                          HasSubstr("output 0: 'labels.txt': the archive has no such file")));
+}
+
+std::string WhyNot(const Archive& archive, const std::string& name, uint64_t& left) {
+  try {
+    archive.Read(name, left);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "read";
+}
+
+TEST(Archives, DamagedFilesCountAsWhatTheyWouldUnpackTo) {
+  std::string bytes = WithArchive("", std::string(1000, 'a'), "one");
+  const size_t checksum = bytes.rfind("PK\x01\x02") + 16;
+  bytes[checksum] = static_cast<char>(bytes[checksum] ^ 1);
+  const Archive archive({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  EXPECT_THAT(archive.Names(), ElementsAre("one"));
+  uint64_t left = 1500;
+  EXPECT_THAT(WhyNot(archive, "one", left), HasSubstr("'one': is damaged in the archive"));
+  EXPECT_EQ(left, 500u);
+  EXPECT_THAT(WhyNot(archive, "one", left), HasSubstr("has 1000 bytes; at most 500 are unpacked"));
+  EXPECT_THAT(WhyNot(archive, "two", left), HasSubstr("'two': the archive has no such file"));
+}
+
+/// Files before the damage are found.
+TEST(Archives, ListsThatAreDamagedEndThere) {
+  const std::string one = WithArchive("", "1", "one");
+  const size_t central = one.rfind("PK\x01\x02");
+  const size_t end = one.rfind("PK\x05\x06");
+  std::string bytes = one.substr(0, end) + "damage" + std::string(44, '\0') + one.substr(end);
+  const size_t moved = bytes.rfind("PK\x05\x06");
+  for (const size_t count : {size_t{8}, size_t{10}}) bytes[moved + count] = 2;
+  bytes[moved + 12] = static_cast<char>(moved - central);  // How long the list is.
+  const Archive archive({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  uint64_t left = 10;
+  EXPECT_EQ(archive.Read("one", left), "1");
+  EXPECT_EQ(left, 9u);
+  EXPECT_THAT(WhyNot(archive, "two", left), HasSubstr("'two': the archive's list of files is damaged"));
+  EXPECT_THROW(archive.Names(), Error);
 }
 
 /// Many units may refer to one text.
