@@ -39,10 +39,16 @@ struct OnnxDynamicValue;
 /// ONNX types of values that stand as wider ones, of one graph or body.
 using OnnxTypes = std::unordered_map<ValueId, const OnnxType*>;
 
+/// Labels of a value (see PortNotes). Nodes that move texts have those of what they move.
+struct OnnxLabels {
+  std::shared_ptr<const std::vector<std::string>> labels;
+  std::shared_ptr<const std::vector<std::string>> value_labels;
+};
+
 /// What the importer keeps for the whole graph while nodes are built.
 struct OnnxNotes {
-  std::map<ValueId, PortNotes> of_values;  ///< Hold where the value becomes an output of the graph.
-  std::unordered_set<ValueId> texts;       ///< Numbers of texts, which may only be moved.
+  std::map<ValueId, OnnxLabels> labels;  ///< Hold where the value becomes an output of the graph.
+  std::unordered_set<ValueId> texts;     ///< Numbers of texts, which may only be moved.
   std::unordered_map<ValueId, std::shared_ptr<const OnnxDynamicValue>> dynamic;
   ValueId run_number = kNoValue;  ///< An input, whose value the next run has is one more.
   int64_t streams = 0;            ///< Draws of random numbers so far.
@@ -116,12 +122,14 @@ class OnnxBuilder : public NodeBuilder {
 
   // Notes.
   /// What the elements along the value's last axis are, where it is an output of the graph.
-  void NoteLabels(ValueId value, const std::vector<std::string>& labels) {
-    if (source_.notes != nullptr) source_.notes->of_values[value].labels = labels;
+  void NoteLabels(ValueId value, std::vector<std::string> labels) {
+    if (source_.notes == nullptr) return;
+    source_.notes->labels[value].labels = std::make_shared<std::vector<std::string>>(std::move(labels));
   }
   /// What the numbers in it stand for.
-  void NoteValueLabels(ValueId value, const std::vector<std::string>& labels) {
-    if (source_.notes != nullptr) source_.notes->of_values[value].value_labels = labels;
+  void NoteValueLabels(ValueId value, std::vector<std::string> labels) {
+    if (source_.notes == nullptr) return;
+    source_.notes->labels[value].value_labels = std::make_shared<std::vector<std::string>>(std::move(labels));
   }
   /// The element type that the model has there, as far as it is known. Bodies have forgotten it.
   const OnnxType& OnnxTypeOf(ValueId value) const;

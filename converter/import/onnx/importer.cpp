@@ -161,7 +161,8 @@ void OnnxImporter::AddTexts(const onnx::TensorProto& tensor, Scope& scope) {
   std::iota(numbers.begin(), numbers.end(), 0);
   const ValueId value = graph_.AddConstant(ExportedName(scope, tensor.name()), TensorData::OfInts(numbers));
   notes_.texts.insert(value);
-  notes_.of_values[value].value_labels.assign(tensor.string_data().begin(), tensor.string_data().end());
+  notes_.labels[value].value_labels =
+      std::make_shared<std::vector<std::string>>(tensor.string_data().begin(), tensor.string_data().end());
   Bind(scope, tensor.name(), value);
 }
 
@@ -342,7 +343,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     }
     if (of_texts) {
       notes_.texts.insert(value);
-      notes_.of_values[value] = PortNotes(notes_.of_values.at(texts));
+      notes_.labels[value] = notes_.labels.at(texts);
     }
     if (scope.depth == 0 && value >= 0) TypeAsDeclared(value, node.output(i));
     Bind(scope, node.output(i), value);

@@ -66,6 +66,8 @@ class OnnxImporter {
   void AddOutputs(const Scope& scope);
   void AddOutput(const std::string& name, ValueId value);
   void AddSequenceOutput(const std::string& name, const OnnxSequence& sequence);
+  /// Of the output that was added last.
+  void NoteLabels(const std::string& output, ValueId value);
   /// Tells the user of a port whose element type there is not.
   void NoteWiderPort(const char* kind, const std::string& name, int32_t type, ValueId value);
   /// Makes the number of the run a variable, where a node has asked for it.
@@ -130,6 +132,8 @@ class OnnxImporter {
   size_t node_count_ = 0;
   size_t expanded_nodes_ = 0;  ///< Those that functions stand for, and their bytes.
   size_t expanded_bytes_ = 0;
+  int64_t label_bytes_left_ = kMostLabelBytes;  ///< Of labels of outputs.
+  int64_t labels_left_ = kMostLabels;
 };
 
 }  // namespace skiff

@@ -190,6 +190,29 @@ void OnnxImporter::AddOutput(const std::string& name, ValueId value) {
   graph_.AddOutput(name, value);
 }
 
+/// Outputs may share labels, and labels are no part of the net: from the output on with which they would be
+/// too many, they are left out.
+void OnnxImporter::NoteLabels(const std::string& output, ValueId value) {
+  const auto found = notes_.labels.find(value);
+  if (found == notes_.labels.end() || labels_left_ < 0) return;
+  PortNotes notes;
+  if (const auto& labels = found->second.labels) notes.labels = *labels;
+  if (const auto& labels = found->second.value_labels) notes.value_labels = *labels;
+  for (const auto* labels : {&notes.labels, &notes.value_labels}) {
+    labels_left_ -= static_cast<int64_t>(labels->size());
+    for (const std::string& label : *labels) label_bytes_left_ -= static_cast<int64_t>(label.size());
+  }
+  if (labels_left_ < 0 || label_bytes_left_ < 0) {
+    labels_left_ = -1;
+    graph_.left_out.push_back(
+        fmt::format("left out the labels of output '{}', and of those behind it: all outputs together have "
+                    "more than {}, or more than {} bytes of them",
+                    output, kMostLabels, kMostLabelBytes));
+    return;
+  }
+  graph_.SetOutputNotes(graph_.outputs().size() - 1, std::move(notes));
+}
+
 void OnnxImporter::AddOutputs(const Scope& scope) {
   if (model_.graph().output_size() == 0) Throw(StatusCode::kInvalidModel, "the graph has no outputs");
   for (const auto& output : model_.graph().output()) {
@@ -203,8 +226,7 @@ void OnnxImporter::AddOutputs(const Scope& scope) {
     }
     AddOutput(output.name(), found->second);
     NoteWiderPort("output", output.name(), output.type().tensor_type().elem_type(), found->second);
-    const auto notes = notes_.of_values.find(found->second);
-    if (notes != notes_.of_values.end()) graph_.SetOutputNotes(graph_.outputs().size() - 1, notes->second);
+    NoteLabels(output.name(), found->second);
   }
   if (graph_.outputs().empty())
     Throw(StatusCode::kUnsupported, "all outputs of the graph are sequences and optionals that hold nothing");

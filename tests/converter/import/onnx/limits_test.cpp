@@ -118,6 +118,42 @@ TEST(OnnxLimits, ManyNodesThatBecomeManyEach) {
                                     HasSubstr("beside 8 for each node of the file")));
 }
 
+/// So many texts, which a chain of nodes moves to so many outputs.
+OnnxModel MovedTexts(int count, const std::string& text, int outputs) {
+  OnnxModel model;
+  auto* texts = model.proto.mutable_graph()->add_initializer();
+  texts->set_name("y");
+  texts->set_data_type(onnx::TensorProto::STRING);
+  texts->add_dims(count);
+  for (int i = 0; i < count; ++i) texts->add_string_data(text);
+  for (int i = 0; i < outputs; ++i) {
+    model.AddNode("Identity", {i == 0 ? "y" : fmt::format("y{}", i - 1)}, {fmt::format("y{}", i)});
+    model.AddOutput(fmt::format("y{}", i));
+  }
+  return model;
+}
+
+size_t LabelledOutputs(const Graph& graph) {
+  size_t count = 0;
+  for (const GraphPort& port : graph.outputs()) count += port.notes.value_labels.empty() ? 0 : 1;
+  return count;
+}
+
+TEST(OnnxLimits, LabelsOfAllOutputsTogether) {
+  const Graph few = MovedTexts(3, "a", 300).Import();
+  EXPECT_TRUE(few.left_out.empty());
+  EXPECT_EQ(LabelledOutputs(few), 300u);
+  EXPECT_EQ(few.outputs()[299].notes.value_labels, std::vector<std::string>(3, "a"));
+  const Graph many = MovedTexts(10'001, "", 300).Import();
+  EXPECT_THAT(many.left_out,
+              testing::ElementsAre(AllOf(HasSubstr("left out the labels of output 'y99'"),
+                                         HasSubstr("more than 1000000, or more than 16777216"))));
+  EXPECT_EQ(LabelledOutputs(many), 99u);
+  const Graph long_ones = MovedTexts(1, std::string(5 << 20, 'a'), 300).Import();
+  EXPECT_THAT(long_ones.left_out, testing::ElementsAre(HasSubstr("left out the labels of output 'y3'")));
+  EXPECT_EQ(LabelledOutputs(long_ones), 3u);
+}
+
 TEST(OnnxLimits, LongNamesBeginTheNamesOfHelpersInPart) {
   OnnxModel model;
   model.AddInput("x", {2, 3});
