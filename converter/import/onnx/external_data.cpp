@@ -54,6 +54,12 @@ fs::path ResolveExternal(const std::string& location, const std::string& folder,
           "tensor '{}' keeps its data in the file '{}', but the model is not read from a folder", label,
           location);
   }
+  if (const size_t end = location.find('\0'); end != std::string::npos) {
+    Throw(StatusCode::kInvalidModel,
+          "the location of the external data of tensor '{}' has a NUL behind '{}'; a path without one was "
+          "expected",
+          label, location.substr(0, end));
+  }
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), fs::path("..")) != relative.end();
   std::error_code error;

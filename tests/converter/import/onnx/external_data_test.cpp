@@ -72,6 +72,9 @@ TEST(OnnxExternalData, NothingOutsideTheFolderIsRead) {
   std::filesystem::create_directory_symlink(outside.path(), folder.path() / "sub");
   ExpectError(Model("sub/secret.bin"), place, StatusCode::kInvalidModel, "outside");
   ExpectError(Model("w.bin"), "", StatusCode::kInvalidModel, "not read from a folder");
+  folder.Write("w.bin", Weights());
+  ExpectError(Model(std::string("w.bin\0/../x", 11)), place, StatusCode::kInvalidModel,
+              "tensor 'w' has a NUL behind 'w.bin'");
 }
 
 TEST(OnnxExternalData, MissingShortAndContradictoryFiles) {
