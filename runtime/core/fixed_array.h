@@ -22,7 +22,7 @@ struct ArrayMemory {
   /// Replaces memory whose elements are destroyed by zeroed memory for `wanted` elements; null for none.
   /// kOutOfMemory also where this machine cannot address so many.
   Status Replace(uint64_t wanted, size_t bytes);
-  void Free();
+  [[gnu::noinline]] void Free();  ///< Called in many places.
 };
 
 template <class T>

@@ -10,7 +10,7 @@ namespace skiff {
 /// two values taken around calls on one thread say what those calls kept.
 int64_t MemoryOfThisThread();
 
-/// Whether a AllocationLimit leaves less than `bytes`; it remembers that it did.
+/// Whether an AllocationLimit leaves less than `bytes`. From then on it leaves nothing.
 bool RefusesMemory(size_t bytes);
 
 /// Counts what malloc() or its kin have returned, and returns it; null is nothing.
@@ -29,7 +29,7 @@ class AllocationLimit {
   bool reached() const;
 
  private:
-  const int64_t outer_;
+  int64_t outer_;
 };
 
 }  // namespace skiff

@@ -39,7 +39,7 @@ struct CheckedFile {
   /// kInvalidModel, with the sentence in the log.
   Status Invalid(const char* what, ...) const __attribute__((format(printf, 2, 3)));
   /// Notes that the file needs a feature; kUnsupported where this build leaves it out.
-  Status Need(Feature feature) {
+  [[gnu::always_inline]] Status Need(Feature feature) {
     if (!BuildHas(feature)) {
       LogLeftOut(FeatureText(feature));
       return Status(StatusCode::kUnsupported);  // Seen here by the compiler, which then drops what follows.

@@ -202,18 +202,15 @@ Status ReadNodes(CheckedFile& file, const format::Plan& from, PlanData& to) {
   return OkStatus();
 }
 
-/// Finds the last output that is an input, or a view of one; -1 when there is none.
-Status FindOutputInInput(const PlanData& plan, int* found) {
-  FixedArray<bool> is_input;
-  SKIFF_RETURN_IF_ERROR(is_input.Allocate(plan.tensors.size()));
-  for (const int32_t input : plan.inputs) is_input[static_cast<size_t>(input)] = true;
-  *found = -1;
+/// The first output that is an input, or a view of one; -1 when there is none.
+int OutputInInput(const PlanData& plan) {
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    const auto output = static_cast<size_t>(plan.outputs[i]);
-    const int32_t root = plan.placements[output].view_of;
-    if (is_input[output] || (root >= 0 && is_input[static_cast<size_t>(root)])) *found = static_cast<int>(i);
+    const int32_t root = plan.placements[static_cast<size_t>(plan.outputs[i])].view_of;
+    for (const int32_t input : plan.inputs) {
+      if (plan.outputs[i] == input || root == input) return static_cast<int>(i);
+    }
   }
-  return OkStatus();
+  return -1;
 }
 
 Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uint32_t body,
@@ -244,9 +241,7 @@ Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uin
   }
   SKIFF_RETURN_IF_ERROR(ReadPlan(file, from, {inputs, outputs, true}, to));
   // The results are copied to where a While's loop variables lie, one after the other.
-  int in_input = -1;
-  SKIFF_RETURN_IF_ERROR(FindOutputInInput(to, &in_input));
-  if (in_input >= 0)
+  if (OutputInInput(to) >= 0)
     return file.Invalid("an output of a body of node %u (%s) lies in an input", index, node.op->name);
   return OkStatus();
 }
@@ -336,7 +331,8 @@ Status ReadPlanPorts(CheckedFile& file, const flatbuffers::Vector<int32_t>* from
   if (SizeOf(from) != ports.size())
     return file.Invalid("a plan has %zu %ss, its %s %zu", SizeOf(from), what, of_body ? "node" : "signature",
                         ports.size());
-  SKIFF_RETURN_IF_ERROR(file.CountIndices(ports.size()));  // Plans may share a list.
+  // Plans may share a list, and each output is compared with the inputs.
+  SKIFF_RETURN_IF_ERROR(file.CountIndices(ports.size() * (1 + plan.inputs.size() / 64)));
   SKIFF_RETURN_IF_ERROR(to.Allocate(ports.size()));
   for (uint32_t i = 0; i < to.size(); ++i) {
     const int32_t index = from->Get(i);
@@ -408,10 +404,8 @@ Status ReadPlan(CheckedFile& file, const format::Plan& from, const PlanPorts& po
       ReadPlanPorts(file, from.outputs(), ports.outputs, ports.of_body, to, to.outputs, "output"));
   // An input's memory is the caller's, or goes where another shape needs more; an output stays until the next
   // run.
-  int in_input = -1;
-  if (!ports.of_body) SKIFF_RETURN_IF_ERROR(FindOutputInInput(to, &in_input));
-  if (in_input >= 0)
-    return file.Invalid("output '%s' lies in an input", ports.outputs[static_cast<size_t>(in_input)].name);
+  if (const int output = ports.of_body ? -1 : OutputInInput(to); output >= 0)
+    return file.Invalid("output '%s' lies in an input", ports.outputs[static_cast<size_t>(output)].name);
   if (BuildHas(Feature::kNarrowWeights)) PinWhatIsReadOutsideOfSegments(to);
   PlanMessage message;
   Status status = OrderPlan(to, message);

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/extents.h"
+#include "core/memory_account.h"
 #include "plan/limits.h"
 #include "session/input_contract.h"
 #include "session/operator_check.h"
@@ -111,8 +112,8 @@ Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
 }
 
 uint64_t Session::Internals::MemoryLeft() const {
-  const uint64_t taken = arena.size() + held_bytes() + workspace_bytes();
-  return taken < MemoryLimit() ? MemoryLimit() - taken : 0;
+  const uint64_t limit = MemoryLimit();
+  return limit - std::min(limit, arena.size() + held_bytes() + workspace_bytes());
 }
 
 Status Session::Internals::CheckGrowth(uint64_t bytes, const char* what) const {
@@ -264,9 +265,10 @@ Status Session::Internals::ChooseState() {
 
 /// Where this fails the state is nothing's, and a call with the same shape begins anew.
 Status Session::Internals::MakeReady(ShapeState& state, const PlanData& plan) {
-  SKIFF_RETURN_IF_ERROR(state.FindShapes(plan, options, input_views, *this));
+  const AllocationLimit limit(MemoryLeft());
+  Status status = state.FindShapes(plan, options, input_views, *this);
   // What delegates prepare grows with the shapes: those that will not fit are refused first.
-  Status status = CheckLimit(state.arena_bytes(), "the arena");
+  if (status.ok()) status = CheckLimit(state.arena_bytes(), "the arena");
   if (status.ok()) status = state.Prepare(sizes, input_views);
   if (status.ok()) status = CheckVariables(state);
   if (status.ok()) status = MakeRoom(state);

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "core/memory_account.h"
+
 namespace skiff {
 namespace {
 
@@ -90,6 +92,7 @@ Status LateBody::ChooseState(const TensorView& scratch) {
 }
 
 Status LateBody::MakeReady(ShapeState& state, const TensorView& scratch) {
+  const AllocationLimit limit(sessions_->MemoryLeft());
   preparing_ = &state;
   Status status = state.FindShapes(*plan_, *options_, inputs_, *sessions_);
   if (status.ok() && !Fits(state, scratch)) status = GrowArena(state.arena_bytes());

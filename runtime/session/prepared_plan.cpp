@@ -2,7 +2,6 @@
 
 #include "core/extents.h"
 #include "core/features.h"
-#include "core/memory_account.h"
 #include "core/wide_constant.h"
 #include "ops/build_ops.h"
 #include "ops/op.h"
@@ -82,7 +81,6 @@ Result<std::unique_ptr<PreparedSegment>> PreparedPlan::PrepareSegment(const Segm
 }
 
 Status PreparedPlan::Reshape() {
-  const AllocationLimit limit(sessions_->MemoryLeft());
   if (prepared_.size() != segments_.size()) SKIFF_RETURN_IF_ERROR(prepared_.Allocate(segments_.size()));
   uint64_t held = 0;
   for (size_t i = 0; i < segments_.size(); ++i) {

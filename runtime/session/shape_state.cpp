@@ -1,6 +1,5 @@
 #include "session/shape_state.h"
 
-#include "core/memory_account.h"
 #include "plan/built_plan.h"
 
 #include <algorithm>
@@ -54,7 +53,6 @@ Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options, De
 Status ShapeState::FindShapes(const PlanData& plan, const SessionOptions& options,
                               Span<const TensorView> inputs, DelegateSessions& sessions) {
   ready_ = false;
-  const AllocationLimit limit(sessions.MemoryLeft());
   if (adopted_ != &plan) SKIFF_RETURN_IF_ERROR(Adopt(plan, options, sessions));
   PlanMessage message;
   if (const Status status = shaped_.Shape(inputs, message); !status.ok()) {
