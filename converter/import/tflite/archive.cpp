@@ -88,8 +88,7 @@ struct Archive::Opened {
   bool whole = false;
 };
 
-Archive::Archive(Span<const uint8_t> bytes) : opened_(std::make_unique<Opened>(bytes)) {}
-Archive::~Archive() = default;
+Archive::Archive(Span<const uint8_t> bytes) : opened_(std::make_shared<Opened>(bytes)) {}
 
 const std::vector<std::string>& Archive::Names() const {
   if (!opened_->handle) Throw(StatusCode::kInvalidModel, "the file does not end with an archive");

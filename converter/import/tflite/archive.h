@@ -16,7 +16,6 @@ class Archive {
  public:
   /// The bytes outlive it. What is wrong with them is told where something is asked for.
   explicit Archive(Span<const uint8_t> bytes);
-  ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
@@ -31,7 +30,7 @@ class Archive {
 
  private:
   struct Opened;
-  std::unique_ptr<Opened> opened_;
+  std::shared_ptr<Opened> opened_;  ///< Shared, so that a build without archives need not define it.
 };
 
 }  // namespace skiff

@@ -4,10 +4,7 @@
 
 namespace skiff {
 
-struct Archive::Opened {};
-
 Archive::Archive(Span<const uint8_t>) {}
-Archive::~Archive() = default;
 
 std::string Archive::Read(const std::string& name, uint64_t&, const char*) const {
   Throw(StatusCode::kUnsupported, "'{}': this build of Skiff cannot read archives; convert on the host",
