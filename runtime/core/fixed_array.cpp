@@ -11,8 +11,8 @@ Status ArrayMemory::Replace(uint64_t wanted, size_t bytes) {
   count = 0;
   if (wanted == 0) return OkStatus();
   const uint64_t all = SaturatingMultiply(wanted, bytes);
-  const bool refused = !IsAddressable(all) || RefusesMemory(static_cast<size_t>(all));
-  if (!refused) elements = CountMemory(std::calloc(static_cast<size_t>(wanted), bytes));
+  const bool refused = IsAddressable(all) && RefusesMemory(all);
+  if (IsAddressable(all) && !refused) elements = CountMemory(std::calloc(static_cast<size_t>(wanted), bytes));
   if (elements == nullptr) {
     return Fail(StatusCode::kOutOfMemory, "cannot allocate %llu elements of %zu bytes%s",
                 static_cast<unsigned long long>(wanted), bytes,

@@ -22,7 +22,7 @@ constexpr uint64_t kUnlimited = uint64_t{1} << 61;
 int64_t MemoryOfThisThread() { return account.held; }
 
 // Called in many places, and all of them slow: out of line they are small.
-[[gnu::noinline]] bool RefusesMemory(size_t bytes) {
+[[gnu::noinline]] bool RefusesMemory(uint64_t bytes) {
   Account& mine = account;
   if (bytes <= kUnlimited && mine.held + static_cast<int64_t>(bytes) <= mine.most) return false;
   if (mine.most != INT64_MAX) mine.most = INT64_MIN;

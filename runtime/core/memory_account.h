@@ -11,7 +11,7 @@ namespace skiff {
 int64_t MemoryOfThisThread();
 
 /// Whether an AllocationLimit leaves less than `bytes`. From then on it leaves nothing.
-bool RefusesMemory(size_t bytes);
+bool RefusesMemory(uint64_t bytes);
 
 /// Counts what malloc() or its kin have returned, and returns it; null is nothing.
 void* CountMemory(void* memory);
