@@ -17,7 +17,9 @@ namespace skiff {
 struct WideForm {
   DType dtype = DType::kInvalid;  ///< Of the blob's elements.
   int32_t quantization = -1;
-  Shape shape;  ///< What scales along an axis belong to; rank 0 where it does not matter.
+  /// What scales along an axis belong to, else how many elements: an odd number of i4 takes as many bytes as
+  /// one more. Rank 0 where neither matters.
+  Shape shape;
 
   bool operator==(const WideForm& other) const {
     return dtype == other.dtype && quantization == other.quantization && shape == other.shape;

@@ -85,7 +85,7 @@ class Writer {
   StoredConstant Store(const PlanDraft& draft, size_t index) {
     if (const auto found = draft.codes.find(index); found != draft.codes.end()) {
       const TensorData& codes = found->second;
-      WideForm form{codes.dtype(), QuantizationIndex(codes.quantization().get()), Shape()};
+      WideForm form{codes.dtype(), QuantizationIndex(codes.quantization().get()), Shape{codes.elements()}};
       if (!codes.quantization()->per_tensor()) form.shape = codes.shape();
       narrow_ = true;
       return {blobs_.Add(codes.view(), HashOf(codes), form), form.dtype, form.quantization};

@@ -297,5 +297,24 @@ TEST(NarrowWeights, OtherShapesOfTheSameBytes) {
     EXPECT_LE(Compare(outputs[1].at(name), outputs[0].at(name)).difference, 1e-4) << name;
 }
 
+/// An odd number of i4 has the bytes of as many and a 0: two blobs, which widen to different numbers.
+TEST(NarrowWeights, OddNumbersOfHalfBytesHaveTheirOwnBlob) {
+  std::string numbers;
+  for (int i = 0; i < 2047; ++i) numbers += fmt::format("{}, ", i % 13 - 6);
+  const OpenedModel opened(
+      "graph g { input x: f32[1, 2047]  input z: f32[1, 2048]\n" +
+      fmt::format("const a: i4[1, 2047] {{scale=0.5, zero_point=3}} = [{}]\n",
+                  numbers.substr(0, numbers.size() - 2)) +
+      fmt::format("const b: i4[1, 2048] {{scale=0.5, zero_point=3}} = [{}0]\n", numbers) +
+      "p = Dequantize(a)  q = Dequantize(b)\n"
+      "y = FullyConnected(x, p)  w = FullyConnected(z, q)  output y  output w }");
+  const auto session = std::move(Session::Create(*opened.model).value());
+  std::vector<float> last(2048);
+  last.back() = 1;
+  const auto outputs = RunSession(*session, {{"x", RandomTensor(DType::kF32, {1, 2047}, 1)},
+                                             {"z", TensorData(DType::kF32, {1, 2048}, last.data())}});
+  EXPECT_EQ(outputs.at("w").as<float>()[0], -1.5f);
+}
+
 }  // namespace
 }  // namespace skiff::testing
