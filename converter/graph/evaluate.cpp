@@ -116,8 +116,7 @@ void TakeWork(int64_t* left, uint64_t steps, const std::string& speaker) {
   if (steps > static_cast<uint64_t>(*left))
     Throw(StatusCode::kUnsupported,
           "{}: it takes {} steps (multiply-adds, and bytes moved), and {} are left of what a run in eager "
-          "mode may "
-          "take",
+          "mode may take",
           speaker, steps, *left);
   *left -= static_cast<int64_t>(steps);
 }

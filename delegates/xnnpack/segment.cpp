@@ -174,7 +174,7 @@ Status Segment::Reshape() {
   ChooseThreads();
   const int64_t before = MemoryOfThisThread();
   size_t workspace = 0;
-  const uint64_t held = static_cast<uint64_t>(step_bytes_);
+  const uint64_t held = step_bytes_ > 0 ? static_cast<uint64_t>(step_bytes_) : 0;
   const AllocationLimit limit(options_.memory_limit > held ? options_.memory_limit - held : 0);
   const Status status = ReshapeNodes(limit, &workspace);
   step_bytes_ += MemoryOfThisThread() - before;

@@ -97,7 +97,6 @@ bool WriteOutput(JsonWriter& json, const skiff::PortInfo& port, const skiff::Ten
   int64_t min = 0;
   int64_t max = 0;
   const auto is_below = [&](int64_t a, int64_t b) {
-    if (numbers.real()) return numbers[a] < numbers[b];
     if (tensor.dtype == skiff::DType::kI64) return tensor.as<int64_t>()[a] < tensor.as<int64_t>()[b];
     if (tensor.dtype == skiff::DType::kU64) return tensor.as<uint64_t>()[a] < tensor.as<uint64_t>()[b];
     return numbers[a] < numbers[b];

@@ -51,7 +51,8 @@ class NodeView {
     return node_->attrs->as<A>();
   }
   bool IsOutput(size_t i) const { return i < outputs() && node_->outputs[i] >= 0; }
-  /// The node not far before this one in the plan that computes input i, where one does.
+  /// The node not far before this one in the plan that computes input i, where one does. All of a large plan
+  /// would be looked through for each node that asks.
   std::optional<NodeView> Producer(size_t i) const {
     constexpr ptrdiff_t kFar = 1000;
     for (const PlanNode* node = node_; Has(i) && node_ - node < kFar && node-- != segment_->nodes.data();) {
