@@ -16,8 +16,10 @@ namespace skiff {
 namespace {
 
 /// Whether it can be shape arithmetic: a short list of numbers, as a caller gives one to choose shapes. What
-/// is larger is data, which a run must not look at before it begins, and which delegates compute.
+/// is larger is data, which a run must not look at before it begins, and which delegates compute. So are
+/// codes: a shape program has none.
 bool MayChooseShapes(const Value& value) {
+  if (value.quantization) return false;
   Dim elements(1);
   for (const Dim& dim : value.dims) elements = elements * dim;
   return value.dims.size() <= 1 && elements.bounds().max <= kMaxShapeElements;
@@ -28,6 +30,15 @@ bool IsShapeArithmetic(const Graph& graph, const Node& node) {
   const auto is_short = [&](ValueId id) { return id == kNoValue || MayChooseShapes(graph.value(id)); };
   return node.bodies.empty() && std::all_of(node.inputs.begin(), node.inputs.end(), is_short) &&
          std::all_of(node.outputs.begin(), node.outputs.end(), is_short);
+}
+
+/// Whether it reads or makes codes during the run.
+bool HasCodes(const Graph& graph, const Node& node) {
+  const auto has = [&](ValueId id) {
+    return id != kNoValue && graph.value(id).quantization && !graph.value(id).constant;
+  };
+  return std::any_of(node.inputs.begin(), node.inputs.end(), has) ||
+         std::any_of(node.outputs.begin(), node.outputs.end(), has);
 }
 
 class Levels {
@@ -75,7 +86,8 @@ class Levels {
     level_[static_cast<size_t>(id)] = level;
     if (node.op == OpCode::kShape) {
       known = level;
-    } else if (known > level || (level > 0 && !IsShapeArithmetic(graph_, node)) || !node.bodies.empty()) {
+    } else if (known > level || (level > 0 && !IsShapeArithmetic(graph_, node)) || !node.bodies.empty() ||
+               HasCodes(graph_, node)) {
       known = level + 1;  // Behind the first level all data of those before could be looked at.
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {

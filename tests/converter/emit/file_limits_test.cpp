@@ -50,6 +50,20 @@ TEST(FileLimits, BodiesInBodies) {
               AllOf(HasSubstr("node 'y0' (If)"), HasSubstr("16 in each other are the most")));
 }
 
+/// A shape program has no codes: what follows from some is told during the run, as from other data.
+TEST(FileLimits, ShapesMayFollowFromCodes) {
+  const char* const nets[] = {
+      "  input x: i8[6] {scale=0.5, zero_point=3}\n  d = Dequantize(x)\n",
+      "  input r: f32[6]\n  x: i8 {scale=0.5, zero_point=3} = Quantize(r)\n  d = Dequantize(x)\n"};
+  for (const std::string net : nets) {
+    const std::string text =
+        "graph g {\n" + net +
+        "  const up: i64[1] = [0]\n  c = Cast(d) {to=i64}\n  s = ReduceSum(c) {axes=[0]}\n"
+        "  m = Max(s, up)\n  v: f32 = Fill(m) {value=1}\n  output v\n}\n";
+    EXPECT_EQ(Refusal(text), "") << text;
+  }
+}
+
 /// Each shape follows from elements whose shape does.
 std::string Stages(int count) {
   std::string text = "graph g {\n  input t0: f32[4000]\n";
