@@ -11,6 +11,7 @@
 #include "graph/custom_operators.h"
 #include "graph/error.h"
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/shapes/baked_sizes.h"
 #include "signatures.h"
 #include "skiff/model.h"
@@ -213,7 +214,10 @@ std::unique_ptr<ConvertedFile> PlanGraphs(std::vector<NamedGraph> graphs, const 
   for (NamedGraph& from : graphs) {
     const std::string where = one ? "" : SignatureText(from.name);
     ConvertOptions own = options;
-    if (!one) own.buckets = BucketsOf(from.graph, options.buckets);
+    if (!one) {
+      own.buckets = BucketsOf(from.graph, options.buckets);
+      ShareFoldingBudget(from.graph, graphs.size());
+    }
     PlannedSignature& signature = *result->signatures.emplace_back(std::make_unique<PlannedSignature>());
     signature.name = from.name;
     Within(where, [&] { Plan(std::move(from.graph), own, limits, signature); });

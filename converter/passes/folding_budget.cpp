@@ -10,6 +10,9 @@ namespace {
 /// New constants may add this to those of the source, and as many bytes as these so many times.
 constexpr int64_t kMostAdded = int64_t{256} << 20;
 constexpr int64_t kMaxGrowth = 4;
+/// Graphs of one file may have the same constants: of more than so many, each has a share of what these
+/// allow.
+constexpr int64_t kMostWithTheirOwn = 16;
 /// To compute with an element in double, and to round it again.
 constexpr int64_t kStepsPerNumber = 64;
 
@@ -25,11 +28,8 @@ int64_t ConstantBytes(const Graph& graph) {
 }
 
 FoldingBudget& BudgetOf(Graph& graph) {
-  FoldingBudget& budget = graph.folding;
-  if (budget.bytes >= 0) return budget;
-  const int64_t bytes = ConstantBytes(graph);
-  budget = {kMostAdded + kMaxGrowth * bytes, kMostStepsAhead + kStepsAheadPerByte * bytes};
-  return budget;
+  if (graph.folding.bytes < 0) ShareFoldingBudget(graph, 1);
+  return graph.folding;
 }
 
 bool Take(int64_t& left, int64_t wanted) {
@@ -39,6 +39,13 @@ bool Take(int64_t& left, int64_t wanted) {
 }
 
 }  // namespace
+
+void ShareFoldingBudget(Graph& graph, size_t graphs) {
+  const auto count = static_cast<int64_t>(graphs);
+  const int64_t bytes = ConstantBytes(graph) / std::max<int64_t>(1, count / kMostWithTheirOwn);
+  graph.folding = {kMostAdded / count + kMaxGrowth * bytes,
+                   kMostStepsAhead / count + kStepsAheadPerByte * bytes};
+}
 
 bool TakeFoldingBytes(Graph& graph, int64_t bytes) { return Take(BudgetOf(graph).bytes, bytes); }
 

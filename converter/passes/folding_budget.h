@@ -10,6 +10,9 @@
 
 namespace skiff {
 
+/// Gives a graph its share of the budget of a conversion that has so many of them. Else it has all.
+void ShareFoldingBudget(Graph& graph, size_t graphs);
+
 /// Takes the bytes of a new constant from what is left; false, and nothing is taken, where that is less.
 bool TakeFoldingBytes(Graph& graph, int64_t bytes);
 

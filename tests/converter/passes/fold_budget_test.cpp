@@ -3,6 +3,7 @@
 
 #include "graph/text.h"
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/passes.h"
 
 namespace skiff {
@@ -30,6 +31,22 @@ TEST(FoldConstants, ChainsOfModestStepsHaveABudget) {
   }
   EXPECT_LE(ConstantBytes(graph), uint64_t{600} << 20);
   EXPECT_GE(ConstantBytes(graph), uint64_t{1} << 20) << "what is modest is folded";
+}
+
+TEST(FoldConstants, GraphsOfOneFileShareTheBudget) {
+  std::string text = "graph g {\n  input x: f32[1]\n  const c0: f32[16384] = seed 1\n";
+  for (int i = 0; i < 12; ++i) text += fmt::format("  c{} = Concat(c{}, c{}) {{axis=0}}\n", i + 1, i, i);
+  text += "  s = ReduceSum(c12) {axes=[0], keep_dims=false}\n  y = Add(x, s)\n  output y = y\n}\n";
+  const auto folded = [&](size_t graphs) {
+    Graph graph = ParseGraph(text);
+    ShareFoldingBudget(graph, graphs);
+    InferShapes(graph);
+    FoldConstants(graph);
+    return ConstantBytes(graph);
+  };
+  EXPECT_GE(folded(1), uint64_t{100} << 20);
+  EXPECT_LE(folded(64), uint64_t{5} << 20);
+  EXPECT_GE(folded(64), uint64_t{1} << 20) << "what is modest is folded";
 }
 
 /// What others read as well stays, whatever is computed of it.
