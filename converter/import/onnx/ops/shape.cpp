@@ -87,49 +87,59 @@ ValueId ShapeOf(OnnxBuilder& b, const char* suffix, ValueId x, int64_t start, in
   return b.Emit(suffix, OpCode::kShape, {x}, ShapeAttrs{start, end});
 }
 
+/// In place of the extent of what is left of the channels.
+constexpr int64_t kChannels = -1;
+
 /// Blocks between channels and space: reshape to six axes, permute, reshape back, with the target shapes
-/// computed from the input's.
+/// computed from the input's; a Reshape could not tell any of them where there are no elements.
 void BuildBlocks(OnnxBuilder& b, const std::vector<int64_t>& channel_axes, const TransposeAttrs& perm,
                  bool to_space) {
   const ValueId x = b.Input(0);
   const int64_t size = b.RequiredInt("blocksize");
   if (size <= 0 || size > INT32_MAX) b.Invalid("attribute 'blocksize' is {}", size);
   const ValueId batch = ShapeOf(b, "batch", x, 0, 1);
+  const ValueId depth = ShapeOf(b, "depth", x, 1, 2);
   const ValueId space = ShapeOf(b, "space", x, 2, 4);
   const ValueId block = b.ConstantInts("block", {size, size});
+  const ValueId area = b.ConstantInts("block_area", {size * size});
+  const ValueId new_depth =
+      b.Emit("new_depth", to_space ? OpCode::kDiv : OpCode::kMul, {depth, area}, ClampAttrs{});
+  const ValueId new_space =
+      b.Emit("new_space", to_space ? OpCode::kMul : OpCode::kDiv, {space, block}, ClampAttrs{});
   const AxisAttrs front{0};
-  ValueId six = kNoValue;
-  ValueId extent = kNoValue;
+  std::vector<ValueId> axes = {batch};
+  for (const int64_t extent : channel_axes)
+    axes.push_back(extent != kChannels ? b.ConstantInts("block_extent", {extent})
+                   : to_space          ? new_depth
+                                       : depth);
   if (to_space) {
-    six =
-        b.Emit("six_axes", OpCode::kConcat, {batch, b.ConstantInts("channels", channel_axes), space}, front);
-    extent = b.Emit("new_space", OpCode::kMul, {space, block}, ClampAttrs{});
+    axes.push_back(space);
   } else {
-    extent = b.Emit("new_space", OpCode::kDiv, {space, block}, ClampAttrs{});
     const ValueId height = b.Emit("height", OpCode::kSlice,
-                                  {extent, b.ConstantInts("h_start", {0}), b.ConstantInts("h_end", {1})});
+                                  {new_space, b.ConstantInts("h_start", {0}), b.ConstantInts("h_end", {1})});
     const ValueId width = b.Emit("width", OpCode::kSlice,
-                                 {extent, b.ConstantInts("w_start", {1}), b.ConstantInts("w_end", {2})});
+                                 {new_space, b.ConstantInts("w_start", {1}), b.ConstantInts("w_end", {2})});
     const ValueId one = b.ConstantInts("block_extent", {size});
-    six = b.Emit("six_axes", OpCode::kConcat,
-                 {batch, b.ConstantInts("channels", channel_axes), height, one, width, one}, front);
+    axes.insert(axes.end(), {height, one, width, one});
   }
+  const ValueId six = b.Emit("six_axes", OpCode::kConcat, axes, front);
   const ValueId split = b.Emit("split", OpCode::kReshape, {x, six}, ReshapeAttrs{});
   const ValueId moved = b.Emit("moved", OpCode::kTranspose, {split}, perm);
-  const ValueId target =
-      b.Emit("target", OpCode::kConcat, {batch, b.ConstantInts("rest", {-1}), extent}, front);
+  const ValueId target = b.Emit("target", OpCode::kConcat, {batch, new_depth, new_space}, front);
   b.Output(OpCode::kReshape, {moved, target}, ReshapeAttrs{});
 }
 
 void BuildDepthToSpace(OnnxBuilder& b) {
   const std::string mode = b.String("mode", "DCR");
   const int64_t size = b.RequiredInt("blocksize");
-  if (mode == "DCR") return BuildBlocks(b, {size, size, -1}, TransposeAttrs{{0, 3, 4, 1, 5, 2}}, true);
-  if (mode == "CRD") return BuildBlocks(b, {-1, size, size}, TransposeAttrs{{0, 1, 4, 2, 5, 3}}, true);
+  if (mode == "DCR") return BuildBlocks(b, {size, size, kChannels}, TransposeAttrs{{0, 3, 4, 1, 5, 2}}, true);
+  if (mode == "CRD") return BuildBlocks(b, {kChannels, size, size}, TransposeAttrs{{0, 1, 4, 2, 5, 3}}, true);
   b.Invalid("attribute 'mode' is '{}'; DCR or CRD was expected", mode);
 }
 
-void BuildSpaceToDepth(OnnxBuilder& b) { BuildBlocks(b, {-1}, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, false); }
+void BuildSpaceToDepth(OnnxBuilder& b) {
+  BuildBlocks(b, {kChannels}, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, false);
+}
 
 constexpr OnnxOp kRows[] = {
     {"Constant", kOldest, kNewest, BuildConstant},
