@@ -150,6 +150,10 @@ class Folder {
     for (const fs::path& entry : Sorted(folder_)) {
       if (fs::is_directory(entry, error)) Add(entry);
     }
+    if (calls_.empty() && !without_rows_.empty())
+      Throw(StatusCode::kInvalidArgument,
+            "--calibrate {}: {} has no rows; expected one for each call, and one call at least", folder_,
+            without_rows_);
     if (calls_.empty())
       Throw(StatusCode::kInvalidArgument,
             "--calibrate {}: holds no inputs; looked, there and in the folders in it, for {}", folder_,
@@ -211,6 +215,7 @@ class Folder {
     call.rows = CommonRows(
         ports_, [&](const PortInfo& port) { return RowsOf(call.files.at(port.name), port); },
         [&](const PortInfo& port) { return call.files.at(port.name); });
+    if (call.rows == 0) without_rows_ = call.files.begin()->second;
     if (call.rows != 0) calls_.push_back(std::move(call));
   }
 
@@ -219,6 +224,7 @@ class Folder {
   const SymbolSizes& sizes_;
   SymbolSizes closed_;
   std::vector<CallFiles> calls_;
+  std::string without_rows_;                                        ///< A file of no call.
   std::map<std::string, std::pair<std::string, TensorData>> last_;  ///< File and tensor, by input.
 };
 
@@ -257,8 +263,11 @@ std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& 
   const std::string text = source.substr(kDrawn.size());
   size_t count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool range = error == std::errc() && end != text.data() + text.size();
-  if (error != std::errc() || count < 1 || count > 100000 || (range && *end != ':'))
+  const char* const behind = text.data() + text.size();
+  RandomRange range;
+  const bool has_range = error == std::errc() && end != behind;
+  if (error != std::errc() || count < 1 || count > 100000 ||
+      (has_range && (*end != ':' || !ParseRandomRange({end + 1, behind}, &range))))
     Throw(StatusCode::kInvalidArgument,
           "--calibrate {}: expected random:N or random:N:LOW..HIGH, for example random:16:0..255", source);
   const InputSources sources{{}, fmt::format("random:1{}", end), ranges};
@@ -307,6 +316,11 @@ std::vector<NamedTensors> ReadCalibration(const std::string& source, const Model
                                           const SymbolSizes& sizes, const InputRanges& ranges, size_t most,
                                           const std::function<void(const std::string& step)>& progress) {
   if (IsDrawn(source)) return Draw(source, signature, sizes, ranges, most);
+  if (signature.info().inputs.empty())
+    Throw(StatusCode::kInvalidArgument,
+          "--calibrate {}: the net has no inputs that files could hold; say how many calls it is to have: "
+          "random:N",
+          source);
   if (!ranges.empty())
     Throw(StatusCode::kInvalidArgument,
           "--input-range {}: is for random inputs, and --calibrate {} names a folder", ranges.begin()->first,

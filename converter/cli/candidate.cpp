@@ -54,6 +54,8 @@ std::string OutputOf(const std::string& command) {
   return output;
 }
 
+std::string CandidateFile(const std::string& output) { return output + ".candidate.skiff"; }
+
 bool IsOfWord(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 
 /// Not the "inf" of "inference", nor the 50 of "resnet50".
@@ -80,7 +82,17 @@ double LastNumber(const std::string& output, const std::string& command) {
 
 }  // namespace
 
-std::string CandidateFile(const std::string& output) { return output + ".candidate.skiff"; }
+std::string CheckCandidateFile(const std::string& output) {
+  const std::string file = CandidateFile(output);
+  std::error_code error;
+  if (std::filesystem::exists(file, error))
+    Throw(StatusCode::kInvalidArgument,
+          "--score: candidates would be written to {}, which is there already and would be lost; move or "
+          "remove "
+          "it, or choose another -o",
+          file);
+  return file;
+}
 
 Candidates::Candidates(std::string signature, ConvertOptions options, std::string output, NamedTensors inputs)
     : signature_(std::move(signature)),

@@ -31,8 +31,9 @@ class Candidates {
   NamedTensors inputs_;
 };
 
-/// Where it lies for a command that measures it, beside the file that will be.
-std::string CandidateFile(const std::string& output);
+/// Where candidates lie for a command that measures them, beside the file that will be. Throws Error where
+/// something is there.
+std::string CheckCandidateFile(const std::string& output);
 
 /// What a candidate is called in a command.
 inline constexpr const char* kCandidate = "{}";

@@ -39,6 +39,11 @@ std::optional<CommandFiles::Identity> CommandFiles::IdentityOf(const std::string
   return Identity{file.st_dev, file.st_ino};
 }
 
+std::string CommandFiles::PlaceOf(const std::string& path) {
+  std::error_code error;
+  return fs::weakly_canonical(path, error).string();
+}
+
 void CommandFiles::Check(const Output& output, Input& input) {
   if (!output.file) return;
   if (input.list) {
@@ -60,8 +65,10 @@ void CommandFiles::Add(const std::string& what, std::function<std::vector<std::s
 }
 
 void CommandFiles::Add(Output output) {
-  std::error_code error;
-  output.place = fs::weakly_canonical(output.place.empty() ? output.path : output.place, error).string();
+  output.place = PlaceOf(output.place.empty() ? output.path : output.place);
+  if (const auto folder = folders_.find(output.place); folder != folders_.end())
+    Throw(StatusCode::kInvalidArgument, "{} is the folder of {}; choose another {}", output.text,
+          folder->second, output.another);
   output.file = IdentityOf(output.path);
   for (Input& input : inputs_) Check(output, input);
   auto [at, fresh] = by_place_.try_emplace(output.place, outputs_.size());
@@ -116,6 +123,12 @@ void CommandFiles::WritesInto(const std::string& option, const std::string& fold
     Add({option, file, fmt::format("{} {}: its {}", option, folder, fs::path(file).filename().string()),
          "folder"});
   }
+  const std::string place = PlaceOf(folder);
+  if (const auto same = by_place_.find(place); same != by_place_.end())
+    Throw(StatusCode::kInvalidArgument,
+          "{} {}: a folder is to be where {} writes a file; choose another folder", option, folder,
+          outputs_[same->second].option);
+  folders_[place] = option;
 }
 
 }  // namespace skiff::cli

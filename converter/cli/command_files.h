@@ -58,11 +58,13 @@ class CommandFiles {
   static void Check(const Output& output, Input& input);
   void Add(const std::string& what, std::function<std::vector<std::string>()> list);
   void Add(Output output);
+  static std::string PlaceOf(const std::string& path);
 
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
-  std::map<std::string, size_t> by_place_;  ///< Into outputs_: a batch has one for each of its pictures.
-  std::map<Identity, size_t> by_file_;      ///< The same of those that are there.
+  std::map<std::string, size_t> by_place_;      ///< Into outputs_: a batch has one for each of its pictures.
+  std::map<Identity, size_t> by_file_;          ///< The same of those that are there.
+  std::map<std::string, std::string> folders_;  ///< By place, what the option says of it.
 };
 
 }  // namespace skiff::cli

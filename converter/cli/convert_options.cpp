@@ -9,6 +9,7 @@
 #include "cli/custom_options.h"
 #include "cli/option_text.h"
 #include "cli/parse_sizes.h"
+#include "cli/print.h"
 #include "files/tensor_files.h"
 #include "graph/error.h"
 
@@ -257,6 +258,7 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
   }
   options.pipeline.disabled = {arguments.disabled_passes.begin(), arguments.disabled_passes.end()};
   options.pipeline.dump_after = {arguments.dump_after.begin(), arguments.dump_after.end()};
+  options.pipeline.dump = [](const std::string& text) { Print(stderr, "{}", text); };
   options.strip = arguments.strip;
   return options;
 }

@@ -205,17 +205,6 @@ NamedTensors ReadFolder(const std::string& folder, Span<const PortInfo> ports, c
   return inputs;
 }
 
-/// "LOW..HIGH", finite numbers.
-bool ParseRange(std::string_view text, RandomRange* range) {
-  const size_t dots = text.find("..");
-  if (dots == std::string_view::npos) return false;
-  const char* end = text.data() + text.size();
-  const auto low = std::from_chars(text.data(), text.data() + dots, range->low);
-  const auto high = std::from_chars(text.data() + dots + 2, end, range->high);
-  return low.ec == std::errc() && low.ptr == text.data() + dots && high.ec == std::errc() &&
-         high.ptr == end && std::isfinite(range->low) && std::isfinite(range->high);
-}
-
 struct RandomSource {
   uint64_t seed = 0;
   std::optional<RandomRange> range;
@@ -233,8 +222,8 @@ RandomSource ParseRandomSource(const std::string& source) {
   if (after_seed.ec != std::errc()) malformed();
   if (after_seed.ptr == end) return random;
   random.range.emplace();
-  const bool good = *after_seed.ptr == ':' && ParseRange({after_seed.ptr + 1, end}, &*random.range);
-  if (!good || !(random.range->low < random.range->high)) malformed();
+  const bool good = *after_seed.ptr == ':' && ParseRandomRange({after_seed.ptr + 1, end}, &*random.range);
+  if (!good) malformed();
   return random;
 }
 
@@ -382,13 +371,24 @@ NamedTensors ReadCallInputs(const InputSources& sources, const ModelSignature& s
   return draw(sizes);
 }
 
+bool ParseRandomRange(std::string_view text, RandomRange* range) {
+  const size_t dots = text.find("..");
+  if (dots == std::string_view::npos) return false;
+  const char* end = text.data() + text.size();
+  const auto low = std::from_chars(text.data(), text.data() + dots, range->low);
+  const auto high = std::from_chars(text.data() + dots + 2, end, range->high);
+  return low.ec == std::errc() && low.ptr == text.data() + dots && high.ec == std::errc() &&
+         high.ptr == end && std::isfinite(range->low) && std::isfinite(range->high) &&
+         range->low <= range->high;
+}
+
 InputRanges ParseInputRanges(const std::vector<std::string>& texts) {
   InputRanges ranges;
   for (const std::string& text : texts) {
     const size_t at = text.rfind('=');
     RandomRange range;
-    if (at == std::string::npos || at == 0 || !ParseRange(std::string_view(text).substr(at + 1), &range) ||
-        !(range.low <= range.high)) {
+    if (at == std::string::npos || at == 0 ||
+        !ParseRandomRange(std::string_view(text).substr(at + 1), &range)) {
       Throw(StatusCode::kInvalidArgument, "--input-range {}: expected NAME=LOW..HIGH, for example mask=0..1",
             text);
     }

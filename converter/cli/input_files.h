@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "run/opened_model.h"
@@ -67,6 +68,8 @@ NamedTensors ReadCallInputs(const InputSources& sources, const ModelSignature& s
                             const SymbolSizes& said, const SizeChoice& choice, std::string* note,
                             uint64_t step = 0);
 
+/// "LOW..HIGH", finite numbers in this order; false for others.
+bool ParseRandomRange(std::string_view text, RandomRange* range);
 /// "mask=0..1" of --input-range, each. Throws Error where one is malformed, or an input comes twice.
 InputRanges ParseInputRanges(const std::vector<std::string>& texts);
 bool IsRandomSource(const std::string& source);

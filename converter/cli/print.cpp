@@ -4,8 +4,6 @@
 #include <cctype>
 #include <string_view>
 
-#include "cli/terminal.h"
-
 namespace skiff::cli {
 namespace {
 
@@ -33,10 +31,15 @@ std::string WithoutControls(std::string_view text, const Kept& kept) {
 
 }  // namespace
 
-std::string Visible(const std::string& text) {
-  return WithoutControls(text, [](std::string_view rest) {
-    return rest[0] == '\n' || rest[0] == '\t' ? size_t{1} : ColourBytes(rest);
+std::string Visible(const std::string& text, bool colours) {
+  return WithoutControls(text, [colours](std::string_view rest) {
+    if (rest[0] == '\n' || rest[0] == '\t') return size_t{1};
+    return colours ? ColourBytes(rest) : size_t{0};
   });
+}
+
+std::string OneCell(const std::string& text) {
+  return WithoutControls(text, [](std::string_view rest) { return ColourBytes(rest); });
 }
 
 std::string OneLine(const std::string& text) {

@@ -105,7 +105,7 @@ void AddTuningOptions(CLI::App& command, QuantizeArguments& arguments) {
           "four bits where the format alone has more; where it has less, and there is no --max-error, "
           "layers that cost most stay float. Exit code 4 as above")
       ->type_name("N")
-      ->check(AboveZero());
+      ->check(WholeBetween(1, INT64_MAX));
   command
       .add_option("--max-ms", arguments.max_ms,
                   "Of a run, measured on this machine with --threads: without --max-error, layers that cost "

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cli/print.h"
 #include "cli/terminal.h"
 
 namespace skiff::cli {
@@ -84,6 +85,11 @@ std::vector<size_t> Table::Widths() const {
     if (!changed) break;
   }
   return widths;
+}
+
+void Table::Add(std::vector<std::string> cells) {
+  for (std::string& cell : cells) cell = OneCell(cell);
+  rows_.push_back(std::move(cells));
 }
 
 std::string Table::ToString() const {

@@ -19,7 +19,7 @@ class Table {
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   /// As many cells as columns. Where lines are too long (TableWidth() of standard output), names lose their
   /// middles, and texts are broken at spaces and take several lines.
-  void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void Add(std::vector<std::string> cells);
   std::string ToString() const;
 
  private:

@@ -17,6 +17,7 @@
 #include "graph/error.h"
 #include "graph/nearest.h"
 #include "skiff/log.h"
+#include "skiff/print.h"
 #include "skiff/version.h"
 
 namespace skiff::cli {
@@ -66,6 +67,9 @@ void ShowLog(void*, LogLevel level, const char* message) {
   Print(stderr, "skiff: {}{}\n", kPrefixes[static_cast<int>(level)], message);
 }
 
+/// So do those of its Print nodes.
+void ShowPrint(void*, const char* text) { Print(stderr, "{}\n", text); }
+
 /// CommandFiles takes "" for an option that nobody gave.
 void RefuseEmptyPaths(CLI::App& app) {
   static constexpr std::string_view kPaths[] = {"FILE", "DIR",    "MODEL",  "SOURCE",
@@ -104,6 +108,7 @@ int RunTool(int argc, char** argv) {
   // Beyond a file-size limit, write() then fails with a reason instead of ending the process without a word.
   std::signal(SIGXFSZ, SIG_IGN);
   SetLogSink(&ShowLog, nullptr);
+  SetPrintSink(&ShowPrint, nullptr);
 
   const auto begin = std::chrono::steady_clock::now();
   CLI::App app(

@@ -1,6 +1,7 @@
 /// The passes. Each is one function over a Graph, in a file named after it; pipeline.cpp holds their order.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,9 +57,10 @@ const std::vector<Pass>& Pipeline();
 
 struct PipelineOptions {
   std::set<std::string> disabled;    ///< Throws Error (kInvalidArgument) for an unknown or required pass.
-  std::set<std::string> dump_after;  ///< Prints the text form to stderr after these passes; "all" for each.
-  std::string until;                 ///< Stops before the first pass of this name; "": runs all.
-  bool verify = false;               ///< Runs Verify after every pass (always on in debug builds).
+  std::set<std::string> dump_after;  ///< Passes whose result goes to `dump`; "all" for each.
+  std::function<void(const std::string& text)> dump;  ///< Takes the text form.
+  std::string until;    ///< Stops before the first pass of this name; "": runs all.
+  bool verify = false;  ///< Runs Verify after every pass (always on in debug builds).
   std::vector<std::pair<std::string, double>>* timings_ms = nullptr;
 };
 

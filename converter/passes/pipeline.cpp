@@ -94,9 +94,8 @@ void RunPipeline(Graph& graph, const PipelineOptions& options) {
     const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
     if (options.timings_ms != nullptr) options.timings_ms->emplace_back(pass.name, elapsed.count());
     if (options.verify || kAlwaysVerify) Verify(graph);
-    if (options.dump_after.contains(pass.name) || options.dump_after.contains("all")) {
-      fmt::print(stderr, "# after {}\n{}", pass.name, PrintGraph(graph));
-    }
+    if (options.dump && (options.dump_after.contains(pass.name) || options.dump_after.contains("all")))
+      options.dump(fmt::format("# after {}\n{}", pass.name, PrintGraph(graph)));
   }
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     if (graph.node(id).removed) continue;

@@ -27,6 +27,9 @@ std::map<std::string, DimRange> Observed(const Graph& source, const ObservedShap
       dim.VisitSymbols([&](SymbolId id) { open.insert(source.symbols()[static_cast<size_t>(id)].name); });
     }
   }
+  if (open.empty())
+    Throw(StatusCode::kInvalidArgument,
+          "the model has no open dimension: each call has the same shapes, and needs one plan");
   if (shapes.rows.empty())
     Throw(StatusCode::kInvalidArgument, "there are no shapes; those of one call at least were expected");
   std::map<std::string, DimRange> ranges;

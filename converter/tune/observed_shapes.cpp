@@ -1,4 +1,5 @@
 #include <charconv>
+#include <set>
 #include <sstream>
 
 #include "files/tensor_files.h"
@@ -34,6 +35,11 @@ ObservedShapes ReadObservedShapes(const std::string& path) {
   }
   if (line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
   const std::vector<std::string> names = Cells(line);
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second)
+      Throw(StatusCode::kInvalidArgument, "{}: column '{}' is there twice", path, name);
+  }
   ObservedShapes shapes;
   for (int number = 2; std::getline(file, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;

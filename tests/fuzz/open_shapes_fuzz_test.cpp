@@ -62,7 +62,10 @@ void CheckSeed(uint32_t seed, std::string& text, Kinds& kinds) {
   RandomOpenGraph random(seed);
   text += random.Text();
   ConvertOptions options;
-  if (std::getenv("SKIFF_FUZZ_DUMP") != nullptr) options.pipeline.dump_after = {"all"};
+  if (std::getenv("SKIFF_FUZZ_DUMP") != nullptr) {
+    options.pipeline.dump_after = {"all"};
+    options.pipeline.dump = [](const std::string& dumped) { std::fputs(dumped.c_str(), stderr); };
+  }
   if (seed % 4 == 0) options.pipeline.disabled = AnyPasses(random);
   for (const std::string& pass : options.pipeline.disabled) text += "without " + pass + "\n";
   const BucketKind kind = CheckOpen(random, options);

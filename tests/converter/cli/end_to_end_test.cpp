@@ -308,6 +308,10 @@ TEST_F(EndToEnd, NamesOfModelsAreOnlyNames) {
   EXPECT_THAT(shown, HasSubstr("graph '\\x1b[2J'"));
   EXPECT_EQ(shown.find('\x1b'), std::string::npos);
   EXPECT_THAT(Succeed({"buckets", sly, "--uniform", "a; b #=1..4"}), HasSubstr(" --dim 'a; b #=1..4'"));
+  const std::string dumped =
+      RunSkiff({"convert", sly, "-o", *folder_ / "sly.skiff", "--dump-after", "all"}).error;
+  EXPECT_THAT(dumped, HasSubstr("# after canonicalize"));
+  EXPECT_EQ(dumped.find('\x1b'), std::string::npos);
 }
 
 TEST_F(EndToEnd, BenchReportsAsJsonAndTrace) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/table.h"
+
 namespace skiff::cli {
 namespace {
 
@@ -15,10 +17,17 @@ TEST(Visible, ControlCharactersDoNothing) {
       << "the same in one character of UTF-8";
   EXPECT_EQ(Visible(std::string("a\0b", 3)), "a\\x00b");
   EXPECT_EQ(Visible("one\n\ttwo\n"), "one\n\ttwo\n");
-  EXPECT_EQ(Visible("\x1b[31mFAILED\x1b[0m"), "\x1b[31mFAILED\x1b[0m") << "the tool's own colours";
+  EXPECT_EQ(Visible("\x1b[31mFAILED\x1b[0m", true), "\x1b[31mFAILED\x1b[0m") << "the tool's own colours";
+  EXPECT_EQ(Visible("\x1b[31mFAILED\x1b[0m"), "\\x1b[31mFAILED\\x1b[0m") << "where it shows none";
 }
 
 TEST(Visible, OneLineHasNoOther) { EXPECT_EQ(OneLine("a\nb\tc\x1b[31m"), "a\\x0ab\\x09c\\x1b[31m"); }
+
+TEST(Visible, ANameForgesNoLineOfATable) {
+  Table table({{"node"}, {"verdict"}});
+  table.Add({"a\nFAILED", "\x1b[32mPARITY OK\x1b[0m"});
+  EXPECT_EQ(table.ToString(), "node        verdict\na\\x0aFAILED  \x1b[32mPARITY OK\x1b[0m\n");
+}
 
 TEST(ShellWord, IsQuotedWhereItMustBe) {
   EXPECT_EQ(ShellWord("nets/a-1.onnx"), "nets/a-1.onnx");

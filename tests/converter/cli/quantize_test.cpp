@@ -110,6 +110,48 @@ TEST_F(QuantizeTool, TakesFoldersOfTensorsInEveryForm) {
   EXPECT_EQ(CallsOf(out_), "4");
 }
 
+TEST_F(QuantizeTool, RefusesFilesForANetWithoutInputs) {
+  const std::string folder = (folder_ / "calls") + "/";
+  std::filesystem::create_directory(folder);
+  const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, Shape{1, 4}).view());
+  folder_.Write("calls/x.npy", {bytes.begin(), bytes.end()});
+  onnx::ModelProto model = ProductModel();
+  onnx::TensorProto* x = model.mutable_graph()->add_initializer();
+  x->set_name("x");
+  x->set_data_type(onnx::TensorProto::FLOAT);
+  x->add_dims(1);
+  x->add_dims(4);
+  for (int i = 0; i < 4; ++i) x->add_float_data(1);
+  model.mutable_graph()->clear_input();
+  const std::string closed = folder_.Write("closed.onnx", Serialized(model));
+  EXPECT_THAT(Fail({"quantize", closed, "-o", out_, "--calibrate", folder}),
+              AllOf(HasSubstr("--calibrate"), HasSubstr("no inputs"), HasSubstr("random:N")));
+}
+
+TEST_F(QuantizeTool, NamesWhatItWasGivenToCalibrateWith) {
+  TempFolder none;
+  const std::vector<uint8_t> bytes = FormatNpy(TensorData(DType::kF32, Shape{0, 4}).view());
+  none.Write("x.npy", {bytes.begin(), bytes.end()});
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", none.path()}),
+              AllOf(HasSubstr("x.npy"), HasSubstr("no rows")));
+  for (const std::string range : {"5..1", "0..", "x"})
+    EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:2:" + range}),
+                AllOf(HasSubstr("--calibrate random:2:" + range), HasSubstr("random:N:LOW..HIGH")));
+}
+
+TEST_F(QuantizeTool, TakesNoFileForACandidate) {
+  const std::string mine = folder_.Write("out.skiff.candidate.skiff", "mine");
+  EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:2", "--score", "echo 1 {}"}),
+              AllOf(HasSubstr("--score"), HasSubstr(mine)));
+  EXPECT_EQ(ReadWhole(mine), "mine");
+}
+
+TEST_F(QuantizeTool, NumbersAreWhole) {
+  for (const std::string number : {"0.5", "1e3", "0", "010", "0x10"})
+    EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:2", "--max-bytes", number}, 2),
+                AllOf(HasSubstr("--max-bytes"), HasSubstr("whole number"), HasSubstr(number)));
+}
+
 TEST_F(QuantizeTool, SaysThatRandomInputsAreNone) {
   EXPECT_THAT(Succeed({"quantize", product_, "-o", out_, "--calibrate", "random:4"}).error,
               HasSubstr("calibrated with random inputs"));

@@ -121,9 +121,10 @@ TEST(Pipeline, DumpsAfterTheNamedPass) {
   Graph graph = Small();
   PipelineOptions options;
   options.dump_after = {"fuse-activation"};
-  testing::internal::CaptureStderr();
+  std::string dumped;
+  options.dump = [&](const std::string& text) { dumped += text; };
   RunPipeline(graph, options);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), std::string("# after fuse-activation\n") + kOptimised);
+  EXPECT_EQ(dumped, std::string("# after fuse-activation\n") + kOptimised);
   options.dump_after = {"nothing"};
   EXPECT_THROW(RunPipeline(graph, options), Error);
 }
