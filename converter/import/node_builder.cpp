@@ -381,6 +381,7 @@ std::vector<ValueId> NodeBuilder::OutputBodies(OpCode op, std::vector<ValueId> i
                                                std::vector<Graph> bodies,
                                                const std::vector<PartialType>& types,
                                                const std::vector<int>& places) {
+  if (types.empty()) Invalid("its bodies return nothing");
   std::vector<std::string> names;
   for (size_t i = 0; i < types.size(); ++i)
     names.push_back(places[i] >= 0 ? OutputName(static_cast<size_t>(places[i]))

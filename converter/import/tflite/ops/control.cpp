@@ -67,6 +67,7 @@ void BuildWhile(TfliteBuilder& b) {
     order.push_back(i);
     b.Output(OpCode::kIdentity, {passed[i]}, NoAttrs{}, i);
   }
+  if (variables == 0) return;  // No iteration changes anything: all outputs are made.
   Graph body;
   do {
     for (size_t i = 0; i < variables; ++i) passed[order[i]] = loop.values()[i];
