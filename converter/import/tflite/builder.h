@@ -32,8 +32,9 @@ struct TfliteCall {
       import_body;
   /// Which outputs of a subgraph are the inputs of the same number.
   std::function<std::vector<bool>(int32_t subgraph)> passed_through;
-  /// Gives a variable that the file does not have its value before the first run.
-  std::function<void(const std::string& variable, TensorData first)> declare_variable;
+  /// Gives a variable that the file does not have its value before the first run. Returns its name: no other
+  /// operator's, and the wanted one where that is free.
+  std::function<std::string(const std::string& wanted, TensorData first)> declare_variable;
   /// A variable's value at this point of the run, and its value behind it.
   std::function<ValueId(const std::string& variable)> read_variable;
   std::function<void(const std::string& variable, ValueId value)> assign_variable;

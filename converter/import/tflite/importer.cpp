@@ -184,7 +184,7 @@ ValueId TfliteImporter::ValueOf(Scope& scope, int32_t index) {
           "export it as an input and an output",
           name);
   if (!known) Throw(StatusCode::kInvalidModel, "the tensor '{}' is read before an operator makes it", name);
-  if (DTypeOfTflite(tensor.type()) == DType::kInvalid) {
+  if (DTypeOfConstant(tensor.type()) == DType::kInvalid) {
     problems_.Add(fmt::format("the element type {}", TfliteTypeName(tensor.type())),
                   "Convert the net with another type.", name);
     return value = kPoisoned;
@@ -240,6 +240,9 @@ std::vector<StatedType> TfliteImporter::StatedTypes(const Scope& scope, const tf
 
 DeclaredType TfliteImporter::DeclaredOf(const Scope& scope, int32_t tensor) const {
   const tflite::Tensor& stated = TensorOf(scope, tensor);
+  if (stated.type() == tflite::TensorType::INT2)
+    Throw(StatusCode::kUnsupported, "the tensor '{}' is INT2, which only constants can be",
+          NameOf(scope, tensor));
   return {DTypeOfTflite(stated.type()), shared_.quantizations().Of(GraphOf(scope), stated)};
 }
 
@@ -262,8 +265,11 @@ TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
     if (!TensorOf(scope, tensor).is_variable() || in_body_) continue;
     source.variables.back() = VariableOf(scope, tensor);
   }
-  source.declare_variable = [this](const std::string& name, TensorData first) {
+  source.declare_variable = [this, &scope, &node](const std::string& wanted, TensorData first) {
+    const std::string& name = shared_.variables().OfOperator(scope.subgraph, node, wanted);
     VariableNamed(name).first = std::move(first);
+    CheckPortCount("variables", variables_.size());
+    return name;
   };
   source.read_variable = [this](const std::string& name) { return ReadVariable(name); };
   source.assign_variable = [this](const std::string& name, ValueId value) {

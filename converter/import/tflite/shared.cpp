@@ -21,14 +21,23 @@ constexpr size_t kShare = 8;
 constexpr uint64_t kMadeUpBytes = uint64_t{256} << 20;
 constexpr uint64_t kMaxGrowth = 16;
 
+/// As the graphs of the signatures have them, with the numbers of names that are there twice.
 std::set<std::string> PortNames(const TfliteFile& file, const std::vector<TfliteSignature>& signatures) {
   std::set<std::string> names;
   for (const TfliteSignature& signature : signatures) {
     const tflite::SubGraph& graph = file.subgraph(signature.subgraph);
-    for (uint32_t i = 0; i < SizeOf(graph.inputs()); ++i)
-      names.insert(PortName(signature.inputs, graph, graph.inputs()->Get(i)));
-    for (uint32_t i = 0; i < SizeOf(graph.outputs()); ++i)
-      names.insert(PortName(signature.outputs, graph, graph.outputs()->Get(i)));
+    DistinctNames inputs;
+    std::set<int32_t> seen;
+    for (uint32_t i = 0; i < SizeOf(graph.inputs()); ++i) {
+      const int32_t tensor = graph.inputs()->Get(i);
+      if (seen.insert(tensor).second)
+        names.insert(inputs.Add(PortName(signature.inputs, graph, tensor), TensorName(graph, tensor)));
+    }
+    DistinctNames outputs;
+    for (uint32_t i = 0; i < SizeOf(graph.outputs()); ++i) {
+      const int32_t tensor = graph.outputs()->Get(i);
+      names.insert(outputs.Add(PortName(signature.outputs, graph, tensor), TensorName(graph, tensor)));
+    }
   }
   return names;
 }
@@ -71,6 +80,13 @@ const std::string& TfliteVariableNames::OfTensor(uint32_t subgraph, int32_t tens
   // Tensors may share a name; variables do not.
   if (name.empty())
     name = names_.Add(tensor_names_.insert(wanted).second ? wanted : fmt::format("{}#{}", wanted, tensor));
+  return name;
+}
+
+const std::string& TfliteVariableNames::OfOperator(uint32_t subgraph, const tflite::Operator& node,
+                                                   const std::string& wanted) {
+  std::string& name = operators_[{subgraph, &node}];
+  if (name.empty()) name = names_.Add(wanted);
   return name;
 }
 

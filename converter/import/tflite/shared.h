@@ -28,11 +28,14 @@ class TfliteVariableNames {
   const std::string& OfHandle(const std::string& container, const std::string& shared_name);
   /// A tensor of a subgraph that keeps its elements from run to run.
   const std::string& OfTensor(uint32_t subgraph, int32_t tensor, const std::string& name);
+  /// What an operator of a subgraph keeps from run to run.
+  const std::string& OfOperator(uint32_t subgraph, const tflite::Operator& node, const std::string& name);
 
  private:
   DistinctNames names_;
   std::map<std::pair<std::string, std::string>, std::string> handles_;
   std::map<std::pair<uint32_t, int32_t>, std::string> tensors_;
+  std::map<std::pair<uint32_t, const tflite::Operator*>, std::string> operators_;
   std::set<std::string> tensor_names_;
 };
 

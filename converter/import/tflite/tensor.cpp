@@ -78,7 +78,7 @@ float UsableScale(const tflite::Tensor& tensor, float scale) {
 }
 
 int32_t UsableZeroPoint(const tflite::Tensor& tensor, int64_t zero_point) {
-  const CodeRange* range = CodeRangeOf(DTypeOfTflite(tensor.type()));
+  const CodeRange* range = CodeRangeOf(DTypeOfConstant(tensor.type()));
   if (range == nullptr || zero_point < range->low || zero_point > range->high)
     Bad(tensor, "a zero point is {}, which {} does not hold", zero_point, TfliteTypeName(tensor.type()));
   return static_cast<int32_t>(zero_point);
@@ -137,6 +137,10 @@ void TakeZeros(const tflite::Tensor& tensor, uint64_t bytes, uint64_t& bytes_lef
 }  // namespace
 
 DType DTypeOfTflite(TensorType type) {
+  return type == TensorType::INT2 ? DType::kInvalid : DTypeOfConstant(type);
+}
+
+DType DTypeOfConstant(TensorType type) {
   const TypeRow* row = FindType(type);
   return row == nullptr ? DType::kInvalid : row->dtype;
 }
@@ -165,7 +169,7 @@ QuantizationPtr TfliteQuantizations::InBlocks(const tflite::SubGraph& graph, con
   const tflite::Tensor& scale = ScalesAt(graph, tensor, blocks.scales());
   const tflite::Tensor* zero =
       blocks.zero_points() > 0 ? &ScalesAt(graph, tensor, blocks.zero_points()) : nullptr;
-  const DType dtype = DTypeOfTflite(tensor.type());
+  const DType dtype = DTypeOfConstant(tensor.type());
   BlocksKey key{ElementsOf(scale), {}, blocks.block_size(), rank, dtype};
   if (zero != nullptr) std::get<1>(key) = ElementsOf(*zero);
   if (const auto found = blocks_.find(key); found != blocks_.end()) return found->second;
@@ -187,7 +191,7 @@ QuantizationPtr TfliteQuantizations::InBlocks(const tflite::SubGraph& graph, con
 
 QuantizationPtr TfliteQuantizations::Read(const tflite::SubGraph& graph, const tflite::Tensor& tensor) {
   const tflite::Quantization* stated = tensor.quantization();
-  const DType dtype = DTypeOfTflite(tensor.type());
+  const DType dtype = DTypeOfConstant(tensor.type());
   if (!CanBeQuantized(dtype) || dtype == DType::kI32) return nullptr;
   if (const auto* blocks = stated->details_as_BlockwiseQuantization())
     return InBlocks(graph, tensor, *blocks);

@@ -15,6 +15,8 @@ namespace skiff {
 
 /// kInvalid where Skiff has no such dtype.
 DType DTypeOfTflite(tflite::TensorType type);
+/// The same of a constant, which may be of 2 bits: it becomes i8.
+DType DTypeOfConstant(tflite::TensorType type);
 std::string TfliteTypeName(tflite::TensorType type);
 
 /// Constants that have the same of these have the same elements: buffer, element type, shape, and what the

@@ -159,8 +159,7 @@ void BuildSpectralSubtraction(TfliteBuilder& b) {
   Exact math(b);
   const Shape shape{channels};
   const ValueId x = math.Input(0);
-  const std::string state = b.label() + "/noise";
-  b.source().declare_variable(state, TensorData(DType::kU32, shape));
+  const std::string state = b.source().declare_variable(b.label() + "/noise", TensorData(DType::kU32, shape));
   const ValueId noise_before = b.CastTo("noise_before", b.source().read_variable(state), DType::kF64);
   const ValueId signal = math.Wrap(math.Times(x, std::ldexp(1.0, static_cast<int>(smoothing_bits))), 32);
   const ValueId mean = math.Add(math.Mul(signal, math.Numbers(shape, now)),
