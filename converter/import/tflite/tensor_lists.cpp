@@ -53,6 +53,8 @@ class Search {
   int32_t FirstOf(int32_t vector, int64_t rest) const {
     const tflite::Operator* joined = Made(vector, Op::CONCATENATION, 2);
     if (joined == nullptr || !IsAll(joined->inputs()->Get(1), rest)) return -1;
+    const auto* options = joined->options_as_ConcatenationOptions();
+    if (options != nullptr && options->activation() != tflite::Activation::NONE) return -1;
     const int32_t first = joined->inputs()->Get(0);
     for (const Op op : {Op::RESHAPE, Op::EXPAND_DIMS}) {
       if (const tflite::Operator* node = Made(first, op, 2)) return node->inputs()->Get(0);
@@ -62,6 +64,8 @@ class Search {
   bool IsNext(int32_t next, int32_t index) const {
     const tflite::Operator* sum = Made(next, Op::ADD, 2);
     if (sum == nullptr) return false;
+    const auto* options = sum->options_as_AddOptions();
+    if (options != nullptr && options->activation() != tflite::Activation::NONE) return false;
     for (uint32_t i = 0; i < 2; ++i) {
       if (sum->inputs()->Get(i) == index && IsAll(sum->inputs()->Get(1 - i), 1)) return true;
     }

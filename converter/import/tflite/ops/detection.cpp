@@ -86,6 +86,25 @@ Decoded Decode(TfliteBuilder& b, const Detection& d) {
   return decoded;
 }
 
+/// As LiteRT has it: one picture, and a box and scores for each anchor.
+void CheckShapes(const TfliteBuilder& b, int64_t anchors) {
+  const auto check = [&](size_t input, const std::vector<int64_t>& expected) {
+    const ValueId x = b.Input(input);
+    const auto rank = static_cast<int>(expected.size());
+    if (b.KnowsRank(x) && !b.HasRank(x, rank))
+      b.Invalid("its input {} has rank {}; {} was expected", input, b.RankOf(x), rank);
+    for (int axis = 0; axis < rank; ++axis) {
+      const int64_t wanted = expected[static_cast<size_t>(axis)];
+      const int64_t extent = b.ExtentOf(x, axis).value_or(wanted);
+      if (wanted >= 0 && extent != wanted)
+        b.Invalid("its input {} is {} long along axis {}; {} was expected", input, extent, axis, wanted);
+    }
+  };
+  check(0, {1, anchors, -1});
+  check(1, {1, anchors, -1});
+  check(2, {anchors, 4});
+}
+
 /// LiteRT leaves rows behind the last as they were in memory; here they are zeros.
 void BuildDetection(TfliteBuilder& b) {
   if (b.output_count() != 4) b.Invalid("it has {} outputs; 4 were expected", b.output_count());
@@ -98,6 +117,7 @@ void BuildDetection(TfliteBuilder& b) {
     b.Invalid("it has {} anchors; a number from 1 to {} was expected", *anchors, kMostAnchors);
   if (*columns != d.classes && *columns != d.classes + 1)
     b.Invalid("it has scores of {} classes; {} were expected, or one more", *columns, d.classes);
+  CheckShapes(b, *anchors);
   d.anchors = *anchors;
   const Decoded decoded = Decode(b, d);
   const ValueId all = EmitReshape(b, "all_scores", b.Real("real_scores", b.Input(1)), {d.anchors, *columns});

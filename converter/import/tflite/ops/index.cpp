@@ -101,17 +101,15 @@ void BuildSparseToDense(TfliteBuilder& b) {
   b.OutputValue(b.Emit("scattered", OpCode::kScatterND, {dense, indices, values}, ScatterAttrs{}));
 }
 
-double FirstOf(ScatterReduction reduction, DType dtype) {
-  const bool largest = reduction == ScatterReduction::kMin;
+/// What a segment without rows becomes. Integers saturate at their ends.
+double FirstOf(ScatterReduction reduction) {
   switch (reduction) {
     case ScatterReduction::kMul:
       return 1;
     case ScatterReduction::kMin:
+      return static_cast<double>(std::numeric_limits<float>::max());
     case ScatterReduction::kMax:
-      if (dtype == DType::kI32) return largest ? INT32_MAX : INT32_MIN;
-      if (dtype == DType::kI64) return largest ? 0x1p62 : -0x1p63;
-      return largest ? static_cast<double>(std::numeric_limits<float>::max())
-                     : static_cast<double>(std::numeric_limits<float>::lowest());
+      return static_cast<double>(std::numeric_limits<float>::lowest());
     default:
       return 0;
   }
@@ -123,7 +121,6 @@ void EmitSegments(TfliteBuilder& b, ValueId data, ValueId ids, int64_t count, Sc
   const int rank = b.RankOf(data);
   if (id_rank < 1 || id_rank > rank) b.Invalid("its segments have rank {}, its data {}", id_rank, rank);
   b.CheckRange("number of segments", count, 0);
-  const DType dtype = b.DTypeOf(data);
   const ValueId dropped = b.Emit("is_dropped", OpCode::kLess, {ids, b.Scalar("zero", DType::kI64, 0)});
   const ValueId beyond = b.Scalar("beyond", DType::kI64, static_cast<double>(count));
   const ValueId rows = b.Emit("rows", OpCode::kWhere, {dropped, beyond, ids});
@@ -132,7 +129,7 @@ void EmitSegments(TfliteBuilder& b, ValueId data, ValueId ids, int64_t count, Sc
   if (id_rank < rank) extents.push_back(ExtentsOf(b, data, id_rank, rank));
   const ValueId shape =
       extents.size() == 1 ? extents[0] : b.Emit("shape", OpCode::kConcat, extents, AxisAttrs{0});
-  const ValueId first = Filled(b, "first", shape, dtype, FirstOf(reduction, dtype));
+  const ValueId first = Filled(b, "first", shape, b.DTypeOf(data), FirstOf(reduction));
   ScatterAttrs attrs;
   attrs.reduction = reduction;
   const ValueId reduced = b.Emit("reduced", OpCode::kScatterND, {first, indices, data}, attrs);
