@@ -5,6 +5,7 @@
 #include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/evaluate_within.h"
+#include "graph/prefix.h"
 #include "import/tflite/importer.h"
 #include "import/tflite/tensor.h"
 #include "plan/limits.h"
@@ -14,6 +15,10 @@ namespace {
 
 /// Of loops in what runs once, and is computed at conversion.
 constexpr int64_t kMostStepsOnce = int64_t{1} << 20;
+
+/// What a body counts beside its operators, for each subgraph that it lies in: all of what is done to the
+/// graphs around it is done to it as well, however small it is.
+constexpr size_t kPartsOfLevel = 4;
 
 }  // namespace
 
@@ -41,6 +46,7 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   if (outer.depth >= kMaxBodyDepth)
     Throw(StatusCode::kInvalidModel, "operator '{}' lies in more than {} subgraphs", label, kMaxBodyDepth);
   shared_.budget().CountBody(graph_.symbols().size(), label);
+  shared_.CountParts(kPartsOfLevel * static_cast<size_t>(outer.depth + 1));
   /// The graph around the body, which comes back whatever happens.
   struct Around {
     TfliteImporter& importer;
@@ -59,7 +65,7 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   graph_.symbols() = around.graph.symbols();
   Scope scope = NewScope(static_cast<uint32_t>(subgraph));
   scope.depth = outer.depth + 1;
-  scope.prefix = label + "/";
+  scope.prefix = PrefixOf(label) + "/";
   const tflite::SubGraph& body = GraphOf(scope);
   graph_.name = TextOf(body.name());
   if (SizeOf(body.inputs()) != inputs.size())
@@ -67,6 +73,9 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
           graph_.name, inputs.size(), SizeOf(body.inputs()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const int32_t tensor = body.inputs()->Get(static_cast<uint32_t>(i));
+    if (scope.values[static_cast<size_t>(tensor)] != kUnmade)
+      Throw(StatusCode::kUnsupported, "operator '{}' gives its subgraph '{}' the tensor '{}' twice", label,
+            graph_.name, NameOf(scope, tensor));
     const Value& passed = around.graph.value(inputs[i]);
     const ValueId value =
         graph_.AddInput(NameOf(scope, tensor), passed.dtype, passed.dims, passed.quantization);
