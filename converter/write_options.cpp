@@ -145,6 +145,7 @@ std::optional<ImageSettings> ImageOf(const PictureNotes& picture, const Value& v
   if (value.dtype != DType::kF32 && value.quantization == nullptr) return std::nullopt;
   const Shape shape = value.shape();
   if (shape[0] != 1 || !IsSide(shape[1]) || !IsSide(shape[2])) return std::nullopt;
+  if (shape[3] != 1 && shape[3] != 3 && shape[3] != 4) return std::nullopt;
   ImageSettings image;
   image.height = static_cast<uint32_t>(shape[1]);
   image.width = static_cast<uint32_t>(shape[2]);

@@ -83,9 +83,10 @@ class Reader {
     if (--left_.sentences >= 0) result_.left_out.push_back(std::move(sentence));
   }
 
-  /// Of a picture; empty where the tensor is none.
+  /// Of a picture, as the graph's input has it; empty where the tensor is none.
   std::vector<int32_t> ShapeOf(int32_t tensor) const {
-    const auto* shape = graph_.tensors()->Get(static_cast<uint32_t>(tensor))->shape();
+    const tflite::Tensor& stated = *graph_.tensors()->Get(static_cast<uint32_t>(tensor));
+    const auto* shape = SizeOf(stated.shape_signature()) > 0 ? stated.shape_signature() : stated.shape();
     return SizeOf(shape) != 4 ? std::vector<int32_t>() : std::vector<int32_t>(shape->begin(), shape->end());
   }
 

@@ -26,7 +26,8 @@ ValueId JoinedRows(TfliteBuilder& b, const std::string& name, const std::vector<
     const TensorData* constant = b.ConstantOf(gate);
     const bool fits = constant != nullptr && constant->dtype() == DType::kI8 && constant->quantization() &&
                       constant->quantization()->per_tensor() && constant->quantization()->zero_point == 0 &&
-                      constant->shape().rank() == 2 && (columns < 0 || constant->shape()[1] == columns);
+                      constant->shape().rank() == 2 && constant->shape()[0] > 0 &&
+                      (columns < 0 || constant->shape()[1] == columns);
     if (!fits) {
       std::vector<ValueId> real;
       for (const ValueId part : gates) real.push_back(b.Real((name + "_real").c_str(), part));
