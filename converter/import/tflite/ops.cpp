@@ -110,4 +110,12 @@ void BuildDirectTflite(TfliteBuilder& b) {
   b.Output(b.op(), std::move(inputs));
 }
 
+void BuildLogicalTflite(TfliteBuilder& b) {
+  for (size_t i = 0; i < b.input_count(); ++i) {
+    if (const DType dtype = b.DTypeOf(b.Input(i)); dtype != DType::kBool)
+      b.Invalid("its input {} is {}; {} was expected", i, DTypeName(dtype), DTypeName(DType::kBool));
+  }
+  BuildDirectTflite(b);
+}
+
 }  // namespace skiff

@@ -68,5 +68,7 @@ std::string TfliteRemedy(const TfliteFile::Operator& op);
 
 /// The builder of operators that are one Skiff operator of the same operands and no attributes.
 void BuildDirectTflite(TfliteBuilder& builder);
+/// The same of truths only.
+void BuildLogicalTflite(TfliteBuilder& builder);
 
 }  // namespace skiff

@@ -88,6 +88,14 @@ void BuildAtan2(TfliteBuilder& b) {
   b.Output(OpCode::kWhere, {left, EmitAdd(b, "moved", angle, half_turn), angle});
 }
 
+void BuildBitwiseXor(TfliteBuilder& b) {
+  for (size_t i = 0; i < b.input_count(); ++i) {
+    if (b.IsQuantized(b.Input(i)))
+      b.Unsupported("is of the bits of quantised integers; dequantise them first");
+  }
+  BuildDirectTflite(b);
+}
+
 /// An arithmetic shift: the quotient, rounded down, by a power of two.
 void BuildRightShift(TfliteBuilder& b) {
   const ValueId x = b.Input(0);
@@ -122,9 +130,9 @@ constexpr TfliteOp kRows[] = {
     {Op::ADD_N, BuildAddN},
     {Op::FLOOR_DIV, BuildFloorDiv},
     {Op::FLOOR_MOD, BuildFloorMod},
-    {Op::LOGICAL_AND, BuildDirectTflite, OpCode::kAnd},
-    {Op::LOGICAL_OR, BuildDirectTflite, OpCode::kOr},
-    {Op::BITWISE_XOR, BuildDirectTflite, OpCode::kBitwiseXor},
+    {Op::LOGICAL_AND, BuildLogicalTflite, OpCode::kAnd},
+    {Op::LOGICAL_OR, BuildLogicalTflite, OpCode::kOr},
+    {Op::BITWISE_XOR, BuildBitwiseXor, OpCode::kBitwiseXor},
     {Op::RIGHT_SHIFT, BuildRightShift},
     {Op::EQUAL, BuildDirectTflite, OpCode::kEqual},
     {Op::NOT_EQUAL, BuildNotEqual},

@@ -54,7 +54,9 @@ void BuildNonMaxSuppression(TfliteBuilder& b) {
     b.Unsupported("computes the overlap of what it drops while it runs; only a constant is taken");
   // A box is dropped where it overlaps another one as much, not more: at 0 each one but the best.
   const float dropped = *overlap->as<float>();
-  const float kept = dropped > 0 ? std::nextafter(dropped, -std::numeric_limits<float>::infinity()) : 0.0f;
+  // None overlaps by more than 1.
+  const float below = std::nextafter(dropped, -std::numeric_limits<float>::infinity());
+  const float kept = dropped > 0 ? std::min(below, 1.0f) : 0.0f;
   const int64_t taken = dropped > 0 ? most : std::min<int64_t>(most, 1);
   const ValueId scores = b.Real("scores", b.Input(1));
   const std::vector<ValueId> found = b.EmitAll(

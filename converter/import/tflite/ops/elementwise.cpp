@@ -75,7 +75,7 @@ constexpr TfliteOp kRows[] = {
     {Op::LOGISTIC, BuildDirectTflite, OpCode::kSigmoid},
     {Op::TANH, BuildDirectTflite, OpCode::kTanh},
     {Op::HARD_SWISH, BuildDirectTflite, OpCode::kHardSwish},
-    {Op::LOGICAL_NOT, BuildDirectTflite, OpCode::kNot},
+    {Op::LOGICAL_NOT, BuildLogicalTflite, OpCode::kNot},
     {Op::RELU, BuildRelu, OpCode::kClamp},
     {Op::RELU6, BuildRelu6, OpCode::kClamp},
     {Op::RELU_N1_TO_1, BuildReluN1To1, OpCode::kClamp},

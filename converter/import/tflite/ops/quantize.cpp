@@ -37,6 +37,7 @@ void BuildFakeQuant(TfliteBuilder& b) {
   const float step = (options.max - options.min) / (high - low);
   const float zero = std::round(std::clamp(low - options.min / step, low, high));
   const ValueId x = b.Input(0);
+  if (!IsFloat(b.DTypeOf(x))) b.Unsupported("rounds {}; FLOAT32 was expected", DTypeName(b.DTypeOf(x)));
   const auto number = [&](const char* name, float value) {
     return b.Scalar(name, b.DTypeOf(x), static_cast<double>(value));
   };
