@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "files/tensor_files.h"
+#include "graph/error.h"
 #include "ops/op_codes.h"
 #include "quantize/equalize.h"
 #include "quantize/fast_net.h"
@@ -33,11 +34,13 @@ void CalibratedNet::Observe(const FormatPlan& plan) {
       graph_.variables.empty() ? (calls_.size() + kMostCompared - 1) / kMostCompared : size_t{1};
   for (size_t i = 0; i < calls_.size(); ++i) {
     Progress(fmt::format("calibrate, {} of {}", i + 1, calls_.size()));
-    NamedTensors outputs = net.Run(calls_[i], [&](size_t wanted, const TensorView& view) {
+    const auto observe = [&](size_t wanted, const TensorView& view) {
       const TensorData dense = DenseCopy(view);
       observations_[values[wanted]].Add({dense.as<float>(), static_cast<size_t>(dense.elements())},
                                         channels[wanted]);
-    });
+    };
+    NamedTensors outputs = Within(fmt::format("call {} of {} to calibrate with", i + 1, calls_.size()),
+                                  [&] { return net.Run(calls_[i], observe); });
     if (i % stride == 0 && expected_.size() < kMostCompared) expected_.emplace_back(i, std::move(outputs));
   }
 }
