@@ -55,7 +55,7 @@ constexpr size_t kOrderCount = sizeof(kOrders) / sizeof(kOrders[0]);
 
 }  // namespace
 
-Status MemoryPlanner::Init(Span<const BufferLifetime> buffers) {
+Status MemoryPlanner::Init(Span<const BufferLifetime> buffers, size_t* pairs_left) {
   const size_t count = buffers.size();
   SKIFF_RETURN_IF_ERROR(order_.Allocate(count));
   SKIFF_RETURN_IF_ERROR(placed_.Allocate(count));
@@ -71,7 +71,7 @@ Status MemoryPlanner::Init(Span<const BufferLifetime> buffers) {
        [&](uint32_t a, uint32_t b) { return buffers[a].first < buffers[b].first; });
   Sort(by_last_.begin(), by_last_.begin() + live_count_,
        [&](uint32_t a, uint32_t b) { return buffers[a].last < buffers[b].last; });
-  return ListNeighbours(buffers);
+  return ListNeighbours(buffers, pairs_left);
 }
 
 /// Each pair that is live together, once. Ends, false, where `found` says that it has seen enough.
@@ -86,10 +86,12 @@ bool MemoryPlanner::VisitPairs(Span<const BufferLifetime> buffers, const Found& 
   return true;
 }
 
-Status MemoryPlanner::ListNeighbours(Span<const BufferLifetime> buffers) {
+Status MemoryPlanner::ListNeighbours(Span<const BufferLifetime> buffers, size_t* pairs_left) {
   const size_t count = buffers.size();
   size_t entries = 0;
-  crowded_ = !VisitPairs(buffers, [&](uint32_t, uint32_t) { return (entries += 2) <= kMostPairs; });
+  crowded_ = !VisitPairs(buffers, [&](uint32_t, uint32_t) { return (entries += 2) <= *pairs_left; });
+  // Counting too many takes them, too: the next one does not count as far.
+  *pairs_left -= std::min(*pairs_left, entries);
   if (crowded_) return OkStatus();
   SKIFF_RETURN_IF_ERROR(first_neighbour_.Allocate(count + 1));
   SKIFF_RETURN_IF_ERROR(neighbours_.Allocate(entries));

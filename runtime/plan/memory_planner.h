@@ -26,8 +26,13 @@ class MemoryPlanner {
   /// Pairs of buffers that are live together, each counted twice, beyond which buffers share nothing.
   static constexpr size_t kMostPairs = size_t{1} << 22;
 
-  /// Memory grows with the number of pairs that are live together, up to kMostPairs.
-  Status Init(Span<const BufferLifetime> buffers);
+  /// Memory grows with the number of pairs that are live together, up to `*pairs_left`, of which they are
+  /// taken: planners may share them.
+  Status Init(Span<const BufferLifetime> buffers, size_t* pairs_left);
+  Status Init(Span<const BufferLifetime> buffers) {
+    size_t pairs = kMostPairs;
+    return Init(buffers, &pairs);
+  }
 
   /// Fills `offsets` (as many as there are buffers; multiples of 64) and returns the arena's bytes;
   /// UINT64_MAX, and no offsets, where all buffers together have more than 2^62. Allocates nothing.
@@ -47,12 +52,12 @@ class MemoryPlanner {
   uint64_t PlaceInOrder(Span<const BufferLifetime> buffers);
   template <class Found>
   bool VisitPairs(Span<const BufferLifetime> buffers, const Found& found) const;
-  Status ListNeighbours(Span<const BufferLifetime> buffers);
+  Status ListNeighbours(Span<const BufferLifetime> buffers, size_t* pairs_left);
 
   FixedArray<uint32_t> by_first_;       ///< Buffers that are ever live, in the order in which they begin,
   FixedArray<uint32_t> by_last_;        ///< and in which they end.
   size_t live_count_ = 0;               ///< How many these are.
-  bool crowded_ = false;                ///< More than kMostPairs: there are no neighbours.
+  bool crowded_ = false;                ///< Too many pairs: there are no neighbours.
   FixedArray<size_t> first_neighbour_;  ///< By buffer, index into neighbours_; one more for the end.
   FixedArray<uint32_t> neighbours_;     ///< Buffers that are live together with this one.
   FixedArray<uint32_t> order_;

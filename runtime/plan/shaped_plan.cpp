@@ -1,5 +1,6 @@
 #include "plan/shaped_plan.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/align.h"
@@ -67,13 +68,12 @@ Status ShapedPlan::Operands::Allocate(size_t most_inputs, size_t most_outputs) {
 }
 
 Status ShapedPlan::Init(const PlanData& plan, bool keep_apart) {
-  size_t inputs = 0;
-  size_t outputs = 0;
-  SKIFF_RETURN_IF_ERROR(Init(plan, keep_apart, &inputs, &outputs));
-  return own_operands_.Allocate(inputs, outputs);
+  Needs needs;
+  SKIFF_RETURN_IF_ERROR(Init(plan, keep_apart, needs));
+  return own_operands_.Allocate(needs.most_inputs, needs.most_outputs);
 }
 
-Status ShapedPlan::Init(const PlanData& plan, bool keep_apart, size_t* most_inputs, size_t* most_outputs) {
+Status ShapedPlan::Init(const PlanData& plan, bool keep_apart, Needs& needs) {
   plan_ = &plan;
   keep_apart_ = keep_apart;
   const size_t count = plan.tensors.size();
@@ -92,20 +92,20 @@ Status ShapedPlan::Init(const PlanData& plan, bool keep_apart, size_t* most_inpu
     const int32_t root = plan.placements[i].view_of;
     tensors_[i].in_input = root != TensorPlacement::kRoot && input_of_[static_cast<size_t>(root)] >= 0;
   }
-  SKIFF_RETURN_IF_ERROR(FindLifetimes());
+  SKIFF_RETURN_IF_ERROR(FindLifetimes(&needs.pairs_left));
   for (const PlanNode& node : plan.nodes) {
-    *most_inputs = node.inputs.size() > *most_inputs ? node.inputs.size() : *most_inputs;
-    *most_outputs = node.outputs.size() > *most_outputs ? node.outputs.size() : *most_outputs;
+    needs.most_inputs = std::max(needs.most_inputs, node.inputs.size());
+    needs.most_outputs = std::max(needs.most_outputs, node.outputs.size());
   }
   if (kBuildHasBodies) SKIFF_RETURN_IF_ERROR(bodies_.Allocate(plan.bodies.size()));
   for (size_t i = 0; kBuildHasBodies && i < bodies_.size(); ++i)
-    SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false, most_inputs, most_outputs));
+    SKIFF_RETURN_IF_ERROR(bodies_[i].Init(plan.bodies[i], false, needs));
   return OkStatus();
 }
 
 /// The buffers that are planned at each new shape, and when each is needed; that does not depend on the
 /// shape.
-Status ShapedPlan::FindLifetimes() {
+Status ShapedPlan::FindLifetimes(size_t* pairs_left) {
   const PlanData& plan = *plan_;
   if (keep_apart_ || !plan.unbounded()) return OkStatus();
   size_t buffers = 0;
@@ -134,7 +134,7 @@ Status ShapedPlan::FindLifetimes() {
     for (int32_t tensor : plan.nodes[n].outputs) use(tensor, static_cast<int32_t>(n));
   }
   for (int32_t tensor : plan.outputs) use(tensor, static_cast<int32_t>(plan.nodes.size()));
-  return planner_.Init(lifetimes_);
+  return planner_.Init(lifetimes_, pairs_left);
 }
 
 /// The tensor whose buffer holds this one in an unbounded plan, or that it is a view of.
@@ -213,6 +213,8 @@ Status ShapedPlan::StoreTypes(uint32_t index, PlanMessage& message) {
 
 /// Runs a node of the shape program. Its results lie in values_, which the caller has made large enough.
 Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
+  if (operands_->cancelled != nullptr && operands_->cancelled->load(std::memory_order_relaxed))
+    return Status(StatusCode::kCancelled);
   const PlanNode& node = plan_->nodes[index];
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     operands_->views[i] =

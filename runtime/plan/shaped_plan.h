@@ -2,6 +2,8 @@
 /// everything lies. Made by the loader, to check plans of one shape, and by a Session at each new shape.
 #pragma once
 
+#include <atomic>
+
 #include "plan/memory_planner.h"
 #include "plan/placement_checker.h"
 
@@ -25,6 +27,9 @@ class ShapedPlan {
   /// What a Stage has returned: the shape and the place of a result.
   void SetLate(int32_t tensor, const TensorView& view) { tensors_[static_cast<size_t>(tensor)].view = view; }
 
+  /// Where this is set, Shape() ends with kCancelled before the next node that it would run. Null: never.
+  void SetCancelled(const std::atomic<bool>* cancelled) { own_operands_.cancelled = cancelled; }
+
   /// The plans of a node's bodies, at the shapes of its inputs; not of those that are shaped in the run.
   Span<ShapedPlan> BodiesOf(uint32_t node);
 
@@ -42,11 +47,18 @@ class ShapedPlan {
     FixedArray<InferOutput<int64_t>> outputs;
     FixedArray<int64_t> widened;
     FixedArray<TensorView> views;  ///< Inputs, then outputs.
+    const std::atomic<bool>* cancelled = nullptr;
 
     Status Allocate(size_t most_inputs, size_t most_outputs);
   };
+  /// Of a plan and its bodies together.
+  struct Needs {
+    size_t most_inputs = 0;
+    size_t most_outputs = 0;
+    size_t pairs_left = MemoryPlanner::kMostPairs;
+  };
 
-  Status Init(const PlanData& plan, bool keep_apart, size_t* most_inputs, size_t* most_outputs);
+  Status Init(const PlanData& plan, bool keep_apart, Needs& needs);
   Status Shape(Span<const TensorView> inputs, Operands& operands, PlanMessage& message);
   Status TakeInputs(Span<const TensorView> inputs, PlanMessage& message);
   Status Infer(PlanMessage& message);
@@ -58,7 +70,7 @@ class ShapedPlan {
   Status StoreTypes(uint32_t node, PlanMessage& message);
   Status ComputeValues(uint32_t node, PlanMessage& message);
   Status Place(PlanMessage& message);
-  Status FindLifetimes();
+  Status FindLifetimes(size_t* pairs_left);
   Status PlanBuffers();
   Status KeepApart();
   int32_t RootOf(int32_t tensor) const;

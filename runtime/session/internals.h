@@ -79,6 +79,7 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   Status CheckLimit(uint64_t bytes, const char* what) const;
   uint64_t MemoryLeft() const override;
   Status CheckGrowth(uint64_t bytes, const char* what) const override;
+  const std::atomic<bool>& Cancelled() const override { return cancelled; }
   /// What is refused while the session runs.
   Status Running() const;
   /// There is such an input, and no run that reads it.

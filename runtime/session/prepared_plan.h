@@ -1,6 +1,7 @@
 /// The segments of a plan made ready over a ShapedPlan: of a Session's plan, or of a body.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "plan/shaped_plan.h"
@@ -17,6 +18,8 @@ class DelegateSessions {
   virtual uint64_t MemoryLeft() const = 0;
   /// kOutOfMemory where the Session may not take so many bytes for `what` beside what it has.
   virtual Status CheckGrowth(uint64_t bytes, const char* what) const = 0;
+  /// Set when the run in progress shall end.
+  virtual const std::atomic<bool>& Cancelled() const = 0;
 
  protected:
   ~DelegateSessions() = default;

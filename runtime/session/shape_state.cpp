@@ -45,6 +45,7 @@ Status ShapeState::Remember(Span<const int64_t> sizes, Span<const TensorView> in
 Status ShapeState::Adopt(const PlanData& plan, const SessionOptions& options, DelegateSessions& sessions) {
   Release();
   SKIFF_RETURN_IF_ERROR(shaped_.Init(plan, options.keep_intermediates));
+  if (BuildHas(Feature::kShapes)) shaped_.SetCancelled(&sessions.Cancelled());
   SKIFF_RETURN_IF_ERROR(prepared_.Adopt(shaped_, options, sessions));
   adopted_ = &plan;
   return OkStatus();

@@ -2,13 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "core/memory_account.h"
+#include "format/model_data.h"
 #include "graph/error.h"
 #include "ops/op.h"
 #include "ops/op_codes.h"
+#include "plan/shaped_plan.h"
 #include "tests/fuzz/counting_graph.h"
 #include "tests/fuzz/skiff_parts.h"
 
@@ -357,6 +361,86 @@ TEST(MaliciousBodies, BodiesInBodiesWithoutAnEnd) {
   };
   EXPECT_EQ(OpenAndRun(OpenedModel(nested(16)).converted->file), "");
   EXPECT_THROW(OpenedModel(nested(17)), Error);
+}
+
+const char* const kCountingLoop = R"(graph g {
+  input n: i64[1]
+  const zero: i64[1] = [0]
+  i = While(zero, n) condition {
+    input i input n
+    const whole: i64[0] = []
+    less = Less(i, n)
+    go = Reshape(less, whole)
+    output go
+  } body {
+    input i input n
+    const step: i64[1] = [8000000]
+    next = Add(i, step)
+    output next
+  }
+  output i = i
+})";
+
+/// The loop's body becomes one that fills eight million numbers when it is shaped. The plan is for one shape.
+std::vector<uint8_t> ComputesWhenItIsShaped() {
+  return Damaged(kCountingLoop, [](format::ModelT&, format::PlanT& plan) {
+    EXPECT_EQ(plan.kind, format::BucketKind::Exact);
+    format::PlanT& body = *plan.nodes[0]->bodies[1];
+    auto fill = std::make_unique<format::NodeT>();
+    fill->op = static_cast<uint16_t>(OpCode::kFill);
+    for (size_t i = 0; i < body.tensors.size(); ++i) {
+      if (body.tensors[i]->blob >= 0) fill->inputs = {static_cast<int32_t>(i)};
+    }
+    fill->outputs = {static_cast<int32_t>(body.tensors.size())};
+    auto dtype = std::make_unique<format::AttrT>();
+    dtype->tag = 1;
+    dtype->ints = {static_cast<int64_t>(DType::kI64)};
+    fill->attrs.push_back(std::move(dtype));
+    auto numbers = std::make_unique<format::TensorT>();
+    numbers->dtype = static_cast<uint8_t>(DType::kI64);
+    numbers->extents = {-1};
+    body.tensors.push_back(std::move(numbers));
+    body.nodes.insert(body.nodes.begin(), std::move(fill));
+    body.kind = format::BucketKind::Relaxed;
+    body.shape_node_count = 1;
+    for (format::Segment& segment : body.segments)
+      segment = format::Segment(segment.delegate(), segment.begin() + 1, segment.end() + 1);
+  });
+}
+
+/// Opening a file has no limit of memory; what its bodies compute is a Session's.
+TEST(MaliciousBodies, ShapeProgramsOfBodiesWaitForASession) {
+  const AlignedBytes bytes(ComputesWhenItIsShaped());
+  ModelOptions options;
+  options.delegates = BuiltinDelegates();
+  Result<std::unique_ptr<Model>> model = [&] {
+    const AllocationLimit limit(uint64_t{1} << 20);
+    return Model::Open(bytes.span(), options);
+  }();
+  ASSERT_TRUE(model.ok());
+  SessionOptions session;
+  session.memory_limit = uint64_t{1} << 24;
+  EXPECT_EQ(Session::Create(**model, session).status().code(), StatusCode::kOutOfMemory);
+  session.memory_limit = 0;
+  EXPECT_TRUE(Session::Create(**model, session).ok());
+}
+
+TEST(MaliciousBodies, ShapeProgramsOfBodiesAreCancelled) {
+  const AlignedBytes bytes(ComputesWhenItIsShaped());
+  ModelOptions options;
+  options.delegates = BuiltinDelegates();
+  Result<std::unique_ptr<Model>> model = Model::Open(bytes.span(), options);
+  ASSERT_TRUE(model.ok());
+  const PlanData& plan = (*model)->data().signatures[0].plans[0];
+  std::atomic<bool> cancelled{true};
+  ShapedPlan shaped;
+  PlanMessage message;
+  ASSERT_TRUE(shaped.Init(plan, false).ok());
+  shaped.SetCancelled(&cancelled);
+  const TensorView input = plan.tensors[static_cast<size_t>(plan.inputs[0])].view;
+  EXPECT_EQ(shaped.Shape({&input, 1}, message).code(), StatusCode::kCancelled);
+  cancelled = false;
+  EXPECT_TRUE(shaped.Shape({&input, 1}, message).ok()) << message.text;
 }
 
 }  // namespace

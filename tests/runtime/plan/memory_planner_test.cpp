@@ -124,6 +124,25 @@ TEST(MemoryPlanner, MorePairsThanAnyModelHasShareNothing) {
   EXPECT_EQ(LowerBound(buffers), kBuffers * 128);
 }
 
+/// A plan may have thousands of bodies.
+TEST(MemoryPlanner, PlannersShareTheirPairs) {
+  std::vector<BufferLifetime> buffers(100, {100, 0, 1});
+  for (size_t i = 50; i < buffers.size(); ++i) buffers[i] = {100, 2, 3};
+  constexpr size_t kPairs = 2 * 50 * 49;
+  size_t pairs = 2 * kPairs + 1;
+  const auto arena = [&] {
+    MemoryPlanner planner;
+    EXPECT_TRUE(planner.Init({buffers.data(), buffers.size()}, &pairs).ok());
+    std::vector<uint64_t> offsets(buffers.size());
+    return planner.Plan({buffers.data(), buffers.size()}, 0.05, {offsets.data(), offsets.size()});
+  };
+  EXPECT_EQ(arena(), 50 * 128u);
+  EXPECT_EQ(arena(), 50 * 128u);
+  EXPECT_EQ(pairs, 1u);
+  EXPECT_EQ(arena(), 100 * 128u);
+  EXPECT_EQ(pairs, 0u);
+}
+
 TEST(MemoryPlanner, OtherSizesOfTheSameLifetimesAreWithinTheSlackOrAsGoodAsCanBe) {
   std::mt19937 random(2);
   for (int round = 0; round < 20; ++round) {
