@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <vector>
 
 #include "core/platform.h"
@@ -67,6 +68,40 @@ TEST(PackedWeightsLimit, IsManyTimesTheFile) {
     if (weights.FindOrPack(key, [](void*) {}) != nullptr) ++packed;
   }
   EXPECT_EQ(packed, 8u) << "64 MiB and 16 times the file's";
+}
+
+/// Threads that pack at once may pass the limit together.
+TEST(PackedWeightsLimit, HoldsOnceItWasPassed) {
+  PackedWeights weights(0);
+  PackingKey key;
+  key.packed_bytes = 65u << 20;
+  void* const blob = platform::AllocateAligned(64);
+  ASSERT_NE(blob, nullptr);
+  ASSERT_EQ(weights.Insert(key, blob), blob);
+  EXPECT_EQ(weights.AllocateBlob(64), nullptr);
+}
+
+/// What many nodes have in common must not decide alone where their weights are looked for.
+TEST(PackingKeys, AllButTheirSizeDecidesTheirHash) {
+  PackingKey key;
+  key.weights = {1, 2};
+  const uint64_t hash = HashOf(key);
+  std::vector<PackingKey> others(8, key);
+  others[0].kind = PackingKind::kDense;
+  others[1].dtype = DType::kF32;
+  others[2].has_bias = true;
+  others[3].micro_kernel_seed = 1;
+  others[4].flags = 1;
+  others[5].weights.high = 3;
+  others[6].bias.low = 1;
+  others[7].bias.high = 1;
+  for (size_t i = 0; i < std::size(key.parameters); ++i) {
+    others.push_back(key);
+    others.back().parameters[i] = 1;
+  }
+  for (size_t i = 0; i < others.size(); ++i) EXPECT_NE(HashOf(others[i]), hash) << i;
+  key.packed_bytes = 64;
+  EXPECT_EQ(HashOf(key), hash);
 }
 
 TEST_F(PackedWeightsTest, StridesOfViewsAndClampsShareOneEntry) {

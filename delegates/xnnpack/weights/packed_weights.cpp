@@ -1,5 +1,8 @@
 #include "delegates/xnnpack/weights/packed_weights.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "delegates/xnnpack/weights/packing_scope.h"
 
 #include "core/checksum.h"
@@ -22,6 +25,19 @@ PackingKey WithoutSize(PackingKey key) {
 
 }  // namespace
 
+uint64_t HashOf(const PackingKey& key) {
+  constexpr size_t kParameters = std::size(PackingKey().parameters);
+  uint64_t words[7 + kParameters] = {static_cast<uint64_t>(key.kind),
+                                     static_cast<uint64_t>(key.dtype) << 1 | uint64_t{key.has_bias},
+                                     uint64_t{key.micro_kernel_seed} << 32 | key.flags,
+                                     key.weights.low,
+                                     key.weights.high,
+                                     key.bias.low,
+                                     key.bias.high};
+  std::copy_n(key.parameters, kParameters, words + 7);
+  return Checksum(words, sizeof(words));
+}
+
 PackedWeights::~PackedWeights() {
   for (Entry*& chain : chains_) {
     while (chain != nullptr) {
@@ -34,10 +50,10 @@ PackedWeights::~PackedWeights() {
 }
 
 PackedWeights::Entry* PackedWeights::FindLocked(const PackingKey& key) {
-  const PackingKey wanted = WithoutSize(key);
-  for (Entry** link = &ChainOf(key); *link != nullptr;) {
+  const uint64_t hash = HashOf(key);
+  for (Entry** link = &ChainOf(hash); *link != nullptr;) {
     Entry* entry = *link;
-    if (WithoutSize(entry->key) != wanted) {
+    if (entry->hash != hash || WithoutSize(entry->key) != WithoutSize(key)) {
       link = &entry->next;
       continue;
     }
@@ -66,8 +82,9 @@ Status PackedWeights::AddLocked(const Entry& entry) {
   Entry* added = new (std::nothrow) Entry(entry);
   if (added == nullptr) return Fail(StatusCode::kOutOfMemory, "cannot list packed weights");
   added->order = came_++;
-  added->next = ChainOf(entry.key);
-  ChainOf(entry.key) = added;
+  added->hash = HashOf(entry.key);
+  added->next = ChainOf(added->hash);
+  ChainOf(added->hash) = added;
   return OkStatus();
 }
 
@@ -109,10 +126,10 @@ void* PackedWeights::Find(const PackingKey& key) {
 }
 
 bool PackedWeights::Knows(const PackingKey& key) {
-  const PackingKey wanted = WithoutSize(key);
+  const uint64_t hash = HashOf(key);
   const std::lock_guard lock(mutex_);
-  for (const Entry* entry = ChainOf(key); entry != nullptr; entry = entry->next) {
-    if (WithoutSize(entry->key) == wanted) return true;
+  for (const Entry* entry = ChainOf(hash); entry != nullptr; entry = entry->next) {
+    if (entry->hash == hash && WithoutSize(entry->key) == WithoutSize(key)) return true;
   }
   return false;
 }
@@ -136,7 +153,9 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
 void* PackedWeights::AllocateBlob(size_t bytes) {
   PackingScope::WillPack();
   packings_.fetch_add(1, std::memory_order_relaxed);
-  if (bytes > limit_ - bytes_.load(std::memory_order_relaxed)) {
+  // Other threads may have passed it together.
+  const uint64_t held = bytes_.load(std::memory_order_relaxed);
+  if (held > limit_ || bytes > limit_ - held) {
     Log(LogLevel::kError, "packed weights outgrow the file");
     return nullptr;
   }

@@ -48,6 +48,9 @@ struct PackingKey {
   bool operator==(const PackingKey&) const = default;
 };
 
+/// Of all of a key but packed_bytes.
+uint64_t HashOf(const PackingKey& key);
+
 /// A packed blob as a cache file keeps it.
 struct PackedBlob {
   PackingKey key;
@@ -110,15 +113,16 @@ class PackedWeights {
   enum class Place : uint8_t { kHeap, kMapped, kMappedUnchecked };
   struct Entry {
     PackingKey key;
+    uint64_t hash = 0;
     void* blob = nullptr;
     Place place = Place::kHeap;
     uint64_t checksum = 0;  ///< Of mapped ones.
     size_t order = 0;       ///< How many came before it.
     Entry* next = nullptr;
   };
-  /// Chains of a few entries each: nets have hundreds of blobs, and what they are known by is spread evenly.
-  static constexpr size_t kChains = 256;
-  Entry*& ChainOf(const PackingKey& key) { return chains_[key.weights.low % kChains]; }
+  /// Nets have hundreds of blobs, a hostile file hundreds of thousands.
+  static constexpr size_t kChains = 2048;
+  Entry*& ChainOf(uint64_t hash) { return chains_[hash % kChains]; }
   Entry* FindLocked(const PackingKey& key);
   Status AddLocked(const Entry& entry);
   bool CheckLocked(Entry& entry, uint64_t bytes);
