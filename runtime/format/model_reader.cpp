@@ -15,6 +15,41 @@ namespace {
 
 using format::FileHeader;
 
+/// The verifier looks at each label of each port, though ports may share a list and its labels one text, and
+/// counts tables alone. These verify no more than is needed to count labels before.
+template <class Element>
+bool VerifyList(const flatbuffers::Table& table, flatbuffers::Verifier& verifier,
+                flatbuffers::voffset_t field) {
+  using List = const flatbuffers::Vector<flatbuffers::Offset<Element>>*;
+  if (!table.VerifyOffset(verifier, field)) return false;
+  const auto list = table.GetPointer<List>(field);
+  return verifier.VerifyVector(list) && verifier.VerifyVectorOfTables(list);
+}
+
+struct PortOfLabels : flatbuffers::Table {
+  bool Verify(flatbuffers::Verifier& verifier) const {
+    using Labels = const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::String>>*;
+    return VerifyTableStart(verifier) && VerifyOffset(verifier, format::Port::VT_LABELS) &&
+           verifier.VerifyVector(GetPointer<Labels>(format::Port::VT_LABELS)) && verifier.EndTable();
+  }
+};
+
+struct SignatureOfLabels : flatbuffers::Table {
+  bool Verify(flatbuffers::Verifier& verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyList<PortOfLabels>(*this, verifier, format::Signature::VT_INPUTS) &&
+           VerifyList<PortOfLabels>(*this, verifier, format::Signature::VT_OUTPUTS) && verifier.EndTable();
+  }
+};
+
+struct ModelOfLabels : flatbuffers::Table {
+  bool Verify(flatbuffers::Verifier& verifier) const {
+    return VerifyTableStart(verifier) &&
+           VerifyList<SignatureOfLabels>(*this, verifier, format::Model::VT_SIGNATURES) &&
+           verifier.EndTable();
+  }
+};
+
 class Reader {
  public:
   Reader(const char* name, Span<const uint8_t> file, Span<const CustomOperator> custom_operators,
@@ -85,14 +120,31 @@ class Reader {
     if (file_.header.model_size < 16)
       return file_.Invalid("its FlatBuffer part has only %llu bytes",
                            static_cast<unsigned long long>(file_.header.model_size));
+    flatbuffers::Verifier lists(bytes, file_.header.model_size, kMaxTableDepth, kMaxTables);
+    const bool countable = lists.VerifyBuffer<ModelOfLabels>(format::ModelIdentifier());
+    if (countable) {
+      file_.model = format::GetModel(bytes);
+      SKIFF_RETURN_IF_ERROR(CountLabels());
+    }
     flatbuffers::Verifier verifier(bytes, file_.header.model_size, kMaxTableDepth, kMaxTables);
-    if (!format::VerifyModelBuffer(verifier)) return file_.Invalid("its FlatBuffer part is malformed");
-    file_.model = format::GetModel(bytes);
+    if (!countable || !format::VerifyModelBuffer(verifier))
+      return file_.Invalid("its FlatBuffer part is malformed");
     if (file_.model->format_version() > format::kFormatVersion)
       return TooNew("format", file_.model->format_version(), format::kFormatVersion);
     if (file_.model->format_version() == 0) return file_.Invalid("its format version is 0");
     out_->format_version = file_.model->format_version();
     out_->producer = TextOf(file_.model->producer());
+    return OkStatus();
+  }
+
+  Status CountLabels() {
+    for (uint32_t i = 0; i < SizeOf(file_.model->signatures()); ++i) {
+      const format::Signature& signature = *file_.model->signatures()->Get(i);
+      for (const auto* ports : {signature.inputs(), signature.outputs()}) {
+        for (uint32_t j = 0; j < SizeOf(ports); ++j)
+          SKIFF_RETURN_IF_ERROR(file_.CountIndices(SizeOf(ports->Get(j)->labels())));
+      }
+    }
     return OkStatus();
   }
 
@@ -241,18 +293,18 @@ class Reader {
     SKIFF_RETURN_IF_ERROR(to.labels.Allocate(to.outputs.size()));
     for (uint32_t i = 0; i < to.outputs.size(); ++i) {
       const auto* labels = from.outputs()->Get(i)->labels();
-      SKIFF_RETURN_IF_ERROR(file_.CountIndices(SizeOf(labels)));
       SKIFF_RETURN_IF_ERROR(to.labels[i].Allocate(SizeOf(labels)));
       for (uint32_t j = 0; j < to.labels[i].size(); ++j) to.labels[i][j] = TextOf(labels->Get(j));
       to.outputs[i].labels = {to.labels[i].data(), to.labels[i].size()};
     }
     if (SizeOf(from.plans()) == 0) return file_.Invalid("signature '%s' has no plan", to.name);
     SKIFF_RETURN_IF_ERROR(to.plans.Allocate(from.plans()->size()));
+    uint32_t targets = 0;  // A bit for each that has a plan.
     for (uint32_t i = 0; i < to.plans.size(); ++i) {
       SKIFF_RETURN_IF_ERROR(ReadPlan(file_, *from.plans()->Get(i), {to.inputs, to.outputs}, to.plans[i]));
-      for (uint32_t j = 0; j < i; ++j) {
-        if (to.plans[j].target == to.plans[i].target) SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kShapes));
-      }
+      const uint32_t target = 1u << static_cast<uint32_t>(to.plans[i].target);
+      if ((targets & target) != 0) SKIFF_RETURN_IF_ERROR(file_.Need(Feature::kShapes));
+      targets |= target;
     }
     return OkStatus();
   }

@@ -205,6 +205,31 @@ TEST(MaliciousSkiff, SplitsAmongManyInputs) {
   EXPECT_EQ(OpenAndRun(OpenedModel(graph).converted->file), "");
 }
 
+/// Ports that are one, whose labels are one text: counted before anything looks at each. Of no type, these
+/// would be refused next.
+TEST(MaliciousSkiff, PortsThatShareTheirLabels) {
+  const Parts parts(OpenedModel(kActivations).converted->file);
+  for (const bool inputs : {false, true}) {
+    flatbuffers::FlatBufferBuilder builder;
+    const std::vector<flatbuffers::Offset<flatbuffers::String>> labels(3000, builder.CreateString("cat"));
+    const auto list = builder.CreateVector(labels);
+    format::PortBuilder port(builder);
+    port.add_labels(list);
+    const std::vector<flatbuffers::Offset<format::Port>> ports(1000, port.Finish());
+    const auto port_list = builder.CreateVector(ports);
+    format::SignatureBuilder signature(builder);
+    inputs ? signature.add_inputs(port_list) : signature.add_outputs(port_list);
+    const std::vector<flatbuffers::Offset<format::Signature>> signatures(1, signature.Finish());
+    const auto signature_list = builder.CreateVector(signatures);
+    format::ModelBuilder model(builder);
+    model.add_format_version(1);
+    model.add_signatures(signature_list);
+    builder.Finish(model.Finish(), format::ModelIdentifier());
+    const auto file = parts.Assemble(builder.GetBufferPointer(), builder.GetSize());
+    EXPECT_THAT(OpenAndRun(file), HasSubstr("more than 2097152 references")) << inputs;
+  }
+}
+
 TEST(MaliciousSkiff, SignaturesOfTooManyInputs) {
   const auto file = Damaged(kActivations, [](format::ModelT& model, format::PlanT& plan) {
     for (int i = 0; i < 4096; ++i) {
