@@ -113,11 +113,11 @@ Status Session::Internals::CheckLimit(uint64_t bytes, const char* what) const {
 
 uint64_t Session::Internals::MemoryLeft() const {
   const uint64_t limit = MemoryLimit();
-  return limit - std::min(limit, arena.size() + held_bytes() + workspace_bytes());
+  return limit - std::min(limit, arena.size() + beside_arena());
 }
 
 Status Session::Internals::CheckGrowth(uint64_t bytes, const char* what) const {
-  return CheckLimit(SaturatingAdd(bytes, arena.size() + held_bytes() + workspace_bytes()), what);
+  return CheckLimit(SaturatingAdd(bytes, arena.size() + beside_arena()), what);
 }
 
 Status Session::Internals::Allocate() {
@@ -269,7 +269,11 @@ Status Session::Internals::MakeReady(ShapeState& state, const PlanData& plan) {
   Status status = state.FindShapes(plan, options, input_views, *this);
   // What delegates prepare grows with the shapes: those that will not fit are refused first.
   if (status.ok()) status = CheckLimit(state.arena_bytes(), "the arena");
-  if (status.ok()) status = state.Prepare(sizes, input_views);
+  if (status.ok()) {
+    noted = beside_arena();
+    status = state.Prepare(sizes, input_views);
+    noted = kNotNoted;
+  }
   if (status.ok()) status = CheckVariables(state);
   if (status.ok()) status = MakeRoom(state);
   if (!status.ok()) {

@@ -34,8 +34,10 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   FixedArray<std::unique_ptr<DelegateSession>> sessions;  ///< By index of the delegate.
   FixedArray<ShapeState> states;
   ShapeState* current = nullptr;
-  bool reshape = true;     ///< A shape, or a shape input's value, may have changed since the last run.
-  uint64_t addresses = 1;  ///< Counts changes of the arena's and the inputs' addresses.
+  bool reshape = true;  ///< A shape, or a shape input's value, may have changed since the last run.
+  static constexpr uint64_t kNotNoted = UINT64_MAX;
+  uint64_t noted = kNotNoted;  ///< beside_arena() while a state is made ready: each of its bodies asks.
+  uint64_t addresses = 1;      ///< Counts changes of the arena's and the inputs' addresses.
   uint64_t runs = 0;
   enum class Outputs : uint8_t { kNone, kLost, kThere };
   Outputs outputs = Outputs::kNone;  ///< kLost: the last run has failed.
@@ -91,6 +93,8 @@ struct Session::Internals final : NodeTimer, DelegateSessions {
   uint64_t variable_bytes() const { return own_variables ? own_variables->bytes() : 0; }
   /// What stays from shape to shape beside the arena.
   uint64_t held_bytes() const { return input_bytes() + variable_bytes(); }
+  /// All but the arena, which stays while a state is made ready.
+  uint64_t beside_arena() const { return noted != kNotNoted ? noted : held_bytes() + workspace_bytes(); }
 };
 
 }  // namespace skiff

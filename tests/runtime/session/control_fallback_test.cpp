@@ -2,12 +2,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "delegates/xnnpack/support.h"
 #include "ops/op_codes.h"
 #include "tests/support/tiny_models.h"
 
 namespace skiff::testing {
 namespace {
+
+/// How often a segment was asked for the size of its workspace.
+int workspaces_asked = 0;
 
 /// Stands in for XNNPACK on a device that can run nothing but `runs`: the rest falls back.
 class Picky final : public Delegate {
@@ -29,7 +35,10 @@ class Picky final : public Delegate {
     Status Bind() override { return inner_->Bind(); }
     Status Run(const RunContext& context) override { return inner_->Run(context); }
     bool FellBack(uint32_t node) const override { return view_.nodes[node].op->code != runs_; }
-    uint64_t workspace_bytes() const override { return inner_->workspace_bytes(); }
+    uint64_t workspace_bytes() const override {
+      ++workspaces_asked;
+      return inner_->workspace_bytes();
+    }
 
    private:
     const OpCode runs_;
@@ -119,6 +128,36 @@ TEST(Control, TellsWhatFellBackInBodies) {
       seen.push_back(node.op);
     }
     EXPECT_THAT(seen, ::testing::UnorderedElementsAre("Tanh", "If", "Abs", "Neg", "Tanh"));
+  }
+}
+
+/// What the other shapes hold is added up for all bodies of a new shape, not for each.
+TEST(Control, ManyBodiesAskOnceWhatASessionHolds) {
+  constexpr int kNodes = 20;
+  std::string text = "graph g { symbol n: 1..64 input c: bool[] input x: f32[n] y0 = Tanh(x) ";
+  for (int i = 0; i < kNodes; ++i)
+    text += "y" + std::to_string(i + 1) + " = If(c, y" + std::to_string(i) +
+            ") then { input a b = Abs(a) output b } else { input a b = Neg(a) output b } ";
+  const OpenedModel opened(text + "output y = y" + std::to_string(kNodes) + " }");
+  const Picky picky(OpCode::kAbs);
+  const Delegate* const delegates[] = {&picky};
+  auto model = Model::Open(opened.bytes.span(), {{delegates, 1}});
+  ASSERT_TRUE(model.ok());
+  SessionOptions options;
+  options.kept_shapes = 2;
+  auto session = Session::Create(**model, options);
+  ASSERT_TRUE(session.ok());
+  auto c = (*session)->InputBuffer((*session)->FindInput("c"));
+  ASSERT_TRUE(c.ok());
+  *c->as<uint8_t>() = 0;
+  for (const int64_t n : {3, 4}) {
+    workspaces_asked = 0;
+    auto x = (*session)->InputBuffer((*session)->FindInput("x"), Shape{n});
+    ASSERT_TRUE(x.ok());
+    std::fill_n(x->as<float>(), n, 0.5f);
+    ASSERT_TRUE((*session)->Run().ok());
+    ASSERT_EQ((*session)->inner_node_count(), 2 * kNodes);
+    EXPECT_LT(workspaces_asked, 10 * 2 * kNodes) << n;
   }
 }
 
