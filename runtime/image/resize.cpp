@@ -5,6 +5,8 @@
 namespace skiff {
 namespace {
 
+constexpr uint64_t kMostNarrowBytes = uint64_t{1} << 24;
+
 /// Which samples of the source are nearest to the centres of the target's. Where a centre lies between two,
 /// the error of a running sum in f64 decides, as it does in Pillow.
 Status MakeNearest(const LineWindow& window, FixedArray<uint32_t>& nearest) {
@@ -66,12 +68,22 @@ Status Resize::Begin(PixelRows& rows, uint32_t channels, ImageFilter filter, con
   SKIFF_RETURN_IF_ERROR(columns_.Make(filter, window.columns));
   SKIFF_RETURN_IF_ERROR(rows_.Make(filter, window.rows));
   SKIFF_RETURN_IF_ERROR(AtLeast(line, sums_));
-  SKIFF_RETURN_IF_ERROR(AtLeast(line * (rows_.source_end() - rows_.source_begin()), narrow_));
-  const auto narrow = channels == 1 ? Narrow<1> : channels == 3 ? Narrow<3> : Narrow<4>;
-  uint8_t* to = narrow_.data();
-  for (uint32_t y = rows_.source_begin(); y < rows_.source_end(); ++y, to += line)
-    narrow(rows.Row(y), columns_, to);
+  // As many as a row of the target needs; where that is too much memory each is made for each such row.
+  const uint64_t needed = std::min(rows_.most(), rows_.source_end() - rows_.source_begin());
+  narrow_count_ = static_cast<uint32_t>(std::min(needed, std::max<uint64_t>(kMostNarrowBytes / line, 1)));
+  SKIFF_RETURN_IF_ERROR(AtLeast(line * narrow_count_, narrow_));
+  SKIFF_RETURN_IF_ERROR(AtLeast(narrow_count_, narrow_row_));
+  std::fill_n(narrow_row_.data(), narrow_count_, UINT32_MAX);
   return OkStatus();
+}
+
+const uint8_t* Resize::Narrowed(uint32_t row) {
+  const uint32_t place = row % narrow_count_;
+  uint8_t* const to = narrow_.data() + size_t{window_.columns.count} * channels_ * place;
+  if (narrow_row_[place] == row) return to;
+  narrow_row_[place] = row;
+  (channels_ == 1 ? Narrow<1> : channels_ == 3 ? Narrow<3> : Narrow<4>)(source_->Row(row), columns_, to);
+  return to;
 }
 
 const uint8_t* Resize::Row(uint32_t i) {
@@ -85,9 +97,9 @@ const uint8_t* Resize::Row(uint32_t i) {
     return row_.data();
   }
   const Taps::Tap tap = rows_[i];
-  const uint8_t* from = narrow_.data() + line * (tap.first - rows_.source_begin());
   std::fill_n(sums_.data(), line, 0);
-  for (uint32_t k = 0; k < tap.count; ++k, from += line) {
+  for (uint32_t k = 0; k < tap.count; ++k) {
+    const uint8_t* from = Narrowed(tap.first + k);
     for (size_t x = 0; x < line; ++x) sums_[x] += from[x] * tap.weights[k];
   }
   std::transform(sums_.data(), sums_.data() + line, row_.data(), ToSample);

@@ -20,13 +20,17 @@ class Resize {
   const float* FloatRow(uint32_t i);
 
  private:
+  const uint8_t* Narrowed(uint32_t row);
+
   PixelRows* source_ = nullptr;
   uint32_t channels_ = 0;
   ImageFilter filter_ = ImageFilter::kNearest;
   Window window_;
   Taps columns_, rows_;
   FixedArray<uint32_t> nearest_columns_, nearest_rows_;
-  FixedArray<uint8_t> narrow_;  ///< Rows that have the target's width already.
+  FixedArray<uint8_t> narrow_;       ///< Some rows of the source at the target's width.
+  uint32_t narrow_count_ = 0;        ///< How many.
+  FixedArray<uint32_t> narrow_row_;  ///< Which; a row can lie in one place only.
   FixedArray<uint8_t> row_;
   FixedArray<int32_t> sums_;
   FixedArray<float> lines_[2];  ///< Of kLinear: the two rows of the source between which a sample lies.

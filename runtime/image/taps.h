@@ -30,6 +30,8 @@ class Taps {
   Status Make(ImageFilter filter, const LineWindow& window);
   Tap operator[](uint32_t i) const { return {firsts_[i], counts_[i], weights_.data() + size_t{i} * most_}; }
   uint32_t size() const { return window_.count; }
+  /// Taps of one sample, at most.
+  uint32_t most() const { return most_; }
   /// The first sample of the source that is needed, and the one behind the last.
   uint32_t source_begin() const { return firsts_[0]; }
   uint32_t source_end() const { return firsts_[size() - 1] + counts_[size() - 1]; }

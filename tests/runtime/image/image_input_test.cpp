@@ -8,6 +8,7 @@
 
 #include "core/error_capture.h"
 #include "core/half.h"
+#include "core/memory_account.h"
 #include "tests/runtime/image/cases.h"
 
 namespace skiff::testing {
@@ -48,6 +49,20 @@ TEST(ImageInput, ChannelsAndLayoutFollowTheSettings) {
   spec.mean[0] = 30;  // Blue, which comes first.
   spec.scale[2] = 2;  // Red.
   EXPECT_THAT(Write<float>(PortOf(spec), kTwoPixels), ElementsAre(0, 20, 20, 30, 50, 80));
+}
+
+/// Each row of the result is made of all rows of the picture, which are not kept at the result's width.
+TEST(ImageInput, TallPicturesBecomeWideOnesInLittleMemory) {
+  constexpr uint32_t kHeight = 20000;
+  constexpr uint32_t kWidth = 4096;
+  std::vector<uint8_t> picture(kHeight);
+  for (uint32_t y = 0; y < kHeight; ++y) picture[y] = static_cast<uint8_t>(y * y >> 7);
+  const Pixels pixels = {picture.data(), 1, kHeight, PixelFormat::kGrey8};
+  const std::vector<uint8_t> narrow = Write<uint8_t>(PortOf(Spec(1, 2, 1), DType::kU8), pixels);
+  const AllocationLimit limit(uint64_t{1} << 25);
+  const std::vector<uint8_t> wide = Write<uint8_t>(PortOf(Spec(kWidth, 2, 1), DType::kU8), pixels);
+  ASSERT_EQ(wide.size(), 2 * kWidth);
+  for (uint32_t x = 0; x < 2 * kWidth; ++x) ASSERT_EQ(wide[x], narrow[x / kWidth]) << x;
 }
 
 TEST(ImageInput, FormatsAreTheSamePicture) {
