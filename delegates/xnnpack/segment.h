@@ -22,6 +22,10 @@ class Segment final : public PreparedSegment {
   uint64_t workspace_bytes() const override;
 
  private:
+  /// For each segment that has at least one in so many of the plan's nodes, all of these are looked at.
+  static constexpr size_t kSmallPart = 64;
+  bool IsSmallPart() const { return nodes_.size() * kSmallPart < segment_.nodes.size(); }
+
   enum class Mode : uint8_t { kStep, kReference, kNothing };
   struct Node {
     Mode mode = Mode::kReference;

@@ -1,24 +1,40 @@
 // Products that read codes where a FakeQuantize before them would write real numbers.
+#include <algorithm>
+
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
 #include "delegates/xnnpack/segment.h"
 #include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 
-/// Who reads what FakeQuantize nodes make; once, because this does not depend on extents.
+/// Who reads what FakeQuantize nodes make; once, because this does not depend on extents. Of a small part of
+/// the plan that is not looked for outside of it: others may read all.
 Status Segment::FindCodes() {
-  FixedArray<int32_t> makers;  // By tensor, from 1 on.
-  for (uint32_t i = 0; i < nodes_.size(); ++i) {
-    const PlanNode& node = segment_.nodes[segment_.begin + i];
-    if (node.op->code != OpCode::kFakeQuantize) continue;
-    if (makers.empty()) SKIFF_RETURN_IF_ERROR(makers.Allocate(segment_.tensors.size()));
-    makers[static_cast<size_t>(node.outputs[0])] = static_cast<int32_t>(i) + 1;
-  }
-  if (makers.empty()) return OkStatus();
-  const auto maker_of = [&](int32_t tensor) {
-    return tensor < 0 ? -1 : makers[static_cast<size_t>(tensor)] - 1;
+  const auto is_maker = [&](uint32_t i) {
+    return segment_.nodes[segment_.begin + i].op->code == OpCode::kFakeQuantize;
   };
-  for (uint32_t i = 0; i < segment_.nodes.size(); ++i) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) count += is_maker(i) ? 1 : 0;
+  if (count == 0) return OkStatus();
+  struct Maker {
+    int32_t tensor;
+    uint32_t node;
+  };
+  FixedArray<Maker> makers;  // By tensor.
+  SKIFF_RETURN_IF_ERROR(makers.Allocate(count));
+  count = 0;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (is_maker(i)) makers[count++] = {segment_.nodes[segment_.begin + i].outputs[0], i};
+  }
+  const auto before = [](const Maker& a, const Maker& b) { return a.tensor < b.tensor; };
+  std::sort(makers.begin(), makers.end(), before);
+  const auto maker_of = [&](int32_t tensor) {
+    const Maker* found = std::lower_bound(makers.begin(), makers.end(), Maker{tensor, 0}, before);
+    return found != makers.end() && found->tensor == tensor ? static_cast<int32_t>(found->node) : -1;
+  };
+  const bool everywhere = !IsSmallPart();
+  const auto end = static_cast<uint32_t>(everywhere ? segment_.nodes.size() : segment_.end);
+  for (uint32_t i = everywhere ? 0 : segment_.begin; i < end; ++i) {
     const PlanNode& reader = segment_.nodes[i];
     const bool inside = i >= segment_.begin && i < segment_.end;
     for (size_t input = 0; input < reader.inputs.size(); ++input) {
@@ -33,11 +49,12 @@ Status Segment::FindCodes() {
       }
     }
   }
-  for (const int32_t output : segment_.outputs) {
-    if (const int32_t maker = maker_of(output); maker >= 0)
+  for (size_t i = 0; everywhere && i < segment_.outputs.size(); ++i) {
+    if (const int32_t maker = maker_of(segment_.outputs[i]); maker >= 0)
       nodes_[static_cast<size_t>(maker)].needs_reals = true;
   }
-  for (Node& node : nodes_) node.needs_reals |= options_.keep_intermediates || !node.needs_codes;
+  for (Node& node : nodes_)
+    node.needs_reals |= !everywhere || options_.keep_intermediates || !node.needs_codes;
   return OkStatus();
 }
 

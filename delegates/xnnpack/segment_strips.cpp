@@ -5,17 +5,9 @@
 
 namespace skiff::xnnpack {
 
-namespace {
-
-/// For each segment that has at least one in so many of the plan's nodes, all of these are looked at.
-constexpr size_t kSmallPart = 64;
-
-}  // namespace
-
 /// Which results have one reader, the node behind; once, because this does not depend on extents.
 Status Segment::FindPassing() {
-  const bool small = nodes_.size() * kSmallPart < segment_.nodes.size();
-  if (options_.keep_intermediates || small) return OkStatus();
+  if (options_.keep_intermediates || IsSmallPart()) return OkStatus();
   FixedArray<uint32_t> readers;
   SKIFF_RETURN_IF_ERROR(readers.Allocate(segment_.tensors.size()));
   const auto count = [&](Span<const int32_t> tensors) {
