@@ -116,6 +116,23 @@ TEST_F(VulkanSession, TellsConstantsOfTheSameBytesApart) {
   for (int64_t i = 2; i < halves.shape.elements(); ++i) EXPECT_EQ(elements[i], elements[i % 2]) << i;
 }
 
+/// Pads that follow from the picture are beyond 32 bits here: cut to these, other taps would be in it.
+TEST_F(VulkanSession, LeavesWindowsThatReachTooFarToTheCpu) {
+  for (const char* node :
+       {"Conv2d(x, weights, _) {", "MaxPool2d(x) {kernel=[1, 9], ", "AveragePool2d(x) {kernel=[1, 9], "}) {
+    SCOPED_TRACE(node);
+    const std::string text = fmt::format(
+        "graph far {{\n  symbol h: 1..10\n  symbol w: 1..10\n  input x: f32[1, h, w, 4]\n"
+        "  const weights: f32[4, 1, 9, 4] = seed 1\n"
+        "  y = {}dilations=[1, 1073741823], auto_pad=same_upper}}\n  output y = y\n}}\n",
+        node);
+    Opened opened(text, TestOptions());
+    const auto session = opened.MustCreate();
+    const Tensors inputs = {{"x", RandomTensor(DType::kF32, Shape{1, 3, 10, 4}, 1)}};
+    ExpectNear(RunSession(*session, inputs), Evaluate(opened.source(), inputs));
+  }
+}
+
 /// One barrier is enough for many independent dispatches, but what they wrote is not compared for ever.
 TEST_F(VulkanSession, RunsMoreIndependentNodesThanItKeepsInMind) {
   std::string nodes;

@@ -112,7 +112,7 @@ Status EmitGrouped(Emitter& emit, const ConvolutionPush& push, bool transposed) 
 
 template <class Attrs>
 Status LowerConvolution(Emitter& emit, bool transposed) {
-  const ConvolutionPush push = DescribeConvolution<Attrs>(emit);
+  SKIFF_ASSIGN_OR_RETURN(const ConvolutionPush push, DescribeConvolution<Attrs>(emit));
   const bool depthwise = push.depth == 1 && push.group_outputs == 1;
   if (depthwise && !transposed && push.out_channels % 4 == 0) return EmitDepthwise(emit, push);
   // Four neighbouring output channels must read the same input channels.

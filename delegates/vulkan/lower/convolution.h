@@ -34,8 +34,9 @@ struct ConvolutionPush {
 
 inline uint32_t U32(int64_t value) { return static_cast<uint32_t>(value); }
 
+/// kUnsupported: see ReachFits().
 template <class Attrs>
-ConvolutionPush DescribeConvolution(const Emitter& emit) {
+Result<ConvolutionPush> DescribeConvolution(const Emitter& emit) {
   const auto& attrs = emit.As<Attrs>();
   const Shape& x = emit.in(0).shape;
   const Shape& weights = emit.in(1).shape;
@@ -46,6 +47,10 @@ ConvolutionPush DescribeConvolution(const Emitter& emit) {
       pads[axis] = ResolvePads(attrs.auto_pad, x[1 + axis], weights[1 + axis], attrs.strides[axis],
                                attrs.dilations[axis], pads[axis].begin, pads[axis].end);
     }
+  }
+  for (int axis = 0; axis < 2; ++axis) {
+    if (!ReachFits(weights[1 + axis], attrs.dilations[axis], pads[axis].begin, pads[axis].end))
+      return Refuse();
   }
   ConvolutionPush push;
   push.pixels = U32(y.ElementsBetween(0, 3));

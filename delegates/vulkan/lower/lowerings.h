@@ -75,7 +75,14 @@ struct PoolWindows {
   uint32_t out_height, out_width;
   int32_t kernel[2], stride[2], dilation[2], pads[4];
 };
-PoolWindows PoolWindowsOf(const Emitter& emit);
+/// kUnsupported: see ReachFits().
+Result<PoolWindows> PoolWindowsOf(const Emitter& emit);
+
+/// Whether a window and its pads, which may follow from the picture, reach no further than shaders can count.
+inline bool ReachFits(int64_t taps, int64_t dilation, int64_t pad_begin, int64_t pad_end) {
+  constexpr int64_t kFurthest = (int64_t{1} << 30) - 1;
+  return taps - 1 <= kFurthest / dilation && pad_begin <= kFurthest && pad_end <= kFurthest;
+}
 
 Status LowerUnary(Emitter& emit);
 Status LowerBinary(Emitter& emit);

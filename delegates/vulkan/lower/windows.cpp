@@ -17,7 +17,7 @@ constexpr int64_t kMostPositions = 1 << 20;
 Status LowerPool(Emitter& emit, bool average) {
   const Ints& kernel = emit.As<Pool2dAttrs>().kernel;
   if (kernel[0] > kMostTaps / kernel[1]) return Refuse();
-  const PoolWindows push = PoolWindowsOf(emit);
+  SKIFF_ASSIGN_OR_RETURN(const PoolWindows push, PoolWindowsOf(emit));
   SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Out(0));
   return emit.Dispatch(Shader::kPool, {average, emit.As<Pool2dAttrs>().count_include_pad}, {from, to}, push,
@@ -40,23 +40,26 @@ bool AppendTaps(const eager::ResizeAxis& axis, const ResizeAttrs& attrs, int cou
 
 }  // namespace
 
-PoolWindows PoolWindowsOf(const Emitter& emit) {
+Result<PoolWindows> PoolWindowsOf(const Emitter& emit) {
   const auto& attrs = emit.As<Pool2dAttrs>();
   const TensorView& x = emit.in(0);
   const TensorView& y = emit.out(0);
   const eager::Window rows = eager::MakeWindow(attrs, 0, x, y, attrs.kernel[0]);
   const eager::Window columns = eager::MakeWindow(attrs, 1, x, y, attrs.kernel[1]);
+  for (const eager::Window& window : {rows, columns}) {
+    if (!ReachFits(window.taps, window.dilation, window.pad_begin, window.pad_end)) return Refuse();
+  }
   const auto i32 = [](int64_t value) { return static_cast<int32_t>(value); };
-  return {static_cast<uint32_t>(y.shape.elements()),
-          static_cast<uint32_t>(y.shape[3]),
-          i32(rows.input),
-          i32(columns.input),
-          static_cast<uint32_t>(rows.output),
-          static_cast<uint32_t>(columns.output),
-          {i32(rows.taps), i32(columns.taps)},
-          {i32(rows.stride), i32(columns.stride)},
-          {i32(rows.dilation), i32(columns.dilation)},
-          {i32(rows.pad_begin), i32(columns.pad_begin), i32(rows.pad_end), i32(columns.pad_end)}};
+  return PoolWindows{static_cast<uint32_t>(y.shape.elements()),
+                     static_cast<uint32_t>(y.shape[3]),
+                     i32(rows.input),
+                     i32(columns.input),
+                     static_cast<uint32_t>(rows.output),
+                     static_cast<uint32_t>(columns.output),
+                     {i32(rows.taps), i32(columns.taps)},
+                     {i32(rows.stride), i32(columns.stride)},
+                     {i32(rows.dilation), i32(columns.dilation)},
+                     {i32(rows.pad_begin), i32(columns.pad_begin), i32(rows.pad_end), i32(columns.pad_end)}};
 }
 
 Status LowerMaxPool2d(Emitter& emit) { return LowerPool(emit, false); }

@@ -18,12 +18,13 @@ Status LowerPool(Emitter& emit, bool average) {
   const TensorView& y = emit.out(0);
   const double factor =
       static_cast<double>(x.quantization->scale) / static_cast<double>(y.quantization->scale);
+  SKIFF_ASSIGN_OR_RETURN(const PoolWindows windows_of, PoolWindowsOf(emit));
   const struct {
     PoolWindows windows;
     PairOfFloats factor;
     int32_t x_zero, y_zero;
     CodeLimits limits;
-  } push{PoolWindowsOf(emit), PairOfFloats(factor), x.quantization->zero_point, y.quantization->zero_point,
+  } push{windows_of, PairOfFloats(factor), x.quantization->zero_point, y.quantization->zero_point,
          LimitsOf(y, -kInfinity, kInfinity)};
   SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Out(0));

@@ -185,11 +185,13 @@ Status EmitMatrix(Emitter& emit, const CodeMatrix& matrix, float low, float high
 }  // namespace
 
 Status LowerQuantizedConv2d(Emitter& emit) {
-  return EmitProduct(emit, DescribeConvolution<Conv2dAttrs>(emit), WindowsOf(emit), false);
+  SKIFF_ASSIGN_OR_RETURN(const ConvolutionPush of, DescribeConvolution<Conv2dAttrs>(emit));
+  return EmitProduct(emit, of, WindowsOf(emit), false);
 }
 
 Status LowerQuantizedConvTranspose2d(Emitter& emit) {
-  return EmitProduct(emit, DescribeConvolution<ConvTranspose2dAttrs>(emit), WindowsOf(emit), true);
+  SKIFF_ASSIGN_OR_RETURN(const ConvolutionPush of, DescribeConvolution<ConvTranspose2dAttrs>(emit));
+  return EmitProduct(emit, of, WindowsOf(emit), true);
 }
 
 Status LowerQuantizedFullyConnected(Emitter& emit) {
