@@ -17,6 +17,7 @@ class Orderer {
 
   Status Order() {
     SKIFF_RETURN_IF_ERROR(defined_.Allocate(plan_.tensors.size()));
+    SKIFF_RETURN_IF_ERROR(input_of_.Allocate(plan_.tensors.size()));
     SKIFF_RETURN_IF_ERROR(plan_.infer_order.Allocate(plan_.nodes.size()));
     SKIFF_RETURN_IF_ERROR(plan_.shape_values.Allocate(plan_.tensors.size()));
     SKIFF_RETURN_IF_ERROR(plan_.late.Allocate(plan_.tensors.size()));
@@ -26,7 +27,9 @@ class Orderer {
       SKIFF_RETURN_IF_ERROR(CheckScratch());
       SKIFF_RETURN_IF_ERROR(FindLate());
     }
-    for (int32_t input : plan_.inputs) {
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      const int32_t input = plan_.inputs[i];
+      input_of_[static_cast<size_t>(input)] = static_cast<uint32_t>(i + 1);
       // Callers write inputs, or have them in memory of their own.
       const bool view = plan_.placements[static_cast<size_t>(input)].view_of != TensorPlacement::kRoot;
       if (view || !Define(input))
@@ -184,15 +187,14 @@ class Orderer {
   }
 
   bool MarkInput(int32_t tensor) {
-    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
-      if (plan_.inputs[i] == tensor) return plan_.shape_inputs[i] = !plan_.exact();
-    }
-    return false;
+    const uint32_t input = input_of_[static_cast<size_t>(tensor)];
+    return input > 0 && (plan_.shape_inputs[input - 1] = !plan_.exact());
   }
 
   PlanData& plan_;
   PlanMessage& message_;
   FixedArray<bool> defined_;
+  FixedArray<uint32_t> input_of_;  ///< By tensor: one more than which input of the plan it is; 0: none.
 };
 
 }  // namespace
