@@ -85,6 +85,10 @@ Status InferBatchNorm(InferContext<D>& context) {
     if (factor.dtype != x.dtype || factor.rank != 1 || !SameExtent(factor.extents[0], x.extents[axis])) {
       return context.Error("input %zu must be a vector with one value per channel, of the input's dtype", i);
     }
+    // An open number of channels may be any of theirs, but only one.
+    if (!SameExtent(factor.extents[0], context.inputs[1].extents[0])) {
+      return context.Error("input %zu must have as many values as input 1, one per channel", i);
+    }
   }
   return CopyInput(context);
 }

@@ -19,7 +19,7 @@ const TensorData* ConstantNumbers(const Graph& graph, NodeId id, int input) {
   return graph.value(codes).constant ? &*graph.value(codes).constant : nullptr;
 }
 
-/// Nothing where an input is not constant, or no budget is left to look at it.
+/// Nothing where an input is not constant or has another length, or no budget is left to look at it.
 std::optional<ChannelAffine> ReadBatchNorm(Graph& graph, NodeId id) {
   std::vector<double> inputs[4];  // Scale, bias, mean, variance.
   for (int i = 0; i < 4; ++i) {
@@ -28,6 +28,7 @@ std::optional<ChannelAffine> ReadBatchNorm(Graph& graph, NodeId id) {
     std::optional<std::vector<double>> numbers = TakeNumbers(graph, *data);
     if (!numbers) return {};
     inputs[i] = *std::move(numbers);
+    if (inputs[i].size() != inputs[0].size()) return {};
   }
   const auto epsilon = static_cast<double>(graph.node(id).As<NormAttrs>().epsilon);
   ChannelAffine affine;
@@ -103,6 +104,13 @@ int64_t BytesOf(const Graph& graph, NodeId id, const ChannelAffine& affine) {
 void FoldBatchNorm(Graph& graph) {
   ForEachPlainNode(graph, [&](NodeId id) {
     if (graph.node(id).op != OpCode::kBatchNorm) return;
+    const auto rank = static_cast<int>(graph.value(graph.node(id).inputs[0]).dims.size());
+    const int axis = NormalizeAxis(graph.node(id).As<NormAttrs>().axis, rank);
+    if (!graph.value(graph.node(id).inputs[0]).dims[static_cast<size_t>(axis)].constant()) {
+      // Mul and Add would broadcast an extent of 1, which is refused here.
+      graph.Note(id, "not folded: the number of channels is open");
+      return;
+    }
     const std::optional<ChannelAffine> affine = ReadBatchNorm(graph, id);
     if (!affine) {
       graph.Note(id, "not folded: its statistics are not constant");
@@ -110,13 +118,6 @@ void FoldBatchNorm(Graph& graph) {
     }
     if (!AreFiniteIn(graph.value(graph.node(id).inputs[0]).dtype, affine->factor)) {
       graph.Note(id, "not folded: it would multiply by what its type cannot hold");
-      return;
-    }
-    const auto rank = static_cast<int>(graph.value(graph.node(id).inputs[0]).dims.size());
-    const int axis = NormalizeAxis(graph.node(id).As<NormAttrs>().axis, rank);
-    if (!graph.value(graph.node(id).inputs[0]).dims[static_cast<size_t>(axis)].constant()) {
-      // Mul and Add would broadcast an extent of 1, which is refused here.
-      graph.Note(id, "not folded: the number of channels is open");
       return;
     }
     const NodeId producer = graph.ProducerOf(id, 0);

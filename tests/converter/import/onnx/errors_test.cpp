@@ -204,6 +204,24 @@ TEST(OnnxErrors, Attributes) {
   ExpectError(shapes, StatusCode::kInvalidModel, AllOf(HasSubstr("'sum' (Add)"), HasSubstr("broadcast")));
 }
 
+TEST(OnnxErrors, StatisticsOfDifferentLengths) {
+  for (int longest = 1; longest < 5; ++longest) {
+    OnnxModel model;
+    auto* input = model.AddInput("x", {1, 0, 4});
+    input->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(1)->set_dim_param("C");
+    std::vector<std::string> inputs = {"x", "scale", "bias", "mean", "variance"};
+    for (int i = 1; i < 5; ++i) {
+      const int64_t length = i == longest ? 200'000 : 1;
+      model.AddFloats(inputs[static_cast<size_t>(i)], {length},
+                      std::vector<float>(static_cast<size_t>(length), 1.0f));
+    }
+    model.AddNode("BatchNormalization", inputs, {"y"}, "norm");
+    model.AddOutput("y");
+    ExpectError(model, StatusCode::kInvalidModel,
+                AllOf(HasSubstr("'norm' (BatchNormalization)"), HasSubstr("as many values as input 1")));
+  }
+}
+
 TEST(OnnxErrors, OutputsThatNobodyCanMake) {
   OnnxModel model;
   model.AddInput("x", {1, 1});
