@@ -15,21 +15,22 @@
 namespace skiff {
 namespace {
 
-using Attributes = std::map<std::string, onnx::AttributeProto>;
+using Defaults = std::map<std::string, onnx::AttributeProto>;
 
 /// FunctionProto.attribute_proto (field 11, since IR version 9): attributes with defaults. The protobuf
 /// classes may be older than the file, and then keep the field without a name.
-void ReadDefaults(const onnx::FunctionProto& function, Attributes& attributes) {
+Defaults ReadDefaults(const onnx::FunctionProto& function) {
   constexpr int kAttributeProtoField = 11;
+  Defaults defaults;
   const auto* field = onnx::FunctionProto::descriptor()->FindFieldByNumber(kAttributeProtoField);
   if (field != nullptr) {
     const auto* reflection = function.GetReflection();
     for (int i = 0; i < reflection->FieldSize(function, field); ++i) {
       onnx::AttributeProto attribute;
       attribute.CopyFrom(reflection->GetRepeatedMessage(function, field, i));
-      attributes[attribute.name()] = attribute;
+      defaults[attribute.name()] = attribute;
     }
-    return;
+    return defaults;
   }
   const auto& unknown = function.unknown_fields();
   for (int i = 0; i < unknown.field_count(); ++i) {
@@ -41,9 +42,43 @@ void ReadDefaults(const onnx::FunctionProto& function, Attributes& attributes) {
     if (!attribute.ParseFromString(entry.length_delimited())) {
       Throw(StatusCode::kInvalidModel, "the function {} has a damaged default attribute", function.name());
     }
-    attributes[attribute.name()] = attribute;
+    defaults[attribute.name()] = attribute;
   }
+  return defaults;
 }
+
+/// A text of a message whose classes may be older, too.
+std::string ReadText(const google::protobuf::Message& message, int number) {
+  const auto* reflection = message.GetReflection();
+  if (const auto* field = message.GetDescriptor()->FindFieldByNumber(number))
+    return reflection->GetString(message, field);
+  const auto& unknown = reflection->GetUnknownFields(message);
+  std::string text;
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& entry = unknown.field(i);
+    if (entry.number() == number && entry.type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      text = entry.length_delimited();
+  }
+  return text;
+}
+
+/// What the references of a call mean.
+class Attributes {
+ public:
+  Attributes(const onnx::NodeProto& call, const Defaults& defaults) : defaults_(defaults) {
+    for (const onnx::AttributeProto& attribute : call.attribute()) given_[attribute.name()] = &attribute;
+  }
+  /// Null where neither the call nor the function says.
+  const onnx::AttributeProto* Find(const std::string& name) const {
+    if (const auto found = given_.find(name); found != given_.end()) return found->second;
+    const auto found = defaults_.find(name);
+    return found == defaults_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  const Defaults& defaults_;
+  std::map<std::string_view, const onnx::AttributeProto*> given_;
+};
 
 /// Also in what the nodes run: a body's attributes are the function's.
 void Bind(OnnxNodes& nodes, const Attributes& given) {
@@ -54,25 +89,50 @@ void Bind(OnnxNodes& nodes, const Attributes& given) {
       if (attribute.has_g()) Bind(*attribute.mutable_g()->mutable_node(), given);
       if (attribute.ref_attr_name().empty()) {
         *node.add_attribute() = std::move(attribute);
-      } else if (const auto found = given.find(attribute.ref_attr_name()); found != given.end()) {
+      } else if (const onnx::AttributeProto* found = given.Find(attribute.ref_attr_name())) {
         onnx::AttributeProto& bound = *node.add_attribute();
-        bound = found->second;
+        bound = *found;
         bound.set_name(attribute.name());
       }
     }
   }
 }
 
+void CountReferences(const OnnxNodes& nodes, std::map<std::string, size_t>& references) {
+  for (const onnx::NodeProto& node : nodes) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) CountReferences(attribute.g().node(), references);
+      if (!attribute.ref_attr_name().empty()) ++references[attribute.ref_attr_name()];
+    }
+  }
+}
+
 }  // namespace
 
-OnnxNodes BindFunctionAttributes(const onnx::FunctionProto& function, const onnx::NodeProto& call) {
-  Attributes given;
-  ReadDefaults(function, given);
-  for (const auto& attribute : call.attribute()) given[attribute.name()] = attribute;
-  OnnxNodes nodes = function.node();
-  Bind(nodes, given);
+FunctionNodes::FunctionNodes(const onnx::FunctionProto& function)
+    : function_(function), defaults_(ReadDefaults(function)) {
+  CountReferences(function.node(), references_);
+  for (const onnx::NodeProto& node : function.node()) bytes_ += node.ByteSizeLong();
+}
+
+size_t FunctionNodes::BytesFor(const onnx::NodeProto& call) const {
+  const Attributes given(call, defaults_);
+  size_t bytes = bytes_;
+  // In memory: numbers and short texts have many times the bytes that they have in the file.
+  for (const auto& [name, count] : references_) {
+    if (const onnx::AttributeProto* found = given.Find(name)) bytes += count * found->SpaceUsedLong();
+  }
+  return bytes;
+}
+
+OnnxNodes FunctionNodes::BoundTo(const onnx::NodeProto& call) const {
+  OnnxNodes nodes = function_.node();
+  Bind(nodes, Attributes(call, defaults_));
   return nodes;
 }
+
+std::string OverloadOf(const onnx::FunctionProto& function) { return ReadText(function, 13); }
+std::string OverloadOf(const onnx::NodeProto& call) { return ReadText(call, 8); }
 
 std::string NodeLabel(const onnx::NodeProto& node, int index, const std::string& prefix) {
   return prefix + (node.name().empty() ? fmt::format("{}_{}", node.op_type(), index) : node.name());

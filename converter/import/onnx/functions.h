@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,29 @@ namespace skiff {
 
 using OnnxNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-/// The function's nodes with every attribute reference replaced by the call's attribute, or the function's
-/// default; a reference to an attribute that neither gives vanishes, so that the operator's own default
-/// holds.
-OnnxNodes BindFunctionAttributes(const onnx::FunctionProto& function, const onnx::NodeProto& call);
+/// The nodes of a function, which outlives this, for its calls. What they share is read once.
+class FunctionNodes {
+ public:
+  /// Throws Error (kInvalidModel) where a default attribute is damaged.
+  explicit FunctionNodes(const onnx::FunctionProto& function);
+
+  /// About so many bytes has what BoundTo() makes.
+  size_t BytesFor(const onnx::NodeProto& call) const;
+  /// With every attribute reference replaced by the call's attribute, or the function's default; a reference
+  /// to an attribute that neither gives vanishes, so that the operator's own default holds.
+  OnnxNodes BoundTo(const onnx::NodeProto& call) const;
+
+ private:
+  const onnx::FunctionProto& function_;
+  std::map<std::string, onnx::AttributeProto> defaults_;
+  std::map<std::string, size_t> references_;  ///< How many there are to each attribute.
+  size_t bytes_ = 0;                          ///< Of the nodes as they are in the file.
+};
+
+/// Which of the functions of one domain and name this is; "" where it does not say.
+std::string OverloadOf(const onnx::FunctionProto& function);
+/// Which of them the node calls.
+std::string OverloadOf(const onnx::NodeProto& call);
 
 /// The node's own name, else its operator and index, behind the names of the calls around it.
 std::string NodeLabel(const onnx::NodeProto& node, int index, const std::string& prefix);

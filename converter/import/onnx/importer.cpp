@@ -22,6 +22,9 @@ constexpr size_t kMaxNodes = 1'000'000;
 
 std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 std::string DomainText(const std::string& domain) { return domain.empty() ? "ai.onnx" : domain; }
+std::string OverloadText(const std::string& overload) {
+  return overload.empty() ? "" : fmt::format(" (overload '{}')", overload);
+}
 
 /// Whether the node does nothing with its first input but to move elements, and reads no other texts.
 bool MovesTexts(const onnx::NodeProto& node, const std::vector<ValueId>& inputs,
@@ -51,7 +54,7 @@ Graph OnnxImporter::Import(const ImportOptions& options) {
   if (model_.opset_import_size() == 0) {
     Throw(StatusCode::kInvalidModel, "the model does not say which opset it uses (opset_import)");
   }
-  scope.opsets = ReadOpsets(model_.opset_import(), "the model");
+  scope.opsets = std::make_shared<Opsets>(ReadOpsets(model_.opset_import(), "the model"));
   graph_.name = model_.graph().name();
   budget_.CountFile(static_cast<int64_t>(model_.ByteSizeLong()));
   ReadFunctions();
@@ -102,11 +105,12 @@ OnnxImporter::Opsets OnnxImporter::ReadOpsets(const OpsetImports& imports, const
 
 void OnnxImporter::ReadFunctions() {
   for (const auto& function : model_.functions()) {
-    const auto [place, added] =
-        functions_.emplace(std::pair(NormalDomain(function.domain()), function.name()), &function);
+    const std::string overload = OverloadOf(function);
+    const auto [place, added] = functions_.try_emplace(
+        {NormalDomain(function.domain()), function.name(), overload}, Function{&function, {}, {}});
     if (!added) {
-      Throw(StatusCode::kInvalidModel, "the function {}.{} is defined twice", DomainText(place->first.first),
-            function.name());
+      Throw(StatusCode::kInvalidModel, "the function {}.{}{} is defined twice", DomainText(place->first[0]),
+            function.name(), OverloadText(overload));
     }
   }
 }
@@ -236,20 +240,18 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   }
   budget_.CountNode();
   const std::string domain = NormalDomain(node.domain());
-  const auto opset = scope.opsets.find(domain);
-  const int64_t version = opset == scope.opsets.end() ? 0 : opset->second;
+  const auto opset = scope.opsets->find(domain);
+  const int64_t version = opset == scope.opsets->end() ? 0 : opset->second;
   const std::string what =
       fmt::format("operator {} of {} opset {}", node.op_type(), DomainText(domain), version);
   static constexpr OnnxOp kKept = {"", 0, 0, BuildKept};
   const bool kept = IsCustomOperator(CustomNameOfOnnx(domain, node.op_type()));
   const OnnxOp* row = kept ? &kKept : FindOnnxOp(domain, node.op_type(), version);
   if (row == nullptr || (!domain.empty() && !kept)) {
-    if (const onnx::FunctionProto* function = FindFunction(domain, node.op_type())) {
-      return ExpandFunction(*function, node, scope, label);
-    }
+    if (Function* function = FindFunction(domain, node)) return ExpandFunction(*function, node, scope, label);
   }
   if (row == nullptr) {
-    problems_.Add(what, OnnxRemedy(domain, node.op_type()), label);
+    problems_.Add(what + OverloadText(OverloadOf(node)), OnnxRemedy(domain, node.op_type()), label);
     return Poison(scope, node);
   }
 
@@ -294,10 +296,14 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
     }
   }
   if (poisoned) return Poison(scope, node);
+  // Rows that write the node as several have a copy of the sub-graph for each.
+  const auto bodies = static_cast<size_t>(
+      std::count_if(node.attribute().begin(), node.attribute().end(),
+                    [](const onnx::AttributeProto& attribute) { return attribute.has_g(); }));
   std::unordered_set<const onnx::GraphProto*> imported;
   source.import_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                            const OnnxBuilder::AddBodyOutputs& add_outputs) {
-    if (!imported.insert(&body).second) CountRepeated(body, label);
+    if (!imported.insert(&body).second || imported.size() > bodies) CountRepeated(body, label);
     return ImportBody(body, scope, label, captured, inputs, add_outputs);
   };
   source.inline_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
@@ -355,10 +361,9 @@ std::string OnnxImporter::ExportedName(const Scope& scope, const std::string& te
   return found == scope.exported.end() ? scope.prefix + tensor : found->second;
 }
 
-const onnx::FunctionProto* OnnxImporter::FindFunction(const std::string& domain,
-                                                      const std::string& name) const {
-  const auto found = functions_.find({domain, name});
-  return found == functions_.end() ? nullptr : found->second;
+OnnxImporter::Function* OnnxImporter::FindFunction(const std::string& domain, const onnx::NodeProto& call) {
+  const auto found = functions_.find({domain, call.op_type(), OverloadOf(call)});
+  return found == functions_.end() ? nullptr : &found->second;
 }
 
 }  // namespace skiff

@@ -2,8 +2,11 @@
 /// What the operators mean is in onnx_ops.h.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -48,9 +51,15 @@ class OnnxImporter {
     std::unordered_map<std::string, ValueId>
         values;  ///< kNoValue: an optional input that the caller left out.
     std::unordered_map<std::string, std::string> exported;  ///< Function output -> tensor of the caller.
-    std::string prefix;  ///< Before the names of nodes and inner tensors; "" at the top.
-    Opsets opsets;
+    std::string prefix;                    ///< Before the names of nodes and inner tensors; "" at the top.
+    std::shared_ptr<const Opsets> opsets;  ///< Which many scopes share.
     int depth = 0;
+  };
+
+  struct Function {
+    const onnx::FunctionProto* proto = nullptr;
+    std::optional<FunctionNodes> nodes;  ///< Since its first call, as the opsets.
+    Opsets opsets;
   };
 
   Opsets ReadOpsets(const OpsetImports& imports, const std::string& owner);
@@ -81,11 +90,11 @@ class OnnxImporter {
   void BuildNodes(const OnnxNodes& nodes, Scope& scope, const std::vector<std::string>& outputs);
   void BuildNode(const onnx::NodeProto& node, Scope& scope, const std::string& label,
                  const std::vector<bool>& used);
-  void CountExpanded(const OnnxNodes& nodes, const std::string& label);
+  /// Throws Error (kUnsupported), naming the node, where it makes too many of both.
+  void CountExpanded(size_t nodes, size_t bytes, const std::string& label);
   /// The same of one of several copies of a sub-graph.
   void CountRepeated(const onnx::GraphProto& body, const std::string& label);
-  void ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call, Scope& scope,
-                      const std::string& label);
+  void ExpandFunction(Function& called, const onnx::NodeProto& call, Scope& scope, const std::string& label);
   /// A sub-graph of a node in `outer`. Its inputs are those that it names, then the captured tensors.
   Graph ImportBody(const onnx::GraphProto& body, const Scope& outer, const std::string& label,
                    const std::vector<std::string>& captured, const std::vector<ValueId>& inputs,
@@ -101,7 +110,8 @@ class OnnxImporter {
   /// A sequence around the body as one inside, whose tensors are inputs or constants there.
   ValueId AddBodySequence(const Graph& around, const std::string& name, const OnnxSequence& passed);
   void AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed);
-  const onnx::FunctionProto* FindFunction(const std::string& domain, const std::string& name) const;
+  /// Null where the model has none that the node could call.
+  Function* FindFunction(const std::string& domain, const onnx::NodeProto& call);
 
   /// What a tensor of the scope is called in the Graph.
   static std::string ExportedName(const Scope& scope, const std::string& tensor);
@@ -118,8 +128,7 @@ class OnnxImporter {
   ExternalData external_;
   Graph graph_;
   OnnxBuilder::UntypedReasons untyped_;
-  std::map<std::pair<std::string, std::string>, const onnx::FunctionProto*>
-      functions_;  ///< By domain and name.
+  std::map<std::array<std::string, 3>, Function> functions_;  ///< By domain, name and overload.
   std::unordered_map<std::string, const onnx::TypeProto::Tensor*>
       declared_;  ///< value_info: the fallback where inference gives up.
   Problems problems_;
@@ -130,7 +139,7 @@ class OnnxImporter {
   ImportBudget budget_;
   int bodies_ = 0;  ///< That the node under construction lies in.
   size_t node_count_ = 0;
-  size_t expanded_nodes_ = 0;  ///< Those that functions stand for, and their bytes.
+  size_t expanded_nodes_ = 0;  ///< Those that functions and loops stand for, and their bytes.
   size_t expanded_bytes_ = 0;
   int64_t label_bytes_left_ = kMostLabelBytes;  ///< Of labels of outputs.
   int64_t labels_left_ = kMostLabels;

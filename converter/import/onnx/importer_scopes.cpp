@@ -13,15 +13,17 @@ namespace {
 /// No model that was exported comes near.
 constexpr size_t kMostExpandedNodes = 50'000;
 constexpr size_t kMostExpandedBytes = size_t{256} << 20;
+/// What each name takes that a copy gives a meaning.
+constexpr size_t kBytesOfName = 64;
 /// Functions and sub-graphs in each other; no real model comes near it.
 constexpr int kMaxDepth = 32;
 
 }  // namespace
 
 /// Functions that call functions grow with each level, and so do the constants in them.
-void OnnxImporter::CountExpanded(const OnnxNodes& nodes, const std::string& label) {
-  expanded_nodes_ += static_cast<size_t>(nodes.size());
-  for (const onnx::NodeProto& node : nodes) expanded_bytes_ += node.ByteSizeLong();
+void OnnxImporter::CountExpanded(size_t nodes, size_t bytes, const std::string& label) {
+  expanded_nodes_ += nodes;
+  expanded_bytes_ += bytes;
   if (expanded_nodes_ > kMostExpandedNodes || expanded_bytes_ > kMostExpandedBytes) {
     Throw(StatusCode::kUnsupported,
           "node '{}': what the model's functions and unrolled loops expand to has more than {} nodes or {} "
@@ -32,12 +34,15 @@ void OnnxImporter::CountExpanded(const OnnxNodes& nodes, const std::string& labe
 }
 
 void OnnxImporter::CountRepeated(const onnx::GraphProto& body, const std::string& label) {
-  for (const onnx::TensorProto& tensor : body.initializer()) expanded_bytes_ += tensor.ByteSizeLong();
-  CountExpanded(body.node(), label);
+  size_t bytes = kBytesOfName * static_cast<size_t>(body.input_size() + body.output_size());
+  for (const onnx::TensorProto& tensor : body.initializer()) bytes += tensor.ByteSizeLong();
+  for (const onnx::NodeProto& node : body.node()) bytes += node.ByteSizeLong();
+  CountExpanded(static_cast<size_t>(body.node_size()), bytes, label);
 }
 
-void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onnx::NodeProto& call,
-                                  Scope& scope, const std::string& label) {
+void OnnxImporter::ExpandFunction(Function& called, const onnx::NodeProto& call, Scope& scope,
+                                  const std::string& label) {
+  const onnx::FunctionProto& function = *called.proto;
   if (scope.depth >= kMaxDepth) {
     Throw(StatusCode::kInvalidModel,
           "node '{}' calls the function {} more than {} levels deep; it seems to call itself", label,
@@ -49,11 +54,21 @@ void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onn
           function.name(), call.input_size(), call.output_size(), function.input_size(),
           function.output_size());
   }
+  if (!called.nodes) {
+    called.opsets = ReadOpsets(function.opset_import(), fmt::format("the function {}", function.name()));
+    called.nodes.emplace(function);
+  }
+  // Before any of it is copied.
+  const size_t names =
+      static_cast<size_t>(function.input_size()) + called.opsets.size() + scope.opsets->size();
+  CountExpanded(static_cast<size_t>(function.node_size()),
+                called.nodes->BytesFor(call) + kBytesOfName * names, label);
   Scope body;
   body.prefix = PrefixOfNode(label);
   body.depth = scope.depth + 1;
-  body.opsets = ReadOpsets(function.opset_import(), fmt::format("the function {}", function.name()));
-  for (const auto& [domain, version] : scope.opsets) body.opsets.emplace(domain, version);
+  Opsets opsets = called.opsets;
+  opsets.insert(scope.opsets->begin(), scope.opsets->end());
+  body.opsets = std::make_shared<Opsets>(std::move(opsets));
   for (int i = 0; i < function.input_size(); ++i) {
     const bool given = i < call.input_size() && !call.input(i).empty();
     Bind(body, function.input(i), given ? scope.values.at(call.input(i)) : kNoValue);
@@ -64,8 +79,7 @@ void OnnxImporter::ExpandFunction(const onnx::FunctionProto& function, const onn
     body.exported.emplace(function.output(i), ExportedName(scope, call.output(i)));
     outputs.push_back(function.output(i));
   }
-  const OnnxNodes nodes = BindFunctionAttributes(function, call);
-  CountExpanded(nodes, label);
+  const OnnxNodes nodes = called.nodes->BoundTo(call);
   BuildNodes(nodes, body, outputs);
   for (int i = 0; i < call.output_size(); ++i) {
     if (call.output(i).empty()) continue;
