@@ -28,12 +28,17 @@ std::optional<int64_t> LengthOf(const NodeBuilder& b, const OnnxSequence::Part& 
 }  // namespace
 
 ValueId OnnxSequences::Add(OnnxSequence sequence) {
+  CheckRoom(1, sequence.parts.size());
   parts_ += sequence.parts.size() + 1;
-  if (parts_ > kMostParts)
-    NodeBuilder::Unsupported("is one of too many sequences: together they hold more than {} tensors",
-                             kMostParts);
   all_.push_back(std::move(sequence));
   return kFirst - static_cast<ValueId>(all_.size() - 1);
+}
+
+void OnnxSequences::CheckRoom(size_t sequences, size_t tensors) const {
+  // Both are below the bytes of a file, which has 32 bits of them.
+  if (parts_ + sequences * (tensors + 1) <= kMostParts) return;
+  NodeBuilder::Unsupported("is one of too many sequences: together they hold more than {} tensors",
+                           kMostParts);
 }
 
 const char* KindOf(const OnnxSequence& sequence) {

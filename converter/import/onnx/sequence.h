@@ -35,6 +35,8 @@ class OnnxSequences {
   static bool Is(ValueId id) { return id <= kFirst; }
   /// Unsupported where the model's sequences hold more than any real model's.
   ValueId Add(OnnxSequence sequence);
+  /// The same before so many are put together that hold so many tensors each.
+  void CheckRoom(size_t sequences, size_t tensors) const;
   const OnnxSequence& at(ValueId id) const { return all_[static_cast<size_t>(kFirst - id)]; }
   /// Another number for each loop.
   int NextLoop() { return ++loops_; }

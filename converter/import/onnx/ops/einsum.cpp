@@ -1,5 +1,6 @@
 // ONNX row: Einsum, as diagonals, sums, and one matrix product (or elementwise product) per further operand.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <limits>
 #include <string>
@@ -288,8 +289,10 @@ Term Product(OnnxBuilder& b, const Term& left, const Term& right, const Labels& 
 Labels ImplicitOutput(const std::vector<Term>& terms) {
   Labels all;
   for (const Term& term : terms) all += term.labels;
+  std::array<size_t, 256> counts = {};
+  for (char label : all) ++counts[static_cast<unsigned char>(label)];
   Labels output = Pick(
-      all, [&](char label) { return IsEllipsis(label) || std::count(all.begin(), all.end(), label) == 1; });
+      all, [&](char label) { return IsEllipsis(label) || counts[static_cast<unsigned char>(label)] == 1; });
   std::sort(output.begin(), output.end());  // Digits come before letters.
   output.erase(std::unique(output.begin(), output.end()), output.end());
   return output;
@@ -310,6 +313,18 @@ void CheckOutput(OnnxBuilder& b, const std::vector<Term>& terms, const Labels& o
   }
 }
 
+/// Behind each term, the labels that the output or a later term has, each once.
+std::vector<Labels> NeededBehind(const std::vector<Term>& terms, Labels needed) {
+  std::vector<Labels> behind(terms.size());
+  for (size_t i = terms.size(); i-- > 0;) {
+    behind[i] = needed;
+    for (char label : terms[i].labels) {
+      if (!Has(needed, label)) needed += label;
+    }
+  }
+  return behind;
+}
+
 void BuildEinsum(OnnxBuilder& b) {
   const Equation equation = ParseEquation(b);
   std::vector<Term> terms;
@@ -324,11 +339,8 @@ void BuildEinsum(OnnxBuilder& b) {
       equation.explicit_output ? ReadLabels(b, equation.output, ellipsis) : ImplicitOutput(terms);
   CheckOutput(b, terms, output);
   Term result = Diagonal(b, terms[0]);
-  for (size_t i = 1; i < terms.size(); ++i) {
-    Labels needed = output;
-    for (size_t later = i + 1; later < terms.size(); ++later) needed += terms[later].labels;
-    result = Product(b, result, Diagonal(b, terms[i]), needed);
-  }
+  const std::vector<Labels> needed = NeededBehind(terms, output);
+  for (size_t i = 1; i < terms.size(); ++i) result = Product(b, result, Diagonal(b, terms[i]), needed[i]);
   result = Summed(b, "sum", result, output);
   Ints perm;
   for (char label : output) perm[perm.size++] = static_cast<int64_t>(result.labels.find(label));

@@ -277,6 +277,7 @@ void BuildSequenceMap(OnnxBuilder& b) {
       b.Invalid("the sequence '{}' holds {} tensors, and '{}' {}", b.node().input(static_cast<int>(i)),
                 inputs.back().size(), b.node().input(0), first.size());
   }
+  b.sequences().CheckRoom(b.output_count(), first.size());
   std::vector<OnnxSequence> outputs(b.output_count());
   for (size_t k = 0; k < first.size(); ++k) {
     std::vector<ValueId> tensors;

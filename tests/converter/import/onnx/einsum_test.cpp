@@ -50,6 +50,18 @@ TEST(OnnxEinsum, ProductsOfOpenExtents) {
   EXPECT_THAT(AsFloats(Einsum("ab,ab->b", {a, a})), ElementsAre(9, 17, 29));
 }
 
+/// What is needed later is looked up at each operand: minutes, if all later ones were gone through.
+TEST(OnnxEinsum, ManyOperands) {
+  constexpr int kOperands = 20'000;
+  OnnxModel model;
+  model.AddInput("x", {1, 1, 1, 1});
+  std::string terms = "abcd";
+  for (int i = 1; i < kOperands; ++i) terms += ",abcd";
+  SetString(model.AddNode("Einsum", std::vector<std::string>(kOperands, "x"), {"y"}), "equation", terms);
+  model.AddOutput("y");
+  EXPECT_EQ(RunModel(model, {{"x", Floats({1, 1, 1, 1}, {-1})}}).as<float>()[0], 1);
+}
+
 TEST(OnnxEinsum, SeveralFreeAndContractedAxes) {
   const TensorData x = Counting({2, 1, 2, 2});
   const TensorData w = Counting({2, 2, 1});

@@ -165,6 +165,77 @@ TEST(OnnxFunctions, UnsupportedOperatorsInsideAreListed) {
       HasSubstr("operator StringNormalizer of ai.onnx opset 17 (2 times: 'call_y/inner', 'call_z/inner')"));
 }
 
+/// Numbers have eight times the bytes in memory that these have in the file.
+TEST(OnnxFunctions, AttributesCountWhereTheyAreReferredTo) {
+  OnnxModel model;
+  model.AddInput("x", {2});
+  auto* function = AddFunction(model, "Many", {"a"}, {"b"});
+  function->add_attribute("numbers");
+  for (int i = 0; i < 400; ++i) {
+    auto* reference =
+        OnnxModel::Fill(function->add_node(), "Constant", {}, {fmt::format("c{}", i)})->add_attribute();
+    reference->set_name("value_ints");
+    reference->set_type(onnx::AttributeProto::INTS);
+    reference->set_ref_attr_name("numbers");
+  }
+  OnnxModel::Fill(function->add_node(), "Neg", {"a"}, {"b"});
+  SetInts(CallFunction(model, "Many", {"x"}, {"y"}), "numbers", std::vector<int64_t>(100'000, 1));
+  model.AddOutput("y");
+  const Error error = ImportError(model);
+  EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+  EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("node 'call_y'"), HasSubstr("or 256 MiB")));
+}
+
+/// What a function has beside its nodes costs each call something.
+TEST(OnnxFunctions, InputsAndOpsetsCountAtEachCall) {
+  for (const bool opsets : {false, true}) {
+    OnnxModel model;
+    model.AddInput("x", {2});
+    auto* function = AddFunction(model, "Same", {"a"}, {"a"});
+    for (int i = 0; i < 50'000; ++i) {
+      if (opsets) {
+        auto* import = function->add_opset_import();
+        import->set_domain(fmt::format("{}", i));
+        import->set_version(1);
+      } else {
+        function->add_input(fmt::format("a{}", i));
+      }
+    }
+    for (int i = 0; i < 100; ++i) CallFunction(model, "Same", {"x"}, {fmt::format("y{}", i)});
+    model.AddOutput("y0");
+    const Error error = ImportError(model);
+    EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("or 256 MiB"));
+  }
+}
+
+/// Adds a text to what the protobuf classes may know no name of.
+void SetText(google::protobuf::MessageLite* message, char tag, const std::string& text) {
+  std::string bytes = message->SerializeAsString();
+  bytes += tag;
+  bytes += static_cast<char>(text.size());
+  bytes += text;
+  ASSERT_TRUE(message->ParseFromString(bytes));
+}
+
+TEST(OnnxFunctions, OverloadsAreToldApart) {
+  constexpr char kOfFunction = 0x6a;  // Field 13.
+  constexpr char kOfNode = 0x42;      // Field 8.
+  OnnxModel model;
+  model.AddInput("x", {2});
+  OnnxModel::Fill(AddFunction(model, "F", {"a"}, {"b"})->add_node(), "Neg", {"a"}, {"b"});
+  auto* doubled = AddFunction(model, "F", {"a"}, {"b"});
+  OnnxModel::Fill(doubled->add_node(), "Add", {"a", "a"}, {"b"});
+  EXPECT_THAT(ImportError(model).what(), HasSubstr("the function local.F is defined twice"));
+  SetText(doubled, kOfFunction, "twice");
+  CallFunction(model, "F", {"x"}, {"y"});
+  SetText(CallFunction(model, "F", {"y"}, {"z"}), kOfNode, "twice");
+  model.AddOutput("z");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2}, {-2, 3})}})), ElementsAre(4, -6));
+  SetText(CallFunction(model, "F", {"y"}, {"q"}), kOfNode, "thrice");
+  EXPECT_THAT(ImportError(model).what(), HasSubstr("operator F of local opset 0 (overload 'thrice')"));
+}
+
 TEST(OnnxFunctions, TooManyArgumentsAndMissingResults) {
   OnnxModel many = LeakyModel();
   CallFunction(many, "Scaled", {"x", "x"}, {"y"});

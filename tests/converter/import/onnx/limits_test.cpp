@@ -246,6 +246,35 @@ TEST(OnnxLimits, BodiesTimesOpenSizes) {
                                     HasSubstr("more than 1048576 open sizes together")));
 }
 
+/// Each sample of a batch has a copy of the body.
+TEST(OnnxLimits, BodiesOfABatchedScan) {
+  OnnxModel model(8);
+  model.AddInput("x", {64, 1, 2});
+  onnx::NodeProto* node = model.AddNode("Scan", {"", "x"}, {"y"}, "scan");
+  SetInt(node, "num_scan_inputs", 1);
+  onnx::GraphProto* body = AddBody(node, "body");
+  body->add_input()->set_name("t0");
+  for (int i = 0; i < 1000; ++i) AddNode(body, "Neg", {fmt::format("t{}", i)}, fmt::format("t{}", i + 1));
+  body->add_output()->set_name("t1000");
+  model.AddOutput("y");
+  EXPECT_THAT(Refusal(model), AllOf(HasSubstr("node 'scan'"), HasSubstr("more than 50000 nodes")));
+}
+
+TEST(OnnxLimits, OutputsOfASequenceMap) {
+  OnnxModel model;
+  model.AddInput("x", {4096});
+  SetInt(model.AddNode("SplitToSequence", {"x"}, {"s"}), "keepdims", 0);
+  std::vector<std::string> outputs(20'000);
+  outputs[0] = "t";
+  onnx::GraphProto* body = AddBody(model.AddNode("SequenceMap", {"s"}, outputs, "map"), "body");
+  body->add_input()->set_name("e");
+  for (size_t i = 0; i < outputs.size(); ++i) body->add_output()->set_name("e");
+  SetInt(model.AddNode("ConcatFromSequence", {"t"}, {"y"}), "new_axis", 1);
+  SetInt(model.proto.mutable_graph()->mutable_node(2), "axis", 0);
+  model.AddOutput("y");
+  EXPECT_THAT(Refusal(model), AllOf(HasSubstr("SequenceMap"), HasSubstr("more than 4194304 tensors")));
+}
+
 TEST(OnnxLimits, ProductsOfManyOpenSizes) {
   OnnxModel model(18);
   std::vector<std::string> parts;
