@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 #include <type_traits>
+#include <unordered_map>
 #include <utility>
 
 #include "core/code_range.h"
@@ -84,6 +85,8 @@ uint64_t NextRandom(uint64_t& state) {
 
 /// A line of text can ask for any number of them.
 constexpr int64_t kMostDrawnBytes = int64_t{1} << 30;
+/// Each body has all Symbols of the graphs around it.
+constexpr int64_t kMostBodySymbols = 1 << 20;
 
 class Parser {
  public:
@@ -167,9 +170,17 @@ class Parser {
     return dtype;
   }
 
+  /// As Graph::AddSymbol, which goes through all of them: a text may have very many. Bodies share the
+  /// numbers.
+  SymbolId FindOrAddSymbol(const std::string& name) {
+    const auto [place, added] = symbols_.try_emplace(name, static_cast<SymbolId>(graph_.symbols().size()));
+    if (added) graph_.symbols().emplace_back().name = name;
+    return place->second;
+  }
+
   Dim TakeDim() {
     if (lexer_.next().kind == TokenKind::kName) {
-      const SymbolId symbol = graph_.AddSymbol(lexer_.Take().text);
+      const SymbolId symbol = FindOrAddSymbol(lexer_.Take().text);
       return Dim::OfSymbol(symbol, graph_.symbols()[static_cast<size_t>(symbol)]);
     }
     const Token at = lexer_.next();
@@ -185,9 +196,11 @@ class Parser {
     if (lexer_.next().Is("[")) {
       const Token extents = lexer_.next();
       type.has_shape = true;
-      List("[", "]", [&] { type.dims.push_back(TakeDim()); });
-      if (type.dims.size() > kMaxRank)
-        Lexer::Fail(extents, fmt::format("no tensor has more than {} dimensions", kMaxRank));
+      List("[", "]", [&] {
+        if (type.dims.size() == kMaxRank)
+          Lexer::Fail(extents, fmt::format("no tensor has more than {} dimensions", kMaxRank));
+        type.dims.push_back(TakeDim());
+      });
     }
     if (lexer_.next().Is("{")) {
       if (!CanBeQuantized(type.dtype))
@@ -281,7 +294,7 @@ class Parser {
   }
 
   void SymbolStatement() {
-    const SymbolId id = graph_.AddSymbol(TakeName("the symbol's name").text);
+    const SymbolId id = FindOrAddSymbol(TakeName("the symbol's name").text);
     Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
     Expect(":");
     symbol.min = TakeInteger();
@@ -415,6 +428,12 @@ class Parser {
     const Token brace = Expect("{");
     if (body_depth_ == kMaxBodyDepth)
       Lexer::Fail(brace, fmt::format("bodies lie in bodies at most {} deep", kMaxBodyDepth));
+    body_symbols_left_ -= static_cast<int64_t>(graph_.symbols().size());
+    if (body_symbols_left_ < 0)
+      Lexer::Fail(brace,
+                  fmt::format("the bodies up to here have more than {} open sizes together, {} of them "
+                              "in this one",
+                              kMostBodySymbols, graph_.symbols().size()));
     ++body_depth_;
     Graph outer = std::exchange(graph_, Graph());
     graph_.name = name;
@@ -491,7 +510,9 @@ class Parser {
 
   Lexer lexer_;
   Graph graph_;
+  std::unordered_map<std::string, SymbolId> symbols_;
   int64_t bytes_left_to_draw_ = kMostDrawnBytes;
+  int64_t body_symbols_left_ = kMostBodySymbols;
   int body_depth_ = 0;
 };
 

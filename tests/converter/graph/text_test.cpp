@@ -79,6 +79,41 @@ TEST(Text, EveryNodeIsItsOwnSource) {
   EXPECT_EQ(graph.value(graph.FindValue("y")).source, "y");
 }
 
+/// Each has the open sizes around it.
+TEST(Text, BodiesHaveSoManyOpenSizes) {
+  std::string text = "graph g {\n  input c: bool[]\n  input x: f32[2]\n";
+  for (int i = 0; i < 1000; ++i) {
+    text += fmt::format("  input i{}: f32[n", i);
+    for (int axis = 0; axis < 7; ++axis) text += fmt::format(", d{}_{}", i, axis);
+    text += "]\n";
+  }
+  for (int i = 0; i < 80; ++i)
+    text += fmt::format("  y{} = If(c, x) then {{ input a output a }} else {{ input b output b }}\n", i);
+  text += "  output y0\n";
+  try {
+    ParseGraph(text + "}");
+    FAIL() << "no Error was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(error.what())
+                  .find("line 1078, column 24: the bodies up to here have more than "
+                        "1048576 open sizes together, 7001 of them in this one"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+/// Ten thousands of them are looked up by name.
+TEST(Text, ManyOpenSizes) {
+  std::string text = "graph g {\n  symbol last: 2..5\n";
+  for (int i = 0; i < 20'000; ++i) text += fmt::format("  input i{}: f32[d{}, last]\n", i, i);
+  const Graph graph = ParseGraph(text + "}");
+  ASSERT_EQ(graph.symbols().size(), 20'001u);
+  EXPECT_EQ(graph.symbols()[0].max, 5);
+  EXPECT_EQ(graph.symbols()[20'000].name, "d19999");
+  EXPECT_EQ(graph.value(graph.inputs()[19'999].value).dims[1].symbol, 0);
+}
+
 struct BadText {
   const char* text;
   const char* message;
@@ -138,6 +173,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "graph text, line 1, column 29: the elements of a large constant are not in the text; write "
                 "'seed N' to draw some"},
         BadText{"graph g { const c: f32[1, 1, 1, 1, 1, 1, 1, 1, 1] = seed 1 }",
+                "graph text, line 1, column 23: no tensor has more than 8 dimensions"},
+        BadText{"graph g { input x: f32[a, b, c, d, e, f, g, h, i, -1]",
                 "graph text, line 1, column 23: no tensor has more than 8 dimensions"},
         BadText{"graph g { const x: i8[2] = [1, 300]", "graph text, line 1, column 20: 300 is no i8"},
         BadText{"graph g { const x: u32[1] = [-1]", "graph text, line 1, column 20: -1 is no u32"},
