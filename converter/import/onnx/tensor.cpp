@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <type_traits>
+#include <utility>
 
 #include "graph/error.h"
 #include "import/onnx/types.h"
@@ -41,13 +43,39 @@ Shape ReadShape(const onnx::TensorProto& tensor, DType dtype, const std::string&
         DTypeName(dtype), ShapeText(shape).c_str(), expected, unit, got);
 }
 
+/// Whether it is a number of the type, or the bits of one: files have small integers as either.
+template <class Stored, class Element>
+bool Holds(Element element) {
+  if constexpr (sizeof(Stored) >= sizeof(Element)) {
+    return true;
+  } else {
+    return std::in_range<std::make_signed_t<Stored>>(element) ||
+           std::in_range<std::make_unsigned_t<Stored>>(element);
+  }
+}
+
 template <class Stored, class Field>
 void Convert(const Field& field, TensorData& data, const std::string& label) {
   if (field.size() != data.elements()) {
     WrongSize(label, data.shape(), data.dtype(), data.elements(), field.size(), "elements");
   }
   auto* out = static_cast<Stored*>(data.mutable_data());
-  for (auto element : field) *out++ = static_cast<Stored>(element);
+  for (auto element : field) {
+    if (!Holds<Stored>(element))
+      Throw(StatusCode::kInvalidModel,
+            "tensor '{}' of {} {} stores the element {}, which has more than {} bits", label,
+            DTypeName(data.dtype()), ShapeText(data.shape()).c_str(), element, 8 * sizeof(Stored));
+    *out++ = static_cast<Stored>(element);
+  }
+}
+
+/// Any number but 0 is true, also one whose lowest byte is 0.
+void ReadFlags(const onnx::TensorProto& tensor, TensorData& data, const std::string& label) {
+  if (tensor.int32_data_size() != data.elements())
+    WrongSize(label, data.shape(), data.dtype(), data.elements(), tensor.int32_data_size(), "elements");
+  std::transform(tensor.int32_data().begin(), tensor.int32_data().end(),
+                 static_cast<uint8_t*>(data.mutable_data()),
+                 [](int32_t flag) { return static_cast<uint8_t>(flag != 0); });
 }
 
 /// Two elements to the byte, a byte to the number.
@@ -82,8 +110,9 @@ void ReadTypedField(const onnx::TensorProto& tensor, TensorData& data, const std
     case DType::kU16:
       return Convert<uint16_t>(tensor.int32_data(), data, label);
     case DType::kU8:
-    case DType::kBool:
       return Convert<uint8_t>(tensor.int32_data(), data, label);
+    case DType::kBool:
+      return ReadFlags(tensor, data, label);
     case DType::kI4:
     case DType::kU4:
       return ReadPacked(tensor, data, label);

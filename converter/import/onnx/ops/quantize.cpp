@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "import/emit.h"
 #include "import/onnx/cast.h"
 #include "import/onnx/dynamic_product.h"
 #include "import/onnx/integer_product.h"
@@ -15,6 +16,28 @@ namespace {
 
 constexpr int64_t kNewest = kNewestOnnxOpset;
 
+/// Factors of blocks lie as the input does, with one for each block along the axis. One alone is for all.
+void CheckBlocks(OnnxBuilder& b, const char* what, ValueId factors, const OnnxQuantization& of) {
+  const ValueId x = b.Input(0);
+  const int rank = b.RankOf(x);
+  const int of_blocks = AxisOf(b, "axis", of.axis, rank);
+  const int given = b.RankOf(factors);
+  bool alone = true;
+  for (int axis = 0; axis < given; ++axis) alone = alone && b.ExtentOf(factors, axis) == 1;
+  if (alone) return;
+  if (given != rank) b.Invalid("the {} has rank {}; {} was expected, as the input has", what, given, rank);
+  for (int axis = 0; axis < rank; ++axis) {
+    const std::optional<int64_t> here = b.ExtentOf(factors, axis);
+    const std::optional<int64_t> extent = b.ExtentOf(x, axis);
+    if (!here || !extent) continue;
+    const int64_t expected =
+        axis != of_blocks ? *extent : *extent / of.block + (*extent % of.block == 0 ? 0 : 1);
+    if (*here != expected)
+      b.Invalid("the {} has {} elements along axis {}; {} were expected, for {} elements{}", what, *here,
+                axis, expected, *extent, axis == of_blocks ? fmt::format(" in blocks of {}", of.block) : "");
+  }
+}
+
 /// Inputs 1 and 2, and the attributes that place them.
 OnnxQuantization ReadQuantization(OnnxBuilder& b) {
   OnnxQuantization read{b.Input(1), b.OptionalInput(2), b.Int("axis", 1), b.Int("block_size", 0)};
@@ -23,6 +46,10 @@ OnnxQuantization ReadQuantization(OnnxBuilder& b) {
   if (rank == 0 || !b.HasRank(b.Input(0), rank)) read.block = 0;
   if (rank > 1 && read.block == 0)
     b.Invalid("the scale has rank {} without the attribute 'block_size'; 0 or 1 was expected", rank);
+  if (read.block > 0) {
+    CheckBlocks(b, "scale", read.scale, read);
+    if (read.zero_point != kNoValue) CheckBlocks(b, "zero point", read.zero_point, read);
+  }
   return read;
 }
 

@@ -183,6 +183,46 @@ TEST(OnnxErrors, TensorsThatContradictThemselves) {
   ExpectError(raw, StatusCode::kInvalidModel, HasSubstr("needs 16 bytes, but 5"));
 }
 
+TEST(OnnxErrors, ElementsThatTheirTypeDoesNotHold) {
+  const auto stored = [](int type, int32_t element) {
+    OnnxModel model = Identity();
+    model.AddIntegers("w", type, {1}, {element});
+    return model;
+  };
+  for (const auto& [type, element] : {std::pair{onnx::TensorProto::FLOAT16, 70'000},
+                                      {onnx::TensorProto::BFLOAT16, 70'000},
+                                      {onnx::TensorProto::UINT8, 256},
+                                      {onnx::TensorProto::INT8, -129},
+                                      {onnx::TensorProto::INT16, 65'536}}) {
+    ExpectError(stored(type, element), StatusCode::kInvalidModel,
+                AllOf(HasSubstr("'w'"), HasSubstr(fmt::format("stores the element {}, which", element))));
+  }
+  // Bits of the type, whatever their sign.
+  for (const auto& [type, element] : {std::pair{onnx::TensorProto::FLOAT16, 65'535},
+                                      {onnx::TensorProto::UINT8, -1},
+                                      {onnx::TensorProto::INT8, 255},
+                                      {onnx::TensorProto::INT16, -32'768}})
+    EXPECT_NO_THROW(stored(type, element).Import());
+  OnnxModel wide = Identity();
+  auto* tensor = wide.proto.mutable_graph()->add_initializer();
+  tensor->set_name("w");
+  tensor->set_data_type(onnx::TensorProto::UINT32);
+  tensor->add_dims(2);
+  tensor->add_uint64_data(UINT32_MAX);
+  tensor->add_uint64_data(uint64_t{1} << 32);
+  ExpectError(wide, StatusCode::kInvalidModel, HasSubstr("'w'"));
+}
+
+TEST(OnnxErrors, FlagsWhoseLowestByteIsZeroAreTrue) {
+  OnnxModel model;
+  model.AddInput("x", {3});
+  model.AddIntegers("w", onnx::TensorProto::BOOL, {3}, {0, -256, 5});
+  model.AddNode("Where", {"w", "x", "zero"}, {"y"});
+  model.AddFloats("zero", {}, {0});
+  model.AddOutput("y");
+  EXPECT_EQ(AsFloats(RunModel(model, {{"x", Floats({3}, {1, 2, 3})}})), (std::vector<float>{0, 2, 3}));
+}
+
 TEST(OnnxErrors, Attributes) {
   OnnxModel type = Identity();
   SetFloat(type.AddNode("Concat", {"x"}, {"z"}, "join"), "axis", 0.0f);

@@ -107,6 +107,33 @@ TEST(OnnxQuantize, ScalesAlongAnOpenAxisAreArithmetic) {
   EXPECT_THAT(RunModel(model, {{"x", Floats({1, 2}, {4, 4})}}).ToInts(), ElementsAre(5, 10));
 }
 
+TEST(OnnxQuantize, FactorsOfBlocksLieAsTheInputDoes) {
+  const std::vector<float> scales(16, 1);
+  const std::vector<int32_t> zeros(16, 1);
+  const auto model = [&](const std::vector<int64_t>& scale, const std::vector<int64_t>& zero) {
+    OnnxModel made(21);
+    made.AddInput("x", {4, 8}, kI8);
+    made.AddFloats("s", scale, scales);
+    made.AddIntegers("z", kI8, zero, zeros);
+    auto* node = made.AddNode("DequantizeLinear", {"x", "s", "z"}, {"y"}, "real");
+    SetInt(node, "axis", 0);
+    SetInt(node, "block_size", 2);
+    made.AddOutput("y");
+    return made;
+  };
+  EXPECT_NO_THROW(model({2, 8}, {2, 8}).Import());
+  const auto refusal = [&](const std::vector<int64_t>& scale, const std::vector<int64_t>& zero) {
+    const Error error = ImportError(model(scale, zero));
+    EXPECT_EQ(error.code(), StatusCode::kInvalidModel);
+    return std::string(error.what());
+  };
+  EXPECT_THAT(refusal({8, 2}, {8, 2}),
+              testing::HasSubstr("node 'real' (DequantizeLinear): the scale has 8 elements along axis 0; 2 "
+                                 "were expected, for 4 elements in blocks of 2"));
+  EXPECT_THAT(refusal({2, 8}, {8, 2}), testing::HasSubstr("the zero point has 8 elements along axis 0"));
+  EXPECT_THAT(refusal({2, 8}, {16}), testing::HasSubstr("the zero point has rank 1; 2 was expected"));
+}
+
 /// A constant [2, 3] of 4 bits with these bytes, dequantised.
 std::vector<float> FromFourBits(int type, bool computed, int64_t axis, const std::vector<int64_t>& extents,
                                 int64_t block) {
