@@ -1,6 +1,8 @@
 // Plans, with the bodies in their nodes.
 #include "format/plan_reader.h"
 
+#include <algorithm>
+
 #include "core/checksum.h"
 #include "core/widen.h"
 #include "format/attr_decoder.h"
@@ -259,7 +261,9 @@ Status ReadBody(CheckedFile& file, const format::Plan& from, uint32_t index, uin
 Status CheckQuantizedNodes(CheckedFile& file, const PlanData& plan) {
   if (!BuildHas(Feature::kQuantization)) return OkStatus();
   FixedArray<TensorView> views;
-  SKIFF_RETURN_IF_ERROR(views.Allocate(kMaxOperands));
+  size_t most = 0;  // A file may have as many plans as tables.
+  for (const PlanNode& node : plan.nodes) most = std::max(most, node.inputs.size() + node.outputs.size());
+  SKIFF_RETURN_IF_ERROR(views.Allocate(most));
   for (uint32_t i = 0; i < plan.nodes.size(); ++i) {
     const PlanNode& node = plan.nodes[i];
     size_t count = 0;
