@@ -142,11 +142,22 @@ void OutputScores(OnnxBuilder& b, int64_t step, ValueId scores) {
   }
 }
 
+/// They are of one batch, which products would broadcast.
+void CheckBatches(OnnxBuilder& b) {
+  const std::optional<int64_t> batch = b.ExtentOf(b.Input(0), 0);
+  for (const size_t input : {1u, 2u}) {
+    const std::optional<int64_t> here = b.ExtentOf(b.Input(input), 0);
+    if (batch && here && *here != *batch)
+      b.Invalid("input {} has a batch of {}; {} was expected, as the query has", input, *here, *batch);
+  }
+}
+
 /// Several query heads share a key head: they become further rows of one product, which is a view.
 void BuildAttention(OnnxBuilder& b) {
   const bool flat = b.RankOf(b.Input(0)) == 3;
   const ValueId query = SplitHeads(b, "query", b.Input(0), "q_num_heads");
   const DType dtype = b.DTypeOf(query);
+  CheckBatches(b);
   if (!IsFloat(dtype)) b.Invalid("the query is {}; a floating-point type was expected", DTypeName(dtype));
   if (b.HasInput(4) != b.HasInput(5))
     b.Invalid("past_key and past_value belong together, but one is missing");
@@ -211,6 +222,21 @@ ValueId JoinPairs(OnnxBuilder& b, const Pair& pair, bool interleaved) {
   return EmitReshape(b, "rotated", joined, {0, 0, 0, -1});
 }
 
+/// What has a row for each step of each sample of x, by its first two axes.
+void CheckSteps(OnnxBuilder& b, const char* what, ValueId rows) {
+  const ValueId x = b.Input(0);
+  const int64_t axes_of_x[] = {0, b.RankOf(x) == 4 ? 2 : 1};
+  // Where the row of another operator asks, one list may be for all samples.
+  const bool shared = b.node().input_size() == 0;
+  for (int64_t axis = 0; axis < 2; ++axis) {
+    const std::optional<int64_t> here = b.ExtentOf(rows, axis);
+    const std::optional<int64_t> expected = b.ExtentOf(x, axes_of_x[axis]);
+    if (here && expected && *here != *expected && !(shared && axis == 0 && *here == 1))
+      b.Invalid("the {} have {} {}; {} were expected, as the input has", what, *here,
+                axis == 0 ? "samples" : "steps", *expected);
+  }
+}
+
 /// Inputs: x, the cosines and sines of all positions (or of this call's), the positions or nothing. Works in
 /// the given order of axes: heads are axis 1 of an input of rank 4, axis 2 of a flat one.
 void BuildRotaryEmbedding(OnnxBuilder& b) {
@@ -234,13 +260,19 @@ void BuildRotaryEmbedding(OnnxBuilder& b) {
     b.Invalid("{} elements of a head{} cannot be rotated in pairs", size,
               head_size ? fmt::format(" of {}", *head_size) : "");
   }
+  if (b.HasInput(3) && b.HasRank(b.Input(3), 2)) CheckSteps(b, "positions (input 3)", b.Input(3));
   const auto angles = [&](const char* suffix, size_t input) {
     ValueId cache = b.Input(input);
+    const std::string what = fmt::format("{}s (input {})", suffix, input);
+    if (!b.HasInput(3) && b.HasRank(cache, 3)) CheckSteps(b, what.c_str(), cache);
     const auto name = [&](const char* step) { return fmt::format("{}_{}", suffix, step); };
     // Caches made for whole heads serve partial rotation too: their first columns count.
     const int last = b.RankOf(cache) - 1;
-    if (b.ExtentOf(cache, last).value_or(0) > size / 2)
-      cache = EmitSlice(b, name("columns").c_str(), cache, last, 0, size / 2);
+    const int64_t columns = b.ExtentOf(cache, last).value_or(size / 2);
+    if (columns < size / 2)
+      b.Invalid("the {} have {} columns; {} were expected, for {} rotated elements", what, columns, size / 2,
+                size);
+    if (columns > size / 2) cache = EmitSlice(b, name("columns").c_str(), cache, last, 0, size / 2);
     if (b.HasInput(3)) {
       cache = b.Emit(name("of_call").c_str(), OpCode::kGather, {cache, b.Input(3)}, AxisAttrs{0});
     }

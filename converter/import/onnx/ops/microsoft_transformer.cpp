@@ -114,6 +114,10 @@ std::vector<ValueId> SplitProjections(OnnxBuilder& b, ValueId x) {
   if (sizes.size() != 3)
     b.Invalid("attribute 'qkv_hidden_sizes' has {} values; 3 were expected", sizes.size());
   b.CheckRange("qkv_hidden_sizes", b.ToInts(sizes, "qkv_hidden_sizes"), 0);
+  const std::optional<int64_t> columns = b.ExtentOf(x, b.RankOf(x) - 1);
+  const int64_t sum = sizes[0] + sizes[1] + sizes[2];
+  if (columns && *columns != sum)
+    b.Invalid("the sum of attribute 'qkv_hidden_sizes' is {}; the weights have {} columns", sum, *columns);
   std::vector<ValueId> parts;
   int64_t at = 0;
   for (const char* name : {"query", "key", "value"}) {
@@ -178,6 +182,10 @@ void BuildRotaryEmbedding(OnnxBuilder& b) {
   if (b.RankOf(places) == 1) {
     const ValueId count = EmitCount(b, "count", EmitExtent(b, "length", x, rank == 4 ? 2 : 1));
     places = EmitUnsqueeze(b, "places", EmitAdd(b, "counted", count, places), {0});
+  } else if (const auto samples = b.ExtentOf(places, 0), batch = b.ExtentOf(x, 0);
+             samples && batch && *samples != *batch) {
+    b.Invalid("the positions (input 1) have {} samples; {} were expected, as the input has", *samples,
+              *batch);
   }
   int64_t heads = b.Int("num_heads", 0);
   if (rank == 3 && heads == 0) {

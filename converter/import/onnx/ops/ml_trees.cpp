@@ -298,6 +298,9 @@ void BuildClassifier(OnnxBuilder& b) {
     const ValueId scores = AddBase(b, sums, base);
     return OutputClasses(b, classes, EmitBestClass(b, scores), EmitPostTransform(b, scores, transform));
   }
+  if (base.size() > 2)
+    b.Invalid("attribute 'base_values' has {} numbers; 2 at most were expected, for two classes",
+              base.size());
   // Votes for one of two classes alone are the second one's.
   ValueId score = EmitSlice(b, "score", sums, 1, voted[0], voted[0] + 1);
   if (!base.empty()) score = AddBase(b, score, {base.back()});

@@ -66,6 +66,25 @@ int64_t GateRows(const OnnxBuilder& b) {
   return hidden * GatesOf(b.op());
 }
 
+/// Throws where what is known of the weights and biases contradicts the attribute, or each other.
+void CheckSizes(const OnnxBuilder& b) {
+  const int64_t gates = GatesOf(b.op());
+  for (const size_t input : {1u, 2u}) {
+    const ValueId weights = b.Input(input);
+    if (!b.HasRank(weights, 3) || !b.HasAttribute("hidden_size")) continue;
+    const std::optional<int64_t> rows = b.ExtentOf(weights, 1);
+    const int64_t hidden = b.RequiredInt("hidden_size");
+    if (rows && (*rows % gates != 0 || *rows / gates != hidden))
+      b.Invalid("input {} has {} rows; {} for each of the {} of attribute 'hidden_size' were expected", input,
+                *rows, gates, hidden);
+  }
+  if (!b.HasInput(3) || !b.HasRank(b.Input(3), 2)) return;
+  const std::optional<int64_t> biases = b.ExtentOf(b.Input(3), 1);
+  const int64_t rows = GateRows(b);
+  if (biases && *biases != 2 * rows)
+    b.Invalid("input 3 has {} biases; {} were expected, two for each row of the weights", *biases, 2 * rows);
+}
+
 /// Of all steps, [T, B, gates x H]: x W^T + Wb.
 ValueId EmitGates(OnnxBuilder& b, const std::string& name, ValueId x, ValueId weights, ValueId biases) {
   MatMulAttrs product;
@@ -109,6 +128,7 @@ void BuildRecurrent(OnnxBuilder& b) {
     OnnxBuilder::Unsupported("clips its gates (attribute 'clip'); export it without");
   if (b.Flag("input_forget"))
     OnnxBuilder::Unsupported("couples its input and forget gates (input_forget = 1)");
+  CheckSizes(b);
   const bool batch_first = b.Flag("layout");
   const int64_t state_axis = batch_first ? 1 : 0;
   const ValueId x = batch_first ? EmitTranspose(b, "time_major", b.Input(0), {1, 0, 2}) : b.Input(0);

@@ -92,7 +92,8 @@ void BuildSoftmax(OnnxBuilder& b) { b.Output(b.op(), {b.Input(0)}, AxisAttrs{b.I
 void BuildSoftmaxFlattened(OnnxBuilder& b) {
   const ValueId x = b.Input(0);
   const int64_t axis = b.Int("axis", 1);
-  if (axis == -1 || b.HasRank(x, static_cast<int>(axis) + 1)) return b.Output(b.op(), {x}, AxisAttrs{axis});
+  const bool is_last = axis >= 0 && axis < kMaxRank && b.HasRank(x, static_cast<int>(axis) + 1);
+  if (axis == -1 || is_last) return b.Output(b.op(), {x}, AxisAttrs{axis});
   const ValueId flat = b.Emit("flat", OpCode::kFlatten, {x}, AxisAttrs{axis});
   const ValueId soft = b.Emit("soft", b.op(), {flat}, AxisAttrs{1});
   b.Output(OpCode::kReshape, {soft, b.Emit("shape", OpCode::kShape, {x}, ShapeAttrs{})},

@@ -159,6 +159,49 @@ TEST(OnnxAttention, RefusesHeadsThatDoNotDivide) {
   EXPECT_THAT(std::string(ImportError(model).what()), HasSubstr("3 heads of the query cannot share 2 heads"));
 }
 
+TEST(OnnxAttention, RefusesOtherBatchesThanTheQuerys) {
+  for (const size_t other : {1u, 2u}) {
+    OnnxModel model(23);
+    const std::vector<std::string> names = {"q", "k", "v"};
+    for (size_t i = 0; i < 3; ++i) model.AddInput(names[i], {i == other ? 3 : 1, 2, 1, 1});
+    model.AddNode("Attention", names, {"y"});
+    model.AddOutput("y");
+    const Error error = ImportError(model);
+    EXPECT_EQ(error.code(), StatusCode::kInvalidModel);
+    EXPECT_THAT(error.what(),
+                HasSubstr(fmt::format("input {} has a batch of 3; 1 was expected, as the query has", other)));
+  }
+}
+
+/// x [4, 2, 3, 8], and caches and positions of these extents.
+OnnxModel Rotated(const std::vector<int64_t>& cache, const std::vector<int64_t>& positions) {
+  OnnxModel model(23);
+  model.AddInput("x", {4, 2, 3, 8});
+  for (const char* name : {"cosine", "sine"}) model.AddInput(name, cache);
+  std::vector<std::string> inputs = {"x", "cosine", "sine"};
+  if (!positions.empty()) {
+    model.AddInput("at", positions, onnx::TensorProto::INT64);
+    inputs.emplace_back("at");
+  }
+  model.AddNode("RotaryEmbedding", inputs, {"y"}, "turn");
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxAttention, RefusesAnglesThatWouldBeBroadcast) {
+  EXPECT_NO_THROW(Rotated({10, 4}, {4, 3}).Import());
+  EXPECT_NO_THROW(Rotated({4, 3, 4}, {}).Import());
+  const auto refusal = [](const std::vector<int64_t>& cache, const std::vector<int64_t>& positions) {
+    const Error error = ImportError(Rotated(cache, positions));
+    EXPECT_EQ(error.code(), StatusCode::kInvalidModel);
+    return std::string(error.what());
+  };
+  EXPECT_THAT(refusal({10, 1}, {4, 3}), HasSubstr("the cosines (input 1) have 1 columns; 4 were expected"));
+  EXPECT_THAT(refusal({10, 4}, {1, 3}), HasSubstr("the positions (input 3) have 1 samples; 4 were expected"));
+  EXPECT_THAT(refusal({10, 4}, {4, 1}), HasSubstr("the positions (input 3) have 1 steps; 3 were expected"));
+  EXPECT_THAT(refusal({1, 3, 4}, {}), HasSubstr("the cosines (input 1) have 1 samples; 4 were expected"));
+}
+
 TEST(OnnxNorms, LayerNormalizationBroadcastsItsScale) {
   OnnxModel model(17);
   model.AddInput("x", {2, 2});

@@ -213,6 +213,40 @@ TEST(OnnxMicrosoft, SizesOfProjectionsAreInRange) {
       << error.what();
 }
 
+TEST(OnnxMicrosoft, SizesOfProjectionsAreTheWeights) {
+  for (const int64_t last : {16, 15, 17}) {
+    MicrosoftModel model;
+    model.AddInput("x", {2, 3, 8});
+    model.AddInput("w", {8, 24});
+    onnx::NodeProto* node = model.AddMicrosoft("Attention", {"x", "w"});
+    SetInt(node, "num_heads", 2);
+    SetInts(node, "qkv_hidden_sizes", {4, 4, last});
+    if (last == 16) {
+      EXPECT_NO_THROW(model.Import());
+      continue;
+    }
+    EXPECT_THAT(
+        ImportError(model).what(),
+        testing::HasSubstr(fmt::format("'qkv_hidden_sizes' is {}; the weights have 24 columns", last + 8)));
+  }
+}
+
+/// One position is the first of every sample; a list is of each sample.
+TEST(OnnxMicrosoft, PositionsAreOfEachSample) {
+  const auto model = [](const std::vector<int64_t>& positions) {
+    MicrosoftModel made;
+    made.AddInput("x", {4, 2, 3, 8});
+    made.AddInput("at", positions, onnx::TensorProto::INT64);
+    for (const char* name : {"cosine", "sine"}) made.AddInput(name, {10, 4});
+    made.AddMicrosoft("RotaryEmbedding", {"x", "at", "cosine", "sine"});
+    return made;
+  };
+  EXPECT_NO_THROW(model({1}).Import());
+  EXPECT_NO_THROW(model({4, 3}).Import());
+  EXPECT_THAT(ImportError(model({1, 3})).what(),
+              testing::HasSubstr("the positions (input 1) have 1 samples; 4 were expected"));
+}
+
 TEST(OnnxMicrosoft, AFunctionOfTheModelComesFirst) {
   MicrosoftModel model;
   model.AddInput("x", {1});

@@ -112,6 +112,21 @@ TEST(OnnxTrees, TwoClassesOfOneScore) {
       Pointwise(FloatNear(1e-6f), std::vector<float>{0.7310586f, 0.2689414f, 0.1192029f, 0.8807971f}));
 }
 
+TEST(OnnxTrees, TwoClassesHaveTwoBaseValuesAtMost) {
+  for (const size_t count : {1u, 2u, 4u}) {
+    MlModel model("TreeEnsembleClassifier", {2, 1}, {"label", "scores"});
+    SetStump(model.node, "BRANCH_LEQ");
+    SetVotes(model.node, "class", {1, 2}, {0, 0}, {1, 2});
+    SetInts(model.node, "classlabels_int64s", {5, 9});
+    SetFloats(model.node, "base_values", std::vector<float>(count, 1.0f));
+    if (count <= 2) {
+      EXPECT_NO_THROW(model.Import());
+    } else {
+      EXPECT_THAT(ImportError(model).what(), HasSubstr("'base_values' has 4 numbers; 2 at most"));
+    }
+  }
+}
+
 TEST(OnnxTrees, TextsBecomeNumbersThatTheFileNames) {
   MlModel model("TreeEnsembleClassifier", {2, 1}, {"label", "scores"});
   SetStump(model.node, "BRANCH_LEQ");

@@ -46,6 +46,32 @@ TEST(OnnxRecurrent, EachDirectionHasItsActivation) {
   EXPECT_THAT(AsFloats(y), ElementsAre(1, FloatEq(std::tanh(1 + second / 2)), 2.5f, FloatEq(second)));
 }
 
+TEST(OnnxRecurrent, SizesThatContradictEachOther) {
+  for (const auto& [op, gates] : {std::pair<const char*, int64_t>{"LSTM", 4}, {"GRU", 3}, {"RNN", 1}}) {
+    OnnxModel stated = TwoSteps(op, 2, gates);
+    SetInt(Layer(stated), "hidden_size", 1);
+    EXPECT_NO_THROW(stated.Import());
+    Layer(stated)->mutable_attribute(1)->set_i(7);
+    const Error rows = ImportError(stated);
+    EXPECT_EQ(rows.code(), StatusCode::kInvalidModel);
+    EXPECT_THAT(rows.what(),
+                HasSubstr(fmt::format("input 1 has {} rows; {} for each of the 7 of attribute 'hidden_size'",
+                                      gates, gates)));
+    for (const int64_t more : {-1, 0, 5}) {
+      OnnxModel biased = TwoSteps(op, 1, gates);
+      const int64_t biases = 2 * gates + more;
+      biased.AddFloats("b", {1, biases}, std::vector<float>(static_cast<size_t>(biases), 1.0f));
+      Layer(biased)->add_input("b");
+      if (more == 0) {
+        EXPECT_NO_THROW(biased.Import());
+        continue;
+      }
+      EXPECT_THAT(ImportError(biased).what(),
+                  HasSubstr(fmt::format("input 3 has {} biases; {} were expected", biases, 2 * gates)));
+    }
+  }
+}
+
 TEST(OnnxRecurrent, BatchFirstIsTheSameTransposed) {
   OnnxModel model = TwoSteps("GRU", 2, 3);
   const TensorData time_first = RunModel(model, {{"x", Floats(Shape{2, 1, 1}, {1, -2})}});
