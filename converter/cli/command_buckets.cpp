@@ -47,9 +47,10 @@ std::string ConvertLine(const BucketsArguments& arguments, const BucketProposal&
   std::string line = fmt::format("skiff convert {} -o MODEL.skiff", ShellWord(arguments.source));
   if (!arguments.signature.empty()) line += fmt::format(" --signature {}", ShellWord(arguments.signature));
   for (const auto& [name, range] : proposal.contract) {
-    line +=
-        " --dim " + ShellWord(range.min == range.max ? fmt::format("{}={}", name, range.min)
-                                                     : fmt::format("{}={}..{}", name, range.min, range.max));
+    std::string sizes = std::to_string(range.min);
+    if (range.min != range.max) sizes += fmt::format("..{}", range.max);
+    if (range.min != range.max && range.multiple > 1) sizes += fmt::format(",multiple={}", range.multiple);
+    line += " --dim " + ShellWord(fmt::format("{}={}", name, sizes));
   }
   // The last bucket needs no plan of its own: the plan for all shapes serves it with the same memory.
   for (size_t i = 0; i + 1 < proposal.buckets.size(); ++i) {

@@ -124,7 +124,7 @@ Tensors ConcreteFunction::Call(const Tensors& arguments) {
     Status status;
     for (size_t i = 0; i < arguments.size() && status.ok(); ++i) status = SetInput(i, arguments[i]);
     for (size_t i = 0; i < traced_.reads.size() && status.ok(); ++i)
-      status = SetInput(arguments.size() + i, traced_.reads[i]->value);
+      status = SetInput(arguments.size() + i, traced_.reads[i]->Get());
     if (status.ok()) status = compiled_->session->Run();
     if (!status.ok()) Throw(status.code(), "{}: {}", options_.name, capture.message());
   }
@@ -136,8 +136,7 @@ Tensors ConcreteFunction::Call(const Tensors& arguments) {
     const TensorView view = compiled_->session->Output(static_cast<int>(i)).value();
     results.emplace_back(TensorData(view.dtype, view.shape, view.data));
   }
-  for (size_t i = 0; i < traced_.assigned.size(); ++i)
-    traced_.assigned[i]->value = results[result_count() + i];
+  for (size_t i = 0; i < traced_.assigned.size(); ++i) traced_.assigned[i]->Put(results[result_count() + i]);
   results.resize(result_count());
   return results;
 }

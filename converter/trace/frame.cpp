@@ -77,7 +77,8 @@ ValueId Frame::InputFor(const Capture& source) {
       break;
     }
     case Capture::Kind::kVariable: {
-      const TensorData& now = source.variable->value.data();
+      const Tensor variable = source.variable->Get();
+      const TensorData& now = variable.data();
       capture.inner = graph.AddInput(source.variable->name, now.dtype(),
                                      {now.shape().begin(), now.shape().end()}, now.quantization());
       break;

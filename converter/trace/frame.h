@@ -10,7 +10,7 @@
 
 namespace skiff::eager {
 
-struct VariableState;
+class VariableState;
 
 /// An input of the graph that the tracer made, and what it stands for outside.
 struct Capture {

@@ -1,6 +1,7 @@
 #include "trace/ops.h"
 
 #include "graph/custom_operators.h"
+#include "graph/error.h"
 #include "ops/op_codes.h"
 #include "trace/apply.h"
 
@@ -244,6 +245,7 @@ Tensor Tile(const Operand& x, const IntList& repeats) {
   return ApplyOne(OpCode::kTile, NoAttrs(), {x.tensor(), repeats.tensor()}, x.where());
 }
 Tensor Fill(const IntList& shape, DType dtype, double value, const Location& where) {
+  Within(PlaceText(where), [&] { return Tensor::Full(dtype, Shape(), value); });
   const FillAttrs attrs{static_cast<int64_t>(dtype), static_cast<float>(value), static_cast<int64_t>(value)};
   return ApplyOne(OpCode::kFill, attrs, {shape.tensor()}, where);
 }

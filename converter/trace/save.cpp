@@ -42,7 +42,7 @@ std::vector<uint8_t> SerializeFunctions(const std::vector<SavedSignature>& signa
   if (signatures.empty()) Throw(StatusCode::kInvalidArgument, "a file needs at least one signature");
   const std::vector<State> variables = VariablesOf(signatures);
   FileDraft file;
-  for (const State& variable : variables) file.variables.emplace_back(variable->name, variable->value.data());
+  for (const State& variable : variables) file.variables.emplace_back(variable->name, variable->Get().data());
   std::vector<std::unique_ptr<PlannedSignature>> planned;
   std::set<std::string> names;
   for (const SavedSignature& signature : signatures) {

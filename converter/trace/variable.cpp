@@ -16,18 +16,19 @@ Variable::Variable(std::string name, const Tensor& initial, const Location& wher
             name, frame->function());
   }
   initial.data();  // Says what is wrong with a symbolic one.
-  state_ = std::make_shared<VariableState>(VariableState{std::move(name), initial});
+  state_ = std::make_shared<VariableState>(std::move(name), initial);
 }
 
 Tensor Variable::Read(const Location& where) const {
   Frame* frame = Frame::Current();
-  return frame == nullptr ? state_->value : frame->Export(frame->Read(state_), where);
+  return frame == nullptr ? state_->Get() : frame->Export(frame->Read(state_), where);
 }
 
 void Variable::Assign(const Tensor& value, const Location& where) {
   Frame* frame = Frame::Current();
   const ValueId id = frame == nullptr ? kNoValue : frame->Import(value, where);
-  const TensorData& now = state_->value.data();
+  const Tensor before = state_->Get();
+  const TensorData& now = before.data();
   const bool fits = value.dtype() == now.dtype() && value.rank() == now.shape().rank() &&
                     (frame == nullptr ? value.data().shape() == now.shape()
                                       : frame->graph.value(id).dims ==
@@ -37,7 +38,7 @@ void Variable::Assign(const Tensor& value, const Location& where) {
             DTypeName(now.dtype()), ShapeText(now.shape()).c_str(), value.TypeText());
   }
   if (frame == nullptr) {
-    state_->value = Tensor(value.data());
+    state_->Put(Tensor(value.data()));
   } else {
     frame->Assign(state_, id);
   }

@@ -3,21 +3,37 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "trace/tensor.h"
 
 namespace skiff::eager {
 
-struct VariableState {
-  std::string name;
-  Tensor value;  ///< Never symbolic.
+/// Functions that share it run on several threads: each sees a whole value.
+class VariableState {
+ public:
+  VariableState(std::string name, Tensor initial) : name(std::move(name)), value_(std::move(initial)) {}
+
+  const std::string name;
+  Tensor Get() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+  void Put(Tensor value) {
+    const std::lock_guard lock(mutex_);
+    std::swap(value_, value);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Tensor value_;  ///< Never symbolic.
 };
 
 /// A handle: copies are the same variable. Its dtype and shape are those of the initial value and never
 /// change. Outside of traces, reading and assigning happen at once; in a trace they become part of the graph,
-/// in the order of the program, also through bodies of Cond and While. Not thread-safe: calls that share a
-/// variable need a lock.
+/// in the order of the program, also through bodies of Cond and While. Several threads read whole values; of
+/// updates that they make at the same time, some may be lost.
 class Variable {
  public:
   /// Throws Error where a Function is being traced: each trace would make another one. Create it outside and

@@ -53,6 +53,10 @@ std::map<std::string, DimRange> Observed(const Graph& source, const ObservedShap
       found->second.max = std::max(found->second.max, size);
     }
   }
+  for (auto& [name, range] : ranges) {
+    if (const auto multiple = shapes.multiples.find(name); multiple != shapes.multiples.end())
+      range.multiple = multiple->second;
+  }
   return ranges;
 }
 

@@ -19,6 +19,8 @@ struct ObservedShapes {
     double count = 1;
   };
   std::vector<Row> rows;
+  std::map<std::string, int64_t>
+      multiples;  ///< Where all sizes are multiples of more than 1, and others do not occur.
 };
 
 /// A CSV file: a header of dimension names, then one row per call or, with a column "count", per kind of

@@ -79,6 +79,7 @@ ObservedShapes UniformShapes(const std::map<std::string, DimRange>& ranges) {
     if (last - first >= kMaxUniformSizes / static_cast<int64_t>(shapes.rows.size()))
       Throw(StatusCode::kInvalidArgument, "--uniform: these ranges have more than {} combinations",
             kMaxUniformSizes);
+    if (range.multiple > 1) shapes.multiples[name] = range.multiple;
     std::vector<ObservedShapes::Row> product;
     for (const ObservedShapes::Row& row : shapes.rows) {
       for (int64_t times = first; times <= last; ++times) {

@@ -107,8 +107,8 @@ nb::dict Propose(const std::string& source, const nb::object& shapes, bool unifo
   ObservedShapes observed;
   if (uniform) {
     std::map<std::string, DimRange> ranges;
-    for (const auto& [name, range] : nb::cast<std::map<std::string, std::pair<int64_t, int64_t>>>(shapes))
-      ranges[name] = DimRange(range.first, range.second);
+    for (const auto& [name, range] : nb::cast<std::map<std::string, std::vector<int64_t>>>(shapes))
+      ranges[name] = DimRange(range[0], range[1], range[2]);
     observed = UniformShapes(ranges);
   } else if (nb::isinstance<nb::str>(shapes)) {
     observed = ReadObservedShapes(nb::cast<std::string>(shapes));
@@ -135,7 +135,7 @@ nb::dict Propose(const std::string& source, const nb::object& shapes, bool unifo
                                   bucket.calls, bucket.time_lost));
   nb::dict contract;
   for (const auto& [name, range] : proposal.contract)
-    contract[name.c_str()] = nb::make_tuple(range.min, range.max);
+    contract[name.c_str()] = nb::make_tuple(range.min, range.max, range.multiple);
   nb::dict result;
   result["symbol"] = proposal.symbol;
   result["buckets"] = buckets;

@@ -194,11 +194,11 @@ nb::bytes Serialize(const nb::list& signatures) {
   return nb::bytes(reinterpret_cast<const char*>(file.data()), file.size());
 }
 
-/// A scope of this thread, as a context manager.
+/// Scopes of this thread, as a context manager, which may be entered again before it is left.
 template <class Scope>
 struct Entered {
   bool on;
-  std::unique_ptr<Scope> scope;
+  std::vector<std::unique_ptr<Scope>> scopes;
 };
 
 template <class Scope>
@@ -208,12 +208,15 @@ void BindScope(nb::module_& module, const char* name, const char* doc) {
       .def(
           "__init__",
           [](Manager* self, bool on) {
-            new (self) Manager{on, nullptr};
+            new (self) Manager{on, {}};
           },
           nb::arg("on") = true)
-      .def("__enter__", [](Manager& self) { self.scope = std::make_unique<Scope>(self.on); })
+      .def("__enter__", [](Manager& self) { self.scopes.push_back(std::make_unique<Scope>(self.on)); })
       .def(
-          "__exit__", [](Manager& self, nb::handle, nb::handle, nb::handle) { self.scope.reset(); },
+          "__exit__",
+          [](Manager& self, nb::handle, nb::handle, nb::handle) {
+            if (!self.scopes.empty()) self.scopes.pop_back();
+          },
           nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none(),
           nb::sig("def __exit__(self, *_: object) -> None"));
 }

@@ -16,7 +16,13 @@ using eager::Tensor;
 
 constexpr int64_t kToTheEnd = std::numeric_limits<int64_t>::max();
 
-bool IsInteger(nb::handle key) { return PyLong_Check(key.ptr()) && !PyBool_Check(key.ptr()); }
+/// The key as an integer of Python's, where it is one, or one of NumPy's; else null.
+nb::object IntegerOf(nb::handle key) {
+  if (!PyIndex_Check(key.ptr()) || PyBool_Check(key.ptr()) || nb::isinstance<Tensor>(key)) return {};
+  nb::object integer = nb::steal(PyNumber_Index(key.ptr()));
+  if (!integer.is_valid()) PyErr_Clear();  // An array of several, or NumPy's bool.
+  return integer;
+}
 
 bool IsTensor(nb::handle key) {
   return nb::isinstance<Tensor>(key) && nb::cast<const Tensor&>(key).dtype() != DType::kBool;
@@ -33,7 +39,13 @@ bool IsTensor(nb::handle key) {
 /// One end of a slice: a number, or a tensor with one.
 Tensor EndOf(nb::handle end, int64_t otherwise, const Location& where) {
   if (end.is_none()) return Tensor::Of<int64_t>({otherwise});
-  if (!nb::isinstance<Tensor>(end)) return ToIntList(end, "a slice's end", where);
+  if (!nb::isinstance<Tensor>(end)) {
+    const Tensor made = ToIntList(end, "a slice's end", where);
+    if (made.elements() != 1)
+      eager::ThrowAt(where, StatusCode::kInvalidArgument,
+                     "an end or step of a slice has {} numbers; expected one", made.elements());
+    return made;
+  }
   return eager::Reshape({eager::Cast({nb::cast<const Tensor&>(end), where}, DType::kI64), where}, {1});
 }
 
@@ -47,8 +59,8 @@ class Indexer {
       tensor_ = eager::Unsqueeze(Operand(), {axis_++});
     } else if (PySlice_Check(key.ptr())) {
       Slice(key);
-    } else if (IsInteger(key)) {
-      Pick(As<int64_t>(key, eager::PlaceText(where_) + ": an index"), key);
+    } else if (const nb::object integer = IntegerOf(key); integer.is_valid()) {
+      Pick(As<int64_t>(integer, eager::PlaceText(where_) + ": an index"), key);
     } else if (IsTensor(key)) {
       const Tensor& indices = nb::cast<const Tensor&>(key);
       tensor_ = eager::Gather(Operand(), indices, axis_);

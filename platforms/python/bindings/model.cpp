@@ -156,12 +156,14 @@ SharedModel OpenBytes(nb::handle object) {
   return std::make_shared<OpenedModel>(std::vector<uint8_t>(first, first + bytes.view().bytes()));
 }
 
+/// The model may be closed while the caller has no GIL, or reads what Python has: who uses this keeps it.
 SignatureInfo SignatureNamed(const ModelHandle& handle, const std::optional<std::string>& name) {
   return FindSignature(handle.get().model(), name.value_or("")).info();
 }
 
 nb::object PreprocessFile(const ModelHandle& handle, const std::string& input, const std::string& path,
                           const std::optional<std::string>& signature) {
+  const SharedModel keep = handle.opened;
   const PortInfo& port = PortNamed(SignatureNamed(handle, signature).inputs, input, "input");
   TensorData tensor;
   {
@@ -173,6 +175,7 @@ nb::object PreprocessFile(const ModelHandle& handle, const std::string& input, c
 
 nb::object PreprocessPixels(const ModelHandle& handle, const std::string& input, nb::handle pixels,
                             int orientation, const std::optional<std::string>& signature) {
+  const SharedModel keep = handle.opened;
   const PortInfo& port = PortNamed(SignatureNamed(handle, signature).inputs, input, "input");
   const Borrowed borrowed(pixels, DType::kU8, "the picture");
   const TensorView& view = borrowed.view();
@@ -203,6 +206,7 @@ nb::object PreprocessPixels(const ModelHandle& handle, const std::string& input,
 
 nb::list Top(const ModelHandle& handle, const std::string& output, nb::handle scores, int64_t k, bool softmax,
              int64_t row, const std::optional<std::string>& signature) {
+  const SharedModel keep = handle.opened;
   const PortInfo& port = PortNamed(SignatureNamed(handle, signature).outputs, output, "output");
   const Borrowed borrowed(scores, port.dtype, "'" + output + "'");
   if (k < 1) Throw(StatusCode::kInvalidArgument, "the {} best classes were asked for; expected 1 or more", k);
@@ -222,6 +226,7 @@ nb::list Top(const ModelHandle& handle, const std::string& output, nb::handle sc
 /// Either way between real numbers and the integers of a quantised port.
 nb::object Requantize(const ModelHandle& handle, const std::string& name, bool is_input, nb::handle array,
                       bool to_integers, const std::optional<std::string>& signature) {
+  const SharedModel keep = handle.opened;
   const SignatureInfo info = SignatureNamed(handle, signature);
   const PortInfo& port =
       PortNamed(is_input ? info.inputs : info.outputs, name, is_input ? "input" : "output");

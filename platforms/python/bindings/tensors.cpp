@@ -233,7 +233,7 @@ bool IsOperand(nb::handle object) {
 
 DType OwnType(nb::handle object) {
   if (nb::isinstance<Tensor>(object)) return nb::cast<const Tensor&>(object).dtype();
-  if (nb::isinstance<Variable>(object)) return nb::cast<const Variable&>(object).state()->value.dtype();
+  if (nb::isinstance<Variable>(object)) return nb::cast<const Variable&>(object).state()->Get().dtype();
   if (IsNumber(object) || nb::isinstance<nb::list>(object) || nb::isinstance<nb::tuple>(object))
     return DType::kInvalid;
   return Borrowed(object, DType::kInvalid, "an operand").view().dtype;
@@ -374,22 +374,22 @@ void BindTensors(nb::module_& module) {
           nb::sig("def __init__(self, name: str, initial: typing.Any, dtype: typing.Any = None) -> None"))
       .def_prop_ro("name", &Variable::name, "What files call it.")
       .def_prop_ro(
-          "dtype", [](const Variable& self) { return NumpyType(self.state()->value.dtype()); },
+          "dtype", [](const Variable& self) { return NumpyType(self.state()->Get().dtype()); },
           "numpy.dtype of the elements.", nb::sig("def dtype(self) -> numpy.dtype"))
       .def_prop_ro(
-          "shape", [](const Variable& self) { return ToTuple(self.state()->value.shape()); }, "The extents.",
+          "shape", [](const Variable& self) { return ToTuple(self.state()->Get().shape()); }, "The extents.",
           nb::sig("def shape(self) -> tuple[int, ...]"))
       .def(
           "read", [](const Variable& self) { return self.Read(Here()); },
           "The value at this point of the program.")
       .def(
-          "numpy", [](const Variable& self) { return Numpy(self.state()->value); },
+          "numpy", [](const Variable& self) { return Numpy(self.state()->Get()); },
           nb::sig("def numpy(self) -> numpy.ndarray"), "The value outside of traces.")
       .def(
           "assign",
           [](Variable& self, nb::handle value) {
             const Location where = Here();
-            self.Assign(ToOperand(value, self.state()->value.dtype(), "the value", where), where);
+            self.Assign(ToOperand(value, self.state()->Get().dtype(), "the value", where), where);
           },
           nb::arg("value"), nb::sig("def assign(self, value: typing.Any) -> None"),
           "Raises :class:`InvalidArgument` where dtype or shape are others.")
@@ -397,11 +397,11 @@ void BindTensors(nb::module_& module) {
           "assign_add",
           [](Variable& self, nb::handle more) {
             const Location where = Here();
-            self.AssignAdd({ToOperand(more, self.state()->value.dtype(), "the value", where), where});
+            self.AssignAdd({ToOperand(more, self.state()->Get().dtype(), "the value", where), where});
           },
           nb::arg("more"), nb::sig("def assign_add(self, more: typing.Any) -> None"))
       .def("__repr__", [](const Variable& self) {
-        return fmt::format("<skiff.Variable '{}' {}>", self.name(), self.state()->value.TypeText());
+        return fmt::format("<skiff.Variable '{}' {}>", self.name(), self.state()->Get().TypeText());
       });
   BindArithmetic(variable);
 }

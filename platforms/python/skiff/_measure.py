@@ -10,7 +10,7 @@ import numpy as np
 
 from skiff import _skiff
 from skiff._arguments import chosen, listed, named, ranges, real, open_sizes, whole
-from skiff._convert import Sizes, dim_of
+from skiff._convert import Dim, Sizes, dim_of
 from skiff._errors import InvalidArgument
 from skiff._html import table
 from skiff._model import Model
@@ -87,7 +87,7 @@ class BucketProposal(NamedTuple):
     buckets: tuple[Bucket, ...]
     cost: float
     cost_of_one: float
-    dims: dict[str, tuple[int, int]]
+    dims: dict[str, tuple[int, int] | Dim]
 
     @property
     def buckets_option(self) -> dict[str, list[tuple[int, int]]]:
@@ -221,7 +221,7 @@ def propose_buckets(
         for name, dim in dims.items():
             if dim.max is None:
                 raise InvalidArgument(f"uniform: {name!r} needs a largest size, for example {{{name!r}: (1, 128)}}")
-        observed: Any = {name: (dim.min, dim.max) for name, dim in dims.items()}
+        observed: Any = {name: (dim.min, dim.max, dim.multiple) for name, dim in dims.items()}
     elif isinstance(shapes, (str, os.PathLike)):
         observed = path_of(shapes, "shapes")
     else:
@@ -239,7 +239,10 @@ def propose_buckets(
         tuple(Bucket(*bucket) for bucket in found["buckets"]),
         found["cost"],
         found["cost_of_one"],
-        found["contract"],
+        {
+            name: (low, high) if multiple == 1 or low == high else Dim(low, high, multiple)
+            for name, (low, high, multiple) in found["contract"].items()
+        },
     )
 
 

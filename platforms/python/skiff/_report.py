@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import tempfile
+import zipfile
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
 import numpy as np
@@ -69,7 +70,11 @@ def _path_of(model: Model | str | os.PathLike[str] | bytes) -> Iterator[str]:
 def _in_npz(arrays: Mapping[str, Any]) -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="skiff_report_") as folder:
         path = os.path.join(folder, "inputs.npz")
-        np.savez(path, **{name: np.asarray(array) for name, array in arrays.items()})
+        # As np.savez does it, whose own parameters have names that inputs may have, too.
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, array in arrays.items():
+                with archive.open(name + ".npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
         yield path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Any, Callable, Iterator
 
 import numpy as np
@@ -70,14 +69,10 @@ class Flat:
         return _rebuilder(value, [self.add_result(part, own, what) for own, (_, part) in zip(names, parts)])
 
     def _text(self, value: Any) -> str:
-        if isinstance(value, enum.Enum):
-            return str(value)
-        if value is None or isinstance(value, (bool, int, str, bytes)):
+        if value is None or type(value) in (bool, int, str, bytes) or isinstance(value, np.dtype):
             return repr(value)
-        if isinstance(value, float):
+        if type(value) is float:
             return value.hex()
-        if isinstance(value, (np.dtype, type)):
-            return str(value)
         self.kept.append(value)
         return f"<{type(value).__name__} at {id(value):#x}>"
 

@@ -495,3 +495,105 @@ def test_backends_and_passes():
             skiff.function(lambda x: x, **wrong)
     with pytest.raises(skiff.InvalidArgument, match="no-such-pass"):
         skiff.function(lambda x: x, disable_passes=["no-such-pass"])(x)
+
+
+def test_static_arguments_that_look_alike_are_others():
+    def scaled(factor):
+        class Kind:
+            scale = factor
+
+        return Kind
+
+    @skiff.function
+    def by_kind(x, kind):
+        return x * kind.scale
+
+    class Mode(enum.Enum):
+        HALF = 0.5
+        TWICE = 2.0
+
+        def __str__(self):
+            return "mode"
+
+    @skiff.function
+    def by_mode(x, mode):
+        return x * mode.value
+
+    x = skiff.Tensor([1.0])
+    assert [by_kind(x, scaled(factor)).item() for factor in (2.0, 3.0)] == [2, 3]
+    assert [by_mode(x, mode).item() for mode in Mode] == [0.5, 2]
+
+
+@pytest.mark.parametrize("scope", (skiff.ScopedRunEagerly, skiff.ScopedCheckEveryResult))
+def test_scopes_may_lie_in_themselves(scope):
+    seen = []
+
+    @skiff.function
+    def watched(x):
+        seen.append(isinstance(x, skiff.Tensor))
+        return ops.log(x)
+
+    def is_on():
+        if scope is skiff.ScopedRunEagerly:
+            before = len(seen)
+            watched(skiff.Tensor([1.0]))
+            watched(skiff.Tensor([1.0]))
+            return len(seen) == before + 2
+        try:
+            ops.log(skiff.Tensor([-1.0]))
+        except skiff.Error:
+            return True
+        return False
+
+    own = scope()
+    watched(skiff.Tensor([1.0]))
+    with own:
+        with own:
+            assert is_on()
+        assert is_on()
+    assert not is_on()
+
+
+def test_indices_and_numbers_that_do_not_fit():
+    x = skiff.Tensor([1.0, 2.0, 3.0])
+    assert x[np.int64(1)].item() == 2
+    for slices in (slice(None, None, []), slice([0, 1], None), slice(None, None, np.array([], np.int64))):
+        with pytest.raises(skiff.InvalidArgument, match="expected one"):
+            x[slices]
+    for dtype, value in (("i8", 300), ("u8", -1), ("i32", float("inf")), ("i64", float("nan"))):
+        with pytest.raises(skiff.InvalidArgument, match="cannot hold"):
+            ops.fill([1], dtype, value)
+    assert ops.fill([2], "i8", -128).numpy().tolist() == [-128, -128]
+
+
+def test_functions_of_two_threads_share_a_variable():
+    total = skiff.Variable("total", np.zeros(4, np.float32))
+
+    def adder():
+        @skiff.function
+        def add(x):
+            total.assign_add(x)
+            return total.read()
+
+        return add
+
+    ones = skiff.Tensor(np.ones(4, np.float32))
+    stop = threading.Event()
+    wrong = []
+
+    def work(add):
+        while not stop.is_set():
+            values = add(ones).numpy()
+            if not (values == values[0]).all():
+                wrong.append(values)
+
+    threads = [threading.Thread(target=work, args=(adder(),)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2000):
+        value = total.numpy()
+        assert (value == value[0]).all()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not wrong

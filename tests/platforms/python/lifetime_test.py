@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 
 import skiff
-from conftest import ADD, slow_source
+from conftest import ADD, CHARACTERS, slow_source
+
+NET = CHARACTERS / "characters.onnx"
 
 #: The sanitizer keeps freed memory for a while, so that its use is seen.
 SANITIZED = "SKIFF_SANITIZED" in os.environ
@@ -333,3 +335,18 @@ def test_a_killed_interpreter_says_nothing():
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0 and result.stderr == "", result
+
+
+@pytest.mark.parametrize("call", ("top", "preprocess"))
+def test_a_model_may_be_closed_by_what_it_reads(call):
+    model = skiff.convert(NET, image=skiff.Image((32, 32), mean=127.5, scale=1 / 128))
+    (name,) = [port.name for port in (model.outputs if call == "top" else model.inputs)]
+    like = np.ones(model.outputs[0].shape, np.float32) if call == "top" else np.ones((32, 32, 3), np.uint8)
+
+    class Closes:
+        def __array__(self, *_, **__):
+            model.close()
+            gc.collect()
+            return like
+
+    assert len(model.top(Closes()) if call == "top" else model.preprocess(name, Closes())) > 0

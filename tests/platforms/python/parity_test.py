@@ -266,3 +266,10 @@ def test_propose_buckets():
     for arguments, words in (({}, "one of them"), ({"uniform": {"n": (1, None)}}, "largest size"), ({"uniform": {"m": (1, 2)}}, "m")):
         with pytest.raises(skiff.InvalidArgument, match=words):
             skiff.propose_buckets(OPEN, **arguments)
+
+
+def test_propose_buckets_of_multiples():
+    proposal = skiff.propose_buckets(OPEN, uniform={"n": skiff.Dim(4, 16, multiple=4)}, max_plans=2, threads=1)
+    assert proposal.dims == {"n": skiff.Dim(4, 16, multiple=4)}
+    assert all(bucket.largest % 4 == 0 for bucket in proposal.buckets)
+    skiff.convert(OPEN, dims=proposal.dims, buckets=proposal.buckets_option)

@@ -87,3 +87,17 @@ def test_a_graph_is_a_picture():
     model = skiff.convert(ADD)
     assert model.graph.to_dot().startswith("digraph") and "Add" in model.graph.to_dot()
     assert model.graph._repr_html_().startswith("<iframe srcdoc=")
+
+
+@pytest.mark.parametrize("name", ("file", "allow_pickle", "arr_0"))
+def test_inputs_may_be_called_as_anything(name):
+    onnx = pytest.importorskip("onnx")
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", [name], ["y"])],
+        "g",
+        [value(name, onnx.TensorProto.FLOAT, [1, 4])],
+        [value("y", onnx.TensorProto.FLOAT, [1, 4])],
+    )
+    model = skiff.convert(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9))
+    assert skiff.report(model, inputs={name: np.ones((1, 4), np.float32)}, runs=1).data["sides"]
