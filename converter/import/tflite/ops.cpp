@@ -112,7 +112,8 @@ void BuildDirectTflite(TfliteBuilder& b) {
 
 void BuildLogicalTflite(TfliteBuilder& b) {
   for (size_t i = 0; i < b.input_count(); ++i) {
-    if (const DType dtype = b.DTypeOf(b.Input(i)); dtype != DType::kBool)
+    const DType dtype = b.TypeOf(b.Input(i)).dtype;
+    if (dtype != DType::kBool && dtype != DType::kInvalid)
       b.Invalid("its input {} is {}; {} was expected", i, DTypeName(dtype), DTypeName(DType::kBool));
   }
   BuildDirectTflite(b);
