@@ -3,6 +3,7 @@
 #include "cli/custom_options.h"
 #include "cli/dot.h"
 #include "cli/inspect.h"
+#include "cli/print.h"
 #include "cli/tool.h"
 #include "graph/custom_operators.h"
 #include "graph/evaluate.h"
@@ -158,7 +159,7 @@ std::pair<std::string, std::string> InspectSource(const std::string& path, const
     if (closed) InferShapes(graph);
     graphs.push_back({source->signatures()[i].name, std::move(graph)});
   }
-  return {cli::SourceText(name, graphs, nodes), JsonText(cli::SourceJson(name, graphs))};
+  return {cli::Visible(cli::SourceText(name, graphs, nodes)), JsonText(cli::SourceJson(name, graphs))};
 }
 
 std::pair<std::string, std::string> InspectModel(const ModelHandle& handle, const std::string& name,
@@ -166,7 +167,8 @@ std::pair<std::string, std::string> InspectModel(const ModelHandle& handle, cons
   const SharedModel model = handle.opened;
   handle.get();
   const Unlocked unlocked;
-  return {cli::SkiffText(name, model->model(), nodes), JsonText(cli::SkiffJson(name, model->model()))};
+  return {cli::Visible(cli::SkiffText(name, model->model(), nodes)),
+          JsonText(cli::SkiffJson(name, model->model()))};
 }
 
 /// Beside the source's own; none where it cannot be read, which is the business of who converts it.

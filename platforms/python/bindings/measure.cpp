@@ -1,6 +1,7 @@
 // Random inputs and measurements.
 
 #include "cli/bench_report.h"
+#include "cli/print.h"
 #include "cli/report_document.h"
 #include "cli/session_options.h"
 #include "platforms/python/bindings/options.h"
@@ -75,7 +76,7 @@ std::pair<std::string, std::string> Measure(const ModelHandle& handle, const std
   const BenchResult result =
       AtSizes(context.sizes, "sizes", [&] { return Bench(opened.model(), inputs, options); });
   context.backend = cli::BackendText(arguments.backend, result.target);
-  return {JsonText(cli::BenchJson(context, result)), cli::BenchText(context, result, top)};
+  return {JsonText(cli::BenchJson(context, result)), cli::Visible(cli::BenchText(context, result, top))};
 }
 
 /// The page of skiff report, its data, and notes.

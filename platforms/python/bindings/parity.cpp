@@ -3,6 +3,7 @@
 
 #include "cli/input_files.h"
 #include "cli/parity_report.h"
+#include "cli/print.h"
 #include "parity/sweep.h"
 #include "platforms/python/bindings/options.h"
 #include "platforms/python/bindings/support.h"
@@ -59,7 +60,7 @@ nb::dict Describe(const ParityReport& report) {
   result["backends"] = backends;
   result["refused"] = report.refused;
   result["verdict"] = cli::Verdict(report);
-  result["text"] = cli::ParityText(report);
+  result["text"] = cli::Visible(cli::ParityText(report));
   return result;
 }
 

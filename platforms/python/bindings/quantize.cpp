@@ -1,6 +1,7 @@
 // Quantising: the options are the tool's, the inputs and the score may be Python's.
 
 #include "cli/calibration_inputs.h"
+#include "cli/print.h"
 #include "cli/quantize_source.h"
 #include "platforms/python/bindings/options.h"
 #include "platforms/python/bindings/support.h"
@@ -60,7 +61,7 @@ nb::dict Quantize(const nb::dict& given, const nb::object& read, const nb::objec
     cli::Json json = cli::QuantizeJson(quantized.result, quantized.sizes, quantized.measure);
     json["source"] = json["file"] = name;
     facts = JsonText(cli::JsonDocument("quantize", json));
-    text = cli::QuantizeText(quantized.result, quantized.sizes, quantized.measure);
+    text = cli::Visible(cli::QuantizeText(quantized.result, quantized.sizes, quantized.measure));
     page = cli::QuantizePage(arguments, quantized, name, name);
   }
   nb::dict result;

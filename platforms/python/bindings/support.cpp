@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cli/print.h"
 #include "graph/error.h"
 #include "platforms/python/bindings/or_stop.h"
 #include "skiff/log.h"
@@ -34,8 +35,9 @@ PyObject* log_function = nullptr;
 
 void Raise(StatusCode code, const char* message) {
   PyObject* type = error_classes[static_cast<size_t>(code)];
-  // A message may have bytes of a file's names, which are no text.
-  PyObject* text = PyUnicode_DecodeUTF8(message, static_cast<Py_ssize_t>(std::strlen(message)), "replace");
+  // A message may have bytes of a file's names, which are no text, or act on a terminal.
+  const std::string shown = cli::Visible(message);
+  PyObject* text = PyUnicode_DecodeUTF8(shown.data(), static_cast<Py_ssize_t>(shown.size()), "replace");
   if (text == nullptr) return;
   PyErr_SetObject(type, text);
   Py_DECREF(text);

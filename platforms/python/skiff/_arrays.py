@@ -23,6 +23,8 @@ def as_array(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
     """
     if isinstance(value, Mapping):
         raise InvalidArgument(f"{what} is a {type(value).__name__}; session.run(arrays) takes arrays by name, and so does session(**arrays)")
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidArgument(f"{what} is a masked array; fill it first: array.filled(0)")
     try:
         if isinstance(value, (np.ndarray, np.generic)):
             array = np.asarray(value)
@@ -34,9 +36,12 @@ def as_array(value: Any, dtype: np.dtype, what: str) -> np.ndarray:
         raise
     except (OverflowError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidArgument(f"{what} is no array that NumPy can read: {error}") from error
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return np.require(array, requirements="C")
+    try:
+        if not array.dtype.isnative:
+            array = array.astype(array.dtype.newbyteorder("="))
+        return np.require(array, requirements="C")
+    except MemoryError as error:
+        raise OutOfMemory(f"{what} is {shown(array.shape)}, which is not in rows: there is no memory for a copy") from error
 
 
 # By the kind of a dtype, the kinds of Python's numbers that are of it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 import numpy as np
 
 from skiff import _skiff
-from skiff._arguments import shown
+from skiff._arguments import listed, shown
 from skiff._arrays import empty, has_tail
 from skiff._errors import InvalidArgument
 from skiff._ports import Signature
@@ -228,7 +228,7 @@ class Session(_skiff.Session):
         if port is None:
             names = ", ".join(repr(port.name) for port in self._signature.inputs)
             raise InvalidArgument(f"there is no input {name!r}; the inputs are {names}")
-        extents = port.shape if shape is None else tuple(shape)
+        extents = port.shape if shape is None else tuple(listed("shape", shape, "[2, 8]"))
         if not all(isinstance(extent, int) for extent in extents):
             raise InvalidArgument(f"input {name!r} is {port!r}: say which shape its memory is for, with numbers only")
         array = empty(extents, port.dtype)  # type: ignore[arg-type]

@@ -433,3 +433,19 @@ def test_arun(add):
         return await session.arun(A, b=B)
 
     np.testing.assert_array_equal(asyncio.run(main()).sum, A + 1)
+
+
+def test_what_is_no_array_is_named(open_shapes):
+    session = open_shapes.session()
+    name = open_shapes.inputs[0].name
+    with pytest.raises(skiff.InvalidArgument, match="shape is 3"):
+        session.input(name, 3)
+    masked = np.ma.array(np.ones((2, 4), np.float32), mask=True)
+    with pytest.raises(skiff.InvalidArgument, match="masked"):
+        session({name: masked})
+
+
+def test_names_in_errors_do_nothing_to_a_terminal():
+    with pytest.raises(skiff.Error) as error:
+        skiff.convert(b'graph g { input x: f32[1] y = Abs("\x1b[2J") output y }')
+    assert "\x1b" not in str(error.value)
