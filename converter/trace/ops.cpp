@@ -246,7 +246,10 @@ Tensor Tile(const Operand& x, const IntList& repeats) {
 }
 Tensor Fill(const IntList& shape, DType dtype, double value, const Location& where) {
   Within(PlaceText(where), [&] { return Tensor::Full(dtype, Shape(), value); });
-  const FillAttrs attrs{static_cast<int64_t>(dtype), static_cast<float>(value), static_cast<int64_t>(value)};
+  const int64_t integer = IsFloat(dtype)         ? 0
+                          : dtype == DType::kU64 ? static_cast<int64_t>(static_cast<uint64_t>(value))
+                                                 : static_cast<int64_t>(value);
+  const FillAttrs attrs{static_cast<int64_t>(dtype), static_cast<float>(value), integer};
   return ApplyOne(OpCode::kFill, attrs, {shape.tensor()}, where);
 }
 Tensor Range(const Operand& start, const Tensor& limit, const Tensor& delta) {

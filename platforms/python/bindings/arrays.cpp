@@ -18,6 +18,8 @@ constexpr const char* kNumpyNames[kDTypeCount] = {nullptr,  "float32", "float16"
 
 /// Kept for the life of the process: the interpreter may be gone before static objects are.
 PyObject* numpy_empty = nullptr;
+PyTypeObject* numpy_array = nullptr;
+PyTypeObject* numpy_scalar = nullptr;
 PyObject* as_array = nullptr;
 PyObject* numpy_types[kDTypeCount] = {};
 
@@ -70,6 +72,14 @@ DType TypeOfFormat(const char* format, Py_ssize_t bytes) {
     default:
       return DType::kInvalid;
   }
+}
+
+/// Whether the object's memory is all that it says: other classes of NumPy's arrays add to it, as masks, and
+/// scalars may be dates that show bytes.
+bool IsItsMemory(nb::handle object) {
+  PyTypeObject* type = Py_TYPE(object.ptr());
+  return type == numpy_array ||
+         (!PyType_IsSubtype(type, numpy_array) && !PyType_IsSubtype(type, numpy_scalar));
 }
 
 bool IsRowMajor(const Py_buffer& buffer) {
@@ -133,6 +143,8 @@ nb::dlpack::dtype DlpackType(DType dtype) {
 void ImportArrays() {
   const nb::module_ numpy = nb::module_::import_("numpy");
   numpy_empty = nb::object(numpy.attr("empty")).release().ptr();
+  numpy_array = reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("ndarray")).release().ptr());
+  numpy_scalar = reinterpret_cast<PyTypeObject*>(nb::object(numpy.attr("generic")).release().ptr());
   for (int i = 0; i < kDTypeCount; ++i) {
     if (kNumpyNames[i] != nullptr)
       numpy_types[i] = nb::object(numpy.attr("dtype")(kNumpyNames[i])).release().ptr();
@@ -174,7 +186,7 @@ bool Borrowed::TakeMemory(nb::handle object) {
 }
 
 Borrowed::Borrowed(nb::handle object, DType wanted, const std::string& what) {
-  if (TakeMemory(object)) return;
+  if (IsItsMemory(object) && TakeMemory(object)) return;
   const DType type = wanted == DType::kInvalid ? DType::kF32 : wanted;
   if (kNumpyNames[static_cast<size_t>(type)] == nullptr)
     Throw(StatusCode::kInvalidArgument,

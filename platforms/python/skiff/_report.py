@@ -124,7 +124,7 @@ def report(
             "signature": signature or "",
             "threads": threads or 0,
             "exact": exact,
-            "inputs": f"random:{seed}",
+            "inputs": f"random:{whole('seed', seed, 0)}",
             "input_files": [] if inputs is None else [files.enter_context(_in_npz(named("inputs", inputs, '{"x": array}')))],
             "input_ranges": [f"{name}={low}..{high}" for name, (low, high) in ranges(input_ranges).items()],
             "sizes": [f"{name}={size}" for name, size in open_sizes(sizes).items()],

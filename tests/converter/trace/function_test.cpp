@@ -268,6 +268,22 @@ TEST(Variable, IsSharedAndAssignedInTheOrderOfTheProgram) {
   EXPECT_ERROR(count.Assign(Row({1})), "variable 'count' is i32[] and cannot become f32[1]");
 }
 
+TEST(Variable, IsReadAndAssignedByThreads) {
+  Variable value("value", Row({0, 0}));
+  const auto work = [&](float number) {
+    Function put = [&](const Tensor& x) { value.Assign(x); };
+    const Tensor x = Row({number, number});
+    for (int i = 0; i < 500; ++i) {
+      put(x);
+      const std::vector<float> seen = value.Read().ToVector<float>();
+      ASSERT_EQ(seen[0], seen[1]);
+    }
+  };
+  std::thread other(work, 1.0f);
+  work(2.0f);
+  other.join();
+}
+
 TEST(Function, LargeInputsAreLentAndMayChange) {
   Function sum = [](const Tensor& x) { return ReduceSum(x); };
   for (int i = 1; i < 4; ++i)

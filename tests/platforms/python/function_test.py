@@ -564,6 +564,7 @@ def test_indices_and_numbers_that_do_not_fit():
         with pytest.raises(skiff.InvalidArgument, match="cannot hold"):
             ops.fill([1], dtype, value)
     assert ops.fill([2], "i8", -128).numpy().tolist() == [-128, -128]
+    assert ops.fill([1], "u64", 1.5e19).item() == 15 * 10**18 and np.isinf(ops.fill([1], "f32", float("inf")).item())
 
 
 def test_functions_of_two_threads_share_a_variable():

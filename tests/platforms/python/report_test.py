@@ -52,6 +52,8 @@ def test_what_is_wrong_is_named(tmp_path):
         skiff.report(model, backends="cuda")
     with pytest.raises(skiff.InvalidArgument, match="runs is 0"):
         skiff.report(model, runs=0)
+    with pytest.raises(skiff.InvalidArgument, match="^seed is -1"):
+        skiff.report(model, seed=-1)
     with pytest.raises(skiff.InvalidArgument, match="made from this source"):
         skiff.report(model, NET, runs=2)
     with pytest.raises(skiff.IoError):

@@ -440,9 +440,16 @@ def test_what_is_no_array_is_named(open_shapes):
     name = open_shapes.inputs[0].name
     with pytest.raises(skiff.InvalidArgument, match="shape is 3"):
         session.input(name, 3)
-    masked = np.ma.array(np.ones((2, 4), np.float32), mask=True)
-    with pytest.raises(skiff.InvalidArgument, match="masked"):
-        session({name: masked})
+    ones = np.ones((2, 4), np.float32)
+    for masked in (np.ma.array(ones, mask=True), np.ma.array(ones)[::-1]):
+        with pytest.raises(skiff.InvalidArgument, match=f"input '{name}' is a masked array"):
+            session(masked)
+    for date in (np.datetime64("2026-01-01"), np.timedelta64(1, "s"), np.bytes_(b"ab")):
+        with pytest.raises(skiff.InvalidArgument, match="which Skiff does not have"):
+            skiff.Tensor(date)
+    np.testing.assert_array_equal(session(ones.view(np.matrix))[0], session(ones)[0])  # NumPy's other classes are arrays.
+    with pytest.raises(skiff.OutOfMemory, match=f"input '{name}' is .*no memory for a copy"):
+        session(np.broadcast_to(np.float32(1), (2**40, 4)))
 
 
 def test_names_in_errors_do_nothing_to_a_terminal():
