@@ -143,6 +143,17 @@ TEST(ProposeBuckets, OfVeryManySizes) {
     EXPECT_NEAR(bucket.calls, static_cast<double>(bucket.largest - bucket.smallest + 1) / 90000, 1e-9);
 }
 
+TEST(ProposeBuckets, KeepsMultiples) {
+  BucketOptions options;
+  options.threads = 1;
+  const BucketProposal proposal =
+      ProposeBuckets(OpenGraph(), UniformShapes({{"n", DimRange(3, 20, 4)}}), options);
+  const DimRange& range = proposal.contract.at("n");
+  EXPECT_EQ(range.min, 4);
+  EXPECT_EQ(range.max, 20);
+  EXPECT_EQ(range.multiple, 4);
+}
+
 TEST(ProposeBuckets, NamesWhatDoesNotFitTheModel) {
   ObservedShapes shapes;
   shapes.rows = {{{{"m", 4}}, 1}};

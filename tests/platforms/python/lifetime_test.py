@@ -339,7 +339,7 @@ def test_a_killed_interpreter_says_nothing():
 
 @pytest.mark.parametrize("call", ("top", "preprocess"))
 def test_a_model_may_be_closed_by_what_it_reads(call):
-    model = skiff.convert(NET, image=skiff.Image((32, 32), mean=127.5, scale=1 / 128))
+    model = skiff.convert(NET, image=skiff.Image((32, 32), mean=127.5, scale=1 / 128), labels=CHARACTERS / "labels.txt")
     (name,) = [port.name for port in (model.outputs if call == "top" else model.inputs)]
     like = np.ones(model.outputs[0].shape, np.float32) if call == "top" else np.ones((32, 32, 3), np.uint8)
 
