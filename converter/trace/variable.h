@@ -13,7 +13,8 @@ namespace skiff::eager {
 /// Functions that share it run on several threads: each sees a whole value.
 class VariableState {
  public:
-  VariableState(std::string name, Tensor initial) : name(std::move(name)), value_(std::move(initial)) {}
+  VariableState(std::string variable, Tensor initial)
+      : name(std::move(variable)), value_(std::move(initial)) {}
 
   const std::string name;
   Tensor Get() const {

@@ -39,37 +39,6 @@ TEST(TfliteErrors, MisalignedZeroPoints) {
               HasSubstr("the zero points of tensor 0 of subgraph 0 are misaligned"));
 }
 
-/// Codes of 2 bits are read, and not computed.
-TEST(TfliteErrors, OnlyConstantsAreOfTwoBits) {
-  for (const int32_t tensor : {0, 1})
-    ExpectError(
-        Changed("abs_f32", [=](auto& model) { Tensor(model, tensor).type = tflite::TensorType::INT2; }),
-        StatusCode::kUnsupported, HasSubstr("INT2"));
-}
-
-/// A loop whose body hands on all that it gets changes nothing, however often it runs.
-TEST(TfliteErrors, ALoopThatChangesNothingIsNone) {
-  const Bytes bytes = Changed("abs_f32", [](tflite::ModelT& model) {
-    using Op = tflite::BuiltinOperator;
-    for (int i = 0; i < 2; ++i) model.subgraphs.push_back(std::make_unique<tflite::SubGraphT>());
-    tflite::SubGraphT& condition = *model.subgraphs[1];
-    condition.inputs = {AddTensor(condition, tflite::TensorType::FLOAT32, {})};
-    condition.outputs = {AddTensor(condition, tflite::TensorType::BOOL, {})};
-    AddNode(model, condition, Op::LESS, {0, 0}, condition.outputs);
-    tflite::SubGraphT& body = *model.subgraphs[2];
-    body.inputs = body.outputs = {AddTensor(body, tflite::TensorType::FLOAT32, {})};
-    tflite::SubGraphT& main = *model.subgraphs[0];
-    main.inputs.push_back(AddTensor(main, tflite::TensorType::FLOAT32, {}));
-    main.outputs.push_back(AddTensor(main, tflite::TensorType::FLOAT32, {}));
-    tflite::WhileOptionsT options;
-    options.cond_subgraph = 1;
-    options.body_subgraph = 2;
-    AddNode(model, main, Op::WHILE, {main.inputs[1]}, {main.outputs[1]}).options.Set(options);
-  });
-  const Graph graph = ImportTfliteBytes(bytes.data(), bytes.size());
-  for (const NodeId id : graph.TopologicalOrder()) EXPECT_TRUE(graph.node(id).bodies.empty());
-}
-
 TEST(TfliteErrors, AnotherVersionOfTheFormat) {
   ExpectError(Changed("abs_f32", [](auto& model) { model.version = 2; }), StatusCode::kUnsupported,
               HasSubstr("version 2 of the TensorFlow Lite format; 3 was expected"));

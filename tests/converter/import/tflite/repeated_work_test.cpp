@@ -49,39 +49,6 @@ Bytes Branches(int count) {
   });
 }
 
-/// Each subgraph asks the next one twice, as both branches of an IF.
-Bytes SharedBranches(int count) {
-  return Changed("abs_f32", [=](tflite::ModelT& model) {
-    tflite::IfOptionsT options;
-    for (int i = 0; i < count; ++i) {
-      model.subgraphs.push_back(std::make_unique<tflite::SubGraphT>());
-      tflite::SubGraphT& body = *model.subgraphs.back();
-      body.inputs = {AddTensor(body, Type::BOOL, {1}), AddTensor(body, Type::FLOAT32, {1})};
-      body.outputs = {AddTensor(body, Type::FLOAT32, {1})};
-      options.then_subgraph = options.else_subgraph = i + 2;
-      if (i + 1 < count) {
-        AddNode(model, body, Op::IF, body.inputs, body.outputs).options.Set(options);
-      } else {
-        AddNode(model, body, Op::NEG, {1}, body.outputs);
-      }
-    }
-    tflite::SubGraphT& main = *model.subgraphs[0];
-    const int32_t condition = AddTensor(main, Type::BOOL, {1});
-    main.inputs.push_back(condition);
-    options.then_subgraph = options.else_subgraph = 1;
-    main.outputs.push_back(AddTensor(main, Type::FLOAT32, {1}));
-    AddNode(model, main, Op::IF, {condition, main.inputs[0]}, {main.outputs.back()}).options.Set(options);
-  });
-}
-
-/// What lies deep is gone through with each graph around it.
-TEST(TfliteRepeatedWork, SubgraphsInEachOther) {
-  const Bytes modest = SharedBranches(8);
-  EXPECT_EQ(ImportTfliteBytes(modest.data(), modest.size()).TopologicalOrder().size(), 2u);
-  ExpectError(SharedBranches(13), StatusCode::kUnsupported,
-              HasSubstr("the model has more than 200000 operators, inputs and outputs"));
-}
-
 /// The operators of a branch count although the first is the last that is imported.
 TEST(TfliteRepeatedWork, SubgraphsThatCannotBeImported) {
   ExpectError(Branches(100), StatusCode::kUnsupported, HasSubstr("is read by what has no state of its own"));
