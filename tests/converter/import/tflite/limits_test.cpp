@@ -255,8 +255,9 @@ TEST(TfliteLimits, SubgraphsThatMultiply) {
   const Bytes nested = Branches(16, 1);
   EXPECT_NO_THROW(ImportTfliteBytes(nested.data(), nested.size()));
   ExpectError(Branches(17, 1), StatusCode::kInvalidModel, HasSubstr("lies in more than 16 subgraphs"));
-  ExpectError(Branches(5, 12), StatusCode::kUnsupported,
-              HasSubstr("the model has more than 200000 operators, inputs and outputs"));
+  for (const auto& [depth, width] : {std::pair(5, 12), std::pair(13, 2)})  // Wide ones, and deep ones.
+    ExpectError(Branches(depth, width), StatusCode::kUnsupported,
+                HasSubstr("the model has more than 200000 operators, inputs and outputs"));
 }
 
 /// The signatures of a file share its operators, and each of them is converted.

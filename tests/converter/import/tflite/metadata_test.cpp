@@ -32,6 +32,7 @@ struct TestNet {
   int channels = 3;
   float scale = 0;  ///< 0: not quantised.
   int zero_point = 0;
+  std::vector<int> signature = {};  ///< Of the picture; may be another shape.
 };
 
 std::unique_ptr<md::PackedFileT> Packed(const char* name, md::FileKind kind) {
@@ -87,6 +88,7 @@ std::string NetWith(const TestNet& net, const std::vector<uint8_t>& metadata, ui
     auto tensor = std::make_unique<tflite::TensorT>();
     tensor->name = shape.size() == 4 ? "picture" : "scores";
     tensor->shape = shape;
+    if (shape.size() == 4) tensor->shape_signature = net.signature;
     tensor->type = net.type;
     if (net.scale > 0) {
       tensor->quantization = std::make_unique<tflite::QuantizationT>();
@@ -191,6 +193,13 @@ TEST(TfliteMetadata, QuantisedPictures) {
     EXPECT_THAT(unknown.written.images, IsEmpty());
     EXPECT_THAT(unknown.left_out, IsEmpty());
   }
+}
+
+/// The picture is the one that the graph has as its input.
+TEST(TfliteMetadata, PicturesOfTwoShapes) {
+  const TestNet net{tflite::TensorType::UINT8, 3, 0.0078125f, 128, {1, 2, 2, 6}};
+  const auto outcome = Convert(WithArchive(NetWith(net, BytesOf(Described({}, {}))), Lines(24)));
+  EXPECT_THAT(outcome.written.images, IsEmpty());
 }
 
 TEST(TfliteMetadata, TheUsersOptionsWin) {
