@@ -59,7 +59,7 @@ nb::dict Describe(const ParityReport& report) {
   result["eager_expected"] = Describe(report.eager_expected);
   result["backends"] = backends;
   result["refused"] = report.refused;
-  result["verdict"] = cli::Verdict(report);
+  result["verdict"] = cli::OneLine(cli::Verdict(report));
   result["text"] = cli::Visible(cli::ParityText(report));
   return result;
 }

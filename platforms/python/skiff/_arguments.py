@@ -16,6 +16,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"of type {type(value).__name__}"
 
 
+def one_line(name: str) -> str:
+    """A name of a file's that does nothing to a terminal: what is not printable is written as repr() does."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name)
+
+
 def chosen(what: str, value: str, allowed: tuple[str, ...]) -> str:
     """One of several words."""
     if value not in allowed:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 import numpy as np
 
 from skiff import _skiff
-from skiff._arguments import chosen, finite, listed, named, ranges, open_sizes, shown, whole
+from skiff._arguments import chosen, finite, listed, named, one_line, ranges, open_sizes, shown, whole
 from skiff._convert import Sizes, conversion_options, named_dims
 from skiff._errors import InvalidArgument, ParityError, Unsupported
 from skiff._html import table
@@ -154,7 +154,7 @@ class ParityReport:
             return "PARITY FAILED: nothing was compared"
         for case in self.cases:
             if not case.ok:
-                where = ", ".join(filter(None, (self._of(case), case.sizes, f"step {case.step}" if case.step else "")))
+                where = ", ".join(filter(None, (self._of(case), one_line(case.sizes), f"step {case.step}" if case.step else "")))
                 return case.verdict.replace("PARITY FAILED: ", f"PARITY FAILED at {where}: ") if where else case.verdict
         if not self.ok:
             return "PARITY FAILED: the source refuses all of these inputs, so that nothing was compared"
@@ -175,7 +175,7 @@ class ParityReport:
     def __str__(self) -> str:
         parts = []
         for case in self.cases:
-            heading = ", ".join(filter(None, (self._of(case), case.sizes, f"step {case.step}" if case.step else "")))
+            heading = ", ".join(filter(None, (self._of(case), one_line(case.sizes), f"step {case.step}" if case.step else "")))
             parts.append(f"{heading}\n{case.text}" if heading else case.text)
         if len(self.cases) > 1:
             parts.append(self.verdict + "\n")

@@ -7,6 +7,8 @@ from typing import Any, Mapping
 
 import numpy as np
 
+from skiff._arguments import one_line
+
 
 @dataclasses.dataclass(frozen=True)
 class Quantization:
@@ -50,7 +52,7 @@ class Port:
 
     def __repr__(self) -> str:
         quantized = ", quantized" if self.quantization else ""
-        extents = ", ".join(str(extent) for extent in self.shape)
+        extents = ", ".join(one_line(str(extent)) for extent in self.shape)
         return f"Port({self.name!r}: {self.dtype} [{extents}]{quantized})"
 
 

@@ -273,3 +273,23 @@ def test_propose_buckets_of_multiples():
     assert proposal.dims == {"n": skiff.Dim(4, 16, multiple=4)}
     assert all(bucket.largest % 4 == 0 for bucket in proposal.buckets)
     skiff.convert(OPEN, dims=proposal.dims, buckets=proposal.buckets_option)
+
+
+def test_names_do_nothing_to_a_terminal():
+    onnx = pytest.importorskip("onnx")
+    hostile = "\x1b[2J\x07\n\x85"
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x" + hostile], ["y" + hostile], name="relu" + hostile)],
+        "g" + hostile,
+        [value("x" + hostile, onnx.TensorProto.FLOAT, ["n" + hostile, 4])],
+        [value("y" + hostile, onnx.TensorProto.FLOAT, ["n" + hostile, 4])],
+    )
+    source = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=9)
+    model = skiff.convert(source)
+    wrong = {"y" + hostile: np.full((2, 4), 9, np.float32)}
+    given = {"x" + hostile: np.ones((2, 4), np.float32)}
+    failed = skiff.parity(source, model, inputs=given, expect=wrong)
+    assert not failed.ok
+    for shown in (model, model.inputs, skiff.inspect(model), skiff.inspect(source), skiff.bench(model, runs=1), failed.verdict, failed, skiff.parity(source)):
+        assert not {"\x1b", "\x07", "\x85"} & set(str(shown)), repr(str(shown))
