@@ -197,11 +197,11 @@ nb::bytes Serialize(const nb::list& signatures) {
 /// Scopes of this thread, as a context manager, which may be entered again before it is left.
 template <class Scope>
 struct Entered {
-  explicit Entered(bool wanted) : on(wanted) {}
+  explicit Entered(bool is_on) : on(is_on) {}
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
 
-  bool on;
+  const bool on;
   std::vector<std::unique_ptr<Scope>> scopes;
 };
 
@@ -209,7 +209,8 @@ template <class Scope>
 void BindScope(nb::module_& module, const char* name, const char* doc) {
   using Manager = Entered<Scope>;
   nb::class_<Manager>(module, name, doc)
-      .def(nb::init<bool>(), nb::arg("on") = true)
+      .def(
+          "__init__", [](Manager* self, bool on) { new (self) Manager(on); }, nb::arg("on") = true)
       .def("__enter__", [](Manager& self) { self.scopes.push_back(std::make_unique<Scope>(self.on)); })
       .def(
           "__exit__",
