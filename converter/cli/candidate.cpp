@@ -54,8 +54,6 @@ std::string OutputOf(const std::string& command) {
   return output;
 }
 
-std::string CandidateFile(const std::string& output) { return output + ".candidate.skiff"; }
-
 bool IsOfWord(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
 
 /// Not the "inf" of "inference", nor the 50 of "resnet50".
@@ -82,7 +80,9 @@ double LastNumber(const std::string& output, const std::string& command) {
 
 }  // namespace
 
-std::string CheckCandidateFile(const std::string& output) {
+std::string CandidateFile(const std::string& output) { return output + ".candidate.skiff"; }
+
+void CheckNoCandidate(const std::string& output) {
   const std::string file = CandidateFile(output);
   std::error_code error;
   if (std::filesystem::exists(file, error))
@@ -91,7 +91,6 @@ std::string CheckCandidateFile(const std::string& output) {
           "remove "
           "it, or choose another -o",
           file);
-  return file;
 }
 
 Candidates::Candidates(std::string signature, ConvertOptions options, std::string output, NamedTensors inputs)

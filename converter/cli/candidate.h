@@ -31,9 +31,10 @@ class Candidates {
   NamedTensors inputs_;
 };
 
-/// Where candidates lie for a command that measures them, beside the file that will be. Throws Error where
-/// something is there.
-std::string CheckCandidateFile(const std::string& output);
+/// Where candidates lie for a command that measures them, beside the file that will be.
+std::string CandidateFile(const std::string& output);
+/// Throws Error where something is there.
+void CheckNoCandidate(const std::string& output);
 
 /// What a candidate is called in a command.
 inline constexpr const char* kCandidate = "{}";

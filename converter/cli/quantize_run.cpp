@@ -44,7 +44,10 @@ int RunQuantize(const QuantizeArguments& arguments) {
   files.ReadsCalibration(arguments.calibrate);
   const std::string output = files.Writes("-o", arguments.output);
   const std::string report = files.Writes("--report", arguments.report);
-  if (!arguments.score.empty()) files.Writes("--score", CheckCandidateFile(output));
+  if (!arguments.score.empty()) {
+    files.Writes("--score", CandidateFile(output));
+    CheckNoCandidate(output);
+  }
   if (IsDrawn(arguments.calibrate)) PrintNote(kDrawnNote);
   StepTimes times;
   const Quantized quantized = QuantizeAndWrite(arguments, output, times);

@@ -116,7 +116,7 @@ std::vector<BadInput> BadUsage() {
             {"--atol", "must be 0 or more", "not -1"}),
       Usage("ToleranceOfNoNumber", {"parity", "a.onnx", "--rtol", "nan"}, {"--rtol", "must be 0 or more"}),
       Usage("NoBytesAtMost", {"quantize", "a.onnx", "-o", "b.skiff", "--max-bytes", "0"},
-            {"--max-bytes", "must be above 0"}),
+            {"--max-bytes", "must be a whole number from 1"}),
       Usage("NegativeTime", {"quantize", "a.onnx", "-o", "b.skiff", "--max-ms", "-2.5"},
             {"--max-ms", "must be above 0", "not -2.5"}),
       Usage("PercentileBeyondAll", {"quantize", "a.onnx", "-o", "b.skiff", "--percentile", "101"},

@@ -26,7 +26,7 @@ TEST(Visible, OneLineHasNoOther) { EXPECT_EQ(OneLine("a\nb\tc\x1b[31m"), "a\\x0a
 TEST(Visible, ANameForgesNoLineOfATable) {
   Table table({{"node"}, {"verdict"}});
   table.Add({"a\nFAILED", "\x1b[32mPARITY OK\x1b[0m"});
-  EXPECT_EQ(table.ToString(), "node        verdict\na\\x0aFAILED  \x1b[32mPARITY OK\x1b[0m\n");
+  EXPECT_EQ(table.ToString(), "node         verdict\na\\x0aFAILED  \x1b[32mPARITY OK\x1b[0m\n");
 }
 
 TEST(ShellWord, IsQuotedWhereItMustBe) {

@@ -45,7 +45,7 @@ TEST(FoldConstants, GraphsOfOneFileShareTheBudget) {
     return ConstantBytes(graph);
   };
   EXPECT_GE(folded(1), uint64_t{100} << 20);
-  EXPECT_LE(folded(64), uint64_t{5} << 20);
+  EXPECT_LE(folded(64), uint64_t{10} << 20) << "its 4 MiB, beside those that folding has freed";
   EXPECT_GE(folded(64), uint64_t{1} << 20) << "what is modest is folded";
 }
 
