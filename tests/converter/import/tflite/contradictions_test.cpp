@@ -113,7 +113,7 @@ Bytes Update(tflite::Activation of_sum, tflite::Activation of_place) {
   return Changed("abs_f32", [=](tflite::ModelT& model) {
     tflite::SubGraphT& main = *model.subgraphs[0];
     main.operators.clear();
-    const auto ints = [&](std::vector<int8_t> numbers) {
+    const auto ints = [&](const std::vector<int8_t>& numbers) {
       std::vector<uint8_t> bytes;
       for (const int8_t number : numbers) {
         bytes.push_back(static_cast<uint8_t>(number));

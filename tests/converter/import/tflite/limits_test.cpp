@@ -240,7 +240,7 @@ Bytes Branches(int depth, int width) {
         tflite::IfOptionsT options;
         options.then_subgraph = level + 1;
         options.else_subgraph = depth;
-        node->options.Set(std::move(options));
+        node->options.Set(options);
         graph.operators.push_back(std::move(node));
         graph.tensors.push_back(std::make_unique<tflite::TensorT>(*graph.tensors[0]));
         graph.tensors.back()->name = "made_" + std::to_string(i);
