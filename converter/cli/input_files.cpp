@@ -115,7 +115,7 @@ std::vector<std::string> FindTensorFiles(const fs::path& folder, const std::stri
   std::vector<std::string> by_number;
   for (size_t i = 0; i < ports.size(); ++i) {
     const std::string& name = names.at(ports[i]);
-    by_name.push_back(FirstFound(folder, {kind + "_" + name, name}));
+    by_name.push_back(FirstFound(folder, {fmt::format("{}_{}", kind, name), name}));
     by_number.push_back(FindFile(folder, fmt::format("{}_{}", kind, i)));
   }
   const auto all = [](const std::vector<std::string>& files) {
@@ -127,7 +127,8 @@ std::vector<std::string> FindTensorFiles(const fs::path& folder, const std::stri
     // Of a name that is a number itself, as PyTorch gives them, the file with that number is another port's.
     const std::string& name = names.at(ports[i]);
     const bool is_number = name.find_first_not_of("0123456789") == std::string::npos;
-    const std::string named = is_number ? FirstFound(folder, {name, kind + "_" + name}) : by_name[i];
+    const std::string named =
+        is_number ? FirstFound(folder, {name, fmt::format("{}_{}", kind, name)}) : by_name[i];
     const bool number_first = numbered || is_number;
     const std::string& first = number_first ? by_number[i] : named;
     files.push_back(!first.empty() ? first : number_first ? named : by_number[i]);
