@@ -40,7 +40,7 @@ bool IsTensor(nb::handle key) {
 Tensor EndOf(nb::handle end, int64_t otherwise, const Location& where) {
   if (end.is_none()) return Tensor::Of<int64_t>({otherwise});
   if (!nb::isinstance<Tensor>(end)) {
-    const Tensor made = ToIntList(end, "a slice's end", where);
+    Tensor made = ToIntList(end, "a slice's end", where);
     if (made.elements() != 1)
       eager::ThrowAt(where, StatusCode::kInvalidArgument,
                      "an end or step of a slice has {} numbers; expected one", made.elements());
