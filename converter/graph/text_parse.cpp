@@ -4,7 +4,6 @@
 #include <iterator>
 #include <set>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include "core/code_range.h"
@@ -13,6 +12,7 @@
 #include "graph/bodies.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
+#include "graph/symbol_index.h"
 #include "graph/text.h"
 #include "graph/text_grammar.h"
 #include "graph/text_lexer.h"
@@ -170,17 +170,9 @@ class Parser {
     return dtype;
   }
 
-  /// As Graph::AddSymbol, which goes through all of them: a text may have very many. Bodies share the
-  /// numbers.
-  SymbolId FindOrAddSymbol(const std::string& name) {
-    const auto [place, added] = symbols_.try_emplace(name, static_cast<SymbolId>(graph_.symbols().size()));
-    if (added) graph_.symbols().emplace_back().name = name;
-    return place->second;
-  }
-
   Dim TakeDim() {
     if (lexer_.next().kind == TokenKind::kName) {
-      const SymbolId symbol = FindOrAddSymbol(lexer_.Take().text);
+      const SymbolId symbol = symbols_.Add(graph_, lexer_.Take().text);
       return Dim::OfSymbol(symbol, graph_.symbols()[static_cast<size_t>(symbol)]);
     }
     const Token at = lexer_.next();
@@ -294,7 +286,7 @@ class Parser {
   }
 
   void SymbolStatement() {
-    const SymbolId id = FindOrAddSymbol(TakeName("the symbol's name").text);
+    const SymbolId id = symbols_.Add(graph_, TakeName("the symbol's name").text);
     Symbol& symbol = graph_.symbols()[static_cast<size_t>(id)];
     Expect(":");
     symbol.min = TakeInteger();
@@ -510,7 +502,7 @@ class Parser {
 
   Lexer lexer_;
   Graph graph_;
-  std::unordered_map<std::string, SymbolId> symbols_;
+  SymbolIndex symbols_;
   int64_t bytes_left_to_draw_ = kMostDrawnBytes;
   int64_t body_symbols_left_ = kMostBodySymbols;
   int body_depth_ = 0;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/symbol_index.h"
 #include "import/import_model.h"
 #include "import/onnx/builder.h"
 #include "import/onnx/external_data.h"
@@ -84,8 +85,6 @@ class OnnxImporter {
   void AddTexts(const onnx::TensorProto& tensor, Scope& scope);
   /// Whether an input stands for texts.
   bool ReadsTexts(const std::vector<ValueId>& inputs) const;
-  /// Of the inputs, as Graph::AddSymbol, which goes through all of them.
-  SymbolId SymbolOf(const std::string& name);
   /// `own_sizes`: open extents have names of their own, because each tensor of a sequence has its sizes.
   std::vector<Dim> ReadDims(const std::string& name, const onnx::TypeProto::Tensor& type, bool own_sizes);
 
@@ -131,7 +130,7 @@ class OnnxImporter {
   Graph graph_;
   OnnxBuilder::UntypedReasons untyped_;
   std::map<std::array<std::string, 3>, Function> functions_;  ///< By domain, name and overload.
-  std::unordered_map<std::string, SymbolId> symbols_;         ///< Of the inputs, by name.
+  SymbolIndex symbols_;                                       ///< Of the inputs.
   std::unordered_map<std::string, const onnx::TypeProto::Tensor*>
       declared_;  ///< value_info: the fallback where inference gives up.
   Problems problems_;

@@ -34,12 +34,6 @@ const char* RemedyOfOnnxType(int32_t type) {
                                            : "Export with float32 instead.";
 }
 
-SymbolId OnnxImporter::SymbolOf(const std::string& name) {
-  const auto [place, added] = symbols_.try_emplace(name, static_cast<SymbolId>(graph_.symbols().size()));
-  if (added) graph_.symbols().emplace_back().name = name;
-  return place->second;
-}
-
 std::vector<Dim> OnnxImporter::ReadDims(const std::string& name, const onnx::TypeProto::Tensor& type,
                                         bool own_sizes) {
   const auto& shape = type.shape();
@@ -55,8 +49,8 @@ std::vector<Dim> OnnxImporter::ReadDims(const std::string& name, const onnx::Typ
     const bool open = !dim.has_dim_value() || dim.dim_value() == -1 || dim.dim_value() == 0;
     if (open) {
       const std::string fresh = fmt::format("{}#{}", name, axis);
-      dims.push_back(
-          Dim::OfSymbol(SymbolOf(own_sizes || IsPlaceholder(dim.dim_param()) ? fresh : dim.dim_param())));
+      dims.push_back(Dim::OfSymbol(
+          symbols_.Add(graph_, own_sizes || IsPlaceholder(dim.dim_param()) ? fresh : dim.dim_param())));
       continue;
     }
     if (dim.dim_value() < 0) {
@@ -89,7 +83,7 @@ ValueId OnnxImporter::AddTensorInput(const std::string& name, const onnx::TypePr
             "shape, whose dimensions may be symbolic",
             name, name);
     for (size_t axis = 0; axis < rank->second; ++axis)
-      dims.push_back(Dim::OfSymbol(SymbolOf(fmt::format("{}#{}", name, axis))));
+      dims.push_back(Dim::OfSymbol(symbols_.Add(graph_, fmt::format("{}#{}", name, axis))));
   }
   const ValueId input = graph_.AddInput(name, dtype, std::move(dims));
   NoteWiderPort("input", name, type.elem_type(), input);
