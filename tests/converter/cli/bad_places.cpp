@@ -161,6 +161,9 @@ std::vector<BadInput> OverOutputs() {
       OfFolder("TraceIsItsOutput",
                {"bench", "FOLDER/good.skiff", "--trace", "FOLDER/in/y.npy", "-o", "FOLDER/in"},
                {"its y.npy would overwrite", "which --trace writes"}),
+      OfFolder("TraceIsItsFolder",
+               {"bench", "FOLDER/good.skiff", "--trace", "FOLDER/new", "-o", "FOLDER/in/../new"},
+               {"a folder is to be where --trace writes a file", "choose another folder"}),
   };
 }
 

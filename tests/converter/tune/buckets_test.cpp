@@ -42,6 +42,7 @@ TEST(ObservedShapes, ErrorsNameTheLine) {
   EXPECT_THAT(ReadError("seq\n-1\n"), HasSubstr("'-1' is no size"));
   EXPECT_THAT(ReadError("seq\n4\n0\n"), HasSubstr("line 3: '0' is no size of 'seq'; a whole number from 1"));
   EXPECT_THAT(ReadError("seq,count\n4,0\n"), HasSubstr("line 2: '0' is no number of calls"));
+  EXPECT_THAT(ReadError("n,seq,n\n1,2,3\n"), HasSubstr("column 'n' is there twice"));
 }
 
 TEST(ObservedShapes, AreReadOfNoDevice) {
@@ -152,6 +153,15 @@ TEST(ProposeBuckets, KeepsMultiples) {
   EXPECT_EQ(range.min, 4);
   EXPECT_EQ(range.max, 20);
   EXPECT_EQ(range.multiple, 4);
+}
+
+TEST(ProposeBuckets, NeedsAnOpenDimension) {
+  try {
+    ProposeBuckets(ParseGraph("graph g { input x: f32[2] y = Abs(x) output y }"), {{{{}, 1}}, {}}, {});
+    FAIL() << "no Error was thrown";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the model has no open dimension"));
+  }
 }
 
 TEST(ProposeBuckets, NamesWhatDoesNotFitTheModel) {

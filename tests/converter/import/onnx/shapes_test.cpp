@@ -265,5 +265,21 @@ TEST(OnnxShapes, SqueezeWithoutAxesSaysWhatToDo) {
   EXPECT_NO_THROW(convert({{}, {{"batch", 1}}}));
 }
 
+/// No extent is left for a Reshape to tell, which it cannot where there are no elements.
+TEST(OnnxShapes, BlocksOfNoPictures) {
+  for (const bool to_space : {true, false}) {
+    OnnxModel model;
+    auto* shape = model.AddInput("x", {})->mutable_type()->mutable_tensor_type()->mutable_shape();
+    shape->add_dim()->set_dim_param("n");
+    for (const int64_t extent : {8, 4, 6}) shape->add_dim()->set_dim_value(extent);
+    SetInt(model.AddNode(to_space ? "DepthToSpace" : "SpaceToDepth", {"x"}, {"y"}), "blocksize", 2);
+    model.AddOutput("y");
+    for (const int64_t pictures : {0, 1}) {
+      EXPECT_EQ(RunModel(model, {{"x", TensorData(DType::kF32, Shape{pictures, 8, 4, 6})}}).shape(),
+                to_space ? Shape({pictures, 2, 8, 12}) : Shape({pictures, 32, 2, 3}));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace skiff
