@@ -267,7 +267,7 @@ std::vector<NamedTensors> Draw(const std::string& source, const ModelSignature& 
   RandomRange range;
   const bool has_range = error == std::errc() && end != behind;
   if (error != std::errc() || count < 1 || count > 100000 ||
-      (has_range && (*end != ':' || !ParseRandomRange({end + 1, behind}, &range))))
+      (has_range && (*end != ':' || !ParseRandomRange({end + 1, behind}, &range) || range.low == range.high)))
     Throw(StatusCode::kInvalidArgument,
           "--calibrate {}: expected random:N or random:N:LOW..HIGH, for example random:16:0..255", source);
   const InputSources sources{{}, fmt::format("random:1{}", end), ranges};

@@ -88,8 +88,7 @@ void CheckNoCandidate(const std::string& output) {
   if (std::filesystem::exists(file, error))
     Throw(StatusCode::kInvalidArgument,
           "--score: candidates would be written to {}, which is there already and would be lost; move or "
-          "remove "
-          "it, or choose another -o",
+          "remove it, or choose another -o",
           file);
 }
 

@@ -64,7 +64,7 @@ class CommandFiles {
   std::vector<Output> outputs_;
   std::map<std::string, size_t> by_place_;      ///< Into outputs_: a batch has one for each of its pictures.
   std::map<Identity, size_t> by_file_;          ///< The same of those that are there.
-  std::map<std::string, std::string> folders_;  ///< By place, what the option says of it.
+  std::map<std::string, std::string> folders_;  ///< By place, the option that names it.
 };
 
 }  // namespace skiff::cli

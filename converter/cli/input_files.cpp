@@ -224,7 +224,7 @@ RandomSource ParseRandomSource(const std::string& source) {
   if (after_seed.ptr == end) return random;
   random.range.emplace();
   const bool good = *after_seed.ptr == ':' && ParseRandomRange({after_seed.ptr + 1, end}, &*random.range);
-  if (!good) malformed();
+  if (!good || random.range->low == random.range->high) malformed();
   return random;
 }
 

@@ -134,7 +134,7 @@ TEST_F(QuantizeTool, NamesWhatItWasGivenToCalibrateWith) {
   none.Write("x.npy", {bytes.begin(), bytes.end()});
   EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", none.path()}),
               AllOf(HasSubstr("x.npy"), HasSubstr("no rows")));
-  for (const std::string range : {"5..1", "0..", "x"})
+  for (const std::string range : {"5..1", "5..5", "0..", "x"})
     EXPECT_THAT(Fail({"quantize", product_, "-o", out_, "--calibrate", "random:2:" + range}),
                 AllOf(HasSubstr("--calibrate random:2:" + range), HasSubstr("random:N:LOW..HIGH")));
 }
