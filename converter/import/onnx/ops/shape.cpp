@@ -91,7 +91,8 @@ ValueId ShapeOf(OnnxBuilder& b, const char* suffix, ValueId x, int64_t start, in
 constexpr int64_t kChannels = -1;
 
 /// Blocks between channels and space: reshape to six axes, permute, reshape back, with the target shapes
-/// computed from the input's; a Reshape could not tell any of them where there are no elements.
+/// computed from the input's: where there are no elements a Reshape could not tell any, and a 0 is one of
+/// them.
 void BuildBlocks(OnnxBuilder& b, const std::vector<int64_t>& channel_axes, const TransposeAttrs& perm,
                  bool to_space) {
   const ValueId x = b.Input(0);
@@ -123,10 +124,10 @@ void BuildBlocks(OnnxBuilder& b, const std::vector<int64_t>& channel_axes, const
     axes.insert(axes.end(), {height, one, width, one});
   }
   const ValueId six = b.Emit("six_axes", OpCode::kConcat, axes, front);
-  const ValueId split = b.Emit("split", OpCode::kReshape, {x, six}, ReshapeAttrs{});
+  const ValueId split = b.Emit("split", OpCode::kReshape, {x, six}, ReshapeAttrs{true});
   const ValueId moved = b.Emit("moved", OpCode::kTranspose, {split}, perm);
   const ValueId target = b.Emit("target", OpCode::kConcat, {batch, new_depth, new_space}, front);
-  b.Output(OpCode::kReshape, {moved, target}, ReshapeAttrs{});
+  b.Output(OpCode::kReshape, {moved, target}, ReshapeAttrs{true});
 }
 
 void BuildDepthToSpace(OnnxBuilder& b) {
