@@ -89,7 +89,7 @@ def open_text(text):
 
     text = re.sub(r"(input [^:\n]*: \w+\[)([^\]]*)", lambda found: found[1] + re.sub(r"\b\d+\b", dimension, found[2]), text)
     return re.sub(
-        r"(?m)^(\s+)((?!input|const|output)[^=\n]*?)=",
+        r"(?m)^(\s+)(?!\s)((?!input|const|output)[^=\n]*?)=",
         lambda found: found[1] + re.sub(r": \w+\[[^\]]*\](?! *\{)", "", found[2]) + "=",
         text,
     )
