@@ -318,7 +318,7 @@ Dim FloorDivide(const Dim& a, const Dim& b) {
   if (a.constant() && b.constant() && b.value != 0) return Dim(DivideDown(a.value, b.value));
   if (a.constant() && a.value == 0) return Dim(0);
   if (a == b) return Dim(1);
-  if (b.constant() && b.value > 1) {
+  if (b.constant() && b.value > 1 && !Infinite(a.value)) {
     // floor((b * q + r) / b) = q + floor(r / b) for integers.
     Dim quotient(DivideDown(a.value, b.value));
     Dim rest(a.value - quotient.value * b.value);
@@ -361,6 +361,8 @@ Dim FloorDivide(const Dim& a, const Dim& b) {
 
 Dim CeilDivide(const Dim& a, const Dim& b) {
   if (b.constant() && b.value == 1) return a;
+  // The usual form, a + b - 1, does not hold any b.
+  if (b.constant() && b.value > kMostDivisor) return FloorDivide(a + Dim(-1), b) + Dim(1);
   return FloorDivide(a + b + Dim(-1), b);
 }
 

@@ -43,6 +43,8 @@ ValueId AsVector(TfliteBuilder& b, ValueId bias) {
   const TensorData vector(constant->dtype(), Shape{constant->elements()}, constant->data());
   const QuantizationPtr& scales = constant->quantization();
   if (!scales) return b.Constant("bias_vector", vector);
+  if (!scales->per_tensor() && scales->count != constant->elements())
+    b.Invalid("its bias has {} scales for {} elements", scales->count, constant->elements());
   return b.Constant("bias_vector", vector.Quantized(scales->per_tensor() ? scales : AlongAxis(scales, 0)));
 }
 

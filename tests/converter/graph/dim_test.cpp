@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "graph/known_values.h"
 #include "graph/text.h"
 
@@ -56,6 +58,15 @@ TEST(Dim, SumsOfThousandsAreShort) {
   EXPECT_LE(sum.key().size(), size_t{1} << 15);
   EXPECT_GE(sum.bounds().min, 4000);
   EXPECT_TRUE(sum - sum == Dim(0));
+}
+
+/// As of a Slice's step.
+TEST(Dim, QuotientsOfTheLargestIntegerDoNotOverflow) {
+  const Dim largest(std::numeric_limits<int64_t>::max());
+  const Bounds ceiling = CeilDivide(AtLeastOne(0), largest).bounds();
+  EXPECT_EQ(ceiling.min, 1);
+  EXPECT_EQ(ceiling.max, 1);
+  EXPECT_GE(FloorDivide(AtLeastOne(0) + largest, Dim(1 << 20)).bounds().max, 1);
 }
 
 TEST(Dim, AQuotientCancelsAgainstTheRest) {

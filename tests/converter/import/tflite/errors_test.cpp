@@ -132,6 +132,9 @@ TEST(TfliteErrors, ScalesThatFitNothing) {
   ExpectError(
       Changed("conv_2d_same_i8", [&](auto& model) { weights(model).quantization->zero_point = {128}; }),
       StatusCode::kInvalidModel, HasSubstr("a zero point is 128, which INT8 does not hold"));
+  ExpectError(
+      Changed("fully_connected_dyn4", [](auto& model) { Node(model).inputs[2] = Node(model).inputs[1]; }),
+      StatusCode::kInvalidModel, HasSubstr("its bias has 4 scales for 20 elements"));
   ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).shape.push_back(3); }),
               StatusCode::kInvalidModel, HasSubstr("bytes, the file holds"));
 }
