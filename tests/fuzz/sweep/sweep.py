@@ -2,14 +2,16 @@
 """Writes every single change of every seed of a fuzz target: each number and word, each part left out or repeated, each
 constant's bytes, with the inputs' extents as they are or all of them open. `platforms/fuzz --sweep` runs them.
 
-usage: sweep.py onnx|tflite|text SEEDS OUT [--open] [--part K/N]
-  --open       first let every extent of an input be open
-  --part K/N   of the seeds, those whose number is K modulo N (default 0/1)
+usage: sweep.py onnx|tflite|text SEEDS OUT [--open] [--part K/N] [--changes K/N]
+  --open         first let every extent of an input be open
+  --part K/N     of the seeds, those whose number is K modulo N (default 0/1)
+  --changes K/N  of the changes of a seed, likewise
 onnx needs the package onnx, tflite flatc.
 """
 import argparse
 import hashlib
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -30,7 +32,7 @@ TOKEN = re.compile(r"[A-Za-z_][\w./#~]*|-?\d+(?:\.\d+)?|\s+|\S")
 DTYPES = ["f32", "f16", "f64", "i4", "u4", "i8", "u8", "i16", "i32", "i64", "bool"]
 
 
-def of_onnx(data, opened):
+def of_onnx(data, opened, chosen):
     import onnx
     from google.protobuf import json_format
 
@@ -43,14 +45,14 @@ def of_onnx(data, opened):
         for number, port in enumerate(document.get("graph", {}).get("input", [])):
             dims = port.get("type", {}).get("tensor_type", {}).get("shape", {}).get("dim", [])
             dims[:] = [{"dim_param": f"d{number}_{axis}"} for axis in range(len(dims))]
-    for variant in variants.variants(document):
+    for variant in chosen(variants.variants(document)):
         try:
             yield json_format.ParseDict(variant, onnx.ModelProto()).SerializeToString()
         except (json_format.ParseError, TypeError, ValueError):
             pass  # The field cannot hold it.
 
 
-def of_tflite(data, opened):
+def of_tflite(data, opened, chosen):
     with tempfile.TemporaryDirectory() as folder:
         place = os.path.join(folder, "model")
 
@@ -70,7 +72,7 @@ def of_tflite(data, opened):
                 tensors = graph.get("tensors", [])
                 for tensor in (tensors[index] for index in graph.get("inputs", []) if index < len(tensors)):
                     tensor["shape_signature"] = [-1] * len(tensor.get("shape", []))
-        for variant in variants.variants(document):
+        for variant in chosen(variants.variants(document)):
             with open(place + ".json", "w") as file:
                 json.dump(variant, file)
             if flatc("--binary", SCHEMA, place + ".json"):
@@ -95,10 +97,7 @@ def open_text(text):
     )
 
 
-def of_text(data, opened):
-    text = data.decode(errors="replace")
-    if opened:
-        text = open_text(text)
+def changes_of_text(text):
     lines = text.split("\n")
     for i in range(len(lines)):
         yield "\n".join(lines[:i] + lines[i + 1 :]).encode()
@@ -120,6 +119,11 @@ def of_text(data, opened):
                 yield "".join([*tokens[:i], other, *tokens[i + 1 :]]).encode()
 
 
+def of_text(data, opened, chosen):
+    text = data.decode(errors="replace")
+    return chosen(changes_of_text(open_text(text) if opened else text))
+
+
 KINDS = {"onnx": (of_onnx, MOST_BYTES), "tflite": (of_tflite, MOST_BYTES), "text": (of_text, MOST_TEXT)}
 
 
@@ -130,18 +134,24 @@ def main():
     parser.add_argument("out")
     parser.add_argument("--open", action="store_true")
     parser.add_argument("--part", default="0/1")
+    parser.add_argument("--changes", default="0/1")
     arguments = parser.parse_args()
     part, parts = (int(number) for number in arguments.part.split("/"))
+    first, step = (int(number) for number in arguments.changes.split("/"))
     changes_of, most_bytes = KINDS[arguments.kind]
     if arguments.kind == "onnx" and importlib.util.find_spec("onnx") is None:
         sys.exit("this Python has no package onnx; --help says what is needed")
     os.makedirs(arguments.out, exist_ok=True)
+
+    def chosen(changes):
+        return itertools.islice(changes, first, None, step)
+
     for name in sorted(os.listdir(arguments.seeds))[part::parts]:
         with open(os.path.join(arguments.seeds, name), "rb") as file:
             data = file.read()
         if len(data) > most_bytes:
             continue
-        for changed in changes_of(data, arguments.open):
+        for changed in changes_of(data, arguments.open, chosen):
             with open(os.path.join(arguments.out, hashlib.sha1(changed).hexdigest()), "wb") as file:
                 file.write(changed)
 

@@ -28,7 +28,7 @@ class Text(unittest.TestCase):
         self.assertEqual(open_text(TEXT), OPENED)
 
     def test_changes_one_place_of_the_opened_text(self):
-        made = [changed.decode() for changed in of_text(TEXT.encode(), True)]
+        made = [changed.decode() for changed in of_text(TEXT.encode(), True, iter)]
         self.assertIn(OPENED.replace("MatMul(x, w)", "MatMul(x, x)"), made)
         self.assertIn(OPENED.replace("f32[4, 4]", "f32[4, 0]"), made)
         self.assertNotIn(OPENED, made)
