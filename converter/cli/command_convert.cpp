@@ -109,8 +109,9 @@ void AddConvert(CLI::App& app, int& exit_code) {
       },
       "Print the optimisations in their order, and stop");
   command->footer(kConvertFooter);
-  command->callback([arguments, &exit_code] {
+  command->callback([command, arguments, &exit_code] {
     if (arguments->format.empty()) return Convert(*arguments);
+    CheckQuantizeOptions(*command, *arguments);
     exit_code = RunQuantize(*arguments);
   });
 }

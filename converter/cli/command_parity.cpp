@@ -390,6 +390,8 @@ int Parity(const ParityArguments& given) {
   }
   if (!arguments.model.empty() && arguments.sweep && !(arguments.dims.empty() && arguments.shapes.empty()))
     throw CLI::ValidationError("--sweep", "chooses the sizes of all calls; leave --dim and --shape out");
+  if (arguments.model.empty() && !arguments.cache_folder.empty())
+    throw CLI::ValidationError("--cache", "is for a MODEL.skiff; what is converted here is not kept");
   CheckSizesFitFiles(arguments);
   if (arguments.steps > 1 && (ReadsFiles(arguments) || IsSizedAtSeveral(arguments)))
     throw CLI::ValidationError("--steps", "needs random inputs, and one size: state has one course");

@@ -25,7 +25,10 @@ void AddQuantize(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<QuantizeArguments>();
   AddQuantizeOptions(*command, *arguments);
   command->footer(kQuantizeFooter);
-  command->callback([arguments, &exit_code] { exit_code = RunQuantize(*arguments); });
+  command->callback([command, arguments, &exit_code] {
+    CheckQuantizeOptions(*command, *arguments);
+    exit_code = RunQuantize(*arguments);
+  });
 }
 
 }  // namespace skiff::cli

@@ -235,6 +235,14 @@ void CheckNoRanges(const InputRanges& ranges, const std::string& source) {
           source);
 }
 
+void CheckNoneIsGiven(const InputRanges& ranges, const NamedTensors& given) {
+  for (const auto& [name, range] : ranges) {
+    if (given.contains(name))
+      Throw(StatusCode::kInvalidArgument,
+            "--input-range {0}: is for random inputs, and --input gives '{0}'; leave one of them out", name);
+  }
+}
+
 }  // namespace
 
 NamedTensors ReadGivenInputs(const std::vector<std::string>& arguments, Span<const PortInfo> ports,
@@ -349,6 +357,7 @@ NamedTensors ReadCallInputs(const InputSources& sources, const ModelSignature& s
     inputs.merge(ReadFolder(sources.others, ports, said, inputs));
     return inputs;
   }
+  CheckNoneIsGiven(sources.ranges, inputs);
   SymbolSizes known = said;
   for (const PortInfo& port : ports) {
     if (const auto found = inputs.find(port.name); found != inputs.end())

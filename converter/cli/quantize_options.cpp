@@ -163,6 +163,25 @@ void AddQuantizeStep(CLI::App& command, QuantizeArguments& arguments) {
   for (size_t i = before; i < options.size(); ++i) options[i]->needs(step)->group(kGroup);
 }
 
+void CheckQuantizeOptions(const CLI::App& command, const QuantizeArguments& arguments) {
+  struct Rule {
+    const char* option;
+    bool says_something;
+    const char* expected;
+  };
+  const Rule rules[] = {
+      {"--samples", !arguments.calibrate.empty(), "chooses among the inputs of --calibrate; say that, too"},
+      {"--input-range", !arguments.calibrate.empty(), "is for random inputs; say --calibrate random:N, too"},
+      {"--ranges", RoundsValues(*FormatFromName(arguments.format)),
+       "is for the formats that round values by ranges: i8 and 16x8"},
+      {"--percentile", arguments.ranges == "percentile", "is for --ranges percentile; say that, too"},
+  };
+  for (const Rule& rule : rules) {
+    if (command.count(rule.option) > 0 && !rule.says_something)
+      throw CLI::ValidationError(rule.option, rule.expected);
+  }
+}
+
 QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments) {
   QuantizeOptions options;
   options.format = *FormatFromName(arguments.format);

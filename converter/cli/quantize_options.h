@@ -43,6 +43,9 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments);
 /// --quantize FORMAT, and all that say how, for skiff convert. The format is empty where it is not given.
 void AddQuantizeStep(CLI::App& command, QuantizeArguments& arguments);
 
+/// Throws CLI::ValidationError for an option that says nothing beside the others.
+void CheckQuantizeOptions(const CLI::App& command, const QuantizeArguments& arguments);
+
 QuantizeOptions ToQuantizeOptions(const QuantizeArguments& arguments);
 
 }  // namespace skiff::cli

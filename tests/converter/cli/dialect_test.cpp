@@ -175,6 +175,17 @@ TEST_F(Dialect, NamesThatWereNearlyRight) {
   EXPECT_THAT(Fail({"run", bounded_, "--input", "x="}), HasSubstr("the name of a file is missing"));
 }
 
+TEST_F(Dialect, ARangeIsNotForAnInputThatIsGiven) {
+  const std::string x = "x=" + Npy("x.npy", {3, 4});
+  for (const char* command : {"run", "bench"}) {
+    EXPECT_THAT(Fail({command, bounded_, "--inputs", "random:1", "--input", x, "--input-range", "x=0..1"}, 1),
+                AllOf(HasSubstr("--input-range x"), HasSubstr("--input gives 'x'")))
+        << command;
+  }
+  EXPECT_THAT(Fail({"parity", source_, bounded_, "--input", x, "--input-range", "x=0..1"}, 1),
+              HasSubstr("--input gives 'x'"));
+}
+
 /// The same options in every command, and in the program for devices.
 TEST_F(Dialect, OneCallInFourWays) {
   const std::string raw = folder_.Write("x.bin", std::string(3 * 4 * sizeof(float), '\0'));
