@@ -189,7 +189,10 @@ bool PlanPad(LayoutPlanner& planner) {
     if (std::find(exposed.begin(), exposed.end(), (*axes)[i]) == exposed.end()) continue;
     const int tensor_axis = planner.TensorAxis(layout, (*axes)[i]);
     if (tensor_axis < 0) return false;
-    shape[tensor_axis] += (*pads)[i] + (*pads)[count + i];
+    int64_t both = 0;
+    if (__builtin_add_overflow((*pads)[i], (*pads)[count + i], &both) ||
+        __builtin_add_overflow(shape[tensor_axis], both, &shape[tensor_axis]))
+      return false;
     tensor_pads[static_cast<size_t>(tensor_axis)] = (*pads)[i];
     tensor_pads[tensor_rank + static_cast<size_t>(tensor_axis)] = (*pads)[count + i];
   }
@@ -241,7 +244,8 @@ bool PlanTile(LayoutPlanner& planner) {
     const int tensor_axis = planner.TensorAxis(layout, axis);
     if (tensor_axis < 0) return false;
     tensor_repeats[static_cast<size_t>(tensor_axis)] = (*repeats)[static_cast<size_t>(axis)];
-    shape[tensor_axis] *= (*repeats)[static_cast<size_t>(axis)];
+    const int64_t times = tensor_repeats[static_cast<size_t>(tensor_axis)];
+    if (__builtin_mul_overflow(shape[tensor_axis], times, &shape[tensor_axis])) return false;
   }
   layout.tensor = planner.AddStep({layout.tensor, planner.AddInts(tensor_repeats)}, shape);
   for (int axis : tiled) layout.view.ReplaceAxis(axis, planner.tensor(planner.node().outputs[0]).shape[axis]);
