@@ -51,9 +51,9 @@ bool WindowsSeeInput(const Pool2dAttrs& pool, const Ints& pads) {
 /// Nothing where it is more than windows may have.
 std::optional<Ints> Sum(const Ints& a, const Ints& b) {
   constexpr int64_t kMost = int64_t{1} << 30;
-  const Ints sum{a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]};
-  for (const int64_t pads : sum) {
-    if (pads > kMost) return {};
+  Ints sum = a;
+  for (int i = 0; i < 4; ++i) {
+    if (__builtin_add_overflow(a[i], b[i], &sum[i]) || sum[i] > kMost) return {};
   }
   return sum;
 }
