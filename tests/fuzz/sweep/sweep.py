@@ -32,6 +32,11 @@ TOKEN = re.compile(r"[A-Za-z_][\w./#~]*|-?\d+(?:\.\d+)?|\s+|\S")
 DTYPES = ["f32", "f16", "f64", "i4", "u4", "i8", "u8", "i16", "i32", "i64", "bool"]
 
 
+def every(first, step):
+    """Chooses those of the changes whose number is `first` modulo `step`."""
+    return lambda changes: itertools.islice(changes, first % step, None, step)
+
+
 def of_onnx(data, opened, chosen):
     import onnx
     from google.protobuf import json_format
@@ -142,10 +147,7 @@ def main():
     if arguments.kind == "onnx" and importlib.util.find_spec("onnx") is None:
         sys.exit("this Python has no package onnx; --help says what is needed")
     os.makedirs(arguments.out, exist_ok=True)
-
-    def chosen(changes):
-        return itertools.islice(changes, first, None, step)
-
+    chosen = every(first, step)
     for name in sorted(os.listdir(arguments.seeds))[part::parts]:
         with open(os.path.join(arguments.seeds, name), "rb") as file:
             data = file.read()
