@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/op_steps.h"
+#include "passes/rewrite.h"
 
 namespace skiff {
 namespace {
@@ -56,6 +57,12 @@ bool TakeNumberWork(Graph& graph, int64_t count) {
 std::optional<std::vector<double>> TakeNumbers(Graph& graph, const TensorData& data) {
   if (!TakeNumberWork(graph, data.elements())) return {};
   return data.ToDoubles();
+}
+
+std::optional<std::vector<int64_t>> CountedIntConstant(Graph& graph, ValueId value) {
+  if (value == kNoValue || !graph.value(value).constant) return {};
+  if (!TakeNumberWork(graph, graph.value(value).constant->elements())) return {};
+  return IntConstant(graph, value);
 }
 
 bool TakeFoldingCopy(Graph& graph, ValueId constant) {

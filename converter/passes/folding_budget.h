@@ -24,6 +24,9 @@ bool TakeFoldingCopy(Graph& graph, ValueId constant);
 /// many nodes may share a large constant, and each looks at it.
 std::optional<std::vector<double>> TakeNumbers(Graph& graph, const TensorData& data);
 
+/// IntConstant(), likewise.
+std::optional<std::vector<int64_t>> CountedIntConstant(Graph& graph, ValueId value);
+
 /// Takes the work of computing so many numbers from what is left.
 bool TakeNumberWork(Graph& graph, int64_t count);
 

@@ -123,16 +123,24 @@ std::optional<std::vector<TensorData>> EvaluateIfSupported(const Graph& graph, c
 }
 
 void RemoveIfUnused(Graph& graph, NodeId id, NodeId heir) {
-  if (id == kNoNode || graph.node(id).removed || HasEffect(graph.node(id))) return;
-  for (ValueId output : graph.node(id).outputs) {
-    if (!graph.value(output).uses.empty() || graph.IsGraphOutput(output)) return;
+  const auto is_unused = [&](NodeId node) {
+    if (node == kNoNode || graph.node(node).removed || HasEffect(graph.node(node))) return false;
+    const std::vector<ValueId>& outputs = graph.node(node).outputs;
+    return std::none_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+      return !graph.value(output).uses.empty() || graph.IsGraphOutput(output);
+    });
+  };
+  // Not by recursion: chains may be as long as the net.
+  std::vector<NodeId> candidates = {id};
+  while (!candidates.empty()) {
+    const NodeId node = candidates.back();
+    candidates.pop_back();
+    if (!is_unused(node)) continue;
+    for (size_t i = graph.node(node).inputs.size(); i-- > 0;)
+      candidates.push_back(graph.ProducerOf(node, static_cast<int>(i)));
+    if (heir != kNoNode) graph.MergeSources(heir, node);
+    graph.RemoveNode(node);
   }
-  std::vector<NodeId> producers;
-  for (size_t i = 0; i < graph.node(id).inputs.size(); ++i)
-    producers.push_back(graph.ProducerOf(id, static_cast<int>(i)));
-  if (heir != kNoNode) graph.MergeSources(heir, id);
-  graph.RemoveNode(id);
-  for (NodeId producer : producers) RemoveIfUnused(graph, producer, heir);
 }
 
 void SetInputs(Graph& graph, NodeId id, const std::vector<ValueId>& inputs) {

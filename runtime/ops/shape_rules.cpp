@@ -13,7 +13,7 @@ AxisPads ResolvePads(AutoPad auto_pad, int64_t extent, int64_t kernel, int64_t s
   if (auto_pad == AutoPad::kExplicit) return {begin, end};
   if (auto_pad == AutoPad::kValid) return {0, 0};
   const int64_t window = (kernel - 1) * dilation + 1;
-  const int64_t total = MaxExtent(0, (CeilDivide(extent, stride) - 1) * stride + window - extent);
+  const int64_t total = MaxExtent(0, window - extent + (CeilDivide(extent, stride) - 1) * stride);
   const int64_t small = total / 2;
   return auto_pad == AutoPad::kSameUpper ? AxisPads{small, total - small} : AxisPads{total - small, small};
 }

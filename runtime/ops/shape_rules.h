@@ -160,6 +160,9 @@ Status CheckLengths(OpCode op, const TensorView& lengths, int64_t steps);
 /// How many rows of weights a recurrent layer has for each unit of its state.
 int GatesOf(OpCode op);
 
+/// No kernel, stride, dilation or pad of a window is larger.
+inline constexpr int64_t kMaxWindowParameter = int64_t{1} << 30;
+
 /// Pads (begin, end) of one spatial axis: the explicit ones, or those that `auto_pad` derives from the
 /// extent.
 struct AxisPads {

@@ -36,8 +36,6 @@ D WindowCount(const D& extent, int64_t kernel, int64_t stride, int64_t dilation,
   return MinExtent(count, last_start_inside);
 }
 
-constexpr int64_t kMaxWindowParameter = int64_t{1} << 30;
-
 bool WindowParametersFit(const Ints& ints) {
   for (int64_t value : ints) {
     if (value > kMaxWindowParameter) return false;

@@ -17,6 +17,7 @@
 #include "import/onnx/sequence.h"
 #include "import/onnx/types.h"
 #include "import/volume.h"
+#include "ops/shape_rules.h"
 
 namespace skiff {
 
@@ -80,7 +81,7 @@ struct OnnxCall {
 class OnnxBuilder : public NodeBuilder {
  public:
   /// Products and sums of two such numbers of a window cannot overflow.
-  static constexpr int64_t kMaxWindowNumber = int64_t{1} << 30;
+  static constexpr int64_t kMaxWindowNumber = kMaxWindowParameter;
 
   using AddBodyOutputs = OnnxCall::AddBodyOutputs;
 

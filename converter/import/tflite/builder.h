@@ -10,6 +10,7 @@
 #include "import/node_builder.h"
 #include "import/tflite/file.h"
 #include "import/tflite/tensor.h"
+#include "ops/shape_rules.h"
 
 namespace skiff {
 
@@ -47,7 +48,7 @@ struct TfliteCall {
 class TfliteBuilder : public NodeBuilder {
  public:
   /// Products and sums of two such numbers of a window cannot overflow.
-  static constexpr int64_t kMaxWindowNumber = int64_t{1} << 30;
+  static constexpr int64_t kMaxWindowNumber = kMaxWindowParameter;
 
   TfliteBuilder(Graph& graph, UntypedReasons& untyped, Call call, TfliteCall source)
       : NodeBuilder(graph, untyped, std::move(call)),

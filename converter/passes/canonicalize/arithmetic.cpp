@@ -211,13 +211,16 @@ bool SpellPads(Graph& graph, NodeId id) {
   const bool depends = attrs.auto_pad != AutoPad::kValid;
   if (depends && !(input[1].constant() && input[2].constant())) return false;  // Derived on the device.
   const Ints kernel = KernelExtents(graph, id);
+  Ints spelled = attrs.pads;
   for (int axis = 0; axis < 2; ++axis) {
     const AxisPads pads =
         ResolvePads(attrs.auto_pad, input[static_cast<size_t>(axis) + 1].value, kernel[axis],
                     attrs.strides[axis], attrs.dilations[axis], attrs.pads[axis], attrs.pads[2 + axis]);
-    attrs.pads[axis] = pads.begin;
-    attrs.pads[2 + axis] = pads.end;
+    if (std::max(pads.begin, pads.end) > kMaxWindowParameter) return false;
+    spelled[axis] = pads.begin;
+    spelled[2 + axis] = pads.end;
   }
+  attrs.pads = spelled;
   attrs.auto_pad = AutoPad::kExplicit;
   return true;
 }

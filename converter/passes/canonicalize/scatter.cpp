@@ -8,6 +8,7 @@
 
 #include "ops/op_codes.h"
 #include "passes/canonicalize/rules.h"
+#include "passes/folding_budget.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -46,9 +47,10 @@ std::optional<Block> AsBlock(std::vector<int64_t> indices, const std::vector<int
   return block;
 }
 
-std::optional<Block> BlockOf(const Graph& graph, NodeId id) {
-  const auto indices = IntConstant(graph, graph.node(id).inputs[1]);
-  if (!indices || graph.node(id).As<ScatterAttrs>().reduction != ScatterReduction::kNone) return {};
+std::optional<Block> BlockOf(Graph& graph, NodeId id) {
+  if (graph.node(id).As<ScatterAttrs>().reduction != ScatterReduction::kNone) return {};
+  const auto indices = CountedIntConstant(graph, graph.node(id).inputs[1]);
+  if (!indices) return {};
   const std::vector<Dim>& dims = graph.value(graph.node(id).inputs[0]).dims;
   std::vector<int64_t> limits;
   for (int64_t axis = 0; axis < graph.value(graph.node(id).inputs[1]).shape().last(); ++axis) {

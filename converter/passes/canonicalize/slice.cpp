@@ -5,6 +5,7 @@
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/canonicalize/rules.h"
+#include "passes/folding_budget.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -181,24 +182,24 @@ bool RemoveSplitIntoOne(Graph& graph, NodeId id) {
 }
 
 /// Indices that are one number, or first, first + step, ... with a positive step, as a range; else nothing.
-std::optional<SliceRange> AsRange(std::vector<int64_t> indices, int64_t extent) {
+std::optional<SliceRange> AsRange(const std::vector<int64_t>& indices, int64_t extent) {
   if (indices.empty()) return {};
-  for (int64_t& index : indices) {
-    if (index < 0) index += extent;
+  SliceRange range{0, 1, static_cast<int64_t>(indices.size())};
+  int64_t before = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const int64_t index = indices[i] < 0 ? indices[i] + extent : indices[i];
     if (index < 0 || index >= extent) return {};  // The kernel says what is wrong.
-  }
-  SliceRange range{indices[0], indices.size() > 1 ? indices[1] - indices[0] : 1,
-                   static_cast<int64_t>(indices.size())};
-  if (range.step <= 0) return {};
-  for (size_t i = 1; i < indices.size(); ++i) {
-    if (indices[i] - indices[i - 1] != range.step) return {};
+    if (i == 0) range.start = index;
+    if (i == 1) range.step = index - before;
+    if (i > 0 && (range.step <= 0 || index - before != range.step)) return {};
+    before = index;
   }
   return range;
 }
 
 /// Gather by a constant: a Slice, and a Reshape where the indices are not a vector.
 bool SpellGatherAsSlice(Graph& graph, NodeId id) {
-  const auto indices = IntConstant(graph, graph.node(id).inputs[1]);
+  const auto indices = CountedIntConstant(graph, graph.node(id).inputs[1]);
   if (!indices) return false;
   const ValueId x = graph.node(id).inputs[0];
   const std::vector<Dim>& dims = graph.value(x).dims;

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "ops/op_codes.h"
+#include "ops/shape_rules.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/rewrite.h"
 
@@ -50,10 +51,9 @@ bool WindowsSeeInput(const Pool2dAttrs& pool, const Ints& pads) {
 
 /// Nothing where it is more than windows may have.
 std::optional<Ints> Sum(const Ints& a, const Ints& b) {
-  constexpr int64_t kMost = int64_t{1} << 30;
   Ints sum = a;
   for (int i = 0; i < 4; ++i) {
-    if (__builtin_add_overflow(a[i], b[i], &sum[i]) || sum[i] > kMost) return {};
+    if (__builtin_add_overflow(a[i], b[i], &sum[i]) || sum[i] > kMaxWindowParameter) return {};
   }
   return sum;
 }

@@ -86,7 +86,9 @@ bool LayoutPlanner::HasOutputShapes() const {
   return std::all_of(node().outputs.begin(), node().outputs.end(), [this](ValueId output) {
     const Shape& shape = tensor(output).shape;
     const Layout layout = LayoutOf(output);
-    bool same = layout.view.rank() == shape.rank();
+    // A Gather or an Expand may add the factor that is one too many to be reshaped.
+    bool same = layout.view.rank() == shape.rank() &&
+                layout.view.Solid(layout.view.order).size() <= static_cast<size_t>(kMaxRank);
     for (int axis = 0; same && axis < shape.rank(); ++axis)
       same = layout.view.AxisExtent(axis) == shape[axis];
     return same;

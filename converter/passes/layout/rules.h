@@ -36,8 +36,8 @@ struct AxisCut {
   int64_t start, end, step;
   int64_t count;
 };
-/// Plans a Slice of these axes.
-Layout SliceAxes(LayoutPlanner& planner, Layout layout, const std::vector<AxisCut>& cuts);
+/// Plans a Slice of these axes; nothing where they lie in more pieces than a tensor has axes.
+std::optional<Layout> SliceAxes(LayoutPlanner& planner, Layout layout, const std::vector<AxisCut>& cuts);
 
 /// The axes that an operator takes from a constant input, the first `count` where it is absent; nothing where
 /// the input is no constant.

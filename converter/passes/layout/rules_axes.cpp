@@ -183,6 +183,8 @@ bool PlanPad(LayoutPlanner& planner) {
   }
   layout = planner.Expose(layout, exposed);
   Shape shape = planner.tensor(layout.tensor).shape;
+  // Extents that no rule could tell are no sums of these.
+  const Shape output = planner.tensor(planner.node().outputs[0]).shape;
   const size_t tensor_rank = static_cast<size_t>(shape.rank());
   std::vector<int64_t> tensor_pads(2 * tensor_rank, 0);
   for (size_t i = 0; i < count; ++i) {
@@ -191,7 +193,8 @@ bool PlanPad(LayoutPlanner& planner) {
     if (tensor_axis < 0) return false;
     int64_t both = 0;
     if (__builtin_add_overflow((*pads)[i], (*pads)[count + i], &both) ||
-        __builtin_add_overflow(shape[tensor_axis], both, &shape[tensor_axis]))
+        __builtin_add_overflow(shape[tensor_axis], both, &shape[tensor_axis]) ||
+        shape[tensor_axis] != output[(*axes)[i]])
       return false;
     tensor_pads[static_cast<size_t>(tensor_axis)] = (*pads)[i];
     tensor_pads[tensor_rank + static_cast<size_t>(tensor_axis)] = (*pads)[count + i];
@@ -199,8 +202,7 @@ bool PlanPad(LayoutPlanner& planner) {
   std::vector<TensorId> inputs{layout.tensor, planner.AddInts(tensor_pads)};
   if (planner.HasInput(2)) inputs.push_back(planner.PlainInput(2));
   layout.tensor = planner.AddStep(std::move(inputs), shape);
-  for (int axis : exposed)
-    layout.view.ReplaceAxis(axis, planner.tensor(planner.node().outputs[0]).shape[axis]);
+  for (int axis : exposed) layout.view.ReplaceAxis(axis, output[axis]);
   planner.SetOutput(0, std::move(layout));
   return true;
 }
@@ -239,16 +241,19 @@ bool PlanTile(LayoutPlanner& planner) {
   }
   layout = planner.Expose(layout, tiled);
   Shape shape = planner.tensor(layout.tensor).shape;
+  const Shape output = planner.tensor(planner.node().outputs[0]).shape;
   std::vector<int64_t> tensor_repeats(static_cast<size_t>(shape.rank()), 1);
   for (int axis : tiled) {
     const int tensor_axis = planner.TensorAxis(layout, axis);
     if (tensor_axis < 0) return false;
     tensor_repeats[static_cast<size_t>(tensor_axis)] = (*repeats)[static_cast<size_t>(axis)];
     const int64_t times = tensor_repeats[static_cast<size_t>(tensor_axis)];
-    if (__builtin_mul_overflow(shape[tensor_axis], times, &shape[tensor_axis])) return false;
+    if (__builtin_mul_overflow(shape[tensor_axis], times, &shape[tensor_axis]) ||
+        shape[tensor_axis] != output[axis])
+      return false;
   }
   layout.tensor = planner.AddStep({layout.tensor, planner.AddInts(tensor_repeats)}, shape);
-  for (int axis : tiled) layout.view.ReplaceAxis(axis, planner.tensor(planner.node().outputs[0]).shape[axis]);
+  for (int axis : tiled) layout.view.ReplaceAxis(axis, output[axis]);
   planner.SetOutput(0, std::move(layout));
   return true;
 }

@@ -27,16 +27,18 @@ bool PlanGather(LayoutPlanner& planner) {
   Layout layout = planner.Input(0);
   const int axis = NormalizeAxis(planner.node().As<AxisAttrs>().axis, layout.view.rank());
   const Shape index_shape = planner.tensor(planner.node().inputs[1]).shape;
-  const std::optional<std::vector<int64_t>> indices = planner.ConstantInts(1);
-  if (indices && indices->size() == 1 && index_shape.rank() <= 1) {
+  const bool one = index_shape.elements() == 1 && index_shape.rank() <= 1;
+  const std::optional<std::vector<int64_t>> indices = one ? planner.ConstantInts(1) : std::nullopt;
+  if (indices) {
     const int64_t extent = layout.view.AxisExtent(axis);
     const int64_t index = indices->front();
     if (index < -extent || index >= extent) return false;
     // From the end where the index is: the extent may be open.
     const int64_t end = index == -1 ? INT64_MAX : index + 1;
-    Layout selected = SliceAxes(planner, layout, {{axis, index, end, 1, 1}});
-    if (index_shape.rank() == 0) selected.view.axes.erase(selected.view.axes.begin() + axis);
-    planner.SetOutput(0, std::move(selected));
+    std::optional<Layout> selected = SliceAxes(planner, layout, {{axis, index, end, 1, 1}});
+    if (!selected) return false;
+    if (index_shape.rank() == 0) selected->view.axes.erase(selected->view.axes.begin() + axis);
+    planner.SetOutput(0, *std::move(selected));
     return true;
   }
   layout = planner.Expose(layout, {axis});

@@ -72,13 +72,14 @@ std::optional<std::vector<int>> AxesInput(const LayoutPlanner& planner, size_t i
   return axes;
 }
 
-Layout SliceAxes(LayoutPlanner& planner, Layout layout, const std::vector<AxisCut>& cuts) {
+std::optional<Layout> SliceAxes(LayoutPlanner& planner, Layout layout, const std::vector<AxisCut>& cuts) {
   std::optional<std::vector<AxisCut>> in_tensor = CutsOfTensor(planner, layout, cuts);
   if (!in_tensor) {
     std::vector<int> axes;
     for (const AxisCut& cut : cuts) axes.push_back(cut.axis);
     layout = planner.Expose(layout, axes);
     in_tensor = CutsOfTensor(planner, layout, cuts);
+    if (!in_tensor) return {};
   }
   Shape shape = planner.tensor(layout.tensor).shape;
   std::vector<int64_t> columns[4];
@@ -119,7 +120,9 @@ bool PlanSlice(LayoutPlanner& planner) {
   if (cuts.empty()) {
     layout.carries.push_back(planner.current());
   } else {
-    layout = SliceAxes(planner, std::move(layout), cuts);
+    std::optional<Layout> sliced = SliceAxes(planner, std::move(layout), cuts);
+    if (!sliced) return false;
+    layout = *std::move(sliced);
   }
   planner.SetOutput(0, std::move(layout));
   return true;

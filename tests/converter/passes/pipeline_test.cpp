@@ -4,6 +4,7 @@
 
 #include "graph/error.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "passes/passes.h"
 
 namespace skiff {
@@ -154,6 +155,21 @@ TEST(Pipeline, ExpressionsDoNotGrowWithEachNode) {
   ASSERT_EQ(y.dims.size(), 1u);
   EXPECT_LT(y.dims[0].weight(), 2000u);
   EXPECT_EQ(y.dims[0].bounds().min, 0);
+}
+
+/// Without a frame of the stack for each.
+TEST(Pipeline, AChainThatNobodyNeedsIsDroppedWhateverItsLength) {
+  Graph graph = ParseGraph("graph g {\n  input x: f32[2]\n  const yes: bool[] = 1\n}");
+  const ValueId x = graph.inputs()[0].value;
+  ValueId last = x;
+  for (int i = 0; i < 300'000; ++i) last = graph.Emit(OpCode::kSigmoid, {last});
+  const ValueId chosen = graph.Emit(OpCode::kWhere, {graph.FindValue("yes"), x, last});
+  const ValueId y = graph.Emit(OpCode::kNeg, {chosen});
+  graph.AddOutput("y", y);
+  InferShapes(graph);
+  Canonicalize(graph);
+  EXPECT_EQ(graph.node(graph.value(y).producer).inputs[0], x);
+  EXPECT_EQ(graph.value(x).uses.size(), 1u);
 }
 
 }  // namespace
