@@ -134,6 +134,7 @@ void Plan(Graph graph, const ConvertOptions& options, FileLimits& limits, Planne
     result.buckets.push_back(std::make_unique<PlannedGraph>());
     result.buckets.back()->graph = graph;
     NarrowTo(result.buckets.back()->graph, bucket);
+    CheckDimensions(result.buckets.back()->graph);
   }
   const std::set<SymbolId> symbols = OpenSymbols(graph);
   const std::vector<std::string> baked = BakedSizes(graph);

@@ -54,6 +54,18 @@ void CheckDimensions(const Graph& graph) {
           "smaller one (--dim '{}=MIN..MAX')",
           symbol.name, symbol.min, symbol.multiple, kMaxTensorBytes, symbol.name);
   }
+  for (const GraphPort& port : graph.inputs()) {
+    const Value& value = graph.value(port.value);
+    for (const Dim& dim : value.dims) {
+      if (dim.bounds().min >= 0) continue;
+      Throw(StatusCode::kUnsupported, "input '{}' {} has an extent that may be below 0", port.name,
+            DimsText(graph, value.dims));
+    }
+    if (IsTooLarge(value.dtype, value.dims))
+      Throw(StatusCode::kUnsupported,
+            "input '{}' {} {} has more bytes than a tensor can have. Give it smaller sizes", port.name,
+            DTypeName(value.dtype), DimsText(graph, value.dims));
+  }
 }
 
 void CheckArena(const PlanDraft& draft) {

@@ -11,7 +11,7 @@ void CheckBodyDepth(const Graph& graph);
 /// Throws Error (kUnsupported) where the graph has too many inputs.
 void CheckInputCount(const Graph& graph);
 
-/// Throws Error (kUnsupported) where a dimension has sizes alone that no tensor has.
+/// Throws Error (kUnsupported) where a dimension or an input has sizes alone that no tensor has.
 void CheckDimensions(const Graph& graph);
 
 /// Throws Error (kUnsupported) where the arena of a plan, whose places are known, is too large.

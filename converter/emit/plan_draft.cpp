@@ -267,6 +267,8 @@ void PlanDraft::FindTypicalTypes() {
                    : bounds.max < kTypicalExtent ? std::max<int64_t>(bounds.max, 1)
                                                  : kTypicalExtent);
     }
+    // Beside large extents, typical ones may be more than a tensor has; the smallest were checked.
+    if (WhyNoTensor(value.dtype, shape) != nullptr) shape = tensors[i].view.shape;
     typical[i].view = TensorView(tensors[i].view.data, value.dtype, shape, value.quantization.get());
     typical[i].view.row_stride = tensors[i].constant ? shape.last() : tensors[i].view.row_stride;
     if (shape.rank() > 0 && tensors[i].view.shape.last() < 0) typical[i].view.row_stride = shape.last();

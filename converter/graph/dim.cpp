@@ -145,6 +145,7 @@ Bounds Dim::bounds(int depth) const {
   for (const Term& term : terms_) {
     if (term.factors.size() != 1 || term.factors[0]->kind != Kind::kFloorDivide) continue;
     const Dim& divisor = term.factors[0]->b;
+    if (Infinite(term.coefficient)) continue;
     if (!divisor.constant() || divisor.value < 2 || divisor.value > kMostDivisor) continue;
     // floor(a/d) is (a - r) / d with r in [0, d-1]: d times the sum has no quotient, only r.
     Dim rest = *this;
@@ -226,7 +227,8 @@ std::string Dim::Render(const std::function<std::string(SymbolId)>& name) const 
   std::string text;
   const auto append = [&](int64_t coefficient, const std::string& rest) {
     if (!text.empty() || coefficient < 0) text += coefficient < 0 ? "-" : "+";
-    const int64_t size = coefficient < 0 ? -coefficient : coefficient;
+    const auto magnitude = static_cast<uint64_t>(coefficient);
+    const uint64_t size = coefficient < 0 ? 0 - magnitude : magnitude;
     if (size != 1 || rest.empty()) text += std::to_string(size) + (rest.empty() ? "" : "*");
     text += rest;
   };
@@ -321,7 +323,9 @@ Dim FloorDivide(const Dim& a, const Dim& b) {
   if (b.constant() && b.value > 1 && !Infinite(a.value)) {
     // floor((b * q + r) / b) = q + floor(r / b) for integers.
     Dim quotient(DivideDown(a.value, b.value));
-    Dim rest(a.value - quotient.value * b.value);
+    // The multiple below the largest negative numbers has more than 64 bits.
+    const int64_t remainder = a.value % b.value;
+    Dim rest(remainder < 0 ? remainder + b.value : remainder);
     for (const Dim::Term& term : a.terms_) {
       (term.coefficient % b.value == 0 ? quotient : rest)
           .AddTerm({term.coefficient % b.value == 0 ? term.coefficient / b.value : term.coefficient,

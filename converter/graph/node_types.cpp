@@ -22,18 +22,12 @@ namespace {
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 40;
 
 void CheckSize(const Graph& graph, const Node& node, const ValueType& type) {
-  if (graph.nominal_sizes) return;
-  int64_t bytes = DTypeSize(type.dtype);
-  bool empty = false;
-  for (const Dim& dim : type.dims) empty = empty || (dim.constant() && dim.value == 0);
-  for (const Dim& dim : type.dims) {
-    if (__builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 1), &bytes) ||
-        bytes > kMaxTensorBytes) {
-      Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes{}",
-            DescribeNode(graph, node), DimsText(graph, type.dims), kMaxTensorBytes,
-            empty ? " but for its zeros" : "");
-    }
-  }
+  if (graph.nominal_sizes || !IsTooLarge(type.dtype, type.dims)) return;
+  const bool empty = std::any_of(type.dims.begin(), type.dims.end(),
+                                 [](const Dim& dim) { return dim.constant() && dim.value == 0; });
+  Throw(StatusCode::kInvalidModel, "{}: the output {} would be larger than {} bytes{}",
+        DescribeNode(graph, node), DimsText(graph, type.dims), kMaxTensorBytes,
+        empty ? " but for its zeros" : "");
 }
 
 /// Longer expressions say nothing that anybody could use, and may double with each node (an extent that may
@@ -275,6 +269,14 @@ std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueI
   if (value.constant->elements() > kMaxShapeElements) return nullptr;
   const std::vector<int64_t> numbers = value.constant->ToInts();
   return std::make_shared<Elements>(numbers.begin(), numbers.end());
+}
+
+bool IsTooLarge(DType dtype, const std::vector<Dim>& dims) {
+  int64_t bytes = DTypeSize(dtype);
+  return std::any_of(dims.begin(), dims.end(), [&](const Dim& dim) {
+    return __builtin_mul_overflow(bytes, std::max<int64_t>(dim.bounds().min, 1), &bytes) ||
+           bytes > kMaxTensorBytes;
+  });
 }
 
 bool CanInfer(const Graph& graph, const Node& node) {

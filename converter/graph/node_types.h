@@ -22,6 +22,10 @@ struct ValueType {
 /// one.
 bool IsOptionalInput(const OpDef& op, size_t i);
 
+/// Whether a tensor of these extents, each as small as it may be, has more than kMaxTensorBytes even without
+/// its zeros.
+bool IsTooLarge(DType dtype, const std::vector<Dim>& dims);
+
 /// Whether every present input has a type, and the elements of every shape input are known.
 bool CanInfer(const Graph& graph, const Node& node);
 

@@ -36,9 +36,29 @@ uint64_t LooksOf(OpCode op, const AttrStorage& attrs, const std::vector<const Te
     case OpCode::kTopK:
     case OpCode::kUnique:
       return SortSteps(ElementsOf(*inputs[0]));
-    case OpCode::kRoiAlign:
+    case OpCode::kRoiAlign: {
+      const Shape& in = inputs[0]->shape;
+      const int64_t stated = attrs.as<RoiAlignAttrs>().sampling_ratio;
+      const auto per_axis = static_cast<uint64_t>(stated > 0 ? stated : std::max(in[1], in[2]));
+      return SaturatingMultiply(ElementsOf(output), SaturatingMultiply(4 * per_axis, per_axis));
+    }
+    case OpCode::kResize2d: {
+      if (!attrs.as<ResizeAttrs>().antialias) return 0;
+      // A stretched kernel reaches as far as four times the input.
+      constexpr uint64_t kMostTaps = 8 * 8;
+      const Shape& in = inputs[0]->shape;
+      return SaturatingMultiply(SaturatingMultiply(ElementsOf(output), kMostTaps),
+                                static_cast<uint64_t>(in[1]) * static_cast<uint64_t>(in[2]));
+    }
+    case OpCode::kTreeEnsemble: {
+      constexpr uint64_t kTargetsAtOnce = 128;  // Of the kernel.
+      const auto elements = [&](size_t i) { return inputs[i] == nullptr ? 0 : ElementsOf(*inputs[i]); };
+      const auto targets = static_cast<uint64_t>(attrs.as<TreeEnsembleAttrs>().targets);
+      const uint64_t walks = SaturatingMultiply(static_cast<uint64_t>(inputs[0]->shape[0]), elements(3));
+      return SaturatingMultiply(SaturatingMultiply(walks, targets / kTargetsAtOnce + 1),
+                                elements(2) + elements(5));
+    }
     case OpCode::kNonMaxSuppression:
-    case OpCode::kTreeEnsemble:
     case OpCode::kDet: {
       uint64_t largest = 0;
       for (const TensorView* input : inputs) {

@@ -194,6 +194,8 @@ std::optional<Elements> SliceElements(const Context& context, const KnownInputs&
 
 std::optional<Elements> WhereElements(const Context& context, const KnownInputs& known) {
   if (!MeetInOrder(context, known)) return {};
+  if (std::any_of(known.begin(), known.end(), [](const Elements* list) { return list->empty(); }))
+    return Elements();
   size_t count = 1;
   for (const Elements* list : known) count = std::max(count, list->size());
   Elements result;

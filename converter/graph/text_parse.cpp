@@ -294,6 +294,9 @@ class Parser {
     Expect(".");
     if (lexer_.next().kind == TokenKind::kNumber) symbol.max = TakeInteger();
     if (TakeIf("multiple")) symbol.multiple = TakeInteger();
+    if (symbol.max < symbol.min || symbol.multiple < 1)
+      Lexer::Fail(lexer_.next(), fmt::format("no size lies in {}..{} and is a multiple of {}", symbol.min,
+                                             symbol.max, symbol.multiple));
   }
 
   /// A name that nothing in the graph has yet.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/extents.h"
 #include "graph/known_values.h"
 #include "graph/symbolic_rules.h"
 
@@ -60,6 +61,7 @@ std::optional<Refusal> TypeAddedNode(Graph& graph, NodeId id) {
 void GiveElements(Graph& graph, ValueId id) {
   const Value& value = graph.value(id);
   if (value.elements || value.quantization || IsFloat(value.dtype) || !value.has_static_shape()) return;
+  if (WhyNoTensor(value.dtype, value.shape()) != nullptr) return;  // It will be refused.
   const int64_t count = value.shape().elements();
   if (count > kMaxShapeElements) return;
   auto elements = std::make_shared<std::vector<Dim>>();

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kMaxSampleParameter = int64_t{1} << 30;
 /// Samples per axis of one output cell; more only repeat the same few pixels.
-constexpr int64_t kMaxSamplingRatio = int64_t{1} << 10;
+constexpr int64_t kMaxSamplingRatio = int64_t{1} << 7;
 
 template <class D>
 Status CheckImage(const InferContext<D>& context) {

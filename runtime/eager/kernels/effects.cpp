@@ -63,7 +63,8 @@ void AddElements(Text& text, const TensorView& x, int axis, int64_t first) {
   if (axis == x.shape.rank()) return AddElement(text, x, first);
   const int64_t extent = x.shape[axis];
   const int64_t step = x.shape.ElementsBetween(axis + 1, x.shape.rank());
-  const bool whole = x.shape.elements() <= kShownInFull || extent <= 2 * kShownAtEnds;
+  const int64_t elements = x.shape.elements();
+  const bool whole = (elements > 0 && elements <= kShownInFull) || extent <= 2 * kShownAtEnds;
   text.Add("[");
   for (int64_t i = 0; i < extent; ++i) {
     if (!whole && i == kShownAtEnds) {

@@ -114,6 +114,7 @@ Status KernelUnique(const KernelArgs& args) {
     const int axis = NormalizeAxis(attrs.axis, x.shape.rank());
     slices = {x.shape.ElementsBetween(0, axis), x.shape[axis],
               x.shape.ElementsBetween(axis + 1, x.shape.rank())};
+    if (x.bytes() == 0) slices.outer = 0;  // Slices without elements are equal.
   }
   auto* first = args.outputs[1].as<int64_t>();
   auto* of = args.outputs[2].as<int64_t>();

@@ -69,6 +69,19 @@ TEST(Dim, QuotientsOfTheLargestIntegerDoNotOverflow) {
   EXPECT_GE(FloorDivide(AtLeastOne(0) + largest, Dim(1 << 20)).bounds().max, 1);
 }
 
+TEST(Dim, QuotientsOfTheMostNegativeIntegerDoNotOverflow) {
+  const Dim lowest(1 - std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(FloorDivide(AtLeastOne(0) + lowest, Dim(1'000'000)).bounds().min, -9'223'372'036'855);
+}
+
+/// Coefficients that have reached the ends of 64 bits stand for all beyond.
+TEST(Dim, TheMostNegativeCoefficientHasBoundsAndAText) {
+  const Dim lowest(std::numeric_limits<int64_t>::min());
+  const Dim sum = FloorDivide(AtLeastOne(0), Dim(2)) * lowest + AtLeastOne(1);
+  EXPECT_LT(sum.bounds().min, 0);
+  EXPECT_EQ((AtLeastOne(0) * lowest).Text([](SymbolId) { return "n"; }), "-9223372036854775808*n");
+}
+
 TEST(Dim, AQuotientCancelsAgainstTheRest) {
   const Dim n = AtLeastOne(0);
   EXPECT_GE((n - FloorDivide(n, Dim(2))).bounds().min, 0);

@@ -142,6 +142,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "graph text, line 2, column 12: an input needs a shape; [] is that of a scalar"},
         BadText{"graph g {\n  input x: f32[-2]\n}",
                 "graph text, line 2, column 16: an extent cannot be negative"},
+        BadText{"graph g { symbol n: 8..1 input x: f32[n] }",
+                "graph text, line 1, column 26: no size lies in 8..1 and is a multiple of 1"},
+        BadText{"graph g { symbol n: 1..8 multiple 0 input x: f32[n] }",
+                "graph text, line 1, column 37: no size lies in 1..8 and is a multiple of 0"},
         BadText{"graph g { input x: f32[2] y = Negate(x) }",
                 "graph text, line 1, column 31: there is no operator 'Negate'"},
         BadText{

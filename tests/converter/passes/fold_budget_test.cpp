@@ -241,5 +241,50 @@ TEST(RecognizeComposites, RootsOfOneFunctionHaveABudget) {
   EXPECT_EQ(CountOf(graph, OpCode::kSigmoid), 1);
 }
 
+/// A constant has as many samples, taps or votes as its operator says, not as its bytes are.
+TEST(FoldConstants, SamplesAndVotesAreWork) {
+  std::string text = "graph g {\n  input x: f32[n]\n  const i: f32[1, 128, 128, 1] = seed 1\n";
+  text +=
+      "  const box: f32[1, 4] = [0, 0, 3, 3]\n  const of: i64[1] = [0]\n"
+      "  cells = RoiAlign(i, box, of) {height=512, width=512, sampling_ratio=128}\n";
+  text +=
+      "  const sizes: i64[2] = [128, 128]\n  const scales: f32[2] = [0.000000001, 0.000000001]\n"
+      "  taps = Resize2d(i, sizes, scales) {mode=linear, antialias=true}\n";
+  text +=
+      "  const rows: f32[64, 1] = seed 2\n  const nodes: i32[1, 4] = [0, 0, 0, 20000]\n"
+      "  const thresholds: f32[1] = [0]\n  const roots: i32[20000] = seed 3\n"
+      "  const targets: i32[20000] = seed 4\n  const votes: f32[20000] = seed 5\n"
+      "  sums = TreeEnsemble(rows, nodes, thresholds, roots, targets, votes) {targets=1}\n";
+  Graph graph =
+      ParseGraph(text + "  y = Neg(x)\n  output y\n  output cells\n  output taps\n  output sums\n}\n");
+  InferShapes(graph);
+  FoldConstants(graph);
+  for (const char* name : {"cells", "taps", "sums"})
+    EXPECT_FALSE(graph.value(graph.FindValue(name)).constant) << name;
+}
+
+/// A result without elements takes no steps, however many rows it has none in.
+TEST(FoldConstants, WhatHasNoElementsIsNotComputed) {
+  std::string text = "graph g {\n  input x: f32[n]\n  const c0: f32[67108864, 0] = []\n";
+  for (int i = 0; i < 100; ++i) text += fmt::format("  c{} = Softmax(c{}) {{axis=1}}\n", i + 1, i);
+  Graph graph = ParseGraph(text + "  y = Neg(x)\n  output y\n  output c100\n}\n");
+  InferShapes(graph);
+  FoldConstants(graph);
+  const NodeId last = graph.value(graph.outputs()[1].value).producer;
+  EXPECT_NE(graph.ConstantInput(last, 0), nullptr) << "all but what makes the output is folded";
+}
+
+/// Each of the nodes looks whether its indices are a range, in each round.
+TEST(Canonicalize, LooksAtSharedIndicesHaveABudget) {
+  std::string text = "graph g {\n  input x: f32[4]\n  const i: i32[1000000] = seed 1\n";
+  for (int i = 0; i < 4; ++i) text += fmt::format("  y{0} = Gather(x, i)\n  output y{0}\n", i);
+  Graph graph = ParseGraph(text + "}\n");
+  ShareFoldingBudget(graph, 1);
+  InferShapes(graph);
+  const int64_t before = graph.folding.work;
+  Canonicalize(graph);
+  EXPECT_LE(graph.folding.work, before - 4'000'000);
+}
+
 }  // namespace
 }  // namespace skiff
