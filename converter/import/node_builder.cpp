@@ -270,6 +270,9 @@ NodeId NodeBuilder::AddNode(OpCode op, std::vector<ValueId> inputs,
   if (inputs.size() < def.min_inputs) {
     Invalid("the node has {} inputs; at least {} were expected", inputs.size(), def.min_inputs);
   }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == kNoValue && !IsOptionalInput(def, i)) Invalid("input {} is missing", i);
+  }
   size_t name_bytes = 0;
   for (const std::string& name : output_names) name_bytes += name.size();
   CountMade(name_bytes);

@@ -95,7 +95,8 @@ std::vector<Dim> TfliteImporter::ReadDims(const tflite::Tensor& tensor, const st
       dims.push_back(Dim::OfSymbol(graph_.AddSymbol(fmt::format("{}#{}", name, axis))));
       continue;
     }
-    if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) || elements > INT64_MAX / 8)
+    if (extent < 0 || __builtin_mul_overflow(elements, std::max<int64_t>(extent, 1), &elements) ||
+        elements > INT64_MAX / 8)
       Throw(StatusCode::kInvalidModel, "input '{}' has the extent {} at axis {}", name, extent, axis);
     dims.emplace_back(extent);
   }

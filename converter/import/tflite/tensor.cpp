@@ -1,5 +1,6 @@
 #include "import/tflite/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -54,7 +55,9 @@ Shape ShapeOf(const tflite::Tensor& tensor) {
   for (uint32_t i = 0; i < rank; ++i) {
     const int64_t extent = tensor.shape()->Get(i);
     if (extent < 0) Bad(tensor, "it is a constant with the extent {}", extent);
-    if (__builtin_mul_overflow(elements, extent, &elements) || elements > INT64_MAX / 64)
+    // A zero hides no overflow of the others: strides are products of them.
+    if (__builtin_mul_overflow(elements, std::max<int64_t>(extent, 1), &elements) ||
+        elements > INT64_MAX / 64)
       Bad(tensor, "the product of its extents overflows");
     shape.Append(extent);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/extents.h"
 #include "graph/evaluate.h"
 #include "ops/op_codes.h"
 #include "ops/quantized.h"
@@ -24,11 +25,13 @@ bool FitsI32(const std::vector<int64_t>& numbers) {
 
 TransposedPads Pads(const TfliteBuilder& b, bool same, int64_t stride, int64_t span, int64_t input,
                     int64_t output) {
+  if (output < 1 || output > kMaxTensorBytes)
+    b.Invalid("its output's extent {} does not fit the input's {}", output, input);
   int64_t full = 0;
   if (__builtin_mul_overflow(input - 1, stride, &full) || __builtin_add_overflow(full, span, &full))
     b.Invalid("its output does not fit in 63 bits");
   const int64_t beyond = full - output;
-  if (output < 1 || (!same && beyond > 0 && beyond >= stride + span))
+  if (!same && beyond > 0 && beyond >= stride + span)
     b.Invalid("its output's extent {} does not fit the input's {}", output, input);
   if (beyond < 0) return {0, 0, -beyond};
   const int64_t begin = same ? beyond / 2 : 0;

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../converter/import/tflite/schema.fbs")
+LARGEST = 2**31 - 1
 FORMATS = dict(FLOAT32="f", INT32="i", INT64="q", INT16="h", INT8="b", UINT8="B", BOOL="?")
 
 
@@ -139,6 +140,20 @@ def sparse(order, dimensions, blocks=None, values=(1.0,), shape=(2, 4)):
     if blocks is not None:
         sparsity["block_map"] = blocks
     return constant(T(*shape, data=list(values), sparsity=sparsity))
+
+
+def transposed(*extents, input=0, stride=1):
+    """A TRANSPOSE_CONV of one weight whose output is to have these extents."""
+    return Graph(
+        [Op("TRANSPOSE_CONV", "shape,w,x", "y", option("TransposeConv", padding="SAME", stride_w=stride, stride_h=stride))], "y",
+        shape=T(4, kind="INT64", data=[1, *extents, 1]), w=T(1, 1, 1, 1, data=[1.0]), x=T(1, input, input, 1), y=T(1, 4, 4, 1))
+
+
+def volume_transposed(*extents, taps, stride):
+    """A CONV_3D_TRANSPOSE of taps along the depth, of a volume without planes, whose output is to have these extents."""
+    options = option("Conv3D", padding="SAME", stride_d=stride, stride_w=stride, stride_h=stride, dilation_d=1, dilation_w=1, dilation_h=1)
+    return Graph([Op("CONV_3D_TRANSPOSE", "shape,w,x", "y", options)], "y", shape=T(5, kind="INT64", data=[1, *extents, 1]),
+                 w=T(taps, 1, 1, 1, 1, data=[1.0] * taps), x=T(1, 0, 1, 1, 1), y=T(1, 1, 1, 1, 1))
 
 
 def dense(size):
@@ -365,6 +380,11 @@ GRAPHS = dict(
     sparse_far_outside=sparse([0, 1], [dense(2), csr([0, 1, 2], [0, 2147483647], "Int32Vector")], values=(1.0, 2.0)),
     sparse_order=sparse([0, 9], [dense(2), dense(4)]),
     sparse_long=sparse([0, 1], [dense(2), dense(40)]),
+    sparse_behind_zero=sparse([0, 1, 2, 3], [dense(0), dense(LARGEST), dense(LARGEST), dense(LARGEST)], shape=(0, LARGEST, LARGEST, LARGEST)),
+    transposed_to_least=transposed(-2**63, -2**63),
+    transposed_to_most=transposed(2**63 - 1, 2**63 - 1, stride=3),
+    volume_transposed_to_most=volume_transposed(2**63 - 1, 2**63 - 1, 2**63 - 1, taps=2, stride=3),
+    volume_transposed_depth_to_most=volume_transposed(2**63 - 1, 1, 1, taps=3, stride=2),
     sparse_int4=constant(T(2, 4, kind="INT4", raw=[1], sparsity=dict(traversal_order=[0, 1], dimensions=[dense(2), dense(4)]))),
 )
 

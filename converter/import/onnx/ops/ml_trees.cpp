@@ -56,7 +56,7 @@ class Forest {
       std::vector<size_t> places;  ///< In nodes_: what leads there.
     };
     std::vector<Task> tasks = {{root, {}}};
-    std::vector<bool> met(branches.size(), false);
+    met_.resize(branches.size());
     while (!tasks.empty()) {
       const Task task = std::move(tasks.back());
       tasks.pop_back();
@@ -66,8 +66,9 @@ class Forest {
         AddLeaf(branch);
         continue;
       }
-      if (met[task.branch]) b_.Invalid("a node of a tree is reached in two ways, or from itself");
-      met[task.branch] = true;
+      if (met_[task.branch] == roots_.size())
+        b_.Invalid("a node of a tree is reached in two ways, or from itself");
+      met_[task.branch] = roots_.size();
       std::vector<size_t> yes, no;
       AddBranch(branch, yes, no);
       tasks.push_back({branch.no, no});
@@ -116,6 +117,8 @@ class Forest {
     nodes_[node + 2] = static_cast<int32_t>(votes_.size());
     for (const Vote& vote : leaf.votes) {
       CheckSize();
+      if (vote.target > std::numeric_limits<int32_t>::max())
+        b_.Invalid("a vote is for target {}", vote.target);
       targets_.push_back(static_cast<int32_t>(vote.target));
       votes_.push_back(vote.weight);
     }
@@ -164,6 +167,7 @@ class Forest {
   const OnnxBuilder& b_;
   DType dtype_;
   std::vector<int32_t> nodes_, roots_, targets_;
+  std::vector<size_t> met_;  ///< By branch: how many trees there were with the last one that has it.
   std::vector<double> thresholds_, votes_;
   size_t most_ = size_t{1} << 29;
 };

@@ -18,8 +18,13 @@ WindowAttributes ConvolutionWindow(OnnxBuilder& b, ValueId weights) {
   WindowAttributes window = b.Window(b.RankOf(weights) - 2);
   for (int i = 0; i < window.spatial_rank; ++i) {
     const std::optional<int64_t> extent = b.ExtentOf(weights, 2 + i);
-    if (!extent) continue;
     const int place = 2 - window.spatial_rank + i;  // -1: the depth.
+    if (!extent && place < 0)
+      b.Unsupported("needs to know the depth of its kernel; make the weights a constant of the net");
+    if (!extent) continue;
+    if (*extent < 1 || *extent > OnnxBuilder::kMaxWindowNumber)
+      b.Invalid("the weights have {} elements along spatial axis {}; 1 to {} were expected", *extent, i,
+                OnnxBuilder::kMaxWindowNumber);
     int64_t& stated = place < 0 ? window.depth.kernel : window.kernel[place];
     if (b.HasAttribute("kernel_shape") && *extent != stated) {
       b.Invalid("attribute 'kernel_shape' says {} at spatial axis {}, the weights have {}", stated, i,

@@ -29,6 +29,7 @@ void BuildConvolution2DTransposeBias(TfliteBuilder& b) {
   for (int axis = 0; axis < 2; ++axis) {
     const std::optional<int64_t> kernel = b.ExtentOf(weights, 1 + axis);
     if (!kernel) b.Unsupported("needs to know the size of its kernel");
+    b.CheckRange("kernel", *kernel, 1);
     const int64_t beyond = params.padding == 1 ? *kernel - attrs.strides[axis] : 0;
     if (beyond < 0) {
       attrs.output_pads[axis] = -beyond;

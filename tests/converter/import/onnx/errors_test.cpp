@@ -1,6 +1,8 @@
 // Files that are wrong, and models that Skiff cannot import: one clear message each, never a crash.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "tests/converter/import/onnx/model.h"
 
 namespace skiff {
@@ -55,6 +57,51 @@ TEST(OnnxErrors, AMissingSubgraphIsNamed) {
   attribute->mutable_g()->add_output()->set_name("x");
   ExpectError(model, StatusCode::kInvalidModel,
               HasSubstr("node 'branch' (If): attribute 'else_branch' is missing"));
+}
+
+TEST(OnnxErrors, WeightsWithoutAKernel) {
+  const auto convolution = [](const char* op, const std::vector<int64_t>& weights) {
+    OnnxModel model(17);
+    model.AddInput("x", std::vector<int64_t>(weights.size(), 1));
+    if (std::count(weights.begin(), weights.end(), 0) > 0) {
+      model.AddFloats("w", weights, {});
+    } else {
+      auto* shape = model.AddInput("w", weights)->mutable_type()->mutable_tensor_type()->mutable_shape();
+      for (auto& dim : *shape->mutable_dim())
+        if (dim.dim_value() < 0) dim.set_dim_param("k");
+    }
+    model.AddNode(op, {"x", "w"}, {"y"});
+    model.AddOutput("y");
+    return model;
+  };
+  for (const char* op : {"Conv", "ConvTranspose"}) {
+    ExpectError(convolution(op, {1, 1, 0, 1, 1}), StatusCode::kInvalidModel,
+                HasSubstr("the weights have 0 elements along spatial axis 0; 1 to 1073741824 were expected"));
+    ExpectError(convolution(op, {1, 1, 1, int64_t{1} << 40}), StatusCode::kInvalidModel,
+                HasSubstr("the weights have 1099511627776 elements along spatial axis 1"));
+    ExpectError(convolution(op, {1, 1, -1, 1, 1}), StatusCode::kUnsupported,
+                HasSubstr("needs to know the depth of its kernel"));
+  }
+}
+
+TEST(OnnxErrors, ARequiredInputBeforeAnotherOne) {
+  for (const int missing : {1, 2}) {
+    std::vector<std::string> inputs = {"g", "s", "s", "s"};
+    inputs[static_cast<size_t>(missing)] = "";
+    OnnxModel model(17);
+    model.AddInput("x", {4, 4});
+    model.AddInput("shape", {1}, onnx::TensorProto::INT64)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(0)
+        ->set_dim_param("rank");
+    model.AddInts("s", {1});
+    model.AddNode("Reshape", {"x", "shape"}, {"g"});  // Of a rank that only a run knows.
+    model.AddNode("Slice", inputs, {"y"});
+    model.AddOutput("y");
+    ExpectError(model, StatusCode::kInvalidModel, HasSubstr(" is missing"));
+  }
 }
 
 TEST(OnnxErrors, NotOnnx) {
