@@ -91,8 +91,7 @@ Status CheckScatter(const InferContext<D>& context) {
 
 template <class D>
 Status InferSameAsFloat(InferContext<D>& context) {
-  const DType dtype = context.inputs[0].dtype;
-  if (!IsFloat(dtype)) return context.Error("the input must be floating point, not %s", DTypeName(dtype));
+  SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   return SameAs(context);
 }
 

@@ -1,6 +1,7 @@
 // Shape rules of reductions and normalisations.
 #include "ops/extent_math.h"
 #include "ops/shape_rules.h"
+#include "ops/shape_values.h"
 
 namespace skiff {
 
@@ -48,6 +49,7 @@ Status InferReduce(InferContext<D>& context) {
 
 template <class D>
 Status InferSoftmax(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   int axis = 0;
   SKIFF_RETURN_IF_ERROR(CheckAxis(context, context.template As<AxisAttrs>().axis, &axis));
   return CopyInput(context);
@@ -56,6 +58,7 @@ Status InferSoftmax(InferContext<D>& context) {
 /// Inputs: x, scale and bias (or absent) of x's extents from `axis` on.
 template <class D>
 Status InferLayerNorm(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   const InferInput<D>& x = context.inputs[0];
   int axis = 0;
   SKIFF_RETURN_IF_ERROR(CheckAxis(context, context.template As<NormAttrs>().axis, &axis));
@@ -76,8 +79,8 @@ Status InferLayerNorm(InferContext<D>& context) {
 /// Inputs: x, then scale, bias, mean and variance with one value per channel.
 template <class D>
 Status InferBatchNorm(InferContext<D>& context) {
+  SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   const InferInput<D>& x = context.inputs[0];
-  if (!IsFloat(x.dtype)) return context.Error("the input must be floating point, not %s", DTypeName(x.dtype));
   int axis = 0;
   SKIFF_RETURN_IF_ERROR(CheckAxis(context, context.template As<NormAttrs>().axis, &axis));
   for (size_t i = 1; i < context.inputs.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "ops/extent_math.h"
+#include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "ops/shape_values.h"
 
@@ -55,6 +56,7 @@ Status CheckConvolutionOperands(InferContext<D>& context, const Attrs& attrs) {
   if (x.dtype != w.dtype) {
     return context.Error("the input is %s, the weights are %s", DTypeName(x.dtype), DTypeName(w.dtype));
   }
+  SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   if (!PositivePair(attrs.strides) || !PositivePair(attrs.dilations) || attrs.groups <= 0 ||
       !NonNegative(attrs.pads, 4) || !WindowParametersFit(attrs.strides) ||
       !WindowParametersFit(attrs.dilations) || !WindowParametersFit(attrs.pads)) {
@@ -147,6 +149,7 @@ Status InferPool2d(InferContext<D>& context) {
   const auto& attrs = context.template As<Pool2dAttrs>();
   const InferInput<D>& x = context.inputs[0];
   if (x.rank != 4) return context.Error("the input must be NHWC of rank 4, not %d", x.rank);
+  if (context.op == OpCode::kAveragePool2d) SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   if (!PositivePair(attrs.kernel) || !PositivePair(attrs.strides) || !PositivePair(attrs.dilations) ||
       !NonNegative(attrs.pads, 4) || !WindowParametersFit(attrs.kernel) ||
       !WindowParametersFit(attrs.strides) || !WindowParametersFit(attrs.dilations) ||
@@ -319,6 +322,7 @@ Status InferFullyConnected(InferContext<D>& context) {
   if (x.rank < 1 || w.rank != 2 || x.dtype != w.dtype) {
     return context.Error("the input needs rank 1 or more, the weights rank 2, both one dtype");
   }
+  SKIFF_RETURN_IF_ERROR(CheckFloat(context));
   if (!SameExtent(x.extents[x.rank - 1], w.extents[1])) {
     return context.Error("the input's last extent is %lld, the weights expect %lld",
                          static_cast<long long>(KnownValue(x.extents[x.rank - 1])),

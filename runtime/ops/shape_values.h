@@ -1,10 +1,18 @@
-/// Reading the values of shape inputs inside shape rules.
+/// What shape rules ask of an input: its element type, and the values of shape inputs.
 #pragma once
 
 #include "ops/extent_math.h"
 #include "ops/op.h"
 
 namespace skiff {
+
+/// Error unless input 0 has reals: quantised elements count as what they stand for.
+template <class D>
+Status CheckFloat(const InferContext<D>& context) {
+  const DType dtype = context.inputs[0].dtype;
+  if (IsFloat(dtype)) return OkStatus();
+  return context.Error("the input must be floating point, not %s", DTypeName(dtype));
+}
 
 /// The known elements of a rank 0 or 1 integer input.
 template <class D>

@@ -127,7 +127,8 @@ bool RemoveUnboundedClamp(Graph& graph, NodeId id) {
 
 bool MergeClamps(Graph& graph, NodeId id) {
   const NodeId inner = ProducerWith(graph, graph.node(id).inputs[0], OpCode::kClamp);
-  if (inner == kNoNode) return false;
+  // The bounds of integers may lie beyond their type.
+  if (inner == kNoNode || !IsFloatValue(graph, graph.node(id).inputs[0])) return false;
   auto& outer = graph.node(id).As<ClampAttrs>();
   const auto& first = graph.node(inner).As<ClampAttrs>();
   if (!(first.min <= first.max) || !(outer.min <= outer.max)) return false;

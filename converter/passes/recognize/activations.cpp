@@ -96,7 +96,7 @@ bool Match(Graph& graph, NodeId inner, const Activation& activation) {
   constexpr int kMaxArithmetic = 5;
   const ValueId e = graph.node(inner).outputs[0];
   const DType dtype = graph.value(e).dtype;
-  if (!InnerMatches(graph.node(inner), activation, dtype)) return false;
+  if (!IsFloat(dtype) || !InnerMatches(graph.node(inner), activation, dtype)) return false;
   Polynomial argument;
   for (size_t i = 0; i < 4; ++i) argument.coefficients[i][0] = activation.argument[i];
   Polynomial whole;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes every single change of every seed of a fuzz target: each number and word, each part left out or repeated, each
-constant's bytes, with the inputs' extents as they are or all of them open. `platforms/fuzz --sweep` runs them.
+constant's bytes, in texts all values of one element type, with the inputs' extents as they are or all of them open.
+`platforms/fuzz --sweep` runs them.
 
 usage: sweep.py onnx|tflite|text SEEDS OUT [--open] [--part K/N] [--changes K/N]
   --open         first let every extent of an input be open
@@ -122,6 +123,11 @@ def changes_of_text(text):
         for other in others:
             if other != token:
                 yield "".join([*tokens[:i], other, *tokens[i + 1 :]]).encode()
+    # One value of another type is mostly refused; what fits together must have rules of its own.
+    for before in sorted(set(tokens) & set(DTYPES)):
+        for other in DTYPES:
+            if other != before:
+                yield "".join(other if token == before else token for token in tokens).encode()
 
 
 def of_text(data, opened, chosen):

@@ -31,6 +31,7 @@ class Text(unittest.TestCase):
         made = [changed.decode() for changed in of_text(TEXT.encode(), True, every(0, 1))]
         self.assertIn(OPENED.replace("MatMul(x, w)", "MatMul(x, x)"), made)
         self.assertIn(OPENED.replace("f32[4, 4]", "f32[4, 0]"), made)
+        self.assertIn(OPENED.replace("f32", "i64"), made)
         self.assertNotIn(OPENED, made)
 
     def test_parts_of_the_changes_are_all_of_them(self):
