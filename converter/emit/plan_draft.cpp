@@ -47,8 +47,8 @@ class Drafter {
   }
 
   PlanDraft Draft() {
-    const std::vector<bool> shape_program = ShapeProgram(graph_);
-    CheckShapeProgram(graph_, shape_program, of_stage_);
+    shape_program_ = ShapeProgram(graph_);
+    CheckShapeProgram(graph_, shape_program_, of_stage_);
     for (const GraphPort& port : graph_.inputs()) draft_.inputs.push_back(IndexOf(port.value));
     for (const NodeId id : graph_.TopologicalOrder()) {
       // What it makes is a constant of the plan.
@@ -56,7 +56,7 @@ class Drafter {
         continue;
       DraftNode node;
       node.id = id;
-      node.shape_program = shape_program[static_cast<size_t>(id)];
+      node.shape_program = IsShapeNode(id);
       for (const ValueId input : graph_.node(id).inputs)
         node.inputs.push_back(input == kNoValue ? -1 : IndexOf(input));
       for (const ValueId output : graph_.node(id).outputs) node.outputs.push_back(IndexOf(output));
@@ -171,7 +171,7 @@ class Drafter {
       }
       for (const int64_t extent : draft_.tensors[i].view.shape) open = open || extent < 0;
       const NodeId producer = graph_.value(draft_.values[i]).producer;
-      const bool planned = producer != kNoNode && !ShapeNode(producer) && !IsMadeInRun(i);
+      const bool planned = producer != kNoNode && !IsShapeNode(producer) && !IsMadeInRun(i);
       bounded = bounded && (!planned || draft_.largest_bytes[i] >= 0);
     }
     if (!open && !ReadsShapeInput()) return;
@@ -195,10 +195,7 @@ class Drafter {
     }
   }
 
-  bool ShapeNode(NodeId id) const {
-    return std::any_of(draft_.nodes.begin(), draft_.nodes.begin() + draft_.shape_node_count,
-                       [id](const DraftNode& node) { return node.id == id; });
-  }
+  bool IsShapeNode(NodeId id) const { return shape_program_[static_cast<size_t>(id)]; }
 
   /// A graph input whose elements a shape rule needs.
   bool ReadsShapeInput() const {
@@ -218,7 +215,8 @@ class Drafter {
   const bool of_stage_;  ///< All elements of the graph's inputs are known when its shapes are asked for.
   PlanDraft draft_;
   std::vector<int32_t> index_;
-  std::vector<bool> made_in_run_;  ///< By tensor.
+  std::vector<bool> shape_program_;  ///< By node.
+  std::vector<bool> made_in_run_;    ///< By tensor.
 };
 
 }  // namespace

@@ -1,8 +1,11 @@
 #include "emit/write_model.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <unordered_map>
 
 #include "emit/attr_encoder.h"
 #include "emit/stored_form.h"
@@ -25,6 +28,21 @@ struct StoredConstant {
   DType dtype = DType::kInvalid;  ///< kInvalid: the tensor's own.
   int32_t quantization = -1;
 };
+
+/// Of equal ones the same number; it looks at a few of their scales, which may be many.
+uint64_t SketchOf(const Quantization& quantization) {
+  constexpr int64_t kMostLooks = 8;
+  std::vector<double> parts = {static_cast<double>(quantization.axis),
+                               static_cast<double>(quantization.block),
+                               static_cast<double>(quantization.count)};
+  const int64_t looks = std::min(quantization.count, kMostLooks);
+  for (int64_t i = 0; i < looks; ++i) {
+    const int64_t at = i * (quantization.count / looks);
+    parts.push_back(static_cast<double>(quantization.ScaleAt(at)));
+    parts.push_back(static_cast<double>(quantization.ZeroPointAt(at)));
+  }
+  return XXH3_64bits(parts.data(), parts.size() * sizeof(double));
+}
 
 class Writer {
  public:
@@ -169,10 +187,14 @@ class Writer {
   /// In the file; equal ones are one. -1 for none.
   int32_t QuantizationIndex(const Quantization* quantization) {
     if (quantization == nullptr) return -1;
-    const auto same = [&](const Quantization* other) { return SameQuantization(quantization, other); };
-    const auto known = std::find_if(quantizations_.begin(), quantizations_.end(), same);
-    const auto index = static_cast<int32_t>(known - quantizations_.begin());
-    if (known == quantizations_.end()) quantizations_.push_back(quantization);
+    const auto [begin, end] = quantization_indices_.equal_range(SketchOf(*quantization));
+    for (auto known = begin; known != end; ++known) {
+      if (SameQuantization(quantization, quantizations_[static_cast<size_t>(known->second)]))
+        return known->second;
+    }
+    const auto index = static_cast<int32_t>(quantizations_.size());
+    quantizations_.push_back(quantization);
+    quantization_indices_.emplace(SketchOf(*quantization), index);
     return index;
   }
 
@@ -278,7 +300,8 @@ class Writer {
   bool state_in_place_ = false;                     ///< Some plan updates a variable where it lies.
   bool narrow_ = false;                             ///< Some constant is stored narrower than it is used.
   std::vector<const Quantization*> quantizations_;  ///< In the order of the file.
-  const PlanDraft* whole_ = nullptr;                ///< Of the signature that is being written.
+  std::unordered_multimap<uint64_t, int32_t> quantization_indices_;  ///< By SketchOf().
+  const PlanDraft* whole_ = nullptr;                        ///< Of the signature that is being written.
   std::vector<std::pair<const Graph*, SymbolId>> symbols_;  ///< In the order of the file.
 };
 

@@ -141,7 +141,9 @@ Bounds Dim::bounds(int depth) const {
     for (const auto& factor : term.factors) product = Multiply(product, factor->bounds);
     sum = {SaturatingAdd(sum.min, product.min), SaturatingAdd(sum.max, product.max)};
   }
-  if (depth == 0 || terms_.size() < 2 || terms_.size() > kMostQuotientTerms) return sum;
+  // Fewer at each level: each of them asks the next one.
+  const size_t most_terms = kMostQuotientTerms >> (kQuotientDepth - depth);
+  if (depth == 0 || terms_.size() < 2 || terms_.size() > most_terms) return sum;
   for (const Term& term : terms_) {
     if (term.factors.size() != 1 || term.factors[0]->kind != Kind::kFloorDivide) continue;
     const Dim& divisor = term.factors[0]->b;

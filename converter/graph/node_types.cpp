@@ -268,7 +268,10 @@ std::shared_ptr<const std::vector<Dim>> KnownElements(const Graph& graph, ValueI
   if (value.elements || !value.constant || value.quantization || IsFloat(value.dtype)) return value.elements;
   if (value.constant->elements() > kMaxShapeElements) return nullptr;
   const std::vector<int64_t> numbers = value.constant->ToInts();
-  return std::make_shared<Elements>(numbers.begin(), numbers.end());
+  // Beyond 2^63 they are not what these say.
+  const bool wraps = value.dtype == DType::kU64 &&
+                     std::any_of(numbers.begin(), numbers.end(), [](int64_t number) { return number < 0; });
+  return wraps ? nullptr : std::make_shared<Elements>(numbers.begin(), numbers.end());
 }
 
 bool IsTooLarge(DType dtype, const std::vector<Dim>& dims) {

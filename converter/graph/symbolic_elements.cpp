@@ -61,8 +61,15 @@ std::optional<Elements> Pairwise(const Context& context, const KnownInputs& know
   return result;
 }
 
+/// Bounds take the ends of 64 bits for infinity. As an element they are numbers: "to the end" of a Slice.
+bool IsExtreme(const Dim& element) {
+  return element.constant() && (element.value == std::numeric_limits<int64_t>::min() ||
+                                element.value == std::numeric_limits<int64_t>::max());
+}
+
 /// 1 or 0 where the comparison has one answer for every size.
 std::optional<Dim> Decide(OpCode op, const Dim& a, const Dim& b) {
+  if (!(a == b) && (IsExtreme(a) || IsExtreme(b))) return {};
   const Bounds difference = (a - b).bounds();
   switch (op) {
     case OpCode::kEqual:
@@ -161,7 +168,10 @@ std::optional<Elements> ConcatElements(const Context& context, const KnownInputs
     }
   }
   Elements result;
-  for (const Elements* list : known) result.insert(result.end(), list->begin(), list->end());
+  for (const Elements* list : known) {
+    result.insert(result.end(), list->begin(), list->end());
+    if (static_cast<int64_t>(result.size()) > kMaxShapeElements) return {};
+  }
   return result;
 }
 

@@ -14,6 +14,8 @@ constexpr int64_t kMostRows = 4096;
 constexpr int64_t kLeastRows = 512;
 /// Of all layers together, time goes where a channel has many weights.
 constexpr int64_t kMostMultiplications = int64_t{1} << 33;
+/// Of a mean square, what rounding may leave of the variance where all rows are equal.
+constexpr double kRounding = 1e-9;
 /// Steps of the golden ratio fall evenly on places, whatever their number.
 constexpr double kGolden = 0.6180339887498949;
 
@@ -130,13 +132,15 @@ std::vector<double> InputMoments::Products(int64_t group, bool central) {
   if (waiting_ > 0) Multiply();
   const auto first = products_.begin() + group * row_ * row_;
   std::vector<double> products(first, first + row_ * row_);
-  const std::vector<double> means = Means();
-  const double* mean = means.data() + group * row_;
+  const auto rows = static_cast<double>(std::max<int64_t>(rows_, 1));
+  const double* sums = sums_.data() + group * row_;
   for (int64_t i = 0; i < row_; ++i) {
     for (int64_t k = 0; k <= i; ++k) {
       double& product = products[static_cast<size_t>(i * row_ + k)];
-      product /= static_cast<double>(std::max<int64_t>(rows_, 1));
-      if (central) product -= mean[i] * mean[k];
+      product /= rows;
+      const double square = product;
+      if (central) product -= sums[i] / rows * (sums[k] / rows);
+      if (central && i == k) product = std::max(product, square * kRounding);
     }
   }
   return products;

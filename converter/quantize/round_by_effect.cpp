@@ -84,6 +84,7 @@ std::vector<double> UpperFactor(std::vector<double> matrix, int64_t size) {
   for (size_t j = n; j-- > 0;) {
     const double* last = matrix.data() + j * n;
     upper[j * n + j] = 1;
+    if (!(last[j] > 0)) continue;  // Nothing was seen along it that it could hand on.
     for (size_t i = 0; i < j; ++i) {
       column[i] = last[i];
       upper[i * n + j] = last[i] / last[j];

@@ -179,6 +179,12 @@ Status Segment::Reshape() {
   const Status status = ReshapeNodes(limit, &workspace);
   step_bytes_ += MemoryOfThisThread() - before;
   SKIFF_RETURN_IF_ERROR(status);
+  if (workspace > options_.memory_limit) {
+    return Fail(
+        StatusCode::kOutOfMemory,
+        "XNNPACK needs a workspace of %zu bytes, the memory limit is %llu (SessionOptions::memory_limit)",
+        workspace, static_cast<unsigned long long>(options_.memory_limit));
+  }
   SKIFF_RETURN_IF_ERROR(GrowWorkspace(workspace));
   scratch_bytes_ = 0;
   for (const Node& node : nodes_) scratch_bytes_ += node.reference.scratch_bytes();

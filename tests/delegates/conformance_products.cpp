@@ -62,6 +62,8 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_narrow", 9, 3, 40, 40, 3, 3, 40, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_stride", 9, 14, 48, 48, 3, 3, 48, {2, 2}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_wide_pads", 4, 5, 17, 17, 3, 3, 17, {1, 1}, {1, 1}, {4, 5, 3, 4}},
+    // A line of several pieces, of which the last ones see pads alone.
+    {"depthwise_far_pads", 3, 3, 300, 300, 3, 3, 300, {1, 1}, {1, 1}, {1, 0, 1, 100}},
     {"depthwise_same", 10, 13, 32, 32, 3, 3, 32, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"depthwise_5x5_stride", 11, 10, 20, 20, 5, 5, 20, {2, 2}, {1, 1}, {2, 1, 2, 2}},
     {"depthwise_7x7", 12, 12, 9, 9, 7, 7, 9, {1, 1}, {1, 1}, {3, 3, 3, 3}},

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "graph/error.h"
+#include "graph/prefix.h"
 #include "graph/typing.h"
 #include "import/custom.h"
 #include "import/onnx/bodies.h"
@@ -309,7 +310,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   source.inline_body = [&](const onnx::GraphProto& body, const std::vector<ValueId>& inputs,
                            const std::string& place, const std::vector<std::string>& outputs) {
     if (!place.empty()) CountRepeated(body, label);
-    return InlineBody(body, scope, place.empty() ? label : label + "/" + place, inputs, outputs);
+    return InlineBody(body, scope, place.empty() ? label : PrefixOf(label) + "/" + place, inputs, outputs);
   };
   source.sequences = &sequences_;
   source.node = &node;

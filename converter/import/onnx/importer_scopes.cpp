@@ -1,6 +1,7 @@
 // What has a scope of its own: calls of the model's functions, which are put in place, and the bodies of
 // control flow, which become graphs.
 #include "graph/error.h"
+#include "graph/prefix.h"
 #include "import/onnx/bodies.h"
 #include "import/onnx/importer.h"
 #include "import/onnx/tensor.h"
@@ -148,8 +149,8 @@ ValueId OnnxImporter::AddBodySequence(const Graph& around, const std::string& na
   for (size_t i = 0; i < sequence.parts.size(); ++i) {
     ValueId& id = sequence.parts[i].value;
     const Value& value = around.value(id);
-    id = value.constant ? graph_.AddConstant(value.name, *value.constant)
-                        : AddBodyValue(fmt::format("{}.{}", name, i), value);
+    id = value.constant ? graph_.AddConstant(PrefixOf(value.name), *value.constant)
+                        : AddBodyValue(fmt::format("{}.{}", PrefixOf(name), i), value);
   }
   return sequences_.Add(std::move(sequence));
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/error.h"
+#include "graph/node_types.h"
 #include "graph/typing.h"
 #include "import/custom.h"
 #include "import/tflite/ops.h"
@@ -137,6 +138,9 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
           "input '{}' is a variable as well, which keeps what the run before left; export it as one of both",
           name);
     value = graph_.AddInput(name, dtype, ReadDims(tensor, name), scales);
+    // Scales were read for the shape; the signature of it may have other extents.
+    if (const char* defect = DefectOfQuantization(graph_.value(value)))
+      Throw(StatusCode::kInvalidModel, "input '{}': its quantisation cannot be used: {}", name, defect);
     graph_.value(value).source = NameOf(scope, index);
     graph_.SetInputNotes(graph_.inputs().size() - 1, metadata_.inputs[i]);
   }

@@ -181,6 +181,7 @@ QuantizationPtr TfliteQuantizations::InBlocks(const tflite::SubGraph& graph, con
     return ReadTfliteTensor(file_, part, Of(graph, part), none_left_out);
   };
   std::vector<float> scales = FloatsOf(read(scale));
+  if (scales.empty()) Bad(tensor, "its blocks have no scales");
   for (float& one : scales) one = UsableScale(tensor, one);
   std::vector<int32_t> zero_points;
   if (zero != nullptr) {

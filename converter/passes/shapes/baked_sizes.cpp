@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "graph/bodies.h"
 #include "graph/error.h"
 #include "passes/passes.h"
 
@@ -16,17 +17,21 @@ using Sizes = std::map<SymbolId, int64_t>;
 /// Batches, windows and pictures as they are exported.
 constexpr int64_t kCommonSizes[] = {1, 2, 3, 4, 7, 8, 16, 32, 64, 128, 224, 256, 512};
 
+constexpr size_t kMostRounds = 32;  // LoopExtents gives up then.
+
 /// The size in the contract that is next to `wanted`.
 int64_t InContract(const Symbol& symbol, int64_t wanted) {
   const int64_t up = (std::max(wanted, symbol.min) + symbol.multiple - 1) / symbol.multiple * symbol.multiple;
   return std::max(std::min(up, symbol.max / symbol.multiple * symbol.multiple), symbol.min);
 }
 
-/// With those of bodies.
+/// With those of bodies, as often as these may be typed: that of a loop, once for each of its variables.
 size_t CountNodes(const Graph& graph) {
   auto count = static_cast<size_t>(graph.node_count());
   for (NodeId id = 0; id < graph.node_count(); ++id) {
-    for (const Graph& body : graph.node(id).bodies) count += CountNodes(body);
+    const Node& node = graph.node(id);
+    const size_t rounds = 1 + (node.bodies.empty() ? 0 : std::min(LoopVariables(node), kMostRounds));
+    for (const Graph& body : node.bodies) count += rounds * CountNodes(body);
   }
   return count;
 }

@@ -137,9 +137,11 @@ bool NominalSizes::Restore(const Graph& original, Graph& sized) const {
       for (const ValueId output : node.outputs) {
         for (const Dim& dim : sized.value(output).dims) numbers.push_back(dim.value);
       }
+      std::vector<bool> needed;
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const bool added = node.inputs[i] != kNoValue && node.inputs[i] >= original.value_count();
-        if (added && NeedsValues(node, i) && !RestoreConstant(sized, id, static_cast<int>(i))) return false;
+        if (node.inputs[i] == kNoValue || node.inputs[i] < original.value_count()) continue;
+        if (needed.empty()) needed = NeededInputs(node);
+        if (needed[i] && !RestoreConstant(sized, id, static_cast<int>(i))) return false;
       }
       // Elements that inference gave an original value are still right: the pass moves data, and shapes are
       // none.

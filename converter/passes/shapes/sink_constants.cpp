@@ -43,10 +43,10 @@ void SinkInto(Graph& graph, NodeId id) {
   const size_t first = FirstBodyInput(graph.node(id).op);
   std::vector<ValueId> inputs = graph.node(id).inputs;
   for (size_t i = inputs.size() - first; i-- > fixed;) {
-    if (!Replace(graph, id, i)) continue;
-    inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(first + i));
-    SetInputs(graph, id, inputs);
+    if (Replace(graph, id, i)) inputs.erase(inputs.begin() + static_cast<std::ptrdiff_t>(first + i));
   }
+  // Once: each call looks at all of them.
+  if (inputs.size() < graph.node(id).inputs.size()) SetInputs(graph, id, inputs);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@ namespace {
 constexpr size_t kBandBytes = 512 * 1024;
 constexpr size_t kSmallBandBytes = 32 * 1024;
 constexpr size_t kSmallWeightBytes = 128 * 1024;
+/// Pixels of a band beside as many as the picture has four times.
+constexpr size_t kMostPads = size_t{1} << 20;
 
 }  // namespace
 
@@ -41,6 +43,8 @@ Status WindowBands::Describe(const NodeView& node, bool always_copies, DenseShap
   x_stride = RowsOf(x).stride;
   copies = always_copies || !Inside(0) || !Inside(1);
   band_width = copies ? Reach(1, outputs[1]) : extents[1];
+  // Of windows that reach far over the pads a band would be little else.
+  if (copies && Reach(0, 1) * band_width > kMostPads + 4 * extents[0] * extents[1]) return Refuse();
 
   const size_t pixel = copies ? channels : x_stride;
   const bool side_by_side = attrs.dilations[1] == 1 && pixel == group_channels;

@@ -131,6 +131,21 @@ TEST(RoundByEffect, FactorsAMatrix) {
   }
 }
 
+/// Where all rows are equal there is no variance but what rounding leaves, which may be negative.
+TEST(RoundByEffect, TakesInputsThatNeverChange) {
+  const Layer layer(
+      "graph g { input x: f32[300, 8] const w: f32[4, 8] = seed 1 y = FullyConnected(x, w) output y }");
+  InputMoments moments(layer.node(), layer.weights().shape(), 1);
+  std::vector<float> rows;
+  for (int i = 0; i < 300; ++i)
+    for (int k = 0; k < 8; ++k) rows.push_back(6.735172e23F + 1e18F * static_cast<float>(k));
+  moments.Add(TensorData(DType::kF32, {300, 8}, rows.data()).view());
+  const std::vector<double> products = moments.Products(0, true);
+  for (size_t i = 0; i < 8; ++i) EXPECT_GT(products[i * 8 + i], 0);
+  for (const double factor : UpperFactor(products, 8)) EXPECT_TRUE(std::isfinite(factor));
+  for (const double factor : UpperFactor(std::vector<double>(64, 0), 8)) EXPECT_TRUE(std::isfinite(factor));
+}
+
 /// Neighbours of an input say nearly the same, so that one weight can make up for the other.
 TEST(RoundByEffect, IsNearerInTheResultThanNearestCodes) {
   const Layer layer(R"(graph alike {

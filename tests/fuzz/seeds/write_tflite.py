@@ -353,6 +353,11 @@ GRAPHS = dict(
     blocks_of_none=in_blocks(size=0),
     blocks_missing=in_blocks(scales=77),
     blocks_of_blocks=in_blocks(scales=1),
+    blocks_without_scales=in_blocks(scales=4, s=T(2, 0, data=[])),
+    scales_of_other_inputs=Graph([NEG], "y", x=T(2, 3, kind="INT8", shape_signature=[2, 4], quantization=dict(
+        scale=[0.5, 1.0, 2.0], zero_point=[0, 0, 0], axis=1)), y=T(2, 3, kind="INT8")),
+    scales_of_open_inputs=Graph([NEG], "y", x=T(2, 3, kind="INT8", shape_signature=[-1, -1], quantization=dict(
+        scale=[0.5, 1.0, 2.0], zero_point=[0, 0, 0], axis=1)), y=T(2, 3, kind="INT8")),
     blocks_sparse=in_blocks(scales=4, s=T(2, 2, data=[1.0], sparsity=dict(traversal_order=[0, 1], dimensions=[dense(2), dense(2)]))),
     blocks_negative=in_blocks(scales=4, s=T(2, 2, data=[1.0, -1.0, 1.0, 1.0])),
     blocks_uneven=in_blocks(size=3),

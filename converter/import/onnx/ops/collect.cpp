@@ -1,6 +1,9 @@
 #include "import/onnx/ops/collect.h"
 
 #include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
 
 #include "import/emit.h"
 #include "ops/op_codes.h"
@@ -8,16 +11,24 @@
 namespace skiff {
 namespace {
 
-/// An extent of a row as a vector of one element.
-ValueId EmitDim(OnnxBuilder& b, const std::string& suffix, const Dim& dim,
-                const std::vector<ValueId>& inputs) {
-  if (dim.constant()) return b.ConstantInts(suffix.c_str(), {dim.value});
+/// By Dim::key(): a tensor and an axis of that extent.
+using Axes = std::unordered_map<std::string, std::pair<ValueId, int>>;
+
+Axes AxesOf(const OnnxBuilder& b, const std::vector<ValueId>& inputs) {
+  Axes axes;
   for (const ValueId input : inputs) {
     const OnnxBuilder::PartialType type = b.TypeOf(input);
-    if (!type.dims) continue;
-    const auto same = std::find(type.dims->begin(), type.dims->end(), dim);
-    if (same == type.dims->end()) continue;
-    const auto axis = static_cast<int>(same - type.dims->begin());
+    for (size_t i = 0; type.dims && i < type.dims->size(); ++i)
+      axes.try_emplace((*type.dims)[i].key(), input, static_cast<int>(i));
+  }
+  return axes;
+}
+
+/// An extent of a row as a vector of one element.
+ValueId EmitDim(OnnxBuilder& b, const std::string& suffix, const Dim& dim, const Axes& axes) {
+  if (dim.constant()) return b.ConstantInts(suffix.c_str(), {dim.value});
+  if (const auto found = axes.find(dim.key()); found != axes.end()) {
+    const auto [input, axis] = found->second;
     return EmitExtents(b, suffix.c_str(), input, axis, axis + 1);
   }
   OnnxBuilder::Unsupported(
@@ -55,12 +66,12 @@ Graph GoesOn(const Graph& body, bool asks) {
 void Collected::AddToBody(Graph& body, ValueId iteration, const std::vector<ValueId>& rows,
                           const std::vector<ValueId>& carried, size_t first) {
   if (rows.empty()) return;
+  std::unordered_map<ValueId, size_t> variables;
+  for (size_t i = 0; i < carried.size(); ++i) variables.try_emplace(Original(body, carried[i]), i);
   const auto type_of = [&](ValueId row) {
-    for (size_t i = 0; i < carried.size(); ++i) {
-      if (Original(body, carried[i]) == Original(body, row))
-        return OnnxBuilder::TypeOf(body, body.inputs()[first + i].value);
-    }
-    return OnnxBuilder::TypeOf(body, row);
+    const auto found = variables.find(Original(body, row));
+    return OnnxBuilder::TypeOf(body,
+                               found == variables.end() ? row : body.inputs()[first + found->second].value);
   };
   const ValueId place =
       body.Emit(OpCode::kReshape, {iteration, body.AddConstant("place_shape", TensorData::OfInts({1, 1}))});
@@ -85,6 +96,7 @@ void Collected::PlaceInputs(Graph& body, size_t place) const {
 std::vector<ValueId> Collected::EmitRoom(OnnxBuilder& b, ValueId limit,
                                          const std::vector<ValueId>& inputs) const {
   std::vector<ValueId> room;
+  const Axes axes = AxesOf(b, inputs);
   const ValueId rows =
       b.Emit("collected_rows", OpCode::kMax, {limit, b.Scalar("collected_none", DType::kI64, 0)});
   for (size_t i = 0; i < types_.size(); ++i) {
@@ -93,7 +105,7 @@ std::vector<ValueId> Collected::EmitRoom(OnnxBuilder& b, ValueId limit,
       b.Invalid("the type of what it collects as output {} is not known", i);
     std::vector<ValueId> extents{EmitReshape(b, (suffix + "_rows").c_str(), rows, {1})};
     for (size_t axis = 0; axis < types_[i].dims->size(); ++axis)
-      extents.push_back(EmitDim(b, fmt::format("{}_{}", suffix, axis), (*types_[i].dims)[axis], inputs));
+      extents.push_back(EmitDim(b, fmt::format("{}_{}", suffix, axis), (*types_[i].dims)[axis], axes));
     const ValueId shape = extents.size() == 1
                               ? extents[0]
                               : b.Emit((suffix + "_shape").c_str(), OpCode::kConcat, extents, AxisAttrs{0});

@@ -269,6 +269,8 @@ void BuildConcatFromSequence(OnnxBuilder& b) {
 /// The body is there once for each tensor.
 void BuildSequenceMap(OnnxBuilder& b) {
   const std::vector<ValueId> first = TensorsOfInput(b, 0, "goes through");
+  b.BodyOf("body", b.input_count());
+  b.sequences().CheckRoom(b.input_count() + b.output_count(), first.size());
   std::vector<std::vector<ValueId>> inputs{first};
   for (size_t i = 1; i < b.input_count(); ++i) {
     inputs.push_back(b.IsSequence(i) ? TensorsOfInput(b, i, "goes through")
@@ -277,7 +279,6 @@ void BuildSequenceMap(OnnxBuilder& b) {
       b.Invalid("the sequence '{}' holds {} tensors, and '{}' {}", b.node().input(static_cast<int>(i)),
                 inputs.back().size(), b.node().input(0), first.size());
   }
-  b.sequences().CheckRoom(b.output_count(), first.size());
   std::vector<OnnxSequence> outputs(b.output_count());
   for (size_t k = 0; k < first.size(); ++k) {
     std::vector<ValueId> tensors;

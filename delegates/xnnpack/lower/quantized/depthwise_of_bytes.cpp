@@ -157,7 +157,8 @@ class ByteDepthwiseStep final : public Step {
     const long width = static_cast<long>(picture_.width);
     const long begin = std::clamp(first_column, 0L, width);
     const long end = std::clamp(first_column + pixels, begin, width);
-    const long left = std::min(begin - first_column, pixels);
+    // None of the picture lies in a piece that begins behind it.
+    const long left = std::clamp(begin - first_column, 0L, pixels);
     const int32_t pads = static_cast<int32_t>(pad() * 0x01010101u);
     const size_t window_lines = (lines_ - 1) * stride_ + size_;
     for (size_t word = 0; word < words_; ++word, to += args_.x_line) {

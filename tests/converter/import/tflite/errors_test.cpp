@@ -137,6 +137,18 @@ TEST(TfliteErrors, ScalesThatFitNothing) {
       StatusCode::kInvalidModel, HasSubstr("its bias has 4 scales for 20 elements"));
   ExpectError(Changed("conv_2d_same_i8", [&](auto& model) { weights(model).shape.push_back(3); }),
               StatusCode::kInvalidModel, HasSubstr("bytes, the file holds"));
+  // The signature of the shape is what an input has.
+  ExpectError(Changed("conv_2d_same_i8",
+                      [](auto& model) {
+                        tflite::TensorT& x = Tensor(model, model.subgraphs[0]->inputs[0]);
+                        const auto channels = static_cast<size_t>(x.shape.back());
+                        x.quantization->scale.assign(channels, 0.5F);
+                        x.quantization->zero_point.assign(channels, 0);
+                        x.quantization->axis = static_cast<int32_t>(x.shape.size()) - 1;
+                        x.shape_signature = x.shape;
+                        ++x.shape_signature.back();
+                      }),
+              StatusCode::kInvalidModel, HasSubstr("its quantisation cannot be used: it has another number"));
 }
 
 TEST(TfliteErrors, WhatRunsOnceDoesNotRunItself) {
