@@ -14,4 +14,14 @@ void ImportBudget::CountBody(size_t symbols, const std::string& node) {
         node, kMostBodySymbols, symbols);
 }
 
+void ImportBudget::CountSequence(size_t tensors, const std::string& node) {
+  nodes_left -= static_cast<int64_t>(tensors);
+  if (nodes_left >= 0) return;
+  spent = true;
+  Throw(StatusCode::kUnsupported,
+        "node '{}': with the {} tensors of a sequence that its sub-graph sees the model becomes more than {} "
+        "nodes and tensors, beside {} for each node of the file; export it without such long sequences",
+        node, tensors, kFreeNodes, kNodesPerNode);
+}
+
 }  // namespace skiff

@@ -54,6 +54,8 @@ struct ImportBudget {
   void CountNode() { nodes_left += kNodesPerNode; }
   /// Takes those of the body of a node. Throws Error (kUnsupported) where there are too many.
   void CountBody(size_t symbols, const std::string& node);
+  /// Takes the tensors of a sequence that a body of a node sees, likewise.
+  void CountSequence(size_t tensors, const std::string& node);
 };
 
 }  // namespace skiff

@@ -226,7 +226,7 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
     if (end > kMaxValueBytes)
       return message.Invalid("node %u '%s' (%s) makes too many numbers for a shape", index, node.name,
                              node.op->name);
-    values_too_small_ = end > values_.size();
+    values_too_small_ = end + kReadableTail > values_.size();  // Delegates read them as well.
     if (values_too_small_) return Status(StatusCode::kOutOfMemory);
     view.data = values_.data() + values_used_;
     values_used_ = end;

@@ -143,7 +143,7 @@ const char* BucketKindName(BucketKind kind) {
 
 const char* Model::metadata(const char* key) const {
   for (const MetadataEntry& entry : internals_->data.metadata) {
-    if (std::strcmp(entry.key, key) == 0) return entry.value;
+    if (key != nullptr && std::strcmp(entry.key, key) == 0) return entry.value;
   }
   return nullptr;
 }

@@ -194,7 +194,7 @@ Result<TensorView> Session::Tap(const char* name, Ints* source_perm) const {
   const PlanData& plan = internals_->current->plan();
   // A tensor that holds the source's elements wins over one that only shares the name.
   for (const bool by_source : {true, false}) {
-    for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    for (size_t i = 0; name != nullptr && i < plan.tensors.size(); ++i) {
       const char* candidate = by_source ? plan.placements[i].source : plan.tensors[i].name;
       if (plan.tensors[i].constant || std::strcmp(candidate, name) != 0) continue;
       if (source_perm != nullptr) *source_perm = by_source ? plan.placements[i].source_perm : Ints();

@@ -23,7 +23,7 @@ struct Variables::Internals {
     return BuildHas(Feature::kVariables) ? model->variables() : Span<const VariableInfo>();
   }
   int Find(const char* name) const {
-    for (size_t i = 0; i < all().size(); ++i) {
+    for (size_t i = 0; name != nullptr && i < all().size(); ++i) {
       if (std::strcmp(all()[i].name, name) == 0) return static_cast<int>(i);
     }
     return -1;
@@ -81,6 +81,8 @@ Status Variables::Set(const char* name, const ConstTensorView& value) {
                 DTypeName(place.dtype), ShapeText(place.shape).c_str(), DTypeName(value.dtype),
                 ShapeText(value.shape).c_str());
   }
+  if (value.data == nullptr && value.bytes() > 0)
+    return Fail(StatusCode::kInvalidArgument, "the value for variable '%s' has no data", name);
   if (value.bytes() > 0) std::memcpy(place.data, value.data, static_cast<size_t>(value.bytes()));
   return OkStatus();
 }

@@ -89,9 +89,14 @@ void MisuseSession(const Model& model, Session& session) {
   static_cast<void>(session.Output(-1).ok());
   static_cast<void>(session.Output(kNobody).ok());
   static_cast<void>(session.Tap(kNobody).ok());
+  static_cast<void>(session.Tap(nullptr).ok());
   static_cast<void>(session.variables().Get(kNobody).ok());
-  for (const VariableInfo& variable : model.variables())
+  for (const VariableInfo& variable : model.variables()) {
+    const TensorView& initial = variable.initial;
     static_cast<void>(session.variables().Set(variable.name, {nullptr, DType::kInvalid, {}}).ok());
+    static_cast<void>(session.variables().Set(variable.name, {nullptr, initial.dtype, initial.shape}).ok());
+    static_cast<void>(session.variables().Set(nullptr, initial).ok());
+  }
 }
 
 }  // namespace skiff::testing

@@ -109,7 +109,8 @@ class OnnxImporter {
   std::vector<ValueId> ResultsOf(const onnx::GraphProto& body, const Scope& scope, const std::string& label);
   ValueId AddBodyValue(const std::string& name, const Value& passed);
   /// A sequence around the body as one inside, whose tensors are inputs or constants there.
-  ValueId AddBodySequence(const Graph& around, const std::string& name, const OnnxSequence& passed);
+  ValueId AddBodySequence(const Graph& around, const std::string& name, const OnnxSequence& passed,
+                          const std::string& label);
   void AddBodyInput(Scope& scope, const std::string& tensor, const Value& passed);
   /// Null where the model has none that the node could call.
   Function* FindFunction(const std::string& domain, const onnx::NodeProto& call);

@@ -144,7 +144,8 @@ ValueId OnnxImporter::AddBodyValue(const std::string& name, const Value& passed)
 }
 
 ValueId OnnxImporter::AddBodySequence(const Graph& around, const std::string& name,
-                                      const OnnxSequence& passed) {
+                                      const OnnxSequence& passed, const std::string& label) {
+  budget_.CountSequence(passed.parts.size(), label);
   OnnxSequence sequence = passed;
   for (size_t i = 0; i < sequence.parts.size(); ++i) {
     ValueId& id = sequence.parts[i].value;
@@ -207,7 +208,7 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
     const ValueId passed = inputs[static_cast<size_t>(i)];
     if (OnnxSequences::Is(passed)) {
       Bind(scope, body.input(i).name(),
-           AddBodySequence(around.graph, body.input(i).name(), sequences_.at(passed)));
+           AddBodySequence(around.graph, body.input(i).name(), sequences_.at(passed), label));
     } else {
       AddBodyInput(scope, body.input(i).name(), around.graph.value(passed));
       keep_type(passed, graph_.inputs().back().value);
@@ -216,7 +217,7 @@ Graph OnnxImporter::ImportBody(const onnx::GraphProto& body, const Scope& outer,
   for (const std::string& tensor : captured) {
     const ValueId passed = outer.values.at(tensor);
     if (OnnxSequences::Is(passed)) {
-      Bind(scope, tensor, AddBodySequence(around.graph, scope.prefix + tensor, sequences_.at(passed)));
+      Bind(scope, tensor, AddBodySequence(around.graph, scope.prefix + tensor, sequences_.at(passed), label));
       continue;
     }
     AddBodyInput(scope, tensor, around.graph.value(passed));
