@@ -81,9 +81,11 @@ Status Variables::Set(const char* name, const ConstTensorView& value) {
                 DTypeName(place.dtype), ShapeText(place.shape).c_str(), DTypeName(value.dtype),
                 ShapeText(value.shape).c_str());
   }
-  if (value.data == nullptr && value.bytes() > 0)
+  const auto bytes = static_cast<size_t>(value.bytes());
+  if (bytes == 0) return OkStatus();
+  if (value.data == nullptr)
     return Fail(StatusCode::kInvalidArgument, "the value for variable '%s' has no data", name);
-  if (value.bytes() > 0) std::memcpy(place.data, value.data, static_cast<size_t>(value.bytes()));
+  std::memcpy(place.data, value.data, bytes);
   return OkStatus();
 }
 
