@@ -73,6 +73,7 @@ QuantizationPtr KnownQuantization(OnnxBuilder& b, ValueId like, DType dtype, con
   const std::vector<double> numbers = scales->ToDoubles();
   const std::vector<int64_t> integers = zeros->ToInts();
   const auto count = static_cast<size_t>(longer.elements());
+  if (count == 0) return nullptr;  // Of a tensor without elements.
   if ((numbers.size() != 1 && numbers.size() != count) || (integers.size() != 1 && integers.size() != count))
     return nullptr;
   const auto scale = [&](size_t i) { return static_cast<float>(Each(numbers, i)); };

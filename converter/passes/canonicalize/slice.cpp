@@ -212,7 +212,9 @@ bool SpellGatherAsSlice(Graph& graph, NodeId id) {
     return true;
   }
   const std::string name = graph.value(graph.node(id).outputs[0]).name;
-  if (indices->size() > 1 && !graph.value(graph.node(id).outputs[0]).has_static_shape()) return false;
+  // A Squeeze is what an index without axes does, and a Reshape to open extents may not be there.
+  const bool has_axes = !graph.value(graph.node(id).inputs[1]).dims.empty();
+  if (has_axes && !graph.value(graph.node(id).outputs[0]).has_static_shape()) return false;
   const ValueId slice = EmitTyped(graph, OpCode::kGather,
                                   {x, graph.AddConstant(name + ".indices", TensorData::OfInts(*indices))},
                                   graph.node(id).As<AxisAttrs>(), name + ".slice", id);

@@ -168,7 +168,10 @@ inline float NegOf(float x, const P&) { return -x; }
 inline float ReciprocalOf(float x, const P&) { return 1.0f / x; }
 inline float RoundOf(float x, const P&) { return __builtin_rintf(x); }
 inline float SigmoidOf(float x, const P&) { return 1.0f / OnePlusExpOfMinus(x); }
-inline float SignOf(float x, const P&) { return x < 0 ? -1.0f : (x > 0 ? 1.0f : x); }
+/// By its bits: comparisons take a subnormal number for 0.
+inline float SignOf(float x, const P&) {
+  return x != x || __builtin_bit_cast(uint32_t, x) << 1 == 0 ? x : __builtin_copysignf(1.0f, x);
+}
 inline float SiluOf(float x, const P&) { return x / OnePlusExpOfMinus(x); }
 // The C library's are exact for arguments of any size; they are rare enough to stay scalar.
 inline float CosOf(float x, const P&) { return __builtin_cosf(x); }

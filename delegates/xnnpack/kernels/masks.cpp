@@ -1,5 +1,7 @@
 // Comparisons, choices, masks and conversions between types. They wait for memory, not for arithmetic: the
 // baseline's vectors are enough.
+#include <type_traits>
+
 #include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
@@ -77,12 +79,20 @@ void Convert(size_t n, const void* x, void* y) {
   for (size_t i = 0; i < n; ++i) to[i] = static_cast<To>(from[i]);
 }
 
+/// By its bits: comparisons take a subnormal number for 0.
+template <class T>
+bool IsNotZero(T x) {
+  if constexpr (std::is_same_v<T, float>) return __builtin_bit_cast(uint32_t, x) << 1 != 0;
+  if constexpr (std::is_same_v<T, double>) return __builtin_bit_cast(uint64_t, x) << 1 != 0;
+  return x != T(0);
+}
+
 template <class From>
 void ToBool(size_t n, const void* x, void* y) {
   const auto* from = static_cast<const From*>(x);
   auto* to = static_cast<uint8_t*>(y);
 #pragma omp simd
-  for (size_t i = 0; i < n; ++i) to[i] = from[i] != From(0) ? 1 : 0;
+  for (size_t i = 0; i < n; ++i) to[i] = IsNotZero(from[i]) ? 1 : 0;
 }
 
 void Not(size_t n, const void* x, void* y) {

@@ -174,6 +174,7 @@ Status KernelBinary(const KernelArgs& args) {
     if (apply == nullptr) return UnsupportedDType(args.op, a.dtype);
     if (load_b == nullptr) return UnsupportedDType(args.op, b.dtype);
     const StoreFn<Lane> store = Storer<Lane>(out.dtype);
+    const LoadFn<Lane> load_out = Loader<Lane>(out.dtype);
     const LaneClamp<Lane> clamp = HasClamp(args.op)
                                       ? LaneClamp<Lane>(args.As<ClampAttrs>().min, args.As<ClampAttrs>().max)
                                       : LaneClamp<Lane>(-kInfinity, kInfinity);
@@ -184,6 +185,10 @@ Status KernelBinary(const KernelArgs& args) {
       load_a(a.data, offsets[1], strides[1], count, left);
       load_b(b.data, offsets[2], strides[2], count, right);
       apply(count, left, right);
+      if (!std::is_same_v<Lane, double> && clamp.active) {  // What wraps around does so before.
+        store(out.data, offsets[0], count, left);
+        load_out(out.data, offsets[0], 1, count, left);
+      }
       clamp.Apply(left, count);
       store(out.data, offsets[0], count, left);
     });

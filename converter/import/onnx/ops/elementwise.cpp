@@ -253,12 +253,25 @@ void BuildMean(OnnxBuilder& b) {
            ClampAttrs{});
 }
 
-/// The result has the base's dtype. An integer base under a fractional exponent is computed in f64.
+/// Whether `dtype` holds these integers as they are: whether they are even decides a sign.
+bool HoldsExponents(OnnxBuilder& b, DType dtype, ValueId exponent) {
+  const int64_t most = dtype == DType::kF16 ? int64_t{1} << 11 : int64_t{1} << 24;
+  const std::optional<TensorData> known = b.KnownValueOf(exponent);
+  if (!known) return DTypeBits(b.DTypeOf(exponent)) <= (dtype == DType::kF16 ? 8 : 16);
+  const std::vector<int64_t> numbers = known->ToInts();
+  return std::all_of(numbers.begin(), numbers.end(),
+                     [most](int64_t number) { return number >= -most && number <= most; });
+}
+
+/// The result has the base's dtype. An integer base under a fractional exponent is computed in f64, as is a
+/// float under integers that its type does not hold.
 void BuildPow(OnnxBuilder& b) {
   const ValueId base = b.Input(0);
   const ValueId exponent = BroadcastRight(b);
   const DType dtype = b.DTypeOf(base);
-  if (IsFloat(dtype) || !IsFloat(b.DTypeOf(exponent))) {
+  const bool narrow = dtype == DType::kF16 || dtype == DType::kF32;
+  const bool integers = !IsFloat(b.DTypeOf(exponent));
+  if (integers ? !narrow || HoldsExponents(b, dtype, exponent) : IsFloat(dtype)) {
     return b.Output(OpCode::kPow, {base, b.CastTo("exponent", exponent, dtype)});
   }
   const ValueId wide =

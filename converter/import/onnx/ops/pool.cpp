@@ -165,7 +165,12 @@ double PowerOf(OnnxBuilder& b) {
 /// Ceil mode as explicit pads: a window then never reaches beyond the padded input, and an average over it
 /// always divides by the whole kernel.
 void ResolveCeilMode(OnnxBuilder& b, Pool2dAttrs& attrs, int axis, std::optional<int64_t> open_extent) {
-  if (!attrs.ceil_mode || attrs.auto_pad != AutoPad::kExplicit) return;
+  if (!attrs.ceil_mode) return;
+  if (attrs.auto_pad == AutoPad::kValid) {
+    attrs.auto_pad = AutoPad::kExplicit;
+    attrs.pads = {0, 0, 0, 0};
+  }
+  if (attrs.auto_pad != AutoPad::kExplicit) return;
   const int64_t span = (attrs.kernel[axis] - 1) * attrs.dilations[axis] + 1;
   if (attrs.strides[axis] == 1) return;
   if (!open_extent)

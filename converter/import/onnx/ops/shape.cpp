@@ -142,10 +142,20 @@ void BuildSpaceToDepth(OnnxBuilder& b) {
   BuildBlocks(b, {kChannels}, TransposeAttrs{{0, 3, 5, 1, 2, 4}}, false);
 }
 
+/// Of 16 bits in 32, which have a kernel.
+void BuildRange(OnnxBuilder& b) {
+  const DType dtype = b.DTypeOf(b.Input(0));
+  if (dtype != DType::kI16) return BuildDirect(b);
+  std::vector<ValueId> operands;
+  for (size_t i = 0; i < 3; ++i) operands.push_back(b.CastTo("wide", b.Input(i), DType::kI32));
+  b.Output(OpCode::kCast, {b.Emit("range", OpCode::kRange, operands)},
+           CastAttrs{static_cast<int64_t>(dtype)});
+}
+
 constexpr OnnxOp kRows[] = {
     {"Constant", kOldest, kNewest, BuildConstant},
     {"ConstantOfShape", 9, kNewest, BuildConstantOfShape},
-    {"Range", 11, kNewest, BuildDirect, OpCode::kRange},
+    {"Range", 11, kNewest, BuildRange, OpCode::kRange},
     {"Shape", kOldest, kNewest, BuildShape},
     {"Size", kOldest, kNewest, BuildSize},
     {"Reshape", kOldest, kNewest, BuildReshape},

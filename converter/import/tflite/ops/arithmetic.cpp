@@ -96,13 +96,16 @@ void BuildBitwiseXor(TfliteBuilder& b) {
   BuildDirectTflite(b);
 }
 
-/// An arithmetic shift: the quotient, rounded down, by a power of two.
+/// An arithmetic shift: the quotient, rounded down, by a power of two. LiteRT shifts by 0 to all bits but
+/// one.
 void BuildRightShift(TfliteBuilder& b) {
   const ValueId x = b.Input(0);
-  const ValueId by = b.Input(1);
   const DType dtype = b.DTypeOf(x);
+  const ValueId most = b.Scalar("most", dtype, static_cast<double>(DTypeBits(dtype) - 1));
+  const ValueId no_more = b.Emit("no_more", OpCode::kMin, {b.Input(1), most});
   if (dtype == DType::kU8 || dtype == DType::kU16 || dtype == DType::kU32)
-    return b.Output(OpCode::kShiftRight, {x, by});
+    return b.Output(OpCode::kShiftRight, {x, no_more});
+  const ValueId by = b.Emit("no_less", OpCode::kMax, {no_more, b.Scalar("none", dtype, 0)});
   const ValueId wide = b.CastTo("wide", x, DType::kI64);
   const ValueId power = b.Emit("power", OpCode::kCast,
                                {b.Emit("shifted", OpCode::kShiftLeft,

@@ -216,5 +216,30 @@ TEST(OnnxLoss, LabelsAreChecked) {
               HasSubstr("none, sum or mean"));
 }
 
+TEST(OnnxIndex, RangesOfSixteenBits) {
+  OnnxModel model(17);
+  model.AddInput("limit", {}, onnx::TensorProto::INT16);
+  model.AddIntegers("start", onnx::TensorProto::INT16, {}, {1});
+  model.AddIntegers("delta", onnx::TensorProto::INT16, {}, {2});
+  model.AddNode("Range", {"start", "limit", "delta"}, {"y"});
+  model.AddOutput("y");
+  const int16_t limit = 6;
+  const TensorData y = RunModel(model, {{"limit", TensorData(DType::kI16, Shape{}, &limit)}});
+  EXPECT_EQ(y.dtype(), DType::kI16);
+  EXPECT_EQ(y.ToInts(), (std::vector<int64_t>{1, 3, 5}));
+}
+
+/// Whether an exponent is even decides the sign; f32 does not hold this one.
+TEST(OnnxIndex, ExponentsThatTheBaseDoesNotHold) {
+  OnnxModel model(17);
+  model.AddInput("x", {2});
+  model.AddInput("e", {2}, onnx::TensorProto::INT32);
+  model.AddNode("Pow", {"x", "e"}, {"y"});
+  model.AddOutput("y");
+  const int32_t exponents[] = {16777217, 16777216};
+  const TensorData e(DType::kI32, Shape{2}, exponents);
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2}, {-1, -1})}, {"e", e}})), ElementsAre(-1, 1));
+}
+
 }  // namespace
 }  // namespace skiff

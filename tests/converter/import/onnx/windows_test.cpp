@@ -219,6 +219,20 @@ TEST(OnnxWindows, LpPoolOfAnyPower) {
               Pointwise(FloatNear(1e-5f), expected));
 }
 
+/// As those of the other pools, a window that the end cuts off counts.
+TEST(OnnxWindows, LpPoolWithoutPadsInCeilMode) {
+  OnnxModel model(18);
+  model.AddInput("x", {1, 1, 3});
+  auto* node = model.AddNode("LpPool", {"x"}, {"y"});
+  SetInts(node, "kernel_shape", {2});
+  SetInts(node, "strides", {2});
+  SetString(node, "auto_pad", "VALID");
+  SetInt(node, "ceil_mode", 1);
+  SetInt(node, "p", 1);
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({1, 1, 3}, {1, 2, 3})}})), ElementsAre(3, 3));
+}
+
 TEST(OnnxWindows, NormalisingZeros) {
   OnnxModel model;
   model.AddInput("x", {2, 2});

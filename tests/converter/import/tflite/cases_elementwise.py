@@ -134,6 +134,9 @@ add_typed("bitwise_xor", lambda c, t: c.op("BITWISE_XOR", [c.input(c.integers((2
                                                            c.input(c.integers((4,), 0, 100, t))], t), "int32")
 add_typed("right_shift", lambda c, t: c.op("RIGHT_SHIFT", [c.input(c.integers((2, 4), -100, 100, t)),
                                                            c.input(c.integers((2, 4), 0, 6, t))], t), "int32")
+# By less than nothing and by more bits than there are.
+add_typed("right_shift_far", lambda c, t: c.op("RIGHT_SHIFT", [c.input(c.integers((6, 6), -100, 100, t)),
+                                                               c.input(c.integers((6, 6), -3, 70, t))], t), "int8 int16 int32")
 
 
 # Choices.

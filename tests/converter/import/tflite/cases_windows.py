@@ -193,6 +193,7 @@ for op, prefix in (("RESIZE_BILINEAR", "resize_bilinear"), ("RESIZE_NEAREST_NEIG
     add_case(resize, f"{prefix}_to_one", "f32", op=op, size=(1, 1), align=True)
 add_case(resize, "resize_bilinear_from_one", "f32", op="RESIZE_BILINEAR", size=(3, 3), x=(2, 1, 1, 3), align=True)
 add_case(resize, "resize_nearest_align_half", "f32", op="RESIZE_NEAREST_NEIGHBOR", size=(5, 7), align=True, half=True)
+add_case(resize, "resize_nearest_align_half_square", "f32 i8", op="RESIZE_NEAREST_NEIGHBOR", size=(7, 5), align=True, half=True, x=(2, 3, 3, 1))
 
 
 # Blocks.
