@@ -168,9 +168,11 @@ inline float NegOf(float x, const P&) { return -x; }
 inline float ReciprocalOf(float x, const P&) { return 1.0f / x; }
 inline float RoundOf(float x, const P&) { return __builtin_rintf(x); }
 inline float SigmoidOf(float x, const P&) { return 1.0f / OnePlusExpOfMinus(x); }
-/// By its bits: comparisons take a subnormal number for 0.
+/// By its bits: comparisons take a subnormal number for 0. The sign of a NaN is NaN, and of a zero that zero.
 inline float SignOf(float x, const P&) {
-  return x != x || __builtin_bit_cast(uint32_t, x) << 1 == 0 ? x : __builtin_copysignf(1.0f, x);
+  const uint32_t magnitude = __builtin_bit_cast(uint32_t, x) << 1;
+  constexpr uint32_t kInfinity = 0xff000000;
+  return magnitude == 0 || magnitude > kInfinity ? x : __builtin_copysignf(1.0f, x);
 }
 inline float SiluOf(float x, const P&) { return x / OnePlusExpOfMinus(x); }
 // The C library's are exact for arguments of any size; they are rare enough to stay scalar.

@@ -111,8 +111,11 @@ T NegOf(T x, const NumberLimits&) {
 /// The sign of a NaN is NaN, and of a zero that zero.
 template <class T>
 T SignOf(T x, const NumberLimits&) {
-  if constexpr (std::is_same_v<T, double>)  // By its bits: comparisons take a subnormal number for 0.
-    return x != x || __builtin_bit_cast(uint64_t, x) << 1 == 0 ? x : __builtin_copysign(1.0, x);
+  if constexpr (std::is_same_v<T, double>) {  // By its bits: comparisons take a subnormal number for 0.
+    const uint64_t magnitude = __builtin_bit_cast(uint64_t, x) << 1;
+    constexpr uint64_t kInfinity = uint64_t{0xffe} << 52;
+    return magnitude == 0 || magnitude > kInfinity ? x : __builtin_copysign(1.0, x);
+  }
   return x < T(0) ? T(-1) : (T(0) < x ? T(1) : x);
 }
 /// Limits that the type does not hold wrap around as the reference kernel's do.
