@@ -342,7 +342,7 @@ class Parser {
   }
 
   TensorData DrawElements(DType dtype, const Shape& shape, const Token& at) {
-    const int64_t bytes = shape.elements() * DTypeSize(dtype);
+    const int64_t bytes = ElementBytes(dtype, shape.elements());
     if (bytes > bytes_left_to_draw_)
       Lexer::Fail(at, fmt::format("a text draws at most {} MiB of constants", kMostDrawnBytes >> 20));
     bytes_left_to_draw_ -= bytes;

@@ -171,6 +171,8 @@ INSTANTIATE_TEST_SUITE_P(
             "graph text, line 1, column 20: the shape [333333333333] has 333333333333 elements, 3 are given"},
         BadText{"graph g { const c: f32[333333333] = seed 1 }",
                 "graph text, line 1, column 20: a text draws at most 1024 MiB of constants"},
+        BadText{"graph g { const c: i4[5, 2147483648] = seed 1 }",
+                "graph text, line 1, column 20: a text draws at most 1024 MiB of constants"},
         BadText{"graph g { const c: f32[2] = [1, 2, 3] }",
                 "graph text, line 1, column 20: the shape [2] has 2 elements, 3 are given"},
         BadText{"graph g { const c: f32[2] = data 0x12 }",
