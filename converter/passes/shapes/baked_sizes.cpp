@@ -8,6 +8,7 @@
 #include "graph/bodies.h"
 #include "graph/error.h"
 #include "passes/passes.h"
+#include "passes/shapes/loop_extents.h"
 
 namespace skiff {
 namespace {
@@ -16,8 +17,6 @@ using Sizes = std::map<SymbolId, int64_t>;
 
 /// Batches, windows and pictures as they are exported.
 constexpr int64_t kCommonSizes[] = {1, 2, 3, 4, 7, 8, 16, 32, 64, 128, 224, 256, 512};
-
-constexpr size_t kMostRounds = 32;  // LoopExtents gives up then.
 
 /// The size in the contract that is next to `wanted`.
 int64_t InContract(const Symbol& symbol, int64_t wanted) {
@@ -30,7 +29,7 @@ size_t CountNodes(const Graph& graph) {
   auto count = static_cast<size_t>(graph.node_count());
   for (NodeId id = 0; id < graph.node_count(); ++id) {
     const Node& node = graph.node(id);
-    const size_t rounds = 1 + (node.bodies.empty() ? 0 : std::min(LoopVariables(node), kMostRounds));
+    const size_t rounds = 1 + std::min<size_t>(LoopVariables(node), LoopExtents::kMostRounds);
     for (const Graph& body : node.bodies) count += rounds * CountNodes(body);
   }
   return count;

@@ -17,6 +17,10 @@ namespace skiff {
 /// (interval analysis with widening: P. Cousot and R. Cousot, "Abstract interpretation", POPL 1977).
 class LoopExtents {
  public:
+  /// One after the other, variables may find out that they depend on each other; behind so many rounds all
+  /// are taken to.
+  static constexpr int kMostRounds = 32;
+
   /// Before the bodies are typed with `types`. Where a loop around the node is typed again, what changed
   /// before is taken to change from the beginning: to find it out anew at each level would take a time that
   /// grows with a power of the levels.
@@ -28,10 +32,6 @@ class LoopExtents {
   bool Widen(Graph& graph, const Node& node, std::vector<ValueType>& types);
 
  private:
-  /// One after the other, variables may find out that they depend on each other; behind so many rounds all
-  /// are taken to.
-  static constexpr int kMostRounds = 32;
-
   struct Interval {
     int64_t min;
     int64_t max;

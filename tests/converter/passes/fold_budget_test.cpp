@@ -250,11 +250,14 @@ TEST(FoldConstants, SamplesAndVotesAreWork) {
   text +=
       "  const sizes: i64[2] = [128, 128]\n  const scales: f32[2] = [0.000000001, 0.000000001]\n"
       "  taps = Resize2d(i, sizes, scales) {mode=linear, antialias=true}\n";
+  std::string zeros = "[0";
+  for (int i = 1; i < 20000; ++i) zeros += ", 0";
+  zeros += "]\n";
   text +=
       "  const rows: f32[64, 1] = seed 2\n  const nodes: i32[1, 4] = [0, 0, 0, 20000]\n"
-      "  const thresholds: f32[1] = [0]\n  const roots: i32[20000] = seed 3\n"
-      "  const targets: i32[20000] = seed 4\n  const votes: f32[20000] = seed 5\n"
-      "  sums = TreeEnsemble(rows, nodes, thresholds, roots, targets, votes) {targets=1}\n";
+      "  const thresholds: f32[1] = [0]\n  const votes: f32[20000] = seed 3\n";
+  text += "  const roots: i32[20000] = " + zeros + "  const targets: i32[20000] = " + zeros;
+  text += "  sums = TreeEnsemble(rows, nodes, thresholds, roots, targets, votes) {targets=1}\n";
   Graph graph =
       ParseGraph(text + "  y = Neg(x)\n  output y\n  output cells\n  output taps\n  output sums\n}\n");
   InferShapes(graph);
@@ -266,8 +269,8 @@ TEST(FoldConstants, SamplesAndVotesAreWork) {
 /// A result without elements takes no steps, however many rows it has none in.
 TEST(FoldConstants, WhatHasNoElementsIsNotComputed) {
   std::string text = "graph g {\n  input x: f32[n]\n  const c0: f32[67108864, 0] = []\n";
-  for (int i = 0; i < 100; ++i) text += fmt::format("  c{} = Softmax(c{}) {{axis=1}}\n", i + 1, i);
-  Graph graph = ParseGraph(text + "  y = Neg(x)\n  output y\n  output c100\n}\n");
+  for (int i = 0; i < 2000; ++i) text += fmt::format("  c{} = Softmax(c{}) {{axis=1}}\n", i + 1, i);
+  Graph graph = ParseGraph(text + "  y = Neg(x)\n  output y\n  output c2000\n}\n");
   InferShapes(graph);
   FoldConstants(graph);
   const NodeId last = graph.value(graph.outputs()[1].value).producer;

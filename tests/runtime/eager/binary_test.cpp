@@ -134,5 +134,11 @@ TEST(Where, ChoosesAndBroadcasts) {
   ExpectError(Op(OpCode::kWhere, {F32({1}, {1}), F32({1}, {1}), F32({1}, {1})}), "bool");
 }
 
+TEST(Binary, IntegersWrapAroundBeforeTheyAreClamped) {
+  const ClampAttrs relu6{0.0f, 6.0f};
+  const Tensor x = Make(DType::kI32, {2}, {2147483646.0, -2147483647.0});
+  ExpectValues(RunOp(OpCode::kAdd, {x, Make(DType::kI32, {2}, {16, -9})}, relu6), {0, 6});
+}
+
 }  // namespace
 }  // namespace skiff::test
