@@ -152,7 +152,8 @@ bool WriteAll(int file, Span<const Span<const uint8_t>> parts) {
     size_t written = 0;
     while (written < part.size()) {
       const ssize_t count = write(file, part.data() + written, part.size() - written);
-      if (count < 0 && errno != EINTR) return false;
+      if (count == 0) errno = ENOSPC;  // Would be so for ever.
+      if (count <= 0 && errno != EINTR) return false;
       if (count > 0) written += static_cast<size_t>(count);
     }
   }

@@ -76,10 +76,11 @@ int64_t SpanBytes(const TensorView& view) {
 bool IsInPlace(const TensorView& whole, const TensorView& part, int64_t distance,
                const Placement& placement) {
   if (distance != placement.offset * DTypeSize(whole.dtype)) return false;
+  // Behind the first row of a whole with gaps, elements lie elsewhere than they are counted.
+  if (!whole.dense() && placement.offset >= whole.shape.last()) return false;
   if (part.shape.elements() <= part.shape.last()) return true;
   if (whole.dense()) return part.row_stride == placement.row_stride;
-  const bool innermost = placement.row_stride == whole.shape.last() && placement.offset < whole.shape.last();
-  return innermost && part.row_stride == whole.row_stride;
+  return placement.row_stride == whole.shape.last() && part.row_stride == whole.row_stride;
 }
 
 bool PlaceInConcat(Span<const PlanTensor> tensors, const PlanNode& node, size_t input, Placement* placement) {

@@ -220,8 +220,10 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
     operands_->views[i] =
         node.inputs[i] < 0 ? TensorView() : tensors_[static_cast<size_t>(node.inputs[i])].view;
   }
+  bool empty = true;
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     TensorView& view = tensors_[static_cast<size_t>(node.outputs[i])].view;
+    empty = empty && view.shape.elements() == 0;
     const uint64_t end = values_used_ + AlignUp(static_cast<uint64_t>(view.bytes()));
     if (end > kMaxValueBytes)
       return message.Invalid("node %u '%s' (%s) makes too many numbers for a shape", index, node.name,
@@ -232,6 +234,7 @@ Status ShapedPlan::ComputeValues(uint32_t index, PlanMessage& message) {
     values_used_ = end;
     operands_->views[node.inputs.size() + i] = view;
   }
+  if (empty) return OkStatus();  // No kernel is asked for nothing.
   ErrorCapture capture;
   const KernelArgs args{node.op->code,
                         node.attrs,

@@ -128,6 +128,34 @@ TEST(MaliciousSkiff, MovesIntoAnInput) {
   EXPECT_THAT(OpenAndRun(input), HasSubstr("(Reshape) would overwrite graph input"));
 }
 
+/// A row of a view that has gaps lies elsewhere than as many elements behind its begin, and is moved there.
+TEST(MaliciousSkiff, MovesARowIntoAGap) {
+  const char* const kRows = R"(graph g {
+    input x: f32[2, 8]
+    const none: i64[1] = [0]
+    const half: i64[1] = [4]
+    const one: i64[1] = [1]
+    const two: i64[1] = [2]
+    columns: f32[2, 4] = Slice(x, none, half, one)
+    row: f32[1, 8] = Slice(x, one, two, none)
+    left: f32[1, 4] = Slice(row, none, half, one)
+    y: f32[2, 4] = Tanh(columns)
+    z: f32[1, 4] = Exp(left)
+    output y
+    output z
+  })";
+  const auto file = Damaged(kRows, [](format::ModelT&, format::PlanT& plan) {
+    const auto left = static_cast<int32_t>(Find(plan, "left"));
+    for (const auto& node : plan.nodes) {
+      if (node->outputs[0] == left) node->inputs[0] = static_cast<int32_t>(Find(plan, "columns"));
+    }
+    format::TensorT& moved = *plan.tensors[static_cast<size_t>(left)];
+    moved.view_of = static_cast<int32_t>(Find(plan, "x"));
+    moved.offset = 4 * sizeof(float);
+  });
+  EXPECT_THAT(OpenAndRun(file), HasSubstr("(Slice) would overwrite its input 0 while reading it"));
+}
+
 /// Of a caller who reads an output, another input may take the memory.
 TEST(MaliciousSkiff, OutputsThatAreInputs) {
   const auto same =
@@ -147,6 +175,16 @@ TEST(MaliciousSkiff, EmptyTensorsOfEndlessExtents) {
     for (const auto& tensor : plan.tensors) tensor->extents = {many, 0};
   });
   EXPECT_THAT(OpenAndRun(file), HasSubstr("has no elements, but extents that are too large"));
+}
+
+/// Rows without elements are not walked through, for each of many operands.
+TEST(MaliciousSkiff, ManyOperandsWithoutElements) {
+  const std::string rows = std::to_string(1 << 23);
+  std::string graph = "graph g {\n  input x: u8[" + rows + ", 1]\n  const e: u8[" + rows + ", 0] = []\n" +
+                      "  y: u8[" + rows + ", 1] = Concat(x";
+  for (int i = 0; i < 4000; ++i) graph += ", e";
+  graph += ") {axis=1}\n  output y = y\n}\n";
+  EXPECT_EQ(OpenAndRun(OpenedModel(graph).converted->file), "");
 }
 
 /// Windows of 2^30 taps over a few elements are legal; they cost what the elements cost.

@@ -110,7 +110,7 @@ Status KernelConcat(const KernelArgs& args) {
   int64_t offset = 0;
   for (const TensorView& input : args.inputs) {
     const int64_t bytes = RunBytes(input, axis);
-    for (int64_t i = 0; i < band.outer; ++i) {
+    for (int64_t i = 0; bytes > 0 && i < band.outer; ++i) {
       CopyBytes(out.as<char>() + i * band.wide_bytes + offset, input.as<const char>() + i * bytes, bytes);
     }
     offset += bytes;
@@ -125,7 +125,7 @@ Status KernelSplit(const KernelArgs& args) {
   int64_t offset = 0;
   for (const TensorView& output : args.outputs) {
     const int64_t bytes = RunBytes(output, axis);
-    for (int64_t i = 0; i < band.outer; ++i) {
+    for (int64_t i = 0; bytes > 0 && i < band.outer; ++i) {
       CopyBytes(output.as<char>() + i * bytes, x.as<const char>() + i * band.wide_bytes + offset, bytes);
     }
     offset += bytes;
