@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/align.h"
+#include "delegates/xnnpack/lower/flushing.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 
 namespace skiff::xnnpack {
@@ -40,15 +41,6 @@ Lines LinesOf(const TensorView& view, size_t index) {
   lines.line = pictures.width * lines.pixel;
   lines.at = view.as<float>() + index * pictures.height * lines.line;
   return lines;
-}
-
-/// Calls `work` as a pool would: what takes subnormal numbers for zero outside of a strip does so inside, and
-/// nothing else.
-template <class Work>
-void Calling(bool flushes, const Work& work) {
-  pthreadpool_parallelize_1d(
-      nullptr, [](void* call, size_t) { (*static_cast<const Work*>(call))(); }, const_cast<Work*>(&work),
-      /*range=*/1, flushes ? PTHREADPOOL_FLAG_DISABLE_DENORMALS : 0);
 }
 
 }  // namespace
@@ -155,18 +147,15 @@ void Strip::RunChunk(size_t thread, size_t index) const {
     }
     const Part& last = parts_[count_ - 1];
     const size_t width = PicturesOf(*last.of.y).width;
-    Calling(last.of.step->has_follower(), [&] {
-      last.of.step->FollowUp((picture * last.height + line) * width, (ranges[count_ - 1].end - line) * width);
-    });
+    last.of.step->FollowUp((picture * last.height + line) * width, (ranges[count_ - 1].end - line) * width);
   }
 }
 
 void Strip::RunLines(size_t part, const Lines& x, const Lines& y, const LineRange& lines,
                      void* scratch) const {
   const Link& link = parts_[part].of;
-  Calling(link.step->has_follower(),
-          [&] { link.step->partial_work()->run_lines(*link.step, x, y, lines, scratch); });
-  if (part + 1 < count_ && link.elementwise_count > 0) Calling(true, [&] { RunElements(link, y, lines); });
+  link.step->partial_work()->run_lines(*link.step, x, y, lines, scratch);
+  if (part + 1 < count_ && link.elementwise_count > 0) Flushing([&] { RunElements(link, y, lines); });
 }
 
 void Strip::RunElements(const Link& link, const Lines& y, const LineRange& lines) {

@@ -54,11 +54,13 @@ static const int64_t kLongestPause = 1000000000;
 // came counts as one with a late worker, but that the first while is as short as a move takes.
 static const int64_t kPauseOfMoved = 1000000;
 
-/// What the caller remembers of workers that did not help, in the room of one thread more than there are.
+/// What the caller remembers of workers that did not help, and whose they are, in the room of one thread more
+/// than there are.
 struct Patience {
   int64_t alone_until;
   int64_t pause;
   pthreadpool_atomic_uint32_t core;  ///< The caller's.
+  pid_t process;                     ///< A child that it forks has a copy of the pool, but no workers.
   // Of this call's workers.
   pthreadpool_atomic_uint32_t helping;
   pthreadpool_atomic_uint32_t on_its_core;
@@ -172,6 +174,7 @@ static void* RunWorker(void* argument) {
 
 /// Ends the workers that were made: those of the threads [1, end).
 static void Join(struct pthreadpool* pool, size_t end) {
+  if (PatienceOf(pool)->process != getpid()) return;
   atomic_store(&pool->command, kEnd);
   Wake(&pool->command);
   for (size_t i = 1; i < end; ++i) pthread_join(pool->threads[i].thread_object, NULL);
@@ -185,6 +188,7 @@ int skiff_pool_create(size_t threads, pthreadpool_t* result, size_t* made) {
   if (pool == NULL) return ENOMEM;
   pool->threads_count = fxdiv_init_size_t(threads);
   atomic_store_explicit(&PatienceOf(pool)->core, UINT32_MAX, memory_order_relaxed);
+  PatienceOf(pool)->process = getpid();
   for (size_t i = 0; i < threads; ++i) {
     pool->threads[i].thread_number = i;
     pool->threads[i].threadpool = pool;

@@ -2,6 +2,7 @@
 // the other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "delegates/xnnpack/delegate.h"
@@ -86,6 +87,8 @@ class Net {
   SegmentView view(uint32_t begin, uint32_t end) const {
     return {{tensors_, kTensors}, {nodes_, 3}, begin, end};
   }
+  void Fill(Tensor tensor, float number) { std::fill_n(tensors_[tensor].view.as<float>(), kApart, number); }
+  float product() const { return tensors_[kProduct].view.as<const float>()[0]; }
   std::vector<float> result() const {
     const TensorView& view = tensors_[kSum].view;
     std::vector<float> elements;
@@ -148,6 +151,27 @@ TEST(Follow, ComputesWhatOneAfterTheOtherDoes) {
         EXPECT_EQ(follows.node[2], own && layout.sum_follows);
       }
     }
+  }
+}
+
+/// Products are whole where a step follows that takes subnormal numbers for zero: here each term of a sum is
+/// subnormal, and no sum is.
+TEST(Follow, TermsOfProductsMayBeSubnormal) {
+  Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
+  ASSERT_TRUE(state.ok());
+  if (!xnnpack::kHasOwnKernels || xnnpack::SelectKernels().dense == nullptr)
+    GTEST_SKIP() << "nothing follows a product here";
+  const std::unique_ptr<DelegateSession> session = NewSession(**state, 1);
+  for (const Product& product : kProducts) {
+    SCOPED_TRACE(product.name);
+    if (product.groups == kChannels) continue;  // Of nine terms.
+    Net net(product, kLayouts[0]);
+    net.Fill(kX, 0x1p-66f);
+    net.Fill(kWeights, 0x1p-64f);
+    net.Fill(kBias, 0);
+    net.Fill(kResidual, 0);
+    RunNodes(*session, net.view(0, 3));
+    EXPECT_GT(net.product(), 0);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pthreadpool.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -117,6 +118,25 @@ TEST_F(Workers, AreInTheWayOnTheCallersCore) {
   EXPECT_EQ(order.taken, 0u);
   EXPECT_EQ(order.items.size(), 8u);
   EXPECT_GT(in_order, 50) << "now and then it calls the worker, to see";
+}
+
+/// A child has the pool, and none of its workers to wait for.
+TEST_F(Workers, AreNotThoseOfAForkedChild) {
+  TakenByWorker(0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::atomic<size_t> done{0};
+    pthreadpool_parallelize_1d(
+        pool_->get(), [](void* count, size_t) { ++*static_cast<std::atomic<size_t>*>(count); }, &done, kItems,
+        0);
+    pool_.reset();
+    _exit(done == kItems ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

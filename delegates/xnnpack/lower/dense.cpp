@@ -86,7 +86,7 @@ class DenseStep final : public Step {
       pthreadpool_parallelize_1d(
           environment_.pool,
           [](void* step, size_t block) { static_cast<const DenseStep*>(step)->RunBlock(block); }, this,
-          blocks_, FollowedFlags());
+          blocks_, /*flags=*/0);
       return OkStatus();
     }
     pthreadpool_parallelize_2d(

@@ -45,7 +45,7 @@ class DepthwiseStep final : public Step {
 
   Status Run() override {
     pthreadpool_parallelize_1d(environment_.pool, &RunBand, this,
-                               pictures_ * phases_[0] * phases_[1] * bands_, FollowedFlags());
+                               pictures_ * phases_[0] * phases_[1] * bands_, /*flags=*/0);
     return OkStatus();
   }
 

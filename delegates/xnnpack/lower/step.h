@@ -5,10 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include <pthreadpool.h>
-
 #include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/kernels/kernels.h"
+#include "delegates/xnnpack/lower/flushing.h"
 #include "delegates/xnnpack/lower/partial_work.h"
 #include "ops/op.h"
 #include "skiff/delegate.h"
@@ -106,14 +105,14 @@ class Step {
   const Step* follower() const { return follower_; }
   bool has_follower() const { return follower_ != nullptr; }
   void FollowUp(size_t first_row, size_t rows) const {
-    for (const Step* step = follower_; step != nullptr; step = step->follower_)
-      step->work_->run_rows(*step, first_row, rows);
+    if (!has_follower()) return;
+    Flushing([&] {
+      for (const Step* step = follower_; step != nullptr; step = step->follower_)
+        step->work_->run_rows(*step, first_row, rows);
+    });
   }
 
  protected:
-  /// For pthreadpool: followers take subnormal numbers for zero, as they do by themselves.
-  uint32_t FollowedFlags() const { return has_follower() ? PTHREADPOOL_FLAG_DISABLE_DENORMALS : 0; }
-
   const NodeView node_;
   const Environment& environment_;
   size_t workspace_bytes_ = 0;

@@ -62,7 +62,7 @@ Status WinogradTiles::Run() {
         [](void* step, size_t thread, size_t block) {
           static_cast<const WinogradTiles*>(step)->RunBlock(thread, block);
         },
-        this, pictures_ * blocks_, FollowedFlags());
+        this, pictures_ * blocks_, /*flags=*/0);
     return OkStatus();
   }
   for (picture_ = 0; picture_ < pictures_; ++picture_) RunStages();

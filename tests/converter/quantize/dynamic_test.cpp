@@ -1,6 +1,8 @@
 // Products whose inputs become codes at run time: which nodes read codes, and that nothing else is computed.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 #include <string_view>
 
@@ -110,6 +112,28 @@ TEST(Dynamic, RunsOnCodes) {
     std::set<float> steps;
     for (int i = 0; i < 64; ++i) steps.insert(rounded.as<const float>()[i]);
     EXPECT_GT(steps.size(), 4u);
+  }
+}
+
+/// What a row with a NaN or an infinity takes part in is NaN, and no bound of a clamp.
+TEST(Dynamic, RowsWithNanAreNan) {
+  for (const char* net : {kNet, kRows}) {
+    const Graph graph = Dynamic(net);
+    OpenedModel opened(graph);
+    auto session = std::move(Session::Create(*opened.model, {}).value());
+    for (const float odd :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+      SCOPED_TRACE(::testing::Message() << net << odd);
+      const GraphPort& port = graph.inputs()[0];
+      TensorData batch = RandomTensor(DType::kF32, {3, 12, 12, graph.value(port.value).dims[3].value}, 5);
+      static_cast<float*>(batch.mutable_data())[batch.elements() / 2] = odd;
+      const NamedTensors inputs = {{port.name, batch}};
+      for (const auto& [name, tensor] : RunSession(*session, inputs)) {
+        const int64_t row = tensor.elements() / 3;
+        for (int64_t i = 0; i < tensor.elements(); ++i)
+          ASSERT_EQ(std::isnan(tensor.as<float>()[i]), i / row == 1) << name << " " << i;
+      }
+    }
   }
 }
 

@@ -76,7 +76,7 @@ class CodeDenseStep final : public Step {
         [](void* step, size_t thread, size_t band, size_t part) {
           static_cast<const CodeDenseStep*>(step)->RunPart(thread, band, part);
         },
-        this, bands_.bands(), bands_.parts, FollowedFlags());
+        this, bands_.bands(), bands_.parts, /*flags=*/0);
     return OkStatus();
   }
 

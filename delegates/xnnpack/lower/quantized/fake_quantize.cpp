@@ -1,5 +1,7 @@
 // Rows of codes that follow from the rows' own ends: as real numbers, or as codes for the products behind.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/row_codes.h"
 #include "delegates/xnnpack/lower/lowerings.h"
@@ -142,7 +144,8 @@ Status RowParams::Reshape(size_t rows) {
 
 const xnn_quantization_params* RowParams::Bind(const FakeQuantizeStep& codes) {
   repeated_ = codes.rows() != rows_;
-  return repeated_ ? params_.data() : codes.params();
+  bound_ = repeated_ ? params_.data() : codes.params();
+  return bound_;
 }
 
 void RowParams::Fill(const FakeQuantizeStep& codes) {
@@ -150,6 +153,15 @@ void RowParams::Fill(const FakeQuantizeStep& codes) {
   const size_t times = rows_ / codes.rows();
   for (size_t row = 0; row < rows_; ++row) params_[row] = codes.params()[row / times];
   PadParams(params_.data(), rows_);
+}
+
+void RowParams::KeepNan(float* results, size_t runs, size_t length, size_t stride) const {
+  for (size_t row = 0; row < rows_; ++row) {
+    if (std::isfinite(bound_[row].scale)) continue;
+    float* const first = results + row * runs * stride;
+    for (size_t run = 0; run < runs; ++run)
+      std::fill_n(first + run * stride, length, std::numeric_limits<float>::quiet_NaN());
+  }
 }
 
 Result<StepPointer> LowerFakeQuantize(const NodeView& node, const Environment& environment) {

@@ -1,4 +1,6 @@
 // Rows times constant codes: of codes, or of f32.
+#include <cmath>
+
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
@@ -129,7 +131,10 @@ class QuantizedWeightsStep final : public WeightedRowsStep {
     float* const bias = node_.Has(2) ? scales.data() + outputs_ : nullptr;
     for (size_t i = 0; i < outputs_; ++i) {
       scales[i] = w.quantization->ScaleAt(w.quantization->per_tensor() ? 0 : static_cast<int64_t>(i));
-      if (bias != nullptr) bias[i] = node_.in(2).as<const float>()[i] / scales[i];
+      if (bias == nullptr) continue;
+      const float number = node_.in(2).as<const float>()[i];
+      bias[i] = number / scales[i];
+      if (std::isfinite(number) && !std::isfinite(bias[i])) return Refuse();
     }
     const PackingKey key =
         KeyOf(PackingKind::kQuantizedWeights,

@@ -70,10 +70,14 @@ class RowParams {
   const xnn_quantization_params* Bind(const FakeQuantizeStep& codes);
   /// Once the codes are there.
   void Fill(const FakeQuantizeStep& codes);
+  /// Once the products are there: those of a row with a NaN or an infinity are NaN, which XNNPACK's kernels
+  /// take to a bound of the clamp. A row has `runs` runs of `length` results, `stride` apart.
+  void KeepNan(float* results, size_t runs, size_t length, size_t stride) const;
 
  private:
   size_t rows_ = 0;
   bool repeated_ = false;
+  const xnn_quantization_params* bound_ = nullptr;
   FixedArray<xnn_quantization_params> params_;
 };
 

@@ -54,6 +54,9 @@ class RowCodesConvolutionStep final : public Step {
       if (pictures_ > 1) SKIFF_RETURN_IF_ERROR(SetUp(picture));
       SKIFF_RETURN_IF_ERROR(operator_.Run(environment_.pool));
     }
+    const size_t stride = geometry_.output_stride;
+    params_.KeepNan(node_.out(0).as<float>(), picture_results_ / stride, geometry_.group_output_channels,
+                    stride);
     return OkStatus();
   }
 

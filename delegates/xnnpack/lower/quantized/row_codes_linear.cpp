@@ -34,7 +34,9 @@ class RowCodesLinearStep final : public Step {
 
   Status Run() override {
     params_.Fill(*codes_);
-    return operator_.Run(environment_.pool);
+    SKIFF_RETURN_IF_ERROR(operator_.Run(environment_.pool));
+    params_.KeepNan(node_.out(0).as<float>(), 1, outputs_, stride_);
+    return OkStatus();
   }
 
  private:
