@@ -74,6 +74,7 @@ class OnnxImporter {
                          const ImportOptions& options, bool own_sizes);
   ValueId AddWrappedInput(const onnx::ValueInfoProto& input, const ImportOptions& options);
   void AddOutputs(const Scope& scope);
+  std::string OutputName(const std::string& name);
   void AddOutput(const std::string& name, ValueId value);
   void AddSequenceOutput(const std::string& name, const OnnxSequence& sequence);
   /// Of the output that was added last.
@@ -138,7 +139,7 @@ class OnnxImporter {
   OnnxNotes notes_;
   OnnxTypes types_;  ///< Of the graph or body under construction.
   OnnxSequences sequences_;
-  std::unordered_set<std::string> output_names_;
+  std::unordered_map<std::string, int> output_names_;  ///< How often each was there again.
   ImportBudget budget_;
   int bodies_ = 0;  ///< That the node under construction lies in.
   size_t node_count_ = 0;

@@ -179,15 +179,27 @@ void OnnxImporter::AddSequenceOutput(const std::string& name, const OnnxSequence
   }
 }
 
+/// A net may return a value twice, under one name in the file. Here a name stands for one output.
+std::string OnnxImporter::OutputName(const std::string& name) {
+  const auto [found, is_new] = output_names_.try_emplace(name, 0);
+  if (is_new) return name;
+  int& repeats = found->second;
+  std::string other;
+  do {
+    other = fmt::format("{}.{}", name, ++repeats);
+  } while (!output_names_.try_emplace(other, 0).second);
+  graph_.left_out.push_back(
+      fmt::format("the graph names the output '{}' more than once; this one is '{}' here", name, other));
+  return other;
+}
+
 void OnnxImporter::AddOutput(const std::string& name, ValueId value) {
-  if (!output_names_.insert(name).second)
-    Throw(StatusCode::kInvalidModel, "the graph names the output '{}' twice", name);
   const DType dtype = graph_.value(value).dtype;
   if (DTypeBits(dtype) == 4) {
     Throw(StatusCode::kUnsupported, "the graph's output '{}' is {}, which only constants can be", name,
           DTypeName(dtype));
   }
-  graph_.AddOutput(name, value);
+  graph_.AddOutput(OutputName(name), value);
 }
 
 /// Outputs may share labels, and labels are no part of the net: from the output on with which they would be

@@ -82,8 +82,28 @@ bool ComesFromIntegers(const Graph& graph, ValueId value, int& visits) {
                      [&](size_t i) { return ComesFromIntegers(graph, node.inputs[i], visits); });
 }
 
+bool HoldsNan(const TensorData& constant) {
+  const auto is_nan = [](float number) { return std::isnan(number); };
+  return constant.dtype() != DType::kF32 ||
+         std::any_of(constant.as<float>(), constant.as<float>() + constant.elements(), is_nan);
+}
+
+/// Whether no number there can be NaN, which is the largest of any, and whose code is not.
+bool IsNeverNan(const Graph& graph, ValueId value, int& visits) {
+  const NodeId producer = graph.value(value).producer;
+  if (const auto& constant = graph.value(value).constant) return !HoldsNan(*constant);
+  if (producer == kNoNode || ++visits > kMostVisits) return false;
+  const Node& node = graph.node(producer);
+  if (node.op == OpCode::kDequantize) return true;
+  const bool makes_nan = node.op == OpCode::kLog || node.op == OpCode::kSqrt || node.op == OpCode::kDiv;
+  if (makes_nan || (!IsFolded(node) && PickedInputs(graph, node).empty())) return false;
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return input == kNoValue || !IsFloat(graph.value(input).dtype) || IsNeverNan(graph, input, visits);
+  });
+}
+
 /// Quantize behind a movement goes before it, where integers come from. Rounding is monotonous, so that the
-/// largest of rounded numbers is the rounded largest one.
+/// largest of rounded numbers is the rounded largest one, but for NaN.
 bool HoistQuantize(Graph& graph, NodeId id) {
   const std::vector<size_t> picked = PickedInputs(graph, graph.node(id));
   const std::optional<CodeType> type = picked.empty() ? std::nullopt : QuantizedTo(graph, graph.node(id));
@@ -93,6 +113,7 @@ bool HoistQuantize(Graph& graph, NodeId id) {
   if (std::none_of(picked.begin(), picked.end(),
                    [&](size_t i) { return ComesFromIntegers(graph, inputs[i], visits); }))
     return false;
+  if (graph.node(id).op == OpCode::kMaxPool2d && !IsNeverNan(graph, inputs[0], visits)) return false;
   for (size_t i : picked) {
     inputs[i] =
         EmitCodes(graph, OpCode::kQuantize, inputs[i], *type, graph.value(inputs[i]).name + ".codes", id);

@@ -1,6 +1,8 @@
 // ONNX rows: attention and rotary position embeddings, as products, softmax and views.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "import/emit.h"
 #include "import/onnx/ops.h"
@@ -61,23 +63,52 @@ ValueId UsedKeys(OnnxBuilder& b) {
   return EmitUnsqueeze(b, "used_keys", b.CastTo("used", b.Input(6), DType::kI64), {1, 2, 3});
 }
 
-/// Query i sees the keys up to i + the length of the past. Where the cache says how many keys count, the last
-/// query sees all of these.
-ValueId CausalBias(OnnxBuilder& b, ValueId query, ValueId key) {
+/// The key that each query stands at: i + the length of the past. Where the cache says how many keys count,
+/// the last query is at the last of these.
+ValueId QueryPlaces(OnnxBuilder& b, ValueId query) {
   const ValueId length = EmitExtent(b, "query_length", query, 2);
   const ValueId rows = EmitCount(b, "query_place", length);
-  const ValueId columns = EmitCount(b, "key_place", EmitExtent(b, "key_length", key, 2));
-  ValueId last = EmitUnsqueeze(b, "query_column", rows, {1});
-  if (b.HasInput(4)) last = EmitAdd(b, "last_key", last, EmitExtent(b, "past_length", b.Input(4), 2));
-  if (b.HasInput(6)) last = EmitAdd(b, "last_used", last, EmitSub(b, "offset", UsedKeys(b), length));
-  return BiasOf(b, "causal_bias", b.Emit("causal", OpCode::kLessOrEqual, {columns, last}), b.DTypeOf(query));
+  ValueId places = EmitUnsqueeze(b, "query_column", rows, {1});
+  if (b.HasInput(4)) places = EmitAdd(b, "last_key", places, EmitExtent(b, "past_length", b.Input(4), 2));
+  if (b.HasInput(6)) places = EmitAdd(b, "last_used", places, EmitSub(b, "offset", UsedKeys(b), length));
+  return places;
 }
 
-/// The keys that count.
-ValueId UsedBias(OnnxBuilder& b, ValueId query, ValueId key) {
-  const ValueId columns = EmitCount(b, "key_place", EmitExtent(b, "key_length", key, 2));
-  return BiasOf(b, "used_bias", b.Emit("used_place", OpCode::kLess, {columns, UsedKeys(b)}),
-                b.DTypeOf(query));
+/// How many keys to this side of its own a query sees at most; nothing where there is no bound.
+std::optional<int64_t> WindowOf(OnnxBuilder& b, const char* attribute) {
+  constexpr int64_t kBeyondAllKeys = int64_t{1} << 40;
+  const int64_t keys = b.Int(attribute, -1);
+  if (keys < -1) b.Invalid("attribute '{}' is {}; at least -1 was expected", attribute, keys);
+  return keys < 0 ? std::nullopt : std::optional(std::min(keys, kBeyondAllKeys));
+}
+
+struct Windows {
+  std::optional<int64_t> left;
+  std::optional<int64_t> right;
+};
+
+/// Whether a query sees a key, by their places; kNoValue where each sees all.
+ValueId SeenKeys(OnnxBuilder& b, ValueId query, ValueId key, const Windows& windows) {
+  const bool causal = b.Flag("is_causal");
+  const bool by_place = causal || windows.left || windows.right;
+  if (!by_place && !b.HasInput(6)) return kNoValue;
+  const ValueId places = by_place ? QueryPlaces(b, query) : kNoValue;
+  const ValueId keys = EmitCount(b, "key_place", EmitExtent(b, "key_length", key, 2));
+  ValueId seen = kNoValue;
+  const auto require = [&](ValueId condition) {
+    seen = seen == kNoValue ? condition : b.Emit("seen", OpCode::kAnd, {seen, condition});
+  };
+  const auto moved = [&](const char* suffix, int64_t by) {
+    return EmitAdd(b, suffix, places, b.Scalar(fmt::format("{}_by", suffix).c_str(), DType::kI64, by));
+  };
+  // No query stands behind the keys that count.
+  if (causal) require(b.Emit("causal", OpCode::kLessOrEqual, {keys, places}));
+  if (b.HasInput(6) && !causal) require(b.Emit("used_place", OpCode::kLess, {keys, UsedKeys(b)}));
+  if (windows.left)
+    require(b.Emit("not_before", OpCode::kGreaterOrEqual, {keys, moved("first_seen", -*windows.left)}));
+  if (windows.right && !causal)
+    require(b.Emit("not_behind", OpCode::kLessOrEqual, {keys, moved("last_seen", *windows.right)}));
+  return seen;
 }
 
 /// Input 3, which says nothing of the keys behind its end: these take no part.
@@ -106,13 +137,13 @@ struct Bias {
 Bias EmitBias(OnnxBuilder& b, ValueId query, ValueId key) {
   const DType dtype = b.DTypeOf(query);
   Bias bias;
-  if (b.Flag("is_causal")) {
-    bias.as_given = CausalBias(b, query, key);
-  } else if (b.HasInput(6)) {
-    bias.as_given = UsedBias(b, query, key);
-  }
-  bias.finite_rows = bias.as_given;  // The first key is before every query.
-  if (!b.HasInput(3) && !b.HasInput(6)) return bias;
+  const Windows windows = {WindowOf(b, "left_window_size"), WindowOf(b, "right_window_size")};
+  const ValueId seen = SeenKeys(b, query, key, windows);
+  if (seen != kNoValue)
+    bias.as_given = BiasOf(b, b.Flag("is_causal") ? "causal_bias" : "used_bias", seen, dtype);
+  bias.finite_rows = bias.as_given;
+  // Without windows the first key is before every query.
+  if (!b.HasInput(3) && !b.HasInput(6) && !windows.left && !windows.right) return bias;
   if (b.HasInput(3)) {
     const ValueId mask = MaskBias(b, key, dtype);
     bias.as_given = bias.as_given == kNoValue ? mask : EmitAdd(b, "bias", mask, bias.as_given);

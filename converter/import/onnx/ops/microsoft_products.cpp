@@ -52,6 +52,15 @@ void BuildMatMulIntegerToFloat(OnnxBuilder& b) {
   OutputBiased(b, b.Emit("product", OpCode::kMatMul, factors, MatMulAttrs{}), 6);
 }
 
+/// C in units of the product, one for all or for each column: it may be the same number in every column.
+ValueId EmitBiasOfProduct(OnnxBuilder& b, ValueId c, ValueId unit) {
+  const int rank = b.RankOf(c);
+  const bool one_column = rank == 0 || b.ExtentOf(c, rank - 1) == 1;
+  if (one_column && b.RankOf(unit) == 1 && b.ExtentOf(unit, 0) != 1)
+    return EmitMul(b, "c", b.CastTo("c_units", c, DType::kF32), unit);
+  return EmitReal(b, "c", c, {unit, kNoValue, -1});
+}
+
 /// A Gemm whose C is in units of the product. Without a scale of the result, that is a float.
 void BuildQGemm(OnnxBuilder& b) {
   const ValueId b_scale = b.Input(4);
@@ -62,7 +71,7 @@ void BuildQGemm(OnnxBuilder& b) {
   };
   if (b.HasInput(6)) {
     const ValueId unit = EmitProductOfScales(b, "c_scale", b.Input(1), b_scale, b.Float("alpha", 1.0f));
-    inputs.push_back(EmitReal(b, "c", b.Input(6), {unit, kNoValue, -1}));
+    inputs.push_back(EmitBiasOfProduct(b, b.Input(6), unit));
   }
   if (!b.HasInput(7)) {
     EmitOnnx(b, nullptr, "Gemm", kNewestOnnxOpset, std::move(inputs), NodeAttributes(b));

@@ -69,10 +69,12 @@ bool KeepsAxis(OnnxBuilder& b, const Request& request, int64_t axis) {
   return b.NumberAt(request.scales, place) == 1.0;
 }
 
-/// Whether an axis takes the next pixel, where others take the one before.
-bool RoundsUp(OnnxBuilder& b, const Request& request, int64_t axis) {
+/// Whether an axis takes the next pixel, where others take the one before; nothing where only the run knows.
+std::optional<bool> RoundsUp(OnnxBuilder& b, const Request& request, int64_t axis) {
   const int64_t place = axis < 0 || !request.shrinks_up ? -1 : PlaceOf(request, axis);
-  return place >= 0 && b.NumberAt(request.scales, place).value_or(1.0) < 1.0;
+  if (place < 0) return false;
+  const std::optional<double> scale = b.NumberAt(request.scales, place);
+  return scale ? std::optional(*scale < 1.0) : std::nullopt;
 }
 
 /// Elements of scales or sizes as one vector of two. An axis of -1 was added and keeps its extent of 1.
@@ -119,7 +121,9 @@ Plane PlaneOf(OnnxBuilder& b, const Request& request, int64_t height, int64_t wi
   Plane plane;
   plane.attrs = request.attrs;
   // Both, or one that keeps its extent and finds each pixel where it is.
-  if (RoundsUp(b, request, height) || RoundsUp(b, request, width)) plane.attrs.nearest = ResizeNearest::kCeil;
+  const bool rounds_up =
+      RoundsUp(b, request, height).value_or(false) || RoundsUp(b, request, width).value_or(false);
+  if (rounds_up) plane.attrs.nearest = ResizeNearest::kCeil;
   if (request.sizes != kNoValue) plane.sizes = PairOf(b, request, request.sizes, height, width, true);
   if (request.scales != kNoValue) plane.scales = PairOf(b, request, request.scales, height, width, false);
   const auto rows = RoiOf(request, height);
@@ -157,11 +161,30 @@ ValueId ResizeNeighbours(OnnxBuilder& b, const Request& request, int64_t axis, b
   return ReshapeTo(b, "step", resized, std::move(extents));
 }
 
+/// The next pixels where the run's scale of the axis shrinks it, else those before.
+ValueId ResizeEitherWay(OnnxBuilder& b, Request request, int64_t axis) {
+  const int64_t place = PlaceOf(request, axis);
+  const ValueId scale =
+      b.Emit("one_scale", OpCode::kSlice,
+             {request.scales, b.ConstantInts("from", {place}), b.ConstantInts("to", {place + 1})});
+  const ValueId shrinks = b.Emit("shrinks", OpCode::kLess, {scale, b.Scalar("kept", DType::kF32, 1.0)});
+  request.shrinks_up = false;
+  const ValueId before = ResizeNeighbours(b, request, axis, false);
+  request.attrs.nearest = ResizeNearest::kCeil;
+  const ValueId next = ResizeNeighbours(b, request, axis, false);
+  return b.Emit("either_way", OpCode::kWhere, {shrinks, next, before});
+}
+
 void ResizeStepByStep(OnnxBuilder& b, Request request, const std::vector<int64_t>& moving) {
   for (size_t i = 0; i < moving.size(); ++i) {
     const int64_t axis = moving[i];
-    const bool pair = i + 1 < moving.size() && moving[i + 1] == axis + 1 &&
-                      RoundsUp(b, request, axis) == RoundsUp(b, request, axis + 1);
+    const std::optional<bool> rounds_up = RoundsUp(b, request, axis);
+    if (!rounds_up) {
+      request.x = ResizeEitherWay(b, request, axis);
+      continue;
+    }
+    const bool pair =
+        i + 1 < moving.size() && moving[i + 1] == axis + 1 && rounds_up == RoundsUp(b, request, axis + 1);
     request.x = ResizeNeighbours(b, request, axis, pair);
     if (pair) ++i;
   }
@@ -176,8 +199,8 @@ void Resize(OnnxBuilder& b, const Request& request) {
   }
   const auto all_within = [&](int64_t first, int64_t last) {
     return std::all_of(moving.begin(), moving.end(), [&](int64_t axis) {
-      return axis >= first && axis <= last &&
-             RoundsUp(b, request, axis) == RoundsUp(b, request, moving.front());
+      const std::optional<bool> rounds_up = RoundsUp(b, request, axis);
+      return axis >= first && axis <= last && rounds_up && rounds_up == RoundsUp(b, request, moving.front());
     });
   };
   if ((rank == 3 || rank == 4) && all_within(2, 3)) {
@@ -248,10 +271,10 @@ void CompleteRequest(OnnxBuilder& b, Request& request) {
 /// the next pixel.
 void ResizeByScales(OnnxBuilder& b, ValueId scales) {
   Request request;
-  request.shrinks_up = b.opset() == 10;
   request.x = b.Input(0);
   request.scales = scales;
   request.attrs.mode = ChooseValue(b, "mode", "nearest", kModes);
+  request.shrinks_up = b.opset() == 10 && request.attrs.mode == ResizeMode::kNearest;
   request.attrs.coordinates = ResizeCoordinates::kAsymmetric;
   request.attrs.nearest = ResizeNearest::kFloor;
   CompleteRequest(b, request);

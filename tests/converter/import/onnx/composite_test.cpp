@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "graph/error.h"
@@ -133,6 +134,36 @@ TEST(OnnxAttention, CausalQueriesSeeThePast) {
                                                        {"v", Floats({1, 1, 2, 1}, {10, 20})},
                                                        {"mask", TensorData(DType::kBool, {2, 3}, mask)}});
   EXPECT_THAT(AsFloats(y), ElementsAre(FloatEq(20), FloatEq(20))) << "(30 + 10) / 2, (30 + 10 + 20) / 3";
+}
+
+/// Queries that weigh all keys alike: the mean of the values that they see.
+OnnxModel WindowedAttention(int64_t queries, int64_t left, int64_t right, bool causal) {
+  OnnxModel model(25);
+  model.AddInput("q", {1, 1, queries, 1});
+  model.AddInput("k", {1, 1, 4, 1});
+  model.AddFloats("v", {1, 1, 4, 1}, {2, 4, 8, 16});
+  auto* node = model.AddNode("Attention", {"q", "k", "v"}, {"y"});
+  SetInt(node, "left_window_size", left);
+  SetInt(node, "right_window_size", right);
+  SetInt(node, "is_causal", causal ? 1 : 0);
+  model.AddOutput("y");
+  return model;
+}
+
+TEST(OnnxAttention, QueriesSeeAWindow) {
+  const auto run = [](int64_t queries, int64_t left, int64_t right, bool causal) {
+    return AsFloats(
+        RunModel(WindowedAttention(queries, left, right, causal),
+                 {{"q", TensorData(DType::kF32, {1, 1, queries, 1})}, {"k", Counting({1, 1, 4, 1})}}));
+  };
+  const int64_t all = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(run(4, 1, -1, true), ElementsAre(2, 3, 6, 12));
+  EXPECT_THAT(run(4, 1, 1, true), ElementsAre(2, 3, 6, 12)) << "a causal query sees nothing to its right";
+  EXPECT_THAT(run(4, 0, 1, false), ElementsAre(3, 6, 12, 16));
+  EXPECT_THAT(run(4, -1, 0, false), ElementsAre(2, 3, FloatEq(14.0f / 3), 7.5f));
+  EXPECT_THAT(run(4, all, all, false), ElementsAre(7.5f, 7.5f, 7.5f, 7.5f));
+  EXPECT_THAT(run(6, 0, 0, false), ElementsAre(2, 4, 8, 16, 0, 0)) << "two see none";
+  EXPECT_THAT(ImportError(WindowedAttention(4, -2, 0, false)).what(), HasSubstr("at least -1 was expected"));
 }
 
 /// One key head serves neighbouring query heads.

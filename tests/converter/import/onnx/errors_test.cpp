@@ -161,6 +161,19 @@ TEST(OnnxErrors, OpsetsOutsideTheTable) {
   ExpectError(twice, StatusCode::kInvalidModel, HasSubstr("two opsets"));
 }
 
+/// PyTorch's tracer names the outputs of a net that returns a tensor twice after the tensor.
+TEST(OnnxErrors, AnOutputThatIsThereTwiceGetsANameOfItsOwn) {
+  OnnxModel model = Identity();
+  const std::string name = model.proto.graph().output(0).name();
+  model.AddOutput(name);
+  model.AddOutput(name);
+  const Graph graph = model.Import();
+  ASSERT_EQ(graph.outputs().size(), 3u);
+  EXPECT_EQ(graph.outputs()[1].name, name + ".1");
+  EXPECT_EQ(graph.outputs()[2].name, name + ".2");
+  EXPECT_THAT(graph.left_out, testing::Contains(HasSubstr("more than once")));
+}
+
 TEST(OnnxErrors, UndefinedRepeatedAndCyclicTensors) {
   OnnxModel undefined = Identity();
   undefined.AddNode("Neg", {"nowhere"}, {"z"}, "lost");

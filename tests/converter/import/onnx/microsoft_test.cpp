@@ -134,6 +134,25 @@ TEST(OnnxMicrosoft, ProductsOfCodesThatAreChosenAtRunTime) {
   EXPECT_THAT(y, Pointwise(FloatNear(0.02f), {10 + 1 + 1.5f, 20 + 0 - 1.5f}));
 }
 
+/// C in units of 0.5 and 1 of a's 0.5 times b's scales of 1 and 2, which may be the same in all columns.
+TEST(OnnxMicrosoft, AGemmOfScalesPerColumnBroadcastsItsC) {
+  const auto run = [](const std::vector<int64_t>& extents, const std::vector<int32_t>& c) {
+    MicrosoftModel model;
+    model.AddInput("a", {2, 1}, kU8);
+    model.AddScale("a", 0.5f, 0);
+    model.AddIntegers("b", kU8, {1, 2}, {1, 2});
+    model.AddFloats("b_s", {2}, {1, 2});
+    model.AddIntegers("b_z", kU8, {2}, {0, 0});
+    model.AddIntegers("c", onnx::TensorProto::INT32, extents, c);
+    model.AddMicrosoft("QGemm", {"a", "a_s", "a_z", "b", "b_s", "b_z", "c"});
+    return AsFloats(RunModel(model, {{"a", Codes({2, 1}, {2, 4})}}));
+  };
+  EXPECT_THAT(run({}, {10}), ElementsAre(1 + 5, 4 + 10, 2 + 5, 8 + 10));
+  EXPECT_THAT(run({1}, {10}), ElementsAre(1 + 5, 4 + 10, 2 + 5, 8 + 10));
+  EXPECT_THAT(run({2, 1}, {10, 20}), ElementsAre(1 + 5, 4 + 10, 2 + 10, 8 + 20));
+  EXPECT_THAT(run({2}, {10, 20}), ElementsAre(1 + 5, 4 + 20, 2 + 5, 8 + 20));
+}
+
 TEST(OnnxMicrosoft, AFusedConvAddsAndActivates) {
   MicrosoftModel model;
   model.AddInput("x", {1, 1, 1, 3});

@@ -153,6 +153,7 @@ TEST(OnnxResize, CopiedSizesLeaveTheirAxesAlone) {
   EXPECT_EQ(resizes, 1);
 }
 
+/// Also where only the run knows the scales.
 TEST(OnnxResize, BeforeOpset11ShrinkingTakesTheNextPixel) {
   for (const auto& [scales, expected] :
        {std::pair<std::vector<float>, std::vector<float>>{{1, 1, 0.6f, 0.6f}, {0, 2}},
@@ -164,6 +165,10 @@ TEST(OnnxResize, BeforeOpset11ShrinkingTakesTheNextPixel) {
     model.AddNode("Resize", {"x", "scales"}, {"y"});
     model.AddOutput("y");
     EXPECT_THAT(AsFloats(RunModel(model, {{"x", Counting({1, 1, 2, 4})}})), ElementsAreArray(expected));
+    model.proto.mutable_graph()->clear_initializer();
+    model.AddInput("scales", {4});
+    const TensorData y = RunModel(model, {{"x", Counting({1, 1, 2, 4})}, {"scales", Floats({4}, scales)}});
+    EXPECT_THAT(AsFloats(y), ElementsAreArray(expected));
   }
 }
 
