@@ -395,7 +395,9 @@ void SessionHandle::ResetState() {
 }
 
 nb::dict SessionHandle::Memory() const {
-  const MemoryUsage usage = core().session->memory_usage();
+  SessionCore& core = this->core();
+  const Turn turn(core);
+  const MemoryUsage usage = core.session->memory_usage();
   nb::dict result;
   result["arena"] = usage.arena;
   result["workspace"] = usage.workspace;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -202,13 +203,23 @@ class Session(_skiff.Session):
 
     async def arun(self, *arrays: Any, **named: Any) -> Outputs:
         """As a call, on a thread of its own; cancelling the task cancels the run."""
-        task = asyncio.ensure_future(asyncio.to_thread(self.__call__, *arrays, **named))
+        started = threading.Event()
+        unwanted = threading.Event()
+
+        def run() -> Any:
+            started.set()
+            return None if unwanted.is_set() else self(*arrays, **named)
+
+        task = asyncio.ensure_future(asyncio.to_thread(run))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            self.cancel()
-            await asyncio.wait([task])
-            task.exception()  # It was looked at.
+            unwanted.set()
+            if started.is_set():  # Else it waits for its thread, and will not run.
+                while not task.done():
+                    self.cancel()  # Of a run that is about to begin, this may come too early.
+                    await asyncio.wait([task], timeout=0.001)
+                task.exception()  # It was looked at.
             raise
 
     def bind(self, name: str, array: np.ndarray) -> None:

@@ -240,6 +240,22 @@ def test_a_handler_that_does_not_raise_ends_the_run_as_cancelled(slow):
         signal.signal(signal.SIGINT, before)
 
 
+def test_memory_of_a_running_session_is_refused(slow):
+    session = slow.session(threads=1)
+    runner = threading.Thread(target=session, args=(X,))
+    runner.start()
+    try:
+        while runner.is_alive():
+            try:
+                assert session.memory["arena"] > 0
+            except skiff.InvalidArgument:
+                return
+        pytest.fail("it was told while the Session ran")
+    finally:
+        session.cancel()
+        runner.join()
+
+
 def test_ctrl_c_ends_a_conversion():
     """At its next step."""
     steps = []
@@ -256,7 +272,9 @@ def test_ctrl_c_ends_a_conversion():
     assert len(steps) < len(whole)
 
 
-def test_arun_is_cancelled_with_its_task(slow):
+@pytest.mark.parametrize("delay", [0.1, 0])
+def test_arun_is_cancelled_with_its_task(slow, delay):
+    """Also before the run has begun."""
     import asyncio
 
     session = slow.session(threads=1)
@@ -266,7 +284,7 @@ def test_arun_is_cancelled_with_its_task(slow):
 
     async def main():
         task = asyncio.ensure_future(session.arun(X))
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(delay)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -275,6 +293,30 @@ def test_arun_is_cancelled_with_its_task(slow):
     asyncio.run(main())
     assert time.perf_counter() - begin < whole * 0.6
     session(X)
+
+
+def test_arun_that_waits_for_its_thread_is_not_run(slow):
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    session = slow.session(threads=1)
+    busy = threading.Event()
+
+    async def main():
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))
+        first = loop.run_in_executor(None, busy.wait)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(session.arun(X), 0.05)
+        busy.set()
+        await first
+
+    begin = time.perf_counter()
+    session(X)
+    whole = time.perf_counter() - begin
+    begin = time.perf_counter()
+    asyncio.run(main())  # Which waits for the executor's threads.
+    assert time.perf_counter() - begin < whole * 0.6
 
 
 def test_warnings_go_to_logging(caplog, tmp_path):
