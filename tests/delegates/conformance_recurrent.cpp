@@ -64,6 +64,8 @@ void AddRecurrentCases(CaseList& list) {
     Case& computed = AddSequence(list, op, "computed_weights", kSequences[2]);
     computed.inputs[1].constant = false;
     computed.falls_back = "XNNPACK packs the weights before it runs";
+    Case& odd = AddSequence(list, op, "specials", kSequences[2]);
+    odd.inputs[0] = WithSpecials(odd.inputs[0]);
     AddSequence(list, op, "no_batch", {"", 4, 0, 8});
     Case& ended = AddSequence(list, op, "no_steps", {"", 0, 2, 8});
     ended.falls_back = "an input has no elements";

@@ -1,6 +1,7 @@
 // Recurrent layers: at each step XNNPACK's product of the state with the recurrent weights, then elementwise
 // kernels over the gates.
 #include <algorithm>
+#include <limits>
 
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
@@ -72,6 +73,7 @@ class RecurrentStep final : public Step {
     explicit Product(PackedWeights* weights) : provider(weights) {}
     WeightsProvider provider;  // Before the operator, which uses it as long as it lives.
     Operator op;
+    size_t outputs = 0;
   };
 
   /// Gru in its first definition: the candidate's product is with the state that the reset gate has
@@ -83,6 +85,7 @@ class RecurrentStep final : public Step {
   Status Create(Product& product, size_t gate, size_t count) {
     const size_t first = gate * hidden_;
     const size_t outputs = count * hidden_;
+    product.outputs = outputs;
     PackingKey key;
     key.kind = PackingKind::kLinear;
     key.dtype = DType::kF32;
@@ -102,7 +105,19 @@ class RecurrentStep final : public Step {
 
   Status Multiply(const Product& product, const float* state, float* to) {
     SKIFF_RETURN_IF_ERROR(FromXnn(xnn_setup_fully_connected_nc_f32(product.op.get(), state, to)));
-    return product.op.Run(pool_);
+    SKIFF_RETURN_IF_ERROR(product.op.Run(pool_));
+    KeepNan(product, state, to);
+    return OkStatus();
+  }
+
+  /// Of a NaN some of XNNPACK's kernels make an infinity, and the activation a number as good as any.
+  void KeepNan(const Product& product, const float* state, float* to) const {
+    for (size_t row = 0; row < batch_; ++row) {
+      bool nan = false;
+      for (size_t i = 0; i < hidden_; ++i) nan |= state[row * hidden_ + i] != state[row * hidden_ + i];
+      if (nan)
+        std::fill_n(to + row * gates_ * hidden_, product.outputs, std::numeric_limits<float>::quiet_NaN());
+    }
   }
 
   void Start(size_t input, float* state) {
