@@ -320,9 +320,11 @@ ValueId NodeBuilder::UnderDeclared(ValueId value, size_t i) {
   if (i >= call_.declared.size()) return value;
   const QuantizationPtr moved = graph_.value(value).quantization;
   const DeclaredType& declared = call_.declared[i];
-  if (!moved || !declared.quantization || SameQuantization(moved, declared.quantization)) return value;
+  if (!declared.quantization || SameQuantization(moved, declared.quantization)) return value;
+  if (!moved && graph_.value(value).dtype != declared.dtype) return value;
   const ValueId codes =
-      Emit("codes", OpCode::kToCodes, {value}, CastAttrs{static_cast<int64_t>(declared.dtype)});
+      moved ? Emit("codes", OpCode::kToCodes, {value}, CastAttrs{static_cast<int64_t>(declared.dtype)})
+            : value;
   return EmitQuantized("as_declared", OpCode::kFromCodes, {codes}, declared.dtype, declared.quantization);
 }
 

@@ -106,6 +106,11 @@ void TfliteBuilder::OutputValue(ValueId value, size_t i) {
   Output(OpCode::kIdentity, {value}, NoAttrs{}, i);
 }
 
+void TfliteBuilder::OutputCodes(ValueId codes, size_t i) {
+  if (OutputIsQuantized(i)) return Output(OpCode::kFromCodes, {codes}, NoAttrs{}, i);
+  OutputValue(codes, i);
+}
+
 bool TfliteBuilder::HasRange(Activation activation) {
   return activation != Activation::TANH && activation != Activation::SIGN_BIT;
 }

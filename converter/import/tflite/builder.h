@@ -107,6 +107,8 @@ class TfliteBuilder : public NodeBuilder {
 
   /// Output i from real numbers, or from integers of the output's dtype: quantised or cast as the file says.
   void OutputValue(ValueId value, size_t i = 0);
+  /// Output i from elements that become its own as they are: the integers of one that is quantised.
+  void OutputCodes(ValueId codes, size_t i = 0);
   /// An operator whose attributes have a clamp, and the activation behind it.
   template <class A>
   void OutputActivated(OpCode op, std::vector<ValueId> inputs, A attrs, tflite::Activation activation) {

@@ -216,10 +216,13 @@ class Cell {
   ValueId x_, auxiliary_, state_, cell_;
 };
 
-/// The states of all steps, in the order of the steps.
-ValueId Stacked(TfliteBuilder& b, const std::string& name, std::vector<ValueId> states, bool reverse) {
+/// The states of all steps, in the order of the steps. `last`: behind them, where there may be none.
+ValueId Stacked(TfliteBuilder& b, const std::string& name, std::vector<ValueId> states, ValueId last,
+                bool reverse) {
+  const auto row = [&](ValueId state) { return EmitUnsqueeze(b, (name + "_step").c_str(), state, {0}); };
+  if (states.empty()) return EmitSlice(b, (name + "_states").c_str(), row(last), 0, 0, 0);
   if (reverse) std::reverse(states.begin(), states.end());
-  for (ValueId& state : states) state = EmitUnsqueeze(b, (name + "_step").c_str(), state, {0});
+  for (ValueId& state : states) state = row(state);
   return states.size() == 1 ? states[0]
                             : b.Emit((name + "_states").c_str(), OpCode::kConcat, states, AxisAttrs{0});
 }
@@ -338,7 +341,7 @@ LstmStates EmitRounded(TfliteBuilder& b, const std::string& name, ValueId x, con
                      made.last_state, made.last_cell);
     states.push_back(made.last_state);
   }
-  made.states = Stacked(b, name, std::move(states), reverse);
+  made.states = Stacked(b, name, std::move(states), made.last_state, reverse);
   return made;
 }
 
@@ -385,7 +388,7 @@ LstmStates EmitLstm(TfliteBuilder& b, const std::string& name, ValueId x, const 
     made.last_cell = cell.cell();
     states.push_back(made.last_state);
   }
-  made.states = Stacked(b, name, std::move(states), reverse);
+  made.states = Stacked(b, name, std::move(states), made.last_state, reverse);
   return made;
 }
 
@@ -414,7 +417,7 @@ LstmStates EmitRnn(TfliteBuilder& b, const std::string& name, ValueId x, ValueId
     made.last_state = b.Activated((step + "_state").c_str(), sum, activation);
     states.push_back(made.last_state);
   }
-  made.states = Stacked(b, name, std::move(states), reverse);
+  made.states = Stacked(b, name, std::move(states), made.last_state, reverse);
   return made;
 }
 

@@ -44,6 +44,20 @@ class Search {
     uint64_t none_left_out = 0;
     return ReadTfliteTensor(file_, data, nullptr, none_left_out).ToInts();
   }
+  /// One row, as far as the file says.
+  bool IsRow(int32_t tensor) const {
+    if (tensor < 0) return false;
+    const tflite::Tensor& row = *graph_.tensors()->Get(static_cast<uint32_t>(tensor));
+    const auto* extents = SizeOf(row.shape_signature()) > 0 ? row.shape_signature() : row.shape();
+    return SizeOf(extents) > 0 && extents->Get(0) == 1;
+  }
+  /// Elements may then have to be rounded into another scale.
+  bool HasScales(int32_t tensor) const {
+    if (tensor < 0) return false;
+    const tflite::Tensor& stated = *graph_.tensors()->Get(static_cast<uint32_t>(tensor));
+    return stated.quantization() != nullptr && SizeOf(stated.quantization()->scale()) > 0 &&
+           CanBeQuantized(DTypeOfTflite(stated.type()));
+  }
   bool IsAll(int32_t tensor, int64_t number) const {
     const auto numbers = Constant(tensor);
     return numbers &&
@@ -98,11 +112,17 @@ TensorLists::TensorLists(const TfliteFile& file, const tflite::SubGraph& graph) 
     const tflite::Operator* first = search.Made(before, Op::SLICE, 3);
     const tflite::Operator* last = search.Made(behind, Op::SLICE, 3);
     if (first == nullptr || last == nullptr || first->inputs()->Get(0) != last->inputs()->Get(0)) continue;
+    const int32_t list = first->inputs()->Get(0);
+    const int32_t element = node.inputs()->Get(1);
+    const int32_t tensors[] = {list, element, node.outputs()->Get(0)};
+    const bool scaled = std::any_of(std::begin(tensors), std::end(tensors),
+                                    [&](int32_t tensor) { return search.HasScales(tensor); });
+    if (scaled || !search.IsRow(element)) continue;
     if (!search.IsAll(first->inputs()->Get(1), 0) || !search.IsAll(last->inputs()->Get(2), -1)) continue;
     const int32_t index = search.FirstOf(first->inputs()->Get(2), -1);
     const int32_t next = search.FirstOf(last->inputs()->Get(1), 0);
     if (index < 0 || next < 0 || !search.IsNext(next, index)) continue;
-    updates_[i] = {first->inputs()->Get(0), index, node.inputs()->Get(1)};
+    updates_[i] = {list, index, element};
     for (const int32_t part : {before, behind}) {
       if (search.ReadOnce(part)) parts_.insert(search.MakerOf(part));
     }

@@ -1,7 +1,8 @@
 /// Lists of tensors, which converters before DYNAMIC_UPDATE_SLICE wrote as one tensor whose element i is
 /// replaced by joining what lies before it, the new element and what lies behind it:
 ///   CONCATENATION(SLICE(list, 0, [i, -1, ...]), element, SLICE(list, [j, 0, ...], -1)), j = i + 1.
-/// The parts have extents that change from step to step; the whole does not.
+/// The parts have extents that change from step to step; the whole does not. Of elements of other extents, or
+/// that have scales, it is left as it is.
 #pragma once
 
 #include <set>

@@ -25,8 +25,9 @@ bool FitsI32(const std::vector<int64_t>& numbers) {
 
 TransposedPads Pads(const TfliteBuilder& b, bool same, int64_t stride, int64_t span, int64_t input,
                     int64_t output) {
-  if (output < 1 || output > kMaxTensorBytes)
-    b.Invalid("its output's extent {} does not fit the input's {}", output, input);
+  // What SAME makes of the output has to be the input.
+  const bool fits = output >= 1 && output <= kMaxTensorBytes && (!same || (output - 1) / stride + 1 == input);
+  if (!fits) b.Invalid("its output's extent {} does not fit the input's {}", output, input);
   int64_t full = 0;
   if (__builtin_mul_overflow(input - 1, stride, &full) || __builtin_add_overflow(full, span, &full))
     b.Invalid("its output does not fit in 63 bits");

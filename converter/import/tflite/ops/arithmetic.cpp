@@ -33,10 +33,10 @@ void BuildAddN(TfliteBuilder& b) {
 }
 
 /// Of integers, the truncated quotient, less 1 where something remains and the signs differ: no step of it
-/// leaves the type.
+/// leaves the type. Those of quantised tensors are taken as they are, as LiteRT does.
 void BuildFloorDiv(TfliteBuilder& b) {
-  const ValueId x = b.Real("x", b.Input(0));
-  const ValueId y = b.Real("y", b.Input(1));
+  const ValueId x = b.Codes("x", b.Input(0));
+  const ValueId y = b.Codes("y", b.Input(1));
   if (IsFloat(b.DTypeOf(x)))
     return b.OutputValue(b.Emit("floor", OpCode::kFloor, {EmitDiv(b, "ratio", x, y)}));
   const ValueId zero = b.Scalar("zero", b.DTypeOf(x), 0);
@@ -47,9 +47,12 @@ void BuildFloorDiv(TfliteBuilder& b) {
       b.Emit("differ", OpCode::kXor, {negative("x_negative", x), negative("y_negative", y)});
   const ValueId above = b.Emit("above", OpCode::kAnd, {differ, b.Emit("remains", OpCode::kNot, {fits})});
   const ValueId truncated = EmitDiv(b, "truncated", x, y);
-  b.OutputValue(EmitSub(b, "floored", truncated, b.CastTo("one_above", above, b.DTypeOf(x))));
+  b.OutputCodes(EmitSub(b, "floored", truncated, b.CastTo("one_above", above, b.DTypeOf(x))));
 }
-void BuildFloorMod(TfliteBuilder& b) { b.Output(OpCode::kMod, {b.Operand(0), b.Operand(1)}, ModAttrs{}); }
+void BuildFloorMod(TfliteBuilder& b) {
+  b.OutputCodes(
+      b.Emit("rest", OpCode::kMod, {b.Codes("x", b.Input(0)), b.Codes("y", b.Input(1))}, ModAttrs{}));
+}
 
 void BuildNotEqual(TfliteBuilder& b) {
   b.Output(OpCode::kNot, {b.Emit("equal", OpCode::kEqual, {b.Operand(0), b.Operand(1)})});

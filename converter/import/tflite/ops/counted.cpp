@@ -34,7 +34,7 @@ void BuildUnique(TfliteBuilder& b) {
   attrs.sorted = false;
   const std::vector<ValueId> found = b.EmitAll({"all", "first", "inverse", "counts", "count"},
                                                OpCode::kUnique, {b.Codes("codes", b.Input(0))}, attrs);
-  b.OutputValue(First(b, "elements", found[0], found[4]));
+  b.OutputCodes(First(b, "elements", found[0], found[4]));
   b.OutputValue(found[2], 1);
 }
 
@@ -75,7 +75,9 @@ void BuildNonMaxSuppression(TfliteBuilder& b) {
     const ValueId positions =
         EmitCount(b, "positions", b.Scalar("room", DType::kI64, static_cast<double>(most)));
     const ValueId there = b.Emit("there", OpCode::kLess, {positions, found[1]});
-    const ValueId values = b.Emit("values", OpCode::kGather, {scores, padded}, AxisAttrs{0});
+    // Behind the last is box 0, which need not be there.
+    const ValueId some = boxes > 0 ? scores : PadAxis(b, "some_score", scores, 0, 0, 1);
+    const ValueId values = b.Emit("values", OpCode::kGather, {some, padded}, AxisAttrs{0});
     b.OutputValue(b.Emit("scores_there", OpCode::kWhere, {there, values, b.Scalar("none", DType::kF32, 0)}),
                   1);
   }

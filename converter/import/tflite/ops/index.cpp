@@ -115,15 +115,15 @@ double FirstOf(ScatterReduction reduction) {
   }
 }
 
-/// Rows of one segment are reduced to one; those of a negative segment are left out.
+/// Rows of one segment are reduced to one; those of a negative segment are left out: they become one in front
+/// of the others.
 void EmitSegments(TfliteBuilder& b, ValueId data, ValueId ids, int64_t count, ScatterReduction reduction) {
   const int id_rank = b.RankOf(ids);
   const int rank = b.RankOf(data);
   if (id_rank < 1 || id_rank > rank) b.Invalid("its segments have rank {}, its data {}", id_rank, rank);
   b.CheckRange("number of segments", count, 0);
-  const ValueId dropped = b.Emit("is_dropped", OpCode::kLess, {ids, b.Scalar("zero", DType::kI64, 0)});
-  const ValueId beyond = b.Scalar("beyond", DType::kI64, static_cast<double>(count));
-  const ValueId rows = b.Emit("rows", OpCode::kWhere, {dropped, beyond, ids});
+  const ValueId kept = b.Emit("dropped_or_kept", OpCode::kMax, {ids, b.Scalar("dropped", DType::kI64, -1)});
+  const ValueId rows = EmitAdd(b, "rows", kept, b.Scalar("one", DType::kI64, 1));
   const ValueId indices = EmitUnsqueeze(b, "indices", rows, {id_rank});
   std::vector<ValueId> extents{b.ConstantInts("segments", {count + 1})};
   if (id_rank < rank) extents.push_back(ExtentsOf(b, data, id_rank, rank));
@@ -133,7 +133,7 @@ void EmitSegments(TfliteBuilder& b, ValueId data, ValueId ids, int64_t count, Sc
   ScatterAttrs attrs;
   attrs.reduction = reduction;
   const ValueId reduced = b.Emit("reduced", OpCode::kScatterND, {first, indices, data}, attrs);
-  b.OutputValue(EmitSlice(b, "kept", reduced, 0, 0, count));
+  b.OutputValue(EmitSlice(b, "kept", reduced, 0, 1, count + 1));
 }
 
 template <ScatterReduction kReduction>
@@ -172,11 +172,21 @@ void BuildDynamicUpdateSlice(TfliteBuilder& b) {
   std::vector<ValueId> places;
   for (int axis = 0; axis < rank; ++axis) {
     const auto name = [&](const char* what) { return fmt::format("{}_{}", what, axis); };
+    const std::optional<int64_t> given = b.ExtentOf(update, axis);
+    const std::optional<int64_t> there = b.ExtentOf(x, axis);
+    if (given && there && *given > *there)
+      b.Invalid("its update is {} long along axis {}, what it updates {}", *given, axis, *there);
     const ValueId extent = ExtentsOf(b, update, axis, axis + 1);
     const ValueId room = EmitSub(b, name("room").c_str(), ExtentsOf(b, x, axis, axis + 1), extent);
     const ValueId stated = EmitSlice(b, name("stated").c_str(), starts, 0, axis, axis + 1);
-    const ValueId low = b.Emit(name("low").c_str(), OpCode::kMax, {stated, b.ConstantInts("zero", {0})});
-    const ValueId start = b.Emit(name("start").c_str(), OpCode::kMin, {low, room});
+    const ValueId zero = b.ConstantInts("zero", {0});
+    const ValueId low = b.Emit(name("low").c_str(), OpCode::kMax, {stated, zero});
+    ValueId start = b.Emit(name("start").c_str(), OpCode::kMin, {low, room});
+    if (!given || !there) {  // An update that does not fit has a start that no kernel takes.
+      const ValueId too_long = b.Emit(name("too_long").c_str(), OpCode::kLess, {room, zero});
+      start = b.Emit(name("inside").c_str(), OpCode::kWhere,
+                     {too_long, b.ConstantInts("outside", {int64_t{1} << 62}), start});
+    }
     const ValueId count =
         EmitCount(b, name("count").c_str(), EmitExtent(b, name("extent").c_str(), update, axis));
     Ints behind;

@@ -119,6 +119,14 @@ void BuildPad(TfliteBuilder& b) {
   b.Output(OpCode::kPad, std::move(inputs), PadAttrs{});
 }
 
+/// `count` elements along an axis: where a slice may have fewer, a Reshape that refuses these sizes.
+ValueId OfCount(TfliteBuilder& b, const std::string& name, ValueId part, int axis, int64_t count) {
+  if (b.ExtentOf(part, axis) == count) return part;
+  std::vector<int64_t> target(static_cast<size_t>(b.RankOf(part)), 0);
+  target[static_cast<size_t>(axis)] = count;
+  return EmitReshape(b, name.c_str(), part, target);
+}
+
 /// What lies at a border is reflected with the border itself: per axis, its first and last elements in
 /// reverse.
 void PadSymmetrically(TfliteBuilder& b) {
@@ -132,13 +140,20 @@ void PadSymmetrically(TfliteBuilder& b) {
     const int64_t behind = pads[2 * static_cast<size_t>(axis) + 1];
     b.CheckRange("pad", before, 0);
     b.CheckRange("pad", behind, 0);
+    const int64_t most = std::max(before, behind);
+    if (const auto extent = b.ExtentOf(x, axis); extent && most > *extent)
+      b.Invalid("it reflects {} elements of axis {}, which has {}", most, axis, *extent);
     const auto name = [&](const char* what) { return fmt::format("{}_{}", what, axis); };
     std::vector<ValueId> parts;
-    if (before > 0) parts.push_back(EmitSlice(b, name("before").c_str(), x, axis, before - 1, -kEnd, -1));
+    if (before > 0) {
+      const ValueId first = EmitSlice(b, name("before").c_str(), x, axis, before - 1, -kEnd, -1);
+      parts.push_back(OfCount(b, name("all_before"), first, axis, before));
+    }
     parts.push_back(x);
     if (behind > 0) {
       const ValueId last = EmitSlice(b, name("last").c_str(), x, axis, -behind, kEnd);
-      parts.push_back(EmitSlice(b, name("behind").c_str(), last, axis, kEnd, -kEnd, -1));
+      const ValueId reversed = EmitSlice(b, name("behind").c_str(), last, axis, kEnd, -kEnd, -1);
+      parts.push_back(OfCount(b, name("all_behind"), reversed, axis, behind));
     }
     if (parts.size() > 1) x = b.Emit(name("padded").c_str(), OpCode::kConcat, parts, AxisAttrs{axis});
   }

@@ -10,8 +10,7 @@ using Op = tflite::BuiltinOperator;
 void BuildSoftmax(TfliteBuilder& b) {
   const float beta = b.Options<tflite::SoftmaxOptions>().beta;
   const ValueId x = b.Operand(0);
-  // Files from before the field was written hold 0, which every kernel takes for 1.
-  if (beta == 1.0f || beta == 0.0f) return b.Output(OpCode::kSoftmax, {x}, AxisAttrs{-1});
+  if (beta == 1.0f) return b.Output(OpCode::kSoftmax, {x}, AxisAttrs{-1});
   const ValueId real = b.Real("real", x);
   const ValueId scaled =
       EmitMul(b, "scaled", real, b.Scalar("beta", b.DTypeOf(real), static_cast<double>(beta)));

@@ -10,15 +10,30 @@ namespace {
 
 using Op = tflite::BuiltinOperator;
 
+/// An input whose elements are numbers, or stand for them. Integers of 32 bits are plain ones, whatever scale
+/// the file states of them.
+ValueId ScaledInput(const TfliteBuilder& b) {
+  const ValueId x = b.Input(0);
+  const DType dtype = b.TypeOf(x).dtype;
+  if (dtype != DType::kInvalid && !IsFloat(dtype) && !b.IsQuantized(x))
+    b.Unsupported("reads {} whose scale is not known; cast them to FLOAT32 and multiply them by the scale",
+                  DTypeName(dtype));
+  return x;
+}
+
 /// From real numbers, or from integers of another scale.
 void BuildQuantize(TfliteBuilder& b) {
-  if (!b.OutputIsQuantized()) b.Invalid("its output has no scale");
-  b.OutputValue(b.Input(0));
+  if (!b.OutputIsQuantized()) {
+    const DType dtype = b.DTypeOfOutput();
+    if (dtype == DType::kI32) b.Unsupported("makes {} of a scale; make 8 or 16 bits", DTypeName(dtype));
+    b.Invalid("its output has no scale");
+  }
+  b.OutputValue(ScaledInput(b));
 }
 
 /// Of f16, a cast.
 void BuildDequantize(TfliteBuilder& b) {
-  const ValueId x = b.Input(0);
+  const ValueId x = ScaledInput(b);
   if (b.IsQuantized(x)) return b.Output(OpCode::kDequantize, {x});
   b.OutputValue(x);
 }

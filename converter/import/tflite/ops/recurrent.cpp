@@ -51,6 +51,10 @@ LstmWeights WeightsFrom(const TfliteBuilder& b, size_t weights) {
     if ((read.input[gate] != kNoValue) != wanted || (read.recurrent[gate] != kNoValue) != wanted)
       b.Invalid("the weights of a gate are missing");
   }
+  const bool biased = read.bias[1] != kNoValue;
+  for (size_t gate = read.HasInputGate() ? 0 : 1; gate < 4; ++gate) {
+    if ((read.bias[gate] != kNoValue) != biased) b.Invalid("the bias of a gate is missing");
+  }
   const bool looks = read.peephole[1] != kNoValue;
   if ((read.peephole[2] != kNoValue) != looks ||
       (read.peephole[0] != kNoValue) != (looks && read.HasInputGate()))

@@ -16,6 +16,7 @@ ReduceAttrs AxesOf(TfliteBuilder& b) {
   attrs.keep_dims = b.Options<tflite::ReducerOptions>().keep_dims;
   attrs.noop_when_empty = true;
   const int rank = b.RankOf(b.Input(0));
+  if (rank == 0) return attrs;  // LiteRT does not look at the axes of a scalar.
   for (const int64_t stated : b.ConstantInts(1, "axes")) {
     const int64_t axis = AxisOf(b, "axis", stated, rank);
     if (std::find(attrs.axes.begin(), attrs.axes.end(), axis) != attrs.axes.end()) continue;
@@ -26,11 +27,12 @@ ReduceAttrs AxesOf(TfliteBuilder& b) {
 
 void BuildReduce(TfliteBuilder& b) { b.Output(b.op(), {b.Operand(0)}, AxesOf(b)); }
 
-/// Of truths, as the largest or smallest number of 0 and 1.
+/// Of truths, as the largest or smallest number of 0 and 1. Where there are none, it is an end of the
+/// integers, of which the lowest is no truth.
 void BuildReduceTruths(TfliteBuilder& b) {
   const ValueId numbers = b.CastTo("numbers", b.Input(0), DType::kI32);
   const ValueId reduced = b.Emit("reduced", b.op(), {numbers}, AxesOf(b));
-  b.Output(OpCode::kCast, {reduced}, CastAttrs{static_cast<int64_t>(DType::kBool)});
+  b.Output(OpCode::kGreater, {reduced, b.Scalar("zero", DType::kI32, 0)});
 }
 
 void BuildArg(TfliteBuilder& b) {
@@ -47,14 +49,9 @@ void BuildTopK(TfliteBuilder& b) {
   const ValueId count =
       b.HasRank(k, 1) ? k
                       : b.Emit("count", OpCode::kReshape, {k, b.ConstantInts("one", {1})}, ReshapeAttrs{});
-  const bool quantized = b.IsQuantized(b.Input(0));
   const ValueId x = b.Codes("codes", b.Input(0));
   const std::vector<ValueId> top = b.EmitAll({"values", "indices"}, OpCode::kTopK, {x, count}, TopKAttrs{});
-  if (quantized && b.OutputIsQuantized()) {
-    b.Output(OpCode::kFromCodes, {top[0]});
-  } else {
-    b.OutputValue(top[0]);
-  }
+  b.OutputCodes(top[0]);
   if (b.output_count() > 1) b.OutputValue(top[1], 1);
 }
 

@@ -1,4 +1,6 @@
 // TensorFlow Lite rows: shapes, and tensors made from them.
+#include <algorithm>
+
 #include "import/tflite/ops.h"
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
@@ -81,6 +83,12 @@ void BuildBroadcastArgs(TfliteBuilder& b) {
     const std::vector<int64_t> ones(static_cast<size_t>(ranks[1 - shorter] - ranks[shorter]), 1);
     shapes[shorter] =
         b.Emit("longer", OpCode::kConcat, {b.ConstantInts("ones", ones), shapes[shorter]}, AxisAttrs{0});
+  }
+  for (int64_t axis = 0; axis < std::max(ranks[0], ranks[1]); ++axis) {
+    const std::optional<double> left = b.NumberAt(shapes[0], axis);
+    const std::optional<double> right = b.NumberAt(shapes[1], axis);
+    if (left && right && *left != *right && *left != 1 && *right != 1)
+      b.Invalid("the extents {} and {} do not broadcast", *left, *right);
   }
   const ValueId one = b.Scalar("one", DType::kI64, 1);
   const ValueId is_one = b.Emit("is_one", OpCode::kEqual, {shapes[0], one});

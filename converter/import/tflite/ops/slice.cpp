@@ -98,6 +98,9 @@ void BuildSlice(TfliteBuilder& b) {
       int64_t sum = 0;
       if (*start < 0 || *size < 0 || __builtin_add_overflow(*start, *size, &sum))
         b.Invalid("along axis {} it begins at {} and has {} elements", axis, *start, *size);
+      if (const auto extent = b.ExtentOf(x, axis); extent && sum > *extent)
+        b.Invalid("along axis {} it begins at {} and has {} elements, the input {}", axis, *start, *size,
+                  *extent);
       end = b.ConstantInts("end", {sum});
     } else if (!size || *size != -1) {
       const ValueId sum = EmitAdd(b, "sum", starts.Part(axis), sizes.Part(axis));

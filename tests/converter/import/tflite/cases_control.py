@@ -1,7 +1,7 @@
 """Cases with several subgraphs, with variables, and with signatures."""
 import numpy as np
 from case_builder import add
-from tflite_writer import schema
+from tflite_writer import Quant, schema
 
 
 def subgraph(c, name, inputs, build):
@@ -72,13 +72,14 @@ def loop_to_input(c):
 add("while_counted", loop_to_input)
 
 
+def handle(graph):
+    result = graph.tensor("resource", ())
+    graph.operator("VAR_HANDLE", [], [result], container="", sharedName="total")
+    return result
+
+
 def variable(c, initial):
     """One step of a counter that starts at `initial`: reads it, adds the input, writes it, gives both."""
-    def handle(graph):
-        result = graph.tensor("resource", ())
-        graph.operator("VAR_HANDLE", [], [result], container="", sharedName="total")
-        return result
-
     state = handle(c.graph)
     c.quants[state], c.dtypes[state] = None, "resource"
 
@@ -96,6 +97,22 @@ def variable(c, initial):
 
 
 add("variable", lambda c: variable(c, [1.0, 2.0, 3.0]))
+
+
+def variable_of_codes(c):
+    """What gives the variable its integers says nothing of a scale; what reads them does."""
+    def initialise(graph, _):
+        graph.operator("ASSIGN_VARIABLE", [handle(graph), constant(graph, [1, 2, -3], "int8")], [])
+        return []
+
+    subgraph(c, "initialise", [], initialise)
+    c.graph.operator("CALL_ONCE", [], [], initSubgraphIndex=1)
+    read = c.add_tensor("int8", (3,), quant=Quant((0.25,), (5,)))
+    c.graph.operator("READ_VARIABLE", [handle(c.graph)], [read])
+    return [read, c.op("ADD", [c.x(3), c.op("DEQUANTIZE", [read], "float32", shape=(3,))], shape=(3,))]
+
+
+add("variable_of_codes", variable_of_codes)
 
 
 def assigned_variable(c):

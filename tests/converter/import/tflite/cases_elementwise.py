@@ -90,6 +90,16 @@ def floor_div_wide(c, dtype):
 
 
 add_typed("floor_div_wide", floor_div_wide, "int8 int16 int32")
+
+
+def of_codes(c, op):
+    """LiteRT takes the integers for numbers, whatever their scale is."""
+    x = c.input(np.int8([50, -47, 20, -100]), Quant((0.1,), (3,)))
+    return c.op(op, [x, c.input(np.int8([7, 5, -3, -9]), c.quants[x])], like=x)
+
+
+for op in ("FLOOR_DIV", "FLOOR_MOD"):
+    add(op.lower() + "_of_codes", lambda c, op=op: of_codes(c, op))
 add("floor_mod_broadcast", lambda c: c.op("FLOOR_MOD", [c.x(2, 3, low=-5, high=5), c.x(1, 3, low=1, high=2)]))
 add("pow", lambda c: c.op("POW", [c.x(2, 3, 4, low=0.1, high=2), c.x(4, low=-2, high=2)]))
 add("pow_constant", lambda c: c.op("POW", [c.x(2, 3), c.const(2.0, "float32")]))

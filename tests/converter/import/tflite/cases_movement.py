@@ -127,6 +127,25 @@ def joined_constant(c):
     return c.op("CONCATENATION", [c.const(c.uniform((1, 1, 3))), x], axis=1)
 
 
+def list_update(c, rows):
+    """list[1] = element, as it was written before there was DYNAMIC_UPDATE_SLICE; more rows than one make the list longer."""
+    x = c.x(4, 3)
+    element = c.real_input(c.uniform((rows, 3)), c.quants[x])
+    index = c.input(np.int32(1))
+
+    def place(number, rest):
+        return c.op("CONCATENATION", [c.op("RESHAPE", [number, c.ints(1)], "int32"), c.ints(rest)], "int32", axis=0)
+
+    before = c.op("SLICE", [x, c.ints(0, 0), place(index, -1)], like=x)
+    following = c.op("ADD", [index, c.const(1, "int32")], "int32")
+    behind = c.op("SLICE", [x, place(following, 0), c.ints(-1, -1)], like=x)
+    return c.op("CONCATENATION", [before, element, behind], like=x, axis=0)
+
+
+add("list_update", lambda c: list_update(c, 1), SOME)
+add("list_update_of_rows", lambda c: list_update(c, 2))
+
+
 def packed(c, axis, count=3):
     x = c.x(2, 3)
     others = [c.real_input(c.uniform((2, 3)), c.quants[x]) for _ in range(count - 1)]
@@ -184,7 +203,16 @@ add("bucketize", lambda c: c.op("BUCKETIZE", [c.input(np.float32([-3, -1, -0.5, 
 add("bucketize_nan", lambda c: c.op("BUCKETIZE", [c.input(np.float32([np.nan, -np.inf, np.inf]))], "int32",
                                     boundaries=[-1.0, 0.0, 1.0]))
 add("where", lambda c: c.op("WHERE", [c.input(np.array([[True, False, True], [False, False, True]]))], "int64"))
-add("unique", lambda c: c.op("UNIQUE", [c.input(np.float32([3, 1, 3, 2, 1]))], ["float32", "int32"], idxOutType=2))
+
+
+def unique(c):
+    x = c.real_input([3, 1, 3, 2, 1])
+    results = [c.result(like=x), c.result("int32")]
+    c.graph.operator("UNIQUE", [x], results, idxOutType=2)
+    return results
+
+
+add("unique", unique, SOME)
 
 
 def flatten_by_shape(c):

@@ -77,6 +77,7 @@ for name, forms, parameters in [
         ("sequence_lstm_clip", "f32", {"clip": 0.3, "projection": 3, "projection_clip": 0.2}),
         ("sequence_lstm_everything", "f32", {"cifg": True, "peephole": True, "projection": 4, "norm": True, "clip": 0.5}),
         ("sequence_lstm_one_step", "f32", {"steps": 1}),
+        ("sequence_lstm_no_steps", "f32", {"cifg": True, "steps": 0, "time_major": True}),
         ("sequence_lstm_normed", "i8", {"norm": True}), ("sequence_lstm_projected", "i8", {"projection": 3}),
         ("sequence_lstm_full", "i8", {"steps": 12, "cell": FULL}),
         ("sequence_lstm_full_open", "i8", {"steps": 12, "cell": FULL, "open_time": True}),
@@ -142,6 +143,7 @@ add("rnn", lambda c: rnn(c, "RNN", (2, 3)), "f32 dyn")
 add("rnn_relu", lambda c: rnn(c, "RNN", (2, 3), "RELU"))
 add("sequence_rnn", lambda c: rnn(c, "UNIDIRECTIONAL_SEQUENCE_RNN", (2, 4, 3), timeMajor=False), "f32 dyn")
 add("sequence_rnn_time_major", lambda c: rnn(c, "UNIDIRECTIONAL_SEQUENCE_RNN", (4, 2, 3), "RELU6", timeMajor=True))
+add("sequence_rnn_no_steps", lambda c: rnn(c, "UNIDIRECTIONAL_SEQUENCE_RNN", (0, 2, 3), "RELU6", timeMajor=True))
 
 
 def bidirectional_rnn(c, merge):

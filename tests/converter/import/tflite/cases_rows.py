@@ -33,6 +33,12 @@ for op, dtypes in (("SUM", "int32"), ("MEAN", "int32"), ("REDUCE_PROD", "int32")
         high = 1 if t == "bool" else 6
         return c.op(op, [c.input(c.integers((3, 5), 1 - high, high, t)), c.ints(1)], t, keepDims=False)
     add_typed(op.lower(), whole, dtypes)
+for op in ("REDUCE_ANY", "REDUCE_ALL"):
+    add_typed(op.lower() + "_of_nothing", lambda c, t, op=op: c.op(op, [c.input(np.zeros((0, 3), t)), c.ints(0)], t,
+                                                                   keepDims=False), "bool")
+# Axes of a scalar are ignored.
+add_reduction("sum_of_scalar", SOME, "SUM", [0], shape=())
+add_reduction("mean_of_scalar", "f32", "MEAN", [-1, 3], shape=(), keep=True)
 
 
 # Softmax. LiteRT's takes the last axis.
@@ -43,9 +49,20 @@ def softmax(c, shape=(2, 3, 5), beta=1.0, low=-4, high=4):
 
 add("softmax", softmax, "f32 i8 u8 i16")
 add("softmax_beta", lambda c: softmax(c, beta=0.5), SOME)
+add("softmax_beta_0", lambda c: softmax(c, beta=0.0))
 add("softmax_rank1", lambda c: softmax(c, (7,)), "f32")
 add("softmax_rank4", lambda c: softmax(c, (1, 2, 2, 4)), "f32")
 add("softmax_large", lambda c: softmax(c, (2, 6), low=-90, high=90), SOME)
+
+
+def softmax_without_options(c):
+    """Its beta is 0."""
+    y = softmax(c)
+    c.graph.table.operators[-1].builtinOptionsType, c.graph.table.operators[-1].builtinOptions = 0, None
+    return y
+
+
+add("softmax_without_options", softmax_without_options)
 add("log_softmax", lambda c: c.op("LOG_SOFTMAX", [c.x(2, 5, low=-4, high=4)], "logarithm"), "f32 i8 u8")
 add("log_softmax_rank3", lambda c: c.op("LOG_SOFTMAX", [c.x(2, 3, 4, low=-4, high=4)], "logarithm"))
 
@@ -76,22 +93,24 @@ add("topk_ties", lambda c: top(c, c.input(c.integers((3, 9), 0, 2).astype(np.flo
 add_typed("topk", lambda c, t: top(c, c.input(c.integers((2, 9), 0, 3, t)), 4), "int32")
 
 
-def suppression(c, version, overlap=0.5):
-    """Six boxes, of which some overlap; four are wanted at most."""
+def suppression(c, version, overlap=0.5, sigma=0.5, count=6):
+    """The first of six boxes, of which some overlap; four are wanted at most."""
     corners = c.uniform((6, 2), 0, 0.7)
     corners[3] = corners[1] + 0.01
     corners[5] = corners[0] - 0.01
-    boxes = c.input(np.hstack([corners, corners + c.uniform((6, 2), 0.2, 0.4)]).astype(np.float32))
-    scores = c.input(np.float32([0.9, 0.6, 0.1, 0.8, 0.5, 0.3]))
+    boxes = c.input(np.hstack([corners, corners + c.uniform((6, 2), 0.2, 0.4)]).astype(np.float32)[:count])
+    scores = c.input(np.float32([0.9, 0.6, 0.1, 0.8, 0.5, 0.3])[:count])
     limits = [c.const(4, "int32"), c.const(overlap, "float32"), c.const(0.2, "float32")]
     if version == 4:
         return c.op("NON_MAX_SUPPRESSION_V4", [boxes, scores, *limits], ["int32", "int32"])
-    return c.op("NON_MAX_SUPPRESSION_V5", [boxes, scores, *limits, c.const(0.5, "float32")], ["int32", "float32", "int32"])
+    return c.op("NON_MAX_SUPPRESSION_V5", [boxes, scores, *limits, c.const(sigma, "float32")], ["int32", "float32", "int32"])
 
 
 add("non_max_suppression_v4", lambda c: suppression(c, 4))
 add("non_max_suppression_v4_nothing_beside", lambda c: suppression(c, 4, 0.0))
 add("non_max_suppression_v5", lambda c: suppression(c, 5))
+add("hard_suppression", lambda c: suppression(c, 5, sigma=0.0))
+add("hard_suppression_of_nothing", lambda c: suppression(c, 5, sigma=0.0, count=0))
 
 
 # Norms.

@@ -4,9 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <set>
 
 #include "convert.h"
+#include "graph/error.h"
+#include "graph/evaluate.h"
+#include "import/node_builder.h"
 #include "import/tflite/file.h"
 #include "import/tflite/import_tflite.h"
 #include "import/tflite/tensor_lists.h"
@@ -211,6 +215,52 @@ TEST(TfliteContradictions, LongNamesOfOperatorsWithBodies) {
     }
   }
   EXPECT_EQ(bodies, 2);
+}
+
+TEST(TfliteContradictions, SizesThatDoNotFit) {
+  const auto refused = [](const char* name, size_t input, std::vector<int32_t> shape, const char* message) {
+    ExpectError(Changed(name, [&](auto& model) { Tensor(model, Node(model).inputs[input]).shape = shape; }),
+                StatusCode::kInvalidModel, HasSubstr(message));
+  };
+  refused("mirror_pad_symmetric_f32", 0, {1, 4}, "it reflects 2 elements of axis 0, which has 1");
+  refused("slice_f32", 0, {2, 2, 5}, "along axis 1 it begins at 1 and has 2 elements, the input 2");
+  refused("transpose_conv_same_f32", 2, {1, 6, 4, 2}, "its output's extent 6 does not fit the input's 6");
+  refused("dynamic_update_slice_f32", 0, {1, 4}, "its update is 2 long along axis 0, what it updates 1");
+  const Bytes shapes = Changed("broadcast_args_f32", [](tflite::ModelT& model) {
+    const auto constant = [&](std::vector<uint8_t> bytes) {
+      return AddTensor(*model.subgraphs[0], Type::INT32, {2}, AddBuffer(model, std::move(bytes)));
+    };
+    Node(model).inputs = {constant({2, 0, 0, 0, 1, 0, 0, 0}), constant({3, 0, 0, 0, 5, 0, 0, 0})};
+  });
+  ExpectError(shapes, StatusCode::kInvalidModel, HasSubstr("the extents 2 and 3 do not broadcast"));
+}
+
+/// Only the run can tell.
+TEST(TfliteContradictions, OpenSizesThatDoNotFit) {
+  const auto opened = [](const char* name, size_t input) {
+    return Imported(Changed(name, [=](tflite::ModelT& model) {
+      tflite::TensorT& x = Tensor(model, Node(model).inputs[input]);
+      x.shape_signature = x.shape;
+      x.shape_signature[0] = -1;
+    }));
+  };
+  const auto run = [](const Graph& graph, std::vector<TensorData> inputs) {
+    std::map<std::string, TensorData> named;
+    for (size_t i = 0; i < inputs.size(); ++i) named[graph.caller_inputs()[i].name] = std::move(inputs[i]);
+    return Evaluate(graph, named);
+  };
+  const auto zeros = [](Shape shape) { return TensorData(DType::kF32, shape); };
+  const Graph mirror = opened("mirror_pad_symmetric_f32", 0);
+  EXPECT_NO_THROW(run(mirror, {zeros({2, 4})}));
+  EXPECT_THROW(run(mirror, {zeros({1, 4})}), Error);
+  const Graph update = opened("dynamic_update_slice_f32", 0);
+  const TensorData starts(DType::kI32, Shape{2});
+  EXPECT_NO_THROW(run(update, {zeros({2, 4}), zeros({2, 2}), starts}));
+  EXPECT_THROW(run(update, {zeros({1, 4}), zeros({2, 2}), starts}), Error);
+  const Graph segments = opened("unsorted_segment_sum_f32", 0);
+  const auto ids = [](double first) { return MakeConstant(DType::kI32, Shape{5}, {first, 0, 0, 1, 3}); };
+  EXPECT_NO_THROW(run(segments, {zeros({5, 2}), ids(-1)}));
+  EXPECT_THROW(run(segments, {zeros({5, 2}), ids(4)}), Error);  // There are 4.
 }
 
 TEST(TfliteContradictions, TypesThatNoKernelHas) {

@@ -96,7 +96,7 @@ TEST(TfliteErrors, InputsOfOneNameGetNumbers) {
   EXPECT_EQ(graph.inputs()[1].name, "same_2");
 }
 
-/// An LSTM has an input gate or none; half of one is none of both.
+/// An LSTM has an input gate or none; half of one is none of both. So are biases of some of its gates.
 TEST(TfliteErrors, HalfOfAGate) {
   for (const size_t input : {1, 2, 5, 6}) {
     ExpectError(Changed("lstm_f32", [&](auto& model) { Node(model).inputs[input] = -1; }),
@@ -106,6 +106,31 @@ TEST(TfliteErrors, HalfOfAGate) {
     ExpectError(Changed("lstm_peephole_f32", [&](auto& model) { Node(model).inputs[input] = -1; }),
                 StatusCode::kInvalidModel, HasSubstr("the weights of a peephole are missing"));
   }
+  for (const size_t input : {12, 13, 14, 15}) {
+    ExpectError(Changed("lstm_f32", [&](auto& model) { Node(model).inputs[input] = -1; }),
+                StatusCode::kInvalidModel, HasSubstr("the bias of a gate is missing"));
+  }
+}
+
+/// Integers of 32 bits are plain ones, though the file may state a scale.
+TEST(TfliteErrors, ScalesOfWideIntegers) {
+  const auto wide = [](const char* name, bool input) {
+    return Changed(name, [=](tflite::ModelT& model) {
+      Tensor(model, input ? Node(model).inputs[0] : Node(model).outputs[0]).type = tflite::TensorType::INT32;
+    });
+  };
+  ExpectError(wide("requantize_f32", true), StatusCode::kUnsupported,
+              HasSubstr("operator QUANTIZE: it reads i32 whose scale is not known"));
+  ExpectError(wide("quantize_i8", false), StatusCode::kUnsupported,
+              HasSubstr("operator QUANTIZE: it makes i32 of a scale"));
+  ExpectError(wide("dequantize_i8", true), StatusCode::kUnsupported,
+              HasSubstr("operator DEQUANTIZE: it reads i32 whose scale is not known"));
+  ExpectError(Changed("dequantize_i8",
+                      [](auto& model) { Tensor(model, Node(model).inputs[0]).quantization.reset(); }),
+              StatusCode::kUnsupported, HasSubstr("it reads i8 whose scale is not known"));
+  ExpectError(
+      Changed("quantize_i8", [](auto& model) { Tensor(model, Node(model).outputs[0]).quantization.reset(); }),
+      StatusCode::kInvalidModel, HasSubstr("its output has no scale"));
 }
 
 TEST(TfliteErrors, OptionsOfAnotherOperator) {
