@@ -89,17 +89,25 @@ const Reader& ReaderOf(const std::string& path, bool pictures) {
   return *found;
 }
 
+/// A file may hold any bytes; of bools kernels take 0 and 1 for granted.
+TensorData WithWholeBools(TensorData tensor) {
+  if (tensor.dtype() != DType::kBool) return tensor;
+  auto* const bytes = static_cast<uint8_t*>(tensor.mutable_data());
+  std::transform(bytes, bytes + tensor.elements(), bytes, [](uint8_t byte) { return byte != 0 ? 1 : 0; });
+  return tensor;
+}
+
 }  // namespace
 
 TensorData ReadInput(const std::string& path, const PortInfo& port, const SymbolSizes& sizes) {
   const PortInfo sized = sizes.Sized(port);
-  TensorData tensor = ReaderOf(path, true).read(path, sized, sizes);
+  TensorData tensor = WithWholeBools(ReaderOf(path, true).read(path, sized, sizes));
   CheckInputType(path, tensor, port, sizes);
   return tensor;
 }
 
 TensorData ReadTensor(const std::string& path, const PortInfo& type, const SymbolSizes& sizes) {
-  return ReaderOf(path, false).read(path, sizes.Sized(type), sizes);
+  return WithWholeBools(ReaderOf(path, false).read(path, sizes.Sized(type), sizes));
 }
 
 TensorData QuantizedAs(const PortInfo& port, const TensorData& reals) {

@@ -48,7 +48,9 @@ class ShapeState {
   const PlanData& plan() const { return shaped_.plan(); }
   Span<const PlanTensor> tensors() { return shaped_.tensors(); }
   uint64_t arena_bytes() const { return shaped_.arena_bytes(); }
-  uint64_t workspace_bytes() const { return shaped_.value_bytes() + prepared_.workspace_bytes(); }
+  uint64_t workspace_bytes() const {
+    return shaped_.value_bytes() + elements_.size() + prepared_.workspace_bytes();
+  }
   Status Run(const RunContext& context) { return prepared_.Run(context); }
   const PreparedPlan& prepared() const { return prepared_; }
 

@@ -88,6 +88,16 @@ TEST(Npy, RowsWithGapsAreWrittenWithout) {
   EXPECT_EQ(read.ToInts(), (std::vector<int64_t>{1, 2, 4, 5}));
 }
 
+/// Kernels take 0 and 1 for granted.
+TEST(Npy, BoolsOfAnyBytesAreReadAsTruths) {
+  const skiff::testing::TempFolder folder;
+  const std::string path = folder / "a.npy";
+  const uint8_t bytes[] = {0, 1, 2, 255};
+  TensorData any(DType::kBool, {4}, bytes);
+  WriteNpy(path, any.view());
+  EXPECT_EQ(ReadTensor(path, {}).ToInts(), (std::vector<int64_t>{0, 1, 1, 1}));
+}
+
 TEST(Npy, HeaderIsWhatNumpyWrites) {
   const std::string file = Text(FormatNpy(TensorData::OfFloats({1}).view()));
   EXPECT_EQ(file.substr(10, 59), "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }  ");
