@@ -69,8 +69,7 @@ bool ParseRange(std::string text, DimRange& range) {
     if (!ParseNumber(text.substr(0, dots), range.min) || (!end.empty() && !ParseNumber(end, range.max)))
       return false;
   }
-  return range.min >= 0 && range.max >= range.min && range.max / range.multiple >= 1 &&
-         range.max / range.multiple * range.multiple >= range.min;
+  return range.min >= 0 && range.max >= range.min && range.max / range.multiple * range.multiple >= range.min;
 }
 
 /// "seq=16,32..64": the dimension, and the range of each bucket.
@@ -245,7 +244,8 @@ ConvertOptions ToConvertOptions(const ConvertArguments& arguments) {
     if (named && IsBelow(text.substr(equals + 1, text.find("..") - equals - 1), 0))
       Malformed("--dim", text,
                 fmt::format("a range of dimension '{}' without negative sizes", text.substr(0, equals)));
-    if (!named || !ParseRange(text.substr(equals + 1), range)) Malformed("--dim", text, kExpected);
+    const bool sizes = named && ParseRange(text.substr(equals + 1), range);
+    if (!sizes || range.max < range.multiple) Malformed("--dim", text, kExpected);  // Or 0 alone.
     if (!options.dims.emplace(text.substr(0, equals), range).second)
       Malformed("--dim", text, "each dimension once");
   }

@@ -88,6 +88,17 @@ void FileLimits::Add(const PlanDraft& draft) {
   AddTables(draft.inputs.size() + draft.outputs.size());  // Ports.
 }
 
+void FileLimits::Add(const PortSettings& ports) {
+  for (const auto& [output, labels] : ports.labels) {
+    references_ += labels.size();
+    if (references_ > kMaxReferences)
+      Throw(StatusCode::kUnsupported,
+            "its outputs have more labels than a file can have: {} with the inputs and outputs of its nodes, "
+            "'{}' has {}. Give it fewer (--labels), or leave them out",
+            kMaxReferences, output, labels.size());
+  }
+}
+
 void FileLimits::AddTables(uint64_t count) {
   tables_ += count;
   if (tables_ > kMaxTables)
@@ -108,9 +119,12 @@ void FileLimits::AddPlan(const PlanDraft& draft) {
     references_ += node.inputs.size() + node.outputs.size() + node.bodies.size();
     for (const PlanDraft& body : node.bodies) AddPlan(body);
   }
+  // Of the plan itself; a loader compares outputs with inputs, and counts that.
+  references_ += draft.inputs.size() + draft.outputs.size() * (1 + draft.inputs.size() / 64);
   if (references_ > kMaxReferences)
     Throw(StatusCode::kUnsupported,
-          "its nodes have more than {} inputs and outputs, the most that a file can have, those of each "
+          "its nodes and plans have more than {} inputs and outputs, the most that a file can have, those of "
+          "each "
           "signature, bucket and target counted. Convert fewer of these into one file",
           kMaxReferences);
   AddTables(tables);

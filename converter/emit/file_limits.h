@@ -1,7 +1,7 @@
 /// What a file cannot hold, because no loader would take it (plan/limits.h), said by the net's names.
 #pragma once
 
-#include "emit/plan_draft.h"
+#include "emit/write_model.h"
 
 namespace skiff {
 
@@ -22,6 +22,8 @@ class FileLimits {
  public:
   /// Throws Error (kUnsupported) where the plan, or the file with it, is too large.
   void Add(const PlanDraft& draft);
+  /// Throws Error (kUnsupported) where the labels are too many for the file.
+  void Add(const PortSettings& ports);
   /// Tables beside the plans.
   void AddTables(uint64_t count);
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "emit/attr_encoder.h"
+#include "emit/file_limits.h"
 #include "emit/stored_form.h"
 #include "format/container.h"
 #include "graph/error.h"
@@ -44,6 +45,27 @@ uint64_t SketchOf(const Quantization& quantization) {
   return XXH3_64bits(parts.data(), parts.size() * sizeof(double));
 }
 
+/// By which a caller finds something. The file's texts end at a zero byte, and there two could be one.
+const char* CheckedName(const std::string& name) {
+  const size_t zero = name.find('\0');
+  if (zero != std::string::npos)
+    Throw(StatusCode::kUnsupported,
+          "the name '{}\\0{}' has a zero byte, at which it would end in the file. Give it another in the "
+          "source",
+          name.substr(0, zero), name.c_str() + zero + 1);
+  return name.c_str();
+}
+
+/// Of what was planned apart, too.
+void CheckLimits(const FileDraft& file, const WriteOptions& options) {
+  FileLimits limits;
+  limits.AddTables(options.metadata.size());
+  for (const SignatureDraft& signature : file.signatures) {
+    for (const PlanDraft* draft : signature.plans) limits.Add(*draft);
+    limits.Add(signature.ports);
+  }
+}
+
 class Writer {
  public:
   Writer(const FileDraft& file, const WriteOptions& options) : file_(file), options_(options) {}
@@ -78,17 +100,17 @@ class Writer {
         WritePorts(whole_->graph->inputs(), whole_->inputs, signature.read_variables, signature.ports, true);
     const auto outputs = WritePorts(whole_->graph->outputs(), whole_->outputs, signature.assigned_variables,
                                     signature.ports, false);
-    return format::CreateSignatureDirect(builder_, signature.name.c_str(), &inputs, &outputs, &plans);
+    return format::CreateSignatureDirect(builder_, CheckedName(signature.name), &inputs, &outputs, &plans);
   }
 
   std::vector<Offset<format::Variable>> WriteVariables() {
     std::vector<Offset<format::Variable>> written;
     for (const auto& [name, value] : file_.variables) {
       const std::vector<int64_t> extents(value.shape().begin(), value.shape().end());
-      written.push_back(
-          format::CreateVariableDirect(builder_, name.c_str(), static_cast<uint8_t>(value.dtype()), &extents,
-                                       static_cast<uint32_t>(blobs_.Add(value.view(), HashOf(value))),
-                                       QuantizationIndex(value.quantization().get())));
+      written.push_back(format::CreateVariableDirect(
+          builder_, CheckedName(name), static_cast<uint8_t>(value.dtype()), &extents,
+          static_cast<uint32_t>(blobs_.Add(value.view(), HashOf(value))),
+          QuantizationIndex(value.quantization().get())));
     }
     return written;
   }
@@ -220,8 +242,8 @@ class Writer {
     std::vector<Offset<format::Symbol>> written;
     for (const auto& [graph, id] : symbols_) {
       const Symbol& symbol = graph->symbols()[static_cast<size_t>(id)];
-      written.push_back(
-          format::CreateSymbolDirect(builder_, symbol.name.c_str(), symbol.min, symbol.max, symbol.multiple));
+      written.push_back(format::CreateSymbolDirect(builder_, CheckedName(symbol.name), symbol.min, symbol.max,
+                                                   symbol.multiple));
     }
     return written;
   }
@@ -267,10 +289,10 @@ class Writer {
       }
       std::vector<Offset<flatbuffers::String>> labels;
       if (const auto found = settings.labels.find(ports[i].name); !inputs && found != settings.labels.end()) {
-        for (const std::string& label : found->second) labels.push_back(builder_.CreateString(label));
+        for (const std::string& label : found->second) labels.push_back(builder_.CreateSharedString(label));
       }
       written.push_back(format::CreatePortDirect(
-          builder_, ports[i].name.c_str(), static_cast<uint8_t>(view.dtype), &extents, image,
+          builder_, CheckedName(ports[i].name), static_cast<uint8_t>(view.dtype), &extents, image,
           labels.empty() ? nullptr : &labels, i < callers ? -1 : variables[i - callers],
           QuantizationIndex(view.quantization)));
     }
@@ -331,6 +353,7 @@ std::vector<uint8_t> ModelFile::ToBytes() const {
 }
 
 ModelFile SerializeModel(const FileDraft& draft, const WriteOptions& options) {
+  CheckLimits(draft, options);
   return Writer(draft, options).Write();
 }
 

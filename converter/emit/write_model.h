@@ -69,7 +69,8 @@ class ModelFile {
   uint64_t size_;
 };
 
-/// Blobs of equal content are stored once, whichever signature uses them. Points into the draft.
+/// Blobs of equal content are stored once, whichever signature uses them. Points into the draft. Throws Error
+/// (kUnsupported) where the file would be more than a loader takes, and for names with a zero byte.
 ModelFile SerializeModel(const FileDraft& draft, const WriteOptions& options = {});
 
 }  // namespace skiff

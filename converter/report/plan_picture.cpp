@@ -115,7 +115,7 @@ PlanPicture PictureOf(const ModelSignature& signature, const PlanData& plan, con
   const std::vector<bool> elsewhere = Elsewhere(plan);
   for (size_t i = 0; i < picture.tensors.size(); ++i) {
     const TensorView& view = shaped.tensors()[i].view;
-    if (elsewhere[i]) continue;
+    if (elsewhere[i] || view.data == nullptr) continue;  // A Stage's results lie in memory of their own.
     const auto offset = static_cast<uint64_t>(static_cast<unsigned char*>(view.data) - arena.get());
     picture.tensors[i].place =
         ArenaPlace{offset, static_cast<uint64_t>(SpanBytes(view)), 0, 0, !view.dense()};

@@ -22,8 +22,8 @@ struct ArenaPlace {
 
 struct TensorPicture {
   Shape shape;
-  std::optional<ArenaPlace>
-      place;  ///< Nothing for what lies elsewhere: constants, values of the shape program.
+  std::optional<ArenaPlace> place;  ///< Nothing for what lies elsewhere: constants, values of the shape
+                                    ///< program, results of a Stage.
 };
 
 struct PlanPicture {

@@ -1,6 +1,7 @@
 #include "report/source_fates.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <string_view>
 
@@ -26,9 +27,13 @@ Graph WithContract(Graph graph, const ModelSignature& signature) {
 }  // namespace
 
 std::vector<SourceFate> FatesOf(const Graph& source, const ModelSignature& signature, const PlanData& plan) {
-  std::map<std::string_view, size_t> node_of;
-  for (size_t i = 0; i < plan.nodes.size(); ++i) node_of[plan.nodes[i].name] = i;
-  if (node_of.contains("")) return {};
+  // A source may give several the same name: they are known by their order.
+  std::map<std::pair<std::string_view, const OpDef*>, std::deque<size_t>> nodes_of;
+  for (size_t i = 0; i < plan.nodes.size(); ++i) {
+    const std::string_view name = plan.nodes[i].name;
+    if (name.empty()) return {};
+    nodes_of[{name, plan.nodes[i].op}].push_back(i);
+  }
   ConvertOptions options;
   if (plan.target != Target::kCpu) options.targets = {plan.target};
   const auto planned = PlanGraph(WithContract(source, signature), options);
@@ -40,10 +45,11 @@ std::vector<SourceFate> FatesOf(const Graph& source, const ModelSignature& signa
   const PlanDraft& draft = plan.target == Target::kCpu ? planned->draft : planned->others[0];
   for (size_t i = 0; i < draft.nodes.size(); ++i) {
     const PlanNode node = draft.ViewOf(i);
-    const auto found = node_of.find(node.name);
-    if (found == node_of.end() || plan.nodes[found->second].op != node.op) continue;
+    const auto found = nodes_of.find({node.name, node.op});
+    if (found == nodes_of.end() || found->second.empty()) continue;
     for (const SourceId id : planned->graph.node(draft.nodes[i].id).sources)
-      fates[static_cast<size_t>(id)].nodes.push_back(found->second);
+      fates[static_cast<size_t>(id)].nodes.push_back(found->second.front());
+    found->second.pop_front();
   }
   return fates;
 }

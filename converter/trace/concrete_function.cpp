@@ -134,7 +134,7 @@ Tensors ConcreteFunction::Call(const Tensors& arguments) {
   results.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     const TensorView view = compiled_->session->Output(static_cast<int>(i)).value();
-    results.emplace_back(TensorData(view.dtype, view.shape, view.data));
+    results.emplace_back(TensorData(view.dtype, view.shape, view.data).Quantized(CopyOf(view.quantization)));
   }
   for (size_t i = 0; i < traced_.assigned.size(); ++i) traced_.assigned[i]->Put(results[result_count() + i]);
   results.resize(result_count());

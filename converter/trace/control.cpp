@@ -28,8 +28,8 @@ BodyTrace TraceBody(Frame& outer, const char* part, const std::vector<ValueId>& 
   Tensors inputs;
   for (const ValueId argument : arguments) {
     const Value& value = outer.graph.value(argument);
-    inputs.push_back(
-        body.frame->Export(body.frame->graph.AddInput("variable", value.dtype, value.dims), where));
+    inputs.push_back(body.frame->Export(
+        body.frame->graph.AddInput("variable", value.dtype, value.dims, value.quantization), where));
   }
   for (const Tensor& result : code(inputs)) body.results.push_back(body.frame->Import(result, where));
   return body;
@@ -116,10 +116,14 @@ void CheckIteration(const Tensors& before, const Tensors& after, const Location&
             before.size(), after.size());
   }
   for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i].dtype() == after[i].dtype() && before[i].shape().rank() == after[i].shape().rank())
-      continue;
+    const bool fits = before[i].dtype() == after[i].dtype() && before[i].rank() == after[i].rank() &&
+                      SameQuantization(before[i].quantization(), after[i].quantization());
+    if (fits) continue;
+    const auto text = [](const Tensor& tensor) {
+      return tensor.TypeText() + QuantizationText(tensor.quantization());
+    };
     try {
-      ThrowLoopVariableChanges("While", i, "variable", before[i].TypeText(), after[i].TypeText());
+      ThrowLoopVariableChanges("While", i, "variable", text(before[i]), text(after[i]));
     } catch (const Error& error) {
       ThrowAt(where, error.code(), "{}", error.what());
     }

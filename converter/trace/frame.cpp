@@ -60,6 +60,7 @@ Tensor Frame::Export(ValueId value, const Location& where) {
   impl->value = value;
   impl->dtype = graph.value(value).dtype;
   impl->dims = graph.value(value).dims;
+  impl->quantization = graph.value(value).quantization;
   impl->where = where;
   return Tensor(std::shared_ptr<const Tensor::Impl>(std::move(impl)));
 }

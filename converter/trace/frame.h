@@ -104,6 +104,7 @@ struct Tensor::Impl {
   ValueId value = kNoValue;
   DType dtype = DType::kInvalid;
   std::vector<Dim> dims;
+  QuantizationPtr quantization;
   Location where = {};  ///< Where a symbolic tensor was made.
 };
 

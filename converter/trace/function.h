@@ -24,6 +24,16 @@
 namespace skiff::eager {
 namespace internal {
 
+/// A string as a key holds it: whatever is in it, it ends where it ends.
+inline std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
 /// How an argument takes part in a call: as tensors, or as a value in the key.
 template <class T>
 struct Argument {
@@ -38,7 +48,7 @@ struct Argument {
     } else if constexpr (std::is_arithmetic_v<T>) {
       key += fmt::format("{}", value);
     } else {
-      key += fmt::format("\"{}\"", std::string(value));
+      key += Quoted(std::string(value));
     }
   }
   static T Restore(const T& value, const Tensors&, size_t&) { return value; }

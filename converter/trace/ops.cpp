@@ -245,7 +245,10 @@ Tensor Tile(const Operand& x, const IntList& repeats) {
   return ApplyOne(OpCode::kTile, NoAttrs(), {x.tensor(), repeats.tensor()}, x.where());
 }
 Tensor Fill(const IntList& shape, DType dtype, double value, const Location& where) {
-  Within(PlaceText(where), [&] { return Tensor::Full(dtype, Shape(), value); });
+  const Tensor number = Within(PlaceText(where), [&] { return Tensor::Full(dtype, Shape(), value); });
+  // The attribute is an f32.
+  if (dtype == DType::kF64 && static_cast<float>(value) != value)
+    return ApplyOne(OpCode::kExpand, NoAttrs(), {number, shape.tensor()}, where);
   const int64_t integer = IsFloat(dtype)         ? 0
                           : dtype == DType::kU64 ? static_cast<int64_t>(static_cast<uint64_t>(value))
                                                  : static_cast<int64_t>(value);

@@ -69,8 +69,13 @@ ScopedRunEagerly::~ScopedRunEagerly() { EagerMode::Set(static_cast<Override>(bef
 
 Polymorphic::Polymorphic(FunctionOptions options) : options_(std::move(options)) {
   for (const std::string& type : options_.input_signature) signature_.push_back(ParseTensorSpec(type));
-  for (size_t i = 0; i < signature_.size(); ++i) {
-    for (DimSpec& dim : signature_[i].dims) {
+  NameUnnamed(signature_);
+}
+
+/// A `?` is equal to no other, of another argument neither.
+void Polymorphic::NameUnnamed(std::vector<TensorSpec>& types) const {
+  for (size_t i = 0; i < types.size(); ++i) {
+    for (DimSpec& dim : types[i].dims) {
       if (dim.open() && dim.name[0] == '?')
         dim.name = fmt::format("{}#{}", ArgumentName(i), dim.name.substr(1));
     }
@@ -273,14 +278,15 @@ void Polymorphic::Keep(std::shared_ptr<ConcreteFunction> made) {
   concrete_.push_back(std::move(made));
 }
 
-std::shared_ptr<ConcreteFunction> Polymorphic::Get(const std::vector<TensorSpec>& types,
+std::shared_ptr<ConcreteFunction> Polymorphic::Get(std::vector<TensorSpec> types,
                                                    const std::string& static_arguments, const Body& body) {
+  NameUnnamed(types);
   const std::lock_guard lock(mutex_);
   for (const auto& candidate : concrete_) {
     if (candidate->static_arguments() == static_arguments && SameTypes(candidate->arguments(), types))
       return candidate;
   }
-  Keep(Trace(types, static_arguments, body));
+  Keep(Trace(std::move(types), static_arguments, body));
   return concrete_.back();
 }
 

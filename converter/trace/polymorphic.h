@@ -52,8 +52,8 @@ class Polymorphic {
   Tensors Call(const Tensors& arguments, const std::string& static_arguments, const Body& body,
                std::shared_ptr<ConcreteFunction>* used = nullptr);
   /// The ConcreteFunction for these types, traced where there is none; nothing is run.
-  std::shared_ptr<ConcreteFunction> Get(const std::vector<TensorSpec>& types,
-                                        const std::string& static_arguments, const Body& body);
+  std::shared_ptr<ConcreteFunction> Get(std::vector<TensorSpec> types, const std::string& static_arguments,
+                                        const Body& body);
 
   std::vector<std::shared_ptr<ConcreteFunction>> concrete_functions() const;
   FunctionStatistics statistics() const;
@@ -84,6 +84,7 @@ class Polymorphic {
   void Keep(std::shared_ptr<ConcreteFunction> made);
   void Advise(const std::vector<TensorSpec>& types, const std::string& key);
   std::string ArgumentName(size_t index) const;
+  void NameUnnamed(std::vector<TensorSpec>& types) const;
 
   FunctionOptions options_;
   std::vector<TensorSpec> signature_;  ///< Parsed input_signature.

@@ -138,6 +138,11 @@ int64_t Tensor::dim(int axis) const {
   return dim.value;
 }
 
+const QuantizationPtr& Tensor::quantization() const {
+  const Impl& impl = ImplOf(*this);
+  return impl.frame ? impl.quantization : impl.data.quantization();
+}
+
 const TensorData& Tensor::data() const {
   const Impl& impl = ImplOf(*this);
   if (impl.frame) {

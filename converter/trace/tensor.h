@@ -84,6 +84,9 @@ class Tensor {
   int64_t dim(int axis) const;
   int64_t elements() const { return shape().elements(); }
 
+  /// Of a tensor that stands for real numbers; null: its elements are plain numbers.
+  const QuantizationPtr& quantization() const;
+
   /// The elements; throws Error for a symbolic tensor, saying what to do instead.
   const TensorData& data() const;
   template <class T>

@@ -1,6 +1,5 @@
 #include "trace/variable.h"
 
-#include "graph/node_types.h"
 #include "trace/apply.h"
 #include "trace/frame.h"
 #include "trace/ops.h"
@@ -30,12 +29,14 @@ void Variable::Assign(const Tensor& value, const Location& where) {
   const Tensor before = state_->Get();
   const TensorData& now = before.data();
   const bool fits = value.dtype() == now.dtype() && value.rank() == now.shape().rank() &&
+                    SameQuantization(value.quantization(), now.quantization()) &&
                     (frame == nullptr ? value.data().shape() == now.shape()
                                       : frame->graph.value(id).dims ==
                                             std::vector<Dim>(now.shape().begin(), now.shape().end()));
   if (!fits) {
-    ThrowAt(where, StatusCode::kInvalidArgument, "variable '{}' is {}{} and cannot become {}", state_->name,
-            DTypeName(now.dtype()), ShapeText(now.shape()).c_str(), value.TypeText());
+    ThrowAt(where, StatusCode::kInvalidArgument, "variable '{}' is {}{} and cannot become {}{}", state_->name,
+            before.TypeText(), QuantizationText(now.quantization()), value.TypeText(),
+            QuantizationText(value.quantization()));
   }
   if (frame == nullptr) {
     state_->Put(Tensor(value.data()));

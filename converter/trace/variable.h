@@ -31,10 +31,10 @@ class VariableState {
   Tensor value_;  ///< Never symbolic.
 };
 
-/// A handle: copies are the same variable. Its dtype and shape are those of the initial value and never
-/// change. Outside of traces, reading and assigning happen at once; in a trace they become part of the graph,
-/// in the order of the program, also through bodies of Cond and While. Several threads read whole values; of
-/// updates that they make at the same time, some may be lost.
+/// A handle: copies are the same variable. Its dtype, shape and scales are those of the initial value and
+/// never change. Outside of traces, reading and assigning happen at once; in a trace they become part of the
+/// graph, in the order of the program, also through bodies of Cond and While. Several threads read whole
+/// values; of updates that they make at the same time, some may be lost.
 class Variable {
  public:
   /// Throws Error where a Function is being traced: each trace would make another one. Create it outside and
@@ -44,7 +44,7 @@ class Variable {
   const std::string& name() const { return state_->name; }
   Tensor Read(const Location& where = Location::current()) const;
   operator Tensor() const { return Read(); }  // NOLINT: a variable stands for its value
-  /// Throws Error where dtype or shape are others.
+  /// Throws Error where dtype, shape or scales are others.
   void Assign(const Tensor& value, const Location& where = Location::current());
   void AssignAdd(const Operand& more) { Assign(Sum(more), more.where()); }
 

@@ -147,6 +147,38 @@ TEST_F(Report, OpenShapesHaveTheSizesOfTheCall) {
   }
 }
 
+/// What a Stage returns lies in its own memory.
+TEST_F(Report, ResultsOfTheLaterPartOfARunHaveNoPlaceInTheArena) {
+  const std::string source = folder_.Write("counted.onnx", Serialized(ProductModel(), [](auto& model) {
+                                             AddNode(model, "NonZero", "find", {"y"}, {"places"});
+                                             AddNode(model, "Transpose", "turn", {"places"}, {"rows"});
+                                             AddNode(model, "GatherND", "pick", {"y", "rows"}, {"picked"});
+                                             AddNode(model, "Relu", "end", {"picked"}, {"z"});
+                                             auto* output = model.mutable_graph()->mutable_output(0);
+                                             output->set_name("z");
+                                             output->mutable_type()->mutable_tensor_type()->clear_shape();
+                                           }));
+  const Json data = Data({Converted(source), source});
+  const Json& graph = data["sides"][0]["graph"];
+  CheckArena(graph);
+  EXPECT_FALSE(graph["tensors"][graph["outputs"][0].get<size_t>()].contains("place"));
+}
+
+/// ONNX asks for no names of nodes, nor for different ones.
+TEST_F(Report, NodesOfOneNameAreToldApart) {
+  const std::string source = folder_.Write("same.onnx", Serialized(ProductModel(), [](auto& model) {
+                                             AddNode(model, "Sigmoid", "same", {"y"}, {"a"});
+                                             AddNode(model, "Softmax", "same", {"a"}, {"b"});
+                                             AddNode(model, "Sigmoid", "same", {"b"}, {"z"});
+                                             model.mutable_graph()->mutable_output(0)->set_name("z");
+                                           }));
+  const Json data = Data({Converted(source), source});
+  const Json& side = data["sides"][0];
+  const Json& nodes = side["graph"]["nodes"];
+  ASSERT_EQ(nodes.size(), 4u);
+  for (size_t i = 0; i < nodes.size(); ++i) EXPECT_EQ(side["sources"][i]["nodes"], (Json{i})) << i;
+}
+
 TEST_F(Report, SidesAreFilesAndBackends) {
   const std::string source = folder_.Write("open.onnx", Serialized(OpenProductModel()));
   const std::string open = Converted(source);

@@ -59,6 +59,60 @@ TEST(Buckets, AreTheCrossProductOfTheDimensions) {
   EXPECT_THROW(ToConvertOptions(arguments), CLI::ValidationError) << "289 plans";
 }
 
+/// A dimension may be empty, and then a bucket may be for that alone.
+TEST(Buckets, MayBeOfNothing) {
+  ConvertArguments arguments;
+  arguments.dims = {"n=0..9"};
+  arguments.buckets = {"n=0,0..4"};
+  const ConvertOptions options = ToConvertOptions(arguments);
+  ASSERT_EQ(options.buckets.size(), 2u);
+  EXPECT_EQ(options.buckets[0].at("n"), DimRange(0));
+  const std::string net = "graph g { symbol n: 1..\n input x: f32[n, 2] y = Neg(x) output y }";
+  Graph graph = ParseGraph(net);
+  FixShapes(graph, options);
+  OpenedModel opened(ConvertGraph(std::move(graph), options)->file);
+  EXPECT_EQ(opened.model().plan_count(0), 3);
+  for (const char* dim : {"n=0..0", "n=0..7,multiple=8"}) {
+    arguments.dims = {dim};
+    EXPECT_THROW(ToConvertOptions(arguments), CLI::ValidationError) << dim << " is nothing but empty";
+  }
+}
+
+/// The plan would serve no call, and be as large as others.
+TEST(Buckets, HaveASizeThatTheDimensionCanHave) {
+  const auto refusal = [](const DimRange& bucket) {
+    ConvertOptions options;
+    options.dims["n"] = DimRange(8, 64, 8);
+    options.buckets = {{{"n", bucket}}};
+    const std::string net = "graph g { symbol n: 1..\n input x: f32[n] y = Neg(x) output y }";
+    Graph graph = ParseGraph(net);
+    FixShapes(graph, options);
+    return WhyNot([&] { ConvertGraph(std::move(graph), options); });
+  };
+  EXPECT_THAT(refusal({9, 15}),
+              HasSubstr("--bucket n=9..15: dimension 'n' cannot be 9..15, no multiple of 8"));
+  EXPECT_THAT(refusal(9), HasSubstr("--bucket n=9: dimension 'n' cannot be 9, no multiple of 8"));
+  EXPECT_EQ(refusal({9, 16}), "");
+  EXPECT_EQ(refusal(16), "");
+}
+
+TEST(ShapeContract, SpeaksOfTheDimensionsOfInputs) {
+  const std::string net = "graph g { symbol n: 1..\n symbol k: 1..\n input x: f32[n] y = Neg(x) output y }";
+  Graph graph = ParseGraph(net);
+  ShapeContract contract;
+  contract.dims["k"] = 5;
+  EXPECT_THAT(WhyNot([&] { FixShapes(graph, contract); }),
+              HasSubstr("--dim k=5: the model has no dimension 'k'; its named dimensions are: 'n'"));
+  ConvertOptions options;
+  options.buckets = {{{"k", 5}}};
+  EXPECT_THAT(WhyNot([&] { ConvertGraph(graph, options); }),
+              HasSubstr("--bucket k=5: the model has no dimension 'k'"));
+  contract.dims = {{"n", 4}};
+  FixShapes(graph, contract);
+  options.buckets = {{{"n", 4}}};
+  EXPECT_EQ(WhyNot([&] { ConvertGraph(graph, options); }), "") << "it is one that was given a size";
+}
+
 struct Edges {
   int64_t min;
   int64_t max;

@@ -7,6 +7,7 @@
 #include "convert.h"
 #include "graph/error.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "plan/limits.h"
 
 namespace skiff {
@@ -16,9 +17,9 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// The sentence of the refusal; "" where the graph is converted.
-std::string Refusal(Graph graph) {
+std::string Refusal(Graph graph, const ConvertOptions& options = {}) {
   try {
-    ConvertGraph(std::move(graph), {});
+    ConvertGraph(std::move(graph), options);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), StatusCode::kUnsupported);
     return error.what();
@@ -116,6 +117,48 @@ TEST(FileLimits, TheArena) {
   EXPECT_EQ(Refusal("graph g { input x: f32[274877906944] y = Neg(x) output y }"), "");
   EXPECT_THAT(Refusal(text + "}\n"), AllOf(HasSubstr("need more than 70368744177664 bytes at once"),
                                            HasSubstr("'x' with 1099511627776")));
+}
+
+/// Each plan has a list of its own, whose outputs a loader compares with the inputs.
+TEST(FileLimits, PortsOfPlans) {
+  PlanDraft draft;
+  draft.inputs.resize(4000);
+  draft.outputs.resize(4000);
+  FileLimits limits;
+  for (size_t references = 0; references + 4000 * 64 <= kMaxReferences; references += 4000 * 64)
+    EXPECT_NO_THROW(limits.Add(draft));
+  EXPECT_THROW(limits.Add(draft), Error);
+}
+
+TEST(FileLimits, Labels) {
+  ConvertOptions options;
+  options.labels.resize(kMaxReferences / 2, "one of many");
+  const std::string net = fmt::format("graph g {{\n  input x: f32[1, {}]\n", kMaxReferences / 2);
+  const std::string outputs = "  y = Clamp(x) {max=0}\n  output y\n  z = Clamp(x) {min=0}\n  output z\n}\n";
+  EXPECT_THAT(Refusal(ParseGraph(net + outputs), options),
+              AllOf(HasSubstr("outputs have more labels"), HasSubstr("--labels")));
+}
+
+/// A text that many have is in the file once.
+TEST(FileLimits, LabelsOfSeveralOutputsAreStoredOnce) {
+  ConvertOptions options;
+  options.labels = {std::string(100'000, 'a'), "b"};
+  std::string text = "graph g {\n  input x: f32[1, 2]\n";
+  for (int i = 0; i < 20; ++i) text += fmt::format("  y{0} = Clamp(x) {{max={0}}}\n  output y{0}\n", i);
+  EXPECT_LT(ConvertGraph(ParseGraph(text + "}\n"), options)->file.size(), 200'000u);
+}
+
+/// They would end there, and two be one.
+TEST(FileLimits, NamesWithZeroBytes) {
+  const std::string name("x\0b", 3);
+  Graph graph;
+  const ValueId x = graph.AddInput(name, DType::kF32, {2});
+  graph.AddOutput("y", graph.Emit(OpCode::kNeg, {x}));
+  EXPECT_THAT(Refusal(std::move(graph)), HasSubstr("the name 'x\\0b' has a zero byte"));
+  Graph open;
+  const Dim rows = Dim::OfSymbol(open.AddSymbol(name));
+  open.AddOutput("y", open.Emit(OpCode::kNeg, {open.AddInput("x", DType::kF32, {rows})}));
+  EXPECT_THAT(Refusal(std::move(open)), HasSubstr("the name 'x\\0b' has a zero byte"));
 }
 
 TEST(FileLimits, Tables) {

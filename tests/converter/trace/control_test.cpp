@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "graph/quantization.h"
 #include "skiff/print.h"
 #include "trace/effects.h"
 #include "trace/ops.h"
@@ -12,7 +13,6 @@ namespace skiff::eager {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 Tensor Number(float value) { return Tensor::Scalar(value); }
 Tensor Whole(int32_t value) { return Tensor::Scalar(value); }
@@ -55,7 +55,7 @@ TEST(Cond, ChoosesInBothModes) {
 
 TEST(Cond, BranchesCaptureAndNest) {
   Function sign = [](const Tensor& x, const Tensor& scale) {
-    const Tensor zero = scale * 0;
+    Tensor zero = scale * 0;
     return Cond(
         x > 0, [&] { return scale; },
         [&] {
@@ -89,6 +89,28 @@ TEST(While, LoopsInBothModes) {
     EXPECT_THAT(power(x, Whole(0)).ToVector<float>(), ElementsAre(1, 0, 0, 1));
   });
   EXPECT_EQ(power.trace_count(), 1u);
+}
+
+TEST(While, ItsVariablesMayBeQuantised) {
+  const auto codes = [](const Tensor& x, float scale) {
+    return Quantize(x, DType::kU8, PerTensor(scale, 3));
+  };
+  const auto below_ten = [](const Tensor& v) {
+    return ReduceMax(Dequantize(v), {.keep_dims = false}) < 10.0f;
+  };
+  Function doubled = [&](const Tensor& x) {
+    return Dequantize(While(
+        below_ten, [&](const Tensor& v) { return codes(Dequantize(v) * 2.0f, 0.5f); }, codes(x, 0.5f)));
+  };
+  Function rescaled = [&](const Tensor& x) {
+    return While(
+        below_ten, [&](const Tensor& v) { return codes(Dequantize(v) * 2.0f, 0.25f); }, codes(x, 0.5f));
+  };
+  InBothModes([&] {
+    EXPECT_THAT(doubled(Tensor::Of<float>({1, 3})).ToVector<float>(), ElementsAre(4, 12));
+    EXPECT_ERROR(rescaled(Tensor::Of<float>({1, 3})),
+                 "changes its type from u8[2] {scale=0.5, zero_point=3} to u8[2] {scale=0.25, zero_point=3}");
+  });
 }
 
 TEST(While, SwapsItsVariables) {

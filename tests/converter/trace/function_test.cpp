@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "expect_error.h"
+#include "graph/quantization.h"
 #include "skiff/log.h"
 #include "trace/effects.h"
 #include "trace/function.h"
@@ -19,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Tensor Row(std::vector<float> values) { return Tensor::Of(values); }
+Tensor Row(const std::vector<float>& values) { return Tensor::Of(values); }
 
 TEST(Function, TracesOnceAndComputesTheSame) {
   int runs = 0;
@@ -45,6 +46,26 @@ TEST(Function, TensorArgumentsTraceOnceOtherArgumentsOncePerValue) {
   EXPECT_THAT(by_value(Row({1, 2}), 3).ToVector<float>(), ElementsAre(3, 6));
   EXPECT_EQ(by_tensor.trace_count(), 1u);
   EXPECT_EQ(by_value.trace_count(), 2u);
+}
+
+TEST(Function, StringsAreTheirOwnWhateverIsInThem) {
+  Function sizes = [](const std::string& a, const std::string& b, const Tensor& x) {
+    return x * static_cast<float>(10 * a.size() + b.size());
+  };
+  EXPECT_EQ(sizes("x\", \"y", "z", Row({1})).item<float>(), 61);
+  EXPECT_EQ(sizes("x", "y\", \"z", Row({1})).item<float>(), 16);
+  EXPECT_EQ(sizes("x\\", "z", Row({1})).item<float>(), 21);
+  EXPECT_EQ(sizes.trace_count(), 3u);
+  EXPECT_EQ(sizes.ConcreteFunctions()[0]->static_arguments(), R"("x\", \"y", "z")");
+}
+
+TEST(Function, QuantisedResultsStandForTheSameNumbers) {
+  const auto quantized = [](const Tensor& x) { return Quantize(x, DType::kU8, PerTensor(0.5f, 3)); };
+  Function traced = quantized;
+  const Tensor codes = traced(Row({1, 2, 3}));
+  EXPECT_TRUE(SameQuantization(codes.data().quantization(), PerTensor(0.5f, 3)));
+  EXPECT_THAT(codes.data().ToDoubles(), ElementsAre(1, 2, 3));
+  EXPECT_THAT(Dequantize(codes).ToVector<float>(), ElementsAre(1, 2, 3));
 }
 
 /// Eager mode has the count at once, a traced function in each run.
@@ -195,6 +216,15 @@ TEST(Function, ConcreteFunctionsCanBeAskedFor) {
   EXPECT_EQ(concrete->calls(), 1u);
 }
 
+TEST(Function, AnUnnamedExtentIsEqualToNoOther) {
+  Function sum = [](const Tensor& a, const Tensor& b) { return ReduceSum(a) + ReduceSum(b); };
+  const auto concrete = sum.Concrete({"f32[?]", "f32[?, ?]"});
+  EXPECT_EQ(concrete->Call({Row({1, 2}), Tensor::Full(DType::kF32, {3, 1}, 4)})[0].item<float>(), 15);
+  EXPECT_EQ(concrete.get(), sum.Concrete({"f32[?]", "f32[?, ?]"}).get());
+  EXPECT_EQ(sum(Row({1}), Tensor::Full(DType::kF32, {2, 3}, 1)).item<float>(), 7);
+  EXPECT_EQ(sum.trace_count(), 1u);
+}
+
 std::vector<std::string> g_logged;
 
 TEST(Function, AdvisesOnceAgainstRetracing) {
@@ -252,7 +282,7 @@ TEST(Function, PassesCanBeOffAndTheReferenceCanRun) {
 TEST(Variable, IsSharedAndAssignedInTheOrderOfTheProgram) {
   Variable count("count", Tensor::Scalar(int32_t{10}));
   Function add = [&](const Tensor& x) {
-    const Tensor before = count;
+    Tensor before = count;
     count.AssignAdd(x);
     count.Assign(count * 2);
     return before;
@@ -266,6 +296,28 @@ TEST(Variable, IsSharedAndAssignedInTheOrderOfTheProgram) {
   EXPECT_EQ(read().item<int32_t>(), 5);
   EXPECT_EQ(add.trace_count(), 1u);
   EXPECT_ERROR(count.Assign(Row({1})), "variable 'count' is i32[] and cannot become f32[1]");
+}
+
+TEST(Variable, QuantisedOnesKeepTheirScale) {
+  const auto codes = [](const Tensor& x, float scale) {
+    return Quantize(x, DType::kU8, PerTensor(scale, 3));
+  };
+  Variable kept("kept", codes(Row({1, 2}), 0.5f));
+  Function exchange = [&](const Tensor& x) {
+    Tensor before = Dequantize(kept);
+    kept.Assign(codes(x, 0.5f));
+    return before;
+  };
+  EXPECT_THAT(exchange(Row({5, 6})).ToVector<float>(), ElementsAre(1, 2));
+  EXPECT_THAT(exchange(Row({7, 8})).ToVector<float>(), ElementsAre(5, 6));
+  EXPECT_THAT(Dequantize(kept).ToVector<float>(), ElementsAre(7, 8));
+  const std::string refusal =
+      "variable 'kept' is u8[2] {scale=0.5, zero_point=3} and cannot become u8[2] {scale=0.25, zero_point=3}";
+  Function rescale = [&](const Tensor& x) { kept.Assign(codes(x, 0.25f)); };
+  EXPECT_ERROR(rescale(Row({5, 6})), refusal);
+  EXPECT_ERROR(kept.Assign(codes(Row({5, 6}), 0.25f)), refusal);
+  EXPECT_ERROR(kept.Assign(Tensor::Of<uint8_t>({1, 2})), "cannot become u8[2]");
+  EXPECT_THAT(Dequantize(kept).ToVector<float>(), ElementsAre(7, 8));
 }
 
 TEST(Variable, IsReadAndAssignedByThreads) {

@@ -8,6 +8,7 @@
 #include "core/error_capture.h"
 #include "core/platform.h"
 #include "expect_error.h"
+#include "graph/quantization.h"
 #include "skiff/delegates.h"
 #include "skiff/session.h"
 #include "trace/control.h"
@@ -141,6 +142,7 @@ TEST_F(SavedFunctions, NamesAreUnique) {
   const auto step = step_.Concrete({"f32[1, 2]"});
   EXPECT_ERROR(SerializeFunctions({{"a", step}, {"a", step}}), "two signatures have the name 'a'");
   EXPECT_ERROR(SerializeFunctions({}), "at least one signature");
+  EXPECT_ERROR(SerializeFunctions({{std::string("a\0b", 3), step}}), "has a zero byte");
   Variable twin("mean", Tensor::Scalar(1.0f));
   Function use = [&](const Tensor& x) { return x + twin; };
   EXPECT_ERROR(SerializeFunctions({{"a", step}, {"b", use.Concrete({"f32[]"})}}),
@@ -156,6 +158,23 @@ TEST(Save, SignaturesShareWeights) {
                                         {"two", two.Concrete({"f32[n<=9, 256]"})}})
                         .size();
   EXPECT_LT(both, alone + 4096);
+}
+
+TEST(Save, QuantisedVariablesThatACallAssigned) {
+  const auto codes = [](const Tensor& x) { return Quantize(x, DType::kU8, PerTensor(0.5f, 3)); };
+  Variable kept("kept", codes(Tensor::Of<float>({1, 2})));
+  Function exchange = [&](const Tensor& x) {
+    Tensor before = Dequantize(kept);
+    kept.Assign(codes(x));
+    return before;
+  };
+  exchange(Tensor::Of<float>({5, 6}));
+  const Saved saved({{"exchange", exchange.Concrete({"f32[2]"})}});
+  const auto session = saved.Start("exchange");
+  ASSERT_TRUE(RunWith(*session, {Tensor::Of<float>({7, 8})}).ok());
+  EXPECT_THAT(OutputOf(*session), ElementsAre(5, 6));
+  ASSERT_TRUE(RunWith(*session, {Tensor::Of<float>({9, 9})}).ok());
+  EXPECT_THAT(OutputOf(*session), ElementsAre(7, 8));
 }
 
 TEST(Save, LoopsAndChoicesRunOnTheDevice) {

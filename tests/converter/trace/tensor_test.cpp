@@ -5,6 +5,7 @@
 
 #include "expect_error.h"
 #include "graph/quantization.h"
+#include "trace/function.h"
 #include "trace/ops.h"
 
 namespace skiff::eager {
@@ -95,6 +96,17 @@ TEST(Ops, MoveAndReduce) {
   EXPECT_THAT(TopK(x, 2).second.ToVector<int64_t>(), ElementsAre(2, 1, 2, 1));
   EXPECT_THAT(ShapeOf(x).ToVector<int64_t>(), ElementsAre(2, 3));
   EXPECT_THAT(FullyConnected(x, Tensor::Of<float>({1, 1, 1}, {1, 3})).ToVector<float>(), ElementsAre(6, 15));
+}
+
+TEST(Ops, FillHasTheNumberThatItIsGiven) {
+  Function filled([](const Tensor& size) { return Fill(size, DType::kF64, 1e300); });
+  EXPECT_THAT(filled(Tensor::Of<int64_t>({2})).ToVector<double>(), ElementsAre(1e300, 1e300));
+  for (const double value : {0.1, 0.5, 1e300, -1e-300})
+    EXPECT_THAT(Fill({2}, DType::kF64, value).ToVector<double>(), ElementsAre(value, value));
+  EXPECT_TRUE(std::isnan(Fill({1}, DType::kF64, std::nan("")).item<double>()));
+  EXPECT_EQ(Fill({0, 3}, DType::kF64, 0.1).shape(), Shape({0, 3}));
+  EXPECT_EQ(Fill(Shape(), DType::kF64, 0.1).shape(), Shape());
+  EXPECT_THAT(Fill({1}, DType::kF32, 0.1).ToVector<float>(), ElementsAre(0.1f));
 }
 
 /// Two steps of one unit, by the formulas of the layers.
