@@ -45,6 +45,8 @@ class Device {
   const VkPhysicalDeviceIDProperties& identity() const { return identity_; }
   const VkPhysicalDeviceMemoryProperties& memory() const { return memory_; }
   uint32_t subgroup_size() const { return subgroup_size_; }
+  /// A driver without a GPU, such as lavapipe.
+  bool is_software() const { return properties_.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU; }
   bool Has(VulkanPrecision precision) const { return precision <= best_precision_; }
   /// Those that products of codes are to be computed with (DotProducts).
   uint32_t DotsFor(const VulkanOptions& options) const;

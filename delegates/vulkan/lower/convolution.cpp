@@ -70,6 +70,7 @@ Status EmitBlocked(Emitter& emit, const WeightsMatrix& matrix, ConvolutionPush p
   }
   const bool in4 = push.depth % 4 == 0;
   const bool out4 = push.out_channels % 4 == 0;
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(RoundsOf(push, RoundsOfTap(push, in4 ? 4 : 1))));
   const uint32_t by_rule = push.pixels == 1 ? 1 : kMostTile;
   const uint32_t tile = emit.TileOf(Shader::kConv, {by_rule, point, in4, out4, transposed});
   for (const uint32_t any : {1u, kMostTile})
@@ -93,6 +94,7 @@ Status EmitBlocked(Emitter& emit, const WeightsMatrix& matrix, ConvolutionPush p
 }
 
 Status EmitDepthwise(Emitter& emit, const ConvolutionPush& push) {
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(RoundsOf(push, 1)));
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedDepthwise(emit));
   SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, 0, push.out_channels));
@@ -102,6 +104,7 @@ Status EmitDepthwise(Emitter& emit, const ConvolutionPush& push) {
 }
 
 Status EmitGrouped(Emitter& emit, const ConvolutionPush& push, bool transposed) {
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(RoundsOf(push, RoundsOfTap(push, 1))));
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand weights, emit.In(1));
   SKIFF_ASSIGN_OR_RETURN(const Operand bias, PaddedBias(emit, 0, push.out_channels));
@@ -137,6 +140,7 @@ struct MatMulPush {
 };
 
 Status EmitMatMul(Emitter& emit, const MatMulPush& push, bool transpose_b) {
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(push.depth));
   SKIFF_ASSIGN_OR_RETURN(const Operand a, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand b, emit.In(1));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));

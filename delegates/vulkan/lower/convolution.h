@@ -82,6 +82,15 @@ inline bool IsPoint(const ConvolutionPush& push) {
          push.in_width == push.out_width;
 }
 
+/// Of the loops over the taps of an output pixel, from those of a tap.
+inline int64_t RoundsOf(const ConvolutionPush& push, int64_t of_tap) {
+  return push.kernel_height * (2 + push.kernel_width * of_tap);
+}
+/// Of a tap, where its loop takes `step` input channels at a time.
+inline int64_t RoundsOfTap(const ConvolutionPush& push, int64_t step) {
+  return 2 + (push.depth + step - 1) / step;
+}
+
 /// A product with rows of `depth` elements is a 1x1 convolution over as many pixels.
 inline ConvolutionPush DescribeProduct(int64_t rows, int64_t depth, int64_t columns, float low, float high) {
   ConvolutionPush push;

@@ -11,6 +11,9 @@ namespace {
 /// The layout of constants that are used as they are; packings have numbers of their own (lowerings.h).
 constexpr uint32_t kAsIs = 0;
 
+/// Of all tables of a segment, 64 MiB. A multiple of what each is rounded up to.
+constexpr size_t kMostTableWords = size_t{1} << 24;
+
 }  // namespace
 
 Status Emitter::CheckRange(uint64_t bytes) const {
@@ -105,8 +108,24 @@ Result<Operand> Emitter::Scratch(uint64_t words) {
   return operand;
 }
 
+/// The same words where a node before has them; place kNone: none has. Only the newest tables are looked at:
+/// nets resize between few sizes, and a file of many may not take the square of their number.
+Operand Emitter::FindTable(Span<const uint32_t> words) const {
+  constexpr size_t kNewest = 64;
+  const List<Operand>& tables = program_.tables;
+  for (size_t i = tables.size(); i-- > 0 && tables.size() - i <= kNewest;) {
+    const Operand& table = tables[i];
+    if (table.bytes == words.size() * 4 &&
+        std::memcmp(program_.table.begin() + table.offset / 4, words.begin(), table.bytes) == 0)
+      return table;
+  }
+  return Operand();
+}
+
 Result<Operand> Emitter::Table(Span<const uint32_t> words) {
   constexpr size_t kWords = kTensorAlignment / 4;
+  if (const Operand known = FindTable(words); known.place != Operand::Place::kNone) return known;
+  if (words.size() > kMostTableWords - program_.table.size()) return Refuse();
   Operand operand;
   operand.place = Operand::Place::kTable;
   operand.offset = program_.table.size() * 4;
@@ -114,6 +133,7 @@ Result<Operand> Emitter::Table(Span<const uint32_t> words) {
   SKIFF_RETURN_IF_ERROR(CheckRange(operand.bytes));
   for (const uint32_t word : words) SKIFF_RETURN_IF_ERROR(program_.table.Append(word));
   while (program_.table.size() % kWords != 0) SKIFF_RETURN_IF_ERROR(program_.table.Append(0));
+  SKIFF_RETURN_IF_ERROR(program_.tables.Append(operand));
   return operand;
 }
 

@@ -17,6 +17,11 @@ namespace skiff::vulkan {
 /// Unsupported at these extents, quietly: the reference kernel takes over.
 inline Status Refuse() { return Status(StatusCode::kUnsupported); }
 
+/// Rounds of all loops of an invocation in one dispatch. A driver takes a device for dead that is busy for
+/// long, and lavapipe ends the loops after 65,535 (LP_MAX_TGSI_LOOP_ITERATIONS in its sources), of which one
+/// is the way out of a loop. What is left is for short loops that nobody counts.
+inline constexpr int64_t kMostRounds = 50'000;
+
 class Emitter {
  public:
   Emitter(const SegmentView& segment, const Device& device, const VulkanOptions& options,
@@ -60,6 +65,7 @@ class Emitter {
   /// Those that products of codes are to be computed with (DotProducts).
   uint32_t dots() const { return device_.DotsFor(options_); }
   bool f16() const { return precision_ != VulkanPrecision::kF32; }
+  bool is_software() const { return device_.is_software(); }
 
   /// Until the next node, input i (or output 0) is a tensor of f32 in scratch, for a lowering that is to
   /// compute on real numbers.
@@ -90,11 +96,16 @@ class Emitter {
   Result<Operand> Words(uint32_t layout, Span<const uint32_t> words);
   /// Room for words of 32 bits between two dispatches of the node.
   Result<Operand> Scratch(uint64_t words);
-  /// Words that depend on the extents and are too many for push constants.
+  /// Words that depend on the extents and are too many for push constants. kUnsupported: with those of the
+  /// nodes before they take more memory than a small file may ask for.
   Result<Operand> Table(Span<const uint32_t> words);
   /// The integers of input i (every stride-th from `first` on) are in [low, end), or a run fails. What reads
   /// them must not rely on it: it runs before the host knows. kUnsupported: a constant has others.
   Status CheckIntegers(size_t i, int64_t low, int64_t end, int64_t first = 0, int64_t stride = 1);
+  /// kUnsupported: loops of so many rounds are ended too early by a driver in software. GPUs go through them.
+  Status CheckRounds(int64_t rounds) const {
+    return is_software() && rounds > kMostRounds ? Refuse() : OkStatus();
+  }
   /// Output i has input 0's elements in its place.
   Status Alias(size_t output);
 
@@ -138,6 +149,7 @@ class Emitter {
   Result<Operand> TensorOperand(int32_t tensor);
   Result<Operand> Store(const WeightsKey& key, Span<const float> elements);
   Status CheckRange(uint64_t bytes) const;
+  Operand FindTable(Span<const uint32_t> words) const;
 
   struct StandIn {
     PlanTensor tensor;

@@ -75,8 +75,9 @@ struct PoolWindows {
   uint32_t out_height, out_width;
   int32_t kernel[2], stride[2], dilation[2], pads[4];
 };
-/// kUnsupported: see ReachFits().
-Result<PoolWindows> PoolWindowsOf(const Emitter& emit);
+/// For invocations that compute so many elements each. kUnsupported: see ReachFits(), or their windows have
+/// too many taps.
+Result<PoolWindows> PoolWindowsOf(const Emitter& emit, int64_t elements);
 
 /// Whether a window and its pads, which may follow from the picture, reach no further than shaders can count.
 inline bool ReachFits(int64_t taps, int64_t dilation, int64_t pad_begin, int64_t pad_end) {

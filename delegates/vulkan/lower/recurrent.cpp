@@ -16,6 +16,10 @@ constexpr int64_t kMostOfGroup = 1 << 17;
 constexpr uint32_t kUnitsOfStep = 8;
 /// Multiplications of one dispatch, milliseconds on a slow device: drivers end what takes seconds.
 constexpr int64_t kMostProducts = 1 << 24;
+/// Dispatches of a layer: on a slow device they add up to a second, in software, where each takes
+/// milliseconds, to several. The CPU is faster.
+constexpr int64_t kMostDispatches = 1 << 14;
+constexpr int64_t kMostInSoftware = 1 << 11;
 
 struct Layer {
   uint32_t steps, batch, hidden, gates;
@@ -23,6 +27,7 @@ struct Layer {
   bool variant;  ///< What recurrent.comp means by it.
 
   uint64_t state() const { return uint64_t{batch} * hidden; }
+  uint32_t parts() const { return resets_before ? 2 : 1; }  ///< Of a step.
 };
 
 Layer LayerOf(const Emitter& emit) {
@@ -93,18 +98,50 @@ Status EmitStart(Emitter& emit, const Layer& layer, const Operand& scratch) {
   return EmitCopy(emit, lengths, scratch, {1, 1}, Part(layer.batch, 0, 4 * state, words));
 }
 
-Status EmitSteps(Emitter& emit, const Layer& layer, const Operand& weights, const Operand& scratch) {
+/// How the steps are shared out among dispatches, and a step among invocations.
+struct Shares {
+  bool together;  ///< What recurrent.comp means by it, and by the width.
+  uint32_t width;
+  uint32_t at_once;  ///< Steps of a dispatch.
+};
+
+/// Of the loops of an invocation, in a step. Those over the gates, behind the sum over a slice, are not
+/// always unrolled.
+int64_t RoundsOfStep(const Layer& layer, int64_t width, int64_t lanes) {
+  const int64_t units = std::min(width, lanes);
+  const int64_t depth = std::max<int64_t>((layer.hidden + 3) / 4, 1);
+  const int64_t slices = std::min(lanes / units, depth);
+  const int64_t of_units = 3 + (depth + slices - 1) / slices + 6 * (slices + 1);
+  return 2 + layer.parts() * (2 + (layer.hidden + units - 1) / units * of_units);
+}
+
+Shares SharesOf(const Emitter& emit, const Layer& layer) {
+  const int64_t of_sequence = int64_t{layer.gates} * layer.hidden * layer.hidden;
+  Shares shares{of_sequence <= kMostOfGroup, kUnitsOfStep, 1};
+  if (!shares.together) return shares;
+  shares.width = 1;
+  while (shares.width < layer.hidden) shares.width *= 2;
+  const int64_t lanes = emit.GroupSizeOf(Shader::kRecurrent, {static_cast<uint32_t>(emit.op()), layer.variant,
+                                                              layer.hidden, shares.width, shares.together});
+  const int64_t by_products = kMostProducts / std::max<int64_t>(of_sequence * layer.batch, 1);
+  const int64_t by_rounds = kMostRounds / RoundsOfStep(layer, shares.width, lanes);
+  shares.at_once =
+      static_cast<uint32_t>(std::clamp<int64_t>(by_rounds, 1, std::max<int64_t>(by_products, 1)));
+  return shares;
+}
+
+int64_t DispatchesOf(const Layer& layer, const Shares& shares) {
+  return (int64_t{layer.steps} + shares.at_once - 1) / shares.at_once * (shares.together ? 1 : layer.parts());
+}
+
+Status EmitSteps(Emitter& emit, const Layer& layer, const Shares& shares, const Operand& weights,
+                 const Operand& scratch) {
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
-  const int64_t of_sequence = int64_t{layer.gates} * layer.hidden * layer.hidden;
-  const bool together = of_sequence <= kMostOfGroup;
-  uint32_t width = together ? 1 : kUnitsOfStep;
-  while (together && width < layer.hidden) width *= 2;
-  const uint32_t parts = layer.resets_before ? 2 : 1;
+  const auto [together, width, at_once] = shares;
+  const uint32_t parts = layer.parts();
   const uint64_t groups =
       uint64_t{layer.batch} * (together ? 1 : (layer.hidden + kUnitsOfStep - 1) / kUnitsOfStep);
-  const int64_t of_step = std::max<int64_t>(of_sequence * layer.batch, 1);
-  const auto at_once = static_cast<uint32_t>(together ? std::max<int64_t>(kMostProducts / of_step, 1) : 1);
   Push push{layer.steps,
             layer.batch,
             0,
@@ -134,10 +171,13 @@ Status EmitSteps(Emitter& emit, const Layer& layer, const Operand& weights, cons
 
 Status LowerRecurrent(Emitter& emit) {
   const Layer layer = LayerOf(emit);
+  const Shares shares = SharesOf(emit, layer);
+  const int64_t most = emit.is_software() ? kMostInSoftware : kMostDispatches;
+  if (DispatchesOf(layer, shares) > most) return Refuse();
   SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedWeights(emit, layer));
   SKIFF_ASSIGN_OR_RETURN(const Operand scratch, emit.Scratch(4 * layer.state() + layer.batch));
   SKIFF_RETURN_IF_ERROR(EmitStart(emit, layer, scratch));
-  SKIFF_RETURN_IF_ERROR(EmitSteps(emit, layer, weights, scratch));
+  SKIFF_RETURN_IF_ERROR(EmitSteps(emit, layer, shares, weights, scratch));
   const auto state = static_cast<int64_t>(layer.state());
   for (size_t output = 1; output < emit.outputs(); ++output) {
     SKIFF_ASSIGN_OR_RETURN(const Operand last, emit.Out(output));

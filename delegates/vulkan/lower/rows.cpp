@@ -32,6 +32,9 @@ RowsAlong AlongAxis(const Shape& shape, int axis) {
   return rows;
 }
 
+/// Of an invocation that takes every `lanes`-th element.
+int64_t RoundsOver(int64_t elements, int64_t lanes) { return (elements + lanes - 1) / lanes; }
+
 }  // namespace
 
 Status LowerReduce(Emitter& emit) {
@@ -71,8 +74,10 @@ Status LowerReduce(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const auto op = static_cast<uint32_t>(emit.op());
   for (const uint32_t any : {0u, 1u}) SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kReduce, {op, any}));
-  if (IsShared(push.count, length))
-    return emit.DispatchGroups(Shader::kReduce, {op, 1}, {x, y}, push, push.count);
+  const bool shared = IsShared(push.count, length);
+  const int64_t lanes = shared ? emit.GroupSizeOf(Shader::kReduce, {op, 1}) : 1;
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(RoundsOver(length, lanes) * (2 + int64_t{reduced.rank})));
+  if (shared) return emit.DispatchGroups(Shader::kReduce, {op, 1}, {x, y}, push, push.count);
   return emit.Dispatch(Shader::kReduce, {op, 0}, {x, y}, push, push.count);
 }
 
@@ -80,6 +85,7 @@ Status LowerArg(Emitter& emit) {
   const auto& attrs = emit.As<ArgAttrs>();
   const Shape& in = emit.in(0).shape;
   const RowsAlong rows = AlongAxis(in, NormalizeAxis(attrs.axis, in.rank()));
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(rows.extent));
   const struct {
     uint32_t count, extent, inner;
   } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
@@ -90,11 +96,10 @@ Status LowerArg(Emitter& emit) {
                        push.count);
 }
 
-/// More visits of elements than this in one line are refused: the CPU is faster.
-constexpr int64_t kMostVisits = int64_t{1} << 28;
-/// What an invocation does in one dispatch. A driver takes a device for dead that is busy for long, and
-/// lavapipe ends all loops of an invocation after 65,535 rounds (LP_MAX_TGSI_LOOP_ITERATIONS in its sources).
-constexpr int64_t kMostRounds = 50'000;
+/// A TopK goes through its line once for each element that it finds. The CPU, which sorts, is faster than a
+/// work group that takes more rounds for a line, and than a device that takes more for all.
+constexpr int64_t kMostRoundsOfLine = int64_t{1} << 18;
+constexpr int64_t kMostRoundsOfLines = int64_t{1} << 21;
 /// Those in which a work group of at most 1,024 agrees, and the one around them.
 constexpr int64_t kReductionRounds = 11;
 
@@ -104,12 +109,14 @@ Status LowerTopK(Emitter& emit) {
   const int axis = NormalizeAxis(attrs.axis, in.rank());
   const RowsAlong rows = AlongAxis(in, axis);
   const int64_t found = emit.out(0).shape[axis];
-  if (found > 0 && rows.extent > kMostVisits / found) return Refuse();
+  const int64_t lanes = emit.GroupSizeOf(Shader::kTopK, {attrs.largest});
+  const int64_t rounds = RoundsOver(rows.extent, lanes) + kReductionRounds;
+  const int64_t of_line = rounds * found;
+  if (of_line > kMostRoundsOfLine || of_line * rows.count > kMostRoundsOfLines) return Refuse();
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(rounds));
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand values, emit.Out(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand places, emit.Out(1));
-  const int64_t lanes = emit.GroupSizeOf(Shader::kTopK, {attrs.largest});
-  const int64_t rounds = (rows.extent + lanes - 1) / lanes + kReductionRounds;
   const int64_t at_once = std::max<int64_t>(kMostRounds / rounds, 1);
   for (int64_t begin = 0; begin < found; begin += at_once) {
     const struct {
@@ -123,6 +130,9 @@ Status LowerTopK(Emitter& emit) {
   return OkStatus();
 }
 
+/// Running sums of longer lines are refused: the CPU is faster.
+constexpr int64_t kLongestLine = int64_t{1} << 28;
+
 Status LowerCumSum(Emitter& emit) {
   const auto& attrs = emit.As<CumSumAttrs>();
   const Shape& in = emit.in(0).shape;
@@ -130,7 +140,7 @@ Status LowerCumSum(Emitter& emit) {
   const int axis = NormalizeAxis(eager::IntegerAt(emit.in(1), 0), in.rank());
   if (axis < 0) return Refuse();
   const RowsAlong rows = AlongAxis(in, axis);
-  if (rows.extent > kMostVisits) return Refuse();
+  if (rows.extent > kLongestLine) return Refuse();
   const struct {
     uint32_t lines, extent, inner;
   } push{static_cast<uint32_t>(rows.count), static_cast<uint32_t>(rows.extent),
@@ -141,7 +151,11 @@ Status LowerCumSum(Emitter& emit) {
   const uint32_t words = IsFloat(dtype) ? 0 : (DTypeSize(dtype) == 8 ? 2 : 1);
   for (const uint32_t any : {0u, 1u})
     SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kCumSum, {words, attrs.exclusive, attrs.reverse, any}));
-  if (IsShared(rows.count, rows.extent)) {
+  const bool shared = IsShared(rows.count, rows.extent);
+  const int64_t lanes =
+      shared ? emit.GroupSizeOf(Shader::kCumSum, {words, attrs.exclusive, attrs.reverse, 1}) : 1;
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(2 * RoundsOver(rows.extent, lanes) + lanes));
+  if (shared) {
     return emit.DispatchGroups(Shader::kCumSum, {words, attrs.exclusive, attrs.reverse, 1}, {x, y}, push,
                                push.lines);
   }
@@ -159,8 +173,10 @@ Status LowerSoftmax(Emitter& emit) {
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const bool is_log = emit.op() == OpCode::kLogSoftmax;
   for (const uint32_t any : {0u, 1u}) SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kSoftmax, {is_log, any}));
-  if (IsShared(rows.count, rows.extent))
-    return emit.DispatchGroups(Shader::kSoftmax, {is_log, 1}, {x, y}, push, push.rows);
+  const bool shared = IsShared(rows.count, rows.extent);
+  const int64_t lanes = shared ? emit.GroupSizeOf(Shader::kSoftmax, {is_log, 1}) : 1;
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(3 * RoundsOver(rows.extent, lanes)));
+  if (shared) return emit.DispatchGroups(Shader::kSoftmax, {is_log, 1}, {x, y}, push, push.rows);
   return emit.Dispatch(Shader::kSoftmax, {is_log, 0}, {x, y}, push, push.rows);
 }
 
@@ -168,6 +184,8 @@ Status LowerLayerNorm(Emitter& emit) {
   const auto& attrs = emit.As<NormAttrs>();
   const Shape& in = emit.in(0).shape;
   const int axis = NormalizeAxis(attrs.axis, in.rank());
+  const int64_t lanes = emit.GroupSizeOf(Shader::kLayerNorm, {emit.Has(2)});
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(3 * RoundsOver(in.ElementsBetween(axis, in.rank()), lanes)));
   const struct {
     uint32_t rows, extent;
     float epsilon;
@@ -213,9 +231,11 @@ Status LowerFakeQuantize(Emitter& emit) {
   if (parts == 1 && IsShared(rows, length))
     return emit.DispatchGroups(Shader::kFakeQuantize, {symmetric, number(RowStep::kShared)}, {x, x, y}, push,
                                push.rows);
-  if (parts == 1)
+  if (parts == 1) {
+    SKIFF_RETURN_IF_ERROR(emit.CheckRounds(2 * length));
     return emit.Dispatch(Shader::kFakeQuantize, {symmetric, number(RowStep::kAlone)}, {x, x, y}, push,
                          push.rows);
+  }
   const auto groups = static_cast<uint64_t>(rows * parts);
   SKIFF_ASSIGN_OR_RETURN(const Operand ends, emit.Scratch(2 * groups));
   SKIFF_RETURN_IF_ERROR(emit.DispatchGroups(Shader::kFakeQuantize, {symmetric, number(RowStep::kFindEnds)},

@@ -1,4 +1,6 @@
 // Pooling and resizing.
+#include <algorithm>
+
 #include "core/fixed_array.h"
 #include "delegates/vulkan/lower/lowerings.h"
 #include "eager/kernels/resize_axis.h"
@@ -7,21 +9,24 @@
 namespace skiff::vulkan {
 namespace {
 
-/// An invocation walks over its whole window, also where that is outside of the picture: of more taps, which
-/// no net has, a driver would take the device for dead.
+/// Of a window, inside of the picture. An invocation walks over them: of more, which no net has, a driver
+/// would take the device for dead.
 constexpr int64_t kMostTaps = 1 << 18;
 
 /// Rows and columns of a picture, for each of which there is a table: of more a small file could ask.
 constexpr int64_t kMostPositions = 1 << 20;
 
 Status LowerPool(Emitter& emit, bool average) {
-  const Ints& kernel = emit.As<Pool2dAttrs>().kernel;
-  if (kernel[0] > kMostTaps / kernel[1]) return Refuse();
-  SKIFF_ASSIGN_OR_RETURN(const PoolWindows push, PoolWindowsOf(emit));
+  SKIFF_ASSIGN_OR_RETURN(const PoolWindows push, PoolWindowsOf(emit, 1));
   SKIFF_ASSIGN_OR_RETURN(const Operand from, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand to, emit.Out(0));
   return emit.Dispatch(Shader::kPool, {average, emit.As<Pool2dAttrs>().count_include_pad}, {from, to}, push,
                        push.count);
+}
+
+/// Taps that a window of an axis has inside of the picture, at most.
+int64_t MostInside(const eager::Window& window) {
+  return std::min(window.taps, (window.input + window.dilation - 1) / window.dilation);
 }
 
 /// Taps of an axis for the shader: pairs (index, weight). False where a position has none.
@@ -40,7 +45,7 @@ bool AppendTaps(const eager::ResizeAxis& axis, const ResizeAttrs& attrs, int cou
 
 }  // namespace
 
-Result<PoolWindows> PoolWindowsOf(const Emitter& emit) {
+Result<PoolWindows> PoolWindowsOf(const Emitter& emit, int64_t elements) {
   const auto& attrs = emit.As<Pool2dAttrs>();
   const TensorView& x = emit.in(0);
   const TensorView& y = emit.out(0);
@@ -49,6 +54,9 @@ Result<PoolWindows> PoolWindowsOf(const Emitter& emit) {
   for (const eager::Window& window : {rows, columns}) {
     if (!ReachFits(window.taps, window.dilation, window.pad_begin, window.pad_end)) return Refuse();
   }
+  const int64_t inside[] = {MostInside(rows), MostInside(columns)};
+  if (inside[0] > kMostTaps / std::max<int64_t>(inside[1], 1)) return Refuse();
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(elements * inside[0] * (2 + inside[1])));
   const auto i32 = [](int64_t value) { return static_cast<int32_t>(value); };
   return PoolWindows{static_cast<uint32_t>(y.shape.elements()),
                      static_cast<uint32_t>(y.shape[3]),

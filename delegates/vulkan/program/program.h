@@ -60,15 +60,17 @@ struct Program {
   List<ScratchBuffer> scratch;
   List<TensorAlias> aliases;
   List<IntegerCheck> checks;
-  List<uint32_t> table;  ///< What dispatches read beside tensors and push constants.
+  List<uint32_t> table;  ///< What dispatches read beside tensors and push constants, until it is uploaded.
+  List<Operand> tables;  ///< The parts of it.
 
   uint64_t memory_bytes() const { return dispatches.memory_bytes() + table.memory_bytes(); }
 
   struct Mark {
-    size_t dispatches = 0, variants = 0, scratch = 0, aliases = 0, checks = 0, table = 0;
+    size_t dispatches = 0, variants = 0, scratch = 0, aliases = 0, checks = 0, table = 0, tables = 0;
   };
   Mark mark() const {
-    return {dispatches.size(), variants.size(), scratch.size(), aliases.size(), checks.size(), table.size()};
+    return {dispatches.size(), variants.size(), scratch.size(), aliases.size(),
+            checks.size(),     table.size(),    tables.size()};
   }
   /// Forgets what came after the mark.
   void Truncate(const Mark& mark) {
@@ -78,6 +80,7 @@ struct Program {
     aliases.Truncate(mark.aliases);
     checks.Truncate(mark.checks);
     table.Truncate(mark.table);
+    tables.Truncate(mark.tables);
   }
 };
 

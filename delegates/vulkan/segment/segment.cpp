@@ -171,6 +171,7 @@ Status Segment::Reshape() {
   SKIFF_RETURN_IF_ERROR(
       residency_.Plan({segment_, uses_, program_, on_gpu_, f16(), environment_.session.keep_intermediates}));
   SKIFF_RETURN_IF_ERROR(MakeTable());
+  program_.table = {};  // The device has it.
   SKIFF_RETURN_IF_ERROR(MakeReport());
   SKIFF_RETURN_IF_ERROR(GrowArena());
   return RecordAll();

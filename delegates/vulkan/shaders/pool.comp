@@ -44,12 +44,14 @@ void main() {
   int image = int(pixel / p.out_width / p.out_height);
   float result = kAverage ? 0.0 : -kInfinity;
   int inside = 0;
-  for (int ky = 0; ky < p.kernel_height; ++ky) {
+  int first_ky = TapsBefore(top, p.kernel_height, p.dilation_y, 0);
+  int first_kx = TapsBefore(left, p.kernel_width, p.dilation_x, 0);
+  for (int ky = first_ky; ky < p.kernel_height; ++ky) {
     int in_y = top + ky * p.dilation_y;
-    if (in_y < 0 || in_y >= p.in_height) continue;
-    for (int kx = 0; kx < p.kernel_width; ++kx) {
+    if (in_y >= p.in_height) break;
+    for (int kx = first_kx; kx < p.kernel_width; ++kx) {
       int in_x = left + kx * p.dilation_x;
-      if (in_x < 0 || in_x >= p.in_width) continue;
+      if (in_x >= p.in_width) break;
       float v = float(x[uint((image * p.in_height + in_y) * p.in_width + in_x) * p.channels + channel]);
       if (kAverage) {
         result += v;

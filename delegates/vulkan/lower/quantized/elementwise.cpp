@@ -18,7 +18,7 @@ Status LowerPool(Emitter& emit, bool average) {
   const TensorView& y = emit.out(0);
   const double factor =
       static_cast<double>(x.quantization->scale) / static_cast<double>(y.quantization->scale);
-  SKIFF_ASSIGN_OR_RETURN(const PoolWindows windows_of, PoolWindowsOf(emit));
+  SKIFF_ASSIGN_OR_RETURN(const PoolWindows windows_of, PoolWindowsOf(emit, 4));
   const struct {
     PoolWindows windows;
     PairOfFloats factor;

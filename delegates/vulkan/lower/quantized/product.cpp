@@ -138,6 +138,10 @@ Status EmitProduct(Emitter& emit, const ConvolutionPush& of, const CodeMatrix& m
   const bool depthwise = of.depth == 1 && of.group_outputs == 1 && of.out_channels % 4 == 0 && !transposed;
   const bool one_group = of.group_outputs == of.out_channels;
   const bool in_fours = of.out_channels % 4 == 0 && (one_group || of.group_outputs % 4 == 0);
+  // Where neither holds, an invocation computes four elements, one after the other.
+  const int64_t elements = depthwise || in_fours ? 1 : 4;
+  const int64_t rounds = RoundsOf(of, depthwise ? 1 : RoundsOfTap(of, 4));
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(elements * rounds));
   DotChoice dot;
   if (!depthwise && emit.IsUsable(in_fours ? Shader::kQuantizedConvDot : Shader::kQuantizedGroupedConvDot))
     dot = ChooseDot(emit.dots(), emit.in(0), emit.in(1));

@@ -90,6 +90,8 @@ Status EmitStoredProduct(Emitter& emit, const ConvolutionPush& of, bool channels
   const CodeMatrix matrix{of.out_channels, 1, of.depth, channels_last};
   const int64_t run = RunOf(stored, matrix);
   if (run == 0) return Refuse();
+  const bool fours = matrix.depth % 4 == 0 && run % 4 == 0;
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(matrix.depth / (fours ? 4 : 2) + 2 * matrix.depth / run));
   SKIFF_ASSIGN_OR_RETURN(const Operand x, emit.In(0));
   SKIFF_ASSIGN_OR_RETURN(const Operand weights, PackedCodes(emit, stored, matrix));
   SKIFF_ASSIGN_OR_RETURN(const Operand parameters, Parameters(emit, stored, matrix, run));
@@ -97,7 +99,6 @@ Status EmitStoredProduct(Emitter& emit, const ConvolutionPush& of, bool channels
   const StoredPush push{of.pixels, of.depth, of.out_channels, U32(run), of.low, of.high};
   const bool is_signed = stored.dtype == DType::kI4;
   const bool zeros = HasZeroPoints(*stored.quantization);
-  const bool fours = matrix.depth % 4 == 0 && run % 4 == 0;
   const uint32_t by_rule = push.rows == 1 ? 1 : kMostTile;
   for (const uint32_t any : {1u, kMostTile})
     SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kStoredWeights, {any, is_signed, zeros, fours}));

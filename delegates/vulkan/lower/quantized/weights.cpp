@@ -40,6 +40,8 @@ Result<Operand> Parameters(Emitter& emit, const CodeMatrix& matrix) {
 }  // namespace
 
 Status EmitWeightsProduct(Emitter& emit, const CodeMatrix& matrix, float low, float high) {
+  const bool fours = matrix.depth % 4 == 0;
+  SKIFF_RETURN_IF_ERROR(emit.CheckRounds(matrix.depth / (fours ? 4 : 1)));
   const struct {
     uint32_t rows, depth, columns;
     float low, high;
@@ -49,7 +51,6 @@ Status EmitWeightsProduct(Emitter& emit, const CodeMatrix& matrix, float low, fl
   SKIFF_ASSIGN_OR_RETURN(const Operand parameters, Parameters(emit, matrix));
   SKIFF_ASSIGN_OR_RETURN(const Operand y, emit.Out(0));
   const uint32_t kind = KindOf(emit.in(1));
-  const bool fours = matrix.depth % 4 == 0;
   const uint32_t by_rule = push.rows == 1 ? 1 : kMostTile;
   for (const uint32_t any : {1u, kMostTile})
     SKIFF_RETURN_IF_ERROR(emit.Needs(Shader::kQuantizedWeights, {any, kind, fours}));
