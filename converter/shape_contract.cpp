@@ -55,23 +55,9 @@ void AssignShape(const Graph& graph, std::map<SymbolId, DimRange>& values, const
   }
 }
 
-/// By Symbol: whether an input has it, or had it before it was given one size.
-std::vector<bool> OfInputs(const Graph& graph) {
-  std::vector<bool> of_inputs;
-  for (const Symbol& symbol : graph.symbols()) of_inputs.push_back(symbol.min == symbol.max);
-  for (const GraphPort& port : graph.caller_inputs()) {
-    for (const Dim& dim : graph.value(port.value).dims) {
-      if (!dim.constant()) of_inputs[static_cast<size_t>(dim.symbol())] = true;
-    }
-  }
-  return of_inputs;
-}
-
 SymbolId FindDimension(const Graph& graph, const std::string& name, const std::string& option) {
-  const std::vector<bool> of_inputs = OfInputs(graph);
   std::vector<std::string> names;
   for (size_t id = 0; id < graph.symbols().size(); ++id) {
-    if (!of_inputs[id]) continue;
     if (graph.symbols()[id].name == name) return static_cast<SymbolId>(id);
     names.push_back(graph.symbols()[id].name);
   }

@@ -96,23 +96,6 @@ TEST(Buckets, HaveASizeThatTheDimensionCanHave) {
   EXPECT_EQ(refusal(16), "");
 }
 
-TEST(ShapeContract, SpeaksOfTheDimensionsOfInputs) {
-  const std::string net = "graph g { symbol n: 1..\n symbol k: 1..\n input x: f32[n] y = Neg(x) output y }";
-  Graph graph = ParseGraph(net);
-  ShapeContract contract;
-  contract.dims["k"] = 5;
-  EXPECT_THAT(WhyNot([&] { FixShapes(graph, contract); }),
-              HasSubstr("--dim k=5: the model has no dimension 'k'; its named dimensions are: 'n'"));
-  ConvertOptions options;
-  options.buckets = {{{"k", 5}}};
-  EXPECT_THAT(WhyNot([&] { ConvertGraph(graph, options); }),
-              HasSubstr("--bucket k=5: the model has no dimension 'k'"));
-  contract.dims = {{"n", 4}};
-  FixShapes(graph, contract);
-  options.buckets = {{{"n", 4}}};
-  EXPECT_EQ(WhyNot([&] { ConvertGraph(graph, options); }), "") << "it is one that was given a size";
-}
-
 struct Edges {
   int64_t min;
   int64_t max;
