@@ -82,7 +82,7 @@ bool ComesFromIntegers(const Graph& graph, ValueId value, int& visits) {
                      [&](size_t i) { return ComesFromIntegers(graph, node.inputs[i], visits); });
 }
 
-bool HoldsNan(const TensorData& constant) {
+bool MayHoldNan(const TensorData& constant) {
   const auto is_nan = [](float number) { return std::isnan(number); };
   return constant.dtype() != DType::kF32 ||
          std::any_of(constant.as<float>(), constant.as<float>() + constant.elements(), is_nan);
@@ -91,7 +91,7 @@ bool HoldsNan(const TensorData& constant) {
 /// Whether no number there can be NaN, which is the largest of any, and whose code is not.
 bool IsNeverNan(const Graph& graph, ValueId value, int& visits) {
   const NodeId producer = graph.value(value).producer;
-  if (const auto& constant = graph.value(value).constant) return !HoldsNan(*constant);
+  if (const auto& constant = graph.value(value).constant) return !MayHoldNan(*constant);
   if (producer == kNoNode || ++visits > kMostVisits) return false;
   const Node& node = graph.node(producer);
   if (node.op == OpCode::kDequantize) return true;
