@@ -7,6 +7,8 @@
 namespace skiff::eager {
 namespace {
 
+constexpr size_t kMostCharacters = 1000;
+
 [[noreturn]] void Refuse(std::string_view text, const std::string& why) {
   Throw(
       StatusCode::kInvalidArgument,
@@ -20,6 +22,9 @@ int64_t Number(std::string_view text, const std::string& digits) {
 }
 
 DimSpec ParseDim(std::string_view text, const std::string& dim, size_t axis) {
+  // The matching recurses for each character.
+  if (dim.size() > kMostCharacters)
+    Refuse(text.substr(0, kMostCharacters), fmt::format("an extent has {} characters", dim.size()));
   static const std::regex number("\\d+");
   static const std::regex symbol(
       "([A-Za-z_][A-Za-z0-9_.]*|\\?)(?:<=(\\d+)|=(\\d+)\\.\\.(\\d*))?(?:%(\\d+))?");

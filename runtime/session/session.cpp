@@ -228,6 +228,7 @@ int Session::node_count() const {
 }
 
 NodeInfo Session::node(int index) const {
+  if (index < 0 || index >= node_count()) return {};
   const auto i = static_cast<uint32_t>(index);
   NodeInfo info = internals_->Named(internals_->current->prepared().Describe(i));
   info.last_ns = internals_->times[i].duration_ns;
@@ -241,7 +242,8 @@ int Session::inner_node_count() const {
 
 NodeInfo Session::inner_node(int index) const {
   NodeInfo info;
-  internals_->current->prepared().FindInner(&index, &info);
+  const ShapeState* const state = internals_->current;
+  if (index < 0 || state == nullptr || !state->prepared().FindInner(&index, &info)) return {};
   return internals_->Named(info);
 }
 

