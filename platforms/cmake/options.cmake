@@ -143,6 +143,10 @@ target_compile_options(
   INTERFACE $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 # What only operators that are left out use is dropped by the compiler, and no mistake.
 target_compile_options(skiff_options INTERFACE $<$<BOOL:${SKIFF_OPERATORS}>:-Wno-unused-function>)
+# Files of 2 GiB and more, large inode numbers and times behind 2038 in 32-bit builds with glibc, too.
+if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND NOT ANDROID)
+  target_compile_definitions(skiff_options INTERFACE _FILE_OFFSET_BITS=64 _TIME_BITS=64)
+endif()
 target_include_directories(skiff_options INTERFACE ${PROJECT_SOURCE_DIR})
 
 # What device code (runtime/, delegates/, platforms/) links instead: it has to be small and must not throw. A build for

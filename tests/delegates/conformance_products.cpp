@@ -26,6 +26,8 @@ const ConvolutionShape kConvolutions[] = {
     {"3x3", 8, 8, 16, 16, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_odd_channels", 7, 5, 3, 11, 3, 3, 1, {2, 2}, {1, 1}, {0, 1, 1, 0}},
     {"3x3_dilated", 11, 12, 5, 6, 3, 3, 1, {1, 1}, {2, 3}, {2, 3, 2, 3}},
+    // Of nine taps one meets pixels, and a copy with the pads would be much larger than the picture.
+    {"3x3_far_apart", 16, 15, 8, 12, 3, 3, 1, {1, 1}, {600, 600}, {600, 600, 600, 600}},
     {"3x3_groups", 8, 8, 12, 18, 3, 3, 3, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_bands", 30, 40, 16, 33, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_many_outputs", 5, 30, 20, 140, 3, 3, 1, {1, 2}, {1, 1}, {1, 0, 0, 1}},
@@ -178,6 +180,15 @@ Case& AddPool(CaseList& list, OpCode op, const std::string& name, const PoolShap
   return made;
 }
 
+/// The same of f16.
+void AddHalfPool(CaseList& list, Case pool) {
+  const Pool2dAttrs& attrs = pool.As<Pool2dAttrs>();
+  Case& half = list.AddHalf(pool);
+  const bool is_convolution = attrs.count_include_pad && attrs.pads[0] > 0;
+  if (xnnpack::kHasOwnKernels || pool.op != OpCode::kAveragePool2d || is_convolution) return;
+  if (attrs.kernel[0] * attrs.kernel[1] > 64) half.falls_back = "XNNPACK adds so many taps in f16";
+}
+
 void AddPools(CaseList& list) {
   const PoolShape kShapes[] = {
       {"2x2", {2, 2}, {2, 2}},
@@ -195,14 +206,14 @@ void AddPools(CaseList& list) {
   for (const OpCode op : {OpCode::kMaxPool2d, OpCode::kAveragePool2d}) {
     for (const PoolShape& shape : kShapes) {
       const std::string name = shape.name;
-      list.AddHalf(Case(AddPool(list, op, name, shape, 17)));
+      AddHalfPool(list, AddPool(list, op, name, shape, 17));
       Case& strided = AddPool(list, op, name + "_strided", shape, 8);
       strided.inputs[0].row_gap = 4;
       strided.output_row_gap = 9;
       if (op != OpCode::kAveragePool2d || shape.ceil_mode) continue;
       Case& counted = AddPool(list, op, name + "_count_pads", shape, 6);
       counted.As<Pool2dAttrs>().count_include_pad = true;
-      list.AddHalf(Case(counted));
+      AddHalfPool(list, counted);
     }
     const char* overhang = "a window reaches beyond the padding that counts, so divisors differ";
     Case& overhanging = AddPool(list, op, "ceil_count_pads", {"", {3, 3}, {2, 2}, {1, 1, 1, 1}, true}, 4);
@@ -239,7 +250,7 @@ void AddSpecialPools(CaseList& list) {
         Case& made =
             AddPool(list, op, std::string(shape.name) + "_" + std::to_string(channels), shape, channels);
         made.inputs[0] = WithSpecials(made.inputs[0]);
-        list.AddHalf(Case(made));
+        AddHalfPool(list, made);
         if (op != OpCode::kAveragePool2d || shape.pads[0] == 0) continue;
         Case counted = list.cases()[list.cases().size() - 2];
         counted.name += "_count_pads";
@@ -282,7 +293,7 @@ void AddSpecialProducts(CaseList& list) {
     add(list.Add(OpCode::kMatMul, (name + "_dynamic").c_str(), {F32({23, 9}), F32({9, outputs})}),
         MatMulAttrs());
   }
-  for (const int64_t kernel : {3, 5}) {
+  for (const int64_t kernel : {1, 3, 5}) {
     Case& depthwise = list.Add(OpCode::kConv2d, ("special_depthwise_" + std::to_string(kernel)).c_str(),
                                {F32({1, 9, 8, 33}), Weights({33, kernel, kernel, 1}), Weights({33})});
     depthwise.As<Conv2dAttrs>().groups = 33;
@@ -468,6 +479,10 @@ void AddReductions(CaseList& list) {
                            Weights({19}), Weights({19}, 0.1, 2)});
     made.As<NormAttrs>().axis = -1;
     made.output_row_gap = strided ? 1 : 0;
+    Case special = made;
+    special.name += "_special";
+    special.inputs[0] = WithSpecials(special.inputs[0]);
+    list.cases().push_back(special);
   }
 }
 

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 
+#include "core/wide_constant.h"
 #include "delegates/xnnpack/delegate.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
@@ -219,6 +221,49 @@ TEST(Follow, SumsOfCodes) {
       EXPECT_EQ(follows.node[1], own);
     }
   }
+}
+
+/// Rows whose codes are chosen at run time: each 0 of a row without negative numbers is the least code, which
+/// meets the least weight.
+TEST(Follow, ProductsOfTheLeastCodes) {
+  constexpr int64_t kInputs = 64;
+  constexpr int64_t kOutputs = 24;
+  constexpr float kScale = 0.5f;
+  enum { kReals, kCodes, kFactors, kProducts, kCount };
+  Result<std::unique_ptr<ModelState>> state = BuiltinXnnpackDelegate().CreateModelState({});
+  ASSERT_TRUE(state.ok());
+  std::vector<float> memory[kCount];
+  PlanTensor tensors[kCount];
+  const Shape shapes[kCount] = {{3, kInputs}, {3, kInputs}, {}, {3, kOutputs}};
+  for (const size_t i : {kReals, kCodes, kProducts}) {
+    memory[i].resize(static_cast<size_t>(shapes[i].elements()) + 16);
+    tensors[i].view = TensorView(memory[i].data(), DType::kF32, shapes[i]);
+  }
+  for (size_t row = 0; row < 3; ++row) memory[kReals][row * kInputs + row] = 2.55f;
+  std::vector<int8_t> codes(kOutputs * kInputs + 16, INT8_MIN);
+  const Quantization quantization{kScale, 0};
+  const TensorView stored(codes.data(), DType::kI8, Shape{kOutputs, kInputs}, &quantization);
+  std::atomic<uint64_t> held{0};
+  WideConstant wide;
+  ASSERT_TRUE(wide.Reserve(stored, &held).ok());
+  wide.Pin();
+  tensors[kFactors].view = TensorView(wide.elements(), DType::kF32, stored.shape);
+  tensors[kFactors].wide = &wide;
+  tensors[kFactors].constant = true;
+  tensors[kFactors].hash = {1, 2};
+
+  AttrStorage attrs[2];
+  InitAttrs(OpCode::kFakeQuantize, attrs[0]);
+  InitAttrs(OpCode::kFullyConnected, attrs[1]);
+  const int32_t inputs[] = {kReals, kCodes, kFactors};
+  const int32_t outputs[] = {kCodes, kProducts};
+  const PlanNode nodes[2] = {
+      {FindOp(OpCode::kFakeQuantize), &attrs[0], "codes", {inputs, 1}, {outputs, 1}, {}},
+      {FindOp(OpCode::kFullyConnected), &attrs[1], "product", {inputs + 1, 2}, {outputs + 1, 1}, {}}};
+  const std::unique_ptr<DelegateSession> session = NewSession(**state, 1);
+  RunNodes(*session, {{tensors, kCount}, {nodes, 2}, 0, 2});
+  for (size_t i = 0; i < 3 * kOutputs; ++i)
+    EXPECT_NEAR(memory[kProducts][i], 2.55f * INT8_MIN * kScale, 1e-3f) << i;
 }
 
 }  // namespace

@@ -50,6 +50,10 @@ using LogSoftmaxFn = void (*)(size_t n, const float* x, float* y);
 /// All are f32, or all are f16.
 using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const void* bias, float epsilon,
                              void* y);
+/// `rows` of n: y = x * scale + bias, an element of each for every column, clamped; NaN passes through.
+/// Strides are from row to row. y may be x.
+using ScaleRowsFn = void (*)(size_t rows, size_t n, const float* x, size_t x_stride, const float* scale,
+                             const float* bias, const KernelParams& limits, float* y, size_t y_stride);
 
 /// Where one input is a single value: a run of it is not in memory.
 enum class Form { kBothVary, kFirstIsOne, kSecondIsOne, kCount };
@@ -66,6 +70,7 @@ struct Kernels {
   LogSoftmaxFn log_softmax = nullptr;
   LayerNormFn layer_norm = nullptr;
   LayerNormFn layer_norm_half = nullptr;
+  ScaleRowsFn scale_rows = nullptr;     ///< Null where XNNPACK's kernel is as exact.
   ConvertFn widen = nullptr;            ///< f16 to f32.
   ConvertFn narrow = nullptr;           ///< f32 to f16, to the nearest, ties to even.
   RoundRowFn round_to_codes = nullptr;  ///< To i8.

@@ -1,5 +1,4 @@
 // Convolution, transposed convolution, and BatchNorm that could not be folded.
-#include <cmath>
 #include <cstring>
 
 #include "core/fixed_array.h"
@@ -52,7 +51,7 @@ class BatchNormStep final : public Step {
 
   Status Reshape() override {
     const TensorView& x = node_.in(0);
-    if (factors_.empty()) SKIFF_RETURN_IF_ERROR(ComputeFactors());
+    if (factors_.empty()) SKIFF_RETURN_IF_ERROR(ComputeBatchNormFactors(node_, &factors_));
     const Rows from = RowsOf(x);
     const Rows to = RowsOf(node_.out(0));
     ConvolutionGeometry g;
@@ -86,22 +85,6 @@ class BatchNormStep final : public Step {
   Status Run() override { return convolution_.Run(); }
 
  private:
-  /// Scales, then biases.
-  Status ComputeFactors() {
-    const auto channels = static_cast<size_t>(node_.in(0).shape.last());
-    SKIFF_RETURN_IF_ERROR(factors_.Allocate(2 * channels));
-    const auto at = [&](size_t input, size_t i) {
-      return static_cast<double>(node_.in(input).as<const float>()[i]);
-    };
-    for (size_t i = 0; i < channels; ++i) {
-      const double scale =
-          at(1, i) / std::sqrt(at(4, i) + static_cast<double>(node_.As<NormAttrs>().epsilon));
-      factors_[i] = static_cast<float>(scale);
-      factors_[channels + i] = static_cast<float>(at(2, i) - at(3, i) * scale);
-    }
-    return OkStatus();
-  }
-
   FixedArray<float> factors_;
   Convolution convolution_;
 };
@@ -187,11 +170,16 @@ class TransposedStep final : public OperatorStep {
 
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
   if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
+  if (kHasOwnKernels && RunsScaleRows(node)) return LowerScaleRows(node, environment);
   if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
   if (kHasOwnKernels && MayRunWinograd(node, environment)) return LowerWinograd(node, environment);
   if (kHasOwnKernels && RunsDenseConvolution(node, environment))
     return LowerDenseConvolution(node, environment);
+  return LowerXnnpackConvolution(node, environment);
+}
+
+Result<StepPointer> LowerXnnpackConvolution(const NodeView& node, const Environment& environment) {
   return MakeStep<ConvolutionStep>(node, environment);
 }
 
@@ -200,6 +188,7 @@ Result<StepPointer> LowerConvTranspose2d(const NodeView& node, const Environment
 }
 
 Result<StepPointer> LowerBatchNorm(const NodeView& node, const Environment& environment) {
+  if (kHasOwnKernels) return LowerScaleRows(node, environment);
   return MakeStep<BatchNormStep>(node, environment);
 }
 

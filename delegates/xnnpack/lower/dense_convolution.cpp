@@ -16,7 +16,10 @@ class DenseConvolutionStep final : public Step {
   using Step::Step;
 
   Status Reshape() override {
-    SKIFF_RETURN_IF_ERROR(bands_.Describe(node_, /*always_copies=*/false, &args_));
+    xnnpack_.reset();
+    const Status described = bands_.Describe(node_, /*always_copies=*/false, &args_);
+    if (described.code() == StatusCode::kUnsupported) return ReshapeXnnpack();
+    SKIFF_RETURN_IF_ERROR(described);
     const auto& attrs = node_.As<Conv2dAttrs>();
     kernels_ = &KernelsForOutputs(*environment_.kernels, args_.outputs);
     args_.min = attrs.min;
@@ -34,6 +37,7 @@ class DenseConvolutionStep final : public Step {
   }
 
   Status Bind(void* workspace) override {
+    if (xnnpack_ != nullptr) return xnnpack_->Bind(workspace);
     x_ = node_.in(0).as<const float>();
     args_.y = node_.out(0).as<float>();
     workspace_ = static_cast<float*>(workspace);
@@ -41,6 +45,7 @@ class DenseConvolutionStep final : public Step {
   }
 
   Status Run() override {
+    if (xnnpack_ != nullptr) return xnnpack_->Run();
     pthreadpool_parallelize_2d_with_thread(
         environment_.pool,
         [](void* step, size_t thread, size_t band, size_t part) {
@@ -51,6 +56,16 @@ class DenseConvolutionStep final : public Step {
   }
 
  private:
+  /// Windows that reach far over the pads meet a table of pointers there.
+  Status ReshapeXnnpack() {
+    leads_ = false;
+    work_ = nullptr;
+    SKIFF_ASSIGN_OR_RETURN(xnnpack_, LowerXnnpackConvolution(node_, environment_));
+    SKIFF_RETURN_IF_ERROR(xnnpack_->Reshape());
+    workspace_bytes_ = xnnpack_->workspace_bytes();
+    return OkStatus();
+  }
+
   static LineWindows WindowsOf(const Step& step) {
     const WindowBands& b = static_cast<const DenseConvolutionStep&>(step).bands_;
     return {.stride = b.strides[0],
@@ -109,6 +124,7 @@ class DenseConvolutionStep final : public Step {
       std::memcpy(to + i * channels, from + i * bands_.x_stride, channels * sizeof(float));
   }
 
+  StepPointer xnnpack_;  ///< What runs this shape; null: this step.
   const Kernels* kernels_ = nullptr;
   const float* x_ = nullptr;
   float* workspace_ = nullptr;

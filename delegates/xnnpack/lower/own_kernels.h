@@ -70,9 +70,17 @@ size_t DensePanelsAtOnce(const DenseShape& shape, size_t words, const Kernels& k
 bool RunsDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDense(const NodeView& node, const Environment& environment, const DenseLayer& layer);
 
+/// Of a BatchNorm node whose vectors are constants: scales, then biases.
+Status ComputeBatchNormFactors(const NodeView& node, FixedArray<float>* factors);
+/// x * scale + bias, a number of each for every channel: depthwise Conv2d nodes of one tap, and BatchNorm.
+bool RunsScaleRows(const NodeView& node);
+Result<StepPointer> LowerScaleRows(const NodeView& node, const Environment& environment);
+
 /// True for a Conv2d node whose windows are rows of a dense layer.
 bool RunsDenseConvolution(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environment& environment);
+/// The same by XNNPACK.
+Result<StepPointer> LowerXnnpackConvolution(const NodeView& node, const Environment& environment);
 
 /// Products of i8 are so much faster than those of f32 that other work pays: instructions multiply four pairs
 /// of bytes and add them to a sum.

@@ -42,6 +42,9 @@ bool ReachesBeyondPads(const Pool2dAttrs& attrs, const TensorView& x, const Pool
 
 namespace {
 
+/// Taps that are added in f16, as cores with arithmetic on it do.
+constexpr int64_t kMostHalves = 64;
+
 /// XNNPACK keeps pointers for the rows of windows that reach above the image, for those that reach below it,
 /// and for one of the others: rows that do both would be found among the wrong ones.
 bool PaddedRowsMeet(const PoolGeometry& g, int64_t stride, int64_t rows) {
@@ -61,6 +64,7 @@ class AveragePoolStep final : public OperatorStep {
     PoolGeometry g;
     if (!DescribePool(attrs, x, y, &g) || PaddedRowsMeet(g, attrs.strides[0], y.shape[1])) return Refuse();
     const bool f16 = IsF16(x.dtype);
+    if (f16 && attrs.kernel[0] * attrs.kernel[1] > kMostHalves) return Refuse();
     // Made anew for each size: where memory runs out while it takes a new one, XNNPACK frees its pixels for
     // the padding twice.
     if (!operator_ || !(g == geometry_) || x.shape[1] != height_ || x.shape[2] != width_) {

@@ -8,17 +8,21 @@
 namespace skiff::xnnpack {
 namespace {
 
+/// Of a row: kernels for Arm cores with arithmetic on f16 add in f16, in 32 sums and more side by side.
+constexpr size_t kMostHalves = 4096;
+
 class SoftmaxStep final : public OperatorStep {
  public:
   using OperatorStep::OperatorStep;
 
   Status Reshape() override {
     const bool f16 = IsF16(node_.in(0).dtype);
+    const Rows from = RowsOf(node_.in(0));
+    if (f16 && !kHasOwnKernels && from.length > kMostHalves) return Refuse();
     if (!operator_) {
       const auto create = f16 ? xnn_create_softmax_nc_f16 : xnn_create_softmax_nc_f32;
       SKIFF_RETURN_IF_ERROR(operator_.Make([&](xnn_operator_t* made) { return create(/*flags=*/0, made); }));
     }
-    const Rows from = RowsOf(node_.in(0));
     const Rows to = RowsOf(node_.out(0));
     const auto reshape = f16 ? xnn_reshape_softmax_nc_f16 : xnn_reshape_softmax_nc_f32;
     return FromXnn(

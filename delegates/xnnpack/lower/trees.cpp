@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/extents.h"
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "eager/kernels/tree_walk.h"
@@ -49,8 +50,9 @@ class TreeEnsembleStep final : public Step {
     const size_t parts = 2 * pthreadpool_get_threads_count(environment_.pool);
     const size_t groups = (static_cast<size_t>(x.shape[0]) + parts * kLanes - 1) / (parts * kLanes);
     rows_at_once_ = std::min(std::max<size_t>(groups, 1) * kLanes, kMostRowsAtOnce);
-    workspace_bytes_ = static_cast<size_t>(x.shape[0] * attrs_.targets) * sizeof(TreeSum);
-    return OkStatus();
+    const uint64_t bytes = static_cast<uint64_t>(x.shape[0] * attrs_.targets) * sizeof(TreeSum);
+    workspace_bytes_ = static_cast<size_t>(bytes);
+    return IsAddressable(bytes) ? OkStatus() : Refuse();
   }
 
   Status Bind(void* workspace) override {

@@ -13,8 +13,10 @@ namespace {
 constexpr size_t kBandBytes = 512 * 1024;
 constexpr size_t kSmallBandBytes = 32 * 1024;
 constexpr size_t kSmallWeightBytes = 128 * 1024;
-/// Pixels of a band beside as many as the picture has four times.
+/// Elements of the band of one line of the output beside four times the picture's. Codes are smaller, and no
+/// other kernel is as fast.
 constexpr size_t kMostPads = size_t{1} << 20;
+constexpr size_t kMostCodePads = 8 * kMostPads;
 
 }  // namespace
 
@@ -44,7 +46,8 @@ Status WindowBands::Describe(const NodeView& node, bool always_copies, DenseShap
   copies = always_copies || !Inside(0) || !Inside(1);
   band_width = copies ? Reach(1, outputs[1]) : extents[1];
   // Of windows that reach far over the pads a band would be little else.
-  if (copies && Reach(0, 1) * band_width > kMostPads + 4 * extents[0] * extents[1]) return Refuse();
+  const size_t most = (always_copies ? kMostCodePads : kMostPads) / channels + 4 * extents[0] * extents[1];
+  if (copies && Reach(0, 1) * band_width > most) return Refuse();
 
   const size_t pixel = copies ? channels : x_stride;
   const bool side_by_side = attrs.dilations[1] == 1 && pixel == group_channels;

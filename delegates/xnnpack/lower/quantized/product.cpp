@@ -1,11 +1,14 @@
 #include "delegates/xnnpack/lower/quantized/product.h"
 
+#include <cpuinfo.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "core/keyed_hash.h"
 #include "delegates/xnnpack/quantized_support.h"
+#include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -15,23 +18,23 @@ constexpr double kMostBias = 1 << 30;
 /// By how much the unit of a bias beyond that is raised: any of 32 bits fits then.
 constexpr float kRaise = 4;
 
-/// Kernels for Arm cores without dot products add two products in 16 bits, which (-128) * (-128) twice would
-/// not fit.
-bool MayMeet(const TensorView& weights) {
+}  // namespace
+
+bool MayMeet(const TensorView& weights, bool depthwise) {
 #if defined(__x86_64__)
   static_cast<void>(weights);
+  static_cast<void>(depthwise);
   return true;
 #else
-  if (weights.dtype != DType::kI8) return true;
+  if (weights.dtype != DType::kI8 || (!depthwise && cpuinfo_has_arm_neon_dot())) return true;
   return std::memchr(weights.data, 0x80, static_cast<size_t>(weights.shape.elements())) == nullptr;
 #endif
 }
 
-}  // namespace
-
 Status ProductTerms::Prepare(const NodeView& node, size_t outputs, float min, float max) {
   const TensorView& w = node.in(1);
-  if (!MayMeet(w)) return Refuse();
+  const bool depthwise = node.op() == OpCode::kConv2d && w.shape[3] == 1;
+  if (!MayMeet(w, depthwise)) return Refuse();
   x_ = *node.in(0).quantization;
   y_ = *node.out(0).quantization;
   outputs_ = outputs;

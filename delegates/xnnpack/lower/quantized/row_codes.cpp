@@ -31,7 +31,8 @@ std::optional<TensorView> WeightsOf(const NodeView& node) {
   if (!tensor.constant || !bias || weights.dtype != DType::kI8 || weights.quantization == nullptr)
     return std::nullopt;
   if (shape.rank() < 2 || shape.ElementsBetween(1, shape.rank()) > kMostTerms) return std::nullopt;
-  return HasSymmetricScales(*weights.quantization, 0) ? std::optional(weights) : std::nullopt;
+  const bool taken = HasSymmetricScales(*weights.quantization, 0) && MayMeet(weights, /*depthwise=*/false);
+  return taken ? std::optional(weights) : std::nullopt;
 }
 
 }  // namespace
