@@ -61,9 +61,12 @@ void CheckOpens(const File& file) {
   ErrorCapture capture;
   const std::vector<CustomOperator> operators = RunnableCustomOperators();
   const auto opened = Model::Open(file, {{}, nullptr, {operators.data(), operators.size()}});
-  if (!opened.ok())
-    Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}",
-          capture.message());
+  if (opened.ok()) return;
+  const StatusCode code = opened.status().code();
+  if (code == StatusCode::kOutOfMemory || code == StatusCode::kIo)
+    Throw(code, "the file that was made cannot be checked: {}", capture.message());
+  Throw(StatusCode::kInternal, "the converter made a file that does not open; please report it: {}",
+        capture.message());
 }
 
 void CheckOwnFile(const std::vector<uint8_t>& file) {

@@ -149,11 +149,14 @@ std::string OpenDimsHint(const Graph& graph) {
     }
   }
   if (open.empty()) return "";
-  std::string options;
-  for (const SymbolId symbol : open)
-    options += fmt::format(" --dim '{}=1..MAX'", graph.symbols()[static_cast<size_t>(symbol)].name);
-  return fmt::format("memory is planned on the device at each new shape;{} would let it be planned ahead",
-                     options);
+  constexpr size_t kMostNamed = 20;
+  std::vector<std::string> options;
+  for (const SymbolId symbol : open) {
+    if (options.size() == kMostNamed) break;
+    options.push_back(fmt::format(" --dim '{}=1..MAX'", graph.symbols()[static_cast<size_t>(symbol)].name));
+  }
+  return fmt::format("memory is planned on the device at each new shape;{}{} would let it be planned ahead",
+                     fmt::join(options, ""), AndMore(open.size(), options.size()));
 }
 
 }  // namespace skiff

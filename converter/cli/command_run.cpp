@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "cli/command_files.h"
 #include "cli/commands.h"
@@ -21,6 +22,7 @@
 #include "emit/write_file.h"
 #include "files/image.h"
 #include "files/output_path.h"
+#include "files/tensor_files.h"
 #include "graph/counted.h"
 #include "graph/must.h"
 #include "run/model_sizes.h"
@@ -50,11 +52,15 @@ struct RunArguments : SessionArguments {
   bool json = false;
 };
 
-/// How the pictures that the model gets look: of a batch NAME_0.png, NAME_1.png, ...
+/// How the pictures that the model gets look, by file: of a batch NAME_0.png, NAME_1.png, ...; NAME_0_2.png
+/// where NAME_0 is another input.
 std::map<std::string, std::vector<uint8_t>> PicturesOf(const std::string& folder, Span<const PortInfo> ports,
                                                        const NamedTensors& inputs) {
+  std::set<std::string> names;
+  for (const auto& [name, input] : inputs) names.insert(name);
+  const std::map<std::string, std::string> files = DistinctFileNames(names);
   std::map<std::string, std::vector<uint8_t>> pictures;
-  const std::map<std::string, std::string> files = FilesOf(folder, inputs);
+  std::map<std::string, std::vector<uint8_t>> of_batches;
   for (const PortInfo& port : ports) {
     if (port.image.width == 0) continue;
     const TensorData& input = inputs.at(port.name);
@@ -63,11 +69,18 @@ std::map<std::string, std::vector<uint8_t>> PicturesOf(const std::string& folder
     if (shape[port.image.nhwc ? 1 : 2] != port.image.height ||
         shape[port.image.nhwc ? 2 : 3] != port.image.width)
       continue;
-    for (int64_t i = 0; i < shape[0]; ++i) {
-      const std::string number = shape[0] == 1 ? "" : fmt::format("_{}", i);
-      pictures[fmt::format("{}{}.png", files.at(port.name), number)] = EncodePng(PictureOf(input, port, i));
-    }
+    const std::string& file = files.at(port.name);
+    if (shape[0] == 1)
+      pictures[fmt::format("{}/{}.png", folder, file)] = EncodePng(PictureOf(input, port, 0));
+    for (int64_t i = 0; shape[0] != 1 && i < shape[0]; ++i)
+      of_batches[fmt::format("{}_{}", file, i)] = EncodePng(PictureOf(input, port, i));
   }
+  std::set<std::string> wanted;
+  std::set<std::string> taken;
+  for (const auto& [name, picture] : of_batches) wanted.insert(name);
+  for (const auto& [name, file] : files) taken.insert(file);
+  for (const auto& [name, file] : DistinctFileNames(wanted, taken))
+    pictures[fmt::format("{}/{}.png", folder, file)] = std::move(of_batches[name]);
   return pictures;
 }
 

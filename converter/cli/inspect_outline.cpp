@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
 
 #include "cli/inspect.h"
 #include "cli/table.h"
@@ -71,15 +72,16 @@ std::string OutlineText(const std::string& path, const SourceOutline& outline, c
 std::vector<std::string> BranchHints(const SourceOutline& outline, const FixedInputs& known, bool imported) {
   std::vector<std::string> hints;
   if (!outline.operators.contains("If")) return hints;
-  std::string open;
+  constexpr size_t kMostNamed = 20;
+  std::vector<std::string> open;
+  std::set<std::string> named;
   for (const SourceOutline::Port& port : outline.inputs) {
     const bool one = port.has_shape && std::all_of(port.shape.begin(), port.shape.end(),
                                                    [](const std::string& extent) { return extent == "1"; });
     const bool whole = port.dtype.starts_with("i") || port.dtype.starts_with("u") || port.dtype == "bool";
     for (const std::string& extent : port.shape) {
-      const std::string option = fmt::format(" --dim '{}=N'", extent);
-      if (std::isdigit(static_cast<unsigned char>(extent[0])) == 0 && open.find(option) == std::string::npos)
-        open += option;
+      if (std::isdigit(static_cast<unsigned char>(extent[0])) == 0 && named.insert(extent).second)
+        open.push_back(fmt::format(" --dim '{}=N'", extent));
     }
     if (!one || !whole || known.contains(port.name)) continue;
     hints.push_back(
@@ -88,8 +90,11 @@ std::vector<std::string> BranchHints(const SourceOutline& outline, const FixedIn
                     port.name, port.name));
   }
   if (!imported && !open.empty())
-    hints.push_back("branches may depend on sizes, too; what is the same in every call can be fixed with" +
-                    open);
+    hints.push_back(fmt::format(
+        "branches may depend on sizes, too; what is the same in every call can be fixed with{}{}",
+        fmt::join(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(std::min(open.size(), kMostNamed)),
+                  ""),
+        AndMore(open.size(), kMostNamed)));
   return hints;
 }
 

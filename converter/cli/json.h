@@ -15,7 +15,8 @@ inline constexpr int kJsonSchema = 1;
 /// {"schema": 1, "command": "run"} and the fields behind it.
 Json JsonDocument(const char* command, const Json& fields = Json::object());
 
-/// On standard output. Names and labels are bytes of a file's; those that are no text are replaced.
+/// On standard output. Names and labels are bytes of a file's; those that are no text are replaced, and
+/// characters that steer a terminal escaped.
 void PrintJson(const Json& document);
 
 }  // namespace skiff::cli

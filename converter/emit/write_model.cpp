@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "emit/attr_encoder.h"
 #include "emit/file_limits.h"
@@ -94,6 +95,10 @@ class Writer {
  private:
   Offset<format::Signature> WriteSignature(const SignatureDraft& signature) {
     whole_ = signature.plans.front();
+    input_symbols_.clear();
+    for (const GraphPort& port : whole_->graph->inputs()) {
+      for (const Dim& dim : whole_->graph->value(port.value).dims) input_symbols_.insert(dim.symbol());
+    }
     std::vector<Offset<format::Plan>> plans;
     for (const PlanDraft* draft : signature.plans) plans.push_back(WritePlan(*draft));
     const auto inputs =
@@ -188,22 +193,14 @@ class Writer {
   }
 
   /// Only the Symbols of inputs are the file's business.
-  bool IsInputSymbol(SymbolId symbol) const {
-    for (const GraphPort& port : whole_->graph->inputs()) {
-      for (const Dim& dim : whole_->graph->value(port.value).dims) {
-        if (symbol >= 0 && dim.symbol() == symbol) return true;
-      }
-    }
-    return false;
-  }
+  bool IsInputSymbol(SymbolId symbol) const { return symbol >= 0 && input_symbols_.contains(symbol); }
 
   /// In the file. Symbols of two signatures are different ones, whatever their names.
   uint32_t SymbolIndex(SymbolId id) {
     const std::pair symbol(whole_->graph, id);
-    const auto known =
-        static_cast<size_t>(std::find(symbols_.begin(), symbols_.end(), symbol) - symbols_.begin());
-    if (known == symbols_.size()) symbols_.push_back(symbol);
-    return static_cast<uint32_t>(known);
+    const auto [known, fresh] = symbol_indices_.try_emplace(symbol, static_cast<uint32_t>(symbols_.size()));
+    if (fresh) symbols_.push_back(symbol);
+    return known->second;
   }
 
   /// In the file; equal ones are one. -1 for none.
@@ -324,7 +321,9 @@ class Writer {
   std::vector<const Quantization*> quantizations_;  ///< In the order of the file.
   std::unordered_multimap<uint64_t, int32_t> quantization_indices_;  ///< By SketchOf().
   const PlanDraft* whole_ = nullptr;                        ///< Of the signature that is being written.
+  std::unordered_set<SymbolId> input_symbols_;              ///< Of that signature.
   std::vector<std::pair<const Graph*, SymbolId>> symbols_;  ///< In the order of the file.
+  std::map<std::pair<const Graph*, SymbolId>, uint32_t> symbol_indices_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "files/input_type.h"
 #include "files/npy.h"
 #include "files/npz.h"
+#include "graph/counted.h"
 #include "graph/error.h"
 #include "graph/must.h"
 #include "graph/nearest.h"
@@ -47,9 +48,9 @@ TensorData ReadFromNpz(const std::string& path, const PortInfo& port, const Symb
     if (names.size() == 1) return {names[0]};
     constexpr size_t kMostNamed = 20;
     Throw(StatusCode::kInvalidArgument, "has no array '{}'; it has '{}'{}{}", wanted,
-          fmt::join(names.begin(), names.begin() + std::min(names.size(), kMostNamed), "', '"),
-          names.size() > kMostNamed ? fmt::format(" and {} more", names.size() - kMostNamed) : "",
-          DidYouMean(wanted, names));
+          fmt::join(names.begin(),
+                    names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNamed)), "', '"),
+          AndMore(names.size(), kMostNamed), DidYouMean(wanted, names));
   };
   return ReadNpz(path, choose).begin()->second;
 }
@@ -132,12 +133,15 @@ std::string FileNameOf(const std::string& tensor_name) {
   return name.empty() || name[0] == '.' ? fmt::format("_{}", name) : name;
 }
 
-std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names) {
+std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names,
+                                                     std::set<std::string> taken) {
   std::map<std::string, std::string> files;
-  std::set<std::string> taken;
+  std::map<std::string, int> numbers;  // By file name; those below are taken.
   for (const std::string& name : tensor_names) {
-    std::string file = FileNameOf(name);
-    for (int i = 2; !taken.insert(file).second; ++i) file = fmt::format("{}_{}", FileNameOf(name), i);
+    const std::string plain = FileNameOf(name);
+    std::string file = plain;
+    int& number = numbers.try_emplace(plain, 2).first->second;
+    while (!taken.insert(file).second) file = fmt::format("{}_{}", plain, number++);
     files[name] = file;
   }
   return files;

@@ -40,7 +40,8 @@ void WriteNpy(const std::string& path, const TensorView& tensor);
 /// A tensor's name as a file name: anything but letters, digits, '_', '-' and '.' becomes '_'. Never empty,
 /// never hidden, at most 100 characters.
 std::string FileNameOf(const std::string& tensor_name);
-/// By tensor; what would be one file name is NAME, NAME_2, ...
-std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names);
+/// By tensor; what would be one file name, or one of those that are taken, is NAME, NAME_2, ...
+std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names,
+                                                     std::set<std::string> taken = {});
 
 }  // namespace skiff

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,11 @@ namespace skiff {
 inline std::string Counted(uint64_t count, std::string_view thing) {
   if (count == 0) return fmt::format("no {}s", thing);
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+/// " and 3 more" behind a list that names some of all things; "" where it names all.
+inline std::string AndMore(size_t all, size_t named) {
+  return all > named ? fmt::format(" and {} more", all - named) : "";
 }
 
 }  // namespace skiff

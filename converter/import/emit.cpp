@@ -98,7 +98,8 @@ ValueId ExtentsOf(NodeBuilder& b, ValueId x, int64_t start, int64_t end) {
   return EmitExtents(b, "extents", x, static_cast<int>(start), static_cast<int>(end));
 }
 
-ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents) {
+ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents,
+                  const ReshapeAttrs& attrs) {
   std::vector<int64_t> numbers;
   bool constant = true;
   for (ValueId part : extents) {
@@ -109,7 +110,18 @@ ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<Val
   }
   const ValueId target = constant ? b.ConstantInts("target", numbers)
                                   : b.Emit("target", OpCode::kConcat, std::move(extents), AxisAttrs{0});
-  return b.Emit(suffix, OpCode::kReshape, {x, target}, ReshapeAttrs{});
+  return b.Emit(suffix, OpCode::kReshape, {x, target}, attrs);
+}
+
+ValueId ProductOf(NodeBuilder& b, ValueId x, int64_t start, int64_t end) {
+  if (start == end) return b.ConstantInts("one", {1});
+  const ValueId extents = ExtentsOf(b, x, start, end);
+  if (end - start == 1) return extents;
+  return b.Precomputed("product_known", b.Emit("product", OpCode::kReduceProd, {extents}, ReduceAttrs{{0}}));
+}
+
+ValueId ReshapeToExtents(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents) {
+  return ReshapeTo(b, suffix, x, std::move(extents), ReshapeAttrs{.allow_zero = true});
 }
 
 ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, int64_t begin, int64_t end) {

@@ -49,7 +49,13 @@ ValueId EmitScalarInput(NodeBuilder& b, const char* suffix, size_t input);
 /// Extents [start, end) of a value's shape, computed where they are not constant.
 ValueId ExtentsOf(NodeBuilder& b, ValueId x, int64_t start, int64_t end);
 /// The value under a shape that is put together from vectors of extents.
-ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents);
+ValueId ReshapeTo(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents,
+                  const ReshapeAttrs& attrs = {});
+/// The product of the extents [start, end) as a vector of one.
+ValueId ProductOf(NodeBuilder& b, ValueId x, int64_t start, int64_t end);
+/// x under vectors of extents that are its whole shape: a Reshape could not tell a -1 where there are no
+/// elements, and a 0 is one of the extents.
+ValueId ReshapeToExtents(NodeBuilder& b, const char* suffix, ValueId x, std::vector<ValueId> extents);
 /// Pads (or, where negative, crops) one axis with zeros; quantised values keep their quantisation.
 ValueId PadAxis(NodeBuilder& b, const char* suffix, ValueId x, int64_t axis, int64_t begin, int64_t end);
 /// The same by a vector (begin, end), which may be computed.

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string_view>
@@ -88,8 +89,15 @@ std::unique_ptr<SourceModel> OpenText(const std::string& path) {
 /// Protobuf has no mark: what is nothing else is taken for ONNX, whose reader says what is wrong with it.
 bool IsAnything(std::string_view) { return true; }
 
+bool IsEmpty(std::string_view head) { return head.empty(); }
+std::unique_ptr<SourceModel> RefuseEmpty(const std::string& path) {
+  if (!std::filesystem::is_regular_file(path)) return OpenOnnx(path);  // Which says that it is a folder.
+  Throw(StatusCode::kInvalidModel, "{}: the file is empty; a model (.onnx, .tflite) was expected", path);
+}
+
 /// The first that matches is taken.
 constexpr Language kLanguages[] = {
+    {"empty file", IsEmpty, RefuseEmpty},
     {"Skiff model", IsSkiff, RefuseSkiff},
     {"TensorFlow Lite", IsTflite, OpenTflite},
     {"Skiff text", IsText, OpenText},

@@ -26,9 +26,8 @@ void Problems::Throw() const {
   std::string message = fmt::format("the model uses {} that Skiff cannot import:", Counted(count, "thing"));
   for (const std::string& what : order_) {
     const Problem& problem = problems_.at(what);
-    const size_t more = problem.count - problem.names.size();
     message += fmt::format("\n  - {} ({}: {}{}).{}{}", what, Counted(problem.count, "time"),
-                           fmt::join(problem.names, ", "), more > 0 ? fmt::format(" and {} more", more) : "",
+                           fmt::join(problem.names, ", "), AndMore(problem.count, problem.names.size()),
                            problem.remedy.empty() ? "" : " ", problem.remedy);
   }
   throw Error(StatusCode::kUnsupported, message);

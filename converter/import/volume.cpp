@@ -25,18 +25,19 @@ ValueId SumOverDepth(NodeBuilder& b, int64_t taps, Slice&& slice, const PlanesOf
 ValueId StretchDepth(NodeBuilder& b, ValueId x, int64_t stride) {
   if (stride == 1) return x;
   const ValueId apart = EmitUnsqueeze(b, "apart", x, {2});
-  return ReshapeTo(b, "stretched", PadAxis(b, "zeros_between", apart, 2, 0, stride - 1),
-                   {ExtentsOf(b, x, 0, 1), b.ConstantInts("depth", {-1}), ExtentsOf(b, x, 2, 5)});
+  const ValueId padded = PadAxis(b, "zeros_between", apart, 2, 0, stride - 1);
+  return ReshapeToExtents(b, "stretched", padded,
+                          {ExtentsOf(b, x, 0, 1), ProductOf(b, padded, 1, 3), ExtentsOf(b, x, 2, 5)});
 }
 
 }  // namespace
 
 ValueId FoldDepth(NodeBuilder& b, ValueId x) {
-  return ReshapeTo(b, "planes", x, {b.ConstantInts("batch", {-1}), ExtentsOf(b, x, 2, 5)});
+  return ReshapeToExtents(b, "planes", x, {ProductOf(b, x, 0, 2), ExtentsOf(b, x, 2, 5)});
 }
 
 ValueId UnfoldDepth(NodeBuilder& b, ValueId planes, ValueId like) {
-  return ReshapeTo(b, "volume", planes, {ExtentsOf(b, like, 0, 2), ExtentsOf(b, planes, 1, 4)});
+  return ReshapeToExtents(b, "volume", planes, {ExtentsOf(b, like, 0, 2), ExtentsOf(b, planes, 1, 4)});
 }
 
 ValueId ConvolveVolume(NodeBuilder& b, ValueId x, const WindowAxis& depth, const PlanesOfTap& plane) {

@@ -38,11 +38,17 @@ void AddLayer(const Graph& source, ValueId value, const TensorData& tensor,
   layers.push_back({info.source, op, tensor});
 }
 
-std::optional<TensorData> TapLayer(const Session& session, const PlanData& plan, const EagerTensor& layer) {
-  size_t i = 0;
-  while (i < plan.tensors.size() && (plan.tensors[i].constant || layer.name != plan.placements[i].source))
-    ++i;
-  if (i == plan.tensors.size()) return std::nullopt;
+std::unordered_set<std::string_view> LayersOf(const PlanData& plan) {
+  std::unordered_set<std::string_view> layers;
+  for (size_t i = 0; i < plan.tensors.size(); ++i) {
+    if (!plan.tensors[i].constant) layers.insert(plan.placements[i].source);
+  }
+  return layers;
+}
+
+std::optional<TensorData> TapLayer(const Session& session, const std::unordered_set<std::string_view>& layers,
+                                   const EagerTensor& layer) {
+  if (!layers.contains(layer.name)) return std::nullopt;
   Ints perm;
   const TensorView view = Must([&] { return session.Tap(layer.name.c_str(), &perm); });
   TensorData tensor = DenseCopy(view);

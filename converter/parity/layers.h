@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "format/model_data.h"
@@ -24,8 +26,12 @@ bool HasSources(const SignatureData& signature);
 /// Appends the value when it is a tensor of the source file.
 void AddLayer(const Graph& source, ValueId value, const TensorData& tensor, std::vector<EagerTensor>& layers);
 
-/// The copy of a layer that `plan` has, in the source's order of axes; nothing when it does not have it. The
-/// Session keeps intermediates and has just run that plan.
-std::optional<TensorData> TapLayer(const Session& session, const PlanData& plan, const EagerTensor& layer);
+/// Names of the source's tensors whose elements a plan has, beside its constants. They are the plan's.
+std::unordered_set<std::string_view> LayersOf(const PlanData& plan);
+
+/// The copy of a layer that the plan has, in the source's order of axes; nothing where that is none of its
+/// `layers`. The Session keeps intermediates and has just run that plan.
+std::optional<TensorData> TapLayer(const Session& session, const std::unordered_set<std::string_view>& layers,
+                                   const EagerTensor& layer);
 
 }  // namespace skiff

@@ -64,35 +64,69 @@ void FindLifetimes(PlanPicture& picture) {
   }
 }
 
-/// The length of what ranges, in the order of their begins, cover together.
-uint64_t CoveredBytes(const std::multiset<std::pair<uint64_t, uint64_t>>& ranges) {
-  uint64_t bytes = 0;
-  uint64_t end = 0;
-  for (const auto& [from, to] : ranges) {
-    bytes += std::max(to, end) - std::max(from, end);
-    end = std::max(to, end);
+using Range = std::pair<uint64_t, uint64_t>;
+
+/// The length of what ranges cover together, while some come and others go: a tree of the parts between their
+/// ends, each node of which knows how many ranges cover all of it and what is covered in it.
+class Coverage {
+ public:
+  /// Of the ranges that may come: where each begins and ends, sorted, once.
+  explicit Coverage(std::vector<uint64_t> ends) : ends_(std::move(ends)), nodes_(4 * ends_.size() + 2) {}
+
+  void Add(const Range& range, int count) {
+    if (range.first < range.second) Add(1, 0, ends_.size() - 1, range, count);
   }
-  return bytes;
-}
+  uint64_t bytes() const { return nodes_[1].bytes; }
+
+ private:
+  struct Node {
+    int whole = 0;
+    uint64_t bytes = 0;
+  };
+
+  /// The node has what is between the ends `first` and `last`.
+  void Add(size_t index, size_t first, size_t last, const Range& range, int count) {
+    const uint64_t begin = ends_[first];
+    const uint64_t end = ends_[last];
+    if (range.second <= begin || end <= range.first) return;
+    Node& node = nodes_[index];
+    if (range.first <= begin && end <= range.second) {
+      node.whole += count;
+    } else {
+      const size_t middle = (first + last) / 2;
+      Add(2 * index, first, middle, range, count);
+      Add(2 * index + 1, middle, last, range, count);
+    }
+    const bool leaf = last - first == 1;
+    node.bytes = node.whole > 0 ? end - begin
+                 : leaf         ? 0
+                                : nodes_[2 * index].bytes + nodes_[2 * index + 1].bytes;
+  }
+
+  std::vector<uint64_t> ends_;
+  std::vector<Node> nodes_;
+};
 
 /// Of each node, the length of what the tensors that are alive cover.
 std::vector<uint64_t> LiveBytes(const PlanPicture& picture) {
   const size_t nodes = picture.plan->nodes.size();
-  std::vector<std::vector<std::pair<uint64_t, uint64_t>>> born(nodes + 1);
-  std::vector<std::vector<std::pair<uint64_t, uint64_t>>> gone(nodes + 1);
+  std::vector<std::vector<Range>> born(nodes + 1);
+  std::vector<std::vector<Range>> gone(nodes + 1);
+  std::set<uint64_t> ends;
   for (const TensorPicture& tensor : picture.tensors) {
     if (!tensor.place || tensor.place->last < tensor.place->first) continue;
     const auto& place = *tensor.place;
-    const std::pair range(place.offset, place.offset + place.bytes);
+    const Range range(place.offset, place.offset + place.bytes);
+    ends.insert({range.first, range.second});
     born[place.first].push_back(range);
     gone[std::min(place.last + 1, nodes)].push_back(range);
   }
   std::vector<uint64_t> bytes;
-  std::multiset<std::pair<uint64_t, uint64_t>> live;
+  Coverage live({ends.begin(), ends.end()});
   for (size_t node = 0; node < nodes; ++node) {
-    live.insert(born[node].begin(), born[node].end());
-    for (const auto& range : gone[node]) live.erase(live.find(range));
-    bytes.push_back(node < picture.plan->shape_node_count ? 0 : CoveredBytes(live));
+    for (const Range& range : born[node]) live.Add(range, 1);
+    for (const Range& range : gone[node]) live.Add(range, -1);
+    bytes.push_back(node < picture.plan->shape_node_count ? 0 : live.bytes());
   }
   return bytes;
 }

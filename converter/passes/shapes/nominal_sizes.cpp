@@ -45,6 +45,7 @@ std::optional<NominalSizes> NominalSizes::Choose(const Graph& graph, const Nomin
       next += 32 + 2 * attempt;
       if (next % 2 == 0) ++next;
     }
+    if (sizes.TooLarge(graph)) return {};  // Those of the next attempt are larger.
     if (sizes.TellsApart(graph)) return sizes;
   }
   return {};
@@ -59,6 +60,19 @@ int64_t NominalSizes::NumberOf(const Dim& dim) const {
   return number.constant() ? number.value : -1;
 }
 
+/// Whether some tensor would have more elements than passes can reckon with.
+bool NominalSizes::TooLarge(const Graph& graph) const {
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    int64_t elements = 1;
+    for (const Dim& dim : graph.value(id).dims) {
+      if (__builtin_mul_overflow(elements, std::max<int64_t>(NumberOf(dim), 1), &elements) ||
+          elements > kMostElements)
+        return true;
+    }
+  }
+  return false;
+}
+
 bool NominalSizes::TellsApart(const Graph& graph) {
   bool apart = true;
   ForEachDim(graph, [&](const Dim& dim) {
@@ -69,13 +83,6 @@ bool NominalSizes::TellsApart(const Graph& graph) {
     const auto [found, fresh] = expressions_.try_emplace(NumberOf(dim), dim);
     apart = apart && found->first > 1 && (fresh || found->second == dim);
   });
-  for (ValueId id = 0; id < graph.value_count(); ++id) {
-    int64_t elements = 1;
-    for (const Dim& dim : graph.value(id).dims) {
-      apart = apart && !__builtin_mul_overflow(elements, std::max<int64_t>(NumberOf(dim), 1), &elements) &&
-              elements <= kMostElements;
-    }
-  }
   return apart &&
          std::none_of(numbers_.begin(), numbers_.end(), [&](int64_t n) { return expressions_.contains(n); });
 }

@@ -28,6 +28,7 @@ class NominalSizes {
 
  private:
   int64_t NumberOf(const Dim& dim) const;
+  bool TooLarge(const Graph& graph) const;
   bool TellsApart(const Graph& graph);
   bool SameDims(const Value& before, const Value& after) const;
   bool RestoreConstant(Graph& graph, NodeId node, int input) const;

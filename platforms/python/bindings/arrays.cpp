@@ -220,6 +220,11 @@ nb::object ToArray(const TensorView& tensor) {
   return array;
 }
 
+Borrowed BorrowAligned(nb::handle object, DType wanted, const std::string& what) {
+  Borrowed borrowed(object, wanted, what);
+  return borrowed.aligned() ? std::move(borrowed) : Borrowed(ToArray(borrowed.view()), wanted, what);
+}
+
 nb::object ToSharedArray(const TensorView& tensor, nb::handle owner, bool writable) {
   size_t extents[kMaxRank] = {};
   int64_t strides[kMaxRank] = {};

@@ -41,6 +41,9 @@ class Borrowed {
 
 /// An array of its own with the elements of `tensor`, which may have gaps between its rows.
 nb::object ToArray(const TensorView& tensor);
+/// The memory of the object, or of a copy where its elements are not aligned, for code that takes this for
+/// granted.
+Borrowed BorrowAligned(nb::handle object, DType wanted, const std::string& what);
 /// An array over the memory of `tensor`, which `owner` keeps alive.
 nb::object ToSharedArray(const TensorView& tensor, nb::handle owner, bool writable);
 /// A copy of the elements.

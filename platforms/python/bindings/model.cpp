@@ -208,7 +208,7 @@ nb::list Top(const ModelHandle& handle, const std::string& output, nb::handle sc
              int64_t row, const std::optional<std::string>& signature) {
   const SharedModel keep = handle.opened;
   const PortInfo& port = PortNamed(SignatureNamed(handle, signature).outputs, output, "output");
-  const Borrowed borrowed(scores, port.dtype, "'" + output + "'");
+  const Borrowed borrowed = BorrowAligned(scores, port.dtype, "'" + output + "'");
   if (k < 1) Throw(StatusCode::kInvalidArgument, "the {} best classes were asked for; expected 1 or more", k);
   TensorView view = borrowed.view();
   if (view.dtype == port.dtype) view.quantization = port.quantization;
@@ -234,7 +234,7 @@ nb::object Requantize(const ModelHandle& handle, const std::string& name, bool i
     Throw(StatusCode::kInvalidArgument, "'{}' is not quantised: its {} are plain numbers", name,
           DTypeName(port.dtype));
   const DType expected = to_integers ? DType::kF32 : port.dtype;
-  const Borrowed borrowed(array, expected, "'" + name + "'");
+  const Borrowed borrowed = BorrowAligned(array, expected, "'" + name + "'");
   const TensorView& view = borrowed.view();
   if (view.dtype != expected)
     Throw(StatusCode::kInvalidArgument, "'{}': expected {}, got {}", name, DTypeName(expected),

@@ -91,7 +91,7 @@ std::vector<BadInput> BadFiles() {
        [](const TempFolder& folder) { return Convert(folder, folder / "none.onnx"); },
        {"none.onnx", "cannot be opened", "No such file"}},
       {"Folder", [](const TempFolder& folder) { return Convert(folder, folder.path()); }, {"is a folder"}},
-      OfBytes("Empty", "", {"in.onnx", "not an ONNX model"}),
+      OfBytes("Empty", "", {"in.onnx", "the file is empty"}),
       OfBytes("Text", "This is no model.\n", {"in.onnx", "not an ONNX model"}),
       OfBytes("InputOfFourBits",
               "graph g {\n  input x: f32[2]\n  input unused: i4[2] {scale=0.5}\n  output x\n}\n",

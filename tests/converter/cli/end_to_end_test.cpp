@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "convert.h"
+#include "emit/write_file.h"
 #include "emit/write_model.h"
 #include "files/npy.h"
 #include "files/picture.h"
@@ -24,6 +25,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
@@ -90,6 +92,52 @@ TEST_F(EndToEnd, RunShowsWhatAPictureBecame) {
   // Of the model's own size, so it looks as it is.
   EXPECT_EQ(DecodePicture(ReadFile(seen + "/image.png"), "seen").samples,
             DecodePicture(ReadFile(kSample + "/images/" + picture + ".png"), "picture").samples);
+}
+
+/// The pictures of a batch `a`, of which the first would be called as the input `a_0`.
+TEST_F(EndToEnd, RunShowsEachPictureInAFileOfItsOwn) {
+  ImageSettings settings;
+  settings.width = settings.height = 2;
+  settings.mean = {0, 0, 0};
+  settings.scale = {1, 1, 1};
+  ConvertOptions options;
+  options.image = settings;
+  const Graph graph = ParseGraph(R"(graph g {
+    input a: f32[2, 2, 2, 3]
+    input a_0: f32[1, 2, 2, 3]
+    y = Add(a, a_0)
+    output y
+  })");
+  const std::string model = *folder_ / "pictures.skiff";
+  WriteFileAtomically(model, ConvertGraph(graph, options)->file);
+  std::vector<std::string> inputs;
+  for (const auto& [name, batch] : {std::pair("a", 2), std::pair("a_0", 1)}) {
+    std::vector<float> samples(static_cast<size_t>(batch) * 12, batch == 1 ? 30.0f : 10.0f);
+    std::fill(samples.begin() + 12 * (batch - 1), samples.end(), batch == 1 ? 30.0f : 20.0f);
+    const std::string file = *folder_ / (std::string(name) + ".npy");
+    WriteNpy(file, TensorData(DType::kF32, Shape{batch, 2, 2, 3}, samples.data()).view());
+    inputs.insert(inputs.end(), {"--input", std::string(name) + "=" + file});
+  }
+  const std::string seen = *folder_ / "pictures";
+  std::vector<std::string> arguments{"run", model, "--dump-input", seen};
+  arguments.insert(arguments.end(), inputs.begin(), inputs.end());
+  Succeed(arguments);
+  const std::pair<const char*, int> expected[] = {{"a_0_2", 10}, {"a_1", 20}, {"a_0", 30}};
+  for (const auto& [name, sample] : expected)
+    EXPECT_THAT(DecodePicture(ReadFile(seen + "/" + name + ".png"), name).samples, ::testing::Each(sample));
+}
+
+/// A written file that the system does not let the tool open again is no defect of the tool.
+TEST_F(EndToEnd, NoDescriptorsToCheckAFileWith) {
+  bool checked = false;
+  for (int descriptors = 4; descriptors < 20; ++descriptors) {
+    const std::string command = fmt::format("ulimit -n {}; exec '{}' convert '{}' -o '{}'", descriptors,
+                                            SKIFF_TOOL, kSource, *folder_ / "limited.skiff");
+    const RunResult result = RunProgram("/bin/sh", {"-c", command});
+    EXPECT_THAT(result.error, Not(HasSubstr("report it"))) << descriptors;
+    checked |= result.error.find("cannot be checked: ") != std::string::npos;
+  }
+  EXPECT_TRUE(checked);
 }
 
 TEST_F(EndToEnd, PicturesHaveTheInputsOwnSizeWhereNoneIsSaid) {

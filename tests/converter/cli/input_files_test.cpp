@@ -27,6 +27,7 @@ using ::skiff::testing::TempFolder;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 PortInfo Port(const char* name, DType dtype, const Shape& shape) {
   PortInfo port;
@@ -154,6 +155,18 @@ TEST(FileNames, AreSafeOnEveryFileSystem) {
   EXPECT_EQ(FileNameOf(""), "_");
   EXPECT_EQ(FileNameOf("logits_0.x-y"), "logits_0.x-y");
   EXPECT_EQ(FileNameOf(std::string(300, 'a')).size(), 100u);
+}
+
+TEST(FileNames, AreNumberedWhereTheyWouldBeOne) {
+  EXPECT_THAT(
+      DistinctFileNames({"a/b", "a:b", "a_b", "a_b_2"}, {"c"}),
+      ElementsAre(Pair("a/b", "a_b"), Pair("a:b", "a_b_2"), Pair("a_b", "a_b_3"), Pair("a_b_2", "a_b_2_2")));
+  EXPECT_THAT(DistinctFileNames({"c"}, {"c", "c_2"}), ElementsAre(Pair("c", "c_3")));
+  // Each number is looked at once: else this would take minutes.
+  std::set<std::string> names;
+  for (int i = 0; i < 50'000; ++i) names.insert(fmt::format("{}{}", std::string(100, 'x'), i));
+  const std::map<std::string, std::string> files = DistinctFileNames(names);
+  EXPECT_EQ(files.rbegin()->second, std::string(100, 'x') + "_50000");
 }
 
 TEST(RandomInputs, StayInTheDomainOfTheirUse) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/json.h"
 #include "files/npy.h"
 #include "tests/converter/cli/json_page.h"
 #include "tests/converter/cli/onnx_models.h"
@@ -99,6 +100,15 @@ TEST_F(JsonOutput, IsWhatThePageSays) {
     EXPECT_THAT(page.Check(arguments[0], Json::parse(output)), IsEmpty())
         << fmt::format("{}", fmt::join(arguments, " "));
   }
+}
+
+TEST(PrintJson, EscapesWhatSteersATerminal) {
+  const std::string name = "a\x1b[m \x7f \u0080\u009b31m\u00a0\u00e9 \xc2";
+  ::testing::internal::CaptureStdout();
+  cli::PrintJson({{"name", name}});
+  const std::string text = ::testing::internal::GetCapturedStdout();
+  EXPECT_EQ(text, "{\n  \"name\": \"a\\u001b[m \\u007f \\u0080\\u009b31m\u00a0\u00e9 \ufffd\"\n}\n");
+  EXPECT_EQ(Json::parse(text)["name"], "a\x1b[m \x7f \u0080\u009b31m\u00a0\u00e9 \ufffd");
 }
 
 #ifdef SKIFF_RUN

@@ -8,11 +8,13 @@
 #include <functional>
 
 #include "cli/convert_options.h"
+#include "cli/inspect.h"
 #include "cli/parse_sizes.h"
 #include "graph/error.h"
 #include "graph/text.h"
 #include "parity/sweep.h"
 #include "run/random_inputs.h"
+#include "shape_contract.h"
 
 namespace skiff::cli {
 namespace {
@@ -42,6 +44,24 @@ TEST(NamedSizes, SeveralInOneOptionAndCommasInNames) {
   ParseSizes("--at", "seq=7,batch=2", sizes);
   ParseSizes("--at", "max(h,w)=3", sizes);
   EXPECT_EQ(sizes, (NamedSizes{{"seq", 7}, {"batch", 2}, {"max(h,w)", 3}}));
+}
+
+/// Thousands would hide what the line says.
+TEST(Hints, NameSomeOfManyDimensions) {
+  Graph graph;
+  SourceOutline outline;
+  outline.operators["If"] = 1;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = fmt::format("n{}", i);
+    graph.AddInput("x" + name, DType::kF32, {Dim::OfSymbol(graph.AddSymbol(name))});
+    outline.inputs.push_back({"x" + name, "f32", true, {name, name}});
+  }
+  const std::string open = OpenDimsHint(graph);
+  EXPECT_THAT(
+      open, AllOf(HasSubstr("; --dim 'n0=1..MAX' --dim"), HasSubstr("'n19=1..MAX' and 980 more would let")));
+  EXPECT_THAT(BranchHints(outline, {}, false),
+              ElementsAre(AllOf(HasSubstr("with --dim 'n0=N' --dim 'n1=N'"),
+                                ::testing::EndsWith("'n19=N' and 980 more"))));
 }
 
 TEST(Buckets, AreTheCrossProductOfTheDimensions) {

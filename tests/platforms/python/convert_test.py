@@ -372,6 +372,23 @@ def test_quantised_ports():
         skiff.convert(ADD).quantize("a", [1])
 
 
+def test_elements_that_are_not_aligned():
+    def moved(array):
+        return np.frombuffer(b"\0" + array.tobytes(), array.dtype, offset=1).reshape(array.shape)
+
+    model = skiff.convert(b"""graph g {
+      input x: i16[4] {scale=0.5}
+      y: i16[4] {scale=0.25} = Requantize(x)
+      output y
+    }""")
+    reals = np.array([-1, 0, 0.5, 1000], np.float32)
+    np.testing.assert_array_equal(model.quantize("x", moved(reals)), [-2, 0, 1, 2000])
+    np.testing.assert_array_equal(model.dequantize("y", moved(np.array([-4, 0, 2, 4000], np.int16))), reals)
+    classes = skiff.convert(b"graph g { input x: f32[1, 10] y = Neg(x) output y }")
+    scores = moved(np.arange(10, dtype=np.float32).reshape(1, 10))
+    assert [one.index for one in classes.top(scores, 3)] == [9, 8, 7]
+
+
 def test_build_info():
     info = skiff.build_info()
     assert info["version"] == skiff.__version__
