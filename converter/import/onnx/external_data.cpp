@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
 #include "graph/error.h"
-#include "import/import_budget.h"
 
 namespace skiff {
 namespace {
@@ -46,9 +46,22 @@ ExternalPlace ReadExternalPlace(const onnx::TensorProto& tensor, const std::stri
   return place;
 }
 
+bool IsInside(const fs::path& file, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+/// Whether the model is a link into the folder of the file: caches of downloads have all files in one folder,
+/// and links to them in others.
+bool LiesBesideTarget(const fs::path& file, const std::string& model) {
+  std::error_code error;
+  const fs::path target = fs::canonical(model, error);
+  return !error && IsInside(file, target.parent_path());
+}
+
 /// The file of external data. Anything that could lead out of the model's folder is refused: absolute paths,
 /// "..", and symbolic links whose target lies elsewhere.
-fs::path ResolveExternal(const std::string& location, const std::string& folder, const std::string& label) {
+fs::path ResolveExternal(const std::string& location, const std::string& folder, const std::string& model,
+                         const std::string& label) {
   if (folder.empty()) {
     Throw(StatusCode::kInvalidModel,
           "tensor '{}' keeps its data in the file '{}', but the model is not read from a folder", label,
@@ -75,7 +88,7 @@ fs::path ResolveExternal(const std::string& location, const std::string& folder,
             "'{}'",
             location, label, error.message(), folder);
     }
-    inside = std::mismatch(root.begin(), root.end(), file.begin(), file.end()).first == root.end();
+    inside = IsInside(file, root) || LiesBesideTarget(file, model);
   }
   if (!inside) {
     Throw(StatusCode::kInvalidModel,
@@ -105,35 +118,40 @@ int64_t CheckPlace(const fs::path& file, const ExternalPlace& place, int64_t byt
 
 }  // namespace
 
-TensorData ExternalData::Read(const onnx::TensorProto& tensor, DType dtype, const Shape& shape,
-                              const std::string& label) {
+TensorData ExternalData::Read(const onnx::TensorProto& tensor, const Shape& shape, const FileForm& form,
+                              const std::string& label, const Finish& finish) {
   const ExternalPlace place = ReadExternalPlace(tensor, label);
-  const fs::path path = ResolveExternal(place.location, folder_, label);
-  const int64_t bytes = ElementBytes(dtype, shape.elements());
+  const fs::path path = ResolveExternal(place.location, folder_, model_, label);
+  const int64_t bytes = ElementBytes(form.dtype, form.shape.elements());
   if (place.length && *place.length != bytes) {
     Throw(StatusCode::kInvalidModel,
           "tensor '{}' of {} {} needs {} bytes, but {} are stored; the file is damaged or truncated", label,
-          DTypeName(dtype), ShapeText(shape).c_str(), bytes, *place.length);
+          DTypeName(form.dtype), ShapeText(form.shape).c_str(), bytes, *place.length);
   }
   const int64_t file_size = CheckPlace(path, place, bytes, label);
-  TensorData& data = read_[{path.string(), place.offset, dtype, shape.elements()}];
+  TensorData& data = read_[{path.string(), place.offset, tensor.data_type(), shape.elements()}];
   if (data.dtype() != DType::kInvalid) return data.Reshaped(shape);
-  int64_t& bytes_read = bytes_read_[path.string()];
-  bytes_read += bytes;
-  if ((bytes_read - kFreeShared) / kMostShared > file_size) {
+  int64_t& left =
+      bytes_left_.try_emplace(path.string(), kMostShared * std::min(file_size, INT64_MAX / kMostShared))
+          .first->second;
+  const int64_t own = std::min(bytes, left);
+  left -= own;
+  overlap_left_ -= bytes - own;
+  if (overlap_left_ < 0) {
     Throw(StatusCode::kInvalidModel,
           "the external data file '{}' has {} bytes, but the tensors in it, which overlap, have more than {} "
           "times as many; store each tensor once",
           place.location, file_size, kMostShared);
   }
-  TensorData elements(dtype, shape);
+  TensorData elements(form.dtype, form.shape);
   std::ifstream file(path, std::ios::binary);
   if (!file.seekg(place.offset) || !file.read(static_cast<char*>(elements.mutable_data()),
                                               static_cast<std::streamsize>(elements.size_bytes()))) {
     Throw(StatusCode::kIo, "the external data file '{}' of tensor '{}' cannot be read: {}", place.location,
           label, std::strerror(errno));
   }
-  return data = std::move(elements);
+  bytes_read_ += bytes;
+  return data = finish(std::move(elements));
 }
 
 }  // namespace skiff

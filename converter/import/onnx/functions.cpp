@@ -11,6 +11,7 @@
 
 #include "graph/error.h"
 #include "import/onnx/bodies.h"
+#include "import/onnx/tensor.h"
 
 namespace skiff {
 namespace {
@@ -107,12 +108,31 @@ void CountReferences(const OnnxNodes& nodes, std::map<std::string, size_t>& refe
   }
 }
 
+/// What the constants in it become beyond their bytes in the file.
+size_t Growth(const onnx::AttributeProto& attribute) {
+  const auto of_tensor = [](const onnx::TensorProto& tensor) {
+    return ImportedBytes(tensor) - tensor.ByteSizeLong();
+  };
+  size_t bytes = of_tensor(attribute.t());
+  for (const onnx::TensorProto& tensor : attribute.g().initializer()) bytes += of_tensor(tensor);
+  for (const onnx::NodeProto& node : attribute.g().node()) {
+    for (const onnx::AttributeProto& inner : node.attribute()) bytes += Growth(inner);
+  }
+  return bytes;
+}
+
 }  // namespace
+
+size_t ImportedBytes(const onnx::NodeProto& node) {
+  size_t bytes = node.ByteSizeLong();
+  for (const onnx::AttributeProto& attribute : node.attribute()) bytes += Growth(attribute);
+  return bytes;
+}
 
 FunctionNodes::FunctionNodes(const onnx::FunctionProto& function)
     : function_(function), defaults_(ReadDefaults(function)) {
   CountReferences(function.node(), references_);
-  for (const onnx::NodeProto& node : function.node()) bytes_ += node.ByteSizeLong();
+  for (const onnx::NodeProto& node : function.node()) bytes_ += ImportedBytes(node);
 }
 
 size_t FunctionNodes::BytesFor(const onnx::NodeProto& call) const {
@@ -120,7 +140,8 @@ size_t FunctionNodes::BytesFor(const onnx::NodeProto& call) const {
   size_t bytes = bytes_;
   // In memory: numbers and short texts have many times the bytes that they have in the file.
   for (const auto& [name, count] : references_) {
-    if (const onnx::AttributeProto* found = given.Find(name)) bytes += count * found->SpaceUsedLong();
+    if (const onnx::AttributeProto* found = given.Find(name))
+      bytes += count * (found->SpaceUsedLong() + Growth(*found));
   }
   return bytes;
 }

@@ -13,6 +13,9 @@ namespace skiff {
 
 using OnnxNodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
+/// The bytes of a node with its sub-graphs, of their constants ImportedBytes() the tensors.
+size_t ImportedBytes(const onnx::NodeProto& node);
+
 /// The nodes of a function, which outlives this, for its calls. What they share is read once.
 class FunctionNodes {
  public:
@@ -29,7 +32,7 @@ class FunctionNodes {
   const onnx::FunctionProto& function_;
   std::map<std::string, onnx::AttributeProto> defaults_;
   std::map<std::string, size_t> references_;  ///< How many there are to each attribute.
-  size_t bytes_ = 0;                          ///< Of the nodes as they are in the file.
+  size_t bytes_ = 0;                          ///< ImportedBytes() the nodes.
 };
 
 /// Which of the functions of one domain and name this is; "" where it does not say.

@@ -107,7 +107,7 @@ std::vector<std::string> InputNames(const onnx::GraphProto& graph) {
 
 class OnnxSource : public SourceModel {
  public:
-  /// An empty path is that of no file.
+  /// An empty path is that of no file. `folder` is where external data may lie; "" forbids it.
   OnnxSource(onnx::ModelProto model, std::string path, std::string folder)
       : SourceModel({{kMainSignature, InputNames(model.graph())}}),
         model_(std::move(model)),
@@ -120,7 +120,7 @@ class OnnxSource : public SourceModel {
     model_.reset();
     return Within(path_, [&] {
       for (const auto& [name, number] : options.fixed_inputs) FixInput(*model.mutable_graph(), name, number);
-      return OnnxImporter(model, folder_).Import(options);
+      return OnnxImporter(model, ExternalData(folder_, path_)).Import(options);
     });
   }
 

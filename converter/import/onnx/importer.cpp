@@ -193,9 +193,9 @@ void OnnxImporter::AddInitializers(const onnx::GraphProto& graph, Scope& scope, 
     }
     const std::string name = ExportedName(scope, tensor.name());
     const OnnxType& type = *FindOnnxType(tensor.data_type());
-    const bool beside = tensor.data_location() == onnx::TensorProto::EXTERNAL;
+    const int64_t bytes_beside = external_.bytes_read();
     const ValueId value = graph_.AddConstant(name, read(index, tensor.name()));
-    if (beside) budget_.CountFile(static_cast<int64_t>(graph_.value(value).constant->size_bytes()));
+    budget_.CountFile(external_.bytes_read() - bytes_beside);
     if (StandsAsWider(type)) types_[value] = &type;
     graph_.value(value).source = name;
     Bind(scope, tensor.name(), value);

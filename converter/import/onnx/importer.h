@@ -31,9 +31,9 @@ const char* RemedyOfOnnxType(int32_t type);
 
 class OnnxImporter {
  public:
-  /// `folder` is where external data may lie; "" forbids it. The model outlives the importer, which takes the
-  /// elements of its constants out of it.
-  OnnxImporter(onnx::ModelProto& model, std::string folder) : model_(model), external_(std::move(folder)) {}
+  /// The model outlives the importer, which takes the elements of its constants out of it.
+  OnnxImporter(onnx::ModelProto& model, ExternalData external)
+      : model_(model), external_(std::move(external)) {}
 
   /// Of the options, the fixed inputs are in the model already.
   Graph Import(const ImportOptions& options);

@@ -36,8 +36,8 @@ void OnnxImporter::CountExpanded(size_t nodes, size_t bytes, const std::string& 
 
 void OnnxImporter::CountRepeated(const onnx::GraphProto& body, const std::string& label) {
   size_t bytes = kBytesOfName * static_cast<size_t>(body.input_size() + body.output_size());
-  for (const onnx::TensorProto& tensor : body.initializer()) bytes += tensor.ByteSizeLong();
-  for (const onnx::NodeProto& node : body.node()) bytes += node.ByteSizeLong();
+  for (const onnx::TensorProto& tensor : body.initializer()) bytes += ImportedBytes(tensor);
+  for (const onnx::NodeProto& node : body.node()) bytes += ImportedBytes(node);
   CountExpanded(static_cast<size_t>(body.node_size()), bytes, label);
 }
 

@@ -1,7 +1,9 @@
 #include "import/onnx/quantize.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/code_range.h"
 #include "graph/evaluate.h"
 #include "import/emit.h"
 #include "ops/op_codes.h"
@@ -56,15 +58,30 @@ std::optional<int> AxisOfScales(OnnxBuilder& b, const TensorData& scales, int ra
   return scales.shape().rank() == rank ? OnlyAxis(scales.shape()) : std::nullopt;
 }
 
+/// The same with all scales above 0, and zero points on the other side of where the dtype has its middle for
+/// those below.
+QuantizationPtr OfPositiveScales(const Quantization& from, DType dtype) {
+  const CodeRange& range = *CodeRangeOf(dtype);
+  std::vector<float> scales;
+  std::vector<int32_t> zeros;
+  for (int64_t i = 0; i < from.count; ++i) {
+    const float scale = from.ScaleAt(i);
+    const int64_t zero = from.ZeroPointAt(i);
+    scales.push_back(scale == 0 ? 1 : std::abs(scale));
+    zeros.push_back(static_cast<int32_t>(scale < 0 ? range.low + range.high - zero : zero));
+  }
+  return from.per_tensor() ? PerTensor(scales[0], zeros[0])
+                           : PerAxis(from.axis, std::move(scales), std::move(zeros), from.block);
+}
+
 /// Element i of what may be one element for all.
 template <class T>
 T Each(const std::vector<T>& elements, size_t i) {
   return elements.size() == 1 ? elements[0] : elements[i];
 }
 
-}  // namespace
-
-QuantizationPtr KnownQuantization(OnnxBuilder& b, ValueId like, DType dtype, const OnnxQuantization& from) {
+/// KnownQuantization, which may be invalid.
+QuantizationPtr StatedQuantization(OnnxBuilder& b, ValueId like, DType dtype, const OnnxQuantization& from) {
   const std::optional<TensorData> scales = b.KnownValueOf(from.scale);
   std::optional<TensorData> zeros = TensorData(dtype, Shape{});
   if (from.zero_point != kNoValue) zeros = b.KnownValueOf(from.zero_point);
@@ -81,24 +98,68 @@ QuantizationPtr KnownQuantization(OnnxBuilder& b, ValueId like, DType dtype, con
   const auto zero = [&](size_t i) {
     return static_cast<int32_t>(std::clamp<int64_t>(Each(integers, i), INT32_MIN, INT32_MAX));
   };
-  QuantizationPtr known;
-  Shape shape;
-  if (count == 1) {
-    known = PerTensor(scale(0), zero(0));
-  } else {
-    shape = b.ShapeOf(like);
-    const std::optional<int> axis = AxisOfScales(b, longer, shape.rank(), from);
-    if (!axis) return nullptr;
-    std::vector<float> all_scales;
-    std::vector<int32_t> all_zeros;
-    for (size_t i = 0; i < count; ++i) {
-      all_scales.push_back(scale(i));
-      all_zeros.push_back(zero(i));
-    }
-    known = PerAxis(*axis, std::move(all_scales), std::move(all_zeros), from.block);
+  if (count == 1) return PerTensor(scale(0), zero(0));
+  const std::optional<int> axis = AxisOfScales(b, longer, b.RankOf(like), from);
+  if (!axis) return nullptr;
+  std::vector<float> all_scales;
+  std::vector<int32_t> all_zeros;
+  for (size_t i = 0; i < count; ++i) {
+    all_scales.push_back(scale(i));
+    all_zeros.push_back(zero(i));
   }
-  return QuantizationDefect(*known, dtype, shape) == nullptr ? known : nullptr;
+  return PerAxis(*axis, std::move(all_scales), std::move(all_zeros), from.block);
 }
+
+}  // namespace
+
+QuantizationPtr KnownQuantization(OnnxBuilder& b, ValueId like, DType dtype, const OnnxQuantization& from) {
+  const QuantizationPtr stated = StatedQuantization(b, like, dtype, from);
+  if (stated == nullptr) return nullptr;
+  const Shape shape = stated->per_tensor() ? Shape() : b.ShapeOf(like);
+  return QuantizationDefect(*stated, dtype, shape) == nullptr ? stated : nullptr;
+}
+
+std::optional<TensorData> QuantizedConstant(const TensorData& codes, const QuantizationPtr& as) {
+  const auto defect = [&](const QuantizationPtr& of) {
+    return QuantizationDefect(*of, codes.dtype(), codes.shape());
+  };
+  if (defect(as) == nullptr) return codes.Quantized(as);
+  if (DTypeBits(codes.dtype()) > 8 || CodeRangeOf(codes.dtype()) == nullptr) return {};
+  const QuantizationPtr positive = OfPositiveScales(*as, codes.dtype());
+  if (defect(positive) != nullptr) return {};
+  const int per_byte = 8 / DTypeBits(codes.dtype());
+  const int mask = 255 >> (8 - DTypeBits(codes.dtype()));
+  const ScaleIndex scale_of(*as, codes.shape());
+  TensorData counted(codes.dtype(), codes.shape(), codes.data());
+  auto* bytes = static_cast<uint8_t*>(counted.mutable_data());
+  for (int64_t i = 0; i < codes.elements(); ++i) {
+    const int64_t at = scale_of(i);
+    const int shift = static_cast<int>(i % per_byte) * DTypeBits(codes.dtype());
+    uint8_t& byte = bytes[i / per_byte];
+    // Counted from the other end, all bits are the others.
+    if (as->ScaleAt(at) < 0) byte = static_cast<uint8_t>(byte ^ mask << shift);
+    if (as->ScaleAt(at) == 0)
+      byte = static_cast<uint8_t>((byte & ~(mask << shift)) | (as->ZeroPointAt(at) & mask) << shift);
+  }
+  return counted.Quantized(positive);
+}
+
+namespace {
+
+/// Integers with their quantisation; kNoValue where it is not known, or is none that a value can have.
+ValueId EmitKnown(OnnxBuilder& b, const std::string& suffix, ValueId codes, const OnnxQuantization& from) {
+  const DType dtype = b.DTypeOf(codes);
+  if (const TensorData* constant = b.ConstantOf(codes)) {
+    const QuantizationPtr stated = StatedQuantization(b, codes, dtype, from);
+    const auto quantized = stated == nullptr ? std::nullopt : QuantizedConstant(*constant, stated);
+    return quantized ? b.Constant(suffix.c_str(), *quantized) : kNoValue;
+  }
+  const QuantizationPtr known = KnownQuantization(b, codes, dtype, from);
+  return known == nullptr ? kNoValue
+                          : b.EmitQuantized(suffix.c_str(), OpCode::kFromCodes, {codes}, dtype, known);
+}
+
+}  // namespace
 
 ValueId EmitProductOfScales(OnnxBuilder& b, const char* suffix, ValueId x, ValueId y, float times) {
   const std::optional<TensorData> one = b.KnownValueOf(x);
@@ -143,12 +204,8 @@ ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQu
   const std::string name = suffix == nullptr ? "real" : suffix;
   const auto step = [&](const char* what) { return fmt::format("{}_{}", name, what); };
   // Constants of floats of 8 bits are f32 already.
-  if (const QuantizationPtr known = IsFloat(stored) ? nullptr : KnownQuantization(b, codes, stored, from)) {
-    const TensorData* constant = b.ConstantOf(codes);
-    const ValueId quantized =
-        constant != nullptr
-            ? b.Constant(step("quantized").c_str(), constant->Quantized(known))
-            : b.EmitQuantized(step("quantized").c_str(), OpCode::kFromCodes, {codes}, stored, known);
+  const ValueId quantized = IsFloat(stored) ? kNoValue : EmitKnown(b, step("quantized"), codes, from);
+  if (quantized != kNoValue) {
     if (dtype == DType::kF32) return Make(b, suffix, OpCode::kDequantize, {quantized}, NoAttrs{});
     return MakeCast(b, suffix, b.Emit(step("f32").c_str(), OpCode::kDequantize, {quantized}), dtype);
   }

@@ -18,6 +18,11 @@ struct OnnxQuantization {
 /// As a property of integers of this dtype in the shape of `like`; null where it is not known, or invalid.
 QuantizationPtr KnownQuantization(OnnxBuilder& b, ValueId like, DType dtype, const OnnxQuantization& from);
 
+/// Constant integers of 4 or 8 bits that stand for what `codes` do `as` that says, of scales that a value can
+/// have: below a scale under 0 they count from the other end, and below one of 0 all are the zero point.
+/// Nothing where that is not what `as` lacks.
+std::optional<TensorData> QuantizedConstant(const TensorData& codes, const QuantizationPtr& as);
+
 /// The numbers that plain integers stand for, as a helper value; as ONNX output 0 where `suffix` is null.
 ValueId EmitReal(OnnxBuilder& b, const char* suffix, ValueId codes, const OnnxQuantization& from,
                  DType dtype = DType::kF32);

@@ -138,33 +138,21 @@ namespace {
 /// From here on a copy costs more than what taking the elements over does.
 constexpr size_t kTakenBytes = 4096;
 
-/// `raw`: where the elements of raw_data may be taken from; null: they are copied. They have this dtype.
-TensorData ReadStored(const onnx::TensorProto& tensor, DType dtype, const Shape& shape, std::string* raw,
-                      ExternalData& external, const std::string& label) {
-  TensorData data;
-  if (tensor.data_location() == onnx::TensorProto::EXTERNAL) {
-    data = external.Read(tensor, dtype, shape, label);
+/// The elements that the message itself has. `raw`: where those of raw_data may be taken from; null: they are
+/// copied. They have this dtype.
+TensorData ReadStored(const onnx::TensorProto& tensor, const FileForm& form, std::string* raw,
+                      const std::string& label) {
+  const auto& [dtype, shape] = form;
+  const int64_t bytes = ElementBytes(dtype, shape.elements());
+  const int64_t stored = StoredBytes(tensor, dtype);
+  if (stored != bytes) WrongSize(label, shape, dtype, bytes, stored, "bytes");
+  if (raw != nullptr && raw->size() >= kTakenBytes)
+    return TensorData(dtype, shape, std::make_unique<std::string>(std::move(*raw)));
+  TensorData data(dtype, shape);
+  if (tensor.has_raw_data()) {
+    std::memcpy(data.mutable_data(), tensor.raw_data().data(), data.size_bytes());
   } else {
-    const int64_t bytes = ElementBytes(dtype, shape.elements());
-    const int64_t stored = StoredBytes(tensor, dtype);
-    if (stored != bytes) WrongSize(label, shape, dtype, bytes, stored, "bytes");
-    const bool taken = raw != nullptr && raw->size() >= kTakenBytes;
-    data = taken ? TensorData(dtype, shape, std::make_unique<std::string>(std::move(*raw)))
-                 : TensorData(dtype, shape);
-    if (taken) {
-      // The elements are there.
-    } else if (tensor.has_raw_data()) {
-      std::memcpy(data.mutable_data(), tensor.raw_data().data(), data.size_bytes());
-    } else {
-      ReadTypedField(tensor, data, label);
-    }
-  }
-  if (DTypeBits(dtype) == 4 && shape.elements() % 2 != 0)  // The last byte is half empty.
-    static_cast<uint8_t*>(data.mutable_data())[data.size_bytes() - 1] &= 0x0F;
-  if (dtype == DType::kBool) {
-    auto* flags = static_cast<uint8_t*>(data.mutable_data());
-    std::transform(flags, flags + data.elements(), flags,
-                   [](uint8_t flag) { return static_cast<uint8_t>(flag != 0); });
+    ReadTypedField(tensor, data, label);
   }
   return data;
 }
@@ -184,6 +172,31 @@ TensorData Widened(const OnnxType& type, const uint8_t* bytes, const Shape& shap
   return data;
 }
 
+FileForm FormInFile(const OnnxType& type, const Shape& shape) {
+  if (type.widen == nullptr) return {type.constant, shape};
+  const DType unit = type.bits == 16 ? DType::kU16 : DType::kU8;
+  const int64_t per_unit = DTypeBits(unit) / type.bits;
+  return {unit, Shape{shape.elements() / per_unit + (shape.elements() % per_unit == 0 ? 0 : 1)}};
+}
+
+/// What stands for the elements of the file.
+TensorData Finished(const OnnxType& type, TensorData stored, const Shape& shape) {
+  if (type.widen != nullptr) {
+    const auto* bytes = static_cast<const uint8_t*>(stored.data());
+    if (type.dtype == DType::kF32) return Widened<float>(type, bytes, shape);
+    if (type.dtype == DType::kI8) return Widened<int8_t>(type, bytes, shape);
+    return Widened<uint8_t>(type, bytes, shape);
+  }
+  if (DTypeBits(type.constant) == 4 && shape.elements() % 2 != 0)  // The last byte is half empty.
+    static_cast<uint8_t*>(stored.mutable_data())[stored.size_bytes() - 1] &= 0x0F;
+  if (type.constant == DType::kBool) {
+    auto* flags = static_cast<uint8_t*>(stored.mutable_data());
+    std::transform(flags, flags + stored.elements(), flags,
+                   [](uint8_t flag) { return static_cast<uint8_t>(flag != 0); });
+  }
+  return stored;
+}
+
 TensorData Read(const onnx::TensorProto& tensor, std::string* raw, ExternalData& external,
                 const std::string& label) {
   const OnnxType* type = FindOnnxType(tensor.data_type());
@@ -197,18 +210,24 @@ TensorData Read(const onnx::TensorProto& tensor, std::string* raw, ExternalData&
     Throw(StatusCode::kUnsupported, "tensor '{}' is stored in segments, which is not supported", label);
   }
   const Shape shape = ReadShape(tensor, type->dtype, label);
-  if (type->widen == nullptr) return ReadStored(tensor, type->constant, shape, raw, external, label);
-  const DType unit = type->bits == 16 ? DType::kU16 : DType::kU8;
-  const int64_t per_unit = DTypeBits(unit) / type->bits;
-  const Shape units{shape.elements() / per_unit + (shape.elements() % per_unit == 0 ? 0 : 1)};
-  const TensorData codes = ReadStored(tensor, unit, units, nullptr, external, label);
-  const auto* bytes = static_cast<const uint8_t*>(codes.data());
-  if (type->dtype == DType::kF32) return Widened<float>(*type, bytes, shape);
-  if (type->dtype == DType::kI8) return Widened<int8_t>(*type, bytes, shape);
-  return Widened<uint8_t>(*type, bytes, shape);
+  const FileForm form = FormInFile(*type, shape);
+  const auto finish = [&](TensorData stored) { return Finished(*type, std::move(stored), shape); };
+  if (tensor.data_location() == onnx::TensorProto::EXTERNAL)
+    return external.Read(tensor, shape, form, label, finish);
+  return finish(ReadStored(tensor, form, type->widen == nullptr ? raw : nullptr, label));
 }
 
 }  // namespace
+
+size_t ImportedBytes(const onnx::TensorProto& tensor) {
+  const size_t message = tensor.ByteSizeLong();
+  const OnnxType* type = FindOnnxType(tensor.data_type());
+  if (type == nullptr || type->dtype == DType::kInvalid) return message;
+  auto elements = static_cast<size_t>(StoredBytes(tensor, FormInFile(*type, Shape()).dtype));
+  if (type->widen != nullptr)
+    elements = elements * static_cast<size_t>(DTypeBits(type->dtype)) / static_cast<size_t>(type->bits);
+  return std::max(message, elements);
+}
 
 TensorData ReadTensor(const onnx::TensorProto& tensor, ExternalData& external, const std::string& label) {
   return Read(tensor, nullptr, external, label);

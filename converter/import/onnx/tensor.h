@@ -1,6 +1,7 @@
 /// TensorProto as constant tensors.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "graph/graph.h"
@@ -19,6 +20,10 @@ TensorData TakeTensor(onnx::TensorProto& tensor, ExternalData& external, const s
 
 /// Of a tensor by itself, which has no folder and no external data.
 TensorData ReadTensor(const onnx::TensorProto& tensor, const std::string& label);
+
+/// The bytes of the message, or of what ReadTensor() makes of the elements in it where these are more:
+/// compact numbers become many times as many.
+size_t ImportedBytes(const onnx::TensorProto& tensor);
 
 /// Reads a message from a file, whose bytes are never in memory beside it. Throws Error: kIo, kInvalidModel
 /// above the 2 GiB that protobuf can read, and where the content is none: "PATH: {}", `what` with its size.

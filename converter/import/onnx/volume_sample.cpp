@@ -1,6 +1,5 @@
-// A volume [D, H, W] is an image of D * H rows. A point lies between two planes and two rows of each, so up
-// to four rows of that image are sampled, each exactly on a row, and summed up by their weights. Positions
-// are f64, in which rows come out exact.
+// A point lies between two planes, two rows and two columns, so up to eight elements are gathered and summed
+// up by their weights. Positions are f64, in which indices come out exact.
 #include "import/onnx/volume_sample.h"
 
 #include "import/onnx/nhwc.h"
@@ -24,9 +23,9 @@ struct Maths {
   }
 };
 
-/// A position on one axis that takes part with a weight.
+/// An index on one axis that takes part with a weight.
 struct Tap {
-  ValueId position = kNoValue;
+  ValueId index = kNoValue;
   ValueId weight = kNoValue;
 };
 
@@ -59,9 +58,10 @@ std::vector<Tap> TapsOf(const Maths& m, ValueId coordinate, ValueId extent, cons
     taps = {{below, m.Of(OpCode::kSub, m.Number(1), fraction)}, {m.By(OpCode::kAdd, below, 1), fraction}};
   }
   for (Tap& tap : taps) {
-    const ValueId clipped = m.Clip(tap.position, extent);
-    const ValueId inside = m.b.Emit("inside", OpCode::kEqual, {clipped, tap.position});
-    tap = {clipped, m.Of(OpCode::kMul, m.b.CastTo("inside_f64", inside, DType::kF64), tap.weight)};
+    const ValueId clipped = m.Clip(tap.index, extent);
+    const ValueId inside = m.b.Emit("inside", OpCode::kEqual, {clipped, tap.index});
+    tap = {m.b.CastTo("index", clipped, DType::kI64),
+           m.Of(OpCode::kMul, m.b.CastTo("inside_f64", inside, DType::kF64), tap.weight)};
   }
   return taps;
 }
@@ -71,52 +71,35 @@ std::vector<Tap> TapsOf(const Maths& m, ValueId coordinate, ValueId extent, cons
 ValueId VolumeSample(OnnxBuilder& b, ValueId x, ValueId grid, const GridSampleAttrs& attrs) {
   const Maths m{b};
   const DType dtype = b.DTypeOf(x);
-  const ValueId wide = b.CastTo("grid_f64", grid, DType::kF64);
-  const auto coordinate = [&](int64_t i) { return Pick(b, "coordinate", wide, 4, i); };
-  const auto extent = [&](int64_t axis) {
-    return b.CastTo("extent_f64", Pick(b, "extent", ExtentsOf(b, x, axis, axis + 1), 0, 0), DType::kF64);
-  };
-  const ValueId depth = extent(2);
-  const ValueId height = extent(3);
-  const ValueId rows = m.Of(OpCode::kMul, depth, height);
   const ValueId volume = ToNdhwc(b, x);
-  const ValueId image =
-      ReshapeTo(b, "rows", volume,
-                {ExtentsOf(b, volume, 0, 1), b.ConstantInts("all_rows", {-1}), ExtentsOf(b, volume, 3, 5)});
-  const ValueId last = ExtentsOf(b, grid, 3, 4);
-  const auto by_row = [&](const char* suffix, ValueId points, int64_t depth_of_last) {
-    return ReshapeTo(b, suffix, points,
-                     {ExtentsOf(b, grid, 0, 1), b.ConstantInts("all_rows", {-1}), last,
-                      b.ConstantInts("parts", {depth_of_last})});
-  };
-  const AxesAttrs behind{{4}};
-  const ValueId column = b.Emit("column", OpCode::kUnsqueeze, {coordinate(0)}, behind);
-  const std::vector<Tap> planes = TapsOf(m, coordinate(2), depth, attrs);
-  const std::vector<Tap> lines = TapsOf(m, coordinate(1), height, attrs);
+  // Infinity is as far away as anything else.
+  const ValueId near =
+      b.Emit("near", OpCode::kClamp, {b.CastTo("grid_f64", grid, DType::kF64)}, ClampAttrs{-1e15f, 1e15f});
+  std::vector<Tap> taps[3];
+  for (int64_t axis = 0; axis < 3; ++axis) {
+    const ValueId extent = Pick(b, "extent", ExtentsOf(b, x, 2 + axis, 3 + axis), 0, 0);
+    const ValueId coordinate = EmitSlice(b, "coordinate", near, 4, 2 - axis, 3 - axis);
+    taps[axis] = TapsOf(m, coordinate, b.CastTo("extent_f64", extent, DType::kF64), attrs);
+  }
+  const ValueId zero = b.Scalar("zero", dtype, 0);
   ValueId sum = kNoValue;
-  for (const Tap& plane : planes) {
-    for (const Tap& line : lines) {
-      const ValueId row = m.Of(OpCode::kAdd, m.Of(OpCode::kMul, plane.position, height), line.position);
-      const ValueId doubled = m.By(OpCode::kMul, row, 2);
-      // The inverse of what GridSample2d makes of the coordinate.
-      const ValueId part = attrs.align_corners
-                               ? m.Of(OpCode::kDiv, doubled, m.Most(m.By(OpCode::kSub, rows, 1), m.Number(1)))
-                               : m.Of(OpCode::kDiv, m.By(OpCode::kAdd, doubled, 1), rows);
-      const ValueId at = b.Emit("row", OpCode::kUnsqueeze, {m.By(OpCode::kSub, part, 1)}, behind);
-      const ValueId points =
-          by_row("points", b.Emit("pairs", OpCode::kConcat, {column, at}, AxisAttrs{4}), 2);
-      const ValueId sampled = b.Emit("sampled", OpCode::kGridSample2d, {image, points}, attrs);
-      const ValueId weight =
-          b.CastTo("weight", by_row("weights", m.Of(OpCode::kMul, plane.weight, line.weight), 1), dtype);
-      const ValueId zero = b.Scalar("zero", dtype, 0);
-      const ValueId weighted = b.Emit("weighted", OpCode::kMul, {sampled, weight}, ClampAttrs{});
-      // A row without weight must not turn an infinity into a NaN.
-      const ValueId none = b.Emit("without_weight", OpCode::kEqual, {weight, zero});
-      const ValueId term = b.Emit("term", OpCode::kWhere, {none, zero, weighted});
-      sum = sum == kNoValue ? term : b.Emit("sum", OpCode::kAdd, {sum, term}, ClampAttrs{});
+  for (const Tap& plane : taps[0]) {
+    for (const Tap& row : taps[1]) {
+      const ValueId of_row = m.Of(OpCode::kMul, plane.weight, row.weight);
+      for (const Tap& column : taps[2]) {
+        const ValueId place =
+            b.Emit("place", OpCode::kConcat, {plane.index, row.index, column.index}, AxisAttrs{4});
+        const ValueId element = b.Emit("element", OpCode::kGatherND, {volume, place}, GatherNDAttrs{1});
+        const ValueId weight = b.CastTo("weight", m.Of(OpCode::kMul, of_row, column.weight), dtype);
+        // An element without weight must not turn an infinity into a NaN.
+        const ValueId none = b.Emit("without_weight", OpCode::kEqual, {weight, zero});
+        const ValueId term =
+            b.Emit("term", OpCode::kWhere, {none, zero, EmitMul(b, "weighted", element, weight)});
+        sum = sum == kNoValue ? term : EmitAdd(b, "sum", sum, term);
+      }
     }
   }
-  return ReshapeTo(b, "sampled_volume", sum, {ExtentsOf(b, grid, 0, 4), ExtentsOf(b, x, 1, 2)});
+  return sum;
 }
 
 }  // namespace skiff

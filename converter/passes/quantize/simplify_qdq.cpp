@@ -47,6 +47,10 @@ bool SimplifyQuantize(Graph& graph, NodeId id) {
   if (codes == kNoValue) return false;
   if (SameType(graph, codes, graph.node(id).outputs[0]))
     return Bypass(graph, id, codes, "removed: it rounds to what it was");
+  // Delegates have no Requantize of 16 bits.
+  if (DTypeBits(graph.value(codes).dtype) == 16 ||
+      DTypeBits(graph.value(graph.node(id).outputs[0]).dtype) == 16)
+    return false;
   Become(graph, id, OpCode::kRequantize, {codes});
   return true;
 }

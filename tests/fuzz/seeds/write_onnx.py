@@ -18,6 +18,7 @@ except ImportError as missing:  # --help does without.
 
 ML, MICROSOFT = "ai.onnx.ml", "com.microsoft"
 F, U8, I8, I32, I64 = numpy.float32, numpy.uint8, numpy.int8, numpy.int32, numpy.int64
+U4 = helper.tensor_dtype_to_np_dtype(TensorProto.UINT4)
 
 
 class X:
@@ -87,6 +88,8 @@ NODES = {
         ("CDist", "y", (X(2, 3), X(4, 3)), dict(metric="euclidean")),
         ("DequantizeLinear", "y", (X(2, 4, dtype=U8), scale(), zero()), {}),
         ("DynamicQuantizeMatMul", "y", (X(2, 4), W(4, 3, dtype=U8), scale(), zero(), W(3)), {}),
+        ("DynamicQuantizeLSTM", "yz", (X(2, 1, 3), W(1, 3, 8, dtype=I8), W(1, 2, 8, dtype=I8), *5 * (None,), scale(), zero(dtype=I8),
+                                       scale(), zero(dtype=I8)), dict(hidden_size=2)),
         ("EmbedLayerNormalization", "yz", (X(1, 3, dtype=I32), X(1, 3, dtype=I32), W(5, 4), W(3, 4), W(2, 4), W(4), W(4),
                                            X(1, 3, dtype=I32)), dict(epsilon=1e-5)),
         ("FastGelu", "y", (X(2, 4), W(4)), {}),
@@ -94,6 +97,7 @@ NODES = {
         ("FusedGemm", "y", (X(2, 4), W(3, 4), W(3)), dict(activation="Relu", transB=1)),
         ("FusedMatMul", "y", (X(2, 4), X(3, 4)), dict(transB=1, alpha=0.5)),
         ("FusedMatMulActivation", "y", (X(2, 4), W(4, 3)), dict(activation="Sigmoid")),
+        ("GatherBlockQuantized", "y", (W(2, 3, dtype=U4), X(2, dtype=I64), W(2, 2)), dict(block_size=2)),
         ("Gelu", "y", (X(2, 4),), {}),
         ("MatMulIntegerToFloat", "y", (X(2, 4, dtype=U8), W(4, 3, dtype=I8), scale(), W(3), zero(), W(3, dtype=I8), W(3)), {}),
         ("MatMulNBits", "y", (X(2, 32), W(3, 2, 8, dtype=U8), W(6), W(3, dtype=U8)), dict(K=32, N=3, bits=4, block_size=16)),

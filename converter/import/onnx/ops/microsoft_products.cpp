@@ -112,14 +112,14 @@ class BlockedWeights {
       const uint8_t* from = packed.as<uint8_t>() + row * blocks_ * BytesOf(block_);
       for (int64_t k = 0; k < k_; ++k) Pack(to, row * k_ + k, Unpack(from, k, bits_));
     }
-    const std::vector<double> numbers = Scales().ToDoubles();
-    if (static_cast<int64_t>(numbers.size()) != n_ * blocks_)
-      b_.Invalid("there are {} scales; {} were expected", numbers.size(), n_ * blocks_);
-    const QuantizationPtr blocks =
-        PerAxis(1, std::vector<float>(numbers.begin(), numbers.end()), ZeroPoints(), block_);
-    if (const char* defect = QuantizationDefect(*blocks, codes.dtype(), codes.shape()))
-      OnnxBuilder::Unsupported("has weights that cannot be quantised as they say: {}", defect);
-    return b_.Emit("b", OpCode::kDequantize, {b_.Constant("b_quantized", codes.Quantized(blocks))});
+    const std::vector<float> scales = Factors(2, "scales");
+    if (b_.HasInput(3) && IsFloat(b_.DTypeOf(b_.Input(3)))) return b_.Constant("b", Reals(codes, scales));
+    const QuantizationPtr blocks = PerAxis(1, scales, ZeroPoints(), block_);
+    const std::optional<TensorData> quantized = QuantizedConstant(codes, blocks);
+    if (!quantized)
+      OnnxBuilder::Unsupported("has weights that cannot be quantised as they say: {}",
+                               QuantizationDefect(*blocks, codes.dtype(), codes.shape()));
+    return b_.Emit("b", OpCode::kDequantize, {b_.Constant("b_quantized", *quantized)});
   }
 
  private:
@@ -143,10 +143,28 @@ class BlockedWeights {
     return *data;
   }
 
-  TensorData Scales() const {
-    const TensorData* data = b_.ConstantOf(b_.Input(2));
-    if (data == nullptr) OnnxBuilder::Unsupported("computes its scales; export them as constants");
-    return *data;
+  /// One for each block.
+  std::vector<float> Factors(size_t input, const char* what) const {
+    const TensorData* data = b_.ConstantOf(b_.Input(input));
+    if (data == nullptr) OnnxBuilder::Unsupported("computes its {}; export them as constants", what);
+    if (data->elements() != n_ * blocks_)
+      b_.Invalid("there are {} {}; {} were expected", data->elements(), what, n_ * blocks_);
+    const std::vector<double> numbers = data->ToDoubles();
+    return {numbers.begin(), numbers.end()};
+  }
+
+  /// Zero points that are no integers are none that quantised values have.
+  TensorData Reals(const TensorData& codes, const std::vector<float>& scales) const {
+    const std::vector<float> zeros = Factors(3, "zero points");
+    b_.CheckRoom(codes.elements() * DTypeSize(DType::kF32));
+    TensorData reals(DType::kF32, codes.shape());
+    auto* to = static_cast<float*>(reals.mutable_data());
+    for (int64_t i = 0; i < codes.elements(); ++i) {
+      const auto block = static_cast<size_t>(i / k_ * blocks_ + i % k_ / block_);
+      const auto code = static_cast<float>(Unpack(codes.as<uint8_t>(), i, bits_));
+      to[i] = (code - zeros[block]) * scales[block];
+    }
+    return reals;
   }
 
   std::vector<int32_t> ZeroPoints() const {

@@ -65,9 +65,57 @@ void BuildConcat(OnnxBuilder& b) {
   OutputCodes(b, b.Emit("joined", OpCode::kConcat, std::move(parts), AxisAttrs{b.RequiredInt("axis")}), 2, 0);
 }
 
+/// A factor of each direction and column of weights [directions, n, columns], which lies as they do.
+ValueId OfColumns(OnnxBuilder& b, const std::string& suffix, ValueId factor) {
+  if (factor == kNoValue || !b.HasRank(factor, 2)) return factor;
+  const std::optional<TensorData> known = b.KnownValueOf(factor);
+  if (!known) OnnxBuilder::Unsupported("computes the scales of its weights; export them as constants");
+  const Shape shape{known->shape()[0], 1, known->shape()[1]};
+  return b.Constant(suffix.c_str(), known->Reshaped(shape));
+}
+
+/// Weights [directions, columns, n] of what lies transposed, with one scale, one for each direction or one
+/// for each column of each.
+ValueId RecurrentWeights(OnnxBuilder& b, const std::string& suffix, size_t codes, size_t scale) {
+  const ValueId weights = b.Input(codes);
+  if (!b.HasRank(weights, 3)) b.Invalid("input {} has rank {}; 3 was expected", codes, b.RankOf(weights));
+  OnnxQuantization from{OfColumns(b, suffix + "_scales", b.Input(scale)),
+                        OfColumns(b, suffix + "_zero_points", b.OptionalInput(scale + 1)), 0};
+  const std::optional<int64_t> rows = b.ExtentOf(weights, 1);
+  // Those of several directions are blocks of all rows.
+  if (b.HasRank(from.scale, 3) && b.ExtentOf(weights, 0) != 1 && rows && *rows > 0) {
+    from.axis = 1;
+    from.block = *rows;
+  }
+  return EmitTranspose(b, suffix.c_str(), EmitReal(b, (suffix + "_real").c_str(), weights, from), {0, 2, 1});
+}
+
+/// An LSTM whose weights are integers. ONNX Runtime rounds what it multiplies them by, too.
+void BuildDynamicQuantizeLstm(OnnxBuilder& b) {
+  std::vector<ValueId> inputs = {b.Input(0), RecurrentWeights(b, "weights", 1, 8),
+                                 RecurrentWeights(b, "recurrence", 2, 10)};
+  for (size_t i = 3; i < 8; ++i) inputs.push_back(b.OptionalInput(i));
+  EmitOnnx(b, nullptr, "LSTM", kNewestOnnxOpset, std::move(inputs), NodeAttributes(b));
+}
+
+/// Inputs: integers in blocks, indices, scales, zero points.
+void BuildGatherBlockQuantized(OnnxBuilder& b) {
+  const TensorData* data = b.ConstantOf(b.Input(0));
+  if (data == nullptr || DTypeBits(data->dtype()) != 4)
+    OnnxBuilder::Unsupported("has data that are no constant of int4 or uint4");
+  const OnnxQuantization from{b.Input(2), b.OptionalInput(3), b.Int("quantize_axis", 1),
+                              b.Int("block_size", 128)};
+  if (from.block < 1) b.Invalid("attribute 'block_size' is {}; at least 1 was expected", from.block);
+  const ValueId real = EmitReal(b, "real", b.Input(0), from, b.DTypeOf(b.Input(2)));
+  EmitOnnx(b, nullptr, "Gather", kNewestOnnxOpset, {real, b.Input(1)},
+           {OnnxAttribute("axis", b.Int("gather_axis", 0))});
+}
+
 constexpr OnnxOp kRows[] = {
     {"QuantizeLinear", 1, kAnyOpset, BuildQuantizeLinear},
     {"DequantizeLinear", 1, kAnyOpset, BuildDequantizeLinear},
+    {"DynamicQuantizeLSTM", 1, kAnyOpset, BuildDynamicQuantizeLstm},
+    {"GatherBlockQuantized", 1, kAnyOpset, BuildGatherBlockQuantized},
     {"QLinearConv", 1, kAnyOpset, BuildQLinearConv},
     {"QLinearAdd", 1, kAnyOpset, BuildOfTwo, OpCode::kAdd},
     {"QLinearMul", 1, kAnyOpset, BuildOfTwo, OpCode::kMul},

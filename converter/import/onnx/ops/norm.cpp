@@ -1,5 +1,7 @@
 // ONNX rows: normalisations. Those that have no operator of their own are written the way
 // recognize-composites reads LayerNorm.
+#include <algorithm>
+
 #include "import/emit.h"
 #include "import/onnx/ops.h"
 #include "ops/op_codes.h"
@@ -9,18 +11,6 @@ namespace {
 
 constexpr int64_t kOldest = kOldestOnnxOpset;
 constexpr int64_t kNewest = kNewestOnnxOpset;
-
-void BuildBatchNormalization(OnnxBuilder& b) {
-  if (b.Flag("training_mode") || (b.opset() < 7 && !b.Flag("is_test"))) {
-    b.Unsupported("is in training mode; export the model for inference (model.eval())");
-  }
-  if (b.opset() < 9 && !b.Flag("spatial", true)) b.Unsupported("has spatial = 0 (statistics per element)");
-  const DType dtype = b.DTypeOf(b.Input(0));
-  const char* names[] = {"", "scale", "bias", "mean", "variance"};
-  std::vector<ValueId> inputs = {b.Input(0)};
-  for (size_t i = 1; i < 5; ++i) inputs.push_back(b.CastTo(names[i], b.Input(i), dtype));
-  b.Output(OpCode::kBatchNorm, std::move(inputs), NormAttrs{1, b.Float("epsilon", 1e-5f)});
-}
 
 /// Axes first, first + 1, ... of a tensor, kept as 1.
 ReduceAttrs AxesFrom(int first, int rank) {
@@ -50,6 +40,44 @@ Moments EmitMoments(OnnxBuilder& b, ValueId x, const ReduceAttrs& axes) {
   m.centred = EmitSub(b, "centred", x, m.mean);
   m.deviation = EmitRootMeanSquare(b, m.centred, axes);
   return m;
+}
+
+/// By the mean and the variance of the batch itself: nets that standardise their weights do so at inference.
+void BuildBatchStatistics(OnnxBuilder& b) {
+  if (b.OutputUsed(1) || b.OutputUsed(2))
+    b.Unsupported("is in training mode, and its running statistics are used; export the model for inference");
+  const ValueId x = b.Input(0);
+  ReduceAttrs axes = AxesFrom(0, std::min(b.RankOf(x), 1));
+  Ints behind_channels;
+  for (int axis = 2; axis < b.RankOf(x); ++axis) {
+    axes.axes[axes.axes.size++] = axis;
+    behind_channels[behind_channels.size++] = axis - 1;
+  }
+  const auto per_channel = [&](const char* name, size_t input) {
+    return EmitUnsqueeze(b, name, b.CastTo(name, b.Input(input), b.DTypeOf(x)), behind_channels);
+  };
+  const Moments m = EmitMoments(b, x, axes);
+  const ValueId normal = EmitDiv(b, "normal", m.centred, m.deviation);
+  const ValueId scaled = EmitMul(b, "scaled", normal, per_channel("scale", 1));
+  b.Output(OpCode::kAdd, {scaled, per_channel("bias", 2)}, ClampAttrs{});
+}
+
+void BuildBatchNormalization(OnnxBuilder& b) {
+  if (b.Flag("training_mode")) return BuildBatchStatistics(b);
+  if (b.opset() < 7 && !b.Flag("is_test"))
+    b.Unsupported("is in training mode; export the model for inference (model.eval())");
+  if (b.opset() < 9 && !b.Flag("spatial", true)) b.Unsupported("has spatial = 0 (statistics per element)");
+  const ValueId x = b.Input(0);
+  const DType dtype = b.DTypeOf(x);
+  const NormAttrs attrs{1, b.Float("epsilon", 1e-5f)};
+  const char* names[] = {"", "scale", "bias", "mean", "variance"};
+  std::vector<ValueId> inputs = {x};
+  for (size_t i = 1; i < 5; ++i) inputs.push_back(b.CastTo(names[i], b.Input(i), dtype));
+  if (!b.HasRank(x, 1)) return b.Output(OpCode::kBatchNorm, std::move(inputs), attrs);
+  // A batch alone has one channel.
+  inputs[0] = EmitUnsqueeze(b, "channel", x, {1});
+  b.Output(OpCode::kSqueeze, {b.Emit("normal", OpCode::kBatchNorm, std::move(inputs), attrs)},
+           AxesAttrs{{1}});
 }
 
 /// The dtype in which statistics are computed: what stash_type says, unless the input has more digits.

@@ -1,7 +1,10 @@
 // ONNX rows: operators that take images apart into patches, or put them together.
 #include <algorithm>
+#include <map>
 
+#include "import/emit.h"
 #include "import/onnx/convolution.h"
+#include "import/onnx/nested.h"
 #include "import/onnx/nhwc.h"
 #include "import/onnx/ops.h"
 #include "ops/op_codes.h"
@@ -11,19 +14,48 @@ namespace {
 
 constexpr int64_t kNewest = kNewestOnnxOpset;
 
-/// Weights [taps, 1, block] that put element t of a patch at place t.
-TensorData OneHotWeights(DType dtype, int64_t taps, const std::vector<int64_t>& block) {
-  std::vector<double> weights(static_cast<size_t>(taps * taps), 0.0);
-  for (int64_t i = 0; i < taps; ++i) weights[static_cast<size_t>(i * taps + i)] = 1.0;
-  std::vector<int64_t> extents = {taps, 1};
-  extents.insert(extents.end(), block.begin(), block.end());
-  return MakeConstant(dtype, Shape(extents.data(), static_cast<int>(extents.size())), weights);
+/// Patches along one axis of an image.
+struct PatchAxis {
+  WindowAxis window;
+  int64_t image = 0;
+  int64_t patches = 0;
+};
+
+/// x [N, C, taps, ..., patches, ...] with the taps of axis i added up where they lie in the image. Those
+/// whole strides apart meet in the same elements, the others lie between these. Pads and sums do without
+/// products: 0 times an infinity would be NaN.
+ValueId FoldAxis(OnnxBuilder& b, ValueId x, const std::vector<PatchAxis>& axes, size_t i) {
+  const auto& [window, image, patches] = axes[i];
+  const auto at = static_cast<int64_t>(1 + axes.size());  // Where the patches are, without the taps.
+  const int64_t stride = patches == 1 ? 1 : window.stride;
+  const int64_t last = (window.Span() - 1) / stride;
+  std::map<int64_t, ValueId> phases;  // By the place in a stride.
+  for (int64_t tap = 0; tap < window.kernel; ++tap) {
+    const int64_t place = tap * window.dilation;
+    const ValueId placed =
+        PadAxis(b, "placed", Pick(b, "tap", x, 2, tap), at, place / stride, last - place / stride);
+    const auto [phase, fresh] = phases.try_emplace(place % stride, placed);
+    if (!fresh) phase->second = EmitAdd(b, "sum", phase->second, placed);
+  }
+  std::vector<ValueId> parts;
+  for (auto phase = phases.begin(); phase != phases.end(); ++phase) {
+    const auto next = std::next(phase);
+    const int64_t end = next == phases.end() ? stride : next->first;
+    parts.push_back(PadAxis(b, "phase", EmitUnsqueeze(b, "apart", phase->second, {at + 1}), at + 1, 0,
+                            end - phase->first - 1));
+  }
+  const int64_t length = (patches + last) * stride;
+  std::vector<int64_t> extents(static_cast<size_t>(at), 0);
+  extents.push_back(length);
+  for (size_t behind = i + 1; behind < axes.size(); ++behind) extents.push_back(axes[behind].patches);
+  const ValueId strides = b.Emit("strides", OpCode::kConcat, std::move(parts), AxisAttrs{at + 1});
+  return PadAxis(b, "folded", EmitReshape(b, "joined", strides, extents), at, -window.pad_begin,
+                 image + window.pad_begin - length);
 }
 
-/// Col2Im: columns [N, C * taps, patches] summed up in images [N, C, image], which is a transposed
-/// convolution of every channel with one-hot weights.
+/// Col2Im: columns [N, C * taps, patches] summed up in images [N, C, image], axis by axis.
 void BuildCol2Im(OnnxBuilder& b) {
-  const ValueId x = b.Input(0);
+  if (b.DTypeOf(b.Input(0)) == DType::kF16) return BuildAs(b, DType::kF32, BuildCol2Im);
   const std::vector<int64_t> image = b.ConstantInts(1, "image_shape");
   const std::vector<int64_t> block = b.ConstantInts(2, "block_shape");
   const auto rank = static_cast<int>(image.size());
@@ -34,37 +66,30 @@ void BuildCol2Im(OnnxBuilder& b) {
   b.CheckRange("image_shape", b.ToInts(image, "image_shape"), 1);
   b.CheckRange("block_shape", b.ToInts(block, "block_shape"), 1);
   const WindowAttributes given = b.Window(rank);
-  TransposedWindow window;
-  window.spatial_rank = rank;
-  window.axes[0].window = given.depth;
-  for (int i = 0; i < 2; ++i) {
-    window.axes[1 + i].window = {1, given.strides[i], given.dilations[i], given.pads[i], given.pads[2 + i]};
-  }
   constexpr int64_t kMostTaps = 1024;
   int64_t taps = 1;
-  std::vector<int64_t> patches;
+  std::vector<PatchAxis> axes;
+  std::vector<int64_t> columns = {0, -1};
+  columns.insert(columns.end(), block.begin(), block.end());
   for (size_t i = 0; i < block.size(); ++i) {
-    TransposedAxis& axis = window.axes[3 - block.size() + i];
+    const int place = 2 - rank + static_cast<int>(i);  // -1: the depth.
+    PatchAxis axis{given.depth, image[i]};
+    if (place >= 0) {
+      axis.window = {1, given.strides[place], given.dilations[place], given.pads[place],
+                     given.pads[2 + place]};
+    }
     axis.window.kernel = block[i];
     taps *= std::min(block[i], kMostTaps + 1);
     if (taps > kMostTaps) b.Unsupported("has more than {} elements in a block", kMostTaps);
     const int64_t room = image[i] + axis.window.pad_begin + axis.window.pad_end - axis.window.Span();
     if (room < 0) b.Invalid("the padded image is smaller than the block on axis {}", i);
-    patches.push_back(room / axis.window.stride + 1);
-    axis.output_pad = room % axis.window.stride;
+    axis.patches = room / axis.window.stride + 1;
+    columns.push_back(axis.patches);
+    axes.push_back(axis);
   }
-  std::vector<int64_t> grid = {-1, taps};
-  grid.insert(grid.end(), patches.begin(), patches.end());
-  const ValueId columns =
-      b.Emit("columns", OpCode::kReshape, {x, b.ConstantInts("columns_shape", grid)}, ReshapeAttrs{});
-  b.CheckRoom(taps * taps * DTypeSize(b.DTypeOf(x)));
-  const ValueId weights = b.Constant("one_hot", OneHotWeights(b.DTypeOf(x), taps, block));
-  const ValueId y = TransposedConvolution(b, columns, weights, kNoValue, window, 1);
-  std::vector<int64_t> rest = {-1};
-  rest.insert(rest.end(), image.begin(), image.end());
-  const ValueId shape =
-      b.Emit("shape", OpCode::kConcat, {ExtentsOf(b, x, 0, 1), b.ConstantInts("rest", rest)}, AxisAttrs{0});
-  b.Output(OpCode::kReshape, {y, shape}, ReshapeAttrs{});
+  ValueId y = EmitReshape(b, "columns", b.Input(0), columns);
+  for (size_t i = 0; i < axes.size(); ++i) y = FoldAxis(b, y, axes, i);
+  b.Output(OpCode::kIdentity, {y});
 }
 
 /// start, start + step, ... for every index below a computed extent, as f32.

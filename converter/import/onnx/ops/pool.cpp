@@ -43,15 +43,14 @@ PoolWindow ReadWindow(OnnxBuilder& b) {
   return pool;
 }
 
-/// [N, D, H, W, C] as [N, D, H * W, C].
-ValueId FlattenPlanes(OnnxBuilder& b, ValueId volume) {
-  return ReshapeTo(b, "columns", volume,
-                   {ExtentsOf(b, volume, 0, 2), b.ConstantInts("plane", {-1}), ExtentsOf(b, volume, 4, 5)});
+/// [N, D, H, W, C] as images [N, D, H * W, C], and pooled ones as a volume again.
+ValueId ColumnsOf(OnnxBuilder& b, ValueId volume) {
+  return ReshapeToExtents(
+      b, "columns", volume,
+      {ExtentsOf(b, volume, 0, 2), ProductOf(b, volume, 2, 4), ExtentsOf(b, volume, 4, 5)});
 }
-
-/// The inverse, with the planes of `like`.
-ValueId UnflattenPlanes(OnnxBuilder& b, ValueId columns, ValueId like) {
-  return ReshapeTo(b, "pooled", columns, {ExtentsOf(b, columns, 0, 2), ExtentsOf(b, like, 2, 5)});
+ValueId FromColumns(OnnxBuilder& b, ValueId columns, ValueId volume) {
+  return ReshapeToExtents(b, "pooled", columns, {ExtentsOf(b, columns, 0, 2), ExtentsOf(b, volume, 2, 5)});
 }
 
 /// ONNX layout in, channels behind out.
@@ -59,8 +58,8 @@ ValueId Pool(OnnxBuilder& b, OpCode op, ValueId x, const PoolWindow& pool) {
   if (pool.spatial_rank != 3) return b.Emit("pool", op, {ToNhwc(b, x, pool.spatial_rank)}, pool.plane);
   x = ToNdhwc(b, x);
   const ValueId planes = UnfoldDepth(b, b.Emit("plane_pool", op, {FoldDepth(b, x)}, pool.plane), x);
-  const ValueId y = b.Emit("depth_pool", op, {FlattenPlanes(b, planes)}, pool.depth);
-  return UnflattenPlanes(b, y, planes);
+  const ValueId y = b.Emit("depth_pool", op, {ColumnsOf(b, planes)}, pool.depth);
+  return FromColumns(b, y, planes);
 }
 
 ValueId ChannelsInFront(OnnxBuilder& b, ValueId y, int spatial_rank) {
@@ -111,11 +110,11 @@ ValueId VolumeIndices(OnnxBuilder& b, ValueId input, const PoolWindow& pool) {
   const ValueId planes = UnfoldDepth(b, b.Emit("plane_pool", OpCode::kMaxPool2d, {folded}, pool.plane), x);
   const ValueId in_planes =
       UnfoldDepth(b, b.Emit("plane_indices", OpCode::kMaxPool2dIndices, {folded}, pool.plane), x);
-  const ValueId columns = FlattenPlanes(b, planes);
+  const ValueId columns = ColumnsOf(b, planes);
   const ValueId chosen = b.Emit("depth_indices", OpCode::kMaxPool2dIndices, {columns}, pool.depth);
   // `chosen` counts the elements of [N, C, D, H' * W'].
   const ValueId all =
-      b.Emit("in_order", OpCode::kTranspose, {FlattenPlanes(b, in_planes)}, TransposeAttrs{{0, 3, 1, 2}});
+      b.Emit("in_order", OpCode::kTranspose, {ColumnsOf(b, in_planes)}, TransposeAttrs{{0, 3, 1, 2}});
   const ValueId flat = b.Emit("flat", OpCode::kReshape, {all, b.ConstantInts("all", {-1})}, ReshapeAttrs{});
   const ValueId found = b.Emit("found", OpCode::kGather, {flat, chosen}, AxisAttrs{0});
   const ValueId plane_size = Multiply(b, ExtentsOf(b, input, 3, 4), ExtentsOf(b, input, 4, 5));
@@ -123,7 +122,7 @@ ValueId VolumeIndices(OnnxBuilder& b, ValueId input, const PoolWindow& pool) {
   const ValueId start = Multiply(b, Divide(b, chosen, pooled_size).quotient, plane_size);
   const ValueId indices =
       b.Emit("indices", OpCode::kAdd, {start, Divide(b, found, plane_size).remainder}, ClampAttrs{});
-  return UnflattenPlanes(b, indices, planes);
+  return FromColumns(b, indices, planes);
 }
 
 void BuildMaxPool(OnnxBuilder& b) {

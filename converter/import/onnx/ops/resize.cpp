@@ -135,20 +135,13 @@ Plane PlaneOf(OnnxBuilder& b, const Request& request, int64_t height, int64_t wi
   return plane;
 }
 
-/// The product of the extents [start, end) as a vector of one.
-ValueId ProductOf(OnnxBuilder& b, ValueId x, int64_t start, int64_t end) {
-  if (start == end) return b.ConstantInts("one", {1});
-  const ValueId extents = ExtentsOf(b, x, start, end);
-  return end - start == 1 ? extents : b.Emit("product", OpCode::kReduceProd, {extents}, ReduceAttrs{{0}});
-}
-
 /// Resizes `axis` and, where `pair`, the next one, in [axes before, axis, next or 1, axes behind].
 ValueId ResizeNeighbours(OnnxBuilder& b, const Request& request, int64_t axis, bool pair) {
   const ValueId x = request.x;
   const int64_t rank = b.RankOf(x);
   const int64_t behind = axis + (pair ? 2 : 1);
   const ValueId next = pair ? ExtentsOf(b, x, axis + 1, axis + 2) : b.ConstantInts("one", {1});
-  const ValueId image = ReshapeTo(
+  const ValueId image = ReshapeToExtents(
       b, "image", x,
       {ProductOf(b, x, 0, axis), ExtentsOf(b, x, axis, axis + 1), next, ProductOf(b, x, behind, rank)});
   const Plane plane = PlaneOf(b, request, axis, pair ? axis + 1 : -1);
@@ -158,7 +151,7 @@ ValueId ResizeNeighbours(OnnxBuilder& b, const Request& request, int64_t axis, b
   if (axis > 0) extents.push_back(ExtentsOf(b, x, 0, axis));
   extents.push_back(ExtentsOf(b, resized, 1, pair ? 3 : 2));
   if (behind < rank) extents.push_back(ExtentsOf(b, x, behind, rank));
-  return ReshapeTo(b, "step", resized, std::move(extents));
+  return ReshapeToExtents(b, "step", resized, std::move(extents));
 }
 
 /// The next pixels where the run's scale of the axis shrinks it, else those before.

@@ -169,6 +169,10 @@ void BuildStft(OnnxBuilder& b) {
   } else {
     t.length = EmitExtent(b, "length", x, 1);
   }
+  // The columns become kernels, whose extents a convolution must know.
+  if (!b.KnownValueOf(t.length)) {
+    b.Unsupported("computes the length of its frames at run time; export the model so that it is constant");
+  }
   t.rows = t.length;
   ValueId matrix = b.Precomputed("matrix_known", EmitMatrix(b, t));
   if (window != kNoValue) {

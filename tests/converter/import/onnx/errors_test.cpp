@@ -315,6 +315,17 @@ TEST(OnnxErrors, AxesOfOldSoftmaxes) {
   }
 }
 
+TEST(OnnxErrors, FramesOfALengthGivenAtRunTime) {
+  OnnxModel model;
+  model.AddInput("x", {1, 20, 1});
+  model.AddInput("length", {}, onnx::TensorProto::INT64);
+  model.AddInts("step", {2});
+  model.AddNode("STFT", {"x", "step", "", "length"}, {"y"}, "frames");
+  model.AddOutput("y");
+  ExpectError(model, StatusCode::kUnsupported,
+              AllOf(HasSubstr("'frames'"), HasSubstr("length of its frames at run time")));
+}
+
 TEST(OnnxErrors, OutputsThatNobodyCanMake) {
   OnnxModel model;
   model.AddInput("x", {1, 1});

@@ -1,6 +1,7 @@
 // External tensor data: read from the model's own folder, and from nowhere else.
 #include <gmock/gmock.h>
 
+#include <map>
 #include <set>
 
 #include "tests/converter/import/onnx/model.h"
@@ -129,6 +130,89 @@ TEST(OnnxExternalData, TensorsMayOverlapWithinReason) {
   EXPECT_EQ(addresses.size(), 1u);
   EXPECT_NO_THROW(Overlapping(16, 40).Import(place));
   ExpectError(Overlapping(100, 40), place, StatusCode::kInvalidModel, "store each tensor once");
+}
+
+/// What is free is not free for each file.
+TEST(OnnxExternalData, TensorsOfAllFilesOverlapTogether) {
+  TemporaryFolder folder;
+  for (const char* file : {"w.bin", "v.bin"}) folder.Write(file, std::string((4 << 20) + 4000, '\0'));
+  OnnxModel model = Overlapping(32, 40);
+  for (int i = 16; i < 32; ++i)
+    model.proto.mutable_graph()->mutable_initializer(i)->mutable_external_data(0)->set_value("v.bin");
+  ExpectError(model, folder.path().string(), StatusCode::kInvalidModel, "store each tensor once");
+}
+
+/// Numbers that are widened, packed, or made 0 and 1, are so once for all tensors of one type, and apart from
+/// those of others.
+TEST(OnnxExternalData, WhatIsMadeOfTheElementsIsSharedToo) {
+  TemporaryFolder folder;
+  folder.Write("w.bin", std::string(101, '\x7A'));
+  constexpr int kFloat8E4M3Fn = 17;  // The protobuf classes may be older.
+  constexpr int kFloat8E5M2 = 19;
+  constexpr int kInt4 = 22;
+  const int types[] = {kFloat8E4M3Fn, kFloat8E5M2, kInt4, onnx::TensorProto::BFLOAT16,
+                       onnx::TensorProto::BOOL};
+  OnnxModel model(21);
+  for (int i = 0; i < 50; ++i) {
+    auto* w = model.AddFloats(fmt::format("w{}", i), {i % 10 < 5 ? 25 : 1, i % 10 < 5 ? 1 : 25}, {});
+    w->set_data_type(types[i % 5]);
+    w->set_data_location(onnx::TensorProto::EXTERNAL);
+    SetExternal(w, "location", "w.bin");
+  }
+  model.AddOutput("w0");
+  const Graph graph = model.Import(folder.path().string());
+  std::map<const void*, int> tensors;
+  for (ValueId id = 0; id < graph.value_count(); ++id) {
+    const Value& value = graph.value(id);
+    ++tensors[value.constant->data()];
+    EXPECT_EQ(value.constant->dtype() == DType::kF32, value.constant->ToDoubles()[24] > 100);
+    if (value.dtype == DType::kBool) {
+      EXPECT_THAT(value.constant->ToInts(), testing::Each(1));
+    }
+    EXPECT_EQ(value.constant->shape(), value.shape());
+  }
+  EXPECT_EQ(tensors.size(), 5u);
+  for (const auto& [address, count] : tensors) EXPECT_EQ(count, 10);
+}
+
+/// Many tensors over the same bytes do not let importers make as many more constants.
+TEST(OnnxExternalData, WhatIsSharedIsInTheFileOnce) {
+  TemporaryFolder folder;
+  folder.Write("w.bin", std::string(4 << 20, '\0'));
+  OnnxModel model = Overlapping(100, 0);
+  model.AddInput("t", {3}, onnx::TensorProto::INT64);
+  for (int i = 0; i < 10; ++i) {
+    MakeLargeTable(model.AddNode("TfIdfVectorizer", {"t"}, {fmt::format("y{}", i)}));
+    model.AddOutput(fmt::format("y{}", i));
+  }
+  ExpectError(model, folder.path().string(), StatusCode::kUnsupported, "more than 256 MiB");
+}
+
+/// As caches of downloads keep models: all files in one folder, and links to them in another one.
+TEST(OnnxExternalData, LinkedModelsHaveTheFilesBesideTheirTarget) {
+  TemporaryFolder folder;
+  namespace fs = std::filesystem;
+  for (const char* made : {"blobs", "elsewhere", "snapshots", "snapshots/1"})
+    fs::create_directory(folder.path() / made);
+  folder.Write("blobs/1f", Model("w.bin").Bytes());
+  for (const char* made : {"blobs/2e", "elsewhere/2e"}) folder.Write(made, Weights());
+  const fs::path snapshot = folder.path() / "snapshots/1";
+  fs::create_symlink("../../blobs/1f", snapshot / "model.onnx");
+  fs::create_symlink("../../blobs/2e", snapshot / "w.bin");
+  const std::string linked = (snapshot / "model.onnx").string();
+  EXPECT_NO_THROW(ImportOnnx(linked));
+  const auto expect_refused = [](const std::string& model) {
+    try {
+      ImportOnnx(model);
+      ADD_FAILURE() << model;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("outside the model's folder"));
+    }
+  };
+  expect_refused(folder.Write("snapshots/1/copied.onnx", Model("w.bin").Bytes()));
+  fs::remove(snapshot / "w.bin");
+  fs::create_symlink("../../elsewhere/2e", snapshot / "w.bin");
+  expect_refused(linked);
 }
 
 }  // namespace

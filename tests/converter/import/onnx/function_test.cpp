@@ -186,6 +186,36 @@ TEST(OnnxFunctions, AttributesCountWhereTheyAreReferredTo) {
   EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("node 'call_y'"), HasSubstr("or 256 MiB")));
 }
 
+/// So have constants in the branches of a function, and codes of 4 bits as f32.
+TEST(OnnxFunctions, ConstantsOfBranchesCountAsWhatTheyBecome) {
+  constexpr int kCount = 1 << 20;
+  constexpr int kFloat4 = 23;  // Which the protobuf classes may not have yet.
+  for (const int type : {int{onnx::TensorProto::INT64}, kFloat4}) {
+    OnnxModel model;
+    model.AddInput("c", {1}, onnx::TensorProto::BOOL);
+    auto* function = AddFunction(model, "Chosen", {"c"}, {"b"});
+    onnx::NodeProto* choice = OnnxModel::Fill(function->add_node(), "If", {"c"}, {"b"}, "choice");
+    for (const char* branch : {"then_branch", "else_branch"}) {
+      onnx::GraphProto* body = AddBody(choice, branch);
+      onnx::TensorProto* constant = body->add_initializer();
+      constant->set_name("w");
+      constant->set_data_type(type);
+      constant->add_dims(kCount);
+      if (type == onnx::TensorProto::INT64) {
+        constant->mutable_int64_data()->Resize(kCount, 1);
+      } else {
+        constant->set_raw_data(std::string(kCount / 2, '\x11'));
+      }
+      body->add_output()->set_name("w");
+    }
+    for (int i = 0; i < 40; ++i) CallFunction(model, "Chosen", {"c"}, {fmt::format("y{}", i)});
+    model.AddOutput("y0");
+    const Error error = ImportError(model);
+    EXPECT_EQ(error.code(), StatusCode::kUnsupported);
+    EXPECT_THAT(error.what(), HasSubstr("or 256 MiB"));
+  }
+}
+
 /// What a function has beside its nodes costs each call something.
 TEST(OnnxFunctions, InputsAndOpsetsCountAtEachCall) {
   for (const bool opsets : {false, true}) {

@@ -22,14 +22,8 @@ TEST(OnnxLimits, ConstantsOfTheImportersAreOneBudget) {
   OnnxModel model;
   model.AddInput("x", {3}, onnx::TensorProto::INT64);
   for (int i = 0; i < 100; ++i) {
-    onnx::NodeProto* node =
-        model.AddNode("TfIdfVectorizer", {"x"}, {fmt::format("y{}", i)}, fmt::format("count{}", i));
-    SetString(node, "mode", "TF");
-    for (const char* one : {"min_gram_length", "max_gram_length"}) SetInt(node, one, 1);
-    SetInt(node, "max_skip_count", 0);
-    SetInts(node, "pool_int64s", {5});
-    SetInts(node, "ngram_counts", {0});
-    SetInts(node, "ngram_indexes", {(1 << 22) - 1});
+    MakeLargeTable(
+        model.AddNode("TfIdfVectorizer", {"x"}, {fmt::format("y{}", i)}, fmt::format("count{}", i)));
     model.AddOutput(fmt::format("y{}", i));
   }
   EXPECT_THAT(Refusal(model), AllOf(HasSubstr("(TfIdfVectorizer): it needs a constant of 32 MiB"),
@@ -50,15 +44,15 @@ TEST(OnnxLimits, ScalesOfManyResultsAreOfTheSameBudget) {
                                     HasSubstr("more than 256 MiB beside 4 times the size of the file")));
 }
 
-TEST(OnnxLimits, AColumnToImageAsksBeforeItTakesMemory) {
+TEST(OnnxLimits, TheElementsOfABlockBecomeNodes) {
   OnnxModel model(18);
-  model.AddInput("x", {1, 1024, 1}, onnx::TensorProto::DOUBLE);
-  model.AddInts("image", {32, 32});
+  model.AddInput("x", {1, 1024, 1});
+  model.AddInts("image", {1024});
   for (int i = 0; i < 50; ++i) {
     model.AddNode("Col2Im", {"x", "image", "image"}, {fmt::format("y{}", i)}, fmt::format("fold{}", i));
     model.AddOutput(fmt::format("y{}", i));
   }
-  EXPECT_THAT(Refusal(model), HasSubstr("(Col2Im): it needs a constant of 8 MiB"));
+  EXPECT_THAT(Refusal(model), HasSubstr("(Col2Im): with it the model becomes more than 131072 nodes"));
 }
 
 TEST(OnnxLimits, WhatCouldBeComputedAheadIsLeftToTheDevice) {

@@ -98,28 +98,98 @@ TEST(OnnxMicrosoft, MeansKeepTheirAxis) {
   EXPECT_THAT(RunModel(model, {{"x", Codes({2, 2}, {1, 2, 10, 20})}}).ToInts(), ElementsAre(4, 31));
 }
 
-/// [2, 3] in blocks of 2 along K: codes 1 2 | 3 - and 15 0 | 8 -.
+/// [1, 2, 3] times [2, 3] in blocks of 2 along K: codes 1 2 | 3 - and 15 0 | 8 -.
+MicrosoftModel BlocksOfFourBits(const std::vector<float>& scales, bool zeros) {
+  MicrosoftModel model;
+  model.AddInput("a", {1, 3});
+  model.AddIntegers("b", kU8, {2, 2, 1}, {0x21, 0x03, 0x0F, 0x08});
+  model.AddFloats("s", {4}, scales);
+  std::vector<std::string> inputs = {"a", "b", "s"};
+  if (zeros) inputs.emplace_back("z");
+  auto* node = model.AddMicrosoft("MatMulNBits", inputs);
+  for (const auto& [name, value] : {std::pair{"K", 3}, {"N", 2}, {"bits", 4}, {"block_size", 2}})
+    SetInt(node, name, value);
+  return model;
+}
+
+std::vector<float> TimesBlocks(const MicrosoftModel& model) {
+  return AsFloats(RunModel(model, {{"a", Floats({1, 3}, {1, 2, 3})}}));
+}
+
 TEST(OnnxMicrosoft, WeightsOfFourBitsInBlocks) {
-  for (const bool zeros : {false, true}) {
-    MicrosoftModel model;
-    model.AddInput("a", {1, 3});
-    model.AddIntegers("b", kU8, {2, 2, 1}, {0x21, 0x03, 0x0F, 0x08});
-    model.AddFloats("s", {4}, {1, 10, 0.5f, 2});
-    std::vector<std::string> inputs = {"a", "b", "s"};
-    if (zeros) {
-      model.AddIntegers("z", kU8, {2, 1}, {0x21, 0x43});
-      inputs.emplace_back("z");
+  EXPECT_THAT(TimesBlocks(BlocksOfFourBits({1, 10, 0.5f, 2}, false)),  // 8.
+              ElementsAre(-7 - 12 - 150, 3.5f - 8 + 0));
+  MicrosoftModel model = BlocksOfFourBits({1, 10, 0.5f, 2}, true);
+  model.AddIntegers("z", kU8, {2, 1}, {0x21, 0x43});  // 1 and 2, 3 and 4.
+  EXPECT_THAT(TimesBlocks(model), ElementsAre(0 + 2 + 30, 6 - 3 + 24));
+}
+
+TEST(OnnxMicrosoft, WeightsInBlocksMayHaveAnyScaleThatIsANumber) {
+  EXPECT_THAT(TimesBlocks(BlocksOfFourBits({1, -10, 0, -2}, false)), ElementsAre(-7 - 12 + 150, 0));
+  MicrosoftModel model = BlocksOfFourBits({1, -10, 0, -2}, true);
+  model.AddIntegers("z", kU8, {2, 1}, {0x21, 0x43});
+  EXPECT_THAT(TimesBlocks(model), ElementsAre(0 + 2 - 30, 0 - 24));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(ImportError(BlocksOfFourBits({1, -10, nan, 2}, false)).what(),
+              HasSubstr("a scale is not a positive number"));
+}
+
+TEST(OnnxMicrosoft, ZeroPointsOfWeightsInBlocksMayBeFloats) {
+  MicrosoftModel model = BlocksOfFourBits({1, 10, 0.5f, 2}, true);
+  model.AddFloats("z", {4}, {1.5f, 2, 3, 4});
+  EXPECT_THAT(TimesBlocks(model), ElementsAre(-0.5f + 1 + 30, 6 - 3 + 24));
+  MicrosoftModel few = BlocksOfFourBits({1, 10, 0.5f, 2}, true);
+  few.AddFloats("z", {3}, {1.5f, 2, 3});
+  EXPECT_THAT(ImportError(few).what(), HasSubstr("there are 3 zero points; 4 were expected"));
+}
+
+/// An LSTM of two directions with 1 input, 1 state and the weights 1 -2 3 -4 and 2 4 6 8, from codes or as
+/// floats.
+std::vector<float> TwoDirections(bool codes, bool of_columns) {
+  MicrosoftModel model;
+  model.AddInput("x", {2, 1, 1});
+  std::vector<std::string> inputs = {"x", "w", "r", "", "", "", "", ""};
+  if (codes) {
+    for (const std::string name : {"w", "r"}) {
+      model.AddIntegers(name, kU8, {2, 1, 4},
+                        of_columns ? std::vector<int32_t>{11, 9, 13, 8, 1, 2, 3, 4}
+                                   : std::vector<int32_t>{11, 8, 13, 6, 1, 2, 3, 4});
+      if (of_columns) {
+        model.AddFloats(name + "_s", {2, 4}, {1, 2, 1, 2, 2, 2, 2, 2});
+        model.AddIntegers(name + "_z", kU8, {2, 4}, {10, 10, 10, 10, 0, 0, 0, 0});
+      } else {
+        model.AddFloats(name + "_s", {2}, {1, 2});
+        model.AddIntegers(name + "_z", kU8, {2}, {10, 0});
+      }
     }
-    auto* node = model.AddMicrosoft("MatMulNBits", inputs);
-    for (const auto& [name, value] : {std::pair{"K", 3}, {"N", 2}, {"bits", 4}, {"block_size", 2}})
-      SetInt(node, name, value);
-    const std::vector<float> y = AsFloats(RunModel(model, {{"a", Floats({1, 3}, {1, 2, 3})}}));
-    if (zeros) {  // 1 and 2, 3 and 4.
-      EXPECT_THAT(y, ElementsAre(0 + 2 + 30, 6 - 3 + 24));
-    } else {  // 8.
-      EXPECT_THAT(y, ElementsAre(-7 - 12 - 150, 3.5f - 8 + 0));
-    }
+    for (const char* name : {"w_s", "w_z", "r_s", "r_z"}) inputs.emplace_back(name);
+  } else {
+    for (const char* name : {"w", "r"}) model.AddFloats(name, {2, 4, 1}, {1, -2, 3, -4, 2, 4, 6, 8});
   }
+  auto* node =
+      codes ? model.AddMicrosoft("DynamicQuantizeLSTM", inputs) : model.AddNode("LSTM", inputs, {"y"});
+  if (!codes) model.AddOutput("y");
+  SetInt(node, "hidden_size", 1);
+  SetString(node, "direction", "bidirectional");
+  return AsFloats(RunModel(model, {{"x", Floats({2, 1, 1}, {0.25f, -0.5f})}}));
+}
+
+TEST(OnnxMicrosoft, LstmsOfIntegersComputeOnWhatTheyStandFor) {
+  const std::vector<float> expected = TwoDirections(false, false);
+  EXPECT_EQ(expected.size(), 4u);
+  EXPECT_EQ(TwoDirections(true, false), expected);
+  EXPECT_EQ(TwoDirections(true, true), expected);
+}
+
+/// Rows 1 and 0 of [2, 3] in blocks of 2: codes 1 2 | 3 and -1 7 | -8.
+TEST(OnnxMicrosoft, RowsOfFourBitsInBlocks) {
+  MicrosoftModel model;
+  model.AddInput("at", {2}, onnx::TensorProto::INT64);
+  model.AddIntegers("w", 22, {2, 3}, {0x21, 0xF3, 0x87});
+  model.AddFloats("s", {2, 2}, {1, 10, 100, -1000});
+  SetInt(model.AddMicrosoft("GatherBlockQuantized", {"w", "at", "s"}), "block_size", 2);
+  EXPECT_THAT(AsFloats(RunModel(model, {{"at", Integers<int64_t>(DType::kI64, {2}, {-1, 0})}})),
+              ElementsAre(-100, 700, 8000, 1, 2, 30));
 }
 
 /// [1, -3] in steps of 4 / 255 around 191 is as it was; codes 5 3 | 2 4 less 3, times 0.5.

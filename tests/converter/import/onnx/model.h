@@ -118,6 +118,15 @@ inline void SetInts(onnx::NodeProto* node, const std::string& name, const std::v
   attribute->set_type(onnx::AttributeProto::INTS);
   for (int64_t value : values) attribute->add_ints(value);
 }
+/// A TfIdfVectorizer of one number, whose result has 2^22 elements: a constant of 32 MiB.
+inline void MakeLargeTable(onnx::NodeProto* node) {
+  SetString(node, "mode", "TF");
+  for (const char* one : {"min_gram_length", "max_gram_length"}) SetInt(node, one, 1);
+  SetInt(node, "max_skip_count", 0);
+  SetInts(node, "pool_int64s", {5});
+  SetInts(node, "ngram_counts", {0});
+  SetInts(node, "ngram_indexes", {(1 << 22) - 1});
+}
 inline void SetFloats(onnx::NodeProto* node, const std::string& name, const std::vector<float>& values) {
   auto* attribute = node->add_attribute();
   attribute->set_name(name);

@@ -136,13 +136,13 @@ TEST(OnnxQuantize, FactorsOfBlocksLieAsTheInputDoes) {
 
 /// A constant [2, 3] of 4 bits with these bytes, dequantised.
 std::vector<float> FromFourBits(int type, bool computed, int64_t axis, const std::vector<int64_t>& extents,
-                                int64_t block) {
+                                int64_t block, const std::vector<float>& scales = {1, 10, 100, 1000}) {
   OnnxModel model(21);
   model.AddIntegers("w", type, {2, 3}, {0x21, 0xF3, 0x87});
   if (computed) {
     model.AddInput("s", extents);
   } else {
-    model.AddFloats("s", extents, {1, 10, 100, 1000});
+    model.AddFloats("s", extents, scales);
   }
   auto* node = model.AddNode("DequantizeLinear", {"w", "s"}, {"y"});
   SetInt(node, "axis", axis);
@@ -151,7 +151,7 @@ std::vector<float> FromFourBits(int type, bool computed, int64_t axis, const std
   std::map<std::string, TensorData> inputs;
   Shape shape;
   for (const int64_t extent : extents) shape.Append(extent);
-  if (computed) inputs["s"] = Floats(shape, {1, 10, 100, 1000});
+  if (computed) inputs["s"] = Floats(shape, scales);
   return AsFloats(RunModel(model, inputs));
 }
 
@@ -160,6 +160,43 @@ TEST(OnnxQuantize, ConstantsOfFourBitsInBlocks) {
     EXPECT_THAT(FromFourBits(kI4, computed, 1, {2, 2}, 2), ElementsAre(1, 2, 30, -100, 700, -8000));
     EXPECT_THAT(FromFourBits(kU4, computed, 1, {2, 2}, 2), ElementsAre(1, 2, 30, 1500, 700, 8000));
   }
+}
+
+TEST(OnnxQuantize, ConstantsInBlocksOfScalesThatNoValueCanHave) {
+  for (const bool computed : {false, true}) {
+    EXPECT_THAT(FromFourBits(kI4, computed, 1, {2, 2}, 2, {-1, 10, 0, -1000}),
+                ElementsAre(-1, -2, 30, 0, 0, 8000));
+    EXPECT_THAT(FromFourBits(kU4, computed, 1, {2, 2}, 2, {-1, 10, 0, -1000}),
+                ElementsAre(-1, -2, 30, 0, 0, -8000));
+  }
+}
+
+/// A constant [3, 2] of bytes with a scale for each row, or one for all.
+Graph FromBytes(int type, const std::vector<int32_t>& codes, const std::vector<float>& scales,
+                const std::vector<int32_t>& zeros) {
+  OnnxModel model(21);
+  const auto count = static_cast<int64_t>(scales.size());
+  model.AddIntegers("w", type, {3, 2}, codes);
+  model.AddFloats("s", {count}, scales);
+  model.AddIntegers("z", type, {count}, zeros);
+  SetInt(model.AddNode("DequantizeLinear", {"w", "s", "z"}, {"y"}), "axis", 0);
+  model.AddOutput("y");
+  return model.Import();
+}
+
+TEST(OnnxQuantize, ConstantsOfScalesThatNoValueCanHaveAreOthersThatOneCan) {
+  const Graph i8 = FromBytes(kI8, {-128, 127, 5, 0, 7, -1}, {-0.5f, 0, 2}, {3, 1, -1});
+  EXPECT_THAT(OperatorsOf(i8), ElementsAre(OpCode::kDequantize));
+  EXPECT_THAT(AsFloats(Evaluate(i8, {}).at("y")), ElementsAre(65.5f, -62, 0, 0, 16, 0));
+  const Graph u8 = FromBytes(kU8, {0, 255, 5, 0, 7, 1}, {-0.5f, 0, 2}, {3, 1, 1});
+  EXPECT_THAT(OperatorsOf(u8), ElementsAre(OpCode::kDequantize));
+  EXPECT_THAT(AsFloats(Evaluate(u8, {}).at("y")), ElementsAre(1.5f, -126, 0, 0, 12, 0));
+  const Graph one = FromBytes(kU8, {0, 255, 5, 0, 7, 1}, {-1}, {3});
+  EXPECT_THAT(OperatorsOf(one), ElementsAre(OpCode::kDequantize));
+  EXPECT_THAT(AsFloats(Evaluate(one, {}).at("y")), ElementsAre(3, -252, -2, 3, -4, 2));
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_THAT(OperatorsOf(FromBytes(kI8, {1, 2, 3, 4, 5, 6}, {-1, nan, 2}, {0, 0, 0})),
+              Not(Contains(OpCode::kDequantize)));
 }
 
 TEST(OnnxQuantize, FourBitsAreBytesWhereTheyStandForNothing) {

@@ -263,6 +263,34 @@ TEST(OnnxShapes, SqueezeWithoutAxesSaysWhatToDo) {
   EXPECT_NO_THROW(convert({{}, {{"batch", 1}}}));
 }
 
+TEST(OnnxShapes, BatchNormalizationOfABatchAlone) {
+  OnnxModel model(15);
+  AddOpenInput(model, "x", {"batch"});
+  for (const auto& [name, number] : {std::pair("scale", 2.0f), {"bias", 1.0f}, {"mean", 3.0f}, {"var", 4.0f}})
+    model.AddFloats(name, {1}, {number});
+  SetFloat(model.AddNode("BatchNormalization", {"x", "scale", "bias", "mean", "var"}, {"y"}), "epsilon", 0);
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({3}, {1, 3, 7})}})), testing::ElementsAre(-1, 1, 5));
+}
+
+/// How nets standardise their weights at inference: by the statistics of what is normalised.
+TEST(OnnxShapes, BatchNormalizationByTheBatchItself) {
+  OnnxModel model(15);
+  AddOpenInput(model, "x", {"batch", "2", "n"});
+  model.AddFloats("scale", {2}, {2, 1});
+  model.AddFloats("bias", {2}, {0, 10});
+  model.AddFloats("unused", {2}, {7, 7});
+  auto* node = model.AddNode("BatchNormalization", {"x", "scale", "bias", "unused", "unused"},
+                             {"y", "mean", "variance"});
+  SetFloat(node, "epsilon", 0);
+  SetInt(node, "training_mode", 1);
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", Floats({2, 2, 1}, {1, 4, 3, 8})}})),
+              testing::ElementsAre(-2, 9, 2, 11));
+  model.AddOutput("variance");
+  EXPECT_THAT(ImportError(model).what(), HasSubstr("its running statistics are used"));
+}
+
 /// No extent is left for a Reshape to tell, which it cannot where there are no elements.
 TEST(OnnxShapes, BlocksOfNoElements) {
   for (const bool to_space : {true, false}) {
@@ -276,6 +304,60 @@ TEST(OnnxShapes, BlocksOfNoElements) {
                 to_space ? Shape({x[0], 2, 2 * x[2], 12}) : Shape({x[0], 32, x[2] / 2, 3}));
     }
   }
+}
+
+/// Of zeros of this shape at x, as imported and after the passes, to which all sizes from 0 on are open.
+void ExpectShape(const OnnxModel& model, const Shape& x, const Shape& y) {
+  Graph graph = model.Import();
+  const std::map<std::string, TensorData> inputs = {{"x", TensorData(DType::kF32, x)}};
+  EXPECT_EQ(Evaluate(graph, inputs).at("y").shape(), y);
+  ShapeContract contract;
+  for (const Symbol& symbol : graph.symbols()) contract.dims[symbol.name] = DimRange(0, Symbol::kUnbounded);
+  FixShapes(graph, contract);
+  RunPipeline(graph, {});
+  EXPECT_EQ(Evaluate(graph, inputs).at("y").shape(), y);
+}
+
+TEST(OnnxShapes, PoolsOfVolumesOfNoElements) {
+  for (const char* op : {"AveragePool", "MaxPool", "LpPool"}) {
+    OnnxModel model(18);
+    AddOpenInput(model, "x", {"n", "c", "d", "h", "w"});
+    SetInts(model.AddNode(op, {"x"}, {"y"}), "kernel_shape", {2, 2, 2});
+    model.AddOutput("y");
+    for (const Shape& x : {Shape{0, 0, 4, 5, 6}, Shape{2, 0, 4, 5, 6}, Shape{0, 2, 4, 5, 6}})
+      ExpectShape(model, x, {x[0], x[1], 3, 4, 5});
+  }
+}
+
+TEST(OnnxShapes, ColumnsOfNoElements) {
+  OnnxModel model(18);
+  AddOpenInput(model, "x", {"n", "c", "l"});
+  model.AddInts("image", {4, 2});
+  model.AddInts("block", {3, 2});
+  model.AddNode("Col2Im", {"x", "image", "block"}, {"y"});
+  model.AddOutput("y");
+  ExpectShape(model, {0, 12, 2}, {0, 2, 4, 2});
+  ExpectShape(model, {3, 0, 2}, {3, 0, 4, 2});
+}
+
+/// Along the axes that keep their extents.
+TEST(OnnxShapes, ResizedVolumesOfNoElements) {
+  OnnxModel model(13);
+  AddOpenInput(model, "x", {"n", "c", "d", "h", "w"});
+  model.AddFloats("scales", {5}, {1, 1, 3, 2, 1});
+  model.AddNode("Resize", {"x", "", "scales"}, {"y"});
+  model.AddOutput("y");
+  for (const Shape& x : {Shape{2, 0, 2, 1, 6}, Shape{2, 1, 2, 1, 0}})
+    ExpectShape(model, x, {2, x[1], 6, 2, x[4]});
+}
+
+TEST(OnnxShapes, VolumesSampledNowhere) {
+  OnnxModel model(20);
+  AddOpenInput(model, "x", {"n", "d", "h", "w", "3"});
+  model.AddFloats("volume", {2, 2, 1, 2, 1}, std::vector<float>(8, 1.0f));
+  model.AddNode("GridSample", {"volume", "x"}, {"y"});
+  model.AddOutput("y");
+  ExpectShape(model, {2, 3, 4, 0, 3}, {2, 2, 3, 4, 0});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tests/converter/import/onnx/model.h"
 
@@ -242,6 +243,46 @@ TEST(OnnxWindows, NormalisingZeros) {
               Pointwise(FloatNear(1e-6f), {0.0f, 0.0f, 0.6f, -0.8f}));
 }
 
+struct Patches {
+  std::vector<int64_t> image, block, strides, dilations, pads;
+};
+
+/// The definition: every element of a patch is added to its pixel. An infinity stays in one.
+TEST(OnnxWindows, ColumnsFollowTheDefinition) {
+  const Patches cases[] = {{{5, 6}, {3, 2}, {1, 2}, {1, 1}, {1, 0, 1, 1}},
+                           {{6, 8}, {2, 2}, {2, 3}, {1, 1}, {0, 0, 0, 0}},
+                           {{9, 11}, {3, 4}, {2, 3}, {2, 2}, {2, 1, 0, 3}},
+                           {{4, 6}, {4, 3}, {1 << 29, 1}, {1, 1}, {0, 0, 0, 0}}};
+  for (const auto& [image, block, strides, dilations, pads] : cases) {
+    std::vector<int64_t> patches;
+    for (size_t i : {0, 1})
+      patches.push_back((image[i] + pads[i] + pads[2 + i] - (block[i] - 1) * dilations[i] - 1) / strides[i] +
+                        1);
+    TensorData x = Counting({2, 3 * block[0] * block[1], patches[0] * patches[1]});
+    static_cast<float*>(x.mutable_data())[x.elements() / 2] = std::numeric_limits<float>::infinity();
+    std::vector<float> expected(static_cast<size_t>(6 * image[0] * image[1]), 0.0f);
+    for (int64_t i = 0; i < x.elements(); ++i) {
+      const int64_t tap = i / (patches[0] * patches[1]) % (block[0] * block[1]);
+      const int64_t plane = i / (patches[0] * patches[1] * block[0] * block[1]);
+      const int64_t row = i / patches[1] % patches[0] * strides[0] + tap / block[1] * dilations[0] - pads[0];
+      const int64_t column = i % patches[1] * strides[1] + tap % block[1] * dilations[1] - pads[1];
+      if (row < 0 || row >= image[0] || column < 0 || column >= image[1]) continue;
+      expected[static_cast<size_t>((plane * image[0] + row) * image[1] + column)] +=
+          static_cast<const float*>(x.data())[i];
+    }
+    OnnxModel model(18);
+    Open(model.AddInput("x", {2, 1, 1}), {0, 1, 2});
+    model.AddInts("image", image);
+    model.AddInts("block", block);
+    auto* node = model.AddNode("Col2Im", {"x", "image", "block"}, {"y"});
+    SetInts(node, "strides", strides);
+    SetInts(node, "dilations", dilations);
+    SetInts(node, "pads", pads);
+    model.AddOutput("y");
+    EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}})), ElementsAreArray(expected));
+  }
+}
+
 /// Without offsets, a deformable convolution is a convolution.
 TEST(OnnxWindows, DeformConvWithoutOffsets) {
   const TensorData x = Whole({2, 4, 6, 7}, 7);
@@ -312,6 +353,31 @@ TEST(OnnxWindows, GridSampleOfRepeatedImages) {
       }
     }
   }
+}
+
+/// What takes no part does not reach the result, whatever it is.
+TEST(OnnxWindows, GridSampleBesideInfinities) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  TensorData x = Counting({1, 1, 5, 5, 2});
+  static_cast<float*>(x.mutable_data())[12] = kInfinity;
+  std::vector<float> grid;
+  std::vector<float> expected;
+  for (const float plane : {0.0f, 1.0f, 2.0f, 3.0f, 4.0f}) {
+    for (const float row : {0.0f, 1.0f, 2.0f, 3.0f, 4.0f}) {
+      grid.insert(grid.end(), {-0.5f, row / 2 - 1, plane / 2 - 1});
+      expected.push_back(plane == 1 && row == 1 ? kInfinity : 10 * plane + 2 * row + 0.25f);
+    }
+  }
+  grid.insert(grid.end(), {kInfinity, 1, -kInfinity});
+  expected.push_back(9);
+  OnnxModel model(20);
+  model.AddInput("x", {1, 1, 5, 5, 2});
+  model.AddFloats("grid", {1, 1, 1, 26, 3}, grid);
+  auto* node = model.AddNode("GridSample", {"x", "grid"}, {"y"});
+  SetString(node, "padding_mode", "border");
+  SetInt(node, "align_corners", 1);
+  model.AddOutput("y");
+  EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}})), ElementsAreArray(expected));
 }
 
 TEST(OnnxWindows, AffineGridOfOnePixel) {
