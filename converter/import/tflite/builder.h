@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct TfliteCall {
   std::function<Graph(int32_t subgraph, const std::vector<ValueId>& inputs, const std::vector<bool>& same,
                       bool drop_same)>
       import_body;
+  /// A subgraph in the place of the node: its outputs, as values of the same graph.
+  std::function<std::vector<ValueId>(int32_t subgraph, const std::vector<ValueId>& inputs)> import_here;
+  /// See CombinerOf.
+  std::function<std::optional<OpCode>(int32_t subgraph)> combiner;
   /// Which outputs of a subgraph are the inputs of the same number.
   std::function<std::vector<bool>(int32_t subgraph)> passed_through;
   /// Gives a variable that the file does not have its value before the first run. Returns its name: no other
@@ -66,6 +71,16 @@ class TfliteBuilder : public NodeBuilder {
     if (stated == nullptr || source_.node->options_type() == tflite::Options::NONE) return options;
     if (source_.node->options_type() != tflite::OptionsTraits<Table>::enum_value)
       Invalid("it has the options of another operator");
+    static_cast<const Table*>(stated)->UnPackTo(&options);
+    return options;
+  }
+  /// The same of operators whose options stand in the field behind; those have no default values.
+  template <class Table>
+  typename Table::NativeTableType StablehloOptions() const {
+    const void* stated = source_.node->options2();
+    if (stated == nullptr || source_.node->options2_type() != tflite::Options2Traits<Table>::enum_value)
+      Invalid("its options are missing, or those of another operator");
+    typename Table::NativeTableType options;
     static_cast<const Table*>(stated)->UnPackTo(&options);
     return options;
   }

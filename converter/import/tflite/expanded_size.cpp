@@ -114,6 +114,9 @@ class ExpandedSize {
       AddName(options->container());
       AddName(options->shared_name());
     }
+    for (const auto* list : LongListsOf(node)) AddList(list, sizeof(int64_t));
+    if (const auto* options = node.options2_as_StablehloCaseOptions())
+      AddList(options->branch_subgraphs(), sizeof(int32_t));
     // An operator is read with what its results are.
     for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
       const int32_t tensor = node.outputs()->Get(i);

@@ -26,6 +26,18 @@ template <class... Args>
 
 std::string TextOf(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
 
+std::vector<const flatbuffers::Vector<int64_t>*> LongListsOf(const tflite::Operator& node) {
+  if (const auto* options = node.options2_as_StablehloScatterOptions())
+    return {options->update_window_dims(), options->inserted_window_dims(),
+            options->scatter_dims_to_operand_dims()};
+  if (const auto* options = node.options2_as_StablehloPadOptions())
+    return {options->edge_low(), options->edge_high(), options->interior()};
+  if (const auto* options = node.options2_as_StablehloReduceWindowOptions())
+    return {options->windows(), options->strides(), options->base_dilations(), options->window_dilations(),
+            options->pads()};
+  return {};
+}
+
 TfliteFile::TfliteFile(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {
   // What lies behind the FlatBuffer, in files above 2 GiB, is found by offsets.
   const size_t size = std::min<size_t>(bytes_.size(), FLATBUFFERS_MAX_BUFFER_SIZE - 1);
@@ -78,7 +90,7 @@ void TfliteFile::CheckSubgraph(uint32_t index) const {
     if (tensor.buffer() >= SizeOf(model_->buffers()) && tensor.buffer() != 0)
       Damaged("tensor {} of subgraph {} refers to buffer {} of {}", i, index, tensor.buffer(),
               SizeOf(model_->buffers()));
-    // The only elements of eight bytes that the schema has.
+    // These and what options list are the elements of eight bytes that the schema has.
     if (tensor.quantization() != nullptr && !format::ElementsAreAligned(tensor.quantization()->zero_point()))
       Damaged("the zero points of tensor {} of subgraph {} are misaligned", i, index);
   }
@@ -90,6 +102,10 @@ void TfliteFile::CheckSubgraph(uint32_t index) const {
     check(node.inputs(), "an operator's inputs", -1);
     check(node.outputs(), "an operator's outputs", -1);
     check(node.intermediates(), "an operator's intermediates", -1);
+    for (const auto* list : LongListsOf(node)) {
+      if (!format::ElementsAreAligned(list))
+        Damaged("the options of operator {} of subgraph {} are misaligned", i, index);
+    }
   }
 }
 

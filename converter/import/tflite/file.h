@@ -47,6 +47,9 @@ uint32_t SizeOf(const Vector* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
+/// Of an operator's options, those whose elements have eight bytes: null where one is absent.
+std::vector<const flatbuffers::Vector<int64_t>*> LongListsOf(const tflite::Operator& node);
+
 /// The text of a string that may be absent.
 std::string TextOf(const flatbuffers::String* text);
 

@@ -251,50 +251,6 @@ DeclaredType TfliteImporter::DeclaredOf(const Scope& scope, int32_t tensor) cons
   return {DTypeOfTflite(stated.type()), shared_.quantizations().Of(GraphOf(scope), stated)};
 }
 
-TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
-  TfliteCall source;
-  source.node = &node;
-  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
-    const int32_t tensor = node.outputs()->Get(i);
-    const tflite::TensorType type = tensor < 0 ? tflite::TensorType::FLOAT32 : TensorOf(scope, tensor).type();
-    // Either part of a complex number is of this type.
-    source.output_types.push_back(type == tflite::TensorType::COMPLEX64 ? tflite::TensorType::FLOAT32 : type);
-  }
-  for (uint32_t i = 0; i < SizeOf(node.inputs()); ++i) {
-    const int32_t tensor = node.inputs()->Get(i);
-    source.variables.emplace_back();
-    const auto imaginary = scope.imaginary.find(tensor);
-    source.imaginary.push_back(imaginary == scope.imaginary.end() ? kNoValue : imaginary->second);
-    if (tensor < 0) continue;
-    source.variables.back() = scope.handles[static_cast<size_t>(tensor)];
-    if (!TensorOf(scope, tensor).is_variable() || in_body_) continue;
-    source.variables.back() = VariableOf(scope, tensor);
-  }
-  source.declare_variable = [this, &scope, &node](const std::string& wanted, TensorData first) {
-    const std::string& name = shared_.variables().OfOperator(scope.subgraph, node, wanted);
-    VariableNamed(name).first = std::move(first);
-    CheckPortCount("variables", variables_.size());
-    return name;
-  };
-  source.read_variable = [this](const std::string& name) { return ReadVariable(name); };
-  source.assign_variable = [this](const std::string& name, ValueId value) {
-    Variable& variable = VariableNamed(name);
-    variable.value = value;
-    variable.assigned = true;
-  };
-  source.intermediate = [this, &scope, &node](uint32_t i) {
-    const int32_t tensor = node.intermediates()->Get(i);
-    return tensor < 0 ? DeclaredType{} : DeclaredOf(scope, tensor);
-  };
-  source.run_once = [this](int32_t subgraph) { RunOnce(subgraph); };
-  source.table = [this](const std::string& name,
-                        const std::function<TensorData()>& make) -> const TensorData& {
-    return shared_.Table(name, make);
-  };
-  source.passed_through = [this](int32_t subgraph) { return PassedThrough(subgraph); };
-  return source;
-}
-
 /// Writes one element, in place of the three parts.
 void TfliteImporter::BuildUpdate(Scope& scope, const tflite::Operator& node, const ListUpdate& update) {
   NodeBuilder::Call call;
@@ -368,6 +324,9 @@ void TfliteImporter::BuildNode(Scope& scope, const tflite::Operator& node, const
   source.import_body = [&, label = call.label](int32_t subgraph, const std::vector<ValueId>& inputs,
                                                const std::vector<bool>& same, bool drop_same) {
     return ImportBody(scope, label, subgraph, inputs, same, drop_same);
+  };
+  source.import_here = [&, label = call.label](int32_t subgraph, const std::vector<ValueId>& inputs) {
+    return ImportHere(scope, label, subgraph, inputs);
   };
   const std::string label = call.label;
   const bool complex = std::any_of(source.imaginary.begin(), source.imaginary.end(),

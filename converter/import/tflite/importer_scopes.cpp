@@ -6,6 +6,7 @@
 #include "graph/error.h"
 #include "graph/evaluate_within.h"
 #include "graph/prefix.h"
+#include "import/tflite/combiner.h"
 #include "import/tflite/importer.h"
 #include "import/tflite/tensor.h"
 #include "plan/limits.h"
@@ -39,14 +40,60 @@ std::vector<bool> TfliteImporter::PassedThrough(int32_t subgraph) const {
   return same;
 }
 
-Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, int32_t subgraph,
-                                 const std::vector<ValueId>& inputs, const std::vector<bool>& same,
-                                 bool drop_same) {
+TfliteImporter::Scope TfliteImporter::ScopeWithin(const Scope& outer, const std::string& label,
+                                                  int32_t subgraph, size_t inputs) const {
   CheckSubgraph(subgraph);
   if (outer.depth >= kMaxBodyDepth)
     Throw(StatusCode::kInvalidModel, "operator '{}' lies in more than {} subgraphs", label, kMaxBodyDepth);
+  Scope scope = NewScope(static_cast<uint32_t>(subgraph));
+  scope.depth = outer.depth + 1;
+  scope.prefix = PrefixOf(label) + "/";
+  const tflite::SubGraph& body = GraphOf(scope);
+  if (SizeOf(body.inputs()) != inputs)
+    Throw(StatusCode::kInvalidModel, "operator '{}' gives its subgraph '{}' {} inputs; it has {}", label,
+          TextOf(body.name()), inputs, SizeOf(body.inputs()));
+  return scope;
+}
+
+int32_t TfliteImporter::InputOf(const Scope& scope, const std::string& label, size_t i) const {
+  const int32_t tensor = GraphOf(scope).inputs()->Get(static_cast<uint32_t>(i));
+  if (scope.values[static_cast<size_t>(tensor)] != kUnmade)
+    Throw(StatusCode::kUnsupported, "operator '{}' gives its subgraph '{}' the tensor '{}' twice", label,
+          TextOf(GraphOf(scope).name()), NameOf(scope, tensor));
+  return tensor;
+}
+
+ValueId TfliteImporter::OutputOf(Scope& scope, const std::string& label, uint32_t i) {
+  const int32_t tensor = GraphOf(scope).outputs()->Get(i);
+  const ValueId value = ValueOf(scope, tensor);
+  if (scope.imaginary.contains(tensor))
+    Throw(StatusCode::kUnsupported,
+          "has a subgraph that returns complex numbers; return REAL and IMAG of them");
+  if (value == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
+  if (value < 0)
+    Throw(StatusCode::kInvalidModel, "operator '{}': its subgraph '{}' makes no output '{}'", label,
+          TextOf(GraphOf(scope).name()), NameOf(scope, tensor));
+  return value;
+}
+
+std::vector<ValueId> TfliteImporter::ImportHere(const Scope& outer, const std::string& label,
+                                                int32_t subgraph, const std::vector<ValueId>& inputs) {
+  Scope scope = ScopeWithin(outer, label, subgraph, inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i)
+    scope.values[static_cast<size_t>(InputOf(scope, label, i))] = inputs[i];
+  BuildNodes(scope);
+  std::vector<ValueId> outputs;
+  for (uint32_t i = 0; i < SizeOf(GraphOf(scope).outputs()); ++i)
+    outputs.push_back(OutputOf(scope, label, i));
+  return outputs;
+}
+
+Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, int32_t subgraph,
+                                 const std::vector<ValueId>& inputs, const std::vector<bool>& same,
+                                 bool drop_same) {
+  Scope scope = ScopeWithin(outer, label, subgraph, inputs.size());
   shared_.budget().CountBody(graph_.symbols().size(), label);
-  shared_.CountParts(kPartsOfLevel * static_cast<size_t>(outer.depth + 1));
+  shared_.CountParts(kPartsOfLevel * static_cast<size_t>(scope.depth));
   /// The graph around the body, which comes back whatever happens.
   struct Around {
     TfliteImporter& importer;
@@ -63,19 +110,10 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   untyped_.clear();
   in_body_ = true;
   graph_.symbols() = around.graph.symbols();
-  Scope scope = NewScope(static_cast<uint32_t>(subgraph));
-  scope.depth = outer.depth + 1;
-  scope.prefix = PrefixOf(label) + "/";
   const tflite::SubGraph& body = GraphOf(scope);
   graph_.name = TextOf(body.name());
-  if (SizeOf(body.inputs()) != inputs.size())
-    Throw(StatusCode::kInvalidModel, "operator '{}' gives its subgraph '{}' {} inputs; it has {}", label,
-          graph_.name, inputs.size(), SizeOf(body.inputs()));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const int32_t tensor = body.inputs()->Get(static_cast<uint32_t>(i));
-    if (scope.values[static_cast<size_t>(tensor)] != kUnmade)
-      Throw(StatusCode::kUnsupported, "operator '{}' gives its subgraph '{}' the tensor '{}' twice", label,
-            graph_.name, NameOf(scope, tensor));
+    const int32_t tensor = InputOf(scope, label, i);
     const Value& passed = around.graph.value(inputs[i]);
     const ValueId value =
         graph_.AddInput(NameOf(scope, tensor), passed.dtype, passed.dims, passed.quantization);
@@ -89,19 +127,60 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   BuildNodes(scope);
   for (uint32_t i = 0; i < SizeOf(body.outputs()); ++i) {
     if (drop_same && i < same.size() && same[i]) continue;
-    const int32_t tensor = body.outputs()->Get(i);
-    const ValueId value = ValueOf(scope, tensor);
-    if (scope.imaginary.contains(tensor))
-      Throw(StatusCode::kUnsupported,
-            "has a subgraph that returns complex numbers; return REAL and IMAG of them");
-    if (value == kPoisoned) throw Error(StatusCode::kUnsupported, kInBody);
-    if (value < 0)
-      Throw(StatusCode::kInvalidModel, "operator '{}': its subgraph '{}' makes no output '{}'", label,
-            graph_.name, NameOf(scope, tensor));
-    graph_.AddOutput(NameOf(scope, tensor), value);
+    const ValueId value = OutputOf(scope, label, i);
+    graph_.AddOutput(NameOf(scope, body.outputs()->Get(i)), value);
   }
   around.graph.symbols() = graph_.symbols();
   return std::move(graph_);
+}
+
+/// What operators ask of the importer.
+TfliteCall TfliteImporter::CallOf(Scope& scope, const tflite::Operator& node) {
+  TfliteCall source;
+  source.node = &node;
+  for (uint32_t i = 0; i < SizeOf(node.outputs()); ++i) {
+    const int32_t tensor = node.outputs()->Get(i);
+    const tflite::TensorType type = tensor < 0 ? tflite::TensorType::FLOAT32 : TensorOf(scope, tensor).type();
+    // Either part of a complex number is of this type.
+    source.output_types.push_back(type == tflite::TensorType::COMPLEX64 ? tflite::TensorType::FLOAT32 : type);
+  }
+  for (uint32_t i = 0; i < SizeOf(node.inputs()); ++i) {
+    const int32_t tensor = node.inputs()->Get(i);
+    source.variables.emplace_back();
+    const auto imaginary = scope.imaginary.find(tensor);
+    source.imaginary.push_back(imaginary == scope.imaginary.end() ? kNoValue : imaginary->second);
+    if (tensor < 0) continue;
+    source.variables.back() = scope.handles[static_cast<size_t>(tensor)];
+    if (!TensorOf(scope, tensor).is_variable() || in_body_) continue;
+    source.variables.back() = VariableOf(scope, tensor);
+  }
+  source.declare_variable = [this, &scope, &node](const std::string& wanted, TensorData first) {
+    const std::string& name = shared_.variables().OfOperator(scope.subgraph, node, wanted);
+    VariableNamed(name).first = std::move(first);
+    CheckPortCount("variables", variables_.size());
+    return name;
+  };
+  source.read_variable = [this](const std::string& name) { return ReadVariable(name); };
+  source.assign_variable = [this](const std::string& name, ValueId value) {
+    Variable& variable = VariableNamed(name);
+    variable.value = value;
+    variable.assigned = true;
+  };
+  source.intermediate = [this, &scope, &node](uint32_t i) {
+    const int32_t tensor = node.intermediates()->Get(i);
+    return tensor < 0 ? DeclaredType{} : DeclaredOf(scope, tensor);
+  };
+  source.run_once = [this](int32_t subgraph) { RunOnce(subgraph); };
+  source.table = [this](const std::string& name,
+                        const std::function<TensorData()>& make) -> const TensorData& {
+    return shared_.Table(name, make);
+  };
+  source.passed_through = [this](int32_t subgraph) { return PassedThrough(subgraph); };
+  source.combiner = [this](int32_t subgraph) {
+    CheckSubgraph(subgraph);
+    return CombinerOf(file_, file_.subgraph(static_cast<uint32_t>(subgraph)));
+  };
+  return source;
 }
 
 std::string TfliteImporter::VariableOf(const Scope& scope, int32_t tensor) {

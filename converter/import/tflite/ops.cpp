@@ -16,11 +16,12 @@ using Table = std::map<BuiltinOperator, const TfliteOp*>;
 const Table& Rows() {
   static const Table rows = [] {
     Table table;
-    for (const auto family : {TfliteElementwiseOps(), TfliteArithmeticOps(), TfliteWindowOps(),
-                              TflitePoolOps(), TfliteProductOps(), TfliteReductionOps(), TfliteNormalizeOps(),
-                              TfliteShapeOps(), TfliteMovementOps(), TfliteSliceOps(), TfliteBlockOps(),
-                              TfliteIndexOps(), TfliteCountedOps(), TfliteQuantizeOps(), TfliteControlOps(),
-                              TfliteRecurrentOps(), TfliteSpectrumOps(), TfliteVolumeOps()}) {
+    for (const auto family :
+         {TfliteElementwiseOps(), TfliteArithmeticOps(), TfliteWindowOps(), TflitePoolOps(),
+          TfliteProductOps(), TfliteReductionOps(), TfliteNormalizeOps(), TfliteShapeOps(),
+          TfliteMovementOps(), TfliteSliceOps(), TfliteBlockOps(), TfliteIndexOps(), TfliteCountedOps(),
+          TfliteQuantizeOps(), TfliteControlOps(), TfliteRecurrentOps(), TfliteSpectrumOps(),
+          TfliteVolumeOps(), TfliteReduceWindowOps()}) {
       for (const TfliteOp& row : family) table.emplace(row.code, &row);
     }
     return table;

@@ -36,6 +36,7 @@ std::span<const TfliteOp> TfliteControlOps();
 std::span<const TfliteOp> TfliteRecurrentOps();
 std::span<const TfliteOp> TfliteSpectrumOps();
 std::span<const TfliteOp> TfliteVolumeOps();
+std::span<const TfliteOp> TfliteReduceWindowOps();
 
 /// An operator that is no part of TensorFlow Lite, by its name in the file.
 struct TfliteCustomOp {

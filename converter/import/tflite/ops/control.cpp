@@ -1,5 +1,7 @@
-// TensorFlow Lite rows: IF, WHILE, and variables.
+// TensorFlow Lite rows: IF, CASE, WHILE, what runs a subgraph in its place, and variables.
+#include <algorithm>
 #include <numeric>
+#include <span>
 
 #include "import/loop_types.h"
 #include "import/tflite/ops.h"
@@ -16,6 +18,25 @@ std::vector<ValueId> InputsFrom(const TfliteBuilder& b, size_t first) {
   return inputs;
 }
 
+/// What is known of the results of one of two branches.
+std::vector<NodeBuilder::PartialType> CommonTypes(TfliteBuilder& b, const std::vector<Graph>& branches) {
+  for (const Graph& branch : branches) {
+    if (branch.outputs().size() != b.output_count())
+      b.Invalid("a branch returns {} values, the operator {}", branch.outputs().size(), b.output_count());
+  }
+  std::vector<NodeBuilder::PartialType> types;
+  for (size_t i = 0; i < b.output_count(); ++i)
+    types.push_back(b.Common(NodeBuilder::TypeOf(branches[0], branches[0].outputs()[i].value),
+                             NodeBuilder::TypeOf(branches[1], branches[1].outputs()[i].value)));
+  return types;
+}
+
+std::vector<int> AllPlaces(const TfliteBuilder& b) {
+  std::vector<int> places(b.output_count());
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
 /// Where the condition is known, the other branch need not even be valid.
 void BuildIf(TfliteBuilder& b) {
   const auto options = b.Options<tflite::IfOptions>();
@@ -25,24 +46,96 @@ void BuildIf(TfliteBuilder& b) {
   const bool chosen = decided && *known->as<uint8_t>() != 0;
   const int32_t first = decided && !chosen ? options.else_subgraph : options.then_subgraph;
   const std::vector<bool> same(passed.size(), true);
-  Graph then_body = b.source().import_body(first, passed, same, false);
-  Graph else_body = decided ? then_body : b.source().import_body(options.else_subgraph, passed, same, false);
-  for (const Graph* body : {&then_body, &else_body}) {
-    if (body->outputs().size() != b.output_count())
-      b.Invalid("a branch returns {} values, the operator {}", body->outputs().size(), b.output_count());
-  }
-  std::vector<NodeBuilder::PartialType> types;
-  for (size_t i = 0; i < b.output_count(); ++i)
-    types.push_back(b.Common(NodeBuilder::TypeOf(then_body, then_body.outputs()[i].value),
-                             NodeBuilder::TypeOf(else_body, else_body.outputs()[i].value)));
+  std::vector<Graph> bodies;
+  bodies.push_back(b.source().import_body(first, passed, same, false));
+  bodies.push_back(decided ? bodies[0] : b.source().import_body(options.else_subgraph, passed, same, false));
+  const std::vector<NodeBuilder::PartialType> types = CommonTypes(b, bodies);
   std::vector<ValueId> inputs{b.Input(0)};
   inputs.insert(inputs.end(), passed.begin(), passed.end());
+  b.OutputBodies(OpCode::kIf, std::move(inputs), std::move(bodies), types, AllPlaces(b));
+}
+
+void OutputHere(TfliteBuilder& b, int32_t subgraph, const std::vector<ValueId>& inputs) {
+  const std::vector<ValueId> results = b.source().import_here(subgraph, inputs);
+  if (results.size() != b.output_count())
+    b.Invalid("its subgraph returns {} values, the operator {}", results.size(), b.output_count());
+  for (size_t i = 0; i < results.size(); ++i) b.Output(OpCode::kIdentity, {results[i]}, NoAttrs{}, i);
+}
+
+/// The name of a composite is that of an operator which the subgraph does without.
+void BuildComposite(TfliteBuilder& b) {
+  const auto options = b.StablehloOptions<tflite::StableHLOCompositeOptions>();
+  OutputHere(b, options.decomposition_subgraph, InputsFrom(b, 0));
+}
+
+/// Branches of a CASE, and the index of the first.
+struct Branches {
+  std::span<const int32_t> subgraphs;
+  int64_t first = 0;
+};
+
+/// An If of two halves of the branches. The last one of what they get is the index.
+struct Halves {
+  int64_t middle = 0;
   std::vector<Graph> bodies;
-  bodies.push_back(std::move(then_body));
-  bodies.push_back(std::move(else_body));
-  std::vector<int> places(types.size());
-  std::iota(places.begin(), places.end(), 0);
-  b.OutputBodies(OpCode::kIf, std::move(inputs), std::move(bodies), types, places);
+  std::vector<NodeBuilder::PartialType> types;
+
+  std::vector<ValueId> Emit(NodeBuilder& b, std::vector<ValueId> inputs, const std::vector<int>& places) {
+    const ValueId limit = b.Scalar("middle", DType::kI64, static_cast<double>(middle));
+    const ValueId in_front = b.Emit("in_front", OpCode::kLess, {inputs.back(), limit});
+    inputs.insert(inputs.begin(), in_front);
+    return b.OutputBodies(OpCode::kIf, std::move(inputs), std::move(bodies), types, places);
+  }
+};
+
+Halves HalvesOf(TfliteBuilder& b, const Branches& branches, const std::vector<ValueId>& inputs);
+
+Graph BodyOf(TfliteBuilder& b, const Branches& branches, const std::vector<ValueId>& inputs) {
+  if (branches.subgraphs.size() == 1) {
+    const std::vector<ValueId> passed(inputs.begin(), inputs.end() - 1);
+    const std::vector<bool> same(passed.size(), true);
+    Graph body = b.source().import_body(branches.subgraphs[0], passed, same, false);
+    body.AddInput("index", DType::kI64, {});
+    return body;
+  }
+  Halves halves = HalvesOf(b, branches, inputs);
+  Graph body = b.NewBody(inputs);
+  NodeBuilder::UntypedReasons untyped;
+  NodeBuilder inner = b.In(body, untyped);
+  std::vector<ValueId> ports;
+  for (const GraphPort& port : body.inputs()) ports.push_back(port.value);
+  const std::vector<int> nowhere(halves.types.size(), -1);
+  for (const ValueId result : halves.Emit(inner, std::move(ports), nowhere))
+    body.AddOutput(body.value(result).name, result);
+  return body;
+}
+
+Halves HalvesOf(TfliteBuilder& b, const Branches& branches, const std::vector<ValueId>& inputs) {
+  const size_t half = branches.subgraphs.size() / 2;
+  Halves halves;
+  halves.middle = branches.first + static_cast<int64_t>(half);
+  halves.bodies.push_back(BodyOf(b, {branches.subgraphs.first(half), branches.first}, inputs));
+  halves.bodies.push_back(BodyOf(b, {branches.subgraphs.subspan(half), halves.middle}, inputs));
+  halves.types = CommonTypes(b, halves.bodies);
+  return halves;
+}
+
+/// An index that is none of a branch stands for the last one.
+void BuildCase(TfliteBuilder& b) {
+  const std::vector<int32_t> subgraphs = b.StablehloOptions<tflite::StablehloCaseOptions>().branch_subgraphs;
+  if (subgraphs.empty()) b.Invalid("it has no branches");
+  const auto last = static_cast<int64_t>(subgraphs.size()) - 1;
+  std::vector<ValueId> inputs = InputsFrom(b, 1);
+  const ValueId stated = b.IntegerScalar("stated", b.Input(0));
+  const std::optional<TensorData> known = b.KnownValueOf(stated);
+  if (known || last == 0) {
+    const int64_t index = known ? known->ToInts()[0] : last;
+    return OutputHere(b, subgraphs[static_cast<size_t>(index < 0 ? last : std::min(index, last))], inputs);
+  }
+  const ValueId negative = b.Emit("negative", OpCode::kLess, {stated, b.Scalar("zero", DType::kI64, 0)});
+  const ValueId default_index = b.Scalar("last", DType::kI64, static_cast<double>(last));
+  inputs.push_back(b.Emit("index", OpCode::kWhere, {negative, default_index, stated}));
+  HalvesOf(b, {subgraphs, 0}, inputs).Emit(b, inputs, AllPlaces(b));
 }
 
 /// Variables that the body hands on as they are stay outside of the loop's: they come last, the same in every
@@ -112,9 +205,14 @@ void BuildReadVariable(TfliteBuilder& b) {
 void BuildAssignVariable(TfliteBuilder& b) { b.source().assign_variable(VariableOf(b), b.Input(1)); }
 
 constexpr TfliteOp kRows[] = {
-    {Op::IF, BuildIf, OpCode::kIf},         {Op::WHILE, BuildWhile, OpCode::kWhile},
-    {Op::CALL_ONCE, BuildCallOnce},         {Op::VAR_HANDLE, BuildVarHandle},
-    {Op::READ_VARIABLE, BuildReadVariable}, {Op::ASSIGN_VARIABLE, BuildAssignVariable},
+    {Op::IF, BuildIf, OpCode::kIf},
+    {Op::WHILE, BuildWhile, OpCode::kWhile},
+    {Op::CALL_ONCE, BuildCallOnce},
+    {Op::VAR_HANDLE, BuildVarHandle},
+    {Op::READ_VARIABLE, BuildReadVariable},
+    {Op::ASSIGN_VARIABLE, BuildAssignVariable},
+    {Op::STABLEHLO_COMPOSITE, BuildComposite},
+    {Op::STABLEHLO_CASE, BuildCase, OpCode::kIf},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // TensorFlow Lite rows: elements looked up, and written, by index.
+#include <algorithm>
 #include <limits>
 
 #include "import/tflite/ops.h"
@@ -86,6 +87,110 @@ void BuildScatterNd(TfliteBuilder& b) {
   const ValueId zeros = Filled(b, "zeros", extents, b.DTypeOf(updates), 0);
   b.OutputValue(
       b.Emit("scattered", OpCode::kScatterND, {zeros, b.Integers("indices", b.Input(0)), updates}, attrs));
+}
+
+/// These axes, then the others or, where `behind`, the others first. Throws where they are no axes.
+Ints Reordered(const TfliteBuilder& b, const std::vector<int64_t>& axes, int rank, bool behind) {
+  uint32_t chosen = 0;
+  for (const int64_t axis : axes) {
+    if (axis < 0 || axis >= rank || (chosen >> axis & 1u) != 0)
+      b.Invalid("it names axis {} of {} twice, or outside of them", axis, rank);
+    chosen |= 1u << axis;
+  }
+  Ints order;
+  if (!behind) order = b.ToInts(axes, "axes");
+  for (int axis = 0; axis < rank; ++axis) {
+    if ((chosen >> axis & 1u) == 0) order[order.size++] = axis;
+  }
+  for (size_t i = 0; behind && i < axes.size(); ++i) order[order.size++] = axes[i];
+  return order;
+}
+
+/// Whether all rows of indices are known to lie in x.
+bool AreInside(const TfliteBuilder& b, ValueId indices, ValueId x, int64_t count) {
+  const std::optional<TensorData> known = b.KnownValueOf(indices);
+  const auto extents = b.ExtentsOf(x, 0, count);
+  if (!known || !extents) return false;
+  const std::vector<int64_t> numbers = known->ToInts();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] < 0 || numbers[i] >= (*extents)[i % extents->size()]) return false;
+  }
+  return true;
+}
+
+/// Updates outside of x are left out: they go where x has one place more along each axis, for the time.
+ValueId ScatterInside(TfliteBuilder& b, ValueId x, ValueId indices, ValueId updates, int64_t count,
+                      const ScatterAttrs& attrs) {
+  if (AreInside(b, indices, x, count))
+    return b.Emit("scattered", OpCode::kScatterND, {x, indices, updates}, attrs);
+  const ValueId limits = ExtentsOf(b, x, 0, count);
+  const ValueId below = b.Emit("below", OpCode::kLess, {indices, b.Scalar("zero", DType::kI64, 0)});
+  const ValueId beyond = b.Emit("beyond", OpCode::kGreaterOrEqual, {indices, limits});
+  const ValueId out = b.Emit("out", OpCode::kOr, {below, beyond});
+  const ValueId any = b.Emit("any_out", OpCode::kReduceMax, {out}, ReduceAttrs{{-1}});
+  const ValueId places = b.Emit("places", OpCode::kWhere, {any, limits, indices});
+  const auto grow = [&](const char* suffix, ValueId value, int64_t by) {
+    std::vector<int64_t> pads(2 * static_cast<size_t>(b.RankOf(x)), 0);
+    std::fill_n(pads.begin() + b.RankOf(x), count, by);
+    return b.Emit(suffix, OpCode::kPad, {value, b.ConstantInts("pads", pads)}, PadAttrs{});
+  };
+  const ValueId scattered =
+      b.Emit("scattered_wide", OpCode::kScatterND, {grow("wide", x, 1), places, updates}, attrs);
+  return grow("scattered", scattered, -1);
+}
+
+std::optional<ScatterReduction> ReductionOf(std::optional<OpCode> combiner) {
+  switch (combiner.value_or(OpCode::kInvalid)) {
+    case OpCode::kIdentity:
+      return ScatterReduction::kNone;
+    case OpCode::kAdd:
+      return ScatterReduction::kAdd;
+    case OpCode::kMul:
+      return ScatterReduction::kMul;
+    case OpCode::kMin:
+    case OpCode::kAnd:
+      return ScatterReduction::kMin;
+    case OpCode::kMax:
+    case OpCode::kOr:
+      return ScatterReduction::kMax;
+    default:
+      return {};
+  }
+}
+
+/// Those of slices that are whole along each axis which no index is of: ScatterND once these axes are the
+/// last ones, and those of the indices first.
+void BuildStablehloScatter(TfliteBuilder& b) {
+  const auto options = b.StablehloOptions<tflite::StablehloScatterOptions>();
+  if (b.input_count() != 3) b.Unsupported("updates {} tensors at once", b.input_count() / 2);
+  ScatterAttrs attrs;
+  const auto reduction = ReductionOf(b.source().combiner(options.update_subgraph));
+  if (!reduction) b.Unsupported("updates by another subgraph than a sum, product, minimum or maximum");
+  attrs.reduction = *reduction;
+  const ValueId x = b.Real("real", b.Input(0));
+  ValueId indices = b.Integers("indices", b.Input(1));
+  const ValueId updates = b.Real("real_updates", b.Input(2));
+  if (options.index_vector_dim == b.RankOf(indices))
+    indices = EmitUnsqueeze(b, "index_rows", indices, {options.index_vector_dim});
+  if (options.index_vector_dim != b.RankOf(indices) - 1)
+    b.Unsupported("has its indices along axis {}, which is not the last one", options.index_vector_dim);
+  const std::vector<int64_t>& axes = options.scatter_dims_to_operand_dims;
+  std::vector<int64_t> sorted = axes;
+  std::sort(sorted.begin(), sorted.end());
+  if (axes.empty() || sorted != options.inserted_window_dims)
+    b.Unsupported("writes several places along an axis of its indices; write one place for each index");
+  const Ints order = Reordered(b, axes, b.RankOf(x), /*behind=*/false);
+  const Ints of_updates = Reordered(b, options.update_window_dims, b.RankOf(updates), /*behind=*/true);
+  const auto count = static_cast<int64_t>(axes.size());
+  if (b.ExtentOf(indices, options.index_vector_dim).value_or(count) != count)
+    b.Invalid("it has indices of {} axes, but names {}", *b.ExtentOf(indices, options.index_vector_dim),
+              count);
+  const ValueId scattered =
+      ScatterInside(b, EmitTranspose(b, "axes_in_front", x, order), indices,
+                    EmitTranspose(b, "slices_behind", updates, of_updates), count, attrs);
+  Ints back = order;
+  for (int64_t i = 0; i < order.size; ++i) back[order[i]] = i;
+  b.OutputValue(EmitTranspose(b, "in_order", scattered, back));
 }
 
 /// Indices are a scalar, a vector, or one row for each value.
@@ -213,6 +318,7 @@ constexpr TfliteOp kRows[] = {
     {Op::EMBEDDING_LOOKUP, BuildEmbeddingLookup, OpCode::kGather},
     {Op::ONE_HOT, BuildOneHot},
     {Op::SCATTER_ND, BuildScatterNd},
+    {Op::STABLEHLO_SCATTER, BuildStablehloScatter, OpCode::kScatterND},
     {Op::SPARSE_TO_DENSE, BuildSparseToDense},
     {Op::SEGMENT_SUM, BuildSegmentSum},
     {Op::UNSORTED_SEGMENT_SUM, BuildUnsortedSegment<ScatterReduction::kAdd>},

@@ -112,11 +112,52 @@ ValueId PadsOf(TfliteBuilder& b) {
   return b.Precomputed("pad_list", EmitReshape(b, "pads_in_line", pads, {-1}));
 }
 
+ValueId PadValue(TfliteBuilder& b, size_t input) {
+  const ValueId value = EmitScalarInput(b, "value", input);
+  return b.OutputIsQuantized() ? value : b.Real("real_value", value);
+}
+
 void BuildPad(TfliteBuilder& b) {
   std::vector<ValueId> inputs{b.Moved(0), PadsOf(b)};
-  if (b.HasInput(2)) inputs.push_back(EmitScalarInput(b, "value", 2));
-  if (b.HasInput(2) && !b.OutputIsQuantized()) inputs[2] = b.Real("real_value", inputs[2]);
+  if (b.HasInput(2)) inputs.push_back(PadValue(b, 2));
   b.Output(OpCode::kPad, std::move(inputs), PadAttrs{});
+}
+
+/// The value `count` times behind each element of an axis.
+ValueId PadInside(TfliteBuilder& b, ValueId x, int axis, int64_t count, ValueId value) {
+  const int rank = b.RankOf(x);
+  const std::optional<int64_t> extent = b.ExtentOf(x, axis);
+  const ValueId apart = EmitUnsqueeze(b, "apart", x, {axis + 1});
+  const std::vector<ValueId> pad{apart, b.ConstantInts("between", {0, count}), value,
+                                 b.ConstantInts("axis", {axis + 1})};
+  const ValueId padded = b.IsQuantized(x) ? b.EmitQuantized("padded", OpCode::kPad, pad, PadAttrs{},
+                                                            b.DTypeOf(x), b.QuantizationOf(x))
+                                          : b.Emit("padded", OpCode::kPad, pad, PadAttrs{});
+  const ValueId joined = b.ConstantInts("joined", {extent ? *extent * (1 + count) : -1});
+  return ReshapeTo(b, "spread", padded, {ExtentsOf(b, x, 0, axis), joined, ExtentsOf(b, x, axis + 1, rank)});
+}
+
+/// Edges may be negative: what lies there is cut, after elements have been added between those of the axis.
+void BuildStablehloPad(TfliteBuilder& b) {
+  const auto options = b.StablehloOptions<tflite::StablehloPadOptions>();
+  ValueId x = b.Moved(0);
+  const ValueId value = PadValue(b, 1);
+  const auto rank = static_cast<size_t>(b.RankOf(x));
+  std::vector<int64_t> pads;
+  for (const auto* list : {&options.edge_low, &options.edge_high, &options.interior}) {
+    if (list->size() != rank) b.Invalid("it has {} pads for {} axes", list->size(), rank);
+    pads.insert(pads.end(), list->begin(), list->end());
+  }
+  for (const int64_t pad : pads) b.CheckRange("pad", pad, -TfliteBuilder::kMaxWindowNumber);
+  pads.resize(2 * rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const auto axis = static_cast<int>(i);
+    b.CheckRange("pad between elements", options.interior[i], 0);
+    if (options.interior[i] == 0 || b.ExtentOf(x, axis) == 0) continue;
+    x = PadInside(b, x, axis, options.interior[i], value);
+    pads[rank + i] -= options.interior[i];  // Those behind the last element.
+  }
+  b.Output(OpCode::kPad, {x, b.ConstantInts("pads", pads), value}, PadAttrs{});
 }
 
 /// `count` elements along an axis: where a slice may have fewer, a Reshape that refuses these sizes.
@@ -239,6 +280,7 @@ constexpr TfliteOp kRows[] = {
     {Op::SPLIT_V, BuildSplitV, OpCode::kSplit},
     {Op::PAD, BuildPad, OpCode::kPad},
     {Op::PADV2, BuildPad, OpCode::kPad},
+    {Op::STABLEHLO_PAD, BuildStablehloPad, OpCode::kPad},
     {Op::MIRROR_PAD, BuildMirrorPad},
     {Op::TILE, BuildTile, OpCode::kTile},
     {Op::REVERSE_V2, BuildReverse},

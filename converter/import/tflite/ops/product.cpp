@@ -34,8 +34,24 @@ ValueId SwapLastAxes(TfliteBuilder& b, const char* suffix, ValueId x) {
   return PermutedWeights(b, suffix, x, perm);
 }
 
+bool IsPlain(const TfliteBuilder& b, size_t i) {
+  return b.TypeOf(b.Input(i)).dtype == DType::kI8 && !b.IsQuantized(b.Input(i));
+}
+
 void BuildBatchMatMul(TfliteBuilder& b) {
   const auto options = b.Options<tflite::BatchMatMulOptions>();
+  // The exact sums, of integers that stand for themselves.
+  if (!b.OutputIsQuantized() && b.DTypeOfOutput() == DType::kI32 && IsPlain(b, 0) && IsPlain(b, 1)) {
+    const auto codes = [&](const char* suffix, size_t i) {
+      return b.EmitQuantized(suffix, OpCode::kFromCodes, {b.Input(i)}, DType::kI8, PerTensor(1));
+    };
+    ValueId x = codes("x", 0);
+    if (options.adjoint_x) x = SwapLastAxes(b, "x_transposed", x);
+    const ValueId sums =
+        b.EmitQuantized("sums", OpCode::kMatMul, {x, codes("y", 1)},
+                        MatMulAttrs{.transpose_b = options.adjoint_y}, DType::kI32, PerTensor(1));
+    return b.OutputCodes(b.Codes("plain", sums));
+  }
   auto [x, y] = ProductOperands(b, 0, 1);
   if (!b.OutputIsQuantized() && !IsFloat(b.DTypeOfOutput()))
     b.Unsupported("makes plain {}, which are in no unit; convert the net with a scale for its output",

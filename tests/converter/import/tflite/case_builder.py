@@ -168,7 +168,7 @@ class Case:
             quant = one_scale(self.integer, *(self.ranges[index] if self.ranges else (-1, 1)))
         return self.add_tensor(self.integer, shape, quant=quant)
 
-    def op(self, name, inputs, out="real", like=None, count=None, shape=None, intermediates=None, **options):
+    def op(self, name, inputs, /, out="real", like=None, count=None, shape=None, intermediates=None, **options):
         """Adds an operator; gives its result, or a list of them where `out` is a list or `count` is said."""
         if isinstance(out, list):
             outputs = [self.result(kind) for kind in out]

@@ -12,7 +12,7 @@ def subgraph(c, name, inputs, build):
     graph.table.outputs = build(graph, ports)
 
 
-def operator(graph, name, inputs, dtype, shape, **options):
+def operator(graph, name, inputs, dtype, shape, /, **options):
     result = graph.tensor(dtype, shape)
     graph.operator(name, inputs, [result], **options)
     return result

@@ -56,6 +56,18 @@ for name, forms, parameters in [
     add(name, lambda c, parameters=parameters: matmul(c, **parameters), forms)
 
 
+def matmul_of_integers(c, adj_x, adj_y, constant):
+    """Bytes without a scale; the sums are plain, too."""
+    x = c.input(c.integers((2, 4, 3) if adj_x else (2, 3, 4), -128, 127, "int8"))
+    y = c.integers((2, 5, 4) if adj_y else (2, 4, 5), -128, 127, "int8")
+    return c.op("BATCH_MATMUL", [x, c.const(y) if constant else c.input(y)], "int32", adjX=adj_x, adjY=adj_y)
+
+
+add("batch_matmul_int8", lambda c: matmul_of_integers(c, False, False, False))
+add("batch_matmul_int8_both", lambda c: matmul_of_integers(c, True, True, False))
+add("batch_matmul_int8_constant", lambda c: matmul_of_integers(c, False, False, True))
+
+
 # Tables.
 
 add("embedding_lookup", lambda c: c.op("EMBEDDING_LOOKUP", [c.input(np.int32([3, 0, 3])), c.const(c.uniform((5, 4)))]))

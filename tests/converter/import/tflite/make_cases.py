@@ -31,8 +31,8 @@ Cases are made by the modules cases_*.py, one function each, written once for al
 What may differ follows from the output: floats in the last digits; integers with a quantisation by one unit, where
 LiteRT's fixed-point arithmetic rounds otherwise than the exact result (see docs/numerics.md); all others not at all.
 
-The outputs come from the interpreter with the reference kernels (BUILTIN_REF, without XNNPACK). CEIL, ELU, ROUND and
-SEGMENT_SUM are missing there, SUM and LOCAL_RESPONSE_NORMALIZATION are wrong: of these the ordinary kernels are taken.
+The outputs come from the interpreter with the reference kernels (BUILTIN_REF, without XNNPACK). CEIL, ELU, ROUND, SEGMENT_SUM
+and STABLEHLO_CASE are missing there, SUM and LOCAL_RESPONSE_NORMALIZATION are wrong: of these the ordinary kernels are taken.
 """
 import argparse
 import importlib
@@ -47,7 +47,7 @@ except ImportError as missing:  # --help does without.
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-MODULES = ("elementwise", "windows", "movement", "rows", "products", "recurrent", "control")
+MODULES = ("elementwise", "windows", "movement", "rows", "products", "recurrent", "control", "stablehlo")
 
 
 def all_cases():

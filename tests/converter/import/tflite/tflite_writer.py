@@ -23,15 +23,15 @@ OPTIONS = {
     "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM", "UNIDIRECTIONAL_SEQUENCE_RNN": "SequenceRNN",
     "BIDIRECTIONAL_SEQUENCE_LSTM": "BidirectionalSequenceLSTM", "BIDIRECTIONAL_SEQUENCE_RNN": "BidirectionalSequenceRNN",
     "LSTM": "LSTM", "RNN": "RNN", "SVDF": "SVDF", "BATCH_MATMUL": "BatchMatMul", "RFFT2D": "Rfft2d", "ATAN2": "ATan2",
-    "SQUARE": "Square"}
+    "SQUARE": "Square", "STABLEHLO_COMPOSITE": "StableHLOComposite"}
 
 # Operators that the interpreter only knows from a later version on.
 VERSIONS = {"BROADCAST_TO": 2}
 
-# LiteRT 2.3.0 registers no reference kernel for the first four. SUM's is wrong for i8 and i16 (it reads memory that was
+# LiteRT 2.3.0 registers no reference kernel for the first five. SUM's is wrong for i8 and i16 (it reads memory that was
 # never set), and the window of LOCAL_RESPONSE_NORMALIZATION's lacks its last channel. Its ordinary kernels are taken.
 NOT_IN_REFERENCE = {getattr(schema.BuiltinOperator, name) for name in (
-    "CEIL", "ELU", "ROUND", "SEGMENT_SUM", "SUM", "LOCAL_RESPONSE_NORMALIZATION")}
+    "CEIL", "ELU", "ROUND", "SEGMENT_SUM", "STABLEHLO_CASE", "SUM", "LOCAL_RESPONSE_NORMALIZATION")}
 
 
 class Quant(NamedTuple):
@@ -42,23 +42,26 @@ class Quant(NamedTuple):
 
 
 def options_of(operator, values):
-    """The number of the options' table and the table itself; (0, None) where the schema has none."""
+    """The field that the options stand in, the number of their table and the table itself; (0, None) where the schema has
+    none."""
     name = OPTIONS.get(operator) or "".join(word.capitalize() for word in operator.split("_"))
     table = getattr(schema, name + "OptionsT", None)
     if table is None:
         if values:
             raise ValueError(f"{operator} has no options, but {sorted(values)} were given")
-        return 0, None
+        return "builtinOptions", 0, None
     table = table()
     for key, value in values.items():
         if not hasattr(table, key):
             raise ValueError(f"{operator} has no option {key}")
-        if key == "padding":
+        if isinstance(value, str) and key == "padding":
             value = getattr(schema.Padding, value)
         elif key == "fusedActivationFunction":
             value = getattr(schema.ActivationFunctionType, value)
         setattr(table, key, value)
-    return getattr(schema.BuiltinOptions, name + "Options"), table
+    if hasattr(schema.BuiltinOptions2, name + "Options"):
+        return "builtinOptions2", getattr(schema.BuiltinOptions2, name + "Options"), table
+    return "builtinOptions", getattr(schema.BuiltinOptions, name + "Options"), table
 
 
 def packed_int4(data):
@@ -96,13 +99,15 @@ class Graph:
         self.table.tensors.append(tensor)
         return index
 
-    def operator(self, name, inputs, outputs, intermediates=None, **options):
+    def operator(self, name, inputs, outputs, /, intermediates=None, **options):
         operator = schema.OperatorT()
         operator.opcodeIndex = self.model.operator_code(name)
         operator.inputs = [-1 if index is None else index for index in inputs]
         operator.outputs = list(outputs)
         operator.intermediates = intermediates
-        operator.builtinOptionsType, operator.builtinOptions = options_of(name, options)
+        field, kind, table = options_of(name, options)
+        setattr(operator, field + "Type", kind)
+        setattr(operator, field, table)
         self.table.operators.append(operator)
 
 

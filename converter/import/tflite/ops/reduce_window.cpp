@@ -1,0 +1,180 @@
+// TensorFlow Lite rows: STABLEHLO_REDUCE_WINDOW, over windows of any axes.
+#include <algorithm>
+#include <cmath>
+
+#include "import/tflite/ops.h"
+#include "import/volume.h"
+#include "ops/op_codes.h"
+#include "ops/shape_rules.h"
+
+namespace skiff {
+namespace {
+
+using Op = tflite::BuiltinOperator;
+using Windows = std::vector<WindowAxis>;
+
+/// Larger ones are made of smaller ones, each from two of half the size.
+constexpr int64_t kLargestPool = 16;
+
+bool IsWindow(const WindowAxis& axis) { return axis.kernel != 1 || axis.stride != 1; }
+
+Windows WindowsOf(const TfliteBuilder& b, const tflite::StablehloReduceWindowOptionsT& options, int rank) {
+  const auto number = [&](const std::vector<int64_t>& list, size_t count, size_t i, int64_t absent) {
+    const size_t expected = count * static_cast<size_t>(rank);
+    if (!list.empty() && list.size() != expected)
+      b.Invalid("one of its lists has {} numbers; {} were expected", list.size(), expected);
+    return list.empty() ? absent : list[i];
+  };
+  if (options.windows.empty() && rank > 0) b.Invalid("it has no windows");
+  Windows windows(static_cast<size_t>(rank));
+  for (size_t i = 0; i < windows.size(); ++i) {
+    WindowAxis& axis = windows[i];
+    axis.kernel = number(options.windows, 1, i, 1);
+    axis.stride = number(options.strides, 1, i, 1);
+    axis.dilation = number(options.window_dilations, 1, i, 1);
+    axis.pad_begin = number(options.pads, 2, 2 * i, 0);
+    axis.pad_end = number(options.pads, 2, 2 * i + 1, 0);
+    if (number(options.base_dilations, 1, i, 1) != 1)
+      b.Unsupported("has base_dilations; write STABLEHLO_PAD with pads between elements in front of it");
+    b.CheckRange("window", axis.kernel, 1);
+    b.CheckRange("stride", axis.stride, 1);
+    b.CheckRange("dilation", axis.dilation, 1);
+    for (const int64_t pad : {axis.pad_begin, axis.pad_end})
+      b.CheckRange("pad", pad, -TfliteBuilder::kMaxWindowNumber);
+    const std::optional<int64_t> extent = b.ExtentOf(b.Input(0), static_cast<int64_t>(i));
+    if (extent && *extent + axis.pad_begin + axis.pad_end < axis.Span())
+      b.Unsupported("has a window of {} elements along axis {}, which has {} with its pads", axis.Span(), i,
+                    *extent + axis.pad_begin + axis.pad_end);
+  }
+  return windows;
+}
+
+/// Whether a number changes nothing that it is combined with.
+bool IsNeutral(const TfliteBuilder& b, OpCode op, ValueId number) {
+  const std::optional<TensorData> known = b.KnownValueOf(number);
+  if (!known) return false;
+  const double value = known->ToDoubles()[0];
+  if (op == OpCode::kAdd || op == OpCode::kOr) return value == 0;
+  if (op == OpCode::kMul || op == OpCode::kAnd) return value == 1;
+  return std::isinf(value) && (value < 0) == (op == OpCode::kMax);
+}
+
+ValueId Combined(TfliteBuilder& b, const char* suffix, OpCode op, ValueId x, ValueId y) {
+  if (op == OpCode::kAdd || op == OpCode::kMul) return b.Emit(suffix, op, {x, y}, ClampAttrs{});
+  return b.Emit(suffix, op, {x, y});
+}
+
+/// Windows that begin in front of an axis and end at each of its elements, or the other way around, are
+/// running sums.
+ValueId RunningSums(TfliteBuilder& b, ValueId x, Windows& windows) {
+  for (size_t i = 0; i < windows.size(); ++i) {
+    WindowAxis& axis = windows[i];
+    const auto extent = b.ExtentOf(x, static_cast<int64_t>(i));
+    const bool whole = extent == axis.kernel && axis.pad_begin + axis.pad_end == axis.kernel - 1;
+    const bool one_side = axis.pad_begin == 0 || axis.pad_end == 0;
+    if (!whole || !one_side || axis.kernel == 1 || axis.stride != 1 || axis.dilation != 1) continue;
+    CumSumAttrs attrs;
+    attrs.reverse = axis.pad_begin == 0;
+    x = b.Emit("sums", OpCode::kCumSum, {x, b.Scalar("axis", DType::kI64, static_cast<double>(i))}, attrs);
+    axis = {};
+  }
+  return x;
+}
+
+ValueId Padded(TfliteBuilder& b, ValueId x, const Windows& windows, ValueId value) {
+  std::vector<int64_t> pads;
+  for (const WindowAxis& axis : windows) pads.push_back(axis.pad_begin);
+  for (const WindowAxis& axis : windows) pads.push_back(axis.pad_end);
+  if (std::count(pads.begin(), pads.end(), 0) == static_cast<int64_t>(pads.size())) return x;
+  return b.Emit("padded", OpCode::kPad, {x, b.ConstantInts("pads", pads), value}, PadAttrs{});
+}
+
+/// Windows of 2^n elements, each from two of half the size, as many as `axis` takes, joined.
+ValueId ByPairs(TfliteBuilder& b, OpCode op, ValueId x, int64_t at, const WindowAxis& axis) {
+  ValueId joined = kNoValue;
+  int64_t covered = 0;
+  for (int64_t size = 1;; size *= 2) {
+    if ((axis.kernel & size) != 0) {
+      const int64_t behind = (axis.kernel - size - covered) * axis.dilation;
+      const ValueId part = SliceAxis(b, "part", x, at, covered * axis.dilation, behind, axis.stride);
+      joined = joined == kNoValue ? part : Combined(b, "joined", op, joined, part);
+      covered += size;
+    }
+    if (covered == axis.kernel) return joined;
+    const int64_t apart = size * axis.dilation;
+    x = Combined(b, "pairs", op, SliceAxis(b, "first", x, at, 0, apart),
+                 SliceAxis(b, "second", x, at, apart, 0));
+  }
+}
+
+/// A pool over axis `at`, or over it and the next one, of x as [in front, axis, next, behind]. Where nothing
+/// lies behind, what lies in front becomes the channels.
+ValueId Pooled(TfliteBuilder& b, OpCode op, ValueId x, int64_t at, std::span<const WindowAxis> axes) {
+  const int rank = b.RankOf(x);
+  const int64_t end = at + static_cast<int64_t>(axes.size());
+  Pool2dAttrs attrs;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    attrs.kernel[static_cast<int64_t>(i)] = axes[i].kernel;
+    attrs.strides[static_cast<int64_t>(i)] = axes[i].stride;
+    attrs.dilations[static_cast<int64_t>(i)] = axes[i].dilation;
+  }
+  std::vector<ValueId> view{ProductOf(b, x, 0, at), ExtentsOf(b, x, at, end)};
+  if (axes.size() == 1) view.push_back(b.ConstantInts("one", {1}));
+  view.push_back(ProductOf(b, x, end, rank));
+  const Ints turned = end == rank ? Ints{3, 1, 2, 0} : Ints{0, 1, 2, 3};
+  const ValueId image = EmitTranspose(b, "image", ReshapeTo(b, "view", x, view), turned);
+  const ValueId y = EmitTranspose(b, "turned", b.Emit("pool", op, {image}, attrs), turned);
+  return ReshapeTo(b, "pooled", y,
+                   {ExtentsOf(b, x, 0, at), ExtentsOf(b, y, 1, 1 + static_cast<int64_t>(axes.size())),
+                    ExtentsOf(b, x, end, rank)});
+}
+
+/// Sums are means times the size of the window, minima are maxima of the opposites.
+ValueId ByPools(TfliteBuilder& b, OpCode op, ValueId x, const Windows& windows) {
+  const OpCode pool = op == OpCode::kAdd ? OpCode::kAveragePool2d : OpCode::kMaxPool2d;
+  double size = 1;
+  if (op == OpCode::kMin) x = b.Emit("opposite", OpCode::kNeg, {x});
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (!IsWindow(windows[i])) continue;
+    const size_t count = i + 1 < windows.size() && IsWindow(windows[i + 1]) ? 2 : 1;
+    const std::span<const WindowAxis> axes(&windows[i], count);
+    for (const WindowAxis& axis : axes) size *= static_cast<double>(axis.kernel);
+    x = Pooled(b, pool, x, static_cast<int64_t>(i), axes);
+    i += count - 1;
+  }
+  if (op == OpCode::kMin) return b.Emit("lowest", OpCode::kNeg, {x});
+  return op == OpCode::kMax ? x : EmitMul(b, "sums", x, b.Scalar("size", b.DTypeOf(x), size));
+}
+
+void BuildReduceWindow(TfliteBuilder& b) {
+  const auto options = b.StablehloOptions<tflite::StablehloReduceWindowOptions>();
+  if (b.input_count() != 2) b.Unsupported("reduces {} tensors at once", b.input_count() / 2);
+  const std::optional<OpCode> combiner = b.source().combiner(options.body_subgraph);
+  if (!combiner || combiner == OpCode::kIdentity)
+    b.Unsupported("reduces by another subgraph than a sum, product, minimum, maximum, AND or OR");
+  const OpCode op = *combiner;
+  ValueId x = b.Real("real", b.Input(0));
+  const ValueId first = b.Real("real_first", EmitScalarInput(b, "first", 1));
+  Windows windows = WindowsOf(b, options, b.RankOf(x));
+  const bool neutral = IsNeutral(b, op, first);
+  if (op == OpCode::kAdd && neutral) x = RunningSums(b, x, windows);
+  x = Padded(b, x, windows, first);
+  const bool small = std::all_of(windows.begin(), windows.end(),
+                                 [](const WindowAxis& axis) { return axis.kernel <= kLargestPool; });
+  if (small && IsFloat(b.DTypeOf(x)) && op != OpCode::kMul) {
+    x = ByPools(b, op, x, windows);
+  } else {
+    for (size_t i = 0; i < windows.size(); ++i) x = ByPairs(b, op, x, static_cast<int64_t>(i), windows[i]);
+  }
+  b.OutputValue(neutral ? x : Combined(b, "with_first", op, x, first));
+}
+
+constexpr TfliteOp kRows[] = {
+    {Op::STABLEHLO_REDUCE_WINDOW, BuildReduceWindow},
+};
+
+}  // namespace
+
+std::span<const TfliteOp> TfliteReduceWindowOps() { return kRows; }
+
+}  // namespace skiff
