@@ -204,7 +204,10 @@ std::string OperatorsPage() {
   const std::set<std::string> microsoft = names_of("com.microsoft");
   page += fmt::format(
       "\n## Operators of ONNX Runtime\n\n"
-      "Of the domain com.microsoft, which its optimiser and its quantiser write, the importer reads {}.\n",
+      "Of the domain com.microsoft, which its optimiser and its quantiser write, the importer reads {}. "
+      "DynamicQuantizeLSTM multiplies the sequence and the states by what its weights stand for, as they "
+      "are: "
+      "ONNX Runtime rounds them to bytes first. GatherBlockQuantized reads constants of int4 and uint4.\n",
       fmt::join(microsoft, ", "));
   return page + TflitePart();
 }
