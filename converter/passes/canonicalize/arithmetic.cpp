@@ -196,36 +196,6 @@ bool SpellAxis(Graph& graph, NodeId id) {
   return changed;
 }
 
-/// Kernel extents (height, width) of a window operator.
-Ints KernelExtents(const Graph& graph, NodeId id) {
-  if (graph.node(id).op != OpCode::kConv2d) return graph.node(id).As<Pool2dAttrs>().kernel;
-  const Shape weights = graph.value(graph.node(id).inputs[1]).shape();
-  return {weights[1], weights[2]};
-}
-
-/// Pads that auto_pad derives, written out.
-template <class A>
-bool SpellPads(Graph& graph, NodeId id) {
-  A& attrs = graph.node(id).As<A>();
-  if (attrs.auto_pad == AutoPad::kExplicit) return false;
-  const std::vector<Dim>& input = graph.value(graph.node(id).inputs[0]).dims;
-  const bool depends = attrs.auto_pad != AutoPad::kValid;
-  if (depends && !(input[1].constant() && input[2].constant())) return false;  // Derived on the device.
-  const Ints kernel = KernelExtents(graph, id);
-  Ints spelled = attrs.pads;
-  for (int axis = 0; axis < 2; ++axis) {
-    const AxisPads pads =
-        ResolvePads(attrs.auto_pad, input[static_cast<size_t>(axis) + 1].value, kernel[axis],
-                    attrs.strides[axis], attrs.dilations[axis], attrs.pads[axis], attrs.pads[2 + axis]);
-    if (std::max(pads.begin, pads.end) > kMaxWindowParameter) return false;
-    spelled[axis] = pads.begin;
-    spelled[2 + axis] = pads.end;
-  }
-  attrs.pads = spelled;
-  attrs.auto_pad = AutoPad::kExplicit;
-  return true;
-}
-
 }  // namespace
 
 const std::vector<CanonicalRule>& ArithmeticRules() {
@@ -242,9 +212,6 @@ const std::vector<CanonicalRule>& ArithmeticRules() {
         {OpCode::kClamp, RemoveUnboundedClamp},
         {OpCode::kWhere, ResolveWhere},
         {OpCode::kMatMul, AbsorbTranspose},
-        {OpCode::kConv2d, SpellPads<Conv2dAttrs>},
-        {OpCode::kMaxPool2d, SpellPads<Pool2dAttrs>},
-        {OpCode::kAveragePool2d, SpellPads<Pool2dAttrs>},
     };
     for (OpCode op : {OpCode::kAdd, OpCode::kMul, OpCode::kEqual, OpCode::kAnd, OpCode::kOr, OpCode::kXor}) {
       list.push_back({op, ConstantToTheRight});

@@ -15,7 +15,8 @@ using RuleTable = std::unordered_map<OpCode, std::vector<CanonicalRule>>;
 const RuleTable& Rules() {
   static const RuleTable table = [] {
     RuleTable rules;
-    for (const auto* theme : {&ReshapeRules(), &SliceRules(), &ScatterRules(), &ArithmeticRules()}) {
+    for (const auto* theme :
+         {&ReshapeRules(), &SliceRules(), &ScatterRules(), &WindowRules(), &ArithmeticRules()}) {
       for (const CanonicalRule& rule : *theme) rules[rule.op].push_back(rule);
     }
     return rules;

@@ -19,6 +19,7 @@ constexpr const char* kDoesNothing = "does nothing: removed";
 const std::vector<CanonicalRule>& ReshapeRules();     ///< Reshape and its kin, Transpose, Identity, Cast.
 const std::vector<CanonicalRule>& SliceRules();       ///< Slice, Split, Gather, Concat, Pad, Expand.
 const std::vector<CanonicalRule>& ScatterRules();     ///< ScatterND.
+const std::vector<CanonicalRule>& WindowRules();      ///< Convolutions and pools.
 const std::vector<CanonicalRule>& ArithmeticRules();  ///< Elementwise operators, reductions, products.
 
 }  // namespace skiff
