@@ -68,6 +68,7 @@ AttrStorage WithoutClamp(OpCode op, const AttrStorage& attrs);
 
 /// The same where a convolution of 3 x 3 may have been computed by Winograd's minimal filtering: a tile of
 /// 4 x 4 outputs is computed as one, and each gets its share of the rounding of all. `shape`: NHWC.
-std::vector<double> AllowedByWinograd(const Shape& shape, const std::vector<double>& allowed);
+std::vector<double> AllowedByWinograd(const Shape& shape, const Ints& dilations,
+                                      const std::vector<double>& allowed);
 
 }  // namespace skiff

@@ -119,7 +119,7 @@ class Rounder {
                                                      [&] { return AbsoluteTerms(node, inputs); }},
                                                     rounding);
       if (inputs.size() > 1 && inputs[1] != nullptr && MayTakeWinograd(node, *inputs[1]))
-        allowed = AllowedByWinograd(result.shape(), allowed);
+        allowed = AllowedByWinograd(result.shape(), node.As<Conv2dAttrs>().dilations, allowed);
       // Terms of one sign: the partial sums, each of which is rounded, grow with their number.
       const double growth =
           rounding.rule == RoundingRule::kTerms ? std::sqrt(TermCount(node, inputs, result, delegate_)) : 0;

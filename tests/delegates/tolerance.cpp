@@ -142,7 +142,8 @@ std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& 
     const bool by_tiles = op == OpCode::kConv2d && !exact && IsFloat(node.output(0).dtype);
     if (by_tiles) {
       for (double& value : allowed) value = std::isnan(value) ? HUGE_VAL : value;
-      allowed = AllowedByWinograd(node.output(0).shape, allowed);
+      allowed = AllowedByWinograd(node.output(0).shape, node.description().attrs.as<Conv2dAttrs>().dilations,
+                                  allowed);
     }
     if (node.output(output).quantization != nullptr)
       allowed.assign(expected.size(), static_cast<double>(CodesApart(op, delegate)));

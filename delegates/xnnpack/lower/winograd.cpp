@@ -30,14 +30,18 @@ class WinogradStep final : public WinogradTiles {
   }
 
  private:
-  WinogradArgs ArgsOf(size_t picture) const {
+  WinogradArgs ArgsOf(size_t picture, size_t phase) const {
     WinogradArgs args = args_;
     MoveToPicture(picture, &args);
+    TakePhaseOf(phase, &args);
     return args;
   }
 
   void MakeWindows(size_t picture, size_t first_tile, size_t end_tile, uint8_t* windows) const override {
-    kernels_.input(ArgsOf(picture), first_tile, end_tile, reinterpret_cast<float*>(windows));
+    ForPhases(first_tile, end_tile, [&](size_t phase, size_t first, size_t end, size_t before) {
+      kernels_.input(ArgsOf(picture, phase), first, end,
+                     reinterpret_cast<float*>(windows) + before * args_.channels);
+    });
   }
 
   void MakeProducts(size_t point, size_t panel, size_t tiles, const uint8_t* windows,
@@ -51,7 +55,10 @@ class WinogradStep final : public WinogradTiles {
 
   void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,
                    const uint8_t* products) const override {
-    kernels_.output(ArgsOf(picture), first_tile, end_tile, reinterpret_cast<const float*>(products));
+    ForPhases(first_tile, end_tile, [&](size_t phase, size_t first, size_t end, size_t before) {
+      kernels_.output(ArgsOf(picture, phase), first, end,
+                      reinterpret_cast<const float*>(products) + before * args_.outputs);
+    });
   }
 
   Status Pack() {
@@ -83,11 +90,14 @@ class WinogradStep final : public WinogradTiles {
 };
 
 /// The fastest for these extents; null for the direct way.
-const WinogradKernels* Choose(const Kernels& all, const Shape& weights, const Shape& y) {
+const WinogradKernels* Choose(const Kernels& all, const NodeView& node) {
+  const Shape& weights = node.in(1).shape;
+  const Shape& y = node.out(0).shape;
+  const Ints& dilations = node.As<Conv2dAttrs>().dilations;
   const WinogradKernels* best = nullptr;
   double least = DirectCost(y, all.load_cost) / kLeastWinogradGain;
   for (const WinogradKernels& kernels : all.winograd) {
-    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, all.load_cost);
+    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, dilations, all.load_cost);
     if (cost >= least) continue;
     least = cost;
     best = &kernels;
@@ -101,8 +111,7 @@ class ByShapeStep final : public Step {
   using Step::Step;
 
   Status Reshape() override {
-    const WinogradKernels* const kernels =
-        Choose(*environment_.kernels, node_.in(1).shape, node_.out(0).shape);
+    const WinogradKernels* const kernels = Choose(*environment_.kernels, node_);
     const size_t way =
         kernels == nullptr ? kWinogradSizes : static_cast<size_t>(kernels - environment_.kernels->winograd);
     if (ways_[way] == nullptr) {

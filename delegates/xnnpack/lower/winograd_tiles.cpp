@@ -28,10 +28,13 @@ Status WinogradTiles::DescribeTiles(size_t tile, size_t points, size_t window_by
   panels_ = panels;
   output_height_ = args->output_height;
   output_width_ = args->output_width;
-  line_tiles_ = args->line_tiles = DivideUp(output_width_, tile);
+  for (int axis = 0; axis < 2; ++axis)
+    dilations_[axis] = static_cast<size_t>(node_.As<Conv2dAttrs>().dilations[axis]);
+  line_tiles_ = args->line_tiles = DivideUp(DivideUp(output_width_, dilations_[1]), tile);
   args->outputs = static_cast<size_t>(node_.out(0).shape[3]);
   pictures_ = static_cast<size_t>(node_.out(0).shape[0]);
-  tiles_ = line_tiles_ * DivideUp(output_height_, tile);
+  phase_tiles_ = line_tiles_ * DivideUp(DivideUp(output_height_, dilations_[0]), tile);
+  tiles_ = phase_tiles_ * dilations_[0] * dilations_[1];
   DivideWork();
   args->point_inputs = point_inputs_;
   args->point_outputs = point_outputs_;
@@ -46,7 +49,7 @@ void WinogradTiles::DivideWork() {
   const size_t fit = std::max(kLeastTiles, kBlockBytes / tile_bytes);
   blocks_ = DivideUp(tiles_, fit);
   by_stages_ = threads > 1 && pictures_ * blocks_ < kTasksOfThread * threads;
-  leads_ = !by_stages_;
+  leads_ = !by_stages_ && phase_tiles_ == tiles_;  // Others leave gaps in a line.
   if (by_stages_) blocks_ = 1;
   block_tiles_ = DivideUp(tiles_, blocks_);
   point_inputs_ = block_tiles_ * channels_ + kStaggerBytes / window_bytes_;
@@ -129,13 +132,15 @@ double DirectCost(const Shape& y, double load_cost) {
   return (static_cast<double>(y[0] * y[1] * y[2]) + load_cost) * 9;
 }
 
-double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, double load_cost) {
+double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, const Ints& dilations,
+                    double load_cost) {
   const auto outputs = static_cast<double>(weights[0]);
   const auto channels = static_cast<double>(weights[3]);
-  const auto edge = static_cast<int64_t>(tile);
-  const int64_t tiles_down = (y[1] + edge - 1) / edge;
-  const int64_t tiles_across = (y[2] + edge - 1) / edge;
-  const auto tiles = static_cast<double>(y[0] * tiles_down * tiles_across);
+  auto tiles = static_cast<double>(y[0]);
+  for (int axis = 0; axis < 2; ++axis) {
+    const auto phases = static_cast<size_t>(dilations[axis]);
+    tiles *= static_cast<double>(DivideUp(DivideUp(static_cast<size_t>(y[1 + axis]), phases), tile) * phases);
+  }
   return static_cast<double>(points) *
          (tiles * (1 + kTransformCost / outputs + kTransformCost / channels) + load_cost);
 }
@@ -144,8 +149,7 @@ bool IsWinogradShape(const NodeView& node, const Kernels& kernels) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
   const bool small = attrs.groups == 1 && w[1] == 3 && w[2] == 3;
-  const bool plain =
-      attrs.strides[0] == 1 && attrs.strides[1] == 1 && attrs.dilations[0] == 1 && attrs.dilations[1] == 1;
+  const bool plain = attrs.strides[0] == 1 && attrs.strides[1] == 1;
   const auto least = static_cast<int64_t>(kernels.depthwise_channels);
   return small && plain && w[0] >= least && w[3] >= least;
 }

@@ -25,6 +25,23 @@ class WinogradTiles : public Step {
   virtual void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,
                            const uint8_t* products) const = 0;
 
+  /// Dilated windows meet every n-th pixel: tiles are of one phase of both axes after the other. Calls
+  /// run(phase, first, end, tiles before them) for the tiles [first, end) of each phase among these.
+  template <class Run>
+  void ForPhases(size_t first_tile, size_t end_tile, const Run& run) const {
+    for (size_t tile = first_tile; tile < end_tile;) {
+      const size_t phase = tile / phase_tiles_;
+      const size_t begin = phase * phase_tiles_;
+      const size_t end = end_tile < begin + phase_tiles_ ? end_tile : begin + phase_tiles_;
+      run(phase, tile - begin, end - begin, tile - first_tile);
+      tile = end;
+    }
+  }
+  /// Of a picture, in place of all of it.
+  void TakePhaseOf(size_t phase, PictureArgs* args) const {
+    TakePhase({phase / dilations_[1], phase % dilations_[1]}, dilations_, args);
+  }
+
   void SetWorkspace(void* workspace) { workspace_ = static_cast<uint8_t*>(workspace); }
 
  private:
@@ -49,7 +66,9 @@ class WinogradTiles : public Step {
   uint8_t* workspace_ = nullptr;
   size_t pictures_ = 0;
   size_t picture_ = 0;  ///< Of RunStages().
-  size_t tiles_ = 0;    ///< Of a picture.
+  size_t dilations_[2] = {1, 1};
+  size_t phase_tiles_ = 0;
+  size_t tiles_ = 0;  ///< Of a picture.
   size_t blocks_ = 0;
   size_t block_tiles_ = 0;
   size_t block_bytes_ = 0;
@@ -61,11 +80,12 @@ class WinogradTiles : public Step {
 /// shape `y`: the direct way, or by tiles. What else takes time counts as multiply-adds; `load_cost`: a
 /// weight that comes from memory.
 double DirectCost(const Shape& y, double load_cost);
-double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, double load_cost);
+double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, const Ints& dilations,
+                    double load_cost);
 /// A smaller gain is not worth the memory.
 inline constexpr double kLeastWinogradGain = 1.1;
 
-/// A Conv2d of 3 x 3 with stride 1 and one group, and vectors full of channels and outputs.
+/// A Conv2d of 3 x 3 with stride 1, any dilations and one group, and vectors full of channels and outputs.
 bool IsWinogradShape(const NodeView& node, const Kernels& kernels);
 
 }  // namespace skiff::xnnpack

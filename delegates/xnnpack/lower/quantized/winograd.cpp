@@ -169,9 +169,9 @@ class ByShapeStep final : public Step {
   Status Reshape() override {
     const Shape& w = node_.in(1).shape;
     const Shape& y = node_.out(0).shape;
-    const bool by_tiles =
-        WinogradCost(kCodeWinogradTile, kCodeWinogradPoints, w, y, kLoadCost) * kLeastWinogradGain <
-        DirectCost(y, kLoadCost);
+    const bool by_tiles = WinogradCost(kCodeWinogradTile, kCodeWinogradPoints, w, y, Ints{1, 1}, kLoadCost) *
+                              kLeastWinogradGain <
+                          DirectCost(y, kLoadCost);
     StepPointer& way = ways_[by_tiles ? 1 : 0];
     if (way == nullptr) {
       const auto& attrs = node_.As<Conv2dAttrs>();
@@ -198,6 +198,8 @@ bool MayRunCodeWinograd(const NodeView& node, const Environment& environment) {
   const CodeWinogradKernels& kernels = environment.kernels->codes.winograd;
   if (kernels.sums == nullptr || !RunsCodeDense(node, environment)) return false;
   const int64_t channels = node.in(1).shape[3];
+  const Ints& dilations = node.As<Conv2dAttrs>().dilations;
+  if (dilations[0] != 1 || dilations[1] != 1) return false;
   return IsWinogradShape(node, *environment.kernels) && channels >= static_cast<int64_t>(kernels.channels) &&
          channels <= kMostChannels;
 }
