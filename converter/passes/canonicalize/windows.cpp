@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "eager/kernels/window.h"
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
 #include "passes/canonicalize/rules.h"
@@ -46,43 +47,28 @@ bool SpellPads(Graph& graph, NodeId id) {
   return true;
 }
 
-/// One axis of a convolution whose extents are known.
-struct WindowAxis {
-  int64_t extent, outputs, taps, stride, dilation, begin, end;
+/// Whether a tap meets an element of the input in any window.
+bool Meets(const eager::Window& window, int64_t tap) {
+  const int64_t before = -window.Position(0, tap);
+  const int64_t first = before <= 0 ? 0 : (before + window.stride - 1) / window.stride;
+  return first < window.output && window.Source(first, tap) >= 0;
+}
 
-  /// Whether a tap meets an element of the input in any window.
-  bool Meets(int64_t tap) const {
-    const int64_t before = begin - tap * dilation;  // How far the first window's is in front of the input.
-    const int64_t first = before <= 0 ? 0 : (before + stride - 1) / stride;
-    return first < outputs && first * stride - before < extent;
+/// The same windows without their outer taps that meet pads alone, as far as pads can say where the others
+/// lie. `first`: which of the taps is the first one now.
+eager::Window WithoutDeadTaps(eager::Window window, int64_t* first) {
+  for (*first = 0; window.taps > 1 && window.pad_begin >= window.dilation && !Meets(window, 0); ++*first) {
+    window.pad_begin -= window.dilation;
+    --window.taps;
   }
-  /// How far the last window of so many taps reaches behind the input.
-  int64_t End(int64_t of_taps) const {
-    return (outputs - 1) * stride + (of_taps - 1) * dilation + 1 - extent - begin;
+  while (window.taps > 1 && !Meets(window, window.taps - 1)) {
+    const int64_t end = window.Position(window.output - 1, window.taps - 2) + 1 - window.input;
+    if (end < 0) break;
+    --window.taps;
+    window.pad_end = end;
   }
-};
-
-/// The taps of an axis that are left, and the axis with these alone.
-struct LiveTaps {
-  int64_t first = 0;
-  WindowAxis axis;
-};
-
-/// Without the outer taps that meet pads alone, as far as pads can say where the others lie.
-LiveTaps WithoutDeadTaps(const WindowAxis& axis) {
-  LiveTaps live{0, axis};
-  while (live.axis.taps > 1 && live.axis.begin >= axis.dilation && !live.axis.Meets(0)) {
-    live.axis.begin -= axis.dilation;
-    --live.axis.taps;
-    ++live.first;
-  }
-  while (live.axis.taps > 1 && !live.axis.Meets(live.axis.taps - 1) &&
-         live.axis.End(live.axis.taps - 1) >= 0) {
-    --live.axis.taps;
-    live.axis.end = live.axis.End(live.axis.taps);
-  }
-  if (live.axis.taps == 1) live.axis.dilation = 1;
-  return live;
+  if (window.taps == 1) window.dilation = 1;
+  return window;
 }
 
 /// The taps from `firsts[i]` on of the axis i + 1, `counts[i]` of them. Elements are whole bytes.
@@ -131,13 +117,14 @@ bool DropDeadTaps(Graph& graph, NodeId id) {
     const auto d = static_cast<size_t>(axis) + 1;
     if (!input[d].constant() || !output[d].constant() || input[d].value < 1 || output[d].value < 1)
       return false;
-    const LiveTaps live = WithoutDeadTaps({input[d].value, output[d].value, kernel[axis], attrs.strides[axis],
-                                           attrs.dilations[axis], attrs.pads[axis], attrs.pads[2 + axis]});
-    firsts[axis] = live.first;
-    taps[axis] = live.axis.taps;
-    left.dilations[axis] = live.axis.dilation;
-    left.pads[axis] = live.axis.begin;
-    left.pads[2 + axis] = live.axis.end;
+    const eager::Window window =
+        WithoutDeadTaps({input[d].value, output[d].value, kernel[axis], attrs.strides[axis],
+                         attrs.dilations[axis], attrs.pads[axis], attrs.pads[2 + axis]},
+                        &firsts[axis]);
+    taps[axis] = window.taps;
+    left.dilations[axis] = window.dilation;
+    left.pads[axis] = window.pad_begin;
+    left.pads[2 + axis] = window.pad_end;
   }
   if (taps[0] == kernel[0] && taps[1] == kernel[1]) return false;
   const TensorData whole = *graph.value(constant).constant;
