@@ -187,8 +187,7 @@ Case& AddPool(CaseList& list, OpCode op, const std::string& name, const PoolShap
 void AddHalfPool(CaseList& list, Case pool) {
   const Pool2dAttrs& attrs = pool.As<Pool2dAttrs>();
   Case& half = list.AddHalf(pool);
-  const bool is_convolution = attrs.count_include_pad && attrs.pads[0] > 0;
-  if (xnnpack::kHasOwnKernels || pool.op != OpCode::kAveragePool2d || is_convolution) return;
+  if (xnnpack::kHasOwnKernels || pool.op != OpCode::kAveragePool2d) return;
   if (attrs.kernel[0] * attrs.kernel[1] > 64) half.falls_back = "XNNPACK adds so many taps in f16";
 }
 

@@ -145,21 +145,24 @@ class TransposedStep final : public OperatorStep {
                                   attrs.strides[1], attrs.dilations[0], attrs.dilations[1]};
     for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); ++i)
       key.parameters[i] = static_cast<uint64_t>(parameters[i]);
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-      if (f16) {
-        return xnn_create_deconvolution2d_nhwc_f16(
-            u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]), u32(attrs.pads[1]), u32(w.shape[1]),
-            u32(w.shape[2]), u32(attrs.strides[0]), u32(attrs.strides[1]), u32(attrs.dilations[0]),
-            u32(attrs.dilations[1]), u32(attrs.groups), inputs, outputs, strides[0], strides[1], w.data, bias,
-            attrs.min, attrs.max, /*flags=*/0, nullptr, cache, made);
-      }
-      return xnn_create_deconvolution2d_nhwc_f32(
-          u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]), u32(attrs.pads[1]), u32(w.shape[1]),
-          u32(w.shape[2]), u32(attrs.strides[0]), u32(attrs.strides[1]), u32(attrs.dilations[0]),
-          u32(attrs.dilations[1]), u32(attrs.groups), inputs, outputs, strides[0], strides[1],
-          w.as<const float>(), static_cast<const float*>(bias), attrs.min, attrs.max,
-          /*flags=*/0, nullptr, cache, made);
-    });
+    return provider_.Make(operator_, key, TransposedExtents(w.shape, attrs.groups),
+                          [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+                            if (f16) {
+                              return xnn_create_deconvolution2d_nhwc_f16(
+                                  u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]),
+                                  u32(attrs.pads[1]), u32(w.shape[1]), u32(w.shape[2]), u32(attrs.strides[0]),
+                                  u32(attrs.strides[1]), u32(attrs.dilations[0]), u32(attrs.dilations[1]),
+                                  u32(attrs.groups), inputs, outputs, strides[0], strides[1], w.data, bias,
+                                  attrs.min, attrs.max, /*flags=*/0, nullptr, cache, made);
+                            }
+                            return xnn_create_deconvolution2d_nhwc_f32(
+                                u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]),
+                                u32(attrs.pads[1]), u32(w.shape[1]), u32(w.shape[2]), u32(attrs.strides[0]),
+                                u32(attrs.strides[1]), u32(attrs.dilations[0]), u32(attrs.dilations[1]),
+                                u32(attrs.groups), inputs, outputs, strides[0], strides[1],
+                                w.as<const float>(), static_cast<const float*>(bias), attrs.min, attrs.max,
+                                /*flags=*/0, nullptr, cache, made);
+                          });
   }
 
   WeightsProvider provider_;

@@ -45,6 +45,11 @@ bool TransposedFits(const TensorView& weights, const TensorView& result, const I
   return IndirectionFits(result.shape.ElementsBetween(1, 3), weights.shape.ElementsBetween(1, 3));
 }
 
+PackedExtents TransposedExtents(const Shape& weights, int64_t groups) {
+  return {static_cast<uint64_t>(weights[3]), static_cast<uint64_t>(weights[0] / groups),
+          static_cast<uint64_t>(weights.ElementsBetween(1, 3)), static_cast<uint64_t>(groups)};
+}
+
 Status DescribeConvolution(const NodeView& node, ConvolutionGeometry* geometry) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const TensorView& x = node.in(0);
@@ -93,7 +98,7 @@ Status Convolution::Create(const ConvolutionWeights& weights) {
       any_pads,    unit_strides};
   for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); ++i) key.parameters[i] = parameters[i];
 
-  return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+  return provider_.Make(operator_, key, g.packed(), [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
     if (IsF16(dtype_)) {
       return xnn_create_convolution2d_nhwc_f16(
           g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],

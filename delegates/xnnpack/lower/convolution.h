@@ -22,6 +22,9 @@ struct ConvolutionGeometry {
   float max = kInfinity;
   uint32_t flags = 0;  ///< XNN_FLAG_TENSORFLOW_SAME_PADDING: it finds the pads itself, at each size.
   bool operator==(const ConvolutionGeometry&) const = default;
+  PackedExtents packed() const {
+    return {group_input_channels, group_output_channels, uint64_t{kernel[0]} * kernel[1], groups};
+  }
 };
 
 /// Where the weights (OHWI) and the bias (or null) lie, and what they are known by.
@@ -44,6 +47,8 @@ bool IndirectionFits(int64_t outputs, int64_t taps);
 /// Whether XNNPACK takes a transposed convolution of this result. With strides it makes a convolution of
 /// every (stride)th row and column, and counts those of a start behind the result's end as about 2^64.
 bool TransposedFits(const TensorView& weights, const TensorView& result, const Ints& strides);
+/// Of the weights (OHWI) of one.
+PackedExtents TransposedExtents(const Shape& weights, int64_t groups);
 
 /// All but the bounds, for a Conv2d node. kUnsupported: pads that XNNPACK does not take.
 Status DescribeConvolution(const NodeView& node, ConvolutionGeometry* geometry);

@@ -1,7 +1,6 @@
 // Matrix products: with constant weights packed once and shared, or packed anew at each run.
 #include <atomic>
 
-#include "core/extents.h"
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
@@ -114,7 +113,8 @@ class LinearStep final : public Step {
     key.parameters[0] = inputs;
     key.parameters[1] = outputs;
     key.parameters[2] = first;
-    return provider_.Make(blocks_[block], key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+    const PackedExtents extents{inputs, outputs};
+    return provider_.Make(blocks_[block], key, extents, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
       if (IsF16(w.dtype)) {
         return xnn_create_fully_connected_nc_f16(inputs, outputs, strides[0], strides[1], weights, bias,
                                                  layer_.min, layer_.max, flags, nullptr, cache, made);
@@ -132,16 +132,6 @@ class LinearStep final : public Step {
   const DenseLayer layer_;
   size_t created_strides_[2] = {};
 };
-
-/// Whether computed weights have an address each once they are packed, which XNNPACK takes for granted: for
-/// tiles of as many outputs and inputs as its kernels have at most, with a bias.
-bool PackingFits(uint64_t batches, uint64_t inputs, uint64_t outputs) {
-  constexpr uint64_t kMostOutputs = 64;
-  constexpr uint64_t kMostInputs = 16;
-  const uint64_t panels = outputs / kMostOutputs + 1;
-  const uint64_t panel = (SaturatingAdd(inputs, kMostInputs)) * kMostOutputs * sizeof(float);
-  return IsAddressable(SaturatingMultiply(batches, SaturatingMultiply(panels, panel)));
-}
 
 /// FullyConnected whose weights are computed.
 class DynamicLinearStep final : public OperatorStep {
@@ -164,7 +154,7 @@ class DynamicLinearStep final : public OperatorStep {
         f16 ? xnn_reshape_dynamic_fully_connected_nc_f16 : xnn_reshape_dynamic_fully_connected_nc_f32;
     const Rows from = RowsOf(x);
     const Rows to = RowsOf(node_.out(0));
-    if (!PackingFits(1, from.length, to.length)) return Refuse();
+    if (!PackedExtents{from.length, to.length}.Fit()) return Refuse();
     size_t alignment = 0;
     workspace_bytes_ = 0;
     return FromXnn(reshape(operator_.get(), from.count, from.length, to.length, from.stride, to.stride,
@@ -233,7 +223,7 @@ class MatMulStep final : public Step {
     if (!DescribeBatches(a.shape, b.shape, attrs.transpose_b, &shape)) return Refuse();
     size_t matrices = 1;
     for (size_t i = 0; i < shape.rank; ++i) matrices *= shape.b[i];
-    if (!PackingFits(matrices, shape.k, shape.n)) return Refuse();
+    if (!PackedExtents{shape.k, shape.n, 1, matrices}.Fit()) return Refuse();
     SKIFF_RETURN_IF_ERROR(Create(shape, f16));
     const auto reshape =
         f16 ? xnn_reshape_batch_matrix_multiply_nc_f16 : xnn_reshape_batch_matrix_multiply_nc_f32;

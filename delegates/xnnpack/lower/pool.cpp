@@ -42,8 +42,11 @@ bool ReachesBeyondPads(const Pool2dAttrs& attrs, const TensorView& x, const Pool
 
 namespace {
 
-/// Taps that are added in f16, as cores with arithmetic on it do.
-constexpr int64_t kMostHalves = 64;
+/// Whether an average is added in f16, as cores with arithmetic on it do, and has too many taps for that.
+bool AddsTooManyHalves(DType dtype, const Pool2dAttrs& attrs) {
+  constexpr int64_t kMostHalves = 64;
+  return IsF16(dtype) && attrs.kernel[0] * attrs.kernel[1] > kMostHalves;
+}
 
 /// XNNPACK keeps pointers for the rows of windows that reach above the image, for those that reach below it,
 /// and for one of the others: rows that do both would be found among the wrong ones.
@@ -64,7 +67,7 @@ class AveragePoolStep final : public OperatorStep {
     PoolGeometry g;
     if (!DescribePool(attrs, x, y, &g) || PaddedRowsMeet(g, attrs.strides[0], y.shape[1])) return Refuse();
     const bool f16 = IsF16(x.dtype);
-    if (f16 && attrs.kernel[0] * attrs.kernel[1] > kMostHalves) return Refuse();
+    if (AddsTooManyHalves(x.dtype, attrs)) return Refuse();
     // Made anew for each size: where memory runs out while it takes a new one, XNNPACK frees its pixels for
     // the padding twice.
     if (!operator_ || !(g == geometry_) || x.shape[1] != height_ || x.shape[2] != width_) {
@@ -119,7 +122,7 @@ class PaddedAveragePoolStep final : public Step {
     const TensorView& y = node_.out(0);
     PoolGeometry pool;
     if (!DescribePool(attrs, x, y, &pool)) return Refuse();
-    if (ReachesBeyondPads(attrs, x, pool)) return Refuse();
+    if (ReachesBeyondPads(attrs, x, pool) || AddsTooManyHalves(x.dtype, attrs)) return Refuse();
     SKIFF_RETURN_IF_ERROR(MakeWeights(x, attrs));
     ConvolutionGeometry g;
     for (int i = 0; i < 4; ++i) g.pads[i] = pool.pads[i];

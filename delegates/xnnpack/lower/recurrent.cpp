@@ -97,10 +97,12 @@ class RecurrentStep final : public Step {
     key.parameters[2] = first;
     const float* const weights = node_.in(1).as<const float>() + first * hidden_;
     const float* const bias = key.has_bias ? node_.in(2).as<const float>() + first : nullptr;
-    return product.provider.Make(product.op, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-      return xnn_create_fully_connected_nc_f32(hidden_, outputs, hidden_, gates_ * hidden_, weights, bias,
-                                               -kInfinity, kInfinity, /*flags=*/0, nullptr, cache, made);
-    });
+    const PackedExtents extents{hidden_, outputs};
+    return product.provider.Make(
+        product.op, key, extents, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+          return xnn_create_fully_connected_nc_f32(hidden_, outputs, hidden_, gates_ * hidden_, weights, bias,
+                                                   -kInfinity, kInfinity, /*flags=*/0, nullptr, cache, made);
+        });
   }
 
   Status Multiply(const Product& product, const float* state, float* to) {

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "core/fixed_array.h"
+#include "delegates/xnnpack/lower/flushing.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/weights/packing_scope.h"
 #include "ops/op_codes.h"
 
 namespace skiff::xnnpack {
@@ -45,7 +47,7 @@ class ScaleRowsStep final : public Step {
           s->Scale(first, count, s->columns_);
         },
         this, rows_, std::max<size_t>(kElementsAtOnce / columns_, 1), PTHREADPOOL_FLAG_DISABLE_DENORMALS);
-    if (rest_ > 0) Scale(rows_, 1, rest_);
+    if (rest_ > 0) Flushing([this] { Scale(rows_, 1, rest_); });
     return OkStatus();
   }
 
@@ -67,6 +69,7 @@ class ScaleRowsStep final : public Step {
       limits_.min = attrs.min;
       limits_.max = attrs.max;
       SKIFF_RETURN_IF_ERROR(once.Allocate(2 * channels));
+      PackingScope::WillPack();
       std::copy_n(node_.in(1).as<const float>(), channels, once.data());
       if (node_.Has(2)) std::copy_n(node_.in(2).as<const float>(), channels, once.data() + channels);
     }

@@ -6,6 +6,7 @@
 #include "delegates/xnnpack/weights/packing_scope.h"
 
 #include "core/checksum.h"
+#include "core/extents.h"
 #include "core/platform.h"
 
 namespace skiff::xnnpack {
@@ -184,6 +185,17 @@ WeightsProvider::WeightsProvider(PackedWeights* weights) : weights_(weights), pr
 }
 
 WeightsProvider::~WeightsProvider() { platform::FreeAligned(reserved_); }
+
+bool PackedExtents::Fit() const {
+  constexpr uint64_t kMostOutputs = 64;
+  constexpr uint64_t kMostInputs = 32;
+  const uint64_t row =
+      SaturatingMultiply(SaturatingMultiply(taps, SaturatingAdd(inputs, kMostInputs)), sizeof(float));
+  const uint64_t panels = SaturatingMultiply(groups, outputs / kMostOutputs + 1);
+  // Of transposed convolutions it counts the bytes of a row in 32 bits.
+  return row <= UINT32_MAX &&
+         IsAddressable(SaturatingMultiply(panels, SaturatingMultiply(row, kMostOutputs)));
+}
 
 void WeightsProvider::Begin(const PackingKey& key) {
   key_ = key;

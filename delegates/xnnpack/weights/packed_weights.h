@@ -51,6 +51,18 @@ struct PackingKey {
 /// Of all of a key but packed_bytes.
 uint64_t HashOf(const PackingKey& key);
 
+/// What one of XNNPACK's create functions packs: for each output of each group all inputs of all taps.
+struct PackedExtents {
+  uint64_t inputs = 0;  ///< Of a group, as are the outputs.
+  uint64_t outputs = 0;
+  uint64_t taps = 1;
+  uint64_t groups = 1;
+
+  /// Whether none of XNNPACK's sizes of it wraps around, at which it does not look: for tiles of as many
+  /// outputs and inputs as its kernels have at most, with a bias.
+  bool Fit() const;
+};
+
 /// A packed blob as a cache file keeps it.
 struct PackedBlob {
   PackingKey key;
@@ -147,13 +159,14 @@ class WeightsProvider {
   WeightsProvider& operator=(const WeightsProvider&) = delete;
 
   /// Makes `made`, an Operator, with the weights of this key; `create` calls one of XNNPACK's create
-  /// functions.
+  /// functions. kUnsupported where that packs more than `extents` may be.
   ///
   /// XNNPACK asks for weights before it says how many bytes it will read. A cache file may hold fewer under
   /// the same key; so what is known is kept from it until it has named the number, as it does when it wants
   /// to pack. It gets no memory then, gives up, and is asked again.
   template <class Made, class Create>
-  Status Make(Made& made, const PackingKey& key, const Create& create) {
+  Status Make(Made& made, const PackingKey& key, const PackedExtents& extents, const Create& create) {
+    if (!extents.Fit()) return Status(StatusCode::kUnsupported);
     const auto make = [&](xnn_operator_t* to) { return create(&provider_, to); };
     made.Reset();  // It may use what was reserved.
     Begin(key);

@@ -297,6 +297,26 @@ TEST(NarrowWeights, OtherShapesOfTheSameBytes) {
     EXPECT_LE(Compare(outputs[1].at(name), outputs[0].at(name)).difference, 1e-4) << name;
 }
 
+/// Kernels that copy their weights need them as wide as those that pack them.
+TEST(NarrowWeights, OfOneTap) {
+  const OpenedModel opened(R"(graph g {
+    input x: f32[1, 2, 3, 1100]
+    const q: i8[1100, 1, 1, 1] {scale=0.02} = seed 5
+    w = Dequantize(q)
+    y = Conv2d(x, w) {groups=1100}
+    output y
+  })");
+  const TensorData x = RandomTensor(DType::kF32, {1, 2, 3, 1100}, 1);
+  std::vector<TensorData> results;
+  for (const Backend backend : {Backend::kReference, Backend::kPlanned}) {
+    SessionOptions options;
+    options.backend = backend;
+    const auto session = std::move(Session::Create(*opened.model, options).value());
+    results.push_back(RunSession(*session, {{"x", x}}).at("y"));
+  }
+  EXPECT_LE(Compare(results[1], results[0]).difference, 1e-6);
+}
+
 /// An odd number of i4 has the bytes of as many and a 0: two blobs, which widen to different numbers.
 TEST(NarrowWeights, OddNumbersOfHalfBytesHaveTheirOwnBlob) {
   std::string numbers;

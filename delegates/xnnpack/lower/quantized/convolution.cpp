@@ -95,7 +95,7 @@ class QuantizedConvolutionStep final : public Step {
                   any_pads, unit_strides);
     FixedArray<int8_t> weights;
     if (joined_ > 1) SKIFF_RETURN_IF_ERROR(JoinWeights(w, g.groups * joined_, joined_, &weights));
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+    return provider_.Make(operator_, key, g.packed(), [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
       if (is_signed_) {
         return xnn_create_convolution2d_nhwc_qs8_qc8w(
             g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
@@ -175,24 +175,28 @@ class QuantizedTransposedStep final : public Step {
     key.bias = terms.Hash();
     SetParameters(&key, w.shape[1], w.shape[2], attrs.groups, w.shape[3], w.shape[0], attrs.strides[0],
                   attrs.strides[1], attrs.dilations[0], attrs.dilations[1]);
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-      if (is_signed_) {
-        return xnn_create_deconvolution2d_nhwc_qs8_qc8w(
-            u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]), u32(attrs.pads[1]), u32(w.shape[1]),
-            u32(w.shape[2]), u32(attrs.strides[0]), u32(attrs.strides[1]), u32(attrs.dilations[0]),
-            u32(attrs.dilations[1]), u32(attrs.groups), inputs, outputs, strides[0], strides[1],
-            terms.x_zero_point<int8_t>(), terms.x_scale(), terms.scales(), w.as<const int8_t>(), terms.bias(),
-            terms.y_zero_point<int8_t>(), terms.y_scale(), terms.low<int8_t>(), terms.high<int8_t>(),
-            /*flags=*/0, nullptr, cache, made);
-      }
-      return xnn_create_deconvolution2d_nhwc_qu8(
-          u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]), u32(attrs.pads[1]), u32(w.shape[1]),
-          u32(w.shape[2]), u32(attrs.strides[0]), u32(attrs.strides[1]), u32(attrs.dilations[0]),
-          u32(attrs.dilations[1]), u32(attrs.groups), inputs, outputs, strides[0], strides[1],
-          terms.x_zero_point<uint8_t>(), terms.x_scale(), terms.weights_zero_point<uint8_t>(),
-          terms.scales()[0], w.as<const uint8_t>(), terms.bias(), terms.y_zero_point<uint8_t>(),
-          terms.y_scale(), terms.low<uint8_t>(), terms.high<uint8_t>(), /*flags=*/0, nullptr, cache, made);
-    });
+    return provider_.Make(
+        operator_, key, TransposedExtents(w.shape, attrs.groups),
+        [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+          if (is_signed_) {
+            return xnn_create_deconvolution2d_nhwc_qs8_qc8w(
+                u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]), u32(attrs.pads[1]),
+                u32(w.shape[1]), u32(w.shape[2]), u32(attrs.strides[0]), u32(attrs.strides[1]),
+                u32(attrs.dilations[0]), u32(attrs.dilations[1]), u32(attrs.groups), inputs, outputs,
+                strides[0], strides[1], terms.x_zero_point<int8_t>(), terms.x_scale(), terms.scales(),
+                w.as<const int8_t>(), terms.bias(), terms.y_zero_point<int8_t>(), terms.y_scale(),
+                terms.low<int8_t>(), terms.high<int8_t>(),
+                /*flags=*/0, nullptr, cache, made);
+          }
+          return xnn_create_deconvolution2d_nhwc_qu8(
+              u32(attrs.pads[0]), u32(attrs.pads[3]), u32(attrs.pads[2]), u32(attrs.pads[1]), u32(w.shape[1]),
+              u32(w.shape[2]), u32(attrs.strides[0]), u32(attrs.strides[1]), u32(attrs.dilations[0]),
+              u32(attrs.dilations[1]), u32(attrs.groups), inputs, outputs, strides[0], strides[1],
+              terms.x_zero_point<uint8_t>(), terms.x_scale(), terms.weights_zero_point<uint8_t>(),
+              terms.scales()[0], w.as<const uint8_t>(), terms.bias(), terms.y_zero_point<uint8_t>(),
+              terms.y_scale(), terms.low<uint8_t>(), terms.high<uint8_t>(), /*flags=*/0, nullptr, cache,
+              made);
+        });
   }
 
   const bool is_signed_ = node_.in(0).dtype == DType::kI8;

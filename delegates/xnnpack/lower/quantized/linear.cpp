@@ -89,19 +89,21 @@ class QuantizedLinearStep final : public WeightedRowsStep {
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, outputs_, layer_.min, layer_.max));
     const TensorView& w = node_.in(1);
     const PackingKey key = KeyOf(PackingKind::kLinear, terms.Hash());
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-      if (is_signed_) {
-        return xnn_create_fully_connected_nc_qs8_qc8w(
-            inputs_, outputs_, strides_[0], strides_[1], terms.x_zero_point<int8_t>(), terms.x_scale(),
-            terms.scales(), w.as<const int8_t>(), terms.bias(), terms.y_zero_point<int8_t>(), terms.y_scale(),
-            terms.low<int8_t>(), terms.high<int8_t>(), layer_.flags(), nullptr, cache, made);
-      }
-      return xnn_create_fully_connected_nc_qu8(
-          inputs_, outputs_, strides_[0], strides_[1], terms.x_zero_point<uint8_t>(), terms.x_scale(),
-          terms.weights_zero_point<uint8_t>(), terms.scales()[0], w.as<const uint8_t>(), terms.bias(),
-          terms.y_zero_point<uint8_t>(), terms.y_scale(), terms.low<uint8_t>(), terms.high<uint8_t>(),
-          layer_.flags(), nullptr, cache, made);
-    });
+    return provider_.Make(
+        operator_, key, {inputs_, outputs_}, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+          if (is_signed_) {
+            return xnn_create_fully_connected_nc_qs8_qc8w(
+                inputs_, outputs_, strides_[0], strides_[1], terms.x_zero_point<int8_t>(), terms.x_scale(),
+                terms.scales(), w.as<const int8_t>(), terms.bias(), terms.y_zero_point<int8_t>(),
+                terms.y_scale(), terms.low<int8_t>(), terms.high<int8_t>(), layer_.flags(), nullptr, cache,
+                made);
+          }
+          return xnn_create_fully_connected_nc_qu8(
+              inputs_, outputs_, strides_[0], strides_[1], terms.x_zero_point<uint8_t>(), terms.x_scale(),
+              terms.weights_zero_point<uint8_t>(), terms.scales()[0], w.as<const uint8_t>(), terms.bias(),
+              terms.y_zero_point<uint8_t>(), terms.y_scale(), terms.low<uint8_t>(), terms.high<uint8_t>(),
+              layer_.flags(), nullptr, cache, made);
+        });
   }
 
   xnn_status ReshapeRows(size_t count) override {
@@ -139,11 +141,12 @@ class QuantizedWeightsStep final : public WeightedRowsStep {
     const PackingKey key =
         KeyOf(PackingKind::kQuantizedWeights,
               HashOf({reinterpret_cast<const uint8_t*>(scales.data()), scales.size() * sizeof(float)}));
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-      return xnn_create_fully_connected_nc_f32_qc8w(inputs_, outputs_, strides_[0], strides_[1],
-                                                    scales.data(), w.as<const int8_t>(), bias, layer_.min,
-                                                    layer_.max, layer_.flags(), nullptr, cache, made);
-    });
+    return provider_.Make(
+        operator_, key, {inputs_, outputs_}, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+          return xnn_create_fully_connected_nc_f32_qc8w(inputs_, outputs_, strides_[0], strides_[1],
+                                                        scales.data(), w.as<const int8_t>(), bias, layer_.min,
+                                                        layer_.max, layer_.flags(), nullptr, cache, made);
+        });
   }
 
   xnn_status ReshapeRows(size_t count) override {

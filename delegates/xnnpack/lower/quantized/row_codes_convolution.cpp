@@ -79,7 +79,7 @@ class RowCodesConvolutionStep final : public Step {
     const uint64_t parameters[] = {g.kernel[0], g.kernel[1], g.group_input_channels, g.group_output_channels,
                                    any_pads,    unit_strides};
     for (size_t i = 0; i < sizeof(parameters) / sizeof(parameters[0]); ++i) key.parameters[i] = parameters[i];
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+    return provider_.Make(operator_, key, g.packed(), [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
       return xnn_create_convolution2d_nhwc_qd8_f32_qc8w(
           g.pads[0], g.pads[1], g.pads[2], g.pads[3], g.kernel[0], g.kernel[1], g.strides[0], g.strides[1],
           g.dilations[0], g.dilations[1], /*groups=*/1, g.group_input_channels, g.group_output_channels,

@@ -46,11 +46,13 @@ class RowCodesLinearStep final : public Step {
     PackingKey key = terms.Key(PackingKind::kRowCodesLinear, node_);
     key.parameters[0] = inputs_;
     key.parameters[1] = outputs_;
-    return provider_.Make(operator_, key, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-      return xnn_create_fully_connected_nc_qd8_f32_qc8w(inputs_, outputs_, inputs_, stride_, terms.scales(),
-                                                        weights_.as<const int8_t>(), terms.bias(), min_, max_,
-                                                        /*flags=*/0, nullptr, cache, made);
-    });
+    return provider_.Make(
+        operator_, key, {inputs_, outputs_}, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+          return xnn_create_fully_connected_nc_qd8_f32_qc8w(inputs_, outputs_, inputs_, stride_,
+                                                            terms.scales(), weights_.as<const int8_t>(),
+                                                            terms.bias(), min_, max_,
+                                                            /*flags=*/0, nullptr, cache, made);
+        });
   }
 
   const TensorView weights_;
