@@ -136,13 +136,6 @@ TensorData ExternalData::Read(const onnx::TensorProto& tensor, const Shape& shap
           .first->second;
   const int64_t own = std::min(bytes, left);
   left -= own;
-  overlap_left_ -= bytes - own;
-  if (overlap_left_ < 0) {
-    Throw(StatusCode::kInvalidModel,
-          "the external data file '{}' has {} bytes, but the tensors in it, which overlap, have more than {} "
-          "times as many; store each tensor once",
-          place.location, file_size, kMostShared);
-  }
   TensorData elements(form.dtype, form.shape);
   std::ifstream file(path, std::ios::binary);
   if (!file.seekg(place.offset) || !file.read(static_cast<char*>(elements.mutable_data()),
@@ -151,7 +144,16 @@ TensorData ExternalData::Read(const onnx::TensorProto& tensor, const Shape& shap
           label, std::strerror(errno));
   }
   bytes_read_ += bytes;
-  return data = finish(std::move(elements));
+  data = finish(std::move(elements));
+  // Finished elements may be wider than stored ones.
+  if (own < bytes) overlap_left_ -= std::max(bytes, static_cast<int64_t>(data.size_bytes())) - own;
+  if (overlap_left_ < 0) {
+    Throw(StatusCode::kInvalidModel,
+          "the external data file '{}' has {} bytes, but the tensors in it, which overlap, have more than {} "
+          "times as many; store each tensor once",
+          place.location, file_size, kMostShared);
+  }
+  return data;
 }
 
 }  // namespace skiff

@@ -82,6 +82,7 @@ ValueId VolumeSample(OnnxBuilder& b, ValueId x, ValueId grid, const GridSampleAt
     taps[axis] = TapsOf(m, coordinate, b.CastTo("extent_f64", extent, DType::kF64), attrs);
   }
   const ValueId zero = b.Scalar("zero", dtype, 0);
+  const bool whole = attrs.mode == GridSampleMode::kNearest;
   ValueId sum = kNoValue;
   for (const Tap& plane : taps[0]) {
     for (const Tap& row : taps[1]) {
@@ -90,11 +91,12 @@ ValueId VolumeSample(OnnxBuilder& b, ValueId x, ValueId grid, const GridSampleAt
         const ValueId place =
             b.Emit("place", OpCode::kConcat, {plane.index, row.index, column.index}, AxisAttrs{4});
         const ValueId element = b.Emit("element", OpCode::kGatherND, {volume, place}, GatherNDAttrs{1});
-        const ValueId weight = b.CastTo("weight", m.Of(OpCode::kMul, of_row, column.weight), dtype);
+        const ValueId weight = m.Of(OpCode::kMul, of_row, column.weight);
         // An element without weight must not turn an infinity into a NaN.
-        const ValueId none = b.Emit("without_weight", OpCode::kEqual, {weight, zero});
-        const ValueId term =
-            b.Emit("term", OpCode::kWhere, {none, zero, EmitMul(b, "weighted", element, weight)});
+        const ValueId none = b.Emit("without_weight", OpCode::kEqual, {weight, m.Number(0)});
+        const ValueId weighted =
+            whole ? element : EmitMul(b, "weighted", element, b.CastTo("weight", weight, dtype));
+        const ValueId term = b.Emit("term", OpCode::kWhere, {none, zero, weighted});
         sum = sum == kNoValue ? term : EmitAdd(b, "sum", sum, term);
       }
     }

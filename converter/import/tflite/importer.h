@@ -75,7 +75,7 @@ class TfliteImporter {
   /// That of a subgraph which an operator of `outer` runs.
   Scope ScopeWithin(const Scope& outer, const std::string& label, int32_t subgraph, size_t inputs) const;
   /// The tensor that is input i.
-  int32_t InputOf(const Scope& scope, const std::string& label, size_t i) const;
+  int32_t InputOf(const Scope& scope, size_t i) const;
   /// Output i, whose operators were built.
   ValueId OutputOf(Scope& scope, const std::string& label, uint32_t i);
   std::vector<bool> PassedThrough(int32_t subgraph) const;

@@ -55,10 +55,10 @@ TfliteImporter::Scope TfliteImporter::ScopeWithin(const Scope& outer, const std:
   return scope;
 }
 
-int32_t TfliteImporter::InputOf(const Scope& scope, const std::string& label, size_t i) const {
+int32_t TfliteImporter::InputOf(const Scope& scope, size_t i) const {
   const int32_t tensor = GraphOf(scope).inputs()->Get(static_cast<uint32_t>(i));
   if (scope.values[static_cast<size_t>(tensor)] != kUnmade)
-    Throw(StatusCode::kUnsupported, "operator '{}' gives its subgraph '{}' the tensor '{}' twice", label,
+    Throw(StatusCode::kUnsupported, "has a subgraph '{}' that gets the tensor '{}' twice",
           TextOf(GraphOf(scope).name()), NameOf(scope, tensor));
   return tensor;
 }
@@ -79,8 +79,7 @@ ValueId TfliteImporter::OutputOf(Scope& scope, const std::string& label, uint32_
 std::vector<ValueId> TfliteImporter::ImportHere(const Scope& outer, const std::string& label,
                                                 int32_t subgraph, const std::vector<ValueId>& inputs) {
   Scope scope = ScopeWithin(outer, label, subgraph, inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    scope.values[static_cast<size_t>(InputOf(scope, label, i))] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); ++i) scope.values[static_cast<size_t>(InputOf(scope, i))] = inputs[i];
   BuildNodes(scope);
   std::vector<ValueId> outputs;
   for (uint32_t i = 0; i < SizeOf(GraphOf(scope).outputs()); ++i)
@@ -113,7 +112,7 @@ Graph TfliteImporter::ImportBody(const Scope& outer, const std::string& label, i
   const tflite::SubGraph& body = GraphOf(scope);
   graph_.name = TextOf(body.name());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const int32_t tensor = InputOf(scope, label, i);
+    const int32_t tensor = InputOf(scope, i);
     const Value& passed = around.graph.value(inputs[i]);
     const ValueId value =
         graph_.AddInput(NameOf(scope, tensor), passed.dtype, passed.dims, passed.quantization);

@@ -94,8 +94,8 @@ TensorData SliceTaps(const TensorData& weights, const int64_t (&firsts)[2], cons
 /// Whether the scales of quantised weights are the same for each tap, and their codes whole bytes.
 bool CanSliceTaps(const TensorData& weights) {
   const QuantizationPtr& quantization = weights.quantization();
-  const bool scales_stay =
-      !quantization || quantization->per_tensor() || quantization->axis == 0 || quantization->axis == 3;
+  const bool scales_stay = !quantization || quantization->per_tensor() ||
+                           (quantization->block == 0 && (quantization->axis == 0 || quantization->axis == 3));
   return scales_stay && DTypeBits(weights.dtype()) == 8 * DTypeSize(weights.dtype());
 }
 

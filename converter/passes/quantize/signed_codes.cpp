@@ -95,6 +95,7 @@ bool TakesU8(const Node& user) {
 /// Products that want unsigned codes, and what they share codes with, up to products that want signed ones.
 std::vector<bool> UnsignedNodes(const Graph& graph) {
   std::vector<bool> stay(static_cast<size_t>(graph.node_count()), false);
+  std::vector<bool> shared(static_cast<size_t>(graph.value_count()), false);
   std::vector<NodeId> reached;
   const auto reach = [&](NodeId id) {
     const Node& node = graph.node(id);
@@ -108,10 +109,11 @@ std::vector<bool> UnsignedNodes(const Graph& graph) {
   while (!reached.empty()) {
     const Node& node = graph.node(reached.back());
     reached.pop_back();
-    std::vector<ValueId> shared = node.outputs;
-    if (!TakesU8(node)) shared.insert(shared.end(), node.inputs.begin(), node.inputs.end());
-    for (const ValueId id : shared) {
-      if (id == kNoValue || !IsU8(graph.value(id))) continue;
+    std::vector<ValueId> values = node.outputs;
+    if (!TakesU8(node)) values.insert(values.end(), node.inputs.begin(), node.inputs.end());
+    for (const ValueId id : values) {
+      if (id == kNoValue || !IsU8(graph.value(id)) || shared[static_cast<size_t>(id)]) continue;
+      shared[static_cast<size_t>(id)] = true;
       if (graph.value(id).producer != kNoNode) reach(graph.value(id).producer);
       for (const Use& use : graph.value(id).uses) {
         if (!TakesU8(graph.node(use.node))) reach(use.node);

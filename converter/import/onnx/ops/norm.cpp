@@ -46,15 +46,23 @@ Moments EmitMoments(OnnxBuilder& b, ValueId x, const ReduceAttrs& axes) {
 void BuildBatchStatistics(OnnxBuilder& b) {
   if (b.OutputUsed(1) || b.OutputUsed(2))
     b.Unsupported("is in training mode, and its running statistics are used; export the model for inference");
-  const ValueId x = b.Input(0);
-  ReduceAttrs axes = AxesFrom(0, std::min(b.RankOf(x), 1));
+  ValueId x = b.Input(0);
+  const int rank = b.RankOf(x);
+  if (rank == 0) b.Invalid("normalises a scalar; a batch was expected");
+  if (rank > 1) {
+    x = EmitSameExtent(b, "channels", x, 1, b.Input(1), 0);
+    x = EmitSameExtent(b, "channels_of_bias", x, 1, b.Input(2), 0);
+  }
+  ReduceAttrs axes = AxesFrom(0, 1);
   Ints behind_channels;
-  for (int axis = 2; axis < b.RankOf(x); ++axis) {
+  for (int axis = 2; axis < rank; ++axis) {
     axes.axes[axes.axes.size++] = axis;
     behind_channels[behind_channels.size++] = axis - 1;
   }
   const auto per_channel = [&](const char* name, size_t input) {
-    return EmitUnsqueeze(b, name, b.CastTo(name, b.Input(input), b.DTypeOf(x)), behind_channels);
+    const ValueId factor = b.CastTo(name, b.Input(input), b.DTypeOf(x));
+    // A batch alone has one channel.
+    return rank == 1 ? EmitReshape(b, name, factor, {1}) : EmitUnsqueeze(b, name, factor, behind_channels);
   };
   const Moments m = EmitMoments(b, x, axes);
   const ValueId normal = EmitDiv(b, "normal", m.centred, m.deviation);

@@ -30,6 +30,9 @@ void BuildGridSample(OnnxBuilder& b) {
   attrs.mode = ChooseValue(b, "mode", "bilinear", kGridModes);
   attrs.padding = ChooseValue(b, "padding_mode", "zeros", kGridPaddings);
   attrs.align_corners = b.Flag("align_corners");
+  if (const DType dtype = b.DTypeOf(b.Input(0)); attrs.mode != GridSampleMode::kNearest && !IsFloat(dtype))
+    b.Unsupported("interpolates between elements of {}; floats, or the mode 'nearest', are supported",
+                  DTypeName(dtype));
   if (rank == 5) {
     if (attrs.mode == GridSampleMode::kCubic)
       b.Invalid("cubic sampling is defined for 2 spatial axes, not 3");

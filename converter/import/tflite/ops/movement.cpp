@@ -123,18 +123,20 @@ void BuildPad(TfliteBuilder& b) {
   b.Output(OpCode::kPad, std::move(inputs), PadAttrs{});
 }
 
-/// The value `count` times behind each element of an axis.
+/// The value `count` times between the elements of an axis.
 ValueId PadInside(TfliteBuilder& b, ValueId x, int axis, int64_t count, ValueId value) {
   const int rank = b.RankOf(x);
-  const std::optional<int64_t> extent = b.ExtentOf(x, axis);
   const ValueId apart = EmitUnsqueeze(b, "apart", x, {axis + 1});
   const std::vector<ValueId> pad{apart, b.ConstantInts("between", {0, count}), value,
                                  b.ConstantInts("axis", {axis + 1})};
   const ValueId padded = b.IsQuantized(x) ? b.EmitQuantized("padded", OpCode::kPad, pad, PadAttrs{},
                                                             b.DTypeOf(x), b.QuantizationOf(x))
                                           : b.Emit("padded", OpCode::kPad, pad, PadAttrs{});
-  const ValueId joined = b.ConstantInts("joined", {extent ? *extent * (1 + count) : -1});
-  return ReshapeTo(b, "spread", padded, {ExtentsOf(b, x, 0, axis), joined, ExtentsOf(b, x, axis + 1, rank)});
+  const ValueId spread = ReshapeToExtents(
+      b, "spread", padded,
+      {ExtentsOf(b, x, 0, axis), ProductOf(b, padded, axis, axis + 2), ExtentsOf(b, x, axis + 1, rank)});
+  // Behind the last element there are none; an axis may have no elements at all.
+  return SliceAxis(b, "between_elements", spread, axis, 0, count);
 }
 
 /// Edges may be negative: what lies there is cut, after elements have been added between those of the axis.
@@ -153,9 +155,7 @@ void BuildStablehloPad(TfliteBuilder& b) {
   for (size_t i = 0; i < rank; ++i) {
     const auto axis = static_cast<int>(i);
     b.CheckRange("pad between elements", options.interior[i], 0);
-    if (options.interior[i] == 0 || b.ExtentOf(x, axis) == 0) continue;
-    x = PadInside(b, x, axis, options.interior[i], value);
-    pads[rank + i] -= options.interior[i];  // Those behind the last element.
+    if (options.interior[i] > 0) x = PadInside(b, x, axis, options.interior[i], value);
   }
   b.Output(OpCode::kPad, {x, b.ConstantInts("pads", pads), value}, PadAttrs{});
 }

@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: STABLEHLO_REDUCE_WINDOW, over windows of any axes.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "import/tflite/ops.h"
@@ -122,11 +123,11 @@ ValueId Pooled(TfliteBuilder& b, OpCode op, ValueId x, int64_t at, std::span<con
   if (axes.size() == 1) view.push_back(b.ConstantInts("one", {1}));
   view.push_back(ProductOf(b, x, end, rank));
   const Ints turned = end == rank ? Ints{3, 1, 2, 0} : Ints{0, 1, 2, 3};
-  const ValueId image = EmitTranspose(b, "image", ReshapeTo(b, "view", x, view), turned);
+  const ValueId image = EmitTranspose(b, "image", ReshapeToExtents(b, "view", x, view), turned);
   const ValueId y = EmitTranspose(b, "turned", b.Emit("pool", op, {image}, attrs), turned);
-  return ReshapeTo(b, "pooled", y,
-                   {ExtentsOf(b, x, 0, at), ExtentsOf(b, y, 1, 1 + static_cast<int64_t>(axes.size())),
-                    ExtentsOf(b, x, end, rank)});
+  return ReshapeToExtents(b, "pooled", y,
+                          {ExtentsOf(b, x, 0, at), ExtentsOf(b, y, 1, 1 + static_cast<int64_t>(axes.size())),
+                           ExtentsOf(b, x, end, rank)});
 }
 
 /// Sums are means times the size of the window, minima are maxima of the opposites.
@@ -146,6 +147,16 @@ ValueId ByPools(TfliteBuilder& b, OpCode op, ValueId x, const Windows& windows) 
   return op == OpCode::kMax ? x : EmitMul(b, "sums", x, b.Scalar("size", b.DTypeOf(x), size));
 }
 
+/// Whether pools make the same numbers. A mean times the size of its window is the sum where division by that
+/// loses no digit.
+bool TakesPools(const TfliteBuilder& b, OpCode op, ValueId x, const Windows& windows) {
+  if (!IsFloat(b.DTypeOf(x)) || op == OpCode::kMul) return false;
+  return std::all_of(windows.begin(), windows.end(), [op](const WindowAxis& axis) {
+    const bool exact = op != OpCode::kAdd || std::has_single_bit(static_cast<uint64_t>(axis.kernel));
+    return axis.kernel <= kLargestPool && exact;
+  });
+}
+
 void BuildReduceWindow(TfliteBuilder& b) {
   const auto options = b.StablehloOptions<tflite::StablehloReduceWindowOptions>();
   if (b.input_count() != 2) b.Unsupported("reduces {} tensors at once", b.input_count() / 2);
@@ -159,9 +170,7 @@ void BuildReduceWindow(TfliteBuilder& b) {
   const bool neutral = IsNeutral(b, op, first);
   if (op == OpCode::kAdd && neutral) x = RunningSums(b, x, windows);
   x = Padded(b, x, windows, first);
-  const bool small = std::all_of(windows.begin(), windows.end(),
-                                 [](const WindowAxis& axis) { return axis.kernel <= kLargestPool; });
-  if (small && IsFloat(b.DTypeOf(x)) && op != OpCode::kMul) {
+  if (TakesPools(b, op, x, windows)) {
     x = ByPools(b, op, x, windows);
   } else {
     for (size_t i = 0; i < windows.size(); ++i) x = ByPairs(b, op, x, static_cast<int64_t>(i), windows[i]);

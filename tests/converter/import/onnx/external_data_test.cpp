@@ -132,6 +132,19 @@ TEST(OnnxExternalData, TensorsMayOverlapWithinReason) {
   ExpectError(Overlapping(100, 40), place, StatusCode::kInvalidModel, "store each tensor once");
 }
 
+/// Nor do numbers of 4 bits, which become as many floats.
+TEST(OnnxExternalData, WhatTheElementsBecomeCounts) {
+  TemporaryFolder folder;
+  folder.Write("w.bin", std::string((1 << 20) + 4000, '\0'));
+  OnnxModel model = Overlapping(40, 40);
+  constexpr int kFloat4E2M1 = 23;  // The protobuf classes may be older.
+  for (onnx::TensorProto& w : *model.proto.mutable_graph()->mutable_initializer()) {
+    w.set_data_type(kFloat4E2M1);
+    w.set_dims(0, 1 << 21);
+  }
+  ExpectError(model, folder.path().string(), StatusCode::kInvalidModel, "store each tensor once");
+}
+
 /// What is free is not free for each file.
 TEST(OnnxExternalData, TensorsOfAllFilesOverlapTogether) {
   TemporaryFolder folder;

@@ -291,6 +291,20 @@ TEST(OnnxShapes, BatchNormalizationByTheBatchItself) {
   EXPECT_THAT(ImportError(model).what(), HasSubstr("its running statistics are used"));
 }
 
+/// Factors are not repeated along anything.
+TEST(OnnxShapes, BatchNormalizationHasAFactorForEachChannel) {
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{2, 1, 4}, {3}, {}}) {
+    OnnxModel model(15);
+    model.AddInput("x", shape);
+    model.AddFloats("factors", {3}, {1, 2, 3});
+    auto* node =
+        model.AddNode("BatchNormalization", {"x", "factors", "factors", "factors", "factors"}, {"y"});
+    SetInt(node, "training_mode", 1);
+    model.AddOutput("y");
+    EXPECT_EQ(ImportError(model).code(), StatusCode::kInvalidModel) << shape.size();
+  }
+}
+
 /// No extent is left for a Reshape to tell, which it cannot where there are no elements.
 TEST(OnnxShapes, BlocksOfNoElements) {
   for (const bool to_space : {true, false}) {

@@ -380,6 +380,24 @@ TEST(OnnxWindows, GridSampleBesideInfinities) {
   EXPECT_THAT(AsFloats(RunModel(model, {{"x", x}})), ElementsAreArray(expected));
 }
 
+/// Weights between 0 and 1 are no integers.
+TEST(OnnxWindows, GridSampleOfIntegersTakesTheNearest) {
+  for (const char* mode : {"nearest", "linear"}) {
+    OnnxModel model(20);
+    model.AddInput("x", {1, 1, 2, 2, 2}, onnx::TensorProto::BOOL);
+    model.AddFloats("grid", {1, 1, 1, 2, 3}, {-0.5f, 0.5f, -0.5f, 9, 9, 9});
+    SetString(model.AddNode("GridSample", {"x", "grid"}, {"y"}), "mode", mode);
+    model.AddOutput("y");
+    if (mode == std::string("linear")) {
+      EXPECT_THAT(ImportError(model).what(), HasSubstr("interpolates between elements of bool"));
+      continue;
+    }
+    const bool bits[] = {false, false, true, false, false, false, false, false};
+    const TensorData y = RunModel(model, {{"x", TensorData(DType::kBool, {1, 1, 2, 2, 2}, bits)}});
+    EXPECT_THAT(y.ToInts(), ElementsAre(1, 0));
+  }
+}
+
 TEST(OnnxWindows, AffineGridOfOnePixel) {
   for (const int64_t align_corners : {0, 1}) {
     OnnxModel model(20);

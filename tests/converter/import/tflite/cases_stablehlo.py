@@ -60,6 +60,13 @@ def windows(c, name, first, x, window, strides=None, dilations=None, pads=None):
                 padding=list(pads or [0] * 2 * rank), bodySubgraphIndex=1)
 
 
+def counted(c):
+    """x of as many elements along axis 1 as a mask has bits: none."""
+    places = c.op("WHERE", [c.input(np.zeros(6, bool))], "int64", shape=(3, 1))
+    line = c.op("RESHAPE", [places, c.const([-1], "int32")], "int64", shape=(3,), newShape=[-1])
+    return c.op("GATHER", [c.x(4, 6, 5, 5), line], "float32", shape=(4, 3, 5, 5), axis=1)
+
+
 # Over three axes, channels in front; over two of them, channels behind; and over two that are no neighbours.
 for form, name, neutral, another in (("max", "MAXIMUM", LOW, 0.25), ("min", "MINIMUM", HIGH, -0.25), ("sum", "ADD", 0, 0.5)):
     add(f"reduce_window_{form}_3d", lambda c, name=name, neutral=neutral: windows(
@@ -74,6 +81,10 @@ for form, name, neutral, another in (("max", "MAXIMUM", LOW, 0.25), ("min", "MIN
         c, name, neutral, c.x(2, 5, 4, 3, open_shape=[-1, -1, 4, -1]), (1, 2, 3, 1), (1, 2, 1, 1), pads=(0, 0, 1, 0, 1, 1, 0, 0)))
     add(f"reduce_window_{form}_open_large", lambda c, name=name, neutral=neutral: windows(
         c, name, neutral, c.x(2, 43, open_shape=[-1, -1]), (1, 21), (1, 3), (1, 2), (0, 0, 2, 0)))
+# Counts are whole numbers.
+add("reduce_window_sum_whole", lambda c: c.op("CAST", [windows(
+    c, "ADD", 0, c.input(c.integers((2, 9, 8, 2), 0, 1).astype(np.float32)), (1, 5, 5, 1))], "int32"))
+add("reduce_window_counted", lambda c: windows(c, "MAXIMUM", LOW, counted(c), (1, 1, 2, 2)))
 add("reduce_window_product", lambda c: windows(c, "MUL", 1, c.x(2, 9, 3), (1, 7, 2), (1, 2, 1), pads=(0, 0, 3, 3, 1, 0)))
 for side, pads in (("", (0, 0, 6, 0)), ("_reverse", (0, 0, 0, 6))):
     add(f"reduce_window_cumsum{side}", lambda c, pads=pads: windows(c, "ADD", 0, c.x(2, 7), (1, 7), pads=pads))
@@ -130,5 +141,8 @@ add("stablehlo_pad_open", lambda c: pad(c, c.x(3, 4, 2, open_shape=[-1, -1, 2]),
                                         (0, 1, -1), (0, 2, 1)))
 add("stablehlo_pad_empty", lambda c: pad(c, c.input(np.zeros((0, 2), np.float32)), c.const(0.5, "float32"), (2, 0), (1, 0),
                                          (3, 0)))
+add("stablehlo_pad_counted", lambda c: pad(c, counted(c), c.const(0.5, "float32"), (0, 1, 0, 0), (0, 3, 0, 0), (0, 2, 1, 0)))
+add("stablehlo_pad_beside_nothing", lambda c: pad(c, c.input(np.zeros((3, 0), np.float32)), c.const(0.5, "float32"), (0, 1), (0, 1),
+                                                  (2, 0)))
 add_typed("stablehlo_pad", lambda c, dtype: pad(c, c.input(c.integers((2, 3), -9, 9, dtype)), c.const(7, dtype), (0, 1), (1, 0),
                                                 (1, 2)), "int8 int32")

@@ -198,7 +198,7 @@ TEST(TfliteContradictions, BodiesWithOneTensorAsTwoInputs) {
   ExpectError(Changed("if_true_f32",
                       [](auto& model) { model.subgraphs[1]->inputs[1] = model.subgraphs[1]->inputs[0]; }),
               StatusCode::kUnsupported,
-              ::testing::AllOf(HasSubstr("gives its subgraph 'then'"), HasSubstr("twice")));
+              ::testing::AllOf(HasSubstr("has a subgraph 'then' that gets"), HasSubstr("twice")));
 }
 
 /// Names in bodies begin with the operator's, which may be of any length.
