@@ -345,6 +345,11 @@ void AddResizes(CaseList& list) {
   Case& uneven = list.Add(OpCode::kResize2d, "uneven_scales", {F32({1, 4, 5, 3}), Absent(), scales});
   uneven.As<ResizeAttrs>().mode = ResizeMode::kLinear;
   uneven.falls_back = "XNNPACK derives the scale from the extents, which 1.6 x 4 does not";
+  Case& wide = list.Add(OpCode::kResize2d, "linear_corners_of_a_million",
+                        {F32({1, 1, (1 << 20) + 1, 1}), Integers({1, 4})});
+  wide.As<ResizeAttrs>().mode = ResizeMode::kLinear;
+  wide.As<ResizeAttrs>().coordinates = ResizeCoordinates::kAlignCorners;
+  wide.falls_back = "XNNPACK finds source pixels in f32, and some behind the picture";
 }
 
 void AddMatrixProducts(CaseList& list) {

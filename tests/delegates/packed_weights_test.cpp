@@ -212,7 +212,9 @@ TEST(FitPads, GrowForAWindowThatReachesFurther) {
 /// XNNPACK multiplies in 32 bits where pointers have 32, and in some places everywhere.
 TEST(PackedExtents, MustNotWrapAround) {
   EXPECT_TRUE((PackedExtents{64, 64, 9}).Fit());
-  EXPECT_TRUE((PackedExtents{1, 1, 49, 2048}).Fit());
+  EXPECT_TRUE((PackedExtents{1, 1, 31 * 31, 1024, true}).Fit());
+  EXPECT_TRUE((PackedExtents{1, 1, 9, 100000, true}).Fit());
+  EXPECT_TRUE((PackedExtents{9, 16, 1, 200000}).Fit());
   EXPECT_TRUE((PackedExtents{4096, 32000}).Fit());
   EXPECT_EQ((PackedExtents{1, 1, 1, 59652324}).Fit(), sizeof(size_t) > 4);
   EXPECT_EQ((PackedExtents{1 << 27, 1}).Fit(), sizeof(size_t) > 4);

@@ -23,7 +23,8 @@ struct ConvolutionGeometry {
   uint32_t flags = 0;  ///< XNN_FLAG_TENSORFLOW_SAME_PADDING: it finds the pads itself, at each size.
   bool operator==(const ConvolutionGeometry&) const = default;
   PackedExtents packed() const {
-    return {group_input_channels, group_output_channels, uint64_t{kernel[0]} * kernel[1], groups};
+    return {group_input_channels, group_output_channels, uint64_t{kernel[0]} * kernel[1], groups,
+            group_input_channels == 1 && group_output_channels == 1};
   }
 };
 

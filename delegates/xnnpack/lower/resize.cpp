@@ -10,6 +10,11 @@
 namespace skiff::xnnpack {
 namespace {
 
+/// Rows or columns of a picture. No picture is as wide, and of larger tables no limit would know.
+constexpr int64_t kMostSources = 1 << 20;
+
+bool IsPicture(const Shape& x, const Shape& y) { return std::max({x[1], x[2], y[1], y[2]}) <= kMostSources; }
+
 class LinearResizeStep final : public OperatorStep {
  public:
   using OperatorStep::OperatorStep;
@@ -17,6 +22,8 @@ class LinearResizeStep final : public OperatorStep {
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
+    // XNNPACK finds sources in f32, and does not look whether they lie in the picture.
+    if (!IsPicture(x.shape, y.shape)) return Refuse();
     if (!CoordinatesAgree() || !IndirectionFits(y.shape.ElementsBetween(1, 3), 4)) return Refuse();
     const Functions f = FunctionsOf(x.dtype);
     const size_t created[4] = {static_cast<size_t>(y.shape[1]), static_cast<size_t>(y.shape[2]),
@@ -97,16 +104,13 @@ class LinearResizeStep final : public OperatorStep {
 };
 
 class NearestResizeStep final : public Step {
-  /// No picture is as wide, and of larger tables no limit would know.
-  static constexpr int64_t kMostSources = 1 << 20;
-
  public:
   using Step::Step;
 
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const TensorView& y = node_.out(0);
-    if (std::max({x.shape[1], x.shape[2], y.shape[1], y.shape[2]}) > kMostSources) return Refuse();
+    if (!IsPicture(x.shape, y.shape)) return Refuse();
     SKIFF_RETURN_IF_ERROR(FindSources(0, rows_));
     SKIFF_RETURN_IF_ERROR(FindSources(1, columns_));
     pixel_bytes_ = static_cast<size_t>(x.shape[3]) * ElementBytes(x);

@@ -187,14 +187,19 @@ WeightsProvider::WeightsProvider(PackedWeights* weights) : weights_(weights), pr
 WeightsProvider::~WeightsProvider() { platform::FreeAligned(reserved_); }
 
 bool PackedExtents::Fit() const {
-  constexpr uint64_t kMostOutputs = 64;
-  constexpr uint64_t kMostInputs = 32;
-  const uint64_t row =
-      SaturatingMultiply(SaturatingMultiply(taps, SaturatingAdd(inputs, kMostInputs)), sizeof(float));
-  const uint64_t panels = SaturatingMultiply(groups, outputs / kMostOutputs + 1);
+  // Tiles of outputs and inputs; those for vectors of 64 bytes have more, where pointers have 64 bits.
+  constexpr uint64_t kMostOutputs = 32;
+  constexpr uint64_t kMostInputs = 16;
+  // Kernels of up to so many taps pack channels as others pack outputs.
+  constexpr uint64_t kDepthwiseTaps = 25;
+  const bool by_channels = depthwise && taps <= kDepthwiseTaps;
+  const uint64_t rows = by_channels ? SaturatingAdd(groups, 2 * kMostOutputs)
+                                    : SaturatingMultiply(groups, (outputs / kMostOutputs + 1) * kMostOutputs);
+  const uint64_t numbers =
+      by_channels ? 2 * kDepthwiseTaps : SaturatingMultiply(taps, SaturatingAdd(inputs, kMostInputs));
+  const uint64_t row_bytes = SaturatingMultiply(numbers, sizeof(float));
   // Of transposed convolutions it counts the bytes of a row in 32 bits.
-  return row <= UINT32_MAX &&
-         IsAddressable(SaturatingMultiply(panels, SaturatingMultiply(row, kMostOutputs)));
+  return row_bytes <= UINT32_MAX && IsAddressable(SaturatingMultiply(rows, row_bytes));
 }
 
 void WeightsProvider::Begin(const PackingKey& key) {

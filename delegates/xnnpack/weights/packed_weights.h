@@ -57,6 +57,7 @@ struct PackedExtents {
   uint64_t outputs = 0;
   uint64_t taps = 1;
   uint64_t groups = 1;
+  bool depthwise = false;  ///< A convolution whose groups have one input and one output.
 
   /// Whether none of XNNPACK's sizes of it wraps around, at which it does not look: for tiles of as many
   /// outputs and inputs as its kernels have at most, with a bias.
