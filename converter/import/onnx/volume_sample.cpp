@@ -83,6 +83,8 @@ ValueId VolumeSample(OnnxBuilder& b, ValueId x, ValueId grid, const GridSampleAt
   }
   const ValueId zero = b.Scalar("zero", dtype, 0);
   const bool whole = attrs.mode == GridSampleMode::kNearest;
+  const DType weight_dtype = whole ? DType::kF64 : dtype;
+  const ValueId no_weight = b.Scalar("no_weight", weight_dtype, 0);
   ValueId sum = kNoValue;
   for (const Tap& plane : taps[0]) {
     for (const Tap& row : taps[1]) {
@@ -91,11 +93,10 @@ ValueId VolumeSample(OnnxBuilder& b, ValueId x, ValueId grid, const GridSampleAt
         const ValueId place =
             b.Emit("place", OpCode::kConcat, {plane.index, row.index, column.index}, AxisAttrs{4});
         const ValueId element = b.Emit("element", OpCode::kGatherND, {volume, place}, GatherNDAttrs{1});
-        const ValueId weight = m.Of(OpCode::kMul, of_row, column.weight);
+        const ValueId weight = b.CastTo("weight", m.Of(OpCode::kMul, of_row, column.weight), weight_dtype);
         // An element without weight must not turn an infinity into a NaN.
-        const ValueId none = b.Emit("without_weight", OpCode::kEqual, {weight, m.Number(0)});
-        const ValueId weighted =
-            whole ? element : EmitMul(b, "weighted", element, b.CastTo("weight", weight, dtype));
+        const ValueId none = b.Emit("without_weight", OpCode::kEqual, {weight, no_weight});
+        const ValueId weighted = whole ? element : EmitMul(b, "weighted", element, weight);
         const ValueId term = b.Emit("term", OpCode::kWhere, {none, zero, weighted});
         sum = sum == kNoValue ? term : EmitAdd(b, "sum", sum, term);
       }

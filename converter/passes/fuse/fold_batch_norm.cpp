@@ -116,8 +116,9 @@ void FoldBatchNorm(Graph& graph) {
       graph.Note(id, "not folded: its statistics are not constant");
       return;
     }
-    if (!AreFiniteIn(graph.value(graph.node(id).inputs[0]).dtype, affine->factor)) {
-      graph.Note(id, "not folded: it would multiply by what its type cannot hold");
+    const DType dtype = graph.value(graph.node(id).inputs[0]).dtype;
+    if (!AreFiniteIn(dtype, affine->factor) || !AreFiniteIn(dtype, affine->addend)) {
+      graph.Note(id, "not folded: it would multiply by, or add, what its type cannot hold");
       return;
     }
     const NodeId producer = graph.ProducerOf(id, 0);

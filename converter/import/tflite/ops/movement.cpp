@@ -123,7 +123,7 @@ void BuildPad(TfliteBuilder& b) {
   b.Output(OpCode::kPad, std::move(inputs), PadAttrs{});
 }
 
-/// The value `count` times between the elements of an axis.
+/// The value `count` times behind each element of an axis.
 ValueId PadInside(TfliteBuilder& b, ValueId x, int axis, int64_t count, ValueId value) {
   const int rank = b.RankOf(x);
   const ValueId apart = EmitUnsqueeze(b, "apart", x, {axis + 1});
@@ -132,11 +132,9 @@ ValueId PadInside(TfliteBuilder& b, ValueId x, int axis, int64_t count, ValueId 
   const ValueId padded = b.IsQuantized(x) ? b.EmitQuantized("padded", OpCode::kPad, pad, PadAttrs{},
                                                             b.DTypeOf(x), b.QuantizationOf(x))
                                           : b.Emit("padded", OpCode::kPad, pad, PadAttrs{});
-  const ValueId spread = ReshapeToExtents(
+  return ReshapeToExtents(
       b, "spread", padded,
       {ExtentsOf(b, x, 0, axis), ProductOf(b, padded, axis, axis + 2), ExtentsOf(b, x, axis + 1, rank)});
-  // Behind the last element there are none; an axis may have no elements at all.
-  return SliceAxis(b, "between_elements", spread, axis, 0, count);
 }
 
 /// Edges may be negative: what lies there is cut, after elements have been added between those of the axis.
@@ -155,7 +153,16 @@ void BuildStablehloPad(TfliteBuilder& b) {
   for (size_t i = 0; i < rank; ++i) {
     const auto axis = static_cast<int>(i);
     b.CheckRange("pad between elements", options.interior[i], 0);
-    if (options.interior[i] > 0) x = PadInside(b, x, axis, options.interior[i], value);
+    const int64_t interior = options.interior[i];
+    if (interior == 0) continue;
+    const bool has_elements = b.ExtentOf(x, axis).value_or(0) > 0;
+    x = PadInside(b, x, axis, interior, value);
+    // Behind the last element, if there is one, none are wanted.
+    if (has_elements) {
+      pads[rank + i] -= interior;
+    } else {
+      x = SliceAxis(b, "between_elements", x, axis, 0, interior);
+    }
   }
   b.Output(OpCode::kPad, {x, b.ConstantInts("pads", pads), value}, PadAttrs{});
 }

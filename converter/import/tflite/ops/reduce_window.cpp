@@ -1,6 +1,5 @@
 // TensorFlow Lite rows: STABLEHLO_REDUCE_WINDOW, over windows of any axes.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "import/tflite/ops.h"
@@ -16,6 +15,9 @@ using Windows = std::vector<WindowAxis>;
 
 /// Larger ones are made of smaller ones, each from two of half the size.
 constexpr int64_t kLargestPool = 16;
+/// Taps of the depthwise convolutions that sums become, and their weights: what kernels are made for.
+constexpr int64_t kMostTaps = 25;
+constexpr int64_t kMostOnes = 1 << 18;
 
 bool IsWindow(const WindowAxis& axis) { return axis.kernel != 1 || axis.stride != 1; }
 
@@ -43,7 +45,7 @@ Windows WindowsOf(const TfliteBuilder& b, const tflite::StablehloReduceWindowOpt
     for (const int64_t pad : {axis.pad_begin, axis.pad_end})
       b.CheckRange("pad", pad, -TfliteBuilder::kMaxWindowNumber);
     const std::optional<int64_t> extent = b.ExtentOf(b.Input(0), static_cast<int64_t>(i));
-    if (extent && *extent + axis.pad_begin + axis.pad_end < axis.Span())
+    if (axis.Span() > 1 && extent && *extent + axis.pad_begin + axis.pad_end < axis.Span())
       b.Unsupported("has a window of {} elements along axis {}, which has {} with its pads", axis.Span(), i,
                     *extent + axis.pad_begin + axis.pad_end);
   }
@@ -82,6 +84,33 @@ ValueId RunningSums(TfliteBuilder& b, ValueId x, Windows& windows) {
   return x;
 }
 
+OpCode ReductionOf(OpCode op) {
+  switch (op) {
+    case OpCode::kAdd:
+      return OpCode::kReduceSum;
+    case OpCode::kMul:
+      return OpCode::kReduceProd;
+    case OpCode::kMin:
+    case OpCode::kAnd:
+      return OpCode::kReduceMin;
+    default:
+      return OpCode::kReduceMax;
+  }
+}
+
+/// Windows that are a whole axis.
+ValueId ReducedAxes(TfliteBuilder& b, OpCode op, ValueId x, Windows& windows) {
+  ReduceAttrs attrs;
+  for (size_t i = 0; i < windows.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    if (windows[i].kernel == 1 || windows[i].dilation != 1 || b.ExtentOf(x, axis) != windows[i].kernel)
+      continue;
+    attrs.axes[attrs.axes.size++] = axis;
+    windows[i] = {};
+  }
+  return attrs.axes.size == 0 ? x : b.Emit("reduced", ReductionOf(op), {x}, attrs);
+}
+
 ValueId Padded(TfliteBuilder& b, ValueId x, const Windows& windows, ValueId value) {
   std::vector<int64_t> pads;
   for (const WindowAxis& axis : windows) pads.push_back(axis.pad_begin);
@@ -108,53 +137,95 @@ ValueId ByPairs(TfliteBuilder& b, OpCode op, ValueId x, int64_t at, const Window
   }
 }
 
-/// A pool over axis `at`, or over it and the next one, of x as [in front, axis, next, behind]. Where nothing
-/// lies behind, what lies in front becomes the channels.
-ValueId Pooled(TfliteBuilder& b, OpCode op, ValueId x, int64_t at, std::span<const WindowAxis> axes) {
-  const int rank = b.RankOf(x);
-  const int64_t end = at + static_cast<int64_t>(axes.size());
-  Pool2dAttrs attrs;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    attrs.kernel[static_cast<int64_t>(i)] = axes[i].kernel;
-    attrs.strides[static_cast<int64_t>(i)] = axes[i].stride;
-    attrs.dilations[static_cast<int64_t>(i)] = axes[i].dilation;
+/// Windows of neighbouring axes, which kernels for pictures take.
+struct Neighbours {
+  int64_t first = 0;
+  std::span<const WindowAxis> axes;
+  int64_t end() const { return first + static_cast<int64_t>(axes.size()); }
+};
+
+/// Channels of the picture that `Pooled` makes of x; none: they are open.
+std::optional<int64_t> ChannelsOf(const TfliteBuilder& b, ValueId x, const Neighbours& at) {
+  const int64_t rank = b.RankOf(x);
+  const bool in_front = at.end() == rank;
+  int64_t channels = 1;
+  for (int64_t axis = in_front ? 0 : at.end(); axis < (in_front ? at.first : rank); ++axis) {
+    const std::optional<int64_t> extent = b.ExtentOf(x, axis);
+    if (!extent || __builtin_mul_overflow(channels, *extent, &channels)) return {};
   }
-  std::vector<ValueId> view{ProductOf(b, x, 0, at), ExtentsOf(b, x, at, end)};
-  if (axes.size() == 1) view.push_back(b.ConstantInts("one", {1}));
-  view.push_back(ProductOf(b, x, end, rank));
-  const Ints turned = end == rank ? Ints{3, 1, 2, 0} : Ints{0, 1, 2, 3};
-  const ValueId image = EmitTranspose(b, "image", ReshapeToExtents(b, "view", x, view), turned);
-  const ValueId y = EmitTranspose(b, "turned", b.Emit("pool", op, {image}, attrs), turned);
-  return ReshapeToExtents(b, "pooled", y,
-                          {ExtentsOf(b, x, 0, at), ExtentsOf(b, y, 1, 1 + static_cast<int64_t>(axes.size())),
-                           ExtentsOf(b, x, end, rank)});
+  return channels;
 }
 
-/// Sums are means times the size of the window, minima are maxima of the opposites.
-ValueId ByPools(TfliteBuilder& b, OpCode op, ValueId x, const Windows& windows) {
-  const OpCode pool = op == OpCode::kAdd ? OpCode::kAveragePool2d : OpCode::kMaxPool2d;
-  double size = 1;
-  if (op == OpCode::kMin) x = b.Emit("opposite", OpCode::kNeg, {x});
+/// Sums are depthwise convolutions by ones: a mean times the size of its window would be rounded twice.
+ValueId SumsOf(TfliteBuilder& b, ValueId image, int64_t channels, const Pool2dAttrs& pool) {
+  Conv2dAttrs attrs;
+  attrs.groups = channels;
+  attrs.strides = pool.strides;
+  attrs.dilations = pool.dilations;
+  const Shape shape{channels, pool.kernel[0], pool.kernel[1], 1};
+  const std::vector<double> ones(static_cast<size_t>(shape.elements()), 1.0);
+  return b.Emit("sums", OpCode::kConv2d,
+                {image, b.Constant("ones", MakeConstant(b.DTypeOf(image), shape, ones))}, attrs);
+}
+
+/// Minima are maxima of the opposites.
+ValueId MaximaOf(TfliteBuilder& b, OpCode op, ValueId image, const Pool2dAttrs& attrs) {
+  if (op == OpCode::kMax) return b.Emit("pool", OpCode::kMaxPool2d, {image}, attrs);
+  const ValueId opposite = b.Emit("opposite", OpCode::kNeg, {image});
+  return b.Emit("lowest", OpCode::kNeg, {b.Emit("pool", OpCode::kMaxPool2d, {opposite}, attrs)});
+}
+
+/// Over one axis, or over it and the next one, of x as [in front, axis, next, behind]. Where nothing lies
+/// behind, what lies in front becomes the channels.
+ValueId Pooled(TfliteBuilder& b, OpCode op, ValueId x, const Neighbours& at) {
+  const int rank = b.RankOf(x);
+  Pool2dAttrs attrs;
+  for (size_t i = 0; i < at.axes.size(); ++i) {
+    attrs.kernel[static_cast<int64_t>(i)] = at.axes[i].kernel;
+    attrs.strides[static_cast<int64_t>(i)] = at.axes[i].stride;
+    attrs.dilations[static_cast<int64_t>(i)] = at.axes[i].dilation;
+  }
+  std::vector<ValueId> view{ProductOf(b, x, 0, at.first), ExtentsOf(b, x, at.first, at.end())};
+  if (at.axes.size() == 1) view.push_back(b.ConstantInts("one", {1}));
+  view.push_back(ProductOf(b, x, at.end(), rank));
+  const Ints turned = at.end() == rank ? Ints{3, 1, 2, 0} : Ints{0, 1, 2, 3};
+  const ValueId image = EmitTranspose(b, "image", ReshapeToExtents(b, "view", x, view), turned);
+  const ValueId made = op == OpCode::kAdd ? SumsOf(b, image, ChannelsOf(b, x, at).value(), attrs)
+                                          : MaximaOf(b, op, image, attrs);
+  const ValueId y = EmitTranspose(b, "turned", made, turned);
+  return ReshapeToExtents(
+      b, "pooled", y,
+      {ExtentsOf(b, x, 0, at.first), ExtentsOf(b, y, 1, 1 + static_cast<int64_t>(at.axes.size())),
+       ExtentsOf(b, x, at.end(), rank)});
+}
+
+bool TakesPools(const TfliteBuilder& b, OpCode op, ValueId x, const Neighbours& at) {
+  int64_t taps = 1;
+  for (const WindowAxis& axis : at.axes) {
+    if (axis.kernel > kLargestPool) return false;
+    taps *= axis.kernel;
+  }
+  const DType dtype = b.DTypeOf(x);
+  if (op == OpCode::kMax || op == OpCode::kMin) return IsFloat(dtype);
+  if (op != OpCode::kAdd || (dtype != DType::kF32 && dtype != DType::kF16)) return false;
+  const int64_t channels = ChannelsOf(b, x, at).value_or(0);
+  return taps <= kMostTaps && channels > 0 && channels <= kMostOnes / taps;
+}
+
+ValueId Reduced(TfliteBuilder& b, OpCode op, ValueId x, Windows windows) {
+  x = ReducedAxes(b, op, x, windows);
   for (size_t i = 0; i < windows.size(); ++i) {
     if (!IsWindow(windows[i])) continue;
     const size_t count = i + 1 < windows.size() && IsWindow(windows[i + 1]) ? 2 : 1;
-    const std::span<const WindowAxis> axes(&windows[i], count);
-    for (const WindowAxis& axis : axes) size *= static_cast<double>(axis.kernel);
-    x = Pooled(b, pool, x, static_cast<int64_t>(i), axes);
-    i += count - 1;
+    const Neighbours at{static_cast<int64_t>(i), {&windows[i], count}};
+    if (TakesPools(b, op, x, at)) {
+      x = Pooled(b, op, x, at);
+      i += count - 1;
+    } else {
+      x = ByPairs(b, op, x, at.first, windows[i]);
+    }
   }
-  if (op == OpCode::kMin) return b.Emit("lowest", OpCode::kNeg, {x});
-  return op == OpCode::kMax ? x : EmitMul(b, "sums", x, b.Scalar("size", b.DTypeOf(x), size));
-}
-
-/// Whether pools make the same numbers. A mean times the size of its window is the sum where division by that
-/// loses no digit.
-bool TakesPools(const TfliteBuilder& b, OpCode op, ValueId x, const Windows& windows) {
-  if (!IsFloat(b.DTypeOf(x)) || op == OpCode::kMul) return false;
-  return std::all_of(windows.begin(), windows.end(), [op](const WindowAxis& axis) {
-    const bool exact = op != OpCode::kAdd || std::has_single_bit(static_cast<uint64_t>(axis.kernel));
-    return axis.kernel <= kLargestPool && exact;
-  });
+  return x;
 }
 
 void BuildReduceWindow(TfliteBuilder& b) {
@@ -169,12 +240,7 @@ void BuildReduceWindow(TfliteBuilder& b) {
   Windows windows = WindowsOf(b, options, b.RankOf(x));
   const bool neutral = IsNeutral(b, op, first);
   if (op == OpCode::kAdd && neutral) x = RunningSums(b, x, windows);
-  x = Padded(b, x, windows, first);
-  if (TakesPools(b, op, x, windows)) {
-    x = ByPools(b, op, x, windows);
-  } else {
-    for (size_t i = 0; i < windows.size(); ++i) x = ByPairs(b, op, x, static_cast<int64_t>(i), windows[i]);
-  }
+  x = Reduced(b, op, Padded(b, x, windows, first), windows);
   b.OutputValue(neutral ? x : Combined(b, "with_first", op, x, first));
 }
 

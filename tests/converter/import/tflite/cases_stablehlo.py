@@ -84,6 +84,10 @@ for form, name, neutral, another in (("max", "MAXIMUM", LOW, 0.25), ("min", "MIN
 # Counts are whole numbers.
 add("reduce_window_sum_whole", lambda c: c.op("CAST", [windows(
     c, "ADD", 0, c.input(c.integers((2, 9, 8, 2), 0, 1).astype(np.float32)), (1, 5, 5, 1))], "int32"))
+for form, name, first in (("sum", "ADD", 0), ("max", "MAXIMUM", LOW), ("product", "MUL", 0.5)):
+    add(f"reduce_window_{form}_of_axes", lambda c, name=name, first=first: windows(
+        c, name, first, c.x(2, 5, 4, 3), (1, 5, 4, 1), (1, 5, 4, 1)))
+add("reduce_window_none", lambda c: windows(c, "ADD", 0, c.input(np.zeros((0, 5, 3), np.float32)), (1, 2, 1)))
 add("reduce_window_counted", lambda c: windows(c, "MAXIMUM", LOW, counted(c), (1, 1, 2, 2)))
 add("reduce_window_product", lambda c: windows(c, "MUL", 1, c.x(2, 9, 3), (1, 7, 2), (1, 2, 1), pads=(0, 0, 3, 3, 1, 0)))
 for side, pads in (("", (0, 0, 6, 0)), ("_reverse", (0, 0, 0, 6))):
