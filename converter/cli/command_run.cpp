@@ -60,13 +60,8 @@ std::map<std::string, std::vector<uint8_t>> PicturesOf(const std::string& folder
   for (const auto& [name, input] : inputs) names.insert(name);
   const std::map<std::string, std::string> files = DistinctFileNames(names);
   std::map<std::string, std::vector<uint8_t>> pictures;
-  std::set<std::string> taken;
-  for (const auto& [name, file] : files) taken.insert(file);
-  const auto free_name = [&taken](const std::string& wanted) {
-    std::string name = wanted;
-    for (int number = 2; !taken.insert(name).second; ++number) name = fmt::format("{}_{}", wanted, number);
-    return name;
-  };
+  DistinctNames distinct;
+  for (const auto& [name, file] : files) distinct.Take(file);
   for (const PortInfo& port : ports) {
     if (port.image.width == 0) continue;
     const TensorData& input = inputs.at(port.name);
@@ -79,7 +74,7 @@ std::map<std::string, std::vector<uint8_t>> PicturesOf(const std::string& folder
     if (shape[0] == 1)
       pictures[fmt::format("{}/{}.png", folder, file)] = EncodePng(PictureOf(input, port, 0));
     for (int64_t i = 0; shape[0] != 1 && i < shape[0]; ++i)
-      pictures[fmt::format("{}/{}.png", folder, free_name(fmt::format("{}_{}", file, i)))] =
+      pictures[fmt::format("{}/{}.png", folder, distinct.Take(fmt::format("{}_{}", file, i)))] =
           EncodePng(PictureOf(input, port, i));
   }
   return pictures;

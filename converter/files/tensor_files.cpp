@@ -133,17 +133,17 @@ std::string FileNameOf(const std::string& tensor_name) {
   return name.empty() || name[0] == '.' ? fmt::format("_{}", name) : name;
 }
 
-std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names,
-                                                     std::set<std::string> taken) {
+std::string DistinctNames::Take(const std::string& wanted) {
+  std::string name = wanted;
+  int& number = numbers_.try_emplace(wanted, 2).first->second;
+  while (!taken_.insert(name).second) name = fmt::format("{}_{}", wanted, number++);
+  return name;
+}
+
+std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names) {
+  DistinctNames distinct;
   std::map<std::string, std::string> files;
-  std::map<std::string, int> numbers;  // By file name; those below are taken.
-  for (const std::string& name : tensor_names) {
-    const std::string plain = FileNameOf(name);
-    std::string file = plain;
-    int& number = numbers.try_emplace(plain, 2).first->second;
-    while (!taken.insert(file).second) file = fmt::format("{}_{}", plain, number++);
-    files[name] = file;
-  }
+  for (const std::string& name : tensor_names) files[name] = distinct.Take(FileNameOf(name));
   return files;
 }
 
