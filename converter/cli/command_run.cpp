@@ -24,6 +24,7 @@
 #include "files/output_path.h"
 #include "files/tensor_files.h"
 #include "graph/counted.h"
+#include "graph/distinct_names.h"
 #include "graph/must.h"
 #include "run/model_sizes.h"
 

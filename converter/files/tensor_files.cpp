@@ -10,6 +10,7 @@
 #include "files/npy.h"
 #include "files/npz.h"
 #include "graph/counted.h"
+#include "graph/distinct_names.h"
 #include "graph/error.h"
 #include "graph/must.h"
 #include "graph/nearest.h"
@@ -131,13 +132,6 @@ std::string FileNameOf(const std::string& tensor_name) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
   }
   return name.empty() || name[0] == '.' ? fmt::format("_{}", name) : name;
-}
-
-std::string DistinctNames::Take(const std::string& wanted) {
-  std::string name = wanted;
-  int& number = numbers_.try_emplace(wanted, 2).first->second;
-  while (!taken_.insert(name).second) name = fmt::format("{}_{}", wanted, number++);
-  return name;
 }
 
 std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names) {

@@ -40,15 +40,6 @@ void WriteNpy(const std::string& path, const TensorView& tensor);
 /// A tensor's name as a file name: anything but letters, digits, '_', '-' and '.' becomes '_'. Never empty,
 /// never hidden, at most 100 characters.
 std::string FileNameOf(const std::string& tensor_name);
-/// Names that are taken one after the other; NAME_2, NAME_3, ... where one is gone.
-class DistinctNames {
- public:
-  std::string Take(const std::string& wanted);
-
- private:
-  std::set<std::string> taken_;
-  std::map<std::string, int> numbers_;  ///< By wanted name; those below are taken.
-};
 /// By tensor; what would be one file name is NAME, NAME_2, ...
 std::map<std::string, std::string> DistinctFileNames(const std::set<std::string>& tensor_names);
 

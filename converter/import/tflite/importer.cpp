@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "graph/distinct_names.h"
 #include "graph/error.h"
 #include "graph/node_types.h"
 #include "graph/typing.h"
@@ -116,7 +117,7 @@ void TfliteImporter::AddInputs(Scope& scope, const TfliteSignature& signature, c
     shared_.CountParts(1);
     const tflite::Tensor& tensor = TensorOf(scope, index);
     const std::string name =
-        distinct.Add(PortName(signature.inputs, GraphOf(scope), index), NameOf(scope, index));
+        distinct.Take(PortName(signature.inputs, GraphOf(scope), index), NameOf(scope, index));
     names.push_back(name);
     const DType dtype = DTypeOfTflite(tensor.type());
     const QuantizationPtr scales = shared_.quantizations().Of(GraphOf(scope), tensor);
@@ -160,7 +161,7 @@ void TfliteImporter::AddOutputs(Scope& scope, const TfliteSignature& signature) 
     shared_.CountParts(1);
     const int32_t index = outputs->Get(i);
     const std::string name =
-        names.Add(PortName(signature.outputs, GraphOf(scope), index), NameOf(scope, index));
+        names.Take(PortName(signature.outputs, GraphOf(scope), index), NameOf(scope, index));
     const ValueId value = ValueOf(scope, index);
     if (scope.imaginary.contains(index))
       Throw(StatusCode::kUnsupported,

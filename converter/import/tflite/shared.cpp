@@ -31,12 +31,12 @@ std::set<std::string> PortNames(const TfliteFile& file, const std::vector<Tflite
     for (uint32_t i = 0; i < SizeOf(graph.inputs()); ++i) {
       const int32_t tensor = graph.inputs()->Get(i);
       if (seen.insert(tensor).second)
-        names.insert(inputs.Add(PortName(signature.inputs, graph, tensor), TensorName(graph, tensor)));
+        names.insert(inputs.Take(PortName(signature.inputs, graph, tensor), TensorName(graph, tensor)));
     }
     DistinctNames outputs;
     for (uint32_t i = 0; i < SizeOf(graph.outputs()); ++i) {
       const int32_t tensor = graph.outputs()->Get(i);
-      names.insert(outputs.Add(PortName(signature.outputs, graph, tensor), TensorName(graph, tensor)));
+      names.insert(outputs.Take(PortName(signature.outputs, graph, tensor), TensorName(graph, tensor)));
     }
   }
   return names;
@@ -70,7 +70,7 @@ size_t PartsOf(const tflite::SubGraph& graph) {
 const std::string& TfliteVariableNames::OfHandle(const std::string& container,
                                                  const std::string& shared_name) {
   std::string& name = handles_[{container, shared_name}];
-  if (name.empty()) name = names_.Add(shared_name.empty() ? "variable" : shared_name);
+  if (name.empty()) name = names_.Take(shared_name.empty() ? "variable" : shared_name);
   return name;
 }
 
@@ -79,14 +79,14 @@ const std::string& TfliteVariableNames::OfTensor(uint32_t subgraph, int32_t tens
   std::string& name = tensors_[{subgraph, tensor}];
   // Tensors may share a name; variables do not.
   if (name.empty())
-    name = names_.Add(tensor_names_.insert(wanted).second ? wanted : fmt::format("{}#{}", wanted, tensor));
+    name = names_.Take(tensor_names_.insert(wanted).second ? wanted : fmt::format("{}#{}", wanted, tensor));
   return name;
 }
 
 const std::string& TfliteVariableNames::OfOperator(uint32_t subgraph, const tflite::Operator& node,
                                                    const std::string& wanted) {
   std::string& name = operators_[{subgraph, &node}];
-  if (name.empty()) name = names_.Add(wanted);
+  if (name.empty()) name = names_.Take(wanted);
   return name;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph/distinct_names.h"
 #include "graph/error.h"
 #include "graph/graph.h"
 #include "import/import_budget.h"

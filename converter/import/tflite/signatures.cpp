@@ -1,5 +1,8 @@
 #include "import/tflite/signatures.h"
 
+#include <set>
+
+#include "graph/distinct_names.h"
 #include "graph/error.h"
 #include "import/import_model.h"
 
@@ -23,16 +26,6 @@ void CheckPorts(const tflite::SubGraph& graph) {
 
 }  // namespace
 
-std::string DistinctNames::Add(const std::string& name, const std::string& other) {
-  if (taken_.insert(name).second) return name;
-  int& copy = copies_.emplace(other, 1).first->second;
-  std::string numbered;
-  do {
-    numbered = fmt::format("{}_{}", other, ++copy);
-  } while (!taken_.insert(numbered).second);
-  return numbered;
-}
-
 std::vector<TfliteSignature> SignaturesOf(const TfliteFile& file) {
   const auto* stated = file.model().signatures();
   if (SizeOf(stated) == 0) {
@@ -48,7 +41,7 @@ std::vector<TfliteSignature> SignaturesOf(const TfliteFile& file) {
     TfliteSignature& to = signatures.emplace_back();
     const std::string key =
         from->key() == nullptr || from->key()->size() == 0 ? kMainSignature : TextOf(from->key());
-    to.name = names.Add(key);
+    to.name = names.Take(key);
     to.subgraph = from->subgraph();
     CheckPorts(file.subgraph(to.subgraph));
     ReadNames(from->inputs(), to.inputs);

@@ -2,31 +2,12 @@
 #pragma once
 
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "import/tflite/file.h"
 
 namespace skiff {
-
-/// A file may have several things of one name.
-class DistinctNames {
- public:
-  DistinctNames() = default;
-  explicit DistinctNames(std::set<std::string> taken) : taken_(std::move(taken)) {}
-
-  /// `name`, or `other` with a number where that is taken.
-  std::string Add(const std::string& name, const std::string& other);
-  /// `name`, with a number where it is taken.
-  std::string Add(const std::string& name) { return Add(name, name); }
-
- private:
-  std::set<std::string> taken_;
-  std::map<std::string, int>
-      copies_;  ///< To count on: of thousands of one name none counts from the beginning.
-};
 
 struct TfliteSignature {
   std::string name;  ///< No other one of the file has it.

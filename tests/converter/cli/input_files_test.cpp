@@ -13,6 +13,7 @@
 #include "convert.h"
 #include "files/npy.h"
 #include "files/tensor_files.h"
+#include "graph/distinct_names.h"
 #include "graph/error.h"
 #include "graph/quantization.h"
 #include "graph/text.h"
