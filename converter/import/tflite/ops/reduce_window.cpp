@@ -1,5 +1,6 @@
 // TensorFlow Lite rows: STABLEHLO_REDUCE_WINDOW, over windows of any axes.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "import/tflite/ops.h"
@@ -15,11 +16,11 @@ using Windows = std::vector<WindowAxis>;
 
 /// Larger ones are made of smaller ones, each from two of half the size.
 constexpr int64_t kLargestPool = 16;
-/// Taps of the depthwise convolutions that sums become, and their weights: what kernels are made for.
-constexpr int64_t kMostTaps = 25;
-constexpr int64_t kMostOnes = 1 << 18;
-
-bool IsWindow(const WindowAxis& axis) { return axis.kernel != 1 || axis.stride != 1; }
+/// Taps of the depthwise convolutions that sums become: kernels for another number multiply what lies beside
+/// the window by 0, an infinity too.
+constexpr std::array<int64_t, 4> kTapsOfKernels{3, 4, 9, 25};
+/// Their weights, beyond which pairs take less memory.
+constexpr int64_t kMostOnes = 1 << 15;
 
 Windows WindowsOf(const TfliteBuilder& b, const tflite::StablehloReduceWindowOptionsT& options, int rank) {
   const auto number = [&](const std::vector<int64_t>& list, size_t count, size_t i, int64_t absent) {
@@ -109,6 +110,16 @@ ValueId ReducedAxes(TfliteBuilder& b, OpCode op, ValueId x, Windows& windows) {
     windows[i] = {};
   }
   return attrs.axes.size == 0 ? x : b.Emit("reduced", ReductionOf(op), {x}, attrs);
+}
+
+/// Windows of one element that are not beside each other.
+ValueId Strided(TfliteBuilder& b, ValueId x, Windows& windows) {
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (windows[i].kernel != 1 || windows[i].stride == 1) continue;
+    x = SliceAxis(b, "strided", x, static_cast<int64_t>(i), 0, 0, windows[i].stride);
+    windows[i] = {};
+  }
+  return x;
 }
 
 ValueId Padded(TfliteBuilder& b, ValueId x, const Windows& windows, ValueId value) {
@@ -209,14 +220,15 @@ bool TakesPools(const TfliteBuilder& b, OpCode op, ValueId x, const Neighbours& 
   if (op == OpCode::kMax || op == OpCode::kMin) return IsFloat(dtype);
   if (op != OpCode::kAdd || (dtype != DType::kF32 && dtype != DType::kF16)) return false;
   const int64_t channels = ChannelsOf(b, x, at).value_or(0);
-  return taps <= kMostTaps && channels > 0 && channels <= kMostOnes / taps;
+  return std::count(kTapsOfKernels.begin(), kTapsOfKernels.end(), taps) > 0 && channels > 0 &&
+         channels <= kMostOnes / taps;
 }
 
 ValueId Reduced(TfliteBuilder& b, OpCode op, ValueId x, Windows windows) {
-  x = ReducedAxes(b, op, x, windows);
+  x = Strided(b, ReducedAxes(b, op, x, windows), windows);
   for (size_t i = 0; i < windows.size(); ++i) {
-    if (!IsWindow(windows[i])) continue;
-    const size_t count = i + 1 < windows.size() && IsWindow(windows[i + 1]) ? 2 : 1;
+    if (windows[i].kernel == 1) continue;
+    const size_t count = i + 1 < windows.size() && windows[i + 1].kernel != 1 ? 2 : 1;
     const Neighbours at{static_cast<int64_t>(i), {&windows[i], count}};
     if (TakesPools(b, op, x, at)) {
       x = Pooled(b, op, x, at);

@@ -84,6 +84,16 @@ for form, name, neutral, another in (("max", "MAXIMUM", LOW, 0.25), ("min", "MIN
 # Counts are whole numbers.
 add("reduce_window_sum_whole", lambda c: c.op("CAST", [windows(
     c, "ADD", 0, c.input(c.integers((2, 9, 8, 2), 0, 1).astype(np.float32)), (1, 5, 5, 1))], "int32"))
+# Windows beside an infinity are finite.
+INFINITE = np.arange(108, dtype=np.float32).reshape(1, 6, 6, 3)
+INFINITE[0, 2, 1] = np.inf
+add("reduce_window_sum_infinite", lambda c: windows(c, "ADD", 0, c.input(INFINITE), (1, 4, 4, 1)))
+add("reduce_window_sum_infinite_pairs", lambda c: windows(c, "ADD", 0, c.input(INFINITE[0]), (1, 2, 1)))
+for form, name, first in (("sum", "ADD", 0), ("max", "MAXIMUM", LOW)):
+    add(f"reduce_window_{form}_strides", lambda c, name=name, first=first: windows(
+        c, name, first, c.x(2, 5, 6, 3), (1, 1, 3, 1), (1, 2, 2, 3)))
+    add(f"reduce_window_{form}_strides_none", lambda c, name=name, first=first: windows(
+        c, name, first, counted(c), (1, 1, 3, 1), (1, 2, 1, 1)))
 for form, name, first in (("sum", "ADD", 0), ("max", "MAXIMUM", LOW), ("product", "MUL", 0.5)):
     add(f"reduce_window_{form}_of_axes", lambda c, name=name, first=first: windows(
         c, name, first, c.x(2, 5, 4, 3), (1, 5, 4, 1), (1, 5, 4, 1)))
