@@ -23,6 +23,9 @@ constexpr auto kFormats = std::to_array<Format>(
 constexpr auto kRanges =
     std::to_array<RangeMethod>({RangeMethod::kMinMax, RangeMethod::kMovingAverage, RangeMethod::kPercentile,
                                 RangeMethod::kMse, RangeMethod::kEntropy});
+/// Layers that are measured have the net converted twice each.
+constexpr NodeId kMostMeasured = 50;
+
 /// In every tensor of a call; the first: none.
 constexpr auto kOddNumbers = std::to_array<float>({0, NAN, INFINITY, 1e38F, 1e-42F});
 
@@ -121,7 +124,11 @@ Graph Quantized(const uint8_t* data, size_t size) {
   FixShapes(graph, contract);
   if (ElementsOfInputs(graph) > 1e4) Throw(StatusCode::kUnsupported, "left out: large inputs");
   Choices choices(VersionOf({reinterpret_cast<const char*>(data), size}));
-  const QuantizeOptions options = OptionsOf(choices);
+  QuantizeOptions options = OptionsOf(choices);
+  if (graph.node_count() > kMostMeasured) {
+    options.measure_layers = false;
+    options.max_error.reset();
+  }
   const std::vector<NamedTensors> calls = CallsOf(graph, options.format, choices);
   return QuantizeGraph(std::move(graph), calls, options).graph;
 }
