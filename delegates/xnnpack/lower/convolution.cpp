@@ -2,10 +2,14 @@
 
 #include <algorithm>
 
+#include "ops/extent_math.h"
 #include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 namespace {
+
+/// Rows of the tiles of XNNPACK's micro-kernels, at most: indirection buffers hold whole tiles.
+constexpr int64_t kMostRows = 16;
 
 /// The pads depend on the input's size; where XNNPACK finds them, the operator need not be made anew. It
 /// subtracts without a sign, so windows must not leave pixels out.
@@ -35,14 +39,20 @@ bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_
 
 bool IndirectionFits(int64_t outputs, int64_t taps) {
   constexpr int64_t kMostPointers = int64_t{1} << 28;
-  return outputs > 0 && taps > 0 && outputs <= kMostPointers && taps <= kMostPointers / outputs;
+  if (outputs <= 0 || taps <= 0 || outputs > kMostPointers) return false;
+  return taps <= kMostPointers / (outputs + kMostRows - 1);
 }
 
 bool TransposedFits(const TensorView& weights, const TensorView& result, const Ints& strides) {
   for (int axis = 0; axis < 2; ++axis) {
     if (result.shape[1 + axis] < strides[axis] - 1) return false;
   }
-  return IndirectionFits(result.shape.ElementsBetween(1, 3), weights.shape.ElementsBetween(1, 3));
+  // Of every (stride)th column, a whole number of tiles.
+  const int64_t columns =
+      CeilDivide(CeilDivide(result.shape[2], strides[1]), kMostRows) * kMostRows * strides[1];
+  int64_t outputs = 0;
+  return !__builtin_mul_overflow(result.shape[1], columns, &outputs) &&
+         IndirectionFits(outputs, weights.shape.ElementsBetween(1, 3));
 }
 
 PackedExtents TransposedExtents(const Shape& weights, int64_t groups) {
