@@ -160,8 +160,8 @@ void AddTransposed(CaseList& list) {
     if (extent < 3) small.falls_back = "XNNPACK miscounts the rows of a result smaller than its strides";
     list.AddHalf(Case(small));
   }
-  Case& wide = list.Add(OpCode::kConvTranspose2d, "wide_stride",
-                        {F32({1, 17, 1, 1}), Weights({1, 17, 256, 1}), Weights({1})});
+  Case& wide =
+      list.Add(OpCode::kConvTranspose2d, "wide_stride", {F32({1, 17, 1, 1}), Weights({1, 17, 256, 1})});
   auto& attrs = wide.As<ConvTranspose2dAttrs>();
   attrs.strides = {1, 256};
   attrs.pads = {8, 1, 8, 0};
