@@ -46,7 +46,8 @@ bool FitPads(AutoPad auto_pad, const Ints& pads, int axis, int64_t input, int64_
 bool IndirectionFits(int64_t outputs, int64_t taps);
 
 /// Whether XNNPACK takes a transposed convolution of this result. With strides it makes a convolution of
-/// every (stride)th row and column, and counts those of a start behind the result's end as about 2^64.
+/// every (stride)th row and column, counts those of a start behind the result's end as about 2^64, and keeps
+/// pointers of whole tiles without a look at how many these are.
 bool TransposedFits(const TensorView& weights, const TensorView& result, const Ints& strides);
 /// Of the weights (OHWI) of one.
 PackedExtents TransposedExtents(const Shape& weights, int64_t groups);

@@ -23,7 +23,7 @@ constexpr auto kFormats = std::to_array<Format>(
 constexpr auto kRanges =
     std::to_array<RangeMethod>({RangeMethod::kMinMax, RangeMethod::kMovingAverage, RangeMethod::kPercentile,
                                 RangeMethod::kMse, RangeMethod::kEntropy});
-/// Layers that are measured have the net converted twice each.
+/// Layers that are measured have the net converted twice each, a search for an error once for each.
 constexpr NodeId kMostMeasured = 50;
 
 /// In every tensor of a call; the first: none.
