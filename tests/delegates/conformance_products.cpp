@@ -234,6 +234,11 @@ void AddPools(CaseList& list) {
   Case& average = AddPool(list, OpCode::kAveragePool2d, "beyond_both_ends", beyond_both, 5);
   if (!xnnpack::kHasOwnKernels) average.falls_back = "XNNPACK takes rows above the image for those below it";
   list.AddHalf(Case(average));
+  Case& above =
+      AddPool(list, OpCode::kAveragePool2d, "far_above", {"", {2048, 1}, {1, 1}, {2047, 0, 0, 0}}, 1);
+  above.inputs[0] = F32({1, 1, 2048, 1});
+  if (!xnnpack::kHasOwnKernels)
+    above.falls_back = "XNNPACK keeps more rows of pointers than 32 bits can count";
   AddPool(list, OpCode::kAveragePool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5);
   AddPool(list, OpCode::kMaxPool2d, "stride_beyond_kernel", {"", {2, 2}, {3, 4}}, 5).falls_back =
       "XNNPACK wants stride <= kernel";

@@ -49,10 +49,11 @@ bool AddsTooManyHalves(DType dtype, const Pool2dAttrs& attrs) {
 }
 
 /// XNNPACK keeps pointers for the rows of windows that reach above the image, for those that reach below it,
-/// and for one of the others: rows that do both would be found among the wrong ones.
+/// and for one of the others: rows that do both would be found among the wrong ones, and it keeps as many as
+/// pads may reach where there are fewer rows.
 bool PaddedRowsMeet(const PoolGeometry& g, int64_t stride, int64_t rows) {
   const auto reaching = [stride](uint32_t pad) { return (pad + stride - 1) / stride; };
-  return g.pads[2] > 0 && reaching(g.pads[0]) + reaching(g.pads[2]) > rows;
+  return reaching(g.pads[0]) + reaching(g.pads[2]) > rows;
 }
 
 /// Averages over the pixels inside the image.
