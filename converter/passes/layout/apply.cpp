@@ -220,6 +220,22 @@ void ExplainCancelled(Graph& graph, NodeId id) {
 
 }  // namespace
 
+int64_t BytesOfFurtherOrders(const LayoutPlan& plan) {
+  std::set<TensorId> transposed;
+  int64_t bytes = 0;
+  for (const PlanStep& step : plan.steps) {
+    if (step.in_place || step.op != OpCode::kTranspose) continue;
+    const LayoutTensor& result = plan.tensors[static_cast<size_t>(step.outputs[0])];
+    if (!result.constant) continue;
+    TensorId from = step.inputs[0];
+    while (plan.tensors[static_cast<size_t>(from)].step >= 0) {
+      from = plan.steps[static_cast<size_t>(plan.tensors[static_cast<size_t>(from)].step)].inputs[0];
+    }
+    if (!transposed.insert(from).second) bytes += result.shape.elements() * DTypeSize(result.dtype);
+  }
+  return bytes;
+}
+
 void ApplyLayoutPlan(Graph& graph, const LayoutPlan& plan) {
   const std::vector<NodeId> order = graph.TopologicalOrder();
   Applier(graph, plan).Run();

@@ -69,6 +69,10 @@ struct LayoutPlan {
 /// Whether transposing a tensor of this shape moves elements: axes of extent 1 may change places for nothing.
 bool MovesElements(const Shape& shape, const Ints& perm);
 
+/// The bytes of constants that the plan transposes into a second order and more. The first may take the place
+/// of what it is made of.
+int64_t BytesOfFurtherOrders(const LayoutPlan& plan);
+
 /// Carries the plan out. Nodes that it rewrote are removed.
 void ApplyLayoutPlan(Graph& graph, const LayoutPlan& plan);
 

@@ -12,6 +12,7 @@
 
 #include "graph/text.h"
 #include "ops/op_codes.h"
+#include "passes/folding_budget.h"
 #include "passes/layout/rules.h"
 #include "passes/passes.h"
 #include "passes/shapes/nominal_sizes.h"
@@ -164,6 +165,11 @@ std::optional<LayoutSearch> FindBetter(const Graph& graph) {
   return {};
 }
 
+/// Of the constants that users want in many orders there would be as many.
+bool TakeOrders(Graph& graph, const LayoutPlan& plan) {
+  return TakeFoldingBytes(graph, BytesOfFurtherOrders(plan));
+}
+
 /// Whether plans for two sizes of a graph do the same at both: shapes may differ, lists and attributes not.
 bool DoTheSame(const LayoutPlan& a, const LayoutPlan& b) {
   const auto same_step = [](const PlanStep& one, const PlanStep& other) {
@@ -191,7 +197,8 @@ bool HasOpenDims(const Graph& graph) {
 
 void ToNhwc(Graph& graph) {
   if (!HasOpenDims(graph)) {
-    if (const std::optional<LayoutSearch> found = FindBetter(graph)) ApplyLayoutPlan(graph, found->plan());
+    const std::optional<LayoutSearch> found = FindBetter(graph);
+    if (found && TakeOrders(graph, found->plan())) ApplyLayoutPlan(graph, found->plan());
     return;
   }
   const std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
@@ -207,6 +214,7 @@ void ToNhwc(Graph& graph) {
   others->Apply(other);
   const LayoutProblem problem(other);
   if (!DoTheSame(found->plan(), LayoutPlanner(problem, found->choices()).Run())) return;
+  if (!TakeOrders(sized, found->plan())) return;
   ApplyLayoutPlan(sized, found->plan());
   if (nominal->Restore(graph, sized)) graph = std::move(sized);
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -275,6 +277,30 @@ TEST(FoldConstants, WhatHasNoElementsIsNotComputed) {
   FoldConstants(graph);
   const NodeId last = graph.value(graph.outputs()[1].value).producer;
   EXPECT_NE(graph.ConstantInput(last, 0), nullptr) << "all but what makes the output is folded";
+}
+
+/// Each node wants the constant in an order of its own.
+TEST(ToNhwc, OrdersOfConstantsHaveABudget) {
+  const auto planned = [](int nodes) {
+    std::string text =
+        "graph g {\n  input x: f32[4, 4, 4, 4, 4, 4, 4]\n  const c: f32[4, 4, 4, 4, 4, 4, 4] = seed 1\n";
+    std::vector<int> perm = {0, 1, 2, 3, 4, 5, 6};
+    for (int i = 0; i < nodes; ++i) {
+      std::next_permutation(perm.begin(), perm.end());
+      text += fmt::format(
+          "  t{0} = Transpose(x) {{perm=[{1}]}}\n  m{0} = Mul(t{0}, c)\n"
+          "  s{0} = ReduceSum(m{0}) {{axes=[0, 1, 2, 3, 4, 5, 6], keep_dims=false}}\n  output s{0}\n",
+          i, fmt::join(perm, ", "));
+    }
+    Graph graph = ParseGraph(text + "}\n");
+    ShareFoldingBudget(graph, 64);
+    InferShapes(graph);
+    ToNhwc(graph);
+    EliminateDeadCode(graph);
+    return graph;
+  };
+  EXPECT_EQ(CountOf(planned(20), OpCode::kTranspose), 0) << "what is modest is done";
+  EXPECT_LE(ConstantBytes(planned(200)), uint64_t{8} << 20);
 }
 
 /// Each of the nodes looks whether its indices are a range, in each round.
