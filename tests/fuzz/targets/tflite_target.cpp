@@ -33,6 +33,11 @@ bool IsWhole(const std::vector<uint8_t>& bytes) {
       const auto* quantization = graph->tensors()->Get(i)->quantization();
       if (quantization != nullptr && !format::ElementsAreAligned(quantization->zero_point())) return false;
     }
+    for (uint32_t i = 0; i < SizeOf(graph->operators()); ++i) {
+      const auto lists = LongListsOf(*graph->operators()->Get(i));
+      if (!std::all_of(lists.begin(), lists.end(), format::ElementsAreAligned<flatbuffers::Vector<int64_t>>))
+        return false;
+    }
   }
   return true;
 }
