@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kInfinityValue = __builtin_inff();
 
-// Comparisons with the bound first let NaN through.
+// Comparisons with the bound first let NaN through. Bounds that are constants belong into kBounds.
 inline float Clamped(float x, float min, float max) {
   const float raised = x < min ? min : x;
   return raised > max ? max : raised;
@@ -32,7 +32,15 @@ inline float ExpMinusOnePolynomial(float t) {
   p = p * t + 0x1.fffffcp-2f;
   return p * t * t + t;
 }
-inline float ExpPolynomial(float t) { return ExpMinusOnePolynomial(t) + 1.0f; }
+inline float ExpPolynomial(float t) {
+  float p = 0x1.6a1a72p-10f;
+  p = p * t + 0x1.123fc6p-7f;
+  p = p * t + 0x1.555916p-5f;
+  p = p * t + 0x1.55548ap-3f;
+  p = p * t + 0x1.fffffcp-2f;
+  p = p * t + 1.0f;
+  return p * t + 1.0f;
+}
 
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr float kLn2High = 0x1.62e4p-1f;
@@ -41,7 +49,7 @@ constexpr float kLn2Low = 0x1.7f7d1cp-20f;
 /// e^x. Adding the magic number leaves round(x / ln2) in the low mantissa bits.
 inline float Exp(float x) {
   constexpr float kMagic = 0x1.8p23f;
-  const float bounded = Clamped(x, -104.0f, 89.0f);
+  const float bounded = Clamped(x, kBounds.exp_low, kBounds.exp_high);
   const float shifted = bounded * kLog2E + kMagic;
   const float n = shifted - kMagic;
   const float t = (bounded - n * kLn2High) - n * kLn2Low;
@@ -66,7 +74,7 @@ inline float ExpOfNegative(float x) {
 /// 1 + e^-x: infinity below -88.4 and 1 above 87.3, so that what it divides becomes 0, or stays.
 inline float OnePlusExpOfMinus(float x) {
   constexpr float kMagic = 0x1.8p23f + 127.0f;
-  const float bounded = Clamped(x, -88.9f, 87.3f);
+  const float bounded = Clamped(x, kBounds.sigmoid_low, kBounds.sigmoid_high);
   const float shifted = kMagic - bounded * kLog2E;
   const float n = shifted - kMagic;
   const float t = (-bounded - n * kLn2High) - n * kLn2Low;
@@ -155,13 +163,39 @@ inline float EluOf(float x, const P& p) {
 }
 inline float ErfOf(float x, const P&) { return Erf(x); }
 inline float FloorOf(float x, const P&) { return __builtin_floorf(x); }
-inline float GeluOf(float x, const P&) { return 0.5f * x * (1.0f + Erf(x * 0x1.6a09e6p-1f)); }
-inline float GeluTanhOf(float x, const P&) {
-  constexpr float kSqrtTwoOverPi = 0x1.988454p-1f;
-  return 0.5f * x * (1.0f + Tanh(kSqrtTwoOverPi * (x + 0.044715f * x * x * x)));
+/// x (1/2 + h(x)), where h is half an error function: a rational one up to 5.4, which reaches 1/2
+/// before 5.75. h is odd, so that x h(x) = |x| h(|x|).
+inline float GeluOf(float x, const P&) {
+  const float magnitude = __builtin_fabsf(x);
+  const float a = magnitude > kBounds.gelu_high ? kBounds.gelu_high : magnitude;
+  const float s = a * a;
+  float above = 0x1.91c7e4p-26f;
+  above = above * s + 0x1.aad06cp-18f;
+  above = above * s + 0x1.589bcep-13f;
+  above = above * s + 0x1.30cc62p-8f;
+  above = above * s + 0x1.1162bap-5f;
+  above = above * s + 0x1.988450p-2f;
+  float below = 0x1.469382p-20f;
+  below = below * s + 0x1.2fab4cp-14f;
+  below = below * s + 0x1.e75252p-10f;
+  below = below * s + 0x1.d0f4f4p-6f;
+  below = below * s + 0x1.00535ap-2f;
+  below = below * s + 1.0f;
+  const float ratio = a * above / below;
+  const float h = ratio > kBounds.half ? kBounds.half : ratio;
+  return magnitude * h + 0.5f * x;
 }
-inline float HardSigmoidOf(float x, const P& p) { return Clamped(p.alpha * x + p.beta, 0.0f, 1.0f); }
-inline float HardSwishOf(float x, const P&) { return x * Clamped(x + 3.0f, 0.0f, 6.0f) * 0x1.555556p-3f; }
+/// x (1 + tanh u) / 2 = x / (1 + e^-2u).
+inline float GeluTanhOf(float x, const P&) {
+  constexpr float kTwoSqrtTwoOverPi = 0x1.988454p+0f;
+  return x / OnePlusExpOfMinus(kTwoSqrtTwoOverPi * (x + 0.044715f * x * x * x));
+}
+inline float HardSigmoidOf(float x, const P& p) {
+  return Clamped(p.alpha * x + p.beta, kBounds.zero, kBounds.one);
+}
+inline float HardSwishOf(float x, const P&) {
+  return x * Clamped(x + 3.0f, kBounds.zero, kBounds.six) * 0x1.555556p-3f;
+}
 inline float LeakyReluOf(float x, const P& p) { return x < 0 ? p.alpha * x : x; }
 inline float LogOf(float x, const P&) { return Log(x); }
 inline float NegOf(float x, const P&) { return -x; }
