@@ -64,12 +64,47 @@ void CopyRows(size_t rows, size_t bytes, const void* from, int64_t x_stride, voi
   if (bytes == 1) return CopyOnePiece<1>(rows, x, x_stride, y, y_stride);
 }
 
+namespace {
+
+#if defined(__x86_64__)
+using Four [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = uint32_t;
+
+/// As many whole fours of pixels as there are: other CPUs have an instruction that stores three sequences in
+/// turns, which compilers find. Returns the first pixel that is left.
+size_t InterleaveFours(size_t first, size_t end, const uint32_t* x, const uint32_t* second,
+                       const uint32_t* third, uint32_t* y) {
+  for (; first + 4 <= end; first += 4) {
+    const Four a = *reinterpret_cast<const Four*>(x + first);
+    const Four b = *reinterpret_cast<const Four*>(second + first);
+    const Four c = *reinterpret_cast<const Four*>(third + first);
+    const Four low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const Four high = __builtin_shufflevector(b, c, 2, 6, 3, 7);
+    const Four ends = __builtin_shufflevector(c, a, 0, 5, 2, 7);  // c0 a1 c2 a3
+    Four* const to = reinterpret_cast<Four*>(y + 3 * first);
+    to[0] = __builtin_shufflevector(low, ends, 0, 1, 4, 5);
+    to[1] = __builtin_shufflevector(__builtin_shufflevector(b, c, 1, 5, 1, 5),
+                                    __builtin_shufflevector(a, b, 2, 6, 2, 6), 0, 1, 4, 5);
+    to[2] = __builtin_shufflevector(ends, high, 2, 3, 6, 7);
+  }
+  return first;
+}
+#else
+size_t InterleaveFours(size_t first, size_t, const uint32_t*, const uint32_t*, const uint32_t*, uint32_t*) {
+  return first;
+}
+#endif
+size_t InterleaveFours(size_t first, size_t, const uint8_t*, const uint8_t*, const uint8_t*, uint8_t*) {
+  return first;
+}
+
+}  // namespace
+
 template <class T>
 void InterleavePlanes(size_t n, size_t first, size_t end, const T* x, T* y) {
   const T* const second = x + n;
   const T* const third = x + 2 * n;
 #pragma omp simd
-  for (size_t i = first; i < end; ++i) {
+  for (size_t i = InterleaveFours(first, end, x, second, third, y); i < end; ++i) {
     y[3 * i] = x[i];
     y[3 * i + 1] = second[i];
     y[3 * i + 2] = third[i];
