@@ -43,14 +43,6 @@ uint64_t NowNanoseconds() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-namespace {
-
-/// What one entry of a translation table stands for, next to pages, on all CPUs that matter. 32 bits of
-/// addresses are too few for such alignment.
-constexpr uint64_t kHugePage = UINTPTR_MAX > UINT32_MAX ? uint64_t{2} << 20 : UINT64_MAX;
-
-}  // namespace
-
 /// Kernels stream weights from memory faster where these lie in huge pages: a table's entry serves 512 times
 /// as many of them. Only whole ones are asked for, so that no memory is taken that is not wanted.
 void* AllocateAligned(uint64_t bytes) {

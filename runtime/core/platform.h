@@ -19,6 +19,10 @@ void DefaultPrint(const char* text);
 /// Monotonic time.
 uint64_t NowNanoseconds();
 
+/// What one entry of a translation table stands for, next to pages, on all CPUs that matter. 32 bits of
+/// addresses are too few for such alignment.
+constexpr uint64_t kHugePage = UINTPTR_MAX > UINT32_MAX ? uint64_t{2} << 20 : UINT64_MAX;
+
 /// Memory aligned to 64 bytes, or null: also where this machine cannot address so many. Much memory may lie
 /// in larger pages, and be aligned to these. FreeAligned accepts null.
 void* AllocateAligned(uint64_t bytes);

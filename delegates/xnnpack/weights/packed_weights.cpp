@@ -44,7 +44,7 @@ PackedWeights::~PackedWeights() {
     while (chain != nullptr) {
       Entry* entry = chain;
       chain = entry->next;
-      if (entry->place == Place::kHeap) platform::FreeAligned(entry->blob);
+      if (entry->place == Place::kHeap) FreeBlob(entry->blob);
       delete entry;
     }
   }
@@ -97,6 +97,7 @@ Status PackedWeights::Adopt(const PackedBlob& blob, const char* file) {
   entry.blob = const_cast<void*>(blob.bytes);  // XNNPACK only reads it.
   entry.place = Place::kMappedUnchecked;
   entry.checksum = blob.checksum;
+  memory_.ExpectLess(blob.key.packed_bytes);
   return AddLocked(entry);
 }
 
@@ -139,7 +140,7 @@ void* PackedWeights::Insert(const PackingKey& key, void* blob) {
   const std::lock_guard lock(mutex_);
   Entry* entry = FindLocked(key);
   if (entry != nullptr) {
-    platform::FreeAligned(blob);
+    FreeBlob(blob);
     return entry->blob;
   }
   Entry made;
@@ -160,7 +161,7 @@ void* PackedWeights::AllocateBlob(size_t bytes) {
     Log(LogLevel::kError, "packed weights outgrow the file");
     return nullptr;
   }
-  void* const blob = platform::AllocateAligned(bytes + kReadableTail);
+  void* const blob = memory_.Allocate(bytes + kReadableTail);
   constexpr size_t kManyPages = 256 * 1024;
   if (blob != nullptr && bytes >= kManyPages) platform::WillFill(blob, bytes);
   return blob;
@@ -168,7 +169,7 @@ void* PackedWeights::AllocateBlob(size_t bytes) {
 
 const void* PackedWeights::InsertOrFree(const PackingKey& key, void* blob) {
   const void* const kept = Insert(key, blob);
-  if (kept == nullptr) platform::FreeAligned(blob);
+  if (kept == nullptr) FreeBlob(blob);
   return kept;
 }
 
@@ -184,7 +185,7 @@ WeightsProvider::WeightsProvider(PackedWeights* weights) : weights_(weights), pr
   provider_.delete_cache = [](void*) { return xnn_status_success; };
 }
 
-WeightsProvider::~WeightsProvider() { platform::FreeAligned(reserved_); }
+WeightsProvider::~WeightsProvider() { weights_->FreeBlob(reserved_); }
 
 bool PackedExtents::Fit() const {
   // Tiles of outputs and inputs; those for vectors of 64 bytes have more, where pointers have 64 bits.
@@ -207,7 +208,7 @@ void WeightsProvider::Begin(const PackingKey& key) {
   key_.packed_bytes = 0;
   state_ = State::kPlain;
   // A create call that failed after it had reserved memory.
-  platform::FreeAligned(reserved_);
+  weights_->FreeBlob(reserved_);
   reserved_ = nullptr;
 }
 
@@ -229,7 +230,7 @@ void* WeightsProvider::ReserveSpace(void* context, size_t bytes) {
     self->state_ = State::kAskAgain;
     return nullptr;
   }
-  platform::FreeAligned(self->reserved_);
+  self->weights_->FreeBlob(self->reserved_);
   self->reserved_ = self->weights_->AllocateBlob(bytes);
   return self->reserved_;
 }

@@ -10,6 +10,7 @@
 #include <xnnpack.h>
 
 #include "core/fixed_array.h"
+#include "delegates/xnnpack/weights/blob_memory.h"
 #include "skiff/delegate.h"
 
 namespace skiff::xnnpack {
@@ -77,7 +78,7 @@ class PackedWeights {
   /// Of a file of so many bytes: weights may grow when they are packed, but not without bounds where many
   /// nodes have a copy of the same ones, each with a bias of its own.
   explicit PackedWeights(uint64_t file_bytes = uint64_t{1} << 40)
-      : limit_(kAlwaysAllowed + file_bytes * kMostGrowth) {}
+      : limit_(kAlwaysAllowed + file_bytes * kMostGrowth), memory_(file_bytes) {}
   ~PackedWeights();
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
@@ -86,9 +87,9 @@ class PackedWeights {
   void* Find(const PackingKey& key);
   /// Whether there is one, of however many bytes.
   bool Knows(const PackingKey& key);
-  /// Keeps `blob` (from platform::AllocateAligned) and returns it, or frees it and returns the equal one that
-  /// another thread put there first. Null when memory for the entry ran out; the blob stays the caller's
-  /// then.
+  /// Keeps `blob` (from AllocateBlob() or platform::AllocateAligned()) and returns it, or frees it and
+  /// returns the equal one that another thread put there first. Null when memory for the entry ran out; the
+  /// blob stays the caller's then.
   void* Insert(const PackingKey& key, void* blob);
   /// Keeps a blob of the cache file `file`, whose mapping and name outlive this object. Its checksum is
   /// looked at when it is first found: a damaged blob is dropped then, after a warning.
@@ -99,6 +100,8 @@ class PackedWeights {
   /// Memory to pack into, which counts as one packing; null, and a sentence in the log, beyond the limit.
   /// Weights are read from now on (PackingScope).
   void* AllocateBlob(size_t bytes);
+  /// What AllocateBlob() gave and Insert() did not take. Null is accepted.
+  void FreeBlob(void* blob) { memory_.Free(blob); }
   /// The blob of this key; where there is none yet, `fill` packs it into key.packed_bytes of memory. Null
   /// when memory ran out.
   template <class Fill>
@@ -142,6 +145,7 @@ class PackedWeights {
   const void* InsertOrFree(const PackingKey& key, void* blob);
 
   const uint64_t limit_;
+  BlobMemory memory_;
   std::mutex mutex_;
   Entry* chains_[kChains] = {};
   size_t came_ = 0;  ///< Entries ever added.
