@@ -23,24 +23,17 @@ inline unsigned ToBits(float x) { return __builtin_bit_cast(unsigned, x); }
 
 // The polynomials below are minimax fits of the relative error.
 
-/// e^t - 1 on [-ln2/2, ln2/2].
-inline float ExpMinusOnePolynomial(float t) {
+/// (e^t - 1 - t) / t^2 on [-ln2/2, ln2/2].
+inline float ExpTail(float t) {
   float p = 0x1.6a1a72p-10f;
   p = p * t + 0x1.123fc6p-7f;
   p = p * t + 0x1.555916p-5f;
   p = p * t + 0x1.55548ap-3f;
-  p = p * t + 0x1.fffffcp-2f;
-  return p * t * t + t;
+  return p * t + 0x1.fffffcp-2f;
 }
-inline float ExpPolynomial(float t) {
-  float p = 0x1.6a1a72p-10f;
-  p = p * t + 0x1.123fc6p-7f;
-  p = p * t + 0x1.555916p-5f;
-  p = p * t + 0x1.55548ap-3f;
-  p = p * t + 0x1.fffffcp-2f;
-  p = p * t + 1.0f;
-  return p * t + 1.0f;
-}
+/// e^t - 1 and e^t, there.
+inline float ExpMinusOnePolynomial(float t) { return ExpTail(t) * t * t + t; }
+inline float ExpPolynomial(float t) { return (ExpTail(t) * t + 1.0f) * t + 1.0f; }
 
 constexpr float kLog2E = 0x1.715476p+0f;
 constexpr float kLn2High = 0x1.62e4p-1f;

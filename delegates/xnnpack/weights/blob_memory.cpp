@@ -14,6 +14,13 @@ constexpr uint64_t kMostBlock = 16 * platform::kHugePage;
 
 /// Not where bounds of each blob are watched, nor where addresses are few.
 #if defined(__SANITIZE_ADDRESS__)
+#define SKIFF_WATCHES_BOUNDS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SKIFF_WATCHES_BOUNDS
+#endif
+#endif
+#if defined(SKIFF_WATCHES_BOUNDS)
 constexpr bool kShares = false;
 #else
 constexpr bool kShares = sizeof(void*) > 4;
