@@ -12,39 +12,28 @@ namespace {
 
 constexpr size_t kBlob = 300 * 1000 + 7;
 
-/// Whether two blobs that follow one another lie side by side: not in all builds.
-bool Shares() {
-  BlobMemory memory(platform::kHugePage);
-  auto* const first = static_cast<char*>(memory.Allocate(64));
-  void* const second = memory.Allocate(64);
-  const bool shares = second == first + 64;
-  memory.Free(second);
-  memory.Free(first);
-  return shares;
-}
-
 /// Whatever lies where, each has its bytes for itself.
 TEST(BlobMemory, BlobsDoNotOverlap) {
+  const auto bytes_of = [](int i) { return i % 8 == 7 ? 10 * kBlob : kBlob; };
   for (const uint64_t expected : {uint64_t{0}, uint64_t{1} << 20, uint64_t{4} << 20, uint64_t{1} << 40}) {
     BlobMemory memory(expected);
     std::vector<unsigned char*> blobs;
     for (int i = 0; i < 40; ++i) {
-      const size_t bytes = i % 8 == 7 ? 10 * kBlob : kBlob;
-      blobs.push_back(static_cast<unsigned char*>(memory.Allocate(bytes)));
+      blobs.push_back(static_cast<unsigned char*>(memory.Allocate(bytes_of(i))));
       ASSERT_NE(blobs.back(), nullptr);
       EXPECT_EQ(reinterpret_cast<uintptr_t>(blobs.back()) % 64, 0u);
-      std::memset(blobs.back(), i, bytes);
+      std::memset(blobs.back(), i, bytes_of(i));
     }
     for (int i = 0; i < 40; ++i) {
       EXPECT_EQ(blobs[static_cast<size_t>(i)][0], i);
-      EXPECT_EQ(blobs[static_cast<size_t>(i)][kBlob - 1], i);
+      EXPECT_EQ(blobs[static_cast<size_t>(i)][bytes_of(i) - 1], i);
     }
     for (unsigned char* const blob : blobs) memory.Free(blob);
   }
 }
 
 TEST(BlobMemory, AsMuchIsSharedAsIsExpected) {
-  if (!Shares())
+  if (!BlobMemory::kShares)
     GTEST_SKIP() << "blobs have pages of their own in builds for 32 bits or with AddressSanitizer";
   BlobMemory memory(2 * platform::kHugePage);
   memory.ExpectLess(platform::kHugePage);
@@ -65,7 +54,7 @@ TEST(BlobMemory, AsMuchIsSharedAsIsExpected) {
 }
 
 TEST(BlobMemory, OnlyTheLatestGivesItsPlaceBack) {
-  if (!Shares())
+  if (!BlobMemory::kShares)
     GTEST_SKIP() << "blobs have pages of their own in builds for 32 bits or with AddressSanitizer";
   BlobMemory memory(platform::kHugePage);
   void* const first = memory.Allocate(kBlob);

@@ -125,6 +125,24 @@ TEST(Kernels, ClampLetsNanThrough) {
   }
 }
 
+/// Far from zero they are x and 0, without a rest that grows with x.
+TEST(Kernels, GeluIsExactFarFromZero) {
+  for (const Kernels* kernels : UsableKernels()) {
+    for (const UnaryKernel kernel : {UnaryKernel::kGelu, UnaryKernel::kGeluTanh}) {
+      std::vector<float> x = {15, 100, 1e9f, 1e30f};
+      for (size_t i = 0; i < 4; ++i) x.push_back(-x[i]);
+      x.push_back(NAN);
+      std::vector<float> y(x.size());
+      kernels->unary[static_cast<size_t>(kernel)](x.size(), x.data(), y.data(), KernelParams());
+      for (size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(y[i], x[i]) << kernels->name;
+        EXPECT_NEAR(y[4 + i], 0, 1e-30) << kernels->name << ": Gelu(" << x[4 + i] << ")";
+      }
+      EXPECT_TRUE(std::isnan(y[8])) << kernels->name;
+    }
+  }
+}
+
 /// A large mean and a small spread: a one-pass variance would lose it.
 TEST(Kernels, LayerNormKeepsASmallVariance) {
   for (const Kernels* kernels : UsableKernels()) {

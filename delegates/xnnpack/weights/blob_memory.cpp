@@ -12,20 +12,6 @@ namespace {
 /// Taken at a time. Pages that no blob touches are only addresses.
 constexpr uint64_t kMostBlock = 16 * platform::kHugePage;
 
-/// Not where bounds of each blob are watched, nor where addresses are few.
-#if defined(__SANITIZE_ADDRESS__)
-#define SKIFF_WATCHES_BOUNDS
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SKIFF_WATCHES_BOUNDS
-#endif
-#endif
-#if defined(SKIFF_WATCHES_BOUNDS)
-constexpr bool kShares = false;
-#else
-constexpr bool kShares = sizeof(void*) > 4;
-#endif
-
 size_t Aligned(size_t bytes) { return static_cast<size_t>(AlignUp(bytes)); }
 
 }  // namespace
@@ -38,9 +24,9 @@ BlobMemory::~BlobMemory() {
   }
 }
 
-bool BlobMemory::AddBlock() {
+bool BlobMemory::AddBlock(size_t wanted) {
   const uint64_t bytes = std::min(expected_ / platform::kHugePage * platform::kHugePage, kMostBlock);
-  if (bytes == 0) return false;
+  if (bytes < Aligned(sizeof(Block)) + wanted) return false;
   void* const memory = platform::AllocateAligned(bytes);
   if (memory == nullptr) return false;
   Block* const block = new (memory) Block;
@@ -61,8 +47,8 @@ void* BlobMemory::Allocate(size_t bytes) {
   if (kShares && bytes < kMostBlock) {
     const std::lock_guard lock(mutex_);
     const size_t wanted = Aligned(bytes);
-    const auto fits = [&] { return blocks_ != nullptr && blocks_->bytes - blocks_->used >= wanted; };
-    if (fits() || (AddBlock() && fits())) {
+    const bool fits = blocks_ != nullptr && blocks_->bytes - blocks_->used >= wanted;
+    if (fits || AddBlock(wanted)) {
       blocks_->last = blocks_->used;
       blocks_->used += wanted;
       return reinterpret_cast<char*>(blocks_) + blocks_->last;

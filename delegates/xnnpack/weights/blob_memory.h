@@ -6,11 +6,27 @@
 #include <cstdint>
 #include <mutex>
 
+// Where the bounds of each blob are watched.
+#if defined(__SANITIZE_ADDRESS__)
+#define SKIFF_WATCHES_BOUNDS
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SKIFF_WATCHES_BOUNDS
+#endif
+#endif
+
 namespace skiff::xnnpack {
 
 /// Thread-safe.
 class BlobMemory {
  public:
+  /// Not where blobs shall be apart, nor where addresses are few.
+#if defined(SKIFF_WATCHES_BOUNDS)
+  static constexpr bool kShares = false;
+#else
+  static constexpr bool kShares = sizeof(void*) > 4;
+#endif
+
   /// Bytes that blobs will have in all, by and large: no more is taken for those that share pages. What comes
   /// beyond has pages of its own.
   explicit BlobMemory(uint64_t expected) : expected_(expected) {}
@@ -34,7 +50,8 @@ class BlobMemory {
     size_t used = 0;
     size_t last = 0;  ///< Where the latest blob begins.
   };
-  bool AddBlock();
+  /// That has room for `wanted` bytes; else false.
+  bool AddBlock(size_t wanted);
 
   uint64_t expected_;
   std::mutex mutex_;
