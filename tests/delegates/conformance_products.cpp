@@ -391,6 +391,10 @@ void AddMatrixProducts(CaseList& list) {
   Case& even = fully("even_strided_clamped", Strided(F32({51, 9}), 5), 9, 16, true, true);
   even.output_row_gap = 3;
   even.As<ClampAttrs>() = {-0.5f, 1};
+  // One row meets several panels of outputs at a time, and what is left of them alone.
+  for (const int64_t outputs : {64, 128, 145, 277})
+    fully(("one_row_x" + std::to_string(outputs)).c_str(), F32({1, 29}), 29, outputs, true, true);
+  fully("one_row_clamped", F32({1, 29}), 29, 300, false, true).As<ClampAttrs>() = {-0.5f, 1};
   // More weights than a cache holds: cut into blocks, of which the last one is smaller.
   list.AddHalf(Case(fully("blocks", F32({9, 150}), 150, 7001, true, true)));
   Case& blocks = fully("blocks_strided_clamped", Strided(F32({9, 150}), 2), 150, 3601, false, true);

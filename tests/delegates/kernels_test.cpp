@@ -143,6 +143,59 @@ TEST(Kernels, GeluIsExactFarFromZero) {
   }
 }
 
+/// Infinity is a bound of the table's powers, and what is left of a vector is filled up.
+TEST(Kernels, SigmoidsOfAnyNumberAndLength) {
+  struct Value {
+    float x, sigmoid, silu;
+  };
+  constexpr Value kValues[] = {
+      {-INFINITY, 0, NAN}, {-1e30f, 0, 0}, {-100, 0, 0},      {-88.74f, 0, 0},
+      {0, 0.5f, 0},        {100, 1, 100},  {1e30f, 1, 1e30f}, {INFINITY, 1, INFINITY},
+      {NAN, NAN, NAN}};
+  const auto same = [](float a, float b) { return std::isnan(b) ? std::isnan(a) : a == b; };
+  for (const Kernels* kernels : UsableKernels()) {
+    for (size_t length = 1; length <= 40; ++length) {
+      std::vector<float> x(length);
+      std::vector<float> y(length + 1, 7);
+      for (const UnaryKernel kernel : {UnaryKernel::kSigmoid, UnaryKernel::kSilu}) {
+        for (size_t i = 0; i < length; ++i) x[i] = kValues[(i + length) % std::size(kValues)].x;
+        kernels->unary[static_cast<size_t>(kernel)](length, x.data(), y.data(), KernelParams());
+        for (size_t i = 0; i < length; ++i) {
+          const Value& value = kValues[(i + length) % std::size(kValues)];
+          const float expected = kernel == UnaryKernel::kSigmoid ? value.sigmoid : value.silu;
+          EXPECT_TRUE(same(y[i], expected)) << kernels->name << ": " << x[i] << " gives " << y[i];
+        }
+        EXPECT_EQ(y[length], 7) << "written behind the row";
+      }
+    }
+  }
+}
+
+/// Masked scores are exactly 0, and a NaN is seen.
+TEST(Kernels, SoftmaxOfAllLengths) {
+  for (const Kernels* kernels : UsableKernels()) {
+    if (kernels->softmax == nullptr) continue;
+    for (size_t length = 1; length <= 70; ++length) {
+      std::vector<float> x(length);
+      std::vector<float> y(length + 1, 7);
+      for (size_t i = 0; i < length; ++i) x[i] = 100 + std::sin(static_cast<float>(i)) * 5;
+      if (length > 3) x[1] = -INFINITY;
+      if (length > 4) x[length - 1] = -1e9f;
+      double sum = 0;
+      for (const float value : x) sum += std::exp(static_cast<double>(value) - 100);
+      kernels->softmax(length, x.data(), y.data());
+      for (size_t i = 0; i < length; ++i) {
+        const double expected = std::exp(static_cast<double>(x[i]) - 100) / sum;
+        EXPECT_NEAR(y[i], expected, 4e-7 * expected) << kernels->name << ", " << i << " of " << length;
+      }
+      EXPECT_EQ(y[length], 7) << "written behind the row";
+      x[length / 2] = NAN;
+      kernels->softmax(length, x.data(), y.data());
+      for (size_t i = 0; i < length; ++i) EXPECT_TRUE(std::isnan(y[i])) << kernels->name;
+    }
+  }
+}
+
 /// A large mean and a small spread: a one-pass variance would lose it.
 TEST(Kernels, LayerNormKeepsASmallVariance) {
   for (const Kernels* kernels : UsableKernels()) {

@@ -18,8 +18,8 @@ inline float Clamped(float x, float min, float max) {
 }
 
 // Bit patterns are unsigned: their differences may wrap around for a NaN or a negative number.
-inline float FromBits(unsigned bits) { return __builtin_bit_cast(float, bits); }
-inline unsigned ToBits(float x) { return __builtin_bit_cast(unsigned, x); }
+constexpr float FromBits(unsigned bits) { return __builtin_bit_cast(float, bits); }
+constexpr unsigned ToBits(float x) { return __builtin_bit_cast(unsigned, x); }
 
 // The polynomials below are minimax fits of the relative error.
 
@@ -178,9 +178,9 @@ inline float GeluOf(float x, const P&) {
   const float h = ratio > kBounds.half ? kBounds.half : ratio;
   return magnitude * h + 0.5f * x;
 }
+constexpr float kTwoSqrtTwoOverPi = 0x1.988454p+0f;
 /// x (1 + tanh u) / 2 = x / (1 + e^-2u).
 inline float GeluTanhOf(float x, const P&) {
-  constexpr float kTwoSqrtTwoOverPi = 0x1.988454p+0f;
   return x / OnePlusExpOfMinus(kTwoSqrtTwoOverPi * (x + 0.044715f * x * x * x));
 }
 inline float HardSigmoidOf(float x, const P& p) {
@@ -216,8 +216,16 @@ inline float SoftplusOf(float x, const P&) {
 inline float SqrtOf(float x, const P&) { return __builtin_sqrtf(x); }
 inline float TanhOf(float x, const P&) { return Tanh(x); }
 
+#include "delegates/xnnpack/kernels/tier.inc"
+#if SKIFF_HAS_TILES
+#include "delegates/xnnpack/kernels/exp.inc"
+#endif
+
 template <float (*kFunction)(float, const P&)>
 void Unary(size_t n, const float* x, float* y, const P& params) {
+#if SKIFF_HAS_TILES
+  if constexpr (kVectorForm<kFunction> != nullptr) return UnaryVectors<kVectorForm<kFunction>>(n, x, y);
+#endif
   const P p = params;
 #pragma omp simd
   for (size_t i = 0; i < n; ++i) y[i] = kFunction(x[i], p);
@@ -244,7 +252,6 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
-#include "delegates/xnnpack/kernels/tier.inc"
 #if defined(__x86_64__)
 #include "delegates/xnnpack/kernels/windows.inc"
 

@@ -45,7 +45,8 @@ using ReduceRowFn = float (*)(size_t n, const float* x);
 /// y[i] = the reduction of x[i], x[stride + i], ... over `count` rows, at least one.
 using ReduceRowsFn = void (*)(size_t count, size_t stride, size_t n, const float* x, float* y);
 /// One row: x - log(sum of e^x). y may be x.
-using LogSoftmaxFn = void (*)(size_t n, const float* x, float* y);
+/// Of a row: its softmax, or that one's logarithm.
+using SoftmaxFn = void (*)(size_t n, const float* x, float* y);
 /// One row: y = (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias may be null. y may be x.
 /// All are f32, or all are f16.
 using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const void* bias, float epsilon,
@@ -77,7 +78,8 @@ struct Kernels {
   BinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kForms] = {};
   ReduceRowFn reduce_row[static_cast<size_t>(ReduceKernel::kCount)] = {};
   ReduceRowsFn reduce_rows[static_cast<size_t>(ReduceKernel::kCount)] = {};
-  LogSoftmaxFn log_softmax = nullptr;
+  SoftmaxFn softmax = nullptr;  ///< Null where XNNPACK's kernel is as fast.
+  SoftmaxFn log_softmax = nullptr;
   LayerNormFn layer_norm = nullptr;
   LayerNormFn layer_norm_half = nullptr;
   ScaleRowsFn scale_rows = nullptr;     ///< Null where XNNPACK's kernel is as exact.

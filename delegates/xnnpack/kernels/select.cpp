@@ -31,7 +31,7 @@ const Kernels& BestWithAvx512() {
 }  // namespace
 #endif
 
-const Bounds kBounds = {0, 0.5f, 1, 6, 5.75f, -104, 89, -88.9f, 87.3f};
+const Bounds kBounds = {0, 0.5f, 1, 6, 5.75f, -104, 89, -88.73f, 87.3f};
 
 const Kernels& SelectKernels() {
 #if defined(__x86_64__)

@@ -69,8 +69,10 @@ class DenseStep final : public Step {
     blocks_ = DivideUp(rows_, block_rows_);
     const size_t parts = threads == 1 ? 1 : kTasksOfThread * threads / blocks_;
     leads_ = parts <= 1 && to.length == args_.outputs;
-    at_once_ = DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
     panels_ = DensePanelCount(args_, *environment_.kernels);
+    // Weights that one row uses need not stay in a cache, and come faster from several panels at a time.
+    at_once_ = rows_ == 1 ? panels_ / std::clamp<size_t>(parts, 1, panels_)
+                          : DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
     work_ = to.length == args_.outputs ? &kWork : nullptr;
     return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
   }

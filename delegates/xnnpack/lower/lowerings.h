@@ -35,12 +35,12 @@ Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& envir
 Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment);
 // reduce.cpp
-Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerLayerNorm(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerReduce(const NodeView& node, const Environment& environment);
 // rows.cpp
 Result<StepPointer> LowerExtremum(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerArg(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment);
 // recurrent.cpp
 Result<StepPointer> LowerRecurrent(const NodeView& node, const Environment& environment);

@@ -82,6 +82,9 @@ Result<StepPointer> LowerDenseConvolution(const NodeView& node, const Environmen
 /// The same by XNNPACK.
 Result<StepPointer> LowerXnnpackConvolution(const NodeView& node, const Environment& environment);
 
+/// A Softmax node where there is no kernel for it.
+Result<StepPointer> LowerXnnpackSoftmax(const NodeView& node, const Environment& environment);
+
 /// Products of i8 are so much faster than those of f32 that other work pays: instructions multiply four pairs
 /// of bytes and add them to a sum.
 bool HasFasterSums(const Kernels& kernels);

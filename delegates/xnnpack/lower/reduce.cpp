@@ -1,6 +1,7 @@
 // Softmax, layer normalisation, sums and means.
 #include "delegates/xnnpack/lower/lowerings.h"
 #include "delegates/xnnpack/lower/operator.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/reduction_extents.h"
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
@@ -11,7 +12,7 @@ namespace {
 /// Of a row: kernels for Arm cores with arithmetic on f16 add in f16, in 32 sums and more side by side.
 constexpr size_t kMostHalves = 4096;
 
-class SoftmaxStep final : public OperatorStep {
+class XnnpackSoftmaxStep final : public OperatorStep {
  public:
   using OperatorStep::OperatorStep;
 
@@ -219,8 +220,8 @@ class ReduceStep final : public Step {
 
 }  // namespace
 
-Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment) {
-  return MakeStep<SoftmaxStep>(node, environment);
+Result<StepPointer> LowerXnnpackSoftmax(const NodeView& node, const Environment& environment) {
+  return MakeStep<XnnpackSoftmaxStep>(node, environment);
 }
 
 Result<StepPointer> LowerLayerNorm(const NodeView& node, const Environment& environment) {

@@ -1,5 +1,6 @@
-// Extrema, products, their positions, and normalisations along rows, on kernels of ours.
+// Extrema, products, their positions and softmax along rows, on kernels of ours.
 #include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/reduction_extents.h"
 #include "ops/op_codes.h"
 #include "ops/shape_rules.h"
@@ -163,14 +164,17 @@ class ArgStep final : public Step {
   size_t stride_ = 1;  ///< Elements from one index of the outer axes to the next.
 };
 
-class LogSoftmaxStep final : public RowsStep {
+class SoftmaxStep final : public RowsStep {
  public:
-  using RowsStep::RowsStep;
+  SoftmaxStep(const NodeView& node, const Environment& environment, SoftmaxFn kernel)
+      : RowsStep(node, environment), kernel_(kernel) {}
 
  private:
   void ComputeRow(size_t row) const override {
-    environment_.kernels->log_softmax(from_.length, RowOf(row), node_.out(0).as<float>() + row * to_.stride);
+    kernel_(from_.length, RowOf(row), node_.out(0).as<float>() + row * to_.stride);
   }
+
+  const SoftmaxFn kernel_;
 };
 
 }  // namespace
@@ -183,8 +187,14 @@ Result<StepPointer> LowerArg(const NodeView& node, const Environment& environmen
   return MakeStep<ArgStep>(node, environment, KernelOf(node.op()));
 }
 
+Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment) {
+  const SoftmaxFn kernel = environment.kernels->softmax;
+  if (kernel == nullptr || IsF16(node.in(0).dtype)) return LowerXnnpackSoftmax(node, environment);
+  return MakeStep<SoftmaxStep>(node, environment, kernel);
+}
+
 Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment) {
-  return MakeStep<LogSoftmaxStep>(node, environment);
+  return MakeStep<SoftmaxStep>(node, environment, environment.kernels->log_softmax);
 }
 
 }  // namespace skiff::xnnpack
