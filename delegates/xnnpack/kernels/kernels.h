@@ -44,8 +44,7 @@ using ArgColumnsFn = void (*)(size_t extent, size_t stride, size_t n, const floa
 using ReduceRowFn = float (*)(size_t n, const float* x);
 /// y[i] = the reduction of x[i], x[stride + i], ... over `count` rows, at least one.
 using ReduceRowsFn = void (*)(size_t count, size_t stride, size_t n, const float* x, float* y);
-/// One row: x - log(sum of e^x). y may be x.
-/// Of a row: its softmax, or that one's logarithm.
+/// One row: its softmax, or the logarithm of that, x - log(sum of e^x). y may be x.
 using SoftmaxFn = void (*)(size_t n, const float* x, float* y);
 /// One row: y = (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias may be null. y may be x.
 /// All are f32, or all are f16.
