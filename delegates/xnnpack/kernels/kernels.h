@@ -121,6 +121,9 @@ void CopyRows(size_t rows, size_t bytes, const void* x, int64_t x_stride, void* 
 
 /// The best set for this CPU. Call after xnn_initialize().
 const Kernels& SelectKernels();
+/// Whether this CPU multiplies vectors of 64 bytes in two halves, no faster than two of 32 (AMD, Software
+/// Optimization Guide for the Zen 4 Microarchitecture).
+bool WideVectorsAreTwoHalves();
 
 // One per translation unit; those of other architectures do not exist.
 extern const Kernels kBaselineKernels;

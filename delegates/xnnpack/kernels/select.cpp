@@ -45,4 +45,13 @@ const Kernels& SelectKernels() {
   return kBaselineKernels;
 }
 
+bool WideVectorsAreTwoHalves() {
+#if defined(__x86_64__)
+  const cpuinfo_core* const core = cpuinfo_initialize() ? cpuinfo_get_core(0) : nullptr;
+  return core != nullptr && core->uarch == cpuinfo_uarch_zen4;
+#else
+  return false;
+#endif
+}
+
 }  // namespace skiff::xnnpack

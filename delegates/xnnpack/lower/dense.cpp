@@ -63,18 +63,19 @@ class DenseStep final : public Step {
     }
     args_.min = layer_.min;
     args_.max = layer_.max;
+    kernels_ = &KernelsForOutputs(*environment_.kernels, args_.outputs);
     rows_ = from.count;
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     block_rows_ = RowsOfBlock(args_, rows_, threads);
     blocks_ = DivideUp(rows_, block_rows_);
     const size_t parts = threads == 1 ? 1 : kTasksOfThread * threads / blocks_;
     leads_ = parts <= 1 && to.length == args_.outputs;
-    panels_ = DensePanelCount(args_, *environment_.kernels);
+    panels_ = DensePanelCount(args_, *kernels_);
     // Weights that one row uses need not stay in a cache, and come faster from several panels at a time.
     at_once_ = rows_ == 1 ? panels_ / std::clamp<size_t>(parts, 1, panels_)
-                          : DensePanelsAtOnce(args_, args_.inputs(), *environment_.kernels, parts);
+                          : DensePanelsAtOnce(args_, args_.inputs(), *kernels_, parts);
     work_ = to.length == args_.outputs ? &kWork : nullptr;
-    return PackDense(node_, environment_, *environment_.kernels, layer_.transposed, /*groups=*/1, &args_);
+    return PackDense(node_, environment_, *kernels_, layer_.transposed, /*groups=*/1, &args_);
   }
 
   Status Bind(void*) override {
@@ -123,8 +124,7 @@ class DenseStep final : public Step {
 
   size_t EndOfBlock(size_t block) const { return std::min((block + 1) * block_rows_, rows_); }
   void RunPanels(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel) const {
-    environment_.kernels->dense(args, first_row, end_row, first_panel,
-                                std::min(first_panel + at_once_, panels_));
+    kernels_->dense(args, first_row, end_row, first_panel, std::min(first_panel + at_once_, panels_));
   }
   void RunRows(const DenseArgs& args, size_t first_row, size_t end_row) const {
     for (size_t panel = 0; panel < panels_; panel += at_once_) RunPanels(args, first_row, end_row, panel);
@@ -138,6 +138,7 @@ class DenseStep final : public Step {
   }
 
   const DenseLayer layer_;
+  const Kernels* kernels_ = nullptr;
   DenseArgs args_;
   size_t rows_ = 0;
   size_t block_rows_ = 0;
@@ -179,9 +180,15 @@ Status PackDense(const NodeView& node, const Environment& environment, const Ker
 }
 
 const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs) {
+  const bool wide_is_faster = !WideVectorsAreTwoHalves();
+  DenseShape shape;
+  shape.outputs = outputs;
+  const auto is_better = [&](const Kernels& narrower, const Kernels& kernels) {
+    return outputs <= narrower.dense_outputs / 2 ||
+           (!wide_is_faster && DenseColumns(shape, narrower) < DenseColumns(shape, kernels));
+  };
   const Kernels* kernels = &best;
-  while (kernels->narrower != nullptr && outputs <= kernels->narrower->dense_outputs / 2)
-    kernels = kernels->narrower;
+  while (kernels->narrower != nullptr && is_better(*kernels->narrower, *kernels)) kernels = kernels->narrower;
   return *kernels;
 }
 

@@ -57,7 +57,8 @@ struct DenseLayer {
 /// nothing once args->weights is.
 Status PackDense(const NodeView& node, const Environment& environment, const Kernels& kernels,
                  bool transposed, size_t groups, DenseArgs* args);
-/// Those whose vectors are no wider than the outputs need.
+/// Those whose vectors are no wider than the outputs need; where wide ones are no faster, those that leave
+/// the fewest places empty.
 const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs);
 size_t DenseGroupElements(const DenseShape& args, const Kernels& kernels);
 /// Panels of the outputs; see DenseArgs::weights.
