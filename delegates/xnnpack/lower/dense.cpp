@@ -180,12 +180,12 @@ Status PackDense(const NodeView& node, const Environment& environment, const Ker
 }
 
 const Kernels& KernelsForOutputs(const Kernels& best, size_t outputs) {
-  const bool wide_is_faster = !WideVectorsAreTwoHalves();
+  const bool two_halves = WideVectorsAreTwoHalves();
   DenseShape shape;
   shape.outputs = outputs;
   const auto is_better = [&](const Kernels& narrower, const Kernels& kernels) {
     return outputs <= narrower.dense_outputs / 2 ||
-           (!wide_is_faster && DenseColumns(shape, narrower) < DenseColumns(shape, kernels));
+           (two_halves && DenseColumns(shape, narrower) < DenseColumns(shape, kernels));
   };
   const Kernels* kernels = &best;
   while (kernels->narrower != nullptr && is_better(*kernels->narrower, *kernels)) kernels = kernels->narrower;

@@ -9,7 +9,7 @@ namespace {
 
 /// Rows of the output that one thread computes at a time: a multiple of the kernels' tiles.
 constexpr size_t kBandRows = 6;
-/// The same of a strip, in multiples: tiles are two rows high, or three, and more lines of a wide picture
+/// The same of a strip, in multiples: tiles are up to three rows high, and more lines of a wide picture
 /// would not fit into the cache.
 constexpr size_t kStripRows = 2;
 
