@@ -109,8 +109,8 @@ void AddSessionOptions(CLI::App& command, SessionArguments& arguments) {
   AddThreadsOption(command, arguments.threads);
   AddCacheOption(command, arguments.cache_folder);
   command.add_flag("--exact", arguments.exact,
-                   "Convolutions add the products of their definition: no Winograd, which is faster, needs "
-                   "more memory and rounds more");
+                   "Convolutions and products add the products of their definition: not the ways of Winograd "
+                   "and Strassen, which are faster, need more memory and round more");
   AddCpuOption(command);
 }
 

@@ -20,6 +20,7 @@ struct ConvolutionShape {
 const ConvolutionShape kConvolutions[] = {
     {"1x1", 7, 9, 13, 17, 1, 1, 1},
     {"1x1_wide", 5, 5, 64, 96, 1, 1, 1},
+    {"1x1_halves", 7, 9, 130, 208, 1, 1, 1},
     {"1x1_stride", 9, 9, 8, 24, 1, 1, 1, {2, 2}},
     {"1x1_pads", 4, 4, 8, 8, 1, 1, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"1x1_groups", 6, 6, 12, 20, 1, 1, 4},
@@ -394,6 +395,11 @@ void AddMatrixProducts(CaseList& list) {
   // One row meets several panels of outputs at a time, and what is left of them alone.
   for (const int64_t outputs : {64, 128, 145, 277})
     fully(("one_row_x" + std::to_string(outputs)).c_str(), F32({1, 29}), 29, outputs, true, true);
+  // By Strassen's way: an odd row, outputs that are left over, and rows that lie apart.
+  fully("halves", F32({73, 198}), 198, 283, true, true);
+  Case& halves = fully("halves_strided_clamped", Strided(F32({2, 40, 256}), 3), 256, 192, false, true);
+  halves.output_row_gap = 5;
+  halves.As<ClampAttrs>() = {-0.5f, 1};
   fully("one_row_clamped", F32({1, 29}), 29, 300, false, true).As<ClampAttrs>() = {-0.5f, 1};
   // More weights than a cache holds: cut into blocks, of which the last one is smaller.
   list.AddHalf(Case(fully("blocks", F32({9, 150}), 150, 7001, true, true)));

@@ -57,9 +57,11 @@ bool IsPromised(const Node& node) {
   return promised && (description.output_row_gap == 0 || XnnpackSupport().WritesStridedOutput(node.types()));
 }
 
-/// Whether Sessions that want exact convolutions have to be tried apart.
+/// Whether Sessions that want exact sums have to be tried apart.
 std::vector<bool> Exactness(const Case& description) {
-  return description.op == OpCode::kConv2d ? std::vector<bool>{true, false} : std::vector<bool>{false};
+  const bool has_ways = description.op == OpCode::kConv2d || description.op == OpCode::kFullyConnected ||
+                        description.op == OpCode::kMatMul;
+  return has_ways ? std::vector<bool>{true, false} : std::vector<bool>{false};
 }
 
 TEST_P(Conformance, MatchesTheReference) {

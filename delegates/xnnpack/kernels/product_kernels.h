@@ -92,6 +92,23 @@ struct DenseArgs : DenseShape {
 using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                          size_t end_panel);
 
+/// Dense products by Strassen's way, of rows of one run at distances of x_stride, of at least two vectors and
+/// an even number of inputs.
+struct StrassenArgs : DenseArgs {
+  /// For each pair of panels, from StrassenKernels::weights.
+  const uint8_t* of_like_size = nullptr;
+  float* sums = nullptr;     ///< Of inputs; pair_elements for each pair of rows.
+  size_t pair_elements = 0;  ///< More than 2 * run.
+};
+struct StrassenKernels {
+  void (*weights)(const StrassenArgs& args, uint8_t* of_like_size) = nullptr;
+  /// Sums of the rows [first_row, end_row), which begin at an even number, as all do.
+  void (*inputs)(const StrassenArgs& args, size_t first_row, size_t end_row) = nullptr;
+  /// What DenseFn makes; of panels an even number is first. `made` has room for two panels of weights, twice.
+  void (*products)(const StrassenArgs& args, size_t first_row, size_t end_row, size_t first_panel,
+                   size_t end_panel, float* made) = nullptr;
+};
+
 /// A convolution of 3 x 3 with stride 1 by Winograd's minimal filtering: what does not change from tile to
 /// tile. Tiles of outputs are counted along lines, and reach over the picture's ends.
 struct WinogradArgs : PictureArgs {

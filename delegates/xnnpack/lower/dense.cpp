@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/lower/strassen.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 
 namespace skiff::xnnpack {
@@ -50,6 +51,7 @@ class DenseStep final : public Step {
       : Step(node, environment), layer_(layer) {}
 
   Status Reshape() override {
+    workspace_bytes_ = 0;
     const Rows from = RowsOf(node_.in(0));
     const Rows to = RowsOf(node_.out(0));
     args_.run = from.length;
@@ -75,16 +77,23 @@ class DenseStep final : public Step {
     at_once_ = rows_ == 1 ? panels_ / std::clamp<size_t>(parts, 1, panels_)
                           : DensePanelsAtOnce(args_, args_.inputs(), *kernels_, parts);
     work_ = to.length == args_.outputs ? &kWork : nullptr;
-    return PackDense(node_, environment_, *kernels_, layer_.transposed, /*groups=*/1, &args_);
+    SKIFF_RETURN_IF_ERROR(PackDense(node_, environment_, *kernels_, layer_.transposed, /*groups=*/1, &args_));
+    by_strassen_ = !environment_.exact && StrassenProduct::IsFaster(args_, rows_, *kernels_);
+    return by_strassen_ ? ReshapeStrassen() : OkStatus();
   }
 
-  Status Bind(void*) override {
+  Status Bind(void* workspace) override {
     args_.x = node_.in(0).as<const float>();
     args_.y = node_.out(0).as<float>();
+    if (by_strassen_) strassen_.Bind(args_, workspace);
     return OkStatus();
   }
 
   Status Run() override {
+    if (by_strassen_) {
+      strassen_.Run(*this, environment_.pool);
+      return OkStatus();
+    }
     if (has_follower()) {
       pthreadpool_parallelize_1d(
           environment_.pool,
@@ -122,6 +131,15 @@ class DenseStep final : public Step {
   }
   static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
 
+  /// Lines of a strip would be too few rows for the sums of weights.
+  Status ReshapeStrassen() {
+    SKIFF_RETURN_IF_ERROR(strassen_.Prepare(args_, rows_, *kernels_, environment_.pool));
+    workspace_bytes_ = strassen_.workspace_bytes();
+    leads_ = strassen_.leads() && work_ != nullptr;
+    work_ = nullptr;
+    return OkStatus();
+  }
+
   size_t EndOfBlock(size_t block) const { return std::min((block + 1) * block_rows_, rows_); }
   void RunPanels(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel) const {
     kernels_->dense(args, first_row, end_row, first_panel, std::min(first_panel + at_once_, panels_));
@@ -145,6 +163,8 @@ class DenseStep final : public Step {
   size_t blocks_ = 0;
   size_t panels_ = 0;
   size_t at_once_ = 0;  ///< Panels.
+  bool by_strassen_ = false;
+  StrassenProduct strassen_;
 };
 
 }  // namespace

@@ -38,9 +38,10 @@ struct SessionOptions {
   uint64_t loop_limit =
       0;                ///< Steps of While nodes in one Run(); 0: see kDefaultLoopLimit. UINT64_MAX: none.
   int kept_shapes = 2;  ///< Shapes that stay prepared: a call with one of the last ones costs nothing extra.
-  /// Convolutions add the products of their definition. Off, those of 3 x 3 may be computed by Winograd's
-  /// minimal filtering, which is faster, needs more memory for weights, and rounds more (docs/numerics.md);
-  /// infinities spread to neighbours. A Session with a memory limit computes them exactly, too.
+  /// Convolutions and products add the products of their definition. Off, convolutions of 3 x 3 may be
+  /// computed by Winograd's minimal filtering, and large products by Strassen's way: both are faster, need
+  /// more memory, and round more (docs/numerics.md); infinities spread to neighbours by Winograd's. A Session
+  /// with a memory limit computes them exactly, too.
   bool exact = false;
   bool profile = false;             ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.

@@ -214,10 +214,10 @@ typedef struct SkiffSessionOptions {
   SkiffSession* variables_of;  ///< A session of the same model whose variables this one shares, so that a
                                ///< step and a reset, say, see the same state. It must outlive this one, and
                                ///< the two take turns. Null, the default: the session has its own.
-  int32_t exact;  ///< Not 0: convolutions add the products of their definition. 0, the default: those of 3 x
-                  ///< 3 may be computed by Winograd's minimal filtering, which is faster, needs more memory
-                  ///< for weights and rounds more. A session with a memory limit computes them exactly,
-                  ///< too.
+  int32_t exact;  ///< Not 0: convolutions and products add the products of their definition. 0, the default:
+                  ///< convolutions of 3 x 3 may be computed by Winograd's minimal filtering, and large
+                  ///< products by Strassen's way, which are faster, need more memory and round more. A
+                  ///< session with a memory limit computes them exactly, too.
   int32_t reserved;     ///< 0.
   uint64_t loop_limit;  ///< Steps of all loops in one run, beyond which it fails. 0, the default: 2^24.
                         ///< UINT64_MAX: none.
