@@ -100,6 +100,14 @@ struct StrassenArgs : DenseArgs {
   float* sums = nullptr;     ///< Of inputs; pair_elements for each pair of rows.
   size_t pair_elements = 0;  ///< More than 2 * run.
 };
+/// What sums take, of the time of the direct way: those of inputs over the number of outputs, those of
+/// weights over the rows, those of products over the inputs, and the rest.
+struct StrassenTimes {
+  double of_inputs = 0;
+  double of_weights = 0;
+  double of_products = 0;
+  double rest = 0;
+};
 struct StrassenKernels {
   void (*weights)(const StrassenArgs& args, uint8_t* of_like_size) = nullptr;
   /// Sums of the rows [first_row, end_row), which begin at an even number, as all do.
@@ -107,6 +115,7 @@ struct StrassenKernels {
   /// What DenseFn makes; of panels an even number is first. `made` has room for two panels of weights, twice.
   void (*products)(const StrassenArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                    size_t end_panel, float* made) = nullptr;
+  StrassenTimes times;
 };
 
 /// A convolution of 3 x 3 with stride 1 by Winograd's minimal filtering: what does not change from tile to

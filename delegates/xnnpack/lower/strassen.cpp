@@ -10,20 +10,15 @@ namespace {
 
 constexpr size_t kLineElements = kAlignment / sizeof(float);
 
-/// The sums of a block's inputs, and its outputs for who follows.
-constexpr size_t kBlockBytes = 1024 * 1024;
+/// Rows of a block: the sums of weights are made for each, and those of its inputs shall stay in a cache.
+constexpr size_t kMostBlockRows = 256;
+constexpr size_t kSumsBytes = 1280 * 1024;
 constexpr size_t kLeastBlockRows = 96;
 /// Of which a thread makes sums at a time.
 constexpr size_t kPieceRows = 16;
 
-/// The time, of that of the direct way, is 7/8 and what sums take: those of inputs, of weights, and of
-/// products. Fitted to 294 shapes of 24 to 196 rows, 64 to 768 inputs and outputs with AVX2 and AVX-512 on a
-/// Zen 4; AVX2 is 2 % above it and AVX-512 3 % below, the rest within 2 %.
-constexpr double kSumsOfInputs = 5;
-constexpr double kSumsOfWeights = 1.5;
-constexpr double kSumsOfProducts = 4;
-constexpr double kTime = 7.0 / 8 + 0.02;
-constexpr double kMostTime = 0.985;
+/// Of the time of the direct way. What comes from memory takes the same with either, and gains are less.
+constexpr double kMostTime = 0.98;
 
 size_t Aligned(size_t elements) { return DivideUp(elements, kLineElements) * kLineElements; }
 
@@ -34,9 +29,12 @@ bool StrassenProduct::IsFaster(const DenseShape& shape, size_t rows, const Kerne
   if (kernels.strassen.products == nullptr || shape.run % 2 != 0 || shape.run < 2 * least ||
       shape.outputs < 2 * least || rows < 2)
     return false;
-  const double time = kTime + kSumsOfInputs / static_cast<double>(shape.outputs) +
-                      kSumsOfWeights / static_cast<double>(std::min(rows, kLeastBlockRows)) +
-                      kSumsOfProducts / static_cast<double>(shape.run);
+  const auto outputs = static_cast<double>(shape.outputs);
+  const auto paired = static_cast<double>(shape.outputs / (2 * least) * 2 * least);
+  const StrassenTimes& times = kernels.strassen.times;
+  const double time = 1 - paired / outputs / 8 + times.rest + times.of_inputs / outputs +
+                      times.of_weights / static_cast<double>(std::min(rows, kLeastBlockRows)) +
+                      times.of_products / static_cast<double>(shape.run);
   return time < kMostTime;
 }
 
@@ -55,8 +53,8 @@ Status StrassenProduct::Prepare(const DenseArgs& args, size_t rows, const Kernel
   args_.pair_elements = (DivideUp(2 * args.run + 1, kLineElements) | 1) * kLineElements;
 
   const size_t threads = pthreadpool_get_threads_count(pool);
-  const size_t fit = kBlockBytes / ((args.run + args.outputs) * sizeof(float));
-  blocks_ = DivideUp(rows, std::max(kLeastBlockRows, fit));
+  const size_t fit = std::clamp(kSumsBytes / (args.run * sizeof(float)), kLeastBlockRows, kMostBlockRows);
+  blocks_ = DivideUp(rows, fit);
   const size_t as_many = DivideUp(blocks_, threads) * threads;
   if (blocks_ > 1 && rows / as_many >= kLeastBlockRows / 2) blocks_ = as_many;
   block_rows_ = DivideUp(DivideUp(rows, blocks_), 2) * 2;
