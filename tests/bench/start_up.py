@@ -32,7 +32,8 @@ def start(program, model, cache, arguments):
     if cache:
         command += ["--cache", cache]
     result = subprocess.run(command, capture_output=True, text=True)
-    if result.returncode != 0 or result.stderr:
+    warnings = [line for line in result.stderr.splitlines() if line and not line.startswith("note:")]
+    if result.returncode != 0 or warnings:
         sys.exit(f"{' '.join(command)}: exit code {result.returncode}:\n{result.stderr}")
     values = {name: float(re.search(pattern, result.stdout).group(1)) for name, pattern in PATTERNS.items()}
     values["total"] = values["open"] + values["session"] + values["first run"]

@@ -1,6 +1,7 @@
 // Rows times constant weights with kernels of our own: fully connected layers, matrix products, 1 x 1
 // convolutions.
 #include <algorithm>
+#include <cstring>
 
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/strassen.h"
@@ -26,21 +27,64 @@ size_t RowsOfBlock(const DenseShape& shape, size_t rows, size_t threads) {
   return blocks > 1 ? DivideUp(rows, blocks) : std::max<size_t>(rows, 1);
 }
 
+constexpr size_t kFour = 4;
+using FourFloats [[gnu::vector_size(kFour * sizeof(float))]] = float;
+
+FourFloats LoadFour(const float* from) {
+  FourFloats four;
+  std::memcpy(&four, from, sizeof(four));
+  return four;
+}
+
+/// Four numbers of each of four rows that begin `distance` apart: to[i * width + row].
+void TransposeFour(const float* from, size_t distance, float* to, size_t width) {
+  const FourFloats a = LoadFour(from);
+  const FourFloats b = LoadFour(from + distance);
+  const FourFloats c = LoadFour(from + 2 * distance);
+  const FourFloats d = LoadFour(from + 3 * distance);
+  const FourFloats ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const FourFloats cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const FourFloats ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const FourFloats cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const FourFloats columns[] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+                                __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+                                __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+                                __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+  for (size_t i = 0; i < kFour; ++i) std::memcpy(to + i * width, &columns[i], sizeof(columns[i]));
+}
+
+/// Rows of `width` numbers, of which `exist` come from as many outputs that begin `distance` apart; 0 else.
+void PackOutputs(const float* from, size_t distance, size_t inputs, size_t exist, size_t width, float* to) {
+  size_t k = 0;
+  for (; k + kFour <= inputs; k += kFour, from += kFour, to += kFour * width) {
+    size_t i = 0;
+    for (; i + kFour <= exist; i += kFour) TransposeFour(from + i * distance, distance, to + i, width);
+    for (size_t row = 0; row < kFour; ++row) {
+      for (size_t rest = i; rest < width; ++rest)
+        to[row * width + rest] = rest < exist ? from[rest * distance + row] : 0.0f;
+    }
+  }
+  for (; k < inputs; ++k, ++from, to += width) {
+    for (size_t i = 0; i < width; ++i) to[i] = i < exist ? from[i * distance] : 0.0f;
+  }
+}
+
 /// One group: `weights` and `bias` (or null) are its own.
 void PackPanels(const DenseArgs& args, const float* weights, const float* bias, bool transposed, size_t panel,
                 size_t columns, float* to) {
-  const size_t input_step = transposed ? args.outputs : 1;
-  const size_t output_step = transposed ? 1 : args.inputs();
+  const size_t inputs = args.inputs();
   for (size_t first = 0, width = 0; first < columns; first += width) {
     width = columns - first < 2 * panel ? columns - first : panel;
     const size_t exist = std::min(width, args.outputs - first);
     std::fill_n(to, width, 0.0f);
     if (bias != nullptr) std::copy_n(bias + first, exist, to);
     to += width;
-    const float* from = weights + first * output_step;
-    for (size_t k = 0; k < args.inputs(); ++k, from += input_step, to += width) {
-      for (size_t i = 0; i < exist; ++i) to[i] = from[i * output_step];
-      std::fill(to + exist, to + width, 0.0f);
+    if (transposed) {
+      for (size_t k = 0; k < inputs; ++k, to += width)
+        std::fill(std::copy_n(weights + k * args.outputs + first, exist, to), to + width, 0.0f);
+    } else {
+      PackOutputs(weights + first * inputs, inputs, inputs, exist, width, to);
+      to += inputs * width;
     }
   }
 }
