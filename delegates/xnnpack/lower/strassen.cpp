@@ -53,14 +53,13 @@ Status StrassenProduct::Prepare(const DenseArgs& args, size_t rows, const Kernel
   args_.pair_elements = (DivideUp(2 * args.run + 1, kLineElements) | 1) * kLineElements;
 
   const size_t threads = pthreadpool_get_threads_count(pool);
-  const size_t fit = std::clamp(kSumsBytes / (args.run * sizeof(float)), kLeastBlockRows, kMostBlockRows);
-  blocks_ = DivideUp(rows, fit);
-  const size_t as_many = DivideUp(blocks_, threads) * threads;
-  if (blocks_ > 1 && rows / as_many >= kLeastBlockRows / 2) blocks_ = as_many;
-  block_rows_ = DivideUp(DivideUp(rows, blocks_), 2) * 2;
+  const size_t tasks = threads == 1 ? 1 : kTasksOfThread * threads;
+  const size_t fit = std::clamp(std::min(kSumsBytes / (args.run * sizeof(float)), rows / tasks),
+                                kLeastBlockRows, kMostBlockRows);
+  block_rows_ = DivideUp(DivideUp(rows, DivideUp(rows, fit)), 2) * 2;
   blocks_ = DivideUp(rows, block_rows_);
-  by_stages_ = threads > blocks_;
-  const size_t parts = std::min(DivideUp(threads, blocks_), DivideUp(panels_, 2));
+  by_stages_ = blocks_ < tasks;
+  const size_t parts = std::min(DivideUp(tasks, blocks_), DivideUp(panels_, 2));
   at_once_ = DivideUp(DivideUp(panels_, parts), 2) * 2;
 
   sums_elements_ = Aligned(DivideUp(by_stages_ ? rows : block_rows_, 2) * args_.pair_elements);
