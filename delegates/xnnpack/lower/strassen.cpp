@@ -14,8 +14,9 @@ constexpr size_t kLineElements = kAlignment / sizeof(float);
 constexpr size_t kMostBlockRows = 256;
 constexpr size_t kSumsBytes = 1280 * 1024;
 constexpr size_t kLeastBlockRows = 96;
-/// Of which a thread makes sums at a time.
-constexpr size_t kPieceRows = 16;
+/// Among threads: pairs of panels are too few to be shared evenly, and each would make the same sums of
+/// inputs.
+constexpr size_t kLeastSharedRows = 24;
 
 /// Of the time of the direct way. What comes from memory takes the same with either, and gains are less.
 constexpr double kMostTime = 0.98;
@@ -54,18 +55,18 @@ Status StrassenProduct::Prepare(const DenseArgs& args, size_t rows, const Kernel
 
   const size_t threads = pthreadpool_get_threads_count(pool);
   const size_t tasks = threads == 1 ? 1 : kTasksOfThread * threads;
-  const size_t fit = std::clamp(std::min(kSumsBytes / (args.run * sizeof(float)), rows / tasks),
-                                kLeastBlockRows, kMostBlockRows);
-  block_rows_ = DivideUp(DivideUp(rows, DivideUp(rows, fit)), 2) * 2;
-  blocks_ = DivideUp(rows, block_rows_);
-  by_stages_ = blocks_ < tasks;
+  const size_t fit = std::clamp(kSumsBytes / (args.run * sizeof(float)), kLeastBlockRows, kMostBlockRows);
+  blocks_ = DivideUp(rows, fit);
+  const size_t as_many = DivideUp(blocks_, threads) * threads;
+  if (rows / as_many >= kLeastSharedRows) blocks_ = as_many;
   const size_t parts = std::min(DivideUp(tasks, blocks_), DivideUp(panels_, 2));
   at_once_ = DivideUp(DivideUp(panels_, parts), 2) * 2;
+  parts_ = DivideUp(panels_, at_once_);
 
-  sums_elements_ = Aligned(DivideUp(by_stages_ ? rows : block_rows_, 2) * args_.pair_elements);
-  thread_elements_ = Aligned(2 * args.run * kernels.dense_outputs);
-  if (!by_stages_) thread_elements_ += sums_elements_;
-  workspace_bytes_ = (threads * thread_elements_ + (by_stages_ ? sums_elements_ : 0)) * sizeof(float);
+  SKIFF_RETURN_IF_ERROR(summed_.Allocate(threads));
+  sums_elements_ = Aligned(DivideUp(rows / 2, blocks_) * args_.pair_elements);
+  thread_elements_ = sums_elements_ + Aligned(2 * args.run * kernels.dense_outputs);
+  workspace_bytes_ = threads * thread_elements_ * sizeof(float);
   return OkStatus();
 }
 
@@ -75,61 +76,35 @@ void StrassenProduct::Bind(const DenseArgs& args, void* workspace) {
   workspace_ = static_cast<float*>(workspace);
 }
 
-float* StrassenProduct::MadeOf(size_t thread) const {
-  return workspace_ + sums_elements_ + thread * thread_elements_;
-}
-
-void StrassenProduct::Run(const Step& step, pthreadpool_t pool) const {
+void StrassenProduct::Run(const Step& step, pthreadpool_t pool) {
   struct Context {
-    const StrassenProduct& product;
+    StrassenProduct& product;
     const Step& step;
   } context{*this, step};
-  if (!by_stages_) {
-    pthreadpool_parallelize_1d_with_thread(
-        pool,
-        [](void* of, size_t thread, size_t block) {
-          const auto& [product, run] = *static_cast<const Context*>(of);
-          product.RunBlock(run, thread, block);
-        },
-        &context, blocks_, /*flags=*/0);
-    return;
-  }
-  pthreadpool_parallelize_1d(
-      pool, [](void* of, size_t piece) { static_cast<const Context*>(of)->product.RunInputs(piece); },
-      &context, DivideUp(rows_, kPieceRows), /*flags=*/0);
+  std::fill(summed_.begin(), summed_.end(), 0);
   pthreadpool_parallelize_1d_with_thread(
       pool,
       [](void* of, size_t thread, size_t index) {
-        static_cast<const Context*>(of)->product.RunProducts(thread, index);
+        const auto& [product, run] = *static_cast<const Context*>(of);
+        product.RunPart(run, thread, index);
       },
-      &context, blocks_ * DivideUp(panels_, at_once_), /*flags=*/0);
+      &context, blocks_ * parts_, /*flags=*/0);
 }
 
-void StrassenProduct::RunBlock(const Step& step, size_t thread, size_t block) const {
-  const size_t first = block * block_rows_;
-  const size_t rows = std::min(block_rows_, rows_ - first);
+void StrassenProduct::RunPart(const Step& step, size_t thread, size_t index) {
+  const size_t block = index / parts_;
+  const size_t pairs = rows_ / 2;
+  const size_t first = block * pairs / blocks_ * 2;
+  const size_t rows = (block + 1 < blocks_ ? (block + 1) * pairs / blocks_ * 2 : rows_) - first;
   StrassenArgs args = args_;
   args.x += first * args.x_stride;
   args.y += first * args.y_stride;
   args.sums = workspace_ + thread * thread_elements_;
-  kernels_->inputs(args, 0, rows);
-  kernels_->products(args, 0, rows, 0, panels_, MadeOf(thread));
-  step.FollowUp(first, rows);
-}
-
-void StrassenProduct::RunInputs(size_t piece) const {
-  StrassenArgs args = args_;
-  args.sums = workspace_;
-  kernels_->inputs(args, piece * kPieceRows, std::min((piece + 1) * kPieceRows, rows_));
-}
-
-void StrassenProduct::RunProducts(size_t thread, size_t index) const {
-  const size_t first = index % blocks_ * block_rows_;
-  const size_t panel = index / blocks_ * at_once_;
-  StrassenArgs args = args_;
-  args.sums = workspace_;
-  kernels_->products(args, first, std::min(first + block_rows_, rows_), panel,
-                     std::min(panel + at_once_, panels_), MadeOf(thread));
+  if (summed_[thread] != block + 1) kernels_->inputs(args, 0, rows);
+  summed_[thread] = block + 1;
+  const size_t panel = index % parts_ * at_once_;
+  kernels_->products(args, 0, rows, panel, std::min(panel + at_once_, panels_), args.sums + sums_elements_);
+  if (leads()) step.FollowUp(first, rows);
 }
 
 }  // namespace skiff::xnnpack

@@ -17,27 +17,26 @@ class StrassenProduct {
   Status Prepare(const DenseArgs& args, size_t rows, const Kernels& kernels, pthreadpool_t pool);
   size_t workspace_bytes() const { return workspace_bytes_; }
   /// Run() calls FollowUp() of the step that it runs for.
-  bool leads() const { return !by_stages_; }
+  bool leads() const { return parts_ == 1; }
 
   /// `args` as in Prepare(), with addresses.
   void Bind(const DenseArgs& args, void* workspace);
-  void Run(const Step& step, pthreadpool_t pool) const;
+  void Run(const Step& step, pthreadpool_t pool);
 
  private:
-  void RunBlock(const Step& step, size_t thread, size_t block) const;
-  void RunInputs(size_t piece) const;
-  void RunProducts(size_t thread, size_t index) const;
-  float* MadeOf(size_t thread) const;
+  void RunPart(const Step& step, size_t thread, size_t index);
 
   const StrassenKernels* kernels_ = nullptr;
   StrassenArgs args_;
   FixedArray<uint8_t> of_like_size_;
   size_t rows_ = 0;
-  size_t block_rows_ = 0;
-  size_t blocks_ = 0;
-  bool by_stages_ = false;  ///< Threads share the sums of all rows, then panels.
+  size_t blocks_ = 0;  ///< Of nearly equal numbers of pairs.
+  size_t parts_ = 0;   ///< Of a block.
   size_t panels_ = 0;
-  size_t at_once_ = 0;  ///< Panels, where by_stages_.
+  size_t at_once_ = 0;  ///< Panels of a part.
+  /// For each thread: one more than the block of whose inputs it has the sums. Others make them, too: to wait
+  /// for each other would take longer.
+  FixedArray<size_t> summed_;
   size_t sums_elements_ = 0;
   size_t thread_elements_ = 0;  ///< Of memory, for each.
   size_t workspace_bytes_ = 0;
