@@ -180,12 +180,15 @@ TEST(Strassen, LeavesRowsAndOutputsOfOtherSizesApart) {
   }
 }
 
-TEST(Strassen, NanAndInfinitiesReachTheirRowsAlone) {
+TEST(Strassen, NanAndInfinitiesReachTheirRowsAndOutputsAlone) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kMost = std::numeric_limits<float>::max();
   for (const Kernels* kernels : KernelsWithProducts()) {
     for (const float special : {std::nanf(""), kInfinity, -kInfinity, kMost}) {
       SCOPED_TRACE(::testing::Message() << kernels->name << ": " << special);
+      Product outputs(*kernels, 31, 96, 4 * kernels->dense_outputs);
+      outputs.ScaleOutput(7, special == kMost ? kMost / 128 : special);  // 96 terms are still finite.
+      EXPECT_LT(outputs.LargestError(outputs.Run()), kBesideLarger);
       for (const size_t row : {0, 7, 30}) {
         for (const size_t input : {0, 46, 94, 95}) {
           Product product(*kernels, 31, 96, 4 * kernels->dense_outputs);
@@ -194,6 +197,17 @@ TEST(Strassen, NanAndInfinitiesReachTheirRowsAlone) {
         }
       }
     }
+  }
+}
+
+/// Of inputs and weights whose products of sums would be infinite.
+TEST(Strassen, LargeNumbersDoNotOverflow) {
+  for (const Kernels* kernels : KernelsWithProducts()) {
+    Product product(*kernels, 12, 64, 2 * kernels->dense_outputs);
+    for (size_t row = 0; row < 12; ++row) product.ScaleRow(row, 0x1p60f);
+    for (size_t output = 0; output < 2 * kernels->dense_outputs; ++output)
+      product.ScaleOutput(output, 0x1p64f);
+    EXPECT_LT(product.LargestError(product.Run()), kAmongEqual) << kernels->name;
   }
 }
 

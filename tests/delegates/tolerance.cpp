@@ -18,8 +18,10 @@
 namespace skiff::testing {
 namespace {
 
-/// Of the bound of products, by Strassen's way of rows and outputs of one size (docs/numerics.md).
+/// Of the bound of products, by Strassen's way of rows and outputs of one size (docs/numerics.md), which those
+/// of fewer inputs or outputs never go.
 constexpr double kStrassenFactor = 2;
+constexpr int64_t kStrassenLeast = 32;
 
 /// XNNPACK flushes subnormal numbers to zero, operands too, and some operators multiply what was flushed by
 /// their input: by up to 100 in the f32 cases (SiLU), by 3 in the f16 ones (HardSwish on a CPU that computes
@@ -148,8 +150,10 @@ std::string Compare(Node& node, const Node::Outcome& fast, const Node::Outcome& 
       allowed = AllowedByWinograd(node.output(0).shape, node.description().attrs.as<Conv2dAttrs>().dilations,
                                   allowed);
     }
-    const bool by_halves = (op == OpCode::kFullyConnected || op == OpCode::kMatMul) && !exact;
-    for (double& value : allowed) value *= by_halves ? kStrassenFactor : 1;
+    const bool by_strassen = (op == OpCode::kFullyConnected || op == OpCode::kMatMul) && !exact &&
+                             dtype == DType::kF32 && node.input(0).shape.last() >= kStrassenLeast &&
+                             node.output(0).shape.last() >= kStrassenLeast;
+    for (double& value : allowed) value *= by_strassen ? kStrassenFactor : 1;
     if (node.output(output).quantization != nullptr)
       allowed.assign(expected.size(), static_cast<double>(CodesApart(op, delegate)));
     for (size_t i = 0; i < expected.size(); ++i) {
