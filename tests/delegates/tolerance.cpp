@@ -18,8 +18,8 @@
 namespace skiff::testing {
 namespace {
 
-/// Of the bound of products, by Strassen's way of rows and outputs of one size (docs/numerics.md), which those
-/// of fewer inputs or outputs never go.
+/// Of the bound of products, by Strassen's way of rows and outputs of one size (docs/numerics.md), which
+/// those of fewer inputs or outputs never go.
 constexpr double kStrassenFactor = 2;
 constexpr int64_t kStrassenLeast = 32;
 
