@@ -31,7 +31,7 @@ bool StrassenProduct::IsFaster(const DenseShape& shape, size_t rows, const Kerne
       shape.outputs < 2 * least || rows < 2)
     return false;
   const auto outputs = static_cast<double>(shape.outputs);
-  const auto paired = static_cast<double>(shape.outputs / (2 * least) * 2 * least);
+  const auto paired = static_cast<double>(shape.outputs - shape.outputs % (2 * least));
   const StrassenTimes& times = kernels.strassen.times;
   const double time = 1 - paired / outputs / 8 + times.rest + times.of_inputs / outputs +
                       times.of_weights / static_cast<double>(std::min(rows, kLeastBlockRows)) +
