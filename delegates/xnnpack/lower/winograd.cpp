@@ -89,15 +89,23 @@ class WinogradStep final : public WinogradTiles {
   size_t point_elements_ = 0;  ///< Of packed weights.
 };
 
+/// Where two halves of a vector take turns, memory is no slower than it is for the kernels of half as many
+/// lanes.
+double LoadCost(const Kernels& kernels) {
+  return kernels.narrower != nullptr && WideVectorsAreTwoHalves() ? kernels.narrower->load_cost
+                                                                  : kernels.load_cost;
+}
+
 /// The fastest for these extents; null for the direct way.
 const WinogradKernels* Choose(const Kernels& all, const NodeView& node) {
   const Shape& weights = node.in(1).shape;
   const Shape& y = node.out(0).shape;
   const Ints& dilations = node.As<Conv2dAttrs>().dilations;
+  const double load_cost = LoadCost(all);
   const WinogradKernels* best = nullptr;
-  double least = DirectCost(y, all.load_cost) / kLeastWinogradGain;
+  double least = DirectCost(y, load_cost) / kLeastWinogradGain;
   for (const WinogradKernels& kernels : all.winograd) {
-    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, dilations, all.load_cost);
+    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, dilations, load_cost);
     if (cost >= least) continue;
     least = cost;
     best = &kernels;
