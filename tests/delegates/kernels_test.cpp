@@ -210,6 +210,59 @@ TEST(Kernels, LayerNormKeepsASmallVariance) {
 }
 
 /// Every f16 widens exactly, and every f32 narrows as the runtime's own conversion does.
+TEST(Kernels, LayerNormOfAllLengths) {
+  for (const Kernels* kernels : UsableKernels()) {
+    for (size_t n = 1; n <= 400; n += n < 140 ? 1 : 61) {
+      std::mt19937 random(static_cast<uint32_t>(n));
+      std::uniform_real_distribution<float> distribution(-2, 3);
+      std::vector<float> x(n), scale(n), bias(n), y(n + 1, 7);
+      for (std::vector<float>* values : {&x, &scale, &bias}) {
+        for (float& value : *values) value = distribution(random);
+      }
+      double sum = 0;
+      for (const float value : x) sum += value;
+      const double mean = sum / static_cast<double>(n);
+      double squares = 0;
+      for (const float value : x) squares += (value - mean) * (value - mean);
+      const double deviation = std::sqrt(squares / static_cast<double>(n) + 1e-3f);
+      kernels->layer_norm(n, x.data(), scale.data(), bias.data(), 1e-3f, y.data());
+      for (size_t i = 0; i < n; ++i)
+        ASSERT_NEAR(y[i], (x[i] - mean) / deviation * scale[i] + bias[i], 1e-5)
+            << kernels->name << ", " << i << " of " << n;
+      ASSERT_EQ(y[n], 7) << kernels->name << ", " << n;
+    }
+  }
+}
+
+TEST(Kernels, ReduceRowsInTheirOrder) {
+  for (const Kernels* kernels : UsableKernels()) {
+    const ReduceRowsFn sum = kernels->reduce_rows[static_cast<size_t>(ReduceKernel::kSum)];
+    const ReduceRowsFn highest = kernels->reduce_rows[static_cast<size_t>(ReduceKernel::kMax)];
+    for (const size_t n : {1, 3, 7, 8, 9, 31, 32, 40, 47, 96, 127, 128, 129, 136, 300}) {
+      for (const size_t count : {1, 2, 5, 70}) {
+        const size_t stride = n + 3;
+        std::mt19937 random(static_cast<uint32_t>(n * 100 + count));
+        std::uniform_real_distribution<float> distribution(-1, 1);
+        std::vector<float> x(stride * count), y(n + 1, 7);
+        for (float& value : x) value = distribution(random);
+        for (const ReduceRowsFn reduce : {sum, highest}) {
+          if (reduce == nullptr) continue;
+          reduce(count, stride, n, x.data(), y.data());
+          for (size_t i = 0; i < n; ++i) {
+            float expected = x[i];
+            for (size_t row = 1; row < count; ++row) {
+              const float value = x[row * stride + i];
+              expected = reduce == sum ? expected + value : std::max(expected, value);
+            }
+            ASSERT_EQ(y[i], expected) << kernels->name << ", column " << i << " of " << n << ", " << count;
+          }
+          ASSERT_EQ(y[n], 7) << kernels->name << ", " << n;
+        }
+      }
+    }
+  }
+}
+
 TEST(Kernels, ConvertHalves) {
   for (const Kernels* kernels : UsableKernels()) {
     SCOPED_TRACE(kernels->name);

@@ -84,6 +84,23 @@ class Product {
   }
   std::vector<float> Run() { return Run(rows_ + rows_ % 2, panels() + panels() % 2); }
 
+  /// The direct way, so many panels at a time.
+  std::vector<float> RunDirectly(size_t panels_at_once) {
+    std::vector<float> y(rows_ * args_.y_stride);
+    args_.x = x_.data();
+    args_.y = y.data();
+    args_.weights = weights_.data();
+    for (size_t panel = 0; panel < panels(); panel += panels_at_once)
+      kernels_.dense(args_, 0, rows_, panel, std::min(panel + panels_at_once, panels()));
+    return y;
+  }
+  bool WritesBetweenRows(const std::vector<float>& y) const {
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (i % args_.y_stride >= args_.outputs && y[i] != 0) return true;
+    }
+    return false;
+  }
+
   /// How far outputs are from the exact sums, in 2^-24 of the sums of their own absolute terms.
   double LargestError(const std::vector<float>& y) const {
     double largest = 0;
@@ -140,6 +157,29 @@ class Product {
 constexpr double kAmongEqual = 16;
 constexpr double kBesideLarger = 256;
 
+/// What Strassen's way leaves: tiles of all heights, over one panel or several, the last one full or not.
+TEST(Strassen, DirectProductsOfAllShapes) {
+  constexpr double kMostError = 6;  // Less than 4 was met.
+  for (const Kernels* kernels : KernelsWithProducts()) {
+    for (const size_t rows : {1, 2, 6, 7, 15, 31}) {
+      for (const size_t inputs : {1, 17, 450}) {
+        const size_t step = inputs < 400 ? 3 : 17;
+        for (size_t outputs = 1; outputs <= 4 * kernels->dense_outputs + 3; outputs += step) {
+          SCOPED_TRACE(::testing::Message()
+                       << kernels->name << ": " << rows << " x " << inputs << " x " << outputs);
+          Product product(*kernels, rows, inputs, outputs);
+          const std::vector<float> y = product.RunDirectly(1);
+          ASSERT_LT(product.LargestError(y), kMostError);
+          ASSERT_FALSE(product.WritesBetweenRows(y));
+          ASSERT_EQ(product.RunDirectly(3), y);
+          product.Clamp(-0.5f, 0.5f);
+          ASSERT_LT(product.LargestError(product.RunDirectly(100)), kMostError);
+        }
+      }
+    }
+  }
+}
+
 TEST(Strassen, ProductsOfAllShapes) {
   for (const Kernels* kernels : KernelsWithProducts()) {
     const size_t panel = kernels->dense_outputs;
@@ -152,6 +192,7 @@ TEST(Strassen, ProductsOfAllShapes) {
           Product product(*kernels, rows, inputs, outputs);
           const std::vector<float> y = product.Run();
           EXPECT_LT(product.LargestError(y), kAmongEqual);
+          EXPECT_FALSE(product.WritesBetweenRows(y));
           EXPECT_EQ(product.Run(4, 2), y);
           EXPECT_EQ(product.Run(14, 2), y);
           product.Clamp(-1, 1.5f);
