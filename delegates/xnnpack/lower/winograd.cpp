@@ -17,8 +17,7 @@ class WinogradStep final : public WinogradTiles {
     product_.min = -kInfinity;
     product_.max = kInfinity;
     SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, kernels_.points, sizeof(float), sizeof(float),
-                                        product_.outputs, DensePanelCount(product_, *environment_.kernels),
-                                        &args_));
+                                        product_.outputs, product_, product_.run, &args_));
     return Pack();
   }
 
@@ -44,13 +43,13 @@ class WinogradStep final : public WinogradTiles {
     });
   }
 
-  void MakeProducts(size_t point, size_t panel, size_t tiles, const uint8_t* windows,
+  void MakeProducts(size_t point, size_t first_panel, size_t end_panel, size_t tiles, const uint8_t* windows,
                     uint8_t* products) const override {
     DenseArgs args = product_;
     args.x = reinterpret_cast<const float*>(windows) + point * args_.point_inputs;
     args.y = reinterpret_cast<float*>(products) + point * args_.point_outputs;
     args.weights += point * point_elements_;
-    environment_.kernels->dense(args, 0, tiles, panel, panel + 1);
+    environment_.kernels->dense(args, 0, tiles, first_panel, end_panel);
   }
 
   void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,

@@ -17,7 +17,8 @@ constexpr size_t kStaggerBytes = 64;
 }  // namespace
 
 Status WinogradTiles::DescribeTiles(size_t tile, size_t points, size_t window_bytes, size_t product_bytes,
-                                    size_t outputs, size_t panels, WinogradArgs* args) {
+                                    size_t outputs, const DenseShape& product, size_t words,
+                                    WinogradArgs* args) {
   SKIFF_RETURN_IF_ERROR(DescribePicture(node_, args));
   tile_ = tile;
   points_ = points;
@@ -25,7 +26,8 @@ Status WinogradTiles::DescribeTiles(size_t tile, size_t points, size_t window_by
   product_bytes_ = product_bytes;
   channels_ = args->channels;
   outputs_ = outputs;
-  panels_ = panels;
+  panels_ = DensePanelCount(product, *environment_.kernels);
+  at_once_ = DensePanelsAtOnce(product, words, *environment_.kernels, /*parts=*/1);
   output_height_ = args->output_height;
   output_width_ = args->output_width;
   for (int axis = 0; axis < 2; ++axis)
@@ -80,9 +82,9 @@ void WinogradTiles::RunBlock(size_t thread, size_t index) const {
   uint8_t* const products = windows + WindowsBytes();
   MakeWindows(picture, first, end, windows);
   for (size_t point = 0; point < points_; ++point) {
-    // Panel by panel: its weights stay in the first-level cache while all tiles meet them.
-    for (size_t panel = 0; panel < panels_; ++panel)
-      MakeProducts(point, panel, end - first, windows, products);
+    // Weights of some panels stay in the first-level cache while all tiles meet them.
+    for (size_t panel = 0; panel < panels_; panel += at_once_)
+      MakeProducts(point, panel, std::min(panel + at_once_, panels_), end - first, windows, products);
   }
   MakeOutputs(picture, first, end, products);
   if (has_follower()) FollowTiles(picture, first, end);
@@ -107,9 +109,9 @@ void WinogradTiles::RunStages() {
     self.MakeWindows(self.picture_, tile, tile + 1,
                      self.workspace_ + tile * self.channels_ * self.window_bytes_);
   };
-  const auto product = [](void* context, size_t point, size_t panel) {
+  const auto product = [](void* context, size_t point, size_t panel, size_t panels) {
     const auto& self = *static_cast<const WinogradTiles*>(context);
-    self.MakeProducts(point, panel, self.tiles_, self.workspace_, self.Products());
+    self.MakeProducts(point, panel, panel + panels, self.tiles_, self.workspace_, self.Products());
   };
   const auto output = [](void* context, size_t tile) {
     const auto& self = *static_cast<const WinogradTiles*>(context);
@@ -117,7 +119,8 @@ void WinogradTiles::RunStages() {
                      self.Products() + tile * self.outputs_ * self.product_bytes_);
   };
   pthreadpool_parallelize_1d(environment_.pool, input, this, tiles_, /*flags=*/0);
-  pthreadpool_parallelize_2d(environment_.pool, product, this, points_, panels_, /*flags=*/0);
+  pthreadpool_parallelize_2d_tile_1d(environment_.pool, product, this, points_, panels_, at_once_,
+                                     /*flags=*/0);
   pthreadpool_parallelize_1d(environment_.pool, output, this, tiles_, /*flags=*/0);
 }
 

@@ -14,14 +14,15 @@ class WinogradTiles : public Step {
  protected:
   /// Sets what follows from the picture, in `args` and here. A window's element and a product's have these
   /// sizes; a tile has `outputs` products at each point, which reach over its outputs where that is easier.
+  /// `product`: that of one point, with weights of so many `words` of 32 bits for each output.
   Status DescribeTiles(size_t tile, size_t points, size_t window_bytes, size_t product_bytes, size_t outputs,
-                       size_t panels, WinogradArgs* args);
+                       const DenseShape& product, size_t words, WinogradArgs* args);
 
   // By several threads, for different tiles or panels. Windows and products begin with those of the first
   // tile.
   virtual void MakeWindows(size_t picture, size_t first_tile, size_t end_tile, uint8_t* windows) const = 0;
-  virtual void MakeProducts(size_t point, size_t panel, size_t tiles, const uint8_t* windows,
-                            uint8_t* products) const = 0;
+  virtual void MakeProducts(size_t point, size_t first_panel, size_t end_panel, size_t tiles,
+                            const uint8_t* windows, uint8_t* products) const = 0;
   virtual void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,
                            const uint8_t* products) const = 0;
 
@@ -73,6 +74,7 @@ class WinogradTiles : public Step {
   size_t block_tiles_ = 0;
   size_t block_bytes_ = 0;
   size_t panels_ = 0;
+  size_t at_once_ = 0;  ///< Panels.
   bool by_stages_ = false;
 };
 

@@ -36,8 +36,8 @@ class CodeWinogradStep final : public WinogradTiles {
     product_.y_stride = DenseColumns(product_, kernels);
     point_words_ = (2 + product_.words(2)) * product_.y_stride;
     SKIFF_RETURN_IF_ERROR(DescribeTiles(kCodeWinogradTile, kCodeWinogradPoints, sizeof(int16_t),
-                                        sizeof(int32_t), product_.y_stride,
-                                        DensePanelCount(product_, kernels), &args_));
+                                        sizeof(int32_t), product_.y_stride, product_, product_.words(2),
+                                        &args_));
     const TensorView& x = node_.in(0);
     const bool is_signed = x.dtype == DType::kI8;
     args_.x_sign = is_signed ? 0x80 : 0;
@@ -64,13 +64,13 @@ class CodeWinogradStep final : public WinogradTiles {
     kernels_.input(ArgsOf(picture), first_tile, end_tile, reinterpret_cast<int16_t*>(windows));
   }
 
-  void MakeProducts(size_t point, size_t panel, size_t tiles, const uint8_t* windows,
+  void MakeProducts(size_t point, size_t first_panel, size_t end_panel, size_t tiles, const uint8_t* windows,
                     uint8_t* products) const override {
     CodeDenseArgs args = product_;
     args.x = reinterpret_cast<const int16_t*>(windows) + point * args_.point_inputs;
     args.y = reinterpret_cast<int32_t*>(products) + point * args_.point_outputs;
     args.weights += point * point_words_;
-    kernels_.sums(args, 0, tiles, panel, panel + 1);
+    kernels_.sums(args, 0, tiles, first_panel, end_panel);
   }
 
   void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,
