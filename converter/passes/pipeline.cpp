@@ -78,6 +78,7 @@ const std::vector<Pass>& Pipeline() {
        EliminateCommonSubexpressions},
       {"sink-constants", "what has become constant around a body", SinkConstants},
       {"eliminate-dead-code", "nodes that no output needs", EliminateDeadCode},
+      {"order-attention", "scores right before what they weigh, which is computed first", OrderAttention},
   };
   return passes;
 }

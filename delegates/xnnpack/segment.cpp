@@ -166,6 +166,7 @@ Status Segment::ReshapeNodes(const AllocationLimit& limit, size_t* workspace) {
     if (nodes_[i].mode == Mode::kStep && nodes_[i].step->workspace_bytes() > *workspace)
       *workspace = nodes_[i].step->workspace_bytes();
   }
+  if (kHasAttention) SKIFF_RETURN_IF_ERROR(FindAttentions(workspace));
   return kHasOwnKernels ? FindStrips(workspace) : OkStatus();
 }
 
@@ -242,7 +243,9 @@ Status Segment::Bind() {
   for (uint32_t i = 0; i < nodes_.size(); ++i) SKIFF_RETURN_IF_ERROR(BindNode(i));
   if (kHasOwnKernels) {
     FindFollowers();
+    for (Node& node : nodes_) node.group = nullptr;
     BindStrips();
+    if (kHasAttention) BindAttentions();
   }
   bound_ = true;
   return OkStatus();
@@ -262,8 +265,8 @@ Status Segment::RunNodes(const RunContext& context, uint32_t& i) {
       return Status(StatusCode::kCancelled);
     Node& node = nodes_[i];
     const uint64_t begin = context.timer != nullptr ? platform::NowNanoseconds() : 0;
-    if (kHasOwnKernels && node.strip > 0) {
-      (*strips_)[node.strip - 1].strip.Run();
+    if (kHasOwnKernels && node.group != nullptr) {
+      node.group->Run();
     } else if (node.mode == Mode::kStep) {
       if (!node.follows) SKIFF_RETURN_IF_ERROR(node.step->Run());
     } else if (node.mode == Mode::kReference) {

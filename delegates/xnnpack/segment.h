@@ -3,6 +3,7 @@
 
 #include "core/fixed_array.h"
 #include "core/memory_account.h"
+#include "delegates/xnnpack/attention.h"
 #include "delegates/xnnpack/lower/step.h"
 #include "delegates/xnnpack/strip.h"
 #include "eager/reference_node.h"
@@ -29,8 +30,9 @@ class Segment final : public PreparedSegment {
   enum class Mode : uint8_t { kStep, kReference, kNothing };
   struct Node {
     Mode mode = Mode::kReference;
-    bool passes_on = false;  ///< Only the next node of the segment reads its result, as input 0.
-    uint32_t strip = 0;      ///< One more than its place in strips_, where one begins here; else 0.
+    bool has_one_reader = false;       ///< Its one result.
+    bool passes_on = false;            ///< The same, and that is the next node of the segment, as input 0.
+    const NodeGroup* group = nullptr;  ///< That runs here.
     FixedArray<const PlanTensor*> tensors;  ///< Inputs, then outputs.
     NodeTypes types;                        ///< What the support predicate sees.
     WideConstant* packed = nullptr;         ///< Weights that are there only while they are packed.
@@ -41,7 +43,7 @@ class Segment final : public PreparedSegment {
     /// Of a FakeQuantize: such products read its result, and others; who does so at these extents.
     bool needs_codes = false, needs_reals = false;
     bool wants_codes = false, wants_reals = false;
-    bool follows = false;  ///< A step before runs it, too.
+    bool follows = false;  ///< Another node's step, or group, runs it, too.
     bool reference_prepared = false;
     ReferenceNode reference;
   };
@@ -62,6 +64,15 @@ class Segment final : public PreparedSegment {
   bool IsWritten(uint32_t last, const TensorView& tensor) const;
   void* RoomForInput(const PlacedStrip& placed, const TensorView& input) const;
   void BindStrips();
+  struct PlacedAttention;
+  const Step* StepOf(uint32_t index) const;
+  const MatrixProductStep* ProductOf(uint32_t index) const;
+  bool ReadsThrough(uint32_t head, uint32_t end, uint32_t product, size_t input, Matrices* from) const;
+  bool WritesThrough(uint32_t transpose, const Attention::Parts& parts, Matrices* to) const;
+  bool FindAttention(uint32_t head, PlacedAttention* found) const;
+  Status FindAttentions(size_t* workspace);
+  bool WritesOverOperands(const PlacedAttention& placed) const;
+  void BindAttentions();
   Status BindNode(uint32_t index);
   void FindFollowers();
   /// `i`: the node that runs, at a failure that which failed.
@@ -93,6 +104,20 @@ class Segment final : public PreparedSegment {
     }
   };
   std::unique_ptr<Strips, EndStrips> strips_;
+
+  struct PlacedAttention {
+    Attention attention;
+    uint32_t head = 0;   ///< The first node...
+    uint32_t first = 0;  ///< ...the first product...
+    uint32_t last = 0;   ///< ...and the last node.
+  };
+  using Attentions = FixedArray<PlacedAttention>;
+  struct EndAttentions {
+    void operator()(Attentions* attentions) const {
+      if (kHasAttention) delete attentions;
+    }
+  };
+  std::unique_ptr<Attentions, EndAttentions> attentions_;
 };
 
 }  // namespace skiff::xnnpack

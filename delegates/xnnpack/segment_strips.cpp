@@ -18,11 +18,12 @@ Status Segment::FindPassing() {
   for (const PlanNode& node : segment_.nodes) count(node.inputs);
   count(segment_.outputs);
   for (uint32_t i = segment_.begin; i + 1 < segment_.end; ++i) {
-    const PlanNode& node = segment_.nodes[i];
+    const PlanNode& plan_node = segment_.nodes[i];
     const PlanNode& next = segment_.nodes[i + 1];
-    nodes_[i - segment_.begin].passes_on = node.outputs.size() == 1 && node.outputs[0] >= 0 &&
-                                           !next.inputs.empty() && next.inputs[0] == node.outputs[0] &&
-                                           readers[static_cast<size_t>(node.outputs[0])] == 1;
+    Node& node = nodes_[i - segment_.begin];
+    node.has_one_reader = plan_node.outputs.size() == 1 && plan_node.outputs[0] >= 0 &&
+                          readers[static_cast<size_t>(plan_node.outputs[0])] == 1;
+    node.passes_on = node.has_one_reader && !next.inputs.empty() && next.inputs[0] == plan_node.outputs[0];
   }
   return OkStatus();
 }
@@ -114,10 +115,8 @@ bool Segment::IsWritten(uint32_t last, const TensorView& tensor) const {
 /// A strip reads its input while it writes its output, which may lie over it. After FindFollowers(), which
 /// knows those of the last node.
 void Segment::BindStrips() {
-  for (Node& node : nodes_) node.strip = 0;
   if (strips_ == nullptr) return;
-  for (uint32_t strip = 0; strip < strips_->size(); ++strip) {
-    PlacedStrip& placed = (*strips_)[strip];
+  for (PlacedStrip& placed : *strips_) {
     const TensorView& x = nodes_[placed.head].types.inputs[0]->view;
     void* copy = nullptr;
     if (IsWritten(placed.last, x)) {
@@ -125,7 +124,7 @@ void Segment::BindStrips() {
       if (copy == nullptr) continue;
     }
     placed.strip.Bind(workspace_, copy);
-    nodes_[placed.head].strip = strip + 1;
+    nodes_[placed.head].group = &placed.strip;
     for (uint32_t i = placed.head + 1; i <= placed.last; ++i) nodes_[i].follows = true;
   }
 }

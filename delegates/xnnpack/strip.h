@@ -5,10 +5,11 @@
 #pragma once
 
 #include "delegates/xnnpack/lower/step.h"
+#include "delegates/xnnpack/node_group.h"
 
 namespace skiff::xnnpack {
 
-class Strip {
+class Strip final : public NodeGroup {
  public:
   static constexpr size_t kMostLinks = 8;
   static constexpr size_t kMostElementwise = 3;
@@ -33,7 +34,7 @@ class Strip {
   /// `workspace` is aligned to 64 bytes. Tensors have their addresses. `input_copy`: room for the first
   /// link's input, which has no gaps, where the last one or its followers write over it; else null.
   void Bind(void* workspace, void* input_copy);
-  void Run() const;
+  void Run() const override;
 
  private:
   struct Part {

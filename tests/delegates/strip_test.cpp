@@ -3,222 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
-#include <limits>
 #include <random>
 
-#include "delegates/xnnpack/delegate.h"
-#include "delegates/xnnpack/kernels/kernels.h"
-#include "delegates/xnnpack/lower/follow.h"
-#include "delegates/xnnpack/lower/own_kernels.h"
-#include "ops/op_codes.h"
-#include "skiff/delegate.h"
+#include "chain.h"
 
 namespace skiff::testing {
 namespace {
 
-bool HasStrips() { return xnnpack::kHasOwnKernels && xnnpack::SelectKernels().dense != nullptr; }
-
-/// A node's square windows.
-struct Windows {
-  int64_t size = 1;
-  int64_t stride = 1;
-  int64_t pad = 0;
-};
-
-/// Nodes one behind the other, each with memory of its own for what it makes.
-class Chain {
- public:
-  explicit Chain(uint32_t seed) : random_(seed) {}
-
-  int32_t Input(const Shape& shape) { return Add(shape, /*constant=*/false); }
-  int32_t Convolution(int32_t x, int64_t outputs, const Windows& windows, int64_t groups = 1) {
-    const int64_t channels = shape(x)[3];
-    const int32_t weights = Add({outputs, windows.size, windows.size, channels / groups}, true);
-    const int32_t bias = Add({outputs}, true);
-    AttrStorage& attrs = Attrs(OpCode::kConv2d);
-    auto& of = attrs.as<Conv2dAttrs>();
-    SetWindows(windows, &of);
-    of.groups = groups;
-    of.min = -0.5f;
-    return Node(OpCode::kConv2d, {x, weights, bias}, Outputs(x, windows, outputs));
-  }
-  int32_t Depthwise(int32_t x, const Windows& windows) {
-    return Convolution(x, shape(x)[3], windows, shape(x)[3]);
-  }
-  int32_t MaxPool(int32_t x, const Windows& windows) {
-    auto& of = Attrs(OpCode::kMaxPool2d).as<Pool2dAttrs>();
-    SetWindows(windows, &of);
-    of.kernel = {windows.size, windows.size};
-    return Node(OpCode::kMaxPool2d, {x}, Outputs(x, windows, shape(x)[3]));
-  }
-  int32_t Dense(int32_t x, int64_t outputs) {
-    Shape result = shape(x);
-    const int64_t inputs = result.last();
-    result[result.rank() - 1] = outputs;
-    Attrs(OpCode::kFullyConnected);
-    const int32_t weights = Add({outputs, inputs}, true);
-    return Node(OpCode::kFullyConnected, {x, weights}, result);
-  }
-  int32_t Silu(int32_t x) {
-    Attrs(OpCode::kSilu);
-    return Node(OpCode::kSilu, {x}, shape(x));
-  }
-  int32_t Sum(int32_t x, int32_t other) {
-    Attrs(OpCode::kAdd);
-    return Node(OpCode::kAdd, {x, other}, shape(x));
-  }
-
-  void Scale(int32_t tensor, float factor) {
-    for (float& value : values_[Slot(tensor)]) value *= factor;
-  }
-  /// Of a Dense() that returned this.
-  static int32_t WeightsOf(int32_t dense) { return dense - 1; }
-
-  /// A tensor lies `elements` behind the first one of another.
-  void Place(int32_t tensor, int32_t over, int64_t elements = 0) {
-    tensors_[Slot(tensor)].view.data = tensors_[Slot(over)].view.as<float>() + elements;
-  }
-  /// As the memory planner may: some results lie over tensors that are not needed any more when they are
-  /// made.
-  void PlaceOverDeadOnes(int32_t input) {
-    std::vector<int32_t> dead;
-    int32_t live = input;
-    for (const int32_t result : outputs_) {
-      const int32_t over = dead.empty() ? -1 : dead[random_() % dead.size()];
-      if (over >= 0 && random_() % 2 == 0) {
-        const int64_t spare = shape(over).elements() - shape(result).elements();
-        const TensorView before = tensors_[Slot(result)].view;
-        if (spare >= 0) Place(result, over, random_() % 2 == 0 ? 0 : spare / 16 * 16);
-        if (xnnpack::Overlap(tensors_[Slot(result)].view, tensors_[Slot(live)].view))
-          tensors_[Slot(result)].view = before;
-      }
-      dead.push_back(live);
-      live = result;
-    }
-  }
-  const Shape& shape(int32_t tensor) const { return tensors_[Slot(tensor)].view.shape; }
-  size_t nodes() const { return nodes_.size(); }
-  bool IsElementwise(size_t node) const { return nodes_[node].op->Is(kUnary); }
-
-  /// The last tensor after a run of all nodes, in segments of `at_once` nodes. ran_alone[i]: node i took
-  /// time.
-  std::vector<float> Run(DelegateSession& session, size_t at_once, Span<const int32_t> outputs = {},
-                         std::vector<bool>* ran_alone = nullptr) {
-    struct Timer final : NodeTimer {
-      std::vector<bool> alone;
-      void Record(uint32_t node, uint64_t begin, uint64_t end) override { alone[node] = begin != end; }
-    } timer;
-    timer.alone.resize(nodes_.size());
-    for (size_t i = 0; i < memory_.size(); ++i) {
-      // What nodes have made before shall not be found again.
-      if (!given_[i])
-        std::fill(memory_[i].begin(), memory_[i].end(), std::numeric_limits<float>::quiet_NaN());
-    }
-    for (size_t i = 0; i < given_.size(); ++i) {
-      if (given_[i]) std::copy(values_[i].begin(), values_[i].end(), tensors_[i].view.as<float>());
-    }
-    for (size_t first = 0; first < nodes_.size(); first += at_once) {
-      const size_t end = std::min(first + at_once, nodes_.size());
-      Result<std::unique_ptr<PreparedSegment>> prepared = session.Prepare({{tensors_.data(), tensors_.size()},
-                                                                           {nodes_.data(), nodes_.size()},
-                                                                           static_cast<uint32_t>(first),
-                                                                           static_cast<uint32_t>(end),
-                                                                           outputs});
-      EXPECT_TRUE(prepared.ok());
-      EXPECT_TRUE((*prepared)->Reshape().ok());
-      EXPECT_TRUE((*prepared)->Bind().ok());
-      EXPECT_TRUE((*prepared)->Run({&timer}).ok());
-    }
-    if (ran_alone != nullptr) *ran_alone = timer.alone;
-    const TensorView& last = tensors_.back().view;
-    return {last.as<float>(), last.as<float>() + last.shape.elements()};
-  }
-
- private:
-  static size_t Slot(int32_t tensor) { return static_cast<size_t>(tensor); }
-
-  template <class A>
-  static void SetWindows(const Windows& windows, A* attrs) {
-    attrs->strides = {windows.stride, windows.stride};
-    attrs->pads = {windows.pad, windows.pad, windows.pad, windows.pad};
-  }
-  Shape Outputs(int32_t x, const Windows& windows, int64_t channels) const {
-    Shape result = shape(x);
-    for (int axis = 1; axis < 3; ++axis)
-      result[axis] = (result[axis] + 2 * windows.pad - windows.size) / windows.stride + 1;
-    result[3] = channels;
-    return result;
-  }
-  AttrStorage& Attrs(OpCode op) {
-    attrs_.emplace_back();
-    InitAttrs(op, attrs_.back());
-    return attrs_.back();
-  }
-  int32_t Add(const Shape& shape, bool constant, bool given = true) {
-    constexpr size_t kTail = 16;
-    const auto elements = static_cast<size_t>(shape.elements());
-    memory_.emplace_back(elements + kTail);
-    values_.emplace_back();
-    std::uniform_real_distribution<float> numbers(-1, 1);
-    for (size_t i = 0; given && i < elements; ++i) values_.back().push_back(numbers(random_));
-    given_.push_back(given);
-    PlanTensor tensor;
-    tensor.view = TensorView(memory_.back().data(), DType::kF32, shape);
-    tensor.constant = constant;
-    tensor.hash = {memory_.size(), random_()};
-    if (given) std::copy(values_.back().begin(), values_.back().end(), memory_.back().data());
-    tensors_.push_back(tensor);
-    return static_cast<int32_t>(tensors_.size()) - 1;
-  }
-  int32_t Node(OpCode op, const std::vector<int32_t>& inputs, const Shape& result) {
-    inputs_.push_back(inputs);
-    outputs_.push_back(Add(result, /*constant=*/false, /*given=*/false));
-    nodes_.push_back({FindOp(op),
-                      &attrs_.back(),
-                      "node",
-                      {inputs_.back().data(), inputs_.back().size()},
-                      {&outputs_.back(), 1},
-                      {}});
-    return outputs_.back();
-  }
-
-  std::mt19937 random_;
-  std::deque<std::vector<float>> memory_;
-  std::vector<std::vector<float>> values_;
-  std::vector<bool> given_;  ///< By whoever runs it.
-  std::vector<PlanTensor> tensors_;
-  std::deque<AttrStorage> attrs_;
-  std::deque<std::vector<int32_t>> inputs_;
-  std::deque<int32_t> outputs_;
-  std::vector<PlanNode> nodes_;
-};
-
-using Flags = std::vector<bool>;
-
-/// Where there are strips, these nodes take time of their own.
-void ExpectAlone(const Flags& alone, const Flags& expected) {
-  if (HasStrips()) {
-    EXPECT_EQ(alone, expected);
-  }
-}
-
-class StripTest : public ::testing::Test {
- protected:
-  StripTest() : state_(std::move(BuiltinXnnpackDelegate().CreateModelState({}).value())) {}
-
-  std::unique_ptr<DelegateSession> NewSession(int threads, bool keep_intermediates = false,
-                                              bool exact = false) {
-    DelegateSessionOptions options;
-    options.exact = exact;
-    options.threads = threads;
-    options.thread_small_work = true;
-    options.keep_intermediates = keep_intermediates;
-    return std::move(state_->CreateSession(options).value());
-  }
-
-  std::unique_ptr<ModelState> state_;
-};
+using StripTest = ChainTest;
 
 /// As in MobileNetV2: 1 x 1, 3 x 3, 1 x 1, and the input added again.
 struct Bottleneck {
@@ -353,7 +145,7 @@ TEST_F(StripTest, KeepsSubnormalNumbers) {
   const std::vector<float> one_by_one = chain.Run(*NewSession(1, false, true), 4, {read, 2}, &alone);
   ExpectAlone(alone, {true, true, true, false});
   // Elsewhere products are XNNPACK's, which may flush.
-  if (HasStrips()) {
+  if (HasDenseKernels()) {
     EXPECT_NE(*std::max_element(one_by_one.begin(), one_by_one.end()), 0);
   }
   for (const int threads : {1, 2})
@@ -401,7 +193,7 @@ TEST_F(StripTest, DrawnChains) {
     for (size_t i = 0; i < alone.size(); ++i) links += !alone[i] && !chain.IsElementwise(i) ? 1 : 0;
     EXPECT_EQ(chain.Run(*NewSession(static_cast<int>(between(2, 3))), chain.nodes()), one_by_one);
   }
-  EXPECT_GE(links, HasStrips() ? kDraws / 3 : 0);
+  EXPECT_GE(links, HasDenseKernels() ? kDraws / 3 : 0);
 }
 
 }  // namespace

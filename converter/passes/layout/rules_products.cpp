@@ -109,8 +109,17 @@ Layout LastAxesSwapped(Layout layout) {
   return layout;
 }
 
-/// Two computed matrices. The right one may lie with its last two axes swapped, which costs a flag only. With
-/// `swap_result` the product is computed as Transpose(b) by Transpose(a), which is its own transpose.
+/// Whether the innermost elements in memory are neighbours along the last axis: transposing moves rows of
+/// them.
+bool KeepsRows(const AxisView& view) {
+  const std::vector<int> last = view.Solid(view.axes.back());
+  const std::vector<int> memory = view.Solid(view.order);
+  return !last.empty() && !memory.empty() && last.back() == memory.back();
+}
+
+/// Two computed matrices. The right one may lie with its last two axes swapped, which costs a flag only;
+/// where it has to be moved in any case, the way that moves rows is the faster one. With `swap_result` the
+/// product is computed as Transpose(b) by Transpose(a), which is its own transpose.
 bool PlanProduct(LayoutPlanner& planner, bool swap_result) {
   AttrStorage attrs = planner.node().attrs;
   bool& transpose_b = attrs.as<MatMulAttrs>().transpose_b;
@@ -125,7 +134,7 @@ bool PlanProduct(LayoutPlanner& planner, bool swap_result) {
     std::swap(shape[rank - 1], shape[rank - 2]);
   }
   const Layout swapped = LastAxesSwapped(right);
-  transpose_b = swapped.view.IsPlain() || !right.view.IsPlain();
+  transpose_b = swapped.view.IsPlain() || (!right.view.IsPlain() && !KeepsRows(right.view));
   const TensorId left_tensor = planner.Plain(left);
   const TensorId right_tensor = planner.Plain(transpose_b ? swapped : right);
   Layout result;

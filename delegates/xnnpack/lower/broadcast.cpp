@@ -67,9 +67,43 @@ Status BroadcastStep::Reshape() {
     for (int i = 0; i < outer_count_; ++i) outer_[i].stride[t] *= bytes;
   }
   JoinShortRows();
-  static constexpr PartialWork kWork = {.run_rows = &RunRowsOf};
-  if (kHasOwnKernels) work_ = FormsRows({views, static_cast<size_t>(operands_)}) ? &kWork : nullptr;
+  static constexpr PartialWork kWorks[2][2] = {
+      {{}, {.change_rows = &ChangeRows}},
+      {{.run_rows = &RunRowsOf}, {.run_rows = &RunRowsOf, .change_rows = &ChangeRows}}};
+  if (kHasOwnKernels) {
+    const bool forms_rows = FormsRows({views, static_cast<size_t>(operands_)});
+    work_ = &kWorks[forms_rows ? 1 : 0][ChangesRows() ? 1 : 0];
+  }
   return OkStatus();
+}
+
+/// Input 0 is no smaller than the output, and no row is computed in pieces.
+bool BroadcastStep::ChangesRows() const {
+  const TensorView& x = node_.in(0);
+  const TensorView& y = node_.out(0);
+  return x.dtype == DType::kF32 && y.dtype == DType::kF32 && x.shape == y.shape && x.dense() && y.dense() &&
+         run_.extent >= y.shape.last();
+}
+
+void BroadcastStep::ChangeRows(const Step& step, size_t first_row, size_t rows, float* rows_at) {
+  const auto& self = static_cast<const BroadcastStep&>(step);
+  const auto length = static_cast<size_t>(self.node_.out(0).shape.last());
+  const auto run = static_cast<size_t>(self.run_.extent);
+  for (size_t element = first_row * length, left = rows * length; left > 0;) {
+    const size_t in_run = element % run;
+    const size_t count = std::min(run - in_run, left);
+    Addresses at;
+    self.AddressesOfRun(element / run, at);
+    for (int t = 2; t < self.operands_; ++t) {
+      if (self.repeated_[t]) at[t] = const_cast<char*>(self.one_row_[t]);
+      at[t] += static_cast<int64_t>(in_run) * self.run_.stride[t];
+    }
+    at[0] = at[1] = reinterpret_cast<char*>(rows_at);
+    self.Compute(count, at);
+    rows_at += count;
+    element += count;
+    left -= count;
+  }
 }
 
 /// Whether all operands have the rows of the output, and what a call computes is made of them.
@@ -135,17 +169,21 @@ void BroadcastStep::RunBlock(size_t begin, size_t count) const {
   Compute(count, at);
 }
 
+void BroadcastStep::AddressesOfRun(size_t run, Addresses& at) const {
+  std::copy(std::begin(base_), std::end(base_), at);
+  auto rest = static_cast<int64_t>(run);
+  for (int i = 0; i < outer_count_; ++i) {
+    for (int t = 0; t < operands_; ++t) at[t] += rest % outer_[i].extent * outer_[i].stride[t];
+    rest /= outer_[i].extent;
+  }
+}
+
 void BroadcastStep::RunRows(size_t begin, size_t count) const {
   const BroadcastAxes::Axis& rows = outer_[0];
   const auto run = static_cast<size_t>(run_.extent);
   while (count > 0) {
     Addresses at;
-    std::copy(std::begin(base_), std::end(base_), at);
-    auto rest = static_cast<int64_t>(begin);
-    for (int i = 0; i < outer_count_; ++i) {
-      for (int t = 0; t < operands_; ++t) at[t] += rest % outer_[i].extent * outer_[i].stride[t];
-      rest /= outer_[i].extent;
-    }
+    AddressesOfRun(begin, at);
     const auto extent = static_cast<size_t>(rows.extent);
     const size_t stretch = std::min(count, extent - begin % extent);
     for (size_t row = 0; row < stretch; row += rows_at_once_) {

@@ -56,9 +56,12 @@ class BroadcastStep : public Step {
   void JoinShortRows();
   bool FormsRows(Span<const TensorView* const> operands) const;
   static void RunRowsOf(const Step& step, size_t first_row, size_t rows);
+  bool ChangesRows() const;
+  static void ChangeRows(const Step& step, size_t first_row, size_t rows, float* rows_at);
   size_t JoinedBytes(int operand) const;
   void RunBlock(size_t begin, size_t count) const;
   void RunRows(size_t begin, size_t count) const;
+  void AddressesOfRun(size_t run, Addresses& at) const;
 
   // Strides in bytes.
   BroadcastAxes::Axis run_;

@@ -2,7 +2,9 @@
 #include <atomic>
 
 #include "core/fixed_array.h"
+#include "delegates/xnnpack/lower/batches.h"
 #include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/matrix_product.h"
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
@@ -176,38 +178,6 @@ class DynamicLinearStep final : public OperatorStep {
   }
 };
 
-/// The product as XNNPACK sees it: batches of [m, k] times [k, n].
-struct BatchShape {
-  size_t rank = 0;
-  size_t a[XNN_MAX_TENSOR_DIMS] = {};
-  size_t b[XNN_MAX_TENSOR_DIMS] = {};
-  size_t m = 1;
-  size_t k = 1;
-  size_t n = 1;
-};
-
-bool DescribeBatches(const Shape& a, const Shape& b, bool transpose_b, BatchShape* out) {
-  out->k = static_cast<size_t>(a.last());
-  out->n = b.rank() == 1 ? 1 : static_cast<size_t>(b[b.rank() - (transpose_b ? 2 : 1)]);
-  if (b.rank() <= 2) {  // One matrix for all rows of a.
-    out->m = static_cast<size_t>(a.elements()) / out->k;
-    return true;
-  }
-  out->m = a.rank() == 1 ? 1 : static_cast<size_t>(a[a.rank() - 2]);
-  const int a_rank = a.rank() > 2 ? a.rank() - 2 : 0;
-  const int b_rank = b.rank() - 2;
-  const int rank = a_rank > b_rank ? a_rank : b_rank;
-  for (int i = rank; i > 0; --i) {
-    const auto left = static_cast<size_t>(i <= a_rank ? a[a_rank - i] : 1);
-    const auto right = static_cast<size_t>(i <= b_rank ? b[b_rank - i] : 1);
-    if (left == 1 && right == 1) continue;
-    if (out->rank == XNN_MAX_TENSOR_DIMS) return false;
-    out->a[out->rank] = left;
-    out->b[out->rank++] = right;
-  }
-  return true;
-}
-
 class MatMulStep final : public Step {
  public:
   using Step::Step;
@@ -327,6 +297,8 @@ Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment&
 Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<MatMulAttrs>();
   const PlanTensor& b = node.input(1);
+  if (!b.constant && kHasOwnKernels && RunsDense(node, environment))
+    return MakeStep<MatrixProductStep>(node, environment);
   if (!b.constant || b.view.shape.rank() > 2) return MakeStep<MatMulStep>(node, environment);
   const bool transposed = b.view.shape.rank() == 2 && !attrs.transpose_b;
   return LowerConstantWeights(node, environment, {attrs.min, attrs.max, transposed});

@@ -103,9 +103,17 @@ class CopyStep final : public MoveStep {
     const int64_t from_strides[3] = {row_of(source), step_of(source), 1};
     const int64_t to_strides[3] = {row_of(target), step_of(target), 1};
     const Shape block{static_cast<int64_t>(longer.count), pieces, static_cast<int64_t>(shorter.length)};
+    if (kHasOwnKernels) {
+      const bool keeps_rows = from.dtype == DType::kF32 && to.dtype == DType::kF32 &&
+                              from.shape.last() == to.shape.last() && from.dense() && to.dense();
+      work_ = keeps_rows ? &kWork : nullptr;
+    }
     return DescribeBlock(moves_[0], ElementBytes(from), block, from_strides, to_strides) ? OkStatus()
                                                                                          : Refuse();
   }
+
+ private:
+  static constexpr PartialWork kWork = {.change_rows = [](const Step&, size_t, size_t, float*) {}};
 };
 
 /// Concat and Split: pieces side by side along one axis of the whole.

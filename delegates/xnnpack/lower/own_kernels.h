@@ -52,6 +52,16 @@ struct DenseLayer {
   float max = 0;
   bool transposed = false;  ///< The weights are [inputs, outputs], else [outputs, inputs].
 };
+/// Weights in rows that begin `distance` apart: [inputs, outputs] where `transposed`, else [outputs, inputs].
+struct DenseMatrix {
+  const float* weights = nullptr;
+  size_t distance = 0;
+  bool transposed = false;
+};
+/// The panels [first_panel, end_panel) of these and of biases (or null), as Kernels::dense reads them. `to`:
+/// all panels.
+void PackPanels(const DenseShape& shape, const Kernels& kernels, const DenseMatrix& matrix, const float* bias,
+                size_t first_panel, size_t end_panel, float* to);
 /// Inputs 1 and 2, constants, as Kernels::dense reads them, for `groups` products side by side: that of group
 /// i is DenseGroupElements() * i elements on. Of `args`, runs and outputs, those of a group, are set. Does
 /// nothing once args->weights is.
@@ -68,6 +78,9 @@ size_t DenseColumns(const DenseShape& shape, const Kernels& kernels);
 /// How many panels to compute of all rows before the next ones: as many as have weights (`words` of 32 bits
 /// for each output) that stay in the first-level cache, and no more than an equal share of `parts`.
 size_t DensePanelsAtOnce(const DenseShape& shape, size_t words, const Kernels& kernels, size_t parts);
+/// The rows of a block: they stay in a thread's cache from panel to panel. All blocks have nearly as many,
+/// and threads as many blocks where these do not become small.
+size_t DenseBlockRows(const DenseShape& shape, size_t rows, size_t threads);
 bool RunsDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerDense(const NodeView& node, const Environment& environment, const DenseLayer& layer);
 

@@ -6,6 +6,7 @@
 
 namespace skiff::xnnpack {
 
+class MatrixProductStep;
 class Step;
 
 /// Lines [first, end).
@@ -60,6 +61,9 @@ struct LineWindows {
 struct PartialWork {
   /// Rows of the innermost axis: each is computed from the same rows of the inputs, one by one.
   void (*run_rows)(const Step& step, size_t first_row, size_t rows) = nullptr;
+  /// The same rows of input 0 and the output, both f32, one behind the other in `rows_at`: they are changed
+  /// in place. Other inputs are where they are. The caller sees to subnormal numbers (Flushing).
+  void (*change_rows)(const Step& step, size_t first_row, size_t rows, float* rows_at) = nullptr;
   /// Elements of its one input, both f32, wherever they lie; y may be x.
   void (*run_elements)(const Step& step, size_t n, const float* x, float* y) = nullptr;
   /// f32 as well. From Reshape() on.
@@ -67,6 +71,8 @@ struct PartialWork {
   /// Lines of one picture's output, from x, which has those that they need. Followers are not run.
   void (*run_lines)(const Step& step, const Lines& x, const Lines& y, const LineRange& lines,
                     void* scratch) = nullptr;
+  /// The step, where it is a product of computed matrices.
+  const MatrixProductStep* (*as_product)(const Step& step) = nullptr;
 };
 
 }  // namespace skiff::xnnpack

@@ -167,9 +167,18 @@ class ArgStep final : public Step {
 class SoftmaxStep final : public RowsStep {
  public:
   SoftmaxStep(const NodeView& node, const Environment& environment, SoftmaxFn kernel)
-      : RowsStep(node, environment), kernel_(kernel) {}
+      : RowsStep(node, environment), kernel_(kernel) {
+    if (kHasOwnKernels) work_ = &kWork;
+  }
 
  private:
+  static void ChangeRows(const Step& step, size_t, size_t rows, float* rows_at) {
+    const auto& self = static_cast<const SoftmaxStep&>(step);
+    const size_t length = self.from_.length;
+    for (; rows > 0; --rows, rows_at += length) self.kernel_(length, rows_at, rows_at);
+  }
+  static constexpr PartialWork kWork = {.change_rows = &ChangeRows};
+
   void ComputeRow(size_t row) const override {
     kernel_(from_.length, RowOf(row), node_.out(0).as<float>() + row * to_.stride);
   }
