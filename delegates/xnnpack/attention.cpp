@@ -31,7 +31,7 @@ bool Attention::Takes(const Parts& parts) {
       sums.m == scores.m && sums.k == scores.n && parts.sums->products() == parts.scores->products() &&
       parts.sums->x().tensor->shape.elements() == parts.scores->y().tensor->shape.elements();
   return same_rows && parts.queries.column == 1 && parts.result.column == 1 &&
-         MatrixProductStep::TakesB(parts.keys) && MatrixProductStep::TakesB(parts.values);
+         parts.scores->TakesB(parts.keys) && parts.sums->TakesB(parts.values);
 }
 
 Attention::Attention(const Parts& parts, pthreadpool_t pool) : parts_(parts), pool_(pool) {
@@ -87,7 +87,7 @@ void Attention::RunBlock(size_t thread, size_t index) const {
   auto* const scores = reinterpret_cast<float*>(workspace_ + scores_place_ + thread * thread_bytes_);
 
   const float* const queries = queries_ + parts_.scores->Offset(parts_.queries, product, first);
-  parts_.scores->RunRows(reinterpret_cast<const float*>(workspace_), product,
+  parts_.scores->RunRows({parts_.keys, reinterpret_cast<const float*>(workspace_)}, product,
                          {queries, parts_.queries.row, scores, shape.n}, count);
   Flushing([&] {
     for (size_t i = 0; i < parts_.change_count; ++i) {
@@ -101,7 +101,7 @@ void Attention::RunBlock(size_t thread, size_t index) const {
   });
   float* const result =
       parts_.result.tensor->as<float>() + parts_.sums->Offset(parts_.result, product, first);
-  parts_.sums->RunRows(reinterpret_cast<const float*>(workspace_ + values_place_), product,
+  parts_.sums->RunRows({parts_.values, reinterpret_cast<const float*>(workspace_ + values_place_)}, product,
                        {scores, shape.n, result, parts_.result.row}, count);
   parts_.sums->FollowUp(row, count);
 }

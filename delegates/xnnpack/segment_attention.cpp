@@ -96,8 +96,9 @@ bool Segment::FindAttention(uint32_t head, PlacedAttention* found) const {
   if (read != first - head || !Attention::Takes(parts)) return false;
   *found = {{}, head, first, at};
   if (nodes_[at].passes_on && WritesThrough(at + 1, parts, &parts.result)) ++found->last;
-  found->attention = Attention(parts, nodes_[at].environment.pool);
-  return true;
+  pthreadpool_t const pool = nodes_[first].environment.pool;
+  found->attention = Attention(parts, pool != nullptr ? pool : nodes_[at].environment.pool);
+  return found->attention.workspace_bytes() <= options_.memory_limit;
 }
 
 /// After a Reshape() of all steps.
@@ -126,9 +127,12 @@ Status Segment::FindAttentions(size_t* workspace) {
   return OkStatus();
 }
 
-/// Whether what nodes between the products read beside the scores lies where the result is written: it must
-/// not have been for another row. After FindFollowers(), which knows those of the last node.
+/// Whether what is read for each row beside scores and queries lies where the result is written. After
+/// FindFollowers(), which knows those of the last node.
 bool Segment::WritesOverOperands(const PlacedAttention& placed) const {
+  const Attention::Parts& parts = placed.attention.parts();
+  if (!parts.scores->packs() && IsWritten(placed.last, *parts.keys.tensor)) return true;
+  if (!parts.sums->packs() && IsWritten(placed.last, *parts.values.tensor)) return true;
   for (uint32_t i = placed.first + 1; i < placed.last && ProductOf(i) == nullptr; ++i) {
     for (size_t input = 1; input < nodes_[i].types.inputs.size(); ++input) {
       const PlanTensor* const tensor = nodes_[i].types.inputs[input];

@@ -34,16 +34,18 @@ struct Heads {
 };
 const Flags kTogether = {false, false, false, true, false, false, false, false, false};
 const Flags kApart(9, true);
+/// Few rows would add up in another order what transposed keys say.
+const Flags kFewTogether = {true, true, false, true, false, false, false, false, false};
 
 TEST_F(AttentionTest, RunsNodesTogether) {
-  for (const int64_t tokens : {1, 7, 70, 200}) {
+  for (const int64_t tokens : {1, 2, 5, 6, 70, 200}) {
     SCOPED_TRACE(tokens);
     Heads net(tokens, /*keys_of=*/130);
     const std::vector<float> one_by_one = net.chain.Run(*NewSession(1), 1);
     Flags alone;
     for (const int threads : {1, 2, 3}) {
       EXPECT_EQ(net.chain.Run(*NewSession(threads), net.chain.nodes(), {}, &alone), one_by_one);
-      ExpectAlone(alone, kTogether);
+      ExpectAlone(alone, tokens < 6 ? kFewTogether : kTogether);
     }
   }
 }
@@ -61,6 +63,18 @@ TEST_F(AttentionTest, LeavesWhatOthersRead) {
   ExpectAlone(alone, {true, false, false, true, false, false, false, false, false});
   EXPECT_EQ(net.chain.Run(*NewSession(1), 9, {&net.sums, 1}, &alone), one_by_one);
   ExpectAlone(alone, {false, false, false, true, false, false, false, false, true});
+}
+
+/// It takes more memory than its nodes one by one, and is not worth a failure.
+TEST_F(AttentionTest, LeavesWhatIsAboveTheMemoryLimit) {
+  Heads net(200, 300, 8, 64);
+  const std::vector<float> one_by_one = net.chain.Run(*NewSession(1, /*keep_intermediates=*/true), 9);
+  const uint64_t apart = net.chain.workspace_bytes();
+  Flags alone;
+  EXPECT_EQ(net.chain.Run(*NewSession(1, false, false, 2 * apart), 9, {}, &alone), one_by_one);
+  ExpectAlone(alone, kApart);
+  EXPECT_EQ(net.chain.Run(*NewSession(1, false, false, 5 * apart), 9, {}, &alone), one_by_one);
+  ExpectAlone(alone, kTogether);
 }
 
 /// The result may lie over all that has been packed, and over queries: the same rows, or others.
@@ -85,6 +99,20 @@ TEST_F(AttentionTest, WritesOverWhatItReads) {
     Flags alone;
     EXPECT_EQ(net.chain.Run(*NewSession(threads), 9, {}, &alone), one_by_one);
     ExpectAlone(alone, kApart);
+  }
+}
+
+/// What is not packed is read until the last row is there.
+TEST_F(AttentionTest, LeavesWhatWouldWriteOverKeysOfFewRows) {
+  const std::vector<float> one_by_one = Heads(2).chain.Run(*NewSession(1), 1);
+  const Heads names(2);
+  for (const int32_t over : {names.query, names.keys, names.value}) {
+    SCOPED_TRACE(over);
+    Heads net(2);
+    net.chain.Place(net.result, over);
+    Flags alone;
+    EXPECT_EQ(net.chain.Run(*NewSession(1), 9, {}, &alone), one_by_one);
+    ExpectAlone(alone, over == net.query ? kFewTogether : kApart);
   }
 }
 
@@ -129,7 +157,8 @@ TEST_F(AttentionTest, DrawnNets) {
     };
     Chain chain(seed);
     const int64_t batch = between(1, 3), heads = between(1, 4), size = between(1, 40);
-    const int64_t tokens = between(1, 150), keys = between(1, 150), of_value = between(1, 70);
+    const int64_t tokens = between(0, 2) == 0 ? between(1, 5) : between(6, 150);
+    const int64_t keys = between(1, 150), of_value = between(1, 70);
     // [batch, heads, rows, columns], or what becomes that when it is transposed.
     const auto operand = [&](int64_t rows, int64_t columns, bool may_repeat) {
       const int64_t b = may_repeat && between(0, 3) == 0 ? 1 : batch;

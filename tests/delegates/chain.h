@@ -131,6 +131,8 @@ class Chain {
   }
   const Shape& shape(int32_t tensor) const { return tensors_[Slot(tensor)].view.shape; }
   size_t nodes() const { return nodes_.size(); }
+  /// Of the last run's last segment.
+  uint64_t workspace_bytes() const { return workspace_bytes_; }
   bool IsElementwise(size_t node) const { return nodes_[node].op->Is(kUnary); }
 
   /// The last tensor after a run of all nodes, in segments of `at_once` nodes. ran_alone[i]: node i took
@@ -161,6 +163,7 @@ class Chain {
       EXPECT_TRUE((*prepared)->Reshape().ok());
       EXPECT_TRUE((*prepared)->Bind().ok());
       EXPECT_TRUE((*prepared)->Run({&timer}).ok());
+      workspace_bytes_ = (*prepared)->workspace_bytes();
     }
     if (ran_alone != nullptr) *ran_alone = timer.alone;
     const TensorView& last = tensors_.back().view;
@@ -215,6 +218,7 @@ class Chain {
     return outputs_.back();
   }
 
+  uint64_t workspace_bytes_ = 0;
   std::mt19937 random_;
   std::deque<std::vector<float>> memory_;
   std::vector<std::vector<float>> values_;
@@ -240,8 +244,10 @@ class ChainTest : public ::testing::Test {
   ChainTest() : state_(std::move(BuiltinXnnpackDelegate().CreateModelState({}).value())) {}
 
   std::unique_ptr<DelegateSession> NewSession(int threads, bool keep_intermediates = false,
-                                              bool exact = false) {
+                                              bool exact = false,
+                                              uint64_t memory_limit = DelegateSessionOptions().memory_limit) {
     DelegateSessionOptions options;
+    options.memory_limit = memory_limit;
     options.exact = exact;
     options.threads = threads;
     options.thread_small_work = true;

@@ -431,6 +431,19 @@ void AddMatrixProducts(CaseList& list) {
   matmul("broadcast_both", F32({2, 1, 5, 8}), F32({1, 3, 8, 6}));
   matmul("batched_weights", F32({2, 3, 5, 8}), Weights({3, 8, 6}));
   matmul("batched_vector", F32({3, 5, 8}), F32({8}));
+  // So few rows that matrices are read where they lie: vectors and what is left over, along both axes.
+  for (const int64_t inputs : {3, 8, 21, 32, 67}) {
+    for (const int64_t outputs : {5, 16, 23, 32, 83}) {
+      const std::string name = "few_rows_" + std::to_string(inputs) + "_" + std::to_string(outputs);
+      const Argument rows = F32({3, 1 + inputs % 3, inputs});
+      matmul(name.c_str(), rows, F32({3, inputs, outputs}));
+      matmul((name + "_transposed").c_str(), rows, F32({3, outputs, inputs}), true);
+    }
+  }
+  Case& clamped_row = matmul("few_rows_clamped", F32({2, 1, 24}), F32({2, 24, 37}));
+  clamped_row.As<MatMulAttrs>().min = -0.5f;
+  clamped_row.As<MatMulAttrs>().max = 1;
+  matmul("few_rows_special", F32({2, 1, 21}), WithSpecials(F32({2, 37, 21})), true);
   Case& clamped = matmul("clamped", F32({2, 13, 24}), F32({2, 24, 17}));
   clamped.As<MatMulAttrs>().min = -0.5f;
   clamped.As<MatMulAttrs>().max = 1;

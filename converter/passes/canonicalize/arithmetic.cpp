@@ -148,20 +148,25 @@ bool ResolveWhere(Graph& graph, NodeId id) {
          Bypass(graph, id, chosen, "its condition is constant: removed");
 }
 
-/// MatMul(a, b with its last two axes swapped) reads b as it lies.
+/// MatMul(a, b with its last two axes swapped) reads b as it lies. Where other axes move, too, and b's
+/// innermost one is not the last any more, it stays the last: rows move, not elements.
 bool AbsorbTranspose(Graph& graph, NodeId id) {
   const NodeId transpose = ProducerWith(graph, graph.node(id).inputs[1], OpCode::kTranspose);
   if (transpose == kNoNode) return false;
-  const Ints perm = graph.node(transpose).As<TransposeAttrs>().perm;
-  if (perm.size < 2) return false;
-  for (int64_t i = 0; i + 2 < perm.size; ++i) {
-    if (perm[i] != i) return false;
+  Ints perm = graph.node(transpose).As<TransposeAttrs>().perm;
+  if (perm.size < 2 || perm[perm.size - 2] != perm.size - 1) return false;
+  std::swap(perm[perm.size - 2], perm[perm.size - 1]);
+  ValueId b = graph.node(transpose).inputs[0];
+  if (std::is_sorted(perm.begin(), perm.end())) {
+    graph.Note(transpose, "read in place by '" + graph.node(id).name + "'");
+  } else {
+    if (graph.OnlyUser(graph.node(transpose).outputs[0]) != id) return false;
+    b = EmitTyped(graph, OpCode::kTranspose, {b}, TransposeAttrs{perm}, graph.node(transpose).name,
+                  transpose);
   }
-  if (perm[perm.size - 1] != perm.size - 2) return false;
-  graph.Note(transpose, "read in place by '" + graph.node(id).name + "'");
   bool& transpose_b = graph.node(id).As<MatMulAttrs>().transpose_b;
   transpose_b = !transpose_b;
-  SetInputs(graph, id, {graph.node(id).inputs[0], graph.node(transpose).inputs[0]});
+  SetInputs(graph, id, {graph.node(id).inputs[0], b});
   return true;
 }
 

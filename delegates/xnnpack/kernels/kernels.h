@@ -95,7 +95,8 @@ struct Kernels {
   DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.
   double load_cost = 0;           ///< Multiply-adds of `dense` that take the time of a float from memory.
-  StrassenKernels strassen = {};  ///< Null where `dense` is.
+  RowTimesMatrixFn row_times_matrix = nullptr;  ///< Null where `dense` is.
+  StrassenKernels strassen = {};                ///< Null where `dense` is.
   /// From small to large tiles. Of at least depthwise_channels channels and outputs; null without Conv2d.
   WinogradKernels winograd[kWinogradSizes] = {};
 };

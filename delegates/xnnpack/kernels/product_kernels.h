@@ -92,6 +92,15 @@ struct DenseArgs : DenseShape {
 using DenseFn = void (*)(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                          size_t end_panel);
 
+/// Weights in rows that begin `distance` apart: [inputs, outputs] where `transposed`, else [outputs, inputs].
+struct DenseMatrix {
+  const float* weights = nullptr;
+  size_t distance = 0;
+  bool transposed = false;
+};
+/// One row where nothing is packed: outputs [first, end), of rows of one run. `weights` of args are not read.
+using RowTimesMatrixFn = void (*)(const DenseArgs& args, const DenseMatrix& matrix, size_t first, size_t end);
+
 /// Dense products by Strassen's way, of rows of one run at distances of x_stride, of at least two vectors and
 /// an even number of inputs.
 struct StrassenArgs : DenseArgs {

@@ -6,6 +6,13 @@
 #include "delegates/xnnpack/lower/own_kernels.h"
 
 namespace skiff::xnnpack {
+namespace {
+
+/// To pack a matrix takes longer than to multiply it by so many rows: three times as long as by three of 2048
+/// keys, and as long as by six of 512 (a Zen 4, 64 inputs).
+constexpr size_t kFewRows = 5;
+
+}  // namespace
 
 Status MatrixProductStep::Reshape() {
   const auto& attrs = node_.As<MatMulAttrs>();
@@ -19,6 +26,7 @@ Status MatrixProductStep::Reshape() {
     products_ *= extents_[i];
     matrices_ *= shape_.b[i];
   }
+  packs_ = shape_.m > kFewRows;
   by_outputs_ = attrs.transpose_b || node_.in(1).shape.rank() == 1;
   x_ = DenseMatrices(node_.in(0), shape_.m, shape_.k, shape_.rank, shape_.a);
   b_ = by_outputs_ ? DenseMatrices(node_.in(1), shape_.n, shape_.k, shape_.rank, shape_.b)
@@ -56,6 +64,13 @@ Status MatrixProductStep::Bind(void* workspace) {
   return OkStatus();
 }
 
+DenseMatrix MatrixProductStep::MatrixAt(const Matrices& b, size_t offset) const {
+  const bool together = HasOutputsTogether(b);
+  // From input to input, or from output to output.
+  const size_t distance = together == by_outputs_ ? b.column : b.row;
+  return {b.tensor->as<const float>() + offset, distance, together};
+}
+
 struct MatrixProductStep::Packing {
   const MatrixProductStep* step;
   const Matrices* from;
@@ -64,18 +79,14 @@ struct MatrixProductStep::Packing {
 
 void MatrixProductStep::PackMatrix(const Packing& packing, size_t matrix, size_t first_panel,
                                    size_t end_panel) const {
-  const Matrices& b = *packing.from;
-  const size_t of_input = by_outputs_ ? b.column : b.row;
-  const size_t of_output = by_outputs_ ? b.row : b.column;
-  DenseMatrix from;
-  from.transposed = of_output == 1;
-  from.distance = from.transposed ? of_input : of_output;
-  from.weights = b.tensor->as<const float>() + OffsetOf(matrix, shape_.rank, shape_.b, b.batch);
+  const DenseMatrix from =
+      MatrixAt(*packing.from, OffsetOf(matrix, shape_.rank, shape_.b, packing.from->batch));
   PackPanels(args_, *kernels_, from, /*bias=*/nullptr, first_panel, end_panel,
              packing.to + matrix * matrix_elements_);
 }
 
 void MatrixProductStep::Pack(const Matrices& b, float* packed, pthreadpool_t pool) const {
+  if (!packs_) return;
   const size_t tasks = kTasksOfThread * pthreadpool_get_threads_count(pool);
   const size_t parts = pool == nullptr ? 1 : DivideUp(tasks, std::min(matrices_, tasks));
   Packing packing{this, &b, packed};
@@ -88,20 +99,29 @@ void MatrixProductStep::Pack(const Matrices& b, float* packed, pthreadpool_t poo
       &packing, matrices_, panels_, DivideUp(panels_, parts), /*flags=*/0);
 }
 
-void MatrixProductStep::RunPanels(const float* packed, size_t product, const Side& side, size_t count,
+void MatrixProductStep::RunPanels(const Operand& operand, size_t product, const Side& side, size_t count,
                                   size_t first_panel, size_t end_panel) const {
   DenseArgs args = args_;
   args.x = side.x;
   args.y = side.y;
   args.x_stride = side.x_stride;
   args.y_stride = side.y_stride;
-  args.weights = packed + OffsetOf(product, shape_.rank, extents_, packed_batch_);
-  for (size_t panel = first_panel; panel < end_panel; panel += at_once_)
-    kernels_->dense(args, 0, count, panel, std::min(panel + at_once_, end_panel));
+  if (packs_) {
+    args.weights = operand.packed + OffsetOf(product, shape_.rank, extents_, packed_batch_);
+    for (size_t panel = first_panel; panel < end_panel; panel += at_once_)
+      kernels_->dense(args, 0, count, panel, std::min(panel + at_once_, end_panel));
+    return;
+  }
+  const DenseMatrix matrix = MatrixAt(operand.b, Offset(operand.b, product, 0));
+  const size_t first = first_panel * kernels_->dense_outputs;
+  const size_t end = end_panel == panels_ ? shape_.n : end_panel * kernels_->dense_outputs;
+  for (; count > 0; --count, args.x += args.x_stride, args.y += args.y_stride)
+    kernels_->row_times_matrix(args, matrix, first, end);
 }
 
-void MatrixProductStep::RunRows(const float* packed, size_t product, const Side& side, size_t count) const {
-  RunPanels(packed, product, side, count, 0, panels_);
+void MatrixProductStep::RunRows(const Operand& operand, size_t product, const Side& side,
+                                size_t count) const {
+  RunPanels(operand, product, side, count, 0, panels_);
 }
 
 void MatrixProductStep::RunBlock(size_t product, size_t block, size_t part) const {
@@ -111,9 +131,9 @@ void MatrixProductStep::RunBlock(size_t product, size_t block, size_t part) cons
                      y_.tensor->as<float>() + Offset(y_, product, first), y_.row};
   if (!leads_) {
     const size_t panel = part * at_once_;
-    return RunPanels(packed_, product, side, count, panel, std::min(panel + at_once_, panels_));
+    return RunPanels({b_, packed_}, product, side, count, panel, std::min(panel + at_once_, panels_));
   }
-  RunRows(packed_, product, side, count);
+  RunRows({b_, packed_}, product, side, count);
   FollowUp(product * shape_.m + first, count);
 }
 

@@ -23,14 +23,18 @@ class MatrixProductStep final : public Step {
   // What follows from extents.
   const BatchShape& shape() const { return shape_; }
   size_t products() const { return products_; }
-  size_t packed_bytes() const { return matrices_ * matrix_elements_ * sizeof(float); }
+  bool packs() const { return packs_; }
+  size_t packed_bytes() const { return packs_ ? matrices_ * matrix_elements_ * sizeof(float) : 0; }
   const Matrices& x() const { return x_; }
   const Matrices& b() const { return b_; }
   const Matrices& y() const { return y_; }
-  /// Whether the kernels can pack matrices that lie so.
-  static bool TakesB(const Matrices& b) { return b.column == 1 || b.row == 1; }
+  /// Whether the kernels can read, in place of input 1, a `b` that lies so, and add in the same order.
+  bool TakesB(const Matrices& b) const {
+    if (!packs_ && HasOutputsTogether(b) != HasOutputsTogether(b_)) return false;
+    return b.column == 1 || b.row == 1;
+  }
 
-  /// `b` to `packed`, aligned to 64 bytes.
+  /// `b` to `packed`, packed_bytes() that are aligned to 64 bytes.
   void Pack(const Matrices& b, float* packed, pthreadpool_t pool) const;
   /// Rows of inputs and of outputs.
   struct Side {
@@ -43,19 +47,27 @@ class MatrixProductStep final : public Step {
   size_t Offset(const Matrices& of, size_t product, size_t row) const {
     return OffsetOf(product, shape_.rank, extents_, of.batch) + row * of.row;
   }
-  void RunRows(const float* packed, size_t product, const Side& side, size_t count) const;
+  /// After Pack() with the same arguments.
+  struct Operand {
+    const Matrices& b;
+    const float* packed;
+  };
+  void RunRows(const Operand& operand, size_t product, const Side& side, size_t count) const;
 
  private:
   struct Packing;
   void PackMatrix(const Packing& packing, size_t matrix, size_t first_panel, size_t end_panel) const;
-  void RunPanels(const float* packed, size_t product, const Side& side, size_t count, size_t first_panel,
+  bool HasOutputsTogether(const Matrices& b) const { return (by_outputs_ ? b.row : b.column) == 1; }
+  DenseMatrix MatrixAt(const Matrices& b, size_t offset) const;
+  void RunPanels(const Operand& operand, size_t product, const Side& side, size_t count, size_t first_panel,
                  size_t end_panel) const;
   void RunBlock(size_t product, size_t block, size_t part) const;
 
   BatchShape shape_;
   size_t extents_[XNN_MAX_TENSOR_DIMS] = {};  ///< Of the batches.
   size_t products_ = 0;
-  size_t matrices_ = 0;      ///< That are packed.
+  size_t matrices_ = 0;  ///< That are packed.
+  bool packs_ = true;
   bool by_outputs_ = false;  ///< Input 1 has a row for each output.
   Matrices x_, b_, y_;
   size_t packed_batch_[XNN_MAX_TENSOR_DIMS] = {};

@@ -52,12 +52,6 @@ struct DenseLayer {
   float max = 0;
   bool transposed = false;  ///< The weights are [inputs, outputs], else [outputs, inputs].
 };
-/// Weights in rows that begin `distance` apart: [inputs, outputs] where `transposed`, else [outputs, inputs].
-struct DenseMatrix {
-  const float* weights = nullptr;
-  size_t distance = 0;
-  bool transposed = false;
-};
 /// The panels [first_panel, end_panel) of these and of biases (or null), as Kernels::dense reads them. `to`:
 /// all panels.
 void PackPanels(const DenseShape& shape, const Kernels& kernels, const DenseMatrix& matrix, const float* bias,
