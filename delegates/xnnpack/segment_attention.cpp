@@ -66,11 +66,13 @@ bool Segment::WritesThrough(uint32_t transpose, const Attention::Parts& parts, M
   return to->column == 1;
 }
 
-/// Whether one begins at node `head`, of which each step has its extents.
+/// Whether one begins at node `head`, of which each step has its extents: transpositions of queries, keys and
+/// values, as many as there are, then the first product.
 bool Segment::FindAttention(uint32_t head, PlacedAttention* found) const {
+  constexpr uint32_t kMostOperands = 3;
   uint32_t at = head;
-  while (StepOf(at) != nullptr && nodes_[at].has_one_reader && IsTranspose(nodes_[at].types) &&
-         nodes_[at].types.outputs[0]->view.shape.rank() > 2)
+  while (at - head < kMostOperands && StepOf(at) != nullptr && nodes_[at].has_one_reader &&
+         IsTranspose(nodes_[at].types) && nodes_[at].types.outputs[0]->view.shape.rank() > 2)
     ++at;
   const uint32_t first = at;
   Attention::Parts parts;

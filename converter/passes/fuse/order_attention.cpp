@@ -106,8 +106,8 @@ void OrderAttention(Graph& graph) {
     graph.node(id).position = --position;
   };
   for (auto last = order.rbegin(); last != order.rend(); ++last) {
-    // It comes with the product before it.
-    if (behind[static_cast<size_t>(*last)]) continue;
+    // What is behind a product comes with it.
+    if (placed[static_cast<size_t>(*last)] || behind[static_cast<size_t>(*last)]) continue;
     auto at = all.find(*last);
     if (at == all.end()) place(*last);
     // A first product may be another attention's second one.

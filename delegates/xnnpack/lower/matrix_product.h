@@ -1,5 +1,5 @@
-/// A MatMul of two computed operands, f32, on the dense kernels: input 1 is packed at each run. Others may
-/// run it, some rows at a time, and with operands that lie elsewhere.
+/// A MatMul of two computed operands, f32, on the dense kernels. Input 1 is packed at each run; a few rows
+/// read it where it lies. Others may run the step, some rows at a time, and with operands that lie elsewhere.
 #pragma once
 
 #include "delegates/xnnpack/lower/batches.h"
